@@ -1,0 +1,55 @@
+/* base/dtype: element types, tensor layouts, math modes: their names, sizes and conversions. */
+#ifndef BENCH_BASE_DTYPE_H
+#define BENCH_BASE_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum dtype { DTYPE_NONE, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_F64, DTYPE_I8, DTYPE_U8, DTYPE_I32, DTYPE_U32, DTYPE_COUNT };
+
+/* "f32", "f16" ...; DTYPE_NONE for an unknown name. dtype_names lists the valid ones (NULL-terminated). */
+enum dtype dtype_parse(const char *name);
+const char *dtype_name(enum dtype t);
+extern const char *const dtype_names[];
+size_t dtype_bytes(enum dtype t);
+/* The CUDA C spelling: float, __half, __nv_bfloat16, double, signed char, unsigned char, int, unsigned. */
+const char *dtype_cuda(enum dtype t);
+/* Unit roundoff of a floating type: f32 2^-24, f16 2^-11, bf16 2^-8, f64 2^-53; 0 for integers. */
+double dtype_unit_roundoff(enum dtype t);
+/* Largest N such that every integer of magnitude <= N is representable: f32 2^24, f16 2^11, bf16 2^8. */
+double dtype_exact_integer(enum dtype t);
+
+/* Conversions, round to nearest even; overflow to infinity; NaN stays NaN. */
+uint16_t f16_from_f32(float x);
+float f16_to_f32(uint16_t h);
+uint16_t f16_from_f64(double x); /* one rounding */
+uint16_t bf16_from_f32(float x);
+float bf16_to_f32(uint16_t h);
+float tf32_from_f32(float x); /* round to nearest, ties away, as cvt.rna.tf32.f32 */
+/* One element of a typed array, to and from double (one rounding). */
+double dtype_get(enum dtype t, const void *array, size_t index);
+void dtype_set(enum dtype t, void *array, size_t index, double value);
+
+/* Activations: NCHW, NHWC. Filters: KCRS (k output channels outermost), KRSC, RSCK, CRSK. BITS: one bit a pixel,
+ * u32[n][h][ceil(w/32)], low bit = small x. LINEAR: anything one-dimensional. */
+enum layout { LAYOUT_NONE, LAYOUT_NCHW, LAYOUT_NHWC, LAYOUT_KCRS, LAYOUT_KRSC, LAYOUT_RSCK, LAYOUT_CRSK, LAYOUT_BITS, LAYOUT_LINEAR, LAYOUT_COUNT };
+enum layout layout_parse(const char *name);
+const char *layout_name(enum layout l);
+extern const char *const layout_names[];
+
+/* Arithmetic of the products and sums (decision 5). f32: IEEE single, no TF32. tf32: products of operands rounded to
+ * TF32, f32 sums. f16_acc32 / bf16_acc32: exact products of 16-bit operands, f32 sums. f16_acc16: f16 sums. */
+enum math { MATH_NONE, MATH_F32, MATH_TF32, MATH_F16_ACC32, MATH_F16_ACC16, MATH_BF16_ACC32, MATH_COUNT };
+enum math math_parse(const char *name);
+const char *math_name(enum math m);
+extern const char *const math_names[];
+/* The mode a dtype gets when none is named: f32 -> f32, f16 -> f16_acc32, bf16 -> bf16_acc32. */
+enum math math_default(enum dtype t);
+
+/* depth_to_space channel order. DCR (ONNX, TensorFlow): source channel = C'*(b*dy + dx) + c. CRD (PyTorch PixelShuffle): c*b*b + b*dy + dx. */
+enum d2s_mode { D2S_NONE, D2S_DCR, D2S_CRD };
+enum d2s_mode d2s_mode_parse(const char *name);
+const char *d2s_mode_name(enum d2s_mode m);
+
+#endif

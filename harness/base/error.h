@@ -1,0 +1,37 @@
+/* base/error: what went wrong, where, and what to do about it.
+ *
+ * A fallible function returns bool (true = done) or a pointer (NULL = failed) and takes `struct error *err` last.
+ * The place that fails calls error_set(); every layer above adds its own place with error_where(); only cli/ prints.
+ * Line 1 is the text, line 2 `hint:` the next command or the nearest valid word. */
+#ifndef BENCH_BASE_ERROR_H
+#define BENCH_BASE_ERROR_H
+
+#include <stdbool.h>
+
+/* The kind decides the exit code (error_exit_code). */
+enum error_kind {
+    ERROR_NONE = 0,
+    ERROR_INTERNAL,    /* exit 1: a bug of ours, or a CUDA error */
+    ERROR_USAGE,       /* exit 2: wrong arguments or a wrong scenario, head, database */
+    ERROR_WRONG,       /* exit 4: a row is wrong, crashed or hung */
+    ERROR_ENVIRONMENT, /* exit 5: no such device, missing library, refused counters */
+    ERROR_INTERRUPTED, /* exit 130 */
+};
+
+struct error {
+    enum error_kind kind;
+    char text[2048]; /* one line, or several for a compiler log; no trailing newline */
+    char hint[1024]; /* "" when there is none */
+};
+
+/* Sets kind and text, clears the hint. Always returns false, so that `return error_set(...)` reads well.
+ * A NULL err is allowed everywhere and ignored. */
+bool error_set(struct error *err, enum error_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Puts "where: " before the text. Returns false. */
+bool error_where(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Sets the hint. Returns false. */
+bool error_hint(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void error_clear(struct error *err);
+int error_exit_code(enum error_kind kind);
+
+#endif

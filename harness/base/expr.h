@@ -1,0 +1,54 @@
+/* base/expr: the small expressions of heads and scenarios: `ceil(q, TW)`, `c % CC == 0 and k % KB == 0`, `type(input)`.
+ *
+ * Grammar (docs/HEAD.md): or, and, not, == != < <= > >=, + -, * / %, unary -, calls, parentheses, integers, reals, names, 'text'.
+ * `/` of two integers must divide exactly, else evaluation fails with both values (use ceil or floor); % is the
+ * mathematical remainder (never negative). Built-in calls: ceil(a,b) floor(a,b) min max abs log2 pow2(x: the least power of two >= x)
+ * select(cond,a,b). Everything else is asked of the environment. */
+#ifndef BENCH_BASE_EXPR_H
+#define BENCH_BASE_EXPR_H
+
+#include "base/error.h"
+#include "base/node.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum value_kind { VALUE_INT, VALUE_REAL, VALUE_TEXT }; /* a truth value is VALUE_INT 0 or 1 */
+#define VALUE_TEXT_MAX 64
+struct value {
+    enum value_kind kind;
+    int64_t i;
+    double d;
+    char text[VALUE_TEXT_MAX];
+};
+struct value value_int(int64_t i);
+struct value value_real(double d);
+struct value value_text(const char *s);
+bool value_equal(const struct value *a, const struct value *b);
+/* "12", "0.5", "NHWC" */
+void value_print(const struct value *v, char *out, size_t bytes);
+
+/* Names and calls that the built-ins do not know. Return false without touching err when the name is unknown (expr adds the
+ * error with the nearest of `names`), or set err and return false for a real failure. */
+struct expr_env {
+    void *context;
+    bool (*name)(void *context, const char *name, struct value *out, struct error *err);
+    bool (*call)(void *context, const char *name, const struct value *args, int count, struct value *out, struct error *err);
+    const char *const *names; /* NULL-terminated, for suggestions; may be NULL */
+};
+
+struct expr;
+/* Parses a scalar node (a number is an expression too). Errors carry the position inside the file. NULL on error. */
+struct expr *expr_parse(const struct node *n, struct error *err);
+struct expr *expr_parse_text(const char *text, struct error *err);
+void expr_free(struct expr *e);
+bool expr_eval(const struct expr *e, const struct expr_env *env, struct value *out, struct error *err);
+bool expr_eval_int(const struct expr *e, const struct expr_env *env, int64_t *out, struct error *err);
+/* Evaluates a condition. When it is false, writes which clause failed and the values of both its sides into `why`
+ * ("smem <= smem_per_block_optin: 57144 > 49152"); `and` is split so that only the failing clause is named. */
+bool expr_test(const struct expr *e, const struct expr_env *env, bool *truth, char *why, size_t why_bytes, struct error *err);
+/* The source text. */
+const char *expr_text(const struct expr *e);
+/* Calls visit for every name that the expression uses. */
+void expr_names(const struct expr *e, void (*visit)(void *context, const char *name), void *context);
+
+#endif

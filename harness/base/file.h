@@ -1,0 +1,32 @@
+/* base/file: whole files, folders, atomic writes, and where this installation keeps its data. */
+#ifndef BENCH_BASE_FILE_H
+#define BENCH_BASE_FILE_H
+
+#include "base/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Reads a whole regular file (folders, fifos and devices are refused) of at most max_bytes. The buffer is NUL-terminated
+ * behind `*bytes` and owned by the caller. */
+char *file_read(const char *path, size_t max_bytes, size_t *bytes, struct error *err);
+/* Writes to a temporary name beside `path`, then renames: a reader sees the old or the new file, never half of one. */
+bool file_write(const char *path, const void *data, size_t bytes, struct error *err);
+/* mkdir -p */
+bool file_make_dirs(const char *path, struct error *err);
+bool file_exists(const char *path);
+bool file_is_dir(const char *path);
+/* Names in a folder, sorted; `suffix` filters ("" = all). Each name and the array are the caller's (free). -1 on error. */
+int file_list(const char *dir, const char *suffix, char ***names, struct error *err);
+/* "a/b" + "c" -> "a/b/c"; an absolute second part wins. Caller frees. */
+char *file_join(const char *dir, const char *name);
+/* Folder part ("." when there is none) and last part. Caller frees the folder. */
+char *file_dir(const char *path);
+const char *file_base(const char *path);
+/* The absolute path of this executable. */
+const char *file_self(void);
+/* A path inside the installation's data: `file_share("scenarios/edsr.yaml")`. The root is, first match: $BENCH_HOME, the
+ * folder of the executable when it holds kernels/variants (a source tree), or ../share/bench beside it (make install).
+ * Caller frees. */
+char *file_share(const char *relative);
+
+#endif

@@ -1,0 +1,62 @@
+/* base/node: a YAML document as a tree whose every node knows file:line:column (libyaml underneath).
+ *
+ * Hostile input gets one clear error: documents over NODE_MAX_BYTES, deeper than NODE_MAX_DEPTH, of more than NODE_MAX_NODES
+ * nodes after alias expansion, with a looping or unknown alias, a duplicate key, a non-scalar key, a tag we do not know, a
+ * second document, a NUL byte or invalid UTF-8. Aliases (&a *a) and merge keys (<<: *a) are expanded. */
+#ifndef BENCH_BASE_NODE_H
+#define BENCH_BASE_NODE_H
+
+#include "base/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NODE_MAX_BYTES (4u << 20)
+#define NODE_MAX_DEPTH 64
+#define NODE_MAX_NODES 200000
+
+enum node_kind { NODE_NULL, NODE_SCALAR, NODE_LIST, NODE_MAP };
+
+struct node {
+    enum node_kind kind;
+    const char *file; /* as given to node_parse; shared by the document */
+    int line, column; /* 1-based, in the file */
+    char *text;       /* NODE_SCALAR: the value */
+    bool quoted;      /* NODE_SCALAR: was quoted, so it is text even if it looks like a number */
+    int count;        /* NODE_LIST, NODE_MAP */
+    struct node **items; /* the values */
+    struct node **keys;  /* NODE_MAP: the keys, scalars, same order as in the file */
+};
+
+/* Parses a file / a text. `line0`, `column0` are the position of the text's first character in `file` (1, 1 for a whole
+ * file; a head in a .cu passes its own). NULL on error. Free the root with node_free. */
+struct node *node_parse_file(const char *path, struct error *err);
+struct node *node_parse_text(const char *file, const char *text, size_t bytes, int line0, int column0, struct error *err);
+void node_free(struct node *root);
+
+/* Sets "FILE:LINE:COLUMN: message" as a usage error and returns false. n may be NULL (no place). */
+bool node_error(const struct node *n, struct error *err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The value under `key`, or NULL when absent or when m is NULL / not a map. */
+const struct node *node_get(const struct node *m, const char *key);
+/* The key node itself, for error positions. */
+const struct node *node_key(const struct node *m, const char *key);
+/* Every key of map m must be one of `known` (NULL-terminated): else an error at the unknown key with the nearest valid key
+ * in its hint and all valid keys named. Also an error when m is not a map; `what` names the thing ("layer 'up'"). */
+bool node_check_keys(const struct node *m, const char *what, const char *const *known, struct error *err);
+
+/* Typed scalars: the error names the place, `what`, and what was found. Ranges are inclusive. */
+bool node_int(const struct node *n, const char *what, int64_t min, int64_t max, int64_t *out, struct error *err);
+bool node_real(const struct node *n, const char *what, double min, double max, double *out, struct error *err);
+bool node_bool(const struct node *n, const char *what, bool *out, struct error *err);
+/* The text of a scalar; owned by the node. NULL + error otherwise. */
+const char *node_text(const struct node *n, const char *what, struct error *err);
+/* A scalar that must be one of `words` (NULL-terminated): its index, or -1 + error with the nearest word. */
+int node_word(const struct node *n, const char *what, const char *const *words, struct error *err);
+/* A real with an optional suffix: "0.5 %" -> 0.005, "20 s" -> 20, "5 us" -> 5e-6, "64 MiB" -> bytes, "2x" -> 2. `unit` names the one
+ * that is expected: "%", "s", "B" or "". */
+bool node_quantity(const struct node *n, const char *what, const char *unit, double *out, struct error *err);
+/* How the node reads in a message: `12`, `'NHWC'`, `a list of 3`, `a map of 2 keys`, `nothing`. Caller frees. */
+char *node_describe(const struct node *n);
+
+#endif

@@ -1,0 +1,47 @@
+/* base/text: growing strings, and the small string questions that errors need (the nearest valid word). */
+#ifndef BENCH_BASE_TEXT_H
+#define BENCH_BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A growing string. `{0}` is a valid empty one; data is always NUL-terminated once anything was added. Out of memory aborts. */
+struct text {
+    char *data;
+    size_t len, cap;
+};
+void text_add(struct text *t, const char *s);
+void text_add_bytes(struct text *t, const void *bytes, size_t n);
+void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_vaddf(struct text *t, const char *format, va_list args);
+/* The string, never NULL ("" when nothing was added). Owned by t. */
+const char *text_get(const struct text *t);
+/* Hands the string to the caller, who frees it; t becomes empty. Never NULL. */
+char *text_take(struct text *t);
+void text_free(struct text *t);
+
+/* malloc family that never returns NULL (aborts with a message). */
+void *xmalloc(size_t n);
+void *xcalloc(size_t count, size_t size);
+void *xrealloc(void *p, size_t n);
+char *xstrdup(const char *s);
+char *xstrndup(const char *s, size_t n);
+/* A freshly allocated formatted string. */
+char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The word of `words` (n of them) that is nearest to `word` by edit distance (transpositions count one), or NULL when
+ * none is near enough to be a plausible misspelling. */
+const char *text_nearest(const char *word, const char *const *words, size_t n);
+/* Appends the words as "a, b, c". */
+void text_add_list(struct text *t, const char *const *words, size_t n);
+/* Shell-like match with * and ?; the whole string must match. */
+bool text_glob(const char *pattern, const char *s);
+/* Appends `s` as a JSON string body / HTML text / SQL-free CSV field. */
+void text_add_html(struct text *t, const char *s);
+void text_add_csv(struct text *t, const char *s);
+/* Reads a whole non-negative or negative decimal integer; false when anything else is in the string or it overflows. */
+bool text_to_int(const char *s, long long *out);
+bool text_to_real(const char *s, double *out);
+
+#endif

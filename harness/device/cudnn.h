@@ -1,0 +1,39 @@
+/* device/cudnn: convolution with fused bias and activation through cuDNN's backend API, loaded at run time; every plan its heuristics offer. */
+#ifndef BENCH_DEVICE_CUDNN_H
+#define BENCH_DEVICE_CUDNN_H
+
+#include "base/dtype.h"
+#include "device/device.h"
+
+struct cudnn_conv { /* what the graph computes: y = activation(conv(x, w) + bias + residual) */
+    int64_t n, c, h, w, k, r, s, p, q;
+    int64_t stride, pad, dilation, groups;
+    enum dtype dtype;    /* x, w, y, residual; bias is f32 */
+    enum layout layout;  /* NHWC (filter KRSC) or NCHW (filter KCRS) */
+    enum math math;      /* f32 drops TENSOR_CORE and DOWN_CONVERT engines; tf32 keeps TENSOR_CORE without DOWN_CONVERT on f32 data */
+    bool bias, residual;
+    int activation;      /* 0 none, 1 relu, 2 leaky relu */
+    double alpha;        /* leaky relu */
+};
+struct cudnn; /* a handle on a device */
+struct cudnn_plan;
+struct cudnn_plan_facts {
+    char text[256];       /* "engine 62 TILE_SIZE=4 CGA_M=8" */
+    int engine;
+    char mode;            /* 'A', 'B' or 'F': the heuristic mode that offered it */
+    int rank;             /* in that mode, 0 first */
+    uint64_t workspace_bytes;
+    char notes[128];      /* "TENSOR_CORE" ... */
+};
+bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err);
+void cudnn_close(struct cudnn *handle);
+void cudnn_version(const struct cudnn *handle, char *out, size_t bytes);
+/* All plans of modes A, B and FALLBACK that finalize and obey the math mode, duplicates dropped, at most `most`. 0 with err when the graph is not supported. */
+int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, struct cudnn_plan ***plans, struct error *err);
+void cudnn_plan_free(struct cudnn_plan *plan);
+const struct cudnn_plan_facts *cudnn_plan_facts(const struct cudnn_plan *plan);
+/* Queues it on the device's stream. Unused addresses are 0. */
+bool cudnn_execute(struct cudnn *handle, const struct cudnn_plan *plan, uint64_t x, uint64_t w, uint64_t y, uint64_t bias, uint64_t residual, uint64_t workspace,
+                   struct error *err);
+
+#endif

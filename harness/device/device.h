@@ -1,0 +1,133 @@
+/* device/device: one interface to a GPU (`cuda:0`) and to the embedded PTX interpreter (`emu`, `emu:GH100`).
+ *
+ * A device runs single launches on one stream and answers with plain numbers. It knows nothing of variants, works and rows. Addresses are
+ * device addresses; on emu they live in an emulated space of their own. To add a device: one .c and one line in device_table. */
+#ifndef BENCH_DEVICE_DEVICE_H
+#define BENCH_DEVICE_DEVICE_H
+
+#include "base/chip.h"
+#include "base/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DEVICE_OPS_VERSION 1
+
+struct device;
+struct device_module;   /* a loaded PTX / cubin image */
+struct device_function; /* a kernel inside it */
+struct device_event;
+struct device_graph;
+
+/* Compiled code. The device takes what it can run: emu the PTX, cuda the cubin (PTX when the arch differs). */
+struct device_image {
+    const char *label; /* the variant, for messages */
+    const char *path;  /* the .cu, for messages of emu */
+    const char *ptx;
+    size_t ptx_bytes;
+    const void *cubin;
+    size_t cubin_bytes;
+};
+/* A kernel parameter as the compiled signature has it, from the PTX. */
+enum param_kind { PARAM_INT, PARAM_FLOAT, PARAM_BYTES }; /* pointers are PARAM_INT of 8 bytes; structs PARAM_BYTES */
+struct param {
+    enum param_kind kind;
+    uint32_t bytes, align;
+    uint32_t offset; /* in the packed parameter buffer */
+};
+struct device_launch {
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t smem; /* dynamic, bytes */
+    bool cooperative, pdl;
+    int carveout;  /* %, -1 = default */
+    const void *params; /* packed by the signature's offsets; 128-byte tensor maps inside it were made by tensor_map */
+    size_t param_bytes;
+    double time_limit_s; /* emu: gives up with an error after this long; 0 = none */
+};
+/* An event of the device's safety checks (emu) : "line 88: global read of 4 bytes at 0x..., 12 bytes past `input` (block 3,0,0 thread 31,0,0)". */
+struct device_report {
+    char kind[32]; /* out_of_bounds, misaligned, uninitialised, race, divergent_barrier, inactive_lane, cp_async_wait, trap, assert, deadlock, unsupported, time_limit */
+    char text[512];
+    char file[256];
+    int line;
+    uint64_t count;
+};
+struct device_tensor_map {
+    uint64_t address;
+    int element_bytes;
+    int element_kind; /* an enum dtype of base/dtype.h */
+    int rank;
+    uint64_t dim[5], stride_bytes[5];
+    uint32_t box[5], element_stride[5];
+    int swizzle, interleave, l2_promotion;
+    bool oob_nan;
+};
+
+struct device_ops {
+    const char *name; /* "cuda", "emu" */
+    int version;      /* DEVICE_OPS_VERSION */
+    bool keeps_time;  /* false: emu; every time hook is NULL then */
+    /* `spec` is what follows the colon ("" , "0", "GH100"). Fills dev->chip and dev->about. */
+    bool (*open)(struct device *dev, const char *spec, struct error *err);
+    void (*close)(struct device *dev);
+    /* Buffers. `label` is what messages call it. Addresses are 512-byte aligned. */
+    bool (*alloc)(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
+    void (*release)(struct device *dev, uint64_t address);
+    bool (*write)(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err);
+    bool (*read)(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err);
+    bool (*fill)(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes, struct error *err); /* 32-bit pattern; bytes % 4 may be != 0 */
+    bool (*copy)(struct device *dev, uint64_t to, uint64_t from, size_t bytes, struct error *err);
+    /* emu: marks a buffer's bytes as never written, so that a read of them is reported. NULL on cuda. */
+    void (*forget)(struct device *dev, uint64_t address, size_t bytes);
+    /* Code. */
+    bool (*load)(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err);
+    void (*unload)(struct device *dev, struct device_module *module);
+    bool (*function)(struct device *dev, struct device_module *module, const char *name, struct device_function **function, struct error *err);
+    int (*signature)(struct device *dev, const struct device_function *function, const struct param **params, size_t *param_bytes);
+    bool (*symbol)(struct device *dev, struct device_module *module, const char *name, uint64_t *address, size_t *bytes, struct error *err);
+    bool (*tensor_map)(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err);
+    /* Queued on the one stream. emu runs at once. */
+    bool (*launch)(struct device *dev, struct device_function *function, const struct device_launch *launch, struct error *err);
+    bool (*sync)(struct device *dev, struct error *err);
+    /* emu: counters and safety reports since the last clear, in a fixed order. NULL on cuda. `line` 0 = whole launch, else per source line. */
+    void (*counters)(struct device *dev, void (*visit)(void *context, const char *name, const char *unit, int line, double value), void *context);
+    int (*reports)(struct device *dev, const struct device_report **reports);
+    void (*clear)(struct device *dev);
+    /* cuda: time. Events resolve about 0.5 us. flush: writes, then reads back, 2x L2, on the stream, and resets persisting lines. */
+    bool (*event)(struct device *dev, struct device_event **event, struct error *err);
+    void (*event_free)(struct device *dev, struct device_event *event);
+    bool (*record)(struct device *dev, struct device_event *event, struct error *err);
+    bool (*elapsed)(struct device *dev, struct device_event *from, struct device_event *to, double *ns, struct error *err);
+    bool (*flush)(struct device *dev, struct error *err);
+    /* Graphs: everything queued between begin and end becomes one graph. */
+    bool (*graph_begin)(struct device *dev, struct error *err);
+    bool (*graph_end)(struct device *dev, struct device_graph **graph, struct error *err);
+    bool (*graph_launch)(struct device *dev, struct device_graph *graph, struct error *err);
+    void (*graph_free)(struct device *dev, struct device_graph *graph);
+    void (*range_push)(struct device *dev, const char *name); /* NVTX */
+    void (*range_pop)(struct device *dev);
+};
+
+struct device {
+    const struct device_ops *ops;
+    struct chip chip;      /* the limits and rates in force: the table's for emu, the driver's (rates from the table) for cuda */
+    char spec[64];         /* "cuda:0", "emu:GH100" */
+    char about[160];       /* "NVIDIA H200 · driver 580.159.04 · 132 SMs", "emu · GH100 (sm_90a)" */
+    char uuid[64];         /* "" on emu */
+    char driver[64];
+    void *private_data;
+};
+
+extern const struct device_ops *const device_table[]; /* NULL-terminated */
+/* "cuda", "cuda:1", "emu", "emu:GH100", "emu:sm_86". */
+bool device_open(const char *spec, struct device **dev, struct error *err);
+void device_close(struct device *dev);
+/* The best present: "cuda:0" when a driver and a GPU answer, else "emu". Loads the driver: call it in a throw-away worker only. */
+bool device_cuda_present(char *why, size_t why_bytes);
+
+/* Scans PTX text for the parameters of an entry: count, or -1 with err when there is no such entry (the error lists those there are). */
+int device_ptx_signature(const char *ptx, const char *entry, struct param *params, int max, size_t *param_bytes, struct error *err);
+/* Entry names in PTX text; caller frees each and the array. */
+int device_ptx_entries(const char *ptx, char ***names);
+
+#endif

@@ -1,0 +1,30 @@
+/* measure/verify: is an output right? (decision 10) Success-form tests: NaN never passes; the whole output is looked at. */
+#ifndef BENCH_MEASURE_VERIFY_H
+#define BENCH_MEASURE_VERIFY_H
+
+#include "base/error.h"
+#include "op/op.h"
+#include "op/program.h"
+
+struct verdict {
+    bool ok;
+    int64_t elements, wrong;   /* compared; wrong, NaN and unwritten included */
+    int64_t nan, unwritten;    /* unwritten: still the poison pattern */
+    int64_t touched_inactive;  /* with a mask and inactive: untouched: canaries that changed */
+    double worst_error, worst_bound; /* of the worst element by error / bound */
+    double error_over_bound;   /* max of error / bound over all elements: "0.1 tol"; 0 exact */
+    int64_t worst_at[4];       /* n,c,h,w of it */
+    double worst_got, worst_want;
+    char pattern[256];         /* "all in column 719", "channel 3 and 5 swapped", "every 4th row from 2", "scattered", "border of 1 pixel" */
+    char text[512];            /* the sentence for the row: "output(0,719,1270,63) = 0.412, want 0.731 +-0.004; 40,960 of 58,982,400 elements, all in row 719" */
+};
+/* The poison that outputs and scratch are filled with before a run: a 32-bit pattern that is a NaN as f32, f16 pair and bf16 pair. */
+#define VERIFY_POISON 0x7FE57FE5u
+/* Compares the typed storage of tensor `output` with data->reference (exact data: bit for bit; precision: |got-want| <= bound * factor + rounding).
+ * factor: of the algorithm ("direct" 1, "winograd" 16, others as docs/HEAD.md says); with data->mask_out, inactive pixels must be as `inactive` says. Threaded. */
+void verify_output(const struct program *program, const struct op_data *data, const void *storage, struct verdict *out);
+double verify_factor(const char *algorithm);
+/* Writes got, want and an error map (output.f32, reference.f32 in logical order as .npy, error.pgm per image: white = wrong) into dir. */
+bool verify_dump(const struct program *program, const struct op_data *data, const void *storage, const char *dir, struct error *err);
+
+#endif

@@ -1,0 +1,94 @@
+/* op/op: what an operation is: its YAML keys, its tensors, its cost, its data, its reference.
+ *
+ * To add an op: one .c that defines a `const struct op`, and one line in op_table (op.c). */
+#ifndef BENCH_OP_OP_H
+#define BENCH_OP_OP_H
+
+#include "base/error.h"
+#include "base/expr.h"
+#include "op/tensor.h"
+#include "op/work.h"
+
+/* A key of a layer in a scenario, and a symbol in a head's expressions. */
+enum field_kind { FIELD_INT, FIELD_DTYPE, FIELD_LAYOUT, FIELD_MATH, FIELD_D2S_MODE };
+struct op_field {
+    const char *name; /* YAML key; `kernel` sets r and s at once (an int, or [r, s]) */
+    enum field_kind kind;
+    size_t offset;    /* in struct work */
+    int64_t fallback; /* when the scenario says nothing; OP_REQUIRED = an error then */
+    int64_t min, max; /* FIELD_INT */
+    const char *what; /* one line, with the unit */
+};
+#define OP_REQUIRED INT64_MIN
+/* A name that expressions may use: derived or given. */
+struct op_symbol {
+    const char *name;
+    size_t offset; /* of an int64_t in struct work */
+    const char *what;
+};
+
+/* The tensors' values in logical order, and the reference result. Arrays that the work has no tensor for are NULL. */
+struct op_data {
+    float *array[ROLE_COUNT]; /* inputs: every value is representable in the tensor's dtype */
+    double *reference;        /* ROLE_OUTPUT in logical order, in double, unrounded */
+    float *bound;             /* precision data: the largest |output - reference| that a correct kernel may show, per element, before the
+                               * algorithm's factor (verify); NULL for exact data */
+    float *mask_out;          /* with a mask: 1 where an output pixel is active, n,1,p,q; else NULL */
+    bool exact;               /* values are small integers: every correct kernel gives `reference` bit for bit */
+};
+
+#define OP_MAX_TENSORS ROLE_COUNT
+struct op {
+    const char *name;
+    const char *about;               /* one paragraph for `bench list op NAME` */
+    const struct op_field *fields;   /* ends with name NULL; common keys (dtype, layout, math, epilogue, repeat) excluded */
+    const struct op_symbol *symbols; /* ends with name NULL */
+    const char *row0;                /* "cudnn" or "copy": the variant that row 0 is */
+    bool has_filter, has_math;       /* has_math false: moves data only; tolerance is zero and math is not printed */
+    unsigned epilogues;              /* bit set of enum epilogue_kind that may follow */
+    unsigned dtypes, layouts;        /* bit sets of what is supported */
+    /* Derives p, q and the like and checks the shape ("filter 5x5 is larger than the padded input 3x3"). */
+    bool (*finish)(struct work *work, struct error *err);
+    /* The tensors in canonical layout, of the layer with its whole epilogue: output is the final one. Returns how many. */
+    int (*tensors)(const struct work *work, struct tensor out[OP_MAX_TENSORS]);
+    /* The op's own output, before any epilogue (what a variant that fuses nothing writes). */
+    void (*raw_output)(const struct work *work, struct tensor *out);
+    /* Direct-equivalent FLOP (2 per multiply-add) of the op and its epilogue; source of the formula in the .c. */
+    double (*flop)(const struct work *work);
+    /* One output pixel row at a time, called from several threads: fills y[] and, when not NULL, a[] (sum of |products|, for the bound)
+     * for logical output (before the epilogue) image n_i, row p_i: k*q values, [k][q]. */
+    void (*reference_row)(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a);
+};
+
+/* NULL-terminated table, and look-up by name (NULL when unknown). */
+extern const struct op *const op_table[];
+const struct op *op_find(const char *name);
+const char *const *op_names(void);
+
+/* Checks epilogue and combination rules, calls op->finish. The error has no place: the caller adds it. */
+bool work_finish(struct work *work, struct error *err);
+/* Tensor of a role in the canonical list; false when the work has none. */
+bool work_tensor(const struct work *work, enum tensor_role role, struct tensor *out);
+/* FLOP of the dense work; compulsory bytes: each input read once, each output written once (masks and bias included). */
+double work_flop(const struct work *work);
+double work_bytes(const struct work *work);
+/* Value of a symbol (n, c, h, w, k, p, q, r, s, stride ..., `layout`, `dtype`, `math`, `mode` as text). False when unknown. */
+bool work_symbol(const struct work *work, const char *name, struct value *out);
+/* Names of all symbols of the op, NULL-terminated; static storage. */
+const char *const *work_symbol_names(const struct op *op);
+
+enum data_part { DATA_PART_EXACT, DATA_PART_PRECISION };
+/* Makes inputs and the reference of one part of the verification (decision 10); seeded by work->seed, same on every machine and thread
+ * count. Exact: small integers scaled so that every partial sum in any order, and every intermediate rounding of an unfused epilogue, is
+ * representable in the work's dtype and accumulator. Precision: work->data distribution, full mantissa, filters scaled by 1/sqrt(reduction).
+ * False when out of memory (err). Free with op_data_free. */
+bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
+void op_data_free(struct op_data *data);
+/* Inputs alone (no reference): what a timed run is fed when verification already happened in another process. */
+bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
+
+/* Mask of the work, n*1*h*w floats 0/1 (op/mask.c), and its dilation by the op's receptive field. */
+bool mask_make(const struct work *work, float *out, struct error *err);
+void mask_dilate(const struct work *work, const float *in, float *out);
+
+#endif

@@ -1,0 +1,119 @@
+/* op/program: a variant bound to a work: every size, argument and launch resolved to plain numbers.
+ *
+ * variant/ makes programs, measure/ runs them, device/ sees only their steps' numbers. */
+#ifndef BENCH_OP_PROGRAM_H
+#define BENCH_OP_PROGRAM_H
+
+#include "op/tensor.h"
+#include "op/work.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PROGRAM_NAME 96
+/* One source file compiled with one set of -D. A completed variant (decision 3) has several. */
+struct unit {
+    char *path;          /* absolute path of the .cu (NULL: no kernel in it, as for cudnn and copy) */
+    char *label;         /* variant name, for messages: "conv2d/naive" */
+    char **defines;      /* "NAME=VALUE", in the head's order */
+    int define_count;
+};
+/* A scratch buffer: guard zones around it, poisoned before the first run. */
+struct scratch {
+    char name[PROGRAM_NAME];
+    enum dtype dtype;
+    int64_t elements;
+};
+/* A buffer: one of the program's tensors, or one of its scratch buffers. */
+enum buffer_kind { BUFFER_NONE, BUFFER_TENSOR, BUFFER_SCRATCH };
+struct buffer_ref {
+    enum buffer_kind kind;
+    int index; /* into tensors or scratch */
+};
+/* A TMA descriptor (cuTensorMapEncodeTiled), passed by value as __grid_constant__ const CUtensorMap. Sizes innermost first. */
+struct tensor_map {
+    char name[PROGRAM_NAME];
+    struct buffer_ref buffer;
+    enum dtype dtype;
+    int rank;
+    uint64_t dim[5];
+    uint64_t stride_bytes[5]; /* [0] unused (dense) */
+    uint32_t box[5];
+    uint32_t element_stride[5];
+    int swizzle;    /* 0, 32, 64, 128 */
+    int interleave; /* 0, 16, 32 */
+    int l2_promotion; /* 0, 64, 128, 256 */
+    bool oob_nan;   /* out-of-range elements: NaN instead of zero */
+};
+enum arg_kind { ARG_BUFFER, ARG_INT, ARG_REAL, ARG_TENSOR_MAP };
+struct arg {
+    enum arg_kind kind;
+    char name[PROGRAM_NAME]; /* as in the head, for messages */
+    struct buffer_ref buffer;
+    int map;                 /* ARG_TENSOR_MAP: index into tensor_maps */
+    int64_t i;
+    double d;
+};
+enum step_kind { STEP_KERNEL, STEP_FILL, STEP_COPY, STEP_SYMBOL, STEP_CUDNN };
+#define STEP_MAX_ARGS 32
+struct step {
+    enum step_kind kind;
+    char name[PROGRAM_NAME]; /* kernel name, or "fill count", "copy output", "symbol F_c", "cudnn" */
+    int unit;
+    bool prepare;            /* run once before, timed apart */
+    /* STEP_KERNEL */
+    uint32_t grid[3], block[3], cluster[3]; /* cluster 0,0,0 = none */
+    uint32_t smem;           /* dynamic shared memory, bytes */
+    bool cooperative, pdl;
+    int carveout;            /* preferred shared memory share in %, -1 = driver's choice */
+    struct arg args[STEP_MAX_ARGS];
+    int arg_count;
+    /* STEP_FILL: `to` = 32-bit pattern; STEP_COPY: `to` = `from`, whole buffers of `bytes`; STEP_SYMBOL: module symbol `symbol` = `from` */
+    struct buffer_ref to, from;
+    uint32_t fill;
+    uint64_t bytes;          /* STEP_COPY, STEP_SYMBOL, STEP_FILL; 0 = the whole destination */
+    char symbol[PROGRAM_NAME];
+    /* STEP_CUDNN: which epilogue items the graph fuses, counted from the front; < 0: as many as cuDNN can */
+    int cudnn_epilogue;
+};
+
+enum inactive { INACTIVE_UNTOUCHED, INACTIVE_ZERO, INACTIVE_BIAS };
+struct program_column { /* a variant's own number, read after the verified run */
+    char name[PROGRAM_NAME];
+    struct buffer_ref buffer;
+    int64_t element;
+};
+
+struct program {
+    struct work work;
+    char *variant;             /* "conv2d/naive" or, completed, "conv2d/naive + pointwise/epilogue" */
+    char *params;              /* "BPS=2,CC=16", sorted; "" when none */
+    char *what;                /* one line from the head */
+    char *algorithm;           /* "direct", "winograd", "split3" ... */
+    bool feasible;
+    char *reason;              /* why not: the clause and both values */
+    bool exact;                /* must be bit-exact on exact data (declared `exact: no` = false) */
+    bool checked;              /* false: moves the compulsory bytes only, is not the op (row 0 `copy`) */
+    bool uses_mask;            /* false with a masked work: runs dense, compared at active outputs */
+    bool reads_inactive;       /* true: may read inactive inputs (then they hold data, not NaN) */
+    enum inactive inactive;
+    bool filter_packed;        /* the filter is stored in another layout than the case's; permuted once outside the time */
+    struct tensor *tensors;    /* in the layouts that this program wants */
+    int tensor_count;
+    struct scratch *scratch;
+    int scratch_count;
+    struct tensor_map *tensor_maps;
+    int tensor_map_count;
+    struct unit *units;
+    int unit_count;
+    struct step *steps;        /* prepare steps first */
+    int step_count;
+    struct program_column *columns;
+    int column_count;
+};
+void program_free(struct program *program);
+/* Index of the tensor with this role, or -1. */
+int program_tensor(const struct program *program, enum tensor_role role);
+/* Bytes of scratch. */
+uint64_t program_scratch_bytes(const struct program *program);
+
+#endif

@@ -1,0 +1,70 @@
+/* op/work: one fully resolved piece of work: an op, its shape, dtypes, layout, math mode, ordered epilogue, mask and data.
+ *
+ * A scenario's case is a work with an id; a variant is bound to a work; the key of a row hashes the work (decision 7). */
+#ifndef BENCH_OP_WORK_H
+#define BENCH_OP_WORK_H
+
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What follows the op, in order (decision 3). */
+enum epilogue_kind { EPILOGUE_BIAS, EPILOGUE_RELU, EPILOGUE_LEAKY_RELU, EPILOGUE_RESIDUAL, EPILOGUE_DEPTH_TO_SPACE, EPILOGUE_LAYOUT, EPILOGUE_COUNT };
+struct epilogue {
+    enum epilogue_kind kind;
+    double alpha;       /* leaky_relu: slope for negative values */
+    int64_t block;      /* depth_to_space */
+    enum d2s_mode mode; /* depth_to_space */
+    enum layout layout; /* layout: what the result is stored as */
+};
+const char *epilogue_name(enum epilogue_kind kind); /* "bias", "relu", "leaky_relu", "residual", "depth_to_space", "layout" */
+extern const char *const epilogue_names[];          /* NULL-terminated */
+
+/* Which pixels of a sparse update are active (decision 4). */
+enum mask_pattern { MASK_NONE, MASK_FULL, MASK_EMPTY, MASK_IID, MASK_BLOBS, MASK_BOX, MASK_SCANLINE, MASK_PIXEL, MASK_CHECKERBOARD, MASK_FILE, MASK_PATTERN_COUNT };
+struct mask {
+    enum mask_pattern pattern; /* MASK_NONE: no mask tensor at all */
+    double density;            /* wanted share of active pixels, 0..1 */
+    int64_t radius;            /* blobs, pixels */
+    uint64_t seed;
+    char path[256];            /* file */
+    bool marks_output;         /* false: marks inputs, active outputs are their dilation by the filter */
+};
+extern const char *const mask_pattern_names[]; /* NULL-terminated, by enum value */
+
+/* Distribution of the precision data. normal: N(0,1) full mantissa; relu: max(0, normal). */
+enum data_kind { DATA_NORMAL, DATA_RELU, DATA_KIND_COUNT };
+extern const char *const data_kind_names[];
+
+#define WORK_MAX_EPILOGUE 8
+struct op;
+/* Fields that an op does not use are 0. Sizes are in elements. */
+struct work {
+    const struct op *op;
+    int64_t n, c, h, w;                        /* input: batch, channels, height, width */
+    int64_t k, r, s, stride, pad, dilation, groups; /* conv2d: output channels, filter height and width */
+    int64_t p, q;                              /* conv2d: output height and width, before any epilogue; derived */
+    int64_t block;                             /* depth_to_space, space_to_depth, upsample: the factor */
+    enum d2s_mode mode;
+    enum dtype dtype;                          /* of activations and filters; bias is f32 */
+    enum layout layout;                        /* of activations; layout op: of the source */
+    enum layout to;                            /* layout op: of the result */
+    enum math math;
+    struct epilogue epilogue[WORK_MAX_EPILOGUE];
+    int epilogue_count;
+    struct mask mask;
+    enum data_kind data;
+    uint64_t seed;
+};
+
+/* "conv2d 64->64 3x3 +bias+relu  1x720x1280 f16 acc32 NHWC" appended to t. */
+void work_describe(const struct work *work, struct text *t);
+/* SHA-256 over every field that changes the work or its data (never the names of layer and scenario). */
+void work_key(const struct work *work, char out[HASH_TEXT]);
+/* Is item i of the epilogue of this kind anywhere in the epilogue? Index or -1. */
+int work_epilogue_find(const struct work *work, enum epilogue_kind kind);
+
+#endif

@@ -1,0 +1,88 @@
+/* scenario/scenario: YAML scenarios: layers, axes, masks, networks, variants, timing; and their expansion into cases.
+ *
+ * Every error names FILE:LINE:COLUMN and the nearest valid key; nothing is half-run: a scenario that loads and expands has no error left. */
+#ifndef BENCH_SCENARIO_SCENARIO_H
+#define BENCH_SCENARIO_SCENARIO_H
+
+#include "base/error.h"
+#include "base/node.h"
+#include "op/op.h"
+
+struct layer {
+    char *name;
+    struct work work; /* before axes; finished */
+    int64_t repeat;
+    const struct node *node;
+};
+/* One coordinate of a case: axis `mask`, printed `blobs24:0.10:1`. */
+struct coordinate {
+    char *axis, *value;
+};
+struct scenario_case {
+    char *id;         /* SCENARIO/LAYER[@HxW][axis=value,...] (decision 7) */
+    const struct layer *layer;
+    struct work work; /* cropped, axes applied, finished */
+    bool cropped;
+    struct coordinate *axes; /* sorted by name */
+    int axis_count;
+    int64_t repeat;
+};
+/* An entry of `variants:` */
+struct scenario_variant {
+    char *name;                /* as written: "cudnn", "conv2d/naive", "my/halo_regs" */
+    const struct node *params; /* the map behind the name, or NULL */
+    const struct node *node;
+};
+enum cache_mode { CACHE_COLD, CACHE_WARM };
+enum load_mode { LOAD_ISOLATED, LOAD_SUSTAINED };
+struct timing_plan {
+    bool cache[2], load[2];   /* which of each are wanted; default cold + isolated */
+    double half_width;        /* stop when the 95 % interval's half width of every ratio is below this; default 0.005 */
+    double budget_s;          /* per layer; default 20 */
+    int rounds_min, rounds_max; /* default 30, 1000 */
+};
+/* One item of network.order, in a tree. */
+struct network_item {
+    const struct layer *layer;   /* NULL: a repeated group */
+    int64_t repeat;
+    struct network_item *items;
+    int count;
+};
+struct scenario {
+    char *name, *about, *path;
+    char hash[HASH_TEXT]; /* of the file */
+    struct node *root;
+    struct layer *layers;
+    int layer_count;
+    struct scenario_variant *variants;
+    int variant_count;
+    struct timing_plan time;
+    char **counters; /* group names, checked by the counter module */
+    int counter_count;
+    struct network_item network; /* count 0: none */
+    const struct node *answers;  /* checked; read by report/ */
+    void *parsed;                /* private */
+};
+
+struct scenario *scenario_load(const char *path, struct error *err);
+void scenario_free(struct scenario *s);
+
+/* What the command line narrows or sets (each may be NULL / 0). */
+struct scenario_filter {
+    const char *layers;         /* comma list of globs over layer names */
+    const char *only;           /* comma list of globs over variant names, used by session/ */
+    const char *const *set;     /* "axis=value", "mask.density=0.10", NULL-terminated: keeps only matching cases */
+};
+/* Expands for a device kind ("emu", "cuda": picks `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing is an error that names it
+ * (decision 13). Returns the count; -1 on error. */
+int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases, struct error *err);
+void scenario_cases_free(struct scenario_case *cases, int count);
+/* Chip named under on.<device_kind>.chip, or NULL. */
+const char *scenario_chip(const struct scenario *s, const char *device_kind);
+
+/* The network explained: one line per item with shapes flowing, counts per layer, total FLOP; an error when tensors do not fit. */
+bool scenario_network_check(const struct scenario *s, struct error *err);
+/* How often each layer runs in the network (or its `repeat` when there is none), by layer index. */
+int64_t scenario_layer_count(const struct scenario *s, const struct layer *layer);
+
+#endif

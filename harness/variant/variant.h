@@ -1,0 +1,65 @@
+/* variant/variant: reads the head of each .cu and binds it to a work (grammar: docs/HEAD.md). Nothing is compiled here.
+ *
+ * A variant's name is FOLDER/FILE without .cu: `conv2d/naive` for kernels/variants/conv2d/naive.cu, `my/halo_regs` for a user's
+ * folder given as --variants my=DIR. A file whose first comment does not begin with `bench 1` is not a variant and is passed over
+ * (--variants: with a note). */
+#ifndef BENCH_VARIANT_VARIANT_H
+#define BENCH_VARIANT_VARIANT_H
+
+#include "base/chip.h"
+#include "base/error.h"
+#include "base/node.h"
+#include "op/op.h"
+#include "op/program.h"
+
+struct variant {
+    char *name;  /* "conv2d/naive" */
+    char *path;  /* absolute */
+    char *text;  /* the file */
+    const struct op *op;
+    char *what, *from, *algorithm;
+    char hash[HASH_TEXT]; /* of the file */
+    struct node *head;    /* the parsed YAML of the head; positions are those in the .cu */
+    void *parsed;         /* private to variant/ */
+};
+struct variant_set {
+    struct variant **items; /* sorted by name */
+    int count;
+    char **notes; /* "my/util.cu: no `bench 1` head, passed over" */
+    int note_count;
+};
+
+/* Loads every variant under the installation's kernels/variants and each extra "NAME=DIR" (NULL-terminated list; may be NULL). One bad
+ * head is an error naming FILE:LINE:COLUMN. */
+bool variant_set_load(const char *const *extra, struct variant_set *set, struct error *err);
+void variant_set_free(struct variant_set *set);
+/* One file alone (bench try, bench list). Name is `folder`/basename. */
+struct variant *variant_load(const char *path, const char *folder, struct error *err);
+void variant_free(struct variant *v);
+/* By full name, or by short name inside the op's own folder ("naive" for conv2d). Error with the nearest name at `where` (may be NULL). */
+const struct variant *variant_find(const struct variant_set *set, const char *name, const struct op *op, const struct node *where, struct error *err);
+
+/* One point of a variant's parameters: "CC=16,TW=32" sorted by name. */
+struct variant_point {
+    const struct variant *variant;
+    int count;
+    char (*names)[PROGRAM_NAME];
+    struct value *values;
+    char *label; /* "BPS=2,CC=16"; only parameters named by the scenario or not at default ... all of them, sorted; "" when the variant has none */
+};
+/* Expands parameters: `override` is a scenario's map {TH: [8, 16], CC: 16} (NULL: defaults only). Values outside the head's list are an
+ * error at their place unless the head gives a range. Returns the count, points malloc'd; -1 on error. */
+int variant_points(const struct variant *v, const struct node *override, struct variant_point **points, struct error *err);
+void variant_points_free(struct variant_point *points, int count);
+
+/* Binds a point to a work on a chip. False only for a broken head (an expression that cannot be evaluated: error at its place). An infeasible
+ * point is a success with program->feasible = false and the reason: condition, layout, dtype, math, epilogue, mask, parameter clause, limits of
+ * the chip (threads, shared memory, grid). `set` provides the completing variants (pointwise/epilogue, depth_to_space/d2s_native,
+ * layout/...) for epilogue items that the variant does not fuse. */
+bool variant_bind(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
+                  struct program *program, struct error *err);
+
+/* `bench new OP FILE.cu`: the file's text with a head filled in from its first __global__ function's signature, every line explained. */
+char *variant_new(const struct op *op, const char *source_text, const char *kernel_name, struct error *err);
+
+#endif
