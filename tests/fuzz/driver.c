@@ -47,7 +47,7 @@ static bool seed_read(const char *path, struct seed *s)
 }
 
 /* Makes room for, or removes, `bytes` at `at`. */
-static void splice(struct attempt *a, size_t at, size_t removed, const uint8_t *with, size_t added)
+static void replace_piece(struct attempt *a, size_t at, size_t removed, const uint8_t *with, size_t added)
 {
     if (a->bytes - removed + added > FUZZ_MAX_BYTES)
         return;
@@ -85,24 +85,24 @@ static void mutate(struct attempt *a, const struct seed *seeds, int count, uint6
             memcpy(a->data + at, &v, width);
         break;
     }
-    case 3: splice(a, at, left ? next(rng) % (left < 64 ? left : 64) + 1 : 0, piece, 0); break;
+    case 3: replace_piece(a, at, left ? next(rng) % (left < 64 ? left : 64) + 1 : 0, piece, 0); break;
     case 4: { /* double a piece */
         size_t n = left < sizeof piece ? left : sizeof piece;
         n = n ? next(rng) % n + 1 : 0;
         memcpy(piece, a->data + at, n);
-        splice(a, at, 0, piece, n);
+        replace_piece(a, at, 0, piece, n);
         break;
     }
     case 5: { /* a piece of another seed */
         const struct seed *s = &seeds[next(rng) % (uint64_t)count];
         size_t from = s->bytes ? next(rng) % s->bytes : 0, n = s->bytes - from;
         n = n > sizeof piece ? sizeof piece : n;
-        splice(a, at, 0, s->data + from, n);
+        replace_piece(a, at, 0, s->data + from, n);
         break;
     }
     case 6: {
         const char *w = words[next(rng) % (sizeof words / sizeof *words)];
-        splice(a, at, 0, (const uint8_t *)w, strlen(w));
+        replace_piece(a, at, 0, (const uint8_t *)w, strlen(w));
         break;
     }
     default: /* cut the end off */
