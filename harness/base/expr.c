@@ -62,31 +62,13 @@ struct eval {
 
 static bool eval(struct eval *x, const struct term *t, struct value *out);
 
-static const char *const builtin_names[] = {"ceil", "floor", "min", "max", "abs", "log2", "pow2", "select", NULL};
-
-/* Adds the nearest known word to the error. */
-static bool unknown(struct eval *x, const struct term *t, const char *what)
-{
-    const char *words[512];
-    size_t n = 0;
-    for (size_t i = 0; t->kind == TERM_CALL && builtin_names[i]; i++)
-        words[n++] = builtin_names[i];
-    for (size_t i = 0; x->env && x->env->names && x->env->names[i] && n < sizeof words / sizeof *words; i++)
-        words[n++] = x->env->names[i];
-    expr_error(x->e, t->at, x->err, "unknown %s '%.80s'", what, t->name);
-    const char *near = text_nearest(t->name, words, n);
-    if (near)
-        error_hint(x->err, "did you mean '%s'?", near);
-    return false;
-}
-
 static __attribute__((noinline)) bool eval_name(struct eval *x, const struct term *t, struct value *out)
 {
     struct error own = {0};
     if (x->env && x->env->name && x->env->name(x->env->context, t->name, out, &own))
         return true;
     if (own.kind == ERROR_NONE)
-        return unknown(x, t, "name");
+        return expr_unknown(x->e, t, x->env ? x->env->names : NULL, x->err);
     if (x->err)
         *x->err = own;
     return false;
@@ -286,6 +268,7 @@ static bool logarithm(struct eval *x, const struct term *t, const struct value *
     return true;
 }
 
+/* `which` is the index in expr_parse.c's table. */
 static bool eval_builtin(struct eval *x, const struct term *t, int which, struct value *out)
 {
     static const int least[] = {1, 1, 1, 1, 1, 1, 1, 3}, most[] = {2, 2, EXPR_MAX_ARGS, EXPR_MAX_ARGS, 1, 1, 1, 3};
@@ -322,7 +305,7 @@ static __attribute__((noinline)) bool call_environment(struct eval *x, const str
     if (x->env && x->env->call && x->env->call(x->env->context, t->name, args, t->count, out, &own))
         return true;
     if (own.kind == ERROR_NONE)
-        return unknown(x, t, "function");
+        return expr_unknown(x->e, t, x->env ? x->env->names : NULL, x->err);
     expr_error(x->e, t->at, x->err, "%.900s", own.text);
     if (own.hint[0])
         error_hint(x->err, "%s", own.hint);
@@ -331,9 +314,9 @@ static __attribute__((noinline)) bool call_environment(struct eval *x, const str
 
 static __attribute__((noinline)) bool eval_call(struct eval *x, const struct term *t, struct value *out)
 {
-    for (int i = 0; builtin_names[i]; i++)
-        if (!strcmp(t->name, builtin_names[i]))
-            return eval_builtin(x, t, i, out);
+    int builtin = expr_builtin(t->name);
+    if (builtin >= 0)
+        return eval_builtin(x, t, builtin, out);
     struct value v[EXPR_MAX_ARGS];
     for (int i = 0; i < t->count; i++)
         if (!eval(x, t->args[i], &v[i]))

@@ -19,6 +19,42 @@ bool expr_error(const struct expr *e, size_t at, struct error *err, const char *
     return error_set(err, ERROR_USAGE, "expression '%.80s', column %d: %s", e->text, (int)at + 1, message);
 }
 
+bool expr_fail(const struct expr *e, struct error *err, const char *format, ...)
+{
+    char message[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    return expr_error(e, 0, err, "%s", message);
+}
+
+static const char *const builtin_names[] = {"ceil", "floor", "min", "max", "abs", "log2", "pow2", "select"};
+enum { BUILTINS = sizeof builtin_names / sizeof *builtin_names };
+
+int expr_builtin(const char *name)
+{
+    for (int i = 0; i < BUILTINS; i++)
+        if (!strcmp(name, builtin_names[i]))
+            return i;
+    return -1;
+}
+
+bool expr_unknown(const struct expr *e, const struct term *t, const char *const *names, struct error *err)
+{
+    const char *words[512];
+    size_t n = 0;
+    for (size_t i = 0; t->kind == TERM_CALL && i < BUILTINS; i++)
+        words[n++] = builtin_names[i];
+    for (size_t i = 0; names && names[i] && n < sizeof words / sizeof *words; i++)
+        words[n++] = names[i];
+    expr_error(e, t->at, err, "unknown %s '%.80s'", t->kind == TERM_CALL ? "function" : "name", t->name);
+    const char *near = text_nearest(t->name, words, n);
+    if (near)
+        error_hint(err, "did you mean '%s'?", near);
+    return false;
+}
+
 bool term_is_comparison(const struct term *t)
 {
     return t->kind == TERM_BINARY && t->op >= OP_EQ && t->op <= OP_GE;
@@ -403,4 +439,26 @@ static void visit_names(const struct term *t, void (*visit)(void *context, const
 void expr_names(const struct expr *e, void (*visit)(void *context, const char *name), void *context)
 {
     visit_names(e->root, visit, context);
+}
+
+const char *expr_name(const struct expr *e)
+{
+    return e->root->kind == TERM_NAME ? e->root->name : NULL;
+}
+
+static const struct term *find_unknown(const struct term *t, bool (*known)(void *context, const char *name, bool call), void *context)
+{
+    bool call = t->kind == TERM_CALL;
+    if ((t->kind == TERM_NAME || (call && expr_builtin(t->name) < 0)) && !known(context, t->name, call))
+        return t;
+    const struct term *found = NULL;
+    for (int i = 0; i < t->count && !found; i++)
+        found = find_unknown(t->args[i], known, context);
+    return found;
+}
+
+bool expr_check(const struct expr *e, bool (*known)(void *context, const char *name, bool call), void *context, const char *const *names, struct error *err)
+{
+    const struct term *t = find_unknown(e->root, known, context);
+    return !t || expr_unknown(e, t, names, err);
 }

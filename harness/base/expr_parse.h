@@ -33,6 +33,10 @@ struct expr {
 
 /* "FILE:LINE:COLUMN: message" for offset `at` of the text; a usage error. Returns false. */
 bool expr_error(const struct expr *e, size_t at, struct error *err, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The same for an unknown name or function, with the nearest known one as the hint. */
+bool expr_unknown(const struct expr *e, const struct term *t, const char *const *names, struct error *err);
+/* Index in the table of built-in calls, or -1. */
+int expr_builtin(const char *name);
 bool term_is_comparison(const struct term *t);
 
 #endif

@@ -297,12 +297,39 @@ static void test_names(void **state)
     expr_free(e);
 }
 
+static bool only_a(void *context, const char *name, bool call)
+{
+    return !call && !strcmp(name, "a");
+}
+
+static void test_check(void **state)
+{
+    static const char *const names[] = {"a", "height", NULL};
+    struct error err = {0};
+    struct expr *e = expr_parse_text("a + min(a, a)", &err);
+    assert_true(expr_check(e, only_a, NULL, names, &err));
+    assert_null(expr_name(e));
+    expr_free(e);
+    e = expr_parse_text("a + min(a, heigth)", &err);
+    assert_false(expr_check(e, only_a, NULL, names, &err));
+    assert_non_null(strstr(err.text, "column 12: unknown name 'heigth'"));
+    assert_string_equal(err.hint, "did you mean 'height'?");
+    expr_free(e);
+    e = expr_parse_text("a + mim(a)", &err);
+    assert_false(expr_check(e, only_a, NULL, names, &err));
+    assert_non_null(strstr(err.text, "column 5: unknown function 'mim'"));
+    expr_free(e);
+    e = expr_parse_text(" a ", &err);
+    assert_string_equal(expr_name(e), "a");
+    expr_free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_truth), cmocka_unit_test(test_calls),
         cmocka_unit_test(test_errors_have_places), cmocka_unit_test(test_unknown_names_suggest), cmocka_unit_test(test_why),
-        cmocka_unit_test(test_hostile), cmocka_unit_test(test_print), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_hostile), cmocka_unit_test(test_print), cmocka_unit_test(test_names), cmocka_unit_test(test_check),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
