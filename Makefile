@@ -95,5 +95,4 @@ clean:
 	rm -rf $(BUILD) build-asan bench
 .PHONY: all units test unit cli faults check sanitize fuzz fuzzers bench-emu install carry clean
 .DELETE_ON_ERROR:
-.SECONDARY:
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d)
