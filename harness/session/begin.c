@@ -120,7 +120,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
             s->done++;
         } else if (s->rows[i]->status != ROW_PLANNED) { /* infeasible, broken head: known without running */
             s->done++;
-            if (!put(s, i, err))
+            if (!store_put(s->store, s->run.id, s->rows[i], err))
                 return false;
         }
     }
