@@ -52,6 +52,11 @@ $(BUILD)/%.o: %.c Makefile | cuda-headers
 $(BUILD)/%.o: %.cpp Makefile | cuda-headers
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)$(CXX) $(ALL_CXXFLAGS) -MMD -MP -c -o $@ $<
+# The commit goes into one object, which is made again only when the commit changed.
+COMMIT := $(shell sh ci/commit)
+$(shell mkdir -p $(BUILD); [ "$$(cat $(BUILD)/commit 2>/dev/null)" = "$(COMMIT)" ] || echo "$(COMMIT)" >$(BUILD)/commit)
+$(BUILD)/harness/base/version.o: $(BUILD)/commit
+$(BUILD)/harness/base/version.o: CFLAGS += -DBENCH_COMMIT='"$(COMMIT)"'
 # The interpreter's hot loops want more than -O2; each file there picks its instruction sets itself (target_clones).
 $(BUILD)/harness/device/emu/%.o: CFLAGS += -O3
 $(BUILD)/tests/%: tests/unit/%.c $(LIBRARY)
