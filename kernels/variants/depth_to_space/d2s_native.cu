@@ -2,7 +2,7 @@
 op: depth_to_space
 what: one pass at copy speed - every thread moves whole vectors, the permutation happens between registers
 from: d2s_transpose_1pass
-needs: c % (block * block) == 0 and c * h * w < 2147483648
+needs: block <= 8 and c * h * w < 2147483648     # a thread holds a block of channels in registers
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 let:

@@ -1,7 +1,7 @@
 /* bench 1
 op: depth_to_space
 what: reshape + one generic 6-D transpose + reshape, one thread an element
-needs: c % (block * block) == 0 and c * h * w < 2147483648
+needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 let:

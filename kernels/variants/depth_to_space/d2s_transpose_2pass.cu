@@ -2,7 +2,7 @@
 op: depth_to_space
 what: the 6-D transpose as two plain 2-D transposes with the whole tensor in scratch between them
 from: d2s_transpose_1pass
-needs: c % (block * block) == 0 and c * h * w < 2147483648
+needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 let:

@@ -2,7 +2,7 @@
 op: depth_to_space
 what: convert to the other layout, transpose there, convert back - a graph whose pixel_shuffle exists in one layout only
 from: d2s_transpose_2pass
-needs: c % (block * block) == 0 and c * h * w < 2147483648
+needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 let:
