@@ -23,7 +23,7 @@ V       ?= 0
 
 # CUDA headers: the pinned wheels first, then an installed toolkit.
 CUDA_INCLUDE := $(firstword $(wildcard .deps/nvidia/cu13/include /usr/local/cuda/include))
-INCLUDE    := -Iharness $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE) $(addprefix -isystem ,$(wildcard /usr/local/cuda/extras/CUPTI/include)))
+INCLUDE    := -Iharness $(addprefix -isystem ,$(CUDA_INCLUDE))
 ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -ffp-contract=off $(WARN) $(INCLUDE) $(CFLAGS)
 ALL_CXXFLAGS = -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -Wno-unused-parameter $(INCLUDE) $(CFLAGS)
 # Linked statically where Debian has the archive, so that the one file can be carried to a GPU machine.
@@ -39,6 +39,12 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_
 # The C++ runtime goes into the file too; plain C links as before when there is no shim.
 LINK    := $(if $(SHIMS),$(CXX) -static-libstdc++ -static-libgcc,$(CC))
 
+# What `bench --version` and every stored run tell. Written only when it changed, so that only the files that name it are built again.
+COMMIT_H     := $(BUILD)/commit.h
+COMMIT_USERS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -lw BENCH_COMMIT harness/*/*.c))
+$(shell sh ci/commit $(COMMIT_H))
+
+cuda_headers = $(if $(CUDA_INCLUDE),,$(error no CUDA headers in .deps/nvidia/cu13/include or /usr/local/cuda/include: sh ci/setup make))
 say = $(if $(filter 0,$V),@printf '  %-5s %s\n' $1 $2;)
 
 all: $(BIN)
@@ -46,17 +52,14 @@ $(BIN): $(MAIN) $(LIBRARY)
 	$(call say,LINK,$@)$(LINK) $(CFLAGS) -o $@ $^ $(LIBS)
 $(LIBRARY): $(OBJECTS)
 	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
-$(BUILD)/%.o: %.c Makefile | cuda-headers
-	@mkdir -p $(@D)
+$(BUILD)/%.o: %.c Makefile
+	@$(cuda_headers)mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
-$(BUILD)/%.o: %.cpp Makefile | cuda-headers
-	@mkdir -p $(@D)
+$(BUILD)/%.o: %.cpp Makefile
+	@$(cuda_headers)mkdir -p $(@D)
 	$(call say,CXX,$<)$(CXX) $(ALL_CXXFLAGS) -MMD -MP -c -o $@ $<
-# The commit goes into one object, which is made again only when the commit changed.
-COMMIT := $(shell sh ci/commit)
-$(shell mkdir -p $(BUILD); [ "$$(cat $(BUILD)/commit 2>/dev/null)" = "$(COMMIT)" ] || echo "$(COMMIT)" >$(BUILD)/commit)
-$(BUILD)/harness/base/version.o: $(BUILD)/commit
-$(BUILD)/harness/base/version.o: CFLAGS += -DBENCH_COMMIT='"$(COMMIT)"'
+$(COMMIT_USERS): $(COMMIT_H)
+$(COMMIT_USERS): INCLUDE += -include $(COMMIT_H)
 # The interpreter's hot loops want more than -O2; each file there picks its instruction sets itself (target_clones).
 $(BUILD)/harness/device/emu/%.o: CFLAGS += -O3
 $(BUILD)/tests/%: tests/unit/%.c $(LIBRARY)
@@ -68,10 +71,6 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(LIBRARY)
 	$(call say,FUZZ,$<)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -MF $@.d -MT $@ -c -o $@.o $<
 	@$(CC) $(ALL_CFLAGS) -Itests -c -o $@.driver.o tests/fuzz/driver.c
 	@$(LINK) $(CFLAGS) -o $@ $@.o $@.driver.o $(LIBRARY) $(LIBS)
-cuda-headers:
-	@test -n "$(CUDA_INCLUDE)" || { echo "error: no CUDA headers in .deps/nvidia/cu13/include or /usr/local/cuda/include" >&2; \
-	  echo "hint: sh ci/setup make" >&2; exit 1; }
-
 units: $(UNIT)
 test: all units
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit check cli faults
@@ -101,7 +100,6 @@ carry: all
 	@BENCH=$(abspath $(BIN)) sh ci/carry
 clean:
 	rm -rf $(BUILD) build-asan bench
-.PHONY: all units test unit cli faults check sanitize fuzz fuzzers bench-emu install carry clean cuda-headers
+.PHONY: all units test unit cli faults check sanitize fuzz fuzzers bench-emu install carry clean
 .DELETE_ON_ERROR:
-.SECONDARY:
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d)
