@@ -3,6 +3,7 @@
 #include "base/library.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "cli/cli.h"
 #include "device/compile.h"
 #include <stdio.h>
@@ -140,7 +141,7 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
     struct checkup c = {.color = cli_style().color};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
-    text_addf(&c.text, "bench %s  %s\n", BENCH_COMMIT, file_self());
+    text_addf(&c.text, "bench %s  %s\n", bench_version(), file_self());
     check_compiler(&c);
     check_emu(&c);
     check_gpu(&c);

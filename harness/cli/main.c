@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "base/text.h"
+#include "base/version.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ int main(int argc, char **argv)
         return argc < 2 ? 2 : 0;
     }
     if (!strcmp(argv[1], "--version")) {
-        printf("bench %s\n", BENCH_COMMIT);
+        printf("bench %s\n", bench_version());
         return 0;
     }
     for (const struct verb *v = verbs; v->name; v++) {

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "device/compile.h"
 #include "session/parent.h"
 #include <stdio.h>
@@ -40,7 +41,7 @@ static void provenance(struct session *s)
     r->scenario_hash = xstrdup(sc->hash);
     r->scenario_text = file_read(sc->path, NODE_MAX_BYTES, &bytes, NULL);
     r->argv = xstrdup(s->options->argv);
-    r->commit = xstrdup(BENCH_COMMIT);
+    r->commit = xstrdup(bench_version());
     r->device = xstrdup(s->device.spec);
     r->device_about = xstrdup(s->device.about);
     r->uuid = xstrdup(s->device.uuid);
