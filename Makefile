@@ -39,8 +39,9 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_
 # The C++ runtime goes into the file too; plain C links as before when there is no shim.
 LINK    := $(if $(SHIMS),$(CXX) -static-libstdc++ -static-libgcc,$(CC))
 
-# The commit goes into one object (base/version), which is made again only when the commit changed.
-COMMIT_H := $(BUILD)/commit.h
+# What `bench --version` and every stored run tell. Written only when it changed, so that only the files that name it are built again.
+COMMIT_H     := $(BUILD)/commit.h
+COMMIT_USERS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -lw BENCH_COMMIT harness/*/*.c))
 $(shell sh ci/commit $(COMMIT_H))
 
 cuda_headers = $(if $(CUDA_INCLUDE),,$(error no CUDA headers in .deps/nvidia/cu13/include or /usr/local/cuda/include: sh ci/setup make))
@@ -57,8 +58,8 @@ $(BUILD)/%.o: %.c Makefile
 $(BUILD)/%.o: %.cpp Makefile
 	@$(cuda_headers)mkdir -p $(@D)
 	$(call say,CXX,$<)$(CXX) $(ALL_CXXFLAGS) -MMD -MP -c -o $@ $<
-$(BUILD)/harness/base/version.o: $(COMMIT_H)
-$(BUILD)/harness/base/version.o: INCLUDE += -include $(COMMIT_H)
+$(COMMIT_USERS): $(COMMIT_H)
+$(COMMIT_USERS): INCLUDE += -include $(COMMIT_H)
 # The interpreter's hot loops want more than -O2; each file there picks its instruction sets itself (target_clones).
 $(BUILD)/harness/device/emu/%.o: CFLAGS += -O3
 $(BUILD)/tests/%: tests/unit/%.c $(LIBRARY)
