@@ -130,7 +130,7 @@ static void describe(struct device *dev, struct cuda_state *s, int index)
 {
     CUuuid id;
     int cuda = 0;
-    char driver[48];
+    char driver[32];
     snprintf(dev->spec, sizeof dev->spec, "cuda:%d", index);
     if (s->api->cuDeviceGetUuid(&id, s->device) == CUDA_SUCCESS) {
         const unsigned char *b = (const unsigned char *)id.bytes;
