@@ -35,10 +35,11 @@ static bool load_api(struct cuda_api *api, struct error *err)
     CUresult r = api->cuInit(0);
     if (r == CUDA_SUCCESS)
         return true;
-    const char *name = "", *meaning = "";
+    const char *name = NULL, *meaning = NULL;
     api->cuGetErrorName(r, &name);
     api->cuGetErrorString(r, &meaning);
-    error_set(err, ERROR_ENVIRONMENT, "the NVIDIA driver does not start: %s: %s", name, meaning);
+    error_set(err, ERROR_ENVIRONMENT, "the NVIDIA driver (%s) does not start: error %d%s%s%s%s", api->library.path, (int)r, name && *name ? " " : "",
+              name ? name : "", meaning && *meaning ? ": " : "", meaning ? meaning : "");
     return error_hint(err, "bench doctor says more; --device emu needs no GPU");
 }
 

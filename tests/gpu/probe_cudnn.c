@@ -223,6 +223,66 @@ static void try_layer(struct probe *p, struct cudnn *h, const struct layer *l, i
     release(p, &t);
 }
 
+/* The same plan after different preparations: what a protocol's choice of flush is worth. */
+static void protocols(struct probe *p, struct cudnn *h)
+{
+    static const char *const names[] = {"flush", "two_flushes", "write_256MB_only", "warm", "write_256MB_then_flush"};
+    struct error err = {0};
+    struct cudnn_conv c = {.n = 1, .c = 64, .h = 720, .w = 1280, .k = 64, .r = 3, .s = 3, .p = 720, .q = 1280, .stride = 1, .pad = 1, .dilation = 1, .groups = 1,
+                           .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .math = MATH_F16_ACC32};
+    struct cudnn_plan **plans = NULL;
+    struct tensors t = {0};
+    struct device_event *e[2] = {0};
+    struct device_graph *g = NULL;
+    uint64_t big = 0;
+    double ns[5][100], us, low;
+    int count = cudnn_plans(h, &c, 1, &plans, &err);
+    bool ok = count == 1 && upload(p, &c, &t, &err) && workspace_for(p, plans, count, &t, &err) && OPS->event(p->dev, &e[0], &err) &&
+              OPS->event(p->dev, &e[1], &err) && OPS->alloc(p->dev, "256 MB", 256000000, &big, &err);
+    for (int i = 0; i < 100 && ok; i++)
+        for (int m = 0; m < 5 && ok; m++) { /* interleaved */
+            if (m == 2 || m == 4)
+                ok = OPS->fill(p->dev, big, (uint32_t)i, 256000000, &err);
+            if (m == 0 || m == 1 || m == 4)
+                ok = ok && OPS->flush(p->dev, &err);
+            if (m == 1)
+                ok = ok && OPS->flush(p->dev, &err);
+            if (m == 3)
+                ok = execute(h, plans[0], &c, &t, &err);
+            ok = ok && OPS->record(p->dev, e[0], &err) && execute(h, plans[0], &c, &t, &err) && OPS->record(p->dev, e[1], &err) && OPS->sync(p->dev, &err) &&
+                 OPS->elapsed(p->dev, e[0], e[1], &ns[m][i], &err);
+        }
+    for (int m = 0; m < 5 && ok; m++) {
+        char name[64];
+        snprintf(name, sizeof name, "protocol.after_%s_us", names[m]);
+        probe_number(p, name, probe_median(ns[m], 100) / 1e3, "us");
+    }
+    ok = ok && OPS->graph_begin(p->dev, &err);
+    for (int i = 0; i < 50 && ok; i++)
+        ok = execute(h, plans[0], &c, &t, &err);
+    ok = ok && OPS->graph_end(p->dev, &g, &err);
+    for (int i = 0; i < 60 && ok; i++)
+        ok = OPS->record(p->dev, e[0], &err) && OPS->graph_launch(p->dev, g, &err) && OPS->record(p->dev, e[1], &err) && OPS->sync(p->dev, &err) &&
+             OPS->elapsed(p->dev, e[0], e[1], &ns[0][i], &err);
+    if (ok) {
+        us = probe_median(ns[0] + 30, 30) / 50e3;
+        low = probe_low(ns[0] + 30, 30) / 50e3;
+        probe_number(p, "protocol.sustained_graph_of_50_us", us, "us each");
+        probe_number(p, "protocol.sustained_graph_of_50_p05_us", low, "us each");
+    }
+    probe_check(p, "cudnn: protocols", ok, &err);
+    if (g)
+        OPS->graph_free(p->dev, g);
+    for (int i = 0; i < 2; i++)
+        if (e[i])
+            OPS->event_free(p->dev, e[i]);
+    OPS->release(p->dev, big);
+    for (int i = 0; i < count; i++)
+        cudnn_plan_free(plans[i]);
+    free(plans);
+    release(p, &t);
+}
+
 /* A bias that changes under an unprepared plan, and execution inside a graph. */
 static void bias_and_graph(struct probe *p, struct cudnn *h)
 {
@@ -285,6 +345,7 @@ void probe_cudnn(struct probe *p)
     cudnn_version(h, version, sizeof version);
     probe_note(p, "cudnn.version", version);
     bias_and_graph(p, h);
+    protocols(p, h);
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
         try_layer(p, h, &layers[i], i == 0 ? 40 : 8, i == 0 ? 100 : 30);
     cudnn_close(h);

@@ -142,6 +142,39 @@ static void copy_bandwidth(struct probe *p)
     OPS->release(p->dev, b);
 }
 
+/* A kernel whose 32 MB fit L2, after different preparations: does the flush empty L2, and does it leave nothing to write back? */
+static void flush_works(struct probe *p)
+{
+    static const char *const names[] = {"warm", "flush", "two_flushes", "write_only_256MB"};
+    struct error err = {0};
+    uint64_t x = 0, y = 0, big = 0;
+    double ns[4][100], median[4];
+    int n = 4000000;
+    bool ok = OPS->alloc(p->dev, "x", (size_t)n * 4, &x, &err) && OPS->alloc(p->dev, "y", (size_t)n * 4, &y, &err) && OPS->alloc(p->dev, "big", 256000000, &big, &err) &&
+              OPS->fill(p->dev, x, 0x3f8ccccd, (size_t)n * 4, &err);
+    struct { uint64_t x, y; int n; } args = {x, y, n};
+    for (int i = 0; i < 100 && ok; i++)
+        for (int m = 0; m < 4 && ok; m++) {
+            ok = m == 0 ? probe_launch(p, "scale", (uint32_t)(n + 255) / 256, 256, &args, 20, &err) : m == 3 ? OPS->fill(p->dev, big, (uint32_t)i, 256000000, &err)
+                                                                                                        : OPS->flush(p->dev, &err);
+            if (m == 2)
+                ok = ok && OPS->flush(p->dev, &err);
+            struct device_function *f = probe_function(p, "scale");
+            struct device_launch l = {.grid = {(uint32_t)(n + 255) / 256, 1, 1}, .block = {256, 1, 1}, .carveout = -1, .params = &args, .param_bytes = 20};
+            ok = ok && f && OPS->record(p->dev, from, &err) && OPS->launch(p->dev, f, &l, &err) && OPS->record(p->dev, to, &err) && elapsed(p, &ns[m][i], &err);
+        }
+    for (int m = 0; m < 4 && ok; m++) {
+        char name[64];
+        snprintf(name, sizeof name, "flush.32MB_kernel_after_%s_us", names[m]);
+        median[m] = probe_median(ns[m], 100) / 1e3;
+        probe_number(p, name, median[m], "us");
+    }
+    probe_check(p, "flush: cold is slower than warm, and as cold as after two", ok && median[1] > 1.1 * median[0] && fabs(median[1] - median[2]) < 0.05 * median[2], &err);
+    OPS->release(p->dev, x);
+    OPS->release(p->dev, y);
+    OPS->release(p->dev, big);
+}
+
 void probe_time(struct probe *p)
 {
     struct error err = {0};
@@ -151,6 +184,7 @@ void probe_time(struct probe *p)
     }
     event_resolution(p);
     flush_cost(p);
+    flush_works(p);
     launch_floors(p);
     copy_bandwidth(p);
     OPS->event_free(p->dev, from);
