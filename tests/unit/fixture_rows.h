@@ -20,6 +20,7 @@ static inline void fixture_free(struct fixture *f)
 {
     run_clear(&f->run);
     rows_free(f->rows, f->count);
+    *f = (struct fixture){0};
 }
 
 static inline void fixture_run(struct run *run, const char *scenario, const char *device, const char *about)
@@ -225,8 +226,12 @@ static inline void fixture_dense_case(struct fixture *f, int index, const char *
         if (list[i].spill) {
             snprintf(s->lift, sizeof s->lift, "48 fewer registers (80) give 3 blocks per SM");
         }
-        double us = cudnn_us * list[i].times;
-        fixture_time(r, -1, us, us * 0.003, 1 / list[i].times, 0.995 / list[i].times, 1.005 / list[i].times);
+        double us = cudnn_us * list[i].times, x = 1 / list[i].times;
+        if (strcmp(layer, "head") == 0 && i == 4) { /* three input channels: the library pads them */
+            us = 38.5;
+            x = cudnn_us / us;
+        }
+        fixture_time(r, -1, us, us * 0.003, x, 0.995 * x, 1.005 * x);
     }
     for (int i = first; i < f->count; i++) {
         fixture_work(f->rows[i], gflop, mbytes, fmax(gflop / 990 * 1e3, mbytes / 4.8), gflop / 990 * 1e3 > mbytes / 4.8 ? "compute" : "memory", 0);
@@ -240,9 +245,10 @@ static inline void fixture_h200(struct fixture *f)
     fixture_run(&f->run, "edsr_sparse", "cuda:0", "NVIDIA H200");
     fixture_dense_case(f, 0, "head", "conv2d 3->64 3x3 +bias  1x720x1280 f16 acc32 NHWC", 1, 3.19, 123, 46);
     fixture_dense_case(f, 1, "body_2", "conv2d 64->64 3x3 +bias+residual  1x720x1280 f16 acc32 NHWC", 17, 67.9, 354, 168);
-    fixture_sparse_case(f, 2);
-    fixture_dense_case(f, 3, "up", "conv2d 64->256 3x3 +bias+depth_to_space(2 CRD)  1x720x1280 f16 acc32 NHWC", 1, 272, 590, 611);
-    fixture_dense_case(f, 4, "tail", "conv2d 64->3 3x3 +bias  1x1440x2560 f16 acc32 NHWC", 1, 12.7, 494, 203);
+    fixture_dense_case(f, 2, "body_1", "conv2d 64->64 3x3 +bias+relu  1x720x1280 f16 acc32 NHWC", 16, 67.9, 236, 154.7);
+    fixture_sparse_case(f, 3);
+    fixture_dense_case(f, 4, "up", "conv2d 64->256 3x3 +bias+depth_to_space(2 CRD)  1x720x1280 f16 acc32 NHWC", 1, 272, 590, 611);
+    fixture_dense_case(f, 5, "tail", "conv2d 64->3 3x3 +bias  1x1440x2560 f16 acc32 NHWC", 1, 12.7, 494, 203);
     f->run.planned = f->count;
 }
 
@@ -256,7 +262,7 @@ static inline void fixture_counts(struct row *r, double fma, double sectors_st, 
     row_add_metric(r, -1, 0, "emu.global_sectors_ideal_st", "", e, requests_st * 2);
     row_add_metric(r, -1, 0, "emu.global_requests_ld", "", e, requests_st * 3);
     row_add_metric(r, -1, 0, "emu.global_sectors_ld", "", e, moved * r->bytes / 32 - sectors_st);
-    row_add_metric(r, -1, 0, "emu.global_sectors_ideal_ld", "", e, requests_st * 12);
+    row_add_metric(r, -1, 0, "emu.global_sectors_ideal_ld", "", e, requests_st * 9);
     row_add_metric(r, -1, 0, "emu.shared_wavefronts_ld", "", e, 524288);
     row_add_metric(r, -1, 0, "emu.shared_wavefronts_ideal_ld", "", e, 262144);
     row_add_metric(r, -1, 0, "emu.shared_bank_conflicts", "", e, 262144);
@@ -283,15 +289,15 @@ static inline void fixture_emu(struct fixture *f)
     r = fixture_row(f, 0, "body_1@48x48", axes, work, "my/halo_regs", "CC=16,TH=8,TW=16", ROW_OK);
     fixture_work(r, 0.17, 0.664, 2.1, "launch", 0);
     snprintf(fixture_step(r, "conv3x3_halo_regs", 105, 0, 48, 0.25, "regs")->lift, 160, "25 fewer registers (80) give 3 blocks per SM");
-    fixture_counts(r, 2654208, 73728, 4608, 3.0);
-    fixture_line(r, 88, "st", 4608, 73728, 9216);
+    fixture_counts(r, 2654208, 18432, 1152, 3.0);
+    fixture_line(r, 88, "st", 1152, 18432, 2304);
     row_add_metric(r, 0, 68, "emu.shared_wavefronts_ld", "", "emu", 524288);
     row_add_metric(r, 0, 68, "emu.shared_wavefronts_ideal_ld", "", "emu", 262144);
     r = fixture_row(f, 0, "body_1@48x48", axes, work, "my/halo_regs", "CC=16,TH=16,TW=32", ROW_OK);
     fixture_work(r, 0.17, 0.664, 2.1, "launch", 0);
     fixture_step(r, "conv3x3_halo_regs", 64, 100, 77, 0.5, "regs");
-    fixture_counts(r, 3538944, 73728, 4608, 1.6);
-    fixture_line(r, 88, "st", 4608, 73728, 9216);
+    fixture_counts(r, 3538944, 18432, 1152, 1.6);
+    fixture_line(r, 88, "st", 1152, 18432, 2304);
     f->run.planned = f->count;
 }
 
