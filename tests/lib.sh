@@ -43,3 +43,15 @@ kill_after() { # MILLISECONDS COMMAND...
     wait "$kill_pid" 2>/dev/null || ended=$?
     [ "$ended" = 137 ] || killed=0
 }
+# Runs a command that must refuse: this exit status, nothing on stdout, one line of error and at most one `hint:` line on stderr. The two lines
+# go to stdout, for the case's expectation.
+refused() { # STATUS COMMAND...
+    refused_wanted=$1; shift
+    refused_got=0
+    "$@" >.refused.out 2>.refused.err || refused_got=$?
+    [ "$refused_got" = "$refused_wanted" ] || { cat .refused.err >&2; fail "exit status $refused_got instead of $refused_wanted: $*"; }
+    [ ! -s .refused.out ] || { head -n 5 .refused.out >&2; fail "something on stdout: $*"; }
+    [ -s .refused.err ] || fail "not a word: $*"
+    [ "$(grep -vc '^hint: ' .refused.err)" = 1 ] && [ "$(wc -l <.refused.err)" -le 2 ] || { cat .refused.err >&2; fail "not one error line and one hint: $*"; }
+    cat .refused.err
+}

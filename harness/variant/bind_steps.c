@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PROGRAM_MAX_STEPS 64
+
 int bind_scratch_add(struct program *p, const char *name, enum dtype dtype, int64_t elements)
 {
     p->scratch = xrealloc(p->scratch, (size_t)(p->scratch_count + 1) * sizeof *p->scratch);
@@ -263,6 +265,8 @@ bool bind_steps(struct bind *b, struct error *err)
     for (int i = 0; i < b->h->step_count; i++)
         if (!bind_one(b, &b->h->steps[i], err))
             return false;
+        else if (b->program->step_count > PROGRAM_MAX_STEPS) /* also bounds what variants within variants can cost */
+            return node_error(b->h->steps[i].node, err, "the program has more than %d steps", PROGRAM_MAX_STEPS);
     for (int i = 0; i < b->program->step_count; i++)
         if (!b->program->steps[i].prepare)
             return true;

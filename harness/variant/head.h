@@ -145,6 +145,7 @@ bool head_read_values(struct head *h, const struct node *root, struct error *err
 /* Names, recursion of lets, and what a kernel's arguments may be; after everything is read. */
 bool head_check(struct head *h, struct error *err);
 bool head_has_epilogue(const struct head *h, enum epilogue_kind kind);
+bool head_param_allows(const struct head_param *p, const struct value *v);
 int head_scratch_find(const struct head *h, const char *name);
 int head_map_find(const struct head *h, const char *name);
 int head_param_find(const struct head *h, const char *name);

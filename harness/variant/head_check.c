@@ -56,14 +56,12 @@ static void collect_names(struct head *h)
     add_names(h, epilogue_names);
 }
 
-/* A name of the head's own must not already mean something. */
+/* A name of the head's own must not already mean something. A chip's symbol it may hide: the list of those grows. */
 static bool check_own_name(const struct head *h, const char *what, const char *name, const struct node *n, struct error *err)
 {
     const char *taken = NULL;
     if (among(name, work_symbol_names(h->op)))
         taken = "a symbol of the op";
-    else if (among(name, head_chip_symbols))
-        taken = "a symbol of the chip";
     else if (head_role(name) != ROLE_COUNT)
         taken = "a tensor";
     else if (head_is_word(name))

@@ -75,7 +75,7 @@ static bool read_range(struct head_param *p, const struct node *m, const struct 
            node_int(range->items[1], "highest", p->low, INT32_MAX, &p->high, err) && (!step || node_int(step, "step", 1, INT32_MAX, &p->step, err));
 }
 
-static bool in_range(const struct head_param *p, const struct value *v)
+bool head_param_allows(const struct head_param *p, const struct value *v)
 {
     if (p->range)
         return v->kind == VALUE_INT && v->i >= p->low && v->i <= p->high && (v->i - p->low) % p->step == 0;
@@ -109,7 +109,7 @@ static bool read_param(struct head_param *p, const struct node *n, struct error 
     if (!fallback)
         return true;
     return read_value(fallback, p->name, &p->fallback, err) &&
-           (in_range(p, &p->fallback) || node_error(fallback, err, "%s: the default %s is none of its values", what, fallback->text));
+           (head_param_allows(p, &p->fallback) || node_error(fallback, err, "%s: the default %s is none of its values", what, fallback->text));
 }
 
 static bool read_params(struct head *h, const struct node *m, struct error *err)
