@@ -151,6 +151,7 @@ static inline bool write_heads(void)
         {"kernels/variants/conv2d/wrapped.cu",
          "op: conv2d\nwhat: x\nscratch:\n  turned: input[n * c * h * w]\nsteps:\n  - {variant: layout/convert, output: turned, with: {to: NCHW}}\n"
          "  - kernel: k\n    grid: n\n    block: 32\n    args: turned, output\nprepare:\n  - symbol: F_c = filter\n"},
+        {"kernels/variants/conv2d/nested.cu", "op: conv2d\nwhat: x\nscratch:\n  a: u32[1]\nsteps:\n  - variant: conv2d/fills\n  - fill: a = 0\n"},
         {"kernels/variants/upsample/copy.cu", "op: upsample\nwhat: x\ncheck: none\nsteps:\n  - copy: output = input\n"},
         {"kernels/variants/depth_to_space/d2s_native.cu",
          "op: depth_to_space\nwhat: x\ndtype: {input: f16}\ndefine: {BLOCK_: block, CRD_: mode == CRD}\nsteps:\n  - kernel: d2s\n    grid: n\n    block: 32\n    args: input, output\n"},
