@@ -35,10 +35,11 @@ static bool load_api(struct cuda_api *api, struct error *err)
     CUresult r = api->cuInit(0);
     if (r == CUDA_SUCCESS)
         return true;
-    const char *name = "", *meaning = "";
+    const char *name = NULL, *meaning = NULL;
     api->cuGetErrorName(r, &name);
     api->cuGetErrorString(r, &meaning);
-    error_set(err, ERROR_ENVIRONMENT, "the NVIDIA driver does not start: %s: %s", name, meaning);
+    error_set(err, ERROR_ENVIRONMENT, "the NVIDIA driver (%s) does not start: error %d%s%s%s%s", api->library.path, (int)r, name && *name ? " " : "",
+              name ? name : "", meaning && *meaning ? ": " : "", meaning ? meaning : "");
     return error_hint(err, "bench doctor says more; --device emu needs no GPU");
 }
 
@@ -130,7 +131,7 @@ static void describe(struct device *dev, struct cuda_state *s, int index)
 {
     CUuuid id;
     int cuda = 0;
-    char driver[48];
+    char driver[32];
     snprintf(dev->spec, sizeof dev->spec, "cuda:%d", index);
     if (s->api->cuDeviceGetUuid(&id, s->device) == CUDA_SUCCESS) {
         const unsigned char *b = (const unsigned char *)id.bytes;

@@ -78,11 +78,11 @@ static void offer_open(struct cudnn *h, struct cudnn_graph *g, char name, int mo
 
 static const char *knob_name(int knob, char *unknown, size_t bytes)
 {
-    static const char *const names[] = {
-        [1] = "SWIZZLE", [2] = "TILE_SIZE", [4] = "EDGE", [11] = "MULTIPLY", [12] = "SPLIT_K_BUF", [13] = "TILEK", [14] = "STAGES", [15] = "REDUCTION_MODE",
-        [17] = "SPLIT_K_SLC", [18] = "IDX_MODE", [23] = "SPECFILT", [24] = "KERNEL_CFG", [25] = "WORKSPACE", [27] = "CGA_M", [28] = "CGA_N", [29] = "BLOCK_SIZE",
-        [30] = "OCCUPANCY", [31] = "ARRAY_SIZE_PER_THREAD", [33] = "SPLIT_COLS", [34] = "TILE_ROWS", [35] = "TILE_COLS", [36] = "LOAD_SIZE", [37] = "CTA_COUNT",
-        [38] = "STREAM_K", [39] = "SPLIT_P_SLC", [40] = "TILE_M", [41] = "TILE_N", [42] = "WARP_SPEC_CFG", [43] = "SWAP_AB",
+    static const char *const names[] = { /* by cuDNN's number of the knob */
+        "SPLIT_K", "SWIZZLE", "TILE_SIZE", "USE_TEX", "EDGE", "KBLOCK", "LDGA", "LDGB", "CHUNK_K", "SPLIT_H", "WINO_TILE", "MULTIPLY", "SPLIT_K_BUF", "TILEK",
+        "STAGES", "REDUCTION_MODE", "CTA_SPLIT_K_MODE", "SPLIT_K_SLC", "IDX_MODE", "SLICED", "SPLIT_RS", "SINGLEBUFFER", "LDGC", "SPECFILT", "KERNEL_CFG",
+        "WORKSPACE", "TILE_CGA", "CGA_M", "CGA_N", "BLOCK_SIZE", "OCCUPANCY", "ARRAY_SIZE_PER_THREAD", "NUM_C_PER_BLOCK", "SPLIT_COLS", "TILE_ROWS",
+        "TILE_COLS", "LOAD_SIZE", "CTA_COUNT", "STREAM_K", "SPLIT_P_SLC", "TILE_M", "TILE_N", "WARP_SPEC_CFG", "SWAP_AB",
     };
     if (knob >= 0 && knob < (int)(sizeof names / sizeof *names) && names[knob])
         return names[knob];
