@@ -124,7 +124,8 @@ static void test_completion_missing(void **state)
     w.dtype = DTYPE_F32;
     w.math = MATH_F32;
     infeasible("conv2d/raw", w,
-               "epilogue: depth_to_space is not fused, and nothing can follow: depth_to_space/d2s_native: dtype: input is f32, the variant takes f16");
+               "epilogue: depth_to_space is not fused, and nothing can follow: depth_to_space/d2s_native: dtype: input is f32, the variant "
+               "takes f16");
 }
 
 static void test_variant_steps(void **state)
@@ -152,7 +153,8 @@ static void test_variant_steps(void **state)
     broken("op: conv2d\nwhat: x\nsteps:\n  - variant: layout/convret\n", w, "5:14", "no variant is called 'layout/convret'");
     broken("op: conv2d\nwhat: x\nsteps:\n  - variant: layout/convert\n    with: {tu: NCHW}\n", w, "6:12", "layout has no field 'tu'");
     broken("op: conv2d\nwhat: x\nsteps:\n  - variant: layout/convert\n    with: {to: c}\n", w, "6:16", "'c' is no word for to");
-    broken("op: conv2d\nwhat: x\nsteps:\n  - variant: conv2d/limits\n    params: {X: [1, 2]}\n", w, "6:13", "a step is one point of conv2d/limits, not 2");
+    broken("op: conv2d\nwhat: x\nsteps:\n  - variant: conv2d/limits\n    params: {X: [1, 2]}\n", w, "6:13",
+           "a step is one point of conv2d/limits, not 2");
 }
 
 /* Variants of variants of variants: bounded, and said. */
@@ -192,8 +194,8 @@ static void test_hostile_nesting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_completion), cmocka_unit_test(test_two_activations), cmocka_unit_test(test_completion_chain), cmocka_unit_test(test_completion_missing),
-        cmocka_unit_test(test_variant_steps), cmocka_unit_test(test_hostile_nesting),
+        cmocka_unit_test(test_completion),         cmocka_unit_test(test_two_activations), cmocka_unit_test(test_completion_chain),
+        cmocka_unit_test(test_completion_missing), cmocka_unit_test(test_variant_steps),   cmocka_unit_test(test_hostile_nesting),
     };
     return cmocka_run_group_tests(tests, load_all, drop_all);
 }
