@@ -166,9 +166,11 @@ bool network_make(struct network *n, const struct run *run, struct row *const *r
 {
     *n = (struct network){.zero = "row 0"};
     struct layer_case *layers;
+    int timed = 0;
     n->layers = find_layers(run, rows, count, &layers, &n->missing);
     for (int i = 0; i < n->layers; i++) {
         n->launches += layers[i].repeat;
+        timed += layers[i].view.zero && layers[i].view.zero->ranked;
     }
     for (int i = 0; i < count; i++) {
         if (rows[i]->row_index == 0) {
@@ -195,7 +197,7 @@ bool network_make(struct network *n, const struct run *run, struct row *const *r
         case_view_free(&layers[i].view);
     }
     free(layers);
-    return n->launches > 1 && (whole || (count > 0 && !device_counts(rows[0]->device)));
+    return whole || (n->launches > 1 && timed > 0);
 }
 
 void network_free(struct network *n)

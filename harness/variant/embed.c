@@ -118,6 +118,8 @@ static bool set_field(struct bind *b, const struct named_expr *with, struct work
         if (v.kind != VALUE_INT)
             return expr_fail(with->expr, err, "%s wants a whole number", f->name);
         *(int64_t *)at = v.i;
+        if (f->offset == offsetof(struct work, r)) /* `kernel` is both sides */
+            w->s = v.i;
         return true;
     }
     const char *word = v.kind == VALUE_TEXT ? v.text : "";

@@ -62,8 +62,10 @@ bool head_expr_list(const struct node *n, const char *what, int max, struct expr
     out->node = n;
     if (n->kind == NODE_LIST) {
         for (int i = 0; i < n->count; i++)
-            if (!add_expr(out, n->items[i], what, max, err))
-                return false;
+            if (!add_expr(out, n->items[i], what, max, err)) {
+                bool cut = n->items[i]->kind == NODE_SCALAR && strchr(n->items[i]->text, '(') && !strchr(n->items[i]->text, ')');
+                return cut ? error_hint(err, "a YAML flow list is cut at every comma; without brackets, `%s: a(b, c), d` is read as meant", what) : false;
+            }
         return n->count > 0 || node_error(n, err, "%s is an empty list", what);
     }
     if (n->kind != NODE_SCALAR)

@@ -36,7 +36,7 @@ static const char *by_name(const char *name, const char *const rows[][10])
 static const char *tensor_of(const struct guess *g, const char *name)
 {
     static const char *const rows[][10] = {
-        {"input", "x", "in", "src", "image", "inp", "a", NULL},        {"filter", "f", "weight", "weights", "kernel", "filters", "wt", NULL},
+        {"input", "x", "in", "src", "image", "inp", NULL},        {"filter", "f", "weight", "weights", "kernel", "filters", "wt", NULL},
         {"bias", "b", NULL},                                           {"residual", "res", "skip", "add", NULL},
         {"output", "y", "out", "dst", "result", NULL},                 {"mask_in", "mask", NULL},
         {"mask_out", NULL},                                            {NULL}};
@@ -79,6 +79,8 @@ static void guess_args(struct guess *g)
     for (int i = 0; i < g->s.count; i++) {
         const struct signature_param *p = &g->s.params[i];
         const char *name = p->pointer ? tensor_of(g, p->name) : p->map ? NULL : symbol_of(g->op, p->name);
+        if (name && p->pointer && !p->constant && !strcmp(p->name, "b")) /* `const float *a, float *b` */
+            name = NULL;
         if (name && !used(g, i, name))
             g->args[i] = name;
     }

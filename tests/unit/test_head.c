@@ -204,6 +204,7 @@ static void test_steps(void **state)
     rejects(TOP "steps:\n  - kernel: k\n    gird: 1\n", "6:5", "", "grid");
     rejects(TOP "steps:\n  - kernel: k\n    grid: 1, ceil(q, 2), 3, 4\n    block: 1\n", "6:29", "grid has more than 3 items", NULL);
     rejects(TOP "steps:\n  - kernel: k\n    grid: 1, ceil(q, zz), 3\n    block: 1\n", "6:22", "unknown name 'zz'", NULL);
+    rejects(TOP "steps:\n  - kernel: k\n    grid: [1, ceil(q, 2)]\n    block: 1\n", "6:21", "the ')' of ceil( is missing", "a YAML flow list is cut at every comma");
     rejects(TOP STEPS "    args: input, filtr\n", "8:18", "unknown name 'filtr'", "did you mean 'filter'?");
     rejects(TOP STEPS "    args: input, bias\n", "8:18", "'bias' is an argument, but `epilogue:` does not name it", NULL);
     rejects(TOP STEPS "    args: residual\n", "8:11", "'residual' is an argument, but `epilogue:` does not name it", NULL);
