@@ -194,6 +194,32 @@ static void hostile_bytes(void **state)
     free(cubin);
 }
 
+/* Sizes that lie, one at a time. */
+static void lying_sizes(void **state)
+{
+    static const unsigned char registers[] = {0x04, 0x2f, 0x08, 0x00}; /* the attribute REGCOUNT, 8 bytes */
+    struct error err = {0};
+    struct kernel_facts *facts;
+    size_t bytes;
+    char *cubin = data_file("facts_sm_90.cubin", &bytes);
+    unsigned char *at = memmem(cubin, bytes, registers, sizeof registers);
+    assert_non_null(at);
+    at[2] = at[3] = 0xff;
+    assert_int_equal(cubin_read(cubin, bytes, &facts, &err), -1);
+    assert_non_null(strstr(err.text, "runs past its section"));
+    at[2] = 8, at[3] = 0;
+    /* A section table that points at itself again and again, and one beyond the file. */
+    uint64_t far = (uint64_t)1 << 60, old;
+    memcpy(&old, cubin + 40, 8);
+    memcpy(cubin + 40, &far, 8);
+    assert_int_equal(cubin_read(cubin, bytes, &facts, &err), -1);
+    assert_non_null(strstr(err.text, "section table"));
+    memcpy(cubin + 40, &old, 8);
+    assert_int_equal(cubin_read(cubin, bytes, &facts, &err), 3);
+    free(facts);
+    free(cubin);
+}
+
 static void other_files_are_refused(void **state)
 {
     struct error err = {0};
@@ -215,7 +241,7 @@ int main(void)
         cmocka_unit_test(nvrtc_and_nvcc_lines_are_read_alike),
         cmocka_unit_test(a_contradiction_names_both_values),
         cmocka_unit_test(the_hash_follows_the_code),
-        cmocka_unit_test(hostile_bytes),
+        cmocka_unit_test(hostile_bytes), cmocka_unit_test(lying_sizes),
         cmocka_unit_test(other_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
