@@ -11,6 +11,7 @@
 /* Thresholds: METHOD.md, "why". They follow the rules that profilers use, so that verdicts agree. */
 #define LOW_OCCUPANCY 0.5
 #define NEAR_FLOOR 0.8
+#define BELOW_FLOOR 1.02
 #define EXCESS_SECTORS 1.25   /* sectors over ideal from which a line is named */
 #define EXCESS_WAVEFRONTS 1.10
 #define MUCH_MOVED 2.0
@@ -63,7 +64,10 @@ static void advise_time(struct list *l, const struct case_view *c, const struct 
         return;
     }
     double ns = v->time->median_ns;
-    if (v->floor_share >= NEAR_FLOOR) {
+    if (v->floor_share > BELOW_FLOOR) {
+        add(l, v, 1000, "%s us is below the floor of %s (%s), which nothing can beat: the work, the chip's figures or the timing is wrong",
+            number_3(ns / 1e3, a), number_time(v->row->floor_ns, b), v->row->floor_by);
+    } else if (v->floor_share >= NEAR_FLOOR) {
         add(l, v, 30, "at %s %% of the floor (%s, %s): little is left to gain here", number_percent(v->floor_share, p), number_time(v->row->floor_ns, a),
             v->row->floor_by);
     }

@@ -58,7 +58,10 @@ void report_summary(struct text *t, const struct run *run, struct row *const *ro
     struct text line = {0};
     (void)run;
     summary_counts(&line, rows, count);
-    text_addf(&line, "   %s   exit %d", number_duration(seconds, wall), exit_code);
+    if (seconds > 0) { /* a stored run is shown without a wall time */
+        text_addf(&line, "   %s", number_duration(seconds, wall));
+    }
+    text_addf(&line, "   exit %d", exit_code);
     text_paint(t, exit_code ? PAINT_BAD : PAINT_GOOD, style);
     text_add_wrapped(t, text_get(&line), 0, TEXT_LABEL_COLUMNS, style);
     text_paint(t, PAINT_NONE, style);
@@ -166,9 +169,11 @@ bool network_make(struct network *n, const struct run *run, struct row *const *r
 {
     *n = (struct network){.zero = "row 0"};
     struct layer_case *layers;
+    int timed = 0;
     n->layers = find_layers(run, rows, count, &layers, &n->missing);
     for (int i = 0; i < n->layers; i++) {
         n->launches += layers[i].repeat;
+        timed += layers[i].view.zero && layers[i].view.zero->ranked;
     }
     for (int i = 0; i < count; i++) {
         if (rows[i]->row_index == 0) {
@@ -195,7 +200,7 @@ bool network_make(struct network *n, const struct run *run, struct row *const *r
         case_view_free(&layers[i].view);
     }
     free(layers);
-    return n->launches > 1 && (whole || (count > 0 && !device_counts(rows[0]->device)));
+    return whole || (n->launches > 1 && timed > 0);
 }
 
 void network_free(struct network *n)

@@ -318,7 +318,7 @@ static inline void fixture_notebook(struct fixture *f, const char *device)
                 snprintf(params, sizeof params, "BLOCK=%d", b);
                 bool fits = v != 3 || b + k <= 44;
                 struct row *r = fixture_row(f, c, "image", axes, work, variants[v], params, fits ? ROW_OK : ROW_INFEASIBLE);
-                fixture_work(r, 2e-3 * 2 * k * k, 16, 5.2, "memory", 0);
+                fixture_work(r, 4e-3 * k * k, 8, 1.9, "memory", 0);
                 if (!fits) {
                     row_set(&r->reason, "where: threads <= 1024 (threads 1156)");
                     continue;
