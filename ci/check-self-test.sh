@@ -40,6 +40,7 @@ expect layers 'harness/zz/ is not in ci/layers.txt' sh -c 'mkdir harness/zz && e
 expect layers 'leaves its folder' append harness/op/op.h '#include "../store/row.h"'
 expect layers 'only device/ may include CUDA headers' append harness/report/report.h '#include <cuda.h>'
 expect symbols 'calls zz_high() of op/' compile base/zz_upward 'int zz_high(void); int zz_up(void); int zz_up(void) { return zz_high(); }'
+expect symbols 'defines zz_low() that harness/base/zz_low defines too' compile op/zz_twice 'int zz_low(void); int zz_low(void) { return 2; }'
 expect printing 'zz_prints: uses puts' compile op/zz_prints '#include <stdio.h>\nint f(void); int f(void) { return puts("x"); }'
 expect headers 'zz_alone.h does not compile alone' append harness/base/zz_alone.h 'size_t zz(void);'
 expect headers 'zz_twice.h does not compile alone' append harness/base/zz_twice.h 'struct zz { int x; };'

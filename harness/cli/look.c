@@ -142,10 +142,7 @@ int cli_list(const struct verb *verb, int argc, char **argv)
         if (op) {
             list_op(&t, op);
         } else {
-            int known = 0;
-            while (op_names()[known])
-                known++;
-            const char *near = name ? text_nearest(name, op_names(), (size_t)known) : NULL;
+            const char *near = name ? text_nearest_in(name, op_names()) : NULL;
             error_set(&err, ERROR_USAGE, name ? "no op '%s'" : "which op?%s", name ? name : "");
             error_hint(&err, near ? "bench list op %s" : "bench list ops%s", near ? near : "");
             code = cli_fail(&err);
@@ -162,7 +159,7 @@ int cli_list(const struct verb *verb, int argc, char **argv)
         for (const struct column *c = columns; c->name; c++)
             text_addf(&t, "%-24s %-8s %s\n", c->name, c->unit, c->what);
     } else {
-        const char *near = text_nearest(what, whats, 8);
+        const char *near = text_nearest_in(what, whats);
         error_set(&err, ERROR_USAGE, "nothing called '%s' to list", what);
         error_hint(&err, "%s", near ? near : "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns");
         code = cli_fail(&err);
@@ -195,7 +192,7 @@ static bool validate_one(const char *name, struct plan_arguments *a, struct text
                 broken = 1;
             }
         if (fits && !broken)
-            text_addf(t, "%s%s: %d cases, %d rows on %s%s", i ? "" : path, i ? "" : " is valid", plan.case_count, plan.row_count, kinds[i], i ? "\n" : "; ");
+            text_addf(t, i ? "; %s%d cases, %d rows on %s\n" : "%s is valid: %d cases, %d rows on %s", i ? "" : path, plan.case_count, plan.row_count, kinds[i]);
         plan_free(&plan);
         if (!fits || broken)
             goto done;
@@ -291,9 +288,7 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
     const char *name = a.device && !strncmp(a.device, "emu:", 4) ? a.device + 4 : "GH100";
     const struct chip *chip = chip_find(name);
     if (!chip) {
-        int known = 0;
-        chip_table(&known);
-        const char *near = text_nearest(name, chip_names(), (size_t)known);
+        const char *near = text_nearest_in(name, chip_names());
         error_set(&err, ERROR_USAGE, "no chip '%s'", name);
         error_hint(&err, near ? "emu:%s" : "bench list chips%s", near ? near : "");
         code = cli_fail(&err);

@@ -32,10 +32,7 @@ int cli_new(const struct verb *verb, int argc, char **argv)
     }
     const struct op *op = op_find(rest[0]);
     if (!op) {
-        int known = 0;
-        while (op_names()[known])
-            known++;
-        const char *near = text_nearest(rest[0], op_names(), (size_t)known);
+        const char *near = text_nearest_in(rest[0], op_names());
         error_set(&err, ERROR_USAGE, "no op '%s'", rest[0]);
         error_hint(&err, near ? "bench new %s %s" : "bench list ops", near, rest[1]);
         code = cli_fail(&err);
@@ -137,9 +134,7 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     }
     const struct chip *chip = chip_find(chip_name ? chip_name : "GH100");
     if (!chip) {
-        int known = 0;
-        chip_table(&known);
-        const char *near = text_nearest(chip_name, chip_names(), (size_t)known);
+        const char *near = text_nearest_in(chip_name, chip_names());
         error_set(&err, ERROR_USAGE, "no chip '%s'", chip_name);
         error_hint(&err, near ? "--chip %s" : "bench list chips%s", near ? near : "");
         code = cli_fail(&err);

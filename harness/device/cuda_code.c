@@ -57,7 +57,8 @@ bool cuda_load(struct device *dev, const struct device_image *image, struct devi
         return false;
     }
     *module = xcalloc(1, sizeof **module);
-    **module = (struct device_module){.handle = handle, .ptx = image->ptx ? xstrndup(image->ptx, image->ptx_bytes) : NULL,
+    **module = (struct device_module){.handle = handle,
+                                      .ptx = image->ptx ? xstrndup(image->ptx, image->ptx_bytes) : NULL,
                                       .label = xstrdup(image->label ? image->label : "")};
     return true;
 }
@@ -76,19 +77,19 @@ void cuda_unload(struct device *dev, struct device_module *module)
     free(module);
 }
 
-/* The driver knows offsets and sizes too: both must say the same. */
+/* The driver knows the sizes too: both must say the same. Its offsets count from the constant bank's start, so they differ where an
+ * alignment exceeds 16 (a tensor map): launches pass a pointer for each parameter, and never depend on them. */
 static bool check_params(struct cuda_state *s, const struct device_function *f, struct error *err)
 {
-    for (int i = 0; i <= f->param_count; i++) {
-        size_t offset = 0, bytes = 0;
+    size_t offset = 0, bytes = 0;
+    for (int i = 0; i < f->param_count; i++) {
         CUresult r = s->api->cuFuncGetParamInfo(f->handle, (size_t)i, &offset, &bytes);
-        if (i == f->param_count ? r != CUDA_SUCCESS : r == CUDA_SUCCESS && offset == f->params[i].offset && bytes == f->params[i].bytes)
-            continue;
-        if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)
-            return true; /* the driver cannot say */
-        return error_set(err, ERROR_INTERNAL, "kernel %s: parameter %d: its PTX says offset %u, %u bytes, the driver %zu, %zu", f->name, i,
-                         i < f->param_count ? f->params[i].offset : 0, i < f->param_count ? f->params[i].bytes : 0, offset, bytes);
+        if (r != CUDA_SUCCESS || bytes != f->params[i].bytes)
+            return error_set(err, ERROR_INTERNAL, "kernel %s: parameter %d: its PTX says %u bytes, the driver %zu", f->name, i,
+                             f->params[i].bytes, bytes);
     }
+    if (s->api->cuFuncGetParamInfo(f->handle, (size_t)f->param_count, &offset, &bytes) == CUDA_SUCCESS)
+        return error_set(err, ERROR_INTERNAL, "kernel %s: its PTX has %d parameters, the driver sees more", f->name, f->param_count);
     return true;
 }
 
@@ -175,10 +176,13 @@ bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *m, void
     CUtensorMapDataType kind;
     cuuint64_t dim[5], strides[5];
     cuuint32_t box[5], element[5];
-    int swizzle = one_of(m->swizzle, 0, 32, 64, 128), interleave = one_of(m->interleave, 0, 16, 32, -1), promotion = one_of(m->l2_promotion, 0, 64, 128, 256);
+    int swizzle = one_of(m->swizzle, 0, 32, 64, 128), interleave = one_of(m->interleave, 0, 16, 32, -1),
+        promotion = one_of(m->l2_promotion, 0, 64, 128, 256);
     if (m->rank < 1 || m->rank > 5 || !map_kind(m->element_kind, &kind) || swizzle < 0 || interleave < 0 || promotion < 0)
-        return error_set(err, ERROR_USAGE, "tensor map: rank %d (1 to 5), swizzle %d (0, 32, 64, 128), interleave %d (0, 16, 32), L2 promotion %d (0, 64, 128, 256)",
-                         m->rank, m->swizzle, m->interleave, m->l2_promotion);
+        return error_set(
+            err, ERROR_USAGE,
+            "tensor map: rank %d (1 to 5), swizzle %d (0, 32, 64, 128), interleave %d (0, 16, 32), L2 promotion %d (0, 64, 128, 256)",
+            m->rank, m->swizzle, m->interleave, m->l2_promotion);
     for (int i = 0; i < m->rank; i++) {
         dim[i] = m->dim[i];
         box[i] = m->box[i];
@@ -186,11 +190,13 @@ bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *m, void
         if (i)
             strides[i - 1] = m->stride_bytes[i];
     }
-    CUresult r = s->api->cuTensorMapEncodeTiled(&map, kind, (cuuint32_t)m->rank, (void *)(uintptr_t)m->address, dim, strides, box, element,
-                                                (CUtensorMapInterleave)interleave, (CUtensorMapSwizzle)swizzle, (CUtensorMapL2promotion)promotion,
-                                                m->oob_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    CUresult r =
+        s->api->cuTensorMapEncodeTiled(&map, kind, (cuuint32_t)m->rank, (void *)(uintptr_t)m->address, dim, strides, box, element,
+                                       (CUtensorMapInterleave)interleave, (CUtensorMapSwizzle)swizzle, (CUtensorMapL2promotion)promotion,
+                                       m->oob_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (r == CUDA_ERROR_INVALID_VALUE)
-        return error_set(err, ERROR_USAGE, "tensor map refused (CUDA_ERROR_INVALID_VALUE): the address must be a multiple of 16, strides multiples of 16, "
+        return error_set(err, ERROR_USAGE,
+                         "tensor map refused (CUDA_ERROR_INVALID_VALUE): the address must be a multiple of 16, strides multiples of 16, "
                          "each box edge 1 to 256, and the inner box at most the swizzle's width in bytes");
     if (!cuda_check(s, r, "tensor map", err))
         return false;
@@ -198,49 +204,56 @@ bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *m, void
     return true;
 }
 
-static bool set_attribute(struct cuda_state *s, struct device_function *f, CUfunction_attribute which, int value, const char *what, struct error *err)
-{
-    return cuda_check(s, s->api->cuFuncSetAttribute(f->handle, which, value), what, err) || error_where(err, "kernel %s", f->name);
-}
-
-static bool prepare_function(struct cuda_state *s, struct device_function *f, const struct device_launch *l, uint64_t cluster_blocks, struct error *err)
-{
-    if (l->smem > f->smem && l->smem + (uint64_t)f->static_smem > SMEM_STATIC_MAX) {
-        if (!set_attribute(s, f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)l->smem, "asking for more than 48 KiB of shared memory", err))
-            return false;
-        f->smem = l->smem;
-    }
-    if (l->carveout != f->carveout) {
-        if (!set_attribute(s, f, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, l->carveout, "asking for a carveout", err))
-            return false;
-        f->carveout = l->carveout;
-    }
-    if (cluster_blocks > 8 && !f->large_cluster) {
-        if (!set_attribute(s, f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1, "asking for a cluster of more than 8 blocks", err))
-            return false;
-        f->large_cluster = true;
-    }
-    return true;
-}
-
 /* A launch that the driver refuses is the head's mistake: said with its numbers. */
-static bool refused(struct cuda_state *s, const struct device_function *f, const struct device_launch *l, CUresult r, struct error *err)
+static bool refused(struct cuda_state *s, const struct device_function *f, const struct device_launch *l, CUresult r, const char *why,
+                    struct error *err)
 {
-    const char *why = "";
-    cuda_check(s, r, "launch", err);
-    if (!err || err->kind == ERROR_WRONG)
-        return error_where(err, "kernel %s", f->name);
+    const char *name = "";
+    struct error driver = {0};
+    cuda_check(s, r, f->name, &driver);
+    if (driver.kind == ERROR_WRONG || s->lost) {
+        if (err)
+            *err = driver;
+        return false;
+    }
     if (r == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
         why = ": its registers or shared memory do not fit one SM at this block size";
     else if (r == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
         why = ": a cooperative grid must fit the GPU at once";
     else if (r == CUDA_ERROR_INVALID_CLUSTER_SIZE)
-        why = ": no SM group has room for such a cluster";
-    const char *name = "";
+        why = ": no group of SMs has room for such a cluster";
     s->api->cuGetErrorName(r, &name);
-    return error_set(err, ERROR_USAGE, "kernel %s cannot be launched: grid %u,%u,%u block %u,%u,%u (at most %d threads) cluster %u,%u,%u shared memory %d + %u bytes: %s%s",
-                     f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], f->max_threads, l->cluster[0], l->cluster[1],
-                     l->cluster[2], f->static_smem, l->smem, name, why);
+    return error_set(
+        err, ERROR_USAGE,
+        "kernel %s cannot be launched: grid %u,%u,%u block %u,%u,%u (at most %d threads) cluster %u,%u,%u shared memory %d + %u bytes: %s%s",
+        f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], f->max_threads, l->cluster[0], l->cluster[1],
+        l->cluster[2], f->static_smem, l->smem, name, why);
+}
+
+static bool prepare_function(struct cuda_state *s, struct device_function *f, const struct device_launch *l, uint64_t cluster_blocks,
+                             struct error *err)
+{
+    CUresult r = CUDA_SUCCESS;
+    if (l->smem > f->smem && l->smem + (uint64_t)f->static_smem > SMEM_STATIC_MAX) {
+        r = l->smem > INT32_MAX ? CUDA_ERROR_INVALID_VALUE
+                                : s->api->cuFuncSetAttribute(f->handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)l->smem);
+        if (r != CUDA_SUCCESS)
+            return refused(s, f, l, r, ": that much shared memory a block cannot have here", err);
+        f->smem = l->smem;
+    }
+    if (l->carveout != f->carveout) {
+        r = s->api->cuFuncSetAttribute(f->handle, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, l->carveout);
+        if (r != CUDA_SUCCESS)
+            return refused(s, f, l, r, ": a carveout is a percentage, or -1", err);
+        f->carveout = l->carveout;
+    }
+    if (cluster_blocks > 8 && !f->large_cluster) {
+        r = s->api->cuFuncSetAttribute(f->handle, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+        if (r != CUDA_SUCCESS)
+            return refused(s, f, l, r, ": clusters of more than 8 blocks are not allowed here", err);
+        f->large_cluster = true;
+    }
+    return true;
 }
 
 bool cuda_launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
@@ -250,7 +263,8 @@ bool cuda_launch(struct device *dev, struct device_function *f, const struct dev
     unsigned count = 0;
     void *params[PARAMS_MAX];
     if (l->param_bytes != f->param_bytes)
-        return error_set(err, ERROR_INTERNAL, "kernel %s takes %zu bytes of parameters, %zu were given", f->name, f->param_bytes, l->param_bytes);
+        return error_set(err, ERROR_INTERNAL, "kernel %s takes %zu bytes of parameters, %zu were given", f->name, f->param_bytes,
+                         l->param_bytes);
     for (int i = 0; i < f->param_count; i++)
         params[i] = (char *)(uintptr_t)l->params + f->params[i].offset;
     bool cluster = l->cluster[0] || l->cluster[1] || l->cluster[2];
@@ -264,11 +278,20 @@ bool cuda_launch(struct device *dev, struct device_function *f, const struct dev
     if (l->cooperative)
         attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
     if (l->pdl)
-        attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, .value.programmaticStreamSerializationAllowed = 1};
-    CUlaunchConfig config = {.gridDimX = l->grid[0], .gridDimY = l->grid[1], .gridDimZ = l->grid[2], .blockDimX = l->block[0], .blockDimY = l->block[1],
-                             .blockDimZ = l->block[2], .sharedMemBytes = l->smem, .hStream = s->stream, .attrs = attributes, .numAttrs = count};
+        attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                                  .value.programmaticStreamSerializationAllowed = 1};
+    CUlaunchConfig config = {.gridDimX = l->grid[0],
+                             .gridDimY = l->grid[1],
+                             .gridDimZ = l->grid[2],
+                             .blockDimX = l->block[0],
+                             .blockDimY = l->block[1],
+                             .blockDimZ = l->block[2],
+                             .sharedMemBytes = l->smem,
+                             .hStream = s->stream,
+                             .attrs = attributes,
+                             .numAttrs = count};
     CUresult r = s->api->cuLaunchKernelEx(&config, f->handle, params, NULL);
-    return r == CUDA_SUCCESS || refused(s, f, l, r, err);
+    return r == CUDA_SUCCESS || refused(s, f, l, r, "", err);
 }
 
 bool cuda_sync(struct device *dev, struct error *err)

@@ -96,9 +96,14 @@ bool op_data_inputs(const struct work *work, enum data_part part, struct op_data
  * field: n*1*h*w in, n*1*p*q out; an output pixel is active when any input pixel under its filter, inside the image, is. */
 bool mask_make(const struct work *work, float *out, struct error *err);
 void mask_dilate(const struct work *work, const float *in, float *out);
-/* Share of ones, 0..1; of the outputs that a masked work must compute (1 without a mask): useful FLOP = work_flop * share. */
+/* Share of ones, 0..1. */
 double mask_density(const float *mask, size_t count);
-bool mask_output_share(const struct work *work, double *share, struct error *err);
+/* The part of a masked work that must be done: shares of active pixels, FLOP of the active outputs, and the compulsory bytes: active inputs and outputs
+ * (and residuals there), filter, bias and masks whole. Without a mask: everything. */
+struct useful {
+    double input_share, output_share, flop, bytes;
+};
+bool work_useful(const struct work *work, struct useful *out, struct error *err);
 /* The file of frame `frame`: the first %d or %0Nd in mask->path becomes the number. */
 #define MASK_FILE_MAX_BYTES (256u << 20)
 void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes);

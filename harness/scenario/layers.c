@@ -212,8 +212,8 @@ static bool set_fields(struct layer *layer, const struct node *map, const struct
         const struct node *n = node_get(map, f->name);
         if (!n)
             n = node_get(defaults, f->name);
-        if (n ? !field_set(work, f->name, n, &known, err) : false)
-            return error_where(err, "layer '%s'", layer->name);
+        if (n && !field_set(work, f->name, n, &known, err))
+            return false;
         if (n)
             continue;
         if (f->fallback == OP_REQUIRED) {

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void network_free(struct network_item *item)
+void network_item_free(struct network_item *item)
 {
     for (int i = 0; i < item->count; i++)
-        network_free(&item->items[i]);
+        network_item_free(&item->items[i]);
     free(item->items);
     item->items = NULL;
     item->count = 0;

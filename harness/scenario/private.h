@@ -52,6 +52,6 @@ bool axis_applies(const struct axis *axis, const struct layer *layer);
 
 /* network.c */
 bool network_parse(struct scenario *s, const struct node *network, struct error *err);
-void network_free(struct network_item *item);
+void network_item_free(struct network_item *item);
 
 #endif

@@ -187,9 +187,7 @@ static bool parse_on(struct scenario *s, struct error *err)
         if (chip && !name)
             return false;
         if (name && !chip_find(name)) {
-            int count;
-            chip_table(&count);
-            const char *near = text_nearest(name, chip_names(), (size_t)count);
+            const char *near = text_nearest_in(name, chip_names());
             node_error(chip, err, "no chip '%s'", name);
             return error_hint(err, near ? "did you mean %s?" : "bench list chips%s", near ? near : "");
         }
@@ -260,7 +258,7 @@ void scenario_free(struct scenario *s)
         free(s->counters[i]);
     if (s->parsed)
         axes_free(s->parsed);
-    network_free(&s->network);
+    network_item_free(&s->network);
     free(s->parsed);
     free(s->layers);
     free(s->variants);
