@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -178,10 +179,12 @@ static pid_t start_writer(int *rows_done, int64_t resume)
         struct fixture f = {0};
         struct error err;
         struct store *store = NULL;
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test must not leave it writing for ever */
+        close(ends[0]);
         fixture_h200(&f);
         f.run.id = resume;
         bool fine = store_open(path, false, &store, &err) && store_run_begin(store, &f.run, &err);
-        for (int i = 0; fine; i++) {
+        for (int i = 0; fine && i < 20000; i++) {
             struct row *row = f.rows[i % f.count];
             char id[64];
             snprintf(id, sizeof id, "row-%06d", i);
