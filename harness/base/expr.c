@@ -79,7 +79,11 @@ static bool overflow(struct eval *x, const struct term *t, const struct value *a
     char sa[VALUE_TEXT_MAX], sb[VALUE_TEXT_MAX];
     value_print(a, sa, sizeof sa);
     value_print(b, sb, sizeof sb);
-    return expr_error(x->e, t->at, x->err, "the result of %s %s %s is out of range", sa, t->op == OP_ADD ? "+" : t->op == OP_SUB ? "-" : "*", sb);
+    return expr_error(x->e, t->at, x->err, "the result of %s %s %s is out of range", sa,
+                      t->op == OP_ADD   ? "+"
+                      : t->op == OP_SUB ? "-"
+                                        : "*",
+                      sb);
 }
 
 static bool wants_number(struct eval *x, const struct term *t, const struct value *v)
@@ -274,7 +278,10 @@ static bool eval_builtin(struct eval *x, const struct term *t, int which, struct
     static const int least[] = {1, 1, 1, 1, 1, 1, 1, 3}, most[] = {2, 2, EXPR_MAX_ARGS, EXPR_MAX_ARGS, 1, 1, 1, 3};
     if (t->count < least[which] || t->count > most[which])
         return expr_error(x->e, t->at, x->err, "%s takes %s argument%s, not %d", t->name,
-                          most[which] == EXPR_MAX_ARGS ? "one or more" : most[which] == 3 ? "three" : most[which] == 2 ? "one or two" : "one",
+                          most[which] == EXPR_MAX_ARGS ? "one or more"
+                          : most[which] == 3           ? "three"
+                          : most[which] == 2           ? "one or two"
+                                                       : "one",
                           most[which] == 1 ? "" : "s", t->count);
     if (which == 7) { /* select: only the chosen side is evaluated */
         bool truth;
@@ -350,7 +357,8 @@ bool expr_eval_int(const struct expr *e, const struct expr_env *env, int64_t *ou
     if (v.kind != VALUE_INT) {
         char s[VALUE_TEXT_MAX];
         value_print(&v, s, sizeof s);
-        return expr_error(e, 0, err, "a whole number should stand here, not %s%s%s", v.kind == VALUE_TEXT ? "'" : "", s, v.kind == VALUE_TEXT ? "'" : "");
+        return expr_error(e, 0, err, "a whole number should stand here, not %s%s%s", v.kind == VALUE_TEXT ? "'" : "", s,
+                          v.kind == VALUE_TEXT ? "'" : "");
     }
     *out = v.i;
     return true;

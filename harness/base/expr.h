@@ -53,9 +53,10 @@ void expr_names(const struct expr *e, void (*visit)(void *context, const char *n
 
 /* The name, when the expression is nothing but a name; else NULL. */
 const char *expr_name(const struct expr *e);
-/* Asks `known` about every name and every call that is not built in, without evaluating; the first unknown one is an error at its place with the
- * nearest of `names`. */
-bool expr_check(const struct expr *e, bool (*known)(void *context, const char *name, bool call), void *context, const char *const *names, struct error *err);
+/* Asks `known` about every name and every call that is not built in, without evaluating; the first unknown one is an error at its
+ * place with the nearest of `names`. */
+bool expr_check(const struct expr *e, bool (*known)(void *context, const char *name, bool call), void *context, const char *const *names,
+                struct error *err);
 /* "FILE:LINE:COLUMN: message" at the beginning of the expression, a usage error. Returns false. */
 bool expr_fail(const struct expr *e, struct error *err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

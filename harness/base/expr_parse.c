@@ -138,7 +138,8 @@ static struct term *parse_number(struct parser *p)
     bool real = !hex && end_real > end_int;
     const char *end = real ? end_real : end_int;
     if (word_char(*end) || *end == '.') {
-        expr_error(p->e, p->at, p->err, "'%.*s' is not a number", (int)strcspn(s, " ,()+-*/%<>=!") < 40 ? (int)strcspn(s, " ,()+-*/%<>=!") : 40, s);
+        expr_error(p->e, p->at, p->err, "'%.*s' is not a number",
+                   (int)strcspn(s, " ,()+-*/%<>=!") < 40 ? (int)strcspn(s, " ,()+-*/%<>=!") : 40, s);
         return NULL;
     }
     if (real ? !(d - d == 0) : overflow) {
@@ -401,7 +402,10 @@ struct expr *expr_parse(const struct node *n, struct error *err)
         e->text = xstrdup(n->text);
         return parse(e, err);
     }
-    expr_error(e, 0, err, "an expression should stand here, not %s", n->kind == NODE_LIST ? "a list" : n->kind == NODE_MAP ? "a map" : "nothing");
+    expr_error(e, 0, err, "an expression should stand here, not %s",
+               n->kind == NODE_LIST  ? "a list"
+               : n->kind == NODE_MAP ? "a map"
+                                     : "nothing");
     expr_free(e);
     return NULL;
 }
@@ -457,7 +461,8 @@ static const struct term *find_unknown(const struct term *t, bool (*known)(void 
     return found;
 }
 
-bool expr_check(const struct expr *e, bool (*known)(void *context, const char *name, bool call), void *context, const char *const *names, struct error *err)
+bool expr_check(const struct expr *e, bool (*known)(void *context, const char *name, bool call), void *context, const char *const *names,
+                struct error *err)
 {
     const struct term *t = find_unknown(e->root, known, context);
     return !t || expr_unknown(e, t, names, err);

@@ -14,20 +14,20 @@ enum term_op { OP_OR, OP_AND, OP_NOT, OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE, 
 
 struct term {
     enum term_kind kind;
-    enum term_op op;      /* TERM_UNARY, TERM_BINARY */
-    struct value value;   /* TERM_VALUE */
-    char *name;           /* TERM_NAME, TERM_CALL */
-    struct term **args;   /* operands, or arguments of the call */
+    enum term_op op;    /* TERM_UNARY, TERM_BINARY */
+    struct value value; /* TERM_VALUE */
+    char *name;         /* TERM_NAME, TERM_CALL */
+    struct term **args; /* operands, or arguments of the call */
     int count;
     int height;
-    size_t begin, end;    /* in the source text, its parentheses included */
+    size_t begin, end; /* in the source text, its parentheses included */
     bool parens;
-    size_t at;            /* where a message about it points: the operator or the name */
+    size_t at; /* where a message about it points: the operator or the name */
 };
 struct expr {
     char *text;
-    char *file;           /* NULL: not from a file */
-    int line, column;     /* of text[0] */
+    char *file;       /* NULL: not from a file */
+    int line, column; /* of text[0] */
     struct term *root;
 };
 

@@ -84,7 +84,8 @@ char *compile_cuda_include(void)
 }
 
 /* What makes two requests the same work, wherever the files lie; with the compiler's build it is the key. */
-static void hash_request(const struct source *s, const struct compile_request *r, enum compiler_kind kind, const char *build, char out[HASH_TEXT])
+static void hash_request(const struct source *s, const struct compile_request *r, enum compiler_kind kind, const char *build,
+                         char out[HASH_TEXT])
 {
     struct hash *h = hash_begin();
     hash_add_text(h, FORMAT);
@@ -137,7 +138,8 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool compile_now(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out, struct error *err)
+static bool compile_now(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+                        struct error *err)
 {
     double start = now_s();
     bool ok = c->kind == COMPILER_NVRTC ? nvrtc_compile(c, s, r, out, err) : nvcc_compile(c, s, r, out, err);
@@ -224,7 +226,8 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
     }
     if (hidden)
         text_addf(&t, "\n(%d more lines)", hidden);
-    error_set(err, ERROR_USAGE, "%s does not compile for %s with %s:%s", r->label, r->arch, c->version, t.len ? text_get(&t) : "\n(the compiler said nothing)");
+    error_set(err, ERROR_USAGE, "%s does not compile for %s with %s:%s", r->label, r->arch, c->version,
+              t.len ? text_get(&t) : "\n(the compiler said nothing)");
     text_free(&t);
     return false;
 }

@@ -1,4 +1,5 @@
-/* Compiled items on disk: one file an item in the cache, many in a bundle. Each item carries a checksum: a damaged one is as good as absent. */
+/* Compiled items on disk: one file an item in the cache, many in a bundle. Each item carries a checksum: a damaged one is as good as
+ * absent. */
 #include "base/file.h"
 #include "device/compile_private.h"
 #include <errno.h>

@@ -122,7 +122,8 @@ static char *read_kept(const char *dir, const char *suffix, size_t *bytes, struc
     return data;
 }
 
-bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out, struct error *err)
+bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+                  struct error *err)
 {
     char *dir = make_folder(err), *log = NULL;
     bool ok = false;

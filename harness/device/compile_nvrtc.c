@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 
 #define FUNCTIONS(X) \
-    X(nvrtcGetErrorString) X(nvrtcVersion) X(nvrtcGetNumSupportedArchs) X(nvrtcGetSupportedArchs) X(nvrtcCreateProgram) X(nvrtcDestroyProgram) \
-    X(nvrtcCompileProgram) X(nvrtcGetPTXSize) X(nvrtcGetPTX) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN) X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog)
+    X(nvrtcGetErrorString) X(nvrtcVersion) X(nvrtcGetNumSupportedArchs) X(nvrtcGetSupportedArchs) X(nvrtcCreateProgram) \
+    X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcGetPTXSize) X(nvrtcGetPTX) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN) \
+    X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog)
 
 struct nvrtc {
     struct library library;
@@ -151,7 +152,8 @@ static bool check_arch(const struct nvrtc *n, const struct compiler *c, const ch
     return known;
 }
 
-static char *get_text(nvrtcResult (*size)(nvrtcProgram, size_t *), nvrtcResult (*get)(nvrtcProgram, char *), nvrtcProgram program, size_t *bytes)
+static char *get_text(nvrtcResult (*size)(nvrtcProgram, size_t *), nvrtcResult (*get)(nvrtcProgram, char *), nvrtcProgram program,
+                      size_t *bytes)
 {
     size_t n = 0;
     char *out = NULL;
@@ -194,7 +196,8 @@ static int make_options(const struct compiler *c, const struct source *s, const 
     return count;
 }
 
-bool nvrtc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out, struct error *err)
+bool nvrtc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+                   struct error *err)
 {
     const struct nvrtc *n = c->private_data;
     nvrtcProgram program = NULL;

@@ -29,15 +29,17 @@ bool nvcc_open(struct compiler *c, const char *path, struct error *err);
 struct source {
     char *path, *text;
     size_t bytes;
-    char *folders[2]; /* include folders: the .cu's own, kernels/include */
+    char *folders[2];         /* include folders: the .cu's own, kernels/include */
     char includes[HASH_TEXT]; /* of every included file's name and content */
 };
 bool source_read(const char *path, struct source *s, struct error *err);
 void source_free(struct source *s);
 
 /* Both fill ptx, cubin and log of `out`; a compile error is a usage error with the compiler's lines. */
-bool nvrtc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out, struct error *err);
-bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out, struct error *err);
+bool nvrtc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+                   struct error *err);
+bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+                  struct error *err);
 /* The compiler's error lines as one error, shortened at a line's end. */
 bool compile_failed(const struct compiler *c, const struct compile_request *r, const char *log, struct error *err);
 

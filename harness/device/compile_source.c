@@ -1,6 +1,7 @@
-/* What a compilation depends on: the .cu and every file it can include from its own folder and from kernels/include, found by reading `#include` and
- * `__has_include` lines without a preprocessor. Includes behind a false #if count too: a needless recompilation at worst. Headers of CUDA itself
- * are covered by the compiler's build number. */
+/* What a compilation depends on: the .cu and every file it can include from its own folder and from kernels/include, found by reading
+ * `#include` and
+ * `__has_include` lines without a preprocessor. Includes behind a false #if count too: a needless recompilation at worst. Headers of CUDA
+ * itself are covered by the compiler's build number. */
 #include "base/file.h"
 #include "device/compile_private.h"
 #include <ctype.h>

@@ -1,5 +1,6 @@
-/* Reads a cubin's ELF. The format is NVIDIA's and not documented; the facts used here were established by comparing cubins of sm_80, sm_90 and
- * sm_100 with ptxas -v and nvdisasm (docs of the constants stand beside them). Every offset and count is checked: the bytes may be hostile. */
+/* Reads a cubin's ELF. The format is NVIDIA's and not documented; the facts used here were established by comparing cubins of sm_80, sm_90
+ * and sm_100 with ptxas -v and nvdisasm (docs of the constants stand beside them). Every offset and count is checked: the bytes may be
+ * hostile. */
 #include "device/cubin.h"
 #include "base/text.h"
 #include <elf.h>
@@ -15,11 +16,11 @@
 #define SMEM_RESERVED 1024
 /* Attributes of .nv.info, by the names that ptxas's own string table gives them. */
 enum attribute {
-    ATTRIBUTE_MAX_THREADS = 0x05, ATTRIBUTE_REQNTID = 0x10, ATTRIBUTE_FRAME_SIZE = 0x11, ATTRIBUTE_PARAM_SIZE = 0x19, ATTRIBUTE_REGCOUNT = 0x2f,
-    ATTRIBUTE_NUM_BARRIERS = 0x4c, ATTRIBUTE_ANNOTATIONS = 0x55
+    ATTRIBUTE_MAX_THREADS = 0x05, ATTRIBUTE_REQNTID = 0x10, ATTRIBUTE_FRAME_SIZE = 0x11, ATTRIBUTE_PARAM_SIZE = 0x19,
+    ATTRIBUTE_REGCOUNT = 0x2f, ATTRIBUTE_NUM_BARRIERS = 0x4c, ATTRIBUTE_ANNOTATIONS = 0x55
 };
-#define FORMAT_BYTES 4       /* the size field counts bytes that follow; in formats 1 to 3 it is the value */
-#define ANNOTATION_SPILL 1   /* pairs (1, offset in .text): an instruction that spills or fills a register */
+#define FORMAT_BYTES 4     /* the size field counts bytes that follow; in formats 1 to 3 it is the value */
+#define ANNOTATION_SPILL 1 /* pairs (1, offset in .text): an instruction that spills or fills a register */
 
 struct kernel_place { /* where one kernel lives in the file */
     const char *name;
@@ -34,7 +35,7 @@ struct elf {
     const char *names;
     size_t names_bytes;
     int cc;
-    bool new_abi; /* ABI 8, CUDA 13: absent barriers mean none */
+    bool new_abi;                 /* ABI 8, CUDA 13: absent barriers mean none */
     struct kernel_place *kernels; /* sorted by name */
     int count;
     uint64_t spent; /* bytes looked at: sections of a hostile file may all point at the same bytes */
@@ -146,7 +147,8 @@ static bool find_kernels(struct elf *e, struct error *err)
         for (uint64_t k = 0; k < count && k < UINT32_MAX; k++) {
             Elf64_Sym s;
             memcpy(&s, e->data + table.sh_offset + k * sizeof s, sizeof s);
-            if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || !(s.st_other & SYMBOL_ENTRY) || s.st_shndx == SHN_UNDEF || s.st_shndx >= e->section_count)
+            if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || !(s.st_other & SYMBOL_ENTRY) || s.st_shndx == SHN_UNDEF ||
+                s.st_shndx >= e->section_count)
                 continue;
             if (e->count == KERNELS_MAX)
                 return broken(err, "more than 4,096 kernels");
@@ -164,8 +166,9 @@ static bool find_kernels(struct elf *e, struct error *err)
     return true;
 }
 
-/* Static counts of opcode classes. An instruction is 16 bytes from sm_70 on; its low 9 bits are the operation, the 3 above them the operand form. The numbers
- * were read off nvdisasm for sm_80, sm_86, sm_90a, sm_100a and sm_120a and mean the same in all of them, but for 0x035: HFMA2.MMA up to sm_90, IADD later. */
+/* Static counts of opcode classes. An instruction is 16 bytes from sm_70 on; its low 9 bits are the operation, the 3 above them the operand
+ * form. The numbers were read off nvdisasm for sm_80, sm_86, sm_90a, sm_100a and sm_120a and mean the same in all of them, but for 0x035:
+ * HFMA2.MMA up to sm_90, IADD later. */
 static void count_opcodes(const unsigned char *text, size_t bytes, int cc, struct kernel_facts *f)
 {
     if (cc < 75 || cc > 121 || bytes % 16)
@@ -177,7 +180,7 @@ static void count_opcodes(const unsigned char *text, size_t bytes, int cc, struc
     f->sass_ffma = n[0x023] + n[0x049];           /* FFMA, and the two-wide FFMA2 of sm_100 */
     f->sass_hfma2 = n[0x031] + (cc < 100 ? n[0x035] : 0);
     f->sass_mma = n[0x037] + n[0x03c] + n[0x03d] + n[0x03f] + n[0x07a] + (cc >= 100 ? n[0x1ea] : 0); /* I, H, B, D, QMMA, UTCHMMA */
-    f->sass_gmma = n[0x1f0] + n[0x1f1] + n[0x1f2] + n[0x1f3];                                      /* H, I, B, QGMMA */
+    f->sass_gmma = n[0x1f0] + n[0x1f1] + n[0x1f2] + n[0x1f3];                                        /* H, I, B, QGMMA */
     f->sass_ldg = n[0x181];
     f->sass_stg = n[0x186];
     f->sass_lds = n[0x184];
@@ -219,12 +222,8 @@ static void kernel_attribute(struct kernel_facts *f, int attribute, const unsign
                 f->max_threads = clamp(x * y * z);
         }
         break;
-    case ATTRIBUTE_PARAM_SIZE:
-        f->param_bytes = (int)value;
-        break;
-    case ATTRIBUTE_NUM_BARRIERS:
-        f->barriers = (int)value;
-        break;
+    case ATTRIBUTE_PARAM_SIZE: f->param_bytes = (int)value; break;
+    case ATTRIBUTE_NUM_BARRIERS: f->barriers = (int)value; break;
     case ATTRIBUTE_ANNOTATIONS:
         for (size_t i = 0; i + 8 <= bytes; i += 8)
             f->spill_instructions += word_at(p + i) == ANNOTATION_SPILL;

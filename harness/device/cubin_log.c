@@ -1,4 +1,5 @@
-/* What ptxas -v says, from nvcc's standard error or NVRTC's program log. Lines are matched by their phrases: the two put different things before them. */
+/* What ptxas -v says, from nvcc's standard error or NVRTC's program log. Lines are matched by their phrases: the two put different things
+ * before them. */
 #include "base/text.h"
 #include "device/cubin.h"
 #include <ctype.h>

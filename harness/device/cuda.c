@@ -21,11 +21,15 @@ static bool load_api(struct cuda_api *api, struct error *err)
     }
     bool ok = true;
 #define LOAD(name) ok = ok && (api->name = (__typeof__(api->name))library_symbol(&api->library, STRING(name), NULL));
-    LOAD(cuInit) LOAD(cuDriverGetVersion) LOAD(cuGetErrorName) LOAD(cuGetErrorString)
+    LOAD(cuInit)
+    LOAD(cuDriverGetVersion)
+    LOAD(cuGetErrorName)
+    LOAD(cuGetErrorString)
     int version = 0;
     if (ok && api->cuDriverGetVersion(&version) == CUDA_SUCCESS && version < DRIVER_CUDA_LEAST) {
-        error_set(err, ERROR_ENVIRONMENT, "the NVIDIA driver here is for CUDA %d.%d; bench's compiler is CUDA 13, which needs driver 580 or newer",
-                  version / 1000, version % 1000 / 10);
+        error_set(err, ERROR_ENVIRONMENT,
+                  "the NVIDIA driver here is for CUDA %d.%d; bench's compiler is CUDA 13, which needs driver 580 or newer", version / 1000,
+                  version % 1000 / 10);
         return error_hint(err, "update the driver, or use the embedded device: --device emu");
     }
     CUDA_FUNCTIONS(LOAD)
@@ -38,8 +42,8 @@ static bool load_api(struct cuda_api *api, struct error *err)
     const char *name = NULL, *meaning = NULL;
     api->cuGetErrorName(r, &name);
     api->cuGetErrorString(r, &meaning);
-    error_set(err, ERROR_ENVIRONMENT, "the NVIDIA driver (%s) does not start: error %d%s%s%s%s", api->library.path, (int)r, name && *name ? " " : "",
-              name ? name : "", meaning && *meaning ? ": " : "", meaning ? meaning : "");
+    error_set(err, ERROR_ENVIRONMENT, "the NVIDIA driver (%s) does not start: error %d%s%s%s%s", api->library.path, (int)r,
+              name && *name ? " " : "", name ? name : "", meaning && *meaning ? ": " : "", meaning ? meaning : "");
     return error_hint(err, "bench doctor says more; --device emu needs no GPU");
 }
 
@@ -92,7 +96,8 @@ bool cuda_check(struct cuda_state *s, CUresult r, const char *what, struct error
         return error_set(err, hardware ? ERROR_ENVIRONMENT : ERROR_WRONG, "%s: %s: %s", what, name, meaning);
     }
     s->api->cuGetErrorString(r, &meaning);
-    return error_set(err, r == CUDA_ERROR_OUT_OF_MEMORY ? ERROR_ENVIRONMENT : ERROR_INTERNAL, "%s: %s: %s", what, name, meaning ? meaning : "no description");
+    return error_set(err, r == CUDA_ERROR_OUT_OF_MEMORY ? ERROR_ENVIRONMENT : ERROR_INTERNAL, "%s: %s: %s", what, name,
+                     meaning ? meaning : "no description");
 }
 
 static bool find_device(const struct cuda_api *api, const char *spec, CUdevice *device, int *index, struct error *err)
@@ -135,13 +140,14 @@ static void describe(struct device *dev, struct cuda_state *s, int index)
     snprintf(dev->spec, sizeof dev->spec, "cuda:%d", index);
     if (s->api->cuDeviceGetUuid(&id, s->device) == CUDA_SUCCESS) {
         const unsigned char *b = (const unsigned char *)id.bytes;
-        snprintf(dev->uuid, sizeof dev->uuid, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4], b[5],
-                 b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+        snprintf(dev->uuid, sizeof dev->uuid, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
+                 b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
     }
     s->api->cuDriverGetVersion(&cuda);
     driver_version(driver, sizeof driver);
     snprintf(dev->driver, sizeof dev->driver, "%s%sCUDA %d.%d", driver, driver[0] ? ", " : "", cuda / 1000, cuda % 1000 / 10);
-    snprintf(dev->about, sizeof dev->about, "%s · driver %s · %d SMs", dev->chip.name, driver[0] ? driver : dev->driver, dev->chip.sm_count);
+    snprintf(dev->about, sizeof dev->about, "%s · driver %s · %d SMs", dev->chip.name, driver[0] ? driver : dev->driver,
+             dev->chip.sm_count);
 }
 
 static void cuda_close(struct device *dev)

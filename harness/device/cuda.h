@@ -1,7 +1,8 @@
 /* device/cuda: a GPU through the CUDA driver API, loaded at run time: `cuda`, `cuda:1`.
  *
- * An error that has killed the context (a trap, an access outside of memory, a launch that timed out) is sticky: every later call fails too. Its
- * kind is ERROR_WRONG then, and the worker that holds the device should end; every other failure of the driver is ERROR_INTERNAL or ERROR_ENVIRONMENT. */
+ * An error that has killed the context (a trap, an access outside of memory, a launch that timed out) is sticky: every later call fails
+ * too. Its kind is ERROR_WRONG then, and the worker that holds the device should end; every other failure of the driver is ERROR_INTERNAL
+ * or ERROR_ENVIRONMENT. */
 #ifndef BENCH_DEVICE_CUDA_H
 #define BENCH_DEVICE_CUDA_H
 

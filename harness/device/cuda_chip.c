@@ -17,8 +17,10 @@ void cuda_chip(struct device *dev)
     int cc = attribute(s, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 + attribute(s, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     snprintf(arch, sizeof arch, "sm_%d", cc);
     s->api->cuDeviceGetName(name, sizeof name, s->device);
-    const struct chip *known = chip_find(arch);
-    bool table_board = known && known->board[0] && strstr(name, "NVIDIA ") == name && strncmp(known->board, name + 7, strlen(name + 7)) == 0;
+    const struct chip *known = chip_find(name); /* this very board */
+    bool table_board = known && known->cc == cc;
+    if (!table_board)
+        known = chip_find(arch);
     if (known) {
         *c = *known;
     } else {
@@ -51,7 +53,8 @@ void cuda_chip(struct device *dev)
         c->clock_max_hz = clock_hz;
     }
     /* Double data rate times the width of the bus; the datasheet's figure where the table knows this very board. */
-    double memory_hz = 1e3 * attribute(s, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE), bus_bits = attribute(s, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+    double memory_hz = 1e3 * attribute(s, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
+           bus_bits = attribute(s, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
     if (!table_board)
         c->dram_bytes_s = memory_hz > 0 && bus_bits > 0 ? 2 * memory_hz * bus_bits / 8 : 0;
 }

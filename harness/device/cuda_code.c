@@ -57,7 +57,8 @@ bool cuda_load(struct device *dev, const struct device_image *image, struct devi
         return false;
     }
     *module = xcalloc(1, sizeof **module);
-    **module = (struct device_module){.handle = handle, .ptx = image->ptx ? xstrndup(image->ptx, image->ptx_bytes) : NULL,
+    **module = (struct device_module){.handle = handle,
+                                      .ptx = image->ptx ? xstrndup(image->ptx, image->ptx_bytes) : NULL,
                                       .label = xstrdup(image->label ? image->label : "")};
     return true;
 }
@@ -76,15 +77,16 @@ void cuda_unload(struct device *dev, struct device_module *module)
     free(module);
 }
 
-/* The driver knows the sizes too: both must say the same. Its offsets count from the constant bank's start, so they differ where an alignment
- * exceeds 16 (a tensor map): launches pass a pointer for each parameter, and never depend on them. */
+/* The driver knows the sizes too: both must say the same. Its offsets count from the constant bank's start, so they differ where an
+ * alignment exceeds 16 (a tensor map): launches pass a pointer for each parameter, and never depend on them. */
 static bool check_params(struct cuda_state *s, const struct device_function *f, struct error *err)
 {
     size_t offset = 0, bytes = 0;
     for (int i = 0; i < f->param_count; i++) {
         CUresult r = s->api->cuFuncGetParamInfo(f->handle, (size_t)i, &offset, &bytes);
         if (r != CUDA_SUCCESS || bytes != f->params[i].bytes)
-            return error_set(err, ERROR_INTERNAL, "kernel %s: parameter %d: its PTX says %u bytes, the driver %zu", f->name, i, f->params[i].bytes, bytes);
+            return error_set(err, ERROR_INTERNAL, "kernel %s: parameter %d: its PTX says %u bytes, the driver %zu", f->name, i,
+                             f->params[i].bytes, bytes);
     }
     if (s->api->cuFuncGetParamInfo(f->handle, (size_t)f->param_count, &offset, &bytes) == CUDA_SUCCESS)
         return error_set(err, ERROR_INTERNAL, "kernel %s: its PTX has %d parameters, the driver sees more", f->name, f->param_count);
@@ -174,10 +176,13 @@ bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *m, void
     CUtensorMapDataType kind;
     cuuint64_t dim[5], strides[5];
     cuuint32_t box[5], element[5];
-    int swizzle = one_of(m->swizzle, 0, 32, 64, 128), interleave = one_of(m->interleave, 0, 16, 32, -1), promotion = one_of(m->l2_promotion, 0, 64, 128, 256);
+    int swizzle = one_of(m->swizzle, 0, 32, 64, 128), interleave = one_of(m->interleave, 0, 16, 32, -1),
+        promotion = one_of(m->l2_promotion, 0, 64, 128, 256);
     if (m->rank < 1 || m->rank > 5 || !map_kind(m->element_kind, &kind) || swizzle < 0 || interleave < 0 || promotion < 0)
-        return error_set(err, ERROR_USAGE, "tensor map: rank %d (1 to 5), swizzle %d (0, 32, 64, 128), interleave %d (0, 16, 32), L2 promotion %d (0, 64, 128, 256)",
-                         m->rank, m->swizzle, m->interleave, m->l2_promotion);
+        return error_set(
+            err, ERROR_USAGE,
+            "tensor map: rank %d (1 to 5), swizzle %d (0, 32, 64, 128), interleave %d (0, 16, 32), L2 promotion %d (0, 64, 128, 256)",
+            m->rank, m->swizzle, m->interleave, m->l2_promotion);
     for (int i = 0; i < m->rank; i++) {
         dim[i] = m->dim[i];
         box[i] = m->box[i];
@@ -185,11 +190,13 @@ bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *m, void
         if (i)
             strides[i - 1] = m->stride_bytes[i];
     }
-    CUresult r = s->api->cuTensorMapEncodeTiled(&map, kind, (cuuint32_t)m->rank, (void *)(uintptr_t)m->address, dim, strides, box, element,
-                                                (CUtensorMapInterleave)interleave, (CUtensorMapSwizzle)swizzle, (CUtensorMapL2promotion)promotion,
-                                                m->oob_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    CUresult r =
+        s->api->cuTensorMapEncodeTiled(&map, kind, (cuuint32_t)m->rank, (void *)(uintptr_t)m->address, dim, strides, box, element,
+                                       (CUtensorMapInterleave)interleave, (CUtensorMapSwizzle)swizzle, (CUtensorMapL2promotion)promotion,
+                                       m->oob_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (r == CUDA_ERROR_INVALID_VALUE)
-        return error_set(err, ERROR_USAGE, "tensor map refused (CUDA_ERROR_INVALID_VALUE): the address must be a multiple of 16, strides multiples of 16, "
+        return error_set(err, ERROR_USAGE,
+                         "tensor map refused (CUDA_ERROR_INVALID_VALUE): the address must be a multiple of 16, strides multiples of 16, "
                          "each box edge 1 to 256, and the inner box at most the swizzle's width in bytes");
     if (!cuda_check(s, r, "tensor map", err))
         return false;
@@ -198,7 +205,8 @@ bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *m, void
 }
 
 /* A launch that the driver refuses is the head's mistake: said with its numbers. */
-static bool refused(struct cuda_state *s, const struct device_function *f, const struct device_launch *l, CUresult r, const char *why, struct error *err)
+static bool refused(struct cuda_state *s, const struct device_function *f, const struct device_launch *l, CUresult r, const char *why,
+                    struct error *err)
 {
     const char *name = "";
     struct error driver = {0};
@@ -215,13 +223,15 @@ static bool refused(struct cuda_state *s, const struct device_function *f, const
     else if (r == CUDA_ERROR_INVALID_CLUSTER_SIZE)
         why = ": no group of SMs has room for such a cluster";
     s->api->cuGetErrorName(r, &name);
-    return error_set(err, ERROR_USAGE,
-                     "kernel %s cannot be launched: grid %u,%u,%u block %u,%u,%u (at most %d threads) cluster %u,%u,%u shared memory %d + %u bytes: %s%s",
-                     f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], f->max_threads, l->cluster[0], l->cluster[1],
-                     l->cluster[2], f->static_smem, l->smem, name, why);
+    return error_set(
+        err, ERROR_USAGE,
+        "kernel %s cannot be launched: grid %u,%u,%u block %u,%u,%u (at most %d threads) cluster %u,%u,%u shared memory %d + %u bytes: %s%s",
+        f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], f->max_threads, l->cluster[0], l->cluster[1],
+        l->cluster[2], f->static_smem, l->smem, name, why);
 }
 
-static bool prepare_function(struct cuda_state *s, struct device_function *f, const struct device_launch *l, uint64_t cluster_blocks, struct error *err)
+static bool prepare_function(struct cuda_state *s, struct device_function *f, const struct device_launch *l, uint64_t cluster_blocks,
+                             struct error *err)
 {
     CUresult r = CUDA_SUCCESS;
     if (l->smem > f->smem && l->smem + (uint64_t)f->static_smem > SMEM_STATIC_MAX) {
@@ -253,7 +263,8 @@ bool cuda_launch(struct device *dev, struct device_function *f, const struct dev
     unsigned count = 0;
     void *params[PARAMS_MAX];
     if (l->param_bytes != f->param_bytes)
-        return error_set(err, ERROR_INTERNAL, "kernel %s takes %zu bytes of parameters, %zu were given", f->name, f->param_bytes, l->param_bytes);
+        return error_set(err, ERROR_INTERNAL, "kernel %s takes %zu bytes of parameters, %zu were given", f->name, f->param_bytes,
+                         l->param_bytes);
     for (int i = 0; i < f->param_count; i++)
         params[i] = (char *)(uintptr_t)l->params + f->params[i].offset;
     bool cluster = l->cluster[0] || l->cluster[1] || l->cluster[2];
@@ -267,9 +278,18 @@ bool cuda_launch(struct device *dev, struct device_function *f, const struct dev
     if (l->cooperative)
         attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
     if (l->pdl)
-        attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, .value.programmaticStreamSerializationAllowed = 1};
-    CUlaunchConfig config = {.gridDimX = l->grid[0], .gridDimY = l->grid[1], .gridDimZ = l->grid[2], .blockDimX = l->block[0], .blockDimY = l->block[1],
-                             .blockDimZ = l->block[2], .sharedMemBytes = l->smem, .hStream = s->stream, .attrs = attributes, .numAttrs = count};
+        attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                                  .value.programmaticStreamSerializationAllowed = 1};
+    CUlaunchConfig config = {.gridDimX = l->grid[0],
+                             .gridDimY = l->grid[1],
+                             .gridDimZ = l->grid[2],
+                             .blockDimX = l->block[0],
+                             .blockDimY = l->block[1],
+                             .blockDimZ = l->block[2],
+                             .sharedMemBytes = l->smem,
+                             .hStream = s->stream,
+                             .attrs = attributes,
+                             .numAttrs = count};
     CUresult r = s->api->cuLaunchKernelEx(&config, f->handle, params, NULL);
     return r == CUDA_SUCCESS || refused(s, f, l, r, "", err);
 }

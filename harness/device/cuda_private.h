@@ -7,14 +7,16 @@
 #include <cuda.h>
 
 /* cuda.h renames many of these to their newest version (cuMemAlloc to cuMemAlloc_v2): fields and symbols follow the renamed names. */
-#define CUDA_FUNCTIONS(X)                                                                                                                          \
-    X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString) X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName)                     \
-    X(cuDeviceGetAttribute) X(cuDeviceGetUuid) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent)                          \
-    X(cuCtxResetPersistingL2Cache) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree)            \
-    X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD32Async) X(cuMemsetD8Async) X(cuModuleLoadDataEx) X(cuModuleUnload)    \
-    X(cuModuleGetFunction) X(cuModuleGetGlobal) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncLoad) X(cuFuncGetParamInfo) X(cuLaunchKernelEx)  \
-    X(cuTensorMapEncodeTiled) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventElapsedTime) X(cuStreamBeginCapture)                      \
-    X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphUpload) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy)
+#define CUDA_FUNCTIONS(X) \
+    X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString) X(cuDeviceGet) X(cuDeviceGetCount) \
+    X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceGetUuid) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) \
+    X(cuCtxSetCurrent) X(cuCtxResetPersistingL2Cache) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) \
+    X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) \
+    X(cuMemsetD32Async) X(cuMemsetD8Async) X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) \
+    X(cuModuleGetGlobal) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncLoad) X(cuFuncGetParamInfo) \
+    X(cuLaunchKernelEx) X(cuTensorMapEncodeTiled) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) \
+    X(cuEventElapsedTime) X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphUpload) \
+    X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy)
 
 struct cuda_api {
     struct library library;
@@ -22,7 +24,8 @@ struct cuda_api {
     CUDA_FUNCTIONS(CUDA_FIELD)
 #undef CUDA_FIELD
 };
-/* Loads the driver's library once a process and calls cuInit; an environment error in words when there is no driver, no GPU or too old a driver. */
+/* Loads the driver's library once a process and calls cuInit; an environment error in words when there is no driver, no GPU or too old a
+ * driver. */
 const struct cuda_api *cuda_api(struct error *err);
 
 struct cuda_allocation {
@@ -65,7 +68,8 @@ extern const char cuda_flush_ptx[];
 /* cuda_code.c */
 bool cuda_load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err);
 void cuda_unload(struct device *dev, struct device_module *module);
-bool cuda_function(struct device *dev, struct device_module *module, const char *name, struct device_function **function, struct error *err);
+bool cuda_function(struct device *dev, struct device_module *module, const char *name, struct device_function **function,
+                   struct error *err);
 int cuda_signature(struct device *dev, const struct device_function *function, const struct param **params, size_t *param_bytes);
 bool cuda_symbol(struct device *dev, struct device_module *module, const char *name, uint64_t *address, size_t *bytes, struct error *err);
 bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err);

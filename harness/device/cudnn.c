@@ -17,9 +17,9 @@ static bool load_api(struct cudnn_api *api, struct error *err)
     library_open(&nvrtc, compiler, NULL);
     bool ok = true;
 #define LOAD(name) ok = ok && (api->name = (__typeof__(api->name))library_symbol(&api->library, #name, err));
-    LOAD(cudnnGetVersion) LOAD(cudnnGetErrorString) LOAD(cudnnGetLastErrorString) LOAD(cudnnCreate) LOAD(cudnnDestroy) LOAD(cudnnSetStream)
-    LOAD(cudnnBackendCreateDescriptor) LOAD(cudnnBackendDestroyDescriptor) LOAD(cudnnBackendFinalize) LOAD(cudnnBackendSetAttribute)
-    LOAD(cudnnBackendGetAttribute) LOAD(cudnnBackendExecute)
+    LOAD(cudnnGetVersion) LOAD(cudnnGetErrorString) LOAD(cudnnGetLastErrorString) LOAD(cudnnCreate) LOAD(cudnnDestroy)
+    LOAD(cudnnSetStream) LOAD(cudnnBackendCreateDescriptor) LOAD(cudnnBackendDestroyDescriptor) LOAD(cudnnBackendFinalize)
+    LOAD(cudnnBackendSetAttribute) LOAD(cudnnBackendGetAttribute) LOAD(cudnnBackendExecute)
 #undef LOAD
     return ok;
 }
@@ -47,7 +47,8 @@ bool cudnn_failed(const struct cudnn_api *api, int status, const char *what, str
         if (*c == '\n')
             *c = ' ';
     bool unsupported = status >= STATUS_NOT_SUPPORTED && status <= STATUS_NOT_SUPPORTED_LAST;
-    return error_set(err, unsupported ? ERROR_USAGE : ERROR_INTERNAL, "cuDNN: %s: %s%s%s", what, api->cudnnGetErrorString(status), said[0] ? ": " : "", said);
+    return error_set(err, unsupported ? ERROR_USAGE : ERROR_INTERNAL, "cuDNN: %s: %s%s%s", what, api->cudnnGetErrorString(status),
+                     said[0] ? ": " : "", said);
 }
 
 bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err)

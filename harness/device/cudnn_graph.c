@@ -1,5 +1,6 @@
-/* A convolution and what is fused behind it, as cuDNN's operation graph:  v0 = conv(x, w); v1 = v0 + residual; v2 = v1 + bias; y = activation(v2). The residual comes
- * first because the patterns of cuDNN's precompiled engines have it so; sums of exact data do not care, and the bound of precision data covers either order. */
+/* A convolution and what is fused behind it, as cuDNN's operation graph:  v0 = conv(x, w); v1 = v0 + residual; v2 = v1 + bias; y =
+ * activation(v2). The residual comes first because the patterns of cuDNN's precompiled engines have it so; sums of exact data do not care,
+ * and the bound of precision data covers either order. */
 #include "base/text.h"
 #include "device/cudnn_private.h"
 #include <stdlib.h>
@@ -59,7 +60,8 @@ static int data_of(enum dtype t)
 static void *tensor(struct builder *b, int64_t uid, const int64_t dim[4], int data, bool is_virtual)
 {
     void *d = make(b, DESCRIPTOR_TENSOR);
-    int64_t nhwc[] = {dim[1] * dim[2] * dim[3], 1, dim[3] * dim[1], dim[1]}, nchw[] = {dim[1] * dim[2] * dim[3], dim[2] * dim[3], dim[3], 1};
+    int64_t nhwc[] = {dim[1] * dim[2] * dim[3], 1, dim[3] * dim[1], dim[1]},
+            nchw[] = {dim[1] * dim[2] * dim[3], dim[2] * dim[3], dim[3], 1};
     int64_t alignment = 16;
     set(b, d, ATTR_TENSOR_DATA_TYPE, TYPE_DATA_TYPE, 1, &data);
     set(b, d, ATTR_TENSOR_DIMENSIONS, TYPE_INT64, 4, dim);
@@ -119,7 +121,8 @@ static int operations(struct builder *b, void *ops[4])
 {
     const struct cudnn_conv *c = b->conv;
     int data = data_of(c->dtype), left = c->bias + c->residual + (c->activation != 0), count = 0;
-    int64_t x_dim[] = {c->n, c->c, c->h, c->w}, w_dim[] = {c->k, c->c / c->groups, c->r, c->s}, y_dim[] = {c->n, c->k, c->p, c->q}, bias_dim[] = {1, c->k, 1, 1};
+    int64_t x_dim[] = {c->n, c->c, c->h, c->w}, w_dim[] = {c->k, c->c / c->groups, c->r, c->s}, y_dim[] = {c->n, c->k, c->p, c->q},
+            bias_dim[] = {1, c->k, 1, 1};
     int64_t uid = UID_VIRTUAL;
     void *y = tensor(b, UID_Y, y_dim, data, false);
     void *now = left ? tensor(b, uid++, y_dim, DATA_FLOAT, true) : y;
@@ -131,7 +134,8 @@ static int operations(struct builder *b, void *ops[4])
     }
     if (c->bias) {
         void *next = --left ? tensor(b, uid++, y_dim, DATA_FLOAT, true) : y;
-        ops[count++] = pointwise(b, POINTWISE_ADD, now, tensor(b, UID_BIAS, bias_dim, b->graph->bias_is_narrow ? data : DATA_FLOAT, false), next, 0);
+        ops[count++] =
+            pointwise(b, POINTWISE_ADD, now, tensor(b, UID_BIAS, bias_dim, b->graph->bias_is_narrow ? data : DATA_FLOAT, false), next, 0);
         now = next;
     }
     if (c->activation)
@@ -200,9 +204,14 @@ bool cudnn_narrow(struct cudnn *h, struct cudnn_graph *g, uint64_t bias, struct 
         if (!ops->load(g->dev, &image, &h->narrow_module, err))
             return false;
     }
-    if (!h->narrow_function[which] && !ops->function(g->dev, h->narrow_module, which ? "narrow_bf16" : "narrow_f16", &h->narrow_function[which], err))
+    if (!h->narrow_function[which] &&
+        !ops->function(g->dev, h->narrow_module, which ? "narrow_bf16" : "narrow_f16", &h->narrow_function[which], err))
         return false;
-    struct { uint64_t from, to; uint32_t count; } params = {bias, g->narrow_bias, (uint32_t)g->channels};
-    struct device_launch launch = {.grid = {(uint32_t)(g->channels + 127) / 128, 1, 1}, .block = {128, 1, 1}, .carveout = -1, .params = &params, .param_bytes = 20};
+    struct {
+        uint64_t from, to;
+        uint32_t count;
+    } params = {bias, g->narrow_bias, (uint32_t)g->channels};
+    struct device_launch launch = {
+        .grid = {(uint32_t)(g->channels + 127) / 128, 1, 1}, .block = {128, 1, 1}, .carveout = -1, .params = &params, .param_bytes = 20};
     return ops->launch(g->dev, h->narrow_function[which], &launch, err);
 }

@@ -27,7 +27,8 @@ struct offer {
     int count;
 };
 
-static bool get(const struct cudnn_api *api, void *d, enum cudnn_attribute name, enum cudnn_type type, int64_t wanted, int64_t *count, void *values)
+static bool get(const struct cudnn_api *api, void *d, enum cudnn_attribute name, enum cudnn_type type, int64_t wanted, int64_t *count,
+                void *values)
 {
     int64_t got = 0;
     bool ok = api->cudnnBackendGetAttribute(d, (int)name, (int)type, wanted, &got, values) == STATUS_SUCCESS;
@@ -79,10 +80,11 @@ static void offer_open(struct cudnn *h, struct cudnn_graph *g, char name, int mo
 static const char *knob_name(int knob, char *unknown, size_t bytes)
 {
     static const char *const names[] = { /* by cuDNN's number of the knob */
-        "SPLIT_K", "SWIZZLE", "TILE_SIZE", "USE_TEX", "EDGE", "KBLOCK", "LDGA", "LDGB", "CHUNK_K", "SPLIT_H", "WINO_TILE", "MULTIPLY", "SPLIT_K_BUF", "TILEK",
-        "STAGES", "REDUCTION_MODE", "CTA_SPLIT_K_MODE", "SPLIT_K_SLC", "IDX_MODE", "SLICED", "SPLIT_RS", "SINGLEBUFFER", "LDGC", "SPECFILT", "KERNEL_CFG",
-        "WORKSPACE", "TILE_CGA", "CGA_M", "CGA_N", "BLOCK_SIZE", "OCCUPANCY", "ARRAY_SIZE_PER_THREAD", "NUM_C_PER_BLOCK", "SPLIT_COLS", "TILE_ROWS",
-        "TILE_COLS", "LOAD_SIZE", "CTA_COUNT", "STREAM_K", "SPLIT_P_SLC", "TILE_M", "TILE_N", "WARP_SPEC_CFG", "SWAP_AB",
+        "SPLIT_K", "SWIZZLE", "TILE_SIZE", "USE_TEX", "EDGE", "KBLOCK", "LDGA", "LDGB", "CHUNK_K", "SPLIT_H", "WINO_TILE",
+        "MULTIPLY", "SPLIT_K_BUF", "TILEK", "STAGES", "REDUCTION_MODE", "CTA_SPLIT_K_MODE", "SPLIT_K_SLC", "IDX_MODE", "SLICED",
+        "SPLIT_RS", "SINGLEBUFFER", "LDGC", "SPECFILT", "KERNEL_CFG", "WORKSPACE", "TILE_CGA", "CGA_M", "CGA_N", "BLOCK_SIZE",
+        "OCCUPANCY", "ARRAY_SIZE_PER_THREAD", "NUM_C_PER_BLOCK", "SPLIT_COLS", "TILE_ROWS", "TILE_COLS", "LOAD_SIZE", "CTA_COUNT",
+        "STREAM_K", "SPLIT_P_SLC", "TILE_M", "TILE_N", "WARP_SPEC_CFG", "SWAP_AB"
     };
     if (knob >= 0 && knob < (int)(sizeof names / sizeof *names) && names[knob])
         return names[knob];
@@ -113,8 +115,10 @@ static void describe_knobs(const struct cudnn_api *api, void *configuration, str
 /* Engine, knobs and numerical notes of a configuration; false when it does not say. */
 static bool describe(struct cudnn *h, void *configuration, bool narrow_bias, struct cudnn_plan_facts *facts, unsigned *notes)
 {
-    static const char *const names[NOTE_COUNT] = {"TENSOR_CORE", "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION", "FFT", "NONDETERMINISTIC", "WINOGRAD",
-                                                  "WINOGRAD_TILE_4x4", "WINOGRAD_TILE_6x6", "WINOGRAD_TILE_13x13", "STRICT_NAN_PROP"};
+    static const char *const names[NOTE_COUNT] = {
+        "TENSOR_CORE", "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION", "FFT", "NONDETERMINISTIC", "WINOGRAD",
+        "WINOGRAD_TILE_4x4", "WINOGRAD_TILE_6x6", "WINOGRAD_TILE_13x13", "STRICT_NAN_PROP"
+    };
     const struct cudnn_api *api = h->api;
     void *engine = NULL;
     int64_t index = -1, count = 0;
@@ -147,11 +151,12 @@ static bool describe(struct cudnn *h, void *configuration, bool narrow_bias, str
     return ok;
 }
 
-/* Decision 5: what a mode permits. f32: IEEE products, so neither tensor cores nor narrower inputs. tf32: tensor cores, but on the f32 data as they
- * are. 16-bit modes with f32 sums: no engine that sums in less. f16_acc16: anything. */
+/* Decision 5: what a mode permits. f32: IEEE products, so neither tensor cores nor narrower inputs. tf32: tensor cores, but on the f32 data
+ * as they are. 16-bit modes with f32 sums: no engine that sums in less. f16_acc16: anything. */
 static bool obeys(const struct cudnn_conv *conv, unsigned notes)
 {
-    bool tensor = notes & 1u << NOTE_TENSOR_CORE, narrow = notes & 1u << NOTE_DOWN_CONVERT_INPUTS, low = notes & 1u << NOTE_REDUCED_PRECISION_REDUCTION;
+    bool tensor = notes & 1u << NOTE_TENSOR_CORE, narrow = notes & 1u << NOTE_DOWN_CONVERT_INPUTS,
+         low = notes & 1u << NOTE_REDUCED_PRECISION_REDUCTION;
     switch (conv->math) {
     case MATH_F32: return !tensor && !narrow && !low;
     case MATH_TF32: return !narrow && !low;
@@ -161,7 +166,8 @@ static bool obeys(const struct cudnn_conv *conv, unsigned notes)
     }
 }
 
-static struct cudnn_plan *plan_make(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_conv *conv, void **configuration, struct cudnn_plan_facts facts)
+static struct cudnn_plan *plan_make(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_conv *conv, void **configuration,
+                                    struct cudnn_plan_facts facts)
 {
     const struct cudnn_api *api = h->api;
     void *plan = NULL;
@@ -188,11 +194,12 @@ static struct cudnn_plan *plan_make(struct cudnn *h, struct cudnn_graph *g, cons
 
 struct plan_list {
     struct cudnn_plan **items;
-    char (*seen)[sizeof ((struct cudnn_plan_facts *)0)->text]; /* every configuration looked at, so that none is tried twice */
+    char (*seen)[sizeof((struct cudnn_plan_facts *)0)->text]; /* every configuration looked at, so that none is tried twice */
     int count, seen_count, disobedient, refused;
 };
 
-static void consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_conv *conv, struct offer *o, int rank, struct plan_list *list)
+static void consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_conv *conv, struct offer *o, int rank,
+                     struct plan_list *list)
 {
     struct cudnn_plan_facts facts = {.mode = o->mode, .rank = rank};
     unsigned notes;
@@ -220,18 +227,25 @@ static bool check_conv(const struct cudnn_conv *c, struct error *err)
         return error_set(err, ERROR_USAGE, "cuDNN's convolution is not offered for %s", dtype_name(c->dtype));
     if (c->layout != LAYOUT_NHWC && c->layout != LAYOUT_NCHW)
         return error_set(err, ERROR_USAGE, "cuDNN's convolution is not offered for layout %s", layout_name(c->layout));
-    bool fits = f32 ? c->math == MATH_F32 || c->math == MATH_TF32 : f16 ? c->math == MATH_F16_ACC32 || c->math == MATH_F16_ACC16 : c->math == MATH_BF16_ACC32;
+    bool fits = f32   ? c->math == MATH_F32 || c->math == MATH_TF32
+                : f16 ? c->math == MATH_F16_ACC32 || c->math == MATH_F16_ACC16
+                      : c->math == MATH_BF16_ACC32;
     if (!fits)
         return error_set(err, ERROR_USAGE, "cuDNN's convolution of %s data has no math mode %s", dtype_name(c->dtype), math_name(c->math));
     if (c->groups < 1 || c->c % c->groups || c->k % c->groups)
-        return error_set(err, ERROR_USAGE, "%lld groups do not divide %lld and %lld channels", (long long)c->groups, (long long)c->c, (long long)c->k);
+        return error_set(err, ERROR_USAGE, "%lld groups do not divide %lld and %lld channels", (long long)c->groups, (long long)c->c,
+                         (long long)c->k);
     return true;
 }
 
-/* All plans of one graph into the list: rank by rank, so that a small `most` still holds the best of every mode. False when it is no graph for cuDNN. */
+/* All plans of one graph into the list: rank by rank, so that a small `most` still holds the best of every mode. False when it is no graph
+ * for cuDNN. */
 static bool offer_all(struct cudnn *h, const struct cudnn_conv *conv, bool narrow_bias, int most, struct plan_list *list, struct error *err)
 {
-    static const struct { char name; int mode; } modes[] = {{'A', HEURISTIC_A}, {'B', HEURISTIC_B}, {'F', HEURISTIC_FALLBACK}};
+    static const struct {
+        char name;
+        int mode;
+    } modes[] = {{'A', HEURISTIC_A}, {'B', HEURISTIC_B}, {'F', HEURISTIC_FALLBACK}};
     struct cudnn_graph *g = cudnn_graph_make(h, conv, narrow_bias, err);
     if (!g)
         return false;
@@ -266,8 +280,8 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
         known = offer_all(h, conv, false, most, &list, err) || known;
     }
     if (known && list.count == 0 && list.disobedient)
-        error_set(err, ERROR_USAGE, "cuDNN has no engine for this layer under math %s (%d under another math, %d refused)", math_name(conv->math),
-                  list.disobedient, list.refused);
+        error_set(err, ERROR_USAGE, "cuDNN has no engine for this layer under math %s (%d under another math, %d refused)",
+                  math_name(conv->math), list.disobedient, list.refused);
     else if (known && list.count == 0)
         error_set(err, ERROR_USAGE, "cuDNN has no engine for this layer with this epilogue (%d offered, all refused)", list.refused);
     free(list.seen);
@@ -342,8 +356,8 @@ bool cudnn_prepare(struct cudnn *h, const struct cudnn_plan *plan, uint64_t bias
     return true;
 }
 
-bool cudnn_execute(struct cudnn *h, const struct cudnn_plan *plan, uint64_t x, uint64_t w, uint64_t y, uint64_t bias, uint64_t residual, uint64_t workspace,
-                   struct error *err)
+bool cudnn_execute(struct cudnn *h, const struct cudnn_plan *plan, uint64_t x, uint64_t w, uint64_t y, uint64_t bias, uint64_t residual,
+                   uint64_t workspace, struct error *err)
 {
     struct cudnn_plan *p = (struct cudnn_plan *)(uintptr_t)plan; /* its pack is a cache */
     const uint64_t addresses[6] = {x, w, y, bias, residual, workspace};

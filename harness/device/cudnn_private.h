@@ -7,10 +7,10 @@
 
 struct cudnn {
     const struct cudnn_api *api;
-    struct device *dev;  /* NULL for a described device */
-    void *handle;        /* NULL for a described device */
-    void *properties;    /* a DEVICEPROP descriptor, or NULL */
-    struct device_module *narrow_module; /* the conversion of a bias, loaded when first needed */
+    struct device *dev;                         /* NULL for a described device */
+    void *handle;                               /* NULL for a described device */
+    void *properties;                           /* a DEVICEPROP descriptor, or NULL */
+    struct device_module *narrow_module;        /* the conversion of a bias, loaded when first needed */
     struct device_function *narrow_function[2]; /* to f16, to bf16 */
 };
 /* A device that is not there, from cuDNN's own JSON of properties: heuristics and most plans answer, nothing can be executed. */
@@ -26,7 +26,7 @@ struct cudnn_graph {
     void *own[GRAPH_DESCRIPTORS_MAX];
     int count;
     int users;
-    bool bias_is_narrow;    /* the graph's bias has the data's 16-bit type: */
+    bool bias_is_narrow; /* the graph's bias has the data's 16-bit type: */
     struct device *dev;
     int64_t channels;
     enum dtype dtype;

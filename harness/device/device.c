@@ -41,7 +41,8 @@ bool device_open(const char *spec, struct device **dev, struct error *err)
         char *kind = xstrndup(spec, length);
         const char *near = text_nearest(kind, names, count);
         error_set(err, ERROR_USAGE, "no such device: '%s'", spec);
-        error_hint(err, "%s%s%scuda, cuda:1 (a GPU) or emu, emu:GH100 (the embedded interpreter)", near ? "did you mean " : "", near ? near : "", near ? "? " : "");
+        error_hint(err, "%s%s%scuda, cuda:1 (a GPU) or emu, emu:GH100 (the embedded interpreter)", near ? "did you mean " : "",
+                   near ? near : "", near ? "? " : "");
         free(kind);
         return false;
     }

@@ -1,5 +1,6 @@
-/* The parameters of PTX entries, from the text: enough of the grammar to be right for every entry that NVRTC and nvcc 13 write in either of their
- * dialects (NVVM 7 below sm_100; NVVM 20 from there on, which adds `.ptr .align N` to pointers), and to fail clearly on anything else. */
+/* The parameters of PTX entries, from the text: enough of the grammar to be right for every entry that NVRTC and nvcc 13 write in either of
+ * their dialects (NVVM 7 below sm_100; NVVM 20 from there on, which adds `.ptr .align N` to pointers), and to fail clearly on anything
+ * else. */
 #include "base/text.h"
 #include "device/device.h"
 #include <ctype.h>
@@ -73,11 +74,16 @@ static size_t next_entry(struct scan *s, const char **name)
 /* u8 .. u64, s8 .. s64, b8 .. b64, f16 .. f64, pred never. False for a type that a parameter cannot have. */
 static bool scalar_type(const char *t, size_t n, enum param_kind *kind, uint32_t *bytes)
 {
-    static const struct { const char *name; enum param_kind kind; uint32_t bytes; } types[] = {
-        {".u8", PARAM_INT, 1},   {".s8", PARAM_INT, 1},   {".b8", PARAM_INT, 1},   {".u16", PARAM_INT, 2},  {".s16", PARAM_INT, 2},
-        {".b16", PARAM_INT, 2},  {".u32", PARAM_INT, 4},  {".s32", PARAM_INT, 4},  {".b32", PARAM_INT, 4},  {".u64", PARAM_INT, 8},
-        {".s64", PARAM_INT, 8},  {".b64", PARAM_INT, 8},  {".b128", PARAM_BYTES, 16}, {".f16", PARAM_FLOAT, 2}, {".bf16", PARAM_FLOAT, 2},
-        {".f16x2", PARAM_FLOAT, 4}, {".bf16x2", PARAM_FLOAT, 4}, {".f32", PARAM_FLOAT, 4}, {".f64", PARAM_FLOAT, 8},
+    static const struct {
+        const char *name;
+        enum param_kind kind;
+        uint32_t bytes;
+    } types[] = {
+        {".u8", PARAM_INT, 1},       {".s8", PARAM_INT, 1},    {".b8", PARAM_INT, 1},     {".u16", PARAM_INT, 2},
+        {".s16", PARAM_INT, 2},      {".b16", PARAM_INT, 2},   {".u32", PARAM_INT, 4},    {".s32", PARAM_INT, 4},
+        {".b32", PARAM_INT, 4},      {".u64", PARAM_INT, 8},   {".s64", PARAM_INT, 8},    {".b64", PARAM_INT, 8},
+        {".b128", PARAM_BYTES, 16},  {".f16", PARAM_FLOAT, 2}, {".bf16", PARAM_FLOAT, 2}, {".f16x2", PARAM_FLOAT, 4},
+        {".bf16x2", PARAM_FLOAT, 4}, {".f32", PARAM_FLOAT, 4}, {".f64", PARAM_FLOAT, 8},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (is(t, n, types[i].name)) {
@@ -176,7 +182,8 @@ static int read_params(struct scan *s, const char *entry, struct param *params, 
         p.offset = (offset + p.align - 1) / p.align * p.align;
         offset = p.offset + p.bytes;
         if (count >= max || offset > PARAM_BYTES_MAX) {
-            error_set(err, ERROR_USAGE, "PTX: entry %s has more than %d parameters, or more than %d bytes of them", entry, max, PARAM_BYTES_MAX);
+            error_set(err, ERROR_USAGE, "PTX: entry %s has more than %d parameters, or more than %d bytes of them", entry, max,
+                      PARAM_BYTES_MAX);
             return -1;
         }
         params[count++] = p;

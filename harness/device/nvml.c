@@ -1,4 +1,5 @@
-/* NVML by dlopen. Its header is in no package that bench installs; what is used here is its stable C interface: unsigned out-parameters, 0 = success. */
+/* NVML by dlopen. Its header is in no package that bench installs; what is used here is its stable C interface: unsigned out-parameters, 0
+ * = success. */
 #include "device/nvml.h"
 #include "base/library.h"
 #include <pthread.h>
@@ -48,7 +49,7 @@ static bool load(struct error *err)
     nvml.power_limit = (int (*)(struct nvml_handle *, unsigned *))optional("nvmlDeviceGetEnforcedPowerLimit", NULL);
     nvml.temperature = (int (*)(struct nvml_handle *, int, unsigned *))optional("nvmlDeviceGetTemperature", NULL);
     nvml.reasons = (int (*)(struct nvml_handle *, unsigned long long *))optional("nvmlDeviceGetCurrentClocksEventReasons",
-                                                                         "nvmlDeviceGetCurrentClocksThrottleReasons");
+                                                                                 "nvmlDeviceGetCurrentClocksThrottleReasons");
     nvml.driver = (int (*)(char *, unsigned))optional("nvmlSystemGetDriverVersion", NULL);
     if (!nvml.init || !nvml.shutdown || !nvml.error_string || !nvml.by_uuid)
         return false;
@@ -123,8 +124,12 @@ bool nvml_read(const char *uuid, struct nvml_sample *out)
 
 void nvml_throttle_text(int64_t throttle, char *out, int bytes)
 {
-    static const struct { int64_t bit; const char *name; } reasons[] = {
-        {0x4, "power cap"}, {0x8, "hardware slowdown"}, {0x10, "sync boost"}, {0x20, "thermal"}, {0x40, "hardware thermal"}, {0x80, "power brake"},
+    static const struct {
+        int64_t bit;
+        const char *name;
+    } reasons[] = {
+        {0x4, "power cap"}, {0x8, "hardware slowdown"}, {0x10, "sync boost"},
+        {0x20, "thermal"},  {0x40, "hardware thermal"}, {0x80, "power brake"},
     }; /* idle (1), application clocks (2) and display (0x100) slow nothing that was asked for */
     int used = 0;
     if (bytes > 0)

@@ -326,6 +326,9 @@ bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err)
         if (ops->forget)
             ops->forget(rig->dev, rig->scratch[i].address, rig->scratch[i].bytes);
     }
+    int bias = program_tensor(p, ROLE_BIAS);
+    if (rig->plan_count > 0 && bias >= 0 && !cudnn_prepare(rig->library, rig->plans[0], rig->tensors[bias].address, err))
+        return false;
     return rig_poison(rig, err);
 }
 

@@ -1,6 +1,7 @@
 #include "measure/sample.h"
 #include "base/text.h"
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -92,11 +93,33 @@ static bool settled(const struct entrant *entrants, int count, int rounds, doubl
     return count > 1 || estimate_half_width(&own) <= half_width;
 }
 
-static bool one_round(struct device *dev, struct entrant *entrants, int count, struct device_graph **graphs, struct timer *timers, double *host_ns,
-                      const struct sample_plan *plan, int round, double *ns, struct error *err)
+/* A random order for each even round, the reverse of it for the odd one that follows. */
+static void order_of(int round, int count, int *order)
 {
+    uint64_t state = UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)(round / 2 + 1);
+    for (int i = 0; i < count; i++)
+        order[i] = i;
+    for (int i = count - 1; i > 0; i--) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        int k = (int)((state >> 33) % (uint64_t)(i + 1)), swap = order[i];
+        order[i] = order[k];
+        order[k] = swap;
+    }
+    for (int i = 0; round & 1 && i < count / 2; i++) {
+        int swap = order[i];
+        order[i] = order[count - 1 - i];
+        order[count - 1 - i] = swap;
+    }
+}
+
+static bool one_round(struct device *dev, struct entrant *entrants, int count, struct device_graph **graphs, struct timer *timers, double *host_ns,
+                      const struct sample_plan *plan, int round, double *ns, int *order, struct error *err)
+{
+    order_of(round, count, order);
+    if (!plan->sustained && (!before(dev, entrants[0].rig, plan, err) || !rig_run(entrants[0].rig, err)))
+        return false;
     for (int k = 0; k < count; k++) {
-        int i = round & 1 ? count - 1 - k : k;
+        int i = order[k];
         if (!queue(dev, &entrants[i], graphs[i], plan, &timers[i], &host_ns[i], err))
             return false;
     }
@@ -190,11 +213,12 @@ static bool rounds(struct device *dev, struct entrant *entrants, int count, stru
                    struct sample_result *result, struct error *err)
 {
     double *host = xcalloc((size_t)count, sizeof *host), *ns = xcalloc((size_t)count, sizeof *ns), *hosts = NULL;
+    int *order = xcalloc((size_t)count, sizeof *order);
     bool ok = false;
     double start = now_s();
     hosts = xcalloc((size_t)count * (size_t)plan->rounds_max, sizeof *hosts);
     for (int r = -plan->warmup_rounds; r < plan->rounds_max; r++) {
-        if (!one_round(dev, entrants, count, graphs, timers, host, plan, r < 0 ? r + plan->warmup_rounds : r, ns, err))
+        if (!one_round(dev, entrants, count, graphs, timers, host, plan, r < 0 ? r + plan->warmup_rounds : r, ns, order, err))
             goto done;
         if (r < 0)
             continue;
@@ -216,6 +240,7 @@ static bool rounds(struct device *dev, struct entrant *entrants, int count, stru
     ok = true;
 done:
     result->seconds = now_s() - start;
+    free(order);
     free(host);
     free(ns);
     free(hosts);

@@ -1,7 +1,8 @@
 /* measure/sample: times several rigs interleaved on one device with events (decision 6). Only for a device that keeps time.
  *
- * One round visits every entrant once, in the order A B C ... then, in the next round, ... C B A (drift cancels in pairs). Isolated, cold: flush (write, then
- * read back, 2x L2), event, the row's launches, event; the flush keeps the GPU busy while the host queues what follows, so no launch gap falls inside.
+ * One round visits every entrant once, in a seeded random order, the next one in the reverse of it: drift cancels in pairs, and nobody always follows the same
+ * neighbour. A round begins with an untimed run, because the first one after the host waited reads some percent off. Isolated, cold: flush (write, then read
+ * back, 2x L2), event, the row's launches, event; the flush keeps the GPU busy while the host queues what follows, so no launch gap falls inside.
  * Isolated, warm: an untimed run takes the flush's place. Sustained: a graph of back-to-back runs, time divided by their number. */
 #ifndef BENCH_MEASURE_SAMPLE_H
 #define BENCH_MEASURE_SAMPLE_H

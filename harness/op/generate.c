@@ -74,6 +74,7 @@ struct job {
     struct exact_plan plan;
     int64_t step; /* of the permutation of taps */
     double scale;
+    enum dtype round_to;
 };
 
 static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
@@ -110,7 +111,7 @@ static void fill_chunk(void *context, int64_t chunk, int thread)
         job->to[i] = (float)(job->rectify && v < 0 ? 0 : v * job->scale);
     }
     if (!job->exact)
-        convert_round(job->t->dtype, job->to + from, to - from);
+        convert_round(job->round_to, job->to + from, to - from);
 }
 
 void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to)
@@ -118,6 +119,8 @@ void generate_tensor(const struct work *work, const struct tensor *t, enum data_
     struct job job = {.work = work, .t = t, .to = to, .count = tensor_elements(t), .exact = part == DATA_PART_EXACT, .scale = 1};
     job.key = generate_bits(work->seed, (uint64_t)t->role * 2 + (uint64_t)job.exact, 0);
     job.plan = generate_plan(work);
+    /* the bias too is representable in the work's own type: libraries take the bias of 16-bit data in 16 bits */
+    job.round_to = t->role == ROLE_BIAS ? work->dtype : t->dtype;
     job.rectify = t->role == ROLE_INPUT && work->data == DATA_RELU;
     switch (t->role) {
     case ROLE_FILTER: job.magnitude = job.plan.filter; break;

@@ -58,7 +58,10 @@ void report_summary(struct text *t, const struct run *run, struct row *const *ro
     struct text line = {0};
     (void)run;
     summary_counts(&line, rows, count);
-    text_addf(&line, "   %s   exit %d", number_duration(seconds, wall), exit_code);
+    if (seconds > 0) { /* a stored run is shown without a wall time */
+        text_addf(&line, "   %s", number_duration(seconds, wall));
+    }
+    text_addf(&line, "   exit %d", exit_code);
     text_paint(t, exit_code ? PAINT_BAD : PAINT_GOOD, style);
     text_add_wrapped(t, text_get(&line), 0, TEXT_LABEL_COLUMNS, style);
     text_paint(t, PAINT_NONE, style);

@@ -145,16 +145,17 @@ static void sort_steps(struct program *p)
     p->steps = sorted;
 }
 
-bool bind_at_depth(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip, int depth,
-                   struct program *program, struct error *err)
+bool bind_at_depth(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
+                   int depth, struct program *program, struct error *err)
 {
-    struct bind b = {.set = set, .point = point, .h = point->variant->parsed, .work = work, .chip = chip, .depth = depth, .program = program};
+    struct bind b = {
+        .set = set, .point = point, .h = point->variant->parsed, .work = work, .chip = chip, .depth = depth, .program = program};
     bind_env_init(&b);
     begin_program(&b);
     if (depth > BIND_MAX_DEPTH)
         bind_infeasible(&b, "variants within variants, more than %d deep", BIND_MAX_DEPTH);
-    else if (bind_match(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) && bind_scratch(&b, err) && bind_maps(&b, err) &&
-             bind_steps(&b, err) && bind_columns(&b, err) && bind_complete(&b, err)) {
+    else if (bind_match(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) && bind_scratch(&b, err) &&
+             bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) && bind_complete(&b, err)) {
         program->uses_mask = b.with_mask;
         program->reads_inactive = !b.with_mask || !b.h->mask.reads_active;
         program->inactive = b.h->mask.inactive;
@@ -169,8 +170,8 @@ bool bind_at_depth(const struct variant_set *set, const struct variant_point *po
     return false;
 }
 
-bool variant_bind(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip, struct program *program,
-                  struct error *err)
+bool variant_bind(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
+                  struct program *program, struct error *err)
 {
     return bind_at_depth(set, point, work, chip, 0, program, err);
 }

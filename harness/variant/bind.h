@@ -13,8 +13,8 @@ struct bind {
     const struct variant_set *set;
     const struct variant_point *point;
     const struct head *h;
-    const struct work *work;  /* as asked for */
-    struct work own;          /* with the beginning of the epilogue that is fused, and no mask when it runs dense */
+    const struct work *work; /* as asked for */
+    struct work own;         /* with the beginning of the epilogue that is fused, and no mask when it runs dense */
     const struct chip *chip;
     int depth;
     bool with_mask;
@@ -32,8 +32,8 @@ struct bind {
 
 /* Sets the reason. Always returns false. */
 bool bind_infeasible(struct bind *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-bool bind_at_depth(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip, int depth,
-                   struct program *program, struct error *err);
+bool bind_at_depth(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
+                   int depth, struct program *program, struct error *err);
 
 /* bind_env.c */
 void bind_env_init(struct bind *b);

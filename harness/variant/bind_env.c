@@ -40,10 +40,19 @@ enum dtype bind_scratch_dtype(const struct bind *b, int scratch)
 
 static bool chip_symbol(const struct chip *c, const char *name, struct value *out)
 {
-    const struct { const char *name; int64_t value; } symbols[] = {
-        {"sm_count", c->sm_count}, {"smem_per_block_optin", (int64_t)c->smem_per_block_optin}, {"smem_per_block", (int64_t)c->smem_per_block},
-        {"smem_per_sm", (int64_t)c->smem_per_sm}, {"warp_size", c->warp_size}, {"threads_per_block", c->threads_per_block},
-        {"registers_per_sm", c->registers_per_sm}, {"cc", c->cc}, {"l2_bytes", (int64_t)c->l2_bytes},
+    const struct {
+        const char *name;
+        int64_t value;
+    } symbols[] = {
+        {"sm_count", c->sm_count},
+        {"smem_per_block_optin", (int64_t)c->smem_per_block_optin},
+        {"smem_per_block", (int64_t)c->smem_per_block},
+        {"smem_per_sm", (int64_t)c->smem_per_sm},
+        {"warp_size", c->warp_size},
+        {"threads_per_block", c->threads_per_block},
+        {"registers_per_sm", c->registers_per_sm},
+        {"cc", c->cc},
+        {"l2_bytes", (int64_t)c->l2_bytes},
     };
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
         if (!strcmp(name, symbols[i].name)) {

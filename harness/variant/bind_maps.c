@@ -9,7 +9,8 @@ static int storage_dims(const struct tensor *t, uint64_t out[4])
 {
     static const int order[LAYOUT_COUNT][4] = {
         [LAYOUT_NCHW] = {3, 2, 1, 0}, [LAYOUT_NHWC] = {1, 3, 2, 0}, /* logical n,c,h,w */
-        [LAYOUT_KCRS] = {3, 2, 1, 0}, [LAYOUT_KRSC] = {1, 3, 2, 0}, [LAYOUT_RSCK] = {0, 1, 3, 2}, [LAYOUT_CRSK] = {0, 3, 2, 1}, /* logical k,c,r,s */
+        [LAYOUT_KCRS] = {3, 2, 1, 0}, [LAYOUT_KRSC] = {1, 3, 2, 0},
+        [LAYOUT_RSCK] = {0, 1, 3, 2}, [LAYOUT_CRSK] = {0, 3, 2, 1}, /* logical k,c,r,s */
     };
     if (t->layout == LAYOUT_LINEAR) {
         out[0] = tensor_elements(t);
@@ -22,7 +23,8 @@ static int storage_dims(const struct tensor *t, uint64_t out[4])
     return 4;
 }
 
-static bool eval_list(struct bind *b, const struct expr_list *l, const char *what, int64_t least, int64_t most, int64_t out[5], struct error *err)
+static bool eval_list(struct bind *b, const struct expr_list *l, const char *what, int64_t least, int64_t most, int64_t out[5],
+                      struct error *err)
 {
     for (int i = 0; i < l->count; i++) {
         if (!expr_eval_int(l->items[i], &b->env, &out[i], err))
@@ -57,14 +59,16 @@ static bool check_map(struct bind *b, const struct tensor_map *m)
     if (m->interleave == 0 && inner % 16)
         return bind_infeasible(b, "tensor map %s: the inner box has %llu bytes, no multiple of 16", m->name, (unsigned long long)inner);
     if (m->swizzle && inner > (uint64_t)m->swizzle)
-        return bind_infeasible(b, "tensor map %s: the inner box has %llu > %d bytes (swizzle)", m->name, (unsigned long long)inner, m->swizzle);
+        return bind_infeasible(b, "tensor map %s: the inner box has %llu > %d bytes (swizzle)", m->name, (unsigned long long)inner,
+                               m->swizzle);
     uint64_t grain = m->interleave == 32 ? 32 : 16;
     for (int i = 1; i < m->rank; i++) {
         if (m->stride_bytes[i] % grain)
-            return bind_infeasible(b, "tensor map %s: stride %d has %llu bytes, no multiple of %llu", m->name, i, (unsigned long long)m->stride_bytes[i],
-                                   (unsigned long long)grain);
+            return bind_infeasible(b, "tensor map %s: stride %d has %llu bytes, no multiple of %llu", m->name, i,
+                                   (unsigned long long)m->stride_bytes[i], (unsigned long long)grain);
         if (m->stride_bytes[i] >= UINT64_C(1) << 40)
-            return bind_infeasible(b, "tensor map %s: stride %d has %llu bytes, 2^40 or more", m->name, i, (unsigned long long)m->stride_bytes[i]);
+            return bind_infeasible(b, "tensor map %s: stride %d has %llu bytes, 2^40 or more", m->name, i,
+                                   (unsigned long long)m->stride_bytes[i]);
     }
     return true;
 }
@@ -75,7 +79,8 @@ static bool check_reach(const struct head_map *h, const struct tensor_map *m, ui
     unsigned __int128 reach = (unsigned __int128)m->dim[0] * dtype_bytes(m->dtype);
     for (int i = 1; i < m->rank; i++)
         reach += (unsigned __int128)(m->dim[i] - 1) * m->stride_bytes[i];
-    return reach <= bytes || node_error(h->node, err, "tensor map '%s' reaches past its buffer of %llu bytes", h->name, (unsigned long long)bytes);
+    return reach <= bytes ||
+           node_error(h->node, err, "tensor map '%s' reaches past its buffer of %llu bytes", h->name, (unsigned long long)bytes);
 }
 
 static bool eval_geometry(struct bind *b, const struct head_map *h, struct tensor_map *m, struct error *err)
@@ -85,9 +90,11 @@ static bool eval_geometry(struct bind *b, const struct head_map *h, struct tenso
     int rank = h->of.kind == BUFFER_TENSOR ? storage_dims(bind_tensor(b, (enum tensor_role)h->of.index), own) : 0;
     m->rank = h->box.count;
     if (!h->dims.count && rank != m->rank)
-        return node_error(h->box.node, err, "tensor map '%s': the box has %d dimensions, the tensor %d; give `dims:` for another view", h->name, m->rank, rank);
+        return node_error(h->box.node, err, "tensor map '%s': the box has %d dimensions, the tensor %d; give `dims:` for another view",
+                          h->name, m->rank, rank);
     if (!eval_list(b, &h->box, "box", 1, 256, box, err) || !eval_list(b, &h->dims, "dims", 1, INT64_C(1) << 32, dims, err) ||
-        !eval_list(b, &h->strides, "strides", 1, INT64_C(1) << 40, strides, err) || !eval_list(b, &h->element_strides, "element_strides", 1, 8, steps, err))
+        !eval_list(b, &h->strides, "strides", 1, INT64_C(1) << 40, strides, err) ||
+        !eval_list(b, &h->element_strides, "element_strides", 1, 8, steps, err))
         return false;
     for (int i = 0; i < m->rank; i++) {
         m->dim[i] = h->dims.count ? (uint64_t)dims[i] : own[i];
@@ -115,7 +122,8 @@ bool bind_maps(struct bind *b, struct error *err)
         if (m.buffer.kind == BUFFER_NONE)
             return node_error(h->of.node, err, "tensor map '%s': this layer has no such tensor", h->name);
         m.dtype = h->of.kind == BUFFER_TENSOR ? bind_tensor(b, (enum tensor_role)h->of.index)->dtype : bind_scratch_dtype(b, h->of.index);
-        if (!eval_word(b, h->swizzle, "swizzle", swizzles, &m.swizzle, err) || !eval_word(b, h->interleave, "interleave", interleaves, &m.interleave, err) ||
+        if (!eval_word(b, h->swizzle, "swizzle", swizzles, &m.swizzle, err) ||
+            !eval_word(b, h->interleave, "interleave", interleaves, &m.interleave, err) ||
             !eval_word(b, h->l2, "l2", promotions, &m.l2_promotion, err) || !eval_geometry(b, h, &m, err) ||
             !check_reach(h, &m, bind_buffer_bytes(p, m.buffer), err) || !check_map(b, &m))
             return false;

@@ -47,7 +47,8 @@ static const char *dtype_word(int t)
     return dtype_name((enum dtype)t);
 }
 
-static bool refuse(struct bind *b, const char *key, const struct tensor *t, const char *is, const char *verb, const struct head_choice *c, const char *(*name)(int))
+static bool refuse(struct bind *b, const char *key, const struct tensor *t, const char *is, const char *verb, const struct head_choice *c,
+                   const char *(*name)(int))
 {
     struct text list = {0};
     describe_choice(c, name, &list);
@@ -139,7 +140,8 @@ static bool match_math(struct bind *b)
     struct text list = {0};
     for (int i = 0; i < count; i++)
         text_addf(&list, "%s%s", i ? ", " : "", math_name(out[i]));
-    bind_infeasible(b, "math: the case computes in %s, the variant in %s", math_name(b->work->math), count ? text_get(&list) : "a mode without a name");
+    bind_infeasible(b, "math: the case computes in %s, the variant in %s", math_name(b->work->math),
+                    count ? text_get(&list) : "a mode without a name");
     text_free(&list);
     return false;
 }
@@ -156,8 +158,13 @@ static bool match_mask(struct bind *b)
 {
     const struct head_mask *m = &b->h->mask;
     if (m->given && !m->optional && !b->with_mask)
-        return bind_infeasible(b, "mask: the variant needs marked %s, the case %s", m->input && m->output ? "pixels" : m->input ? "inputs" : "outputs",
-                               b->work->mask.pattern == MASK_NONE ? "has no mask" : b->work->mask.marks_output ? "marks outputs" : "marks inputs");
+        return bind_infeasible(b, "mask: the variant needs marked %s, the case %s",
+                               m->input && m->output ? "pixels"
+                               : m->input            ? "inputs"
+                                                     : "outputs",
+                               b->work->mask.pattern == MASK_NONE ? "has no mask"
+                               : b->work->mask.marks_output       ? "marks outputs"
+                                                                  : "marks inputs");
     int left = b->work->epilogue_count - b->own.epilogue_count;
     if (b->with_mask && b->completed)
         return bind_infeasible(b, "mask: %s would have to follow a sparse output; the variant must fuse the whole epilogue",

@@ -33,7 +33,8 @@ bool bind_scratch(struct bind *b, struct error *err)
         if (elements < 1)
             return expr_fail(s->elements, err, "scratch buffer '%s' has %lld elements", s->name, (long long)elements);
         if (elements > (INT64_C(1) << 40) / (int64_t)dtype_bytes(dtype))
-            return bind_infeasible(b, "scratch %s: %lld elements of %s are more than 1 TiB", s->name, (long long)elements, dtype_name(dtype));
+            return bind_infeasible(b, "scratch %s: %lld elements of %s are more than 1 TiB", s->name, (long long)elements,
+                                   dtype_name(dtype));
         bind_scratch_add(b->program, s->name, dtype, elements);
     }
     return true;
@@ -88,13 +89,14 @@ static bool check_launch(struct bind *b, const struct step *s)
     const struct chip *c = b->chip;
     for (int i = 0; i < 3; i++) {
         if (s->grid[i] > grid_most[i])
-            return bind_infeasible(b, "grid of %s in %c: %u > %u", s->name, "xyz"[i], s->grid[i], grid_most[i]);
+            return bind_infeasible(b, "grid of %s in %c: %u > %u", s->name, "xyz"[i], s -> grid[i], grid_most[i]);
         if (s->block[i] > block_most[i])
-            return bind_infeasible(b, "block of %s in %c: %u > %u threads", s->name, "xyz"[i], s->block[i], block_most[i]);
+            return bind_infeasible(b, "block of %s in %c: %u > %u threads", s->name, "xyz"[i], s -> block[i], block_most[i]);
     }
     uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
     if (c->threads_per_block > 0 && threads > (uint64_t)c->threads_per_block)
-        return bind_infeasible(b, "block of %s: %llu > %d threads (threads_per_block)", s->name, (unsigned long long)threads, c->threads_per_block);
+        return bind_infeasible(b, "block of %s: %llu > %d threads (threads_per_block)", s->name, (unsigned long long)threads,
+                               c->threads_per_block);
     if (c->smem_per_block_optin > 0 && s->smem > c->smem_per_block_optin)
         return bind_infeasible(b, "shared memory of %s: %u > %zu bytes (smem_per_block_optin)", s->name, s->smem, c->smem_per_block_optin);
     if (s->pdl && c->cc < 90)
@@ -105,7 +107,8 @@ static bool check_launch(struct bind *b, const struct step *s)
         return bind_infeasible(b, "cluster of %s: cc %d < 90", s->name, c->cc);
     for (int i = 0; i < 3; i++)
         if (s->grid[i] % s->cluster[i])
-            return bind_infeasible(b, "cluster of %s in %c: the grid %u is no multiple of %u", s->name, "xyz"[i], s->grid[i], s->cluster[i]);
+            return bind_infeasible(b, "cluster of %s in %c: the grid %u is no multiple of %u", s->name, "xyz"[i], s -> grid[i],
+                                   s -> cluster[i]);
     uint64_t blocks = (uint64_t)s->cluster[0] * s->cluster[1] * s->cluster[2];
     return blocks <= 16 || bind_infeasible(b, "cluster of %s: %llu > 16 blocks", s->name, (unsigned long long)blocks);
 }
@@ -113,13 +116,16 @@ static bool check_launch(struct bind *b, const struct step *s)
 static bool eval_attributes(struct bind *b, const struct head_step *s, struct step *out, struct error *err)
 {
     int64_t smem = 0, carveout = -1, cooperative = 0, pdl = 0;
-    if ((s->smem && !expr_eval_int(s->smem, &b->env, &smem, err)) || (s->carveout && !expr_eval_int(s->carveout, &b->env, &carveout, err)) ||
-        (s->cooperative && !expr_eval_int(s->cooperative, &b->env, &cooperative, err)) || (s->pdl && !expr_eval_int(s->pdl, &b->env, &pdl, err)))
+    if ((s->smem && !expr_eval_int(s->smem, &b->env, &smem, err)) ||
+        (s->carveout && !expr_eval_int(s->carveout, &b->env, &carveout, err)) ||
+        (s->cooperative && !expr_eval_int(s->cooperative, &b->env, &cooperative, err)) ||
+        (s->pdl && !expr_eval_int(s->pdl, &b->env, &pdl, err)))
         return false;
     if (smem < 0)
         return expr_fail(s->smem, err, "smem is %lld bytes", (long long)smem);
     if (smem > UINT32_MAX)
-        return bind_infeasible(b, "shared memory of %s: %lld > %zu bytes (smem_per_block_optin)", s->name, (long long)smem, b->chip->smem_per_block_optin);
+        return bind_infeasible(b, "shared memory of %s: %lld > %zu bytes (smem_per_block_optin)", s->name, (long long)smem,
+                               b->chip->smem_per_block_optin);
     if (s->carveout && (carveout < 0 || carveout > 100))
         return expr_fail(s->carveout, err, "the carveout is %lld %%; it is 0 to 100", (long long)carveout);
     out->smem = (uint32_t)smem;
@@ -162,7 +168,8 @@ static bool bind_kernel(struct bind *b, const struct head_step *s, struct error 
 {
     struct step *out = bind_step_new(b->program, STEP_KERNEL, s->prepare);
     snprintf(out->name, sizeof out->name, "%s", s->name);
-    if (!eval_dims(b, &s->grid, "grid", out->grid, err) || !eval_dims(b, &s->block, "block", out->block, err) || !eval_attributes(b, s, out, err))
+    if (!eval_dims(b, &s->grid, "grid", out->grid, err) || !eval_dims(b, &s->block, "block", out->block, err) ||
+        !eval_attributes(b, s, out, err))
         return false;
     for (int i = 0; i < s->args.count; i++)
         if (!eval_arg(b, s->args.items[i], &out->args[out->arg_count++], err))
@@ -214,7 +221,8 @@ static bool bind_move(struct bind *b, const struct head_step *s, struct error *e
     struct buffer_ref from = bind_buffer(b, &s->from), to = bind_buffer(b, &s->to);
     bool copy = s->kind == HEAD_COPY;
     if (from.kind == BUFFER_NONE || (copy && to.kind == BUFFER_NONE))
-        return node_error(s->node, err, "%s %s: this layer has no such tensor; say so with `when: has(...)`", copy ? "copy" : "symbol", s->name);
+        return node_error(s->node, err, "%s %s: this layer has no such tensor; say so with `when: has(...)`", copy ? "copy" : "symbol",
+                          s->name);
     struct step *out = bind_step_new(b->program, copy ? STEP_COPY : STEP_SYMBOL, s->prepare);
     snprintf(out->name, sizeof out->name, "%s %.80s", copy ? "copy" : "symbol", s->name);
     out->from = from;
@@ -226,7 +234,8 @@ static bool bind_move(struct bind *b, const struct head_step *s, struct error *e
     out->to = to;
     uint64_t room = bind_buffer_bytes(b->program, to);
     if (room != out->bytes && b->h->checked)
-        return node_error(s->node, err, "copy: the buffers have %llu and %llu bytes", (unsigned long long)room, (unsigned long long)out->bytes);
+        return node_error(s->node, err, "copy: the buffers have %llu and %llu bytes", (unsigned long long)room,
+                          (unsigned long long)out->bytes);
     if (room < out->bytes) /* row 0 `copy` of an op that changes the size */
         out->bytes = room;
     return true;
@@ -286,7 +295,8 @@ bool bind_columns(struct bind *b, struct error *err)
         enum dtype dtype = ref.kind == BUFFER_TENSOR ? b->program->tensors[ref.index].dtype : b->program->scratch[ref.index].dtype;
         uint64_t count = bind_buffer_bytes(b->program, ref) / dtype_bytes(dtype);
         if (element < 0 || (uint64_t)element >= count)
-            return expr_fail(c->element, err, "column '%s': element %lld of a buffer of %llu", c->name, (long long)element, (unsigned long long)count);
+            return expr_fail(c->element, err, "column '%s': element %lld of a buffer of %llu", c->name, (long long)element,
+                             (unsigned long long)count);
         struct program *p = b->program;
         p->columns = xrealloc(p->columns, (size_t)(p->column_count + 1) * sizeof *p->columns);
         struct program_column *out = &p->columns[p->column_count++];

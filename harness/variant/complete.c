@@ -10,12 +10,15 @@
 enum stage_kind { STAGE_POINTWISE, STAGE_D2S, STAGE_CONVERT };
 struct stage {
     enum stage_kind kind;
-    int from, count;   /* items of the epilogue */
-    enum layout to;    /* STAGE_CONVERT */
+    int from, count; /* items of the epilogue */
+    enum layout to;  /* STAGE_CONVERT */
 };
 
-static const struct { const char *op, *variant; } stage_variants[] = {
-    [STAGE_POINTWISE] = {"pointwise", "pointwise/epilogue"}, [STAGE_D2S] = {"depth_to_space", "depth_to_space/d2s_native"}, [STAGE_CONVERT] = {"layout", "layout/convert"}};
+static const struct {
+    const char *op, *variant;
+} stage_variants[] = {[STAGE_POINTWISE] = {"pointwise", "pointwise/epilogue"},
+                      [STAGE_D2S] = {"depth_to_space", "depth_to_space/d2s_native"},
+                      [STAGE_CONVERT] = {"layout", "layout/convert"}};
 
 static bool is_pointwise(enum epilogue_kind kind)
 {
@@ -30,7 +33,8 @@ static void convert(struct stage *stages, int *count, enum layout *now, enum lay
     *now = to;
 }
 
-/* Where the run of element-wise items that begins at `from` ends: no further than the agreed variant can do at once ([relu, bias] is two passes). */
+/* Where the run of element-wise items that begins at `from` ends: no further than the agreed variant can do at once, so that
+ * [relu, bias] becomes two passes. */
 static int pointwise_end(const struct bind *b, int from)
 {
     struct work part = *b->work;
@@ -75,11 +79,20 @@ static int make_stages(const struct bind *b, enum layout now, enum layout final,
 }
 
 /* The work of one stage on a tensor shaped and stored as `in`. */
-static bool stage_work(const struct bind *b, const struct stage *stage, const struct op *op, const struct tensor *in, struct work *w, struct error *err)
+static bool stage_work(const struct bind *b, const struct stage *stage, const struct op *op, const struct tensor *in, struct work *w,
+                       struct error *err)
 {
     const struct work *whole = b->work;
-    *w = (struct work){.op = op, .n = in->dim[0], .c = in->dim[1], .h = in->dim[2], .w = in->dim[3], .dtype = in->dtype, .layout = in->layout,
-                       .math = op->has_math ? math_default(in->dtype) : whole->math, .data = whole->data, .seed = whole->seed};
+    *w = (struct work){.op = op,
+                       .n = in->dim[0],
+                       .c = in->dim[1],
+                       .h = in->dim[2],
+                       .w = in->dim[3],
+                       .dtype = in->dtype,
+                       .layout = in->layout,
+                       .math = op->has_math ? math_default(in->dtype) : whole->math,
+                       .data = whole->data,
+                       .seed = whole->seed};
     if (stage->kind == STAGE_D2S) {
         w->block = whole->epilogue[stage->from].block;
         w->mode = whole->epilogue[stage->from].mode;
@@ -94,7 +107,8 @@ static bool stage_work(const struct bind *b, const struct stage *stage, const st
 }
 
 /* Binds v at its defaults; a reason why it cannot be used goes to `why`. */
-static bool try_variant(struct bind *b, const struct stage *stage, const struct variant *v, const struct tensor *in, struct program *inner, struct text *why, struct error *err)
+static bool try_variant(struct bind *b, const struct stage *stage, const struct variant *v, const struct tensor *in, struct program *inner,
+                        struct text *why, struct error *err)
 {
     struct work w;
     struct variant_point *points = NULL;
@@ -116,7 +130,8 @@ static bool try_variant(struct bind *b, const struct stage *stage, const struct 
 }
 
 /* The variant with the agreed name, else any of the op that can do it. False with err untouched: none; `why` says so. */
-static bool find_variant(struct bind *b, const struct stage *stage, const struct tensor *in, struct program *inner, struct text *why, struct error *err)
+static bool find_variant(struct bind *b, const struct stage *stage, const struct tensor *in, struct program *inner, struct text *why,
+                         struct error *err)
 {
     struct error own = {0};
     const char *agreed = stage_variants[stage->kind].variant, *op = stage_variants[stage->kind].op;
@@ -124,7 +139,8 @@ static bool find_variant(struct bind *b, const struct stage *stage, const struct
         for (int i = 0; b->set && i < b->set->count; i++) {
             const struct variant *v = b->set->items[i];
             bool named = !strcmp(v->name, agreed);
-            if (pass == 0 ? !named : named || strcmp(v->op->name, op) || v == b->point->variant || !((const struct head *)v->parsed)->checked)
+            if (pass == 0 ? !named
+                          : named || strcmp(v->op->name, op) || v == b->point->variant || !((const struct head *)v->parsed)->checked)
                 continue;
             if (try_variant(b, stage, v, in, inner, why, &own))
                 return true;
@@ -152,13 +168,15 @@ static bool no_variant(struct bind *b, const struct stage *stage, const struct t
     if (why->len)
         bind_infeasible(b, "epilogue: %s is not fused, and nothing can follow: %s", text_get(&t), text_get(why));
     else
-        bind_infeasible(b, "epilogue: %s is not fused, and no variant of %s is there to follow", text_get(&t), stage_variants[stage->kind].op);
+        bind_infeasible(b, "epilogue: %s is not fused, and no variant of %s is there to follow", text_get(&t),
+                        stage_variants[stage->kind].op);
     text_free(&t);
     return false;
 }
 
 /* Adds one stage; `now` and `buffer` become its output. */
-static bool add_stage(struct bind *b, const struct stage *stage, bool last, struct tensor *now, struct buffer_ref *buffer, struct error *err)
+static bool add_stage(struct bind *b, const struct stage *stage, bool last, struct tensor *now, struct buffer_ref *buffer,
+                      struct error *err)
 {
     struct program inner, *p = b->program;
     struct text why = {0};

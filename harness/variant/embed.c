@@ -13,16 +13,19 @@ static bool check_buffer(struct bind *b, const struct program *inner, const stru
     if (ref.kind == BUFFER_NONE)
         return bind_infeasible(b, "%s wants `%s`, which this work does not have", inner->variant, name);
     if (ref.kind == BUFFER_TENSOR && p->tensors[ref.index].layout != t->layout)
-        return bind_infeasible(b, "%s wants %s as %s, it is %s", inner->variant, name, layout_name(t->layout), layout_name(p->tensors[ref.index].layout));
+        return bind_infeasible(b, "%s wants %s as %s, it is %s", inner->variant, name, layout_name(t->layout),
+                               layout_name(p->tensors[ref.index].layout));
     enum dtype dtype = ref.kind == BUFFER_TENSOR ? p->tensors[ref.index].dtype : p->scratch[ref.index].dtype;
     if (dtype != t->dtype)
         return bind_infeasible(b, "%s wants %s as %s, it is %s", inner->variant, name, dtype_name(t->dtype), dtype_name(dtype));
     uint64_t room = bind_buffer_bytes(p, ref), want = tensor_bytes(t);
-    return room == want || bind_infeasible(b, "%s wants %llu bytes of `%s`, the buffer has %llu", inner->variant, (unsigned long long)want, name, (unsigned long long)room);
+    return room == want || bind_infeasible(b, "%s wants %llu bytes of `%s`, the buffer has %llu", inner->variant, (unsigned long long)want,
+                                           name, (unsigned long long)room);
 }
 
 /* Where a buffer of the inner program is in the outer one. */
-static struct buffer_ref translate(const struct program *inner, const struct buffer_ref at[ROLE_COUNT], int scratch_at, struct buffer_ref ref)
+static struct buffer_ref translate(const struct program *inner, const struct buffer_ref at[ROLE_COUNT], int scratch_at,
+                                   struct buffer_ref ref)
 {
     if (ref.kind == BUFFER_TENSOR)
         return at[inner->tensors[ref.index].role];
@@ -53,8 +56,8 @@ static int adopt_unit(struct program *p, struct unit *u)
     return p->unit_count++;
 }
 
-static void adopt_step(struct program *p, const struct program *inner, const struct step *from, const struct buffer_ref at[ROLE_COUNT], int scratch_at, int map_at,
-                       const int *units, bool prepare)
+static void adopt_step(struct program *p, const struct program *inner, const struct step *from, const struct buffer_ref at[ROLE_COUNT],
+                       int scratch_at, int map_at, const int *units, bool prepare)
 {
     struct step *s = bind_step_new(p, from->kind, from->prepare || prepare);
     bool is_prepare = s->prepare;
@@ -123,8 +126,10 @@ static bool set_field(struct bind *b, const struct named_expr *with, struct work
         return true;
     }
     const char *word = v.kind == VALUE_TEXT ? v.text : "";
-    int parsed = f->kind == FIELD_DTYPE ? (int)dtype_parse(word) : f->kind == FIELD_LAYOUT ? (int)layout_parse(word) : f->kind == FIELD_MATH ? (int)math_parse(word)
-                                                                                                                   : (int)d2s_mode_parse(word);
+    int parsed = f->kind == FIELD_DTYPE    ? (int)dtype_parse(word)
+                 : f->kind == FIELD_LAYOUT ? (int)layout_parse(word)
+                 : f->kind == FIELD_MATH   ? (int)math_parse(word)
+                                           : (int)d2s_mode_parse(word);
     if (!parsed)
         return expr_fail(with->expr, err, "'%s' is no word for %s", expr_text(with->expr), f->name);
     switch (f->kind) {
@@ -137,7 +142,8 @@ static bool set_field(struct bind *b, const struct named_expr *with, struct work
 }
 
 /* The other variant's work: this one's, without epilogue and mask, with the shape of its input and what `with` says. */
-static bool inner_work(struct bind *b, const struct head_step *s, const struct variant *v, const struct buffer_ref at[ROLE_COUNT], struct work *w, struct error *err)
+static bool inner_work(struct bind *b, const struct head_step *s, const struct variant *v, const struct buffer_ref at[ROLE_COUNT],
+                       struct work *w, struct error *err)
 {
     *w = b->own;
     w->op = v->op;
@@ -168,7 +174,10 @@ bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *
     if (!v)
         return false;
     if (b->depth >= BIND_MAX_DEPTH || v == b->point->variant)
-        return node_error(s->node, err, v == b->point->variant ? "a variant cannot be a step of itself" : "variants are steps of variants more than %d deep", BIND_MAX_DEPTH);
+        return node_error(s->node, err,
+                          v == b->point->variant ? "a variant cannot be a step of itself"
+                                                 : "variants are steps of variants more than %d deep",
+                          BIND_MAX_DEPTH);
     for (int role = 0; role < ROLE_COUNT; role++) {
         struct head_buffer own = {.kind = BUFFER_TENSOR, .index = role};
         at[role] = bind_buffer(b, &own);

@@ -64,7 +64,9 @@ bool head_expr_list(const struct node *n, const char *what, int max, struct expr
         for (int i = 0; i < n->count; i++)
             if (!add_expr(out, n->items[i], what, max, err)) {
                 bool cut = n->items[i]->kind == NODE_SCALAR && strchr(n->items[i]->text, '(') && !strchr(n->items[i]->text, ')');
-                return cut ? error_hint(err, "a YAML flow list is cut at every comma; without brackets, `%s: a(b, c), d` is read as meant", what) : false;
+                return cut ? error_hint(err, "a YAML flow list is cut at every comma; without brackets, `%s: a(b, c), d` is read as meant",
+                                        what)
+                           : false;
             }
         return n->count > 0 || node_error(n, err, "%s is an empty list", what);
     }
@@ -159,8 +161,9 @@ static bool read_conditions(struct head *h, const struct node *root, struct erro
 
 struct head *head_read(const struct node *root, struct error *err)
 {
-    static const char *const keys[] = {"op", "what", "from", "needs", "layout", "dtype", "math", "algorithm", "exact", "check", "epilogue", "mask", "params", "let",
-                                       "where", "define", "specialise", "scratch", "tensor_maps", "prepare", "steps", "columns", NULL};
+    static const char *const keys[] = {"op",         "what",    "from",        "needs",   "layout", "dtype",   "math",  "algorithm",
+                                       "exact",      "check",   "epilogue",    "mask",    "params", "let",     "where", "define",
+                                       "specialise", "scratch", "tensor_maps", "prepare", "steps",  "columns", NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&

@@ -10,8 +10,8 @@
 #include "op/program.h"
 #include <stddef.h>
 
-#define HEAD_MAX_ITEMS 64      /* of any list or map of a head */
-#define HEAD_MAX_VALUES 64     /* of one parameter */
+#define HEAD_MAX_ITEMS 64         /* of any list or map of a head */
+#define HEAD_MAX_VALUES 64        /* of one parameter */
 #define HEAD_MAX_BYTES (4u << 20) /* of a .cu file */
 
 struct named_expr {
@@ -32,7 +32,7 @@ struct head_choice {
     int count;
 };
 struct head_buffer {
-    enum buffer_kind kind;   /* BUFFER_TENSOR: index is a role; BUFFER_SCRATCH: an index into head.scratch */
+    enum buffer_kind kind; /* BUFFER_TENSOR: index is a role; BUFFER_SCRATCH: an index into head.scratch */
     int index;
     const struct node *node;
 };
@@ -41,14 +41,14 @@ struct head_param {
     const struct node *node;
     struct value values[HEAD_MAX_VALUES];
     int count;
-    bool range;              /* any whole number low, low + step ... high */
+    bool range; /* any whole number low, low + step ... high */
     int64_t low, high, step;
     struct value fallback;
 };
 struct head_scratch {
     char *name;
     const struct node *node;
-    enum dtype dtype;        /* DTYPE_NONE: of the tensor `like`; ROLE_COUNT: of the accumulator */
+    enum dtype dtype; /* DTYPE_NONE: of the tensor `like`; ROLE_COUNT: of the accumulator */
     enum tensor_role like;
     struct expr *elements;
 };
@@ -62,14 +62,14 @@ struct head_map {
 };
 enum head_step_kind { HEAD_KERNEL, HEAD_FILL, HEAD_COPY, HEAD_SYMBOL, HEAD_CUDNN, HEAD_VARIANT };
 struct head_bind {
-    enum tensor_role role;   /* of the other variant */
+    enum tensor_role role; /* of the other variant */
     struct head_buffer buffer;
 };
 struct head_step {
     enum head_step_kind kind;
     const struct node *node; /* of the value that names it: `conv_tiles` of `kernel: conv_tiles` */
     bool prepare;
-    char *name;              /* kernel, symbol or variant */
+    char *name; /* kernel, symbol or variant */
     struct expr *when;
     struct expr_list grid, block, cluster, args;
     struct expr *smem, *cooperative, *pdl, *carveout;
@@ -117,7 +117,7 @@ struct head {
     int step_count;
     struct head_column *columns;
     int column_count;
-    char **names;            /* every name that an expression may use, NULL-terminated, for suggestions */
+    char **names; /* every name that an expression may use, NULL-terminated, for suggestions */
     int name_count;
 };
 

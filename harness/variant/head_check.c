@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const head_chip_symbols[] = {"sm_count", "smem_per_block_optin", "smem_per_block", "smem_per_sm", "warp_size", "threads_per_block",
-                                         "registers_per_sm", "cc", "l2_bytes", NULL};
+const char *const head_chip_symbols[] = {"sm_count",         "smem_per_block_optin",
+                                         "smem_per_block",   "smem_per_sm",
+                                         "warp_size",        "threads_per_block",
+                                         "registers_per_sm", "cc",
+                                         "l2_bytes",         NULL};
 const char *const head_functions[] = {"type", "size", "layout", "has", "slope", "block", "mode", NULL};
 
 static bool among(const char *name, const char *const *words)
@@ -92,7 +95,8 @@ static bool check_own_names(const struct head *h, struct error *err)
             return false;
         for (int j = 0; j < i; j++)
             if (!strcmp(all[i].name, all[j].name))
-                return node_error(all[i].node, err, "%s '%s': a %s has that name already, at line %d", all[i].what, all[i].name, all[j].what, all[j].node->line);
+                return node_error(all[i].node, err, "%s '%s': a %s has that name already, at line %d", all[i].what, all[i].name,
+                                  all[j].what, all[j].node->line);
     }
     return true;
 }
@@ -102,7 +106,8 @@ static bool check_defines(const struct head *h, struct error *err)
 {
     for (int i = 0; i < h->define_count; i++)
         if (head_param_find(h, h->defines[i].name) >= 0)
-            return node_error(h->defines[i].node, err, "define '%s': the parameter of that name is compiled in already", h->defines[i].name);
+            return node_error(h->defines[i].node, err, "define '%s': the parameter of that name is compiled in already",
+                              h->defines[i].name);
     for (int i = 0; i < h->specialise_count; i++) {
         char *upper = head_upper(h->specialise[i]);
         bool taken = head_param_find(h, upper) >= 0;
@@ -162,19 +167,20 @@ static bool check_arg(const struct head *h, const struct expr *e, struct error *
     if (role == ROLE_MASK_OUT && !h->mask.writes_output && !h->mask.output)
         return expr_fail(e, err, "'mask_out' is an argument, but `mask:` says neither `writes: output` nor `needs: output`");
     enum epilogue_kind kind = role == ROLE_BIAS ? EPILOGUE_BIAS : EPILOGUE_RESIDUAL;
-    if ((role == ROLE_BIAS || role == ROLE_RESIDUAL) && !head_has_epilogue(h, kind))
-        return expr_fail(e, err, "'%s' is an argument, but `epilogue:` does not name it", name);
-    return true;
+    if ((role != ROLE_BIAS && role != ROLE_RESIDUAL) || head_has_epilogue(h, kind))
+        return true;
+    expr_fail(e, err, "'%s' is an argument, but `epilogue:` does not name it", name);
+    return error_hint(err, "add it to `epilogue:` when the kernel does it; a null pointer for a kernel that does not is written 0");
 }
 
 static bool check_steps(const struct head *h, struct error *err)
 {
     for (int i = 0; i < h->step_count; i++) {
         const struct head_step *s = &h->steps[i];
-        if (!check_expr(h, s->when, err) || !check_list(h, &s->grid, err) || !check_list(h, &s->block, err) || !check_expr(h, s->smem, err) ||
-            !check_list(h, &s->args, err) || !check_list(h, &s->cluster, err) || !check_expr(h, s->carveout, err) ||
-            !check_expr(h, s->cooperative, err) || !check_expr(h, s->pdl, err) || !check_expr(h, s->fill, err) ||
-            !check_named(h, s->with, s->with_count, err))
+        if (!check_expr(h, s->when, err) || !check_list(h, &s->grid, err) || !check_list(h, &s->block, err) ||
+            !check_expr(h, s->smem, err) || !check_list(h, &s->args, err) || !check_list(h, &s->cluster, err) ||
+            !check_expr(h, s->carveout, err) || !check_expr(h, s->cooperative, err) || !check_expr(h, s->pdl, err) ||
+            !check_expr(h, s->fill, err) || !check_named(h, s->with, s->with_count, err))
             return false;
         for (int j = 0; j < s->args.count; j++)
             if (!check_arg(h, s->args.items[j], err))
@@ -227,15 +233,17 @@ bool head_check(struct head *h, struct error *err)
 {
     collect_names(h);
     if (!check_own_names(h, err) || !check_defines(h, err) || !check_named(h, h->lets, h->let_count, err) || !check_lets(h, err) ||
-        !check_named(h, h->defines, h->define_count, err) || !check_list(h, &h->needs, err) || !check_list(h, &h->where, err) || !check_steps(h, err))
+        !check_named(h, h->defines, h->define_count, err) || !check_list(h, &h->needs, err) || !check_list(h, &h->where, err) ||
+        !check_steps(h, err))
         return false;
     for (int i = 0; i < h->scratch_count; i++)
         if (!check_expr(h, h->scratch[i].elements, err))
             return false;
     for (int i = 0; i < h->map_count; i++) {
         const struct head_map *m = &h->maps[i];
-        if (!check_list(h, &m->box, err) || !check_list(h, &m->dims, err) || !check_list(h, &m->strides, err) || !check_list(h, &m->element_strides, err) ||
-            !check_expr(h, m->swizzle, err) || !check_expr(h, m->interleave, err) || !check_expr(h, m->l2, err))
+        if (!check_list(h, &m->box, err) || !check_list(h, &m->dims, err) || !check_list(h, &m->strides, err) ||
+            !check_list(h, &m->element_strides, err) || !check_expr(h, m->swizzle, err) || !check_expr(h, m->interleave, err) ||
+            !check_expr(h, m->l2, err))
             return false;
     }
     for (int i = 0; i < h->column_count; i++)

@@ -24,7 +24,8 @@ static bool read_attributes(struct head_step *s, const struct node *m, struct er
         return false;
     const struct node *carveout = node_get(m, "carveout"), *cluster = node_get(m, "cluster");
     const struct node *cooperative = node_get(m, "cooperative"), *pdl = node_get(m, "pdl");
-    return (!carveout || (s->carveout = expr_parse(carveout, err))) && (!cluster || head_expr_list(cluster, "cluster", 3, &s->cluster, err)) &&
+    return (!carveout || (s->carveout = expr_parse(carveout, err))) &&
+           (!cluster || head_expr_list(cluster, "cluster", 3, &s->cluster, err)) &&
            (!cooperative || (s->cooperative = read_switch(cooperative, err))) && (!pdl || (s->pdl = read_switch(pdl, err)));
 }
 
@@ -37,7 +38,8 @@ static bool read_kernel(struct head_step *s, const struct node *m, struct error 
     if (!grid || !block)
         return node_error(s->node, err, "kernel '%s' has no `%s:`", s->name, grid ? "block" : "grid");
     return head_expr_list(grid, "grid", 3, &s->grid, err) && head_expr_list(block, "block", 3, &s->block, err) &&
-           (!smem || (s->smem = expr_parse(smem, err))) && (!args || args->kind == NODE_NULL || head_expr_list(args, "args", STEP_MAX_ARGS, &s->args, err)) &&
+           (!smem || (s->smem = expr_parse(smem, err))) &&
+           (!args || args->kind == NODE_NULL || head_expr_list(args, "args", STEP_MAX_ARGS, &s->args, err)) &&
            (!attributes || read_attributes(s, attributes, err));
 }
 

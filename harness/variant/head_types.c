@@ -28,7 +28,8 @@ static const char *const *layout_words(enum tensor_role role)
     }
 }
 
-static bool add_choice(const struct node *n, const char *what, const char *const *words, int (*parse)(const char *name), struct head_choice *out, struct error *err)
+static bool add_choice(const struct node *n, const char *what, const char *const *words, int (*parse)(const char *name),
+                       struct head_choice *out, struct error *err)
 {
     int word = node_word(n, what, words, err);
     if (word < 0)
@@ -47,7 +48,8 @@ static bool add_choice(const struct node *n, const char *what, const char *const
     return true;
 }
 
-static bool read_choice(const struct node *n, const char *what, const char *const *words, int (*parse)(const char *name), struct head_choice *out, struct error *err)
+static bool read_choice(const struct node *n, const char *what, const char *const *words, int (*parse)(const char *name),
+                        struct head_choice *out, struct error *err)
 {
     out->node = n;
     if (n->kind != NODE_LIST)
@@ -163,7 +165,8 @@ static bool read_mask(struct head *h, const struct node *m, struct error *err)
     if (!node_check_keys(m, "mask", keys, err))
         return false;
     h->mask.given = true;
-    const struct node *needs = node_get(m, "needs"), *writes = node_get(m, "writes"), *inactive = node_get(m, "inactive"), *reads = node_get(m, "reads");
+    const struct node *needs = node_get(m, "needs"), *writes = node_get(m, "writes"), *inactive = node_get(m, "inactive"),
+                      *reads = node_get(m, "reads");
     if (!needs)
         return node_error(m, err, "the mask has no `needs:` (input, output, optional)");
     int words[3], count = 0;

@@ -18,7 +18,8 @@ static bool check_map(const struct node *m, const char *what, struct error *err)
 
 static bool check_identifier(const struct node *n, const char *what, struct error *err)
 {
-    return head_is_identifier(n->text) || node_error(n, err, "%s '%.100s' is not a C name of at most %d characters", what, n->text, PROGRAM_NAME - 1);
+    return head_is_identifier(n->text) ||
+           node_error(n, err, "%s '%.100s' is not a C name of at most %d characters", what, n->text, PROGRAM_NAME - 1);
 }
 
 /* A number or a word: 8, 0.5, float4. */
@@ -72,7 +73,8 @@ static bool read_range(struct head_param *p, const struct node *m, const struct 
     p->range = true;
     p->step = 1;
     return node_int(range->items[0], "lowest", INT32_MIN, INT32_MAX, &p->low, err) &&
-           node_int(range->items[1], "highest", p->low, INT32_MAX, &p->high, err) && (!step || node_int(step, "step", 1, INT32_MAX, &p->step, err));
+           node_int(range->items[1], "highest", p->low, INT32_MAX, &p->high, err) &&
+           (!step || node_int(step, "step", 1, INT32_MAX, &p->step, err));
 }
 
 bool head_param_allows(const struct head_param *p, const struct value *v)
@@ -109,7 +111,8 @@ static bool read_param(struct head_param *p, const struct node *n, struct error 
     if (!fallback)
         return true;
     return read_value(fallback, p->name, &p->fallback, err) &&
-           (head_param_allows(p, &p->fallback) || node_error(fallback, err, "%s: the default %s is none of its values", what, fallback->text));
+           (head_param_allows(p, &p->fallback) ||
+            node_error(fallback, err, "%s: the default %s is none of its values", what, fallback->text));
 }
 
 static bool read_params(struct head *h, const struct node *m, struct error *err)
@@ -280,7 +283,8 @@ bool head_buffer(const struct head *h, const struct node *n, const char *name, s
 
 static bool read_map(struct head *h, struct head_map *map, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"of", "box", "dims", "strides", "element_strides", "swizzle", "interleave", "l2", "oob", NULL}, *const oob_words[] = {"zero", "nan", NULL};
+    static const char *const keys[] = {"of", "box", "dims", "strides", "element_strides", "swizzle", "interleave", "l2", "oob", NULL},
+                             *const oob_words[] = {"zero", "nan", NULL};
     char what[PROGRAM_NAME + 16];
     snprintf(what, sizeof what, "tensor map '%s'", map->name);
     if (!node_check_keys(n, what, keys, err))
@@ -293,16 +297,23 @@ static bool read_map(struct head *h, struct head_map *map, const struct node *n,
         return false;
     if (map->of.kind == BUFFER_SCRATCH && !node_get(n, "dims"))
         return node_error(n, err, "%s is of a scratch buffer, so it must give `dims:`", what);
-    struct { const char *key; struct expr_list *list; } lists[] = {{"dims", &map->dims}, {"strides", &map->strides}, {"element_strides", &map->element_strides}};
+    struct {
+        const char *key;
+        struct expr_list *list;
+    } lists[] = {{"dims", &map->dims}, {"strides", &map->strides}, {"element_strides", &map->element_strides}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         const struct node *list = node_get(n, lists[i].key);
         if (list && !head_expr_list(list, lists[i].key, 5, lists[i].list, err))
             return false;
         int want = map->box.count - (lists[i].list == &map->strides);
         if (list && lists[i].list->count != want)
-            return node_error(list, err, "%s: %s has %d items; the box has %d dimensions, so %d are wanted", what, lists[i].key, lists[i].list->count, map->box.count, want);
+            return node_error(list, err, "%s: %s has %d items; the box has %d dimensions, so %d are wanted", what, lists[i].key,
+                              lists[i].list->count, map->box.count, want);
     }
-    struct { const char *key; struct expr **expr; } exprs[] = {{"swizzle", &map->swizzle}, {"interleave", &map->interleave}, {"l2", &map->l2}};
+    struct {
+        const char *key;
+        struct expr **expr;
+    } exprs[] = {{"swizzle", &map->swizzle}, {"interleave", &map->interleave}, {"l2", &map->l2}};
     for (size_t i = 0; i < sizeof exprs / sizeof *exprs; i++) {
         const struct node *e = node_get(n, exprs[i].key);
         if (e && !(*exprs[i].expr = expr_parse(e, err)))
@@ -350,7 +361,8 @@ static bool read_columns(struct head *h, const struct node *m, struct error *err
 bool head_read_values(struct head *h, const struct node *root, struct error *err)
 {
     const struct node *params = node_get(root, "params"), *let = node_get(root, "let"), *define = node_get(root, "define");
-    const struct node *specialise = node_get(root, "specialise"), *scratch = node_get(root, "scratch"), *maps = node_get(root, "tensor_maps");
+    const struct node *specialise = node_get(root, "specialise"), *scratch = node_get(root, "scratch"),
+                      *maps = node_get(root, "tensor_maps");
     const struct node *columns = node_get(root, "columns");
     return (!params || read_params(h, params, err)) && (!let || read_named(let, "let", &h->lets, &h->let_count, err)) &&
            (!define || read_named(define, "define", &h->defines, &h->define_count, err)) &&

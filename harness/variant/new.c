@@ -10,7 +10,7 @@
 struct guess {
     const struct op *op;
     struct signature s;
-    const char *args[SIGNATURE_MAX];  /* what each parameter is taken to be; NULL: not known */
+    const char *args[SIGNATURE_MAX];      /* what each parameter is taken to be; NULL: not known */
     const char *tensor_types[ROLE_COUNT]; /* the C type that the kernel uses */
 };
 
@@ -35,11 +35,14 @@ static const char *by_name(const char *name, const char *const rows[][10])
 
 static const char *tensor_of(const struct guess *g, const char *name)
 {
-    static const char *const rows[][10] = {
-        {"input", "x", "in", "src", "image", "inp", NULL},        {"filter", "f", "weight", "weights", "kernel", "filters", "wt", NULL},
-        {"bias", "b", NULL},                                           {"residual", "res", "skip", "add", NULL},
-        {"output", "y", "out", "dst", "result", NULL},                 {"mask_in", "mask", NULL},
-        {"mask_out", NULL},                                            {NULL}};
+    static const char *const rows[][10] = {{"input", "x", "in", "src", "image", "inp", NULL},
+                                           {"filter", "f", "weight", "weights", "kernel", "filters", "wt", NULL},
+                                           {"bias", "b", NULL},
+                                           {"residual", "res", "skip", "add", NULL},
+                                           {"output", "y", "out", "dst", "result", NULL},
+                                           {"mask_in", "mask", NULL},
+                                           {"mask_out", NULL},
+                                           {NULL}};
     const char *t = by_name(name, rows);
     return t && (strcmp(t, "filter") || g->op->has_filter) ? t : NULL;
 }
@@ -55,11 +58,21 @@ static bool is_symbol(const struct op *op, const char *name)
 
 static const char *symbol_of(const struct op *op, const char *name)
 {
-    static const char *const rows[][10] = {
-        {"n", "batch", "images", NULL},     {"c", "channels", "in_channels", "cin", "ic", NULL}, {"h", "height", "in_h", "ih", NULL},
-        {"w", "width", "in_w", "iw", NULL}, {"k", "out_channels", "cout", "oc", NULL},           {"r", "kh", "filter_h", "kernel_h", NULL},
-        {"s", "kw", "filter_w", "kernel_w", NULL}, {"p", "out_h", "oh", "out_height", NULL},     {"q", "out_w", "ow", "out_width", NULL},
-        {"stride", NULL}, {"pad", "padding", NULL}, {"dilation", "dil", NULL}, {"groups", NULL}, {"block", "block_size", "factor", "scale", NULL}, {NULL}};
+    static const char *const rows[][10] = {{"n", "batch", "images", NULL},
+                                           {"c", "channels", "in_channels", "cin", "ic", NULL},
+                                           {"h", "height", "in_h", "ih", NULL},
+                                           {"w", "width", "in_w", "iw", NULL},
+                                           {"k", "out_channels", "cout", "oc", NULL},
+                                           {"r", "kh", "filter_h", "kernel_h", NULL},
+                                           {"s", "kw", "filter_w", "kernel_w", NULL},
+                                           {"p", "out_h", "oh", "out_height", NULL},
+                                           {"q", "out_w", "ow", "out_width", NULL},
+                                           {"stride", NULL},
+                                           {"pad", "padding", NULL},
+                                           {"dilation", "dil", NULL},
+                                           {"groups", NULL},
+                                           {"block", "block_size", "factor", "scale", NULL},
+                                           {NULL}};
     const char *t = by_name(name, rows);
     return t && is_symbol(op, t) ? t : NULL;
 }
@@ -101,15 +114,19 @@ static void guess_args(struct guess *g)
 
 static const char *dtype_of(const char *type)
 {
-    static const char *const rows[][10] = {{"f32", "float", NULL}, {"f16", "half", "__half", "half2", "__half2", NULL}, {"bf16", "__nv_bfloat16", "nv_bfloat16", NULL},
-                                           {"f64", "double", NULL}, {NULL}};
+    static const char *const rows[][10] = {{"f32", "float", NULL},
+                                           {"f16", "half", "__half", "half2", "__half2", NULL},
+                                           {"bf16", "__nv_bfloat16", "nv_bfloat16", NULL},
+                                           {"f64", "double", NULL},
+                                           {NULL}};
     return type ? by_name(type, rows) : NULL;
 }
 
 static void add_types(const struct guess *g, struct text *t)
 {
     const char *input = g->tensor_types[ROLE_INPUT], *known = dtype_of(input);
-    text_addf(t, "layout: {input: NHWC, %soutput: same}   # how my kernel indexes them; a list when it can do several\n", g->op->has_filter ? "filter: RSCK, " : "");
+    text_addf(t, "layout: {input: NHWC, %soutput: same}   # how my kernel indexes them; a list when it can do several\n",
+              g->op->has_filter ? "filter: RSCK, " : "");
     text_addf(t, "dtype: {input: %s, output: same%s}   # what my kernel reads, writes and sums in\n", known ? known : "[f32, f16]",
               g->op->has_math ? ", bias: f32, accumulate: f32" : "");
     if (used(g, g->s.count, "bias") || used(g, g->s.count, "residual"))
@@ -129,7 +146,8 @@ static void add_defines(const struct guess *g, struct text *t)
     int count = 0;
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
         const char *type = g->tensor_types[roles[i]];
-        bool twice = !type || dtype_of(type) || !head_is_identifier(type) || !strcmp(type, "int") || !strcmp(type, "unsigned") || !strcmp(type, "void");
+        bool twice = !type || dtype_of(type) || !head_is_identifier(type) || !strcmp(type, "int") || !strcmp(type, "unsigned") ||
+                     !strcmp(type, "void");
         for (int j = 0; j < count && !twice; j++)
             twice = !strcmp(done[j], type);
         if (twice)
@@ -143,8 +161,12 @@ static void add_step(const struct guess *g, struct text *t)
 {
     const char *elements = is_symbol(g->op, "p") && is_symbol(g->op, "k") ? "n * k * p * q" : "n * c * h * w";
     bool numeric = g->s.bounds[0] && strspn(g->s.bounds, "0123456789 ") == strlen(g->s.bounds);
-    text_addf(t, "let:\n  threads: %s   # of a block%s\n", numeric ? g->s.bounds : "256", numeric ? ", from __launch_bounds__" : "; change it to what my kernel wants");
-    text_addf(t, "steps:\n  - kernel: %s\n    grid: ceil(%s, threads)   # one thread an output; change it to how my kernel divides the work\n    block: threads\n", g->s.name, elements);
+    text_addf(t, "let:\n  threads: %s   # of a block%s\n", numeric ? g->s.bounds : "256",
+              numeric ? ", from __launch_bounds__" : "; change it to what my kernel wants");
+    text_addf(t,
+              "steps:\n  - kernel: %s\n    grid: ceil(%s, threads)   # one thread an output; change it to how my kernel divides the work\n "
+              "   block: threads\n",
+              g->s.name, elements);
     if (!g->s.count)
         return;
     text_add(t, "    args: ");
@@ -155,7 +177,9 @@ static void add_step(const struct guess *g, struct text *t)
         const struct signature_param *p = &g->s.params[i];
         if (!g->args[i])
             text_addf(t, "    # `%s`: not known. %s\n", p->name,
-                      p->map ? "Declare it under `tensor_maps:`" : p->pointer ? "A tensor by its name, or a buffer under `scratch:`" : "A symbol, a parameter, or an expression under `let:`");
+                      p->map       ? "Declare it under `tensor_maps:`"
+                      : p->pointer ? "A tensor by its name, or a buffer under `scratch:`"
+                                   : "A symbol, a parameter, or an expression under `let:`");
     }
 }
 
@@ -166,7 +190,10 @@ char *variant_new(const struct op *op, const char *source_text, const char *kern
     struct error ignored = {0};
     enum head_found found = head_find("the file", source_text, strlen(source_text), &place, &ignored);
     if (found != HEAD_ABSENT || place.later) {
-        error_set(err, ERROR_USAGE, "the file has a head already, at line %d", found == HEAD_ABSENT ? place.later : place.line > 1 ? place.line - 1 : 1);
+        error_set(err, ERROR_USAGE, "the file has a head already, at line %d",
+                  found == HEAD_ABSENT ? place.later
+                  : place.line > 1     ? place.line - 1
+                                       : 1);
         return NULL;
     }
     if (!signature_read(source_text, kernel_name, &g.s, err))
@@ -175,9 +202,11 @@ char *variant_new(const struct op *op, const char *source_text, const char *kern
     struct text t = {0};
     text_addf(&t, "/* bench 1\nop: %s\nwhat: %s   # one line: what this variant does that others do not\n", op->name, g.s.name);
     text_add(&t, "# from: naive                  # the variant it grew out of; reports show the difference\n");
-    text_addf(&t, "# needs: %s   # shapes that my kernel is right for; others become rows with this reason\n", is_symbol(op, "r") ? "r == 3 and s == 3 and stride == 1" : "c % 4 == 0");
+    text_addf(&t, "# needs: %s   # shapes that my kernel is right for; others become rows with this reason\n",
+              is_symbol(op, "r") ? "r == 3 and s == 3 and stride == 1" : "c % 4 == 0");
     add_types(&g, &t);
-    text_add(&t, "# params:                      # numbers to tune, compiled in under their names\n#   TILE: {values: [8, 16], default: 8}\n");
+    text_add(&t,
+             "# params:                      # numbers to tune, compiled in under their names\n#   TILE: {values: [8, 16], default: 8}\n");
     add_defines(&g, &t);
     add_step(&g, &t);
     text_add(&t, "*/\n");

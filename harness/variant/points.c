@@ -99,7 +99,8 @@ static void sort_order(const struct head *h, int order[HEAD_MAX_ITEMS])
     }
 }
 
-static void make_point(const struct variant *v, const struct head *h, const struct chosen *chosen, const int *order, int index, struct variant_point *out)
+static void make_point(const struct variant *v, const struct head *h, const struct chosen *chosen, const int *order, int index,
+                       struct variant_point *out)
 {
     struct text label = {0};
     char s[VALUE_TEXT_MAX];

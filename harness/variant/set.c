@@ -65,7 +65,8 @@ static struct variant *load(const char *path, const char *folder, char **note, s
         return NULL;
     }
     if (stat(path, &st) == 0 && st.st_size > HEAD_MAX_BYTES) {
-        *note = text_format("%s/%s: %lld bytes, more than a variant may have (%u), passed over", folder, base, (long long)st.st_size, HEAD_MAX_BYTES);
+        *note = text_format("%s/%s: %lld bytes, more than a variant may have (%u), passed over", folder, base, (long long)st.st_size,
+                            HEAD_MAX_BYTES);
         return NULL;
     }
     struct variant *v = xcalloc(1, sizeof *v);
@@ -92,7 +93,8 @@ struct variant *variant_load(const char *path, const char *folder, struct error 
     if (note) {
         error_set(err, ERROR_USAGE, "%s", note);
         error_where(err, "%s", path);
-        error_hint(err, "a variant begins with a comment `/* bench 1`: `bench new OP %s` writes one from the kernel's signature", file_base(path));
+        error_hint(err, "a variant begins with a comment `/* bench 1`: `bench new OP %s` writes one from the kernel's signature",
+                   file_base(path));
     }
     free(note);
     return v;
@@ -185,7 +187,8 @@ static void resolve_parents(struct variant_set *set)
         struct variant *v = set->items[i];
         if (!v->from)
             continue;
-        char *mine = text_format("%.*s/%s", (int)strcspn(v->name, "/"), v->name, v->from), *ops = text_format("%s/%s", v->op->name, v->from);
+        char *mine = text_format("%.*s/%s", (int)strcspn(v->name, "/"), v->name, v->from),
+             *ops = text_format("%s/%s", v->op->name, v->from);
         const struct variant *parent = find_exact(set, v->from);
         parent = parent ? parent : find_exact(set, mine);
         parent = parent ? parent : find_exact(set, ops);
@@ -210,7 +213,8 @@ bool variant_set_load(const char *const *extra, struct variant_set *set, struct 
         qsort(set->items, (size_t)set->count, sizeof *set->items, by_name);
     for (int i = 1; done && i < set->count; i++)
         if (!strcmp(set->items[i - 1]->name, set->items[i]->name))
-            done = error_set(err, ERROR_USAGE, "two variants are called %s: %s and %s", set->items[i]->name, set->items[i - 1]->path, set->items[i]->path);
+            done = error_set(err, ERROR_USAGE, "two variants are called %s: %s and %s", set->items[i]->name, set->items[i - 1]->path,
+                             set->items[i]->path);
     if (done)
         resolve_parents(set);
     else
@@ -229,7 +233,8 @@ void variant_set_free(struct variant_set *set)
     *set = (struct variant_set){0};
 }
 
-static bool no_such_variant(const struct variant_set *set, const char *name, const struct op *op, const struct node *where, struct error *err)
+static bool no_such_variant(const struct variant_set *set, const char *name, const struct op *op, const struct node *where,
+                            struct error *err)
 {
     int count = set ? set->count : 0;
     const char **words = xcalloc((size_t)count * 2 + 1, sizeof *words);
@@ -252,7 +257,8 @@ static bool no_such_variant(const struct variant_set *set, const char *name, con
     return false;
 }
 
-const struct variant *variant_find(const struct variant_set *set, const char *name, const struct op *op, const struct node *where, struct error *err)
+const struct variant *variant_find(const struct variant_set *set, const char *name, const struct op *op, const struct node *where,
+                                   struct error *err)
 {
     const struct variant *found = find_exact(set, name);
     if (!found && op && !strchr(name, '/')) {

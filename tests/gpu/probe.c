@@ -97,7 +97,8 @@ struct device_function *probe_function(struct probe *p, const char *name)
 bool probe_launch(struct probe *p, const char *name, uint32_t grid, uint32_t threads, const void *params, size_t bytes, struct error *err)
 {
     struct device_function *f = probe_function(p, name);
-    struct device_launch l = {.grid = {grid ? grid : 1, 1, 1}, .block = {threads, 1, 1}, .carveout = -1, .params = params, .param_bytes = bytes};
+    struct device_launch l = {
+        .grid = {grid ? grid : 1, 1, 1}, .block = {threads, 1, 1}, .carveout = -1, .params = params, .param_bytes = bytes};
     return f && p->dev->ops->launch(p->dev, f, &l, err);
 }
 
@@ -107,7 +108,11 @@ static bool open_device(struct probe *p, struct error *err)
     struct compile_request r = {.path = path ? path : source, .label = "probe", .arch = "sm_90a"};
     bool ok = (!bundle || compile_bundle_use(bundle, err)) && compile(&r, &p->code, err) && device_open("cuda:0", &p->dev, err);
     if (ok) {
-        struct device_image image = {.label = "probe", .path = source, .ptx = p->code.ptx, .ptx_bytes = p->code.ptx_bytes, .cubin = p->code.cubin,
+        struct device_image image = {.label = "probe",
+                                     .path = source,
+                                     .ptx = p->code.ptx,
+                                     .ptx_bytes = p->code.ptx_bytes,
+                                     .cubin = p->code.cubin,
                                      .cubin_bytes = p->code.cubin_bytes};
         ok = p->dev->ops->load(p->dev, &image, &p->module, err);
     }
@@ -122,12 +127,14 @@ static int child(const char *what)
     struct error err = {0};
     uint64_t buffer = 0;
     bool ping = strcmp(what, "ping") == 0;
-    if (!open_device(&p, &err) || !p.dev->ops->alloc(p.dev, "buffer", 4096, &buffer, &err) || !p.dev->ops->fill(p.dev, buffer, 0, 4096, &err)) {
+    if (!open_device(&p, &err) || !p.dev->ops->alloc(p.dev, "buffer", 4096, &buffer, &err) ||
+        !p.dev->ops->fill(p.dev, buffer, 0, 4096, &err)) {
         printf("setup: %s\n", err.text);
         return 3;
     }
     bool spin = strcmp(what, "spin") == 0;
-    bool ok = probe_launch(&p, ping ? "empty" : what, spin ? (uint32_t)p.dev->chip.sm_count * 2 : 1, 64, &buffer, ping || strcmp(what, "trap") == 0 ? 0 : 8, &err);
+    bool ok = probe_launch(&p, ping ? "empty" : what, spin ? (uint32_t)p.dev->chip.sm_count * 2 : 1, 64, &buffer,
+                           ping || strcmp(what, "trap") == 0 ? 0 : 8, &err);
     if (spin && ok) {
         printf("ready\n");
         fflush(stdout);
@@ -149,7 +156,8 @@ static bool kid_start(const char *self, const char *what, struct kid *k)
 {
     int pipes[2];
     posix_spawn_file_actions_t actions;
-    char *argv[] = {(char *)(uintptr_t)self, (char *)(uintptr_t)what, "--source", (char *)(uintptr_t)source, bundle ? "--bundle" : NULL, (char *)(uintptr_t)bundle, NULL};
+    char *argv[] = {(char *)(uintptr_t)self,    (char *)(uintptr_t)what,   "--source", (char *)(uintptr_t)source,
+                    bundle ? "--bundle" : NULL, (char *)(uintptr_t)bundle, NULL};
     if (pipe(pipes))
         return false;
     posix_spawn_file_actions_init(&actions);
@@ -249,7 +257,7 @@ static void sticky_errors(struct probe *p, const char *self)
     }
 }
 
-static void nvml_fields(struct probe *p, const char *when)
+void probe_nvml(struct probe *p, const char *when)
 {
     struct error err = {0};
     struct nvml_sample s;
@@ -258,8 +266,11 @@ static void nvml_fields(struct probe *p, const char *when)
         probe_note(p, "nvml", err.text[0] ? err.text : "no such device");
         return;
     }
-    const struct { const char *name; double value; } fields[] = {{"sm_clock_hz", s.sm_clock_hz}, {"memory_clock_hz", s.memory_clock_hz}, {"power_w", s.power_w},
-                                                                 {"power_limit_w", s.power_limit_w}, {"temperature_c", s.temperature_c}, {"throttle", (double)s.throttle}};
+    const struct {
+        const char *name;
+        double value;
+    } fields[] = {{"sm_clock_hz", s.sm_clock_hz},     {"memory_clock_hz", s.memory_clock_hz}, {"power_w", s.power_w},
+                  {"power_limit_w", s.power_limit_w}, {"temperature_c", s.temperature_c},     {"throttle", (double)s.throttle}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         snprintf(name, sizeof name, "nvml.%s.%s", when, fields[i].name);
         probe_number(p, name, fields[i].value, "(negative: not available)");
@@ -284,10 +295,20 @@ static void describe(struct probe *p)
     probe_note(p, "driver", p->dev->driver);
     probe_note(p, "compiler", p->code.compiler);
     probe_note(p, "code_from", p->code.from_bundle ? "bundle" : p->code.from_cache ? "cache" : "compiled here");
-    const struct { const char *name; double value; } limits[] = {
-        {"cc", c->cc}, {"sm_count", c->sm_count}, {"threads_per_sm", c->threads_per_sm}, {"blocks_per_sm", c->blocks_per_sm}, {"registers_per_sm", c->registers_per_sm},
-        {"smem_per_sm", (double)c->smem_per_sm}, {"smem_per_block_optin", (double)c->smem_per_block_optin}, {"smem_reserved", (double)c->smem_reserved},
-        {"l2_bytes", (double)c->l2_bytes}, {"clock_max_hz", c->clock_max_hz}, {"dram_bytes_s", c->dram_bytes_s}};
+    const struct {
+        const char *name;
+        double value;
+    } limits[] = {{"cc", c->cc},
+                  {"sm_count", c->sm_count},
+                  {"threads_per_sm", c->threads_per_sm},
+                  {"blocks_per_sm", c->blocks_per_sm},
+                  {"registers_per_sm", c->registers_per_sm},
+                  {"smem_per_sm", (double)c->smem_per_sm},
+                  {"smem_per_block_optin", (double)c->smem_per_block_optin},
+                  {"smem_reserved", (double)c->smem_reserved},
+                  {"l2_bytes", (double)c->l2_bytes},
+                  {"clock_max_hz", c->clock_max_hz},
+                  {"dram_bytes_s", c->dram_bytes_s}};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         char name[64];
         snprintf(name, sizeof name, "chip.%s", limits[i].name);
@@ -335,14 +356,14 @@ int main(int argc, char **argv)
     }
     probe_number(&p, "open.first_context_s", probe_now_s() - start, "s");
     describe(&p);
-    nvml_fields(&p, "idle");
+    probe_nvml(&p, "idle");
     if (wanted("hooks"))
         probe_hooks(&p);
     if (wanted("time"))
         probe_time(&p);
     if (wanted("cudnn"))
         probe_cudnn(&p);
-    nvml_fields(&p, "after_load");
+    probe_nvml(&p, "after_load");
     if (wanted("sticky"))
         sticky_errors(&p, self);
     if (wanted("kill"))

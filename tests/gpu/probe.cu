@@ -3,9 +3,13 @@
 typedef unsigned int u32;
 typedef unsigned long long u64;
 __constant__ float factors[8];
-struct alignas(64) Map { u64 word[16]; };
+struct alignas(64) Map {
+    u64 word[16];
+};
 
-extern "C" __global__ void empty() {}
+extern "C" __global__ void empty()
+{
+}
 // Every kind of parameter, with gaps between them.
 extern "C" __global__ void arguments(double *out, char a, double b, short c, float d, u64 e, int f)
 {
@@ -16,6 +20,14 @@ extern "C" __global__ void scale(const float *x, float *y, int n)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
         y[i] = x[i] * factors[i & 7];
+}
+// Dependent loads past L1: their latency says where the data is.
+extern "C" __global__ void chase(const u32 *next, u32 *end, int steps)
+{
+    u32 at = 0;
+    for (int i = 0; i < steps; i++)
+        at = __ldcg(next + at);
+    *end = at;
 }
 // Dynamic shared memory: the whole of it is written and read.
 extern "C" __global__ void shared_sum(u64 *out, int words)
@@ -73,12 +85,15 @@ extern "C" __global__ void tma_box(const __grid_constant__ Map map, float *out, 
         asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(bar));
         asm volatile("fence.mbarrier_init.release.cluster;");
         asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(bar), "r"(8 * 16 * 4));
-        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to), "l"(&map),
-                     "r"(x), "r"(y), "r"(bar)
+        asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+                     "l"(&map), "r"(x), "r"(y), "r"(bar)
                      : "memory");
         u32 done = 0;
         while (!done)
-            asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p;}" : "=r"(done) : "r"(bar) : "memory");
+            asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p;}"
+                         : "=r"(done)
+                         : "r"(bar)
+                         : "memory");
         for (int i = 0; i < 128; i++)
             out[i] = box[i / 16][i % 16];
     }
@@ -89,6 +104,15 @@ extern "C" __global__ void spin(volatile u32 *never)
     while (*never == 0)
         ;
 }
-extern "C" __global__ void trap() { asm volatile("trap;"); }
-extern "C" __global__ void wild(u32 *p) { p[1ull << 40] = 1; }
-extern "C" __global__ void crooked(char *p) { *(volatile u32 *)(p + 1) = 1; }
+extern "C" __global__ void trap()
+{
+    asm volatile("trap;");
+}
+extern "C" __global__ void wild(u32 *p)
+{
+    p[1ull << 40] = 1;
+}
+extern "C" __global__ void crooked(char *p)
+{
+    *(volatile u32 *)(p + 1) = 1;
+}

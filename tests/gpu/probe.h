@@ -1,5 +1,6 @@
-/* tests/gpu/probe: exercises every hook of device/cuda, the cuDNN adaptor and NVML on a real GPU against expected results, and measures what decides how
- * timing is done: how long a killed spinning kernel blocks the next context, the cost of a flush, the resolution of events, launch floors. */
+/* tests/gpu/probe: exercises every hook of device/cuda, the cuDNN adaptor and NVML on a real GPU against expected results, and measures
+ * what decides how timing is done: how long a killed spinning kernel blocks the next context, the cost of a flush, the resolution of
+ * events, launch floors. */
 #ifndef BENCH_TESTS_GPU_PROBE_H
 #define BENCH_TESTS_GPU_PROBE_H
 
@@ -12,7 +13,7 @@ struct probe {
     struct device *dev;
     struct device_module *module; /* probe.cu */
     struct compiled code;
-    struct text json;             /* the members of one object so far */
+    struct text json; /* the members of one object so far */
     int failures, checks;
 };
 /* One line on the terminal, one member in the JSON. */
@@ -27,6 +28,8 @@ double probe_now_s(void);
 double probe_median(double *values, int count);
 double probe_low(double *values, int count); /* 5 % quantile of values sorted by probe_median */
 
+/* Which fields of NVML answer, now. */
+void probe_nvml(struct probe *p, const char *when);
 void probe_hooks(struct probe *p);
 void probe_cudnn(struct probe *p);
 void probe_time(struct probe *p);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OPS (p->dev->ops)
 #define SAMPLES 3000
@@ -47,8 +48,8 @@ static size_t index_of(enum layout l, const int64_t d[4], int64_t n, int64_t c, 
 
 static bool upload(struct probe *p, const struct cudnn_conv *c, struct tensors *t, struct error *err)
 {
-    size_t counts[5] = {(size_t)(c->n * c->c * c->h * c->w), (size_t)(c->k * c->c / c->groups * c->r * c->s), (size_t)(c->n * c->k * c->p * c->q), (size_t)c->k,
-                        c->residual ? (size_t)(c->n * c->k * c->p * c->q) : 1};
+    size_t counts[5] = {(size_t)(c->n * c->c * c->h * c->w), (size_t)(c->k * c->c / c->groups * c->r * c->s),
+                        (size_t)(c->n * c->k * c->p * c->q), (size_t)c->k, c->residual ? (size_t)(c->n * c->k * c->p * c->q) : 1};
     for (int i = 0; i < 5; i++) {
         enum dtype type = i == 3 ? DTYPE_F32 : c->dtype;
         size_t bytes = counts[i] * dtype_bytes(type);
@@ -61,7 +62,8 @@ static bool upload(struct probe *p, const struct cudnn_conv *c, struct tensors *
                 return false;
             continue;
         }
-        random_values(t->value[i], counts[i], i == 1 ? 1 / sqrt((double)(c->c / c->groups * c->r * c->s)) : 1, c->dtype); /* bias in the data's type */
+        random_values(t->value[i], counts[i], i == 1 ? 1 / sqrt((double)(c->c / c->groups * c->r * c->s)) : 1,
+                      c->dtype); /* bias in the data's type */
         void *typed = xmalloc(bytes);
         for (size_t k = 0; k < counts[i]; k++)
             dtype_set(type, typed, k, t->value[i][k]);
@@ -116,7 +118,8 @@ static double worst_error(struct probe *p, const struct cudnn_conv *c, const str
         return INFINITY;
     }
     for (int i = 0; i < SAMPLES; i++) {
-        int64_t n = (int64_t)(uniform() * (double)c->n), k = (int64_t)(uniform() * (double)c->k), y = (int64_t)(uniform() * (double)c->p), x = (int64_t)(uniform() * (double)c->q);
+        int64_t n = (int64_t)(uniform() * (double)c->n), k = (int64_t)(uniform() * (double)c->k), y = (int64_t)(uniform() * (double)c->p),
+                x = (int64_t)(uniform() * (double)c->q);
         if (i < 8) {
             k = i & 1 ? c->k - 1 : 0;
             y = i & 2 ? c->p - 1 : 0;
@@ -144,14 +147,14 @@ static bool execute(struct cudnn *h, struct cudnn_plan *plan, const struct cudnn
     return cudnn_execute(h, plan, t->at[0], t->at[1], t->at[2], c->bias ? t->at[3] : 0, c->residual ? t->at[4] : 0, t->workspace, err);
 }
 
-static double cold_us(struct probe *p, struct cudnn *h, struct cudnn_plan *plan, const struct cudnn_conv *c, const struct tensors *t, struct device_event *e[2],
-                      int count, double *low, struct error *err)
+static double cold_us(struct probe *p, struct cudnn *h, struct cudnn_plan *plan, const struct cudnn_conv *c, const struct tensors *t,
+                      struct device_event *e[2], int count, double *low, struct error *err)
 {
     double ns[200];
     bool ok = true;
     for (int i = 0; i < count && ok; i++)
-        ok = OPS->flush(p->dev, err) && OPS->record(p->dev, e[0], err) && execute(h, plan, c, t, err) && OPS->record(p->dev, e[1], err) && OPS->sync(p->dev, err) &&
-             OPS->elapsed(p->dev, e[0], e[1], &ns[i], err);
+        ok = OPS->flush(p->dev, err) && OPS->record(p->dev, e[0], err) && execute(h, plan, c, t, err) && OPS->record(p->dev, e[1], err) &&
+             OPS->sync(p->dev, err) && OPS->elapsed(p->dev, e[0], e[1], &ns[i], err);
     double median = ok ? probe_median(ns, count) / 1e3 : NAN;
     *low = ok ? probe_low(ns, count) / 1e3 : NAN;
     return median;
@@ -176,15 +179,21 @@ static void try_layer(struct probe *p, struct cudnn *h, const struct layer *l, i
         probe_note(p, name, err.text);
         return;
     }
-    bool ok = upload(p, &l->conv, &t, &err) && workspace_for(p, plans, count, &t, &err) && OPS->event(p->dev, &e[0], &err) && OPS->event(p->dev, &e[1], &err);
-    double tolerance = l->conv.dtype == DTYPE_F32 ? (l->conv.math == MATH_TF32 ? 8e-3 : 2e-4) : l->conv.dtype == DTYPE_BF16 ? 4e-2 : 6e-3, worst = 0;
+    bool ok = upload(p, &l->conv, &t, &err) && workspace_for(p, plans, count, &t, &err) && OPS->event(p->dev, &e[0], &err) &&
+              OPS->event(p->dev, &e[1], &err);
+    double tolerance = l->conv.dtype == DTYPE_F32    ? (l->conv.math == MATH_TF32 ? 8e-3 : 2e-4)
+                       : l->conv.dtype == DTYPE_BF16 ? 4e-2
+                                                     : 6e-3,
+           worst = 0;
     if (ok && l->conv.bias && !cudnn_prepare(h, plans[0], t.at[3], &err))
         ok = false;
     for (int i = 0; i < count && ok; i++) {
-        ok = OPS->fill(p->dev, t.at[2], 0x7FE57FE5, t.count[2] * dtype_bytes(l->conv.dtype), &err) && execute(h, plans[i], &l->conv, &t, &err);
+        ok = OPS->fill(p->dev, t.at[2], 0x7FE57FE5, t.count[2] * dtype_bytes(l->conv.dtype), &err) &&
+             execute(h, plans[i], &l->conv, &t, &err);
         double error = ok ? worst_error(p, &l->conv, &t, &err) : INFINITY;
         if (!(error <= tolerance)) {
-            printf("       %s: error %g with %s [%s]\n", l->name, error, cudnn_plan_facts(plans[i])->text, cudnn_plan_facts(plans[i])->notes);
+            printf("       %s: error %g with %s [%s]\n", l->name, error, cudnn_plan_facts(plans[i])->text,
+                   cudnn_plan_facts(plans[i])->notes);
             ok = false;
         }
         worst = error > worst ? error : worst;
@@ -209,7 +218,8 @@ static void try_layer(struct probe *p, struct cudnn *h, const struct layer *l, i
         probe_number(p, name, low, "us");
         snprintf(name, sizeof name, "cudnn.%s.worst_error", l->name);
         probe_number(p, name, worst, "");
-        char *text = text_format("%c%d %s, workspace %llu [%s]", f->mode, f->rank, f->text, (unsigned long long)f->workspace_bytes, f->notes);
+        char *text =
+            text_format("%c%d %s, workspace %llu [%s]", f->mode, f->rank, f->text, (unsigned long long)f->workspace_bytes, f->notes);
         snprintf(name, sizeof name, "cudnn.%s.best", l->name);
         probe_note(p, name, text);
         free(text);
@@ -228,8 +238,22 @@ static void protocols(struct probe *p, struct cudnn *h)
 {
     static const char *const names[] = {"flush", "two_flushes", "write_256MB_only", "warm", "write_256MB_then_flush"};
     struct error err = {0};
-    struct cudnn_conv c = {.n = 1, .c = 64, .h = 720, .w = 1280, .k = 64, .r = 3, .s = 3, .p = 720, .q = 1280, .stride = 1, .pad = 1, .dilation = 1, .groups = 1,
-                           .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .math = MATH_F16_ACC32};
+    struct cudnn_conv c = {.n = 1,
+                           .c = 64,
+                           .h = 720,
+                           .w = 1280,
+                           .k = 64,
+                           .r = 3,
+                           .s = 3,
+                           .p = 720,
+                           .q = 1280,
+                           .stride = 1,
+                           .pad = 1,
+                           .dilation = 1,
+                           .groups = 1,
+                           .dtype = DTYPE_F16,
+                           .layout = LAYOUT_NHWC,
+                           .math = MATH_F16_ACC32};
     struct cudnn_plan **plans = NULL;
     struct tensors t = {0};
     struct device_event *e[2] = {0};
@@ -249,8 +273,8 @@ static void protocols(struct probe *p, struct cudnn *h)
                 ok = ok && OPS->flush(p->dev, &err);
             if (m == 3)
                 ok = execute(h, plans[0], &c, &t, &err);
-            ok = ok && OPS->record(p->dev, e[0], &err) && execute(h, plans[0], &c, &t, &err) && OPS->record(p->dev, e[1], &err) && OPS->sync(p->dev, &err) &&
-                 OPS->elapsed(p->dev, e[0], e[1], &ns[m][i], &err);
+            ok = ok && OPS->record(p->dev, e[0], &err) && execute(h, plans[0], &c, &t, &err) && OPS->record(p->dev, e[1], &err) &&
+                 OPS->sync(p->dev, &err) && OPS->elapsed(p->dev, e[0], e[1], &ns[m][i], &err);
         }
     for (int m = 0; m < 5 && ok; m++) {
         char name[64];
@@ -262,13 +286,20 @@ static void protocols(struct probe *p, struct cudnn *h)
         ok = execute(h, plans[0], &c, &t, &err);
     ok = ok && OPS->graph_end(p->dev, &g, &err);
     for (int i = 0; i < 60 && ok; i++)
-        ok = OPS->record(p->dev, e[0], &err) && OPS->graph_launch(p->dev, g, &err) && OPS->record(p->dev, e[1], &err) && OPS->sync(p->dev, &err) &&
-             OPS->elapsed(p->dev, e[0], e[1], &ns[0][i], &err);
+        ok = OPS->record(p->dev, e[0], &err) && OPS->graph_launch(p->dev, g, &err) && OPS->record(p->dev, e[1], &err) &&
+             OPS->sync(p->dev, &err) && OPS->elapsed(p->dev, e[0], e[1], &ns[0][i], &err);
     if (ok) {
         us = probe_median(ns[0] + 30, 30) / 50e3;
         low = probe_low(ns[0] + 30, 30) / 50e3;
         probe_number(p, "protocol.sustained_graph_of_50_us", us, "us each");
         probe_number(p, "protocol.sustained_graph_of_50_p05_us", low, "us each");
+    }
+    for (int i = 0; i < 60 && ok; i++) /* some 0.4 s of load, looked at in its middle */
+        ok = OPS->graph_launch(p->dev, g, &err);
+    if (ok) {
+        usleep(200000);
+        probe_nvml(p, "under_load");
+        ok = OPS->sync(p->dev, &err);
     }
     probe_check(p, "cudnn: protocols", ok, &err);
     if (g)
@@ -287,8 +318,24 @@ static void protocols(struct probe *p, struct cudnn *h)
 static void bias_and_graph(struct probe *p, struct cudnn *h)
 {
     struct error err = {0};
-    struct cudnn_conv c = {.n = 1, .c = 64, .h = 48, .w = 48, .k = 64, .r = 3, .s = 3, .p = 48, .q = 48, .stride = 1, .pad = 1, .dilation = 1, .groups = 1,
-                           .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .math = MATH_F16_ACC32, .bias = true, .activation = 1};
+    struct cudnn_conv c = {.n = 1,
+                           .c = 64,
+                           .h = 48,
+                           .w = 48,
+                           .k = 64,
+                           .r = 3,
+                           .s = 3,
+                           .p = 48,
+                           .q = 48,
+                           .stride = 1,
+                           .pad = 1,
+                           .dilation = 1,
+                           .groups = 1,
+                           .dtype = DTYPE_F16,
+                           .layout = LAYOUT_NHWC,
+                           .math = MATH_F16_ACC32,
+                           .bias = true,
+                           .activation = 1};
     struct cudnn_plan **plans = NULL;
     struct tensors t = {0};
     struct device_graph *g = NULL;
@@ -300,7 +347,8 @@ static void bias_and_graph(struct probe *p, struct cudnn *h)
         random_values(t.value[3], 64, 3, DTYPE_F16);
         for (int i = 0; i < 64; i++)
             narrow[i] = (float)t.value[3][i];
-        ok = OPS->write(p->dev, t.at[3], narrow, sizeof narrow, &err) && (round == 0 || cudnn_prepare(h, plans[0], t.at[3], &err)) && execute(h, plans[0], &c, &t, &err);
+        ok = OPS->write(p->dev, t.at[3], narrow, sizeof narrow, &err) && (round == 0 || cudnn_prepare(h, plans[0], t.at[3], &err)) &&
+             execute(h, plans[0], &c, &t, &err);
         ok = ok && worst_error(p, &c, &t, &err) <= 1e-2;
     }
     probe_check(p, "cudnn: a changed bias is seen, with and without cudnn_prepare", ok, &err);
@@ -317,20 +365,26 @@ static void bias_and_graph(struct probe *p, struct cudnn *h)
     release(p, &t);
 }
 
-#define SIZE .n = 1, .c = 64, .h = 720, .w = 1280, .k = 64, .r = 3, .s = 3, .p = 720, .q = 1280, .stride = 1, .pad = 1, .dilation = 1, .groups = 1
+#define SIZE                                                                                                                               \
+    .n = 1, .c = 64, .h = 720, .w = 1280, .k = 64, .r = 3, .s = 3, .p = 720, .q = 1280, .stride = 1, .pad = 1, .dilation = 1, .groups = 1
 #define SMALL .n = 2, .c = 32, .h = 37, .w = 53, .k = 64, .r = 3, .s = 3, .p = 19, .q = 27, .stride = 2, .pad = 1, .dilation = 1
 void probe_cudnn(struct probe *p)
 {
     static const struct layer layers[] = {
         {"f16_nhwc", {SIZE, .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .math = MATH_F16_ACC32}},
         {"f16_nhwc_bias_relu", {SIZE, .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .math = MATH_F16_ACC32, .bias = true, .activation = 1}},
-        {"f16_nhwc_bias_residual", {SIZE, .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .math = MATH_F16_ACC32, .bias = true, .residual = true}},
-        {"f16_nhwc_bias_leaky", {SIZE, .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .math = MATH_F16_ACC32, .bias = true, .activation = 2, .alpha = 0.1}},
+        {"f16_nhwc_bias_residual",
+         {SIZE, .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .math = MATH_F16_ACC32, .bias = true, .residual = true}},
+        {"f16_nhwc_bias_leaky",
+         {SIZE, .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .math = MATH_F16_ACC32, .bias = true, .activation = 2, .alpha = 0.1}},
         {"f16_nchw", {SIZE, .dtype = DTYPE_F16, .layout = LAYOUT_NCHW, .math = MATH_F16_ACC32}},
         {"f32_nhwc_tf32", {SIZE, .dtype = DTYPE_F32, .layout = LAYOUT_NHWC, .math = MATH_TF32}},
         {"f32_nchw_strict", {SIZE, .dtype = DTYPE_F32, .layout = LAYOUT_NCHW, .math = MATH_F32}},
-        {"small_bf16_nhwc_bias_relu", {SMALL, .groups = 1, .dtype = DTYPE_BF16, .layout = LAYOUT_NHWC, .math = MATH_BF16_ACC32, .bias = true, .activation = 1}},
-        {"small_f32_nchw_bias_residual_leaky", {SMALL, .groups = 1, .dtype = DTYPE_F32, .layout = LAYOUT_NCHW, .math = MATH_F32, .bias = true, .residual = true, .activation = 2, .alpha = 0.2}},
+        {"small_bf16_nhwc_bias_relu",
+         {SMALL, .groups = 1, .dtype = DTYPE_BF16, .layout = LAYOUT_NHWC, .math = MATH_BF16_ACC32, .bias = true, .activation = 1}},
+        {"small_f32_nchw_bias_residual_leaky",
+         {SMALL, .groups = 1, .dtype = DTYPE_F32, .layout = LAYOUT_NCHW, .math = MATH_F32, .bias = true, .residual = true, .activation = 2,
+          .alpha = 0.2}},
         {"small_f16_nhwc_groups", {SMALL, .groups = 2, .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .math = MATH_F16_ACC32}},
     };
     struct error err = {0};

@@ -32,7 +32,8 @@ static void memory(struct probe *p)
     uint64_t a = buffer(p, 4096), b = buffer(p, 4096);
     for (int i = 0; i < 1027; i++)
         bytes[i] = (unsigned char)(i * 37 + i / 256);
-    ok = OPS->write(p->dev, a, bytes, sizeof bytes, &err) && OPS->copy(p->dev, b, a, sizeof bytes, &err) && OPS->read(p->dev, b, back, sizeof back, &err);
+    ok = OPS->write(p->dev, a, bytes, sizeof bytes, &err) && OPS->copy(p->dev, b, a, sizeof bytes, &err) &&
+         OPS->read(p->dev, b, back, sizeof back, &err);
     probe_check(p, "write, copy, read", ok && memcmp(bytes, back, sizeof bytes) == 0, &err);
     ok = OPS->fill(p->dev, a, 0x04030201, 1023, &err) && OPS->read(p->dev, a, back, sizeof back, &err);
     for (int i = 0; i < 1027; i++)
@@ -41,7 +42,8 @@ static void memory(struct probe *p)
     struct error memory_err = {0};
     uint64_t none = 0;
     ok = OPS->alloc(p->dev, "far too much", (size_t)1 << 44, &none, &memory_err);
-    probe_check(p, "alloc: too much is an error with figures", !ok && memory_err.kind == ERROR_ENVIRONMENT && strstr(memory_err.text, "free"), &memory_err);
+    probe_check(p, "alloc: too much is an error with figures",
+                !ok && memory_err.kind == ERROR_ENVIRONMENT && strstr(memory_err.text, "free"), &memory_err);
     probe_note(p, "error.out_of_memory", memory_err.text);
     OPS->release(p->dev, a);
     OPS->release(p->dev, b);
@@ -50,7 +52,15 @@ static void memory(struct probe *p)
 static void code(struct probe *p)
 {
     struct error err = {0};
-    struct { double *out; char a; double b; short c; float d; uint64_t e; int f; } args = {NULL, -7, 2.5, -300, 0.125f, 1ull << 40, -9};
+    struct {
+        double *out;
+        char a;
+        double b;
+        short c;
+        float d;
+        uint64_t e;
+        int f;
+    } args = {NULL, -7, 2.5, -300, 0.125f, 1ull << 40, -9};
     const double want[6] = {-7, 2.5, -300, 0.125, 1099511627776.0, -9};
     double got[6] = {0};
     uint64_t at = buffer(p, 4096), y = buffer(p, 4096), symbol = 0;
@@ -63,16 +73,22 @@ static void code(struct probe *p)
         factors[i] = (float)(i + 1);
     for (int i = 0; i < 64; i++)
         x[i] = (float)(i * i);
-    struct { uint64_t x, y; int n; } scale = {at, y, 64};
-    ok = OPS->symbol(p->dev, p->module, "factors", &symbol, &symbol_bytes, &err) && OPS->write(p->dev, symbol, factors, sizeof factors, &err) &&
-         OPS->write(p->dev, at, x, sizeof x, &err) && probe_launch(p, "scale", 1, 64, &scale, 20, &err) && OPS->read(p->dev, y, back, sizeof back, &err);
+    struct {
+        uint64_t x, y;
+        int n;
+    } scale = {at, y, 64};
+    ok = OPS->symbol(p->dev, p->module, "factors", &symbol, &symbol_bytes, &err) &&
+         OPS->write(p->dev, symbol, factors, sizeof factors, &err) && OPS->write(p->dev, at, x, sizeof x, &err) &&
+         probe_launch(p, "scale", 1, 64, &scale, 20, &err) && OPS->read(p->dev, y, back, sizeof back, &err);
     for (int i = 0; i < 64; i++)
         ok = ok && back[i] == x[i] * factors[i & 7];
     probe_check(p, "symbol: __constant__ written from the host", ok && symbol_bytes == 32, &err);
     struct error wrong = {0};
     struct device_function *f = NULL;
-    probe_check(p, "function: an unknown name lists those there are", !OPS->function(p->dev, p->module, "scael", &f, &wrong) && strstr(wrong.hint, "scale"), &wrong);
-    probe_check(p, "symbol: an unknown name", !OPS->symbol(p->dev, p->module, "nothing", &symbol, &symbol_bytes, &wrong) && wrong.kind == ERROR_USAGE, &wrong);
+    probe_check(p, "function: an unknown name lists those there are",
+                !OPS->function(p->dev, p->module, "scael", &f, &wrong) && strstr(wrong.hint, "scale"), &wrong);
+    probe_check(p, "symbol: an unknown name",
+                !OPS->symbol(p->dev, p->module, "nothing", &symbol, &symbol_bytes, &wrong) && wrong.kind == ERROR_USAGE, &wrong);
     struct device_image ptx_only = {.label = "probe as PTX", .ptx = p->code.ptx, .ptx_bytes = p->code.ptx_bytes};
     struct device_module *m = NULL;
     ok = OPS->load(p->dev, &ptx_only, &m, &err) && OPS->function(p->dev, m, "scale", &f, &err);
@@ -91,8 +107,12 @@ static void shared_memory(struct probe *p)
     struct error err = {0};
     struct device_function *f = probe_function(p, "shared_sum");
     uint64_t at = buffer(p, 64), got = 0, words = p->dev->chip.smem_per_block_optin / 4;
-    struct { uint64_t out; int words; } args = {at, (int)words};
-    struct device_launch l = {.grid = {1, 1, 1}, .block = {256, 1, 1}, .smem = (uint32_t)(words * 4), .carveout = 100, .params = &args, .param_bytes = 12};
+    struct {
+        uint64_t out;
+        int words;
+    } args = {at, (int)words};
+    struct device_launch l = {
+        .grid = {1, 1, 1}, .block = {256, 1, 1}, .smem = (uint32_t)(words * 4), .carveout = 100, .params = &args, .param_bytes = 12};
     if (!f)
         return;
     bool ok = OPS->fill(p->dev, at, 0, 64, &err) && OPS->launch(p->dev, f, &l, &err) && OPS->read(p->dev, at, &got, 8, &err);
@@ -100,16 +120,19 @@ static void shared_memory(struct probe *p)
     l.smem += 16;
     struct error refused = {0};
     ok = OPS->launch(p->dev, f, &l, &refused);
-    probe_check(p, "launch: more than there is, refused with its numbers", !ok && refused.kind == ERROR_USAGE && strstr(refused.text, "232464"), &refused);
+    probe_check(p, "launch: more than there is, refused with its numbers",
+                !ok && refused.kind == ERROR_USAGE && strstr(refused.text, "232464"), &refused);
     probe_note(p, "error.too_much_shared_memory", refused.text);
     l.smem = 1024;
     args.words = 256;
     l.block[0] = 2048;
     ok = OPS->launch(p->dev, f, &l, &refused);
-    probe_check(p, "launch: 2,048 threads, refused with its numbers", !ok && refused.kind == ERROR_USAGE && strstr(refused.text, "2048"), &refused);
+    probe_check(p, "launch: 2,048 threads, refused with its numbers", !ok && refused.kind == ERROR_USAGE && strstr(refused.text, "2048"),
+                &refused);
     probe_note(p, "error.too_many_threads", refused.text);
     l.block[0] = 256;
-    probe_check(p, "launch: and the next one runs", OPS->launch(p->dev, f, &l, &err) && OPS->sync(p->dev, &err) && !cuda_is_lost(p->dev), &err);
+    probe_check(p, "launch: and the next one runs", OPS->launch(p->dev, f, &l, &err) && OPS->sync(p->dev, &err) && !cuda_is_lost(p->dev),
+                &err);
     OPS->release(p->dev, at);
 }
 
@@ -120,7 +143,8 @@ static void grouped_launches(struct probe *p)
     uint32_t got[264];
     struct device_function *f = probe_function(p, "cluster_rank"), *c = probe_function(p, "cooperative");
     for (uint32_t size = 2; f && size <= 16; size *= 2) {
-        struct device_launch l = {.grid = {32, 1, 1}, .block = {32, 1, 1}, .cluster = {size, 1, 1}, .carveout = -1, .params = &at, .param_bytes = 8};
+        struct device_launch l = {
+            .grid = {32, 1, 1}, .block = {32, 1, 1}, .cluster = {size, 1, 1}, .carveout = -1, .params = &at, .param_bytes = 8};
         bool ok = OPS->launch(p->dev, f, &l, &err) && OPS->read(p->dev, at, got, 128, &err);
         for (uint32_t i = 0; i < 32; i++)
             ok = ok && got[i] == (size << 16 | i % size);
@@ -129,9 +153,13 @@ static void grouped_launches(struct probe *p)
         probe_check(p, name, ok, &err);
     }
     uint32_t blocks = (uint32_t)p->dev->chip.sm_count;
-    struct { uint64_t count, out; } args = {count, at};
-    struct device_launch l = {.grid = {blocks, 1, 1}, .block = {64, 1, 1}, .cooperative = true, .carveout = -1, .params = &args, .param_bytes = 16};
-    bool ok = c && blocks <= 264 && OPS->fill(p->dev, count, 0, 4, &err) && OPS->launch(p->dev, c, &l, &err) && OPS->read(p->dev, at, got, blocks * 4, &err);
+    struct {
+        uint64_t count, out;
+    } args = {count, at};
+    struct device_launch l = {
+        .grid = {blocks, 1, 1}, .block = {64, 1, 1}, .cooperative = true, .carveout = -1, .params = &args, .param_bytes = 16};
+    bool ok = c && blocks <= 264 && OPS->fill(p->dev, count, 0, 4, &err) && OPS->launch(p->dev, c, &l, &err) &&
+              OPS->read(p->dev, at, got, blocks * 4, &err);
     for (uint32_t i = 0; i < blocks && i < 264; i++)
         ok = ok && got[i] == blocks;
     probe_check(p, "launch: cooperative, one block an SM, grid barrier", ok, &err);
@@ -147,7 +175,10 @@ static void dependent_launch(struct probe *p)
 {
     struct error err = {0};
     uint64_t at = buffer(p, 64), got = 0;
-    struct { uint64_t value, amount; int cycles; } add = {at, 3, 100000};
+    struct {
+        uint64_t value, amount;
+        int cycles;
+    } add = {at, 3, 100000};
     struct device_function *a = probe_function(p, "slow_add"), *d = probe_function(p, "pdl_double");
     struct device_launch first = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .carveout = -1, .params = &add, .param_bytes = 20};
     struct device_launch second = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .pdl = true, .carveout = -1, .params = &at, .param_bytes = 8};
@@ -178,25 +209,33 @@ static void tensor_maps(struct probe *p)
     for (int y = 0; y < 20; y++)
         for (int x = 0; x < 36; x++)
             host[y][x] = (float)(100 * y + x);
-    struct device_tensor_map m = {.address = tensor, .element_bytes = 4, .element_kind = DTYPE_F32, .rank = 2, .dim = {36, 20}, .stride_bytes = {4, 36 * 4},
-                                  .box = {16, 8}, .element_stride = {1, 1}};
+    struct device_tensor_map m = {.address = tensor,
+                                  .element_bytes = 4,
+                                  .element_kind = DTYPE_F32,
+                                  .rank = 2,
+                                  .dim = {36, 20},
+                                  .stride_bytes = {4, 36 * 4},
+                                  .box = {16, 8},
+                                  .element_stride = {1, 1}};
     int x0 = 28, y0 = -3; /* over two edges: zeros there */
     memcpy(args + 128, &out, 8);
     memcpy(args + 136, &x0, 4);
     memcpy(args + 140, &y0, 4);
-    bool ok = OPS->write(p->dev, tensor, host, sizeof host, &err) && OPS->tensor_map(p->dev, &m, args, &err) && probe_launch(p, "tma_box", 1, 32, args, 144, &err) &&
-              OPS->read(p->dev, out, box, sizeof box, &err);
+    bool ok = OPS->write(p->dev, tensor, host, sizeof host, &err) && OPS->tensor_map(p->dev, &m, args, &err) &&
+              probe_launch(p, "tma_box", 1, 32, args, 144, &err) && OPS->read(p->dev, out, box, sizeof box, &err);
     for (int i = 0; i < 128 && ok; i++) {
         int x = x0 + i % 16, y = y0 + i / 16;
         ok = box[i] == (x < 36 && y >= 0 ? host[y][x] : 0.0f);
     }
     probe_check(p, "tensor_map: a box over the edge by TMA, zeros outside", ok, &err);
     m.oob_nan = true;
-    ok = OPS->tensor_map(p->dev, &m, args, &err) && probe_launch(p, "tma_box", 1, 32, args, 144, &err) && OPS->read(p->dev, out, box, sizeof box, &err);
+    ok = OPS->tensor_map(p->dev, &m, args, &err) && probe_launch(p, "tma_box", 1, 32, args, 144, &err) &&
+         OPS->read(p->dev, out, box, sizeof box, &err);
     probe_check(p, "tensor_map: NaN outside", ok && box[0] != box[0] && box[3 * 16] == host[0][28], &err);
     struct error refused = {0};
     m.stride_bytes[1] = 37;
-    probe_check(p, "tensor_map: a crooked stride is refused in words", !OPS->tensor_map(p->dev, &m, args, &refused) && refused.kind == ERROR_USAGE, &refused);
+    probe_check(p, "tensor_map: a crooked stride is refused in words",
+                !OPS->tensor_map(p->dev, &m, args, &refused) && refused.kind == ERROR_USAGE, &refused);
     OPS->release(p->dev, tensor);
     OPS->release(p->dev, out);
 }

@@ -1,4 +1,5 @@
-/* What the tests of binding share: a small tree of variants, two chips, a convolution, and ways to bind and to say what should come of it. */
+/* What the tests of binding share: a small tree of variants, two chips, a convolution, and ways to bind and to say what should
+ * come of it. */
 #ifndef BENCH_TESTS_UNIT_BINDING_H
 #define BENCH_TESTS_UNIT_BINDING_H
 
@@ -11,16 +12,44 @@
 
 static struct variant_set set;
 static struct program p;
-static const struct chip hopper = {.name = "test", .cc = 90, .sm_count = 132, .warp_size = 32, .threads_per_block = 1024, .smem_per_block = 49152,
-                                   .smem_per_block_optin = 232448, .smem_per_sm = 233472, .registers_per_sm = 65536, .l2_bytes = 62914560};
-static const struct chip turing = {.name = "old", .cc = 75, .sm_count = 40, .warp_size = 32, .threads_per_block = 1024, .smem_per_block = 49152,
-                                   .smem_per_block_optin = 65536, .smem_per_sm = 65536, .registers_per_sm = 65536};
+static const struct chip hopper = {.name = "test",
+                                   .cc = 90,
+                                   .sm_count = 132,
+                                   .warp_size = 32,
+                                   .threads_per_block = 1024,
+                                   .smem_per_block = 49152,
+                                   .smem_per_block_optin = 232448,
+                                   .smem_per_sm = 233472,
+                                   .registers_per_sm = 65536,
+                                   .l2_bytes = 62914560};
+static const struct chip turing = {.name = "old",
+                                   .cc = 75,
+                                   .sm_count = 40,
+                                   .warp_size = 32,
+                                   .threads_per_block = 1024,
+                                   .smem_per_block = 49152,
+                                   .smem_per_block_optin = 65536,
+                                   .smem_per_sm = 65536,
+                                   .registers_per_sm = 65536};
 
 /* 64 -> 64, 3x3, pad 1, 48x48, f16 NHWC: the output is 48x48 too. */
 static inline struct work conv(void)
 {
-    struct work w = {.op = op_find("conv2d"), .n = 1, .c = 64, .h = 48, .w = 48, .k = 64, .r = 3, .s = 3, .stride = 1, .pad = 1, .dilation = 1, .groups = 1,
-                     .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .math = MATH_F16_ACC32};
+    struct work w = {.op = op_find("conv2d"),
+                     .n = 1,
+                     .c = 64,
+                     .h = 48,
+                     .w = 48,
+                     .k = 64,
+                     .r = 3,
+                     .s = 3,
+                     .stride = 1,
+                     .pad = 1,
+                     .dilation = 1,
+                     .groups = 1,
+                     .dtype = DTYPE_F16,
+                     .layout = LAYOUT_NHWC,
+                     .math = MATH_F16_ACC32};
     return w;
 }
 
@@ -124,41 +153,56 @@ static inline bool write_heads(void)
         {"kernels/variants/conv2d/naive.cu",
          "op: conv2d\nwhat: x\nepilogue: [bias, relu, leaky_relu]\ndefine: {BIAS: has(bias), SLOPE: slope(epilogue)}\n"
          "steps:\n  - kernel: k\n    grid: n\n    block: 32\n    args: input, filter, bias, output\n"},
-        {"kernels/variants/conv2d/raw.cu", "op: conv2d\nwhat: x\nsteps:\n  - kernel: k\n    grid: n\n    block: 32\n    args: input, filter, output\n"},
+        {"kernels/variants/conv2d/raw.cu",
+         "op: conv2d\nwhat: x\nsteps:\n  - kernel: k\n    grid: n\n    block: 32\n    args: input, filter, output\n"},
         {"kernels/variants/conv2d/turned.cu", "op: conv2d\nwhat: x\nepilogue: [layout]\nlayout: {input: NHWC, output: NCHW}\n"
                                               "steps:\n  - kernel: k\n    grid: n\n    block: 32\n    args: input, filter, output\n"},
-        {"kernels/variants/conv2d/masked.cu", "op: conv2d\nwhat: x\nmask: {needs: optional, inactive: zero, reads: active}\ndefine: {MASKED: has(mask)}\n"
-                                              "steps:\n  - kernel: k\n    grid: n\n    block: 32\n    args: mask_in, mask_out, input, output\n"},
-        {"kernels/variants/conv2d/tf32.cu", "op: conv2d\nwhat: x\ndtype: {input: f32}\nmath: tf32\nsteps:\n  - kernel: k\n    grid: n\n    block: 32\n"},
-        {"kernels/variants/conv2d/cudnn.cu", "op: conv2d\nwhat: x\nalgorithm: library\nepilogue: [bias, relu]\nsteps:\n  - cudnn: conv2d\n"},
+        {"kernels/variants/conv2d/masked.cu",
+         "op: conv2d\nwhat: x\nmask: {needs: optional, inactive: zero, reads: active}\ndefine: {MASKED: has(mask)}\n"
+         "steps:\n  - kernel: k\n    grid: n\n    block: 32\n    args: mask_in, mask_out, input, output\n"},
+        {"kernels/variants/conv2d/tf32.cu",
+         "op: conv2d\nwhat: x\ndtype: {input: f32}\nmath: tf32\nsteps:\n  - kernel: k\n    grid: n\n    block: 32\n"},
+        {"kernels/variants/conv2d/cudnn.cu",
+         "op: conv2d\nwhat: x\nalgorithm: library\nepilogue: [bias, relu]\nsteps:\n  - cudnn: conv2d\n"},
         {"kernels/variants/conv2d/limits.cu",
-         "op: conv2d\nwhat: x\nparams:\n  X: {range: [1, 4096], default: 32}\n  Z: {range: [1, 99], default: 1}\n  S: {range: [0, 999999], default: 0}\n"
-         "  GX: {values: [1, 4, 32, 2147483646, 2147483648], default: 1}\n  GY: {range: [1, 99999], default: 1}\n  CL: {range: [0, 64], default: 0}\n"
+         "op: conv2d\nwhat: x\nparams:\n  X: {range: [1, 4096], default: 32}\n  Z: {range: [1, 99], default: 1}\n  S: {range: [0, 999999], "
+         "default: 0}\n"
+         "  GX: {values: [1, 4, 32, 2147483646, 2147483648], default: 1}\n  GY: {range: [1, 99999], default: 1}\n  CL: {range: [0, 64], "
+         "default: 0}\n"
          "  PDL: {range: [0, 1], default: 0}\n"
          "steps:\n  - kernel: k\n    grid: GX, GY\n    block: X, 1, Z\n    smem: S\n    when: CL == 0\n    attributes: {pdl: PDL}\n"
-         "  - kernel: k\n    grid: GX, GY\n    block: X, 1, Z\n    smem: S\n    when: CL > 0\n    attributes: {pdl: PDL, cluster: CL, cooperative: yes}\n"},
+         "  - kernel: k\n    grid: GX, GY\n    block: X, 1, Z\n    smem: S\n    when: CL > 0\n    attributes: {pdl: PDL, cluster: CL, "
+         "cooperative: yes}\n"},
         {"kernels/variants/conv2d/defines.cu",
          "op: conv2d\nwhat: x\nparams:\n  P: 2.0\n  WORD: float4\nscratch:\n  sums: u32[1]\n"
-         "define: {TYPE: type(input), ACC: type(accumulate), SUM: type(sums), HALF: 1 / 2.0, BIG: 1e20, THIRD: 1 / 3.0, YES: r == 3, NO: r == 4, LAYOUT: layout(input),\n"
+         "define: {TYPE: type(input), ACC: type(accumulate), SUM: type(sums), HALF: 1 / 2.0, BIG: 1e20, THIRD: 1 / 3.0, YES: r == 3, NO: r "
+         "== 4, LAYOUT: layout(input),\n"
          "  MATH: math, BYTES: size(output), SLOPE: slope(epilogue), BLK: block(epilogue), MODE: mode(epilogue), SMS: sm_count, CC_: cc}\n"
          "specialise: [r, stride]\nsteps:\n  - kernel: k\n    grid: n\n    block: 32\n"},
         {"kernels/variants/conv2d/fills.cu",
          "op: conv2d\nwhat: x\nscratch:\n  a: u32[4]\n  b: f32[4]\n  c_: f16[4]\n  d: bf16[4]\n  e: u8[4]\n  f: i32[4]\n  g: f64[4]\n"
-         "steps:\n  - fill: a = 0xFFFFFFFF\n  - fill: b = 1.5\n  - fill: c_ = 1.5\n  - fill: d = 1.5\n  - fill: e = 7\n  - fill: f = -1\n  - fill: g = 0\n"},
+         "steps:\n  - fill: a = 0xFFFFFFFF\n  - fill: b = 1.5\n  - fill: c_ = 1.5\n  - fill: d = 1.5\n  - fill: e = 7\n  - fill: f = -1\n  "
+         "- fill: g = 0\n"},
         {"kernels/variants/conv2d/tma.cu",
-         "op: conv2d\nwhat: x\nscratch:\n  s_: f32[64 * 64]\ntensor_maps:\n  x_map: {of: input, box: \"64, 18, 1, 1\", swizzle: 128, oob: nan}\n"
+         "op: conv2d\nwhat: x\nscratch:\n  s_: f32[64 * 64]\ntensor_maps:\n  x_map: {of: input, box: \"64, 18, 1, 1\", swizzle: 128, oob: "
+         "nan}\n"
          "  s_map: {of: s_, box: \"8, 8\", dims: \"64, 64\"}\nsteps:\n  - kernel: k\n    grid: n\n    block: 32\n    args: x_map, s_map\n"},
         {"kernels/variants/conv2d/wrapped.cu",
-         "op: conv2d\nwhat: x\nscratch:\n  turned: input[n * c * h * w]\nsteps:\n  - {variant: layout/convert, output: turned, with: {to: NCHW}}\n"
+         "op: conv2d\nwhat: x\nscratch:\n  turned: input[n * c * h * w]\nsteps:\n  - {variant: layout/convert, output: turned, with: {to: "
+         "NCHW}}\n"
          "  - kernel: k\n    grid: n\n    block: 32\n    args: turned, output\nprepare:\n  - symbol: F_c = filter\n"},
+        {"kernels/variants/conv2d/nested.cu",
+         "op: conv2d\nwhat: x\nscratch:\n  a: u32[1]\nsteps:\n  - variant: conv2d/fills\n  - fill: a = 0\n"},
         {"kernels/variants/upsample/copy.cu", "op: upsample\nwhat: x\ncheck: none\nsteps:\n  - copy: output = input\n"},
         {"kernels/variants/depth_to_space/d2s_native.cu",
-         "op: depth_to_space\nwhat: x\ndtype: {input: f16}\ndefine: {BLOCK_: block, CRD_: mode == CRD}\nsteps:\n  - kernel: d2s\n    grid: n\n    block: 32\n    args: input, output\n"},
+         "op: depth_to_space\nwhat: x\ndtype: {input: f16}\ndefine: {BLOCK_: block, CRD_: mode == CRD}\nsteps:\n  - kernel: d2s\n    grid: "
+         "n\n    block: 32\n    args: input, output\n"},
         {"kernels/variants/depth_to_space/copy.cu", "op: depth_to_space\nwhat: x\ncheck: none\nsteps:\n  - copy: output = input\n"},
-        {"kernels/variants/layout/convert.cu",
-         "op: layout\nwhat: x\nlayout: {input: [NHWC, NCHW], output: [NHWC, NCHW]}\nsteps:\n  - kernel: convert\n    grid: n\n    block: 32\n    args: input, output\n"},
-        {"kernels/variants/pointwise/epilogue.cu", "op: pointwise\nwhat: x\nepilogue: [bias, residual, relu, leaky_relu]\ndefine: {BIAS: has(bias), SLOPE: slope(epilogue)}\n"
-                                                   "steps:\n  - kernel: pw\n    grid: n\n    block: 32\n    args: input, bias, residual, output\n"},
+        {"kernels/variants/layout/convert.cu", "op: layout\nwhat: x\nlayout: {input: [NHWC, NCHW], output: [NHWC, NCHW]}\nsteps:\n  - "
+                                               "kernel: convert\n    grid: n\n    block: 32\n    args: input, output\n"},
+        {"kernels/variants/pointwise/epilogue.cu",
+         "op: pointwise\nwhat: x\nepilogue: [bias, residual, relu, leaky_relu]\ndefine: {BIAS: has(bias), SLOPE: slope(epilogue)}\n"
+         "steps:\n  - kernel: pw\n    grid: n\n    block: 32\n    args: input, bias, residual, output\n"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (!tree_variant(files[i][0], files[i][1]))

@@ -1,4 +1,5 @@
-/* compile.c with the real NVRTC (and nvcc where there is one); the cache and the bundles also without. Skips with a reason where the compiler is missing. */
+/* compile.c with the real NVRTC (and nvcc where there is one); the cache and the bundles also without. Skips with a reason where the
+ * compiler is missing. */
 #include "base/file.h"
 #include "base/text.h"
 #include "device/compile.h"
@@ -28,9 +29,10 @@ static char *write_source(const char *name, const char *text)
     return path;
 }
 
-static const char kernel[] = "#include \"part.h\"\n#include <cuda_fp16.h>\n"
-                             "extern \"C\" __global__ void scale(const __half *x, float *y, int n)\n"
-                             "{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n        y[i] = PART(__half2float(x[i])) * FACTOR;\n}\n";
+static const char kernel[] =
+    "#include \"part.h\"\n#include <cuda_fp16.h>\n"
+    "extern \"C\" __global__ void scale(const __half *x, float *y, int n)\n"
+    "{\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n        y[i] = PART(__half2float(x[i])) * FACTOR;\n}\n";
 
 static struct compile_request request(const char *path)
 {
@@ -447,11 +449,16 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gives_ptx_cubin_and_log),           cmocka_unit_test(every_part_of_the_key_counts),
-        cmocka_unit_test(the_key_does_not_depend_on_the_place), cmocka_unit_test(a_damaged_entry_is_compiled_again),
-        cmocka_unit_test(errors_carry_the_file_and_line),    cmocka_unit_test(hostile_sources),
-        cmocka_unit_test(bundles_travel),                    cmocka_unit_test(threads_compile_at_once),
-        cmocka_unit_test(nvcc_is_another_compiler),          cmocka_unit_test(bad_names_and_no_cache),
+        cmocka_unit_test(gives_ptx_cubin_and_log),
+        cmocka_unit_test(every_part_of_the_key_counts),
+        cmocka_unit_test(the_key_does_not_depend_on_the_place),
+        cmocka_unit_test(a_damaged_entry_is_compiled_again),
+        cmocka_unit_test(errors_carry_the_file_and_line),
+        cmocka_unit_test(hostile_sources),
+        cmocka_unit_test(bundles_travel),
+        cmocka_unit_test(threads_compile_at_once),
+        cmocka_unit_test(nvcc_is_another_compiler),
+        cmocka_unit_test(bad_names_and_no_cache),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

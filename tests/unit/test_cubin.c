@@ -67,9 +67,10 @@ static void facts_equal_the_tools(void **state)
             if (strcmp(facts[k].name, e->name) == 0)
                 f = &facts[k];
         assert_non_null(f);
-        int got[] = {f->registers, f->spill_store_bytes, f->spill_load_bytes, f->spill_instructions, f->stack_bytes, f->static_smem, f->param_bytes,
-                     f->max_threads, f->barriers, f->code_bytes, f->sass_total, f->sass_ffma, f->sass_mma, f->sass_ldg, f->sass_stg, f->sass_lds,
-                     f->sass_sts, f->sass_ldl, f->sass_stl, f->sass_ldsm};
+        int got[] = {f->registers,   f->spill_store_bytes, f->spill_load_bytes, f->spill_instructions, f->stack_bytes,
+                     f->static_smem, f->param_bytes,       f->max_threads,      f->barriers,           f->code_bytes,
+                     f->sass_total,  f->sass_ffma,         f->sass_mma,         f->sass_ldg,           f->sass_stg,
+                     f->sass_lds,    f->sass_sts,          f->sass_ldl,         f->sass_stl,           f->sass_ldsm};
         for (size_t k = 0; k < sizeof got / sizeof *got; k++)
             if (got[k] != (&e->registers)[k])
                 fail_msg("sm_%s %s, column %zu: %d, want %d", e->arch, e->name, k, got[k], (&e->registers)[k]);
@@ -193,6 +194,32 @@ static void hostile_bytes(void **state)
     free(cubin);
 }
 
+/* Sizes that lie, one at a time. */
+static void lying_sizes(void **state)
+{
+    static const unsigned char registers[] = {0x04, 0x2f, 0x08, 0x00}; /* the attribute REGCOUNT, 8 bytes */
+    struct error err = {0};
+    struct kernel_facts *facts;
+    size_t bytes;
+    char *cubin = data_file("facts_sm_90.cubin", &bytes);
+    unsigned char *at = memmem(cubin, bytes, registers, sizeof registers);
+    assert_non_null(at);
+    at[2] = at[3] = 0xff;
+    assert_int_equal(cubin_read(cubin, bytes, &facts, &err), -1);
+    assert_non_null(strstr(err.text, "runs past its section"));
+    at[2] = 8, at[3] = 0;
+    /* A section table that points at itself again and again, and one beyond the file. */
+    uint64_t far = (uint64_t)1 << 60, old;
+    memcpy(&old, cubin + 40, 8);
+    memcpy(cubin + 40, &far, 8);
+    assert_int_equal(cubin_read(cubin, bytes, &facts, &err), -1);
+    assert_non_null(strstr(err.text, "section table"));
+    memcpy(cubin + 40, &old, 8);
+    assert_int_equal(cubin_read(cubin, bytes, &facts, &err), 3);
+    free(facts);
+    free(cubin);
+}
+
 static void other_files_are_refused(void **state)
 {
     struct error err = {0};
@@ -209,9 +236,12 @@ static void other_files_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(facts_equal_the_tools),          cmocka_unit_test(spill_bytes_are_absent_without_a_log),
-        cmocka_unit_test(nvrtc_and_nvcc_lines_are_read_alike), cmocka_unit_test(a_contradiction_names_both_values),
-        cmocka_unit_test(the_hash_follows_the_code),      cmocka_unit_test(hostile_bytes),
+        cmocka_unit_test(facts_equal_the_tools),
+        cmocka_unit_test(spill_bytes_are_absent_without_a_log),
+        cmocka_unit_test(nvrtc_and_nvcc_lines_are_read_alike),
+        cmocka_unit_test(a_contradiction_names_both_values),
+        cmocka_unit_test(the_hash_follows_the_code),
+        cmocka_unit_test(hostile_bytes), cmocka_unit_test(lying_sizes),
         cmocka_unit_test(other_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,8 +131,22 @@ static void need_library(void)
 
 static struct cudnn_conv conv(enum dtype t, enum layout l, enum math m)
 {
-    return (struct cudnn_conv){.n = 1, .c = 64, .h = 720, .w = 1280, .k = 64, .r = 3, .s = 3, .p = 720, .q = 1280, .stride = 1, .pad = 1, .dilation = 1, .groups = 1,
-                               .dtype = t, .layout = l, .math = m};
+    return (struct cudnn_conv){.n = 1,
+                               .c = 64,
+                               .h = 720,
+                               .w = 1280,
+                               .k = 64,
+                               .r = 3,
+                               .s = 3,
+                               .p = 720,
+                               .q = 1280,
+                               .stride = 1,
+                               .pad = 1,
+                               .dilation = 1,
+                               .groups = 1,
+                               .dtype = t,
+                               .layout = l,
+                               .math = m};
 }
 
 static struct cudnn_plan **plans;

@@ -21,11 +21,13 @@ static void every_hook_is_there(void **state)
     for (; device_table[count]; count++) {
         const struct device_ops *o = device_table[count];
         assert_int_equal(o->version, DEVICE_OPS_VERSION);
-        const void *const always[] = {(void *)o->open, (void *)o->close, (void *)o->alloc, (void *)o->release, (void *)o->write, (void *)o->read, (void *)o->fill,
-                                      (void *)o->copy, (void *)o->load, (void *)o->unload, (void *)o->function, (void *)o->signature, (void *)o->symbol,
-                                      (void *)o->tensor_map, (void *)o->launch, (void *)o->sync};
-        const void *const timed[] = {(void *)o->event, (void *)o->event_free, (void *)o->record, (void *)o->elapsed, (void *)o->flush, (void *)o->graph_begin,
-                                     (void *)o->graph_end, (void *)o->graph_launch, (void *)o->graph_free, (void *)o->range_push, (void *)o->range_pop};
+        const void *const always[] = {(void *)o->open,   (void *)o->close,      (void *)o->alloc,    (void *)o->release,
+                                      (void *)o->write,  (void *)o->read,       (void *)o->fill,     (void *)o->copy,
+                                      (void *)o->load,   (void *)o->unload,     (void *)o->function, (void *)o->signature,
+                                      (void *)o->symbol, (void *)o->tensor_map, (void *)o->launch,   (void *)o->sync};
+        const void *const timed[] = {(void *)o->event,      (void *)o->event_free,  (void *)o->record,    (void *)o->elapsed,
+                                     (void *)o->flush,      (void *)o->graph_begin, (void *)o->graph_end, (void *)o->graph_launch,
+                                     (void *)o->graph_free, (void *)o->range_push,  (void *)o->range_pop};
         for (size_t i = 0; i < sizeof always / sizeof *always; i++)
             if (!always[i])
                 fail_msg("device %s lacks hook %zu", o->name, i);
@@ -136,8 +138,11 @@ int main(void)
     if (!getenv("BENCH_HOME"))
         setenv("BENCH_HOME", ".", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_hook_is_there),       cmocka_unit_test(unknown_devices_name_the_nearest), cmocka_unit_test(a_missing_gpu_is_said_in_words),
-        cmocka_unit_test(throttle_reasons_in_words), cmocka_unit_test(the_flush_reads_and_writes),
+        cmocka_unit_test(every_hook_is_there),
+        cmocka_unit_test(unknown_devices_name_the_nearest),
+        cmocka_unit_test(a_missing_gpu_is_said_in_words),
+        cmocka_unit_test(throttle_reasons_in_words),
+        cmocka_unit_test(the_flush_reads_and_writes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

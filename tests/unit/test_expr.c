@@ -11,8 +11,10 @@
 
 static bool env_name(void *context, const char *name, struct value *out, struct error *err)
 {
-    static const struct { const char *name; int64_t i; } known[] = {
-        {"c", 3}, {"CC", 8}, {"r", 3}, {"smem", 57144}, {"optin", 49152}, {"big", INT64_MAX}, {"least", INT64_MIN}};
+    static const struct {
+        const char *name;
+        int64_t i;
+    } known[] = {{"c", 3}, {"CC", 8}, {"r", 3}, {"smem", 57144}, {"optin", 49152}, {"big", INT64_MAX}, {"least", INT64_MIN}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i].name, name)) {
             *out = value_int(known[i].i);
@@ -260,7 +262,10 @@ static void test_hostile(void **state)
 
 static void test_print(void **state)
 {
-    static const struct { double d; const char *want; } reals[] = {{0.5, "0.5"}, {0.1, "0.1"}, {1.0 / 3, "0.3333333333333333"}, {1e-7, "1e-07"}};
+    static const struct {
+        double d;
+        const char *want;
+    } reals[] = {{0.5, "0.5"}, {0.1, "0.1"}, {1.0 / 3, "0.3333333333333333"}, {1e-7, "1e-07"}};
     char s[64];
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
         struct value v = value_real(reals[i].d);
@@ -327,9 +332,16 @@ static void test_check(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arithmetic), cmocka_unit_test(test_truth), cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_errors_have_places), cmocka_unit_test(test_unknown_names_suggest), cmocka_unit_test(test_why),
-        cmocka_unit_test(test_hostile), cmocka_unit_test(test_print), cmocka_unit_test(test_names), cmocka_unit_test(test_check),
+        cmocka_unit_test(test_arithmetic),
+        cmocka_unit_test(test_truth),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_errors_have_places),
+        cmocka_unit_test(test_unknown_names_suggest),
+        cmocka_unit_test(test_why),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_check),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,20 +102,22 @@ static void test_experience_heads(void **state)
 static void test_complete_keys(void **state)
 {
     accepts(TOP STEPS);
-    accepts("op: conv2d\nwhat: x\nneeds: [r == 3, s == 3]\nexact: no\nalgorithm: winograd\nmath: [f32, tf32]\n"
-            "layout: {input: [NHWC, NCHW], filter: KCRS, output: same, bias: linear, residual: same}\n"
-            "dtype: {input: [f32, f16], output: same, accumulate: [f32, f16]}\nepilogue: [bias, residual, relu, depth_to_space, layout]\n"
-            "mask: {needs: [input, optional], writes: output, inactive: zero, reads: active}\n"
-            "params:\n  A: {range: [1, 9], step: 2, default: 3}\n  B: [x, y]\n  C: 4\n  D: {values: [0.5, 1.5]}\n"
-            "let: {t: a2 + 1, a2: 2 * A}\nwhere: t < 10\ndefine: {E: t}\nspecialise: [r, s]\n"
-            "scratch:\n  buf: input[n * c]\n  acc: accumulate[4]\n  ints: i32[t]\n"
-            "tensor_maps:\n  m: {of: input, box: \"8, 1, 1, 1\", swizzle: 128, l2: 128, oob: nan}\n  m2: {of: buf, box: [8], dims: [n * c]}\n"
-            "prepare:\n  - symbol: F_c = filter\n"
-            "steps:\n  - fill: buf = 0\n  - copy: output = buf\n    when: t > 99\n"
-            "  - kernel: k\n    grid: [n, c]\n    block: 32, 2\n    smem: t\n    args: [input, m, m2, A, t, c, 2 * c, mask_in, mask_out, bias, residual, acc, ints]\n"
-            "    attributes: {cluster: \"2, 1\", cooperative: yes, pdl: no, carveout: A}\n"
-            "  - {variant: layout/convert, input: buf, output: output, with: {to: NCHW}, params: {T: 3}}\n"
-            "columns:\n  first: ints[0]\n");
+    accepts(
+        "op: conv2d\nwhat: x\nneeds: [r == 3, s == 3]\nexact: no\nalgorithm: winograd\nmath: [f32, tf32]\n"
+        "layout: {input: [NHWC, NCHW], filter: KCRS, output: same, bias: linear, residual: same}\n"
+        "dtype: {input: [f32, f16], output: same, accumulate: [f32, f16]}\nepilogue: [bias, residual, relu, depth_to_space, layout]\n"
+        "mask: {needs: [input, optional], writes: output, inactive: zero, reads: active}\n"
+        "params:\n  A: {range: [1, 9], step: 2, default: 3}\n  B: [x, y]\n  C: 4\n  D: {values: [0.5, 1.5]}\n"
+        "let: {t: a2 + 1, a2: 2 * A}\nwhere: t < 10\ndefine: {E: t}\nspecialise: [r, s]\n"
+        "scratch:\n  buf: input[n * c]\n  acc: accumulate[4]\n  ints: i32[t]\n"
+        "tensor_maps:\n  m: {of: input, box: \"8, 1, 1, 1\", swizzle: 128, l2: 128, oob: nan}\n  m2: {of: buf, box: [8], dims: [n * c]}\n"
+        "prepare:\n  - symbol: F_c = filter\n"
+        "steps:\n  - fill: buf = 0\n  - copy: output = buf\n    when: t > 99\n"
+        "  - kernel: k\n    grid: [n, c]\n    block: 32, 2\n    smem: t\n    args: [input, m, m2, A, t, c, 2 * c, mask_in, mask_out, bias, "
+        "residual, acc, ints]\n"
+        "    attributes: {cluster: \"2, 1\", cooperative: yes, pdl: no, carveout: A}\n"
+        "  - {variant: layout/convert, input: buf, output: output, with: {to: NCHW}, params: {T: 3}}\n"
+        "columns:\n  first: ints[0]\n");
     accepts("op: depth_to_space\nwhat: x\ncheck: none\nsteps:\n  - copy: output = input\n");
     accepts("op: conv2d\nwhat: x\nsteps: [{cudnn: conv2d}]\n");
 }
@@ -188,9 +190,12 @@ static void test_values(void **state)
     rejects(TOP STEPS "scratch:\n  a: u32[2 *]\n", "9:13", "the expression ends where a value should stand", NULL);
     rejects(TOP STEPS "columns:\n  a: buf[0]\n", "9:6", "'buf' is neither a tensor nor a scratch buffer", NULL);
     rejects(TOP STEPS "tensor_maps: {m: {of: input}}\n", "8:18", "tensor map 'm' has no `box:`", NULL);
-    rejects(TOP STEPS "tensor_maps: {m: {of: inputs, box: 1}}\n", "8:23", "'inputs' is neither a tensor nor a scratch buffer", "did you mean 'input'?");
-    rejects(TOP STEPS "tensor_maps: {m: {of: input, box: [1, 2], dims: [3]}}\n", "8:49", "tensor map 'm': dims has 1 items; the box has 2 dimensions, so 2 are wanted", NULL);
-    rejects(TOP STEPS "scratch:\n  a: u32[8]\ntensor_maps: {m: {of: a, box: 1}}\n", "10:18", "tensor map 'm' is of a scratch buffer, so it must give `dims:`", NULL);
+    rejects(TOP STEPS "tensor_maps: {m: {of: inputs, box: 1}}\n", "8:23", "'inputs' is neither a tensor nor a scratch buffer",
+            "did you mean 'input'?");
+    rejects(TOP STEPS "tensor_maps: {m: {of: input, box: [1, 2], dims: [3]}}\n", "8:49",
+            "tensor map 'm': dims has 1 items; the box has 2 dimensions, so 2 are wanted", NULL);
+    rejects(TOP STEPS "scratch:\n  a: u32[8]\ntensor_maps: {m: {of: a, box: 1}}\n", "10:18",
+            "tensor map 'm' is of a scratch buffer, so it must give `dims:`", NULL);
 }
 
 static void test_steps(void **state)
@@ -204,12 +209,14 @@ static void test_steps(void **state)
     rejects(TOP "steps:\n  - kernel: k\n    gird: 1\n", "6:5", "", "grid");
     rejects(TOP "steps:\n  - kernel: k\n    grid: 1, ceil(q, 2), 3, 4\n    block: 1\n", "6:29", "grid has more than 3 items", NULL);
     rejects(TOP "steps:\n  - kernel: k\n    grid: 1, ceil(q, zz), 3\n    block: 1\n", "6:22", "unknown name 'zz'", NULL);
-    rejects(TOP "steps:\n  - kernel: k\n    grid: [1, ceil(q, 2)]\n    block: 1\n", "6:21", "the ')' of ceil( is missing", "a YAML flow list is cut at every comma");
+    rejects(TOP "steps:\n  - kernel: k\n    grid: [1, ceil(q, 2)]\n    block: 1\n", "6:21", "the ')' of ceil( is missing",
+            "a YAML flow list is cut at every comma");
     rejects(TOP STEPS "    args: input, filtr\n", "8:18", "unknown name 'filtr'", "did you mean 'filter'?");
     rejects(TOP STEPS "    args: input, bias\n", "8:18", "'bias' is an argument, but `epilogue:` does not name it", NULL);
     rejects(TOP STEPS "    args: residual\n", "8:11", "'residual' is an argument, but `epilogue:` does not name it", NULL);
     rejects(TOP STEPS "    args: mask_in\n", "8:11", "'mask_in' is an argument, but the head has no `mask:`", NULL);
-    rejects(TOP STEPS "    args: mask_in, mask_out\nmask: {needs: input}\n", "8:20", "'mask_out' is an argument, but `mask:` says neither", NULL);
+    rejects(TOP STEPS "    args: mask_in, mask_out\nmask: {needs: input}\n", "8:20", "'mask_out' is an argument, but `mask:` says neither",
+            NULL);
     rejects("op: layout\nwhat: x\n" STEPS "    args: filter\n", "8:11", "layout has no filter", NULL);
     rejects(TOP STEPS "    attributes: {clustre: 2}\n", "8:18", "", "cluster");
     rejects(TOP "steps:\n  - fill: nothing = 0\n", "5:11", "'nothing' is neither a tensor nor a scratch buffer", NULL);
@@ -369,8 +376,14 @@ static int drop_dir(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_experience_heads), cmocka_unit_test(test_complete_keys), cmocka_unit_test(test_keys),   cmocka_unit_test(test_types),
-        cmocka_unit_test(test_values),           cmocka_unit_test(test_steps),         cmocka_unit_test(test_comment), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_experience_heads),
+        cmocka_unit_test(test_complete_keys),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_comment),
+        cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_not_a_file),
     };
     return cmocka_run_group_tests(tests, make_dir, drop_dir);

@@ -143,6 +143,17 @@ static void hostile_names_stay_text(void **state)
     fixture_free(&f);
 }
 
+static void names_are_cleaned_for_gnuplot(void **state)
+{
+    struct text t = {0};
+    plot_add_name(&t, "a\"b`c\\d%se\tf\ng\033h");
+    assert_string_equal(text_get(&t), "\"a'b'c/d/se f g h\"");
+    text_free(&t);
+    plot_add_name(&t, "ääääääääääääääääääääääääääääääääääääääää"); /* 40 characters are cut between two, never inside one */
+    assert_string_equal(text_get(&t), "\"äääääääääääääääääääääääääääääääää…\"");
+    text_free(&t);
+}
+
 static void plots_redraw_without_the_tool(void **state)
 {
     struct fixture f = {0};
@@ -214,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(page_stands_alone),
         TEST(hostile_names_stay_text),
+        TEST(names_are_cleaned_for_gnuplot),
         TEST(plots_redraw_without_the_tool),
         TEST(without_gnuplot_the_page_says_so),
         TEST(a_stuck_child_is_ended),

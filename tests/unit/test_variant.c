@@ -25,7 +25,8 @@ static void test_one_kernel(void **state)
     assert_int_equal(s->arg_count, 8);
     for (int i = 0; i < 8; i++)
         arg_is(s, i, i < 4 ? ARG_BUFFER : ARG_INT, names[i], i < 4 ? roles[i] : values[i - 4]);
-    static const char *const defines[] = {"TH=8", "TW=16", "KB=64", "CC=16", "INPUT_T=__half", "OUTPUT_T=__half", "EPI_BIAS=1", "EPI_SLOPE=0.1f"};
+    static const char *const defines[] = {"TH=8",           "TW=16",           "KB=64",      "CC=16",
+                                          "INPUT_T=__half", "OUTPUT_T=__half", "EPI_BIAS=1", "EPI_SLOPE=0.1f"};
     assert_int_equal(p.units[0].define_count, 8);
     for (int i = 0; i < 8; i++)
         has_define(0, i, defines[i]);
@@ -111,7 +112,8 @@ static void test_infeasible(void **state)
     changed.stride = 2;
     infeasible("my/halo_regs", changed, "needs stride == 1: 2 != 1");
     infeasible_on("my/halo_regs", "{TH: 16, TW: 32, KB: 64}", w, &turing, "where smem <= smem_per_block_optin: 78480 > 65536");
-    infeasible_on("my/halo_regs", "{TH: 16, TW: 32, CC: 4, KB: 64}", w, &(struct chip){.threads_per_block = 1024, .smem_per_block_optin = 1000},
+    infeasible_on("my/halo_regs", "{TH: 16, TW: 32, CC: 4, KB: 64}", w,
+                  &(struct chip){.threads_per_block = 1024, .smem_per_block_optin = 1000},
                   "where smem <= smem_per_block_optin: 21456 > 1000");
     changed = w;
     changed.layout = LAYOUT_NCHW;
@@ -161,21 +163,30 @@ static void test_broken(void **state)
 #define HEAD "op: conv2d\nwhat: x\n"
     broken(HEAD "steps:\n  - kernel: k\n    grid: c / 7\n    block: 32\n", w, "6:13", "64 / 7 is not a whole number");
     broken(HEAD "steps:\n  - kernel: k\n    grid: c / (r - s)\n    block: 32\n", w, "6:13", "division by zero: 64 / 0");
-    broken(HEAD "steps:\n  - kernel: k\n    grid: 1, c - 64\n    block: 32\n", w, "6:14", "the grid is 0 in dimension y: a kernel needs at least 1");
+    broken(HEAD "steps:\n  - kernel: k\n    grid: 1, c - 64\n    block: 32\n", w, "6:14",
+           "the grid is 0 in dimension y: a kernel needs at least 1");
     broken(HEAD "steps:\n  - kernel: k\n    grid: 1\n    block: 0 - 3\n", w, "7:12", "the block is -3 in dimension x");
     broken(HEAD "steps:\n  - kernel: k\n    grid: 1.5\n    block: 1\n", w, "6:11", "a whole number should stand here, not 1.5");
     broken(HEAD "steps:\n  - kernel: k\n    grid: 1\n    block: 1\n    smem: 0 - 4\n", w, "8:11", "smem is -4 bytes");
-    broken(HEAD "steps:\n  - kernel: k\n    grid: 1\n    block: 1\n    args: layout\n", w, "8:11", "an argument is a buffer, a tensor map or a number, not the text 'NHWC'");
+    broken(HEAD "steps:\n  - kernel: k\n    grid: 1\n    block: 1\n    args: layout\n", w, "8:11",
+           "an argument is a buffer, a tensor map or a number, not the text 'NHWC'");
     broken(HEAD "steps:\n  - kernel: k\n    grid: 1\n    block: 1\n    attributes: {carveout: 101}\n", w, "8:28", "the carveout is 101 %");
-    broken(HEAD "scratch:\n  a: u32[c - 64]\nsteps:\n  - kernel: k\n    grid: 1\n    block: 1\n", w, "5:10", "scratch buffer 'a' has 0 elements");
-    broken(HEAD "needs: layout > 3\nsteps:\n  - kernel: k\n    grid: 1\n    block: 1\n", w, "4:15", "the text 'NHWC' is compared with the number 3");
-    broken(HEAD "let:\n  a: 9223372036854775807 + c\nsteps:\n  - kernel: k\n    grid: a\n    block: 1\n", w, "5:26", "the result of 9223372036854775807 + 64 is out of range");
-    broken(HEAD "define: {A: type(relu)}\nsteps:\n  - kernel: k\n    grid: 1\n    block: 1\n", w, "4:13", "type(relu): 'relu' is neither a tensor nor a scratch buffer");
-    broken(HEAD "define: {A: has(layout)}\nsteps:\n  - kernel: k\n    grid: 1\n    block: 1\n", w, "4:13", "has(NHWC): no item of an epilogue has that name");
+    broken(HEAD "scratch:\n  a: u32[c - 64]\nsteps:\n  - kernel: k\n    grid: 1\n    block: 1\n", w, "5:10",
+           "scratch buffer 'a' has 0 elements");
+    broken(HEAD "needs: layout > 3\nsteps:\n  - kernel: k\n    grid: 1\n    block: 1\n", w, "4:15",
+           "the text 'NHWC' is compared with the number 3");
+    broken(HEAD "let:\n  a: 9223372036854775807 + c\nsteps:\n  - kernel: k\n    grid: a\n    block: 1\n", w, "5:26",
+           "the result of 9223372036854775807 + 64 is out of range");
+    broken(HEAD "define: {A: type(relu)}\nsteps:\n  - kernel: k\n    grid: 1\n    block: 1\n", w, "4:13",
+           "type(relu): 'relu' is neither a tensor nor a scratch buffer");
+    broken(HEAD "define: {A: has(layout)}\nsteps:\n  - kernel: k\n    grid: 1\n    block: 1\n", w, "4:13",
+           "has(NHWC): no item of an epilogue has that name");
     broken(HEAD "steps:\n  - copy: output = filter\n", w, "5:11", "copy: the buffers have 294912 and 73728 bytes");
-    broken(HEAD "steps:\n  - kernel: k\n    grid: 1\n    block: 1\n    when: c == 3\n", w, "5:13", "no step is left: every `when:` is false");
+    broken(HEAD "steps:\n  - kernel: k\n    grid: 1\n    block: 1\n    when: c == 3\n", w, "5:13",
+           "no step is left: every `when:` is false");
     broken(HEAD "scratch:\n  a: u8[4]\nsteps:\n  - fill: a = 256\n", w, "7:15", "256 does not fit a buffer of u8");
-    broken(HEAD "scratch:\n  a: f32[4]\nsteps:\n  - fill: a = 1\ncolumns:\n  x: a[4]\n", w, "9:8", "column 'x': element 4 of a buffer of 4");
+    broken(HEAD "scratch:\n  a: f32[4]\nsteps:\n  - fill: a = 1\ncolumns:\n  x: a[4]\n", w, "9:8",
+           "column 'x': element 4 of a buffer of 4");
 #undef HEAD
 }
 
@@ -185,8 +196,13 @@ static void test_defines(void **state)
     w.dtype = DTYPE_BF16;
     w.math = MATH_BF16_ACC32;
     binds("conv2d/defines", NULL, w);
-    static const char *const want[] = {"P=2.0f", "WORD=float4", "TYPE=__nv_bfloat16", "ACC=float", "SUM=unsigned", "HALF=0.5f", "BIG=1e+20f", "THIRD=0.33333333f", "YES=1", "NO=0",
-                                       "LAYOUT=NHWC", "MATH=bf16_acc32", "BYTES=2", "SLOPE=1", "BLK=1", "MODE=none", "SMS=132", "CC_=90", "R=3", "STRIDE=1"};
+    static const char *const want[] = {"P=2.0f",     "WORD=float4",       "TYPE=__nv_bfloat16",
+                                       "ACC=float",  "SUM=unsigned",      "HALF=0.5f",
+                                       "BIG=1e+20f", "THIRD=0.33333333f", "YES=1",
+                                       "NO=0",       "LAYOUT=NHWC",       "MATH=bf16_acc32",
+                                       "BYTES=2",    "SLOPE=1",           "BLK=1",
+                                       "MODE=none",  "SMS=132",           "CC_=90",
+                                       "R=3",        "STRIDE=1"};
     assert_int_equal(p.units[0].define_count, (int)(sizeof want / sizeof *want));
     for (size_t i = 0; i < sizeof want / sizeof *want; i++)
         has_define(0, (int)i, want[i]);
@@ -232,12 +248,12 @@ static void test_tensor_maps(void **state)
     w.dtype = DTYPE_F32;
     w.math = MATH_F32;
     infeasible("conv2d/tma", w, "tensor map x_map: the inner box has 256 > 128 bytes (swizzle)");
-    broken("op: conv2d\nwhat: x\nscratch:\n  a: f32[63]\ntensor_maps:\n  m: {of: a, box: 4, dims: 64}\nsteps:\n  - fill: a = 0\n", conv(), "7:3",
-           "tensor map 'm' reaches past its buffer of 252 bytes");
+    broken("op: conv2d\nwhat: x\nscratch:\n  a: f32[63]\ntensor_maps:\n  m: {of: a, box: 4, dims: 64}\nsteps:\n  - fill: a = 0\n", conv(),
+           "7:3", "tensor map 'm' reaches past its buffer of 252 bytes");
     broken("op: conv2d\nwhat: x\ntensor_maps:\n  m: {of: input, box: 4}\nsteps:\n  - fill: output = 0\n", conv(), "5:23",
            "tensor map 'm': the box has 1 dimensions, the tensor 4");
-    broken("op: conv2d\nwhat: x\ntensor_maps:\n  m: {of: input, box: \"8, 1, 1, 1\", swizzle: 48}\nsteps:\n  - fill: output = 0\n", conv(), "5:46",
-           "swizzle is 48; it is one of 0 32 64 128");
+    broken("op: conv2d\nwhat: x\ntensor_maps:\n  m: {of: input, box: \"8, 1, 1, 1\", swizzle: 48}\nsteps:\n  - fill: output = 0\n", conv(),
+           "5:46", "swizzle is 48; it is one of 0 32 64 128");
 }
 
 /* The two heads of docs/HEAD.md are what the page says they are. */
@@ -317,9 +333,10 @@ static void test_copy_and_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_kernel), cmocka_unit_test(test_two_kernels), cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_infeasible), cmocka_unit_test(test_limits), cmocka_unit_test(test_broken), cmocka_unit_test(test_defines),
-        cmocka_unit_test(test_fills), cmocka_unit_test(test_tensor_maps), cmocka_unit_test(test_copy_and_library), cmocka_unit_test(test_documentation),
+        cmocka_unit_test(test_one_kernel),       cmocka_unit_test(test_two_kernels),   cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_infeasible),       cmocka_unit_test(test_limits),        cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_defines),          cmocka_unit_test(test_fills),         cmocka_unit_test(test_tensor_maps),
+        cmocka_unit_test(test_copy_and_library), cmocka_unit_test(test_documentation),
     };
     return cmocka_run_group_tests(tests, load_all, drop_all);
 }

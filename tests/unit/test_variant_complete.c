@@ -58,6 +58,18 @@ static void test_completion(void **state)
     arg_is(&p.steps[1], 1, ARG_BUFFER, "bias", ROLE_BIAS);
 }
 
+/* slope(epilogue) can say one activation, so a second one is never fused into the same kernel. */
+static void test_two_activations(void **state)
+{
+    struct work w = conv();
+    add(&w, (struct epilogue){.kind = EPILOGUE_RELU});
+    add(&w, (struct epilogue){.kind = EPILOGUE_LEAKY_RELU, .alpha = 0.25});
+    binds("conv2d/naive", NULL, w);
+    assert_string_equal(p.variant, "conv2d/naive + pointwise/epilogue");
+    has_define(0, 1, "SLOPE=0");
+    has_define(1, 1, "SLOPE=0.25f");
+}
+
 static void test_completion_chain(void **state)
 {
     struct work w = conv();
@@ -112,7 +124,8 @@ static void test_completion_missing(void **state)
     w.dtype = DTYPE_F32;
     w.math = MATH_F32;
     infeasible("conv2d/raw", w,
-               "epilogue: depth_to_space is not fused, and nothing can follow: depth_to_space/d2s_native: dtype: input is f32, the variant takes f16");
+               "epilogue: depth_to_space is not fused, and nothing can follow: depth_to_space/d2s_native: dtype: input is f32, the variant "
+               "takes f16");
 }
 
 static void test_variant_steps(void **state)
@@ -130,11 +143,18 @@ static void test_variant_steps(void **state)
     assert_int_equal(p.steps[1].args[1].buffer.kind, BUFFER_SCRATCH);
     assert_string_equal(p.steps[2].name, "k");
     assert_string_equal(p.scratch[0].name, "turned");
+    binds("conv2d/nested", NULL, w); /* the scratch of the inner variant stands behind its own */
+    assert_int_equal(p.scratch_count, 8);
+    assert_string_equal(p.scratch[1].name, "a_2");
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(p.steps[i].to.index, i + 1);
+    assert_int_equal(p.steps[7].to.index, 0);
     broken("op: conv2d\nwhat: x\nsteps:\n  - variant: my/broken\n", w, "5:14", "a variant cannot be a step of itself");
     broken("op: conv2d\nwhat: x\nsteps:\n  - variant: layout/convret\n", w, "5:14", "no variant is called 'layout/convret'");
     broken("op: conv2d\nwhat: x\nsteps:\n  - variant: layout/convert\n    with: {tu: NCHW}\n", w, "6:12", "layout has no field 'tu'");
     broken("op: conv2d\nwhat: x\nsteps:\n  - variant: layout/convert\n    with: {to: c}\n", w, "6:16", "'c' is no word for to");
-    broken("op: conv2d\nwhat: x\nsteps:\n  - variant: conv2d/limits\n    params: {X: [1, 2]}\n", w, "6:13", "a step is one point of conv2d/limits, not 2");
+    broken("op: conv2d\nwhat: x\nsteps:\n  - variant: conv2d/limits\n    params: {X: [1, 2]}\n", w, "6:13",
+           "a step is one point of conv2d/limits, not 2");
 }
 
 /* Variants of variants of variants: bounded, and said. */
@@ -174,8 +194,8 @@ static void test_hostile_nesting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_completion), cmocka_unit_test(test_completion_chain), cmocka_unit_test(test_completion_missing),
-        cmocka_unit_test(test_variant_steps), cmocka_unit_test(test_hostile_nesting),
+        cmocka_unit_test(test_completion),         cmocka_unit_test(test_two_activations), cmocka_unit_test(test_completion_chain),
+        cmocka_unit_test(test_completion_missing), cmocka_unit_test(test_variant_steps),   cmocka_unit_test(test_hostile_nesting),
     };
     return cmocka_run_group_tests(tests, load_all, drop_all);
 }

@@ -133,8 +133,9 @@ static void points_fail(const struct variant *v, const char *yaml, const char *m
 static void test_points(void **state)
 {
     struct error err = {0};
-    assert_true(tree_variant("points/p.cu", PLAIN("x") "params:\n  TH: {values: [4, 8, 16], default: 8}\n  A: {range: [2, 10], step: 4, default: 6}\n"
-                                            "  WORD: [float2, float4]\n  BIG: {range: [0, 100000]}\n"));
+    assert_true(tree_variant("points/p.cu",
+                             PLAIN("x") "params:\n  TH: {values: [4, 8, 16], default: 8}\n  A: {range: [2, 10], step: 4, default: 6}\n"
+                                        "  WORD: [float2, float4]\n  BIG: {range: [0, 100000]}\n"));
     char *path = text_format("%s/points/p.cu", tree_root);
     struct variant *v = variant_load(path, "my", &err);
     if (!v)
@@ -190,11 +191,13 @@ static void args_are(const struct variant *v, const char *want)
 static void test_new(void **state)
 {
     char *text;
-    struct variant *v = new_variant("conv2d",
-                                    "// __global__ void not_me(int z);\n/* nor __global__ void me(float *y) */\n__device__ int f(int a);\n"
-                                    "extern \"C\" __global__ void __launch_bounds__(128, 2)\nconv(const INPUT_T *__restrict__ x, const INPUT_T *f,\n"
-                                    "     const float *bias, OUTPUT_T *y, int H, int W, int C, unsigned K) { }\n"
-                                    "extern \"C\" __global__ void other(float *out, const float in[], int n) {}\n", NULL, &text);
+    struct variant *v =
+        new_variant("conv2d",
+                    "// __global__ void not_me(int z);\n/* nor __global__ void me(float *y) */\n__device__ int f(int a);\n"
+                    "extern \"C\" __global__ void __launch_bounds__(128, 2)\nconv(const INPUT_T *__restrict__ x, const INPUT_T *f,\n"
+                    "     const float *bias, OUTPUT_T *y, int H, int W, int C, unsigned K) { }\n"
+                    "extern \"C\" __global__ void other(float *out, const float in[], int n) {}\n",
+                    NULL, &text);
     const struct head *h = v->parsed;
     args_are(v, "input filter bias output h w c k");
     assert_string_equal(h->steps[0].name, "conv");
@@ -205,14 +208,17 @@ static void test_new(void **state)
     assert_null(strstr(text, "write extern"));
     variant_free(v);
     free(text);
-    v = new_variant("layout", "template <int T> struct s; __global__ void other(__half *dst, const __half *src, int rows)\n{}\n"
-                              "extern \"C\" __global__ void second(float *p, const float q[], int n, int h) {}\n", "second", &text);
+    v = new_variant("layout",
+                    "template <int T> struct s; __global__ void other(__half *dst, const __half *src, int rows)\n{}\n"
+                    "extern \"C\" __global__ void second(float *p, const float q[], int n, int h) {}\n",
+                    "second", &text);
     args_are(v, "output input n h");
     assert_non_null(strstr(text, "dtype: {input: f32, output: same}"));
     variant_free(v);
     free(text);
     struct error err = {0};
-    text = variant_new(op_find("conv2d"), "__global__ void k(const float *a, float *b, int tiles, const __grid_constant__ CUtensorMap m);", NULL, &err);
+    text = variant_new(op_find("conv2d"), "__global__ void k(const float *a, float *b, int tiles, const __grid_constant__ CUtensorMap m);",
+                       NULL, &err);
     assert_non_null(text); /* unknown ones are left in, explained, and refused by name when the head is read */
     assert_non_null(strstr(text, "args: input, output, tiles, m "));
     assert_non_null(strstr(text, "# `tiles`: not known. A symbol, a parameter, or an expression under `let:`"));
@@ -261,13 +267,15 @@ static int write_tree(void **state)
     static char big[(4u << 20) + 2];
     struct error err = {0};
     bool done = tree_begin() && tree_variant("kernels/variants/conv2d/naive.cu", PLAIN("a")) &&
-                tree_variant("kernels/variants/conv2d/tiled.cu", PLAIN("b") "from: naive\n") && tree_variant("mine/alone.cu", PLAIN("c") "from: gone\n") &&
-                tree_variant("mine/child.cu", PLAIN("d") "from: alone\n") && tree_variant("bad/bad.cu", "op: conv2d\nwaht: x\n") &&
-                tree_variant("clash/naive.cu", PLAIN("e"));
-    char *util = text_format("%s/mine/util.cu", tree_root), *huge = text_format("%s/mine/huge.cu", tree_root), *folder = text_format("%s/mine/folder.cu", tree_root);
+                tree_variant("kernels/variants/conv2d/tiled.cu", PLAIN("b") "from: naive\n") &&
+                tree_variant("mine/alone.cu", PLAIN("c") "from: gone\n") && tree_variant("mine/child.cu", PLAIN("d") "from: alone\n") &&
+                tree_variant("bad/bad.cu", "op: conv2d\nwaht: x\n") && tree_variant("clash/naive.cu", PLAIN("e"));
+    char *util = text_format("%s/mine/util.cu", tree_root), *huge = text_format("%s/mine/huge.cu", tree_root),
+         *folder = text_format("%s/mine/folder.cu", tree_root);
     char *none = text_format("%s/none", tree_root);
     memset(big, 'x', sizeof big);
-    done = done && file_write(util, "int x;", 6, &err) && file_write(huge, big, sizeof big, &err) && mkdir(folder, 0777) == 0 && mkdir(none, 0777) == 0;
+    done = done && file_write(util, "int x;", 6, &err) && file_write(huge, big, sizeof big, &err) && mkdir(folder, 0777) == 0 &&
+           mkdir(none, 0777) == 0;
     free(util);
     free(huge);
     free(folder);
@@ -283,7 +291,8 @@ static int drop_tree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_set), cmocka_unit_test(test_set_errors), cmocka_unit_test(test_points), cmocka_unit_test(test_new), cmocka_unit_test(test_new_errors),
+        cmocka_unit_test(test_set), cmocka_unit_test(test_set_errors), cmocka_unit_test(test_points),
+        cmocka_unit_test(test_new), cmocka_unit_test(test_new_errors),
     };
     return cmocka_run_group_tests(tests, write_tree, drop_tree);
 }

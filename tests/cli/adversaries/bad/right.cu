@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: right: the others differ from it by one line
+what: right; the others differ from it by one line
 needs: r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1
 layout: {input: NCHW, filter: KCRS, output: same}
 dtype: {input: f32, accumulate: f32}
