@@ -34,7 +34,7 @@ static inline uint16_t half_from_float(float x)
     return (uint16_t)(result | sign);
 }
 
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
+#define CLONES __attribute__((target_clones("avx2", "default"), optimize("O3")))
 
 CLONES static void halves_to_float(const uint16_t *from, float *to, size_t count)
 {

@@ -8,8 +8,8 @@
 enum { K_BLOCK = 4, Q_BLOCK = 8 };
 
 /* Products are exact in double (24 + 24 bits), so a fused multiply-add gives the same bits as a multiplication and an addition: this file may contract
- * although the rest of bench is built with -ffp-contract=off. */
-#define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3", "fp-contract=fast")))
+ * although the rest of bench is built with -ffp-contract=off. Clones are named by feature: GCC picks those named by arch on that maker's processors only. */
+#define CLONES __attribute__((target_clones("avx512f", "fma", "default"), optimize("O3", "fp-contract=fast")))
 
 
 typedef double four __attribute__((vector_size(32), aligned(8)));
