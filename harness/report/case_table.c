@@ -251,11 +251,11 @@ void case_conditions(const struct case_view *c, struct text *t)
         }
     }
     if (c->counts) {
-        text_addf(t, "%s · %s · %s · counts are exact; there is no time and no ranking (order: the scenario's)", row ? row->device : "emu", arch,
+        text_addf(t, "%s · %s · %s · counts are exact; there is no time and no ranking (order: the scenario's)", row && row->device ? row->device : "emu", arch,
                   compiler);
         return;
     }
-    const char *about = c->run && c->run->device_about ? c->run->device_about : row ? row->device : "";
+    const char *about = c->run && c->run->device_about ? c->run->device_about : row && row->device ? row->device : "";
     text_addf(t, "%s · %s %s", about, compiler, arch);
     if (!c->cache[0]) {
         text_add(t, " · not timed");

@@ -192,6 +192,7 @@ static inline void fixture_sparse_case(struct fixture *f, int index)
     fixture_time(r, 1, 4.6, 0, 0, 0, 0);
     fixture_time(r, 2, 223, 0, 0, 0, 0);
     r->scratch_bytes = 57604;
+    row_add_metric(r, -1, 0, "tiles_active", "", "variant", 1599);
     for (int i = first; i < f->count; i++) {
         fixture_work(f->rows[i], 67.9, 25, 7.0, "compute", 9.5);
         f->rows[i]->repeat = 16;
