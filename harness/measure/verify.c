@@ -80,8 +80,10 @@ static void count_wrong(struct verify_look *look, struct tally *t, const int64_t
         t->wrong_at[i][at[i]]++;
     if (border > t->border)
         t->border = border;
-    if (look->sample_counts[row] < VERIFY_SAMPLES_PER_ROW) /* this row is this thread's alone */
-        look->samples[row * VERIFY_SAMPLES_PER_ROW + look->sample_counts[row]++] = (struct verify_sample){{at[0], at[1], at[2], at[3]}, got};
+    /* This row is this thread's alone. A reservoir: every wrong element of the row has the same chance to stay. */
+    uint64_t seen = (uint64_t)look->row_wrong[row]++, slot = seen < VERIFY_SAMPLES_PER_ROW ? seen : (seen * UINT64_C(0x9e3779b97f4a7c15) >> 20) % (seen + 1);
+    if (slot < VERIFY_SAMPLES_PER_ROW)
+        look->samples[row * VERIFY_SAMPLES_PER_ROW + (int64_t)slot] = (struct verify_sample){{at[0], at[1], at[2], at[3]}, got};
 }
 
 static bool is_poison(enum dtype t, const void *row, int64_t i)
@@ -269,7 +271,7 @@ void verify_output(const struct program *program, const struct op_data *data, co
         threads = 1;
     void *histogram = histograms(look.wrong_at, &look.t);
     look.samples = xcalloc((size_t)rows * VERIFY_SAMPLES_PER_ROW, sizeof *look.samples);
-    look.sample_counts = xcalloc((size_t)rows, sizeof *look.sample_counts);
+    look.row_wrong = xcalloc((size_t)rows, sizeof *look.row_wrong);
     struct pass pass = {.look = &look, .tallies = xcalloc((size_t)threads, sizeof *pass.tallies)};
     void **own = xcalloc((size_t)threads, sizeof *own);
     for (int i = 0; i < threads; i++) {
@@ -287,7 +289,7 @@ void verify_output(const struct program *program, const struct op_data *data, co
     free(own);
     free(pass.tallies);
     free(look.samples);
-    free(look.sample_counts);
+    free(look.row_wrong);
     free(histogram);
 }
 

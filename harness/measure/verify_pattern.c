@@ -87,12 +87,17 @@ static bool agrees(const struct verify_look *look, double got, const int64_t at[
     return verify_right(look, (size_t)(((at[0] * d[1] + at[1]) * d[2] + at[2]) * d[3] + at[3]), got);
 }
 
+static int64_t samples_of(const struct verify_look *look, int64_t row)
+{
+    return look->row_wrong[row] < VERIFY_SAMPLES_PER_ROW ? look->row_wrong[row] : VERIFY_SAMPLES_PER_ROW;
+}
+
 /* Do at least 95 % of the samples (4 at least) hold the value that belongs elsewhere? `channel` >= 0: only samples of that channel. */
 static bool explained(const struct verify_look *look, place *where, const int64_t argument[3], int64_t channel)
 {
     int64_t rows = look->t.dim[0] * look->t.dim[2], tried = 0, right = 0, step = rows / 1024 + 1;
     for (int64_t r = 0; r < rows; r += step)
-        for (int i = 0; i < look->sample_counts[r]; i++) {
+        for (int64_t i = 0; i < samples_of(look, r); i++) {
             const struct verify_sample *s = &look->samples[r * VERIFY_SAMPLES_PER_ROW + i];
             int64_t to[4];
             if (channel >= 0 && s->at[1] != channel)
@@ -169,7 +174,7 @@ static bool all_zero(const struct verify_look *look)
 {
     int64_t rows = look->t.dim[0] * look->t.dim[2], samples = 0;
     for (int64_t r = 0; r < rows; r++)
-        for (int i = 0; i < look->sample_counts[r]; i++, samples++)
+        for (int64_t i = 0; i < samples_of(look, r); i++, samples++)
             if (!(look->samples[r * VERIFY_SAMPLES_PER_ROW + i].got == 0))
                 return false;
     return samples > 0;

@@ -4,7 +4,7 @@
 
 #include "measure/verify.h"
 
-#define VERIFY_SAMPLES_PER_ROW 4
+#define VERIFY_SAMPLES_PER_ROW 8
 struct verify_sample { /* a wrong element */
     int64_t at[4];
     double got;
@@ -21,7 +21,7 @@ struct verify_look {
     int64_t *wrong_at[4];         /* histograms of wrong elements by n, c, h, w */
     int64_t border;               /* largest distance of a wrong element from the nearest image edge */
     struct verify_sample *samples; /* up to VERIFY_SAMPLES_PER_ROW for each (n, h) */
-    int *sample_counts;
+    int64_t *row_wrong;            /* wrong elements of each (n, h) */
 };
 
 /* What the element may differ by from data->reference[i]; 0: it must be the reference rounded to the dtype. */

@@ -110,6 +110,15 @@ static int better_block(const struct chip *chip, struct occupancy_query q, int w
     return best;
 }
 
+static int blocks_with(const struct chip *chip, struct occupancy_query q, int registers, long smem)
+{
+    cudaOccResult r;
+    q.registers = registers;
+    q.static_smem = 0;
+    q.dynamic_smem = (size_t)smem;
+    return ask(chip, &q, &r) ? r.activeBlocksPerMultiprocessor : 0;
+}
+
 #define LEAST_REGISTERS 16 /* below this no compiler can do much, and no advice helps */
 
 static void add_lift(const struct chip *chip, const struct occupancy_query *q, struct occupancy *o)
@@ -127,7 +136,7 @@ static void add_lift(const struct chip *chip, const struct occupancy_query *q, s
         if (can && smem)
             text_addf(&t, "%s%ld fewer bytes of shared memory (%ld)", registers ? " and " : "", used - bytes, bytes);
         if (can)
-            text_addf(&t, want == 1 ? " let a block fit" : " give %d blocks per SM", want);
+            text_addf(&t, want == 1 ? " let a block fit" : " give %d blocks per SM", blocks_with(chip, *q, fewer, smem ? bytes : used));
     }
     if (!t.len && q->static_smem + q->dynamic_smem == 0) {
         int threads = better_block(chip, *q, o->warps_per_sm, &better_warps);

@@ -8,7 +8,7 @@
 enum { K_BLOCK = 4, Q_BLOCK = 8 };
 
 /* Products are exact in double (24 + 24 bits), so a fused multiply-add gives the same bits as a multiplication and an addition: this file may contract
- * although the rest of bench is built with -ffp-contract=off. */
+ * although the rest of bench is built with -ffp-contract=off. The clones are levels, not makers' names: GCC picks those named by a maker's arch on that maker only. */
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3", "fp-contract=fast")))
 
 
