@@ -499,12 +499,12 @@ static bool check_bytes(const struct reader *r)
         uint32_t code = 0;
         size_t n = utf8((const unsigned char *)r->text + i, r->bytes - i, &code);
         if (!n)
-            return place_error(r, at, "not UTF-8 text (byte 0x%02x)", (unsigned char)r->text[i]);
+            return place_error(r, at, "not YAML: byte 0x%02x is not UTF-8 text", (unsigned char)r->text[i]);
         if (code == 0)
-            return place_error(r, at, "a NUL byte");
+            return place_error(r, at, "not YAML: a NUL byte");
         if ((code < 0x20 && code != '\t' && code != '\n' && code != '\r') || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 || code == 0xfeff ||
             code == 0xfffe || code == 0xffff)
-            return place_error(r, at, "the character U+%04X has no place in YAML", code);
+            return place_error(r, at, "not YAML: the character U+%04X has no place in it", code);
         bool end = code == '\n' || (code == '\r' && (i + 1 == r->bytes || r->text[i + 1] != '\n'));
         at.line += end;
         at.column = end ? 0 : at.column + 1;

@@ -63,7 +63,7 @@ static bool column_parse(struct parsed *p, struct column *c, const struct node *
     for (int i = 0; i < n->count; i++)
         if (n->items[i]->kind == NODE_MAP ? !add_range(p, c, n->items[i], err) : !add_item(c, n->items[i], err))
             return false;
-    return c->count || node_error(n, err, "%s: no values", c->what);
+    return c->count || node_error(n, err, "%s has no values", c->what);
 }
 
 /* One way to write each value, so that one work has one id: 03 is 3, [3, 3] is 3. */

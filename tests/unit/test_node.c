@@ -161,7 +161,7 @@ static void hostile_bytes(void **state)
 {
     refused_bytes("a: 1\nb: \0x", 10, "f.yaml:2:4", "NUL byte");
     refused_bytes("\0\0\0\0", 4, "f.yaml:1:1", "NUL byte");
-    refused("\xc3\xa4: \xff", "f.yaml:1:4", "not UTF-8 text (byte 0xff)");
+    refused("\xc3\xa4: \xff", "f.yaml:1:4", "byte 0xff is not UTF-8");
     refused("a: \xc0\x80", "f.yaml:1:4", "not UTF-8"); /* NUL, overlong */
     refused("a: \xed\xa0\x80", "f.yaml:1:4", "not UTF-8"); /* a surrogate */
     refused("a: \xf4\x90\x80\x80", "f.yaml:1:4", "not UTF-8"); /* beyond U+10FFFF */
