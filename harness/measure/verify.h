@@ -24,7 +24,9 @@ struct verdict {
  * factor: of the algorithm ("direct" 1, "winograd" 16, others as docs/HEAD.md says); with data->mask_out, inactive pixels must be as `inactive` says. Threaded. */
 void verify_output(const struct program *program, const struct op_data *data, const void *storage, struct verdict *out);
 double verify_factor(const char *algorithm);
-/* Writes got, want and an error map (output.f32, reference.f32 in logical order as .npy, error.pgm per image: white = wrong) into dir. */
+/* The output mask that a variant wrote (LAYOUT_BITS storage of mask_out), against the reference: every bit; padding bits are free. worst_at is n,0,y,x. */
+void verify_mask(const struct program *program, const struct op_data *data, const void *storage, struct verdict *out);
+/* Writes output.npy and reference.npy (f32, logical order) and an error map per image (error.pgm, error_1.pgm ...: brighter = more channels wrong) into dir. */
 bool verify_dump(const struct program *program, const struct op_data *data, const void *storage, const char *dir, struct error *err);
 
 #endif

@@ -46,7 +46,8 @@ struct work {
     const struct op *op;
     int64_t n, c, h, w;                        /* input: batch, channels, height, width */
     int64_t k, r, s, stride, pad, dilation, groups; /* conv2d: output channels, filter height and width */
-    int64_t p, q;                              /* conv2d: output height and width, before any epilogue; derived */
+    int64_t output_pad;                        /* conv_transpose2d: rows and columns added at the far end */
+    int64_t p, q;                              /* output height and width, before any epilogue; derived by every op (k too, except for convolutions) */
     int64_t block;                             /* depth_to_space, space_to_depth, upsample: the factor */
     enum d2s_mode mode;
     enum dtype dtype;                          /* of activations and filters; bias is f32 */

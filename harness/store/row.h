@@ -109,10 +109,54 @@ struct row_time *row_add_time(struct row *row);
 const struct row_time *row_time(const struct row *row, const char *cache, const char *load);
 const struct row_metric *row_metric(const struct row *row, int step, const char *name);
 
-/* One line per column of the store, the exports and the reports; METHOD.md has a paragraph for each (make check). */
+/* The column table: one line a column. It writes and reads the tables of the store, the JSON and the CSV; METHOD.md has a
+ * paragraph `### name` for every line (make check). To add a column: the field above, its line in row.c, a migration in
+ * store.c when the group is stored, the place that sets it, the paragraph. */
+enum column_group {
+    COLUMN_RUN,     /* struct run: table run */
+    COLUMN_CASE,    /* struct row: table case, the work, shared by the rows of a case */
+    COLUMN_RESULT,  /* struct row: table result */
+    COLUMN_STEP,    /* struct row_step: table kernel */
+    COLUMN_TIME,    /* struct row_time: table timing */
+    COLUMN_METRIC,  /* struct row_metric: table metric */
+    COLUMN_DERIVED, /* stored nowhere: report/ computes it from the others */
+    COLUMN_COUNTER, /* the name of a metric that a table shows */
+};
+/* How the field is held, and with it what "absent" looks like. */
+enum column_type {
+    COLUMN_NONE,   /* derived and counters: no field */
+    COLUMN_TEXT,   /* char *: NULL or "" absent */
+    COLUMN_CHARS,  /* char[size]: "" absent */
+    COLUMN_INT,    /* int: always there */
+    COLUMN_INT_NEG,    /* int: negative absent */
+    COLUMN_INT64,      /* int64_t: always there */
+    COLUMN_INT64_NEG,  /* int64_t: negative absent */
+    COLUMN_UINT64,     /* uint64_t: always there */
+    COLUMN_BOOL,
+    COLUMN_REAL,       /* double: NaN absent */
+    COLUMN_REAL_NEG,   /* double: negative or NaN absent */
+    COLUMN_REAL_ZERO,  /* double: 0, negative or NaN absent */
+    COLUMN_STATUS,     /* enum row_status, written by name */
+};
 struct column {
     const char *name, *unit, *what;
+    enum column_group group;
+    enum column_type type;
+    unsigned offset, size; /* of the field in its struct */
 };
 extern const struct column columns[]; /* ends with name NULL */
+/* A column's value in its struct (run, row, step, time or metric). Exactly one of the three is set, or none when absent. */
+struct column_value {
+    bool absent;
+    const char *text;          /* TEXT, CHARS, STATUS */
+    bool is_real;
+    double real;               /* REAL... */
+    int64_t integer;           /* INT..., BOOL; UINT64: its bits */
+};
+struct column_value column_get(const struct column *column, const void *base);
+/* Sets the field from a value (absent: the type's own absent). Text is copied; CHARS is cut to its size. */
+void column_set(const struct column *column, void *base, const struct column_value *value);
+/* By name inside a group; NULL when there is none. */
+const struct column *column_find(enum column_group group, const char *name);
 
 #endif

@@ -46,7 +46,7 @@ steps:
     grid: min(tiles, max(1, floor(per_sm * sm_count, ceil(k, kb)))), ceil(k, kb)
     block: threads
     smem: smem
-    args: input, filter, bias, residual, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    args: input, filter, bias, 0, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
 */
 
 /* What changed from mma_sync: where a finished pixel goes. The kernel is that file, compiled with D2S_BLOCK and D2S_CRD.

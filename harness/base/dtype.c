@@ -1,0 +1,181 @@
+#include "base/dtype.h"
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *name, *cuda;
+    size_t bytes;
+    double roundoff, exact;
+} types[DTYPE_COUNT] = {
+    [DTYPE_F32] = {"f32", "float", 4, 0x1p-24, 0x1p24},
+    [DTYPE_F16] = {"f16", "__half", 2, 0x1p-11, 0x1p11},
+    [DTYPE_BF16] = {"bf16", "__nv_bfloat16", 2, 0x1p-8, 0x1p8},
+    [DTYPE_F64] = {"f64", "double", 8, 0x1p-53, 0x1p53},
+    [DTYPE_I8] = {"i8", "signed char", 1, 0, 127},
+    [DTYPE_U8] = {"u8", "unsigned char", 1, 0, 255},
+    [DTYPE_I32] = {"i32", "int", 4, 0, 0x1p31 - 1},
+    [DTYPE_U32] = {"u32", "unsigned", 4, 0, 0x1p32 - 1},
+};
+const char *const dtype_names[] = {"f32", "f16", "bf16", "f64", "i8", "u8", "i32", "u32", NULL};
+const char *const layout_names[] = {"NCHW", "NHWC", "KCRS", "KRSC", "RSCK", "CRSK", "bits", "linear", NULL};
+const char *const math_names[] = {"f32", "tf32", "f16_acc32", "f16_acc16", "bf16_acc32", NULL};
+
+static int find(const char *name, const char *const *names)
+{
+    for (int i = 0; name && names[i]; i++)
+        if (!strcmp(name, names[i]))
+            return i + 1; /* 0 is NONE in each enum */
+    return 0;
+}
+
+enum dtype dtype_parse(const char *name) { return (enum dtype)find(name, dtype_names); }
+const char *dtype_name(enum dtype t) { return t > DTYPE_NONE && t < DTYPE_COUNT ? types[t].name : "none"; }
+size_t dtype_bytes(enum dtype t) { return t > DTYPE_NONE && t < DTYPE_COUNT ? types[t].bytes : 0; }
+const char *dtype_cuda(enum dtype t) { return t > DTYPE_NONE && t < DTYPE_COUNT ? types[t].cuda : "void"; }
+double dtype_unit_roundoff(enum dtype t) { return t < DTYPE_COUNT ? types[t].roundoff : 0; }
+double dtype_exact_integer(enum dtype t) { return t < DTYPE_COUNT ? types[t].exact : 0; }
+enum layout layout_parse(const char *name) { return (enum layout)find(name, layout_names); }
+const char *layout_name(enum layout l) { return l > LAYOUT_NONE && l < LAYOUT_COUNT ? layout_names[l - 1] : "none"; }
+enum math math_parse(const char *name) { return (enum math)find(name, math_names); }
+const char *math_name(enum math m) { return m > MATH_NONE && m < MATH_COUNT ? math_names[m - 1] : "none"; }
+
+enum math math_default(enum dtype t)
+{
+    switch (t) {
+    case DTYPE_F32: return MATH_F32;
+    case DTYPE_F16: return MATH_F16_ACC32;
+    case DTYPE_BF16: return MATH_BF16_ACC32;
+    default: return MATH_NONE;
+    }
+}
+
+enum d2s_mode d2s_mode_parse(const char *name)
+{
+    return !name ? D2S_NONE : !strcmp(name, "DCR") ? D2S_DCR : !strcmp(name, "CRD") ? D2S_CRD : D2S_NONE;
+}
+
+const char *d2s_mode_name(enum d2s_mode m)
+{
+    return m == D2S_DCR ? "DCR" : m == D2S_CRD ? "CRD" : "none";
+}
+
+/* Rounds a double to a binary16 in one step: scale so that the unit in the last place of the result is 1, round to even. */
+uint16_t f16_from_f64(double x)
+{
+    uint16_t sign = signbit(x) ? 0x8000 : 0;
+    double a = fabs(x);
+    if (isnan(x))
+        return sign | 0x7e00;
+    if (a >= 65520.0) /* half way between the largest number and the next power of two rounds to infinity */
+        return sign | 0x7c00;
+    int e;
+    frexp(a, &e); /* a = m * 2^e, m in [0.5, 1) */
+    int ulp = e - 11 < -24 ? -24 : e - 11;
+    uint32_t units = (uint32_t)nearbyint(ldexp(a, -ulp)); /* <= 2048 */
+    if (units == 0)
+        return sign;
+    if (units == 2048) { /* carried into the next binade */
+        units = 1024;
+        ulp++;
+    }
+    if (units < 1024) /* subnormal: ulp is -24 */
+        return sign | (uint16_t)units;
+    return sign | (uint16_t)(((ulp + 25) << 10) + (int)(units - 1024));
+}
+
+uint16_t f16_from_f32(float x)
+{
+    return f16_from_f64(x);
+}
+
+float f16_to_f32(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = (h >> 10) & 31, mantissa = h & 1023, bits;
+    if (exponent == 31) {
+        bits = sign | 0x7f800000 | mantissa << 13;
+    } else if (exponent) {
+        bits = sign | (exponent + 112) << 23 | mantissa << 13;
+    } else {
+        float f = (float)mantissa * 0x1p-24f;
+        return sign ? -f : f;
+    }
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+uint16_t bf16_from_f32(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (isnan(x))
+        return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float bf16_to_f32(uint16_t h)
+{
+    uint32_t bits = (uint32_t)h << 16;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+float tf32_from_f32(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if ((bits & 0x7f800000) != 0x7f800000)
+        bits = (bits + 0x1000) & ~UINT32_C(0x1fff);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* double -> bf16 must not round twice: through float with round-to-odd. */
+static uint16_t bf16_from_f64(double x)
+{
+    float f = (float)x;
+    if (isfinite(f) && (double)f != x) {
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        if (fabs((double)f) > fabs(x))
+            bits--; /* truncated towards zero */
+        bits |= 1;
+        memcpy(&f, &bits, sizeof f);
+    }
+    return bf16_from_f32(f);
+}
+
+double dtype_get(enum dtype t, const void *array, size_t i)
+{
+    switch (t) {
+    case DTYPE_F32: return ((const float *)array)[i];
+    case DTYPE_F16: return f16_to_f32(((const uint16_t *)array)[i]);
+    case DTYPE_BF16: return bf16_to_f32(((const uint16_t *)array)[i]);
+    case DTYPE_F64: return ((const double *)array)[i];
+    case DTYPE_I8: return ((const int8_t *)array)[i];
+    case DTYPE_U8: return ((const uint8_t *)array)[i];
+    case DTYPE_I32: return ((const int32_t *)array)[i];
+    case DTYPE_U32: return ((const uint32_t *)array)[i];
+    case DTYPE_NONE:
+    case DTYPE_COUNT: break;
+    }
+    return NAN;
+}
+
+void dtype_set(enum dtype t, void *array, size_t i, double v)
+{
+    switch (t) {
+    case DTYPE_F32: ((float *)array)[i] = (float)v; break;
+    case DTYPE_F16: ((uint16_t *)array)[i] = f16_from_f64(v); break;
+    case DTYPE_BF16: ((uint16_t *)array)[i] = bf16_from_f64(v); break;
+    case DTYPE_F64: ((double *)array)[i] = v; break;
+    case DTYPE_I8: ((int8_t *)array)[i] = (int8_t)v; break;
+    case DTYPE_U8: ((uint8_t *)array)[i] = (uint8_t)v; break;
+    case DTYPE_I32: ((int32_t *)array)[i] = (int32_t)v; break;
+    case DTYPE_U32: ((uint32_t *)array)[i] = (uint32_t)v; break;
+    case DTYPE_NONE:
+    case DTYPE_COUNT: break;
+    }
+}

@@ -1,0 +1,219 @@
+#include "base/file.h"
+#include "base/text.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *file_read(const char *path, size_t max_bytes, size_t *bytes, struct error *err)
+{
+    char *data = NULL;
+    bool ok = false;
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &st)) {
+        error_set(err, ERROR_USAGE, "%s: %s", path, strerror(errno));
+        goto done;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        error_set(err, ERROR_USAGE, "%s: %s, not a file", path, S_ISDIR(st.st_mode) ? "is a folder" : "is a device or a pipe");
+        goto done;
+    }
+    if ((uint64_t)st.st_size > max_bytes) {
+        error_set(err, ERROR_USAGE, "%s: %lld bytes; at most %zu are read here", path, (long long)st.st_size, max_bytes);
+        goto done;
+    }
+    size_t want = (size_t)st.st_size, got = 0;
+    data = xmalloc(want + 1);
+    while (got < want) {
+        ssize_t n = read(fd, data + got, want - got);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            error_set(err, ERROR_USAGE, "%s: %s", path, strerror(errno));
+            goto done;
+        }
+        if (n == 0)
+            break; /* it shrank meanwhile */
+        got += (size_t)n;
+    }
+    data[got] = 0;
+    if (bytes)
+        *bytes = got;
+    ok = true;
+done:
+    if (fd >= 0)
+        close(fd);
+    if (ok)
+        return data;
+    free(data);
+    return NULL;
+}
+
+static bool write_all(int fd, const char *data, size_t bytes)
+{
+    while (bytes) {
+        ssize_t n = write(fd, data, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        data += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+bool file_write(const char *path, const void *data, size_t bytes, struct error *err)
+{
+    char *temporary = text_format("%s.XXXXXX", path);
+    bool ok = false;
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0) {
+        error_set(err, ERROR_ENVIRONMENT, "%s: cannot be written: %s", path, strerror(errno));
+        goto done;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    if (!write_all(fd, data, bytes) || fchmod(fd, 0666 & ~mask) || close(fd) || rename(temporary, path)) {
+        error_set(err, ERROR_ENVIRONMENT, "%s: cannot be written: %s", path, strerror(errno));
+        unlink(temporary);
+        goto done;
+    }
+    ok = true;
+done:
+    free(temporary);
+    return ok;
+}
+
+bool file_make_dirs(const char *path, struct error *err)
+{
+    char *copy = xstrdup(path);
+    bool ok = false;
+    for (char *at = copy + 1;; at++) {
+        if (*at && *at != '/')
+            continue;
+        char saved = *at;
+        *at = 0;
+        if (mkdir(copy, 0777) && errno != EEXIST) {
+            error_set(err, ERROR_ENVIRONMENT, "%s: the folder cannot be made: %s", copy, strerror(errno));
+            goto done;
+        }
+        *at = saved;
+        if (!saved)
+            break;
+    }
+    if (!file_is_dir(path)) {
+        error_set(err, ERROR_ENVIRONMENT, "%s: is not a folder", path);
+        goto done;
+    }
+    ok = true;
+done:
+    free(copy);
+    return ok;
+}
+
+bool file_exists(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st);
+}
+
+bool file_is_dir(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int file_list(const char *dir, const char *suffix, char ***names, struct error *err)
+{
+    *names = NULL;
+    DIR *d = opendir(dir);
+    if (!d) {
+        error_set(err, ERROR_USAGE, "%s: %s", dir, strerror(errno));
+        return -1;
+    }
+    int count = 0, cap = 0;
+    size_t tail = strlen(suffix);
+    for (struct dirent *e; (e = readdir(d));) {
+        size_t n = strlen(e->d_name);
+        if (e->d_name[0] == '.' || n < tail || strcmp(e->d_name + n - tail, suffix))
+            continue;
+        if (count == cap)
+            *names = xrealloc(*names, sizeof(char *) * (size_t)(cap = cap ? cap * 2 : 16));
+        (*names)[count++] = xstrdup(e->d_name);
+    }
+    closedir(d);
+    if (count)
+        qsort(*names, (size_t)count, sizeof(char *), by_name);
+    return count;
+}
+
+char *file_join(const char *dir, const char *name)
+{
+    if (name[0] == '/' || !*dir)
+        return xstrdup(name);
+    return text_format("%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", name);
+}
+
+char *file_dir(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return xstrdup(".");
+    return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
+}
+
+const char *file_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const char *file_self(void)
+{
+    static char path[PATH_MAX];
+    if (!path[0]) {
+        ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+        if (n <= 0)
+            return "bench";
+        path[n] = 0;
+    }
+    return path;
+}
+
+char *file_share(const char *relative)
+{
+    const char *home = getenv("BENCH_HOME");
+    if (home && *home)
+        return file_join(home, relative);
+    char *bin = file_dir(file_self());
+    char *variants = file_join(bin, "kernels/variants");
+    char *root = file_is_dir(variants) ? xstrdup(bin) : file_join(bin, "../share/bench");
+    if (!file_is_dir(root)) { /* a test program in build/tests */
+        char *up = file_join(bin, "../../kernels/variants");
+        if (file_is_dir(up)) {
+            free(root);
+            root = file_join(bin, "../..");
+        }
+        free(up);
+    }
+    char *real = realpath(root, NULL);
+    char *result = file_join(real ? real : root, relative);
+    free(real);
+    free(root);
+    free(variants);
+    free(bin);
+    return result;
+}

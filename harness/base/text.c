@@ -1,0 +1,257 @@
+#include "base/text.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void out_of_memory(void)
+{
+    fputs("bench: out of memory\n", stderr);
+    abort();
+}
+
+void *xmalloc(size_t n)
+{
+    void *p = malloc(n ? n : 1);
+    if (!p)
+        out_of_memory();
+    return p;
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+    void *p = calloc(count ? count : 1, size ? size : 1);
+    if (!p)
+        out_of_memory();
+    return p;
+}
+
+void *xrealloc(void *p, size_t n)
+{
+    p = realloc(p, n ? n : 1);
+    if (!p)
+        out_of_memory();
+    return p;
+}
+
+char *xstrdup(const char *s)
+{
+    return s ? xstrndup(s, strlen(s)) : NULL;
+}
+
+char *xstrndup(const char *s, size_t n)
+{
+    n = strnlen(s, n);
+    char *p = xmalloc(n + 1);
+    memcpy(p, s, n);
+    p[n] = 0;
+    return p;
+}
+
+char *text_format(const char *format, ...)
+{
+    struct text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&t, format, args);
+    va_end(args);
+    return text_take(&t);
+}
+
+static void reserve(struct text *t, size_t more)
+{
+    if (t->len + more + 1 <= t->cap)
+        return;
+    size_t cap = t->cap ? t->cap : 64;
+    while (cap < t->len + more + 1)
+        cap *= 2;
+    t->data = xrealloc(t->data, cap);
+    t->cap = cap;
+}
+
+void text_add_bytes(struct text *t, const void *bytes, size_t n)
+{
+    reserve(t, n);
+    if (n)
+        memcpy(t->data + t->len, bytes, n);
+    t->len += n;
+    t->data[t->len] = 0;
+}
+
+void text_add(struct text *t, const char *s)
+{
+    text_add_bytes(t, s, strlen(s));
+}
+
+void text_vaddf(struct text *t, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    if (n > 0) {
+        reserve(t, (size_t)n);
+        vsnprintf(t->data + t->len, (size_t)n + 1, format, again);
+        t->len += (size_t)n;
+    }
+    va_end(again);
+}
+
+void text_addf(struct text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    text_vaddf(t, format, args);
+    va_end(args);
+}
+
+const char *text_get(const struct text *t)
+{
+    return t->data ? t->data : "";
+}
+
+char *text_take(struct text *t)
+{
+    char *s = t->data ? t->data : xstrdup("");
+    *t = (struct text){0};
+    return s;
+}
+
+void text_free(struct text *t)
+{
+    free(t->data);
+    *t = (struct text){0};
+}
+
+/* Optimal string alignment distance; words longer than the table are not near anything. */
+#define NEAR_MAX 64
+static int distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    if (n >= NEAR_MAX || m >= NEAR_MAX)
+        return NEAR_MAX;
+    int d[NEAR_MAX + 1][NEAR_MAX + 1];
+    for (size_t i = 0; i <= n; i++)
+        d[i][0] = (int)i;
+    for (size_t j = 0; j <= m; j++)
+        d[0][j] = (int)j;
+    for (size_t i = 1; i <= n; i++)
+        for (size_t j = 1; j <= m; j++) {
+            int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (d[i - 1][j] + 1 < best)
+                best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best)
+                best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    return d[n][m];
+}
+
+const char *text_nearest(const char *word, const char *const *words, size_t n)
+{
+    const char *best = NULL;
+    int best_distance = NEAR_MAX;
+    size_t length = strlen(word);
+    for (size_t i = 0; i < n; i++) {
+        int d = distance(word, words[i]);
+        size_t prefix = strlen(words[i]);
+        if (prefix >= 3 && length >= 3 && (!strncmp(word, words[i], length) || !strncmp(word, words[i], prefix)) && d > 2)
+            d = 2; /* one is the beginning of the other */
+        if (d < best_distance) {
+            best_distance = d;
+            best = words[i];
+        }
+    }
+    int limit = length <= 3 ? 1 : length <= 6 ? 2 : 3;
+    return best_distance <= limit ? best : NULL;
+}
+
+const char *text_nearest_in(const char *word, const char *const *words)
+{
+    size_t count = 0;
+    while (words[count])
+        count++;
+    return text_nearest(word, words, count);
+}
+
+void text_add_list(struct text *t, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        text_addf(t, "%s%s", i ? ", " : "", words[i]);
+}
+
+bool text_glob(const char *pattern, const char *s)
+{
+    const char *star = NULL, *retry = NULL;
+    while (*s) {
+        if (*pattern == '*') {
+            star = pattern++;
+            retry = s;
+        } else if (*pattern == '?' || *pattern == *s) {
+            pattern++;
+            s++;
+        } else if (star) {
+            pattern = star + 1;
+            s = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return !*pattern;
+}
+
+void text_add_html(struct text *t, const char *s)
+{
+    for (; *s; s++) {
+        switch (*s) {
+        case '&': text_add(t, "&amp;"); break;
+        case '<': text_add(t, "&lt;"); break;
+        case '>': text_add(t, "&gt;"); break;
+        case '"': text_add(t, "&quot;"); break;
+        case '\'': text_add(t, "&#39;"); break;
+        default: text_add_bytes(t, s, 1);
+        }
+    }
+}
+
+void text_add_csv(struct text *t, const char *s)
+{
+    if (!s[strcspn(s, ",\"\r\n")]) {
+        text_add(t, s);
+        return;
+    }
+    text_add(t, "\"");
+    for (; *s; s++)
+        text_add(t, *s == '"' ? "\"\"" : (char[]){*s, 0});
+    text_add(t, "\"");
+}
+
+bool text_to_int(const char *s, long long *out)
+{
+    const char *digits = *s == '-' || *s == '+' ? s + 1 : s;
+    if (!*digits || digits[strspn(digits, "0123456789")])
+        return false;
+    errno = 0;
+    long long v = strtoll(s, NULL, 10);
+    if (errno)
+        return false;
+    *out = v;
+    return true;
+}
+
+bool text_to_real(const char *s, double *out)
+{
+    const char *digits = *s == '-' || *s == '+' ? s + 1 : s;
+    if (!*digits || digits[strspn(digits, "0123456789.eE+-")] || !digits[strcspn(digits, "0123456789")])
+        return false;
+    char *end;
+    errno = 0;
+    double v = strtod(s, &end);
+    if (*end || (errno == ERANGE && (v > 1 || v < -1)))
+        return false;
+    *out = v;
+    return true;
+}

@@ -1,0 +1,166 @@
+/* base/: against the compiler's own _Float16, published hashes, and hand-written cases. */
+#include "base/dtype.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/pool.h"
+#include "base/text.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void half_agrees_with_the_compiler(void **state)
+{
+    for (uint32_t h = 0; h < 65536; h++) {
+        _Float16 g;
+        memcpy(&g, &(uint16_t){(uint16_t)h}, 2);
+        float f = f16_to_f32((uint16_t)h);
+        assert_true(isnan(f) ? isnan((float)g) : f == (float)g);
+        if (!isnan(f))
+            assert_int_equal(f16_from_f32(f), h);
+    }
+    uint64_t s = 1;
+    for (int i = 0; i < 500000; i++) {
+        s = s * 6364136223846793005u + 1442695040888963407u;
+        uint32_t bits = (uint32_t)(s >> 32);
+        float f;
+        memcpy(&f, &bits, 4);
+        if (isnan(f))
+            continue;
+        if ((i & 1) && f != 0 && !isinf(f))
+            f = ldexpf(f, -ilogbf(f) + (int)(bits % 50) - 28);
+        _Float16 g = (_Float16)f;
+        uint16_t want;
+        memcpy(&want, &g, 2);
+        assert_int_equal(f16_from_f32(f), want);
+    }
+}
+
+static void sixteen_bit_rounds_once(void **state)
+{
+    /* 1 + 2^-11 + 2^-40: to float first would tie to even (1), one rounding gives 1 + 2^-10 */
+    uint16_t h;
+    dtype_set(DTYPE_F16, &h, 0, 1 + 0x1p-11 + 0x1p-40);
+    assert_int_equal(h, 0x3c01);
+    dtype_set(DTYPE_BF16, &h, 0, 1 + 0x1p-8 + 0x1p-40);
+    assert_int_equal(h, 0x3f81);
+    dtype_set(DTYPE_BF16, &h, 0, 1 + 0x1p-8);
+    assert_int_equal(h, 0x3f80);
+    assert_true(tf32_from_f32(1 + 0x1p-11f) == 1 + 0x1p-10f); /* ties go away from zero */
+    assert_true(isnan(dtype_get(DTYPE_BF16, &(uint16_t){0x7fe5}, 0)));
+}
+
+static void sha256_is_the_published_one(void **state)
+{
+    char out[HASH_TEXT];
+    hash_bytes("abc", 3, out);
+    assert_string_equal(out, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    char a[HASH_TEXT], b[HASH_TEXT];
+    struct hash *h = hash_begin();
+    hash_add_text(h, "ab");
+    hash_add_text(h, "c");
+    hash_end(h, a);
+    h = hash_begin();
+    hash_add_text(h, "a");
+    hash_add_text(h, "bc");
+    hash_end(h, b);
+    assert_string_not_equal(a, b);
+}
+
+static void nearest_word(void **state)
+{
+    const char *words[] = {"density", "radius", "marks", "values"};
+    assert_string_equal(text_nearest("densty", words, 4), "density");
+    assert_string_equal(text_nearest("raduis", words, 4), "radius");
+    assert_string_equal(text_nearest("value", words, 4), "values");
+    assert_null(text_nearest("chocolate", words, 4));
+}
+
+static void globs_and_numbers(void **state)
+{
+    assert_true(text_glob("body_*", "body_1"));
+    assert_true(text_glob("*a*b", "xxaxxaxb"));
+    assert_false(text_glob("*a*b", "xxaxxaxbc"));
+    assert_false(text_glob("", "x"));
+    long long i;
+    double d;
+    assert_true(text_to_int("-12", &i) && i == -12);
+    assert_false(text_to_int("99999999999999999999", &i));
+    assert_false(text_to_int("1x", &i));
+    assert_false(text_to_int("-", &i));
+    assert_true(text_to_real("1e-3", &d) && d == 1e-3);
+    assert_false(text_to_real("nan", &d));
+    assert_false(text_to_real("0x10", &d));
+    assert_false(text_to_real("1e999", &d));
+}
+
+static void errors_gain_places(void **state)
+{
+    struct error err = {0};
+    assert_false(error_set(&err, ERROR_USAGE, "axis '%s': no values", "mask"));
+    error_where(&err, "%s:%d:%d", "edsr.yaml", 12, 5);
+    assert_string_equal(err.text, "edsr.yaml:12:5: axis 'mask': no values");
+    assert_int_equal(error_exit_code(err.kind), 2);
+    for (int k = 0; k < 400; k++)
+        error_where(&err, "a very long place that is repeated");
+    assert_int_equal(err.text[sizeof err.text - 1], 0);
+    error_set(&err, ERROR_INTERNAL, "again: %.20s", err.text); /* its own text as an argument */
+    assert_memory_equal(err.text, "again: a very long", 18);
+}
+
+static void files_are_whole_or_refused(void **state)
+{
+    struct error err = {0};
+    char dir[] = "/tmp/bench-base-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    char *path = file_join(dir, "x");
+    assert_true(file_write(path, "hello", 5, &err));
+    size_t n;
+    char *data = file_read(path, 100, &n, &err);
+    assert_int_equal(n, 5);
+    assert_string_equal(data, "hello");
+    free(data);
+    assert_null(file_read(path, 4, &n, &err));
+    assert_null(file_read(dir, 100, &n, &err));
+    assert_null(file_read("/dev/zero", 100, &n, &err));
+    char **names;
+    assert_int_equal(file_list(dir, "", &names, &err), 1);
+    assert_string_equal(names[0], "x");
+    free(names[0]);
+    free(names);
+    free(path);
+    char *command = text_format("rm -r %s", dir);
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+static void count_up(void *context, int64_t index, int thread)
+{
+    __atomic_fetch_add((int64_t *)context, index, __ATOMIC_RELAXED);
+}
+
+static void loops_visit_each_index_once(void **state)
+{
+    for (int threads = 1; threads <= 5; threads++)
+        for (int64_t n = 0; n < 200; n += 37) {
+            int64_t sum = 0;
+            pool_for(n, threads, count_up, &sum);
+            assert_int_equal(sum, n * (n - 1) / 2);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(half_agrees_with_the_compiler), cmocka_unit_test(sixteen_bit_rounds_once),
+        cmocka_unit_test(sha256_is_the_published_one),   cmocka_unit_test(nearest_word),
+        cmocka_unit_test(globs_and_numbers),             cmocka_unit_test(errors_gain_places),
+        cmocka_unit_test(files_are_whole_or_refused),    cmocka_unit_test(loops_visit_each_index_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
