@@ -187,11 +187,58 @@ static void networks_run(void **state)
     scenario_free(s);
 }
 
+/* A block of docs/SCENARIO.md, with what it takes to be a scenario. */
+static void block_loads(const char *block, size_t bytes)
+{
+    struct text t = {0};
+    char *own = xstrndup(block, bytes);
+    if (!strstr(own, "scenario:"))
+        text_add(&t, "scenario: t\n");
+    text_add(&t, own);
+    if (!strstr(own, "layers:\n"))
+        text_add(&t, "defaults: {n: 1, c: 4, h: 8, w: 8, op: pointwise, epilogue: [relu]}\n"
+                     "layers:\n  body: {op: conv2d, k: 4, kernel: 3, pad: 7}\n  head: {}\n  body_1: {}\n  body_2: {}\n  up: {}\n  tail: {}\n"
+                     "  x4_body: {}\n  x4_up: {}\n  x4_tail: {}\n");
+    if (!strstr(own, "variants:"))
+        text_add(&t, "variants: [cudnn]\n");
+    if (!strncmp(own, "answers:", 8))
+        text_add(&t, "axes: {mask: [none, full]}\n");
+    struct scenario *s = loaded(text_get(&t));
+    char *all = ids(s, "emu");
+    if (strchr(all, ':') && strstr(all, ": "))
+        fail_msg("%s\n%s", all, text_get(&t));
+    free(all);
+    scenario_free(s);
+    text_free(&t);
+    free(own);
+}
+
+static void documentation_is_true(void **state)
+{
+    struct error err = {0};
+    size_t bytes;
+    char *path = beside("../../docs/SCENARIO.md"), *text = file_read(path, 1 << 20, &bytes, &err), *at = text;
+    int blocks = 0;
+    assert_non_null(text);
+    while ((at = strstr(at, "```yaml\n"))) {
+        at += strlen("```yaml\n");
+        char *end = strstr(at, "```");
+        assert_non_null(end);
+        block_loads(at, (size_t)(end - at));
+        at = end + 3;
+        blocks++;
+    }
+    assert_int_equal(blocks, 8);
+    free(text);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(target_scenario_loads), cmocka_unit_test(shipped_networks_have_the_published_cost), cmocka_unit_test(shipped_scenarios_expand),
         cmocka_unit_test(defaults_and_own_keys), cmocka_unit_test(crops),                                    cmocka_unit_test(networks_run),
+        cmocka_unit_test(documentation_is_true),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
