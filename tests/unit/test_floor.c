@@ -73,6 +73,8 @@ static void test_sides(void **state)
     struct floor f = floor_of(h200, 1e6, 1e3, MATH_F16_ACC32, 0);
     assert_true(f.by == FLOOR_LAUNCH && f.ns == f.launch_ns && f.ns >= 500 && f.ns <= 2000);
     assert_string_equal(floor_by_name(f.by), "launch");
+    f = floor_of(h200, 1.5e-6 * chip_flop_s(h200, MATH_F16_ACC32), 1e3, MATH_F16_ACC32, 0); /* a little above */
+    assert_true(f.by == FLOOR_COMPUTE && fabs(f.ns - 1500) < 1e-6);
     f = floor_of(h200, 0, 472e6, MATH_NONE, 0); /* data movement */
     assert_true(f.by == FLOOR_MEMORY && f.compute_ns == 0);
     near(f.ns / 1e3, 472 / 4.8, 0.1);

@@ -116,6 +116,8 @@ static void test_refusals(void **state)
     refused(w, "2^31 - 1");
     w = conv_work(64, 64, 46341, 46341, 3); /* one plane alone is just over 2^31 */
     refused(w, "2^31 - 1");
+    w = conv_work(1, 1, 46341, 46341, 3); /* 2,147,488,281 */
+    refused(w, "2^31 - 1");
     w = conv_work(1, 1, 46340, 46340, 3); /* just under */
     finish(&w);
     w = conv_work(4, 4, 8, 8, 3), w.dtype = DTYPE_I8;

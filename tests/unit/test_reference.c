@@ -1,6 +1,7 @@
 /* op/data: references against loops written straight from the definitions, data against what they promise, bounds against simulated
  * kernels, right and wrong. */
 #include "works.h"
+#include "op/bound.h"
 #include <time.h>
 
 /* y[n][k][p][q] from the definition of cross-correlation; `round` is applied to every operand (NULL: none). */
@@ -344,6 +345,19 @@ static void test_bounds_accept_and_refuse(void **state)
     assert_true(share_outside(tf32, as_bf16, DTYPE_F32) > 0.001);
 }
 
+/* The formula that op/bound.h states, at both ends. */
+static void test_bound_formula(void **state)
+{
+    const double u = 0x1p-24;
+    assert_true(fabs(bound_sum(MATH_F32, 9, 0, 1) / (11 * u) - 1) < 1e-5); /* few terms: the worst case, n + 2 */
+    assert_true(fabs(bound_sum(MATH_F32, 574, 0, 1) / (6 * 24 * u) - 1) < 1e-4);
+    assert_true(fabs(bound_sum(MATH_F16_ACC32, 574, 5, 3) / (3 * 2 * 6 * 24 * u) - 1) < 1e-4); /* tensor cores cut off */
+    double gu = 6 * 24 * 0x1p-11;
+    assert_true(fabs(bound_sum(MATH_F16_ACC16, 574, 0, 1) / (gu / (1 - gu)) - 1) < 1e-9);
+    assert_true(isfinite(bound_sum(MATH_F16_ACC16, 1e6, 0, 1)));
+    assert_true(fabs(bound_sum(MATH_TF32, 574, 2, 1) - (2 * 6 * 24 * u + 0x1p-10 * (4 + 6 / sqrt(574)))) < 1e-7);
+}
+
 static void test_speed(void **state)
 {
     struct work w = conv_work(64, 64, 48, 48, 3);
@@ -365,6 +379,6 @@ int main(void)
                                        cmocka_unit_test(test_depth_to_space), cmocka_unit_test(test_upsample_and_layout),
                                        cmocka_unit_test(test_epilogue),       cmocka_unit_test(test_exact_data),
                                        cmocka_unit_test(test_generator),      cmocka_unit_test(test_bounds_accept_and_refuse),
-                                       cmocka_unit_test(test_speed)};
+                                       cmocka_unit_test(test_bound_formula), cmocka_unit_test(test_speed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,6 +147,8 @@ static void test_places(void **state)
         assert_non_null(strstr(b->v.text, "was not written"));
         EVERY(y == 23, put(b, n, c, y, x, get(b, n, c, y, x) + 1));
         fails(b, 2 * 16 * 40, "all in row 23");
+        assert_true(b->v.worst_at[0] == 0 && b->v.worst_at[1] == 0 && b->v.worst_at[2] == 23 && b->v.worst_at[3] == 0); /* the first of equals */
+        assert_true(b->v.worst_error == 1);
         EVERY(c == 5, put(b, n, c, y, x, NAN));
         fails(b, 2 * 24 * 40, "all in channel 5: NaN");
         assert_true(b->v.nan == b->v.wrong && b->v.unwritten == 0);
