@@ -41,6 +41,19 @@ const struct node *node_key(const struct node *m, const char *key)
     return i < 0 ? NULL : m->keys[i];
 }
 
+/* At most 60 bytes of a text, whole characters, on one line. */
+static char *shorten(const char *text)
+{
+    size_t length = strlen(text), keep = length > 60 ? 60 : length;
+    while (keep && keep < length && (text[keep] & 0xc0) == 0x80)
+        keep--;
+    char *s = text_format("%.*s%s", (int)keep, text, keep < length ? "..." : "");
+    for (char *c = s; *c; c++)
+        if (*c == '\n' || *c == '\t')
+            *c = ' ';
+    return s;
+}
+
 char *node_describe(const struct node *n)
 {
     if (!n || n->kind == NODE_NULL)
@@ -50,7 +63,12 @@ char *node_describe(const struct node *n)
     if (n->kind == NODE_MAP)
         return text_format("a map of %d key%s", n->count, n->count == 1 ? "" : "s");
     double ignored;
-    return !n->quoted && text_to_real(n->text, &ignored) ? xstrdup(n->text) : text_format("'%.80s'", n->text);
+    char *text = shorten(n->text);
+    if (!n->quoted && text_to_real(n->text, &ignored))
+        return text;
+    char *quoted = text_format("'%s'", text);
+    free(text);
+    return quoted;
 }
 
 static bool found_instead(const struct node *n, struct error *err, const char *what, const char *expected)
@@ -91,7 +109,9 @@ bool node_check_keys(const struct node *m, const char *what, const char *const *
             ok = !strcmp(m->keys[i]->text, known[k]);
         if (ok)
             continue;
-        node_error(m->keys[i], err, "%s: unknown key '%.80s'", what, m->keys[i]->text);
+        char *word = shorten(m->keys[i]->text);
+        node_error(m->keys[i], err, "%s: unknown key '%s'", what, word);
+        free(word);
         suggest(err, m->keys[i]->text, known);
         return false;
     }
@@ -147,7 +167,9 @@ int node_word(const struct node *n, const char *what, const char *const *words, 
     for (int i = 0; words[i]; i++)
         if (!strcmp(text, words[i]))
             return i;
-    node_error(n, err, "%s: '%.80s' is not known", what, text);
+    char *word = shorten(text);
+    node_error(n, err, "%s: '%s' is not known", what, word);
+    free(word);
     suggest(err, text, words);
     return -1;
 }
@@ -157,8 +179,10 @@ bool node_quantity(const struct node *n, const char *what, const char *unit, dou
     static const struct {
         const char *suffix, *unit;
         double factor;
-    } suffixes[] = {{"%", "%", 0.01}, {"ns", "s", 1e-9}, {"us", "s", 1e-6}, {"ms", "s", 1e-3}, {"s", "s", 1},       {"min", "s", 60},      {"B", "B", 1},
-                    {"KB", "B", 1e3}, {"MB", "B", 1e6},  {"GB", "B", 1e9},  {"KiB", "B", 0x1p10}, {"MiB", "B", 0x1p20}, {"GiB", "B", 0x1p30}, {"x", "", 1}};
+    } suffixes[] = {{"%", "%", 0.01},  {"ns", "s", 1e-9}, {"us", "s", 1e-6}, {"ms", "s", 1e-3}, {"s", "s", 1},
+                    {"min", "s", 60},  {"h", "s", 3600},  {"B", "B", 1},     {"KB", "B", 1e3},  {"MB", "B", 1e6},
+                    {"GB", "B", 1e9},  {"TB", "B", 1e12}, {"KiB", "B", 0x1p10}, {"MiB", "B", 0x1p20}, {"GiB", "B", 0x1p30},
+                    {"x", "", 1}};
     if (!n || n->kind != NODE_SCALAR)
         return found_instead(n, err, what, *unit ? "a number with a unit is expected" : "a number is expected");
     size_t digits = strspn(n->text, "+-0123456789.eE");
@@ -166,7 +190,7 @@ bool node_quantity(const struct node *n, const char *what, const char *unit, dou
     const char *suffix = n->text + digits + strspn(n->text + digits, " ");
     bool ok = text_to_real(number, out) && isfinite(*out);
     free(number);
-    if (ok && !*suffix)
+    if (ok && !*suffix && (strcmp(unit, "%") || *out == 0)) /* 0.5 could be 0.5 % or 50 % */
         return true;
     for (size_t i = 0; ok && i < sizeof suffixes / sizeof *suffixes; i++)
         if (!strcmp(suffix, suffixes[i].suffix) && !strcmp(unit, suffixes[i].unit)) {

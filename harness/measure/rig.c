@@ -425,9 +425,9 @@ static bool guard_intact(struct rig *rig, const char *name, const struct place *
         for (size_t i = 0; i < bytes / 4; i++)
             if (zone[i] != GUARD_PATTERN) {
                 if (side)
-                    text_addf(unsafe, "wrote past the end of %s: %zu bytes behind it; ", name, tail - place->bytes + 4 * i);
+                    text_addf(unsafe, "wrote past the end of %s, first %zu bytes behind it; ", name, tail - place->bytes + 4 * i);
                 else
-                    text_addf(unsafe, "wrote before the start of %s: %zu bytes in front of it; ", name, bytes - 4 * i);
+                    text_addf(unsafe, "wrote before the start of %s, %zu bytes in front of it; ", name, bytes - 4 * i);
                 break;
             }
     }

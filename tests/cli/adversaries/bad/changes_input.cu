@@ -9,8 +9,12 @@ steps:
     grid: ceil(n * k * p * q, 128)
     block: 128
     args: input, filter, output, n, c, h, w, k
+  - kernel: harm
+    grid: 1
+    block: 1
+    args: input, n, c, h, w
 */
-extern "C" __global__ void conv(float *x, const float *f, float *y, int N, int C, int H, int W, int K)
+extern "C" __global__ void conv(const float *x, const float *f, float *y, int N, int C, int H, int W, int K)
 {
     long i = blockIdx.x * 128L + threadIdx.x;
     if (i >= (long)N * K * H * W)
@@ -25,6 +29,8 @@ extern "C" __global__ void conv(float *x, const float *f, float *y, int N, int C
                     sum += x[(((long)n * C + c) * H + a) * W + b] * f[(((long)k * C + c) * 3 + r) * 3 + s];
             }
     y[i] = sum;
-    if (i == 0)
-        x[(long)N * C * H * W - 1] += 1;
+}
+extern "C" __global__ void harm(float *x, int N, int C, int H, int W)
+{
+    x[(long)N * C * H * W - 1] += 1;
 }
