@@ -14,8 +14,10 @@ static void free_items(struct network_item *item)
 
 void networks_free(struct scenario *s)
 {
-    for (int i = 0; i < s->network_count; i++)
+    for (int i = 0; i < s->network_count; i++) {
         free_items(&s->networks[i].root);
+        free(s->networks[i].name);
+    }
     free(s->networks);
 }
 
@@ -75,12 +77,15 @@ static bool parse_launch(const struct node *n, struct scenario_network *out, str
     return true;
 }
 
-static bool network_parse(struct scenario *s, const char *name, const struct node *n, struct scenario_network *out, struct error *err)
+/* `key`: its key under `networks:`; NULL for the one of `network:`, which is called what the scenario is. */
+static bool network_parse(struct scenario *s, const struct node *key, const struct node *n, struct scenario_network *out, struct error *err)
 {
     static const char *const keys[] = {"order", "launch", NULL};
     char what[WHAT_MAX];
-    snprintf(what, sizeof what, name ? "network '%.60s'" : "network%s", name ? name : "");
-    *out = (struct scenario_network){.name = name, .root = {.repeat = 1, .node = n}};
+    if (key && !scenario_name_ok(key, "a network's name", err)) /* rows name it: "x2:16, x4:1" */
+        return false;
+    snprintf(what, sizeof what, key ? "network '%.60s'" : "network%s", key ? key->text : "");
+    *out = (struct scenario_network){.name = xstrdup(key ? key->text : s->name), .root = {.repeat = 1, .node = n}};
     if (!node_check_keys(n, what, keys, err))
         return false;
     const struct node *order = node_get(n, "order");
@@ -94,19 +99,21 @@ static bool network_parse(struct scenario *s, const char *name, const struct nod
     return ok;
 }
 
-/* A layer's own repeat and the network must say the same. */
+/* What a layer of a network says itself must agree with its networks; a layer of none keeps it. */
 static bool set_repeats(struct scenario *s, struct error *err)
 {
     for (int i = 0; i < s->layer_count; i++) {
         struct layer *layer = &s->layers[i];
         const struct node *own = node_get(layer->node, "repeat");
-        int64_t runs = scenario_layer_count(s, layer);
-        if (own && runs != layer->repeat)
-            return node_error(own, err, "layer '%s': repeat is %lld, but it runs %lld times in the network%s%s", layer->name, (long long)layer->repeat, (long long)runs,
-                              s->networks[0].name ? " " : "", s->networks[0].name ? s->networks[0].name : "");
+        int64_t runs = 0;
+        for (int k = 0; k < s->network_count; k++)
+            runs += scenario_layer_count(s, k, layer);
+        if (own && runs && runs != layer->repeat)
+            return node_error(own, err, "layer '%s': repeat is %lld, but it runs %lld times in the network%s", layer->name, (long long)layer->repeat, (long long)runs,
+                              s->network_count > 1 ? "s" : "");
+        if (runs)
+            layer->repeat = runs;
     }
-    for (int i = 0; i < s->layer_count; i++)
-        s->layers[i].repeat = scenario_layer_count(s, &s->layers[i]);
     return true;
 }
 
@@ -124,7 +131,7 @@ bool networks_parse(struct scenario *s, struct error *err)
         return node_error(several, err, "networks: more than %d", SCENARIO_MAX_ITEMS);
     s->networks = xcalloc((size_t)count, sizeof *s->networks);
     for (int i = 0; i < count; i++)
-        if (!network_parse(s, one ? NULL : several->keys[i]->text, one ? one : several->items[i], &s->networks[s->network_count++], err))
+        if (!network_parse(s, one ? NULL : several->keys[i], one ? one : several->items[i], &s->networks[s->network_count++], err))
             return false;
     return scenario_network_check(s, err) && set_repeats(s, err);
 }
@@ -186,9 +193,21 @@ bool scenario_network_check(const struct scenario *s, struct error *err)
     return true;
 }
 
-int64_t scenario_layer_count(const struct scenario *s, const struct layer *layer)
+int64_t scenario_layer_count(const struct scenario *s, int network_index, const struct layer *layer)
 {
-    return s->network_count ? (int64_t)runs_in(&s->networks[0].root, layer) : layer->repeat;
+    return (int64_t)runs_in(&s->networks[network_index].root, layer);
+}
+
+void scenario_layer_networks(const struct scenario *s, const struct layer *layer, struct text *t)
+{
+    const char *comma = "";
+    for (int i = 0; i < s->network_count; i++) {
+        int64_t runs = scenario_layer_count(s, i, layer);
+        if (runs) {
+            text_addf(t, "%s%s:%lld", comma, s->networks[i].name, (long long)runs);
+            comma = ", ";
+        }
+    }
 }
 
 struct totals {
@@ -222,8 +241,8 @@ void scenario_network_explain(const struct scenario *s, struct text *t)
         struct totals sum = {0};
         struct text lines = {0};
         explain_items(&s->networks[i].root, 1, 1, &sum, &lines);
-        text_addf(t, "network%s%s: %.0f layers run, %.4g GFLOP, %.4g GB to move at least\n%s", s->networks[i].name ? " " : "",
-                  s->networks[i].name ? s->networks[i].name : "", sum.runs, sum.flop / 1e9, sum.bytes / 1e9, text_get(&lines));
+        text_addf(t, "network %s: %.0f layer runs, %.4g GFLOP, %.4g GB to move at least\n%s", s->networks[i].name, sum.runs, sum.flop / 1e9, sum.bytes / 1e9,
+                  text_get(&lines));
         text_free(&lines);
     }
 }

@@ -39,6 +39,9 @@ struct parsed {
     char *folder; /* of the scenario's file: paths in it are relative to that */
 };
 
+/* scenario.c: what a layer or a network may be called: it stands in ids and lists. */
+bool scenario_name_ok(const struct node *key, const char *what, struct error *err);
+
 /* layers.c: a layer's map over the defaults -> a finished work. */
 bool layer_parse(const struct scenario *s, const char *name, const struct node *map, const struct node *defaults, struct layer *out, struct error *err);
 /* Sets one field of a work ("n", "kernel", "dtype" ...) that the op has from a node; `what` begins the error. */

@@ -25,12 +25,12 @@ static bool parse_name(struct scenario *s, struct error *err)
     return true;
 }
 
-static bool layer_name_ok(const struct node *key, struct error *err)
+bool scenario_name_ok(const struct node *key, const char *what, struct error *err)
 {
     const char *text = key->text;
     if (*text && strlen(text) <= 80 && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")])
         return true;
-    return node_error(key, err, "a layer's name has letters, digits, _ - . and at most 80 characters");
+    return node_error(key, err, "%s has letters, digits, _ - . and at most 80 characters", what);
 }
 
 static bool parse_layers(struct scenario *s, struct error *err)
@@ -44,7 +44,7 @@ static bool parse_layers(struct scenario *s, struct error *err)
         return false;
     s->layers = xcalloc((size_t)layers->count, sizeof *s->layers);
     for (int i = 0; i < layers->count; i++)
-        if (!layer_name_ok(layers->keys[i], err) || !layer_parse(s, layers->keys[i]->text, layers->items[i], defaults, &s->layers[s->layer_count++], err))
+        if (!scenario_name_ok(layers->keys[i], "a layer's name", err) || !layer_parse(s, layers->keys[i]->text, layers->items[i], defaults, &s->layers[s->layer_count++], err))
             return false;
     return true;
 }

@@ -11,7 +11,7 @@
 struct layer {
     char *name;
     struct work work; /* before axes; finished */
-    int64_t repeat; /* runs in the first network (0: not in it); without networks what the layer says, else 1 */
+    int64_t repeat; /* its runs in all networks together; what the layer itself says (else 1) when it is in none */
     const struct node *node;
 };
 /* One coordinate of a case: axis `mask`, printed `blobs24:0.10:1`. */
@@ -50,7 +50,7 @@ struct network_item {
     const struct node *node;
 };
 struct scenario_network {
-    const char *name;            /* NULL: `network:`; else its key under `networks:` */
+    char *name;                  /* its key under `networks:`; the scenario's name for the one of `network:` */
     bool stream, graph;          /* how its chain is launched */
     struct network_item root;    /* repeat 1 */
 };
@@ -65,7 +65,7 @@ struct scenario {
     struct timing_plan time;
     char **counters; /* group names, checked by the counter module */
     int counter_count;
-    struct scenario_network *networks; /* the first is the one that layers' repeats count in */
+    struct scenario_network *networks;
     int network_count;
     const struct node *answers;  /* checked; read by report/ */
     void *parsed;                /* private */
@@ -93,7 +93,9 @@ bool scenario_network_check(const struct scenario *s, struct error *err);
 void scenario_network_explain(const struct scenario *s, struct text *t);
 /* FLOP of one pass through a network. */
 double scenario_network_flop(const struct scenario_network *network);
-/* How often a layer runs in the first network (0: not in it), or its `repeat` when there is no network. */
-int64_t scenario_layer_count(const struct scenario *s, const struct layer *layer);
+/* How often a layer runs in a network; 0: it is not in it. */
+int64_t scenario_layer_count(const struct scenario *s, int network_index, const struct layer *layer);
+/* Appends "edsr_x2:16, x4:1", the runs in each network that the layer is in; nothing when it is in none. */
+void scenario_layer_networks(const struct scenario *s, const struct layer *layer, struct text *t);
 
 #endif

@@ -2,6 +2,14 @@
 #include "scenario_text.h"
 #include <math.h>
 
+static void assert_networks(const struct scenario *s, int layer, const char *want)
+{
+    struct text t = {0};
+    scenario_layer_networks(s, &s->layers[layer], &t);
+    assert_string_equal(text_get(&t), want);
+    text_free(&t);
+}
+
 static void target_scenario_loads(void **state)
 {
     struct error err = {0};
@@ -25,7 +33,7 @@ static void target_scenario_loads(void **state)
     assert_int_equal(strlen(s->hash), 64);
     int64_t convs = 0;
     for (int i = 0; i < s->layer_count; i++)
-        convs += scenario_layer_count(s, &s->layers[i]);
+        convs += scenario_layer_count(s, 0, &s->layers[i]);
     assert_int_equal(convs, 36); /* "36 convolutions in all" */
     struct scenario_case *cases;
     int count = scenario_expand(s, "emu", NULL, &cases, &err);
@@ -62,18 +70,26 @@ static void shipped_networks_have_the_published_cost(void **state)
     assert_true(fabs(scenario_network_flop(&s->networks[1]) / 1e9 - 627.5) < 0.3);
     struct text t = {0};
     scenario_network_explain(s, &t);
-    assert_non_null(strstr(text_get(&t), "network x2: 36 layers run, 2530 GFLOP"));
-    assert_non_null(strstr(text_get(&t), "network x4: 9 layers run, 627.5 GFLOP"));
+    assert_non_null(strstr(text_get(&t), "network edsr_x2: 36 layer runs, 2530 GFLOP"));
+    assert_non_null(strstr(text_get(&t), "network x4: 9 layer runs, 627.5 GFLOP"));
     assert_non_null(strstr(text_get(&t), "  16 x\n    body_1"));
     assert_non_null(strstr(text_get(&t), "1x64x720x1280 f16 NHWC     -> 1x64x1440x2560 f16 NHWC"));
     text_free(&t);
-    int64_t runs[4] = {0};
-    static const char *const names[] = {"body_1", "body_2", "tail", "x4_tail"};
+    static const struct {
+        const char *name;
+        int64_t repeat;
+        const char *networks;
+    } layers[] = {{"head", 2, "edsr_x2:1, x4:1"}, {"body_1", 16, "edsr_x2:16"}, {"body_2", 20, "edsr_x2:17, x4:3"}, {"tail", 1, "edsr_x2:1"},
+                  {"x4_body", 2, "x4:2"},         {"x4_tail", 1, "x4:1"},       {"shuffle_1", 1, ""}};
+    int found = 0;
     for (int i = 0; i < s->layer_count; i++)
-        for (int k = 0; k < 4; k++)
-            if (!strcmp(s->layers[i].name, names[k]))
-                runs[k] = s->layers[i].repeat;
-    assert_true(runs[0] == 16 && runs[1] == 17 && runs[2] == 1 && runs[3] == 0); /* the first network counts */
+        for (size_t k = 0; k < sizeof layers / sizeof layers[0]; k++)
+            if (!strcmp(s->layers[i].name, layers[k].name)) {
+                found++;
+                assert_int_equal(s->layers[i].repeat, layers[k].repeat);
+                assert_networks(s, i, layers[k].networks);
+            }
+    assert_int_equal(found, 7);
     scenario_free(s);
     free(path);
 }
@@ -169,7 +185,8 @@ static void networks_run(void **state)
                                 "network: {order: [{repeat: 3, of: [a, {repeat: 2, of: [a, a]}]}, b, c, d]}\n"
                                 "variants: [x]\n");
     assert_int_equal(s->layers[0].repeat, 15); /* 3 x (1 + 2 x 2) */
-    assert_int_equal(scenario_layer_count(s, &s->layers[0]), 15);
+    assert_int_equal(scenario_layer_count(s, 0, &s->layers[0]), 15);
+    assert_networks(s, 0, "t:15"); /* the only one is called what the scenario is */
     assert_int_equal(s->layers[1].repeat, 1);
     assert_true(s->networks[0].stream && !s->networks[0].graph);
     /* 2 FLOP x k x c x r x s x p x q */
@@ -184,6 +201,27 @@ static void networks_run(void **state)
     s = loaded("scenario: t\nlayers: {a: {op: layout, n: 1, c: 1, h: 1, w: 1, to: NHWC, repeat: 7}}\nvariants: [x]\n");
     assert_int_equal(s->layers[0].repeat, 7); /* no network: as it says */
     assert_true(scenario_network_check(s, &err));
+    scenario_free(s);
+}
+
+/* Each network by itself: its counts, its flow (m ends one and would not fit the beginning of the other); a layer of none keeps its own repeat. */
+static void several_networks(void **state)
+{
+    struct scenario *s = loaded("scenario: t\nlayers:\n"
+                                "  a: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 3, pad: 1, repeat: 5}\n"
+                                "  m: {op: layout, n: 1, c: 4, h: 8, w: 8, to: NHWC}\n"
+                                "  o: {op: layout, n: 1, c: 4, h: 8, w: 8, to: NHWC, repeat: 9}\n"
+                                "networks: {one: {order: [{repeat: 2, of: [a]}, m]}, two.b-c: {order: [{repeat: 3, of: [a]}]}}\n"
+                                "variants: [x]\n");
+    assert_int_equal(s->network_count, 2);
+    assert_string_equal(s->networks[1].name, "two.b-c");
+    assert_int_equal(scenario_layer_count(s, 0, &s->layers[0]), 2);
+    assert_int_equal(scenario_layer_count(s, 1, &s->layers[0]), 3);
+    assert_int_equal(scenario_layer_count(s, 1, &s->layers[1]), 0);
+    assert_true(s->layers[0].repeat == 5 && s->layers[1].repeat == 1 && s->layers[2].repeat == 9);
+    assert_networks(s, 0, "one:2, two.b-c:3");
+    assert_networks(s, 1, "one:1");
+    assert_networks(s, 2, "");
     scenario_free(s);
 }
 
@@ -238,7 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(target_scenario_loads), cmocka_unit_test(shipped_networks_have_the_published_cost), cmocka_unit_test(shipped_scenarios_expand),
         cmocka_unit_test(defaults_and_own_keys), cmocka_unit_test(crops),                                    cmocka_unit_test(networks_run),
-        cmocka_unit_test(documentation_is_true),
+        cmocka_unit_test(documentation_is_true),         cmocka_unit_test(several_networks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
