@@ -15,7 +15,8 @@ struct column {
 static struct node *make_scalar(struct parsed *p, const struct node *at, int64_t value)
 {
     struct node *n = xcalloc(1, sizeof *n);
-    *n = (struct node){.kind = NODE_SCALAR, .file = at->file, .line = at->line, .column = at->column, .text = text_format("%lld", (long long)value)};
+    *n = (struct node){
+        .kind = NODE_SCALAR, .file = at->file, .line = at->line, .column = at->column, .text = text_format("%lld", (long long)value)};
     if ((p->made_count & (p->made_count - 1)) == 0)
         p->made = xrealloc(p->made, sizeof(struct node *) * (size_t)(p->made_count ? p->made_count * 2 : 1));
     p->made[p->made_count++] = n;
@@ -42,8 +43,9 @@ static bool add_range(struct parsed *p, struct column *c, const struct node *n, 
         return false;
     if (!node_get(n, "from") || !node_get(n, "to") || !by_step == !by_factor)
         return node_error(n, err, "%s: a range is {from: 3, to: 15, step: 2} or {from: 8, to: 32, factor: 2}", c->what);
-    if (!node_int(node_get(n, "from"), "from", by_factor ? 1 : 0, 1 << 30, &from, err) || !node_int(node_get(n, "to"), "to", 0, 1 << 30, &to, err) ||
-        (by_step && !node_int(by_step, "step", 1, 1 << 30, &step, err)) || (by_factor && !node_int(by_factor, "factor", 2, 1 << 20, &factor, err)))
+    if (!node_int(node_get(n, "from"), "from", by_factor ? 1 : 0, 1 << 30, &from, err) ||
+        !node_int(node_get(n, "to"), "to", 0, 1 << 30, &to, err) || (by_step && !node_int(by_step, "step", 1, 1 << 30, &step, err)) ||
+        (by_factor && !node_int(by_factor, "factor", 2, 1 << 20, &factor, err)))
         return false;
     if (to < from)
         return node_error(n, err, "%s: the range from %lld to %lld is empty", c->what, (long long)from, (long long)to);
@@ -115,10 +117,11 @@ static bool add_rows(struct axis *axis, const struct column *columns, int count,
 }
 
 /* fields[i] takes nodes[i]; all of one length. */
-static bool fields_parse(struct parsed *p, struct axis *axis, struct node *const *keys, struct node *const *nodes, int count, struct error *err)
+static bool fields_parse(struct parsed *p, struct axis *axis, struct node *const *keys, struct node *const *nodes, int count,
+                         struct error *err)
 {
     struct column *columns = xcalloc((size_t)count, sizeof *columns);
-    char (*what)[WHAT_MAX] = xcalloc((size_t)count, sizeof *what);
+    char(*what)[WHAT_MAX] = xcalloc((size_t)count, sizeof *what);
     bool ok = true;
     axis->fields = xcalloc((size_t)count, sizeof *axis->fields);
     axis->field_count = count;
@@ -142,8 +145,8 @@ static bool fields_parse(struct parsed *p, struct axis *axis, struct node *const
         columns[i] = (struct column){.field = field, .what = what[i]};
         ok = column_parse(p, &columns[i], nodes[i], err);
         if (ok && columns[i].count != columns[0].count)
-            ok = node_error(nodes[i], err, "axis '%.60s': '%.60s' has %d values, '%.60s' has %d", axis->name, field, columns[i].count, axis->fields[0],
-                            columns[0].count);
+            ok = node_error(nodes[i], err, "axis '%.60s': '%.60s' has %d values, '%.60s' has %d", axis->name, field, columns[i].count,
+                            axis->fields[0], columns[0].count);
     }
     ok = ok && add_rows(axis, columns, count, err);
     for (int i = 0; i < count; i++)
@@ -227,7 +230,8 @@ static bool check_layers(const struct scenario *s, const struct axis *axis, stru
         snprintf(what, sizeof what, "axis '%.60s': layer", axis->name);
         int at = node_word(n, what, names, err);
         const char *field = at < 0 ? NULL : misfit(axis, &s->layers[at]);
-        ok = at >= 0 && (!field || node_error(n, err, "axis '%.60s': layer '%s' (%s) has no '%s'", axis->name, names[at], s->layers[at].work.op->name, field));
+        ok = at >= 0 && (!field || node_error(n, err, "axis '%.60s': layer '%s' (%s) has no '%s'", axis->name, names[at],
+                                              s->layers[at].work.op->name, field));
         for (int k = 0; ok && k < i; k++)
             if (!strcmp(axis->layers->items[k]->text, n->text))
                 ok = node_error(n, err, "axis '%.60s': layer '%s' is named twice", axis->name, n->text);
@@ -257,7 +261,8 @@ static bool check_types(const struct scenario *s, const struct axis *axis, struc
 static bool axis_name_ok(const struct node *key, struct error *err)
 {
     const char *allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-    return (strlen(key->text) <= 60 && !key->text[strspn(key->text, allowed)]) || node_error(key, err, "an axis' name has letters, digits, _ and at most 60 characters");
+    return (strlen(key->text) <= 60 && !key->text[strspn(key->text, allowed)]) ||
+           node_error(key, err, "an axis' name has letters, digits, _ and at most 60 characters");
 }
 
 /* axes: {n: [1, 4]}, {n: {values: [1, 4], layers: [a]}}, {size: {zip: {h: [..], w: [..]}}}, {kernel: {from: 3, to: 15, step: 2}} */
@@ -321,8 +326,8 @@ static bool check_apart(const struct parsed *p, struct error *err)
             for (int a = 0; a < p->axes[i].field_count; a++)
                 for (int b = 0; b < p->axes[k].field_count; b++)
                     if (!strcmp(p->axes[i].fields[a], p->axes[k].fields[b]))
-                        return node_error(p->axes[i].node, err, "axis '%.60s': '%.60s' is set by the axis '%.60s' already", p->axes[i].name, p->axes[i].fields[a],
-                                          p->axes[k].name);
+                        return node_error(p->axes[i].node, err, "axis '%.60s': '%.60s' is set by the axis '%.60s' already", p->axes[i].name,
+                                          p->axes[i].fields[a], p->axes[k].name);
     return true;
 }
 

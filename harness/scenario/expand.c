@@ -87,7 +87,8 @@ static char *name_case(const struct expansion *x, const struct scenario_case *c,
 }
 
 /* The error of a case that cannot be: at the value of its last axis, with all of them named. */
-static bool impossible(const struct expansion *x, const struct scenario_case *c, const struct node *place, const char *when, const struct error *why)
+static bool impossible(const struct expansion *x, const struct scenario_case *c, const struct node *place, const char *when,
+                       const struct error *why)
 {
     struct text t = {0};
     for (int i = 0; i < c->axis_count; i++)
@@ -161,8 +162,9 @@ static bool expand_layer(struct expansion *x, const struct layer *layer, double 
         }
     *total += product;
     if (!(*total <= SCENARIO_MAX_CASES)) {
-        node_error(layer->node, x->err, "layer '%s' has %.0f combinations of axis values, %.0f with the layers before it; a scenario may have %d cases", layer->name,
-                   product, *total, SCENARIO_MAX_CASES);
+        node_error(layer->node, x->err,
+                   "layer '%s' has %.0f combinations of axis values, %.0f with the layers before it; a scenario may have %d cases",
+                   layer->name, product, *total, SCENARIO_MAX_CASES);
         goto done;
     }
     for (int i = 0; i < count; i++) {
@@ -210,7 +212,8 @@ static bool found_any(const struct expansion *x, const char *const *set)
     return false;
 }
 
-int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases, struct error *err)
+int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases,
+                    struct error *err)
 {
     static const struct scenario_filter everything = {0};
     const struct parsed *p = s->parsed;

@@ -1,4 +1,4 @@
-/* What the command line keeps of a scenario: --layer globs and --set rules. A part that selects nothing is an error that names it (decision 13). */
+/* What the command line keeps of a scenario: --layer globs and --set rules. A part that selects nothing is an error that names it. */
 #include "base/text.h"
 #include "scenario/private.h"
 #include <stdio.h>

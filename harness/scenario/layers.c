@@ -67,7 +67,10 @@ bool field_set(struct work *work, const char *name, const char *what, const stru
     const struct op_field *f = find_field(work->op, name);
     enum field_kind kind = f ? f->kind : !strcmp(name, "dtype") ? FIELD_DTYPE : !strcmp(name, "layout") ? FIELD_LAYOUT : FIELD_MATH;
     void *at = f ? (char *)work + f->offset : NULL;
-    const char *const *words = kind == FIELD_DTYPE ? dtype_names : kind == FIELD_LAYOUT ? layout_names : kind == FIELD_MATH ? math_names : modes;
+    const char *const *words = kind == FIELD_DTYPE    ? dtype_names
+                               : kind == FIELD_LAYOUT ? layout_names
+                               : kind == FIELD_MATH   ? math_names
+                                                      : modes;
     int word;
     if (kind == FIELD_INT)
         return !strcmp(name, "kernel") ? set_kernel(work, f, what, n, err) : node_int(n, what, f->min, f->max, at, err);
@@ -129,7 +132,8 @@ static bool epilogue_item(const struct node *n, struct epilogue *out, struct err
             return map ? false : node_error(n, err, "epilogue: depth_to_space needs {depth_to_space: {block: 2, mode: CRD}}");
         if (!node_get(value, "block") || !node_get(value, "mode"))
             return node_error(value, err, "depth_to_space: '%s' is missing", node_get(value, "block") ? "mode" : "block");
-        if (!node_int(node_get(value, "block"), "block", 1, 64, &out->block, err) || !set_word(node_get(value, "mode"), "mode", modes, &word, err))
+        if (!node_int(node_get(value, "block"), "block", 1, 64, &out->block, err) ||
+            !set_word(node_get(value, "mode"), "mode", modes, &word, err))
             return false;
         out->mode = (enum d2s_mode)word;
         return true;
@@ -249,7 +253,8 @@ static bool set_rest(const struct scenario *s, struct layer *out, const struct n
     return why.hint[0] ? error_hint(err, "%s", why.hint) : false;
 }
 
-bool layer_parse(const struct scenario *s, const char *name, const struct node *map, const struct node *defaults, struct layer *out, struct error *err)
+bool layer_parse(const struct scenario *s, const char *name, const struct node *map, const struct node *defaults, struct layer *out,
+                 struct error *err)
 {
     const char *known[KEYS_MAX];
     size_t count = 0;

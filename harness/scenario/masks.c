@@ -11,16 +11,19 @@
 static const struct {
     bool density, radius, seed, path;
 } wants[MASK_PATTERN_COUNT] = {
-    [MASK_IID] = {.density = true, .seed = true},  [MASK_BLOBS] = {.density = true, .radius = true, .seed = true},
-    [MASK_BOX] = {.density = true, .seed = true},  [MASK_SCANLINE] = {.density = true, .seed = true},
-    [MASK_PIXEL] = {.seed = true},                 [MASK_CHECKERBOARD] = {.seed = true},
+    [MASK_IID] = {.density = true, .seed = true},
+    [MASK_BLOBS] = {.density = true, .radius = true, .seed = true},
+    [MASK_BOX] = {.density = true, .seed = true},
+    [MASK_SCANLINE] = {.density = true, .seed = true},
+    [MASK_PIXEL] = {.seed = true},
+    [MASK_CHECKERBOARD] = {.seed = true},
     [MASK_FILE] = {.path = true},
 };
 
 bool mask_same(const struct mask *a, const struct mask *b)
 {
-    return a->pattern == b->pattern && a->density == b->density && a->radius == b->radius && a->seed == b->seed && a->marks_output == b->marks_output &&
-           !strcmp(a->path, b->path);
+    return a->pattern == b->pattern && a->density == b->density && a->radius == b->radius && a->seed == b->seed &&
+           a->marks_output == b->marks_output && !strcmp(a->path, b->path);
 }
 
 void density_print(double density, char *out, size_t bytes)
@@ -73,7 +76,10 @@ static bool check_wants(const struct node *n, enum mask_pattern p, struct error 
     const struct {
         const char *key;
         bool wanted, needed;
-    } keys[] = {{"density", wants[p].density, true}, {"radius", wants[p].radius, false}, {"seed", wants[p].seed, false}, {"path", wants[p].path, true}};
+    } keys[] = {{"density", wants[p].density, true},
+                {"radius", wants[p].radius, false},
+                {"seed", wants[p].seed, false},
+                {"path", wants[p].path, true}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const struct node *value = node_get(n, keys[i].key);
         if (value && !keys[i].wanted)
@@ -85,11 +91,17 @@ static bool check_wants(const struct node *n, enum mask_pattern p, struct error 
 }
 
 /* The items of a list, or the one value; NULL counts as one that is absent. */
-static int values_of(const struct node *n) { return n && n->kind == NODE_LIST ? n->count : 1; }
-static const struct node *value_of(const struct node *n, int i) { return n && n->kind == NODE_LIST ? n->items[i] : n; }
+static int values_of(const struct node *n)
+{
+    return n && n->kind == NODE_LIST ? n->count : 1;
+}
+static const struct node *value_of(const struct node *n, int i)
+{
+    return n && n->kind == NODE_LIST ? n->items[i] : n;
+}
 
-static bool add_one(const struct scenario *s, const struct node *n, struct mask mask, const struct node *density, const struct node *seed, const struct mask_sink *sink,
-                    struct error *err)
+static bool add_one(const struct scenario *s, const struct node *n, struct mask mask, const struct node *density, const struct node *seed,
+                    const struct mask_sink *sink, struct error *err)
 {
     struct text label = {0};
     char text[32];
@@ -136,7 +148,8 @@ bool masks_parse(const struct scenario *s, const struct node *n, bool marks_outp
     mask.pattern = (enum mask_pattern)p;
     if (!check_wants(n, mask.pattern, err)) {
         if (n->kind != NODE_MAP)
-            error_hint(err, wants[p].density ? "{pattern: %s, density: 0.1}" : "{pattern: %s, path: masks/frame_%%03d.pgm}", mask_pattern_names[p]);
+            error_hint(err, wants[p].density ? "{pattern: %s, density: 0.1}" : "{pattern: %s, path: masks/frame_%%03d.pgm}",
+                       mask_pattern_names[p]);
         return false;
     }
     if (p != MASK_NONE)

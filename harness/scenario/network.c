@@ -109,8 +109,8 @@ static bool set_repeats(struct scenario *s, struct error *err)
         for (int k = 0; k < s->network_count; k++)
             runs += scenario_layer_count(s, k, layer);
         if (own && runs && runs != layer->repeat)
-            return node_error(own, err, "layer '%s': repeat is %lld, but it runs %lld times in the network%s", layer->name, (long long)layer->repeat, (long long)runs,
-                              s->network_count > 1 ? "s" : "");
+            return node_error(own, err, "layer '%s': repeat is %lld, but it runs %lld times in the network%s", layer->name,
+                              (long long)layer->repeat, (long long)runs, s->network_count > 1 ? "s" : "");
         if (runs)
             layer->repeat = runs;
     }
@@ -138,8 +138,8 @@ bool networks_parse(struct scenario *s, struct error *err)
 
 static const char *shape_text(const struct tensor *t, char out[96])
 {
-    snprintf(out, 96, "%lldx%lldx%lldx%lld %s %s", (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3], dtype_name(t->dtype),
-             layout_name(t->layout));
+    snprintf(out, 96, "%lldx%lldx%lldx%lld %s %s", (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3],
+             dtype_name(t->dtype), layout_name(t->layout));
     return out;
 }
 
@@ -155,9 +155,11 @@ static bool joins(const struct flow *a, const struct flow *b, const struct node 
     bool same_shape = !memcmp(a->out.dim, b->in.dim, sizeof a->out.dim), same_dtype = a->out.dtype == b->in.dtype;
     if (same_shape && same_dtype && a->out.layout == b->in.layout)
         return true;
-    node_error(place, err, "network: layer '%s' leaves %s, but '%s' takes %s", a->last->name, shape_text(&a->out, x), b->first->name, shape_text(&b->in, y));
+    node_error(place, err, "network: layer '%s' leaves %s, but '%s' takes %s", a->last->name, shape_text(&a->out, x), b->first->name,
+               shape_text(&b->in, y));
     if (same_shape && same_dtype)
-        error_hint(err, "a layer of op layout between them, or {layout: %s} at the end of the epilogue of '%s'", layout_name(b->in.layout), a->last->name);
+        error_hint(err, "a layer of op layout between them, or {layout: %s} at the end of the epilogue of '%s'", layout_name(b->in.layout),
+                   a->last->name);
     return false;
 }
 
@@ -167,7 +169,8 @@ static bool flow_items(const struct network_item *group, struct flow *out, struc
     for (int i = 0; i < group->count; i++) {
         const struct network_item *item = &group->items[i];
         struct flow one = {.first = item->layer, .last = item->layer};
-        if (item->layer && (!work_tensor(&item->layer->work, ROLE_INPUT, &one.in) || !work_tensor(&item->layer->work, ROLE_OUTPUT, &one.out)))
+        if (item->layer &&
+            (!work_tensor(&item->layer->work, ROLE_INPUT, &one.in) || !work_tensor(&item->layer->work, ROLE_OUTPUT, &one.out)))
             return error_set(err, ERROR_INTERNAL, "layer '%s' has no input or no output", item->layer->name);
         if (!item->layer && !flow_items(item, &one, err))
             return false;
@@ -228,7 +231,8 @@ static void explain_items(const struct network_item *group, int depth, double ti
         char a[96], b[96];
         if (!work_tensor(w, ROLE_INPUT, &in) || !work_tensor(w, ROLE_OUTPUT, &out))
             continue; /* scenario_load has refused it */
-        text_addf(t, "%*s%-*s %-26s -> %-26s %8.4g GFLOP\n", depth * 2, "", 20 - depth * 2, item->layer->name, shape_text(&in, a), shape_text(&out, b), work_flop(w) / 1e9);
+        text_addf(t, "%*s%-*s %-26s -> %-26s %8.4g GFLOP\n", depth * 2, "", 20 - depth * 2, item->layer->name, shape_text(&in, a),
+                  shape_text(&out, b), work_flop(w) / 1e9);
         sum->flop += times * work_flop(w);
         sum->bytes += times * work_bytes(w);
         sum->runs += times;
@@ -241,8 +245,8 @@ void scenario_network_explain(const struct scenario *s, struct text *t)
         struct totals sum = {0};
         struct text lines = {0};
         explain_items(&s->networks[i].root, 1, 1, &sum, &lines);
-        text_addf(t, "network %s: %.0f layer runs, %.4g GFLOP, %.4g GB to move at least\n%s", s->networks[i].name, sum.runs, sum.flop / 1e9, sum.bytes / 1e9,
-                  text_get(&lines));
+        text_addf(t, "network %s: %.0f layer runs, %.4g GFLOP, %.4g GB to move at least\n%s", s->networks[i].name, sum.runs,
+                  sum.flop / 1e9, sum.bytes / 1e9, text_get(&lines));
         text_free(&lines);
     }
 }

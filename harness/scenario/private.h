@@ -6,17 +6,17 @@
 
 /* Far above any use; they keep a hostile file from taking minutes. */
 #define SCENARIO_MAX_CASES 100000
-#define SCENARIO_MAX_VALUES 10000  /* of an axis */
+#define SCENARIO_MAX_VALUES 10000 /* of an axis */
 #define SCENARIO_MAX_LAYERS 2000
-#define SCENARIO_MAX_ITEMS 1000    /* variants, counters, answers */
+#define SCENARIO_MAX_ITEMS 1000      /* variants, counters, answers */
 #define SCENARIO_MAX_RUNS 1000000000 /* of one layer in a network */
 #define WHAT_MAX 160
 
 /* One value of an axis: what it sets, and how it is written in an id. */
 struct axis_value {
     char *label;
-    const struct node *node;  /* where it stands */
-    const struct node **row;  /* one value a field; NULL for a mask */
+    const struct node *node; /* where it stands */
+    const struct node **row; /* one value a field; NULL for a mask */
     struct mask mask;
 };
 struct axis {
@@ -24,7 +24,7 @@ struct axis {
     const struct node *node;   /* its key */
     const struct node *layers; /* list of names, or NULL: every layer that has the fields */
     bool is_mask, sets_math;
-    int field_count;           /* 1, or the zipped fields; 0 for the mask */
+    int field_count; /* 1, or the zipped fields; 0 for the mask */
     const char **fields;
     struct axis_value *values;
     int count;
@@ -43,7 +43,8 @@ struct parsed {
 bool scenario_name_ok(const struct node *key, const char *what, struct error *err);
 
 /* layers.c: a layer's map over the defaults -> a finished work. */
-bool layer_parse(const struct scenario *s, const char *name, const struct node *map, const struct node *defaults, struct layer *out, struct error *err);
+bool layer_parse(const struct scenario *s, const char *name, const struct node *map, const struct node *defaults, struct layer *out,
+                 struct error *err);
 /* Sets one field of a work ("n", "kernel", "dtype" ...) that the op has from a node; `what` begins the error. */
 bool field_set(struct work *work, const char *name, const char *what, const struct node *n, struct error *err);
 /* Known keys only, and of the right type for an op that has the field. */

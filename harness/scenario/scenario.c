@@ -37,14 +37,16 @@ static bool parse_layers(struct scenario *s, struct error *err)
 {
     const struct node *layers = node_get(s->root, "layers"), *defaults = node_get(s->root, "defaults");
     if (!layers || layers->kind != NODE_MAP || !layers->count)
-        return node_error(layers ? layers : s->root, err, "layers: a map of layer names is expected, like {body: {op: conv2d, c: 64, k: 64}}");
+        return node_error(layers ? layers : s->root, err,
+                          "layers: a map of layer names is expected, like {body: {op: conv2d, c: 64, k: 64}}");
     if (layers->count > SCENARIO_MAX_LAYERS)
         return node_error(layers, err, "layers: %d; a scenario may have %d", layers->count, SCENARIO_MAX_LAYERS);
     if (!defaults_check(defaults, err))
         return false;
     s->layers = xcalloc((size_t)layers->count, sizeof *s->layers);
     for (int i = 0; i < layers->count; i++)
-        if (!scenario_name_ok(layers->keys[i], "a layer's name", err) || !layer_parse(s, layers->keys[i]->text, layers->items[i], defaults, &s->layers[s->layer_count++], err))
+        if (!scenario_name_ok(layers->keys[i], "a layer's name", err) ||
+            !layer_parse(s, layers->keys[i]->text, layers->items[i], defaults, &s->layers[s->layer_count++], err))
             return false;
     return true;
 }
@@ -57,7 +59,8 @@ static bool parse_data(struct scenario *s, struct error *err)
     int kind = DATA_NORMAL;
     if (!data)
         return true;
-    if (!node_check_keys(data, "data", keys, err) || (node_get(data, "seed") && !node_int(node_get(data, "seed"), "seed", 0, INT64_MAX, &seed, err)))
+    if (!node_check_keys(data, "data", keys, err) ||
+        (node_get(data, "seed") && !node_int(node_get(data, "seed"), "seed", 0, INT64_MAX, &seed, err)))
         return false;
     if (node_get(data, "input") && (kind = node_word(node_get(data, "input"), "data input", data_kind_names, err)) < 0)
         return false;
@@ -113,7 +116,8 @@ static bool parse_time(struct scenario *s, struct error *err)
     *t = (struct timing_plan){.cache = {true, false}, .load = {true, false}, .half_width = 0.005, .budget_s = 20};
     if (time && !node_check_keys(time, "time", keys, err))
         return false;
-    if (!parse_modes(node_get(time, "cache"), "cache", caches, t->cache, err) || !parse_modes(node_get(time, "load"), "load", loads, t->load, err))
+    if (!parse_modes(node_get(time, "cache"), "cache", caches, t->cache, err) ||
+        !parse_modes(node_get(time, "load"), "load", loads, t->load, err))
         return false;
     if (node_get(time, "half_width") && !node_quantity(node_get(time, "half_width"), "half_width", "%", &t->half_width, err))
         return false;
@@ -123,7 +127,8 @@ static bool parse_time(struct scenario *s, struct error *err)
         return false;
     if (rounds && (rounds->kind != NODE_LIST || rounds->count != 2))
         return node_error(rounds, err, "rounds: [at least, at most]");
-    if (rounds && (!node_int(rounds->items[0], "rounds", 6, 100000, &least, err) || !node_int(rounds->items[1], "rounds", least, 100000, &most, err)))
+    if (rounds &&
+        (!node_int(rounds->items[0], "rounds", 6, 100000, &least, err) || !node_int(rounds->items[1], "rounds", least, 100000, &most, err)))
         return false;
     t->rounds_min = (int)least;
     t->rounds_max = (int)most;
@@ -160,7 +165,8 @@ static bool parse_variants(struct scenario *s, struct error *err)
 {
     const struct node *list = node_get(s->root, "variants");
     if (!list || list->kind != NODE_LIST || !list->count)
-        return node_error(list ? list : s->root, err, "variants: a list is expected, like [cudnn, conv2d/naive, {my/halo_regs: {TH: [8, 16]}}]");
+        return node_error(list ? list : s->root, err,
+                          "variants: a list is expected, like [cudnn, conv2d/naive, {my/halo_regs: {TH: [8, 16]}}]");
     if (list->count > SCENARIO_MAX_ITEMS)
         return node_error(list, err, "variants: %d; a scenario may have %d", list->count, SCENARIO_MAX_ITEMS);
     s->variants = xcalloc((size_t)list->count, sizeof *s->variants);
@@ -233,7 +239,8 @@ static bool parse_device(const char *device, const struct node *n, struct error 
     struct text all = {0};
     text_add_list(&all, names, count);
     node_error(chip, err, "on %s: there is no chip '%.60s'", device, name);
-    error_hint(err, near ? "did you mean %s? Chips: %.700s, or sm_75 to sm_120" : "%schips: %.700s, or sm_75 to sm_120", near ? near : "", text_get(&all));
+    error_hint(err, near ? "did you mean %s? Chips: %.700s, or sm_75 to sm_120" : "%schips: %.700s, or sm_75 to sm_120", near ? near : "",
+               text_get(&all));
     text_free(&all);
     return false;
 }
@@ -253,10 +260,11 @@ static bool parse_on(struct scenario *s, struct error *err)
 
 static bool parse(struct scenario *s, struct error *err)
 {
-    static const char *const keys[] = {"scenario", "about", "defaults", "data", "layers", "network", "networks", "axes", "variants", "time", "counters", "on", "answers", NULL};
+    static const char *const keys[] = {"scenario", "about",    "defaults", "data",     "layers", "network", "networks",
+                                       "axes",     "variants", "time",     "counters", "on",     "answers", NULL};
     return node_check_keys(s->root, "a scenario", keys, err) && parse_name(s, err) && parse_layers(s, err) && parse_data(s, err) &&
-           axes_parse(s, node_get(s->root, "axes"), err) && networks_parse(s, err) && parse_variants(s, err) &&
-           parse_time(s, err) && parse_counters(s, err) && parse_on(s, err) && answers_parse(s, node_get(s->root, "answers"), err);
+           axes_parse(s, node_get(s->root, "axes"), err) && networks_parse(s, err) && parse_variants(s, err) && parse_time(s, err) &&
+           parse_counters(s, err) && parse_on(s, err) && answers_parse(s, node_get(s->root, "answers"), err);
 }
 
 struct scenario *scenario_load(const char *path, struct error *err)

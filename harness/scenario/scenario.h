@@ -1,6 +1,7 @@
 /* scenario/scenario: YAML scenarios: layers, axes, masks, networks, variants, timing; and their expansion into cases.
  *
- * Every error names FILE:LINE:COLUMN and the nearest valid key; nothing is half-run: a scenario that loads and expands has no error left. */
+ * Grammar: docs/SCENARIO.md. Every error names FILE:LINE:COLUMN and the nearest valid key; nothing is half-run: a scenario that loads and
+ * expands has no error left. */
 #ifndef BENCH_SCENARIO_SCENARIO_H
 #define BENCH_SCENARIO_SCENARIO_H
 
@@ -78,18 +79,20 @@ void scenario_free(struct scenario *s);
 struct scenario_filter {
     const char *layers;         /* comma list of globs over layer names; each must select one */
     const char *only;           /* comma list of globs over variant names, used by session/ */
-    const char *const *set;     /* "axis=value", "mask.density=0.10,0.25", "mask=blobs*", NULL-terminated: keeps the cases that match all; each value must match one */
+    const char *const *set;     /* "axis=value", "mask.density=0.10,0.25", "mask=blobs*", NULL-terminated: keeps the cases that match all;
+                                 * each value must match one */
 };
-/* Expands for a device kind ("emu", "cuda": picks `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing is an error that names it
- * (decision 13). Returns the count; -1 on error. */
-int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases, struct error *err);
+/* Expands for a device kind ("emu", "cuda": picks `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing is an error that
+ * names it (decision 13). Returns the count; -1 on error. */
+int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases,
+                    struct error *err);
 void scenario_cases_free(struct scenario_case *cases, int count);
 /* Chip named under on.<device_kind>.chip, or NULL. */
 const char *scenario_chip(const struct scenario *s, const char *device_kind);
 
 /* Do the tensors of each network fit from layer to layer? scenario_load has asked already. */
 bool scenario_network_check(const struct scenario *s, struct error *err);
-/* Each network explained: its runs, FLOP and compulsory bytes, then one line per item with the shapes that flow. Nothing without a network. */
+/* Each network explained: its runs, FLOP and compulsory bytes, then one line per item with the shapes that flow. Nothing without one. */
 void scenario_network_explain(const struct scenario *s, struct text *t);
 /* FLOP of one pass through a network. */
 double scenario_network_flop(const struct scenario_network *network);

@@ -70,8 +70,8 @@ static bool count_anew(struct row *old, const struct row *planned)
     return !same;
 }
 
-/* Takes over the rows of the interrupted run whose key is unchanged. Returns how many; says why the rest is done again. `stale`: by row, taken over but
- * to be stored again. */
+/* Takes over the rows of the interrupted run whose key is unchanged. Returns how many; says why the rest is done again.
+ * `stale`: by row, taken over but to be stored again. */
 static int resume(struct session *s, bool *same_run, bool *stale, struct error *err)
 {
     struct run old = {0};

@@ -28,13 +28,17 @@ static void values(void **state)
                "a a[math=tf32] a[layout=NHWC] a[layout=NHWC,math=tf32] m");
     expands_to("axes: {w: [8, 9], c: [4, 5]}", "a a[w=9] a[c=5] a[c=5,w=9] m m[w=9] m[c=5] m[c=5,w=9]"); /* sorted by name, last fastest */
     expands_to("axes: {hw: {zip: {h: [8, 16, 9], w: [8, 24, 9]}}}", "a a[hw=16x24] a[hw=9x9] m m[hw=16x24] m[hw=9x9]");
-    expands_to("axes: {size: {layers: [a], zip: {kernel: {from: 3, to: 7, step: 2}, pad: {from: 1, to: 3, step: 1}}}}", "a a[size=5x2] a[size=7x3] m");
-    expands_to("axes: {z: {zip: {math: [f32, f16_acc32, f16_acc16], dtype: [f32, f16, f16]}, layers: [a]}}", "a a[z=f16_acc32xf16] a[z=f16_acc16xf16] m");
+    expands_to("axes: {size: {layers: [a], zip: {kernel: {from: 3, to: 7, step: 2}, pad: {from: 1, to: 3, step: 1}}}}",
+               "a a[size=5x2] a[size=7x3] m");
+    expands_to("axes: {z: {zip: {math: [f32, f16_acc32, f16_acc16], dtype: [f32, f16, f16]}, layers: [a]}}",
+               "a a[z=f16_acc32xf16] a[z=f16_acc16xf16] m");
 }
 
 static void every_field_is_an_axis(void **state)
 {
-    struct scenario *s = loaded(SCENARIO_HEAD "axes: {z: {zip: {stride: [2, 1], dilation: [1, 2], groups: [2, 4], k: [6, 8], c: [8, 4]}, layers: [a]}, dtype: [f32, f16]}\n");
+    struct scenario *s = loaded(
+        SCENARIO_HEAD
+        "axes: {z: {zip: {stride: [2, 1], dilation: [1, 2], groups: [2, 4], k: [6, 8], c: [8, 4]}, layers: [a]}, dtype: [f32, f16]}\n");
     struct work w = work_of(s, "cuda", "t/a[dtype=f16,z=2x1x2x6x8]");
     assert_true(w.stride == 2 && w.dilation == 1 && w.groups == 2 && w.k == 6 && w.c == 8 && w.p == 4 && w.q == 4);
     assert_true(w.dtype == DTYPE_F16 && w.math == MATH_F16_ACC32); /* a new dtype takes its own math mode */
@@ -47,7 +51,8 @@ static void every_field_is_an_axis(void **state)
     assert_true(w.block == 3 && w.mode == D2S_CRD && w.layout == LAYOUT_NHWC && w.dtype == DTYPE_F16);
     scenario_free(s);
     /* an explicit math of the layer stays with its own dtype only */
-    s = loaded("scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 1, math: tf32}}\nvariants: [x]\naxes: {dtype: [f32, bf16]}\n");
+    s = loaded("scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 1, math: tf32}}\nvariants: [x]\naxes: {dtype: "
+               "[f32, bf16]}\n");
     assert_int_equal(work_of(s, "cuda", "t/a").math, MATH_TF32);
     assert_int_equal(work_of(s, "cuda", "t/a[dtype=bf16]").math, MATH_BF16_ACC32);
     scenario_free(s);
@@ -55,7 +60,8 @@ static void every_field_is_an_axis(void **state)
 
 static void masks(void **state)
 {
-    expands_to("axes: {mask: {values: [none, full, {pattern: iid, density: [0.1, 0.005]}, {pattern: blobs, radius: 3, density: 0.5, seed: [2, 1]}, checkerboard]}}",
+    expands_to("axes: {mask: {values: [none, full, {pattern: iid, density: [0.1, 0.005]}, {pattern: blobs, radius: 3, density: 0.5, seed: "
+               "[2, 1]}, checkerboard]}}",
                "a a[mask=full] a[mask=iid:0.10] a[mask=iid:0.005] a[mask=blobs3:0.50:2] a[mask=blobs3:0.50:1] a[mask=checkerboard] m");
     expands_to("axes: {mask: [none, {pattern: scanline, density: 0.25}, {pattern: pixel, seed: 4}], n: [1, 2]}",
                "a a[n=2] a[mask=scanline:0.25] a[mask=scanline:0.25,n=2] a[mask=pixel:4] a[mask=pixel:4,n=2] m m[n=2]");
@@ -73,7 +79,8 @@ static void an_axis_at_its_old_default_renames_nothing(void **state)
     struct work w = work_of(s, "cuda", "t/a");
     work_key(&w, before);
     scenario_free(s);
-    static const char *const axes[] = {"n: [1]", "dtype: [f32]", "math: [f32, tf32]", "mask: [none, full]", "kernel: [[3, 3]]", "z: {zip: {h: [8], w: [8]}}"};
+    static const char *const axes[] = {
+        "n: [1]", "dtype: [f32]", "math: [f32, tf32]", "mask: [none, full]", "kernel: [[3, 3]]", "z: {zip: {h: [8], w: [8]}}"};
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
         char *text = text_format("%saxes: {%s}\n", SCENARIO_HEAD, axes[i]);
         s = loaded(text);
@@ -102,12 +109,14 @@ static void filters(void **state)
                                 "  body_2: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 1}\n"
                                 "  tail: {op: layout, n: 1, c: 4, h: 8, w: 8, to: NHWC}\n"
                                 "variants: [x]\n"
-                                "axes: {n: {layers: [body_1], values: [1, 4]}, mask: {layers: [body_2], values: [none, {pattern: iid, density: [0.05, 0.1], seed: [1, 2]}]}}\n"
+                                "axes: {n: {layers: [body_1], values: [1, 4]}, mask: {layers: [body_2], values: [none, {pattern: iid, "
+                                "density: [0.05, 0.1], seed: [1, 2]}]}}\n"
                                 "on: {emu: {crop: {h: 4}}}\n");
     keeps(s, "tail", NULL, NULL, "tail@4x8");
     keeps(s, "body_*", "n=4", NULL, "body_1@4x8[n=4]");
-    keeps(s, "body_?,tail", "n=1", "c=4", "body_1@4x8 body_2@4x8 body_2@4x8[mask=iid:0.05:1] body_2@4x8[mask=iid:0.05:2] body_2@4x8[mask=iid:0.10:1] "
-                                          "body_2@4x8[mask=iid:0.10:2] tail@4x8");
+    keeps(s, "body_?,tail", "n=1", "c=4",
+          "body_1@4x8 body_2@4x8 body_2@4x8[mask=iid:0.05:1] body_2@4x8[mask=iid:0.05:2] body_2@4x8[mask=iid:0.10:1] "
+          "body_2@4x8[mask=iid:0.10:2] tail@4x8");
     keeps(s, NULL, "mask.density=0.10", NULL, "body_2@4x8[mask=iid:0.10:1] body_2@4x8[mask=iid:0.10:2]"); /* 0.1 is 0.10 */
     keeps(s, NULL, "mask.density=.1", "mask.seed=2", "body_2@4x8[mask=iid:0.10:2]");
     keeps(s, NULL, "mask=iid:0.05:1,iid:0.10:2", NULL, "body_2@4x8[mask=iid:0.05:1] body_2@4x8[mask=iid:0.10:2]");
@@ -143,7 +152,8 @@ static void many_cases(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(values),  cmocka_unit_test(every_field_is_an_axis), cmocka_unit_test(masks),
-                                       cmocka_unit_test(filters), cmocka_unit_test(many_cases),             cmocka_unit_test(an_axis_at_its_old_default_renames_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values),     cmocka_unit_test(every_field_is_an_axis),
+                                       cmocka_unit_test(masks),      cmocka_unit_test(filters),
+                                       cmocka_unit_test(many_cases), cmocka_unit_test(an_axis_at_its_old_default_renames_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,8 @@ static void target_scenario_loads(void **state)
     struct work w = work_of(s, "cuda", "edsr_sparse/body_1[mask=blobs24:0.10:1]");
     assert_true(w.n == 1 && w.h == 720 && w.w == 1280 && w.c == 64 && w.k == 64 && w.p == 720 && w.q == 1280 && w.r == 3 && w.s == 3);
     assert_true(w.mask.pattern == MASK_BLOBS && w.mask.density == 0.10 && w.mask.radius == 24 && w.mask.seed == 1 && !w.mask.marks_output);
-    assert_true(w.dtype == DTYPE_F16 && w.math == MATH_F16_ACC32 && w.layout == LAYOUT_NHWC && w.epilogue_count == 2 && w.epilogue[1].kind == EPILOGUE_RELU);
+    assert_true(w.dtype == DTYPE_F16 && w.math == MATH_F16_ACC32 && w.layout == LAYOUT_NHWC && w.epilogue_count == 2 &&
+                w.epilogue[1].kind == EPILOGUE_RELU);
     w = work_of(s, "emu", "edsr_sparse/body_1@48x48[mask=iid:0.05,n=4]");
     assert_true(w.n == 4 && w.h == 48 && w.w == 48 && w.p == 48 && w.mask.pattern == MASK_IID && w.mask.density == 0.05);
     w = work_of(s, "emu", "edsr_sparse/body_2@48x48[mask=box:0.10]");
@@ -126,25 +127,30 @@ static void shipped_scenarios_expand(void **state)
 
 static void defaults_and_own_keys(void **state)
 {
-    struct scenario *s = loaded("scenario: t\ndefaults: {n: 2, h: 9, w: 7, kernel: [3, 5], pad: 2, dtype: f16, math: f16_acc16, layout: NHWC, epilogue: [bias]}\n"
-                                "data: {input: relu, seed: 77}\n"
-                                "layers:\n"
-                                "  a: {op: conv2d, c: 4, k: 6}\n"
-                                "  b: {op: conv2d, c: 4, k: 6, kernel: 1, pad: 0, dtype: f32, epilogue: [bias, {leaky_relu: 0.1}, {layout: NCHW}]}\n"
-                                "  c: {op: conv2d, c: 4, k: 6, dtype: f16, epilogue: [leaky_relu]}\n"
-                                "  d: {op: depth_to_space, c: 8, block: 2, mode: DCR, mask: none}\n"
-                                "  e: {op: conv2d, c: 4, k: 6, mask: {pattern: blobs, density: 0.25, radius: 3, seed: 9}, marks: output}\n"
-                                "variants: [x]\n");
-    const struct work *a = &s->layers[0].work, *b = &s->layers[1].work, *c = &s->layers[2].work, *d = &s->layers[3].work, *e = &s->layers[4].work;
-    assert_true(a->n == 2 && a->h == 9 && a->w == 7 && a->r == 3 && a->s == 5 && a->pad == 2 && a->stride == 1 && a->groups == 1 && a->p == 11 && a->q == 7);
+    struct scenario *s = loaded(
+        "scenario: t\ndefaults: {n: 2, h: 9, w: 7, kernel: [3, 5], pad: 2, dtype: f16, math: f16_acc16, layout: NHWC, epilogue: [bias]}\n"
+        "data: {input: relu, seed: 77}\n"
+        "layers:\n"
+        "  a: {op: conv2d, c: 4, k: 6}\n"
+        "  b: {op: conv2d, c: 4, k: 6, kernel: 1, pad: 0, dtype: f32, epilogue: [bias, {leaky_relu: 0.1}, {layout: NCHW}]}\n"
+        "  c: {op: conv2d, c: 4, k: 6, dtype: f16, epilogue: [leaky_relu]}\n"
+        "  d: {op: depth_to_space, c: 8, block: 2, mode: DCR, mask: none}\n"
+        "  e: {op: conv2d, c: 4, k: 6, mask: {pattern: blobs, density: 0.25, radius: 3, seed: 9}, marks: output}\n"
+        "variants: [x]\n");
+    const struct work *a = &s->layers[0].work, *b = &s->layers[1].work, *c = &s->layers[2].work, *d = &s->layers[3].work,
+                      *e = &s->layers[4].work;
+    assert_true(a->n == 2 && a->h == 9 && a->w == 7 && a->r == 3 && a->s == 5 && a->pad == 2 && a->stride == 1 && a->groups == 1 &&
+                a->p == 11 && a->q == 7);
     assert_true(a->dtype == DTYPE_F16 && a->math == MATH_F16_ACC16 && a->layout == LAYOUT_NHWC && a->epilogue_count == 1);
     assert_true(a->seed == 77 && a->data == DATA_RELU && d->seed == 77);
     assert_true(b->dtype == DTYPE_F32 && b->math == MATH_F32); /* the default math is meant for the default dtype */
     assert_true(b->r == 1 && b->s == 1 && b->epilogue_count == 3 && b->epilogue[1].alpha == 0.1);
     assert_true(b->epilogue[2].kind == EPILOGUE_LAYOUT && b->epilogue[2].layout == LAYOUT_NCHW);
-    assert_true(c->math == MATH_F16_ACC16 && c->epilogue_count == 1 && c->epilogue[0].alpha == 0.01); /* the same dtype written out changes nothing */
+    assert_true(c->math == MATH_F16_ACC16 && c->epilogue_count == 1 &&
+                c->epilogue[0].alpha == 0.01); /* the same dtype written out changes nothing */
     assert_true(d->math == MATH_NONE && d->mode == D2S_DCR && d->block == 2);
-    assert_true(e->mask.pattern == MASK_BLOBS && e->mask.marks_output && e->mask.radius == 3 && e->mask.seed == 9 && e->mask.density == 0.25);
+    assert_true(e->mask.pattern == MASK_BLOBS && e->mask.marks_output && e->mask.radius == 3 && e->mask.seed == 9 &&
+                e->mask.density == 0.25);
     scenario_free(s);
     s = loaded(SCENARIO_HEAD); /* what is not said */
     assert_true(s->time.cache[CACHE_COLD] && !s->time.cache[CACHE_WARM] && s->time.load[LOAD_ISOLATED] && !s->time.load[LOAD_SUSTAINED]);
@@ -177,13 +183,14 @@ static void crops(void **state)
 
 static void networks_run(void **state)
 {
-    struct scenario *s = loaded("scenario: t\nlayers:\n"
-                                "  a: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 3, pad: 1}\n"
-                                "  b: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 16, kernel: 1, epilogue: [{depth_to_space: {block: 2, mode: DCR}}], repeat: 1}\n"
-                                "  c: {op: conv2d, n: 1, c: 4, h: 16, w: 16, k: 4, kernel: 2, stride: 2}\n"
-                                "  d: {op: layout, n: 1, c: 4, h: 8, w: 8, to: NHWC}\n"
-                                "network: {order: [{repeat: 3, of: [a, {repeat: 2, of: [a, a]}]}, b, c, d]}\n"
-                                "variants: [x]\n");
+    struct scenario *s = loaded(
+        "scenario: t\nlayers:\n"
+        "  a: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 3, pad: 1}\n"
+        "  b: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 16, kernel: 1, epilogue: [{depth_to_space: {block: 2, mode: DCR}}], repeat: 1}\n"
+        "  c: {op: conv2d, n: 1, c: 4, h: 16, w: 16, k: 4, kernel: 2, stride: 2}\n"
+        "  d: {op: layout, n: 1, c: 4, h: 8, w: 8, to: NHWC}\n"
+        "network: {order: [{repeat: 3, of: [a, {repeat: 2, of: [a, a]}]}, b, c, d]}\n"
+        "variants: [x]\n");
     assert_int_equal(s->layers[0].repeat, 15); /* 3 x (1 + 2 x 2) */
     assert_int_equal(scenario_layer_count(s, 0, &s->layers[0]), 15);
     assert_networks(s, 0, "t:15"); /* the only one is called what the scenario is */
@@ -204,7 +211,8 @@ static void networks_run(void **state)
     scenario_free(s);
 }
 
-/* Each network by itself: its counts, its flow (m ends one and would not fit the beginning of the other); a layer of none keeps its own repeat. */
+/* Each network by itself: its counts, its flow (m ends one and would not fit the beginning of the other); a layer of none keeps its own
+ * repeat. */
 static void several_networks(void **state)
 {
     struct scenario *s = loaded("scenario: t\nlayers:\n"
@@ -234,9 +242,10 @@ static void block_loads(const char *block, size_t bytes)
         text_add(&t, "scenario: t\n");
     text_add(&t, own);
     if (!strstr(own, "layers:\n"))
-        text_add(&t, "defaults: {n: 1, c: 4, h: 8, w: 8, op: pointwise, epilogue: [relu]}\n"
-                     "layers:\n  body: {op: conv2d, k: 4, kernel: 3, pad: 7}\n  head: {}\n  body_1: {}\n  body_2: {}\n  up: {}\n  tail: {}\n"
-                     "  x4_body: {}\n  x4_up: {}\n  x4_tail: {}\n");
+        text_add(&t,
+                 "defaults: {n: 1, c: 4, h: 8, w: 8, op: pointwise, epilogue: [relu]}\n"
+                 "layers:\n  body: {op: conv2d, k: 4, kernel: 3, pad: 7}\n  head: {}\n  body_1: {}\n  body_2: {}\n  up: {}\n  tail: {}\n"
+                 "  x4_body: {}\n  x4_up: {}\n  x4_tail: {}\n");
     if (!strstr(own, "variants:"))
         text_add(&t, "variants: [cudnn]\n");
     if (!strncmp(own, "answers:", 8))
@@ -274,9 +283,14 @@ static void documentation_is_true(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(target_scenario_loads), cmocka_unit_test(shipped_networks_have_the_published_cost), cmocka_unit_test(shipped_scenarios_expand),
-        cmocka_unit_test(defaults_and_own_keys), cmocka_unit_test(crops),                                    cmocka_unit_test(networks_run),
-        cmocka_unit_test(documentation_is_true),         cmocka_unit_test(several_networks),
+        cmocka_unit_test(target_scenario_loads),
+        cmocka_unit_test(shipped_networks_have_the_published_cost),
+        cmocka_unit_test(shipped_scenarios_expand),
+        cmocka_unit_test(defaults_and_own_keys),
+        cmocka_unit_test(crops),
+        cmocka_unit_test(networks_run),
+        cmocka_unit_test(documentation_is_true),
+        cmocka_unit_test(several_networks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Broken scenarios, one a file under hostile/: `# want LINE:COLUMN | words of the error | words of the hint`. A new kind of mistake is a new file. */
+/* Broken scenarios, one a file under hostile/: `# want LINE:COLUMN | words of the error | words of the hint`. A new mistake: a new file. */
 #include "scenario_text.h"
 #include <time.h>
 
@@ -40,8 +40,8 @@ static bool check(const char *path)
         rest = bar ? bar + 3 : rest + strlen(rest);
     }
     place = text_format("%s:%s: ", path, parts[0]);
-    ok = ok && *parts[1] && fails(path, &err) && err.kind == ERROR_USAGE && !strncmp(err.text, place, strlen(place)) && strstr(err.text, parts[1]) &&
-         strstr(err.hint, parts[2]) && !strchr(err.text, '\n') && strlen(err.text) < 600;
+    ok = ok && *parts[1] && fails(path, &err) && err.kind == ERROR_USAGE && !strncmp(err.text, place, strlen(place)) &&
+         strstr(err.text, parts[1]) && strstr(err.hint, parts[2]) && !strchr(err.text, '\n') && strlen(err.text) < 600;
     if (!ok)
         print_error("%s\n    want %s ... %s | %s\n    got  %s | %s\n", path, parts[0], parts[1], parts[2], err.text, err.hint);
     free(place);
@@ -124,6 +124,7 @@ static void files_that_are_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_hostile_file), cmocka_unit_test(sizes_are_bounded), cmocka_unit_test(files_that_are_none)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_hostile_file), cmocka_unit_test(sizes_are_bounded),
+                                       cmocka_unit_test(files_that_are_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
