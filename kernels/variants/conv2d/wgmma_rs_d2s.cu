@@ -44,7 +44,7 @@ steps:
     grid: ceil(rows_all, rows_block), blocks_k
     block: 384
     smem: smem
-    args: input_map, filter, bias, residual, output, c, k, p, q, pad, strips, rows_all, rows_block
+    args: input_map, filter, bias, 0, output, c, k, p, q, pad, strips, rows_all, rows_block
 */
 
 /* What changed from wgmma_rs: the address of a store, and from which rows of the filter the weights come; mma_sync_d2s.cu explains both. With 128 output
