@@ -40,6 +40,14 @@ __device__ __forceinline__ void load_matrix_4(unsigned m[4], unsigned address)
                  : "r"(address)
                  : "memory");
 }
+/* The same, each matrix turned: m[i] holds elements l / 4 of rows 2 * (l % 4) and the next. */
+__device__ __forceinline__ void load_matrix_4_transposed(unsigned m[4], unsigned address)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
+                 : "r"(address)
+                 : "memory");
+}
 /* Two such matrices; the addresses of lanes 0 to 15 count. */
 __device__ __forceinline__ void load_matrix_2(unsigned m[2], unsigned address)
 {
