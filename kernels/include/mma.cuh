@@ -22,6 +22,13 @@ __device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.com
 /* Waits until at most PENDING of this thread's groups are still on their way. A barrier must follow before other threads read. */
 template <int PENDING> __device__ __forceinline__ void copy_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory"); }
 
+/* One 4-byte load. */
+__device__ __forceinline__ unsigned load_shared(unsigned address)
+{
+    unsigned v;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
+    return v;
+}
 /* One 16-byte load. */
 __device__ __forceinline__ void load_shared_4(float v[4], unsigned address)
 {

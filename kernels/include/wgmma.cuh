@@ -58,8 +58,8 @@ __device__ __forceinline__ void store_matrix_4(unsigned address, const unsigned 
 {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3]) : "memory");
 }
-/* A barrier of the first 128 threads. */
-__device__ __forceinline__ void producers_sync() { asm volatile("bar.sync 1, 128;" ::: "memory"); }
+/* A barrier of the 128 threads of warpgroup `group`, which must be the caller's. */
+__device__ __forceinline__ void warpgroup_sync(int group) { asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory"); }
 
 /* --- registers move from the warpgroups that wait to those that compute; all four warps call it --- */
 template <int REGISTERS> __device__ __forceinline__ void give_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS)); }

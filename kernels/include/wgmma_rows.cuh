@@ -16,13 +16,10 @@
  * pixel: it stores 4 bytes, a warp fills whole sectors of 32, and the result needs neither shared memory nor another layout. */
 #pragma once
 #include "element.cuh"
-#include "epilogue.cuh"
+#define RESIDUAL_STAGED (EPI_RESIDUAL && !WEIGHTS_SHARED) /* weights in registers leave none for loads on their way */
+#include "pair_store.cuh"
 #include "wgmma.cuh"
 
-#ifndef D2S_BLOCK
-#define D2S_BLOCK 1
-#define D2S_CRD 0
-#endif
 #ifndef NCHW
 #define NCHW 0 /* wgmma_rs_nchw.cu says what 1 changes */
 #endif
@@ -33,15 +30,10 @@ constexpr int WEIGHT_BYTES = WEIGHTS_SHARED ? R * S * 64 * 128 : 0;
 constexpr int TAPS = R * S;
 constexpr int STAGE_PIXELS = (STRIP_WIDTH + S - 1 + 7) / 8 * 8, STAGE_BYTES = NCHW ? 64 * STAGE_PIXELS * 2 : 0; /* a row as NCHW has it */
 constexpr int STAGES = 4;
+constexpr int LINE_PITCH = STRIP_WIDTH * 2 + 16; /* NCHW: of a channel's staged residual */
+constexpr int STAGED_BYTES = !RESIDUAL_STAGED ? 0 : NCHW ? 64 * LINE_PITCH : STRIP_WIDTH * STAGED_PITCH;
 
 extern __shared__ unsigned char shared_raw[]; /* weights, ring, barriers: SMEM bytes and up to 1023 in front */
-
-/* Row of the filter that makes internal channel k; see mma_sync.cu. */
-static __device__ __forceinline__ int filter_channel(int k, int K)
-{
-    int depth = K / (D2S_BLOCK * D2S_BLOCK);
-    return D2S_CRD ? k % depth * (D2S_BLOCK * D2S_BLOCK) + k / depth : k;
-}
 
 /* The weights of internal channel k; null past the last one. */
 static __device__ __forceinline__ const TYPE *weights_of(const TYPE *filter, int k, int K, int C)
@@ -157,7 +149,7 @@ static __device__ __forceinline__ void produce_turned(const ring &ring, const sh
         ring.wait_empty(i);
         turn_row(stages + i % STAGES * STAGE_BYTES, ring.row(i));
         fence_async();
-        producers_sync(); /* all have read the stage and written the row */
+        warpgroup_sync(0); /* all have read the stage and written the row */
         if (threadIdx.x == 0)
             barrier_arrive(ring.full + i % RING * 8);
         ask(); /* into the stage of row i - 1, which all have left */
@@ -190,7 +182,7 @@ static __device__ __forceinline__ void multiply_row(float sum[STRIP_WIDTH / 2], 
 #if NCHW
 /* Channels k and k + 8 of the lane's pixels of row p: q0 + 8 j + e, q0 = 2 * (lane % 4) of the strip. Two lanes exchange halves, so that each has four
  * neighbours of one group of eight, and a quad stores 32 bytes of one line. */
-static __device__ __forceinline__ void store_row(TYPE *output, const TYPE *residual, const float sum[STRIP_WIDTH / 2], float bias0, float bias1, int n, int p,
+static __device__ __forceinline__ void store_lines(TYPE *output, unsigned staged, const float sum[STRIP_WIDTH / 2], float bias0, float bias1, int n, int p,
                                                  int q0, int k, int K, int P, int Q)
 {
     int odd = threadIdx.x % 2;
@@ -200,15 +192,17 @@ static __device__ __forceinline__ void store_row(TYPE *output, const TYPE *resid
         size_t line = (((size_t)n * K + (stored ? k + row * 8 : 0)) * P + p) * Q;
 #pragma unroll
         for (int j = 0; j < STRIP_WIDTH / 8; j += 2) {
-            pack<TYPE, 2> own[2];
+            pack<TYPE, 2> own[2], add[2];
+#pragma unroll
+            for (int h = 0; EPI_RESIDUAL && h < 2; h++)
+                add[h].word = load_shared(staged + row * 8 * LINE_PITCH + (j + h) * 16);
 #pragma unroll
             for (int h = 0; h < 2; h++)
 #pragma unroll
                 for (int e = 0; e < 2; e++) {
-                    int q = q0 + 8 * (j + h) + e;
                     float x = sum[4 * (j + h) + 2 * row + e] + (row ? bias1 : bias0);
-                    if (EPI_RESIDUAL && stored && q < Q)
-                        x += to_f32(residual[line + q]);
+                    if (EPI_RESIDUAL)
+                        x += to_f32(add[h].item[e]);
                     own[h].item[e] = from_f32<TYPE>(activate(x));
                 }
             unsigned other = __shfl_xor_sync(0xffffffff, odd ? own[0].word : own[1].word, 1);
@@ -227,36 +221,23 @@ static __device__ __forceinline__ void store_row(TYPE *output, const TYPE *resid
         }
     }
 }
-#else
-/* Channels k and k + 1 of the lane's pixels of row p: q0 + 8 j + e. */
-static __device__ __forceinline__ void store_row(TYPE *output, const TYPE *residual, const float sum[STRIP_WIDTH / 2], float bias0, float bias1, int n, int p, int q0,
-                                                 int k, int K, int P, int Q)
-{
-    int line = K / D2S_BLOCK; /* channels of a pixel that lie side by side; see mma_sync_d2s.cu */
-    size_t start = (((size_t)n * P + p) * D2S_BLOCK + k / line) * Q * line + k % line;
-#pragma unroll
-    for (int j = 0; j < STRIP_WIDTH / 8; j++)
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-            int q = q0 + 8 * j + e;
-            if (q >= Q)
-                continue;
-            float low = sum[4 * j + e] + bias0, high = sum[4 * j + 2 + e] + bias1;
-            pack<TYPE, 2> out;
-            if (EPI_RESIDUAL) {
-                pack<TYPE, 2> add = load_pack<TYPE, 2>(residual + start + (size_t)q * line);
-                low += to_f32(add.item[0]);
-                high += to_f32(add.item[1]);
-            }
-            out.item[0] = from_f32<TYPE>(activate(low));
-            out.item[1] = from_f32<TYPE>(activate(high));
-            store_pack<TYPE, 2>(output + start + (size_t)q * line, out);
-        }
-}
 #endif
 
-static __device__ __forceinline__ void consume(const ring &ring, const share &own, unsigned turn, unsigned weights, const TYPE *filter, const float *bias,
-                                               const TYPE *residual, TYPE *output, int C, int K, int Q, int strips)
+/* The residual of 64 channels from k0 on of one output row comes to shared memory while the row is computed. K, or for NCHW Q, is a multiple of 8. */
+static __device__ __forceinline__ void stage_residual(unsigned to, const TYPE *residual, int n, int p, int q0, int k0, int K, int P, int Q)
+{
+#pragma unroll 1
+    for (int i = threadIdx.x % 128; i < STRIP_WIDTH * 8; i += 128) { /* pieces of 8 elements */
+        int k = k0 + (NCHW ? i / (STRIP_WIDTH / 8) : i % 8 * 8), q = q0 + (NCHW ? i % (STRIP_WIDTH / 8) * 8 : i / 8);
+        bool valid = k < K && q < Q;
+        size_t e = NCHW ? (((size_t)n * K + k) * P + p) * Q + q : (((size_t)n * P + p) * Q + q) * K + k;
+        copy_async_16(to + (NCHW ? (k - k0) * LINE_PITCH + (q - q0) * 2 : (q - q0) * STAGED_PITCH + (k - k0) * 2), residual + (valid ? e : 0), valid);
+    }
+    copy_async_commit();
+}
+
+static __device__ __forceinline__ void consume(const ring &ring, const share &own, unsigned turn, unsigned weights, unsigned staged, const TYPE *filter,
+                                               const float *bias, const TYPE *residual, TYPE *output, int C, int K, int Q, int strips)
 {
     int me = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
     constexpr int step = SPLIT == 1 ? 2 : 1, apart = NCHW ? 8 : 1; /* apart: channels of rows g and g + 8 */
@@ -272,10 +253,16 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
         for (int j = 0; j < 4; j++)
             held[i][j] = weight_pair(rows[j % 2], i / 4, i % 4 * 16 + lane % 4 * 2 + j / 2 * 8, C);
 #endif
+    staged += me * STAGED_BYTES;
     int freed = 0; /* image rows that this warpgroup has let go */
     unsigned phase = me == 0;
     for (int row = own.first + (SPLIT == 1 ? me : 0); row < own.end; row += step, phase ^= 1) {
         int first = own.loaded(row);
+        if (RESIDUAL_STAGED) {
+            warpgroup_sync(me + 1); /* the last row's has been read */
+            stage_residual(staged, residual, own.strip(row) / strips, own.p(row), own.strip(row) % strips * STRIP_WIDTH,
+                           (blockIdx.y * SPLIT + (SPLIT == 2 ? me : 0)) * 64, K, own.P, Q);
+        }
         for (int r = 0; r < R; r++)
             ring.wait_full(first + r);
         barrier_wait(turn + me * 8, phase);
@@ -288,15 +275,24 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
         /* Nothing before the next row's first is needed again. A row that another reads still is waited for too: letting it go twice in one turn of
          * the ring would be counted for the wrong turn. */
         if (row + step < own.end)
+#pragma unroll 1
             for (int needed = own.loaded(row + step); freed < needed; freed++) {
                 ring.wait_full(freed);
                 if (lane == 0)
                     barrier_arrive(ring.empty + freed % RING * 8);
             }
+        if (RESIDUAL_STAGED) {
+            copy_async_wait<0>();
+            warpgroup_sync(me + 1);
+        }
         float bias0 = EPI_BIAS && k < K ? bias[filter_channel(k, K)] : 0.0f, bias1 = EPI_BIAS && k + apart < K ? bias[filter_channel(k + apart, K)] : 0.0f;
-        int strip = own.strip(row);
-        if (NCHW || k < K)
-            store_row(output, residual, sum, bias0, bias1, strip / strips, own.p(row), strip % strips * STRIP_WIDTH + lane % 4 * 2, k, K, own.P, Q);
+        int n = own.strip(row) / strips, q = own.strip(row) % strips * STRIP_WIDTH + lane % 4 * 2;
+#if NCHW
+        store_lines(output, staged + (threadIdx.x / 32 % 4 * 16 + lane / 4) * LINE_PITCH + lane % 4 * 4, sum, bias0, bias1, n, own.p(row), q, k, K, own.P, Q);
+#else
+        if (k < K)
+            store_row<STRIP_WIDTH>(output, residual, staged + lane % 4 * 2 * STAGED_PITCH + (threadIdx.x / 32 % 4 * 16 + lane / 4 * 2) * 2, sum, bias0, bias1, n, own.p(row), q, k, K, own.P, Q);
+#endif
     }
 }
 
@@ -305,7 +301,7 @@ static __device__ __forceinline__ void convolve_rows(const tensor_map *map, cons
                                                      int P, int Q, int pad, int strips, int rows_all, int rows_block)
 {
     unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
-    unsigned barriers = base + WEIGHT_BYTES + RING * ROW_BYTES + STAGES * STAGE_BYTES;
+    unsigned staged = base + WEIGHT_BYTES + RING * ROW_BYTES + STAGES * STAGE_BYTES, barriers = staged + 2 * STAGED_BYTES;
     struct ring ring = {base + WEIGHT_BYTES, barriers, barriers + RING * 8};
     unsigned turn = ring.empty + RING * 8; /* two; then, for NCHW, one for each stage */
     if (threadIdx.x == 0) {
@@ -337,6 +333,6 @@ static __device__ __forceinline__ void convolve_rows(const tensor_map *map, cons
 #endif
     } else {
         take_registers<240>();
-        consume(ring, own, turn, base, filter, bias, residual, output, C, K, Q, strips);
+        consume(ring, own, turn, base, staged, filter, bias, residual, output, C, K, Q, strips);
     }
 }
