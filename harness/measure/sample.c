@@ -7,6 +7,9 @@
 #include <time.h>
 
 #define SUSTAINED_NS 10e6 /* a sustained sample lasts about this long */
+#define WARMUP_S 1.0
+#define STEPS_S 1.0
+#define ROUNDS_LEAST 10   /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
 #define SUSTAINED_MIN 10
 #define SUSTAINED_MAX 50
 
@@ -188,7 +191,11 @@ static bool step_pass(struct device *dev, struct entrant *e, const struct sample
             goto done;
     for (int i = 0; i < p->step_count; i++)
         e->step_ns[i] = p->steps[i].prepare ? NULL : xcalloc((size_t)plan->step_rounds, sizeof(double));
+    double start = now_s();
     for (int r = 0; r < plan->step_rounds; r++) {
+        if (r >= 3 && now_s() - start > STEPS_S)
+            break;
+        e->step_rounds = r + 1;
         s.used = 0;
         if (!before(dev, e->rig, plan, err) || !dev->ops->record(dev, s.events[0], err) || !rig_run_stepwise(e->rig, mark_step, &s, err) ||
             !dev->ops->sync(dev, err))
@@ -218,6 +225,10 @@ static bool rounds(struct device *dev, struct entrant *entrants, int count, stru
     double start = now_s();
     hosts = xcalloc((size_t)count * (size_t)plan->rounds_max, sizeof *hosts);
     for (int r = -plan->warmup_rounds; r < plan->rounds_max; r++) {
+        if (r < 0 && now_s() - start > WARMUP_S) { /* the slow ones have warmed the chip long enough */
+            start = now_s();
+            r = 0;
+        }
         if (!one_round(dev, entrants, count, graphs, timers, host, plan, r < 0 ? r + plan->warmup_rounds : r, ns, order, err))
             goto done;
         if (r < 0)
@@ -232,7 +243,7 @@ static bool rounds(struct device *dev, struct entrant *entrants, int count, stru
             if (result->converged)
                 break;
         }
-        if (result->rounds >= plan->rounds_min && now_s() - start > plan->budget_s)
+        if (result->rounds >= (plan->rounds_min < ROUNDS_LEAST ? plan->rounds_min : ROUNDS_LEAST) && now_s() - start > plan->budget_s)
             break;
     }
     for (int i = 0; i < count; i++)
@@ -251,7 +262,7 @@ bool sample_run(struct device *dev, struct entrant *entrants, int count, const s
                 struct sample_result *result, struct error *err)
 {
     bool ok = false;
-    *result = (struct sample_result){.step_rounds = plan->step_rounds};
+    *result = (struct sample_result){0};
     struct timer *timers = xcalloc((size_t)count, sizeof *timers);
     struct device_graph **graphs = xcalloc((size_t)count, sizeof *graphs);
     if (!dev->ops->keeps_time) {

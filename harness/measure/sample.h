@@ -16,6 +16,7 @@ struct entrant {
     struct rig *rig;
     double *samples_ns; /* by round, malloc'd by sample_run */
     double **step_ns;   /* by program step, then round of the step pass; NULL when the row has one run step */
+    int step_rounds;    /* kept in step_ns */
     double host_ns;     /* median wall time of queueing all run steps */
     int batch;          /* runs in a sustained sample; 1 otherwise */
 };
@@ -29,7 +30,6 @@ struct sample_plan {
 };
 struct sample_result {
     int rounds;        /* kept */
-    int step_rounds;
     bool converged;    /* the half width was reached */
     double seconds;
 };

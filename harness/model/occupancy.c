@@ -39,11 +39,14 @@ static bool ask(const struct chip *chip, const struct occupancy_query *q, cudaOc
         .maxDynamicSharedSizeBytes = q->dynamic_smem,
         .numBlockBarriers = 1,
     };
-    cudaOccDeviceState state = {.cacheConfig = CACHE_PREFER_NONE, .carveoutConfig = q->carveout < 0 ? SHAREDMEM_CARVEOUT_DEFAULT : q->carveout};
-    if (q->block_threads < 1 || q->registers < 0 || q->static_smem > INT_MAX / 4 || q->dynamic_smem > INT_MAX / 4) /* the calculator works in int */
+    cudaOccDeviceState state = {.cacheConfig = CACHE_PREFER_NONE,
+                                .carveoutConfig = q->carveout < 0 ? SHAREDMEM_CARVEOUT_DEFAULT : q->carveout};
+    if (q->block_threads < 1 || q->registers < 0 || q->static_smem > INT_MAX / 4 ||
+        q->dynamic_smem > INT_MAX / 4) /* the calculator works in int */
         return false;
     memset(result, 0, sizeof *result);
-    return cudaOccMaxActiveBlocksPerMultiprocessor(result, &device, &function, &state, q->block_threads, q->dynamic_smem) == CUDA_OCC_SUCCESS;
+    return cudaOccMaxActiveBlocksPerMultiprocessor(result, &device, &function, &state, q->block_threads, q->dynamic_smem) ==
+           CUDA_OCC_SUCCESS;
 }
 
 static int warps_of(const struct chip *chip, int threads) { return (threads + chip->warp_size - 1) / chip->warp_size; }
@@ -110,6 +113,15 @@ static int better_block(const struct chip *chip, struct occupancy_query q, int w
     return best;
 }
 
+static int blocks_with(const struct chip *chip, struct occupancy_query q, int registers, long smem)
+{
+    cudaOccResult r;
+    q.registers = registers;
+    q.static_smem = 0;
+    q.dynamic_smem = (size_t)smem;
+    return ask(chip, &q, &r) ? r.activeBlocksPerMultiprocessor : 0;
+}
+
 #define LEAST_REGISTERS 16 /* below this no compiler can do much, and no advice helps */
 
 static void add_lift(const struct chip *chip, const struct occupancy_query *q, struct occupancy *o)
@@ -127,7 +139,7 @@ static void add_lift(const struct chip *chip, const struct occupancy_query *q, s
         if (can && smem)
             text_addf(&t, "%s%ld fewer bytes of shared memory (%ld)", registers ? " and " : "", used - bytes, bytes);
         if (can)
-            text_addf(&t, want == 1 ? " let a block fit" : " give %d blocks per SM", want);
+            text_addf(&t, want == 1 ? " let a block fit" : " give %d blocks per SM", blocks_with(chip, *q, fewer, smem ? bytes : used));
     }
     if (!t.len && q->static_smem + q->dynamic_smem == 0) {
         int threads = better_block(chip, *q, o->warps_per_sm, &better_warps);

@@ -12,5 +12,7 @@ void html_id(struct text *t, const char *s);
 void html_figure(struct text *t, const struct plot *plot);
 /* The section of one case. */
 void html_case(struct text *t, const struct case_view *c, const struct plots *plots);
+/* Its counters and metrics, folded away. */
+void html_metrics(struct text *t, const struct case_view *c);
 
 #endif

@@ -1,12 +1,13 @@
 /* report/terminal: a case on the terminal. */
 #include "report/case_table.h"
 #include "report/number.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ADVICE_SHOWN 6
-#define NAMES_SHOWN 160  /* characters of the list of names behind a reason */
+#define NAMES_SHOWN 160 /* characters of the list of names behind a reason */
 
 static void add_header(struct text *t, const struct case_view *c, const struct report_style *style)
 {
@@ -94,6 +95,28 @@ static void add_notes(struct text *t, const struct case_view *c, const struct re
     }
 }
 
+/* Numbers that a variant declares itself (`columns:` in its head). */
+static void add_own_columns(struct text *t, const struct case_view *c, const struct report_style *style)
+{
+    for (int i = 0; i < c->count; i++) {
+        struct text line = {0};
+        char a[NUMBER_TEXT];
+        for (int k = 0; k < c->rows[i]->metric_count; k++) {
+            const struct row_metric *m = &c->rows[i]->metrics[k];
+            if (m->step == -1 && m->line == 0 && strcmp(m->source, "variant") == 0) {
+                text_addf(&line, "%s%s %s", line.len ? ", " : "", m->name,
+                          m->value == floor(m->value) ? number_count(m->value, a) : number_3(m->value, a));
+            }
+        }
+        if (line.len) {
+            char *whole = text_format("%s: %s", c->views[i].name, text_get(&line));
+            text_add_labelled(t, "own", whole, style);
+            free(whole);
+        }
+        text_free(&line);
+    }
+}
+
 static void add_advice(struct text *t, const struct case_view *c, const struct report_style *style)
 {
     struct advice *advice;
@@ -168,6 +191,7 @@ void report_case(struct text *t, const struct run *run, struct row *const *rows,
         text_add_labelled(&below, "left", text, style);
     }
     add_modes(&below, &c, style);
+    add_own_columns(&below, &c, style);
     add_notes(&below, &c, style);
     add_advice(&below, &c, style);
     add_next(&below, &c, style);

@@ -155,7 +155,7 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
             row->host_call_ns = entrants[i].host_ns;
         for (int s = 0; entrants[i].step_ns && s < p->step_count; s++)
             if (entrants[i].step_ns[s])
-                put_time(row, s, cache, load, entrants[i].step_ns[s], NULL, plan->step_rounds);
+                put_time(row, s, cache, load, entrants[i].step_ns[s], NULL, entrants[i].step_rounds);
         if (!result->converged) {
             char *note = text_format("%s%sstopped at %d rounds before every ratio was known to %.2g %%", row->note ? row->note : "", row->note ? "; " : "",
                                      result->rounds, plan->half_width * 100);

@@ -3,15 +3,24 @@
 #include <stddef.h>
 
 #define FIELD(group, type, noun, name, field, unit, what)                                                                                  \
-    {name, unit, what, COLUMN_##group, COLUMN_##type, (unsigned)offsetof(struct noun, field), (unsigned)sizeof(((struct noun *)0)->field)}
+    {                                                                                                                                      \
+        name, unit, what, COLUMN_##group, COLUMN_##type, (unsigned)offsetof(struct noun, field),                                           \
+            (unsigned)sizeof(((struct noun *)0)->field)                                                                                    \
+    }
 #define RUN(type, name, field, unit, what) FIELD(RUN, type, run, name, field, unit, what)
 #define CASE(type, name, field, unit, what) FIELD(CASE, type, row, name, field, unit, what)
 #define RESULT(type, name, field, unit, what) FIELD(RESULT, type, row, name, field, unit, what)
 #define STEP(type, name, field, unit, what) FIELD(STEP, type, row_step, name, field, unit, what)
 #define TIME(type, name, field, unit, what) FIELD(TIME, type, row_time, name, field, unit, what)
 #define METRIC(type, name, field, unit, what) FIELD(METRIC, type, row_metric, name, field, unit, what)
-#define DERIVED(name, unit, what) {name, unit, what, COLUMN_DERIVED, COLUMN_NONE, 0, 0}
-#define COUNTER(name, unit, what) {name, unit, what, COLUMN_COUNTER, COLUMN_NONE, 0, 0}
+#define DERIVED(name, unit, what)                                                                                                          \
+    {                                                                                                                                      \
+        name, unit, what, COLUMN_DERIVED, COLUMN_NONE, 0, 0                                                                                \
+    }
+#define COUNTER(name, unit, what)                                                                                                          \
+    {                                                                                                                                      \
+        name, unit, what, COLUMN_COUNTER, COLUMN_NONE, 0, 0                                                                                \
+    }
 
 const struct column columns[] = {
     RUN(INT64, "run", id, "", "number of the run in its database"),
@@ -135,5 +144,23 @@ const struct column columns[] = {
     DERIVED("st_sect_req", "sectors", "32-byte sectors a global store request touches, and the ideal"),
     DERIVED("ld_sect_req", "sectors", "32-byte sectors a global load request touches, and the ideal"),
     DERIVED("moved_over_compulsory", "", "bytes moved through L2 sectors over the compulsory bytes"),
+
+    COUNTER("emu.warp_instructions", "", "PTX instructions executed, one for a whole warp"),
+    COUNTER("emu.warp_fma", "", "of those, floating-point multiply-adds"),
+    COUNTER("emu.global_requests_ld", "", "warp-wide global loads with a lane switched on"),
+    COUNTER("emu.global_requests_st", "", "warp-wide global stores with a lane switched on"),
+    COUNTER("emu.global_sectors_ld", "sectors", "32-byte sectors that global loads touch"),
+    COUNTER("emu.global_sectors_st", "sectors", "32-byte sectors that global stores touch"),
+    COUNTER("emu.global_sectors_ideal_ld", "sectors", "sectors the loaded bytes need at the least"),
+    COUNTER("emu.global_sectors_ideal_st", "sectors", "sectors the stored bytes need at the least"),
+    COUNTER("emu.shared_wavefronts_ld", "", "passes that shared-memory loads take"),
+    COUNTER("emu.shared_wavefronts_st", "", "passes that shared-memory stores take"),
+    COUNTER("emu.shared_wavefronts_ideal_ld", "", "passes they would take without bank conflicts"),
+    COUNTER("emu.shared_wavefronts_ideal_st", "", "passes they would take without bank conflicts"),
+    COUNTER("emu.shared_bank_conflicts", "", "passes beyond the ideal"),
+    COUNTER("emu.unique_bytes_read", "B", "bytes of all sectors read at least once"),
+    COUNTER("emu.unique_bytes_written", "B", "bytes of all sectors written at least once"),
+    COUNTER("emu.barriers", "", "block-wide barriers, one for a warp that arrives"),
+    COUNTER("model.roof_ns", "ns", "the floor computed with ceilings measured on this machine"),
     {0},
 };

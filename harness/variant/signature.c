@@ -138,6 +138,8 @@ static const char *read_kernel(const char *p, struct signature *out, const char 
     const char *start = p;
     *open = *close = NULL;
     while (*p && *p != ';' && *p != '{') {
+        if (!strncmp(p, "__global__", 10))
+            return p;
         if (*p != '(') {
             p++;
             continue;
@@ -168,12 +170,9 @@ bool signature_read(const char *text, const char *name, struct signature *out, s
     struct text seen = {0};
     bool found = false, done = false;
     while (!found && (p = strstr(p, "__global__"))) {
-        const char *line = p;
-        while (line > code && line[-1] != '\n' && line[-1] != ';' && line[-1] != '}')
-            line--;
-        if (line > code && line[-1] == '\n') /* extern "C" on the line above */
-            for (line--; line > code && line[-1] != '\n' && line[-1] != ';' && line[-1] != '}';)
-                line--;
+        const char *line = p, *least = p - code > 256 ? p - 256 : code; /* extern "C" may stand on the line above */
+        for (int lines = 0; line > least && line[-1] != ';' && line[-1] != '}' && (line[-1] != '\n' || lines < 1); line--)
+            lines += line[-1] == '\n';
         memset(out, 0, sizeof *out);
         out->external_c = has_word(line, p, "extern");
         p = read_kernel(p + strlen("__global__"), out, &open, &close);

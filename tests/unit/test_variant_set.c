@@ -255,7 +255,7 @@ static void test_new_errors(void **state)
     text_free(&t);
     static const char *const pieces[] = {"__global__ ", "__global__ (", "((((", "\"\\", "/*", "__launch_bounds__(", "'"};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        while (t.len < 100000)
+        while (t.len < 400000)
             text_add(&t, pieces[i]);
         new_fails(text_get(&t), NULL, "no __global__ function");
         text_free(&t);
