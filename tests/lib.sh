@@ -55,3 +55,28 @@ refused() { # STATUS COMMAND...
     [ "$(grep -vc '^hint: ' .refused.err)" = 1 ] && [ "$(wc -l <.refused.err)" -le 2 ] || { cat .refused.err >&2; fail "not one error line and one hint: $*"; }
     cat .refused.err
 }
+# Prints the named columns of a CSV on stdin, a tab between them; quoted fields may hold commas and doubled quotes.
+csv_columns() { # NAME...
+    awk -v names="$*" '
+        function split_line(line,    n, c, quoted, field, i) {
+            n = 0; field = ""; quoted = 0
+            for (i = 1; i <= length(line); i++) {
+                c = substr(line, i, 1)
+                if (quoted && c == "\"" && substr(line, i + 1, 1) == "\"") { field = field c; i++ }
+                else if (c == "\"") quoted = !quoted
+                else if (c == "," && !quoted) { cell[++n] = field; field = "" }
+                else field = field c
+            }
+            cell[++n] = field
+        }
+        { sub(/\r$/, ""); split_line($0) }
+        NR == 1 {
+            wanted = split(names, name, " ")
+            for (k = 1; k <= wanted; k++) {
+                for (i in cell) if (cell[i] == name[k]) at[k] = i
+                if (!(k in at)) { print "no column " name[k] > "/dev/stderr"; exit 1 }
+            }
+            next
+        }
+        { for (k = 1; k <= wanted; k++) printf "%s%s", cell[at[k]], k < wanted ? "\t" : "\n" }'
+}
