@@ -122,16 +122,17 @@ static void cvt(struct warp *w, const struct ins *in, uint32_t mask)
         double f = 0;
         int64_t i = 0;
         bool is_float = ptx_type_float(from);
+        uint64_t raw = in->wide ? S(uint64_t, 0)[l] : S(uint32_t, 0)[l];
         switch (from) {
         case T_F32: f = flush32(S(float, 0)[l], in->ftz); break;
         case T_F64: f = S(double, 0)[l]; break;
         case T_F16: case T_BF16: f = half_in(from, S(uint32_t, 0)[l]); break;
-        case T_S8: i = (int8_t)S(uint32_t, 0)[l]; break;
-        case T_U8: case T_B8: i = (uint8_t)S(uint32_t, 0)[l]; break;
-        case T_S16: i = (int16_t)S(uint32_t, 0)[l]; break;
-        case T_U16: case T_B16: i = (uint16_t)S(uint32_t, 0)[l]; break;
-        case T_S32: i = S(int32_t, 0)[l]; break;
-        case T_U32: case T_B32: i = S(uint32_t, 0)[l]; break;
+        case T_S8: i = (int8_t)raw; break;
+        case T_U8: case T_B8: i = (uint8_t)raw; break;
+        case T_S16: i = (int16_t)raw; break;
+        case T_U16: case T_B16: i = (uint16_t)raw; break;
+        case T_S32: i = (int32_t)raw; break;
+        case T_U32: case T_B32: i = (uint32_t)raw; break;
         default: i = S(int64_t, 0)[l]; break;
         }
         if (ptx_type_float(to)) {
@@ -161,10 +162,10 @@ static void cvt(struct warp *w, const struct ins *in, uint32_t mask)
             if (from == T_U64 && i < 0) i = high;
             i = i < low ? low : i > high ? high : i;
         }
-        if (bits == 64) D(int64_t)[l] = i;
-        else if (bits == 32) D(uint32_t)[l] = (uint32_t)i;
-        else if (bits == 16) D(uint32_t)[l] = sign ? (uint32_t)(int32_t)(int16_t)i : (uint16_t)i;
-        else D(uint32_t)[l] = sign ? (uint32_t)(int32_t)(int8_t)i : (uint8_t)i;
+        i = bits == 64 ? i : bits == 32 ? sign ? (int64_t)(int32_t)i : (int64_t)(uint32_t)i : bits == 16 ? sign ? (int64_t)(int16_t)i : (int64_t)(uint16_t)i
+            : sign ? (int64_t)(int8_t)i : (int64_t)(uint8_t)i;
+        if (in->volatile_) D(int64_t)[l] = i;
+        else D(uint32_t)[l] = (uint32_t)i;
     }
 }
 
