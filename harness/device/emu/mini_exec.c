@@ -29,7 +29,15 @@ static void set_pred(struct warp *w, int slot, uint32_t mask, uint32_t value)
 }
 
 /* Registers of 16 bits lie in 32-bit lanes. */
-static float half_in(enum ptx_type t, uint32_t v) { return t == T_BF16 || t == T_BF16X2 ? bf16_to_f32((uint16_t)v) : f16_to_f32((uint16_t)v); }
+static inline float half_in(enum ptx_type t, uint32_t v)
+{
+    if (t == T_BF16 || t == T_BF16X2)
+        return bf16_to_f32((uint16_t)v);
+    _Float16 h; /* the compiler's own conversion, exact */
+    uint16_t bits = (uint16_t)v;
+    memcpy(&h, &bits, 2);
+    return (float)h;
+}
 static uint16_t half_out(enum ptx_type t, double v)
 {
     uint16_t h;
@@ -90,9 +98,26 @@ static double round_to(double x, int round)
     }
 }
 
+/* f16 -> f32, the most frequent conversion by far */
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) static void cvt_widen(struct warp *w, const struct ins *in, uint32_t mask)
+{
+    float r[32];
+    for (int l = 0; l < 32; l++) {
+        _Float16 h;
+        uint16_t bits = (uint16_t)S(uint32_t, 0)[l];
+        memcpy(&h, &bits, 2);
+        r[l] = (float)h;
+    }
+    LANES D(float)[l] = r[l];
+}
+
 static void cvt(struct warp *w, const struct ins *in, uint32_t mask)
 {
     enum ptx_type to = (enum ptx_type)in->type, from = (enum ptx_type)in->type2;
+    if (to == T_F32 && from == T_F16 && !in->sat && !in->ftz) {
+        cvt_widen(w, in, mask);
+        return;
+    }
     LANES {
         double f = 0;
         int64_t i = 0;
@@ -188,17 +213,20 @@ static double op_double(const struct ins *in, double a, double b, double c)
     }
 }
 
-static void alu_float(struct warp *w, const struct ins *in, uint32_t mask)
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) static void alu_float(struct warp *w, const struct ins *in, uint32_t mask)
 {
     enum ptx_type t = (enum ptx_type)in->type;
     int n = in->nsrc;
     if (t == T_F32 && in->code == C_FMA && !in->ftz && !in->sat) {
         const float *a = S(float, 0), *b = S(float, 1), *c = S(float, 2);
         float *d = D(float);
-        if (mask == ~0u)
-            for (int l = 0; l < 32; l++) d[l] = fmaf(a[l], b[l], c[l]);
-        else
-            LANES d[l] = fmaf(a[l], b[l], c[l]);
+        float r[32];
+        for (int l = 0; l < 32; l++) r[l] = fmaf(a[l], b[l], c[l]);
+        if (mask == ~0u) {
+            memcpy(d, r, sizeof r);
+        } else {
+            LANES d[l] = r[l];
+        }
         return;
     }
     LANES {
@@ -248,7 +276,7 @@ static void alu_float(struct warp *w, const struct ins *in, uint32_t mask)
         ((WIDE *)(void *)(w->frame + in->dst[0]))[l] = sizeof(U) == 2 ? (sign ? (WIDE)(int32_t)(int16_t)r : (WIDE)r) : (WIDE)r;                     \
     }
 
-static void alu_int(struct warp *w, const struct ins *in, uint32_t mask)
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) static void alu_int(struct warp *w, const struct ins *in, uint32_t mask)
 {
     enum ptx_type t = (enum ptx_type)in->type;
     bool sign = ptx_type_signed(t);
@@ -414,10 +442,11 @@ static void pack(struct warp *w, const struct ins *in, uint32_t mask)
 static void selp(struct warp *w, const struct ins *in, uint32_t mask)
 {
     uint32_t p = pred(w, in->src[2]);
-    if (ptx_type_bytes((enum ptx_type)in->type) == 8)
+    if (ptx_type_bytes((enum ptx_type)in->type) == 8) {
         LANES D(uint64_t)[l] = p >> l & 1 ? S(uint64_t, 0)[l] : S(uint64_t, 1)[l];
-    else
+    } else {
         LANES D(uint32_t)[l] = p >> l & 1 ? S(uint32_t, 0)[l] : S(uint32_t, 1)[l];
+    }
 }
 
 static bool atom(struct block *b, struct warp *w, const struct ins *in, uint32_t mask);
