@@ -30,14 +30,14 @@ static bool emu_open(struct device *dev, const char *spec, struct error *err)
     const struct chip *chip = chip_find(*spec ? spec : "GH100");
     if (!chip) {
         const char *near = text_nearest_in(spec, chip_names());
-        error_set(err, ERROR_ENVIRONMENT, "emu knows no chip '%.60s'", spec);
+        error_set(err, ERROR_USAGE, "emu knows no chip '%.60s'", spec);
         return error_hint(err, near ? "emu:%s" : "bench list chips%s", near ? near : "");
     }
     struct mini *m = xcalloc(1, sizeof *m);
     m->next = GLOBAL_BASE;
     dev->private_data = m;
     dev->chip = *chip;
-    snprintf(dev->spec, sizeof dev->spec, "emu:%s", chip->name);
+    snprintf(dev->spec, sizeof dev->spec, "emu:%.50s", chip->name);
     snprintf(dev->about, sizeof dev->about, "emu · %s (%s)", chip->name, chip->arch);
     return true;
 }
