@@ -26,6 +26,21 @@ static bool failed(const struct nvrtc *n, const char *what, nvrtcResult r, struc
     return error_set(err, ERROR_INTERNAL, "NVRTC: %s: %s", what, n->nvrtcGetErrorString(r));
 }
 
+/* NVRTC asks the loader for its builtins by bare name, and a wheel's folder is on nobody's search path: once the file beside it is loaded, the
+ * name is known. Where there is none beside it, the loader has its say. */
+static void load_builtins(const struct nvrtc *n)
+{
+    int major = 0, minor = 0;
+    if (n->nvrtcVersion(&major, &minor) != NVRTC_SUCCESS)
+        return;
+    char *dir = file_dir(n->library.path), *name = text_format("libnvrtc-builtins.so.%d.%d", major, minor), *path = file_join(dir, name);
+    if (file_exists(path))
+        dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* stays for the life of the process, as NVRTC itself does */
+    free(dir);
+    free(name);
+    free(path);
+}
+
 /* The build is only said in the PTX that it writes: "release 13.0, V13.0.88", "Compiler Build ID: CL-36424714". */
 static bool probe_build(const struct nvrtc *n, char *out, size_t room, struct error *err)
 {
@@ -39,7 +54,16 @@ static bool probe_build(const struct nvrtc *n, char *out, size_t room, struct er
         return failed(n, "it does not start", r, err);
     const char *option = "--gpu-architecture=compute_90";
     char *ptx = NULL, version[32] = "", build[32] = "";
-    if (n->nvrtcCompileProgram(program, 1, &option) == NVRTC_SUCCESS && n->nvrtcGetPTXSize(program, &bytes) == NVRTC_SUCCESS) {
+    r = n->nvrtcCompileProgram(program, 1, &option);
+    if (r != NVRTC_SUCCESS) { /* not even an empty program: say what the compiler says */
+        char log[512] = "";
+        if (n->nvrtcGetProgramLogSize(program, &bytes) == NVRTC_SUCCESS && bytes <= sizeof log)
+            n->nvrtcGetProgramLog(program, log);
+        log[strcspn(log, "\n")] = 0;
+        n->nvrtcDestroyProgram(&program);
+        return error_set(err, ERROR_ENVIRONMENT, "NVRTC %s compiles nothing: %s", n->library.path, log[0] ? log : n->nvrtcGetErrorString(r));
+    }
+    if (n->nvrtcGetPTXSize(program, &bytes) == NVRTC_SUCCESS) {
         ptx = xcalloc(1, bytes + 1);
         if (n->nvrtcGetPTX(program, ptx) == NVRTC_SUCCESS) {
             const char *v = strstr(ptx, ", V"), *b = strstr(ptx, "Build ID: ");
@@ -118,6 +142,7 @@ bool nvrtc_open(struct compiler *c, const char *path, struct error *err)
 #undef LOAD
     if (ok) {
         snprintf(c->path, sizeof c->path, "%s", n->library.path);
+        load_builtins(n);
         ok = find_build(n, c, err);
     }
     if (!ok) {
