@@ -1,44 +1,105 @@
-# make          ./bench
-# make test     unit, cli and fault tests (no GPU needed)
-# make check    layers, headers, heads, METHOD.md
-# make install  PREFIX=/usr/local: a relocatable tree
-# make clean
+# make            ./bench
+# make test       unit, check, cli and fault tests; needs no GPU
+# make check      layers, headers, heads, columns, help (ci/check)
+# make sanitize   everything again under AddressSanitizer and UndefinedBehaviorSanitizer
+# make fuzz       mutated YAML, heads, PTX, cubins and databases under the same sanitizers, FUZZ_SECONDS each
+# make bench-emu  how fast the interpreter runs the smoke and EDSR scenarios here
+# make install    PREFIX=/usr/local DESTDIR=: a relocatable tree
+# make carry      .carry/: what a GPU machine without network needs to run this build
+# make clean      V=1 shows the commands
+#
+# A new .c or test_*.c needs no line here. A folder that CUPTI's C++-only header forces into C++ holds one *_shim.cpp.
 CC      ?= gcc
+CXX     ?= g++
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
 BUILD   ?= build
+BIN     ?= bench
+PREFIX  ?= /usr/local
+DESTDIR ?=
+# Seconds for each fuzz target.
+FUZZ_SECONDS ?= 20
+V       ?= 0
+
 # CUDA headers: the pinned wheels first, then an installed toolkit.
 CUDA_INCLUDE := $(firstword $(wildcard .deps/nvidia/cu13/include /usr/local/cuda/include))
-ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -ffp-contract=off $(WARN) -Iharness -isystem $(CUDA_INCLUDE) $(CFLAGS)
+INCLUDE    := -Iharness $(addprefix -isystem ,$(CUDA_INCLUDE))
+ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -ffp-contract=off $(WARN) $(INCLUDE) $(CFLAGS)
+ALL_CXXFLAGS = -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -Wno-unused-parameter $(INCLUDE) $(CFLAGS)
 # Linked statically where Debian has the archive, so that the one file can be carried to a GPU machine.
 LIBS    := -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -lm -ldl -lpthread
 
 SOURCES := $(filter-out harness/cli/main.c,$(wildcard harness/*/*.c harness/device/emu/*.c))
-OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+SHIMS   := $(wildcard harness/*/*_shim.cpp)
+OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(SHIMS:%.cpp=$(BUILD)/%.o)
 MAIN    := $(BUILD)/harness/cli/main.o
 LIBRARY := $(BUILD)/libbench.a
 UNIT    := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+# The C++ runtime goes into the file too; plain C links as before when there is no shim.
+LINK    := $(if $(SHIMS),$(CXX) -static-libstdc++ -static-libgcc,$(CC))
 
-V ?= 0
+# What `bench --version` and every stored run tell. Written only when it changed, so that only the files that name it are built again.
+COMMIT_H     := $(BUILD)/commit.h
+COMMIT_USERS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -lw BENCH_COMMIT harness/*/*.c))
+$(shell sh ci/commit $(COMMIT_H))
+
+cuda_headers = $(if $(CUDA_INCLUDE),,$(error no CUDA headers in .deps/nvidia/cu13/include or /usr/local/cuda/include: sh ci/setup make))
 say = $(if $(filter 0,$V),@printf '  %-5s %s\n' $1 $2;)
 
-all: bench
-bench: $(MAIN) $(LIBRARY)
-	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -o $@ $^ $(LIBS)
+all: $(BIN)
+$(BIN): $(MAIN) $(LIBRARY)
+	$(call say,LINK,$@)$(LINK) $(CFLAGS) -o $@ $^ $(LIBS)
 $(LIBRARY): $(OBJECTS)
 	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
 $(BUILD)/%.o: %.c Makefile
-	@mkdir -p $(@D)
+	@$(cuda_headers)mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/%.o: %.cpp Makefile
+	@$(cuda_headers)mkdir -p $(@D)
+	$(call say,CXX,$<)$(CXX) $(ALL_CXXFLAGS) -MMD -MP -c -o $@ $<
+$(COMMIT_USERS): $(COMMIT_H)
+$(COMMIT_USERS): INCLUDE += -include $(COMMIT_H)
 # The interpreter's hot loops want more than -O2; each file there picks its instruction sets itself (target_clones).
 $(BUILD)/harness/device/emu/%.o: CFLAGS += -O3
 $(BUILD)/tests/%: tests/unit/%.c $(LIBRARY)
 	@mkdir -p $(@D)
-	$(call say,TEST,$<)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -o $@ $< $(LIBRARY) -lcmocka $(LIBS)
-unit: $(UNIT)
-	@set -e; for t in $(UNIT); do echo "== $$t"; $$t; done
+	$(call say,TEST,$<)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -MF $@.d -MT $@ -c -o $@.o $<
+	@$(LINK) $(CFLAGS) -o $@ $@.o $(LIBRARY) -lcmocka $(LIBS)
+$(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -MF $@.d -MT $@ -c -o $@.o $<
+	@$(CC) $(ALL_CFLAGS) -Itests -c -o $@.driver.o tests/fuzz/driver.c
+	@$(LINK) $(CFLAGS) -o $@ $@.o $@.driver.o $(LIBRARY) $(LIBS)
+units: $(UNIT)
+test: all units
+	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit check cli faults
+unit: units
+	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit
+cli faults: all
+	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run $@
+check: all
+	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run check
+
+# The same tests on a build that stops at the first bad access or undefined operation. Unit, cli and fault tests.
+SANITIZE := BUILD=build-asan BIN=build-asan/bench CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+sanitize:
+	@$(MAKE) --no-print-directory $(SANITIZE) all units
+	@BENCH=$(abspath build-asan/bench) BUILD=$(abspath build-asan) sh tests/run unit cli faults
+fuzz:
+	@$(MAKE) --no-print-directory $(SANITIZE) fuzzers
+	@BUILD=$(abspath build-asan) sh tests/fuzz/run $(FUZZ_SECONDS)
+fuzzers: $(FUZZERS)
+
+bench-emu: all
+	@sh ci/bench-emu $(abspath $(BIN))
+
+install: all
+	@BENCH=$(abspath $(BIN)) sh ci/install "$(DESTDIR)$(PREFIX)"
+carry: all
+	@BENCH=$(abspath $(BIN)) sh ci/carry
 clean:
-	rm -rf $(BUILD) bench
-.PHONY: all unit clean
+	rm -rf $(BUILD) build-asan bench
+.PHONY: all units test unit cli faults check sanitize fuzz fuzzers bench-emu install carry clean
 .DELETE_ON_ERROR:
--include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d)
+-include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d)

@@ -3,7 +3,7 @@
  * Grammar (docs/HEAD.md): or, and, not, == != < <= > >=, + -, * / %, unary -, calls, parentheses, integers, reals, names, 'text'.
  * `/` of two integers must divide exactly, else evaluation fails with both values (use ceil or floor); % is the
  * mathematical remainder (never negative). Built-in calls: ceil(a,b) floor(a,b) min max abs log2 pow2(x: the least power of two >= x)
- * select(cond,a,b). Everything else is asked of the environment. */
+ * select(cond,a,b). ceil, floor of one real. Everything else is asked of the environment. */
 #ifndef BENCH_BASE_EXPR_H
 #define BENCH_BASE_EXPR_H
 
@@ -50,5 +50,14 @@ bool expr_test(const struct expr *e, const struct expr_env *env, bool *truth, ch
 const char *expr_text(const struct expr *e);
 /* Calls visit for every name that the expression uses. */
 void expr_names(const struct expr *e, void (*visit)(void *context, const char *name), void *context);
+
+/* The name, when the expression is nothing but a name; else NULL. */
+const char *expr_name(const struct expr *e);
+/* Asks `known` about every name and every call that is not built in, without evaluating; the first unknown one is an error at its
+ * place with the nearest of `names`. */
+bool expr_check(const struct expr *e, bool (*known)(void *context, const char *name, bool call), void *context, const char *const *names,
+                struct error *err);
+/* "FILE:LINE:COLUMN: message" at the beginning of the expression, a usage error. Returns false. */
+bool expr_fail(const struct expr *e, struct error *err, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -2,7 +2,8 @@
  *
  * Hostile input gets one clear error: documents over NODE_MAX_BYTES, deeper than NODE_MAX_DEPTH, of more than NODE_MAX_NODES
  * nodes after alias expansion, with a looping or unknown alias, a duplicate key, a non-scalar key, a tag we do not know, a
- * second document, a NUL byte or invalid UTF-8. Aliases (&a *a) and merge keys (<<: *a) are expanded. */
+ * second document, a NUL byte, a control character (escaped too) or invalid UTF-8. Aliases (&a *a) and merge keys (<<: *a) are expanded;
+ * more than 256 anchors, or more than 16 MiB of text after expansion, are refused. */
 #ifndef BENCH_BASE_NODE_H
 #define BENCH_BASE_NODE_H
 

@@ -167,6 +167,14 @@ const char *text_nearest(const char *word, const char *const *words, size_t n)
     return best_distance <= limit ? best : NULL;
 }
 
+const char *text_nearest_in(const char *word, const char *const *words)
+{
+    size_t count = 0;
+    while (words[count])
+        count++;
+    return text_nearest(word, words, count);
+}
+
 void text_add_list(struct text *t, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)

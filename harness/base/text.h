@@ -33,6 +33,8 @@ char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* The word of `words` (n of them) that is nearest to `word` by edit distance (transpositions count one), or NULL when
  * none is near enough to be a plausible misspelling. */
 const char *text_nearest(const char *word, const char *const *words, size_t n);
+/* The same over a NULL-terminated list. */
+const char *text_nearest_in(const char *word, const char *const *words);
 /* Appends the words as "a, b, c". */
 void text_add_list(struct text *t, const char *const *words, size_t n);
 /* Shell-like match with * and ?; the whole string must match. */

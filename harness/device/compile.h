@@ -23,8 +23,9 @@ struct compiled {
     char *log;           /* compiler's and ptxas's, -v */
     char compiler[96];   /* "nvrtc 13.0.88" */
     char arch[16];
-    char key[HASH_TEXT]; /* of source, every included file, -D, flags, compiler build, arch */
-    bool from_cache;
+    char key[HASH_TEXT]; /* of source, every included file, -D, flags, compiler build, arch; the same wherever the files lie */
+    char request[HASH_TEXT]; /* the same without the compiler build: what a bundle is searched by */
+    bool from_cache, from_bundle;
     double seconds;      /* 0 from the cache */
 };
 /* Options always given: -lineinfo, -std=c++17, -default-device, --ptxas-options=-v, -I the .cu's folder, -I kernels/include, -I the CUDA headers.
@@ -33,10 +34,15 @@ bool compile(const struct compile_request *request, struct compiled *out, struct
 void compiled_free(struct compiled *c);
 /* Version of the compiler that `compiler` names, without compiling: "nvrtc 13.0.88". */
 bool compile_version(const char *compiler, char *out, size_t bytes, struct error *err);
-/* Where the cache is: $BENCH_CACHE, else $XDG_CACHE_HOME/bench, else ~/.cache/bench; a folder that cannot be written means no cache (one note). */
+/* Where the cache is: $BENCH_CACHE, else $XDG_CACHE_HOME/bench, else ~/.cache/bench. An entry that is damaged is compiled again and replaced.
+ * A folder that cannot be written means no cache: true then, and `note` says why (asked once by cli/; "" and false when all is well). */
+bool compile_cache_note(char *note, size_t bytes);
+/* The folder with cuda_fp16.h and the like that compilations use; NULL when there is none. Caller frees. */
+char *compile_cuda_include(void);
 
 /* Bundles: PTX and cubins of a whole plan in one file, for a machine without the compiler. compile() looks in the opened bundle first. */
 bool compile_bundle_write(const char *path, const struct compiled *items, int count, struct error *err);
 bool compile_bundle_use(const char *path, struct error *err);
+void compile_bundle_close(void);
 
 #endif

@@ -32,6 +32,9 @@ void cudnn_version(const struct cudnn *handle, char *out, size_t bytes);
 int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, struct cudnn_plan ***plans, struct error *err);
 void cudnn_plan_free(struct cudnn_plan *plan);
 const struct cudnn_plan_facts *cudnn_plan_facts(const struct cudnn_plan *plan);
+/* cuDNN's precompiled engines want the bias of 16-bit data in 16 bits (BIAS_NARROWED in notes): a copy is kept, rounded to nearest. Without this call
+ * cudnn_execute converts anew every time, inside the time. To be called after every write to the bias; serves all plans of one cudnn_plans. */
+bool cudnn_prepare(struct cudnn *handle, const struct cudnn_plan *plan, uint64_t bias, struct error *err);
 /* Queues it on the device's stream. Unused addresses are 0. */
 bool cudnn_execute(struct cudnn *handle, const struct cudnn_plan *plan, uint64_t x, uint64_t w, uint64_t y, uint64_t bias, uint64_t residual, uint64_t workspace,
                    struct error *err);

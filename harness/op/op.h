@@ -1,6 +1,6 @@
 /* op/op: what an operation is: its YAML keys, its tensors, its cost, its data, its reference.
  *
- * To add an op: one .c that defines a `const struct op`, and one line in op_table (op.c). */
+ * To add an op: one .c that defines a `const struct op`, and two lines in op.c: its declaration and its place in op_table. */
 #ifndef BENCH_OP_OP_H
 #define BENCH_OP_OP_H
 
@@ -32,9 +32,11 @@ struct op_data {
     float *array[ROLE_COUNT]; /* inputs: every value is representable in the tensor's dtype */
     double *reference;        /* ROLE_OUTPUT in logical order, in double, unrounded */
     float *bound;             /* precision data: the largest |output - reference| that a correct kernel may show, per element, before the
-                               * algorithm's factor (verify); NULL for exact data */
+                               * algorithm's factor and the rounding of the output itself (verify); 0 = that element must be exact. NULL for
+                               * exact data, unless a leaky_relu's slope makes some values inexact: those have a bound then (op/bound.h) */
     float *mask_out;          /* with a mask: 1 where an output pixel is active, n,1,p,q; else NULL */
-    bool exact;               /* values are small integers: every correct kernel gives `reference` bit for bit */
+    bool exact;               /* values are small integers: every correct kernel gives `reference` bit for bit (-0 counts as 0) */
+    size_t output_elements;   /* of reference, bound */
 };
 
 #define OP_MAX_TENSORS ROLE_COUNT
@@ -53,7 +55,7 @@ struct op {
     int (*tensors)(const struct work *work, struct tensor out[OP_MAX_TENSORS]);
     /* The op's own output, before any epilogue (what a variant that fuses nothing writes). */
     void (*raw_output)(const struct work *work, struct tensor *out);
-    /* Direct-equivalent FLOP (2 per multiply-add) of the op and its epilogue; source of the formula in the .c. */
+    /* Direct-equivalent FLOP, 2 per multiply-add, padding taps included; what an epilogue adds is under 0.2 % and is not counted. */
     double (*flop)(const struct work *work);
     /* One output pixel row at a time, called from several threads: fills y[] and, when not NULL, a[] (sum of |products|, for the bound)
      * for logical output (before the epilogue) image n_i, row p_i: k*q values, [k][q]. */
@@ -77,18 +79,34 @@ bool work_symbol(const struct work *work, const char *name, struct value *out);
 /* Names of all symbols of the op, NULL-terminated; static storage. */
 const char *const *work_symbol_names(const struct op *op);
 
-enum data_part { DATA_PART_EXACT, DATA_PART_PRECISION };
+/* DATA_FULL may be or-ed to a part. Without it, a work whose mask marks inputs has zeros in the input's inactive pixels, and the
+ * reference is the convolution of that: what a sparse kernel computes, whether it reads them or not, and a dense one too. With it, the
+ * input is full of data and so is the reference: what a dense row is timed on. Either way inactive outputs of `reference` hold the
+ * epilogue of zero. */
+enum data_part { DATA_PART_EXACT, DATA_PART_PRECISION, DATA_PART_COUNT, DATA_FULL = 4 };
 /* Makes inputs and the reference of one part of the verification (decision 10); seeded by work->seed, same on every machine and thread
  * count. Exact: small integers scaled so that every partial sum in any order, and every intermediate rounding of an unfused epilogue, is
- * representable in the work's dtype and accumulator. Precision: work->data distribution, full mantissa, filters scaled by 1/sqrt(reduction).
- * False when out of memory (err). Free with op_data_free. */
+ * representable in the work's dtype and accumulator. Precision: work->data distribution, full mantissa, filters scaled by
+ * 1/sqrt(reduction). False when out of memory (err). Free with op_data_free. */
 bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 void op_data_free(struct op_data *data);
 /* Inputs alone (no reference): what a timed run is fed when verification already happened in another process. */
 bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 
-/* Mask of the work, n*1*h*w floats 0/1 (op/mask.c), and its dilation by the op's receptive field. */
+/* Mask of the work, floats 0/1 (op/mask.c): n*1*h*w, or n*1*p*q when it marks outputs; and the dilation of an input mask by the op's
+ * receptive field: n*1*h*w in, n*1*p*q out; an output pixel is active when any input pixel under its filter, inside the image, is. */
 bool mask_make(const struct work *work, float *out, struct error *err);
 void mask_dilate(const struct work *work, const float *in, float *out);
+/* Share of ones, 0..1. */
+double mask_density(const float *mask, size_t count);
+/* The part of a masked work that must be done: shares of active pixels, FLOP of the active outputs, and the compulsory bytes: active
+ * inputs and outputs (and residuals there), filter, bias and masks whole. Without a mask: everything. */
+struct useful {
+    double input_share, output_share, flop, bytes;
+};
+bool work_useful(const struct work *work, struct useful *out, struct error *err);
+/* The file of frame `frame`: the first %d or %0Nd in mask->path becomes the number. */
+#define MASK_FILE_MAX_BYTES (256u << 20)
+void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes);
 
 #endif

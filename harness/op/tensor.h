@@ -29,6 +29,8 @@ size_t tensor_bytes(const struct tensor *t);
 size_t tensor_index(const struct tensor *t, int64_t a, int64_t b, int64_t c, int64_t d);
 /* The logical coordinates of a logical linear index. */
 void tensor_coordinates(const struct tensor *t, size_t logical, int64_t at[4]);
+/* The typed elements (a, b, c, 0 .. dim[3]) of the storage, as they are. Not for LAYOUT_BITS. */
+void tensor_row(const struct tensor *t, const void *storage, int64_t a, int64_t b, int64_t c, void *row);
 /* Logical float array -> typed storage (rounding once), and back. Threaded. Masks: nonzero = active. */
 void tensor_pack(const struct tensor *t, const float *logical, void *storage);
 void tensor_unpack(const struct tensor *t, const void *storage, float *logical);

@@ -138,6 +138,6 @@ const struct insn *emu_atom(struct warp *w, const struct insn *ip)
     count_lanes(w, ip, space, address, good, (uint32_t)(bytes * ip->count));
     w->memos[ip->memo].events += contention(address, good);
     w->clocks[w->id]++;
-    poll(w);
+    emu_poll(w);
     return ip + 1;
 }

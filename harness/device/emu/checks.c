@@ -14,7 +14,7 @@ static void thread_index(const struct warp *w, int lane, uint32_t out[3])
     out[2] = t / dim[0] / dim[1];
 }
 
-void report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
+void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
 {
     struct report_table *t = w->worker->launch->reports;
     uint64_t position = w->block->number << 16 | (uint64_t)w->id << 6 | (uint64_t)(lane < 0 ? 0 : lane + 1);
@@ -68,7 +68,7 @@ bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *
             known &= (__atomic_load_n(&b->known[k >> 3], __ATOMIC_RELAXED) & bit) != 0;
     }
     if (!known)
-        report(w, ip, lane, "uninitialised", "global read of %u bytes at 0x%llx, offset %llu of `%s`, never written", bytes, (unsigned long long)(b->base + offset),
+        emu_report(w, ip, lane, "uninitialised", "global read of %u bytes at 0x%llx, offset %llu of `%s`, never written", bytes, (unsigned long long)(b->base + offset),
                (unsigned long long)offset, b->label);
     return known;
 }
@@ -87,7 +87,7 @@ void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const
 /* ---- shared memory: bytes never written, races ---- */
 static void race(struct warp *w, const struct insn *ip, int lane, uint32_t offset, const char *what, uint32_t other)
 {
-    report(w, ip, lane, "race", "%s shared memory at 0x%x races with warp %u: no barrier between them", what, offset, other);
+    emu_report(w, ip, lane, "race", "%s shared memory at 0x%x races with warp %u: no barrier between them", what, offset, other);
 }
 
 /* true when warp w has not waited for what `tag` says */
@@ -141,7 +141,7 @@ static void known_shared(struct warp *w, const struct insn *ip, struct block *b,
             b->shared_known[k >> 3] |= bit;
     }
     if (!known && access != ACCESS_WRITE)
-        report(w, ip, lane, "uninitialised", "shared read of %u bytes at 0x%x that no thread has written", bytes, offset);
+        emu_report(w, ip, lane, "uninitialised", "shared read of %u bytes at 0x%x that no thread has written", bytes, offset);
 }
 
 void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes, enum access access)

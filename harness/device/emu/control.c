@@ -5,7 +5,7 @@
 
 const struct insn *emu_trap(struct warp *w, const struct insn *ip)
 {
-    report(w, ip, __builtin_ctz(w->mask), "trap", "the kernel trapped");
+    emu_report(w, ip, __builtin_ctz(w->mask), "trap", "the kernel trapped");
     w->worker->launch->fatal = 1;
     return warp_stop(w);
 }
@@ -14,14 +14,14 @@ const struct insn *emu_unsupported(struct warp *w, const struct insn *ip)
 {
     char op[160];
     ptx_instr_text(w->program->cold[ip->index].source, op, sizeof op);
-    report(w, ip, -1, "unsupported", "emu does not know '%s' (PTX line %d)", op, w->program->cold[ip->index].source->ptx_line);
+    emu_report(w, ip, -1, "unsupported", "emu does not know '%s' (PTX line %d)", op, w->program->cold[ip->index].source->ptx_line);
     w->worker->launch->fatal = 1;
     return warp_stop(w);
 }
 
 const struct insn *emu_yield(struct warp *w, const struct insn *ip)
 {
-    poll(w);
+    emu_poll(w);
     return ip + 1;
 }
 
@@ -32,7 +32,7 @@ const struct insn *emu_brx(struct warp *w, const struct insn *ip)
     uint32_t left = w->mask, first = index[__builtin_ctz(left)];
     for (uint32_t rest = left; rest; rest &= rest - 1)
         if (index[__builtin_ctz(rest)] >= ip->list[0]) {
-            report(w, ip, __builtin_ctz(rest), "trap", "branch index %u of %u", index[__builtin_ctz(rest)], ip->list[0]);
+            emu_report(w, ip, __builtin_ctz(rest), "trap", "branch index %u of %u", index[__builtin_ctz(rest)], ip->list[0]);
             return warp_stop(w);
         }
     bool uniform = true;
@@ -161,7 +161,7 @@ static const struct insn *system_call(struct warp *w, const struct insn *ip)
             print_text(w, argument(w, ip, 0, i, 8) , expression, sizeof expression);
             print_text(w, argument(w, ip, 1, i, 8), file, sizeof file);
             print_text(w, argument(w, ip, 3, i, 8), function, sizeof function);
-            report(w, ip, i, "assert", "%s:%u: %s: assertion `%s` failed", file, (unsigned)argument(w, ip, 2, i, 4), function, expression);
+            emu_report(w, ip, i, "assert", "%s:%u: %s: assertion `%s` failed", file, (unsigned)argument(w, ip, 2, i, 4), function, expression);
             break;
         default: /* malloc: the device heap is empty; free of nothing */
             set_result(w, ip, i, &none, 8);
@@ -195,7 +195,7 @@ const struct insn *emu_call(struct warp *w, const struct insn *ip)
             if (w->program->functions[i].handle == handle)
                 f = &w->program->functions[i];
         if (!f) {
-            report(w, ip, __builtin_ctz(left), "trap", "call of 0x%llx, which is no function", (unsigned long long)handle);
+            emu_report(w, ip, __builtin_ctz(left), "trap", "call of 0x%llx, which is no function", (unsigned long long)handle);
             return warp_stop(w);
         }
         if (same == w->mask)
@@ -292,16 +292,16 @@ void barrier_warp_arrives(struct warp *w)
         if (!(f->ip->flags & 2))
             missing |= f->wanted;
         if (f->ip != ip && !((f->ip->flags | ip->flags) & 2))
-            report(w, f->ip, __builtin_ctz(f->mask), "divergent_barrier", "lanes 0x%08x of warp %d wait at this barrier, lanes 0x%08x at the one of line %d", f->mask, w->id,
+            emu_report(w, f->ip, __builtin_ctz(f->mask), "divergent_barrier", "lanes 0x%08x of warp %d wait at this barrier, lanes 0x%08x at the one of line %d", f->mask, w->id,
                    first->mask, w->program->cold[ip->index].line);
     }
     if (missing & ~here)
-        report(w, ip, __builtin_ctz(here), "divergent_barrier", "lanes 0x%08x of warp %d come to the barrier, lanes 0x%08x do not", here, w->id, missing & ~here);
+        emu_report(w, ip, __builtin_ctz(here), "divergent_barrier", "lanes 0x%08x of warp %d come to the barrier, lanes 0x%08x do not", here, w->id, missing & ~here);
     uint32_t id = w->barrier_id & 15;
     struct barrier *bar = &b->barriers[id];
     if (bar->present && bar->first != ip && !bar->expected && !(ip->flags & 2) && bar->first->kind == ip->kind && ip->kind == 0 &&
         w->program->cold[ip->index].line != w->program->cold[bar->first->index].line)
-        report(w, ip, __builtin_ctz(here), "divergent_barrier", "warp %d waits at this barrier, others at the one of line %d", w->id, w->program->cold[bar->first->index].line);
+        emu_report(w, ip, __builtin_ctz(here), "divergent_barrier", "warp %d waits at this barrier, others at the one of line %d", w->id, w->program->cold[bar->first->index].line);
     if (!bar->present) {
         bar->reduce_and = 1;
         bar->first = ip;

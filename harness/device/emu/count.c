@@ -7,8 +7,8 @@
 
 #define COUNTER_NAME(name, unit) "emu." #name,
 #define COUNTER_UNIT(name, unit) unit,
-const char *const counter_names[COUNT_COUNT] = {EMU_COUNTERS(COUNTER_NAME)};
-const char *const counter_units[COUNT_COUNT] = {EMU_COUNTERS(COUNTER_UNIT)};
+const char *const emu_counter_names[COUNT_COUNT] = {EMU_COUNTERS(COUNTER_NAME)};
+const char *const emu_counter_units[COUNT_COUNT] = {EMU_COUNTERS(COUNTER_UNIT)};
 
 static const enum emu_counter class_counter[CLASS_COUNT] = {
     [CLASS_FMA] = COUNT_warp_fma, [CLASS_FLOAT] = COUNT_warp_float, [CLASS_F64] = COUNT_warp_f64, [CLASS_HALF] = COUNT_warp_half, [CLASS_SPECIAL_FN] = COUNT_warp_special,

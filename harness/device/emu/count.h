@@ -31,7 +31,7 @@ struct totals {
     int line_count, line_room;
     char file[256];
 };
-extern const char *const counter_names[COUNT_COUNT], *const counter_units[COUNT_COUNT];
+extern const char *const emu_counter_names[COUNT_COUNT], *const emu_counter_units[COUNT_COUNT];
 void totals_add(struct totals *t, const struct launch *l);
 void totals_clear(struct totals *t);
 

@@ -27,7 +27,7 @@ bool decode_fail(struct decode *d, const char *format, ...)
 }
 
 /* ---- modifiers ---- */
-bool take(struct decode *d, const char *mod)
+bool decode_take(struct decode *d, const char *mod)
 {
     for (int i = 0; i < d->in->mod_count; i++)
         if (!(d->taken >> i & 1) && !strcmp(d->in->mods[i], mod)) {
@@ -37,7 +37,7 @@ bool take(struct decode *d, const char *mod)
     return false;
 }
 
-enum ptx_type take_type(struct decode *d)
+enum ptx_type decode_take_type(struct decode *d)
 {
     for (int i = 0; i < d->in->mod_count; i++) {
         enum ptx_type t = d->taken >> i & 1 ? T_NONE : ptx_type_parse(d->in->mods[i]);
@@ -49,15 +49,15 @@ enum ptx_type take_type(struct decode *d)
     return T_NONE;
 }
 
-int take_word(struct decode *d, const char *const *words)
+int decode_take_word(struct decode *d, const char *const *words)
 {
     for (int k = 0; words[k]; k++)
-        if (take(d, words[k]))
+        if (decode_take(d, words[k]))
             return k;
     return -1;
 }
 
-void take_prefix(struct decode *d, const char *prefix)
+void decode_take_prefix(struct decode *d, const char *prefix)
 {
     for (int i = 0; i < d->in->mod_count; i++)
         if (!strncmp(d->in->mods[i], prefix, strlen(prefix)))
@@ -94,14 +94,14 @@ static struct insn *emit_as(struct decode *d, enum op op, bool internal)
         c->file = at->file;
         c->line = at->line;
         if (!internal)
-            classify(d->in, c);
+            decode_classify(d->in, c);
     }
     return ip;
 }
-struct insn *emit(struct decode *d, enum op op) { return emit_as(d, op, false); }
-struct insn *emit_internal(struct decode *d, enum op op) { return emit_as(d, op, true); }
+struct insn *decode_emit(struct decode *d, enum op op) { return emit_as(d, op, false); }
+struct insn *decode_emit_internal(struct decode *d, enum op op) { return emit_as(d, op, true); }
 
-uint32_t *list(struct decode *d, int n) { return arena_alloc(&d->p->arena, (size_t)(n > 0 ? n : 1) * sizeof(uint32_t)); }
+uint32_t *decode_list(struct decode *d, int n) { return arena_alloc(&d->p->arena, (size_t)(n > 0 ? n : 1) * sizeof(uint32_t)); }
 
 static uint32_t new_flow(struct decode *d, uint32_t order)
 {
@@ -123,12 +123,12 @@ static void begin_flow(struct decode *d, uint32_t flow)
 
 static void emit_jump(struct decode *d, enum op op, uint32_t to)
 {
-    struct insn *ip = op == OP_fall ? emit_internal(d, op) : emit(d, op);
+    struct insn *ip = op == OP_fall ? decode_emit_internal(d, op) : decode_emit(d, op);
     ip->target = (const struct flow *)(uintptr_t)to;
 }
 
 /* ---- constants: one slot of 32 equal lanes for each value ---- */
-uint32_t constant(struct decode *d, uint64_t bits, int bytes)
+uint32_t decode_constant(struct decode *d, uint64_t bits, int bytes)
 {
     struct program *p = d->p;
     uint32_t size = 32u * (uint32_t)bytes;
@@ -158,10 +158,10 @@ uint32_t constant(struct decode *d, uint64_t bits, int bytes)
     *seen = (struct constant_seen){bits, bytes, at | 1};
     return at | 1;
 }
-uint32_t constant_mask(struct decode *d, bool value) { return constant(d, value ? 0xffffffffu : 0, 4); }
+uint32_t decode_constant_mask(struct decode *d, bool value) { return decode_constant(d, value ? 0xffffffffu : 0, 4); }
 
 /* ---- operands ---- */
-const struct ptx_operand *operand(struct decode *d, int k)
+const struct ptx_operand *decode_operand(struct decode *d, int k)
 {
     static const struct ptx_operand none = {.kind = OPERAND_NONE, .reg = -1, .reg2 = -1, .target = -1};
     if (k >= d->in->count) {
@@ -171,9 +171,9 @@ const struct ptx_operand *operand(struct decode *d, int k)
     return &d->in->operands[k];
 }
 
-int reg_bytes(const struct decode *d, int reg) { return slot_bytes(d->f->regs[reg]) / 32; }
-uint32_t slot_of(const struct decode *d, int reg) { return d->slots.offset[reg]; }
-uint32_t scratch(struct decode *d) { return (uint32_t)(d->scratch++ & 3) * 256; }
+int decode_reg_bytes(const struct decode *d, int reg) { return slot_bytes(d->f->regs[reg]) / 32; }
+uint32_t decode_slot(const struct decode *d, int reg) { return d->slots.offset[reg]; }
+uint32_t decode_scratch(struct decode *d) { return (uint32_t)(d->scratch++ & 3) * 256; }
 
 static const struct placed *find_placed(const struct decode *d, const struct ptx_var *v, int function)
 {
@@ -184,7 +184,7 @@ static const struct placed *find_placed(const struct decode *d, const struct ptx
 }
 
 /* Address of a variable or function as a constant; *local: it has to be added to the activation's base. */
-bool is_address_constant(struct decode *d, const struct ptx_operand *o, uint64_t *value, bool *local)
+bool decode_is_address(struct decode *d, const struct ptx_operand *o, uint64_t *value, bool *local)
 {
     const struct ptx_var *v = o->var;
     *local = false;
@@ -244,7 +244,7 @@ static uint32_t immediate(struct decode *d, const struct ptx_operand *o, enum pt
         else
             memcpy(&bits, &g, 8);
     }
-    return constant(d, bits, bytes);
+    return decode_constant(d, bits, bytes);
 }
 
 static int special_number(const char *name)
@@ -262,66 +262,66 @@ static uint32_t special_operand(struct decode *d, const struct ptx_operand *o, i
         decode_fail(d, "special register '%s' is not supported", o->name);
         return 0;
     }
-    struct insn *ip = emit_internal(d, OP_mov_special);
+    struct insn *ip = decode_emit_internal(d, OP_mov_special);
     ip->aux = (uint16_t)s;
     ip->size = (uint8_t)bytes;
-    return ip->d = scratch(d);
+    return ip->d = decode_scratch(d);
 }
 
-uint32_t source(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool wide)
+uint32_t decode_source(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool wide)
 {
     int bytes = ptx_type_bytes(t) < 2 ? 2 : ptx_type_bytes(t);
     uint64_t value;
     bool local;
     switch (o->kind) {
     case OPERAND_REG:
-        if (d->f->regs[o->reg] == T_PRED || (wide ? reg_bytes(d, o->reg) < bytes : reg_bytes(d, o->reg) != bytes)) {
+        if (d->f->regs[o->reg] == T_PRED || (wide ? decode_reg_bytes(d, o->reg) < bytes : decode_reg_bytes(d, o->reg) != bytes)) {
             decode_fail(d, "operand '%s' has the wrong size", o->name);
             return 0;
         }
-        return slot_of(d, o->reg);
+        return decode_slot(d, o->reg);
     case OPERAND_INT: case OPERAND_F32: case OPERAND_F64: return immediate(d, o, t);
     case OPERAND_SPECIAL: return special_operand(d, o, bytes);
     case OPERAND_VAR: case OPERAND_SYMBOL:
-        if (!is_address_constant(d, o, &value, &local))
+        if (!decode_is_address(d, o, &value, &local))
             return 0;
         if (local) {
-            struct insn *ip = emit_internal(d, OP_mov_local);
+            struct insn *ip = decode_emit_internal(d, OP_mov_local);
             ip->imm = (int64_t)value;
-            return ip->d = scratch(d);
+            return ip->d = decode_scratch(d);
         }
-        return constant(d, value, bytes < 4 ? 8 : bytes);
+        return decode_constant(d, value, bytes < 4 ? 8 : bytes);
     default:
         decode_fail(d, "an operand of this kind does not fit here");
         return 0;
     }
 }
 
-uint32_t target(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool wide)
+uint32_t decode_target(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool wide)
 {
     int bytes = ptx_type_bytes(t) < 2 ? 2 : ptx_type_bytes(t);
     if (o->kind == OPERAND_SINK)
-        return scratch(d);
-    if (o->kind != OPERAND_REG || d->f->regs[o->reg] == T_PRED || (wide ? reg_bytes(d, o->reg) < bytes : reg_bytes(d, o->reg) != bytes)) {
+        return decode_scratch(d);
+    if (o->kind != OPERAND_REG || d->f->regs[o->reg] == T_PRED || (wide ? decode_reg_bytes(d, o->reg) < bytes : decode_reg_bytes(d, o->reg) != bytes)) {
         decode_fail(d, "the result must be a register of %d bits", 8 * ptx_type_bytes(t));
         return 0;
     }
-    return slot_of(d, o->reg);
+    return decode_slot(d, o->reg);
 }
 
-uint32_t pred_source(struct decode *d, const struct ptx_operand *o, bool *negated)
+uint32_t decode_pred(struct decode *d, const struct ptx_operand *o, bool *negated)
 {
     *negated = o->negated;
     if (o->kind == OPERAND_INT)
-        return constant_mask(d, o->bits != 0);
+        return decode_constant_mask(d, o->bits != 0);
     if (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED) {
         decode_fail(d, "a predicate was expected");
         return 0;
     }
-    return slot_of(d, o->reg);
+    return decode_slot(d, o->reg);
 }
 
-enum ptx_space take_space(struct decode *d)
+enum ptx_space decode_take_space(struct decode *d)
 {
     static const struct {
         const char *word;
@@ -329,12 +329,12 @@ enum ptx_space take_space(struct decode *d)
     } words[] = {{"global", SPACE_GLOBAL}, {"shared::cta", SPACE_SHARED}, {"shared::cluster", SPACE_SHARED}, {"shared", SPACE_SHARED}, {"local", SPACE_LOCAL},
                  {"const", SPACE_CONST}, {"param::entry", SPACE_PARAM}, {"param::func", SPACE_PARAM}, {"param", SPACE_PARAM}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (take(d, words[i].word))
+        if (decode_take(d, words[i].word))
             return words[i].space;
     return SPACE_GENERIC;
 }
 
-bool address(struct decode *d, const struct ptx_operand *o, enum ptx_space space, struct place_ref *out)
+bool decode_address(struct decode *d, const struct ptx_operand *o, enum ptx_space space, struct place_ref *out)
 {
     bool narrow = space == SPACE_SHARED || space == SPACE_LOCAL, local = false;
     uint64_t value = o->bits;
@@ -342,26 +342,26 @@ bool address(struct decode *d, const struct ptx_operand *o, enum ptx_space space
     if (o->kind != OPERAND_ADDRESS)
         return decode_fail(d, "an address in brackets was expected");
     if (o->reg >= 0) {
-        int bytes = reg_bytes(d, o->reg);
+        int bytes = decode_reg_bytes(d, o->reg);
         if (d->f->regs[o->reg] == T_PRED || (bytes != 8 && !(narrow && bytes == 4)))
             return decode_fail(d, "'%s' is no address register", o->name);
-        out->a = slot_of(d, o->reg);
+        out->a = decode_slot(d, o->reg);
         out->imm = (int64_t)o->bits;
         out->flags = narrow && bytes == 8;
         return true;
     }
-    if (o->name && !is_address_constant(d, o, &value, &local))
+    if (o->name && !decode_is_address(d, o, &value, &local))
         return false;
     if (local) {
-        struct insn *ip = emit_internal(d, OP_mov_local);
+        struct insn *ip = decode_emit_internal(d, OP_mov_local);
         ip->imm = (int64_t)value;
-        out->a = ip->d = scratch(d);
+        out->a = ip->d = decode_scratch(d);
         out->flags = 1;
         return true;
     }
     if (narrow && value >> 32)
         return decode_fail(d, "a shared address of more than 32 bits");
-    out->a = constant(d, value, narrow ? 4 : 8);
+    out->a = decode_constant(d, value, narrow ? 4 : 8);
     return true;
 }
 
@@ -377,7 +377,7 @@ static void place(struct decode *d, const struct ptx_var *v, uint64_t at, uint32
 
 static uint64_t align_up(uint64_t v, uint64_t a) { return a > 1 ? (v + a - 1) & ~(a - 1) : v; }
 
-uint32_t param_layout(const struct ptx_var *params, uint32_t *offsets, int max)
+uint32_t decode_param_layout(const struct ptx_var *params, uint32_t *offsets, int max)
 {
     uint64_t at = 0;
     int n = 0;
@@ -497,10 +497,10 @@ static bool place_function(struct decode *d, struct function *fn)
             counts[r]++;
     fn->param_count = (uint32_t)counts[0];
     fn->result_count = (uint32_t)counts[1];
-    fn->params = list(d, 2 * counts[0]);
-    fn->results = list(d, 2 * counts[1]);
-    uint32_t *offsets = list(d, counts[0]);
-    uint32_t total = f->is_entry ? param_layout(f->params, offsets, counts[0]) : 0;
+    fn->params = decode_list(d, 2 * counts[0]);
+    fn->results = decode_list(d, 2 * counts[1]);
+    uint32_t *offsets = decode_list(d, counts[0]);
+    uint32_t total = f->is_entry ? decode_param_layout(f->params, offsets, counts[0]) : 0;
     for (int r = 0; r < 2; r++) {
         int k = 0;
         for (const struct ptx_var *v = r ? f->results : f->params; v; v = v->next, k++) {
@@ -545,12 +545,12 @@ static bool decode_call(struct decode *d, uint32_t next_flow)
         enum call_kind kind;
     } system[] = {{"vprintf", CALL_VPRINTF}, {"__assertfail", CALL_ASSERTFAIL}, {"malloc", CALL_MALLOC}, {"free", CALL_FREE}};
     const struct ptx_instr *in = d->in;
-    take(d, "uni");
+    decode_take(d, "uni");
     int k = in->count && in->operands[0].kind == OPERAND_LIST ? 1 : 0;
-    const struct ptx_operand *results = k ? &in->operands[0] : NULL, *callee = operand(d, k);
+    const struct ptx_operand *results = k ? &in->operands[0] : NULL, *callee = decode_operand(d, k);
     const struct ptx_operand *arguments = k + 1 < in->count && in->operands[k + 1].kind == OPERAND_LIST ? &in->operands[k + 1] : NULL;
     int n = (arguments ? arguments->count : 0) + (results ? results->count : 0);
-    uint32_t *l = list(d, 3 + 2 * n), a = NO_REF;
+    uint32_t *l = decode_list(d, 3 + 2 * n), a = NO_REF;
     l[0] = arguments ? (uint32_t)arguments->count : 0;
     l[1] = results ? (uint32_t)results->count : 0;
     l[2] = next_flow;
@@ -568,12 +568,12 @@ static bool decode_call(struct decode *d, uint32_t next_flow)
                 kind = CALL_DIRECT, number = i;
         if (kind < 0)
             return decode_fail(d, "function '%s' has no body here", name);
-    } else if (callee->kind == OPERAND_REG && reg_bytes(d, callee->reg) == 8) {
-        a = slot_of(d, callee->reg);
+    } else if (callee->kind == OPERAND_REG && decode_reg_bytes(d, callee->reg) == 8) {
+        a = decode_slot(d, callee->reg);
     } else {
         return decode_fail(d, "what is called must be a function or a 64-bit register");
     }
-    struct insn *ip = emit(d, OP_call);
+    struct insn *ip = decode_emit(d, OP_call);
     ip->kind = (uint8_t)kind;
     ip->aux = (uint16_t)number;
     ip->a = a;
@@ -584,19 +584,19 @@ static bool decode_call(struct decode *d, uint32_t next_flow)
 static bool decode_brx(struct decode *d)
 {
     const struct ptx_instr *in = d->in, *table;
-    take(d, "idx");
-    take(d, "uni");
+    decode_take(d, "idx");
+    decode_take(d, "uni");
     if (in->count != 2 || in->operands[1].target < 0 || in->operands[1].target >= d->f->instr_count)
         return decode_fail(d, "an index and a list of targets were expected");
     table = d->f->instrs[in->operands[1].target];
     const struct ptx_operand *o = &table->operands[0];
-    uint32_t *l = list(d, o->count + 1), a = source(d, &in->operands[0], T_U32, false);
+    uint32_t *l = decode_list(d, o->count + 1), a = decode_source(d, &in->operands[0], T_U32, false);
     l[0] = (uint32_t)o->count;
     for (int i = 0; i < o->count; i++) {
         int t = o->items[i].target;
         l[1 + i] = d->first_flow + (t < d->f->instr_count ? (uint32_t)d->graph.block_of[t] : (uint32_t)d->graph.count);
     }
-    struct insn *ip = emit(d, OP_brx);
+    struct insn *ip = decode_emit(d, OP_brx);
     ip->a = a;
     ip->list = l;
     return true;
@@ -616,17 +616,17 @@ static bool decode_plain(struct decode *d, uint32_t next_flow)
     if (instr_is(in, ".branchtargets") || instr_is(in, ".calltargets"))
         return true;
     if (instr_is(in, "ret") || instr_is(in, "exit")) {
-        take(d, "uni");
-        emit(d, instr_is(in, "ret") ? OP_ret : OP_exit);
+        decode_take(d, "uni");
+        decode_emit(d, instr_is(in, "ret") ? OP_ret : OP_exit);
     } else if (instr_is(in, "trap")) {
-        emit(d, OP_trap);
+        decode_emit(d, OP_trap);
     } else if (instr_is(in, "call")) {
         if (!decode_call(d, next_flow))
             return decode_fail(d, "this call is not supported");
     } else if (instr_is(in, "brx")) {
         if (!decode_brx(d))
             return false;
-    } else if (!decode_alu(d) && !decode_float(d) && !decode_memory(d) && !decode_warp(d) && !decode_tensor(d) && !decode_async(d)) {
+    } else if (!decode_alu(d) && !decode_float(d) && !decode_memory(d) && !decode_warp(d)) {
         return decode_fail(d, "emu does not know this instruction");
     }
     for (int i = 0; i < in->mod_count && !d->failed; i++)
@@ -641,8 +641,8 @@ static bool decode_guarded(struct decode *d, uint32_t next_flow)
     struct insn *guard;
     if (is_control(in)) { /* a branch around it */
         uint32_t inside = new_flow(d, d->p->flows[d->flow].order + 1);
-        guard = emit_internal(d, OP_bra_if);
-        guard->a = slot_of(d, in->guard);
+        guard = decode_emit_internal(d, OP_bra_if);
+        guard->a = decode_slot(d, in->guard);
         guard->flags = in->guard_negated;
         guard->target = (const struct flow *)(uintptr_t)inside;
         guard->d = next_flow;
@@ -652,8 +652,8 @@ static bool decode_guarded(struct decode *d, uint32_t next_flow)
         emit_jump(d, OP_fall, next_flow);
         return true;
     }
-    guard = emit_internal(d, OP_guard);
-    guard->a = slot_of(d, in->guard);
+    guard = decode_emit_internal(d, OP_guard);
+    guard->a = decode_slot(d, in->guard);
     guard->flags = in->guard_negated;
     uint32_t at = d->p->count;
     if (!decode_plain(d, next_flow))
@@ -661,7 +661,7 @@ static bool decode_guarded(struct decode *d, uint32_t next_flow)
     /* several operations for one instruction: each gets its own guard */
     uint32_t n = d->p->count - at;
     for (uint32_t i = 1; i < n; i++) {
-        emit_internal(d, OP_guard);
+        decode_emit_internal(d, OP_guard);
     }
     struct program *p = d->p;
     for (uint32_t i = n; i-- > 1;) {
@@ -690,8 +690,8 @@ static bool decode_branch(struct decode *d, uint32_t next_flow)
         emit_jump(d, OP_bra, to);
         return true;
     }
-    struct insn *ip = emit(d, OP_bra_if);
-    ip->a = slot_of(d, in->guard);
+    struct insn *ip = decode_emit(d, OP_bra_if);
+    ip->a = decode_slot(d, in->guard);
     ip->flags = in->guard_negated;
     ip->target = (const struct flow *)(uintptr_t)to;
     ip->d = next_flow;
@@ -757,7 +757,7 @@ static bool decode_function(struct decode *d, int number)
     if (!ok)
         return false;
     begin_flow(d, d->first_flow + (uint32_t)d->graph.count);
-    emit_internal(d, OP_ret);
+    decode_emit_internal(d, OP_ret);
     return true;
 }
 
@@ -815,7 +815,7 @@ struct program *decode_entry(const struct ptx_module *m, const struct ptx_functi
     free(state->placed);
     free(state);
     if (!ok) {
-        program_free(p);
+        decode_free(p);
         return NULL;
     }
     resolve_pointers(p);
@@ -826,7 +826,7 @@ struct program *decode_entry(const struct ptx_module *m, const struct ptx_functi
     return p;
 }
 
-void program_free(struct program *p)
+void decode_free(struct program *p)
 {
     if (!p)
         return;

@@ -47,47 +47,45 @@ struct decode {
 
 /* NULL + err. The variables of the module must have their addresses. */
 struct program *decode_entry(const struct ptx_module *m, const struct ptx_function *entry, struct error *err);
-void program_free(struct program *p);
+void decode_free(struct program *p);
 /* Lays out an entry's parameters: offset of each, total size. */
-uint32_t param_layout(const struct ptx_var *params, uint32_t *offsets, int max);
+uint32_t decode_param_layout(const struct ptx_var *params, uint32_t *offsets, int max);
 
 /* ---- shared by decode*.c ---- */
 bool decode_fail(struct decode *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
-bool take(struct decode *d, const char *mod);            /* the modifier is there: consume it */
-enum ptx_type take_type(struct decode *d);               /* the next type among the modifiers; T_NONE */
-int take_word(struct decode *d, const char *const *words); /* the first of the words that is there, -1 */
-void take_prefix(struct decode *d, const char *prefix);  /* consumes all that begin so: hints of caches */
-struct insn *emit(struct decode *d, enum op op);
-struct insn *emit_internal(struct decode *d, enum op op); /* counts nothing */
-const struct ptx_operand *operand(struct decode *d, int k); /* fails when it is missing */
+bool decode_take(struct decode *d, const char *mod);            /* the modifier is there: consume it */
+enum ptx_type decode_take_type(struct decode *d);               /* the next type among the modifiers; T_NONE */
+int decode_take_word(struct decode *d, const char *const *words); /* the first of the words that is there, -1 */
+void decode_take_prefix(struct decode *d, const char *prefix);  /* consumes all that begin so: hints of caches */
+struct insn *decode_emit(struct decode *d, enum op op);
+struct insn *decode_emit_internal(struct decode *d, enum op op); /* counts nothing */
+const struct ptx_operand *decode_operand(struct decode *d, int k); /* fails when it is missing */
 /* Slot of an operand that is read as `t`; wide: a register of more bytes is fine, too. */
-uint32_t source(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool wide);
-uint32_t target(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool wide);
-uint32_t constant(struct decode *d, uint64_t bits, int bytes);
-uint32_t constant_mask(struct decode *d, bool value);
-uint32_t pred_source(struct decode *d, const struct ptx_operand *o, bool *negated);
-int reg_bytes(const struct decode *d, int reg);
-uint32_t slot_of(const struct decode *d, int reg);
-uint32_t scratch(struct decode *d);
-uint32_t *list(struct decode *d, int n);
-bool is_address_constant(struct decode *d, const struct ptx_operand *o, uint64_t *value, bool *local);
-/* An address operand: its slot and offset; `space` tells the width. Call it before emit(): it may emit, too. */
+uint32_t decode_source(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool wide);
+uint32_t decode_target(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool wide);
+uint32_t decode_constant(struct decode *d, uint64_t bits, int bytes);
+uint32_t decode_constant_mask(struct decode *d, bool value);
+uint32_t decode_pred(struct decode *d, const struct ptx_operand *o, bool *negated);
+int decode_reg_bytes(const struct decode *d, int reg);
+uint32_t decode_slot(const struct decode *d, int reg);
+uint32_t decode_scratch(struct decode *d);
+uint32_t *decode_list(struct decode *d, int n);
+bool decode_is_address(struct decode *d, const struct ptx_operand *o, uint64_t *value, bool *local);
+/* An address operand: its slot and offset; `space` tells the width. Call it before decode_emit(): it may emit, too. */
 struct place_ref {
     uint32_t a;
     int64_t imm;
     uint8_t flags; /* 1: a shared or local address in a 64-bit slot */
 };
-bool address(struct decode *d, const struct ptx_operand *o, enum ptx_space space, struct place_ref *out);
-enum ptx_space take_space(struct decode *d);
+bool decode_address(struct decode *d, const struct ptx_operand *o, enum ptx_space space, struct place_ref *out);
+enum ptx_space decode_take_space(struct decode *d);
 
 /* One family each: true when the op was theirs (or failed). */
 bool decode_alu(struct decode *d);
 bool decode_float(struct decode *d);
 bool decode_memory(struct decode *d);
 bool decode_warp(struct decode *d);
-bool decode_tensor(struct decode *d);
-bool decode_async(struct decode *d);
 /* The class an instruction counts in, its FLOP per thread. */
-void classify(const struct ptx_instr *in, struct cold *c);
+void decode_classify(const struct ptx_instr *in, struct cold *c);
 
 #endif

@@ -19,11 +19,11 @@ static bool simple(struct decode *d, enum op op, enum ptx_type t, int n)
 {
     uint32_t s[3] = {NO_REF, NO_REF, NO_REF};
     for (int i = 0; i < n; i++)
-        s[i] = source(d, operand(d, 1 + i), t, false);
-    uint32_t to = target(d, operand(d, 0), t, false);
+        s[i] = decode_source(d, decode_operand(d, 1 + i), t, false);
+    uint32_t to = decode_target(d, decode_operand(d, 0), t, false);
     if (op == OP_none)
         return decode_fail(d, "type '.%s' is not supported here", ptx_type_name(t));
-    struct insn *ip = emit(d, op);
+    struct insn *ip = decode_emit(d, op);
     ip->d = to;
     ip->a = s[0];
     ip->b = s[1];
@@ -47,7 +47,7 @@ static enum op signed_op(enum ptx_type t, enum op u16, enum op s16, enum op u32,
 /* add.cc, addc, sub.cc, subc */
 static bool with_carry(struct decode *d, enum ptx_type t, bool reads, bool subtract)
 {
-    bool writes = take(d, "cc");
+    bool writes = decode_take(d, "cc");
     if (!simple(d, bytes_of(t) == 4 ? OP_addc_32 : bytes_of(t) == 8 ? OP_addc_64 : OP_none, t, 2))
         return true;
     d->p->code[d->p->count - 1].flags = (uint8_t)(reads | writes << 1 | subtract << 2);
@@ -56,10 +56,10 @@ static bool with_carry(struct decode *d, enum ptx_type t, bool reads, bool subtr
 
 static bool decode_addsub(struct decode *d, bool subtract)
 {
-    enum ptx_type t = take_type(d);
+    enum ptx_type t = decode_take_type(d);
     if (instr_has(d->in, "cc"))
         return with_carry(d, t, false, subtract);
-    if (take(d, "sat")) {
+    if (decode_take(d, "sat")) {
         simple(d, t == T_S32 ? (subtract ? OP_sub_sat_s32 : OP_add_sat_s32) : OP_none, t, 2);
         return true;
     }
@@ -88,9 +88,9 @@ static bool wide_product(struct decode *d, enum ptx_type t, bool mad)
                      : (t == T_U16 ? OP_mulwide_u16 : t == T_S16 ? OP_mulwide_s16 : t == T_U32 ? OP_mulwide_u32 : t == T_S32 ? OP_mulwide_s32 : OP_none);
     if (op == OP_none)
         return decode_fail(d, "type '.%s' is not supported here", ptx_type_name(t)) || true;
-    uint32_t a = source(d, operand(d, 1), t, false), b = source(d, operand(d, 2), t, false), c = mad ? source(d, operand(d, 3), doubled(t), false) : NO_REF;
-    uint32_t to = target(d, operand(d, 0), doubled(t), false);
-    struct insn *ip = emit(d, op);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false), c = mad ? decode_source(d, decode_operand(d, 3), doubled(t), false) : NO_REF;
+    uint32_t to = decode_target(d, decode_operand(d, 0), doubled(t), false);
+    struct insn *ip = decode_emit(d, op);
     ip->d = to, ip->a = a, ip->b = b, ip->c = c;
     return true;
 }
@@ -98,9 +98,9 @@ static bool wide_product(struct decode *d, enum ptx_type t, bool mad)
 static bool decode_mul(struct decode *d, bool mad)
 {
     static const char *const halves[] = {"lo", "hi", "wide", NULL};
-    bool reads = is(d, "madc"), writes = take(d, "cc");
-    int half = take_word(d, halves);
-    enum ptx_type t = take_type(d);
+    bool reads = is(d, "madc"), writes = decode_take(d, "cc");
+    int half = decode_take_word(d, halves);
+    enum ptx_type t = decode_take_type(d);
     if (half == 2)
         return wide_product(d, t, mad);
     if (reads || writes) {
@@ -124,17 +124,17 @@ static bool decode_mul(struct decode *d, bool mad)
 
 static bool decode_mul24(struct decode *d)
 {
-    if (!take(d, "lo"))
+    if (!decode_take(d, "lo"))
         return decode_fail(d, "only .lo is supported") || true;
-    enum ptx_type t = take_type(d);
+    enum ptx_type t = decode_take_type(d);
     simple(d, t == T_U32 ? OP_mul24_u32 : t == T_S32 ? OP_mul24_s32 : OP_none, t, 2);
     return true;
 }
 
 static bool decode_minmax(struct decode *d, bool min)
 {
-    bool relu = take(d, "relu");
-    enum ptx_type t = take_type(d);
+    bool relu = decode_take(d, "relu");
+    enum ptx_type t = decode_take_type(d);
     if (t == T_U16X2 || t == T_S16X2) {
         simple(d, t == T_U16X2 ? (min ? OP_min_u16x2 : OP_max_u16x2) : min ? OP_min_s16x2 : OP_max_s16x2, t, 2);
         return true;
@@ -143,7 +143,7 @@ static bool decode_minmax(struct decode *d, bool min)
                   : signed_op(t, OP_max_u16, OP_max_s16, OP_max_u32, OP_max_s32, OP_max_u64, OP_max_s64), t, 2);
     if (relu && !d->failed) {
         uint32_t to = d->p->code[d->p->count - 1].d;
-        struct insn *ip = emit_internal(d, OP_relu_s32);
+        struct insn *ip = decode_emit_internal(d, OP_relu_s32);
         ip->d = ip->a = to;
         if (t != T_S32)
             decode_fail(d, "'.relu' wants .s32");
@@ -153,7 +153,7 @@ static bool decode_minmax(struct decode *d, bool min)
 
 static bool decode_shift(struct decode *d, bool left)
 {
-    enum ptx_type t = take_type(d);
+    enum ptx_type t = decode_take_type(d);
     enum op op;
     if (left)
         op = by_width(d, t, OP_shl_16, OP_shl_32, OP_shl_64);
@@ -161,21 +161,21 @@ static bool decode_shift(struct decode *d, bool left)
         op = by_width(d, t, OP_shr_s16, OP_shr_s32, OP_shr_s64);
     else
         op = by_width(d, t, OP_shr_u16, OP_shr_u32, OP_shr_u64);
-    uint32_t a = source(d, operand(d, 1), t, false), b = source(d, operand(d, 2), T_U32, false), to = target(d, operand(d, 0), t, false);
-    struct insn *ip = emit(d, op);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), T_U32, false), to = decode_target(d, decode_operand(d, 0), t, false);
+    struct insn *ip = decode_emit(d, op);
     ip->d = to, ip->a = a, ip->b = b;
     return true;
 }
 
 static bool decode_funnel(struct decode *d)
 {
-    bool left = take(d, "l");
+    bool left = decode_take(d, "l");
     if (!left)
-        take(d, "r");
-    bool wrap = take(d, "wrap");
+        decode_take(d, "r");
+    bool wrap = decode_take(d, "wrap");
     if (!wrap)
-        take(d, "clamp");
-    enum ptx_type t = take_type(d);
+        decode_take(d, "clamp");
+    enum ptx_type t = decode_take_type(d);
     simple(d, left ? (wrap ? OP_shf_l_wrap : OP_shf_l_clamp) : wrap ? OP_shf_r_wrap : OP_shf_r_clamp, t, 3);
     return true;
 }
@@ -183,31 +183,31 @@ static bool decode_funnel(struct decode *d)
 /* d is 32 bits whatever the source's width */
 static bool counting(struct decode *d, enum op op32, enum op op64, int flags)
 {
-    enum ptx_type t = take_type(d);
-    uint32_t a = source(d, operand(d, 1), t, false), to = target(d, operand(d, 0), T_U32, false);
-    struct insn *ip = emit(d, bytes_of(t) == 8 ? op64 : op32);
+    enum ptx_type t = decode_take_type(d);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), to = decode_target(d, decode_operand(d, 0), T_U32, false);
+    struct insn *ip = decode_emit(d, bytes_of(t) == 8 ? op64 : op32);
     ip->d = to, ip->a = a, ip->flags = (uint8_t)flags;
     return true;
 }
 
 static bool decode_bfind(struct decode *d)
 {
-    int amount = take(d, "shiftamt");
+    int amount = decode_take(d, "shiftamt");
     bool is_signed = instr_has(d->in, "s32") || instr_has(d->in, "s64");
     return counting(d, is_signed ? OP_bfind_s32 : OP_bfind_u32, is_signed ? OP_bfind_s64 : OP_bfind_u64, amount);
 }
 
 static bool decode_fields(struct decode *d, bool insert)
 {
-    enum ptx_type t = take_type(d);
+    enum ptx_type t = decode_take_type(d);
     bool wide = bytes_of(t) == 8;
-    uint32_t to = target(d, operand(d, 0), t, false), a = source(d, operand(d, 1), t, false);
-    uint32_t b = source(d, operand(d, 2), insert ? t : T_U32, false), c = source(d, operand(d, 3), T_U32, false), *l = NULL;
+    uint32_t to = decode_target(d, decode_operand(d, 0), t, false), a = decode_source(d, decode_operand(d, 1), t, false);
+    uint32_t b = decode_source(d, decode_operand(d, 2), insert ? t : T_U32, false), c = decode_source(d, decode_operand(d, 3), T_U32, false), *l = NULL;
     if (insert) {
-        l = list(d, 1);
-        l[0] = source(d, operand(d, 4), T_U32, false);
+        l = decode_list(d, 1);
+        l[0] = decode_source(d, decode_operand(d, 4), T_U32, false);
     }
-    struct insn *ip = emit(d, insert ? (wide ? OP_bfi_64 : OP_bfi_32) : ptx_type_signed(t) ? (wide ? OP_bfe_s64 : OP_bfe_s32) : wide ? OP_bfe_u64 : OP_bfe_u32);
+    struct insn *ip = decode_emit(d, insert ? (wide ? OP_bfi_64 : OP_bfi_32) : ptx_type_signed(t) ? (wide ? OP_bfe_s64 : OP_bfe_s32) : wide ? OP_bfe_u64 : OP_bfe_u32);
     ip->d = to, ip->a = a, ip->b = b, ip->c = c, ip->list = l;
     return true;
 }
@@ -215,8 +215,8 @@ static bool decode_fields(struct decode *d, bool insert)
 static bool decode_prmt(struct decode *d)
 {
     static const char *const modes[] = {"f4e", "b4e", "rc8", "ecl", "ecr", "rc16", NULL};
-    int mode = take_word(d, modes) + 1;
-    enum ptx_type t = take_type(d);
+    int mode = decode_take_word(d, modes) + 1;
+    enum ptx_type t = decode_take_type(d);
     if (simple(d, OP_prmt, t, 3))
         d->p->code[d->p->count - 1].aux = (uint16_t)mode;
     return true;
@@ -224,8 +224,8 @@ static bool decode_prmt(struct decode *d)
 
 static bool decode_lop3(struct decode *d)
 {
-    enum ptx_type t = take_type(d);
-    const struct ptx_operand *table = operand(d, 4);
+    enum ptx_type t = decode_take_type(d);
+    const struct ptx_operand *table = decode_operand(d, 4);
     if (table->kind != OPERAND_INT || d->in->count != 5)
         return decode_fail(d, "this form is not supported") || true;
     if (simple(d, OP_lop3, t, 3))
@@ -236,8 +236,8 @@ static bool decode_lop3(struct decode *d)
 static bool decode_dot(struct decode *d, bool four)
 {
     static const char *const halves[] = {"lo", "hi", NULL};
-    int half = four ? 0 : take_word(d, halves);
-    enum ptx_type ta = take_type(d), tb = take_type(d);
+    int half = four ? 0 : decode_take_word(d, halves);
+    enum ptx_type ta = decode_take_type(d), tb = decode_take_type(d);
     if (simple(d, four ? OP_dp4a : OP_dp2a, T_B32, 3))
         d->p->code[d->p->count - 1].flags = (uint8_t)(ptx_type_signed(ta) | ptx_type_signed(tb) << 1 | (half == 1) << 2);
     return true;
@@ -247,19 +247,19 @@ static bool decode_dot(struct decode *d, bool four)
 static bool predicate_logic(struct decode *d, enum op op)
 {
     bool na, nb = false;
-    uint32_t a = pred_source(d, operand(d, 1), &na), b = op == OP_mov_pred ? NO_REF : pred_source(d, operand(d, 2), &nb);
-    const struct ptx_operand *o = operand(d, 0);
+    uint32_t a = decode_pred(d, decode_operand(d, 1), &na), b = op == OP_mov_pred ? NO_REF : decode_pred(d, decode_operand(d, 2), &nb);
+    const struct ptx_operand *o = decode_operand(d, 0);
     if (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)
         return decode_fail(d, "the result must be a predicate") || true;
-    struct insn *ip = emit(d, op);
-    ip->d = slot_of(d, o->reg), ip->a = a, ip->b = b;
+    struct insn *ip = decode_emit(d, op);
+    ip->d = decode_slot(d, o->reg), ip->a = a, ip->b = b;
     ip->flags = (uint8_t)(na | nb << 1);
     return true;
 }
 
 static bool decode_logic(struct decode *d)
 {
-    enum ptx_type t = take_type(d);
+    enum ptx_type t = decode_take_type(d);
     if (is(d, "not")) {
         if (t != T_PRED) {
             simple(d, by_width(d, t, OP_not_16, OP_not_32, OP_not_64), t, 1);
@@ -284,7 +284,7 @@ static const char *const compare_words[] = {"eq", "ne", "lt", "le", "gt", "ge", 
 static int take_compare(struct decode *d)
 {
     static const int unsigned_words[] = {CMP_LT, CMP_LE, CMP_GT, CMP_GE};
-    int k = take_word(d, compare_words);
+    int k = decode_take_word(d, compare_words);
     if (k < 0)
         decode_fail(d, "a comparison was expected");
     return k >= 14 ? unsigned_words[k - 14] : k;
@@ -309,30 +309,30 @@ static enum op compare_op(enum ptx_type t)
 /* Flushes an f32 operand of a .ftz comparison into scratch. */
 static uint32_t flushed(struct decode *d, uint32_t ref)
 {
-    struct insn *ip = emit_internal(d, OP_flush_f32);
+    struct insn *ip = decode_emit_internal(d, OP_flush_f32);
     ip->a = ref;
-    return ip->d = scratch(d);
+    return ip->d = decode_scratch(d);
 }
 
 static bool decode_setp(struct decode *d)
 {
     static const char *const joins[] = {"and", "or", "xor", NULL};
-    int compare = take_compare(d), join = take_word(d, joins) + 1;
-    bool ftz = take(d, "ftz"), negated = false;
-    enum ptx_type t = take_type(d);
+    int compare = take_compare(d), join = decode_take_word(d, joins) + 1;
+    bool ftz = decode_take(d, "ftz"), negated = false;
+    enum ptx_type t = decode_take_type(d);
     enum op op = compare_op(t);
-    const struct ptx_operand *o = operand(d, 0);
-    uint32_t a = source(d, operand(d, 1), t, false), b = source(d, operand(d, 2), t, false), c = NO_REF, *l = list(d, 1);
+    const struct ptx_operand *o = decode_operand(d, 0);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false), c = NO_REF, *l = decode_list(d, 1);
     if (join)
-        c = pred_source(d, operand(d, 3), &negated);
+        c = decode_pred(d, decode_operand(d, 3), &negated);
     if (op == OP_none || (o->kind != OPERAND_SINK && (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)) || (o->reg2 >= 0 && d->f->regs[o->reg2] != T_PRED))
         return decode_fail(d, "these operands do not fit") || true;
     if (ftz && t == T_F32) {
         a = flushed(d, a);
         b = flushed(d, b);
     }
-    struct insn *ip = emit(d, op);
-    ip->d = o->kind == OPERAND_SINK ? NO_REF : slot_of(d, o->reg);
+    struct insn *ip = decode_emit(d, op);
+    ip->d = o->kind == OPERAND_SINK ? NO_REF : decode_slot(d, o->reg);
     ip->a = a, ip->b = b, ip->c = c;
     ip->aux = (uint16_t)compare;
     ip->flags = (uint8_t)(join | (negated ? JOIN_NEGATED : 0));
@@ -341,7 +341,7 @@ static bool decode_setp(struct decode *d)
     ip->imm = ftz;
     if (o->reg2 >= 0) {
         ip->count = 2;
-        l[0] = slot_of(d, o->reg2);
+        l[0] = decode_slot(d, o->reg2);
         ip->list = l;
     }
     return true;
@@ -351,13 +351,13 @@ static bool decode_setp(struct decode *d)
 static bool decode_set(struct decode *d)
 {
     int compare = take_compare(d);
-    if (take(d, "and") || take(d, "or") || take(d, "xor"))
+    if (decode_take(d, "and") || decode_take(d, "or") || decode_take(d, "xor"))
         return decode_fail(d, "a boolean operand is not supported") || true;
-    bool ftz = take(d, "ftz");
-    enum ptx_type td = take_type(d), ts = take_type(d);
-    uint32_t a = source(d, operand(d, 1), ts, false), b = source(d, operand(d, 2), ts, false), to = target(d, operand(d, 0), td, false);
+    bool ftz = decode_take(d, "ftz");
+    enum ptx_type td = decode_take_type(d), ts = decode_take_type(d);
+    uint32_t a = decode_source(d, decode_operand(d, 1), ts, false), b = decode_source(d, decode_operand(d, 2), ts, false), to = decode_target(d, decode_operand(d, 0), td, false);
     if (compare_op(ts) == OP_setp_half) {
-        struct insn *ip = emit(d, OP_set_half);
+        struct insn *ip = decode_emit(d, OP_set_half);
         ip->d = to, ip->a = a, ip->b = b;
         ip->aux = (uint16_t)compare;
         ip->size = (uint8_t)bytes_of(ts);
@@ -372,22 +372,22 @@ static bool decode_set(struct decode *d)
         a = flushed(d, a);
         b = flushed(d, b);
     }
-    uint32_t yes = constant(d, td == T_F32 ? 0x3f800000u : 0xffffffffu, 4), no = constant(d, 0, 4), p = scratch(d);
-    struct insn *ip = emit(d, compare_op(ts));
+    uint32_t yes = decode_constant(d, td == T_F32 ? 0x3f800000u : 0xffffffffu, 4), no = decode_constant(d, 0, 4), p = decode_scratch(d);
+    struct insn *ip = decode_emit(d, compare_op(ts));
     ip->d = p, ip->a = a, ip->b = b;
     ip->aux = (uint16_t)compare;
-    ip = emit_internal(d, OP_selp_32);
+    ip = decode_emit_internal(d, OP_selp_32);
     ip->d = to, ip->a = yes, ip->b = no, ip->c = p;
     return true;
 }
 
 static bool decode_select(struct decode *d)
 {
-    enum ptx_type t = take_type(d);
+    enum ptx_type t = decode_take_type(d);
     bool negated;
-    uint32_t a = source(d, operand(d, 1), t, false), b = source(d, operand(d, 2), t, false), c = pred_source(d, operand(d, 3), &negated);
-    uint32_t to = target(d, operand(d, 0), t, false);
-    struct insn *ip = emit(d, by_width(d, t, OP_selp_16, OP_selp_32, OP_selp_64));
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false), c = decode_pred(d, decode_operand(d, 3), &negated);
+    uint32_t to = decode_target(d, decode_operand(d, 0), t, false);
+    struct insn *ip = decode_emit(d, by_width(d, t, OP_selp_16, OP_selp_32, OP_selp_64));
     ip->d = to, ip->a = a, ip->b = b, ip->c = c;
     ip->flags = negated ? 4 : 0;
     return true;
@@ -395,10 +395,10 @@ static bool decode_select(struct decode *d)
 
 static bool decode_slct(struct decode *d)
 {
-    take(d, "ftz");
-    enum ptx_type t = take_type(d), tc = take_type(d);
-    uint32_t a = source(d, operand(d, 1), t, false), b = source(d, operand(d, 2), t, false), c = source(d, operand(d, 3), tc, false), to = target(d, operand(d, 0), t, false);
-    struct insn *ip = emit(d, tc == T_F32 ? (bytes_of(t) == 4 ? OP_slctf_32 : OP_none) : bytes_of(t) == 8 ? OP_slct_64 : OP_slct_32);
+    decode_take(d, "ftz");
+    enum ptx_type t = decode_take_type(d), tc = decode_take_type(d);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false), c = decode_source(d, decode_operand(d, 3), tc, false), to = decode_target(d, decode_operand(d, 0), t, false);
+    struct insn *ip = decode_emit(d, tc == T_F32 ? (bytes_of(t) == 4 ? OP_slctf_32 : OP_none) : bytes_of(t) == 8 ? OP_slct_64 : OP_slct_32);
     ip->d = to, ip->a = a, ip->b = b, ip->c = c;
     return ip->op != OP_none || decode_fail(d, "these types are not supported") || true;
 }
@@ -410,10 +410,10 @@ static bool mov_vector(struct decode *d, enum ptx_type t, const struct ptx_opera
     if (n < 2 || n > 8 || bytes_of(t) % n)
         return decode_fail(d, "%d parts of a '.%s'", n, ptx_type_name(t)) || true;
     enum ptx_type part = bytes_of(t) / n == 1 ? T_B8 : bytes_of(t) / n == 2 ? T_B16 : bytes_of(t) / n == 4 ? T_B32 : T_B64;
-    uint32_t *l = list(d, n), other = pack ? target(d, whole, t, false) : source(d, whole, t, false);
+    uint32_t *l = decode_list(d, n), other = pack ? decode_target(d, whole, t, false) : decode_source(d, whole, t, false);
     for (int i = 0; i < n; i++)
-        l[i] = pack ? source(d, &parts->items[i], part, false) : parts->items[i].kind == OPERAND_SINK ? NO_REF : target(d, &parts->items[i], part, false);
-    struct insn *ip = emit(d, pack ? OP_pack : OP_unpack);
+        l[i] = pack ? decode_source(d, &parts->items[i], part, false) : parts->items[i].kind == OPERAND_SINK ? NO_REF : decode_target(d, &parts->items[i], part, false);
+    struct insn *ip = decode_emit(d, pack ? OP_pack : OP_unpack);
     ip->d = pack ? other : NO_REF;
     ip->a = pack ? NO_REF : other;
     ip->list = l;
@@ -426,26 +426,26 @@ static bool mov_vector(struct decode *d, enum ptx_type t, const struct ptx_opera
 
 static bool decode_mov(struct decode *d)
 {
-    enum ptx_type t = take_type(d);
-    const struct ptx_operand *to = operand(d, 0), *from = operand(d, 1);
+    enum ptx_type t = decode_take_type(d);
+    const struct ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
     if (from->kind == OPERAND_VECTOR)
         return mov_vector(d, t, from, to, true);
     if (to->kind == OPERAND_VECTOR)
         return mov_vector(d, t, to, from, false);
     if (t == T_PRED) {
         if (from->kind == OPERAND_SPECIAL && to->kind == OPERAND_REG && d->f->regs[to->reg] == T_PRED && !strcmp(from->name, special_names[SPECIAL_IS_EXPLICIT_CLUSTER])) {
-            struct insn *ip = emit(d, OP_mov_special);
+            struct insn *ip = decode_emit(d, OP_mov_special);
             ip->aux = SPECIAL_IS_EXPLICIT_CLUSTER;
-            ip->d = slot_of(d, to->reg);
+            ip->d = decode_slot(d, to->reg);
             return true;
         }
         return predicate_logic(d, OP_mov_pred);
     }
-    uint32_t ref = target(d, to, t, false);
+    uint32_t ref = decode_target(d, to, t, false);
     if (from->kind == OPERAND_SPECIAL) {
         for (int i = 0; i < SPECIAL_COUNT; i++)
             if (!strcmp(from->name, special_names[i])) {
-                struct insn *ip = emit(d, OP_mov_special);
+                struct insn *ip = decode_emit(d, OP_mov_special);
                 ip->aux = (uint16_t)i;
                 ip->size = (uint8_t)bytes_of(t);
                 ip->d = ref;
@@ -457,8 +457,8 @@ static bool decode_mov(struct decode *d)
         simple(d, OP_mov_128, t, 1);
         return true;
     }
-    uint32_t a = source(d, from, t, false);
-    struct insn *ip = emit(d, by_width(d, t, OP_mov_16, OP_mov_32, OP_mov_64));
+    uint32_t a = decode_source(d, from, t, false);
+    struct insn *ip = decode_emit(d, by_width(d, t, OP_mov_16, OP_mov_32, OP_mov_64));
     ip->d = ref, ip->a = a;
     return true;
 }
@@ -502,32 +502,32 @@ static int64_t convert_flags(struct decode *d)
 {
     static const char *const rounds[] = {"rn", "rz", "rm", "rp", "rna", NULL}, *const integrals[] = {"rni", "rzi", "rmi", "rpi", NULL};
     int64_t flags = 0;
-    int mode = take_word(d, rounds), integral = take_word(d, integrals);
+    int mode = decode_take_word(d, rounds), integral = decode_take_word(d, integrals);
     if (integral >= 0)
         flags |= integral | CONVERT_INTEGRAL;
     else if (mode > 0)
         flags |= mode;
-    flags |= take(d, "ftz") ? CONVERT_FTZ : 0;
-    flags |= take(d, "satfinite") ? CONVERT_FINITE : 0;
-    flags |= take(d, "sat") ? CONVERT_SAT : 0;
-    flags |= take(d, "relu") ? CONVERT_RELU : 0;
+    flags |= decode_take(d, "ftz") ? CONVERT_FTZ : 0;
+    flags |= decode_take(d, "satfinite") ? CONVERT_FINITE : 0;
+    flags |= decode_take(d, "sat") ? CONVERT_SAT : 0;
+    flags |= decode_take(d, "relu") ? CONVERT_RELU : 0;
     return flags;
 }
 
 static bool decode_cvt(struct decode *d)
 {
-    bool pack = take(d, "pack");
+    bool pack = decode_take(d, "pack");
     int64_t flags = convert_flags(d);
-    enum ptx_type td = take_type(d), ts = take_type(d);
-    const struct ptx_operand *to = operand(d, 0), *from = operand(d, 1);
+    enum ptx_type td = decode_take_type(d), ts = decode_take_type(d);
+    const struct ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
     if (pack || td == T_NONE || ts == T_NONE || (packed(ts) && !packed(td)))
         return decode_fail(d, "this conversion is not supported") || true;
     bool two = packed(td) && !packed(ts);
-    uint32_t rd = target(d, to, td, !ptx_type_float(td)), a = source(d, from, ts, !ptx_type_float(ts)), b = two ? source(d, operand(d, 2), ts, false) : NO_REF;
-    int db = to->kind == OPERAND_REG ? reg_bytes(d, to->reg) : bytes_of(td), sb = from->kind == OPERAND_REG ? reg_bytes(d, from->reg) : bytes_of(ts) < 2 ? 2 : bytes_of(ts);
+    uint32_t rd = decode_target(d, to, td, !ptx_type_float(td)), a = decode_source(d, from, ts, !ptx_type_float(ts)), b = two ? decode_source(d, decode_operand(d, 2), ts, false) : NO_REF;
+    int db = to->kind == OPERAND_REG ? decode_reg_bytes(d, to->reg) : bytes_of(td), sb = from->kind == OPERAND_REG ? decode_reg_bytes(d, from->reg) : bytes_of(ts) < 2 ? 2 : bytes_of(ts);
     /* rounding to an integer is the only thing a float to integer conversion does; .rn is said, not .rni, nowhere */
     enum op op = fast_convert(td, ts, flags & ~(int64_t)(CONVERT_FINITE * (bytes_of(td) > 2 || !ptx_type_float(td))), db, sb);
-    struct insn *ip = emit(d, op == OP_none ? OP_cvt : op);
+    struct insn *ip = decode_emit(d, op == OP_none ? OP_cvt : op);
     ip->d = rd, ip->a = a, ip->b = b;
     if (op != OP_none)
         return true;
@@ -543,7 +543,7 @@ static bool decode_cvt(struct decode *d)
 
 static bool decode_abs_neg(struct decode *d, bool absolute)
 {
-    enum ptx_type t = take_type(d);
+    enum ptx_type t = decode_take_type(d);
     simple(d, absolute ? by_width(d, t, OP_abs_s16, OP_abs_s32, OP_abs_s64) : by_width(d, t, OP_neg_16, OP_neg_32, OP_neg_64), t, 1);
     return true;
 }
@@ -572,24 +572,24 @@ static bool decode_bits(struct decode *d)
     if (is(d, "dp4a") || is(d, "dp2a")) return decode_dot(d, is(d, "dp4a"));
     if (is(d, "and") || is(d, "or") || is(d, "xor") || is(d, "not")) return decode_logic(d);
     if (is(d, "cnot")) {
-        enum ptx_type t = take_type(d);
+        enum ptx_type t = decode_take_type(d);
         simple(d, by_width(d, t, OP_cnot_16, OP_cnot_32, OP_cnot_64), t, 1);
         return true;
     }
     if (is(d, "brev")) {
-        enum ptx_type t = take_type(d);
+        enum ptx_type t = decode_take_type(d);
         simple(d, by_width(d, t, OP_none, OP_brev_32, OP_brev_64), t, 1);
         return true;
     }
     if (is(d, "bmsk")) {
-        bool wrap = take(d, "wrap");
-        take(d, "clamp");
-        simple(d, wrap ? OP_bmsk_wrap : OP_bmsk_clamp, take_type(d), 2);
+        bool wrap = decode_take(d, "wrap");
+        decode_take(d, "clamp");
+        simple(d, wrap ? OP_bmsk_wrap : OP_bmsk_clamp, decode_take_type(d), 2);
         return true;
     }
     if (is(d, "szext")) {
-        take(d, "clamp");
-        enum ptx_type t = take_type(d);
+        decode_take(d, "clamp");
+        enum ptx_type t = decode_take_type(d);
         simple(d, ptx_type_signed(t) ? OP_szext_s32 : OP_szext_u32, t, 2);
         return true;
     }
@@ -608,7 +608,7 @@ bool decode_alu(struct decode *d)
         return false;
     if (is(d, "add") || is(d, "sub")) return decode_addsub(d, is(d, "sub"));
     if (is(d, "addc") || is(d, "subc")) {
-        enum ptx_type t = take_type(d);
+        enum ptx_type t = decode_take_type(d);
         return with_carry(d, t, true, is(d, "subc"));
     }
     if (is(d, "mul") || is(d, "mad") || is(d, "madc")) return decode_mul(d, !is(d, "mul"));
@@ -616,13 +616,13 @@ bool decode_alu(struct decode *d)
     if (is(d, "min") || is(d, "max")) return decode_minmax(d, is(d, "min"));
     if (is(d, "abs") || is(d, "neg")) return decode_abs_neg(d, is(d, "abs"));
     if (is(d, "div") || is(d, "rem")) {
-        enum ptx_type t = take_type(d);
+        enum ptx_type t = decode_take_type(d);
         simple(d, is(d, "div") ? signed_op(t, OP_div_u16, OP_div_s16, OP_div_u32, OP_div_s32, OP_div_u64, OP_div_s64)
                                : signed_op(t, OP_rem_u16, OP_rem_s16, OP_rem_u32, OP_rem_s32, OP_rem_u64, OP_rem_s64), t, 2);
         return true;
     }
     if (is(d, "sad")) {
-        enum ptx_type t = take_type(d);
+        enum ptx_type t = decode_take_type(d);
         simple(d, t == T_U32 ? OP_sad_u32 : t == T_S32 ? OP_sad_s32 : OP_none, t, 3);
         return true;
     }

@@ -13,15 +13,15 @@ struct modes {
 static struct modes take_modes(struct decode *d)
 {
     static const char *const rounds[] = {"rn", "rz", "rm", "rp", NULL};
-    struct modes m = {.round = take_word(d, rounds)};
-    m.approx = take(d, "approx");
-    m.full = take(d, "full");
-    m.ftz = take(d, "ftz");
-    m.sat = take(d, "sat");
-    m.relu = take(d, "relu");
-    m.nan = take(d, "NaN");
-    if (take(d, "xorsign"))
-        m.xorsign = take(d, "abs");
+    struct modes m = {.round = decode_take_word(d, rounds)};
+    m.approx = decode_take(d, "approx");
+    m.full = decode_take(d, "full");
+    m.ftz = decode_take(d, "ftz");
+    m.sat = decode_take(d, "sat");
+    m.relu = decode_take(d, "relu");
+    m.nan = decode_take(d, "NaN");
+    if (decode_take(d, "xorsign"))
+        m.xorsign = decode_take(d, "abs");
     return m;
 }
 
@@ -31,11 +31,11 @@ static bool finish(struct decode *d, enum op op, enum ptx_type t, int n, struct 
 {
     uint32_t s[3] = {NO_REF, NO_REF, NO_REF};
     for (int i = 0; i < n; i++)
-        s[i] = source(d, operand(d, 1 + i), t, false);
-    uint32_t to = target(d, operand(d, 0), t, false);
+        s[i] = decode_source(d, decode_operand(d, 1 + i), t, false);
+    uint32_t to = decode_target(d, decode_operand(d, 0), t, false);
     if (op == OP_none)
         return bad_type(d, t);
-    struct insn *ip = emit(d, op);
+    struct insn *ip = decode_emit(d, op);
     ip->d = to, ip->a = s[0], ip->b = s[1], ip->c = s[2];
     ip->aux = (uint16_t)(m.round > 0 ? m.round : 0);
     if (is_half(t)) {
@@ -46,7 +46,7 @@ static bool finish(struct decode *d, enum op op, enum ptx_type t, int n, struct 
     }
     ip->flags = m.ftz;
     if (m.sat) {
-        ip = emit_internal(d, t == T_F64 ? OP_sat_f64 : OP_sat_f32);
+        ip = decode_emit_internal(d, t == T_F64 ? OP_sat_f64 : OP_sat_f32);
         ip->d = ip->a = to;
     }
     return true;
@@ -60,7 +60,7 @@ static bool arithmetic(struct decode *d, int what)
     static const enum op rounded64[] = {OP_add_round_f64, OP_sub_round_f64, OP_mul_round_f64, OP_fma_round_f64};
     static const enum op half[] = {OP_half_add, OP_half_sub, OP_half_mul, OP_half_fma}, two[] = {OP_add_f32x2, OP_sub_f32x2, OP_mul_f32x2, OP_fma_f32x2};
     struct modes m = take_modes(d);
-    enum ptx_type t = take_type(d);
+    enum ptx_type t = decode_take_type(d);
     int n = what == 3 ? 3 : 2;
     if (is_half(t))
         return finish(d, m.round > 0 ? OP_none : half[what], t, n, m);
@@ -74,7 +74,7 @@ static bool arithmetic(struct decode *d, int what)
 static bool divide(struct decode *d)
 {
     struct modes m = take_modes(d);
-    enum ptx_type t = take_type(d);
+    enum ptx_type t = decode_take_type(d);
     if (t == T_F64)
         return finish(d, m.round > 0 ? OP_div_round_f64 : OP_div_f64, t, 2, m);
     return finish(d, t != T_F32 ? OP_none : m.round > 0 ? OP_div_round_f32 : m.ftz ? OP_div_ftz_f32 : OP_div_f32, t, 2, m);
@@ -83,7 +83,7 @@ static bool divide(struct decode *d)
 static bool min_max(struct decode *d, bool min)
 {
     struct modes m = take_modes(d);
-    enum ptx_type t = take_type(d);
+    enum ptx_type t = decode_take_type(d);
     bool ftz = m.ftz;
     enum op op = OP_none;
     if (is_half(t)) {
@@ -97,27 +97,27 @@ static bool min_max(struct decode *d, bool min)
         op = min ? OP_min_f64 : OP_max_f64;
     if (op == OP_none || d->in->count < 3 || d->in->count > 4)
         return bad_type(d, t);
-    uint32_t to = target(d, operand(d, 0), t, false), a = source(d, operand(d, 1), t, false), b = source(d, operand(d, 2), t, false);
-    uint32_t c = d->in->count == 4 ? source(d, operand(d, 3), t, false) : NO_REF, x = a, y = b;
-    uint32_t t0 = scratch(d), t1 = scratch(d), t2 = scratch(d);
+    uint32_t to = decode_target(d, decode_operand(d, 0), t, false), a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false);
+    uint32_t c = d->in->count == 4 ? decode_source(d, decode_operand(d, 3), t, false) : NO_REF, x = a, y = b;
+    uint32_t t0 = decode_scratch(d), t1 = decode_scratch(d), t2 = decode_scratch(d);
     if (m.xorsign) { /* magnitudes first */
-        struct insn *ip = emit_internal(d, OP_abs_f32);
+        struct insn *ip = decode_emit_internal(d, OP_abs_f32);
         ip->d = t0, ip->a = a;
-        ip = emit_internal(d, OP_abs_f32);
+        ip = decode_emit_internal(d, OP_abs_f32);
         ip->d = t1, ip->a = b;
         x = t0, y = t1;
     }
-    struct insn *ip = emit(d, op);
+    struct insn *ip = decode_emit(d, op);
     ip->d = t2, ip->a = x, ip->b = y;
     if (c != NO_REF) {
-        ip = emit_internal(d, op);
+        ip = decode_emit_internal(d, op);
         ip->d = t2, ip->a = t2, ip->b = c;
     }
     if (m.xorsign) {
-        ip = emit_internal(d, OP_xorsign_f32);
+        ip = decode_emit_internal(d, OP_xorsign_f32);
         ip->d = t2, ip->a = a, ip->b = b, ip->c = t2;
     }
-    ip = emit_internal(d, t == T_F64 ? OP_mov_64 : ftz ? OP_flush_f32 : OP_mov_32);
+    ip = decode_emit_internal(d, t == T_F64 ? OP_mov_64 : ftz ? OP_flush_f32 : OP_mov_32);
     ip->d = to, ip->a = t2;
     return true;
 }
@@ -137,7 +137,7 @@ static bool unary(struct decode *d)
         if (!is(d, table[i].name))
             continue;
         struct modes m = take_modes(d);
-        enum ptx_type t = take_type(d);
+        enum ptx_type t = decode_take_type(d);
         enum op op = is_half(t) ? table[i].half : t == T_F64 ? table[i].f64 : t == T_F32 ? (m.ftz ? table[i].ftz : table[i].f32) : OP_none;
         if (t == T_F64 && m.approx && m.ftz)
             op = is(d, "rcp") ? OP_rcp_approx_f64 : is(d, "rsqrt") ? OP_rsqrt_approx_f64 : OP_none;
@@ -153,14 +153,14 @@ static bool unary(struct decode *d)
 static bool sign_op(struct decode *d, bool absolute)
 {
     struct modes m = take_modes(d);
-    enum ptx_type t = take_type(d);
+    enum ptx_type t = decode_take_type(d);
     enum op op = t == T_F32 ? (absolute ? OP_abs_f32 : OP_neg_f32) : t == T_F64 ? (absolute ? OP_abs_f64 : OP_neg_f64)
                  : t == T_F16 || t == T_BF16 ? (absolute ? OP_abs_h : OP_neg_h) : t == T_F16X2 || t == T_BF16X2 ? (absolute ? OP_abs_h2 : OP_neg_h2) : OP_none;
     bool ftz = m.ftz && t == T_F32;
     finish(d, op, t, 1, (struct modes){.round = -1});
     if (ftz && !d->failed) {
         uint32_t to = d->p->code[d->p->count - 1].d;
-        struct insn *ip = emit_internal(d, OP_flush_f32);
+        struct insn *ip = decode_emit_internal(d, OP_flush_f32);
         ip->d = ip->a = to;
     }
     return true;
@@ -169,14 +169,14 @@ static bool sign_op(struct decode *d, bool absolute)
 static bool test_property(struct decode *d)
 {
     static const char *const words[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal", NULL};
-    int k = take_word(d, words);
-    enum ptx_type t = take_type(d);
-    uint32_t a = source(d, operand(d, 1), t, false);
-    const struct ptx_operand *o = operand(d, 0);
+    int k = decode_take_word(d, words);
+    enum ptx_type t = decode_take_type(d);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false);
+    const struct ptx_operand *o = decode_operand(d, 0);
     if (k < 0 || o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)
         return decode_fail(d, "this form is not supported") || true;
-    struct insn *ip = emit(d, t == T_F64 ? OP_testp_f64 : OP_testp_f32);
-    ip->d = slot_of(d, o->reg), ip->a = a, ip->aux = (uint16_t)k;
+    struct insn *ip = decode_emit(d, t == T_F64 ? OP_testp_f64 : OP_testp_f32);
+    ip->d = decode_slot(d, o->reg), ip->a = a, ip->aux = (uint16_t)k;
     return true;
 }
 
@@ -191,7 +191,7 @@ bool decode_float(struct decode *d)
     if (is(d, "abs") || is(d, "neg")) return sign_op(d, is(d, "abs"));
     if (is(d, "testp")) return test_property(d);
     if (is(d, "copysign")) {
-        enum ptx_type t = take_type(d);
+        enum ptx_type t = decode_take_type(d);
         return finish(d, t == T_F32 ? OP_copysign_f32 : t == T_F64 ? OP_copysign_f64 : OP_none, t, 2, (struct modes){.round = -1});
     }
     return unary(d);

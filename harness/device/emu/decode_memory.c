@@ -7,11 +7,11 @@ static bool is(struct decode *d, const char *op) { return !strcmp(d->in->op, op)
 static void take_hints(struct decode *d)
 {
     static const char *const words[] = {"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak", "unified", NULL};
-    while (take_word(d, words) >= 0)
+    while (decode_take_word(d, words) >= 0)
         ;
-    take_prefix(d, "L1::");
-    take_prefix(d, "L2::");
-    take_prefix(d, "level::");
+    decode_take_prefix(d, "L1::");
+    decode_take_prefix(d, "L2::");
+    decode_take_prefix(d, "level::");
 }
 
 /* Memory order words; true: other threads may be waited for through this access. */
@@ -19,9 +19,9 @@ static bool take_order(struct decode *d)
 {
     static const char *const strong[] = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "sc", NULL}, *const scopes[] = {"cta", "cluster", "gpu", "sys", NULL};
     bool any = false;
-    while (take_word(d, strong) >= 0)
+    while (decode_take_word(d, strong) >= 0)
         any = true;
-    while (take_word(d, scopes) >= 0)
+    while (decode_take_word(d, scopes) >= 0)
         ;
     return any;
 }
@@ -47,7 +47,7 @@ static int move_kind(struct decode *d, enum ptx_type t, int reg)
 static int operand_bytes(const struct decode *d, const struct ptx_operand *o, enum ptx_type t)
 {
     int bytes = ptx_type_bytes(t);
-    return o->kind == OPERAND_REG && d->f->regs[o->reg] != T_PRED ? reg_bytes(d, o->reg) : bytes < 2 ? 2 : bytes;
+    return o->kind == OPERAND_REG && d->f->regs[o->reg] != T_PRED ? decode_reg_bytes(d, o->reg) : bytes < 2 ? 2 : bytes;
 }
 
 struct moved {
@@ -61,14 +61,14 @@ static bool moved_operands(struct decode *d, const struct ptx_operand *o, enum p
     *out = (struct moved){NO_REF, NULL, vector, 0};
     if (vector == 1 && o->kind != OPERAND_VECTOR) {
         out->kind = move_kind(d, t, operand_bytes(d, o, t));
-        out->d = load ? (o->kind == OPERAND_SINK ? NO_REF : target(d, o, t, true)) : source(d, o, t, true);
+        out->d = load ? (o->kind == OPERAND_SINK ? NO_REF : decode_target(d, o, t, true)) : decode_source(d, o, t, true);
         if (load && out->d == NO_REF)
-            out->d = scratch(d);
+            out->d = decode_scratch(d);
         return !d->failed;
     }
     if (o->kind != OPERAND_VECTOR || (o->count != vector && !(vector == 1 && o->count == 1)))
         return decode_fail(d, "a vector of %d registers was expected", vector);
-    out->list = list(d, o->count);
+    out->list = decode_list(d, o->count);
     out->kind = -1;
     for (int i = 0; i < o->count; i++) {
         const struct ptx_operand *e = &o->items[i];
@@ -80,7 +80,7 @@ static bool moved_operands(struct decode *d, const struct ptx_operand *o, enum p
         if (out->kind >= 0 && kind != out->kind)
             return decode_fail(d, "registers of different sizes in one vector");
         out->kind = kind;
-        out->list[i] = load ? target(d, e, t, true) : source(d, e, t, true);
+        out->list[i] = load ? decode_target(d, e, t, true) : decode_source(d, e, t, true);
     }
     if (out->kind < 0)
         out->kind = move_kind(d, t, ptx_type_bytes(t) < 2 ? 2 : ptx_type_bytes(t));
@@ -91,7 +91,7 @@ static bool moved_operands(struct decode *d, const struct ptx_operand *o, enum p
 
 static bool emit_moved(struct decode *d, enum op op, const struct moved *r, const struct place_ref *at, enum ptx_type t, bool strong)
 {
-    struct insn *ip = emit(d, op);
+    struct insn *ip = decode_emit(d, op);
     ip->d = r->d;
     ip->list = r->list;
     ip->count = (uint8_t)r->count;
@@ -106,7 +106,7 @@ static bool emit_moved(struct decode *d, enum op op, const struct moved *r, cons
 static int take_vector(struct decode *d)
 {
     static const char *const words[] = {"v2", "v4", "v8", NULL};
-    int k = take_word(d, words);
+    int k = decode_take_word(d, words);
     return k < 0 ? 1 : 2 << k;
 }
 
@@ -124,7 +124,7 @@ static bool param_access(struct decode *d, const struct ptx_operand *o, enum ptx
         return decode_fail(d, "kernel parameters cannot be %s", load ? "read by 128 bits" : "written");
     if (at->stride > 65535)
         return decode_fail(d, "parameter '%s' is too large", o->name);
-    struct insn *ip = emit(d, !at->stride ? OP_ld_param : load ? OP_ld_frame : OP_st_frame);
+    struct insn *ip = decode_emit(d, !at->stride ? OP_ld_param : load ? OP_ld_frame : OP_st_frame);
     ip->d = r->d;
     ip->list = r->list;
     ip->count = (uint8_t)r->count;
@@ -138,12 +138,12 @@ static bool param_access(struct decode *d, const struct ptx_operand *o, enum ptx
 static bool load_store(struct decode *d, bool load)
 {
     bool strong = take_order(d);
-    enum ptx_space space = take_space(d);
+    enum ptx_space space = decode_take_space(d);
     take_hints(d);
     strong |= take_order(d);
     int vector = take_vector(d);
-    enum ptx_type t = take_type(d);
-    const struct ptx_operand *value = operand(d, load ? 0 : 1), *where = operand(d, load ? 1 : 0);
+    enum ptx_type t = decode_take_type(d);
+    const struct ptx_operand *value = decode_operand(d, load ? 0 : 1), *where = decode_operand(d, load ? 1 : 0);
     struct moved r;
     struct place_ref at;
     if (ptx_type_bytes(t) == 0 || ptx_type_bytes(t) * vector > 32)
@@ -154,7 +154,7 @@ static bool load_store(struct decode *d, bool load)
         param_access(d, where, t, &r, load);
         return true;
     }
-    if (!address(d, where, space, &at))
+    if (!decode_address(d, where, space, &at))
         return true;
     static const enum op loads[SPACE_COUNT] = {OP_ld_generic, OP_ld_global, OP_ld_shared, OP_ld_local, OP_ld_global, OP_ld_generic};
     static const enum op stores[SPACE_COUNT] = {OP_st_generic, OP_st_global, OP_st_shared, OP_st_local, OP_none, OP_none};
@@ -177,36 +177,36 @@ static bool decode_atom(struct decode *d, bool red)
     if (instr_has(d->in, "async"))
         return false;
     take_order(d);
-    enum ptx_space space = take_space(d);
-    int op = take_word(d, ops);
+    enum ptx_space space = decode_take_space(d);
+    int op = decode_take_word(d, ops);
     take_hints(d);
-    take(d, "noftz");
+    decode_take(d, "noftz");
     int vector = take_vector(d);
-    enum ptx_type t = take_type(d);
+    enum ptx_type t = decode_take_type(d);
     int bytes = ptx_type_bytes(t), k = red ? 0 : 1;
     if (op < 0 || bytes < 2 || bytes > 8 || (ptx_type_float(t) && op != 0) || (space != SPACE_GLOBAL && space != SPACE_SHARED && space != SPACE_GENERIC))
         return decode_fail(d, "this atomic is not supported") || true;
     struct place_ref at;
-    if (!address(d, operand(d, k), space, &at))
+    if (!decode_address(d, decode_operand(d, k), space, &at))
         return true;
     uint32_t a = NO_REF, b = NO_REF, result = NO_REF, *l = NULL;
-    const struct ptx_operand *value = operand(d, k + 1);
+    const struct ptx_operand *value = decode_operand(d, k + 1);
     if (vector == 1) {
-        a = source(d, value, t, false);
-        b = op == 9 ? source(d, operand(d, k + 2), t, false) : NO_REF;
-        result = red || operand(d, 0)->kind == OPERAND_SINK ? NO_REF : target(d, operand(d, 0), t, false);
+        a = decode_source(d, value, t, false);
+        b = op == 9 ? decode_source(d, decode_operand(d, k + 2), t, false) : NO_REF;
+        result = red || decode_operand(d, 0)->kind == OPERAND_SINK ? NO_REF : decode_target(d, decode_operand(d, 0), t, false);
     } else {
-        if (value->kind != OPERAND_VECTOR || value->count != vector || (!red && (operand(d, 0)->kind != OPERAND_VECTOR || operand(d, 0)->count != vector)))
+        if (value->kind != OPERAND_VECTOR || value->count != vector || (!red && (decode_operand(d, 0)->kind != OPERAND_VECTOR || decode_operand(d, 0)->count != vector)))
             return decode_fail(d, "vectors of %d were expected", vector) || true;
-        l = list(d, 2 * vector);
+        l = decode_list(d, 2 * vector);
         for (int i = 0; i < vector; i++) {
-            l[i] = source(d, &value->items[i], t, false);
-            l[vector + i] = red ? NO_REF : target(d, &operand(d, 0)->items[i], t, false);
+            l[i] = decode_source(d, &value->items[i], t, false);
+            l[vector + i] = red ? NO_REF : decode_target(d, &decode_operand(d, 0)->items[i], t, false);
         }
     }
-    if (space != SPACE_SHARED && (ptx_type_float(t) || op == 3 || op == 4 || op >= 8 || (!red && !unused_result(d, operand(d, 0)))))
+    if (space != SPACE_SHARED && (ptx_type_float(t) || op == 3 || op == 4 || op >= 8 || (!red && !unused_result(d, decode_operand(d, 0)))))
         d->p->ordered = true;
-    struct insn *ip = emit(d, OP_atom);
+    struct insn *ip = decode_emit(d, OP_atom);
     ip->d = result;
     ip->a = at.a, ip->b = a, ip->c = b;
     ip->imm = at.imm;
@@ -221,16 +221,16 @@ static bool decode_atom(struct decode *d, bool red)
 
 static bool decode_cvta(struct decode *d)
 {
-    bool to = take(d, "to");
-    enum ptx_space space = take_space(d);
-    enum ptx_type t = take_type(d);
+    bool to = decode_take(d, "to");
+    enum ptx_space space = decode_take_space(d);
+    enum ptx_type t = decode_take_type(d);
     uint64_t window = space == SPACE_SHARED ? SHARED_WINDOW : space == SPACE_LOCAL ? LOCAL_WINDOW : 0;
-    uint32_t a = source(d, operand(d, 1), t, false), out = target(d, operand(d, 0), t, false), c = NO_REF;
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), out = decode_target(d, decode_operand(d, 0), t, false), c = NO_REF;
     if (ptx_type_bytes(t) != 8 || space == SPACE_GENERIC)
         return decode_fail(d, "this form is not supported") || true;
     if (window)
-        c = constant(d, to ? WINDOW_BYTES - 1 : window, 8);
-    struct insn *ip = emit(d, !window ? OP_mov_64 : to ? OP_and_64 : OP_add_64);
+        c = decode_constant(d, to ? WINDOW_BYTES - 1 : window, 8);
+    struct insn *ip = decode_emit(d, !window ? OP_mov_64 : to ? OP_and_64 : OP_add_64);
     ip->d = out, ip->a = a, ip->b = c;
     return true;
 }
@@ -238,13 +238,13 @@ static bool decode_cvta(struct decode *d)
 static bool decode_isspacep(struct decode *d)
 {
     bool cluster = instr_has(d->in, "shared::cluster");
-    enum ptx_space space = take_space(d);
-    uint32_t a = source(d, operand(d, 1), T_U64, false);
-    const struct ptx_operand *o = operand(d, 0);
+    enum ptx_space space = decode_take_space(d);
+    uint32_t a = decode_source(d, decode_operand(d, 1), T_U64, false);
+    const struct ptx_operand *o = decode_operand(d, 0);
     if (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)
         return decode_fail(d, "the result must be a predicate") || true;
-    struct insn *ip = emit(d, OP_isspace);
-    ip->d = slot_of(d, o->reg);
+    struct insn *ip = decode_emit(d, OP_isspace);
+    ip->d = decode_slot(d, o->reg);
     ip->a = a;
     ip->aux = (uint16_t)space;
     ip->kind = cluster;
@@ -258,7 +258,7 @@ static bool decode_hint(struct decode *d)
     for (int i = 0; hints[i]; i++)
         if (is(d, hints[i])) {
             d->taken = ~0u;
-            emit(d, OP_nop);
+            decode_emit(d, OP_nop);
             return true;
         }
     return false;
@@ -274,8 +274,8 @@ bool decode_memory(struct decode *d)
     if (is(d, "isspacep")) return decode_isspacep(d);
     if (is(d, "createpolicy")) {
         d->taken = ~0u;
-        uint32_t to = target(d, operand(d, 0), T_B64, false), zero = constant(d, 0, 8);
-        struct insn *ip = emit(d, OP_mov_64);
+        uint32_t to = decode_target(d, decode_operand(d, 0), T_B64, false), zero = decode_constant(d, 0, 8);
+        struct insn *ip = decode_emit(d, OP_mov_64);
         ip->d = to, ip->a = zero;
         return true;
     }

@@ -7,7 +7,7 @@ static bool is(struct decode *d, const char *op) { return !strcmp(d->in->op, op)
 static uint32_t pred_target(struct decode *d, const struct ptx_operand *o)
 {
     if (o->kind == OPERAND_REG && d->f->regs[o->reg] == T_PRED)
-        return slot_of(d, o->reg);
+        return decode_slot(d, o->reg);
     decode_fail(d, "the result must be a predicate");
     return NO_REF;
 }
@@ -19,39 +19,39 @@ static uint32_t pred_second(struct decode *d, const struct ptx_operand *o)
         decode_fail(d, "the second result must be a predicate");
         return NO_REF;
     }
-    return slot_of(d, o->reg2);
+    return decode_slot(d, o->reg2);
 }
 
 static bool decode_bar(struct decode *d)
 {
     static const char *const kinds[] = {"sync", "arrive", "red", NULL}, *const reductions[] = {"popc", "and", "or", NULL};
-    bool aligned = is(d, "bar") | take(d, "aligned");
-    if (take(d, "warp")) {
-        take(d, "sync");
-        uint32_t mask = source(d, operand(d, 0), T_B32, false);
-        struct insn *ip = emit(d, OP_bar_warp);
+    bool aligned = is(d, "bar") | decode_take(d, "aligned");
+    if (decode_take(d, "warp")) {
+        decode_take(d, "sync");
+        uint32_t mask = decode_source(d, decode_operand(d, 0), T_B32, false);
+        struct insn *ip = decode_emit(d, OP_bar_warp);
         ip->a = mask;
         return true;
     }
     if (instr_has(d->in, "cluster"))
         return false;
-    take(d, "cta");
-    int kind = take_word(d, kinds), reduction = kind == 2 ? take_word(d, reductions) : -1, k = kind == 2;
+    decode_take(d, "cta");
+    int kind = decode_take_word(d, kinds), reduction = kind == 2 ? decode_take_word(d, reductions) : -1, k = kind == 2;
     uint32_t to = NO_REF, a, b = NO_REF, c = NO_REF;
     bool negated = false;
     if (kind < 0)
         return decode_fail(d, "this barrier is not supported") || true;
     if (kind == 2) {
-        enum ptx_type t = take_type(d);
-        to = t == T_PRED ? pred_target(d, operand(d, 0)) : target(d, operand(d, 0), T_U32, false);
-        c = pred_source(d, operand(d, d->in->count - 1), &negated);
+        enum ptx_type t = decode_take_type(d);
+        to = t == T_PRED ? pred_target(d, decode_operand(d, 0)) : decode_target(d, decode_operand(d, 0), T_U32, false);
+        c = decode_pred(d, decode_operand(d, d->in->count - 1), &negated);
     }
-    a = source(d, operand(d, k), T_U32, false);
+    a = decode_source(d, decode_operand(d, k), T_U32, false);
     if (d->in->count - k - (kind == 2) > 1)
-        b = source(d, operand(d, k + 1), T_U32, false);
+        b = decode_source(d, decode_operand(d, k + 1), T_U32, false);
     if (kind == 1 || b != NO_REF || !aligned)
         d->p->full_barriers = false;
-    struct insn *ip = emit(d, OP_bar);
+    struct insn *ip = decode_emit(d, OP_bar);
     ip->kind = (uint8_t)(kind < 2 ? kind : 2 + reduction);
     ip->d = to, ip->a = a, ip->b = b, ip->c = c;
     ip->flags = (uint8_t)(negated | !aligned << 1);
@@ -61,17 +61,17 @@ static bool decode_bar(struct decode *d)
 static bool decode_shfl(struct decode *d)
 {
     static const char *const modes[] = {"up", "down", "bfly", "idx", NULL};
-    bool sync = take(d, "sync");
-    int mode = take_word(d, modes);
-    take_type(d);
-    const struct ptx_operand *o = operand(d, 0);
-    uint32_t *l = list(d, 2), to = o->kind == OPERAND_SINK ? NO_REF : target(d, o, T_B32, false);
-    uint32_t a = source(d, operand(d, 1), T_B32, false), b = source(d, operand(d, 2), T_B32, false), c = source(d, operand(d, 3), T_B32, false);
-    l[0] = sync ? source(d, operand(d, 4), T_B32, false) : NO_REF;
+    bool sync = decode_take(d, "sync");
+    int mode = decode_take_word(d, modes);
+    decode_take_type(d);
+    const struct ptx_operand *o = decode_operand(d, 0);
+    uint32_t *l = decode_list(d, 2), to = o->kind == OPERAND_SINK ? NO_REF : decode_target(d, o, T_B32, false);
+    uint32_t a = decode_source(d, decode_operand(d, 1), T_B32, false), b = decode_source(d, decode_operand(d, 2), T_B32, false), c = decode_source(d, decode_operand(d, 3), T_B32, false);
+    l[0] = sync ? decode_source(d, decode_operand(d, 4), T_B32, false) : NO_REF;
     l[1] = pred_second(d, o);
     if (mode < 0)
         return decode_fail(d, "a mode was expected") || true;
-    struct insn *ip = emit(d, OP_shfl);
+    struct insn *ip = decode_emit(d, OP_shfl);
     ip->kind = (uint8_t)mode;
     ip->d = to, ip->a = a, ip->b = b, ip->c = c;
     ip->list = l;
@@ -81,14 +81,14 @@ static bool decode_shfl(struct decode *d)
 static bool decode_vote(struct decode *d)
 {
     static const char *const modes[] = {"all", "any", "uni", "ballot", NULL};
-    bool sync = take(d, "sync"), negated;
-    int mode = take_word(d, modes);
-    take_type(d);
+    bool sync = decode_take(d, "sync"), negated;
+    int mode = decode_take_word(d, modes);
+    decode_take_type(d);
     if (mode < 0)
         return decode_fail(d, "a mode was expected") || true;
-    uint32_t to = mode == 3 ? target(d, operand(d, 0), T_B32, false) : pred_target(d, operand(d, 0)), a = pred_source(d, operand(d, 1), &negated);
-    uint32_t b = sync ? source(d, operand(d, 2), T_B32, false) : NO_REF;
-    struct insn *ip = emit(d, OP_vote);
+    uint32_t to = mode == 3 ? decode_target(d, decode_operand(d, 0), T_B32, false) : pred_target(d, decode_operand(d, 0)), a = decode_pred(d, decode_operand(d, 1), &negated);
+    uint32_t b = sync ? decode_source(d, decode_operand(d, 2), T_B32, false) : NO_REF;
+    struct insn *ip = decode_emit(d, OP_vote);
     ip->kind = (uint8_t)mode;
     ip->d = to, ip->a = a, ip->b = b;
     ip->flags = negated;
@@ -97,15 +97,15 @@ static bool decode_vote(struct decode *d)
 
 static bool decode_match(struct decode *d)
 {
-    bool all = take(d, "all");
+    bool all = decode_take(d, "all");
     if (!all)
-        take(d, "any");
-    take(d, "sync");
-    enum ptx_type t = take_type(d);
-    const struct ptx_operand *o = operand(d, 0);
-    uint32_t to = o->kind == OPERAND_SINK ? NO_REF : target(d, o, T_B32, false), a = source(d, operand(d, 1), t, false), b = source(d, operand(d, 2), T_B32, false);
+        decode_take(d, "any");
+    decode_take(d, "sync");
+    enum ptx_type t = decode_take_type(d);
+    const struct ptx_operand *o = decode_operand(d, 0);
+    uint32_t to = o->kind == OPERAND_SINK ? NO_REF : decode_target(d, o, T_B32, false), a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), T_B32, false);
     uint32_t p = pred_second(d, o);
-    struct insn *ip = emit(d, OP_match);
+    struct insn *ip = decode_emit(d, OP_match);
     ip->kind = all;
     ip->size = (uint8_t)ptx_type_bytes(t);
     ip->d = to, ip->a = a, ip->b = b, ip->c = p;
@@ -115,15 +115,15 @@ static bool decode_match(struct decode *d)
 static bool decode_redux(struct decode *d)
 {
     static const char *const ops[] = {"add", "min", "max", "and", "or", "xor", NULL};
-    take(d, "sync");
-    int op = take_word(d, ops);
-    bool absolute = take(d, "abs"), nan = take(d, "NaN");
-    enum ptx_type t = take_type(d);
+    decode_take(d, "sync");
+    int op = decode_take_word(d, ops);
+    bool absolute = decode_take(d, "abs"), nan = decode_take(d, "NaN");
+    enum ptx_type t = decode_take_type(d);
     int kind = op == 0 ? 0 : op == 1 ? (t == T_F32 ? 8 : ptx_type_signed(t) ? 3 : 1) : op == 2 ? (t == T_F32 ? 9 : ptx_type_signed(t) ? 4 : 2) : op + 2;
-    uint32_t to = target(d, operand(d, 0), t, false), a = source(d, operand(d, 1), t, false), b = source(d, operand(d, 2), T_B32, false);
+    uint32_t to = decode_target(d, decode_operand(d, 0), t, false), a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), T_B32, false);
     if (op < 0 || ptx_type_bytes(t) != 4)
         return decode_fail(d, "this reduction is not supported") || true;
-    struct insn *ip = emit(d, OP_redux);
+    struct insn *ip = decode_emit(d, OP_redux);
     ip->kind = (uint8_t)kind;
     ip->d = to, ip->a = a, ip->b = b;
     ip->flags = (uint8_t)(absolute | nan << 1);
@@ -138,28 +138,28 @@ bool decode_warp(struct decode *d)
     if (is(d, "match")) return decode_match(d);
     if (is(d, "redux")) return decode_redux(d);
     if (is(d, "activemask")) {
-        take_type(d);
-        uint32_t to = target(d, operand(d, 0), T_B32, false);
-        emit(d, OP_activemask)->d = to;
+        decode_take_type(d);
+        uint32_t to = decode_target(d, decode_operand(d, 0), T_B32, false);
+        decode_emit(d, OP_activemask)->d = to;
         return true;
     }
     if (is(d, "elect")) {
-        take(d, "sync");
-        const struct ptx_operand *o = operand(d, 0);
-        uint32_t to = o->kind == OPERAND_SINK ? NO_REF : target(d, o, T_B32, false), p = pred_second(d, o), b = source(d, operand(d, 1), T_B32, false);
+        decode_take(d, "sync");
+        const struct ptx_operand *o = decode_operand(d, 0);
+        uint32_t to = o->kind == OPERAND_SINK ? NO_REF : decode_target(d, o, T_B32, false), p = pred_second(d, o), b = decode_source(d, decode_operand(d, 1), T_B32, false);
         if (p == NO_REF)
             return decode_fail(d, "a predicate result was expected") || true;
-        struct insn *ip = emit(d, OP_elect);
+        struct insn *ip = decode_emit(d, OP_elect);
         ip->d = to, ip->b = b, ip->c = p;
         return true;
     }
     if (is(d, "nanosleep")) {
-        take_type(d);
-        emit(d, OP_yield);
+        decode_take_type(d);
+        decode_emit(d, OP_yield);
         return true;
     }
     if (is(d, "brkpt")) {
-        emit(d, OP_brkpt);
+        decode_emit(d, OP_brkpt);
         return true;
     }
     return false;
@@ -199,7 +199,7 @@ static void classify_float(const struct ptx_instr *in, struct cold *c, enum ptx_
     c->flop_type = t == T_F64 ? FLOP_F64 : t == T_F32 || t == T_F32X2 ? FLOP_F32 : t == T_BF16 || t == T_BF16X2 ? FLOP_BF16 : FLOP_F16;
 }
 
-void classify(const struct ptx_instr *in, struct cold *c)
+void decode_classify(const struct ptx_instr *in, struct cold *c)
 {
     static const struct {
         const char *op;

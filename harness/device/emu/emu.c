@@ -4,6 +4,7 @@
 #include "device/emu/checks.h"
 #include "device/emu/count.h"
 #include "device/emu/decode.h"
+#include "device/emu/tensormap.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,7 +223,7 @@ static void emu_unload(struct device *dev, struct device_module *module)
         return;
     for (struct device_function *f = module->functions, *next; f; f = next) {
         next = f->next;
-        program_free(f->program);
+        decode_free(f->program);
         free(f->params);
         free(f);
     }
@@ -293,7 +294,7 @@ static void fill_signature(struct device_function *f, const struct ptx_function 
 {
     uint32_t offsets[1024];
     int n = 0;
-    param_layout(entry->params, offsets, 1024);
+    decode_param_layout(entry->params, offsets, 1024);
     for (const struct ptx_var *v = entry->params; v && n < 1024; v = v->next)
         n++;
     f->params = xcalloc((size_t)n + 1, sizeof *f->params);
@@ -441,6 +442,7 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     return ok;
 }
 
+static bool emu_tensor_map(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err) { return tensormap_encode(map, out128, err); }
 static bool emu_sync(struct device *dev, struct error *err) { return true; }
 
 /* ---- counters and reports ---- */
@@ -449,7 +451,7 @@ static void emu_counters(struct device *dev, void (*visit)(void *context, const 
     struct emu *e = dev->private_data;
     uint64_t read = 0, written = 0;
     for (int i = 0; i < COUNT_COUNT; i++)
-        visit(context, counter_names[i], counter_units[i], 0, (double)e->totals.whole[i]);
+        visit(context, emu_counter_names[i], emu_counter_units[i], 0, (double)e->totals.whole[i]);
     for (int i = 0; i < e->space.count; i++) {
         const struct buffer *b = e->space.buffers[i];
         for (uint64_t s = 0; s <= (b->bytes - 1) / 32; s++) {
@@ -463,7 +465,7 @@ static void emu_counters(struct device *dev, void (*visit)(void *context, const 
     for (int k = 0; k < e->totals.line_count; k++)
         for (int i = 0; i < COUNT_COUNT; i++)
             if (e->totals.lines[k].value[i])
-                visit(context, counter_names[i], counter_units[i], e->totals.lines[k].line, (double)e->totals.lines[k].value[i]);
+                visit(context, emu_counter_names[i], emu_counter_units[i], e->totals.lines[k].line, (double)e->totals.lines[k].value[i]);
 }
 
 static int emu_reports(struct device *dev, const struct device_report **reports)
@@ -488,5 +490,5 @@ static void emu_clear(struct device *dev)
 const struct device_ops emu_device = {
     .name = "emu", .version = DEVICE_OPS_VERSION, .keeps_time = false, .open = emu_open, .close = emu_close, .alloc = emu_alloc, .release = emu_release, .write = emu_write,
     .read = emu_read, .fill = emu_fill, .copy = emu_copy, .forget = emu_forget, .load = emu_load, .unload = emu_unload, .function = emu_function,
-    .signature = emu_signature, .symbol = emu_symbol, .launch = emu_launch, .sync = emu_sync, .counters = emu_counters, .reports = emu_reports, .clear = emu_clear,
+    .signature = emu_signature, .symbol = emu_symbol, .tensor_map = emu_tensor_map, .launch = emu_launch, .sync = emu_sync, .counters = emu_counters, .reports = emu_reports, .clear = emu_clear,
 };

@@ -35,7 +35,7 @@ enum ptx_space space_of(uint64_t generic)
 }
 
 /* A spin that waits for others must let them run: give up the turn after some polls. */
-void poll(struct warp *w)
+void emu_poll(struct warp *w)
 {
     w->fuel -= 1 << 14;
     if (w->others && ++w->polls > 1024) {
@@ -188,17 +188,17 @@ static uint8_t *lane_global(struct warp *w, const struct insn *ip, int lane, uin
             if (s->buffers[i] == b && s->buffers[i + 1]->base - address < (uint64_t)past)
                 best = s->buffers[i + 1];
         if (!best || address < GLOBAL_BASE)
-            report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, in no buffer", access_word(access), bytes, (unsigned long long)address);
+            emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, in no buffer", access_word(access), bytes, (unsigned long long)address);
         else if (address < best->base)
-            report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, %llu bytes before `%s`", access_word(access), bytes, (unsigned long long)address,
+            emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, %llu bytes before `%s`", access_word(access), bytes, (unsigned long long)address,
                    (unsigned long long)(best->base - address), best->label);
         else
-            report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, %llu bytes past `%s`", access_word(access), bytes, (unsigned long long)address,
+            emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, %llu bytes past `%s`", access_word(access), bytes, (unsigned long long)address,
                    (unsigned long long)(address + bytes - (best->base + best->bytes)), best->label);
         return NULL;
     }
     if (access != ACCESS_READ && b->constant) {
-        report(w, ip, lane, "out_of_bounds", "%s of %u bytes at 0x%llx to constant `%s`", access_word(access), bytes, (unsigned long long)address, b->label);
+        emu_report(w, ip, lane, "out_of_bounds", "%s of %u bytes at 0x%llx to constant `%s`", access_word(access), bytes, (unsigned long long)address, b->label);
         return NULL;
     }
     uint64_t offset = address - b->base;
@@ -222,7 +222,7 @@ static uint8_t *lane_shared(struct warp *w, const struct insn *ip, int lane, uin
     else if (rank)
         offset = b->shared_bytes;
     if (offset < SHARED_RESERVED || offset + bytes > b->shared_bytes) {
-        report(w, ip, lane, "out_of_bounds", "shared %s of %u bytes at 0x%llx; the block has 0x%x to 0x%x (%u bytes)", access_word(access), bytes, (unsigned long long)address,
+        emu_report(w, ip, lane, "out_of_bounds", "shared %s of %u bytes at 0x%llx; the block has 0x%x to 0x%x (%u bytes)", access_word(access), bytes, (unsigned long long)address,
                SHARED_RESERVED, b->shared_bytes, b->shared_bytes - SHARED_RESERVED);
         return NULL;
     }
@@ -234,7 +234,7 @@ static uint8_t *lane_shared(struct warp *w, const struct insn *ip, int lane, uin
 static uint8_t *lane_local(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint32_t bytes, enum access access)
 {
     if (address + bytes > w->local_stride || address + bytes < address) {
-        report(w, ip, lane, "out_of_bounds", "local %s of %u bytes at 0x%llx; the thread has %llu bytes", access_word(access), bytes, (unsigned long long)address,
+        emu_report(w, ip, lane, "out_of_bounds", "local %s of %u bytes at 0x%llx; the thread has %llu bytes", access_word(access), bytes, (unsigned long long)address,
                (unsigned long long)w->local_stride);
         return NULL;
     }
@@ -248,7 +248,7 @@ static uint8_t *lane_local(struct warp *w, const struct insn *ip, int lane, uint
                 *bits |= bit;
         }
         if (unknown && access == ACCESS_READ)
-            report(w, ip, lane, "uninitialised", "local read of %u bytes at 0x%llx that the thread has not written", bytes, (unsigned long long)address);
+            emu_report(w, ip, lane, "uninitialised", "local read of %u bytes at 0x%llx that the thread has not written", bytes, (unsigned long long)address);
     }
     return w->local + at;
 }
@@ -263,7 +263,7 @@ uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_
     static const char *const names[SPACE_COUNT] = {"generic", "global", "shared", "local", "constant", "parameter"};
     uint32_t align = bytes & (0 - bytes);
     if (address & (align - 1)) {
-        report(w, ip, lane, "misaligned", "%s %s of %u bytes at 0x%llx, not a multiple of %u", names[space], access_word(access), bytes, (unsigned long long)address, align);
+        emu_report(w, ip, lane, "misaligned", "%s %s of %u bytes at 0x%llx, not a multiple of %u", names[space], access_word(access), bytes, (unsigned long long)address, align);
         return NULL;
     }
     switch (space) {
@@ -271,7 +271,7 @@ uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_
     case SPACE_LOCAL: return lane_local(w, ip, lane, address, bytes, access);
     case SPACE_PARAM:
         if (access != ACCESS_READ || address + bytes > w->program->param_bytes) {
-            report(w, ip, lane, "out_of_bounds", "parameter %s of %u bytes at offset 0x%llx of %u", access_word(access), bytes, (unsigned long long)address, w->program->param_bytes);
+            emu_report(w, ip, lane, "out_of_bounds", "parameter %s of %u bytes at offset 0x%llx of %u", access_word(access), bytes, (unsigned long long)address, w->program->param_bytes);
             return NULL;
         }
         return (uint8_t *)(uintptr_t)w->worker->launch->params + address;
@@ -411,7 +411,7 @@ static const struct insn *move_any(struct warp *w, const struct insn *ip, enum p
             lane_out(w, ip, i, host[i]);
     }
     if (ip->flags & 2)
-        poll(w);
+        emu_poll(w);
     return ip + 1;
 }
 const struct insn *emu_load_any(struct warp *w, const struct insn *ip, enum ptx_space space) { return move_any(w, ip, ip->op == OP_ld_generic ? SPACE_GENERIC : space, false); }

@@ -159,7 +159,7 @@ static void give_up(struct warp *w, const char *format, double seconds)
     snprintf(text, sizeof text, format, seconds);
     if (!w->mask)
         w->mask = w->alive ? w->alive : 1;
-    report(w, place_of(w), __builtin_ctz(w->mask), "time_limit", "%s", text);
+    emu_report(w, place_of(w), __builtin_ctz(w->mask), "time_limit", "%s", text);
     w->worker->launch->stop = 1;
     w->worker->launch->fatal = 1;
 }
@@ -215,7 +215,7 @@ static void run_residents(struct worker *k, int count)
                 if (w->state == WARP_DONE)
                     continue;
                 w->mask = w->alive;
-                report(w, place_of(w), __builtin_ctz(w->alive), "deadlock", "warp %d waits at a barrier for warps that never come", w->id);
+                emu_report(w, place_of(w), __builtin_ctz(w->alive), "deadlock", "warp %d waits at a barrier for warps that never come", w->id);
                 block->failed = true;
             }
         }

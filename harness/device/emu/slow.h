@@ -26,11 +26,11 @@ void emu_isspace(struct warp *w, const struct insn *ip);
 void lane_addresses(const struct warp *w, const struct insn *ip, enum ptx_space space, uint64_t *out);
 enum ptx_space space_of(uint64_t generic);
 int shared_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes, int *ideal);
-void poll(struct warp *w);
+void emu_poll(struct warp *w);
 
 /* ---- checks.c ---- */
 /* Adds to the launch's reports; lane < 0: the warp. The example kept is the first in block, warp, lane order. */
-void report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...) __attribute__((format(printf, 5, 6)));
+void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...) __attribute__((format(printf, 5, 6)));
 void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes, bool store);
 bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store);
 void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, uint32_t offset, uint32_t bytes, bool store);

@@ -20,7 +20,7 @@ static uint32_t member_mask(const struct warp *w, uint32_t ref)
 static void check_members(struct warp *w, const struct insn *ip, uint32_t members)
 {
     if ((w->checks & CHECK_SYNC) && (w->mask & ~members))
-        report(w, ip, __builtin_ctz(w->mask & ~members), "inactive_lane", "lane %d runs this but is not in its mask 0x%08x", __builtin_ctz(w->mask & ~members), members);
+        emu_report(w, ip, __builtin_ctz(w->mask & ~members), "inactive_lane", "lane %d runs this but is not in its mask 0x%08x", __builtin_ctz(w->mask & ~members), members);
 }
 
 /* a = value, b = lane or delta, c = clamp and segment; list: [0] member mask or NO_REF, [1] predicate d2 or NO_REF; kind: 0 up, 1 down, 2 bfly, 3 idx */
@@ -48,7 +48,7 @@ const struct insn *emu_shfl(struct warp *w, const struct insn *ip)
             from = lane;
         inside |= ok ? 1u << lane : 0;
         if (!(w->mask >> from & 1) && (w->checks & CHECK_SYNC))
-            report(w, ip, lane, "inactive_lane", "lane %d reads lane %d, which does not take part (mask 0x%08x)", lane, from, members);
+            emu_report(w, ip, lane, "inactive_lane", "lane %d reads lane %d, which does not take part (mask 0x%08x)", lane, from, members);
         out[lane] = w->mask >> from & 1 ? a[from] : a[lane];
     }
     if (ip->d != NO_REF)

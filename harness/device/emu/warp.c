@@ -110,7 +110,7 @@ const struct insn *warp_next_fragment(struct warp *w)
         return run_fragment(w, best);
     if (waiting >= 0) { /* the lanes it waits for stand at a barrier, or wait themselves */
         struct fragment *f = &w->fragments[waiting];
-        report(w, f->ip, __builtin_ctz(f->mask), "deadlock", "lanes 0x%08x wait for lanes 0x%08x, which wait elsewhere", f->mask, f->wanted & w->alive & ~f->mask);
+        emu_report(w, f->ip, __builtin_ctz(f->mask), "deadlock", "lanes 0x%08x wait for lanes 0x%08x, which wait elsewhere", f->mask, f->wanted & w->alive & ~f->mask);
         return warp_stop(w);
     }
     w->state = w->others ? WARP_BARRIER : WARP_DONE;
@@ -208,7 +208,7 @@ const struct insn *warp_call(struct warp *w, const struct insn *ip, const struct
             local = w->nodes[i].local_end > local ? w->nodes[i].local_end : local;
         }
     if (n < 0 || !warp_reserve(w, (size_t)frame + f->frame_bytes) || (f->local_bytes && local + f->local_bytes > w->local_stride)) {
-        report(w, ip, -1, "out_of_bounds", "the call stack overflows in '%s'", f->ptx->name);
+        emu_report(w, ip, -1, "out_of_bounds", "the call stack overflows in '%s'", f->ptx->name);
         return warp_stop(w);
     }
     uint8_t *caller = w->base[0];

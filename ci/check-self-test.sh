@@ -1,0 +1,56 @@
+# Sourced by ci/check --self-test: plants one violation of each rule in a copy of the tree; a check that stays silent is broken itself.
+# $ROOT, $BUILD and $work come from ci/check. The binary is played by a small script, so that no build is needed here.
+status=0
+copy=$work/copy
+fresh() {
+    rm -rf "$copy"; mkdir -p "$copy/bin" "$copy/build"
+    for part in harness kernels plot ci .ci tests METHOD.md; do [ ! -e "$ROOT/$part" ] || cp -R "$ROOT/$part" "$copy/"; done
+    mkdir -p "$copy/kernels/variants/conv2d"; rm -rf "$copy/kernels/variants"/*/*
+    : >"$copy/kernels/variants/conv2d/naive.cu"
+    rm -rf "$copy/tests/unit" "$copy/harness/cli"; mkdir "$copy/harness/cli"
+    printf '# Method\n\n### time_ns\nText.\n\n### empty\n\n### `id`\nText.\n' >"$copy/METHOD.md"
+    printf '%s\n' '#!/bin/sh' 'case "$*" in' \
+        'list) echo conv2d/naive ;;' '"list columns") printf "id  -\\ntime_ns  ns\\n" ;;' '--help) printf "  run   x\\n" ;;' \
+        '"run --help") echo "usage: bench run; exit codes: 0" ;;' '*) exit 2 ;;' 'esac' >"$copy/bin/bench"
+    chmod +x "$copy/bin/bench"
+    mkdir -p "$copy/build/harness/base" "$copy/build/harness/op"
+    compile base/zz_low 'int zz_low(void); int zz_low(void) { return 1; }'
+    compile op/zz_high 'int zz_low(void); int zz_high(void); int zz_high(void) { return zz_low(); }'
+}
+compile() { # MODULE CODE
+    echo "$2" >"$copy/harness/$1.c"
+    ${CC:-gcc} -c -o "$copy/build/harness/$1.o" "$copy/harness/$1.c"
+}
+run_copy() { env ROOT="$copy" BUILD="$copy/build" BENCH="$copy/bin/bench" sh "$copy/ci/check" "$1" >"$work/self.out" 2>&1; }
+# A check is silent on the copy as it is and speaks, naming the place, after the planting.
+expect() { # CHECK TEXT COMMAND...
+    check=$1 text=$2; shift 2
+    fresh
+    if ! run_copy "$check"; then echo "self-test: $check complains of a clean copy: $(head -n 3 "$work/self.out")"; status=1; fi
+    (cd "$copy" && "$@")
+    if run_copy "$check"; then echo "self-test: $check did not notice: $*"; status=1
+    elif ! grep -qF -- "$text" "$work/self.out"; then echo "self-test: $check does not name '$text': $(head -n 3 "$work/self.out")"; status=1; fi
+}
+append() { printf '%b\n' "$2" >>"$1"; }
+long_file() { awk 'BEGIN { for (i = 0; i < 601; i++) print "/* line */" }' >"$1"; }
+long_function() { { echo 'int zz(void)'; echo '{'; awk 'BEGIN { for (i = 0; i < 70; i++) print "    f();" }'; echo '}'; } >>"$1"; }
+
+expect layers 'base/ may not call op/' append harness/base/text.h '#include "op/op.h"'
+expect layers 'harness/zz/ is not in ci/layers.txt' sh -c 'mkdir harness/zz && echo "int x;" >harness/zz/a.c'
+expect layers 'leaves its folder' append harness/op/op.h '#include "../store/row.h"'
+expect layers 'only device/ may include CUDA headers' append harness/report/report.h '#include <cuda.h>'
+expect symbols 'calls zz_high() of op/' compile base/zz_upward 'int zz_high(void); int zz_up(void); int zz_up(void) { return zz_high(); }'
+expect symbols 'defines zz_low() that harness/base/zz_low defines too' compile op/zz_twice 'int zz_low(void); int zz_low(void) { return 2; }'
+expect printing 'zz_prints: uses puts' compile op/zz_prints '#include <stdio.h>\nint f(void); int f(void) { return puts("x"); }'
+expect headers 'zz_alone.h does not compile alone' append harness/base/zz_alone.h 'size_t zz(void);'
+expect headers 'zz_twice.h does not compile alone' append harness/base/zz_twice.h 'struct zz { int x; };'
+expect heads 'bench list: exit status 2' append bin/bench 'exit 2'
+expect heads 'odd.cu is not in bench list' append kernels/variants/conv2d/odd.cu '/* no head */'
+expect columns 'column time_ns has no paragraph' sed -i '/^### time_ns/d' METHOD.md
+expect columns 'column empty has no paragraph' sed -i 's/id  -/empty  -/' bin/bench
+expect length 'zz.c: 601 lines' long_file harness/base/zz.c
+expect length 'zz() has 73 lines' long_function harness/base/zz.c
+expect help 'bench run --help: fails' sed -i '/run --help/d' bin/bench
+expect help 'does not name the exit codes' sed -i 's/; exit codes: 0//' bin/bench
+expect help 'lists no verb' sed -i 's/"  run/"run/' bin/bench
+expect shell 'ci/setup' append ci/setup 'if then'

@@ -1,0 +1,467 @@
+/* Values and evaluation; the parser is expr_parse.c. */
+#include "base/expr.h"
+#include "base/expr_parse.h"
+#include "base/text.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct value value_int(int64_t i)
+{
+    return (struct value){.kind = VALUE_INT, .i = i};
+}
+
+struct value value_real(double d)
+{
+    return (struct value){.kind = VALUE_REAL, .d = d};
+}
+
+struct value value_text(const char *s)
+{
+    struct value v = {.kind = VALUE_TEXT};
+    snprintf(v.text, sizeof v.text, "%s", s);
+    return v;
+}
+
+/* long double holds every int64 and every double exactly on x86-64. */
+static long double number(const struct value *v)
+{
+    return v->kind == VALUE_INT ? (long double)v->i : (long double)v->d;
+}
+
+bool value_equal(const struct value *a, const struct value *b)
+{
+    if (a->kind == VALUE_TEXT || b->kind == VALUE_TEXT)
+        return a->kind == b->kind && !strcmp(a->text, b->text);
+    return number(a) == number(b);
+}
+
+void value_print(const struct value *v, char *out, size_t bytes)
+{
+    if (v->kind == VALUE_INT) {
+        snprintf(out, bytes, "%lld", (long long)v->i);
+    } else if (v->kind == VALUE_TEXT) {
+        snprintf(out, bytes, "%s", v->text);
+    } else {
+        char s[40];
+        for (int digits = 6; digits <= 17; digits++) { /* the shortest that reads back as the same number */
+            snprintf(s, sizeof s, "%.*g", digits, v->d);
+            if (strtod(s, NULL) == v->d)
+                break;
+        }
+        snprintf(out, bytes, "%s", s);
+    }
+}
+
+struct eval {
+    const struct expr *e;
+    const struct expr_env *env;
+    struct error *err;
+};
+
+static bool eval(struct eval *x, const struct term *t, struct value *out);
+
+static __attribute__((noinline)) bool eval_name(struct eval *x, const struct term *t, struct value *out)
+{
+    struct error own = {0};
+    if (x->env && x->env->name && x->env->name(x->env->context, t->name, out, &own))
+        return true;
+    if (own.kind == ERROR_NONE)
+        return expr_unknown(x->e, t, x->env ? x->env->names : NULL, x->err);
+    if (x->err)
+        *x->err = own;
+    return false;
+}
+
+static bool overflow(struct eval *x, const struct term *t, const struct value *a, const struct value *b)
+{
+    char sa[VALUE_TEXT_MAX], sb[VALUE_TEXT_MAX];
+    value_print(a, sa, sizeof sa);
+    value_print(b, sb, sizeof sb);
+    return expr_error(x->e, t->at, x->err, "the result of %s %s %s is out of range", sa,
+                      t->op == OP_ADD   ? "+"
+                      : t->op == OP_SUB ? "-"
+                                        : "*",
+                      sb);
+}
+
+static bool wants_number(struct eval *x, const struct term *t, const struct value *v)
+{
+    if (v->kind != VALUE_TEXT)
+        return true;
+    return expr_error(x->e, t->at, x->err, "a number should stand here, not the text '%s'", v->text);
+}
+
+static bool divide(struct eval *x, const struct term *t, int64_t a, int64_t b, struct value *out)
+{
+    const char *op = t->op == OP_DIV ? "/" : "%";
+    if (b == 0)
+        return expr_error(x->e, t->at, x->err, "division by zero: %lld %s 0", (long long)a, op);
+    if (t->op == OP_MOD) { /* b = -1 is apart: INT64_MIN % -1 traps */
+        int64_t rest = b == -1 ? 0 : a % b;
+        *out = value_int(rest < 0 ? (b < 0 ? rest - b : rest + b) : rest);
+        return true;
+    }
+    if (b == -1 ? a == INT64_MIN : a % b != 0) {
+        expr_error(x->e, t->at, x->err, "%lld / %lld is not a whole number", (long long)a, (long long)b);
+        return error_hint(x->err, "round it: ceil(a, b) or floor(a, b)");
+    }
+    *out = value_int(a / b);
+    return true;
+}
+
+static bool arithmetic(struct eval *x, const struct term *t, const struct value *a, const struct value *b, struct value *out)
+{
+    if (!wants_number(x, t->args[0], a) || !wants_number(x, t->args[1], b))
+        return false;
+    if (a->kind == VALUE_INT && b->kind == VALUE_INT) {
+        int64_t r = 0;
+        bool over = false;
+        switch (t->op) {
+        case OP_ADD: over = __builtin_add_overflow(a->i, b->i, &r); break;
+        case OP_SUB: over = __builtin_sub_overflow(a->i, b->i, &r); break;
+        case OP_MUL: over = __builtin_mul_overflow(a->i, b->i, &r); break;
+        default: return divide(x, t, a->i, b->i, out);
+        }
+        *out = value_int(r);
+        return !over || overflow(x, t, a, b);
+    }
+    double l = (double)number(a), r = (double)number(b), d;
+    switch (t->op) {
+    case OP_ADD: d = l + r; break;
+    case OP_SUB: d = l - r; break;
+    case OP_MUL: d = l * r; break;
+    case OP_MOD: return expr_error(x->e, t->at, x->err, "%% wants two whole numbers");
+    default:
+        if (r == 0)
+            return expr_error(x->e, t->at, x->err, "division by zero: %g / 0", l);
+        d = l / r;
+    }
+    if (!isfinite(d))
+        return overflow(x, t, a, b);
+    *out = value_real(d);
+    return true;
+}
+
+static bool compare(struct eval *x, const struct term *t, const struct value *a, const struct value *b, bool *truth)
+{
+    bool text = a->kind == VALUE_TEXT;
+    if (text != (b->kind == VALUE_TEXT)) {
+        char s[VALUE_TEXT_MAX];
+        value_print(text ? b : a, s, sizeof s);
+        return expr_error(x->e, t->at, x->err, "the text '%s' is compared with the number %s", text ? a->text : b->text, s);
+    }
+    if (t->op == OP_EQ || t->op == OP_NE) {
+        *truth = value_equal(a, b) == (t->op == OP_EQ);
+        return true;
+    }
+    if (text)
+        return expr_error(x->e, t->at, x->err, "texts have no order: '%s', '%s'", a->text, b->text);
+    long double l = number(a), r = number(b);
+    *truth = t->op == OP_LT ? l < r : t->op == OP_LE ? l <= r : t->op == OP_GT ? l > r : l >= r;
+    return true;
+}
+
+static bool eval_truth(struct eval *x, const struct term *t, bool *truth)
+{
+    struct value v;
+    if (!eval(x, t, &v) || !wants_number(x, t, &v))
+        return false;
+    *truth = number(&v) != 0;
+    return true;
+}
+
+static bool eval_binary(struct eval *x, const struct term *t, struct value *out)
+{
+    bool truth = false;
+    if (t->op == OP_AND || t->op == OP_OR) {
+        if (!eval_truth(x, t->args[0], &truth))
+            return false;
+        if (truth == (t->op == OP_AND) && !eval_truth(x, t->args[1], &truth))
+            return false;
+        *out = value_int(truth);
+        return true;
+    }
+    struct value a, b;
+    if (!eval(x, t->args[0], &a) || !eval(x, t->args[1], &b))
+        return false;
+    if (!term_is_comparison(t))
+        return arithmetic(x, t, &a, &b, out);
+    if (!compare(x, t, &a, &b, &truth))
+        return false;
+    *out = value_int(truth);
+    return true;
+}
+
+static bool eval_unary(struct eval *x, const struct term *t, struct value *out)
+{
+    struct value v;
+    bool truth;
+    if (t->op == OP_NOT) {
+        if (!eval_truth(x, t->args[0], &truth))
+            return false;
+        *out = value_int(!truth);
+        return true;
+    }
+    if (!eval(x, t->args[0], &v) || !wants_number(x, t->args[0], &v))
+        return false;
+    if (v.kind == VALUE_INT && v.i == INT64_MIN)
+        return expr_error(x->e, t->at, x->err, "the result of -(%lld) is out of range", (long long)v.i);
+    *out = v.kind == VALUE_INT ? value_int(-v.i) : value_real(-v.d);
+    return true;
+}
+
+/* A double that is a whole number in the range of int64. */
+static bool whole(struct eval *x, const struct term *t, double d, struct value *out)
+{
+    if (!(d >= -9.2233720368547e18 && d <= 9.2233720368547e18))
+        return expr_error(x->e, t->at, x->err, "%g is out of range", d);
+    *out = value_int((int64_t)d);
+    return true;
+}
+
+/* ceil(a, b), floor(a, b): of the exact quotient; with one argument: of a real. */
+static bool rounded(struct eval *x, const struct term *t, const struct value *v, struct value *out)
+{
+    bool up = t->name[0] == 'c';
+    struct value one = value_int(1);
+    const struct value *a = v, *b = t->count == 2 ? v + 1 : &one;
+    if (number(b) == 0)
+        return expr_error(x->e, t->at, x->err, "division by zero in %s(..., 0)", t->name);
+    if (a->kind == VALUE_INT && b->kind == VALUE_INT) {
+        if (b->i == -1 && a->i == INT64_MIN)
+            return expr_error(x->e, t->at, x->err, "the result of %s is out of range", t->name);
+        int64_t quotient = a->i / b->i;
+        bool inexact = a->i % b->i != 0, positive = (a->i < 0) == (b->i < 0);
+        *out = value_int(quotient + (inexact && up && positive) - (inexact && !up && !positive));
+        return true;
+    }
+    double d = (double)(number(a) / number(b));
+    return whole(x, t, up ? ceil(d) : floor(d), out);
+}
+
+static bool least_or_most(const struct term *t, const struct value *v, struct value *out)
+{
+    bool least = t->name[1] == 'i';
+    int best = 0;
+    for (int i = 1; i < t->count; i++)
+        if (least ? number(&v[i]) < number(&v[best]) : number(&v[i]) > number(&v[best]))
+            best = i;
+    *out = v[best];
+    return true;
+}
+
+static bool power_of_two(struct eval *x, const struct term *t, const struct value *v, struct value *out)
+{
+    if (v->kind != VALUE_INT || v->i > (INT64_C(1) << 62))
+        return expr_error(x->e, t->at, x->err, "pow2 wants a whole number up to 2^62");
+    int64_t p = 1;
+    while (p < v->i)
+        p *= 2;
+    *out = value_int(p);
+    return true;
+}
+
+static bool logarithm(struct eval *x, const struct term *t, const struct value *v, struct value *out)
+{
+    if (!(number(v) > 0))
+        return expr_error(x->e, t->at, x->err, "log2 wants a number above 0");
+    bool power = v->kind == VALUE_INT && (v->i & (v->i - 1)) == 0;
+    *out = power ? value_int(63 - __builtin_clzll((unsigned long long)v->i)) : value_real(log2((double)number(v)));
+    return true;
+}
+
+/* `which` is the index in expr_parse.c's table. */
+static bool eval_builtin(struct eval *x, const struct term *t, int which, struct value *out)
+{
+    static const int least[] = {1, 1, 1, 1, 1, 1, 1, 3}, most[] = {2, 2, EXPR_MAX_ARGS, EXPR_MAX_ARGS, 1, 1, 1, 3};
+    if (t->count < least[which] || t->count > most[which])
+        return expr_error(x->e, t->at, x->err, "%s takes %s argument%s, not %d", t->name,
+                          most[which] == EXPR_MAX_ARGS ? "one or more"
+                          : most[which] == 3           ? "three"
+                          : most[which] == 2           ? "one or two"
+                                                       : "one",
+                          most[which] == 1 ? "" : "s", t->count);
+    if (which == 7) { /* select: only the chosen side is evaluated */
+        bool truth;
+        return eval_truth(x, t->args[0], &truth) && eval(x, t->args[truth ? 1 : 2], out);
+    }
+    struct value v[EXPR_MAX_ARGS];
+    for (int i = 0; i < t->count; i++)
+        if (!eval(x, t->args[i], &v[i]) || !wants_number(x, t->args[i], &v[i]))
+            return false;
+    switch (which) {
+    case 0:
+    case 1: return rounded(x, t, v, out);
+    case 2:
+    case 3: return least_or_most(t, v, out);
+    case 5: return logarithm(x, t, v, out);
+    case 6: return power_of_two(x, t, v, out);
+    }
+    if (v[0].kind == VALUE_INT && v[0].i == INT64_MIN)
+        return expr_error(x->e, t->at, x->err, "the result of abs is out of range");
+    *out = v[0].kind == VALUE_INT ? value_int(v[0].i < 0 ? -v[0].i : v[0].i) : value_real(fabs(v[0].d));
+    return true;
+}
+
+/* A call's failure gets the call's place: the environment knows no columns. */
+static __attribute__((noinline)) bool call_environment(struct eval *x, const struct term *t, const struct value *args, struct value *out)
+{
+    struct error own = {0};
+    if (x->env && x->env->call && x->env->call(x->env->context, t->name, args, t->count, out, &own))
+        return true;
+    if (own.kind == ERROR_NONE)
+        return expr_unknown(x->e, t, x->env ? x->env->names : NULL, x->err);
+    expr_error(x->e, t->at, x->err, "%.900s", own.text);
+    if (own.hint[0])
+        error_hint(x->err, "%s", own.hint);
+    return false;
+}
+
+static __attribute__((noinline)) bool eval_call(struct eval *x, const struct term *t, struct value *out)
+{
+    int builtin = expr_builtin(t->name);
+    if (builtin >= 0)
+        return eval_builtin(x, t, builtin, out);
+    struct value v[EXPR_MAX_ARGS];
+    for (int i = 0; i < t->count; i++)
+        if (!eval(x, t->args[i], &v[i]))
+            return false;
+    return call_environment(x, t, v, out);
+}
+
+static bool eval(struct eval *x, const struct term *t, struct value *out)
+{
+    switch (t->kind) {
+    case TERM_VALUE: *out = t->value; return true;
+    case TERM_NAME: return eval_name(x, t, out);
+    case TERM_CALL: return eval_call(x, t, out);
+    case TERM_UNARY: return eval_unary(x, t, out);
+    case TERM_BINARY: return eval_binary(x, t, out);
+    }
+    return false;
+}
+
+bool expr_eval(const struct expr *e, const struct expr_env *env, struct value *out, struct error *err)
+{
+    struct eval x = {e, env, err};
+    return eval(&x, e->root, out);
+}
+
+bool expr_eval_int(const struct expr *e, const struct expr_env *env, int64_t *out, struct error *err)
+{
+    struct value v;
+    if (!expr_eval(e, env, &v, err))
+        return false;
+    if (v.kind != VALUE_INT) {
+        char s[VALUE_TEXT_MAX];
+        value_print(&v, s, sizeof s);
+        return expr_error(e, 0, err, "a whole number should stand here, not %s%s%s", v.kind == VALUE_TEXT ? "'" : "", s,
+                          v.kind == VALUE_TEXT ? "'" : "");
+    }
+    *out = v.i;
+    return true;
+}
+
+/* Appends "c = 3, CC = 8" for the names below t, each once. */
+static void explain_names(struct eval *x, const struct term *t, struct text *out, const struct term **seen, int *count)
+{
+    enum { MOST = 8 };
+    if (t->kind == TERM_NAME && *count < MOST) {
+        struct value v;
+        char s[VALUE_TEXT_MAX];
+        for (int i = 0; i < *count; i++)
+            if (!strcmp(seen[i]->name, t->name))
+                return;
+        struct eval quiet = {x->e, x->env, NULL};
+        if (!eval_name(&quiet, t, &v) || (v.kind == VALUE_TEXT && !strcmp(v.text, t->name)))
+            return;
+        value_print(&v, s, sizeof s);
+        text_addf(out, "%s%s = %s", *count ? ", " : "", t->name, s);
+        seen[(*count)++] = t;
+    }
+    for (int i = 0; i < t->count; i++)
+        explain_names(x, t->args[i], out, seen, count);
+}
+
+/* "57144 > 49152"; when a side is more than a name or a number, also what its names were. */
+static bool explain_comparison(struct eval *x, const struct term *t, struct text *out)
+{
+    static const char *const opposite[] = {"!=", "==", ">=", ">", "<=", "<"};
+    struct value a, b;
+    if (!eval(x, t->args[0], &a) || !eval(x, t->args[1], &b))
+        return false;
+    char sa[VALUE_TEXT_MAX], sb[VALUE_TEXT_MAX];
+    value_print(&a, sa, sizeof sa);
+    value_print(&b, sb, sizeof sb);
+    text_addf(out, "%s %s %s", sa, opposite[t->op - OP_EQ], sb);
+    if (t->args[0]->height == 1 && t->args[1]->height == 1)
+        return true;
+    struct text names = {0};
+    const struct term *seen[16];
+    int count = 0;
+    explain_names(x, t, &names, seen, &count);
+    if (count)
+        text_addf(out, " (%s)", text_get(&names));
+    text_free(&names);
+    return true;
+}
+
+static bool explain(struct eval *x, const struct term *t, struct text *out)
+{
+    if (term_is_comparison(t))
+        return explain_comparison(x, t, out);
+    if (t->kind == TERM_BINARY && t->op == OP_OR) {
+        if (!explain(x, t->args[0], out))
+            return false;
+        text_add(out, " and ");
+        return explain(x, t->args[1], out);
+    }
+    struct value v;
+    char s[VALUE_TEXT_MAX];
+    if (t->kind == TERM_UNARY && t->op == OP_NOT) {
+        text_addf(out, "%.*s is true", (int)(t->args[0]->end - t->args[0]->begin), x->e->text + t->args[0]->begin);
+        return true;
+    }
+    if (!eval(x, t, &v))
+        return false;
+    value_print(&v, s, sizeof s);
+    text_addf(out, "it is %s", s);
+    return true;
+}
+
+/* Finds the first clause of a chain of `and` that is false. */
+static bool failing_clause(struct eval *x, const struct term *t, const struct term **clause)
+{
+    if (t->kind == TERM_BINARY && t->op == OP_AND) {
+        if (!failing_clause(x, t->args[0], clause))
+            return false;
+        return *clause || failing_clause(x, t->args[1], clause);
+    }
+    bool truth;
+    if (!eval_truth(x, t, &truth))
+        return false;
+    *clause = truth ? NULL : t;
+    return true;
+}
+
+bool expr_test(const struct expr *e, const struct expr_env *env, bool *truth, char *why, size_t why_bytes, struct error *err)
+{
+    struct eval x = {e, env, err};
+    const struct term *clause = NULL;
+    if (!failing_clause(&x, e->root, &clause))
+        return false;
+    *truth = !clause;
+    if (why_bytes)
+        why[0] = 0;
+    if (!clause || !why_bytes)
+        return true;
+    struct text t = {0};
+    text_addf(&t, "%.*s: ", (int)(clause->end - clause->begin), e->text + clause->begin);
+    bool done = explain(&x, clause, &t);
+    if (done)
+        snprintf(why, why_bytes, "%s", text_get(&t));
+    text_free(&t);
+    return done;
+}

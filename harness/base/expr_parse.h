@@ -1,0 +1,42 @@
+/* base/expr_parse: the tree behind struct expr. Private to base/expr*.c. */
+#ifndef BENCH_BASE_EXPR_PARSE_H
+#define BENCH_BASE_EXPR_PARSE_H
+
+#include "base/expr.h"
+#include <stddef.h>
+
+#define EXPR_MAX_TEXT 4096  /* characters */
+#define EXPR_MAX_HEIGHT 128 /* of the tree: bounds the recursion of parser and evaluator */
+#define EXPR_MAX_ARGS 16
+
+enum term_kind { TERM_VALUE, TERM_NAME, TERM_CALL, TERM_UNARY, TERM_BINARY };
+enum term_op { OP_OR, OP_AND, OP_NOT, OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE, OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MOD, OP_NEG };
+
+struct term {
+    enum term_kind kind;
+    enum term_op op;    /* TERM_UNARY, TERM_BINARY */
+    struct value value; /* TERM_VALUE */
+    char *name;         /* TERM_NAME, TERM_CALL */
+    struct term **args; /* operands, or arguments of the call */
+    int count;
+    int height;
+    size_t begin, end; /* in the source text, its parentheses included */
+    bool parens;
+    size_t at; /* where a message about it points: the operator or the name */
+};
+struct expr {
+    char *text;
+    char *file;       /* NULL: not from a file */
+    int line, column; /* of text[0] */
+    struct term *root;
+};
+
+/* "FILE:LINE:COLUMN: message" for offset `at` of the text; a usage error. Returns false. */
+bool expr_error(const struct expr *e, size_t at, struct error *err, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The same for an unknown name or function, with the nearest known one as the hint. */
+bool expr_unknown(const struct expr *e, const struct term *t, const char *const *names, struct error *err);
+/* Index in the table of built-in calls, or -1. */
+int expr_builtin(const char *name);
+bool term_is_comparison(const struct term *t);
+
+#endif

@@ -1,0 +1,82 @@
+/* cli/cli: verbs, options, printing, exit codes; the only place that prints or exits.
+ *
+ * To add a verb: one function in a .c here and one line in the table of main.c. */
+#ifndef BENCH_CLI_CLI_H
+#define BENCH_CLI_CLI_H
+
+#include "base/error.h"
+#include "report/report.h"
+#include "session/session.h"
+#include <stdbool.h>
+
+/* One option of a verb; the table generates --help and is the only place that knows it. */
+enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_INT, OPTION_REAL, OPTION_LIST };
+struct option {
+    const char *name;     /* "--device"; */
+    char letter;          /* 'd', or 0 */
+    enum option_kind kind;
+    const char *argument; /* "DEVICE"; NULL for a flag */
+    const char *help;
+    void *to;             /* bool *, const char **, int *, double *, struct option_list * */
+};
+struct option_list {
+    const char **items; /* NULL-terminated once anything was given; else NULL */
+    int count;
+};
+struct verb {
+    const char *name;
+    const char *arguments; /* "SCENARIO [OPTIONS]" */
+    const char *about;     /* one line */
+    int (*run)(const struct verb *verb, int argc, char **argv);
+    bool hidden;
+    const char *more;      /* a paragraph for its --help; may be NULL */
+};
+extern const struct verb verbs[];
+
+/* Parses argv[1..]; positional arguments are gathered to the front of `rest` (argc strings at most). What follows `--` is left whole: its index in argv is
+ * returned through `tail` (0 = none; NULL: `--` is refused). Prints help and returns 0 in *exit_code when --help was asked.
+ * False: stop with *exit_code. */
+bool cli_options(const struct verb *verb, const struct option *options, int argc, char **argv, const char **rest, int *rest_count, int *tail, int *exit_code);
+/* Prints "bench: text" and "hint: ..." to stderr; returns the exit code of its kind. */
+int cli_fail(const struct error *err);
+/* "bench VERB: too many arguments" and the like: exit 2. */
+int cli_usage(const struct verb *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Results go to stdout. */
+void cli_print(const struct text *t);
+/* Colour, width and signs of stdout. */
+struct report_style cli_style(void);
+/* Where this run keeps things: -o DIR, else $BENCH_OUT, else ./.bench */
+const char *cli_out_dir(const char *given);
+/* DIR/bench.db. Caller frees. */
+char *cli_database(const char *out_dir);
+void cli_exit_codes(struct text *t);
+
+/* Options that every verb shares which makes a plan. */
+struct plan_arguments {
+    struct plan_options plan;
+    struct option_list variants, set;
+    const char *layers, *only, *device, *compiler, *bundle;
+    double budget_s;
+};
+#define PLAN_OPTION_COUNT 8
+/* Fills options[0..PLAN_OPTION_COUNT) so that they write into `a`. */
+void cli_plan_options(struct plan_arguments *a, struct option *options);
+/* After parsing: puts everything into a->plan. A bare scenario name ("edsr") is looked up in the installation. Caller frees *path. */
+bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err);
+
+int cli_run(const struct verb *verb, int argc, char **argv);
+int cli_try(const struct verb *verb, int argc, char **argv);
+int cli_list(const struct verb *verb, int argc, char **argv);
+int cli_validate(const struct verb *verb, int argc, char **argv);
+int cli_plan(const struct verb *verb, int argc, char **argv);
+int cli_new(const struct verb *verb, int argc, char **argv);
+int cli_compile(const struct verb *verb, int argc, char **argv);
+int cli_exec(const struct verb *verb, int argc, char **argv);
+int cli_show(const struct verb *verb, int argc, char **argv);
+int cli_report(const struct verb *verb, int argc, char **argv);
+int cli_export(const struct verb *verb, int argc, char **argv);
+int cli_history(const struct verb *verb, int argc, char **argv);
+int cli_doctor(const struct verb *verb, int argc, char **argv);
+int cli_worker(const struct verb *verb, int argc, char **argv);
+
+#endif

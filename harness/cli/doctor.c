@@ -1,0 +1,158 @@
+/* bench doctor: what works on this machine, what does not, and what to do about it. */
+#include "base/file.h"
+#include "base/library.h"
+#include "base/pool.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "cli/cli.h"
+#include "device/compile.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct checkup {
+    struct text text;
+    bool color;
+    int missing; /* things a run on this machine needs */
+};
+
+enum sign { GOOD, ABSENT, BAD };
+
+static void line(struct checkup *c, enum sign sign, const char *what, const char *detail, const char *cure)
+{
+    static const char *const marks[] = {"ok ", " - ", "NO "}, *const colors[] = {"\033[32m", "", "\033[31m"};
+    text_addf(&c->text, "%s%s%s %-12s %s\n", c->color ? colors[sign] : "", marks[sign], c->color && *colors[sign] ? "\033[0m" : "", what, detail);
+    if (cure && *cure)
+        text_addf(&c->text, "                 -> %s\n", cure);
+    c->missing += sign == BAD;
+}
+
+static void check_compiler(struct checkup *c)
+{
+    char version[128];
+    struct error err = {0};
+    if (compile_version(NULL, version, sizeof version, &err))
+        line(c, GOOD, "compiler", version, NULL);
+    else
+        line(c, BAD, "compiler", err.text, err.hint);
+    char *source = file_share("kernels/variants/conv2d/naive.cu");
+    line(c, file_exists(source) ? GOOD : BAD, "kernels", source, file_exists(source) ? NULL : "set BENCH_HOME to the folder that holds kernels/variants");
+    free(source);
+}
+
+static void check_emu(struct checkup *c)
+{
+    struct session_device d;
+    struct error err = {0};
+    if (session_device("emu", NULL, &d, &err)) {
+        char *detail = text_format("%s, %d threads: verifies and counts, keeps no time", d.about, pool_threads());
+        line(c, GOOD, "emu", detail, NULL);
+        free(detail);
+    } else {
+        line(c, BAD, "emu", err.text, err.hint);
+    }
+}
+
+static void check_gpu(struct checkup *c)
+{
+    struct session_device d;
+    struct error err = {0};
+    if (!session_device("cuda:0", NULL, &d, &err)) {
+        line(c, ABSENT, "GPU", err.text, err.hint[0] ? err.hint : "without one bench runs on emu: right or wrong, safe or not, exact counts, no times");
+        return;
+    }
+    line(c, GOOD, "GPU", d.about, NULL);
+    if (d.library[0])
+        line(c, GOOD, "cuDNN", d.library, NULL);
+    else
+        line(c, BAD, "cuDNN", "not found: convolution layers have no row 0", "sh ci/setup fetches it where a driver is found; or BENCH_LIBRARY_PATH=FOLDER");
+    char text[4096] = "";
+    FILE *f = fopen("/proc/driver/nvidia/params", "r");
+    if (f) {
+        size_t n = fread(text, 1, sizeof text - 1, f);
+        text[n] = 0;
+        fclose(f);
+    }
+    bool restricted = strstr(text, "RmProfilingAdminOnly: 1") != NULL;
+    if (restricted && geteuid())
+        line(c, ABSENT, "counters", "only root may read them here (RmProfilingAdminOnly = 1)",
+             "load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run as root or with CAP_SYS_ADMIN");
+    else
+        line(c, GOOD, "counters", restricted ? "root may read them" : "not restricted", NULL);
+}
+
+static void check_library(struct checkup *c, const char *what, const char *soname, const char *use)
+{
+    const char *const names[] = {soname, NULL};
+    struct library lib;
+    struct error err = {0};
+    if (library_open(&lib, names, &err)) {
+        line(c, GOOD, what, lib.path, NULL);
+        library_close(&lib);
+    } else {
+        char *detail = text_format("%s not found: %s", soname, use);
+        line(c, ABSENT, what, detail, "sh ci/setup");
+        free(detail);
+    }
+}
+
+static void check_gnuplot(struct checkup *c)
+{
+    const char *path = getenv("PATH");
+    char *copy = xstrdup(path ? path : ""), *rest = copy, *found = NULL;
+    for (char *dir; !found && (dir = strsep(&rest, ":"));) {
+        char *file = file_join(dir, "gnuplot");
+        if (*dir && !access(file, X_OK))
+            found = file;
+        else
+            free(file);
+    }
+    line(c, found ? GOOD : ABSENT, "gnuplot", found ? found : "not on PATH: reports have tables but no plots", found ? NULL : "apt-get install gnuplot-nox");
+    free(found);
+    free(copy);
+}
+
+static void check_folders(struct checkup *c, const char *out_dir)
+{
+    struct error err = {0};
+    char *probe = file_join(out_dir, ".doctor");
+    if (file_make_dirs(out_dir, &err) && file_write(probe, "ok", 2, &err)) {
+        unlink(probe);
+        rmdir(out_dir); /* only when it was made just now and is empty */
+        line(c, GOOD, "output", out_dir, NULL);
+    } else {
+        line(c, BAD, "output", err.text, "-o DIR or BENCH_OUT=DIR names a folder that can be written");
+    }
+    free(probe);
+    const char *cache = getenv("BENCH_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char *dir = cache && *cache ? xstrdup(cache) : xdg && *xdg ? file_join(xdg, "bench") : file_join(home ? home : "/tmp", ".cache/bench");
+    error_clear(&err);
+    bool ok = file_make_dirs(dir, &err) && !access(dir, W_OK);
+    line(c, ok ? GOOD : ABSENT, "cache", dir, ok ? NULL : "cannot be written: every run compiles anew; BENCH_CACHE=DIR names another folder");
+    free(dir);
+}
+
+int cli_doctor(const struct verb *verb, int argc, char **argv)
+{
+    const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const struct option options[] = {{"--out", 'o', OPTION_TEXT, "DIR", "the folder to check; default ./.bench", &out}, {0}};
+    int count, code;
+    struct checkup c = {.color = cli_style().color};
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    text_addf(&c.text, "bench %s  %s\n", bench_version(), file_self());
+    check_compiler(&c);
+    check_emu(&c);
+    check_gpu(&c);
+    check_library(&c, "CUPTI", "libcupti.so.13", "no hardware counters");
+    check_gnuplot(&c);
+    check_folders(&c, cli_out_dir(out));
+    text_add(&c.text, c.missing ? "\nsomething that bench needs is missing (NO above)\n" : "\nready: bench run smoke\n");
+    cli_print(&c.text);
+    code = c.missing ? 5 : 0;
+done:
+    text_free(&c.text);
+    free(rest);
+    return code;
+}

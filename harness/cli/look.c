@@ -1,0 +1,330 @@
+/* Verbs that look and run nothing: list, validate, plan. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "model/floor.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void list_ops(struct text *t)
+{
+    for (int i = 0; op_table[i]; i++)
+        text_addf(t, "%-18s %.*s\n", op_table[i]->name, (int)strcspn(op_table[i]->about, "."), op_table[i]->about);
+}
+
+static void list_set(struct text *t, const char *title, unsigned bits, const char *const *names, int first)
+{
+    bool any = false;
+    text_addf(t, "%-11s", title);
+    for (int i = 0; names[i]; i++)
+        if (bits & (1u << (i + first))) {
+            text_addf(t, "%s%s", any ? ", " : "", names[i]);
+            any = true;
+        }
+    text_add(t, any ? "\n" : "none\n");
+}
+
+static void list_op(struct text *t, const struct op *op)
+{
+    static const char *const roles[] = {"input", "filter", "bias", "residual", "mask_in", "mask_out", "output"};
+    struct work work = {.op = op, .n = 1, .c = 4, .h = 8, .w = 8, .k = 4, .r = 3, .s = 3, .stride = 1, .pad = 1, .dilation = 1, .groups = 1, .block = 2, .mode = D2S_DCR,
+                        .dtype = DTYPE_F32, .layout = LAYOUT_NCHW, .to = LAYOUT_NHWC, .math = MATH_F32};
+    struct tensor tensors[OP_MAX_TENSORS];
+    struct error ignored = {0};
+    text_addf(t, "%s: %s\n\nlayer keys\n", op->name, op->about);
+    for (const struct op_field *f = op->fields; f->name; f++)
+        text_addf(t, "  %-10s %s%s\n", f->name, f->what, f->fallback == OP_REQUIRED ? " (required)" : "");
+    text_add(t, "\nsymbols of a head's expressions\n");
+    for (const struct op_symbol *s = op->symbols; s->name; s++)
+        text_addf(t, "  %-10s %s\n", s->name, s->what);
+    text_add(t, "\ntensors (bias, residual, masks: where the layer has them)\n");
+    if (work_finish(&work, &ignored)) {
+        int count = op->tensors(&work, tensors);
+        for (int i = 0; i < count; i++)
+            text_addf(t, "  %-10s %s\n", roles[tensors[i].role], tensors[i].written ? "written" : "read");
+    }
+    text_add(t, "\n");
+    list_set(t, "epilogue", op->epilogues, epilogue_names, 0);
+    list_set(t, "dtype", op->dtypes, dtype_names, 1);
+    list_set(t, "layout", op->layouts, layout_names, 1);
+    if (op->has_math)
+        list_set(t, "math", ~0u, math_names, 1);
+    text_addf(t, "row 0      %s\n", op->row0 ? op->row0 : "none");
+}
+
+static int list_variants(struct text *t, const struct option_list *dirs, const char *one, struct error *err)
+{
+    struct variant_set set = {0};
+    if (!variant_set_load(dirs->items, &set, err))
+        return cli_fail(err);
+    int code = 0, found = 0;
+    for (int i = 0; i < set.count; i++) {
+        const struct variant *v = set.items[i];
+        if (one && strcmp(one, v->name))
+            continue;
+        found++;
+        text_addf(t, "%-34s %s%s%s%s\n", v->name, v->what ? v->what : "", v->from ? " (from " : "", v->from ? v->from : "", v->from ? ")" : "");
+        if (one)
+            text_addf(t, "%s\n\n%s", v->path, v->text);
+    }
+    for (int i = 0; i < set.note_count; i++)
+        fprintf(stderr, "bench: note: %s\n", set.notes[i]);
+    if (one && !found) {
+        variant_find(&set, one, NULL, NULL, err);
+        code = cli_fail(err);
+    }
+    variant_set_free(&set);
+    return code;
+}
+
+static int list_scenarios(struct text *t, struct error *err)
+{
+    char *dir = file_share("scenarios"), **names = NULL;
+    int count = file_list(dir, ".yaml", &names, err), code = 0;
+    if (count < 0)
+        code = cli_fail(err);
+    for (int i = 0; i < count; i++) {
+        char *path = file_join(dir, names[i]);
+        struct scenario *s = scenario_load(path, err);
+        if (s)
+            text_addf(t, "%-20.*s %s\n", (int)strcspn(names[i], "."), names[i], s->about ? s->about : "");
+        else
+            code = cli_fail(err);
+        scenario_free(s);
+        free(path);
+        free(names[i]);
+    }
+    free(names);
+    free(dir);
+    return code;
+}
+
+static void list_chips(struct text *t)
+{
+    int count;
+    const struct chip *chips = chip_table(&count);
+    for (int i = 0; i < count; i++)
+        text_addf(t, "%-8s %-10s %-14s %3d SMs\n", chips[i].name, chips[i].arch, chips[i].board, chips[i].sm_count);
+}
+
+static int list_devices(struct text *t)
+{
+    struct session_device d;
+    struct error err = {0};
+    if (session_device("cuda:0", NULL, &d, &err))
+        text_addf(t, "cuda:0   %s\n", d.about);
+    else
+        text_addf(t, "cuda:0   not here: %s\n", err.text);
+    if (session_device("emu", NULL, &d, &err))
+        text_addf(t, "emu      %s; emu:CHIP for each of bench list chips\n", d.about);
+    return 0;
+}
+
+int cli_list(const struct verb *verb, int argc, char **argv)
+{
+    struct option_list dirs = {0};
+    const struct option options[] = {{"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants", &dirs}, {0}};
+    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    static const char *const whats[] = {"ops", "op", "variants", "variant", "scenarios", "devices", "chips", "columns", NULL};
+    struct error err = {0};
+    struct text t = {0};
+    int count, code;
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    code = 0;
+    const char *what = count ? rest[0] : "variants", *name = count > 1 ? rest[1] : NULL;
+    if (!strcmp(what, "ops")) {
+        list_ops(&t);
+    } else if (!strcmp(what, "op")) {
+        const struct op *op = name ? op_find(name) : NULL;
+        if (op) {
+            list_op(&t, op);
+        } else {
+            const char *near = name ? text_nearest_in(name, op_names()) : NULL;
+            error_set(&err, ERROR_USAGE, name ? "no op '%s'" : "which op?%s", name ? name : "");
+            error_hint(&err, near ? "bench list op %s" : "bench list ops%s", near ? near : "");
+            code = cli_fail(&err);
+        }
+    } else if (!strcmp(what, "variants") || !strcmp(what, "variant")) {
+        code = list_variants(&t, &dirs, !strcmp(what, "variant") ? name ? name : "" : NULL, &err);
+    } else if (!strcmp(what, "scenarios")) {
+        code = list_scenarios(&t, &err);
+    } else if (!strcmp(what, "chips")) {
+        list_chips(&t);
+    } else if (!strcmp(what, "devices")) {
+        code = list_devices(&t);
+    } else if (!strcmp(what, "columns")) {
+        for (const struct column *c = columns; c->name; c++)
+            text_addf(&t, "%-24s %-8s %s\n", c->name, c->unit, c->what);
+    } else {
+        const char *near = text_nearest_in(what, whats);
+        error_set(&err, ERROR_USAGE, "nothing called '%s' to list", what);
+        error_hint(&err, "%s", near ? near : "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns");
+        code = cli_fail(&err);
+    }
+    cli_print(&t);
+done:
+    text_free(&t);
+    free(dirs.items);
+    free(rest);
+    return code;
+}
+
+static bool validate_one(const char *name, struct plan_arguments *a, struct text *t, struct error *err)
+{
+    static const char *const kinds[] = {"emu", "cuda"};
+    char *path = NULL;
+    bool ok = false;
+    const struct chip *chip = chip_find("GH100");
+    if (!cli_plan_arguments(a, name, &path, err))
+        goto done;
+    for (int i = 0; i < 2; i++) {
+        struct plan plan;
+        if (!plan_make(&a->plan, kinds[i], chip, &plan, err))
+            goto done;
+        bool fits = scenario_network_check(plan.scenario, err);
+        int broken = 0;
+        for (int k = 0; fits && k < plan.row_count && !broken; k++)
+            if (plan.rows[k].broken) {
+                error_set(err, ERROR_USAGE, "%s: %s", plan.rows[k].id, plan.rows[k].broken);
+                broken = 1;
+            }
+        if (fits && !broken)
+            text_addf(t, i ? "; %s%d cases, %d rows on %s\n" : "%s is valid: %d cases, %d rows on %s", i ? "" : path, plan.case_count, plan.row_count, kinds[i]);
+        plan_free(&plan);
+        if (!fits || broken)
+            goto done;
+    }
+    ok = true;
+done:
+    free(path);
+    return ok;
+}
+
+int cli_validate(const struct verb *verb, int argc, char **argv)
+{
+    struct plan_arguments a = {0};
+    struct option options[PLAN_OPTION_COUNT + 1] = {{0}};
+    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    struct error err = {0};
+    int count, code, worst = 0;
+    cli_plan_options(&a, options);
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code)) {
+        worst = code;
+        goto done;
+    }
+    if (!count)
+        worst = cli_usage(verb, "which scenario?");
+    for (int i = 0; i < count; i++) {
+        struct text t = {0};
+        if (!validate_one(rest[i], &a, &t, &err)) {
+            code = cli_fail(&err);
+            worst = worst ? worst : code;
+        } else {
+            cli_print(&t);
+        }
+        text_free(&t);
+    }
+done:
+    free(a.variants.items);
+    free(a.set.items);
+    free(rest);
+    return worst;
+}
+
+static void plan_case(struct text *t, const struct plan *plan, int index, bool all_rows)
+{
+    const struct scenario_case *c = &plan->cases[index];
+    struct text line = {0};
+    int ready = 0, infeasible = 0, broken = 0;
+    double flop = work_flop(&c->work), bytes = work_bytes(&c->work);
+    struct floor f = floor_of(&plan->chip, flop, bytes, c->work.op->has_math ? (int)c->work.math : (int)MATH_NONE, 0);
+    for (int i = 0; i < plan->row_count; i++)
+        if (plan->rows[i].case_index == index) {
+            if (plan->rows[i].broken)
+                broken++;
+            else if (plan->rows[i].program.feasible)
+                ready++;
+            else
+                infeasible++;
+        }
+    work_describe(&c->work, &line);
+    text_addf(t, "%s\n  %s%s\n", c->id, text_get(&line), c->cropped ? "  (cropped)" : "");
+    text_addf(t, "  %.4g GFLOP  %.4g MB  floor %.3g us (%s)", flop / 1e9, bytes / 1e6, f.ns / 1e3, floor_by_name(f.by));
+    text_free(&line);
+    scenario_layer_networks(plan->scenario, c->layer, &line);
+    if (line.len)
+        text_addf(t, "  in %s", text_get(&line));
+    else if (c->repeat > 1)
+        text_addf(t, "  x%lld", (long long)c->repeat);
+    text_addf(t, "  %d rows ready, %d infeasible", ready, infeasible);
+    text_addf(t, broken ? ", %d broken\n" : "\n", broken);
+    for (int i = 0; all_rows && i < plan->row_count; i++) {
+        const struct plan_row *r = &plan->rows[i];
+        if (r->case_index == index)
+            text_addf(t, "    %s%s%s\n", r->id + strlen(c->id) + 1, r->broken || !r->program.feasible ? "  -- " : "",
+                      r->broken ? r->broken : r->program.feasible ? "" : r->program.reason);
+    }
+    text_free(&line);
+}
+
+int cli_plan(const struct verb *verb, int argc, char **argv)
+{
+    struct plan_arguments a = {0};
+    bool all_rows = false;
+    struct option options[PLAN_OPTION_COUNT + 2] = {{0}};
+    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    struct error err = {0};
+    struct text t = {0};
+    struct plan plan;
+    char *path = NULL;
+    int count, code;
+    cli_plan_options(&a, options);
+    options[PLAN_OPTION_COUNT] = (struct option){"--rows", 0, OPTION_FLAG, NULL, "every row, with the reason of those that cannot run", &all_rows};
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    code = 2;
+    if (count != 1) {
+        cli_usage(verb, "which scenario?");
+        goto done;
+    }
+    bool cuda = a.device && !strncmp(a.device, "cuda", 4); /* planning needs no GPU: cuda means the full shapes, on an H200's limits */
+    const char *name = a.device && !strncmp(a.device, "emu:", 4) ? a.device + 4 : "GH100";
+    const struct chip *chip = chip_find(name);
+    if (!chip) {
+        const char *near = text_nearest_in(name, chip_names());
+        error_set(&err, ERROR_USAGE, "no chip '%s'", name);
+        error_hint(&err, near ? "emu:%s" : "bench list chips%s", near ? near : "");
+        code = cli_fail(&err);
+        goto done;
+    }
+    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, cuda ? "cuda" : "emu", chip, &plan, &err)) {
+        code = cli_fail(&err);
+        goto done;
+    }
+    double total_flop = 0, seconds = 0;
+    for (int i = 0; i < plan.case_count; i++) {
+        plan_case(&t, &plan, i, all_rows);
+        total_flop += work_flop(&plan.cases[i].work) * (double)plan.cases[i].repeat;
+        int rows = 0;
+        for (int k = 0; k < plan.row_count; k++)
+            rows += plan.rows[k].case_index == i && plan.rows[k].program.feasible;
+        /* emu: about 3 runs a row at some 10^9 multiply-adds a second; cuda: reference, transfers, then the layer's budget at most */
+        seconds += cuda ? 2 + work_flop(&plan.cases[i].work) / 20e9 + fmin(plan.time.budget_s, rows * 1.0) : rows * (0.05 + 3 * work_flop(&plan.cases[i].work) / 2e9);
+    }
+    scenario_network_explain(plan.scenario, &t);
+    text_addf(&t, "%d cases, %d rows; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, plan.row_count, total_flop / 1e9, ceil(seconds),
+              cuda ? "an H200" : "emu with 2 cores");
+    plan_free(&plan);
+    cli_print(&t);
+    code = 0;
+done:
+    text_free(&t);
+    free(path);
+    free(a.variants.items);
+    free(a.set.items);
+    free(rest);
+    return code;
+}

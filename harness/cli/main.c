@@ -1,0 +1,78 @@
+#include "cli/cli.h"
+#include "base/text.h"
+#include "base/version.h"
+#include <stdio.h>
+#include <string.h>
+
+const struct verb verbs[] = {
+    {"run", "SCENARIO", "verify, time and count every variant of every case of a scenario", cli_run, false,
+     "SCENARIO is a .yaml file, or the name of a shipped one (bench list scenarios). Rows are stored as they arise; after Ctrl-C or a crash, --resume goes on."},
+    {"try", "FILE.cu", "one variant file against row 0 and `naive` on its op's standard layers", cli_try, false,
+     "The file needs a head (bench new makes one). --loop runs again whenever the file is saved."},
+    {"list", "WHAT [NAME]", "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns", cli_list, false, NULL},
+    {"validate", "SCENARIO...", "check scenarios and heads; run nothing", cli_validate, false, NULL},
+    {"plan", "SCENARIO", "the expanded cases with FLOP, bytes, floor, rows and an estimate of the run", cli_plan, false, NULL},
+    {"new", "OP FILE.cu", "print the file with a head filled in from its kernel's signature", cli_new, false, "Nothing is changed unless --write is given."},
+    {"compile", "SCENARIO", "compile a plan's kernels without a GPU; registers, spills, shared memory", cli_compile, false,
+     "--bundle FILE keeps PTX and cubins for `bench run --bundle FILE` on a machine with a GPU and no compiler."},
+    {"exec", "SCENARIO ROW [-- COMMAND...]", "run one row alone, under ncu, nsys, cuda-gdb, compute-sanitizer ...", cli_exec, false,
+     "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"). Without a COMMAND the row runs in this process."},
+    {"show", "[SCENARIO]", "the tables of a stored run again", cli_show, false, NULL},
+    {"report", "[SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
+    {"export", "[SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
+    {"history", "", "the stored runs", cli_history, false, NULL},
+    {"doctor", "", "what works on this machine, what does not, and what to do about it", cli_doctor, false, NULL},
+    {"worker", "", "started by bench itself", cli_worker, true, NULL},
+    {NULL, NULL, NULL, NULL, false, NULL},
+};
+
+void cli_exit_codes(struct text *t)
+{
+    text_add(t, "exit codes:\n"
+                "  0  done (skipped and infeasible rows included)\n"
+                "  1  an error inside bench, or of CUDA\n"
+                "  2  wrong arguments, scenario, head or database\n"
+                "  3  a regression (gate)\n"
+                "  4  a row is wrong, unsafe, crashed, hung or does not compile\n"
+                "  5  the environment: no such device, a library is missing, counters refused\n"
+                "  6  inconclusive, where asked to fail on it\n"
+                "130  interrupted; what was stored stays (--resume)\n");
+}
+
+static void usage(struct text *t)
+{
+    text_add(t, "bench: why a GPU kernel is as fast as it is\n\nusage: bench VERB [ARGUMENTS] [OPTIONS]\n\n");
+    for (const struct verb *v = verbs; v->name; v++)
+        if (!v->hidden)
+            text_addf(t, "  %-9s %s\n", v->name, v->about);
+    text_add(t, "\nbench VERB --help says more of each.  First steps: bench doctor; bench run smoke\n\n");
+    cli_exit_codes(t);
+}
+
+int main(int argc, char **argv)
+{
+    struct text t = {0};
+    const char *names[64];
+    size_t count = 0;
+    if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        usage(&t);
+        fputs(text_get(&t), argc < 2 ? stderr : stdout);
+        text_free(&t);
+        return argc < 2 ? 2 : 0;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        printf("bench %s\n", bench_version());
+        return 0;
+    }
+    for (const struct verb *v = verbs; v->name; v++) {
+        if (!strcmp(v->name, argv[1]))
+            return v->run(v, argc - 1, argv + 1);
+        if (!v->hidden)
+            names[count++] = v->name;
+    }
+    struct error err = {0};
+    error_set(&err, ERROR_USAGE, "no verb '%.60s'", argv[1]);
+    const char *near = text_nearest(argv[1], names, count);
+    error_hint(&err, near ? "bench %s" : "bench --help lists the verbs%s", near ? near : "");
+    return cli_fail(&err);
+}

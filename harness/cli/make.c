@@ -1,0 +1,222 @@
+/* Verbs around a variant's file: new, compile, exec. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "device/compile.h"
+#include "device/cubin.h"
+#include "model/occupancy.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int cli_new(const struct verb *verb, int argc, char **argv)
+{
+    bool write = false;
+    const char *kernel = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const struct option options[] = {
+        {"--kernel", 'k', OPTION_TEXT, "NAME", "this __global__ function; default: the first", &kernel},
+        {"--write", 'w', OPTION_FLAG, NULL, "put the head into the file", &write},
+        {0},
+    };
+    struct error err = {0};
+    int count, code;
+    char *source = NULL, *text = NULL;
+    size_t bytes;
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    if (count != 2) {
+        code = cli_usage(verb, "an op and a file, please: bench new conv2d my.cu");
+        goto done;
+    }
+    const struct op *op = op_find(rest[0]);
+    if (!op) {
+        const char *near = text_nearest_in(rest[0], op_names());
+        error_set(&err, ERROR_USAGE, "no op '%s'", rest[0]);
+        error_hint(&err, near ? "bench new %s %s" : "bench list ops", near, rest[1]);
+        code = cli_fail(&err);
+        goto done;
+    }
+    source = file_read(rest[1], 8u << 20, &bytes, &err);
+    text = source ? variant_new(op, source, kernel, &err) : NULL;
+    if (!text || (write && !file_write(rest[1], text, strlen(text), &err))) {
+        code = cli_fail(&err);
+        goto done;
+    }
+    if (write)
+        fprintf(stderr, "bench: %s has a head now\nhint: bench try %s\n", rest[1], rest[1]);
+    else
+        fputs(text, stdout);
+    code = 0;
+done:
+    free(source);
+    free(text);
+    free(rest);
+    return code;
+}
+
+static void print_facts(struct text *t, const struct unit *unit, const struct compiled *c, const struct chip *chip, struct error *err)
+{
+    struct kernel_facts *facts = NULL;
+    int count = cubin_read(c->cubin, c->cubin_bytes, &facts, err);
+    if (count < 0 || !cubin_add_log(c->log, facts, count, err)) {
+        text_addf(t, "%s: %s\n", unit->label, err->text);
+        count = 0;
+    }
+    for (int i = 0; i < count; i++) {
+        text_addf(t, "%-34s %-28s %3d regs  spills %d/%d B  stack %d B  smem %d B  code %d B", unit->label, facts[i].name, facts[i].registers,
+                  facts[i].spill_store_bytes, facts[i].spill_load_bytes, facts[i].stack_bytes, facts[i].static_smem, facts[i].code_bytes);
+        text_addf(t, "  %s%s\n", c->from_cache ? "cached" : "", c->from_cache ? "" : "compiled");
+    }
+    (void)chip;
+    free(facts);
+}
+
+struct compile_list {
+    struct compiled *items;
+    int count;
+};
+
+static bool compile_plan(const struct plan *plan, const char *compiler, const char *arch, struct compile_list *list, struct text *t, int *broken, struct error *err)
+{
+    for (int i = 0; i < plan->row_count; i++) {
+        const struct program *p = &plan->rows[i].program;
+        for (int u = 0; !plan->rows[i].broken && p->feasible && u < p->unit_count; u++) {
+            struct compile_request request = {.path = p->units[u].path, .label = p->units[u].label, .defines = (const char *const *)p->units[u].defines,
+                                              .define_count = p->units[u].define_count, .arch = arch, .compiler = compiler};
+            struct compiled c = {0};
+            if (!request.path)
+                continue;
+            if (!compile(&request, &c, err)) {
+                if (err->kind == ERROR_ENVIRONMENT)
+                    return false;
+                fprintf(stderr, "bench: %s\n", err->text);
+                ++*broken;
+                continue;
+            }
+            bool seen = false;
+            for (int k = 0; k < list->count && !seen; k++)
+                seen = !strcmp(list->items[k].key, c.key);
+            if (seen) {
+                compiled_free(&c);
+                continue;
+            }
+            print_facts(t, &p->units[u], &c, &plan->chip, err);
+            list->items = xrealloc(list->items, sizeof *list->items * (size_t)(list->count + 1));
+            list->items[list->count++] = c;
+        }
+    }
+    return true;
+}
+
+int cli_compile(const struct verb *verb, int argc, char **argv)
+{
+    struct plan_arguments a = {0};
+    const char *chip_name = NULL, *bundle = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    bool full = false;
+    struct option options[PLAN_OPTION_COUNT + 3] = {{0}};
+    struct compile_list list = {0};
+    struct error err = {0};
+    struct text t = {0};
+    struct plan plan;
+    char *path = NULL;
+    int count, code, broken = 0;
+    cli_plan_options(&a, options);
+    options[PLAN_OPTION_COUNT - 1] = (struct option){"--bundle", 0, OPTION_TEXT, "FILE", "write PTX and cubins there", &bundle};
+    options[PLAN_OPTION_COUNT] = (struct option){"--chip", 0, OPTION_TEXT, "CHIP", "what to compile for: GH100, sm_86, H200 ...; default GH100", &chip_name};
+    options[PLAN_OPTION_COUNT + 1] = (struct option){"--emu", 0, OPTION_FLAG, NULL, "the shapes that run on emu (cropped) instead of a GPU's", &full};
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    if (count != 1) {
+        code = cli_usage(verb, "which scenario?");
+        goto done;
+    }
+    const struct chip *chip = chip_find(chip_name ? chip_name : "GH100");
+    if (!chip) {
+        const char *near = text_nearest_in(chip_name, chip_names());
+        error_set(&err, ERROR_USAGE, "no chip '%s'", chip_name);
+        error_hint(&err, near ? "--chip %s" : "bench list chips%s", near ? near : "");
+        code = cli_fail(&err);
+        goto done;
+    }
+    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, full ? "emu" : "cuda", chip, &plan, &err)) {
+        code = cli_fail(&err);
+        goto done;
+    }
+    bool ok = compile_plan(&plan, a.compiler, chip->arch, &list, &t, &broken, &err) && (!bundle || compile_bundle_write(bundle, list.items, list.count, &err));
+    cli_print(&t);
+    code = ok ? broken ? 4 : 0 : cli_fail(&err);
+    if (ok && bundle)
+        printf("%d images for %s in %s\n", list.count, chip->arch, bundle);
+    plan_free(&plan);
+done:
+    for (int i = 0; i < list.count; i++)
+        compiled_free(&list.items[i]);
+    free(list.items);
+    text_free(&t);
+    free(path);
+    free(a.variants.items);
+    free(a.set.items);
+    free(rest);
+    return code;
+}
+
+/* COMMAND bench exec SCENARIO ROW options: the other tool starts this executable again, which then runs the row. */
+static int exec_under(char **command, int argc, char **argv, int tail)
+{
+    int words = 0, at = 0;
+    while (command[words])
+        words++;
+    char **line = xcalloc((size_t)(words + argc + 2), sizeof *line);
+    for (int i = 0; i < words; i++)
+        line[at++] = command[i];
+    line[at++] = xstrdup(file_self());
+    line[at++] = xstrdup("exec");
+    for (int i = 1; i < tail - 1 && i < argc; i++)
+        line[at++] = argv[i];
+    execvp(line[0], line);
+    fprintf(stderr, "bench: %s: %s\n", line[0], strerror(errno));
+    return 5;
+}
+
+int cli_exec(const struct verb *verb, int argc, char **argv)
+{
+    struct plan_arguments a = {0};
+    int repeat = 1, count, tail, code;
+    struct option options[PLAN_OPTION_COUNT + 2] = {{0}};
+    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    struct error err = {0};
+    struct text t = {0};
+    char *path = NULL, *row = NULL;
+    cli_plan_options(&a, options);
+    options[PLAN_OPTION_COUNT] = (struct option){"--repeat", 'n', OPTION_INT, "N", "launches; default 1", &repeat};
+    if (!cli_options(verb, options, argc, argv, rest, &count, &tail, &code))
+        goto done;
+    if (count < 2) {
+        code = cli_usage(verb, "a scenario and a row, please");
+        goto done;
+    }
+    if (tail && argv[tail]) {
+        code = exec_under(argv + tail, argc, argv, tail);
+        goto done;
+    }
+    struct text words = {0}; /* "body_1 naive" may come as two arguments */
+    for (int i = 1; i < count; i++)
+        text_addf(&words, "%s%s", i > 1 ? " " : "", rest[i]);
+    row = text_take(&words);
+    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !session_alone(&a.plan, row, repeat, &t, &err)) {
+        code = cli_fail(&err);
+        goto done;
+    }
+    cli_print(&t);
+    code = 0;
+done:
+    text_free(&t);
+    free(path);
+    free(row);
+    free(a.variants.items);
+    free(a.set.items);
+    free(rest);
+    return code;
+}

@@ -1,0 +1,223 @@
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+int cli_fail(const struct error *err)
+{
+    fprintf(stderr, "bench: %s\n", err->text);
+    if (err->hint[0])
+        fprintf(stderr, "hint: %s\n", err->hint);
+    return error_exit_code(err->kind);
+}
+
+int cli_usage(const struct verb *verb, const char *format, ...)
+{
+    struct text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&t, format, args);
+    va_end(args);
+    fprintf(stderr, "bench %s: %s\nhint: bench %s --help\n", verb->name, text_get(&t), verb->name);
+    text_free(&t);
+    return 2;
+}
+
+void cli_print(const struct text *t)
+{
+    fputs(text_get(t), stdout);
+    fflush(stdout);
+}
+
+struct report_style cli_style(void)
+{
+    struct report_style style = {0};
+    const char *none = getenv("NO_COLOR"), *term = getenv("TERM"), *language = getenv("LC_ALL");
+    struct winsize w;
+    bool terminal = isatty(STDOUT_FILENO);
+    style.color = terminal && !(none && *none) && term && strcmp(term, "dumb");
+    if (terminal && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w))
+        style.width = w.ws_col;
+    style.ascii = language && !strcmp(language, "C");
+    return style;
+}
+
+const char *cli_out_dir(const char *given)
+{
+    const char *environment = getenv("BENCH_OUT");
+    return given ? given : environment && *environment ? environment : ".bench";
+}
+
+char *cli_database(const char *out_dir)
+{
+    return file_join(out_dir, "bench.db");
+}
+
+static void help(const struct verb *verb, const struct option *options)
+{
+    struct text t = {0};
+    text_addf(&t, "usage: bench %s %s%s\n\n%s\n", verb->name, verb->arguments, options && options->name ? " [OPTIONS]" : "", verb->about);
+    if (verb->more)
+        text_addf(&t, "%s\n", verb->more);
+    text_add(&t, "\noptions:\n");
+    for (const struct option *o = options; o && o->name; o++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s%c%s%s%s%s", o->letter ? "-" : "", o->letter ? o->letter : ' ', o->letter ? ", " : "   ", o->name,
+                 o->argument ? " " : "", o->argument ? o->argument : "");
+        text_addf(&t, "  %-30s %s%s\n", left, o->help, o->kind == OPTION_LIST ? " (may be repeated)" : "");
+    }
+    text_addf(&t, "  %-30s %s\n\n", "-h, --help", "this text");
+    cli_exit_codes(&t);
+    cli_print(&t);
+    text_free(&t);
+}
+
+static bool set_option(const struct option *o, const char *value, char *why, size_t bytes)
+{
+    long long i;
+    switch (o->kind) {
+    case OPTION_FLAG: *(bool *)o->to = true; return true;
+    case OPTION_TEXT: *(const char **)o->to = value; return true;
+    case OPTION_INT:
+        if (!text_to_int(value, &i) || i < 0 || i > 1000000000) {
+            snprintf(why, bytes, "%s needs a whole number, not '%.60s'", o->name, value);
+            return false;
+        }
+        *(int *)o->to = (int)i;
+        return true;
+    case OPTION_REAL:
+        if (!text_to_real(value, o->to) || *(double *)o->to < 0) {
+            snprintf(why, bytes, "%s needs a number, not '%.60s'", o->name, value);
+            return false;
+        }
+        return true;
+    case OPTION_LIST: {
+        struct option_list *list = o->to;
+        list->items = xrealloc(list->items, sizeof *list->items * (size_t)(list->count + 2));
+        list->items[list->count++] = value;
+        list->items[list->count] = NULL;
+        return true;
+    }
+    }
+    return false;
+}
+
+static const struct option *find_option(const struct option *options, const char *word, size_t length)
+{
+    for (const struct option *o = options; o && o->name; o++)
+        if ((strlen(o->name) == length && !strncmp(o->name, word, length)) || (length == 2 && o->letter && word[0] == '-' && word[1] == o->letter))
+            return o;
+    return NULL;
+}
+
+static int unknown_option(const struct verb *verb, const struct option *options, const char *word)
+{
+    const char *names[64];
+    size_t count = 0;
+    for (const struct option *o = options; o && o->name && count < 64; o++)
+        names[count++] = o->name;
+    const char *near = text_nearest(word, names, count);
+    fprintf(stderr, "bench %s: no option '%.80s'\n", verb->name, word);
+    if (near)
+        fprintf(stderr, "hint: %s\n", near);
+    else
+        fprintf(stderr, "hint: bench %s --help\n", verb->name);
+    return 2;
+}
+
+bool cli_options(const struct verb *verb, const struct option *options, int argc, char **argv, const char **rest, int *rest_count, int *tail, int *exit_code)
+{
+    char why[160];
+    *rest_count = 0;
+    *exit_code = 2;
+    if (tail)
+        *tail = 0;
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+            help(verb, options);
+            *exit_code = 0;
+            return false;
+        }
+        if (!strcmp(word, "--") && tail) {
+            *tail = i + 1;
+            return true;
+        }
+        if (word[0] != '-' || !word[1]) {
+            rest[(*rest_count)++] = word;
+            continue;
+        }
+        size_t length = word[1] == '-' ? strcspn(word, "=") : strlen(word);
+        const struct option *o = find_option(options, word, length);
+        if (!o) {
+            *exit_code = unknown_option(verb, options, word);
+            return false;
+        }
+        const char *value = word[length] == '=' ? word + length + 1 : NULL;
+        if (o->kind == OPTION_FLAG && value) {
+            *exit_code = cli_usage(verb, "%s takes no value", o->name);
+            return false;
+        }
+        if (o->kind != OPTION_FLAG && !value) {
+            if (i + 1 >= argc) {
+                *exit_code = cli_usage(verb, "%s needs %s", o->name, o->argument);
+                return false;
+            }
+            value = argv[++i];
+        }
+        if (!set_option(o, value, why, sizeof why)) {
+            *exit_code = cli_usage(verb, "%s", why);
+            return false;
+        }
+    }
+    return true;
+}
+
+void cli_plan_options(struct plan_arguments *a, struct option *options)
+{
+    const struct option all[PLAN_OPTION_COUNT] = {
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "cuda:0, emu, emu:GH100, emu:sm_86 ...; default: the best present", &a->device},
+        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own .cu variants, called NAME/FILE", &a->variants},
+        {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers (comma list, * and ?)", &a->layers},
+        {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants beside row 0 (comma list)", &a->only},
+        {"--set", 0, OPTION_LIST, "AXIS=VALUE", "only cases with this value: n=1, mask.density=0.10", &a->set},
+        {"--budget", 0, OPTION_REAL, "SECONDS", "time spent measuring one layer, instead of the scenario's", &a->budget_s},
+        {"--compiler", 0, OPTION_TEXT, "WHICH", "nvrtc (pinned, default), nvrtc:FILE, nvcc, nvcc:FILE", &a->compiler},
+        {"--bundle", 0, OPTION_TEXT, "FILE", "take compiled kernels from a bundle (bench compile --bundle)", &a->bundle},
+    };
+    memcpy(options, all, sizeof all);
+}
+
+bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err)
+{
+    *path = NULL;
+    if (scenario) {
+        *path = xstrdup(scenario);
+        if (!file_exists(scenario) && !strchr(scenario, '/')) {
+            char *relative = text_format("scenarios/%s%s", scenario, strstr(scenario, ".yaml") ? "" : ".yaml");
+            char *shipped = file_share(relative);
+            free(relative);
+            if (file_exists(shipped)) {
+                free(*path);
+                *path = shipped;
+            } else {
+                free(shipped);
+            }
+        }
+        if (!file_exists(*path)) {
+            error_set(err, ERROR_USAGE, "%s: no such file, and no shipped scenario of that name", scenario);
+            error_hint(err, "bench list scenarios");
+            free(*path);
+            *path = NULL;
+            return false;
+        }
+    }
+    a->plan = (struct plan_options){.scenario_path = *path, .device = a->device, .variant_dirs = a->variants.items, .compiler = a->compiler, .bundle = a->bundle,
+                                    .budget_s = a->budget_s, .filter = {.layers = a->layers, .only = a->only, .set = a->set.items}};
+    return true;
+}

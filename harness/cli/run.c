@@ -1,0 +1,306 @@
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "variant/variant.h"
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal_number)
+{
+    (void)signal_number;
+    if (interrupted) /* twice: at once */
+        _exit(130);
+    interrupted = 1;
+}
+
+struct screen {
+    struct report_style style;
+    bool live;       /* stderr is a terminal: one progress line, rewritten */
+    bool shown;
+    double last_s;
+    int failures;
+};
+
+static void wipe(struct screen *s)
+{
+    if (s->shown)
+        fputs("\r\033[K", stderr);
+    s->shown = false;
+}
+
+static void on_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
+{
+    struct screen *s = context;
+    if (!s->live || seconds - s->last_s < 0.1)
+        return;
+    s->last_s = seconds;
+    char eta[32] = "";
+    if (isfinite(eta_s) && done > 2)
+        snprintf(eta, sizeof eta, " ETA %d:%02d", (int)eta_s / 60, (int)eta_s % 60);
+    int room = s->style.width > 40 ? s->style.width - 1 : 100;
+    char line[512];
+    snprintf(line, sizeof line, "[%d/%d]%s %s", done, total, eta, what);
+    fprintf(stderr, "\r\033[K%.*s", room, line);
+    s->shown = true;
+}
+
+static void on_case(void *context, const struct run *run, struct row *const *rows, int count)
+{
+    struct screen *s = context;
+    struct text t = {0};
+    wipe(s);
+    report_case(&t, run, rows, count, &s->style);
+    text_add(&t, "\n");
+    cli_print(&t);
+    text_free(&t);
+}
+
+static void on_note(void *context, const char *text)
+{
+    wipe(context);
+    fprintf(stderr, "bench: %s\n", text);
+}
+
+static void on_begin(void *context, const struct run *run, const struct plan *plan, int kept)
+{
+    struct screen *s = context;
+    (void)kept;
+    wipe(s);
+    fprintf(stderr, "bench: %s, %d cases, %d rows on %s\n", plan->scenario->name, plan->case_count, plan->row_count, run->device_about);
+    for (int i = 0; i < plan->variants.note_count; i++)
+        fprintf(stderr, "bench: note: %s\n", plan->variants.notes[i]);
+}
+
+/* Everything that was stored of the run, once more as a whole: summary, network, pages. */
+static int finish(const struct session_options *o, const struct session_result *result, struct screen *s, bool pages, struct error *err)
+{
+    struct store *store = NULL;
+    struct run run = {0};
+    struct row **rows = NULL;
+    struct text t = {0};
+    int code = 1, count = 0;
+    if (!store_open(o->database, true, &store, err) || !store_run(store, result->run_id, &run, err) || (count = store_rows(store, result->run_id, &rows, err)) < 0) {
+        code = cli_fail(err);
+        goto done;
+    }
+    code = result->interrupted ? 130 : session_exit_code(rows, count);
+    report_network(&t, &run, rows, count, &s->style);
+    report_summary(&t, &run, rows, count, result->seconds, code, &s->style);
+    cli_print(&t);
+    if (pages && !result->interrupted) {
+        char *html = text_format("%s/%s.html", o->out_dir, run.scenario), *md = text_format("%s/%s.md", o->out_dir, run.scenario);
+        struct text page = {0}, markdown = {0};
+        report_markdown(&markdown, &run, rows, count);
+        if (!report_html(&page, &run, rows, count, o->out_dir, err) || !file_write(html, page.data, page.len, err) ||
+            !file_write(md, markdown.data, markdown.len, err))
+            code = cli_fail(err);
+        else
+            printf("report  %s  %s\n", html, md);
+        text_free(&page);
+        text_free(&markdown);
+        free(html);
+        free(md);
+    }
+    if (result->interrupted)
+        fprintf(stderr, "bench: interrupted; what was stored stays\nhint: the same command with --resume goes on\n");
+done:
+    text_free(&t);
+    if (rows)
+        rows_free(rows, count);
+    run_clear(&run);
+    if (store)
+        store_close(store);
+    return code;
+}
+
+static int run_session(struct session_options *o, bool quiet, bool pages)
+{
+    struct screen screen = {.style = cli_style(), .live = isatty(STDERR_FILENO) && !quiet};
+    struct session_sink sink = {.context = &screen, .begin = quiet ? NULL : on_begin, .progress = on_progress, .case_done = quiet ? NULL : on_case, .note = on_note};
+    struct session_result result;
+    struct error err = {0};
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    o->interrupted = &interrupted;
+    bool ok = session_run(o, &sink, &result, &err);
+    wipe(&screen);
+    if (!ok)
+        return cli_fail(&err);
+    return finish(o, &result, &screen, pages, &err);
+}
+
+static char *join_argv(int argc, char **argv)
+{
+    struct text t = {0};
+    text_add(&t, "bench");
+    for (int i = 0; i < argc; i++)
+        text_addf(&t, strpbrk(argv[i], " '\"$*") ? " '%s'" : " %s", argv[i]);
+    return text_take(&t);
+}
+
+int cli_run(const struct verb *verb, int argc, char **argv)
+{
+    struct plan_arguments a = {0};
+    struct session_options o = {0};
+    const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    bool quiet = false, no_report = false;
+    struct option options[PLAN_OPTION_COUNT + 10] = {{0}};
+    cli_plan_options(&a, options);
+    const struct option own[] = {
+        {"--out", 'o', OPTION_TEXT, "DIR", "database, dumps and reports; default ./.bench", &out},
+        {"--resume", 0, OPTION_FLAG, NULL, "go on with the last run of this scenario: keep rows whose key is unchanged", &o.resume},
+        {"--dump", 0, OPTION_FLAG, NULL, "write tensors and an error map of every wrong row", &o.dump},
+        {"--no-time", 0, OPTION_FLAG, NULL, "verify only, also where there is a GPU", &o.no_time},
+        {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one run of a row; default 10 on cuda, 60 on emu", &o.time_limit_s},
+        {"--in-process", 0, OPTION_FLAG, NULL, "no worker processes: for debuggers", &o.in_process},
+        {"--no-report", 0, OPTION_FLAG, NULL, "no Markdown and HTML page at the end", &no_report},
+        {"--quiet", 'q', OPTION_FLAG, NULL, "only the closing lines", &quiet},
+    };
+    memcpy(options + PLAN_OPTION_COUNT, own, sizeof own);
+    int count, code;
+    char *path = NULL, *database = NULL, *line = join_argv(argc, argv);
+    struct error err = {0};
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    if (count != 1) {
+        code = cli_usage(verb, count ? "one scenario at a time" : "which scenario?");
+        goto done;
+    }
+    if (!cli_plan_arguments(&a, rest[0], &path, &err)) {
+        code = cli_fail(&err);
+        goto done;
+    }
+    o.plan = a.plan;
+    o.out_dir = cli_out_dir(out);
+    o.database = database = cli_database(o.out_dir);
+    o.argv = line;
+    code = run_session(&o, quiet, !no_report);
+done:
+    free(a.variants.items);
+    free(a.set.items);
+    free(path);
+    free(database);
+    free(line);
+    free(rest);
+    return code;
+}
+
+/* A scenario of the op's standard layers, small enough for a laptop: written beside the run's other files. */
+static char *standard_scenario(const struct op *op, const char *dir, struct error *err)
+{
+    struct text t = {0};
+    text_addf(&t, "scenario: try_%s\nabout: the standard layers of bench try\n", op->name);
+    if (!strcmp(op->name, "conv2d"))
+        text_add(&t, "defaults: {n: 1, kernel: 3, stride: 1, pad: 1}\nlayers:\n"
+                     "  body:    {op: conv2d, c: 64, k: 64, h: 720, w: 1280, dtype: f16, layout: NHWC, epilogue: [bias, relu]}\n"
+                     "  body_32: {op: conv2d, c: 64, k: 64, h: 720, w: 1280, dtype: f32, layout: NCHW, epilogue: [bias, relu]}\n"
+                     "  odd:     {op: conv2d, c: 5, k: 7, h: 37, w: 53, dtype: f32, layout: NCHW, epilogue: [bias]}\n");
+    else if (!strcmp(op->name, "layout"))
+        text_add(&t, "layers:\n  to_nhwc: {op: layout, n: 1, c: 64, h: 720, w: 1280, dtype: f16, layout: NCHW, to: NHWC}\n"
+                     "  to_nchw: {op: layout, n: 1, c: 64, h: 720, w: 1280, dtype: f16, layout: NHWC, to: NCHW}\n");
+    else if (op_find(op->name) && (!strcmp(op->name, "depth_to_space") || !strcmp(op->name, "space_to_depth") || !strcmp(op->name, "upsample")))
+        text_addf(&t, "layers:\n  nhwc: {op: %s, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f16, layout: NHWC%s}\n"
+                      "  nchw: {op: %s, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f32, layout: NCHW%s}\n",
+                  op->name, strcmp(op->name, "upsample") ? ", mode: CRD" : "", op->name, strcmp(op->name, "upsample") ? ", mode: DCR" : "");
+    else {
+        error_set(err, ERROR_USAGE, "bench try has no standard layers for op %s; write a scenario and use bench run --variants", op->name);
+        text_free(&t);
+        return NULL;
+    }
+    text_add(&t, "variants: [naive]\non:\n  emu: {crop: {h: 24, w: 40}}\n");
+    char *path = text_format("%s/try_%s.yaml", dir, op->name);
+    if (!file_make_dirs(dir, err) || !file_write(path, t.data, t.len, err)) {
+        free(path);
+        path = NULL;
+    }
+    text_free(&t);
+    return path;
+}
+
+static int try_once(const char *file, const char *device, const char *out, const char *line)
+{
+    struct error err = {0};
+    int code;
+    char *real = realpath(file, NULL), *dir = NULL, *path = NULL, *set = NULL, *name = NULL, *naive = NULL, *database = NULL;
+    struct variant *v = real ? variant_load(real, "try", &err) : NULL;
+    if (!v) {
+        if (!real)
+            error_set(&err, ERROR_USAGE, "%s: %s", file, strerror(errno));
+        code = cli_fail(&err);
+        goto done;
+    }
+    dir = file_dir(real);
+    set = text_format("try=%s", dir);
+    name = xstrdup(v->name);
+    naive = text_format("%s/%s", v->op->name, !strcmp(v->op->name, "conv2d") ? "naive" : !strcmp(v->op->name, "layout") ? "convert_naive" : "d2s_native");
+    path = standard_scenario(v->op, out, &err);
+    if (!path) {
+        code = cli_fail(&err);
+        goto done;
+    }
+    database = cli_database(out);
+    const char *dirs[] = {set, NULL}, *names[] = {naive, name, NULL};
+    struct session_options o = {.plan = {.scenario_path = path, .device = device, .variant_dirs = dirs, .variant_names = names}, .database = database,
+                                .out_dir = out, .argv = line, .dump = true};
+    code = run_session(&o, false, false);
+done:
+    if (v)
+        variant_free(v);
+    free(real);
+    free(dir);
+    free(path);
+    free(set);
+    free(name);
+    free(naive);
+    free(database);
+    return code;
+}
+
+int cli_try(const struct verb *verb, int argc, char **argv)
+{
+    const char *device = NULL, *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    bool loop = false;
+    const struct option options[] = {
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "default: the best present", &device},
+        {"--out", 'o', OPTION_TEXT, "DIR", "default ./.bench", &out},
+        {"--loop", 0, OPTION_FLAG, NULL, "again whenever the file is saved, until Ctrl-C", &loop},
+        {0},
+    };
+    int count, code;
+    char *line = join_argv(argc, argv);
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    if (count != 1) {
+        code = cli_usage(verb, "which file?");
+        goto done;
+    }
+    struct stat before, now;
+    do {
+        stat(rest[0], &before);
+        code = try_once(rest[0], device, cli_out_dir(out), line);
+        while (loop && !interrupted && (stat(rest[0], &now) || now.st_mtime == before.st_mtime))
+            nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    } while (loop && !interrupted);
+done:
+    free(line);
+    free(rest);
+    return code;
+}
+
+int cli_worker(const struct verb *verb, int argc, char **argv)
+{
+    (void)verb;
+    (void)argc;
+    (void)argv;
+    return session_worker();
+}

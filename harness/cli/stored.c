@@ -1,0 +1,197 @@
+/* Verbs that read the store and run nothing: show, report, export, history. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct stored {
+    const char *out_dir, *device, *scenario, *to;
+    int run_id;
+    char *database;
+    struct store *store;
+    struct run run;
+    struct row **rows;
+    int count;
+};
+
+static bool open_stored(struct stored *s, struct error *err)
+{
+    s->out_dir = cli_out_dir(s->out_dir);
+    s->database = cli_database(s->out_dir);
+    if (!file_exists(s->database)) {
+        error_set(err, ERROR_USAGE, "%s: there is no database", s->database);
+        error_hint(err, "bench run SCENARIO makes one; -o DIR names another folder");
+        return false;
+    }
+    if (!store_open(s->database, true, &s->store, err))
+        return false;
+    bool found = s->run_id ? store_run(s->store, s->run_id, &s->run, err) : store_last_run(s->store, s->scenario, s->device, &s->run, err);
+    if (!found) {
+        if (err->kind == ERROR_NONE) {
+            error_set(err, ERROR_USAGE, "%s holds no such run%s%s", s->database, s->scenario ? " of scenario " : "", s->scenario ? s->scenario : "");
+            error_hint(err, "bench history lists what there is");
+        }
+        return false;
+    }
+    s->count = store_rows(s->store, s->run.id, &s->rows, err);
+    return s->count >= 0;
+}
+
+static void close_stored(struct stored *s)
+{
+    if (s->rows)
+        rows_free(s->rows, s->count);
+    run_clear(&s->run);
+    if (s->store)
+        store_close(s->store);
+    free(s->database);
+}
+
+static bool emit(const struct stored *s, const struct text *t, struct error *err)
+{
+    if (s->to)
+        return file_write(s->to, text_get(t), t->len, err);
+    cli_print(t);
+    return true;
+}
+
+/* The common part: options, the run, then `make` appends to the text. */
+static int stored_verb(const struct verb *verb, int argc, char **argv, const struct option *own, int own_count,
+                       bool (*make)(struct stored *s, struct text *t, struct error *err))
+{
+    struct stored s = {0};
+    const struct option common[] = {
+        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &s.out_dir},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "the last run on this device", &s.device},
+        {"--run", 0, OPTION_INT, "N", "this run instead of the last (bench history)", &s.run_id},
+        {"--to", 0, OPTION_TEXT, "FILE", "write there instead of to stdout", &s.to},
+    };
+    struct option options[10] = {{0}};
+    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    struct error err = {0};
+    struct text t = {0};
+    int count, code;
+    memcpy(options, common, sizeof common);
+    if (own_count)
+        memcpy(options + 4, own, sizeof *own * (size_t)own_count);
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    if (count > 1) {
+        code = cli_usage(verb, "one scenario at a time");
+        goto done;
+    }
+    s.scenario = count ? rest[0] : NULL;
+    char *name = s.scenario ? xstrdup(file_base(s.scenario)) : NULL; /* a path to the file means the scenario of that name */
+    if (name && strlen(name) > 5 && !strcmp(name + strlen(name) - 5, ".yaml")) {
+        name[strlen(name) - 5] = 0;
+        s.scenario = name;
+    }
+    code = open_stored(&s, &err) && make(&s, &t, &err) && emit(&s, &t, &err) ? 0 : cli_fail(&err);
+    free(name);
+done:
+    close_stored(&s);
+    text_free(&t);
+    free(rest);
+    return code;
+}
+
+static bool make_show(struct stored *s, struct text *t, struct error *err)
+{
+    struct report_style style = cli_style();
+    (void)err;
+    for (int first = 0, last; first < s->count; first = last) {
+        for (last = first; last < s->count && s->rows[last]->case_index == s->rows[first]->case_index;)
+            last++;
+        report_case(t, &s->run, s->rows + first, last - first, &style);
+        text_add(t, "\n");
+    }
+    report_network(t, &s->run, s->rows, s->count, &style);
+    report_summary(t, &s->run, s->rows, s->count, 0, session_exit_code(s->rows, s->count), &style);
+    return true;
+}
+
+int cli_show(const struct verb *verb, int argc, char **argv)
+{
+    return stored_verb(verb, argc, argv, NULL, 0, make_show);
+}
+
+static const char *format_wanted; /* of the one verb that this process runs */
+
+static bool unknown_format(const char *known, struct error *err)
+{
+    error_set(err, ERROR_USAGE, "no format '%s'", format_wanted);
+    return error_hint(err, "%s", known);
+}
+
+static bool make_report(struct stored *s, struct text *t, struct error *err)
+{
+    if (!format_wanted || !strcmp(format_wanted, "md")) {
+        report_markdown(t, &s->run, s->rows, s->count);
+        return true;
+    }
+    if (strcmp(format_wanted, "html"))
+        return unknown_format("--format md or --format html", err);
+    return report_html(t, &s->run, s->rows, s->count, s->out_dir, err);
+}
+
+int cli_report(const struct verb *verb, int argc, char **argv)
+{
+    const struct option own[] = {{"--format", 'f', OPTION_TEXT, "md|html", "default md", &format_wanted}};
+    return stored_verb(verb, argc, argv, own, 1, make_report);
+}
+
+static bool make_export(struct stored *s, struct text *t, struct error *err)
+{
+    if (!format_wanted || !strcmp(format_wanted, "json"))
+        report_json(t, &s->run, s->rows, s->count);
+    else if (!strcmp(format_wanted, "csv"))
+        report_csv(t, &s->run, s->rows, s->count);
+    else
+        return unknown_format("--format json or --format csv", err);
+    return true;
+}
+
+int cli_export(const struct verb *verb, int argc, char **argv)
+{
+    const struct option own[] = {{"--format", 'f', OPTION_TEXT, "json|csv", "default json", &format_wanted}};
+    return stored_verb(verb, argc, argv, own, 1, make_export);
+}
+
+int cli_history(const struct verb *verb, int argc, char **argv)
+{
+    const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const struct option options[] = {{"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out}, {0}};
+    struct store *store = NULL;
+    struct run *runs = NULL;
+    struct error err = {0};
+    int count, code, found;
+    char *database = NULL;
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    database = cli_database(cli_out_dir(out));
+    if (!file_exists(database)) {
+        error_set(&err, ERROR_USAGE, "%s: there is no database", database);
+        error_hint(&err, "bench run SCENARIO makes one");
+        code = cli_fail(&err);
+        goto done;
+    }
+    if (!store_open(database, true, &store, &err) || (found = store_runs(store, &runs, &err)) < 0) {
+        code = cli_fail(&err);
+        goto done;
+    }
+    for (int i = 0; i < found; i++) {
+        printf("%4lld  %s  %-20s %-12s %5d rows  %s  %s\n", (long long)runs[i].id, runs[i].started, runs[i].scenario, runs[i].device, runs[i].planned,
+               runs[i].commit ? runs[i].commit : "", runs[i].ended[0] ? "" : "interrupted");
+        run_clear(&runs[i]);
+    }
+    code = 0;
+done:
+    free(runs);
+    if (store)
+        store_close(store);
+    free(database);
+    free(rest);
+    return code;
+}

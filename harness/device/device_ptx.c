@@ -1,0 +1,234 @@
+/* The parameters of PTX entries, from the text: enough of the grammar to be right for every entry that NVRTC and nvcc 13 write in either of
+ * their dialects (NVVM 7 below sm_100; NVVM 20 from there on, which adds `.ptr .align N` to pointers), and to fail clearly on anything
+ * else. */
+#include "base/text.h"
+#include "device/device.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct scan {
+    const char *at;
+};
+
+static bool word_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%';
+}
+
+/* White space, comments and strings carry no entry; `.nv_debug_ptx_txt`-like data is numbers. */
+static void skip_blank(struct scan *s)
+{
+    for (;;) {
+        while (*s->at && isspace((unsigned char)*s->at))
+            s->at++;
+        if (s->at[0] == '/' && s->at[1] == '/') {
+            s->at += strcspn(s->at, "\n");
+        } else if (s->at[0] == '/' && s->at[1] == '*') {
+            const char *end = strstr(s->at + 2, "*/");
+            s->at = end ? end + 2 : s->at + strlen(s->at);
+        } else {
+            return;
+        }
+    }
+}
+
+/* The next token: a directive or word (with its dots and colons), or one other character. Length 0 at the end. */
+static size_t token(struct scan *s, const char **start)
+{
+    skip_blank(s);
+    *start = s->at;
+    if (!*s->at)
+        return 0;
+    if (*s->at == '"') {
+        s->at++;
+        while (*s->at && *s->at != '"')
+            s->at += s->at[0] == '\\' && s->at[1] ? 2 : 1;
+        s->at += *s->at == '"';
+    } else if (*s->at == '.' || word_char(*s->at)) {
+        s->at++;
+        while (word_char(*s->at))
+            s->at++;
+    } else {
+        s->at++;
+    }
+    return (size_t)(s->at - *start);
+}
+
+static bool is(const char *start, size_t n, const char *word)
+{
+    return strlen(word) == n && memcmp(start, word, n) == 0;
+}
+
+/* Moves behind the next `.entry`; its name, or 0 at the end of the text. */
+static size_t next_entry(struct scan *s, const char **name)
+{
+    const char *t;
+    for (size_t n; (n = token(s, &t));)
+        if (is(t, n, ".entry"))
+            return token(s, name);
+    return 0;
+}
+
+/* u8 .. u64, s8 .. s64, b8 .. b64, f16 .. f64, pred never. False for a type that a parameter cannot have. */
+static bool scalar_type(const char *t, size_t n, enum param_kind *kind, uint32_t *bytes)
+{
+    static const struct {
+        const char *name;
+        enum param_kind kind;
+        uint32_t bytes;
+    } types[] = {
+        {".u8", PARAM_INT, 1},       {".s8", PARAM_INT, 1},    {".b8", PARAM_INT, 1},     {".u16", PARAM_INT, 2},
+        {".s16", PARAM_INT, 2},      {".b16", PARAM_INT, 2},   {".u32", PARAM_INT, 4},    {".s32", PARAM_INT, 4},
+        {".b32", PARAM_INT, 4},      {".u64", PARAM_INT, 8},   {".s64", PARAM_INT, 8},    {".b64", PARAM_INT, 8},
+        {".b128", PARAM_BYTES, 16},  {".f16", PARAM_FLOAT, 2}, {".bf16", PARAM_FLOAT, 2}, {".f16x2", PARAM_FLOAT, 4},
+        {".bf16x2", PARAM_FLOAT, 4}, {".f32", PARAM_FLOAT, 4}, {".f64", PARAM_FLOAT, 8},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (is(t, n, types[i].name)) {
+            *kind = types[i].kind;
+            *bytes = types[i].bytes;
+            return true;
+        }
+    return false;
+}
+
+#define PARAM_BYTES_MAX 32764 /* what sm_70 and later take */
+
+static bool number(const char *t, size_t n, uint32_t max, uint32_t *out)
+{
+    uint32_t v = 0;
+    if (n == 0 || n > 8)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!isdigit((unsigned char)t[i]))
+            return false;
+        v = v * 10 + (uint32_t)(t[i] - '0');
+    }
+    *out = v;
+    return v <= max;
+}
+
+/* One parameter, its `.param` already read. *end: ')' or ','. */
+static bool one_param(struct scan *s, struct param *p, char *end)
+{
+    const char *t;
+    size_t n;
+    bool typed = false, pointer = false, named = false;
+    *p = (struct param){0};
+    for (;;) {
+        n = token(s, &t);
+        if (n == 0)
+            return false;
+        if (n == 1 && (*t == ',' || *t == ')')) {
+            *end = *t;
+            return typed && named;
+        }
+        if (is(t, n, ".align")) {
+            uint32_t align;
+            n = token(s, &t);
+            if (!number(t, n, 4096, &align) || align == 0 || (align & (align - 1)))
+                return false;
+            if (!pointer) /* behind `.ptr` it is what the pointer points to */
+                p->align = align;
+        } else if (is(t, n, ".ptr")) {
+            pointer = true;
+        } else if (pointer && (is(t, n, ".global") || is(t, n, ".shared") || is(t, n, ".const") || is(t, n, ".local"))) {
+            continue;
+        } else if (*t == '[') {
+            uint32_t count;
+            n = token(s, &t);
+            if (!typed || !number(t, n, PARAM_BYTES_MAX, &count) || (uint64_t)count * p->bytes > PARAM_BYTES_MAX)
+                return false;
+            if (p->align == 0)
+                p->align = p->bytes;
+            p->kind = PARAM_BYTES;
+            p->bytes *= count;
+            n = token(s, &t);
+            if (n != 1 || *t != ']')
+                return false;
+        } else if (*t == '.') {
+            if (typed || !scalar_type(t, n, &p->kind, &p->bytes))
+                return false;
+            typed = true;
+        } else if (word_char(*t) && !named) {
+            named = true;
+        } else {
+            return false;
+        }
+    }
+}
+
+static int read_params(struct scan *s, const char *entry, struct param *params, int max, size_t *param_bytes, struct error *err)
+{
+    const char *t;
+    size_t n = token(s, &t);
+    int count = 0;
+    uint32_t offset = 0;
+    char end = ')';
+    if (n == 1 && *t == '(') {
+        n = token(s, &t);
+        end = n == 1 && *t == ')' ? ')' : ',';
+    }
+    while (end == ',') {
+        struct param p;
+        if (!is(t, n, ".param") || !one_param(s, &p, &end)) {
+            error_set(err, ERROR_INTERNAL, "PTX: parameter %d of entry %s cannot be read", count, entry);
+            return -1;
+        }
+        if (p.align == 0)
+            p.align = p.bytes ? p.bytes : 1;
+        p.offset = (offset + p.align - 1) / p.align * p.align;
+        offset = p.offset + p.bytes;
+        if (count >= max || offset > PARAM_BYTES_MAX) {
+            error_set(err, ERROR_USAGE, "PTX: entry %s has more than %d parameters, or more than %d bytes of them", entry, max,
+                      PARAM_BYTES_MAX);
+            return -1;
+        }
+        params[count++] = p;
+        if (end == ',')
+            n = token(s, &t);
+    }
+    if (param_bytes)
+        *param_bytes = offset;
+    return count;
+}
+
+int device_ptx_signature(const char *ptx, const char *entry, struct param *params, int max, size_t *param_bytes, struct error *err)
+{
+    struct scan s = {ptx};
+    const char *name;
+    for (size_t n; (n = next_entry(&s, &name));)
+        if (is(name, n, entry))
+            return read_params(&s, entry, params, max, param_bytes, err);
+    char **names;
+    int count = device_ptx_entries(ptx, &names);
+    struct text list = {0};
+    text_add_list(&list, (const char *const *)names, (size_t)count);
+    error_set(err, ERROR_USAGE, "no kernel '%s' in the compiled code; it has: %.1500s", entry, count ? text_get(&list) : "none");
+    const char *near = text_nearest(entry, (const char *const *)names, (size_t)count);
+    if (near)
+        error_hint(err, "did you mean %s? Kernels need extern \"C\" to keep their names", near);
+    else
+        error_hint(err, "kernels need extern \"C\" to keep their names");
+    text_free(&list);
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    return -1;
+}
+
+int device_ptx_entries(const char *ptx, char ***names)
+{
+    struct scan s = {ptx};
+    const char *name;
+    int count = 0, room = 0;
+    *names = NULL;
+    for (size_t n; (n = next_entry(&s, &name));) {
+        if (count == room)
+            *names = xrealloc(*names, sizeof **names * (size_t)(room = room ? 2 * room : 8));
+        (*names)[count++] = xstrndup(name, n);
+    }
+    return count;
+}

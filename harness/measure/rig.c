@@ -1,0 +1,509 @@
+#include "measure/rig.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define GUARD_BYTES 4096
+#define GUARD_PATTERN 0xA5C3F00Du
+#define PLANS_MAX 24
+
+struct place {
+    uint64_t base, address; /* address = base + the guard in front */
+    size_t bytes;
+};
+struct rig_step {
+    struct device_function *function;
+    unsigned char *params;
+    size_t param_bytes;
+    uint64_t symbol;
+    size_t symbol_bytes;
+};
+struct rig {
+    struct device *dev;
+    struct cudnn *library;
+    const struct program *program;
+    struct device_module **modules; /* by unit */
+    struct rig_step *steps;
+    struct place *tensors, *scratch;
+    unsigned char **inputs; /* host copies by tensor, NULL unless kept */
+    bool keep_inputs;
+    size_t guard;
+    struct cudnn_plan **plans;
+    int plan_count, plan;
+    struct place workspace;
+    double time_limit_s;
+};
+
+static bool place_make(struct rig *rig, const char *label, size_t bytes, struct place *place, struct error *err)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    size_t padded = rig->guard ? (bytes + 511) / 512 * 512 : bytes;
+    place->bytes = bytes;
+    if (!ops->alloc(rig->dev, label, padded + 2 * rig->guard, &place->base, err))
+        return error_where(err, "%s", label);
+    place->address = place->base + rig->guard;
+    if (!rig->guard)
+        return true;
+    return ops->fill(rig->dev, place->base, GUARD_PATTERN, rig->guard, err) &&
+           ops->fill(rig->dev, place->address + bytes / 4 * 4, GUARD_PATTERN, padded - bytes / 4 * 4 + rig->guard, err);
+}
+
+static struct place *place_of(struct rig *rig, struct buffer_ref ref)
+{
+    switch (ref.kind) {
+    case BUFFER_TENSOR: return &rig->tensors[ref.index];
+    case BUFFER_SCRATCH: return &rig->scratch[ref.index];
+    case BUFFER_NONE: break;
+    }
+    return NULL;
+}
+
+static bool make_buffers(struct rig *rig, struct error *err)
+{
+    const struct program *p = rig->program;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (!place_make(rig, tensor_role_name(p->tensors[i].role), tensor_bytes(&p->tensors[i]), &rig->tensors[i], err))
+            return false;
+    for (int i = 0; i < p->scratch_count; i++)
+        if (!place_make(rig, p->scratch[i].name, (size_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype), &rig->scratch[i], err))
+            return false;
+    return true;
+}
+
+static bool pack_map(struct rig *rig, const struct tensor_map *map, void *out, struct error *err)
+{
+    struct device_tensor_map d = {.element_bytes = (int)dtype_bytes(map->dtype), .element_kind = (int)map->dtype, .rank = map->rank,
+                                  .swizzle = map->swizzle, .interleave = map->interleave, .l2_promotion = map->l2_promotion, .oob_nan = map->oob_nan};
+    d.address = place_of(rig, map->buffer)->address;
+    memcpy(d.dim, map->dim, sizeof d.dim);
+    memcpy(d.stride_bytes, map->stride_bytes, sizeof d.stride_bytes);
+    memcpy(d.box, map->box, sizeof d.box);
+    memcpy(d.element_stride, map->element_stride, sizeof d.element_stride);
+    if (!rig->dev->ops->tensor_map)
+        return error_set(err, ERROR_ENVIRONMENT, "this device has no tensor maps (TMA)");
+    return rig->dev->ops->tensor_map(rig->dev, &d, out, err);
+}
+
+static bool pack_int(const struct arg *arg, const struct param *param, unsigned char *to, struct error *err)
+{
+    int64_t v = arg->kind == ARG_REAL ? (int64_t)arg->d : arg->i;
+    if (arg->kind == ARG_REAL && (double)v != arg->d)
+        return error_set(err, ERROR_USAGE, "argument %s is %g, but the kernel's parameter is an integer", arg->name, arg->d);
+    int64_t limit = param->bytes >= 8 ? INT64_MAX : (INT64_C(1) << (8 * param->bytes)) - 1; /* signedness is not in the signature */
+    int64_t least = param->bytes >= 8 ? INT64_MIN : -(INT64_C(1) << (8 * param->bytes - 1));
+    if (v > limit || v < least)
+        return error_set(err, ERROR_USAGE, "argument %s = %lld does not fit the kernel's %u-byte parameter", arg->name, (long long)v, param->bytes);
+    memcpy(to, &v, param->bytes); /* little endian */
+    return true;
+}
+
+static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param *param, unsigned char *to, struct error *err)
+{
+    switch (arg->kind) {
+    case ARG_BUFFER:
+        if (param->kind != PARAM_INT || param->bytes != 8)
+            return error_set(err, ERROR_USAGE, "argument %s is a buffer, but the kernel's parameter is not a pointer", arg->name);
+        memcpy(to, &place_of(rig, arg->buffer)->address, 8);
+        return true;
+    case ARG_TENSOR_MAP:
+        if (param->kind != PARAM_BYTES || param->bytes != 128)
+            return error_set(err, ERROR_USAGE, "argument %s is a tensor map, but the kernel's parameter is not a CUtensorMap by value", arg->name);
+        return pack_map(rig, &rig->program->tensor_maps[arg->map], to, err);
+    case ARG_INT:
+    case ARG_REAL: break;
+    }
+    if (param->kind == PARAM_BYTES)
+        return error_set(err, ERROR_USAGE, "argument %s is a number, but the kernel's parameter is a struct of %u bytes", arg->name, param->bytes);
+    if (param->kind == PARAM_INT)
+        return pack_int(arg, param, to, err);
+    double v = arg->kind == ARG_REAL ? arg->d : (double)arg->i;
+    dtype_set(param->bytes == 8 ? DTYPE_F64 : param->bytes == 4 ? DTYPE_F32 : DTYPE_F16, to, 0, v);
+    return true;
+}
+
+static bool make_kernel(struct rig *rig, const struct step *step, struct rig_step *out, struct error *err)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    const struct param *params;
+    if (!rig->modules[step->unit])
+        return error_set(err, ERROR_USAGE, "step %s: its variant has no kernel source", step->name);
+    if (!ops->function(rig->dev, rig->modules[step->unit], step->name, &out->function, err))
+        return false;
+    int count = ops->signature(rig->dev, out->function, &params, &out->param_bytes);
+    if (count != step->arg_count)
+        return error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's args list %d", step->name, count, step->arg_count);
+    out->params = xcalloc(1, out->param_bytes);
+    for (int i = 0; i < count; i++)
+        if (!pack_arg(rig, &step->args[i], &params[i], out->params + params[i].offset, err))
+            return error_where(err, "kernel %s, parameter %d", step->name, i + 1);
+    return true;
+}
+
+static void conv_of(const struct program *p, const struct step *step, struct cudnn_conv *out)
+{
+    const struct work *w = &p->work;
+    *out = (struct cudnn_conv){.n = w->n, .c = w->c, .h = w->h, .w = w->w, .k = w->k, .r = w->r, .s = w->s, .p = w->p, .q = w->q, .stride = w->stride,
+                               .pad = w->pad, .dilation = w->dilation, .groups = w->groups, .dtype = w->dtype, .math = w->math, .layout = w->layout};
+    int fused = step->cudnn_epilogue < 0 ? w->epilogue_count : step->cudnn_epilogue;
+    for (int i = 0; i < fused && i < w->epilogue_count; i++)
+        switch (w->epilogue[i].kind) {
+        case EPILOGUE_BIAS: out->bias = true; break;
+        case EPILOGUE_RESIDUAL: out->residual = true; break;
+        case EPILOGUE_RELU: out->activation = 1; break;
+        case EPILOGUE_LEAKY_RELU:
+            out->activation = 2;
+            out->alpha = w->epilogue[i].alpha;
+            break;
+        default: break;
+        }
+}
+
+static bool make_library_step(struct rig *rig, const struct step *step, struct error *err)
+{
+    struct cudnn_conv conv;
+    if (!rig->library)
+        return error_set(err, ERROR_ENVIRONMENT, "cuDNN is not available here");
+    conv_of(rig->program, step, &conv);
+    rig->plan_count = cudnn_plans(rig->library, &conv, PLANS_MAX, &rig->plans, err);
+    if (rig->plan_count <= 0)
+        return false;
+    uint64_t most = 0;
+    for (int i = 0; i < rig->plan_count; i++)
+        if (cudnn_plan_facts(rig->plans[i])->workspace_bytes > most)
+            most = cudnn_plan_facts(rig->plans[i])->workspace_bytes;
+    return !most || place_make(rig, "workspace", most, &rig->workspace, err);
+}
+
+static bool make_step(struct rig *rig, int i, struct error *err)
+{
+    const struct step *step = &rig->program->steps[i];
+    struct rig_step *out = &rig->steps[i];
+    switch (step->kind) {
+    case STEP_KERNEL: return make_kernel(rig, step, out, err);
+    case STEP_CUDNN: return make_library_step(rig, step, err);
+    case STEP_SYMBOL:
+        if (!rig->modules[step->unit])
+            return error_set(err, ERROR_USAGE, "step %s: its variant has no source", step->name);
+        if (!rig->dev->ops->symbol(rig->dev, rig->modules[step->unit], step->symbol, &out->symbol, &out->symbol_bytes, err))
+            return false;
+        uint64_t bytes = step->bytes ? step->bytes : place_of(rig, step->from)->bytes;
+        if (bytes > out->symbol_bytes)
+            return error_set(err, ERROR_USAGE, "symbol %s holds %zu bytes, the step uploads %llu", step->symbol, out->symbol_bytes, (unsigned long long)bytes);
+        return true;
+    case STEP_FILL:
+    case STEP_COPY: return true;
+    }
+    return true;
+}
+
+bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs, struct rig **out,
+              struct error *err)
+{
+    struct rig *rig = xcalloc(1, sizeof *rig);
+    bool ok = false;
+    *rig = (struct rig){.dev = dev, .library = library, .program = program, .keep_inputs = keep_inputs};
+    rig->guard = dev->ops->forget ? 0 : GUARD_BYTES; /* emu checks every access itself, exactly */
+    rig->modules = xcalloc((size_t)program->unit_count, sizeof *rig->modules);
+    rig->steps = xcalloc((size_t)program->step_count, sizeof *rig->steps);
+    rig->tensors = xcalloc((size_t)program->tensor_count, sizeof *rig->tensors);
+    rig->scratch = xcalloc((size_t)program->scratch_count, sizeof *rig->scratch);
+    rig->inputs = xcalloc((size_t)program->tensor_count, sizeof *rig->inputs);
+    for (int i = 0; i < program->unit_count; i++)
+        if (images[i].ptx && !dev->ops->load(dev, &images[i], &rig->modules[i], err)) {
+            error_where(err, "%s", program->units[i].label);
+            goto done;
+        }
+    if (!make_buffers(rig, err))
+        goto done;
+    for (int i = 0; i < program->step_count; i++)
+        if (!make_step(rig, i, err))
+            goto done;
+    ok = true;
+done:
+    if (!ok) {
+        rig_close(rig);
+        rig = NULL;
+    }
+    *out = rig;
+    return ok;
+}
+
+void rig_close(struct rig *rig)
+{
+    if (!rig)
+        return;
+    struct device *dev = rig->dev;
+    const struct program *p = rig->program;
+    for (int i = 0; i < p->step_count; i++)
+        free(rig->steps[i].params);
+    for (int i = 0; i < p->unit_count; i++)
+        if (rig->modules[i])
+            dev->ops->unload(dev, rig->modules[i]);
+    for (int i = 0; i < p->tensor_count; i++) {
+        if (rig->tensors[i].base)
+            dev->ops->release(dev, rig->tensors[i].base);
+        free(rig->inputs[i]);
+    }
+    for (int i = 0; i < p->scratch_count; i++)
+        if (rig->scratch[i].base)
+            dev->ops->release(dev, rig->scratch[i].base);
+    if (rig->workspace.base)
+        dev->ops->release(dev, rig->workspace.base);
+    for (int i = 0; i < rig->plan_count; i++)
+        cudnn_plan_free(rig->plans[i]);
+    free(rig->plans);
+    free(rig->modules);
+    free(rig->steps);
+    free(rig->tensors);
+    free(rig->scratch);
+    free(rig->inputs);
+    free(rig);
+}
+
+/* Where a sparse variant promises not to look, it finds NaN. */
+static float *hide_inactive(const struct tensor *t, const struct op_data *data)
+{
+    const float *mask = data->array[ROLE_MASK_IN], *from = data->array[ROLE_INPUT];
+    size_t plane = (size_t)(t->dim[2] * t->dim[3]);
+    float *out = xmalloc(tensor_elements(t) * sizeof *out);
+    for (int64_t n = 0; n < t->dim[0]; n++)
+        for (int64_t c = 0; c < t->dim[1]; c++)
+            for (size_t i = 0; i < plane; i++) {
+                size_t at = ((size_t)(n * t->dim[1] + c)) * plane + i;
+                out[at] = mask[(size_t)n * plane + i] != 0 ? from[at] : NAN;
+            }
+    return out;
+}
+
+static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, struct error *err)
+{
+    const struct program *p = rig->program;
+    const struct tensor *t = &p->tensors[i];
+    const float *logical = data->array[t->role];
+    float *hidden = NULL;
+    if (!logical)
+        return error_set(err, ERROR_INTERNAL, "no data for tensor %s", tensor_role_name(t->role));
+    if (t->role == ROLE_INPUT && p->uses_mask && !p->reads_inactive && data->array[ROLE_MASK_IN] && !p->work.mask.marks_output)
+        logical = hidden = hide_inactive(t, data);
+    unsigned char *storage = xmalloc(rig->tensors[i].bytes);
+    tensor_pack(t, logical, storage);
+    bool ok = rig->dev->ops->write(rig->dev, rig->tensors[i].address, storage, rig->tensors[i].bytes, err);
+    free(hidden);
+    free(rig->inputs[i]);
+    rig->inputs[i] = NULL;
+    if (rig->keep_inputs)
+        rig->inputs[i] = storage;
+    else
+        free(storage);
+    return ok;
+}
+
+bool rig_poison(struct rig *rig, struct error *err)
+{
+    const struct program *p = rig->program;
+    const struct device_ops *ops = rig->dev->ops;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (p->tensors[i].written) {
+            if (!ops->fill(rig->dev, rig->tensors[i].address, VERIFY_POISON, rig->tensors[i].bytes, err))
+                return false;
+            if (ops->forget)
+                ops->forget(rig->dev, rig->tensors[i].address, rig->tensors[i].bytes);
+        }
+    return true;
+}
+
+bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err)
+{
+    const struct program *p = rig->program;
+    const struct device_ops *ops = rig->dev->ops;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (!p->tensors[i].written && !feed_tensor(rig, i, data, err))
+            return false;
+    for (int i = 0; i < p->scratch_count; i++) {
+        if (!ops->fill(rig->dev, rig->scratch[i].address, VERIFY_POISON, rig->scratch[i].bytes, err))
+            return false;
+        if (ops->forget)
+            ops->forget(rig->dev, rig->scratch[i].address, rig->scratch[i].bytes);
+    }
+    int bias = program_tensor(p, ROLE_BIAS);
+    if (rig->plan_count > 0 && bias >= 0 && !cudnn_prepare(rig->library, rig->plans[0], rig->tensors[bias].address, err))
+        return false;
+    return rig_poison(rig, err);
+}
+
+static bool run_library(struct rig *rig, struct error *err)
+{
+    const struct program *p = rig->program;
+    uint64_t at[ROLE_COUNT] = {0};
+    for (int i = 0; i < p->tensor_count; i++)
+        at[p->tensors[i].role] = rig->tensors[i].address;
+    uint64_t output = at[ROLE_OUTPUT];
+    for (int i = 0; i < p->step_count; i++) /* completed by further steps: the library writes a scratch buffer */
+        if (p->steps[i].kind == STEP_CUDNN && p->steps[i].to.kind != BUFFER_NONE)
+            output = place_of(rig, p->steps[i].to)->address;
+    return cudnn_execute(rig->library, rig->plans[rig->plan], at[ROLE_INPUT], at[ROLE_FILTER], output, at[ROLE_BIAS], at[ROLE_RESIDUAL],
+                         rig->workspace.address, err);
+}
+
+static bool run_step(struct rig *rig, int i, struct error *err)
+{
+    const struct step *step = &rig->program->steps[i];
+    const struct rig_step *own = &rig->steps[i];
+    const struct device_ops *ops = rig->dev->ops;
+    switch (step->kind) {
+    case STEP_KERNEL: {
+        struct device_launch launch = {.smem = step->smem, .cooperative = step->cooperative, .pdl = step->pdl, .carveout = step->carveout,
+                                       .params = own->params, .param_bytes = own->param_bytes, .time_limit_s = rig->time_limit_s};
+        memcpy(launch.grid, step->grid, sizeof launch.grid);
+        memcpy(launch.block, step->block, sizeof launch.block);
+        memcpy(launch.cluster, step->cluster, sizeof launch.cluster);
+        return ops->launch(rig->dev, own->function, &launch, err) || error_where(err, "kernel %s", step->name);
+    }
+    case STEP_FILL: {
+        const struct place *to = place_of(rig, step->to);
+        return ops->fill(rig->dev, to->address, step->fill, step->bytes ? step->bytes : to->bytes, err);
+    }
+    case STEP_COPY: {
+        const struct place *to = place_of(rig, step->to), *from = place_of(rig, step->from);
+        size_t bytes = step->bytes ? step->bytes : to->bytes;
+        if (bytes > to->bytes || bytes > from->bytes)
+            return error_set(err, ERROR_USAGE, "step %s copies %zu bytes, from %zu to %zu", step->name, bytes, from->bytes, to->bytes);
+        return ops->copy(rig->dev, to->address, from->address, bytes, err);
+    }
+    case STEP_SYMBOL: {
+        const struct place *from = place_of(rig, step->from);
+        return ops->copy(rig->dev, own->symbol, from->address, step->bytes ? step->bytes : from->bytes, err);
+    }
+    case STEP_CUDNN: return run_library(rig, err);
+    }
+    return error_set(err, ERROR_INTERNAL, "unknown step kind %d", step->kind);
+}
+
+bool rig_prepare(struct rig *rig, double *ns, struct error *err)
+{
+    struct timespec a, b;
+    bool any = false;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    for (int i = 0; i < rig->program->step_count; i++)
+        if (rig->program->steps[i].prepare) {
+            any = true;
+            if (!run_step(rig, i, err))
+                return false;
+        }
+    if (any && !rig->dev->ops->sync(rig->dev, err))
+        return false;
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    *ns = any ? (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec) : NAN;
+    return true;
+}
+
+bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err)
+{
+    for (int i = 0; i < rig->program->step_count; i++)
+        if (!rig->program->steps[i].prepare && (!run_step(rig, i, err) || (between && !between(context, i, err))))
+            return false;
+    return true;
+}
+
+bool rig_run(struct rig *rig, struct error *err)
+{
+    return rig_run_stepwise(rig, NULL, NULL, err);
+}
+
+static bool guard_intact(struct rig *rig, const char *name, const struct place *place, struct text *unsafe, struct error *err)
+{
+    uint32_t zone[GUARD_BYTES / 4 + 128];
+    size_t padded = (place->bytes + 511) / 512 * 512, tail = place->bytes / 4 * 4;
+    if (place->bytes % 4)
+        tail += 4; /* the word that the buffer shares with the zone */
+    for (int side = 0; side < 2; side++) {
+        uint64_t from = side ? place->address + tail : place->base;
+        size_t bytes = side ? padded - tail + rig->guard : rig->guard;
+        if (!rig->dev->ops->read(rig->dev, from, zone, bytes, err))
+            return false;
+        for (size_t i = 0; i < bytes / 4; i++)
+            if (zone[i] != GUARD_PATTERN) {
+                if (side)
+                    text_addf(unsafe, "wrote past the end of %s, first %zu bytes behind it; ", name, tail - place->bytes + 4 * i);
+                else
+                    text_addf(unsafe, "wrote before the start of %s, %zu bytes in front of it; ", name, bytes - 4 * i);
+                break;
+            }
+    }
+    return true;
+}
+
+static bool input_unchanged(struct rig *rig, int i, struct text *unsafe, struct error *err)
+{
+    if (!rig->inputs[i])
+        return true;
+    unsigned char *now = xmalloc(rig->tensors[i].bytes);
+    bool ok = rig->dev->ops->read(rig->dev, rig->tensors[i].address, now, rig->tensors[i].bytes, err);
+    if (ok && memcmp(now, rig->inputs[i], rig->tensors[i].bytes)) {
+        size_t at = 0;
+        while (now[at] == rig->inputs[i][at])
+            at++;
+        const struct tensor *t = &rig->program->tensors[i];
+        text_addf(unsafe, "changed its input: %s, first at element %zu of its storage; ", tensor_role_name(t->role),
+                  t->layout == LAYOUT_BITS ? at / 4 : at / dtype_bytes(t->dtype));
+    }
+    free(now);
+    return ok;
+}
+
+bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir, struct error *err)
+{
+    const struct program *p = rig->program;
+    int output = program_tensor(p, ROLE_OUTPUT);
+    unsigned char *storage = NULL;
+    bool ok = false;
+    *verdict = (struct verdict){0};
+    if (!rig->dev->ops->sync(rig->dev, err))
+        goto done;
+    storage = xmalloc(rig->tensors[output].bytes);
+    if (!rig->dev->ops->read(rig->dev, rig->tensors[output].address, storage, rig->tensors[output].bytes, err))
+        goto done;
+    if (p->checked)
+        verify_output(p, data, storage, verdict);
+    else
+        verdict->ok = true;
+    if (!verdict->ok && dump_dir && !verify_dump(p, data, storage, dump_dir, err))
+        goto done;
+    for (int i = 0; rig->guard && i < p->tensor_count; i++)
+        if (!guard_intact(rig, tensor_role_name(p->tensors[i].role), &rig->tensors[i], unsafe, err))
+            goto done;
+    for (int i = 0; rig->guard && i < p->scratch_count; i++)
+        if (!guard_intact(rig, p->scratch[i].name, &rig->scratch[i], unsafe, err))
+            goto done;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (!input_unchanged(rig, i, unsafe, err))
+            goto done;
+    if (unsafe->len >= 2)
+        unsafe->data[unsafe->len -= 2] = 0;
+    ok = true;
+done:
+    free(storage);
+    return ok;
+}
+
+bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *value, struct error *err)
+{
+    const struct place *place = place_of(rig, ref);
+    enum dtype type = ref.kind == BUFFER_TENSOR ? rig->program->tensors[ref.index].dtype : rig->program->scratch[ref.index].dtype;
+    unsigned char raw[8];
+    size_t bytes = dtype_bytes(type);
+    if (element < 0 || ((uint64_t)element + 1) * bytes > place->bytes)
+        return error_set(err, ERROR_USAGE, "column reads element %lld, past the end of its buffer", (long long)element);
+    if (!rig->dev->ops->read(rig->dev, place->address + (uint64_t)element * bytes, raw, bytes, err))
+        return false;
+    *value = dtype_get(type, raw, 0);
+    return true;
+}
+
+int rig_plan_count(const struct rig *rig) { return rig->plan_count; }
+const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int plan) { return cudnn_plan_facts(rig->plans[plan]); }
+void rig_plan_use(struct rig *rig, int plan) { rig->plan = plan; }
+int rig_plan_used(const struct rig *rig) { return rig->plan; }
+const struct program *rig_program(const struct rig *rig) { return rig->program; }
+void rig_time_limit(struct rig *rig, double seconds) { rig->time_limit_s = seconds; }

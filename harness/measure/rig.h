@@ -1,0 +1,46 @@
+/* measure/rig: a program set up on a device: buffers with guard zones, loaded code, packed arguments; fed, run and checked.
+ *
+ * Order: rig_open, rig_feed, rig_prepare, rig_run (any number), rig_check, rig_close. A fault of the variant (its signature does not
+ * match its head, a limit refused at launch) is an ERROR_USAGE; a fault of the device while it ran (trap, illegal address) is an ERROR_WRONG;
+ * a library that is missing is an ERROR_ENVIRONMENT. */
+#ifndef BENCH_MEASURE_RIG_H
+#define BENCH_MEASURE_RIG_H
+
+#include "base/error.h"
+#include "base/text.h"
+#include "device/cudnn.h"
+#include "device/device.h"
+#include "measure/verify.h"
+#include "op/op.h"
+#include "op/program.h"
+
+struct rig;
+
+/* images: one per unit of the program (ptx NULL where the unit has no source). `library` is needed by programs with a cuDNN step, else NULL.
+ * keep_inputs: keep host copies, so that rig_check can say whether an input was changed. */
+bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs, struct rig **rig,
+              struct error *err);
+void rig_close(struct rig *rig);
+/* Packs and uploads the inputs; poisons output and scratch. */
+bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
+/* Poisons output and scratch again (scratch only what prepare steps did not make). */
+bool rig_poison(struct rig *rig, struct error *err);
+/* Runs the prepare steps; wall time with a sync around them. */
+bool rig_prepare(struct rig *rig, double *ns, struct error *err);
+/* Queues all run steps. */
+bool rig_run(struct rig *rig, struct error *err);
+/* Queues run steps one by one, calling `between` after each (step index of the program): counters per step, events per step. */
+bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err);
+/* Waits, reads the output, compares; then guard zones and inputs. `unsafe` receives "" or the sentence of what was harmed. */
+bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir, struct error *err);
+/* Reads an element of a scratch or tensor buffer (a variant's own column). */
+bool rig_read(struct rig *rig, struct buffer_ref buffer, int64_t element, double *value, struct error *err);
+/* cuDNN: the plans that were found, and which is used. Chosen by the caller after timing them. */
+int rig_plan_count(const struct rig *rig);
+const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int plan);
+void rig_plan_use(struct rig *rig, int plan);
+int rig_plan_used(const struct rig *rig);
+const struct program *rig_program(const struct rig *rig);
+void rig_time_limit(struct rig *rig, double seconds);
+
+#endif

@@ -1,0 +1,349 @@
+#include "measure/sample.h"
+#include "base/text.h"
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SUSTAINED_NS 10e6 /* a sustained sample lasts about this long */
+#define WARMUP_S 1.0
+#define STEPS_S 1.0
+#define ROUNDS_LEAST 10   /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
+#define SUSTAINED_MIN 10
+#define SUSTAINED_MAX 50
+
+struct timer {
+    struct device *dev;
+    struct device_event *from, *to;
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void timer_close(struct timer *t)
+{
+    if (t->from)
+        t->dev->ops->event_free(t->dev, t->from);
+    if (t->to)
+        t->dev->ops->event_free(t->dev, t->to);
+    *t = (struct timer){0};
+}
+
+static bool timer_open(struct timer *t, struct device *dev, struct error *err)
+{
+    *t = (struct timer){.dev = dev};
+    return dev->ops->event(dev, &t->from, err) && dev->ops->event(dev, &t->to, err);
+}
+
+static bool before(struct device *dev, struct rig *rig, const struct sample_plan *plan, struct error *err)
+{
+    return plan->warm ? rig_run(rig, err) : dev->ops->flush(dev, err);
+}
+
+/* Queues one sample; nothing is waited for. */
+static bool queue(struct device *dev, struct entrant *e, struct device_graph *graph, const struct sample_plan *plan, struct timer *t, double *host_ns,
+                  struct error *err)
+{
+    const struct device_ops *ops = dev->ops;
+    if (graph)
+        return ops->record(dev, t->from, err) && ops->graph_launch(dev, graph, err) && ops->record(dev, t->to, err);
+    if (!before(dev, e->rig, plan, err) || !ops->record(dev, t->from, err))
+        return false;
+    double start = now_s();
+    if (!rig_run(e->rig, err))
+        return false;
+    *host_ns = (now_s() - start) * 1e9;
+    return ops->record(dev, t->to, err);
+}
+
+static bool build_graph(struct device *dev, struct entrant *e, struct timer *t, struct device_graph **graph, struct error *err)
+{
+    const struct device_ops *ops = dev->ops;
+    double ns;
+    if (!rig_run(e->rig, err) || !ops->record(dev, t->from, err) || !rig_run(e->rig, err) || !ops->record(dev, t->to, err) || !ops->sync(dev, err) ||
+        !ops->elapsed(dev, t->from, t->to, &ns, err))
+        return false;
+    double wanted = ns > 0 ? SUSTAINED_NS / ns : SUSTAINED_MAX;
+    e->batch = wanted < SUSTAINED_MIN ? SUSTAINED_MIN : wanted > SUSTAINED_MAX ? SUSTAINED_MAX : (int)wanted;
+    if (!ops->graph_begin(dev, err))
+        return false;
+    bool ok = true;
+    for (int i = 0; i < e->batch && ok; i++)
+        ok = rig_run(e->rig, err);
+    struct error end = {0};
+    if (!ops->graph_end(dev, graph, &end)) {
+        if (ok && err)
+            *err = end;
+        return false;
+    }
+    return ok;
+}
+
+/* Are all ratios to entrant 0 known well enough? */
+static bool settled(const struct entrant *entrants, int count, int rounds, double half_width)
+{
+    for (int i = 1; i < count; i++) {
+        struct estimate e = estimate_ratio(entrants[0].samples_ns, entrants[i].samples_ns, rounds);
+        if (!(estimate_half_width(&e) <= half_width))
+            return false;
+    }
+    struct estimate own = estimate_median(entrants[0].samples_ns, rounds);
+    return count > 1 || estimate_half_width(&own) <= half_width;
+}
+
+/* A random order for each even round, the reverse of it for the odd one that follows. */
+static void order_of(int round, int count, int *order)
+{
+    uint64_t state = UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)(round / 2 + 1);
+    for (int i = 0; i < count; i++)
+        order[i] = i;
+    for (int i = count - 1; i > 0; i--) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        int k = (int)((state >> 33) % (uint64_t)(i + 1)), swap = order[i];
+        order[i] = order[k];
+        order[k] = swap;
+    }
+    for (int i = 0; round & 1 && i < count / 2; i++) {
+        int swap = order[i];
+        order[i] = order[count - 1 - i];
+        order[count - 1 - i] = swap;
+    }
+}
+
+static bool one_round(struct device *dev, struct entrant *entrants, int count, struct device_graph **graphs, struct timer *timers, double *host_ns,
+                      const struct sample_plan *plan, int round, double *ns, int *order, struct error *err)
+{
+    order_of(round, count, order);
+    if (!plan->sustained && (!before(dev, entrants[0].rig, plan, err) || !rig_run(entrants[0].rig, err)))
+        return false;
+    for (int k = 0; k < count; k++) {
+        int i = order[k];
+        if (!queue(dev, &entrants[i], graphs[i], plan, &timers[i], &host_ns[i], err))
+            return false;
+    }
+    if (!dev->ops->sync(dev, err))
+        return false;
+    for (int i = 0; i < count; i++)
+        if (!dev->ops->elapsed(dev, timers[i].from, timers[i].to, &ns[i], err))
+            return false;
+    return true;
+}
+
+static bool first_runs(struct device *dev, struct entrant *entrants, int count, struct device_graph **graphs, struct timer *timers, const struct sample_plan *plan,
+                       sample_announce *announce, void *context, struct error *err)
+{
+    for (int i = 0; i < count; i++) {
+        announce(context, i);
+        entrants[i].batch = 1;
+        if (!rig_run(entrants[i].rig, err) || !dev->ops->sync(dev, err))
+            return false;
+        if (plan->sustained && !build_graph(dev, &entrants[i], &timers[i], &graphs[i], err))
+            return false;
+    }
+    announce(context, -1);
+    return true;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, by_value);
+    return count ? (count & 1 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2])) : NAN;
+}
+
+struct step_events {
+    struct device *dev;
+    struct device_event **events;
+    int used;
+};
+
+static bool mark_step(void *context, int step, struct error *err)
+{
+    struct step_events *s = context;
+    (void)step;
+    return s->dev->ops->record(s->dev, s->events[++s->used], err);
+}
+
+/* A pass of its own: events between the steps would lengthen the row they belong to. */
+static bool step_pass(struct device *dev, struct entrant *e, const struct sample_plan *plan, struct error *err)
+{
+    const struct program *p = rig_program(e->rig);
+    int steps = 0;
+    for (int i = 0; i < p->step_count; i++)
+        steps += !p->steps[i].prepare;
+    if (steps < 2 || plan->step_rounds <= 0 || plan->sustained)
+        return true;
+    bool ok = false;
+    struct step_events s = {.dev = dev, .events = xcalloc((size_t)steps + 1, sizeof *s.events)};
+    e->step_ns = xcalloc((size_t)p->step_count, sizeof *e->step_ns);
+    for (int i = 0; i <= steps; i++)
+        if (!dev->ops->event(dev, &s.events[i], err))
+            goto done;
+    for (int i = 0; i < p->step_count; i++)
+        e->step_ns[i] = p->steps[i].prepare ? NULL : xcalloc((size_t)plan->step_rounds, sizeof(double));
+    double start = now_s();
+    for (int r = 0; r < plan->step_rounds; r++) {
+        if (r >= 3 && now_s() - start > STEPS_S)
+            break;
+        e->step_rounds = r + 1;
+        s.used = 0;
+        if (!before(dev, e->rig, plan, err) || !dev->ops->record(dev, s.events[0], err) || !rig_run_stepwise(e->rig, mark_step, &s, err) ||
+            !dev->ops->sync(dev, err))
+            goto done;
+        for (int i = 0, k = 0; i < p->step_count; i++)
+            if (!p->steps[i].prepare) {
+                if (!dev->ops->elapsed(dev, s.events[k], s.events[k + 1], &e->step_ns[i][r], err))
+                    goto done;
+                k++;
+            }
+    }
+    ok = true;
+done:
+    for (int i = 0; i <= steps; i++)
+        if (s.events[i])
+            dev->ops->event_free(dev, s.events[i]);
+    free(s.events);
+    return ok;
+}
+
+static bool rounds(struct device *dev, struct entrant *entrants, int count, struct device_graph **graphs, struct timer *timers, const struct sample_plan *plan,
+                   struct sample_result *result, struct error *err)
+{
+    double *host = xcalloc((size_t)count, sizeof *host), *ns = xcalloc((size_t)count, sizeof *ns), *hosts = NULL;
+    int *order = xcalloc((size_t)count, sizeof *order);
+    bool ok = false;
+    double start = now_s();
+    hosts = xcalloc((size_t)count * (size_t)plan->rounds_max, sizeof *hosts);
+    for (int r = -plan->warmup_rounds; r < plan->rounds_max; r++) {
+        if (r < 0 && now_s() - start > WARMUP_S) { /* the slow ones have warmed the chip long enough */
+            start = now_s();
+            r = 0;
+        }
+        if (!one_round(dev, entrants, count, graphs, timers, host, plan, r < 0 ? r + plan->warmup_rounds : r, ns, order, err))
+            goto done;
+        if (r < 0)
+            continue;
+        for (int i = 0; i < count; i++) {
+            entrants[i].samples_ns[r] = ns[i] / entrants[i].batch;
+            hosts[(size_t)i * (size_t)plan->rounds_max + (size_t)r] = host[i];
+        }
+        result->rounds = r + 1;
+        if (result->rounds >= plan->rounds_min && result->rounds % 5 == 0) {
+            result->converged = settled(entrants, count, result->rounds, plan->half_width);
+            if (result->converged)
+                break;
+        }
+        if (result->rounds >= (plan->rounds_min < ROUNDS_LEAST ? plan->rounds_min : ROUNDS_LEAST) && now_s() - start > plan->budget_s)
+            break;
+    }
+    for (int i = 0; i < count; i++)
+        entrants[i].host_ns = plan->sustained ? NAN : median(hosts + (size_t)i * (size_t)plan->rounds_max, result->rounds);
+    ok = true;
+done:
+    result->seconds = now_s() - start;
+    free(order);
+    free(host);
+    free(ns);
+    free(hosts);
+    return ok;
+}
+
+bool sample_run(struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan, sample_announce *announce, void *context,
+                struct sample_result *result, struct error *err)
+{
+    bool ok = false;
+    *result = (struct sample_result){0};
+    struct timer *timers = xcalloc((size_t)count, sizeof *timers);
+    struct device_graph **graphs = xcalloc((size_t)count, sizeof *graphs);
+    if (!dev->ops->keeps_time) {
+        error_set(err, ERROR_INTERNAL, "%s keeps no time", dev->spec);
+        goto done;
+    }
+    for (int i = 0; i < count; i++) {
+        entrants[i].samples_ns = xcalloc((size_t)plan->rounds_max, sizeof(double));
+        if (!timer_open(&timers[i], dev, err))
+            goto done;
+    }
+    if (!first_runs(dev, entrants, count, graphs, timers, plan, announce, context, err) ||
+        !rounds(dev, entrants, count, graphs, timers, plan, result, err))
+        goto done;
+    for (int i = 0; i < count; i++)
+        if (!step_pass(dev, &entrants[i], plan, err))
+            goto done;
+    ok = true;
+done:
+    for (int i = 0; i < count; i++) {
+        timer_close(&timers[i]);
+        if (graphs[i])
+            dev->ops->graph_free(dev, graphs[i]);
+    }
+    free(timers);
+    free(graphs);
+    return ok;
+}
+
+void entrant_free(struct entrant *e, int step_count)
+{
+    free(e->samples_ns);
+    for (int i = 0; e->step_ns && i < step_count; i++)
+        free(e->step_ns[i]);
+    free(e->step_ns);
+    e->samples_ns = NULL;
+    e->step_ns = NULL;
+}
+
+bool sample_plans(struct device *dev, struct rig *rig, int round_count, double *medians_ns, struct error *err)
+{
+    int plans = rig_plan_count(rig), best = -1;
+    double best_ns = INFINITY;
+    bool ok = false;
+    struct timer t = {0};
+    double *ns = xcalloc((size_t)plans * (size_t)round_count, sizeof *ns);
+    bool *usable = xcalloc((size_t)plans, sizeof *usable);
+    if (!timer_open(&t, dev, err))
+        goto done;
+    for (int i = 0; i < plans; i++) { /* a plan that the library refuses at execution is passed over */
+        rig_plan_use(rig, i);
+        usable[i] = rig_run(rig, err) && dev->ops->sync(dev, err);
+    }
+    for (int r = 0; r < round_count; r++)
+        for (int k = 0; k < plans; k++) {
+            int i = r & 1 ? plans - 1 - k : k;
+            if (!usable[i])
+                continue;
+            rig_plan_use(rig, i);
+            if (!dev->ops->flush(dev, err) || !dev->ops->record(dev, t.from, err) || !rig_run(rig, err) || !dev->ops->record(dev, t.to, err) ||
+                !dev->ops->sync(dev, err) || !dev->ops->elapsed(dev, t.from, t.to, &ns[(size_t)i * (size_t)round_count + (size_t)r], err))
+                goto done;
+        }
+    for (int i = 0; i < plans; i++) {
+        double m = usable[i] ? median(ns + (size_t)i * (size_t)round_count, round_count) : NAN;
+        if (medians_ns)
+            medians_ns[i] = m;
+        if (m < best_ns) {
+            best_ns = m;
+            best = i;
+        }
+    }
+    if (best < 0) {
+        error_set(err, ERROR_ENVIRONMENT, "none of cuDNN's %d plans runs", plans);
+        goto done;
+    }
+    rig_plan_use(rig, best);
+    ok = true;
+done:
+    timer_close(&t);
+    free(ns);
+    free(usable);
+    return ok;
+}

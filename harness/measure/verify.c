@@ -1,0 +1,324 @@
+#include "measure/verify.h"
+#include "base/pool.h"
+#include "measure/verify_private.h"
+#include "op/convert.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+double verify_factor(const char *algorithm)
+{
+    static const struct {
+        const char *name;
+        double factor;
+    } factors[] = {{"direct", 1}, {"implicit_gemm", 1}, {"split3", 2}, {"winograd", 16}, {"fft", 16}, {"library", 16}};
+    for (size_t i = 0; algorithm && i < sizeof factors / sizeof factors[0]; i++)
+        if (!strcmp(algorithm, factors[i].name))
+            return factors[i].factor;
+    return 1; /* an unknown word earns no slack */
+}
+
+double verify_tolerance(const struct verify_look *look, size_t i)
+{
+    if (!look->data->bound || look->data->bound[i] == 0)
+        return 0;
+    double bound = look->data->bound[i] * look->factor;
+    double u = dtype_unit_roundoff(look->t.dtype),
+           smallest = look->t.dtype == DTYPE_F16 ? 0x1p-25 : 0x1p-150; /* half of the smallest number */
+    return bound + u * (fabs(look->data->reference[i]) + bound) + smallest;
+}
+
+static double rounded(enum dtype t, double v)
+{
+    unsigned char storage[8];
+    dtype_set(t, storage, 0, v);
+    return dtype_get(t, storage, 0);
+}
+
+bool verify_right(const struct verify_look *look, size_t i, double got)
+{
+    double want = look->data->reference[i], tolerance = verify_tolerance(look, i);
+    if (tolerance == 0)
+        want = rounded(look->t.dtype, want);
+    return got == want || fabs(got - want) <= tolerance;
+}
+
+/* An element on its way to being the worst. */
+struct candidate {
+    double ratio, error, tolerance; /* ratio: error / tolerance; < 0: nothing yet */
+    size_t index;
+    double got, want;
+    bool poison;
+};
+/* What one thread has found. */
+struct tally {
+    struct verdict v; /* counts only */
+    struct candidate worst;
+    int64_t *wrong_at[4];
+    int64_t border;
+};
+struct pass {
+    struct verify_look *look;
+    struct tally *tallies;
+};
+
+/* Worse: larger error / tolerance, then larger error, then the first element: the same one for every number of threads. */
+static void keep_worst(struct tally *t, struct candidate c)
+{
+    const struct candidate *w = &t->worst;
+    if (c.ratio > w->ratio || (c.ratio == w->ratio && (c.error > w->error || (c.error == w->error && c.index < w->index))))
+        t->worst = c;
+}
+
+static void count_wrong(struct verify_look *look, struct tally *t, const int64_t at[4], double got)
+{
+    int64_t h = look->t.dim[2], w = look->t.dim[3], row = at[0] * h + at[2];
+    int64_t vertical = at[2] < h - 1 - at[2] ? at[2] : h - 1 - at[2], horizontal = at[3] < w - 1 - at[3] ? at[3] : w - 1 - at[3];
+    int64_t border = vertical < horizontal ? vertical : horizontal;
+    t->v.wrong++;
+    for (int i = 0; i < 4; i++)
+        t->wrong_at[i][at[i]]++;
+    if (border > t->border)
+        t->border = border;
+    /* This row is this thread's alone. A reservoir: every wrong element of the row has the same chance to stay. */
+    uint64_t seen = (uint64_t)look->row_wrong[row]++,
+             slot = seen < VERIFY_SAMPLES_PER_ROW ? seen : (seen * UINT64_C(0x9e3779b97f4a7c15) >> 20) % (seen + 1);
+    if (slot < VERIFY_SAMPLES_PER_ROW)
+        look->samples[row * VERIFY_SAMPLES_PER_ROW + (int64_t)slot] = (struct verify_sample){{at[0], at[1], at[2], at[3]}, got};
+}
+
+static bool is_poison(enum dtype t, const void *row, int64_t i)
+{
+    if (dtype_bytes(t) == 2)
+        return ((const uint16_t *)row)[i] == (uint16_t)VERIFY_POISON;
+    return dtype_bytes(t) == 4 && ((const uint32_t *)row)[i] == VERIFY_POISON;
+}
+
+/* The success form: right only if a comparison says so, so a NaN on either side is wrong. */
+static void check_element(struct verify_look *look, struct tally *t, const int64_t at[4], size_t index, double got, bool poison)
+{
+    double want = look->data->reference[index], tolerance = verify_tolerance(look, index);
+    if (tolerance == 0)
+        want = rounded(look->t.dtype, want);
+    double error = fabs(got - want);
+    t->v.elements++;
+    if (got == want || error <= tolerance) {
+        if (got != want || t->worst.ratio < 0)
+            keep_worst(t, (struct candidate){got == want ? 0 : error / tolerance, error, tolerance, index, got, want, false});
+        return;
+    }
+    t->v.unwritten += poison;
+    t->v.nan += !poison && isnan(got);
+    error = isnan(error) ? INFINITY : error;
+    keep_worst(t, (struct candidate){tolerance == 0 ? INFINITY : error / tolerance, error, tolerance, index, got, want, poison});
+    count_wrong(look, t, at, got);
+}
+
+/* An inactive output of a kernel that uses the mask must be what the variant declares. */
+static void check_inactive(struct verify_look *look, struct tally *t, const int64_t at[4], size_t index, double got, bool poison)
+{
+    enum inactive declared = look->program->inactive;
+    if (declared == INACTIVE_BIAS) {
+        check_element(look, t, at, index, got, poison);
+        return;
+    }
+    t->v.elements++;
+    if (declared == INACTIVE_UNTOUCHED ? poison : got == 0)
+        return;
+    t->v.touched_inactive++;
+    t->v.unwritten += declared == INACTIVE_ZERO && poison;
+    double error = isnan(got) ? INFINITY : fabs(got);
+    keep_worst(t, (struct candidate){INFINITY, error, 0, index, got, declared == INACTIVE_ZERO ? 0 : NAN, poison});
+    count_wrong(look, t, at, got);
+}
+
+/* Image row (n, h), all channels. Most elements are right to the last bit: those are passed over quickly. */
+static void check_row(void *context, int64_t index, int thread)
+{
+    struct pass *pass = context;
+    struct verify_look *look = pass->look;
+    struct tally *t = &pass->tallies[thread];
+    const struct tensor *o = &look->t;
+    int64_t n = index / o->dim[2], h = index % o->dim[2], width = o->dim[3];
+    char *raw = xmalloc((size_t)width * (dtype_bytes(o->dtype) + sizeof(float)));
+    float *got = (float *)raw;
+    void *bits = raw + (size_t)width * sizeof(float);
+    const float *mask = look->mask ? look->mask + (n * (o->dim[2] / look->block) + h / look->block) * (width / look->block) : NULL;
+    for (int64_t c = 0; c < o->dim[1]; c++) {
+        tensor_row(o, look->storage, n, c, h, bits);
+        convert_to_float(o->dtype, bits, got, (size_t)width);
+        size_t first = (size_t)(((n * o->dim[1] + c) * o->dim[2] + h) * width);
+        const double *want = look->data->reference + first;
+        for (int64_t w = 0; w < width; w++) {
+            int64_t at[4] = {n, c, h, w};
+            if (mask && mask[w / look->block] == 0) {
+                if (look->program->uses_mask)
+                    check_inactive(look, t, at, first + (size_t)w, got[w], is_poison(o->dtype, bits, w));
+            } else if (got[w] == want[w] && t->worst.ratio >= 0) {
+                t->v.elements++;
+            } else {
+                check_element(look, t, at, first + (size_t)w, got[w], is_poison(o->dtype, bits, w));
+            }
+        }
+    }
+    free(raw);
+}
+
+static struct candidate merge(struct verify_look *look, struct tally *tallies, int threads, struct verdict *out)
+{
+    struct tally all = {.worst.ratio = -1};
+    for (int i = 0; i < threads; i++) {
+        struct tally *t = &tallies[i];
+        out->elements += t->v.elements;
+        out->wrong += t->v.wrong;
+        out->nan += t->v.nan;
+        out->unwritten += t->v.unwritten;
+        out->touched_inactive += t->v.touched_inactive;
+        if (t->border > look->border)
+            look->border = t->border;
+        if (t->worst.ratio >= 0)
+            keep_worst(&all, t->worst);
+        for (int d = 0; d < 4; d++)
+            for (int64_t k = 0; k < look->t.dim[d]; k++)
+                look->wrong_at[d][k] += t->wrong_at[d][k];
+    }
+    if (all.worst.ratio < 0)
+        return (struct candidate){0};
+    out->error_over_bound = all.worst.ratio;
+    out->worst_error = all.worst.error;
+    out->worst_bound = all.worst.tolerance;
+    out->worst_got = all.worst.got;
+    out->worst_want = all.worst.want;
+    tensor_coordinates(&look->t, all.worst.index, out->worst_at);
+    return all.worst;
+}
+
+void verify_add_count(struct text *t, int64_t n)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", (long long)n);
+    size_t len = strlen(digits);
+    for (size_t i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0)
+            text_add(t, ",");
+        text_add_bytes(t, digits + i, 1);
+    }
+}
+
+/* "output(0,719,1270,63)": coordinates in the order of the storage, as the kernel's author indexes it. */
+static void add_place(struct text *t, const struct tensor *o, const int64_t at[4])
+{
+    if (o->layout == LAYOUT_NHWC)
+        text_addf(t, "output(%ld,%ld,%ld,%ld)", (long)at[0], (long)at[2], (long)at[3], (long)at[1]);
+    else
+        text_addf(t, "output(%ld,%ld,%ld,%ld)", (long)at[0], (long)at[1], (long)at[2], (long)at[3]);
+}
+
+static void describe_wrong(const struct verify_look *look, const struct candidate *worst, const struct verdict *v, struct text *t)
+{
+    add_place(t, &look->t, v->worst_at);
+    if (isnan(worst->want))
+        text_addf(t, " = %.7g, but its pixel is inactive and must stay untouched", worst->got);
+    else if (worst->poison)
+        text_addf(t, " was not written, want %.7g", worst->want);
+    else
+        text_addf(t, " = %.7g, want %.7g", worst->got, worst->want);
+    if (worst->tolerance > 0)
+        text_addf(t, " ±%.2g", worst->tolerance);
+    text_add(t, "; ");
+    verify_add_count(t, v->wrong);
+    text_add(t, " of ");
+    verify_add_count(t, v->elements);
+    text_addf(t, " elements%s%s", v->pattern[0] ? ", " : "", v->pattern);
+}
+
+static void describe(const struct verify_look *look, const struct candidate *worst, struct verdict *v)
+{
+    struct text t = {0};
+    if (!v->ok)
+        describe_wrong(look, worst, v, &t);
+    else if (!v->elements)
+        text_add(&t, "nothing to compare: no output is active");
+    else if (v->error_over_bound == 0)
+        text_add(&t, "exact");
+    else
+        text_addf(&t, "%.2g of the tolerance", v->error_over_bound);
+    snprintf(v->text, sizeof v->text, "%s", text_get(&t));
+    text_free(&t);
+}
+
+static void *histograms(int64_t *at[4], const struct tensor *t)
+{
+    int64_t total = t->dim[0] + t->dim[1] + t->dim[2] + t->dim[3];
+    int64_t *all = xcalloc((size_t)total, sizeof *all), *next = all;
+    for (int d = 0; d < 4; d++) {
+        at[d] = next;
+        next += t->dim[d];
+    }
+    return all;
+}
+
+void verify_output(const struct program *program, const struct op_data *data, const void *storage, struct verdict *out)
+{
+    *out = (struct verdict){0};
+    int output = program_tensor(program, ROLE_OUTPUT), threads = pool_threads();
+    struct verify_look look = {.program = program, .data = data, .storage = storage, .t = program->tensors[output], .block = 1};
+    look.factor = verify_factor(program->algorithm);
+    look.mask = data->mask_out;
+    if (look.mask && program->work.p > 0)
+        look.block = look.t.dim[2] / program->work.p;
+    int64_t rows = look.t.dim[0] * look.t.dim[2];
+    if (tensor_elements(&look.t) < 50000)
+        threads = 1;
+    void *histogram = histograms(look.wrong_at, &look.t);
+    look.samples = xcalloc((size_t)rows * VERIFY_SAMPLES_PER_ROW, sizeof *look.samples);
+    look.row_wrong = xcalloc((size_t)rows, sizeof *look.row_wrong);
+    struct pass pass = {.look = &look, .tallies = xcalloc((size_t)threads, sizeof *pass.tallies)};
+    void **own = xcalloc((size_t)threads, sizeof *own);
+    for (int i = 0; i < threads; i++) {
+        pass.tallies[i].worst.ratio = -1;
+        own[i] = histograms(pass.tallies[i].wrong_at, &look.t);
+    }
+    pool_for(rows, threads, check_row, &pass);
+    struct candidate worst = merge(&look, pass.tallies, threads, out);
+    out->ok = out->wrong == 0 && (out->elements > 0 || look.mask);
+    if (out->wrong)
+        verify_pattern(&look, out, out->pattern, sizeof out->pattern);
+    describe(&look, &worst, out);
+    for (int i = 0; i < threads; i++)
+        free(own[i]);
+    free(own);
+    free(pass.tallies);
+    free(look.samples);
+    free(look.row_wrong);
+    free(histogram);
+}
+
+void verify_mask(const struct program *program, const struct op_data *data, const void *storage, struct verdict *out)
+{
+    *out = (struct verdict){0};
+    int index = program_tensor(program, ROLE_MASK_OUT);
+    if (index < 0 || !data->mask_out) {
+        snprintf(out->text, sizeof out->text, "there is no output mask to compare");
+        return;
+    }
+    const struct tensor *t = &program->tensors[index];
+    size_t count = tensor_elements(t);
+    float *got = xmalloc(count * sizeof *got);
+    tensor_unpack(t, storage, got);
+    for (size_t i = count; i-- > 0;) /* downwards: the first wrong pixel is the one that is kept */
+        if (!(got[i] == data->mask_out[i])) {
+            out->wrong++;
+            tensor_coordinates(t, i, out->worst_at);
+            out->worst_got = got[i];
+            out->worst_want = data->mask_out[i];
+        }
+    out->elements = (int64_t)count;
+    out->ok = out->wrong == 0 && count > 0;
+    if (!out->ok)
+        snprintf(out->text, sizeof out->text, "mask_out(%ld,%ld,%ld) = %g, want %g; %lld of %lld pixels", (long)out->worst_at[0],
+                 (long)out->worst_at[2], (long)out->worst_at[3], out->worst_got, out->worst_want, (long long)out->wrong,
+                 (long long)out->elements);
+    free(got);
+}

@@ -1,0 +1,13 @@
+#include "op/bound.h"
+#include <math.h>
+
+double bound_sum(enum math math, double terms, double y, double magnitudes)
+{
+    double u = math == MATH_F16_ACC16 ? 0x1p-11 : 0x1p-24;
+    double tensor = math == MATH_TF32 || math == MATH_F16_ACC32 || math == MATH_BF16_ACC32 ? 2 : 1;
+    double gu = tensor * fmin(terms + 2, 6 * sqrt(terms + 2)) * u;
+    double error = gu < 0.5 ? gu / (1 - gu) * magnitudes : 2 * gu * magnitudes;
+    if (math == MATH_TF32)
+        error += 0x1p-10 * (2 * fabs(y) + fmin(6 / sqrt(terms), 2) * magnitudes);
+    return error;
+}

@@ -1,0 +1,78 @@
+/* conv2d: y[n][k][p][q] = sum over c, r, s of x[n][c][p*stride - pad + r*dilation][q*stride - pad + s*dilation] * f[k][c][r][s], zero
+ * outside the image (cross-correlation: the filter is not flipped, as in cuDNN and PyTorch). */
+#include "op/reference.h"
+#include "op/shape.h"
+
+static bool finish(struct work *w, struct error *err)
+{
+    if (w->s < 1 || w->s > 255) /* the field `kernel` is r; s came with it */
+        return error_set(err, ERROR_USAGE, "%s: filter width %ld is not between 1 and 255", w->op->name, (long)w->s);
+    if (w->c % w->groups || w->k % w->groups)
+        return error_set(err, ERROR_USAGE, "%ld -> %ld channels cannot be divided into %ld groups", (long)w->c, (long)w->k,
+                         (long)w->groups);
+    int64_t reach_h = w->dilation * (w->r - 1) + 1, reach_w = w->dilation * (w->s - 1) + 1, padded_h = w->h + 2 * w->pad,
+            padded_w = w->w + 2 * w->pad;
+    if (reach_h > padded_h || reach_w > padded_w)
+        return error_set(err, ERROR_USAGE, "the filter %ldx%ld%s is larger than the padded input %ldx%ld", (long)reach_h, (long)reach_w,
+                         w->dilation > 1 ? " (with its dilation)" : "", (long)padded_h, (long)padded_w);
+    w->p = (padded_h - reach_h) / w->stride + 1;
+    w->q = (padded_w - reach_w) / w->stride + 1;
+    w->block = 0;
+    w->mode = D2S_NONE;
+    w->to = LAYOUT_NONE;
+    w->output_pad = 0;
+    return true;
+}
+
+static void raw_output(const struct work *w, struct tensor *out) { *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout); }
+
+static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
+{
+    out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
+    out[1] = (struct tensor){.role = ROLE_FILTER, .dtype = w->dtype, .layout = w->layout == LAYOUT_NHWC ? LAYOUT_KRSC : LAYOUT_KCRS,
+                             .dim = {w->k, w->c / w->groups, w->r, w->s}};
+    return shape_epilogue_tensors(w, out, 2);
+}
+
+/* 2 n p q k (c / groups) r s, as cuDNN, MLPerf and Boda count: taps that fall on the padding included. */
+static double flop(const struct work *w)
+{
+    return 2.0 * (double)w->n * (double)w->p * (double)w->q * (double)w->k * (double)(w->c / w->groups) * (double)w->r * (double)w->s;
+}
+
+static const struct op_field fields[] = {
+    FIELDS_NCHW,
+    FIELD("k", k, 1, 1 << 20, "output channels"),
+    FIELD("kernel", r, 1, 255, "filter size in pixels: a number, or [r, s]"),
+    FIELD_OR("stride", stride, 1, 1, 255, "pixels between neighbouring outputs, both directions"),
+    FIELD_OR("pad", pad, 0, 0, 255, "zero pixels around the input, every side"),
+    FIELD_OR("dilation", dilation, 1, 1, 255, "pixels between neighbouring taps"),
+    FIELD_OR("groups", groups, 1, 1, 1 << 20, "groups of channels convolved apart"),
+    {.name = NULL},
+};
+static const struct op_symbol symbols[] = {
+    SYMBOLS_SHAPE, SYMBOL(r, "filter height"), SYMBOL(s, "filter width"), SYMBOL(stride, "pixels between neighbouring outputs"),
+    SYMBOL(pad, "zero pixels around the input"), SYMBOL(dilation, "pixels between neighbouring taps"), SYMBOL(groups, "groups of channels"),
+    {NULL, 0, NULL},
+};
+
+extern const struct op op_conv2d;
+const struct op op_conv2d = {
+    .name = "conv2d",
+    .about = "Two-dimensional convolution (cross-correlation) with zero padding. Tensors: input n,c,h,w; filter k,c/groups,r,s; output "
+             "n,k,p,q, or what the "
+             "epilogue makes of it. A mask makes it sparse: only active outputs are asked for.",
+    .fields = fields,
+    .symbols = symbols,
+    .row0 = "cudnn",
+    .has_filter = true,
+    .has_math = true,
+    .epilogues = EPILOGUES_ALL,
+    .dtypes = DTYPES_ALL,
+    .layouts = LAYOUTS_ALL,
+    .finish = finish,
+    .tensors = tensors,
+    .raw_output = raw_output,
+    .flop = flop,
+    .reference_row = reference_conv2d_row,
+};

@@ -1,0 +1,84 @@
+/* conv_transpose2d: the gradient of conv2d with respect to its input: every input pixel adds its filter to the output, y[n][k][i*stride -
+ * pad + r*dilation][j*stride - pad + s*dilation] += x[n][c][i][j] * f[k][c][r][s] (the filter is not flipped, as in PyTorch; stored with
+ * the output channels outermost, as conv2d's). */
+#include "op/reference.h"
+#include "op/shape.h"
+
+static bool finish(struct work *w, struct error *err)
+{
+    if (w->s < 1 || w->s > 255) /* the field `kernel` is r; s came with it */
+        return error_set(err, ERROR_USAGE, "%s: filter width %ld is not between 1 and 255", w->op->name, (long)w->s);
+    if (w->c % w->groups || w->k % w->groups)
+        return error_set(err, ERROR_USAGE, "%ld -> %ld channels cannot be divided into %ld groups", (long)w->c, (long)w->k,
+                         (long)w->groups);
+    if (w->output_pad >= w->stride && w->output_pad >= w->dilation && w->output_pad > 0)
+        return error_set(err, ERROR_USAGE, "output_pad %ld is not smaller than stride %ld or dilation %ld", (long)w->output_pad,
+                         (long)w->stride, (long)w->dilation);
+    w->p = (w->h - 1) * w->stride - 2 * w->pad + w->dilation * (w->r - 1) + w->output_pad + 1;
+    w->q = (w->w - 1) * w->stride - 2 * w->pad + w->dilation * (w->s - 1) + w->output_pad + 1;
+    if (w->p < 1 || w->q < 1)
+        return error_set(err, ERROR_USAGE, "pad %ld leaves nothing of the output (%ldx%ld)", (long)w->pad, (long)w->p, (long)w->q);
+    w->block = 0;
+    w->mode = D2S_NONE;
+    w->to = LAYOUT_NONE;
+    return true;
+}
+
+static void raw_output(const struct work *w, struct tensor *out) { *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout); }
+
+static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
+{
+    out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
+    out[1] = (struct tensor){.role = ROLE_FILTER, .dtype = w->dtype, .layout = w->layout == LAYOUT_NHWC ? LAYOUT_KRSC : LAYOUT_KCRS,
+                             .dim = {w->k, w->c / w->groups, w->r, w->s}};
+    return shape_epilogue_tensors(w, out, 2);
+}
+
+/* Every input pixel meets every tap once: 2 n h w c (k / groups) r s; what falls outside the output is included. */
+static double flop(const struct work *w)
+{
+    return 2.0 * (double)w->n * (double)w->h * (double)w->w * (double)w->c * (double)(w->k / w->groups) * (double)w->r * (double)w->s;
+}
+
+static const struct op_field fields[] = {
+    FIELDS_NCHW,
+    FIELD("k", k, 1, 1 << 20, "output channels"),
+    FIELD("kernel", r, 1, 255, "filter size in pixels: a number, or [r, s]"),
+    FIELD_OR("stride", stride, 1, 1, 255, "output pixels between neighbouring inputs"),
+    FIELD_OR("pad", pad, 0, 0, 255, "output pixels cut off, every side"),
+    FIELD_OR("output_pad", output_pad, 0, 0, 254, "output rows and columns added at the far end"),
+    FIELD_OR("dilation", dilation, 1, 1, 255, "pixels between neighbouring taps"),
+    FIELD_OR("groups", groups, 1, 1, 1 << 20, "groups of channels convolved apart"),
+    {.name = NULL},
+};
+static const struct op_symbol symbols[] = {
+    SYMBOLS_SHAPE,
+    SYMBOL(r, "filter height"),
+    SYMBOL(s, "filter width"),
+    SYMBOL(stride, "output pixels between neighbouring inputs"),
+    SYMBOL(pad, "output pixels cut off"),
+    SYMBOL(output_pad, "output rows and columns added"),
+    SYMBOL(dilation, "pixels between neighbouring taps"),
+    SYMBOL(groups, "groups of channels"),
+    {NULL, 0, NULL},
+};
+
+extern const struct op op_conv_transpose2d;
+const struct op op_conv_transpose2d = {
+    .name = "conv_transpose2d",
+    .about = "Transposed convolution (deconvolution). Tensors: input n,c,h,w; filter k,c/groups,r,s, not flipped; output n,k,p,q with "
+             "p = (h - 1) stride - 2 pad + dilation (r - 1) + output_pad + 1.",
+    .fields = fields,
+    .symbols = symbols,
+    .row0 = "copy",
+    .has_filter = true,
+    .has_math = true,
+    .epilogues = EPILOGUES_ALL,
+    .dtypes = DTYPES_ALL,
+    .layouts = LAYOUTS_ALL,
+    .finish = finish,
+    .tensors = tensors,
+    .raw_output = raw_output,
+    .flop = flop,
+    .reference_row = reference_conv_transpose2d_row,
+};

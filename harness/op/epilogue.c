@@ -1,0 +1,174 @@
+#include "op/epilogue.h"
+#include <math.h>
+#include <string.h>
+
+struct stage epilogue_stage(const struct work *work, int item)
+{
+    struct tensor raw;
+    work->op->raw_output(work, &raw);
+    struct stage s = {.c = raw.dim[1], .h = raw.dim[2], .w = raw.dim[3], .layout = raw.layout};
+    for (int i = 0; i < item && i < work->epilogue_count; i++) {
+        const struct epilogue *e = &work->epilogue[i];
+        if (e->kind == EPILOGUE_DEPTH_TO_SPACE) {
+            s.c /= e->block * e->block;
+            s.h *= e->block;
+            s.w *= e->block;
+        } else if (e->kind == EPILOGUE_LAYOUT) {
+            s.layout = e->layout;
+        }
+    }
+    return s;
+}
+
+static bool check_item(const struct work *work, int i, struct error *err)
+{
+    const struct epilogue *e = &work->epilogue[i];
+    struct stage s = epilogue_stage(work, i);
+    if (e->kind == EPILOGUE_LEAKY_RELU && !isfinite(e->alpha))
+        return error_set(err, ERROR_USAGE, "epilogue leaky_relu: its slope is not a finite number");
+    if (e->kind == EPILOGUE_LAYOUT && e->layout != LAYOUT_NCHW && e->layout != LAYOUT_NHWC)
+        return error_set(err, ERROR_USAGE, "epilogue layout: the result is NCHW or NHWC, not %s", layout_name(e->layout));
+    if (e->kind != EPILOGUE_DEPTH_TO_SPACE)
+        return true;
+    if (e->block < 1 || e->block > 64)
+        return error_set(err, ERROR_USAGE, "epilogue depth_to_space: block %ld is not between 1 and 64", (long)e->block);
+    if (e->mode != D2S_DCR && e->mode != D2S_CRD) {
+        error_set(err, ERROR_USAGE, "epilogue depth_to_space: no mode");
+        return error_hint(err, "mode is DCR (ONNX, TensorFlow) or CRD (PyTorch)");
+    }
+    if (s.c % (e->block * e->block))
+        return error_set(err, ERROR_USAGE, "epilogue depth_to_space: %ld channels cannot be divided by block %ld squared (%ld)", (long)s.c,
+                         (long)e->block, (long)(e->block * e->block));
+    return true;
+}
+
+bool epilogue_check(const struct work *work, struct error *err)
+{
+    if (work->epilogue_count < 0 || work->epilogue_count > WORK_MAX_EPILOGUE)
+        return error_set(err, ERROR_USAGE, "an epilogue of %d items: at most %d", work->epilogue_count, WORK_MAX_EPILOGUE);
+    for (int i = 0; i < work->epilogue_count; i++) {
+        enum epilogue_kind kind = work->epilogue[i].kind;
+        if (kind < 0 || kind >= EPILOGUE_COUNT || !(work->op->epilogues >> kind & 1))
+            return error_set(err, ERROR_USAGE, "%s cannot be followed by %s", work->op->name, epilogue_name(kind));
+        if (work_epilogue_find(work, kind) != i)
+            return error_set(err, ERROR_USAGE, "the epilogue names %s twice", epilogue_name(kind));
+        if (!check_item(work, i, err))
+            return false;
+    }
+    return true;
+}
+
+/* Does a float of this type hold v exactly? */
+static bool holds(enum dtype t, double v)
+{
+    switch (t) {
+    case DTYPE_F32: return (double)(float)v == v;
+    case DTYPE_F16: {
+        float f = (float)v;
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        if ((double)f == v && fabsf(f) >= 0x1p-14f && fabsf(f) <= 65504) /* the usual case: a normal number with the low bits clear */
+            return (bits & 0x1fff) == 0;
+        return (double)f16_to_f32(f16_from_f64(v)) == v;
+    }
+    case DTYPE_BF16: return (double)bf16_to_f32(bf16_from_f32((float)v)) == v;
+    default: return true;
+    }
+}
+
+/* A result that one kernel stores as `t` and the next reads again: |round(v') - v'| <= u (|v| + e) when |v' - v| <= e. Nothing is lost
+ * where the value is exact and representable. The last term is half the smallest subnormal number. */
+static double stored(enum dtype t, double v, double e)
+{
+    if (e == 0 && holds(t, v))
+        return 0;
+    return e + dtype_unit_roundoff(t) * (fabs(v) + e) + (t == DTYPE_F16 ? 0x1p-25 : 0x1p-150);
+}
+
+/* A sum in the accumulator's type (f32, or f16 where the math mode says so). */
+static double summed(const struct work *work, double v, double e)
+{
+    return stored(work->math == MATH_F16_ACC16 ? DTYPE_F16 : DTYPE_F32, v, e);
+}
+
+static void add_array(const struct work *work, const struct stage *s, const float *values, size_t plane_step, size_t row_at,
+                      struct epilogue_row *row, int64_t rows)
+{
+    /* plane_step 0: one value per channel (a bias) */
+    size_t per_channel = (size_t)rows * (size_t)s->w;
+    for (size_t c = 0; c < (size_t)s->c; c++)
+        for (size_t i = 0; i < per_channel; i++) {
+            size_t at = c * per_channel + i;
+            double before = row->y[at];
+            row->y[at] = before + (plane_step ? values[c * plane_step + row_at + i] : values[c]);
+            if (row->e)
+                row->e[at] = summed(work, row->y[at], stored(work->dtype, before, row->e[at]));
+        }
+}
+
+static void apply_slope(const struct work *work, double alpha, size_t count, struct epilogue_row *row)
+{
+    double slope = fabs(alpha) > 1 ? fabs(alpha) : 1; /* how much the function can stretch an error */
+    for (size_t i = 0; i < count; i++) {
+        double v = row->y[i];
+        if (v < 0)
+            row->y[i] = alpha == 0 ? 0 : v * alpha; /* never -0 */
+        if (!row->e)
+            continue;
+        double e = row->e[i];
+        if (alpha != 0 && (v < 0 || e > 0)) { /* the slope itself is a float, and the product is rounded: two roundings of f32 */
+            double scaled = fabs(v * alpha) + slope * e;
+            bool exact = e == 0 && (double)(float)alpha == alpha && holds(work->dtype, v) && holds(DTYPE_F32, v * alpha);
+            e = slope * stored(work->dtype, v, e) + (exact ? 0 : 2.01 * 0x1p-24 * scaled);
+            if (work->math == MATH_F16_ACC16 && !exact)
+                e += 2.01 * 0x1p-11 * scaled;
+        }
+        row->e[i] = e;
+    }
+}
+
+static void rearrange(const struct stage *s, const struct epilogue *item, int64_t rows, struct epilogue_row *row)
+{
+    int64_t b = item->block, channels = s->c / (b * b), out_w = s->w * b;
+    for (int64_t c = 0; c < channels; c++)
+        for (int64_t y = 0; y < rows * b; y++)
+            for (int64_t x = 0; x < out_w; x++) {
+                int64_t phase = (y % b) * b + x % b;
+                int64_t source = item->mode == D2S_DCR ? phase * channels + c : c * b * b + phase;
+                size_t from = (size_t)((source * rows + y / b) * s->w + x / b), to = (size_t)((c * rows * b + y) * out_w + x);
+                row->y2[to] = row->y[from];
+                if (row->e)
+                    row->e2[to] = row->e[from];
+            }
+    double *swap = row->y;
+    row->y = row->y2;
+    row->y2 = swap;
+    swap = row->e;
+    row->e = row->e2;
+    row->e2 = swap;
+}
+
+void epilogue_apply(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, struct epilogue_row *row)
+{
+    int64_t rows = 1; /* rows of this stage that raw row p_i has become */
+    for (int i = 0; i < work->epilogue_count; i++) {
+        const struct epilogue *item = &work->epilogue[i];
+        struct stage s = epilogue_stage(work, i);
+        size_t plane = (size_t)s.h * (size_t)s.w;
+        switch (item->kind) {
+        case EPILOGUE_BIAS: add_array(work, &s, data->array[ROLE_BIAS], 0, 0, row, rows); break;
+        case EPILOGUE_RESIDUAL:
+            add_array(work, &s, data->array[ROLE_RESIDUAL] + (size_t)n_i * (size_t)s.c * plane, plane, (size_t)(p_i * rows) * (size_t)s.w,
+                      row, rows);
+            break;
+        case EPILOGUE_RELU: apply_slope(work, 0, (size_t)(s.c * rows * s.w), row); break;
+        case EPILOGUE_LEAKY_RELU: apply_slope(work, item->alpha, (size_t)(s.c * rows * s.w), row); break;
+        case EPILOGUE_DEPTH_TO_SPACE:
+            rearrange(&s, item, rows, row);
+            rows *= item->block;
+            break;
+        case EPILOGUE_LAYOUT:
+        case EPILOGUE_COUNT: break;
+        }
+    }
+}

@@ -1,0 +1,138 @@
+#include "op/generate.h"
+#include "base/pool.h"
+#include "op/convert.h"
+#include "op/epilogue.h"
+#include <math.h>
+
+/* The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014; constants by Stafford): a bijection in which every input bit flips
+ * each output bit about half of the time. */
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+uint64_t generate_bits(uint64_t seed, uint64_t stream, uint64_t index)
+{
+    return mix(mix(mix(seed + UINT64_C(0x9e3779b97f4a7c15)) ^ stream * UINT64_C(0xd1342543de82ef95)) +
+               index * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+double generate_uniform(uint64_t seed, uint64_t stream, uint64_t index)
+{
+    return (double)(generate_bits(seed, stream, index) >> 11) * 0x1p-53;
+}
+
+/* Normal with mean 0 and variance 1: the sum of twelve 16-bit uniforms (support +-6) plus 32 bits below them, so that the mantissa is full.
+ * Integers only: logarithms and cosines differ between C libraries. */
+static double normal(uint64_t key, uint64_t index)
+{
+    uint64_t sum = 0, i = index * 4;
+    for (uint64_t part = 0; part < 3; part++) {
+        uint64_t b = mix(key + (i + part) * UINT64_C(0x9e3779b97f4a7c15));
+        sum += (b & 0xffff) + (b >> 16 & 0xffff) + (b >> 32 & 0xffff) + (b >> 48);
+    }
+    uint64_t low = mix(key + (i + 3) * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+    return ((double)sum - 393209.5 + ((double)low + 0.5) * 0x1p-32) * 0x1p-16; /* 12 x 65535 / 2 = 393,210, less a half for `low` */
+}
+
+struct exact_plan generate_plan(const struct work *w)
+{
+    double largest = dtype_exact_integer(w->dtype);
+    if (w->math == MATH_F16_ACC16)
+        largest = fmin(largest, dtype_exact_integer(DTYPE_F16));
+    int64_t limit = (int64_t)largest, share = limit / 8 < 1000 ? limit / 8 : 1000;
+    struct exact_plan plan = {.input = 1, .filter = 1};
+    plan.bias = work_epilogue_find(w, EPILOGUE_BIAS) >= 0 ? share : 0;
+    plan.residual = work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0 ? share : 0;
+    limit -= plan.bias + plan.residual;
+    if (!w->op->has_filter) { /* nothing is summed: as many different values as there are */
+        plan.input = limit - 1;
+        return plan;
+    }
+    plan.terms = plan.nonzero = w->c / w->groups * w->r * w->s;
+    if (plan.terms > limit)
+        plan.nonzero = limit;
+    for (bool grown = true; grown;) {
+        grown = false;
+        if (plan.input < 15 && plan.nonzero * (plan.input + 1) * plan.filter <= limit)
+            plan.input++, grown = true;
+        if (plan.filter < 7 && plan.nonzero * plan.input * (plan.filter + 1) <= limit)
+            plan.filter++, grown = true;
+    }
+    return plan;
+}
+
+struct job {
+    const struct work *work;
+    const struct tensor *t;
+    float *to;
+    size_t count;
+    uint64_t key;
+    bool exact, rectify;
+    int64_t magnitude;
+    struct exact_plan plan;
+    int64_t step; /* of the permutation of taps */
+    double scale;
+    enum dtype round_to;
+};
+
+static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
+
+/* Which taps of output channel k are not zero: a window of `nonzero` over a fixed permutation of all taps, moving on by its own length
+ * from channel to channel, so that together the channels use every tap. */
+static bool tap_is_used(const struct job *job, size_t index)
+{
+    int64_t n = job->plan.terms, k = (int64_t)(index / (size_t)n), tap = (int64_t)(index % (size_t)n);
+    int64_t at = (tap % n * job->step + k % n * job->plan.nonzero) % n;
+    return at < job->plan.nonzero;
+}
+
+static float exact_value(const struct job *job, size_t i)
+{
+    if (job->t->role == ROLE_FILTER && job->plan.nonzero < job->plan.terms && !tap_is_used(job, i))
+        return 0;
+    uint64_t b = mix(job->key + i * UINT64_C(0x9e3779b97f4a7c15));
+    float magnitude = (float)(1 + (b >> 33) % (uint64_t)job->magnitude);
+    return b & 1 ? -magnitude : magnitude;
+}
+
+#define CHUNK 8192
+static void fill_chunk(void *context, int64_t chunk, int thread)
+{
+    struct job *job = context;
+    size_t from = (size_t)chunk * CHUNK, to = from + CHUNK < job->count ? from + CHUNK : job->count;
+    for (size_t i = from; i < to; i++) {
+        if (job->exact) {
+            job->to[i] = exact_value(job, i);
+            continue;
+        }
+        double v = normal(job->key, i);
+        job->to[i] = (float)(job->rectify && v < 0 ? 0 : v * job->scale);
+    }
+    if (!job->exact)
+        convert_round(job->round_to, job->to + from, to - from);
+}
+
+void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to)
+{
+    struct job job = {.work = work, .t = t, .to = to, .count = tensor_elements(t), .exact = part == DATA_PART_EXACT, .scale = 1};
+    job.key = generate_bits(work->seed, (uint64_t)t->role * 2 + (uint64_t)job.exact, 0);
+    job.plan = generate_plan(work);
+    /* the bias too is representable in the work's own type: libraries take the bias of 16-bit data in 16 bits */
+    job.round_to = t->role == ROLE_BIAS ? work->dtype : t->dtype;
+    job.rectify = t->role == ROLE_INPUT && work->data == DATA_RELU;
+    switch (t->role) {
+    case ROLE_FILTER: job.magnitude = job.plan.filter; break;
+    case ROLE_BIAS: job.magnitude = job.plan.bias; break;
+    case ROLE_RESIDUAL: job.magnitude = job.plan.residual; break;
+    default: job.magnitude = job.plan.input; break;
+    }
+    if (t->role == ROLE_FILTER) { /* outputs of variance 1 */
+        job.scale = 1 / sqrt((double)job.plan.terms);
+        for (job.step = (int64_t)(0.618 * (double)job.plan.terms) | 1; gcd(job.step, job.plan.terms) != 1;)
+            job.step++;
+    }
+    pool_for((int64_t)((job.count + CHUNK - 1) / CHUNK), job.count < 4 * CHUNK ? 1 : 0, fill_chunk, &job);
+}

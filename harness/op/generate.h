@@ -1,0 +1,23 @@
+/* op/generate: the values of inputs. A value depends on its seed, tensor and index alone, through integer arithmetic and correctly rounded
+ * operations: it is the same on every machine, for every number of threads. Private to op/. */
+#ifndef BENCH_OP_GENERATE_H
+#define BENCH_OP_GENERATE_H
+
+#include "op/op.h"
+
+/* Bounds of the exact data: every sum of any subset of products, plus bias, plus residual, is an integer that the dtype and the
+ * accumulator hold. */
+struct exact_plan {
+    int64_t input, filter, bias, residual; /* magnitudes are 1 .. this (never 0: a dropped term shows) */
+    int64_t terms;                         /* of one output's reduction */
+    int64_t nonzero;                       /* filter taps that are not 0, per output channel; < terms where the dtype holds no larger sum */
+};
+struct exact_plan generate_plan(const struct work *work);
+/* Fills `to` with the values of a tensor, already representable in its dtype. */
+void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to);
+/* 64 random bits of (seed, stream, index). */
+uint64_t generate_bits(uint64_t seed, uint64_t stream, uint64_t index);
+/* The same as a real in [0, 1). */
+double generate_uniform(uint64_t seed, uint64_t stream, uint64_t index);
+
+#endif

@@ -1,0 +1,301 @@
+#include "base/file.h"
+#include "base/text.h"
+#include "op/generate.h"
+#include "op/op.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One image of a mask, with its own stream of random numbers. */
+struct plane {
+    const struct mask *mask;
+    float *at;
+    int64_t h, w;
+    uint64_t stream, drawn;
+};
+
+static double draw(struct plane *p) { return generate_uniform(p->mask->seed, p->stream, p->drawn++); }
+static int64_t draw_below(struct plane *p, int64_t n)
+{
+    int64_t v = (int64_t)(draw(p) * (double)n);
+    return v < n ? v : n - 1;
+}
+static int64_t wanted_pixels(const struct plane *p) { return (int64_t)llround(p->mask->density * (double)(p->h * p->w)); }
+
+static void make_iid(struct plane *p)
+{
+    for (int64_t i = 0; i < p->h * p->w; i++)
+        p->at[i] = draw(p) < p->mask->density;
+}
+
+/* One rectangle of the image's own proportions. */
+static void make_box(struct plane *p)
+{
+    int64_t wanted = wanted_pixels(p);
+    if (wanted < 1)
+        return;
+    int64_t bh = llround(sqrt(p->mask->density) * (double)p->h);
+    bh = bh < 1 ? 1 : bh > p->h ? p->h : bh;
+    int64_t bw = (wanted + bh / 2) / bh;
+    bw = bw < 1 ? 1 : bw > p->w ? p->w : bw;
+    int64_t y0 = draw_below(p, p->h - bh + 1), x0 = draw_below(p, p->w - bw + 1);
+    for (int64_t y = y0; y < y0 + bh; y++)
+        for (int64_t x = x0; x < x0 + bw; x++)
+            p->at[y * p->w + x] = 1;
+}
+
+/* Whole rows, evenly spread. */
+static void make_scanline(struct plane *p)
+{
+    int64_t rows = llround(p->mask->density * (double)p->h), phase = draw_below(p, p->h);
+    for (int64_t y = 0; y < p->h; y++) {
+        bool active = (y + 1) * rows / p->h > y * rows / p->h;
+        for (int64_t x = 0; active && x < p->w; x++)
+            p->at[(y + phase) % p->h * p->w + x] = 1;
+    }
+}
+
+struct disc_pixel {
+    int64_t distance2, index;
+};
+static int by_distance(const void *a, const void *b)
+{
+    const struct disc_pixel *x = a, *y = b;
+    return x->distance2 != y->distance2 ? (x->distance2 < y->distance2 ? -1 : 1) : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Adds a disc, or as much of its middle as is still wanted. Returns how many pixels it added. */
+static int64_t add_disc(struct plane *p, int64_t cy, int64_t cx, int64_t radius, int64_t wanted, struct disc_pixel *space)
+{
+    int64_t y0 = cy > radius ? cy - radius : 0, y1 = cy + radius < p->h ? cy + radius : p->h - 1;
+    int64_t x0 = cx > radius ? cx - radius : 0, x1 = cx + radius < p->w ? cx + radius : p->w - 1, count = 0;
+    for (int64_t y = y0; y <= y1; y++)
+        for (int64_t x = x0; x <= x1; x++) {
+            int64_t d = (y - cy) * (y - cy) + (x - cx) * (x - cx);
+            if (d <= radius * radius && p->at[y * p->w + x] == 0)
+                space[count++] = (struct disc_pixel){d, y * p->w + x};
+        }
+    if (count > wanted) {
+        qsort(space, (size_t)count, sizeof *space, by_distance);
+        count = wanted;
+    }
+    for (int64_t i = 0; i < count; i++)
+        p->at[space[i].index] = 1;
+    return count;
+}
+
+/* Union of discs of one radius at random centres, until exactly the wanted share is covered (the last disc is smaller). */
+static void make_blobs(struct plane *p)
+{
+    int64_t wanted = wanted_pixels(p), radius = p->mask->radius, across_h = 2 * radius + 1 < p->h ? 2 * radius + 1 : p->h;
+    int64_t across_w = 2 * radius + 1 < p->w ? 2 * radius + 1 : p->w;
+    struct disc_pixel *space = xmalloc((size_t)(across_h * across_w) * sizeof *space);
+    while (wanted > 0) {
+        int64_t centre = draw_below(p, p->h * p->w), tries = 0;
+        while (p->at[centre] != 0 && tries++ < 64) /* nearly full images: look for a hole, then take the next one */
+            centre = draw_below(p, p->h * p->w);
+        while (tries >= 64 && p->at[centre] != 0)
+            centre = (centre + 1) % (p->h * p->w);
+        wanted -= add_disc(p, centre / p->w, centre % p->w, radius, wanted, space);
+    }
+    free(space);
+}
+
+static void make_plane(struct plane *p)
+{
+    int64_t pixels = p->h * p->w;
+    memset(p->at, 0, (size_t)pixels * sizeof *p->at);
+    switch (p->mask->pattern) {
+    case MASK_FULL:
+        for (int64_t i = 0; i < pixels; i++)
+            p->at[i] = 1;
+        break;
+    case MASK_IID: make_iid(p); break;
+    case MASK_BLOBS: make_blobs(p); break;
+    case MASK_BOX: make_box(p); break;
+    case MASK_SCANLINE: make_scanline(p); break;
+    case MASK_PIXEL: p->at[draw_below(p, pixels)] = 1; break;
+    case MASK_CHECKERBOARD:
+        for (int64_t i = 0; i < pixels; i++)
+            p->at[i] = (float)(((uint64_t)(i / p->w + i % p->w) + p->mask->seed) & 1);
+        break;
+    case MASK_EMPTY:
+    case MASK_NONE:
+    case MASK_FILE:
+    case MASK_PATTERN_COUNT: break;
+    }
+}
+
+void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes)
+{
+    const char *percent = strchr(mask->path, '%');
+    const char *end = percent ? percent + 1 : NULL;
+    while (end && isdigit((unsigned char)*end))
+        end++;
+    if (!end || *end != 'd' || end - percent > 3) { /* no frame number in it */
+        snprintf(out, bytes, "%s", mask->path);
+        return;
+    }
+    bool zeros = percent[1] == '0';
+    int width = atoi(percent + 1);
+    char number[128];
+    snprintf(number, sizeof number, zeros ? "%0*d" : "%*d", width, frame);
+    snprintf(out, bytes, "%.*s%s%s", (int)(percent - mask->path), mask->path, number, end + 1);
+}
+
+/* The next number of a PGM header: white space and # comments before it are passed over. -1 when there is none or it is absurd. */
+static long pgm_number(const char *text, size_t bytes, size_t *at)
+{
+    for (; *at < bytes; ++*at) {
+        if (text[*at] == '#')
+            while (*at < bytes && text[*at] != '\n')
+                ++*at;
+        else if (!isspace((unsigned char)text[*at]))
+            break;
+    }
+    long value = -1;
+    for (; *at < bytes && isdigit((unsigned char)text[*at]); ++*at) {
+        value = (value < 0 ? 0 : value) * 10 + (text[*at] - '0');
+        if (value > 1 << 24)
+            return -1;
+    }
+    return value;
+}
+
+/* Binary (P5) and plain (P2) grey maps; brighter than half of the maximum is active. */
+static bool read_pgm(const char *path, const char *text, size_t bytes, int64_t h, int64_t w, float *out, struct error *err)
+{
+    bool binary = bytes > 2 && !memcmp(text, "P5", 2);
+    if (!binary && !(bytes > 2 && !memcmp(text, "P2", 2)))
+        return error_set(err, ERROR_USAGE, "mask %s: not a PGM file (P5 or P2)", path);
+    size_t at = 2;
+    long width = pgm_number(text, bytes, &at), height = pgm_number(text, bytes, &at), most = pgm_number(text, bytes, &at);
+    if (width < 1 || height < 1 || most < 1 || most > 65535)
+        return error_set(err, ERROR_USAGE, "mask %s: a broken PGM header", path);
+    if (width != w || height != h)
+        return error_set(err, ERROR_USAGE, "mask %s is %ld x %ld pixels (width x height), the layer needs %ld x %ld", path, width, height,
+                         (long)w, (long)h);
+    size_t sample = most > 255 ? 2 : 1, pixels = (size_t)w * (size_t)h;
+    if (binary && (at >= bytes || bytes - at - 1 < pixels * sample))
+        return error_set(err, ERROR_USAGE, "mask %s ends too early", path);
+    const unsigned char *data = (const unsigned char *)text + at + 1; /* one white space character after the header */
+    for (size_t i = 0; i < pixels; i++) {
+        long v = !binary ? pgm_number(text, bytes, &at) : sample == 2 ? data[2 * i] << 8 | data[2 * i + 1] : data[i];
+        if (v < 0)
+            return error_set(err, ERROR_USAGE, "mask %s ends too early", path);
+        out[i] = 2 * v > most;
+    }
+    return true;
+}
+
+static bool make_file(const struct work *work, int64_t h, int64_t w, float *out, struct error *err)
+{
+    char path[sizeof work->mask.path + 128];
+    size_t bytes, pixels = (size_t)h * (size_t)w;
+    mask_frame_path(&work->mask, 0, path, sizeof path);
+    char *text = file_read(path, MASK_FILE_MAX_BYTES, &bytes, err);
+    if (!text)
+        return error_where(err, "mask");
+    bool ok = read_pgm(path, text, bytes, h, w, out, err);
+    free(text);
+    for (int64_t i = 1; ok && i < work->n; i++) /* every image of the batch has the same mask */
+        memcpy(out + (size_t)i * pixels, out, pixels * sizeof *out);
+    return ok;
+}
+
+bool mask_make(const struct work *work, float *out, struct error *err)
+{
+    int64_t h = work->mask.marks_output ? work->p : work->h, w = work->mask.marks_output ? work->q : work->w;
+    if (work->mask.pattern == MASK_NONE)
+        return error_set(err, ERROR_INTERNAL, "a mask of a work without one");
+    if (work->mask.pattern == MASK_FILE)
+        return make_file(work, h, w, out, err);
+    for (int64_t i = 0; i < work->n; i++) {
+        struct plane p = {.mask = &work->mask, .at = out + i * h * w, .h = h, .w = w, .stream = (uint64_t)(1000 + i)};
+        make_plane(&p);
+    }
+    return true;
+}
+
+/* `count` outputs of `taps` taps over `size` inputs, one axis: calls visit for every (output, input) pair inside the image. */
+static int64_t input_of(const struct work *work, int64_t output, int64_t tap, int64_t size)
+{
+    int64_t i = output * work->stride - work->pad + tap * work->dilation;
+    return i >= 0 && i < size ? i : -1;
+}
+
+void mask_dilate(const struct work *work, const float *in, float *out)
+{
+    const struct work *w = work;
+    float *rows = xmalloc((size_t)(w->h * w->q) * sizeof *rows); /* dilated along x */
+    for (int64_t n = 0; n < w->n; n++, in += w->h * w->w, out += w->p * w->q) {
+        memset(rows, 0, (size_t)(w->h * w->q) * sizeof *rows);
+        memset(out, 0, (size_t)(w->p * w->q) * sizeof *out);
+        for (int64_t y = 0; y < w->h; y++)
+            for (int64_t s = 0; s < w->s; s++)
+                for (int64_t q = 0; q < w->q; q++) {
+                    int64_t x = input_of(w, q, s, w->w);
+                    if (x >= 0 && in[y * w->w + x] != 0)
+                        rows[y * w->q + q] = 1;
+                }
+        for (int64_t p = 0; p < w->p; p++)
+            for (int64_t r = 0; r < w->r; r++) {
+                int64_t y = input_of(w, p, r, w->h);
+                for (int64_t q = 0; y >= 0 && q < w->q; q++)
+                    if (rows[y * w->q + q] != 0)
+                        out[p * w->q + q] = 1;
+            }
+    }
+    free(rows);
+}
+
+/* The inputs that any active output reads. */
+static void mask_needed(const struct work *w, const float *out, float *in)
+{
+    memset(in, 0, (size_t)(w->n * w->h * w->w) * sizeof *in);
+    for (int64_t n = 0; n < w->n; n++, in += w->h * w->w, out += w->p * w->q)
+        for (int64_t p = 0; p < w->p; p++)
+            for (int64_t q = 0; q < w->q; q++)
+                for (int64_t tap = 0; out[p * w->q + q] != 0 && tap < w->r * w->s; tap++) {
+                    int64_t y = input_of(w, p, tap / w->s, w->h), x = input_of(w, q, tap % w->s, w->w);
+                    if (y >= 0 && x >= 0)
+                        in[y * w->w + x] = 1;
+                }
+}
+
+double mask_density(const float *mask, size_t count)
+{
+    size_t active = 0;
+    for (size_t i = 0; i < count; i++)
+        active += mask[i] != 0;
+    return count ? (double)active / (double)count : 0;
+}
+
+bool work_useful(const struct work *w, struct useful *out, struct error *err)
+{
+    *out = (struct useful){1, 1, work_flop(w), work_bytes(w)};
+    if (w->mask.pattern == MASK_NONE)
+        return true;
+    size_t inputs = (size_t)(w->n * w->h * w->w), outputs = (size_t)(w->n * w->p * w->q);
+    float *in = xmalloc(inputs * sizeof *in), *active = xmalloc(outputs * sizeof *active);
+    bool ok = mask_make(w, w->mask.marks_output ? active : in, err);
+    if (ok && w->mask.marks_output)
+        mask_needed(w, active, in);
+    else if (ok)
+        mask_dilate(w, in, active);
+    if (ok) {
+        out->input_share = mask_density(in, inputs);
+        out->output_share = mask_density(active, outputs);
+        out->flop *= out->output_share;
+        struct tensor t;
+        static const enum tensor_role shrinking[] = {ROLE_INPUT, ROLE_RESIDUAL, ROLE_OUTPUT};
+        for (size_t i = 0; i < sizeof shrinking / sizeof shrinking[0]; i++)
+            if (work_tensor(w, shrinking[i], &t))
+                out->bytes -= (double)tensor_bytes(&t) * (1 - (shrinking[i] == ROLE_INPUT ? out->input_share : out->output_share));
+    }
+    free(in);
+    free(active);
+    return ok;
+}

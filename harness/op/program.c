@@ -1,0 +1,45 @@
+#include "op/program.h"
+#include "base/dtype.h"
+#include <stdlib.h>
+#include <string.h>
+
+void program_free(struct program *p)
+{
+    if (!p)
+        return;
+    for (int i = 0; i < p->unit_count; i++) {
+        free(p->units[i].path);
+        free(p->units[i].label);
+        for (int d = 0; d < p->units[i].define_count; d++)
+            free(p->units[i].defines[d]);
+        free(p->units[i].defines);
+    }
+    free(p->units);
+    free(p->variant);
+    free(p->params);
+    free(p->what);
+    free(p->algorithm);
+    free(p->reason);
+    free(p->tensors);
+    free(p->scratch);
+    free(p->tensor_maps);
+    free(p->steps);
+    free(p->columns);
+    memset(p, 0, sizeof *p);
+}
+
+int program_tensor(const struct program *p, enum tensor_role role)
+{
+    for (int i = 0; i < p->tensor_count; i++)
+        if (p->tensors[i].role == role)
+            return i;
+    return -1;
+}
+
+uint64_t program_scratch_bytes(const struct program *p)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < p->scratch_count; i++)
+        bytes += (uint64_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype);
+    return bytes;
+}

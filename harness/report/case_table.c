@@ -1,0 +1,337 @@
+/* report/case_table: see case_table.h. */
+#include "report/case_table.h"
+#include "report/number.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void failure_text(const struct view *v, struct text *t)
+{
+    for (const char *s = row_status_name(v->row->status); *s; s++) {
+        text_addf(t, "%c", toupper((unsigned char)*s));
+    }
+    text_addf(t, "  %s", v->row->reason && v->row->reason[0] ? v->row->reason : "without a reason: a fault of bench");
+    if (v->row->dump && v->row->dump[0]) {
+        text_addf(t, "; tensors, error map: %s", v->row->dump);
+    }
+}
+
+/* regs, spill, smemK, occ %: of one step. -1 is left blank. */
+static void facts_cells(struct table *t, const struct row_step *s)
+{
+    char a[NUMBER_TEXT];
+    if (!s || s->registers < 0) {
+        return;
+    }
+    table_cell(t, PAINT_NONE, "%d", s->registers);
+    table_cell(t, s->spill_store_bytes > 0 ? PAINT_WARN : PAINT_NONE, s->spill_store_bytes >= 0 ? "%d" : "", s->spill_store_bytes);
+    if (s->static_smem >= 0 && s->dynamic_smem >= 0) {
+        table_cell(t, PAINT_NONE, "%s", number_short((s->static_smem + s->dynamic_smem) / 1024.0, a));
+    } else {
+        table_cell(t, PAINT_NONE, "%s", "");
+    }
+    table_cell(t, PAINT_NONE, "%s", s->occupancy >= 0 ? number_percent(s->occupancy, a) : "");
+    table_cell(t, PAINT_DIM, "%s", s->occupancy >= 0 ? s->limit : "");
+}
+
+static void blanks(struct table *t, int n)
+{
+    while (n-- > 0) {
+        table_cell(t, PAINT_NONE, "%s", "");
+    }
+}
+
+/* The row's own facts, or "3 steps" where each step has its line. */
+static void row_facts(struct table *t, const struct view *v)
+{
+    if (v->steps > 1) {
+        table_cell(t, PAINT_DIM, "%d steps", v->steps);
+        blanks(t, 4);
+    } else if (v->step >= 0) {
+        facts_cells(t, &v->row->steps[v->step]);
+    } else {
+        blanks(t, 5);
+    }
+}
+
+static const char *status_mark(const struct view *v, char mark[16])
+{
+    snprintf(mark, 16, "%s", v->failed ? "!" : "");
+    if (v->rank >= 0) {
+        snprintf(mark, 16, "%d", v->rank);
+    }
+    return mark;
+}
+
+/* Rows that say a sentence instead of numbers. False: the row is an ordinary one. */
+static bool sentence_row(struct table *t, const struct view *v)
+{
+    struct text text = {0};
+    char mark[16];
+    if (v->failed) {
+        failure_text(v, &text);
+    } else if (v->row->status == ROW_SKIPPED) {
+        text_add(&text, v->row->reason && v->row->reason[0] ? v->row->reason : "skipped without a reason");
+    } else {
+        return false;
+    }
+    table_row(t);
+    table_cell(t, PAINT_BAD, "%s", status_mark(v, mark));
+    table_cell(t, v->failed ? PAINT_BAD : PAINT_DIM, "%s", v->name);
+    table_rest(t, v->failed ? PAINT_NONE : PAINT_DIM, text_get(&text));
+    text_free(&text);
+    return true;
+}
+
+static void ratio_cells(struct table *t, const struct view *v)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
+    if (v->rank == 0) {
+        table_cell(t, PAINT_NONE, "1");
+        table_cell(t, PAINT_NONE, "%s", "");
+    } else if (v->ranked && v->time->ratio > 0) {
+        /* bold green only where the whole interval is above 1: a difference inside it is none */
+        table_cell(t, v->time->ratio_low > 1 ? PAINT_GOOD : PAINT_NONE, "%s", number_3(v->time->ratio, a));
+        if (v->time->ratio_low > 0) {
+            table_cell(t, PAINT_DIM, "[%s %s]", number_3(v->time->ratio_low, b), number_3(v->time->ratio_high, c));
+        } else {
+            table_cell(t, PAINT_NONE, "%s", "");
+        }
+    } else {
+        blanks(t, 2);
+    }
+}
+
+/* D: a device that keeps time. */
+static struct table *timed_table(const struct case_view *c)
+{
+    struct table *t = table_new();
+    char heading[VARIANT_BASE + 2], mark[16], value[NUMBER_TEXT], half[NUMBER_TEXT];
+    snprintf(heading, sizeof heading, "x %s", c->zero_name);
+    bool roof = !isnan(c->roof_ns);
+    table_column(t, "#", ALIGN_LEFT, false);
+    table_column(t, "variant", ALIGN_LEFT, false);
+    table_column(t, "time us", ALIGN_POINT, false);
+    table_column(t, "", ALIGN_LEFT, true);
+    table_column(t, heading, ALIGN_POINT, false);
+    table_column(t, "[95 %]", ALIGN_LEFT, true);
+    table_column(t, roof ? "roof" : "floor", ALIGN_RIGHT, false);
+    table_column(t, "regs", ALIGN_RIGHT, false);
+    table_column(t, "spill", ALIGN_RIGHT, false);
+    table_column(t, "smemK", ALIGN_RIGHT, false);
+    table_column(t, "occ", ALIGN_RIGHT, false);
+    table_column(t, "%", ALIGN_LEFT, true);
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
+        if (sentence_row(t, v) || !usable) {
+            continue;
+        }
+        table_row(t);
+        table_cell(t, PAINT_NONE, "%s", status_mark(v, mark));
+        table_cell(t, PAINT_BOLD, "%s", v->name);
+        if (v->ranked) {
+            number_pair(v->time->median_ns / 1e3, v->half_ns / 1e3, value, half);
+            table_cell(t, PAINT_NONE, "%s", value);
+            table_cell(t, PAINT_DIM, half[0] ? "±%s" : "%s", half);
+        } else {
+            table_cell(t, PAINT_DIM, "not timed");
+            blanks(t, 1);
+        }
+        ratio_cells(t, v);
+        double share = roof ? v->roof_share : v->floor_share;
+        table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, value));
+        row_facts(t, v);
+        for (int s = 0; v->steps > 1 && s < v->row->step_count; s++) {
+            const struct row_time *time = step_time(c, v->row, s);
+            if (v->row->steps[s].prepare) {
+                continue;
+            }
+            table_row(t);
+            blanks(t, 1);
+            table_cell(t, PAINT_DIM, "  %s", v->row->steps[s].name);
+            table_cell(t, PAINT_NONE, "%s", time ? number_3(time->median_ns / 1e3, value) : "");
+            blanks(t, 4);
+            facts_cells(t, &v->row->steps[s]);
+        }
+    }
+    return t;
+}
+
+static void counter_cells(struct table *t, double fma, double st, double ideal, double moved)
+{
+    char a[NUMBER_TEXT];
+    table_cell(t, PAINT_NONE, "%s", isnan(fma) ? "" : number_count(fma, a));
+    table_cell(t, st >= ideal * 2 ? PAINT_WARN : PAINT_NONE, "%s", isnan(st) ? "" : number_3(st, a));
+    table_cell(t, PAINT_DIM, isnan(ideal) ? "" : "(%s)", number_short(ideal, a));
+    table_cell(t, PAINT_NONE, "%s", isnan(moved) ? "" : number_3(moved, a));
+}
+
+static double over(double a, double b)
+{
+    return b > 0 ? a / b : NAN;
+}
+
+/* E: a device that counts. The scenario's order, no ranking. */
+static struct table *counted_table(const struct case_view *c)
+{
+    struct table *t = table_new();
+    char mark[16];
+    table_column(t, "", ALIGN_LEFT, false);
+    table_column(t, "variant", ALIGN_LEFT, false);
+    table_column(t, "check", ALIGN_LEFT, false);
+    table_column(t, "regs", ALIGN_RIGHT, false);
+    table_column(t, "spill", ALIGN_RIGHT, false);
+    table_column(t, "smemK", ALIGN_RIGHT, false);
+    table_column(t, "occ", ALIGN_RIGHT, false);
+    table_column(t, "%", ALIGN_LEFT, true);
+    table_column(t, "warp FMA", ALIGN_RIGHT, false);
+    table_column(t, "st sect/req", ALIGN_POINT, false);
+    table_column(t, "", ALIGN_LEFT, true);
+    table_column(t, "moved/compulsory", ALIGN_POINT, false);
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
+        if (sentence_row(t, v) || !usable) {
+            continue;
+        }
+        table_row(t);
+        table_cell(t, PAINT_NONE, "%s", status_mark(v, mark));
+        table_cell(t, PAINT_BOLD, "%s", v->name);
+        table_cell(t, PAINT_GOOD, "ok %s", v->row->check ? v->row->check : "");
+        row_facts(t, v);
+        counter_cells(t, v->warp_fma, v->st_sect_req, v->st_ideal, v->moved_over_compulsory);
+        for (int s = 0; v->steps > 1 && s < v->row->step_count; s++) {
+            const struct row_step *step = &v->row->steps[s];
+            if (step->prepare) {
+                continue;
+            }
+            table_row(t);
+            blanks(t, 1);
+            table_cell(t, PAINT_DIM, "  %s", step->name);
+            blanks(t, 1);
+            if (step->registers >= 0) {
+                facts_cells(t, step);
+            } else {
+                blanks(t, 5);
+            }
+            double st = counter_step(v->row, s, "emu.global_sectors_st"), ld = counter_step(v->row, s, "emu.global_sectors_ld");
+            double requests = counter_step(v->row, s, "emu.global_requests_st");
+            counter_cells(t, counter_step(v->row, s, "emu.warp_fma"), over(st, requests),
+                          over(counter_step(v->row, s, "emu.global_sectors_ideal_st"), requests), over(32 * (st + ld), v->row->bytes));
+        }
+    }
+    return t;
+}
+
+struct table *case_table(const struct case_view *c)
+{
+    return c->counts ? counted_table(c) : timed_table(c);
+}
+
+/* ---- the lines around it ---- */
+
+void case_conditions(const struct case_view *c, struct text *t)
+{
+    const struct row *row = c->count ? c->rows[0] : NULL;
+    const char *compiler = c->run && c->run->compiler ? c->run->compiler : "", *arch = "";
+    int rounds = 0, least = 0;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        if (v->row->compiler && v->row->compiler[0] && !compiler[0]) {
+            compiler = v->row->compiler;
+        }
+        if (v->row->arch && !arch[0]) {
+            arch = v->row->arch;
+        }
+        if (v->ranked) {
+            rounds = v->time->rounds > rounds ? v->time->rounds : rounds;
+            least = !least || v->time->rounds < least ? v->time->rounds : least;
+        }
+    }
+    if (c->counts) {
+        text_addf(t, "%s · %s · %s · counts are exact; there is no time and no ranking (order: the scenario's)",
+                  row && row->device ? row->device : "emu", arch, compiler);
+        return;
+    }
+    const char *about = c->run && c->run->device_about ? c->run->device_about : row && row->device ? row->device : "";
+    text_addf(t, "%s · %s %s", about, compiler, arch);
+    if (!c->cache[0]) {
+        text_add(t, " · not timed");
+        return;
+    }
+    text_addf(t, " · %s, %s", c->load, c->cache);
+    if (rounds) {
+        text_addf(t, least < rounds ? " · %d to %d rounds" : " · %d rounds", least, rounds);
+    }
+    if (!isnan(c->noise)) {
+        double p = c->noise * 100;
+        text_addf(t, " · A/A ±%.*f %%", p < 10 ? 2 : 0, p);
+    }
+}
+
+void case_work(const struct case_view *c, struct text *t)
+{
+    const struct row *row = c->count ? c->rows[0] : NULL;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], p[NUMBER_TEXT];
+    const char *dot = "";
+    if (!row) {
+        return;
+    }
+    if (row->flop > 0 && row->density_out >= 0) {
+        text_addf(t, "dense D %s, useful E %s (%s %% of outputs)", number_si(row->flop, "FLOP", a),
+                  number_si(row->flop * row->density_out, "FLOP", b), number_short(row->density_out * 100, p));
+        dot = " · ";
+    } else if (row->flop > 0) {
+        text_addf(t, "%s", number_si(row->flop, "FLOP", a));
+        dot = " · ";
+    }
+    if (row->bytes > 0) {
+        text_addf(t, "%scompulsory %s", dot, number_si(row->bytes, "B", a));
+        dot = " · ";
+    }
+    if (row->floor_ns > 0 && !c->counts) {
+        text_addf(t, "%sfloor %s (%s)", dot, number_time(row->floor_ns, a), row->floor_by[0] ? row->floor_by : "?");
+        dot = " · ";
+    }
+    if (!isnan(c->roof_ns)) {
+        text_addf(t, "%sroof %s", dot, number_time(c->roof_ns, a));
+    }
+}
+
+/* Every mode but the headline, in the order in which the rows met them. */
+void case_modes(const struct case_view *c, struct text *t)
+{
+    char modes[8][24], a[NUMBER_TEXT], r[NUMBER_TEXT];
+    int count = 0;
+    for (int i = 0; i < c->count && !c->counts; i++) {
+        for (int k = 0; k < c->rows[i]->time_count; k++) {
+            const struct row_time *time = &c->rows[i]->times[k];
+            char mode[24];
+            snprintf(mode, sizeof mode, "%s, %s", time->load, time->cache);
+            bool known = time->step != -1 || (strcmp(time->cache, c->cache) == 0 && strcmp(time->load, c->load) == 0) || count == 8;
+            for (int m = 0; m < count; m++) {
+                known |= strcmp(modes[m], mode) == 0;
+            }
+            if (known) {
+                continue;
+            }
+            snprintf(modes[count++], sizeof modes[0], "%s", mode);
+            text_addf(t, "%s", mode);
+            const char *dot = "  ";
+            for (int j = 0; j < c->count; j++) {
+                const struct view *v = &c->views[c->order[j]];
+                const struct row_time *other = v->ranked ? row_time(v->row, time->cache, time->load) : NULL;
+                if (other) {
+                    text_addf(t, "%s%s %s us", dot, v->name, number_3(other->median_ns / 1e3, a));
+                    if (other->ratio > 0 && v->rank != 0) {
+                        text_addf(t, " (x %s)", number_3(other->ratio, r));
+                    }
+                    dot = " · ";
+                }
+            }
+            text_add(t, "\n");
+        }
+    }
+}

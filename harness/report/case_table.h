@@ -1,0 +1,19 @@
+/* report/case_table: the table of one case, for the terminal and for Markdown. */
+#ifndef BENCH_REPORT_CASE_TABLE_H
+#define BENCH_REPORT_CASE_TABLE_H
+
+#include "report/table.h"
+#include "report/view.h"
+
+/* The caller frees it with table_free. */
+struct table *case_table(const struct case_view *c);
+/* "H200 · nvrtc 13.0.88 sm_90a · isolated, cold · 42 rounds · A/A ±0.31 %" / "emu ... no time and no ranking". */
+void case_conditions(const struct case_view *c, struct text *t);
+/* "67.9 GFLOP, 25 MB · floor 7.0 us (compute)". */
+void case_work(const struct case_view *c, struct text *t);
+/* "warm, isolated   cudnn 141 us · sparse_tile 15.2 us (9.26)": one line for each further mode; "" when there is none. */
+void case_modes(const struct case_view *c, struct text *t);
+/* Upper-case status with the reason and the dump: what stands in the row of a variant that failed. */
+void failure_text(const struct view *v, struct text *t);
+
+#endif

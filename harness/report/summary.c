@@ -1,0 +1,72 @@
+/* report/summary: see summary.h. */
+#include "report/summary.h"
+#include "report/number.h"
+#include "report/table.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Distinct variant[params] among the rows of one status. */
+static int points_of(struct row *const *rows, int count, enum row_status status)
+{
+    int points = 0;
+    for (int i = 0; i < count; i++) {
+        bool known = rows[i]->status != status;
+        for (int j = 0; j < i && !known; j++) {
+            known = rows[j]->status == status && rows[j]->variant && rows[i]->variant && strcmp(rows[j]->variant, rows[i]->variant) == 0 &&
+                    strcmp(rows[j]->params ? rows[j]->params : "", rows[i]->params ? rows[i]->params : "") == 0;
+        }
+        points += !known;
+    }
+    return points;
+}
+
+void summary_counts(struct text *t, struct row *const *rows, int count)
+{
+    static const char *const words[ROW_STATUS_COUNT] = {
+        [ROW_PLANNED] = "not run",       [ROW_OK] = "verified",     [ROW_FOIL] = "baseline", [ROW_WRONG] = "wrong",
+        [ROW_UNSAFE] = "unsafe",         [ROW_CRASHED] = "crashed", [ROW_HUNG] = "hung",     [ROW_BROKEN] = "broken",
+        [ROW_INFEASIBLE] = "infeasible", [ROW_SKIPPED] = "skipped",
+    };
+    static const enum row_status order[] = {ROW_OK,   ROW_FOIL,   ROW_WRONG,      ROW_UNSAFE,  ROW_CRASHED,
+                                            ROW_HUNG, ROW_BROKEN, ROW_INFEASIBLE, ROW_SKIPPED, ROW_PLANNED};
+    int by[ROW_STATUS_COUNT] = {0}, unexplained = 0;
+    for (int i = 0; i < count; i++) {
+        enum row_status s = rows[i]->status;
+        by[s]++;
+        unexplained += s != ROW_OK && s != ROW_FOIL && s != ROW_PLANNED && !(rows[i]->reason && rows[i]->reason[0]);
+    }
+    text_addf(t, "%d rows: ", count);
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        enum row_status s = order[i];
+        if (!by[s] && s != ROW_OK) {
+            continue;
+        }
+        text_addf(t, "%d %s", by[s], words[s]);
+        if (s == ROW_WRONG || s == ROW_UNSAFE || s == ROW_CRASHED || s == ROW_HUNG || s == ROW_BROKEN) {
+            int points = points_of(rows, count, s);
+            text_addf(t, " (%d point%s)", points, points == 1 ? "" : "s");
+        }
+        text_add(t, ", ");
+    }
+    text_addf(t, "%d without a reason", unexplained);
+}
+
+void report_summary(struct text *t, const struct run *run, struct row *const *rows, int count, double seconds, int exit_code,
+                    const struct report_style *style)
+{
+    char wall[NUMBER_TEXT];
+    struct text line = {0};
+    (void)run;
+    summary_counts(&line, rows, count);
+    if (seconds > 0) { /* a stored run is shown without a wall time */
+        text_addf(&line, "   %s", number_duration(seconds, wall));
+    }
+    text_addf(&line, "   exit %d", exit_code);
+    text_paint(t, exit_code ? PAINT_BAD : PAINT_GOOD, style);
+    text_add_wrapped(t, text_get(&line), 0, TEXT_LABEL_COLUMNS, style);
+    text_paint(t, PAINT_NONE, style);
+    text_add(t, "\n");
+    text_free(&line);
+}

@@ -1,0 +1,238 @@
+/* report/sweep: plots over numeric axes and parameters. Which there are is found from the rows: any axis or parameter whose values are
+ * numbers, at three or more points, while everything else of the case stays the same. */
+#include "report/plot.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINES_MAX 8
+#define SWEEPS_DRAWN 16
+#define POINTS_MIN 3
+#define TALL_RANGE 12.0 /* largest over smallest y from which a log scale reads better */
+
+/* One measured point of one line. */
+struct point {
+    double x, y, low, high;
+    int line;
+    char group[320]; /* what stays the same in one plot */
+};
+struct sweep {
+    const char *axis;
+    bool of_params;
+    struct point *points;
+    int count;
+    char lines[LINES_MAX][96];
+    int line_count, lines_left_out;
+};
+
+/* `pairs` without `axis`, appended. */
+static void add_without(struct text *t, const char *pairs, const char *axis)
+{
+    size_t n = strlen(axis);
+    for (const char *p = pairs; p && *p;) {
+        size_t end = strcspn(p, ",");
+        if (!(strncmp(p, axis, n) == 0 && p[n] == '=')) {
+            text_addf(t, " %.*s", (int)end, p);
+        }
+        p += end + (p[end] == ',');
+    }
+}
+
+static int line_of(struct sweep *s, const char *name)
+{
+    for (int i = 0; i < s->line_count; i++) {
+        if (strcmp(s->lines[i], name) == 0) {
+            return i;
+        }
+    }
+    if (s->line_count == LINES_MAX) {
+        return -1;
+    }
+    snprintf(s->lines[s->line_count], sizeof s->lines[0], "%s", name);
+    return s->line_count++;
+}
+
+/* Adds a row's point; of several at the same x of a line (other parameters) the lowest stays. */
+static void add_point(struct sweep *s, const struct view *v, bool counts)
+{
+    char value[64];
+    double x, y = counts ? v->moved_over_compulsory : v->ranked ? v->time->median_ns / 1e3 : NAN;
+    struct point p = {.y = y, .low = y, .high = y};
+    if (v->row->status != ROW_OK && v->row->status != ROW_FOIL) {
+        return;
+    }
+    if (isnan(y) || !axis_value(s->of_params ? v->row->params : v->row->axes, s->axis, value, sizeof value) || !text_to_real(value, &x)) {
+        return;
+    }
+    if (!counts && v->time->low_ns > 0) {
+        p.low = v->time->low_ns / 1e3;
+        p.high = v->time->high_ns / 1e3;
+    }
+    struct text group = {0};
+    text_add(&group, v->row->layer ? v->row->layer : "");
+    if (s->of_params) {
+        text_addf(&group, " %s", v->row->axes ? v->row->axes : "");
+    } else {
+        add_without(&group, v->row->axes, s->axis);
+    }
+    snprintf(p.group, sizeof p.group, "%s", text_get(&group));
+    text_free(&group);
+    p.x = x;
+    p.line = line_of(s, variant_short(v->row));
+    if (p.line < 0) {
+        s->lines_left_out++;
+        return;
+    }
+    for (int i = 0; i < s->count; i++) {
+        struct point *q = &s->points[i];
+        if (q->x == p.x && q->line == p.line && strcmp(q->group, p.group) == 0) {
+            if (p.y < q->y) {
+                *q = p;
+            }
+            return;
+        }
+    }
+    s->points = xrealloc(s->points, (size_t)(s->count + 1) * sizeof *s->points);
+    s->points[s->count++] = p;
+}
+
+static int by_x(const void *a, const void *b)
+{
+    const struct point *p = a, *q = b;
+    return p->line != q->line ? p->line - q->line : p->x < q->x ? -1 : p->x > q->x;
+}
+
+/* The points of one group: at least POINTS_MIN different x. */
+static bool group_plot(struct plots *p, const struct sweep *s, const char *group, bool counts, const char *dir, struct error *err)
+{
+    struct plot_draft d = {.base = "sweep.gp", .width = 500};
+    struct point *points = xcalloc((size_t)s->count, sizeof *points);
+    int n = 0, lines = 0, last = -1, distinct = 0;
+    double least = INFINITY, most = 0;
+    for (int i = 0; i < s->count; i++) {
+        if (strcmp(s->points[i].group, group) == 0) {
+            points[n++] = s->points[i];
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        bool known = false;
+        for (int k = 0; k < i; k++) {
+            known |= points[k].x == points[i].x;
+        }
+        distinct += !known;
+    }
+    if (distinct < POINTS_MIN) {
+        free(points);
+        return true;
+    }
+    qsort(points, (size_t)n, sizeof *points, by_x);
+    for (int i = 0; i < n; i++) {
+        if (points[i].line != last) {
+            text_add(&d.data, lines++ ? "\n\n" : "");
+            plot_add_name(&d.data, s->lines[points[i].line]);
+            text_add(&d.data, "\n");
+            last = points[i].line;
+        }
+        text_addf(&d.data, "%.9g\t%.9g\t%.9g\t%.9g\n", points[i].x, points[i].y, points[i].low, points[i].high);
+        least = fmin(least, points[i].y);
+        most = fmax(most, points[i].y);
+    }
+    free(points);
+    char axis[64];
+    snprintf(axis, sizeof axis, "%.60s", s->axis);
+    for (char *c = axis; *c; c++) { /* into a script: letters only */
+        *c = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '.' ? *c : '_';
+    }
+    text_addf(&d.script, "lines = %d\naxis = \"%s\"\nmeasure = \"%s\"\ntall = %d\nleast = %.9g\nmost = %.9g\n", lines, axis,
+              counts ? "moved / compulsory bytes" : "time, us", most > TALL_RANGE * least, least, most);
+    d.height = 270 + 18 * ((lines + 1) / 2);
+    return plot_write(p, &d, PLOT_SWEEP, -1,
+                      text_format("%s over %s, %s: %s.%s", counts ? "Bytes moved over compulsory bytes" : "Time", s->axis,
+                                  group[0] == ' ' ? group + 1 : group,
+                                  counts ? "the best point of each variant" : "the fastest point of each variant, with 95 % intervals",
+                                  s->lines_left_out ? " Variants beyond the first eight are in the tables." : ""),
+                      dir, err);
+}
+
+static bool axis_plots(struct plots *p, struct sweep *s, bool counts, int *left_out, const char *dir, struct error *err)
+{
+    bool done = true;
+    for (int i = 0; i < s->count && done; i++) {
+        bool known = false;
+        for (int k = 0; k < i; k++) {
+            known |= strcmp(s->points[k].group, s->points[i].group) == 0;
+        }
+        if (known) {
+            continue;
+        }
+        int sweeps = 0;
+        for (int k = 0; k < p->count; k++) {
+            sweeps += p->items[k].kind == PLOT_SWEEP;
+        }
+        if (sweeps >= SWEEPS_DRAWN) {
+            ++*left_out;
+        } else {
+            done = group_plot(p, s, s->points[i].group, counts, dir, err);
+        }
+    }
+    return done;
+}
+
+/* Names of the axes (or parameters) that have a numeric value somewhere; each malloc'd. */
+static int axis_names(struct row *const *rows, int count, bool of_params, char ***out)
+{
+    int n = 0;
+    *out = NULL;
+    for (int i = 0; i < count; i++) {
+        const char *pairs = of_params ? rows[i]->params : rows[i]->axes;
+        for (const char *p = pairs; p && *p; p += strcspn(p, ","), p += *p == ',') {
+            size_t length = strcspn(p, "=,");
+            double ignored;
+            char value[64], *name = xstrndup(p, length);
+            bool known = p[length] != '=' || !axis_value(pairs, name, value, sizeof value) || !text_to_real(value, &ignored);
+            for (int k = 0; k < n && !known; k++) {
+                known = strcmp((*out)[k], name) == 0;
+            }
+            if (known) {
+                free(name);
+                continue;
+            }
+            *out = xrealloc(*out, (size_t)(n + 1) * sizeof **out);
+            (*out)[n++] = name;
+        }
+    }
+    return n;
+}
+
+bool sweeps_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)
+{
+    bool done = true;
+    int left_out = 0;
+    for (int of_params = 0; of_params < 2; of_params++) {
+        char **names;
+        int n = axis_names(rows, count, of_params, &names);
+        for (int a = 0; a < n; a++) {
+            struct sweep s = {.axis = names[a], .of_params = of_params};
+            bool counts = false;
+            for (int i = 0, end; i < count; i = end) {
+                struct case_view c;
+                end = case_end(rows, count, i);
+                case_view_make(&c, run, rows + i, end - i);
+                counts = c.counts;
+                for (int k = 0; k < c.count; k++) {
+                    add_point(&s, &c.views[k], counts);
+                }
+                case_view_free(&c);
+            }
+            done = done && axis_plots(p, &s, counts, &left_out, dir, err);
+            free(s.points);
+            free(names[a]);
+        }
+        free(names);
+    }
+    if (left_out && !p->left_out) {
+        p->left_out = text_format("%d further sweeps are in the tables only.", left_out);
+    }
+    return done;
+}

@@ -1,0 +1,206 @@
+/* report/terminal: a case on the terminal. */
+#include "report/case_table.h"
+#include "report/number.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ADVICE_SHOWN 6
+#define NAMES_SHOWN 160 /* characters of the list of names behind a reason */
+
+static void add_header(struct text *t, const struct case_view *c, const struct report_style *style)
+{
+    struct text line = {0};
+    const struct row *row = c->rows[0];
+    text_paint(t, PAINT_BOLD, style);
+    text_add_plain(t, row->case_id ? row->case_id : "?", style);
+    text_paint(t, PAINT_NONE, style);
+    text_add(t, "  ");
+    text_add_plain(t, row->work ? row->work : "", style);
+    text_add(t, "\n");
+    case_conditions(c, &line);
+    text_add_wrapped(t, text_get(&line), 0, TEXT_LABEL_COLUMNS, style);
+    text_add(t, "\n");
+    text_free(&line);
+    case_work(c, &line);
+    if (line.len) {
+        text_add_labelled(t, "work", text_get(&line), style);
+    }
+    text_free(&line);
+    text_add(t, "\n");
+}
+
+static void add_infeasible(struct text *t, const struct case_view *c, const struct report_style *style)
+{
+    struct reason_group *groups;
+    int count = reason_groups(c, ROW_INFEASIBLE, &groups);
+    for (int i = 0; i < count; i++) {
+        struct text line = {0};
+        const char *names = text_get(&groups[i].names);
+        size_t n = strlen(names);
+        text_addf(&line, "%s: ", groups[i].reason);
+        if (n > NAMES_SHOWN) { /* up to the last whole name */
+            n = NAMES_SHOWN;
+            while (n > 0 && names[n] != ',') {
+                n--;
+            }
+            text_add_bytes(&line, names, n);
+            text_addf(&line, ", ... (%d points)", groups[i].count);
+        } else {
+            text_add(&line, names);
+        }
+        text_add_labelled(t, "infeasible", text_get(&line), style);
+        text_free(&line);
+    }
+    reason_groups_free(groups, count);
+}
+
+static void add_modes(struct text *t, const struct case_view *c, const struct report_style *style)
+{
+    struct text modes = {0};
+    case_modes(c, &modes);
+    for (const char *p = text_get(&modes); *p;) {
+        size_t n = strcspn(p, "\n");
+        char *line = xstrndup(p, n);
+        text_add_labelled(t, "also", line, style);
+        free(line);
+        p += n + (p[n] == '\n');
+    }
+    text_free(&modes);
+}
+
+/* Warnings of rows, each said once with the rows it is about. */
+static void add_notes(struct text *t, const struct case_view *c, const struct report_style *style)
+{
+    for (int i = 0; i < c->count; i++) {
+        const char *note = c->rows[i]->note;
+        bool said = !note || !note[0];
+        int same = 0;
+        for (int j = 0; j < c->count && !said; j++) {
+            bool equal = c->rows[j]->note && strcmp(c->rows[j]->note, note) == 0;
+            said = equal && j < i;
+            same += equal;
+        }
+        if (!said) {
+            struct text line = {0};
+            text_add(&line, c->views[i].name);
+            if (same > 1) {
+                text_addf(&line, " (and %d more)", same - 1);
+            }
+            text_addf(&line, ": %s", note);
+            text_add_labelled(t, "note", text_get(&line), style);
+            text_free(&line);
+        }
+    }
+}
+
+/* Numbers that a variant declares itself (`columns:` in its head). */
+static void add_own_columns(struct text *t, const struct case_view *c, const struct report_style *style)
+{
+    for (int i = 0; i < c->count; i++) {
+        struct text line = {0};
+        char a[NUMBER_TEXT];
+        for (int k = 0; k < c->rows[i]->metric_count; k++) {
+            const struct row_metric *m = &c->rows[i]->metrics[k];
+            if (m->step == -1 && m->line == 0 && strcmp(m->source, "variant") == 0) {
+                text_addf(&line, "%s%s %s", line.len ? ", " : "", m->name,
+                          m->value == floor(m->value) ? number_count(m->value, a) : number_3(m->value, a));
+            }
+        }
+        if (line.len) {
+            char *whole = text_format("%s: %s", c->views[i].name, text_get(&line));
+            text_add_labelled(t, "own", whole, style);
+            free(whole);
+        }
+        text_free(&line);
+    }
+}
+
+static void add_advice(struct text *t, const struct case_view *c, const struct report_style *style)
+{
+    struct advice *advice;
+    int count = advise(c, &advice), shown = 0;
+    for (int i = 0; i < count && shown < ADVICE_SHOWN; i++) {
+        const struct advice *a = &advice[i];
+        bool said = false;
+        for (int j = 0; j < i && a->at_source; j++) {
+            said |= strcmp(advice[j].text, a->text) == 0;
+        }
+        if (said) {
+            continue;
+        }
+        struct text line = {0};
+        if (!a->at_source && a->view->rank >= 0) {
+            text_addf(&line, "%d %s: ", a->view->rank, a->view->name);
+        } else if (!a->at_source) {
+            text_addf(&line, "%s: ", a->view->name);
+        }
+        text_add(&line, a->text);
+        text_add_labelled(t, shown ? "" : "why", text_get(&line), style);
+        text_free(&line);
+        shown++;
+    }
+    free(advice);
+}
+
+/* The next command: to see a failure, else to look into the fastest row of one's own. */
+static void add_next(struct text *t, const struct case_view *c, const struct report_style *style)
+{
+    const struct view *failed = NULL, *best = case_best(c);
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        if (v->row->status == ROW_WRONG && !(v->row->dump && v->row->dump[0]) && !failed) {
+            failed = v;
+        }
+    }
+    const struct view *v = failed ? failed : best;
+    char base[VARIANT_BASE];
+    const char *name = v ? variant_base(v->row, base) : ""; /* the command line knows the variant, not what completed it here */
+    struct text line = {0};
+    if (failed) {
+        text_addf(&line, "bench run %s --layer %s --only %s --dump", c->run && c->run->scenario_path ? c->run->scenario_path : "SCENARIO",
+                  v->row->layer ? v->row->layer : "LAYER", name);
+    } else if (best) {
+        text_addf(&line, "bench exec %s %s -- ncu --set full", v->row->layer ? v->row->layer : "LAYER", name);
+    } else {
+        return;
+    }
+    text_add_labelled(t, "next", text_get(&line), style);
+    text_free(&line);
+}
+
+void report_case(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    struct case_view c;
+    int planned = 0;
+    if (count < 1) {
+        return;
+    }
+    case_view_make(&c, run, rows, count);
+    add_header(t, &c, style);
+    struct table *table = case_table(&c);
+    table_print(table, t, style);
+    table_free(table);
+    struct text below = {0};
+    add_infeasible(&below, &c, style);
+    for (int i = 0; i < count; i++) {
+        planned += rows[i]->status == ROW_PLANNED;
+    }
+    if (planned) {
+        char text[64];
+        snprintf(text, sizeof text, "%d of %d rows not run yet", planned, count);
+        text_add_labelled(&below, "left", text, style);
+    }
+    add_modes(&below, &c, style);
+    add_own_columns(&below, &c, style);
+    add_notes(&below, &c, style);
+    add_advice(&below, &c, style);
+    add_next(&below, &c, style);
+    if (below.len) {
+        text_add(t, "\n");
+        text_add_bytes(t, below.data, below.len);
+    }
+    text_free(&below);
+    case_view_free(&c);
+}

@@ -1,0 +1,373 @@
+/* report/view: see view.h. */
+#include "report/view.h"
+#include "op/op.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTOR_BYTES 32
+
+bool device_counts(const char *device)
+{
+    return device && strncmp(device, "emu", 3) == 0;
+}
+
+int case_end(struct row *const *rows, int count, int from)
+{
+    int i = from;
+    while (i < count && strcmp(rows[i]->case_id ? rows[i]->case_id : "", rows[from]->case_id ? rows[from]->case_id : "") == 0) {
+        i++;
+    }
+    return i;
+}
+
+const char *variant_short(const struct row *row)
+{
+    const char *name = row->variant ? row->variant : "?";
+    size_t op = row->op ? strlen(row->op) : 0;
+    return op && strncmp(name, row->op, op) == 0 && name[op] == '/' ? name + op + 1 : name;
+}
+
+const char *variant_base(const struct row *row, char out[VARIANT_BASE])
+{
+    const char *name = variant_short(row), *plus = strstr(name, " + ");
+    snprintf(out, VARIANT_BASE, "%.*s", (int)(plus ? (size_t)(plus - name) : strlen(name)), name);
+    return out;
+}
+
+/* The name as tables show it: the steps behind " + " too without the folder of an op. */
+static size_t print_name(const struct row *row, char *out, size_t size)
+{
+    struct text t = {0};
+    for (const char *p = variant_short(row); *p;) {
+        const char *plus = strstr(p, " + ");
+        size_t n = plus ? (size_t)(plus - p) + 3 : strlen(p);
+        text_add_bytes(&t, p, n);
+        p += n;
+        char *folder = xstrndup(p, strcspn(p, "/ "));
+        if (plus && op_find(folder) && p[strlen(folder)] == '/') {
+            p += strlen(folder) + 1;
+        }
+        free(folder);
+    }
+    int length = snprintf(out, size, "%s", text_get(&t));
+    text_free(&t);
+    return (size_t)length < size ? (size_t)length : size - 1;
+}
+
+bool axis_value(const char *axes, const char *name, char *out, size_t size)
+{
+    size_t n = strlen(name);
+    for (const char *p = axes; p && *p; p += strcspn(p, ","), p += *p == ',') {
+        if (strncmp(p, name, n) == 0 && p[n] == '=') {
+            snprintf(out, size, "%.*s", (int)strcspn(p + n + 1, ","), p + n + 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+double counter_step(const struct row *row, int step, const char *name)
+{
+    const struct row_metric *m = row_metric(row, step, name);
+    return m ? m->value : NAN;
+}
+
+double counter_total(const struct row *row, const char *name)
+{
+    double total = counter_step(row, -1, name), sum = NAN;
+    if (!isnan(total)) {
+        return total;
+    }
+    for (int i = 0; i < row->step_count; i++) {
+        double v = counter_step(row, i, name);
+        if (!row->steps[i].prepare && !isnan(v)) {
+            sum = isnan(sum) ? v : sum + v;
+        }
+    }
+    return sum;
+}
+
+/* Does the parameter take more than one value among the case's rows of this variant? */
+static bool varies(struct row *const *rows, int count, const struct row *row, const char *name, const char *value)
+{
+    char other[64];
+    for (int i = 0; i < count; i++) {
+        if (rows[i]->variant && row->variant && strcmp(rows[i]->variant, row->variant) == 0 &&
+            axis_value(rows[i]->params, name, other, sizeof other) && strcmp(other, value) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void name_row(struct view *v, struct row *const *rows, int count)
+{
+    const struct row *row = v->row;
+    size_t n = print_name(row, v->name, sizeof v->name);
+    if (row->engine && strncmp(row->engine, "engine ", 7) == 0) {
+        snprintf(v->name + strlen(v->name), sizeof v->name - strlen(v->name), " engine %.*s", (int)strspn(row->engine + 7, "0123456789"),
+                 row->engine + 7);
+    }
+    for (const char *p = row->params; p && *p; p += strcspn(p, ","), p += *p == ',') {
+        char name[64], value[64];
+        size_t equals = strcspn(p, "=,");
+        if (p[equals] != '=' || equals >= sizeof name) {
+            continue;
+        }
+        snprintf(name, sizeof name, "%.*s", (int)equals, p);
+        snprintf(value, sizeof value, "%.*s", (int)strcspn(p + equals + 1, ","), p + equals + 1);
+        n = strlen(v->name);
+        if (varies(rows, count, row, name, value)) {
+            snprintf(v->name + n, sizeof v->name - n, " %s%s", name, value);
+        }
+    }
+}
+
+/* The mode that is shown: isolated and cold where anything was timed so, else the first that was. */
+static void pick_mode(struct case_view *c)
+{
+    const struct row_time *first = NULL;
+    for (int i = 0; i < c->count; i++) {
+        if (row_time(c->rows[i], "cold", "isolated")) {
+            snprintf(c->cache, sizeof c->cache, "cold");
+            snprintf(c->load, sizeof c->load, "isolated");
+            return;
+        }
+        for (int t = 0; !first && t < c->rows[i]->time_count; t++) {
+            first = c->rows[i]->times[t].step == -1 ? &c->rows[i]->times[t] : NULL;
+        }
+    }
+    if (first) {
+        memcpy(c->cache, first->cache, sizeof c->cache);
+        memcpy(c->load, first->load, sizeof c->load);
+    }
+}
+
+const struct row_time *step_time(const struct case_view *c, const struct row *row, int step)
+{
+    for (int i = 0; i < row->time_count; i++) {
+        const struct row_time *t = &row->times[i];
+        if (t->step == step && strcmp(t->cache, c->cache) == 0 && strcmp(t->load, c->load) == 0) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+/* The step whose facts stand for the row: the longest by time, else by instructions, else the last kernel. */
+static int longest_step(const struct case_view *c, const struct row *row)
+{
+    int best = -1;
+    double most = -1;
+    for (int i = 0; i < row->step_count; i++) {
+        const struct row_step *s = &row->steps[i];
+        if (s->prepare || s->registers < 0) {
+            continue;
+        }
+        const struct row_time *t = step_time(c, row, i);
+        double weight = t ? t->median_ns : counter_step(row, i, "emu.warp_instructions");
+        weight = weight >= 0 ? weight : 0;
+        if (weight >= most) {
+            most = weight;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static double quotient(double a, double b)
+{
+    return b > 0 ? a / b : NAN; /* NaN stays NaN */
+}
+
+static void add_counters(struct view *v)
+{
+    const struct row *row = v->row;
+    double st = counter_total(row, "emu.global_sectors_st"), ld = counter_total(row, "emu.global_sectors_ld");
+    double st_requests = counter_total(row, "emu.global_requests_st"), ld_requests = counter_total(row, "emu.global_requests_ld");
+    v->warp_fma = counter_total(row, "emu.warp_fma");
+    v->st_sect_req = quotient(st, st_requests);
+    v->st_ideal = quotient(counter_total(row, "emu.global_sectors_ideal_st"), st_requests);
+    v->ld_sect_req = quotient(ld, ld_requests);
+    v->ld_ideal = quotient(counter_total(row, "emu.global_sectors_ideal_ld"), ld_requests);
+    v->moved_bytes = SECTOR_BYTES * ((isnan(st) ? 0 : st) + (isnan(ld) ? 0 : ld));
+    if (isnan(st) && isnan(ld)) {
+        v->moved_bytes = NAN;
+    }
+    v->moved_over_compulsory = quotient(v->moved_bytes, row->bytes);
+    v->conflicts = counter_total(row, "emu.shared_bank_conflicts");
+}
+
+static void view_make(struct view *v, const struct case_view *c, const struct row *row)
+{
+    *v = (struct view){.row = row, .rank = -1, .spill_bytes = -1, .smem_bytes = -1};
+    name_row(v, c->rows, c->count);
+    enum row_status s = row->status;
+    bool usable = s == ROW_OK || s == ROW_FOIL;
+    v->failed = s == ROW_WRONG || s == ROW_UNSAFE || s == ROW_CRASHED || s == ROW_HUNG || s == ROW_BROKEN;
+    /* Whatever was measured of a row that failed is not shown as a time. */
+    v->time = usable && !c->counts && c->cache[0] ? row_time(row, c->cache, c->load) : NULL;
+    v->ranked = v->time && v->time->median_ns > 0;
+    double ns = v->ranked ? v->time->median_ns : NAN;
+    v->half_ns = v->ranked ? (v->time->high_ns - v->time->low_ns) / 2 : NAN;
+    v->floor_share = row->floor_ns > 0 ? row->floor_ns / ns : NAN;
+    v->roof_share = counter_step(row, -1, "model.roof_ns") / ns;
+    v->step = longest_step(c, row);
+    for (int i = 0; i < row->step_count; i++) {
+        v->steps += !row->steps[i].prepare;
+    }
+    if (v->step >= 0) {
+        const struct row_step *step = &row->steps[v->step];
+        v->spill_bytes = step->spill_store_bytes;
+        v->smem_bytes = step->static_smem >= 0 && step->dynamic_smem >= 0 ? step->static_smem + step->dynamic_smem : -1;
+    }
+    add_counters(v);
+}
+
+/* Row 0, then ranked by time, then verified without a time, the rest; each in scenario order. */
+static int before(const struct case_view *c, const struct view *a, const struct view *b)
+{
+    const struct view *const both[] = {a, b};
+    int class[2];
+    for (int i = 0; i < 2; i++) {
+        const struct view *v = both[i];
+        bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
+        class[i] = c->counts ? (v->failed ? 1 : 0) : v->ranked ? (v->row->row_index == 0 ? 0 : 1) : usable ? 2 : v->failed ? 4 : 3;
+    }
+    if (class[0] != class[1]) {
+        return class[0] < class[1];
+    }
+    if (class[0] == 1 && a->ranked && a->time->median_ns != b->time->median_ns) {
+        return a->time->median_ns < b->time->median_ns;
+    }
+    return a < b;
+}
+
+static void sort_views(struct case_view *c)
+{
+    for (int i = 0; i < c->count; i++) { /* a case has tens of rows: insertion */
+        int at = i;
+        while (at > 0 && before(c, &c->views[i], &c->views[c->order[at - 1]])) {
+            c->order[at] = c->order[at - 1];
+            at--;
+        }
+        c->order[at] = i;
+    }
+    int rank = 1;
+    for (int i = 0; i < c->count; i++) {
+        struct view *v = &c->views[c->order[i]];
+        if (v->ranked) {
+            v->rank = v->row->row_index == 0 ? 0 : rank++;
+        }
+    }
+}
+
+void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count)
+{
+    *c = (struct case_view){.run = run, .rows = rows, .count = count, .noise = NAN, .roof_ns = NAN, .zero_name = "row 0"};
+    c->counts = count > 0 && device_counts(rows[0]->device);
+    c->views = xcalloc((size_t)count + 1, sizeof *c->views);
+    c->order = xcalloc((size_t)count + 1, sizeof *c->order);
+    pick_mode(c);
+    for (int i = 0; i < count; i++) {
+        view_make(&c->views[i], c, rows[i]);
+        if (rows[i]->row_index == 0) {
+            c->zero = &c->views[i];
+            char base[VARIANT_BASE];
+            const char *slash = strrchr(variant_base(rows[i], base), '/');
+            snprintf(c->zero_name, sizeof c->zero_name, "%s", slash ? slash + 1 : base);
+        }
+        if (isnan(c->noise)) {
+            c->noise = rows[i]->noise;
+        }
+        if (isnan(c->roof_ns)) {
+            c->roof_ns = counter_step(rows[i], -1, "model.roof_ns");
+        }
+    }
+    sort_views(c);
+}
+
+void case_view_free(struct case_view *c)
+{
+    free(c->views);
+    free(c->order);
+}
+
+const struct view *case_best(const struct case_view *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        if (v->rank == 1) {
+            return v;
+        }
+    }
+    return NULL;
+}
+
+double view_derived(const struct view *v, const char *name)
+{
+    const struct {
+        const char *name;
+        double value;
+    } values[] = {
+        {"rank", v->rank >= 0 ? v->rank : NAN},
+        {"time_us", v->ranked ? v->time->median_ns / 1e3 : NAN},
+        {"x_cudnn", v->ranked ? v->time->ratio : NAN},
+        {"floor_share", v->floor_share},
+        {"roof_share", v->roof_share},
+        {"spill_bytes", v->spill_bytes >= 0 ? v->spill_bytes : NAN},
+        {"smem_bytes", v->smem_bytes >= 0 ? v->smem_bytes : NAN},
+        {"st_sect_req", v->st_sect_req},
+        {"ld_sect_req", v->ld_sect_req},
+        {"moved_over_compulsory", v->moved_over_compulsory},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        if (strcmp(values[i].name, name) == 0) {
+            return values[i].value;
+        }
+    }
+    return NAN;
+}
+
+/* ---- reasons ---- */
+
+/* Two reasons say the same when they are equal up to the values in parentheses. */
+static bool same_reason(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "("), m = strcspn(b, "(");
+    return n == m && strncmp(a, b, n) == 0;
+}
+
+int reason_groups(const struct case_view *c, enum row_status status, struct reason_group **groups)
+{
+    int count = 0;
+    *groups = NULL;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        if (v->row->status != status) {
+            continue;
+        }
+        const char *reason = v->row->reason && v->row->reason[0] ? v->row->reason : "without a reason";
+        int at = 0;
+        while (at < count && !same_reason((*groups)[at].reason, reason)) {
+            at++;
+        }
+        if (at == count) {
+            *groups = xrealloc(*groups, (size_t)(count + 1) * sizeof **groups);
+            (*groups)[count++] = (struct reason_group){.reason = reason};
+        }
+        struct reason_group *g = &(*groups)[at];
+        text_addf(&g->names, "%s%s", g->count++ ? ", " : "", v->name);
+    }
+    return count;
+}
+
+void reason_groups_free(struct reason_group *groups, int count)
+{
+    for (int i = 0; i < count; i++) {
+        text_free(&groups[i].names);
+    }
+    free(groups);
+}

@@ -1,0 +1,246 @@
+/* Layers x axes -> cases with ids. */
+#include "base/text.h"
+#include "scenario/private.h"
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct expansion {
+    const struct scenario *s;
+    const struct parsed *p;
+    const struct node *crop;
+    struct rules rules;
+    struct scenario_case *cases;
+    int count, cap;
+    struct error *err;
+};
+
+/* An axis as one layer has it. */
+struct turn {
+    const struct axis *axis;
+    bool *silent; /* by value: the layer has it already, so the id does not name it (decision 7) */
+    int at;
+};
+
+static bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct error *err)
+{
+    int64_t h, w;
+    *cropped = false;
+    if (node_get(crop, "h") && node_int(node_get(crop, "h"), "h", 1, 1 << 20, &h, err) && work->h > h) {
+        work->h = h;
+        *cropped = true;
+    }
+    if (node_get(crop, "w") && node_int(node_get(crop, "w"), "w", 1, 1 << 20, &w, err) && work->w > w) {
+        work->w = w;
+        *cropped = true;
+    }
+    return !*cropped || work_finish(work, err);
+}
+
+/* A new dtype takes its own math mode, unless an axis says which. */
+static void settle_math(struct work *work, const struct work *before, bool math_set)
+{
+    if (work->dtype != before->dtype && !math_set)
+        work->math = MATH_NONE;
+}
+
+/* Same work without and with the value: an axis that is added at its old default renames nothing. */
+static bool at_default(const struct axis *axis, const struct axis_value *value, const struct work *plain)
+{
+    struct work with = *plain;
+    char a[HASH_TEXT], b[HASH_TEXT];
+    if (!axis_apply(axis, value, &with, NULL))
+        return false;
+    settle_math(&with, plain, axis->sets_math);
+    if (!work_finish(&with, NULL))
+        return false;
+    work_key(plain, a);
+    work_key(&with, b);
+    return !strcmp(a, b);
+}
+
+static void case_free(struct scenario_case *c)
+{
+    for (int i = 0; i < c->axis_count; i++) {
+        free(c->axes[i].axis);
+        free(c->axes[i].value);
+    }
+    free(c->axes);
+    free(c->id);
+}
+
+static char *name_case(const struct expansion *x, const struct scenario_case *c, const struct turn *turns)
+{
+    struct text t = {0};
+    bool open = false;
+    text_addf(&t, "%s/%s", x->s->name, c->layer->name);
+    if (c->cropped)
+        text_addf(&t, "@%lldx%lld", (long long)c->work.h, (long long)c->work.w);
+    for (int i = 0; i < c->axis_count; i++)
+        if (!turns[i].silent[turns[i].at]) {
+            text_addf(&t, "%s%s=%s", open ? "," : "[", c->axes[i].axis, c->axes[i].value);
+            open = true;
+        }
+    text_add(&t, open ? "]" : "");
+    return text_take(&t);
+}
+
+/* The error of a case that cannot be: at the value of its last axis, with all of them named. */
+static bool impossible(const struct expansion *x, const struct scenario_case *c, const struct node *place, const char *when,
+                       const struct error *why)
+{
+    struct text t = {0};
+    for (int i = 0; i < c->axis_count; i++)
+        text_addf(&t, "%s%s=%s", i ? ", " : " with ", c->axes[i].axis, c->axes[i].value);
+    node_error(place, x->err, "layer '%s'%s%s: %s", c->layer->name, text_get(&t), when, why->text);
+    text_free(&t);
+    return why->hint[0] ? error_hint(x->err, "%s", why->hint) : false;
+}
+
+static bool add_case(struct expansion *x, const struct layer *layer, const struct turn *turns, int count)
+{
+    struct scenario_case c = {.layer = layer, .work = layer->work, .repeat = layer->repeat};
+    struct error why = {0};
+    bool math_set = false, ok = false;
+    const struct node *place = layer->node;
+    c.axes = xcalloc((size_t)count + 1, sizeof *c.axes);
+    for (int i = 0; i < count; i++) {
+        const struct axis_value *value = &turns[i].axis->values[turns[i].at];
+        c.axes[c.axis_count++] = (struct coordinate){xstrdup(turns[i].axis->name), xstrdup(value->label)};
+        math_set = math_set || turns[i].axis->sets_math;
+        place = value->node;
+        if (!axis_apply(turns[i].axis, value, &c.work, x->err))
+            goto done;
+    }
+    settle_math(&c.work, &layer->work, math_set);
+    if (!work_finish(&c.work, &why)) {
+        impossible(x, &c, place, "", &why);
+        goto done;
+    }
+    struct work uncropped = c.work;
+    if (!crop_work(&c.work, x->crop, &c.cropped, &why)) {
+        impossible(x, &c, x->crop, ", cropped", &why);
+        goto done;
+    }
+    ok = true;
+    if (!rules_match(&x->rules, &c, &uncropped))
+        goto done;
+    c.id = name_case(x, &c, turns);
+    if (x->count == x->cap)
+        x->cases = xrealloc(x->cases, sizeof *x->cases * (size_t)(x->cap = x->cap ? 2 * x->cap : 64));
+    x->cases[x->count++] = c;
+    c = (struct scenario_case){0};
+done:
+    case_free(&c);
+    return ok;
+}
+
+static bool turn_all(struct expansion *x, const struct layer *layer, struct turn *turns, int count)
+{
+    for (;;) {
+        if (!add_case(x, layer, turns, count))
+            return false;
+        int k = count - 1; /* odometer, last axis fastest */
+        while (k >= 0 && ++turns[k].at == turns[k].axis->count)
+            turns[k--].at = 0;
+        if (k < 0)
+            return true;
+    }
+}
+
+static bool expand_layer(struct expansion *x, const struct layer *layer, double *total)
+{
+    struct turn *turns = xcalloc((size_t)x->p->axis_count + 1, sizeof *turns);
+    double product = 1;
+    int count = 0;
+    bool ok = false;
+    for (int i = 0; i < x->p->axis_count; i++)
+        if (axis_applies(&x->p->axes[i], layer)) {
+            turns[count++] = (struct turn){.axis = &x->p->axes[i]};
+            product *= x->p->axes[i].count;
+        }
+    *total += product;
+    if (!(*total <= SCENARIO_MAX_CASES)) {
+        node_error(layer->node, x->err,
+                   "layer '%s' has %.0f combinations of axis values, %.0f with the layers before it; a scenario may have %d cases",
+                   layer->name, product, *total, SCENARIO_MAX_CASES);
+        goto done;
+    }
+    for (int i = 0; i < count; i++) {
+        turns[i].silent = xcalloc((size_t)turns[i].axis->count, sizeof *turns[i].silent);
+        for (int k = 0; k < turns[i].axis->count; k++)
+            turns[i].silent[k] = at_default(turns[i].axis, &turns[i].axis->values[k], &layer->work);
+    }
+    ok = turn_all(x, layer, turns, count);
+done:
+    for (int i = 0; i < count; i++)
+        free(turns[i].silent);
+    free(turns);
+    return ok;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp((*(const struct scenario_case *const *)a)->id, (*(const struct scenario_case *const *)b)->id);
+}
+
+static bool ids_differ(const struct expansion *x)
+{
+    const struct scenario_case **sorted = xcalloc((size_t)x->count + 1, sizeof *sorted);
+    bool ok = true;
+    for (int i = 0; i < x->count; i++)
+        sorted[i] = &x->cases[i];
+    qsort(sorted, (size_t)x->count, sizeof *sorted, by_id);
+    for (int i = 1; ok && i < x->count; i++)
+        if (!strcmp(sorted[i]->id, sorted[i - 1]->id))
+            ok = node_error(sorted[i]->layer->node, x->err, "two cases have the id %s", sorted[i]->id);
+    free(sorted);
+    return ok;
+}
+
+static bool found_any(const struct expansion *x, const char *const *set)
+{
+    if (x->count)
+        return true;
+    struct text t = {0};
+    for (int i = 0; set && set[i]; i++)
+        text_addf(&t, "%s--set %s", i ? " " : "", set[i]);
+    error_set(x->err, ERROR_USAGE, "%s: no case of %s has it all", text_get(&t), x->s->path);
+    error_hint(x->err, "bench plan %s lists the cases", x->s->path);
+    text_free(&t);
+    return false;
+}
+
+int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases,
+                    struct error *err)
+{
+    static const struct scenario_filter everything = {0};
+    const struct parsed *p = s->parsed;
+    struct expansion x = {.s = s, .p = p, .err = err, .crop = node_get(node_get(p->on, device_kind), "crop")};
+    bool *selected = xcalloc((size_t)s->layer_count + 1, sizeof *selected), ok = false;
+    double total = 0;
+    if (!filter)
+        filter = &everything;
+    if (!layers_select(s, filter->layers, selected, err) || !rules_parse(s, filter->set, &x.rules, err))
+        goto done;
+    for (int i = 0; i < s->layer_count; i++)
+        if (selected[i] && !expand_layer(&x, &s->layers[i], &total))
+            goto done;
+    ok = rules_hit(&x.rules, s, err) && found_any(&x, filter->set) && ids_differ(&x);
+done:
+    rules_free(&x.rules);
+    free(selected);
+    *cases = ok ? x.cases : NULL;
+    if (ok)
+        return x.count;
+    scenario_cases_free(x.cases, x.count);
+    return -1;
+}
+
+void scenario_cases_free(struct scenario_case *cases, int count)
+{
+    for (int i = 0; i < count; i++)
+        case_free(&cases[i]);
+    free(cases);
+}

@@ -1,0 +1,67 @@
+/* One row alone in this very process, so that ncu, nsys, cuda-gdb and compute-sanitizer see nothing else. */
+#include "base/text.h"
+#include "session/parent.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void drop(void *context, json_t *event)
+{
+    (void)context;
+    json_decref(event);
+}
+
+static bool run_alone(struct worker *w, int index, int repeat, struct text *text, struct error *err)
+{
+    const struct plan_row *p = &w->plan.rows[index];
+    struct build build = {0};
+    struct rig *rig = NULL;
+    struct op_data *data;
+    struct verdict v;
+    struct text unsafe = {0};
+    double ns;
+    bool ok = false;
+    w->dev->ops->range_push ? w->dev->ops->range_push(w->dev, p->id) : (void)0;
+    if (!build_make(w, &p->program, &build, err) || !worker_data(w, index, DATA_PART_PRECISION, &data, err) ||
+        !rig_open(w->dev, w->library, &p->program, build.images, true, &rig, err) || !rig_feed(rig, data, err) || !rig_prepare(rig, &ns, err))
+        goto done;
+    for (int i = 0; i < repeat; i++)
+        if (!rig_run(rig, err))
+            goto done;
+    if (!rig_check(rig, data, &v, &unsafe, NULL, err))
+        goto done;
+    text_addf(text, "%s  %s%s%s\n", p->id, v.ok ? p->program.checked ? "right" : "ran (nothing to check)" : v.text, unsafe.len ? "; it " : "", text_get(&unsafe));
+    if (!v.ok || unsafe.len) {
+        error_set(err, ERROR_WRONG, "%s: %s%s", p->id, v.ok ? "" : v.text, text_get(&unsafe));
+        goto done;
+    }
+    ok = true;
+done:
+    w->dev->ops->range_pop ? w->dev->ops->range_pop(w->dev) : (void)0;
+    text_free(&unsafe);
+    rig_close(rig);
+    build_free(&build);
+    return ok;
+}
+
+bool session_alone(const struct plan_options *options, const char *row_id, int repeat, struct text *text, struct error *err)
+{
+    struct worker w = {.emit = drop, .options = *options, .data_case = {-1, -1}};
+    bool ok = false;
+    int index;
+    if (!device_open(options->device ? options->device : "emu", &w.dev, err))
+        goto done;
+    if (w.dev->ops->keeps_time && !cudnn_open(w.dev, &w.library, &(struct error){0}))
+        w.library = NULL; /* only a cuDNN row needs it, and says so */
+    w.planned = plan_make(options, w.dev->ops->name, &w.dev->chip, &w.plan, err);
+    if (!w.planned || (index = plan_find(&w.plan, row_id, err)) < 0)
+        goto done;
+    if (w.plan.rows[index].broken || !w.plan.rows[index].program.feasible) {
+        error_set(err, ERROR_USAGE, "%s cannot run: %s", w.plan.rows[index].id,
+                  w.plan.rows[index].broken ? w.plan.rows[index].broken : w.plan.rows[index].program.reason);
+        goto done;
+    }
+    ok = run_alone(&w, index, repeat, text, err);
+done:
+    worker_close(&w);
+    return ok;
+}

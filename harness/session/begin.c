@@ -1,0 +1,171 @@
+/* Before a run: the device, the plan, the store, the rows that an interrupted run left, and where everything came from. */
+#include "base/file.h"
+#include "base/pool.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "device/compile.h"
+#include "session/parent.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+static void describe_host(struct run *run)
+{
+    struct utsname u;
+    char line[256];
+    if (!uname(&u))
+        run->host = text_format("%s %s %s", u.sysname, u.release, u.machine);
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, "model name", 10) && strchr(line, ':')) {
+            line[strcspn(line, "\n")] = 0;
+            run->cpu = text_format("%s x%d", strchr(line, ':') + 2, pool_threads());
+            break;
+        }
+    if (f)
+        fclose(f);
+}
+
+static void provenance(struct session *s)
+{
+    struct run *r = &s->run;
+    const struct scenario *sc = s->plan.scenario;
+    size_t bytes;
+    *r = (struct run){.planned = s->plan.row_count};
+    time_t now = time(NULL);
+    strftime(r->started, sizeof r->started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    r->scenario = xstrdup(sc->name);
+    r->scenario_path = xstrdup(sc->path);
+    r->scenario_hash = xstrdup(sc->hash);
+    r->scenario_text = file_read(sc->path, NODE_MAX_BYTES, &bytes, NULL);
+    r->argv = xstrdup(s->options->argv);
+    r->commit = xstrdup(bench_version());
+    r->device = xstrdup(s->device.spec);
+    r->device_about = xstrdup(s->device.about);
+    r->uuid = xstrdup(s->device.uuid);
+    r->driver = xstrdup(s->device.driver);
+    r->compiler = xstrdup(s->compiler);
+    r->seed = sc->layer_count ? sc->layers[0].work.seed : 0;
+    json_t *environment = json_pack("{s:s,s:s,s:i}", "cudnn", s->device.library, "arch", s->device.chip.arch, "bench_threads", pool_threads());
+    r->environment = json_dumps(environment, JSON_COMPACT);
+    json_decref(environment);
+    describe_host(r);
+}
+
+static bool row_final(const struct row *row, bool timed)
+{
+    bool ranked = row->status == ROW_OK || row->status == ROW_FOIL;
+    return row->status != ROW_PLANNED && (!timed || !ranked || row->time_count > 0);
+}
+
+/* The key says nothing of networks: the same numbers may now count otherwise. True when that is so. */
+static bool count_anew(struct row *old, const struct row *planned)
+{
+    const char *a = old->networks ? old->networks : "", *b = planned->networks ? planned->networks : "";
+    bool same = old->repeat == planned->repeat && !strcmp(a, b);
+    old->repeat = planned->repeat;
+    row_set(&old->networks, planned->networks);
+    return !same;
+}
+
+/* Takes over the rows of the interrupted run whose key is unchanged. Returns how many; says why the rest is done again.
+ * `stale`: by row, taken over but to be stored again. */
+static int resume(struct session *s, bool *same_run, bool *stale, struct error *err)
+{
+    struct run old = {0};
+    struct row **rows = NULL;
+    int kept = 0, changed = 0, unfinished = 0, count = 0;
+    bool timed = !s->options->no_time && !strncmp(s->device.spec, "cuda", 4);
+    if (!store_last_run(s->store, s->plan.scenario->name, s->device.spec, &old, err))
+        return err->kind == ERROR_NONE ? 0 : -1;
+    count = store_rows(s->store, old.id, &rows, err);
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < s->plan.row_count; k++)
+            if (!strcmp(rows[i]->id, s->rows[k]->id)) {
+                if (strcmp(rows[i]->key, s->rows[k]->key)) {
+                    changed++;
+                } else if (!row_final(rows[i], timed)) {
+                    unfinished++;
+                } else {
+                    stale[k] = count_anew(rows[i], s->rows[k]);
+                    row_free(s->rows[k]);
+                    s->rows[k] = rows[i];
+                    s->kept[k] = true;
+                    rows[i] = NULL;
+                    kept++;
+                }
+                break;
+            }
+    for (int i = 0; i < count; i++)
+        if (rows[i])
+            row_free(rows[i]);
+    free(rows);
+    *same_run = true;
+    s->run.id = old.id;
+    session_note(s, "resume: run %lld of %s: %d rows kept, %d done again because their source, compiler or settings changed, %d were in flight or not reached",
+         (long long)old.id, old.started, kept, changed, s->plan.row_count - kept - changed);
+    (void)unfinished;
+    run_clear(&old);
+    return count < 0 ? -1 : kept;
+}
+
+bool session_rows(struct session *s, int *kept, struct error *err)
+{
+    bool same_run = false, ok = false, *stale = xcalloc((size_t)s->plan.row_count + 1, sizeof *stale);
+    for (int i = 0; i < s->plan.row_count; i++) {
+        s->rows[i] = plan_row_new(&s->plan, i, s->device.spec);
+        char *device = text_format("%s %s %s", s->device.about, s->device.uuid, s->device.library);
+        plan_row_key(&s->plan, i, device, s->compiler, s->rows[i]->key);
+        free(device);
+    }
+    *kept = s->options->resume ? resume(s, &same_run, stale, err) : 0;
+    if (*kept < 0)
+        goto done;
+    int64_t id = s->run.id;
+    provenance(s);
+    s->run.id = same_run ? id : 0;
+    if (!store_run_begin(s->store, &s->run, err))
+        goto done;
+    for (int i = 0; i < s->plan.row_count; i++) {
+        bool known = !s->kept[i] && s->rows[i]->status != ROW_PLANNED; /* infeasible, broken head: known without running */
+        s->done += s->kept[i] || known;
+        if ((stale[i] || known) && !store_put(s->store, s->run.id, s->rows[i], err))
+            goto done;
+    }
+    ok = true;
+done:
+    free(stale);
+    return ok;
+}
+
+bool session_open(struct session *s, struct error *err)
+{
+    const struct session_options *o = s->options;
+    struct scenario *sc = scenario_load(o->plan.scenario_path, err); /* only for its chip: the plan needs the device first */
+    if (!sc)
+        return false;
+    char *emu = NULL;
+    const char *chip = scenario_chip(sc, "emu");
+    if (chip)
+        emu = text_format("emu:%s", chip);
+    scenario_free(sc);
+    bool ok = session_device(o->plan.device && strcmp(o->plan.device, "emu") ? o->plan.device : o->plan.device && emu ? emu : o->plan.device, emu, &s->device, err);
+    free(emu);
+    if (!ok || (o->plan.bundle && !compile_bundle_use(o->plan.bundle, err)))
+        return false;
+    if (!plan_make(&o->plan, strncmp(s->device.spec, "cuda", 4) ? "emu" : "cuda", &s->device.chip, &s->plan, err))
+        return false;
+    if (!compile_version(o->plan.compiler, s->compiler, sizeof s->compiler, err)) {
+        if (!o->plan.bundle)
+            return false;
+        snprintf(s->compiler, sizeof s->compiler, "bundle");
+        error_clear(err);
+    }
+    char *dir = file_dir(o->database);
+    ok = file_make_dirs(dir, err) && (!o->out_dir || file_make_dirs(o->out_dir, err)) && store_open(o->database, false, &s->store, err);
+    free(dir);
+    return ok;
+}
+

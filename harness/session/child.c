@@ -1,0 +1,183 @@
+#include "session/child.h"
+#include "base/file.h"
+#include "base/text.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES (256u << 20)
+
+double child_clock_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Only async-signal-safe calls between fork and exec; no driver was ever loaded in the parent. */
+static void become_worker(int socket_end, int errors, pid_t parent)
+{
+    static char *argv[] = {"bench", "worker", NULL};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(127);
+    setpgid(0, 0); /* Ctrl-C is the parent's to handle */
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(errors, 2) < 0)
+        _exit(127);
+    if (socket_end == 3) {
+        fcntl(3, F_SETFD, 0);
+    } else if (dup2(socket_end, 3) < 0) {
+        _exit(127);
+    }
+    signal(SIGINT, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN);
+    execv("/proc/self/exe", argv);
+    _exit(127);
+}
+
+bool child_start(struct child *child, struct error *err)
+{
+    int ends[2];
+    *child = (struct child){.fd = -1, .errors = -1};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        return error_set(err, ERROR_INTERNAL, "no socket for a worker: %s", strerror(errno));
+    child->errors = memfd_create("bench-worker-stderr", MFD_CLOEXEC);
+    pid_t parent = getpid();
+    fflush(NULL);
+    child->pid = child->errors < 0 ? -1 : fork();
+    if (child->pid == 0)
+        become_worker(ends[1], child->errors, parent);
+    close(ends[1]);
+    if (child->pid < 0) {
+        error_set(err, ERROR_INTERNAL, "no worker process: %s", strerror(errno));
+        close(ends[0]);
+        child->pid = 0;
+        return false;
+    }
+    child->fd = ends[0];
+    return true;
+}
+
+bool child_send(struct child *child, json_t *command)
+{
+    char *line = json_dumps(command, JSON_COMPACT);
+    json_decref(command);
+    size_t left = line ? strlen(line) + 1 : 0;
+    if (line)
+        line[left - 1] = '\n'; /* in the place of the NUL */
+    for (const char *at = line; left;) {
+        ssize_t n = send(child->fd, at, left, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        at += n;
+        left -= (size_t)n;
+    }
+    bool sent = line && !left;
+    free(line);
+    return sent;
+}
+
+/* A whole line out of the buffer, parsed; false when there is none yet. A line that is not JSON is passed over. */
+static bool take_line(struct child *child, size_t *scanned, json_t **event)
+{
+    for (;;) {
+        char *end = child->used > *scanned ? memchr(child->buffer + *scanned, '\n', child->used - *scanned) : NULL;
+        if (!end) {
+            *scanned = child->used;
+            return false;
+        }
+        *event = json_loadb(child->buffer, (size_t)(end - child->buffer), 0, NULL);
+        child->used -= (size_t)(end + 1 - child->buffer);
+        memmove(child->buffer, end + 1, child->used);
+        *scanned = 0;
+        if (*event)
+            return true;
+    }
+}
+
+enum child_event child_next(struct child *child, double deadline_s, volatile sig_atomic_t *interrupted, json_t **event)
+{
+    size_t scanned = 0;
+    for (;;) {
+        if (take_line(child, &scanned, event))
+            return CHILD_EVENT;
+        if (interrupted && *interrupted)
+            return CHILD_INTERRUPTED;
+        double left = deadline_s > 0 ? deadline_s - child_clock_s() : 0.2;
+        if (deadline_s > 0 && left <= 0)
+            return CHILD_LATE;
+        struct pollfd p = {.fd = child->fd, .events = POLLIN};
+        int n = poll(&p, 1, left > 0.2 ? 200 : (int)(left * 1000) + 1);
+        if (n <= 0)
+            continue;
+        if (child->cap - child->used < 65536) {
+            child->cap = child->cap ? child->cap * 2 : 1 << 17;
+            child->buffer = xrealloc(child->buffer, child->cap);
+        }
+        ssize_t got = recv(child->fd, child->buffer + child->used, child->cap - child->used, 0);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (got <= 0 || child->used > LINE_MAX_BYTES)
+            return CHILD_DIED;
+        child->used += (size_t)got;
+    }
+}
+
+static void last_words(int fd, char *out, size_t bytes)
+{
+    char text[2048];
+    off_t size = lseek(fd, 0, SEEK_END);
+    off_t from = size > (off_t)sizeof text - 1 ? size - (off_t)sizeof text + 1 : 0;
+    ssize_t n = size > 0 ? pread(fd, text, sizeof text - 1, from) : 0;
+    while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
+        n--;
+    if (n <= 0)
+        return;
+    text[n] = 0;
+    const char *line = strrchr(text, '\n');
+    snprintf(out, bytes, "; it said: %.300s", line ? line + 1 : text);
+}
+
+void child_stop(struct child *child, char *how, size_t how_bytes)
+{
+    int status = 0;
+    if (how)
+        how[0] = 0;
+    if (child->pid > 0) {
+        struct timespec pause = {.tv_nsec = 2000000};
+        bool gone = false;
+        for (int i = 0; how && i < 50 && !gone; i++) { /* a worker that closed its socket is about to end by itself: its status tells why */
+            gone = waitpid(child->pid, &status, WNOHANG) == child->pid;
+            if (!gone)
+                nanosleep(&pause, NULL);
+        }
+        if (!gone) {
+            kill(child->pid, SIGKILL);
+            waitpid(child->pid, &status, 0);
+        }
+        if (how && WIFSIGNALED(status))
+            snprintf(how, how_bytes, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        else if (how)
+            snprintf(how, how_bytes, "exited with %d", WEXITSTATUS(status));
+        if (how)
+            last_words(child->errors, how + strlen(how), how_bytes - strlen(how));
+    }
+    if (child->fd >= 0)
+        close(child->fd);
+    if (child->errors >= 0)
+        close(child->errors);
+    free(child->buffer);
+    *child = (struct child){.fd = -1, .errors = -1};
+}

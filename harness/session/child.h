@@ -1,0 +1,30 @@
+/* session/child: a worker process as the parent sees it: commands out, events in, a deadline, and its last words. */
+#ifndef BENCH_SESSION_CHILD_H
+#define BENCH_SESSION_CHILD_H
+
+#include "base/error.h"
+#include <jansson.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct child {
+    pid_t pid;      /* 0: not running */
+    int fd;         /* socket: JSON lines both ways */
+    int errors;     /* a memory file that holds what it wrote to stderr */
+    char *buffer;
+    size_t used, cap;
+};
+enum child_event { CHILD_EVENT, CHILD_DIED, CHILD_LATE, CHILD_INTERRUPTED };
+
+bool child_start(struct child *child, struct error *err);
+/* Takes the reference to the command. False when the worker is gone. */
+bool child_send(struct child *child, json_t *command);
+/* Waits for the next event until `deadline_s` (CLOCK_MONOTONIC seconds; 0 = for ever). *event is a new reference on CHILD_EVENT. */
+enum child_event child_next(struct child *child, double deadline_s, volatile sig_atomic_t *interrupted, json_t **event);
+/* Kills (SIGKILL), reaps, frees. `how` (may be NULL) receives "killed by signal 11 (Segmentation fault)", "exited with 1", plus its last line on stderr. */
+void child_stop(struct child *child, char *how, size_t how_bytes);
+double child_clock_s(void);
+
+#endif

@@ -1,0 +1,125 @@
+/* What the compiler made of a row: images for the device, facts for the reader. */
+#include "base/text.h"
+#include "device/cubin.h"
+#include "model/occupancy.h"
+#include "session/worker.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool build_make(const struct worker *w, const struct program *program, struct build *build, struct error *err)
+{
+    *build = (struct build){.count = program->unit_count};
+    build->units = xcalloc((size_t)program->unit_count, sizeof *build->units);
+    build->images = xcalloc((size_t)program->unit_count, sizeof *build->images);
+    for (int i = 0; i < program->unit_count; i++) {
+        const struct unit *u = &program->units[i];
+        struct compiled *c = &build->units[i];
+        if (!u->path)
+            continue;
+        struct compile_request request = {.path = u->path, .label = u->label, .defines = (const char *const *)u->defines, .define_count = u->define_count,
+                                          .arch = w->plan.chip.arch, .compiler = w->options.compiler};
+        if (!compile(&request, c, err)) {
+            build_free(build);
+            return false;
+        }
+        build->images[i] = (struct device_image){.label = u->label, .path = u->path, .ptx = c->ptx, .ptx_bytes = c->ptx_bytes, .cubin = c->cubin,
+                                                 .cubin_bytes = c->cubin_bytes};
+    }
+    return true;
+}
+
+void build_free(struct build *build)
+{
+    for (int i = 0; i < build->count; i++)
+        compiled_free(&build->units[i]);
+    free(build->units);
+    free(build->images);
+    *build = (struct build){0};
+}
+
+static void add_sass(struct row *row, int step, const struct kernel_facts *f)
+{
+    const struct {
+        const char *name;
+        int value;
+    } counts[] = {
+        {"static.sass_total", f->sass_total},   {"static.sass_ffma", f->sass_ffma}, {"static.sass_hfma2", f->sass_hfma2}, {"static.sass_mma", f->sass_mma},
+        {"static.sass_gmma", f->sass_gmma},     {"static.sass_ldg", f->sass_ldg},   {"static.sass_stg", f->sass_stg},     {"static.sass_lds", f->sass_lds},
+        {"static.sass_sts", f->sass_sts},       {"static.sass_ldl", f->sass_ldl},   {"static.sass_stl", f->sass_stl},     {"static.sass_ldsm", f->sass_ldsm},
+        {"static.sass_ldgsts", f->sass_ldgsts}, {"static.sass_bar", f->sass_bar},   {"static.spill_instructions", f->spill_instructions},
+        {"static.barriers", f->barriers},
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].value >= 0)
+            row_add_metric(row, step, 0, counts[i].name, "instructions", "compiler", counts[i].value);
+}
+
+static void add_occupancy(struct row_step *out, const struct step *step, const struct kernel_facts *f, const struct chip *chip)
+{
+    struct occupancy_query query = {.block_threads = (int)(step->block[0] * step->block[1] * step->block[2]), .registers = f->registers,
+                                    .static_smem = f->static_smem > 0 ? (size_t)f->static_smem : 0, .dynamic_smem = step->smem, .carveout = step->carveout};
+    if (f->registers < 0 || f->static_smem < 0)
+        return;
+    struct occupancy o = occupancy_of(chip, &query);
+    out->blocks_per_sm = o.blocks_per_sm;
+    out->warps_per_sm = o.warps_per_sm;
+    out->occupancy = o.share;
+    snprintf(out->limit, sizeof out->limit, "%s", occupancy_limit_name(o.limit));
+    snprintf(out->lift, sizeof out->lift, "%s", o.lift);
+    if (o.possible)
+        out->waves = occupancy_waves(chip, &o, (double)step->grid[0] * step->grid[1] * step->grid[2]);
+}
+
+static bool kernel_facts_of(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err)
+{
+    struct kernel_facts *facts;
+    int count = cubin_read(c->cubin, c->cubin_bytes, &facts, err);
+    if (count < 0)
+        return false;
+    bool ok = cubin_add_log(c->log, facts, count, err), found = false;
+    for (int i = 0; ok && i < count; i++)
+        if (!strcmp(facts[i].name, kernel)) {
+            *out = facts[i];
+            found = true;
+        }
+    free(facts);
+    if (ok && !found)
+        return error_set(err, ERROR_USAGE, "the head names kernel '%s', which the source does not define (extern \"C\" __global__?)", kernel);
+    return ok;
+}
+
+static const char *const kind_names[] = {"kernel", "fill", "copy", "symbol", "cudnn"};
+
+bool build_facts(const struct build *build, const struct program *p, const struct chip *chip, struct row *row, struct error *err)
+{
+    for (int i = 0; i < p->step_count; i++) {
+        const struct step *step = &p->steps[i];
+        struct row_step *out = row_add_step(row);
+        snprintf(out->name, sizeof out->name, "%s", step->name);
+        snprintf(out->kind, sizeof out->kind, "%s", kind_names[step->kind]);
+        out->prepare = step->prepare;
+        if (step->kind != STEP_KERNEL)
+            continue;
+        struct kernel_facts f;
+        if (!kernel_facts_of(&build->units[step->unit], step->name, &f, err))
+            return error_where(err, "%s", p->units[step->unit].label);
+        for (int k = 0; k < 3; k++) {
+            out->grid[k] = step->grid[k];
+            out->block[k] = step->block[k];
+        }
+        out->registers = f.registers;
+        out->spill_store_bytes = f.spill_store_bytes;
+        out->spill_load_bytes = f.spill_load_bytes;
+        out->stack_bytes = f.stack_bytes;
+        out->static_smem = f.static_smem;
+        out->dynamic_smem = (int)step->smem;
+        out->constant_bytes = f.constant_bytes;
+        out->code_bytes = f.code_bytes;
+        snprintf(out->sass_hash, sizeof out->sass_hash, "%s", f.sass_hash);
+        snprintf(out->file, sizeof out->file, "%s", p->units[step->unit].path);
+        add_occupancy(out, step, &f, chip);
+        add_sass(row, i, &f);
+    }
+    return true;
+}

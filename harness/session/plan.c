@@ -1,0 +1,308 @@
+#include "session/plan.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "model/floor.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Points of the variants that a plan uses; kept because programs and rows refer to them. */
+struct points {
+    struct variant_point *points;
+    int count;
+};
+struct kept {
+    struct points *items;
+    int count;
+};
+
+static bool listed(const char *globs, const char *name)
+{
+    if (!globs)
+        return true;
+    char *copy = xstrdup(globs), *rest = copy;
+    bool found = false;
+    const char *base = strrchr(name, '/');
+    for (char *one; !found && (one = strsep(&rest, ","));)
+        found = text_glob(one, name) || (base && text_glob(one, base + 1));
+    free(copy);
+    return found;
+}
+
+/* The variant an entry means for an op: "conv2d/naive" as it stands, "naive" inside the op's folder. NULL: it is not for this op. */
+static const struct variant *resolve(const struct variant_set *set, const char *name, const struct op *op)
+{
+    char *full = strchr(name, '/') ? xstrdup(name) : text_format("%s/%s", op->name, name);
+    const struct variant *found = NULL;
+    for (int i = 0; i < set->count && !found; i++)
+        if (!strcmp(set->items[i]->name, full) && set->items[i]->op == op)
+            found = set->items[i];
+    free(full);
+    return found;
+}
+
+static bool add_rows(struct plan *plan, int case_index, int *row_index, const struct variant *variant, const struct node *params, struct error *err)
+{
+    struct kept *kept = plan->private_data;
+    struct points own = {0};
+    own.count = variant_points(variant, params, &own.points, err);
+    if (own.count < 0)
+        return false;
+    kept->items = xrealloc(kept->items, sizeof *kept->items * (size_t)(kept->count + 1));
+    kept->items[kept->count++] = own;
+    const struct scenario_case *c = &plan->cases[case_index];
+    for (int i = 0; i < own.count; i++) {
+        plan->rows = xrealloc(plan->rows, sizeof *plan->rows * (size_t)(plan->row_count + 1));
+        struct plan_row *row = &plan->rows[plan->row_count++];
+        *row = (struct plan_row){.case_index = case_index, .row_index = (*row_index)++, .variant = variant, .point = &own.points[i]};
+        const char *label = own.points[i].label;
+        row->id = *label ? text_format("%s/%s[%s]", c->id, variant->name, label) : text_format("%s/%s", c->id, variant->name);
+        struct error bind = {0};
+        if (!variant_bind(&plan->variants, &own.points[i], &c->work, &plan->chip, &row->program, &bind))
+            row->broken = xstrdup(bind.text);
+    }
+    return true;
+}
+
+/* Row 0 stands first, whether the scenario names it or not. */
+static bool add_case(struct plan *plan, const struct plan_options *o, int case_index, bool *used, struct error *err)
+{
+    const struct scenario_case *c = &plan->cases[case_index];
+    const struct op *op = c->work.op;
+    int row_index = 0;
+    const struct variant *first = op->row0 ? resolve(&plan->variants, op->row0, op) : NULL;
+    if (first && !add_rows(plan, case_index, &row_index, first, NULL, err))
+        return false;
+    if (o->variant_names) {
+        for (int i = 0; o->variant_names[i]; i++) {
+            const struct variant *v = resolve(&plan->variants, o->variant_names[i], op);
+            if (v && v != first && !add_rows(plan, case_index, &row_index, v, NULL, err))
+                return false;
+        }
+        return true;
+    }
+    for (int i = 0; i < plan->scenario->variant_count; i++) {
+        const struct scenario_variant *entry = &plan->scenario->variants[i];
+        const struct variant *v = resolve(&plan->variants, entry->name, op);
+        if (!v)
+            continue;
+        used[i] = true;
+        if (v != first && listed(o->filter.only, v->name) && !add_rows(plan, case_index, &row_index, v, entry->params, err))
+            return false;
+    }
+    return true;
+}
+
+static bool all_entries_exist(const struct plan *plan, const bool *used, const struct plan_options *o, struct error *err)
+{
+    const struct scenario *s = plan->scenario;
+    for (int i = 0; i < s->variant_count && !o->variant_names; i++) {
+        if (used[i])
+            continue;
+        bool exists = false; /* for a layer that a filter left out */
+        for (int k = 0; k < s->layer_count && !exists; k++)
+            exists = resolve(&plan->variants, s->variants[i].name, s->layers[k].work.op) != NULL;
+        if (exists)
+            continue;
+        for (int k = 0; k < s->layer_count; k++)
+            if (!variant_find(&plan->variants, s->variants[i].name, s->layers[k].work.op, s->variants[i].node, err))
+                return false;
+        node_error(s->variants[i].node, err, "variant '%s' is for an op that no layer here has", s->variants[i].name);
+        return false;
+    }
+    return true;
+}
+
+static void hash_files(struct plan *plan)
+{
+    struct hash *h = hash_begin();
+    hash_add_text(h, plan->scenario->hash);
+    for (int i = 0; i < plan->variants.count; i++) {
+        hash_add_text(h, plan->variants.items[i]->name);
+        hash_add_text(h, plan->variants.items[i]->hash);
+    }
+    hash_end(h, plan->files);
+}
+
+bool plan_make(const struct plan_options *o, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err)
+{
+    bool ok = false, *used = NULL;
+    *plan = (struct plan){.chip = *chip, .private_data = xcalloc(1, sizeof(struct kept))};
+    plan->scenario = scenario_load(o->scenario_path, err);
+    if (!plan->scenario || !variant_set_load(o->variant_dirs, &plan->variants, err))
+        goto done;
+    plan->case_count = scenario_expand(plan->scenario, device_kind, &o->filter, &plan->cases, err);
+    if (plan->case_count < 0)
+        goto done;
+    plan->time = plan->scenario->time;
+    if (o->budget_s > 0)
+        plan->time.budget_s = o->budget_s;
+    hash_files(plan);
+    used = xcalloc((size_t)plan->scenario->variant_count + 1, sizeof *used);
+    for (int i = 0; i < plan->case_count; i++)
+        if (!add_case(plan, o, i, used, err))
+            goto done;
+    if (!all_entries_exist(plan, used, o, err))
+        goto done;
+    int own = 0; /* rows beside the row 0 that is always there */
+    for (int i = 0; i < plan->row_count; i++)
+        own += plan->rows[i].row_index > 0 || !o->filter.only || listed(o->filter.only, plan->rows[i].variant->name);
+    if (o->filter.only && !own) {
+        error_set(err, ERROR_USAGE, "--only %s selects no variant of this scenario", o->filter.only);
+        goto done;
+    }
+    if (!plan->row_count) {
+        error_set(err, ERROR_USAGE, "%s: no variant fits any of its %d cases", o->scenario_path, plan->case_count);
+        error_hint(err, "bench list variants");
+        goto done;
+    }
+    ok = true;
+done:
+    free(used);
+    if (!ok)
+        plan_free(plan);
+    return ok;
+}
+
+void plan_free(struct plan *plan)
+{
+    struct kept *kept = plan->private_data;
+    for (int i = 0; i < plan->row_count; i++) {
+        program_free(&plan->rows[i].program);
+        free(plan->rows[i].id);
+        free(plan->rows[i].broken);
+    }
+    free(plan->rows);
+    for (int i = 0; kept && i < kept->count; i++)
+        variant_points_free(kept->items[i].points, kept->items[i].count);
+    if (kept)
+        free(kept->items);
+    free(kept);
+    if (plan->case_count > 0)
+        scenario_cases_free(plan->cases, plan->case_count);
+    variant_set_free(&plan->variants);
+    if (plan->scenario)
+        scenario_free(plan->scenario);
+    *plan = (struct plan){0};
+}
+
+static void set_floor(struct row *row, const struct chip *chip, const struct work *work)
+{
+    bool warm = false;
+    struct floor f = floor_of(chip, row->flop, row->bytes, work->op->has_math ? (int)work->math : (int)MATH_NONE, warm);
+    row->floor_ns = f.ns;
+    bool tensor = f.by == FLOOR_COMPUTE && work->math != MATH_F32;
+    strncpy(row->floor_by, tensor ? "tensor" : floor_by_name(f.by), sizeof row->floor_by - 1);
+}
+
+struct row *plan_row_new(const struct plan *plan, int index, const char *device)
+{
+    const struct plan_row *p = &plan->rows[index];
+    const struct scenario_case *c = &plan->cases[p->case_index];
+    struct row *row = row_new();
+    struct text t = {0};
+    row_set(&row->id, p->id);
+    row_set(&row->case_id, c->id);
+    row_set(&row->scenario, plan->scenario->name);
+    row_set(&row->layer, c->layer->name);
+    for (int i = 0; i < c->axis_count; i++)
+        text_addf(&t, "%s%s=%s", i ? "," : "", c->axes[i].axis, c->axes[i].value);
+    row->axes = text_take(&t);
+    row_set(&row->variant, p->program.variant ? p->program.variant : p->variant->name);
+    row_set(&row->params, p->point->label);
+    row_set(&row->device, device);
+    row->case_index = p->case_index;
+    row->row_index = p->row_index;
+    row->repeat = c->repeat;
+    scenario_layer_networks(plan->scenario, c->layer, &t);
+    row->networks = t.len ? text_take(&t) : NULL;
+    work_describe(&c->work, &t);
+    row->work = text_take(&t);
+    row_set(&row->op, c->work.op->name);
+    row_set(&row->dtype, dtype_name(c->work.dtype));
+    row_set(&row->math, c->work.op->has_math ? math_name(c->work.math) : "");
+    row_set(&row->layout, layout_name(c->work.layout));
+    row_set(&row->what, p->variant->what);
+    row_set(&row->from, p->variant->from);
+    row_set(&row->algorithm, p->variant->algorithm);
+    row->flop = work_flop(&c->work);
+    row->bytes = work_bytes(&c->work);
+    set_floor(row, &plan->chip, &c->work);
+    memcpy(row->source_hash, p->variant->hash, sizeof row->source_hash);
+    row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
+    row_set(&row->arch, plan->chip.arch);
+    if (p->broken) {
+        row->status = ROW_BROKEN;
+        row_set(&row->reason, p->broken);
+    } else if (!p->program.feasible) {
+        row->status = ROW_INFEASIBLE;
+        row_set(&row->reason, p->program.reason);
+    }
+    return row;
+}
+
+void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT])
+{
+    const struct plan_row *p = &plan->rows[index];
+    char work[HASH_TEXT];
+    work_key(&plan->cases[p->case_index].work, work);
+    struct hash *h = hash_begin();
+    hash_add_text(h, "row 1");
+    hash_add_text(h, work);
+    hash_add_text(h, p->variant->name);
+    for (int i = 0; i < p->program.unit_count; i++) { /* the variant's own file and those that complete it */
+        hash_add_text(h, p->program.units[i].label);
+        for (int k = 0; k < plan->variants.count; k++)
+            if (!strcmp(plan->variants.items[k]->name, p->program.units[i].label))
+                hash_add_text(h, plan->variants.items[k]->hash);
+    }
+    hash_add_text(h, p->variant->hash);
+    hash_add_text(h, p->point->label);
+    hash_add_text(h, compiler);
+    hash_add_text(h, plan->chip.arch);
+    hash_add_text(h, device);
+    hash_add(h, &plan->time.cache, sizeof plan->time.cache);
+    hash_add(h, &plan->time.load, sizeof plan->time.load);
+    hash_add(h, &plan->time.half_width, sizeof plan->time.half_width);
+    hash_end(h, out);
+}
+
+/* Every blank-separated word of `wanted` must be somewhere in the id, in order. */
+static bool words_match(const char *wanted, const char *id)
+{
+    char *copy = xstrdup(wanted), *rest = copy;
+    bool ok = true;
+    for (char *word; ok && (word = strsep(&rest, " "));) {
+        if (!*word)
+            continue;
+        const char *at = strstr(id, word);
+        ok = at != NULL;
+        if (ok)
+            id = at + strlen(word);
+    }
+    free(copy);
+    return ok;
+}
+
+int plan_find(const struct plan *plan, const char *id, struct error *err)
+{
+    int found = -1, count = 0;
+    struct text near = {0};
+    for (int i = 0; i < plan->row_count; i++)
+        if (!strcmp(plan->rows[i].id, id)) {
+            text_free(&near);
+            return i;
+        }
+    for (int i = 0; i < plan->row_count; i++)
+        if (words_match(id, plan->rows[i].id)) {
+            found = i;
+            if (count++ < 5)
+                text_addf(&near, "%s%s", count > 1 ? "  " : "", plan->rows[i].id);
+        }
+    if (count != 1) {
+        error_set(err, ERROR_USAGE, count ? "'%s' means %d rows" : "no row '%s'", id, count);
+        error_hint(err, count ? "say more of the id: %s" : "bench plan SCENARIO lists the rows%s", text_get(&near));
+        found = -1;
+    }
+    text_free(&near);
+    return found;
+}

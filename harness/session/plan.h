@@ -1,0 +1,52 @@
+/* session/plan: every row of a run, before anything runs: cases x variants x points, bound to a chip. The parent and each worker make the
+ * same plan from the same files, and talk about rows by number. */
+#ifndef BENCH_SESSION_PLAN_H
+#define BENCH_SESSION_PLAN_H
+
+#include "base/chip.h"
+#include "op/program.h"
+#include "scenario/scenario.h"
+#include "store/row.h"
+#include "variant/variant.h"
+
+struct plan_options {
+    const char *scenario_path;
+    const char *device;               /* "emu", "emu:GH100", "cuda:0"; NULL = best present */
+    const char *const *variant_dirs;  /* "NAME=DIR", NULL-terminated; may be NULL */
+    const char *const *variant_names; /* instead of the scenario's list (bench try); NULL-terminated; may be NULL */
+    struct scenario_filter filter;
+    const char *compiler;             /* as compile_request.compiler */
+    const char *bundle;               /* a file of compiled units to take first; may be NULL */
+    double budget_s;                  /* instead of the scenario's; 0 = the scenario's */
+};
+struct plan_row {
+    int case_index, row_index;
+    const struct variant *variant;
+    const struct variant_point *point;
+    struct program program;
+    char *id;      /* CASE/VARIANT[params] */
+    char *broken;  /* why the head could not be bound, or NULL */
+};
+struct plan {
+    struct scenario *scenario;
+    struct scenario_case *cases;
+    int case_count;
+    struct variant_set variants;
+    struct plan_row *rows; /* by case, row 0 first */
+    int row_count;
+    struct chip chip;
+    struct timing_plan time;
+    char files[HASH_TEXT]; /* of the scenario and every variant file: parent and worker must agree */
+    void *private_data;
+};
+/* `device_kind` is "emu" or "cuda". */
+bool plan_make(const struct plan_options *options, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err);
+void plan_free(struct plan *plan);
+/* A store row with everything that is known before it runs (identity, work, cost, floor, infeasible or broken reason). */
+struct row *plan_row_new(const struct plan *plan, int index, const char *device);
+/* Key of a row (decision 11): work, sources, parameters, compiler, device, timing. */
+void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT]);
+/* Index of a row by id, or by a shortened form that matches exactly one ("body_1 my/tile_list"); -1 + error with near ids. */
+int plan_find(const struct plan *plan, const char *id, struct error *err);
+
+#endif

@@ -1,0 +1,385 @@
+/* The parent of a run: hands rows to workers, watches the clock, blames what dies, stores what comes back. */
+#include "base/file.h"
+#include "base/text.h"
+#include "session/parent.h"
+#include "session/wire.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SETUP_LIMIT_S 120.0
+
+void session_note(struct session *s, const char *format, ...)
+{
+    struct text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&t, format, args);
+    va_end(args);
+    if (s->sink->note)
+        s->sink->note(s->sink->context, text_get(&t));
+    text_free(&t);
+}
+
+void session_progress(struct session *s, const char *what)
+{
+    double spent = child_clock_s() - s->start_s;
+    double eta = s->done > 0 ? spent / s->done * (s->plan.row_count - s->done) : NAN;
+    if (s->sink->progress)
+        s->sink->progress(s->sink->context, s->done, s->plan.row_count, spent, eta, what);
+}
+
+static json_t *strings(const char *const *list)
+{
+    json_t *a = list ? json_array() : json_null();
+    for (int i = 0; list && list[i]; i++)
+        json_array_append_new(a, json_string(list[i]));
+    return a;
+}
+
+json_t *session_setup(const struct session *s, bool compile_only)
+{
+    const struct plan_options *o = &s->options->plan;
+    const struct chip *chip = &s->device.chip;
+    char *hex = xmalloc(2 * sizeof *chip + 1), *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
+    for (size_t i = 0; i < sizeof *chip; i++)
+        snprintf(hex + 2 * i, 3, "%02x", ((const unsigned char *)chip)[i]);
+    double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : strncmp(s->device.spec, "cuda", 4) ? 60 : 10;
+    json_t *filter = json_pack("{s:s?,s:s?,s:o}", "layers", o->filter.layers, "only", o->filter.only, "set", strings(o->filter.set));
+    json_t *out = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:s?,s:f,s:f,s:b,s:o,s:o,s:o}", "do", "setup", "scenario", o->scenario_path, "device", s->device.spec,
+                            "chip", hex, "files", s->plan.files, "compiler", o->compiler, "bundle", o->bundle, "dump", dump, "budget", o->budget_s,
+                            "time_limit", limit, "compile_only", (int)compile_only, "filter", filter, "variants", strings(o->variant_dirs), "names",
+                            strings(o->variant_names));
+    free(hex);
+    free(dump);
+    return out;
+}
+
+static void failed_event(const json_t *event, struct error *err)
+{
+    const char *text = json_string_value(json_object_get(event, "text")), *hint = json_string_value(json_object_get(event, "hint"));
+    int kind = (int)json_integer_value(json_object_get(event, "kind"));
+    error_set(err, kind > ERROR_NONE && kind <= ERROR_INTERRUPTED ? (enum error_kind)kind : ERROR_INTERNAL, "%s", text ? text : "a worker failed");
+    error_hint(err, "%s", hint ? hint : "");
+}
+
+static void collect(void *context, json_t *event)
+{
+    json_array_append_new(context, event);
+}
+
+/* One command; events arrive at `handle` until "done". */
+enum outcome { OUTCOME_DONE, OUTCOME_LOST, OUTCOME_FAILED, OUTCOME_DIED, OUTCOME_LATE, OUTCOME_INTERRUPTED };
+typedef void event_handler(struct session *s, const json_t *event);
+
+static enum outcome command_inside(struct session *s, json_t *command, event_handler *handle, struct error *err)
+{
+    size_t i;
+    json_t *event;
+    bool ok = worker_handle(s->inside, command, err);
+    json_decref(command);
+    json_array_foreach(s->inside_events, i, event) handle(s, event);
+    json_array_clear(s->inside_events);
+    return ok ? OUTCOME_DONE : OUTCOME_FAILED;
+}
+
+static enum outcome command(struct session *s, json_t *message, double limit_s, event_handler *handle, struct error *err)
+{
+    if (s->inside)
+        return command_inside(s, message, handle, err);
+    s->deadline_s = child_clock_s() + limit_s;
+    if (!child_send(&s->worker, message))
+        return OUTCOME_DIED;
+    for (;;) {
+        json_t *event = NULL;
+        enum child_event what = child_next(&s->worker, s->deadline_s, s->options->interrupted, &event);
+        if (what == CHILD_DIED)
+            return OUTCOME_DIED;
+        if (what == CHILD_LATE)
+            return OUTCOME_LATE;
+        if (what == CHILD_INTERRUPTED)
+            return OUTCOME_INTERRUPTED;
+        const char *name = json_string_value(json_object_get(event, "event"));
+        enum outcome end = OUTCOME_DONE;
+        bool over = true;
+        if (name && !strcmp(name, "done")) {
+            end = json_is_true(json_object_get(event, "lost")) ? OUTCOME_LOST : OUTCOME_DONE;
+        } else if (name && !strcmp(name, "failed")) {
+            failed_event(event, err);
+            end = OUTCOME_FAILED;
+        } else {
+            over = false;
+            handle(s, event);
+        }
+        json_decref(event);
+        if (over)
+            return end;
+    }
+}
+
+static void ignore_event(struct session *s, const json_t *event)
+{
+    (void)s;
+    (void)event;
+}
+
+static bool start_inside(struct session *s, struct error *err)
+{
+    s->inside_events = json_array();
+    s->inside = xcalloc(1, sizeof *s->inside);
+    *s->inside = (struct worker){.emit = collect, .context = s->inside_events, .data_case = {-1, -1}};
+    return command_inside(s, session_setup(s, false), ignore_event, err) == OUTCOME_DONE;
+}
+
+static bool start_worker(struct session *s, struct error *err)
+{
+    char how[512];
+    if (s->options->in_process)
+        return s->inside || start_inside(s, err);
+    if (s->worker.pid > 0)
+        return true;
+    if (!child_start(&s->worker, err))
+        return false;
+    switch (command(s, session_setup(s, false), SETUP_LIMIT_S, ignore_event, err)) {
+    case OUTCOME_DONE: return true;
+    case OUTCOME_FAILED: break;
+    case OUTCOME_INTERRUPTED: s->interrupted = true; break;
+    case OUTCOME_LATE: error_set(err, ERROR_ENVIRONMENT, "a worker did not come up within %.0f s (the device may be busy or blocked)", SETUP_LIMIT_S); break;
+    case OUTCOME_DIED:
+    case OUTCOME_LOST:
+        child_stop(&s->worker, how, sizeof how);
+        error_set(err, ERROR_INTERNAL, "a worker died while it was set up: %s", how);
+        break;
+    }
+    child_stop(&s->worker, NULL, 0);
+    return false;
+}
+
+static void on_event(struct session *s, const json_t *event)
+{
+    const char *name = json_string_value(json_object_get(event, "event"));
+    int row = json_is_integer(json_object_get(event, "row")) ? (int)json_integer_value(json_object_get(event, "row")) : -1;
+    if (!name || row >= s->plan.row_count)
+        return;
+    if (!strcmp(name, "stage")) {
+        s->stage_row = row;
+        snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
+        s->deadline_s = child_clock_s() + json_number_value(json_object_get(event, "limit"));
+        char *what = text_format("%s %s", s->stage, row >= 0 ? s->plan.rows[row].id : "");
+        session_progress(s, what);
+        free(what);
+    } else if (!strcmp(name, "row") && row >= 0) {
+        wire_row_merge(json_object_get(event, "fields"), s->rows[row]);
+    } else if (!strcmp(name, "blame")) {
+        s->stage_row = row;
+    } else if (!strcmp(name, "environment")) {
+        struct error err = {0};
+        json_t *one = json_object();
+        json_object_set(one, json_string_value(json_object_get(event, "name")), json_object_get(event, "value"));
+        json_t *all = json_pack("{s:o}", "clocks", one);
+        char *text = json_dumps(all, JSON_COMPACT);
+        if (text && !store_run_environment(s->store, s->run.id, text, &err))
+            session_note(s, "%s", err.text);
+        free(text);
+        json_decref(all);
+    }
+}
+
+static bool put(struct session *s, int row, struct error *err)
+{
+    return store_put(s->store, s->run.id, s->rows[row], err);
+}
+
+static void condemn(struct session *s, int row, enum row_status status, const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void condemn(struct session *s, int row, enum row_status status, const char *format, ...)
+{
+    struct text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&t, format, args);
+    va_end(args);
+    s->rows[row]->status = status;
+    row_set(&s->rows[row]->reason, text_get(&t));
+    text_free(&t);
+}
+
+/* ---- verify: each row alone ---- */
+
+static bool end_of_row(struct session *s, int row, enum outcome outcome, const struct error *why, struct error *err)
+{
+    char how[512];
+    switch (outcome) {
+    case OUTCOME_DONE: return true;
+    case OUTCOME_LOST: child_stop(&s->worker, NULL, 0); return true;
+    case OUTCOME_INTERRUPTED: s->interrupted = true; return true;
+    case OUTCOME_FAILED:
+        child_stop(&s->worker, NULL, 0);
+        if (why->kind == ERROR_ENVIRONMENT || why->kind == ERROR_USAGE) {
+            if (err)
+                *err = *why;
+            return false;
+        }
+        condemn(s, row, ROW_CRASHED, "%s (while: %s)", why->text, s->stage);
+        return true;
+    case OUTCOME_LATE:
+        child_stop(&s->worker, NULL, 0);
+        condemn(s, row, ROW_HUNG, "did not come back from '%s' in time; its process was killed", s->stage);
+        return true;
+    case OUTCOME_DIED:
+        child_stop(&s->worker, how, sizeof how);
+        condemn(s, row, ROW_CRASHED, "its process died at '%s': %s", s->stage, how);
+        return true;
+    }
+    return true;
+}
+
+static bool verify_row(struct session *s, int row, struct error *err)
+{
+    struct error why = {0};
+    if (!start_worker(s, err))
+        return s->interrupted;
+    snprintf(s->stage, sizeof s->stage, "start");
+    enum outcome outcome = command(s, json_pack("{s:s,s:i}", "do", "verify", "row", row), SETUP_LIMIT_S, on_event, &why);
+    if (!end_of_row(s, row, outcome, &why, err))
+        return false;
+    if (s->interrupted)
+        return true;
+    s->done++;
+    return put(s, row, err);
+}
+
+/* ---- measure: the survivors of a case together ---- */
+
+static json_t *survivors(const struct session *s, int first, int last)
+{
+    json_t *rows = json_array();
+    for (int i = first; i < last; i++)
+        if (s->rows[i]->status == ROW_OK || s->rows[i]->status == ROW_FOIL)
+            json_array_append_new(rows, json_integer(i));
+    return rows;
+}
+
+static bool measure_case(struct session *s, int first, int last, struct error *err)
+{
+    for (;;) {
+        struct error why = {0};
+        json_t *rows = survivors(s, first, last);
+        if (!json_array_size(rows)) {
+            json_decref(rows);
+            return true;
+        }
+        if (!start_worker(s, err)) {
+            json_decref(rows);
+            return s->interrupted;
+        }
+        s->stage_row = -1;
+        enum outcome outcome = command(s, json_pack("{s:s,s:o}", "do", "measure", "rows", rows), SETUP_LIMIT_S, on_event, &why);
+        if (outcome == OUTCOME_DONE)
+            break;
+        int blamed = s->stage_row;
+        if (outcome == OUTCOME_INTERRUPTED || blamed < first || blamed >= last) {
+            s->interrupted = outcome == OUTCOME_INTERRUPTED;
+            child_stop(&s->worker, NULL, 0);
+            if (s->interrupted)
+                return true;
+            error_set(err, ERROR_INTERNAL, "timing of %s failed: %s", s->plan.cases[s->plan.rows[first].case_index].id,
+                      why.text[0] ? why.text : "the worker died, and no row can be blamed");
+            return false;
+        }
+        if (!end_of_row(s, blamed, outcome, &why, err)) /* the round is repeated without it */
+            return false;
+        if (s->rows[blamed]->status == ROW_OK || s->rows[blamed]->status == ROW_FOIL)
+            condemn(s, blamed, ROW_CRASHED, "%s (while it was timed)", why.text);
+    }
+    for (int i = first; i < last; i++)
+        if (!put(s, i, err))
+            return false;
+    return true;
+}
+
+static bool run_case(struct session *s, int first, int last, bool timed, struct error *err)
+{
+    bool all_kept = true;
+    for (int i = first; i < last; i++)
+        all_kept = all_kept && s->kept[i];
+    for (int i = first; i < last && !all_kept; i++) {
+        if (s->rows[i]->status == ROW_PLANNED && !verify_row(s, i, err))
+            return false;
+        if (s->interrupted)
+            return true;
+    }
+    if (timed && !all_kept && !measure_case(s, first, last, err))
+        return false;
+    if (!s->interrupted && s->sink->case_done)
+        s->sink->case_done(s->sink->context, &s->run, s->rows + first, last - first);
+    return true;
+}
+
+static bool run_cases(struct session *s, struct error *err)
+{
+    bool timed = !s->options->no_time && !strncmp(s->device.spec, "cuda", 4);
+    for (int first = 0, last; first < s->plan.row_count && !s->interrupted; first = last) {
+        for (last = first; last < s->plan.row_count && s->plan.rows[last].case_index == s->plan.rows[first].case_index;)
+            last++;
+        if (!run_case(s, first, last, timed, err))
+            return false;
+    }
+    return true;
+}
+
+bool session_run(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err)
+{
+    struct session s = {.options = options, .sink = sink, .worker = {.fd = -1, .errors = -1}, .start_s = child_clock_s()};
+    bool ok = false;
+    *result = (struct session_result){0};
+    if (!session_open(&s, err))
+        goto done;
+    s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
+    s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
+    if (!session_rows(&s, &result->kept, err))
+        goto done;
+    result->run_id = s.run.id;
+    if (sink->begin)
+        sink->begin(sink->context, &s.run, &s.plan, result->kept);
+    if (!options->in_process)
+        session_precompile(&s);
+    if (!run_cases(&s, err))
+        goto done;
+    if (!s.interrupted && !store_run_end(s.store, s.run.id, err))
+        goto done;
+    ok = true;
+done:
+    result->seconds = child_clock_s() - s.start_s;
+    result->rows = s.plan.row_count;
+    result->interrupted = s.interrupted;
+    child_stop(&s.worker, NULL, 0);
+    if (s.inside)
+        worker_close(s.inside);
+    free(s.inside);
+    json_decref(s.inside_events);
+    for (int i = 0; s.rows && i < s.plan.row_count; i++)
+        row_free(s.rows[i]);
+    free(s.rows);
+    free(s.kept);
+    run_clear(&s.run);
+    if (s.store)
+        store_close(s.store);
+    if (s.plan.private_data)
+        plan_free(&s.plan);
+    return ok;
+}
+
+int session_exit_code(struct row *const *rows, int count)
+{
+    for (int i = 0; i < count; i++)
+        switch (rows[i]->status) {
+        case ROW_WRONG:
+        case ROW_UNSAFE:
+        case ROW_CRASHED:
+        case ROW_HUNG:
+        case ROW_BROKEN: return 4;
+        default: break;
+        }
+    return 0;
+}

@@ -1,0 +1,59 @@
+/* session/session: from a scenario to rows in the store, through workers that may die (decision 1).
+ *
+ * The parent owns the plan, the watchdog and the only database connection, and never loads a driver. Workers are this same executable started as
+ * `bench worker` with one socket (fd 3) that carries JSON lines; worker.c says which. */
+#ifndef BENCH_SESSION_SESSION_H
+#define BENCH_SESSION_SESSION_H
+
+#include "base/error.h"
+#include "scenario/scenario.h"
+#include "session/plan.h"
+#include "store/store.h"
+#include <signal.h>
+
+/* Called as things happen; all optional. Rows stay the session's. */
+struct session_sink {
+    void *context;
+    void (*begin)(void *context, const struct run *run, const struct plan *plan, int kept);
+    void (*progress)(void *context, int done, int total, double seconds, double eta_s, const char *what);
+    void (*case_done)(void *context, const struct run *run, struct row *const *rows, int count);
+    void (*note)(void *context, const char *text); /* a warning, with its remedy */
+};
+struct session_options {
+    struct plan_options plan;
+    const char *database;      /* path; its folder is made */
+    const char *out_dir;       /* dumps and reports */
+    const char *argv;          /* for provenance */
+    bool resume;
+    bool dump;                 /* write tensors and error map of wrong rows */
+    bool in_process;           /* no workers: for debuggers */
+    bool no_time;              /* verify only, also on cuda */
+    double time_limit_s;       /* for one run of a row's steps; 0 = 10 s on cuda, 60 s on emu */
+    volatile sig_atomic_t *interrupted; /* set by a signal handler; may be NULL */
+};
+struct session_result {
+    int64_t run_id;
+    int rows, kept;
+    double seconds;
+    bool interrupted;
+};
+/* Runs a scenario. False only for errors that stop everything; wrong rows are rows. */
+bool session_run(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err);
+/* Exit code that the rows deserve: 4 when one is wrong, unsafe, crashed, hung or broken, else 0. */
+int session_exit_code(struct row *const *rows, int count);
+
+/* What a device would be opened as, asked in a throw-away worker: fills chip, about, uuid, driver. */
+struct session_device {
+    char spec[64], about[160], uuid[64], driver[64];
+    struct chip chip;
+    char library[128]; /* cuDNN's version; "" = none */
+};
+/* spec NULL: the best present (cuda:0, else emu with the scenario's chip). */
+bool session_device(const char *spec, const char *emu_chip, struct session_device *out, struct error *err);
+
+/* The hidden verb `bench worker`: serves commands on fd 3 until it closes. Returns the exit code. */
+int session_worker(void);
+/* Runs one row alone in this process, for `bench exec ROW -- COMMAND`: open, feed, prepare, `repeat` runs, verify. The verdict's sentence goes to `text`. */
+bool session_alone(const struct plan_options *options, const char *row_id, int repeat, struct text *text, struct error *err);
+
+#endif

@@ -1,0 +1,230 @@
+#include "session/worker.h"
+#include "base/file.h"
+#include "base/pool.h"
+#include "base/text.h"
+#include "session/session.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void worker_stage(struct worker *w, int row, const char *stage, double limit_s)
+{
+    w->emit(w->context, json_pack("{s:s,s:i,s:s,s:f}", "event", "stage", "row", row, "stage", stage, "limit", limit_s));
+}
+
+bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err)
+{
+    int wanted = w->plan.rows[row].case_index;
+    if (w->data_case[part] != wanted) {
+        if (w->data_case[part] >= 0)
+            op_data_free(&w->data[part]);
+        w->data_case[part] = -1;
+        if (!op_data_make(&w->plan.cases[wanted].work, part, &w->data[part], err))
+            return error_where(err, "data of %s", w->plan.cases[wanted].id);
+        w->data_case[part] = wanted;
+    }
+    *data = &w->data[part];
+    return true;
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    return json_string_value(json_object_get(o, key));
+}
+
+static const char **list_of(const json_t *o, const char *key)
+{
+    const json_t *a = json_object_get(o, key);
+    if (!json_is_array(a))
+        return NULL;
+    const char **out = xcalloc(json_array_size(a) + 1, sizeof *out);
+    for (size_t i = 0; i < json_array_size(a); i++)
+        out[i] = json_string_value(json_array_get(a, i));
+    return out;
+}
+
+static json_t *chip_json(const struct chip *chip)
+{
+    const unsigned char *bytes = (const unsigned char *)chip; /* same executable on both ends */
+    char *hex = xmalloc(2 * sizeof *chip + 1);
+    for (size_t i = 0; i < sizeof *chip; i++)
+        snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+    json_t *j = json_string(hex);
+    free(hex);
+    return j;
+}
+
+static void open_library(struct worker *w)
+{
+    struct error err = {0};
+    if (w->library || w->library_error[0] || !w->dev->ops->keeps_time)
+        return;
+    if (!cudnn_open(w->dev, &w->library, &err))
+        snprintf(w->library_error, sizeof w->library_error, "%.500s", err.text);
+}
+
+static bool probe(struct worker *w, const json_t *command, struct error *err)
+{
+    const char *spec = text_of(command, "device"), *emu = text_of(command, "emu");
+    char why[512] = "", version[128] = "";
+    if (!spec)
+        spec = device_cuda_present(why, sizeof why) ? "cuda:0" : emu ? emu : "emu";
+    if (!device_open(spec, &w->dev, err))
+        return false;
+    open_library(w);
+    if (w->library)
+        cudnn_version(w->library, version, sizeof version);
+    w->emit(w->context, json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "event", "device", "spec", w->dev->spec, "about", w->dev->about, "uuid", w->dev->uuid,
+                                  "driver", w->dev->driver, "library", version, "why", why, "chip", chip_json(&w->dev->chip)));
+    return true;
+}
+
+static bool setup(struct worker *w, const json_t *command, struct error *err)
+{
+    w->setup = json_deep_copy(command);
+    const json_t *filter = json_object_get(w->setup, "filter");
+    const char *device = text_of(w->setup, "device");
+    struct plan_options *o = &w->options;
+    o->scenario_path = text_of(w->setup, "scenario");
+    o->device = device;
+    o->variant_dirs = w->lists[0] = list_of(w->setup, "variants");
+    o->variant_names = w->lists[1] = list_of(w->setup, "names");
+    o->filter.layers = text_of(filter, "layers");
+    o->filter.only = text_of(filter, "only");
+    o->filter.set = w->lists[2] = list_of(filter, "set");
+    o->compiler = text_of(w->setup, "compiler");
+    o->bundle = text_of(w->setup, "bundle");
+    o->budget_s = json_number_value(json_object_get(w->setup, "budget"));
+    w->dump_dir = text_of(w->setup, "dump");
+    w->time_limit_s = json_number_value(json_object_get(w->setup, "time_limit"));
+    struct chip chip;
+    const char *hex = text_of(w->setup, "chip");
+    if (!hex || strlen(hex) != 2 * sizeof chip || !device)
+        return error_set(err, ERROR_INTERNAL, "a worker was set up without a chip");
+    for (size_t i = 0; i < sizeof chip; i++) {
+        unsigned byte;
+        sscanf(hex + 2 * i, "%2x", &byte);
+        ((unsigned char *)&chip)[i] = (unsigned char)byte;
+    }
+    if (o->bundle && !compile_bundle_use(o->bundle, err))
+        return false;
+    if (!plan_make(o, strncmp(device, "cuda", 4) ? "emu" : "cuda", &chip, &w->plan, err))
+        return false;
+    w->planned = true;
+    const char *files = text_of(w->setup, "files");
+    if (!files || strcmp(files, w->plan.files))
+        return error_set(err, ERROR_USAGE, "the scenario or a variant file changed while the run went on; start it again");
+    if (!json_is_true(json_object_get(w->setup, "compile_only"))) {
+        if (!device_open(device, &w->dev, err))
+            return false;
+        open_library(w);
+    }
+    return true;
+}
+
+struct compile_loop {
+    struct worker *w;
+    const json_t *rows;
+};
+
+static void compile_row(void *context, int64_t i, int thread)
+{
+    struct compile_loop *loop = context;
+    int row = (int)json_integer_value(json_array_get(loop->rows, (size_t)i));
+    struct build build;
+    struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
+    (void)thread;
+    if (build_make(loop->w, &loop->w->plan.rows[row].program, &build, &ignored))
+        build_free(&build);
+    loop->w->emit(loop->w->context, json_pack("{s:s,s:i}", "event", "compiled", "row", row));
+}
+
+bool worker_handle(struct worker *w, const json_t *command, struct error *err)
+{
+    const char *verb = text_of(command, "do");
+    int row = (int)json_integer_value(json_object_get(command, "row"));
+    if (!verb)
+        return error_set(err, ERROR_INTERNAL, "a command without a verb");
+    if (!strcmp(verb, "probe"))
+        return probe(w, command, err);
+    if (!strcmp(verb, "setup"))
+        return setup(w, command, err);
+    if (!w->planned)
+        return error_set(err, ERROR_INTERNAL, "'%s' before setup", verb);
+    if (!strcmp(verb, "compile")) {
+        struct compile_loop loop = {w, json_object_get(command, "rows")};
+        for (size_t i = 0; i < json_array_size(loop.rows); i++)
+            compile_row(&loop, (int64_t)i, 0);
+        return true;
+    }
+    if (!strcmp(verb, "verify") && row >= 0 && row < w->plan.row_count)
+        return worker_verify(w, row, err);
+    if (!strcmp(verb, "measure")) {
+        int blame = -1;
+        if (worker_measure(w, json_object_get(command, "rows"), &blame, err))
+            return true;
+        w->emit(w->context, json_pack("{s:s,s:i}", "event", "blame", "row", blame));
+        return false;
+    }
+    return error_set(err, ERROR_INTERNAL, "unknown command '%s'", verb);
+}
+
+void worker_close(struct worker *w)
+{
+    for (int i = 0; i < 2; i++)
+        if (w->data_case[i] >= 0)
+            op_data_free(&w->data[i]);
+    if (w->library)
+        cudnn_close(w->library);
+    if (w->dev)
+        device_close(w->dev);
+    if (w->planned)
+        plan_free(&w->plan);
+    for (int i = 0; i < 3; i++)
+        free(w->lists[i]);
+    json_decref(w->setup);
+}
+
+static void emit_line(void *context, json_t *event)
+{
+    FILE *out = context;
+    char *line = json_dumps(event, JSON_COMPACT);
+    json_decref(event);
+    fprintf(out, "%s\n", line ? line : "{\"event\":\"failed\",\"kind\":1,\"text\":\"a message that is not UTF-8\",\"hint\":\"\"}");
+    fflush(out);
+    free(line);
+}
+
+int session_worker(void)
+{
+    FILE *in = fdopen(3, "r"), *out = fdopen(dup(3), "w");
+    if (!in || !out) {
+        fprintf(stderr, "bench: `worker` is started by bench itself\n");
+        return 2;
+    }
+    struct worker w = {.emit = emit_line, .context = out, .data_case = {-1, -1}};
+    char *line = NULL;
+    size_t cap = 0;
+    int code = 0;
+    while (code == 0 && getline(&line, &cap, in) > 0) {
+        struct error err = {0};
+        json_t *command = json_loads(line, 0, NULL);
+        bool ok = command && worker_handle(&w, command, &err);
+        json_decref(command);
+        if (ok) {
+            emit_line(out, json_pack("{s:s,s:b}", "event", "done", "lost", (int)w.lost));
+            if (w.lost)
+                break;
+        } else {
+            emit_line(out, json_pack("{s:s,s:i,s:s,s:s}", "event", "failed", "kind", (int)err.kind, "text", err.text, "hint", err.hint));
+            code = 1;
+        }
+    }
+    free(line);
+    if (code == 0 && !w.lost)
+        worker_close(&w);
+    fflush(NULL);
+    _exit(code); /* a lost context must not hang its own tear-down */
+}

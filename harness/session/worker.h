@@ -1,0 +1,58 @@
+/* session/worker: what one worker process holds, and the three things it does. Commands and events are JSON lines:
+ *
+ *   {"do":"setup", ...}                 -> {"event":"hello", ...}        plan made, device opened
+ *   {"do":"compile","rows":[..]}        -> {"event":"compiled","row":i} per row, {"event":"done"}
+ *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
+ *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
+ *   anything that fails as a whole      -> {"event":"failed","kind":k,"text":"..","hint":"..","row":i or -1}
+ *
+ * Before anything that may take long or never end, a stage event says what, for which row, and how long at most. */
+#ifndef BENCH_SESSION_WORKER_H
+#define BENCH_SESSION_WORKER_H
+
+#include "device/compile.h"
+#include "measure/rig.h"
+#include "session/plan.h"
+#include <jansson.h>
+
+struct worker {
+    void (*emit)(void *context, json_t *event); /* takes the reference */
+    void *context;
+    struct plan_options options;
+    json_t *setup;     /* keeps the strings of options alive */
+    const char **lists[3];
+    struct plan plan;
+    bool planned;
+    struct device *dev;
+    struct cudnn *library;
+    char library_error[512];
+    const char *dump_dir;
+    double time_limit_s;
+    bool lost;         /* the device's context died with a row: this process ends after saying so */
+    /* data of the case in hand */
+    int data_case[2];  /* by enum data_part; -1 = none */
+    struct op_data data[2];
+};
+
+void worker_stage(struct worker *w, int row, const char *stage, double limit_s);
+bool worker_handle(struct worker *w, const json_t *command, struct error *err);
+void worker_close(struct worker *w);
+/* Data of a row's case, made once and kept until another case is asked for. */
+bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err);
+
+/* Compiled units of one row (facts.c). */
+struct build {
+    struct compiled *units;
+    struct device_image *images;
+    int count;
+};
+bool build_make(const struct worker *w, const struct program *program, struct build *build, struct error *err);
+void build_free(struct build *build);
+/* Registers, spills, shared memory, occupancy of each step into row->steps; SASS counts into metrics. */
+bool build_facts(const struct build *build, const struct program *program, const struct chip *chip, struct row *row, struct error *err);
+
+/* quarantine.c, timing.c */
+bool worker_verify(struct worker *w, int row, struct error *err);
+bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err);
+
+#endif

@@ -1,0 +1,177 @@
+/* Binds one point of a variant to a work on a chip: the order of things. */
+#include "variant/bind.h"
+#include "base/text.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool bind_infeasible(struct bind *b, const char *format, ...)
+{
+    struct text t = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&t, format, args);
+    va_end(args);
+    free(b->program->reason);
+    b->program->reason = text_take(&t);
+    return false;
+}
+
+static bool match_where(struct bind *b, struct error *err)
+{
+    for (int i = 0; i < b->h->where.count; i++) {
+        bool truth;
+        char why[400];
+        if (!expr_test(b->h->where.items[i], &b->env, &truth, why, sizeof why, err))
+            return false;
+        if (!truth)
+            return bind_infeasible(b, "where %s", why);
+    }
+    return true;
+}
+
+/* The tensors of the whole work, in the layouts that the variant's own part wants; where its output goes. */
+static bool make_tensors(struct bind *b, struct error *err)
+{
+    struct program *p = b->program;
+    struct work whole = *b->work;
+    if (!b->with_mask)
+        whole.mask = (struct mask){0};
+    struct tensor all[OP_MAX_TENSORS];
+    int count = whole.op->tensors(&whole, all);
+    p->tensors = xcalloc(OP_MAX_TENSORS, sizeof *p->tensors);
+    for (int i = 0; i < count; i++) {
+        const struct tensor *own = bind_tensor(b, all[i].role);
+        if (all[i].role == ROLE_MASK_OUT && !own)
+            continue;
+        if (own && (all[i].role != ROLE_OUTPUT || !b->completed)) {
+            p->filter_packed |= all[i].role == ROLE_FILTER && own->layout != all[i].layout;
+            all[i].layout = own->layout;
+        }
+        p->tensors[p->tensor_count++] = all[i];
+    }
+    const struct tensor *output = bind_tensor(b, ROLE_OUTPUT);
+    int final = program_tensor(p, ROLE_OUTPUT);
+    if (!output || final < 0)
+        return error_set(err, ERROR_INTERNAL, "%s: the work has no output", b->point->variant->name);
+    b->output = (struct buffer_ref){BUFFER_TENSOR, final};
+    if (b->completed)
+        b->output = (struct buffer_ref){BUFFER_SCRATCH, bind_scratch_add(p, "between", output->dtype, (int64_t)tensor_elements(output))};
+    return true;
+}
+
+/* "NAME=VALUE" as CUDA C reads it. A real is always a float constant: 0.1f, 2.0f. */
+static char *define_text(const char *name, const struct value *v)
+{
+    char s[VALUE_TEXT_MAX];
+    if (v->kind != VALUE_REAL) {
+        value_print(v, s, sizeof s);
+        return text_format("%s=%s", name, s);
+    }
+    for (int digits = 6; digits <= 9; digits++) { /* nine are enough for every float */
+        snprintf(s, sizeof s, "%.*g", digits, v->d);
+        if (strtof(s, NULL) == (float)v->d)
+            break;
+    }
+    return text_format("%s=%s%sf", name, s, strpbrk(s, ".e") ? "" : ".0");
+}
+
+static void add_define(struct unit *u, const char *name, const struct value *v)
+{
+    u->defines = xrealloc(u->defines, (size_t)(u->define_count + 1) * sizeof *u->defines);
+    u->defines[u->define_count++] = define_text(name, v);
+}
+
+static bool make_unit(struct bind *b, struct error *err)
+{
+    struct program *p = b->program;
+    const struct variant *v = b->point->variant;
+    bool has_code = false;
+    for (int i = 0; i < b->h->step_count; i++)
+        has_code |= b->h->steps[i].kind == HEAD_KERNEL || b->h->steps[i].kind == HEAD_SYMBOL;
+    p->units = xcalloc(1, sizeof *p->units);
+    p->unit_count = 1;
+    struct unit *u = &p->units[0];
+    u->label = xstrdup(v->name);
+    u->path = has_code ? xstrdup(v->path) : NULL;
+    if (!has_code)
+        return true;
+    struct value value;
+    for (int i = 0; i < b->h->param_count; i++) {
+        if (!b->env.name(b, b->h->params[i].name, &value, err))
+            return node_error(b->h->params[i].node, err, "parameter '%s' has no value", b->h->params[i].name);
+        add_define(u, b->h->params[i].name, &value);
+    }
+    for (int i = 0; i < b->h->define_count; i++) {
+        if (!expr_eval(b->h->defines[i].expr, &b->env, &value, err))
+            return false;
+        if (value.kind == VALUE_REAL && !isfinite((float)value.d))
+            return expr_fail(b->h->defines[i].expr, err, "%g is no float", value.d);
+        add_define(u, b->h->defines[i].name, &value);
+    }
+    for (int i = 0; i < b->h->specialise_count; i++) {
+        if (!work_symbol(&b->own, b->h->specialise[i], &value))
+            return error_set(err, ERROR_INTERNAL, "%s: no symbol '%s'", v->name, b->h->specialise[i]);
+        char *upper = head_upper(b->h->specialise[i]);
+        add_define(u, upper, &value);
+        free(upper);
+    }
+    return true;
+}
+
+static void begin_program(struct bind *b)
+{
+    const struct variant *v = b->point->variant;
+    struct program *p = b->program;
+    *p = (struct program){.work = *b->work, .exact = b->h->exact, .checked = b->h->checked};
+    p->variant = xstrdup(v->name);
+    p->params = xstrdup(b->point->label);
+    p->what = xstrdup(v->what);
+    p->algorithm = xstrdup(v->algorithm);
+}
+
+/* Prepare steps first; each kind keeps its order. */
+static void sort_steps(struct program *p)
+{
+    struct step *sorted = xcalloc((size_t)p->step_count, sizeof *sorted);
+    int count = 0;
+    for (int prepare = 1; prepare >= 0; prepare--)
+        for (int i = 0; i < p->step_count; i++)
+            if (p->steps[i].prepare == prepare)
+                sorted[count++] = p->steps[i];
+    free(p->steps);
+    p->steps = sorted;
+}
+
+bool bind_at_depth(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
+                   int depth, struct program *program, struct error *err)
+{
+    struct bind b = {
+        .set = set, .point = point, .h = point->variant->parsed, .work = work, .chip = chip, .depth = depth, .program = program};
+    bind_env_init(&b);
+    begin_program(&b);
+    if (depth > BIND_MAX_DEPTH)
+        bind_infeasible(&b, "variants within variants, more than %d deep", BIND_MAX_DEPTH);
+    else if (bind_match(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) && bind_scratch(&b, err) &&
+             bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) && bind_complete(&b, err)) {
+        program->uses_mask = b.with_mask;
+        program->reads_inactive = !b.with_mask || !b.h->mask.reads_active;
+        program->inactive = b.h->mask.inactive;
+        sort_steps(program);
+        program->feasible = true;
+        return true;
+    }
+    if (program->reason)
+        return true;
+    program_free(program);
+    *program = (struct program){0};
+    return false;
+}
+
+bool variant_bind(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
+                  struct program *program, struct error *err)
+{
+    return bind_at_depth(set, point, work, chip, 0, program, err);
+}

@@ -1,0 +1,65 @@
+/* variant/bind: one point of a head on its way to become a program. Private to variant/.
+ *
+ * The parts return false in two cases: a broken head (err is set) or an infeasible point (program->reason is set, err is untouched). */
+#ifndef BENCH_VARIANT_BIND_H
+#define BENCH_VARIANT_BIND_H
+
+#include "variant/head.h"
+#include "variant/variant.h"
+
+#define BIND_MAX_DEPTH 4 /* variants within variants */
+
+struct bind {
+    const struct variant_set *set;
+    const struct variant_point *point;
+    const struct head *h;
+    const struct work *work; /* as asked for */
+    struct work own;         /* with the beginning of the epilogue that is fused, and no mask when it runs dense */
+    const struct chip *chip;
+    int depth;
+    bool with_mask;
+    struct tensor tensors[OP_MAX_TENSORS]; /* of `own`, in the layouts that the head wants */
+    int tensor_count;
+    bool completed;           /* further steps follow: the own output goes to a scratch buffer */
+    struct buffer_ref output; /* where the own steps write */
+    int scratch_at;           /* index of the head's first scratch buffer in the program */
+    int map_at[HEAD_MAX_ITEMS];
+    struct value lets[HEAD_MAX_ITEMS];
+    bool let_known[HEAD_MAX_ITEMS];
+    struct expr_env env;
+    struct program *program;
+};
+
+/* Sets the reason. Always returns false. */
+bool bind_infeasible(struct bind *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool bind_at_depth(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
+                   int depth, struct program *program, struct error *err);
+
+/* bind_env.c */
+void bind_env_init(struct bind *b);
+const struct tensor *bind_tensor(const struct bind *b, enum tensor_role role); /* NULL: this work has none */
+enum dtype bind_scratch_dtype(const struct bind *b, int scratch);
+
+/* bind_match.c: does the variant take this work? Fills own, tensors, with_mask, completed. */
+int bind_fused(const struct head *h, const struct work *work);
+bool bind_match(struct bind *b, struct error *err);
+
+/* bind_steps.c */
+bool bind_scratch(struct bind *b, struct error *err);
+bool bind_maps(struct bind *b, struct error *err);
+bool bind_steps(struct bind *b, struct error *err);
+bool bind_columns(struct bind *b, struct error *err);
+struct buffer_ref bind_buffer(const struct bind *b, const struct head_buffer *of); /* BUFFER_NONE: this work has no such tensor */
+uint64_t bind_buffer_bytes(const struct program *p, struct buffer_ref ref);
+struct step *bind_step_new(struct program *p, enum step_kind kind, bool prepare);
+int bind_scratch_add(struct program *p, const char *name, enum dtype dtype, int64_t elements);
+
+/* complete.c */
+/* Adds the steps for what the variant does not fuse, from b->output to the program's output. */
+bool bind_complete(struct bind *b, struct error *err);
+/* Moves the steps of `inner` into the program; `at` says which buffer of the program each tensor of `inner` is. Frees inner. */
+bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref at[ROLE_COUNT], bool prepare, struct error *err);
+/* A step that is another variant. */
+bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *err);
+
+#endif

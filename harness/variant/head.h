@@ -1,0 +1,162 @@
+/* variant/head: the head of a .cu as a checked structure (grammar: docs/HEAD.md). Private to variant/.
+ *
+ * A head that was read has no mistake left that can be seen without a work: keys, words, names and places are all checked. */
+#ifndef BENCH_VARIANT_HEAD_H
+#define BENCH_VARIANT_HEAD_H
+
+#include "base/expr.h"
+#include "base/node.h"
+#include "op/op.h"
+#include "op/program.h"
+#include <stddef.h>
+
+#define HEAD_MAX_ITEMS 64         /* of any list or map of a head */
+#define HEAD_MAX_VALUES 64        /* of one parameter */
+#define HEAD_MAX_BYTES (4u << 20) /* of a .cu file */
+
+struct named_expr {
+    char *name;
+    const struct node *node; /* of the name */
+    struct expr *expr;
+};
+struct expr_list {
+    struct expr **items;
+    int count;
+    const struct node *node; /* NULL: the key is absent */
+};
+/* `[f32, f16]`, `same`; values are enum dtype or enum layout. */
+struct head_choice {
+    const struct node *node; /* NULL: not given */
+    bool same;               /* as the input; alone or in the list */
+    int values[16];
+    int count;
+};
+struct head_buffer {
+    enum buffer_kind kind; /* BUFFER_TENSOR: index is a role; BUFFER_SCRATCH: an index into head.scratch */
+    int index;
+    const struct node *node;
+};
+struct head_param {
+    char *name;
+    const struct node *node;
+    struct value values[HEAD_MAX_VALUES];
+    int count;
+    bool range; /* any whole number low, low + step ... high */
+    int64_t low, high, step;
+    struct value fallback;
+};
+struct head_scratch {
+    char *name;
+    const struct node *node;
+    enum dtype dtype; /* DTYPE_NONE: of the tensor `like`; ROLE_COUNT: of the accumulator */
+    enum tensor_role like;
+    struct expr *elements;
+};
+struct head_map {
+    char *name;
+    const struct node *node;
+    struct head_buffer of;
+    struct expr_list box, dims, strides, element_strides;
+    struct expr *swizzle, *interleave, *l2;
+    bool oob_nan;
+};
+enum head_step_kind { HEAD_KERNEL, HEAD_FILL, HEAD_COPY, HEAD_SYMBOL, HEAD_CUDNN, HEAD_VARIANT };
+struct head_bind {
+    enum tensor_role role; /* of the other variant */
+    struct head_buffer buffer;
+};
+struct head_step {
+    enum head_step_kind kind;
+    const struct node *node; /* of the value that names it: `conv_tiles` of `kernel: conv_tiles` */
+    bool prepare;
+    char *name; /* kernel, symbol or variant */
+    struct expr *when;
+    struct expr_list grid, block, cluster, args;
+    struct expr *smem, *cooperative, *pdl, *carveout;
+    struct head_buffer to, from;
+    struct expr *fill;
+    struct head_bind binds[ROLE_COUNT];
+    int bind_count;
+    struct named_expr *with;
+    int with_count;
+    const struct node *params;
+};
+struct head_mask {
+    bool given;
+    bool input, output, optional; /* `needs` */
+    bool writes_output, reads_active;
+    enum inactive inactive;
+};
+struct head_column {
+    char *name;
+    struct head_buffer of;
+    struct expr *element;
+};
+
+struct head {
+    const struct op *op;
+    struct expr_list needs, where;
+    struct head_choice layout[ROLE_COUNT], dtype[ROLE_COUNT], accumulate;
+    enum math math[MATH_COUNT];
+    int math_count;
+    bool exact, checked;
+    enum epilogue_kind epilogue[EPILOGUE_COUNT];
+    int epilogue_count;
+    struct head_mask mask;
+    struct head_param *params;
+    int param_count;
+    struct named_expr *lets, *defines;
+    int let_count, define_count;
+    char **specialise;
+    int specialise_count;
+    struct head_scratch *scratch;
+    int scratch_count;
+    struct head_map *maps;
+    int map_count;
+    struct head_step *steps; /* prepare steps first */
+    int step_count;
+    struct head_column *columns;
+    int column_count;
+    char **names; /* every name that an expression may use, NULL-terminated, for suggestions */
+    int name_count;
+};
+
+/* Where the head is inside a file. HEAD_ABSENT: the first block comment is another one (`later`: the line of a head further down, or 0). */
+enum head_found { HEAD_ABSENT, HEAD_PRESENT, HEAD_BROKEN };
+struct head_place {
+    size_t begin, end; /* the YAML */
+    int line;          /* of its first character; the column is 1 */
+    int later;
+};
+enum head_found head_find(const char *file, const char *text, size_t bytes, struct head_place *out, struct error *err);
+
+/* Reads the YAML tree of a head; NULL on error. `root` must outlive it. */
+struct head *head_read(const struct node *root, struct error *err);
+void head_free(struct head *h);
+
+/* For the parts of the reader. */
+bool head_is_identifier(const char *s);
+bool head_expr_list(const struct node *n, const char *what, int max, struct expr_list *out, struct error *err);
+void head_expr_list_free(struct expr_list *l);
+bool head_buffer(const struct head *h, const struct node *n, const char *name, struct head_buffer *out, struct error *err);
+bool head_read_steps(struct head *h, const struct node *root, struct error *err);
+bool head_read_types(struct head *h, const struct node *root, struct error *err);
+bool head_read_values(struct head *h, const struct node *root, struct error *err);
+/* Names, recursion of lets, and what a kernel's arguments may be; after everything is read. */
+bool head_check(struct head *h, struct error *err);
+bool head_has_epilogue(const struct head *h, enum epilogue_kind kind);
+bool head_param_allows(const struct head_param *p, const struct value *v);
+int head_scratch_find(const struct head *h, const char *name);
+int head_map_find(const struct head *h, const char *name);
+int head_param_find(const struct head *h, const char *name);
+int head_let_find(const struct head *h, const char *name);
+enum tensor_role head_role(const char *name); /* ROLE_COUNT: none */
+/* The names of chip symbols and functions, NULL-terminated. */
+extern const char *const head_chip_symbols[];
+extern const char *const head_functions[];
+/* A word that stands for itself: a type, layout, math mode, d2s mode, tensor, epilogue item, `mask`, `epilogue`, `accumulate`. */
+bool head_is_word(const char *name);
+/* The -D name of a specialised symbol: "r" -> "R". Caller frees. */
+char *head_upper(const char *name);
+
+#endif

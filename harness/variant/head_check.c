@@ -1,0 +1,253 @@
+/* What can be wrong although every key reads well: names that mean nothing or two things, lets that use themselves, kernels that
+ * are given a tensor which the head does not claim. */
+#include "variant/head.h"
+#include "base/text.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const head_chip_symbols[] = {"sm_count",         "smem_per_block_optin",
+                                         "smem_per_block",   "smem_per_sm",
+                                         "warp_size",        "threads_per_block",
+                                         "registers_per_sm", "cc",
+                                         "l2_bytes",         NULL};
+const char *const head_functions[] = {"type", "size", "layout", "has", "slope", "block", "mode", NULL};
+
+static bool among(const char *name, const char *const *words)
+{
+    for (int i = 0; words[i]; i++)
+        if (!strcmp(name, words[i]))
+            return true;
+    return false;
+}
+
+bool head_is_word(const char *name)
+{
+    static const char *const others[] = {"DCR", "CRD", "mask", "epilogue", "accumulate", NULL};
+    return head_role(name) != ROLE_COUNT || among(name, epilogue_names) || among(name, dtype_names) || among(name, layout_names) ||
+           among(name, math_names) || among(name, others);
+}
+
+static void add_name(struct head *h, const char *name)
+{
+    h->names = xrealloc(h->names, (size_t)(h->name_count + 2) * sizeof *h->names);
+    h->names[h->name_count++] = xstrdup(name);
+    h->names[h->name_count] = NULL;
+}
+
+static void add_names(struct head *h, const char *const *names)
+{
+    for (int i = 0; names[i]; i++)
+        add_name(h, names[i]);
+}
+
+static void collect_names(struct head *h)
+{
+    for (int i = 0; i < h->param_count; i++)
+        add_name(h, h->params[i].name);
+    for (int i = 0; i < h->let_count; i++)
+        add_name(h, h->lets[i].name);
+    for (int i = 0; i < h->scratch_count; i++)
+        add_name(h, h->scratch[i].name);
+    for (int i = 0; i < h->map_count; i++)
+        add_name(h, h->maps[i].name);
+    for (int i = 0; i < ROLE_COUNT; i++)
+        add_name(h, tensor_role_name((enum tensor_role)i));
+    add_names(h, work_symbol_names(h->op));
+    add_names(h, head_chip_symbols);
+    add_names(h, head_functions);
+    add_names(h, epilogue_names);
+}
+
+/* A name of the head's own must not already mean something. A chip's symbol it may hide: the list of those grows. */
+static bool check_own_name(const struct head *h, const char *what, const char *name, const struct node *n, struct error *err)
+{
+    const char *taken = NULL;
+    if (among(name, work_symbol_names(h->op)))
+        taken = "a symbol of the op";
+    else if (head_role(name) != ROLE_COUNT)
+        taken = "a tensor";
+    else if (head_is_word(name))
+        taken = "a word of the grammar";
+    else if (!strcmp(name, "and") || !strcmp(name, "or") || !strcmp(name, "not"))
+        taken = "an operator";
+    return !taken || node_error(n, err, "%s '%s': that name is already %s", what, name, taken);
+}
+
+struct own_name {
+    const char *what, *name;
+    const struct node *node;
+};
+static bool check_own_names(const struct head *h, struct error *err)
+{
+    struct own_name all[4 * HEAD_MAX_ITEMS];
+    int count = 0;
+    for (int i = 0; i < h->param_count; i++)
+        all[count++] = (struct own_name){"parameter", h->params[i].name, h->params[i].node};
+    for (int i = 0; i < h->let_count; i++)
+        all[count++] = (struct own_name){"let", h->lets[i].name, h->lets[i].node};
+    for (int i = 0; i < h->scratch_count; i++)
+        all[count++] = (struct own_name){"scratch buffer", h->scratch[i].name, h->scratch[i].node};
+    for (int i = 0; i < h->map_count; i++)
+        all[count++] = (struct own_name){"tensor map", h->maps[i].name, h->maps[i].node};
+    for (int i = 0; i < count; i++) {
+        if (!check_own_name(h, all[i].what, all[i].name, all[i].node, err))
+            return false;
+        for (int j = 0; j < i; j++)
+            if (!strcmp(all[i].name, all[j].name))
+                return node_error(all[i].node, err, "%s '%s': a %s has that name already, at line %d", all[i].what, all[i].name,
+                                  all[j].what, all[j].node->line);
+    }
+    return true;
+}
+
+/* Two -D of one name would be decided by their order. */
+static bool check_defines(const struct head *h, struct error *err)
+{
+    for (int i = 0; i < h->define_count; i++)
+        if (head_param_find(h, h->defines[i].name) >= 0)
+            return node_error(h->defines[i].node, err, "define '%s': the parameter of that name is compiled in already",
+                              h->defines[i].name);
+    for (int i = 0; i < h->specialise_count; i++) {
+        char *upper = head_upper(h->specialise[i]);
+        bool taken = head_param_find(h, upper) >= 0;
+        const struct node *at = taken ? h->params[head_param_find(h, upper)].node : NULL;
+        for (int j = 0; j < h->define_count && !taken; j++)
+            if (!strcmp(h->defines[j].name, upper)) {
+                taken = true;
+                at = h->defines[j].node;
+            }
+        if (taken)
+            node_error(at, err, "'%s' is also what `specialise: [%s]` defines", upper, h->specialise[i]);
+        free(upper);
+        if (taken)
+            return false;
+    }
+    return true;
+}
+
+static bool known(void *context, const char *name, bool call)
+{
+    const struct head *h = context;
+    if (call)
+        return among(name, head_functions);
+    return head_is_word(name) || among(name, (const char *const *)h->names);
+}
+
+static bool check_expr(const struct head *h, const struct expr *e, struct error *err)
+{
+    return !e || expr_check(e, known, (void *)h, (const char *const *)h->names, err);
+}
+
+static bool check_list(const struct head *h, const struct expr_list *l, struct error *err)
+{
+    for (int i = 0; i < l->count; i++)
+        if (!check_expr(h, l->items[i], err))
+            return false;
+    return true;
+}
+
+static bool check_named(const struct head *h, const struct named_expr *items, int count, struct error *err)
+{
+    for (int i = 0; i < count; i++)
+        if (!check_expr(h, items[i].expr, err))
+            return false;
+    return true;
+}
+
+/* A tensor that is not in every layer must be claimed by the head, else the kernel would be given nothing. */
+static bool check_arg(const struct head *h, const struct expr *e, struct error *err)
+{
+    const char *name = expr_name(e);
+    enum tensor_role role = name ? head_role(name) : ROLE_COUNT;
+    if (role == ROLE_FILTER && !h->op->has_filter)
+        return expr_fail(e, err, "%s has no filter", h->op->name);
+    if ((role == ROLE_MASK_IN || role == ROLE_MASK_OUT) && !h->mask.given)
+        return expr_fail(e, err, "'%s' is an argument, but the head has no `mask:`", name);
+    if (role == ROLE_MASK_OUT && !h->mask.writes_output && !h->mask.output)
+        return expr_fail(e, err, "'mask_out' is an argument, but `mask:` says neither `writes: output` nor `needs: output`");
+    enum epilogue_kind kind = role == ROLE_BIAS ? EPILOGUE_BIAS : EPILOGUE_RESIDUAL;
+    if ((role != ROLE_BIAS && role != ROLE_RESIDUAL) || head_has_epilogue(h, kind))
+        return true;
+    expr_fail(e, err, "'%s' is an argument, but `epilogue:` does not name it", name);
+    return error_hint(err, "add it to `epilogue:` when the kernel does it; a null pointer for a kernel that does not is written 0");
+}
+
+static bool check_steps(const struct head *h, struct error *err)
+{
+    for (int i = 0; i < h->step_count; i++) {
+        const struct head_step *s = &h->steps[i];
+        if (!check_expr(h, s->when, err) || !check_list(h, &s->grid, err) || !check_list(h, &s->block, err) ||
+            !check_expr(h, s->smem, err) || !check_list(h, &s->args, err) || !check_list(h, &s->cluster, err) ||
+            !check_expr(h, s->carveout, err) || !check_expr(h, s->cooperative, err) || !check_expr(h, s->pdl, err) ||
+            !check_expr(h, s->fill, err) || !check_named(h, s->with, s->with_count, err))
+            return false;
+        for (int j = 0; j < s->args.count; j++)
+            if (!check_arg(h, s->args.items[j], err))
+                return false;
+    }
+    return true;
+}
+
+/* Depth-first over the lets that a let uses; `path` is where we are. */
+struct walk {
+    const struct head *h;
+    int path[HEAD_MAX_ITEMS], depth;
+    bool done[HEAD_MAX_ITEMS];
+    struct error *err;
+    bool failed;
+};
+
+static void visit_let(void *context, const char *name)
+{
+    struct walk *w = context;
+    int let = w->failed ? -1 : head_let_find(w->h, name);
+    if (let < 0 || w->done[let])
+        return;
+    for (int i = 0; i < w->depth; i++)
+        if (w->path[i] == let) {
+            struct text t = {0};
+            for (int j = i; j < w->depth; j++)
+                text_addf(&t, "%s -> ", w->h->lets[w->path[j]].name);
+            text_add(&t, name);
+            node_error(w->h->lets[let].node, w->err, "let '%s' uses itself: %s", name, text_get(&t));
+            text_free(&t);
+            w->failed = true;
+            return;
+        }
+    w->path[w->depth++] = let;
+    expr_names(w->h->lets[let].expr, visit_let, w);
+    w->depth--;
+    w->done[let] = true;
+}
+
+static bool check_lets(const struct head *h, struct error *err)
+{
+    struct walk w = {.h = h, .err = err};
+    for (int i = 0; i < h->let_count && !w.failed; i++)
+        visit_let(&w, h->lets[i].name);
+    return !w.failed;
+}
+
+bool head_check(struct head *h, struct error *err)
+{
+    collect_names(h);
+    if (!check_own_names(h, err) || !check_defines(h, err) || !check_named(h, h->lets, h->let_count, err) || !check_lets(h, err) ||
+        !check_named(h, h->defines, h->define_count, err) || !check_list(h, &h->needs, err) || !check_list(h, &h->where, err) ||
+        !check_steps(h, err))
+        return false;
+    for (int i = 0; i < h->scratch_count; i++)
+        if (!check_expr(h, h->scratch[i].elements, err))
+            return false;
+    for (int i = 0; i < h->map_count; i++) {
+        const struct head_map *m = &h->maps[i];
+        if (!check_list(h, &m->box, err) || !check_list(h, &m->dims, err) || !check_list(h, &m->strides, err) ||
+            !check_list(h, &m->element_strides, err) || !check_expr(h, m->swizzle, err) || !check_expr(h, m->interleave, err) ||
+            !check_expr(h, m->l2, err))
+            return false;
+    }
+    for (int i = 0; i < h->column_count; i++)
+        if (!check_expr(h, h->columns[i].element, err))
+            return false;
+    return true;
+}

@@ -1,0 +1,199 @@
+/* layout, dtype, math, epilogue, mask: what a variant can take. */
+#include "variant/head.h"
+#include "base/text.h"
+#include <stdio.h>
+#include <string.h>
+
+enum tensor_role head_role(const char *name)
+{
+    for (int i = 0; i < ROLE_COUNT; i++)
+        if (!strcmp(name, tensor_role_name((enum tensor_role)i)))
+            return (enum tensor_role)i;
+    return ROLE_COUNT;
+}
+
+/* Which words are layouts of this tensor. */
+static const char *const *layout_words(enum tensor_role role)
+{
+    static const char *const activation[] = {"NCHW", "NHWC", "same", NULL};
+    static const char *const filter[] = {"KCRS", "KRSC", "RSCK", "CRSK", NULL};
+    static const char *const mask[] = {"bits", NULL};
+    static const char *const linear[] = {"linear", NULL};
+    switch (role) {
+    case ROLE_FILTER: return filter;
+    case ROLE_BIAS: return linear;
+    case ROLE_MASK_IN:
+    case ROLE_MASK_OUT: return mask;
+    default: return activation;
+    }
+}
+
+static bool add_choice(const struct node *n, const char *what, const char *const *words, int (*parse)(const char *name),
+                       struct head_choice *out, struct error *err)
+{
+    int word = node_word(n, what, words, err);
+    if (word < 0)
+        return false;
+    if (!strcmp(words[word], "same")) {
+        if (out->same)
+            return node_error(n, err, "%s: 'same' stands there twice", what);
+        out->same = true;
+        return true;
+    }
+    int value = parse(words[word]);
+    for (int i = 0; i < out->count; i++)
+        if (out->values[i] == value)
+            return node_error(n, err, "%s: '%s' stands there twice", what, words[word]);
+    out->values[out->count++] = value;
+    return true;
+}
+
+static bool read_choice(const struct node *n, const char *what, const char *const *words, int (*parse)(const char *name),
+                        struct head_choice *out, struct error *err)
+{
+    out->node = n;
+    if (n->kind != NODE_LIST)
+        return add_choice(n, what, words, parse, out, err);
+    for (int i = 0; i < n->count; i++)
+        if (!add_choice(n->items[i], what, words, parse, out, err))
+            return false;
+    return n->count > 0 || node_error(n, err, "%s is an empty list", what);
+}
+
+static int parse_layout(const char *name)
+{
+    return (int)layout_parse(name);
+}
+
+static int parse_dtype(const char *name)
+{
+    return (int)dtype_parse(name);
+}
+
+static bool read_layouts(struct head *h, const struct node *m, struct error *err)
+{
+    static const char *const keys[] = {"input", "filter", "bias", "residual", "mask_in", "mask_out", "output", NULL};
+    if (!node_check_keys(m, "layout", keys, err))
+        return false;
+    for (int i = 0; i < m->count; i++) {
+        enum tensor_role role = head_role(m->keys[i]->text);
+        char what[64];
+        snprintf(what, sizeof what, "layout of %s", m->keys[i]->text);
+        if (role == ROLE_FILTER && !h->op->has_filter)
+            return node_error(m->keys[i], err, "%s has no filter", h->op->name);
+        if (!read_choice(m->items[i], what, layout_words(role), parse_layout, &h->layout[role], err))
+            return false;
+    }
+    if (h->layout[ROLE_INPUT].same)
+        return node_error(h->layout[ROLE_INPUT].node, err, "the input's layout cannot be 'same': that means the input's");
+    return true;
+}
+
+static bool read_dtypes(struct head *h, const struct node *m, struct error *err)
+{
+    static const char *const keys[] = {"input", "filter", "bias", "residual", "mask_in", "mask_out", "output", "accumulate", NULL};
+    static const char *const words[] = {"f32", "f16", "bf16", "f64", "i8", "u8", "i32", "u32", "same", NULL};
+    if (!node_check_keys(m, "dtype", keys, err))
+        return false;
+    for (int i = 0; i < m->count; i++) {
+        enum tensor_role role = head_role(m->keys[i]->text);
+        char what[64];
+        snprintf(what, sizeof what, "dtype of %s", m->keys[i]->text);
+        if (role == ROLE_FILTER && !h->op->has_filter)
+            return node_error(m->keys[i], err, "%s has no filter", h->op->name);
+        if (!read_choice(m->items[i], what, words, parse_dtype, role == ROLE_COUNT ? &h->accumulate : &h->dtype[role], err))
+            return false;
+    }
+    if (h->dtype[ROLE_INPUT].same)
+        return node_error(h->dtype[ROLE_INPUT].node, err, "the input's dtype cannot be 'same': that means the input's");
+    return true;
+}
+
+/* A list of words, or one word; each once. */
+static bool read_word_list(const struct node *n, const char *what, const char *const *words, int *out, int *count, struct error *err)
+{
+    const struct node *const one[] = {n};
+    const struct node *const *items = n->kind == NODE_LIST ? (const struct node *const *)n->items : one;
+    int total = n->kind == NODE_LIST ? n->count : 1;
+    for (int i = 0; i < total; i++) {
+        int word = node_word(items[i], what, words, err);
+        if (word < 0)
+            return false;
+        for (int j = 0; j < *count; j++)
+            if (out[j] == word)
+                return node_error(items[i], err, "%s: '%s' stands there twice", what, words[word]);
+        out[(*count)++] = word;
+    }
+    return true;
+}
+
+static bool read_math(struct head *h, const struct node *n, struct error *err)
+{
+    int words[MATH_COUNT], count = 0;
+    if (!h->op->has_math)
+        return node_error(n, err, "%s only moves data: it has no math mode", h->op->name);
+    if (!read_word_list(n, "math", math_names, words, &count, err))
+        return false;
+    for (int i = 0; i < count; i++)
+        h->math[h->math_count++] = math_parse(math_names[words[i]]);
+    return count > 0 || node_error(n, err, "math is an empty list");
+}
+
+static bool read_epilogue(struct head *h, const struct node *n, struct error *err)
+{
+    int words[EPILOGUE_COUNT], count = 0;
+    if (!read_word_list(n, "epilogue", epilogue_names, words, &count, err))
+        return false;
+    for (int i = 0; i < count; i++)
+        h->epilogue[h->epilogue_count++] = (enum epilogue_kind)words[i];
+    return true;
+}
+
+bool head_has_epilogue(const struct head *h, enum epilogue_kind kind)
+{
+    for (int i = 0; i < h->epilogue_count; i++)
+        if (h->epilogue[i] == kind)
+            return true;
+    return false;
+}
+
+static bool read_mask(struct head *h, const struct node *m, struct error *err)
+{
+    static const char *const keys[] = {"needs", "writes", "inactive", "reads", NULL};
+    static const char *const needs_words[] = {"input", "output", "optional", NULL}, *const writes_words[] = {"none", "output", NULL};
+    static const char *const inactive_words[] = {"untouched", "zero", "bias", NULL}, *const reads_words[] = {"all", "active", NULL};
+    if (!node_check_keys(m, "mask", keys, err))
+        return false;
+    h->mask.given = true;
+    const struct node *needs = node_get(m, "needs"), *writes = node_get(m, "writes"), *inactive = node_get(m, "inactive"),
+                      *reads = node_get(m, "reads");
+    if (!needs)
+        return node_error(m, err, "the mask has no `needs:` (input, output, optional)");
+    int words[3], count = 0;
+    if (!read_word_list(needs, "needs of mask", needs_words, words, &count, err))
+        return false;
+    if (!count)
+        return node_error(needs, err, "needs of mask is an empty list");
+    for (int i = 0; i < count; i++) {
+        h->mask.input |= words[i] == 0;
+        h->mask.output |= words[i] == 1;
+        h->mask.optional |= words[i] == 2;
+    }
+    if (!h->mask.input && !h->mask.output)
+        h->mask.input = h->mask.output = true; /* `optional` alone: whichever the case marks */
+    int w = writes ? node_word(writes, "writes of mask", writes_words, err) : 0;
+    int i = w < 0 ? -1 : inactive ? node_word(inactive, "inactive of mask", inactive_words, err) : 0;
+    int r = i < 0 ? -1 : reads ? node_word(reads, "reads of mask", reads_words, err) : 0;
+    h->mask.writes_output = w == 1;
+    h->mask.reads_active = r == 1;
+    h->mask.inactive = i == 1 ? INACTIVE_ZERO : i == 2 ? INACTIVE_BIAS : INACTIVE_UNTOUCHED;
+    return r >= 0;
+}
+
+bool head_read_types(struct head *h, const struct node *root, struct error *err)
+{
+    const struct node *layout = node_get(root, "layout"), *dtype = node_get(root, "dtype"), *math = node_get(root, "math");
+    const struct node *epilogue = node_get(root, "epilogue"), *mask = node_get(root, "mask");
+    return (!layout || read_layouts(h, layout, err)) && (!dtype || read_dtypes(h, dtype, err)) && (!math || read_math(h, math, err)) &&
+           (!epilogue || read_epilogue(h, epilogue, err)) && (!mask || read_mask(h, mask, err));
+}

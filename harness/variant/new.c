@@ -1,0 +1,217 @@
+/* `bench new`: a head from a kernel's own signature, every line explained. */
+#include "variant/head.h"
+#include "variant/signature.h"
+#include "variant/variant.h"
+#include "base/text.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct guess {
+    const struct op *op;
+    struct signature s;
+    const char *args[SIGNATURE_MAX];      /* what each parameter is taken to be; NULL: not known */
+    const char *tensor_types[ROLE_COUNT]; /* the C type that the kernel uses */
+};
+
+static bool equal_lower(const char *a, const char *b)
+{
+    while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
+        a++;
+        b++;
+    }
+    return tolower((unsigned char)*a) == tolower((unsigned char)*b);
+}
+
+/* Common spellings; the first word of a row is the name in a head. */
+static const char *by_name(const char *name, const char *const rows[][10])
+{
+    for (int i = 0; rows[i][0]; i++)
+        for (int j = 0; j < 10 && rows[i][j]; j++)
+            if (equal_lower(name, rows[i][j]))
+                return rows[i][0];
+    return NULL;
+}
+
+static const char *tensor_of(const struct guess *g, const char *name)
+{
+    static const char *const rows[][10] = {{"input", "x", "in", "src", "image", "inp", NULL},
+                                           {"filter", "f", "weight", "weights", "kernel", "filters", "wt", NULL},
+                                           {"bias", "b", NULL},
+                                           {"residual", "res", "skip", "add", NULL},
+                                           {"output", "y", "out", "dst", "result", NULL},
+                                           {"mask_in", "mask", NULL},
+                                           {"mask_out", NULL},
+                                           {NULL}};
+    const char *t = by_name(name, rows);
+    return t && (strcmp(t, "filter") || g->op->has_filter) ? t : NULL;
+}
+
+static bool is_symbol(const struct op *op, const char *name)
+{
+    const char *const *symbols = work_symbol_names(op);
+    for (int i = 0; symbols[i]; i++)
+        if (!strcmp(symbols[i], name))
+            return true;
+    return false;
+}
+
+static const char *symbol_of(const struct op *op, const char *name)
+{
+    static const char *const rows[][10] = {{"n", "batch", "images", NULL},
+                                           {"c", "channels", "in_channels", "cin", "ic", NULL},
+                                           {"h", "height", "in_h", "ih", NULL},
+                                           {"w", "width", "in_w", "iw", NULL},
+                                           {"k", "out_channels", "cout", "oc", NULL},
+                                           {"r", "kh", "filter_h", "kernel_h", NULL},
+                                           {"s", "kw", "filter_w", "kernel_w", NULL},
+                                           {"p", "out_h", "oh", "out_height", NULL},
+                                           {"q", "out_w", "ow", "out_width", NULL},
+                                           {"stride", NULL},
+                                           {"pad", "padding", NULL},
+                                           {"dilation", "dil", NULL},
+                                           {"groups", NULL},
+                                           {"block", "block_size", "factor", "scale", NULL},
+                                           {NULL}};
+    const char *t = by_name(name, rows);
+    return t && is_symbol(op, t) ? t : NULL;
+}
+
+static bool used(const struct guess *g, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (g->args[i] && !strcmp(g->args[i], name))
+            return true;
+    return false;
+}
+
+/* Names first; pointers that no name explains are taken in the usual order: inputs, then what is written. */
+static void guess_args(struct guess *g)
+{
+    static const char *const in_order[] = {"input", "filter", "bias", "residual"};
+    for (int i = 0; i < g->s.count; i++) {
+        const struct signature_param *p = &g->s.params[i];
+        const char *name = p->pointer ? tensor_of(g, p->name) : p->map ? NULL : symbol_of(g->op, p->name);
+        if (name && p->pointer && !p->constant && !strcmp(p->name, "b")) /* `const float *a, float *b` */
+            name = NULL;
+        if (name && !used(g, i, name))
+            g->args[i] = name;
+    }
+    for (int i = 0; i < g->s.count; i++) {
+        const struct signature_param *p = &g->s.params[i];
+        if (g->args[i] || !p->pointer)
+            continue;
+        if (!p->constant && !used(g, g->s.count, "output"))
+            g->args[i] = "output";
+        for (int j = 0; p->constant && !g->args[i] && j < 4; j++)
+            if (!used(g, g->s.count, in_order[j]) && (j != 1 || g->op->has_filter))
+                g->args[i] = in_order[j];
+    }
+    for (int i = 0; i < g->s.count; i++)
+        if (g->args[i] && g->s.params[i].pointer)
+            g->tensor_types[head_role(g->args[i])] = g->s.params[i].type;
+}
+
+static const char *dtype_of(const char *type)
+{
+    static const char *const rows[][10] = {{"f32", "float", NULL},
+                                           {"f16", "half", "__half", "half2", "__half2", NULL},
+                                           {"bf16", "__nv_bfloat16", "nv_bfloat16", NULL},
+                                           {"f64", "double", NULL},
+                                           {NULL}};
+    return type ? by_name(type, rows) : NULL;
+}
+
+static void add_types(const struct guess *g, struct text *t)
+{
+    const char *input = g->tensor_types[ROLE_INPUT], *known = dtype_of(input);
+    text_addf(t, "layout: {input: NHWC, %soutput: same}   # how my kernel indexes them; a list when it can do several\n",
+              g->op->has_filter ? "filter: RSCK, " : "");
+    text_addf(t, "dtype: {input: %s, output: same%s}   # what my kernel reads, writes and sums in\n", known ? known : "[f32, f16]",
+              g->op->has_math ? ", bias: f32, accumulate: f32" : "");
+    if (used(g, g->s.count, "bias") || used(g, g->s.count, "residual"))
+        text_addf(t, "epilogue: [%s%s%s]   # what my kernel does after the op, in this order; add relu, leaky_relu when it does\n",
+                  used(g, g->s.count, "bias") ? "bias" : "", used(g, g->s.count, "bias") && used(g, g->s.count, "residual") ? ", " : "",
+                  used(g, g->s.count, "residual") ? "residual" : "");
+    if (used(g, g->s.count, "mask_in") || used(g, g->s.count, "mask_out"))
+        text_addf(t, "mask: {needs: input, writes: %s, inactive: untouched}   # what I need, write, and leave in inactive outputs\n",
+                  used(g, g->s.count, "mask_out") ? "output" : "none");
+}
+
+/* A type that is no C type must be a -D name. */
+static void add_defines(const struct guess *g, struct text *t)
+{
+    static const enum tensor_role roles[] = {ROLE_INPUT, ROLE_FILTER, ROLE_OUTPUT, ROLE_RESIDUAL};
+    const char *done[4] = {0};
+    int count = 0;
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        const char *type = g->tensor_types[roles[i]];
+        bool twice = !type || dtype_of(type) || !head_is_identifier(type) || !strcmp(type, "int") || !strcmp(type, "unsigned") ||
+                     !strcmp(type, "void");
+        for (int j = 0; j < count && !twice; j++)
+            twice = !strcmp(done[j], type);
+        if (twice)
+            continue;
+        text_addf(t, "%s  %s: type(%s)\n", count ? "" : "define:   # -D names that my source uses\n", type, tensor_role_name(roles[i]));
+        done[count++] = type;
+    }
+}
+
+static void add_step(const struct guess *g, struct text *t)
+{
+    const char *elements = is_symbol(g->op, "p") && is_symbol(g->op, "k") ? "n * k * p * q" : "n * c * h * w";
+    bool numeric = g->s.bounds[0] && strspn(g->s.bounds, "0123456789 ") == strlen(g->s.bounds);
+    text_addf(t, "let:\n  threads: %s   # of a block%s\n", numeric ? g->s.bounds : "256",
+              numeric ? ", from __launch_bounds__" : "; change it to what my kernel wants");
+    text_addf(t,
+              "steps:\n  - kernel: %s\n    grid: ceil(%s, threads)   # one thread an output; change it to how my kernel divides the work\n "
+              "   block: threads\n",
+              g->s.name, elements);
+    if (!g->s.count)
+        return;
+    text_add(t, "    args: ");
+    for (int i = 0; i < g->s.count; i++)
+        text_addf(t, "%s%s", i ? ", " : "", g->args[i] ? g->args[i] : g->s.params[i].name);
+    text_add(t, "   # by name, in the order of my signature\n");
+    for (int i = 0; i < g->s.count; i++) {
+        const struct signature_param *p = &g->s.params[i];
+        if (!g->args[i])
+            text_addf(t, "    # `%s`: not known. %s\n", p->name,
+                      p->map       ? "Declare it under `tensor_maps:`"
+                      : p->pointer ? "A tensor by its name, or a buffer under `scratch:`"
+                                   : "A symbol, a parameter, or an expression under `let:`");
+    }
+}
+
+char *variant_new(const struct op *op, const char *source_text, const char *kernel_name, struct error *err)
+{
+    struct guess g = {.op = op};
+    struct head_place place;
+    struct error ignored = {0};
+    enum head_found found = head_find("the file", source_text, strlen(source_text), &place, &ignored);
+    if (found != HEAD_ABSENT || place.later) {
+        error_set(err, ERROR_USAGE, "the file has a head already, at line %d",
+                  found == HEAD_ABSENT ? place.later
+                  : place.line > 1     ? place.line - 1
+                                       : 1);
+        return NULL;
+    }
+    if (!signature_read(source_text, kernel_name, &g.s, err))
+        return NULL;
+    guess_args(&g);
+    struct text t = {0};
+    text_addf(&t, "/* bench 1\nop: %s\nwhat: %s   # one line: what this variant does that others do not\n", op->name, g.s.name);
+    text_add(&t, "# from: naive                  # the variant it grew out of; reports show the difference\n");
+    text_addf(&t, "# needs: %s   # shapes that my kernel is right for; others become rows with this reason\n",
+              is_symbol(op, "r") ? "r == 3 and s == 3 and stride == 1" : "c % 4 == 0");
+    add_types(&g, &t);
+    text_add(&t,
+             "# params:                      # numbers to tune, compiled in under their names\n#   TILE: {values: [8, 16], default: 8}\n");
+    add_defines(&g, &t);
+    add_step(&g, &t);
+    text_add(&t, "*/\n");
+    if (!g.s.external_c)
+        text_addf(&t, "/* bench finds kernels by their C name: write extern \"C\" before `__global__ void %s`. */\n", g.s.name);
+    text_add(&t, source_text);
+    return text_take(&t);
+}

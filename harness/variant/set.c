@@ -1,0 +1,272 @@
+/* Finds and loads variants: the installation's kernels/variants/<op>/ and the user's own folders. */
+#include "variant/head.h"
+#include "variant/variant.h"
+#include "base/file.h"
+#include "base/text.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void add_note(struct variant_set *set, char *note)
+{
+    set->notes = xrealloc(set->notes, (size_t)(set->note_count + 1) * sizeof *set->notes);
+    set->notes[set->note_count++] = note;
+}
+
+void variant_free(struct variant *v)
+{
+    if (!v)
+        return;
+    head_free(v->parsed);
+    node_free(v->head);
+    free(v->name);
+    free(v->path);
+    free(v->text);
+    free(v->what);
+    free(v->from);
+    free(v->algorithm);
+    free(v);
+}
+
+static char *absolute(const char *path)
+{
+    char *real = realpath(path, NULL);
+    return real ? real : xstrdup(path);
+}
+
+static bool read_head(struct variant *v, const char *path, const struct head_place *place, struct error *err)
+{
+    v->head = node_parse_text(path, v->text + place->begin, place->end - place->begin, place->line, 1, err);
+    if (!v->head)
+        return false;
+    struct head *h = head_read(v->head, err);
+    if (!h)
+        return false;
+    const struct node *from = node_get(v->head, "from"), *algorithm = node_get(v->head, "algorithm");
+    v->parsed = h;
+    v->op = h->op;
+    v->what = xstrdup(node_get(v->head, "what")->text);
+    v->from = from ? xstrdup(from->text) : NULL;
+    v->algorithm = xstrdup(algorithm ? algorithm->text : "direct");
+    return true;
+}
+
+/* `*note` is set instead of the error when the file is no variant. */
+static struct variant *load(const char *path, const char *folder, char **note, struct error *err)
+{
+    const char *base = file_base(path);
+    size_t length = strlen(base), bytes = 0;
+    struct head_place place;
+    struct stat st;
+    *note = NULL;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        *note = text_format("%s/%s: not a file, passed over", folder, base);
+        return NULL;
+    }
+    if (stat(path, &st) == 0 && st.st_size > HEAD_MAX_BYTES) {
+        *note = text_format("%s/%s: %lld bytes, more than a variant may have (%u), passed over", folder, base, (long long)st.st_size,
+                            HEAD_MAX_BYTES);
+        return NULL;
+    }
+    struct variant *v = xcalloc(1, sizeof *v);
+    v->name = text_format("%s/%.*s", folder, (int)(length > 3 && !strcmp(base + length - 3, ".cu") ? length - 3 : length), base);
+    v->path = absolute(path);
+    v->text = file_read(path, HEAD_MAX_BYTES, &bytes, err);
+    enum head_found found = v->text ? head_find(path, v->text, bytes, &place, err) : HEAD_BROKEN;
+    if (found == HEAD_ABSENT && place.later)
+        *note = text_format("%s/%s: its `bench` head (line %d) is not the first comment, passed over", folder, base, place.later);
+    else if (found == HEAD_ABSENT)
+        *note = text_format("%s/%s: no `bench 1` head, passed over", folder, base);
+    if (found == HEAD_PRESENT && read_head(v, path, &place, err)) {
+        hash_bytes(v->text, bytes, v->hash);
+        return v;
+    }
+    variant_free(v);
+    return NULL;
+}
+
+struct variant *variant_load(const char *path, const char *folder, struct error *err)
+{
+    char *note;
+    struct variant *v = load(path, folder, &note, err);
+    if (note) {
+        error_set(err, ERROR_USAGE, "%s", note);
+        error_where(err, "%s", path);
+        error_hint(err, "a variant begins with a comment `/* bench 1`: `bench new OP %s` writes one from the kernel's signature",
+                   file_base(path));
+    }
+    free(note);
+    return v;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct variant *const *va = a, *const *vb = b;
+    return strcmp((*va)->name, (*vb)->name);
+}
+
+static bool load_folder(struct variant_set *set, const char *dir, const char *folder, bool own, struct error *err)
+{
+    char **names;
+    int count = file_list(dir, ".cu", &names, err), before = set->count;
+    bool done = count >= 0;
+    for (int i = 0; i < count; i++) {
+        char *path = file_join(dir, names[i]), *note = NULL;
+        struct variant *v = done ? load(path, folder, &note, err) : NULL;
+        if (v) {
+            set->items = xrealloc(set->items, (size_t)(set->count + 1) * sizeof *set->items);
+            set->items[set->count++] = v;
+        } else if (note) {
+            add_note(set, note);
+        } else {
+            done = false;
+        }
+        free(path);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    if (done && own && set->count == before) /* a folder that selects nothing is an error (decision 13) */
+        return error_set(err, ERROR_USAGE, "--variants %s=%s: the folder has no variant (no .cu file with a `bench 1` head)", folder, dir);
+    return done;
+}
+
+static bool load_installed(struct variant_set *set, struct error *err)
+{
+    char **names = NULL, *root = file_share("kernels/variants");
+    int count = file_is_dir(root) ? file_list(root, "", &names, err) : 0;
+    bool done = count >= 0;
+    for (int i = 0; i < count; i++) {
+        char *dir = file_join(root, names[i]);
+        done = done && (!file_is_dir(dir) || load_folder(set, dir, names[i], false, err));
+        free(dir);
+        free(names[i]);
+    }
+    free(names);
+    free(root);
+    return done;
+}
+
+static bool folder_name_ok(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.", s[i]))
+            return false;
+    return n > 0 && n < PROGRAM_NAME;
+}
+
+static bool load_extra(struct variant_set *set, const char *spec, struct error *err)
+{
+    size_t n = strcspn(spec, "=");
+    if (!spec[n] || !folder_name_ok(spec, n)) {
+        error_set(err, ERROR_USAGE, "--variants %s: should be NAME=DIR", spec);
+        return error_hint(err, "for example --variants my=.");
+    }
+    const char *dir = spec + n + 1;
+    if (!file_is_dir(dir))
+        return error_set(err, ERROR_USAGE, "--variants %s: '%s' is no folder", spec, dir);
+    char *folder = xstrndup(spec, n);
+    bool done = load_folder(set, dir, folder, true, err);
+    free(folder);
+    return done;
+}
+
+static const struct variant *find_exact(const struct variant_set *set, const char *name)
+{
+    for (int i = 0; set && i < set->count; i++)
+        if (!strcmp(set->items[i]->name, name))
+            return set->items[i];
+    return NULL;
+}
+
+/* `from: tiled_halo` is looked for in the variant's own folder, then in its op's; a parent that is not here is only noted. */
+static void resolve_parents(struct variant_set *set)
+{
+    for (int i = 0; i < set->count; i++) {
+        struct variant *v = set->items[i];
+        if (!v->from)
+            continue;
+        char *mine = text_format("%.*s/%s", (int)strcspn(v->name, "/"), v->name, v->from),
+             *ops = text_format("%s/%s", v->op->name, v->from);
+        const struct variant *parent = find_exact(set, v->from);
+        parent = parent ? parent : find_exact(set, mine);
+        parent = parent ? parent : find_exact(set, ops);
+        if (parent) {
+            free(v->from);
+            v->from = xstrdup(parent->name);
+        } else {
+            add_note(set, text_format("%s: from '%s', which is not among the variants", v->name, v->from));
+        }
+        free(mine);
+        free(ops);
+    }
+}
+
+bool variant_set_load(const char *const *extra, struct variant_set *set, struct error *err)
+{
+    *set = (struct variant_set){0};
+    bool done = load_installed(set, err);
+    for (int i = 0; done && extra && extra[i]; i++)
+        done = load_extra(set, extra[i], err);
+    if (set->count)
+        qsort(set->items, (size_t)set->count, sizeof *set->items, by_name);
+    for (int i = 1; done && i < set->count; i++)
+        if (!strcmp(set->items[i - 1]->name, set->items[i]->name))
+            done = error_set(err, ERROR_USAGE, "two variants are called %s: %s and %s", set->items[i]->name, set->items[i - 1]->path,
+                             set->items[i]->path);
+    if (done)
+        resolve_parents(set);
+    else
+        variant_set_free(set);
+    return done;
+}
+
+void variant_set_free(struct variant_set *set)
+{
+    for (int i = 0; i < set->count; i++)
+        variant_free(set->items[i]);
+    for (int i = 0; i < set->note_count; i++)
+        free(set->notes[i]);
+    free(set->items);
+    free(set->notes);
+    *set = (struct variant_set){0};
+}
+
+static bool no_such_variant(const struct variant_set *set, const char *name, const struct op *op, const struct node *where,
+                            struct error *err)
+{
+    int count = set ? set->count : 0;
+    const char **words = xcalloc((size_t)count * 2 + 1, sizeof *words);
+    size_t n = 0;
+    for (int i = 0; i < count; i++) {
+        words[n++] = set->items[i]->name;
+        if (op && set->items[i]->op == op)
+            words[n++] = strchr(set->items[i]->name, '/') + 1;
+    }
+    const char *near = text_nearest(name, words, n);
+    if (where)
+        node_error(where, err, "no variant is called '%.100s'", name);
+    else
+        error_set(err, ERROR_USAGE, "no variant is called '%.100s'", name);
+    if (near)
+        error_hint(err, "did you mean '%s'?", near);
+    else
+        error_hint(err, "`bench list` names them all; --variants NAME=DIR adds a folder");
+    free(words);
+    return false;
+}
+
+const struct variant *variant_find(const struct variant_set *set, const char *name, const struct op *op, const struct node *where,
+                                   struct error *err)
+{
+    const struct variant *found = find_exact(set, name);
+    if (!found && op && !strchr(name, '/')) {
+        char *full = text_format("%s/%s", op->name, name);
+        found = find_exact(set, full);
+        free(full);
+    }
+    if (!found)
+        no_such_variant(set, name, op, where, err);
+    return found;
+}

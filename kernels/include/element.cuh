@@ -1,0 +1,41 @@
+/* element: the types that tensors are made of, to and from the f32 that all kernels here compute in.
+ *
+ * A head says `INPUT_T: type(input)` and `OUTPUT_T: type(output)`; __half and __nv_bfloat16 are plain 2-byte values to move, so only the
+ * two functions below know what is inside. */
+#pragma once
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+__device__ __forceinline__ float to_f32(float x) { return x; }
+__device__ __forceinline__ float to_f32(__half x) { return __half2float(x); }
+__device__ __forceinline__ float to_f32(__nv_bfloat16 x) { return __bfloat162float(x); }
+
+/* Rounds once, to nearest even. */
+template <typename T> __device__ __forceinline__ T from_f32(float x);
+template <> __device__ __forceinline__ float from_f32<float>(float x) { return x; }
+template <> __device__ __forceinline__ __half from_f32<__half>(float x) { return __float2half_rn(x); }
+template <> __device__ __forceinline__ __nv_bfloat16 from_f32<__nv_bfloat16>(float x) { return __float2bfloat16_rn(x); }
+
+/* N bytes that move with one load or store; the address must be a multiple of N. */
+template <int N> struct bytes_of;
+template <> struct bytes_of<1> { using type = unsigned char; };
+template <> struct bytes_of<2> { using type = unsigned short; };
+template <> struct bytes_of<4> { using type = unsigned; };
+template <> struct bytes_of<8> { using type = uint2; };
+template <> struct bytes_of<16> { using type = uint4; };
+/* V elements of T as one word, and as the elements: registers, as long as every index is known to the compiler. */
+template <typename T, int V> union pack {
+    typename bytes_of<V * sizeof(T)>::type word;
+    T item[V];
+    __device__ pack() {}
+};
+template <typename T, int V> __device__ __forceinline__ pack<T, V> load_pack(const T *p)
+{
+    pack<T, V> v;
+    v.word = *reinterpret_cast<const decltype(v.word) *>(p);
+    return v;
+}
+template <typename T, int V> __device__ __forceinline__ void store_pack(T *p, const pack<T, V> &v)
+{
+    *reinterpret_cast<decltype(v.word) *>(p) = v.word;
+}

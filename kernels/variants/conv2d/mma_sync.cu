@@ -1,0 +1,204 @@
+/* bench 1
+op: conv2d
+what: tensor cores by mma.sync - weights resident and a double-buffered halo tile in shared memory, taps by pointer shift
+from: tiled_halo
+needs:
+  - groups == 1 and c % 16 == 0 and k % 8 == 0 and c * h * w < 2147483648 and k * p * q < 2147483648
+  - 3 * stride + (r - 1) * dilation < 12     # rows of fragments that a warp holds in registers
+layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
+dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
+algorithm: implicit_gemm
+epilogue: [bias, residual, relu, leaky_relu]
+params:
+  ROWS: {values: [auto, 8, 16], default: auto}     # of outputs in a tile, which is 16 wide; auto: 16 where two such tiles fit
+  KB: {values: [auto, 32, 64], default: auto}      # output channels a block
+let:
+  pitch: 2 * c + 16
+  tile_w: 15 * stride + (s - 1) * dilation + 1
+  kb: select(KB == 'auto', select(k > 32 and r * s * 64 * pitch + 2 * tile_w * (7 * stride + (r - 1) * dilation + 1) * pitch <= smem_per_block_optin, 64, 32), KB)
+  weights: r * s * kb * pitch
+  rows: select(ROWS == 'auto', select(weights + 2 * tile_w * (15 * stride + (r - 1) * dilation + 1) * pitch <= smem_per_block_optin, 16, 8), ROWS)
+  tile_h: (rows - 1) * stride + (r - 1) * dilation + 1
+  smem: weights + 2 * tile_h * tile_w * pitch
+  warp_rows: select(rows * kb >= 1024, 4, 2)       # eight warps where possible
+  threads: 32 * (rows / warp_rows) * (kb / 32)
+  tiles_x: ceil(q, 16)
+  tiles_y: ceil(p, rows)
+  tiles: n * tiles_y * tiles_x
+  per_sm: max(1, min(floor(smem_per_sm, smem + 1024), floor(512, threads)))
+where:
+  - smem <= smem_per_block_optin
+  - cc >= 80
+define:
+  TYPE: type(input)
+  TILE_ROWS: rows
+  BLOCK_K: kb
+  WARP_ROWS: warp_rows
+  EPI_BIAS: has(bias)
+  EPI_RESIDUAL: has(residual)
+  EPI_SLOPE: slope(epilogue)
+specialise: [c, r, s, stride, dilation]
+steps:
+  - kernel: conv_mma_sync
+    grid: min(tiles, max(1, floor(per_sm * sm_count, ceil(k, kb)))), ceil(k, kb)
+    block: threads
+    smem: smem
+    args: input, filter, bias, residual, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+*/
+
+/* What changed from tiled_halo: the multiply-adds. mma.m16n8k16 makes 2048 of them in one instruction of a warp, so everything else must become rare.
+ *
+ *  - The convolution is a matrix product: rows are pixels, columns are output channels, and the depth is c * r * s. For one tap the rows of the left matrix
+ *    are pixels of the halo tile, so the next tap is the same tile read from a shifted address. Nothing like im2col is ever stored.
+ *  - A block keeps all weights of its output channels in shared memory and walks over tiles (persistent), so weights are read once a block. While
+ *    it computes one tile, cp.async brings the next: 16 bytes each, straight to shared memory, zeros where the image ends (that is the padding).
+ *  - ldmatrix hands 16 bytes a lane to the layout that mma wants. Rows are pixels (or output channels), `2 * C + 16` bytes apart: an odd number of
+ *    16-byte pieces, so eight rows fall into eight different bank groups, without the arithmetic of a swizzle: every tap and every 16 channels is
+ *    a constant in the instruction.
+ *  - A warp makes WARP_ROWS rows of 16 pixels by 32 channels. A fragment of pixels serves every filter row it belongs to, so for 3x3 it is loaded
+ *    twice in 4 rows x 3 taps instead of three times; 12 ldmatrix feed 48 mma.
+ *  - The columns of the product may be any permutation of the output channels. Column 8 * j + 2 * t + e holds channel 8 * t + 2 * j + e, and so the
+ *    eight sums that lane t of a quad ends up with for one pixel are eight neighbouring channels: one 16-byte store, and a quad fills 64 bytes.
+ *
+ * What it costs: 1 or 2 blocks an SM, so latency is hidden by the double buffer and not by other blocks; ragged edges waste up to a tile; C is a compile-time
+ * constant. The limit is the rate of mma.sync itself, about 62 % of what wgmma reaches on the same H200 (wgmma_rows). */
+#include "element.cuh"
+#include "epilogue.cuh"
+#include "halo_tile.cuh"
+
+#ifndef D2S_BLOCK
+#define D2S_BLOCK 1 /* mma_sync_d2s includes this file with its own */
+#define D2S_CRD 0
+#endif
+
+constexpr int TILE_H = (TILE_ROWS - 1) * STRIDE + (R - 1) * DILATION + 1;
+constexpr int TILE_W = 15 * STRIDE + (S - 1) * DILATION + 1;
+constexpr int STAGE_BYTES = TILE_H * TILE_W * PITCH;
+constexpr int WEIGHT_BYTES = R * S * BLOCK_K * PITCH; /* the channels of an output channel and tap lie like those of a pixel */
+constexpr int WARPS = TILE_ROWS / WARP_ROWS * (BLOCK_K / 32);
+constexpr int FRAGMENT_ROWS = (WARP_ROWS - 1) * STRIDE + (R - 1) * DILATION + 1;
+
+extern __shared__ __align__(128) unsigned char shared[];
+
+/* Row of the filter that makes internal channel k. They differ only when the store shuffles CRD: then k counts (dy, dx, c), the filter (c, dy, dx). */
+static __device__ __forceinline__ int filter_channel(int k, int K)
+{
+    int depth = K / (D2S_BLOCK * D2S_BLOCK);
+    return D2S_CRD ? k % depth * (D2S_BLOCK * D2S_BLOCK) + k / depth : k;
+}
+
+static __device__ __forceinline__ void load_weights(const TYPE *filter, int k0, int K)
+{
+    unsigned to = shared_address(shared);
+    for (int i = threadIdx.x; i < R * S * BLOCK_K * PIECES; i += 32 * WARPS) {
+        int piece = i % PIECES, rest = i / PIECES;
+        int k = rest % BLOCK_K, tap = rest / BLOCK_K;
+        int o = k % 32; /* channel 8 t + 2 j + e goes to column 8 j + 2 t + e */
+        int column = k - o + o % 8 / 2 * 8 + o / 8 * 2 + o % 2;
+        bool valid = k0 + k < K;
+        const TYPE *from = filter + ((size_t)(valid ? filter_channel(k0 + k, K) : 0) * (R * S) + tap) * C + piece * 8;
+        copy_async_16(to + (tap * BLOCK_K + column) * PITCH + piece * 16, from, valid);
+    }
+}
+
+/* sum[i][j]: rows are 16 pixels of output row i of this warp, columns 8 j .. 8 j + 7 of its 32 channels. */
+static __device__ __forceinline__ void multiply_tile(float sum[WARP_ROWS][4][4], unsigned pixels, unsigned weights)
+{
+#pragma unroll
+    for (int s = 0; s < S; s++)
+#pragma unroll
+        for (int c = 0; c < C; c += 16) {
+            unsigned a[FRAGMENT_ROWS][4];
+#pragma unroll
+            for (int row = 0; row < FRAGMENT_ROWS; row++)
+                load_matrix_4(a[row], pixels + (row * TILE_W + s * DILATION) * PITCH + c * 2);
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                unsigned b[2][4];
+#pragma unroll
+                for (int j = 0; j < 2; j++)
+                    load_matrix_4(b[j], weights + ((r * S + s) * BLOCK_K + j * 16) * PITCH + c * 2);
+#pragma unroll
+                for (int i = 0; i < WARP_ROWS; i++)
+#pragma unroll
+                    for (int j = 0; j < 4; j++)
+                        multiply_16x8x16<TYPE>(sum[i][j], a[i * STRIDE + r * DILATION], &b[j / 2][j % 2 * 2]);
+            }
+        }
+}
+
+/* Eight neighbouring channels k .. k + 7 of pixel (p, q). */
+static __device__ __forceinline__ void store_8(TYPE *output, const TYPE *residual, const float sum[8], const float bias[8], int p, int q, int k, int K,
+                                               int P, int Q)
+{
+    size_t e = ((size_t)p * Q + q) * K + k;
+    if (D2S_BLOCK > 1) { /* k counts (dy, dx, c): for one dy the channels of a pixel are neighbours in the output row */
+        int line = K / D2S_BLOCK; /* of them */
+        e = (((size_t)p * D2S_BLOCK + k / line) * Q + q) * line + k % line;
+    }
+    pack<TYPE, 8> add, out;
+    if (EPI_RESIDUAL)
+        add = load_pack<TYPE, 8>(residual + e);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        float x = EPI_BIAS ? sum[i] + bias[i] : sum[i];
+        out.item[i] = from_f32<TYPE>(activate(EPI_RESIDUAL ? x + to_f32(add.item[i]) : x));
+    }
+    store_pack<TYPE, 8>(output + e, out);
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
+conv_mma_sync(const TYPE *input, const TYPE *filter, const float *bias, const TYPE *residual, TYPE *output, int H, int W, int K, int P, int Q, int pad,
+              int tiles_x, int tiles_y, int tiles)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    int warp_k = warp % (BLOCK_K / 32) * 32, warp_row = warp / (BLOCK_K / 32) * WARP_ROWS;
+    int k0 = blockIdx.y * BLOCK_K;
+    unsigned weights = shared_address(shared), stages = weights + WEIGHT_BYTES;
+    load_weights(filter, k0, K);
+
+    /* What a lane's ldmatrix address adds: rows are pixels side by side; rows are output channels. */
+    unsigned own_pixel = (warp_row * STRIDE * TILE_W + lane % 16 * STRIDE) * PITCH + lane / 16 * 16;
+    unsigned own_weight = (warp_k + lane / 16 * 8 + lane % 8) * PITCH + lane / 8 % 2 * 16;
+    int k = k0 + warp_k + lane % 4 * 8; /* the eight channels that this lane stores */
+    float own_bias[8];
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+        own_bias[i] = EPI_BIAS && k < K ? bias[filter_channel(k + i, K)] : 0.0f;
+
+    int tile = blockIdx.x, stage = 0;
+    auto load = [&](int t, int into) {
+        int x = t % tiles_x, y = t / tiles_x % tiles_y, n = t / tiles_x / tiles_y;
+        load_tile<TILE_H, TILE_W, WARPS>(stages + into * STAGE_BYTES, input + (size_t)n * C * H * W, y * TILE_ROWS * STRIDE - pad, x * 16 * STRIDE - pad, H, W);
+    };
+    load(tile, 0);
+    copy_async_commit();
+    for (; tile < tiles; tile += gridDim.x, stage ^= 1) {
+        if (tile + gridDim.x < tiles)
+            load(tile + gridDim.x, stage ^ 1);
+        copy_async_commit(); /* empty at the end, so that the wait below always means this tile */
+        copy_async_wait<1>();
+        __syncthreads();
+
+        float sum[WARP_ROWS][4][4];
+#pragma unroll
+        for (int i = 0; i < WARP_ROWS * 16; i++)
+            sum[i / 16][i / 4 % 4][i % 4] = 0.0f;
+        multiply_tile(sum, stages + stage * STAGE_BYTES + own_pixel, weights + own_weight);
+
+        int q0 = tile % tiles_x * 16 + lane / 4, p0 = tile / tiles_x % tiles_y * TILE_ROWS + warp_row;
+        size_t image = (size_t)(tile / tiles_x / tiles_y) * K * P * Q;
+#pragma unroll
+        for (int i = 0; i < WARP_ROWS; i++)
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                float own[8];
+#pragma unroll
+                for (int j = 0; j < 8; j++)
+                    own[j] = sum[i][j / 2][half * 2 + j % 2];
+                if (p0 + i < P && q0 + half * 8 < Q && k < K)
+                    store_8(output + image, residual + image, own, own_bias, p0 + i, q0 + half * 8, k, K, P, Q);
+            }
+        __syncthreads(); /* this stage may be overwritten */
+    }
+}

@@ -1,0 +1,70 @@
+/* bench 1
+op: conv2d
+what: one thread an output element, straight from global memory; any shape
+needs: c * h * w < 2147483648 and k * p * q < 2147483648
+layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same}
+dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
+epilogue: [bias, relu, leaky_relu]
+params:
+  BLOCK: {values: [8, 16, 24, 32], default: 16}    # threads along x and along y
+let:
+  nhwc: layout(input) == NHWC
+  line: select(nhwc, q * k, q)
+define:
+  NHWC: nhwc
+  FILTER: layout(filter)
+  INPUT_T: type(input)
+  OUTPUT_T: type(output)
+  EPI_BIAS: has(bias)
+  EPI_SLOPE: slope(epilogue)
+steps:
+  - kernel: conv_naive
+    grid: ceil(line, BLOCK), ceil(p, BLOCK), select(nhwc, n, n * k)
+    block: BLOCK, BLOCK
+    args: input, filter, bias, output, c, h, w, k, r, s, p, q, stride, pad, dilation, groups
+*/
+
+/* Where every ladder starts: the definition of a convolution, once per thread.
+ *
+ * The one thing it gets right is who stands beside whom. A warp stores neighbouring elements of the output: pixels of one channel in NCHW,
+ * channels of one pixel in NHWC. So its stores are whole sectors, and its loads are neighbours (or one value for all lanes) in at least one of the
+ * two inputs: NCHW reads pixels side by side and one filter value, NHWC reads one pixel and filter values side by side (hence RSCK).
+ * naive_uncoalesced is this kernel with that one thing wrong.
+ *
+ * Cost: two loads for one multiply-add. Each input element is loaded r * s * k times; caches save the bandwidth of DRAM but not the instructions,
+ * and those are the limit: about 7 instructions a multiply-add. Every tap is checked against the border. */
+#include "element.cuh"
+#include "epilogue.cuh"
+#include "tensor.cuh"
+
+extern "C" __global__ void __launch_bounds__(BLOCK *BLOCK)
+conv_naive(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int R, int S, int P, int Q,
+           int stride, int pad, int dilation, int groups)
+{
+    int i = blockIdx.x * BLOCK + threadIdx.x; /* along one line of the output */
+    int p = blockIdx.y * BLOCK + threadIdx.y;
+    if (p >= P || i >= (NHWC ? Q * K : Q))
+        return;
+    int q = NHWC ? i / K : i;
+    int k = NHWC ? i % K : blockIdx.z % K;
+    int n = NHWC ? blockIdx.z : blockIdx.z / K;
+    int group_channels = C / groups;
+    int c0 = k / (K / groups) * group_channels;
+    input += (size_t)n * C * H * W;
+    output += (size_t)n * K * P * Q;
+
+    float sum = 0.0f;
+    for (int r = 0; r < R; r++) {
+        int y = p * stride - pad + r * dilation;
+        if (y < 0 || y >= H)
+            continue; /* zero padding */
+        for (int s = 0; s < S; s++) {
+            int x = q * stride - pad + s * dilation;
+            if (x < 0 || x >= W)
+                continue;
+            for (int c = 0; c < group_channels; c++)
+                sum += to_f32(input[at(c0 + c, y, x, C, H, W)]) * to_f32(filter[filter_at(k, c, r, s, K, group_channels, R, S)]);
+        }
+    }
+    output[at(k, p, q, K, P, Q)] = from_f32<OUTPUT_T>(epilogue(sum, bias, k));
+}

@@ -1,0 +1,67 @@
+/* bench 1
+op: conv2d
+what: naive with threadIdx.x down the rows, as the notebook's numba kernel walks; every warp access strides a whole line
+from: naive
+needs: c * h * w < 2147483648 and k * p * q < 2147483648
+layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same}
+dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
+epilogue: [bias, relu, leaky_relu]
+params:
+  BLOCK: {values: [8, 16, 24, 32], default: 16}    # threads along x and along y
+let:
+  nhwc: layout(input) == NHWC
+  line: select(nhwc, q * k, q)
+define:
+  NHWC: nhwc
+  FILTER: layout(filter)
+  INPUT_T: type(input)
+  OUTPUT_T: type(output)
+  EPI_BIAS: has(bias)
+  EPI_SLOPE: slope(epilogue)
+steps:
+  - kernel: conv_naive_uncoalesced
+    grid: ceil(p, BLOCK), ceil(line, BLOCK), select(nhwc, n, n * k)
+    block: BLOCK, BLOCK
+    args: input, filter, bias, output, c, h, w, k, r, s, p, q, stride, pad, dilation, groups
+*/
+
+/* What changed from naive: threadIdx.x counts rows instead of columns, which is what `row, col = cuda.grid(2)` gives in numba, and nothing else.
+ *
+ * Neighbouring lanes now lie a whole image row apart, so a warp's load or store of 32 values touches 16 or 32 sectors of 32 bytes instead of 2 to 4,
+ * and uses one value of each. L1 saves part of the loads (the next tap of the same lane is in the same sector); nothing saves the stores.
+ * The sectors per request in the report are the whole story. */
+#include "element.cuh"
+#include "epilogue.cuh"
+#include "tensor.cuh"
+
+extern "C" __global__ void __launch_bounds__(BLOCK *BLOCK)
+conv_naive_uncoalesced(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int R, int S,
+                       int P, int Q, int stride, int pad, int dilation, int groups)
+{
+    int p = blockIdx.x * BLOCK + threadIdx.x;
+    int i = blockIdx.y * BLOCK + threadIdx.y; /* along one line of the output */
+    if (p >= P || i >= (NHWC ? Q * K : Q))
+        return;
+    int q = NHWC ? i / K : i;
+    int k = NHWC ? i % K : blockIdx.z % K;
+    int n = NHWC ? blockIdx.z : blockIdx.z / K;
+    int group_channels = C / groups;
+    int c0 = k / (K / groups) * group_channels;
+    input += (size_t)n * C * H * W;
+    output += (size_t)n * K * P * Q;
+
+    float sum = 0.0f;
+    for (int r = 0; r < R; r++) {
+        int y = p * stride - pad + r * dilation;
+        if (y < 0 || y >= H)
+            continue; /* zero padding */
+        for (int s = 0; s < S; s++) {
+            int x = q * stride - pad + s * dilation;
+            if (x < 0 || x >= W)
+                continue;
+            for (int c = 0; c < group_channels; c++)
+                sum += to_f32(input[at(c0 + c, y, x, C, H, W)]) * to_f32(filter[filter_at(k, c, r, s, K, group_channels, R, S)]);
+        }
+    }
+    output[at(k, p, q, K, P, Q)] = from_f32<OUTPUT_T>(epilogue(sum, bias, k));
+}

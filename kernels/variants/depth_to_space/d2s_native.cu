@@ -1,0 +1,116 @@
+/* bench 1
+op: depth_to_space
+what: one pass at copy speed - every thread moves whole vectors, the permutation happens between registers
+from: d2s_transpose_1pass
+needs: block <= 8 and c * h * w < 2147483648     # a thread holds a block of channels in registers
+layout: {input: [NHWC, NCHW], output: same}
+dtype: {input: [f32, f16, bf16], output: same}
+let:
+  nhwc: layout(input) == NHWC
+  co: c / (block * block)
+  # Elements that lie side by side in the input and stay so in the output, or (NCHW) pixels of a row: the vector must divide them.
+  run: select(nhwc, select(mode == DCR, block * co, co), w)
+  v_max: 16 / size(input)
+  # NHWC CRD: a thread holds block * block vectors, at most 256 bytes of them.
+  cap: select(nhwc and mode == CRD, max(1, floor(256, block * block * size(input))), v_max)
+  v: select(run % v_max == 0 and cap >= v_max, v_max, select(run % 4 == 0 and cap >= 4, 4, select(run % 2 == 0 and cap >= 2, 2, 1)))
+  items: select(nhwc, select(mode == DCR, h * w * c / v, h * w * (co / v)), h * (w / v) * co * block)
+define:
+  NHWC: nhwc
+  CRD: mode == CRD
+  ELEMENT_T: type(input)
+  VEC: v
+specialise: [block]
+steps:
+  - kernel: d2s_native
+    grid: ceil(items, 256), n
+    block: 256
+    args: input, output, c, h, w, items
+*/
+
+/* What changed from the transpose chain: it is not a transpose. Element (c, y, x) of the output, with dy = y mod r and dx = x mod r, is
+ *     DCR  input channel C' * (r * dy + dx) + c         CRD  input channel c * r * r + r * dy + dx
+ * of pixel (y / r, x / r), so one gather does it. What makes it fast is that a thread never handles single elements:
+ *
+ *   NHWC DCR  for one dy the r * C' channels of a pixel are r * C' neighbours of an output row: a copy of segments, 16 bytes a thread.
+ *   NHWC CRD  a thread reads the r * r * VEC neighbours that make VEC channels of r * r output pixels, and stores r * r vectors.
+ *   NCHW      a thread reads VEC pixels of the r planes that share an output row, interleaves them, and stores r * VEC neighbours.
+ *
+ * All indices into a thread's block are constants: the permutation costs register moves (prmt for 2-byte types), no shared memory.
+ * Streaming hints, because nothing is read twice. VEC shrinks to what the shape's alignment allows; an odd width in NCHW costs VEC = 1. */
+#include "element.cuh"
+
+#define RR (BLOCK * BLOCK)
+
+using vec = pack<ELEMENT_T, VEC>;
+
+/* The widest power of two, up to 16 bytes, that divides the elements which a thread reads side by side. */
+constexpr int wide(int elements, int widest) { return elements % widest == 0 ? widest : wide(elements, widest / 2); }
+constexpr int LOAD = wide(RR * VEC, 16 / sizeof(ELEMENT_T));
+
+static __device__ __forceinline__ void nhwc_dcr(const ELEMENT_T *input, ELEMENT_T *output, int i, int C, int W)
+{
+    int per_row = BLOCK * (C / RR) / VEC; /* vectors of a pixel that share dy */
+    int j = i % per_row, rest = i / per_row;
+    int dy = rest % BLOCK, pixel = rest / BLOCK;
+    int x = pixel % W, y = pixel / W;
+    store_pack<ELEMENT_T, VEC>(output + (((size_t)y * BLOCK + dy) * W + x) * (per_row * VEC) + j * VEC, load_pack<ELEMENT_T, VEC>(input + (size_t)i * VEC));
+}
+
+static __device__ __forceinline__ void nhwc_crd(const ELEMENT_T *input, ELEMENT_T *output, int i, int C, int W)
+{
+    int co = C / RR, groups = co / VEC;
+    int g = i % groups, pixel = i / groups;
+    int x = pixel % W, y = pixel / W;
+    pack<ELEMENT_T, LOAD> in[RR * VEC / LOAD];
+#pragma unroll
+    for (int j = 0; j < RR * VEC / LOAD; j++)
+        in[j] = load_pack<ELEMENT_T, LOAD>(input + (size_t)pixel * C + g * (RR * VEC) + j * LOAD);
+#pragma unroll
+    for (int d = 0; d < RR; d++) {
+        vec out;
+#pragma unroll
+        for (int j = 0; j < VEC; j++)
+            out.item[j] = in[(j * RR + d) / LOAD].item[(j * RR + d) % LOAD];
+        store_pack<ELEMENT_T, VEC>(output + (((size_t)y * BLOCK + d / BLOCK) * W * BLOCK + x * BLOCK + d % BLOCK) * co + g * VEC, out);
+    }
+}
+
+static __device__ __forceinline__ void nchw(const ELEMENT_T *input, ELEMENT_T *output, int i, int C, int H, int W)
+{
+    int co = C / RR, per_line = W / VEC;
+    int x = i % per_line * VEC, rest = i / per_line;
+    int y = rest % H;
+    rest /= H;
+    int dy = rest % BLOCK, c = rest / BLOCK;
+    vec in[BLOCK];
+#pragma unroll
+    for (int dx = 0; dx < BLOCK; dx++) {
+        int plane = CRD ? c * RR + BLOCK * dy + dx : co * (BLOCK * dy + dx) + c;
+        in[dx] = load_pack<ELEMENT_T, VEC>(input + ((size_t)plane * H + y) * W + x);
+    }
+    ELEMENT_T *line = output + (((size_t)c * H + y) * BLOCK + dy) * W * BLOCK + x * BLOCK;
+#pragma unroll
+    for (int j = 0; j < BLOCK; j++) {
+        vec out;
+#pragma unroll
+        for (int e = 0; e < VEC; e++)
+            out.item[e] = in[(j * VEC + e) % BLOCK].item[(j * VEC + e) / BLOCK];
+        store_pack<ELEMENT_T, VEC>(line + j * VEC, out);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(256) d2s_native(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int items)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i >= items)
+        return;
+    input += (size_t)blockIdx.y * C * H * W;
+    output += (size_t)blockIdx.y * C * H * W;
+    if (!NHWC)
+        nchw(input, output, i, C, H, W);
+    else if (CRD)
+        nhwc_crd(input, output, i, C, W);
+    else
+        nhwc_dcr(input, output, i, C, W);
+}

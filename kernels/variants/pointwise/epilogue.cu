@@ -1,0 +1,57 @@
+/* bench 1
+op: pointwise
+what: one pass over a finished tensor - bias, residual, activation, 16 bytes a load where the shape allows
+needs: c * h * w < 2147483648
+layout: {input: [NHWC, NCHW], output: same, residual: same}
+dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
+epilogue: [bias, residual, relu, leaky_relu]
+let:
+  nhwc: layout(input) == NHWC
+  v_max: 16 / size(input)
+  run: select(nhwc, c, h * w)                # a vector must not cross from one channel (NCHW) or pixel (NHWC) to the next
+  v: select(run % v_max == 0, v_max, select(run % 2 == 0, 2, 1))
+define:
+  NHWC: nhwc
+  INPUT_T: type(input)
+  OUTPUT_T: type(output)
+  VEC: v
+  EPI_BIAS: has(bias)
+  EPI_RESIDUAL: has(residual)
+  EPI_SLOPE: slope(epilogue)
+steps:
+  - kernel: pointwise_epilogue
+    grid: ceil(c * h * w / v, 256), n
+    block: 256
+    args: input, residual, bias, output, c, h * w
+*/
+
+/* Completes the variants that fuse less than their layer asks for: whatever is left of the epilogue costs at least one read and one write of the
+ * whole output, which is what fusing saves. Items are applied in the order bias, residual, activation, the order of every network here; a layer that adds
+ * its residual after the activation gets this kernel twice.
+ *
+ * The sum is made in f32 and rounded once. That is one rounding more than a fused kernel has, because the input was rounded when it was stored. */
+#include "element.cuh"
+#include "epilogue.cuh"
+
+extern "C" __global__ void __launch_bounds__(256)
+pointwise_epilogue(const INPUT_T *input, const INPUT_T *residual, const float *bias, OUTPUT_T *output, int C, int pixels)
+{
+    int i = (blockIdx.x * 256 + threadIdx.x) * VEC; /* in the image */
+    if (i >= C * pixels)
+        return;
+    size_t e = (size_t)blockIdx.y * C * pixels + i;
+    pack<INPUT_T, VEC> x = load_pack<INPUT_T, VEC>(input + e), add;
+    if (EPI_RESIDUAL)
+        add = load_pack<INPUT_T, VEC>(residual + e);
+    pack<OUTPUT_T, VEC> y;
+#pragma unroll
+    for (int j = 0; j < VEC; j++) {
+        float sum = to_f32(x.item[j]);
+        if (EPI_BIAS)
+            sum += bias[NHWC ? i % C + j : i / pixels];
+        if (EPI_RESIDUAL)
+            sum += to_f32(add.item[j]);
+        y.item[j] = from_f32<OUTPUT_T>(activate(sum));
+    }
+    store_pack<OUTPUT_T, VEC>(output + e, y);
+}

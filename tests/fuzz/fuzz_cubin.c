@@ -1,0 +1,25 @@
+/* Cubins, and compiler logs: the input is both. */
+#include "device/cubin.h"
+#include "fuzz/common.h"
+#include <string.h>
+
+void fuzz_one(const uint8_t *data, size_t bytes)
+{
+    struct error err = {0};
+    struct kernel_facts *facts = NULL;
+    int count = cubin_read(data, bytes, &facts, &err);
+    if (count < 0) {
+        must_explain(&err);
+        return;
+    }
+    char *log = malloc(bytes + 1);
+    if (!log)
+        abort();
+    memcpy(log, data, bytes);
+    log[bytes] = '\0';
+    error_clear(&err);
+    if (!cubin_add_log(log, facts, count, &err))
+        must_explain(&err);
+    free(log);
+    free(facts);
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# tests/gpu/run.sh BENCH: everything that needs a GPU, in one go; results under $OUT. Called on the GPU machine after `sh .carry/unpack DIR`.
+#   doctor, the adversaries, EDSR and the notebook timed, PyTorch's times beside bench's, compute-sanitizer over each variant once.
+set -u
+bench=$1
+here=$(cd "$(dirname "$0")/../.." && pwd)
+out=${OUT:-/tmp/bench-gpu}
+db=/tmp/bench-run
+mkdir -p "$out"
+step() { printf '\n== %s (%s s)\n' "$1" "$(($(date +%s) - began))"; }
+began=$(date +%s)
+only=${STEPS:-doctor adversaries smoke edsr notebook peers sanitizer}
+want() { case " $only " in *" $1 "*) step "$1" ;; *) return 1 ;; esac; }
+
+want doctor && { "$bench" doctor -o $db; nvidia-smi -q -d CLOCK,POWER,PERFORMANCE | head -60 >"$out/nvidia-smi.txt"; }
+want adversaries && {
+    (cd "$here/tests/cli/adversaries" && "$bench" run adversaries.yaml --variants bad=bad --time-limit 2 --device cuda:0 -o $db-bad --no-report --budget 2)
+    echo "exit $?"
+}
+want smoke && { "$bench" run smoke --device cuda:0 -o $db --budget 3; echo "exit $?"; }
+want edsr && { timeout 400 "$bench" run edsr --device cuda:0 -o $db --budget "${BUDGET:-6}"; echo "exit $?"; }
+want notebook && { timeout 200 "$bench" run notebook --device cuda:0 -o $db --budget 4; echo "exit $?"; }
+want peers && {
+    "$bench" run peers --device cuda:0 -o $db --budget 4 --no-report
+    "$bench" export peers -o $db --format json --to "$out/peers.json"
+    python3 "$here/tests/gpu/torch_peers.py" "$here/scenarios/peers.yaml" "$out/peers.json" | tee "$out/torch.txt"
+}
+want sanitizer && {
+    "$bench" plan smoke --device cuda --rows | sed -n 's/^    \([^ ]*\)$/\1/p' >/tmp/rows
+    for row in $(sort -u /tmp/rows | grep -v cudnn); do
+        timeout 120 "$bench" exec smoke "$row" --device cuda:0 -- compute-sanitizer --tool memcheck --error-exitcode 9 >/tmp/san 2>&1 ||
+            { echo "sanitizer: $row"; tail -n 12 /tmp/san; }
+    done
+    echo "sanitizer: $(sort -u /tmp/rows | grep -vc cudnn) rows looked at"
+}
+for s in smoke edsr notebook; do "$bench" export $s -o $db --format json --to "$out/$s.json" 2>/dev/null; done
+rm -f $db/bench.db-wal $db/bench.db-shm
+cp $db/bench.db "$out/bench.db" 2>/dev/null
+[ -d $db ] && tar -C $db -czf "$out/reports.tar.gz" --exclude bench.db --exclude dump . 2>/dev/null
+step done

@@ -1,0 +1,82 @@
+# Sourced before every cli and fault case: the words that they are written in. The case runs in a scratch folder of its own, with
+# `bench` on PATH, $TOP the source tree, HOME inside the scratch folder.
+
+# Fails the case, saying why.
+fail() { echo "fail: $*" >&2; exit 1; }
+# Skips the case, saying why.
+skip() { echo "$*" >&2; exit 77; }
+# Skips unless this machine has: nvrtc, gnuplot, gpu, nonroot, sqlite3 ...
+need() {
+    case $1 in
+    nvrtc) ls "$TOP"/.deps/nvidia/*/lib/libnvrtc.so* /usr/local/cuda/lib64/libnvrtc.so* >/dev/null 2>&1 || skip 'no NVRTC here: sh ci/setup fetches it' ;;
+    gpu) nvidia-smi -L 2>/dev/null | grep -q '^GPU' || skip 'no GPU here' ;;
+    no-gpu) ! nvidia-smi -L 2>/dev/null | grep -q '^GPU' || skip 'this machine has a GPU' ;;
+    nonroot) [ "$(id -u)" != 0 ] || skip 'root may do everything' ;;
+    *) command -v "$1" >/dev/null 2>&1 || skip "no $1 here" ;;
+    esac
+}
+# Runs a command and fails unless it exits with the status.
+expect_exit() { # STATUS COMMAND...
+    expect_wanted=$1; shift
+    expect_got=0
+    "$@" || expect_got=$?
+    [ "$expect_got" = "$expect_wanted" ] || fail "exit status $expect_got instead of $expect_wanted: $*"
+}
+# A number from 0 to BELOW - 1, the next of a repeatable series; SEED=N picks another series.
+random_state=${SEED:-1}
+random_below() { # BELOW -> $random
+    random_state=$(((random_state * 1103515245 + 12345) % 2147483648))
+    random=$(((random_state / 65536) % $1))
+}
+# Starts a command in a process group of its own and kills the whole group with SIGKILL after some milliseconds, as a power cut would.
+# Sets $killed to 1, or to 0 when the command had already ended; then $ended is its exit status.
+kill_after() { # MILLISECONDS COMMAND...
+    kill_ms=$1; shift
+    setsid "$@" &
+    kill_pid=$!
+    sleep "$(awk -v ms="$kill_ms" 'BEGIN { printf "%.3f", ms / 1000 }')"
+    killed=0
+    if kill -0 "$kill_pid" 2>/dev/null; then
+        kill -KILL -- "-$kill_pid" 2>/dev/null && killed=1
+    fi
+    ended=0
+    wait "$kill_pid" 2>/dev/null || ended=$?
+    [ "$ended" = 137 ] || killed=0
+}
+# Runs a command that must refuse: this exit status, nothing on stdout, one line of error and at most one `hint:` line on stderr. The two lines
+# go to stdout, for the case's expectation.
+refused() { # STATUS COMMAND...
+    refused_wanted=$1; shift
+    refused_got=0
+    "$@" >.refused.out 2>.refused.err || refused_got=$?
+    [ "$refused_got" = "$refused_wanted" ] || { cat .refused.err >&2; fail "exit status $refused_got instead of $refused_wanted: $*"; }
+    [ ! -s .refused.out ] || { head -n 5 .refused.out >&2; fail "something on stdout: $*"; }
+    [ -s .refused.err ] || fail "not a word: $*"
+    [ "$(grep -vc '^hint: ' .refused.err)" = 1 ] && [ "$(wc -l <.refused.err)" -le 2 ] || { cat .refused.err >&2; fail "not one error line and one hint: $*"; }
+    cat .refused.err
+}
+# Prints the named columns of a CSV on stdin, a tab between them; quoted fields may hold commas and doubled quotes.
+csv_columns() { # NAME...
+    awk -v names="$*" '
+        function split_line(line,    n, c, quoted, field, i) {
+            n = 0; field = ""; quoted = 0
+            for (i = 1; i <= length(line); i++) {
+                c = substr(line, i, 1)
+                if (quoted && c == "\"" && substr(line, i + 1, 1) == "\"") { field = field c; i++ }
+                else if (c == "\"") quoted = !quoted
+                else if (c == "," && !quoted) { cell[++n] = field; field = "" }
+                else field = field c
+            }
+            cell[++n] = field
+        }
+        { sub(/\r$/, ""); split_line($0) }
+        NR == 1 {
+            wanted = split(names, name, " ")
+            for (k = 1; k <= wanted; k++) {
+                for (i in cell) if (cell[i] == name[k]) at[k] = i
+                if (!(k in at)) { print "no column " name[k] > "/dev/stderr"; exit 1 }
+            }
+            next
+        }
+        { for (k = 1; k <= wanted; k++) printf "%s%s", cell[at[k]], k < wanted ? "\t" : "\n" }'
+}

@@ -1,0 +1,148 @@
+/* The table of devices: complete, and its errors in words. Nothing here needs a GPU; where a driver answers, cuda:0 is opened as well. */
+#include "device/cuda_private.h"
+#include "device/cubin.h"
+#include "device/compile.h"
+#include "device/nvml.h"
+#include "base/file.h"
+#include "base/text.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static void every_hook_is_there(void **state)
+{
+    int count = 0;
+    bool cuda = false, emu = false;
+    for (; device_table[count]; count++) {
+        const struct device_ops *o = device_table[count];
+        assert_int_equal(o->version, DEVICE_OPS_VERSION);
+        const void *const always[] = {(void *)o->open,   (void *)o->close,      (void *)o->alloc,    (void *)o->release,
+                                      (void *)o->write,  (void *)o->read,       (void *)o->fill,     (void *)o->copy,
+                                      (void *)o->load,   (void *)o->unload,     (void *)o->function, (void *)o->signature,
+                                      (void *)o->symbol, (void *)o->tensor_map, (void *)o->launch,   (void *)o->sync};
+        const void *const timed[] = {(void *)o->event,      (void *)o->event_free,  (void *)o->record,    (void *)o->elapsed,
+                                     (void *)o->flush,      (void *)o->graph_begin, (void *)o->graph_end, (void *)o->graph_launch,
+                                     (void *)o->graph_free, (void *)o->range_push,  (void *)o->range_pop};
+        for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+            if (!always[i])
+                fail_msg("device %s lacks hook %zu", o->name, i);
+        for (size_t i = 0; i < sizeof timed / sizeof *timed; i++)
+            if (o->keeps_time && !timed[i])
+                fail_msg("device %s lacks time hook %zu", o->name, i);
+        cuda = cuda || strcmp(o->name, "cuda") == 0;
+        emu = emu || strcmp(o->name, "emu") == 0;
+    }
+    assert_true(cuda && emu);
+    assert_int_equal(count, 2);
+}
+
+static void unknown_devices_name_the_nearest(void **state)
+{
+    struct error err = {0};
+    struct device *dev = NULL;
+    assert_false(device_open("cdua", &dev, &err));
+    assert_int_equal(err.kind, ERROR_USAGE);
+    assert_non_null(strstr(err.text, "'cdua'"));
+    assert_non_null(strstr(err.hint, "did you mean cuda?"));
+    assert_false(device_open("", &dev, &err));
+    assert_int_equal(err.kind, ERROR_USAGE);
+    assert_false(device_open("cud", &dev, &err)); /* a prefix is no name */
+    assert_null(dev);
+}
+
+static void a_missing_gpu_is_said_in_words(void **state)
+{
+    struct error err = {0};
+    struct device *dev = NULL;
+    char why[256];
+    if (device_cuda_present(why, sizeof why)) {
+        assert_string_equal(why, "");
+        if (!device_open("cuda", &dev, &err))
+            fail_msg("%s", err.text);
+        assert_string_equal(dev->spec, "cuda:0");
+        assert_true(dev->chip.sm_count > 0 && dev->chip.l2_bytes > 0);
+        assert_int_equal(strncmp(dev->uuid, "GPU-", 4), 0);
+        device_close(dev);
+        assert_false(device_open("cuda:999", &dev, &err));
+        assert_int_equal(err.kind, ERROR_ENVIRONMENT);
+        return;
+    }
+    assert_true(strlen(why) > 10);
+    assert_false(device_open("cuda", &dev, &err));
+    assert_int_equal(err.kind, ERROR_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "device cuda"));
+    assert_true(err.hint[0] != 0);
+    assert_false(nvml_open(&err));
+    assert_int_equal(err.kind, ERROR_ENVIRONMENT);
+    struct nvml_sample s;
+    assert_false(nvml_read("GPU-none", &s));
+    assert_true(s.sm_clock_hz < 0 && s.power_w < 0 && s.throttle == -1); /* absent, not 0 */
+}
+
+static void throttle_reasons_in_words(void **state)
+{
+    char text[64], small[8];
+    nvml_throttle_text(-1, text, sizeof text);
+    assert_string_equal(text, "");
+    nvml_throttle_text(0x1 | 0x2 | 0x100, text, sizeof text); /* idle, application clocks, display: nothing was slowed */
+    assert_string_equal(text, "");
+    nvml_throttle_text(0x4 | 0x20, text, sizeof text);
+    assert_string_equal(text, "power cap, thermal");
+    nvml_throttle_text(0xff, small, sizeof small);
+    assert_true(strlen(small) < sizeof small);
+}
+
+/* A compiler may drop a load whose value goes nowhere: then "reading back" would read nothing. The same PTX through the ptxas here. */
+static void the_flush_reads_and_writes(void **state)
+{
+    static const char *const places[] = {"ptxas", "/usr/local/cuda/bin/ptxas"};
+    char folder[] = "/tmp/bench-test-flush.XXXXXX";
+    struct error err = {0};
+    bool done = false;
+    assert_non_null(mkdtemp(folder));
+    char *ptx = file_join(folder, "flush.ptx"), *cubin = file_join(folder, "flush.cubin");
+    assert_true(file_write(ptx, cuda_flush_ptx, strlen(cuda_flush_ptx), &err));
+    for (int i = 0; i < 2 && !done; i++) {
+        char *command = text_format("%s -arch=sm_90 %s -o %s >/dev/null 2>&1", places[i], ptx, cubin);
+        done = system(command) == 0;
+        free(command);
+    }
+    size_t bytes = 0;
+    char *data = done ? file_read(cubin, 1 << 20, &bytes, &err) : NULL;
+    unlink(ptx);
+    unlink(cubin);
+    rmdir(folder);
+    free(ptx);
+    free(cubin);
+    if (!done) {
+        print_message("skipped: no ptxas here\n");
+        skip();
+    }
+    struct kernel_facts *facts;
+    assert_int_equal(cubin_read(data, bytes, &facts, &err), 2);
+    assert_string_equal(facts[0].name, "flush_read");
+    assert_int_equal(facts[0].sass_ldg, 1);
+    assert_string_equal(facts[1].name, "flush_write");
+    assert_int_equal(facts[1].sass_stg, 1);
+    free(facts);
+    free(data);
+}
+
+int main(void)
+{
+    if (!getenv("BENCH_HOME"))
+        setenv("BENCH_HOME", ".", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_hook_is_there),
+        cmocka_unit_test(unknown_devices_name_the_nearest),
+        cmocka_unit_test(a_missing_gpu_is_said_in_words),
+        cmocka_unit_test(throttle_reasons_in_words),
+        cmocka_unit_test(the_flush_reads_and_writes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

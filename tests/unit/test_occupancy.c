@@ -1,0 +1,149 @@
+/* model/occupancy: cases worked out by hand from the rules of the occupancy calculator (per warp, registers x 32 rounded up to 256; a
+ * quarter of 65,536 per scheduler; shared memory rounded to 128 bytes plus 1,024 of the system's; block and warp slots), and those of
+ * experience.md, which were taken from cubins. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "model/occupancy.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct occupancy of(const char *chip, int threads, int registers, size_t smem)
+{
+    struct occupancy_query q = {.block_threads = threads, .registers = registers, .dynamic_smem = smem, .carveout = -1};
+    return occupancy_of(chip_find(chip), &q);
+}
+
+static void test_by_hand(void **state)
+{
+    const struct {
+        const char *chip;
+        int threads, registers;
+        size_t smem;
+        int blocks;
+        enum occupancy_limit limit;
+    } table[] = {
+        {"sm_75", 256, 32, 0, 4, LIMIT_WARPS},          /* 32 warps */
+        {"sm_75", 256, 96, 0, 2, LIMIT_REGISTERS},      /* 16,384 / 3,072 = 5 warps a scheduler, 20 in all */
+        {"sm_75", 128, 32, 33 * 1024, 1, LIMIT_SMEM},   /* of 64 KiB */
+        {"sm_75", 32, 32, 0, 16, LIMIT_BLOCKS},
+        {"sm_80", 256, 40, 0, 6, LIMIT_REGISTERS},      /* 16,384 / 1,280 = 12 a scheduler, 48 in all */
+        {"sm_80", 256, 32, 20 * 1024, 7, LIMIT_SMEM},   /* 164 KiB / 21 KiB */
+        {"sm_80", 256, 32, 0, 8, LIMIT_WARPS},
+        {"sm_86", 256, 32, 0, 6, LIMIT_WARPS},          /* 48 warps */
+        {"sm_86", 1024, 32, 0, 1, LIMIT_WARPS},         /* 32 of 48 */
+        {"sm_86", 256, 32, 48 * 1024, 2, LIMIT_SMEM},   /* 100 / 49 */
+        {"sm_86", 64, 16, 0, 16, LIMIT_BLOCKS},
+        {"sm_89", 32, 16, 0, 24, LIMIT_BLOCKS},
+        {"sm_89", 256, 128, 0, 2, LIMIT_REGISTERS},
+        {"sm_90", 256, 168, 198 * 1024, 1, LIMIT_REGISTERS}, /* experience.md D: cudnn engine 62; ties go to the earlier word */
+        {"sm_90", 256, 80, 43 * 1024, 3, LIMIT_REGISTERS},   /* tile_list: 38 % */
+        {"sm_90", 256, 105, 48 * 1024, 2, LIMIT_REGISTERS},  /* halo_regs TH8 TW16: 25 % */
+        {"sm_90", 1024, 64, 77 * 1024, 1, LIMIT_REGISTERS},  /* halo_regs TH16 TW32: 50 % */
+        {"sm_90", 256, 32, 100 * 1024, 2, LIMIT_SMEM},
+        {"sm_90", 1024, 32, 0, 2, LIMIT_WARPS},
+        {"sm_90", 256, 24, 227 * 1024, 1, LIMIT_SMEM},
+        {"sm_100", 128, 255, 0, 2, LIMIT_REGISTERS},         /* 16,384 / 8,192 = 2 a scheduler */
+        {"sm_100", 256, 32, 113 * 1024, 2, LIMIT_SMEM},      /* 2 x 114 = 228 KiB, exactly */
+        {"sm_120", 256, 32, 0, 6, LIMIT_WARPS},
+        {"sm_120", 32, 16, 0, 24, LIMIT_BLOCKS},
+        {"sm_120", 256, 32, 99 * 1024, 1, LIMIT_SMEM},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct occupancy o = of(table[i].chip, table[i].threads, table[i].registers, table[i].smem);
+        if (o.blocks_per_sm != table[i].blocks || o.limit != table[i].limit)
+            fail_msg("case %zu: %d blocks by %s", i, o.blocks_per_sm, occupancy_limit_name(o.limit));
+        assert_true(o.possible && o.warps_per_sm == o.blocks_per_sm * table[i].threads / 32);
+        assert_true(fabs(o.share - (double)o.warps_per_sm / chip_find(table[i].chip)->warps_per_sm) < 1e-12);
+        assert_true(o.share < 1 || !o.lift[0]);
+    }
+    assert_true(fabs(of("sm_90", 256, 80, 0).share - 0.375) < 1e-12);
+    assert_int_equal(of("sm_90", 256, 32, 100 * 1024).smem_per_block, 101 * 1024);
+    assert_int_equal(of("sm_75", 256, 32, 1000).smem_per_block, 1024);
+    assert_string_equal(occupancy_limit_name(LIMIT_REGISTERS), "regs");
+}
+
+static void lifts(struct occupancy o, const char *words)
+{
+    if (strcmp(o.lift, words))
+        fail_msg("'%s', want '%s'", o.lift, words);
+}
+
+static void test_lift(void **state)
+{
+    lifts(of("sm_90", 256, 105, 48 * 1024), "25 fewer registers (80) give 3 blocks per SM"); /* experience.md E */
+    lifts(of("sm_90", 1024, 64, 77 * 1024), "32 fewer registers (32) give 2 blocks per SM");
+    lifts(of("sm_90", 256, 32, 100 * 1024), "25600 fewer bytes of shared memory (76800) give 3 blocks per SM");
+    lifts(of("sm_90", 256, 168, 198 * 1024),
+          "40 fewer registers (128) and 87040 fewer bytes of shared memory (115712) give 2 blocks per SM");
+    lifts(of("sm_90", 32, 16, 0), "blocks of 64 threads give 64 warps per SM");
+    lifts(of("sm_86", 1024, 32, 0), "blocks of 768 threads give 48 warps per SM");
+    lifts(of("sm_86", 1024, 32, 512), "blocks whose warps divide 48");
+    lifts(of("sm_90", 32, 16, 512), "larger blocks: no more than 32 fit on an SM");
+    lifts(of("sm_90", 256, 32, 0), "");
+    lifts(of("sm_90", 1024, 128, 0), "64 fewer registers (64) let a block fit");
+    lifts(of("sm_90", 256, 32, 228 * 1024), "1024 fewer bytes of shared memory (232448) let a block fit");
+}
+
+/* What the sentence promises comes true, and one register or byte less does not do. */
+static void test_lift_is_true(void **state)
+{
+    const char *chips[] = {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
+    int checked = 0;
+    for (size_t c = 0; c < sizeof chips / sizeof *chips; c++)
+        for (int threads = 64; threads <= 1024; threads *= 2)
+            for (int registers = 24; registers <= 250; registers += 13)
+                for (size_t smem = 0; smem <= 48 * 1024; smem += 9000) {
+                    struct occupancy o = of(chips[c], threads, registers, smem);
+                    int fewer, left, blocks;
+                    if (sscanf(o.lift, "%d fewer registers (%d) give %d blocks per SM", &fewer, &left, &blocks) != 3)
+                        continue;
+                    checked++;
+                    assert_int_equal(left + fewer, registers);
+                    assert_int_equal(of(chips[c], threads, left, smem).blocks_per_sm, blocks);
+                    assert_true(blocks > o.blocks_per_sm);
+                    assert_true(of(chips[c], threads, left + 1, smem).blocks_per_sm < blocks);
+                }
+    assert_true(checked > 300);
+}
+
+static void test_impossible(void **state)
+{
+    struct occupancy o = of("sm_90", 1024, 128, 0);
+    assert_true(!o.possible && o.blocks_per_sm == 0 && o.limit == LIMIT_REGISTERS);
+    assert_true(isnan(occupancy_waves(chip_find("sm_90"), &o, 100)));
+    o = of("sm_90", 256, 32, 228 * 1024);
+    assert_true(!o.possible && o.limit == LIMIT_SMEM);
+    o = of("sm_90", 2048, 32, 0);
+    assert_true(!o.possible && o.limit == LIMIT_WARPS);
+    o = of("sm_90", 0, 32, 0);
+    assert_true(!o.possible && o.limit == LIMIT_NONE);
+    o = of("sm_90", 256, 32, (size_t)1 << 40);
+    assert_true(!o.possible);
+    o = of("sm_90", 256, -1, 0);
+    assert_true(!o.possible);
+    struct chip unknown = *chip_find("sm_90");
+    unknown.cc = 999;
+    struct occupancy_query q = {.block_threads = 256, .registers = 32, .carveout = -1};
+    assert_true(!occupancy_of(&unknown, &q).possible);
+}
+
+static void test_carveout_and_waves(void **state)
+{
+    struct occupancy_query q = {.block_threads = 128, .registers = 32, .dynamic_smem = 10 * 1024, .carveout = 100};
+    const struct chip *h = chip_find("sm_90");
+    assert_int_equal(occupancy_of(h, &q).blocks_per_sm, 16); /* warps: 20 would fit in 228 KiB */
+    q.carveout = 14;                                          /* 32 KiB: two blocks of 11 KiB */
+    assert_int_equal(occupancy_of(h, &q).blocks_per_sm, 2);
+    struct occupancy o = of("sm_90", 256, 80, 0);
+    assert_true(fabs(occupancy_waves(h, &o, 132 * 3 * 2.5) - 2.5) < 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_by_hand), cmocka_unit_test(test_lift), cmocka_unit_test(test_lift_is_true),
+                                       cmocka_unit_test(test_impossible), cmocka_unit_test(test_carveout_and_waves)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

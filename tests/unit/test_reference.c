@@ -1,0 +1,384 @@
+/* op/data: references against loops written straight from the definitions, data against what they promise, bounds against simulated
+ * kernels, right and wrong. */
+#include "works.h"
+#include "op/bound.h"
+#include <time.h>
+
+/* y[n][k][p][q] from the definition of cross-correlation; `round` is applied to every operand (NULL: none). */
+static double conv_at(const struct work *w, const struct op_data *d, int64_t n, int64_t k, int64_t p, int64_t q, double *magnitude)
+{
+    int64_t cg = w->c / w->groups, kg = w->k / w->groups;
+    double sum = 0;
+    *magnitude = 0;
+    for (int64_t c = 0; c < cg; c++)
+        for (int64_t r = 0; r < w->r; r++)
+            for (int64_t s = 0; s < w->s; s++) {
+                int64_t y = p * w->stride + r * w->dilation - w->pad, x = q * w->stride + s * w->dilation - w->pad;
+                if (y < 0 || x < 0 || y >= w->h || x >= w->w)
+                    continue;
+                double a = d->array[ROLE_INPUT][((n * w->c + k / kg * cg + c) * w->h + y) * w->w + x];
+                double b = d->array[ROLE_FILTER][((k * cg + c) * w->r + r) * w->s + s];
+                sum += a * b;
+                *magnitude += fabs(a * b);
+            }
+    return sum;
+}
+
+static void check_conv(struct work w)
+{
+    finish(&w);
+    for (int part = 0; part < 2; part++) {
+        struct op_data d;
+        make_data(&w, (enum data_part)part, &d);
+        assert_true(d.exact == (part == DATA_PART_EXACT) && !d.bound == d.exact);
+        assert_int_equal(d.output_elements, (size_t)(w.n * w.k * w.p * w.q));
+        for (int64_t i = 0; i < w.n * w.k * w.p * w.q; i++) {
+            double magnitude, want = conv_at(&w, &d, i / (w.k * w.p * w.q), i / (w.p * w.q) % w.k, i / w.q % w.p, i % w.q, &magnitude);
+            if (!(fabs(d.reference[i] - want) <= (d.exact ? 0 : 1e-13 * magnitude)))
+                fail_msg("part %d element %ld: %.17g, want %.17g", part, (long)i, d.reference[i], want);
+            if (!d.exact)
+                assert_true(d.bound[i] >= 0x1p-24 * magnitude && d.bound[i] <= 0.5 * magnitude + 1e-30);
+        }
+        op_data_free(&d);
+    }
+}
+
+static void test_conv2d(void **state)
+{
+    struct work w = conv_work(5, 7, 9, 13, 3);
+    w.n = 2;
+    check_conv(w);
+    w = conv_work(6, 10, 12, 11, 3), w.stride = 2, w.groups = 2, w.dtype = DTYPE_F32;
+    check_conv(w);
+    w = conv_work(4, 3, 14, 10, 3), w.dilation = 2, w.pad = 2, w.s = 5, w.layout = LAYOUT_NCHW;
+    check_conv(w);
+    w = conv_work(8, 8, 7, 6, 3), w.groups = 8, w.pad = 2, w.dtype = DTYPE_BF16;
+    check_conv(w);
+    w = conv_work(1, 1, 20, 30, 11), w.stride = 3, w.pad = 0, w.dtype = DTYPE_F32, w.math = MATH_TF32;
+    check_conv(w);
+}
+
+static void test_conv_transpose2d(void **state)
+{
+    struct work w = simple_work("conv_transpose2d", 6, 5, 7);
+    w.k = 4, w.r = 4, w.s = 3, w.stride = 2, w.pad = 1, w.dilation = 1, w.groups = 2, w.n = 2, w.output_pad = 1;
+    finish(&w);
+    struct op_data d;
+    make_data(&w, DATA_PART_PRECISION, &d);
+    double *y = calloc(d.output_elements, sizeof *y); /* scatter, where the reference gathers */
+    for (int64_t n = 0; n < w.n; n++)
+        for (int64_t k = 0; k < 4; k++)
+            for (int64_t c = 0; c < 3; c++)
+                for (int64_t i = 0; i < 5; i++)
+                    for (int64_t j = 0; j < 7; j++)
+                        for (int64_t r = 0; r < 4; r++)
+                            for (int64_t s = 0; s < 3; s++) {
+                                int64_t p = i * 2 - 1 + r, q = j * 2 - 1 + s;
+                                if (p >= 0 && q >= 0 && p < w.p && q < w.q)
+                                    y[((n * 4 + k) * w.p + p) * w.q + q] +=
+                                        (double)d.array[ROLE_INPUT][((n * 6 + k / 2 * 3 + c) * 5 + i) * 7 + j] *
+                                        (double)d.array[ROLE_FILTER][((k * 3 + c) * 4 + r) * 3 + s];
+                            }
+    for (size_t i = 0; i < d.output_elements; i++)
+        assert_true(fabs(d.reference[i] - y[i]) <= 1e-12);
+    free(y);
+    op_data_free(&d);
+}
+
+/* depth_to_space as reshape, transpose, reshape (seed-systems.md 5.1): DCR (n,r,r,C',h,w) -> 0,3,4,1,5,2; CRD (n,C',r,r,h,w) ->
+ * 0,1,4,2,5,3. */
+static void test_depth_to_space(void **state)
+{
+    for (int mode = D2S_DCR; mode <= D2S_CRD; mode++)
+        for (int64_t b = 2; b <= 4; b++) {
+            int64_t C = 3, h = 5, ww = 4;
+            struct work w = simple_work("depth_to_space", C * b * b, h, ww), back = simple_work("space_to_depth", C, h * b, ww * b);
+            w.block = back.block = b, w.mode = back.mode = (enum d2s_mode)mode, w.n = back.n = 2;
+            finish(&w);
+            finish(&back);
+            assert_int_equal(back.k, w.c);
+            struct op_data d;
+            make_data(&w, DATA_PART_EXACT, &d);
+            for (int64_t n = 0; n < 2; n++)
+                for (int64_t c = 0; c < C; c++)
+                    for (int64_t y = 0; y < h; y++)
+                        for (int64_t dy = 0; dy < b; dy++)
+                            for (int64_t x = 0; x < ww; x++)
+                                for (int64_t dx = 0; dx < b; dx++) {
+                                    int64_t deep = mode == D2S_DCR ? (dy * b + dx) * C + c : (c * b + dy) * b + dx;
+                                    double want = d.array[ROLE_INPUT][((n * w.c + deep) * h + y) * ww + x];
+                                    assert_true(d.reference[((n * C + c) * h * b + y * b + dy) * ww * b + x * b + dx] == want);
+                                }
+            /* the inverse of the result is the input */
+            struct op_data r = {0};
+            r.array[ROLE_INPUT] = malloc(d.output_elements * sizeof(float));
+            for (size_t i = 0; i < d.output_elements; i++)
+                r.array[ROLE_INPUT][i] = (float)d.reference[i];
+            double *row = malloc((size_t)(back.k * back.q) * sizeof *row);
+            for (int64_t n = 0; n < 2; n++)
+                for (int64_t p = 0; p < back.p; p++) {
+                    back.op->reference_row(&back, &r, n, p, row, NULL);
+                    for (int64_t k = 0; k < back.k; k++)
+                        for (int64_t q = 0; q < back.q; q++)
+                            assert_true(row[k * back.q + q] == d.array[ROLE_INPUT][((n * w.c + k) * h + p) * ww + q]);
+                }
+            free(row);
+            op_data_free(&r);
+            op_data_free(&d);
+        }
+}
+
+static void test_upsample_and_layout(void **state)
+{
+    struct work w = simple_work("upsample", 3, 4, 5);
+    w.block = 3;
+    finish(&w);
+    struct op_data d;
+    make_data(&w, DATA_PART_PRECISION, &d);
+    for (int64_t c = 0; c < 3; c++)
+        for (int64_t y = 0; y < 12; y++)
+            for (int64_t x = 0; x < 15; x++) {
+                assert_true(d.reference[(c * 12 + y) * 15 + x] == d.array[ROLE_INPUT][(c * 4 + y / 3) * 5 + x / 3]);
+                assert_true(d.bound[(c * 12 + y) * 15 + x] == 0); /* copies are exact with any data */
+            }
+    op_data_free(&d);
+    w = simple_work("layout", 3, 4, 5), w.to = LAYOUT_NCHW;
+    finish(&w);
+    make_data(&w, DATA_PART_EXACT, &d);
+    for (int64_t i = 0; i < 60; i++)
+        assert_true(d.reference[i] == d.array[ROLE_INPUT][i]);
+    op_data_free(&d);
+}
+
+/* conv -> bias -> leaky_relu -> depth_to_space(CRD) -> residual, and pointwise with the same, by hand. */
+static void test_epilogue(void **state)
+{
+    for (int part = 0; part < 2; part++) {
+        struct work w = conv_work(4, 8, 6, 7, 3);
+        w.dtype = DTYPE_F32, w.n = 2;
+        add_item(&w, EPILOGUE_BIAS), add_item(&w, EPILOGUE_LEAKY_RELU), add_item(&w, EPILOGUE_DEPTH_TO_SPACE),
+            add_item(&w, EPILOGUE_LAYOUT), add_item(&w, EPILOGUE_RESIDUAL);
+        finish(&w);
+        struct op_data d;
+        make_data(&w, (enum data_part)part, &d);
+        bool some_bound = false, some_exact = false;
+        for (int64_t n = 0; n < 2; n++)
+            for (int64_t k = 0; k < 8; k++)
+                for (int64_t i = 0; i < 42; i++) {
+                    double magnitude, v = conv_at(&w, &d, n, k, i / 7, i % 7, &magnitude) + d.array[ROLE_BIAS][k];
+                    bool negative = v < 0;
+                    v = negative ? v * 0.1 : v;
+                    size_t at = (size_t)(((n * 2 + k / 4) * 12 + i / 7 * 2 + k % 4 / 2) * 14 + i % 7 * 2 + k % 2);
+                    v += d.array[ROLE_RESIDUAL][at];
+                    assert_true(fabs(d.reference[at] - v) <= 1e-12 * (magnitude + 1000));
+                    some_bound |= d.bound[at] > 0;
+                    some_exact |= d.bound[at] == 0;
+                    if (part == DATA_PART_EXACT) /* only what went through the slope is inexact */
+                        assert_true((d.bound[at] > 0) == negative);
+                }
+        assert_true(some_bound && some_exact == (part == DATA_PART_EXACT));
+        op_data_free(&d);
+    }
+}
+
+static double scale_of(const struct op_data *d, enum tensor_role role, size_t count)
+{
+    double most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, fabs(d->array[role][i]));
+    return most;
+}
+
+/* Any subset of any output's products, with bias and residual, stays an integer that dtype and accumulator hold; every tap and channel
+ * counts. */
+static void check_exact(struct work w, double limit, bool covers)
+{
+    add_item(&w, EPILOGUE_BIAS), add_item(&w, EPILOGUE_RESIDUAL);
+    finish(&w);
+    struct op_data d;
+    struct error err = {0};
+    assert_true(op_data_inputs(&w, DATA_PART_EXACT, &d, &err));
+    size_t terms = (size_t)(w.c / w.groups * w.r * w.s), inputs = (size_t)(w.n * w.c * w.h * w.w);
+    double x = scale_of(&d, ROLE_INPUT, inputs), b = scale_of(&d, ROLE_BIAS, (size_t)w.k),
+           r = scale_of(&d, ROLE_RESIDUAL, (size_t)(w.n * w.k * w.p * w.q));
+    unsigned char *used = calloc(terms, 1);
+    for (size_t k = 0; k < (size_t)w.k; k++) {
+        double sum = 0;
+        for (size_t t = 0; t < terms; t++) {
+            double v = d.array[ROLE_FILTER][k * terms + t];
+            assert_true(v == floor(v));
+            sum += fabs(v);
+            used[t] |= v != 0;
+        }
+        assert_true(sum * x + b + r <= limit);
+        assert_true(sum * x >= limit / 8 || sum * x >= 100 * 9); /* and is not needlessly small */
+    }
+    for (size_t t = 0; covers && t < terms; t++)
+        assert_true(used[t]);
+    for (size_t i = 0; i < inputs; i++)
+        assert_true(d.array[ROLE_INPUT][i] != 0 && d.array[ROLE_INPUT][i] == floorf(d.array[ROLE_INPUT][i]));
+    assert_true(b >= 1 && r >= 1);
+    free(used);
+    op_data_free(&d);
+}
+
+static void test_exact_data(void **state)
+{
+    struct work w = conv_work(64, 64, 12, 12, 3);
+    check_exact(w, 2048, true);
+    w.math = MATH_F16_ACC16;
+    check_exact(w, 2048, true);
+    w.math = MATH_NONE, w.dtype = DTYPE_BF16;
+    check_exact(w, 256, true);
+    w.dtype = DTYPE_F32;
+    check_exact(w, 16777216, true);
+    w = conv_work(512, 64, 6, 6, 3); /* 4,608 terms do not fit in f16: a part of the taps each, all of them together */
+    check_exact(w, 2048, true);
+    w = conv_work(512, 1, 6, 6, 3);
+    check_exact(w, 2048, false);
+    w = conv_work(1, 1, 20, 20, 3);
+    check_exact(w, 2048, true);
+    w = conv_work(32, 32, 9, 9, 3), w.groups = 32;
+    check_exact(w, 2048, true);
+}
+
+/* The same values for every number of threads; another seed, other values; the moments of the normal distribution. */
+static void test_generator(void **state)
+{
+    struct work w = conv_work(16, 16, 64, 64, 3);
+    w.dtype = DTYPE_F32;
+    finish(&w);
+    struct op_data one, four, other;
+    setenv("BENCH_THREADS", "1", 1);
+    make_data(&w, DATA_PART_PRECISION, &one);
+    setenv("BENCH_THREADS", "4", 1);
+    make_data(&w, DATA_PART_PRECISION, &four);
+    unsetenv("BENCH_THREADS");
+    size_t n = 16 * 64 * 64;
+    assert_memory_equal(one.array[ROLE_INPUT], four.array[ROLE_INPUT], n * sizeof(float));
+    assert_memory_equal(one.reference, four.reference, n * sizeof(double));
+    assert_memory_equal(one.bound, four.bound, n * sizeof(float));
+    w.seed = 2;
+    make_data(&w, DATA_PART_PRECISION, &other);
+    double sum = 0, squares = 0, fourth = 0, common = 0, full = 0, y2 = 0;
+    for (size_t i = 0; i < n; i++) {
+        double v = one.array[ROLE_INPUT][i], bits;
+        sum += v, squares += v * v, fourth += v * v * v * v, common += v * other.array[ROLE_INPUT][i],
+            y2 += one.reference[i] * one.reference[i];
+        full += modf(ldexp(fabs(v), 23 - ilogb(v) - 1), &bits) != 0; /* the last of 24 bits is used */
+    }
+    double m = (double)n;
+    assert_true(fabs(sum / m) < 4 / sqrt(m) && fabs(squares / m - 1) < 4 * sqrt(2 / m) && fabs(common / m) < 4 / sqrt(m));
+    assert_true(fourth / m > 2.7 && fourth / m < 3.1); /* 3 for the normal, 2.9 for a sum of twelve */
+    assert_true(full / m > 0.45 && full / m < 0.55);
+    assert_true(y2 / m > 0.8 && y2 / m < 1.1); /* filters are scaled to keep the variance */
+    op_data_free(&one), op_data_free(&four), op_data_free(&other);
+    w.data = DATA_RELU;
+    make_data(&w, DATA_PART_PRECISION, &one);
+    size_t zeros = 0;
+    for (size_t i = 0; i < n; i++) {
+        assert_true(one.array[ROLE_INPUT][i] >= 0);
+        zeros += one.array[ROLE_INPUT][i] == 0;
+    }
+    assert_true(zeros > n * 0.48 && zeros < n * 0.52);
+    op_data_free(&one);
+}
+
+/* A kernel: operands rounded by `operand`, sums in order in the type of `accumulate`, one store in the dtype. Its share of elements
+ * beyond the bound. */
+static double share_outside(struct work w, float (*operand)(float), enum dtype accumulate)
+{
+    finish(&w);
+    struct op_data d;
+    make_data(&w, DATA_PART_PRECISION, &d);
+    size_t outside = 0, count = d.output_elements;
+    for (size_t i = 0; i < count; i++) {
+        int64_t k = (int64_t)i / (w.p * w.q), p = (int64_t)i / w.q % w.p, q = (int64_t)i % w.q;
+        float sum = 0;
+        for (int64_t t = 0; t < w.c * w.r * w.s; t++) {
+            int64_t c = t / (w.r * w.s), y = p + t / w.s % w.r - w.pad, x = q + t % w.s - w.pad;
+            if (y < 0 || x < 0 || y >= w.h || x >= w.w)
+                continue;
+            float a = operand(d.array[ROLE_INPUT][(c * w.h + y) * w.w + x]), b = operand(d.array[ROLE_FILTER][k * w.c * w.r * w.s + t]);
+            sum = accumulate == DTYPE_F16 ? f16_to_f32(f16_from_f32(sum + f16_to_f32(f16_from_f32(a * b)))) : fmaf(a, b, sum);
+        }
+        double stored = w.dtype == DTYPE_F16    ? f16_to_f32(f16_from_f32(sum))
+                        : w.dtype == DTYPE_BF16 ? bf16_to_f32(bf16_from_f32(sum))
+                                                : sum;
+        double slack = dtype_unit_roundoff(w.dtype) * (fabs(d.reference[i]) + d.bound[i]) + 0x1p-25 * (w.dtype == DTYPE_F16);
+        outside += !(fabs(stored - d.reference[i]) <= d.bound[i] + slack);
+    }
+    op_data_free(&d);
+    return (double)outside / (double)count;
+}
+
+static float as_is(float x) { return x; }
+static float truncated_tf32(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, 4);
+    bits &= ~UINT32_C(0x1fff);
+    memcpy(&x, &bits, 4);
+    return x;
+}
+static float as_bf16(float x) { return bf16_to_f32(bf16_from_f32(x)); }
+
+static void test_bounds_accept_and_refuse(void **state)
+{
+    struct work f16 = conv_work(64, 8, 24, 24, 3), f32 = f16, deep = conv_work(256, 4, 16, 16, 3), acc16 = f16, tf32 = f16,
+                small = conv_work(3, 16, 24, 24, 3);
+    f32.dtype = deep.dtype = tf32.dtype = DTYPE_F32;
+    acc16.math = MATH_F16_ACC16;
+    tf32.math = MATH_TF32;
+    assert_true(share_outside(f16, as_is, DTYPE_F32) == 0);
+    assert_true(share_outside(f32, as_is, DTYPE_F32) == 0);
+    assert_true(share_outside(deep, as_is, DTYPE_F32) == 0);
+    assert_true(share_outside(small, as_is, DTYPE_F32) == 0);
+    assert_true(share_outside(acc16, as_is, DTYPE_F16) == 0);
+    assert_true(share_outside(tf32, tf32_from_f32, DTYPE_F32) == 0);
+    assert_true(share_outside(tf32, truncated_tf32, DTYPE_F32) == 0);
+    /* a lesser type than the math mode says */
+    assert_true(share_outside(f16, as_is, DTYPE_F16) > 0.01);
+    assert_true(share_outside(f32, tf32_from_f32, DTYPE_F32) > 0.01);
+    assert_true(share_outside(deep, tf32_from_f32, DTYPE_F32) > 0.01);
+    assert_true(share_outside(small, as_is, DTYPE_F16) > 0.001);
+    assert_true(share_outside(tf32, as_bf16, DTYPE_F32) > 0.001);
+}
+
+/* The formula that op/bound.h states, at both ends. */
+static void test_bound_formula(void **state)
+{
+    const double u = 0x1p-24;
+    assert_true(fabs(bound_sum(MATH_F32, 9, 0, 1) / (11 * u) - 1) < 1e-5); /* few terms: the worst case, n + 2 */
+    assert_true(fabs(bound_sum(MATH_F32, 574, 0, 1) / (6 * 24 * u) - 1) < 1e-4);
+    assert_true(fabs(bound_sum(MATH_F16_ACC32, 574, 5, 3) / (3 * 2 * 6 * 24 * u) - 1) < 1e-4); /* tensor cores cut off */
+    double gu = 6 * 24 * 0x1p-11;
+    assert_true(fabs(bound_sum(MATH_F16_ACC16, 574, 0, 1) / (gu / (1 - gu)) - 1) < 1e-9);
+    assert_true(isfinite(bound_sum(MATH_F16_ACC16, 1e6, 0, 1)));
+    assert_true(fabs(bound_sum(MATH_TF32, 574, 2, 1) - (2 * 6 * 24 * u + 0x1p-10 * (4 + 6 / sqrt(574)))) < 1e-7);
+}
+
+static void test_speed(void **state)
+{
+    struct work w = conv_work(64, 64, 48, 48, 3);
+    finish(&w);
+    struct op_data d;
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    make_data(&w, DATA_PART_PRECISION, &d);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    double ms = (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
+    print_message("64->64 3x3 48x48 with bounds: %.1f ms\n", ms);
+    assert_true(ms < 500); /* some 10 ms; the slack is for busy machines */
+    op_data_free(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv2d),         cmocka_unit_test(test_conv_transpose2d),
+                                       cmocka_unit_test(test_depth_to_space), cmocka_unit_test(test_upsample_and_layout),
+                                       cmocka_unit_test(test_epilogue),       cmocka_unit_test(test_exact_data),
+                                       cmocka_unit_test(test_generator),      cmocka_unit_test(test_bounds_accept_and_refuse),
+                                       cmocka_unit_test(test_bound_formula), cmocka_unit_test(test_speed)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/* The page stands alone, shows hostile names as text, and says when plots are missing; plots can be redrawn without the tool. */
+#include "base/file.h"
+#include "fixture_rows.h"
+#include "report/plot.h"
+#include "report/report.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    strcpy(folder, "/tmp/test_report.XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+static bool have_gnuplot(void)
+{
+    return system("gnuplot -V >/dev/null 2>&1") == 0;
+}
+
+static char *page_of(const struct fixture *f)
+{
+    struct text t = {0};
+    struct error err = {0};
+    if (!report_html(&t, &f->run, f->rows, f->count, folder, &err)) {
+        fail_msg("%s", err.text);
+    }
+    return text_take(&t);
+}
+
+static int count_of(const char *s, const char *what)
+{
+    int n = 0;
+    for (; (s = strstr(s, what)); s += strlen(what)) {
+        n++;
+    }
+    return n;
+}
+
+/* Anything that could make a browser fetch or run something. SVG's own uses (#gpPt) stay inside the page. */
+static void stands_alone(const char *page)
+{
+    static const char *const fetches[] = {
+        "<script",          "<link", "<iframe", "<object", "<embed",  "<img",        "<image",         "<base",   "<form",
+        "<meta http-equiv", "src=",  "srcset=", "url(",    "@import", "javascript:", "<foreignObject", "action=", "ping="};
+    for (size_t i = 0; i < sizeof fetches / sizeof fetches[0]; i++) {
+        const char *at = strstr(page, fetches[i]);
+        if (at) {
+            fail_msg("%.80s", at);
+        }
+    }
+    for (const char *p = page; (p = strstr(p, "href=")); p += 5) {
+        assert_true(p[5] == '\'' || p[5] == '"');
+        assert_int_equal(p[6], '#');
+    }
+    assert_int_equal(count_of(page, "http"), 0);
+    assert_int_equal(count_of(page, "<svg"), count_of(page, "</svg>"));
+    assert_int_equal(count_of(page, "<table"), count_of(page, "</table>"));
+    assert_int_equal(count_of(page, "<td"), count_of(page, "</td>"));
+    assert_int_equal(count_of(page, "<tr"), count_of(page, "</tr>"));
+    assert_int_equal(count_of(page, "<div"), count_of(page, "</div>"));
+    assert_int_equal(count_of(page, "<section"), count_of(page, "</section>"));
+    assert_int_equal(count_of(page, "<figure"), count_of(page, "</figure>"));
+}
+
+static void page_stands_alone(void **state)
+{
+    struct fixture f = {0};
+    fixture_h200(&f);
+    char *page = page_of(&f);
+    stands_alone(page);
+    assert_non_null(strstr(page, "29 of 34 rows verified"));
+    assert_non_null(strstr(page, "WRONG  output(0,719,1270,63)"));
+    assert_non_null(strstr(page, "GPU-00000000-1111-2222-3333-444444444444"));
+    assert_non_null(strstr(page, "prefers-color-scheme: dark"));
+    assert_int_equal(count_of(page, "<svg"), have_gnuplot() ? 7 : 0);
+    free(page);
+    fixture_free(&f);
+    fixture_emu(&f);
+    page = page_of(&f);
+    stands_alone(page);
+    assert_null(strstr(page, "time us"));
+    assert_non_null(strstr(page, "halo_regs.cu:88"));
+    free(page);
+    fixture_free(&f);
+}
+
+static void hostile_names_stay_text(void **state)
+{
+    static const char evil[] =
+        "</title></table><script>alert(1)</script>\"'`touch PWNED` %s%n \\\" @{} \033[31m\n$(id) ' ; system(\"touch PWNED\")";
+    struct fixture f = {0};
+    fixture_run(&f.run, evil, "cuda:0", evil);
+    row_set(&f.run.scenario_text, evil);
+    row_set(&f.run.argv, evil);
+    for (int c = 0; c < 3; c++) {
+        for (int i = 0; i < 3; i++) {
+            char axes[16];
+            snprintf(axes, sizeof axes, "n=%d", c);
+            struct row *r = fixture_row(&f, c, evil, axes, evil, i ? "my/x" : "cudnn", "", ROW_OK);
+            row_set(&r->variant, i == 2 ? evil : r->variant);
+            row_set(&r->what, evil);
+            row_set(&r->note, evil);
+            row_set(&r->case_id, axes);
+            row_set(&r->layer, evil);
+            snprintf(fixture_step(r, "k", 10 + i, 0, 0, 0.1, "<b>")->lift, 160, "%.150s", evil);
+            fixture_time(r, -1, 10 + i, 0.1, 10.0 / (10 + i), 0.9, 0.95);
+            r->floor_ns = 2000;
+            snprintf(r->floor_by, sizeof r->floor_by, "<i>");
+        }
+        struct row *bad = fixture_row(&f, c, evil, "", evil, "my/bad", "", ROW_CRASHED);
+        row_set(&bad->case_id, f.rows[c * 4]->case_id);
+        row_set(&bad->reason, evil);
+    }
+    char *page = page_of(&f);
+    /* the style sheet and gnuplot's own markup are all the markup there is */
+    assert_int_equal(count_of(page, "<script"), 0);
+    assert_int_equal(count_of(page, "</title>"), 1);
+    assert_null(strchr(page, '\033'));
+    stands_alone(page);
+    if (have_gnuplot()) {
+        assert_int_equal(count_of(page, "<svg"), 3 + 1 + 1); /* 3 cases, sweep over n, facts */
+    }
+    char *pwned = text_format("%s/plots/PWNED", folder);
+    assert_false(file_exists(pwned));
+    assert_false(file_exists("PWNED"));
+    free(pwned);
+    free(page);
+    fixture_free(&f);
+}
+
+static void names_are_cleaned_for_gnuplot(void **state)
+{
+    struct text t = {0};
+    plot_add_name(&t, "a\"b`c\\d%se\tf\ng\033h");
+    assert_string_equal(text_get(&t), "\"a'b'c/d/se f g h\"");
+    text_free(&t);
+    plot_add_name(&t, "ääääääääääääääääääääääääääääääääääääääää"); /* 40 characters are cut between two, never inside one */
+    assert_string_equal(text_get(&t), "\"äääääääääääääääääääääääääääääääää…\"");
+    text_free(&t);
+}
+
+static void plots_redraw_without_the_tool(void **state)
+{
+    struct fixture f = {0};
+    char command[256];
+    if (!have_gnuplot()) {
+        print_message("skipped: gnuplot is not installed\n");
+        skip();
+    }
+    fixture_notebook(&f, "cuda:0");
+    char *page = page_of(&f);
+    assert_int_equal(count_of(page, "<svg"), 7 + 8 + 1); /* cases, kernel and BLOCK per kernel, facts */
+    assert_null(strstr(page, "not drawn"));
+    free(page);
+    fixture_free(&f);
+    snprintf(command, sizeof command,
+             "cd %s/plots && rm -f *.svg && for g in [0-9]*.gp; do gnuplot -d $g || exit 1; done && test $(ls *.svg | wc -l) = 16", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void without_gnuplot_the_page_says_so(void **state)
+{
+    struct fixture f = {0};
+    char *path = xstrdup(getenv("PATH"));
+    fixture_h200(&f);
+    setenv("PATH", folder, 1);
+    char *page = page_of(&f);
+    setenv("PATH", path, 1);
+    stands_alone(page);
+    assert_non_null(strstr(page, "gnuplot is not installed"));
+    assert_int_equal(count_of(page, "<svg"), 0);
+    char *data = text_format("%s/plots/01_time.dat", folder);
+    assert_true(file_exists(data)); /* to be drawn later, elsewhere */
+    free(data);
+    free(page);
+    free(path);
+    fixture_free(&f);
+}
+
+static void a_stuck_child_is_ended(void **state)
+{
+    struct timespec a, b;
+    const char *const sleeps[] = {"sleep", "30", NULL}, *const fine[] = {"true", NULL}, *const fails[] = {"false", NULL},
+                      *const none[] = {"no-such-program-at-all", NULL};
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    assert_int_equal(child_run(sleeps, folder, 0.2), 3);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    assert_true(b.tv_sec - a.tv_sec < 5);
+    assert_int_equal(child_run(fine, folder, 5), 0);
+    assert_int_equal(child_run(fails, folder, 5), 1);
+    assert_int_equal(child_run(none, folder, 5), 2);
+}
+
+static void unwritable_folder_is_an_error(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    struct error err = {0};
+    fixture_emu(&f);
+    char *file = text_format("%s/file", folder);
+    assert_true(file_write(file, "x", 1, &err));
+    assert_false(report_html(&t, &f.run, f.rows, f.count, file, &err)); /* a file where a folder should be */
+    assert_string_not_equal(err.text, "");
+    free(file);
+    text_free(&t);
+    fixture_free(&f);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        TEST(page_stands_alone),
+        TEST(hostile_names_stay_text),
+        TEST(names_are_cleaned_for_gnuplot),
+        TEST(plots_redraw_without_the_tool),
+        TEST(without_gnuplot_the_page_says_so),
+        TEST(a_stuck_child_is_ended),
+        TEST(unwritable_folder_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

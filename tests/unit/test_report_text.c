@@ -1,0 +1,200 @@
+/* The terminal, the summary, the network and Markdown, as golden texts; and what must hold whatever the golden says. */
+#include "fixture_rows.h"
+#include "report/view.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "golden.h"
+
+static void whole(struct text *t, const struct fixture *f, const struct report_style *style)
+{
+    for (int i = 0, end; i < f->count; i = end) {
+        end = case_end(f->rows, f->count, i);
+        report_case(t, &f->run, f->rows + i, end - i, style);
+        text_add(t, "\n");
+    }
+    report_network(t, &f->run, f->rows, f->count, style);
+    report_summary(t, &f->run, f->rows, f->count, 372, 4, style);
+}
+
+static void golden_of(const char *name, struct fixture *f, const struct report_style *style)
+{
+    struct text t = {0};
+    whole(&t, f, style);
+    golden(name, text_get(&t));
+    text_free(&t);
+    fixture_free(f);
+}
+
+static void terminal_h200(void **state)
+{
+    struct fixture f = {0};
+    fixture_h200(&f);
+    golden_of("terminal_h200.txt", &f, &(struct report_style){.width = 110});
+}
+
+static void terminal_emu(void **state)
+{
+    struct fixture f = {0};
+    fixture_emu(&f);
+    golden_of("terminal_emu.txt", &f, &(struct report_style){0});
+}
+
+static void terminal_ascii_narrow(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "edsr_sparse", "cuda:0", "NVIDIA H200");
+    fixture_sparse_case(&f, 0);
+    struct text t = {0};
+    whole(&t, &f, &(struct report_style){.width = 72, .ascii = true});
+    for (const char *p = text_get(&t); *p; p++) {
+        assert_true((unsigned char)*p < 128);
+    }
+    text_free(&t);
+    golden_of("terminal_ascii.txt", &f, &(struct report_style){.width = 72, .ascii = true});
+}
+
+static void terminal_colour(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "edsr_sparse", "cuda:0", "NVIDIA H200");
+    fixture_sparse_case(&f, 0);
+    struct text t = {0}, plain = {0};
+    whole(&t, &f, &(struct report_style){.color = true});
+    whole(&plain, &f, &(struct report_style){0});
+    assert_null(strchr(text_get(&plain), '\033'));
+    /* colour adds nothing but colour */
+    struct text bare = {0};
+    for (const char *p = text_get(&t); *p; p++) {
+        if (*p == '\033') {
+            p += strcspn(p, "m");
+        } else {
+            text_add_bytes(&bare, p, 1);
+        }
+    }
+    assert_string_equal(text_get(&bare), text_get(&plain));
+    text_free(&t);
+    text_free(&plain);
+    text_free(&bare);
+    fixture_free(&f);
+}
+
+static void markdown(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    fixture_h200(&f);
+    report_markdown(&t, &f.run, f.rows, f.count);
+    golden("report_h200.md", text_get(&t));
+    text_free(&t);
+    fixture_free(&f);
+    fixture_emu(&f);
+    report_markdown(&t, &f.run, f.rows, f.count);
+    golden("report_emu.md", text_get(&t));
+    text_free(&t);
+    fixture_free(&f);
+}
+
+/* A wrong row is never ranked, whatever time was taken of it; row 0 is 0; the order is the times'. */
+static void ranking(void **state)
+{
+    struct fixture f = {0};
+    struct case_view c;
+    fixture_run(&f.run, "edsr_sparse", "cuda:0", "NVIDIA H200");
+    fixture_sparse_case(&f, 0);
+    for (enum row_status s = 0; s < ROW_STATUS_COUNT; s++) {
+        for (int i = 0; i < f.count; i++) { /* the fastest of all is the one that failed */
+            if (strstr(f.rows[i]->id, "TH=16,TW=32")) {
+                f.rows[i]->status = s;
+            }
+        }
+        case_view_make(&c, &f.run, f.rows, f.count);
+        assert_string_equal(case_best(&c)->name, s == ROW_OK || s == ROW_FOIL ? "my/halo_regs TH16 TW32" : "sparse_tile");
+        double last = 0;
+        int rank = 0;
+        for (int i = 0; i < c.count; i++) {
+            const struct view *v = &c.views[c.order[i]];
+            if (v->ranked) {
+                assert_int_equal(v->rank, rank);
+                assert_true(rank == 0 || v->time->median_ns >= last);
+                last = rank++ ? v->time->median_ns : 0;
+            } else {
+                assert_int_equal(v->rank, -1);
+            }
+        }
+        case_view_free(&c);
+    }
+    fixture_free(&f);
+}
+
+/* emu ranks nothing and shows no time, even when a row came with one. */
+static void emu_has_no_time(void **state)
+{
+    struct fixture f = {0};
+    struct case_view c;
+    fixture_emu(&f);
+    fixture_time(f.rows[1], -1, 777, 1, 2, 1.9, 2.1);
+    case_view_make(&c, &f.run, f.rows, f.count);
+    assert_null(case_best(&c));
+    for (int i = 0; i < c.count; i++) {
+        assert_int_equal(c.order[i], i);
+        assert_false(c.views[i].ranked);
+    }
+    case_view_free(&c);
+    struct text t = {0};
+    whole(&t, &f, &(struct report_style){0});
+    assert_null(strstr(text_get(&t), "777"));
+    assert_null(strstr(text_get(&t), "time us"));
+    text_free(&t);
+    fixture_free(&f);
+}
+
+static void absent_is_not_zero(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "s", "cuda:0", "GPU");
+    fixture_row(&f, 0, "l", "", "conv2d", "conv2d/naive", "", ROW_OK); /* verified, no facts, no time */
+    struct text t = {0};
+    whole(&t, &f, &(struct report_style){0});
+    assert_non_null(strstr(text_get(&t), "not timed"));
+    assert_null(strstr(text_get(&t), "regs"));
+    text_free(&t);
+    fixture_free(&f);
+}
+
+static void every_failure_is_said(void **state)
+{
+    static const enum row_status bad[] = {ROW_WRONG, ROW_UNSAFE, ROW_CRASHED, ROW_HUNG, ROW_BROKEN};
+    struct fixture f = {0};
+    struct text t = {0};
+    fixture_run(&f.run, "s", "cuda:0", "GPU");
+    for (int i = 0; i < 5; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "my/v%d", i);
+        row_set(&fixture_row(&f, 0, "l", "", "conv2d", name, "", bad[i])->reason, i == 4 ? NULL : "line one\nline two");
+    }
+    whole(&t, &f, &(struct report_style){.width = 60});
+    for (int i = 0; i < 5; i++) {
+        char want[16];
+        snprintf(want, sizeof want, "!  my/v%d", i);
+        assert_non_null(strstr(text_get(&t), want));
+    }
+    assert_non_null(strstr(text_get(&t), "CRASHED"));
+    assert_non_null(strstr(text_get(&t), "1 without a reason"));
+    text_free(&t);
+    fixture_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(terminal_h200),   cmocka_unit_test(terminal_emu),       cmocka_unit_test(terminal_ascii_narrow),
+        cmocka_unit_test(terminal_colour), cmocka_unit_test(markdown),           cmocka_unit_test(ranking),
+        cmocka_unit_test(emu_has_no_time), cmocka_unit_test(absent_is_not_zero), cmocka_unit_test(every_failure_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

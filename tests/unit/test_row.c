@@ -1,0 +1,157 @@
+/* A row starts with everything absent; the column table reaches every field and knows each field's absent. */
+#include "base/text.h"
+#include "store/store.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void new_row_is_absent(void **state)
+{
+    struct row *row = row_new();
+    row_add_step(row);
+    row_add_time(row);
+    static const char *const always[] = {"case_index", "repeat", "row_index", "status", "prepare", "time_step", "rounds"};
+    for (const struct column *c = columns; c->name; c++) {
+        const void *base = c->group == COLUMN_CASE || c->group == COLUMN_RESULT ? (void *)row
+                           : c->group == COLUMN_STEP                            ? (void *)row->steps
+                           : c->group == COLUMN_TIME                            ? (void *)row->times
+                                                                                : NULL;
+        if (!base) {
+            continue;
+        }
+        bool there = false;
+        for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
+            there |= strcmp(always[i], c->name) == 0;
+        }
+        if (column_get(c, base).absent == there) {
+            fail_msg("%s of a new row: absent should be %d", c->name, !there);
+        }
+    }
+    assert_int_equal(row->repeat, 1);
+    assert_int_equal(row->status, ROW_PLANNED);
+    row_free(row);
+}
+
+static void status_names_round_trip(void **state)
+{
+    for (int s = 0; s < ROW_STATUS_COUNT; s++) {
+        assert_int_equal(row_status_parse(row_status_name((enum row_status)s)), s);
+    }
+    assert_string_equal(row_status_name(ROW_INFEASIBLE), "infeasible");
+    /* an unknown status must not read as a success */
+    assert_int_equal(row_status_parse("splendid"), ROW_PLANNED);
+    assert_int_equal(row_status_parse(NULL), ROW_PLANNED);
+}
+
+static void set_replaces_and_survives_itself(void **state)
+{
+    struct row *row = row_new();
+    row_set(&row->reason, "first");
+    row_set(&row->reason, row->reason + 2);
+    assert_string_equal(row->reason, "rst");
+    row_set(&row->reason, NULL);
+    assert_null(row->reason);
+    row_free(row);
+}
+
+static void metrics_are_found_by_step_and_not_by_line(void **state)
+{
+    struct row *row = row_new();
+    row_add_metric(row, -1, 12, "emu.warp_fma", "", "emu", 1);
+    for (int i = 0; i < 100; i++) {
+        row_add_metric(row, i, 0, "emu.warp_fma", "", "emu", 10 + i);
+    }
+    row_add_metric(row, -1, 0, "emu.warp_fma", "", "emu", 2);
+    assert_float_equal(row_metric(row, -1, "emu.warp_fma")->value, 2, 0);
+    assert_float_equal(row_metric(row, 57, "emu.warp_fma")->value, 67, 0);
+    assert_null(row_metric(row, -1, "emu.warp"));
+    /* a name that is too long is cut, never written past its field */
+    char name[200];
+    memset(name, 'x', sizeof name - 1);
+    name[199] = '\0';
+    assert_int_equal(strlen(row_add_metric(row, 0, 0, name, name, name, 0)->name), 79);
+    row_free(row);
+}
+
+static void times_are_found_by_mode(void **state)
+{
+    struct row *row = row_new();
+    struct row_time *step = row_add_time(row);
+    step->step = 0;
+    strcpy(step->cache, "cold");
+    strcpy(step->load, "isolated");
+    assert_null(row_time(row, "cold", "isolated"));
+    struct row_time *t = row_add_time(row);
+    strcpy(t->cache, "cold");
+    strcpy(t->load, "isolated");
+    t->median_ns = 5;
+    assert_float_equal(row_time(row, "cold", "isolated")->median_ns, 5, 0);
+    assert_null(row_time(row, "warm", "isolated"));
+    row_free(row);
+}
+
+static void columns_are_named_once_in_a_group(void **state)
+{
+    int count = 0;
+    for (const struct column *c = columns; c->name; c++, count++) {
+        assert_true(c->name[0] && c->what && c->what[0] && c->unit);
+        assert_ptr_equal(column_find(c->group, c->name), c);
+    }
+    assert_true(count > 100);
+    assert_null(column_find(COLUMN_RESULT, "registers"));
+}
+
+static void column_set_undoes_column_get(void **state)
+{
+    struct row *a = row_new(), *b = row_new();
+    row_set(&a->id, "s/l/v");
+    row_set(&a->from, "naive");
+    strcpy(a->key, "abc");
+    a->status = ROW_HUNG;
+    a->repeat = 17;
+    a->scratch_bytes = 0; /* known to be none: not absent */
+    a->density_in = 0;
+    a->noise = 0.003;
+    a->flop = 0;
+    for (const struct column *c = columns; c->name; c++) {
+        if (c->group == COLUMN_CASE || c->group == COLUMN_RESULT) {
+            struct column_value v = column_get(c, a);
+            column_set(c, b, &v);
+            struct column_value w = column_get(c, b);
+            assert_int_equal(v.absent, w.absent);
+        }
+    }
+    assert_string_equal(b->id, "s/l/v");
+    assert_string_equal(b->from, "naive");
+    assert_string_equal(b->key, "abc");
+    assert_int_equal(b->status, ROW_HUNG);
+    assert_int_equal(b->repeat, 17);
+    assert_int_equal(b->scratch_bytes, 0);
+    assert_int_equal(b->workspace_bytes, -1);
+    assert_float_equal(b->density_in, 0, 0);
+    assert_float_equal(b->density_out, -1, 0);
+    assert_float_equal(b->flop, 0, 0);
+    assert_true(isnan(b->prepare_ns));
+    row_free(a);
+    row_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(new_row_is_absent),
+        cmocka_unit_test(status_names_round_trip),
+        cmocka_unit_test(set_replaces_and_survives_itself),
+        cmocka_unit_test(metrics_are_found_by_step_and_not_by_line),
+        cmocka_unit_test(times_are_found_by_mode),
+        cmocka_unit_test(columns_are_named_once_in_a_group),
+        cmocka_unit_test(column_set_undoes_column_get),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

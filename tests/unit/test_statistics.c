@@ -1,0 +1,109 @@
+/* measure/statistics: ranks of the median's interval from published tables of the binomial, coverage by simulation, and the odd cases. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "measure/statistics.h"
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+static void within(double got, double want, double slack)
+{
+    if (!(fabs(got - want) <= slack))
+        fail_msg("%.12g, want %.12g", got, want);
+}
+
+/* For samples 1 .. n the interval is [rank, n + 1 - rank]. Ranks: table of 95 % confidence intervals for the median (Geigy; Hahn and
+ * Meeker, A.9b; Campbell and Gardner, BMJ 296:1454). */
+static void test_ranks(void **state)
+{
+    const struct {
+        int n, rank;
+    } table[] = {{6, 1},  {8, 1},   {9, 2},   {10, 2},  {12, 3},  {15, 4},  {20, 6},
+                 {25, 8}, {30, 10}, {40, 14}, {50, 18}, {60, 22}, {80, 31}, {100, 40}};
+    double x[1000];
+    for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
+        int n = table[t].n;
+        for (int i = 0; i < n; i++)
+            x[i] = (i * 37 + 11) % n + 1; /* shuffled: 37 shares no factor with these n */
+        struct estimate e = estimate_median(x, n);
+        if (e.low != table[t].rank || e.high != n + 1 - table[t].rank)
+            fail_msg("n %d: [%g, %g], want rank %d", n, e.low, e.high, table[t].rank);
+        within(e.median, (n + 1) / 2.0, 1e-12);
+        assert_int_equal(e.count, n);
+    }
+}
+
+static void test_small(void **state)
+{
+    const double x[] = {5, 1, 4, 2, 3};
+    struct estimate e = estimate_median(x, 5);
+    assert_true(e.median == 3 && e.low == 1 && e.high == 5 && e.count == 5);
+    within(e.p05, 1.2, 1e-12); /* NumPy: percentile([1..5], 5) */
+    within(e.p95, 4.8, 1e-12);
+    e = estimate_median(x, 1);
+    assert_true(e.median == 5 && e.low == 5 && e.high == 5);
+    assert_true(isinf(estimate_half_width(&e))); /* one sample says nothing of its width */
+    e = estimate_median(x, 0);
+    assert_true(e.count == 0 && isnan(e.median) && isnan(e.low) && isinf(estimate_half_width(&e)));
+    e = estimate_median(NULL, 0);
+    assert_int_equal(e.count, 0);
+    const double holes[] = {1, NAN, 3, INFINITY, 2};
+    e = estimate_median(holes, 5);
+    assert_true(e.count == 3 && e.median == 2 && e.high == 3);
+    const double same[] = {7, 7, 7, 7, 7, 7, 7, 7};
+    e = estimate_median(same, 8);
+    assert_true(estimate_half_width(&e) == 0);
+}
+
+static void test_ratio(void **state)
+{
+    double a[40], b[40];
+    for (int i = 0; i < 40; i++) { /* both drift by a factor of four; their ratio does not */
+        double drift = 1 + 0.1 * i;
+        b[i] = 100 * drift;
+        a[i] = 110 * drift * (i % 2 ? 1.001 : 0.999);
+    }
+    struct estimate e = estimate_ratio(a, b, 40);
+    within(e.median, 1.1, 0.0012);
+    assert_true(e.low >= 1.0988 && e.high <= 1.1012 && e.count == 40);
+    within(estimate_half_width(&e), (e.high - e.low) / 2 / e.median, 1e-15);
+    b[0] = 0;
+    assert_int_equal(estimate_ratio(a, b, 40).count, 39);
+}
+
+static uint64_t random_state = 88172645463325252u;
+static double uniform(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (double)(random_state >> 11) * 0x1p-53;
+}
+
+/* Of 4,000 samples of a very skew distribution, at least 95 % of the intervals must hold its median, log 2; the binomial steps make it up
+ * to 97. */
+static void test_coverage(void **state)
+{
+    const int sizes[] = {10, 30, 100};
+    for (int s = 0; s < 3; s++) {
+        int held = 0;
+        for (int trial = 0; trial < 4000; trial++) {
+            double x[100];
+            for (int i = 0; i < sizes[s]; i++)
+                x[i] = -log(1 - uniform());
+            struct estimate e = estimate_median(x, sizes[s]);
+            held += e.low <= log(2) && log(2) <= e.high;
+        }
+        if (held < 3760 || held > 3960) /* 94 .. 99 %: three standard errors are 1 % */
+            fail_msg("n %d: %d of 4000", sizes[s], held);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranks), cmocka_unit_test(test_small), cmocka_unit_test(test_ratio),
+                                       cmocka_unit_test(test_coverage)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

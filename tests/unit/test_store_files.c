@@ -1,0 +1,294 @@
+/* Files that are not what they should be and places that cannot be written: one clear error each, nothing lost, nothing changed. */
+#include <fcntl.h>
+#include <grp.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "store_helpers.h"
+
+static void refuses(bool read_only, enum error_kind kind, const char *say)
+{
+    struct store *store = NULL;
+    struct error err = {0};
+    assert_false(store_open(path, read_only, &store, &err));
+    assert_null(store);
+    if (!strstr(err.text, say) || !strstr(err.text, path)) {
+        fail_msg("'%s' does not say '%s' of %s", err.text, say, path);
+    }
+    assert_int_equal(err.kind, kind);
+    assert_string_not_equal(err.hint, "");
+}
+
+static void sql(const char *statements)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    char *message = NULL;
+    if (sqlite3_exec(db, statements, NULL, NULL, &message) != SQLITE_OK) {
+        fail_msg("%s", message);
+    }
+    sqlite3_close(db);
+}
+
+static void *slurp(size_t *bytes)
+{
+    struct error err;
+    void *data = file_read(path, 1 << 26, bytes, &err);
+    assert_non_null(data);
+    return data;
+}
+
+static void foreign_files_are_refused_and_untouched(void **state)
+{
+    refuses(true, ERROR_USAGE, "no database");
+    assert_int_equal(mkdir(path, 0755), 0);
+    refuses(false, ERROR_USAGE, "a folder");
+    rmdir(path);
+    assert_int_equal(mkfifo(path, 0644), 0);
+    refuses(false, ERROR_USAGE, "not a regular file");
+    unlink(path);
+    write_file(path, "", 0);
+    refuses(true, ERROR_USAGE, "empty");
+    static const char text[] = "scenario: this is YAML, named by mistake\n";
+    for (int read_only = 0; read_only < 2; read_only++) {
+        write_file(path, text, sizeof text - 1);
+        refuses(read_only, ERROR_USAGE, "not a database");
+        size_t bytes;
+        char *left = slurp(&bytes);
+        assert_int_equal(bytes, sizeof text - 1);
+        assert_memory_equal(left, text, bytes);
+        free(left);
+    }
+    unlink(path);
+    sql("CREATE TABLE bookmarks (url TEXT)");
+    refuses(false, ERROR_USAGE, "not one of bench");
+    refuses(true, ERROR_USAGE, "not one of bench");
+    char *wal = text_format("%s-wal", path);
+    assert_false(file_exists(wal));
+    free(wal);
+}
+
+static void newer_schema_is_refused(void **state)
+{
+    store_close(open_or_fail(false));
+    sql("PRAGMA user_version = 7");
+    refuses(false, ERROR_USAGE, "written by a newer bench (schema 7, this one knows 3)");
+    refuses(true, ERROR_USAGE, "written by a newer bench (schema 7, this one knows 3)");
+}
+
+static void damage_is_said_and_crashes_nothing(void **state)
+{
+    struct fixture f = {0};
+    struct error err = {0};
+    fixture_h200(&f);
+    struct store *store = open_or_fail(false);
+    put_all(store, &f);
+    assert_true(store_run_end(store, f.run.id, &err));
+    store_close(store);
+    size_t bytes;
+    char *whole = slurp(&bytes);
+    int refused = 0;
+    /* cut anywhere */
+    for (size_t keep = 1; keep < bytes; keep += bytes / 23) {
+        write_file(path, whole, keep);
+        struct error said = {0};
+        if (!store_open(path, keep % 2, &store, &said)) {
+            assert_int_equal(said.kind, ERROR_USAGE);
+            assert_string_not_equal(said.hint, "");
+            refused++;
+        } else {
+            store_close(store);
+        }
+        char *left = slurp(&(size_t){0});
+        assert_memory_equal(left, whole, keep);
+        free(left);
+    }
+    assert_true(refused >= 22);
+    /* scribbled over anywhere, and read to the end */
+    unsigned seed = 7;
+    for (int i = 0; i < 60; i++) {
+        char *bad = xmalloc(bytes);
+        memcpy(bad, whole, bytes);
+        size_t at = (size_t)rand_r(&seed) % (bytes - 64);
+        for (int j = 0; j < 64; j++) {
+            bad[at + (size_t)j] = (char)rand_r(&seed);
+        }
+        write_file(path, bad, bytes);
+        free(bad);
+        struct error said = {0};
+        if (store_open(path, true, &store, &said)) {
+            struct row **rows;
+            int count = store_rows(store, 1, &rows, &said);
+            assert_true(count >= 0 || said.text[0]);
+            if (count >= 0) {
+                rows_free(rows, count);
+            }
+            store_close(store);
+        } else {
+            assert_string_not_equal(said.text, "");
+        }
+    }
+    free(whole);
+    fixture_free(&f);
+}
+
+static void older_schema_is_migrated(void **state)
+{
+    static const char fixture[] = "tests/unit/golden/store_v1.sql";
+    struct error err = {0};
+    size_t bytes;
+    if (!file_exists(fixture)) {
+        print_message("skipped: run from the repository's root (%s)\n", fixture);
+        skip();
+    }
+    char *script = file_read(fixture, 1 << 20, &bytes, &err);
+    assert_non_null(script);
+    for (int read_only = 0; read_only < 2; read_only++) { /* by a run, and by a report */
+        unlink(path);
+        sql(script);
+        struct store *store = open_or_fail(read_only);
+        struct row **rows;
+        int64_t version = 0, lines = 0;
+        assert_true(store_integer(store, "PRAGMA user_version", &version, &err));
+        assert_int_equal(version, schema_version());
+        assert_int_equal(store_rows(store, 1, &rows, &err), 1);
+        assert_string_equal(rows[0]->id, "old/layer/naive");
+        assert_int_equal(rows[0]->steps[0].registers, 40);
+        assert_float_equal(rows[0]->times[0].median_ns, 1234.5, 0);
+        assert_int_equal(rows[0]->scratch_bytes, -1);
+        assert_null(rows[0]->networks);
+        rows_free(rows, 1);
+        assert_true(store_integer(store, "SELECT count(*) FROM row WHERE networks IS NULL", &lines, &err));
+        assert_int_equal(lines, 1);
+        store_close(store);
+    }
+    free(script);
+}
+
+/* ---- places that cannot be written ---- */
+
+/* Runs `body` in a child that is nobody, so that permissions count even when the tests run as root. */
+static void as_nobody(void (*body)(void))
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (getuid() == 0 && (setgroups(0, NULL) != 0 || setgid(65534) != 0 || setuid(65534) != 0)) {
+            _exit(77);
+        }
+        body();
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        skip();
+    }
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void child_expects(bool condition)
+{
+    if (!condition) {
+        _exit(1);
+    }
+}
+
+static void read_only_folder_body(void)
+{
+    struct store *store = NULL;
+    struct error err = {0};
+    struct row **rows;
+    child_expects(!store_open(path, false, &store, &err) && err.kind == ERROR_ENVIRONMENT && strstr(err.text, "Permission denied") &&
+                  err.hint[0]);
+    err = (struct error){0};
+    child_expects(store_open(path, true, &store, &err)); /* but a report can be made of it */
+    int count = store_rows(store, 1, &rows, &err);
+    child_expects(count > 0);
+    rows_free(rows, count);
+    store_close(store);
+    snprintf(path, sizeof path, "%s/new/rows.db", folder);
+    child_expects(!store_open(path, false, &store, &err) && err.text[0]);
+}
+
+static void read_only_folder(void **state)
+{
+    struct fixture f = {0};
+    struct error err = {0};
+    fixture_h200(&f);
+    struct store *store = open_or_fail(false);
+    put_all(store, &f);
+    assert_true(store_run_end(store, f.run.id, &err));
+    store_close(store);
+    fixture_free(&f);
+    char *lock = text_format("%s.lock", path);
+    unlink(lock);
+    free(lock);
+    assert_int_equal(chmod(folder, 0555), 0);
+    as_nobody(read_only_folder_body);
+    assert_int_equal(chmod(folder, 0755), 0);
+}
+
+/* A file that cannot grow is the nearest to a full disk that any machine can offer. */
+static void full_disk_loses_nothing(void **state)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct fixture f = {0};
+        struct error err = {0};
+        struct store *store = NULL;
+        struct row **rows;
+        int stored = 0;
+        struct rlimit limit = {300 << 10, 300 << 10};
+        signal(SIGXFSZ, SIG_IGN);
+        fixture_h200(&f);
+        f.run.id = 0;
+        child_expects(store_open(path, false, &store, &err) && store_run_begin(store, &f.run, &err));
+        child_expects(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+        bool fine = true;
+        while (fine && stored < 10000) {
+            char id[32];
+            snprintf(id, sizeof id, "row-%d", stored);
+            row_set(&f.rows[0]->id, id);
+            fine = store_put(store, f.run.id, f.rows[0], &err);
+            stored += fine;
+        }
+        child_expects(!fine && err.kind == ERROR_ENVIRONMENT && strstr(err.text, "disk") && strstr(err.hint, "--resume"));
+        child_expects(store_rows(store, f.run.id, &rows, &err) == stored && stored > 3);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    struct store *store = open_or_fail(false);
+    struct row **rows;
+    struct error err;
+    int count = store_rows(store, 1, &rows, &err);
+    assert_true(count > 3);
+    rows_free(rows, count);
+    store_close(store);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        TEST(foreign_files_are_refused_and_untouched),
+        TEST(newer_schema_is_refused),
+        TEST(damage_is_said_and_crashes_nothing),
+        TEST(older_schema_is_migrated),
+        TEST(read_only_folder),
+        TEST(full_disk_loses_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,298 @@
+/* variant/: finding variants, points of their parameters, and `bench new`. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "heads.h"
+#include "variant/head.h"
+#include "variant/variant.h"
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PLAIN(what) "op: conv2d\nwhat: " what "\nsteps:\n  - kernel: k\n    grid: n\n    block: 32\n"
+
+static char *extra(const char *name, const char *folder)
+{
+    return text_format("%s=%s/%s", name, tree_root, folder);
+}
+
+static bool load(struct variant_set *set, const char *name, const char *folder, struct error *err)
+{
+    char *spec = extra(name, folder);
+    memset(err, 0, sizeof *err);
+    bool done = variant_set_load((const char *const[]){spec, NULL}, set, err);
+    free(spec);
+    return done;
+}
+
+static bool has_note(const struct variant_set *set, const char *part)
+{
+    for (int i = 0; i < set->note_count; i++)
+        if (strstr(set->notes[i], part))
+            return true;
+    return false;
+}
+
+static void test_set(void **state)
+{
+    struct variant_set set;
+    struct error err;
+    if (!load(&set, "my", "mine", &err))
+        fail_msg("%s", err.text);
+    static const char *const names[] = {"conv2d/naive", "conv2d/tiled", "my/alone", "my/child"};
+    assert_int_equal(set.count, 4);
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(set.items[i]->name, names[i]);
+    assert_int_equal(strlen(set.items[0]->hash), 64);
+    assert_string_not_equal(set.items[0]->hash, set.items[1]->hash);
+    assert_string_equal(set.items[1]->from, "conv2d/naive"); /* `from: naive`, in the op's own folder */
+    assert_string_equal(set.items[3]->from, "my/alone");     /* in its own folder first */
+    assert_true(has_note(&set, "my/alone: from 'gone', which is not among the variants"));
+    assert_true(has_note(&set, "my/util.cu: no `bench 1` head, passed over"));
+    assert_true(has_note(&set, "my/huge.cu: "));
+    assert_true(has_note(&set, "my/folder.cu: not a file"));
+    assert_int_equal(set.note_count, 4);
+    const struct op *conv = op_find("conv2d");
+    assert_ptr_equal(variant_find(&set, "naive", conv, NULL, &err), set.items[0]);
+    assert_ptr_equal(variant_find(&set, "my/child", NULL, NULL, &err), set.items[3]);
+    assert_null(variant_find(&set, "naive", NULL, NULL, &err));
+    assert_null(variant_find(&set, "naive", op_find("layout"), NULL, &err));
+    assert_null(variant_find(&set, "my/chlid", NULL, NULL, &err));
+    assert_string_equal(err.text, "no variant is called 'my/chlid'");
+    assert_string_equal(err.hint, "did you mean 'my/child'?");
+    struct node where = {.kind = NODE_SCALAR, .file = "s.yaml", .line = 3, .column = 5};
+    assert_null(variant_find(&set, "navie", conv, &where, &err));
+    assert_string_equal(err.text, "s.yaml:3:5: no variant is called 'navie'");
+    assert_string_equal(err.hint, "did you mean 'naive'?");
+    variant_set_free(&set);
+}
+
+static void set_fails(const char *spec, const char *message)
+{
+    struct variant_set set;
+    struct error err = {0};
+    if (variant_set_load((const char *const[]){spec, NULL}, &set, &err))
+        fail_msg("%s was accepted", spec);
+    if (!strstr(err.text, message))
+        fail_msg("'%s' lacks '%s'", err.text, message);
+    assert_int_equal(set.count, 0);
+}
+
+static void test_set_errors(void **state)
+{
+    set_fails("mine", "--variants mine: should be NAME=DIR");
+    set_fails("=.", "should be NAME=DIR");
+    set_fails("a/b=.", "should be NAME=DIR");
+    set_fails("my=/nowhere/at/all", "'/nowhere/at/all' is no folder");
+    char *none = extra("my", "none"), *bad = extra("my", "bad"), *twice = extra("conv2d", "clash");
+    set_fails(none, "the folder has no variant");
+    set_fails(bad, "bad/bad.cu:3:1: ");
+    set_fails(twice, "two variants are called conv2d/naive: ");
+    free(none);
+    free(bad);
+    free(twice);
+}
+
+static int points_of(const struct variant *v, const char *yaml, struct variant_point **points, struct error *err)
+{
+    memset(err, 0, sizeof *err);
+    struct node *n = yaml ? node_parse_text("s.yaml", yaml, strlen(yaml), 4, 1, err) : NULL;
+    if (yaml && !n)
+        fail_msg("%s", err->text);
+    int count = variant_points(v, n, points, err);
+    node_free(n);
+    return count;
+}
+
+static void labels(const struct variant *v, const char *yaml, int want, const char *first, const char *last)
+{
+    struct variant_point *points;
+    struct error err;
+    int count = points_of(v, yaml, &points, &err);
+    if (count != want)
+        fail_msg("%s: %d points, want %d: %s", yaml, count, want, err.text);
+    assert_string_equal(points[0].label, first);
+    assert_string_equal(points[count - 1].label, last);
+    assert_int_equal(points[0].count, 4);
+    assert_string_equal(points[0].names[0], "A");
+    variant_points_free(points, count);
+}
+
+static void points_fail(const struct variant *v, const char *yaml, const char *message, const char *hint)
+{
+    struct variant_point *points;
+    struct error err;
+    if (points_of(v, yaml, &points, &err) >= 0)
+        fail_msg("%s was accepted", yaml);
+    if (!strstr(err.text, message))
+        fail_msg("'%s' lacks '%s'", err.text, message);
+    if (hint && !strstr(err.hint, hint))
+        fail_msg("hint '%s' lacks '%s'", err.hint, hint);
+}
+
+static void test_points(void **state)
+{
+    struct error err = {0};
+    assert_true(tree_variant("points/p.cu",
+                             PLAIN("x") "params:\n  TH: {values: [4, 8, 16], default: 8}\n  A: {range: [2, 10], step: 4, default: 6}\n"
+                                        "  WORD: [float2, float4]\n  BIG: {range: [0, 100000]}\n"));
+    char *path = text_format("%s/points/p.cu", tree_root);
+    struct variant *v = variant_load(path, "my", &err);
+    if (!v)
+        fail_msg("%s", err.text);
+    labels(v, NULL, 1, "A=6,BIG=0,TH=8,WORD=float2", "A=6,BIG=0,TH=8,WORD=float2");
+    labels(v, "{TH: [4, 16], A: 10}", 2, "A=10,BIG=0,TH=4,WORD=float2", "A=10,BIG=0,TH=16,WORD=float2");
+    labels(v, "{WORD: all, A: all, TH: [16, 4]}", 12, "A=2,BIG=0,TH=16,WORD=float2", "A=10,BIG=0,TH=4,WORD=float4");
+    labels(v, "{BIG: 99999}", 1, "A=6,BIG=99999,TH=8,WORD=float2", "A=6,BIG=99999,TH=8,WORD=float2");
+    points_fail(v, "{TJ: 4}", "s.yaml:4:2: ", "TH");
+    points_fail(v, "{TH: [4, 5]}", "s.yaml:4:10: my/p has no TH = 5; its values are 4, 8, 16", NULL);
+    points_fail(v, "{A: 4}", "s.yaml:4:5: my/p has no A = 4; its values are 2 to 10 in steps of 4", NULL);
+    points_fail(v, "{TH: [4, 4]}", "s.yaml:4:10: TH = 4 stands there twice", NULL);
+    points_fail(v, "{TH: []}", "s.yaml:4:6: TH has no value", NULL);
+    points_fail(v, "{BIG: all}", "s.yaml:4:7: BIG has 100001 values; at most 4096", NULL);
+    points_fail(v, "[1]", "s.yaml:4:1: ", NULL);
+    points_fail(v, "{TH: {a: 1}}", "s.yaml:4:6: ", NULL);
+    variant_free(v);
+    assert_true(tree_variant("points/p.cu", PLAIN("x")));
+    v = variant_load(path, "my", &err);
+    points_fail(v, "{TH: 4}", "s.yaml:4:2: my/p has no parameters", NULL);
+    variant_free(v);
+    unlink(path);
+    free(path);
+}
+
+/* The head that `bench new` writes must load, and name what the signature names. */
+static struct variant *new_variant(const char *op, const char *source, const char *kernel, char **text)
+{
+    struct error err = {0};
+    *text = variant_new(op_find(op), source, kernel, &err);
+    if (!*text)
+        fail_msg("%s", err.text);
+    char *path = text_format("%s/new.cu", tree_root);
+    assert_true(file_write(path, *text, strlen(*text), &err));
+    struct variant *v = variant_load(path, "my", &err);
+    if (!v)
+        fail_msg("%s in\n%s", err.text, *text);
+    unlink(path);
+    free(path);
+    return v;
+}
+
+static void args_are(const struct variant *v, const char *want)
+{
+    const struct head *h = v->parsed;
+    struct text t = {0};
+    for (int i = 0; i < h->steps[0].args.count; i++)
+        text_addf(&t, "%s%s", i ? " " : "", expr_text(h->steps[0].args.items[i]));
+    assert_string_equal(text_get(&t), want);
+    text_free(&t);
+}
+
+static void test_new(void **state)
+{
+    char *text;
+    struct variant *v =
+        new_variant("conv2d",
+                    "// __global__ void not_me(int z);\n/* nor __global__ void me(float *y) */\n__device__ int f(int a);\n"
+                    "extern \"C\" __global__ void __launch_bounds__(128, 2)\nconv(const INPUT_T *__restrict__ x, const INPUT_T *f,\n"
+                    "     const float *bias, OUTPUT_T *y, int H, int W, int C, unsigned K) { }\n"
+                    "extern \"C\" __global__ void other(float *out, const float in[], int n) {}\n",
+                    NULL, &text);
+    const struct head *h = v->parsed;
+    args_are(v, "input filter bias output h w c k");
+    assert_string_equal(h->steps[0].name, "conv");
+    assert_non_null(strstr(text, "threads: 128   # of a block, from __launch_bounds__"));
+    assert_non_null(strstr(text, "  INPUT_T: type(input)\n  OUTPUT_T: type(output)\n"));
+    assert_non_null(strstr(text, "epilogue: [bias]"));
+    assert_int_equal(h->define_count, 2);
+    assert_null(strstr(text, "write extern"));
+    variant_free(v);
+    free(text);
+    v = new_variant("layout",
+                    "template <int T> struct s; __global__ void other(__half *dst, const __half *src, int rows)\n{}\n"
+                    "extern \"C\" __global__ void second(float *p, const float q[], int n, int h) {}\n",
+                    "second", &text);
+    args_are(v, "output input n h");
+    assert_non_null(strstr(text, "dtype: {input: f32, output: same}"));
+    variant_free(v);
+    free(text);
+    struct error err = {0};
+    text = variant_new(op_find("conv2d"), "__global__ void k(const float *a, float *b, int tiles, const __grid_constant__ CUtensorMap m);",
+                       NULL, &err);
+    assert_non_null(text); /* unknown ones are left in, explained, and refused by name when the head is read */
+    assert_non_null(strstr(text, "args: input, output, tiles, m "));
+    assert_non_null(strstr(text, "# `tiles`: not known. A symbol, a parameter, or an expression under `let:`"));
+    assert_non_null(strstr(text, "# `m`: not known. Declare it under `tensor_maps:`"));
+    assert_non_null(strstr(text, "write extern \"C\" before"));
+    free(text);
+}
+
+static void new_fails(const char *source, const char *kernel, const char *message)
+{
+    struct error err = {0};
+    char *text = variant_new(op_find("conv2d"), source, kernel, &err);
+    assert_null(text);
+    if (!strstr(err.text, message))
+        fail_msg("'%s' lacks '%s'", err.text, message);
+}
+
+static void test_new_errors(void **state)
+{
+    new_fails("int x;", NULL, "the file has no __global__ function");
+    new_fails("", NULL, "the file has no __global__ function");
+    new_fails("__global__", NULL, "no __global__ function");
+    new_fails("__global__ void k(int a", NULL, "no __global__ function");
+    new_fails("char *s = \"__global__ void k(int a)\";", NULL, "no __global__ function");
+    new_fails("__global__ void a(int x) {} __global__ void b() {}", "c", "no kernel 'c' in the file; it has a, b");
+    new_fails("/* bench 1\nop: conv2d\n*/ __global__ void a(int x) {}", NULL, "the file has a head already, at line 1");
+    new_fails("/* x */\n/* bench 1\nop: conv2d\n*/ __global__ void a(int x) {}", NULL, "the file has a head already, at line 2");
+    struct text t = {0};
+    text_add(&t, "__global__ void k(int a0");
+    for (int i = 1; i < 40; i++)
+        text_addf(&t, ", int a%d", i);
+    text_add(&t, ") {}");
+    new_fails(text_get(&t), NULL, "kernel k has more than 32 parameters");
+    text_free(&t);
+    static const char *const pieces[] = {"__global__ ", "__global__ (", "((((", "\"\\", "/*", "__launch_bounds__(", "'"};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        while (t.len < 400000)
+            text_add(&t, pieces[i]);
+        new_fails(text_get(&t), NULL, "no __global__ function");
+        text_free(&t);
+    }
+}
+
+static int write_tree(void **state)
+{
+    static char big[(4u << 20) + 2];
+    struct error err = {0};
+    bool done = tree_begin() && tree_variant("kernels/variants/conv2d/naive.cu", PLAIN("a")) &&
+                tree_variant("kernels/variants/conv2d/tiled.cu", PLAIN("b") "from: naive\n") &&
+                tree_variant("mine/alone.cu", PLAIN("c") "from: gone\n") && tree_variant("mine/child.cu", PLAIN("d") "from: alone\n") &&
+                tree_variant("bad/bad.cu", "op: conv2d\nwaht: x\n") && tree_variant("clash/naive.cu", PLAIN("e"));
+    char *util = text_format("%s/mine/util.cu", tree_root), *huge = text_format("%s/mine/huge.cu", tree_root),
+         *folder = text_format("%s/mine/folder.cu", tree_root);
+    char *none = text_format("%s/none", tree_root);
+    memset(big, 'x', sizeof big);
+    done = done && file_write(util, "int x;", 6, &err) && file_write(huge, big, sizeof big, &err) && mkdir(folder, 0777) == 0 &&
+           mkdir(none, 0777) == 0;
+    free(util);
+    free(huge);
+    free(folder);
+    free(none);
+    return done ? 0 : -1;
+}
+
+static int drop_tree(void **state)
+{
+    return tree_end() ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_set), cmocka_unit_test(test_set_errors), cmocka_unit_test(test_points),
+        cmocka_unit_test(test_new), cmocka_unit_test(test_new_errors),
+    };
+    return cmocka_run_group_tests(tests, write_tree, drop_tree);
+}

@@ -1,0 +1,395 @@
+/* measure/verify: kernels that are wrong in one way each, each of which must be caught and named; and right ones, which must pass. */
+#include "works.h"
+#include "base/file.h"
+#include "measure/verify.h"
+#include <stdio.h>
+#include <unistd.h>
+
+/* A work, its data, and the storage that a correct kernel leaves: the reference rounded to the dtype. */
+struct bench {
+    struct work w;
+    struct op_data d;
+    struct program p;
+    struct tensor o;
+    char *storage;
+    struct verdict v;
+};
+
+static struct bench *start(struct work w, enum data_part part)
+{
+    struct bench *b = calloc(1, sizeof *b);
+    finish(&w);
+    b->w = w;
+    make_data(&w, part, &b->d);
+    b->p = program_of(&w);
+    b->o = b->p.tensors[program_tensor(&b->p, ROLE_OUTPUT)];
+    b->storage = malloc(tensor_bytes(&b->o));
+    for (size_t i = 0; i < b->d.output_elements; i++) {
+        int64_t at[4];
+        tensor_coordinates(&b->o, i, at);
+        dtype_set(b->o.dtype, b->storage, tensor_index(&b->o, at[0], at[1], at[2], at[3]), b->d.reference[i]);
+    }
+    return b;
+}
+
+static void stop(struct bench *b)
+{
+    op_data_free(&b->d);
+    program_free(&b->p);
+    free(b->storage);
+    free(b);
+}
+
+static void look(struct bench *b) { verify_output(&b->p, &b->d, b->storage, &b->v); }
+
+static size_t at_index(const struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w) { return tensor_index(&b->o, n, c, h, w); }
+static void put(struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w, double v)
+{
+    dtype_set(b->o.dtype, b->storage, at_index(b, n, c, h, w), v);
+}
+static double get(const struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    return dtype_get(b->o.dtype, b->storage, at_index(b, n, c, h, w));
+}
+static void poison(struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    uint32_t bits = VERIFY_POISON;
+    memcpy(b->storage + at_index(b, n, c, h, w) * dtype_bytes(b->o.dtype), &bits, dtype_bytes(b->o.dtype));
+}
+
+static void passes(struct bench *b)
+{
+    look(b);
+    if (!b->v.ok)
+        fail_msg("refused: %s", b->v.text);
+    assert_true(b->v.wrong == 0 && b->v.elements == (int64_t)b->d.output_elements && !b->v.pattern[0]);
+}
+
+static void fails(struct bench *b, int64_t wrong, const char *pattern)
+{
+    look(b);
+    assert_false(b->v.ok);
+    if (b->v.wrong != wrong || !strstr(b->v.pattern, pattern))
+        fail_msg("%ld wrong, '%s'; wanted %ld, '%s' (%s)", (long)b->v.wrong, b->v.pattern, (long)wrong, pattern, b->v.text);
+    assert_non_null(strstr(b->v.text, b->v.pattern));
+}
+
+static struct work small(enum dtype t, enum layout l)
+{
+    struct work w = conv_work(8, 16, 24, 40, 3);
+    w.n = 2, w.dtype = t, w.layout = l;
+    return w;
+}
+
+static void test_right(void **state)
+{
+    static const enum dtype types[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16};
+    for (int t = 0; t < 3; t++)
+        for (int l = 0; l < 2; l++)
+            for (int part = 0; part < 2; part++) {
+                struct work w = small(types[t], l ? LAYOUT_NCHW : LAYOUT_NHWC);
+                add_item(&w, EPILOGUE_BIAS), add_item(&w, EPILOGUE_LEAKY_RELU);
+                struct bench *b = start(w, (enum data_part)part);
+                passes(b);
+                assert_true(b->v.error_over_bound < 1);
+                stop(b);
+            }
+    struct bench *b = start(small(DTYPE_F16, LAYOUT_NHWC), DATA_PART_EXACT);
+    for (int64_t i = 0; i < 40; i++)
+        if (get(b, 0, 3, 5, i) == 0)
+            put(b, 0, 3, 5, i, -0.0); /* a zero of either sign is a zero */
+    passes(b);
+    assert_string_equal(b->v.text, "exact");
+    stop(b);
+}
+
+static void test_precision_tolerance(void **state)
+{
+    struct bench *b = start(small(DTYPE_F32, LAYOUT_NCHW), DATA_PART_PRECISION);
+    size_t i = ((1 * 16 + 3) * 24 + 5) * 40 + 7;
+    put(b, 1, 3, 5, 7, b->d.reference[i] + 0.9 * b->d.bound[i]);
+    passes(b);
+    assert_true(b->v.error_over_bound > 0.8 && b->v.error_over_bound <= 0.95);
+    put(b, 1, 3, 5, 7, b->d.reference[i] + 1.3 * b->d.bound[i]);
+    fails(b, 1, "that one alone");
+    assert_true(b->v.worst_at[0] == 1 && b->v.worst_at[1] == 3 && b->v.worst_at[2] == 5 && b->v.worst_at[3] == 7);
+    assert_non_null(strstr(b->v.text, "output(1,3,5,7)"));
+    assert_non_null(strstr(b->v.text, "1 of 30,720 elements"));
+    free(b->p.algorithm);
+    b->p.algorithm = strdup("winograd");
+    passes(b);
+    put(b, 1, 3, 5, 7, b->d.reference[i] + 17 * b->d.bound[i]);
+    fails(b, 1, "");
+    stop(b);
+    assert_true(verify_factor("direct") == 1 && verify_factor("split3") == 2 && verify_factor("winograd") == 16 &&
+                verify_factor("my words") == 1);
+}
+
+/* Each case breaks a fresh copy in one way. */
+static void test_places(void **state)
+{
+    for (int l = 0; l < 2; l++) {
+        struct bench *b = start(small(DTYPE_F16, l ? LAYOUT_NCHW : LAYOUT_NHWC), DATA_PART_EXACT);
+        size_t bytes = tensor_bytes(&b->o);
+        char *good = malloc(bytes);
+        memcpy(good, b->storage, bytes);
+#define EVERY(condition, action) \
+    memcpy(b->storage, good, bytes); \
+    for (int64_t n = 0; n < 2; n++) \
+        for (int64_t c = 0; c < 16; c++) \
+            for (int64_t y = 0; y < 24; y++) \
+                for (int64_t x = 0; x < 40; x++) \
+                    if (condition) \
+                        action;
+        EVERY(x == 39, poison(b, n, c, y, x));
+        fails(b, 2 * 16 * 24, "all in column 39: never written");
+        assert_true(b->v.unwritten == b->v.wrong && b->v.nan == 0);
+        assert_non_null(strstr(b->v.text, "was not written"));
+        EVERY(y == 23, put(b, n, c, y, x, get(b, n, c, y, x) + 1));
+        fails(b, 2 * 16 * 40, "all in row 23");
+        assert_true(b->v.worst_at[0] == 0 && b->v.worst_at[1] == 0 && b->v.worst_at[2] == 23 && b->v.worst_at[3] == 0); /* the first of equals */
+        assert_true(b->v.worst_error == 1);
+        EVERY(c == 5, put(b, n, c, y, x, NAN));
+        fails(b, 2 * 24 * 40, "all in channel 5: NaN");
+        assert_true(b->v.nan == b->v.wrong && b->v.unwritten == 0);
+        EVERY(n == 1, put(b, n, c, y, x, 5000));
+        fails(b, 16 * 24 * 40, "all in image 1");
+        EVERY(y == 0 || x == 0 || y == 23 || x == 39, put(b, n, c, y, x, 3000));
+        fails(b, 2 * 16 * (2 * 40 + 2 * 22), "all in the border of 1 pixel");
+        EVERY(x % 8 == 3, put(b, n, c, y, x, 3000));
+        fails(b, 2 * 16 * 24 * 5, "all in every 8th column from 3");
+        EVERY(x % 8 >= 6, put(b, n, c, y, x, 3000));
+        fails(b, 2 * 16 * 24 * 10, "columns 6 to 7 of every 8");
+        EVERY(y >= 20 && x >= 32, put(b, n, c, y, x, 3000));
+        fails(b, 2 * 16 * 4 * 8, "rows 20 to 23, columns 32 to 39");
+        EVERY(true, put(b, n, c, y, x, 3000));
+        fails(b, 2 * 16 * 24 * 40, "every element");
+        EVERY((n * 7 + c * 11 + y * 13 + x * 17) % 101 == 0, put(b, n, c, y, x, 3000 + y));
+        look(b);
+        assert_string_equal(b->v.pattern, "scattered over all rows, columns and channels");
+        free(good);
+        stop(b);
+    }
+}
+
+/* Values that belong somewhere else. */
+static void test_whose_values(void **state)
+{
+    for (int part = 0; part < 2; part++) {
+        struct bench *b = start(small(DTYPE_F16, LAYOUT_NHWC), (enum data_part)part);
+        size_t bytes = tensor_bytes(&b->o);
+        char *good = malloc(bytes);
+        memcpy(good, b->storage, bytes);
+        for (int64_t i = 0; i < 2 * 24 * 40; i++) {
+            double a = get(b, i / 960, 3, i / 40 % 24, i % 40), e = get(b, i / 960, 5, i / 40 % 24, i % 40);
+            put(b, i / 960, 3, i / 40 % 24, i % 40, e);
+            put(b, i / 960, 5, i / 40 % 24, i % 40, a);
+        }
+        look(b);
+        assert_false(b->v.ok);
+        assert_non_null(strstr(b->v.pattern, "channels 3, 5: channels 3 and 5 swapped"));
+        struct bench *other = start(small(DTYPE_F16, LAYOUT_NCHW), (enum data_part)part); /* the right values in the wrong layout */
+        memcpy(b->storage, other->storage, bytes);
+        look(b);
+        assert_non_null(strstr(b->v.pattern, "stored as NCHW, not NHWC"));
+        memcpy(other->storage, good, bytes);
+        look(other);
+        assert_non_null(strstr(other->v.pattern, "stored as NHWC, not NCHW"));
+        stop(other);
+        for (int64_t c = 0; c < 16; c++) /* one pixel too far to the right */
+            for (int64_t i = 0; i < 2 * 24 * 40; i++)
+                if (i % 40)
+                    dtype_set(DTYPE_F16, b->storage, at_index(b, i / 960, c, i / 40 % 24, i % 40),
+                              dtype_get(DTYPE_F16, good, at_index(b, i / 960, c, i / 40 % 24, i % 40 - 1)));
+        look(b);
+        assert_non_null(strstr(b->v.pattern, "shifted by 0 rows, 1 columns"));
+        memset(b->storage, 0, bytes);
+        look(b);
+        assert_non_null(strstr(b->v.pattern, ": zero"));
+        free(good);
+        stop(b);
+    }
+    struct work w = conv_work(8, 8, 20, 20, 3);
+    struct bench *b = start(w, DATA_PART_PRECISION), *copy = start(w, DATA_PART_PRECISION);
+    for (int64_t i = 0; i < 8 * 400; i++)
+        put(b, 0, i / 400, i / 20 % 20, i % 20, get(copy, 0, i / 400, i % 20, i / 20 % 20));
+    look(b);
+    assert_non_null(strstr(b->v.pattern, "rows and columns transposed"));
+    stop(b), stop(copy);
+    for (int mode = D2S_DCR; mode <= D2S_CRD; mode++) {
+        struct work right = simple_work("depth_to_space", 16, 8, 12), wrong;
+        right.block = 2, right.mode = (enum d2s_mode)mode;
+        wrong = right;
+        wrong.mode = mode == D2S_DCR ? D2S_CRD : D2S_DCR;
+        b = start(right, DATA_PART_EXACT), copy = start(wrong, DATA_PART_EXACT);
+        memcpy(b->storage, copy->storage, tensor_bytes(&b->o));
+        look(b);
+        assert_false(b->v.ok);
+        assert_non_null(strstr(b->v.pattern, mode == D2S_DCR ? "in the order of CRD, not DCR" : "in the order of DCR, not CRD"));
+        stop(b), stop(copy);
+    }
+}
+
+/* Kernels that compute something slightly else must differ on the exact data: every tap, every channel. */
+static void test_exact_data_notices(void **state)
+{
+    struct work shapes[] = {conv_work(64, 4, 12, 12, 3), conv_work(1, 1, 20, 30, 3), conv_work(512, 64, 5, 5, 3),
+                            conv_work(16, 16, 8, 8, 1)};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct bench *b = start(shapes[i], DATA_PART_EXACT);
+        int64_t taps = b->w.r * b->w.s, terms = b->w.c * taps;
+        struct op_data changed = b->d;
+        double *row = malloc((size_t)(b->w.k * b->w.q) * sizeof *row);
+        changed.array[ROLE_FILTER] = malloc((size_t)(terms * b->w.k) * sizeof(float));
+        for (int64_t drop = 0; drop < terms; drop += terms > 100 ? 37 : 1) { /* one (c, r, s) is left out */
+            memcpy(changed.array[ROLE_FILTER], b->d.array[ROLE_FILTER], (size_t)(terms * b->w.k) * sizeof(float));
+            for (int64_t k = 0; k < b->w.k; k++)
+                changed.array[ROLE_FILTER][k * terms + drop] = 0;
+            b->w.op->reference_row(&b->w, &changed, 0, b->w.p / 2, row, NULL);
+            for (int64_t k = 0; k < b->w.k; k++)
+                for (int64_t q = 0; q < b->w.q; q++)
+                    put(b, 0, k, b->w.p / 2, q, row[k * b->w.q + q]);
+            look(b);
+            if (b->v.ok)
+                fail_msg("shape %zu: term %ld of %ld can be left out", i, (long)drop, (long)terms);
+        }
+        free(changed.array[ROLE_FILTER]);
+        free(row);
+        stop(b);
+    }
+}
+
+static void test_masks(void **state)
+{
+    struct work w = conv_work(8, 16, 24, 40, 3);
+    w.mask = (struct mask){.pattern = MASK_BOX, .density = 0.2, .seed = 3};
+    add_item(&w, EPILOGUE_BIAS), add_item(&w, EPILOGUE_DEPTH_TO_SPACE);
+    struct bench *b = start(w, DATA_PART_EXACT);
+    int64_t inactive = 0, ax = -1, ay = -1;
+    for (int64_t y = 0; y < 24; y++)
+        for (int64_t x = 0; x < 40; x++)
+            if (b->d.mask_out[y * 40 + x] == 0)
+                inactive++;
+            else
+                ax = x, ay = y;
+    assert_true(inactive > 500 && inactive < 900);
+    b->p.uses_mask = true;
+    b->p.inactive = INACTIVE_BIAS; /* the reference there is the epilogue of zero */
+    passes(b);
+    b->p.inactive = INACTIVE_UNTOUCHED;
+    fails(b, inactive * 16, "inactive pixels"); /* it wrote them all */
+    assert_int_equal(b->v.touched_inactive, inactive * 16);
+    for (int64_t c = 0; c < 4; c++)
+        for (int64_t y = 0; y < 48; y++)
+            for (int64_t x = 0; x < 80; x++)
+                if (b->d.mask_out[y / 2 * 40 + x / 2] == 0)
+                    poison(b, 0, c, y, x);
+    passes(b);
+    b->p.inactive = INACTIVE_ZERO;
+    fails(b, inactive * 16, "never written");
+    b->p.inactive = INACTIVE_UNTOUCHED;
+    put(b, 0, 2, 2 * ay, 2 * ax, 3000);
+    fails(b, 1, "that one alone");
+    b->p.uses_mask = false; /* a dense kernel is compared at active outputs only */
+    look(b);
+    assert_true(b->v.wrong == 1 && b->v.elements == (960 - inactive) * 16);
+    stop(b);
+    w.mask.pattern = MASK_EMPTY;
+    b = start(w, DATA_PART_EXACT);
+    look(b);
+    assert_true(b->v.ok && b->v.elements == 0 && strstr(b->v.text, "nothing to compare"));
+    stop(b);
+}
+
+static void test_mask_out(void **state)
+{
+    struct work w = conv_work(8, 8, 24, 40, 3);
+    w.mask = (struct mask){.pattern = MASK_BLOBS, .density = 0.2, .radius = 4, .seed = 3};
+    struct bench *b = start(w, DATA_PART_EXACT);
+    const struct tensor *t = &b->p.tensors[program_tensor(&b->p, ROLE_MASK_OUT)];
+    uint32_t *bits = malloc(tensor_bytes(t));
+    tensor_pack(t, b->d.mask_out, bits);
+    verify_mask(&b->p, &b->d, bits, &b->v);
+    assert_true(b->v.ok && b->v.elements == 960);
+    bits[1] |= 0xffffff00; /* padding bits of row 0 say nothing */
+    verify_mask(&b->p, &b->d, bits, &b->v);
+    assert_true(b->v.ok);
+    bits[7 * 2] ^= 1u << 9;
+    verify_mask(&b->p, &b->d, bits, &b->v);
+    assert_true(!b->v.ok && b->v.wrong == 1 && b->v.worst_at[2] == 7 && b->v.worst_at[3] == 9);
+    free(bits);
+    stop(b);
+}
+
+/* The verdict is the same for every number of threads, also when several elements are equally wrong. */
+static void test_threads(void **state)
+{
+    struct bench *b = start(conv_work(8, 32, 64, 64, 3), DATA_PART_PRECISION);
+    for (int64_t i = 0; i < 64; i++)
+        put(b, 0, i % 32, (i * 37) % 64, (i * 11) % 64, 1000);
+    setenv("BENCH_THREADS", "1", 1);
+    look(b);
+    struct verdict one = b->v;
+    setenv("BENCH_THREADS", "5", 1);
+    look(b);
+    unsetenv("BENCH_THREADS");
+    assert_memory_equal(&one, &b->v, sizeof one);
+    assert_int_equal(one.wrong, 64);
+    stop(b);
+}
+
+static void test_dump(void **state)
+{
+    char dir[] = "/tmp/bench_verify_XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    struct bench *b = start(small(DTYPE_F16, LAYOUT_NHWC), DATA_PART_EXACT);
+    struct error err = {0};
+    put(b, 1, 4, 5, 6, 3000);
+    assert_true(verify_dump(&b->p, &b->d, b->storage, dir, &err));
+    char *path = file_join(dir, "output.npy");
+    size_t bytes;
+    char *npy = file_read(path, 1 << 24, &bytes, &err);
+    assert_non_null(npy);
+    assert_memory_equal(npy, "\x93NUMPY\1\0", 8);
+    size_t header = 10 + (unsigned char)npy[8] + 256 * (unsigned char)npy[9];
+    assert_true(header % 64 == 0 && npy[header - 1] == '\n' && strstr(npy + 10, "'shape': (2, 16, 24, 40)") &&
+                bytes == header + 2 * 16 * 24 * 40 * 4);
+    float v;
+    memcpy(&v, npy + header + 4 * (((1 * 16 + 4) * 24 + 5) * 40 + 6), 4);
+    assert_true(v == 3000);
+    free(npy);
+    unlink(path);
+    free(path);
+    path = file_join(dir, "error_1.pgm");
+    char *pgm = file_read(path, 1 << 24, &bytes, &err);
+    assert_non_null(pgm);
+    assert_memory_equal(pgm, "P5\n40 24\n255\n", 13);
+    for (int i = 0; i < 24 * 40; i++)
+        assert_true(((unsigned char)pgm[13 + i] > 0) == (i == 5 * 40 + 6));
+    free(pgm);
+    unlink(path);
+    free(path);
+    static const char *const rest[] = {"error.pgm", "reference.npy"};
+    for (int i = 0; i < 2; i++) {
+        path = file_join(dir, rest[i]);
+        assert_int_equal(unlink(path), 0);
+        free(path);
+    }
+    rmdir(dir);
+    assert_false(verify_dump(&b->p, &b->d, b->storage, "/proc/no/such", &err));
+    stop(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_right),
+                                       cmocka_unit_test(test_precision_tolerance),
+                                       cmocka_unit_test(test_places),
+                                       cmocka_unit_test(test_whose_values),
+                                       cmocka_unit_test(test_exact_data_notices),
+                                       cmocka_unit_test(test_masks),
+                                       cmocka_unit_test(test_mask_out),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_dump)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
