@@ -87,58 +87,59 @@ void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const
 /* ---- shared memory: bytes never written, races ---- */
 static void race(struct warp *w, const struct insn *ip, int lane, uint32_t offset, const char *what, uint32_t other)
 {
-    emu_report(w, ip, lane, "race", "%s shared memory at 0x%x races with warp %u: no barrier between them", what, offset, other);
+    if (other == SHADOW_MANY)
+        emu_report(w, ip, lane, "race", "%s shared memory at 0x%x races with other warps: no barrier between them", what, offset);
+    else
+        emu_report(w, ip, lane, "race", "%s shared memory at 0x%x races with warp %u: no barrier between them", what, offset, other);
 }
 
 /* true when warp w has not waited for what `tag` says */
-static inline bool unordered(const struct warp *w, uint32_t tag)
+static bool unordered(const struct warp *w, uint32_t tag)
 {
     uint32_t other = tag & 63;
-    return tag && other != (uint32_t)w->id && (tag >> 6) > w->clocks[other];
+    if (!tag || other == (uint32_t)w->id)
+        return false;
+    if (w->program->simple_races)
+        return tag >> 7 >= w->block->epoch;
+    return other != SHADOW_MANY && tag >> 7 > w->clocks[other];
 }
 
-static void race_word(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t word, enum access access)
+static void race_grain(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t grain, enum access access)
 {
+    static const char *const words[] = {"read of", "write to", "atomic on"};
     struct shadow *s = b->shadow;
-    uint32_t mine = w->clocks[w->id] << 6 | (uint32_t)w->id, writer = s->writer[word], reader = s->reader[word];
+    bool simple = w->program->simple_races;
+    uint32_t now = (simple ? b->epoch : w->clocks[w->id]) << 7, id = (uint32_t)w->id, writer = s->writer[grain], reader = s->reader[grain];
+    uint32_t at = grain << w->program->shared_shift;
     if ((ip->flags & 2) && ip->op != OP_atom) { /* volatile: a flag; what its writer did before is known to the reader */
         if (access == ACCESS_READ) {
-            if (writer && (writer & 63) != (uint32_t)w->id)
-                race_join(b, 1ull << (writer & 63), 1ull << w->id);
+            if (writer && (writer & 63) != id && (writer & 63) != SHADOW_MANY)
+                race_join(b, 1ull << (writer & 63), 1ull << id);
             return;
         }
         access = ACCESS_ATOMIC;
     }
+    if (unordered(w, writer) && !(access == ACCESS_ATOMIC && (writer & SHADOW_ATOMIC)))
+        race(w, ip, lane, at, words[access], writer & 63);
     if (access == ACCESS_READ) {
-        if (unordered(w, writer))
-            race(w, ip, lane, word * 4, "read of", writer & 63);
-        if (reader == mine)
-            return;
-        if (reader == 0 || (reader & 63) == (uint32_t)w->id || ((reader & 63) != SHADOW_MANY && !unordered(w, reader)))
-            s->reader[word] = mine;
-        else
-            s->reader[word] = (s->generation + 1) << 6 | SHADOW_MANY;
+        s->reader[grain] = now | (unordered(w, reader) ? SHADOW_MANY : id);
         return;
     }
-    if (access == ACCESS_WRITE || (s->writer_lane[word] != 255)) {
-        if (unordered(w, writer))
-            race(w, ip, lane, word * 4, access == ACCESS_WRITE ? "write to" : "atomic on", writer & 63);
-    }
-    if ((reader & 63) == SHADOW_MANY ? w->program->full_barriers && (reader >> 6) > s->generation : unordered(w, reader))
-        race(w, ip, lane, word * 4, access == ACCESS_WRITE ? "write to" : "atomic on", (reader & 63) == SHADOW_MANY ? (uint32_t)w->id : reader & 63);
-    s->writer[word] = mine;
-    s->writer_lane[word] = access == ACCESS_ATOMIC ? 255 : (uint8_t)lane;
-    s->reader[word] = 0;
+    if (unordered(w, reader))
+        race(w, ip, lane, at, words[access], reader & 63);
+    if (access == ACCESS_ATOMIC)
+        s->writer[grain] = now | SHADOW_ATOMIC | (unordered(w, writer) ? SHADOW_MANY : id);
+    else
+        s->writer[grain] = now | id;
 }
 
 static void known_shared(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes, enum access access)
 {
     bool known = true;
     for (uint32_t k = offset; k < offset + bytes; k++) {
-        uint8_t bit = (uint8_t)(1u << (k & 7));
-        known &= (b->shared_known[k >> 3] & bit) != 0;
+        known &= b->shared_known[k] != 0;
         if (access == ACCESS_WRITE)
-            b->shared_known[k >> 3] |= bit;
+            b->shared_known[k] = 0xff;
     }
     if (!known && access != ACCESS_WRITE)
         emu_report(w, ip, lane, "uninitialised", "shared read of %u bytes at 0x%x that no thread has written", bytes, offset);
@@ -146,11 +147,12 @@ static void known_shared(struct warp *w, const struct insn *ip, struct block *b,
 
 void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes, enum access access)
 {
+    int shift = w->program->shared_shift;
     if (w->checks & CHECK_KNOWN)
         known_shared(w, ip, b, lane, offset, bytes, access);
-    if ((w->checks & CHECK_RACE) && b == w->block && b->warp_count > 1)
-        for (uint32_t word = offset >> 2; word <= (offset + bytes - 1) >> 2; word++)
-            race_word(w, ip, b, lane, word, access);
+    if ((w->checks & CHECK_RACE) && b == w->block && b->shadow)
+        for (uint32_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++)
+            race_grain(w, ip, b, lane, g, access);
 }
 
 void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, uint32_t offset, uint32_t bytes, bool store)
@@ -166,6 +168,9 @@ void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, u
 void race_join(struct block *b, uint64_t arrived, uint64_t waiting)
 {
     uint32_t all[64] = {0};
+    b->epoch++;
+    if (!b->shadow || b->warps[0].program->simple_races)
+        return;
     for (int i = 0; i < b->warp_count; i++)
         if (arrived >> i & 1)
             for (int k = 0; k < b->warp_count; k++)
@@ -179,6 +184,4 @@ void race_join(struct block *b, uint64_t arrived, uint64_t waiting)
         if (arrived >> i & 1)
             b->warps[i].clocks[i]++;
     }
-    if (b->shadow && (arrived & (arrived - 1)))
-        b->shadow->generation++;
 }

@@ -19,13 +19,13 @@ struct report_table {
     const char *label; /* of the variant */
 };
 
-/* Of each 4-byte word of shared memory: who wrote it last and who has read it since, as (warp's clock << 6 | warp), 0 = nobody. */
+/* Of each grain of shared memory (1 << program.shared_shift bytes): who wrote it last and who has read it. Simple kernels: watch.inc;
+ * others: (warp's clock << 7 | atomic << 6 | warp), 0 = nobody; reader warp 63: several. */
 struct shadow {
-    uint32_t *writer, *reader; /* reader: SHADOW_MANY with the block's barrier generation when several warps read */
-    uint32_t words;
-    uint32_t generation;
-    uint8_t *writer_lane; /* 255: an atomic */
+    uint32_t *writer, *reader;
+    uint32_t grains;
 };
 #define SHADOW_MANY 63u
+#define SHADOW_ATOMIC 64u
 
 #endif

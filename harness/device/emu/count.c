@@ -58,11 +58,12 @@ static void count_memory(uint64_t *v, const struct ptx_instr *in, enum op op, co
     } else {
         v[store ? COUNT_global_requests_st : COUNT_global_requests_ld] += m->requests;
         v[store ? COUNT_global_sectors_st : COUNT_global_sectors_ld] += m->sector_sum;
+        v[store ? COUNT_global_sectors_ideal_st : COUNT_global_sectors_ideal_ld] += m->best_sum;
     }
     v[COUNT_global_lines] += m->line_sum;
     v[COUNT_shared_requests] += m->shared_requests;
     v[store || atomic || async ? COUNT_shared_wavefronts_st : COUNT_shared_wavefronts_ld] += m->wavefront_sum;
-    v[COUNT_shared_wavefronts_ideal] += m->ideal_sum;
+    v[store || atomic || async ? COUNT_shared_wavefronts_ideal_st : COUNT_shared_wavefronts_ideal_ld] += m->ideal_sum;
     v[COUNT_shared_bank_conflicts] += m->wavefront_sum - m->ideal_sum;
     v[COUNT_local_requests] += m->local_requests;
     v[COUNT_local_sectors] += m->local_sectors;
@@ -109,7 +110,7 @@ static void merge_workers(const struct launch *l, struct block_count *blocks, st
         for (uint32_t i = 0; i < p->memo_count; i++) {
             struct memo *to = &memos[i];
             const struct memo *m = &l->workers[k].memos[i];
-            to->requests += m->requests, to->sector_sum += m->sector_sum, to->line_sum += m->line_sum;
+            to->requests += m->requests, to->sector_sum += m->sector_sum, to->line_sum += m->line_sum, to->best_sum += m->best_sum;
             to->shared_requests += m->shared_requests, to->wavefront_sum += m->wavefront_sum, to->ideal_sum += m->ideal_sum;
             to->local_requests += m->local_requests, to->local_sectors += m->local_sectors;
             to->lanes_off += m->lanes_off, to->events += m->events, to->bytes += m->bytes;

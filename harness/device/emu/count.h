@@ -13,8 +13,10 @@
     X(warp_barrier, "instr") X(warp_branch, "instr") X(warp_other, "instr")                                                                           \
     X(flop_f16, "FLOP") X(flop_bf16, "FLOP") X(flop_f32, "FLOP") X(flop_f64, "FLOP") X(tensor_ops, "instr") X(tensor_macs, "MAC")                     \
     X(global_requests_ld, "request") X(global_requests_st, "request") X(global_requests_atomic, "request") X(global_sectors_ld, "sector")             \
-    X(global_sectors_st, "sector") X(global_sectors_atomic, "sector") X(global_lines, "line")                                                         \
-    X(shared_requests, "request") X(shared_wavefronts_ld, "wavefront") X(shared_wavefronts_st, "wavefront") X(shared_wavefronts_ideal, "wavefront")   \
+    X(global_sectors_st, "sector") X(global_sectors_atomic, "sector") X(global_sectors_ideal_ld, "sector") X(global_sectors_ideal_st, "sector")       \
+    X(global_lines, "line")                                                                                                                           \
+    X(shared_requests, "request") X(shared_wavefronts_ld, "wavefront") X(shared_wavefronts_st, "wavefront") X(shared_wavefronts_ideal_ld, "wavefront") \
+    X(shared_wavefronts_ideal_st, "wavefront")                                                                                                        \
     X(shared_bank_conflicts, "wavefront") X(local_requests, "request") X(local_sectors, "sector")                                                     \
     X(branches, "instr") X(divergent_branches, "instr") X(atomics, "request") X(atomic_contention, "lane") X(barriers, "instr")                       \
     X(async_copies, "instr") X(async_sectors, "sector") X(async_bytes, "B")

@@ -803,6 +803,7 @@ struct program *decode_entry(const struct ptx_module *m, const struct ptx_functi
     struct program *p = xcalloc(1, sizeof *p);
     p->module = m;
     p->full_barriers = true;
+    p->shared_shift = 2;
     struct decode *state = xcalloc(1, sizeof *state);
     *state = (struct decode){.p = p, .m = m, .err = err};
     place_shared(state, entry);
@@ -820,6 +821,7 @@ struct program *decode_entry(const struct ptx_module *m, const struct ptx_functi
     }
     resolve_pointers(p);
     number_memos(p);
+    p->simple_races = p->full_barriers && !p->shared_spin && !p->uses_mbarrier && !p->uses_cluster;
     const op_fn *table = isa_table(NULL);
     for (uint32_t i = 0; i < p->count; i++)
         p->code[i].fn = table[p->code[i].op];

@@ -163,6 +163,9 @@ static bool load_store(struct decode *d, bool load)
         return decode_fail(d, "this space cannot be written") || true;
     if (strong && (space == SPACE_GLOBAL || space == SPACE_GENERIC))
         d->p->ordered = true;
+    d->p->shared_spin |= strong && (space == SPACE_SHARED || space == SPACE_GENERIC);
+    while ((space == SPACE_SHARED || space == SPACE_GENERIC) && 1 << d->p->shared_shift > ptx_type_bytes(t))
+        d->p->shared_shift--;
     return emit_moved(d, op, &r, &at, t, strong);
 }
 

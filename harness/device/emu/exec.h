@@ -92,6 +92,9 @@ struct program { /* an entry and everything it may call */
     bool zero_frame; /* some register may be read before it is written */
     bool ordered;   /* results may depend on the order of blocks: float or consumed atomics, volatile loads */
     bool full_barriers; /* only __syncthreads orders warps */
+    bool simple_races;  /* and nothing spins on shared memory: tags hold epochs, else vector clocks */
+    bool shared_spin;   /* volatile or ordered accesses to shared memory */
+    uint8_t shared_shift; /* log2 of the smallest access to shared memory: grains of the race check */
     bool uses_mbarrier, uses_cluster;
 };
 
@@ -120,12 +123,14 @@ struct memo {
     int32_t min, max; /* of rel */
     uint32_t low;     /* all rel or-ed */
     uint8_t pattern;
+    uint8_t distinct; /* shared: different addresses among the lanes */
     uint8_t space, phase;      /* enum ptx_space the pattern was seen in; shared: first address mod 4 */
-    uint8_t wavefronts, ideal; /* shared */
+    uint8_t wavefronts, ideal; /* shared; ideal also: sectors that would do for a global access */
+    int32_t first[32]; /* shared: rel of each of them */
     struct buffer *buffer;
     uint8_t sectors[32], lines[32]; /* by first address mod 128 / 4; 0 = not yet counted */
     /* counters since the last clear */
-    uint64_t requests, sector_sum, line_sum;                    /* global */
+    uint64_t requests, sector_sum, line_sum, best_sum;          /* global */
     uint64_t shared_requests, wavefront_sum, ideal_sum;         /* shared */
     uint64_t local_requests, local_sectors;
     uint64_t lanes_off;      /* lanes switched off by a guard, summed; also divergent branches */
@@ -215,7 +220,8 @@ struct block {
     uint64_t number;
     uint8_t *shared;
     uint32_t shared_bytes; /* with the reserved part */
-    uint8_t *shared_known; /* one bit a byte */
+    uint8_t *shared_known; /* one byte a byte: 0xff written */
+    uint32_t epoch;        /* full barriers so far, + 1 */
     struct shadow *shadow;
     struct warp *warps;
     int warp_count;

@@ -1,5 +1,6 @@
 /* device/emu/isa_portable: the handlers for any processor. */
 #include "base/dtype.h"
+#include "device/emu/checks.h"
 #include "device/emu/slow.h"
 #include <fenv.h>
 #include <math.h>

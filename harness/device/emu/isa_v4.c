@@ -1,5 +1,6 @@
 /* device/emu/isa_v4: the handlers for x86-64-v4 processors (chosen at run time). */
 #include "base/dtype.h"
+#include "device/emu/checks.h"
 #include "device/emu/slow.h"
 #include <fenv.h>
 #include <math.h>

@@ -66,6 +66,21 @@ static void memo_learn(struct warp *w, struct memo *m, uint32_t bytes)
     m->pattern = uniform ? PATTERN_UNIFORM : dense ? PATTERN_DENSE : PATTERN_OTHER;
 }
 
+/* What the different elements would need if they lay together. */
+static uint8_t ideal_sectors(const struct memo *m, uint32_t bytes)
+{
+    uint32_t n = 0;
+    if (m->pattern == PATTERN_DENSE)
+        return (uint8_t)bytes;
+    for (uint32_t rest = m->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest), k = i - 1;
+        while (k >= 0 && (!(m->mask >> k & 1) || m->rel[k] != m->rel[i]))
+            k--;
+        n += k < 0;
+    }
+    return (uint8_t)((n * bytes + 31) / 32);
+}
+
 bool memo_global(struct warp *w, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes)
 {
     struct buffer *b = space_find(w->worker->launch->space, first_address);
@@ -84,6 +99,7 @@ bool memo_global(struct warp *w, struct memo *m, const uint64_t *a, uint64_t fir
     m->buffer = b;
     memset(m->sectors, 0, sizeof m->sectors);
     memo_learn(w, m, bytes);
+    m->ideal = ideal_sectors(m, bytes);
     return true;
 }
 
@@ -172,6 +188,15 @@ void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const ui
     int ideal;
     m->wavefronts = (uint8_t)shared_wavefronts(m, w->mask, m->phase, bytes, &ideal);
     m->ideal = (uint8_t)ideal;
+    m->distinct = 0;
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int32_t r = m->rel[__builtin_ctz(rest)];
+        int k = m->distinct - 1;
+        while (k >= 0 && m->first[k] != r)
+            k--;
+        if (k < 0)
+            m->first[m->distinct++] = r;
+    }
 }
 
 /* ---- one lane ---- */
@@ -347,6 +372,8 @@ void count_lanes(struct warp *w, const struct insn *ip, enum ptx_space space, co
         m->requests++;
         m->sector_sum += sectors;
         m->line_sum += lines;
+        t.pattern = PATTERN_OTHER;
+        m->best_sum += ideal_sectors(&t, bytes);
     }
 }
 

@@ -34,15 +34,14 @@ static void resident_new(struct worker *k, struct block *b, int warps)
     const struct program *p = l->program;
     b->shared_bytes = l->shared_bytes;
     b->shared = room(l->shared_bytes);
-    b->shared_known = room(l->shared_bytes / 8 + 1);
+    b->shared_known = room(l->shared_bytes);
     b->warp_count = warps;
     b->warps = room((size_t)warps * sizeof *b->warps);
     if ((l->checks & CHECK_RACE) && warps > 1) {
         struct shadow *s = xcalloc(1, sizeof *s);
-        s->words = l->shared_bytes / 4 + 1;
-        s->writer = xcalloc(s->words, sizeof *s->writer);
-        s->reader = xcalloc(s->words, sizeof *s->reader);
-        s->writer_lane = xcalloc(s->words, 1);
+        s->grains = (l->shared_bytes >> p->shared_shift) + 64;
+        s->writer = xcalloc(s->grains, sizeof *s->writer);
+        s->reader = xcalloc(s->grains, sizeof *s->reader);
         b->shadow = s;
     }
     for (int i = 0; i < warps; i++) {
@@ -73,7 +72,6 @@ static void resident_free(struct block *b)
     if (b->shadow) {
         free(b->shadow->writer);
         free(b->shadow->reader);
-        free(b->shadow->writer_lane);
         free(b->shadow);
     }
     free(b->shared);
@@ -130,12 +128,12 @@ static void block_start(struct worker *k, struct block *b, uint64_t number, int 
     b->cluster_arrived = b->cluster_waiting = 0;
     memset(b->barriers, 0, sizeof b->barriers);
     memset(b->shared, 0, b->shared_bytes);
-    memset(b->shared_known, 0, b->shared_bytes / 8 + 1);
+    b->epoch = 1;
+    if (l->checks & CHECK_KNOWN)
+        memset(b->shared_known, 0, b->shared_bytes);
     if (b->shadow) {
-        memset(b->shadow->writer, 0, b->shadow->words * sizeof *b->shadow->writer);
-        memset(b->shadow->reader, 0, b->shadow->words * sizeof *b->shadow->reader);
-        memset(b->shadow->writer_lane, 0, b->shadow->words);
-        b->shadow->generation = 0;
+        memset(b->shadow->writer, 0, b->shadow->grains * sizeof *b->shadow->writer);
+        memset(b->shadow->reader, 0, b->shadow->grains * sizeof *b->shadow->reader);
     }
     for (int i = 0; i < b->warp_count; i++)
         warp_start(&b->warps[i], b->thread_count);
