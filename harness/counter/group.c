@@ -391,3 +391,15 @@ const struct counter_group *counter_groups_find(struct counter_groups *groups, c
     free(names);
     return NULL;
 }
+
+bool counter_groups_check(struct counter_groups *groups, const struct node *list, struct error *err)
+{
+    for (int i = 0; list && i < list->count; i++) {
+        const char *name = node_text(list->items[i], "counters", err);
+        if (!name)
+            return false;
+        if (!counter_groups_find(groups, name, err))
+            return error_where(err, "%s:%d:%d", list->items[i]->file, list->items[i]->line, list->items[i]->column);
+    }
+    return true;
+}

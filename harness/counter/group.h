@@ -93,5 +93,7 @@ bool counter_groups_load(const char *dir, struct counter_groups *groups, struct 
 void counter_groups_free(struct counter_groups *groups);
 /* By name; a name that ends in .yaml is read from that file and kept with the others. Error with the nearest name. */
 const struct counter_group *counter_groups_find(struct counter_groups *groups, const char *name, struct error *err);
+/* A scenario's `counters:` list (NULL = none): every name must be a group; the error stands at the name. */
+bool counter_groups_check(struct counter_groups *groups, const struct node *list, struct error *err);
 
 #endif

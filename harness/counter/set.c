@@ -41,6 +41,30 @@ static bool pick_metric(struct counter_set *set, const struct counter_metric *m,
     return false;
 }
 
+/* Two groups' formulas over their own names. */
+struct pair {
+    const struct counter_group *a, *b;
+    bool same;
+};
+
+static void compare_name(void *context, const char *name)
+{
+    struct pair *p = context;
+    int i = counter_group_metric(p->a, name), k = counter_group_metric(p->b, name);
+    if (i < 0 && k < 0)
+        return; /* a fact, or a value that is compared by itself */
+    p->same = p->same && i >= 0 && k >= 0 && p->a->metrics[i].count == p->b->metrics[k].count;
+    for (int c = 0; p->same && c < p->a->metrics[i].count; c++)
+        p->same = !strcmp(p->a->metrics[i].choices[c], p->b->metrics[k].choices[c]);
+}
+
+static bool same_meaning(const struct counter_group *a, int i, const struct counter_group *b, int k)
+{
+    struct pair p = {a, b, !strcmp(expr_text(a->values[i].expr), expr_text(b->values[k].expr)) && !strcmp(a->values[i].unit, b->values[k].unit)};
+    expr_names(a->values[i].expr, compare_name, &p);
+    return p.same;
+}
+
 /* A name that two groups give a value is one column: it must be one thing. */
 static bool check_meaning(const struct counter_set *set, const struct counter_group *g, struct error *err)
 {
@@ -48,10 +72,9 @@ static bool check_meaning(const struct counter_set *set, const struct counter_gr
         const struct counter_group *other = set->picks[p].group;
         for (int i = 0; i < g->value_count; i++) {
             int k = counter_group_value(other, g->values[i].name);
-            if (k < 0 || (!strcmp(expr_text(g->values[i].expr), expr_text(other->values[k].expr)) && !strcmp(g->values[i].unit, other->values[k].unit)))
-                continue;
-            return node_error(g->values[i].node, err, "value '%s' is '%s' in group %s: one name, one meaning", g->values[i].name, expr_text(other->values[k].expr),
-                              other->name);
+            if (k >= 0 && !same_meaning(g, i, other, k))
+                return node_error(g->values[i].node, err, "value '%s' is '%s' in group %s: one name, one meaning", g->values[i].name,
+                                  expr_text(other->values[k].expr), other->name);
         }
     }
     return true;
