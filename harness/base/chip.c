@@ -8,65 +8,69 @@
 
 /* Where the figures come from
  *
- * Limits: "Technical Specifications per Compute Capability" of the CUDA C++ programming guide 13.0; they agree with cuda_occupancy.h (tests/unit/
- * test_occupancy.c). 64 Ki registers of 32 bits per SM and per block, 255 per thread, given to a warp in units of 256 (8 per
+ * Limits: "Technical Specifications per Compute Capability" of the CUDA C++ programming guide 13.0; they agree with cuda_occupancy.h
+ * (tests/unit/ test_occupancy.c). 64 Ki registers of 32 bits per SM and per block, 255 per thread, given to a warp in units of 256 (8 per
  * thread), warps in fours; 32 banks; 1,024 bytes of a block's shared memory are the system's from cc 8.0 on.
  *
- * SM counts, clocks, caches, bandwidths: NVIDIA's architecture white papers and product data sheets. Each line was checked against the headline rates of
- * those sheets, which it reproduces (FLOP per SM and clock x SMs x clock in GHz; tests/unit/test_chip.c):
- *   TU102  Turing white paper, T. 3:   68 x 128 x 1.545 GHz = 13.4 fp32 TFLOP/s;   68 x 1024 x 1.545 = 107.6 fp16 tensor (2080 Ti reference board)
+ * SM counts, clocks, caches, bandwidths: NVIDIA's architecture white papers and product data sheets. Each line was checked against the
+ * headline rates of those sheets, which it reproduces (FLOP per SM and clock x SMs x clock in GHz; tests/unit/test_chip.c):
+ *   TU102  Turing white paper, T. 3:   68 x 128 x 1.545 GHz = 13.4 fp32 TFLOP/s;   68 x 1024 x 1.545 = 107.6 fp16 tensor (reference board)
  *   TU104  T4 data sheet:              40 x 128 x 1.59 = 8.1;      40 x 1024 x 1.59 = 65
  *   GA100  A100 80GB SXM data sheet:   108 x 128 x 1.41 = 19.5;    108 x 2048 x 1.41 = 312;   tf32 156, int8 624, fp64 9.7
- *   GA102  RTX A6000 data sheet:       84 x 256 x 1.80 = 38.7;     84 x 1024 x 1.80 = 154.8;  GeForce boards accumulate in fp32 at half that rate
+ *   GA102  RTX A6000 data sheet:       84 x 256 x 1.80 = 38.7;     84 x 1024 x 1.80 = 154.8;  GeForce: fp32 accumulation at half of it
  *   AD102  L40S data sheet:            142 x 256 x 2.52 = 91.6;    142 x 1024 x 2.52 = 366
  *   GH100  H100/H200 SXM data sheet:   132 x 256 x 1.98 = 66.9;    132 x 4096 x 1.83 = 989;   tf32 495, int8 1979, fp64 34
- *   GB100  B200 data sheet:            148 x 256 x 1.965 = 74.5;   148 x 8192 x 1.85 = 2243 (2.25 PFLOP/s dense); tf32 1.1 P, int8 4.5 P, fp64 37
- *   GB202  RTX Blackwell white paper:  170 x 256 x 2.407 = 104.8;  170 x 1024 x 2.407 = 419 (fp16 accumulate; half of it with fp32 on GeForce)
+ *   GB100  B200 data sheet:            148 x 256 x 1.965 = 74.5;   148 x 8192 x 1.85 = 2243 (2.25 P); tf32 1.1 P, int8 4.5 P, fp64 37
+ *   GB202  RTX Blackwell white paper:  170 x 256 x 2.407 = 104.8;  170 x 1024 x 2.407 = 419 (GeForce: as above)
  *
- * The clock is the highest the SM can run at, not the "boost" that a data sheet's tensor rate is quoted for: 989 TFLOP/s of an H200 is 132 SMs x 4096 at 1.83 GHz,
- * but the card runs up to 1.98 GHz where power allows, so only 1,070 TFLOP/s is a rate that nothing can beat (decision 8). Boards sold with
- * other clocks report their own to the driver. A rate halved on GeForce (fp32 accumulation) stands at the silicon's full value for the same reason.
- * L2 bandwidth: no figure is published; 0. */
+ * The clock is the highest the SM can run at, not the "boost" that a data sheet's tensor rate is quoted for: 989 TFLOP/s of an H200 is
+ * 132 SMs x 4096 at 1.83 GHz, but the card runs up to 1.98 GHz where power allows, so only 1,070 TFLOP/s is a rate that nothing can beat
+ * (decision 8). Boards sold with other clocks report their own to the driver. A rate halved on GeForce (fp32 accumulation) stands at the
+ * silicon's full value for the same reason. L2 bandwidth: no figure is published; 0. */
 
 #define SM_COMMON \
-    .warp_size = 32, .threads_per_block = 1024, .registers_per_sm = 65536, .registers_per_block = 65536, .registers_per_thread = 255, .register_unit = 256, \
-    .warp_register_granularity = 4, .smem_banks = 32, .smem_per_block = 48 * 1024
+    .warp_size = 32, .threads_per_block = 1024, .registers_per_sm = 65536, .registers_per_block = 65536, .registers_per_thread = 255, \
+    .register_unit = 256, .warp_register_granularity = 4, .smem_banks = 32, .smem_per_block = 48 * 1024
 #define SM_75 \
-    .arch = "sm_75", .cc = 75, .threads_per_sm = 1024, .warps_per_sm = 32, .blocks_per_sm = 16, .smem_per_sm = 64 * 1024, .smem_per_block_optin = 64 * 1024, \
-    .smem_reserved = 0, .flop_f32 = 128, .flop_f16_simt = 256, .flop_f16_tensor = 1024, .flop_i8_tensor = 2048, .flop_f64 = 4, SM_COMMON
+    .arch = "sm_75", .cc = 75, .threads_per_sm = 1024, .warps_per_sm = 32, .blocks_per_sm = 16, .smem_per_sm = 64 * 1024, \
+    .smem_per_block_optin = 64 * 1024, .smem_reserved = 0, .flop_f32 = 128, .flop_f16_simt = 256, .flop_f16_tensor = 1024, \
+    .flop_i8_tensor = 2048, .flop_f64 = 4, SM_COMMON
 #define SM_80 \
-    .arch = "sm_80", .cc = 80, .threads_per_sm = 2048, .warps_per_sm = 64, .blocks_per_sm = 32, .smem_per_sm = 164 * 1024, .smem_per_block_optin = 163 * 1024, \
-    .smem_reserved = 1024, .flop_f32 = 128, .flop_f16_simt = 512, .flop_f16_tensor = 2048, .flop_bf16_tensor = 2048, .flop_tf32_tensor = 1024, \
-    .flop_i8_tensor = 4096, .flop_f64 = 64, SM_COMMON
+    .arch = "sm_80", .cc = 80, .threads_per_sm = 2048, .warps_per_sm = 64, .blocks_per_sm = 32, .smem_per_sm = 164 * 1024, \
+    .smem_per_block_optin = 163 * 1024, .smem_reserved = 1024, .flop_f32 = 128, .flop_f16_simt = 512, .flop_f16_tensor = 2048, \
+    .flop_bf16_tensor = 2048, .flop_tf32_tensor = 1024, .flop_i8_tensor = 4096, .flop_f64 = 64, SM_COMMON
 #define SM_8X /* cc 8.6 and 8.9 */ \
-    .threads_per_sm = 1536, .warps_per_sm = 48, .smem_per_sm = 100 * 1024, .smem_per_block_optin = 99 * 1024, .smem_reserved = 1024, .flop_f32 = 256, \
-    .flop_f16_simt = 256, .flop_f16_tensor = 1024, .flop_bf16_tensor = 1024, .flop_tf32_tensor = 512, .flop_i8_tensor = 2048, .flop_f64 = 4, SM_COMMON
+    .threads_per_sm = 1536, .warps_per_sm = 48, .smem_per_sm = 100 * 1024, .smem_per_block_optin = 99 * 1024, .smem_reserved = 1024, \
+    .flop_f32 = 256, .flop_f16_simt = 256, .flop_f16_tensor = 1024, .flop_bf16_tensor = 1024, .flop_tf32_tensor = 512, \
+    .flop_i8_tensor = 2048, .flop_f64 = 4, SM_COMMON
 #define SM_86 .arch = "sm_86", .cc = 86, .blocks_per_sm = 16, SM_8X
 #define SM_89 .arch = "sm_89", .cc = 89, .blocks_per_sm = 24, SM_8X
 #define SM_90 \
     .arch = "sm_90a", .cc = 90, .threads_per_sm = 2048, .warps_per_sm = 64, .blocks_per_sm = 32, .smem_per_sm = 228 * 1024, \
-    .smem_per_block_optin = 227 * 1024, .smem_reserved = 1024, .flop_f32 = 256, .flop_f16_simt = 512, .flop_f16_tensor = 4096, .flop_bf16_tensor = 4096, \
-    .flop_tf32_tensor = 2048, .flop_i8_tensor = 8192, .flop_f64 = 128, SM_COMMON
+    .smem_per_block_optin = 227 * 1024, .smem_reserved = 1024, .flop_f32 = 256, .flop_f16_simt = 512, .flop_f16_tensor = 4096, \
+    .flop_bf16_tensor = 4096, .flop_tf32_tensor = 2048, .flop_i8_tensor = 8192, .flop_f64 = 128, SM_COMMON
 #define SM_100 \
     .arch = "sm_100a", .cc = 100, .threads_per_sm = 2048, .warps_per_sm = 64, .blocks_per_sm = 32, .smem_per_sm = 228 * 1024, \
-    .smem_per_block_optin = 227 * 1024, .smem_reserved = 1024, .flop_f32 = 256, .flop_f16_simt = 512, .flop_f16_tensor = 8192, .flop_bf16_tensor = 8192, \
-    .flop_tf32_tensor = 4096, .flop_i8_tensor = 16384, .flop_f64 = 128, SM_COMMON
+    .smem_per_block_optin = 227 * 1024, .smem_reserved = 1024, .flop_f32 = 256, .flop_f16_simt = 512, .flop_f16_tensor = 8192, \
+    .flop_bf16_tensor = 8192, .flop_tf32_tensor = 4096, .flop_i8_tensor = 16384, .flop_f64 = 128, SM_COMMON
 #define SM_120 .arch = "sm_120a", .cc = 120, .blocks_per_sm = 24, SM_8X
-#define MIB (1024.0 * 1024.0)
+#define BOARD(chip_name, product, sms, l2_mib, clock_hz, dram) \
+    .name = chip_name, .board = product, .sm_count = sms, .l2_bytes = (size_t)(l2_mib * 1048576.0), .clock_max_hz = clock_hz, \
+    .dram_bytes_s = dram
 
 /* The first of a chip or an arch is what its name alone means. */
 static const struct chip table[] = {
-    {.name = "TU102", .board = "RTX 2080 Ti", .sm_count = 68, .l2_bytes = (size_t)(5.5 * MIB), .clock_max_hz = 1.545e9, .dram_bytes_s = 616e9, SM_75},
-    {.name = "TU104", .board = "T4", .sm_count = 40, .l2_bytes = (size_t)(4 * MIB), .clock_max_hz = 1.59e9, .dram_bytes_s = 320e9, SM_75},
-    {.name = "GA100", .board = "A100 SXM", .sm_count = 108, .l2_bytes = (size_t)(40 * MIB), .clock_max_hz = 1.41e9, .dram_bytes_s = 2.039e12, SM_80},
-    {.name = "GA102", .board = "RTX A6000", .sm_count = 84, .l2_bytes = (size_t)(6 * MIB), .clock_max_hz = 1.80e9, .dram_bytes_s = 768e9, SM_86},
-    {.name = "GA102", .board = "RTX 3090", .sm_count = 82, .l2_bytes = (size_t)(6 * MIB), .clock_max_hz = 1.695e9, .dram_bytes_s = 936e9, SM_86},
-    {.name = "AD102", .board = "L40S", .sm_count = 142, .l2_bytes = (size_t)(96 * MIB), .clock_max_hz = 2.52e9, .dram_bytes_s = 864e9, SM_89},
-    {.name = "AD102", .board = "RTX 4090", .sm_count = 128, .l2_bytes = (size_t)(72 * MIB), .clock_max_hz = 2.52e9, .dram_bytes_s = 1008e9, SM_89},
-    {.name = "GH100", .board = "H200 SXM", .sm_count = 132, .l2_bytes = (size_t)(60 * MIB), .clock_max_hz = 1.98e9, .dram_bytes_s = 4.8e12, SM_90},
-    {.name = "GH100", .board = "H100 SXM", .sm_count = 132, .l2_bytes = (size_t)(50 * MIB), .clock_max_hz = 1.98e9, .dram_bytes_s = 3.35e12, SM_90},
-    {.name = "GB100", .board = "B200 SXM", .sm_count = 148, .l2_bytes = (size_t)(126 * MIB), .clock_max_hz = 1.965e9, .dram_bytes_s = 8e12, SM_100},
-    {.name = "GB202", .board = "RTX 5090", .sm_count = 170, .l2_bytes = (size_t)(96 * MIB), .clock_max_hz = 2.407e9, .dram_bytes_s = 1.792e12, SM_120},
+    {BOARD("TU102", "RTX 2080 Ti", 68, 5.5, 1.545e9, 616e9), SM_75},
+    {BOARD("TU104", "T4", 40, 4, 1.59e9, 320e9), SM_75},
+    {BOARD("GA100", "A100 SXM", 108, 40, 1.41e9, 2.039e12), SM_80},
+    {BOARD("GA102", "RTX A6000", 84, 6, 1.80e9, 768e9), SM_86},
+    {BOARD("GA102", "RTX 3090", 82, 6, 1.695e9, 936e9), SM_86},
+    {BOARD("AD102", "L40S", 142, 96, 2.52e9, 864e9), SM_89},
+    {BOARD("AD102", "RTX 4090", 128, 72, 2.52e9, 1008e9), SM_89},
+    {BOARD("GH100", "H200 SXM", 132, 60, 1.98e9, 4.8e12), SM_90},
+    {BOARD("GH100", "H100 SXM", 132, 50, 1.98e9, 3.35e12), SM_90},
+    {BOARD("GB100", "B200 SXM", 148, 126, 1.965e9, 8e12), SM_100},
+    {BOARD("GB202", "RTX 5090", 170, 96, 2.407e9, 1.792e12), SM_120},
 };
 #define TABLE_COUNT ((int)(sizeof table / sizeof table[0]))
 

@@ -183,7 +183,7 @@ int cli_history(const struct verb *verb, int argc, char **argv)
     }
     for (int i = 0; i < found; i++) {
         printf("%4lld  %s  %-20s %-12s %5d rows  %s  %s\n", (long long)runs[i].id, runs[i].started, runs[i].scenario, runs[i].device, runs[i].planned,
-               runs[i].commit, runs[i].ended[0] ? "" : "interrupted");
+               runs[i].commit ? runs[i].commit : "", runs[i].ended[0] ? "" : "interrupted");
         run_clear(&runs[i]);
     }
     code = 0;

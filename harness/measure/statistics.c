@@ -17,8 +17,9 @@ static double quantile(const double *sorted, int count, double share)
     return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
 }
 
-/* The number of samples below the median is binomial(count, 1/2), whatever the distribution. The interval [x(r+1), x(count-r)] misses it with probability
- * 2 P(B <= r): the largest r that keeps this within 5 % is taken (David and Nagaraja, Order Statistics, 3rd ed., section 7.1). */
+/* The number of samples below the median is binomial(count, 1/2), whatever the distribution. The interval [x(r+1), x(count-r)] misses it
+ * with probability 2 P(B <= r): the largest r that keeps this within 5 % is taken (David and Nagaraja, Order Statistics, 3rd ed., section
+ * 7.1). */
 static int excluded_each_side(int count)
 {
     double log_term = -count * log(2), sum = 0; /* log of P(B = r) */
@@ -43,7 +44,8 @@ struct estimate estimate_median(const double *samples, int count)
         qsort(sorted, (size_t)kept, sizeof *sorted, ascending);
         int out = excluded_each_side(kept);
         out = out < 0 ? 0 : out; /* fewer than 6: no 95 % interval exists */
-        e = (struct estimate){quantile(sorted, kept, 0.5), sorted[out], sorted[kept - 1 - out], quantile(sorted, kept, 0.05), quantile(sorted, kept, 0.95), kept};
+        e = (struct estimate){quantile(sorted, kept, 0.5),  sorted[out], sorted[kept - 1 - out], quantile(sorted, kept, 0.05),
+                              quantile(sorted, kept, 0.95), kept};
     }
     free(sorted);
     return e;

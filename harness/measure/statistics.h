@@ -9,7 +9,8 @@ struct estimate { /* of a median: 95 % interval; count 0 = nothing known */
     double p05, p95;
     int count;
 };
-/* Distribution-free: the interval is made of order statistics (binomial), so no normality is assumed. Fewer than 6 samples: low, high = min, max. */
+/* Distribution-free: the interval is made of order statistics (binomial), so no normality is assumed. Fewer than 6 samples: low, high =
+ * min, max. */
 struct estimate estimate_median(const double *samples, int count);
 /* Of the paired ratios a[i]/b[i]. */
 struct estimate estimate_ratio(const double *a, const double *b, int count);

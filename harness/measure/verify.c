@@ -24,7 +24,8 @@ double verify_tolerance(const struct verify_look *look, size_t i)
     if (!look->data->bound || look->data->bound[i] == 0)
         return 0;
     double bound = look->data->bound[i] * look->factor;
-    double u = dtype_unit_roundoff(look->t.dtype), smallest = look->t.dtype == DTYPE_F16 ? 0x1p-25 : 0x1p-150; /* half of the smallest number */
+    double u = dtype_unit_roundoff(look->t.dtype),
+           smallest = look->t.dtype == DTYPE_F16 ? 0x1p-25 : 0x1p-150; /* half of the smallest number */
     return bound + u * (fabs(look->data->reference[i]) + bound) + smallest;
 }
 
@@ -81,7 +82,8 @@ static void count_wrong(struct verify_look *look, struct tally *t, const int64_t
     if (border > t->border)
         t->border = border;
     /* This row is this thread's alone. A reservoir: every wrong element of the row has the same chance to stay. */
-    uint64_t seen = (uint64_t)look->row_wrong[row]++, slot = seen < VERIFY_SAMPLES_PER_ROW ? seen : (seen * UINT64_C(0x9e3779b97f4a7c15) >> 20) % (seen + 1);
+    uint64_t seen = (uint64_t)look->row_wrong[row]++,
+             slot = seen < VERIFY_SAMPLES_PER_ROW ? seen : (seen * UINT64_C(0x9e3779b97f4a7c15) >> 20) % (seen + 1);
     if (slot < VERIFY_SAMPLES_PER_ROW)
         look->samples[row * VERIFY_SAMPLES_PER_ROW + (int64_t)slot] = (struct verify_sample){{at[0], at[1], at[2], at[3]}, got};
 }
@@ -315,7 +317,8 @@ void verify_mask(const struct program *program, const struct op_data *data, cons
     out->elements = (int64_t)count;
     out->ok = out->wrong == 0 && count > 0;
     if (!out->ok)
-        snprintf(out->text, sizeof out->text, "mask_out(%ld,%ld,%ld) = %g, want %g; %lld of %lld pixels", (long)out->worst_at[0], (long)out->worst_at[2],
-                 (long)out->worst_at[3], out->worst_got, out->worst_want, (long long)out->wrong, (long long)out->elements);
+        snprintf(out->text, sizeof out->text, "mask_out(%ld,%ld,%ld) = %g, want %g; %lld of %lld pixels", (long)out->worst_at[0],
+                 (long)out->worst_at[2], (long)out->worst_at[3], out->worst_got, out->worst_want, (long long)out->wrong,
+                 (long long)out->elements);
     free(got);
 }

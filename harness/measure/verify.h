@@ -15,18 +15,22 @@ struct verdict {
     double error_over_bound;   /* max of error / bound over all elements: "0.1 tol"; 0 exact */
     int64_t worst_at[4];       /* n,c,h,w of it */
     double worst_got, worst_want;
-    char pattern[256];         /* "all in column 719", "channel 3 and 5 swapped", "every 4th row from 2", "scattered", "border of 1 pixel" */
-    char text[512];            /* the sentence for the row: "output(0,719,1270,63) = 0.412, want 0.731 +-0.004; 40,960 of 58,982,400 elements, all in row 719" */
+    char pattern[256];         /* "all in column 719: never written", "all in channels 3, 5: channels 3 and 5 swapped", "scattered over ..." */
+    char text[512];            /* the sentence for the row: "output(0,719,1270,63) = 0.412, want 0.731 ±0.004; 40,960 of 58,982,400 elements,
+                                * all in row 719"; coordinates in the order of the storage. When ok: "exact", or "0.12 of the tolerance" */
 };
 /* The poison that outputs and scratch are filled with before a run: a 32-bit pattern that is a NaN as f32, f16 pair and bf16 pair. */
 #define VERIFY_POISON 0x7FE57FE5u
-/* Compares the typed storage of tensor `output` with data->reference (exact data: bit for bit; precision: |got-want| <= bound * factor + rounding).
- * factor: of the algorithm ("direct" 1, "winograd" 16, others as docs/HEAD.md says); with data->mask_out, inactive pixels must be as `inactive` says. Threaded. */
+/* Compares the typed storage of tensor `output` with data->reference (exact data: bit for bit; precision: |got-want| <= bound * factor +
+ * rounding). factor: of the algorithm ("direct" 1, "winograd" 16, others as docs/HEAD.md says); with data->mask_out, inactive pixels must
+ * be as `inactive` says. Threaded. */
 void verify_output(const struct program *program, const struct op_data *data, const void *storage, struct verdict *out);
 double verify_factor(const char *algorithm);
-/* The output mask that a variant wrote (LAYOUT_BITS storage of mask_out), against the reference: every bit; padding bits are free. worst_at is n,0,y,x. */
+/* The output mask that a variant wrote (LAYOUT_BITS storage of mask_out), against the reference: every bit; padding bits are free.
+ * worst_at is n,0,y,x. */
 void verify_mask(const struct program *program, const struct op_data *data, const void *storage, struct verdict *out);
-/* Writes output.npy and reference.npy (f32, logical order) and an error map per image (error.pgm, error_1.pgm ...: brighter = more channels wrong) into dir. */
+/* Writes output.npy and reference.npy (f32, logical order) and an error map per image (error.pgm, error_1.pgm ...: brighter = more
+ * channels wrong) into dir. */
 bool verify_dump(const struct program *program, const struct op_data *data, const void *storage, const char *dir, struct error *err);
 
 #endif

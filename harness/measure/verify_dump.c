@@ -9,8 +9,8 @@
 static bool write_npy(const char *path, const int64_t dim[4], const float *values, struct error *err)
 {
     char header[192];
-    int length = snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': (%ld, %ld, %ld, %ld), }", (long)dim[0], (long)dim[1],
-                          (long)dim[2], (long)dim[3]);
+    int length = snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': (%ld, %ld, %ld, %ld), }", (long)dim[0],
+                          (long)dim[1], (long)dim[2], (long)dim[3]);
     int padded = (10 + length + 1 + 63) / 64 * 64 - 10;
     unsigned char start[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(padded & 255), (unsigned char)(padded >> 8)};
     size_t count = (size_t)dim[0] * (size_t)dim[1] * (size_t)dim[2] * (size_t)dim[3];
@@ -34,8 +34,9 @@ static bool write_map(const char *path, const struct verify_look *look, const fl
             size_t at = (size_t)(n * d[1] + c) * pixels + i;
             wrong += !verify_right(look, at, got[at]);
         }
-        if (look->mask && look->mask[(size_t)n * (size_t)(d[2] / look->block) * (size_t)(d[3] / look->block) +
-                                     i / (size_t)d[3] / (size_t)look->block * (size_t)(d[3] / look->block) + i % (size_t)d[3] / (size_t)look->block] == 0)
+        if (look->mask &&
+            look->mask[(size_t)n * (size_t)(d[2] / look->block) * (size_t)(d[3] / look->block) +
+                       i / (size_t)d[3] / (size_t)look->block * (size_t)(d[3] / look->block) + i % (size_t)d[3] / (size_t)look->block] == 0)
             wrong = 0; /* an inactive pixel */
         map[i] = wrong ? (unsigned char)(96 + 159 * wrong / d[1]) : 0;
     }

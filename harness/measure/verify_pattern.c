@@ -1,5 +1,5 @@
-/* What wrong elements have in common: where they are (rows, columns, channels, border), and whose values they hold instead (another channel, the
- * transposed place, another layout). A guess at the second is made only when nearly all sampled elements agree with it. */
+/* What wrong elements have in common: where they are (rows, columns, channels, border), and whose values they hold instead (another
+ * channel, the transposed place, another layout). A guess at the second is made only when nearly all sampled elements agree with it. */
 #include "measure/verify_private.h"
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +37,8 @@ static int64_t period_of(const int64_t *wrong, int64_t size)
     return 0;
 }
 
-/* "row 719", "rows 3, 5", "columns 8 to 15", "every 4th column from 2", "columns 14 to 15 of every 16"; nothing when the axis says nothing. */
+/* "row 719", "rows 3, 5", "columns 8 to 15", "every 4th column from 2", "columns 14 to 15 of every 16"; nothing when the axis says
+ * nothing. */
 static void add_axis(const struct verify_look *look, int axis, struct text *t)
 {
     const int64_t *wrong = look->wrong_at[axis];
@@ -57,7 +58,11 @@ static void add_axis(const struct verify_look *look, int axis, struct text *t)
         while (!(wrong[begin] && (begin == 0 ? !wrong[period - 1] : !wrong[begin - 1])) && begin < period - 1)
             begin++;
         if (run == 1)
-            text_addf(t, "%severy %ld%s %s from %ld", comma, (long)period, period == 2 ? "nd" : period == 3 ? "rd" : "th", name, (long)begin);
+            text_addf(t, "%severy %ld%s %s from %ld", comma, (long)period,
+                      period == 2   ? "nd"
+                      : period == 3 ? "rd"
+                                    : "th",
+                      name, (long)begin);
         else
             text_addf(t, "%s%ss %ld to %ld of every %ld", comma, name, (long)begin, (long)((begin + run - 1) % period), (long)period);
     } else if (u.count <= 6) {
@@ -153,8 +158,8 @@ static bool other_layout(const struct verify_look *look, const int64_t at[4], co
     return inside(look, to);
 }
 
-/* The element that would be there if depth_to_space had used the other mode: the one whose deep channel under the right mode is what the wrong mode
- * reads. argument: block, mode. */
+/* The element that would be there if depth_to_space had used the other mode: the one whose deep channel under the right mode is what the
+ * wrong mode reads. argument: block, mode. */
 static bool other_mode(const struct verify_look *look, const int64_t at[4], const int64_t argument[3], int64_t to[4])
 {
     int64_t b = argument[0], phase = at[2] % b * b + at[3] % b, channels = look->t.dim[1];

@@ -1,8 +1,8 @@
 #include "model/floor.h"
 #include "base/dtype.h"
 
-/* Nothing is faster than a kernel that does nothing. No data sheet has the figure; an empty kernel between two events is said to take 1.5 to 3 us, so 1 us is
- * below what any of these cards shows, and is a floor that holds. */
+/* Nothing is faster than a kernel that does nothing. No data sheet has the figure; an empty kernel between two events is said to take 1.5
+ * to 3 us, so 1 us is below what any of these cards shows, and is a floor that holds. */
 #define LAUNCH_NS 1000.0
 
 const char *floor_by_name(enum floor_by by)
@@ -13,7 +13,11 @@ const char *floor_by_name(enum floor_by by)
 
 static struct floor largest(double compute_ns, double memory_ns, double launch_ns)
 {
-    struct floor f = {.ns = launch_ns, .by = launch_ns > 0 ? FLOOR_LAUNCH : FLOOR_UNKNOWN, .compute_ns = compute_ns, .memory_ns = memory_ns, .launch_ns = launch_ns};
+    struct floor f = {.ns = launch_ns,
+                      .by = launch_ns > 0 ? FLOOR_LAUNCH : FLOOR_UNKNOWN,
+                      .compute_ns = compute_ns,
+                      .memory_ns = memory_ns,
+                      .launch_ns = launch_ns};
     if (compute_ns > f.ns) {
         f.ns = compute_ns;
         f.by = FLOOR_COMPUTE;
@@ -43,7 +47,8 @@ struct floor floor_of(const struct chip *chip, double flop, double bytes, int ma
 
 struct floor roof_of(const struct ceilings *c, double flop, double bytes, int math, int warm)
 {
-    double rate = math > MATH_NONE && math < MATH_COUNT ? c->flop_s[math] : 0, band = warm && c->l2_bytes_s > 0 ? c->l2_bytes_s : c->copy_bytes_s;
+    double rate = math > MATH_NONE && math < MATH_COUNT ? c->flop_s[math] : 0,
+           band = warm && c->l2_bytes_s > 0 ? c->l2_bytes_s : c->copy_bytes_s;
     struct floor unknown = {0};
     if ((flop > 0 && math != MATH_NONE && rate <= 0) || band <= 0) /* a roof with a part missing would be too low */
         return unknown;

@@ -39,11 +39,14 @@ static bool ask(const struct chip *chip, const struct occupancy_query *q, cudaOc
         .maxDynamicSharedSizeBytes = q->dynamic_smem,
         .numBlockBarriers = 1,
     };
-    cudaOccDeviceState state = {.cacheConfig = CACHE_PREFER_NONE, .carveoutConfig = q->carveout < 0 ? SHAREDMEM_CARVEOUT_DEFAULT : q->carveout};
-    if (q->block_threads < 1 || q->registers < 0 || q->static_smem > INT_MAX / 4 || q->dynamic_smem > INT_MAX / 4) /* the calculator works in int */
+    cudaOccDeviceState state = {.cacheConfig = CACHE_PREFER_NONE,
+                                .carveoutConfig = q->carveout < 0 ? SHAREDMEM_CARVEOUT_DEFAULT : q->carveout};
+    if (q->block_threads < 1 || q->registers < 0 || q->static_smem > INT_MAX / 4 ||
+        q->dynamic_smem > INT_MAX / 4) /* the calculator works in int */
         return false;
     memset(result, 0, sizeof *result);
-    return cudaOccMaxActiveBlocksPerMultiprocessor(result, &device, &function, &state, q->block_threads, q->dynamic_smem) == CUDA_OCC_SUCCESS;
+    return cudaOccMaxActiveBlocksPerMultiprocessor(result, &device, &function, &state, q->block_threads, q->dynamic_smem) ==
+           CUDA_OCC_SUCCESS;
 }
 
 static int warps_of(const struct chip *chip, int threads) { return (threads + chip->warp_size - 1) / chip->warp_size; }

@@ -4,17 +4,18 @@
  *
  *     |error| <= g u / (1 - g u) A,    g = t min(n + 2, 6 sqrt(n + 2))
  *
- * n + 2 is the worst case for any order of summation (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1: gamma_n), with one
- * rounding to spare for a final scaling. 6 sqrt(n) is its probabilistic form (Higham and Mary, "A new approach to probabilistic rounding error
- * analysis", SIAM J. Sci. Comput. 41(5), 2019: gamma~_n(lambda) = lambda sqrt(n) u holds with probability 1 - 2 n exp(-lambda^2 / 2)), which is what makes
- * the bound small enough to notice a kernel that computes in a lesser type. t = 2 for tensor cores, which cut off instead of rounding (Fasi, Higham,
- * Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7:e330, 2021), t = 1 otherwise.
+ * n + 2 is the worst case for any order of summation (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1:
+ * gamma_n), with one rounding to spare for a final scaling. 6 sqrt(n) is its probabilistic form (Higham and Mary, "A new approach to
+ * probabilistic rounding error analysis", SIAM J. Sci. Comput. 41(5), 2019: gamma~_n(lambda) = lambda sqrt(n) u holds with probability 1
+ * - 2 n exp(-lambda^2 / 2)), which is what makes the bound small enough to notice a kernel that computes in a lesser type. t = 2 for
+ * tensor cores, which cut off instead of rounding (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
+ * CS 7:e330, 2021), t = 1 otherwise.
  *
- * tf32 loses bits of the operands first: a relative 2^-10 each if they are cut off (2^-11 if rounded). Cut off, every product shrinks, on average by 2^-10
- * of its value; the rest is random: 2^-10 (2 |y| + min(6 / sqrt(n), 2) A).
+ * tf32 loses bits of the operands first: a relative 2^-10 each if they are cut off (2^-11 if rounded). Cut off, every product shrinks, on
+ * average by 2^-10 of its value; the rest is random: 2^-10 (2 |y| + min(6 / sqrt(n), 2) A).
  *
- * Roundings of an epilogue that is not fused (each item reads and stores the tensor's type) are added by op/epilogue.c; the rounding of the final store by
- * measure/verify.c. The algorithm's own factor (Winograd ...) multiplies all of it, there too. */
+ * Roundings of an epilogue that is not fused (each item reads and stores the tensor's type) are added by op/epilogue.c; the rounding of
+ * the final store by measure/verify.c. The algorithm's own factor (Winograd ...) multiplies all of it, there too. */
 #ifndef BENCH_OP_BOUND_H
 #define BENCH_OP_BOUND_H
 

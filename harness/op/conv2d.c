@@ -1,5 +1,5 @@
-/* conv2d: y[n][k][p][q] = sum over c, r, s of x[n][c][p*stride - pad + r*dilation][q*stride - pad + s*dilation] * f[k][c][r][s], zero outside the
- * image (cross-correlation: the filter is not flipped, as in cuDNN and PyTorch). */
+/* conv2d: y[n][k][p][q] = sum over c, r, s of x[n][c][p*stride - pad + r*dilation][q*stride - pad + s*dilation] * f[k][c][r][s], zero
+ * outside the image (cross-correlation: the filter is not flipped, as in cuDNN and PyTorch). */
 #include "op/reference.h"
 #include "op/shape.h"
 
@@ -8,8 +8,10 @@ static bool finish(struct work *w, struct error *err)
     if (w->s < 1 || w->s > 255) /* the field `kernel` is r; s came with it */
         return error_set(err, ERROR_USAGE, "%s: filter width %ld is not between 1 and 255", w->op->name, (long)w->s);
     if (w->c % w->groups || w->k % w->groups)
-        return error_set(err, ERROR_USAGE, "%ld -> %ld channels cannot be divided into %ld groups", (long)w->c, (long)w->k, (long)w->groups);
-    int64_t reach_h = w->dilation * (w->r - 1) + 1, reach_w = w->dilation * (w->s - 1) + 1, padded_h = w->h + 2 * w->pad, padded_w = w->w + 2 * w->pad;
+        return error_set(err, ERROR_USAGE, "%ld -> %ld channels cannot be divided into %ld groups", (long)w->c, (long)w->k,
+                         (long)w->groups);
+    int64_t reach_h = w->dilation * (w->r - 1) + 1, reach_w = w->dilation * (w->s - 1) + 1, padded_h = w->h + 2 * w->pad,
+            padded_w = w->w + 2 * w->pad;
     if (reach_h > padded_h || reach_w > padded_w)
         return error_set(err, ERROR_USAGE, "the filter %ldx%ld%s is larger than the padded input %ldx%ld", (long)reach_h, (long)reach_w,
                          w->dilation > 1 ? " (with its dilation)" : "", (long)padded_h, (long)padded_w);
@@ -57,7 +59,8 @@ static const struct op_symbol symbols[] = {
 extern const struct op op_conv2d;
 const struct op op_conv2d = {
     .name = "conv2d",
-    .about = "Two-dimensional convolution (cross-correlation) with zero padding. Tensors: input n,c,h,w; filter k,c/groups,r,s; output n,k,p,q, or what the "
+    .about = "Two-dimensional convolution (cross-correlation) with zero padding. Tensors: input n,c,h,w; filter k,c/groups,r,s; output "
+             "n,k,p,q, or what the "
              "epilogue makes of it. A mask makes it sparse: only active outputs are asked for.",
     .fields = fields,
     .symbols = symbols,

@@ -1,5 +1,5 @@
-/* conv_transpose2d: the gradient of conv2d with respect to its input: every input pixel adds its filter to the output,
- * y[n][k][i*stride - pad + r*dilation][j*stride - pad + s*dilation] += x[n][c][i][j] * f[k][c][r][s] (the filter is not flipped, as in PyTorch; stored with
+/* conv_transpose2d: the gradient of conv2d with respect to its input: every input pixel adds its filter to the output, y[n][k][i*stride -
+ * pad + r*dilation][j*stride - pad + s*dilation] += x[n][c][i][j] * f[k][c][r][s] (the filter is not flipped, as in PyTorch; stored with
  * the output channels outermost, as conv2d's). */
 #include "op/reference.h"
 #include "op/shape.h"
@@ -9,9 +9,11 @@ static bool finish(struct work *w, struct error *err)
     if (w->s < 1 || w->s > 255) /* the field `kernel` is r; s came with it */
         return error_set(err, ERROR_USAGE, "%s: filter width %ld is not between 1 and 255", w->op->name, (long)w->s);
     if (w->c % w->groups || w->k % w->groups)
-        return error_set(err, ERROR_USAGE, "%ld -> %ld channels cannot be divided into %ld groups", (long)w->c, (long)w->k, (long)w->groups);
+        return error_set(err, ERROR_USAGE, "%ld -> %ld channels cannot be divided into %ld groups", (long)w->c, (long)w->k,
+                         (long)w->groups);
     if (w->output_pad >= w->stride && w->output_pad >= w->dilation && w->output_pad > 0)
-        return error_set(err, ERROR_USAGE, "output_pad %ld is not smaller than stride %ld or dilation %ld", (long)w->output_pad, (long)w->stride, (long)w->dilation);
+        return error_set(err, ERROR_USAGE, "output_pad %ld is not smaller than stride %ld or dilation %ld", (long)w->output_pad,
+                         (long)w->stride, (long)w->dilation);
     w->p = (w->h - 1) * w->stride - 2 * w->pad + w->dilation * (w->r - 1) + w->output_pad + 1;
     w->q = (w->w - 1) * w->stride - 2 * w->pad + w->dilation * (w->s - 1) + w->output_pad + 1;
     if (w->p < 1 || w->q < 1)
@@ -50,9 +52,15 @@ static const struct op_field fields[] = {
     {.name = NULL},
 };
 static const struct op_symbol symbols[] = {
-    SYMBOLS_SHAPE, SYMBOL(r, "filter height"), SYMBOL(s, "filter width"), SYMBOL(stride, "output pixels between neighbouring inputs"),
-    SYMBOL(pad, "output pixels cut off"), SYMBOL(output_pad, "output rows and columns added"), SYMBOL(dilation, "pixels between neighbouring taps"),
-    SYMBOL(groups, "groups of channels"), {NULL, 0, NULL},
+    SYMBOLS_SHAPE,
+    SYMBOL(r, "filter height"),
+    SYMBOL(s, "filter width"),
+    SYMBOL(stride, "output pixels between neighbouring inputs"),
+    SYMBOL(pad, "output pixels cut off"),
+    SYMBOL(output_pad, "output rows and columns added"),
+    SYMBOL(dilation, "pixels between neighbouring taps"),
+    SYMBOL(groups, "groups of channels"),
+    {NULL, 0, NULL},
 };
 
 extern const struct op op_conv_transpose2d;

@@ -1,8 +1,8 @@
 #include "op/convert.h"
 #include <string.h>
 
-/* binary16 -> binary32: shift the fields into place, then multiply by 2^112 to move the exponent's bias; subnormals come out right because the
- * multiplication normalises them. Only infinity and NaN need the exponent forced. */
+/* binary16 -> binary32: shift the fields into place, then multiply by 2^112 to move the exponent's bias; subnormals come out right
+ * because the multiplication normalises them. Only infinity and NaN need the exponent forced. */
 static inline float half_to_float(uint16_t h)
 {
     uint32_t bits = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
@@ -16,8 +16,8 @@ static inline float half_to_float(uint16_t h)
     return f;
 }
 
-/* binary32 -> binary16, ties to even. Normal results: add half a unit less one plus the kept bit, then shift. Subnormal results: adding 0.5 puts
- * the unit 2^-24 at the last place of the sum, whose rounding the processor does. */
+/* binary32 -> binary16, ties to even. Normal results: add half a unit less one plus the kept bit, then shift. Subnormal results: adding
+ * 0.5 puts the unit 2^-24 at the last place of the sum, whose rounding the processor does. */
 static inline uint16_t half_from_float(float x)
 {
     uint32_t bits, small;

@@ -125,7 +125,8 @@ static void store_row(const struct reference *r, int64_t n_i, int64_t p_i, const
 {
     int64_t rows = r->last.h / r->work->p, width = r->last.w;
     for (int64_t c = 0; c < r->last.c; c++) {
-        size_t to = (size_t)(((n_i * r->last.c + c) * r->last.h + p_i * rows) * width), from = (size_t)(c * rows * width), count = (size_t)(rows * width);
+        size_t to = (size_t)(((n_i * r->last.c + c) * r->last.h + p_i * rows) * width), from = (size_t)(c * rows * width),
+               count = (size_t)(rows * width);
         memcpy(r->data->reference + to, row->y + from, count * sizeof *row->y);
         for (size_t i = 0; row->e && i < count; i++)
             r->data->bound[to + i] = (float)(row->e[from + i] * (1 + 0x1p-23)); /* rounding to float must not make it smaller */
@@ -139,7 +140,8 @@ static void reference_row(void *context, int64_t index, int thread)
     int64_t n_i = index / w->p, p_i = index % w->p;
     size_t count = (size_t)(w->k * w->q);
     double *space = xcalloc(count * (r->bounds ? 4 : 2), sizeof *space);
-    struct epilogue_row row = {.y = space, .y2 = space + count, .e = r->bounds ? space + 2 * count : NULL, .e2 = r->bounds ? space + 3 * count : NULL};
+    struct epilogue_row row = {
+        .y = space, .y2 = space + count, .e = r->bounds ? space + 2 * count : NULL, .e2 = r->bounds ? space + 3 * count : NULL};
     bool sums = w->op->has_filter && r->bounds && !r->data->exact;
     w->op->reference_row(w, r->data, n_i, p_i, row.y, sums ? row.e : NULL);
     for (size_t i = 0; sums && i < count; i++)

@@ -37,8 +37,8 @@ static bool check_item(const struct work *work, int i, struct error *err)
         return error_hint(err, "mode is DCR (ONNX, TensorFlow) or CRD (PyTorch)");
     }
     if (s.c % (e->block * e->block))
-        return error_set(err, ERROR_USAGE, "epilogue depth_to_space: %ld channels cannot be divided by block %ld squared (%ld)", (long)s.c, (long)e->block,
-                         (long)(e->block * e->block));
+        return error_set(err, ERROR_USAGE, "epilogue depth_to_space: %ld channels cannot be divided by block %ld squared (%ld)", (long)s.c,
+                         (long)e->block, (long)(e->block * e->block));
     return true;
 }
 
@@ -76,8 +76,8 @@ static bool holds(enum dtype t, double v)
     }
 }
 
-/* A result that one kernel stores as `t` and the next reads again: |round(v') - v'| <= u (|v| + e) when |v' - v| <= e. Nothing is lost where
- * the value is exact and representable. The last term is half the smallest subnormal number. */
+/* A result that one kernel stores as `t` and the next reads again: |round(v') - v'| <= u (|v| + e) when |v' - v| <= e. Nothing is lost
+ * where the value is exact and representable. The last term is half the smallest subnormal number. */
 static double stored(enum dtype t, double v, double e)
 {
     if (e == 0 && holds(t, v))
@@ -91,9 +91,10 @@ static double summed(const struct work *work, double v, double e)
     return stored(work->math == MATH_F16_ACC16 ? DTYPE_F16 : DTYPE_F32, v, e);
 }
 
-static void add_array(const struct work *work, const struct stage *s, const float *values, size_t plane_step, size_t row_at, struct epilogue_row *row, int64_t rows)
+static void add_array(const struct work *work, const struct stage *s, const float *values, size_t plane_step, size_t row_at,
+                      struct epilogue_row *row, int64_t rows)
 {
-    /* values: NULL plane_step 0 = one per channel (bias) */
+    /* plane_step 0: one value per channel (a bias) */
     size_t per_channel = (size_t)rows * (size_t)s->w;
     for (size_t c = 0; c < (size_t)s->c; c++)
         for (size_t i = 0; i < per_channel; i++) {
@@ -157,7 +158,8 @@ void epilogue_apply(const struct work *work, const struct op_data *data, int64_t
         switch (item->kind) {
         case EPILOGUE_BIAS: add_array(work, &s, data->array[ROLE_BIAS], 0, 0, row, rows); break;
         case EPILOGUE_RESIDUAL:
-            add_array(work, &s, data->array[ROLE_RESIDUAL] + (size_t)n_i * (size_t)s.c * plane, plane, (size_t)(p_i * rows) * (size_t)s.w, row, rows);
+            add_array(work, &s, data->array[ROLE_RESIDUAL] + (size_t)n_i * (size_t)s.c * plane, plane, (size_t)(p_i * rows) * (size_t)s.w,
+                      row, rows);
             break;
         case EPILOGUE_RELU: apply_slope(work, 0, (size_t)(s.c * rows * s.w), row); break;
         case EPILOGUE_LEAKY_RELU: apply_slope(work, item->alpha, (size_t)(s.c * rows * s.w), row); break;

@@ -4,8 +4,8 @@
 #include "op/epilogue.h"
 #include <math.h>
 
-/* The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014; constants by Stafford): a bijection in which every input bit flips each output bit
- * about half of the time. */
+/* The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014; constants by Stafford): a bijection in which every input bit flips
+ * each output bit about half of the time. */
 static uint64_t mix(uint64_t z)
 {
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -15,7 +15,8 @@ static uint64_t mix(uint64_t z)
 
 uint64_t generate_bits(uint64_t seed, uint64_t stream, uint64_t index)
 {
-    return mix(mix(mix(seed + UINT64_C(0x9e3779b97f4a7c15)) ^ stream * UINT64_C(0xd1342543de82ef95)) + index * UINT64_C(0x9e3779b97f4a7c15));
+    return mix(mix(mix(seed + UINT64_C(0x9e3779b97f4a7c15)) ^ stream * UINT64_C(0xd1342543de82ef95)) +
+               index * UINT64_C(0x9e3779b97f4a7c15));
 }
 
 double generate_uniform(uint64_t seed, uint64_t stream, uint64_t index)
@@ -79,8 +80,8 @@ struct job {
 
 static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
 
-/* Which taps of output channel k are not zero: a window of `nonzero` over a fixed permutation of all taps, moving on by its own length from channel to
- * channel, so that together the channels use every tap. */
+/* Which taps of output channel k are not zero: a window of `nonzero` over a fixed permutation of all taps, moving on by its own length
+ * from channel to channel, so that together the channels use every tap. */
 static bool tap_is_used(const struct job *job, size_t index)
 {
     int64_t n = job->plan.terms, k = (int64_t)(index / (size_t)n), tap = (int64_t)(index % (size_t)n);

@@ -5,7 +5,8 @@
 
 #include "op/op.h"
 
-/* Bounds of the exact data: every sum of any subset of products, plus bias, plus residual, is an integer that the dtype and the accumulator hold. */
+/* Bounds of the exact data: every sum of any subset of products, plus bias, plus residual, is an integer that the dtype and the
+ * accumulator hold. */
 struct exact_plan {
     int64_t input, filter, bias, residual; /* magnitudes are 1 .. this (never 0: a dropped term shows) */
     int64_t terms;                         /* of one output's reduction */

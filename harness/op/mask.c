@@ -175,7 +175,8 @@ static bool read_pgm(const char *path, const char *text, size_t bytes, int64_t h
     if (width < 1 || height < 1 || most < 1 || most > 65535)
         return error_set(err, ERROR_USAGE, "mask %s: a broken PGM header", path);
     if (width != w || height != h)
-        return error_set(err, ERROR_USAGE, "mask %s is %ld x %ld pixels (width x height), the layer needs %ld x %ld", path, width, height, (long)w, (long)h);
+        return error_set(err, ERROR_USAGE, "mask %s is %ld x %ld pixels (width x height), the layer needs %ld x %ld", path, width, height,
+                         (long)w, (long)h);
     size_t sample = most > 255 ? 2 : 1, pixels = (size_t)w * (size_t)h;
     if (binary && (at >= bytes || bytes - at - 1 < pixels * sample))
         return error_set(err, ERROR_USAGE, "mask %s ends too early", path);

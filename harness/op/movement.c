@@ -1,4 +1,5 @@
-/* The ops that only move data: depth_to_space, space_to_depth, upsample (nearest), layout; and pointwise, an epilogue with nothing before it. */
+/* The ops that only move data: depth_to_space, space_to_depth, upsample (nearest), layout; and pointwise, an epilogue with nothing before
+ * it. */
 #include "op/shape.h"
 
 static void raw_output(const struct work *w, struct tensor *out)
@@ -47,7 +48,8 @@ static bool finish_depth_to_space(struct work *w, struct error *err)
 {
     int64_t squared = w->block * w->block;
     if (w->c % squared)
-        return error_set(err, ERROR_USAGE, "%ld channels cannot be divided by block %ld squared (%ld)", (long)w->c, (long)w->block, (long)squared);
+        return error_set(err, ERROR_USAGE, "%ld channels cannot be divided by block %ld squared (%ld)", (long)w->c, (long)w->block,
+                         (long)squared);
     derive(w, w->c / squared, w->h * w->block, w->w * w->block);
     w->to = LAYOUT_NONE;
     return check_mode(w, err);
@@ -66,7 +68,8 @@ static void row_depth_to_space(const struct work *w, const struct op_data *data,
 static bool finish_space_to_depth(struct work *w, struct error *err)
 {
     if (w->h % w->block || w->w % w->block)
-        return error_set(err, ERROR_USAGE, "an image of %ldx%ld cannot be divided into blocks of %ld", (long)w->h, (long)w->w, (long)w->block);
+        return error_set(err, ERROR_USAGE, "an image of %ldx%ld cannot be divided into blocks of %ld", (long)w->h, (long)w->w,
+                         (long)w->block);
     derive(w, w->c * w->block * w->block, w->h / w->block, w->w / w->block);
     w->to = LAYOUT_NONE;
     return check_mode(w, err);
@@ -132,9 +135,15 @@ static void row_same(const struct work *w, const struct op_data *data, int64_t n
 }
 
 #define FIELD_BLOCK(text) FIELD("block", block, 1, 64, text)
-#define FIELD_MODE {.name = "mode", .kind = FIELD_D2S_MODE, .offset = offsetof(struct work, mode), .fallback = OP_REQUIRED, .what = "channel order: DCR or CRD"}
-static const struct op_field fields_d2s[] = {FIELDS_NCHW, FIELD_BLOCK("pixels of the output per pixel of the input, each direction"), FIELD_MODE, {.name = NULL}};
-static const struct op_field fields_s2d[] = {FIELDS_NCHW, FIELD_BLOCK("pixels of the input per pixel of the output, each direction"), FIELD_MODE, {.name = NULL}};
+#define FIELD_MODE                                                                                                                         \
+    {                                                                                                                                      \
+        .name = "mode", .kind = FIELD_D2S_MODE, .offset = offsetof(struct work, mode), .fallback = OP_REQUIRED,                            \
+        .what = "channel order: DCR or CRD"                                                                                                \
+    }
+static const struct op_field fields_d2s[] = {
+    FIELDS_NCHW, FIELD_BLOCK("pixels of the output per pixel of the input, each direction"), FIELD_MODE, {.name = NULL}};
+static const struct op_field fields_s2d[] = {
+    FIELDS_NCHW, FIELD_BLOCK("pixels of the input per pixel of the output, each direction"), FIELD_MODE, {.name = NULL}};
 static const struct op_field fields_upsample[] = {FIELDS_NCHW, FIELD_BLOCK("factor, each direction"), {.name = NULL}};
 static const struct op_field fields_layout[] = {
     FIELDS_NCHW,
@@ -145,17 +154,23 @@ static const struct op_field fields_pointwise[] = {FIELDS_NCHW, {.name = NULL}};
 static const struct op_symbol symbols_block[] = {SYMBOLS_SHAPE, SYMBOL(block, "the factor"), {NULL, 0, NULL}};
 static const struct op_symbol symbols_plain[] = {SYMBOLS_SHAPE, {NULL, 0, NULL}};
 
-#define MOVEMENT \
-    .row0 = "copy", .has_filter = false, .has_math = false, .epilogues = EPILOGUES_ALL, .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL, .tensors = tensors, \
-    .raw_output = raw_output, .flop = no_flop
+#define MOVEMENT                                                                                                                           \
+    .row0 = "copy", .has_filter = false, .has_math = false, .epilogues = EPILOGUES_ALL, .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL,      \
+    .tensors = tensors, .raw_output = raw_output, .flop = no_flop
 
 extern const struct op op_depth_to_space, op_space_to_depth, op_upsample, op_layout, op_pointwise;
 const struct op op_depth_to_space = {
     .name = "depth_to_space",
-    .about = "Moves blocks of channels into space (PixelShuffle, subpixel): output n, c/block^2, h*block, w*block. Pixel (y, x) of channel c comes from pixel "
-             "(y/block, x/block) of channel C'*(block*dy + dx) + c (DCR) or c*block^2 + block*dy + dx (CRD), dy = y mod block, dx = x mod block, C' = output "
+    .about = "Moves blocks of channels into space (PixelShuffle, subpixel): output n, c/block^2, h*block, w*block. Pixel (y, x) of channel "
+             "c comes from pixel "
+             "(y/block, x/block) of channel C'*(block*dy + dx) + c (DCR) or c*block^2 + block*dy + dx (CRD), dy = y mod block, dx = x mod "
+             "block, C' = output "
              "channels.",
-    .fields = fields_d2s, .symbols = symbols_block, .finish = finish_depth_to_space, .reference_row = row_depth_to_space, MOVEMENT,
+    .fields = fields_d2s,
+    .symbols = symbols_block,
+    .finish = finish_depth_to_space,
+    .reference_row = row_depth_to_space,
+    MOVEMENT,
 };
 const struct op op_space_to_depth = {
     .name = "space_to_depth",
@@ -174,7 +189,12 @@ const struct op op_layout = {
 };
 const struct op op_pointwise = {
     .name = "pointwise",
-    .about = "Nothing but its epilogue, applied to an input: bias, activation, residual, depth_to_space, layout. Variants of it complete the rows of "
+    .about = "Nothing but its epilogue, applied to an input: bias, activation, residual, depth_to_space, layout. Variants of it complete "
+             "the rows of "
              "variants that fuse only a part of theirs.",
-    .fields = fields_pointwise, .symbols = symbols_plain, .finish = finish_pointwise, .reference_row = row_same, MOVEMENT,
+    .fields = fields_pointwise,
+    .symbols = symbols_plain,
+    .finish = finish_pointwise,
+    .reference_row = row_same,
+    MOVEMENT,
 };

@@ -32,10 +32,11 @@ bool shape_check(const char *what, const int64_t dim[4], struct error *err)
     int64_t count = 1;
     for (int i = 0; i < 4; i++) {
         if (dim[i] < 1)
-            return error_set(err, ERROR_USAGE, "%s would have the shape %ld x %ld x %ld x %ld", what, (long)dim[0], (long)dim[1], (long)dim[2], (long)dim[3]);
+            return error_set(err, ERROR_USAGE, "%s would have the shape %ld x %ld x %ld x %ld", what, (long)dim[0], (long)dim[1],
+                             (long)dim[2], (long)dim[3]);
         if (dim[i] > SHAPE_MAX_ELEMENTS / count)
-            return error_set(err, ERROR_USAGE, "%s of %ld x %ld x %ld x %ld elements is larger than %ld (2^31 - 1)", what, (long)dim[0], (long)dim[1],
-                             (long)dim[2], (long)dim[3], (long)SHAPE_MAX_ELEMENTS);
+            return error_set(err, ERROR_USAGE, "%s of %ld x %ld x %ld x %ld elements is larger than %ld (2^31 - 1)", what, (long)dim[0],
+                             (long)dim[1], (long)dim[2], (long)dim[3], (long)SHAPE_MAX_ELEMENTS);
         count *= dim[i];
     }
     return true;
@@ -68,7 +69,9 @@ static bool check_math(struct work *work, struct error *err)
     }
     if (work->math == MATH_NONE)
         work->math = math_default(work->dtype);
-    enum dtype needs = work->math == MATH_F32 || work->math == MATH_TF32 ? DTYPE_F32 : work->math == MATH_BF16_ACC32 ? DTYPE_BF16 : DTYPE_F16;
+    enum dtype needs = work->math == MATH_F32 || work->math == MATH_TF32 ? DTYPE_F32
+                       : work->math == MATH_BF16_ACC32                   ? DTYPE_BF16
+                                                                         : DTYPE_F16;
     if (needs == work->dtype)
         return true;
     error_set(err, ERROR_USAGE, "math %s works on %s, not on %s", math_name(work->math), dtype_name(needs), dtype_name(work->dtype));
@@ -83,7 +86,8 @@ static bool check_fields(const struct work *work, struct error *err)
         int64_t value;
         memcpy(&value, (const char *)work + f->offset, sizeof value);
         if (value < f->min || value > f->max)
-            return error_set(err, ERROR_USAGE, "%s: %s = %ld is not between %ld and %ld", work->op->name, f->name, (long)value, (long)f->min, (long)f->max);
+            return error_set(err, ERROR_USAGE, "%s: %s = %ld is not between %ld and %ld", work->op->name, f->name, (long)value,
+                             (long)f->min, (long)f->max);
     }
     return true;
 }
@@ -122,15 +126,20 @@ int shape_epilogue_tensors(const struct work *work, struct tensor out[OP_MAX_TEN
 {
     int bias = work_epilogue_find(work, EPILOGUE_BIAS), residual = work_epilogue_find(work, EPILOGUE_RESIDUAL);
     if (bias >= 0)
-        out[count++] = (struct tensor){.role = ROLE_BIAS, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, epilogue_stage(work, bias).c}};
+        out[count++] =
+            (struct tensor){.role = ROLE_BIAS, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, epilogue_stage(work, bias).c}};
     if (residual >= 0) {
         struct stage s = epilogue_stage(work, residual);
         out[count++] = shape_activation(work, ROLE_RESIDUAL, s.c, s.h, s.w, s.layout);
     }
     if (work->mask.pattern != MASK_NONE && !work->mask.marks_output)
-        out[count++] = (struct tensor){.role = ROLE_MASK_IN, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {work->n, 1, work->h, work->w}};
+        out[count++] =
+            (struct tensor){.role = ROLE_MASK_IN, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {work->n, 1, work->h, work->w}};
     if (work->mask.pattern != MASK_NONE) /* given when the mask marks outputs, else computed by the kernel */
-        out[count++] = (struct tensor){.role = ROLE_MASK_OUT, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {work->n, 1, work->p, work->q},
+        out[count++] = (struct tensor){.role = ROLE_MASK_OUT,
+                                       .dtype = DTYPE_U32,
+                                       .layout = LAYOUT_BITS,
+                                       .dim = {work->n, 1, work->p, work->q},
                                        .written = !work->mask.marks_output};
     struct stage s = epilogue_stage(work, work->epilogue_count);
     out[count++] = shape_activation(work, ROLE_OUTPUT, s.c, s.h, s.w, s.layout);

@@ -79,27 +79,28 @@ bool work_symbol(const struct work *work, const char *name, struct value *out);
 /* Names of all symbols of the op, NULL-terminated; static storage. */
 const char *const *work_symbol_names(const struct op *op);
 
-/* DATA_FULL may be or-ed to a part. Without it, a work whose mask marks inputs has zeros in the input's inactive pixels, and the reference is the
- * convolution of that: what a sparse kernel computes, whether it reads them or not, and a dense one too. With it, the input is full of data
- * and so is the reference: what a dense row is timed on. Either way inactive outputs of `reference` hold the epilogue of zero. */
+/* DATA_FULL may be or-ed to a part. Without it, a work whose mask marks inputs has zeros in the input's inactive pixels, and the
+ * reference is the convolution of that: what a sparse kernel computes, whether it reads them or not, and a dense one too. With it, the
+ * input is full of data and so is the reference: what a dense row is timed on. Either way inactive outputs of `reference` hold the
+ * epilogue of zero. */
 enum data_part { DATA_PART_EXACT, DATA_PART_PRECISION, DATA_PART_COUNT, DATA_FULL = 4 };
 /* Makes inputs and the reference of one part of the verification (decision 10); seeded by work->seed, same on every machine and thread
  * count. Exact: small integers scaled so that every partial sum in any order, and every intermediate rounding of an unfused epilogue, is
- * representable in the work's dtype and accumulator. Precision: work->data distribution, full mantissa, filters scaled by 1/sqrt(reduction).
- * False when out of memory (err). Free with op_data_free. */
+ * representable in the work's dtype and accumulator. Precision: work->data distribution, full mantissa, filters scaled by
+ * 1/sqrt(reduction). False when out of memory (err). Free with op_data_free. */
 bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 void op_data_free(struct op_data *data);
 /* Inputs alone (no reference): what a timed run is fed when verification already happened in another process. */
 bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 
-/* Mask of the work, floats 0/1 (op/mask.c): n*1*h*w, or n*1*p*q when it marks outputs; and the dilation of an input mask by the op's receptive
- * field: n*1*h*w in, n*1*p*q out; an output pixel is active when any input pixel under its filter, inside the image, is. */
+/* Mask of the work, floats 0/1 (op/mask.c): n*1*h*w, or n*1*p*q when it marks outputs; and the dilation of an input mask by the op's
+ * receptive field: n*1*h*w in, n*1*p*q out; an output pixel is active when any input pixel under its filter, inside the image, is. */
 bool mask_make(const struct work *work, float *out, struct error *err);
 void mask_dilate(const struct work *work, const float *in, float *out);
 /* Share of ones, 0..1. */
 double mask_density(const float *mask, size_t count);
-/* The part of a masked work that must be done: shares of active pixels, FLOP of the active outputs, and the compulsory bytes: active inputs and outputs
- * (and residuals there), filter, bias and masks whole. Without a mask: everything. */
+/* The part of a masked work that must be done: shares of active pixels, FLOP of the active outputs, and the compulsory bytes: active
+ * inputs and outputs (and residuals there), filter, bias and masks whole. Without a mask: everything. */
 struct useful {
     double input_share, output_share, flop, bytes;
 };

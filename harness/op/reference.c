@@ -7,15 +7,17 @@
 /* A block of K_BLOCK output channels x Q_BLOCK output columns stays in registers while the whole reduction runs over it. */
 enum { K_BLOCK = 4, Q_BLOCK = 8 };
 
-/* Products are exact in double (24 + 24 bits), so a fused multiply-add gives the same bits as a multiplication and an addition: this file may contract
- * although the rest of bench is built with -ffp-contract=off. The clones are levels, not makers' names: GCC picks those named by a maker's arch on that maker only. */
+/* Products are exact in double (24 + 24 bits), so a fused multiply-add gives the same bits as a multiplication and an addition: this file
+ * may contract although the rest of bench is built with -ffp-contract=off. The clones are levels, not makers' names: GCC picks those
+ * named by a maker's arch on that maker only. */
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3", "fp-contract=fast")))
 
 
 typedef double four __attribute__((vector_size(32), aligned(8)));
 typedef float eight __attribute__((vector_size(32), aligned(4)));
 
-/* x: [terms][Q_BLOCK], w: [terms][K_BLOCK]; y and a: [K_BLOCK][Q_BLOCK]. Written out because compilers vectorise the loop over terms instead. */
+/* x: [terms][Q_BLOCK], w: [terms][K_BLOCK]; y and a: [K_BLOCK][Q_BLOCK]. Written out because compilers vectorise the loop over terms
+ * instead. */
 CLONES static void block_sum(const double *x, const double *w, size_t terms, double *y)
 {
     four s00 = {0}, s01 = {0}, s10 = {0}, s11 = {0}, s20 = {0}, s21 = {0}, s30 = {0}, s31 = {0};
@@ -59,7 +61,8 @@ static void pack_filter(const struct work *w, const float *filter, int64_t k0, i
 }
 
 /* What the taps of one group see for columns q0 .. q0 + Q_BLOCK of output row p, [terms][Q_BLOCK]; zero outside the image. */
-static void pack_input(const struct work *w, const float *image, int64_t c0, int64_t c_count, int64_t p, int64_t q0, double *to, float *magnitude)
+static void pack_input(const struct work *w, const float *image, int64_t c0, int64_t c_count, int64_t p, int64_t q0, double *to,
+                       float *magnitude)
 {
     for (int64_t c = c0; c < c0 + c_count; c++)
         for (int64_t r = 0; r < w->r; r++) {
@@ -82,7 +85,8 @@ struct scratch_space {
 };
 
 /* One group's channels over a whole output row. Filters are packed once per row, inputs once per block of columns. */
-static void group_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, int64_t group, struct scratch_space *m, double *y, double *a)
+static void group_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, int64_t group, struct scratch_space *m,
+                      double *y, double *a)
 {
     int64_t c_count = w->c / w->groups, k_count = w->k / w->groups, k_begin = group * k_count, blocks = (k_count + K_BLOCK - 1) / K_BLOCK;
     size_t terms = (size_t)(c_count * w->r * w->s);
@@ -109,8 +113,10 @@ static void group_row(const struct work *w, const struct op_data *data, int64_t 
 void reference_conv2d_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a)
 {
     size_t terms = (size_t)(w->c / w->groups * w->r * w->s), k_padded = (size_t)(w->k / w->groups + K_BLOCK);
-    struct scratch_space m = {.x = xmalloc(terms * Q_BLOCK * sizeof(double)), .w = xmalloc(terms * k_padded * sizeof(double)),
-                              .x_magnitude = xmalloc(terms * Q_BLOCK * sizeof(float)), .w_magnitude = xmalloc(terms * k_padded * sizeof(float))};
+    struct scratch_space m = {.x = xmalloc(terms * Q_BLOCK * sizeof(double)),
+                              .w = xmalloc(terms * k_padded * sizeof(double)),
+                              .x_magnitude = xmalloc(terms * Q_BLOCK * sizeof(float)),
+                              .w_magnitude = xmalloc(terms * k_padded * sizeof(float))};
     for (int64_t g = 0; g < w->groups; g++)
         group_row(w, data, n_i, p_i, g, &m, y, a);
     free(m.x);

@@ -1,7 +1,8 @@
 /* op/reference: the convolutions' reference results, in double. Private to op/.
  *
- * Inputs are floats of at most 24 bits, so every product is exact in double, and the sums lose at most (terms) * 2^-53 of sum |x w|: nine digits
- * below what any GPU dtype can show. Sums run in a fixed order, whatever the machine and the number of threads: results are the same bits. */
+ * Inputs are floats of at most 24 bits, so every product is exact in double, and the sums lose at most (terms) * 2^-53 of sum |x w|: nine
+ * digits below what any GPU dtype can show. Sums run in a fixed order, whatever the machine and the number of threads: results are the
+ * same bits. */
 #ifndef BENCH_OP_REFERENCE_H
 #define BENCH_OP_REFERENCE_H
 

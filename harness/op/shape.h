@@ -11,19 +11,21 @@ struct tensor shape_activation(const struct work *w, enum tensor_role role, int6
 /* Appends bias, residual, masks and the final output to a tensor list. */
 int shape_epilogue_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS], int count);
 
-#define FIELD(yaml, member, least, most, text) \
-    { \
-        .name = yaml, .kind = FIELD_INT, .offset = offsetof(struct work, member), .fallback = OP_REQUIRED, .min = least, .max = most, .what = text \
+#define FIELD(yaml, member, least, most, text)                                                                                             \
+    {                                                                                                                                      \
+        .name = yaml, .kind = FIELD_INT, .offset = offsetof(struct work, member), .fallback = OP_REQUIRED, .min = least, .max = most,      \
+        .what = text                                                                                                                       \
     }
-#define FIELD_OR(yaml, member, value, least, most, text) \
-    { \
-        .name = yaml, .kind = FIELD_INT, .offset = offsetof(struct work, member), .fallback = value, .min = least, .max = most, .what = text \
+#define FIELD_OR(yaml, member, value, least, most, text)                                                                                   \
+    {                                                                                                                                      \
+        .name = yaml, .kind = FIELD_INT, .offset = offsetof(struct work, member), .fallback = value, .min = least, .max = most,            \
+        .what = text                                                                                                                       \
     }
 #define SYMBOL(member, text) {#member, offsetof(struct work, member), text}
 /* n, c, h, w, which every op has. */
-#define FIELDS_NCHW \
-    FIELD_OR("n", n, 1, 1, 65535, "images"), FIELD("c", c, 1, 1 << 20, "input channels"), FIELD("h", h, 1, 1 << 20, "input height, pixels"), \
-        FIELD("w", w, 1, 1 << 20, "input width, pixels")
+#define FIELDS_NCHW                                                                                                                        \
+    FIELD_OR("n", n, 1, 1, 65535, "images"), FIELD("c", c, 1, 1 << 20, "input channels"),                                                  \
+        FIELD("h", h, 1, 1 << 20, "input height, pixels"), FIELD("w", w, 1, 1 << 20, "input width, pixels")
 #define SYMBOLS_SHAPE \
     SYMBOL(n, "images"), SYMBOL(c, "input channels"), SYMBOL(h, "input height"), SYMBOL(w, "input width"), SYMBOL(k, "output channels"), \
         SYMBOL(p, "output height, before any epilogue"), SYMBOL(q, "output width, before any epilogue")

@@ -140,7 +140,8 @@ void tensor_row(const struct tensor *t, const void *storage, int64_t a, int64_t 
 {
     size_t stride[4];
     strides(t, stride);
-    gather(dtype_bytes(t->dtype), storage, (size_t)a * stride[0] + (size_t)b * stride[1] + (size_t)c * stride[2], stride[3], row, (size_t)t->dim[3]);
+    gather(dtype_bytes(t->dtype), storage, (size_t)a * stride[0] + (size_t)b * stride[1] + (size_t)c * stride[2], stride[3], row,
+           (size_t)t->dim[3]);
 }
 
 /* Work is split by (outermost, third) axis: for NHWC one image row, whose storage is contiguous. */

@@ -6,7 +6,8 @@
 #include <string.h>
 
 const char *const epilogue_names[] = {"bias", "relu", "leaky_relu", "residual", "depth_to_space", "layout", NULL};
-const char *const mask_pattern_names[] = {"none", "full", "empty", "iid", "blobs", "box", "scanline", "pixel", "checkerboard", "file", NULL};
+const char *const mask_pattern_names[] = {"none",     "full",  "empty",        "iid",  "blobs", "box",
+                                          "scanline", "pixel", "checkerboard", "file", NULL};
 const char *const data_kind_names[] = {"normal", "relu", NULL};
 
 const char *epilogue_name(enum epilogue_kind kind)
@@ -110,8 +111,13 @@ void work_key(const struct work *w, char out[HASH_TEXT])
     const struct {
         const char *name;
         int64_t value;
-    } sizes[] = {{"n", w->n}, {"c", w->c}, {"h", w->h}, {"w", w->w}, {"k", w->k}, {"r", w->r}, {"s", w->s}, {"stride", w->stride}, {"pad", w->pad},
-                 {"dilation", w->dilation}, {"groups", w->groups}, {"output_pad", w->output_pad}, {"block", w->block}};
+    } sizes[] = {{"n", w->n},           {"c", w->c},
+                 {"h", w->h},           {"w", w->w},
+                 {"k", w->k},           {"r", w->r},
+                 {"s", w->s},           {"stride", w->stride},
+                 {"pad", w->pad},       {"dilation", w->dilation},
+                 {"groups", w->groups}, {"output_pad", w->output_pad},
+                 {"block", w->block}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (sizes[i].value)
             text_addf(&t, "%s=%ld;", sizes[i].name, (long)sizes[i].value);

@@ -12,7 +12,15 @@
 #include <stdint.h>
 
 /* What follows the op, in order (decision 3). */
-enum epilogue_kind { EPILOGUE_BIAS, EPILOGUE_RELU, EPILOGUE_LEAKY_RELU, EPILOGUE_RESIDUAL, EPILOGUE_DEPTH_TO_SPACE, EPILOGUE_LAYOUT, EPILOGUE_COUNT };
+enum epilogue_kind {
+    EPILOGUE_BIAS,
+    EPILOGUE_RELU,
+    EPILOGUE_LEAKY_RELU,
+    EPILOGUE_RESIDUAL,
+    EPILOGUE_DEPTH_TO_SPACE,
+    EPILOGUE_LAYOUT,
+    EPILOGUE_COUNT
+};
 struct epilogue {
     enum epilogue_kind kind;
     double alpha;       /* leaky_relu: slope for negative values */
@@ -24,7 +32,19 @@ const char *epilogue_name(enum epilogue_kind kind); /* "bias", "relu", "leaky_re
 extern const char *const epilogue_names[];          /* NULL-terminated */
 
 /* Which pixels of a sparse update are active (decision 4). */
-enum mask_pattern { MASK_NONE, MASK_FULL, MASK_EMPTY, MASK_IID, MASK_BLOBS, MASK_BOX, MASK_SCANLINE, MASK_PIXEL, MASK_CHECKERBOARD, MASK_FILE, MASK_PATTERN_COUNT };
+enum mask_pattern {
+    MASK_NONE,
+    MASK_FULL,
+    MASK_EMPTY,
+    MASK_IID,
+    MASK_BLOBS,
+    MASK_BOX,
+    MASK_SCANLINE,
+    MASK_PIXEL,
+    MASK_CHECKERBOARD,
+    MASK_FILE,
+    MASK_PATTERN_COUNT
+};
 struct mask {
     enum mask_pattern pattern; /* MASK_NONE: no mask tensor at all */
     double density;            /* wanted share of active pixels, 0..1 */
@@ -47,7 +67,7 @@ struct work {
     int64_t n, c, h, w;                        /* input: batch, channels, height, width */
     int64_t k, r, s, stride, pad, dilation, groups; /* conv2d: output channels, filter height and width */
     int64_t output_pad;                        /* conv_transpose2d: rows and columns added at the far end */
-    int64_t p, q;                              /* output height and width, before any epilogue; derived by every op (k too, except for convolutions) */
+    int64_t p, q;                              /* output height and width before any epilogue; derived (k too, except for convolutions) */
     int64_t block;                             /* depth_to_space, space_to_depth, upsample: the factor */
     enum d2s_mode mode;
     enum dtype dtype;                          /* of activations and filters; bias is f32 */

@@ -12,7 +12,7 @@
 #define LOW_OCCUPANCY 0.5
 #define NEAR_FLOOR 0.8
 #define BELOW_FLOOR 1.02
-#define EXCESS_SECTORS 1.25   /* sectors over ideal from which a line is named */
+#define EXCESS_SECTORS 1.25 /* sectors over ideal from which a line is named */
 #define EXCESS_WAVEFRONTS 1.10
 #define MUCH_MOVED 2.0
 
@@ -44,12 +44,13 @@ static void advise_static(struct list *l, const struct view *v)
             continue;
         }
         if (s->spill_store_bytes > 0 || s->spill_load_bytes > 0) {
-            add(l, v, 40 + s->spill_store_bytes / 100.0, "%s%sspills %d B a thread at %d registers: smaller tiles or looser launch bounds", of, colon,
-                s->spill_store_bytes > s->spill_load_bytes ? s->spill_store_bytes : s->spill_load_bytes, s->registers);
+            add(l, v, 40 + s->spill_store_bytes / 100.0, "%s%sspills %d B a thread at %d registers: smaller tiles or looser launch bounds",
+                of, colon, s->spill_store_bytes > s->spill_load_bytes ? s->spill_store_bytes : s->spill_load_bytes, s->registers);
         }
-        if (s->occupancy >= 0 && s->occupancy < LOW_OCCUPANCY && s->lift[0] && strncmp(v->row->variant ? v->row->variant : "", "cudnn", 5) != 0) {
-            add(l, v, 20 + (LOW_OCCUPANCY - s->occupancy) * 20, "%s%soccupancy %s %%, limited by %s: %s", of, colon, number_percent(s->occupancy, number),
-                s->limit, s->lift);
+        if (s->occupancy >= 0 && s->occupancy < LOW_OCCUPANCY && s->lift[0] &&
+            strncmp(v->row->variant ? v->row->variant : "", "cudnn", 5) != 0) {
+            add(l, v, 20 + (LOW_OCCUPANCY - s->occupancy) * 20, "%s%soccupancy %s %%, limited by %s: %s", of, colon,
+                number_percent(s->occupancy, number), s->limit, s->lift);
         }
         if (s->waves > 0 && s->waves < 1) {
             add(l, v, 15 * (1 - s->waves), "%s%s%s of a wave: the grid does not fill the chip", of, colon, number_short(s->waves, number));
@@ -68,8 +69,8 @@ static void advise_time(struct list *l, const struct case_view *c, const struct 
         add(l, v, 1000, "%s us is below the floor of %s (%s), which nothing can beat: the work, the chip's figures or the timing is wrong",
             number_3(ns / 1e3, a), number_time(v->row->floor_ns, b), v->row->floor_by);
     } else if (v->floor_share >= NEAR_FLOOR) {
-        add(l, v, 30, "at %s %% of the floor (%s, %s): little is left to gain here", number_percent(v->floor_share, p), number_time(v->row->floor_ns, a),
-            v->row->floor_by);
+        add(l, v, 30, "at %s %% of the floor (%s, %s): little is left to gain here", number_percent(v->floor_share, p),
+            number_time(v->row->floor_ns, a), v->row->floor_by);
     }
     if (v->steps < 2) {
         return;
@@ -85,8 +86,8 @@ static void advise_time(struct list *l, const struct case_view *c, const struct 
     }
     if (longest >= 0) {
         double most = step_time(c, v->row, longest)->median_ns;
-        add(l, v, 25, "%s is %s %% of it (%s us); the other steps together %s us", v->row->steps[longest].name, number_percent(most / ns, p),
-            number_3(most / 1e3, a), number_3((sum - most) / 1e3, b));
+        add(l, v, 25, "%s is %s %% of it (%s us); the other steps together %s us", v->row->steps[longest].name,
+            number_percent(most / ns, p), number_3(most / 1e3, a), number_3((sum - most) / 1e3, b));
     }
 }
 
@@ -133,16 +134,18 @@ static void advise_lines(struct list *l, const struct view *v)
             }
             double ideal = at_line(v->row, m, rules[k].ideal), requests = at_line(v->row, m, rules[k].requests), excess = m->value - ideal;
             if (rules[k].shared && m->value >= ideal * EXCESS_WAVEFRONTS && ideal > 0) {
-                add(l, v, 1000 * excess / (excess + ideal), "%s:%d  %s-way bank conflict: %s take %s wavefronts, %s would do", file_of(v->row, m->step),
-                    m->line, number_short(m->value / ideal, a), rules[k].what, number_count(m->value, b), number_count(ideal, (char[NUMBER_TEXT]){0}));
+                add(l, v, 1000 * excess / (excess + ideal), "%s:%d  %s-way bank conflict: %s take %s wavefronts, %s would do",
+                    file_of(v->row, m->step), m->line, number_short(m->value / ideal, a), rules[k].what, number_count(m->value, b),
+                    number_count(ideal, (char[NUMBER_TEXT]){0}));
             } else if (!rules[k].shared && m->value >= ideal * EXCESS_SECTORS && requests > 0) {
-                add(l, v, 2000 * excess / (all > 0 ? all : m->value), "%s:%d  %s sectors a %s, %s would do", file_of(v->row, m->step), m->line,
-                    number_short(m->value / requests, a), rules[k].what, number_short(ideal / requests, b));
+                add(l, v, 2000 * excess / (all > 0 ? all : m->value), "%s:%d  %s sectors a %s, %s would do", file_of(v->row, m->step),
+                    m->line, number_short(m->value / requests, a), rules[k].what, number_short(ideal / requests, b));
             }
         }
     }
     if (v->moved_over_compulsory >= MUCH_MOVED) {
-        add(l, v, 100 * (1 - 1 / v->moved_over_compulsory), "moves %s times its compulsory bytes: a bigger tile, or reuse in registers, reads less again",
+        add(l, v, 100 * (1 - 1 / v->moved_over_compulsory),
+            "moves %s times its compulsory bytes: a bigger tile, or reuse in registers, reads less again",
             number_3(v->moved_over_compulsory, a));
     }
 }

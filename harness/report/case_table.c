@@ -218,8 +218,8 @@ static struct table *counted_table(const struct case_view *c)
             }
             double st = counter_step(v->row, s, "emu.global_sectors_st"), ld = counter_step(v->row, s, "emu.global_sectors_ld");
             double requests = counter_step(v->row, s, "emu.global_requests_st");
-            counter_cells(t, counter_step(v->row, s, "emu.warp_fma"), over(st, requests), over(counter_step(v->row, s, "emu.global_sectors_ideal_st"), requests),
-                          over(32 * (st + ld), v->row->bytes));
+            counter_cells(t, counter_step(v->row, s, "emu.warp_fma"), over(st, requests),
+                          over(counter_step(v->row, s, "emu.global_sectors_ideal_st"), requests), over(32 * (st + ld), v->row->bytes));
         }
     }
     return t;
@@ -251,8 +251,8 @@ void case_conditions(const struct case_view *c, struct text *t)
         }
     }
     if (c->counts) {
-        text_addf(t, "%s · %s · %s · counts are exact; there is no time and no ranking (order: the scenario's)", row && row->device ? row->device : "emu", arch,
-                  compiler);
+        text_addf(t, "%s · %s · %s · counts are exact; there is no time and no ranking (order: the scenario's)",
+                  row && row->device ? row->device : "emu", arch, compiler);
         return;
     }
     const char *about = c->run && c->run->device_about ? c->run->device_about : row && row->device ? row->device : "";
@@ -280,8 +280,8 @@ void case_work(const struct case_view *c, struct text *t)
         return;
     }
     if (row->flop > 0 && row->density_out >= 0) {
-        text_addf(t, "dense D %s, useful E %s (%s %% of outputs)", number_si(row->flop, "FLOP", a), number_si(row->flop * row->density_out, "FLOP", b),
-                  number_short(row->density_out * 100, p));
+        text_addf(t, "dense D %s, useful E %s (%s %% of outputs)", number_si(row->flop, "FLOP", a),
+                  number_si(row->flop * row->density_out, "FLOP", b), number_short(row->density_out * 100, p));
         dot = " · ";
     } else if (row->flop > 0) {
         text_addf(t, "%s", number_si(row->flop, "FLOP", a));

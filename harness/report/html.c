@@ -89,8 +89,8 @@ static void glance_timed(struct text *t, const struct case_view *c)
     bool zero = c->zero && c->zero->ranked;
     text_addf(t, "<td class=\"n\">%s</td><td class=\"name\">", zero ? number_3(c->zero->time->median_ns / 1e3, a) : "");
     html_text(t, best ? best->name : "none");
-    text_addf(t, "</td><td class=\"n\">%s</td><td class=\"n%s\">%s</td>", best ? number_3(best->time->median_ns / 1e3, a) : "", wins ? " win" : "",
-              best && best->time->ratio > 0 ? number_3(best->time->ratio, p) : "");
+    text_addf(t, "</td><td class=\"n\">%s</td><td class=\"n%s\">%s</td>", best ? number_3(best->time->median_ns / 1e3, a) : "",
+              wins ? " win" : "", best && best->time->ratio > 0 ? number_3(best->time->ratio, p) : "");
     const struct view *fastest = wins ? best : zero ? c->zero : best;
     bool floor = fastest && !isnan(fastest->floor_share);
     text_addf(t, "<td class=\"n\">%s%s</td>", floor ? number_percent(fastest->floor_share, p) : "", floor ? " %" : "");
@@ -111,7 +111,8 @@ static void glance_counted(struct text *t, const struct case_view *c)
             most = fmax(most, v->moved_over_compulsory);
         }
     }
-    text_addf(t, "<td class=\"n good\">%d</td><td class=\"n%s\">%d</td><td class=\"n\">%d</td><td class=\"n\">", ok, failed ? " bad" : "", failed, infeasible);
+    text_addf(t, "<td class=\"n good\">%d</td><td class=\"n%s\">%d</td><td class=\"n\">%d</td><td class=\"n\">", ok, failed ? " bad" : "",
+              failed, infeasible);
     if (!isnan(least)) {
         text_addf(t, "%s to %s", number_3(least, a), number_3(most, b));
     }
@@ -125,7 +126,8 @@ static void glance(struct text *t, const struct run *run, struct row *const *row
     case_view_make(&first, run, rows, count ? case_end(rows, count, 0) : 0);
     text_add(t, "<h3>At a glance</h3>\n<div class=\"scroll\"><table><thead><tr><th>case</th><th class=\"work\">work</th>");
     if (counts) {
-        text_add(t, "<th class=\"n\">verified</th><th class=\"n\">failed</th><th class=\"n\">infeasible</th><th class=\"n\">moved / compulsory</th>");
+        text_add(t, "<th class=\"n\">verified</th><th class=\"n\">failed</th><th class=\"n\">infeasible</th><th class=\"n\">moved / "
+                    "compulsory</th>");
     } else {
         text_add(t, "<th class=\"n\">");
         html_text(t, first.zero_name);
@@ -205,19 +207,27 @@ static void how_to_read(struct text *t, bool counts)
 {
     text_add(t, "<section>\n<h2>How to read this</h2>\n<ul class=\"plain\">\n");
     if (counts) {
-        text_add(t, "<li>Every count is exact and the same on every machine: the kernel's PTX is interpreted warp by warp. There is no time here, so nothing is ranked.</li>\n"
-                    "<li><b>sect/req</b>: sectors of 32 bytes that one warp-wide load or store touches; in parentheses what its bytes need at the least.</li>\n"
-                    "<li><b>moved / compulsory</b>: bytes of all sectors moved over the bytes that any kernel must move once. 1 is the least possible.</li>\n");
+        text_add(t, "<li>Every count is exact and the same on every machine: the kernel's PTX is interpreted warp by warp. There is no "
+                    "time here, so nothing is ranked.</li>\n"
+                    "<li><b>sect/req</b>: sectors of 32 bytes that one warp-wide load or store touches; in parentheses what its bytes need "
+                    "at the least.</li>\n"
+                    "<li><b>moved / compulsory</b>: bytes of all sectors moved over the bytes that any kernel must move once. 1 is the "
+                    "least possible.</li>\n");
     } else {
-        text_add(t, "<li><b>x</b> is row 0's time over the variant's, paired round by round: above 1 is faster. It is green only when its whole 95 % interval is above 1.</li>\n"
-                    "<li><b>floor</b>: the time that no kernel can beat on this chip (arithmetic at peak rate, compulsory bytes at peak bandwidth, or a launch). "
+        text_add(t, "<li><b>x</b> is row 0's time over the variant's, paired round by round: above 1 is faster. It is green only when its "
+                    "whole 95 % interval is above 1.</li>\n"
+                    "<li><b>floor</b>: the time that no kernel can beat on this chip (arithmetic at peak rate, compulsory bytes at peak "
+                    "bandwidth, or a launch). "
                     "<b>roof</b>: the same with ceilings measured on this machine. The column is their share of the time.</li>\n"
-                    "<li><b>isolated, cold</b>: one launch at a time, caches flushed before each. <b>A/A</b>: row 0 measured against itself in the same rounds; a difference below it is "
+                    "<li><b>isolated, cold</b>: one launch at a time, caches flushed before each. <b>A/A</b>: row 0 measured against "
+                    "itself in the same rounds; a difference below it is "
                     "noise.</li>\n");
     }
-    text_add(t, "<li><b>occ %</b>: warps that can be resident over the chip's maximum, and what limits them. <b>spill</b>: bytes a thread stores to local memory "
+    text_add(t, "<li><b>occ %</b>: warps that can be resident over the chip's maximum, and what limits them. <b>spill</b>: bytes a thread "
+                "stores to local memory "
                 "because registers ran out.</li>\n"
-                "<li>A variant whose output is wrong is shown with its reason and is never ranked. Every number is defined in METHOD.md.</li>\n</ul>\n</section>\n");
+                "<li>A variant whose output is wrong is shown with its reason and is never ranked. Every number is defined in "
+                "METHOD.md.</li>\n</ul>\n</section>\n");
 }
 
 static void provenance(struct text *t, const struct run *run)
@@ -248,7 +258,8 @@ static void provenance(struct text *t, const struct run *run)
 
 static void page(struct text *t, const struct run *run, struct row *const *rows, int count, const struct plots *plots, const char *css)
 {
-    text_add(t, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
+    text_add(t, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+                "content=\"width=device-width, initial-scale=1\">\n<title>");
     html_text(t, run->scenario ? run->scenario : "bench");
     text_add(t, " · bench</title>\n<style>\n");
     text_add(t, css);

@@ -164,11 +164,13 @@ static void counted_row(struct text *t, const struct view *v)
 
 static void case_rows(struct text *t, const struct case_view *c)
 {
-    static const char facts[] = "<th class=\"n\">regs</th><th class=\"n\">spill B</th><th class=\"n\">smem KiB</th><th class=\"n\">occ %</th>";
+    static const char facts[] =
+        "<th class=\"n\">regs</th><th class=\"n\">spill B</th><th class=\"n\">smem KiB</th><th class=\"n\">occ %</th>";
     text_add(t, "<div class=\"scroll\"><table><thead><tr><th></th><th>variant</th>");
     if (c->counts) {
-        text_addf(t, "<th>check</th><th class=\"n\">moved / comp.</th><th class=\"n\">ld sect/req</th><th class=\"n\">st sect/req</th>"
-                     "<th class=\"n\">bank conflicts</th>%s<th class=\"n\">warp FMA</th>",
+        text_addf(t,
+                  "<th>check</th><th class=\"n\">moved / comp.</th><th class=\"n\">ld sect/req</th><th class=\"n\">st sect/req</th>"
+                  "<th class=\"n\">bank conflicts</th>%s<th class=\"n\">warp FMA</th>",
                   facts);
     } else {
         text_add(t, "<th class=\"n\">time us</th><th class=\"n\">x ");
@@ -269,7 +271,8 @@ static void dims(struct text *t, const int64_t d[3])
 static void step_facts(struct text *t, const struct view *v, const struct row_step *s)
 {
     char a[NUMBER_TEXT];
-    const int ints[] = {s->registers, s->spill_store_bytes, s->spill_load_bytes, s->stack_bytes, s->static_smem, s->dynamic_smem, s->constant_bytes, s->code_bytes, s->blocks_per_sm, s->warps_per_sm};
+    const int ints[] = {s->registers,    s->spill_store_bytes, s->spill_load_bytes, s->stack_bytes,   s->static_smem,
+                        s->dynamic_smem, s->constant_bytes,    s->code_bytes,       s->blocks_per_sm, s->warps_per_sm};
     text_add(t, "<tr>");
     cell(t, "name", v->name);
     text_add(t, "<td class=\"mono\">");
@@ -284,21 +287,24 @@ static void step_facts(struct text *t, const struct view *v, const struct row_st
     number_cell(t, s->waves >= 0, number_3(s->waves, a), NULL);
     cell(t, "soft", s->lift);
     text_add(t, "<td class=\"mono\">");
-    html_text(t, s->sass_hash[0] ? (char[]){s->sass_hash[0], s->sass_hash[1], s->sass_hash[2], s->sass_hash[3], s->sass_hash[4], s->sass_hash[5], s->sass_hash[6],
-                                            s->sass_hash[7], 0}
+    html_text(t, s->sass_hash[0] ? (char[]){s->sass_hash[0], s->sass_hash[1], s->sass_hash[2], s->sass_hash[3], s->sass_hash[4],
+                                            s->sass_hash[5], s->sass_hash[6], s->sass_hash[7], 0}
                                  : "");
     text_add(t, "</td></tr>\n");
 }
 
 static void all_steps(struct text *t, const struct case_view *c)
 {
-    static const char *const heads[] = {"grid", "block", "regs", "spill st", "spill ld", "stack", "static smem", "dynamic smem", "const", "code", "blocks/SM", "warps/SM", "occ %", "waves"};
+    static const char *const heads[] = {"grid",         "block", "regs", "spill st",  "spill ld", "stack", "static smem",
+                                        "dynamic smem", "const", "code", "blocks/SM", "warps/SM", "occ %", "waves"};
     bool any = false;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         for (int s = 0; s < v->row->step_count; s++) {
             if (!any) {
-                text_add(t, "<details><summary>Facts of every step</summary><div class=\"scroll\"><table><thead><tr><th>variant</th><th>step</th>");
+                text_add(
+                    t,
+                    "<details><summary>Facts of every step</summary><div class=\"scroll\"><table><thead><tr><th>variant</th><th>step</th>");
                 for (size_t h = 0; h < sizeof heads / sizeof heads[0]; h++) {
                     text_addf(t, "<th class=\"n\">%s</th>", heads[h]);
                 }
@@ -331,7 +337,8 @@ void html_case(struct text *t, const struct case_view *c, const struct plots *pl
     text_add(t, "</p>\n");
     case_rows(t, c);
     for (int i = 0; i < plots->count; i++) {
-        if (plots->items[i].case_index == c->rows[0]->case_index && (plots->items[i].kind == PLOT_TIME || plots->items[i].kind == PLOT_COUNTS)) {
+        if (plots->items[i].case_index == c->rows[0]->case_index &&
+            (plots->items[i].kind == PLOT_TIME || plots->items[i].kind == PLOT_COUNTS)) {
             html_figure(t, &plots->items[i]);
         }
     }

@@ -69,7 +69,10 @@ void html_metrics(struct text *t, const struct case_view *c)
             const struct view *v = &c->views[c->order[i]];
             double value = has_metrics(v) ? counter_total(v->row, names.items[k]->name) : NAN;
             if (has_metrics(v)) {
-                text_addf(t, "<td class=\"n\">%s</td>", isnan(value) ? "" : value == floor(value) ? number_count(value, a) : number_3(value, a));
+                text_addf(t, "<td class=\"n\">%s</td>",
+                          isnan(value)            ? ""
+                          : value == floor(value) ? number_count(value, a)
+                                                  : number_3(value, a));
             }
         }
         text_add(t, "</tr>\n");

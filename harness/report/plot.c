@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DRAW_LIMIT_S 10.0    /* one plot takes 0.05 s */
+#define DRAW_LIMIT_S 10.0 /* one plot takes 0.05 s */
 #define DRAW_ALL_LIMIT_S 60.0
-#define CASES_DRAWN 24       /* beyond, the tables say it better than another hundred pictures */
+#define CASES_DRAWN 24 /* beyond, the tables say it better than another hundred pictures */
 #define FACTS_DRAWN 40
 #define SVG_MAX_BYTES (4 << 20)
 #define WIDTH 620
@@ -59,14 +59,15 @@ static void add_number(struct text *data, double v)
     text_addf(data, isfinite(v) ? "\t%.9g" : "\tNaN", v);
 }
 
-bool plot_write(struct plots *p, struct plot_draft *draft, enum plot_kind kind, int case_index, char *caption, const char *dir, struct error *err)
+bool plot_write(struct plots *p, struct plot_draft *draft, enum plot_kind kind, int case_index, char *caption, const char *dir,
+                struct error *err)
 {
     static const char *const kinds[] = {"time", "counts", "sweep", "facts"};
     struct plot plot = {.kind = kind, .case_index = case_index, .caption = caption};
     snprintf(plot.name, sizeof plot.name, "%02d_%s", p->count + 1, kinds[kind]);
     struct text script = {0};
-    text_addf(&script, "# gnuplot %s.gp in this folder draws %s.svg\nout = \"%s.svg\"\ndata = \"%s.dat\"\nwidth = %d\nheight = %d\n", plot.name, plot.name, plot.name,
-              plot.name, draft->width, draft->height);
+    text_addf(&script, "# gnuplot %s.gp in this folder draws %s.svg\nout = \"%s.svg\"\ndata = \"%s.dat\"\nwidth = %d\nheight = %d\n",
+              plot.name, plot.name, plot.name, plot.name, draft->width, draft->height);
     text_add(&script, text_get(&draft->script));
     text_addf(&script, "load \"%s\"\n", draft->base);
     char *data = text_format("%s/%s.dat", dir, plot.name), *gp = text_format("%s/%s.gp", dir, plot.name);
@@ -118,12 +119,14 @@ static bool time_plot(struct plots *p, const struct case_view *c, const char *di
         return true;
     }
     least = floor_ratio > 0 ? fmin(least, floor_ratio) : least;
-    text_addf(&d.script, "rows = %d\nmargin = %d\nfloor_ratio = %.9g\nleast = %.9g\nmost = %.9g\n", rows, margin_for(longest), floor_ratio, least / 1.3, most * 1.6);
+    text_addf(&d.script, "rows = %d\nmargin = %d\nfloor_ratio = %.9g\nleast = %.9g\nmost = %.9g\n", rows, margin_for(longest), floor_ratio,
+              least / 1.3, most * 1.6);
     d.height = 70 + ROW_HEIGHT * rows;
-    return plot_write(p, &d, PLOT_TIME, c->rows[0]->case_index,
-                      text_format("Time over %s's, %s and %s, with 95 %% intervals. Green is faster, orange slower, grey too close to tell.", c->zero_name, c->load,
-                                  c->cache),
-                      dir, err);
+    return plot_write(
+        p, &d, PLOT_TIME, c->rows[0]->case_index,
+        text_format("Time over %s's, %s and %s, with 95 %% intervals. Green is faster, orange slower, grey too close to tell.",
+                    c->zero_name, c->load, c->cache),
+        dir, err);
 }
 
 static bool counts_plot(struct plots *p, const struct case_view *c, const char *dir, struct error *err)
@@ -152,10 +155,12 @@ static bool counts_plot(struct plots *p, const struct case_view *c, const char *
         text_free(&d.data);
         return true;
     }
-    text_addf(&d.script, "rows = %d\nmargin = %d\nmost_moved = %.9g\nmost_sectors = %.9g\n", rows, margin_for(longest), most_moved * 1.05, ceil(most_sectors / 8) * 8);
+    text_addf(&d.script, "rows = %d\nmargin = %d\nmost_moved = %.9g\nmost_sectors = %.9g\n", rows, margin_for(longest), most_moved * 1.05,
+              ceil(most_sectors / 8) * 8);
     d.height = 92 + (ROW_HEIGHT + 8) * rows;
     return plot_write(p, &d, PLOT_COUNTS, c->rows[0]->case_index,
-                      xstrdup("What moved: bytes through 32-byte sectors over the bytes that must move (1 is the least), and sectors that one warp-wide store or load "
+                      xstrdup("What moved: bytes through 32-byte sectors over the bytes that must move (1 is the least), and sectors that "
+                              "one warp-wide store or load "
                               "touches; the thin tick is what its bytes need."),
                       dir, err);
 }
@@ -166,7 +171,7 @@ static bool facts_plot(struct plots *p, const struct run *run, struct row *const
     struct plot_draft d = {.base = "facts.gp", .width = WIDTH};
     int shown = 0, more = 0, longest = 0;
     double most_spill = 0;
-    char (*seen)[160] = xcalloc(FACTS_DRAWN, sizeof *seen);
+    char(*seen)[160] = xcalloc(FACTS_DRAWN, sizeof *seen);
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
         end = case_end(rows, count, i);
@@ -203,14 +208,18 @@ static bool facts_plot(struct plots *p, const struct run *run, struct row *const
         text_free(&d.data);
         return true;
     }
-    text_addf(&d.script, "rows = %d\nmargin = %d\nmost_spill = %.9g\n", shown, margin_for(longest), most_spill > 0 ? pow(2, ceil(log2(fmax(most_spill, 16)))) : 0);
+    text_addf(&d.script, "rows = %d\nmargin = %d\nmost_spill = %.9g\n", shown, margin_for(longest),
+              most_spill > 0 ? pow(2, ceil(log2(fmax(most_spill, 16)))) : 0);
     d.height = 60 + ROW_HEIGHT * shown;
     char rest[64] = "";
     if (more) {
         snprintf(rest, sizeof rest, " %d more are in the tables.", more);
     }
-    return plot_write(p, &d, PLOT_FACTS, -1,
-                      text_format("What the compiler made of each variant's longest step: registers and spilled bytes a thread, theoretical occupancy.%s", rest), dir, err);
+    return plot_write(
+        p, &d, PLOT_FACTS, -1,
+        text_format("What the compiler made of each variant's longest step: registers and spilled bytes a thread, theoretical occupancy.%s",
+                    rest),
+        dir, err);
 }
 
 /* ---- drawing ---- */
@@ -218,7 +227,8 @@ static bool facts_plot(struct plots *p, const struct run *run, struct row *const
 /* The SVG without what only a file of its own needs: prolog, name spaces, titles that would pop up. NULL when it is not one. */
 static char *inline_svg(const char *file)
 {
-    static const char *const drop[][2] = {{"<title>", "</title>"}, {"<desc>", "</desc>"}, {"xmlns=\"", "\""}, {"xmlns:xlink=\"", "\""}, {"<!--", "-->"}};
+    static const char *const drop[][2] = {
+        {"<title>", "</title>"}, {"<desc>", "</desc>"}, {"xmlns=\"", "\""}, {"xmlns:xlink=\"", "\""}, {"<!--", "-->"}};
     const char *p = strstr(file, "<svg");
     struct text t = {0};
     if (!p || !strstr(p, "</svg>") || strstr(p, "<script") || strstr(p, "<image") || strstr(p, "<foreignObject")) {
@@ -251,7 +261,7 @@ static void draw(struct plots *p, const char *dir)
         struct error ignored;
         snprintf(script, sizeof script, "%s.gp", p->items[i].name);
         char *svg = text_format("%s/%s.svg", dir, p->items[i].name);
-        remove(svg); /* of an earlier run */
+        remove(svg);                                                /* of an earlier run */
         const char *const argv[] = {"gnuplot", "-d", script, NULL}; /* -d: nobody's ~/.gnuplot changes a report */
         int code = left > 0 ? child_run(argv, dir, DRAW_LIMIT_S) : 3;
         missing += code == 2;
@@ -264,9 +274,11 @@ static void draw(struct plots *p, const char *dir)
         free(svg);
     }
     if (missing) {
-        p->problem = xstrdup("The plots are not drawn: gnuplot is not installed (Debian: apt install gnuplot-nox). Their data and scripts are in plots/.");
+        p->problem = xstrdup(
+            "The plots are not drawn: gnuplot is not installed (Debian: apt install gnuplot-nox). Their data and scripts are in plots/.");
     } else if (failed || late) {
-        p->problem = text_format("%d of %d plots are not drawn: gnuplot %s; see plots/gnuplot.log.", failed + late, p->count, late ? "took too long" : "failed");
+        p->problem = text_format("%d of %d plots are not drawn: gnuplot %s; see plots/gnuplot.log.", failed + late, p->count,
+                                 late ? "took too long" : "failed");
     }
 }
 

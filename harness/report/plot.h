@@ -8,16 +8,16 @@
 enum plot_kind { PLOT_TIME, PLOT_COUNTS, PLOT_SWEEP, PLOT_FACTS };
 struct plot {
     enum plot_kind kind;
-    int case_index;     /* of the rows; -1: the whole run */
-    char name[64];      /* of its files */
+    int case_index; /* of the rows; -1: the whole run */
+    char name[64];  /* of its files */
     char *caption;
-    char *svg;          /* ready for a page; NULL when it was not drawn */
+    char *svg; /* ready for a page; NULL when it was not drawn */
 };
 struct plots {
     struct plot *items;
     int count;
-    char *problem;      /* why some or all were not drawn, in words; NULL when all were */
-    char *left_out;     /* what was not even asked for, in words; NULL */
+    char *problem;  /* why some or all were not drawn, in words; NULL when all were */
+    char *left_out; /* what was not even asked for, in words; NULL */
 };
 /* Writes everything and draws. False only when a file cannot be written. */
 bool plots_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
@@ -30,11 +30,12 @@ int child_run(const char *const *argv, const char *folder, double seconds);
 /* A plot being written: its data file and the numbers of its script. */
 struct plot_draft {
     struct text data, script;
-    const char *base;   /* "time.gp": the script that draws it */
+    const char *base; /* "time.gp": the script that draws it */
     int width, height;
 };
 void plot_add_name(struct text *data, const char *s);
-bool plot_write(struct plots *p, struct plot_draft *draft, enum plot_kind kind, int case_index, char *caption, const char *dir, struct error *err);
+bool plot_write(struct plots *p, struct plot_draft *draft, enum plot_kind kind, int case_index, char *caption, const char *dir,
+                struct error *err);
 /* Lines over numeric axes and parameters, found from the rows. */
 bool sweeps_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
 

@@ -14,8 +14,8 @@ static int points_of(struct row *const *rows, int count, enum row_status status)
     for (int i = 0; i < count; i++) {
         bool known = rows[i]->status != status;
         for (int j = 0; j < i && !known; j++) {
-            known = rows[j]->status == status && rows[j]->variant && rows[i]->variant && strcmp(rows[j]->variant, rows[i]->variant) == 0
-                    && strcmp(rows[j]->params ? rows[j]->params : "", rows[i]->params ? rows[i]->params : "") == 0;
+            known = rows[j]->status == status && rows[j]->variant && rows[i]->variant && strcmp(rows[j]->variant, rows[i]->variant) == 0 &&
+                    strcmp(rows[j]->params ? rows[j]->params : "", rows[i]->params ? rows[i]->params : "") == 0;
         }
         points += !known;
     }
@@ -25,11 +25,12 @@ static int points_of(struct row *const *rows, int count, enum row_status status)
 void summary_counts(struct text *t, struct row *const *rows, int count)
 {
     static const char *const words[ROW_STATUS_COUNT] = {
-        [ROW_PLANNED] = "not run", [ROW_OK] = "verified", [ROW_FOIL] = "baseline", [ROW_WRONG] = "wrong",           [ROW_UNSAFE] = "unsafe",
-        [ROW_CRASHED] = "crashed", [ROW_HUNG] = "hung",   [ROW_BROKEN] = "broken", [ROW_INFEASIBLE] = "infeasible", [ROW_SKIPPED] = "skipped",
+        [ROW_PLANNED] = "not run",       [ROW_OK] = "verified",     [ROW_FOIL] = "baseline", [ROW_WRONG] = "wrong",
+        [ROW_UNSAFE] = "unsafe",         [ROW_CRASHED] = "crashed", [ROW_HUNG] = "hung",     [ROW_BROKEN] = "broken",
+        [ROW_INFEASIBLE] = "infeasible", [ROW_SKIPPED] = "skipped",
     };
-    static const enum row_status order[] = {ROW_OK,     ROW_FOIL,       ROW_WRONG,   ROW_UNSAFE, ROW_CRASHED, ROW_HUNG,
-                                            ROW_BROKEN, ROW_INFEASIBLE, ROW_SKIPPED, ROW_PLANNED};
+    static const enum row_status order[] = {ROW_OK,   ROW_FOIL,   ROW_WRONG,      ROW_UNSAFE,  ROW_CRASHED,
+                                            ROW_HUNG, ROW_BROKEN, ROW_INFEASIBLE, ROW_SKIPPED, ROW_PLANNED};
     int by[ROW_STATUS_COUNT] = {0}, unexplained = 0;
     for (int i = 0; i < count; i++) {
         enum row_status s = rows[i]->status;
@@ -52,7 +53,8 @@ void summary_counts(struct text *t, struct row *const *rows, int count)
     text_addf(t, "%d without a reason", unexplained);
 }
 
-void report_summary(struct text *t, const struct run *run, struct row *const *rows, int count, double seconds, int exit_code, const struct report_style *style)
+void report_summary(struct text *t, const struct run *run, struct row *const *rows, int count, double seconds, int exit_code,
+                    const struct report_style *style)
 {
     char wall[NUMBER_TEXT];
     struct text line = {0};
@@ -114,7 +116,8 @@ static const struct view *fastest(const struct layer_case *l, const char *varian
     const struct view *best = NULL;
     for (int i = 0; i < l->view.count; i++) {
         const struct view *v = &l->view.views[i];
-        if (v->ranked && (!variant || strcmp(variant_short(v->row), variant) == 0) && (!best || v->time->median_ns < best->time->median_ns)) {
+        if (v->ranked && (!variant || strcmp(variant_short(v->row), variant) == 0) &&
+            (!best || v->time->median_ns < best->time->median_ns)) {
             best = v;
         }
     }
@@ -226,7 +229,8 @@ void network_lines(const struct network *n, struct text *t)
         } else if (i == 1 && s->all_zero) {
             text_addf(t, "fastest verified of each: %s everywhere\n", n->zero);
         } else if (i == 1) {
-            text_addf(t, "fastest verified of each: %s, %s x %s: %s\n", number_time(s->ns, a), number_3(n->sums[0].ns / s->ns, b), n->zero, text_get(&s->choice));
+            text_addf(t, "fastest verified of each: %s, %s x %s: %s\n", number_time(s->ns, a), number_3(n->sums[0].ns / s->ns, b), n->zero,
+                      text_get(&s->choice));
         } else if (s->layers == n->layers) {
             text_addf(t, "%s: %s, %s x %s\n", s->name, number_time(s->ns, a), number_3(n->sums[0].ns / s->ns, b), n->zero);
         } else if (s->layers > 0) {

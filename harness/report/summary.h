@@ -9,16 +9,16 @@ void summary_counts(struct text *t, struct row *const *rows, int count);
 
 /* One way to run the whole network, layer by layer. */
 struct network_sum {
-    char name[96];  /* a variant, or "" for the fastest verified of each layer */
+    char name[96]; /* a variant, or "" for the fastest verified of each layer */
     double ns;
-    int layers;     /* of the network's that it covers */
-    bool all_zero;  /* row 0 on every one */
+    int layers;         /* of the network's that it covers */
+    bool all_zero;      /* row 0 on every one */
     struct text choice; /* "": head cudnn, body reg_tiled, ... */
 };
 struct network {
     int64_t launches; /* layers x repeat */
     int layers;
-    const char *zero; /* name of row 0 */
+    const char *zero;         /* name of row 0 */
     struct network_sum *sums; /* row 0, the fastest of each, then the variants by time; those that miss a layer last */
     int count;
     struct text missing; /* layers without a dense, timed row 0 */

@@ -148,7 +148,8 @@ static bool group_plot(struct plots *p, const struct sweep *s, const char *group
               counts ? "moved / compulsory bytes" : "time, us", most > TALL_RANGE * least, least, most);
     d.height = 270 + 18 * ((lines + 1) / 2);
     return plot_write(p, &d, PLOT_SWEEP, -1,
-                      text_format("%s over %s, %s: %s.%s", counts ? "Bytes moved over compulsory bytes" : "Time", s->axis, group[0] == ' ' ? group + 1 : group,
+                      text_format("%s over %s, %s: %s.%s", counts ? "Bytes moved over compulsory bytes" : "Time", s->axis,
+                                  group[0] == ' ' ? group + 1 : group,
                                   counts ? "the best point of each variant" : "the fastest point of each variant, with 95 % intervals",
                                   s->lines_left_out ? " Variants beyond the first eight are in the tables." : ""),
                       dir, err);

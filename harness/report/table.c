@@ -18,7 +18,7 @@ struct column_shape {
 struct table {
     struct column_shape *columns;
     int column_count;
-    struct cell *cells; /* row by row; a row has `column_count` */
+    struct cell *cells;  /* row by row; a row has `column_count` */
     int row_count, cell; /* cell: the next of the last row */
 };
 
@@ -240,7 +240,8 @@ static struct shape *measure(const struct table *t, char **plain, const struct r
 }
 
 /* Adds one cell padded to its column. `last`: nothing follows, so no blanks behind it. */
-static void add_cell(struct text *out, const char *s, enum align align, const struct shape *shape, enum paint paint, const struct report_style *style)
+static void add_cell(struct text *out, const char *s, enum align align, const struct shape *shape, enum paint paint,
+                     const struct report_style *style)
 {
     int wide = text_columns(s), left = 0, before, behind;
     split_point(s, &before, &behind);
@@ -293,7 +294,8 @@ void table_print(const struct table *t, struct text *out, const struct report_st
             at += gap;
             /* A heading above a column aligned at the point stands at its right end, as the numbers do. */
             enum align align = r < 0 && column->align == ALIGN_POINT ? ALIGN_RIGHT : column->align;
-            add_cell(out, r < 0 ? column->heading : plain[r * t->column_count + c], align, &shapes[c], r < 0 ? PAINT_DIM : cell->paint, style);
+            add_cell(out, r < 0 ? column->heading : plain[r * t->column_count + c], align, &shapes[c], r < 0 ? PAINT_DIM : cell->paint,
+                     style);
             at += shapes[c].width;
         }
         trim(out);

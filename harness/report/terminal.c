@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define ADVICE_SHOWN 6
-#define NAMES_SHOWN 160  /* characters of the list of names behind a reason */
+#define NAMES_SHOWN 160 /* characters of the list of names behind a reason */
 
 static void add_header(struct text *t, const struct case_view *c, const struct report_style *style)
 {
@@ -104,7 +104,8 @@ static void add_own_columns(struct text *t, const struct case_view *c, const str
         for (int k = 0; k < c->rows[i]->metric_count; k++) {
             const struct row_metric *m = &c->rows[i]->metrics[k];
             if (m->step == -1 && m->line == 0 && strcmp(m->source, "variant") == 0) {
-                text_addf(&line, "%s%s %s", line.len ? ", " : "", m->name, m->value == floor(m->value) ? number_count(m->value, a) : number_3(m->value, a));
+                text_addf(&line, "%s%s %s", line.len ? ", " : "", m->name,
+                          m->value == floor(m->value) ? number_count(m->value, a) : number_3(m->value, a));
             }
         }
         if (line.len) {

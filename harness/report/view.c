@@ -66,8 +66,8 @@ static bool varies(struct row *const *rows, int count, const struct row *row, co
 {
     char other[64];
     for (int i = 0; i < count; i++) {
-        if (rows[i]->variant && row->variant && strcmp(rows[i]->variant, row->variant) == 0 && axis_value(rows[i]->params, name, other, sizeof other)
-            && strcmp(other, value) != 0) {
+        if (rows[i]->variant && row->variant && strcmp(rows[i]->variant, row->variant) == 0 &&
+            axis_value(rows[i]->params, name, other, sizeof other) && strcmp(other, value) != 0) {
             return true;
         }
     }
@@ -79,7 +79,8 @@ static void name_row(struct view *v, struct row *const *rows, int count)
     const struct row *row = v->row;
     size_t n = (size_t)snprintf(v->name, sizeof v->name, "%s", variant_short(row));
     if (row->engine && strncmp(row->engine, "engine ", 7) == 0) {
-        snprintf(v->name + strlen(v->name), sizeof v->name - strlen(v->name), " engine %.*s", (int)strspn(row->engine + 7, "0123456789"), row->engine + 7);
+        snprintf(v->name + strlen(v->name), sizeof v->name - strlen(v->name), " engine %.*s", (int)strspn(row->engine + 7, "0123456789"),
+                 row->engine + 7);
     }
     for (const char *p = row->params; p && *p; p += strcspn(p, ","), p += *p == ',') {
         char name[64], value[64];

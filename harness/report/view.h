@@ -7,16 +7,16 @@
 
 struct view {
     const struct row *row;
-    char name[192];       /* "cudnn engine 62", "my/halo_regs TH16 TW32": parameters that vary in the case */
-    bool ranked;          /* verified (or row 0's copy) and timed */
-    bool failed;          /* wrong, unsafe, crashed, hung, broken */
-    int rank;             /* 0: row 0; 1...: by time; -1: not ranked */
+    char name[192];              /* "cudnn engine 62", "my/halo_regs TH16 TW32": parameters that vary in the case */
+    bool ranked;                 /* verified (or row 0's copy) and timed */
+    bool failed;                 /* wrong, unsafe, crashed, hung, broken */
+    int rank;                    /* 0: row 0; 1...: by time; -1: not ranked */
     const struct row_time *time; /* the headline mode of the case */
-    double half_ns;       /* half of the 95 % interval */
+    double half_ns;              /* half of the 95 % interval */
     double floor_share, roof_share;
-    int step;             /* the longest timed step that has facts; -1 none */
-    int steps;            /* timed steps */
-    int spill_bytes;      /* of that step, stores */
+    int step;        /* the longest timed step that has facts; -1 none */
+    int steps;       /* timed steps */
+    int spill_bytes; /* of that step, stores */
     int smem_bytes;
     double warp_fma, st_sect_req, st_ideal, ld_sect_req, ld_ideal, moved_bytes, moved_over_compulsory, conflicts;
 };
@@ -25,9 +25,9 @@ struct case_view {
     const struct run *run;
     struct row *const *rows;
     int count;
-    struct view *views;   /* in the order of the rows */
-    int *order;           /* ranked by time (row 0 first), then verified without a time, then the rest in scenario order */
-    bool counts;          /* a device that keeps no time: no ranking, counters instead */
+    struct view *views;      /* in the order of the rows */
+    int *order;              /* ranked by time (row 0 first), then verified without a time, then the rest in scenario order */
+    bool counts;             /* a device that keeps no time: no ranking, counters instead */
     char cache[8], load[12]; /* the headline mode; "" when nothing is timed */
     const struct view *zero; /* row 0, or NULL */
     const char *zero_name;   /* "cudnn", "copy" */

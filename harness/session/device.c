@@ -52,12 +52,13 @@ bool session_device(const char *spec, const char *emu_chip, struct session_devic
         const char *name = json_string_value(json_object_get(event, "event")), *text = json_string_value(json_object_get(event, "text"));
         if (name && !strcmp(name, "device"))
             ok = read_answer(event, out);
-        if (name && !strcmp(name, "failed")) {
+        bool failed = name && !strcmp(name, "failed");
+        if (failed) {
             error_set(err, ERROR_ENVIRONMENT, "%s", text ? text : "the device cannot be opened");
             error_hint(err, "%s", json_string_value(json_object_get(event, "hint")));
         }
         json_decref(event);
-        if (ok || (name && !strcmp(name, "failed")))
+        if (ok || failed)
             break;
     }
     child_stop(&child, NULL, 0);

@@ -3,15 +3,24 @@
 #include <stddef.h>
 
 #define FIELD(group, type, noun, name, field, unit, what)                                                                                  \
-    {name, unit, what, COLUMN_##group, COLUMN_##type, (unsigned)offsetof(struct noun, field), (unsigned)sizeof(((struct noun *)0)->field)}
+    {                                                                                                                                      \
+        name, unit, what, COLUMN_##group, COLUMN_##type, (unsigned)offsetof(struct noun, field),                                           \
+            (unsigned)sizeof(((struct noun *)0)->field)                                                                                    \
+    }
 #define RUN(type, name, field, unit, what) FIELD(RUN, type, run, name, field, unit, what)
 #define CASE(type, name, field, unit, what) FIELD(CASE, type, row, name, field, unit, what)
 #define RESULT(type, name, field, unit, what) FIELD(RESULT, type, row, name, field, unit, what)
 #define STEP(type, name, field, unit, what) FIELD(STEP, type, row_step, name, field, unit, what)
 #define TIME(type, name, field, unit, what) FIELD(TIME, type, row_time, name, field, unit, what)
 #define METRIC(type, name, field, unit, what) FIELD(METRIC, type, row_metric, name, field, unit, what)
-#define DERIVED(name, unit, what) {name, unit, what, COLUMN_DERIVED, COLUMN_NONE, 0, 0}
-#define COUNTER(name, unit, what) {name, unit, what, COLUMN_COUNTER, COLUMN_NONE, 0, 0}
+#define DERIVED(name, unit, what)                                                                                                          \
+    {                                                                                                                                      \
+        name, unit, what, COLUMN_DERIVED, COLUMN_NONE, 0, 0                                                                                \
+    }
+#define COUNTER(name, unit, what)                                                                                                          \
+    {                                                                                                                                      \
+        name, unit, what, COLUMN_COUNTER, COLUMN_NONE, 0, 0                                                                                \
+    }
 
 const struct column columns[] = {
     RUN(INT64, "run", id, "", "number of the run in its database"),

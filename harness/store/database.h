@@ -10,7 +10,7 @@ struct store {
     char *path;
     sqlite3 *db;
     bool read_only;
-    int lock; /* fd; -1: not held */
+    int lock;    /* fd; -1: not held */
     int64_t run; /* that holds the lock; 0: none */
 };
 

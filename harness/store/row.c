@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const char *const status_names[ROW_STATUS_COUNT] = {
-    [ROW_PLANNED] = "planned", [ROW_OK] = "ok",         [ROW_FOIL] = "foil",     [ROW_WRONG] = "wrong",           [ROW_UNSAFE] = "unsafe",
-    [ROW_CRASHED] = "crashed", [ROW_HUNG] = "hung",     [ROW_BROKEN] = "broken", [ROW_INFEASIBLE] = "infeasible", [ROW_SKIPPED] = "skipped",
+    [ROW_PLANNED] = "planned", [ROW_OK] = "ok",     [ROW_FOIL] = "foil",     [ROW_WRONG] = "wrong",           [ROW_UNSAFE] = "unsafe",
+    [ROW_CRASHED] = "crashed", [ROW_HUNG] = "hung", [ROW_BROKEN] = "broken", [ROW_INFEASIBLE] = "infeasible", [ROW_SKIPPED] = "skipped",
 };
 
 const char *row_status_name(enum row_status s)

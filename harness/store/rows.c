@@ -69,7 +69,8 @@ int columns_count(enum column_group group)
 }
 
 /* "INSERT INTO table (lead, columns...) VALUES (?1, ...)" where `lead` names `leads` columns. */
-static bool prepare_insert(struct store *store, const char *table, const char *lead, int leads, enum column_group group, sqlite3_stmt **s, struct error *err)
+static bool prepare_insert(struct store *store, const char *table, const char *lead, int leads, enum column_group group, sqlite3_stmt **s,
+                           struct error *err)
 {
     struct text sql = {0};
     text_addf(&sql, "INSERT INTO \"%s\" (%s, ", table, lead);
@@ -147,8 +148,8 @@ static bool put_case(struct store *store, int64_t run_id, const struct row *row,
 static bool put_result(struct store *store, int64_t run_id, int64_t case_key, const struct row *row, int64_t *result, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    if (!exec_id(store, "DELETE FROM result WHERE run = ?1 AND id = ?2 AND device = ?3", run_id, row->id, row->device, err)
-        || !prepare_insert(store, "result", "run, case_key", 2, COLUMN_RESULT, &s, err)) {
+    if (!exec_id(store, "DELETE FROM result WHERE run = ?1 AND id = ?2 AND device = ?3", run_id, row->id, row->device, err) ||
+        !prepare_insert(store, "result", "run, case_key", 2, COLUMN_RESULT, &s, err)) {
         return false;
     }
     sqlite3_bind_int64(s, 1, run_id);
@@ -161,8 +162,8 @@ static bool put_result(struct store *store, int64_t run_id, int64_t case_key, co
 }
 
 /* `count` structs of `size` bytes into a child table, numbered. */
-static bool put_children(struct store *store, const char *table, const char *lead, enum column_group group, int64_t result, const void *items, int count,
-                         size_t size, struct error *err)
+static bool put_children(struct store *store, const char *table, const char *lead, enum column_group group, int64_t result,
+                         const void *items, int count, size_t size, struct error *err)
 {
     sqlite3_stmt *s = NULL;
     bool done = prepare_insert(store, table, lead, 2, group, &s, err);
@@ -210,17 +211,22 @@ bool store_put(struct store *store, int64_t run_id, const struct row *row, struc
         return error_set(err, ERROR_INTERNAL, "%s: run %lld was not begun here", store->path, (long long)run_id);
     }
     if (!row->id || !row->id[0] || !row->case_id || !row->case_id[0] || !row->device || !row->device[0]) {
-        return error_set(err, ERROR_INTERNAL, "a row without %s cannot be stored", !row->id || !row->id[0] ? "an id" : !row->device || !row->device[0] ? "a device" : "a case");
+        return error_set(err, ERROR_INTERNAL, "a row without %s cannot be stored",
+                         !row->id || !row->id[0]           ? "an id"
+                         : !row->device || !row->device[0] ? "a device"
+                                                           : "a case");
     }
     if (!store_exec(store, "BEGIN IMMEDIATE", "storing a row", err)) {
         return false;
     }
-    bool done = put_case(store, run_id, row, &case_key, err) && put_result(store, run_id, case_key, row, &result, err)
-                && put_children(store, "kernel", "result, step_index", COLUMN_STEP, result, row->steps, row->step_count, sizeof *row->steps, err)
-                && put_children(store, "timing", "result, time_index", COLUMN_TIME, result, row->times, row->time_count, sizeof *row->times, err)
-                && put_samples(store, result, row, err)
-                && put_children(store, "metric", "result, metric_index", COLUMN_METRIC, result, row->metrics, row->metric_count, sizeof *row->metrics, err)
-                && store_exec(store, "COMMIT", "storing a row", err);
+    bool done =
+        put_case(store, run_id, row, &case_key, err) && put_result(store, run_id, case_key, row, &result, err) &&
+        put_children(store, "kernel", "result, step_index", COLUMN_STEP, result, row->steps, row->step_count, sizeof *row->steps, err) &&
+        put_children(store, "timing", "result, time_index", COLUMN_TIME, result, row->times, row->time_count, sizeof *row->times, err) &&
+        put_samples(store, result, row, err) &&
+        put_children(store, "metric", "result, metric_index", COLUMN_METRIC, result, row->metrics, row->metric_count, sizeof *row->metrics,
+                     err) &&
+        store_exec(store, "COMMIT", "storing a row", err);
     if (!done) {
         error_where(err, "row %s", row->id);
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
@@ -235,7 +241,8 @@ struct reader {
     sqlite3_stmt *steps, *times, *metrics;
 };
 
-static bool prepare_children(struct store *store, const char *from, enum column_group group, const char *more, sqlite3_stmt **s, struct error *err)
+static bool prepare_children(struct store *store, const char *from, enum column_group group, const char *more, sqlite3_stmt **s,
+                             struct error *err)
 {
     struct text sql = {0};
     text_add(&sql, "SELECT ");
@@ -248,9 +255,10 @@ static bool prepare_children(struct store *store, const char *from, enum column_
 
 static bool reader_open(struct store *store, struct reader *r, struct error *err)
 {
-    return prepare_children(store, "kernel WHERE result = ?1 ORDER BY step_index", COLUMN_STEP, "", &r->steps, err)
-           && prepare_children(store, "timing LEFT JOIN sample USING (timing) WHERE result = ?1 ORDER BY time_index", COLUMN_TIME, ", samples_ns", &r->times, err)
-           && prepare_children(store, "metric WHERE result = ?1 ORDER BY metric_index", COLUMN_METRIC, "", &r->metrics, err);
+    return prepare_children(store, "kernel WHERE result = ?1 ORDER BY step_index", COLUMN_STEP, "", &r->steps, err) &&
+           prepare_children(store, "timing LEFT JOIN sample USING (timing) WHERE result = ?1 ORDER BY time_index", COLUMN_TIME,
+                            ", samples_ns", &r->times, err) &&
+           prepare_children(store, "metric WHERE result = ?1 ORDER BY metric_index", COLUMN_METRIC, "", &r->metrics, err);
 }
 
 static void reader_close(struct reader *r)
@@ -332,7 +340,8 @@ int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct e
     columns_list(&sql, COLUMN_CASE, "c.");
     text_add(&sql, ", ");
     columns_list(&sql, COLUMN_RESULT, "r.");
-    text_add(&sql, ", r.result FROM result r JOIN \"case\" c ON c.case_key = r.case_key WHERE r.run = ?1 ORDER BY c.case_index, r.row_index, r.result");
+    text_add(&sql, ", r.result FROM result r JOIN \"case\" c ON c.case_key = r.case_key WHERE r.run = ?1 ORDER BY c.case_index, "
+                   "r.row_index, r.result");
     /* One snapshot for all tables, however fast another process writes. */
     bool begun = store_exec(store, "BEGIN", "reading the rows", err);
     if (!begun || !store_prepare(store, text_get(&sql), &s, err) || !reader_open(store, &reader, err)) {

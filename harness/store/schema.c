@@ -56,8 +56,9 @@ bool schema_migrate(struct store *store, int from, struct error *err)
         if (!store_exec(store, "BEGIN IMMEDIATE", doing, err)) {
             return false;
         }
-        bool done = store_exec(store, migrations[v], doing, err) && store_exec(store, version, doing, err)
-                    && (v > 0 || store_exec(store, "PRAGMA application_id = 1650814563", doing, err)) && store_exec(store, "COMMIT", doing, err);
+        bool done = store_exec(store, migrations[v], doing, err) && store_exec(store, version, doing, err) &&
+                    (v > 0 || store_exec(store, "PRAGMA application_id = 1650814563", doing, err)) &&
+                    store_exec(store, "COMMIT", doing, err);
         if (!done) {
             sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
             return false;

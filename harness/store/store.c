@@ -134,8 +134,8 @@ static bool open_any(struct store *store, struct error *err)
 static bool identify(struct store *store, off_t bytes, int64_t *version, struct error *err)
 {
     int64_t application = 0, objects = 0;
-    if (!store_integer(store, "PRAGMA application_id", &application, err) || !store_integer(store, "PRAGMA user_version", version, err)
-        || !store_integer(store, "SELECT count(*) FROM sqlite_master", &objects, err)) {
+    if (!store_integer(store, "PRAGMA application_id", &application, err) || !store_integer(store, "PRAGMA user_version", version, err) ||
+        !store_integer(store, "SELECT count(*) FROM sqlite_master", &objects, err)) {
         return false;
     }
     if (application == 0 && *version == 0 && objects == 0) {
@@ -146,7 +146,8 @@ static bool identify(struct store *store, off_t bytes, int64_t *version, struct 
         return error_hint(err, "nothing was changed; name another file");
     }
     if (*version > schema_version()) {
-        error_set(err, ERROR_USAGE, "%s: written by a newer bench (schema %lld, this one knows %d)", store->path, (long long)*version, schema_version());
+        error_set(err, ERROR_USAGE, "%s: written by a newer bench (schema %lld, this one knows %d)", store->path, (long long)*version,
+                  schema_version());
         return error_hint(err, "update bench, or give this run a database of its own: -o DIR");
     }
     if (bytes > QUICK_CHECK_MAX_BYTES) {
@@ -201,8 +202,9 @@ static bool prepare_writer(struct store *store, int version, struct error *err)
 {
     /* WAL: a report may read while a run writes. FULL: a stored row survives power loss. A file system that cannot do WAL keeps its
      * old journal, which is as safe. */
-    return store_exec(store, "PRAGMA journal_mode = WAL", "opening it", err) && store_exec(store, "PRAGMA synchronous = FULL", "opening it", err)
-           && store_exec(store, "PRAGMA foreign_keys = ON", "opening it", err) && schema_migrate(store, version, err);
+    return store_exec(store, "PRAGMA journal_mode = WAL", "opening it", err) &&
+           store_exec(store, "PRAGMA synchronous = FULL", "opening it", err) &&
+           store_exec(store, "PRAGMA foreign_keys = ON", "opening it", err) && schema_migrate(store, version, err);
 }
 
 bool store_open(const char *path, bool read_only, struct store **out, struct error *err)
@@ -370,7 +372,8 @@ bool store_run_environment(struct store *store, int64_t run_id, const char *json
     json_error_t where;
     json_t *old = NULL, *new = json_loads(json, JSON_REJECT_DUPLICATES, &where);
     if (!json_is_object(new)) {
-        error_set(err, ERROR_INTERNAL, "environment of run %lld: not a JSON object: %s", (long long)run_id, new ? "another kind of value" : where.text);
+        error_set(err, ERROR_INTERNAL, "environment of run %lld: not a JSON object: %s", (long long)run_id,
+                  new ? "another kind of value" : where.text);
         goto done;
     }
     if (!store_writable(store, err) || !store_run(store, run_id, &run, err)) {
@@ -401,7 +404,8 @@ done:
 }
 
 /* The runs that `where` (with ?1, ?2 the scenario and device, or the id) selects. The count; -1 on error. */
-static int select_runs(struct store *store, const char *where, const char *one, const char *two, int64_t id, struct run **runs, struct error *err)
+static int select_runs(struct store *store, const char *where, const char *one, const char *two, int64_t id, struct run **runs,
+                       struct error *err)
 {
     struct text sql = {0};
     sqlite3_stmt *s = NULL;

@@ -15,11 +15,11 @@ struct run { /* provenance: text fields are JSON-safe UTF-8 */
     int64_t id;
     char started[32], ended[32]; /* UTC, ISO 8601; ended "" = interrupted or running */
     char *scenario, *scenario_path, *scenario_hash, *scenario_text;
-    char *argv, *commit;  /* commit: "1a2b3c4" or "1a2b3c4+dirty", of bench itself */
+    char *argv, *commit; /* commit: "1a2b3c4" or "1a2b3c4+dirty", of bench itself */
     char *device, *device_about, *uuid, *driver, *compiler, *host, *cpu;
-    char *environment;    /* JSON object: clocks, throttle, cudnn version, flush cost ... */
+    char *environment; /* JSON object: clocks, throttle, cudnn version, flush cost ... */
     uint64_t seed;
-    int planned;          /* rows */
+    int planned; /* rows */
 };
 void run_clear(struct run *run);
 /* Starts a run (run->id 0: fills it; > 0: takes up that run again, as --resume does). `started` is filled when empty. Takes the write lock
@@ -28,8 +28,8 @@ bool store_run_begin(struct store *store, struct run *run, struct error *err);
 bool store_run_end(struct store *store, int64_t run_id, struct error *err);
 /* Merges keys into the run's environment JSON object. */
 bool store_run_environment(struct store *store, int64_t run_id, const char *json, struct error *err);
-/* Inserts or replaces one whole row (with steps, times, samples, metrics) in one transaction; it is on the disk when this returns. Needs the
- * run to be begun here. The fields of its case (COLUMN_CASE) are shared: the last row put speaks for all. */
+/* Inserts or replaces one whole row (with steps, times, samples, metrics) in one transaction; it is on the disk when this returns. Needs
+ * the run to be begun here. The fields of its case (COLUMN_CASE) are shared: the last row put speaks for all. */
 bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err);
 /* Latest run (of a scenario / device when not NULL) that can be resumed or shown; false without err when there is none. */
 bool store_last_run(struct store *store, const char *scenario, const char *device, struct run *run, struct error *err);

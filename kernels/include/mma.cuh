@@ -22,6 +22,15 @@ __device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.com
 /* Waits until at most PENDING of this thread's groups are still on their way. A barrier must follow before other threads read. */
 template <int PENDING> __device__ __forceinline__ void copy_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory"); }
 
+/* One 16-byte load. */
+__device__ __forceinline__ void load_shared_4(float v[4], unsigned address)
+{
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]) : "r"(address) : "memory");
+}
+
+/* One 4-byte store. */
+__device__ __forceinline__ void store_shared(unsigned address, unsigned v) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(v) : "memory"); }
+
 /* Four 8x8 matrices of 16-bit elements. Lane 8 * i + j gives the address of row j of matrix i; afterwards m[i] of lane l holds elements 2 * (l % 4)
  * and the next of row l / 4 of matrix i. */
 __device__ __forceinline__ void load_matrix_4(unsigned m[4], unsigned address)

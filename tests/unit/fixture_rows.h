@@ -47,8 +47,8 @@ static inline void fixture_run(struct run *run, const char *scenario, const char
 }
 
 /* A row of the case that `case_index` counts. */
-static inline struct row *fixture_row(struct fixture *f, int case_index, const char *layer, const char *axes, const char *work, const char *variant,
-                                      const char *params, enum row_status status)
+static inline struct row *fixture_row(struct fixture *f, int case_index, const char *layer, const char *axes, const char *work,
+                                      const char *variant, const char *params, enum row_status status)
 {
     struct row *row = row_new();
     int same = 0;
@@ -84,11 +84,15 @@ static inline struct row *fixture_row(struct fixture *f, int case_index, const c
     return row;
 }
 
-static inline struct row_step *fixture_step(struct row *row, const char *name, int registers, int spill, int smem_kib, double occupancy, const char *limit)
+static inline struct row_step *fixture_step(struct row *row, const char *name, int registers, int spill, int smem_kib, double occupancy,
+                                            const char *limit)
 {
     struct row_step *s = row_add_step(row);
     snprintf(s->name, sizeof s->name, "%s", name);
-    snprintf(s->kind, sizeof s->kind, "%s", strncmp(name, "fill", 4) == 0 ? "fill" : strcmp(row->variant, "cudnn") == 0 ? "cudnn" : "kernel");
+    snprintf(s->kind, sizeof s->kind, "%s",
+             strncmp(name, "fill", 4) == 0        ? "fill"
+             : strcmp(row->variant, "cudnn") == 0 ? "cudnn"
+                                                  : "kernel");
     if (strcmp(s->kind, "fill") == 0) {
         return s;
     }
@@ -201,7 +205,8 @@ static inline void fixture_sparse_case(struct fixture *f, int index)
     }
 }
 
-static inline void fixture_dense_case(struct fixture *f, int index, const char *layer, const char *work, int repeat, double gflop, double mbytes, double cudnn_us)
+static inline void fixture_dense_case(struct fixture *f, int index, const char *layer, const char *work, int repeat, double gflop,
+                                      double mbytes, double cudnn_us)
 {
     static const struct {
         const char *variant, *params, *what;
@@ -219,7 +224,8 @@ static inline void fixture_dense_case(struct fixture *f, int index, const char *
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         struct row *r = fixture_row(f, index, layer, "", work, list[i].variant, list[i].params, ROW_OK);
         row_set(&r->what, list[i].what);
-        struct row_step *s = fixture_step(r, i ? strchr(list[i].variant, '/') + 1 : "sm90_xmma_fprop", list[i].registers, list[i].spill, list[i].smem, list[i].occupancy, "regs");
+        struct row_step *s = fixture_step(r, i ? strchr(list[i].variant, '/') + 1 : "sm90_xmma_fprop", list[i].registers, list[i].spill,
+                                          list[i].smem, list[i].occupancy, "regs");
         if (i == 0) {
             r->engine = xstrdup("engine 62 TILE_SIZE=4 TILEK=0 CGA_M=8");
             r->noise = 0.0028;
@@ -235,7 +241,8 @@ static inline void fixture_dense_case(struct fixture *f, int index, const char *
         fixture_time(r, -1, us, us * 0.003, x, 0.995 * x, 1.005 * x);
     }
     for (int i = first; i < f->count; i++) {
-        fixture_work(f->rows[i], gflop, mbytes, fmax(gflop / 990 * 1e3, mbytes / 4.8), gflop / 990 * 1e3 > mbytes / 4.8 ? "compute" : "memory", 0);
+        fixture_work(f->rows[i], gflop, mbytes, fmax(gflop / 990 * 1e3, mbytes / 4.8),
+                     gflop / 990 * 1e3 > mbytes / 4.8 ? "compute" : "memory", 0);
         f->rows[i]->repeat = repeat;
     }
 }

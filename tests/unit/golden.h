@@ -29,7 +29,8 @@ static inline void golden(const char *name, const char *text)
                 start = at;
             }
         }
-        fail_msg("%s:%zu\n  want: %.*s\n  got:  %.*s\n", path, line, (int)strcspn(want + start, "\n"), want + start, (int)strcspn(text + start, "\n"), text + start);
+        fail_msg("%s:%zu\n  want: %.*s\n  got:  %.*s\n", path, line, (int)strcspn(want + start, "\n"), want + start,
+                 (int)strcspn(text + start, "\n"), text + start);
     }
     free(want);
     free(path);

@@ -21,10 +21,17 @@ static void test_headline_rates(void **state)
         const char *board;
         double f32, f16, tf32, i8, f64, clock;
     } sheet[] = {
-        {"RTX 2080 Ti", 13.4, 107.6, 0, 215.2, 0, 0},   {"T4", 8.1, 65, 0, 130, 0, 0},               {"A100", 19.5, 312, 156, 624, 9.7, 0},
-        {"RTX A6000", 38.7, 154.8, 77.4, 309.7, 0, 0},  {"RTX 3090", 35.6, 142, 71, 284, 0, 0},      {"L40S", 91.6, 366, 183, 733, 0, 0},
-        {"RTX 4090", 82.6, 330.3, 165, 660.6, 1.3, 0},  {"H200", 66.9, 989.4, 494.7, 1979, 33.5, 1.83e9}, {"H100", 66.9, 989.4, 494.7, 1979, 33.5, 1.83e9},
-        {"B200", 75, 2250, 1100, 4500, 37, 1.85e9},     {"RTX 5090", 104.8, 419, 209.5, 838, 1.64, 0},
+        {"RTX 2080 Ti", 13.4, 107.6, 0, 215.2, 0, 0},
+        {"T4", 8.1, 65, 0, 130, 0, 0},
+        {"A100", 19.5, 312, 156, 624, 9.7, 0},
+        {"RTX A6000", 38.7, 154.8, 77.4, 309.7, 0, 0},
+        {"RTX 3090", 35.6, 142, 71, 284, 0, 0},
+        {"L40S", 91.6, 366, 183, 733, 0, 0},
+        {"RTX 4090", 82.6, 330.3, 165, 660.6, 1.3, 0},
+        {"H200", 66.9, 989.4, 494.7, 1979, 33.5, 1.83e9},
+        {"H100", 66.9, 989.4, 494.7, 1979, 33.5, 1.83e9},
+        {"B200", 75, 2250, 1100, 4500, 37, 1.85e9},
+        {"RTX 5090", 104.8, 419, 209.5, 838, 1.64, 0},
     };
     for (size_t i = 0; i < sizeof sheet / sizeof *sheet; i++) {
         const struct chip *c = chip_find(sheet[i].board);
@@ -57,12 +64,18 @@ static void is(const char *name, const char *chip, const char *board)
 
 static void test_find(void **state)
 {
-    is("GH100", "GH100", "H200 SXM"), is("gh100", "GH100", "H200 SXM"), is("sm_90", "GH100", "H200 SXM"), is("sm_90a", "GH100", "H200 SXM"), is("90", "GH100", "H200 SXM");
-    is("H200", "GH100", "H200 SXM"), is("H200 SXM", "GH100", "H200 SXM"), is("NVIDIA H200", "GH100", "H200 SXM"), is("h100", "GH100", "H100 SXM");
-    is("NVIDIA H100 80GB HBM3", "GH100", "H100 SXM"), is("NVIDIA A100-SXM4-80GB", "GA100", "A100 SXM"), is("Tesla T4", "TU104", "T4"), is("sm_75", "TU102", "RTX 2080 Ti");
-    is("NVIDIA GeForce RTX 4090", "AD102", "RTX 4090"), is("sm_120", "GB202", "RTX 5090"), is("sm_100a", "GB100", "B200 SXM"), is("AD102", "AD102", "L40S");
-    is("NVIDIA H100 PCIe", NULL, NULL), is("NVIDIA GeForce RTX 4090 Laptop GPU", NULL, NULL), is("RTX 40900", NULL, NULL); /* other products */
-    is("", NULL, NULL), is(NULL, NULL, NULL), is("sm_", NULL, NULL), is("sm_900", NULL, NULL), is("sm_9x", NULL, NULL), is("0", NULL, NULL), is("GH101", NULL, NULL);
+    is("GH100", "GH100", "H200 SXM"), is("gh100", "GH100", "H200 SXM"), is("sm_90", "GH100", "H200 SXM"), is("sm_90a", "GH100", "H200 SXM"),
+        is("90", "GH100", "H200 SXM");
+    is("H200", "GH100", "H200 SXM"), is("H200 SXM", "GH100", "H200 SXM"), is("NVIDIA H200", "GH100", "H200 SXM"),
+        is("h100", "GH100", "H100 SXM");
+    is("NVIDIA H100 80GB HBM3", "GH100", "H100 SXM"), is("NVIDIA A100-SXM4-80GB", "GA100", "A100 SXM"), is("Tesla T4", "TU104", "T4"),
+        is("sm_75", "TU102", "RTX 2080 Ti");
+    is("NVIDIA GeForce RTX 4090", "AD102", "RTX 4090"), is("sm_120", "GB202", "RTX 5090"), is("sm_100a", "GB100", "B200 SXM"),
+        is("AD102", "AD102", "L40S");
+    is("NVIDIA H100 PCIe", NULL, NULL), is("NVIDIA GeForce RTX 4090 Laptop GPU", NULL, NULL),
+        is("RTX 40900", NULL, NULL); /* other products */
+    is("", NULL, NULL), is(NULL, NULL, NULL), is("sm_", NULL, NULL), is("sm_900", NULL, NULL), is("sm_9x", NULL, NULL), is("0", NULL, NULL),
+        is("GH101", NULL, NULL);
     is("99999999999999999999", NULL, NULL);
 }
 

@@ -1,5 +1,5 @@
-/* model/floor: the times of kernels.md section 1, at the rates that table states: 989 (tensor) and 67 (FFMA) TFLOP/s from the data sheet, and 790, 400, 60 TFLOP/s and
- * 4.3 TB/s measured. */
+/* model/floor: the times of kernels.md section 1, at the rates that table states: 989 (tensor) and 67 (FFMA) TFLOP/s from the data sheet,
+ * and 790, 400, 60 TFLOP/s and 4.3 TB/s measured. */
 #include "works.h"
 #include "model/floor.h"
 
@@ -12,7 +12,8 @@ static void near(double got, double want, double half_of_last_digit)
 /* Measured ceilings as a roof: every row of the table. */
 static void test_table_of_floors(void **state)
 {
-    const struct ceilings measured = {.copy_bytes_s = 4.3e12, .flop_s = {[MATH_F16_ACC32] = 790e12, [MATH_TF32] = 400e12, [MATH_F32] = 60e12}};
+    const struct ceilings measured = {.copy_bytes_s = 4.3e12,
+                                      .flop_s = {[MATH_F16_ACC32] = 790e12, [MATH_TF32] = 400e12, [MATH_F32] = 60e12}};
     const struct {
         int64_t c, k, h, w;
         double f16_tensor, f16_memory, tf32_tensor, tf32_memory, f32, tolerance;
@@ -54,7 +55,11 @@ static void test_datasheet(void **state)
     const struct {
         int64_t c, k, h, w;
         double us;
-    } table[] = {{64, 64, 720, 1280, 68.7}, {64, 128, 720, 1280, 137}, {32, 64, 1440, 2560, 137}, {256, 256, 339, 510, 206}, {256, 1024, 339, 510, 825}};
+    } table[] = {{64, 64, 720, 1280, 68.7},
+                 {64, 128, 720, 1280, 137},
+                 {32, 64, 1440, 2560, 137},
+                 {256, 256, 339, 510, 206},
+                 {256, 1024, 339, 510, 825}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         w = conv_work(table[i].c, table[i].k, table[i].h, table[i].w, 3);
         finish(&w);
@@ -68,6 +73,8 @@ static void test_sides(void **state)
     struct floor f = floor_of(h200, 1e6, 1e3, MATH_F16_ACC32, 0);
     assert_true(f.by == FLOOR_LAUNCH && f.ns == f.launch_ns && f.ns >= 500 && f.ns <= 2000);
     assert_string_equal(floor_by_name(f.by), "launch");
+    f = floor_of(h200, 1.5e-6 * chip_flop_s(h200, MATH_F16_ACC32), 1e3, MATH_F16_ACC32, 0); /* a little above */
+    assert_true(f.by == FLOOR_COMPUTE && fabs(f.ns - 1500) < 1e-6);
     f = floor_of(h200, 0, 472e6, MATH_NONE, 0); /* data movement */
     assert_true(f.by == FLOOR_MEMORY && f.compute_ns == 0);
     near(f.ns / 1e3, 472 / 4.8, 0.1);
@@ -87,6 +94,7 @@ static void test_sides(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table_of_floors), cmocka_unit_test(test_datasheet), cmocka_unit_test(test_sides)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table_of_floors), cmocka_unit_test(test_datasheet),
+                                       cmocka_unit_test(test_sides)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* op/mask: densities, shapes of the patterns, dilation against its definition, figures of kernels.md section 1 (one simulated 720x1280 mask each), hostile PGM files. */
+/* op/mask: densities, shapes of the patterns, dilation against its definition, figures of kernels.md section 1 (one simulated 720x1280
+ * mask each), hostile PGM files. */
 #include "works.h"
 #include <stdio.h>
 #include <unistd.h>
@@ -138,7 +139,8 @@ static void test_dilation(void **state)
     } shapes[] = {{3, 3, 1, 1, 1}, {5, 3, 1, 2, 1}, {3, 3, 2, 1, 1}, {3, 3, 1, 2, 2}, {1, 1, 2, 0, 1}, {4, 2, 3, 0, 1}, {7, 7, 2, 3, 1}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct work w = conv_work(2, 2, 23, 31, 3);
-        w.r = shapes[i].kernel_r, w.s = shapes[i].kernel_s, w.stride = shapes[i].stride, w.pad = shapes[i].pad, w.dilation = shapes[i].dilation, w.n = 2;
+        w.r = shapes[i].kernel_r, w.s = shapes[i].kernel_s, w.stride = shapes[i].stride, w.pad = shapes[i].pad,
+        w.dilation = shapes[i].dilation, w.n = 2;
         w.mask = (struct mask){.pattern = MASK_IID, .density = 0.04, .seed = 7};
         finish(&w);
         float *m = make(&w), *d = malloc((size_t)(2 * w.p * w.q) * sizeof *d);
@@ -159,7 +161,8 @@ static void test_dilation(void **state)
     }
 }
 
-/* Inactive inputs are zero and inactive outputs the epilogue of zero; with DATA_FULL the input is whole. Marks on outputs leave the input alone. */
+/* Inactive inputs are zero and inactive outputs the epilogue of zero; with DATA_FULL the input is whole. Marks on outputs leave the input
+ * alone. */
 static void test_data(void **state)
 {
     struct work w = masked(20, 24, MASK_BOX, 0.2, 0);
@@ -204,7 +207,8 @@ static void test_useful(void **state)
     near(u.input_share, 0.1, 1e-5);
     near(u.output_share, 0.11, 0.003);
     near(u.flop / 1e9, 67.95 * u.output_share, 0.01);
-    near(u.bytes / 1e6, 118 * (u.input_share + u.output_share) + 0.07 + 2 * 0.115, 0.3); /* 118 MB each way, 0.07 of filter, two bit masks */
+    near(u.bytes / 1e6, 118 * (u.input_share + u.output_share) + 0.07 + 2 * 0.115,
+         0.3); /* 118 MB each way, 0.07 of filter, two bit masks */
     w.mask.pattern = MASK_PIXEL, w.mask.marks_output = true;
     finish(&w);
     assert_true(work_useful(&w, &u, &err));
@@ -275,8 +279,14 @@ static void test_frames(void **state)
         const char *path;
         int frame;
         const char *want;
-    } table[] = {{"m/street_%03d.pgm", 0, "m/street_000.pgm"}, {"m/%d.pgm", 12, "m/12.pgm"}, {"plain.pgm", 3, "plain.pgm"}, {"%5d", 42, "   42"},
-                 {"a%sb%n", 0, "a%sb%n"}, {"%", 1, "%"}, {"%99999999d", 1, "%99999999d"}, {"x%02dy%02d", 7, "x07y%02d"}};
+    } table[] = {{"m/street_%03d.pgm", 0, "m/street_000.pgm"},
+                 {"m/%d.pgm", 12, "m/12.pgm"},
+                 {"plain.pgm", 3, "plain.pgm"},
+                 {"%5d", 42, "   42"},
+                 {"a%sb%n", 0, "a%sb%n"},
+                 {"%", 1, "%"},
+                 {"%99999999d", 1, "%99999999d"},
+                 {"x%02dy%02d", 7, "x07y%02d"}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct mask m = {.pattern = MASK_FILE};
         char out[300];
@@ -289,7 +299,8 @@ static void test_frames(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_density), cmocka_unit_test(test_patterns), cmocka_unit_test(test_published_masks), cmocka_unit_test(test_dilation),
-        cmocka_unit_test(test_data),    cmocka_unit_test(test_useful),   cmocka_unit_test(test_files),           cmocka_unit_test(test_frames)};
+        cmocka_unit_test(test_density),  cmocka_unit_test(test_patterns), cmocka_unit_test(test_published_masks),
+        cmocka_unit_test(test_dilation), cmocka_unit_test(test_data),     cmocka_unit_test(test_useful),
+        cmocka_unit_test(test_files),    cmocka_unit_test(test_frames)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* model/occupancy: cases worked out by hand from the rules of the occupancy calculator (per warp, registers x 32 rounded up to 256; a quarter of 65,536 per
- * scheduler; shared memory rounded to 128 bytes plus 1,024 of the system's; block and warp slots), and those of experience.md, which were taken from cubins. */
+/* model/occupancy: cases worked out by hand from the rules of the occupancy calculator (per warp, registers x 32 rounded up to 256; a
+ * quarter of 65,536 per scheduler; shared memory rounded to 128 bytes plus 1,024 of the system's; block and warp slots), and those of
+ * experience.md, which were taken from cubins. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +76,8 @@ static void test_lift(void **state)
     lifts(of("sm_90", 256, 105, 48 * 1024), "25 fewer registers (80) give 3 blocks per SM"); /* experience.md E */
     lifts(of("sm_90", 1024, 64, 77 * 1024), "32 fewer registers (32) give 2 blocks per SM");
     lifts(of("sm_90", 256, 32, 100 * 1024), "25600 fewer bytes of shared memory (76800) give 3 blocks per SM");
-    lifts(of("sm_90", 256, 168, 198 * 1024), "40 fewer registers (128) and 87040 fewer bytes of shared memory (115712) give 2 blocks per SM");
+    lifts(of("sm_90", 256, 168, 198 * 1024),
+          "40 fewer registers (128) and 87040 fewer bytes of shared memory (115712) give 2 blocks per SM");
     lifts(of("sm_90", 32, 16, 0), "blocks of 64 threads give 64 warps per SM");
     lifts(of("sm_86", 1024, 32, 0), "blocks of 768 threads give 48 warps per SM");
     lifts(of("sm_86", 1024, 32, 512), "blocks whose warps divide 48");

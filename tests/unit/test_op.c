@@ -1,5 +1,5 @@
-/* op/: shapes, refusals, FLOP and bytes. Figures: kernels.md section 1 (floors) and seed-systems.md section 5.1 (the depth_to_space thread), which were worked
- * out from the layer shapes alone, without this code. */
+/* op/: shapes, refusals, FLOP and bytes. Figures: kernels.md section 1 (floors) and seed-systems.md section 5.1 (the depth_to_space
+ * thread), which were worked out from the layer shapes alone, without this code. */
 #include "works.h"
 
 static struct work layer(int64_t c, int64_t k, int64_t h, int64_t w, enum dtype t)
@@ -22,10 +22,12 @@ static void test_published_flop_and_bytes(void **state)
         int64_t c, k, h, w;
         double gflop, mb, gflop_half, mb_half;
     } table[] = {
-        {64, 64, 720, 1280, 67.95, 236, 0.005, 0.5},   {3, 64, 720, 1280, 3.19, 123.5, 0.006, 0.07}, {64, 128, 720, 1280, 135.9, 354, 0.05, 0.5},
-        {32, 64, 1440, 2560, 135.9, 708, 0.05, 0.5},   {16, 3, 2880, 5120, 12.74, 560, 0.005, 0.7},  {64, 256, 720, 1280, 271.8, 590, 0.05, 0.5},
-        {64, 3, 1440, 2560, 12.74, 494, 0.005, 0.5},   {64, 64, 48, 48, 0.17, 0.7, 0.005, 0.05},     {256, 256, 48, 48, 2.72, 3.5, 0.005, 0.05},
-        {64, 64, 339, 510, 12.75, 44, 0.005, 0.5},     {256, 256, 339, 510, 204, 178, 0.5, 0.5},     {256, 1024, 339, 510, 816, 447, 0.5, 0.5},
+        {64, 64, 720, 1280, 67.95, 236, 0.005, 0.5}, {3, 64, 720, 1280, 3.19, 123.5, 0.006, 0.07},
+        {64, 128, 720, 1280, 135.9, 354, 0.05, 0.5}, {32, 64, 1440, 2560, 135.9, 708, 0.05, 0.5},
+        {16, 3, 2880, 5120, 12.74, 560, 0.005, 0.7}, {64, 256, 720, 1280, 271.8, 590, 0.05, 0.5},
+        {64, 3, 1440, 2560, 12.74, 494, 0.005, 0.5}, {64, 64, 48, 48, 0.17, 0.7, 0.005, 0.05},
+        {256, 256, 48, 48, 2.72, 3.5, 0.005, 0.05},  {64, 64, 339, 510, 12.75, 44, 0.005, 0.5},
+        {256, 256, 339, 510, 204, 178, 0.5, 0.5},    {256, 1024, 339, 510, 816, 447, 0.5, 0.5},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct work w = layer(table[i].c, table[i].k, table[i].h, table[i].w, DTYPE_F16);
@@ -82,7 +84,8 @@ static void test_conv_shapes(void **state)
         assert_int_equal(w.p, table[i].p);
         assert_true(w.q == w.p || w.q == w.p + 1);
     }
-    struct work t = simple_work("conv_transpose2d", 8, 16, 20); /* PyTorch: 4x4 stride 2 pad 1 doubles; 9x9 stride 2 pad 4 with output_padding 1, too */
+    struct work t =
+        simple_work("conv_transpose2d", 8, 16, 20); /* PyTorch: 4x4 stride 2 pad 1 doubles; 9x9 stride 2 pad 4 with output_padding 1, too */
     t.k = 4, t.r = t.s = 4, t.stride = 2, t.pad = 1, t.dilation = t.groups = 1;
     finish(&t);
     assert_true(t.p == 32 && t.q == 40);
@@ -112,6 +115,8 @@ static void test_refusals(void **state)
     w = conv_work(1 << 20, 1 << 20, 1 << 20, 1 << 20, 1);
     refused(w, "2^31 - 1");
     w = conv_work(64, 64, 46341, 46341, 3); /* one plane alone is just over 2^31 */
+    refused(w, "2^31 - 1");
+    w = conv_work(1, 1, 46341, 46341, 3); /* 2,147,488,281 */
     refused(w, "2^31 - 1");
     w = conv_work(1, 1, 46340, 46340, 3); /* just under */
     finish(&w);
@@ -229,8 +234,10 @@ static void test_key(void **state)
     struct work changed[16];
     for (int i = 0; i < 16; i++)
         changed[i] = base;
-    changed[0].n = 2, changed[1].c = 16, changed[2].h = 17, changed[3].w = 17, changed[4].k = 4, changed[5].pad = 0, changed[6].dilation = 2, changed[7].groups = 2;
-    changed[8].layout = LAYOUT_NCHW, changed[9].math = MATH_F16_ACC16, changed[10].epilogue[0].alpha = 0.2, changed[11].mask.density = 0.2, changed[12].mask.seed = 2;
+    changed[0].n = 2, changed[1].c = 16, changed[2].h = 17, changed[3].w = 17, changed[4].k = 4, changed[5].pad = 0,
+    changed[6].dilation = 2, changed[7].groups = 2;
+    changed[8].layout = LAYOUT_NCHW, changed[9].math = MATH_F16_ACC16, changed[10].epilogue[0].alpha = 0.2, changed[11].mask.density = 0.2,
+    changed[12].mask.seed = 2;
     changed[13].mask.marks_output = true, changed[14].data = DATA_RELU, changed[15].seed = 2;
     for (int i = 0; i < 16; i++) {
         finish(&changed[i]);
@@ -268,9 +275,14 @@ static void test_tables(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published_flop_and_bytes), cmocka_unit_test(test_the_thread), cmocka_unit_test(test_conv_shapes), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_epilogue_refusals), cmocka_unit_test(test_epilogue_tensors), cmocka_unit_test(test_describe), cmocka_unit_test(test_key),
-        cmocka_unit_test(test_tables)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_published_flop_and_bytes),
+                                       cmocka_unit_test(test_the_thread),
+                                       cmocka_unit_test(test_conv_shapes),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_epilogue_refusals),
+                                       cmocka_unit_test(test_epilogue_tensors),
+                                       cmocka_unit_test(test_describe),
+                                       cmocka_unit_test(test_key),
+                                       cmocka_unit_test(test_tables)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,7 @@
-/* op/data: references against loops written straight from the definitions, data against what they promise, bounds against simulated kernels, right and wrong. */
+/* op/data: references against loops written straight from the definitions, data against what they promise, bounds against simulated
+ * kernels, right and wrong. */
 #include "works.h"
+#include "op/bound.h"
 #include <time.h>
 
 /* y[n][k][p][q] from the definition of cross-correlation; `round` is applied to every operand (NULL: none). */
@@ -73,8 +75,9 @@ static void test_conv_transpose2d(void **state)
                             for (int64_t s = 0; s < 3; s++) {
                                 int64_t p = i * 2 - 1 + r, q = j * 2 - 1 + s;
                                 if (p >= 0 && q >= 0 && p < w.p && q < w.q)
-                                    y[((n * 4 + k) * w.p + p) * w.q + q] += (double)d.array[ROLE_INPUT][((n * 6 + k / 2 * 3 + c) * 5 + i) * 7 + j] *
-                                                                            (double)d.array[ROLE_FILTER][((k * 3 + c) * 4 + r) * 3 + s];
+                                    y[((n * 4 + k) * w.p + p) * w.q + q] +=
+                                        (double)d.array[ROLE_INPUT][((n * 6 + k / 2 * 3 + c) * 5 + i) * 7 + j] *
+                                        (double)d.array[ROLE_FILTER][((k * 3 + c) * 4 + r) * 3 + s];
                             }
     for (size_t i = 0; i < d.output_elements; i++)
         assert_true(fabs(d.reference[i] - y[i]) <= 1e-12);
@@ -82,7 +85,8 @@ static void test_conv_transpose2d(void **state)
     op_data_free(&d);
 }
 
-/* depth_to_space as reshape, transpose, reshape (seed-systems.md 5.1): DCR (n,r,r,C',h,w) -> 0,3,4,1,5,2; CRD (n,C',r,r,h,w) -> 0,1,4,2,5,3. */
+/* depth_to_space as reshape, transpose, reshape (seed-systems.md 5.1): DCR (n,r,r,C',h,w) -> 0,3,4,1,5,2; CRD (n,C',r,r,h,w) ->
+ * 0,1,4,2,5,3. */
 static void test_depth_to_space(void **state)
 {
     for (int mode = D2S_DCR; mode <= D2S_CRD; mode++)
@@ -152,7 +156,8 @@ static void test_epilogue(void **state)
     for (int part = 0; part < 2; part++) {
         struct work w = conv_work(4, 8, 6, 7, 3);
         w.dtype = DTYPE_F32, w.n = 2;
-        add_item(&w, EPILOGUE_BIAS), add_item(&w, EPILOGUE_LEAKY_RELU), add_item(&w, EPILOGUE_DEPTH_TO_SPACE), add_item(&w, EPILOGUE_LAYOUT), add_item(&w, EPILOGUE_RESIDUAL);
+        add_item(&w, EPILOGUE_BIAS), add_item(&w, EPILOGUE_LEAKY_RELU), add_item(&w, EPILOGUE_DEPTH_TO_SPACE),
+            add_item(&w, EPILOGUE_LAYOUT), add_item(&w, EPILOGUE_RESIDUAL);
         finish(&w);
         struct op_data d;
         make_data(&w, (enum data_part)part, &d);
@@ -184,7 +189,8 @@ static double scale_of(const struct op_data *d, enum tensor_role role, size_t co
     return most;
 }
 
-/* Any subset of any output's products, with bias and residual, stays an integer that dtype and accumulator hold; every tap and channel counts. */
+/* Any subset of any output's products, with bias and residual, stays an integer that dtype and accumulator hold; every tap and channel
+ * counts. */
 static void check_exact(struct work w, double limit, bool covers)
 {
     add_item(&w, EPILOGUE_BIAS), add_item(&w, EPILOGUE_RESIDUAL);
@@ -193,7 +199,8 @@ static void check_exact(struct work w, double limit, bool covers)
     struct error err = {0};
     assert_true(op_data_inputs(&w, DATA_PART_EXACT, &d, &err));
     size_t terms = (size_t)(w.c / w.groups * w.r * w.s), inputs = (size_t)(w.n * w.c * w.h * w.w);
-    double x = scale_of(&d, ROLE_INPUT, inputs), b = scale_of(&d, ROLE_BIAS, (size_t)w.k), r = scale_of(&d, ROLE_RESIDUAL, (size_t)(w.n * w.k * w.p * w.q));
+    double x = scale_of(&d, ROLE_INPUT, inputs), b = scale_of(&d, ROLE_BIAS, (size_t)w.k),
+           r = scale_of(&d, ROLE_RESIDUAL, (size_t)(w.n * w.k * w.p * w.q));
     unsigned char *used = calloc(terms, 1);
     for (size_t k = 0; k < (size_t)w.k; k++) {
         double sum = 0;
@@ -256,7 +263,8 @@ static void test_generator(void **state)
     double sum = 0, squares = 0, fourth = 0, common = 0, full = 0, y2 = 0;
     for (size_t i = 0; i < n; i++) {
         double v = one.array[ROLE_INPUT][i], bits;
-        sum += v, squares += v * v, fourth += v * v * v * v, common += v * other.array[ROLE_INPUT][i], y2 += one.reference[i] * one.reference[i];
+        sum += v, squares += v * v, fourth += v * v * v * v, common += v * other.array[ROLE_INPUT][i],
+            y2 += one.reference[i] * one.reference[i];
         full += modf(ldexp(fabs(v), 23 - ilogb(v) - 1), &bits) != 0; /* the last of 24 bits is used */
     }
     double m = (double)n;
@@ -276,7 +284,8 @@ static void test_generator(void **state)
     op_data_free(&one);
 }
 
-/* A kernel: operands rounded by `operand`, sums in order in the type of `accumulate`, one store in the dtype. Its share of elements beyond the bound. */
+/* A kernel: operands rounded by `operand`, sums in order in the type of `accumulate`, one store in the dtype. Its share of elements
+ * beyond the bound. */
 static double share_outside(struct work w, float (*operand)(float), enum dtype accumulate)
 {
     finish(&w);
@@ -293,7 +302,9 @@ static double share_outside(struct work w, float (*operand)(float), enum dtype a
             float a = operand(d.array[ROLE_INPUT][(c * w.h + y) * w.w + x]), b = operand(d.array[ROLE_FILTER][k * w.c * w.r * w.s + t]);
             sum = accumulate == DTYPE_F16 ? f16_to_f32(f16_from_f32(sum + f16_to_f32(f16_from_f32(a * b)))) : fmaf(a, b, sum);
         }
-        double stored = w.dtype == DTYPE_F16 ? f16_to_f32(f16_from_f32(sum)) : w.dtype == DTYPE_BF16 ? bf16_to_f32(bf16_from_f32(sum)) : sum;
+        double stored = w.dtype == DTYPE_F16    ? f16_to_f32(f16_from_f32(sum))
+                        : w.dtype == DTYPE_BF16 ? bf16_to_f32(bf16_from_f32(sum))
+                                                : sum;
         double slack = dtype_unit_roundoff(w.dtype) * (fabs(d.reference[i]) + d.bound[i]) + 0x1p-25 * (w.dtype == DTYPE_F16);
         outside += !(fabs(stored - d.reference[i]) <= d.bound[i] + slack);
     }
@@ -314,7 +325,8 @@ static float as_bf16(float x) { return bf16_to_f32(bf16_from_f32(x)); }
 
 static void test_bounds_accept_and_refuse(void **state)
 {
-    struct work f16 = conv_work(64, 8, 24, 24, 3), f32 = f16, deep = conv_work(256, 4, 16, 16, 3), acc16 = f16, tf32 = f16, small = conv_work(3, 16, 24, 24, 3);
+    struct work f16 = conv_work(64, 8, 24, 24, 3), f32 = f16, deep = conv_work(256, 4, 16, 16, 3), acc16 = f16, tf32 = f16,
+                small = conv_work(3, 16, 24, 24, 3);
     f32.dtype = deep.dtype = tf32.dtype = DTYPE_F32;
     acc16.math = MATH_F16_ACC16;
     tf32.math = MATH_TF32;
@@ -331,6 +343,19 @@ static void test_bounds_accept_and_refuse(void **state)
     assert_true(share_outside(deep, tf32_from_f32, DTYPE_F32) > 0.01);
     assert_true(share_outside(small, as_is, DTYPE_F16) > 0.001);
     assert_true(share_outside(tf32, as_bf16, DTYPE_F32) > 0.001);
+}
+
+/* The formula that op/bound.h states, at both ends. */
+static void test_bound_formula(void **state)
+{
+    const double u = 0x1p-24;
+    assert_true(fabs(bound_sum(MATH_F32, 9, 0, 1) / (11 * u) - 1) < 1e-5); /* few terms: the worst case, n + 2 */
+    assert_true(fabs(bound_sum(MATH_F32, 574, 0, 1) / (6 * 24 * u) - 1) < 1e-4);
+    assert_true(fabs(bound_sum(MATH_F16_ACC32, 574, 5, 3) / (3 * 2 * 6 * 24 * u) - 1) < 1e-4); /* tensor cores cut off */
+    double gu = 6 * 24 * 0x1p-11;
+    assert_true(fabs(bound_sum(MATH_F16_ACC16, 574, 0, 1) / (gu / (1 - gu)) - 1) < 1e-9);
+    assert_true(isfinite(bound_sum(MATH_F16_ACC16, 1e6, 0, 1)));
+    assert_true(fabs(bound_sum(MATH_TF32, 574, 2, 1) - (2 * 6 * 24 * u + 0x1p-10 * (4 + 6 / sqrt(574)))) < 1e-7);
 }
 
 static void test_speed(void **state)
@@ -350,9 +375,10 @@ static void test_speed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_conv2d), cmocka_unit_test(test_conv_transpose2d), cmocka_unit_test(test_depth_to_space), cmocka_unit_test(test_upsample_and_layout),
-        cmocka_unit_test(test_epilogue), cmocka_unit_test(test_exact_data), cmocka_unit_test(test_generator), cmocka_unit_test(test_bounds_accept_and_refuse),
-        cmocka_unit_test(test_speed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv2d),         cmocka_unit_test(test_conv_transpose2d),
+                                       cmocka_unit_test(test_depth_to_space), cmocka_unit_test(test_upsample_and_layout),
+                                       cmocka_unit_test(test_epilogue),       cmocka_unit_test(test_exact_data),
+                                       cmocka_unit_test(test_generator),      cmocka_unit_test(test_bounds_accept_and_refuse),
+                                       cmocka_unit_test(test_bound_formula), cmocka_unit_test(test_speed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

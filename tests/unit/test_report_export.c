@@ -57,7 +57,8 @@ static void json_round_trips(void **state)
     assert_string_equal(json_string_value(json_object_get(document, "schema")), "bench.rows");
     assert_string_equal(json_string_value(json_object_get(document, "version")), "1.0.0");
     same_group(json_object_get(document, "run"), COLUMN_RUN, &f.run);
-    assert_string_equal(json_string_value(json_object_get(json_object_get(json_object_get(document, "run"), "environment"), "cudnn")), "9.19.0");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(json_object_get(document, "run"), "environment"), "cudnn")),
+                        "9.19.0");
     json_t *rows = json_object_get(document, "rows");
     assert_int_equal(json_array_size(rows), f.count);
     for (int i = 0; i < f.count; i++) {
@@ -93,8 +94,9 @@ static void json_takes_hostile_text(void **state)
     row_set(&f.run.environment, "not JSON");
     json_t *document = document_of(&f);
     const json_t *row = json_array_get(json_object_get(document, "rows"), 0);
-    assert_string_equal(json_string_value(json_object_get(row, "reason")),
-                        "\"quote\" \\ \x01 \xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd </script> \xe2\x82\xac");
+    assert_string_equal(
+        json_string_value(json_object_get(row, "reason")),
+        "\"quote\" \\ \x01 \xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd </script> \xe2\x82\xac");
     const json_t *metrics = json_object_get(json_array_get(json_object_get(document, "rows"), 1), "metrics");
     const json_t *last = json_array_get(metrics, json_array_size(metrics) - 1);
     assert_string_equal(json_string_value(json_object_get(last, "metric")), "emu.inf");

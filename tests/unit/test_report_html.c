@@ -56,8 +56,9 @@ static int count_of(const char *s, const char *what)
 /* Anything that could make a browser fetch or run something. SVG's own uses (#gpPt) stay inside the page. */
 static void stands_alone(const char *page)
 {
-    static const char *const fetches[] = {"<script", "<link", "<iframe", "<object", "<embed", "<img", "<image", "<base", "<form", "<meta http-equiv", "src=", "srcset=",
-                                          "url(", "@import", "javascript:", "<foreignObject", "action=", "ping="};
+    static const char *const fetches[] = {
+        "<script",          "<link", "<iframe", "<object", "<embed",  "<img",        "<image",         "<base",   "<form",
+        "<meta http-equiv", "src=",  "srcset=", "url(",    "@import", "javascript:", "<foreignObject", "action=", "ping="};
     for (size_t i = 0; i < sizeof fetches / sizeof fetches[0]; i++) {
         const char *at = strstr(page, fetches[i]);
         if (at) {
@@ -102,7 +103,8 @@ static void page_stands_alone(void **state)
 
 static void hostile_names_stay_text(void **state)
 {
-    static const char evil[] = "</title></table><script>alert(1)</script>\"'`touch PWNED` %s%n \\\" @{} \033[31m\n$(id) ' ; system(\"touch PWNED\")";
+    static const char evil[] =
+        "</title></table><script>alert(1)</script>\"'`touch PWNED` %s%n \\\" @{} \033[31m\n$(id) ' ; system(\"touch PWNED\")";
     struct fixture f = {0};
     fixture_run(&f.run, evil, "cuda:0", evil);
     row_set(&f.run.scenario_text, evil);
@@ -168,7 +170,8 @@ static void plots_redraw_without_the_tool(void **state)
     assert_null(strstr(page, "not drawn"));
     free(page);
     fixture_free(&f);
-    snprintf(command, sizeof command, "cd %s/plots && rm -f *.svg && for g in [0-9]*.gp; do gnuplot -d $g || exit 1; done && test $(ls *.svg | wc -l) = 16", folder);
+    snprintf(command, sizeof command,
+             "cd %s/plots && rm -f *.svg && for g in [0-9]*.gp; do gnuplot -d $g || exit 1; done && test $(ls *.svg | wc -l) = 16", folder);
     assert_int_equal(system(command), 0);
 }
 
@@ -194,7 +197,8 @@ static void without_gnuplot_the_page_says_so(void **state)
 static void a_stuck_child_is_ended(void **state)
 {
     struct timespec a, b;
-    const char *const sleeps[] = {"sleep", "30", NULL}, *const fine[] = {"true", NULL}, *const fails[] = {"false", NULL}, *const none[] = {"no-such-program-at-all", NULL};
+    const char *const sleeps[] = {"sleep", "30", NULL}, *const fine[] = {"true", NULL}, *const fails[] = {"false", NULL},
+                      *const none[] = {"no-such-program-at-all", NULL};
     clock_gettime(CLOCK_MONOTONIC, &a);
     assert_int_equal(child_run(sleeps, folder, 0.2), 3);
     clock_gettime(CLOCK_MONOTONIC, &b);

@@ -192,9 +192,9 @@ static void every_failure_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(terminal_h200),     cmocka_unit_test(terminal_emu),       cmocka_unit_test(terminal_ascii_narrow), cmocka_unit_test(terminal_colour),
-        cmocka_unit_test(markdown),          cmocka_unit_test(ranking),            cmocka_unit_test(emu_has_no_time),       cmocka_unit_test(absent_is_not_zero),
-        cmocka_unit_test(every_failure_is_said),
+        cmocka_unit_test(terminal_h200),   cmocka_unit_test(terminal_emu),       cmocka_unit_test(terminal_ascii_narrow),
+        cmocka_unit_test(terminal_colour), cmocka_unit_test(markdown),           cmocka_unit_test(ranking),
+        cmocka_unit_test(emu_has_no_time), cmocka_unit_test(absent_is_not_zero), cmocka_unit_test(every_failure_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,13 +14,14 @@ static void within(double got, double want, double slack)
         fail_msg("%.12g, want %.12g", got, want);
 }
 
-/* For samples 1 .. n the interval is [rank, n + 1 - rank]. Ranks: table of 95 % confidence intervals for the median (Geigy; Hahn and Meeker, A.9b;
- * Campbell and Gardner, BMJ 296:1454). */
+/* For samples 1 .. n the interval is [rank, n + 1 - rank]. Ranks: table of 95 % confidence intervals for the median (Geigy; Hahn and
+ * Meeker, A.9b; Campbell and Gardner, BMJ 296:1454). */
 static void test_ranks(void **state)
 {
     const struct {
         int n, rank;
-    } table[] = {{6, 1}, {8, 1}, {9, 2}, {10, 2}, {12, 3}, {15, 4}, {20, 6}, {25, 8}, {30, 10}, {40, 14}, {50, 18}, {60, 22}, {80, 31}, {100, 40}};
+    } table[] = {{6, 1},  {8, 1},   {9, 2},   {10, 2},  {12, 3},  {15, 4},  {20, 6},
+                 {25, 8}, {30, 10}, {40, 14}, {50, 18}, {60, 22}, {80, 31}, {100, 40}};
     double x[1000];
     for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
         int n = table[t].n;
@@ -81,7 +82,8 @@ static double uniform(void)
     return (double)(random_state >> 11) * 0x1p-53;
 }
 
-/* Of 4,000 samples of a very skew distribution, at least 95 % of the intervals must hold its median, log 2; the binomial steps make it up to 97. */
+/* Of 4,000 samples of a very skew distribution, at least 95 % of the intervals must hold its median, log 2; the binomial steps make it up
+ * to 97. */
 static void test_coverage(void **state)
 {
     const int sizes[] = {10, 30, 100};
@@ -101,6 +103,7 @@ static void test_coverage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranks), cmocka_unit_test(test_small), cmocka_unit_test(test_ratio), cmocka_unit_test(test_coverage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranks), cmocka_unit_test(test_small), cmocka_unit_test(test_ratio),
+                                       cmocka_unit_test(test_coverage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

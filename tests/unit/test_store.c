@@ -21,7 +21,9 @@ static void same_columns(enum column_group group, const void *a, const void *b)
             continue;
         }
         struct column_value v = column_get(c, a), w = column_get(c, b);
-        bool same = v.absent == w.absent && (v.absent || (v.text ? w.text && strcmp(v.text, w.text) == 0 : v.is_real ? v.real == w.real : v.integer == w.integer));
+        bool same = v.absent == w.absent && (v.absent || (v.text      ? w.text && strcmp(v.text, w.text) == 0
+                                                          : v.is_real ? v.real == w.real
+                                                                      : v.integer == w.integer));
         if (!same) {
             fail_msg("column %s differs", c->name);
         }
@@ -116,8 +118,9 @@ static void put_replaces_whole_row(void **state)
     rows_free(rows, count);
     /* nothing of the old row is left behind */
     int64_t orphans = -1;
-    assert_true(store_integer(store, "SELECT (SELECT count(*) FROM sample WHERE timing NOT IN (SELECT timing FROM timing)) +"
-                                     "(SELECT count(*) FROM kernel WHERE result NOT IN (SELECT result FROM result))",
+    assert_true(store_integer(store,
+                              "SELECT (SELECT count(*) FROM sample WHERE timing NOT IN (SELECT timing FROM timing)) +"
+                              "(SELECT count(*) FROM kernel WHERE result NOT IN (SELECT result FROM result))",
                               &orphans, &err));
     assert_int_equal(orphans, 0);
     /* a row without an id, or a run that was not begun, is refused and leaves nothing */
@@ -154,7 +157,8 @@ static void tables_match_columns(void **state)
         enum column_group group;
         const char *table;
         int keys;
-    } tables[] = {{COLUMN_RUN, "run", 0}, {COLUMN_CASE, "case", 2}, {COLUMN_RESULT, "result", 3}, {COLUMN_STEP, "kernel", 2}, {COLUMN_TIME, "timing", 3}, {COLUMN_METRIC, "metric", 2}};
+    } tables[] = {{COLUMN_RUN, "run", 0},     {COLUMN_CASE, "case", 2},   {COLUMN_RESULT, "result", 3},
+                  {COLUMN_STEP, "kernel", 2}, {COLUMN_TIME, "timing", 3}, {COLUMN_METRIC, "metric", 2}};
     struct store *store = open_or_fail(false);
     struct error err = {0};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
@@ -298,12 +302,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(put_get_equality),
-        TEST(put_replaces_whole_row),
-        TEST(environment_merges),
-        TEST(tables_match_columns),
-        TEST(kill_loses_and_doubles_nothing),
-        TEST(a_running_run_holds_the_database),
+        TEST(put_get_equality),     TEST(put_replaces_whole_row),         TEST(environment_merges),
+        TEST(tables_match_columns), TEST(kill_loses_and_doubles_nothing), TEST(a_running_run_holds_the_database),
         TEST(two_in_one_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,7 +207,8 @@ static void read_only_folder_body(void)
     struct store *store = NULL;
     struct error err = {0};
     struct row **rows;
-    child_expects(!store_open(path, false, &store, &err) && err.kind == ERROR_ENVIRONMENT && strstr(err.text, "Permission denied") && err.hint[0]);
+    child_expects(!store_open(path, false, &store, &err) && err.kind == ERROR_ENVIRONMENT && strstr(err.text, "Permission denied") &&
+                  err.hint[0]);
     err = (struct error){0};
     child_expects(store_open(path, true, &store, &err)); /* but a report can be made of it */
     int count = store_rows(store, 1, &rows, &err);

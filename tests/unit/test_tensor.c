@@ -121,7 +121,8 @@ static void test_conversions(void **state)
         probes[count++] = nextafterf(tie, INFINITY);
         probes[count++] = nextafterf(tie, -INFINITY);
     }
-    probes[count++] = NAN, probes[count++] = 65520, probes[count++] = nextafterf(65520, 0), probes[count++] = -1e30f, probes[count++] = 1e-30f, probes[count++] = -0.0f;
+    probes[count++] = NAN, probes[count++] = 65520, probes[count++] = nextafterf(65520, 0), probes[count++] = -1e30f,
+    probes[count++] = 1e-30f, probes[count++] = -0.0f;
     static uint16_t got[65536 * 5];
     convert_from_float(DTYPE_F16, probes, got, count);
     for (size_t i = 0; i < count; i++) {

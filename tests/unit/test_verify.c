@@ -43,8 +43,14 @@ static void stop(struct bench *b)
 static void look(struct bench *b) { verify_output(&b->p, &b->d, b->storage, &b->v); }
 
 static size_t at_index(const struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w) { return tensor_index(&b->o, n, c, h, w); }
-static void put(struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w, double v) { dtype_set(b->o.dtype, b->storage, at_index(b, n, c, h, w), v); }
-static double get(const struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w) { return dtype_get(b->o.dtype, b->storage, at_index(b, n, c, h, w)); }
+static void put(struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w, double v)
+{
+    dtype_set(b->o.dtype, b->storage, at_index(b, n, c, h, w), v);
+}
+static double get(const struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    return dtype_get(b->o.dtype, b->storage, at_index(b, n, c, h, w));
+}
 static void poison(struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w)
 {
     uint32_t bits = VERIFY_POISON;
@@ -115,7 +121,8 @@ static void test_precision_tolerance(void **state)
     put(b, 1, 3, 5, 7, b->d.reference[i] + 17 * b->d.bound[i]);
     fails(b, 1, "");
     stop(b);
-    assert_true(verify_factor("direct") == 1 && verify_factor("split3") == 2 && verify_factor("winograd") == 16 && verify_factor("my words") == 1);
+    assert_true(verify_factor("direct") == 1 && verify_factor("split3") == 2 && verify_factor("winograd") == 16 &&
+                verify_factor("my words") == 1);
 }
 
 /* Each case breaks a fresh copy in one way. */
@@ -140,6 +147,8 @@ static void test_places(void **state)
         assert_non_null(strstr(b->v.text, "was not written"));
         EVERY(y == 23, put(b, n, c, y, x, get(b, n, c, y, x) + 1));
         fails(b, 2 * 16 * 40, "all in row 23");
+        assert_true(b->v.worst_at[0] == 0 && b->v.worst_at[1] == 0 && b->v.worst_at[2] == 23 && b->v.worst_at[3] == 0); /* the first of equals */
+        assert_true(b->v.worst_error == 1);
         EVERY(c == 5, put(b, n, c, y, x, NAN));
         fails(b, 2 * 24 * 40, "all in channel 5: NaN");
         assert_true(b->v.nan == b->v.wrong && b->v.unwritten == 0);
@@ -190,7 +199,8 @@ static void test_whose_values(void **state)
         for (int64_t c = 0; c < 16; c++) /* one pixel too far to the right */
             for (int64_t i = 0; i < 2 * 24 * 40; i++)
                 if (i % 40)
-                    dtype_set(DTYPE_F16, b->storage, at_index(b, i / 960, c, i / 40 % 24, i % 40), dtype_get(DTYPE_F16, good, at_index(b, i / 960, c, i / 40 % 24, i % 40 - 1)));
+                    dtype_set(DTYPE_F16, b->storage, at_index(b, i / 960, c, i / 40 % 24, i % 40),
+                              dtype_get(DTYPE_F16, good, at_index(b, i / 960, c, i / 40 % 24, i % 40 - 1)));
         look(b);
         assert_non_null(strstr(b->v.pattern, "shifted by 0 rows, 1 columns"));
         memset(b->storage, 0, bytes);
@@ -223,7 +233,8 @@ static void test_whose_values(void **state)
 /* Kernels that compute something slightly else must differ on the exact data: every tap, every channel. */
 static void test_exact_data_notices(void **state)
 {
-    struct work shapes[] = {conv_work(64, 4, 12, 12, 3), conv_work(1, 1, 20, 30, 3), conv_work(512, 64, 5, 5, 3), conv_work(16, 16, 8, 8, 1)};
+    struct work shapes[] = {conv_work(64, 4, 12, 12, 3), conv_work(1, 1, 20, 30, 3), conv_work(512, 64, 5, 5, 3),
+                            conv_work(16, 16, 8, 8, 1)};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct bench *b = start(shapes[i], DATA_PART_EXACT);
         int64_t taps = b->w.r * b->w.s, terms = b->w.c * taps;
@@ -341,7 +352,8 @@ static void test_dump(void **state)
     assert_non_null(npy);
     assert_memory_equal(npy, "\x93NUMPY\1\0", 8);
     size_t header = 10 + (unsigned char)npy[8] + 256 * (unsigned char)npy[9];
-    assert_true(header % 64 == 0 && npy[header - 1] == '\n' && strstr(npy + 10, "'shape': (2, 16, 24, 40)") && bytes == header + 2 * 16 * 24 * 40 * 4);
+    assert_true(header % 64 == 0 && npy[header - 1] == '\n' && strstr(npy + 10, "'shape': (2, 16, 24, 40)") &&
+                bytes == header + 2 * 16 * 24 * 40 * 4);
     float v;
     memcpy(&v, npy + header + 4 * (((1 * 16 + 4) * 24 + 5) * 40 + 6), 4);
     assert_true(v == 3000);
@@ -370,8 +382,14 @@ static void test_dump(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_right),        cmocka_unit_test(test_precision_tolerance), cmocka_unit_test(test_places),
-                                       cmocka_unit_test(test_whose_values), cmocka_unit_test(test_exact_data_notices),  cmocka_unit_test(test_masks),
-                                       cmocka_unit_test(test_mask_out),     cmocka_unit_test(test_threads),             cmocka_unit_test(test_dump)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_right),
+                                       cmocka_unit_test(test_precision_tolerance),
+                                       cmocka_unit_test(test_places),
+                                       cmocka_unit_test(test_whose_values),
+                                       cmocka_unit_test(test_exact_data_notices),
+                                       cmocka_unit_test(test_masks),
+                                       cmocka_unit_test(test_mask_out),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_dump)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

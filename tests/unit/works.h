@@ -14,8 +14,21 @@
 
 static inline struct work conv_work(int64_t c, int64_t k, int64_t h, int64_t w, int64_t kernel)
 {
-    return (struct work){.op = op_find("conv2d"), .n = 1, .c = c, .h = h, .w = w, .k = k, .r = kernel, .s = kernel, .stride = 1, .pad = kernel / 2, .dilation = 1,
-                         .groups = 1, .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .seed = 1};
+    return (struct work){.op = op_find("conv2d"),
+                         .n = 1,
+                         .c = c,
+                         .h = h,
+                         .w = w,
+                         .k = k,
+                         .r = kernel,
+                         .s = kernel,
+                         .stride = 1,
+                         .pad = kernel / 2,
+                         .dilation = 1,
+                         .groups = 1,
+                         .dtype = DTYPE_F16,
+                         .layout = LAYOUT_NHWC,
+                         .seed = 1};
 }
 
 static inline struct work simple_work(const char *op, int64_t c, int64_t h, int64_t w)

@@ -1,0 +1,65 @@
+/* bench 1
+op: conv2d
+what: Hopper's wgmma on whole image rows - weights and a TMA ring of rows in shared memory, taps by descriptor
+from: mma_sync
+needs:
+  - stride == 1 and dilation == 1 and groups == 1 and r * s <= 9 and c <= 64 and c % 8 == 0 and k % 2 == 0
+  - c * h * w < 2147483648 and k * p * q < 2147483648
+layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
+dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
+algorithm: implicit_gemm
+epilogue: [bias, residual, relu, leaky_relu]
+params:
+  STRIP: {values: [auto, 64, 128], default: auto}     # pixels of a row that are one product; auto: what wastes less of the last strip
+  RING: {values: [6, 8, 10], default: 8}              # image rows in shared memory
+let:
+  strip: select(STRIP == 'auto', select(ceil(q, 64) % 2 == 1 and q < 256, 64, 128), STRIP)
+  row_bytes: ceil(strip + s - 1, 8) * 1024
+  smem: 1024 + r * s * 8192 + RING * (row_bytes + 16) + 16
+  blocks_k: ceil(k, 64)
+  strips: ceil(q, strip)
+  rows_all: n * strips * p
+  blocks: max(1, min(rows_all, floor(sm_count, blocks_k)))
+  rows_block: ceil(rows_all, blocks)                   # of the output, one after another in a strip
+where:
+  - cc == 90
+  - RING > 2 * r
+  - smem <= smem_per_block_optin
+define:
+  TYPE: type(input)
+  STRIP_WIDTH: strip
+  SPLIT: 1
+  EPI_BIAS: has(bias)
+  EPI_RESIDUAL: has(residual)
+  EPI_SLOPE: slope(epilogue)
+specialise: [r, s]
+tensor_maps:
+  input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128}
+steps:
+  - kernel: conv_wgmma_rows
+    grid: ceil(rows_all, rows_block), blocks_k
+    block: 384
+    smem: smem
+    args: input_map, filter, bias, residual, output, c, k, p, q, pad, strips, rows_all, rows_block
+*/
+
+/* What changed from mma_sync: the instruction, and with it who moves the data. wgmma multiplies 64 x 128 x 16 for four warps at once and reads its operands
+ * from shared memory by itself, so no thread loads fragments; the copy engine (TMA) brings image rows by itself, so no thread computes addresses.
+ * What is left for threads is to wait and to store. The whole design stands in kernels/include/wgmma_rows.cuh.
+ *
+ * Traffic: the library's implicit matrix product reads every pixel nine times from L2. Here a pixel is read once (plus two rows a block and two columns a
+ * strip), and the nine taps read it from shared memory.
+ *
+ * What binds it: shared memory. For one product of 64 x 128 x 16 the tensor cores need 64 cycles; reading the weights takes 16 of them and the pixels 32. That
+ * is 75 % before anything is copied in. wgmma_rs takes the weights out of that sum. More than 64 output channels are several blocks, each of which
+ * reads the image again. */
+
+#define WEIGHTS_SHARED 1
+#include "wgmma_rows.cuh"
+
+extern "C" __global__ void __launch_bounds__(384, 1)
+conv_wgmma_rows(const __grid_constant__ tensor_map input_map, const TYPE *filter, const float *bias, const TYPE *residual, TYPE *output, int C, int K, int P, int Q,
+                int pad, int strips, int rows_all, int rows_block)
+{
+    convolve_rows(&input_map, filter, bias, residual, output, C, K, P, Q, pad, strips, rows_all, rows_block);
+}
