@@ -193,6 +193,24 @@ void counter_set_values(const struct counter_set *set, int pick, const double *m
     }
 }
 
+void counter_set_each(const struct counter_set *set, const double *measured, const struct counter_known *facts,
+                      void (*visit)(void *context, const struct counter_value *value, double number), void *context)
+{
+    for (int p = 0; p < set->pick_count; p++) {
+        const struct counter_group *g = set->picks[p].group;
+        double *values = xcalloc((size_t)g->value_count, sizeof *values);
+        counter_set_values(set, p, measured, facts, values);
+        for (int i = 0; i < g->value_count; i++) {
+            bool again = false;
+            for (int k = 0; k < p && !again; k++)
+                again = counter_group_value(set->picks[k].group, g->values[i].name) >= 0;
+            if (!again && isfinite(values[i]))
+                visit(context, &g->values[i], values[i]);
+        }
+        free(values);
+    }
+}
+
 static const char *unit_of(const struct counter_group *g, const char *name)
 {
     int i = counter_group_value(g, name);

@@ -37,6 +37,9 @@ struct counter_known {
 /* The values of a picked group from measured[set->count] (NaN = absent). values[group->value_count]; NaN where something it needs is absent or it divides
  * by zero. `facts` may be NULL. */
 void counter_set_values(const struct counter_set *set, int pick, const double *measured, const struct counter_known *facts, double *values);
+/* Visits every value of all picked groups that could be computed, each name once: what a row stores as hw.NAME. */
+void counter_set_each(const struct counter_set *set, const double *measured, const struct counter_known *facts,
+                      void (*visit)(void *context, const struct counter_value *value, double number), void *context);
 /* Calls visit for every rule of a picked group that holds, with its sentence and its advice filled in. A rule with an absent name does not hold. */
 void counter_set_judge(const struct counter_set *set, int pick, const double *measured, const struct counter_known *facts,
                        void (*visit)(void *context, const struct counter_rule *rule, const char *says, const char *advice), void *context);

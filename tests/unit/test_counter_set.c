@@ -58,6 +58,12 @@ static void see(void *context, const struct counter_rule *rule, const char *says
     snprintf(s->advice[s->count++], sizeof s->advice[0], "%s", advice);
 }
 
+static void list(void *context, const struct counter_value *value, double number)
+{
+    char *text = context;
+    snprintf(text + strlen(text), 200 - strlen(text), "%s=%g%s ", value->name, number, value->unit);
+}
+
 static void test_merge_and_values(void **state)
 {
     const char *const there[] = {"u__a.sum", "v__b.sum", "u__d.sum", NULL}; /* b by its second name, no c */
@@ -87,6 +93,9 @@ static void test_merge_and_values(void **state)
     assert_true(values[1] == 25 && isnan(values[3]));
     counter_set_values(&set, 1, measured, NULL, values);
     assert_true(values[0] == 2000 && values[1] == 4005);
+    char all[200] = "";
+    counter_set_each(&set, measured, &facts, list, all); /* `extra` is absent, `half` of the second group is the same column */
+    assert_string_equal(all, "half=2000B ratio=25% per_wave=1000 both=4005 ");
     struct seen seen = {0};
     counter_set_judge(&set, 0, measured, &facts, see, &seen);
     assert_int_equal(seen.count, 2);
