@@ -155,6 +155,10 @@ static bool plan(const struct ask *ask, struct counter_groups *shipped, const ch
         if (!groups[count++])
             goto done;
     }
+    if ((ask->groups.count && !group_count) || (ask->metrics.count && !metric_count)) {
+        error_set(err, ERROR_USAGE, "--%s names nothing", ask->groups.count && !group_count ? "group" : "metrics");
+        goto done;
+    }
     if (!count && !metric_count)
         for (int i = 0; i < shipped->count; i++)
             groups[count++] = shipped->items[i];
