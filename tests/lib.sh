@@ -8,7 +8,11 @@ skip() { echo "$*" >&2; exit 77; }
 # Skips unless this machine has: nvrtc, gnuplot, gpu, nonroot, sqlite3 ...
 need() {
     case $1 in
-    nvrtc) ls "$TOP"/.deps/nvidia/*/lib/libnvrtc.so* /usr/local/cuda/lib64/libnvrtc.so* >/dev/null 2>&1 || skip 'no NVRTC here: sh ci/setup fetches it' ;;
+    nvrtc)
+        for need_nvrtc in "$TOP"/.deps/nvidia/*/lib/libnvrtc.so* /usr/local/cuda/lib64/libnvrtc.so*; do
+            [ ! -e "$need_nvrtc" ] || return 0
+        done
+        skip 'no NVRTC here: sh ci/setup fetches it' ;;
     gpu) nvidia-smi -L 2>/dev/null | grep -q '^GPU' || skip 'no GPU here' ;;
     no-gpu) ! nvidia-smi -L 2>/dev/null | grep -q '^GPU' || skip 'this machine has a GPU' ;;
     nonroot) [ "$(id -u)" != 0 ] || skip 'root may do everything' ;;
@@ -37,7 +41,7 @@ kill_after() { # MILLISECONDS COMMAND...
     sleep "$(awk -v ms="$kill_ms" 'BEGIN { printf "%.3f", ms / 1000 }')"
     killed=0
     if kill -0 "$kill_pid" 2>/dev/null; then
-        kill -KILL -- "-$kill_pid" 2>/dev/null && killed=1
+        kill -s KILL -- "-$kill_pid" 2>/dev/null && killed=1
     fi
     ended=0
     wait "$kill_pid" 2>/dev/null || ended=$?
@@ -54,4 +58,29 @@ refused() { # STATUS COMMAND...
     [ -s .refused.err ] || fail "not a word: $*"
     [ "$(grep -vc '^hint: ' .refused.err)" = 1 ] && [ "$(wc -l <.refused.err)" -le 2 ] || { cat .refused.err >&2; fail "not one error line and one hint: $*"; }
     cat .refused.err
+}
+# Prints the named columns of a CSV on stdin, a tab between them; quoted fields may hold commas and doubled quotes.
+csv_columns() { # NAME...
+    awk -v names="$*" '
+        function split_line(line,    n, c, quoted, field, i) {
+            n = 0; field = ""; quoted = 0
+            for (i = 1; i <= length(line); i++) {
+                c = substr(line, i, 1)
+                if (quoted && c == "\"" && substr(line, i + 1, 1) == "\"") { field = field c; i++ }
+                else if (c == "\"") quoted = !quoted
+                else if (c == "," && !quoted) { cell[++n] = field; field = "" }
+                else field = field c
+            }
+            cell[++n] = field
+        }
+        { sub(/\r$/, ""); split_line($0) }
+        NR == 1 {
+            wanted = split(names, name, " ")
+            for (k = 1; k <= wanted; k++) {
+                for (i in cell) if (cell[i] == name[k]) at[k] = i
+                if (!(k in at)) { print "no column " name[k] > "/dev/stderr"; exit 1 }
+            }
+            next
+        }
+        { for (k = 1; k <= wanted; k++) printf "%s%s", cell[at[k]], k < wanted ? "\t" : "\n" }'
 }

@@ -30,8 +30,14 @@ struct reader {
 };
 
 static bool place_error(const struct reader *r, yaml_mark_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static int line_of(const struct reader *r, yaml_mark_t at) { return r->line0 + (int)at.line; }
-static int column_of(const struct reader *r, yaml_mark_t at) { return (at.line ? 1 : r->column0) + (int)at.column; }
+static int line_of(const struct reader *r, yaml_mark_t at)
+{
+    return r->line0 + (int)at.line;
+}
+static int column_of(const struct reader *r, yaml_mark_t at)
+{
+    return (at.line ? 1 : r->column0) + (int)at.column;
+}
 
 static bool place_error(const struct reader *r, yaml_mark_t at, const char *format, ...)
 {
@@ -278,7 +284,8 @@ static bool merge(struct reader *r, struct node *map, const struct node *from, y
 
 static int by_key(const void *a, const void *b, void *keys)
 {
-    int i = *(const int *)a, k = *(const int *)b, order = strcmp(((struct node *const *)keys)[i]->text, ((struct node *const *)keys)[k]->text);
+    int i = *(const int *)a, k = *(const int *)b,
+        order = strcmp(((struct node *const *)keys)[i]->text, ((struct node *const *)keys)[k]->text);
     return order ? order : (i > k) - (i < k);
 }
 
@@ -302,8 +309,8 @@ static bool settle_keys(struct reader *r, struct node *map, int own)
         }
     }
     if (twice >= 0)
-        error_set(r->err, ERROR_USAGE, "%s:%d:%d: key '%.80s' stands twice (first in line %d)", r->file, map->keys[twice]->line, map->keys[twice]->column,
-                  map->keys[twice]->text, map->keys[first]->line);
+        error_set(r->err, ERROR_USAGE, "%s:%d:%d: key '%.80s' stands twice (first in line %d)", r->file, map->keys[twice]->line,
+                  map->keys[twice]->column, map->keys[twice]->text, map->keys[first]->line);
     for (int i = 0; twice < 0 && i < map->count; i++) {
         if (drop[i]) {
             free_tree(map->keys[i]);
@@ -462,9 +469,7 @@ static struct node *read_document(struct reader *r)
                 end = true;
             }
             break;
-        default:
-            root = read_value(r, &event);
-            end = !root;
+        default: root = read_value(r, &event); end = !root;
         }
         yaml_event_delete(&event);
     }
@@ -499,12 +504,12 @@ static bool check_bytes(const struct reader *r)
         uint32_t code = 0;
         size_t n = utf8((const unsigned char *)r->text + i, r->bytes - i, &code);
         if (!n)
-            return place_error(r, at, "not UTF-8 text (byte 0x%02x)", (unsigned char)r->text[i]);
+            return place_error(r, at, "not YAML: byte 0x%02x is not UTF-8 text", (unsigned char)r->text[i]);
         if (code == 0)
-            return place_error(r, at, "a NUL byte");
-        if ((code < 0x20 && code != '\t' && code != '\n' && code != '\r') || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 || code == 0xfeff ||
-            code == 0xfffe || code == 0xffff)
-            return place_error(r, at, "the character U+%04X has no place in YAML", code);
+            return place_error(r, at, "not YAML: a NUL byte");
+        if ((code < 0x20 && code != '\t' && code != '\n' && code != '\r') || (code >= 0x7f && code < 0xa0) || code == 0x2028 ||
+            code == 0x2029 || code == 0xfeff || code == 0xfffe || code == 0xffff)
+            return place_error(r, at, "not YAML: the character U+%04X has no place in it", code);
         bool end = code == '\n' || (code == '\r' && (i + 1 == r->bytes || r->text[i + 1] != '\n'));
         at.line += end;
         at.column = end ? 0 : at.column + 1;

@@ -179,10 +179,10 @@ bool node_quantity(const struct node *n, const char *what, const char *unit, dou
     static const struct {
         const char *suffix, *unit;
         double factor;
-    } suffixes[] = {{"%", "%", 0.01},  {"ns", "s", 1e-9}, {"us", "s", 1e-6}, {"ms", "s", 1e-3}, {"s", "s", 1},
-                    {"min", "s", 60},  {"h", "s", 3600},  {"B", "B", 1},     {"KB", "B", 1e3},  {"MB", "B", 1e6},
-                    {"GB", "B", 1e9},  {"TB", "B", 1e12}, {"KiB", "B", 0x1p10}, {"MiB", "B", 0x1p20}, {"GiB", "B", 0x1p30},
-                    {"x", "", 1}};
+    } suffixes[] = {{"%", "%", 0.01},     {"ns", "s", 1e-9},    {"us", "s", 1e-6},    {"ms", "s", 1e-3},
+                    {"s", "s", 1},        {"min", "s", 60},     {"h", "s", 3600},     {"B", "B", 1},
+                    {"KB", "B", 1e3},     {"MB", "B", 1e6},     {"GB", "B", 1e9},     {"TB", "B", 1e12},
+                    {"KiB", "B", 0x1p10}, {"MiB", "B", 0x1p20}, {"GiB", "B", 0x1p30}, {"x", "", 1}};
     if (!n || n->kind != NODE_SCALAR)
         return found_instead(n, err, what, *unit ? "a number with a unit is expected" : "a number is expected");
     size_t digits = strspn(n->text, "+-0123456789.eE");
@@ -197,6 +197,9 @@ bool node_quantity(const struct node *n, const char *what, const char *unit, dou
             *out *= suffixes[i].factor;
             return true;
         }
-    return found_instead(n, err, what, !strcmp(unit, "%") ? "a share like `0.5 %` is expected" : !strcmp(unit, "s") ? "a time like `20 s` is expected"
-                                        : !strcmp(unit, "B") ? "a size like `64 MiB` is expected" : "a number is expected");
+    return found_instead(n, err, what,
+                         !strcmp(unit, "%")   ? "a share like `0.5 %` is expected"
+                         : !strcmp(unit, "s") ? "a time like `20 s` is expected"
+                         : !strcmp(unit, "B") ? "a size like `64 MiB` is expected"
+                                              : "a number is expected");
 }

@@ -252,8 +252,14 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
         }
     work_describe(&c->work, &line);
     text_addf(t, "%s\n  %s%s\n", c->id, text_get(&line), c->cropped ? "  (cropped)" : "");
-    text_addf(t, "  %.4g GFLOP  %.4g MB  floor %.3g us (%s)  x%lld in the network  %d rows ready, %d infeasible", flop / 1e9, bytes / 1e6, f.ns / 1e3,
-              floor_by_name(f.by), (long long)c->repeat, ready, infeasible);
+    text_addf(t, "  %.4g GFLOP  %.4g MB  floor %.3g us (%s)", flop / 1e9, bytes / 1e6, f.ns / 1e3, floor_by_name(f.by));
+    text_free(&line);
+    scenario_layer_networks(plan->scenario, c->layer, &line);
+    if (line.len)
+        text_addf(t, "  in %s", text_get(&line));
+    else if (c->repeat > 1)
+        text_addf(t, "  x%lld", (long long)c->repeat);
+    text_addf(t, "  %d rows ready, %d infeasible", ready, infeasible);
     text_addf(t, broken ? ", %d broken\n" : "\n", broken);
     for (int i = 0; all_rows && i < plan->row_count; i++) {
         const struct plan_row *r = &plan->rows[i];
@@ -308,6 +314,7 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
         /* emu: about 3 runs a row at some 10^9 multiply-adds a second; cuda: reference, transfers, then the layer's budget at most */
         seconds += cuda ? 2 + work_flop(&plan.cases[i].work) / 20e9 + fmin(plan.time.budget_s, rows * 1.0) : rows * (0.05 + 3 * work_flop(&plan.cases[i].work) / 2e9);
     }
+    scenario_network_explain(plan.scenario, &t);
     text_addf(&t, "%d cases, %d rows; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, plan.row_count, total_flop / 1e9, ceil(seconds),
               cuda ? "an H200" : "emu with 2 cores");
     plan_free(&plan);

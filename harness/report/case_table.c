@@ -107,7 +107,7 @@ static void ratio_cells(struct table *t, const struct view *v)
 static struct table *timed_table(const struct case_view *c)
 {
     struct table *t = table_new();
-    char heading[64], mark[16], value[NUMBER_TEXT], half[NUMBER_TEXT];
+    char heading[VARIANT_BASE + 2], mark[16], value[NUMBER_TEXT], half[NUMBER_TEXT];
     snprintf(heading, sizeof heading, "x %s", c->zero_name);
     bool roof = !isnan(c->roof_ns);
     table_column(t, "#", ALIGN_LEFT, false);

@@ -1,6 +1,7 @@
 /* report/html: the page. Everything is in it: style, tables, plots; no script, no link, nothing to fetch. */
 #include "report/html.h"
 #include "base/file.h"
+#include "report/network.h"
 #include "report/number.h"
 #include "report/summary.h"
 #include <math.h>
@@ -119,23 +120,39 @@ static void glance_counted(struct text *t, const struct case_view *c)
     text_add(t, "</td>");
 }
 
+/* What row 0 is in every case; "row 0" when the cases differ in it. */
+static void common_zero(const struct run *run, struct row *const *rows, int count, char out[VARIANT_BASE])
+{
+    snprintf(out, VARIANT_BASE, "row 0");
+    for (int i = 0, end; i < count; i = end) {
+        struct case_view c;
+        end = case_end(rows, count, i);
+        case_view_make(&c, run, rows + i, end - i);
+        bool same = i == 0 || strcmp(out, c.zero_name) == 0;
+        snprintf(out, VARIANT_BASE, "%s", same ? c.zero_name : "row 0");
+        case_view_free(&c);
+        if (!same) {
+            return;
+        }
+    }
+}
+
 static void glance(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
     bool counts = count && device_counts(rows[0]->device);
-    struct case_view first;
-    case_view_make(&first, run, rows, count ? case_end(rows, count, 0) : 0);
+    char zero[VARIANT_BASE];
+    common_zero(run, rows, count, zero);
     text_add(t, "<h3>At a glance</h3>\n<div class=\"scroll\"><table><thead><tr><th>case</th><th class=\"work\">work</th>");
     if (counts) {
         text_add(t, "<th class=\"n\">verified</th><th class=\"n\">failed</th><th class=\"n\">infeasible</th><th class=\"n\">moved / "
                     "compulsory</th>");
     } else {
         text_add(t, "<th class=\"n\">");
-        html_text(t, first.zero_name);
+        html_text(t, zero);
         text_add(t, " us</th><th>fastest of the others</th><th class=\"n\">us</th><th class=\"n\">x ");
-        html_text(t, first.zero_name);
+        html_text(t, zero);
         text_add(t, "</th><th class=\"n\">floor / fastest</th>");
     }
-    case_view_free(&first);
     text_add(t, "</tr></thead><tbody>\n");
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
@@ -158,13 +175,15 @@ static void glance(struct text *t, const struct run *run, struct row *const *row
     text_add(t, "</tbody></table></div>\n");
 }
 
-static void network(struct text *t, const struct run *run, struct row *const *rows, int count)
+static void networks(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
-    struct network n;
-    if (network_make(&n, run, rows, count)) {
+    struct network *made;
+    int many = network_list_make(&made, run, rows, count);
+    text_add(t, many ? "<h3>Network</h3>\n" : "");
+    for (int i = 0; i < many; i++) {
         struct text lines = {0};
-        network_lines(&n, &lines);
-        text_add(t, "<h3>Network</h3>\n<ul class=\"plain\">\n");
+        network_lines(&made[i], &lines);
+        text_add(t, "<ul class=\"plain\">\n");
         for (const char *p = text_get(&lines); *p;) {
             size_t end = strcspn(p, "\n");
             char *line = xstrndup(p, end);
@@ -177,7 +196,7 @@ static void network(struct text *t, const struct run *run, struct row *const *ro
         text_add(t, "</ul>\n");
         text_free(&lines);
     }
-    network_free(&n);
+    network_list_free(made, many);
 }
 
 static void overview_plots(struct text *t, const struct plots *plots)
@@ -280,7 +299,7 @@ static void page(struct text *t, const struct run *run, struct row *const *rows,
     }
     text_add(t, "</header>\n<section>\n");
     glance(t, run, rows, count);
-    network(t, run, rows, count);
+    networks(t, run, rows, count);
     overview_plots(t, plots);
     const char *const notices[] = {plots->problem, plots->left_out};
     for (int i = 0; i < 2; i++) {

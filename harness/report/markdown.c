@@ -1,5 +1,6 @@
 /* report/markdown: the whole run as one Markdown text, for a pull request or a notebook. */
 #include "report/case_table.h"
+#include "report/network.h"
 #include "report/number.h"
 #include "report/summary.h"
 #include <math.h>
@@ -124,7 +125,7 @@ static void add_provenance(struct text *t, const struct run *run)
 void report_markdown(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
     struct text line = {0};
-    struct network n;
+    struct network *networks;
     text_add(t, "# ");
     add_prose(t, run->scenario ? run->scenario : "bench");
     text_add(t, "\n\n");
@@ -132,13 +133,14 @@ void report_markdown(struct text *t, const struct run *run, struct row *const *r
     add_prose(t, text_get(&line));
     text_add(t, "\n");
     text_free(&line);
-    if (network_make(&n, run, rows, count)) {
-        network_lines(&n, &line);
+    int made = network_list_make(&networks, run, rows, count);
+    for (int i = 0; i < made; i++) {
+        network_lines(&networks[i], &line);
         text_add(t, "\n**Network**  \n");
         add_prose(t, text_get(&line));
         text_free(&line);
     }
-    network_free(&n);
+    network_list_free(networks, made);
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
         end = case_end(rows, count, i);

@@ -155,12 +155,14 @@ static void add_next(struct text *t, const struct case_view *c, const struct rep
         }
     }
     const struct view *v = failed ? failed : best;
+    char base[VARIANT_BASE];
+    const char *name = v ? variant_base(v->row, base) : ""; /* the command line knows the variant, not what completed it here */
     struct text line = {0};
     if (failed) {
         text_addf(&line, "bench run %s --layer %s --only %s --dump", c->run && c->run->scenario_path ? c->run->scenario_path : "SCENARIO",
-                  v->row->layer ? v->row->layer : "LAYER", variant_short(v->row));
+                  v->row->layer ? v->row->layer : "LAYER", name);
     } else if (best) {
-        text_addf(&line, "bench exec %s %s -- ncu --set full", v->row->layer ? v->row->layer : "LAYER", variant_short(v->row));
+        text_addf(&line, "bench exec %s %s -- ncu --set full", v->row->layer ? v->row->layer : "LAYER", name);
     } else {
         return;
     }

@@ -1,5 +1,6 @@
 /* report/view: see view.h. */
 #include "report/view.h"
+#include "op/op.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,33 @@ const char *variant_short(const struct row *row)
     const char *name = row->variant ? row->variant : "?";
     size_t op = row->op ? strlen(row->op) : 0;
     return op && strncmp(name, row->op, op) == 0 && name[op] == '/' ? name + op + 1 : name;
+}
+
+const char *variant_base(const struct row *row, char out[VARIANT_BASE])
+{
+    const char *name = variant_short(row), *plus = strstr(name, " + ");
+    snprintf(out, VARIANT_BASE, "%.*s", (int)(plus ? (size_t)(plus - name) : strlen(name)), name);
+    return out;
+}
+
+/* The name as tables show it: the steps behind " + " too without the folder of an op. */
+static size_t print_name(const struct row *row, char *out, size_t size)
+{
+    struct text t = {0};
+    for (const char *p = variant_short(row); *p;) {
+        const char *plus = strstr(p, " + ");
+        size_t n = plus ? (size_t)(plus - p) + 3 : strlen(p);
+        text_add_bytes(&t, p, n);
+        p += n;
+        char *folder = xstrndup(p, strcspn(p, "/ "));
+        if (plus && op_find(folder) && p[strlen(folder)] == '/') {
+            p += strlen(folder) + 1;
+        }
+        free(folder);
+    }
+    int length = snprintf(out, size, "%s", text_get(&t));
+    text_free(&t);
+    return (size_t)length < size ? (size_t)length : size - 1;
 }
 
 bool axis_value(const char *axes, const char *name, char *out, size_t size)
@@ -77,7 +105,7 @@ static bool varies(struct row *const *rows, int count, const struct row *row, co
 static void name_row(struct view *v, struct row *const *rows, int count)
 {
     const struct row *row = v->row;
-    size_t n = (size_t)snprintf(v->name, sizeof v->name, "%s", variant_short(row));
+    size_t n = print_name(row, v->name, sizeof v->name);
     if (row->engine && strncmp(row->engine, "engine ", 7) == 0) {
         snprintf(v->name + strlen(v->name), sizeof v->name - strlen(v->name), " engine %.*s", (int)strspn(row->engine + 7, "0123456789"),
                  row->engine + 7);
@@ -247,7 +275,9 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
         view_make(&c->views[i], c, rows[i]);
         if (rows[i]->row_index == 0) {
             c->zero = &c->views[i];
-            c->zero_name = variant_short(rows[i]);
+            char base[VARIANT_BASE];
+            const char *slash = strrchr(variant_base(rows[i], base), '/');
+            snprintf(c->zero_name, sizeof c->zero_name, "%s", slash ? slash + 1 : base);
         }
         if (isnan(c->noise)) {
             c->noise = rows[i]->noise;

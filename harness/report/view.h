@@ -5,6 +5,8 @@
 
 #include "report/report.h"
 
+#define VARIANT_BASE 96
+
 struct view {
     const struct row *row;
     char name[192];              /* "cudnn engine 62", "my/halo_regs TH16 TW32": parameters that vary in the case */
@@ -30,7 +32,7 @@ struct case_view {
     bool counts;             /* a device that keeps no time: no ranking, counters instead */
     char cache[8], load[12]; /* the headline mode; "" when nothing is timed */
     const struct view *zero; /* row 0, or NULL */
-    const char *zero_name;   /* "cudnn", "copy" */
+    char zero_name[VARIANT_BASE]; /* "cudnn", "copy": without folder and further steps */
     double noise, roof_ns;   /* NaN */
 };
 
@@ -42,6 +44,8 @@ int case_end(struct row *const *rows, int count, int from);
 bool device_counts(const char *device);
 /* The row's name without its op's own folder: "naive", "my/halo_regs". */
 const char *variant_short(const struct row *row);
+/* That without the steps that completed it: "mma_sync" of "mma_sync + depth_to_space/d2s_native". Returns out. */
+const char *variant_base(const struct row *row, char out[VARIANT_BASE]);
 /* One value of "a=1,b=2"; false when absent. */
 bool axis_value(const char *axes, const char *name, char *out, size_t size);
 /* A counter of the whole row: its own total, else the sum over its timed steps. NaN when absent. */

@@ -2,9 +2,10 @@
 #include "base/text.h"
 #include "scenario/private.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const char *const common_keys[] = {"op", "dtype", "layout", "math", "epilogue", "mask", "repeat", NULL};
+static const char *const common_keys[] = {"op", "dtype", "layout", "math", "epilogue", "mask", "marks", "repeat", NULL};
 #define KEYS_MAX 64
 
 static size_t add_word(const char **words, size_t count, const char *word)
@@ -31,18 +32,6 @@ const char *const *field_names(void)
     return words;
 }
 
-bool defaults_check(const struct node *defaults, struct error *err)
-{
-    const char *known[2 * KEYS_MAX];
-    size_t count = 0;
-    for (const char *const *w = field_names(); *w; w++)
-        known[count++] = *w;
-    known[count++] = "op";
-    known[count++] = "epilogue";
-    known[count] = NULL;
-    return !defaults || node_check_keys(defaults, "defaults", known, err);
-}
-
 static const struct op_field *find_field(const struct op *op, const char *name)
 {
     for (const struct op_field *f = op->fields; f->name; f++)
@@ -56,13 +45,13 @@ bool field_known(const struct op *op, const char *name)
     return find_field(op, name) || !strcmp(name, "dtype") || !strcmp(name, "layout") || (!strcmp(name, "math") && op->has_math);
 }
 
-static bool set_kernel(struct work *work, const struct op_field *f, const struct node *n, struct error *err)
+static bool set_kernel(struct work *work, const struct op_field *f, const char *what, const struct node *n, struct error *err)
 {
     if (n->kind != NODE_LIST)
-        return node_int(n, "kernel", f->min, f->max, &work->r, err) && (work->s = work->r, true);
+        return node_int(n, what, f->min, f->max, &work->r, err) && (work->s = work->r, true);
     if (n->count != 2)
-        return node_error(n, err, "kernel: a number or [height, width] is expected, not a list of %d", n->count);
-    return node_int(n->items[0], "kernel height", f->min, f->max, &work->r, err) && node_int(n->items[1], "kernel width", f->min, f->max, &work->s, err);
+        return node_error(n, err, "%s: a number or [height, width] is expected, not a list of %d", what, n->count);
+    return node_int(n->items[0], what, f->min, f->max, &work->r, err) && node_int(n->items[1], what, f->min, f->max, &work->s, err);
 }
 
 static bool set_word(const struct node *n, const char *what, const char *const *words, int *out, struct error *err)
@@ -72,40 +61,54 @@ static bool set_word(const struct node *n, const char *what, const char *const *
     return i >= 0;
 }
 
-bool field_set(struct work *work, const char *name, const struct node *n, bool *known, struct error *err)
+bool field_set(struct work *work, const char *name, const char *what, const struct node *n, struct error *err)
 {
     static const char *const modes[] = {"DCR", "CRD", NULL};
     const struct op_field *f = find_field(work->op, name);
-    int word;
-    *known = field_known(work->op, name);
-    if (!*known)
-        return true;
     enum field_kind kind = f ? f->kind : !strcmp(name, "dtype") ? FIELD_DTYPE : !strcmp(name, "layout") ? FIELD_LAYOUT : FIELD_MATH;
-    char *at = f ? (char *)work + f->offset : NULL;
+    void *at = f ? (char *)work + f->offset : NULL;
+    const char *const *words = kind == FIELD_DTYPE    ? dtype_names
+                               : kind == FIELD_LAYOUT ? layout_names
+                               : kind == FIELD_MATH   ? math_names
+                                                      : modes;
+    int word;
+    if (kind == FIELD_INT)
+        return !strcmp(name, "kernel") ? set_kernel(work, f, what, n, err) : node_int(n, what, f->min, f->max, at, err);
+    if (!set_word(n, what, words, &word, err))
+        return false;
     switch (kind) {
-    case FIELD_INT: return !strcmp(name, "kernel") ? set_kernel(work, f, n, err) : node_int(n, name, f->min, f->max, (int64_t *)at, err);
-    case FIELD_DTYPE:
-        if (!set_word(n, name, dtype_names, &word, err))
-            return false;
-        *(at ? (enum dtype *)at : &work->dtype) = (enum dtype)word;
-        return true;
-    case FIELD_LAYOUT:
-        if (!set_word(n, name, layout_names, &word, err))
-            return false;
-        *(at ? (enum layout *)at : &work->layout) = (enum layout)word;
-        return true;
-    case FIELD_MATH:
-        if (!set_word(n, name, math_names, &word, err))
-            return false;
-        work->math = (enum math)word;
-        return true;
-    case FIELD_D2S_MODE:
-        if (!set_word(n, name, modes, &word, err))
-            return false;
-        work->mode = (enum d2s_mode)word;
-        return true;
+    case FIELD_DTYPE: *(at ? (enum dtype *)at : &work->dtype) = (enum dtype)word; break;
+    case FIELD_LAYOUT: *(at ? (enum layout *)at : &work->layout) = (enum layout)word; break;
+    case FIELD_MATH: work->math = (enum math)word; break;
+    case FIELD_D2S_MODE: *(at ? (enum d2s_mode *)at : &work->mode) = (enum d2s_mode)word; break;
+    case FIELD_INT: break;
     }
-    return false;
+    return true;
+}
+
+bool defaults_check(const struct node *defaults, struct error *err)
+{
+    const char *known[KEYS_MAX];
+    char what[WHAT_MAX];
+    size_t count = 0;
+    for (const char *const *w = field_names(); *w; w++)
+        count = add_word(known, count, *w);
+    count = add_word(known, count, "op");
+    add_word(known, count, "epilogue");
+    if (!defaults)
+        return true;
+    if (!node_check_keys(defaults, "defaults", known, err))
+        return false;
+    for (int i = 0; i < defaults->count; i++) { /* a wrong value is found even if no layer takes it */
+        struct work scratch = {0};
+        snprintf(what, sizeof what, "defaults: %.100s", defaults->keys[i]->text);
+        for (int k = 0; op_table[k] && !scratch.op; k++)
+            if (field_known(op_table[k], defaults->keys[i]->text))
+                scratch.op = op_table[k];
+        if (scratch.op && !field_set(&scratch, defaults->keys[i]->text, what, defaults->items[i], err))
+            return false;
+    }
+    return true;
 }
 
 static bool epilogue_item(const struct node *n, struct epilogue *out, struct error *err)
@@ -118,7 +121,7 @@ static bool epilogue_item(const struct node *n, struct epilogue *out, struct err
     const struct node *value = map ? n->items[0] : NULL;
     if (kind < 0)
         return false;
-    *out = (struct epilogue){.kind = (enum epilogue_kind)kind, .alpha = 0.01};
+    *out = (struct epilogue){.kind = (enum epilogue_kind)kind, .alpha = kind == EPILOGUE_LEAKY_RELU ? 0.01 : 0};
     switch (out->kind) {
     case EPILOGUE_BIAS:
     case EPILOGUE_RELU:
@@ -129,7 +132,8 @@ static bool epilogue_item(const struct node *n, struct epilogue *out, struct err
             return map ? false : node_error(n, err, "epilogue: depth_to_space needs {depth_to_space: {block: 2, mode: CRD}}");
         if (!node_get(value, "block") || !node_get(value, "mode"))
             return node_error(value, err, "depth_to_space: '%s' is missing", node_get(value, "block") ? "mode" : "block");
-        if (!node_int(node_get(value, "block"), "block", 1, 64, &out->block, err) || !set_word(node_get(value, "mode"), "mode", modes, &word, err))
+        if (!node_int(node_get(value, "block"), "block", 1, 64, &out->block, err) ||
+            !set_word(node_get(value, "mode"), "mode", modes, &word, err))
             return false;
         out->mode = (enum d2s_mode)word;
         return true;
@@ -158,92 +162,103 @@ static bool epilogue_parse(const struct node *n, struct work *work, struct error
     return true;
 }
 
-/* density and seed come as text, because a list of them makes several masks of one entry. */
-bool mask_parse(const struct node *n, const char *density, const char *seed, struct mask *out, struct error *err)
+struct only_mask {
+    struct mask *mask;
+    int count;
+};
+
+static bool take_mask(void *context, const struct node *n, const struct mask *mask, char *label, struct error *err)
 {
-    static const char *const keys[] = {"pattern", "density", "radius", "seed", "path", "marks", NULL};
-    long long value;
-    *out = (struct mask){.seed = 1, .radius = 24};
-    if (n->kind == NODE_SCALAR) {
-        int p = node_word(n, "mask", mask_pattern_names, err);
-        if (p < 0)
-            return false;
-        out->pattern = (enum mask_pattern)p;
-        if (p != MASK_NONE && p != MASK_FULL && p != MASK_EMPTY && p != MASK_CHECKERBOARD && p != MASK_PIXEL)
-            return node_error(n, err, "mask: %s needs a map, like {pattern: %s, density: 0.1}", n->text, n->text);
-        return true;
+    struct only_mask *only = context;
+    free(label);
+    *only->mask = *mask;
+    return !only->count++ || node_error(n, err, "mask: a layer has one mask; several make an axis: axes: {mask: {values: [..]}}");
+}
+
+static bool parse_mask(const struct scenario *s, const struct node *n, struct work *work, struct error *err)
+{
+    struct only_mask only = {.mask = &work->mask};
+    return masks_parse(s, n, false, &(struct mask_sink){&only, take_mask}, err);
+}
+
+static bool set_field_of(struct layer *layer, const struct op_field *f, const struct node *n, struct error *err)
+{
+    char what[WHAT_MAX];
+    snprintf(what, sizeof what, "layer '%.90s': %s", layer->name, f->name);
+    if (n)
+        return field_set(&layer->work, f->name, what, n, err);
+    if (f->fallback == OP_REQUIRED) {
+        node_error(layer->node, err, "layer '%s': '%s' is missing (%s)", layer->name, f->name, f->what);
+        return error_hint(err, "bench list op %s", layer->work.op->name);
     }
-    if (!node_check_keys(n, "mask", keys, err))
-        return false;
-    const struct node *pattern = node_get(n, "pattern"), *path = node_get(n, "path"), *radius = node_get(n, "radius");
-    if (!pattern)
-        return node_error(n, err, "mask: 'pattern' is missing");
-    int p = node_word(pattern, "pattern", mask_pattern_names, err);
-    if (p < 0)
-        return false;
-    out->pattern = (enum mask_pattern)p;
-    bool wants = p == MASK_IID || p == MASK_BLOBS || p == MASK_BOX || p == MASK_SCANLINE;
-    if (wants && !density)
-        return node_error(n, err, "mask: pattern %s needs a density", mask_pattern_names[p]);
-    if (density && (!text_to_real(density, &out->density) || !(out->density >= 0 && out->density <= 1)))
-        return node_error(node_get(n, "density"), err, "density: %s is not between 0 and 1", density);
-    if (seed && (!text_to_int(seed, &value) || value < 0))
-        return node_error(node_get(n, "seed"), err, "seed: %s is no whole number", seed);
-    if (seed)
-        out->seed = (uint64_t)value;
-    if (radius && !node_int(radius, "radius", 1, 4096, &out->radius, err))
-        return false;
-    if ((p == MASK_FILE) != (path != NULL))
-        return node_error(path ? path : n, err, path ? "mask: only pattern file has a path" : "mask: pattern file needs a path");
-    const char *text = path ? node_text(path, "path", err) : "";
-    if (!text)
-        return false;
-    if (strlen(text) >= sizeof out->path)
-        return node_error(path, err, "path: longer than %zu characters", sizeof out->path - 1);
-    snprintf(out->path, sizeof out->path, "%s", text);
+    if (f->kind == FIELD_INT && !strcmp(f->name, "kernel"))
+        layer->work.r = layer->work.s = f->fallback;
+    else if (f->kind == FIELD_INT)
+        memcpy((char *)&layer->work + f->offset, &f->fallback, sizeof f->fallback);
     return true;
 }
 
 static bool set_fields(struct layer *layer, const struct node *map, const struct node *defaults, struct error *err)
 {
-    struct work *work = &layer->work;
-    bool known;
-    for (const struct op_field *f = work->op->fields; f->name; f++) {
-        const struct node *n = node_get(map, f->name);
-        if (!n)
-            n = node_get(defaults, f->name);
-        if (n && !field_set(work, f->name, n, &known, err))
-            return false;
-        if (n)
-            continue;
-        if (f->fallback == OP_REQUIRED) {
-            node_error(layer->node, err, "layer '%s': '%s' is missing (%s)", layer->name, f->name, f->what);
-            return error_hint(err, "bench list op %s", work->op->name);
-        }
-        if (f->kind == FIELD_INT)
-            *(int64_t *)(void *)((char *)work + f->offset) = f->fallback;
-    }
     static const char *const rest[] = {"dtype", "layout", "math"};
-    for (int i = 0; i < 3; i++) {
-        const struct node *own = node_get(map, rest[i]), *n = own ? own : node_get(defaults, rest[i]);
-        if (!n)
-            continue;
-        if (!field_set(work, rest[i], n, &known, err))
+    struct work *work = &layer->work;
+    enum dtype usual = DTYPE_F32;
+    char what[WHAT_MAX];
+    for (const struct op_field *f = work->op->fields; f->name; f++)
+        if (!set_field_of(layer, f, node_get(map, f->name) ? node_get(map, f->name) : node_get(defaults, f->name), err))
             return false;
-        if (!known && own)
-            return node_error(own, err, "layer '%s': %s computes nothing, so it has no math mode", layer->name, work->op->name);
+    for (int i = 0; i < 3; i++) {
+        const struct node *own = node_get(map, rest[i]), *usually = node_get(defaults, rest[i]);
+        snprintf(what, sizeof what, "layer '%.90s': %s", layer->name, rest[i]);
+        if (!field_known(work->op, rest[i])) {
+            if (own)
+                return node_error(own, err, "layer '%s': %s computes nothing, so it has no math mode", layer->name, work->op->name);
+            continue;
+        }
+        if (usually && !field_set(work, rest[i], what, usually, err))
+            return false;
+        if (i == 0)
+            usual = work->dtype;
+        if (own && !field_set(work, rest[i], what, own, err))
+            return false;
     }
-    /* a default math mode that does not fit a layer's own dtype is not meant for it */
-    if (!node_get(map, "math") && node_get(map, "dtype") && work->op->has_math)
-        work->math = math_default(work->dtype);
+    if (!node_get(map, "math") && work->dtype != usual) /* the default math mode is meant for the default dtype */
+        work->math = MATH_NONE;
     return true;
 }
 
-bool layer_parse(struct scenario *s, const char *name, const struct node *map, const struct node *defaults, struct layer *out, struct error *err)
+/* Where the thing stands that a message of the op begins with: "math f32 works on ..." at the layer's math, or the defaults'. */
+static const struct node *place_of(const struct node *map, const struct node *defaults, const char *message)
+{
+    char *word = xstrndup(message, strcspn(message, " :"));
+    const struct node *n = node_get(map, word) ? node_get(map, word) : node_get(defaults, word);
+    free(word);
+    return n ? n : map;
+}
+
+static bool set_rest(const struct scenario *s, struct layer *out, const struct node *map, const struct node *defaults, struct error *err)
+{
+    const struct node *epilogue = node_get(map, "epilogue"), *repeat = node_get(map, "repeat"), *mask = node_get(map, "mask");
+    if (!epilogue && out->work.op->epilogues)
+        epilogue = node_get(defaults, "epilogue");
+    if ((epilogue && !epilogue_parse(epilogue, &out->work, err)) || (mask && !parse_mask(s, mask, &out->work, err)) ||
+        !marks_parse(map, &out->work.mask.marks_output, err) || (repeat && !node_int(repeat, "repeat", 1, 1000000, &out->repeat, err)))
+        return false;
+    if (node_get(map, "marks") && out->work.mask.pattern == MASK_NONE)
+        return node_error(node_key(map, "marks"), err, "layer '%s': marks without a mask", out->name);
+    struct error why = {0};
+    if (work_finish(&out->work, &why))
+        return true;
+    node_error(place_of(map, defaults, why.text), err, "layer '%s': %s", out->name, why.text);
+    return why.hint[0] ? error_hint(err, "%s", why.hint) : false;
+}
+
+bool layer_parse(const struct scenario *s, const char *name, const struct node *map, const struct node *defaults, struct layer *out,
+                 struct error *err)
 {
     const char *known[KEYS_MAX];
     size_t count = 0;
-    char what[160];
+    char what[WHAT_MAX];
     snprintf(what, sizeof what, "layer '%.100s'", name);
     *out = (struct layer){.name = xstrdup(name), .node = map, .repeat = 1};
     if (map->kind != NODE_MAP)
@@ -259,24 +274,5 @@ bool layer_parse(struct scenario *s, const char *name, const struct node *map, c
         count = add_word(known, count, f->name);
     for (int i = 0; common_keys[i]; i++)
         count = add_word(known, count, common_keys[i]);
-    if (!node_check_keys(map, what, known, err) || !set_fields(out, map, defaults, err))
-        return false;
-    const struct node *epilogue = node_get(map, "epilogue"), *repeat = node_get(map, "repeat"), *mask = node_get(map, "mask");
-    if (!epilogue && out->work.op->epilogues)
-        epilogue = node_get(defaults, "epilogue");
-    if (epilogue && !epilogue_parse(epilogue, &out->work, err))
-        return false;
-    if (mask) {
-        const struct node *density = node_get(mask, "density"), *seed = node_get(mask, "seed");
-        if (!mask_parse(mask, density && density->text ? density->text : NULL, seed && seed->text ? seed->text : NULL, &out->work.mask, err))
-            return false;
-    }
-    if (repeat && !node_int(repeat, "repeat", 1, 1000000, &out->repeat, err))
-        return false;
-    struct error why = {0};
-    if (!work_finish(&out->work, &why)) {
-        node_error(map, err, "%s: %s", what, why.text);
-        return why.hint[0] ? error_hint(err, "%s", why.hint) : false;
-    }
-    return true;
+    return node_check_keys(map, what, known, err) && set_fields(out, map, defaults, err) && set_rest(s, out, map, defaults, err);
 }

@@ -5,128 +5,261 @@
 #include <stdlib.h>
 #include <string.h>
 
-void network_item_free(struct network_item *item)
+static void free_items(struct network_item *item)
 {
     for (int i = 0; i < item->count; i++)
-        network_item_free(&item->items[i]);
+        free_items(&item->items[i]);
     free(item->items);
-    item->items = NULL;
-    item->count = 0;
 }
 
-static const struct layer *find_layer(const struct scenario *s, const struct node *n, struct error *err)
+void networks_free(struct scenario *s)
 {
-    const char **names = xcalloc((size_t)s->layer_count + 1, sizeof *names);
-    for (int i = 0; i < s->layer_count; i++)
-        names[i] = s->layers[i].name;
-    int at = node_word(n, "network order", names, err);
-    free(names);
-    return at < 0 ? NULL : &s->layers[at];
+    for (int i = 0; i < s->network_count; i++) {
+        free_items(&s->networks[i].root);
+        free(s->networks[i].name);
+    }
+    free(s->networks);
 }
 
-static bool parse_items(struct scenario *s, const struct node *list, struct network_item *out, struct error *err)
+static bool parse_items(struct scenario *s, const char *const *names, const struct node *list, struct network_item *out, struct error *err)
 {
     static const char *const keys[] = {"repeat", "of", NULL};
-    if (!list || list->kind != NODE_LIST || !list->count)
+    if (list->kind != NODE_LIST || !list->count)
         return node_error(list, err, "network: an order is a list of layer names and {repeat: N, of: [..]} groups");
     out->items = xcalloc((size_t)list->count, sizeof *out->items);
     for (int i = 0; i < list->count; i++) {
         struct network_item *item = &out->items[out->count++];
-        const struct node *n = list->items[i];
-        item->repeat = 1;
+        const struct node *n = list->items[i], *repeat = node_get(n, "repeat"), *of = node_get(n, "of");
+        *item = (struct network_item){.repeat = 1, .node = n};
         if (n->kind != NODE_MAP) {
-            item->layer = find_layer(s, n, err);
-            if (!item->layer)
+            int at = node_word(n, "network: layer", names, err);
+            if (at < 0)
                 return false;
+            item->layer = &s->layers[at];
             continue;
         }
-        if (!node_check_keys(n, "network group", keys, err))
+        if (!node_check_keys(n, "network: a group", keys, err))
             return false;
-        if (!node_get(n, "repeat") || !node_get(n, "of"))
-            return node_error(n, err, "a network group is {repeat: N, of: [..]}");
-        if (!node_int(node_get(n, "repeat"), "repeat", 1, 100000, &item->repeat, err) || !parse_items(s, node_get(n, "of"), item, err))
+        if (!repeat || !of)
+            return node_error(n, err, "network: a group is {repeat: N, of: [..]}");
+        if (!node_int(repeat, "repeat", 1, 100000, &item->repeat, err) || !parse_items(s, names, of, item, err))
             return false;
     }
     return true;
 }
 
-bool network_parse(struct scenario *s, const struct node *network, struct error *err)
+/* How often a layer runs (any layer when NULL). In double: repeats may be nested beyond every integer. */
+static double runs_in(const struct network_item *group, const struct layer *layer)
 {
-    static const char *const keys[] = {"order", "launch", NULL}, *const launches[] = {"stream", "graph", NULL};
-    struct parsed *p = s->parsed;
-    if (!network)
-        return true;
-    if (!node_check_keys(network, "network", keys, err))
-        return false;
-    const struct node *launch = node_get(network, "launch");
-    for (int i = 0; launch && launch->kind == NODE_LIST && i < launch->count; i++)
-        if (node_word(launch->items[i], "launch", launches, err) < 0)
+    double count = 0;
+    for (int i = 0; i < group->count; i++)
+        count += group->items[i].layer ? !layer || group->items[i].layer == layer : runs_in(&group->items[i], layer);
+    return count * (double)group->repeat;
+}
+
+static bool parse_launch(const struct node *n, struct scenario_network *out, struct error *err)
+{
+    static const char *const words[] = {"stream", "graph", NULL};
+    out->stream = !n;
+    int count = !n ? 0 : n->kind == NODE_LIST ? n->count : 1;
+    if (n && !count)
+        return node_error(n, err, "launch: an empty list selects nothing");
+    for (int i = 0; i < count; i++) {
+        const struct node *one = n->kind == NODE_LIST ? n->items[i] : n;
+        int word = node_word(one, "launch", words, err);
+        if (word < 0)
             return false;
-    if (launch && launch->kind != NODE_LIST && node_word(launch, "launch", launches, err) < 0)
-        return false;
-    p->order = node_get(network, "order");
-    if (!p->order)
-        return node_error(network, err, "network: 'order' is missing");
-    s->network.repeat = 1;
-    return parse_items(s, p->order, &s->network, err) && scenario_network_check(s, err);
+        bool *flag = word ? &out->graph : &out->stream;
+        if (*flag)
+            return node_error(one, err, "launch: %s stands twice", words[word]);
+        *flag = true;
+    }
+    return true;
 }
 
-static void shape_text(const struct tensor *t, char *out, size_t bytes)
+/* `key`: its key under `networks:`; NULL for the one of `network:`, which is called what the scenario is. */
+static bool network_parse(struct scenario *s, const struct node *key, const struct node *n, struct scenario_network *out, struct error *err)
 {
-    snprintf(out, bytes, "%lldx%lldx%lldx%lld %s %s", (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3], dtype_name(t->dtype),
-             layout_name(t->layout));
+    static const char *const keys[] = {"order", "launch", NULL};
+    char what[WHAT_MAX];
+    if (key && !scenario_name_ok(key, "a network's name", err)) /* rows name it: "x2:16, x4:1" */
+        return false;
+    snprintf(what, sizeof what, key ? "network '%.60s'" : "network%s", key ? key->text : "");
+    *out = (struct scenario_network){.name = xstrdup(key ? key->text : s->name), .root = {.repeat = 1, .node = n}};
+    if (!node_check_keys(n, what, keys, err))
+        return false;
+    const struct node *order = node_get(n, "order");
+    if (!order)
+        return node_error(n, err, "%s: 'order' is missing", what);
+    const char *const *names = layer_names(s);
+    bool ok = parse_items(s, names, order, &out->root, err) && parse_launch(node_get(n, "launch"), out, err);
+    free((void *)(size_t)names);
+    if (ok && !(runs_in(&out->root, NULL) <= SCENARIO_MAX_RUNS))
+        ok = node_error(order, err, "%s: more than %d layer runs", what, SCENARIO_MAX_RUNS);
+    return ok;
 }
 
+/* What a layer of a network says itself must agree with its networks; a layer of none keeps it. */
+static bool set_repeats(struct scenario *s, struct error *err)
+{
+    for (int i = 0; i < s->layer_count; i++) {
+        struct layer *layer = &s->layers[i];
+        const struct node *own = node_get(layer->node, "repeat");
+        int64_t runs = 0;
+        for (int k = 0; k < s->network_count; k++)
+            runs += scenario_layer_count(s, k, layer);
+        if (own && runs && runs != layer->repeat)
+            return node_error(own, err, "layer '%s': repeat is %lld, but it runs %lld times in the network%s", layer->name,
+                              (long long)layer->repeat, (long long)runs, s->network_count > 1 ? "s" : "");
+        if (runs)
+            layer->repeat = runs;
+    }
+    return true;
+}
+
+bool networks_parse(struct scenario *s, struct error *err)
+{
+    const struct node *one = node_get(s->root, "network"), *several = node_get(s->root, "networks");
+    if (!one && !several)
+        return true;
+    if (one && several)
+        return node_error(node_key(s->root, "networks"), err, "'network' and 'networks': one of them");
+    if (several && (several->kind != NODE_MAP || !several->count))
+        return node_error(several, err, "networks: a map of names is expected, like {x2: {order: [..]}}");
+    int count = one ? 1 : several->count;
+    if (count > SCENARIO_MAX_ITEMS)
+        return node_error(several, err, "networks: more than %d", SCENARIO_MAX_ITEMS);
+    s->networks = xcalloc((size_t)count, sizeof *s->networks);
+    for (int i = 0; i < count; i++)
+        if (!network_parse(s, one ? NULL : several->keys[i], one ? one : several->items[i], &s->networks[s->network_count++], err))
+            return false;
+    return scenario_network_check(s, err) && set_repeats(s, err);
+}
+
+static const char *shape_text(const struct tensor *t, char out[96])
+{
+    snprintf(out, 96, "%lldx%lldx%lldx%lld %s %s", (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3],
+             dtype_name(t->dtype), layout_name(t->layout));
+    return out;
+}
+
+/* What an item takes and leaves. */
 struct flow {
-    struct tensor out;  /* what the layer before left */
-    const char *before; /* its name, NULL at the start */
+    struct tensor in, out;
+    const struct layer *first, *last;
 };
 
-static bool flow_layer(const struct scenario *s, const struct layer *layer, struct flow *flow, struct error *err)
+static bool joins(const struct flow *a, const struct flow *b, const struct node *place, struct error *err)
 {
-    const struct parsed *p = s->parsed;
-    struct tensor in;
-    char a[96], b[96];
-    if (!work_tensor(&layer->work, ROLE_INPUT, &in))
-        return error_set(err, ERROR_INTERNAL, "layer '%s' has no input", layer->name);
-    if (flow->before && (memcmp(in.dim, flow->out.dim, sizeof in.dim) || in.dtype != flow->out.dtype || in.layout != flow->out.layout)) {
-        shape_text(&flow->out, a, sizeof a);
-        shape_text(&in, b, sizeof b);
-        return node_error(p->order, err, "network: layer '%s' leaves %s, but '%s' takes %s", flow->before, a, layer->name, b);
-    }
-    work_tensor(&layer->work, ROLE_OUTPUT, &flow->out);
-    flow->before = layer->name;
-    return true;
+    char x[96], y[96];
+    bool same_shape = !memcmp(a->out.dim, b->in.dim, sizeof a->out.dim), same_dtype = a->out.dtype == b->in.dtype;
+    if (same_shape && same_dtype && a->out.layout == b->in.layout)
+        return true;
+    node_error(place, err, "network: layer '%s' leaves %s, but '%s' takes %s", a->last->name, shape_text(&a->out, x), b->first->name,
+               shape_text(&b->in, y));
+    if (same_shape && same_dtype)
+        error_hint(err, "a layer of op layout between them, or {layout: %s} at the end of the epilogue of '%s'", layout_name(b->in.layout),
+                   a->last->name);
+    return false;
 }
 
-static bool flow_items(const struct scenario *s, const struct network_item *group, struct flow *flow, struct error *err)
+/* Each group once, and its end against its own beginning when it repeats: as much as running through all of it would show. */
+static bool flow_items(const struct network_item *group, struct flow *out, struct error *err)
 {
-    for (int round = 0; round < (group->repeat > 1 ? 2 : 1); round++) /* twice round shows whether its end fits its beginning */
-        for (int i = 0; i < group->count; i++) {
-            const struct network_item *item = &group->items[i];
-            if (item->layer ? !flow_layer(s, item->layer, flow, err) : !flow_items(s, item, flow, err))
-                return false;
+    for (int i = 0; i < group->count; i++) {
+        const struct network_item *item = &group->items[i];
+        struct flow one = {.first = item->layer, .last = item->layer};
+        if (item->layer &&
+            (!work_tensor(&item->layer->work, ROLE_INPUT, &one.in) || !work_tensor(&item->layer->work, ROLE_OUTPUT, &one.out)))
+            return error_set(err, ERROR_INTERNAL, "layer '%s' has no input or no output", item->layer->name);
+        if (!item->layer && !flow_items(item, &one, err))
+            return false;
+        if (i && !joins(out, &one, item->node, err))
+            return false;
+        if (!i) {
+            out->in = one.in;
+            out->first = one.first;
         }
-    return true;
+        out->out = one.out;
+        out->last = one.last;
+    }
+    return group->repeat == 1 || joins(out, out, group->node, err);
 }
 
 bool scenario_network_check(const struct scenario *s, struct error *err)
 {
-    struct flow flow = {.before = NULL};
-    return flow_items(s, &s->network, &flow, err);
+    for (int i = 0; i < s->network_count; i++) {
+        struct flow flow;
+        if (!flow_items(&s->networks[i].root, &flow, err))
+            return false;
+    }
+    return true;
 }
 
-static int64_t count_in(const struct network_item *group, const struct layer *layer)
+int64_t scenario_layer_count(const struct scenario *s, int network_index, const struct layer *layer)
 {
-    int64_t count = 0;
+    return (int64_t)runs_in(&s->networks[network_index].root, layer);
+}
+
+void scenario_layer_networks(const struct scenario *s, const struct layer *layer, struct text *t)
+{
+    const char *comma = "";
+    for (int i = 0; i < s->network_count; i++) {
+        int64_t runs = scenario_layer_count(s, i, layer);
+        if (runs) {
+            text_addf(t, "%s%s:%lld", comma, s->networks[i].name, (long long)runs);
+            comma = ", ";
+        }
+    }
+}
+
+struct totals {
+    double flop, bytes, runs;
+};
+
+static void explain_items(const struct network_item *group, int depth, double times, struct totals *sum, struct text *t)
+{
+    for (int i = 0; i < group->count; i++) {
+        const struct network_item *item = &group->items[i];
+        if (!item->layer) {
+            text_addf(t, "%*s%lld x\n", depth * 2, "", (long long)item->repeat);
+            explain_items(item, depth + 1, times * (double)item->repeat, sum, t);
+            continue;
+        }
+        const struct work *w = &item->layer->work;
+        struct tensor in, out;
+        char a[96], b[96];
+        if (!work_tensor(w, ROLE_INPUT, &in) || !work_tensor(w, ROLE_OUTPUT, &out))
+            continue; /* scenario_load has refused it */
+        text_addf(t, "%*s%-*s %-26s -> %-26s %8.4g GFLOP\n", depth * 2, "", 20 - depth * 2, item->layer->name, shape_text(&in, a),
+                  shape_text(&out, b), work_flop(w) / 1e9);
+        sum->flop += times * work_flop(w);
+        sum->bytes += times * work_bytes(w);
+        sum->runs += times;
+    }
+}
+
+void scenario_network_explain(const struct scenario *s, struct text *t)
+{
+    for (int i = 0; i < s->network_count; i++) {
+        struct totals sum = {0};
+        struct text lines = {0};
+        explain_items(&s->networks[i].root, 1, 1, &sum, &lines);
+        text_addf(t, "network %s: %.0f layer runs, %.4g GFLOP, %.4g GB to move at least\n%s", s->networks[i].name, sum.runs,
+                  sum.flop / 1e9, sum.bytes / 1e9, text_get(&lines));
+        text_free(&lines);
+    }
+}
+
+static double flop_in(const struct network_item *group)
+{
+    double flop = 0;
     for (int i = 0; i < group->count; i++)
-        count += group->items[i].layer ? group->items[i].layer == layer : count_in(&group->items[i], layer);
-    return count * group->repeat;
+        flop += group->items[i].layer ? work_flop(&group->items[i].layer->work) : flop_in(&group->items[i]);
+    return flop * (double)group->repeat;
 }
 
-int64_t scenario_layer_count(const struct scenario *s, const struct layer *layer)
+double scenario_network_flop(const struct scenario_network *network)
 {
-    if (!s->network.count)
-        return layer->repeat;
-    return count_in(&s->network, layer);
+    return flop_in(&network->root);
 }

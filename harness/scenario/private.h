@@ -4,54 +4,103 @@
 
 #include "scenario/scenario.h"
 
+/* Far above any use; they keep a hostile file from taking minutes. */
 #define SCENARIO_MAX_CASES 100000
-#define SCENARIO_MAX_VALUES 10000
+#define SCENARIO_MAX_VALUES 10000 /* of an axis */
+#define SCENARIO_MAX_LAYERS 2000
+#define SCENARIO_MAX_ITEMS 1000      /* variants, counters, answers */
+#define SCENARIO_MAX_RUNS 1000000000 /* of one layer in a network */
+#define WHAT_MAX 160
 
 /* One value of an axis: what it sets, and how it is written in an id. */
 struct axis_value {
     char *label;
-    const struct node *node;         /* a field's value, or one zipped row's place */
-    const struct node *const *zipped; /* a zip: one value a field */
-    struct mask mask;                /* the axis `mask` */
+    const struct node *node; /* where it stands */
+    const struct node **row; /* one value a field; NULL for a mask */
+    struct mask mask;
 };
 struct axis {
     const char *name;
-    const struct node *node;
-    const struct node *layers;  /* list of names, or NULL: every layer that has the field */
-    bool is_mask;
-    int field_count;            /* 1, or the zipped fields */
+    const struct node *node;   /* its key */
+    const struct node *layers; /* list of names, or NULL: every layer that has the fields */
+    bool is_mask, sets_math;
+    int field_count; /* 1, or the zipped fields; 0 for the mask */
     const char **fields;
     struct axis_value *values;
     int count;
 };
 /* scenario->parsed */
 struct parsed {
-    struct axis *axes;
+    struct axis *axes; /* sorted by name */
     int axis_count;
     struct node **made; /* nodes that ranges brought into being */
     int made_count;
     const struct node *on;
-    const struct node *order;
+    char *folder; /* of the scenario's file: paths in it are relative to that */
 };
 
+/* scenario.c: what a layer or a network may be called: it stands in ids and lists. */
+bool scenario_name_ok(const struct node *key, const char *what, struct error *err);
+
 /* layers.c: a layer's map over the defaults -> a finished work. */
-bool layer_parse(struct scenario *s, const char *name, const struct node *map, const struct node *defaults, struct layer *out, struct error *err);
-/* Sets one field of a work ("n", "kernel", "dtype" ...) from a node; `known` false when this op has no such field. */
-bool field_set(struct work *work, const char *name, const struct node *n, bool *known, struct error *err);
+bool layer_parse(const struct scenario *s, const char *name, const struct node *map, const struct node *defaults, struct layer *out,
+                 struct error *err);
+/* Sets one field of a work ("n", "kernel", "dtype" ...) that the op has from a node; `what` begins the error. */
+bool field_set(struct work *work, const char *name, const char *what, const struct node *n, struct error *err);
+/* Known keys only, and of the right type for an op that has the field. */
 bool defaults_check(const struct node *defaults, struct error *err);
 /* Does this op have the field? */
 bool field_known(const struct op *op, const char *name);
 /* Names of all fields of all ops, NULL-terminated; static storage. */
 const char *const *field_names(void);
-bool mask_parse(const struct node *n, const char *density, const char *seed, struct mask *out, struct error *err);
+
+/* masks.c: one entry {pattern: blobs, density: [..], seed: [..]} makes several masks; a word makes one. Calls add for each. */
+struct mask_sink {
+    void *context;
+    bool (*add)(void *context, const struct node *n, const struct mask *mask, char *label, struct error *err); /* takes the label */
+};
+bool masks_parse(const struct scenario *s, const struct node *n, bool marks_output, const struct mask_sink *sink, struct error *err);
+bool mask_same(const struct mask *a, const struct mask *b);
+/* `0.10`, `0.005`: at least two decimals, so that a density is written one way in every id. */
+void density_print(double density, char *out, size_t bytes);
+/* The word behind `marks:`, input when absent. */
+bool marks_parse(const struct node *map, bool *marks_output, struct error *err);
+/* Does the layer's op take a mask? */
+bool layer_takes_mask(const struct layer *layer);
 
 /* axes.c */
 bool axes_parse(struct scenario *s, const struct node *axes, struct error *err);
 void axes_free(struct parsed *p);
 bool axis_applies(const struct axis *axis, const struct layer *layer);
+/* Sets the value's fields (or mask) in a work that axis_applies to. */
+bool axis_apply(const struct axis *axis, const struct axis_value *value, struct work *work, struct error *err);
 
-/* network.c */
-bool network_parse(struct scenario *s, const struct node *network, struct error *err);
-void network_item_free(struct network_item *item);
+/* filter.c: --layer and --set, each part of which must select something. */
+struct rule {
+    char *name, *text; /* text holds the values */
+    char **values;
+    bool *hit;
+    int count;
+};
+struct rules {
+    struct rule *items;
+    int count;
+};
+bool rules_parse(const struct scenario *s, const char *const *set, struct rules *out, struct error *err);
+void rules_free(struct rules *r);
+/* Does the case match every rule? `uncropped`: its work before the crop. Remembers which values matched anything. */
+bool rules_match(struct rules *r, const struct scenario_case *c, const struct work *uncropped);
+/* After all cases: every value of every rule has matched one. */
+bool rules_hit(const struct rules *r, const struct scenario *s, struct error *err);
+/* Marks the layers that the comma list of globs selects (all when NULL); every glob must select one. */
+bool layers_select(const struct scenario *s, const char *globs, bool *selected, struct error *err);
+
+/* answers.c */
+bool answers_parse(struct scenario *s, const struct node *list, struct error *err);
+
+/* network.c: `network:` or `networks:`; sets every layer's repeat. */
+bool networks_parse(struct scenario *s, struct error *err);
+void networks_free(struct scenario *s);
+const char *const *layer_names(const struct scenario *s); /* caller frees the array */
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "scenario/private.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,24 +25,28 @@ static bool parse_name(struct scenario *s, struct error *err)
     return true;
 }
 
-static bool layer_name_ok(const struct node *key, struct error *err)
+bool scenario_name_ok(const struct node *key, const char *what, struct error *err)
 {
     const char *text = key->text;
     if (*text && strlen(text) <= 80 && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")])
         return true;
-    return node_error(key, err, "a layer's name has letters, digits, _ - . and at most 80 characters");
+    return node_error(key, err, "%s has letters, digits, _ - . and at most 80 characters", what);
 }
 
 static bool parse_layers(struct scenario *s, struct error *err)
 {
     const struct node *layers = node_get(s->root, "layers"), *defaults = node_get(s->root, "defaults");
     if (!layers || layers->kind != NODE_MAP || !layers->count)
-        return node_error(layers ? layers : s->root, err, "layers: a map of layer names is expected, like {body: {op: conv2d, c: 64, k: 64}}");
+        return node_error(layers ? layers : s->root, err,
+                          "layers: a map of layer names is expected, like {body: {op: conv2d, c: 64, k: 64}}");
+    if (layers->count > SCENARIO_MAX_LAYERS)
+        return node_error(layers, err, "layers: %d; a scenario may have %d", layers->count, SCENARIO_MAX_LAYERS);
     if (!defaults_check(defaults, err))
         return false;
     s->layers = xcalloc((size_t)layers->count, sizeof *s->layers);
     for (int i = 0; i < layers->count; i++)
-        if (!layer_name_ok(layers->keys[i], err) || !layer_parse(s, layers->keys[i]->text, layers->items[i], defaults, &s->layers[s->layer_count++], err))
+        if (!scenario_name_ok(layers->keys[i], "a layer's name", err) ||
+            !layer_parse(s, layers->keys[i]->text, layers->items[i], defaults, &s->layers[s->layer_count++], err))
             return false;
     return true;
 }
@@ -54,7 +59,8 @@ static bool parse_data(struct scenario *s, struct error *err)
     int kind = DATA_NORMAL;
     if (!data)
         return true;
-    if (!node_check_keys(data, "data", keys, err) || (node_get(data, "seed") && !node_int(node_get(data, "seed"), "seed", 0, INT64_MAX, &seed, err)))
+    if (!node_check_keys(data, "data", keys, err) ||
+        (node_get(data, "seed") && !node_int(node_get(data, "seed"), "seed", 0, INT64_MAX, &seed, err)))
         return false;
     if (node_get(data, "input") && (kind = node_word(node_get(data, "input"), "data input", data_kind_names, err)) < 0)
         return false;
@@ -73,9 +79,12 @@ static bool parse_modes(const struct node *n, const char *what, const char *cons
     flags[0] = flags[1] = false;
     int count = n->kind == NODE_LIST ? n->count : 1;
     for (int i = 0; i < count; i++) {
-        int word = node_word(n->kind == NODE_LIST ? n->items[i] : n, what, words, err);
+        const struct node *one = n->kind == NODE_LIST ? n->items[i] : n;
+        int word = node_word(one, what, words, err);
         if (word < 0)
             return false;
+        if (flags[word])
+            return node_error(one, err, "%s: %s stands twice", what, words[word]);
         flags[word] = true;
     }
     return count > 0 || node_error(n, err, "%s: an empty list selects nothing", what);
@@ -107,7 +116,8 @@ static bool parse_time(struct scenario *s, struct error *err)
     *t = (struct timing_plan){.cache = {true, false}, .load = {true, false}, .half_width = 0.005, .budget_s = 20};
     if (time && !node_check_keys(time, "time", keys, err))
         return false;
-    if (!parse_modes(node_get(time, "cache"), "cache", caches, t->cache, err) || !parse_modes(node_get(time, "load"), "load", loads, t->load, err))
+    if (!parse_modes(node_get(time, "cache"), "cache", caches, t->cache, err) ||
+        !parse_modes(node_get(time, "load"), "load", loads, t->load, err))
         return false;
     if (node_get(time, "half_width") && !node_quantity(node_get(time, "half_width"), "half_width", "%", &t->half_width, err))
         return false;
@@ -117,10 +127,37 @@ static bool parse_time(struct scenario *s, struct error *err)
         return false;
     if (rounds && (rounds->kind != NODE_LIST || rounds->count != 2))
         return node_error(rounds, err, "rounds: [at least, at most]");
-    if (rounds && (!node_int(rounds->items[0], "rounds", 6, 100000, &least, err) || !node_int(rounds->items[1], "rounds", least, 100000, &most, err)))
+    if (rounds &&
+        (!node_int(rounds->items[0], "rounds", 6, 100000, &least, err) || !node_int(rounds->items[1], "rounds", least, 100000, &most, err)))
         return false;
     t->rounds_min = (int)least;
     t->rounds_max = (int)most;
+    return true;
+}
+
+static bool same_tree(const struct node *a, const struct node *b)
+{
+    if (!a || !b || a->kind != b->kind || a->count != b->count || (a->text && strcmp(a->text, b->text)))
+        return a == b;
+    for (int i = 0; i < a->count; i++)
+        if (!same_tree(a->items[i], b->items[i]) || (a->keys && !same_tree(a->keys[i], b->keys[i])))
+            return false;
+    return true;
+}
+
+/* {TH: [8, 16], CC: 16}: whether the variant has them, and these values, is asked of its head later. */
+static bool check_params(const char *name, const struct node *params, struct error *err)
+{
+    if (params->kind != NODE_MAP)
+        return node_error(params, err, "variant '%.80s': its parameters are a map, like {TH: [8, 16]}", name);
+    for (int i = 0; i < params->count; i++) {
+        const struct node *v = params->items[i];
+        bool ok = v->kind == NODE_SCALAR || (v->kind == NODE_LIST && v->count);
+        for (int k = 0; ok && k < v->count; k++)
+            ok = v->items[k]->kind == NODE_SCALAR;
+        if (!ok)
+            return node_error(v, err, "variant '%.80s': %.80s is a value or a list of values", name, params->keys[i]->text);
+    }
     return true;
 }
 
@@ -128,23 +165,26 @@ static bool parse_variants(struct scenario *s, struct error *err)
 {
     const struct node *list = node_get(s->root, "variants");
     if (!list || list->kind != NODE_LIST || !list->count)
-        return node_error(list ? list : s->root, err, "variants: a list is expected, like [cudnn, conv2d/naive, {my/halo_regs: {TH: [8, 16]}}]");
+        return node_error(list ? list : s->root, err,
+                          "variants: a list is expected, like [cudnn, conv2d/naive, {my/halo_regs: {TH: [8, 16]}}]");
+    if (list->count > SCENARIO_MAX_ITEMS)
+        return node_error(list, err, "variants: %d; a scenario may have %d", list->count, SCENARIO_MAX_ITEMS);
     s->variants = xcalloc((size_t)list->count, sizeof *s->variants);
     for (int i = 0; i < list->count; i++) {
         const struct node *n = list->items[i];
-        struct scenario_variant *v = &s->variants[s->variant_count++];
         bool map = n->kind == NODE_MAP;
         if (map && n->count != 1)
             return node_error(n, err, "variants: an item is a name, or a map of one name with its parameters");
         const char *name = node_text(map ? n->keys[0] : n, "variants", err);
-        if (!name)
+        if (!name || (map && !check_params(name, n->items[0], err)))
             return false;
+        if (!*name)
+            return node_error(n, err, "variants: a name is empty");
+        struct scenario_variant *v = &s->variants[s->variant_count++];
         *v = (struct scenario_variant){.name = xstrdup(name), .params = map ? n->items[0] : NULL, .node = map ? n->keys[0] : n};
-        if (v->params && v->params->kind != NODE_MAP)
-            return node_error(v->params, err, "variant '%s': its parameters are a map, like {TH: [8, 16]}", name);
         for (int k = 0; k < i; k++)
-            if (!strcmp(s->variants[k].name, name) && !v->params && !s->variants[k].params)
-                return node_error(v->node, err, "variant '%s' stands twice", name);
+            if (!strcmp(s->variants[k].name, name) && same_tree(v->params, s->variants[k].params))
+                return node_error(v->node, err, "variant '%.80s' stands twice%s", name, v->params ? " with the same parameters" : "");
     }
     return true;
 }
@@ -154,71 +194,77 @@ static bool parse_counters(struct scenario *s, struct error *err)
     const struct node *list = node_get(s->root, "counters");
     if (!list)
         return true;
-    if (list->kind != NODE_LIST)
-        return node_error(list, err, "counters: a list of group names is expected");
+    if (list->kind != NODE_LIST || !list->count || list->count > SCENARIO_MAX_ITEMS)
+        return node_error(list, err, "counters: a list of group names is expected, like [core, memory]");
     s->counters = xcalloc((size_t)list->count + 1, sizeof *s->counters);
     for (int i = 0; i < list->count; i++) {
         const char *name = node_text(list->items[i], "counters", err);
         if (!name)
             return false;
+        for (int k = 0; k < i; k++)
+            if (!strcmp(s->counters[k], name))
+                return node_error(list->items[i], err, "counters: '%.80s' stands twice", name);
         s->counters[s->counter_count++] = xstrdup(name);
     }
     return true;
 }
 
-static bool parse_on(struct scenario *s, struct error *err)
+static bool parse_device(const char *device, const struct node *n, struct error *err)
 {
-    static const char *const devices[] = {"emu", "cuda", NULL}, *const keys[] = {"crop", "chip", NULL}, *const crop_keys[] = {"h", "w", "n", NULL};
-    struct parsed *p = s->parsed;
-    p->on = node_get(s->root, "on");
-    if (!p->on)
-        return true;
-    if (!node_check_keys(p->on, "on", devices, err))
+    static const char *const keys[] = {"crop", "chip", NULL}, *const crop_keys[] = {"h", "w", NULL};
+    char what[WHAT_MAX];
+    int64_t ignored;
+    snprintf(what, sizeof what, "on %s", device);
+    if (!node_check_keys(n, what, keys, err))
         return false;
-    for (int i = 0; i < p->on->count; i++) {
-        const struct node *crop = node_get(p->on->items[i], "crop"), *chip = node_get(p->on->items[i], "chip");
-        int64_t ignored;
-        if (!node_check_keys(p->on->items[i], "on", keys, err) || (crop && !node_check_keys(crop, "crop", crop_keys, err)))
+    const struct node *crop = node_get(n, "crop"), *chip = node_get(n, "chip");
+    snprintf(what, sizeof what, "on %s: crop", device);
+    if (crop && !node_check_keys(crop, what, crop_keys, err))
+        return false;
+    if (crop && !crop->count)
+        return node_error(crop, err, "%s: neither h nor w", what);
+    for (int k = 0; crop && k < crop->count; k++)
+        if (!node_int(crop->items[k], what, 1, 1 << 20, &ignored, err))
             return false;
-        for (int k = 0; crop && k < crop->count; k++)
-            if (!node_int(crop->items[k], "crop", 1, 1 << 20, &ignored, err))
-                return false;
-        const char *name = chip ? node_text(chip, "chip", err) : NULL;
-        if (chip && !name)
-            return false;
-        if (name && !chip_find(name)) {
-            const char *near = text_nearest_in(name, chip_names());
-            node_error(chip, err, "no chip '%s'", name);
-            return error_hint(err, near ? "did you mean %s?" : "bench list chips%s", near ? near : "");
-        }
-    }
-    return true;
+    const char *name = chip ? node_text(chip, "chip", err) : NULL;
+    if (!name)
+        return !chip;
+    if (chip_find(name))
+        return true;
+    const char *const *names = chip_names();
+    size_t count = 0;
+    while (names[count])
+        count++;
+    const char *near = text_nearest_in(name, names);
+    struct text all = {0};
+    text_add_list(&all, names, count);
+    node_error(chip, err, "on %s: there is no chip '%.60s'", device, name);
+    error_hint(err, near ? "did you mean %s? Chips: %.700s, or sm_75 to sm_120" : "%schips: %.700s, or sm_75 to sm_120", near ? near : "",
+               text_get(&all));
+    text_free(&all);
+    return false;
 }
 
-static bool parse_answers(struct scenario *s, struct error *err)
+static bool parse_on(struct scenario *s, struct error *err)
 {
-    static const char *const kinds[] = {"break_even", "best_per_layer", NULL}, *const keys[] = {"over", "by", "against", NULL};
-    const struct node *list = s->answers = node_get(s->root, "answers");
-    if (!list)
-        return true;
-    if (list->kind != NODE_LIST)
-        return node_error(list, err, "answers: a list is expected");
-    for (int i = 0; i < list->count; i++) {
-        const struct node *n = list->items[i];
-        if (n->kind != NODE_MAP || n->count != 1)
-            return node_error(n, err, "answers: an item is a map of one key, like {best_per_layer: {against: cudnn}}");
-        if (node_word(n->keys[0], "answers", kinds, err) < 0 || !node_check_keys(n->items[0], n->keys[0]->text, keys, err))
+    static const char *const devices[] = {"emu", "cuda", NULL};
+    struct parsed *p = s->parsed;
+    p->on = node_get(s->root, "on");
+    if (p->on && !node_check_keys(p->on, "on", devices, err))
+        return false;
+    for (int i = 0; p->on && i < p->on->count; i++)
+        if (!parse_device(p->on->keys[i]->text, p->on->items[i], err))
             return false;
-    }
     return true;
 }
 
 static bool parse(struct scenario *s, struct error *err)
 {
-    static const char *const keys[] = {"scenario", "about", "defaults", "data", "layers", "network", "axes", "variants", "time", "counters", "on", "answers", NULL};
+    static const char *const keys[] = {"scenario", "about",    "defaults", "data",     "layers", "network", "networks",
+                                       "axes",     "variants", "time",     "counters", "on",     "answers", NULL};
     return node_check_keys(s->root, "a scenario", keys, err) && parse_name(s, err) && parse_layers(s, err) && parse_data(s, err) &&
-           axes_parse(s, node_get(s->root, "axes"), err) && network_parse(s, node_get(s->root, "network"), err) && parse_variants(s, err) &&
-           parse_time(s, err) && parse_counters(s, err) && parse_on(s, err) && parse_answers(s, err);
+           axes_parse(s, node_get(s->root, "axes"), err) && networks_parse(s, err) && parse_variants(s, err) && parse_time(s, err) &&
+           parse_counters(s, err) && parse_on(s, err) && answers_parse(s, node_get(s->root, "answers"), err);
 }
 
 struct scenario *scenario_load(const char *path, struct error *err)
@@ -231,12 +277,11 @@ struct scenario *scenario_load(const char *path, struct error *err)
         goto done;
     hash_bytes(text, bytes, s->hash);
     s->path = xstrdup(path);
-    s->parsed = xcalloc(1, sizeof(struct parsed));
+    struct parsed *p = s->parsed = xcalloc(1, sizeof *p);
+    p->folder = file_dir(path);
     s->root = node_parse_text(path, text, bytes, 1, 1, err);
     if (!s->root || !parse(s, err))
         goto done;
-    for (int i = 0; i < s->layer_count; i++)
-        s->layers[i].repeat = scenario_layer_count(s, &s->layers[i]);
     ok = true;
 done:
     free(text);
@@ -256,10 +301,13 @@ void scenario_free(struct scenario *s)
         free(s->variants[i].name);
     for (int i = 0; i < s->counter_count; i++)
         free(s->counters[i]);
-    if (s->parsed)
-        axes_free(s->parsed);
-    network_item_free(&s->network);
-    free(s->parsed);
+    struct parsed *p = s->parsed;
+    if (p) {
+        axes_free(p);
+        free(p->folder);
+    }
+    networks_free(s);
+    free(p);
     free(s->layers);
     free(s->variants);
     free(s->counters);

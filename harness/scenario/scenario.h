@@ -1,6 +1,7 @@
 /* scenario/scenario: YAML scenarios: layers, axes, masks, networks, variants, timing; and their expansion into cases.
  *
- * Every error names FILE:LINE:COLUMN and the nearest valid key; nothing is half-run: a scenario that loads and expands has no error left. */
+ * Grammar: docs/SCENARIO.md. Every error names FILE:LINE:COLUMN and the nearest valid key; nothing is half-run: a scenario that loads and
+ * expands has no error left. */
 #ifndef BENCH_SCENARIO_SCENARIO_H
 #define BENCH_SCENARIO_SCENARIO_H
 
@@ -11,7 +12,7 @@
 struct layer {
     char *name;
     struct work work; /* before axes; finished */
-    int64_t repeat;
+    int64_t repeat; /* its runs in all networks together; what the layer itself says (else 1) when it is in none */
     const struct node *node;
 };
 /* One coordinate of a case: axis `mask`, printed `blobs24:0.10:1`. */
@@ -47,6 +48,12 @@ struct network_item {
     int64_t repeat;
     struct network_item *items;
     int count;
+    const struct node *node;
+};
+struct scenario_network {
+    char *name;                  /* its key under `networks:`; the scenario's name for the one of `network:` */
+    bool stream, graph;          /* how its chain is launched */
+    struct network_item root;    /* repeat 1 */
 };
 struct scenario {
     char *name, *about, *path;
@@ -59,7 +66,8 @@ struct scenario {
     struct timing_plan time;
     char **counters; /* group names, checked by the counter module */
     int counter_count;
-    struct network_item network; /* count 0: none */
+    struct scenario_network *networks;
+    int network_count;
     const struct node *answers;  /* checked; read by report/ */
     void *parsed;                /* private */
 };
@@ -69,20 +77,28 @@ void scenario_free(struct scenario *s);
 
 /* What the command line narrows or sets (each may be NULL / 0). */
 struct scenario_filter {
-    const char *layers;         /* comma list of globs over layer names */
+    const char *layers;         /* comma list of globs over layer names; each must select one */
     const char *only;           /* comma list of globs over variant names, used by session/ */
-    const char *const *set;     /* "axis=value", "mask.density=0.10", NULL-terminated: keeps only matching cases */
+    const char *const *set;     /* "axis=value", "mask.density=0.10,0.25", "mask=blobs*", NULL-terminated: keeps the cases that match all;
+                                 * each value must match one */
 };
-/* Expands for a device kind ("emu", "cuda": picks `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing is an error that names it
- * (decision 13). Returns the count; -1 on error. */
-int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases, struct error *err);
+/* Expands for a device kind ("emu", "cuda": picks `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing is an error that
+ * names it (decision 13). Returns the count; -1 on error. */
+int scenario_expand(const struct scenario *s, const char *device_kind, const struct scenario_filter *filter, struct scenario_case **cases,
+                    struct error *err);
 void scenario_cases_free(struct scenario_case *cases, int count);
 /* Chip named under on.<device_kind>.chip, or NULL. */
 const char *scenario_chip(const struct scenario *s, const char *device_kind);
 
-/* The network explained: one line per item with shapes flowing, counts per layer, total FLOP; an error when tensors do not fit. */
+/* Do the tensors of each network fit from layer to layer? scenario_load has asked already. */
 bool scenario_network_check(const struct scenario *s, struct error *err);
-/* How often each layer runs in the network (or its `repeat` when there is none), by layer index. */
-int64_t scenario_layer_count(const struct scenario *s, const struct layer *layer);
+/* Each network explained: its runs, FLOP and compulsory bytes, then one line per item with the shapes that flow. Nothing without one. */
+void scenario_network_explain(const struct scenario *s, struct text *t);
+/* FLOP of one pass through a network. */
+double scenario_network_flop(const struct scenario_network *network);
+/* How often a layer runs in a network; 0: it is not in it. */
+int64_t scenario_layer_count(const struct scenario *s, int network_index, const struct layer *layer);
+/* Appends "edsr_x2:16, x4:1", the runs in each network that the layer is in; nothing when it is in none. */
+void scenario_layer_networks(const struct scenario *s, const struct layer *layer, struct text *t);
 
 #endif

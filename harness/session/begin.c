@@ -60,8 +60,19 @@ static bool row_final(const struct row *row, bool timed)
     return row->status != ROW_PLANNED && (!timed || !ranked || row->time_count > 0);
 }
 
-/* Takes over the rows of the interrupted run whose key is unchanged. Returns how many; says why the rest is done again. */
-static int resume(struct session *s, bool *same_run, struct error *err)
+/* The key says nothing of networks: the same numbers may now count otherwise. True when that is so. */
+static bool count_anew(struct row *old, const struct row *planned)
+{
+    const char *a = old->networks ? old->networks : "", *b = planned->networks ? planned->networks : "";
+    bool same = old->repeat == planned->repeat && !strcmp(a, b);
+    old->repeat = planned->repeat;
+    row_set(&old->networks, planned->networks);
+    return !same;
+}
+
+/* Takes over the rows of the interrupted run whose key is unchanged. Returns how many; says why the rest is done again.
+ * `stale`: by row, taken over but to be stored again. */
+static int resume(struct session *s, bool *same_run, bool *stale, struct error *err)
 {
     struct run old = {0};
     struct row **rows = NULL;
@@ -78,6 +89,7 @@ static int resume(struct session *s, bool *same_run, struct error *err)
                 } else if (!row_final(rows[i], timed)) {
                     unfinished++;
                 } else {
+                    stale[k] = count_anew(rows[i], s->rows[k]);
                     row_free(s->rows[k]);
                     s->rows[k] = rows[i];
                     s->kept[k] = true;
@@ -101,31 +113,31 @@ static int resume(struct session *s, bool *same_run, struct error *err)
 
 bool session_rows(struct session *s, int *kept, struct error *err)
 {
-    bool same_run = false;
+    bool same_run = false, ok = false, *stale = xcalloc((size_t)s->plan.row_count + 1, sizeof *stale);
     for (int i = 0; i < s->plan.row_count; i++) {
         s->rows[i] = plan_row_new(&s->plan, i, s->device.spec);
         char *device = text_format("%s %s %s", s->device.about, s->device.uuid, s->device.library);
         plan_row_key(&s->plan, i, device, s->compiler, s->rows[i]->key);
         free(device);
     }
-    *kept = s->options->resume ? resume(s, &same_run, err) : 0;
+    *kept = s->options->resume ? resume(s, &same_run, stale, err) : 0;
     if (*kept < 0)
-        return false;
+        goto done;
     int64_t id = s->run.id;
     provenance(s);
     s->run.id = same_run ? id : 0;
     if (!store_run_begin(s->store, &s->run, err))
-        return false;
+        goto done;
     for (int i = 0; i < s->plan.row_count; i++) {
-        if (s->kept[i]) {
-            s->done++;
-        } else if (s->rows[i]->status != ROW_PLANNED) { /* infeasible, broken head: known without running */
-            s->done++;
-            if (!store_put(s->store, s->run.id, s->rows[i], err))
-                return false;
-        }
+        bool known = !s->kept[i] && s->rows[i]->status != ROW_PLANNED; /* infeasible, broken head: known without running */
+        s->done += s->kept[i] || known;
+        if ((stale[i] || known) && !store_put(s->store, s->run.id, s->rows[i], err))
+            goto done;
     }
-    return true;
+    ok = true;
+done:
+    free(stale);
+    return ok;
 }
 
 bool session_open(struct session *s, struct error *err)

@@ -213,6 +213,8 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     row->case_index = p->case_index;
     row->row_index = p->row_index;
     row->repeat = c->repeat;
+    scenario_layer_networks(plan->scenario, c->layer, &t);
+    row->networks = t.len ? text_take(&t) : NULL;
     work_describe(&c->work, &t);
     row->work = text_take(&t);
     row_set(&row->op, c->work.op->name);

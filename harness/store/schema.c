@@ -38,7 +38,15 @@ static const char views[] =
     " bytes, density_in, density_out, timing.cache, timing.load, median_ns, low_ns, high_ns, ratio, ratio_low, ratio_high, rounds"
     " FROM result JOIN \"case\" USING (case_key) LEFT JOIN timing ON timing.result = result.result AND timing.time_step = -1;";
 
-static const char *const migrations[] = {tables, views};
+/* 3: a scenario may have several networks; a case says in which its layer is. */
+static const char networks[] =
+    "ALTER TABLE \"case\" ADD COLUMN networks TEXT;"
+    "DROP VIEW row;"
+    "CREATE VIEW row AS SELECT result.*, \"case\".\"case\", case_index, scenario, layer, axes, repeat, networks, work, op, dtype,"
+    " math, layout, flop, bytes, density_in, density_out, timing.cache, timing.load, median_ns, low_ns, high_ns, ratio, ratio_low, ratio_high, rounds"
+    " FROM result JOIN \"case\" USING (case_key) LEFT JOIN timing ON timing.result = result.result AND timing.time_step = -1;";
+
+static const char *const migrations[] = {tables, views, networks};
 #define MIGRATIONS ((int)(sizeof migrations / sizeof migrations[0]))
 
 int schema_version(void)

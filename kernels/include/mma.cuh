@@ -22,6 +22,13 @@ __device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.com
 /* Waits until at most PENDING of this thread's groups are still on their way. A barrier must follow before other threads read. */
 template <int PENDING> __device__ __forceinline__ void copy_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory"); }
 
+/* One 4-byte load. */
+__device__ __forceinline__ unsigned load_shared(unsigned address)
+{
+    unsigned v;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
+    return v;
+}
 /* One 16-byte load. */
 __device__ __forceinline__ void load_shared_4(float v[4], unsigned address)
 {
@@ -36,6 +43,14 @@ __device__ __forceinline__ void store_shared(unsigned address, unsigned v) { asm
 __device__ __forceinline__ void load_matrix_4(unsigned m[4], unsigned address)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
+                 : "r"(address)
+                 : "memory");
+}
+/* The same, each matrix turned: m[i] holds elements l / 4 of rows 2 * (l % 4) and the next. */
+__device__ __forceinline__ void load_matrix_4_transposed(unsigned m[4], unsigned address)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
                  : "r"(address)
                  : "memory");

@@ -53,6 +53,14 @@ __device__ __forceinline__ void prefetch_map(const tensor_map *map) { asm volati
 /* Ordinary stores to shared memory become visible to wgmma and the copy engine. */
 __device__ __forceinline__ void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
+/* Four 8x8 matrices to shared memory: the inverse of load_matrix_4. */
+__device__ __forceinline__ void store_matrix_4(unsigned address, const unsigned m[4])
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3]) : "memory");
+}
+/* A barrier of the 128 threads of warpgroup `group`, which must be the caller's. */
+__device__ __forceinline__ void warpgroup_sync(int group) { asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory"); }
+
 /* --- registers move from the warpgroups that wait to those that compute; all four warps call it --- */
 template <int REGISTERS> __device__ __forceinline__ void give_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS)); }
 template <int REGISTERS> __device__ __forceinline__ void take_registers() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS)); }

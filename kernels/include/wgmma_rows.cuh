@@ -1,6 +1,6 @@
-/* wgmma_rows: the convolution that loads every input row once and multiplies it with all its taps, for sm_90a. Two variants include it:
+/* wgmma_rows: the convolution that loads every input row once and multiplies it with all its taps, for sm_90a. Its variants:
  *   conv2d/wgmma_rows  WEIGHTS_SHARED 1: the weights lie in shared memory
- *   conv2d/wgmma_rs    WEIGHTS_SHARED 0: the weights lie in registers
+ *   conv2d/wgmma_rs    WEIGHTS_SHARED 0: the weights lie in registers; wgmma_rs_d2s and wgmma_rs_nchw build on it
  *
  * As a matrix product: 64 output channels (rows of the result) by STRIP_WIDTH pixels of one image row (columns); the depth is the channels of one tap, at most
  * 64, and all R * S taps add to the same sums. In NHWC a pixel's 64 channels are 128 bytes, exactly one row of a 128-byte swizzled operand, so an image
@@ -16,27 +16,24 @@
  * pixel: it stores 4 bytes, a warp fills whole sectors of 32, and the result needs neither shared memory nor another layout. */
 #pragma once
 #include "element.cuh"
-#include "epilogue.cuh"
+#define RESIDUAL_STAGED (EPI_RESIDUAL && !WEIGHTS_SHARED) /* weights in registers leave none for loads on their way */
+#include "pair_store.cuh"
 #include "wgmma.cuh"
 
-#ifndef D2S_BLOCK
-#define D2S_BLOCK 1
-#define D2S_CRD 0
+#ifndef NCHW
+#define NCHW 0 /* wgmma_rs_nchw.cu says what 1 changes */
 #endif
 
 constexpr int ROW_BYTES = (STRIP_WIDTH + S - 1 + 7) / 8 * 1024; /* blocks of 8 pixels */
 constexpr int BOX_BYTES = (STRIP_WIDTH + S - 1) * 128;          /* what the copy engine brings */
 constexpr int WEIGHT_BYTES = WEIGHTS_SHARED ? R * S * 64 * 128 : 0;
 constexpr int TAPS = R * S;
+constexpr int STAGE_PIXELS = (STRIP_WIDTH + S - 1 + 7) / 8 * 8, STAGE_BYTES = NCHW ? 64 * STAGE_PIXELS * 2 : 0; /* a row as NCHW has it */
+constexpr int STAGES = 4;
+constexpr int LINE_PITCH = STRIP_WIDTH * 2 + 16; /* NCHW: of a channel's staged residual */
+constexpr int STAGED_BYTES = !RESIDUAL_STAGED ? 0 : NCHW ? 64 * LINE_PITCH : STRIP_WIDTH * STAGED_PITCH;
 
 extern __shared__ unsigned char shared_raw[]; /* weights, ring, barriers: SMEM bytes and up to 1023 in front */
-
-/* Row of the filter that makes internal channel k; see mma_sync.cu. */
-static __device__ __forceinline__ int filter_channel(int k, int K)
-{
-    int depth = K / (D2S_BLOCK * D2S_BLOCK);
-    return D2S_CRD ? k % depth * (D2S_BLOCK * D2S_BLOCK) + k / depth : k;
-}
 
 /* The weights of internal channel k; null past the last one. */
 static __device__ __forceinline__ const TYPE *weights_of(const TYPE *filter, int k, int K, int C)
@@ -60,20 +57,13 @@ static __device__ __forceinline__ void weights_to_shared(unsigned to, const TYPE
     }
 }
 
-/* Where a walk down the block's share of the output rows stands. Rows are counted by image, strip, and row of the output; `loaded` counts the image
- * rows that were loaded before the first one that this output row needs. A new strip starts with R - 1 rows more. */
-struct walk {
-    int row, p, strip, loaded;
-    __device__ __forceinline__ void next(int P)
-    {
-        row++;
-        loaded++;
-        if (++p == P) {
-            p = 0;
-            strip++;
-            loaded += R - 1;
-        }
-    }
+/* A block's share of the output rows. They are counted by image, strip of it, and row p of the output: row = strip * P + p. */
+struct share {
+    int first, end, P;
+    __device__ __forceinline__ int strip(int row) const { return row / P; }
+    __device__ __forceinline__ int p(int row) const { return row % P; }
+    /* Image rows that are loaded before the first one that this output row needs: a new strip starts with R - 1 rows more. */
+    __device__ __forceinline__ int loaded(int row) const { return row - first + (strip(row) - strip(first)) * (R - 1); }
 };
 
 struct ring {
@@ -83,20 +73,89 @@ struct ring {
     __device__ __forceinline__ void wait_empty(int i) const { barrier_wait(empty + i % RING * 8, (i / RING & 1) ^ 1); }
 };
 
-static __device__ __forceinline__ void produce(const ring &ring, const tensor_map *map, walk at, int end, int P, int pad, int strips)
+/* Asks for image rows, one after another, strip by strip. */
+struct loader {
+    int row, strip, y, last; /* first output row of what is left in this strip; image rows y .. last - 1 belong to it */
+    __device__ __forceinline__ void enter(const share &own, int pad)
+    {
+        strip = own.strip(row);
+        y = own.p(row) - pad;
+        last = y + min(own.P - own.p(row), own.end - row) + R - 1;
+    }
+    __device__ __forceinline__ void ask(const share &own, const tensor_map *map, unsigned to, unsigned barrier, int pad, int strips)
+    {
+        int x = strip % strips * STRIP_WIDTH - pad, n = strip / strips;
+        barrier_arrive_expect(barrier, NCHW ? STAGE_BYTES : BOX_BYTES);
+        if (NCHW)
+            copy_box_4d(to, map, barrier, x, y, 0, n);
+        else
+            copy_box_4d(to, map, barrier, 0, x, y, n);
+    }
+    __device__ __forceinline__ void next(const share &own, int pad)
+    {
+        if (++y < last)
+            return;
+        row += last - (own.p(row) - pad) - (R - 1);
+        if (row < own.end)
+            enter(own, pad);
+    }
+};
+
+static __device__ __forceinline__ void produce(const ring &ring, const share &own, const tensor_map *map, int pad, int strips)
 {
-    for (int i = 0; at.row < end;) { /* a strip, or what of it is this block's */
-        int rows = min(P - at.p, end - at.row), n = at.strip / strips, x = at.strip % strips * STRIP_WIDTH - pad;
-        for (int y = at.p - pad; y < at.p - pad + rows + R - 1; y++, i++) {
-            ring.wait_empty(i);
-            barrier_arrive_expect(ring.full + i % RING * 8, BOX_BYTES);
-            copy_box_4d(ring.row(i), map, ring.full + i % RING * 8, 0, x, y, n);
-        }
-        at.row += rows;
-        at.p = 0;
-        at.strip++;
+    loader load = {own.first};
+    load.enter(own, pad);
+    for (int i = 0; load.row < own.end; i++, load.next(own, pad)) {
+        ring.wait_empty(i);
+        load.ask(own, map, ring.row(i), ring.full + i % RING * 8, pad, strips);
     }
 }
+
+#if NCHW
+/* Turns one row from [64 channels][STAGE_PIXELS] to [pixels][64 channels], swizzled: 8x8 elements are turned by being loaded transposed. A lane
+ * addresses row lane % 8 of matrix lane / 8; the four matrices are neighbouring groups of 8 channels of the same 8 pixels. */
+static __device__ __forceinline__ void turn_row(unsigned from, unsigned to)
+{
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#pragma unroll 1 /* the producer has 24 registers */
+    for (int i = warp; i < STAGE_PIXELS / 8 * 2; i += 4) {
+        int group = i % 2 * 4 + lane / 8, pixel = i / 2 * 8 + lane % 8;
+        unsigned m[4];
+        load_matrix_4_transposed(m, from + (group * 8 + lane % 8) * (STAGE_PIXELS * 2) + i / 2 * 16);
+        store_matrix_4(to + pixel * 128 + (group ^ lane % 8) * 16, m);
+    }
+}
+
+/* The whole warpgroup: thread 0 keeps STAGES - 1 rows on their way, all turn the one that has come. */
+static __device__ __forceinline__ void produce_turned(const ring &ring, const share &own, unsigned stages, unsigned come, const tensor_map *map, int pad,
+                                                      int strips)
+{
+    int asked = 0;
+    loader load = {own.first};
+    load.enter(own, pad);
+    auto ask = [&]() {
+        if (load.row >= own.end)
+            return;
+        if (threadIdx.x == 0)
+            load.ask(own, map, stages + asked % STAGES * STAGE_BYTES, come + asked % STAGES * 8, pad, strips);
+        load.next(own, pad);
+        asked++;
+    };
+#pragma unroll 1
+    for (int s = 0; s < STAGES - 1; s++)
+        ask();
+    for (int i = 0; i < asked; i++) {
+        barrier_wait(come + i % STAGES * 8, i / STAGES & 1);
+        ring.wait_empty(i);
+        turn_row(stages + i % STAGES * STAGE_BYTES, ring.row(i));
+        fence_async();
+        warpgroup_sync(0); /* all have read the stage and written the row */
+        if (threadIdx.x == 0)
+            barrier_arrive(ring.full + i % RING * 8);
+        ask(); /* into the stage of row i - 1, which all have left */
+    }
+}
+#endif
 
 /* Everything of one output row: R * S * 4 products. */
 static __device__ __forceinline__ void multiply_row(float sum[STRIP_WIDTH / 2], const ring &ring, int first, const unsigned (*held)[4], unsigned weights)
@@ -120,77 +179,120 @@ static __device__ __forceinline__ void multiply_row(float sum[STRIP_WIDTH / 2], 
     wgmma_commit();
 }
 
-/* Channels k and k + 1 of the lane's pixels of row p: q0 + 8 j + e. */
-static __device__ __forceinline__ void store_row(TYPE *output, const TYPE *residual, const float sum[STRIP_WIDTH / 2], float bias0, float bias1, int n, int p, int q0,
-                                                 int k, int K, int P, int Q)
+#if NCHW
+/* Channels k and k + 8 of the lane's pixels of row p: q0 + 8 j + e, q0 = 2 * (lane % 4) of the strip. Two lanes exchange halves, so that each has four
+ * neighbours of one group of eight, and a quad stores 32 bytes of one line. */
+static __device__ __forceinline__ void store_lines(TYPE *output, unsigned staged, const float sum[STRIP_WIDTH / 2], float bias0, float bias1, int n, int p,
+                                                 int q0, int k, int K, int P, int Q)
 {
-    int line = K / D2S_BLOCK; /* channels of a pixel that lie side by side; see mma_sync_d2s.cu */
-    size_t start = (((size_t)n * P + p) * D2S_BLOCK + k / line) * Q * line + k % line;
+    int odd = threadIdx.x % 2;
 #pragma unroll
-    for (int j = 0; j < STRIP_WIDTH / 8; j++)
+    for (int row = 0; row < 2; row++) {
+        bool stored = k + row * 8 < K; /* all lanes take part in the exchange */
+        size_t line = (((size_t)n * K + (stored ? k + row * 8 : 0)) * P + p) * Q;
 #pragma unroll
-        for (int e = 0; e < 2; e++) {
-            int q = q0 + 8 * j + e;
-            if (q >= Q)
-                continue;
-            float low = sum[4 * j + e] + bias0, high = sum[4 * j + 2 + e] + bias1;
-            pack<TYPE, 2> out;
-            if (EPI_RESIDUAL) {
-                pack<TYPE, 2> add = load_pack<TYPE, 2>(residual + start + (size_t)q * line);
-                low += to_f32(add.item[0]);
-                high += to_f32(add.item[1]);
+        for (int j = 0; j < STRIP_WIDTH / 8; j += 2) {
+            pack<TYPE, 2> own[2], add[2];
+#pragma unroll
+            for (int h = 0; EPI_RESIDUAL && h < 2; h++)
+                add[h].word = load_shared(staged + row * 8 * LINE_PITCH + (j + h) * 16);
+#pragma unroll
+            for (int h = 0; h < 2; h++)
+#pragma unroll
+                for (int e = 0; e < 2; e++) {
+                    float x = sum[4 * (j + h) + 2 * row + e] + (row ? bias1 : bias0);
+                    if (EPI_RESIDUAL)
+                        x += to_f32(add[h].item[e]);
+                    own[h].item[e] = from_f32<TYPE>(activate(x));
+                }
+            unsigned other = __shfl_xor_sync(0xffffffff, odd ? own[0].word : own[1].word, 1);
+            pack<TYPE, 4> out;
+            out.word = odd ? make_uint2(other, own[1].word) : make_uint2(own[0].word, other);
+            int q = q0 - threadIdx.x % 4 * 2 + 8 * (j + odd) + threadIdx.x % 4 / 2 * 4;
+            if (VECTOR_ROW) { /* Q is a multiple of 4: all or none */
+                if (stored && q < Q)
+                    store_pack<TYPE, 4>(output + line + q, out);
+            } else {
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    if (stored && q + e < Q)
+                        output[line + q + e] = out.item[e];
             }
-            out.item[0] = from_f32<TYPE>(activate(low));
-            out.item[1] = from_f32<TYPE>(activate(high));
-            store_pack<TYPE, 2>(output + start + (size_t)q * line, out);
         }
+    }
+}
+#endif
+
+/* The residual of 64 channels from k0 on of one output row comes to shared memory while the row is computed. K, or for NCHW Q, is a multiple of 8. */
+static __device__ __forceinline__ void stage_residual(unsigned to, const TYPE *residual, int n, int p, int q0, int k0, int K, int P, int Q)
+{
+#pragma unroll 1
+    for (int i = threadIdx.x % 128; i < STRIP_WIDTH * 8; i += 128) { /* pieces of 8 elements */
+        int k = k0 + (NCHW ? i / (STRIP_WIDTH / 8) : i % 8 * 8), q = q0 + (NCHW ? i % (STRIP_WIDTH / 8) * 8 : i / 8);
+        bool valid = k < K && q < Q;
+        size_t e = NCHW ? (((size_t)n * K + k) * P + p) * Q + q : (((size_t)n * P + p) * Q + q) * K + k;
+        copy_async_16(to + (NCHW ? (k - k0) * LINE_PITCH + (q - q0) * 2 : (q - q0) * STAGED_PITCH + (k - k0) * 2), residual + (valid ? e : 0), valid);
+    }
+    copy_async_commit();
 }
 
-static __device__ __forceinline__ void consume(const ring &ring, unsigned turn, unsigned weights, const TYPE *filter, const float *bias, const TYPE *residual,
-                                               TYPE *output, walk at, int end, int C, int K, int P, int Q, int strips)
+static __device__ __forceinline__ void consume(const ring &ring, const share &own, unsigned turn, unsigned weights, unsigned staged, const TYPE *filter,
+                                               const float *bias, const TYPE *residual, TYPE *output, int C, int K, int Q, int strips)
 {
-    int me = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
-    int k0 = (blockIdx.y * SPLIT + (SPLIT == 2 ? me : 0)) * 64 + warp * 16;
-    int k = k0 + lane / 4 * 2;
-    float bias0 = EPI_BIAS && k < K ? bias[filter_channel(k, K)] : 0.0f, bias1 = EPI_BIAS && k < K ? bias[filter_channel(k + 1, K)] : 0.0f;
+    int me = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
+    constexpr int step = SPLIT == 1 ? 2 : 1, apart = NCHW ? 8 : 1; /* apart: channels of rows g and g + 8 */
+    int k = (blockIdx.y * SPLIT + (SPLIT == 2 ? me : 0)) * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4 * (NCHW ? 1 : 2);
 #if WEIGHTS_SHARED
     const unsigned(*held)[4] = nullptr;
 #else
-    const TYPE *own[2] = {weights_of(filter, k, K, C), weights_of(filter, k + 1, K, C)};
+    const TYPE *rows[2] = {weights_of(filter, k, K, C), weights_of(filter, k + apart, K, C)};
     unsigned held[TAPS * 4][4]; /* the left operand of every product: the block's whole filter, for as long as it runs */
 #pragma unroll
     for (int i = 0; i < TAPS * 4; i++)
 #pragma unroll
         for (int j = 0; j < 4; j++)
-            held[i][j] = weight_pair(own[j % 2], i / 4, i % 4 * 16 + lane % 4 * 2 + j / 2 * 8, C);
+            held[i][j] = weight_pair(rows[j % 2], i / 4, i % 4 * 16 + lane % 4 * 2 + j / 2 * 8, C);
 #endif
+    staged += me * STAGED_BYTES;
     int freed = 0; /* image rows that this warpgroup has let go */
-    if (SPLIT == 1 && me == 1)
-        at.next(P);
-    for (int i = 0; at.row < end; i++) {
+    unsigned phase = me == 0;
+    for (int row = own.first + (SPLIT == 1 ? me : 0); row < own.end; row += step, phase ^= 1) {
+        int first = own.loaded(row);
+        if (RESIDUAL_STAGED) {
+            warpgroup_sync(me + 1); /* the last row's has been read */
+            stage_residual(staged, residual, own.strip(row) / strips, own.p(row), own.strip(row) % strips * STRIP_WIDTH,
+                           (blockIdx.y * SPLIT + (SPLIT == 2 ? me : 0)) * 64, K, own.P, Q);
+        }
         for (int r = 0; r < R; r++)
-            ring.wait_full(at.loaded + r);
-        barrier_wait(turn + me * 8, (me == 0 ? i + 1 : i) & 1);
+            ring.wait_full(first + r);
+        barrier_wait(turn + me * 8, phase);
         float sum[STRIP_WIDTH / 2];
-        multiply_row(sum, ring, at.loaded, held, weights);
+        multiply_row(sum, ring, first, held, weights);
         if (lane == 0)
             barrier_arrive(turn + (me ^ 1) * 8);
         wgmma_wait<0>();
 
-        walk done = at;
-        at.next(P);
-        if (SPLIT == 1 && at.row < end)
-            at.next(P);
         /* Nothing before the next row's first is needed again. A row that another reads still is waited for too: letting it go twice in one turn of
          * the ring would be counted for the wrong turn. */
-        if (at.row < end)
-            for (; freed < at.loaded; freed++) {
+        if (row + step < own.end)
+#pragma unroll 1
+            for (int needed = own.loaded(row + step); freed < needed; freed++) {
                 ring.wait_full(freed);
                 if (lane == 0)
                     barrier_arrive(ring.empty + freed % RING * 8);
             }
+        if (RESIDUAL_STAGED) {
+            copy_async_wait<0>();
+            warpgroup_sync(me + 1);
+        }
+        float bias0 = EPI_BIAS && k < K ? bias[filter_channel(k, K)] : 0.0f, bias1 = EPI_BIAS && k + apart < K ? bias[filter_channel(k + apart, K)] : 0.0f;
+        int n = own.strip(row) / strips, q = own.strip(row) % strips * STRIP_WIDTH + lane % 4 * 2;
+#if NCHW
+        store_lines(output, staged + (threadIdx.x / 32 % 4 * 16 + lane / 4) * LINE_PITCH + lane % 4 * 4, sum, bias0, bias1, n, own.p(row), q, k, K, own.P, Q);
+#else
         if (k < K)
-            store_row(output, residual, sum, bias0, bias1, done.strip / strips, done.p, done.strip % strips * STRIP_WIDTH + lane % 4 * 2, k, K, P, Q);
+            store_row<STRIP_WIDTH>(output, residual, staged + lane % 4 * 2 * STAGED_PITCH + (threadIdx.x / 32 % 4 * 16 + lane / 4 * 2) * 2, sum, bias0, bias1, n, own.p(row), q, k, K, own.P, Q);
+#endif
     }
 }
 
@@ -199,8 +301,9 @@ static __device__ __forceinline__ void convolve_rows(const tensor_map *map, cons
                                                      int P, int Q, int pad, int strips, int rows_all, int rows_block)
 {
     unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
-    struct ring ring = {base + WEIGHT_BYTES, base + WEIGHT_BYTES + RING * ROW_BYTES, base + WEIGHT_BYTES + RING * (ROW_BYTES + 8)};
-    unsigned turn = ring.empty + RING * 8;
+    unsigned staged = base + WEIGHT_BYTES + RING * ROW_BYTES + STAGES * STAGE_BYTES, barriers = staged + 2 * STAGED_BYTES;
+    struct ring ring = {base + WEIGHT_BYTES, barriers, barriers + RING * 8};
+    unsigned turn = ring.empty + RING * 8; /* two; then, for NCHW, one for each stage */
     if (threadIdx.x == 0) {
         for (int i = 0; i < RING; i++) {
             barrier_init(ring.full + i * 8, 1);
@@ -208,6 +311,8 @@ static __device__ __forceinline__ void convolve_rows(const tensor_map *map, cons
         }
         barrier_init(turn, 4);
         barrier_init(turn + 8, 4);
+        for (int i = 0; NCHW && i < STAGES; i++)
+            barrier_init(turn + 16 + i * 8, 1);
         barrier_init_done();
     }
     if (WEIGHTS_SHARED) {
@@ -216,15 +321,18 @@ static __device__ __forceinline__ void convolve_rows(const tensor_map *map, cons
     }
     __syncthreads();
 
-    int row = blockIdx.x * rows_block;
-    struct walk at = {row, row % P, row / P, 0};
-    int end = min(row + rows_block, rows_all);
+    int first = blockIdx.x * rows_block;
+    struct share own = {first, min(first + rows_block, rows_all), P};
     if (threadIdx.x < 128) {
         give_registers<24>();
+#if NCHW
+        produce_turned(ring, own, ring.rows + RING * ROW_BYTES, turn + 16, map, pad, strips);
+#else
         if (threadIdx.x == 0)
-            produce(ring, map, at, end, P, pad, strips);
+            produce(ring, own, map, pad, strips);
+#endif
     } else {
         take_registers<240>();
-        consume(ring, turn, base, filter, bias, residual, output, at, end, C, K, P, Q, strips);
+        consume(ring, own, turn, base, staged, filter, bias, residual, output, C, K, Q, strips);
     }
 }

@@ -2,7 +2,7 @@
 need nvrtc
 scenario=$TOP/scenarios/smoke.yaml
 bench run "$scenario" --device emu -o whole --no-report >/dev/null 2>&1 || fail 'the run that is left alone fails'
-rows() { bench export -o "$1" --format csv >"$1.csv" && awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) { if ($i == "id") a = i; if ($i == "status") b = i } next } { print $a, $b }' "$1.csv" | sort; }
+rows() { bench export -o "$1" --format csv >"$1.csv" && csv_columns id step status <"$1.csv" | sort; }
 rows whole >whole.rows
 [ -s whole.rows ] || fail 'no rows'
 kills=0

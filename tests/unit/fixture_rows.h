@@ -200,6 +200,7 @@ static inline void fixture_sparse_case(struct fixture *f, int index)
     for (int i = first; i < f->count; i++) {
         fixture_work(f->rows[i], 67.9, 25, 7.0, "compute", 9.5);
         f->rows[i]->repeat = 16;
+        row_set(&f->rows[i]->networks, "edsr_x2:16");
         f->rows[i]->density_in = 0.1;
         f->rows[i]->density_out = 0.111;
     }
@@ -244,6 +245,7 @@ static inline void fixture_dense_case(struct fixture *f, int index, const char *
         fixture_work(f->rows[i], gflop, mbytes, fmax(gflop / 990 * 1e3, mbytes / 4.8),
                      gflop / 990 * 1e3 > mbytes / 4.8 ? "compute" : "memory", 0);
         f->rows[i]->repeat = repeat;
+        f->rows[i]->networks = text_format("edsr_x2:%d", repeat);
     }
 }
 

@@ -161,12 +161,14 @@ static void hostile_bytes(void **state)
 {
     refused_bytes("a: 1\nb: \0x", 10, "f.yaml:2:4", "NUL byte");
     refused_bytes("\0\0\0\0", 4, "f.yaml:1:1", "NUL byte");
-    refused("\xc3\xa4: \xff", "f.yaml:1:4", "not UTF-8 text (byte 0xff)");
-    refused("a: \xc0\x80", "f.yaml:1:4", "not UTF-8"); /* NUL, overlong */
-    refused("a: \xed\xa0\x80", "f.yaml:1:4", "not UTF-8"); /* a surrogate */
+    refused("\xc3\xa4: \xff", "f.yaml:1:4", "byte 0xff is not UTF-8");
+    refused("a: \xc0\x80", "f.yaml:1:4", "not UTF-8");         /* NUL, overlong */
+    refused("a: \xed\xa0\x80", "f.yaml:1:4", "not UTF-8");     /* a surrogate */
     refused("a: \xf4\x90\x80\x80", "f.yaml:1:4", "not UTF-8"); /* beyond U+10FFFF */
-    refused("a: \xe2\x82", "f.yaml:1:4", "not UTF-8"); /* cut off */
-    refused("\xff\xfe" "a", "f.yaml:1:1", "not UTF-8"); /* UTF-16 */
+    refused("a: \xe2\x82", "f.yaml:1:4", "not UTF-8");         /* cut off */
+    refused("\xff\xfe"
+            "a",
+            "f.yaml:1:1", "not UTF-8"); /* UTF-16 */
     refused("a: x\x1b[31m", "f.yaml:1:5", "U+001B");
     refused("a: x\xe2\x80\xa8y", "f.yaml:1:5", "U+2028");
     refused("a: x\xef\xbb\xbf", "f.yaml:1:5", "U+FEFF");
@@ -272,12 +274,12 @@ static void files_that_are_none(void **state)
     free(big);
 }
 
-#define REFUSED(call, words) \
-    do { \
-        memset(&err, 0, sizeof err); \
-        assert_false(call); \
-        if (!strstr(err.text, words) || strncmp(err.text, "f.yaml:", 7)) \
-            fail_msg("got `%s`, want `%s`", err.text, words); \
+#define REFUSED(call, words)                                                                                                               \
+    do {                                                                                                                                   \
+        memset(&err, 0, sizeof err);                                                                                                       \
+        assert_false(call);                                                                                                                \
+        if (!strstr(err.text, words) || strncmp(err.text, "f.yaml:", 7))                                                                   \
+            fail_msg("got `%s`, want `%s`", err.text, words);                                                                              \
     } while (0)
 
 static void numbers(void **state)
@@ -318,10 +320,10 @@ static void quantities(void **state)
     static const struct {
         const char *text, *unit;
         double want; /* NAN: refused */
-    } cases[] = {{"0.5 %", "%", 0.005}, {"2%", "%", 0.02},     {"0", "%", 0},       {"0.5", "%", NAN},   {"20 s", "s", 20},   {"5 us", "s", 5e-6},
-                 {"2 min", "s", 120},   {"20", "s", 20},       {"20 B", "s", NAN},  {"20 m", "s", NAN},  {"64 MiB", "B", 67108864}, {"1 MB", "B", 1e6},
-                 {"2x", "", 2},         {"2", "", 2},          {"2 %", "", NAN},    {"s", "s", NAN},     {"1e999 s", "s", NAN},  {"- s", "s", NAN},
-                 {"20 s s", "s", NAN},  {"[1]", "s", NAN}};
+    } cases[] = {{"0.5 %", "%", 0.005},     {"2%", "%", 0.02},     {"0", "%", 0},     {"0.5", "%", NAN},    {"20 s", "s", 20},
+                 {"5 us", "s", 5e-6},       {"2 min", "s", 120},   {"20", "s", 20},   {"20 B", "s", NAN},   {"20 m", "s", NAN},
+                 {"64 MiB", "B", 67108864}, {"1 MB", "B", 1e6},    {"2x", "", 2},     {"2", "", 2},         {"2 %", "", NAN},
+                 {"s", "s", NAN},           {"1e999 s", "s", NAN}, {"- s", "s", NAN}, {"20 s s", "s", NAN}, {"[1]", "s", NAN}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error err = {0};
         struct node *n = good(cases[i].text);
@@ -364,9 +366,15 @@ static void words_and_keys(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(positions_are_exact), cmocka_unit_test(aliases_and_merges), cmocka_unit_test(hostile_structure),
-        cmocka_unit_test(hostile_bytes),       cmocka_unit_test(limits_hold),        cmocka_unit_test(files_that_are_none),
-        cmocka_unit_test(numbers),             cmocka_unit_test(quantities),         cmocka_unit_test(words_and_keys),
+        cmocka_unit_test(positions_are_exact),
+        cmocka_unit_test(aliases_and_merges),
+        cmocka_unit_test(hostile_structure),
+        cmocka_unit_test(hostile_bytes),
+        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(files_that_are_none),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(quantities),
+        cmocka_unit_test(words_and_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

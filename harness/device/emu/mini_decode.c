@@ -49,7 +49,7 @@ static int constant(struct decoder *d, uint64_t bits, int bytes)
 {
     struct kernel *k = d->k;
     for (uint32_t at = 0; at < k->const_bytes; at += 256)
-        if (((uint64_t *)(k->constants + at))[0] == bits && bytes == 8)
+        if (bytes == 8 && ((uint64_t *)(k->constants + at))[0] == bits && ((uint64_t *)(k->constants + at))[31] == bits)
             return (int)(1u << 30 | at);
     if ((int)k->const_bytes + 256 > k->const_room) {
         k->const_room = k->const_room ? k->const_room * 2 : 8192;
@@ -209,6 +209,9 @@ static bool decode_one(struct decoder *d, const struct ptx_instr *in, struct ins
         out->type = (uint8_t)first;
         if (in->operands[1].kind == OPERAND_REG && in->count == 3)
             return bad(d, in, "packed cvt");
+        /* registers may be wider than the types */
+        out->wide = in->operands[1].kind == OPERAND_REG && ptx_type_bytes(d->k->function->regs[in->operands[1].reg]) == 8;
+        out->volatile_ = in->operands[0].kind == OPERAND_REG && ptx_type_bytes(d->k->function->regs[in->operands[0].reg]) == 8;
     }
     if (out->code == C_SETP || out->code == C_SELP) {
         int c = compare_code(in);

@@ -30,7 +30,7 @@ static bool emu_open(struct device *dev, const char *spec, struct error *err)
     const struct chip *chip = chip_find(*spec ? spec : "GH100");
     if (!chip) {
         const char *near = text_nearest_in(spec, chip_names());
-        error_set(err, ERROR_ENVIRONMENT, "emu knows no chip '%.60s'", spec);
+        error_set(err, ERROR_USAGE, "emu knows no chip '%.60s'", spec);
         return error_hint(err, near ? "emu:%s" : "bench list chips%s", near ? near : "");
     }
     struct mini *m = xcalloc(1, sizeof *m);

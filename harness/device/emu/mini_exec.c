@@ -29,7 +29,15 @@ static void set_pred(struct warp *w, int slot, uint32_t mask, uint32_t value)
 }
 
 /* Registers of 16 bits lie in 32-bit lanes. */
-static float half_in(enum ptx_type t, uint32_t v) { return t == T_BF16 || t == T_BF16X2 ? bf16_to_f32((uint16_t)v) : f16_to_f32((uint16_t)v); }
+static inline float half_in(enum ptx_type t, uint32_t v)
+{
+    if (t == T_BF16 || t == T_BF16X2)
+        return bf16_to_f32((uint16_t)v);
+    _Float16 h; /* the compiler's own conversion, exact */
+    uint16_t bits = (uint16_t)v;
+    memcpy(&h, &bits, 2);
+    return (float)h;
+}
 static uint16_t half_out(enum ptx_type t, double v)
 {
     uint16_t h;
@@ -90,23 +98,41 @@ static double round_to(double x, int round)
     }
 }
 
+/* f16 -> f32, the most frequent conversion by far */
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) static void cvt_widen(struct warp *w, const struct ins *in, uint32_t mask)
+{
+    float r[32];
+    for (int l = 0; l < 32; l++) {
+        _Float16 h;
+        uint16_t bits = (uint16_t)S(uint32_t, 0)[l];
+        memcpy(&h, &bits, 2);
+        r[l] = (float)h;
+    }
+    LANES D(float)[l] = r[l];
+}
+
 static void cvt(struct warp *w, const struct ins *in, uint32_t mask)
 {
     enum ptx_type to = (enum ptx_type)in->type, from = (enum ptx_type)in->type2;
+    if (to == T_F32 && from == T_F16 && !in->sat && !in->ftz) {
+        cvt_widen(w, in, mask);
+        return;
+    }
     LANES {
         double f = 0;
         int64_t i = 0;
         bool is_float = ptx_type_float(from);
+        uint64_t raw = in->wide ? S(uint64_t, 0)[l] : S(uint32_t, 0)[l];
         switch (from) {
         case T_F32: f = flush32(S(float, 0)[l], in->ftz); break;
         case T_F64: f = S(double, 0)[l]; break;
         case T_F16: case T_BF16: f = half_in(from, S(uint32_t, 0)[l]); break;
-        case T_S8: i = (int8_t)S(uint32_t, 0)[l]; break;
-        case T_U8: case T_B8: i = (uint8_t)S(uint32_t, 0)[l]; break;
-        case T_S16: i = (int16_t)S(uint32_t, 0)[l]; break;
-        case T_U16: case T_B16: i = (uint16_t)S(uint32_t, 0)[l]; break;
-        case T_S32: i = S(int32_t, 0)[l]; break;
-        case T_U32: case T_B32: i = S(uint32_t, 0)[l]; break;
+        case T_S8: i = (int8_t)raw; break;
+        case T_U8: case T_B8: i = (uint8_t)raw; break;
+        case T_S16: i = (int16_t)raw; break;
+        case T_U16: case T_B16: i = (uint16_t)raw; break;
+        case T_S32: i = (int32_t)raw; break;
+        case T_U32: case T_B32: i = (uint32_t)raw; break;
         default: i = S(int64_t, 0)[l]; break;
         }
         if (ptx_type_float(to)) {
@@ -136,10 +162,10 @@ static void cvt(struct warp *w, const struct ins *in, uint32_t mask)
             if (from == T_U64 && i < 0) i = high;
             i = i < low ? low : i > high ? high : i;
         }
-        if (bits == 64) D(int64_t)[l] = i;
-        else if (bits == 32) D(uint32_t)[l] = (uint32_t)i;
-        else if (bits == 16) D(uint32_t)[l] = sign ? (uint32_t)(int32_t)(int16_t)i : (uint16_t)i;
-        else D(uint32_t)[l] = sign ? (uint32_t)(int32_t)(int8_t)i : (uint8_t)i;
+        i = bits == 64 ? i : bits == 32 ? sign ? (int64_t)(int32_t)i : (int64_t)(uint32_t)i : bits == 16 ? sign ? (int64_t)(int16_t)i : (int64_t)(uint16_t)i
+            : sign ? (int64_t)(int8_t)i : (int64_t)(uint8_t)i;
+        if (in->volatile_) D(int64_t)[l] = i;
+        else D(uint32_t)[l] = (uint32_t)i;
     }
 }
 
@@ -188,17 +214,20 @@ static double op_double(const struct ins *in, double a, double b, double c)
     }
 }
 
-static void alu_float(struct warp *w, const struct ins *in, uint32_t mask)
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) static void alu_float(struct warp *w, const struct ins *in, uint32_t mask)
 {
     enum ptx_type t = (enum ptx_type)in->type;
     int n = in->nsrc;
     if (t == T_F32 && in->code == C_FMA && !in->ftz && !in->sat) {
         const float *a = S(float, 0), *b = S(float, 1), *c = S(float, 2);
         float *d = D(float);
-        if (mask == ~0u)
-            for (int l = 0; l < 32; l++) d[l] = fmaf(a[l], b[l], c[l]);
-        else
-            LANES d[l] = fmaf(a[l], b[l], c[l]);
+        float r[32];
+        for (int l = 0; l < 32; l++) r[l] = fmaf(a[l], b[l], c[l]);
+        if (mask == ~0u) {
+            memcpy(d, r, sizeof r);
+        } else {
+            LANES d[l] = r[l];
+        }
         return;
     }
     LANES {
@@ -248,7 +277,7 @@ static void alu_float(struct warp *w, const struct ins *in, uint32_t mask)
         ((WIDE *)(void *)(w->frame + in->dst[0]))[l] = sizeof(U) == 2 ? (sign ? (WIDE)(int32_t)(int16_t)r : (WIDE)r) : (WIDE)r;                     \
     }
 
-static void alu_int(struct warp *w, const struct ins *in, uint32_t mask)
+__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"))) static void alu_int(struct warp *w, const struct ins *in, uint32_t mask)
 {
     enum ptx_type t = (enum ptx_type)in->type;
     bool sign = ptx_type_signed(t);
@@ -414,10 +443,11 @@ static void pack(struct warp *w, const struct ins *in, uint32_t mask)
 static void selp(struct warp *w, const struct ins *in, uint32_t mask)
 {
     uint32_t p = pred(w, in->src[2]);
-    if (ptx_type_bytes((enum ptx_type)in->type) == 8)
+    if (ptx_type_bytes((enum ptx_type)in->type) == 8) {
         LANES D(uint64_t)[l] = p >> l & 1 ? S(uint64_t, 0)[l] : S(uint64_t, 1)[l];
-    else
+    } else {
         LANES D(uint32_t)[l] = p >> l & 1 ? S(uint32_t, 0)[l] : S(uint32_t, 1)[l];
+    }
 }
 
 static bool atom(struct block *b, struct warp *w, const struct ins *in, uint32_t mask);

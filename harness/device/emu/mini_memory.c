@@ -79,7 +79,15 @@ static void move(struct warp *w, const struct ins *in, int lane, uint8_t *at, bo
 
 static int distinct(uint64_t *v, int n)
 {
-    int count = 0;
+    int count = 0, rising = 1;
+    for (int i = 1; i < n; i++)
+        rising &= v[i] >= v[i - 1];
+    if (rising) { /* the common patterns: neighbours, strides, one value for all */
+        for (int i = 0; i < n; i++)
+            if (!count || v[count - 1] != v[i])
+                v[count++] = v[i];
+        return count;
+    }
     for (int i = 0; i < n; i++) {
         bool seen = false;
         for (int k = count - 1; k >= 0 && !seen; k--)

@@ -64,20 +64,18 @@ steps:
  * constant. The limit is the rate of mma.sync itself, about 62 % of what wgmma reaches on the same H200 (wgmma_rows). */
 #include "element.cuh"
 #include "epilogue.cuh"
-#include "mma.cuh"
+#include "halo_tile.cuh"
 
 #ifndef D2S_BLOCK
 #define D2S_BLOCK 1 /* mma_sync_d2s includes this file with its own */
 #define D2S_CRD 0
 #endif
 
-constexpr int PITCH = 2 * C + 16; /* bytes of a pixel, or of an output channel's weights for one tap */
 constexpr int TILE_H = (TILE_ROWS - 1) * STRIDE + (R - 1) * DILATION + 1;
 constexpr int TILE_W = 15 * STRIDE + (S - 1) * DILATION + 1;
 constexpr int STAGE_BYTES = TILE_H * TILE_W * PITCH;
-constexpr int WEIGHT_BYTES = R * S * BLOCK_K * PITCH;
+constexpr int WEIGHT_BYTES = R * S * BLOCK_K * PITCH; /* the channels of an output channel and tap lie like those of a pixel */
 constexpr int WARPS = TILE_ROWS / WARP_ROWS * (BLOCK_K / 32);
-constexpr int PIECES = C / 8; /* of 16 bytes in a pixel */
 constexpr int FRAGMENT_ROWS = (WARP_ROWS - 1) * STRIDE + (R - 1) * DILATION + 1;
 
 extern __shared__ __align__(128) unsigned char shared[];
@@ -100,25 +98,6 @@ static __device__ __forceinline__ void load_weights(const TYPE *filter, int k0, 
         bool valid = k0 + k < K;
         const TYPE *from = filter + ((size_t)(valid ? filter_channel(k0 + k, K) : 0) * (R * S) + tap) * C + piece * 8;
         copy_async_16(to + (tap * BLOCK_K + column) * PITCH + piece * 16, from, valid);
-    }
-}
-
-/* A warp a row: a row of the tile is one piece of memory in NHWC, and what lies left and right of the image is a range of it. */
-static __device__ __forceinline__ void load_tile(unsigned to, const TYPE *image, int y0, int x0, int H, int W)
-{
-    int lane = threadIdx.x % 32;
-    int first = max(0, -x0) * PIECES, last = (W - x0) * PIECES; /* valid pieces of a row */
-    for (int row = threadIdx.x / 32; row < TILE_H; row += WARPS) {
-        int y = y0 + row;
-        bool row_inside = y >= 0 && y < H;
-        const TYPE *line = image + ((long long)y * W + x0) * C;
-#pragma unroll
-        for (int i = 0; i < TILE_W * PIECES; i += 32) {
-            int e = i + lane;
-            bool valid = row_inside && e >= first && e < last;
-            if (e < TILE_W * PIECES)
-                copy_async_16(to + (row * TILE_W + e / PIECES) * PITCH + e % PIECES * 16, valid ? line + e * 8 : image, valid);
-        }
     }
 }
 
@@ -190,7 +169,7 @@ conv_mma_sync(const TYPE *input, const TYPE *filter, const float *bias, const TY
     int tile = blockIdx.x, stage = 0;
     auto load = [&](int t, int into) {
         int x = t % tiles_x, y = t / tiles_x % tiles_y, n = t / tiles_x / tiles_y;
-        load_tile(stages + into * STAGE_BYTES, input + (size_t)n * C * H * W, y * TILE_ROWS * STRIDE - pad, x * 16 * STRIDE - pad, H, W);
+        load_tile<TILE_H, TILE_W, WARPS>(stages + into * STAGE_BYTES, input + (size_t)n * C * H * W, y * TILE_ROWS * STRIDE - pad, x * 16 * STRIDE - pad, H, W);
     };
     load(tile, 0);
     copy_async_commit();

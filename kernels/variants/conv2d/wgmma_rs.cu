@@ -4,6 +4,7 @@ what: wgmma_rows with the weights stationary in registers - shared memory serves
 from: wgmma_rows
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and r * s <= 9 and c <= 64 and c % 8 == 0 and k % 2 == 0
+  - not has(residual) or k % 8 == 0        # 16 bytes of a pixel
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
@@ -15,7 +16,7 @@ params:
 let:
   strip: select(STRIP == 'auto', select(ceil(q, 64) % 2 == 1 and q < 256, 64, 128), STRIP)
   row_bytes: ceil(strip + s - 1, 8) * 1024
-  smem: 1024 + RING * (row_bytes + 16) + 16
+  smem: 1024 + RING * (row_bytes + 16) + 16 + select(has(residual), 2 * strip * 144, 0)
   split: select(k > 64, 2, 1)                          # 2: the consumers hold different output channels, 1: they take rows in turn
   blocks_k: ceil(k, 64 * split)
   strips: ceil(q, strip)

@@ -1,0 +1,381 @@
+/* report/network: see network.h. */
+#include "report/network.h"
+#include "report/number.h"
+#include "report/table.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUNS_MAX 1000000000000 /* more than any scenario may say: a damaged number */
+
+/* A layer: its first case without a mask, and the networks it names. */
+struct layer_case {
+    const char *layer, *networks;
+    struct case_view view;
+};
+struct member {
+    const struct layer_case *of;
+    int64_t runs;
+};
+
+static int find_layers(const struct run *run, struct row *const *rows, int count, struct layer_case **out)
+{
+    int n = 0;
+    *out = NULL;
+    for (int i = 0, end; i < count; i = end) {
+        end = case_end(rows, count, i);
+        const struct row *row = rows[i];
+        int at = 0;
+        if (!row->networks || !row->networks[0]) {
+            continue;
+        }
+        while (at < n && strcmp((*out)[at].layer, row->layer ? row->layer : "") != 0) {
+            at++;
+        }
+        if (at < n && (*out)[at].view.count) {
+            continue; /* its first dense case is known */
+        }
+        if (at == n) {
+            *out = xrealloc(*out, (size_t)(n + 1) * sizeof **out);
+            (*out)[n++] = (struct layer_case){.layer = row->layer ? row->layer : "", .networks = row->networks};
+        }
+        if (row->density_in < 0 && row->density_out < 0) {
+            case_view_make(&(*out)[at].view, run, rows + i, end - i);
+        }
+    }
+    return n;
+}
+
+/* The next "name:runs" of a list; what is not of this form is passed over. */
+static bool next_entry(const char **list, const char **name, size_t *length, int64_t *runs)
+{
+    while (**list) {
+        const char *begin = *list + strspn(*list, ", "), *colon = NULL;
+        size_t n = strcspn(begin, ",");
+        *list = begin + n;
+        for (size_t i = 0; i < n; i++) {
+            colon = begin[i] == ':' ? begin + i : colon;
+        }
+        if (!colon || colon == begin || colon[1] < '0' || colon[1] > '9') {
+            continue;
+        }
+        char *end;
+        *runs = strtoll(colon + 1, &end, 10);
+        if (end == begin + n && *runs > 0 && *runs <= RUNS_MAX) {
+            *name = begin;
+            *length = (size_t)(colon - begin);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How often a layer runs in a network; 0: it is not in it. */
+static int64_t runs_of(const char *list, const char *network)
+{
+    const char *name;
+    size_t length;
+    int64_t runs;
+    while (next_entry(&list, &name, &length, &runs)) {
+        if (strlen(network) == length && memcmp(network, name, length) == 0) {
+            return runs;
+        }
+    }
+    return 0;
+}
+
+static bool is_usable(const struct view *v)
+{
+    return v->ranked && v->row->status == ROW_OK;
+}
+
+/* The fastest verified view of a variant (NULL: of any) on a layer. */
+static const struct view *fastest(const struct layer_case *l, const char *variant)
+{
+    const struct view *best = NULL;
+    char base[VARIANT_BASE];
+    for (int i = 0; i < l->view.count; i++) {
+        const struct view *v = &l->view.views[i];
+        if (is_usable(v) && (!variant || strcmp(variant_base(v->row, base), variant) == 0) &&
+            (!best || v->time->median_ns < best->time->median_ns)) {
+            best = v;
+        }
+    }
+    return best;
+}
+
+static const struct view *zero_of(const struct layer_case *l)
+{
+    return l->view.zero;
+}
+
+static const struct view *fastest_of(const struct layer_case *l)
+{
+    return fastest(l, NULL);
+}
+
+static void add_name(struct text *t, const char *name)
+{
+    text_addf(t, "%s%s", t->len ? ", " : "", name);
+}
+
+/* "reg_tiled on head, tail; cudnn on body": which variant `pick` takes where. Every member has one. Returns how many variants. */
+static int add_choice(struct text *t, const struct member *members, int count, const struct view *(*pick)(const struct layer_case *))
+{
+    char name[VARIANT_BASE], other[VARIANT_BASE];
+    int kinds = 0;
+    for (int i = 0; i < count; i++) {
+        bool said = false;
+        variant_base(pick(members[i].of)->row, name);
+        for (int k = 0; k < i; k++) {
+            said |= strcmp(variant_base(pick(members[k].of)->row, other), name) == 0;
+        }
+        for (int k = i; k < count && !said; k++) {
+            if (k == i) {
+                text_addf(t, "%s%s on %s", t->len ? "; " : "", name, members[k].of->layer);
+                kinds++;
+            } else if (strcmp(variant_base(pick(members[k].of)->row, other), name) == 0) {
+                text_addf(t, ", %s", members[k].of->layer);
+            }
+        }
+    }
+    return kinds;
+}
+
+/* Row 0 on every layer: its name, its sum. */
+static void sum_zero(struct network *n, const struct member *members, int count)
+{
+    for (int i = 0; i < count; i++) {
+        n->zero_ns += zero_of(members[i].of)->time->median_ns * (double)members[i].runs;
+    }
+    if (add_choice(&n->zeros, members, count, zero_of) == 1) {
+        text_free(&n->zeros);
+        variant_base(zero_of(members[0].of)->row, n->zero);
+    }
+}
+
+static void sum_fastest(struct network *n, const struct member *members, int count)
+{
+    n->all_zero = true;
+    for (int i = 0; i < count; i++) {
+        const struct view *v = fastest_of(members[i].of);
+        if (!v) {
+            add_name(&n->unverified, members[i].of->layer);
+            continue;
+        }
+        n->fastest_ns += v->time->median_ns * (double)members[i].runs;
+        n->all_zero &= v->rank == 0;
+    }
+    if (!n->unverified.len) {
+        add_choice(&n->choice, members, count, fastest_of);
+    }
+}
+
+/* Counts a variant once: as a sum when every layer has it, else among the partial ones. Row 0's own name has its sum already. */
+static void sum_variant(struct network *n, const struct member *members, int count, const char *name, struct text *known)
+{
+    struct network_sum s = {.ns = 0};
+    int layers = 0;
+    for (const char *p = known->data; p < known->data + known->len; p += strlen(p) + 1) {
+        if (strcmp(p, name) == 0) {
+            return;
+        }
+    }
+    text_add_bytes(known, name, strlen(name) + 1);
+    snprintf(s.name, sizeof s.name, "%s", name);
+    for (int i = 0; i < count; i++) {
+        const struct view *v = fastest(members[i].of, name);
+        if (v) {
+            layers++;
+            s.ns += v->time->median_ns * (double)members[i].runs;
+        }
+    }
+    if (layers == count) {
+        n->sums = xrealloc(n->sums, (size_t)(n->count + 1) * sizeof *n->sums);
+        n->sums[n->count++] = s;
+    } else if (layers) {
+        n->partial++;
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct network_sum *x = a, *y = b;
+    return x->ns < y->ns ? -1 : x->ns > y->ns;
+}
+
+static void sum_variants(struct network *n, const struct member *members, int count)
+{
+    struct text known = {0}; /* names, each with its 0 */
+    char name[VARIANT_BASE];
+    for (int i = 0; i < count; i++) {
+        variant_base(zero_of(members[i].of)->row, name);
+        text_add_bytes(&known, name, strlen(name) + 1);
+    }
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < members[i].of->view.count; k++) {
+            sum_variant(n, members, count, variant_base(members[i].of->view.rows[k], name), &known);
+        }
+    }
+    text_free(&known);
+    if (n->count) {
+        qsort(n->sums, (size_t)n->count, sizeof *n->sums, by_time);
+    }
+}
+
+static void set_mode(struct network *n, const struct member *members, int count)
+{
+    const struct case_view *first = &members[0].of->view;
+    for (int i = 1; i < count; i++) {
+        const struct case_view *c = &members[i].of->view;
+        if (strcmp(c->load, first->load) != 0 || strcmp(c->cache, first->cache) != 0) {
+            return;
+        }
+    }
+    text_addf(&n->mode, "%s, %s", first->load, first->cache);
+}
+
+/* False when there is nothing to say of it. */
+static bool make(struct network *n, const struct layer_case *layers, int layer_count)
+{
+    struct member *members = xcalloc((size_t)layer_count + 1, sizeof *members);
+    int timed = 0;
+    for (int i = 0; i < layer_count; i++) {
+        const struct layer_case *l = &layers[i];
+        int64_t runs = runs_of(l->networks, n->name);
+        if (!runs) {
+            continue;
+        }
+        members[n->layers++] = (struct member){.of = l, .runs = runs};
+        n->runs += runs;
+        if (runs > 1) {
+            text_addf(&n->members, "%s%lld x ", n->members.len ? ", " : "", (long long)runs);
+            text_add(&n->members, l->layer);
+        } else {
+            add_name(&n->members, l->layer);
+        }
+        if (l->view.zero && l->view.zero->ranked) {
+            timed++;
+        } else {
+            add_name(&n->missing, l->layer);
+        }
+    }
+    bool told = n->runs > 1 && timed > 0;
+    if (told && !n->missing.len) {
+        set_mode(n, members, n->layers);
+        sum_zero(n, members, n->layers);
+        sum_fastest(n, members, n->layers);
+        sum_variants(n, members, n->layers);
+    }
+    free(members);
+    return told;
+}
+
+static void clear(struct network *n)
+{
+    struct text *const texts[] = {&n->members, &n->missing, &n->mode, &n->zeros, &n->unverified, &n->choice};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        text_free(texts[i]);
+    }
+    free(n->name);
+    free(n->sums);
+}
+
+int network_list_make(struct network **out, const struct run *run, struct row *const *rows, int count)
+{
+    struct layer_case *layers;
+    int layer_count = find_layers(run, rows, count, &layers), names = 0, made = 0;
+    char **seen = NULL;
+    *out = NULL;
+    for (int i = 0; i < layer_count; i++) {
+        const char *list = layers[i].networks, *name;
+        size_t length;
+        int64_t runs;
+        while (next_entry(&list, &name, &length, &runs)) {
+            bool known = false;
+            for (int k = 0; k < names && !known; k++) {
+                known = strlen(seen[k]) == length && memcmp(seen[k], name, length) == 0;
+            }
+            if (!known) {
+                seen = xrealloc(seen, (size_t)(names + 1) * sizeof *seen);
+                seen[names++] = xstrndup(name, length);
+            }
+        }
+    }
+    for (int i = 0; i < names; i++) {
+        struct network n = {.name = seen[i], .zero = "row 0"};
+        if (!make(&n, layers, layer_count)) {
+            clear(&n);
+            continue;
+        }
+        *out = xrealloc(*out, (size_t)(made + 1) * sizeof **out);
+        (*out)[made++] = n;
+    }
+    for (int i = 0; i < layer_count; i++) {
+        case_view_free(&layers[i].view);
+    }
+    free(seen);
+    free(layers);
+    return made;
+}
+
+void network_list_free(struct network *networks, int count)
+{
+    for (int i = 0; i < count; i++) {
+        clear(&networks[i]);
+    }
+    free(networks);
+}
+
+void network_lines(const struct network *n, struct text *t)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    if (n->missing.len) {
+        text_addf(t, "%s: no sum: no dense, timed row 0 for %s\n", n->name, text_get(&n->missing));
+        return;
+    }
+    text_addf(t, "%s: %s", n->name, n->zero);
+    if (n->zeros.len) {
+        text_addf(t, " (%s)", text_get(&n->zeros));
+    }
+    text_addf(t, " %s, the sum of %lld dense layer runs", number_time(n->zero_ns, a), (long long)n->runs);
+    if (n->mode.len) {
+        text_addf(t, " (%s)", text_get(&n->mode));
+    }
+    text_addf(t, ": %s\n", text_get(&n->members));
+    if (n->unverified.len) {
+        text_addf(t, "fastest verified of each: none for %s\n", text_get(&n->unverified));
+    } else if (n->all_zero) {
+        text_addf(t, "fastest verified of each: %s everywhere\n", n->zero);
+    } else {
+        text_addf(t, "fastest verified of each: %s, %s x %s: %s\n", number_time(n->fastest_ns, a), number_3(n->zero_ns / n->fastest_ns, b),
+                  n->zero, text_get(&n->choice));
+    }
+    for (int i = 0; i < n->count; i++) {
+        text_addf(t, "%s: %s, %s x %s\n", n->sums[i].name, number_time(n->sums[i].ns, a), number_3(n->zero_ns / n->sums[i].ns, b), n->zero);
+    }
+    if (n->partial) {
+        text_addf(t, "%d more variant%s timed on some of its layers only\n", n->partial, n->partial == 1 ? " is" : "s are");
+    }
+}
+
+void report_network(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    struct network *networks;
+    int made = network_list_make(&networks, run, rows, count);
+    for (int i = 0; i < made; i++) {
+        struct text lines = {0};
+        network_lines(&networks[i], &lines);
+        const char *label = "network";
+        for (const char *p = text_get(&lines); *p;) {
+            size_t end = strcspn(p, "\n");
+            char *line = xstrndup(p, end);
+            text_add_labelled(t, label, line, style);
+            label = "       ";
+            free(line);
+            p += end + (p[end] == '\n');
+        }
+        text_free(&lines);
+    }
+    network_list_free(networks, made);
+}

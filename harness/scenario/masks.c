@@ -1,0 +1,170 @@
+/* Masks: a pattern, how much of it, and its seed. */
+#include "base/file.h"
+#include "base/text.h"
+#include "scenario/private.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What each pattern wants; what it has no use for is an error, because it would not do what was meant. */
+static const struct {
+    bool density, radius, seed, path;
+} wants[MASK_PATTERN_COUNT] = {
+    [MASK_IID] = {.density = true, .seed = true},
+    [MASK_BLOBS] = {.density = true, .radius = true, .seed = true},
+    [MASK_BOX] = {.density = true, .seed = true},
+    [MASK_SCANLINE] = {.density = true, .seed = true},
+    [MASK_PIXEL] = {.seed = true},
+    [MASK_CHECKERBOARD] = {.seed = true},
+    [MASK_FILE] = {.path = true},
+};
+
+bool mask_same(const struct mask *a, const struct mask *b)
+{
+    return a->pattern == b->pattern && a->density == b->density && a->radius == b->radius && a->seed == b->seed &&
+           a->marks_output == b->marks_output && !strcmp(a->path, b->path);
+}
+
+void density_print(double density, char *out, size_t bytes)
+{
+    snprintf(out, bytes, "%.2f", density);
+    if (strtod(out, NULL) != density)
+        snprintf(out, bytes, "%.9g", density);
+}
+
+bool marks_parse(const struct node *map, bool *marks_output, struct error *err)
+{
+    static const char *const marks[] = {"input", "output", NULL};
+    const struct node *n = node_get(map, "marks");
+    int mark = n ? node_word(n, "marks", marks, err) : 0;
+    *marks_output = mark == 1;
+    return mark >= 0;
+}
+
+bool layer_takes_mask(const struct layer *layer)
+{
+    struct work work = layer->work;
+    work.mask = (struct mask){.pattern = MASK_FULL, .density = 1};
+    return work_finish(&work, NULL);
+}
+
+/* The file stands beside the scenario; the id has its name as written, in letters that an id may have. */
+static bool parse_path(const struct scenario *s, const struct node *n, struct mask *mask, struct text *label, struct error *err)
+{
+    const struct parsed *p = s->parsed;
+    const char *text = node_text(n, "path", err);
+    if (!text)
+        return false;
+    if (!*text)
+        return node_error(n, err, "path: it is empty");
+    char *path = strcmp(p->folder, ".") ? file_join(p->folder, text) : xstrdup(text);
+    bool fits = strlen(path) < sizeof mask->path;
+    if (fits)
+        strcpy(mask->path, path);
+    else
+        node_error(n, err, "path: longer than %zu characters", sizeof mask->path - 1);
+    free(path);
+    text_add(label, ":");
+    for (; *text; text++)
+        text_addf(label, "%c", isalnum((unsigned char)*text) || strchr("_-.", *text) ? *text : '_');
+    return fits;
+}
+
+static bool check_wants(const struct node *n, enum mask_pattern p, struct error *err)
+{
+    const struct {
+        const char *key;
+        bool wanted, needed;
+    } keys[] = {{"density", wants[p].density, true},
+                {"radius", wants[p].radius, false},
+                {"seed", wants[p].seed, false},
+                {"path", wants[p].path, true}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct node *value = node_get(n, keys[i].key);
+        if (value && !keys[i].wanted)
+            return node_error(node_key(n, keys[i].key), err, "mask: pattern %s has no %s", mask_pattern_names[p], keys[i].key);
+        if (!value && keys[i].wanted && keys[i].needed)
+            return node_error(n, err, "mask: pattern %s needs a %s", mask_pattern_names[p], keys[i].key);
+    }
+    return true;
+}
+
+/* The items of a list, or the one value; NULL counts as one that is absent. */
+static int values_of(const struct node *n)
+{
+    return n && n->kind == NODE_LIST ? n->count : 1;
+}
+static const struct node *value_of(const struct node *n, int i)
+{
+    return n && n->kind == NODE_LIST ? n->items[i] : n;
+}
+
+static bool add_one(const struct scenario *s, const struct node *n, struct mask mask, const struct node *density, const struct node *seed,
+                    const struct mask_sink *sink, struct error *err)
+{
+    struct text label = {0};
+    char text[32];
+    int64_t value = 1;
+    bool ok = false;
+    text_add(&label, mask_pattern_names[mask.pattern]);
+    if (mask.pattern == MASK_BLOBS)
+        text_addf(&label, "%lld", (long long)mask.radius);
+    if (density) {
+        if (!node_real(density, "density", 0, 1, &mask.density, err))
+            goto done;
+        density_print(mask.density, text, sizeof text);
+        text_addf(&label, ":%s", text);
+    }
+    if (seed) {
+        if (!node_int(seed, "seed", 0, INT64_MAX, &value, err))
+            goto done;
+        text_addf(&label, ":%lld", (long long)value);
+    }
+    mask.seed = wants[mask.pattern].seed ? (uint64_t)value : 0;
+    if (wants[mask.pattern].path && !parse_path(s, node_get(n, "path"), &mask, &label, err))
+        goto done;
+    ok = sink->add(sink->context, n, &mask, text_take(&label), err);
+done:
+    text_free(&label);
+    return ok;
+}
+
+bool masks_parse(const struct scenario *s, const struct node *n, bool marks_output, const struct mask_sink *sink, struct error *err)
+{
+    static const char *const keys[] = {"pattern", "density", "radius", "seed", "path", NULL};
+    struct mask mask = {.pattern = MASK_NONE};
+    const struct node *pattern = n, *density = node_get(n, "density"), *seed = node_get(n, "seed");
+    if (n->kind == NODE_MAP) {
+        if (!node_check_keys(n, "mask", keys, err))
+            return false;
+        pattern = node_get(n, "pattern");
+        if (!pattern)
+            return node_error(n, err, "mask: 'pattern' is missing");
+    }
+    int p = node_word(pattern, "mask", mask_pattern_names, err);
+    if (p < 0)
+        return false;
+    mask.pattern = (enum mask_pattern)p;
+    if (!check_wants(n, mask.pattern, err)) {
+        if (n->kind != NODE_MAP)
+            error_hint(err, wants[p].density ? "{pattern: %s, density: 0.1}" : "{pattern: %s, path: masks/frame_%%03d.pgm}",
+                       mask_pattern_names[p]);
+        return false;
+    }
+    if (p != MASK_NONE)
+        mask.marks_output = marks_output;
+    if (wants[p].radius)
+        mask.radius = 24;
+    if (node_get(n, "radius") && !node_int(node_get(n, "radius"), "radius", 1, 4096, &mask.radius, err))
+        return false;
+    if (!values_of(density) || !values_of(seed))
+        return node_error(values_of(density) ? seed : density, err, "mask: an empty list selects nothing");
+    if ((int64_t)values_of(density) * values_of(seed) > SCENARIO_MAX_VALUES)
+        return node_error(n, err, "mask: more than %d masks in one entry", SCENARIO_MAX_VALUES);
+    for (int d = 0; d < values_of(density); d++)
+        for (int i = 0; i < values_of(seed); i++)
+            if (!add_one(s, n, mask, value_of(density, d), value_of(seed, i), sink, err))
+                return false;
+    return true;
+}

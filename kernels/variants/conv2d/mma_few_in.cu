@@ -1,0 +1,213 @@
+/* bench 1
+op: conv2d
+what: tensor cores for up to 4 input channels - the depth is a filter row's neighbouring values, fragments are built by 4-byte loads
+from: mma_sync
+needs:
+  - dilation == 1 and groups == 1 and stride <= 2 and c <= 4 and k % 8 == 0 and r * ceil(s * c, 2) <= 32
+  - c * h * w < 2147483648 and k * p * q < 2147483648
+layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
+dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
+algorithm: implicit_gemm
+epilogue: [bias, residual, relu, leaky_relu]
+params:
+  PER_SM: {values: [1, 2, 3, 4], default: 2}       # blocks an SM
+let:
+  kb: select(k <= 32, 32, 64)                      # output channels a block
+  tw: select(stride == 1, 64, 32)                  # tile: 8 rows of so many outputs
+  row_elements: ((tw - 1) * stride + s) * c
+  pitch: row_elements + 2 + row_elements % 2
+  copies: select(stride * c % 2 == 1, 2, 1)
+  tile_elements: (7 * stride + r) * row_elements
+  stages: 2 * copies * (7 * stride + r) * pitch * 2
+  smem: 16 * ceil(stages, 16) + 4 * kb              # and the bias
+  tiles_x: ceil(q, tw)
+  tiles_y: ceil(p, 8)
+  tiles: n * tiles_y * tiles_x
+where:
+  - tile_elements <= 16 * 256                      # of which a thread keeps its share in registers
+  - smem <= smem_per_block_optin
+  - cc >= 80
+define:
+  TYPE: type(input)
+  BLOCK_K: kb
+  TILE_Q: tw
+  PITCH: pitch
+  COPIES: copies
+  EPI_BIAS: has(bias)
+  EPI_RESIDUAL: has(residual)
+  EPI_SLOPE: slope(epilogue)
+specialise: [c, r, s, stride]
+steps:
+  - kernel: conv_mma_few_in
+    grid: min(tiles, max(1, floor(PER_SM * sm_count, ceil(k, kb)))), ceil(k, kb)
+    block: 256
+    smem: smem
+    args: input, filter, bias, residual, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+*/
+
+/* What changed from mma_sync: the depth. A first layer has 3 channels, and a depth of 16 channels a tap would multiply 13 zeros. But in NHWC the values under
+ * one filter row, s * c of them, are neighbours: 9 for 3x3 and 3 channels. Padded to 10 for each row, a filter is 30 deep: two products of 16.
+ *
+ *  - A lane's share of a fragment is pairs of neighbours. Pair i of pixel x lies at a constant distance from the pixel's first value, so a fragment is
+ *    one 4-byte load a register, with no ldmatrix. Where a pixel begins at an odd value, 4 bytes would not be aligned: the tile is stored a second
+ *    time, one value to the left.
+ *  - What the padding pairs read is masked to zero: it may be a neighbour's infinity.
+ *  - Weights are stationary in registers (32 for 3x3, 3 -> 64). The next tile is on its way in registers while one is computed: it is only 2 KB.
+ *  - The columns are permuted as in mma_sync: a quad stores 64 bytes of a pixel.
+ *
+ * The work is writing the output: 118 of 124 MB at 720p. Cost: 27 of 32 products are real ones. */
+#include "element.cuh"
+#include "epilogue.cuh"
+#include "mma.cuh"
+
+constexpr int ROW = S * C;                         /* values under a filter row */
+constexpr int PAIRS = (ROW + 1) / 2;               /* of a filter row */
+constexpr int DEPTHS = (R * PAIRS + 7) / 8;        /* products of 16 */
+constexpr int TILE_H = 7 * STRIDE + R;
+constexpr int ROW_ELEMENTS = ((TILE_Q - 1) * STRIDE + S) * C;
+constexpr int SHARE = (TILE_H * ROW_ELEMENTS + 255) / 256; /* of the tile, a thread's */
+constexpr int COPY_ELEMENTS = TILE_H * PITCH, STAGE_ELEMENTS = COPIES * COPY_ELEMENTS;
+constexpr int GROUPS = BLOCK_K / 32;
+
+extern __shared__ __align__(16) unsigned short shared[]; /* two stages of COPIES copies of [TILE_H][PITCH] */
+
+struct place {
+    int n, p, q;
+};
+
+/* This thread's values of the tile whose first output is (p, q): on their way until `put` uses them. */
+static __device__ __forceinline__ void fetch(unsigned short v[SHARE], const TYPE *input, place at, int H, int W, int pad)
+{
+    int y0 = at.p * STRIDE - pad, x0 = at.q * STRIDE - pad;
+    int first = max(0, -x0) * C, last = (W - x0) * C;
+    const unsigned short *image = reinterpret_cast<const unsigned short *>(input) + (size_t)at.n * C * H * W + ((long long)y0 * W + x0) * C;
+#pragma unroll
+    for (int i = 0; i < SHARE; i++) {
+        int e = i * 256 + threadIdx.x, row = e / ROW_ELEMENTS, column = e % ROW_ELEMENTS;
+        bool valid = row < TILE_H && y0 + row >= 0 && y0 + row < H && column >= first && column < last;
+        v[i] = valid ? image[(long long)row * W * C + column] : 0;
+    }
+}
+static __device__ __forceinline__ void put(unsigned short *stage, const unsigned short v[SHARE])
+{
+#pragma unroll
+    for (int i = 0; i < SHARE; i++) {
+        int e = i * 256 + threadIdx.x, row = e / ROW_ELEMENTS, column = e % ROW_ELEMENTS;
+        if (row >= TILE_H)
+            continue;
+        stage[row * PITCH + column] = v[i];
+        if (COPIES == 2 && column > 0)
+            stage[COPY_ELEMENTS + row * PITCH + column - 1] = v[i];
+    }
+}
+
+/* Pair i of this lane's: of product i / 2, its lower (even i) or upper 8 of the depth. */
+static __device__ __forceinline__ int pair_of(int i) { return i * 4 + threadIdx.x % 4; }
+
+/* Right operands: column 8 j + n of a group of 32 holds channel 8 * (n / 2) + 2 * j + n % 2. */
+static __device__ __forceinline__ void load_weights(unsigned held[DEPTHS][GROUPS * 4][2], const TYPE *filter, int k0, int K)
+{
+    const unsigned short *weights = reinterpret_cast<const unsigned short *>(filter);
+    int column = threadIdx.x % 32 / 4;
+#pragma unroll
+    for (int i = 0; i < 2 * DEPTHS; i++) {
+        int pair = pair_of(i), r = pair / PAIRS, e = pair % PAIRS * 2;
+#pragma unroll
+        for (int j = 0; j < GROUPS * 4; j++) {
+            int k = k0 + j / 4 * 32 + column / 2 * 8 + j % 4 * 2 + column % 2;
+            const unsigned short *from = weights + ((size_t)k * R + r) * ROW + e;
+            bool valid = k < K && r < R;
+            unsigned low = valid ? from[0] : 0, high = valid && e + 1 < ROW ? from[1] : 0;
+            held[i / 2][j][i % 2] = low | high << 16;
+        }
+    }
+}
+
+static __device__ __forceinline__ void store_8(TYPE *output, const TYPE *residual, size_t e, const float sum[8], unsigned bias)
+{
+    pack<TYPE, 8> add, out;
+    float own_bias[8];
+    load_shared_4(own_bias, bias);
+    load_shared_4(own_bias + 4, bias + 16);
+    if (EPI_RESIDUAL)
+        add = load_pack<TYPE, 8>(residual + e);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        float x = sum[i] + own_bias[i];
+        out.item[i] = from_f32<TYPE>(activate(EPI_RESIDUAL ? x + to_f32(add.item[i]) : x));
+    }
+    store_pack<TYPE, 8>(output + e, out);
+}
+
+extern "C" __global__ void __launch_bounds__(256, DEPTHS <= 2 ? 2 : 1)
+conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const TYPE *residual, TYPE *output, int H, int W, int K, int P, int Q, int pad,
+                int tiles_x, int tiles_y, int tiles)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, k0 = blockIdx.y * BLOCK_K;
+    unsigned held[DEPTHS][GROUPS * 4][2];
+    load_weights(held, filter, k0, K);
+    int k = k0 + lane % 4 * 8; /* and the same 32 further on */
+    float *block_bias = reinterpret_cast<float *>(shared + (2 * STAGE_ELEMENTS + 7) / 8 * 8);
+    for (int i = threadIdx.x; i < BLOCK_K; i += 256)
+        block_bias[i] = EPI_BIAS && k0 + i < K ? bias[k0 + i] : 0.0f;
+    unsigned own_bias = shared_address(block_bias + lane % 4 * 8);
+
+    /* Distance of this lane's pairs from a pixel's first value, in elements, and which of their two values count. */
+    int distance[2 * DEPTHS];
+    unsigned mask[2 * DEPTHS];
+#pragma unroll
+    for (int i = 0; i < 2 * DEPTHS; i++) {
+        int pair = pair_of(i), r = pair / PAIRS, e = pair % PAIRS * 2;
+        distance[i] = r < R ? r * PITCH + e : 0;
+        mask[i] = r >= R ? 0 : e + 1 < ROW ? 0xffffffff : 0xffff;
+    }
+    int first = lane / 4 * STRIDE * C; /* value of the row where this lane's pixel begins */
+    int own = warp * STRIDE * PITCH + (COPIES == 2 && first % 2 ? COPY_ELEMENTS + first - 1 : first);
+
+    auto locate = [&](int t) { return place{t / tiles_x / tiles_y, t / tiles_x % tiles_y * 8, t % tiles_x * TILE_Q}; };
+    unsigned short next[SHARE];
+    fetch(next, input, locate(blockIdx.x), H, W, pad);
+    put(shared, next);
+    __syncthreads();
+    for (int tile = blockIdx.x, stage = 0; tile < tiles; tile += gridDim.x, stage ^= 1) {
+        bool more = tile + gridDim.x < tiles;
+        if (more)
+            fetch(next, input, locate(tile + gridDim.x), H, W, pad);
+        place at = locate(tile);
+        int p = at.p + warp;
+#pragma unroll 1
+        for (int x = 0; x < TILE_Q; x += 16) {
+            const unsigned short *pixels = shared + stage * STAGE_ELEMENTS + own + x * STRIDE * C;
+            unsigned a[DEPTHS][4];
+#pragma unroll
+            for (int i = 0; i < 2 * DEPTHS; i++)
+#pragma unroll
+                for (int half = 0; half < 2; half++) /* the lane's pixel, and the one 8 further on */
+                    a[i / 2][i % 2 * 2 + half] = *reinterpret_cast<const unsigned *>(pixels + distance[i] + half * 8 * STRIDE * C) & mask[i];
+#pragma unroll
+            for (int g = 0; g < GROUPS; g++) { /* one after the other: 16 sums live, not 32 */
+                float sum[4][4];
+#pragma unroll
+                for (int j = 0; j < 4; j++) {
+                    sum[j][0] = sum[j][1] = sum[j][2] = sum[j][3] = 0.0f;
+#pragma unroll
+                    for (int d = 0; d < DEPTHS; d++)
+                        multiply_16x8x16<TYPE>(sum[j], a[d], held[d][g * 4 + j]);
+                }
+#pragma unroll
+                for (int half = 0; half < 2; half++) {
+                    int q = at.q + x + lane / 4 + half * 8;
+                    float eight[8];
+#pragma unroll
+                    for (int i = 0; i < 8; i++)
+                        eight[i] = sum[i / 2][half * 2 + i % 2];
+                    if (p < P && q < Q && k + g * 32 < K)
+                        store_8(output, residual, (((size_t)at.n * P + p) * Q + q) * K + k + g * 32, eight, own_bias + g * 128);
+                }
+            }
+        }
+        if (more)
+            put(shared + (stage ^ 1) * STAGE_ELEMENTS, next);
+        __syncthreads();
+    }
+}

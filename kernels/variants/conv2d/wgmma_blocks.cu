@@ -1,0 +1,217 @@
+/* bench 1
+op: conv2d
+what: wgmma for many channels - two image rows by 128 output channels a block, weights and 64-channel slices of rows stream by TMA
+from: wgmma_rows
+needs:
+  - stride == 1 and dilation == 1 and groups == 1 and r <= 3 and s <= 9 and c % 8 == 0 and k % 2 == 0
+  - c * h * w < 2147483648 and k * p * q < 2147483648
+layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
+dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
+algorithm: implicit_gemm
+epilogue: [bias, residual, relu, leaky_relu]
+params:
+  STRIP: {values: [auto, 64, 128], default: auto}      # pixels of a row; auto: what wastes less of the last strip
+  AHEAD: {values: [2, 3, 4], default: 4}               # taps of weights in shared memory
+let:
+  strip: select(STRIP == 'auto', select(ceil(q, 64) % 2 == 1 and q < 256, 64, 128), STRIP)
+  halves: select(k <= 64, 1, 2)                        # of 64 output channels
+  row_bytes: ceil(strip + s - 1, 8) * 1024
+  smem: 1024 + 2 * (r + 1) * row_bytes + AHEAD * halves * 8192 + 16 * (2 + AHEAD)
+  kp: 16 * ceil(k, 16)
+  blocks_k: ceil(k, 64 * halves)
+  strips: ceil(q, strip)
+  pairs: ceil(p, 2)
+  tiles: n * pairs * strips * blocks_k
+where:
+  - cc == 90
+  - smem <= smem_per_block_optin
+define:
+  TYPE: type(input)
+  STRIP_WIDTH: strip
+  HALVES: halves
+  EPI_BIAS: has(bias)
+  EPI_RESIDUAL: has(residual)
+  EPI_SLOPE: slope(epilogue)
+specialise: [r, s]
+scratch:
+  permuted: filter[kp * r * s * c]
+tensor_maps:
+  input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128}
+  weight_map: {of: permuted, dims: "c, s, r, kp", box: "64, 1, 1, 64 * halves", swizzle: 128}
+prepare:
+  - kernel: permute_filter
+    grid: ceil(kp * r * s * c, 256)
+    block: 256
+    args: filter, permuted, k, r * s * c, kp
+steps:
+  - kernel: conv_wgmma_blocks
+    grid: min(tiles, sm_count)
+    block: 384
+    smem: smem
+    args: input_map, weight_map, bias, residual, output, c, k, p, q, pad, strips, pairs, blocks_k, tiles
+*/
+
+/* What changed from wgmma_rows: with 128 channels and more the weights of 64 output channels are 147 KB and up, too much for shared memory, let alone for
+ * registers. So both operands stream, and the tile must be large enough that the L2 cache can deliver them:
+ *
+ *     128 output channels x 2 rows of 128 pixels: for 64 input channels 9 x 16 KB of weights and 4 x 16.6 KB of rows serve 9216 cycles of products,
+ *     23 bytes a cycle and SM. One row a block would need 37, and the L2 gives 24 to 39.
+ *
+ *  - The four rows of a slice of 64 channels are loaded once and serve all taps of both output rows, as in wgmma_rows; two slices are in shared memory.
+ *    Weights come one tap at a time, AHEAD of them on their way.
+ *  - Each of the two consumers makes one output row of 128 channels: two products share the row operand.
+ *  - Blocks are persistent: while the consumers store, the producer already fetches for the next tile.
+ *  - The order of channels that lets a result be stored without shared memory (pair_store.cuh) cannot be made by the copy engine, so the filter is
+ *    permuted once, in a step of its own that is timed apart (`prepare`).
+ *
+ * Cost: the tensor cores idle while both consumers store, some 6 % of a tile at 256 channels. The library is at its best here: expect parity. */
+#include "pair_store.cuh"
+#include "wgmma.cuh"
+
+constexpr int ROW_BYTES = (STRIP_WIDTH + S - 1 + 7) / 8 * 1024, BOX_BYTES = (STRIP_WIDTH + S - 1) * 128;
+constexpr int ROWS = R + 1, SLICE_BYTES = ROWS * ROW_BYTES; /* rows under two output rows */
+constexpr int TAP_BYTES = HALVES * 8192, TAPS = R * S;
+
+extern __shared__ unsigned char shared_raw[];
+
+/* Row 16 i + g of the result is channel 16 i + 2 g, row 16 i + 8 + g channel 16 i + 2 g + 1; rows past the last channel are zero. */
+extern "C" __global__ void __launch_bounds__(256) permute_filter(const TYPE *filter, TYPE *permuted, int K, int depth, int rows)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i >= rows * depth)
+        return;
+    int row = i / depth, k = row / 16 * 16 + row % 8 * 2 + row / 8 % 2;
+    permuted[i] = k < K ? filter[(size_t)k * depth + i % depth] : from_f32<TYPE>(0.0f);
+}
+
+/* Addresses in shared memory. Slices and taps are counted over the whole life of the block; each has a barrier for "has come" and one for "is free". */
+struct buffers {
+    unsigned slices, taps, slice_full, slice_empty, tap_full, tap_empty;
+};
+
+struct tile {
+    int k0, q0, p0, n;
+    __device__ __forceinline__ tile(int t, int strips, int pairs, int blocks_k)
+        : k0(t % blocks_k * (HALVES * 64)), q0(t / blocks_k % strips * STRIP_WIDTH), p0(t / blocks_k / strips % pairs * 2), n(t / blocks_k / strips / pairs)
+    {
+    }
+};
+
+static __device__ __forceinline__ void ask_slice(const buffers &b, int slice, const tensor_map *map, const tile &at, int c, int pad)
+{
+    unsigned full = b.slice_full + slice % 2 * 8;
+    barrier_wait(b.slice_empty + slice % 2 * 8, (slice / 2 & 1) ^ 1);
+    barrier_arrive_expect(full, ROWS * BOX_BYTES);
+    for (int row = 0; row < ROWS; row++)
+        copy_box_4d(b.slices + slice % 2 * SLICE_BYTES + row * ROW_BYTES, map, full, c, at.q0 - pad, at.p0 - pad + row, at.n);
+}
+
+static __device__ __forceinline__ void produce(const buffers &b, const tensor_map *input_map, const tensor_map *weight_map, int C, int pad, int strips,
+                                               int pairs, int blocks_k, int tiles)
+{
+    int slice = 0, tap = 0;
+    ask_slice(b, slice++, input_map, tile(blockIdx.x, strips, pairs, blocks_k), 0, pad);
+    for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
+        tile at(t, strips, pairs, blocks_k);
+        for (int c = 0; c < C; c += 64)
+            for (int i = 0; i < TAPS; i++, tap++) {
+                barrier_wait(b.tap_empty + tap % AHEAD * 8, (tap / AHEAD & 1) ^ 1);
+                barrier_arrive_expect(b.tap_full + tap % AHEAD * 8, TAP_BYTES);
+                copy_box_4d(b.taps + tap % AHEAD * TAP_BYTES, weight_map, b.tap_full + tap % AHEAD * 8, c, i % S, i / S, at.k0);
+                /* The next slice's buffer is free when the consumers have begun this slice, which they have when the tap AHEAD of this one found room. */
+                if (i != (AHEAD < TAPS ? AHEAD : TAPS - 1))
+                    continue;
+                if (c + 64 < C)
+                    ask_slice(b, slice++, input_map, at, c + 64, pad);
+                else if (t + (int)gridDim.x < tiles)
+                    ask_slice(b, slice++, input_map, tile(t + gridDim.x, strips, pairs, blocks_k), 0, pad);
+            }
+    }
+}
+
+static __device__ __forceinline__ void release(unsigned barrier)
+{
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(barrier);
+}
+
+/* sum[half]: 64 channels by one row of pixels. `me`: which of the two rows. */
+static __device__ __forceinline__ void multiply_tile(float sum[HALVES][STRIP_WIDTH / 2], const buffers &b, int &slice, int &tap, int C, int me)
+{
+    for (int c = 0; c < C; c += 64, slice++) {
+        barrier_wait(b.slice_full + slice % 2 * 8, slice / 2 & 1);
+        unsigned rows = b.slices + slice % 2 * SLICE_BYTES + me * ROW_BYTES;
+#pragma unroll 1
+        for (int i = 0; i < TAPS; i++, tap++) {
+            barrier_wait(b.tap_full + tap % AHEAD * 8, tap / AHEAD & 1);
+            unsigned long long pixels = matrix_rows_128(rows + i / S * ROW_BYTES + i % S * 128);
+            unsigned long long weights = matrix_rows_128(b.taps + tap % AHEAD * TAP_BYTES);
+            wgmma_begin();
+#pragma unroll
+            for (int d = 0; d < 4; d++)
+#pragma unroll
+                for (int half = 0; half < HALVES; half++)
+                    wgmma_shared<TYPE, STRIP_WIDTH>(sum[half], weights + half * 512 + d * 2, pixels + d * 2, c + i + d > 0);
+            wgmma_commit();
+            wgmma_wait<1>(); /* the tap before is done */
+            if (c + i > 0)
+                release(b.tap_empty + (tap - 1) % AHEAD * 8);
+            if (c > 0 && i == 0)
+                release(b.slice_empty + (slice - 1) % 2 * 8);
+        }
+    }
+    wgmma_wait<0>();
+    release(b.tap_empty + (tap - 1) % AHEAD * 8);
+    release(b.slice_empty + (slice - 1) % 2 * 8);
+}
+
+static __device__ __forceinline__ void consume(const buffers &b, const float *bias, const TYPE *residual, TYPE *output, int C, int K, int P, int Q, int strips,
+                                               int pairs, int blocks_k, int tiles)
+{
+    int me = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
+    int slice = 0, tap = 0;
+    for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
+        float sum[HALVES][STRIP_WIDTH / 2];
+        multiply_tile(sum, b, slice, tap, C, me);
+        tile at(t, strips, pairs, blocks_k);
+        int p = at.p0 + me;
+        if (p >= P)
+            continue;
+#pragma unroll
+        for (int half = 0; half < HALVES; half++) {
+            int k = at.k0 + half * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4 * 2;
+            if (k >= K)
+                continue;
+            store_row<STRIP_WIDTH>(output, residual, 0, sum[half], bias_of(bias, k), bias_of(bias, k + 1), at.n, p, at.q0 + lane % 4 * 2, k, K, P, Q);
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1)
+conv_wgmma_blocks(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map weight_map, const float *bias, const TYPE *residual,
+                  TYPE *output, int C, int K, int P, int Q, int pad, int strips, int pairs, int blocks_k, int tiles)
+{
+    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
+    unsigned taps = base + 2 * SLICE_BYTES, barriers = taps + AHEAD * TAP_BYTES;
+    buffers b = {base, taps, barriers, barriers + 16, barriers + 32, barriers + 32 + AHEAD * 8};
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < 2; i++) {
+            barrier_init(b.slice_full + i * 8, 1);
+            barrier_init(b.slice_empty + i * 8, 8); /* a lane of each consuming warp */
+        }
+        for (int i = 0; i < AHEAD; i++) {
+            barrier_init(b.tap_full + i * 8, 1);
+            barrier_init(b.tap_empty + i * 8, 8);
+        }
+        barrier_init_done();
+    }
+    __syncthreads();
+    if (threadIdx.x < 128) {
+        give_registers<24>();
+        if (threadIdx.x == 0)
+            produce(b, &input_map, &weight_map, C, pad, strips, pairs, blocks_k, tiles);
+    } else {
+        take_registers<240>();
+        consume(b, bias, residual, output, C, K, P, Q, strips, pairs, blocks_k, tiles);
+    }
+}

@@ -1,0 +1,178 @@
+/* The sums of networks, against sums done by hand; and the names of rows that further steps completed. */
+#include "fixture_rows.h"
+#include "report/network.h"
+#include "report/report.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static const struct report_style plain = {0};
+
+static char *told(const struct fixture *f)
+{
+    struct text t = {0};
+    report_network(&t, &f->run, f->rows, f->count, &plain);
+    return text_take(&t);
+}
+
+static char *case_told(const struct fixture *f, int from, int count)
+{
+    struct text t = {0};
+    report_case(&t, &f->run, f->rows + from, count, &plain);
+    return text_take(&t);
+}
+
+static struct row *add(struct fixture *f, int index, const char *layer, const char *networks, const char *work, const char *variant, double us)
+{
+    struct row *r = fixture_row(f, index, layer, "", work, variant, "", us > 0 ? ROW_OK : ROW_INFEASIBLE);
+    row_set(&r->networks, networks);
+    if (us > 0) {
+        fixture_time(r, -1, us, us / 500, r->row_index ? 0.5 : 1, 0.49, 0.51);
+    } else {
+        row_set(&r->reason, "needs c % 16 == 0: 3 != 0");
+    }
+    return r;
+}
+
+/* As an H200 gave them: head, body and up; up is completed by a shuffle where the variant does not fuse it. */
+static void three_layers(struct fixture *f)
+{
+    const char *conv = "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC", *x2 = "x2:16", *both = "x2:1, x4:2";
+    fixture_run(&f->run, "edsr", "cuda:0", "NVIDIA H200");
+    add(f, 0, "head", both, conv, "conv2d/cudnn", 120);
+    add(f, 0, "head", both, conv, "conv2d/cudnn_plain + pointwise/epilogue", 180);
+    add(f, 0, "head", both, conv, "conv2d/reg_tiled", 100);
+    add(f, 0, "head", both, conv, "conv2d/mma_sync", 0);
+    add(f, 1, "body", x2, conv, "conv2d/cudnn", 150);
+    add(f, 1, "body", x2, conv, "conv2d/cudnn_plain + pointwise/epilogue", 200);
+    add(f, 1, "body", x2, conv, "conv2d/reg_tiled", 5000);
+    add(f, 1, "body", x2, conv, "conv2d/mma_sync", 170);
+    add(f, 2, "up", both, conv, "conv2d/cudnn + depth_to_space/d2s_native", 600);
+    add(f, 2, "up", both, conv, "conv2d/cudnn_plain + pointwise/epilogue + depth_to_space/d2s_native", 900);
+    add(f, 2, "up", both, conv, "conv2d/reg_tiled + depth_to_space/d2s_native", 20000);
+    add(f, 2, "up", both, conv, "conv2d/mma_sync + depth_to_space/d2s_native", 800);
+    add(f, 2, "up", both, conv, "conv2d/mma_sync_d2s", 500);
+    f->rows[f->count - 1]->status = ROW_WRONG; /* the fastest of all, and wrong */
+    add(f, 2, "up", both, conv, "conv2d/wgmma_d2s", 550);
+}
+
+static void sums_by_hand(void **state)
+{
+    struct fixture f = {0};
+    three_layers(&f);
+    char *t = told(&f);
+    assert_string_equal(
+        t, "network  x2: cudnn 3.12 ms, the sum of 18 dense layer runs (isolated, cold): head, 16 x body, up\n" /* 120 + 2400 + 600 */
+           "         fastest verified of each: 3.05 ms, 1.02 x cudnn: reg_tiled on head; cudnn on body; wgmma_d2s on up\n" /* 100 + 2400 + 550 */
+           "         cudnn_plain: 4.28 ms, 0.729 x cudnn\n"   /* 180 + 3200 + 900 */
+           "         reg_tiled: 100 ms, 0.0312 x cudnn\n"     /* 100 + 80000 + 20000 */
+           "         2 more variants are timed on some of its layers only\n" /* mma_sync not on head; wgmma_d2s */
+           "network  x4: cudnn 1.44 ms, the sum of 4 dense layer runs (isolated, cold): 2 x head, 2 x up\n" /* 240 + 1200 */
+           "         fastest verified of each: 1.30 ms, 1.11 x cudnn: reg_tiled on head; wgmma_d2s on up\n" /* 200 + 1100 */
+           "         cudnn_plain: 2.16 ms, 0.667 x cudnn\n"  /* 360 + 1800 */
+           "         reg_tiled: 40.2 ms, 0.0358 x cudnn\n"   /* 200 + 40000 */
+           "         2 more variants are timed on some of its layers only\n"); /* mma_sync, wgmma_d2s */
+    free(t);
+    fixture_free(&f);
+}
+
+/* Layers that only move data have `copy` as row 0, under whatever scenario: it is in row 0's sum, and is never taken for the op. */
+static void copy_is_not_the_op(void **state)
+{
+    const char *d2s = "depth_to_space 64->16 x2 CRD  1x1440x2560 f16 NHWC", *conv = "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC";
+    struct fixture f = {0};
+    fixture_run(&f.run, "t", "cuda:0", "GPU");
+    add(&f, 0, "conv", "n:2", conv, "conv2d/cudnn", 100);
+    add(&f, 1, "shuffle", "n:1", d2s, "depth_to_space/copy", 40)->status = ROW_FOIL;
+    add(&f, 1, "shuffle", "n:1", d2s, "depth_to_space/d2s_native", 50);
+    char *t = told(&f);
+    assert_string_equal(t, "network  n: row 0 (cudnn on conv; copy on shuffle) 240 us, the sum of 3 dense layer runs (isolated, cold): 2 x conv, shuffle\n"
+                           "         fastest verified of each: 250 us, 0.960 x row 0: cudnn on conv; d2s_native on shuffle\n"
+                           "         1 more variant is timed on some of its layers only\n");
+    free(t);
+    f.rows[2]->status = ROW_CRASHED; /* now nothing runs the shuffle */
+    t = told(&f);
+    assert_non_null(strstr(t, "fastest verified of each: none for shuffle\n"));
+    assert_null(strstr(t, "more variant"));
+    free(t);
+    f.rows[1]->status = ROW_CRASHED;
+    t = told(&f);
+    assert_string_equal(t, "network  n: no sum: no dense, timed row 0 for shuffle\n");
+    free(t);
+    fixture_free(&f);
+}
+
+static void nothing_without_a_network(void **state)
+{
+    static const char *const none[] = {NULL, "", ":", "x", "x:", ":3", "x:0", "x:-3", "x:3y", "x: 3", "x:99999999999999999999999", ",,, ,", "x:1", ", :1,x::"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) { /* and what a damaged database may hold; "x:1" on one layer is no sum */
+        struct fixture f = {0};
+        fixture_run(&f.run, "t", "cuda:0", "GPU");
+        add(&f, 0, "a", none[i], "conv2d 1->1", "conv2d/cudnn", 10)->repeat = 16;
+        add(&f, 1, "b", NULL, "conv2d 1->1", "conv2d/cudnn", 10);
+        char *t = told(&f);
+        assert_string_equal(t, "");
+        free(t);
+        row_set(&f.rows[0]->networks, "bad, x:-1, y:2, :");
+        t = told(&f);
+        assert_non_null(strstr(t, "network  y: cudnn 20.0 us, the sum of 2 dense layer runs (isolated, cold): 2 x a\n         fastest verified of each: cudnn everywhere\n"));
+        free(t);
+        fixture_free(&f);
+    }
+}
+
+/* A mask's case is not the dense layer; the first dense one is, wherever it stands. */
+static void dense_cases_only(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "t", "cuda:0", "GPU");
+    struct row *r = add(&f, 0, "a", "n:4", "conv2d 1->1", "conv2d/cudnn", 1);
+    row_set(&r->case_id, "t/a[mask=full]");
+    r->density_in = r->density_out = 1;
+    char *t = told(&f);
+    assert_string_equal(t, ""); /* nothing dense is timed */
+    free(t);
+    add(&f, 1, "a", "n:4", "conv2d 1->1", "conv2d/cudnn", 30);
+    row_set(&add(&f, 2, "a", "n:4", "conv2d 1->1", "conv2d/cudnn", 50)->case_id, "t/a[n=4]");
+    t = told(&f);
+    assert_non_null(strstr(t, "n: cudnn 120 us, the sum of 4"));
+    free(t);
+    fixture_free(&f);
+}
+
+static void names_of_completed_rows(void **state)
+{
+    struct fixture f = {0};
+    char base[VARIANT_BASE];
+    three_layers(&f);
+    char *t = case_told(&f, 8, f.count - 8);
+    assert_non_null(strstr(t, "x cudnn [95 %]"));
+    assert_null(strstr(t, "x cudnn +"));
+    assert_non_null(strstr(t, "cudnn + d2s_native "));
+    assert_non_null(strstr(t, "cudnn_plain + epilogue + d2s_native "));
+    assert_null(strstr(t, "depth_to_space/"));
+    assert_non_null(strstr(t, "next  bench run scenarios/edsr.yaml --layer up --only mma_sync_d2s --dump"));
+    free(t);
+    t = case_told(&f, 4, 2);
+    assert_non_null(strstr(t, "next  bench exec body cudnn_plain -- ")); /* what the command line can find */
+    free(t);
+    row_set(&f.rows[0]->variant, "my/conv + my/d2s + layout/convert"); /* a folder of one's own is part of the name */
+    t = case_told(&f, 0, 1);
+    assert_non_null(strstr(t, "my/conv + my/d2s + convert "));
+    assert_non_null(strstr(t, "x conv\n"));
+    assert_string_equal(variant_base(f.rows[0], base), "my/conv");
+    free(t);
+    fixture_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_by_hand),     cmocka_unit_test(copy_is_not_the_op),      cmocka_unit_test(nothing_without_a_network),
+        cmocka_unit_test(dense_cases_only), cmocka_unit_test(names_of_completed_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

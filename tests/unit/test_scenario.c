@@ -1,0 +1,296 @@
+/* scenario/: what a whole file comes to - its cases, ids, defaults, networks - against shapes worked out by hand and published FLOP. */
+#include "scenario_text.h"
+#include <math.h>
+
+static void assert_networks(const struct scenario *s, int layer, const char *want)
+{
+    struct text t = {0};
+    scenario_layer_networks(s, &s->layers[layer], &t);
+    assert_string_equal(text_get(&t), want);
+    text_free(&t);
+}
+
+static void target_scenario_loads(void **state)
+{
+    struct error err = {0};
+    char *path = beside("data/edsr_sparse.yaml");
+    struct scenario *s = scenario_load(path, &err);
+    if (!s)
+        fail_msg("%s", err.text);
+    assert_string_equal(s->name, "edsr_sparse");
+    assert_int_equal(s->layer_count, 5);
+    assert_int_equal(s->variant_count, 6);
+    assert_string_equal(s->variants[4].name, "my/halo_regs");
+    assert_int_equal(node_get(s->variants[4].params, "TH")->count, 2);
+    assert_true(s->time.cache[CACHE_COLD] && !s->time.cache[CACHE_WARM] && s->time.load[LOAD_ISOLATED] && s->time.load[LOAD_SUSTAINED]);
+    assert_true(fabs(s->time.half_width - 0.005) < 1e-12);
+    assert_true(s->time.budget_s == 20);
+    assert_int_equal(s->counter_count, 4);
+    assert_string_equal(scenario_chip(s, "emu"), "sm_90");
+    assert_null(scenario_chip(s, "cuda"));
+    assert_int_equal(s->answers->count, 2);
+    assert_true(s->networks[0].stream && s->networks[0].graph);
+    assert_int_equal(strlen(s->hash), 64);
+    int64_t convs = 0;
+    for (int i = 0; i < s->layer_count; i++)
+        convs += scenario_layer_count(s, 0, &s->layers[i]);
+    assert_int_equal(convs, 36); /* "36 convolutions in all" */
+    struct scenario_case *cases;
+    int count = scenario_expand(s, "emu", NULL, &cases, &err);
+    assert_int_equal(count, 1 + 21 * 2 + 21 + 1 + 1); /* masks: none, 3 iid, 5 x 3 blobs, box, file; body_1 with n 1 and 4 */
+    scenario_cases_free(cases, count);
+    struct work w = work_of(s, "cuda", "edsr_sparse/body_1[mask=blobs24:0.10:1]");
+    assert_true(w.n == 1 && w.h == 720 && w.w == 1280 && w.c == 64 && w.k == 64 && w.p == 720 && w.q == 1280 && w.r == 3 && w.s == 3);
+    assert_true(w.mask.pattern == MASK_BLOBS && w.mask.density == 0.10 && w.mask.radius == 24 && w.mask.seed == 1 && !w.mask.marks_output);
+    assert_true(w.dtype == DTYPE_F16 && w.math == MATH_F16_ACC32 && w.layout == LAYOUT_NHWC && w.epilogue_count == 2 &&
+                w.epilogue[1].kind == EPILOGUE_RELU);
+    w = work_of(s, "emu", "edsr_sparse/body_1@48x48[mask=iid:0.05,n=4]");
+    assert_true(w.n == 4 && w.h == 48 && w.w == 48 && w.p == 48 && w.mask.pattern == MASK_IID && w.mask.density == 0.05);
+    w = work_of(s, "emu", "edsr_sparse/body_2@48x48[mask=box:0.10]");
+    assert_true(w.n == 1 && w.mask.pattern == MASK_BOX);
+    w = work_of(s, "emu", "edsr_sparse/body_2@48x48[mask=file:masks_street__03d.pgm]");
+    assert_true(strstr(w.mask.path, "/data/masks/street_%03d.pgm") != NULL); /* beside the scenario */
+    w = work_of(s, "emu", "edsr_sparse/body_1@48x48");
+    assert_true(w.mask.pattern == MASK_NONE); /* an axis at its old default renames nothing */
+    w = work_of(s, "emu", "edsr_sparse/up@48x48");
+    assert_true(w.k == 256 && w.epilogue[1].kind == EPILOGUE_DEPTH_TO_SPACE && w.epilogue[1].block == 2 && w.epilogue[1].mode == D2S_CRD);
+    scenario_free(s);
+    free(path);
+}
+
+/* GFLOP of 720p EDSR-baseline x2 (4 x 632.5 at 640x360) and of the x4 network, from the literature's layer lists. */
+static void shipped_networks_have_the_published_cost(void **state)
+{
+    struct error err = {0};
+    char *path = beside("../../scenarios/edsr.yaml");
+    struct scenario *s = scenario_load(path, &err);
+    if (!s)
+        fail_msg("%s", err.text);
+    assert_int_equal(s->network_count, 2);
+    assert_true(fabs(scenario_network_flop(&s->networks[0]) / 1e9 - 4 * 632.5) < 1);
+    assert_true(fabs(scenario_network_flop(&s->networks[1]) / 1e9 - 627.5) < 0.3);
+    struct text t = {0};
+    scenario_network_explain(s, &t);
+    assert_non_null(strstr(text_get(&t), "network edsr_x2: 36 layer runs, 2530 GFLOP"));
+    assert_non_null(strstr(text_get(&t), "network x4: 9 layer runs, 627.5 GFLOP"));
+    assert_non_null(strstr(text_get(&t), "  16 x\n    body_1"));
+    assert_non_null(strstr(text_get(&t), "1x64x720x1280 f16 NHWC     -> 1x64x1440x2560 f16 NHWC"));
+    text_free(&t);
+    static const struct {
+        const char *name;
+        int64_t repeat;
+        const char *networks;
+    } layers[] = {{"head", 2, "edsr_x2:1, x4:1"}, {"body_1", 16, "edsr_x2:16"}, {"body_2", 20, "edsr_x2:17, x4:3"}, {"tail", 1, "edsr_x2:1"},
+                  {"x4_body", 2, "x4:2"},         {"x4_tail", 1, "x4:1"},       {"shuffle_1", 1, ""}};
+    int found = 0;
+    for (int i = 0; i < s->layer_count; i++)
+        for (size_t k = 0; k < sizeof layers / sizeof layers[0]; k++)
+            if (!strcmp(s->layers[i].name, layers[k].name)) {
+                found++;
+                assert_int_equal(s->layers[i].repeat, layers[k].repeat);
+                assert_networks(s, i, layers[k].networks);
+            }
+    assert_int_equal(found, 7);
+    scenario_free(s);
+    free(path);
+}
+
+static void shipped_scenarios_expand(void **state)
+{
+    static const char *const devices[] = {"emu", "cuda"};
+    struct error err = {0};
+    char **names, *dir = beside("../../scenarios");
+    int count = file_list(dir, ".yaml", &names, &err), found = 0;
+    assert_true(count > 0);
+    for (int i = 0; i < count; i++) {
+        char *path = file_join(dir, names[i]);
+        struct scenario *s = scenario_load(path, &err);
+        if (!s)
+            fail_msg("%s", err.text);
+        assert_true(!strncmp(names[i], s->name, strlen(s->name)) && names[i][strlen(s->name)] == '.'); /* the file is called what it is */
+        found += !strcmp(s->name, "smoke") + !strcmp(s->name, "edsr") + !strcmp(s->name, "notebook");
+        for (int d = 0; d < 2; d++) {
+            struct scenario_case *cases;
+            int n = scenario_expand(s, devices[d], NULL, &cases, &err);
+            if (n < 1)
+                fail_msg("%s", err.text);
+            scenario_cases_free(cases, n);
+        }
+        scenario_free(s);
+        free(path);
+        free(names[i]);
+    }
+    assert_int_equal(found, 3);
+    free(names);
+    free(dir);
+}
+
+static void defaults_and_own_keys(void **state)
+{
+    struct scenario *s = loaded(
+        "scenario: t\ndefaults: {n: 2, h: 9, w: 7, kernel: [3, 5], pad: 2, dtype: f16, math: f16_acc16, layout: NHWC, epilogue: [bias]}\n"
+        "data: {input: relu, seed: 77}\n"
+        "layers:\n"
+        "  a: {op: conv2d, c: 4, k: 6}\n"
+        "  b: {op: conv2d, c: 4, k: 6, kernel: 1, pad: 0, dtype: f32, epilogue: [bias, {leaky_relu: 0.1}, {layout: NCHW}]}\n"
+        "  c: {op: conv2d, c: 4, k: 6, dtype: f16, epilogue: [leaky_relu]}\n"
+        "  d: {op: depth_to_space, c: 8, block: 2, mode: DCR, mask: none}\n"
+        "  e: {op: conv2d, c: 4, k: 6, mask: {pattern: blobs, density: 0.25, radius: 3, seed: 9}, marks: output}\n"
+        "variants: [x]\n");
+    const struct work *a = &s->layers[0].work, *b = &s->layers[1].work, *c = &s->layers[2].work, *d = &s->layers[3].work,
+                      *e = &s->layers[4].work;
+    assert_true(a->n == 2 && a->h == 9 && a->w == 7 && a->r == 3 && a->s == 5 && a->pad == 2 && a->stride == 1 && a->groups == 1 &&
+                a->p == 11 && a->q == 7);
+    assert_true(a->dtype == DTYPE_F16 && a->math == MATH_F16_ACC16 && a->layout == LAYOUT_NHWC && a->epilogue_count == 1);
+    assert_true(a->seed == 77 && a->data == DATA_RELU && d->seed == 77);
+    assert_true(b->dtype == DTYPE_F32 && b->math == MATH_F32); /* the default math is meant for the default dtype */
+    assert_true(b->r == 1 && b->s == 1 && b->epilogue_count == 3 && b->epilogue[1].alpha == 0.1);
+    assert_true(b->epilogue[2].kind == EPILOGUE_LAYOUT && b->epilogue[2].layout == LAYOUT_NCHW);
+    assert_true(c->math == MATH_F16_ACC16 && c->epilogue_count == 1 &&
+                c->epilogue[0].alpha == 0.01); /* the same dtype written out changes nothing */
+    assert_true(d->math == MATH_NONE && d->mode == D2S_DCR && d->block == 2);
+    assert_true(e->mask.pattern == MASK_BLOBS && e->mask.marks_output && e->mask.radius == 3 && e->mask.seed == 9 &&
+                e->mask.density == 0.25);
+    scenario_free(s);
+    s = loaded(SCENARIO_HEAD); /* what is not said */
+    assert_true(s->time.cache[CACHE_COLD] && !s->time.cache[CACHE_WARM] && s->time.load[LOAD_ISOLATED] && !s->time.load[LOAD_SUSTAINED]);
+    assert_true(s->time.half_width == 0.005 && s->time.budget_s == 20 && s->time.rounds_min == 30 && s->time.rounds_max == 1000);
+    assert_true(s->network_count == 0 && s->counter_count == 0 && !s->answers && s->layers[0].repeat == 1);
+    assert_true(s->layers[0].work.dtype == DTYPE_F32 && s->layers[0].work.layout == LAYOUT_NCHW && s->layers[0].work.seed == 1);
+    scenario_free(s);
+    s = loaded(SCENARIO_HEAD "time: {cache: [cold, warm], load: sustained, half_width: 2 %, budget: 2 min, rounds: [10, 50]}\n");
+    assert_true(s->time.cache[CACHE_COLD] && s->time.cache[CACHE_WARM] && !s->time.load[LOAD_ISOLATED] && s->time.load[LOAD_SUSTAINED]);
+    assert_true(s->time.half_width == 0.02 && s->time.budget_s == 120 && s->time.rounds_min == 10 && s->time.rounds_max == 50);
+    scenario_free(s);
+}
+
+static void crops(void **state)
+{
+    struct scenario *s = loaded(SCENARIO_HEAD "on: {emu: {crop: {h: 5, w: 8}}, cuda: {chip: GH100, crop: {w: 100}}}\n");
+    char *t = ids(s, "emu");
+    assert_string_equal(t, "a@5x8 m@5x8");
+    free(t);
+    t = ids(s, "cuda"); /* nothing is larger: nothing is cropped, and the id is that of the whole */
+    assert_string_equal(t, "a m");
+    free(t);
+    t = ids(s, "other");
+    assert_string_equal(t, "a m");
+    free(t);
+    struct work w = work_of(s, "emu", "t/a@5x8");
+    assert_true(w.h == 5 && w.w == 8 && w.p == 5 && w.q == 8);
+    scenario_free(s);
+}
+
+static void networks_run(void **state)
+{
+    struct scenario *s = loaded(
+        "scenario: t\nlayers:\n"
+        "  a: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 3, pad: 1}\n"
+        "  b: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 16, kernel: 1, epilogue: [{depth_to_space: {block: 2, mode: DCR}}], repeat: 1}\n"
+        "  c: {op: conv2d, n: 1, c: 4, h: 16, w: 16, k: 4, kernel: 2, stride: 2}\n"
+        "  d: {op: layout, n: 1, c: 4, h: 8, w: 8, to: NHWC}\n"
+        "network: {order: [{repeat: 3, of: [a, {repeat: 2, of: [a, a]}]}, b, c, d]}\n"
+        "variants: [x]\n");
+    assert_int_equal(s->layers[0].repeat, 15); /* 3 x (1 + 2 x 2) */
+    assert_int_equal(scenario_layer_count(s, 0, &s->layers[0]), 15);
+    assert_networks(s, 0, "t:15"); /* the only one is called what the scenario is */
+    assert_int_equal(s->layers[1].repeat, 1);
+    assert_true(s->networks[0].stream && !s->networks[0].graph);
+    /* 2 FLOP x k x c x r x s x p x q */
+    assert_true(scenario_network_flop(&s->networks[0]) == 15 * 2.0 * 4 * 4 * 9 * 64 + 2.0 * 16 * 4 * 64 + 2.0 * 4 * 4 * 4 * 64);
+    struct scenario_case *cases;
+    struct error err = {0};
+    int count = scenario_expand(s, "cuda", NULL, &cases, &err);
+    assert_int_equal(count, 4);
+    assert_int_equal(cases[0].repeat, 15);
+    scenario_cases_free(cases, count);
+    scenario_free(s);
+    s = loaded("scenario: t\nlayers: {a: {op: layout, n: 1, c: 1, h: 1, w: 1, to: NHWC, repeat: 7}}\nvariants: [x]\n");
+    assert_int_equal(s->layers[0].repeat, 7); /* no network: as it says */
+    assert_true(scenario_network_check(s, &err));
+    scenario_free(s);
+}
+
+/* Each network by itself: its counts, its flow (m ends one and would not fit the beginning of the other); a layer of none keeps its own
+ * repeat. */
+static void several_networks(void **state)
+{
+    struct scenario *s = loaded("scenario: t\nlayers:\n"
+                                "  a: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 3, pad: 1, repeat: 5}\n"
+                                "  m: {op: layout, n: 1, c: 4, h: 8, w: 8, to: NHWC}\n"
+                                "  o: {op: layout, n: 1, c: 4, h: 8, w: 8, to: NHWC, repeat: 9}\n"
+                                "networks: {one: {order: [{repeat: 2, of: [a]}, m]}, two.b-c: {order: [{repeat: 3, of: [a]}]}}\n"
+                                "variants: [x]\n");
+    assert_int_equal(s->network_count, 2);
+    assert_string_equal(s->networks[1].name, "two.b-c");
+    assert_int_equal(scenario_layer_count(s, 0, &s->layers[0]), 2);
+    assert_int_equal(scenario_layer_count(s, 1, &s->layers[0]), 3);
+    assert_int_equal(scenario_layer_count(s, 1, &s->layers[1]), 0);
+    assert_true(s->layers[0].repeat == 5 && s->layers[1].repeat == 1 && s->layers[2].repeat == 9);
+    assert_networks(s, 0, "one:2, two.b-c:3");
+    assert_networks(s, 1, "one:1");
+    assert_networks(s, 2, "");
+    scenario_free(s);
+}
+
+/* A block of docs/SCENARIO.md, with what it takes to be a scenario. */
+static void block_loads(const char *block, size_t bytes)
+{
+    struct text t = {0};
+    char *own = xstrndup(block, bytes);
+    if (!strstr(own, "scenario:"))
+        text_add(&t, "scenario: t\n");
+    text_add(&t, own);
+    if (!strstr(own, "layers:\n"))
+        text_add(&t,
+                 "defaults: {n: 1, c: 4, h: 8, w: 8, op: pointwise, epilogue: [relu]}\n"
+                 "layers:\n  body: {op: conv2d, k: 4, kernel: 3, pad: 7}\n  head: {}\n  body_1: {}\n  body_2: {}\n  up: {}\n  tail: {}\n"
+                 "  x4_body: {}\n  x4_up: {}\n  x4_tail: {}\n");
+    if (!strstr(own, "variants:"))
+        text_add(&t, "variants: [cudnn]\n");
+    if (!strncmp(own, "answers:", 8))
+        text_add(&t, "axes: {mask: [none, full]}\n");
+    struct scenario *s = loaded(text_get(&t));
+    char *all = ids(s, "emu");
+    if (strchr(all, ':') && strstr(all, ": "))
+        fail_msg("%s\n%s", all, text_get(&t));
+    free(all);
+    scenario_free(s);
+    text_free(&t);
+    free(own);
+}
+
+static void documentation_is_true(void **state)
+{
+    struct error err = {0};
+    size_t bytes;
+    char *path = beside("../../docs/SCENARIO.md"), *text = file_read(path, 1 << 20, &bytes, &err), *at = text;
+    int blocks = 0;
+    assert_non_null(text);
+    while ((at = strstr(at, "```yaml\n"))) {
+        at += strlen("```yaml\n");
+        char *end = strstr(at, "```");
+        assert_non_null(end);
+        block_loads(at, (size_t)(end - at));
+        at = end + 3;
+        blocks++;
+    }
+    assert_int_equal(blocks, 8);
+    free(text);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(target_scenario_loads),
+        cmocka_unit_test(shipped_networks_have_the_published_cost),
+        cmocka_unit_test(shipped_scenarios_expand),
+        cmocka_unit_test(defaults_and_own_keys),
+        cmocka_unit_test(crops),
+        cmocka_unit_test(networks_run),
+        cmocka_unit_test(documentation_is_true),
+        cmocka_unit_test(several_networks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
