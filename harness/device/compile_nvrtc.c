@@ -1,5 +1,6 @@
 /* NVRTC by dlopen: CUDA C to PTX and cubin in one call, no driver needed. */
 #include "base/file.h"
+#include "base/text.h"
 #include "base/library.h"
 #include "device/compile_private.h"
 #include <dlfcn.h>
@@ -26,19 +27,18 @@ static bool failed(const struct nvrtc *n, const char *what, nvrtcResult r, struc
     return error_set(err, ERROR_INTERNAL, "NVRTC: %s: %s", what, n->nvrtcGetErrorString(r));
 }
 
-/* NVRTC asks the loader for its builtins by bare name, and a wheel's folder is on nobody's search path: once the file beside it is loaded, the
- * name is known. Where there is none beside it, the loader has its say. */
-static void load_builtins(const struct nvrtc *n)
+/* NVRTC asks the loader for its built-in functions by name alone, and a folder of wheels is not on the loader's path: the file beside it is loaded
+ * first, so that the name is known. Missing, it is NVRTC that says so. */
+static void open_builtins(struct nvrtc *n)
 {
     int major = 0, minor = 0;
     if (n->nvrtcVersion(&major, &minor) != NVRTC_SUCCESS)
         return;
-    char *dir = file_dir(n->library.path), *name = text_format("libnvrtc-builtins.so.%d.%d", major, minor), *path = file_join(dir, name);
+    char *dir = file_dir(n->library.path), *path = text_format("%s/libnvrtc-builtins.so.%d.%d", dir, major, minor);
     if (file_exists(path))
-        dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* stays for the life of the process, as NVRTC itself does */
-    free(dir);
-    free(name);
+        dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* stays for the life of the process */
     free(path);
+    free(dir);
 }
 
 /* The build is only said in the PTX that it writes: "release 13.0, V13.0.88", "Compiler Build ID: CL-36424714". */
@@ -55,7 +55,7 @@ static bool probe_build(const struct nvrtc *n, char *out, size_t room, struct er
     const char *option = "--gpu-architecture=compute_90";
     char *ptx = NULL, version[32] = "", build[32] = "";
     r = n->nvrtcCompileProgram(program, 1, &option);
-    if (r != NVRTC_SUCCESS) { /* not even an empty program: say what the compiler says */
+    if (r != NVRTC_SUCCESS) { /* not even an empty program: say what the compiler says, so that doctor does not call it ok */
         char log[512] = "";
         if (n->nvrtcGetProgramLogSize(program, &bytes) == NVRTC_SUCCESS && bytes <= sizeof log)
             n->nvrtcGetProgramLog(program, log);
@@ -141,8 +141,8 @@ bool nvrtc_open(struct compiler *c, const char *path, struct error *err)
     FUNCTIONS(LOAD)
 #undef LOAD
     if (ok) {
+        open_builtins(n);
         snprintf(c->path, sizeof c->path, "%s", n->library.path);
-        load_builtins(n);
         ok = find_build(n, c, err);
     }
     if (!ok) {

@@ -3,6 +3,9 @@ need nvrtc
 bench run "$TOP/scenarios/smoke.yaml" --device emu -o out --no-report >log 2>&1 &
 pid=$!
 hits=0
+tries=0
+# The first worker only looks at the device; the run has begun when it says how many cases there are.
+until grep -q ' cases' log || [ $((tries += 1)) -gt 300 ]; do sleep 0.02; done
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     sleep 0.05
     for child in $(cat "/proc/$pid/task/$pid/children" 2>/dev/null); do
