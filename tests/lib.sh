@@ -8,7 +8,11 @@ skip() { echo "$*" >&2; exit 77; }
 # Skips unless this machine has: nvrtc, gnuplot, gpu, nonroot, sqlite3 ...
 need() {
     case $1 in
-    nvrtc) ls "$TOP"/.deps/nvidia/*/lib/libnvrtc.so* /usr/local/cuda/lib64/libnvrtc.so* >/dev/null 2>&1 || skip 'no NVRTC here: sh ci/setup fetches it' ;;
+    nvrtc)
+        for need_nvrtc in "$TOP"/.deps/nvidia/*/lib/libnvrtc.so* /usr/local/cuda/lib64/libnvrtc.so*; do
+            [ ! -e "$need_nvrtc" ] || return 0
+        done
+        skip 'no NVRTC here: sh ci/setup fetches it' ;;
     gpu) nvidia-smi -L 2>/dev/null | grep -q '^GPU' || skip 'no GPU here' ;;
     no-gpu) ! nvidia-smi -L 2>/dev/null | grep -q '^GPU' || skip 'this machine has a GPU' ;;
     nonroot) [ "$(id -u)" != 0 ] || skip 'root may do everything' ;;
@@ -37,7 +41,7 @@ kill_after() { # MILLISECONDS COMMAND...
     sleep "$(awk -v ms="$kill_ms" 'BEGIN { printf "%.3f", ms / 1000 }')"
     killed=0
     if kill -0 "$kill_pid" 2>/dev/null; then
-        kill -KILL -- "-$kill_pid" 2>/dev/null && killed=1
+        kill -s KILL -- "-$kill_pid" 2>/dev/null && killed=1
     fi
     ended=0
     wait "$kill_pid" 2>/dev/null || ended=$?

@@ -54,7 +54,8 @@ bool session_device(const char *spec, const char *emu_chip, struct session_devic
             ok = read_answer(event, out);
         bool failed = name && !strcmp(name, "failed");
         if (failed) {
-            error_set(err, ERROR_ENVIRONMENT, "%s", text ? text : "the device cannot be opened");
+            bool usage = json_integer_value(json_object_get(event, "kind")) == ERROR_USAGE; /* a word that is no device */
+            error_set(err, usage ? ERROR_USAGE : ERROR_ENVIRONMENT, "%s", text ? text : "the device cannot be opened");
             error_hint(err, "%s", json_string_value(json_object_get(event, "hint")));
         }
         json_decref(event);

@@ -51,7 +51,7 @@ struct session_device {
 /* spec NULL: the best present (cuda:0, else emu with the scenario's chip). */
 bool session_device(const char *spec, const char *emu_chip, struct session_device *out, struct error *err);
 
-/* The hidden verb `bench worker`: serves commands on fd 3 until it closes. Returns the exit code. */
+/* The hidden verb `bench worker`: serves commands on fd 3 until it closes, and ends the process. Returns 2 when there is no fd 3. */
 int session_worker(void);
 /* Runs one row alone in this process, for `bench exec ROW -- COMMAND`: open, feed, prepare, `repeat` runs, verify. The verdict's sentence goes to `text`. */
 bool session_alone(const struct plan_options *options, const char *row_id, int repeat, struct text *text, struct error *err);

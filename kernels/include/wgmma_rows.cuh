@@ -18,13 +18,13 @@
 #include "element.cuh"
 #define RESIDUAL_STAGED (EPI_RESIDUAL && !WEIGHTS_SHARED) /* weights in registers leave none for loads on their way */
 #include "pair_store.cuh"
-#include "wgmma.cuh"
 
 #ifndef NCHW
 #define NCHW 0 /* wgmma_rs_nchw.cu says what 1 changes */
 #endif
 
 constexpr int ROW_BYTES = (STRIP_WIDTH + S - 1 + 7) / 8 * 1024; /* blocks of 8 pixels */
+#include "image_rows.cuh"
 constexpr int BOX_BYTES = (STRIP_WIDTH + S - 1) * 128;          /* what the copy engine brings */
 constexpr int WEIGHT_BYTES = WEIGHTS_SHARED ? R * S * 64 * 128 : 0;
 constexpr int TAPS = R * S;
@@ -57,49 +57,15 @@ static __device__ __forceinline__ void weights_to_shared(unsigned to, const TYPE
     }
 }
 
-/* A block's share of the output rows. They are counted by image, strip of it, and row p of the output: row = strip * P + p. */
-struct share {
-    int first, end, P;
-    __device__ __forceinline__ int strip(int row) const { return row / P; }
-    __device__ __forceinline__ int p(int row) const { return row % P; }
-    /* Image rows that are loaded before the first one that this output row needs: a new strip starts with R - 1 rows more. */
-    __device__ __forceinline__ int loaded(int row) const { return row - first + (strip(row) - strip(first)) * (R - 1); }
-};
-
-struct ring {
-    unsigned rows, full, empty; /* addresses in shared memory */
-    __device__ __forceinline__ unsigned row(int i) const { return rows + i % RING * ROW_BYTES; }
-    __device__ __forceinline__ void wait_full(int i) const { barrier_wait(full + i % RING * 8, i / RING & 1); }
-    __device__ __forceinline__ void wait_empty(int i) const { barrier_wait(empty + i % RING * 8, (i / RING & 1) ^ 1); }
-};
-
-/* Asks for image rows, one after another, strip by strip. */
-struct loader {
-    int row, strip, y, last; /* first output row of what is left in this strip; image rows y .. last - 1 belong to it */
-    __device__ __forceinline__ void enter(const share &own, int pad)
-    {
-        strip = own.strip(row);
-        y = own.p(row) - pad;
-        last = y + min(own.P - own.p(row), own.end - row) + R - 1;
-    }
-    __device__ __forceinline__ void ask(const share &own, const tensor_map *map, unsigned to, unsigned barrier, int pad, int strips)
-    {
-        int x = strip % strips * STRIP_WIDTH - pad, n = strip / strips;
-        barrier_arrive_expect(barrier, NCHW ? STAGE_BYTES : BOX_BYTES);
-        if (NCHW)
-            copy_box_4d(to, map, barrier, x, y, 0, n);
-        else
-            copy_box_4d(to, map, barrier, 0, x, y, n);
-    }
-    __device__ __forceinline__ void next(const share &own, int pad)
-    {
-        if (++y < last)
-            return;
-        row += last - (own.p(row) - pad) - (R - 1);
-        if (row < own.end)
-            enter(own, pad);
-    }
-};
+static __device__ __forceinline__ void ask_row(const loader &load, const tensor_map *map, unsigned to, unsigned barrier, int pad, int strips)
+{
+    int x = load.strip % strips * STRIP_WIDTH - pad, n = load.strip / strips;
+    barrier_arrive_expect(barrier, NCHW ? STAGE_BYTES : BOX_BYTES);
+    if (NCHW)
+        copy_box_4d(to, map, barrier, x, load.y, 0, n);
+    else
+        copy_box_4d(to, map, barrier, 0, x, load.y, n);
+}
 
 static __device__ __forceinline__ void produce(const ring &ring, const share &own, const tensor_map *map, int pad, int strips)
 {
@@ -107,7 +73,7 @@ static __device__ __forceinline__ void produce(const ring &ring, const share &ow
     load.enter(own, pad);
     for (int i = 0; load.row < own.end; i++, load.next(own, pad)) {
         ring.wait_empty(i);
-        load.ask(own, map, ring.row(i), ring.full + i % RING * 8, pad, strips);
+        ask_row(load, map, ring.row(i), ring.full + i % RING * 8, pad, strips);
     }
 }
 
@@ -137,7 +103,7 @@ static __device__ __forceinline__ void produce_turned(const ring &ring, const sh
         if (load.row >= own.end)
             return;
         if (threadIdx.x == 0)
-            load.ask(own, map, stages + asked % STAGES * STAGE_BYTES, come + asked % STAGES * 8, pad, strips);
+            ask_row(load, map, stages + asked % STAGES * STAGE_BYTES, come + asked % STAGES * 8, pad, strips);
         load.next(own, pad);
         asked++;
     };

@@ -21,9 +21,10 @@ bool decode_fail(struct decode *d, const char *format, ...)
     if (d->in)
         ptx_instr_text(d->in, op, sizeof op);
     const struct ptx_place *at = d->in ? &d->in->place : NULL;
+    /* not the kernel's fault: its row is skipped, with this reason */
     if (at && at->line > 0 && at->file > 0 && at->file < d->m->file_count && d->m->files[at->file])
-        return error_set(d->err, ERROR_USAGE, "%s: %s:%d: PTX line %d: '%s': %s", d->m->label, d->m->files[at->file], at->line, d->in->ptx_line, op, what);
-    return error_set(d->err, ERROR_USAGE, "%s: PTX line %d: '%s': %s", d->m->label, d->in ? d->in->ptx_line : d->f ? d->f->line : 0, op, what);
+        return error_set(d->err, ERROR_ENVIRONMENT, "%s: %s:%d: PTX line %d: '%s': %s", d->m->label, d->m->files[at->file], at->line, d->in->ptx_line, op, what);
+    return error_set(d->err, ERROR_ENVIRONMENT, "%s: PTX line %d: '%s': %s", d->m->label, d->in ? d->in->ptx_line : d->f ? d->f->line : 0, op, what);
 }
 
 /* ---- modifiers ---- */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <time.h>
 
 #define FUEL (1 << 20) /* block entries in a turn */
@@ -323,16 +324,20 @@ static int by_block(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
+/* A kernel's printf goes where the CUDA driver would send it: to the process's own output. */
 static void show_printed(struct launch *l)
 {
     if (l->printed_count)
         qsort(l->printed, (size_t)l->printed_count, sizeof *l->printed, by_block);
     for (int i = 0; i < l->printed_count; i++) {
-        fwrite(l->printed[i].text, 1, l->printed[i].bytes, stdout);
+        for (size_t at = 0; at < l->printed[i].bytes;) {
+            ssize_t n = write(STDOUT_FILENO, l->printed[i].text + at, l->printed[i].bytes - at);
+            if (n <= 0)
+                break;
+            at += (size_t)n;
+        }
         free(l->printed[i].text);
     }
-    if (l->printed_count)
-        fflush(stdout);
     free(l->printed);
     l->printed = NULL;
     l->printed_count = 0;

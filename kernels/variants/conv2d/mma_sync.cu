@@ -127,24 +127,13 @@ static __device__ __forceinline__ void multiply_tile(float sum[WARP_ROWS][4][4],
         }
 }
 
-/* Eight neighbouring channels k .. k + 7 of pixel (p, q). */
-static __device__ __forceinline__ void store_8(TYPE *output, const TYPE *residual, const float sum[8], const float bias[8], int p, int q, int k, int K,
-                                               int P, int Q)
+/* Where the eight neighbouring channels k .. k + 7 of pixel (p, q) go. */
+static __device__ __forceinline__ size_t place_of(int p, int q, int k, int K, int Q)
 {
-    size_t e = ((size_t)p * Q + q) * K + k;
-    if (D2S_BLOCK > 1) { /* k counts (dy, dx, c): for one dy the channels of a pixel are neighbours in the output row */
-        int line = K / D2S_BLOCK; /* of them */
-        e = (((size_t)p * D2S_BLOCK + k / line) * Q + q) * line + k % line;
-    }
-    pack<TYPE, 8> add, out;
-    if (EPI_RESIDUAL)
-        add = load_pack<TYPE, 8>(residual + e);
-#pragma unroll
-    for (int i = 0; i < 8; i++) {
-        float x = EPI_BIAS ? sum[i] + bias[i] : sum[i];
-        out.item[i] = from_f32<TYPE>(activate(EPI_RESIDUAL ? x + to_f32(add.item[i]) : x));
-    }
-    store_pack<TYPE, 8>(output + e, out);
+    if (D2S_BLOCK == 1)
+        return ((size_t)p * Q + q) * K + k;
+    int line = K / D2S_BLOCK; /* k counts (dy, dx, c): for one dy the channels of a pixel are neighbours in the output row */
+    return (((size_t)p * D2S_BLOCK + k / line) * Q + q) * line + k % line;
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
@@ -180,24 +169,32 @@ conv_mma_sync(const TYPE *input, const TYPE *filter, const float *bias, const TY
         copy_async_wait<1>();
         __syncthreads();
 
+        int q0 = tile % tiles_x * 16 + lane / 4, p0 = tile / tiles_x % tiles_y * TILE_ROWS + warp_row;
+        size_t image = (size_t)(tile / tiles_x / tiles_y) * K * P * Q;
+        pack<TYPE, 8> add[WARP_ROWS][2]; /* on its way while the tile is multiplied */
+#pragma unroll
+        for (int i = 0; EPI_RESIDUAL && i < WARP_ROWS * 2; i++)
+            if (p0 + i / 2 < P && q0 + i % 2 * 8 < Q && k < K)
+                add[i / 2][i % 2] = load_pack<TYPE, 8>(residual + image + place_of(p0 + i / 2, q0 + i % 2 * 8, k, K, Q));
+
         float sum[WARP_ROWS][4][4];
 #pragma unroll
         for (int i = 0; i < WARP_ROWS * 16; i++)
             sum[i / 16][i / 4 % 4][i % 4] = 0.0f;
         multiply_tile(sum, stages + stage * STAGE_BYTES + own_pixel, weights + own_weight);
 
-        int q0 = tile % tiles_x * 16 + lane / 4, p0 = tile / tiles_x % tiles_y * TILE_ROWS + warp_row;
-        size_t image = (size_t)(tile / tiles_x / tiles_y) * K * P * Q;
 #pragma unroll
         for (int i = 0; i < WARP_ROWS; i++)
 #pragma unroll
             for (int half = 0; half < 2; half++) {
-                float own[8];
+                pack<TYPE, 8> out;
 #pragma unroll
-                for (int j = 0; j < 8; j++)
-                    own[j] = sum[i][j / 2][half * 2 + j % 2];
+                for (int j = 0; j < 8; j++) {
+                    float x = sum[i][j / 2][half * 2 + j % 2] + own_bias[j];
+                    out.item[j] = from_f32<TYPE>(activate(EPI_RESIDUAL ? x + to_f32(add[i][half].item[j]) : x));
+                }
                 if (p0 + i < P && q0 + half * 8 < Q && k < K)
-                    store_8(output + image, residual + image, own, own_bias, p0 + i, q0 + half * 8, k, K, P, Q);
+                    store_pack<TYPE, 8>(output + image + place_of(p0 + i, q0 + half * 8, k, K, Q), out);
             }
         __syncthreads(); /* this stage may be overwritten */
     }
