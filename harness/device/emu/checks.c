@@ -1,4 +1,5 @@
 #include "device/emu/checks.h"
+#include "base/text.h"
 #include "device/emu/slow.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -135,12 +136,15 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
 
 static void known_shared(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes, enum access access)
 {
-    bool known = true;
+    bool known = true, pending = false;
     for (uint32_t k = offset; k < offset + bytes; k++) {
         known &= b->shared_known[k] != 0;
+        pending |= b->shared_known[k] == KNOWN_PENDING;
         if (access == ACCESS_WRITE)
             b->shared_known[k] = 0xff;
     }
+    if (pending && access != ACCESS_WRITE)
+        emu_report(w, ip, lane, "cp_async_wait", "shared read of %u bytes at 0x%x before the cp.async that fills them was waited for", bytes, offset);
     if (!known && access != ACCESS_WRITE)
         emu_report(w, ip, lane, "uninitialised", "shared read of %u bytes at 0x%x that no thread has written", bytes, offset);
 }
@@ -184,4 +188,51 @@ void race_join(struct block *b, uint64_t arrived, uint64_t waiting)
         if (arrived >> i & 1)
             b->warps[i].clocks[i]++;
     }
+}
+
+/* ---- order through mbarriers ---- */
+struct sync_point {
+    uint32_t offset;
+    uint32_t clocks[32];
+};
+#define POINTS_MAX 256
+
+static struct sync_point *point_of(struct block *b, uint32_t offset, bool add)
+{
+    for (int i = 0; i < b->point_count; i++)
+        if (b->points[i].offset == offset)
+            return &b->points[i];
+    if (!add || b->point_count == POINTS_MAX)
+        return NULL;
+    if (!b->points)
+        b->points = xcalloc(POINTS_MAX, sizeof *b->points);
+    struct sync_point *p = &b->points[b->point_count++];
+    memset(p, 0, sizeof *p);
+    p->offset = offset;
+    return p;
+}
+
+void race_arrive(struct warp *w, uint32_t offset)
+{
+    struct sync_point *p = w->block->shadow ? point_of(w->block, offset, true) : NULL;
+    for (int i = 0; p && i < 32; i++)
+        p->clocks[i] = w->clocks[i] > p->clocks[i] ? w->clocks[i] : p->clocks[i];
+    if (p)
+        w->clocks[w->id]++;
+}
+
+void race_wait(struct warp *w, uint32_t offset)
+{
+    const struct sync_point *p = w->block->shadow ? point_of(w->block, offset, false) : NULL;
+    for (int i = 0; p && i < 32; i++)
+        w->clocks[i] = p->clocks[i] > w->clocks[i] ? p->clocks[i] : w->clocks[i];
+}
+
+void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes)
+{
+    struct shadow *s = w->block->shadow;
+    int shift = w->program->shared_shift;
+    uint32_t now = (w->program->simple_races ? w->block->epoch : w->clocks[w->id]) << 7 | (uint32_t)w->id;
+    for (uint32_t g = offset >> shift; s && g <= (offset + bytes - 1) >> shift; g++)
+        s->writer[g] = now;
 }

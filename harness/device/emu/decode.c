@@ -174,7 +174,7 @@ const struct ptx_operand *decode_operand(struct decode *d, int k)
 
 int decode_reg_bytes(const struct decode *d, int reg) { return slot_bytes(d->f->regs[reg]) / 32; }
 uint32_t decode_slot(const struct decode *d, int reg) { return d->slots.offset[reg]; }
-uint32_t decode_scratch(struct decode *d) { return (uint32_t)(d->scratch++ & 3) * 256; }
+uint32_t decode_scratch(struct decode *d) { return (uint32_t)(d->scratch++ & 15) * 256; }
 
 static const struct placed *find_placed(const struct decode *d, const struct ptx_var *v, int function)
 {
@@ -627,7 +627,7 @@ static bool decode_plain(struct decode *d, uint32_t next_flow)
     } else if (instr_is(in, "brx")) {
         if (!decode_brx(d))
             return false;
-    } else if (!decode_alu(d) && !decode_float(d) && !decode_memory(d) && !decode_warp(d)) {
+    } else if (!decode_alu(d) && !decode_float(d) && !decode_memory(d) && !decode_warp(d) && !decode_tensor(d) && !decode_async(d)) {
         return decode_fail(d, "emu does not know this instruction");
     }
     for (int i = 0; i < in->mod_count && !d->failed; i++)

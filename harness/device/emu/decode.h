@@ -85,6 +85,8 @@ bool decode_alu(struct decode *d);
 bool decode_float(struct decode *d);
 bool decode_memory(struct decode *d);
 bool decode_warp(struct decode *d);
+bool decode_tensor(struct decode *d); /* matrix instructions */
+bool decode_async(struct decode *d);  /* cp.async, mbarrier, bulk copies, wgmma, clusters */
 /* The class an instruction counts in, its FLOP per thread. */
 void decode_classify(const struct ptx_instr *in, struct cold *c);
 

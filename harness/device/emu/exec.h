@@ -202,7 +202,10 @@ struct warp {
     uint32_t barrier_count;
     uint32_t clocks[64]; /* vector clock over the block's warps, for the race check */
     uint64_t ticks;      /* %clock */
-    uint32_t async_open, async_groups; /* cp.async bookkeeping */
+    uint32_t async_groups; /* cp.async: groups committed; copies nobody has waited for */
+    struct async_copy *copies;
+    int copy_count, copy_room;
+    uint32_t cluster_phase; /* of the cluster barrier it arrived at */
     bool guarded; /* inside a guarded instruction: other lanes are not elsewhere but switched off */
 };
 struct barrier {
@@ -230,7 +233,9 @@ struct block {
     int done;
     struct block **cluster; /* by rank */
     int cluster_rank, cluster_count;
-    uint32_t cluster_waiting, cluster_arrived;
+    uint32_t cluster_arrived, cluster_phase; /* in rank 0: warps at the cluster's barrier */
+    struct sync_point *points; /* mbarriers seen, for the race check */
+    int point_count;
     bool failed;
 };
 
@@ -242,6 +247,7 @@ struct worker { /* one thread of the host and the blocks that are resident on it
     struct block *residents; /* one, a cluster, or a cooperative grid */
     struct block **by_rank;
     int resident_count;
+    float *wgmma_tiles; /* B of one wgmma */
     uint32_t turns;
 };
 

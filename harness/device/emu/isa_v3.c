@@ -1,7 +1,9 @@
 /* device/emu/isa_v3: the handlers for x86-64-v3 processors (chosen at run time). */
 #include "base/dtype.h"
+#include "device/emu/async.h"
 #include "device/emu/checks.h"
 #include "device/emu/slow.h"
+#include "device/emu/tensor.h"
 #include <fenv.h>
 #include <math.h>
 #include <string.h>

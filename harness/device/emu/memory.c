@@ -129,7 +129,7 @@ void count_lines(struct memo *m, uint64_t a0, uint32_t bytes, uint32_t *sectors,
 }
 
 /* Wavefronts of one group of lanes: the most distinct words that one bank must serve. */
-static int group_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes)
+int group_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes)
 {
     uint64_t words[32][32]; /* by bank */
     int count[32] = {0}, most = 0;

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #define FUEL (1 << 20) /* block entries in a turn */
+#define STALLS_MAX 2000 /* failed waits in a row */
 
 static double now_s(void)
 {
@@ -69,6 +70,7 @@ static void resident_free(struct block *b)
         free(b->warps[i].local);
         free(b->warps[i].local_known);
         free(b->warps[i].nodes);
+        free(b->warps[i].copies);
     }
     if (b->shadow) {
         free(b->shadow->writer);
@@ -77,6 +79,7 @@ static void resident_free(struct block *b)
     }
     free(b->shared);
     free(b->shared_known);
+    free(b->points);
     free(b->warps);
 }
 
@@ -107,7 +110,9 @@ static void warp_start(struct warp *w, int threads)
     w->boost = 0;
     w->ticks = w->turns = 0;
     w->guarded = false;
-    w->async_open = w->async_groups = 0;
+    w->async_groups = 0;
+    w->copy_count = 0;
+    w->cluster_phase = 0;
     memset(w->clocks, 0, sizeof w->clocks);
     w->clocks[w->id] = 1;
     warp_set_mask(w, mask);
@@ -126,7 +131,8 @@ static void block_start(struct worker *k, struct block *b, uint64_t number, int 
     b->cluster = k->by_rank;
     b->cluster_rank = rank;
     b->cluster_count = count;
-    b->cluster_arrived = b->cluster_waiting = 0;
+    b->cluster_arrived = b->cluster_phase = 0;
+    b->point_count = 0;
     memset(b->barriers, 0, sizeof b->barriers);
     memset(b->shared, 0, b->shared_bytes);
     b->epoch = 1;
@@ -182,6 +188,18 @@ static void run_turn(struct warp *w)
         give_up(w, "gave up after the time limit of %.3g s", l->limit_s);
 }
 
+/* Every warp that has not ended waits at a barrier, or has failed to pass an mbarrier again and again. */
+static bool all_stalled(const struct worker *k, int count)
+{
+    for (int b = 0; b < count; b++)
+        for (int i = 0; i < k->residents[b].warp_count && !k->residents[b].failed; i++) {
+            const struct warp *w = &k->residents[b].warps[i];
+            if (w->state == WARP_READY && w->stalls < STALLS_MAX)
+                return false;
+        }
+    return true;
+}
+
 /* All warps of the resident blocks in turns until all have ended. */
 static void run_residents(struct worker *k, int count)
 {
@@ -205,7 +223,7 @@ static void run_residents(struct worker *k, int count)
         }
         if (!alive)
             return;
-        if (ran)
+        if (ran && !all_stalled(k, count))
             continue;
         for (int b = 0; b < count; b++) {
             struct block *block = &k->residents[b];
@@ -214,7 +232,7 @@ static void run_residents(struct worker *k, int count)
                 if (w->state == WARP_DONE)
                     continue;
                 w->mask = w->alive;
-                emu_report(w, place_of(w), __builtin_ctz(w->alive), "deadlock", "warp %d waits at a barrier for warps that never come", w->id);
+                emu_report(w, place_of(w), __builtin_ctz(w->alive), "deadlock", "warp %d waits for what never comes", w->id);
                 block->failed = true;
             }
         }
@@ -260,6 +278,7 @@ static void worker_new(struct worker *k, struct launch *l, int residents, int wa
     k->residents = xcalloc((size_t)residents, sizeof *k->residents);
     k->by_rank = xcalloc((size_t)residents, sizeof *k->by_rank);
     k->resident_count = residents;
+    k->wgmma_tiles = xmalloc(32 * 4 * 64 * sizeof *k->wgmma_tiles);
     for (int i = 0; i < residents; i++) {
         resident_new(k, &k->residents[i], warps);
         k->by_rank[i] = &k->residents[i];
@@ -354,6 +373,7 @@ void launch_free(struct launch *l)
             resident_free(&k->residents[b]);
         free(k->residents);
         free(k->by_rank);
+        free(k->wgmma_tiles);
         free(k->blocks);
         free(k->memos);
     }

@@ -25,6 +25,7 @@ void emu_isspace(struct warp *w, const struct insn *ip);
 /* Lane addresses of operand a + imm as 64 bit, whatever its slot's width. */
 void lane_addresses(const struct warp *w, const struct insn *ip, enum ptx_space space, uint64_t *out);
 enum ptx_space space_of(uint64_t generic);
+int group_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes);
 int shared_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes, int *ideal);
 void emu_poll(struct warp *w);
 
@@ -37,6 +38,11 @@ void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, u
 void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes, enum access access);
 /* Order between the warps of a block: everyone in `mask` has waited for everyone in `arrived`. */
 void race_join(struct block *b, uint64_t arrived, uint64_t waiting);
+/* What the warp did before is known to those that wait on the mbarrier at `offset` later. */
+void race_arrive(struct warp *w, uint32_t offset);
+void race_wait(struct warp *w, uint32_t offset);
+/* Bytes of a finished cp.async count as written now. */
+void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes);
 
 /* ---- convert.c, move.c ---- */
 void emu_convert(struct warp *w, const struct insn *ip);
@@ -80,7 +86,6 @@ const struct insn *emu_cp_async_arrive(struct warp *w, const struct insn *ip);
 const struct insn *emu_mbarrier(struct warp *w, const struct insn *ip);
 const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip);
 const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip);
-const struct insn *emu_wgmma(struct warp *w, const struct insn *ip);
 const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip);
 const struct insn *emu_mapa(struct warp *w, const struct insn *ip);
 
