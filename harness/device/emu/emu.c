@@ -42,9 +42,7 @@ static bool emu_open(struct device *dev, const char *spec, struct error *err)
     const struct chip *chip = chip_find(name);
     if (!chip) {
         error_set(err, ERROR_USAGE, "emu knows no chip '%s'", name);
-        int n;
-        chip_table(&n);
-        const char *near = text_nearest(name, chip_names(), (size_t)n);
+        const char *near = text_nearest_in(name, chip_names());
         return near ? error_hint(err, "did you mean emu:%s?", near) : false;
     }
     struct emu *e = xcalloc(1, sizeof *e);
