@@ -88,9 +88,7 @@ static bool check_params(struct cuda_state *s, const struct device_function *f, 
             return error_set(err, ERROR_INTERNAL, "kernel %s: parameter %d: its PTX says %u bytes, the driver %zu", f->name, i,
                              f->params[i].bytes, bytes);
     }
-    if (s->api->cuFuncGetParamInfo(f->handle, (size_t)f->param_count, &offset, &bytes) == CUDA_SUCCESS)
-        return error_set(err, ERROR_INTERNAL, "kernel %s: its PTX has %d parameters, the driver sees more", f->name, f->param_count);
-    return true;
+    return true; /* asking for one more would say whether there are more, but every refused call is an error in compute-sanitizer's eyes */
 }
 
 bool cuda_function(struct device *dev, struct device_module *module, const char *name, struct device_function **function, struct error *err)

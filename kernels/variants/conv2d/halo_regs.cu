@@ -85,6 +85,15 @@ static __device__ __forceinline__ void load_stage(float *stage, const float *ima
     }
 }
 
+/* Windows are loaded in whole 16-byte pieces, past a row's last pixel: what is never used is at least written. */
+static __device__ __forceinline__ void clear_padding()
+{
+    for (int i = threadIdx.x; i < STAGES * CC * TILE_H * (PITCH - TILE_W); i += THREADS) {
+        int column = TILE_W + i % (PITCH - TILE_W), row = i / (PITCH - TILE_W);
+        shared[row / (CC * TILE_H) * STAGE_FLOATS + row / TILE_H % CC * PLANE + row % TILE_H * PITCH + column] = 0.0f;
+    }
+}
+
 /* sum[pixel][channel] += the stage's CC channels. */
 static __device__ __forceinline__ void multiply_stage(float sum[8][8], unsigned pixels, unsigned weights)
 {
@@ -172,6 +181,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, THREADS <= 256 ? 512 / THR
 conv_halo_regs(const float *input, const float *filter, const float *bias, const float *residual, float *output, int C, int H, int W, int K, int P, int Q,
                int pad)
 {
+    clear_padding();
     int blocks_k = (K + KB - 1) / KB;
     int k0 = blockIdx.z % blocks_k * KB, n = blockIdx.z / blocks_k;
     int p0 = blockIdx.y * TH, q0 = blockIdx.x * 32;

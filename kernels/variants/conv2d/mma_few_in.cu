@@ -139,6 +139,16 @@ static __device__ __forceinline__ void store_8(TYPE *output, const TYPE *residua
     store_pack<TYPE, 8>(output + e, out);
 }
 
+/* The bias of the block, and zeros where the end of a row's copy is loaded, masked and never used. */
+static __device__ void begin_shared(float *block_bias, const float *bias, int k0, int K)
+{
+    for (int i = threadIdx.x; i < BLOCK_K; i += 256)
+        block_bias[i] = EPI_BIAS && k0 + i < K ? bias[k0 + i] : 0.0f;
+    for (int i = threadIdx.x; i < 2 * STAGE_ELEMENTS; i += 256)
+        shared[i] = 0;
+    __syncthreads();
+}
+
 extern "C" __global__ void __launch_bounds__(256, DEPTHS <= 2 ? 2 : 1)
 conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const TYPE *residual, TYPE *output, int H, int W, int K, int P, int Q, int pad,
                 int tiles_x, int tiles_y, int tiles)
@@ -148,8 +158,7 @@ conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const 
     load_weights(held, filter, k0, K);
     int k = k0 + lane % 4 * 8; /* and the same 32 further on */
     float *block_bias = reinterpret_cast<float *>(shared + (2 * STAGE_ELEMENTS + 7) / 8 * 8);
-    for (int i = threadIdx.x; i < BLOCK_K; i += 256)
-        block_bias[i] = EPI_BIAS && k0 + i < K ? bias[k0 + i] : 0.0f;
+    begin_shared(block_bias, bias, k0, K);
     unsigned own_bias = shared_address(block_bias + lane % 4 * 8);
 
     /* Distance of this lane's pairs from a pixel's first value, in elements, and which of their two values count. */
