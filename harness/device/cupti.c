@@ -1,6 +1,8 @@
 #include "device/cupti.h"
+#include "base/file.h"
 #include "base/library.h"
 #include "device/cupti_error.h"
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,21 @@ struct cupti_chip {
     struct cupti_shim_host *host; /* for questions; a plan has its own, for what is added to one can not be taken back */
 };
 
+/* libcupti asks the loader for these by name alone when it is first used, and a folder of wheels is not on the loader's path: the files beside it
+ * are loaded first, so that the names are known. Missing, it is CUPTI that says so. */
+static void open_companions(const char *library)
+{
+    static const char *const names[] = {"libnvperf_host.so", "libnvperf_target.so"};
+    char *dir = file_dir(library);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = file_join(dir, names[i]);
+        if (file_exists(path))
+            dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* stays for the life of the process */
+        free(path);
+    }
+    free(dir);
+}
+
 static bool load_locked(struct error *err)
 {
     static const char *const sonames[] = {"libcupti.so.13", NULL};
@@ -33,6 +50,7 @@ static bool load_locked(struct error *err)
         if (!cupti.shim.call[i])
             return false;
     }
+    open_companions(cupti.library.path);
     cupti.ready = true;
     return true;
 }
