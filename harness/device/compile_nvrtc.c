@@ -54,7 +54,16 @@ static bool probe_build(const struct nvrtc *n, char *out, size_t room, struct er
         return failed(n, "it does not start", r, err);
     const char *option = "--gpu-architecture=compute_90";
     char *ptx = NULL, version[32] = "", build[32] = "";
-    if (n->nvrtcCompileProgram(program, 1, &option) == NVRTC_SUCCESS && n->nvrtcGetPTXSize(program, &bytes) == NVRTC_SUCCESS) {
+    r = n->nvrtcCompileProgram(program, 1, &option);
+    if (r != NVRTC_SUCCESS) { /* not even an empty program: say what the compiler says, so that doctor does not call it ok */
+        char log[512] = "";
+        if (n->nvrtcGetProgramLogSize(program, &bytes) == NVRTC_SUCCESS && bytes <= sizeof log)
+            n->nvrtcGetProgramLog(program, log);
+        log[strcspn(log, "\n")] = 0;
+        n->nvrtcDestroyProgram(&program);
+        return error_set(err, ERROR_ENVIRONMENT, "NVRTC %s compiles nothing: %s", n->library.path, log[0] ? log : n->nvrtcGetErrorString(r));
+    }
+    if (n->nvrtcGetPTXSize(program, &bytes) == NVRTC_SUCCESS) {
         ptx = xcalloc(1, bytes + 1);
         if (n->nvrtcGetPTX(program, ptx) == NVRTC_SUCCESS) {
             const char *v = strstr(ptx, ", V"), *b = strstr(ptx, "Build ID: ");
