@@ -36,8 +36,8 @@ specialise: [r, s]
 scratch:
   permuted: filter[kp * r * s * c]
 tensor_maps:
-  input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128}
-  weight_map: {of: permuted, dims: "c, s, r, kp", box: "64, 1, 1, 64 * halves", swizzle: 128}
+  input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128, l2: 256}
+  weight_map: {of: permuted, dims: "c, s, r, kp", box: "64, 1, 1, 64 * halves", swizzle: 128, l2: 256}
 prepare:
   - kernel: permute_filter
     grid: ceil(kp * r * s * c, 256)

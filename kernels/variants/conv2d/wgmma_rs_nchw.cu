@@ -38,7 +38,7 @@ define:
   EPI_SLOPE: slope(epilogue)
 specialise: [r, s]
 tensor_maps:
-  input_map: {of: input, box: "8 * ceil(strip + s - 1, 8), 1, 64, 1"}
+  input_map: {of: input, box: "8 * ceil(strip + s - 1, 8), 1, 64, 1", l2: 256}
 steps:
   - kernel: conv_wgmma_rs
     grid: ceil(rows_all, rows_block), blocks_k
