@@ -41,7 +41,7 @@ kill_after() { # MILLISECONDS COMMAND...
     sleep "$(awk -v ms="$kill_ms" 'BEGIN { printf "%.3f", ms / 1000 }')"
     killed=0
     if kill -0 "$kill_pid" 2>/dev/null; then
-        kill -KILL -- "-$kill_pid" 2>/dev/null && killed=1
+        kill -s KILL -- "-$kill_pid" 2>/dev/null && killed=1
     fi
     ended=0
     wait "$kill_pid" 2>/dev/null || ended=$?

@@ -81,6 +81,11 @@ struct block {
     uint64_t steps;
 };
 
+/* Lanes that are on; a lane array of the destination and of a source. */
+#define LANES for (int l = 0; l < 32; l++) if (mask >> l & 1)
+#define D(T) ((T *)(void *)(w->frame + in->dst[0]))
+#define S(T, i) ((const T *)(const void *)(w->frame + in->src[i]))
+
 bool mini_decode(struct ptx_module *module, const struct ptx_function *f, struct kernel *k, struct error *err);
 void mini_run_block(struct block *b, uint8_t *arena);
 size_t mini_block_bytes(const struct kernel *k, const struct device_launch *launch);
@@ -88,6 +93,9 @@ struct region *mini_region(struct mini *m, uint64_t address);
 /* false: reported, and the launch stops */
 bool mini_memory(struct block *b, struct warp *w, const struct ins *in, uint32_t mask, bool store);
 void mini_report(struct block *b, const struct warp *w, const struct ins *in, int lane, const char *kind, const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* Everything that touches registers only. */
+void mini_alu(struct block *b, struct warp *w, const struct ins *in, uint32_t mask);
+uint32_t mini_pred(const struct warp *w, int slot);
 double mini_now(void);
 extern const char *const mini_names[N_COUNT];
 

@@ -49,7 +49,7 @@ static int constant(struct decoder *d, uint64_t bits, int bytes)
 {
     struct kernel *k = d->k;
     for (uint32_t at = 0; at < k->const_bytes; at += 256)
-        if (((uint64_t *)(k->constants + at))[0] == bits && bytes == 8)
+        if (bytes == 8 && ((uint64_t *)(k->constants + at))[0] == bits && ((uint64_t *)(k->constants + at))[31] == bits)
             return (int)(1u << 30 | at);
     if ((int)k->const_bytes + 256 > k->const_room) {
         k->const_room = k->const_room ? k->const_room * 2 : 8192;
@@ -66,7 +66,7 @@ static int constant(struct decoder *d, uint64_t bits, int bytes)
     return (int)(1u << 30 | (k->const_bytes - 256));
 }
 
-static int operand(struct decoder *d, const struct ptx_instr *in, const struct ptx_operand *o, enum ptx_type type, bool destination)
+static int operand(struct decoder *d, const struct ptx_instr *in, const struct ptx_operand *o, enum ptx_type type)
 {
     int bytes = type == T_PRED ? 0 : ptx_type_bytes(type);
     switch (o->kind) {
@@ -96,7 +96,6 @@ static int operand(struct decoder *d, const struct ptx_instr *in, const struct p
     case OPERAND_SPECIAL: return -2;
     default: break;
     }
-    (void)destination;
     bad(d, in, "operand");
     return -1;
 }
@@ -148,7 +147,7 @@ static bool decode_memory(struct decoder *d, const struct ptx_instr *in, struct 
     }
     for (int i = 0; i < out->vec; i++) {
         const struct ptx_operand *one = out->vec > 1 || value->kind == OPERAND_VECTOR ? &value->items[i] : value;
-        int slot = operand(d, in, one, out->type, !store);
+        int slot = operand(d, in, one, out->type);
         out->dst[i] = slot;
         if (one->kind == OPERAND_REG && !store)
             out->type2 = (uint8_t)d->k->function->regs[one->reg];
@@ -168,6 +167,137 @@ static int compare_code(const struct ptx_instr *in)
     return -1;
 }
 
+/* What the modifiers say that has nothing to do with operands. */
+static void decode_modifiers(const struct ptx_instr *in, struct ins *out)
+{
+    out->ftz = has(in, "ftz");
+    out->sat = has(in, "sat") || has(in, "satfinite");
+    for (int i = 0; i < in->mod_count; i++) {
+        const char *m = in->mods[i];
+        if (m[0] == 'r' && strlen(m) <= 3 && strchr("nzmpa", m[1]))
+            out->round = (uint8_t)((m[1] == 'n' ? 0 : m[1] == 'z' ? 1 : m[1] == 'm' ? 2 : m[1] == 'p' ? 3 : 4) + (m[2] == 'i' ? 8 : 0));
+    }
+    switch (out->code) {
+    case C_MUL: out->code = has(in, "hi") ? C_MUL_HI : has(in, "wide") ? C_MUL_WIDE : C_MUL; break;
+    case C_MAD: out->code = has(in, "hi") ? C_MAD_HI : has(in, "wide") ? C_MAD_WIDE : ptx_type_float((enum ptx_type)out->type) ? C_FMA : C_MAD; break;
+    case C_SETP: {
+        int c = compare_code(in);
+        out->compare = (uint8_t)(c < 0 ? 0 : c);
+        out->join = has(in, "and") ? 1 : has(in, "or") ? 2 : has(in, "xor") ? 3 : 0;
+        break;
+    }
+    case C_SHF: out->compare = (uint8_t)((has(in, "r") ? 1 : 0) | (has(in, "wrap") ? 2 : 0)); break;
+    case C_SHFL: out->compare = has(in, "up") ? 0 : has(in, "down") ? 1 : has(in, "bfly") ? 2 : 3; break;
+    case C_VOTE: out->compare = has(in, "all") ? 0 : has(in, "any") ? 1 : has(in, "uni") ? 2 : 3; break;
+    case C_BFIND: out->compare = has(in, "shiftamt"); break;
+    case C_CVTA:
+        out->space = has(in, "shared") || has(in, "shared::cta") ? SPACE_SHARED : has(in, "local") ? SPACE_LOCAL : has(in, "param") ? SPACE_PARAM : SPACE_GLOBAL;
+        out->compare = has(in, "to");
+        break;
+    default: break;
+    }
+}
+
+static bool decode_cvt(struct decoder *d, const struct ptx_instr *in, struct ins *out)
+{
+    const struct ptx_operand *to = &in->operands[0], *from = &in->operands[1];
+    if (from->kind == OPERAND_REG && in->count == 3)
+        return bad(d, in, "packed cvt");
+    /* registers may be wider than the types */
+    out->wide = from->kind == OPERAND_REG && ptx_type_bytes(d->k->function->regs[from->reg]) == 8;
+    out->volatile_ = to->kind == OPERAND_REG && ptx_type_bytes(d->k->function->regs[to->reg]) == 8;
+    return true;
+}
+
+static bool decode_atomic(struct decoder *d, const struct ptx_instr *in, struct ins *out)
+{
+    static const char *const ops[] = {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"};
+    bool red = !strcmp(in->op, "red");
+    const struct ptx_operand *address = &in->operands[red ? 0 : 1];
+    out->compare = 99;
+    for (int i = 0; i < 10; i++)
+        if (has(in, ops[i]))
+            out->compare = (uint8_t)i;
+    out->space = has(in, "shared") || has(in, "shared::cta") ? SPACE_SHARED : has(in, "global") ? SPACE_GLOBAL : SPACE_GENERIC;
+    out->dst[0] = red ? -1 : operand(d, in, &in->operands[0], (enum ptx_type)out->type);
+    if (address->kind != OPERAND_ADDRESS || out->compare == 99 || has(in, "v2") || has(in, "v4"))
+        return bad(d, in, "atomic form");
+    out->imm = (int64_t)address->bits + (address->var ? (int64_t)address->var->address : 0);
+    out->src[0] = -1;
+    if (address->reg >= 0) {
+        out->src[0] = d->slots[address->reg];
+        out->wide = ptx_type_bytes(d->k->function->regs[address->reg]) == 8;
+    }
+    for (int i = red ? 1 : 2; i < in->count && i < 8; i++)
+        out->src[1 + out->nsrc++] = operand(d, in, &in->operands[i], (enum ptx_type)out->type);
+    d->k->float_atomics |= ptx_type_float((enum ptx_type)out->type);
+    return !d->failed;
+}
+
+/* mov between a register and a list of parts, or from a special register. */
+static bool decode_mov(struct decoder *d, const struct ptx_instr *in, struct ins *out)
+{
+    if (in->operands[1].kind == OPERAND_SPECIAL) {
+        out->code = C_SPECIAL;
+        for (int i = 0; specials[i]; i++)
+            if (!strcmp(specials[i], in->operands[1].name))
+                out->imm = i + 1;
+        out->dst[0] = operand(d, in, &in->operands[0], (enum ptx_type)out->type);
+        return out->imm > 0 || bad(d, in, "special register");
+    }
+    bool unpack = in->operands[0].kind == OPERAND_VECTOR;
+    const struct ptx_operand *list = &in->operands[unpack ? 0 : 1], *one = &in->operands[unpack ? 1 : 0];
+    if (list->count < 1 || list->count > 8)
+        return bad(d, in, "vector");
+    out->code = unpack ? C_UNPACK : C_PACK;
+    out->vec = (uint8_t)list->count;
+    int part = ptx_type_bytes((enum ptx_type)out->type) / list->count;
+    for (int i = 0; i < list->count; i++)
+        (unpack ? out->dst : out->src)[i] = operand(d, in, &list->items[i], part == 8 ? T_B64 : part == 4 ? T_B32 : part == 2 ? T_B16 : T_B8);
+    (unpack ? out->src : out->dst)[0] = operand(d, in, one, (enum ptx_type)out->type);
+    return !d->failed;
+}
+
+/* The type in which source i (from 1) is read. */
+static enum ptx_type source_type(const struct ins *out, int i)
+{
+    enum ptx_type type = (enum ptx_type)out->type;
+    switch (out->code) {
+    case C_CVT: return (enum ptx_type)out->type2;
+    case C_SHL:
+    case C_SHR: return i == 2 ? T_U32 : type;
+    case C_SELP:
+    case C_SETP: return i == 3 ? T_PRED : type;
+    case C_VOTE: return i == 1 ? T_PRED : T_U32;
+    case C_MUL_WIDE:
+    case C_MAD_WIDE: return i == 3 ? ptx_type_bytes(type) == 4 ? T_U64 : T_U32 : type;
+    case C_BFE: return i >= 2 ? T_U32 : type;
+    case C_BFI: return i >= 3 ? T_U32 : type;
+    case C_SHF:
+    case C_SHFL:
+    case C_PRMT: return T_U32;
+    default: return type;
+    }
+}
+
+static bool decode_operands(struct decoder *d, const struct ptx_instr *in, struct ins *out)
+{
+    if (in->operands[0].kind == OPERAND_REG && in->operands[0].reg2 >= 0) {
+        out->dst[1] = d->slots[in->operands[0].reg2];
+        out->ndst = 2;
+    }
+    out->dst[0] = operand(d, in, &in->operands[0], out->code == C_SETP ? T_PRED : (enum ptx_type)out->type);
+    for (int i = 1; i < in->count && i < 7; i++) {
+        out->src[out->nsrc] = operand(d, in, &in->operands[i], source_type(out, i));
+        if (out->nsrc < 2)
+            out->src_neg[out->nsrc] = in->operands[i].negated;
+        if (out->code == C_SETP && i == 3)
+            out->vec = in->operands[i].negated;
+        out->nsrc++;
+    }
+    return !d->failed;
+}
+
 static bool decode_one(struct decoder *d, const struct ptx_instr *in, struct ins *out)
 {
     enum ptx_type first;
@@ -175,128 +305,43 @@ static bool decode_one(struct decoder *d, const struct ptx_instr *in, struct ins
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(in->op, names[i].name))
             out->code = names[i].code;
-    out->type = (uint8_t)last_type(in, &first);
-    out->type2 = out->type;
-    out->ftz = has(in, "ftz");
-    out->sat = has(in, "sat") || has(in, "satfinite");
-    for (int i = 0; i < in->mod_count; i++) {
-        const char *m = in->mods[i];
-        if (m[0] == 'r' && strlen(m) <= 3 && strchr("nzmpa", m[1]))
-            out->round = (uint8_t)(m[1] == 'n' ? 0 : m[1] == 'z' ? 1 : m[1] == 'm' ? 2 : m[1] == 'p' ? 3 : 4) + (m[2] == 'i' ? 8 : 0);
-    }
-    if (out->code == C_BAD) {
-        if (!strcmp(in->op, "call") && in->count > 1 && in->operands[1].name && !strcmp(in->operands[1].name, "__assertfail"))
-            out->code = C_ASSERT;
-        else
-            return bad(d, in, "instruction");
-    }
-    if (out->code == C_LD || out->code == C_ST)
-        return decode_memory(d, in, out);
-    if (out->code == C_BRA) {
+    if (!strcmp(in->op, "call") && in->count > 1 && in->operands[1].name && !strcmp(in->operands[1].name, "__assertfail"))
+        out->code = C_ASSERT;
+    out->type = out->type2 = (uint8_t)last_type(in, &first);
+    if (out->code == C_CVT) /* cvt.to.from */
+        out->type = (uint8_t)first;
+    decode_modifiers(in, out);
+    switch (out->code) {
+    case C_BAD: return bad(d, in, "instruction");
+    case C_LD:
+    case C_ST: return decode_memory(d, in, out);
+    case C_ATOM: return decode_atomic(d, in, out);
+    case C_BRA:
         out->target = in->operands[0].target;
         return out->target >= 0 || bad(d, in, "target");
+    case C_BAR:
+        if (has(in, "warp"))
+            out->code = C_NOP;
+        return out->code == C_NOP || (has(in, "sync") && !has(in, "red") && in->count <= 1) || bad(d, in, "barrier form");
+    case C_NOP:
+    case C_RET:
+    case C_TRAP:
+    case C_ASSERT: return true;
+    case C_PRMT:
+        if (in->mod_count > 1)
+            return bad(d, in, "prmt mode");
+        break;
+    case C_CVT:
+        if (!decode_cvt(d, in, out))
+            return false;
+        break;
+    case C_MOV:
+        if (in->operands[0].kind == OPERAND_VECTOR || in->operands[1].kind == OPERAND_VECTOR || in->operands[1].kind == OPERAND_SPECIAL)
+            return decode_mov(d, in, out);
+        break;
+    default: break;
     }
-    if (out->code == C_BAR)
-        return !has(in, "warp") ? (has(in, "sync") && !has(in, "red") && in->count <= 1) || bad(d, in, "barrier form") : (out->code = C_NOP, true);
-    if (out->code == C_NOP || out->code == C_RET || out->code == C_TRAP || out->code == C_ASSERT)
-        return true;
-    if (out->code == C_MUL && has(in, "hi")) out->code = C_MUL_HI;
-    if (out->code == C_MUL && has(in, "wide")) out->code = C_MUL_WIDE;
-    if (out->code == C_MAD && has(in, "wide")) out->code = C_MAD_WIDE;
-    if (out->code == C_MAD && has(in, "hi")) out->code = C_MAD_HI;
-    if (out->code == C_MAD && ptx_type_float((enum ptx_type)out->type)) out->code = C_FMA;
-    if (out->code == C_CVT) { /* cvt.to.from */
-        out->type = (uint8_t)first;
-        if (in->operands[1].kind == OPERAND_REG && in->count == 3)
-            return bad(d, in, "packed cvt");
-    }
-    if (out->code == C_SETP || out->code == C_SELP) {
-        int c = compare_code(in);
-        out->compare = (uint8_t)(c < 0 ? 0 : c);
-        out->join = has(in, "and") ? 1 : has(in, "or") ? 2 : has(in, "xor") ? 3 : 0;
-    }
-    if (out->code == C_SHF)
-        out->compare = (uint8_t)((has(in, "r") ? 1 : 0) | (has(in, "wrap") ? 2 : 0));
-    if (out->code == C_SHFL)
-        out->compare = has(in, "up") ? 0 : has(in, "down") ? 1 : has(in, "bfly") ? 2 : 3;
-    if (out->code == C_VOTE)
-        out->compare = has(in, "all") ? 0 : has(in, "any") ? 1 : has(in, "uni") ? 2 : 3;
-    if (out->code == C_BFIND)
-        out->compare = has(in, "shiftamt");
-    if (out->code == C_PRMT && in->mod_count > 1)
-        return bad(d, in, "prmt mode");
-    if (out->code == C_CVTA) {
-        bool to = has(in, "to");
-        out->space = has(in, "shared") || has(in, "shared::cta") ? SPACE_SHARED : has(in, "local") ? SPACE_LOCAL : has(in, "param") ? SPACE_PARAM : SPACE_GLOBAL;
-        out->compare = to;
-    }
-    if (out->code == C_ATOM) {
-        static const char *const ops[] = {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"};
-        bool red = !strcmp(in->op, "red");
-        out->compare = 99;
-        for (int i = 0; i < 10; i++)
-            if (has(in, ops[i]))
-                out->compare = (uint8_t)i;
-        out->space = has(in, "shared") || has(in, "shared::cta") ? SPACE_SHARED : has(in, "global") ? SPACE_GLOBAL : SPACE_GENERIC;
-        const struct ptx_operand *address = &in->operands[red ? 0 : 1];
-        out->dst[0] = red ? -1 : operand(d, in, &in->operands[0], (enum ptx_type)out->type, true);
-        if (address->kind != OPERAND_ADDRESS || out->compare == 99 || has(in, "v2") || has(in, "v4"))
-            return bad(d, in, "atomic form");
-        out->imm = (int64_t)address->bits + (address->var ? (int64_t)address->var->address : 0);
-        out->src[0] = -1;
-        if (address->reg >= 0) {
-            out->src[0] = d->slots[address->reg];
-            out->wide = ptx_type_bytes(d->k->function->regs[address->reg]) == 8;
-        }
-        for (int i = red ? 1 : 2; i < in->count; i++)
-            out->src[1 + out->nsrc++] = operand(d, in, &in->operands[i], (enum ptx_type)out->type, false);
-        d->k->float_atomics |= ptx_type_float((enum ptx_type)out->type);
-        return !d->failed;
-    }
-    /* vectors in mov: pack and unpack */
-    if (out->code == C_MOV && (in->operands[0].kind == OPERAND_VECTOR || in->operands[1].kind == OPERAND_VECTOR)) {
-        bool unpack = in->operands[0].kind == OPERAND_VECTOR;
-        const struct ptx_operand *list = &in->operands[unpack ? 0 : 1], *one = &in->operands[unpack ? 1 : 0];
-        out->code = unpack ? C_UNPACK : C_PACK;
-        out->vec = (uint8_t)list->count;
-        int part = ptx_type_bytes((enum ptx_type)out->type) / list->count;
-        for (int i = 0; i < list->count && i < 8; i++)
-            (unpack ? out->dst : out->src)[i] = operand(d, in, &list->items[i], part == 8 ? T_B64 : part == 4 ? T_B32 : part == 2 ? T_B16 : T_B8, unpack);
-        (unpack ? out->src : out->dst)[0] = operand(d, in, one, (enum ptx_type)out->type, !unpack);
-        return list->count <= 8 || bad(d, in, "vector");
-    }
-    if (out->code == C_MOV && in->operands[1].kind == OPERAND_SPECIAL) {
-        out->code = C_SPECIAL;
-        for (int i = 0; specials[i]; i++)
-            if (!strcmp(specials[i], in->operands[1].name))
-                out->imm = i + 1;
-        out->dst[0] = d->slots[in->operands[0].reg];
-        return out->imm > 0 || bad(d, in, "special register");
-    }
-    if (in->operands[0].kind == OPERAND_REG && in->operands[0].reg2 >= 0) {
-        out->dst[1] = d->slots[in->operands[0].reg2];
-        out->ndst = 2;
-    }
-    enum ptx_type type = (enum ptx_type)out->type;
-    bool wide = out->code == C_MUL_WIDE || out->code == C_MAD_WIDE;
-    out->dst[0] = operand(d, in, &in->operands[0], out->code == C_SETP ? T_PRED : type, true);
-    for (int i = 1; i < in->count && i < 7; i++) {
-        enum ptx_type t = type;
-        if (out->code == C_CVT) t = (enum ptx_type)out->type2;
-        if ((out->code == C_SHL || out->code == C_SHR) && i == 2) t = T_U32;
-        if ((out->code == C_SELP && i == 3) || (out->code == C_SETP && i == 3) || (out->code == C_VOTE && i == 1)) t = T_PRED;
-        if (wide && i == 3) t = ptx_type_bytes(type) == 4 ? T_U64 : T_U32;
-        if (out->code == C_BFE || out->code == C_BFI) t = i >= (out->code == C_BFE ? 2 : 3) ? T_U32 : type;
-        if (out->code == C_SHF || out->code == C_SHFL || out->code == C_PRMT) t = T_U32;
-        if (out->code == C_VOTE && i == 2) t = T_U32;
-        out->src[out->nsrc] = operand(d, in, &in->operands[i], t, false);
-        if (out->nsrc < 2)
-            out->src_neg[out->nsrc] = in->operands[i].negated;
-        if (out->code == C_SETP && i == 3)
-            out->neg_guard = out->neg_guard, out->vec = in->operands[i].negated;
-        out->nsrc++;
-    }
-    return !d->failed;
+    return decode_operands(d, in, out);
 }
 
 static int class_of(const struct ins *in)

@@ -37,7 +37,7 @@ static bool emu_open(struct device *dev, const char *spec, struct error *err)
     m->next = GLOBAL_BASE;
     dev->private_data = m;
     dev->chip = *chip;
-    snprintf(dev->spec, sizeof dev->spec, "emu:%s", chip->name);
+    snprintf(dev->spec, sizeof dev->spec, "emu:%.50s", chip->name);
     snprintf(dev->about, sizeof dev->about, "emu · %s (%s)", chip->name, chip->arch);
     return true;
 }

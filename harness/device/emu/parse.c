@@ -253,7 +253,7 @@ static bool skip_parentheses(struct parser *p)
 static bool var_attributes(struct parser *p, struct ptx_var *v, int *vector)
 {
     while (p->t.kind == TOKEN_WORD && p->t.at[0] == '.') {
-        int64_t n;
+        int64_t n = 0;
         char word[24] = "";
         if (p->t.len < 24)
             memcpy(word, p->t.at + 1, (size_t)p->t.len - 1);
@@ -315,7 +315,7 @@ struct ptx_var *parse_var(struct parser *p, enum ptx_space space, bool is_extern
 /* .loc file line column [, function_name label[+n], inlined_at file line column] ; the word is read. */
 bool parse_loc(struct parser *p)
 {
-    int64_t file, line, column;
+    int64_t file = 0, line = 0, column;
     if (!parser_int(p, &file) || !parser_int(p, &line) || !parser_int(p, &column))
         return false;
     p->place = (struct ptx_place){(int)file, (int)line};
@@ -354,7 +354,7 @@ static bool three_ints(struct parser *p, int out[3])
 {
     out[0] = out[1] = out[2] = 1;
     for (int i = 0; i < 3; i++) {
-        int64_t n;
+        int64_t n = 0;
         if (!parser_int(p, &n))
             return false;
         if (n < 0 || n > 1 << 20)
@@ -369,7 +369,7 @@ static bool three_ints(struct parser *p, int out[3])
 static bool function_attributes(struct parser *p, struct ptx_function *f)
 {
     int dims[3];
-    int64_t n;
+    int64_t n = 0;
     while (p->t.kind == TOKEN_WORD && p->t.at[0] == '.') {
         if (parser_word(p, ".maxntid")) {
             if (!three_ints(p, dims))
@@ -465,7 +465,7 @@ static bool module_var(struct parser *p, enum ptx_space space, bool is_extern)
 
 static bool parse_file(struct parser *p)
 {
-    int64_t n;
+    int64_t n = 0;
     if (!parser_int(p, &n))
         return false;
     if (n < 0 || n > 100000 || p->t.kind != TOKEN_TEXT)
@@ -509,7 +509,7 @@ static bool parse_target(struct parser *p)
 static bool parse_top(struct parser *p)
 {
     bool is_extern = false;
-    int64_t n;
+    int64_t n = 0;
     if (parser_word(p, ".version")) {
         double v = 0;
         memcpy(&v, &p->t.bits, 8);
@@ -584,27 +584,4 @@ void ptx_free(struct ptx_module *m)
         return;
     arena_free(&m->arena);
     free(m);
-}
-
-struct ptx_function *ptx_find_function(const struct ptx_module *m, const char *name)
-{
-    for (struct ptx_function *f = m->functions; f; f = f->next)
-        if (!strcmp(f->name, name))
-            return f;
-    return NULL;
-}
-
-struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name)
-{
-    for (struct ptx_var *v = m->vars; v; v = v->next)
-        if (!strcmp(v->name, name))
-            return v;
-    return NULL;
-}
-
-void ptx_instr_text(const struct ptx_instr *in, char *out, size_t bytes)
-{
-    size_t n = (size_t)snprintf(out, bytes, "%s", in->op);
-    for (int i = 0; i < in->mod_count && n < bytes; i++)
-        n += (size_t)snprintf(out + n, bytes - n, ".%s", in->mods[i]);
 }

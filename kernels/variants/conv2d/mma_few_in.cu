@@ -186,14 +186,12 @@ conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const 
                     a[i / 2][i % 2 * 2 + half] = *reinterpret_cast<const unsigned *>(pixels + distance[i] + half * 8 * STRIDE * C) & mask[i];
 #pragma unroll
             for (int g = 0; g < GROUPS; g++) { /* one after the other: 16 sums live, not 32 */
-                float sum[4][4];
+                float sum[4][4] = {};
 #pragma unroll
-                for (int j = 0; j < 4; j++) {
-                    sum[j][0] = sum[j][1] = sum[j][2] = sum[j][3] = 0.0f;
+                for (int j = 0; j < 4; j++)
 #pragma unroll
                     for (int d = 0; d < DEPTHS; d++)
                         multiply_16x8x16<TYPE>(sum[j], a[d], held[d][g * 4 + j]);
-                }
 #pragma unroll
                 for (int half = 0; half < 2; half++) {
                     int q = at.q + x + lane / 4 + half * 8;
