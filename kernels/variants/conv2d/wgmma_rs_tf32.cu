@@ -124,7 +124,7 @@ static __device__ __forceinline__ void store_row(float *__restrict__ output, con
 static __device__ __forceinline__ void consume(const ring &ring, const share &own, unsigned meet, unsigned met, const float *filter, const float *bias,
                                                const float *residual, float *output, int C, int K, int Q, int strips)
 {
-    int me = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
+    int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
     int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4 * 2;
     unsigned held[TAPS * 4][4];
 #pragma unroll
