@@ -76,6 +76,7 @@ int cli_show(const struct verb *verb, int argc, char **argv);
 int cli_report(const struct verb *verb, int argc, char **argv);
 int cli_export(const struct verb *verb, int argc, char **argv);
 int cli_history(const struct verb *verb, int argc, char **argv);
+int cli_counters(const struct verb *verb, int argc, char **argv);
 int cli_doctor(const struct verb *verb, int argc, char **argv);
 int cli_worker(const struct verb *verb, int argc, char **argv);
 

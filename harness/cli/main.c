@@ -21,6 +21,8 @@ const struct verb verbs[] = {
     {"report", "[SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
     {"export", "[SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
     {"history", "", "the stored runs", cli_history, false, NULL},
+    {"counters", "[GROUP]", "counter groups: what they tell, and with --chip their passes, without a GPU", cli_counters, false,
+     "GROUP is a shipped group or a .yaml of your own. --chip plans all groups that are named, or all there are, in as few passes as CUPTI can."},
     {"doctor", "", "what works on this machine, what does not, and what to do about it", cli_doctor, false, NULL},
     {"worker", "", "started by bench itself", cli_worker, true, NULL},
     {NULL, NULL, NULL, NULL, false, NULL},

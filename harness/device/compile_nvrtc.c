@@ -1,5 +1,6 @@
 /* NVRTC by dlopen: CUDA C to PTX and cubin in one call, no driver needed. */
 #include "base/file.h"
+#include "base/text.h"
 #include "base/library.h"
 #include "device/compile_private.h"
 #include <dlfcn.h>
@@ -24,6 +25,20 @@ struct nvrtc {
 static bool failed(const struct nvrtc *n, const char *what, nvrtcResult r, struct error *err)
 {
     return error_set(err, ERROR_INTERNAL, "NVRTC: %s: %s", what, n->nvrtcGetErrorString(r));
+}
+
+/* NVRTC asks the loader for its built-in functions by name alone, and a folder of wheels is not on the loader's path: the file beside it is loaded
+ * first, so that the name is known. Missing, it is NVRTC that says so. */
+static void open_builtins(struct nvrtc *n)
+{
+    int major = 0, minor = 0;
+    if (n->nvrtcVersion(&major, &minor) != NVRTC_SUCCESS)
+        return;
+    char *dir = file_dir(n->library.path), *path = text_format("%s/libnvrtc-builtins.so.%d.%d", dir, major, minor);
+    if (file_exists(path))
+        dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* stays for the life of the process */
+    free(path);
+    free(dir);
 }
 
 /* The build is only said in the PTX that it writes: "release 13.0, V13.0.88", "Compiler Build ID: CL-36424714". */
@@ -117,6 +132,7 @@ bool nvrtc_open(struct compiler *c, const char *path, struct error *err)
     FUNCTIONS(LOAD)
 #undef LOAD
     if (ok) {
+        open_builtins(n);
         snprintf(c->path, sizeof c->path, "%s", n->library.path);
         ok = find_build(n, c, err);
     }

@@ -1,9 +1,16 @@
-/* device/emu/emu: the embedded device: runs PTX on the CPU, checks it and counts exactly. It knows no time. */
+/* device/emu/emu: the embedded device: runs PTX warp by warp on the CPU, checks results and memory safety, counts exactly; knows no time.
+ *
+ * Addresses live in an emulated space (512-byte aligned, gaps between buffers), never host pointers. launch() returns false when the kernel
+ * could not finish (trap, assert, deadlock, time limit, an instruction emu does not know); findings of the safety checks let it finish:
+ * ask reports() afterwards. Counters and reports do not depend on the number of threads. Meaning of the counters: docs/EMU.md. */
 #ifndef BENCH_DEVICE_EMU_EMU_H
 #define BENCH_DEVICE_EMU_EMU_H
 
 #include "device/device.h"
 
 extern const struct device_ops emu_device;
+/* Host threads to use (0 = base/pool's) and which checks run: all by default; bounds are always checked. */
+void emu_set_threads(struct device *dev, int threads);
+void emu_set_checks(struct device *dev, bool on);
 
 #endif

@@ -315,7 +315,7 @@ struct ptx_var *parse_var(struct parser *p, enum ptx_space space, bool is_extern
 /* .loc file line column [, function_name label[+n], inlined_at file line column] ; the word is read. */
 bool parse_loc(struct parser *p)
 {
-    int64_t file = 0, line = 0, column;
+    int64_t file = 0, line = 0, column = 0;
     if (!parser_int(p, &file) || !parser_int(p, &line) || !parser_int(p, &column))
         return false;
     p->place = (struct ptx_place){(int)file, (int)line};
@@ -584,4 +584,27 @@ void ptx_free(struct ptx_module *m)
         return;
     arena_free(&m->arena);
     free(m);
+}
+
+struct ptx_function *ptx_find_function(const struct ptx_module *m, const char *name)
+{
+    for (struct ptx_function *f = m->functions; f; f = f->next)
+        if (!strcmp(f->name, name))
+            return f;
+    return NULL;
+}
+
+struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name)
+{
+    for (struct ptx_var *v = m->vars; v; v = v->next)
+        if (!strcmp(v->name, name))
+            return v;
+    return NULL;
+}
+
+void ptx_instr_text(const struct ptx_instr *in, char *out, size_t bytes)
+{
+    size_t n = (size_t)snprintf(out, bytes, "%s", in->op);
+    for (int i = 0; i < in->mod_count && n < bytes; i++)
+        n += (size_t)snprintf(out + n, bytes - n, ".%s", in->mods[i]);
 }

@@ -1,0 +1,233 @@
+/* bench counters: what each counter group tells, and how many passes it takes on any chip that CUPTI knows. Needs no GPU. */
+#include "base/chip.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "counter/set.h"
+#include "device/cupti.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct ask {
+    struct option_list groups, metrics;
+    const char *chip, *list;
+    bool names;
+};
+
+static void describe_list(const struct counter_groups *groups, struct text *t)
+{
+    for (int i = 0; i < groups->count; i++)
+        text_addf(t, "%-12s %s\n", groups->items[i]->name, groups->items[i]->about);
+    text_add(t, "\nbench counters GROUP explains one; bench counters --chip GH100 plans the passes\n");
+}
+
+static void describe(const struct counter_group *g, struct text *t)
+{
+    text_addf(t, "%s: %s\n\n%s\n", g->name, g->about, g->teaches);
+    text_add(t, "values\n");
+    for (int i = 0; i < g->value_count; i++) {
+        const struct counter_value *v = &g->values[i];
+        text_addf(t, "  %-28s %-8s %s\n", v->name, v->unit, v->what);
+        if (strcmp(v->name, expr_text(v->expr)) && counter_group_metric(g, expr_text(v->expr)) < 0)
+            text_addf(t, "  %-28s %-8s = %s\n", "", "", expr_text(v->expr));
+    }
+    text_add(t, "\nmetrics of CUPTI (the first that a chip has)\n");
+    for (int i = 0; i < g->metric_count; i++) {
+        text_addf(t, "  %-28s ", g->metrics[i].name);
+        text_add_list(t, g->metrics[i].choices, (size_t)g->metrics[i].count);
+        text_add(t, g->metrics[i].optional ? " (where the chip has it)\n" : "\n");
+    }
+    if (g->rule_count)
+        text_add(t, "\nverdicts\n");
+    for (int i = 0; i < g->rule_count; i++)
+        text_addf(t, "  %-11s when %s\n              %s\n              -> %s\n", counter_bind_names[g->rules[i].binds], expr_text(g->rules[i].when), g->rules[i].says,
+                  g->rules[i].remedy);
+}
+
+/* "a,b" given once or several times, as one list; strings are in *copy, which the caller frees with the array. */
+static const char **split(const struct option_list *list, char **copy, int *count)
+{
+    struct text all = {0};
+    const char **items;
+    for (int i = 0; i < list->count; i++)
+        text_addf(&all, "%s%s", i ? "," : "", list->items[i]);
+    *copy = text_take(&all);
+    *count = 0;
+    items = xcalloc(strlen(*copy) + 2, sizeof *items);
+    char *rest = *copy;
+    for (char *item; list->count && (item = strsep(&rest, ","));)
+        if (*item)
+            items[(*count)++] = item;
+    return items;
+}
+
+static bool has(void *context, const char *metric)
+{
+    return cupti_has(context, metric);
+}
+
+static bool chips(struct text *t, struct error *err)
+{
+    const char *const *names;
+    size_t count;
+    if (!cupti_chips(&names, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct chip *known = chip_find(names[i]);
+        text_addf(t, "%-10s %s\n", names[i], known ? known->board : "");
+    }
+    return true;
+}
+
+static void names_of(struct cupti_chip *chip, const struct counter_set *set, struct text *t)
+{
+    struct cupti_metric m;
+    text_add(t, "\n");
+    for (int i = 0; i < set->count; i++)
+        if (cupti_describe(chip, set->metrics[i], &m, NULL))
+            text_addf(t, "  %-72s %-14s %s\n", set->metrics[i], m.unit, m.about);
+}
+
+/* Passes of one selection, and what of it the chip lacks. */
+static bool plan_line(struct cupti_chip *chip, const char *name, const struct counter_set *set, struct text *t, struct error *err)
+{
+    struct cupti_plan plan;
+    struct text lacks = {0};
+    int values = 0;
+    if (!cupti_plan(chip, set->metrics, (size_t)set->count, &plan, err))
+        return false;
+    for (int p = 0; p < set->pick_count; p++)
+        for (int i = 0; i < set->picks[p].group->value_count; i++) {
+            bool offers = counter_set_offers(set, p, i), again = false;
+            for (int k = 0; k < p && !again; k++)
+                again = counter_group_value(set->picks[k].group, set->picks[p].group->values[i].name) >= 0;
+            values += offers && !again;
+            if (!offers && set->pick_count == 1)
+                text_addf(&lacks, "%s%s", lacks.len ? ", " : "  lacks ", set->picks[p].group->values[i].name);
+        }
+    text_addf(t, "%-14s %7d %7zu %7d%s\n", name, set->count, plan.passes, values, text_get(&lacks));
+    text_free(&lacks);
+    cupti_plan_free(&plan);
+    return true;
+}
+
+static bool plan_groups(struct cupti_chip *chip, const struct counter_group **groups, int count, const char *const *metrics, int metric_count, bool names,
+                        struct text *t, struct error *err)
+{
+    const struct counter_chip asked = {cupti_name(chip), has, chip};
+    struct counter_set set;
+    bool ok = true;
+    text_addf(t, "%-14s %7s %7s %7s\n", cupti_name(chip), "metrics", "passes", "values");
+    for (int i = 0; ok && i < count; i++) {
+        ok = counter_set_make(&groups[i], 1, NULL, 0, &asked, &set, err);
+        if (ok) {
+            ok = plan_line(chip, groups[i]->name, &set, t, err);
+            counter_set_free(&set);
+        }
+    }
+    if (!ok || !counter_set_make(groups, count, metrics, metric_count, &asked, &set, err))
+        return false;
+    if (count != 1 || metric_count)
+        ok = plan_line(chip, "merged", &set, t, err);
+    if (ok && (names || count + metric_count == 1 || !count))
+        names_of(chip, &set, t);
+    counter_set_free(&set);
+    return ok;
+}
+
+/* "H200" and "sm_90" are understood too, where bench's own table knows them. */
+static const char *chip_name(const char *given)
+{
+    const struct chip *known = chip_find(given);
+    return known ? known->name : given;
+}
+
+static bool plan(const struct ask *ask, struct counter_groups *shipped, const char *const *positional, int positional_count, struct text *t, struct error *err)
+{
+    char *group_copy, *metric_copy;
+    int group_count, metric_count, count = 0;
+    const char **group_names = split(&ask->groups, &group_copy, &group_count), **metrics = split(&ask->metrics, &metric_copy, &metric_count);
+    const struct counter_group **groups = xcalloc((size_t)(positional_count + group_count + shipped->count) + 1, sizeof *groups);
+    struct cupti_chip *chip = NULL;
+    bool ok = false;
+    for (int i = 0; i < positional_count + group_count; i++) {
+        groups[count] = counter_groups_find(shipped, i < positional_count ? positional[i] : group_names[i - positional_count], err);
+        if (!groups[count++])
+            goto done;
+    }
+    if ((ask->groups.count && !group_count) || (ask->metrics.count && !metric_count)) {
+        error_set(err, ERROR_USAGE, "--%s names nothing", ask->groups.count && !group_count ? "group" : "metrics");
+        goto done;
+    }
+    if (!count && !metric_count)
+        for (int i = 0; i < shipped->count; i++)
+            groups[count++] = shipped->items[i];
+    if (!cupti_open(chip_name(ask->chip), NULL, &chip, err))
+        goto done;
+    if (ask->list) {
+        int found = cupti_list(chip, ask->list, t, err);
+        ok = found > 0 || (found == 0 && error_set(err, ERROR_USAGE, "%s has no metric like '%.100s'", cupti_name(chip), ask->list));
+        goto done;
+    }
+    ok = plan_groups(chip, groups, count, metrics, metric_count, ask->names, t, err);
+done:
+    cupti_close(chip);
+    free(groups);
+    free(group_names);
+    free(group_copy);
+    free(metrics);
+    free(metric_copy);
+    return ok;
+}
+
+int cli_counters(const struct verb *verb, int argc, char **argv)
+{
+    struct ask ask = {0};
+    const struct option options[] = {
+        {"--chip", 'c', OPTION_TEXT, "CHIP", "plan passes on GH100, AD102, H200, sm_90 ...; '?' lists the chips", &ask.chip},
+        {"--group", 'g', OPTION_LIST, "A,B", "groups to plan; default all", &ask.groups},
+        {"--metrics", 'm', OPTION_LIST, "A,B", "single metrics to plan, as ncu names them", &ask.metrics},
+        {"--names", 0, OPTION_FLAG, NULL, "with --chip: every metric of the plan with CUPTI's sentence", &ask.names},
+        {"--list", 'l', OPTION_TEXT, "PATTERN", "with --chip: the chip's metrics that match, as '*shared*'", &ask.list},
+        {0}};
+    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    struct counter_groups groups = {0};
+    struct error err = {0};
+    struct text t = {0};
+    int count, code;
+    bool ok = false;
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    if (!ask.chip && (ask.groups.count || ask.metrics.count || ask.names || ask.list)) {
+        code = cli_usage(verb, "which chip? --chip GH100");
+        goto done;
+    }
+    if (!counter_groups_load(NULL, &groups, &err))
+        goto failed;
+    if (ask.chip) {
+        ok = strcmp(ask.chip, "?") ? plan(&ask, &groups, rest, count, &t, &err) : chips(&t, &err);
+    } else if (!count) {
+        describe_list(&groups, &t);
+        ok = true;
+    } else {
+        ok = true;
+        for (int i = 0; ok && i < count; i++) {
+            const struct counter_group *g = counter_groups_find(&groups, rest[i], &err);
+            text_add(&t, i ? "\n" : "");
+            ok = g != NULL;
+            if (g)
+                describe(g, &t);
+        }
+    }
+failed:
+    code = ok ? 0 : cli_fail(&err);
+    if (ok)
+        cli_print(&t);
+done:
+    counter_groups_free(&groups);
+    text_free(&t);
+    free(ask.groups.items);
+    free(ask.metrics.items);
+    free(rest);
+    return code;
+}

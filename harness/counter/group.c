@@ -1,0 +1,405 @@
+#include "counter/group.h"
+#include "base/file.h"
+#include "base/text.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_MAX_BYTES = 60, UNIT_MAX_BYTES = 15, METRIC_MAX_BYTES = 200 };
+
+const char *const counter_bind_names[] = {"latency", "memory", "compute", "occupancy", "spills", "conflicts", "divergence", "launch", "tail", NULL};
+
+const struct counter_fact counter_facts[] = {
+    {"occupancy_theoretical", "%", "warps per SM that fit, of the most there can be"},
+    {"waves", "", "blocks of the grid per block that fits on the whole GPU"},
+    {"blocks_per_sm", "", "blocks that fit on one SM"},
+    {"registers", "", "registers a thread"},
+    {"spill_bytes", "B", "bytes that the compiler spills, stores and loads"},
+    {"sm_count", "", "SMs of the GPU"},
+    {"flop", "FLOP", "useful FLOP of the work"},
+    {"bytes", "B", "compulsory bytes of the work"},
+    {"time_ns", "ns", "the measured time, in the cache state of the counters"},
+    {NULL, NULL, NULL},
+};
+
+int counter_group_metric(const struct counter_group *group, const char *name)
+{
+    for (int i = 0; i < group->metric_count; i++)
+        if (!strcmp(group->metrics[i].name, name))
+            return i;
+    return -1;
+}
+
+int counter_group_value(const struct counter_group *group, const char *name)
+{
+    for (int i = 0; i < group->value_count; i++)
+        if (!strcmp(group->values[i].name, name))
+            return i;
+    return -1;
+}
+
+static bool is_fact(const char *name)
+{
+    for (const struct counter_fact *f = counter_facts; f->name; f++)
+        if (!strcmp(f->name, name))
+            return true;
+    return false;
+}
+
+static bool known(void *context, const char *name, bool call)
+{
+    const struct counter_group *g = context;
+    return !call && (is_fact(name) || counter_group_metric(g, name) >= 0 || counter_group_value(g, name) >= 0);
+}
+
+/* Everything a formula may name so far, NULL-terminated; the caller frees the array. */
+static const char **names_of(const struct counter_group *g)
+{
+    int facts = 0, n = 0;
+    while (counter_facts[facts].name)
+        facts++;
+    const char **names = xcalloc((size_t)(g->metric_count + g->value_count + facts) + 1, sizeof *names);
+    for (int i = 0; i < g->metric_count; i++)
+        names[n++] = g->metrics[i].name;
+    for (int i = 0; i < g->value_count; i++)
+        names[n++] = g->values[i].name;
+    for (int i = 0; i < facts; i++)
+        names[n++] = counter_facts[i].name;
+    return names;
+}
+
+static struct expr *formula(const struct counter_group *g, const struct node *n, struct error *err)
+{
+    struct expr *e = expr_parse(n, err);
+    const char **names = names_of(g);
+    if (e && !expr_check(e, known, (void *)g, names, err)) {
+        expr_free(e);
+        e = NULL;
+    }
+    free(names);
+    return e;
+}
+
+/* A name that formulas can use and that nothing else has. */
+static bool check_name(const struct counter_group *g, const struct node *key, struct error *err)
+{
+    static const char *const words[] = {"and", "or", "not", NULL};
+    const char *s = key->text;
+    bool good = isalpha((unsigned char)*s) && strlen(s) <= NAME_MAX_BYTES;
+    for (const char *c = s; *c; c++)
+        good = good && (islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '_');
+    for (int i = 0; words[i]; i++)
+        good = good && strcmp(s, words[i]);
+    if (!good)
+        return node_error(key, err, "'%.80s' is no name: small letters, digits and _ are expected, %d at most", s, NAME_MAX_BYTES);
+    if (is_fact(s))
+        return node_error(key, err, "'%s' is a fact already: it needs another name", s);
+    if (counter_group_metric(g, s) >= 0 || counter_group_value(g, s) >= 0)
+        return node_error(key, err, "'%s' stands twice", s);
+    return true;
+}
+
+/* CUPTI's names have a unit, two underscores, and a roll-up. Whether a chip has the metric is asked when a set is made. */
+static bool add_choice(struct counter_metric *m, const struct node *n, struct error *err)
+{
+    const char *name = node_text(n, "metric", err);
+    if (!name)
+        return false;
+    const char *bar = strstr(name, "__");
+    bool good = bar && bar > name && strchr(bar, '.') && strlen(name) <= METRIC_MAX_BYTES;
+    for (const char *c = name; *c; c++)
+        good = good && (isalnum((unsigned char)*c) || *c == '_' || *c == '.');
+    if (!good)
+        return node_error(n, err, "'%.80s' is no metric of CUPTI: unit__name.roll-up is expected, as in dram__bytes.sum", name);
+    for (int i = 0; i < m->count; i++)
+        if (!strcmp(m->choices[i], name))
+            return node_error(n, err, "'%s' stands twice", name);
+    m->choices[m->count++] = name;
+    return true;
+}
+
+static bool parse_metric(struct counter_group *g, const struct node *key, const struct node *n, struct error *err)
+{
+    static const char *const keys[] = {"optional", NULL};
+    if (!check_name(g, key, err))
+        return false;
+    struct counter_metric *m = &g->metrics[g->metric_count++];
+    *m = (struct counter_metric){.name = key->text, .node = n};
+    const struct node *list = n;
+    if (n->kind == NODE_MAP) {
+        if (!node_check_keys(n, "metric", keys, err))
+            return false;
+        list = node_get(n, "optional");
+        if (!list)
+            return node_error(n, err, "metric '%s': optional: and its names are expected", m->name);
+        m->optional = true;
+    }
+    if (list->kind == NODE_LIST && !list->count)
+        return node_error(list, err, "metric '%s' has no names", m->name);
+    m->choices = xcalloc(list->kind == NODE_LIST ? (size_t)list->count : 1, sizeof *m->choices);
+    if (list->kind != NODE_LIST)
+        return add_choice(m, list, err);
+    for (int i = 0; i < list->count; i++)
+        if (!add_choice(m, list->items[i], err))
+            return false;
+    return true;
+}
+
+static bool parse_value(struct counter_group *g, const struct node *key, const struct node *n, struct error *err)
+{
+    static const char *const keys[] = {"value", "unit", "what", NULL};
+    if (!check_name(g, key, err) || !node_check_keys(n, "value", keys, err))
+        return false;
+    struct counter_value v = {.name = key->text, .node = n};
+    const struct node *value = node_get(n, "value"), *unit = node_get(n, "unit");
+    if (!value || !node_get(n, "what"))
+        return node_error(n, err, "value '%s' needs value: and what:", v.name);
+    v.what = node_text(node_get(n, "what"), "what", err);
+    v.unit = !unit || unit->kind == NODE_NULL ? "" : node_text(unit, "unit", err);
+    if (!v.what || !v.unit)
+        return false;
+    if (strlen(v.unit) > UNIT_MAX_BYTES)
+        return node_error(unit, err, "unit '%.40s' is longer than %d characters", v.unit, UNIT_MAX_BYTES);
+    v.expr = formula(g, value, err);
+    if (!v.expr)
+        return false;
+    g->values[g->value_count++] = v;
+    return true;
+}
+
+/* Every {name} of a rule's sentence is a value, a metric or a fact. */
+static bool check_sentence(const struct counter_group *g, const struct node *n, const char *s, struct error *err)
+{
+    for (const char *c = strchr(s, '{'); c; c = strchr(c + 1, '{')) {
+        const char *end = strchr(c, '}');
+        if (!end)
+            return node_error(n, err, "a { has no }");
+        char *name = xstrndup(c + 1, (size_t)(end - c) - 1);
+        bool ok = known((void *)g, name, false);
+        if (!ok) {
+            const char **names = names_of(g), *near = text_nearest_in(name, names);
+            node_error(n, err, "{%.80s} is no metric, value or fact", name);
+            if (near)
+                error_hint(err, "{%s}", near);
+            free(names);
+        }
+        free(name);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool parse_rule(struct counter_group *g, const struct node *n, struct error *err)
+{
+    static const char *const keys[] = {"when", "binds", "says", "try", NULL};
+    if (!node_check_keys(n, "rule", keys, err))
+        return false;
+    for (int i = 0; keys[i]; i++)
+        if (!node_get(n, keys[i]))
+            return node_error(n, err, "a rule needs when:, binds:, says: and try:; %s: is missing", keys[i]);
+    struct counter_rule r = {0};
+    int binds = node_word(node_get(n, "binds"), "binds", counter_bind_names, err);
+    if (binds < 0)
+        return false;
+    r.binds = (enum counter_bind)binds;
+    r.says = node_text(node_get(n, "says"), "says", err);
+    r.remedy = r.says ? node_text(node_get(n, "try"), "try", err) : NULL;
+    if (!r.remedy || !check_sentence(g, node_get(n, "says"), r.says, err) || !check_sentence(g, node_get(n, "try"), r.remedy, err))
+        return false;
+    r.when = formula(g, node_get(n, "when"), err);
+    if (!r.when)
+        return false;
+    g->rules[g->rule_count++] = r;
+    return true;
+}
+
+struct use {
+    const char *name;
+    bool found;
+};
+
+static void see(void *context, const char *name)
+{
+    struct use *u = context;
+    u->found = u->found || !strcmp(u->name, name);
+}
+
+/* A metric that no formula reads would cost passes for nothing. */
+static bool check_used(const struct counter_group *g, struct error *err)
+{
+    for (int i = 0; i < g->metric_count; i++) {
+        struct use use = {.name = g->metrics[i].name};
+        for (int k = 0; k < g->value_count; k++)
+            expr_names(g->values[k].expr, see, &use);
+        for (int k = 0; k < g->rule_count; k++)
+            expr_names(g->rules[k].when, see, &use);
+        if (!use.found)
+            return node_error(g->metrics[i].node, err, "metric '%s' is collected but no formula uses it", use.name);
+    }
+    return true;
+}
+
+static bool parse(struct counter_group *g, struct error *err)
+{
+    static const char *const keys[] = {"group", "about", "teaches", "metrics", "values", "rules", NULL};
+    const struct node *root = g->root;
+    if (!node_check_keys(root, "counter group", keys, err))
+        return false;
+    for (int i = 0; i < 5; i++)
+        if (!node_get(root, keys[i]))
+            return node_error(root, err, "a counter group needs %s:", keys[i]);
+    const struct node *metrics = node_get(root, "metrics"), *values = node_get(root, "values"), *rules = node_get(root, "rules");
+    g->name = node_text(node_get(root, "group"), "group", err);
+    g->about = g->name ? node_text(node_get(root, "about"), "about", err) : NULL;
+    g->teaches = g->about ? node_text(node_get(root, "teaches"), "teaches", err) : NULL;
+    if (!g->teaches)
+        return false;
+    if (metrics->kind != NODE_MAP || !metrics->count)
+        return node_error(metrics, err, "metrics: a map of names is expected");
+    if (values->kind != NODE_MAP || !values->count)
+        return node_error(values, err, "values: a map of names is expected");
+    if (rules && rules->kind != NODE_LIST)
+        return node_error(rules, err, "rules: a list is expected");
+    g->metrics = xcalloc((size_t)metrics->count, sizeof *g->metrics);
+    g->values = xcalloc((size_t)values->count, sizeof *g->values);
+    g->rules = xcalloc(rules ? (size_t)rules->count + 1 : 1, sizeof *g->rules);
+    for (int i = 0; i < metrics->count; i++)
+        if (!parse_metric(g, metrics->keys[i], metrics->items[i], err))
+            return false;
+    for (int i = 0; i < values->count; i++)
+        if (!parse_value(g, values->keys[i], values->items[i], err))
+            return false;
+    for (int i = 0; rules && i < rules->count; i++)
+        if (!parse_rule(g, rules->items[i], err))
+            return false;
+    return check_used(g, err);
+}
+
+static struct counter_group *take(struct node *root, const char *path, struct error *err)
+{
+    if (!root)
+        return NULL;
+    struct counter_group *g = xcalloc(1, sizeof *g);
+    g->root = root;
+    g->path = xstrdup(path);
+    if (!parse(g, err)) {
+        counter_group_free(g);
+        return NULL;
+    }
+    return g;
+}
+
+struct counter_group *counter_group_parse(const char *file, const char *text, size_t bytes, struct error *err)
+{
+    return take(node_parse_text(file, text, bytes, 1, 1, err), file, err);
+}
+
+struct counter_group *counter_group_load(const char *path, struct error *err)
+{
+    struct counter_group *g = take(node_parse_file(path, err), path, err);
+    if (!g)
+        return NULL;
+    const char *base = file_base(path), *end = strrchr(base, '.');
+    size_t length = end ? (size_t)(end - base) : strlen(base);
+    if (strlen(g->name) != length || strncmp(g->name, base, length)) {
+        node_error(node_get(g->root, "group"), err, "the group is called '%.80s' but the file %.80s", g->name, base);
+        counter_group_free(g);
+        return NULL;
+    }
+    return g;
+}
+
+void counter_group_free(struct counter_group *group)
+{
+    if (!group)
+        return;
+    for (int i = 0; i < group->metric_count; i++)
+        free(group->metrics[i].choices);
+    for (int i = 0; i < group->value_count; i++)
+        expr_free(group->values[i].expr);
+    for (int i = 0; i < group->rule_count; i++)
+        expr_free(group->rules[i].when);
+    free(group->metrics);
+    free(group->values);
+    free(group->rules);
+    node_free(group->root);
+    free(group->path);
+    free(group);
+}
+
+static void add(struct counter_groups *groups, struct counter_group *group)
+{
+    groups->items = xrealloc(groups->items, (size_t)(groups->count + 1) * sizeof(struct counter_group *));
+    groups->items[groups->count++] = group;
+}
+
+bool counter_groups_load(const char *dir, struct counter_groups *groups, struct error *err)
+{
+    char *folder = dir ? xstrdup(dir) : file_share("harness/counter/groups"), **names = NULL;
+    int count = file_list(folder, ".yaml", &names, err);
+    bool ok = count > 0;
+    *groups = (struct counter_groups){0};
+    if (!count)
+        error_set(err, ERROR_USAGE, "%s: there are no counter groups (*.yaml) in it", folder);
+    for (int i = 0; i < count; i++) {
+        char *path = file_join(folder, names[i]);
+        struct counter_group *g = ok ? counter_group_load(path, err) : NULL;
+        if (g)
+            add(groups, g);
+        ok = g != NULL;
+        free(path);
+        free(names[i]);
+    }
+    free(names);
+    free(folder);
+    if (!ok)
+        counter_groups_free(groups);
+    return ok;
+}
+
+void counter_groups_free(struct counter_groups *groups)
+{
+    for (int i = 0; i < groups->count; i++)
+        counter_group_free(groups->items[i]);
+    free(groups->items);
+    *groups = (struct counter_groups){0};
+}
+
+const struct counter_group *counter_groups_find(struct counter_groups *groups, const char *name, struct error *err)
+{
+    size_t length = strlen(name);
+    bool file = length > 5 && !strcmp(name + length - 5, ".yaml");
+    for (int i = 0; i < groups->count; i++)
+        if (!strcmp(file ? groups->items[i]->path : groups->items[i]->name, name))
+            return groups->items[i];
+    if (file) {
+        struct counter_group *g = counter_group_load(name, err);
+        if (g)
+            add(groups, g);
+        return g;
+    }
+    const char **names = xcalloc((size_t)groups->count + 1, sizeof *names);
+    struct text all = {0};
+    for (int i = 0; i < groups->count; i++)
+        names[i] = groups->items[i]->name;
+    const char *near = text_nearest(name, names, (size_t)groups->count);
+    text_add_list(&all, names, (size_t)groups->count);
+    error_set(err, ERROR_USAGE, "no counter group '%.80s'; there are %s", name, text_get(&all));
+    error_hint(err, near ? "%s" : "%sbench counters lists them", near ? near : "");
+    text_free(&all);
+    free(names);
+    return NULL;
+}
+
+bool counter_groups_check(struct counter_groups *groups, const struct node *list, struct error *err)
+{
+    for (int i = 0; list && i < list->count; i++) {
+        const char *name = node_text(list->items[i], "counters", err);
+        if (!name)
+            return false;
+        if (!counter_groups_find(groups, name, err))
+            return error_where(err, "%s:%d:%d", list->items[i]->file, list->items[i]->line, list->items[i]->column);
+    }
+    return true;
+}

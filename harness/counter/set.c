@@ -1,0 +1,260 @@
+#include "counter/set.h"
+#include "base/text.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int find(const struct counter_set *set, const char *metric)
+{
+    for (int i = 0; i < set->count; i++)
+        if (!strcmp(set->metrics[i], metric))
+            return i;
+    return -1;
+}
+
+static int put(struct counter_set *set, const char *metric)
+{
+    int i = find(set, metric);
+    if (i >= 0)
+        return i;
+    set->metrics = xrealloc(set->metrics, (size_t)(set->count + 1) * sizeof *set->metrics);
+    set->metrics[set->count] = metric;
+    return set->count++;
+}
+
+/* The first name that the chip has. */
+static bool pick_metric(struct counter_set *set, const struct counter_metric *m, const struct counter_chip *chip, int *index, struct error *err)
+{
+    struct text tried = {0};
+    *index = -1;
+    for (int i = 0; i < m->count; i++)
+        if (chip->has(chip->context, m->choices[i])) {
+            *index = put(set, m->choices[i]);
+            return true;
+        }
+    if (m->optional)
+        return true;
+    text_add_list(&tried, m->choices, (size_t)m->count);
+    node_error(m->node, err, "%s has no metric for '%s' (%s)", chip->name, m->name, text_get(&tried));
+    error_hint(err, "bench counters --chip %s --list '*PART*' finds what it has; or {optional: ...}", chip->name);
+    text_free(&tried);
+    return false;
+}
+
+/* Two groups' formulas over their own names. */
+struct pair {
+    const struct counter_group *a, *b;
+    bool same;
+};
+
+static void compare_name(void *context, const char *name)
+{
+    struct pair *p = context;
+    int i = counter_group_metric(p->a, name), k = counter_group_metric(p->b, name);
+    if (i < 0 && k < 0)
+        return; /* a fact, or a value that is compared by itself */
+    p->same = p->same && i >= 0 && k >= 0 && p->a->metrics[i].count == p->b->metrics[k].count;
+    for (int c = 0; p->same && c < p->a->metrics[i].count; c++)
+        p->same = !strcmp(p->a->metrics[i].choices[c], p->b->metrics[k].choices[c]);
+}
+
+static bool same_meaning(const struct counter_group *a, int i, const struct counter_group *b, int k)
+{
+    struct pair p = {a, b, !strcmp(expr_text(a->values[i].expr), expr_text(b->values[k].expr)) && !strcmp(a->values[i].unit, b->values[k].unit)};
+    expr_names(a->values[i].expr, compare_name, &p);
+    return p.same;
+}
+
+/* A name that two groups give a value is one column: it must be one thing. */
+static bool check_meaning(const struct counter_set *set, const struct counter_group *g, struct error *err)
+{
+    for (int p = 0; p < set->pick_count; p++) {
+        const struct counter_group *other = set->picks[p].group;
+        for (int i = 0; i < g->value_count; i++) {
+            int k = counter_group_value(other, g->values[i].name);
+            if (k >= 0 && !same_meaning(g, i, other, k))
+                return node_error(g->values[i].node, err, "value '%s' is '%s' in group %s: one name, one meaning", g->values[i].name,
+                                  expr_text(other->values[k].expr), other->name);
+        }
+    }
+    return true;
+}
+
+bool counter_set_make(const struct counter_group *const *groups, int count, const char *const *extra, int extra_count, const struct counter_chip *chip,
+                      struct counter_set *set, struct error *err)
+{
+    *set = (struct counter_set){0};
+    set->picks = xcalloc((size_t)count + 1, sizeof *set->picks);
+    bool ok = count + extra_count > 0 || error_set(err, ERROR_USAGE, "no counter groups and no metrics are asked for");
+    for (int i = 0; ok && i < extra_count; i++)
+        put(set, extra[i]);
+    for (int i = 0; ok && i < count; i++) {
+        bool again = false;
+        for (int k = 0; k < i && !again; k++)
+            again = groups[k] == groups[i];
+        if (again)
+            continue;
+        ok = check_meaning(set, groups[i], err);
+        struct counter_pick *pick = &set->picks[set->pick_count];
+        if (!ok)
+            break;
+        pick->group = groups[i];
+        pick->index = xcalloc((size_t)groups[i]->metric_count, sizeof *pick->index);
+        set->pick_count++;
+        for (int m = 0; ok && m < groups[i]->metric_count; m++)
+            ok = pick_metric(set, &groups[i]->metrics[m], chip, &pick->index[m], err);
+    }
+    if (!ok)
+        counter_set_free(set);
+    return ok;
+}
+
+void counter_set_free(struct counter_set *set)
+{
+    for (int i = 0; i < set->pick_count; i++)
+        free(set->picks[i].index);
+    free(set->picks);
+    free(set->metrics);
+    *set = (struct counter_set){0};
+}
+
+/* What a formula of a picked group sees. */
+struct view {
+    const struct counter_set *set;
+    const struct counter_pick *pick;
+    const double *measured; /* NULL: only which metrics there are is asked */
+    const struct counter_known *facts;
+    const double *values;   /* computed so far */
+    int value_count;
+    bool absent;
+};
+
+static double number(const struct view *v, const char *name)
+{
+    const struct counter_group *g = v->pick->group;
+    int i = counter_group_metric(g, name);
+    if (i >= 0)
+        return v->pick->index[i] < 0 ? NAN : v->measured ? v->measured[v->pick->index[i]] : 1;
+    i = counter_group_value(g, name);
+    if (i >= 0)
+        return i < v->value_count ? v->values[i] : NAN;
+    return v->facts ? v->facts->fact(v->facts->context, name) : v->measured ? NAN : 1;
+}
+
+static bool name_value(void *context, const char *name, struct value *out, struct error *err)
+{
+    *out = value_real(number(context, name));
+    return true;
+}
+
+static void check_absent(void *context, const char *name)
+{
+    struct view *v = context;
+    v->absent = v->absent || !isfinite(number(v, name));
+}
+
+/* False when something that the formula needs is absent, whichever way its branches would go. */
+static bool compute(struct view *v, const struct expr *e, double *out)
+{
+    struct expr_env env = {.context = v, .name = name_value};
+    struct value value;
+    v->absent = false;
+    expr_names(e, check_absent, v);
+    if (v->absent || !expr_eval(e, &env, &value, NULL) || value.kind == VALUE_TEXT)
+        return false;
+    *out = value.kind == VALUE_INT ? (double)value.i : value.d;
+    return isfinite(*out);
+}
+
+bool counter_set_offers(const struct counter_set *set, int pick, int value)
+{
+    const struct counter_pick *p = &set->picks[pick];
+    double *values = xcalloc((size_t)p->group->value_count, sizeof *values);
+    struct view v = {.set = set, .pick = p, .values = values};
+    for (int i = 0; i <= value; i++) { /* only presence counts here: a formula is not evaluated on made-up numbers */
+        v.value_count = i;
+        v.absent = false;
+        expr_names(p->group->values[i].expr, check_absent, &v);
+        values[i] = v.absent ? NAN : 1;
+    }
+    bool ok = isfinite(values[value]);
+    free(values);
+    return ok;
+}
+
+void counter_set_values(const struct counter_set *set, int pick, const double *measured, const struct counter_known *facts, double *values)
+{
+    const struct counter_pick *p = &set->picks[pick];
+    struct view v = {.set = set, .pick = p, .measured = measured, .facts = facts, .values = values};
+    for (int i = 0; i < p->group->value_count; i++) {
+        v.value_count = i;
+        if (!compute(&v, p->group->values[i].expr, &values[i]))
+            values[i] = NAN;
+    }
+}
+
+void counter_set_each(const struct counter_set *set, const double *measured, const struct counter_known *facts,
+                      void (*visit)(void *context, const struct counter_value *value, double number), void *context)
+{
+    for (int p = 0; p < set->pick_count; p++) {
+        const struct counter_group *g = set->picks[p].group;
+        double *values = xcalloc((size_t)g->value_count, sizeof *values);
+        counter_set_values(set, p, measured, facts, values);
+        for (int i = 0; i < g->value_count; i++) {
+            bool again = false;
+            for (int k = 0; k < p && !again; k++)
+                again = counter_group_value(set->picks[k].group, g->values[i].name) >= 0;
+            if (!again && isfinite(values[i]))
+                visit(context, &g->values[i], values[i]);
+        }
+        free(values);
+    }
+}
+
+static const char *unit_of(const struct counter_group *g, const char *name)
+{
+    int i = counter_group_value(g, name);
+    if (i >= 0)
+        return g->values[i].unit;
+    for (const struct counter_fact *f = counter_facts; f->name; f++)
+        if (!strcmp(f->name, name))
+            return f->unit;
+    return "";
+}
+
+/* Puts numbers for the {names}; false when one is absent. */
+static bool fill(struct view *v, const char *sentence, struct text *out)
+{
+    const char *c = sentence;
+    for (const char *open; (open = strchr(c, '{')); c = strchr(open, '}') + 1) {
+        char *name = xstrndup(open + 1, (size_t)(strchr(open, '}') - open) - 1);
+        const char *unit = unit_of(v->pick->group, name);
+        double d = number(v, name);
+        text_add_bytes(out, c, (size_t)(open - c));
+        text_addf(out, fabs(d) >= 1000 ? "%.0f%s%s" : "%.3g%s%s", d, *unit ? " " : "", unit);
+        free(name);
+        if (!isfinite(d))
+            return false;
+    }
+    text_add(out, c);
+    return true;
+}
+
+void counter_set_judge(const struct counter_set *set, int pick, const double *measured, const struct counter_known *facts,
+                       void (*visit)(void *context, const struct counter_rule *rule, const char *says, const char *advice), void *context)
+{
+    const struct counter_pick *p = &set->picks[pick];
+    double *values = xcalloc((size_t)p->group->value_count, sizeof *values);
+    counter_set_values(set, pick, measured, facts, values);
+    struct view v = {.set = set, .pick = p, .measured = measured, .facts = facts, .values = values, .value_count = p->group->value_count};
+    for (int i = 0; i < p->group->rule_count; i++) {
+        const struct counter_rule *r = &p->group->rules[i];
+        struct text says = {0}, advice = {0};
+        double holds;
+        if (compute(&v, r->when, &holds) && holds != 0 && fill(&v, r->says, &says) && fill(&v, r->remedy, &advice))
+            visit(context, r, text_get(&says), text_get(&advice));
+        text_free(&says);
+        text_free(&advice);
+    }
+    free(values);
+}

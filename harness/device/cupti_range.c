@@ -1,0 +1,393 @@
+#include "device/cupti_range.h"
+#include "device/cupti_error.h"
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The functions, by CUPTI's own types, and the parameter block of each. */
+#define CALLS(X)                                                                                                                                              \
+    X(init, cuptiProfilerInitialize)                                                                                                                          \
+    X(deinit, cuptiProfilerDeInitialize)                                                                                                                      \
+    X(supported, cuptiProfilerDeviceSupported)                                                                                                                \
+    X(chip_name, cuptiDeviceGetChipName)                                                                                                                      \
+    X(availability, cuptiProfilerGetCounterAvailability)                                                                                                      \
+    X(enable, cuptiRangeProfilerEnable)                                                                                                                       \
+    X(disable, cuptiRangeProfilerDisable)                                                                                                                     \
+    X(data_size, cuptiRangeProfilerGetCounterDataSize)                                                                                                        \
+    X(data_init, cuptiRangeProfilerCounterDataImageInitialize)                                                                                                \
+    X(set_config, cuptiRangeProfilerSetConfig)                                                                                                                \
+    X(start, cuptiRangeProfilerStart)                                                                                                                         \
+    X(stop, cuptiRangeProfilerStop)                                                                                                                           \
+    X(push, cuptiRangeProfilerPushRange)                                                                                                                      \
+    X(pop, cuptiRangeProfilerPopRange)                                                                                                                        \
+    X(decode, cuptiRangeProfilerDecodeData)                                                                                                                   \
+    X(data_info, cuptiRangeProfilerGetCounterDataInfo)                                                                                                        \
+    X(range_info, cuptiRangeProfilerCounterDataGetRangeInfo)
+#define FIELD(field, function) __typeof__(&function) field;
+#define LOOK_UP(field, function) {#function, &api->field},
+
+struct api {
+    CALLS(FIELD)
+};
+
+struct cupti_session {
+    struct api api;
+    CUcontext context;
+    char *chip_name;
+    uint8_t *availability;
+    struct cupti_chip *chip;
+    CUpti_RangeProfiler_Object *profiler;
+    bool initialized;
+    /* while a pass runs */
+    bool running, open;
+    int pass, pushed, range_max, known;
+    char **names; /* of pass 0 */
+};
+
+/* A parameter block: zero but for its size. */
+#define PARAMS(type, name) type##_Params name = {.structSize = type##_Params_STRUCT_SIZE}
+
+static bool load(struct api *api, struct error *err)
+{
+    const struct {
+        const char *name;
+        void *to; /* a pointer to a function pointer */
+    } symbols[] = {CALLS(LOOK_UP)};
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *address = cupti_symbol(symbols[i].name, err);
+        if (!address)
+            return false;
+        memcpy(symbols[i].to, &address, sizeof address);
+    }
+    return true;
+}
+
+/* What the device itself says: a sentence for the part that is not supported, as CUPTI's own result code for it. */
+static bool check_support(struct cupti_session *s, int device, struct error *err)
+{
+    PARAMS(CUpti_Profiler_DeviceSupported, p);
+    p.cuDevice = device;
+    p.api = CUPTI_PROFILER_RANGE_PROFILING;
+    int code = s->api.supported(&p);
+    if (code)
+        return cupti_fail(code, "cuptiProfilerDeviceSupported", err);
+    if (p.isSupported == CUPTI_PROFILER_CONFIGURATION_SUPPORTED)
+        return true;
+    const struct {
+        CUpti_Profiler_Support_Level level;
+        int unsupported, disabled;
+    } parts[] = {
+        {p.confidentialCompute, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED},
+        {p.vGpu, CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES},
+        {p.sli, CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED, CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED},
+        {p.cmp, CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED},
+        {p.wsl, CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED},
+        {p.architecture, CUPTI_ERROR_INVALID_DEVICE, CUPTI_ERROR_INVALID_DEVICE},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED || parts[i].level == CUPTI_PROFILER_CONFIGURATION_DISABLED)
+            return cupti_fail(parts[i].level == CUPTI_PROFILER_CONFIGURATION_DISABLED ? parts[i].disabled : parts[i].unsupported, "cuptiProfilerDeviceSupported",
+                              err);
+    return cupti_fail(CUPTI_ERROR_NOT_SUPPORTED, "cuptiProfilerDeviceSupported", err);
+}
+
+/* Which counters this device, at this moment, lets us have. */
+static bool get_availability(struct cupti_session *s, struct error *err)
+{
+    PARAMS(CUpti_Profiler_GetCounterAvailability, p);
+    p.ctx = s->context;
+    int code = s->api.availability(&p);
+    if (!code) {
+        s->availability = xcalloc(p.counterAvailabilityImageSize + 1, 1);
+        p.pCounterAvailabilityImage = s->availability;
+        code = s->api.availability(&p);
+    }
+    return code ? cupti_fail(code, "cuptiProfilerGetCounterAvailability", err) : true;
+}
+
+static bool open_session(struct cupti_session *s, int device, struct error *err)
+{
+    PARAMS(CUpti_Profiler_Initialize, init);
+    PARAMS(CUpti_Device_GetChipName, chip);
+    PARAMS(CUpti_RangeProfiler_Enable, enable);
+    if (!load(&s->api, err))
+        return false;
+    int code = s->api.init(&init);
+    if (code)
+        return cupti_fail(code, "cuptiProfilerInitialize", err);
+    s->initialized = true;
+    if (!check_support(s, device, err))
+        return false;
+    chip.deviceIndex = (size_t)device;
+    code = s->api.chip_name(&chip);
+    if (code)
+        return cupti_fail(code, "cuptiDeviceGetChipName", err);
+    s->chip_name = xstrdup(chip.pChipName);
+    if (!get_availability(s, err) || !cupti_open(s->chip_name, s->availability, &s->chip, err))
+        return false;
+    enable.ctx = s->context;
+    code = s->api.enable(&enable);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerEnable", err);
+    s->profiler = enable.pRangeProfilerObject;
+    return true;
+}
+
+bool cupti_session_open(void *context, int device, struct cupti_session **session_out, struct error *err)
+{
+    struct cupti_session *s = xcalloc(1, sizeof *s);
+    *session_out = NULL;
+    s->context = context;
+    if (!open_session(s, device, err)) {
+        cupti_session_close(s);
+        return false;
+    }
+    *session_out = s;
+    return true;
+}
+
+void cupti_session_close(struct cupti_session *session)
+{
+    if (!session)
+        return;
+    PARAMS(CUpti_RangeProfiler_Disable, disable);
+    PARAMS(CUpti_Profiler_DeInitialize, deinit);
+    disable.pRangeProfilerObject = session->profiler;
+    if (session->profiler)
+        session->api.disable(&disable);
+    cupti_close(session->chip);
+    if (session->initialized)
+        session->api.deinit(&deinit);
+    free(session->availability);
+    free(session->chip_name);
+    free(session);
+}
+
+struct cupti_chip *cupti_session_chip(struct cupti_session *session)
+{
+    return session->chip;
+}
+
+/* Whether the range is the one that this place of a pass had before. */
+static bool check_name(struct cupti_session *s, const char *name, struct error *err)
+{
+    if (!*name || strlen(name) > CUPTI_RANGE_NAME_MAX || strchr(name, '/'))
+        return error_set(err, ERROR_INTERNAL, "'%.80s' cannot name a range: 1 to %d characters without /", name, CUPTI_RANGE_NAME_MAX);
+    if (s->pushed >= s->range_max)
+        return error_set(err, ERROR_INTERNAL, "pass %d pushes more than %d ranges ('%.80s')", s->pass, s->range_max, name);
+    if (s->pass > 0) {
+        if (s->pushed >= s->known || strcmp(s->names[s->pushed], name))
+            return error_set(err, ERROR_INTERNAL, "pass %d pushes range '%.80s' where pass 0 had '%.80s'", s->pass, name,
+                             s->pushed < s->known ? s->names[s->pushed] : "none");
+        return true;
+    }
+    for (int i = 0; i < s->known; i++)
+        if (!strcmp(s->names[i], name))
+            return error_set(err, ERROR_INTERNAL, "range '%.80s' is pushed twice in a pass", name);
+    s->names[s->known++] = xstrdup(name);
+    return true;
+}
+
+bool cupti_range_push(struct cupti_session *session, const char *name, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_PushRange, p);
+    if (!session->running || session->open)
+        return error_set(err, ERROR_INTERNAL, "range '%.80s' is pushed %s", name, session->open ? "inside of another" : "outside of a pass");
+    if (!check_name(session, name, err))
+        return false;
+    p.pRangeProfilerObject = session->profiler;
+    p.pRangeName = name;
+    int code = session->api.push(&p);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerPushRange", err);
+    session->open = true;
+    session->pushed++;
+    return true;
+}
+
+bool cupti_range_pop(struct cupti_session *session, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_PopRange, p);
+    if (!session->open)
+        return error_set(err, ERROR_INTERNAL, "a range is popped that was not pushed");
+    session->open = false;
+    p.pRangeProfilerObject = session->profiler;
+    int code = session->api.pop(&p);
+    return code ? cupti_fail(code, "cuptiRangeProfilerPopRange", err) : true;
+}
+
+/* The image that CUPTI decodes into. */
+struct image {
+    uint8_t *data;
+    size_t bytes;
+};
+
+static bool configure(struct cupti_session *s, const struct cupti_job *job, const struct cupti_plan *plan, struct image *image, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_GetCounterDataSize, size);
+    PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize, init);
+    PARAMS(CUpti_RangeProfiler_SetConfig, config);
+    size.pRangeProfilerObject = init.pRangeProfilerObject = config.pRangeProfilerObject = s->profiler;
+    size.pMetricNames = (const char **)(uintptr_t)job->metrics;
+    size.numMetrics = job->metric_count;
+    size.maxNumOfRanges = (size_t)job->range_max;
+    size.maxNumRangeTreeNodes = (uint32_t)job->range_max;
+    int code = s->api.data_size(&size);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerGetCounterDataSize", err);
+    image->bytes = init.counterDataSize = size.counterDataSize;
+    image->data = init.pCounterData = xcalloc(size.counterDataSize + 1, 1);
+    code = s->api.data_init(&init);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerCounterDataImageInitialize", err);
+    config.pConfig = plan->config;
+    config.configSize = plan->config_bytes;
+    config.pCounterDataImage = image->data;
+    config.counterDataImageSize = image->bytes;
+    config.range = CUPTI_UserRange;
+    config.replayMode = CUPTI_UserReplay;
+    config.maxRangesPerPass = (size_t)job->range_max;
+    config.numNestingLevels = config.minNestingLevel = config.targetNestingLevel = 1;
+    code = s->api.set_config(&config);
+    return code ? cupti_fail(code, "cuptiRangeProfilerSetConfig", err) : true;
+}
+
+/* One pass. Whatever happens in it, CUPTI is left stopped and without an open range. */
+static bool run_pass(struct cupti_session *s, const struct cupti_job *job, bool *done, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_Start, start);
+    PARAMS(CUpti_RangeProfiler_Stop, stop);
+    start.pRangeProfilerObject = stop.pRangeProfilerObject = s->profiler;
+    int code = s->api.start(&start);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerStart", err);
+    s->running = true;
+    s->pushed = 0;
+    bool ok = job->pass(job->context, s, s->pass, err);
+    if (s->open) {
+        cupti_range_pop(s, NULL);
+        ok = ok && error_set(err, ERROR_INTERNAL, "pass %d leaves a range open", s->pass);
+    }
+    s->running = false;
+    code = s->api.stop(&stop);
+    if (ok && code)
+        return cupti_fail(code, "cuptiRangeProfilerStop", err);
+    if (ok && (s->pushed != s->known || !s->known))
+        return error_set(err, ERROR_INTERNAL, "pass %d pushed %d ranges, pass 0 %d", s->pass, s->pushed, s->known);
+    *done = stop.isAllPassSubmitted != 0;
+    return ok;
+}
+
+static int find_name(char *const *names, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(names[i], name))
+            return i;
+    return -1;
+}
+
+/* One decoded range into its place. */
+static bool take_range(struct cupti_session *s, const struct cupti_job *job, const struct cupti_plan *plan, const struct image *image, size_t index,
+                       struct cupti_counts *counts, bool *taken, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_CounterData_GetRangeInfo, info);
+    info.pCounterDataImage = image->data;
+    info.counterDataImageSize = image->bytes;
+    info.rangeIndex = index;
+    info.rangeDelimiter = "/";
+    int code = s->api.range_info(&info);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerCounterDataGetRangeInfo", err);
+    int i = info.rangeName ? find_name(counts->names, counts->range_count, info.rangeName) : -1;
+    if (i < 0 || taken[i])
+        return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range '%.80s' %s", info.rangeName ? info.rangeName : "", i < 0 ? "that nobody pushed" : "twice");
+    taken[i] = true;
+    return cupti_evaluate(plan, image->data, image->bytes, index, job->metrics, job->metric_count, counts->values + (size_t)i * job->metric_count, err);
+}
+
+static bool read_counts(struct cupti_session *s, const struct cupti_job *job, const struct cupti_plan *plan, const struct image *image,
+                        struct cupti_counts *counts, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_DecodeData, decode);
+    PARAMS(CUpti_RangeProfiler_GetCounterDataInfo, info);
+    decode.pRangeProfilerObject = s->profiler;
+    int code = s->api.decode(&decode);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerDecodeData", err);
+    info.pCounterDataImage = image->data;
+    info.counterDataImageSize = image->bytes;
+    code = s->api.data_info(&info);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerGetCounterDataInfo", err);
+    if (decode.numOfRangeDropped || info.numTotalRanges != (size_t)counts->range_count) {
+        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu of the ranges and returned %zu of %d: the counts are not used", decode.numOfRangeDropped,
+                  info.numTotalRanges, counts->range_count);
+        error_hint(err, "count fewer rows at once (--only, --layer) or fewer groups");
+        return false;
+    }
+    bool *taken = xcalloc((size_t)counts->range_count, sizeof *taken), ok = true;
+    for (size_t i = 0; ok && i < info.numTotalRanges; i++)
+        ok = take_range(s, job, plan, image, i, counts, taken, err);
+    free(taken);
+    return ok;
+}
+
+static bool run_passes(struct cupti_session *s, const struct cupti_job *job, const struct cupti_plan *plan, struct error *err)
+{
+    bool done = false;
+    for (s->pass = 0; !done; s->pass++) {
+        if ((size_t)s->pass >= plan->passes * 2 + 2)
+            return error_set(err, ERROR_ENVIRONMENT, "CUPTI planned %zu passes and still wants more after %d", plan->passes, s->pass);
+        if (!run_pass(s, job, &done, err))
+            return error_where(err, "counting pass %d of %zu", s->pass + 1, plan->passes);
+    }
+    return true;
+}
+
+bool cupti_count(struct cupti_session *session, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
+{
+    struct cupti_session *s = session;
+    struct cupti_plan plan = {0};
+    struct image image = {0};
+    bool ok = false;
+    *counts = (struct cupti_counts){0};
+    if (job->range_max < 1 || job->range_max > CUPTI_RANGES_MAX)
+        return error_set(err, ERROR_INTERNAL, "%d ranges at once: 1 to %d are possible", job->range_max, CUPTI_RANGES_MAX);
+    counts->names = s->names = xcalloc((size_t)job->range_max, sizeof *s->names);
+    s->range_max = job->range_max;
+    s->known = 0;
+    if (!cupti_plan(s->chip, job->metrics, job->metric_count, &plan, err) || !configure(s, job, &plan, &image, err) || !run_passes(s, job, &plan, err))
+        goto done;
+    counts->range_count = s->known;
+    counts->metric_count = job->metric_count;
+    counts->passes = s->pass;
+    counts->values = xcalloc((size_t)s->known * job->metric_count, sizeof *counts->values);
+    for (size_t i = 0; i < (size_t)s->known * job->metric_count; i++)
+        counts->values[i] = NAN;
+    ok = read_counts(s, job, &plan, &image, counts, err);
+done:
+    counts->range_count = s->known;
+    if (!ok)
+        cupti_counts_free(counts);
+    s->names = NULL;
+    free(image.data);
+    cupti_plan_free(&plan);
+    return ok;
+}
+
+void cupti_counts_free(struct cupti_counts *counts)
+{
+    for (int i = 0; i < counts->range_count; i++)
+        free(counts->names[i]);
+    free(counts->names);
+    free(counts->values);
+    *counts = (struct cupti_counts){0};
+}
+
+const double *cupti_counts_of(const struct cupti_counts *counts, const char *name)
+{
+    int i = find_name(counts->names, counts->range_count, name);
+    return i < 0 ? NULL : counts->values + (size_t)i * counts->metric_count;
+}

@@ -1,0 +1,311 @@
+// A libcupti that counts nothing: it plays the host API and the range profiler as far as bench uses them, and fails on request.
+//
+// FAKE_CUPTI="cuptiRangeProfilerEnable=35,cuptiX=7"  result codes of functions
+// FAKE_CUPTI_SUPPORT="vGpu"                          the part that cuptiProfilerDeviceSupported says is not supported
+// FAKE_CUPTI_DISABLED="vGpu"                         ... is disabled
+// FAKE_CUPTI_DROP=n, FAKE_CUPTI_LOSE=n               the last n ranges are dropped, or are missing without a word
+// FAKE_CUPTI_ENDLESS=1                               the passes never end
+// FAKE_CUPTI_RENAME=1                                ranges come back under a name that nobody pushed
+// The chip FAKE1 has fake__a ... fake__h with the roll-up .sum; two metrics fit a pass. Range i (from 0) of metric x (a = 0) has the value
+// 1000 * (i + 1) + x, and is not a number for metric h.
+#include <cupti_profiler_host.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANGES = 64, NAME = 64 };
+static struct {
+    bool initialized, enabled, configured, running, open;
+    size_t passes, passes_done, range_max, pushed;
+    char names[RANGES][NAME];
+    uint8_t *image;
+} fake;
+struct image_head {
+    uint32_t magic, ranges;
+    char names[RANGES][NAME];
+    uint32_t place[RANGES];
+};
+enum : uint32_t { MAGIC = 0xfa4ec0de };
+static struct CUpti_Profiler_Host_Object *host_of(size_t *counter) { return (struct CUpti_Profiler_Host_Object *)counter; }
+static size_t *metrics_of(struct CUpti_Profiler_Host_Object *host) { return (size_t *)host; }
+
+static long number(const char *name)
+{
+    const char *s = getenv(name);
+    return s ? atol(s) : 0;
+}
+
+static int asked(const char *function)
+{
+    char key[80];
+    const char *s = getenv("FAKE_CUPTI"), *at;
+    snprintf(key, sizeof key, "%s=", function);
+    return s && (at = strstr(s, key)) ? atoi(at + strlen(key)) : 0;
+}
+#define MAY_FAIL(params, type)                                   \
+    do {                                                         \
+        int code_ = asked(__func__);                             \
+        if (code_)                                               \
+            return (CUptiResult)code_;                           \
+        if (!(params) || (params)->structSize != type##_STRUCT_SIZE) \
+            return CUPTI_ERROR_INVALID_PARAMETER;                \
+    } while (0)
+#define WANT(condition)                           \
+    do {                                          \
+        if (!(condition))                         \
+            return CUPTI_ERROR_INVALID_OPERATION; \
+    } while (0)
+
+static const char *const chips[] = {"FAKE1"}, *bases[] = {"fake__a", "fake__b", "fake__c", "fake__d", "fake__e", "fake__f", "fake__g", "fake__h"};
+static const char *rollups[] = {".sum"};
+static bool is_metric(const char *m)
+{
+    return !strncmp(m, "fake__", 6) && m[6] >= 'a' && m[6] <= 'h' && (!m[7] || !strcmp(m + 7, ".sum"));
+}
+
+extern "C" {
+#define API __attribute__((visibility("default"))) CUptiResult
+
+API cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params *p)
+{
+    MAY_FAIL(p, CUpti_Profiler_Host_Initialize_Params);
+    if (strcmp(p->pChipName, "FAKE1"))
+        return CUPTI_ERROR_INVALID_CHIP_NAME;
+    p->pHostObject = host_of((size_t *)calloc(1, sizeof(size_t)));
+    return CUPTI_SUCCESS;
+}
+API cuptiProfilerHostDeinitialize(CUpti_Profiler_Host_Deinitialize_Params *p)
+{
+    if (asked(__func__))
+        free(metrics_of(p->pHostObject)); /* fails, but leaves nothing behind */
+    MAY_FAIL(p, CUpti_Profiler_Host_Deinitialize_Params);
+    free(metrics_of(p->pHostObject));
+    return CUPTI_SUCCESS;
+}
+API cuptiProfilerHostGetSupportedChips(CUpti_Profiler_Host_GetSupportedChips_Params *p)
+{
+    MAY_FAIL(p, CUpti_Profiler_Host_GetSupportedChips_Params);
+    p->ppChipNames = chips;
+    p->numChips = 1;
+    return CUPTI_SUCCESS;
+}
+API cuptiProfilerHostGetBaseMetrics(CUpti_Profiler_Host_GetBaseMetrics_Params *p)
+{
+    MAY_FAIL(p, CUpti_Profiler_Host_GetBaseMetrics_Params);
+    p->ppMetricNames = bases;
+    p->numMetrics = p->metricType == CUPTI_METRIC_TYPE_COUNTER ? 8 : 0;
+    return CUPTI_SUCCESS;
+}
+API cuptiProfilerHostGetSubMetrics(CUpti_Profiler_Host_GetSubMetrics_Params *p)
+{
+    MAY_FAIL(p, CUpti_Profiler_Host_GetSubMetrics_Params);
+    p->ppSubMetrics = rollups;
+    p->numOfSubmetrics = 1;
+    return is_metric(p->pMetricName) ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_METRIC_NAME;
+}
+API cuptiProfilerHostGetMetricProperties(CUpti_Profiler_Host_GetMetricProperties_Params *p)
+{
+    MAY_FAIL(p, CUpti_Profiler_Host_GetMetricProperties_Params);
+    p->metricType = CUPTI_METRIC_TYPE_COUNTER;
+    p->pDescription = p->pDimUnit = "";
+    return is_metric(p->pMetricName) ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_METRIC_NAME;
+}
+API cuptiProfilerHostConfigAddMetrics(CUpti_Profiler_Host_ConfigAddMetrics_Params *p)
+{
+    MAY_FAIL(p, CUpti_Profiler_Host_ConfigAddMetrics_Params);
+    for (size_t i = 0; i < p->numMetrics; i++)
+        if (!is_metric(p->ppMetricNames[i]))
+            return CUPTI_ERROR_INVALID_PARAMETER;
+    *metrics_of(p->pHostObject) += p->numMetrics;
+    return CUPTI_SUCCESS;
+}
+API cuptiProfilerHostGetConfigImageSize(CUpti_Profiler_Host_GetConfigImageSize_Params *p)
+{
+    MAY_FAIL(p, CUpti_Profiler_Host_GetConfigImageSize_Params);
+    p->configImageSize = sizeof(size_t);
+    return CUPTI_SUCCESS;
+}
+API cuptiProfilerHostGetConfigImage(CUpti_Profiler_Host_GetConfigImage_Params *p)
+{
+    MAY_FAIL(p, CUpti_Profiler_Host_GetConfigImage_Params);
+    memcpy(p->pConfigImage, metrics_of(p->pHostObject), sizeof(size_t));
+    return CUPTI_SUCCESS;
+}
+API cuptiProfilerHostGetNumOfPasses(CUpti_Profiler_Host_GetNumOfPasses_Params *p)
+{
+    MAY_FAIL(p, CUpti_Profiler_Host_GetNumOfPasses_Params);
+    size_t metrics;
+    memcpy(&metrics, p->pConfigImage, sizeof metrics);
+    p->numOfPasses = (metrics + 1) / 2;
+    return CUPTI_SUCCESS;
+}
+API cuptiProfilerHostEvaluateToGpuValues(CUpti_Profiler_Host_EvaluateToGpuValues_Params *p)
+{
+    MAY_FAIL(p, CUpti_Profiler_Host_EvaluateToGpuValues_Params);
+    const struct image_head *head = (const struct image_head *)p->pCounterDataImage;
+    if (head->magic != MAGIC || p->rangeIndex >= head->ranges || *metrics_of(p->pHostObject) != p->numMetrics)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    for (size_t i = 0; i < p->numMetrics; i++) {
+        int x = p->ppMetricNames[i][6] - 'a';
+        p->pMetricValues[i] = x == 7 ? NAN : 1000.0 * (head->place[p->rangeIndex] + 1) + x;
+    }
+    return CUPTI_SUCCESS;
+}
+
+API cuptiProfilerInitialize(CUpti_Profiler_Initialize_Params *p)
+{
+    MAY_FAIL(p, CUpti_Profiler_Initialize_Params);
+    fake.initialized = true;
+    return CUPTI_SUCCESS;
+}
+API cuptiProfilerDeInitialize(CUpti_Profiler_DeInitialize_Params *p)
+{
+    if (asked(__func__))
+        fake.initialized = false; /* fails, but is not stuck */
+    MAY_FAIL(p, CUpti_Profiler_DeInitialize_Params);
+    WANT(fake.initialized && !fake.enabled);
+    fake.initialized = false;
+    return CUPTI_SUCCESS;
+}
+API cuptiProfilerDeviceSupported(CUpti_Profiler_DeviceSupported_Params *p)
+{
+    MAY_FAIL(p, CUpti_Profiler_DeviceSupported_Params);
+    const char *bad = getenv("FAKE_CUPTI_SUPPORT"), *disabled = getenv("FAKE_CUPTI_DISABLED"), *part = bad && *bad ? bad : disabled && *disabled ? disabled : "";
+    CUpti_Profiler_Support_Level yes = CUPTI_PROFILER_CONFIGURATION_SUPPORTED,
+                                 no = bad && *bad ? CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED : CUPTI_PROFILER_CONFIGURATION_DISABLED;
+    p->architecture = strcmp(part, "architecture") ? yes : no;
+    p->sli = strcmp(part, "sli") ? yes : no;
+    p->vGpu = strcmp(part, "vGpu") ? yes : no;
+    p->confidentialCompute = strcmp(part, "confidentialCompute") ? yes : no;
+    p->cmp = strcmp(part, "cmp") ? yes : no;
+    p->wsl = strcmp(part, "wsl") ? yes : no;
+    p->isSupported = *part ? CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED : yes;
+    return CUPTI_SUCCESS;
+}
+API cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params *p)
+{
+    MAY_FAIL(p, CUpti_Device_GetChipName_Params);
+    p->pChipName = "FAKE1";
+    return CUPTI_SUCCESS;
+}
+API cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailability_Params *p)
+{
+    MAY_FAIL(p, CUpti_Profiler_GetCounterAvailability_Params);
+    WANT(fake.initialized && !fake.enabled);
+    if (p->pCounterAvailabilityImage)
+        memset(p->pCounterAvailabilityImage, 1, p->counterAvailabilityImageSize);
+    else
+        p->counterAvailabilityImageSize = 32;
+    return CUPTI_SUCCESS;
+}
+API cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *p)
+{
+    MAY_FAIL(p, CUpti_RangeProfiler_Enable_Params);
+    WANT(fake.initialized && !fake.enabled);
+    fake.enabled = true;
+    p->pRangeProfilerObject = (CUpti_RangeProfiler_Object *)&fake;
+    return CUPTI_SUCCESS;
+}
+API cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params *p)
+{
+    if (asked(__func__))
+        fake.enabled = fake.configured = false; /* fails, but is not stuck */
+    MAY_FAIL(p, CUpti_RangeProfiler_Disable_Params);
+    WANT(fake.enabled && !fake.running);
+    fake.enabled = fake.configured = false;
+    return CUPTI_SUCCESS;
+}
+API cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Params *p)
+{
+    MAY_FAIL(p, CUpti_RangeProfiler_GetCounterDataSize_Params);
+    WANT(fake.enabled && p->maxNumRangeTreeNodes >= p->maxNumOfRanges);
+    p->counterDataSize = sizeof(struct image_head);
+    return CUPTI_SUCCESS;
+}
+API cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterDataImage_Initialize_Params *p)
+{
+    MAY_FAIL(p, CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
+    ((struct image_head *)p->pCounterData)->magic = MAGIC;
+    ((struct image_head *)p->pCounterData)->ranges = 0;
+    return CUPTI_SUCCESS;
+}
+API cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *p)
+{
+    MAY_FAIL(p, CUpti_RangeProfiler_SetConfig_Params);
+    WANT(fake.enabled && !fake.running && p->range == CUPTI_UserRange && p->replayMode == CUPTI_UserReplay && p->numNestingLevels == 1 &&
+         p->targetNestingLevel == 1 && p->passIndex == 0 && ((struct image_head *)p->pCounterDataImage)->magic == MAGIC);
+    size_t metrics;
+    memcpy(&metrics, p->pConfig, sizeof metrics);
+    fake.passes = (metrics + 1) / 2;
+    fake.passes_done = fake.pushed = 0;
+    fake.range_max = p->maxRangesPerPass;
+    fake.image = p->pCounterDataImage;
+    fake.configured = true;
+    return CUPTI_SUCCESS;
+}
+API cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params *p)
+{
+    MAY_FAIL(p, CUpti_RangeProfiler_Start_Params);
+    WANT(fake.configured && !fake.running);
+    fake.running = true;
+    fake.pushed = 0;
+    return CUPTI_SUCCESS;
+}
+API cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *p)
+{
+    if (asked(__func__))
+        fake.running = false; /* fails, but is not stuck */
+    MAY_FAIL(p, CUpti_RangeProfiler_Stop_Params);
+    WANT(fake.running && !fake.open);
+    fake.running = false;
+    fake.passes_done++;
+    p->isAllPassSubmitted = fake.passes_done >= fake.passes && !number("FAKE_CUPTI_ENDLESS");
+    return CUPTI_SUCCESS;
+}
+API cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params *p)
+{
+    MAY_FAIL(p, CUpti_RangeProfiler_PushRange_Params);
+    WANT(fake.running && !fake.open && fake.pushed < RANGES);
+    snprintf(fake.names[fake.pushed++], NAME, "%s", p->pRangeName);
+    fake.open = true;
+    return CUPTI_SUCCESS;
+}
+API cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params *p)
+{
+    if (asked(__func__))
+        fake.open = false; /* fails, but is not stuck */
+    MAY_FAIL(p, CUpti_RangeProfiler_PopRange_Params);
+    WANT(fake.open);
+    fake.open = false;
+    return CUPTI_SUCCESS;
+}
+API cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *p)
+{
+    MAY_FAIL(p, CUpti_RangeProfiler_DecodeData_Params);
+    WANT(fake.configured && !fake.running && fake.passes_done >= fake.passes);
+    struct image_head *head = (struct image_head *)fake.image;
+    p->numOfRangeDropped = (size_t)number("FAKE_CUPTI_DROP");
+    head->ranges = (uint32_t)(fake.pushed - p->numOfRangeDropped - (size_t)number("FAKE_CUPTI_LOSE"));
+    for (uint32_t i = 0; i < head->ranges; i++) { /* last first: the order is CUPTI's own affair */
+        head->place[i] = head->ranges - 1 - i;
+        snprintf(head->names[i], NAME, "%s%s", number("FAKE_CUPTI_RENAME") ? "other " : "", fake.names[head->place[i]]);
+    }
+    return CUPTI_SUCCESS;
+}
+API cuptiRangeProfilerGetCounterDataInfo(CUpti_RangeProfiler_GetCounterDataInfo_Params *p)
+{
+    MAY_FAIL(p, CUpti_RangeProfiler_GetCounterDataInfo_Params);
+    p->numTotalRanges = ((const struct image_head *)p->pCounterDataImage)->ranges;
+    return CUPTI_SUCCESS;
+}
+API cuptiRangeProfilerCounterDataGetRangeInfo(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params *p)
+{
+    MAY_FAIL(p, CUpti_RangeProfiler_CounterData_GetRangeInfo_Params);
+    p->rangeName = ((const struct image_head *)p->pCounterDataImage)->names[p->rangeIndex];
+    return CUPTI_SUCCESS;
+}
+}

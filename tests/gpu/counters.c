@@ -1,0 +1,215 @@
+/* counters [tests/gpu/counters.cu]: the hardware counters of kernels that are known before they run, and what counting costs. Needs a GPU.
+ *
+ * Prints one line a check, `ok` or `WRONG`, and exits 1 when a count that must be exact is not. Built by
+ *   cc -std=c17 -D_GNU_SOURCE -Iharness -o build/gpu_counters tests/gpu/counters.c build/libbench.a -l:libyaml.a -l:libmd.a -lm -ldl -lpthread */
+#include "counter/set.h"
+#include "device/compile.h"
+#include "device/cuda.h"
+#include "device/cupti_range.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BLOCKS = 528, THREADS = 256, SWEEP = 100 };
+static const struct kernel {
+    const char *name;
+    uint32_t threads;
+} kernels[] = {{"copy", THREADS},      {"strided", THREADS},     {"conflicts", 32}, {"multiply_add", THREADS},
+               {"divergent", THREADS}, {"local_array", THREADS}, {"tensor", 32}};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+/* What a value must read: exact when slack is 0, else within low and high. */
+static const struct expect {
+    const char *kernel, *value;
+    double low, high;
+} expects[] = {
+    {"copy", "global_requests_ld", BLOCKS * 8, BLOCKS * 8},
+    {"copy", "global_requests_st", BLOCKS * 8, BLOCKS * 8},
+    {"copy", "sectors_per_request_ld", 4, 4},
+    {"copy", "sectors_per_request_st", 4, 4},
+    {"copy", "useful_ld", 100, 100},
+    {"copy", "blocks", BLOCKS, BLOCKS},
+    {"copy", "warps_launched", BLOCKS * 8, BLOCKS * 8},
+    {"copy", "local_loads", 0, 0},
+    {"copy", "local_stores", 0, 0},
+    {"copy", "shared_wavefronts_st", 0, 0},
+    {"copy", "tensor_instructions", 0, 0},
+    {"copy", "tensor_active", 0, 3},
+    {"copy", "flop_f32_executed", 0, 0},
+    {"copy", "threads_per_instruction", 32, 32},
+    {"copy", "branches_divergent", 0, 0},
+    {"copy", "dram_bytes_read", 0.9 * BLOCKS * THREADS * 4, 2.0 * BLOCKS * THREADS * 4}, /* cold: each input byte comes once */
+    {"strided", "sectors_per_request_ld", 32, 32},
+    {"strided", "useful_ld", 12.5, 12.5},
+    {"conflicts", "shared_stores", BLOCKS * 16, BLOCKS * 16},
+    {"conflicts", "shared_wavefronts_st", BLOCKS * 16 * 32, BLOCKS * 16 * 32},
+    {"conflicts", "shared_ways_st", 32, 32},
+    {"conflicts", "shared_conflict_share", 90, 100},
+    {"multiply_add", "flop_f32_executed", 2000.0 * BLOCKS * THREADS, 2000.0 * BLOCKS * THREADS},
+    {"divergent", "branches_divergent", BLOCKS * 8, INFINITY},
+    {"divergent", "threads_per_instruction", 14, 20},
+    {"local_array", "local_loads", BLOCKS * 8 * 64, BLOCKS * 8 * 64},
+    {"local_array", "local_stores", BLOCKS * 8 * 64, BLOCKS * 8 * 64},
+    {"tensor", "tensor_instructions", BLOCKS * 64, BLOCKS * 64},
+};
+
+struct gpu {
+    struct device *dev;
+    struct device_module *module;
+    struct device_function *functions[KERNELS];
+    uint64_t x, y;
+    int only, repeat; /* -1 = each kernel once */
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool launch(struct gpu *g, int k, struct error *err)
+{
+    uint64_t params[2] = {g->x, g->y};
+    struct device_launch l = {.grid = {BLOCKS, 1, 1}, .block = {kernels[k].threads, 1, 1}, .cluster = {1, 1, 1}, .carveout = -1, .params = params, .param_bytes = sizeof params};
+    return g->dev->ops->launch(g->dev, g->functions[k], &l, err);
+}
+
+/* One pass: every kernel, or one kernel again and again, each cold and in a range of its own. */
+static bool pass(void *context, struct cupti_session *s, int index, struct error *err)
+{
+    struct gpu *g = context;
+    const struct device_ops *ops = g->dev->ops;
+    for (int i = 0; i < (g->only < 0 ? KERNELS : g->repeat); i++) {
+        char name[64];
+        int k = g->only < 0 ? i : g->only;
+        snprintf(name, sizeof name, g->only < 0 ? "%s" : "%s %d", kernels[k].name, i);
+        if ((g->only < 0 && !ops->flush(g->dev, err)) || !ops->sync(g->dev, err) || !cupti_range_push(s, name, err) || !launch(g, k, err) ||
+            !ops->sync(g->dev, err) || !cupti_range_pop(s, err))
+            return false;
+    }
+    return true;
+}
+
+static bool set_up(struct gpu *g, const char *source, struct error *err)
+{
+    struct compiled code = {0};
+    float first[8] = {0.5f, 0.25f, 1, 20, 2, 3, 4, 5};
+    char *path = realpath(source, NULL);
+    bool ok = device_open("cuda:0", &g->dev, err);
+    struct compile_request r = {.path = path ? path : source, .label = "counters", .arch = ok ? g->dev->chip.arch : ""};
+    ok = ok && compile(&r, &code, err);
+    if (ok) {
+        struct device_image image = {"counters", source, code.ptx, code.ptx_bytes, code.cubin, code.cubin_bytes};
+        ok = g->dev->ops->load(g->dev, &image, &g->module, err);
+    }
+    for (int i = 0; ok && i < KERNELS; i++)
+        ok = g->dev->ops->function(g->dev, g->module, kernels[i].name, &g->functions[i], err);
+    ok = ok && g->dev->ops->alloc(g->dev, "x", (size_t)BLOCKS * THREADS * 32, &g->x, err) && g->dev->ops->alloc(g->dev, "y", (size_t)BLOCKS * THREADS * 4, &g->y, err) &&
+         g->dev->ops->fill(g->dev, g->x, 0x3f800000, (size_t)BLOCKS * THREADS * 32, err) && g->dev->ops->write(g->dev, g->x, first, sizeof first, err);
+    for (int i = 0; ok && i < KERNELS; i++)
+        ok = launch(g, i, err) && g->dev->ops->sync(g->dev, err); /* once before any range */
+    compiled_free(&code);
+    free(path);
+    return ok;
+}
+
+static bool has(void *context, const char *metric)
+{
+    return cupti_has(context, metric);
+}
+
+static int check(const struct counter_set *set, const struct cupti_counts *counts)
+{
+    int wrong = 0;
+    for (size_t e = 0; e < sizeof expects / sizeof *expects; e++) {
+        const double *measured = cupti_counts_of(counts, expects[e].kernel);
+        double got = NAN;
+        for (int p = 0; p < set->pick_count && measured; p++) {
+            const struct counter_group *group = set->picks[p].group;
+            int i = counter_group_value(group, expects[e].value);
+            double *values = calloc((size_t)group->value_count, sizeof *values);
+            counter_set_values(set, p, measured, NULL, values);
+            got = i >= 0 ? values[i] : got;
+            free(values);
+        }
+        bool ok = got >= expects[e].low && got <= expects[e].high;
+        printf("%-6s %-13s %-26s %14.8g", ok ? "ok" : "WRONG", expects[e].kernel, expects[e].value, got);
+        printf(expects[e].low == expects[e].high ? "  = %.8g\n" : "  in %.8g .. %.8g\n", expects[e].low, expects[e].high);
+        wrong += !ok;
+    }
+    return wrong;
+}
+
+static void print_value(void *context, const struct counter_value *value, double number)
+{
+    printf("       %-13s %-28s %14.8g %s\n", (const char *)context, value->name, number, value->unit);
+}
+
+/* The cost of one kernel among a hundred: the aim is a thirtieth of ncu's. */
+static bool sweep(struct gpu *g, struct cupti_session *s, struct counter_groups *groups, const struct counter_chip *chip, struct error *err)
+{
+    const struct counter_group *core = counter_groups_find(groups, "core", err);
+    struct counter_set set;
+    struct cupti_counts counts;
+    if (!core || !counter_set_make(&core, 1, NULL, 0, chip, &set, err))
+        return false;
+    g->only = 0;
+    g->repeat = SWEEP;
+    struct cupti_job job = {set.metrics, (size_t)set.count, SWEEP, pass, g};
+    double began = now_s();
+    bool ok = cupti_count(s, &job, &counts, err);
+    if (ok) {
+        printf("sweep: %d kernels, core, %d passes: %.3g ms a kernel\n", SWEEP, counts.passes, 1e3 * (now_s() - began) / SWEEP);
+        cupti_counts_free(&counts);
+    }
+    counter_set_free(&set);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    struct gpu g = {.only = -1};
+    struct cupti_session *s = NULL;
+    struct counter_groups groups = {0};
+    struct counter_set set = {0};
+    struct cupti_counts counts = {0};
+    struct error err = {0};
+    void *context, *stream;
+    int wrong = 0;
+    if (!set_up(&g, argc > 1 ? argv[1] : "tests/gpu/counters.cu", &err) || !cuda_native(g.dev, &context, &stream, &err) ||
+        !counter_groups_load(NULL, &groups, &err))
+        goto failed;
+    double began = now_s();
+    if (!cupti_session_open(context, 0, &s, &err))
+        goto failed;
+    printf("%s, %s, session opened in %.3g s\n", g.dev->about, cupti_path(), now_s() - began);
+    struct counter_chip chip = {cupti_name(cupti_session_chip(s)), has, cupti_session_chip(s)};
+    if (!counter_set_make((const struct counter_group *const *)groups.items, groups.count, NULL, 0, &chip, &set, &err))
+        goto failed;
+    struct cupti_job job = {set.metrics, (size_t)set.count, KERNELS, pass, &g};
+    for (int again = 0; again < 2; again++) {
+        cupti_counts_free(&counts);
+        began = now_s();
+        if (!cupti_count(s, &job, &counts, &err))
+            goto failed;
+        printf("all groups: %d metrics, %d passes, %d kernels in %.3g s\n", set.count, counts.passes, KERNELS, now_s() - began);
+    }
+    wrong = check(&set, &counts);
+    for (int k = 0; k < KERNELS; k++)
+        counter_set_each(&set, cupti_counts_of(&counts, kernels[k].name), NULL, print_value, (void *)kernels[k].name);
+    if (!sweep(&g, s, &groups, &chip, &err))
+        goto failed;
+    printf("%d wrong\n", wrong);
+    goto done;
+failed:
+    printf("WRONG  %s\nhint: %s\n", err.text, err.hint);
+    wrong = 1;
+done:
+    cupti_counts_free(&counts);
+    counter_set_free(&set);
+    counter_groups_free(&groups);
+    cupti_session_close(s);
+    return wrong != 0;
+}

@@ -1,0 +1,158 @@
+/* counter/set: fallbacks, merging, values and verdicts, against numbers worked out by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "counter/set.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUP(name) "group: " name "\nabout: a\nteaches: long\n"
+static const char one[] = GROUP("one") "metrics:\n  a: u__a.sum\n  b: [u__b.sum, v__b.sum]\n  c: {optional: u__c.sum}\n"
+                                       "values:\n  half: {value: a / 2, unit: B, what: w}\n  ratio: {value: 100 * half / b, unit: \"%\", what: w}\n"
+                                       "  extra: {value: c + half, what: w}\n  per_wave: {value: a / waves, what: w}\n"
+                                       "rules:\n  - {when: ratio >= 10, binds: conflicts, says: \"{ratio} of {b}, {half}\", try: \"less than {ratio}\"}\n"
+                                       "  - {when: ratio > 1000, binds: memory, says: never, try: t}\n"
+                                       "  - {when: per_wave > 0, binds: tail, says: \"{waves} waves\", try: t}\n"
+                                       "  - {when: extra > 0, binds: spills, says: s, try: t}\n";
+static const char two[] = GROUP("two") "metrics:\n  a: u__a.sum\n  d: u__d.sum\nvalues:\n  half: {value: a / 2, unit: B, what: v}\n  both: {value: a + d, what: w}\n";
+/* the same words, but `a` is something else */
+static const char liar[] = GROUP("liar") "metrics:\n  a: u__z.sum\nvalues:\n  half: {value: a / 2, unit: B, what: v}\n";
+
+static struct counter_group *load(const char *text)
+{
+    struct error err = {0};
+    struct counter_group *g = counter_group_parse("g.yaml", text, strlen(text), &err);
+    if (!g)
+        fail_msg("%s", err.text);
+    return g;
+}
+
+static bool has(void *context, const char *metric)
+{
+    for (const char *const *m = context; *m; m++)
+        if (!strcmp(*m, metric))
+            return true;
+    return false;
+}
+
+static double waves(void *context, const char *name)
+{
+    return strcmp(name, "waves") ? NAN : *(double *)context;
+}
+
+struct seen {
+    int count;
+    enum counter_bind binds[8];
+    char says[8][80], advice[8][80];
+};
+
+static void see(void *context, const struct counter_rule *rule, const char *says, const char *advice)
+{
+    struct seen *s = context;
+    assert_true(s->count < 8);
+    s->binds[s->count] = rule->binds;
+    snprintf(s->says[s->count], sizeof s->says[0], "%s", says);
+    snprintf(s->advice[s->count++], sizeof s->advice[0], "%s", advice);
+}
+
+static void list(void *context, const struct counter_value *value, double number)
+{
+    char *text = context;
+    snprintf(text + strlen(text), 200 - strlen(text), "%s=%g%s ", value->name, number, value->unit);
+}
+
+static void test_merge_and_values(void **state)
+{
+    const char *const there[] = {"u__a.sum", "v__b.sum", "u__d.sum", NULL}; /* b by its second name, no c */
+    struct counter_chip chip = {"X1", has, (void *)there};
+    struct counter_group *g1 = load(one), *g2 = load(two);
+    const struct counter_group *both[] = {g1, g2, g1};
+    const char *const extra[] = {"w__e.avg", "u__d.sum"};
+    struct counter_set set;
+    struct error err = {0};
+    if (!counter_set_make(both, 3, extra, 2, &chip, &set, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(set.count, 4); /* e, d, a, b: a and d once */
+    assert_string_equal(set.metrics[0], "w__e.avg");
+    assert_string_equal(set.metrics[1], "u__d.sum");
+    assert_string_equal(set.metrics[2], "u__a.sum");
+    assert_string_equal(set.metrics[3], "v__b.sum");
+    assert_int_equal(set.pick_count, 2);
+    assert_true(counter_set_offers(&set, 0, 1));
+    assert_false(counter_set_offers(&set, 0, 2)); /* needs c */
+    assert_true(counter_set_offers(&set, 0, 3));
+    const double measured[] = {7, 5, 4000, 8000};
+    double values[4], w = 4;
+    struct counter_known facts = {waves, &w};
+    counter_set_values(&set, 0, measured, &facts, values);
+    assert_true(values[0] == 2000 && values[1] == 25 && isnan(values[2]) && values[3] == 1000);
+    counter_set_values(&set, 0, measured, NULL, values);
+    assert_true(values[1] == 25 && isnan(values[3]));
+    counter_set_values(&set, 1, measured, NULL, values);
+    assert_true(values[0] == 2000 && values[1] == 4005);
+    char all[200] = "";
+    counter_set_each(&set, measured, &facts, list, all); /* `extra` is absent, `half` of the second group is the same column */
+    assert_string_equal(all, "half=2000B ratio=25% per_wave=1000 both=4005 ");
+    struct seen seen = {0};
+    counter_set_judge(&set, 0, measured, &facts, see, &seen);
+    assert_int_equal(seen.count, 2);
+    assert_int_equal(seen.binds[0], COUNTER_BIND_CONFLICTS);
+    assert_string_equal(seen.says[0], "25 % of 8000, 2000 B");
+    assert_string_equal(seen.advice[0], "less than 25 %");
+    assert_int_equal(seen.binds[1], COUNTER_BIND_TAIL);
+    assert_string_equal(seen.says[1], "4 waves");
+    counter_set_free(&set);
+    counter_group_free(g1);
+    counter_group_free(g2);
+}
+
+static void test_absent(void **state)
+{
+    const char *const there[] = {"u__a.sum", "u__b.sum", "u__c.sum", NULL};
+    struct counter_chip chip = {"X1", has, (void *)there};
+    struct counter_group *g = load(one);
+    struct counter_set set;
+    struct error err = {0};
+    assert_true(counter_set_make((const struct counter_group *const[]){g}, 1, NULL, 0, &chip, &set, &err));
+    assert_string_equal(set.metrics[1], "u__b.sum"); /* the preferred name */
+    double values[4];
+    struct seen seen = {0};
+    counter_set_values(&set, 0, (double[]){4, 0, 1}, NULL, values); /* divides by zero: absent, and no verdict */
+    assert_true(values[0] == 2 && isnan(values[1]) && values[2] == 3);
+    counter_set_values(&set, 0, (double[]){4, NAN, 1}, NULL, values); /* a dropped metric */
+    assert_true(values[0] == 2 && isnan(values[1]) && values[2] == 3);
+    counter_set_judge(&set, 0, (double[]){4, NAN, NAN}, NULL, see, &seen);
+    assert_int_equal(seen.count, 0);
+    counter_set_judge(&set, 0, (double[]){4, 1, NAN}, NULL, see, &seen); /* 200 % */
+    assert_int_equal(seen.count, 1);
+    counter_set_judge(&set, 0, (double[]){4, 1000, NAN}, NULL, see, &seen); /* 0.2 % */
+    assert_int_equal(seen.count, 1);
+    counter_set_free(&set);
+    counter_group_free(g);
+}
+
+static void test_refused(void **state)
+{
+    const char *const there[] = {"u__a.sum", "u__z.sum", "u__b.sum", NULL}, *const few[] = {"u__a.sum", NULL};
+    struct counter_chip chip = {"X1", has, (void *)there}, poor = {"X0", has, (void *)few};
+    struct counter_group *g = load(one), *l = load(liar);
+    struct counter_set set;
+    struct error err = {0};
+    assert_false(counter_set_make((const struct counter_group *const[]){g}, 1, NULL, 0, &poor, &set, &err));
+    assert_non_null(strstr(err.text, "g.yaml:6:6: X0 has no metric for 'b' (u__b.sum, v__b.sum)"));
+    assert_false(counter_set_make((const struct counter_group *const[]){g, l}, 2, NULL, 0, &chip, &set, &err));
+    assert_non_null(strstr(err.text, "value 'half' is 'a / 2' in group one"));
+    assert_false(counter_set_make(NULL, 0, NULL, 0, &chip, &set, &err));
+    assert_int_equal(err.kind, ERROR_USAGE);
+    counter_group_free(g);
+    counter_group_free(l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_merge_and_values), cmocka_unit_test(test_absent), cmocka_unit_test(test_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
