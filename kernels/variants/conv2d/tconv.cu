@@ -73,7 +73,7 @@ steps:
  * point MT=32 NT=16 MB=8 NB=16 on AlexNet's first layer: 1056 + 13230 floats are 57144 bytes, and 663 registers.
  *
  * What it costs: two barriers for every filter row, and one input channel at a time is little work between them; the default tile of 8 lines of 8 pixels
- * reads its halo 1.6 times. Boda re-orders the whole input into blocks beforehand; here the block picks its lines itself. */
+ * reads its halo 1.6 times; neighbouring threads are groups of channels, so a store scatters over as many planes. Boda re-orders the whole input into blocks beforehand; here the block picks its lines itself. */
 #include "element.cuh"
 #include "epilogue.cuh"
 #include "tensor.cuh"
@@ -92,6 +92,26 @@ extern "C" __global__ void __launch_bounds__(256) reblock_filter(const float *fi
     int s = rest % S, r = rest / S % R, c = rest / S / R % C, block = rest / S / R / C;
     int k = (block * OUT_CHAN + j) * OUT_CHAN_TILE + group;
     filts[i] = k < K ? filter[filter_at(k, c, r, s, K, C, R, S)] : 0.0f;
+}
+
+/* One channel of the lines under the block's outputs. */
+static __device__ __forceinline__ void load_lines(float *to, const float *input, int c, int image0, int p0, int x0, int N, int C, int H, int W, int P, int pad)
+{
+    for (int i = threadIdx.x; i < IN_LINES * BLK_X; i += THREADS) {
+        int t = i / BLK_X, image = 0, start = 0, top = p0 * STRIDE - pad; /* line `start` of the tile is row `top` of the image */
+#pragma unroll
+        for (int j = 1; j < IMAGES; j++) {
+            int begin = (j * P - p0) * STRIDE + j * (R - STRIDE);
+            if (t >= begin) {
+                image = j;
+                start = begin;
+                top = -pad;
+            }
+        }
+        int y = top + t - start, x = x0 + i % BLK_X;
+        bool inside = y >= 0 && y < H && x >= 0 && x < W && image0 + image < N;
+        to[i] = inside ? input[(((size_t)(image0 + image) * C + c) * H + y) * W + x] : 0.0f;
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -114,21 +134,7 @@ conv_tconv(const float *input, const float *filts, const float *bias, float *out
         sum[i / OUT_CHAN][i % OUT_CHAN] = 0.0f;
     for (int c = 0; c < C; c++) {
         __syncthreads(); /* the last channel's readers are done */
-        for (int i = threadIdx.x; i < IN_LINES * BLK_X; i += THREADS) {
-            int t = i / BLK_X, image = 0, start = 0, top = p0 * STRIDE - pad; /* line `start` of the tile is row `top` of the image */
-#pragma unroll
-            for (int j = 1; j < IMAGES; j++) {
-                int begin = (j * P - p0) * STRIDE + j * (R - STRIDE);
-                if (t >= begin) {
-                    image = j;
-                    start = begin;
-                    top = -pad;
-                }
-            }
-            int y = top + t - start, x = x0 + i % BLK_X;
-            bool inside = y >= 0 && y < H && x >= 0 && x < W && image0 + image < N;
-            in_smem[i] = inside ? input[(((size_t)(image0 + image) * C + c) * H + y) * W + x] : 0.0f;
-        }
+        load_lines(in_smem, input, c, image0, p0, x0, N, C, H, W, P, pad);
 #pragma unroll 1
         for (int r = 0; r < R; r++) {
             __syncthreads(); /* the last row's readers are done; the first time, the input is there */
