@@ -5,6 +5,7 @@ copy=$work/copy
 fresh() {
     rm -rf "$copy"; mkdir -p "$copy/bin" "$copy/build"
     for part in harness kernels plot ci .ci tests METHOD.md; do [ ! -e "$ROOT/$part" ] || cp -R "$ROOT/$part" "$copy/"; done
+    [ ! -d "$ROOT/.deps" ] || ln -s "$ROOT/.deps" "$copy/.deps"
     mkdir -p "$copy/kernels/variants/conv2d"; rm -rf "$copy/kernels/variants"/*/*
     : >"$copy/kernels/variants/conv2d/naive.cu"
     rm -rf "$copy/tests/unit" "$copy/harness/cli"; mkdir "$copy/harness/cli"

@@ -58,6 +58,9 @@ __device__ __forceinline__ void store_matrix_4(unsigned address, const unsigned 
 {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3]) : "memory");
 }
+/* Which warpgroup this is. The exchange tells the compiler that all lanes agree: what follows from it stays in uniform registers, where wgmma wants its
+ * descriptors, instead of being moved there before every one. */
+__device__ __forceinline__ int warpgroup_index() { return __shfl_sync(0xffffffff, (int)threadIdx.x / 128, 0); }
 /* A barrier of the 128 threads of warpgroup `group`, which must be the caller's. */
 __device__ __forceinline__ void warpgroup_sync(int group) { asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory"); }
 

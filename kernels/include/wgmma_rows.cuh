@@ -205,7 +205,7 @@ static __device__ __forceinline__ void stage_residual(unsigned to, const TYPE *r
 static __device__ __forceinline__ void consume(const ring &ring, const share &own, unsigned turn, unsigned weights, unsigned staged, const TYPE *filter,
                                                const float *bias, const TYPE *residual, TYPE *output, int C, int K, int Q, int strips)
 {
-    int me = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
+    int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
     constexpr int step = SPLIT == 1 ? 2 : 1, apart = NCHW ? 8 : 1; /* apart: channels of rows g and g + 8 */
     int k = (blockIdx.y * SPLIT + (SPLIT == 2 ? me : 0)) * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4 * (NCHW ? 1 : 2);
 #if WEIGHTS_SHARED

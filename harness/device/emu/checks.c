@@ -57,16 +57,17 @@ void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kin
     pthread_mutex_unlock(&t->lock);
 }
 
-/* ---- bytes never written: global ---- */
+/* ---- bytes never written: global ----
+ * A read is reported when nothing it reads was ever written: words read whole and masked afterwards are no error. */
 bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store)
 {
-    bool known = true;
+    bool known = store;
     for (uint64_t k = offset; k < offset + bytes; k++) {
         uint8_t bit = (uint8_t)(1u << (k & 7));
         if (store)
             __atomic_fetch_or(&b->known[k >> 3], bit, __ATOMIC_RELAXED);
         else
-            known &= (__atomic_load_n(&b->known[k >> 3], __ATOMIC_RELAXED) & bit) != 0;
+            known |= (__atomic_load_n(&b->known[k >> 3], __ATOMIC_RELAXED) & bit) != 0;
     }
     if (!known)
         emu_report(w, ip, lane, "uninitialised", "global read of %u bytes at 0x%llx, offset %llu of `%s`, never written", bytes, (unsigned long long)(b->base + offset),
@@ -136,9 +137,9 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
 
 static void known_shared(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes, enum access access)
 {
-    bool known = true, pending = false;
+    bool known = false, pending = false;
     for (uint32_t k = offset; k < offset + bytes; k++) {
-        known &= b->shared_known[k] != 0;
+        known |= b->shared_known[k] != 0;
         pending |= b->shared_known[k] == KNOWN_PENDING;
         if (access == ACCESS_WRITE)
             b->shared_known[k] = 0xff;

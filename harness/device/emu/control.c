@@ -291,15 +291,15 @@ void barrier_warp_arrives(struct warp *w)
         here |= f->mask;
         if (!(f->ip->flags & 2))
             missing |= f->wanted;
-        if (f->ip != ip && !((f->ip->flags | ip->flags) & 2))
+        if (f->ip != ip && (w->checks & CHECK_SYNC) && !((f->ip->flags | ip->flags) & 2))
             emu_report(w, f->ip, __builtin_ctz(f->mask), "divergent_barrier", "lanes 0x%08x of warp %d wait at this barrier, lanes 0x%08x at the one of line %d", f->mask, w->id,
                    first->mask, w->program->cold[ip->index].line);
     }
-    if (missing & ~here)
+    if ((missing & ~here) && (w->checks & CHECK_SYNC))
         emu_report(w, ip, __builtin_ctz(here), "divergent_barrier", "lanes 0x%08x of warp %d come to the barrier, lanes 0x%08x do not", here, w->id, missing & ~here);
     uint32_t id = w->barrier_id & 15;
     struct barrier *bar = &b->barriers[id];
-    if (bar->present && bar->first != ip && !bar->expected && !(ip->flags & 2) && bar->first->kind == ip->kind && ip->kind == 0 &&
+    if ((w->checks & CHECK_SYNC) && bar->present && bar->first != ip && !bar->expected && !(ip->flags & 2) && bar->first->kind == ip->kind && ip->kind == 0 &&
         w->program->cold[ip->index].line != w->program->cold[bar->first->index].line)
         emu_report(w, ip, __builtin_ctz(here), "divergent_barrier", "warp %d waits at this barrier, others at the one of line %d", w->id, w->program->cold[bar->first->index].line);
     if (!bar->present) {
@@ -313,6 +313,18 @@ void barrier_warp_arrives(struct warp *w)
     bar->waiting |= 1ull << w->id;
     bar->present |= 1ull << w->id;
     barrier_try(b, bar);
+}
+
+/* Lanes that are alive elsewhere and have more to do than to end: those that returned early are no part of a barrier. */
+static uint32_t lanes_elsewhere(const struct warp *w)
+{
+    uint32_t m = w->alive & ~w->mask;
+    for (int i = 0; i < w->others; i++) {
+        const struct fragment *f = &w->fragments[i];
+        if (f->at && (f->at->start->op == OP_exit || (f->at->start->op == OP_ret && f->node < 0)))
+            m &= ~f->mask;
+    }
+    return m;
 }
 
 const struct insn *emu_bar(struct warp *w, const struct insn *ip)
@@ -333,6 +345,6 @@ const struct insn *emu_bar(struct warp *w, const struct insn *ip)
     }
     w->barrier_id = (int)id;
     w->barrier_count = count;
-    warp_park(w, NULL, ip, FRAGMENT_BARRIER, w->alive & ~w->mask);
+    warp_park(w, NULL, ip, FRAGMENT_BARRIER, lanes_elsewhere(w));
     return warp_next_fragment(w);
 }

@@ -265,14 +265,14 @@ static uint8_t *lane_local(struct warp *w, const struct insn *ip, int lane, uint
     }
     size_t at = (size_t)lane * w->local_stride + address;
     if (w->checks & CHECK_KNOWN) {
-        bool unknown = false;
+        bool known = false;
         for (uint32_t k = 0; k < bytes; k++) {
             uint8_t *bits = &w->local_known[(at + k) >> 3], bit = (uint8_t)(1u << ((at + k) & 7));
-            unknown |= !(*bits & bit);
+            known |= (*bits & bit) != 0;
             if (access != ACCESS_READ)
                 *bits |= bit;
         }
-        if (unknown && access == ACCESS_READ)
+        if (!known && access == ACCESS_READ)
             emu_report(w, ip, lane, "uninitialised", "local read of %u bytes at 0x%llx that the thread has not written", bytes, (unsigned long long)address);
     }
     return w->local + at;

@@ -3,7 +3,7 @@ op: conv2d
 what: no shared memory - 4x4 outputs a thread, from a window that slides through registers row by row
 from: naive
 needs:
-  - groups == 1 and c * h * w < 2147483648 and k * p * q < 2147483648
+  - c * h * w < 2147483648 and k * p * q < 2147483648
   - 3 * stride + (s - 1) * dilation < 32     # the window's row lives in registers
 layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
@@ -25,7 +25,7 @@ steps:
   - kernel: conv_reg_tiled
     grid: ceil(line, BLOCK), ceil(p, 4 * (128 / BLOCK)), select(nhwc, n, n * k)
     block: BLOCK, 128 / BLOCK
-    args: input, filter, bias, output, c, h, w, k, p, q, pad
+    args: input, filter, bias, output, c, h, w, k, p, q, pad, groups
 */
 
 /* What changed from naive: a thread makes 4x4 outputs of one channel. For 3x3 they need a 6x6 window of the input, so 36 loads serve 144
@@ -37,6 +37,8 @@ steps:
  * Lanes stand side by side as in naive. In NCHW they are 4 pixels apart, so one load of a warp touches 4 times the sectors, and L1 serves the same
  * sectors again for the next three: the price for keeping the outputs of a thread together. In NHWC lanes are channels: the window is one
  * address for the whole warp, the filter is 32 neighbours.
+ *
+ * With groups a thread walks only over its own group's channels; depthwise, that is one.
  *
  * Cost: 16 accumulators, a row of the window and (up to 25 taps) the filter in registers. */
 #include "element.cuh"
@@ -51,7 +53,7 @@ constexpr int ROWS_AT_ONCE = R * S <= 25 ? WINDOW_H : 1; /* unroll */
 
 /* Adds one row of the window to the output rows that see it. `row` is known to the compiler wherever the loop over rows is unrolled. */
 static __device__ __forceinline__ void add_row(float sum[OUT][OUT], const float window[WINDOW_W], int row, const float *taps, const INPUT_T *filter,
-                                               int k, int c, int K, int C)
+                                               int k, int c, int K, int group_channels)
 {
 #pragma unroll
     for (int i = 0; i < OUT; i++) {
@@ -61,7 +63,7 @@ static __device__ __forceinline__ void add_row(float sum[OUT][OUT], const float 
 #pragma unroll
         for (int s = 0; s < S; s++) {
             int r = offset / DILATION;
-            float tap = R * S <= 25 ? taps[r * S + s] : to_f32(filter[filter_at(k, c, r, s, K, C, R, S)]);
+            float tap = R * S <= 25 ? taps[r * S + s] : to_f32(filter[filter_at(k, c, r, s, K, group_channels, R, S)]);
 #pragma unroll
             for (int j = 0; j < OUT; j++)
                 sum[i][j] += window[j * STRIDE + s * DILATION] * tap;
@@ -70,7 +72,8 @@ static __device__ __forceinline__ void add_row(float sum[OUT][OUT], const float 
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-conv_reg_tiled(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int P, int Q, int pad)
+conv_reg_tiled(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int P, int Q, int pad,
+               int groups)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     int p0 = (blockIdx.y * blockDim.y + threadIdx.y) * OUT;
@@ -80,6 +83,7 @@ conv_reg_tiled(const INPUT_T *input, const INPUT_T *filter, const float *bias, O
     int q0 = (NHWC ? i / K : i) * OUT;
     int k = NHWC ? i % K : blockIdx.z % K;
     int n = NHWC ? blockIdx.z : blockIdx.z / K;
+    int group_channels = C / groups, c0 = k / (K / groups) * group_channels;
     input += (size_t)n * C * H * W;
     output += (size_t)n * K * P * Q;
 
@@ -94,12 +98,12 @@ conv_reg_tiled(const INPUT_T *input, const INPUT_T *filter, const float *bias, O
     for (int a = 0; a < OUT * OUT; a++)
         sum[a / OUT][a % OUT] = 0.0f;
 #pragma unroll 1
-    for (int c = 0; c < C; c++) {
+    for (int c = 0; c < group_channels; c++) {
         float taps[R * S <= 25 ? R * S : 1];
         if (R * S <= 25)
 #pragma unroll
             for (int t = 0; t < R * S; t++)
-                taps[t] = to_f32(filter[filter_at(k, c, t / S, t % S, K, C, R, S)]);
+                taps[t] = to_f32(filter[filter_at(k, c, t / S, t % S, K, group_channels, R, S)]);
 #pragma unroll ROWS_AT_ONCE
         for (int row = 0; row < WINDOW_H; row++) {
             int y = y0 + row;
@@ -107,8 +111,8 @@ conv_reg_tiled(const INPUT_T *input, const INPUT_T *filter, const float *bias, O
             float window[WINDOW_W];
 #pragma unroll
             for (int j = 0; j < WINDOW_W; j++)
-                window[j] = row_inside && (columns >> j & 1) ? to_f32(input[at(c, y, x0 + j, C, H, W)]) : 0.0f;
-            add_row(sum, window, row, taps, filter, k, c, K, C);
+                window[j] = row_inside && (columns >> j & 1) ? to_f32(input[at(c0 + c, y, x0 + j, C, H, W)]) : 0.0f;
+            add_row(sum, window, row, taps, filter, k, c, K, group_channels);
         }
     }
 #pragma unroll

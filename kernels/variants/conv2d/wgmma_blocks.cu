@@ -36,8 +36,8 @@ specialise: [r, s]
 scratch:
   permuted: filter[kp * r * s * c]
 tensor_maps:
-  input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128}
-  weight_map: {of: permuted, dims: "c, s, r, kp", box: "64, 1, 1, 64 * halves", swizzle: 128}
+  input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128, l2: 256}
+  weight_map: {of: permuted, dims: "c, s, r, kp", box: "64, 1, 1, 64 * halves", swizzle: 128, l2: 256}
 prepare:
   - kernel: permute_filter
     grid: ceil(kp * r * s * c, 256)
@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(256) permute_filter(const TYPE *fil
     if (i >= rows * depth)
         return;
     int row = i / depth, k = row / 16 * 16 + row % 8 * 2 + row / 8 % 2;
-    permuted[i] = k < K ? filter[(size_t)k * depth + i % depth] : from_f32<TYPE>(0.0f);
+    permuted[i] = k < K ? filter[(size_t)filter_channel(k, K) * depth + i % depth] : from_f32<TYPE>(0.0f);
 }
 
 /* Addresses in shared memory. Slices and taps are counted over the whole life of the block; each has a barrier for "has come" and one for "is free". */
@@ -168,7 +168,7 @@ static __device__ __forceinline__ void multiply_tile(float sum[HALVES][STRIP_WID
 static __device__ __forceinline__ void consume(const buffers &b, const float *bias, const TYPE *residual, TYPE *output, int C, int K, int P, int Q, int strips,
                                                int pairs, int blocks_k, int tiles)
 {
-    int me = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
+    int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
     int slice = 0, tap = 0;
     for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
         float sum[HALVES][STRIP_WIDTH / 2];
@@ -182,7 +182,7 @@ static __device__ __forceinline__ void consume(const buffers &b, const float *bi
             int k = at.k0 + half * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4 * 2;
             if (k >= K)
                 continue;
-            store_row<STRIP_WIDTH>(output, residual, 0, sum[half], bias_of(bias, k), bias_of(bias, k + 1), at.n, p, at.q0 + lane % 4 * 2, k, K, P, Q);
+            store_row<STRIP_WIDTH>(output, residual, 0, sum[half], bias_of(bias, filter_channel(k, K)), bias_of(bias, filter_channel(k + 1, K)), at.n, p, at.q0 + lane % 4 * 2, k, K, P, Q);
         }
     }
 }

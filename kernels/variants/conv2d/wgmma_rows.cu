@@ -34,7 +34,7 @@ define:
   EPI_SLOPE: slope(epilogue)
 specialise: [r, s]
 tensor_maps:
-  input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128}
+  input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128, l2: 256}
 steps:
   - kernel: conv_wgmma_rows
     grid: ceil(rows_all, rows_block), blocks_k

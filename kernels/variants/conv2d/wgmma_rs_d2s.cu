@@ -38,7 +38,7 @@ define:
   D2S_CRD: mode(epilogue) == CRD
 specialise: [r, s]
 tensor_maps:
-  input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128}
+  input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128, l2: 256}
 steps:
   - kernel: conv_wgmma_rs
     grid: ceil(rows_all, rows_block), blocks_k

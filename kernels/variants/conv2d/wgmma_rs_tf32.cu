@@ -33,7 +33,7 @@ define:
   EPI_SLOPE: slope(epilogue)
 specialise: [r, s]
 tensor_maps:
-  input_map: {of: input, box: "32, strip + s - 1, 1, 1", swizzle: 128}
+  input_map: {of: input, box: "32, strip + s - 1, 1, 1", swizzle: 128, l2: 256}
 steps:
   - kernel: conv_wgmma_tf32
     grid: ceil(rows_all, rows_block), blocks_k
@@ -124,7 +124,7 @@ static __device__ __forceinline__ void store_row(float *__restrict__ output, con
 static __device__ __forceinline__ void consume(const ring &ring, const share &own, unsigned meet, unsigned met, const float *filter, const float *bias,
                                                const float *residual, float *output, int C, int K, int Q, int strips)
 {
-    int me = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
+    int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
     int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4 * 2;
     unsigned held[TAPS * 4][4];
 #pragma unroll

@@ -1,0 +1,72 @@
+/* bench 1
+op: conv_transpose2d
+what: one small ordinary convolution for each of the stride x stride phases of the output; a warp's threads share their taps
+from: naive
+needs: dilation == 1 and stride <= 8 and c * h * w < 2147483648 and k * p * q < 2147483648
+layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same}
+dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
+epilogue: [bias, relu, leaky_relu]
+params:
+  BLOCK: {values: [8, 16, 32], default: 16}        # threads along x and along y
+let:
+  nhwc: layout(input) == NHWC
+  phase_p: ceil(p, stride)                         # outputs of the largest phase
+  phase_q: ceil(q, stride)
+  line: select(nhwc, phase_q * k, phase_q)
+define:
+  NHWC: nhwc
+  FILTER: layout(filter)
+  INPUT_T: type(input)
+  OUTPUT_T: type(output)
+  EPI_BIAS: has(bias)
+  EPI_SLOPE: slope(epilogue)
+specialise: [r, s, stride]
+steps:
+  - kernel: conv_transpose_phases
+    grid: ceil(line, BLOCK), ceil(phase_p, BLOCK), select(nhwc, n, n * k) * stride * stride
+    block: BLOCK, BLOCK
+    args: input, filter, bias, output, c, h, w, k, p, q, pad, groups, phase_q
+*/
+
+/* What changed from naive: outputs whose (p + pad) and (q + pad) leave the same remainders by the stride see the same taps, every stride-th of each row and
+ * column. A block takes outputs of one such phase, so no tap is asked in vain: r * s / stride^2 of them, at constant distances in the filter, and the loop
+ * over them has constant steps. This is the identity behind the subpixel convolution: the phases, side by side as channels, are a
+ * convolution followed by depth_to_space.
+ *
+ * Cost: a thread stores every stride-th pixel, so in NCHW a store fills one in stride of its sectors; the phases of a block's neighbours fill the rest
+ * in L2. */
+#include "element.cuh"
+#include "epilogue.cuh"
+#include "tensor.cuh"
+
+extern "C" __global__ void __launch_bounds__(BLOCK *BLOCK)
+conv_transpose_phases(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int P, int Q, int pad,
+                      int groups, int phase_q)
+{
+    int i = blockIdx.x * BLOCK + threadIdx.x; /* along one line of the phase */
+    int phase = blockIdx.z % (STRIDE * STRIDE), z = blockIdx.z / (STRIDE * STRIDE);
+    int p = (blockIdx.y * BLOCK + threadIdx.y) * STRIDE + phase / STRIDE;
+    int q = (NHWC ? i / K : i) * STRIDE + phase % STRIDE;
+    if (p >= P || q >= Q || i >= (NHWC ? phase_q * K : phase_q))
+        return;
+    int k = NHWC ? i % K : z % K, n = NHWC ? z : z / K;
+    int group_channels = C / groups, c0 = k / (K / groups) * group_channels;
+    input += (size_t)n * C * H * W;
+    output += (size_t)n * K * P * Q;
+
+    float sum = 0.0f;
+    int r0 = (p + pad) % STRIDE, s0 = (q + pad) % STRIDE; /* the phase's first taps: the same for the whole block */
+    for (int r = r0; r < R; r += STRIDE) {
+        int y = (p + pad - r) / STRIDE;
+        if (p + pad < r || y >= H)
+            continue;
+        for (int s = s0; s < S; s += STRIDE) {
+            int x = (q + pad - s) / STRIDE;
+            if (q + pad < s || x >= W)
+                continue;
+            for (int c = 0; c < group_channels; c++)
+                sum += to_f32(input[at(c0 + c, y, x, C, H, W)]) * to_f32(filter[filter_at(k, c, r, s, K, group_channels, R, S)]);
+        }
+    }
+    output[at(k, p, q, K, P, Q)] = from_f32<OUTPUT_T>(epilogue(sum, bias, k));
+}

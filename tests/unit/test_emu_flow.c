@@ -1,0 +1,206 @@
+/* Divergence, early exit, calls, recursion, function pointers, locks inside a warp, barriers of some warps, hangs and deadlocks: kernels of
+ * tests/emu/flow.cu as nvcc compiled them for five architectures, against the same functions in C. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "emu_run.h"
+
+#define N 700
+static const char *const fixtures[] = {"flow_75.ptx", "flow_80.ptx", "flow_90a.ptx", "flow_100.ptx", "flow_120.ptx"};
+
+static int collatz(int v)
+{
+    int steps = 0;
+    while (v != 1) {
+        v = v & 1 ? 3 * v + 1 : v / 2;
+        if (++steps > 1000)
+            break;
+    }
+    return steps;
+}
+static int depth(int n) { return n <= 0 ? 0 : 1 + depth(n / 2); }
+static int choice(int v, int i)
+{
+    switch (v % 9) {
+    case 0: return 5;
+    case 1: return i * 3;
+    case 2: return i ^ 77;
+    case 3: return (int)((float)i * 3 + 0.5f);
+    case 4: return -i;
+    case 5: return i / 7;
+    case 6: return i % 11;
+    default: return 1 << (i & 15);
+    }
+}
+static int want(int kernel, int v, int i)
+{
+    switch (kernel) {
+    case 0: return collatz(v);
+    case 1: return i & 1 ? depth(v) : depth(v / 3) + 100;
+    case 2: return choice(v, i);
+    case 3: return v % 3 == 0 ? v + i : v % 3 == 1 ? v * i : v - i;
+    default: return i;
+    }
+}
+
+static void open_kernel(struct emu_test *t, const char *fixture, const char *kernel, uint64_t *out)
+{
+    static int in[N], zero[N];
+    for (int i = 0; i < N; i++)
+        in[i] = 1 + (i * 7919) % 5000;
+    emu_test_file(t, fixture, kernel);
+    emu_test_pointer(t, emu_test_buffer(t, "in", in, sizeof in));
+    emu_test_pointer(t, *out = emu_test_buffer(t, "out", zero, sizeof zero));
+    emu_test_int(t, N);
+    t->launch.grid[0] = 6;
+    t->launch.block[0] = 128;
+}
+
+static void same_as_c(void **state)
+{
+    static const char *const kernels[] = {"collatz", "recursive", "choice", "pointers", "locked"};
+    for (size_t f = 0; f < sizeof fixtures / sizeof *fixtures; f++)
+        for (int k = 0; k < 5; k++) {
+            struct emu_test t;
+            uint64_t out;
+            int got[N];
+            open_kernel(&t, fixtures[f], kernels[k], &out);
+            emu_test_run(&t);
+            emu_test_read(&t, out, got, sizeof got);
+            for (int i = 0; i < N; i++) {
+                int w = want(k, 1 + (i * 7919) % 5000, i);
+                if (got[i] != w)
+                    fail_msg("%s %s: [%d] is %d, want %d", fixtures[f], kernels[k], i, got[i], w);
+            }
+            assert_int_equal(emu_test_reports(&t), 0);
+            if (k == 4) { /* the sum under the lock */
+                uint64_t at;
+                size_t bytes;
+                int sum = 0, expected = 0;
+                assert_true(emu_device.symbol(&t.dev, t.module, "guarded_sum", &at, &bytes, &t.err));
+                assert_int_equal(bytes, 4);
+                emu_test_read(&t, at, &sum, 4);
+                for (int i = 0; i < N; i++)
+                    expected += 1 + (i * 7919) % 5000;
+                assert_int_equal(sum, expected);
+            }
+            emu_test_close(&t);
+        }
+}
+
+/* The same results and counters for any number of threads of the host. */
+static void threads_change_nothing(void **state)
+{
+    double first[3] = {0};
+    static const char *const names[] = {"emu.warp_instructions", "emu.divergent_branches", "emu.thread_instructions"};
+    for (int threads = 1; threads <= 5; threads++) {
+        struct emu_test t;
+        uint64_t out;
+        open_kernel(&t, "flow_90a.ptx", "collatz", &out);
+        emu_set_threads(&t.dev, threads);
+        emu_test_run(&t);
+        for (int i = 0; i < 3; i++) {
+            double v = emu_test_counter(&t, names[i], 0);
+            if (threads == 1)
+                first[i] = v;
+            assert_true(v == first[i] && v > 0);
+        }
+        emu_test_close(&t);
+    }
+}
+
+/* An endless wait and an endless computation end with the time limit, and say where. */
+static void hangs_are_reported(void **state)
+{
+    static const char *const kernels[] = {"forever", "endless"};
+    for (int k = 0; k < 2; k++) {
+        struct emu_test t;
+        uint64_t out;
+        open_kernel(&t, "flow_90a.ptx", kernels[k], &out);
+        t.launch.time_limit_s = 0.2;
+        assert_false(emu_test_launch(&t));
+        assert_int_equal(t.err.kind, ERROR_WRONG);
+        const struct device_report *r = emu_test_report(&t, "time_limit");
+        assert_non_null(r);
+        assert_in_range(r->line, k ? 82 : 74, k ? 85 : 77);
+        emu_test_close(&t);
+    }
+}
+
+static void deadlock_is_reported(void **state)
+{
+    struct emu_test t;
+    uint64_t out;
+    open_kernel(&t, "flow_90a.ptx", "half_barrier", &out);
+    t.launch.grid[0] = 1;
+    assert_false(emu_test_launch(&t)); /* two warps arrive where three are awaited */
+    assert_non_null(emu_test_report(&t, "deadlock"));
+    emu_test_close(&t);
+}
+
+static void traps_and_asserts(void **state)
+{
+    struct emu_test t;
+    uint64_t out;
+    int in[128];
+    for (int i = 0; i < 128; i++)
+        in[i] = i == 77 ? -1 : 3;
+    for (int k = 0; k < 2; k++) {
+        open_kernel(&t, "flow_100.ptx", k ? "traps" : "asserts", &out);
+        assert_true(emu_device.write(&t.dev, ((uint64_t *)t.params)[0], in, sizeof in, &t.err));
+        t.launch.grid[0] = 1;
+        assert_false(emu_test_launch(&t));
+        const struct device_report *r = emu_test_report(&t, k ? "trap" : "assert");
+        assert_non_null(r);
+        assert_int_equal(r->line, k ? 100 : 94);
+        if (!k) {
+            assert_non_null(strstr(r->text, "in[threadIdx.x] >= 0"));
+            assert_non_null(strstr(r->text, "thread 77,0,0"));
+        }
+        emu_test_close(&t);
+    }
+}
+
+/* A loop whose body falls out of the middle, entered from two sides: irreducible. Each lane's path is counted by hand. */
+static void irreducible(void **state)
+{
+    static const char ptx[] = PTX_HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<8>;\n.reg .b64 %x<4>;\n.reg .pred %p<4>;\n"
+                              "ld.param.u64 %x1, [out];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %x2, %r1, 4;\nadd.s64 %x1, %x1, %x2;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\n"
+                              "and.b32 %r4, %r1, 1;\nsetp.eq.s32 %p1, %r4, 1;\n@%p1 bra B;\n"
+                              "A: add.s32 %r2, %r2, 1;\nadd.s32 %r3, %r3, 1;\nsetp.ge.s32 %p2, %r3, %r1;\n@%p2 bra OUT;\n"
+                              "B: add.s32 %r2, %r2, 100;\nadd.s32 %r3, %r3, 1;\nsetp.lt.s32 %p3, %r3, %r1;\n@%p3 bra A;\n"
+                              "OUT: st.global.u32 [%x1], %r2;\nret;\n}\n";
+    struct emu_test t;
+    int got[32];
+    emu_test_text(&t, "irreducible", ptx, "k");
+    uint64_t out = emu_test_buffer(&t, "out", NULL, sizeof got);
+    emu_test_pointer(&t, out);
+    emu_test_run(&t);
+    emu_test_read(&t, out, got, sizeof got);
+    for (int lane = 0; lane < 32; lane++) {
+        int r2 = 0, r3 = 0;
+        bool b = lane & 1;
+        for (;;) {
+            if (!b) {
+                r2++;
+                if (++r3 >= lane)
+                    break;
+            }
+            b = false;
+            r2 += 100;
+            if (!(++r3 < lane))
+                break;
+        }
+        assert_int_equal(got[lane], r2);
+    }
+    emu_test_close(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_c), cmocka_unit_test(threads_change_nothing), cmocka_unit_test(hangs_are_reported),
+                                       cmocka_unit_test(deadlock_is_reported), cmocka_unit_test(traps_and_asserts), cmocka_unit_test(irreducible)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

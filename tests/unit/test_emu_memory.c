@@ -1,0 +1,194 @@
+/* Sectors, lines, wavefronts, FLOP and instructions of tests/emu/memory.cu, counted by hand. One warp, lines as in the source. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "emu_run.h"
+
+static float in[4096];
+
+static void start(struct emu_test *t, const char *kernel, int n, uint64_t *out)
+{
+    for (int i = 0; i < 4096; i++)
+        in[i] = (float)(i % 100);
+    emu_test_file(t, "memory.ptx", kernel);
+    emu_test_pointer(t, emu_test_buffer(t, "in", in, sizeof in));
+    emu_test_pointer(t, *out = emu_test_buffer(t, "out", NULL, 4096));
+    emu_test_int(t, n);
+}
+
+static void expect(struct emu_test *t, const char *name, int line, double want)
+{
+    double got = emu_test_counter(t, name, line);
+    if (got != want)
+        fail_msg("%s of line %d: %g, want %g", name, line, got, want);
+}
+
+static void run(struct emu_test *t, const char *kernel, int n)
+{
+    uint64_t out;
+    start(t, kernel, n, &out);
+    emu_test_run(t);
+}
+
+/* 32 lanes, stride s floats: 128 s bytes apart in all: min(32, 4 s) sectors for s <= 8; a line for each 32 floats */
+static void strides(void **state)
+{
+    static const struct {
+        int stride, sectors, lines;
+    } table[] = {{0, 1, 1}, {1, 4, 1}, {2, 8, 2}, {3, 12, 3}, {4, 16, 4}, {5, 20, 5}, {8, 32, 8}, {16, 32, 16}, {32, 32, 32}, {100, 32, 32}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct emu_test t;
+        run(&t, "strided", table[i].stride);
+        expect(&t, "emu.global_requests_ld", 0, 1);
+        expect(&t, "emu.global_requests_st", 0, 1);
+        expect(&t, "emu.global_sectors_ld", 2, table[i].sectors);
+        expect(&t, "emu.global_sectors_st", 2, 4);
+        expect(&t, "emu.global_lines", 0, table[i].lines + 1);
+        expect(&t, "emu.global_sectors_ideal_ld", 0, table[i].stride ? 4 : 1);
+        expect(&t, "emu.unique_bytes_read", 0, 32.0 * table[i].sectors);
+        expect(&t, "emu.unique_bytes_written", 0, 128);
+        emu_test_close(&t);
+    }
+}
+
+/* Starting inside a sector costs one more. */
+static void shifts(void **state)
+{
+    for (int shift = 0; shift < 40; shift++) {
+        struct emu_test t;
+        run(&t, "shifted", shift);
+        expect(&t, "emu.global_sectors_ld", 3, shift % 8 ? 5 : 4);
+        expect(&t, "emu.global_lines", 0, (shift % 32 ? 2 : 1) + 1);
+        emu_test_close(&t);
+    }
+}
+
+static void vectors(void **state)
+{
+    struct emu_test t;
+    uint64_t out;
+    float got[128];
+    start(&t, "four", 0, &out);
+    emu_test_run(&t);
+    emu_test_read(&t, out, got, sizeof got);
+    assert_memory_equal(got, in, sizeof got);
+    expect(&t, "emu.global_requests_ld", 0, 1);
+    expect(&t, "emu.global_sectors_ld", 4, 16);
+    expect(&t, "emu.global_sectors_st", 4, 16);
+    emu_test_close(&t);
+    run(&t, "same", 5);
+    expect(&t, "emu.global_sectors_ld", 5, 1);
+    emu_test_close(&t);
+}
+
+/* Stride s words: gcd(s, 32) lanes share a bank, unless they read the same word. */
+static void bank_conflicts(void **state)
+{
+    for (int stride = 0; stride <= 33; stride++) {
+        int gcd = 1;
+        for (int k = 2; k <= 32; k *= 2)
+            gcd = stride % k == 0 ? k : gcd;
+        struct emu_test t;
+        run(&t, "banks", stride);
+        int wave = stride == 0 ? 1 : gcd;
+        expect(&t, "emu.shared_wavefronts_ld", 12, wave);
+        expect(&t, "emu.shared_wavefronts_ideal_ld", 12, 1);
+        expect(&t, "emu.shared_bank_conflicts", 12, wave - 1);
+        expect(&t, "emu.shared_wavefronts_st", 0, 32);
+        emu_test_close(&t);
+    }
+}
+
+/* 16-byte accesses: quarter-warps of 8 lanes; stride s * 16 bytes: 8 lanes touch 32 words, conflict-free for odd s */
+static void wide_conflicts(void **state)
+{
+    static const struct {
+        int stride, wavefronts;
+    } table[] = {{1, 4}, {2, 8}, {3, 4}, {4, 16}, {8, 32}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct emu_test t;
+        run(&t, "wide", table[i].stride);
+        expect(&t, "emu.shared_wavefronts_ld", 20, table[i].wavefronts);
+        expect(&t, "emu.shared_wavefronts_ideal_ld", 20, 4);
+        emu_test_close(&t);
+    }
+}
+
+/* The same word of all lanes lies together: 4 sectors a 4-byte access. */
+static void local_memory(void **state)
+{
+    struct emu_test t;
+    run(&t, "stack", 5);
+    double requests = emu_test_counter(&t, "emu.local_requests", 0);
+    assert_true(requests >= 5);
+    assert_true(emu_test_counter(&t, "emu.local_sectors", 0) >= 4 * requests);
+    emu_test_close(&t);
+}
+
+/* fma of n rounds for 32 threads, one product for 7 of them */
+static void flop(void **state)
+{
+    struct emu_test t;
+    run(&t, "counted", 9);
+    expect(&t, "emu.warp_fma", 0, 9);
+    expect(&t, "emu.flop_f32", 0, 9 * 32 * 2 + 7);
+    expect(&t, "emu.divergent_branches", 0, 1);
+    emu_test_close(&t);
+}
+
+/* 8 lanes on each of 4 words */
+static void contention(void **state)
+{
+    struct emu_test t;
+    uint64_t out;
+    int zero[32] = {0}, got[32];
+    start(&t, "contended", 0, &out);
+    assert_true(emu_device.write(&t.dev, out, zero, sizeof zero, &t.err));
+    emu_test_run(&t);
+    emu_test_read(&t, out, got, sizeof got);
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(got[i], i < 4 ? 8 : 0);
+    expect(&t, "emu.atomics", 0, 1);
+    expect(&t, "emu.atomic_contention", 0, 8);
+    emu_test_close(&t);
+}
+
+/* Float atomics give the same bits for any number of threads: block order. */
+static void float_atomics(void **state)
+{
+    uint32_t first = 0;
+    for (int threads = 1; threads <= 4; threads++) {
+        struct emu_test t;
+        uint64_t out;
+        uint32_t zero = 0, got;
+        start(&t, "float_sum", 0, &out);
+        float x[4096];
+        for (int i = 0; i < 4096; i++)
+            x[i] = 1.0f / (float)(1 + i * 37 % 1000);
+        assert_true(emu_device.write(&t.dev, ((uint64_t *)t.params)[0], x, sizeof x, &t.err));
+        assert_true(emu_device.write(&t.dev, out, &zero, 4, &t.err));
+        emu_set_threads(&t.dev, threads);
+        t.launch.grid[0] = 128;
+        emu_test_run(&t);
+        emu_test_read(&t, out, &got, 4);
+        float sum = 0;
+        for (int i = 0; i < 4096; i++)
+            sum += x[i];
+        first = threads == 1 ? got : first;
+        assert_int_equal(got, first);
+        float f;
+        memcpy(&f, &got, 4);
+        assert_true(f == sum); /* lane after lane, warp after warp, block after block */
+        emu_test_close(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strides), cmocka_unit_test(shifts), cmocka_unit_test(vectors), cmocka_unit_test(bank_conflicts),
+                                       cmocka_unit_test(wide_conflicts), cmocka_unit_test(local_memory), cmocka_unit_test(flop), cmocka_unit_test(contention),
+                                       cmocka_unit_test(float_atomics)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
