@@ -1,6 +1,6 @@
 /* wgmma_rows: the convolution that loads every input row once and multiplies it with all its taps, for sm_90a. Its variants:
  *   conv2d/wgmma_rows  WEIGHTS_SHARED 1: the weights lie in shared memory
- *   conv2d/wgmma_rs    WEIGHTS_SHARED 0: the weights lie in registers; wgmma_rs_d2s and wgmma_rs_nchw build on it
+ *   conv2d/wgmma_rs    WEIGHTS_SHARED 0: the weights lie in registers; wgmma_rs_d2s builds on it
  *
  * As a matrix product: 64 output channels (rows of the result) by STRIP_WIDTH pixels of one image row (columns); the depth is the channels of one tap, at most
  * 64, and all R * S taps add to the same sums. In NHWC a pixel's 64 channels are 128 bytes, exactly one row of a 128-byte swizzled operand, so an image
