@@ -79,6 +79,7 @@ static void emu_close(struct device *dev)
 
 void emu_set_threads(struct device *dev, int threads) { ((struct emu *)dev->private_data)->threads = threads; }
 void emu_set_checks(struct device *dev, bool on) { ((struct emu *)dev->private_data)->checks = on ? CHECK_ALL : CHECK_BOUNDS; }
+const char *emu_source_file(const struct device *dev) { return ((const struct emu *)dev->private_data)->totals.file; }
 
 /* ---- buffers ---- */
 static struct buffer *buffer_new(struct emu *e, const char *label, size_t bytes, bool known, struct error *err)
