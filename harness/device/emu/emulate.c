@@ -159,11 +159,12 @@ bool emulate(const struct emulate_request *request, struct emulate_result *out, 
     e->out = out;
     e->dev.ops = &emu_device;
     struct device_image image = {.label = request->label, .path = request->source, .ptx = request->ptx, .ptx_bytes = request->ptx_bytes};
-    if (!(opened = emu_device.open(&e->dev, request->chip ? request->chip : "", err)))
+    char spec[96];
+    snprintf(spec, sizeof spec, "%.60s%s", request->chip ? request->chip : "GH100", request->no_check ? ",no-check" : "");
+    if (!(opened = emu_device.open(&e->dev, spec, err)))
         goto done;
     snprintf(out->device, sizeof out->device, "%s", e->dev.about);
     emu_set_threads(&e->dev, request->threads);
-    emu_set_checks(&e->dev, !request->no_check);
     ok = emulate_read_launch(e, err) && emu_device.load(&e->dev, &image, &e->module, err) && find_kernel(e, err) && emulate_make_buffers(e, err) &&
          emulate_set_arguments(e, err) && run(e, err);
 done:

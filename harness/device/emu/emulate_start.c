@@ -12,7 +12,7 @@
 
 struct guess {
     const struct ptx_var *var;
-    bool pointer, read, written;
+    bool pointer, typed, read, written;
     enum dtype type; /* of what it points to */
     char name[64];
 };
@@ -118,8 +118,9 @@ static void access_memory(struct start *s, const struct ptx_instr *in)
         if (p < 0)
             continue;
         struct guess *g = &s->params[p];
-        if (!g->pointer && !instr_is(in, "cp"))
+        if (!g->typed && !instr_is(in, "cp"))
             g->type = element(s, in, &in->operands[k ? 0 : in->count > 1 ? 1 : 0]);
+        g->typed |= !instr_is(in, "cp");
         g->pointer = true;
         g->read |= load;
         g->written |= store;
