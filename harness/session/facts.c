@@ -94,7 +94,7 @@ static void add_occupancy(struct row *row, int index, const struct step *step, c
     add_limits(row, index, step, &o, chip, out->waves);
 }
 
-static bool kernel_facts_of(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err)
+bool build_kernel_facts(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err)
 {
     struct kernel_facts *facts;
     int count = cubin_read(c->cubin, c->cubin_bytes, &facts, err);
@@ -125,7 +125,7 @@ bool build_facts(const struct build *build, const struct program *p, const struc
         if (step->kind != STEP_KERNEL)
             continue;
         struct kernel_facts f;
-        if (!kernel_facts_of(&build->units[step->unit], step->name, &f, err))
+        if (!build_kernel_facts(&build->units[step->unit], step->name, &f, err))
             return error_where(err, "%s", p->units[step->unit].label);
         for (int k = 0; k < 3; k++) {
             out->grid[k] = step->grid[k];
