@@ -88,6 +88,12 @@ static void emu_close(struct device *dev)
 
 void emu_set_threads(struct device *dev, int threads) { ((struct emu *)dev->private_data)->threads = threads; }
 void emu_set_checks(struct device *dev, bool on) { ((struct emu *)dev->private_data)->checks = on ? CHECK_ALL : CHECK_BOUNDS; }
+const char *emu_isa_name(void)
+{
+    const char *name;
+    isa_table(&name);
+    return name;
+}
 const char *emu_source_file(const struct device *dev) { return ((const struct emu *)dev->private_data)->totals.file; }
 
 /* ---- buffers ---- */
