@@ -53,6 +53,9 @@ struct build {
 };
 bool build_make(const struct worker *w, const struct program *program, struct build *build, struct error *err);
 void build_free(struct build *build);
+/* What the compiler says of one kernel of a unit. */
+struct kernel_facts;
+bool build_kernel_facts(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err);
 /* Registers, spills, shared memory, occupancy of each step into row->steps; SASS counts into metrics. */
 bool build_facts(const struct build *build, const struct program *program, const struct chip *chip, struct row *row, struct error *err);
 
