@@ -1,6 +1,7 @@
 /* session/worker: what one worker process holds, and the three things it does. Commands and events are JSON lines:
  *
  *   {"do":"setup", ...}                 -> {"event":"hello", ...}        plan made, device opened
+ *   {"do":"roofs", "device":..}     -> {"event":"roofs","uuid":..,"roofs":{..},"note":".."}   the ceilings of the machine; needs no setup
  *   {"do":"compile","rows":[..]}        -> {"event":"compiled","row":i} per row, {"event":"done"}
  *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
  *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
@@ -61,6 +62,8 @@ bool build_facts(const struct build *build, const struct program *program, const
 
 /* quarantine.c, timing.c */
 bool worker_verify(struct worker *w, int row, struct error *err);
+/* roofs.c */
+bool worker_roofs(struct worker *w, const json_t *command, struct error *err);
 bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err);
 
 #endif
