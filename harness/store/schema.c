@@ -46,7 +46,11 @@ static const char networks[] =
     " math, layout, flop, bytes, density_in, density_out, timing.cache, timing.load, median_ns, low_ns, high_ns, ratio, ratio_low, ratio_high, rounds"
     " FROM result JOIN \"case\" USING (case_key) LEFT JOIN timing ON timing.result = result.result AND timing.time_step = -1;";
 
-static const char *const migrations[] = {tables, views, networks};
+/* 4: hardware counters: verdicts, the kernels that ran, why there are none. */
+static const char counted[] = "ALTER TABLE result ADD COLUMN verdicts TEXT; ALTER TABLE result ADD COLUMN kernels TEXT;"
+                              "ALTER TABLE result ADD COLUMN uncounted TEXT;";
+
+static const char *const migrations[] = {tables, views, networks, counted};
 #define MIGRATIONS ((int)(sizeof migrations / sizeof migrations[0]))
 
 int schema_version(void)
