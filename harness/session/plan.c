@@ -137,6 +137,8 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     plan->scenario = scenario_load(o->scenario_path, err);
     if (!plan->scenario || !variant_set_load(o->variant_dirs, &plan->variants, err))
         goto done;
+    if (!counter_choose(&o->counters, node_get(plan->scenario->root, "counters"), &plan->counters, err))
+        goto done;
     plan->case_count = scenario_expand(plan->scenario, device_kind, &o->filter, &plan->cases, err);
     if (plan->case_count < 0)
         goto done;
@@ -190,6 +192,7 @@ void plan_free(struct plan *plan)
     if (plan->case_count > 0)
         scenario_cases_free(plan->cases, plan->case_count);
     variant_set_free(&plan->variants);
+    counter_choice_free(&plan->counters);
     if (plan->scenario)
         scenario_free(plan->scenario);
     *plan = (struct plan){0};

@@ -4,6 +4,7 @@
 #define BENCH_SESSION_PLAN_H
 
 #include "base/chip.h"
+#include "counter/choice.h"
 #include "op/program.h"
 #include "scenario/scenario.h"
 #include "store/row.h"
@@ -18,6 +19,7 @@ struct plan_options {
     const char *compiler;             /* as compile_request.compiler */
     const char *bundle;               /* a file of compiled units to take first; may be NULL */
     double budget_s;                  /* instead of the scenario's; 0 = the scenario's */
+    struct counter_wish counters;     /* instead of the scenario's */
 };
 struct plan_row {
     int case_index, row_index;
@@ -36,6 +38,7 @@ struct plan {
     int row_count;
     struct chip chip;
     struct timing_plan time;
+    struct counter_choice counters;
     char files[HASH_TEXT]; /* of the scenario and every variant file: parent and worker must agree */
     void *private_data;
 };

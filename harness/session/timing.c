@@ -51,13 +51,19 @@ static bool check_row(struct bout *b, int i, const struct op_data *data, const c
     return ok;
 }
 
+char *worker_plan_text(const struct cudnn_plan_facts *f)
+{
+    return text_format("%s, mode %c rank %d,", f->text, f->mode, f->rank);
+}
+
 static void record_plans(struct bout *b, int i, const double *medians)
 {
     struct rig *rig = b->rigs[i];
     const struct cudnn_plan_facts *best = rig_plan_facts(rig, rig_plan_used(rig));
-    char *engine = text_format("%s, mode %c rank %d, best of %d", best->text, best->mode, best->rank, rig_plan_count(rig));
+    char *plan = worker_plan_text(best), *engine = text_format("%s best of %d", plan, rig_plan_count(rig));
     row_set(&b->rows[i]->engine, engine);
     free(engine);
+    free(plan);
     b->rows[i]->workspace_bytes = (int64_t)best->workspace_bytes;
     for (int k = 0; k < rig_plan_count(rig); k++) {
         const struct cudnn_plan_facts *f = rig_plan_facts(rig, k);

@@ -104,6 +104,11 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     o->filter.set = w->lists[2] = list_of(filter, "set");
     o->compiler = text_of(w->setup, "compiler");
     o->bundle = text_of(w->setup, "bundle");
+    const json_t *counters = json_object_get(w->setup, "counters");
+    o->counters.off = json_is_true(json_object_get(counters, "off"));
+    o->counters.set = text_of(counters, "set");
+    o->counters.groups = w->lists[3] = list_of(counters, "groups");
+    o->counters.metrics = w->lists[4] = list_of(counters, "metrics");
     o->budget_s = json_number_value(json_object_get(w->setup, "budget"));
     w->dump_dir = text_of(w->setup, "dump");
     w->time_limit_s = json_number_value(json_object_get(w->setup, "time_limit"));
@@ -178,6 +183,15 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
         w->emit(w->context, json_pack("{s:s,s:i}", "event", "blame", "row", blame));
         return false;
     }
+    if (!strcmp(verb, "count check"))
+        return worker_count_check(w, err);
+    if (!strcmp(verb, "count")) {
+        int blame = -1;
+        if (worker_count(w, command, &blame, err))
+            return true;
+        w->emit(w->context, json_pack("{s:s,s:i}", "event", "blame", "row", blame));
+        return false;
+    }
     return error_set(err, ERROR_INTERNAL, "unknown command '%s'", verb);
 }
 
@@ -186,13 +200,15 @@ void worker_close(struct worker *w)
     for (int i = 0; i < WORKER_DATA; i++)
         if (w->data_case[i] >= 0)
             op_data_free(&w->data[i]);
+    counter_set_free(&w->set);
+    cupti_session_close(w->cupti);
     if (w->library)
         cudnn_close(w->library);
     if (w->dev)
         device_close(w->dev);
     if (w->planned)
         plan_free(&w->plan);
-    for (int i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof w->lists / sizeof *w->lists; i++)
         free(w->lists[i]);
     json_decref(w->setup);
 }
