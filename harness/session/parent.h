@@ -14,6 +14,7 @@ struct session {
     struct store *store;
     struct run run;
     struct row **rows;
+    int **choices;        /* by row: what a chain's links run, once chosen; else NULL */
     bool *kept;           /* by row: taken over from the interrupted run */
     char compiler[96];
     struct child worker;
