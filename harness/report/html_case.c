@@ -121,7 +121,7 @@ static void timed_row(struct text *t, const struct case_view *c, const struct vi
     number_cell(t, !isnan(share), number_percent(share, value), "%");
     steps_cell(t, v);
     text_add(t, "</tr>\n");
-    for (int s = 0; v->steps > 1 && s < v->row->step_count; s++) {
+    for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
         const struct row_time *time = step_time(c, v->row, s);
         if (v->row->steps[s].prepare) {
             continue;

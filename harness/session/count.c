@@ -72,19 +72,19 @@ bool worker_count_check(struct worker *w, struct error *err)
     return ok;
 }
 
-/* The plan that the timing chose, found again among those cuDNN lists here. */
+/* The plan that the timing chose for the row's library step, found again among those cuDNN lists here. */
 static bool use_engine(struct rig *rig, const char *engine, struct error *err)
 {
-    int plans = rig_plan_count(rig);
-    if (!plans)
+    int step = rig_library_step(rig, 0);
+    if (step < 0)
         return true;
-    for (int k = 0; k < plans; k++) {
-        char *text = worker_plan_text(rig_plan_facts(rig, k));
+    for (int k = 0; k < rig_plan_count(rig, step); k++) {
+        char *text = worker_plan_text(rig_plan_facts(rig, step, k));
         bool same = engine && !strncmp(engine, text, strlen(text)); /* the text ends with a comma */
         free(text);
         if (same) {
-            rig_plan_use(rig, k);
-            return true;
+            rig_plan_use(rig, step, k);
+            return rig_plan_settle(rig, err);
         }
     }
     return error_set(err, ERROR_INTERNAL, "cuDNN does not offer the plan again that was timed (%s)", engine ? engine : "none");
