@@ -19,14 +19,8 @@
 #pragma once
 #include "staged_store.cuh"
 
-constexpr int ROW_BYTES = (STRIP_WIDTH + S - 1 + 7) / 8 * 1024; /* blocks of 8 pixels */
+constexpr int ROW_BYTES = NCHW ? (STRIP_WIDTH + 16) * 128 : (STRIP_WIDTH + S - 1 + 7) / 8 * 1024; /* blocks of 8 pixels; NCHW: see turned_rows.cuh */
 #include "image_rows.cuh"
-#if NCHW
-#include "turned_rows.cuh"
-#else
-constexpr int BOX_BYTES = (STRIP_WIDTH + S - 1) * 128; /* what the copy engine brings */
-constexpr int STAGES = 0, STAGE_BYTES = 0;
-#endif
 #ifndef FILTER_BOX
 #define FILTER_BOX 64 /* filter rows of a box of weights */
 #endif
@@ -49,7 +43,12 @@ static __device__ __forceinline__ void ask_weights(unsigned to, unsigned barrier
             copy_box_4d(to + k / 64 * WEIGHT_BYTES + tap * 8192 + k % 64 * 128, map, barrier, 0, tap, D2S_CRD ? (k0 + k) / depth : 0, D2S_CRD ? (k0 + k) % depth : k0 + k);
 }
 
-#if !NCHW
+#if NCHW
+#include "turned_rows.cuh"
+#else
+constexpr int STAGES = 0, STAGE_BYTES = 0;
+constexpr int BOX_BYTES = (STRIP_WIDTH + S - 1) * 128; /* what the copy engine brings */
+
 /* One thread. `wait_weights`: until the weights have left the place that the later rows go to. */
 template <typename WAIT> static __device__ __forceinline__ void produce(const ring &ring, const share &own, const tensor_map *map, int pad, WAIT wait_weights)
 {
