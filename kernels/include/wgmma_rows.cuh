@@ -181,7 +181,10 @@ static __device__ __forceinline__ void convolve_rows(const tensor_map *input_map
         give_registers<24>();
         if (threadIdx.x == 0)
             ask_weights(weights, b.weights_come, filter_map, blockIdx.y * SPLIT * 64, SPLIT, K);
-        auto wait_weights = [&]() { barrier_wait(b.weights_gone, 0); };
+        auto wait_weights = [&]() {
+            if (!WEIGHTS_SHARED)
+                barrier_wait(b.weights_gone, 0);
+        };
 #if NCHW
         produce_turned(ring, own, stages, come, input_map, pad, wait_weights);
 #else
