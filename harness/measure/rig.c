@@ -84,7 +84,7 @@ static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param 
     case ARG_TENSOR_MAP:
         if (param->kind != PARAM_BYTES || param->bytes != 128)
             return error_set(err, ERROR_USAGE, "argument %s is a tensor map, but the kernel's parameter is not a CUtensorMap by value", arg->name);
-        return pack_map(rig, &rig->program->tensor_maps[arg->map], to, err);
+        return arg->map == ARG_NO_MAP || pack_map(rig, &rig->program->tensor_maps[arg->map], to, err); /* `to` is zeros */
     case ARG_INT:
     case ARG_REAL: break;
     }

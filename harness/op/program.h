@@ -52,12 +52,13 @@ struct tensor_map {
     int l2_promotion; /* 0, 64, 128, 256 */
     bool oob_nan;   /* out-of-range elements: NaN instead of zero */
 };
+#define ARG_NO_MAP (-1) /* of a tensor that this work does not have: zeros, which no kernel may use */
 enum arg_kind { ARG_BUFFER, ARG_INT, ARG_REAL, ARG_TENSOR_MAP };
 struct arg {
     enum arg_kind kind;
     char name[PROGRAM_NAME]; /* as in the head, for messages */
     struct buffer_ref buffer;
-    int map;                 /* ARG_TENSOR_MAP: index into tensor_maps */
+    int map;                 /* ARG_TENSOR_MAP: index into tensor_maps, or ARG_NO_MAP */
     int64_t i;
     double d;
 };
