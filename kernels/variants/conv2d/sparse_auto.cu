@@ -3,7 +3,7 @@ op: conv2d
 what: sparse_tile or very_sparse, decided tile by tile from the mask's popcounts
 from: sparse_tile
 needs:
-  - stride == 1 and dilation == 1 and groups == 1 and c % 16 == 0 and r * s * c <= 576 and s <= 9 and k % 2 == 0
+  - stride == 1 and dilation == 1 and groups == 1 and c % 16 == 0 and r * s * c <= 576 and r <= 9 and s <= 9 and k % 2 == 0
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, mask_in: bits, mask_out: bits}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
@@ -19,7 +19,7 @@ let:
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
   plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
-  smem: STAGES * floor(c, 8) * plane
+  smem: max(STAGES * floor(c, 8) * plane, 64 * (r * s * c * 2 + 16))
   blocks_k: ceil(k, 64)
 where:
   - cc == 90
