@@ -159,6 +159,8 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
         return probe(w, command, err);
     if (!strcmp(verb, "setup"))
         return setup(w, command, err);
+    if (!strcmp(verb, "roofs"))
+        return worker_roofs(w, command, err);
     if (!w->planned)
         return error_set(err, ERROR_INTERNAL, "'%s' before setup", verb);
     if (!strcmp(verb, "compile")) {

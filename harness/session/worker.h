@@ -1,6 +1,7 @@
 /* session/worker: what one worker process holds, and the three things it does. Commands and events are JSON lines:
  *
  *   {"do":"setup", ...}                 -> {"event":"hello", ...}        plan made, device opened
+ *   {"do":"roofs", "device":..}     -> {"event":"roofs","uuid":..,"roofs":{..},"note":".."}   the ceilings of the machine; needs no setup
  *   {"do":"compile","rows":[..]}        -> {"event":"compiled","row":i} per row, {"event":"done"}
  *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
  *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
@@ -53,11 +54,16 @@ struct build {
 };
 bool build_make(const struct worker *w, const struct program *program, struct build *build, struct error *err);
 void build_free(struct build *build);
+/* What the compiler says of one kernel of a unit. */
+struct kernel_facts;
+bool build_kernel_facts(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err);
 /* Registers, spills, shared memory, occupancy of each step into row->steps; SASS counts into metrics. */
 bool build_facts(const struct build *build, const struct program *program, const struct chip *chip, struct row *row, struct error *err);
 
 /* quarantine.c, timing.c */
 bool worker_verify(struct worker *w, int row, struct error *err);
+/* roofs.c */
+bool worker_roofs(struct worker *w, const json_t *command, struct error *err);
 bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err);
 
 #endif

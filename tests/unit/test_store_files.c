@@ -81,8 +81,8 @@ static void newer_schema_is_refused(void **state)
 {
     store_close(open_or_fail(false));
     sql("PRAGMA user_version = 7");
-    refuses(false, ERROR_USAGE, "written by a newer bench (schema 7, this one knows 3)");
-    refuses(true, ERROR_USAGE, "written by a newer bench (schema 7, this one knows 3)");
+    refuses(false, ERROR_USAGE, "written by a newer bench (schema 7, this one knows 4)");
+    refuses(true, ERROR_USAGE, "written by a newer bench (schema 7, this one knows 4)");
 }
 
 static void damage_is_said_and_crashes_nothing(void **state)

@@ -5,7 +5,7 @@ needs: c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same, mask_in: bits, mask_out: bits}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
 epilogue: [bias, relu, leaky_relu]
-mask: {needs: input, writes: output, inactive: untouched, reads: active}
+mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [1, 1], weights: k * c / groups * r * s * size(filter)}
 params:
   ROWS: {values: [1, 4, 8], default: 4}    # warps of a block, a row of 32 pixels each
 let:
