@@ -96,7 +96,7 @@ struct work {
 extern __shared__ __align__(128) unsigned char ring[];              /* of tiles; before the first of them, the weights */
 static __shared__ unsigned long long full[STAGES], empty[STAGES], weights_come, weights_held; /* barriers */
 static __shared__ work ring_work[STAGES], list[LIST];                /* list: by rank modulo LIST */
-static __shared__ unsigned cost_before[129], rank_before[128];       /* by slice of the sums */
+static __shared__ unsigned cost_before[129], rank_before[129];       /* by slice of the sums */
 static __shared__ unsigned rank_first, rank_end, warp_cost[4], warp_rank[4];
 static __shared__ unsigned char numbered[8][64];                     /* by consuming warp: its active pixels, as bits of the tile */
 
@@ -118,7 +118,7 @@ static __device__ __forceinline__ unsigned scan(unsigned x)
     return x;
 }
 
-/* Fills cost_before and rank_before; cost_before[128] is all of it. */
+/* Fills cost_before and rank_before; the last ones are all of it. */
 static __device__ __forceinline__ void add_up(const share &all)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -137,7 +137,7 @@ static __device__ __forceinline__ void add_up(const share &all)
         costs += warp_cost[i], ranks += warp_rank[i];
     cost_before[threadIdx.x] = costs, rank_before[threadIdx.x] = ranks;
     if (threadIdx.x == 127)
-        cost_before[128] = costs + cost;
+        cost_before[128] = costs + cost, rank_before[128] = ranks + rank;
     warpgroup_sync(0);
 }
 
@@ -272,12 +272,14 @@ static __device__ __forceinline__ void ask_weights(const TYPE *filter, int k0, i
         copy_bytes(shared_address(ring) + i * WEIGHTS_PITCH, filter + (size_t)min(k0 + i, K - 1) * TAPS * C, TAPS * C * 2, come);
 }
 
-static __device__ __forceinline__ void produce(producer p, const share &all, const TYPE *filter, int K)
+static __device__ __forceinline__ void produce(producer p, const share &all, const TYPE *filter, int K, unsigned *tiles_active)
 {
     if (threadIdx.x < 32)
         ask_weights(filter, blockIdx.y * 64, K);
     asm volatile("griddepcontrol.wait;" ::: "memory"); /* what list_tiles wrote is there */
     add_up(all);
+    if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
+        *tiles_active = rank_before[128];
     unsigned total = cost_before[128];
     unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
     int warp = threadIdx.x / 32, before = 0; /* tiles of earlier rounds */
@@ -446,8 +448,8 @@ static __device__ __forceinline__ void consume(const consumer &to)
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums, TYPE *output,
-           int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums, unsigned *tiles_active,
+           TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
 {
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
@@ -462,7 +464,7 @@ conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsig
     if (threadIdx.x < 128) {
         give_registers<56>();
         int words = (count + 31) / 32;
-        produce(producer{input, mask_in, H, W, pad}, share{tiles, sums, count, tiles_x, tiles_y, words, (words + 127) / 128}, filter, K);
+        produce(producer{input, mask_in, H, W, pad}, share{tiles, sums, count, tiles_x, tiles_y, words, (words + 127) / 128}, filter, K, tiles_active);
     } else {
         take_registers<224>();
         int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;

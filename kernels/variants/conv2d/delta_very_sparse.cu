@@ -9,7 +9,7 @@ layout: {input: NHWC, filter: CRSK, output: NHWC, mask_in: bits, mask_out: bits}
 dtype: {input: [f32, f16], output: same, bias: f32}
 math: [f32, f16_acc16, f16_acc32]
 epilogue: [bias, relu, leaky_relu]
-mask: {needs: input, writes: output, inactive: untouched, reads: active}
+mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [tile, tile, dilation], weights: r * s * c * k * size(filter)}
 params:
   EDGE: {values: [auto, 3, 4, 5, 6, 7, 8], default: auto}   # output pixels of a tile's side
   FEW: {values: [1, 2, 4, 6, 8], default: 4}     # marked inputs of a tile up to which it is
