@@ -12,95 +12,16 @@
  *
  * The output's mask is words of 32 pixels, tiles are TILE wide: a block writes the words that begin in its columns, for its rows. */
 #pragma once
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "mask_bits.cuh"
+#include "delta_marks.cuh"
 
-#if ACC16
-typedef __half2 sum_t;      /* two output channels */
-typedef __half2 weight_t;
-typedef __half staged_t;
-constexpr int OWN = 2, CHANNELS = 64, VECTOR = 8; /* channels of a thread; input channels staged at once; values in 16 bytes */
-static __device__ __forceinline__ sum_t no_sum() { return __float2half2_rn(0.0f); }
-static __device__ __forceinline__ sum_t multiply_add(staged_t x, weight_t w, sum_t sum) { return __hfma2(__half2half2(x), w, sum); }
-static __device__ __forceinline__ sum_t add(sum_t a, sum_t b) { return __hadd2(a, b); }
-static __device__ __forceinline__ weight_t load_weight(const TYPE *filter) { return *reinterpret_cast<const __half2 *>(filter); }
-static __device__ __forceinline__ staged_t to_staged(TYPE x) { return x; }
-static __device__ __forceinline__ float channel(sum_t sum, int i) { return i ? __high2float(sum) : __low2float(sum); }
-#else
-typedef float sum_t;
-typedef float weight_t;
-typedef float staged_t;
-constexpr int OWN = 1, CHANNELS = 32, VECTOR = 4;
-static __device__ __forceinline__ sum_t no_sum() { return 0.0f; }
-static __device__ __forceinline__ sum_t multiply_add(staged_t x, weight_t w, sum_t sum) { return fmaf(x, w, sum); }
-static __device__ __forceinline__ sum_t add(sum_t a, sum_t b) { return a + b; }
-static __device__ __forceinline__ weight_t load_weight(const TYPE *filter) { return to_f32(*filter); }
-static __device__ __forceinline__ staged_t to_staged(TYPE x) { return to_f32(x); }
-static __device__ __forceinline__ float channel(sum_t sum, int) { return sum; }
-#endif
 
-constexpr int TAPS = R * S, HALO_H = (TILE - 1) * STRIDE + R, HALO_W = (TILE - 1) * STRIDE + S, INPUTS = HALO_H * HALO_W;
+constexpr int CHANNELS = ACC16 ? 64 : 32, VECTOR = 16 / sizeof(staged_t); /* input channels staged at once; values in 16 bytes */
 constexpr int LINE = (HALO_W + VECTOR - 1) / VECTOR * VECTOR, PLANE = HALO_H * LINE + VECTOR; /* in shared memory, of a row and of a channel */
 constexpr int LOADED = C % 4 == 0 ? 4 : 1;                                                    /* channels in one load */
 constexpr int STAGED_BYTES = CHANNELS * PLANE * (int)sizeof(staged_t), PARTS_BYTES = FEW * (TAPS * THREADS + CHANNELS) * (int)sizeof(sum_t);
 
 static __shared__ __align__(16) unsigned char space[STAGED_BYTES > PARTS_BYTES ? STAGED_BYTES : PARTS_BYTES];
-static __shared__ unsigned marks[(INPUTS + 31) / 32], active[2]; /* of the tile's inputs and outputs, a bit each */
 static __shared__ unsigned short few[FEW + 1];                   /* which inputs are marked */
-
-/* Is any input under the filter of output (p, q) marked? */
-static __device__ __forceinline__ bool receptive(const unsigned *mask, int p, int q, int H, int words, int pad)
-{
-    constexpr int REACH = (S - 1) * DILATION + 1;
-    unsigned any = 0, taps = 0;
-#pragma unroll
-    for (int s = 0; s < S && s * DILATION < 32; s++)
-        taps |= 1u << s * DILATION;
-#pragma unroll
-    for (int r = 0; r < R; r++) {
-        int y = p * STRIDE - pad + r * DILATION, x = q * STRIDE - pad;
-        any |= mask_bits(mask, y, x, H, words) & taps;
-        if (REACH > 32)
-            for (int s = 31 / DILATION + 1; s < S; s++)
-                any |= mask_bits(mask, y, x + s * DILATION, H, words) & 1;
-    }
-    return any != 0;
-}
-
-struct tile {
-    int p, q, y, x; /* first output pixel, first input pixel; the next ones are DILATION further on */
-    int columns;    /* where the tile's columns begin, whichever of every DILATION it takes */
-};
-
-/* The words of the output's mask that begin in these columns. A warp makes a word: a lane a pixel. */
-static __device__ __forceinline__ void write_mask(const tile &at, const unsigned *mask_in, unsigned *mask_out, int H, int words, int P, int Q, int pad)
-{
-    int lane = threadIdx.x % 32, words_out = (Q + 31) / 32;
-    for (int word = (at.columns + 31) / 32; word * 32 < at.columns + TILE * DILATION && word < words_out; word++)
-        for (int i = threadIdx.x / 32; i < TILE; i += THREADS / 32) {
-            int p = at.p + i * DILATION, q = word * 32 + lane;
-            unsigned bits = __ballot_sync(~0u, p < P && q < Q && receptive(mask_in, p, q, H, words, pad));
-            if (lane == 0 && p < P)
-                mask_out[(size_t)p * words_out + word] = bits;
-        }
-}
-
-/* Fills `marks`; how many inputs are marked. */
-static __device__ __forceinline__ int read_marks(const tile &at, const unsigned *mask, int H, int W, int words)
-{
-    int count = 0;
-#pragma unroll
-    for (int i0 = 0; i0 < INPUTS; i0 += THREADS) {
-        int i = i0 + threadIdx.x, y = at.y + i / HALO_W * DILATION, x = at.x + i % HALO_W * DILATION;
-        bool marked = i < INPUTS && y >= 0 && y < H && x >= 0 && x < W && (__ldg(mask + (long long)y * words + x / 32) >> (x & 31) & 1);
-        unsigned bits = __ballot_sync(~0u, marked);
-        if (threadIdx.x % 32 == 0 && i < INPUTS)
-            marks[i / 32] = bits;
-        count += __syncthreads_count(marked);
-    }
-    return count;
-}
 
 static __device__ __forceinline__ const TYPE *pixel_of(const TYPE *input, const tile &at, int i, int W)
 {
@@ -150,23 +71,6 @@ static __device__ __forceinline__ void multiply_tile(sum_t sum[TILE][TILE], cons
         }
     }
 }
-
-struct result {
-    const float *bias;
-    TYPE *output;
-    int k, K, P, Q;
-    __device__ __forceinline__ void store(const tile &at, int i, int j, sum_t sum) const
-    {
-        if (k >= K)
-            return;
-        TYPE *to = output + ((long long)(at.p + i * DILATION) * Q + at.q + j * DILATION) * K + k;
-        pack<TYPE, OWN> out;
-#pragma unroll
-        for (int e = 0; e < OWN; e++)
-            out.item[e] = from_f32<TYPE>(epilogue(channel(sum, e), bias, k + e));
-        store_pack<TYPE, OWN>(to, out);
-    }
-};
 
 #if FEW
 /* At most FEW marked inputs: a thread sums up what each of them adds through each tap, and then adds for every active output what belongs to it. The same
@@ -232,29 +136,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 conv_delta(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned *mask_out, TYPE *output, int H, int W, int K, int P, int Q,
            int pad)
 {
-    int blocks_k = (K + THREADS * OWN - 1) / (THREADS * OWN), n = blockIdx.z / blocks_k, words = (W + 31) / 32;
-    tile at;
-    at.columns = blockIdx.x / DILATION * TILE * DILATION;
-    at.q = at.columns + blockIdx.x % DILATION, at.p = blockIdx.y / DILATION * TILE * DILATION + blockIdx.y % DILATION;
-    at.y = at.p * STRIDE - pad, at.x = at.q * STRIDE - pad;
-    mask_in += (size_t)n * H * words;
-    if (blockIdx.z % blocks_k == 0 && blockIdx.x % DILATION == 0)
-        write_mask(at, mask_in, mask_out + (size_t)n * P * ((Q + 31) / 32), H, words, P, Q, pad);
-    int count = read_marks(at, mask_in, H, W, words);
+    int k;
+    tile at = begin(k, K, P, Q, pad);
+    mask_in += (size_t)at.n * H * ((W + 31) / 32), mask_out += (size_t)at.n * P * ((Q + 31) / 32);
+    int count = look(at, mask_in, mask_out, H, W, P, Q, pad);
     if (count == 0)
         return;
-#pragma unroll
-    for (int o0 = 0; o0 < TILE * TILE; o0 += THREADS) {
-        int o = o0 + threadIdx.x, p = at.p + o / TILE * DILATION, q = at.q + o % TILE * DILATION;
-        unsigned bits = __ballot_sync(~0u, o < TILE * TILE && p < P && q < Q && receptive(mask_in, p, q, H, words, pad));
-        if (threadIdx.x % 32 == 0 && o < TILE * TILE)
-            active[o / 32] = bits;
-    }
-    __syncthreads();
-
-    int k = (blockIdx.z % blocks_k * THREADS + threadIdx.x) * OWN;
-    result to = {bias, output + (size_t)n * K * P * Q, k, K, P, Q};
-    input += (size_t)n * C * H * W;
+    result to = {bias, output + (size_t)at.n * K * P * Q, k, K, P, Q};
+    input += (size_t)at.n * C * H * W;
     filter += k < K ? k : 0; /* a thread without a channel computes another's and stores nothing */
 #if FEW
     if (count <= FEW) {
