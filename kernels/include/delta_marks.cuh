@@ -31,12 +31,33 @@ static __device__ __forceinline__ staged_t to_staged(TYPE x) { return to_f32(x);
 static __device__ __forceinline__ float channel(sum_t sum, int) { return sum; }
 #endif
 
-constexpr int TAPS = R * S, HALO_H = (TILE - 1) * STRIDE + R, HALO_W = (TILE - 1) * STRIDE + S, INPUTS = HALO_H * HALO_W;
+#ifndef TRANSPOSED
+#define TRANSPOSED 0 /* 1: conv_transpose2d; needs PAD as a constant, TILE a multiple of STRIDE, no dilation */
+#define PAD 0
+#endif
+/* Along an axis: the first input of a tile whose outputs begin at 0, and how many there are. */
+static __host__ __device__ constexpr int first_input(int taps) { return TRANSPOSED ? -((taps - 1 - PAD + STRIDE * 64) / STRIDE - 64) : 0; } /* rounds (PAD - taps + 1) / STRIDE up */
+static __host__ __device__ constexpr int inputs_of(int taps) { return TRANSPOSED ? (TILE - 1 + PAD) / STRIDE - first_input(taps) + 1 : (TILE - 1) * STRIDE + taps; }
+/* The tap through which input y of the tile reaches output p of it; not 0 .. taps - 1: none. */
+static __host__ __device__ constexpr int tap_of(int y, int p, int taps) { return TRANSPOSED ? p + PAD - (y + first_input(taps)) * STRIDE : y - p * STRIDE; }
+/* The output that input y reaches through tap r, -1: none. */
+static __host__ __device__ constexpr int output_of(int y, int r, int taps)
+{
+    return TRANSPOSED ? (y + first_input(taps)) * STRIDE - PAD + r : y >= r && (y - r) % STRIDE == 0 ? (y - r) / STRIDE : -1;
+}
+constexpr int TAPS = R * S, HALO_H = inputs_of(R), HALO_W = inputs_of(S), INPUTS = HALO_H * HALO_W;
 static __shared__ unsigned marks[(INPUTS + 31) / 32], active[2]; /* of the tile's inputs and outputs, a bit each */
 
 /* Is any input under the filter of output (p, q) marked? */
 static __device__ __forceinline__ bool receptive(const unsigned *mask, int p, int q, int H, int words, int pad)
 {
+    if (TRANSPOSED) { /* inputs ceil((p + pad - R + 1) / STRIDE) .. floor((p + pad) / STRIDE) */
+        int y0 = p + pad - R + 1, x0 = q + pad - S + 1, width = (q + pad) / STRIDE - (x0 > 0 ? (x0 + STRIDE - 1) / STRIDE : 0) + 1;
+        unsigned any = 0;
+        for (int y = y0 > 0 ? (y0 + STRIDE - 1) / STRIDE : 0; y <= (p + pad) / STRIDE; y++)
+            any |= mask_bits(mask, y, x0 > 0 ? (x0 + STRIDE - 1) / STRIDE : 0, H, words);
+        return (any & ((1ull << width) - 1)) != 0;
+    }
     constexpr int REACH = (S - 1) * DILATION + 1;
     unsigned any = 0, taps = 0;
 #pragma unroll
@@ -96,7 +117,8 @@ static __device__ __forceinline__ tile begin(int &k, int K, int P, int Q, int pa
     at.n = blockIdx.z / blocks_k;
     at.columns = blockIdx.x / DILATION * TILE * DILATION;
     at.q = at.columns + blockIdx.x % DILATION, at.p = blockIdx.y / DILATION * TILE * DILATION + blockIdx.y % DILATION;
-    at.y = at.p * STRIDE - pad, at.x = at.q * STRIDE - pad;
+    at.y = TRANSPOSED ? at.p / STRIDE + first_input(R) : at.p * STRIDE - pad;
+    at.x = TRANSPOSED ? at.q / STRIDE + first_input(S) : at.q * STRIDE - pad;
     at.writes_mask = blockIdx.z % blocks_k == 0 && blockIdx.x % DILATION == 0;
     k = (blockIdx.z % blocks_k * THREADS + threadIdx.x) * OWN;
     return at;

@@ -61,13 +61,14 @@ static __device__ __forceinline__ void multiply_tile(sum_t sum[TILE][TILE], cons
                 row[i] = load_pack<staged_t, VECTOR>(from + y * LINE + i * VECTOR);
 #pragma unroll
             for (int r = 0; r < R; r++)
-                if (y >= r && (y - r) % STRIDE == 0 && (y - r) / STRIDE < TILE)
+                if (output_of(y, r, R) >= 0 && output_of(y, r, R) < TILE)
 #pragma unroll
                     for (int s = 0; s < S; s++)
 #pragma unroll
-                        for (int j = 0; j < TILE; j++)
-                            sum[(y - r) / STRIDE][j] =
-                                multiply_add(row[(j * STRIDE + s) / VECTOR].item[(j * STRIDE + s) % VECTOR], w[r * S + s], sum[(y - r) / STRIDE][j]);
+                        for (int x = 0; x < HALO_W; x++)
+                            if (output_of(x, s, S) >= 0 && output_of(x, s, S) < TILE)
+                                sum[output_of(y, r, R)][output_of(x, s, S)] =
+                                    multiply_add(row[x / VECTOR].item[x % VECTOR], w[r * S + s], sum[output_of(y, r, R)][output_of(x, s, S)]);
         }
     }
 }
@@ -123,7 +124,7 @@ static __device__ __forceinline__ void multiply_few(const tile &at, const TYPE *
             continue;
         sum_t all = no_sum();
         for (int n = 0; n < count; n++) {
-            int r = few[n] / HALO_W - o / TILE * STRIDE, s = few[n] % HALO_W - o % TILE * STRIDE;
+            int r = tap_of(few[n] / HALO_W, o / TILE, R), s = tap_of(few[n] % HALO_W, o % TILE, S);
             if (r >= 0 && r < R && s >= 0 && s < S)
                 all = add(all, parts[(n * TAPS + r * S + s) * THREADS + threadIdx.x]);
         }
