@@ -96,6 +96,7 @@ static int finish(const struct session_options *o, const struct session_result *
     }
     code = result->interrupted ? 130 : session_exit_code(rows, count);
     report_network(&t, &run, rows, count, &s->style);
+    report_answers(&t, &run, rows, count, &s->style);
     report_summary(&t, &run, rows, count, result->seconds, code, &s->style);
     cli_print(&t);
     if (pages && !result->interrupted) {

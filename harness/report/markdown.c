@@ -1,4 +1,5 @@
 /* report/markdown: the whole run as one Markdown text, for a pull request or a notebook. */
+#include "report/break_even.h"
 #include "report/case_table.h"
 #include "report/network.h"
 #include "report/number.h"
@@ -128,6 +129,26 @@ static void add_provenance(struct text *t, const struct run *run)
     }
 }
 
+static void add_break_even(struct text *t, const struct run *run, struct row *const *rows, int count)
+{
+    struct break_group *groups;
+    int made = break_even_make(&groups, run, rows, count);
+    text_add(t, made ? "\n## Break-even of sparse and dense\n\n" : "");
+    for (int i = 0; i < made; i++) {
+        struct text line = {0};
+        break_even_sentence(&groups[i], &line);
+        add_item(t, "", text_get(&line));
+        text_free(&line);
+    }
+    if (made) {
+        struct table *table = break_even_table(groups, made);
+        text_add(t, "\n");
+        table_markdown(table, t);
+        table_free(table);
+    }
+    break_even_free(groups, made);
+}
+
 void report_markdown(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
     struct text line = {0};
@@ -147,6 +168,7 @@ void report_markdown(struct text *t, const struct run *run, struct row *const *r
         text_free(&line);
     }
     network_list_free(networks, made);
+    add_break_even(t, run, rows, count);
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
         end = case_end(rows, count, i);
