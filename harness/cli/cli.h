@@ -74,12 +74,14 @@ int cli_validate(const struct verb *verb, int argc, char **argv);
 int cli_plan(const struct verb *verb, int argc, char **argv);
 int cli_new(const struct verb *verb, int argc, char **argv);
 int cli_compile(const struct verb *verb, int argc, char **argv);
+int cli_emulate(const struct verb *verb, int argc, char **argv);
 int cli_exec(const struct verb *verb, int argc, char **argv);
 int cli_show(const struct verb *verb, int argc, char **argv);
 int cli_report(const struct verb *verb, int argc, char **argv);
 int cli_export(const struct verb *verb, int argc, char **argv);
 int cli_history(const struct verb *verb, int argc, char **argv);
 int cli_counters(const struct verb *verb, int argc, char **argv);
+int cli_roofs(const struct verb *verb, int argc, char **argv);
 int cli_doctor(const struct verb *verb, int argc, char **argv);
 int cli_worker(const struct verb *verb, int argc, char **argv);
 

@@ -271,7 +271,7 @@ int cli_try(const struct verb *verb, int argc, char **argv)
     const char *device = NULL, *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     bool loop = false;
     const struct option options[] = {
-        {"--device", 'd', OPTION_TEXT, "DEVICE", "default: the best present", &device},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "as for bench run; default: the best present", &device},
         {"--out", 'o', OPTION_TEXT, "DIR", "default ./.bench", &out},
         {"--loop", 0, OPTION_FLAG, NULL, "again whenever the file is saved, until Ctrl-C", &loop},
         {0},

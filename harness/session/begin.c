@@ -151,10 +151,11 @@ bool session_open(struct session *s, struct error *err)
         return false;
     char *emu = NULL;
     const char *chip = scenario_chip(sc, "emu");
+    bool bare = o->plan.device && (!strcmp(o->plan.device, "emu") || !strcmp(o->plan.device, "emu:no-check"));
     if (chip)
-        emu = text_format("emu:%s", chip);
+        emu = text_format("emu:%s%s", chip, bare && o->plan.device[3] ? ",no-check" : "");
     scenario_free(sc);
-    bool ok = session_device(o->plan.device && strcmp(o->plan.device, "emu") ? o->plan.device : o->plan.device && emu ? emu : o->plan.device, emu, &s->device, err);
+    bool ok = session_device(bare && emu ? emu : o->plan.device, emu, &s->device, err);
     free(emu);
     if (!ok || (o->plan.bundle && !compile_bundle_use(o->plan.bundle, err)))
         return false;

@@ -16,6 +16,7 @@
 #include "session/plan.h"
 #include <jansson.h>
 
+#define WORKER_DATA (DATA_PART_COUNT + 1)
 struct worker {
     void (*emit)(void *context, json_t *event); /* takes the reference */
     void *context;
@@ -31,8 +32,8 @@ struct worker {
     double time_limit_s;
     bool lost;         /* the device's context died with a row: this process ends after saying so */
     /* data of the case in hand */
-    int data_case[2];  /* by enum data_part; -1 = none */
-    struct op_data data[2];
+    int data_case[WORKER_DATA]; /* by enum data_part, then the precision data without zeros (DATA_FULL); -1 = none */
+    struct op_data data[WORKER_DATA];
 };
 
 void worker_stage(struct worker *w, int row, const char *stage, double limit_s);
@@ -40,6 +41,10 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err);
 void worker_close(struct worker *w);
 /* Data of a row's case, made once and kept until another case is asked for. */
 bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err);
+
+/* The data that a row is timed on. A row that runs dense on a case whose mask marks inputs gets an input full of data: a dense kernel
+ * meets no zeros in real use, and a multiplier fed with zeros draws less power. */
+enum data_part worker_timed_part(const struct worker *w, int row);
 
 /* Compiled units of one row (facts.c). */
 struct build {
