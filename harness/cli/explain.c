@@ -1,9 +1,10 @@
-/* Verbs that explain: roofs. */
+/* Verbs that explain: why, roofs. */
 #include "base/dtype.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "report/number.h"
+#include "report/why.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,86 @@ done:
     if (store)
         store_close(store);
     text_free(&t);
+    free(database);
+    free(rest);
+    return code;
+}
+
+/* "body_1 naive" may come as one argument or as several; a last one that is a file is the database. */
+static char *row_words(const char **rest, int *count, const char **database)
+{
+    struct text words = {0};
+    size_t n = *count ? strlen(rest[*count - 1]) : 0;
+    if (*count > 1 && n > 3 && !strcmp(rest[*count - 1] + n - 3, ".db"))
+        *database = rest[--*count];
+    for (int i = 0; i < *count; i++)
+        text_addf(&words, "%s%s", i ? " " : "", rest[i]);
+    return text_take(&words);
+}
+
+static int why_row(const char *database, const char *device, int run_id, const char *words, struct text *t)
+{
+    struct error err = {0};
+    struct store *store = NULL;
+    struct run run = {0};
+    struct row **rows = NULL;
+    int count = 0, code = 0, index = -1;
+    struct report_style style = cli_style();
+    if (!file_exists(database)) {
+        error_set(&err, ERROR_USAGE, "%s: there is no database", database);
+        error_hint(&err, "bench run SCENARIO makes one; -o DIR names another folder");
+    } else if (store_open(database, true, &store, &err)) {
+        bool found = run_id ? store_run(store, run_id, &run, &err) : store_last_run(store, NULL, device, &run, &err);
+        if (!found && err.kind == ERROR_NONE) {
+            error_set(&err, ERROR_USAGE, "%s holds no such run", database);
+            error_hint(&err, "bench history lists what there is");
+        }
+        count = found ? store_rows(store, run.id, &rows, &err) : -1;
+        index = count >= 0 ? why_find(rows, count, words, &err) : -1;
+    }
+    if (index >= 0) {
+        int first = index, last = index;
+        while (first > 0 && rows[first - 1]->case_index == rows[index]->case_index)
+            first--;
+        while (last < count && rows[last]->case_index == rows[index]->case_index)
+            last++;
+        report_why(t, &run, rows + first, last - first, index - first, &style);
+    } else {
+        code = cli_fail(&err);
+    }
+    if (rows)
+        rows_free(rows, count);
+    run_clear(&run);
+    if (store)
+        store_close(store);
+    return code;
+}
+
+int cli_why(const struct verb *verb, int argc, char **argv)
+{
+    const char *out = NULL, *device = NULL, *given = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    int run_id = 0, count, code;
+    const struct option options[] = {
+        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "the last run on this device", &device},
+        {"--run", 0, OPTION_INT, "N", "this run instead of the last (bench history)", &run_id},
+        {0},
+    };
+    struct text t = {0};
+    char *words = NULL, *database = NULL;
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    words = row_words(rest, &count, &given);
+    if (!count) {
+        code = cli_usage(verb, "which row? bench why body_1 naive");
+        goto done;
+    }
+    database = given ? xstrdup(given) : cli_database(cli_out_dir(out));
+    code = why_row(database, device, run_id, words, &t);
+    cli_print(&t);
+done:
+    text_free(&t);
+    free(words);
     free(database);
     free(rest);
     return code;
