@@ -1,6 +1,7 @@
 /* report/case_table: see case_table.h. */
 #include "report/case_table.h"
 #include "report/number.h"
+#include "report/verdict.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -53,6 +54,14 @@ static void row_facts(struct table *t, const struct view *v)
     } else {
         blanks(t, 5);
     }
+}
+
+/* The first rule that holds; blank when none does. */
+static void verdict_cell(struct table *t, const struct case_view *c, const struct view *v)
+{
+    struct verdicts all;
+    verdicts_of(c, v, &all);
+    table_cell(t, PAINT_NONE, "%s", all.count ? counter_bind_names[all.items[0].binds] : "");
 }
 
 static const char *status_mark(const struct view *v, char mark[16])
@@ -122,6 +131,7 @@ static struct table *timed_table(const struct case_view *c)
     table_column(t, "smemK", ALIGN_RIGHT, false);
     table_column(t, "occ", ALIGN_RIGHT, false);
     table_column(t, "%", ALIGN_LEFT, true);
+    table_column(t, "binds", ALIGN_LEFT, false);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
@@ -143,6 +153,7 @@ static struct table *timed_table(const struct case_view *c)
         double share = roof ? v->roof_share : v->floor_share;
         table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, value));
         row_facts(t, v);
+        verdict_cell(t, c, v);
         for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
             const struct row_time *time = step_time(c, v->row, s);
             if (v->row->steps[s].prepare) {
@@ -190,6 +201,7 @@ static struct table *counted_table(const struct case_view *c)
     table_column(t, "st sect/req", ALIGN_POINT, false);
     table_column(t, "", ALIGN_LEFT, true);
     table_column(t, "moved/compulsory", ALIGN_POINT, false);
+    table_column(t, "binds", ALIGN_LEFT, false);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
@@ -202,6 +214,7 @@ static struct table *counted_table(const struct case_view *c)
         table_cell(t, PAINT_GOOD, "ok %s", v->row->check ? v->row->check : "");
         row_facts(t, v);
         counter_cells(t, v->warp_fma, v->st_sect_req, v->st_ideal, v->moved_over_compulsory);
+        verdict_cell(t, c, v);
         for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
             const struct row_step *step = &v->row->steps[s];
             if (step->prepare) {
@@ -296,7 +309,11 @@ void case_work(const struct case_view *c, struct text *t)
         dot = " · ";
     }
     if (!isnan(c->roof_ns)) {
+        double compute = counter_step(row, -1, "model.roof_compute_ns"), memory = counter_step(row, -1, "model.roof_memory_ns");
+        const char *by = compute >= c->roof_ns ? "compute" : memory >= c->roof_ns ? "memory" : isnan(memory) ? "" : "launch";
         text_addf(t, "%sroof %s", dot, number_time(c->roof_ns, a));
+        if (by[0] && c->machine.measured)
+            text_addf(t, " (%s, measured %.10s)", by, c->machine.ceilings.date);
     }
 }
 

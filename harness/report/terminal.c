@@ -170,7 +170,12 @@ static void add_next(struct text *t, const struct case_view *c, const struct rep
         text_addf(&line, "bench run %s --layer %s --only %s --dump", c->run && c->run->scenario_path ? c->run->scenario_path : "SCENARIO",
                   v->row->layer ? v->row->layer : "LAYER", name);
     } else if (best) {
-        text_addf(&line, "bench exec %s %s -- ncu --set full", v->row->layer ? v->row->layer : "LAYER", name);
+        const char *layer = v->row->layer ? v->row->layer : "LAYER";
+        if (v->row->axes && v->row->axes[0]) /* several cases have these words */
+            text_addf(&line, "bench why '%s'", v->row->id);
+        else
+            text_addf(&line, "bench why %s %s", layer, name);
+        text_addf(&line, " · bench exec %s %s -- ncu --set full", layer, name);
     } else {
         return;
     }

@@ -269,6 +269,7 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
 {
     *c = (struct case_view){.run = run, .rows = rows, .count = count, .noise = NAN, .roof_ns = NAN, .zero_name = "row 0"};
     c->counts = count > 0 && device_counts(rows[0]->device);
+    c->machine = machine_of(run, count > 0 ? rows[0] : NULL);
     c->views = xcalloc((size_t)count + 1, sizeof *c->views);
     c->order = xcalloc((size_t)count + 1, sizeof *c->order);
     pick_mode(c);

@@ -3,6 +3,7 @@
 #ifndef BENCH_REPORT_VIEW_H
 #define BENCH_REPORT_VIEW_H
 
+#include "report/machine.h"
 #include "report/report.h"
 
 #define VARIANT_BASE 96
@@ -34,6 +35,7 @@ struct case_view {
     const struct view *zero; /* row 0, or NULL */
     char zero_name[VARIANT_BASE]; /* "cudnn", "copy": without folder and further steps */
     double noise, roof_ns;   /* NaN */
+    struct machine machine;
 };
 
 void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count);

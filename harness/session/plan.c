@@ -344,23 +344,6 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
     hash_end(h, out);
 }
 
-/* Every blank-separated word of `wanted` must be somewhere in the id, in order. */
-static bool words_match(const char *wanted, const char *id)
-{
-    char *copy = xstrdup(wanted), *rest = copy;
-    bool ok = true;
-    for (char *word; ok && (word = strsep(&rest, " "));) {
-        if (!*word)
-            continue;
-        const char *at = strstr(id, word);
-        ok = at != NULL;
-        if (ok)
-            id = at + strlen(word);
-    }
-    free(copy);
-    return ok;
-}
-
 int plan_find(const struct plan *plan, const char *id, struct error *err)
 {
     int found = -1, count = 0;
@@ -371,7 +354,7 @@ int plan_find(const struct plan *plan, const char *id, struct error *err)
             return i;
         }
     for (int i = 0; i < plan->row_count; i++)
-        if (words_match(id, plan->rows[i].id)) {
+        if (text_words_match(id, plan->rows[i].id)) {
             found = i;
             if (count++ < 5)
                 text_addf(&near, "%s%s", count > 1 ? "  " : "", plan->rows[i].id);
