@@ -68,6 +68,9 @@ void cli_counter_options(struct plan_arguments *a, struct option *options);
 /* After parsing: puts everything into a->plan. A bare scenario name ("edsr") is looked up in the installation. Caller frees *path. */
 bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err);
 
+/* The lines of session_registers, for compile and profile. */
+void cli_print_registers(struct text *t, const struct register_point *points, int count);
+
 int cli_run(const struct verb *verb, int argc, char **argv);
 int cli_try(const struct verb *verb, int argc, char **argv);
 int cli_list(const struct verb *verb, int argc, char **argv);
@@ -75,6 +78,7 @@ int cli_validate(const struct verb *verb, int argc, char **argv);
 int cli_plan(const struct verb *verb, int argc, char **argv);
 int cli_new(const struct verb *verb, int argc, char **argv);
 int cli_compile(const struct verb *verb, int argc, char **argv);
+int cli_emulate(const struct verb *verb, int argc, char **argv);
 int cli_exec(const struct verb *verb, int argc, char **argv);
 int cli_show(const struct verb *verb, int argc, char **argv);
 int cli_report(const struct verb *verb, int argc, char **argv);

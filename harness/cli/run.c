@@ -277,7 +277,7 @@ int cli_try(const struct verb *verb, int argc, char **argv)
     struct option counters[COUNTER_OPTION_COUNT];
     cli_counter_options(&a, counters);
     const struct option options[] = {
-        {"--device", 'd', OPTION_TEXT, "DEVICE", "default: the best present", &device},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "as for bench run; default: the best present", &device},
         {"--out", 'o', OPTION_TEXT, "DIR", "default ./.bench", &out},
         {"--loop", 0, OPTION_FLAG, NULL, "again whenever the file is saved, until Ctrl-C", &loop},
         {"--set", 0, OPTION_TEXT, "SET", "counters: basic, full", &a.counters.set},

@@ -12,6 +12,7 @@ struct session {
     struct session_device device;
     struct plan plan;
     struct store *store;
+    struct roofs roofs;   /* of this machine; count 0: not known */
     struct run run;
     struct row **rows;
     bool *kept;           /* by row: taken over from the interrupted run */
@@ -54,6 +55,11 @@ bool session_count(struct session *s, int first, int last, struct error *err);
 bool session_open(struct session *s, struct error *err);
 /* Makes the rows, takes over those of an interrupted run, writes the run's provenance. `kept`: how many were taken over. */
 bool session_rows(struct session *s, int *kept, struct error *err);
+/* The machine's ceilings: from the database, or measured now and kept (roofs.c); never fails, it says what is missing. */
+void session_roofs(struct session *s);
+json_t *roofs_json(const struct roofs *roofs);
+/* The roof of a row, as metrics. */
+void session_row_roof(const struct session *s, int index);
 /* Fills the compiler's cache with a few workers (precompile.c); what goes wrong there is told when the row's turn comes. */
 void session_precompile(struct session *s);
 

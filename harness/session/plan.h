@@ -49,6 +49,8 @@ void plan_free(struct plan *plan);
 struct row *plan_row_new(const struct plan *plan, int index, const char *device);
 /* Key of a row (decision 11): work, sources, parameters, compiler, device, timing. */
 void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT]);
+/* The tiles of a row whose variant declares them, counted on the CPU. False with err when the mask cannot be made. */
+bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, struct error *err);
 /* Index of a row by id, or by a shortened form that matches exactly one ("body_1 my/tile_list"); -1 + error with near ids. */
 int plan_find(const struct plan *plan, const char *id, struct error *err);
 

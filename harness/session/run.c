@@ -350,6 +350,7 @@ bool session_run(const struct session_options *options, const struct session_sin
     *result = (struct session_result){0};
     if (!session_open(&s, err) || !session_counts(&s, &s.counts, err))
         goto done;
+    session_roofs(&s);
     s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
     s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
     if (!session_rows(&s, &result->kept, err))

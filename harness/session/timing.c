@@ -74,11 +74,15 @@ static void record_plans(struct bout *b, int i, const double *medians)
     }
 }
 
-static bool enter(struct bout *b, int i, const struct op_data *data, struct error *err)
+static bool enter(struct bout *b, int i, struct error *err)
 {
     struct worker *w = b->w;
     const struct program *p = &w->plan.rows[b->index[i]].program;
+    struct op_data *data;
     double ns;
+    worker_stage(w, -1, "data", DATA_LIMIT_S);
+    if (!worker_data(w, b->index[i], worker_timed_part(w, b->index[i]), &data, err))
+        return false;
     b->blame = b->index[i];
     worker_stage(w, b->blame, "load", LOAD_LIMIT_S);
     if (!build_make(w, p, &b->builds[i], err) || !rig_open(w->dev, w->library, p, b->builds[i].images, false, &b->rigs[i], err) ||
@@ -232,11 +236,8 @@ static bool bout(struct bout *b, struct error *err)
     struct worker *w = b->w;
     struct op_data *data;
     const char *case_id = w->plan.cases[w->plan.rows[b->index[0]].case_index].id;
-    worker_stage(w, -1, "data", DATA_LIMIT_S);
-    if (!worker_data(w, b->index[0], DATA_PART_PRECISION, &data, err))
-        return false;
     for (int i = 0; i < b->count; i++)
-        if (!enter(b, i, data, err))
+        if (!enter(b, i, err))
             return false;
     b->blame = -1;
     if (!all_modes(b, err))
@@ -244,7 +245,8 @@ static bool bout(struct bout *b, struct error *err)
     emit_environment(w, case_id);
     for (int i = 0; i < b->count; i++) {
         b->blame = b->index[i];
-        if (!rig_poison(b->rigs[i], err) || !rig_run(b->rigs[i], err) || !check_row(b, i, data, "(after the timed loop)", err))
+        if (!worker_data(w, b->index[i], worker_timed_part(w, b->index[i]), &data, err) || !rig_poison(b->rigs[i], err) || !rig_run(b->rigs[i], err) ||
+            !check_row(b, i, data, "(after the timed loop)", err))
             return false;
     }
     b->blame = -1;

@@ -16,17 +16,25 @@ void worker_stage(struct worker *w, int row, const char *stage, double limit_s)
 
 bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err)
 {
-    int wanted = w->plan.rows[row].case_index;
-    if (w->data_case[part] != wanted) {
-        if (w->data_case[part] >= 0)
-            op_data_free(&w->data[part]);
-        w->data_case[part] = -1;
-        if (!op_data_make(&w->plan.cases[wanted].work, part, &w->data[part], err))
+    int wanted = w->plan.rows[row].case_index, slot = part & DATA_FULL ? WORKER_DATA - 1 : (int)part;
+    if (w->data_case[slot] != wanted) {
+        if (w->data_case[slot] >= 0)
+            op_data_free(&w->data[slot]);
+        w->data_case[slot] = -1;
+        if (!op_data_make(&w->plan.cases[wanted].work, part, &w->data[slot], err))
             return error_where(err, "data of %s", w->plan.cases[wanted].id);
-        w->data_case[part] = wanted;
+        w->data_case[slot] = wanted;
     }
-    *data = &w->data[part];
+    *data = &w->data[slot];
     return true;
+}
+
+enum data_part worker_timed_part(const struct worker *w, int row)
+{
+    const struct program *p = &w->plan.rows[row].program;
+    const struct mask *mask = &w->plan.cases[w->plan.rows[row].case_index].work.mask;
+    bool full = mask->pattern != MASK_NONE && !mask->marks_output && !p->uses_mask;
+    return full ? (enum data_part)(DATA_PART_PRECISION | DATA_FULL) : DATA_PART_PRECISION;
 }
 
 static const char *text_of(const json_t *o, const char *key)
@@ -156,6 +164,8 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
         return probe(w, command, err);
     if (!strcmp(verb, "setup"))
         return setup(w, command, err);
+    if (!strcmp(verb, "roofs"))
+        return worker_roofs(w, command, err);
     if (!w->planned)
         return error_set(err, ERROR_INTERNAL, "'%s' before setup", verb);
     if (!strcmp(verb, "compile")) {
@@ -187,7 +197,7 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
 
 void worker_close(struct worker *w)
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < WORKER_DATA; i++)
         if (w->data_case[i] >= 0)
             op_data_free(&w->data[i]);
     counter_set_free(&w->set);
@@ -218,7 +228,7 @@ int session_worker(void)
     FILE *in = fdopen(3, "r"), *out = fdopen(dup(3), "w");
     if (!in || !out)
         return 2;
-    struct worker w = {.emit = emit_line, .context = out, .data_case = {-1, -1}};
+    struct worker w = {.emit = emit_line, .context = out, .data_case = {-1, -1, -1}};
     char *line = NULL;
     size_t cap = 0;
     int code = 0;

@@ -1,6 +1,7 @@
 /* session/worker: what one worker process holds, and the three things it does. Commands and events are JSON lines:
  *
  *   {"do":"setup", ...}                 -> {"event":"hello", ...}        plan made, device opened
+ *   {"do":"roofs", "device":..}     -> {"event":"roofs","uuid":..,"roofs":{..},"note":".."}   the ceilings of the machine; needs no setup
  *   {"do":"compile","rows":[..]}        -> {"event":"compiled","row":i} per row, {"event":"done"}
  *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
  *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
@@ -19,6 +20,7 @@
 #include "session/plan.h"
 #include <jansson.h>
 
+#define WORKER_DATA (DATA_PART_COUNT + 1)
 struct worker {
     void (*emit)(void *context, json_t *event); /* takes the reference */
     void *context;
@@ -36,8 +38,8 @@ struct worker {
     double time_limit_s;
     bool lost;         /* the device's context died with a row: this process ends after saying so */
     /* data of the case in hand */
-    int data_case[2];  /* by enum data_part; -1 = none */
-    struct op_data data[2];
+    int data_case[WORKER_DATA]; /* by enum data_part, then the precision data without zeros (DATA_FULL); -1 = none */
+    struct op_data data[WORKER_DATA];
 };
 
 void worker_stage(struct worker *w, int row, const char *stage, double limit_s);
@@ -45,6 +47,10 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err);
 void worker_close(struct worker *w);
 /* Data of a row's case, made once and kept until another case is asked for. */
 bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err);
+
+/* The data that a row is timed on. A row that runs dense on a case whose mask marks inputs gets an input full of data: a dense kernel
+ * meets no zeros in real use, and a multiplier fed with zeros draws less power. */
+enum data_part worker_timed_part(const struct worker *w, int row);
 
 /* Compiled units of one row (facts.c). */
 struct build {
@@ -54,11 +60,16 @@ struct build {
 };
 bool build_make(const struct worker *w, const struct program *program, struct build *build, struct error *err);
 void build_free(struct build *build);
+/* What the compiler says of one kernel of a unit. */
+struct kernel_facts;
+bool build_kernel_facts(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err);
 /* Registers, spills, shared memory, occupancy of each step into row->steps; SASS counts into metrics. */
 bool build_facts(const struct build *build, const struct program *program, const struct chip *chip, struct row *row, struct error *err);
 
 /* quarantine.c, timing.c */
 bool worker_verify(struct worker *w, int row, struct error *err);
+/* roofs.c */
+bool worker_roofs(struct worker *w, const json_t *command, struct error *err);
 bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err);
 /* How a row names the plan that was timed; it stands at the start of row->engine. Caller frees. */
 char *worker_plan_text(const struct cudnn_plan_facts *facts);
