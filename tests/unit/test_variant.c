@@ -241,6 +241,7 @@ static void test_tensor_maps(void **state)
     assert_int_equal(p.tensor_maps[1].buffer.kind, BUFFER_SCRATCH);
     assert_int_equal(p.steps[0].args[0].kind, ARG_TENSOR_MAP);
     assert_int_equal(p.steps[0].args[1].map, 1);
+    assert_int_equal(p.steps[0].args[2].map, ARG_NO_MAP); /* no residual */
     infeasible_on("conv2d/tma", NULL, w, &turing, "tensor map x_map: cc 75 < 90");
     w.c = 4;
     infeasible("conv2d/tma", w, "tensor map x_map: stride 1 has 8 bytes, no multiple of 16");
