@@ -18,6 +18,10 @@ struct plan_options {
     const char *compiler;             /* as compile_request.compiler */
     const char *bundle;               /* a file of compiled units to take first; may be NULL */
     double budget_s;                  /* instead of the scenario's; 0 = the scenario's */
+    bool tune;                        /* all points of every variant that has parameters, beside row 0 and the library's rows */
+    /* Instead of the points the scenario names: "SIGNATURE\tVARIANT\tPARAMS\tNOTE" (work_signature; the note goes to the row), NULL-terminated; may be
+     * NULL. */
+    const char *const *tuned;
 };
 struct plan_row {
     int case_index, row_index;
@@ -26,6 +30,7 @@ struct plan_row {
     struct program program;
     char *id;      /* CASE/VARIANT[params] */
     char *broken;  /* why the head could not be bound, or NULL */
+    char *note;    /* where the point comes from when it is not the scenario's, or NULL */
 };
 struct plan {
     struct scenario *scenario;
@@ -42,6 +47,8 @@ struct plan {
 /* `device_kind` is "emu" or "cuda". */
 bool plan_make(const struct plan_options *options, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err);
 void plan_free(struct plan *plan);
+/* Is it a row of the library's, which a search compares with and has nothing to search in? */
+bool plan_pinned(const struct plan *plan, int index);
 /* A store row with everything that is known before it runs (identity, work, cost, floor, infeasible or broken reason). */
 struct row *plan_row_new(const struct plan *plan, int index, const char *device);
 /* Key of a row (decision 11): work, sources, parameters, compiler, device, timing. */

@@ -97,6 +97,8 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     o->compiler = text_of(w->setup, "compiler");
     o->bundle = text_of(w->setup, "bundle");
     o->budget_s = json_number_value(json_object_get(w->setup, "budget"));
+    o->tune = json_is_true(json_object_get(w->setup, "tune"));
+    o->tuned = w->lists[3] = list_of(w->setup, "tuned");
     w->dump_dir = text_of(w->setup, "dump");
     w->time_limit_s = json_number_value(json_object_get(w->setup, "time_limit"));
     struct chip chip;
@@ -161,9 +163,10 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
     }
     if (!strcmp(verb, "verify") && row >= 0 && row < w->plan.row_count)
         return worker_verify(w, row, err);
-    if (!strcmp(verb, "measure")) {
+    if (!strcmp(verb, "measure") || !strcmp(verb, "race")) {
         int blame = -1;
-        if (worker_measure(w, json_object_get(command, "rows"), &blame, err))
+        const json_t *rows = json_object_get(command, "rows");
+        if (!strcmp(verb, "race") ? worker_race(w, rows, &blame, err) : worker_measure(w, rows, &blame, err))
             return true;
         w->emit(w->context, json_pack("{s:s,s:i}", "event", "blame", "row", blame));
         return false;
@@ -182,8 +185,9 @@ void worker_close(struct worker *w)
         device_close(w->dev);
     if (w->planned)
         plan_free(&w->plan);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         free(w->lists[i]);
+    free(w->tried);
     json_decref(w->setup);
 }
 

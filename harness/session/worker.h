@@ -4,6 +4,7 @@
  *   {"do":"compile","rows":[..]}        -> {"event":"compiled","row":i} per row, {"event":"done"}
  *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
  *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
+ *   {"do":"race","rows":[..]}           -> the same, for `bench tune`
  *   anything that fails as a whole      -> {"event":"failed","kind":k,"text":"..","hint":"..","row":i or -1}
  *
  * Before anything that may take long or never end, a stage event says what, for which row, and how long at most. */
@@ -20,7 +21,7 @@ struct worker {
     void *context;
     struct plan_options options;
     json_t *setup;     /* keeps the strings of options alive */
-    const char **lists[3];
+    const char **lists[4];
     struct plan plan;
     bool planned;
     struct device *dev;
@@ -29,6 +30,8 @@ struct worker {
     const char *dump_dir;
     double time_limit_s;
     bool lost;         /* the device's context died with a row: this process ends after saying so */
+    struct tried *tried; /* a search: the points of the case in hand whose launches are their own (tune.c) */
+    int tried_count;
     /* data of the case in hand */
     int data_case[2];  /* by enum data_part; -1 = none */
     struct op_data data[2];
@@ -54,5 +57,12 @@ bool build_facts(const struct build *build, const struct program *program, const
 /* quarantine.c, timing.c */
 bool worker_verify(struct worker *w, int row, struct error *err);
 bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err);
+
+/* tune.c: the search. */
+/* What the compiler made of a point refuses it: it spills, one block of it does not fit, or another point is the same launches of the same machine code.
+ * Makes `row` infeasible with the reason; false when the point is worth a run. */
+bool worker_refuses(struct worker *w, int row, struct row *fields);
+/* "measure" for a search: the points of each variant race against each other, with the library's rows in every round. */
+bool worker_race(struct worker *w, const json_t *rows, int *blame, struct error *err);
 
 #endif

@@ -46,7 +46,13 @@ static const char networks[] =
     " math, layout, flop, bytes, density_in, density_out, timing.cache, timing.load, median_ns, low_ns, high_ns, ratio, ratio_low, ratio_high, rounds"
     " FROM result JOIN \"case\" USING (case_key) LEFT JOIN timing ON timing.result = result.result AND timing.time_step = -1;";
 
-static const char *const migrations[] = {tables, views, networks};
+/* 4: what `bench tune` found. */
+static const char wisdom[] =
+    "CREATE TABLE wisdom (signature TEXT NOT NULL, work TEXT, variant TEXT NOT NULL, params TEXT, chip TEXT NOT NULL, arch TEXT, compiler TEXT NOT NULL,"
+    " source_hash TEXT, median_ns REAL, low_ns REAL, high_ns REAL, ratio REAL, ratio_low REAL, ratio_high REAL, points INTEGER, timed INTEGER, tuned TEXT,"
+    " PRIMARY KEY (signature, variant, chip, compiler)) STRICT, WITHOUT ROWID;";
+
+static const char *const migrations[] = {tables, views, networks, wisdom};
 #define MIGRATIONS ((int)(sizeof migrations / sizeof migrations[0]))
 
 int schema_version(void)
