@@ -291,6 +291,10 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
     row_set(&row->arch, plan->chip.arch);
     row_set(&row->note, p->note);
+    static const char *const metrics[] = {"model.threads", "model.smem_bytes", "model.registers"}, *const units[] = {"threads", "B", "registers"};
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        if (!p->broken && p->program.predicted[i] >= 0)
+            row_add_metric(row, -1, 0, metrics[i], units[i], "model", (double)p->program.predicted[i]);
     if (p->broken) {
         row->status = ROW_BROKEN;
         row_set(&row->reason, p->broken);

@@ -6,18 +6,25 @@
 #include <string.h>
 #include <time.h>
 
-/* Which of two remembered points of one variant on one layer is nearer to this machine: its chip counts more than its compiler, then the newer one. */
-static int nearness(const struct wisdom *w, const struct session_device *device, const char *compiler)
+/* The GPU's product name: what a device says of itself up to its driver. */
+static char *chip_name_of(const struct session_device *device)
 {
-    return 2 * !strcmp(w->chip, device->about) + !strcmp(w->compiler, compiler);
+    const char *end = strstr(device->about, " \302\267 ");
+    return xstrndup(device->about, end ? (size_t)(end - device->about) : strlen(device->about));
 }
 
-static char *entry(const struct wisdom *w, const struct session_device *device, const char *compiler)
+/* Which of two remembered points of one variant on one layer is nearer to this machine: its chip counts more than its compiler, then the newer one. */
+static int nearness(const struct wisdom *w, const char *chip, const char *compiler)
+{
+    return 2 * !strcmp(w->chip, chip) + !strcmp(w->compiler, compiler);
+}
+
+static char *entry(const struct wisdom *w, const char *chip, const char *compiler)
 {
     struct text t = {0};
     text_addf(&t, "%s\t%s\t%s\tpoint tuned %.10s on %s with %s", w->signature, w->variant, w->params ? w->params : "", w->tuned, w->chip, w->compiler);
-    if (strcmp(w->chip, device->about))
-        text_addf(&t, "; stale: this is %s", device->about);
+    if (strcmp(w->chip, chip))
+        text_addf(&t, "; stale: this is %s", chip);
     if (strcmp(w->compiler, compiler))
         text_addf(&t, "; stale: this compiler is %s", compiler);
     return text_take(&t);
@@ -36,7 +43,7 @@ bool session_remembered(const char *database, const struct session_device *devic
         store_close(store);
         return false;
     }
-    char **out = xcalloc((size_t)count + 1, sizeof *out);
+    char **out = xcalloc((size_t)count + 1, sizeof *out), *chip = chip_name_of(device);
     for (int i = 0; i < count; i++) {
         int best = i;
         bool seen = false; /* sorted by variant and layer, but an earlier one may be the same layer */
@@ -44,15 +51,16 @@ bool session_remembered(const char *database, const struct session_device *devic
             if (strcmp(all[k].signature, all[i].signature) || strcmp(all[k].variant, all[i].variant))
                 continue;
             seen = seen || k < i;
-            if (nearness(&all[k], device, compiler) > nearness(&all[best], device, compiler))
+            if (nearness(&all[k], chip, compiler) > nearness(&all[best], chip, compiler))
                 best = k;
         }
         if (!seen)
-            out[made++] = entry(&all[best], device, compiler);
+            out[made++] = entry(&all[best], chip, compiler);
     }
     for (int i = 0; i < count; i++)
         wisdom_clear(&all[i]);
     free(all);
+    free(chip);
     store_close(store);
     *list = out;
     return true;
@@ -116,7 +124,7 @@ static bool best_of(const struct session *s, int first, int last, struct wisdom 
     if (!best)
         return false;
     *w = (struct wisdom){.work = xstrdup(best->work), .variant = xstrdup(s->plan.rows[first].variant->name), .params = xstrdup(best->params ? best->params : ""),
-                         .chip = xstrdup(s->device.about), .arch = xstrdup(s->plan.chip.arch), .compiler = xstrdup(s->compiler), .median_ns = time->median_ns,
+                         .chip = chip_name_of(&s->device), .arch = xstrdup(s->plan.chip.arch), .compiler = xstrdup(s->compiler), .median_ns = time->median_ns,
                          .low_ns = time->low_ns, .high_ns = time->high_ns, .ratio = time->ratio, .ratio_low = time->ratio_low, .ratio_high = time->ratio_high,
                          .points = last - first, .timed = timed};
     work_signature(&s->plan.cases[s->plan.rows[first].case_index].work, w->signature);
