@@ -15,6 +15,9 @@ const struct verb verbs[] = {
     {"new", "OP FILE.cu", "print the file with a head filled in from its kernel's signature", cli_new, false, "Nothing is changed unless --write is given."},
     {"compile", "SCENARIO", "compile a plan's kernels without a GPU; registers, spills, shared memory", cli_compile, false,
      "--bundle FILE keeps PTX and cubins for `bench run --bundle FILE` on a machine with a GPU and no compiler."},
+    {"emulate", "KERNEL.cu|.ptx [LAUNCH.yaml]", "run any kernel without a GPU: exact counters, memory safety, what each line costs", cli_emulate, false,
+     "Without LAUNCH.yaml it prints one to begin with, from the kernel's parameters: bench emulate k.cu >k.yaml. docs/EMU.md tells the rest.\n"
+     "Exit status 4 when the safety checks found something or the kernel did not finish."},
     {"exec", "SCENARIO ROW [-- COMMAND...]", "run one row alone, under ncu, nsys, cuda-gdb, compute-sanitizer ...", cli_exec, false,
      "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"). Without a COMMAND the row runs in this process."},
     {"tune", "SCENARIO", "search the parameters of variants, in one run with the library; remember the best of each layer", cli_tune, false,

@@ -93,6 +93,62 @@ static void print_facts(struct text *t, const struct program *p, const struct un
     free(facts);
 }
 
+/* One line a point: what the kernel costs at other launch bounds. */
+void cli_print_registers(struct text *t, const struct register_point *points, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const struct register_point *p = &points[i];
+        if (p->blocks)
+            text_addf(t, "    %2d block%s an SM  %3d allowed", p->blocks, p->blocks > 1 ? "s" : " ", p->allowed);
+        else
+            text_add(t, "    as the source says         ");
+        if (p->failed)
+            text_add(t, "  does not compile so\n");
+        else
+            text_addf(t, "  %3d regs  spills %d/%d B  %d block%s fit%s\n", p->registers, p->spill_store_bytes, p->spill_load_bytes, p->blocks_per_sm,
+                      p->blocks_per_sm == 1 ? "" : "s", p->blocks_per_sm == 1 ? "s" : "");
+    }
+}
+
+/* Every kernel of every row under other launch bounds; the same kernel of the same file at the same point is asked once. */
+static bool print_registers(const struct plan *plan, const char *compiler, struct text *t, struct error *err)
+{
+    char **seen = NULL;
+    int seen_count = 0;
+    bool ok = true;
+    for (int i = 0; ok && i < plan->row_count; i++) {
+        const struct plan_row *r = &plan->rows[i];
+        for (int k = 0; ok && !r->broken && r->program.feasible && k < r->program.step_count; k++) {
+            const struct step *s = &r->program.steps[k];
+            const struct unit *u = s->kind == STEP_KERNEL ? &r->program.units[s->unit] : NULL;
+            if (!u || !u->path)
+                continue;
+            struct text key = {0};
+            text_addf(&key, "%s %s", u->label, s->name);
+            for (int d = 0; d < u->define_count; d++)
+                text_addf(&key, " %s", u->defines[d]);
+            text_addf(&key, " block %ux%ux%u smem %zu", s->block[0], s->block[1], s->block[2], (size_t)s->smem);
+            bool known = false;
+            for (int n = 0; n < seen_count && !known; n++)
+                known = !strcmp(seen[n], text_get(&key));
+            if (!known) {
+                struct register_point points[REGISTER_POINTS];
+                int count = session_registers(plan, i, k, compiler, points, err);
+                ok = count >= 0;
+                text_addf(t, "%s %s  block %ux%ux%u  %zu B dynamic shared memory\n", u->label, s->name, s->block[0], s->block[1], s->block[2], (size_t)s->smem);
+                cli_print_registers(t, points, count);
+                seen = xrealloc(seen, sizeof *seen * (size_t)(seen_count + 1));
+                seen[seen_count++] = text_take(&key);
+            }
+            text_free(&key);
+        }
+    }
+    for (int i = 0; i < seen_count; i++)
+        free(seen[i]);
+    free(seen);
+    return ok;
+}
+
 struct compile_list {
     struct compiled *items;
     int count;
@@ -134,8 +190,8 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
 {
     struct plan_arguments a = {0};
     const char *chip_name = NULL, *bundle = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    bool full = false;
-    struct option options[PLAN_OPTION_COUNT + 3] = {{0}};
+    bool full = false, registers = false;
+    struct option options[PLAN_OPTION_COUNT + 4] = {{0}};
     struct compile_list list = {0};
     struct error err = {0};
     struct text t = {0};
@@ -146,6 +202,7 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     options[PLAN_OPTION_COUNT - 1] = (struct option){"--bundle", 0, OPTION_TEXT, "FILE", "write PTX and cubins there", &bundle};
     options[PLAN_OPTION_COUNT] = (struct option){"--chip", 0, OPTION_TEXT, "CHIP", "what to compile for: GH100, sm_86, H200 ...; default GH100", &chip_name};
     options[PLAN_OPTION_COUNT + 1] = (struct option){"--emu", 0, OPTION_FLAG, NULL, "the shapes that run on emu (cropped) instead of a GPU's", &full};
+    options[PLAN_OPTION_COUNT + 2] = (struct option){"--registers", 0, OPTION_FLAG, NULL, "registers and spills of each kernel at other launch bounds too", &registers};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     if (count != 1) {
@@ -164,7 +221,7 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
         code = cli_fail(&err);
         goto done;
     }
-    bool ok = compile_plan(&plan, a.compiler, chip->arch, &list, &t, &broken, &err) && (!bundle || compile_bundle_write(bundle, list.items, list.count, &err));
+    bool ok = compile_plan(&plan, a.compiler, chip->arch, &list, &t, &broken, &err) && (!registers || print_registers(&plan, a.compiler, &t, &err)) && (!bundle || compile_bundle_write(bundle, list.items, list.count, &err));
     cli_print(&t);
     code = ok ? broken ? 4 : 0 : cli_fail(&err);
     if (ok && bundle)

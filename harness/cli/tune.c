@@ -39,6 +39,7 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
     }
     o.plan = a.plan;
     o.plan.tune = true;
+    o.plan.counters.off = true; /* a counting pass for every point would be the longest part of a search */
     o.out_dir = cli_out_dir(out);
     o.database = database = cli_database(o.out_dir);
     o.argv = line;

@@ -219,12 +219,13 @@ bool mask_make(const struct work *work, float *out, struct error *err)
     return true;
 }
 
-/* `count` outputs of `taps` taps over `size` inputs, one axis: calls visit for every (output, input) pair inside the image. */
+/* The input that an output reads through a tap, one axis; -1 when it is outside the image. */
 static int64_t input_of(const struct work *work, int64_t output, int64_t tap, int64_t size)
 {
-    int64_t i = output * work->stride - work->pad + tap * work->dilation;
+    int64_t i = work->op->reads(work, output, tap);
     return i >= 0 && i < size ? i : -1;
 }
+static int64_t taps_of(int64_t size) { return size > 0 ? size : 1; }
 
 void mask_dilate(const struct work *work, const float *in, float *out)
 {
@@ -234,14 +235,14 @@ void mask_dilate(const struct work *work, const float *in, float *out)
         memset(rows, 0, (size_t)(w->h * w->q) * sizeof *rows);
         memset(out, 0, (size_t)(w->p * w->q) * sizeof *out);
         for (int64_t y = 0; y < w->h; y++)
-            for (int64_t s = 0; s < w->s; s++)
+            for (int64_t s = 0; s < taps_of(w->s); s++)
                 for (int64_t q = 0; q < w->q; q++) {
                     int64_t x = input_of(w, q, s, w->w);
                     if (x >= 0 && in[y * w->w + x] != 0)
                         rows[y * w->q + q] = 1;
                 }
         for (int64_t p = 0; p < w->p; p++)
-            for (int64_t r = 0; r < w->r; r++) {
+            for (int64_t r = 0; r < taps_of(w->r); r++) {
                 int64_t y = input_of(w, p, r, w->h);
                 for (int64_t q = 0; y >= 0 && q < w->q; q++)
                     if (rows[y * w->q + q] != 0)
@@ -258,8 +259,8 @@ static void mask_needed(const struct work *w, const float *out, float *in)
     for (int64_t n = 0; n < w->n; n++, in += w->h * w->w, out += w->p * w->q)
         for (int64_t p = 0; p < w->p; p++)
             for (int64_t q = 0; q < w->q; q++)
-                for (int64_t tap = 0; out[p * w->q + q] != 0 && tap < w->r * w->s; tap++) {
-                    int64_t y = input_of(w, p, tap / w->s, w->h), x = input_of(w, q, tap % w->s, w->w);
+                for (int64_t tap = 0; out[p * w->q + q] != 0 && tap < taps_of(w->r) * taps_of(w->s); tap++) {
+                    int64_t y = input_of(w, p, tap / taps_of(w->s), w->h), x = input_of(w, q, tap % taps_of(w->s), w->w);
                     if (y >= 0 && x >= 0)
                         in[y * w->w + x] = 1;
                 }
@@ -273,28 +274,49 @@ double mask_density(const float *mask, size_t count)
     return count ? (double)active / (double)count : 0;
 }
 
+bool mask_both(const struct work *w, float *in, float *active, struct error *err)
+{
+    size_t inputs = (size_t)(w->n * w->h * w->w), outputs = (size_t)(w->n * w->p * w->q);
+    if (w->mask.pattern == MASK_NONE) {
+        for (size_t i = 0; i < inputs; i++)
+            in[i] = 1;
+        for (size_t i = 0; i < outputs; i++)
+            active[i] = 1;
+        return true;
+    }
+    if (!mask_make(w, w->mask.marks_output ? active : in, err))
+        return false;
+    if (w->mask.marks_output)
+        mask_needed(w, active, in);
+    else
+        mask_dilate(w, in, active);
+    return true;
+}
+
+void work_useful_of(const struct work *w, const float *in, const float *active, struct useful *out)
+{
+    size_t inputs = (size_t)(w->n * w->h * w->w), outputs = (size_t)(w->n * w->p * w->q);
+    struct tensor t;
+    static const enum tensor_role shrinking[] = {ROLE_INPUT, ROLE_RESIDUAL, ROLE_OUTPUT};
+    *out = (struct useful){mask_density(in, inputs), mask_density(active, outputs), work_flop(w), work_bytes(w)};
+    out->flop *= out->output_share;
+    for (int role = ROLE_FILTER; out->output_share == 0 && role <= ROLE_BIAS; role++)
+        if (work_tensor(w, (enum tensor_role)role, &t))
+            out->bytes -= (double)tensor_bytes(&t);
+    for (size_t i = 0; i < sizeof shrinking / sizeof shrinking[0]; i++)
+        if (work_tensor(w, shrinking[i], &t))
+            out->bytes -= (double)tensor_bytes(&t) * (1 - (shrinking[i] == ROLE_INPUT ? out->input_share : out->output_share));
+}
+
 bool work_useful(const struct work *w, struct useful *out, struct error *err)
 {
     *out = (struct useful){1, 1, work_flop(w), work_bytes(w)};
     if (w->mask.pattern == MASK_NONE)
         return true;
-    size_t inputs = (size_t)(w->n * w->h * w->w), outputs = (size_t)(w->n * w->p * w->q);
-    float *in = xmalloc(inputs * sizeof *in), *active = xmalloc(outputs * sizeof *active);
-    bool ok = mask_make(w, w->mask.marks_output ? active : in, err);
-    if (ok && w->mask.marks_output)
-        mask_needed(w, active, in);
-    else if (ok)
-        mask_dilate(w, in, active);
-    if (ok) {
-        out->input_share = mask_density(in, inputs);
-        out->output_share = mask_density(active, outputs);
-        out->flop *= out->output_share;
-        struct tensor t;
-        static const enum tensor_role shrinking[] = {ROLE_INPUT, ROLE_RESIDUAL, ROLE_OUTPUT};
-        for (size_t i = 0; i < sizeof shrinking / sizeof shrinking[0]; i++)
-            if (work_tensor(w, shrinking[i], &t))
-                out->bytes -= (double)tensor_bytes(&t) * (1 - (shrinking[i] == ROLE_INPUT ? out->input_share : out->output_share));
-    }
+    float *in = xmalloc((size_t)(w->n * w->h * w->w) * sizeof *in), *active = xmalloc((size_t)(w->n * w->p * w->q) * sizeof *active);
+    bool ok = mask_both(w, in, active, err);
+    if (ok)
+        work_useful_of(w, in, active, out);
     free(in);
     free(active);
     return ok;

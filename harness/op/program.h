@@ -5,6 +5,7 @@
 #define BENCH_OP_PROGRAM_H
 
 #include "op/tensor.h"
+#include "op/tiles.h"
 #include "op/work.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -100,6 +101,8 @@ struct program {
     bool uses_mask;            /* false with a masked work: runs dense, compared at active outputs */
     bool reads_inactive;       /* true: may read inactive inputs (then they hold data, not NaN) */
     enum inactive inactive;
+    struct tile tile;          /* of a sparse variant that declares its tiles; h 0: none, and when it runs dense */
+    int64_t tile_weight_bytes; /* filter bytes that a tile reads, as its head says; -1: it does not say */
     bool filter_packed;        /* the filter is stored in another layout than the case's; permuted once outside the time */
     struct tensor *tensors;    /* in the layouts that this program wants */
     int tensor_count;

@@ -300,6 +300,52 @@ void case_work(const struct case_view *c, struct text *t)
     }
 }
 
+static bool same_tiles(const struct row *a, const struct row *b)
+{
+    return a->tile && b->tile && strcmp(a->tile, b->tile) == 0 && a->tile_weight_bytes == b->tile_weight_bytes;
+}
+
+static void tiles_line(const struct case_view *c, int first, struct text *t)
+{
+    const struct row *row = c->rows[first];
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    text_addf(t, "%s", row->tile);
+    const char *gap = " (", *last = "";
+    for (int i = first; i < c->count; i++) {
+        const char *name = variant_short(c->rows[i]); /* points of one variant stand together */
+        if (same_tiles(row, c->rows[i]) && strcmp(name, last) != 0) {
+            text_addf(t, "%s%s", gap, name);
+            gap = ", ";
+            last = name;
+        }
+    }
+    text_addf(t, "): %s of %s active", number_count((double)row->tiles_active, a), number_count((double)row->tiles, b));
+    if (row->flop_scheduled > 0) {
+        text_addf(t, ", scheduled A %s", number_si(row->flop_scheduled, "FLOP", a));
+    }
+    if (row->flop_scheduled > 0 && row->flop_useful > 0) {
+        text_addf(t, ", %s E", number_3(row->flop_scheduled / row->flop_useful, a));
+    }
+    text_addf(t, " · by marked inputs %s", row->tile_fill ? row->tile_fill : "?");
+    if (row->tile_weight_bytes >= 0) {
+        text_addf(t, " · filter %s a tile", number_si((double)row->tile_weight_bytes, "B", a));
+    }
+    text_add(t, "\n");
+}
+
+void case_tiles(const struct case_view *c, struct text *t)
+{
+    for (int i = 0; i < c->count; i++) {
+        bool said = !c->rows[i]->tile || c->rows[i]->tiles < 0;
+        for (int k = 0; k < i; k++) {
+            said |= same_tiles(c->rows[i], c->rows[k]);
+        }
+        if (!said) {
+            tiles_line(c, i, t);
+        }
+    }
+}
+
 /* Every mode but the headline, in the order in which the rows met them. */
 void case_modes(const struct case_view *c, struct text *t)
 {

@@ -334,6 +334,14 @@ void html_case(struct text *t, const struct case_view *c, const struct plots *pl
         html_text(t, text_get(&line));
     }
     text_free(&line);
+    case_tiles(c, &line);
+    for (const char *p = text_get(&line); *p; p += strcspn(p, "\n") + 1) {
+        char *one = xstrndup(p, strcspn(p, "\n"));
+        text_add(t, "<br>");
+        html_text(t, one);
+        free(one);
+    }
+    text_free(&line);
     text_add(t, "</p>\n");
     case_rows(t, c);
     for (int i = 0; i < plots->count; i++) {

@@ -81,6 +81,12 @@ static void add_case(struct text *t, const struct case_view *c)
     case_conditions(c, &line);
     text_add(&line, "\n");
     case_work(c, &line);
+    struct text tiles = {0};
+    case_tiles(c, &tiles);
+    if (tiles.len) {
+        text_addf(&line, "\n%.*s", (int)tiles.len - 1, text_get(&tiles)); /* without its last line break */
+    }
+    text_free(&tiles);
     add_prose(t, text_get(&line));
     text_add(t, "\n\n");
     text_free(&line);

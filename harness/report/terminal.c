@@ -9,6 +9,19 @@
 #define ADVICE_SHOWN 6
 #define NAMES_SHOWN 160 /* characters of the list of names behind a reason */
 
+/* Each line of `lines` with the label before it. Frees lines. */
+static void add_lines(struct text *t, const char *label, struct text *lines, const struct report_style *style)
+{
+    for (const char *p = text_get(lines); *p;) {
+        size_t n = strcspn(p, "\n");
+        char *line = xstrndup(p, n);
+        text_add_labelled(t, label, line, style);
+        free(line);
+        p += n + (p[n] == '\n');
+    }
+    text_free(lines);
+}
+
 static void add_header(struct text *t, const struct case_view *c, const struct report_style *style)
 {
     struct text line = {0};
@@ -28,6 +41,8 @@ static void add_header(struct text *t, const struct case_view *c, const struct r
         text_add_labelled(t, "work", text_get(&line), style);
     }
     text_free(&line);
+    case_tiles(c, &line);
+    add_lines(t, "tiles", &line, style);
     text_add(t, "\n");
 }
 
@@ -60,14 +75,7 @@ static void add_modes(struct text *t, const struct case_view *c, const struct re
 {
     struct text modes = {0};
     case_modes(c, &modes);
-    for (const char *p = text_get(&modes); *p;) {
-        size_t n = strcspn(p, "\n");
-        char *line = xstrndup(p, n);
-        text_add_labelled(t, "also", line, style);
-        free(line);
-        p += n + (p[n] == '\n');
-    }
-    text_free(&modes);
+    add_lines(t, "also", &modes, style);
 }
 
 /* Warnings of rows, each said once with the rows it is about. */

@@ -21,7 +21,7 @@ static bool run_alone(struct worker *w, int index, int repeat, struct text *text
     double ns;
     bool ok = false;
     w->dev->ops->range_push ? w->dev->ops->range_push(w->dev, p->id) : (void)0;
-    if (!build_make(w, &p->program, &build, err) || !worker_data(w, index, DATA_PART_PRECISION, &data, err) ||
+    if (!build_make(w, &p->program, &build, err) || !worker_data(w, index, worker_timed_part(w, index), &data, err) ||
         !rig_open(w->dev, w->library, &p->program, build.images, true, &rig, err) || !rig_feed(rig, data, err) || !rig_prepare(rig, &ns, err))
         goto done;
     for (int i = 0; i < repeat; i++)
@@ -45,7 +45,7 @@ done:
 
 bool session_alone(const struct plan_options *options, const char *row_id, int repeat, struct text *text, struct error *err)
 {
-    struct worker w = {.emit = drop, .options = *options, .data_case = {-1, -1}};
+    struct worker w = {.emit = drop, .options = *options, .data_case = {-1, -1, -1}};
     bool ok = false;
     int index;
     if (!device_open(options->device ? options->device : "emu", &w.dev, err))

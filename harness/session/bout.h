@@ -17,7 +17,7 @@ void bout_open(struct bout *b, struct worker *w, const json_t *rows);
 /* Reports every row when `ok`, closes rigs, frees. */
 void bout_close(struct bout *b, bool ok);
 /* Loads row i, runs what it prepares, finds the library's fastest plan, runs and checks it: the row's status says how that went. */
-bool bout_enter(struct bout *b, int i, const struct op_data *data, struct error *err);
+bool bout_enter(struct bout *b, int i, struct error *err);
 /* Compares the output as it lies there; a row that fails is WRONG or UNSAFE with the reason and `when`. */
 bool bout_check(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err);
 /* Adds the estimate of `rounds` samples to a row; base (may be NULL): the same rounds of what it is compared with. */

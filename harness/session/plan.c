@@ -13,6 +13,12 @@ struct points {
 struct kept {
     struct points *items;
     int count;
+    /* the masks of the last case that was looked at: rows come case by case */
+    int mask_case;
+    float *mask_in, *mask_out;
+    struct useful useful;
+    struct tile tile; /* h 0: none was counted */
+    struct tile_stats tiles;
 };
 
 static bool listed(const char *globs, const char *name)
@@ -180,8 +186,11 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
 {
     bool ok = false, *used = NULL;
     *plan = (struct plan){.chip = *chip, .private_data = xcalloc(1, sizeof(struct kept))};
+    ((struct kept *)plan->private_data)->mask_case = -1;
     plan->scenario = scenario_load(o->scenario_path, err);
     if (!plan->scenario || !variant_set_load(o->variant_dirs, &plan->variants, err))
+        goto done;
+    if (!counter_choose(&o->counters, node_get(plan->scenario->root, "counters"), &plan->counters, err))
         goto done;
     plan->case_count = scenario_expand(plan->scenario, device_kind, &o->filter, &plan->cases, err);
     if (plan->case_count < 0)
@@ -234,24 +243,97 @@ void plan_free(struct plan *plan)
     free(plan->rows);
     for (int i = 0; kept && i < kept->count; i++)
         variant_points_free(kept->items[i].points, kept->items[i].count);
-    if (kept)
+    if (kept) {
         free(kept->items);
+        free(kept->mask_in);
+        free(kept->mask_out);
+    }
     free(kept);
     if (plan->case_count > 0)
         scenario_cases_free(plan->cases, plan->case_count);
     variant_set_free(&plan->variants);
+    counter_choice_free(&plan->counters);
     if (plan->scenario)
         scenario_free(plan->scenario);
     *plan = (struct plan){0};
 }
 
-static void set_floor(struct row *row, const struct chip *chip, const struct work *work)
+/* Nothing can be faster than the part of the work that must be done: with a mask, the active pixels. */
+static void set_floor(struct row *row, const struct chip *chip, const struct work *work, const struct useful *useful)
 {
     bool warm = false;
-    struct floor f = floor_of(chip, row->flop, row->bytes, work->op->has_math ? (int)work->math : (int)MATH_NONE, warm);
+    struct floor f = floor_of(chip, useful->flop, useful->bytes, work->op->has_math ? (int)work->math : (int)MATH_NONE, warm);
     row->floor_ns = f.ns;
     bool tensor = f.by == FLOOR_COMPUTE && work->math != MATH_F32;
     strncpy(row->floor_by, tensor ? "tensor" : floor_by_name(f.by), sizeof row->floor_by - 1);
+}
+
+static bool case_masks(struct kept *kept, const struct plan *plan, int index, struct error *err)
+{
+    const struct work *w = &plan->cases[index].work;
+    if (kept->mask_case == index)
+        return true;
+    free(kept->mask_in);
+    free(kept->mask_out);
+    kept->mask_in = kept->mask_out = NULL;
+    kept->mask_case = -1;
+    kept->tile.h = 0;
+    if (w->mask.pattern == MASK_NONE)
+        return work_useful(w, &kept->useful, err);
+    kept->mask_in = xmalloc((size_t)(w->n * w->h * w->w) * sizeof *kept->mask_in);
+    kept->mask_out = xmalloc((size_t)(w->n * w->p * w->q) * sizeof *kept->mask_out);
+    if (!mask_both(w, kept->mask_in, kept->mask_out, err))
+        return false;
+    work_useful_of(w, kept->mask_in, kept->mask_out, &kept->useful);
+    kept->mask_case = index;
+    return true;
+}
+
+bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, struct error *err)
+{
+    struct kept *kept = plan->private_data;
+    const struct plan_row *p = &plan->rows[index];
+    const struct tile *t = &p->program.tile;
+    if (!case_masks(kept, plan, p->case_index, err))
+        return false;
+    if (kept->tile.h != t->h || kept->tile.w != t->w || kept->tile.every != t->every)
+        tile_stats(&plan->cases[p->case_index].work, kept->mask_in, kept->mask_out, t, &kept->tiles);
+    kept->tile = *t;
+    *out = kept->tiles;
+    return true;
+}
+
+static bool set_sparse(const struct plan *plan, int index, struct row *row, struct error *err)
+{
+    const struct plan_row *p = &plan->rows[index];
+    const struct tile *t = &p->program.tile;
+    struct tile_stats stats;
+    struct kept *kept = plan->private_data;
+    if (!case_masks(kept, plan, p->case_index, err))
+        return false;
+    struct useful useful = kept->useful;
+    set_floor(row, &plan->chip, &plan->cases[p->case_index].work, &useful);
+    if (plan->cases[p->case_index].work.mask.pattern == MASK_NONE)
+        return true;
+    row->density_in = useful.input_share;
+    row->density_out = useful.output_share;
+    row->flop_useful = useful.flop;
+    row->bytes_useful = useful.bytes;
+    if (!p->program.uses_mask)
+        row->flop_scheduled = row->flop;
+    if (t->h < 1)
+        return true;
+    if (!plan_tiles(plan, index, &stats, err))
+        return false;
+    struct text text = {0};
+    tile_bins_text(&stats, &text);
+    row->tile_fill = text_take(&text);
+    row->tile = t->every > 1 ? text_format("%ldx%ld/%ld", (long)t->h, (long)t->w, (long)t->every) : text_format("%ldx%ld", (long)t->h, (long)t->w);
+    row->tiles = stats.tiles;
+    row->tiles_active = stats.active;
+    row->flop_scheduled = stats.flop;
+    row->tile_weight_bytes = p->program.tile_weight_bytes;
+    return true;
 }
 
 struct row *plan_row_new(const struct plan *plan, int index, const char *device)
@@ -286,7 +368,6 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     row_set(&row->algorithm, p->variant->algorithm);
     row->flop = work_flop(&c->work);
     row->bytes = work_bytes(&c->work);
-    set_floor(row, &plan->chip, &c->work);
     memcpy(row->source_hash, p->variant->hash, sizeof row->source_hash);
     row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
     row_set(&row->arch, plan->chip.arch);
@@ -295,7 +376,11 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     for (int i = 0; i < PREDICT_COUNT; i++)
         if (!p->broken && p->program.predicted[i] >= 0)
             row_add_metric(row, -1, 0, metrics[i], units[i], "model", (double)p->program.predicted[i]);
-    if (p->broken) {
+    struct error mask = {0};
+    if (!set_sparse(plan, index, row, &mask)) {
+        row->status = ROW_BROKEN;
+        row_set(&row->reason, mask.text);
+    } else if (p->broken) {
         row->status = ROW_BROKEN;
         row_set(&row->reason, p->broken);
     } else if (!p->program.feasible) {

@@ -4,6 +4,7 @@
 #define BENCH_SESSION_PLAN_H
 
 #include "base/chip.h"
+#include "counter/choice.h"
 #include "op/program.h"
 #include "scenario/scenario.h"
 #include "store/row.h"
@@ -22,6 +23,7 @@ struct plan_options {
     /* Instead of the points the scenario names: "SIGNATURE\tVARIANT\tPARAMS\tNOTE" (work_signature; the note goes to the row), NULL-terminated; may be
      * NULL. */
     const char *const *tuned;
+    struct counter_wish counters;     /* instead of the scenario's */
 };
 struct plan_row {
     int case_index, row_index;
@@ -41,6 +43,7 @@ struct plan {
     int row_count;
     struct chip chip;
     struct timing_plan time;
+    struct counter_choice counters;
     char files[HASH_TEXT]; /* of the scenario and every variant file: parent and worker must agree */
     void *private_data;
 };
@@ -53,6 +56,8 @@ bool plan_pinned(const struct plan *plan, int index);
 struct row *plan_row_new(const struct plan *plan, int index, const char *device);
 /* Key of a row (decision 11): work, sources, parameters, compiler, device, timing. */
 void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT]);
+/* The tiles of a row whose variant declares them, counted on the CPU. False with err when the mask cannot be made. */
+bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, struct error *err);
 /* Index of a row by id, or by a shortened form that matches exactly one ("body_1 my/tile_list"); -1 + error with near ids. */
 int plan_find(const struct plan *plan, const char *id, struct error *err);
 

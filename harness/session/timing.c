@@ -41,13 +41,19 @@ bool bout_check(struct bout *b, int i, const struct op_data *data, const char *w
     return ok;
 }
 
+char *worker_plan_text(const struct cudnn_plan_facts *f)
+{
+    return text_format("%s, mode %c rank %d,", f->text, f->mode, f->rank);
+}
+
 static void record_plans(struct bout *b, int i, const double *medians)
 {
     struct rig *rig = b->rigs[i];
     const struct cudnn_plan_facts *best = rig_plan_facts(rig, rig_plan_used(rig));
-    char *engine = text_format("%s, mode %c rank %d, best of %d", best->text, best->mode, best->rank, rig_plan_count(rig));
+    char *plan = worker_plan_text(best), *engine = text_format("%s best of %d", plan, rig_plan_count(rig));
     row_set(&b->rows[i]->engine, engine);
     free(engine);
+    free(plan);
     b->rows[i]->workspace_bytes = (int64_t)best->workspace_bytes;
     for (int k = 0; k < rig_plan_count(rig); k++) {
         const struct cudnn_plan_facts *f = rig_plan_facts(rig, k);
@@ -58,11 +64,15 @@ static void record_plans(struct bout *b, int i, const double *medians)
     }
 }
 
-bool bout_enter(struct bout *b, int i, const struct op_data *data, struct error *err)
+bool bout_enter(struct bout *b, int i, struct error *err)
 {
     struct worker *w = b->w;
     const struct program *p = &w->plan.rows[b->index[i]].program;
+    struct op_data *data;
     double ns;
+    worker_stage(w, -1, "data", DATA_LIMIT_S);
+    if (!worker_data(w, b->index[i], worker_timed_part(w, b->index[i]), &data, err))
+        return false;
     b->blame = b->index[i];
     worker_stage(w, b->blame, "load", LOAD_LIMIT_S);
     if (!build_make(w, p, &b->builds[i], err) || !rig_open(w->dev, w->library, p, b->builds[i].images, false, &b->rigs[i], err) ||
@@ -216,11 +226,8 @@ static bool bout(struct bout *b, struct error *err)
     struct worker *w = b->w;
     struct op_data *data;
     const char *case_id = w->plan.cases[w->plan.rows[b->index[0]].case_index].id;
-    worker_stage(w, -1, "data", DATA_LIMIT_S);
-    if (!worker_data(w, b->index[0], DATA_PART_PRECISION, &data, err))
-        return false;
     for (int i = 0; i < b->count; i++)
-        if (!bout_enter(b, i, data, err))
+        if (!bout_enter(b, i, err))
             return false;
     b->blame = -1;
     if (!all_modes(b, err))
@@ -228,7 +235,8 @@ static bool bout(struct bout *b, struct error *err)
     bout_environment(w, case_id);
     for (int i = 0; i < b->count; i++) {
         b->blame = b->index[i];
-        if (!rig_poison(b->rigs[i], err) || !rig_run(b->rigs[i], err) || !bout_check(b, i, data, "(after the timed loop)", err))
+        if (!worker_data(w, b->index[i], worker_timed_part(w, b->index[i]), &data, err) || !rig_poison(b->rigs[i], err) || !rig_run(b->rigs[i], err) ||
+            !bout_check(b, i, data, "(after the timed loop)", err))
             return false;
     }
     b->blame = -1;

@@ -14,7 +14,6 @@
 #define AT_ONCE_BYTES 24e9   /* ... and the memory they may take together */
 #define ROUNDS_MAX 400
 #define WATCH_S 60.0         /* the parent hears from a race this often at the least */
-#define DATA_LIMIT_S 600.0
 
 struct tried {
     int row;
@@ -104,7 +103,6 @@ bool worker_refuses(struct worker *w, int index, struct row *row)
 
 struct search {
     struct bout b;
-    struct op_data *data;
     int *pinned, pinned_count; /* indices into the bout */
     int *points, point_count;  /* of the variant in hand */
     struct racer *racers;
@@ -125,7 +123,7 @@ static bool point_enter(void *context, int contender, struct error *err)
 {
     struct search *s = context;
     int i = s->points[contender];
-    if (!bout_enter(&s->b, i, s->data, err))
+    if (!bout_enter(&s->b, i, err))
         return false;
     s->b.blame = -1;
     s->told_s = 0;
@@ -138,8 +136,9 @@ static bool point_leave(void *context, int contender, struct error *err)
     struct search *s = context;
     int i = s->points[contender];
     s->b.blame = s->b.index[i];
+    struct op_data *data;
     if (!s->racers[contender].out &&
-        (!rig_poison(s->b.rigs[i], err) || !rig_run(s->b.rigs[i], err) || !bout_check(&s->b, i, s->data, "(after the timed loop)", err)))
+        (!worker_data(s->b.w, s->b.index[i], worker_timed_part(s->b.w, s->b.index[i]), &data, err) || !rig_poison(s->b.rigs[i], err) || !rig_run(s->b.rigs[i], err) || !bout_check(&s->b, i, data, "(after the timed loop)", err)))
         return false;
     s->b.blame = -1;
     s->told_s = 0;
@@ -230,12 +229,9 @@ static bool race_all(struct search *s, struct error *err)
     struct bout *b = &s->b;
     const struct plan *plan = &b->w->plan;
     int variants = 0;
-    worker_stage(b->w, -1, "data", DATA_LIMIT_S);
-    if (!worker_data(b->w, b->index[0], DATA_PART_PRECISION, &s->data, err))
-        return false;
     for (int i = 0; i < b->count; i++) {
         bool pinned = plan_pinned(plan, b->index[i]);
-        if (pinned && !bout_enter(b, i, s->data, err))
+        if (pinned && !bout_enter(b, i, err))
             return false;
         if (pinned && b->rows[i]->status != ROW_WRONG && b->rows[i]->status != ROW_UNSAFE)
             s->pinned[s->pinned_count++] = i;

@@ -118,6 +118,18 @@ static bool copy_wisdom(struct store *store, struct merge_counts *counts, struct
     return done;
 }
 
+/* What a GPU was measured to do: every measurement of every GPU, once. */
+static bool copy_roofs(struct store *store, struct error *err)
+{
+    struct text names = {0};
+    bool done = columns_of(store, "roof", "", "", &names, err);
+    char *sql = text_format("INSERT OR IGNORE INTO main.roof (%s) SELECT %s FROM from_db.roof", text_get(&names), text_get(&names));
+    done = done && store_exec(store, sql, "merging", err);
+    free(sql);
+    text_free(&names);
+    return done;
+}
+
 static bool attach(struct store *store, const char *from, struct error *err)
 {
     sqlite3_stmt *s = NULL;
@@ -149,7 +161,7 @@ bool store_merge(struct store *store, const char *from, struct merge_counts *cou
     if (!store_exec(store, "BEGIN IMMEDIATE", "merging", err))
         goto done;
     begun = true;
-    done = copy_runs(store, counts, err) && copy_wisdom(store, counts, err) && store_exec(store, "COMMIT", "merging", err);
+    done = copy_runs(store, counts, err) && copy_wisdom(store, counts, err) && copy_roofs(store, err) && store_exec(store, "COMMIT", "merging", err);
 done:
     if (!done)
         error_where(err, "merging %s", from);

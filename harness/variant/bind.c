@@ -135,11 +135,29 @@ static bool make_unit(struct bind *b, struct error *err)
     return true;
 }
 
+/* The tiles that a sparse variant declares; a variant that runs dense here has none. */
+static bool bind_tile(struct bind *b, struct error *err)
+{
+    const struct head_mask *m = &b->h->mask;
+    int64_t size[3] = {0, 0, 1}, weights = -1;
+    for (int i = 0; b->with_mask && i < m->tile.count; i++) {
+        if (!expr_eval_int(m->tile.items[i], &b->env, &size[i], err))
+            return false;
+        if (size[i] < 1 || size[i] > 65535)
+            return expr_fail(m->tile.items[i], err, "tile of mask: %lld is not between 1 and 65535", (long long)size[i]);
+    }
+    if (b->with_mask && m->weights && !expr_eval_int(m->weights, &b->env, &weights, err))
+        return false;
+    b->program->tile = (struct tile){size[0], size[1], size[2]};
+    b->program->tile_weight_bytes = weights;
+    return true;
+}
+
 static void begin_program(struct bind *b)
 {
     const struct variant *v = b->point->variant;
     struct program *p = b->program;
-    *p = (struct program){.work = *b->work, .exact = b->h->exact, .checked = b->h->checked, .predicted = {-1, -1, -1}};
+    *p = (struct program){.tile_weight_bytes = -1, .work = *b->work, .exact = b->h->exact, .checked = b->h->checked, .predicted = {-1, -1, -1}};
     p->variant = xstrdup(v->name);
     p->params = xstrdup(b->point->label);
     p->what = xstrdup(v->what);
@@ -169,7 +187,7 @@ bool bind_at_depth(const struct variant_set *set, const struct variant_point *po
     if (depth > BIND_MAX_DEPTH)
         bind_infeasible(&b, "variants within variants, more than %d deep", BIND_MAX_DEPTH);
     else if (bind_match(&b, err) && predict(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) && bind_scratch(&b, err) &&
-             bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) && bind_complete(&b, err)) {
+             bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) && bind_tile(&b, err) && bind_complete(&b, err)) {
         program->uses_mask = b.with_mask;
         program->reads_inactive = !b.with_mask || !b.h->mask.reads_active;
         program->inactive = b.h->mask.inactive;

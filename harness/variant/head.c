@@ -224,6 +224,8 @@ void head_free(struct head *h)
         return;
     head_expr_list_free(&h->needs);
     head_expr_list_free(&h->where);
+    head_expr_list_free(&h->mask.tile);
+    expr_free(h->mask.weights);
     free_named(h->lets, h->let_count);
     free_named(h->defines, h->define_count);
     for (int i = 0; i < h->param_count; i++)

@@ -86,6 +86,8 @@ struct head_mask {
     bool input, output, optional; /* `needs` */
     bool writes_output, reads_active;
     enum inactive inactive;
+    struct expr_list tile; /* height, width, and how far apart its outputs are */
+    struct expr *weights;
 };
 struct head_column {
     char *name;

@@ -93,7 +93,7 @@ static struct insn *emit_as(struct decode *d, enum op op, bool internal)
             strcmp(file, d->m->files[d->in->inlined.file < d->m->file_count ? d->in->inlined.file : 0]))
             at = &d->in->inlined;
         c->file = at->file;
-        c->line = at->line;
+        c->line = d->m->file_count > 0 ? at->line : d->in->ptx_line; /* written by hand, or without -lineinfo */
         if (!internal)
             decode_classify(d->in, c);
     }
