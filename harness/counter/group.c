@@ -257,7 +257,7 @@ static bool check_used(const struct counter_group *g, struct error *err)
 
 static bool parse(struct counter_group *g, struct error *err)
 {
-    static const char *const keys[] = {"group", "about", "teaches", "metrics", "values", "rules", NULL};
+    static const char *const keys[] = {"group", "about", "teaches", "metrics", "values", "rules", "basic", NULL};
     const struct node *root = g->root;
     if (!node_check_keys(root, "counter group", keys, err))
         return false;
@@ -269,6 +269,8 @@ static bool parse(struct counter_group *g, struct error *err)
     g->about = g->name ? node_text(node_get(root, "about"), "about", err) : NULL;
     g->teaches = g->about ? node_text(node_get(root, "teaches"), "teaches", err) : NULL;
     if (!g->teaches)
+        return false;
+    if (node_get(root, "basic") && !node_bool(node_get(root, "basic"), "basic", &g->basic, err))
         return false;
     if (metrics->kind != NODE_MAP) /* {}: rules over what is known of a row without counters */
         return node_error(metrics, err, "metrics: a map of names is expected");

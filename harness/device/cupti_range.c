@@ -28,6 +28,8 @@
 #define FIELD(field, function) __typeof__(&function) field;
 #define LOOK_UP(field, function) {#function, &api->field},
 
+#define RANGES_LEAST 64 /* room for this many, so that the cases of a run share one configuration */
+
 struct api {
     CALLS(FIELD)
 };
@@ -40,6 +42,15 @@ struct cupti_session {
     struct cupti_chip *chip;
     CUpti_RangeProfiler_Object *profiler;
     bool initialized;
+    /* What the profiler was last set to. CUPTI 13.0 keeps the first config image of an enabled profiler by its address: set to another one, it reads what is
+     * no longer there at the next start (seen on an H200: a crash in BeginPass, or error 999). So one configuration lasts as long as the profiler
+     * is enabled; other metrics enable it anew. */
+    struct cupti_plan plan;
+    char **metrics;
+    size_t metric_count;
+    uint8_t *image; /* that CUPTI decodes into, for image_ranges */
+    size_t image_bytes;
+    int image_ranges;
     /* while a pass runs */
     bool running, open;
     int pass, pushed, range_max, known;
@@ -107,11 +118,40 @@ static bool get_availability(struct cupti_session *s, struct error *err)
     return code ? cupti_fail(code, "cuptiProfilerGetCounterAvailability", err) : true;
 }
 
+static bool enable(struct cupti_session *s, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_Enable, p);
+    p.ctx = s->context;
+    int code = s->api.enable(&p);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerEnable", err);
+    s->profiler = p.pRangeProfilerObject;
+    return true;
+}
+
+/* Leaves the profiler disabled and without a configuration. */
+static bool disable(struct cupti_session *s, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_Disable, p);
+    p.pRangeProfilerObject = s->profiler;
+    int code = s->profiler ? s->api.disable(&p) : 0;
+    s->profiler = NULL;
+    cupti_plan_free(&s->plan);
+    for (size_t i = 0; i < s->metric_count; i++)
+        free(s->metrics[i]);
+    free(s->metrics);
+    free(s->image);
+    s->metrics = NULL;
+    s->image = NULL;
+    s->metric_count = s->image_bytes = 0;
+    s->image_ranges = 0;
+    return code ? cupti_fail(code, "cuptiRangeProfilerDisable", err) : true;
+}
+
 static bool open_session(struct cupti_session *s, int device, struct error *err)
 {
     PARAMS(CUpti_Profiler_Initialize, init);
     PARAMS(CUpti_Device_GetChipName, chip);
-    PARAMS(CUpti_RangeProfiler_Enable, enable);
     if (!load(&s->api, err))
         return false;
     int code = s->api.init(&init);
@@ -125,14 +165,7 @@ static bool open_session(struct cupti_session *s, int device, struct error *err)
     if (code)
         return cupti_fail(code, "cuptiDeviceGetChipName", err);
     s->chip_name = xstrdup(chip.pChipName);
-    if (!get_availability(s, err) || !cupti_open(s->chip_name, s->availability, &s->chip, err))
-        return false;
-    enable.ctx = s->context;
-    code = s->api.enable(&enable);
-    if (code)
-        return cupti_fail(code, "cuptiRangeProfilerEnable", err);
-    s->profiler = enable.pRangeProfilerObject;
-    return true;
+    return get_availability(s, err) && cupti_open(s->chip_name, s->availability, &s->chip, err) && enable(s, err);
 }
 
 bool cupti_session_open(void *context, int device, struct cupti_session **session_out, struct error *err)
@@ -152,11 +185,8 @@ void cupti_session_close(struct cupti_session *session)
 {
     if (!session)
         return;
-    PARAMS(CUpti_RangeProfiler_Disable, disable);
     PARAMS(CUpti_Profiler_DeInitialize, deinit);
-    disable.pRangeProfilerObject = session->profiler;
-    if (session->profiler)
-        session->api.disable(&disable);
+    disable(session, NULL);
     cupti_close(session->chip);
     if (session->initialized)
         session->api.deinit(&deinit);
@@ -173,8 +203,8 @@ struct cupti_chip *cupti_session_chip(struct cupti_session *session)
 /* Whether the range is the one that this place of a pass had before. */
 static bool check_name(struct cupti_session *s, const char *name, struct error *err)
 {
-    if (!*name || strlen(name) > CUPTI_RANGE_NAME_MAX || strchr(name, '/'))
-        return error_set(err, ERROR_INTERNAL, "'%.80s' cannot name a range: 1 to %d characters without /", name, CUPTI_RANGE_NAME_MAX);
+    if (!*name || strlen(name) > CUPTI_RANGE_NAME_MAX || strchr(name, '\n'))
+        return error_set(err, ERROR_INTERNAL, "'%.80s' cannot name a range: 1 to %d characters in one line", name, CUPTI_RANGE_NAME_MAX);
     if (s->pushed >= s->range_max)
         return error_set(err, ERROR_INTERNAL, "pass %d pushes more than %d ranges ('%.80s')", s->pass, s->range_max, name);
     if (s->pass > 0) {
@@ -218,37 +248,63 @@ bool cupti_range_pop(struct cupti_session *session, struct error *err)
     return code ? cupti_fail(code, "cuptiRangeProfilerPopRange", err) : true;
 }
 
-/* The image that CUPTI decodes into. */
-struct image {
-    uint8_t *data;
-    size_t bytes;
-};
+static bool same_metrics(const struct cupti_session *s, const struct cupti_job *job)
+{
+    bool same = s->metric_count == job->metric_count && s->image_ranges >= job->range_max;
+    for (size_t i = 0; same && i < job->metric_count; i++)
+        same = !strcmp(s->metrics[i], job->metrics[i]);
+    return same;
+}
 
-static bool configure(struct cupti_session *s, const struct cupti_job *job, const struct cupti_plan *plan, struct image *image, struct error *err)
+/* A new configuration on a profiler that has none. */
+static bool plan_metrics(struct cupti_session *s, const struct cupti_job *job, struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_GetCounterDataSize, size);
-    PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize, init);
-    PARAMS(CUpti_RangeProfiler_SetConfig, config);
-    size.pRangeProfilerObject = init.pRangeProfilerObject = config.pRangeProfilerObject = s->profiler;
-    size.pMetricNames = (const char **)(uintptr_t)job->metrics;
-    size.numMetrics = job->metric_count;
-    size.maxNumOfRanges = (size_t)job->range_max;
-    size.maxNumRangeTreeNodes = (uint32_t)job->range_max;
+    int ranges = RANGES_LEAST;
+    while (ranges < job->range_max)
+        ranges *= 2;
+    if (!cupti_plan(s->chip, job->metrics, job->metric_count, &s->plan, err))
+        return false;
+    s->metrics = xcalloc(job->metric_count, sizeof *s->metrics);
+    for (; s->metric_count < job->metric_count; s->metric_count++)
+        s->metrics[s->metric_count] = xstrdup(job->metrics[s->metric_count]);
+    size.pRangeProfilerObject = s->profiler;
+    size.pMetricNames = (const char **)(uintptr_t)s->metrics;
+    size.numMetrics = s->metric_count;
+    size.maxNumOfRanges = (size_t)ranges;
+    size.maxNumRangeTreeNodes = (uint32_t)ranges;
     int code = s->api.data_size(&size);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerGetCounterDataSize", err);
-    image->bytes = init.counterDataSize = size.counterDataSize;
-    image->data = init.pCounterData = xcalloc(size.counterDataSize + 1, 1);
-    code = s->api.data_init(&init);
+    s->image_bytes = size.counterDataSize;
+    s->image = xcalloc(size.counterDataSize + 1, 1);
+    s->image_ranges = ranges;
+    return true;
+}
+
+static bool configure(struct cupti_session *s, const struct cupti_job *job, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize, init);
+    PARAMS(CUpti_RangeProfiler_SetConfig, config);
+    if (!same_metrics(s, job)) {
+        if ((s->metric_count || !s->profiler) && (!disable(s, err) || !enable(s, err)))
+            return false;
+        if (!plan_metrics(s, job, err)) {
+            cupti_plan_free(&s->plan);
+            return false;
+        }
+    }
+    init.pRangeProfilerObject = config.pRangeProfilerObject = s->profiler;
+    init.counterDataSize = config.counterDataImageSize = s->image_bytes;
+    init.pCounterData = config.pCounterDataImage = s->image;
+    int code = s->api.data_init(&init);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerCounterDataImageInitialize", err);
-    config.pConfig = plan->config;
-    config.configSize = plan->config_bytes;
-    config.pCounterDataImage = image->data;
-    config.counterDataImageSize = image->bytes;
+    config.pConfig = s->plan.config;
+    config.configSize = s->plan.config_bytes;
     config.range = CUPTI_UserRange;
     config.replayMode = CUPTI_UserReplay;
-    config.maxRangesPerPass = (size_t)job->range_max;
+    config.maxRangesPerPass = (size_t)s->image_ranges;
     config.numNestingLevels = config.minNestingLevel = config.targetNestingLevel = 1;
     code = s->api.set_config(&config);
     return code ? cupti_fail(code, "cuptiRangeProfilerSetConfig", err) : true;
@@ -289,14 +345,14 @@ static int find_name(char *const *names, int count, const char *name)
 }
 
 /* One decoded range into its place. */
-static bool take_range(struct cupti_session *s, const struct cupti_job *job, const struct cupti_plan *plan, const struct image *image, size_t index,
-                       struct cupti_counts *counts, bool *taken, struct error *err)
+static bool take_range(struct cupti_session *s, const struct cupti_job *job, size_t index, struct cupti_counts *counts, bool *taken,
+                       struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_CounterData_GetRangeInfo, info);
-    info.pCounterDataImage = image->data;
-    info.counterDataImageSize = image->bytes;
+    info.pCounterDataImage = s->image;
+    info.counterDataImageSize = s->image_bytes;
     info.rangeIndex = index;
-    info.rangeDelimiter = "/";
+    info.rangeDelimiter = "\n"; /* between nested ranges: none here, and ids hold slashes */
     int code = s->api.range_info(&info);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerCounterDataGetRangeInfo", err);
@@ -304,11 +360,10 @@ static bool take_range(struct cupti_session *s, const struct cupti_job *job, con
     if (i < 0 || taken[i])
         return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range '%.80s' %s", info.rangeName ? info.rangeName : "", i < 0 ? "that nobody pushed" : "twice");
     taken[i] = true;
-    return cupti_evaluate(plan, image->data, image->bytes, index, job->metrics, job->metric_count, counts->values + (size_t)i * job->metric_count, err);
+    return cupti_evaluate(&s->plan, s->image, s->image_bytes, index, job->metrics, job->metric_count, counts->values + (size_t)i * job->metric_count, err);
 }
 
-static bool read_counts(struct cupti_session *s, const struct cupti_job *job, const struct cupti_plan *plan, const struct image *image,
-                        struct cupti_counts *counts, struct error *err)
+static bool read_counts(struct cupti_session *s, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_DecodeData, decode);
     PARAMS(CUpti_RangeProfiler_GetCounterDataInfo, info);
@@ -316,8 +371,8 @@ static bool read_counts(struct cupti_session *s, const struct cupti_job *job, co
     int code = s->api.decode(&decode);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerDecodeData", err);
-    info.pCounterDataImage = image->data;
-    info.counterDataImageSize = image->bytes;
+    info.pCounterDataImage = s->image;
+    info.counterDataImageSize = s->image_bytes;
     code = s->api.data_info(&info);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerGetCounterDataInfo", err);
@@ -329,19 +384,19 @@ static bool read_counts(struct cupti_session *s, const struct cupti_job *job, co
     }
     bool *taken = xcalloc((size_t)counts->range_count, sizeof *taken), ok = true;
     for (size_t i = 0; ok && i < info.numTotalRanges; i++)
-        ok = take_range(s, job, plan, image, i, counts, taken, err);
+        ok = take_range(s, job, i, counts, taken, err);
     free(taken);
     return ok;
 }
 
-static bool run_passes(struct cupti_session *s, const struct cupti_job *job, const struct cupti_plan *plan, struct error *err)
+static bool run_passes(struct cupti_session *s, const struct cupti_job *job, struct error *err)
 {
     bool done = false;
     for (s->pass = 0; !done; s->pass++) {
-        if ((size_t)s->pass >= plan->passes * 2 + 2)
-            return error_set(err, ERROR_ENVIRONMENT, "CUPTI planned %zu passes and still wants more after %d", plan->passes, s->pass);
+        if ((size_t)s->pass >= s->plan.passes * 2 + 2)
+            return error_set(err, ERROR_ENVIRONMENT, "CUPTI planned %zu passes and still wants more after %d", s->plan.passes, s->pass);
         if (!run_pass(s, job, &done, err))
-            return error_where(err, "counting pass %d of %zu", s->pass + 1, plan->passes);
+            return error_where(err, "counting pass %d of %zu", s->pass + 1, s->plan.passes);
     }
     return true;
 }
@@ -349,8 +404,6 @@ static bool run_passes(struct cupti_session *s, const struct cupti_job *job, con
 bool cupti_count(struct cupti_session *session, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
 {
     struct cupti_session *s = session;
-    struct cupti_plan plan = {0};
-    struct image image = {0};
     bool ok = false;
     *counts = (struct cupti_counts){0};
     if (job->range_max < 1 || job->range_max > CUPTI_RANGES_MAX)
@@ -358,7 +411,7 @@ bool cupti_count(struct cupti_session *session, const struct cupti_job *job, str
     counts->names = s->names = xcalloc((size_t)job->range_max, sizeof *s->names);
     s->range_max = job->range_max;
     s->known = 0;
-    if (!cupti_plan(s->chip, job->metrics, job->metric_count, &plan, err) || !configure(s, job, &plan, &image, err) || !run_passes(s, job, &plan, err))
+    if (!configure(s, job, err) || !run_passes(s, job, err))
         goto done;
     counts->range_count = s->known;
     counts->metric_count = job->metric_count;
@@ -366,14 +419,14 @@ bool cupti_count(struct cupti_session *session, const struct cupti_job *job, str
     counts->values = xcalloc((size_t)s->known * job->metric_count, sizeof *counts->values);
     for (size_t i = 0; i < (size_t)s->known * job->metric_count; i++)
         counts->values[i] = NAN;
-    ok = read_counts(s, job, &plan, &image, counts, err);
+    ok = read_counts(s, job, counts, err);
 done:
     counts->range_count = s->known;
-    if (!ok)
+    if (!ok) {
         cupti_counts_free(counts);
+        disable(s, NULL); /* the next count begins with a profiler that nothing happened to */
+    }
     s->names = NULL;
-    free(image.data);
-    cupti_plan_free(&plan);
     return ok;
 }
 

@@ -154,7 +154,7 @@ static struct table *timed_table(const struct case_view *c)
         table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, value));
         row_facts(t, v);
         verdict_cell(t, c, v);
-        for (int s = 0; v->steps > 1 && s < v->row->step_count; s++) {
+        for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
             const struct row_time *time = step_time(c, v->row, s);
             if (v->row->steps[s].prepare) {
                 continue;
@@ -215,7 +215,7 @@ static struct table *counted_table(const struct case_view *c)
         row_facts(t, v);
         counter_cells(t, v->warp_fma, v->st_sect_req, v->st_ideal, v->moved_over_compulsory);
         verdict_cell(t, c, v);
-        for (int s = 0; v->steps > 1 && s < v->row->step_count; s++) {
+        for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
             const struct row_step *step = &v->row->steps[s];
             if (step->prepare) {
                 continue;

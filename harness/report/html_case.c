@@ -139,7 +139,7 @@ static void timed_row(struct text *t, const struct case_view *c, const struct vi
     steps_cell(t, v);
     verdict_cell(t, c, v);
     text_add(t, "</tr>\n");
-    for (int s = 0; v->steps > 1 && s < v->row->step_count; s++) {
+    for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
         const struct row_time *time = step_time(c, v->row, s);
         if (v->row->steps[s].prepare) {
             continue;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STEPS_LISTED 8
 #define SECTOR_BYTES 32
 
 bool device_counts(const char *device)
@@ -288,6 +289,11 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
         }
     }
     sort_views(c);
+}
+
+bool view_itemises(const struct view *v)
+{
+    return v->steps > 1 && v->steps <= STEPS_LISTED;
 }
 
 void case_view_free(struct case_view *c)

@@ -40,6 +40,8 @@ struct case_view {
 
 void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count);
 void case_view_free(struct case_view *c);
+/* Has the row a line for each step under its own? Not the dozens of a chain. */
+bool view_itemises(const struct view *v);
 
 /* The first row behind `from` that belongs to another case: rows are sorted by case. */
 int case_end(struct row *const *rows, int count, int from);

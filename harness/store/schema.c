@@ -67,7 +67,11 @@ static const char sparse[] =
 static const char roofs[] = "CREATE TABLE roof (uuid TEXT NOT NULL, measured TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, unit TEXT,"
                             " how TEXT, PRIMARY KEY (uuid, measured, name)) STRICT, WITHOUT ROWID;";
 
-static const char *const migrations[] = {tables, views, networks, sparse, roofs};
+/* 6: hardware counters: verdicts, the kernels that ran, why there are none. */
+static const char counted[] = "ALTER TABLE result ADD COLUMN verdicts TEXT; ALTER TABLE result ADD COLUMN kernels TEXT;"
+                              "ALTER TABLE result ADD COLUMN uncounted TEXT;";
+
+static const char *const migrations[] = {tables, views, networks, sparse, roofs, counted};
 #define MIGRATIONS ((int)(sizeof migrations / sizeof migrations[0]))
 
 int schema_version(void)

@@ -23,6 +23,9 @@ static struct {
     size_t passes, passes_done, range_max, pushed;
     char names[RANGES][NAME];
     uint8_t *image;
+    const uint8_t *config; /* the first since the profiler was enabled: CUPTI 13.0 goes on reading it there */
+    size_t config_metrics;
+    bool stale;
 } fake;
 struct image_head {
     uint32_t magic, ranges;
@@ -207,6 +210,8 @@ API cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *p)
     MAY_FAIL(p, CUpti_RangeProfiler_Enable_Params);
     WANT(fake.initialized && !fake.enabled);
     fake.enabled = true;
+    fake.config = NULL;
+    fake.stale = false;
     p->pRangeProfilerObject = (CUpti_RangeProfiler_Object *)&fake;
     return CUPTI_SUCCESS;
 }
@@ -240,6 +245,11 @@ API cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *p)
          p->targetNestingLevel == 1 && p->passIndex == 0 && ((struct image_head *)p->pCounterDataImage)->magic == MAGIC);
     size_t metrics;
     memcpy(&metrics, p->pConfig, sizeof metrics);
+    if (!fake.config) {
+        fake.config = p->pConfig;
+        fake.config_metrics = metrics;
+    }
+    fake.stale = fake.stale || fake.config != p->pConfig || fake.config_metrics != metrics;
     fake.passes = (metrics + 1) / 2;
     fake.passes_done = fake.pushed = 0;
     fake.range_max = p->maxRangesPerPass;
@@ -251,6 +261,8 @@ API cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params *p)
 {
     MAY_FAIL(p, CUpti_RangeProfiler_Start_Params);
     WANT(fake.configured && !fake.running);
+    if (fake.stale)
+        return CUPTI_ERROR_UNKNOWN;
     fake.running = true;
     fake.pushed = 0;
     return CUPTI_SUCCESS;

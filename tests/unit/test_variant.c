@@ -320,14 +320,16 @@ static void test_copy_and_library(void **state)
     binds("conv2d/cudnn", NULL, w);
     assert_int_equal(p.steps[0].kind, STEP_CUDNN);
     assert_int_equal(p.steps[0].cudnn_epilogue, 2);
-    assert_int_equal(p.steps[0].to.kind, BUFFER_TENSOR);
+    assert_int_equal(p.steps[0].operand[ROLE_OUTPUT].kind, BUFFER_TENSOR);
+    assert_int_equal(p.steps[0].operand[ROLE_BIAS].index, program_tensor(&p, ROLE_BIAS));
+    assert_int_equal(p.steps[0].operand[ROLE_RESIDUAL].kind, BUFFER_NONE);
     assert_null(p.units[0].path);
     assert_string_equal(p.algorithm, "library");
     add(&w, (struct epilogue){.kind = EPILOGUE_DEPTH_TO_SPACE, .block = 2, .mode = D2S_CRD});
     binds("conv2d/cudnn", NULL, w);
     assert_string_equal(p.variant, "conv2d/cudnn + depth_to_space/d2s_native");
     assert_int_equal(p.steps[0].cudnn_epilogue, 2);
-    assert_int_equal(p.steps[0].to.kind, BUFFER_SCRATCH);
+    assert_int_equal(p.steps[0].operand[ROLE_OUTPUT].kind, BUFFER_SCRATCH);
 }
 
 int main(void)

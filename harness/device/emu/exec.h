@@ -123,12 +123,11 @@ struct memo {
     int32_t min, max; /* of rel */
     uint32_t low;     /* all rel or-ed */
     uint8_t pattern;
-    uint8_t distinct; /* shared: different addresses among the lanes */
-    uint8_t space, phase;      /* enum ptx_space the pattern was seen in; shared: first address mod 4 */
+    uint8_t spans;        /* stretches without a gap: global, every sector between from and to is touched; shared, every byte */
+    uint8_t space, phase; /* enum ptx_space the pattern was seen in; shared: first address mod 4 */
     uint8_t wavefronts, ideal; /* shared; ideal also: sectors that would do for a global access */
-    int32_t first[32]; /* shared: rel of each of them */
+    int32_t from[32], to[32];  /* bytes of each span, as rel; ascending */
     struct buffer *buffer;
-    uint8_t sectors[32], lines[32]; /* by first address mod 128 / 4; 0 = not yet counted */
     /* counters since the last clear */
     uint64_t requests, sector_sum, line_sum, best_sum;          /* global */
     uint64_t shared_requests, wavefront_sum, ideal_sum;         /* shared */
@@ -206,6 +205,7 @@ struct warp {
     struct async_copy *copies;
     int copy_count, copy_room;
     uint32_t cluster_phase; /* of the cluster barrier it arrived at */
+    bool quick_watch; /* shared memory is watched by span: watch.inc */
     bool guarded; /* inside a guarded instruction: other lanes are not elsewhere but switched off */
 };
 struct barrier {
@@ -224,7 +224,7 @@ struct block {
     uint8_t *shared;
     uint32_t shared_bytes; /* with the reserved part */
     uint8_t *shared_known; /* one byte a byte: 0xff written */
-    uint32_t epoch;        /* full barriers so far, + 1 */
+    uint32_t epoch, first_epoch; /* one more at every full barrier, and at every block that runs here: the first of this block */
     struct shadow *shadow;
     struct warp *warps;
     int warp_count;
