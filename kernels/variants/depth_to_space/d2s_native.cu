@@ -11,8 +11,8 @@ let:
   # Elements that lie side by side in the input and stay so in the output, or (NCHW) pixels of a row: the vector must divide them.
   run: select(nhwc, select(mode == DCR, block * co, co), w)
   v_max: 16 / size(input)
-  # NHWC CRD: a thread holds block * block vectors, at most 256 bytes of them.
-  cap: select(nhwc and mode == CRD, max(1, floor(256, block * block * size(input))), v_max)
+  # NHWC CRD: a thread holds block * block vectors, at most 128 bytes of them: more registers cost more in occupancy than wider stores give.
+  cap: select(nhwc and mode == CRD, max(1, floor(128, block * block * size(input))), v_max)
   v: select(run % v_max == 0 and cap >= v_max, v_max, select(run % 4 == 0 and cap >= 4, 4, select(run % 2 == 0 and cap >= 2, 2, 1)))
   items: select(nhwc, select(mode == DCR, h * w * c / v, h * w * (co / v)), h * (w / v) * co * block)
 define:
