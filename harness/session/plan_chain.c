@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* On emu, which takes seconds for a deep network, single variants run whole in short ones only. */
+#define EMU_SINGLES_MAX 16
+
 const char *plan_row_variant(const struct plan_row *row)
 {
     if (row->variant)
@@ -131,7 +134,7 @@ static int add_chain_case(struct plan *plan, const struct way *way, bool cropped
 static bool add_network(struct plan *plan, const struct plan_options *o, const struct scenario_network *network, const char *device_kind, int layer_cases,
                         struct error *err)
 {
-    bool cuda = !strcmp(device_kind, "cuda"), first = true, cropped;
+    bool cuda = !strcmp(device_kind, "cuda"), singles = true, cropped;
     int case_index = -1, row_index = 0;
     for (int layout = 0; layout < LAYOUT_PLAN_COUNT; layout++) {
         if (!network->plans[layout])
@@ -148,8 +151,9 @@ static bool add_network(struct plan *plan, const struct plan_options *o, const s
         if (case_index < 0)
             case_index = add_chain_case(plan, way, cropped);
         /* emu has no graphs: the steps are the same ones */
-        add_way(plan, o, way, (enum layout_plan)layout, network->stream || !cuda, network->graph && cuda, first, case_index, &row_index);
-        first = false;
+        add_way(plan, o, way, (enum layout_plan)layout, network->stream || !cuda, network->graph && cuda,
+                singles && (cuda || way->chain.count <= EMU_SINGLES_MAX), case_index, &row_index);
+        singles = false;
     }
     return true;
 }
