@@ -28,7 +28,8 @@ struct scratch {
 };
 /* A scratch buffer that is fed data once, outside the time: filter or bias of a layer run of a chain. */
 struct constant {
-    int scratch, layer;
+    int scratch, link;
+    int span;             /* 1: of that link; more: of all links that one kernel runs (chain_constant) */
     struct tensor tensor; /* role, and the layout that the variant wants */
 };
 /* A buffer: one of the program's tensors, or one of its scratch buffers. */
