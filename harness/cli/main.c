@@ -26,6 +26,9 @@ const struct verb verbs[] = {
     {"history", "", "the stored runs", cli_history, false, NULL},
     {"counters", "[GROUP]", "counter groups: what they tell, and with --chip their passes, without a GPU", cli_counters, false,
      "GROUP is a shipped group or a .yaml of your own. --chip plans all groups that are named, or all there are, in as few passes as CUPTI can."},
+    {"mask", "FRAMES -o FILE", "the frames of a video to mask files: where each changed", cli_mask, false,
+     "FRAMES is a Y4M file, pictures (PGM, PPM, PNG) numbered by %03d, or - for a pipe: ffmpeg -i street.mp4 -f yuv4mpegpipe - | bench mask - -o m_%03d.png\n"
+     "A pixel is active when it differs from what it was when it was last active, so that slow changes add up. The first frame is active everywhere."},
     {"doctor", "", "what works on this machine, what does not, and what to do about it", cli_doctor, false, NULL},
     {"worker", "", "started by bench itself", cli_worker, true, NULL},
     {NULL, NULL, NULL, NULL, false, NULL},
