@@ -91,7 +91,11 @@ fuzz:
 	@BUILD=$(abspath build-asan) sh tests/fuzz/run $(FUZZ_SECONDS)
 fuzzers: $(FUZZERS)
 
-bench-emu: all
+$(BUILD)/speed: tests/emu/speed.c $(LIBRARY)
+	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
+	@$(LINK) $(CFLAGS) -o $@ $@.o $(LIBRARY) $(LIBS)
+bench-emu: all $(BUILD)/speed
+	@BENCH_HOME=$(CURDIR) $(BUILD)/speed tests/emu/speed.yaml
 	@sh ci/bench-emu $(abspath $(BIN))
 
 install: all

@@ -54,13 +54,17 @@ void cli_exit_codes(struct text *t);
 /* Options that every verb shares which makes a plan. */
 struct plan_arguments {
     struct plan_options plan;
-    struct option_list variants, set;
+    struct option_list variants, set, groups, metrics;
     const char *layers, *only, *device, *compiler, *bundle;
     double budget_s;
+    struct counter_wish counters;
 };
 #define PLAN_OPTION_COUNT 8
 /* Fills options[0..PLAN_OPTION_COUNT) so that they write into `a`. */
 void cli_plan_options(struct plan_arguments *a, struct option *options);
+/* Options of verbs that count; options[0..COUNTER_OPTION_COUNT). */
+#define COUNTER_OPTION_COUNT 4
+void cli_counter_options(struct plan_arguments *a, struct option *options);
 /* After parsing: puts everything into a->plan. A bare scenario name ("edsr") is looked up in the installation. Caller frees *path. */
 bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err);
 
@@ -82,6 +86,8 @@ int cli_export(const struct verb *verb, int argc, char **argv);
 int cli_history(const struct verb *verb, int argc, char **argv);
 int cli_counters(const struct verb *verb, int argc, char **argv);
 int cli_mask(const struct verb *verb, int argc, char **argv);
+int cli_why(const struct verb *verb, int argc, char **argv);
+int cli_roofs(const struct verb *verb, int argc, char **argv);
 int cli_doctor(const struct verb *verb, int argc, char **argv);
 int cli_worker(const struct verb *verb, int argc, char **argv);
 

@@ -78,6 +78,8 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
     fprintf(stderr, "bench: %s, %d cases, %d rows on %s\n", plan->scenario->name, plan->case_count, plan->row_count, run->device_about);
     for (int i = 0; i < plan->variants.note_count; i++)
         fprintf(stderr, "bench: note: %s\n", plan->variants.notes[i]);
+    for (const char *line = plan->notes.len ? plan->notes.data : ""; *line; line += strcspn(line, "\n") + 1)
+        fprintf(stderr, "bench: note: %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
 /* Everything that was stored of the run, once more as a whole: summary, network, pages. */
@@ -155,8 +157,9 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     struct session_options o = {0};
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     bool quiet = false, no_report = false;
-    struct option options[PLAN_OPTION_COUNT + 10] = {{0}};
+    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 10] = {{0}};
     cli_plan_options(&a, options);
+    cli_counter_options(&a, options + PLAN_OPTION_COUNT);
     const struct option own[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "database, dumps and reports; default ./.bench", &out},
         {"--resume", 0, OPTION_FLAG, NULL, "go on with the last run of this scenario: keep rows whose key is unchanged", &o.resume},
@@ -167,7 +170,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         {"--no-report", 0, OPTION_FLAG, NULL, "no Markdown and HTML page at the end", &no_report},
         {"--quiet", 'q', OPTION_FLAG, NULL, "only the closing lines", &quiet},
     };
-    memcpy(options + PLAN_OPTION_COUNT, own, sizeof own);
+    memcpy(options + PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT, own, sizeof own);
     int count, code;
     char *path = NULL, *database = NULL, *line = join_argv(argc, argv);
     struct error err = {0};
@@ -189,6 +192,8 @@ int cli_run(const struct verb *verb, int argc, char **argv)
 done:
     free(a.variants.items);
     free(a.set.items);
+    free(a.groups.items);
+    free(a.metrics.items);
     free(path);
     free(database);
     free(line);
@@ -228,7 +233,7 @@ static char *standard_scenario(const struct op *op, const char *dir, struct erro
     return path;
 }
 
-static int try_once(const char *file, const char *device, const char *out, const char *line)
+static int try_once(const char *file, const char *device, const char *out, const char *line, const struct counter_wish *counters)
 {
     struct error err = {0};
     int code;
@@ -251,7 +256,7 @@ static int try_once(const char *file, const char *device, const char *out, const
     }
     database = cli_database(out);
     const char *dirs[] = {set, NULL}, *names[] = {naive, name, NULL};
-    struct session_options o = {.plan = {.scenario_path = path, .device = device, .variant_dirs = dirs, .variant_names = names}, .database = database,
+    struct session_options o = {.plan = {.scenario_path = path, .device = device, .variant_dirs = dirs, .variant_names = names, .counters = *counters}, .database = database,
                                 .out_dir = out, .argv = line, .dump = true};
     code = run_session(&o, false, false);
 done:
@@ -271,10 +276,15 @@ int cli_try(const struct verb *verb, int argc, char **argv)
 {
     const char *device = NULL, *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     bool loop = false;
+    struct plan_arguments a = {0};
+    struct option counters[COUNTER_OPTION_COUNT];
+    cli_counter_options(&a, counters);
     const struct option options[] = {
         {"--device", 'd', OPTION_TEXT, "DEVICE", "as for bench run; default: the best present", &device},
         {"--out", 'o', OPTION_TEXT, "DIR", "default ./.bench", &out},
         {"--loop", 0, OPTION_FLAG, NULL, "again whenever the file is saved, until Ctrl-C", &loop},
+        {"--set", 0, OPTION_TEXT, "SET", "counters: basic, full", &a.counters.set},
+        counters[0], counters[1], counters[2], counters[3],
         {0},
     };
     int count, code;
@@ -286,13 +296,17 @@ int cli_try(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     struct stat before, now;
+    a.counters.groups = a.groups.items;
+    a.counters.metrics = a.metrics.items;
     do {
         stat(rest[0], &before);
-        code = try_once(rest[0], device, cli_out_dir(out), line);
+        code = try_once(rest[0], device, cli_out_dir(out), line, &a.counters);
         while (loop && !interrupted && (stat(rest[0], &now) || now.st_mtime == before.st_mtime))
             nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     } while (loop && !interrupted);
 done:
+    free(a.groups.items);
+    free(a.metrics.items);
     free(line);
     free(rest);
     return code;

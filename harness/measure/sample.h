@@ -38,7 +38,7 @@ typedef void sample_announce(void *context, int entrant);
 bool sample_run(struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan, sample_announce *announce, void *context,
                 struct sample_result *result, struct error *err);
 void entrant_free(struct entrant *entrant, int step_count);
-/* Times each cuDNN plan of a rig (cold, `rounds` each, interleaved) and uses the fastest; medians_ns (rig_plan_count of them) may be NULL. */
-bool sample_plans(struct device *dev, struct rig *rig, int rounds, double *medians_ns, struct error *err);
+/* Times each plan of a library step by itself (cold, `rounds` each, interleaved) and uses the fastest; medians_ns (rig_plan_count of them) may be NULL. */
+bool sample_plans(struct device *dev, struct rig *rig, int step, int rounds, double *medians_ns, struct error *err);
 
 #endif

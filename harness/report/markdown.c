@@ -59,10 +59,13 @@ static void add_lists(struct text *t, const struct case_view *c)
         }
     }
     free(advice);
-    for (int i = 0; i < c->count; i++) {
-        const char *note = c->rows[i]->note;
-        if (note && note[0] && (i == 0 || !c->rows[i - 1]->note || strcmp(note, c->rows[i - 1]->note) != 0)) {
-            add_item(&items, c->views[i].name, note);
+    for (int k = 0; k < 2 * c->count; k++) { /* warnings, then why there are no counters */
+        int i = k % c->count;
+        const char *note = row_note(c->rows[i], k >= c->count);
+        if (note[0] && (i == 0 || strcmp(note, row_note(c->rows[i - 1], k >= c->count)) != 0)) {
+            char *item = text_format("%s%s", k >= c->count ? "no hardware counters: " : "", note);
+            add_item(&items, c->views[i].name, item);
+            free(item);
         }
     }
     if (items.len) {

@@ -49,7 +49,8 @@ bool layer_takes_mask(const struct layer *layer)
     return work_finish(&work, NULL);
 }
 
-/* The file stands beside the scenario; the id has its name as written, in letters that an id may have. `frame` becomes the name's %d. */
+/* The file stands beside the scenario; the id has its name as written, in letters that an id may have. `frame` becomes the name's %d; < 0: none is
+ * named, and the first is meant when the file is read. */
 static bool parse_path(const struct scenario *s, const struct node *n, int frame, struct mask *mask, struct text *label, struct error *err)
 {
     const struct parsed *p = s->parsed;
@@ -63,8 +64,10 @@ static bool parse_path(const struct scenario *s, const struct node *n, int frame
     if (strlen(text) >= sizeof numbered.path)
         return node_error(n, err, "path: longer than %zu characters", sizeof mask->path - 1);
     strcpy(numbered.path, text);
-    mask_frame_path(&numbered, frame, name, sizeof name);
-    text = name;
+    if (frame >= 0) {
+        mask_frame_path(&numbered, frame, name, sizeof name);
+        text = name;
+    }
     char *path = strcmp(p->folder, ".") ? file_join(p->folder, text) : xstrdup(text);
     bool fits = strlen(path) < sizeof mask->path;
     if (fits)
@@ -168,7 +171,7 @@ static bool add_frames(const struct scenario *s, const struct node *n, struct ma
         const struct node *one = value_of(frame, i);
         if (one && !node_int(one, "frame", 0, 1000000, &value, err))
             return false;
-        if (!add_one(s, n, mask, NULL, NULL, (int)value, sink, err))
+        if (!add_one(s, n, mask, NULL, NULL, one ? (int)value : -1, sink, err))
             return false;
     }
     return true;

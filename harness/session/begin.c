@@ -49,6 +49,8 @@ static void provenance(struct session *s)
     r->compiler = xstrdup(s->compiler);
     r->seed = sc->layer_count ? sc->layers[0].work.seed : 0;
     json_t *environment = json_pack("{s:s,s:s,s:i}", "cudnn", s->device.library, "arch", s->device.chip.arch, "bench_threads", pool_threads());
+    if (s->roofs.count)
+        json_object_set_new(environment, "roofs", roofs_json(&s->roofs));
     r->environment = json_dumps(environment, JSON_COMPACT);
     json_decref(environment);
     describe_host(r);
@@ -116,6 +118,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     bool same_run = false, ok = false, *stale = xcalloc((size_t)s->plan.row_count + 1, sizeof *stale);
     for (int i = 0; i < s->plan.row_count; i++) {
         s->rows[i] = plan_row_new(&s->plan, i, s->device.spec);
+        session_row_roof(s, i);
         char *device = text_format("%s %s %s", s->device.about, s->device.uuid, s->device.library);
         plan_row_key(&s->plan, i, device, s->compiler, s->rows[i]->key);
         free(device);

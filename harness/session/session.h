@@ -51,6 +51,9 @@ struct session_device {
 /* spec NULL: the best present (cuda:0, else emu with the scenario's chip). */
 bool session_device(const char *spec, const char *emu_chip, struct session_device *out, struct error *err);
 
+/* Measures the ceilings of a cuda device in a throw-away worker, some seconds. note: what could not be measured. */
+bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, struct roofs *out, char *note, size_t note_bytes, struct error *err);
+
 /* The registers and spills that the compiler gives the same kernel under other launch bounds: of its own block size and 1, 2, ... blocks an SM. */
 struct register_point {
     int blocks;    /* asked for; 0 = the bounds of the source */

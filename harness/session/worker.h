@@ -1,16 +1,21 @@
 /* session/worker: what one worker process holds, and the three things it does. Commands and events are JSON lines:
  *
  *   {"do":"setup", ...}                 -> {"event":"hello", ...}        plan made, device opened
+ *   {"do":"roofs", "device":..}     -> {"event":"roofs","uuid":..,"roofs":{..},"note":".."}   the ceilings of the machine; needs no setup
  *   {"do":"compile","rows":[..]}        -> {"event":"compiled","row":i} per row, {"event":"done"}
  *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
  *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
+ *   {"do":"count check"}                -> {"event":"done"}             counters can be had here, and the metrics that are asked for exist
+ *   {"do":"count","warm":b,"rows":[{"row":i,"engine":"..","facts":{NAME:NUMBER},"steps":{"0":{..}}}]}  -> the same; never sent to a worker that times
  *   anything that fails as a whole      -> {"event":"failed","kind":k,"text":"..","hint":"..","row":i or -1}
  *
  * Before anything that may take long or never end, a stage event says what, for which row, and how long at most. */
 #ifndef BENCH_SESSION_WORKER_H
 #define BENCH_SESSION_WORKER_H
 
+#include "counter/set.h"
 #include "device/compile.h"
+#include "device/cupti_range.h"
 #include "measure/rig.h"
 #include "session/plan.h"
 #include <jansson.h>
@@ -21,11 +26,13 @@ struct worker {
     void *context;
     struct plan_options options;
     json_t *setup;     /* keeps the strings of options alive */
-    const char **lists[3];
+    const char **lists[5];
     struct plan plan;
     bool planned;
     struct device *dev;
     struct cudnn *library;
+    struct cupti_session *cupti; /* opened by the first count */
+    struct counter_set set;
     char library_error[512];
     const char *dump_dir;
     double time_limit_s;
@@ -61,6 +68,13 @@ bool build_facts(const struct build *build, const struct program *program, const
 
 /* quarantine.c, timing.c */
 bool worker_verify(struct worker *w, int row, struct error *err);
+/* roofs.c */
+bool worker_roofs(struct worker *w, const json_t *command, struct error *err);
 bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err);
+/* How a row names the plan that was timed; it stands at the start of row->engine. Caller frees. */
+char *worker_plan_text(const struct cudnn_plan_facts *facts);
+/* count.c. The check opens the counters, and closes them again so that nothing is open while others time. */
+bool worker_count_check(struct worker *w, struct error *err);
+bool worker_count(struct worker *w, const json_t *command, int *blame, struct error *err);
 
 #endif

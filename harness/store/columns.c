@@ -92,6 +92,9 @@ const struct column columns[] = {
     RESULT(INT64_NEG, "tile_weight_bytes", tile_weight_bytes, "B", "filter bytes a tile reads, as the head says"),
     RESULT(INT64_NEG, "state_bytes", state_bytes, "B", "memory kept from frame to frame"),
     RESULT(TEXT, "engine", engine, "", "cuDNN's plan"),
+    RESULT(TEXT, "verdicts", verdicts, "JSON", "what the counter groups' rules say of the row"),
+    RESULT(TEXT, "kernels", kernels, "JSON", "every kernel of one run, as CUPTI saw it"),
+    RESULT(TEXT, "uncounted", uncounted, "", "why there are no hardware counters"),
     RESULT(TEXT, "compiler", compiler, "", "what compiled the row"),
     RESULT(TEXT, "arch", arch, "", "what it was compiled for"),
     RESULT(CHARS, "source_hash", source_hash, "SHA-256", "of the variant's source"),
@@ -181,5 +184,8 @@ const struct column columns[] = {
     COUNTER("model.idle_places", "share", "block places that no wave fills"),
     COUNTER("model.clusters_at_most", "clusters", "clusters resident on the GPU at once, at most"),
     COUNTER("model.roof_ns", "ns", "the floor computed with ceilings measured on this machine"),
+    COUNTER("model.roof_compute_ns", "ns", "its operations at the measured rate of their pipe"),
+    COUNTER("model.roof_memory_ns", "ns", "its bytes at the measured rate of a copy"),
+    COUNTER("model.roof_launch_ns", "ns", "the measured time of a launch that does nothing"),
     {0},
 };

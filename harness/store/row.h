@@ -30,8 +30,8 @@ enum row_status row_status_parse(const char *name);
 struct row_metric {
     int step;
     int line;
-    char name[80];
-    char unit[16];
+    char name[128];
+    char unit[24];
     char source[16]; /* emu, compiler, cupti, model, variant */
     double value;
 };
@@ -100,6 +100,9 @@ struct row {
     char *tile_fill;                                /* "0:12298 1:20 2:8 3-4:74": tiles by the marked inputs under them */
     int64_t state_bytes;                            /* kept from frame to frame; -1 = absent */
     char *engine;                                   /* cuDNN's plan text */
+    char *verdicts; /* JSON list: what the counter groups' rules say, {step, group, binds, says, try} */
+    char *kernels;  /* JSON list: every kernel that ran, as CUPTI saw it, also inside of the library */
+    char *uncounted; /* why there are no hardware counters though they were asked for */
     struct row_metric *metrics;
     int metric_count;
     /* provenance */

@@ -63,7 +63,15 @@ static const char sparse[] =
     " ratio, ratio_low, ratio_high, rounds"
     " FROM result JOIN \"case\" USING (case_key) LEFT JOIN timing ON timing.result = result.result AND timing.time_step = -1;";
 
-static const char *const migrations[] = {tables, views, networks, sparse};
+/* 5: what a GPU was measured to do at the most, by its UUID; the newest `measured` counts. */
+static const char roofs[] = "CREATE TABLE roof (uuid TEXT NOT NULL, measured TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, unit TEXT,"
+                            " how TEXT, PRIMARY KEY (uuid, measured, name)) STRICT, WITHOUT ROWID;";
+
+/* 6: hardware counters: verdicts, the kernels that ran, why there are none. */
+static const char counted[] = "ALTER TABLE result ADD COLUMN verdicts TEXT; ALTER TABLE result ADD COLUMN kernels TEXT;"
+                              "ALTER TABLE result ADD COLUMN uncounted TEXT;";
+
+static const char *const migrations[] = {tables, views, networks, sparse, roofs, counted};
 #define MIGRATIONS ((int)(sizeof migrations / sizeof migrations[0]))
 
 int schema_version(void)

@@ -3,10 +3,11 @@
 #define BENCH_STORE_STORE_H
 
 #include "base/error.h"
+#include "base/roof.h"
 #include "store/row.h"
 
 struct store;
-/* Opens, creating and migrating. Errors with a hint, exit 2: newer schema ("written by a newer bench (schema 7, this one knows 3)"), not a
+/* Opens, creating and migrating. Errors with a hint, exit 2: newer schema ("written by a newer bench (schema 7, this one knows 4)"), not a
  * database, damaged. Another run holds it: says which pid, waits not. Read-only folder: says so. */
 bool store_open(const char *path, bool read_only, struct store **store, struct error *err);
 void store_close(struct store *store);
@@ -28,6 +29,11 @@ bool store_run_begin(struct store *store, struct run *run, struct error *err);
 bool store_run_end(struct store *store, int64_t run_id, struct error *err);
 /* Merges keys into the run's environment JSON object. */
 bool store_run_environment(struct store *store, int64_t run_id, const char *json, struct error *err);
+/* The ceilings measured on the GPU of that UUID. Put adds a dated set; get gives the newest (false without err: never measured). */
+bool store_roofs_put(struct store *store, const char *uuid, const struct roofs *roofs, struct error *err);
+bool store_roofs(struct store *store, const char *uuid, struct roofs *roofs, struct error *err);
+/* Visits the newest set of every GPU that has one. */
+bool store_roofs_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct roofs *roofs), void *context, struct error *err);
 /* Inserts or replaces one whole row (with steps, times, samples, metrics) in one transaction; it is on the disk when this returns. Needs
  * the run to be begun here. The fields of its case (COLUMN_CASE) are shared: the last row put speaks for all. */
 bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err);

@@ -17,6 +17,8 @@ static void remember(struct warp *w, uint32_t offset, uint32_t bytes)
     }
     w->copies[w->copy_count++] = (struct async_copy){offset, bytes, w->async_groups};
     memset(w->block->shared_known + offset, KNOWN_PENDING, bytes);
+    if (w->quick_watch) /* as if nobody had written it: sends a read to known_shared */
+        memset(w->block->shadow->writer + (offset >> w->program->shared_shift), 0, (bytes >> w->program->shared_shift) * sizeof *w->block->shadow->writer);
 }
 
 /* a = destination (imm), list: source slot, source-size slot or NO_REF, ignore predicate or NO_REF; size = bytes, kind = constant offset of the source in list[3..4] */

@@ -88,6 +88,12 @@ static void emu_close(struct device *dev)
 
 void emu_set_threads(struct device *dev, int threads) { ((struct emu *)dev->private_data)->threads = threads; }
 void emu_set_checks(struct device *dev, bool on) { ((struct emu *)dev->private_data)->checks = on ? CHECK_ALL : CHECK_BOUNDS; }
+const char *emu_isa_name(void)
+{
+    const char *name;
+    isa_table(&name);
+    return name;
+}
 const char *emu_source_file(const struct device *dev) { return ((const struct emu *)dev->private_data)->totals.file; }
 
 /* ---- buffers ---- */
@@ -96,8 +102,8 @@ static struct buffer *buffer_new(struct emu *e, const char *label, size_t bytes,
     struct buffer *b = xcalloc(1, sizeof *b);
     size_t room = (bytes + 127) & ~(size_t)63; /* some bytes more than can be addressed */
     b->host = bytes <= BUFFER_MAX ? aligned_alloc(64, room) : NULL;
-    b->read = b->host ? calloc(bytes / 32 + 2, 1) : NULL;
-    b->written = b->read ? calloc(bytes / 32 + 2, 1) : NULL;
+    b->read = b->host ? calloc(bytes / 32 + 10, 1) : NULL;
+    b->written = b->read ? calloc(bytes / 32 + 10, 1) : NULL;
     b->known = b->written && !known ? calloc(bytes / 8 + 1, 1) : NULL;
     if (!b->written || (!known && !b->known)) {
         buffer_free(b);
