@@ -120,6 +120,7 @@ struct head {
     int step_count;
     struct head_column *columns;
     int column_count;
+    struct expr *predict[PREDICT_COUNT]; /* NULL: not predicted */
     char **names; /* every name that an expression may use, NULL-terminated, for suggestions */
     int name_count;
 };

@@ -131,7 +131,7 @@ static void test_select(void **state)
     infeasible("conv2d/pick", w, "select: conv2d/tf32: dtype: input is f16, the variant takes f32");
     w.c = 1;
     infeasible("conv2d/pick", w, "needs c > 1: 1 <= 1");
-    broken("op: conv2d\nwhat: x\nselect:\n  - variant: nobody\n", conv(), "5:14", "nobody");
+    broken("op: conv2d\nwhat: x\nselect:\n  - variant: nobody\n", conv(), "5:14", "no variant is called 'nobody'");
 }
 
 static void test_completion_missing(void **state)
