@@ -32,6 +32,9 @@ const struct verb verbs[] = {
     {"history", "", "the stored runs", cli_history, false, NULL},
     {"counters", "[GROUP]", "counter groups: what they tell, and with --chip their passes, without a GPU", cli_counters, false,
      "GROUP is a shipped group or a .yaml of your own. --chip plans all groups that are named, or all there are, in as few passes as CUPTI can."},
+    {"mask", "FRAMES -o FILE", "the frames of a video to mask files: where each changed", cli_mask, false,
+     "FRAMES is a Y4M file, pictures (PGM, PPM, PNG) numbered by %03d, or - for a pipe: ffmpeg -i street.mp4 -f yuv4mpegpipe - | bench mask - -o m_%03d.png\n"
+     "A pixel is active when it differs from what it was when it was last active, so that slow changes add up. The first frame is active everywhere."},
     {"why", "ROW [FILE.db]", "what binds a stored row, where its time goes, and what the fastest does better", cli_why, false,
      "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"), of the last run. It needs no GPU: everything comes from the database."},
     {"roofs", "", "what this machine was measured to do at the most: copy, L2, shared memory, FLOP by type, an empty launch", cli_roofs, false,
