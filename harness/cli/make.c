@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "device/compile.h"
 #include "device/cubin.h"
+#include "measure/roofs.h"
 #include "model/occupancy.h"
 #include <errno.h>
 #include <stdio.h>
@@ -186,6 +187,21 @@ static bool compile_plan(const struct plan *plan, const char *compiler, const ch
     return true;
 }
 
+/* The kernels that measure a machine's ceilings travel with the bundle. */
+static bool compile_roofs(const char *compiler, const char *arch, struct compile_list *list, struct error *err)
+{
+    char *path = roofs_source();
+    struct compile_request request = {.path = path, .label = "roofs", .arch = arch, .compiler = compiler};
+    struct compiled c = {0};
+    bool ok = compile(&request, &c, err);
+    free(path);
+    if (!ok)
+        return false;
+    list->items = xrealloc(list->items, sizeof *list->items * (size_t)(list->count + 1));
+    list->items[list->count++] = c;
+    return true;
+}
+
 int cli_compile(const struct verb *verb, int argc, char **argv)
 {
     struct plan_arguments a = {0};
@@ -221,7 +237,7 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
         code = cli_fail(&err);
         goto done;
     }
-    bool ok = compile_plan(&plan, a.compiler, chip->arch, &list, &t, &broken, &err) && (!registers || print_registers(&plan, a.compiler, &t, &err)) && (!bundle || compile_bundle_write(bundle, list.items, list.count, &err));
+    bool ok = compile_plan(&plan, a.compiler, chip->arch, &list, &t, &broken, &err) && (!registers || print_registers(&plan, a.compiler, &t, &err)) && (!bundle || (compile_roofs(a.compiler, chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
     cli_print(&t);
     code = ok ? broken ? 4 : 0 : cli_fail(&err);
     if (ok && bundle)

@@ -78,6 +78,8 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
     fprintf(stderr, "bench: %s, %d cases, %d rows on %s\n", plan->scenario->name, plan->case_count, plan->row_count, run->device_about);
     for (int i = 0; i < plan->variants.note_count; i++)
         fprintf(stderr, "bench: note: %s\n", plan->variants.notes[i]);
+    for (const char *line = plan->notes.len ? plan->notes.data : ""; *line; line += strcspn(line, "\n") + 1)
+        fprintf(stderr, "bench: note: %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
 /* Everything that was stored of the run, once more as a whole: summary, network, pages. */
@@ -94,8 +96,10 @@ static int finish(const struct session_options *o, const struct session_result *
     }
     code = result->interrupted ? 130 : session_exit_code(rows, count);
     report_tune(&t, &run, rows, count, &s->style);
-    if (!o->plan.tune)
+    if (!o->plan.tune) {
         report_network(&t, &run, rows, count, &s->style);
+        report_answers(&t, &run, rows, count, &s->style);
+    }
     report_summary(&t, &run, rows, count, result->seconds, code, &s->style);
     cli_print(&t);
     if (pages && !result->interrupted) {

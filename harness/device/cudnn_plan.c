@@ -294,6 +294,30 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
     return list.count;
 }
 
+struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan *like, struct error *err)
+{
+    const struct cudnn_plan_facts *wanted = &like->facts;
+    int mode = wanted->mode == 'A' ? HEURISTIC_A : wanted->mode == 'B' ? HEURISTIC_B : HEURISTIC_FALLBACK;
+    struct cudnn_plan *made = NULL;
+    struct cudnn_graph *g = cudnn_graph_make(h, conv, like->graph->bias_is_narrow, err);
+    if (!g)
+        return NULL;
+    struct offer *offer = xcalloc(1, sizeof *offer);
+    offer_open(h, g, wanted->mode, mode, offer);
+    for (int i = 0; i < offer->count && !made; i++) {
+        struct cudnn_plan_facts facts = {.mode = wanted->mode, .rank = i};
+        unsigned notes;
+        if (describe(h, offer->configurations[i], g->bias_is_narrow, &facts, &notes) && !strcmp(facts.text, wanted->text))
+            made = plan_make(h, g, conv, &offer->configurations[i], facts);
+    }
+    offer_close(h->api, offer);
+    free(offer);
+    cudnn_graph_release(g);
+    if (!made)
+        error_set(err, ERROR_ENVIRONMENT, "cuDNN does not offer %s a second time", wanted->text);
+    return made;
+}
+
 void cudnn_plan_free(struct cudnn_plan *p)
 {
     if (!p)

@@ -1,14 +1,15 @@
 #include "op/op.h"
+#include "op/chain.h"
 #include "op/epilogue.h"
 #include "op/shape.h"
 #include <stdio.h>
 #include <string.h>
 
-extern const struct op op_conv2d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_layout, op_pointwise;
+extern const struct op op_conv2d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_layout, op_pointwise, op_chain;
 
-#define OP_COUNT 7
+#define OP_COUNT 8
 const struct op *const op_table[OP_COUNT + 1] = {&op_conv2d, &op_conv_transpose2d, &op_depth_to_space, &op_space_to_depth,
-                                                 &op_upsample, &op_layout, &op_pointwise, NULL};
+                                                 &op_upsample, &op_layout, &op_pointwise, &op_chain, NULL};
 
 const struct op *op_find(const char *name)
 {
@@ -167,6 +168,12 @@ double work_bytes(const struct work *work)
     double bytes = 0;
     for (int i = 0; i < count; i++)
         bytes += (double)tensor_bytes(&list[i]);
+    for (int i = 0; work->chain && i < work->chain->count; i++) /* of what flows inside, nothing has to leave the chip */
+        for (int role = ROLE_FILTER; role <= ROLE_BIAS; role++) {
+            struct tensor t;
+            if (work_tensor(&work->chain->links[i].work, (enum tensor_role)role, &t))
+                bytes += (double)tensor_bytes(&t);
+        }
     return bytes;
 }
 

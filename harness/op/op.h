@@ -37,7 +37,16 @@ struct op_data {
     float *mask_out;          /* with a mask: 1 where an output pixel is active, n,1,p,q; else NULL */
     bool exact;               /* values are small integers: every correct kernel gives `reference` bit for bit (-0 counts as 0) */
     size_t output_elements;   /* of reference, bound */
+    const double *wide_input, *wide_residual; /* not owned: activations inside a chain, in double, in place of array[...] */
+    struct op_data *links;    /* op chain: filter and bias of each layer run */
+    int link_count;
+    float *carried;           /* op chain: what the roundings of all links but the last may add to an element's error; else NULL */
 };
+/* Element i of the input (logical order). */
+static inline double op_data_input(const struct op_data *data, size_t i)
+{
+    return data->wide_input ? data->wide_input[i] : (double)data->array[ROLE_INPUT][i];
+}
 
 #define OP_MAX_TENSORS ROLE_COUNT
 struct op {
@@ -93,6 +102,8 @@ enum data_part { DATA_PART_EXACT, DATA_PART_PRECISION, DATA_PART_COUNT, DATA_FUL
  * 1/sqrt(reduction). False when out of memory (err). Free with op_data_free. */
 bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 void op_data_free(struct op_data *data);
+/* Reference, bound and output_elements of precision data from inputs that are there. */
+bool op_data_reference(const struct work *work, struct op_data *data, struct error *err);
 /* Inputs alone (no reference): what a timed run is fed when verification already happened in another process. */
 bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 

@@ -18,11 +18,18 @@ struct unit {
     char **defines;      /* "NAME=VALUE", in the head's order */
     int define_count;
 };
+/* Compiled alike: same file, same -D. */
+bool unit_same(const struct unit *a, const struct unit *b);
 /* A scratch buffer: guard zones around it, poisoned before the first run. */
 struct scratch {
     char name[PROGRAM_NAME];
     enum dtype dtype;
     int64_t elements;
+};
+/* A scratch buffer that is fed data once, outside the time: filter or bias of a layer run of a chain. */
+struct constant {
+    int scratch, layer;
+    struct tensor tensor; /* role, and the layout that the variant wants */
 };
 /* A buffer: one of the program's tensors, or one of its scratch buffers. */
 enum buffer_kind { BUFFER_NONE, BUFFER_TENSOR, BUFFER_SCRATCH };
@@ -45,12 +52,13 @@ struct tensor_map {
     int l2_promotion; /* 0, 64, 128, 256 */
     bool oob_nan;   /* out-of-range elements: NaN instead of zero */
 };
+#define ARG_NO_MAP (-1) /* of a tensor that this work does not have: zeros, which no kernel may use */
 enum arg_kind { ARG_BUFFER, ARG_INT, ARG_REAL, ARG_TENSOR_MAP };
 struct arg {
     enum arg_kind kind;
     char name[PROGRAM_NAME]; /* as in the head, for messages */
     struct buffer_ref buffer;
-    int map;                 /* ARG_TENSOR_MAP: index into tensor_maps */
+    int map;                 /* ARG_TENSOR_MAP: index into tensor_maps, or ARG_NO_MAP */
     int64_t i;
     double d;
 };
@@ -75,6 +83,8 @@ struct step {
     char symbol[PROGRAM_NAME];
     /* STEP_CUDNN: which epilogue items the graph fuses, counted from the front; < 0: as many as cuDNN can */
     int cudnn_epilogue;
+    struct buffer_ref operand[ROLE_COUNT]; /* input, filter, bias, residual, output of the call */
+    int link;                /* op chain: the link it belongs to; else 0 */
 };
 
 /* What a head says beforehand of the kernel of its last own step; the compiler's figures stand beside it. */
@@ -97,6 +107,7 @@ struct program {
     bool feasible;
     char *reason;              /* why not: the clause and both values */
     bool exact;                /* must be bit-exact on exact data (declared `exact: no` = false) */
+    bool graph;                /* its run steps are captured once and launched as one CUDA graph */
     bool checked;              /* false: moves the compulsory bytes only, is not the op (row 0 `copy`) */
     bool uses_mask;            /* false with a masked work: runs dense, compared at active outputs */
     bool reads_inactive;       /* true: may read inactive inputs (then they hold data, not NaN) */
@@ -108,6 +119,8 @@ struct program {
     int tensor_count;
     struct scratch *scratch;
     int scratch_count;
+    struct constant *constants;
+    int constant_count;
     struct tensor_map *tensor_maps;
     int tensor_map_count;
     struct unit *units;
@@ -121,6 +134,8 @@ struct program {
 void program_free(struct program *program);
 /* Index of the tensor with this role, or -1. */
 int program_tensor(const struct program *program, enum tensor_role role);
+/* The work that a step belongs to: the program's, or a link's. */
+const struct work *program_step_work(const struct program *program, const struct step *step);
 /* Bytes of scratch. */
 uint64_t program_scratch_bytes(const struct program *program);
 

@@ -1,5 +1,6 @@
 #include "op/work.h"
 #include "base/file.h"
+#include "op/chain.h"
 #include "op/op.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,8 @@ void work_describe(const struct work *w, struct text *t)
         text_addf(t, " %ld", (long)w->c);
     if (w->op->has_filter)
         describe_filter(w, t);
+    if (w->chain)
+        text_addf(t, " %d layer runs", w->chain->count);
     if (w->block)
         text_addf(t, " x%ld", (long)w->block);
     if (w->mode != D2S_NONE)
@@ -138,6 +141,12 @@ void work_key(const struct work *w, char out[HASH_TEXT])
         if (e->kind == EPILOGUE_LAYOUT)
             text_addf(&t, ":%s", layout_name(e->layout));
         text_add(&t, ";");
+    }
+    for (int i = 0; w->chain && i < w->chain->count; i++) {
+        const struct chain_link *l = &w->chain->links[i];
+        char link[HASH_TEXT];
+        work_key(&l->work, link);
+        text_addf(&t, "link=%s:%d:%d:%d;", link, l->input, l->residual, l->layer);
     }
     key_mask(&w->mask, &t);
     text_addf(&t, "data=%s;seed=%llu;", w->data < DATA_KIND_COUNT ? data_kind_names[w->data] : "?", (unsigned long long)w->seed);

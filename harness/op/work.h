@@ -61,6 +61,7 @@ extern const char *const data_kind_names[];
 
 #define WORK_MAX_EPILOGUE 8
 struct op;
+struct chain;
 /* Fields that an op does not use are 0. Sizes are in elements. */
 struct work {
     const struct op *op;
@@ -79,6 +80,7 @@ struct work {
     struct mask mask;
     enum data_kind data;
     uint64_t seed;
+    const struct chain *chain;                 /* op chain: its links (op/chain.h); not owned */
 };
 
 /* "conv2d 64->64 3x3 +bias+relu  1x720x1280 f16 acc32 NHWC" appended to t. */

@@ -100,7 +100,7 @@ static bool is_counted(const struct row *row)
 static bool wanted(const struct session *s, int row)
 {
     const struct row *r = s->rows[row];
-    return (r->status == ROW_OK || r->status == ROW_FOIL) && !r->uncounted && !is_counted(r);
+    return (r->status == ROW_OK || r->status == ROW_FOIL) && !s->plan.rows[row].chain && !r->uncounted && !is_counted(r);
 }
 
 static void mark(struct session *s, int first, int last, const char *why)
@@ -215,7 +215,7 @@ bool session_count(struct session *s, int first, int last, struct error *err)
         return true;
     mark(s, first, last, s->uncounted[0] ? s->uncounted : "CUPTI returned nothing");
     for (int i = first; s->options->plan.counters.required && i < last; i++)
-        if (s->rows[i]->uncounted) {
+        if (s->rows[i]->uncounted && !(s->rows[i]->kernels && !strcmp(s->rows[i]->kernels, "[]"))) { /* copies alone have nothing to count */
             error_set(err, ERROR_ENVIRONMENT, "%s was not counted: %s", s->rows[i]->id, s->rows[i]->uncounted);
             return error_hint(err, "--require-counters stops here; without it the run goes on with times alone");
         }

@@ -16,6 +16,7 @@ struct session {
     struct roofs roofs;   /* of this machine; count 0: not known */
     struct run run;
     struct row **rows;
+    int **choices;        /* by row: what a chain's links run, once chosen; else NULL */
     bool *kept;           /* by row: taken over from the interrupted run */
     char compiler[96];
     char **remembered;    /* plan.tuned */

@@ -1,27 +1,11 @@
-#include "session/plan.h"
+#include "session/plan_private.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "model/floor.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Points of the variants that a plan uses; kept because programs and rows refer to them. */
-struct points {
-    struct variant_point *points;
-    int count;
-};
-struct kept {
-    struct points *items;
-    int count;
-    /* the masks of the last case that was looked at: rows come case by case */
-    int mask_case;
-    float *mask_in, *mask_out;
-    struct useful useful;
-    struct tile tile; /* h 0: none was counted */
-    struct tile_stats tiles;
-};
-
-static bool listed(const char *globs, const char *name)
+bool plan_listed(const char *globs, const char *name)
 {
     if (!globs)
         return true;
@@ -34,8 +18,7 @@ static bool listed(const char *globs, const char *name)
     return found;
 }
 
-/* The variant an entry means for an op: "conv2d/naive" as it stands, "naive" inside the op's folder. NULL: it is not for this op. */
-static const struct variant *resolve(const struct variant_set *set, const char *name, const struct op *op)
+const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op)
 {
     char *full = strchr(name, '/') ? xstrdup(name) : text_format("%s/%s", op->name, name);
     const struct variant *found = NULL;
@@ -48,8 +31,8 @@ static const struct variant *resolve(const struct variant_set *set, const char *
 
 static bool is_library(const struct variant *v)
 {
-    const char *base = strrchr(v->name, '/');
-    return !strncmp(base ? base + 1 : v->name, "cudnn", 5);
+    const char *base = v ? strrchr(v->name, '/') : NULL;
+    return v && !strncmp(base ? base + 1 : v->name, "cudnn", 5);
 }
 
 bool plan_pinned(const struct plan *plan, int index)
@@ -78,8 +61,8 @@ static bool remembered(const struct plan_options *o, const struct work *work, co
     return own->count > 0;
 }
 
-static bool add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant, const struct node *params,
-                     struct error *err)
+bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant, const struct node *params,
+                   struct error *err)
 {
     struct kept *kept = plan->private_data;
     struct points own = {0};
@@ -120,24 +103,24 @@ static bool add_case(struct plan *plan, const struct plan_options *o, int case_i
     const struct scenario_case *c = &plan->cases[case_index];
     const struct op *op = c->work.op;
     int row_index = 0;
-    const struct variant *first = op->row0 ? resolve(&plan->variants, op->row0, op) : NULL;
-    if (first && !add_rows(plan, o, case_index, &row_index, first, NULL, err))
+    const struct variant *first = op->row0 ? plan_resolve(&plan->variants, op->row0, op) : NULL;
+    if (first && !plan_add_rows(plan, o, case_index, &row_index, first, NULL, err))
         return false;
     if (o->variant_names) {
         for (int i = 0; o->variant_names[i]; i++) {
-            const struct variant *v = resolve(&plan->variants, o->variant_names[i], op);
-            if (v && v != first && !add_rows(plan, o, case_index, &row_index, v, NULL, err))
+            const struct variant *v = plan_resolve(&plan->variants, o->variant_names[i], op);
+            if (v && v != first && !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
                 return false;
         }
         return true;
     }
     for (int i = 0; i < plan->scenario->variant_count; i++) {
         const struct scenario_variant *entry = &plan->scenario->variants[i];
-        const struct variant *v = resolve(&plan->variants, entry->name, op);
+        const struct variant *v = plan_resolve(&plan->variants, entry->name, op);
         if (!v)
             continue;
         used[i] = true;
-        if (v != first && listed(o->filter.only, v->name) && !add_rows(plan, o, case_index, &row_index, v, entry->params, err))
+        if (v != first && plan_listed(o->filter.only, v->name) && !plan_add_rows(plan, o, case_index, &row_index, v, entry->params, err))
             return false;
     }
     return true;
@@ -151,7 +134,7 @@ static bool all_entries_exist(const struct plan *plan, const bool *used, const s
             continue;
         bool exists = false; /* for a layer that a filter left out */
         for (int k = 0; k < s->layer_count && !exists; k++)
-            exists = resolve(&plan->variants, s->variants[i].name, s->layers[k].work.op) != NULL;
+            exists = plan_resolve(&plan->variants, s->variants[i].name, s->layers[k].work.op) != NULL;
         if (exists)
             continue;
         for (int k = 0; k < s->layer_count; k++)
@@ -203,7 +186,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     for (int i = 0; i < plan->case_count; i++)
         if (!add_case(plan, o, i, used, err))
             goto done;
-    if (!all_entries_exist(plan, used, o, err))
+    if ((!o->tune && !plan_chains_add(plan, o, device_kind, err)) || !all_entries_exist(plan, used, o, err))
         goto done;
     if (o->tune && !something_to_search(plan)) {
         error_set(err, ERROR_USAGE, "%s%s%s: none of these variants has parameters with more than one value", o->scenario_path, o->filter.only ? " --only " : "",
@@ -213,7 +196,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     }
     int own = 0; /* rows beside the row 0 that is always there */
     for (int i = 0; i < plan->row_count; i++)
-        own += plan->rows[i].row_index > 0 || !o->filter.only || listed(o->filter.only, plan->rows[i].variant->name);
+        own += plan->rows[i].row_index > 0 || !o->filter.only || plan_listed(o->filter.only, plan_row_variant(&plan->rows[i]));
     if (o->filter.only && !own) {
         error_set(err, ERROR_USAGE, "--only %s selects no variant of this scenario", o->filter.only);
         goto done;
@@ -239,6 +222,7 @@ void plan_free(struct plan *plan)
         free(plan->rows[i].id);
         free(plan->rows[i].broken);
         free(plan->rows[i].note);
+        free(plan->rows[i].chain);
     }
     free(plan->rows);
     for (int i = 0; kept && i < kept->count; i++)
@@ -249,6 +233,7 @@ void plan_free(struct plan *plan)
         free(kept->mask_out);
     }
     free(kept);
+    plan_chains_free(plan);
     if (plan->case_count > 0)
         scenario_cases_free(plan->cases, plan->case_count);
     variant_set_free(&plan->variants);
@@ -349,8 +334,8 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     for (int i = 0; i < c->axis_count; i++)
         text_addf(&t, "%s%s=%s", i ? "," : "", c->axes[i].axis, c->axes[i].value);
     row->axes = text_take(&t);
-    row_set(&row->variant, p->program.variant ? p->program.variant : p->variant->name);
-    row_set(&row->params, p->point->label);
+    row_set(&row->variant, p->program.variant ? p->program.variant : plan_row_variant(p));
+    row_set(&row->params, p->program.params ? p->program.params : p->point ? p->point->label : "");
     row_set(&row->device, device);
     row->case_index = p->case_index;
     row->row_index = p->row_index;
@@ -363,18 +348,20 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     row_set(&row->dtype, dtype_name(c->work.dtype));
     row_set(&row->math, c->work.op->has_math ? math_name(c->work.math) : "");
     row_set(&row->layout, layout_name(c->work.layout));
-    row_set(&row->what, p->variant->what);
-    row_set(&row->from, p->variant->from);
-    row_set(&row->algorithm, p->variant->algorithm);
+    row_set(&row->what, p->variant ? p->variant->what : p->program.what);
+    if (p->variant) {
+        row_set(&row->from, p->variant->from);
+        row_set(&row->algorithm, p->variant->algorithm);
+        memcpy(row->source_hash, p->variant->hash, sizeof row->source_hash);
+    }
     row->flop = work_flop(&c->work);
     row->bytes = work_bytes(&c->work);
-    memcpy(row->source_hash, p->variant->hash, sizeof row->source_hash);
     row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
     row_set(&row->arch, plan->chip.arch);
     row_set(&row->note, p->note);
     static const char *const metrics[] = {"model.threads", "model.smem_bytes", "model.registers"}, *const units[] = {"threads", "B", "registers"};
     for (int i = 0; i < PREDICT_COUNT; i++)
-        if (!p->broken && p->program.predicted[i] >= 0)
+        if (p->variant && !p->broken && p->program.predicted[i] >= 0)
             row_add_metric(row, -1, 0, metrics[i], units[i], "model", (double)p->program.predicted[i]);
     struct error mask = {0};
     if (!set_sparse(plan, index, row, &mask)) {
@@ -398,15 +385,21 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
     struct hash *h = hash_begin();
     hash_add_text(h, "row 1");
     hash_add_text(h, work);
-    hash_add_text(h, p->variant->name);
+    hash_add_text(h, plan_row_variant(p));
     for (int i = 0; i < p->program.unit_count; i++) { /* the variant's own file and those that complete it */
         hash_add_text(h, p->program.units[i].label);
         for (int k = 0; k < plan->variants.count; k++)
             if (!strcmp(plan->variants.items[k]->name, p->program.units[i].label))
                 hash_add_text(h, plan->variants.items[k]->hash);
     }
-    hash_add_text(h, p->variant->hash);
-    hash_add_text(h, p->point->label);
+    if (p->variant) {
+        hash_add_text(h, p->variant->hash);
+        hash_add_text(h, p->point->label);
+    }
+    if (p->chain) { /* what it is made of depends on every row of its layers */
+        hash_add_text(h, p->program.params);
+        hash_add_text(h, plan->files);
+    }
     hash_add_text(h, compiler);
     hash_add_text(h, plan->chip.arch);
     hash_add_text(h, device);
@@ -414,23 +407,6 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
     hash_add(h, &plan->time.load, sizeof plan->time.load);
     hash_add(h, &plan->time.half_width, sizeof plan->time.half_width);
     hash_end(h, out);
-}
-
-/* Every blank-separated word of `wanted` must be somewhere in the id, in order. */
-static bool words_match(const char *wanted, const char *id)
-{
-    char *copy = xstrdup(wanted), *rest = copy;
-    bool ok = true;
-    for (char *word; ok && (word = strsep(&rest, " "));) {
-        if (!*word)
-            continue;
-        const char *at = strstr(id, word);
-        ok = at != NULL;
-        if (ok)
-            id = at + strlen(word);
-    }
-    free(copy);
-    return ok;
 }
 
 int plan_find(const struct plan *plan, const char *id, struct error *err)
@@ -443,7 +419,7 @@ int plan_find(const struct plan *plan, const char *id, struct error *err)
             return i;
         }
     for (int i = 0; i < plan->row_count; i++)
-        if (words_match(id, plan->rows[i].id)) {
+        if (text_words_match(id, plan->rows[i].id)) {
             found = i;
             if (count++ < 5)
                 text_addf(&near, "%s%s", count > 1 ? "  " : "", plan->rows[i].id);

@@ -25,8 +25,22 @@ struct plan_options {
     const char *const *tuned;
     struct counter_wish counters;     /* instead of the scenario's */
 };
+/* A network run whole. Which variant runs each link is chosen when the rows of its layers are known (session/choose.h). */
+enum chain_pick {
+    CHAIN_LIBRARY, /* the library's fastest row on each layer; on layers that it has no op for, the fastest verified */
+    CHAIN_BEST,    /* the fastest verified row on each layer */
+    CHAIN_SINGLE   /* one variant on the layers where it is verified, the library elsewhere */
+};
+struct chain_row {
+    enum chain_pick pick;
+    const char *single;     /* name of that variant, as the rows of the layers have it */
+    bool graph;
+    enum layout_plan layout;
+    const struct work *work; /* of the whole under that layout plan */
+};
 struct plan_row {
     int case_index, row_index;
+    struct chain_row *chain; /* NULL: a layer's row. Else variant and point are NULL unless one kernel runs the whole chain */
     const struct variant *variant;
     const struct variant_point *point;
     struct program program;
@@ -44,6 +58,7 @@ struct plan {
     struct chip chip;
     struct timing_plan time;
     struct counter_choice counters;
+    struct text notes;    /* lines: networks that are not run whole, and why */
     char files[HASH_TEXT]; /* of the scenario and every variant file: parent and worker must agree */
     void *private_data;
 };
@@ -52,6 +67,15 @@ bool plan_make(const struct plan_options *options, const char *device_kind, cons
 void plan_free(struct plan *plan);
 /* Is it a row of the library's, which a search compares with and has nothing to search in? */
 bool plan_pinned(const struct plan *plan, int index);
+/* Full name of a row's variant: "conv2d/naive", "chain/best". */
+const char *plan_row_variant(const struct plan_row *row);
+/* Makes the program of a chain's row of the rows chosen for its links: plan rows, -1 for the layout changes of a plan. An infeasible one has its
+ * reason in the program. */
+bool plan_chain_bind(struct plan *plan, int row, const int *choice, struct error *err);
+/* Private to plan*.c. */
+bool plan_chains_add(struct plan *plan, const struct plan_options *options, const char *device_kind, struct error *err);
+void plan_chains_free(struct plan *plan);
+bool plan_listed(const char *globs, const char *name);
 /* A store row with everything that is known before it runs (identity, work, cost, floor, infeasible or broken reason). */
 struct row *plan_row_new(const struct plan *plan, int index, const char *device);
 /* Key of a row (decision 11): work, sources, parameters, compiler, device, timing. */

@@ -1,6 +1,7 @@
 /* The parent of a run: hands rows to workers, watches the clock, blames what dies, stores what comes back. */
 #include "base/file.h"
 #include "base/text.h"
+#include "session/choose.h"
 #include "session/parent.h"
 #include "session/wire.h"
 #include <math.h>
@@ -248,13 +249,45 @@ static bool end_of_row(struct session *s, int row, enum outcome outcome, const s
     return true;
 }
 
+static json_t *choice_json(const struct session *s, int row)
+{
+    json_t *a = json_array();
+    const struct chain_row *chain = s->plan.rows[row].chain;
+    for (int i = 0; s->choices[row] && i < chain->work->chain->count; i++)
+        json_array_append_new(a, json_integer(s->choices[row][i]));
+    return a;
+}
+
+/* A chain takes the verified rows of its layers, which stand before it. False: there is nothing to take; the row says so. */
+static bool choose(struct session *s, int row)
+{
+    char why[512];
+    struct text what = {0};
+    if (!s->plan.rows[row].chain || s->plan.rows[row].variant)
+        return true;
+    s->choices[row] = choose_links(&s->plan, row, s->rows, why, sizeof why);
+    if (!s->choices[row]) {
+        condemn(s, row, ROW_SKIPPED, "%s", why);
+        return false;
+    }
+    choose_describe(&s->plan, row, s->choices[row], &what);
+    row_set(&s->rows[row]->what, text_get(&what));
+    text_free(&what);
+    return true;
+}
+
 static bool verify_row(struct session *s, int row, struct error *err)
 {
     struct error why = {0};
+    if (!choose(s, row)) {
+        s->done++;
+        return put(s, row, err);
+    }
     if (!start_worker(s, err))
         return s->interrupted;
     snprintf(s->stage, sizeof s->stage, "start");
-    enum outcome outcome = session_command(s, &s->worker, json_pack("{s:s,s:i}", "do", "verify", "row", row), SETUP_LIMIT_S, session_event, &why);
+    json_t *message = json_pack("{s:s,s:i,s:o}", "do", "verify", "row", row, "choice", choice_json(s, row));
+    enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
     if (!end_of_row(s, row, outcome, &why, err))
         return false;
     if (s->interrupted)
@@ -274,8 +307,23 @@ static json_t *survivors(const struct session *s, int first, int last)
     return rows;
 }
 
+static json_t *choices_of(const struct session *s, int first, int last)
+{
+    json_t *all = json_object();
+    char name[24];
+    for (int i = first; i < last; i++)
+        if (s->choices[i]) {
+            snprintf(name, sizeof name, "%d", i);
+            json_object_set_new(all, name, choice_json(s, i));
+        }
+    return all;
+}
+
 static bool measure_case(struct session *s, int first, int last, struct error *err)
 {
+    for (int i = first; i < last; i++) /* of a resumed run: chosen anew */
+        if (s->kept[i] && (s->rows[i]->status == ROW_OK) && !choose(s, i))
+            return put(s, i, err);
     for (;;) {
         struct error why = {0};
         json_t *rows = survivors(s, first, last);
@@ -288,8 +336,8 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             return s->interrupted;
         }
         s->stage_row = -1;
-        enum outcome outcome = session_command(s, &s->worker, json_pack("{s:s,s:o}", "do", s->asked.tune ? "race" : "measure", "rows", rows), SETUP_LIMIT_S, session_event,
-                                               &why);
+        json_t *message = json_pack("{s:s,s:o,s:o}", "do", s->asked.tune ? "race" : "measure", "rows", rows, "choices", choices_of(s, first, last));
+        enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
         if (outcome == OUTCOME_DONE)
             break;
         int blamed = s->stage_row;
@@ -307,9 +355,12 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
         if (s->rows[blamed]->status == ROW_OK || s->rows[blamed]->status == ROW_FOIL)
             condemn(s, blamed, ROW_CRASHED, "%s (while it was timed)", why.text);
     }
-    for (int i = first; i < last; i++)
+    for (int i = first; i < last; i++) {
+        if (s->choices[i])
+            choose_sums(&s->plan, i, s->choices[i], s->rows, s->rows[i]);
         if (!put(s, i, err))
             return false;
+    }
     return true;
 }
 
@@ -368,6 +419,7 @@ bool session_run(const struct session_options *options, const struct session_sin
     session_roofs(&s);
     s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
     s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
+    s.choices = xcalloc((size_t)s.plan.row_count, sizeof *s.choices);
     if (!session_rows(&s, &result->kept, err))
         goto done;
     result->run_id = s.run.id;
@@ -394,6 +446,9 @@ done:
     json_decref(s.inside_events);
     for (int i = 0; s.rows && i < s.plan.row_count; i++)
         row_free(s.rows[i]);
+    for (int i = 0; s.choices && i < s.plan.row_count; i++)
+        free(s.choices[i]);
+    free(s.choices);
     free(s.rows);
     free(s.kept);
     run_clear(&s.run);

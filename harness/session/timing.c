@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "device/nvml.h"
 #include "measure/sample.h"
+#include "op/chain.h"
 #include "session/bout.h"
 #include "session/wire.h"
 #include <math.h>
@@ -46,22 +47,44 @@ char *worker_plan_text(const struct cudnn_plan_facts *f)
     return text_format("%s, mode %c rank %d,", f->text, f->mode, f->rank);
 }
 
-static void record_plans(struct bout *b, int i, const double *medians)
+/* Appended for a chain, whose layers each have a choice of their own. */
+static void record_plans(struct bout *b, int i, int step, const double *medians)
 {
     struct rig *rig = b->rigs[i];
-    const struct cudnn_plan_facts *best = rig_plan_facts(rig, rig_plan_used(rig));
-    char *plan = worker_plan_text(best), *engine = text_format("%s best of %d", plan, rig_plan_count(rig));
-    row_set(&b->rows[i]->engine, engine);
+    struct row *row = b->rows[i];
+    const struct program *p = rig_program(rig);
+    const struct cudnn_plan_facts *best = rig_plan_facts(rig, step, rig_plan_used(rig, step));
+    const char *layer = p->work.chain ? p->work.chain->links[p->steps[step].link].name : NULL;
+    char *plan = worker_plan_text(best);
+    char *engine = text_format("%s%s%s%s%s best of %d", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "", layer ? ": " : "", plan,
+                               rig_plan_count(rig, step));
+    row_set(&row->engine, engine);
     free(engine);
     free(plan);
-    b->rows[i]->workspace_bytes = (int64_t)best->workspace_bytes;
-    for (int k = 0; k < rig_plan_count(rig); k++) {
-        const struct cudnn_plan_facts *f = rig_plan_facts(rig, k);
+    if ((int64_t)best->workspace_bytes > row->workspace_bytes)
+        row->workspace_bytes = (int64_t)best->workspace_bytes;
+    for (int k = 0; k < rig_plan_count(rig, step); k++) {
+        const struct cudnn_plan_facts *f = rig_plan_facts(rig, step, k);
         char name[80];
         snprintf(name, sizeof name, "cudnn.plan%d_engine%d_%c%d_ns", k, f->engine, f->mode, f->rank);
         if (isfinite(medians[k]))
-            row_add_metric(b->rows[i], -1, 0, name, "ns", "cudnn", medians[k]);
+            row_add_metric(row, layer ? step : -1, 0, name, "ns", "cudnn", medians[k]);
     }
+}
+
+static bool choose_plans(struct bout *b, int i, struct error *err)
+{
+    struct rig *rig = b->rigs[i];
+    bool ok = true;
+    for (int nth = 0, step; ok && (step = rig_library_step(rig, nth)) >= 0; nth++) {
+        double *medians = xcalloc((size_t)rig_plan_count(rig, step), sizeof *medians);
+        worker_stage(b->w, b->blame, "plans", LOAD_LIMIT_S);
+        ok = sample_plans(b->w->dev, rig, step, PLAN_ROUNDS, medians, err);
+        if (ok)
+            record_plans(b, i, step, medians);
+        free(medians);
+    }
+    return ok && rig_plan_settle(rig, err);
 }
 
 bool bout_enter(struct bout *b, int i, struct error *err)
@@ -81,17 +104,8 @@ bool bout_enter(struct bout *b, int i, struct error *err)
     worker_stage(w, b->blame, "run", w->time_limit_s + 5);
     if (!rig_prepare(b->rigs[i], &ns, err))
         return false;
-    int plans = rig_plan_count(b->rigs[i]);
-    if (plans > 0) {
-        double *medians = xcalloc((size_t)plans, sizeof *medians);
-        worker_stage(w, b->blame, "plans", LOAD_LIMIT_S);
-        bool ok = sample_plans(w->dev, b->rigs[i], PLAN_ROUNDS, medians, err);
-        if (ok)
-            record_plans(b, i, medians);
-        free(medians);
-        if (!ok)
-            return false;
-    }
+    if (rig_library_step(b->rigs[i], 0) >= 0 && !choose_plans(b, i, err))
+        return false;
     return rig_poison(b->rigs[i], err) && rig_run(b->rigs[i], err) && bout_check(b, i, data, "(in the measuring process, before timing)", err);
 }
 
@@ -125,8 +139,8 @@ static int base_of(const struct bout *b, const struct entrant *entrants, int rou
     double best_ns = INFINITY;
     for (int i = 0; i < b->count; i++) {
         const struct plan_row *p = &b->w->plan.rows[b->index[i]];
-        const char *name = strrchr(p->variant->name, '/');
-        bool library = p->row_index == 0 || !strncmp(name ? name + 1 : p->variant->name, "cudnn", 5);
+        const char *name = strrchr(plan_row_variant(p), '/');
+        bool library = p->row_index == 0 || !strncmp(name + 1, "cudnn", 5) || (p->chain && !p->variant && p->chain->pick == CHAIN_LIBRARY);
         struct estimate e = estimate_median(entrants[i].samples_ns, rounds);
         if (library && e.median < best_ns) {
             best_ns = e.median;
@@ -134,6 +148,27 @@ static int base_of(const struct bout *b, const struct entrant *entrants, int rou
         }
     }
     return best;
+}
+
+/* What of a chain is layout change, and what its steps come to with an event between each two. */
+static void put_chain(struct row *row, const struct program *p, const struct entrant *e)
+{
+    double layout = 0, all = 0;
+    int steps = 0;
+    if (!p->work.chain || !e->step_ns || row_metric(row, -1, "chain.steps_ns"))
+        return;
+    for (int s = 0; s < p->step_count; s++) {
+        if (!e->step_ns[s])
+            continue;
+        double ns = estimate_median(e->step_ns[s], e->step_rounds).median;
+        bool changes = p->steps[s].kind == STEP_KERNEL && !strncmp(p->units[p->steps[s].unit].label, "layout/", 7);
+        layout += changes ? ns : 0;
+        all += ns;
+        steps++;
+    }
+    row_add_metric(row, -1, 0, "chain.steps", "", "model", steps);
+    row_add_metric(row, -1, 0, "chain.steps_ns", "ns", "model", all);
+    row_add_metric(row, -1, 0, "chain.layout_ns", "ns", "model", layout);
 }
 
 static void report(struct bout *b, const struct entrant *entrants, const struct sample_plan *plan, const struct sample_result *result)
@@ -156,6 +191,7 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
         for (int s = 0; entrants[i].step_ns && s < p->step_count; s++)
             if (entrants[i].step_ns[s])
                 bout_time(row, s, cache, load, entrants[i].step_ns[s], NULL, entrants[i].step_rounds);
+        put_chain(row, p, &entrants[i]);
         if (!result->converged) {
             char *note = text_format("%s%sstopped at %d rounds before every ratio was known to %.2g %%", row->note ? row->note : "", row->note ? "; " : "",
                                      result->rounds, plan->half_width * 100);

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "op/chain.h"
 #include "session/session.h"
 #include <errno.h>
 #include <stdio.h>
@@ -156,6 +157,32 @@ static void compile_row(void *context, int64_t i, int thread)
     loop->w->emit(loop->w->context, json_pack("{s:s,s:i}", "event", "compiled", "row", row));
 }
 
+/* A chain's program is made of the rows that the parent chose for its links. */
+static bool take_choice(struct worker *w, int row, const json_t *choice, struct error *err)
+{
+    const struct chain_row *chain = row >= 0 && row < w->plan.row_count ? w->plan.rows[row].chain : NULL;
+    if (!chain || w->plan.rows[row].variant || !json_array_size(choice))
+        return true;
+    int count = chain->work->chain->count;
+    int *links = xcalloc((size_t)count, sizeof *links);
+    bool ok = json_array_size(choice) == (size_t)count || error_set(err, ERROR_INTERNAL, "a chain of %d links was chosen %zu rows", count, json_array_size(choice));
+    for (int i = 0; ok && i < count; i++) {
+        links[i] = (int)json_integer_value(json_array_get(choice, (size_t)i));
+        ok = links[i] < w->plan.row_count || error_set(err, ERROR_INTERNAL, "a chain was chosen row %d of %d", links[i], w->plan.row_count);
+    }
+    ok = ok && plan_chain_bind(&w->plan, row, links, err);
+    free(links);
+    return ok;
+}
+
+static bool take_choices(struct worker *w, const json_t *choices, struct error *err)
+{
+    const char *name;
+    const json_t *choice;
+    json_object_foreach((json_t *)(uintptr_t)choices, name, choice) if (!take_choice(w, atoi(name), choice, err)) return false;
+    return true;
+}
+
 bool worker_handle(struct worker *w, const json_t *command, struct error *err)
 {
     const char *verb = text_of(command, "do");
@@ -176,6 +203,8 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
             compile_row(&loop, (int64_t)i, 0);
         return true;
     }
+    if (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err))
+        return false;
     if (!strcmp(verb, "verify") && row >= 0 && row < w->plan.row_count)
         return worker_verify(w, row, err);
     if (!strcmp(verb, "measure") || !strcmp(verb, "race")) {

@@ -203,5 +203,8 @@ const struct column columns[] = {
     COUNTER("model.idle_places", "share", "block places that no wave fills"),
     COUNTER("model.clusters_at_most", "clusters", "clusters resident on the GPU at once, at most"),
     COUNTER("model.roof_ns", "ns", "the floor computed with ceilings measured on this machine"),
+    COUNTER("model.roof_compute_ns", "ns", "its operations at the measured rate of their pipe"),
+    COUNTER("model.roof_memory_ns", "ns", "its bytes at the measured rate of a copy"),
+    COUNTER("model.roof_launch_ns", "ns", "the measured time of a launch that does nothing"),
     {0},
 };

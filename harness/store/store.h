@@ -33,6 +33,8 @@ bool store_run_environment(struct store *store, int64_t run_id, const char *json
 /* The ceilings measured on the GPU of that UUID. Put adds a dated set; get gives the newest (false without err: never measured). */
 bool store_roofs_put(struct store *store, const char *uuid, const struct roofs *roofs, struct error *err);
 bool store_roofs(struct store *store, const char *uuid, struct roofs *roofs, struct error *err);
+/* Visits the newest set of every GPU that has one. */
+bool store_roofs_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct roofs *roofs), void *context, struct error *err);
 /* Inserts or replaces one whole row (with steps, times, samples, metrics) in one transaction; it is on the disk when this returns. Needs
  * the run to be begun here. The fields of its case (COLUMN_CASE) are shared: the last row put speaks for all. */
 bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err);

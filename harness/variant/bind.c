@@ -184,9 +184,12 @@ bool bind_at_depth(const struct variant_set *set, const struct variant_point *po
         .set = set, .point = point, .h = point->variant->parsed, .work = work, .chip = chip, .depth = depth, .program = program};
     bind_env_init(&b);
     begin_program(&b);
-    if (depth > BIND_MAX_DEPTH)
+    if (depth > BIND_MAX_DEPTH) {
         bind_infeasible(&b, "variants within variants, more than %d deep", BIND_MAX_DEPTH);
-    else if (bind_match(&b, err) && predict(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) && bind_scratch(&b, err) &&
+    } else if (b.h->selects) {
+        if (bind_match(&b, err) && match_where(&b, err) && bind_select(&b, err))
+            return true;
+    } else if (bind_match(&b, err) && predict(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) && bind_scratch(&b, err) &&
              bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) && bind_tile(&b, err) && bind_complete(&b, err)) {
         program->uses_mask = b.with_mask;
         program->reads_inactive = !b.with_mask || !b.h->mask.reads_active;

@@ -141,7 +141,8 @@ static bool read_op(struct head *h, const struct node *root, struct error *err)
 static bool read_words(const struct node *root, struct error *err)
 {
     static const char *const required[] = {"op", "what", "steps"};
-    for (size_t i = 0; i < sizeof required / sizeof *required; i++)
+    size_t count = sizeof required / sizeof *required - (node_get(root, "select") != NULL); /* in place of steps */
+    for (size_t i = 0; i < count; i++)
         if (!node_get(root, required[i]))
             return node_error(root, err, "the head has no `%s:`", required[i]);
     const struct node *from = node_get(root, "from");
@@ -176,7 +177,7 @@ struct head *head_read(const struct node *root, struct error *err)
 {
     static const char *const keys[] = {"op",         "what",    "from",        "needs",   "layout", "dtype",   "math",  "algorithm",
                                        "exact",      "check",   "epilogue",    "mask",    "params", "let",     "where", "define",
-                                       "specialise", "scratch", "tensor_maps", "prepare", "steps",  "columns", "predict", NULL};
+                                       "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select", "columns", "predict", NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&

@@ -29,7 +29,8 @@ constexpr int TAPS = R * S, PIECES = C / 8, STEPS = TAPS * C / 16; /* pieces of 
 constexpr int HALO_H = ROWS + R - 1, HALO_W = 8 + S - 1;
 constexpr int PLANE = (HALO_H * HALO_W * 16 - 16 + 127) / 128 * 128 + 16;
 constexpr int STAGE_BYTES = PIECES * PLANE;
-constexpr int DEPTH = STAGES < 4 ? STAGES : 4;     /* tiles on their way at once */
+constexpr int DEPTH = STAGES / 4;                  /* tiles that a warp has on their way */
+constexpr int WEIGHTS_PITCH = TAPS * C * 2 + 16;   /* of an output channel's weights in shared memory */
 constexpr int COST_WHOLE = ROWS + 1, COST_LEAST = WHOLE_ABOVE ? 3 : COST_WHOLE;
 constexpr int LIST = 256, ROUND = (LIST - 1) * COST_LEAST; /* cost of a round: at most LIST tiles */
 
@@ -42,8 +43,11 @@ static __device__ __forceinline__ int cost_of(unsigned long long active)
 
 struct place {
     int n, y, x; /* of a tile's first output pixel */
-    __device__ __forceinline__ place(int tile, int tiles_x, int tiles_y) : n(tile / tiles_x / tiles_y), y(tile / tiles_x % tiles_y * ROWS), x(tile % tiles_x * 8) {}
 };
+static __device__ __forceinline__ place place_of(int tile, int tiles_x, int tiles_y)
+{
+    return {tile / tiles_x / tiles_y, tile / tiles_x % tiles_y * ROWS, tile % tiles_x * 8};
+}
 
 /* tiles[tile]: bit 8 i + j is output pixel (i, j) of the tile. sums[tile / 32]: cost * 256 + active tiles. tiles_x counts the padding of the mask's words, too. */
 extern "C" __global__ void __launch_bounds__(128)
@@ -54,7 +58,7 @@ list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned long long 
     int tile = blockIdx.x * 128 + threadIdx.x, words = (W + 31) / 32;
     unsigned long long active = 0;
     if (tile < count) {
-        place at(tile, tiles_x, tiles_y);
+        place at = place_of(tile, tiles_x, tiles_y);
         mask_in += (size_t)at.n * H * words;
         unsigned wide[HALO_H]; /* rows of the halo, ORed over the filter's columns */
 #pragma unroll
@@ -85,20 +89,23 @@ list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned long long 
         sums[tile / 32] = sum;
 }
 
-extern __shared__ __align__(128) unsigned char ring[];
-static __shared__ unsigned long long full[STAGES], empty[STAGES]; /* barriers */
-static __shared__ struct { int tile; unsigned long long active; } ring_tile[STAGES]; /* tile -1: no more */
-static __shared__ struct { int tile; unsigned long long active; } list[LIST];       /* by rank modulo LIST */
-static __shared__ unsigned cost_before[129], rank_before[128]; /* by slice of the sums */
+struct work {
+    place at; /* y < 0: no more */
+    unsigned long long active;
+};
+extern __shared__ __align__(128) unsigned char ring[];              /* of tiles; before the first of them, the weights */
+static __shared__ unsigned long long full[STAGES], empty[STAGES], weights_come, weights_held; /* barriers */
+static __shared__ work ring_work[STAGES], list[LIST];                /* list: by rank modulo LIST */
+static __shared__ unsigned cost_before[129], rank_before[129];       /* by slice of the sums */
 static __shared__ unsigned rank_first, rank_end, warp_cost[4], warp_rank[4];
-static __shared__ unsigned char numbered[8][64]; /* by consuming warp: its active pixels, as bits of the tile */
+static __shared__ unsigned char numbered[8][64];                     /* by consuming warp: its active pixels, as bits of the tile */
 
 /* --- producer: 128 threads --- */
 
 struct share {
     const unsigned long long *tiles;
     const unsigned *sums;
-    int count, words, slice; /* words: of `sums`; slice: how many of them a thread adds up */
+    int count, tiles_x, tiles_y, words, slice; /* words: of `sums`; slice: how many of them a thread adds up */
 };
 
 static __device__ __forceinline__ unsigned scan(unsigned x)
@@ -111,7 +118,7 @@ static __device__ __forceinline__ unsigned scan(unsigned x)
     return x;
 }
 
-/* Fills cost_before and rank_before; cost_before[128] is all of it. */
+/* Fills cost_before and rank_before; the last ones are all of it. */
 static __device__ __forceinline__ void add_up(const share &all)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -130,7 +137,7 @@ static __device__ __forceinline__ void add_up(const share &all)
         costs += warp_cost[i], ranks += warp_rank[i];
     cost_before[threadIdx.x] = costs, rank_before[threadIdx.x] = ranks;
     if (threadIdx.x == 127)
-        cost_before[128] = costs + cost;
+        cost_before[128] = costs + cost, rank_before[128] = ranks + rank;
     warpgroup_sync(0);
 }
 
@@ -146,7 +153,7 @@ static __device__ __forceinline__ void list_word(const share &all, int word, uns
     if (own == 0)
         return;
     if (cost >= from && cost < to)
-        list[rank % LIST].tile = tile, list[rank % LIST].active = active;
+        list[rank % LIST] = {place_of(tile, all.tiles_x, all.tiles_y), active};
     if (cost < from && cost + own >= from)
         rank_first = rank + 1;
     if (cost < to && cost + own >= to)
@@ -184,87 +191,118 @@ static __device__ __forceinline__ void list_round(const share &all, unsigned fro
     warpgroup_sync(0);
 }
 
-constexpr int OWN_ROWS = (HALO_H + 3) / 4; /* of a tile with halo: every fourth is a warp's */
+/* The marks of a tile's inputs: lane i has those of row i of its halo, as the two words they lie in. */
+struct row_marks {
+    unsigned low, high;
+    __device__ __forceinline__ unsigned bits(const work &tile, int pad) const { return __funnelshift_r(low, high, tile.at.x - pad); }
+};
 
+/* A warp of the producer copies a tile by itself: the four have four tiles on their way, and up to DEPTH each. */
 struct producer {
     const TYPE *input;
     const unsigned *mask;
-    int H, W, pad, tiles_x, tiles_y, issued, arrived;
+    int H, W, pad;
+    int issued, arrived; /* the ring's numbers of the warp's next tile to copy, and to announce */
 
-    static __device__ __forceinline__ unsigned stage(int i) { return shared_address(ring) + i % STAGES * STAGE_BYTES; }
-    __device__ __forceinline__ void marks(int tile, unsigned bits[OWN_ROWS]) const
+    __device__ __forceinline__ row_marks marks(const work &tile) const
     {
-        place at(tile, tiles_x, tiles_y);
-        int words = (W + 31) / 32;
-#pragma unroll
-        for (int i = 0; i < OWN_ROWS; i++)
-            bits[i] = mask_bits(mask + (size_t)at.n * H * words, at.y - pad + (int)threadIdx.x / 32 + 4 * i, at.x - pad, H, words);
+        int lane = threadIdx.x % 32, words = (W + 31) / 32, y = tile.at.y - pad + lane, word = (tile.at.x - pad) >> 5;
+        bool inside = lane < HALO_H && y >= 0 && y < H;
+        const unsigned *row = mask + ((size_t)tile.at.n * H + (inside ? y : 0)) * words;
+        return {inside && word >= 0 && word < words ? __ldg(row + word) : 0, inside && word + 1 < words ? __ldg(row + word + 1) : 0};
     }
     __device__ __forceinline__ void arrive_oldest()
     {
         fence_async();
-        barrier_arrive(shared_address(&full[arrived % STAGES]));
-        arrived++;
+        __syncwarp();
+        if (threadIdx.x % 32 == 0)
+            barrier_arrive(shared_address(&full[arrived % STAGES]));
+        arrived += 4;
     }
-    /* Copies a tile with its halo; announces the one DEPTH - 1 before it. */
-    __device__ __forceinline__ void put(int tile, unsigned long long active, const unsigned bits[OWN_ROWS])
+    __device__ __forceinline__ void put(const work &tile, const row_marks &marks)
     {
-        int lane = threadIdx.x % 32, warp = threadIdx.x / 32, slot = issued % STAGES;
-        place at(tile, tiles_x, tiles_y);
-        const TYPE *from = input + (((long long)at.n * H + at.y - pad + warp) * W + at.x - pad) * C;
+        int lane = threadIdx.x % 32, slot = issued % STAGES;
+        unsigned to = shared_address(ring) + slot * STAGE_BYTES, own = marks.bits(tile, pad);
+        const TYPE *from = input + (((long long)tile.at.n * H + tile.at.y - pad) * W + tile.at.x - pad) * C;
         barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
-        if (threadIdx.x == 0)
-            ring_tile[slot].tile = tile, ring_tile[slot].active = active;
+        if (lane == 0)
+            ring_work[slot] = tile;
 #pragma unroll
-        for (int i = 0; i < OWN_ROWS; i++)
+        for (int i = 0; i < HALO_H; i++, from += (size_t)W * C) {
+            unsigned bits = __shfl_sync(~0u, own, i);
 #pragma unroll
             for (int e0 = 0; e0 < HALO_W * PIECES; e0 += 32) {
                 int e = e0 + lane, pixel = e / PIECES, piece = e % PIECES;
-                bool valid = bits[i] >> pixel & 1;
-                if (e < HALO_W * PIECES && warp + 4 * i < HALO_H)
-                    copy_async_16(stage(issued) + piece * PLANE + ((warp + 4 * i) * HALO_W + pixel) * 16, valid ? from + (size_t)4 * i * W * C + e * 8 : input, valid);
+                bool valid = bits >> pixel & 1;
+                if (e < HALO_W * PIECES)
+                    copy_async_16(to + piece * PLANE + (i * HALO_W + pixel) * 16, valid ? from + e * 8 : input, valid);
             }
+        }
         copy_async_commit();
-        if (++issued - arrived == DEPTH) {
+        issued += 4;
+        if (issued - arrived == 4 * DEPTH) {
             copy_async_wait<DEPTH - 1>();
             arrive_oldest();
         }
     }
-    __device__ __forceinline__ void finish()
+    /* `end`: how many tiles there were. Behind them come two that say so, one for each consumer. */
+    __device__ __forceinline__ void finish(int end)
     {
         copy_async_wait<0>();
         while (arrived < issued)
             arrive_oldest();
-        for (int i = 0; i < 2; i++, issued++) { /* one for each consumer */
-            barrier_wait(shared_address(&empty[issued % STAGES]), issued / STAGES & 1 ^ 1);
-            if (threadIdx.x == 0)
-                ring_tile[issued % STAGES].tile = -1, ring_tile[issued % STAGES].active = 0;
+        for (; issued < end + 2; issued += 4) {
+            int slot = issued % STAGES;
+            barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
+            if (threadIdx.x % 32 == 0)
+                ring_work[slot] = {{0, -1, 0}, 0};
             arrive_oldest();
         }
     }
 };
 
-static __device__ __forceinline__ void produce(producer p, const share &all)
+/* The filter of channels k0 .. k0 + 63 comes to shared memory, a row for each, WEIGHTS_PITCH apart: eight rows start in eight different groups of banks. */
+static __device__ __forceinline__ void ask_weights(const TYPE *filter, int k0, int K)
 {
+    unsigned come = shared_address(&weights_come);
+    if (threadIdx.x == 0)
+        barrier_arrive_expect(come, 64 * TAPS * C * 2);
+    __syncwarp();
+    for (int i = threadIdx.x; i < 64; i += 32) /* channels past the last are copies of it: they are computed and not stored */
+        copy_bytes(shared_address(ring) + i * WEIGHTS_PITCH, filter + (size_t)min(k0 + i, K - 1) * TAPS * C, TAPS * C * 2, come);
+}
+
+static __device__ __forceinline__ void produce(producer p, const share &all, const TYPE *filter, int K, unsigned *tiles_active)
+{
+    if (threadIdx.x < 32)
+        ask_weights(filter, blockIdx.y * 64, K);
     asm volatile("griddepcontrol.wait;" ::: "memory"); /* what list_tiles wrote is there */
     add_up(all);
+    if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
+        *tiles_active = rank_before[128];
     unsigned total = cost_before[128];
     unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
+    int warp = threadIdx.x / 32, before = 0; /* tiles of earlier rounds */
+    p.issued = p.arrived = warp;
     for (; from < end; from += ROUND) {
         list_round(all, from, min(from + ROUND, end));
-        unsigned i = rank_first, last = rank_end, bits[OWN_ROWS], next[OWN_ROWS];
-        if (i < last)
-            p.marks(list[i % LIST].tile, bits);
-        for (; i < last; i++) {
-            if (i + 1 < last)
-                p.marks(list[(i + 1) % LIST].tile, next); /* on their way while this tile's copies are issued */
-            p.put(list[i % LIST].tile, list[i % LIST].active, bits);
-#pragma unroll
-            for (int r = 0; r < OWN_ROWS; r++)
-                bits[r] = next[r];
+        unsigned rank = rank_first - before; /* of the ring's tile 0 */
+        before += rank_end - rank_first;
+        if (p.issued >= before)
+            continue;
+        row_marks marks = p.marks(list[(rank + p.issued) % LIST]);
+        if (p.issued < 4)
+            barrier_wait(shared_address(&weights_held), 0);
+        while (p.issued < before) {
+            const work &tile = list[(rank + p.issued) % LIST];
+            row_marks next = marks;
+            if (p.issued + 4 < before) /* on their way while this tile's copies are issued */
+                next = p.marks(list[(rank + p.issued + 4) % LIST]);
+            p.put(tile, marks);
+            marks = next;
         }
     }
-    p.finish();
+    p.finish(before);
 }
 
 /* --- consumers: two warpgroups --- */
@@ -359,30 +397,26 @@ static __device__ __forceinline__ void number_pixels(unsigned char *pixels, unsi
     __syncwarp();
 }
 
-static __device__ __forceinline__ unsigned weight_pair(const TYPE *filter, int k, int K, int at)
-{
-    return k < K ? *reinterpret_cast<const unsigned *>(filter + (size_t)k * TAPS * C + at) : 0;
-}
-
-static __device__ __forceinline__ void consume(const consumer &to, const TYPE *filter, int tiles_x, int tiles_y)
+static __device__ __forceinline__ void consume(const consumer &to)
 {
     int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
     unsigned held[STEPS][4];
+    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours (pair_store.cuh). */
+    unsigned own = shared_address(ring) + (threadIdx.x / 32 % 4 * 16 + lane % 8 * 2 + lane / 8 % 2) * WEIGHTS_PITCH + lane / 16 * 16;
+    barrier_wait(shared_address(&weights_come), 0);
 #pragma unroll
     for (int i = 0; i < STEPS; i++)
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            held[i][j] = weight_pair(filter, to.k + j % 2, to.K, i * 16 + lane % 4 * 2 + j / 2 * 8);
+        load_matrix_4(held[i], own + i * 32);
+    if (lane == 0)
+        barrier_arrive(shared_address(&weights_held));
     for (int i = me;; i += 2) {
         int slot = i % STAGES;
         barrier_wait(shared_address(&full[slot]), i / STAGES & 1);
-        int tile = __shfl_sync(~0u, ring_tile[slot].tile, 0);
-        unsigned long long active = __shfl_sync(~0u, ring_tile[slot].active, 0);
-        if (tile < 0)
+        work tile = ring_work[slot];
+        if (__shfl_sync(~0u, tile.at.y, 0) < 0)
             return;
-        place at(tile, tiles_x, tiles_y);
-        unsigned stage = producer::stage(i);
-        int count = __popcll(active);
+        unsigned stage = shared_address(ring) + slot * STAGE_BYTES;
+        int count = __shfl_sync(~0u, __popcll(tile.active), 0);
         if (count > WHOLE_ABOVE) {
             float sum[4 * ROWS];
             multiply_whole(sum, stage, held);
@@ -391,20 +425,20 @@ static __device__ __forceinline__ void consume(const consumer &to, const TYPE *f
 #pragma unroll
             for (int j = 0; j < 2 * ROWS; j++) {
                 int bit = j / 2 * 8 + lane % 4 * 2 + j % 2;
-                if (active >> bit & 1)
-                    to.store(at, bit, sum[j / 2 * 4 + j % 2], sum[j / 2 * 4 + 2 + j % 2]);
+                if (tile.active >> bit & 1)
+                    to.store(tile.at, bit, sum[j / 2 * 4 + j % 2], sum[j / 2 * 4 + 2 + j % 2]);
             }
         } else {
             unsigned char *pixels = numbered[threadIdx.x / 32 - 4];
-            number_pixels(pixels, active);
+            number_pixels(pixels, tile.active);
 #pragma unroll 1
             for (int first = 0; first < count; first += 32) {
                 if (count - first > 16)
-                    multiply_pixels<4>(to, at, stage, held, pixels, first, count);
+                    multiply_pixels<4>(to, tile.at, stage, held, pixels, first, count);
                 else if (count - first > 8)
-                    multiply_pixels<2>(to, at, stage, held, pixels, first, count);
+                    multiply_pixels<2>(to, tile.at, stage, held, pixels, first, count);
                 else
-                    multiply_pixels<1>(to, at, stage, held, pixels, first, count);
+                    multiply_pixels<1>(to, tile.at, stage, held, pixels, first, count);
             }
             __syncwarp();
             if (lane == 0)
@@ -414,26 +448,26 @@ static __device__ __forceinline__ void consume(const consumer &to, const TYPE *f
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums, TYPE *output,
-           int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums, unsigned *tiles_active,
+           TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
 {
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
-            barrier_init(shared_address(&full[i]), 128);
+            barrier_init(shared_address(&full[i]), 1);
             barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose turn it is */
         }
+        barrier_init(shared_address(&weights_come), 1);
+        barrier_init(shared_address(&weights_held), 8);
         barrier_init_done();
     }
     __syncthreads();
     if (threadIdx.x < 128) {
         give_registers<56>();
         int words = (count + 31) / 32;
-        share all = {tiles, sums, count, words, (words + 127) / 128};
-        produce(producer{input, mask_in, H, W, pad, tiles_x, tiles_y, 0, 0}, all);
+        produce(producer{input, mask_in, H, W, pad}, share{tiles, sums, count, tiles_x, tiles_y, words, (words + 127) / 128}, filter, K, tiles_active);
     } else {
         take_registers<224>();
         int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
-        consumer to = {output, k, K, P, Q, EPI_BIAS && k < K ? bias[k] : 0.0f, EPI_BIAS && k < K ? bias[k + 1] : 0.0f};
-        consume(to, filter, tiles_x, tiles_y);
+        consume({output, k, K, P, Q, EPI_BIAS && k < K ? bias[k] : 0.0f, EPI_BIAS && k < K ? bias[k + 1] : 0.0f});
     }
 }
