@@ -26,6 +26,8 @@ const struct verb verbs[] = {
     {"wisdom", "", "what bench tune has found: list it, write it to a file, read it from one", cli_wisdom, false, NULL},
     {"merge", "INTO.db FROM.db...", "add the runs, rows and wisdom of other databases to one", cli_merge, false,
      "Runs that are there already are left alone; of two findings for the same layer, variant, chip and compiler the newer stays."},
+    {"import-ops", "FILE", "a list of convolutions in Boda's format, one to a line, as a scenario", cli_import_ops, false,
+     "A layer for each different line; its repeat is how often the line stood there. An error names FILE:LINE:COLUMN."},
     {"show", "[SCENARIO]", "the tables of a stored run again", cli_show, false, NULL},
     {"report", "[SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
     {"export", "[SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
@@ -62,7 +64,7 @@ static void usage(struct text *t)
     text_add(t, "bench: why a GPU kernel is as fast as it is\n\nusage: bench VERB [ARGUMENTS] [OPTIONS]\n\n");
     for (const struct verb *v = verbs; v->name; v++)
         if (!v->hidden)
-            text_addf(t, "  %-9s %s\n", v->name, v->about);
+            text_addf(t, "  %-11s %s\n", v->name, v->about);
     text_add(t, "\nbench VERB --help says more of each.  First steps: bench doctor; bench run smoke\n\n");
     cli_exit_codes(t);
 }
