@@ -20,6 +20,12 @@ const struct verb verbs[] = {
      "Exit status 4 when the safety checks found something or the kernel did not finish."},
     {"exec", "SCENARIO ROW [-- COMMAND...]", "run one row alone, under ncu, nsys, cuda-gdb, compute-sanitizer ...", cli_exec, false,
      "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"). Without a COMMAND the row runs in this process."},
+    {"tune", "SCENARIO", "search the parameters of variants, in one run with the library; remember the best of each layer", cli_tune, false,
+     "All values of a parameter are tried unless the scenario names some. Points that the variant's conditions, spills or limits rule out are rows with their reason.\n"
+     "`bench run --tuned` takes what was found."},
+    {"wisdom", "", "what bench tune has found: list it, write it to a file, read it from one", cli_wisdom, false, NULL},
+    {"merge", "INTO.db FROM.db...", "add the runs, rows and wisdom of other databases to one", cli_merge, false,
+     "Runs that are there already are left alone; of two findings for the same layer, variant, chip and compiler the newer stays."},
     {"show", "[SCENARIO]", "the tables of a stored run again", cli_show, false, NULL},
     {"report", "[SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
     {"export", "[SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},

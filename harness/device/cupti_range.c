@@ -1,4 +1,5 @@
 #include "device/cupti_range.h"
+#include "base/text.h"
 #include "device/cupti_error.h"
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
@@ -52,7 +53,7 @@ struct cupti_session {
     size_t image_bytes;
     int image_ranges;
     /* while a pass runs */
-    bool running, open;
+    bool running, open, each_kernel;
     int pass, pushed, range_max, known;
     char **names; /* of pass 0 */
 };
@@ -223,8 +224,9 @@ static bool check_name(struct cupti_session *s, const char *name, struct error *
 bool cupti_range_push(struct cupti_session *session, const char *name, struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_PushRange, p);
-    if (!session->running || session->open)
-        return error_set(err, ERROR_INTERNAL, "range '%.80s' is pushed %s", name, session->open ? "inside of another" : "outside of a pass");
+    if (!session->running || session->open || session->each_kernel)
+        return error_set(err, ERROR_INTERNAL, "range '%.80s' is pushed %s", name,
+                         session->open ? "inside of another" : session->running ? "where each kernel is a range" : "outside of a pass");
     if (!check_name(session, name, err))
         return false;
     p.pRangeProfilerObject = session->profiler;
@@ -302,7 +304,7 @@ static bool configure(struct cupti_session *s, const struct cupti_job *job, stru
         return cupti_fail(code, "cuptiRangeProfilerCounterDataImageInitialize", err);
     config.pConfig = s->plan.config;
     config.configSize = s->plan.config_bytes;
-    config.range = CUPTI_UserRange;
+    config.range = job->each_kernel ? CUPTI_AutoRange : CUPTI_UserRange;
     config.replayMode = CUPTI_UserReplay;
     config.maxRangesPerPass = (size_t)s->image_ranges;
     config.numNestingLevels = config.minNestingLevel = config.targetNestingLevel = 1;
@@ -316,6 +318,8 @@ static bool run_pass(struct cupti_session *s, const struct cupti_job *job, bool 
     PARAMS(CUpti_RangeProfiler_Start, start);
     PARAMS(CUpti_RangeProfiler_Stop, stop);
     start.pRangeProfilerObject = stop.pRangeProfilerObject = s->profiler;
+    if (job->before && !job->before(job->context, s->pass, err))
+        return false;
     int code = s->api.start(&start);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerStart", err);
@@ -330,7 +334,7 @@ static bool run_pass(struct cupti_session *s, const struct cupti_job *job, bool 
     code = s->api.stop(&stop);
     if (ok && code)
         return cupti_fail(code, "cuptiRangeProfilerStop", err);
-    if (ok && (s->pushed != s->known || !s->known))
+    if (ok && !s->each_kernel && (s->pushed != s->known || !s->known))
         return error_set(err, ERROR_INTERNAL, "pass %d pushed %d ranges, pass 0 %d", s->pass, s->pushed, s->known);
     *done = stop.isAllPassSubmitted != 0;
     return ok;
@@ -344,9 +348,8 @@ static int find_name(char *const *names, int count, const char *name)
     return -1;
 }
 
-/* One decoded range into its place. */
-static bool take_range(struct cupti_session *s, const struct cupti_job *job, size_t index, struct cupti_counts *counts, bool *taken,
-                       struct error *err)
+/* The name of a decoded range. CUPTI numbers kernels on through all counts of a session. */
+static const char *decoded_name(struct cupti_session *s, size_t index, struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_CounterData_GetRangeInfo, info);
     info.pCounterDataImage = s->image;
@@ -354,16 +357,48 @@ static bool take_range(struct cupti_session *s, const struct cupti_job *job, siz
     info.rangeIndex = index;
     info.rangeDelimiter = "\n"; /* between nested ranges: none here, and ids hold slashes */
     int code = s->api.range_info(&info);
-    if (code)
-        return cupti_fail(code, "cuptiRangeProfilerCounterDataGetRangeInfo", err);
-    int i = info.rangeName ? find_name(counts->names, counts->range_count, info.rangeName) : -1;
-    if (i < 0 || taken[i])
-        return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range '%.80s' %s", info.rangeName ? info.rangeName : "", i < 0 ? "that nobody pushed" : "twice");
+    if (code) {
+        cupti_fail(code, "cuptiRangeProfilerCounterDataGetRangeInfo", err);
+        return NULL;
+    }
+    return info.rangeName ? info.rangeName : "";
+}
+
+static bool range_number(const char *name, long long *number, struct error *err)
+{
+    return text_to_int(name, number) || error_set(err, ERROR_ENVIRONMENT, "CUPTI calls the range of a kernel '%.80s', which is no number", name);
+}
+
+/* The lowest number among the kernels that were decoded. */
+static bool first_number(struct cupti_session *s, int count, long long *first, struct error *err)
+{
+    for (int i = 0; i < count; i++) {
+        long long number;
+        const char *name = decoded_name(s, (size_t)i, err);
+        if (!name || !range_number(name, &number, err))
+            return false;
+        *first = !i || number < *first ? number : *first;
+    }
+    return true;
+}
+
+/* One decoded range into its place. */
+static bool take_range(struct cupti_session *s, const struct cupti_job *job, size_t index, long long first, struct cupti_counts *counts, bool *taken,
+                       struct error *err)
+{
+    long long i = -1;
+    const char *name = decoded_name(s, index, err);
+    if (!name || (s->each_kernel && !range_number(name, &i, err)))
+        return false;
+    i = s->each_kernel ? i - first : find_name(counts->names, counts->range_count, name);
+    if (i < 0 || i >= counts->range_count || taken[i])
+        return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range '%.80s' %s", name,
+                         i >= 0 && i < counts->range_count ? "twice" : s->each_kernel ? "out of order" : "that nobody pushed");
     taken[i] = true;
     return cupti_evaluate(&s->plan, s->image, s->image_bytes, index, job->metrics, job->metric_count, counts->values + (size_t)i * job->metric_count, err);
 }
 
-static bool read_counts(struct cupti_session *s, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
+static bool decode(struct cupti_session *s, size_t *total, struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_DecodeData, decode);
     PARAMS(CUpti_RangeProfiler_GetCounterDataInfo, info);
@@ -376,15 +411,36 @@ static bool read_counts(struct cupti_session *s, const struct cupti_job *job, st
     code = s->api.data_info(&info);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerGetCounterDataInfo", err);
-    if (decode.numOfRangeDropped || info.numTotalRanges != (size_t)counts->range_count) {
-        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu of the ranges and returned %zu of %d: the counts are not used", decode.numOfRangeDropped,
-                  info.numTotalRanges, counts->range_count);
-        error_hint(err, "count fewer rows at once (--only, --layer) or fewer groups");
+    *total = info.numTotalRanges;
+    if (!decode.numOfRangeDropped && (s->each_kernel ? *total && *total <= (size_t)s->image_ranges : *total == (size_t)s->known))
+        return true;
+    if (s->each_kernel)
+        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu kernels and returned %zu: the counts are not used", decode.numOfRangeDropped, *total);
+    else
+        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu of the ranges and returned %zu of %d: the counts are not used", decode.numOfRangeDropped, *total,
+                  s->known);
+    error_hint(err, "count fewer rows at once (--only, --layer) or fewer groups");
+    return false;
+}
+
+static bool read_counts(struct cupti_session *s, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
+{
+    size_t total = 0;
+    long long first = 0;
+    if (!decode(s, &total, err))
         return false;
-    }
-    bool *taken = xcalloc((size_t)counts->range_count, sizeof *taken), ok = true;
-    for (size_t i = 0; ok && i < info.numTotalRanges; i++)
-        ok = take_range(s, job, i, counts, taken, err);
+    size_t cells = total * job->metric_count;
+    counts->range_count = (int)total;
+    counts->metric_count = job->metric_count;
+    counts->passes = s->pass;
+    counts->values = xcalloc(cells, sizeof *counts->values);
+    for (size_t i = 0; i < cells; i++)
+        counts->values[i] = NAN;
+    if (s->each_kernel && !first_number(s, counts->range_count, &first, err))
+        return false;
+    bool *taken = xcalloc(total, sizeof *taken), ok = true;
+    for (size_t i = 0; ok && i < total; i++)
+        ok = take_range(s, job, i, first, counts, taken, err);
     free(taken);
     return ok;
 }
@@ -404,35 +460,29 @@ static bool run_passes(struct cupti_session *s, const struct cupti_job *job, str
 bool cupti_count(struct cupti_session *session, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
 {
     struct cupti_session *s = session;
-    bool ok = false;
     *counts = (struct cupti_counts){0};
     if (job->range_max < 1 || job->range_max > CUPTI_RANGES_MAX)
         return error_set(err, ERROR_INTERNAL, "%d ranges at once: 1 to %d are possible", job->range_max, CUPTI_RANGES_MAX);
-    counts->names = s->names = xcalloc((size_t)job->range_max, sizeof *s->names);
+    s->names = job->each_kernel ? NULL : xcalloc((size_t)job->range_max, sizeof *s->names);
     s->range_max = job->range_max;
+    s->each_kernel = job->each_kernel;
     s->known = 0;
-    if (!configure(s, job, err) || !run_passes(s, job, err))
-        goto done;
+    bool ok = configure(s, job, err) && run_passes(s, job, err);
+    counts->names = s->names;
     counts->range_count = s->known;
-    counts->metric_count = job->metric_count;
-    counts->passes = s->pass;
-    counts->values = xcalloc((size_t)s->known * job->metric_count, sizeof *counts->values);
-    for (size_t i = 0; i < (size_t)s->known * job->metric_count; i++)
-        counts->values[i] = NAN;
-    ok = read_counts(s, job, counts, err);
-done:
-    counts->range_count = s->known;
+    ok = ok && read_counts(s, job, counts, err);
+    s->names = NULL;
     if (!ok) {
+        counts->range_count = s->known; /* names to free */
         cupti_counts_free(counts);
         disable(s, NULL); /* the next count begins with a profiler that nothing happened to */
     }
-    s->names = NULL;
     return ok;
 }
 
 void cupti_counts_free(struct cupti_counts *counts)
 {
-    for (int i = 0; i < counts->range_count; i++)
+    for (int i = 0; counts->names && i < counts->range_count; i++)
         free(counts->names[i]);
     free(counts->names);
     free(counts->values);
@@ -441,6 +491,6 @@ void cupti_counts_free(struct cupti_counts *counts)
 
 const double *cupti_counts_of(const struct cupti_counts *counts, const char *name)
 {
-    int i = find_name(counts->names, counts->range_count, name);
+    int i = counts->names ? find_name(counts->names, counts->range_count, name) : -1;
     return i < 0 ? NULL : counts->values + (size_t)i * counts->metric_count;
 }

@@ -153,3 +153,12 @@ void work_key(const struct work *w, char out[HASH_TEXT])
     hash_bytes(text_get(&t), t.len, out);
     text_free(&t);
 }
+
+void work_signature(const struct work *w, char out[HASH_TEXT])
+{
+    struct work layer = *w;
+    layer.seed = 0;
+    layer.data = DATA_NORMAL;
+    layer.mask.seed = 0;
+    work_key(&layer, out);
+}

@@ -18,11 +18,19 @@ void failure_text(const struct view *v, struct text *t)
     }
 }
 
+static void blanks(struct table *t, int n)
+{
+    while (n-- > 0) {
+        table_cell(t, PAINT_NONE, "%s", "");
+    }
+}
+
 /* regs, spill, smemK, occ %: of one step. -1 is left blank. */
 static void facts_cells(struct table *t, const struct row_step *s)
 {
     char a[NUMBER_TEXT];
-    if (!s || s->registers < 0) {
+    if (s->registers < 0) {
+        blanks(t, 5);
         return;
     }
     table_cell(t, PAINT_NONE, "%d", s->registers);
@@ -34,13 +42,6 @@ static void facts_cells(struct table *t, const struct row_step *s)
     }
     table_cell(t, PAINT_NONE, "%s", s->occupancy >= 0 ? number_percent(s->occupancy, a) : "");
     table_cell(t, PAINT_DIM, "%s", s->occupancy >= 0 ? s->limit : "");
-}
-
-static void blanks(struct table *t, int n)
-{
-    while (n-- > 0) {
-        table_cell(t, PAINT_NONE, "%s", "");
-    }
 }
 
 /* The row's own facts, or "3 steps" where each step has its line. */
@@ -112,6 +113,43 @@ static void ratio_cells(struct table *t, const struct view *v)
     }
 }
 
+/* Hardware counters worth a column: what is busy, and what is wasted. Shown where a row of the case has them. */
+static const struct {
+    const char *heading, *metric;
+    double warn; /* from here on, marked */
+} hardware[] = {
+    {"dram %", "hw.dram_throughput", INFINITY},
+    {"issue %", "hw.issue_active", INFINITY},
+    {"tensor %", "hw.tensor_active", INFINITY},
+    {"ld sect/req", "hw.sectors_per_request_ld", 16},
+    {"confl %", "hw.shared_conflict_share", 10},
+};
+#define HARDWARE ((int)(sizeof hardware / sizeof *hardware))
+
+static void hardware_columns(struct table *t, const struct case_view *c, bool shown[HARDWARE])
+{
+    for (int k = 0; k < HARDWARE; k++) {
+        shown[k] = false;
+        for (int i = 0; i < c->count; i++) {
+            shown[k] = shown[k] || !isnan(counter_step(c->rows[i], -1, hardware[k].metric));
+        }
+        if (shown[k]) {
+            table_column(t, hardware[k].heading, ALIGN_RIGHT, false);
+        }
+    }
+}
+
+static void hardware_cells(struct table *t, const struct row *row, int step, const bool shown[HARDWARE])
+{
+    char a[NUMBER_TEXT];
+    for (int k = 0; k < HARDWARE; k++) {
+        double v = counter_step(row, step, hardware[k].metric);
+        if (shown[k]) {
+            table_cell(t, v >= hardware[k].warn ? PAINT_WARN : PAINT_NONE, "%s", isnan(v) ? "" : number_short(v, a));
+        }
+    }
+}
+
 /* D: a device that keeps time. */
 static struct table *timed_table(const struct case_view *c)
 {
@@ -131,6 +169,8 @@ static struct table *timed_table(const struct case_view *c)
     table_column(t, "smemK", ALIGN_RIGHT, false);
     table_column(t, "occ", ALIGN_RIGHT, false);
     table_column(t, "%", ALIGN_LEFT, true);
+    bool shown[HARDWARE];
+    hardware_columns(t, c, shown);
     table_column(t, "binds", ALIGN_LEFT, false);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
@@ -153,6 +193,7 @@ static struct table *timed_table(const struct case_view *c)
         double share = roof ? v->roof_share : v->floor_share;
         table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, value));
         row_facts(t, v);
+        hardware_cells(t, v->row, -1, shown);
         verdict_cell(t, c, v);
         for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
             const struct row_time *time = step_time(c, v->row, s);
@@ -165,6 +206,7 @@ static struct table *timed_table(const struct case_view *c)
             table_cell(t, PAINT_NONE, "%s", time ? number_3(time->median_ns / 1e3, value) : "");
             blanks(t, 4);
             facts_cells(t, &v->row->steps[s]);
+            hardware_cells(t, v->row, s, shown);
         }
     }
     return t;
@@ -224,11 +266,7 @@ static struct table *counted_table(const struct case_view *c)
             blanks(t, 1);
             table_cell(t, PAINT_DIM, "  %s", step->name);
             blanks(t, 1);
-            if (step->registers >= 0) {
-                facts_cells(t, step);
-            } else {
-                blanks(t, 5);
-            }
+            facts_cells(t, step);
             double st = counter_step(v->row, s, "emu.global_sectors_st"), ld = counter_step(v->row, s, "emu.global_sectors_ld");
             double requests = counter_step(v->row, s, "emu.global_requests_st");
             counter_cells(t, counter_step(v->row, s, "emu.warp_fma"), over(st, requests),

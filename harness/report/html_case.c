@@ -249,13 +249,15 @@ static void reasons(struct text *t, const struct case_view *c)
         text_add(t, "</small></p>\n");
     }
     reason_groups_free(groups, count);
-    for (int i = 0; i < c->count; i++) {
-        planned += c->rows[i]->status == ROW_PLANNED;
-        const char *note = c->rows[i]->note;
-        if (note && note[0] && (i == 0 || !c->rows[i - 1]->note || strcmp(note, c->rows[i - 1]->note) != 0)) {
+    for (int k = 0; k < 2 * c->count; k++) { /* warnings, then why there are no counters */
+        int i = k % c->count;
+        bool counters = k >= c->count;
+        const char *note = row_note(c->rows[i], counters);
+        planned += !counters && c->rows[i]->status == ROW_PLANNED;
+        if (note[0] && (i == 0 || strcmp(note, row_note(c->rows[i - 1], counters)) != 0)) {
             text_add(t, "<p class=\"groups\">note, <b>");
             html_text(t, c->views[i].name);
-            text_add(t, "</b>: ");
+            text_add(t, counters ? "</b>: no hardware counters: " : "</b>: ");
             html_text(t, note);
             text_add(t, "</p>\n");
         }

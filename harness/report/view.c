@@ -75,11 +75,17 @@ double counter_step(const struct row *row, int step, const char *name)
     return m ? m->value : NAN;
 }
 
+const char *row_note(const struct row *row, bool counters)
+{
+    const char *note = counters ? row->uncounted : row->note;
+    return note ? note : "";
+}
+
 double counter_total(const struct row *row, const char *name)
 {
     double total = counter_step(row, -1, name), sum = NAN;
-    if (!isnan(total)) {
-        return total;
+    if (!isnan(total) || strncmp(name, "hw.", 3) == 0 || strstr(name, "__")) {
+        return total; /* hardware counters of a row are its own: shares and ratios of steps do not add up */
     }
     for (int i = 0; i < row->step_count; i++) {
         double v = counter_step(row, i, name);

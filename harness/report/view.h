@@ -50,6 +50,8 @@ bool device_counts(const char *device);
 const char *variant_short(const struct row *row);
 /* That without the steps that completed it: "mma_sync" of "mma_sync + depth_to_space/d2s_native". Returns out. */
 const char *variant_base(const struct row *row, char out[VARIANT_BASE]);
+/* A warning about the row, or why it has no hardware counters; "" when there is none. */
+const char *row_note(const struct row *row, bool counters);
 /* One value of "a=1,b=2"; false when absent. */
 bool axis_value(const char *axes, const char *name, char *out, size_t size);
 /* A counter of the whole row: its own total, else the sum over its timed steps. NaN when absent. */

@@ -1,5 +1,6 @@
 /* The verified rows of one case, counted in a worker that times nothing: it opens CUPTI once and keeps it for all cases that follow. */
 #include "base/text.h"
+#include "counter/combine.h"
 #include "counter/set.h"
 #include "device/cuda.h"
 #include "measure/count.h"
@@ -23,7 +24,8 @@ struct tally {
     struct counted *items;
     struct row **rows;   /* what is reported */
     struct op_data data;
-    bool has_data;
+    bool has_data, warm;
+    int first; /* of the items that are being counted */
     int blame;
 };
 
@@ -36,7 +38,7 @@ static void stage(struct tally *t, int i, const char *name, double limit_s)
 static void announce(void *context, int item)
 {
     struct tally *t = context;
-    stage(t, item, "count", t->w->time_limit_s * 2 + 30);
+    stage(t, t->first + item, "count", t->w->time_limit_s * 2 + 30);
 }
 
 static bool has(void *context, const char *metric)
@@ -60,7 +62,14 @@ static bool open_counters(struct worker *w, struct error *err)
     for (int i = 0; i < c->metric_count; i++)
         if (!cupti_describe(chip, c->metrics[i], &ignored, err))
             return false;
-    return counter_set_make(c->groups, c->count, c->metrics, c->metric_count, &asked, &w->set, err);
+    /* The user's metrics first, then the weights that rows of several kernels need. */
+    const char **extra = xcalloc((size_t)c->metric_count + 2, sizeof *extra);
+    memcpy(extra, c->metrics, (size_t)c->metric_count * sizeof *extra);
+    extra[c->metric_count] = counter_weight_time;
+    extra[c->metric_count + 1] = counter_weight_active;
+    bool ok = counter_set_make(c->groups, c->count, extra, c->metric_count + 2, &asked, &w->set, err);
+    free(extra);
+    return ok;
 }
 
 bool worker_count_check(struct worker *w, struct error *err)
@@ -102,6 +111,39 @@ static bool enter(struct tally *t, int i, struct error *err)
            rig_feed(*rig, &t->data, err) && rig_prepare(*rig, &ns, err) &&
            use_engine(*rig, json_string_value(json_object_get(json_array_get(t->asked, (size_t)i), "engine")), err) && rig_run(*rig, err) &&
            w->dev->ops->sync(w->dev, err);
+}
+
+/* The kernels of one run, for the reader and for telling the counted ones apart. */
+static bool trace(struct tally *t, int i, struct error *err)
+{
+    struct counted *item = &t->items[i];
+    json_t *list = json_array();
+    stage(t, i, "trace", LOAD_LIMIT_S);
+    if (!count_trace(t->w->dev, item, t->warm, err)) {
+        json_decref(list);
+        return false;
+    }
+    for (int step = 0; step < rig_program(item->rig)->step_count; step++) {
+        int first, count = count_launches(item, step, &first);
+        if (count < 0 || first + count > item->trace.kernel_count) {
+            json_decref(list);
+            return error_set(err, ERROR_INTERNAL, "%s launched %d kernels, fewer than it has steps", item->name, item->trace.kernel_count);
+        }
+        for (int k = first; k < first + count; k++) {
+            const struct cupti_kernel *one = &item->trace.kernels[k];
+            json_t *j = json_pack("{s:i,s:s,s:I,s:i,s:i,s:i,s:[i,i,i],s:[i,i,i]}", "step", step, "name", one->name, "ns", (json_int_t)(one->end_ns - one->start_ns),
+                                  "registers", one->registers, "static_smem", one->static_smem, "dynamic_smem", one->dynamic_smem, "grid", one->grid[0],
+                                  one->grid[1], one->grid[2], "block", one->block[0], one->block[1], one->block[2]);
+            if (k > 0)
+                json_object_set_new(j, "gap_ns", json_integer((json_int_t)(one->start_ns - one[-1].end_ns)));
+            json_array_append_new(list, j);
+        }
+    }
+    char *text = json_dumps(list, JSON_COMPACT);
+    row_set(&t->rows[i]->kernels, text);
+    free(text);
+    json_decref(list);
+    return true;
 }
 
 static double fact(void *context, const char *name)
@@ -155,48 +197,51 @@ static void take(struct tally *t, int i, int step, const double *measured, const
     }
 }
 
-static void report(struct tally *t, int i, const struct cupti_counts *counts)
+static void report(struct tally *t, int i, const double *row, double *const *steps, int passes)
 {
-    const json_t *asked = json_array_get(t->asked, (size_t)i), *steps = json_object_get(asked, "steps");
-    const struct program *p = rig_program(t->items[i].rig);
+    const json_t *asked = json_array_get(t->asked, (size_t)i), *facts = json_object_get(asked, "steps");
     json_t *verdicts = json_array();
     char number[16];
-    take(t, i, -1, count_of(counts, &t->items[i], -1), json_object_get(asked, "facts"), verdicts);
-    for (int k = 0; k < p->step_count; k++) {
-        const double *measured = count_of(counts, &t->items[i], k);
+    take(t, i, -1, row, json_object_get(asked, "facts"), verdicts);
+    for (int k = 0; steps && k < rig_program(t->items[i].rig)->step_count; k++) {
         snprintf(number, sizeof number, "%d", k);
-        if (measured)
-            take(t, i, k, measured, json_object_get(steps, number), verdicts);
+        if (steps[k])
+            take(t, i, k, steps[k], json_object_get(facts, number), verdicts);
     }
-    row_add_metric(t->rows[i], -1, 0, "hw.passes", "", "cupti", counts->passes);
+    row_add_metric(t->rows[i], -1, 0, "hw.passes", "", "cupti", passes);
+    row_add_metric(t->rows[i], -1, 0, "hw.kernels", "", "cupti", t->items[i].trace.kernel_count);
     char *text = json_dumps(verdicts, JSON_COMPACT);
     row_set(&t->rows[i]->verdicts, text);
     free(text);
     json_decref(verdicts);
 }
 
-/* As many rows at once as CUPTI has ranges for. */
-static bool count_some(struct tally *t, const json_t *command, int first, int *next, struct error *err)
+/* As many rows at once as CUPTI has ranges for; those that launch no kernel are passed over. */
+static bool count_some(struct tally *t, int first, int *next, struct error *err)
 {
     struct worker *w = t->w;
     int ranges = 0, last = first;
-    while (last < t->count && ranges + count_ranges(&t->items[last]) <= CUPTI_RANGES_MAX)
-        ranges += count_ranges(&t->items[last++]);
+    while (last < t->count && t->items[last].trace.kernel_count && ranges + count_ranges(&t->items[last], t->warm) <= CUPTI_RANGES_MAX)
+        ranges += count_ranges(&t->items[last++], t->warm);
+    *next = last > first ? last : first + 1;
+    if (last == first) {
+        bool none = t->items[first].trace.kernel_count == 0;
+        row_set(&t->rows[first]->uncounted, none ? "it launches no kernel, only copies" : "it launches more kernels than CUPTI can tell apart");
+        return true;
+    }
+    t->first = first;
     struct count_job job = {.dev = w->dev, .session = w->cupti, .items = t->items + first, .count = last - first, .announce = announce, .context = t,
-                            .warm = json_is_true(json_object_get(command, "warm")), .metrics = w->set.metrics, .metric_count = (size_t)w->set.count};
-    struct cupti_counts counts;
-    *next = last;
-    if (last == first)
-        return error_set(err, ERROR_ENVIRONMENT, "%s has more steps than CUPTI can tell apart", t->items[first].name);
-    if (!count_run(&job, &counts, err))
+                            .warm = t->warm, .metrics = w->set.metrics, .metric_count = (size_t)w->set.count};
+    struct count_result result;
+    if (!count_run(&job, &result, err))
         return false;
     for (int i = first; i < last; i++)
-        report(t, i, &counts);
-    cupti_counts_free(&counts);
+        report(t, i, result.rows[i - first], result.steps[i - first], result.passes);
+    count_free(&result, t->items + first);
     return true;
 }
 
-static bool tally(struct tally *t, const json_t *command, struct error *err)
+static bool tally(struct tally *t, struct error *err)
 {
     struct worker *w = t->w;
     stage(t, -1, "open the counters", OPEN_LIMIT_S);
@@ -207,10 +252,10 @@ static bool tally(struct tally *t, const json_t *command, struct error *err)
         return false;
     t->has_data = true;
     for (int i = 0; i < t->count; i++)
-        if (!enter(t, i, err))
+        if (!enter(t, i, err) || !trace(t, i, err))
             return false;
     for (int i = 0; i < t->count;)
-        if (!count_some(t, command, i, &i, err))
+        if (!count_some(t, i, &i, err))
             return false;
     stage(t, -1, "count", LOAD_LIMIT_S);
     return true;
@@ -220,7 +265,7 @@ bool worker_count(struct worker *w, const json_t *command, int *blame, struct er
 {
     const json_t *asked = json_object_get(command, "rows");
     size_t count = json_array_size(asked);
-    struct tally t = {.w = w, .asked = asked, .count = (int)count, .blame = -1};
+    struct tally t = {.w = w, .asked = asked, .count = (int)count, .blame = -1, .warm = json_is_true(json_object_get(command, "warm"))};
     t.index = xcalloc(count, sizeof *t.index);
     t.rows = xcalloc(count, sizeof *t.rows);
     t.builds = xcalloc(count, sizeof *t.builds);
@@ -230,13 +275,14 @@ bool worker_count(struct worker *w, const json_t *command, int *blame, struct er
         t.rows[i] = row_new();
         t.rows[i]->status = w->plan.rows[t.index[i]].program.checked ? ROW_OK : ROW_FOIL;
     }
-    bool ok = count > 0 && tally(&t, command, err);
+    bool ok = count > 0 && tally(&t, err);
     *blame = t.blame;
     for (size_t i = 0; i < count; i++) {
         if (ok)
             w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", t.index[i], "fields", wire_row(t.rows[i])));
         if (ok)
             rig_close(t.items[i].rig); /* else the context may be lost, and this process ends */
+        cupti_trace_free(&t.items[i].trace);
         build_free(&t.builds[i]);
         row_free(t.rows[i]);
     }

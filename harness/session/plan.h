@@ -19,6 +19,10 @@ struct plan_options {
     const char *compiler;             /* as compile_request.compiler */
     const char *bundle;               /* a file of compiled units to take first; may be NULL */
     double budget_s;                  /* instead of the scenario's; 0 = the scenario's */
+    bool tune;                        /* all points of every variant that has parameters, beside row 0 and the library's rows */
+    /* Instead of the points the scenario names: "SIGNATURE\tVARIANT\tPARAMS\tNOTE" (work_signature; the note goes to the row), NULL-terminated; may be
+     * NULL. */
+    const char *const *tuned;
     struct counter_wish counters;     /* instead of the scenario's */
 };
 /* A network run whole. Which variant runs each link is chosen when the rows of its layers are known (session/choose.h). */
@@ -42,6 +46,7 @@ struct plan_row {
     struct program program;
     char *id;      /* CASE/VARIANT[params] */
     char *broken;  /* why the head could not be bound, or NULL */
+    char *note;    /* where the point comes from when it is not the scenario's, or NULL */
 };
 struct plan {
     struct scenario *scenario;
@@ -69,6 +74,8 @@ bool plan_chain_bind(struct plan *plan, int row, const int *choice, struct error
 bool plan_chains_add(struct plan *plan, const struct plan_options *options, const char *device_kind, struct error *err);
 void plan_chains_free(struct plan *plan);
 bool plan_listed(const char *globs, const char *name);
+/* Is it a row of the library's, which a search compares with and has nothing to search in? */
+bool plan_pinned(const struct plan *plan, int index);
 /* A store row with everything that is known before it runs (identity, work, cost, floor, infeasible or broken reason). */
 struct row *plan_row_new(const struct plan *plan, int index, const char *device);
 /* Key of a row (decision 11): work, sources, parameters, compiler, device, timing. */

@@ -249,5 +249,8 @@ bool head_check(struct head *h, struct error *err)
     for (int i = 0; i < h->column_count; i++)
         if (!check_expr(h, h->columns[i].element, err))
             return false;
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        if (!check_expr(h, h->predict[i], err))
+            return false;
     return true;
 }

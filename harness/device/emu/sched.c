@@ -60,6 +60,12 @@ static void resident_new(struct worker *k, struct block *b, int warps)
         w->memos = k->memos;
         w->checks = l->checks;
         w->id = i;
+        for (uint32_t lane = 0; lane < 32; lane++) {
+            uint32_t t = (uint32_t)i * 32 + lane;
+            w->tid[0][lane] = t % l->block[0];
+            w->tid[1][lane] = t / l->block[0] % l->block[1];
+            w->tid[2][lane] = t / l->block[0] / l->block[1];
+        }
         w->quick_watch = b->shadow && p->simple_races && l->checks == CHECK_ALL;
     }
 }

@@ -34,10 +34,12 @@ steps:
  *
  *   NHWC DCR  for one dy the r * C' channels of a pixel are r * C' neighbours of an output row: a copy of segments, 16 bytes a thread.
  *   NHWC CRD  a thread reads the r * r * VEC neighbours that make VEC channels of r * r output pixels, and stores r * r vectors.
- *   NCHW      a thread reads VEC pixels of the r planes that share an output row, interleaves them, and stores r * VEC neighbours.
+ *   NCHW      a thread reads VEC pixels of the r planes that share an output row and interleaves them: r * VEC neighbours. Stored by the thread itself, a
+ *             warp's vectors would lie r apart, two or three stores to a sector, 6 % of the time on an H200; so the warp deals its vectors out anew through
+ *             shared memory, and each of its stores is one piece.
  *
- * All indices into a thread's block are constants: the permutation costs register moves (prmt for 2-byte types), no shared memory.
- * Streaming hints, because nothing is read twice. VEC shrinks to what the shape's alignment allows; an odd width in NCHW costs VEC = 1. */
+ * All indices into a thread's block are constants: the permutation costs register moves (prmt for 2-byte types).
+ * VEC shrinks to what the shape's alignment allows; an odd width in NCHW costs VEC = 1. */
 #include "element.cuh"
 
 #define RR (BLOCK * BLOCK)
@@ -76,41 +78,54 @@ static __device__ __forceinline__ void nhwc_crd(const ELEMENT_T *input, ELEMENT_
     }
 }
 
-static __device__ __forceinline__ void nchw(const ELEMENT_T *input, ELEMENT_T *output, int i, int C, int H, int W)
+/* Where vector k of a warp waits: eight lanes write every BLOCK-th, and an even BLOCK would take them to the same banks. */
+static __device__ __forceinline__ int spread(int k) { return k ^ (k >> 3 & ((BLOCK & -BLOCK) - 1)); }
+
+/* All lanes of a warp; `valid`: whether item i exists. */
+static __device__ __forceinline__ void nchw(const ELEMENT_T *input, ELEMENT_T *output, int i, bool valid, int C, int H, int W)
 {
-    int co = C / RR, per_line = W / VEC;
-    int x = i % per_line * VEC, rest = i / per_line;
-    int y = rest % H;
-    rest /= H;
-    int dy = rest % BLOCK, c = rest / BLOCK;
-    vec in[BLOCK];
+    __shared__ vec dealt[8][32 * BLOCK];
+    vec *own = dealt[threadIdx.x / 32];
+    int lane = threadIdx.x % 32, per_line = W / VEC, first = -1; /* first: this item's vectors in the output, from there BLOCK neighbours */
+    if (valid) {
+        int co = C / RR, x = i % per_line, rest = i / per_line;
+        int y = rest % H;
+        rest /= H;
+        int dy = rest % BLOCK, c = rest / BLOCK;
+        vec in[BLOCK];
 #pragma unroll
-    for (int dx = 0; dx < BLOCK; dx++) {
-        int plane = CRD ? c * RR + BLOCK * dy + dx : co * (BLOCK * dy + dx) + c;
-        in[dx] = load_pack<ELEMENT_T, VEC>(input + ((size_t)plane * H + y) * W + x);
+        for (int dx = 0; dx < BLOCK; dx++) {
+            int plane = CRD ? c * RR + BLOCK * dy + dx : co * (BLOCK * dy + dx) + c;
+            in[dx] = load_pack<ELEMENT_T, VEC>(input + ((size_t)plane * H + y) * W + x * VEC);
+        }
+        first = (((c * H + y) * BLOCK + dy) * per_line + x) * BLOCK;
+#pragma unroll
+        for (int j = 0; j < BLOCK; j++) {
+            vec out;
+#pragma unroll
+            for (int e = 0; e < VEC; e++)
+                out.item[e] = in[(j * VEC + e) % BLOCK].item[(j * VEC + e) / BLOCK];
+            own[spread(lane * BLOCK + j)].word = out.word;
+        }
     }
-    ELEMENT_T *line = output + (((size_t)c * H + y) * BLOCK + dy) * W * BLOCK + x * BLOCK;
+    __syncwarp();
 #pragma unroll
     for (int j = 0; j < BLOCK; j++) {
-        vec out;
-#pragma unroll
-        for (int e = 0; e < VEC; e++)
-            out.item[e] = in[(j * VEC + e) % BLOCK].item[(j * VEC + e) / BLOCK];
-        store_pack<ELEMENT_T, VEC>(line + j * VEC, out);
+        int k = j * 32 + lane, at = __shfl_sync(0xffffffff, first, k / BLOCK); /* vector k of the warp is the k % BLOCK-th of lane k / BLOCK */
+        if (at >= 0)
+            reinterpret_cast<decltype(vec::word) *>(output)[at + k % BLOCK] = own[spread(k)].word;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(256) d2s_native(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int items)
 {
     int i = blockIdx.x * 256 + threadIdx.x;
-    if (i >= items)
-        return;
     input += (size_t)blockIdx.y * C * H * W;
     output += (size_t)blockIdx.y * C * H * W;
     if (!NHWC)
-        nchw(input, output, i, C, H, W);
-    else if (CRD)
+        nchw(input, output, i, i < items, C, H, W);
+    else if (i < items && CRD)
         nhwc_crd(input, output, i, C, W);
-    else
+    else if (i < items)
         nhwc_dcr(input, output, i, C, W);
 }
