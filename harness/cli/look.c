@@ -315,6 +315,7 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
         seconds += cuda ? 2 + work_flop(&plan.cases[i].work) / 20e9 + fmin(plan.time.budget_s, rows * 1.0) : rows * (0.05 + 3 * work_flop(&plan.cases[i].work) / 2e9);
     }
     scenario_network_explain(plan.scenario, &t);
+    text_add(&t, text_get(&plan.notes));
     text_addf(&t, "%d cases, %d rows; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, plan.row_count, total_flop / 1e9, ceil(seconds),
               cuda ? "an H200" : "emu with 2 cores");
     plan_free(&plan);

@@ -5,6 +5,7 @@
 #define BENCH_OP_PROGRAM_H
 
 #include "op/tensor.h"
+#include "op/tiles.h"
 #include "op/work.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,11 +18,19 @@ struct unit {
     char **defines;      /* "NAME=VALUE", in the head's order */
     int define_count;
 };
+/* Compiled alike: same file, same -D. */
+bool unit_same(const struct unit *a, const struct unit *b);
 /* A scratch buffer: guard zones around it, poisoned before the first run. */
 struct scratch {
     char name[PROGRAM_NAME];
     enum dtype dtype;
     int64_t elements;
+};
+/* A scratch buffer that is fed data once, outside the time: filter or bias of a layer run of a chain. */
+struct constant {
+    int scratch, link;
+    int span;             /* 1: of that link; more: of all links that one kernel runs (chain_constant) */
+    struct tensor tensor; /* role, and the layout that the variant wants */
 };
 /* A buffer: one of the program's tensors, or one of its scratch buffers. */
 enum buffer_kind { BUFFER_NONE, BUFFER_TENSOR, BUFFER_SCRATCH };
@@ -75,7 +84,13 @@ struct step {
     char symbol[PROGRAM_NAME];
     /* STEP_CUDNN: which epilogue items the graph fuses, counted from the front; < 0: as many as cuDNN can */
     int cudnn_epilogue;
+    struct buffer_ref operand[ROLE_COUNT]; /* input, filter, bias, residual, output of the call */
+    int link;                /* op chain: the link it belongs to; else 0 */
 };
+
+/* What a head says beforehand of the kernel of its last own step; the compiler's figures stand beside it. */
+enum predict { PREDICT_THREADS, PREDICT_SMEM, PREDICT_REGISTERS, PREDICT_COUNT };
+extern const char *const predict_names[]; /* "threads", "smem", "registers", NULL */
 
 enum inactive { INACTIVE_UNTOUCHED, INACTIVE_ZERO, INACTIVE_BIAS };
 struct program_column { /* a variant's own number, read after the verified run */
@@ -93,15 +108,20 @@ struct program {
     bool feasible;
     char *reason;              /* why not: the clause and both values */
     bool exact;                /* must be bit-exact on exact data (declared `exact: no` = false) */
+    bool graph;                /* its run steps are captured once and launched as one CUDA graph */
     bool checked;              /* false: moves the compulsory bytes only, is not the op (row 0 `copy`) */
     bool uses_mask;            /* false with a masked work: runs dense, compared at active outputs */
     bool reads_inactive;       /* true: may read inactive inputs (then they hold data, not NaN) */
     enum inactive inactive;
+    struct tile tile;          /* of a sparse variant that declares its tiles; h 0: none, and when it runs dense */
+    int64_t tile_weight_bytes; /* filter bytes that a tile reads, as its head says; -1: it does not say */
     bool filter_packed;        /* the filter is stored in another layout than the case's; permuted once outside the time */
     struct tensor *tensors;    /* in the layouts that this program wants */
     int tensor_count;
     struct scratch *scratch;
     int scratch_count;
+    struct constant *constants;
+    int constant_count;
     struct tensor_map *tensor_maps;
     int tensor_map_count;
     struct unit *units;
@@ -110,10 +130,13 @@ struct program {
     int step_count;
     struct program_column *columns;
     int column_count;
+    int64_t predicted[PREDICT_COUNT]; /* of a block: threads, bytes of shared memory; of a thread: registers. -1: the head says nothing of it */
 };
 void program_free(struct program *program);
 /* Index of the tensor with this role, or -1. */
 int program_tensor(const struct program *program, enum tensor_role role);
+/* The work that a step belongs to: the program's, or a link's. */
+const struct work *program_step_work(const struct program *program, const struct step *step);
 /* Bytes of scratch. */
 uint64_t program_scratch_bytes(const struct program *program);
 

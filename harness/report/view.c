@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STEPS_LISTED 8
 #define SECTOR_BYTES 32
 
 bool device_counts(const char *device)
@@ -74,11 +75,17 @@ double counter_step(const struct row *row, int step, const char *name)
     return m ? m->value : NAN;
 }
 
+const char *row_note(const struct row *row, bool counters)
+{
+    const char *note = counters ? row->uncounted : row->note;
+    return note ? note : "";
+}
+
 double counter_total(const struct row *row, const char *name)
 {
     double total = counter_step(row, -1, name), sum = NAN;
-    if (!isnan(total)) {
-        return total;
+    if (!isnan(total) || strncmp(name, "hw.", 3) == 0 || strstr(name, "__")) {
+        return total; /* hardware counters of a row are its own: shares and ratios of steps do not add up */
     }
     for (int i = 0; i < row->step_count; i++) {
         double v = counter_step(row, i, name);
@@ -268,6 +275,7 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
 {
     *c = (struct case_view){.run = run, .rows = rows, .count = count, .noise = NAN, .roof_ns = NAN, .zero_name = "row 0"};
     c->counts = count > 0 && device_counts(rows[0]->device);
+    c->machine = machine_of(run, count > 0 ? rows[0] : NULL);
     c->views = xcalloc((size_t)count + 1, sizeof *c->views);
     c->order = xcalloc((size_t)count + 1, sizeof *c->order);
     pick_mode(c);
@@ -287,6 +295,11 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
         }
     }
     sort_views(c);
+}
+
+bool view_itemises(const struct view *v)
+{
+    return v->steps > 1 && v->steps <= STEPS_LISTED;
 }
 
 void case_view_free(struct case_view *c)

@@ -23,7 +23,7 @@ struct turn {
     int at;
 };
 
-static bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct error *err)
+bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct error *err)
 {
     int64_t h, w;
     *cropped = false;

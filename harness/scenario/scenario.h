@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/node.h"
+#include "op/chain.h"
 #include "op/op.h"
 
 struct layer {
@@ -48,11 +49,23 @@ struct network_item {
     int64_t repeat;
     struct network_item *items;
     int count;
+    const struct layer *residual; /* the layer whose last output is added; NULL: the first tensor of the group that has the shape */
     const struct node *node;
 };
+/* In which layouts a network's chain runs. */
+enum layout_plan {
+    LAYOUT_PLAN_GIVEN,  /* as its layers say */
+    LAYOUT_PLAN_NCHW,   /* everything */
+    LAYOUT_PLAN_NHWC,
+    LAYOUT_PLAN_PER_OP, /* NCHW between the layers; each runs in NHWC and converts what it reads and what it leaves */
+    LAYOUT_PLAN_ENDS,   /* NCHW in and out; one conversion at each end, NHWC between */
+    LAYOUT_PLAN_COUNT
+};
+extern const char *const layout_plan_names[]; /* "given", "NCHW", "NHWC", "per_op", "ends"; NULL-terminated */
 struct scenario_network {
     char *name;                  /* its key under `networks:`; the scenario's name for the one of `network:` */
     bool stream, graph;          /* how its chain is launched */
+    bool plans[LAYOUT_PLAN_COUNT];
     struct network_item root;    /* repeat 1 */
 };
 struct scenario {
@@ -96,6 +109,10 @@ bool scenario_network_check(const struct scenario *s, struct error *err);
 void scenario_network_explain(const struct scenario *s, struct text *t);
 /* FLOP of one pass through a network. */
 double scenario_network_flop(const struct scenario_network *network);
+/* The links of a network under a layout plan, its input cut to the device kind's crop; free with chain_free. False with the reason when it
+ * cannot be run whole: more than CHAIN_MAX_LINKS runs, a residual that nothing fits, layouts that the network changes itself. */
+bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan,
+                    struct chain *out, bool *cropped, struct error *err);
 /* How often a layer runs in a network; 0: it is not in it. */
 int64_t scenario_layer_count(const struct scenario *s, int network_index, const struct layer *layer);
 /* Appends "edsr_x2:16, x4:1", the runs in each network that the layer is in; nothing when it is in none. */

@@ -246,8 +246,12 @@ static bool bind_cudnn(struct bind *b, const struct head_step *s)
     struct step *out = bind_step_new(b->program, STEP_CUDNN, s->prepare);
     snprintf(out->name, sizeof out->name, "cudnn");
     out->cudnn_epilogue = b->own.epilogue_count;
-    out->from = (struct buffer_ref){BUFFER_TENSOR, program_tensor(b->program, ROLE_INPUT)};
-    out->to = b->output;
+    for (int role = ROLE_INPUT; role <= ROLE_RESIDUAL; role++) {
+        int at = program_tensor(b->program, (enum tensor_role)role);
+        if (at >= 0)
+            out->operand[role] = (struct buffer_ref){BUFFER_TENSOR, at};
+    }
+    out->operand[ROLE_OUTPUT] = b->output;
     return true;
 }
 

@@ -149,6 +149,19 @@ static bool read_words(const struct node *root, struct error *err)
     return node_text(node_get(root, "what"), "what", err) && (!from || node_text(from, "from", err));
 }
 
+static bool read_predict(struct head *h, const struct node *root, struct error *err)
+{
+    const struct node *m = node_get(root, "predict");
+    if (!m)
+        return true;
+    if (!node_check_keys(m, "predict", predict_names, err))
+        return false;
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        if (node_get(m, predict_names[i]) && !(h->predict[i] = expr_parse(node_get(m, predict_names[i]), err)))
+            return false;
+    return true;
+}
+
 static bool read_conditions(struct head *h, const struct node *root, struct error *err)
 {
     const struct node *needs = node_get(root, "needs"), *where = node_get(root, "where");
@@ -164,11 +177,11 @@ struct head *head_read(const struct node *root, struct error *err)
 {
     static const char *const keys[] = {"op",         "what",    "from",        "needs",   "layout", "dtype",   "math",  "algorithm",
                                        "exact",      "check",   "epilogue",    "mask",    "params", "let",     "where", "define",
-                                       "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select", "columns", NULL};
+                                        "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select", "columns", "predict", NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&
-        head_read_steps(h, root, err) && head_check(h, err))
+        head_read_steps(h, root, err) && read_predict(h, root, err) && head_check(h, err))
         return h;
     head_free(h);
     return NULL;
@@ -212,6 +225,8 @@ void head_free(struct head *h)
         return;
     head_expr_list_free(&h->needs);
     head_expr_list_free(&h->where);
+    head_expr_list_free(&h->mask.tile);
+    expr_free(h->mask.weights);
     free_named(h->lets, h->let_count);
     free_named(h->defines, h->define_count);
     for (int i = 0; i < h->param_count; i++)
@@ -230,6 +245,8 @@ void head_free(struct head *h)
         free(h->columns[i].name);
         expr_free(h->columns[i].element);
     }
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        expr_free(h->predict[i]);
     for (int i = 0; i < h->name_count; i++)
         free(h->names[i]);
     free(h->params);

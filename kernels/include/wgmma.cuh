@@ -49,6 +49,12 @@ __device__ __forceinline__ void copy_box_4d(unsigned to, const tensor_map *map, 
                  "r"(barrier), "r"(x0), "r"(x1), "r"(x2), "r"(x3)
                  : "memory");
 }
+/* Bytes side by side, a multiple of 16, both ends at multiples of 16. One thread calls it. */
+__device__ __forceinline__ void copy_bytes(unsigned to, const void *from, unsigned bytes, unsigned barrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to), "l"(from), "r"(bytes), "r"(barrier)
+                 : "memory");
+}
 __device__ __forceinline__ void prefetch_map(const tensor_map *map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 /* Ordinary stores to shared memory become visible to wgmma and the copy engine. */
 __device__ __forceinline__ void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
