@@ -57,7 +57,26 @@ done:
     return code;
 }
 
-static void print_facts(struct text *t, const struct unit *unit, const struct compiled *c, const struct chip *chip, struct error *err)
+/* What the head said beforehand of its last own kernel, beside what became of it. */
+static void print_prediction(struct text *t, const struct program *p, const struct kernel_facts *f)
+{
+    const struct step *last = NULL;
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_KERNEL && p->steps[i].unit == 0 && !p->steps[i].prepare)
+            last = &p->steps[i];
+    if (!last || strcmp(last->name, f->name))
+        return;
+    const long long actual[PREDICT_COUNT] = {(long long)last->block[0] * last->block[1] * last->block[2], f->static_smem + (long long)last->smem, f->registers};
+    bool any = false;
+    for (int i = 0; i < PREDICT_COUNT; i++) {
+        if (p->predicted[i] >= 0)
+            text_addf(t, "%s%s %lld/%lld", any ? "  " : "    predicted/actual  ", predict_names[i], (long long)p->predicted[i], actual[i]);
+        any |= p->predicted[i] >= 0;
+    }
+    text_addf(t, "%s%s%s", any ? "  " : "", any ? p->params : "", any ? "\n" : "");
+}
+
+static void print_facts(struct text *t, const struct program *p, const struct unit *unit, const struct compiled *c, struct error *err)
 {
     struct kernel_facts *facts = NULL;
     int count = cubin_read(c->cubin, c->cubin_bytes, &facts, err);
@@ -69,8 +88,9 @@ static void print_facts(struct text *t, const struct unit *unit, const struct co
         text_addf(t, "%-34s %-28s %3d regs  spills %d/%d B  stack %d B  smem %d B  code %d B", unit->label, facts[i].name, facts[i].registers,
                   facts[i].spill_store_bytes, facts[i].spill_load_bytes, facts[i].stack_bytes, facts[i].static_smem, facts[i].code_bytes);
         text_addf(t, "  %s%s\n", c->from_cache ? "cached" : "", c->from_cache ? "" : "compiled");
+        if (unit == p->units)
+            print_prediction(t, p, &facts[i]);
     }
-    (void)chip;
     free(facts);
 }
 
@@ -159,7 +179,7 @@ static bool compile_plan(const struct plan *plan, const char *compiler, const ch
                 compiled_free(&c);
                 continue;
             }
-            print_facts(t, &p->units[u], &c, &plan->chip, err);
+            print_facts(t, p, &p->units[u], &c, err);
             list->items = xrealloc(list->items, sizeof *list->items * (size_t)(list->count + 1));
             list->items[list->count++] = c;
         }

@@ -95,8 +95,11 @@ static int finish(const struct session_options *o, const struct session_result *
         goto done;
     }
     code = result->interrupted ? 130 : session_exit_code(rows, count);
-    report_network(&t, &run, rows, count, &s->style);
-    report_answers(&t, &run, rows, count, &s->style);
+    report_tune(&t, &run, rows, count, &s->style);
+    if (!o->plan.tune) {
+        report_network(&t, &run, rows, count, &s->style);
+        report_answers(&t, &run, rows, count, &s->style);
+    }
     report_summary(&t, &run, rows, count, result->seconds, code, &s->style);
     cli_print(&t);
     if (pages && !result->interrupted) {
@@ -125,10 +128,11 @@ done:
     return code;
 }
 
-static int run_session(struct session_options *o, bool quiet, bool pages)
+int cli_session(struct session_options *o, int show)
 {
-    struct screen screen = {.style = cli_style(), .live = isatty(STDERR_FILENO) && !quiet};
-    struct session_sink sink = {.context = &screen, .begin = quiet ? NULL : on_begin, .progress = on_progress, .case_done = quiet ? NULL : on_case, .note = on_note};
+    struct screen screen = {.style = cli_style(), .live = isatty(STDERR_FILENO) && (show & CLI_SHOW_BEGIN)};
+    struct session_sink sink = {.context = &screen, .begin = show & CLI_SHOW_BEGIN ? on_begin : NULL, .progress = on_progress,
+                                .case_done = show & CLI_SHOW_CASES ? on_case : NULL, .note = on_note};
     struct session_result result;
     struct error err = {0};
     struct sigaction action = {.sa_handler = on_signal};
@@ -139,10 +143,10 @@ static int run_session(struct session_options *o, bool quiet, bool pages)
     wipe(&screen);
     if (!ok)
         return cli_fail(&err);
-    return finish(o, &result, &screen, pages, &err);
+    return finish(o, &result, &screen, show & CLI_SHOW_PAGES, &err);
 }
 
-static char *join_argv(int argc, char **argv)
+char *cli_line(int argc, char **argv)
 {
     struct text t = {0};
     text_add(&t, "bench");
@@ -157,12 +161,13 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     struct session_options o = {0};
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     bool quiet = false, no_report = false;
-    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 10] = {{0}};
+    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 12] = {{0}};
     cli_plan_options(&a, options);
     cli_counter_options(&a, options + PLAN_OPTION_COUNT);
     const struct option own[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "database, dumps and reports; default ./.bench", &out},
         {"--resume", 0, OPTION_FLAG, NULL, "go on with the last run of this scenario: keep rows whose key is unchanged", &o.resume},
+        {"--tuned", 0, OPTION_FLAG, NULL, "each variant at its best point of this layer, where bench tune has found one (bench wisdom)", &o.tuned},
         {"--dump", 0, OPTION_FLAG, NULL, "write tensors and an error map of every wrong row", &o.dump},
         {"--no-time", 0, OPTION_FLAG, NULL, "verify only, also where there is a GPU", &o.no_time},
         {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one run of a row; default 10 on cuda, 60 on emu", &o.time_limit_s},
@@ -172,7 +177,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     };
     memcpy(options + PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT, own, sizeof own);
     int count, code;
-    char *path = NULL, *database = NULL, *line = join_argv(argc, argv);
+    char *path = NULL, *database = NULL, *line = cli_line(argc, argv);
     struct error err = {0};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
@@ -188,7 +193,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     o.out_dir = cli_out_dir(out);
     o.database = database = cli_database(o.out_dir);
     o.argv = line;
-    code = run_session(&o, quiet, !no_report);
+    code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN | CLI_SHOW_CASES) | (no_report ? 0 : CLI_SHOW_PAGES));
 done:
     free(a.variants.items);
     free(a.set.items);
@@ -258,7 +263,7 @@ static int try_once(const char *file, const char *device, const char *out, const
     const char *dirs[] = {set, NULL}, *names[] = {naive, name, NULL};
     struct session_options o = {.plan = {.scenario_path = path, .device = device, .variant_dirs = dirs, .variant_names = names, .counters = *counters}, .database = database,
                                 .out_dir = out, .argv = line, .dump = true};
-    code = run_session(&o, false, false);
+    code = cli_session(&o, CLI_SHOW_BEGIN | CLI_SHOW_CASES);
 done:
     if (v)
         variant_free(v);
@@ -288,7 +293,7 @@ int cli_try(const struct verb *verb, int argc, char **argv)
         {0},
     };
     int count, code;
-    char *line = join_argv(argc, argv);
+    char *line = cli_line(argc, argv);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     if (count != 1) {

@@ -248,11 +248,15 @@ static bool feed_constant(struct rig *rig, int i, const struct op_data *data, st
 {
     const struct constant *c = &rig->program->constants[i];
     const struct place *to = &rig->scratch[c->scratch];
-    const float *logical = c->layer >= 0 && c->layer < data->link_count ? data->links[c->layer].array[c->tensor.role] : NULL;
-    if (!logical)
+    const struct chain *chain = rig->program->work.chain;
+    int layer = chain->links[c->link].layer;
+    const float *logical = layer >= 0 && layer < data->link_count ? data->links[layer].array[c->tensor.role] : NULL;
+    float *joined = c->span > 1 ? chain_constant(chain, c->link, c->span, data, c->tensor.role, tensor_elements(&c->tensor)) : NULL;
+    if (!logical && !joined)
         return error_set(err, ERROR_INTERNAL, "no data for %s", rig->program->scratch[c->scratch].name);
     unsigned char *storage = xmalloc(to->bytes);
-    tensor_pack(&c->tensor, logical, storage);
+    tensor_pack(&c->tensor, joined ? joined : logical, storage);
+    free(joined);
     bool ok = rig->dev->ops->write(rig->dev, to->address, storage, to->bytes, err);
     free(rig->weights[i]);
     rig->weights[i] = NULL;

@@ -2,7 +2,7 @@
  *
  * Order: rig_open, rig_feed, rig_prepare, rig_run (any number), rig_check, rig_close. A fault of the variant (its signature does not
  * match its head, a limit refused at launch) is an ERROR_USAGE; a fault of the device while it ran (trap, illegal address) is an ERROR_WRONG;
- * a library that is missing is an ERROR_ENVIRONMENT. */
+ * a library that is missing, or has no engine for the call, is an ERROR_ENVIRONMENT. */
 #ifndef BENCH_MEASURE_RIG_H
 #define BENCH_MEASURE_RIG_H
 

@@ -28,7 +28,8 @@ struct scratch {
 };
 /* A scratch buffer that is fed data once, outside the time: filter or bias of a layer run of a chain. */
 struct constant {
-    int scratch, layer;
+    int scratch, link;
+    int span;             /* 1: of that link; more: of all links that one kernel runs (chain_constant) */
     struct tensor tensor; /* role, and the layout that the variant wants */
 };
 /* A buffer: one of the program's tensors, or one of its scratch buffers. */
@@ -87,6 +88,10 @@ struct step {
     int link;                /* op chain: the link it belongs to; else 0 */
 };
 
+/* What a head says beforehand of the kernel of its last own step; the compiler's figures stand beside it. */
+enum predict { PREDICT_THREADS, PREDICT_SMEM, PREDICT_REGISTERS, PREDICT_COUNT };
+extern const char *const predict_names[]; /* "threads", "smem", "registers", NULL */
+
 enum inactive { INACTIVE_UNTOUCHED, INACTIVE_ZERO, INACTIVE_BIAS };
 struct program_column { /* a variant's own number, read after the verified run */
     char name[PROGRAM_NAME];
@@ -125,6 +130,7 @@ struct program {
     int step_count;
     struct program_column *columns;
     int column_count;
+    int64_t predicted[PREDICT_COUNT]; /* of a block: threads, bytes of shared memory; of a thread: registers. -1: the head says nothing of it */
 };
 void program_free(struct program *program);
 /* Index of the tensor with this role, or -1. */

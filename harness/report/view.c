@@ -199,7 +199,8 @@ static void add_counters(struct view *v)
     v->st_ideal = quotient(counter_total(row, "emu.global_sectors_ideal_st"), st_requests);
     v->ld_sect_req = quotient(ld, ld_requests);
     v->ld_ideal = quotient(counter_total(row, "emu.global_sectors_ideal_ld"), ld_requests);
-    v->moved_bytes = SECTOR_BYTES * ((isnan(st) ? 0 : st) + (isnan(ld) ? 0 : ld));
+    double copied = counter_total(row, "emu.async_sectors"); /* cp.async and bulk copies: neither loads nor stores */
+    v->moved_bytes = SECTOR_BYTES * ((isnan(st) ? 0 : st) + (isnan(ld) ? 0 : ld) + (isnan(copied) ? 0 : copied));
     if (isnan(st) && isnan(ld)) {
         v->moved_bytes = NAN;
     }

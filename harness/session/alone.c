@@ -67,7 +67,7 @@ bool session_alone(const struct plan_options *options, const char *row_id, int r
     w.planned = plan_make(options, w.dev->ops->name, &w.dev->chip, &w.plan, err);
     if (!w.planned || (index = plan_find(&w.plan, row_id, err)) < 0)
         goto done;
-    if (w.plan.rows[index].chain && !w.plan.rows[index].variant && !choose_alone(&w.plan, index, err))
+    if (w.plan.rows[index].chain && !choose_alone(&w.plan, index, err))
         goto done;
     if (w.plan.rows[index].broken || !w.plan.rows[index].program.feasible) {
         error_set(err, ERROR_USAGE, "%s cannot run: %s", w.plan.rows[index].id,

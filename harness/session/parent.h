@@ -10,6 +10,7 @@ struct session {
     const struct session_options *options;
     const struct session_sink *sink;
     struct session_device device;
+    struct plan_options asked; /* options->plan, with what --tuned adds */
     struct plan plan;
     struct store *store;
     struct roofs roofs;   /* of this machine; count 0: not known */
@@ -18,6 +19,7 @@ struct session {
     int **choices;        /* by row: what a chain's links run, once chosen; else NULL */
     bool *kept;           /* by row: taken over from the interrupted run */
     char compiler[96];
+    char **remembered;    /* plan.tuned */
     struct child worker;
     struct child counter;  /* the worker that counts: it is asked for nothing else, for a session of CUPTI disturbs what is timed in its process */
     bool counts;           /* this run counts at all */
@@ -63,5 +65,13 @@ json_t *roofs_json(const struct roofs *roofs);
 void session_row_roof(const struct session *s, int index);
 /* Fills the compiler's cache with a few workers (precompile.c); what goes wrong there is told when the row's turn comes. */
 void session_precompile(struct session *s);
+
+/* wisdom.c. What was remembered for --tuned, as plan_options.tuned wants it, from the run's own database; *list is NULL when there is none. */
+bool session_remembered(const char *database, const struct session_device *device, const char *compiler, char ***list, struct error *err);
+void session_remembered_free(char **list);
+/* After the plan and the store: says of each row that runs a remembered point when its source has changed since. */
+bool session_judge_remembered(struct session *s, struct error *err);
+/* Remembers the best point of each variant of a case that was searched. */
+bool session_learn(struct session *s, int first, int last, struct error *err);
 
 #endif

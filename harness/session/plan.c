@@ -29,13 +29,57 @@ const struct variant *plan_resolve(const struct variant_set *set, const char *na
     return found;
 }
 
-bool plan_add_rows(struct plan *plan, int case_index, int *row_index, const struct variant *variant, const struct node *params, struct error *err)
+static bool is_library(const struct variant *v)
+{
+    const char *base = strrchr(v->name, '/');
+    return !strncmp(base ? base + 1 : v->name, "cudnn", 5);
+}
+
+bool plan_pinned(const struct plan *plan, int index)
+{
+    const struct plan_row *row = &plan->rows[index];
+    return row->row_index == 0 || (row->variant && is_library(row->variant));
+}
+
+/* The remembered point of a variant on a layer, and what is to be said about it. False: none; its own points run. */
+static bool remembered(const struct plan_options *o, const struct work *work, const struct variant *variant, struct points *own, char **note)
+{
+    char signature[HASH_TEXT];
+    work_signature(work, signature);
+    for (int i = 0; o->tuned && o->tuned[i]; i++) {
+        char *copy = xstrdup(o->tuned[i]), *rest = copy;
+        const char *of = strsep(&rest, "\t"), *name = strsep(&rest, "\t"), *label = strsep(&rest, "\t");
+        struct error gone = {0};
+        bool found = label && rest && !strcmp(of, signature) && !strcmp(name, variant->name);
+        if (found && variant_at(variant, label, &own->points, &gone))
+            own->count = 1;
+        if (found)
+            *note = own->count ? xstrdup(rest) : text_format("the remembered point %s is none of its points any more; its declared ones run", label);
+        free(copy);
+        if (found)
+            break;
+    }
+    return own->count > 0;
+}
+
+bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant, const struct node *params,
+                   struct error *err)
 {
     struct kept *kept = plan->private_data;
     struct points own = {0};
-    own.count = variant_points(variant, params, &own.points, err);
-    if (own.count < 0)
+    char *note = NULL;
+    if (o->tune && !is_library(variant))
+        own.count = variant_space(variant, params, &own.points, err);
+    else if (!remembered(o, &plan->cases[case_index].work, variant, &own, &note))
+        own.count = variant_points(variant, params, &own.points, err);
+    if (own.count < 0) {
+        free(note);
         return false;
+    }
+    if (o->tune && own.count < 2 && *row_index > 0 && !is_library(variant)) { /* nothing to search */
+        variant_points_free(own.points, own.count);
+        return true;
+    }
     kept->items = xrealloc(kept->items, sizeof *kept->items * (size_t)(kept->count + 1));
     kept->items[kept->count++] = own;
     const struct scenario_case *c = &plan->cases[case_index];
@@ -43,12 +87,14 @@ bool plan_add_rows(struct plan *plan, int case_index, int *row_index, const stru
         plan->rows = xrealloc(plan->rows, sizeof *plan->rows * (size_t)(plan->row_count + 1));
         struct plan_row *row = &plan->rows[plan->row_count++];
         *row = (struct plan_row){.case_index = case_index, .row_index = (*row_index)++, .variant = variant, .point = &own.points[i]};
+        row->note = note ? xstrdup(note) : NULL;
         const char *label = own.points[i].label;
         row->id = *label ? text_format("%s/%s[%s]", c->id, variant->name, label) : text_format("%s/%s", c->id, variant->name);
         struct error bind = {0};
         if (!variant_bind(&plan->variants, &own.points[i], &c->work, &plan->chip, &row->program, &bind))
             row->broken = xstrdup(bind.text);
     }
+    free(note);
     return true;
 }
 
@@ -59,12 +105,12 @@ static bool add_case(struct plan *plan, const struct plan_options *o, int case_i
     const struct op *op = c->work.op;
     int row_index = 0;
     const struct variant *first = op->row0 ? plan_resolve(&plan->variants, op->row0, op) : NULL;
-    if (first && !plan_add_rows(plan, case_index, &row_index, first, NULL, err))
+    if (first && !plan_add_rows(plan, o, case_index, &row_index, first, NULL, err))
         return false;
     if (o->variant_names) {
         for (int i = 0; o->variant_names[i]; i++) {
             const struct variant *v = plan_resolve(&plan->variants, o->variant_names[i], op);
-            if (v && v != first && !plan_add_rows(plan, case_index, &row_index, v, NULL, err))
+            if (v && v != first && !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
                 return false;
         }
         return true;
@@ -75,7 +121,7 @@ static bool add_case(struct plan *plan, const struct plan_options *o, int case_i
         if (!v)
             continue;
         used[i] = true;
-        if (v != first && plan_listed(o->filter.only, v->name) && !plan_add_rows(plan, case_index, &row_index, v, entry->params, err))
+        if (v != first && plan_listed(o->filter.only, v->name) && !plan_add_rows(plan, o, case_index, &row_index, v, entry->params, err))
             return false;
     }
     return true;
@@ -90,6 +136,8 @@ static bool all_entries_exist(const struct plan *plan, const bool *used, const s
         bool exists = false; /* for a layer that a filter left out */
         for (int k = 0; k < s->layer_count && !exists; k++)
             exists = plan_resolve(&plan->variants, s->variants[i].name, s->layers[k].work.op) != NULL;
+        if (s->network_count) /* a kernel for a network */
+            exists |= plan_resolve(&plan->variants, s->variants[i].name, op_find("chain")) != NULL;
         if (exists)
             continue;
         for (int k = 0; k < s->layer_count; k++)
@@ -110,6 +158,14 @@ static void hash_files(struct plan *plan)
         hash_add_text(h, plan->variants.items[i]->hash);
     }
     hash_end(h, plan->files);
+}
+
+static bool something_to_search(const struct plan *plan)
+{
+    for (int i = 0; i < plan->row_count; i++)
+        if (!plan_pinned(plan, i))
+            return true;
+    return false;
 }
 
 bool plan_make(const struct plan_options *o, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err)
@@ -133,8 +189,14 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     for (int i = 0; i < plan->case_count; i++)
         if (!add_case(plan, o, i, used, err))
             goto done;
-    if (!plan_chains_add(plan, o, device_kind, err) || !all_entries_exist(plan, used, o, err))
+    if ((!o->tune && !plan_chains_add(plan, o, device_kind, err)) || !all_entries_exist(plan, used, o, err))
         goto done;
+    if (o->tune && !something_to_search(plan)) {
+        error_set(err, ERROR_USAGE, "%s%s%s: none of these variants has parameters with more than one value", o->scenario_path, o->filter.only ? " --only " : "",
+                  o->filter.only ? o->filter.only : "");
+        error_hint(err, "bench list variant NAME shows a variant's parameters");
+        goto done;
+    }
     int own = 0; /* rows beside the row 0 that is always there */
     for (int i = 0; i < plan->row_count; i++)
         own += plan->rows[i].row_index > 0 || !o->filter.only || plan_listed(o->filter.only, plan_row_variant(&plan->rows[i]));
@@ -163,6 +225,7 @@ void plan_free(struct plan *plan)
         free(plan->rows[i].id);
         free(plan->rows[i].broken);
         free(plan->rows[i].chain);
+        free(plan->rows[i].note);
     }
     free(plan->rows);
     for (int i = 0; kept && i < kept->count; i++)
@@ -298,6 +361,11 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     row->bytes = work_bytes(&c->work);
     row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
     row_set(&row->arch, plan->chip.arch);
+    row_set(&row->note, p->note);
+    static const char *const metrics[] = {"model.threads", "model.smem_bytes", "model.registers"}, *const units[] = {"threads", "B", "registers"};
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        if (!p->broken && p->program.predicted[i] >= 0)
+            row_add_metric(row, -1, 0, metrics[i], units[i], "model", (double)p->program.predicted[i]);
     struct error mask = {0};
     if (!set_sparse(plan, index, row, &mask)) {
         row->status = ROW_BROKEN;

@@ -290,7 +290,7 @@ bool worker_verify(struct worker *w, int index, struct error *err)
         for (int i = 0; i < build.count && !t.row->compiler; i++)
             if (build.images[i].ptx)
                 row_set(&t.row->compiler, build.units[i].compiler);
-        if (!try_row(&t, &build, err))
+        if (!(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
             goto done;
     }
     w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", index, "fields", wire_row(t.row)));

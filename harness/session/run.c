@@ -41,7 +41,7 @@ static json_t *strings(const char *const *list)
 
 json_t *session_setup(const struct session *s, bool compile_only)
 {
-    const struct plan_options *o = &s->options->plan;
+    const struct plan_options *o = &s->asked;
     const struct chip *chip = &s->device.chip;
     char *hex = xmalloc(2 * sizeof *chip + 1), *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
     for (size_t i = 0; i < sizeof *chip; i++)
@@ -50,10 +50,10 @@ json_t *session_setup(const struct session *s, bool compile_only)
     json_t *filter = json_pack("{s:s?,s:s?,s:o}", "layers", o->filter.layers, "only", o->filter.only, "set", strings(o->filter.set));
     json_t *counters = json_pack("{s:b,s:s?,s:o,s:o}", "off", (int)o->counters.off, "set", o->counters.set, "groups", strings(o->counters.groups), "metrics",
                                  strings(o->counters.metrics));
-    json_t *out = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:s?,s:f,s:f,s:b,s:o,s:o,s:o,s:o}", "do", "setup", "scenario", o->scenario_path, "device", s->device.spec,
-                            "chip", hex, "files", s->plan.files, "compiler", o->compiler, "bundle", o->bundle, "dump", dump, "budget", o->budget_s,
-                            "time_limit", limit, "compile_only", (int)compile_only, "filter", filter, "variants", strings(o->variant_dirs), "names",
-                            strings(o->variant_names), "counters", counters);
+    json_t *out = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:s?,s:f,s:f,s:b,s:b,s:o,s:o,s:o,s:o,s:o}", "do", "setup", "scenario", o->scenario_path, "device",
+                            s->device.spec, "chip", hex, "files", s->plan.files, "compiler", o->compiler, "bundle", o->bundle, "dump", dump, "budget", o->budget_s,
+                            "time_limit", limit, "compile_only", (int)compile_only, "tune", (int)o->tune, "tuned", strings(o->tuned), "filter", filter, "variants",
+                            strings(o->variant_dirs), "names", strings(o->variant_names), "counters", counters);
     free(hex);
     free(dump);
     return out;
@@ -153,6 +153,16 @@ bool session_start(struct session *s, struct child *child, struct error *err)
     return false;
 }
 
+/* Where a point comes from stands before whatever the worker noted. */
+static void keep_origin(const char *origin, struct row *row)
+{
+    if (!origin || (row->note && !strncmp(row->note, origin, strlen(origin))))
+        return;
+    char *both = text_format("%s%s%s", origin, row->note ? "; " : "", row->note ? row->note : "");
+    row_set(&row->note, both);
+    free(both);
+}
+
 static bool start_worker(struct session *s, struct error *err)
 {
     if (s->options->in_process)
@@ -175,6 +185,7 @@ void session_event(struct session *s, const json_t *event)
         free(what);
     } else if (!strcmp(name, "row") && row >= 0) {
         wire_row_merge(json_object_get(event, "fields"), s->rows[row]);
+        keep_origin(s->plan.rows[row].note, s->rows[row]);
     } else if (!strcmp(name, "blame")) {
         s->stage_row = row;
     } else if (!strcmp(name, "environment")) {
@@ -252,7 +263,7 @@ static bool choose(struct session *s, int row)
 {
     char why[512];
     struct text what = {0};
-    if (!s->plan.rows[row].chain || s->plan.rows[row].variant)
+    if (!s->plan.rows[row].chain)
         return true;
     s->choices[row] = choose_links(&s->plan, row, s->rows, why, sizeof why);
     if (!s->choices[row]) {
@@ -325,7 +336,7 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             return s->interrupted;
         }
         s->stage_row = -1;
-        json_t *message = json_pack("{s:s,s:o,s:o}", "do", "measure", "rows", rows, "choices", choices_of(s, first, last));
+        json_t *message = json_pack("{s:s,s:o,s:o}", "do", s->asked.tune ? "race" : "measure", "rows", rows, "choices", choices_of(s, first, last));
         enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
         if (outcome == OUTCOME_DONE)
             break;
@@ -378,6 +389,8 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
     }
     if (timed && !all_kept && (!measure_case(s, first, last, err) || !count_case(s, first, last, err)))
         return false;
+    if (timed && s->asked.tune && !s->interrupted && !session_learn(s, first, last, err))
+        return false;
     if (!s->interrupted && s->sink->case_done)
         s->sink->case_done(s->sink->context, &s->run, s->rows + first, last - first);
     return true;
@@ -397,7 +410,8 @@ static bool run_cases(struct session *s, struct error *err)
 
 bool session_run(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err)
 {
-    struct session s = {.options = options, .sink = sink, .worker = {.fd = -1, .errors = -1}, .counter = {.fd = -1, .errors = -1}, .start_s = child_clock_s()};
+    struct session s = {.options = options, .asked = options->plan, .sink = sink, .worker = {.fd = -1, .errors = -1}, .counter = {.fd = -1, .errors = -1},
+                        .start_s = child_clock_s()};
     bool ok = false;
     *result = (struct session_result){0};
     if (!session_open(&s, err) || !session_counts(&s, &s.counts, err))
@@ -440,6 +454,7 @@ done:
     run_clear(&s.run);
     if (s.store)
         store_close(s.store);
+    session_remembered_free(s.remembered);
     if (s.plan.private_data)
         plan_free(&s.plan);
     return ok;

@@ -25,6 +25,7 @@ struct session_options {
     const char *out_dir;       /* dumps and reports */
     const char *argv;          /* for provenance */
     bool resume;
+    bool tuned;                /* each variant at the point that was remembered for the layer in `database`, where there is one */
     bool dump;                 /* write tensors and error map of wrong rows */
     bool in_process;           /* no workers: for debuggers */
     bool no_time;              /* verify only, also on cuda */

@@ -111,6 +111,8 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     o->counters.groups = w->lists[3] = list_of(counters, "groups");
     o->counters.metrics = w->lists[4] = list_of(counters, "metrics");
     o->budget_s = json_number_value(json_object_get(w->setup, "budget"));
+    o->tune = json_is_true(json_object_get(w->setup, "tune"));
+    o->tuned = w->lists[5] = list_of(w->setup, "tuned");
     w->dump_dir = text_of(w->setup, "dump");
     w->time_limit_s = json_number_value(json_object_get(w->setup, "time_limit"));
     struct chip chip;
@@ -159,7 +161,7 @@ static void compile_row(void *context, int64_t i, int thread)
 static bool take_choice(struct worker *w, int row, const json_t *choice, struct error *err)
 {
     const struct chain_row *chain = row >= 0 && row < w->plan.row_count ? w->plan.rows[row].chain : NULL;
-    if (!chain || w->plan.rows[row].variant || !json_array_size(choice))
+    if (!chain || !json_array_size(choice))
         return true;
     int count = chain->work->chain->count;
     int *links = xcalloc((size_t)count, sizeof *links);
@@ -205,9 +207,10 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
         return false;
     if (!strcmp(verb, "verify") && row >= 0 && row < w->plan.row_count)
         return worker_verify(w, row, err);
-    if (!strcmp(verb, "measure")) {
+    if (!strcmp(verb, "measure") || !strcmp(verb, "race")) {
         int blame = -1;
-        if (worker_measure(w, json_object_get(command, "rows"), &blame, err))
+        const json_t *rows = json_object_get(command, "rows");
+        if (!strcmp(verb, "race") ? worker_race(w, rows, &blame, err) : worker_measure(w, rows, &blame, err))
             return true;
         w->emit(w->context, json_pack("{s:s,s:i}", "event", "blame", "row", blame));
         return false;
@@ -239,6 +242,7 @@ void worker_close(struct worker *w)
         plan_free(&w->plan);
     for (size_t i = 0; i < sizeof w->lists / sizeof *w->lists; i++)
         free(w->lists[i]);
+    free(w->tried);
     json_decref(w->setup);
 }
 

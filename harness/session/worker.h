@@ -7,6 +7,7 @@
  *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
  *   {"do":"count check"}                -> {"event":"done"}             counters can be had here, and the metrics that are asked for exist
  *   {"do":"count","warm":b,"rows":[{"row":i,"engine":"..","facts":{NAME:NUMBER},"steps":{"0":{..}}}]}  -> the same; never sent to a worker that times
+ *   {"do":"race","rows":[..]}           -> the same, for `bench tune`
  *   anything that fails as a whole      -> {"event":"failed","kind":k,"text":"..","hint":"..","row":i or -1}
  *
  * Before anything that may take long or never end, a stage event says what, for which row, and how long at most. */
@@ -26,7 +27,7 @@ struct worker {
     void *context;
     struct plan_options options;
     json_t *setup;     /* keeps the strings of options alive */
-    const char **lists[5];
+    const char **lists[6];
     struct plan plan;
     bool planned;
     struct device *dev;
@@ -37,6 +38,8 @@ struct worker {
     const char *dump_dir;
     double time_limit_s;
     bool lost;         /* the device's context died with a row: this process ends after saying so */
+    struct tried *tried; /* a search: the points of the case in hand whose launches are their own (tune.c) */
+    int tried_count;
     /* data of the case in hand */
     int data_case[WORKER_DATA]; /* by enum data_part, then the precision data without zeros (DATA_FULL); -1 = none */
     struct op_data data[WORKER_DATA];
@@ -78,5 +81,12 @@ bool worker_count_check(struct worker *w, struct error *err);
 /* Uses the plan of the library that is named so (worker_plan_text, or a text that begins with it); nothing to do for other rows. */
 bool worker_use_engine(struct rig *rig, const char *engine, struct error *err);
 bool worker_count(struct worker *w, const json_t *command, int *blame, struct error *err);
+
+/* tune.c: the search. */
+/* What the compiler made of a point refuses it: it spills, one block of it does not fit, or another point is the same launches of the same machine code.
+ * Makes `row` infeasible with the reason; false when the point is worth a run. */
+bool worker_refuses(struct worker *w, int row, struct row *fields);
+/* "measure" for a search: the points of each variant race against each other, with the library's rows in every round. */
+bool worker_race(struct worker *w, const json_t *rows, int *blame, struct error *err);
 
 #endif

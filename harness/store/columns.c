@@ -13,6 +13,7 @@
 #define STEP(type, name, field, unit, what) FIELD(STEP, type, row_step, name, field, unit, what)
 #define TIME(type, name, field, unit, what) FIELD(TIME, type, row_time, name, field, unit, what)
 #define METRIC(type, name, field, unit, what) FIELD(METRIC, type, row_metric, name, field, unit, what)
+#define WISDOM(type, name, field, unit, what) FIELD(WISDOM, type, wisdom, name, field, unit, what)
 #define DERIVED(name, unit, what)                                                                                                          \
     {                                                                                                                                      \
         name, unit, what, COLUMN_DERIVED, COLUMN_NONE, 0, 0                                                                                \
@@ -145,6 +146,24 @@ const struct column columns[] = {
     METRIC(CHARS, "unit", unit, "", "its unit"),
     METRIC(CHARS, "source", source, "", "who says so: emu, compiler, cupti, model or variant"),
     METRIC(REAL, "value", value, "", "its value"),
+
+    WISDOM(CHARS, "signature", signature, "SHA-256", "of the layer, without its data"),
+    WISDOM(TEXT, "work", work, "", "the layer in one line"),
+    WISDOM(TEXT, "variant", variant, "", "name of the variant"),
+    WISDOM(TEXT, "params", params, "", "its best point"),
+    WISDOM(TEXT, "chip", chip, "", "product name of the GPU it was tuned on"),
+    WISDOM(TEXT, "arch", arch, "", "what it was compiled for"),
+    WISDOM(TEXT, "compiler", compiler, "", "what compiled it"),
+    WISDOM(CHARS, "source_hash", source_hash, "SHA-256", "of the variant's source when it was tuned"),
+    WISDOM(REAL, "median_ns", median_ns, "ns", "its time then"),
+    WISDOM(REAL, "low_ns", low_ns, "ns", "lower end of the median's 95 % interval"),
+    WISDOM(REAL, "high_ns", high_ns, "ns", "upper end of it"),
+    WISDOM(REAL, "ratio", ratio, "", "time of row 0 over this time, paired by round"),
+    WISDOM(REAL, "ratio_low", ratio_low, "", "lower end of the ratio's 95 % interval"),
+    WISDOM(REAL, "ratio_high", ratio_high, "", "upper end of it"),
+    WISDOM(INT, "points", points, "points", "that the search had"),
+    WISDOM(INT, "timed", timed, "points", "of those, that were run"),
+    WISDOM(CHARS, "tuned", tuned, "UTC", "when it was found"),
 
     DERIVED("samples_ns", "ns", "every round's time, in order"),
     DERIVED("rank", "", "0: row 0; 1 and up: verified rows by time; absent: not ranked"),

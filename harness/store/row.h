@@ -22,6 +22,8 @@ enum row_status {
     ROW_SKIPPED,    /* not on this device, or a limit of the run */
     ROW_STATUS_COUNT
 };
+/* How the reason of an infeasible point begins that a search need not run: behind it the label of the point that is the same. */
+#define ROW_SAME_AS "the same launches of the same machine code as "
 const char *
 row_status_name(enum row_status s); /* "ok", "foil", "wrong", "unsafe", "crashed", "hung", "broken", "infeasible", "skipped", "planned" */
 enum row_status row_status_parse(const char *name);
@@ -132,6 +134,7 @@ enum column_group {
     COLUMN_STEP,    /* struct row_step: table kernel */
     COLUMN_TIME,    /* struct row_time: table timing */
     COLUMN_METRIC,  /* struct row_metric: table metric */
+    COLUMN_WISDOM,  /* struct wisdom: table wisdom */
     COLUMN_DERIVED, /* stored nowhere: report/ computes it from the others */
     COLUMN_COUNTER, /* the name of a metric that a table shows */
 };

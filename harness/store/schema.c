@@ -71,7 +71,13 @@ static const char roofs[] = "CREATE TABLE roof (uuid TEXT NOT NULL, measured TEX
 static const char counted[] = "ALTER TABLE result ADD COLUMN verdicts TEXT; ALTER TABLE result ADD COLUMN kernels TEXT;"
                               "ALTER TABLE result ADD COLUMN uncounted TEXT;";
 
-static const char *const migrations[] = {tables, views, networks, sparse, roofs, counted};
+/* 7: what `bench tune` found. */
+static const char wisdom[] =
+    "CREATE TABLE wisdom (signature TEXT NOT NULL, work TEXT, variant TEXT NOT NULL, params TEXT, chip TEXT NOT NULL, arch TEXT, compiler TEXT NOT NULL,"
+    " source_hash TEXT, median_ns REAL, low_ns REAL, high_ns REAL, ratio REAL, ratio_low REAL, ratio_high REAL, points INTEGER, timed INTEGER, tuned TEXT,"
+    " PRIMARY KEY (signature, variant, chip, compiler)) STRICT, WITHOUT ROWID;";
+
+static const char *const migrations[] = {tables, views, networks, sparse, roofs, counted, wisdom};
 #define MIGRATIONS ((int)(sizeof migrations / sizeof migrations[0]))
 
 int schema_version(void)

@@ -115,10 +115,12 @@ struct head {
     int scratch_count;
     struct head_map *maps;
     int map_count;
+    bool selects;            /* `select:`: the steps are variants, of which the first that can do the whole work is taken */
     struct head_step *steps; /* prepare steps first */
     int step_count;
     struct head_column *columns;
     int column_count;
+    struct expr *predict[PREDICT_COUNT]; /* NULL: not predicted */
     char **names; /* every name that an expression may use, NULL-terminated, for suggestions */
     int name_count;
 };
