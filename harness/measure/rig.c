@@ -362,6 +362,8 @@ bool rig_prepare(struct rig *rig, double *ns, struct error *err)
             if (!rig_run_step(rig, i, err))
                 return false;
         }
+    if (!ns)
+        return true;
     if (any && !rig->dev->ops->sync(rig->dev, err))
         return false;
     clock_gettime(CLOCK_MONOTONIC, &b);
