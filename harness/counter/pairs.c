@@ -18,7 +18,7 @@ const struct counter_pair counter_pairs[] = {
       {1, "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"},
       {2, "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"}},
      YES},
-    {"emu.warp_tensor", {{1, "sm__inst_executed_pipe_tensor_op_hmma.sum"}, {1, "sm__inst_executed_pipe_tensor_op_gmma.sum"}}, YES},
+    {"emu.warp_tensor", {{1, "sm__inst_executed_pipe_tensor.sum"}, {-1, "sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum"}}, YES},
     {"emu.global_requests_ld", {{1, GLOBAL("requests", "ld")}}, YES},
     {"emu.global_requests_st", {{1, GLOBAL("requests", "st")}}, YES},
     {"emu.global_requests_atomic", {{1, GLOBAL("requests", "atom")}, {1, GLOBAL("requests", "red")}}, YES},
