@@ -28,7 +28,7 @@ const struct verb verbs[] = {
      "Runs that are there already are left alone; of two findings for the same layer, variant, chip and compiler the newer stays."},
     {"import-ops", "FILE", "a list of convolutions in Boda's format, one to a line, as a scenario", cli_import_ops, false,
      "A layer for each different line; its repeat is how often the line stood there. An error names FILE:LINE:COLUMN."},
-    {"show", "[SCENARIO]", "the tables of a stored run again", cli_show, false, NULL},
+    {"show", "[SCENARIO] [ROW]", "the tables of a stored run again; of one row every kernel and counter", cli_show, false, NULL},
     {"report", "[SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
     {"export", "[SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
     {"history", "", "the stored runs", cli_history, false, NULL},
