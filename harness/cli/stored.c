@@ -107,7 +107,9 @@ static bool make_show(struct stored *s, struct text *t, struct error *err)
         report_case(t, &s->run, s->rows + first, last - first, &style);
         text_add(t, "\n");
     }
+    report_tune(t, &s->run, s->rows, s->count, &style);
     report_network(t, &s->run, s->rows, s->count, &style);
+    report_answers(t, &s->run, s->rows, s->count, &style);
     report_summary(t, &s->run, s->rows, s->count, 0, session_exit_code(s->rows, s->count), &style);
     return true;
 }

@@ -3,6 +3,7 @@
  *
  *   group: shared                       # = the file's name
  *   about: one line
+ *   basic: yes                          # counted in a run that names no groups; left out: only when asked for
  *   teaches: |
  *     a paragraph
  *   metrics:                            # names for formulas; the first of a list that the chip has is taken
@@ -66,6 +67,7 @@ struct counter_rule {
 struct counter_group {
     char *path;
     const char *name, *about, *teaches;
+    bool basic;
     struct counter_metric *metrics;
     int metric_count;
     struct counter_value *values;

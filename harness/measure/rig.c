@@ -2,6 +2,7 @@
 #include "measure/rig_private.h"
 #include "op/chain.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -92,7 +93,7 @@ static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param 
     case ARG_TENSOR_MAP:
         if (param->kind != PARAM_BYTES || param->bytes != 128)
             return error_set(err, ERROR_USAGE, "argument %s is a tensor map, but the kernel's parameter is not a CUtensorMap by value", arg->name);
-        return pack_map(rig, &rig->program->tensor_maps[arg->map], to, err);
+        return arg->map == ARG_NO_MAP || pack_map(rig, &rig->program->tensor_maps[arg->map], to, err); /* `to` is zeros */
     case ARG_INT:
     case ARG_REAL: break;
     }
@@ -449,6 +450,27 @@ static bool input_unchanged(struct rig *rig, int i, struct text *unsafe, struct 
     return ok;
 }
 
+/* The output mask that a sparse variant wrote. What is wrong with it is the row's fault even where every output value is right. */
+static bool check_mask(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct error *err)
+{
+    const struct program *p = rig->program;
+    int mask = program_tensor(p, ROLE_MASK_OUT);
+    if (mask < 0 || !p->tensors[mask].written || !p->checked)
+        return true;
+    unsigned char *storage = xmalloc(rig->tensors[mask].bytes);
+    bool ok = rig->dev->ops->read(rig->dev, rig->tensors[mask].address, storage, rig->tensors[mask].bytes, err);
+    struct verdict own;
+    if (ok)
+        verify_mask(p, data, storage, &own);
+    if (ok && !own.ok) {
+        size_t at = verdict->ok ? 0 : strlen(verdict->text);
+        snprintf(verdict->text + at, sizeof verdict->text - at, "%s%s", at ? "; " : "", own.text);
+        verdict->ok = false;
+    }
+    free(storage);
+    return ok;
+}
+
 bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir, struct error *err)
 {
     const struct program *p = rig->program;
@@ -465,7 +487,10 @@ bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verd
         verify_output(p, data, storage, verdict);
     else
         verdict->ok = true;
-    if (!verdict->ok && dump_dir && !verify_dump(p, data, storage, dump_dir, err))
+    bool values_right = verdict->ok;
+    if (!check_mask(rig, data, verdict, err))
+        goto done;
+    if (!values_right && dump_dir && !verify_dump(p, data, storage, dump_dir, err))
         goto done;
     for (int i = 0; rig->guard && i < p->tensor_count; i++)
         if (!guard_intact(rig, tensor_role_name(p->tensors[i].role), &rig->tensors[i], unsafe, err))

@@ -31,7 +31,7 @@ bool rig_prepare(struct rig *rig, double *ns, struct error *err);
 bool rig_run(struct rig *rig, struct error *err);
 /* Queues run steps one by one, calling `between` after each (step index of the program): counters per step, events per step. */
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err);
-/* Waits, reads the output, compares; then guard zones and inputs. `unsafe` receives "" or the sentence of what was harmed. */
+/* Waits, reads the output and the mask that the variant wrote, compares; then guard zones and inputs. `unsafe` receives "" or the sentence of what was harmed. */
 bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir, struct error *err);
 /* Reads an element of a scratch or tensor buffer (a variant's own column). */
 bool rig_read(struct rig *rig, struct buffer_ref buffer, int64_t element, double *value, struct error *err);

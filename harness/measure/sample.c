@@ -134,6 +134,30 @@ static bool one_round(struct device *dev, struct entrant *entrants, int count, s
     return true;
 }
 
+bool sample_round(struct device *dev, struct rig *const *rigs, int count, int round, double *ns, struct error *err)
+{
+    const struct sample_plan plan = {0};
+    struct entrant *entrants = xcalloc((size_t)count, sizeof *entrants);
+    struct device_graph **graphs = xcalloc((size_t)count, sizeof *graphs);
+    struct timer *timers = xcalloc((size_t)count, sizeof *timers);
+    double *host_ns = xcalloc((size_t)count, sizeof *host_ns);
+    int *order = xcalloc((size_t)count, sizeof *order);
+    bool ok = true;
+    for (int i = 0; i < count && ok; i++) {
+        entrants[i].rig = rigs[i];
+        ok = timer_open(&timers[i], dev, err);
+    }
+    ok = ok && one_round(dev, entrants, count, graphs, timers, host_ns, &plan, round, ns, order, err);
+    for (int i = 0; i < count; i++)
+        timer_close(&timers[i]);
+    free(entrants);
+    free(graphs);
+    free(timers);
+    free(host_ns);
+    free(order);
+    return ok;
+}
+
 static bool first_runs(struct device *dev, struct entrant *entrants, int count, struct device_graph **graphs, struct timer *timers, const struct sample_plan *plan,
                        sample_announce *announce, void *context, struct error *err)
 {

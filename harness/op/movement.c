@@ -135,6 +135,9 @@ static void row_same(const struct work *w, const struct op_data *data, int64_t n
     }
 }
 
+static int64_t reads_block(const struct work *w, int64_t output, int64_t tap) { return output / w->block; }
+static int64_t reads_same(const struct work *w, int64_t output, int64_t tap) { return output; }
+
 #define FIELD_BLOCK(text) FIELD("block", block, 1, 64, text)
 #define FIELD_MODE                                                                                                                         \
     {                                                                                                                                      \
@@ -171,6 +174,7 @@ const struct op op_depth_to_space = {
     .symbols = symbols_block,
     .finish = finish_depth_to_space,
     .reference_row = row_depth_to_space,
+    .reads = reads_block,
     MOVEMENT,
 };
 const struct op op_space_to_depth = {
@@ -181,7 +185,8 @@ const struct op op_space_to_depth = {
 const struct op op_upsample = {
     .name = "upsample",
     .about = "Nearest-neighbour upsampling: every pixel becomes block x block equal pixels.",
-    .fields = fields_upsample, .symbols = symbols_block, .finish = finish_upsample, .reference_row = row_upsample, MOVEMENT,
+    .fields = fields_upsample, .symbols = symbols_block, .finish = finish_upsample, .reference_row = row_upsample,
+    .reads = reads_block, MOVEMENT,
 };
 const struct op op_layout = {
     .name = "layout",
@@ -197,5 +202,6 @@ const struct op op_pointwise = {
     .symbols = symbols_plain,
     .finish = finish_pointwise,
     .reference_row = row_same,
+    .reads = reads_same,
     MOVEMENT,
 };

@@ -97,8 +97,8 @@ static bool check_mask(const struct work *work, struct error *err)
     const struct mask *m = &work->mask;
     if (m->pattern == MASK_NONE)
         return true;
-    if (strcmp(work->op->name, "conv2d"))
-        return error_set(err, ERROR_USAGE, "%s takes no mask (only conv2d does)", work->op->name);
+    if (!work->op->reads)
+        return error_set(err, ERROR_USAGE, "%s takes no mask", work->op->name);
     if (m->pattern < 0 || m->pattern >= MASK_PATTERN_COUNT)
         return error_set(err, ERROR_USAGE, "unknown mask pattern");
     if (!(m->density >= 0 && m->density <= 1))

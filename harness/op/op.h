@@ -69,6 +69,9 @@ struct op {
     /* One output pixel row at a time, called from several threads: fills y[] and, when not NULL, a[] (sum of |products|, for the bound)
      * for logical output (before the epilogue) image n_i, row p_i: k*q values, [k][q]. */
     void (*reference_row)(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a);
+    /* The input coordinate that output coordinate `output` (before any epilogue) reads through tap `tap`, along one axis; < 0 or >= the
+     * input's size: none. Taps are r along h, s along w, one where the op has no filter. NULL: the op takes no mask. */
+    int64_t (*reads)(const struct work *work, int64_t output, int64_t tap);
 };
 
 /* NULL-terminated table, and look-up by name (NULL when unknown). */
@@ -108,16 +111,20 @@ bool op_data_inputs(const struct work *work, enum data_part part, struct op_data
  * receptive field: n*1*h*w in, n*1*p*q out; an output pixel is active when any input pixel under its filter, inside the image, is. */
 bool mask_make(const struct work *work, float *out, struct error *err);
 void mask_dilate(const struct work *work, const float *in, float *out);
+/* Both masks of a work: the inputs that are marked (or, where outputs are marked, those that an active output reads) and the active outputs.
+ * All ones without a mask. */
+bool mask_both(const struct work *work, float *in, float *active, struct error *err);
 /* Share of ones, 0..1. */
 double mask_density(const float *mask, size_t count);
 /* The part of a masked work that must be done: shares of active pixels, FLOP of the active outputs, and the compulsory bytes: active
- * inputs and outputs (and residuals there), filter, bias and masks whole. Without a mask: everything. */
+ * inputs and outputs (and residuals there), masks whole, filter and bias whole if any output is active. Without a mask: everything. */
 struct useful {
     double input_share, output_share, flop, bytes;
 };
 bool work_useful(const struct work *work, struct useful *out, struct error *err);
+/* The same of masks that are there already (mask_both). */
+void work_useful_of(const struct work *work, const float *in, const float *active, struct useful *out);
 /* The file of frame `frame`: the first %d or %0Nd in mask->path becomes the number. */
-#define MASK_FILE_MAX_BYTES (256u << 20)
 void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const predict_names[] = {"threads", "smem", "registers", NULL};
+
 void program_free(struct program *p)
 {
     if (!p)

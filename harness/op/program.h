@@ -5,6 +5,7 @@
 #define BENCH_OP_PROGRAM_H
 
 #include "op/tensor.h"
+#include "op/tiles.h"
 #include "op/work.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,12 +57,13 @@ struct tensor_map {
     int l2_promotion; /* 0, 64, 128, 256 */
     bool oob_nan;   /* out-of-range elements: NaN instead of zero */
 };
+#define ARG_NO_MAP (-1) /* of a tensor that this work does not have: zeros, which no kernel may use */
 enum arg_kind { ARG_BUFFER, ARG_INT, ARG_REAL, ARG_TENSOR_MAP };
 struct arg {
     enum arg_kind kind;
     char name[PROGRAM_NAME]; /* as in the head, for messages */
     struct buffer_ref buffer;
-    int map;                 /* ARG_TENSOR_MAP: index into tensor_maps */
+    int map;                 /* ARG_TENSOR_MAP: index into tensor_maps, or ARG_NO_MAP */
     int64_t i;
     double d;
 };
@@ -92,6 +94,10 @@ struct step {
     int link;                /* op chain: the link it belongs to; else 0 */
 };
 
+/* What a head says beforehand of the kernel of its last own step; the compiler's figures stand beside it. */
+enum predict { PREDICT_THREADS, PREDICT_SMEM, PREDICT_REGISTERS, PREDICT_COUNT };
+extern const char *const predict_names[]; /* "threads", "smem", "registers", NULL */
+
 enum inactive { INACTIVE_UNTOUCHED, INACTIVE_ZERO, INACTIVE_BIAS };
 struct program_column { /* a variant's own number, read after the verified run */
     char name[PROGRAM_NAME];
@@ -113,6 +119,8 @@ struct program {
     bool uses_mask;            /* false with a masked work: runs dense, compared at active outputs */
     bool reads_inactive;       /* true: may read inactive inputs (then they hold data, not NaN) */
     enum inactive inactive;
+    struct tile tile;          /* of a sparse variant that declares its tiles; h 0: none, and when it runs dense */
+    int64_t tile_weight_bytes; /* filter bytes that a tile reads, as its head says; -1: it does not say */
     bool filter_packed;        /* the filter is stored in another layout than the case's; permuted once outside the time */
     struct tensor *tensors;    /* in the layouts that this program wants */
     int tensor_count;
@@ -128,6 +136,7 @@ struct program {
     int step_count;
     struct program_column *columns;
     int column_count;
+    int64_t predicted[PREDICT_COUNT]; /* of a block: threads, bytes of shared memory; of a thread: registers. -1: the head says nothing of it */
 };
 void program_free(struct program *program);
 /* Index of the tensor with this role, or -1. */

@@ -85,7 +85,17 @@ struct scratch_space {
     double y[K_BLOCK * Q_BLOCK], a[K_BLOCK * Q_BLOCK];
 };
 
-/* One group's channels over a whole output row. Filters are packed once per row, inputs once per block of columns. */
+/* Is any output of these columns asked for? */
+static bool wanted(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, int64_t q0, int64_t columns)
+{
+    const float *mask = data->mask_out ? data->mask_out + (n_i * w->p + p_i) * w->q + q0 : NULL;
+    for (int64_t q = 0; mask && q < columns; q++)
+        if (mask[q] != 0)
+            return true;
+    return !mask;
+}
+
+/* One group's channels over a whole output row, blocks of columns without an active output left out. Filters are packed once per row, inputs once per block of columns. */
 static void group_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, int64_t group, struct scratch_space *m,
                       double *y, double *a)
 {
@@ -96,6 +106,8 @@ static void group_row(const struct work *w, const struct op_data *data, int64_t 
                     m->w_magnitude + (size_t)b * terms * K_BLOCK);
     for (int64_t q0 = 0; q0 < w->q; q0 += Q_BLOCK) {
         int64_t columns = w->q - q0 < Q_BLOCK ? w->q - q0 : Q_BLOCK;
+        if (!wanted(w, data, n_i, p_i, q0, columns))
+            continue;
         pack_input(w, data, (size_t)(n_i * w->c * w->h * w->w), group * c_count, c_count, p_i, q0, m->x, m->x_magnitude);
         for (int64_t b = 0; b < blocks; b++) {
             block_sum(m->x, m->w + (size_t)b * terms * K_BLOCK, terms, m->y);
@@ -113,6 +125,13 @@ static void group_row(const struct work *w, const struct op_data *data, int64_t 
 
 void reference_conv2d_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a)
 {
+    if (data->mask_out) { /* what is left out is 0 */
+        memset(y, 0, (size_t)(w->k * w->q) * sizeof *y);
+        if (a)
+            memset(a, 0, (size_t)(w->k * w->q) * sizeof *a);
+        if (!wanted(w, data, n_i, p_i, 0, w->q))
+            return;
+    }
     size_t terms = (size_t)(w->c / w->groups * w->r * w->s), k_padded = (size_t)(w->k / w->groups + K_BLOCK);
     struct scratch_space m = {.x = xmalloc(terms * Q_BLOCK * sizeof(double)),
                               .w = xmalloc(terms * k_padded * sizeof(double)),

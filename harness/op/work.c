@@ -1,5 +1,6 @@
 #include "op/work.h"
 #include "base/file.h"
+#include "base/image.h"
 #include "op/chain.h"
 #include "op/op.h"
 #include <stdio.h>
@@ -99,7 +100,7 @@ static void key_mask(const struct mask *m, struct text *t)
     char hash[HASH_TEXT] = "unread", path[sizeof m->path + 32];
     size_t bytes;
     mask_frame_path(m, 0, path, sizeof path);
-    char *content = file_read(path, MASK_FILE_MAX_BYTES, &bytes, NULL);
+    char *content = file_read(path, IMAGE_MAX_BYTES, &bytes, NULL);
     if (content)
         hash_bytes(content, bytes, hash);
     free(content);
@@ -152,4 +153,13 @@ void work_key(const struct work *w, char out[HASH_TEXT])
     text_addf(&t, "data=%s;seed=%llu;", w->data < DATA_KIND_COUNT ? data_kind_names[w->data] : "?", (unsigned long long)w->seed);
     hash_bytes(text_get(&t), t.len, out);
     text_free(&t);
+}
+
+void work_signature(const struct work *w, char out[HASH_TEXT])
+{
+    struct work layer = *w;
+    layer.seed = 0;
+    layer.data = DATA_NORMAL;
+    layer.mask.seed = 0;
+    work_key(&layer, out);
 }

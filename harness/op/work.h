@@ -88,6 +88,8 @@ struct work {
 void work_describe(const struct work *work, struct text *t);
 /* SHA-256 over every field that changes the work or its data (never the names of layer and scenario). */
 void work_key(const struct work *work, char out[HASH_TEXT]);
+/* SHA-256 of the layer as a tuner sees it: work_key without the seeds and distribution of the data, which no launch depends on. */
+void work_signature(const struct work *work, char out[HASH_TEXT]);
 /* Is item i of the epilogue of this kind anywhere in the epilogue? Index or -1. */
 int work_epilogue_find(const struct work *work, enum epilogue_kind kind);
 

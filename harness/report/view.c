@@ -75,11 +75,17 @@ double counter_step(const struct row *row, int step, const char *name)
     return m ? m->value : NAN;
 }
 
+const char *row_note(const struct row *row, bool counters)
+{
+    const char *note = counters ? row->uncounted : row->note;
+    return note ? note : "";
+}
+
 double counter_total(const struct row *row, const char *name)
 {
     double total = counter_step(row, -1, name), sum = NAN;
-    if (!isnan(total)) {
-        return total;
+    if (!isnan(total) || strncmp(name, "hw.", 3) == 0 || strstr(name, "__")) {
+        return total; /* hardware counters of a row are its own: shares and ratios of steps do not add up */
     }
     for (int i = 0; i < row->step_count; i++) {
         double v = counter_step(row, i, name);
@@ -193,7 +199,8 @@ static void add_counters(struct view *v)
     v->st_ideal = quotient(counter_total(row, "emu.global_sectors_ideal_st"), st_requests);
     v->ld_sect_req = quotient(ld, ld_requests);
     v->ld_ideal = quotient(counter_total(row, "emu.global_sectors_ideal_ld"), ld_requests);
-    v->moved_bytes = SECTOR_BYTES * ((isnan(st) ? 0 : st) + (isnan(ld) ? 0 : ld));
+    double copied = counter_total(row, "emu.async_sectors"); /* cp.async and bulk copies: neither loads nor stores */
+    v->moved_bytes = SECTOR_BYTES * ((isnan(st) ? 0 : st) + (isnan(ld) ? 0 : ld) + (isnan(copied) ? 0 : copied));
     if (isnan(st) && isnan(ld)) {
         v->moved_bytes = NAN;
     }
@@ -269,6 +276,7 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
 {
     *c = (struct case_view){.run = run, .rows = rows, .count = count, .noise = NAN, .roof_ns = NAN, .zero_name = "row 0"};
     c->counts = count > 0 && device_counts(rows[0]->device);
+    c->machine = machine_of(run, count > 0 ? rows[0] : NULL);
     c->views = xcalloc((size_t)count + 1, sizeof *c->views);
     c->order = xcalloc((size_t)count + 1, sizeof *c->order);
     pick_mode(c);

@@ -83,8 +83,30 @@ static void add_sass(struct row *row, int step, const struct kernel_facts *f)
             row_add_metric(row, step, 0, counts[i].name, "instructions", "compiler", counts[i].value);
 }
 
-static void add_occupancy(struct row_step *out, const struct step *step, const struct kernel_facts *f, const struct chip *chip)
+/* Each limiter by itself, the shared memory of an SM, the last wave, clusters: what `limit` and `waves` leave out. */
+static void add_limits(struct row *row, int index, const struct step *step, const struct occupancy *o, const struct chip *chip, double waves)
 {
+    static const enum occupancy_limit limits[] = {LIMIT_REGISTERS, LIMIT_SMEM, LIMIT_WARPS, LIMIT_BLOCKS};
+    struct occupancy_tail tail;
+    int cluster = (int)(step->cluster[0] * step->cluster[1] * step->cluster[2]);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "model.blocks_by_%s", occupancy_limit_name(limits[i]));
+        row_add_metric(row, index, 0, name, "blocks", "model", o->blocks_by[limits[i]]);
+    }
+    row_add_metric(row, index, 0, "model.smem_block_bytes", "B", "model", (double)o->smem_per_block);
+    row_add_metric(row, index, 0, "model.smem_sm_bytes", "B", "model", (double)o->smem_per_block * o->blocks_per_sm);
+    if (occupancy_tail(waves, &tail)) {
+        row_add_metric(row, index, 0, "model.last_wave", "share", "model", tail.last);
+        row_add_metric(row, index, 0, "model.idle_places", "share", "model", tail.idle);
+    }
+    if (cluster > 1)
+        row_add_metric(row, index, 0, "model.clusters_at_most", "clusters", "model", occupancy_clusters(chip, o, cluster));
+}
+
+static void add_occupancy(struct row *row, int index, const struct step *step, const struct kernel_facts *f, const struct chip *chip)
+{
+    struct row_step *out = &row->steps[index];
     struct occupancy_query query = {.block_threads = (int)(step->block[0] * step->block[1] * step->block[2]), .registers = f->registers,
                                     .static_smem = f->static_smem > 0 ? (size_t)f->static_smem : 0, .dynamic_smem = step->smem, .carveout = step->carveout};
     if (f->registers < 0 || f->static_smem < 0)
@@ -97,9 +119,10 @@ static void add_occupancy(struct row_step *out, const struct step *step, const s
     snprintf(out->lift, sizeof out->lift, "%s", o.lift);
     if (o.possible)
         out->waves = occupancy_waves(chip, &o, (double)step->grid[0] * step->grid[1] * step->grid[2]);
+    add_limits(row, index, step, &o, chip, out->waves);
 }
 
-static bool kernel_facts_of(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err)
+bool build_kernel_facts(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err)
 {
     struct kernel_facts *facts;
     int count = cubin_read(c->cubin, c->cubin_bytes, &facts, err);
@@ -144,7 +167,7 @@ bool build_facts(const struct build *build, const struct program *p, const struc
             put_launch(out, step, p->units[step->unit].path);
             continue;
         }
-        if (!kernel_facts_of(&build->units[step->unit], step->name, &f, err))
+        if (!build_kernel_facts(&build->units[step->unit], step->name, &f, err))
             return error_where(err, "%s", p->units[step->unit].label);
         put_launch(out, step, p->units[step->unit].path);
         out->registers = f.registers;
@@ -155,7 +178,7 @@ bool build_facts(const struct build *build, const struct program *p, const struc
         out->constant_bytes = f.constant_bytes;
         out->code_bytes = f.code_bytes;
         snprintf(out->sass_hash, sizeof out->sass_hash, "%s", f.sass_hash);
-        add_occupancy(out, step, &f, chip);
+        add_occupancy(row, i, step, &f, chip);
         add_sass(row, i, &f);
     }
     return true;

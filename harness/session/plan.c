@@ -29,13 +29,57 @@ const struct variant *plan_resolve(const struct variant_set *set, const char *na
     return found;
 }
 
-bool plan_add_rows(struct plan *plan, int case_index, int *row_index, const struct variant *variant, const struct node *params, struct error *err)
+static bool is_library(const struct variant *v)
+{
+    const char *base = strrchr(v->name, '/');
+    return !strncmp(base ? base + 1 : v->name, "cudnn", 5);
+}
+
+bool plan_pinned(const struct plan *plan, int index)
+{
+    const struct plan_row *row = &plan->rows[index];
+    return row->row_index == 0 || (row->variant && is_library(row->variant));
+}
+
+/* The remembered point of a variant on a layer, and what is to be said about it. False: none; its own points run. */
+static bool remembered(const struct plan_options *o, const struct work *work, const struct variant *variant, struct points *own, char **note)
+{
+    char signature[HASH_TEXT];
+    work_signature(work, signature);
+    for (int i = 0; o->tuned && o->tuned[i]; i++) {
+        char *copy = xstrdup(o->tuned[i]), *rest = copy;
+        const char *of = strsep(&rest, "\t"), *name = strsep(&rest, "\t"), *label = strsep(&rest, "\t");
+        struct error gone = {0};
+        bool found = label && rest && !strcmp(of, signature) && !strcmp(name, variant->name);
+        if (found && variant_at(variant, label, &own->points, &gone))
+            own->count = 1;
+        if (found)
+            *note = own->count ? xstrdup(rest) : text_format("the remembered point %s is none of its points any more; its declared ones run", label);
+        free(copy);
+        if (found)
+            break;
+    }
+    return own->count > 0;
+}
+
+bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant, const struct node *params,
+                   struct error *err)
 {
     struct kept *kept = plan->private_data;
     struct points own = {0};
-    own.count = variant_points(variant, params, &own.points, err);
-    if (own.count < 0)
+    char *note = NULL;
+    if (o->tune && !is_library(variant))
+        own.count = variant_space(variant, params, &own.points, err);
+    else if (!remembered(o, &plan->cases[case_index].work, variant, &own, &note))
+        own.count = variant_points(variant, params, &own.points, err);
+    if (own.count < 0) {
+        free(note);
         return false;
+    }
+    if (o->tune && own.count < 2 && *row_index > 0 && !is_library(variant)) { /* nothing to search */
+        variant_points_free(own.points, own.count);
+        return true;
+    }
     kept->items = xrealloc(kept->items, sizeof *kept->items * (size_t)(kept->count + 1));
     kept->items[kept->count++] = own;
     const struct scenario_case *c = &plan->cases[case_index];
@@ -43,12 +87,14 @@ bool plan_add_rows(struct plan *plan, int case_index, int *row_index, const stru
         plan->rows = xrealloc(plan->rows, sizeof *plan->rows * (size_t)(plan->row_count + 1));
         struct plan_row *row = &plan->rows[plan->row_count++];
         *row = (struct plan_row){.case_index = case_index, .row_index = (*row_index)++, .variant = variant, .point = &own.points[i]};
+        row->note = note ? xstrdup(note) : NULL;
         const char *label = own.points[i].label;
         row->id = *label ? text_format("%s/%s[%s]", c->id, variant->name, label) : text_format("%s/%s", c->id, variant->name);
         struct error bind = {0};
         if (!variant_bind(&plan->variants, &own.points[i], &c->work, &plan->chip, &row->program, &bind))
             row->broken = xstrdup(bind.text);
     }
+    free(note);
     return true;
 }
 
@@ -59,12 +105,12 @@ static bool add_case(struct plan *plan, const struct plan_options *o, int case_i
     const struct op *op = c->work.op;
     int row_index = 0;
     const struct variant *first = op->row0 ? plan_resolve(&plan->variants, op->row0, op) : NULL;
-    if (first && !plan_add_rows(plan, case_index, &row_index, first, NULL, err))
+    if (first && !plan_add_rows(plan, o, case_index, &row_index, first, NULL, err))
         return false;
     if (o->variant_names) {
         for (int i = 0; o->variant_names[i]; i++) {
             const struct variant *v = plan_resolve(&plan->variants, o->variant_names[i], op);
-            if (v && v != first && !plan_add_rows(plan, case_index, &row_index, v, NULL, err))
+            if (v && v != first && !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
                 return false;
         }
         return true;
@@ -75,7 +121,7 @@ static bool add_case(struct plan *plan, const struct plan_options *o, int case_i
         if (!v)
             continue;
         used[i] = true;
-        if (v != first && plan_listed(o->filter.only, v->name) && !plan_add_rows(plan, case_index, &row_index, v, entry->params, err))
+        if (v != first && plan_listed(o->filter.only, v->name) && !plan_add_rows(plan, o, case_index, &row_index, v, entry->params, err))
             return false;
     }
     return true;
@@ -114,12 +160,23 @@ static void hash_files(struct plan *plan)
     hash_end(h, plan->files);
 }
 
+static bool something_to_search(const struct plan *plan)
+{
+    for (int i = 0; i < plan->row_count; i++)
+        if (!plan_pinned(plan, i))
+            return true;
+    return false;
+}
+
 bool plan_make(const struct plan_options *o, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err)
 {
     bool ok = false, *used = NULL;
     *plan = (struct plan){.chip = *chip, .private_data = xcalloc(1, sizeof(struct kept))};
+    ((struct kept *)plan->private_data)->mask_case = -1;
     plan->scenario = scenario_load(o->scenario_path, err);
     if (!plan->scenario || !variant_set_load(o->variant_dirs, &plan->variants, err))
+        goto done;
+    if (!counter_choose(&o->counters, node_get(plan->scenario->root, "counters"), &plan->counters, err))
         goto done;
     plan->case_count = scenario_expand(plan->scenario, device_kind, &o->filter, &plan->cases, err);
     if (plan->case_count < 0)
@@ -132,8 +189,14 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     for (int i = 0; i < plan->case_count; i++)
         if (!add_case(plan, o, i, used, err))
             goto done;
-    if (!plan_chains_add(plan, o, device_kind, err) || !all_entries_exist(plan, used, o, err))
+    if ((!o->tune && !plan_chains_add(plan, o, device_kind, err)) || !all_entries_exist(plan, used, o, err))
         goto done;
+    if (o->tune && !something_to_search(plan)) {
+        error_set(err, ERROR_USAGE, "%s%s%s: none of these variants has parameters with more than one value", o->scenario_path, o->filter.only ? " --only " : "",
+                  o->filter.only ? o->filter.only : "");
+        error_hint(err, "bench list variant NAME shows a variant's parameters");
+        goto done;
+    }
     int own = 0; /* rows beside the row 0 that is always there */
     for (int i = 0; i < plan->row_count; i++)
         own += plan->rows[i].row_index > 0 || !o->filter.only || plan_listed(o->filter.only, plan_row_variant(&plan->rows[i]));
@@ -162,29 +225,103 @@ void plan_free(struct plan *plan)
         free(plan->rows[i].id);
         free(plan->rows[i].broken);
         free(plan->rows[i].chain);
+        free(plan->rows[i].note);
     }
     free(plan->rows);
     for (int i = 0; kept && i < kept->count; i++)
         variant_points_free(kept->items[i].points, kept->items[i].count);
-    if (kept)
+    if (kept) {
         free(kept->items);
+        free(kept->mask_in);
+        free(kept->mask_out);
+    }
     free(kept);
     plan_chains_free(plan);
     if (plan->case_count > 0)
         scenario_cases_free(plan->cases, plan->case_count);
     variant_set_free(&plan->variants);
+    counter_choice_free(&plan->counters);
     if (plan->scenario)
         scenario_free(plan->scenario);
     *plan = (struct plan){0};
 }
 
-static void set_floor(struct row *row, const struct chip *chip, const struct work *work)
+/* Nothing can be faster than the part of the work that must be done: with a mask, the active pixels. */
+static void set_floor(struct row *row, const struct chip *chip, const struct work *work, const struct useful *useful)
 {
     bool warm = false;
-    struct floor f = floor_of(chip, row->flop, row->bytes, work->op->has_math ? (int)work->math : (int)MATH_NONE, warm);
+    struct floor f = floor_of(chip, useful->flop, useful->bytes, work->op->has_math ? (int)work->math : (int)MATH_NONE, warm);
     row->floor_ns = f.ns;
     bool tensor = f.by == FLOOR_COMPUTE && work->math != MATH_F32;
     strncpy(row->floor_by, tensor ? "tensor" : floor_by_name(f.by), sizeof row->floor_by - 1);
+}
+
+static bool case_masks(struct kept *kept, const struct plan *plan, int index, struct error *err)
+{
+    const struct work *w = &plan->cases[index].work;
+    if (kept->mask_case == index)
+        return true;
+    free(kept->mask_in);
+    free(kept->mask_out);
+    kept->mask_in = kept->mask_out = NULL;
+    kept->mask_case = -1;
+    kept->tile.h = 0;
+    if (w->mask.pattern == MASK_NONE)
+        return work_useful(w, &kept->useful, err);
+    kept->mask_in = xmalloc((size_t)(w->n * w->h * w->w) * sizeof *kept->mask_in);
+    kept->mask_out = xmalloc((size_t)(w->n * w->p * w->q) * sizeof *kept->mask_out);
+    if (!mask_both(w, kept->mask_in, kept->mask_out, err))
+        return false;
+    work_useful_of(w, kept->mask_in, kept->mask_out, &kept->useful);
+    kept->mask_case = index;
+    return true;
+}
+
+bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, struct error *err)
+{
+    struct kept *kept = plan->private_data;
+    const struct plan_row *p = &plan->rows[index];
+    const struct tile *t = &p->program.tile;
+    if (!case_masks(kept, plan, p->case_index, err))
+        return false;
+    if (kept->tile.h != t->h || kept->tile.w != t->w || kept->tile.every != t->every)
+        tile_stats(&plan->cases[p->case_index].work, kept->mask_in, kept->mask_out, t, &kept->tiles);
+    kept->tile = *t;
+    *out = kept->tiles;
+    return true;
+}
+
+static bool set_sparse(const struct plan *plan, int index, struct row *row, struct error *err)
+{
+    const struct plan_row *p = &plan->rows[index];
+    const struct tile *t = &p->program.tile;
+    struct tile_stats stats;
+    struct kept *kept = plan->private_data;
+    if (!case_masks(kept, plan, p->case_index, err))
+        return false;
+    struct useful useful = kept->useful;
+    set_floor(row, &plan->chip, &plan->cases[p->case_index].work, &useful);
+    if (plan->cases[p->case_index].work.mask.pattern == MASK_NONE)
+        return true;
+    row->density_in = useful.input_share;
+    row->density_out = useful.output_share;
+    row->flop_useful = useful.flop;
+    row->bytes_useful = useful.bytes;
+    if (!p->program.uses_mask)
+        row->flop_scheduled = row->flop;
+    if (t->h < 1)
+        return true;
+    if (!plan_tiles(plan, index, &stats, err))
+        return false;
+    struct text text = {0};
+    tile_bins_text(&stats, &text);
+    row->tile_fill = text_take(&text);
+    row->tile = t->every > 1 ? text_format("%ldx%ld/%ld", (long)t->h, (long)t->w, (long)t->every) : text_format("%ldx%ld", (long)t->h, (long)t->w);
+    row->tiles = stats.tiles;
+    row->tiles_active = stats.active;
+    row->flop_scheduled = stats.flop;
+    row->tile_weight_bytes = p->program.tile_weight_bytes;
+    return true;
 }
 
 struct row *plan_row_new(const struct plan *plan, int index, const char *device)
@@ -222,10 +359,18 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     }
     row->flop = work_flop(&c->work);
     row->bytes = work_bytes(&c->work);
-    set_floor(row, &plan->chip, &c->work);
     row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
     row_set(&row->arch, plan->chip.arch);
-    if (p->broken) {
+    row_set(&row->note, p->note);
+    static const char *const metrics[] = {"model.threads", "model.smem_bytes", "model.registers"}, *const units[] = {"threads", "B", "registers"};
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        if (!p->broken && p->program.predicted[i] >= 0)
+            row_add_metric(row, -1, 0, metrics[i], units[i], "model", (double)p->program.predicted[i]);
+    struct error mask = {0};
+    if (!set_sparse(plan, index, row, &mask)) {
+        row->status = ROW_BROKEN;
+        row_set(&row->reason, mask.text);
+    } else if (p->broken) {
         row->status = ROW_BROKEN;
         row_set(&row->reason, p->broken);
     } else if (!p->program.feasible) {
@@ -267,23 +412,6 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
     hash_end(h, out);
 }
 
-/* Every blank-separated word of `wanted` must be somewhere in the id, in order. */
-static bool words_match(const char *wanted, const char *id)
-{
-    char *copy = xstrdup(wanted), *rest = copy;
-    bool ok = true;
-    for (char *word; ok && (word = strsep(&rest, " "));) {
-        if (!*word)
-            continue;
-        const char *at = strstr(id, word);
-        ok = at != NULL;
-        if (ok)
-            id = at + strlen(word);
-    }
-    free(copy);
-    return ok;
-}
-
 int plan_find(const struct plan *plan, const char *id, struct error *err)
 {
     int found = -1, count = 0;
@@ -294,7 +422,7 @@ int plan_find(const struct plan *plan, const char *id, struct error *err)
             return i;
         }
     for (int i = 0; i < plan->row_count; i++)
-        if (words_match(id, plan->rows[i].id)) {
+        if (text_words_match(id, plan->rows[i].id)) {
             found = i;
             if (count++ < 5)
                 text_addf(&near, "%s%s", count > 1 ? "  " : "", plan->rows[i].id);

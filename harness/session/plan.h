@@ -4,6 +4,7 @@
 #define BENCH_SESSION_PLAN_H
 
 #include "base/chip.h"
+#include "counter/choice.h"
 #include "op/program.h"
 #include "scenario/scenario.h"
 #include "store/row.h"
@@ -18,6 +19,11 @@ struct plan_options {
     const char *compiler;             /* as compile_request.compiler */
     const char *bundle;               /* a file of compiled units to take first; may be NULL */
     double budget_s;                  /* instead of the scenario's; 0 = the scenario's */
+    bool tune;                        /* all points of every variant that has parameters, beside row 0 and the library's rows */
+    /* Instead of the points the scenario names: "SIGNATURE\tVARIANT\tPARAMS\tNOTE" (work_signature; the note goes to the row), NULL-terminated; may be
+     * NULL. */
+    const char *const *tuned;
+    struct counter_wish counters;     /* instead of the scenario's */
 };
 /* A network run whole. Which variant runs each link is chosen when the rows of its layers are known (session/choose.h). */
 enum chain_pick {
@@ -41,6 +47,7 @@ struct plan_row {
     struct program program;
     char *id;      /* CASE/VARIANT[params] */
     char *broken;  /* why the head could not be bound, or NULL */
+    char *note;    /* where the point comes from when it is not the scenario's, or NULL */
 };
 struct plan {
     struct scenario *scenario;
@@ -51,6 +58,7 @@ struct plan {
     int row_count;
     struct chip chip;
     struct timing_plan time;
+    struct counter_choice counters;
     struct text notes;    /* lines: networks that are not run whole, and why */
     char files[HASH_TEXT]; /* of the scenario and every variant file: parent and worker must agree */
     void *private_data;
@@ -69,10 +77,14 @@ bool plan_chain_bind(struct plan *plan, int row, const int *choice, struct error
 bool plan_chains_add(struct plan *plan, const struct plan_options *options, const char *device_kind, struct error *err);
 void plan_chains_free(struct plan *plan);
 bool plan_listed(const char *globs, const char *name);
+/* Is it a row of the library's, which a search compares with and has nothing to search in? */
+bool plan_pinned(const struct plan *plan, int index);
 /* A store row with everything that is known before it runs (identity, work, cost, floor, infeasible or broken reason). */
 struct row *plan_row_new(const struct plan *plan, int index, const char *device);
 /* Key of a row (decision 11): work, sources, parameters, compiler, device, timing. */
 void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT]);
+/* The tiles of a row whose variant declares them, counted on the CPU. False with err when the mask cannot be made. */
+bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, struct error *err);
 /* Index of a row by id, or by a shortened form that matches exactly one ("body_1 my/tile_list"); -1 + error with near ids. */
 int plan_find(const struct plan *plan, const char *id, struct error *err);
 

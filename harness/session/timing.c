@@ -3,8 +3,8 @@
 #include "device/nvml.h"
 #include "measure/sample.h"
 #include "op/chain.h"
+#include "session/bout.h"
 #include "session/wire.h"
-#include "session/worker.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +16,6 @@
 #define LOAD_LIMIT_S 120.0
 #define DATA_LIMIT_S 600.0
 
-struct bout {
-    struct worker *w;
-    int count;          /* rows */
-    int *index;         /* plan row of each */
-    struct row **rows;  /* what is reported */
-    struct build *builds;
-    struct rig **rigs;
-    int blame;          /* plan row that was running, -1 = none */
-};
-
 static void announce(void *context, int entrant)
 {
     struct bout *b = context;
@@ -35,7 +25,7 @@ static void announce(void *context, int entrant)
     worker_stage(b->w, b->blame, "time", entrant < 0 ? b->w->plan.time.budget_s * 4 + 120 : b->w->time_limit_s + 30);
 }
 
-static bool check_row(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err)
+bool bout_check(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err)
 {
     struct verdict v;
     struct text unsafe = {0};
@@ -52,6 +42,11 @@ static bool check_row(struct bout *b, int i, const struct op_data *data, const c
     return ok;
 }
 
+char *worker_plan_text(const struct cudnn_plan_facts *f)
+{
+    return text_format("%s, mode %c rank %d,", f->text, f->mode, f->rank);
+}
+
 /* Appended for a chain, whose layers each have a choice of their own. */
 static void record_plans(struct bout *b, int i, int step, const double *medians)
 {
@@ -60,10 +55,12 @@ static void record_plans(struct bout *b, int i, int step, const double *medians)
     const struct program *p = rig_program(rig);
     const struct cudnn_plan_facts *best = rig_plan_facts(rig, step, rig_plan_used(rig, step));
     const char *layer = p->work.chain ? p->work.chain->links[p->steps[step].link].name : NULL;
-    char *engine = text_format("%s%s%s%s%s, mode %c rank %d, best of %d", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "",
-                               layer ? ": " : "", best->text, best->mode, best->rank, rig_plan_count(rig, step));
+    char *plan = worker_plan_text(best);
+    char *engine = text_format("%s%s%s%s%s best of %d", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "", layer ? ": " : "", plan,
+                               rig_plan_count(rig, step));
     row_set(&row->engine, engine);
     free(engine);
+    free(plan);
     if ((int64_t)best->workspace_bytes > row->workspace_bytes)
         row->workspace_bytes = (int64_t)best->workspace_bytes;
     for (int k = 0; k < rig_plan_count(rig, step); k++) {
@@ -90,11 +87,15 @@ static bool choose_plans(struct bout *b, int i, struct error *err)
     return ok && rig_plan_settle(rig, err);
 }
 
-static bool enter(struct bout *b, int i, const struct op_data *data, struct error *err)
+bool bout_enter(struct bout *b, int i, struct error *err)
 {
     struct worker *w = b->w;
     const struct program *p = &w->plan.rows[b->index[i]].program;
+    struct op_data *data;
     double ns;
+    worker_stage(w, -1, "data", DATA_LIMIT_S);
+    if (!worker_data(w, b->index[i], worker_timed_part(w, b->index[i]), &data, err))
+        return false;
     b->blame = b->index[i];
     worker_stage(w, b->blame, "load", LOAD_LIMIT_S);
     if (!build_make(w, p, &b->builds[i], err) || !rig_open(w->dev, w->library, p, b->builds[i].images, false, &b->rigs[i], err) ||
@@ -105,10 +106,10 @@ static bool enter(struct bout *b, int i, const struct op_data *data, struct erro
         return false;
     if (rig_library_step(b->rigs[i], 0) >= 0 && !choose_plans(b, i, err))
         return false;
-    return rig_poison(b->rigs[i], err) && rig_run(b->rigs[i], err) && check_row(b, i, data, "(in the measuring process, before timing)", err);
+    return rig_poison(b->rigs[i], err) && rig_run(b->rigs[i], err) && bout_check(b, i, data, "(in the measuring process, before timing)", err);
 }
 
-static void put_time(struct row *row, int step, const char *cache, const char *load, const double *ns, const double *base, int rounds)
+void bout_time(struct row *row, int step, const char *cache, const char *load, const double *ns, const double *base, int rounds)
 {
     struct row_time *t = row_add_time(row);
     struct estimate e = estimate_median(ns, rounds);
@@ -182,14 +183,14 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
     for (int i = 0; i < b->count; i++) {
         const struct program *p = rig_program(b->rigs[i]);
         struct row *row = b->rows[i];
-        put_time(row, -1, cache, load, entrants[i].samples_ns, base >= 0 ? entrants[base].samples_ns : NULL, result->rounds);
+        bout_time(row, -1, cache, load, entrants[i].samples_ns, base >= 0 ? entrants[base].samples_ns : NULL, result->rounds);
         if (isnan(row->noise))
             row->noise = noise;
         if (isnan(row->host_call_ns))
             row->host_call_ns = entrants[i].host_ns;
         for (int s = 0; entrants[i].step_ns && s < p->step_count; s++)
             if (entrants[i].step_ns[s])
-                put_time(row, s, cache, load, entrants[i].step_ns[s], NULL, entrants[i].step_rounds);
+                bout_time(row, s, cache, load, entrants[i].step_ns[s], NULL, entrants[i].step_rounds);
         put_chain(row, p, &entrants[i]);
         if (!result->converged) {
             char *note = text_format("%s%sstopped at %d rounds before every ratio was known to %.2g %%", row->note ? row->note : "", row->note ? "; " : "",
@@ -230,7 +231,7 @@ static bool all_modes(struct bout *b, struct error *err)
     return !t->load[LOAD_SUSTAINED] || time_mode(b, true, true, err);
 }
 
-static void emit_environment(struct worker *w, const char *name)
+void bout_environment(struct worker *w, const char *name)
 {
     struct nvml_sample s;
     struct error ignored = {0};
@@ -261,51 +262,61 @@ static bool bout(struct bout *b, struct error *err)
     struct worker *w = b->w;
     struct op_data *data;
     const char *case_id = w->plan.cases[w->plan.rows[b->index[0]].case_index].id;
-    worker_stage(w, -1, "data", DATA_LIMIT_S);
-    if (!worker_data(w, b->index[0], DATA_PART_PRECISION, &data, err))
-        return false;
     for (int i = 0; i < b->count; i++)
-        if (!enter(b, i, data, err))
+        if (!bout_enter(b, i, err))
             return false;
     b->blame = -1;
     if (!all_modes(b, err))
         return false;
-    emit_environment(w, case_id);
+    bout_environment(w, case_id);
     for (int i = 0; i < b->count; i++) {
         b->blame = b->index[i];
-        if (!rig_poison(b->rigs[i], err) || !rig_run(b->rigs[i], err) || !check_row(b, i, data, "(after the timed loop)", err))
+        if (!worker_data(w, b->index[i], worker_timed_part(w, b->index[i]), &data, err) || !rig_poison(b->rigs[i], err) || !rig_run(b->rigs[i], err) ||
+            !bout_check(b, i, data, "(after the timed loop)", err))
             return false;
     }
     b->blame = -1;
     return true;
 }
 
-bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err)
+void bout_open(struct bout *b, struct worker *w, const json_t *rows)
 {
     size_t count = json_array_size(rows);
-    struct bout b = {.w = w, .count = (int)count, .blame = -1};
-    b.index = xcalloc(count, sizeof *b.index);
-    b.rows = xcalloc(count, sizeof *b.rows);
-    b.builds = xcalloc(count, sizeof *b.builds);
-    b.rigs = xcalloc(count, sizeof *b.rigs);
+    *b = (struct bout){.w = w, .count = (int)count, .blame = -1};
+    b->index = xcalloc(count, sizeof *b->index);
+    b->rows = xcalloc(count, sizeof *b->rows);
+    b->builds = xcalloc(count, sizeof *b->builds);
+    b->rigs = xcalloc(count, sizeof *b->rigs);
     for (size_t i = 0; i < count; i++) {
-        b.index[i] = (int)json_integer_value(json_array_get(rows, i));
-        b.rows[i] = row_new();
-        b.rows[i]->status = w->plan.rows[b.index[i]].program.checked ? ROW_OK : ROW_FOIL;
+        b->index[i] = (int)json_integer_value(json_array_get(rows, i));
+        b->rows[i] = row_new();
+        b->rows[i]->status = w->plan.rows[b->index[i]].program.checked ? ROW_OK : ROW_FOIL;
     }
+}
+
+void bout_close(struct bout *b, bool ok)
+{
+    struct worker *w = b->w;
+    for (int i = 0; i < b->count; i++) {
+        if (ok)
+            w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", b->index[i], "fields", wire_row(b->rows[i])));
+        if (ok)
+            rig_close(b->rigs[i]); /* else the context may be lost, and this process ends */
+        build_free(&b->builds[i]);
+        row_free(b->rows[i]);
+    }
+    free(b->index);
+    free(b->rows);
+    free(b->builds);
+    free(b->rigs);
+}
+
+bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err)
+{
+    struct bout b;
+    bout_open(&b, w, rows);
     bool ok = bout(&b, err);
     *blame = b.blame;
-    for (size_t i = 0; i < count; i++) {
-        if (ok)
-            w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", b.index[i], "fields", wire_row(b.rows[i])));
-        if (ok)
-            rig_close(b.rigs[i]); /* else the context may be lost, and this process ends */
-        build_free(&b.builds[i]);
-        row_free(b.rows[i]);
-    }
-    free(b.index);
-    free(b.rows);
-    free(b.builds);
-    free(b.rigs);
+    bout_close(&b, ok);
     return ok;
 }

@@ -60,7 +60,7 @@ static void adopt_step(struct program *p, const struct program *inner, const str
         s->operand[i] = translate(inner, at, scratch_at, from->operand[i]);
     for (int i = 0; i < s->arg_count; i++) {
         s->args[i].buffer = translate(inner, at, scratch_at, s->args[i].buffer);
-        s->args[i].map += s->args[i].kind == ARG_TENSOR_MAP ? map_at : 0;
+        s->args[i].map += s->args[i].kind == ARG_TENSOR_MAP && s->args[i].map != ARG_NO_MAP ? map_at : 0;
     }
 }
 

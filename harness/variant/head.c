@@ -141,11 +141,25 @@ static bool read_op(struct head *h, const struct node *root, struct error *err)
 static bool read_words(const struct node *root, struct error *err)
 {
     static const char *const required[] = {"op", "what", "steps"};
-    for (size_t i = 0; i < sizeof required / sizeof *required; i++)
+    size_t count = sizeof required / sizeof *required - (node_get(root, "select") != NULL); /* in place of steps */
+    for (size_t i = 0; i < count; i++)
         if (!node_get(root, required[i]))
             return node_error(root, err, "the head has no `%s:`", required[i]);
     const struct node *from = node_get(root, "from");
     return node_text(node_get(root, "what"), "what", err) && (!from || node_text(from, "from", err));
+}
+
+static bool read_predict(struct head *h, const struct node *root, struct error *err)
+{
+    const struct node *m = node_get(root, "predict");
+    if (!m)
+        return true;
+    if (!node_check_keys(m, "predict", predict_names, err))
+        return false;
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        if (node_get(m, predict_names[i]) && !(h->predict[i] = expr_parse(node_get(m, predict_names[i]), err)))
+            return false;
+    return true;
 }
 
 static bool read_conditions(struct head *h, const struct node *root, struct error *err)
@@ -209,11 +223,11 @@ struct head *head_read(const struct node *root, struct error *err)
 {
     static const char *const keys[] = {"op",         "what",    "from",        "needs",   "layout", "dtype",   "math",  "algorithm",
                                        "exact",      "check",   "epilogue",    "mask",    "params", "let",     "where", "define",
-                                       "specialise", "scratch", "tensor_maps", "prepare", "steps",  "columns", "source", "on",     NULL};
+                                       "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select",  "columns", "predict", "source", "on", NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&
-        read_source(h, root, err) && head_read_steps(h, root, err) && check_source(h, err) && head_check(h, err))
+        read_source(h, root, err) && head_read_steps(h, root, err) && check_source(h, err) && read_predict(h, root, err) && head_check(h, err))
         return h;
     head_free(h);
     return NULL;
@@ -257,6 +271,8 @@ void head_free(struct head *h)
         return;
     head_expr_list_free(&h->needs);
     head_expr_list_free(&h->where);
+    head_expr_list_free(&h->mask.tile);
+    expr_free(h->mask.weights);
     free_named(h->lets, h->let_count);
     free_named(h->defines, h->define_count);
     for (int i = 0; i < h->param_count; i++)
@@ -275,6 +291,8 @@ void head_free(struct head *h)
         free(h->columns[i].name);
         expr_free(h->columns[i].element);
     }
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        expr_free(h->predict[i]);
     for (int i = 0; i < h->name_count; i++)
         free(h->names[i]);
     free(h->params);

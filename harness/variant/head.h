@@ -86,6 +86,8 @@ struct head_mask {
     bool input, output, optional; /* `needs` */
     bool writes_output, reads_active;
     enum inactive inactive;
+    struct expr_list tile; /* height, width, and how far apart its outputs are */
+    struct expr *weights;
 };
 struct head_column {
     char *name;
@@ -116,10 +118,12 @@ struct head {
     int scratch_count;
     struct head_map *maps;
     int map_count;
+    bool selects;            /* `select:`: the steps are variants, of which the first that can do the whole work is taken */
     struct head_step *steps; /* prepare steps first */
     int step_count;
     struct head_column *columns;
     int column_count;
+    struct expr *predict[PREDICT_COUNT]; /* NULL: not predicted */
     char **names; /* every name that an expression may use, NULL-terminated, for suggestions */
     int name_count;
 };

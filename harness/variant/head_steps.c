@@ -195,8 +195,28 @@ static bool read_list(struct head *h, const struct node *list, const char *what,
     return true;
 }
 
+/* `select:` has the form of steps that are variants, without buffers: each would do the whole work. */
+static bool read_select(struct head *h, const struct node *root, const struct node *list, struct error *err)
+{
+    static const char *const alone[] = {"scratch", "tensor_maps", "prepare", "steps", "define", "specialise", "columns"};
+    static const char *const keys[] = {"variant", "when", "params", NULL};
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
+        if (node_get(root, alone[i]))
+            return node_error(node_get(root, alone[i]), err, "a head with `select:` has no `%s:` of its own", alone[i]);
+    for (int i = 0; list->kind == NODE_LIST && i < list->count; i++)
+        if (list->items[i]->kind != NODE_MAP || !node_get(list->items[i], "variant"))
+            return node_error(list->items[i], err, "an item of select should be `variant: NAME`, perhaps with `when:` and `params:`");
+        else if (!node_check_keys(list->items[i], "the item", keys, err))
+            return false;
+    h->selects = true;
+    return read_list(h, list, "select", false, err);
+}
+
 bool head_read_steps(struct head *h, const struct node *root, struct error *err)
 {
+    const struct node *select = node_get(root, "select");
+    if (select)
+        return read_select(h, root, select, err);
     const struct node *prepare = node_get(root, "prepare");
     return (!prepare || read_list(h, prepare, "prepare", true, err)) && read_list(h, node_get(root, "steps"), "steps", false, err);
 }

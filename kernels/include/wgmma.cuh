@@ -49,14 +49,36 @@ __device__ __forceinline__ void copy_box_4d(unsigned to, const tensor_map *map, 
                  "r"(barrier), "r"(x0), "r"(x1), "r"(x2), "r"(x3)
                  : "memory");
 }
+/* Bytes side by side, a multiple of 16, both ends at multiples of 16. One thread calls it. */
+__device__ __forceinline__ void copy_bytes(unsigned to, const void *from, unsigned bytes, unsigned barrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to), "l"(from), "r"(bytes), "r"(barrier)
+                 : "memory");
+}
 __device__ __forceinline__ void prefetch_map(const tensor_map *map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 /* Ordinary stores to shared memory become visible to wgmma and the copy engine. */
 __device__ __forceinline__ void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-/* Four 8x8 matrices to shared memory: the inverse of load_matrix_4. */
+/* A box from shared memory to the tensor; what lies outside the tensor is not written. Belongs to the calling thread's group of stores. */
+__device__ __forceinline__ void store_box_4d(const tensor_map *map, unsigned from, int x0, int x1, int x2, int x3)
+{
+    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(map), "r"(from), "r"(x0), "r"(x1), "r"(x2), "r"(x3)
+                 : "memory");
+}
+/* Ends a group of stores of this thread. */
+__device__ __forceinline__ void store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+/* Waits until all stores of this thread have left shared memory, or have been made. */
+__device__ __forceinline__ void store_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+__device__ __forceinline__ void store_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+
+/* Four 8x8 matrices to shared memory: the inverse of load_matrix_4, and of load_matrix_4_transposed. */
 __device__ __forceinline__ void store_matrix_4(unsigned address, const unsigned m[4])
 {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3]) : "memory");
+}
+__device__ __forceinline__ void store_matrix_4_transposed(unsigned address, const unsigned m[4])
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3]) : "memory");
 }
 /* Which warpgroup this is. The exchange tells the compiler that all lanes agree: what follows from it stays in uniform registers, where wgmma wants its
  * descriptors, instead of being moved there before every one. */

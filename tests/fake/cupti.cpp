@@ -5,6 +5,7 @@
 // FAKE_CUPTI_DISABLED="vGpu"                         ... is disabled
 // FAKE_CUPTI_DROP=n, FAKE_CUPTI_LOSE=n               the last n ranges are dropped, or are missing without a word
 // FAKE_CUPTI_ENDLESS=1                               the passes never end
+// fake_cupti_launch() is a kernel: a range of its own where the range profiler is set so.
 // FAKE_CUPTI_RENAME=1                                ranges come back under a name that nobody pushed
 // The chip FAKE1 has fake__a ... fake__h with the roll-up .sum; two metrics fit a pass. Range i (from 0) of metric x (a = 0) has the value
 // 1000 * (i + 1) + x, and is not a number for metric h.
@@ -23,6 +24,10 @@ static struct {
     size_t passes, passes_done, range_max, pushed;
     char names[RANGES][NAME];
     uint8_t *image;
+    const uint8_t *config; /* the first since the profiler was enabled: CUPTI 13.0 goes on reading it there */
+    size_t config_metrics;
+    bool stale, each_kernel;
+    size_t numbered; /* kernels of all counts so far: their ranges are named by it */
 } fake;
 struct image_head {
     uint32_t magic, ranges;
@@ -68,6 +73,13 @@ static bool is_metric(const char *m)
 }
 
 extern "C" {
+// A kernel of the counted context.
+__attribute__((visibility("default"))) void fake_cupti_launch(void)
+{
+    if (fake.running && fake.each_kernel && fake.pushed < RANGES)
+        snprintf(fake.names[fake.pushed], NAME, "%zu", fake.numbered + fake.pushed), fake.pushed++;
+}
+
 #define API __attribute__((visibility("default"))) CUptiResult
 
 API cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params *p)
@@ -207,6 +219,8 @@ API cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *p)
     MAY_FAIL(p, CUpti_RangeProfiler_Enable_Params);
     WANT(fake.initialized && !fake.enabled);
     fake.enabled = true;
+    fake.config = NULL;
+    fake.stale = false;
     p->pRangeProfilerObject = (CUpti_RangeProfiler_Object *)&fake;
     return CUPTI_SUCCESS;
 }
@@ -236,12 +250,18 @@ API cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterData
 API cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *p)
 {
     MAY_FAIL(p, CUpti_RangeProfiler_SetConfig_Params);
-    WANT(fake.enabled && !fake.running && p->range == CUPTI_UserRange && p->replayMode == CUPTI_UserReplay && p->numNestingLevels == 1 &&
+    WANT(fake.enabled && !fake.running && p->replayMode == CUPTI_UserReplay && p->numNestingLevels == 1 &&
          p->targetNestingLevel == 1 && p->passIndex == 0 && ((struct image_head *)p->pCounterDataImage)->magic == MAGIC);
     size_t metrics;
     memcpy(&metrics, p->pConfig, sizeof metrics);
+    if (!fake.config) {
+        fake.config = p->pConfig;
+        fake.config_metrics = metrics;
+    }
+    fake.stale = fake.stale || fake.config != p->pConfig || fake.config_metrics != metrics;
     fake.passes = (metrics + 1) / 2;
     fake.passes_done = fake.pushed = 0;
+    fake.each_kernel = p->range == CUPTI_AutoRange;
     fake.range_max = p->maxRangesPerPass;
     fake.image = p->pCounterDataImage;
     fake.configured = true;
@@ -251,6 +271,8 @@ API cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params *p)
 {
     MAY_FAIL(p, CUpti_RangeProfiler_Start_Params);
     WANT(fake.configured && !fake.running);
+    if (fake.stale)
+        return CUPTI_ERROR_UNKNOWN;
     fake.running = true;
     fake.pushed = 0;
     return CUPTI_SUCCESS;
@@ -269,7 +291,7 @@ API cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *p)
 API cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params *p)
 {
     MAY_FAIL(p, CUpti_RangeProfiler_PushRange_Params);
-    WANT(fake.running && !fake.open && fake.pushed < RANGES);
+    WANT(fake.running && !fake.open && !fake.each_kernel && fake.pushed < RANGES);
     snprintf(fake.names[fake.pushed++], NAME, "%s", p->pRangeName);
     fake.open = true;
     return CUPTI_SUCCESS;
@@ -290,6 +312,7 @@ API cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *p)
     struct image_head *head = (struct image_head *)fake.image;
     p->numOfRangeDropped = (size_t)number("FAKE_CUPTI_DROP");
     head->ranges = (uint32_t)(fake.pushed - p->numOfRangeDropped - (size_t)number("FAKE_CUPTI_LOSE"));
+    fake.numbered += fake.each_kernel ? fake.pushed : 0;
     for (uint32_t i = 0; i < head->ranges; i++) { /* last first: the order is CUPTI's own affair */
         head->place[i] = head->ranges - 1 - i;
         snprintf(head->names[i], NAME, "%s%s", number("FAKE_CUPTI_RENAME") ? "other " : "", fake.names[head->place[i]]);

@@ -36,10 +36,14 @@ static void counts_and_values(void **state)
         fail_msg("%s", err.text);
     assert_true(r.finished);
     assert_int_equal(r.report_count, 0);
-    assert_string_equal(text_get(&r.reports), "");
-    assert_string_equal(text_get(&r.shown), "y: 32640 98176\n"); /* 0 + ... + 255, 256 + ... + 511 */
-    assert_non_null(strstr(text_get(&r.counters), "emu.warp_instructions"));
-    assert_non_null(strstr(text_get(&r.listing), "s[threadIdx.x] += s[threadIdx.x + k];"));
+    struct text t = {0};
+    emulate_text_shown(&r, &t);
+    assert_string_equal(text_get(&t), "y: 32640 98176\n"); /* 0 + ... + 255, 256 + ... + 511 */
+    emulate_text(&r, &t);
+    assert_non_null(strstr(text_get(&t), "\nnothing found\n"));
+    assert_non_null(strstr(text_get(&t), "emu.warp_instructions"));
+    assert_non_null(strstr(text_get(&t), "s[threadIdx.x] += s[threadIdx.x + k];"));
+    text_free(&t);
     emulate_free(&r);
 }
 
@@ -50,7 +54,10 @@ static void finds_the_bug(void **state)
     assert_true(run("checks", "{kernel: past_end, grid: 1, block: 256, buffers: {x: {count: 256}, y: {count: 256}}, args: [x, y, 0]}", &r, &err));
     assert_true(r.finished);
     assert_int_equal(r.report_count, 1);
-    assert_non_null(strstr(text_get(&r.reports), "checks.cu: out_of_bounds: line 19: global read of 4 bytes"));
+    struct text t = {0};
+    emulate_text_reports(&r, &t);
+    assert_non_null(strstr(text_get(&t), "checks.cu: out_of_bounds: line 19: global read of 4 bytes"));
+    text_free(&t);
     emulate_free(&r);
 }
 

@@ -161,7 +161,7 @@ static void test_epilogue_refusals(void **state)
     refused(w, "density 1.5");
     w.mask.density = NAN;
     refused(w, "density");
-    w = simple_work("upsample", 4, 8, 8), w.block = 2, w.mask.pattern = MASK_FULL;
+    w = simple_work("layout", 4, 8, 8), w.to = LAYOUT_NCHW, w.mask.pattern = MASK_FULL;
     refused(w, "takes no mask");
 }
 

@@ -9,7 +9,7 @@ struct async_copy {
     uint32_t offset, bytes, group;
 };
 
-static void remember(struct warp *w, uint32_t offset, uint32_t bytes)
+void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes)
 {
     if (w->copy_count == w->copy_room) {
         w->copy_room = w->copy_room ? w->copy_room * 2 : 256;
@@ -17,6 +17,8 @@ static void remember(struct warp *w, uint32_t offset, uint32_t bytes)
     }
     w->copies[w->copy_count++] = (struct async_copy){offset, bytes, w->async_groups};
     memset(w->block->shared_known + offset, KNOWN_PENDING, bytes);
+    if (w->quick_watch) /* as if nobody had written it: sends a read to known_shared */
+        memset(w->block->shadow->writer + (offset >> w->program->shared_shift), 0, (bytes >> w->program->shared_shift) * sizeof *w->block->shadow->writer);
 }
 
 /* a = destination (imm), list: source slot, source-size slot or NO_REF, ignore predicate or NO_REF; size = bytes, kind = constant offset of the source in list[3..4] */
@@ -57,7 +59,7 @@ const struct insn *emu_cp_async(struct warp *w, const struct insn *ip)
         }
         memcpy(dst, line, ip->size);
         if ((w->checks & CHECK_KNOWN) && to[i] >> CLUSTER_SHIFT == 0)
-            remember(w, (uint32_t)to[i], ip->size);
+            emu_remember_copy(w, (uint32_t)to[i], ip->size);
     }
     m->events++;
     count_lanes(w, ip, SPACE_GLOBAL, from, good, ip->size);

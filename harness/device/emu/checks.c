@@ -62,12 +62,13 @@ void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kin
 bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store)
 {
     bool known = store;
-    for (uint64_t k = offset; k < offset + bytes; k++) {
-        uint8_t bit = (uint8_t)(1u << (k & 7));
-        if (store)
-            __atomic_fetch_or(&b->known[k >> 3], bit, __ATOMIC_RELAXED);
-        else
-            known |= (__atomic_load_n(&b->known[k >> 3], __ATOMIC_RELAXED) & bit) != 0;
+    for (uint64_t k = offset; k < offset + bytes;) { /* a bitmap byte at a time */
+        uint64_t n = 8 - (k & 7) < offset + bytes - k ? 8 - (k & 7) : offset + bytes - k;
+        uint8_t bits = (uint8_t)(((1u << n) - 1) << (k & 7)), seen = __atomic_load_n(&b->known[k >> 3], __ATOMIC_RELAXED);
+        if (store && (seen & bits) != bits)
+            __atomic_fetch_or(&b->known[k >> 3], bits, __ATOMIC_RELAXED);
+        known |= (seen & bits) != 0;
+        k += n;
     }
     if (!known)
         emu_report(w, ip, lane, "uninitialised", "global read of %u bytes at 0x%llx, offset %llu of `%s`, never written", bytes, (unsigned long long)(b->base + offset),
@@ -137,9 +138,9 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
 
 static void known_shared(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes, enum access access)
 {
-    bool known = false, pending = false;
+    bool known = false, pending = false, quick = w->quick_watch; /* then a tag tells of a write, too */
     for (uint32_t k = offset; k < offset + bytes; k++) {
-        known |= b->shared_known[k] != 0;
+        known |= b->shared_known[k] != 0 || (quick && b->shadow->writer[k >> w->program->shared_shift] >> 7 >= b->first_epoch);
         pending |= b->shared_known[k] == KNOWN_PENDING;
         if (access == ACCESS_WRITE)
             b->shared_known[k] = 0xff;
@@ -173,7 +174,13 @@ void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, u
 void race_join(struct block *b, uint64_t arrived, uint64_t waiting)
 {
     uint32_t all[64] = {0};
-    b->epoch++;
+    if (++b->epoch == EPOCH_MAX && b->shadow && b->warps[0].program->simple_races) { /* begin again, keeping who wrote */
+        for (uint32_t g = 0; g < b->shadow->grains; g++)
+            b->shadow->writer[g] = b->shadow->writer[g] >> 7 >= b->first_epoch ? 1u << 7 : 0;
+        memset(b->shadow->reader, 0, b->shadow->grains * sizeof *b->shadow->reader);
+        b->first_epoch = 1;
+        b->epoch = 2;
+    }
     if (!b->shadow || b->warps[0].program->simple_races)
         return;
     for (int i = 0; i < b->warp_count; i++)

@@ -94,8 +94,10 @@ static void count_insn(uint64_t *v, const struct program *p, uint32_t i, const s
     if (ip->op == OP_bra_if || ip->op == OP_bra || ip->op == OP_brx) {
         v[COUNT_branches] += runs;
         v[COUNT_divergent_branches] += m && ip->op != OP_bra ? m->events : 0;
-    } else if (m && ip->op != OP_bar) {
+    } else if (m && ip->op != OP_bar && c->class != CLASS_LOAD_CONST) { /* the constant cache knows no sectors */
         count_memory(v, c->source, (enum op)ip->op, m);
+        if (ip->op == OP_cp_async)
+            count_memory(v, c->source, (enum op)ip->op, m + 1);
     }
 }
 
@@ -127,9 +129,9 @@ void totals_add(struct totals *t, const struct launch *l)
         abort();
     memset(memos, 0, (p->memo_count + 1) * sizeof *memos);
     merge_workers(l, blocks, memos);
-    int own = 0; /* the file of the kernel's first line */
-    for (uint32_t i = 0; i < p->count && !own; i++)
-        own = p->cold[i].line > 0 ? p->cold[i].file : 0;
+    int own = -1; /* the file of the kernel's first line; 0: the PTX itself */
+    for (uint32_t i = 0; i < p->count && own < 0; i++)
+        own = p->cold[i].line > 0 ? p->cold[i].file : -1;
     if (own > 0 && own < p->module->file_count && p->module->files[own])
         snprintf(t->file, sizeof t->file, "%s", p->module->files[own]);
     for (uint32_t i = 0; i < p->count; i++) {

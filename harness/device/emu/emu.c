@@ -38,8 +38,17 @@ struct device_function {
 /* ---- open, close ---- */
 static bool emu_open(struct device *dev, const char *spec, struct error *err)
 {
-    const char *name = spec && *spec ? spec : "GH100";
+    char name[64] = "GH100"; /* "GH100", "no-check", "GH100,no-check" */
+    size_t length = spec ? strcspn(spec, ",") : 0;
+    const char *option = spec && spec[length] ? spec + length + 1 : "";
+    if (length && !*option && !strcmp(spec, "no-check"))
+        option = spec;
+    else if (length)
+        snprintf(name, sizeof name, "%.*s", (int)length, spec);
+    bool checked = strcmp(option, "no-check") != 0;
     const struct chip *chip = chip_find(name);
+    if (checked && *option)
+        return error_set(err, ERROR_USAGE, "emu knows no option '%.40s'", option) || error_hint(err, "emu:%s,no-check", name);
     if (!chip) {
         error_set(err, ERROR_USAGE, "emu knows no chip '%s'", name);
         const char *near = text_nearest_in(name, chip_names());
@@ -47,9 +56,9 @@ static bool emu_open(struct device *dev, const char *spec, struct error *err)
     }
     struct emu *e = xcalloc(1, sizeof *e);
     e->space.next = GLOBAL_BASE;
-    e->checks = CHECK_ALL;
+    e->checks = checked ? CHECK_ALL : CHECK_BOUNDS;
     dev->chip = *chip;
-    snprintf(dev->about, sizeof dev->about, "emu · %.40s (%.15s)", chip->name, chip->arch);
+    snprintf(dev->about, sizeof dev->about, "emu · %.40s (%.15s)%s", chip->name, chip->arch, checked ? "" : " · only bounds are checked");
     dev->private_data = e;
     return true;
 }
@@ -79,6 +88,13 @@ static void emu_close(struct device *dev)
 
 void emu_set_threads(struct device *dev, int threads) { ((struct emu *)dev->private_data)->threads = threads; }
 void emu_set_checks(struct device *dev, bool on) { ((struct emu *)dev->private_data)->checks = on ? CHECK_ALL : CHECK_BOUNDS; }
+const char *emu_isa_name(void)
+{
+    const char *name;
+    isa_table(&name);
+    return name;
+}
+const char *emu_source_file(const struct device *dev) { return ((const struct emu *)dev->private_data)->totals.file; }
 
 /* ---- buffers ---- */
 static struct buffer *buffer_new(struct emu *e, const char *label, size_t bytes, bool known, struct error *err)
@@ -86,8 +102,8 @@ static struct buffer *buffer_new(struct emu *e, const char *label, size_t bytes,
     struct buffer *b = xcalloc(1, sizeof *b);
     size_t room = (bytes + 127) & ~(size_t)63; /* some bytes more than can be addressed */
     b->host = bytes <= BUFFER_MAX ? aligned_alloc(64, room) : NULL;
-    b->read = b->host ? calloc(bytes / 32 + 2, 1) : NULL;
-    b->written = b->read ? calloc(bytes / 32 + 2, 1) : NULL;
+    b->read = b->host ? calloc(bytes / 32 + 10, 1) : NULL;
+    b->written = b->read ? calloc(bytes / 32 + 10, 1) : NULL;
     b->known = b->written && !known ? calloc(bytes / 8 + 1, 1) : NULL;
     if (!b->written || (!known && !b->known)) {
         buffer_free(b);

@@ -12,5 +12,9 @@ extern const struct device_ops emu_device;
 /* Host threads to use (0 = base/pool's) and which checks run: all by default; bounds are always checked. */
 void emu_set_threads(struct device *dev, int threads);
 void emu_set_checks(struct device *dev, bool on);
+/* The instruction set of the host that handlers were chosen for: "portable", "v3" (AVX2), "v4" (AVX-512); $BENCH_EMU_ISA asks for less. */
+const char *emu_isa_name(void);
+/* The file that the lines of counters() are of: as the PTX names it; "" before a launch, or when it names none (lines of the PTX). */
+const char *emu_source_file(const struct device *dev);
 
 #endif

@@ -117,18 +117,21 @@ struct buffer *space_nearest(const struct address_space *s, uint64_t address);
 
 /* Access pattern of a memory instruction, remembered from its last execution, and its counters. */
 enum pattern { PATTERN_NONE, PATTERN_UNIFORM, PATTERN_DENSE, PATTERN_OTHER };
+#define RUNS_MAX 4
 struct memo {
     _Alignas(64) int32_t rel[32]; /* lane address - first active lane's */
     uint32_t mask;
     int32_t min, max; /* of rel */
     uint32_t low;     /* all rel or-ed */
     uint8_t pattern;
-    uint8_t distinct; /* shared: different addresses among the lanes */
-    uint8_t space, phase;      /* enum ptx_space the pattern was seen in; shared: first address mod 4 */
+    uint8_t spans;        /* stretches without a gap: global, every sector between from and to is touched; shared, every byte */
+    uint8_t space, phase; /* enum ptx_space the pattern was seen in; shared: first address mod 4 */
     uint8_t wavefronts, ideal; /* shared; ideal also: sectors that would do for a global access */
-    int32_t first[32]; /* shared: rel of each of them */
+    int32_t from[32], to[32];  /* bytes of each span, as rel; ascending */
+    uint8_t runs;              /* lanes side by side, of 4 bytes each: few such runs make the pattern; 0: not so */
+    uint32_t run_lanes[RUNS_MAX];
+    int32_t run_base[RUNS_MAX]; /* where lane 0 of the run would be, as rel */
     struct buffer *buffer;
-    uint8_t sectors[32], lines[32]; /* by first address mod 128 / 4; 0 = not yet counted */
     /* counters since the last clear */
     uint64_t requests, sector_sum, line_sum, best_sum;          /* global */
     uint64_t shared_requests, wavefront_sum, ideal_sum;         /* shared */
@@ -200,12 +203,14 @@ struct warp {
     size_t local_stride;
     int barrier_id;
     uint32_t barrier_count;
+    uint32_t tid[3][32]; /* %tid of each lane: the same for every block */
     uint32_t clocks[64]; /* vector clock over the block's warps, for the race check */
     uint64_t ticks;      /* %clock */
     uint32_t async_groups; /* cp.async: groups committed; copies nobody has waited for */
     struct async_copy *copies;
     int copy_count, copy_room;
     uint32_t cluster_phase; /* of the cluster barrier it arrived at */
+    bool quick_watch; /* shared memory is watched by span: watch.inc */
     bool guarded; /* inside a guarded instruction: other lanes are not elsewhere but switched off */
 };
 struct barrier {
@@ -224,7 +229,7 @@ struct block {
     uint8_t *shared;
     uint32_t shared_bytes; /* with the reserved part */
     uint8_t *shared_known; /* one byte a byte: 0xff written */
-    uint32_t epoch;        /* full barriers so far, + 1 */
+    uint32_t epoch, first_epoch; /* one more at every full barrier, and at every block that runs here: the first of this block */
     struct shadow *shadow;
     struct warp *warps;
     int warp_count;

@@ -45,41 +45,70 @@ void emu_poll(struct warp *w)
 }
 
 /* ---- patterns ---- */
-static void memo_learn(struct warp *w, struct memo *m, uint32_t bytes)
+/* The active lanes' rel in ascending order; how many. */
+static int sorted_lanes(const struct memo *m, int32_t *v)
 {
-    bool uniform = true, dense = w->mask == ~0u;
-    m->mask = w->mask;
-    m->min = m->max = 0;
-    m->low = 0;
-    for (int i = 0; i < 32; i++) {
-        if (!(w->mask >> i & 1)) {
-            m->rel[i] = 0;
-            continue;
-        }
-        int32_t r = m->rel[i];
-        m->min = r < m->min ? r : m->min;
-        m->max = r > m->max ? r : m->max;
-        m->low |= (uint32_t)r;
-        uniform &= r == 0;
-        dense &= r == i * (int32_t)bytes;
+    int n = 0;
+    for (uint32_t rest = m->mask; rest; rest &= rest - 1) {
+        int32_t r = m->rel[__builtin_ctz(rest)];
+        int k = n++;
+        for (; k > 0 && v[k - 1] > r; k--)
+            v[k] = v[k - 1];
+        v[k] = r;
     }
-    m->pattern = uniform ? PATTERN_UNIFORM : dense ? PATTERN_DENSE : PATTERN_OTHER;
+    return n;
 }
 
-/* What the different elements would need if they lay together. */
-static uint8_t ideal_sectors(const struct memo *m, uint32_t bytes)
+static void learn_runs(struct memo *m)
 {
-    uint32_t n = 0;
-    if (m->pattern == PATTERN_DENSE)
-        return (uint8_t)bytes;
+    m->runs = 0;
     for (uint32_t rest = m->mask; rest; rest &= rest - 1) {
-        int i = __builtin_ctz(rest), k = i - 1;
-        while (k >= 0 && (!(m->mask >> k & 1) || m->rel[k] != m->rel[i]))
-            k--;
-        n += k < 0;
+        int i = __builtin_ctz(rest), base = m->rel[i] - 4 * i;
+        if (!m->runs || m->run_base[m->runs - 1] != base) {
+            if (m->runs == RUNS_MAX) {
+                m->runs = 0;
+                return;
+            }
+            m->run_base[m->runs] = base;
+            m->run_lanes[m->runs++] = 0;
+        }
+        m->run_lanes[m->runs - 1] |= 1u << i;
     }
-    return (uint8_t)((n * bytes + 31) / 32);
 }
+
+/* From mask and rel all the rest but counts. `gap`: starts that far apart belong to one span. Returns how many different addresses there are. */
+static uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
+{
+    int32_t v[32];
+    int n = sorted_lanes(m, v);
+    uint32_t distinct = 1;
+    bool dense = m->mask == ~0u;
+    m->low = 0;
+    for (int i = 0; i < 32; i++) {
+        if (!(m->mask >> i & 1))
+            m->rel[i] = 0;
+        m->low |= (uint32_t)m->rel[i];
+        dense &= m->rel[i] == i * (int32_t)bytes;
+    }
+    m->min = v[0];
+    m->max = v[n - 1];
+    m->pattern = v[0] == v[n - 1] ? PATTERN_UNIFORM : dense ? PATTERN_DENSE : PATTERN_OTHER;
+    m->spans = 1;
+    m->from[0] = v[0];
+    for (int i = 1; i < n; i++) {
+        distinct += v[i] != v[i - 1];
+        if (v[i] - v[i - 1] > gap) {
+            m->to[m->spans - 1] = v[i - 1] + (int32_t)bytes;
+            m->from[m->spans++] = v[i];
+        }
+    }
+    m->to[m->spans - 1] = v[n - 1] + (int32_t)bytes;
+    m->runs = 0;
+    if (bytes == 4 && m->pattern != PATTERN_UNIFORM)
+        learn_runs(m);
+    return distinct;
+}
+#define SECTOR_GAP 32 /* accesses are aligned to their size, so none reaches into the next one's sector unless that begins there, too */
 
 bool memo_global(struct warp *w, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes)
 {
@@ -95,37 +124,12 @@ bool memo_global(struct warp *w, struct memo *m, const uint64_t *a, uint64_t fir
             return false;
         m->rel[i] = (int32_t)r;
     }
+    m->mask = w->mask;
     m->space = SPACE_GLOBAL;
     m->buffer = b;
-    memset(m->sectors, 0, sizeof m->sectors);
-    memo_learn(w, m, bytes);
-    m->ideal = ideal_sectors(m, bytes);
+    /* what the different elements would need if they lay together */
+    m->ideal = (uint8_t)((memo_learn(m, bytes, SECTOR_GAP) * bytes + 31) / 32);
     return true;
-}
-
-/* Distinct 32-byte sectors and 128-byte lines of the active lanes. */
-void count_lines(struct memo *m, uint64_t a0, uint32_t bytes, uint32_t *sectors, uint32_t *lines)
-{
-    uint64_t seen[64];
-    int n = 0, line_count = 0;
-    for (uint32_t rest = m->mask; rest; rest &= rest - 1) {
-        uint64_t at = a0 + (uint64_t)(int64_t)m->rel[__builtin_ctz(rest)];
-        for (uint64_t s = at >> 5; s <= (at + bytes - 1) >> 5; s++) {
-            int k = n - 1;
-            while (k >= 0 && seen[k] != s)
-                k--;
-            if (k < 0 && n < 64)
-                seen[n++] = s;
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        int k = i - 1;
-        while (k >= 0 && seen[k] >> 2 != seen[i] >> 2)
-            k--;
-        line_count += k < 0;
-    }
-    *sectors = (uint32_t)n;
-    *lines = (uint32_t)line_count;
 }
 
 /* Wavefronts of one group of lanes: the most distinct words that one bank must serve. */
@@ -182,21 +186,27 @@ void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const ui
         int i = __builtin_ctz(rest);
         m->rel[i] = (int32_t)(a[i] - first);
     }
+    m->mask = w->mask;
     m->space = SPACE_SHARED;
     m->phase = (uint8_t)((first + (uint32_t)ip->imm) & 3);
-    memo_learn(w, m, bytes);
+    memo_learn(m, bytes, (int32_t)bytes);
     int ideal;
     m->wavefronts = (uint8_t)shared_wavefronts(m, w->mask, m->phase, bytes, &ideal);
     m->ideal = (uint8_t)ideal;
-    m->distinct = 0;
-    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
-        int32_t r = m->rel[__builtin_ctz(rest)];
-        int k = m->distinct - 1;
-        while (k >= 0 && m->first[k] != r)
-            k--;
-        if (k < 0)
-            m->first[m->distinct++] = r;
-    }
+}
+
+/* ldmatrix: rows of 16 bytes, in groups of eight */
+void memo_rows(struct memo *m, const uint32_t *a, int matrices)
+{
+    m->mask = matrices == 4 ? ~0u : (1u << 8 * matrices) - 1;
+    for (int i = 0; i < 8 * matrices; i++)
+        m->rel[i] = (int32_t)(a[i] - a[0]);
+    m->space = SPACE_SHARED;
+    memo_learn(m, 16, 16);
+    m->wavefronts = 0;
+    m->ideal = (uint8_t)matrices;
+    for (int k = 0; k < matrices; k++)
+        m->wavefronts = (uint8_t)(m->wavefronts + group_wavefronts(m, 0xffu << 8 * k, 0, 16));
 }
 
 /* ---- one lane ---- */
@@ -367,13 +377,11 @@ void count_lanes(struct warp *w, const struct insn *ip, enum ptx_space space, co
         m->wavefront_sum += (uint64_t)shared_wavefronts(&t, t.mask, (uint32_t)first & 3, bytes, &ideal);
         m->ideal_sum += (uint64_t)ideal;
     } else {
-        uint32_t sectors, lines;
-        count_lines(&t, first, bytes, &sectors, &lines);
+        uint32_t lines, distinct = memo_learn(&t, bytes, SECTOR_GAP);
         m->requests++;
-        m->sector_sum += sectors;
+        m->sector_sum += span_sectors(&t, (int64_t)first, &lines);
         m->line_sum += lines;
-        t.pattern = PATTERN_OTHER;
-        m->best_sum += ideal_sectors(&t, bytes);
+        m->best_sum += (distinct * bytes + 31) / 32;
     }
 }
 

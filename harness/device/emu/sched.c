@@ -39,7 +39,7 @@ static void resident_new(struct worker *k, struct block *b, int warps)
     b->shared_known = room(l->shared_bytes);
     b->warp_count = warps;
     b->warps = room((size_t)warps * sizeof *b->warps);
-    if ((l->checks & CHECK_RACE) && warps > 1) {
+    if (l->checks & CHECK_RACE) {
         struct shadow *s = xcalloc(1, sizeof *s);
         s->grains = (l->shared_bytes >> p->shared_shift) + 64;
         s->writer = xcalloc(s->grains, sizeof *s->writer);
@@ -60,6 +60,13 @@ static void resident_new(struct worker *k, struct block *b, int warps)
         w->memos = k->memos;
         w->checks = l->checks;
         w->id = i;
+        for (uint32_t lane = 0; lane < 32; lane++) {
+            uint32_t t = (uint32_t)i * 32 + lane;
+            w->tid[0][lane] = t % l->block[0];
+            w->tid[1][lane] = t / l->block[0] % l->block[1];
+            w->tid[2][lane] = t / l->block[0] / l->block[1];
+        }
+        w->quick_watch = b->shadow && p->simple_races && l->checks == CHECK_ALL;
     }
 }
 
@@ -135,13 +142,14 @@ static void block_start(struct worker *k, struct block *b, uint64_t number, int 
     b->point_count = 0;
     memset(b->barriers, 0, sizeof b->barriers);
     memset(b->shared, 0, b->shared_bytes);
-    b->epoch = 1;
     if (l->checks & CHECK_KNOWN)
         memset(b->shared_known, 0, b->shared_bytes);
-    if (b->shadow) {
+    if (b->shadow && (!l->program->simple_races || b->epoch >= EPOCH_MAX / 2)) { /* clocks start again, epochs go on */
+        b->epoch = 0;
         memset(b->shadow->writer, 0, b->shadow->grains * sizeof *b->shadow->writer);
         memset(b->shadow->reader, 0, b->shadow->grains * sizeof *b->shadow->reader);
     }
+    b->first_epoch = ++b->epoch;
     for (int i = 0; i < b->warp_count; i++)
         warp_start(&b->warps[i], b->thread_count);
 }

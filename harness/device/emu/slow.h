@@ -11,8 +11,22 @@
 enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 /* Learns the pattern of the active lanes' addresses; false: too irregular (several buffers, no buffer, other spaces). */
 bool memo_global(struct warp *w, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes);
+void memo_rows(struct memo *m, const uint32_t *a, int matrices);
 void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const uint32_t *a, uint32_t bytes);
-void count_lines(struct memo *m, uint64_t a0, uint32_t bytes, uint32_t *sectors, uint32_t *lines);
+/* Different 32-byte sectors, and 128-byte lines, of a learnt global pattern whose first lane is at `at`. */
+static inline uint32_t span_sectors(const struct memo *m, int64_t at, uint32_t *lines)
+{
+    uint32_t sectors = 0, line_count = 0;
+    int64_t line = -1;
+    for (int s = 0; s < m->spans; s++) {
+        int64_t low = (at + m->from[s]) >> 5, high = (at + m->to[s] - 1) >> 5;
+        sectors += (uint32_t)(high - low) + 1;
+        line_count += (uint32_t)((high >> 2) - (low >> 2)) + (low >> 2 != line);
+        line = high >> 2;
+    }
+    *lines = line_count;
+    return sectors;
+}
 /* The host address of one lane's access after every check, or NULL when it was reported and must not happen. */
 uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_space space, uint64_t address, uint32_t bytes, enum access access);
 /* Counts an access of several lanes by space; pointers NULL are left out. */
@@ -80,6 +94,8 @@ const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_movmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async(struct warp *w, const struct insn *ip);
+/* Bytes of shared memory that a cp.async fills: nobody may read them before it was waited for. */
+void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes);
 const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async_commit(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async_arrive(struct warp *w, const struct insn *ip);

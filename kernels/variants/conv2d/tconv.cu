@@ -24,16 +24,17 @@ let:
   blk_bx: ceil(q, pels)                            # this and
   out_chan_blk: ceil(k, out_chan * out_chan_tile)  # this are the grid, blk_y and out_chan_tile the threads, pels and out_chan the registers
   images: select(p % blk_y == 0, 1, select(blk_y % p == 0, blk_y / p, min(n, 1 + ceil(blk_y - 1, p))))   # that the lines of a block touch
-  in_lines: (blk_y - images) * stride + r * images
+  in_lines: max((blk_y - images) * stride + r * images, (blk_y - 1) * stride + r)   # the second: r < stride, and all in one image
   blk_x: (pels - 1) * stride + s
   filts_smem: s * out_chan * out_chan_tile         # floats: one filter row
   in_smem: in_lines * blk_x                        # floats: one input channel
   smem: 4 * (filts_smem + in_smem)
   registers: pels * out_chan + blk_x + out_chan    # floats a thread: sums, strip of the input, strip of the filter
 where:
-  - smem <= smem_per_block
+  - 4 * (filts_smem + in_smem) <= smem_per_block   # static shared memory
   - registers <= 224                               # of 255; the rest is addresses
   - threads <= 1024
+predict: {threads: threads, smem: smem, registers: registers}
 define:
   PELS: pels
   OUT_CHAN: out_chan

@@ -1,0 +1,114 @@
+/* What `make bench-emu` prints: how fast the interpreter runs kernels that are shipped, on this machine. Times are of single launches, the
+ * fastest of several, in this process: processor time of one thread, wall time of two; a rate is warp instructions (of PTX) or multiply-adds of matrix instructions a second and core.
+ *
+ *   speed SCENARIO [ROW-GLOB]   $SPEED_ROUNDS: launches of each kind, default 5 */
+#include "base/pool.h"
+#include "base/text.h"
+#include "device/emu/emu.h"
+#include "session/parent.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static void drop(void *context, json_t *event) { json_decref(event); }
+
+/* One thread is timed by the processor time it gets, so that a busy machine disturbs less; several by the wall clock. */
+static double now_s(int threads)
+{
+    struct timespec t;
+    clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct counts {
+    double instructions, macs;
+};
+static void see(void *context, const char *name, const char *unit, int line, double value)
+{
+    struct counts *c = context;
+    if (line == 0 && !strcmp(name, "emu.warp_instructions"))
+        c->instructions = value;
+    if (line == 0 && !strcmp(name, "emu.tensor_macs"))
+        c->macs = value;
+}
+
+/* Seconds of one launch, the least of several. */
+static bool fastest(struct worker *w, struct rig *rig, int threads, bool checks, int rounds, double *seconds, struct error *err)
+{
+    emu_set_threads(w->dev, threads);
+    emu_set_checks(w->dev, checks);
+    *seconds = 1e9;
+    for (int i = 0; i < rounds; i++) {
+        double begun = now_s(threads);
+        if (!rig_run(rig, err))
+            return false;
+        double s = now_s(threads) - begun;
+        *seconds = s < *seconds ? s : *seconds;
+    }
+    return true;
+}
+
+static bool time_row(struct worker *w, int index, int rounds, struct error *err)
+{
+    const struct plan_row *p = &w->plan.rows[index];
+    struct build build = {0};
+    struct rig *rig = NULL;
+    struct op_data *data;
+    struct counts c = {0};
+    double ns, bounds = 0, all = 0, two = 0;
+    int cores = pool_threads() < 2 ? 1 : 2;
+    bool ok = build_make(w, &p->program, &build, err) && worker_data(w, index, DATA_PART_PRECISION, &data, err) &&
+              rig_open(w->dev, w->library, &p->program, build.images, true, &rig, err) && rig_feed(rig, data, err) && rig_prepare(rig, &ns, err);
+    if (ok) {
+        w->dev->ops->clear(w->dev);
+        ok = rig_run(rig, err);
+        w->dev->ops->counters(w->dev, see, &c);
+    }
+    ok = ok && fastest(w, rig, 1, false, rounds, &bounds, err) && fastest(w, rig, 1, true, rounds, &all, err) && fastest(w, rig, cores, false, rounds, &two, err);
+    if (ok) {
+        printf("%-24s %7.2f M %9.2f %9.2f %6.0f %% %8.2f", p->id, c.instructions / 1e6, c.instructions / bounds / 1e6, c.instructions / all / 1e6, 100 * bounds / all, bounds / two);
+        if (c.macs > 0)
+            printf("   %7.2f", c.macs / bounds / 1e9);
+        printf("\n");
+        fflush(stdout);
+    }
+    rig_close(rig);
+    build_free(&build);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = {0};
+    struct worker w = {.emit = drop, .data_case = {-1, -1}};
+    const char *rounds = getenv("SPEED_ROUNDS");
+    int failed = 0;
+    if (argc < 2) {
+        fprintf(stderr, "usage: speed SCENARIO [ROW-GLOB]\n");
+        return 2;
+    }
+    w.options = (struct plan_options){.scenario_path = argv[1], .device = "emu"};
+    if (!device_open("emu", &w.dev, &err) || !(w.planned = plan_make(&w.options, "emu", &w.dev->chip, &w.plan, &err))) {
+        fprintf(stderr, "speed: %s\n", err.text);
+        return 1;
+    }
+    printf("instruction set of the host: %s; cores: %d; the fastest of several launches\n", emu_isa_name(), pool_threads());
+    printf("%-24s %9s %9s %9s %8s %8s %10s\n", "row", "warp inst", "M/s bound", "M/s all", "", "2 cores", "GMAC/s");
+    for (int i = 0; i < w.plan.row_count; i++) {
+        const struct plan_row *p = &w.plan.rows[i];
+        if (p->broken || !p->program.feasible || (argc > 2 && !text_glob(argv[2], p->id)))
+            continue;
+        if (!time_row(&w, i, rounds && atoi(rounds) > 0 ? atoi(rounds) : 5, &err)) {
+            fprintf(stderr, "speed: %s: %s\n", p->id, err.text);
+            error_clear(&err);
+            failed = 1;
+        }
+    }
+    worker_close(&w);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("memory high-water mark of the process: %ld MB\n", usage.ru_maxrss / 1024);
+    return failed;
+}
