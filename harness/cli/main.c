@@ -28,6 +28,8 @@ const struct verb verbs[] = {
      "Runs that are there already are left alone; of two findings for the same layer, variant, chip and compiler the newer stays."},
     {"import-ops", "FILE", "a list of convolutions in Boda's format, one to a line, as a scenario", cli_import_ops, false,
      "A layer for each different line; its repeat is how often the line stood there. An error names FILE:LINE:COLUMN."},
+    {"import", "FILE.json", "times of another program, measured beside a run on the same GPU, as rows marked foreign", cli_import, false,
+     "tests/gpu/torch_peers.py SCENARIO.yaml -o FILE.json times PyTorch's own ops for the layers of a scenario. Such rows are not verified, have no paired ratio, and count in no sum."},
     {"show", "[SCENARIO] [ROW]", "the tables of a stored run again; of one row every kernel and counter", cli_show, false, NULL},
     {"report", "[SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
     {"export", "[SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
