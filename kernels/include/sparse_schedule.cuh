@@ -1,9 +1,10 @@
 /* sparse_schedule: which tiles of a sparse convolution are active, and which of them a block computes. Tiles are ROWS rows of 8 outputs.
  *
- * First all blocks look at the mask, a thread a tile: the marks ORed over the filter are the output's mask and the tile's own 8 ROWS bits; for every 32 tiles
- * they note how many are active and what they will cost. After a barrier of the grid each block adds those notes up and so knows which tiles are its own:
- * an equal share of the cost, in the order of the image, listed some hundred at a time. No atomic decides an order: the same mask gives the same schedule.
- * All of it is done by one warpgroup of 128 threads, the first; the grid must be launched cooperatively.
+ * A kernel of its own, list_tiles, looks at the mask, a thread a tile: the marks ORed over the filter are the output's mask and the tile's own 8 ROWS bits; for
+ * every 32 tiles it notes how many are active and what they will cost. The kernel that computes is launched beside it (pdl) and loads its weights meanwhile;
+ * it must leave 4096 registers of an SM free, or it has to wait: hence 160 a thread at most, not the 168 that 384 threads could have. Then the first
+ * warpgroup of each block adds the notes up and so knows which tiles are the block's: an equal share of the cost, in the order of the image, listed
+ * some hundred at a time. There are no atomics: the same mask gives the same schedule.
  *
  * Needs ROWS, R, S, WHOLE_ABOVE as constants: active pixels above which a tile is computed whole. */
 #pragma once
@@ -35,6 +36,7 @@ struct work {
 };
 static __shared__ work list[LIST];                             /* by rank modulo LIST */
 static __shared__ unsigned cost_before[129], rank_before[129]; /* by slice of the sums */
+static __shared__ unsigned near_sums[1024];                   /* the first of the sums */
 static __shared__ unsigned rank_first, rank_end, warp_cost[4], warp_rank[4];
 
 struct image {
@@ -43,10 +45,9 @@ struct image {
 
 /* What all blocks share in global memory. */
 struct share {
-    unsigned long long *tiles; /* bit 8 i + j of tiles[tile] is output pixel (i, j) of the tile */
-    unsigned *sums;            /* of 32 tiles: cost * 256 + active tiles */
-    unsigned *arrived;         /* blocks at the barrier, of all launches so far */
-    int count, words, slice;   /* tiles; sums; how many of them a thread adds up */
+    const unsigned long long *tiles; /* bit 8 i + j of tiles[tile] is output pixel (i, j) of the tile */
+    const unsigned *sums;            /* of 32 tiles: cost * 256 + active tiles */
+    int count, words, slice;         /* tiles; sums; how many of them a thread adds up */
 };
 
 /* The output's mask and the bits of one tile. */
@@ -81,37 +82,22 @@ static __device__ __forceinline__ unsigned long long look_at(int tile, const ima
     return active;
 }
 
-/* All tiles, by all blocks: a warp 32 of them. */
-static __device__ __forceinline__ void look_at_all(const share &all, const image &im, const unsigned *mask_in, unsigned char *mask_out)
+extern "C" __global__ void __launch_bounds__(128)
+list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums, int H, int W, int P, int Q, int pad, int tiles_x,
+           int tiles_y, int count)
 {
-    int lane = threadIdx.x % 32, block = blockIdx.y * gridDim.x + blockIdx.x, blocks = gridDim.x * gridDim.y;
-    for (int word = block * 4 + threadIdx.x / 32; word < all.words; word += blocks * 4) {
-        int tile = word * 32 + lane;
-        unsigned long long active = tile < all.count ? look_at(tile, im, mask_in, mask_out) : 0;
-        if (tile < all.count)
-            all.tiles[tile] = active;
-        unsigned sum = __reduce_add_sync(~0u, cost_of(active) * 256 + (active != 0));
-        if (lane == 0)
-            all.sums[word] = sum;
-    }
+    asm volatile("griddepcontrol.launch_dependents;");
+    int tile = blockIdx.x * 128 + threadIdx.x;
+    unsigned long long active = tile < count ? look_at(tile, {H, W, P, Q, pad, tiles_x, tiles_y}, mask_in, mask_out) : 0;
+    if (tile < count)
+        tiles[tile] = active;
+    unsigned sum = __reduce_add_sync(~0u, cost_of(active) * 256 + (active != 0));
+    if (threadIdx.x % 32 == 0 && tile < count)
+        sums[tile / 32] = sum;
 }
 
-/* Waits for the producers of all blocks: what they wrote before is there. The count only grows: every launch adds the number of blocks. */
-static __device__ __forceinline__ void wait_for_all(unsigned *arrived)
-{
-    __threadfence();
-    warpgroup_sync(0);
-    if (threadIdx.x == 0) {
-        unsigned blocks = gridDim.x * gridDim.y, before, now;
-        asm volatile("atom.add.release.gpu.global.u32 %0, [%1], 1;" : "=r"(before) : "l"(arrived) : "memory");
-        unsigned whole = before - before % blocks + blocks;
-        do
-            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(arrived) : "memory");
-        while ((int)(now - whole) < 0);
-    }
-    warpgroup_sync(0);
-    __threadfence();
-}
+/* What list_tiles wrote is there. */
+static __device__ __forceinline__ void wait_for_tiles() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 static __device__ __forceinline__ unsigned scan(unsigned x)
 {
@@ -130,7 +116,9 @@ static __device__ __forceinline__ void add_up(const share &all)
     unsigned cost = 0, rank = 0;
 #pragma unroll 4
     for (int i = threadIdx.x * all.slice; i < min((threadIdx.x + 1) * all.slice, all.words); i++) {
-        unsigned sum = __ldcg(all.sums + i);
+        unsigned sum = all.sums[i];
+        if (i < 1024)
+            near_sums[i] = sum;
         cost += sum >> 8, rank += sum & 255;
     }
     unsigned costs = scan(cost), ranks = scan(rank);
@@ -151,7 +139,7 @@ static __device__ __forceinline__ void add_up(const share &all)
 static __device__ __forceinline__ void list_word(const share &all, const image &im, int word, unsigned cost, unsigned rank, unsigned from, unsigned to)
 {
     int lane = threadIdx.x % 32, tile = word * 32 + lane;
-    unsigned long long active = tile < all.count ? __ldcg(all.tiles + tile) : 0;
+    unsigned long long active = tile < all.count ? all.tiles[tile] : 0;
     unsigned own = cost_of(active), is = __ballot_sync(~0u, own != 0);
     cost += scan(own) - own;
     rank += __popc(is & ((1u << lane) - 1));
@@ -174,13 +162,14 @@ static __device__ __forceinline__ void list_round(const share &all, const image 
         rank_first = 0;
     unsigned below = from ? from - 1 : 0;
     for (int s0 = 0; s0 < 128; s0 += 32) {
-        unsigned hit = __ballot_sync(~0u, cost_before[s0 + lane] < to && cost_before[s0 + lane + 1] > below);
+        unsigned here = cost_before[s0 + lane], next = cost_before[s0 + lane + 1];
+        unsigned hit = __ballot_sync(~0u, here < next && here < to && next > below); /* not the empty ones */
         for (; hit; hit &= hit - 1) {
             int s = s0 + __ffs(hit) - 1;
             unsigned cost = cost_before[s], rank = rank_before[s];
             for (int first = s * all.slice; first < min((s + 1) * all.slice, all.words); first += 32) {
                 int word = first + lane, limit = min((s + 1) * all.slice, all.words);
-                unsigned sum = word < limit ? __ldcg(all.sums + word) : 0, costs = scan(sum >> 8), ranks = scan(sum & 255);
+                unsigned sum = word >= limit ? 0 : word < 1024 ? near_sums[word] : all.sums[word], costs = scan(sum >> 8), ranks = scan(sum & 255);
                 unsigned start = cost + costs - (sum >> 8);
                 unsigned mine = __ballot_sync(~0u, sum != 0 && start < to && cost + costs > below);
                 for (; mine; mine &= mine - 1) {

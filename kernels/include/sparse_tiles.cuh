@@ -3,7 +3,7 @@
  *   conv2d/very_sparse  64: of every active tile only the active pixels
  *   conv2d/sparse_auto  between: tile by tile, whichever is cheaper
  *
- * Tiles are ROWS rows of 8 pixels. One cooperative launch, a block an SM, three warpgroups:
+ * Tiles are ROWS rows of 8 pixels. Behind list_tiles one launch, a block an SM, three warpgroups:
  *   producer   finds out which tiles are the block's (sparse_schedule.cuh); then each of its four warps copies tiles to a ring in shared memory
  *              (sparse_copy.cuh)
  *   consumers  (two) take tiles in turn. All R * S * C weights of 16 output channels lie in a warp's registers (144 for 3x3 of 64 channels), in the order
@@ -83,13 +83,11 @@ static __device__ __forceinline__ void ask_weights(const TYPE *filter, int k0, i
         copy_bytes(shared_address(ring) + i * WEIGHTS_PITCH, filter + (size_t)min(k0 + i, K - 1) * TAPS * C, TAPS * C * 2, come);
 }
 
-static __device__ __forceinline__ void produce(producer p, const share &all, unsigned char *mask_out, const TYPE *filter, int K,
-                                               unsigned *tiles_active)
+static __device__ __forceinline__ void produce(producer p, const share &all, const TYPE *filter, int K, unsigned *tiles_active)
 {
     if (threadIdx.x < 32)
         ask_weights(filter, blockIdx.y * 64, K);
-    look_at_all(all, p.im, p.mask, mask_out);
-    wait_for_all(all.arrived);
+    wait_for_tiles();
     add_up(all);
     if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
         *tiles_active = rank_before[128];
@@ -162,26 +160,26 @@ static __device__ __forceinline__ void multiply_pixels(const consumer &to, TYPE 
         int bit = __shfl_sync(~0u, pixel, 8 * g + lane % 8);
         own[g] = stage + (bit / 8 * HALO_W + bit % 8) * 16;
     }
+    /* Two products' worth of all groups: steps i and i + 1. */
+    auto load = [&](unsigned b[GROUPS][4], int i) {
+        int tap = i / (C / 16), next = i + 1 < STEPS ? i + 1 : i, t = next / (C / 16);
+        unsigned offset = (tap / S * HALO_W + tap % S) * 16 + i % (C / 16) * 2 * PLANE;
+        unsigned offset1 = (t / S * HALO_W + t % S) * 16 + next % (C / 16) * 2 * PLANE; /* may be another tap's */
+#pragma unroll
+        for (int g = 0; g < GROUPS; g++)
+            load_matrix_4(b[g], C % 32 == 0 ? own[g] + lane / 8 * PLANE + offset : own[g] + lane / 8 % 2 * PLANE + (lane < 16 ? offset : offset1));
+    };
+    unsigned b[2][GROUPS][4];
+    load(b[0], 0);
 #pragma unroll
     for (int i = 0; i < STEPS; i += 2) {
-        int tap = i / (C / 16), c = i % (C / 16), offset = (tap / S * HALO_W + tap % S) * 16 + c * 2 * PLANE;
-        unsigned b[GROUPS][4];
-        if (C % 32 == 0) {
-#pragma unroll
-            for (int g = 0; g < GROUPS; g++)
-                load_matrix_4(b[g], own[g] + lane / 8 * PLANE + offset);
-        } else { /* the next 16 channels may be another tap's */
-            int next = i + 1 < STEPS ? i + 1 : i, t = next / (C / 16);
-            int offset1 = (t / S * HALO_W + t % S) * 16 + next % (C / 16) * 2 * PLANE;
-#pragma unroll
-            for (int g = 0; g < GROUPS; g++)
-                load_matrix_4(b[g], own[g] + lane / 8 % 2 * PLANE + (lane < 16 ? offset : offset1));
-        }
+        if (i + 2 < STEPS)
+            load(b[(i / 2 + 1) % 2], i + 2); /* on their way while these are multiplied */
 #pragma unroll
         for (int half = 0; half < 2 && i + half < STEPS; half++)
 #pragma unroll
             for (int g = 0; g < GROUPS; g++)
-                multiply_16x8x16<TYPE>(sum[g][(i + half) % PARTS], held[i + half], &b[g][half * 2]);
+                multiply_16x8x16<TYPE>(sum[g][(i + half) % PARTS], held[i + half], &b[i / 2 % 2][g][half * 2]);
     }
 #pragma unroll
     for (int g = 0; g < GROUPS; g++)
@@ -265,9 +263,9 @@ static __device__ __forceinline__ void consume(const consumer &to)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1)
-conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums,
-           unsigned *arrived, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+extern "C" __global__ void __maxnreg__(160)
+conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums,
+           unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
 {
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
@@ -280,12 +278,12 @@ conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsig
     }
     __syncthreads();
     if (threadIdx.x < 128) {
-        give_registers<56>();
+        give_registers<48>();
         int words = (count + 31) / 32;
-        produce(producer{input, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, arrived, count, words, (words + 127) / 128}, mask_out, filter, K,
+        produce(producer{input, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, count, words, (words + 127) / 128}, filter, K,
                 tiles_active);
     } else {
-        take_registers<224>();
+        take_registers<216>();
         int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
         bool stores = k < K;
         consume({output + k, K, P, Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});

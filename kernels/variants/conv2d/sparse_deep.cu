@@ -38,21 +38,23 @@ scratch:
   packed: input[blocks_k * floor(c, slice) * 32 * pitch]
   tile_bits: u32[2 * tiles]
   sums: u32[ceil(tiles, 32)]
-  arrived: u32[1]                                  # blocks at the grid's barrier, since it was made
   active: u32[1]
 prepare:
-  - fill: arrived = 0
   - kernel: pack_weights
     grid: 64 * floor(c, slice), blocks_k
     block: 128
     args: filter, packed, k
 steps:
+  - kernel: list_tiles
+    grid: ceil(tiles, 128)
+    block: 128
+    args: mask_in, mask_out, tile_bits, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: conv_slices
     grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
     block: 384
     smem: smem
-    args: input, packed, bias, mask_in, mask_out, tile_bits, sums, arrived, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
-    attributes: {cooperative: yes}
+    args: input, packed, bias, mask_in, tile_bits, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    attributes: {pdl: yes}
 columns:
   tiles_active: active[0]
 */
@@ -165,10 +167,9 @@ struct producer {
     }
 };
 
-static __device__ __forceinline__ void produce(producer p, const share &all, unsigned char *mask_out, unsigned *tiles_active)
+static __device__ __forceinline__ void produce(producer p, const share &all, unsigned *tiles_active)
 {
-    look_at_all(all, p.im, p.mask, mask_out);
-    wait_for_all(all.arrived);
+    wait_for_tiles();
     add_up(all);
     if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
         *tiles_active = rank_before[128];
@@ -253,9 +254,9 @@ static __device__ __forceinline__ void consume(const consumer &to)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1)
-conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums,
-            unsigned *arrived, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+extern "C" __global__ void __maxnreg__(160)
+conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums,
+            unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
 {
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
@@ -272,10 +273,10 @@ conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsi
     if (threadIdx.x < 128) {
         give_registers<56>();
         int words = (count + 31) / 32;
-        produce(producer{input, packed, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, arrived, count, words, (words + 127) / 128}, mask_out,
+        produce(producer{input, packed, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, count, words, (words + 127) / 128},
                 tiles_active);
     } else {
-        take_registers<224>();
+        take_registers<208>();
         int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
         bool stores = k < K;
         consume({output + k, K, P, Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
