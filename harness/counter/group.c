@@ -32,6 +32,8 @@ const struct counter_fact counter_facts[] = {
     {"emu_st_waste", "%", "emu: the same for stores"},
     {"emu_conflict_share", "%", "emu: wavefronts of shared memory beyond the fewest"},
     {"emu_ways", "", "emu: wavefronts over the fewest"},
+    {"emu_threads", "lanes", "emu: lanes that an average instruction has switched on"},
+    {"emu_divergent", "%", "emu: branches that split a warp"},
     {"emu_lanes_ld", "sectors", "emu: sectors of an average load request"},
     {"emu_lanes_st", "sectors", "emu: sectors of an average store request"},
     {NULL, NULL, NULL},

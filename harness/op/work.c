@@ -61,7 +61,7 @@ void work_describe(const struct work *w, struct text *t)
         text_addf(t, " %ld->%ld", (long)w->c, (long)w->k);
     else
         text_addf(t, " %ld", (long)w->c);
-    if (w->op->has_filter)
+    if (w->op->has_filter && !w->chain)
         describe_filter(w, t);
     if (w->chain)
         text_addf(t, " %d layer runs", w->chain->count);

@@ -85,9 +85,13 @@ static void find_roof(const struct case_view *c, const struct view *v, struct ac
     a->compute_ns = rate > 0 ? flop / rate * 1e9 : 0;
     a->memory_ns = band > 0 && bytes > 0 ? bytes / band * 1e9 : 0;
     a->known = band > 0 && (rate > 0 || !(flop > 0) || a->pipe_math == MATH_NONE);
-    a->roof_ns = fmax(a->compute_ns, a->memory_ns);
-    a->measured = a->compute_ns > a->memory_ns ? rate_measured : bytes_measured;
-    if (a->compute_ns > a->memory_ns)
+    double launch = machine_launch_ns(&c->machine);
+    bool idle = launch > a->compute_ns && launch > a->memory_ns;
+    a->roof_ns = fmax(launch, fmax(a->compute_ns, a->memory_ns));
+    a->measured = idle ? c->machine.ceilings.launch_ns > 0 : a->compute_ns > a->memory_ns ? rate_measured : bytes_measured;
+    if (idle)
+        text_add(words, "a launch that does nothing takes longer than its work would");
+    else if (a->compute_ns > a->memory_ns)
         text_addf(words, "%s on %s%s at %s", number_si(flop, "FLOP", n), math_name((enum math)a->pipe_math), a->tensor == 1 ? " tensor cores" : a->tensor == 0 ? " multiply-adds" : "",
                   number_si(rate, "FLOP/s", r));
     else
@@ -95,7 +99,7 @@ static void find_roof(const struct case_view *c, const struct view *v, struct ac
     if (a->measured)
         text_addf(words, ", measured %.10s", c->machine.ceilings.date);
     else
-        text_add(words, ", data sheet");
+        text_add(words, idle ? ", at the least" : ", data sheet");
 }
 
 struct stall {

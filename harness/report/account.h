@@ -1,7 +1,8 @@
 /* report/account: where a row's time goes: a list of parts whose sum is the time, to the last digit. From stored rows alone.
  *
  *   time = roof of its own pipe                     its operations (those it schedules) at the rate of the pipe its machine code uses, or its bytes
- *                                                   at the rate of a copy, whichever takes longer; measured ceilings, else the data sheet's
+ *                                                   at the rate of a copy, or a launch that does nothing, whichever takes longest;
+ *                                                   measured ceilings, else the data sheet's
  *        + other steps                              their own times
  *        + loss of the longest step below the roof  split by counters where the row has them:
  *            SMs without a block                    the share of the cycles in which an average SM had none (hw.sm_busy)

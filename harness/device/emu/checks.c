@@ -62,12 +62,13 @@ void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kin
 bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store)
 {
     bool known = store;
-    for (uint64_t k = offset; k < offset + bytes; k++) {
-        uint8_t bit = (uint8_t)(1u << (k & 7));
-        if (store)
-            __atomic_fetch_or(&b->known[k >> 3], bit, __ATOMIC_RELAXED);
-        else
-            known |= (__atomic_load_n(&b->known[k >> 3], __ATOMIC_RELAXED) & bit) != 0;
+    for (uint64_t k = offset; k < offset + bytes;) { /* a bitmap byte at a time */
+        uint64_t n = 8 - (k & 7) < offset + bytes - k ? 8 - (k & 7) : offset + bytes - k;
+        uint8_t bits = (uint8_t)(((1u << n) - 1) << (k & 7)), seen = __atomic_load_n(&b->known[k >> 3], __ATOMIC_RELAXED);
+        if (store && (seen & bits) != bits)
+            __atomic_fetch_or(&b->known[k >> 3], bits, __ATOMIC_RELAXED);
+        known |= (seen & bits) != 0;
+        k += n;
     }
     if (!known)
         emu_report(w, ip, lane, "uninitialised", "global read of %u bytes at 0x%llx, offset %llu of `%s`, never written", bytes, (unsigned long long)(b->base + offset),

@@ -802,6 +802,7 @@ static void number_memos(struct program *p)
         bool memory = (op >= OP_ld_global && op <= OP_st_local) || op == OP_atom;
         bool together = op == OP_guard || op == OP_bra_if || op == OP_brx || op == OP_bar || op > OP_yield;
         p->code[i].memo = memory || together ? p->memo_count++ : UINT32_MAX;
+        p->memo_count += op == OP_cp_async; /* source and destination */
     }
 }
 

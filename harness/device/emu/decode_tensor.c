@@ -79,7 +79,7 @@ static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, in
     at = vector_refs(d, o[1], reg_type(fa), false, at);
     at = vector_refs(d, o[2], reg_type(fb), false, at);
     vector_refs(d, o[3], reg_type(fc), false, at);
-    bool half = (fa == MMA_F16 || fa == MMA_BF16) && fa == fb && fc == fd && (fd == MMA_F32 || fd == MMA_F16) && n == 8 && m == 16 && (k == 8 || k == 16);
+    bool half = (fa == MMA_F16 || fa == MMA_BF16) && fa == fb && fc == fd && (fd == MMA_F32 || fd == MMA_F16) && n % 8 == 0 && m % 16 == 0 && m * n <= 512 && (k == 8 || k == 16);
     struct insn *ip = decode_emit(d, half ? OP_mma_half : OP_mma);
     ip->list = l;
     d->p->cold[ip->index].macs = (uint32_t)(m * n * k);

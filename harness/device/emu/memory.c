@@ -195,6 +195,20 @@ void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const ui
     m->ideal = (uint8_t)ideal;
 }
 
+/* ldmatrix: rows of 16 bytes, in groups of eight */
+void memo_rows(struct memo *m, const uint32_t *a, int matrices)
+{
+    m->mask = matrices == 4 ? ~0u : (1u << 8 * matrices) - 1;
+    for (int i = 0; i < 8 * matrices; i++)
+        m->rel[i] = (int32_t)(a[i] - a[0]);
+    m->space = SPACE_SHARED;
+    memo_learn(m, 16, 16);
+    m->wavefronts = 0;
+    m->ideal = (uint8_t)matrices;
+    for (int k = 0; k < matrices; k++)
+        m->wavefronts = (uint8_t)(m->wavefronts + group_wavefronts(m, 0xffu << 8 * k, 0, 16));
+}
+
 /* ---- one lane ---- */
 static const char *access_word(enum access a) { return a == ACCESS_READ ? "read" : a == ACCESS_WRITE ? "write" : "atomic"; }
 
