@@ -26,12 +26,17 @@ const struct verb verbs[] = {
     {"wisdom", "", "what bench tune has found: list it, write it to a file, read it from one", cli_wisdom, false, NULL},
     {"merge", "INTO.db FROM.db...", "add the runs, rows and wisdom of other databases to one", cli_merge, false,
      "Runs that are there already are left alone; of two findings for the same layer, variant, chip and compiler the newer stays."},
+    {"import-ops", "FILE", "a list of convolutions in Boda's format, one to a line, as a scenario", cli_import_ops, false,
+     "A layer for each different line; its repeat is how often the line stood there. An error names FILE:LINE:COLUMN."},
     {"show", "[SCENARIO]", "the tables of a stored run again", cli_show, false, NULL},
     {"report", "[SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
     {"export", "[SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
     {"history", "", "the stored runs", cli_history, false, NULL},
     {"counters", "[GROUP]", "counter groups: what they tell, and with --chip their passes, without a GPU", cli_counters, false,
      "GROUP is a shipped group or a .yaml of your own. --chip plans all groups that are named, or all there are, in as few passes as CUPTI can."},
+    {"mask", "FRAMES -o FILE", "the frames of a video to mask files: where each changed", cli_mask, false,
+     "FRAMES is a Y4M file, pictures (PGM, PPM, PNG) numbered by %03d, or - for a pipe: ffmpeg -i street.mp4 -f yuv4mpegpipe - | bench mask - -o m_%03d.png\n"
+     "A pixel is active when it differs from what it was when it was last active, so that slow changes add up. The first frame is active everywhere."},
     {"why", "ROW [FILE.db]", "what binds a stored row, where its time goes, and what the fastest does better", cli_why, false,
      "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"), of the last run. It needs no GPU: everything comes from the database."},
     {"profile", "SCENARIO ROW | ROW", "run one row with every counter and print all that explains it: why, code, counters, source lines, launch bounds", cli_profile, false,
@@ -61,7 +66,7 @@ static void usage(struct text *t)
     text_add(t, "bench: why a GPU kernel is as fast as it is\n\nusage: bench VERB [ARGUMENTS] [OPTIONS]\n\n");
     for (const struct verb *v = verbs; v->name; v++)
         if (!v->hidden)
-            text_addf(t, "  %-9s %s\n", v->name, v->about);
+            text_addf(t, "  %-11s %s\n", v->name, v->about);
     text_add(t, "\nbench VERB --help says more of each.  First steps: bench doctor; bench run smoke\n\n");
     cli_exit_codes(t);
 }

@@ -122,7 +122,7 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
         for (int k = 0; ok && !r->broken && r->program.feasible && k < r->program.step_count; k++) {
             const struct step *s = &r->program.steps[k];
             const struct unit *u = s->kind == STEP_KERNEL ? &r->program.units[s->unit] : NULL;
-            if (!u || !u->path)
+            if (!u || !u->path || u->code != CODE_CUDA)
                 continue;
             struct text key = {0};
             text_addf(&key, "%s %s", u->label, s->name);
@@ -163,7 +163,7 @@ static bool compile_plan(const struct plan *plan, const char *compiler, const ch
             struct compile_request request = {.path = p->units[u].path, .label = p->units[u].label, .defines = (const char *const *)p->units[u].defines,
                                               .define_count = p->units[u].define_count, .arch = arch, .compiler = compiler};
             struct compiled c = {0};
-            if (!request.path)
+            if (!request.path || p->units[u].code != CODE_CUDA)
                 continue;
             if (!compile(&request, &c, err)) {
                 if (err->kind == ERROR_ENVIRONMENT)
@@ -277,13 +277,14 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
 {
     struct plan_arguments a = {0};
     int repeat = 1, count, tail, code;
-    struct option options[PLAN_OPTION_COUNT + 2] = {{0}};
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    struct option options[PLAN_OPTION_COUNT + 3] = {{0}};
+    const char *engine = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct error err = {0};
     struct text t = {0};
     char *path = NULL, *row = NULL;
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT] = (struct option){"--repeat", 'n', OPTION_INT, "N", "launches; default 1", &repeat};
+    options[PLAN_OPTION_COUNT + 1] = (struct option){"--engine", 0, OPTION_TEXT, "TEXT", "cuDNN's plan, as the row's `engine` has it; default its first", &engine};
     if (!cli_options(verb, options, argc, argv, rest, &count, &tail, &code))
         goto done;
     if (count < 2) {
@@ -298,7 +299,7 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     for (int i = 1; i < count; i++)
         text_addf(&words, "%s%s", i > 1 ? " " : "", rest[i]);
     row = text_take(&words);
-    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !session_alone(&a.plan, row, repeat, &t, &err)) {
+    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !session_alone(&a.plan, row, repeat, engine, &t, &err)) {
         code = cli_fail(&err);
         goto done;
     }

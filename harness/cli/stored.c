@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "report/calibration.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,8 +128,47 @@ static bool unknown_format(const char *known, struct error *err)
     return error_hint(err, "%s", known);
 }
 
+static bool calibration_wanted;
+
+/* The last run of the scenario on a device of that kind. */
+static bool last_on(struct stored *s, const char *kind, struct run *run, struct row ***rows, int *count, struct error *err)
+{
+    struct run *runs;
+    int found = store_runs(s->store, &runs, err), best = -1;
+    if (found < 0)
+        return false;
+    for (int i = 0; i < found; i++)
+        if (runs[i].device && !strncmp(runs[i].device, kind, strlen(kind)) && runs[i].scenario && !strcmp(runs[i].scenario, s->run.scenario) &&
+            (best < 0 || runs[i].id > runs[best].id))
+            best = i;
+    bool ok = best >= 0 || error_set(err, ERROR_USAGE, "%s holds no run of %s on %s", s->database, s->run.scenario, kind);
+    ok = ok && store_run(s->store, runs[best].id, run, err) && (*count = store_rows(s->store, run->id, rows, err)) >= 0;
+    for (int i = 0; i < found; i++)
+        run_clear(&runs[i]);
+    free(runs);
+    return ok;
+}
+
+static bool make_calibration(struct stored *s, struct text *t, struct error *err)
+{
+    struct run emu = {0}, cuda = {0};
+    struct row **emu_rows = NULL, **cuda_rows = NULL;
+    int emu_count = 0, cuda_count = 0;
+    bool ok = last_on(s, "emu", &emu, &emu_rows, &emu_count, err) && last_on(s, "cuda", &cuda, &cuda_rows, &cuda_count, err) &&
+              report_calibration(t, &emu, emu_rows, emu_count, &cuda, cuda_rows, cuda_count, err);
+    if (emu_rows)
+        rows_free(emu_rows, emu_count);
+    if (cuda_rows)
+        rows_free(cuda_rows, cuda_count);
+    run_clear(&emu);
+    run_clear(&cuda);
+    return ok;
+}
+
 static bool make_report(struct stored *s, struct text *t, struct error *err)
 {
+    if (calibration_wanted)
+        return make_calibration(s, t, err);
     if (!format_wanted || !strcmp(format_wanted, "md")) {
         report_markdown(t, &s->run, s->rows, s->count);
         return true;
@@ -140,8 +180,9 @@ static bool make_report(struct stored *s, struct text *t, struct error *err)
 
 int cli_report(const struct verb *verb, int argc, char **argv)
 {
-    const struct option own[] = {{"--format", 'f', OPTION_TEXT, "md|html", "default md", &format_wanted}};
-    return stored_verb(verb, argc, argv, own, 1, make_report);
+    const struct option own[] = {{"--format", 'f', OPTION_TEXT, "md|html", "default md", &format_wanted},
+                                 {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters beside the hardware's: the last run on each", &calibration_wanted}};
+    return stored_verb(verb, argc, argv, own, 2, make_report);
 }
 
 static bool make_export(struct stored *s, struct text *t, struct error *err)

@@ -26,6 +26,7 @@ const struct counter_fact counter_facts[] = {
     {"launch_ns", "ns", "a launch that does nothing: measured, else 1000"},
     {"idle_places", "%", "block places of the launch that no block fills"},
     {"tensor", "", "1 when the machine code has tensor instructions, else 0"},
+    {"async_copies", "", "1 when the machine code has asynchronous copies to shared memory (LDGSTS), else 0"},
     {"pipe_width", "x", "rate of the widest pipe for the math mode over that of f32 multiply-adds"},
     {"emu_moved", "x", "emu: bytes moved per compulsory byte"},
     {"emu_ld_waste", "%", "emu: sectors loaded beyond what the loaded bytes need"},

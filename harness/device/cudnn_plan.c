@@ -280,10 +280,10 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
         known = offer_all(h, conv, false, most, &list, err) || known;
     }
     if (known && list.count == 0 && list.disobedient)
-        error_set(err, ERROR_USAGE, "cuDNN has no engine for this layer under math %s (%d under another math, %d refused)",
+        error_set(err, ERROR_ENVIRONMENT, "cuDNN has no engine for this layer under math %s (%d under another math, %d refused)",
                   math_name(conv->math), list.disobedient, list.refused);
     else if (known && list.count == 0)
-        error_set(err, ERROR_USAGE, "cuDNN has no engine for this layer with this epilogue (%d offered, all refused)", list.refused);
+        error_set(err, ERROR_ENVIRONMENT, "cuDNN has no engine for this layer with this epilogue (%d offered, all refused)", list.refused);
     free(list.seen);
     if (list.count) {
         error_clear(err);

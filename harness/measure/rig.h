@@ -2,7 +2,7 @@
  *
  * Order: rig_open, rig_feed, rig_prepare, rig_run (any number), rig_check, rig_close. A fault of the variant (its signature does not
  * match its head, a limit refused at launch) is an ERROR_USAGE; a fault of the device while it ran (trap, illegal address) is an ERROR_WRONG;
- * a library that is missing is an ERROR_ENVIRONMENT. */
+ * a library that is missing, or has no engine for the call, is an ERROR_ENVIRONMENT. */
 #ifndef BENCH_MEASURE_RIG_H
 #define BENCH_MEASURE_RIG_H
 
@@ -26,6 +26,7 @@ bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
 /* Poisons output and scratch again (scratch only what prepare steps did not make). */
 bool rig_poison(struct rig *rig, struct error *err);
 /* Runs the prepare steps; wall time with a sync around them. */
+/* ns NULL: the steps are only queued. */
 bool rig_prepare(struct rig *rig, double *ns, struct error *err);
 /* Queues all run steps; from its second call on as one graph when the program says so. */
 bool rig_run(struct rig *rig, struct error *err);

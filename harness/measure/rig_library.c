@@ -64,7 +64,7 @@ bool rig_library_make(struct rig *rig, int step, struct error *err)
             own->leader = i;
             return make_like(rig, step, &conv, rig->steps[i].plans[0], err);
         }
-    own->plan_count = cudnn_plans(rig->library, &conv, PLANS_MAX, &own->plans, err);
+    own->plan_count = cudnn_plans(rig->library, &conv, rig->keep_inputs ? 1 : PLANS_MAX, &own->plans, err); /* to be checked, not timed: the first */
     return own->plan_count > 0;
 }
 

@@ -22,11 +22,25 @@ static void raw_output(const struct work *w, struct tensor *out)
     *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->to != LAYOUT_NONE ? w->to : w->layout);
 }
 
+static int64_t elements_of(const struct work *w, enum tensor_role role)
+{
+    int64_t count = 0;
+    for (int i = 0; w->chain && i < w->chain->count; i++) {
+        const struct work *l = &w->chain->links[i].work;
+        count += role == ROLE_BIAS ? l->k : l->op->has_filter ? l->k * (l->c / l->groups) * l->r * l->s : 0;
+    }
+    return count ? count : 1;
+}
+
 static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
 {
+    int64_t links = w->chain ? w->chain->count : 1;
     out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
-    raw_output(w, &out[1]);
-    return 2;
+    out[1] = (struct tensor){.role = ROLE_FILTER, .dtype = w->dtype, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, elements_of(w, ROLE_FILTER)}};
+    out[2] = (struct tensor){.role = ROLE_BIAS, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, elements_of(w, ROLE_BIAS)}};
+    out[3] = (struct tensor){.role = ROLE_LINKS, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, links * CHAIN_COLUMNS}};
+    raw_output(w, &out[4]);
+    return 5;
 }
 
 static double flop(const struct work *w)
@@ -46,13 +60,25 @@ static bool finish(struct work *w, struct error *err)
 }
 
 static const struct op_field no_fields[] = {{.name = NULL}};
-static const struct op_symbol symbols[] = {SYMBOLS_SHAPE, {NULL, 0, NULL}};
+static const struct op_symbol symbols[] = {SYMBOLS_SHAPE,
+                                           SYMBOL(runs, "links"),
+                                           SYMBOL(r, "filter height of every link; 0: they differ, or some link is no convolution"),
+                                           SYMBOL(s, "filter width of every link"),
+                                           SYMBOL(stride, "of every link"),
+                                           SYMBOL(pad, "of every link"),
+                                           SYMBOL(dilation, "of every link"),
+                                           SYMBOL(groups, "of every link"),
+                                           SYMBOL(width, "channels in and out of every link; 0: they differ"),
+                                           SYMBOL(straight, "1: each link reads the one before it"),
+                                           SYMBOL(back, "how many links back a residual comes from, at most"),
+                                           SYMBOL(plain, "1: a bias and an activation or a residual are all that follows any link"),
+                                           {NULL, 0, NULL}};
 extern const struct op op_chain;
 const struct op op_chain = {
     .name = "chain",
     .about = "A network of a scenario, run whole: its layers one after another, each reading what an earlier one wrote. n, c, h, w are those of its "
              "input, k, p, q of its output.",
-    .fields = no_fields, .symbols = symbols, .row0 = NULL, .has_filter = false, .has_math = true, .epilogues = 0, .dtypes = DTYPES_ALL,
+    .fields = no_fields, .symbols = symbols, .row0 = NULL, .has_filter = true, .has_math = true, .epilogues = 0, .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL, .finish = finish, .tensors = tensors, .raw_output = raw_output, .flop = flop, .reference_row = NULL,
 };
 
@@ -75,6 +101,99 @@ static bool fits(const struct chain *chain, int i, enum tensor_role role, int fr
                      (long long)given.dim[1], (long long)given.dim[2], (long long)given.dim[3], layout_name(given.layout));
 }
 
+/* What a kernel for all links can rely on. */
+static void in_common(const struct chain *chain, struct work *out)
+{
+    const struct work *first = &chain->links[0].work;
+    bool alike = true;
+    out->runs = chain->count;
+    out->straight = out->plain = 1;
+    out->width = first->c;
+    for (int i = 0; i < chain->count; i++) {
+        const struct chain_link *l = &chain->links[i];
+        const struct work *w = &l->work;
+        bool active = work_epilogue_find(w, EPILOGUE_RELU) >= 0 || work_epilogue_find(w, EPILOGUE_LEAKY_RELU) >= 0;
+        bool adds = work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0;
+        bool moves = work_epilogue_find(w, EPILOGUE_DEPTH_TO_SPACE) >= 0 || work_epilogue_find(w, EPILOGUE_LAYOUT) >= 0;
+        alike &= !strcmp(w->op->name, "conv2d") && w->r == first->r && w->s == first->s && w->stride == first->stride && w->pad == first->pad &&
+                 w->dilation == first->dilation && w->groups == first->groups && w->layout == first->layout;
+        if (w->c != out->width || w->k != out->width)
+            out->width = 0;
+        out->straight &= l->input == i - 1;
+        out->plain &= !moves && !(active && adds) && (w->epilogue_count < 2 || w->epilogue[0].kind == EPILOGUE_BIAS);
+        if (adds && l->residual >= 0 && i - l->residual > out->back)
+            out->back = i - l->residual;
+    }
+    if (!alike)
+        return;
+    out->r = first->r;
+    out->s = first->s;
+    out->stride = first->stride;
+    out->pad = first->pad;
+    out->dilation = first->dilation;
+    out->groups = first->groups;
+}
+
+bool chain_part(const struct chain *chain, int first, int count, struct chain *out)
+{
+    int outside = chain->links[first].input;
+    *out = (struct chain){.links = xcalloc((size_t)count, sizeof *out->links), .count = count};
+    for (int i = 0; i < count; i++) {
+        struct chain_link *l = &out->links[i];
+        *l = chain->links[first + i];
+        int *const sources[] = {&l->input, &l->residual};
+        for (int k = 0; k < 2; k++) {
+            int from = *sources[k];
+            if (from != CHAIN_NONE && from != outside && from < first)
+                goto refuse;
+            *sources[k] = from == CHAIN_NONE ? CHAIN_NONE : from == outside ? CHAIN_INPUT : from - first;
+        }
+    }
+    for (int i = first + count; i < chain->count; i++) {
+        const int from[] = {chain->links[i].input, chain->links[i].residual};
+        for (int k = 0; k < 2; k++)
+            if (from[k] >= first && from[k] < first + count - 1)
+                goto refuse;
+    }
+    return true;
+refuse:
+    chain_free(out);
+    return false;
+}
+
+static double slope_of(const struct work *w)
+{
+    int leaky = work_epilogue_find(w, EPILOGUE_LEAKY_RELU);
+    return work_epilogue_find(w, EPILOGUE_RELU) >= 0 ? 0 : leaky >= 0 ? w->epilogue[leaky].alpha : 1;
+}
+
+float *chain_constant(const struct chain *chain, int first, int count, const struct op_data *data, enum tensor_role role, size_t elements)
+{
+    float *out = xcalloc(elements ? elements : 1, sizeof *out);
+    size_t filter = 0, bias = 0;
+    for (int i = 0; i < count; i++) {
+        const struct chain_link *l = &chain->links[first + i];
+        const struct op_data *own = l->layer >= 0 && l->layer < data->link_count ? &data->links[l->layer] : NULL;
+        size_t filters = l->work.op->has_filter ? (size_t)(l->work.k * (l->work.c / l->work.groups) * l->work.r * l->work.s) : 0, biases = (size_t)l->work.k;
+        if (role == ROLE_FILTER && own && own->array[ROLE_FILTER] && filter + filters <= elements)
+            memcpy(out + filter, own->array[ROLE_FILTER], filters * sizeof *out);
+        if (role == ROLE_BIAS && own && own->array[ROLE_BIAS] && bias + biases <= elements)
+            memcpy(out + bias, own->array[ROLE_BIAS], biases * sizeof *out);
+        if (role == ROLE_LINKS && (size_t)(i + 1) * CHAIN_COLUMNS <= elements) {
+            const double row[CHAIN_COLUMNS] = {(double)l->work.c, (double)l->work.k, l->input - first + 1 > 0 ? l->input - first + 1 : 0,
+                                               l->residual == CHAIN_NONE         ? -1
+                                               : l->residual - first + 1 > 0 ? l->residual - first + 1
+                                                                                 : 0,
+                                               slope_of(&l->work), (double)filter, (double)bias, 0};
+            for (int c = 0; c < CHAIN_COLUMNS; c++)
+                out[i * CHAIN_COLUMNS + c] = (float)row[c];
+        }
+        filter += filters;
+        bias += biases;
+    }
+    return out;
+}
+
 bool chain_work(const struct chain *chain, struct work *out, struct error *err)
 {
     struct tensor last;
@@ -95,6 +214,7 @@ bool chain_work(const struct chain *chain, struct work *out, struct error *err)
     out->p = last.dim[2];
     out->q = last.dim[3];
     out->to = last.layout != first->layout ? last.layout : LAYOUT_NONE;
+    in_common(chain, out);
     return work_finish(out, err);
 }
 

@@ -20,6 +20,21 @@ struct chain {
     struct chain_link *links;
     int count;
 };
+/* A kernel of op chain is given, beside input and output:
+ *   filter  all filters one after another, each in logical order (k, c, r, s)
+ *   bias    all biases, f32; zeros for a link without one
+ *   links   f32, CHAIN_COLUMNS for each link: c, k, source of its input, source of its residual, slope for negative values (1: no activation),
+ *           first element in filter, first element in bias, 0. A source is 0 for the chain's input, i + 1 for the output of link i, -1 for none.
+ * and may ask, beside n c h w k p q: runs (links); r s stride pad dilation groups (what all links are convolutions with; 0 when they differ);
+ * width (c and k of every link; 0 when they differ); straight (1: each link reads the one before it); back (how many links back a residual
+ * comes from at most; that of the chain's input does not count); plain (1: no epilogue beyond bias and either an activation or a residual). */
+#define CHAIN_COLUMNS 8
+/* Values of filter, bias or links for a run of links, malloc'd; weights of data. */
+float *chain_constant(const struct chain *chain, int first, int count, const struct op_data *data, enum tensor_role role, size_t elements);
+/* Links first .. first + count - 1 as a chain of their own, when everything they read comes from among them or is one tensor outside, and nobody
+ * outside reads any but the last of them. Free with chain_free. */
+bool chain_part(const struct chain *chain, int first, int count, struct chain *out);
+
 /* The work of the whole; it borrows the chain. False: the links' tensors do not fit (err names the link). */
 bool chain_work(const struct chain *chain, struct work *out, struct error *err);
 void chain_free(struct chain *chain);

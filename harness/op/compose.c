@@ -37,13 +37,14 @@ static int add_scratch(struct program *p, const struct scratch *s, const char *p
 }
 
 /* The chain's output, or a buffer whose content nobody reads any more. */
-static struct buffer_ref place_output(struct compose *c, int link, const struct tensor *t)
+/* `link`: the one that ends the part; `from`: the one that begins it. */
+static struct buffer_ref place_output(struct compose *c, int from, int link, const struct tensor *t)
 {
     int64_t elements = (int64_t)tensor_elements(t);
     if (link == c->chain->count - 1)
         return (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, ROLE_OUTPUT)};
     for (int i = 0; i < c->lake_count; i++)
-        if (c->lakes[i].until < link && c->lakes[i].elements == elements) {
+        if (c->lakes[i].until < from && c->lakes[i].elements == elements) {
             c->lakes[i].until = last_reader(c->chain, link);
             return (struct buffer_ref){BUFFER_SCRATCH, c->lakes[i].scratch};
         }
@@ -60,7 +61,7 @@ static struct buffer_ref flow_of(const struct compose *c, int link)
     return link >= 0 ? c->flows[link] : (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, ROLE_INPUT)};
 }
 
-static struct buffer_ref add_constant(struct compose *c, int link, const struct tensor *t)
+static struct buffer_ref add_constant(struct compose *c, int link, int span, const struct tensor *t)
 {
     struct program *p = c->out;
     struct scratch s = {.dtype = t->dtype, .elements = (int64_t)tensor_elements(t)};
@@ -69,7 +70,7 @@ static struct buffer_ref add_constant(struct compose *c, int link, const struct 
     snprintf(prefix, sizeof prefix, "%.40s %d", c->chain->links[link].name, link);
     p->constants = xrealloc(p->constants, (size_t)(p->constant_count + 1) * sizeof *p->constants);
     struct constant *to = &p->constants[p->constant_count++];
-    *to = (struct constant){.scratch = add_scratch(p, &s, prefix), .layer = c->chain->links[link].layer, .tensor = *t};
+    *to = (struct constant){.scratch = add_scratch(p, &s, prefix), .link = link, .span = span, .tensor = *t};
     return (struct buffer_ref){BUFFER_SCRATCH, to->scratch};
 }
 
@@ -89,7 +90,7 @@ static int add_unit(struct program *p, const struct unit *u, bool own)
             return i;
     p->units = xrealloc(p->units, (size_t)(p->unit_count + 1) * sizeof *p->units);
     struct unit *to = &p->units[p->unit_count];
-    *to = (struct unit){.path = u->path ? xstrdup(u->path) : NULL, .label = xstrdup(u->label), .define_count = u->define_count};
+    *to = (struct unit){.path = u->path ? xstrdup(u->path) : NULL, .label = xstrdup(u->label), .define_count = u->define_count, .code = u->code, .on_host = u->on_host};
     to->defines = xcalloc((size_t)u->define_count + 1, sizeof *to->defines);
     for (int i = 0; i < u->define_count; i++)
         to->defines[i] = xstrdup(u->defines[i]);
@@ -130,34 +131,35 @@ static void add_step(struct program *p, const struct step *from, const struct re
 }
 
 /* Tensors of the part: activations are the chain's buffers, weights are constants. False: a layout does not fit. */
-static bool place_tensors(struct compose *c, int link, const struct program *part, struct renaming *r)
+static bool place_tensors(struct compose *c, int link, int span, const struct program *part, struct renaming *r)
 {
     const struct chain_link *l = &c->chain->links[link];
     for (int i = 0; i < part->tensor_count; i++) {
         const struct tensor *t = &part->tensors[i];
         struct tensor wanted;
-        bool weights = t->role == ROLE_FILTER || t->role == ROLE_BIAS;
+        bool weights = t->role == ROLE_FILTER || t->role == ROLE_BIAS || t->role == ROLE_LINKS;
         if (weights) {
-            r->tensors[i] = add_constant(c, link, t);
+            r->tensors[i] = add_constant(c, link, span, t);
             continue;
         }
-        if (!work_tensor(&l->work, t->role, &wanted) || wanted.layout != t->layout) {
+        const struct work *of = t->role == ROLE_OUTPUT ? &c->chain->links[link + span - 1].work : &l->work;
+        if (!work_tensor(of, t->role, &wanted) || wanted.layout != t->layout) {
             c->out->reason = text_format("chain: %s wants the %s of layer '%s' in %s", part->variant, tensor_role_name(t->role), l->name, layout_name(t->layout));
             return false;
         }
-        r->tensors[i] = t->role == ROLE_OUTPUT ? c->flows[link] : flow_of(c, t->role == ROLE_INPUT ? l->input : l->residual);
+        r->tensors[i] = t->role == ROLE_OUTPUT ? c->flows[link + span - 1] : flow_of(c, t->role == ROLE_INPUT ? l->input : l->residual);
     }
     return true;
 }
 
-static bool add_part(struct compose *c, int link, const struct program *part)
+static bool add_part(struct compose *c, int link, int span, const struct program *part)
 {
     struct program *p = c->out;
     struct renaming r = {.map = p->tensor_map_count};
     char prefix[PROGRAM_NAME];
     int output = program_tensor(part, ROLE_OUTPUT);
-    c->flows[link] = place_output(c, link, &part->tensors[output]);
-    if (!place_tensors(c, link, part, &r))
+    c->flows[link + span - 1] = place_output(c, link, link + span - 1, &part->tensors[output]);
+    if (!place_tensors(c, link, span, part, &r))
         return false;
     r.units = xcalloc((size_t)part->unit_count + 1, sizeof *r.units);
     for (int i = 0; i < part->unit_count; i++)
@@ -190,7 +192,7 @@ static void prepare_first(struct program *p)
     p->steps = sorted;
 }
 
-bool compose_chain(const struct work *work, const struct program *const *parts, struct program *out, struct error *err)
+bool compose_chain(const struct work *work, const struct program *const *parts, const int *spans, struct program *out, struct error *err)
 {
     struct compose c = {.chain = work->chain, .out = out};
     struct tensor all[OP_MAX_TENSORS];
@@ -198,16 +200,17 @@ bool compose_chain(const struct work *work, const struct program *const *parts, 
     bool ok = true;
     *out = (struct program){.work = *work, .checked = true, .reads_inactive = true};
     out->tensors = xcalloc((size_t)count, sizeof *out->tensors);
-    out->tensor_count = count;
-    memcpy(out->tensors, all, (size_t)count * sizeof *all);
+    for (int i = 0; i < count; i++) /* the weights are the parts' constants */
+        if (all[i].role == ROLE_INPUT || all[i].role == ROLE_OUTPUT)
+            out->tensors[out->tensor_count++] = all[i];
     c.flows = xcalloc((size_t)c.chain->count, sizeof *c.flows);
-    for (int i = 0; ok && i < c.chain->count; i++) {
+    for (int i = 0; ok && i < c.chain->count; i += spans[i]) {
         if (!parts[i]->feasible || program_tensor(parts[i], ROLE_OUTPUT) < 0) {
             error_set(err, ERROR_INTERNAL, "chain: link %d has no program", i);
             ok = false;
             break;
         }
-        ok = add_part(&c, i, parts[i]);
+        ok = add_part(&c, i, spans[i], parts[i]);
     }
     free(c.flows);
     free(c.lakes);

@@ -1,5 +1,4 @@
 #include "op/op.h"
-#include "op/chain.h"
 #include "op/epilogue.h"
 #include "op/shape.h"
 #include <stdio.h>
@@ -168,12 +167,6 @@ double work_bytes(const struct work *work)
     double bytes = 0;
     for (int i = 0; i < count; i++)
         bytes += (double)tensor_bytes(&list[i]);
-    for (int i = 0; work->chain && i < work->chain->count; i++) /* of what flows inside, nothing has to leave the chip */
-        for (int role = ROLE_FILTER; role <= ROLE_BIAS; role++) {
-            struct tensor t;
-            if (work_tensor(&work->chain->links[i].work, (enum tensor_role)role, &t))
-                bytes += (double)tensor_bytes(&t);
-        }
     return bytes;
 }
 

@@ -125,7 +125,6 @@ bool work_useful(const struct work *work, struct useful *out, struct error *err)
 /* The same of masks that are there already (mask_both). */
 void work_useful_of(const struct work *work, const float *in, const float *active, struct useful *out);
 /* The file of frame `frame`: the first %d or %0Nd in mask->path becomes the number. */
-#define MASK_FILE_MAX_BYTES (256u << 20)
 void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes);
 
 #endif

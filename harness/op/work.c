@@ -1,5 +1,6 @@
 #include "op/work.h"
 #include "base/file.h"
+#include "base/image.h"
 #include "op/chain.h"
 #include "op/op.h"
 #include <stdio.h>
@@ -60,7 +61,7 @@ void work_describe(const struct work *w, struct text *t)
         text_addf(t, " %ld->%ld", (long)w->c, (long)w->k);
     else
         text_addf(t, " %ld", (long)w->c);
-    if (w->op->has_filter)
+    if (w->op->has_filter && !w->chain)
         describe_filter(w, t);
     if (w->chain)
         text_addf(t, " %d layer runs", w->chain->count);
@@ -99,7 +100,7 @@ static void key_mask(const struct mask *m, struct text *t)
     char hash[HASH_TEXT] = "unread", path[sizeof m->path + 32];
     size_t bytes;
     mask_frame_path(m, 0, path, sizeof path);
-    char *content = file_read(path, MASK_FILE_MAX_BYTES, &bytes, NULL);
+    char *content = file_read(path, IMAGE_MAX_BYTES, &bytes, NULL);
     if (content)
         hash_bytes(content, bytes, hash);
     free(content);

@@ -80,6 +80,7 @@ struct work {
     struct mask mask;
     enum data_kind data;
     uint64_t seed;
+    int64_t runs, width, straight, back, plain; /* op chain: what all its links have in common (op/chain.h); derived */
     const struct chain *chain;                 /* op chain: its links (op/chain.h); not owned */
 };
 

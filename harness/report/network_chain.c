@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SINGLES_TOLD 3
 #define ACTIVITY "activity." /* metrics of kernels by name, from activity records */
 
 static double metric(const struct row *row, const char *name)
@@ -70,7 +71,7 @@ static void add_speedups(struct text *t, const struct row *row, const struct row
     double sum = metric(row, "chain.sum_ns"), low = metric(row, "chain.sum_low_ns"), high = metric(row, "chain.sum_high_ns");
     double zero = metric(row, "chain.library_sum_ns"), zero_low = metric(row, "chain.library_sum_low_ns"), zero_high = metric(row, "chain.library_sum_high_ns");
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
-    if (isnan(time->ratio)) {
+    if (isnan(time->ratio) || (time->ratio_low == 1 && time->ratio_high == 1)) { /* the library itself */
         return;
     }
     text_addf(t, ", %s x library [%s, %s] end to end", number_3(time->ratio, a), number_3(time->ratio_low, b), number_3(time->ratio_high, c));
@@ -95,10 +96,16 @@ static void add_timed(struct text *t, const struct view *v)
     text_add(t, "\n");
 }
 
+/* A chain of one variant: of those only the fastest are told. */
+static bool is_single(const struct row *row)
+{
+    return row->variant && strncmp(row->variant, "chain/", 6) != 0;
+}
+
 /* The rows of one case; what is not verified is counted. */
 static void add_case(struct text *t, const struct case_view *c)
 {
-    int verified = 0, timed = 0;
+    int verified = 0, timed = 0, singles = 0;
     double worst = 0;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
@@ -108,9 +115,15 @@ static void add_case(struct text *t, const struct case_view *c)
         verified++;
         worst = v->row->error_over_bound > worst ? v->row->error_over_bound : worst;
         if (v->ranked && v->time) {
-            add_timed(t, v);
+            singles += is_single(v->row);
+            if (!is_single(v->row) || singles <= SINGLES_TOLD) {
+                add_timed(t, v);
+            }
             timed++;
         }
+    }
+    if (singles > SINGLES_TOLD) {
+        text_addf(t, "whole: %d more of single variants, in the table of %s\n", singles - SINGLES_TOLD, c->count ? c->rows[0]->case_id : "");
     }
     if (!timed) {
         char a[NUMBER_TEXT];

@@ -111,6 +111,7 @@ double verdict_value(const struct case_view *c, const struct view *v, const stru
         return value;
     if (!strncmp(name, "emu_", 4))
         return emu_value(v, a->step, name);
+    double copies = step ? counter_step(v->row, a->step, "static.sass_ldgsts") : NAN, asynchronous = isnan(copies) ? NAN : copies > 0;
     const struct {
         const char *name;
         double value;
@@ -125,6 +126,7 @@ double verdict_value(const struct case_view *c, const struct view *v, const stru
         {"near_compute", a->known ? percent(a->compute_ns / a->step_ns) : NAN},
         {"idle_places", cropped ? NAN : percent(counter_step(v->row, a->step, "model.idle_places"))},
         {"tensor", a->tensor},
+        {"async_copies", asynchronous},
         {"pipe_width", a->pipe_width},
     };
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
@@ -166,11 +168,11 @@ static void keep(void *context, const struct counter_rule *rule, const char *say
 /* Lower comes first. Neither side being busy is the last word: something more special says why. */
 static int rank(const struct verdict_item *item)
 {
-    bool waste = !strcmp(item->group, "coalescing") || !strcmp(item->group, "emu");
+    bool waste = !strcmp(item->group, "coalescing") || !strcmp(item->group, "emu"), pipe = !strcmp(item->group, "pipe");
     switch (item->binds) {
     case COUNTER_BIND_LAUNCH: return 0;
     case COUNTER_BIND_MEMORY: return waste ? 5 : 1;
-    case COUNTER_BIND_COMPUTE: return 1;
+    case COUNTER_BIND_COMPUTE: return pipe ? 5 : 1;
     case COUNTER_BIND_SPILLS: return 2;
     case COUNTER_BIND_CONFLICTS: return 3;
     case COUNTER_BIND_DIVERGENCE: return 4;

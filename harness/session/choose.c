@@ -89,7 +89,7 @@ static int pick_for(const struct plan *plan, const struct chain_row *chain, cons
         at = pick(plan, link, rows, WANT_NAMED, chain->single);
         *own |= at >= 0;
     }
-    if (at < 0 && chain->pick != CHAIN_BEST)
+    if (at < 0 && chain->pick != CHAIN_BEST && chain->pick != CHAIN_KERNEL)
         at = pick(plan, link, rows, WANT_LIBRARY, NULL);
     if (at < 0 && (chain->pick != CHAIN_LIBRARY || !has_library(plan, link)))
         at = pick(plan, link, rows, WANT_ANY, NULL);
@@ -132,6 +132,14 @@ void choose_describe(const struct plan *plan, int index, const int *choice, stru
 {
     const struct chain *chain = plan->rows[index].chain->work->chain;
     bool *told = xcalloc((size_t)chain->count, sizeof *told);
+    int *spans = plan_chain_spans(plan, index, NULL);
+    for (int i = 0; spans && i < chain->count; i += spans[i])
+        if (spans[i] > 1) {
+            text_addf(t, "%s%s on links %d to %d", t->len ? "; " : "", base_name(plan->rows[index].variant->name), i + 1, i + spans[i]);
+            for (int k = i; k < i + spans[i]; k++)
+                told[k] = true;
+        }
+    free(spans);
     for (int i = 0; i < chain->count; i++) {
         if (told[i])
             continue;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define OPEN_LIMIT_S 60.0
 #define LOAD_LIMIT_S 120.0
@@ -23,8 +24,8 @@ struct tally {
     struct build *builds;
     struct counted *items;
     struct row **rows;   /* what is reported */
-    struct op_data data;
-    bool has_data, warm;
+    struct op_data data[2]; /* as timed: without, and with DATA_FULL */
+    bool has_data[2], warm;
     int first; /* of the items that are being counted */
     int blame;
 };
@@ -82,7 +83,7 @@ bool worker_count_check(struct worker *w, struct error *err)
 }
 
 /* The plan that the timing chose for the row's library step, found again among those cuDNN lists here. */
-static bool use_engine(struct rig *rig, const char *engine, struct error *err)
+bool worker_use_engine(struct rig *rig, const char *engine, struct error *err)
 {
     int step = rig_library_step(rig, 0);
     if (step < 0)
@@ -96,20 +97,38 @@ static bool use_engine(struct rig *rig, const char *engine, struct error *err)
             return rig_plan_settle(rig, err);
         }
     }
-    return error_set(err, ERROR_INTERNAL, "cuDNN does not offer the plan again that was timed (%s)", engine ? engine : "none");
+    return error_set(err, ERROR_USAGE, "cuDNN does not offer the plan '%s' here", engine ? engine : "none");
+}
+
+/* Inputs as the timed rows had them. */
+static bool get_data(struct tally *t, int i, struct op_data **data, struct error *err)
+{
+    enum data_part part = worker_timed_part(t->w, t->index[i]);
+    int slot = part & DATA_FULL ? 1 : 0;
+    if (!t->has_data[slot]) {
+        stage(t, -1, "data", DATA_LIMIT_S);
+        if (!op_data_inputs(&t->w->plan.cases[t->w->plan.rows[t->index[i]].case_index].work, part, &t->data[slot], err))
+            return false;
+        t->has_data[slot] = true;
+    }
+    *data = &t->data[slot];
+    return true;
 }
 
 static bool enter(struct tally *t, int i, struct error *err)
 {
     struct worker *w = t->w;
     const struct plan_row *p = &w->plan.rows[t->index[i]];
+    struct op_data *data;
     double ns;
+    if (!get_data(t, i, &data, err))
+        return false;
     stage(t, i, "load", LOAD_LIMIT_S);
     struct rig **rig = &t->items[i].rig;
     t->items[i].name = p->id;
     return build_make(w, &p->program, &t->builds[i], err) && rig_open(w->dev, w->library, &p->program, t->builds[i].images, false, rig, err) &&
-           rig_feed(*rig, &t->data, err) && rig_prepare(*rig, &ns, err) &&
-           use_engine(*rig, json_string_value(json_object_get(json_array_get(t->asked, (size_t)i), "engine")), err) && rig_run(*rig, err) &&
+           rig_feed(*rig, data, err) && rig_prepare(*rig, &ns, err) &&
+           worker_use_engine(*rig, json_string_value(json_object_get(json_array_get(t->asked, (size_t)i), "engine")), err) && rig_run(*rig, err) &&
            w->dev->ops->sync(w->dev, err);
 }
 
@@ -197,7 +216,14 @@ static void take(struct tally *t, int i, int step, const double *measured, const
     }
 }
 
-static void report(struct tally *t, int i, const double *row, double *const *steps, int passes)
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void report(struct tally *t, int i, const double *row, double *const *steps, int passes, double seconds)
 {
     const json_t *asked = json_array_get(t->asked, (size_t)i), *facts = json_object_get(asked, "steps");
     json_t *verdicts = json_array();
@@ -209,6 +235,7 @@ static void report(struct tally *t, int i, const double *row, double *const *ste
             take(t, i, k, steps[k], json_object_get(facts, number), verdicts);
     }
     row_add_metric(t->rows[i], -1, 0, "hw.passes", "", "cupti", passes);
+    row_add_metric(t->rows[i], -1, 0, "hw.cost_s", "s", "cupti", seconds);
     row_add_metric(t->rows[i], -1, 0, "hw.kernels", "", "cupti", t->items[i].trace.kernel_count);
     char *text = json_dumps(verdicts, JSON_COMPACT);
     row_set(&t->rows[i]->verdicts, text);
@@ -233,10 +260,12 @@ static bool count_some(struct tally *t, int first, int *next, struct error *err)
     struct count_job job = {.dev = w->dev, .session = w->cupti, .items = t->items + first, .count = last - first, .announce = announce, .context = t,
                             .warm = t->warm, .metrics = w->set.metrics, .metric_count = (size_t)w->set.count};
     struct count_result result;
+    double began = now_s();
     if (!count_run(&job, &result, err))
         return false;
+    double seconds = (now_s() - began) / (last - first);
     for (int i = first; i < last; i++)
-        report(t, i, result.rows[i - first], result.steps[i - first], result.passes);
+        report(t, i, result.rows[i - first], result.steps[i - first], result.passes, seconds);
     count_free(&result, t->items + first);
     return true;
 }
@@ -247,10 +276,6 @@ static bool tally(struct tally *t, struct error *err)
     stage(t, -1, "open the counters", OPEN_LIMIT_S);
     if (!open_counters(w, err))
         return false;
-    stage(t, -1, "data", DATA_LIMIT_S);
-    if (!op_data_inputs(&w->plan.cases[w->plan.rows[t->index[0]].case_index].work, DATA_PART_PRECISION, &t->data, err))
-        return false;
-    t->has_data = true;
     for (int i = 0; i < t->count; i++)
         if (!enter(t, i, err) || !trace(t, i, err))
             return false;
@@ -286,8 +311,9 @@ bool worker_count(struct worker *w, const json_t *command, int *blame, struct er
         build_free(&t.builds[i]);
         row_free(t.rows[i]);
     }
-    if (t.has_data)
-        op_data_free(&t.data);
+    for (int i = 0; i < 2; i++)
+        if (t.has_data[i])
+            op_data_free(&t.data[i]);
     free(t.index);
     free(t.rows);
     free(t.builds);

@@ -136,6 +136,8 @@ static bool all_entries_exist(const struct plan *plan, const bool *used, const s
         bool exists = false; /* for a layer that a filter left out */
         for (int k = 0; k < s->layer_count && !exists; k++)
             exists = plan_resolve(&plan->variants, s->variants[i].name, s->layers[k].work.op) != NULL;
+        if (s->network_count) /* a kernel for a network */
+            exists |= plan_resolve(&plan->variants, s->variants[i].name, op_find("chain")) != NULL;
         if (exists)
             continue;
         for (int k = 0; k < s->layer_count; k++)

@@ -29,6 +29,7 @@ struct plan_options {
 enum chain_pick {
     CHAIN_LIBRARY, /* the library's fastest row on each layer; on layers that it has no op for, the fastest verified */
     CHAIN_BEST,    /* the fastest verified row on each layer */
+    CHAIN_KERNEL,  /* one kernel runs as many links as it takes (a variant of op chain); the fastest verified row on each other layer */
     CHAIN_SINGLE   /* one variant on the layers where it is verified, the library elsewhere */
 };
 struct chain_row {
@@ -40,7 +41,7 @@ struct chain_row {
 };
 struct plan_row {
     int case_index, row_index;
-    struct chain_row *chain; /* NULL: a layer's row. Else variant and point are NULL unless one kernel runs the whole chain */
+    struct chain_row *chain; /* NULL: a layer's row. Else variant and point are NULL, but for CHAIN_KERNEL */
     const struct variant *variant;
     const struct variant_point *point;
     struct program program;
@@ -69,6 +70,8 @@ void plan_free(struct plan *plan);
 const char *plan_row_variant(const struct plan_row *row);
 /* Makes the program of a chain's row of the rows chosen for its links: plan rows, -1 for the layout changes of a plan. An infeasible one has its
  * reason in the program. */
+/* How many links from each on the row's variant of op chain runs at once: 1 for a link by itself, 0 inside a longer span. Malloc'd; NULL on error. */
+int *plan_chain_spans(const struct plan *plan, int row, struct error *err);
 bool plan_chain_bind(struct plan *plan, int row, const int *choice, struct error *err);
 /* Private to plan*.c. */
 bool plan_chains_add(struct plan *plan, const struct plan_options *options, const char *device_kind, struct error *err);

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* On emu, which takes seconds for a deep network, single variants run whole in short ones only. */
+#define EMU_SINGLES_MAX 16
+
 const char *plan_row_variant(const struct plan_row *row)
 {
     if (row->variant)
@@ -13,9 +16,10 @@ const char *plan_row_variant(const struct plan_row *row)
     return row->chain->pick == CHAIN_LIBRARY ? "chain/library" : row->chain->pick == CHAIN_BEST ? "chain/best" : row->chain->single;
 }
 
-static void add_row(struct plan *plan, int case_index, int *row_index, const struct chain_row *chain, const struct plan_options *o)
+static void add_row(struct plan *plan, int case_index, int *row_index, const struct chain_row *chain, const struct variant_point *point,
+                    const struct plan_options *o)
 {
-    struct plan_row row = {.case_index = case_index, .chain = xcalloc(1, sizeof *row.chain)};
+    struct plan_row row = {.case_index = case_index, .chain = xcalloc(1, sizeof *row.chain), .variant = point ? point->variant : NULL, .point = point};
     *row.chain = *chain;
     const char *name = plan_row_variant(&row);
     if (*row_index > 0 && !plan_listed(o->filter.only, name)) {
@@ -25,7 +29,7 @@ static void add_row(struct plan *plan, int case_index, int *row_index, const str
     row.row_index = (*row_index)++;
     struct program *p = &row.program;
     *p = (struct program){.work = *chain->work, .feasible = true, .checked = true, .reads_inactive = true, .graph = chain->graph};
-    p->params = text_format("launch=%s%s%s", chain->graph ? "graph" : "stream", chain->layout == LAYOUT_PLAN_GIVEN ? "" : ",layout=",
+    p->params = text_format("%s%slaunch=%s%s%s", point ? point->label : "", point && *point->label ? "," : "", chain->graph ? "graph" : "stream", chain->layout == LAYOUT_PLAN_GIVEN ? "" : ",layout=",
                             chain->layout == LAYOUT_PLAN_GIVEN ? "" : layout_plan_names[chain->layout]);
     row.id = text_format("%s/%s[%s]", plan->cases[case_index].id, name, p->params);
     plan->rows = xrealloc(plan->rows, sizeof *plan->rows * (size_t)(plan->row_count + 1));
@@ -58,9 +62,32 @@ static const char *single_of(const struct plan *plan, const struct chain *chain,
     return NULL;
 }
 
+/* Variants of op chain that the scenario lists, each at its points. */
+static bool add_kernels(struct plan *plan, const struct plan_options *o, const struct chain_row *like, int case_index, int *row_index, struct error *err)
+{
+    struct chain_row row = *like;
+    row.pick = CHAIN_KERNEL;
+    for (int i = 0; i < plan->scenario->variant_count; i++) {
+        const struct scenario_variant *entry = &plan->scenario->variants[i];
+        const struct variant *v = plan_resolve(&plan->variants, entry->name, like->work->op);
+        struct kept *kept = plan->private_data;
+        struct points own = {0};
+        if (!v)
+            continue;
+        own.count = variant_points(v, entry->params, &own.points, err);
+        if (own.count < 0)
+            return false;
+        kept->items = xrealloc(kept->items, sizeof *kept->items * (size_t)(kept->count + 1));
+        kept->items[kept->count++] = own;
+        for (int k = 0; k < own.count; k++)
+            add_row(plan, case_index, row_index, &row, &own.points[k], o);
+    }
+    return true;
+}
+
 /* Rows of one layout plan: library and best in each launch; each single variant once, in the network's fastest launch. */
-static void add_way(struct plan *plan, const struct plan_options *o, const struct way *way, enum layout_plan layout, bool stream, bool graph, bool singles,
-                    int case_index, int *row_index)
+static bool add_way(struct plan *plan, const struct plan_options *o, const struct way *way, enum layout_plan layout, bool stream, bool graph, bool singles,
+                    int case_index, int *row_index, struct error *err)
 {
     for (int launch = 1; launch >= 0; launch--) {
         if (!(launch ? graph : stream))
@@ -68,14 +95,17 @@ static void add_way(struct plan *plan, const struct plan_options *o, const struc
         struct chain_row row = {.graph = launch, .layout = layout, .work = &way->work};
         for (int pick = CHAIN_LIBRARY; pick <= CHAIN_BEST; pick++) {
             row.pick = (enum chain_pick)pick;
-            add_row(plan, case_index, row_index, &row, o);
+            add_row(plan, case_index, row_index, &row, NULL, o);
         }
+        if (!add_kernels(plan, o, &row, case_index, row_index, err))
+            return false;
     }
     for (int i = 0; singles && i < plan->scenario->variant_count; i++) {
         struct chain_row row = {.pick = CHAIN_SINGLE, .single = single_of(plan, &way->chain, i), .graph = graph, .layout = layout, .work = &way->work};
         if (row.single)
-            add_row(plan, case_index, row_index, &row, o);
+            add_row(plan, case_index, row_index, &row, NULL, o);
     }
+    return true;
 }
 
 /* Every layer of the network is measured in this plan. */
@@ -131,7 +161,7 @@ static int add_chain_case(struct plan *plan, const struct way *way, bool cropped
 static bool add_network(struct plan *plan, const struct plan_options *o, const struct scenario_network *network, const char *device_kind, int layer_cases,
                         struct error *err)
 {
-    bool cuda = !strcmp(device_kind, "cuda"), first = true, cropped;
+    bool cuda = !strcmp(device_kind, "cuda"), singles = true, cropped;
     int case_index = -1, row_index = 0;
     for (int layout = 0; layout < LAYOUT_PLAN_COUNT; layout++) {
         if (!network->plans[layout])
@@ -148,8 +178,10 @@ static bool add_network(struct plan *plan, const struct plan_options *o, const s
         if (case_index < 0)
             case_index = add_chain_case(plan, way, cropped);
         /* emu has no graphs: the steps are the same ones */
-        add_way(plan, o, way, (enum layout_plan)layout, network->stream || !cuda, network->graph && cuda, first, case_index, &row_index);
-        first = false;
+        if (!add_way(plan, o, way, (enum layout_plan)layout, network->stream || !cuda, network->graph && cuda,
+                singles && (cuda || way->chain.count <= EMU_SINGLES_MAX), case_index, &row_index, err))
+            return false;
+        singles = false;
     }
     return true;
 }
@@ -209,21 +241,66 @@ static void take_identity(struct program *to, struct program *from, const struct
         }
 }
 
+/* The row's variant on links first ..; false when it does not take them. */
+static bool bind_span(const struct plan *plan, const struct plan_row *row, const struct chain *whole, int first, int count, struct program *out,
+                      struct error *err)
+{
+    struct chain part;
+    struct work work;
+    *out = (struct program){0};
+    if (!chain_part(whole, first, count, &part))
+        return false;
+    bool ok = chain_work(&part, &work, NULL) && variant_bind(&plan->variants, row->point, &work, &plan->chip, out, err) && out->feasible;
+    chain_free(&part);
+    out->work.chain = NULL; /* it went with the part */
+    if (!ok)
+        program_free(out);
+    return ok;
+}
+
+int *plan_chain_spans(const struct plan *plan, int index, struct error *err)
+{
+    const struct plan_row *row = &plan->rows[index];
+    const struct chain *chain = row->chain->work->chain;
+    struct error own = {0};
+    int *spans = xcalloc((size_t)chain->count, sizeof *spans);
+    for (int i = 0, step; i < chain->count; i += step) {
+        struct program found;
+        step = 1;
+        for (int count = chain->count - i; row->chain->pick == CHAIN_KERNEL && count > 1 && step == 1; count--)
+            if (bind_span(plan, row, chain, i, count, &found, &own)) {
+                step = count;
+                program_free(&found);
+            } else if (own.kind != ERROR_NONE) { /* a broken head */
+                if (err)
+                    *err = own;
+                free(spans);
+                return NULL;
+            }
+        spans[i] = step;
+    }
+    return spans;
+}
+
 bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct error *err)
 {
     struct plan_row *row = &plan->rows[index];
     const struct chain *chain = row->chain->work->chain;
     struct program *parts = xcalloc((size_t)chain->count, sizeof *parts), whole = {0};
     const struct program **list = xcalloc((size_t)chain->count, sizeof *list);
-    bool ok = true;
-    for (int i = 0; ok && i < chain->count; i++) {
-        ok = bind_link(plan, &chain->links[i], choice[i], &parts[i], err);
+    int *spans = plan_chain_spans(plan, index, err), joined = 0;
+    bool ok = spans != NULL;
+    for (int i = 0; ok && i < chain->count; i += spans[i]) {
+        joined += spans[i] > 1;
+        ok = spans[i] > 1 ? bind_span(plan, row, chain, i, spans[i], &parts[i], err) : bind_link(plan, &chain->links[i], choice[i], &parts[i], err);
         list[i] = &parts[i];
         if (ok && !parts[i].feasible && !whole.reason)
             whole.reason = text_format("layer '%s': %s", chain->links[i].name, parts[i].reason);
     }
+    if (ok && !whole.reason && row->chain->pick == CHAIN_KERNEL && !joined)
+        whole.reason = xstrdup("it takes no two links of this network together");
     if (ok && !whole.reason)
-        ok = compose_chain(row->chain->work, list, &whole, err);
+        ok = compose_chain(row->chain->work, list, spans, &whole, err);
     if (ok) {
         take_identity(&whole, &row->program, parts, chain->count);
         program_free(&row->program);
@@ -233,6 +310,7 @@ bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct err
     }
     for (int i = 0; i < chain->count; i++)
         program_free(&parts[i]);
+    free(spans);
     free(list);
     free(parts);
     return ok;

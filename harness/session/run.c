@@ -263,7 +263,7 @@ static bool choose(struct session *s, int row)
 {
     char why[512];
     struct text what = {0};
-    if (!s->plan.rows[row].chain || s->plan.rows[row].variant)
+    if (!s->plan.rows[row].chain)
         return true;
     s->choices[row] = choose_links(&s->plan, row, s->rows, why, sizeof why);
     if (!s->choices[row]) {

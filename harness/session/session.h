@@ -69,7 +69,8 @@ int session_registers(const struct plan *plan, int row, int step, const char *co
 
 /* The hidden verb `bench worker`: serves commands on fd 3 until it closes, and ends the process. Returns 2 when there is no fd 3. */
 int session_worker(void);
-/* Runs one row alone in this process, for `bench exec ROW -- COMMAND`: open, feed, prepare, `repeat` runs, verify. The verdict's sentence goes to `text`. */
-bool session_alone(const struct plan_options *options, const char *row_id, int repeat, struct text *text, struct error *err);
+/* Runs one row alone in this process, for `bench exec ROW -- COMMAND`: open, feed, prepare, `repeat` runs, verify. The verdict's sentence goes to `text`.
+ * `engine`: the library's plan as a stored row names it; NULL = the first that its heuristics list. */
+bool session_alone(const struct plan_options *options, const char *row_id, int repeat, const char *engine, struct text *text, struct error *err);
 
 #endif

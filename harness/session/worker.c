@@ -161,7 +161,7 @@ static void compile_row(void *context, int64_t i, int thread)
 static bool take_choice(struct worker *w, int row, const json_t *choice, struct error *err)
 {
     const struct chain_row *chain = row >= 0 && row < w->plan.row_count ? w->plan.rows[row].chain : NULL;
-    if (!chain || w->plan.rows[row].variant || !json_array_size(choice))
+    if (!chain || !json_array_size(choice))
         return true;
     int count = chain->work->chain->count;
     int *links = xcalloc((size_t)count, sizeof *links);

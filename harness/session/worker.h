@@ -78,6 +78,8 @@ bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct err
 char *worker_plan_text(const struct cudnn_plan_facts *facts);
 /* count.c. The check opens the counters, and closes them again so that nothing is open while others time. */
 bool worker_count_check(struct worker *w, struct error *err);
+/* Uses the plan of the library that is named so (worker_plan_text, or a text that begins with it); nothing to do for other rows. */
+bool worker_use_engine(struct rig *rig, const char *engine, struct error *err);
 bool worker_count(struct worker *w, const json_t *command, int *blame, struct error *err);
 
 /* tune.c: the search. */

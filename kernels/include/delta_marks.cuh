@@ -93,18 +93,28 @@ static __device__ __forceinline__ void write_mask(const tile &at, const unsigned
         }
 }
 
+constexpr int LOOKS = (INPUTS + THREADS - 1) / THREADS; /* inputs that a thread looks at */
+
+/* Which of the thread's inputs are marked: the loads. */
+static __device__ __forceinline__ void load_marks(bool marked[LOOKS], const tile &at, const unsigned *mask, int H, int W, int words)
+{
+#pragma unroll
+    for (int j = 0; j < LOOKS; j++) {
+        int i = j * THREADS + threadIdx.x, y = at.y + i / HALO_W * DILATION, x = at.x + i % HALO_W * DILATION;
+        marked[j] = i < INPUTS && y >= 0 && y < H && x >= 0 && x < W && (__ldg(mask + (long long)y * words + x / 32) >> (x & 31) & 1);
+    }
+}
 /* Fills `marks`; how many inputs are marked. */
-static __device__ __forceinline__ int read_marks(const tile &at, const unsigned *mask, int H, int W, int words)
+static __device__ __forceinline__ int share_marks(const bool marked[LOOKS])
 {
     int count = 0;
 #pragma unroll
-    for (int i0 = 0; i0 < INPUTS; i0 += THREADS) {
-        int i = i0 + threadIdx.x, y = at.y + i / HALO_W * DILATION, x = at.x + i % HALO_W * DILATION;
-        bool marked = i < INPUTS && y >= 0 && y < H && x >= 0 && x < W && (__ldg(mask + (long long)y * words + x / 32) >> (x & 31) & 1);
-        unsigned bits = __ballot_sync(~0u, marked);
+    for (int j = 0; j < LOOKS; j++) {
+        int i = j * THREADS + threadIdx.x;
+        unsigned bits = __ballot_sync(~0u, marked[j]);
         if (threadIdx.x % 32 == 0 && i < INPUTS)
             marks[i / 32] = bits;
-        count += __syncthreads_count(marked);
+        count += __syncthreads_count(marked[j]);
     }
     return count;
 }
@@ -128,9 +138,11 @@ static __device__ __forceinline__ tile begin(int &k, int K, int P, int Q, int pa
 static __device__ __forceinline__ int look(const tile &at, const unsigned *mask_in, unsigned *mask_out, int H, int W, int P, int Q, int pad)
 {
     int words = (W + 31) / 32;
+    bool marked[LOOKS];
+    load_marks(marked, at, mask_in, H, W, words); /* on their way while the mask is written */
     if (at.writes_mask)
         write_mask(at, mask_in, mask_out, H, words, P, Q, pad);
-    int count = read_marks(at, mask_in, H, W, words);
+    int count = share_marks(marked);
     if (count == 0)
         return 0;
 #pragma unroll

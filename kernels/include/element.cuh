@@ -28,6 +28,20 @@ template <> __device__ __forceinline__ unsigned two_of<__nv_bfloat16>(float low,
     __nv_bfloat162 v = __floats2bfloat162_rn(low, high);
     return *reinterpret_cast<unsigned *>(&v);
 }
+/* Negative ones of two neighbours become 0; NaN stays NaN. One instruction for both, after rounding, where before it would be two for each. */
+template <typename T> __device__ __forceinline__ unsigned relu_of(unsigned two);
+template <> __device__ __forceinline__ unsigned relu_of<__half>(unsigned two)
+{
+    unsigned v;
+    asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(v) : "r"(two), "r"(0));
+    return v;
+}
+template <> __device__ __forceinline__ unsigned relu_of<__nv_bfloat16>(unsigned two)
+{
+    unsigned v;
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(v) : "r"(two), "r"(0));
+    return v;
+}
 
 /* N bytes that move with one load or store; the address must be a multiple of N. */
 template <int N> struct bytes_of;

@@ -3,20 +3,20 @@
  *   conv2d/very_sparse  64: of every active tile only the active pixels
  *   conv2d/sparse_auto  between: tile by tile, whichever is cheaper
  *
- * Tiles are ROWS rows of 8 pixels, so a tile's row of a mask is a byte and belongs to nobody else. Two kernels:
- *
- * list_tiles, a thread a tile: ORs the input's mask over the filter, writes the output's mask, the tile's own 8 ROWS bits, and for every 32 tiles how many
- *   are active and what they will cost.
- * conv_tiles, a block an SM, three warpgroups:
- *   producer   adds those sums up, and so knows which tiles are this block's: an equal share of the cost, in the order of the image. No list is ever
- *              stored, no atomic decides an order: the same mask gives the same schedule. Then it copies tile after tile with its halo to a ring in shared
+ * Tiles are ROWS rows of 8 pixels, so a tile's row of a mask is a byte and belongs to nobody else. One cooperative launch, a block an SM, three warpgroups:
+ *   producer   First all producers look at the mask, a thread a tile: the marks ORed over the filter are the output's mask and the tile's own 8 ROWS bits; for
+ *              every 32 tiles they note how many are active and what they will cost. After a barrier of the grid each block adds those notes up and so
+ *              knows which tiles are its own: an equal share of the cost, in the order of the image. No list is ever stored, no atomic decides an
+ *              order: the same mask gives the same schedule. Then each of the four warps copies tiles with their halo to a ring in shared
  *              memory; only marked pixels are read, the others are zeros (nothing changed there, or the image ends).
- *   consumers  take tiles in turn. All R * S * C weights of 16 output channels lie in a warp's registers (144 for 3x3 of 64 channels), in the order in which
- *              both wgmma and mma.sync take their left operand. Whole: R * S * C / 16 wgmma of 64 channels by 8 ROWS pixels. Pixels: the active
- *              ones are numbered, and eight of them at a time are the columns of an mma, fetched by ldmatrix from wherever in the tile they lie.
+ *   consumers  (two) take tiles in turn. All R * S * C weights of 16 output channels lie in a warp's registers (144 for 3x3 of 64 channels), in the order
+ *              in which both wgmma and mma.sync take their left operand. Whole: R * S * C / 16 wgmma of 64 channels by 8 ROWS pixels. Pixels: the
+ *              active ones are numbered, and eight of them at a time are the columns of an mma, fetched by ldmatrix from wherever in the tile
+ *              they lie.
  *
  * A tile lies in shared memory as planes of 8 channels: [channel / 8][row][column][16 bytes]. Eight pixels side by side are a core matrix of wgmma, and any
- * tap is the same operand from another start. A plane is an odd number of 16 bytes modulo 128, so the pieces of a pixel go to different banks.
+ * tap is the same operand from another start; it runs at the rate of a swizzled operand (measured on an H200: 34 cycles for 64 columns). A plane is an
+ * odd number of 16 bytes modulo 128, so the pieces of a pixel go to different banks.
  *
  * Needs TYPE, C, R, S, ROWS, STAGES, WHOLE_ABOVE, EPI_BIAS, EPI_SLOPE as constants. */
 #pragma once
@@ -49,46 +49,6 @@ static __device__ __forceinline__ place place_of(int tile, int tiles_x, int tile
     return {tile / tiles_x / tiles_y, tile / tiles_x % tiles_y * ROWS, tile % tiles_x * 8};
 }
 
-/* tiles[tile]: bit 8 i + j is output pixel (i, j) of the tile. sums[tile / 32]: cost * 256 + active tiles. tiles_x counts the padding of the mask's words, too. */
-extern "C" __global__ void __launch_bounds__(128)
-list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums, int H, int W, int P, int Q, int pad, int tiles_x,
-           int tiles_y, int count)
-{
-    asm volatile("griddepcontrol.launch_dependents;"); /* conv_tiles may start: its weights do not depend on this */
-    int tile = blockIdx.x * 128 + threadIdx.x, words = (W + 31) / 32;
-    unsigned long long active = 0;
-    if (tile < count) {
-        place at = place_of(tile, tiles_x, tiles_y);
-        mask_in += (size_t)at.n * H * words;
-        unsigned wide[HALO_H]; /* rows of the halo, ORed over the filter's columns */
-#pragma unroll
-        for (int i = 0; i < HALO_H; i++) {
-            unsigned row = mask_bits(mask_in, at.y - pad + i, at.x - pad, H, words);
-            wide[i] = row;
-#pragma unroll
-            for (int s = 1; s < S; s++)
-                wide[i] |= row >> s;
-        }
-        unsigned inside = at.x + 8 <= Q ? 0xff : at.x < Q ? (1u << (Q - at.x)) - 1 : 0;
-#pragma unroll
-        for (int i = 0; i < ROWS; i++) {
-            unsigned bits = 0;
-#pragma unroll
-            for (int r = 0; r < R; r++)
-                bits |= wide[i + r];
-            bits &= inside;
-            if (at.y + i < P) {
-                mask_out[((size_t)at.n * P + at.y + i) * tiles_x + at.x / 8] = bits;
-                active |= (unsigned long long)bits << (8 * i);
-            }
-        }
-        tiles[tile] = active;
-    }
-    unsigned sum = __reduce_add_sync(~0u, cost_of(active) * 256 + (active != 0));
-    if (threadIdx.x % 32 == 0 && tile < count)
-        sums[tile / 32] = sum;
-}
-
 struct work {
     place at; /* y < 0: no more */
     unsigned long long active;
@@ -102,11 +62,81 @@ static __shared__ unsigned char numbered[8][64];                     /* by consu
 
 /* --- producer: 128 threads --- */
 
-struct share {
-    const unsigned long long *tiles;
-    const unsigned *sums;
-    int count, tiles_x, tiles_y, words, slice; /* words: of `sums`; slice: how many of them a thread adds up */
+struct image {
+    int H, W, P, Q, pad, tiles_x, tiles_y; /* tiles_x counts the padding of the mask's words, too */
 };
+
+/* What all blocks share in global memory. */
+struct share {
+    unsigned long long *tiles; /* bit 8 i + j of tiles[tile] is output pixel (i, j) of the tile */
+    unsigned *sums;            /* of 32 tiles: cost * 256 + active tiles */
+    unsigned *arrived;         /* blocks at the barrier, of all launches so far */
+    int count, words, slice;   /* tiles; sums; how many of them a thread adds up */
+};
+
+/* The output's mask and the bits of one tile. */
+static __device__ __forceinline__ unsigned long long look_at(int tile, const image &im, const unsigned *mask_in, unsigned char *mask_out)
+{
+    place at = place_of(tile, im.tiles_x, im.tiles_y);
+    int words = (im.W + 31) / 32;
+    mask_in += (size_t)at.n * im.H * words;
+    unsigned wide[HALO_H]; /* rows of the halo, ORed over the filter's columns */
+#pragma unroll
+    for (int i = 0; i < HALO_H; i++) {
+        unsigned row = mask_bits(mask_in, at.y - im.pad + i, at.x - im.pad, im.H, words);
+        wide[i] = row;
+#pragma unroll
+        for (int s = 1; s < S; s++)
+            wide[i] |= row >> s;
+    }
+    unsigned inside = at.x + 8 <= im.Q ? 0xff : at.x < im.Q ? (1u << (im.Q - at.x)) - 1 : 0;
+    unsigned long long active = 0;
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+        unsigned bits = 0;
+#pragma unroll
+        for (int r = 0; r < R; r++)
+            bits |= wide[i + r];
+        bits &= inside;
+        if (at.y + i < im.P) {
+            mask_out[((size_t)at.n * im.P + at.y + i) * im.tiles_x + at.x / 8] = bits;
+            active |= (unsigned long long)bits << (8 * i);
+        }
+    }
+    return active;
+}
+
+/* All tiles, by all blocks: a warp 32 of them. */
+static __device__ __forceinline__ void look_at_all(const share &all, const image &im, const unsigned *mask_in, unsigned char *mask_out)
+{
+    int lane = threadIdx.x % 32, block = blockIdx.y * gridDim.x + blockIdx.x, blocks = gridDim.x * gridDim.y;
+    for (int word = block * 4 + threadIdx.x / 32; word < all.words; word += blocks * 4) {
+        int tile = word * 32 + lane;
+        unsigned long long active = tile < all.count ? look_at(tile, im, mask_in, mask_out) : 0;
+        if (tile < all.count)
+            all.tiles[tile] = active;
+        unsigned sum = __reduce_add_sync(~0u, cost_of(active) * 256 + (active != 0));
+        if (lane == 0)
+            all.sums[word] = sum;
+    }
+}
+
+/* Waits for the producers of all blocks: what they wrote before is there. The count only grows: every launch adds the number of blocks. */
+static __device__ __forceinline__ void wait_for_all(unsigned *arrived)
+{
+    __threadfence();
+    warpgroup_sync(0);
+    if (threadIdx.x == 0) {
+        unsigned blocks = gridDim.x * gridDim.y, before, now;
+        asm volatile("atom.add.release.gpu.global.u32 %0, [%1], 1;" : "=r"(before) : "l"(arrived) : "memory");
+        unsigned whole = before - before % blocks + blocks;
+        do
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(arrived) : "memory");
+        while ((int)(now - whole) < 0);
+    }
+    warpgroup_sync(0);
+    __threadfence();
+}
 
 static __device__ __forceinline__ unsigned scan(unsigned x)
 {
@@ -125,7 +155,7 @@ static __device__ __forceinline__ void add_up(const share &all)
     unsigned cost = 0, rank = 0;
 #pragma unroll 4
     for (int i = threadIdx.x * all.slice; i < min((threadIdx.x + 1) * all.slice, all.words); i++) {
-        unsigned sum = all.sums[i];
+        unsigned sum = __ldcg(all.sums + i);
         cost += sum >> 8, rank += sum & 255;
     }
     unsigned costs = scan(cost), ranks = scan(rank);
@@ -143,17 +173,17 @@ static __device__ __forceinline__ void add_up(const share &all)
 
 /* The 32 tiles of a word, of which the first active one has this rank and starts at this cost: those that start in [from, to) are listed, the one that holds
  * cost from - 1 is the last before them, the one that holds to - 1 the last of them. */
-static __device__ __forceinline__ void list_word(const share &all, int word, unsigned cost, unsigned rank, unsigned from, unsigned to)
+static __device__ __forceinline__ void list_word(const share &all, const image &im, int word, unsigned cost, unsigned rank, unsigned from, unsigned to)
 {
     int lane = threadIdx.x % 32, tile = word * 32 + lane;
-    unsigned long long active = tile < all.count ? all.tiles[tile] : 0;
+    unsigned long long active = tile < all.count ? __ldcg(all.tiles + tile) : 0;
     unsigned own = cost_of(active), is = __ballot_sync(~0u, own != 0);
     cost += scan(own) - own;
     rank += __popc(is & ((1u << lane) - 1));
     if (own == 0)
         return;
     if (cost >= from && cost < to)
-        list[rank % LIST] = {place_of(tile, all.tiles_x, all.tiles_y), active};
+        list[rank % LIST] = {place_of(tile, im.tiles_x, im.tiles_y), active};
     if (cost < from && cost + own >= from)
         rank_first = rank + 1;
     if (cost < to && cost + own >= to)
@@ -161,7 +191,7 @@ static __device__ __forceinline__ void list_word(const share &all, int word, uns
 }
 
 /* Lists the tiles that start in [from, to) of the cost. */
-static __device__ __forceinline__ void list_round(const share &all, unsigned from, unsigned to)
+static __device__ __forceinline__ void list_round(const share &all, const image &im, unsigned from, unsigned to)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     warpgroup_sync(0); /* the last round is out */
@@ -175,14 +205,14 @@ static __device__ __forceinline__ void list_round(const share &all, unsigned fro
             unsigned cost = cost_before[s], rank = rank_before[s];
             for (int first = s * all.slice; first < min((s + 1) * all.slice, all.words); first += 32) {
                 int word = first + lane, limit = min((s + 1) * all.slice, all.words);
-                unsigned sum = word < limit ? all.sums[word] : 0, costs = scan(sum >> 8), ranks = scan(sum & 255);
+                unsigned sum = word < limit ? __ldcg(all.sums + word) : 0, costs = scan(sum >> 8), ranks = scan(sum & 255);
                 unsigned start = cost + costs - (sum >> 8);
                 unsigned mine = __ballot_sync(~0u, sum != 0 && start < to && cost + costs > below);
                 for (; mine; mine &= mine - 1) {
                     int i = __ffs(mine) - 1;
                     unsigned c = __shfl_sync(~0u, start, i), r = rank + __shfl_sync(~0u, ranks - (sum & 255), i);
                     if ((first + i) % 4 == warp)
-                        list_word(all, first + i, c, r, from, to);
+                        list_word(all, im, first + i, c, r, from, to);
                 }
                 cost += __shfl_sync(~0u, costs, 31), rank += __shfl_sync(~0u, ranks, 31);
             }
@@ -196,6 +226,8 @@ struct row_marks {
     unsigned low, high;
     __device__ __forceinline__ unsigned bits(const work &tile, int pad) const { return __funnelshift_r(low, high, tile.at.x - pad); }
 };
+
+constexpr int CHUNKS = (HALO_W * PIECES + 31) / 32; /* of 32 pieces in a row of the halo */
 
 /* A warp of the producer copies a tile by itself: the four have four tiles on their way, and up to DEPTH each. */
 struct producer {
@@ -222,20 +254,20 @@ struct producer {
     __device__ __forceinline__ void put(const work &tile, const row_marks &marks)
     {
         int lane = threadIdx.x % 32, slot = issued % STAGES;
-        unsigned to = shared_address(ring) + slot * STAGE_BYTES, own = marks.bits(tile, pad);
-        const TYPE *from = input + (((long long)tile.at.n * H + tile.at.y - pad) * W + tile.at.x - pad) * C;
+        unsigned to = shared_address(ring) + slot * STAGE_BYTES + lane % PIECES * PLANE + lane / PIECES * 16, own = marks.bits(tile, pad);
+        const TYPE *from = input + (((long long)tile.at.n * H + tile.at.y - pad) * W + tile.at.x - pad) * C + lane * 8;
         barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
         if (lane == 0)
             ring_work[slot] = tile;
 #pragma unroll
-        for (int i = 0; i < HALO_H; i++, from += (size_t)W * C) {
+        for (int i = 0; i < HALO_H; i++, from += W * C, to += HALO_W * 16) {
             unsigned bits = __shfl_sync(~0u, own, i);
 #pragma unroll
-            for (int e0 = 0; e0 < HALO_W * PIECES; e0 += 32) {
-                int e = e0 + lane, pixel = e / PIECES, piece = e % PIECES;
-                bool valid = bits >> pixel & 1;
-                if (e < HALO_W * PIECES)
-                    copy_async_16(to + piece * PLANE + (i * HALO_W + pixel) * 16, valid ? from + e * 8 : input, valid);
+            for (int j = 0; j < CHUNKS; j++) {
+                int piece = j * 32 + lane; /* 32 / PIECES pixels further on, or with 6 pieces somewhere else */
+                unsigned here = 32 % PIECES == 0 ? to + j * (32 / PIECES * 16) : to + piece % PIECES * PLANE + piece / PIECES * 16 - (lane % PIECES * PLANE + lane / PIECES * 16);
+                if (piece < HALO_W * PIECES) /* of 0 bytes nothing is read, wherever that would be */
+                    copy_async_16_of(here, from + j * 256, bits >> (piece / PIECES) << 4 & 16);
             }
         }
         copy_async_commit();
@@ -272,11 +304,13 @@ static __device__ __forceinline__ void ask_weights(const TYPE *filter, int k0, i
         copy_bytes(shared_address(ring) + i * WEIGHTS_PITCH, filter + (size_t)min(k0 + i, K - 1) * TAPS * C, TAPS * C * 2, come);
 }
 
-static __device__ __forceinline__ void produce(producer p, const share &all, const TYPE *filter, int K, unsigned *tiles_active)
+static __device__ __forceinline__ void produce(producer p, const share &all, const image &im, unsigned char *mask_out, const TYPE *filter, int K,
+                                               unsigned *tiles_active)
 {
     if (threadIdx.x < 32)
         ask_weights(filter, blockIdx.y * 64, K);
-    asm volatile("griddepcontrol.wait;" ::: "memory"); /* what list_tiles wrote is there */
+    look_at_all(all, im, p.mask, mask_out);
+    wait_for_all(all.arrived);
     add_up(all);
     if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
         *tiles_active = rank_before[128];
@@ -285,7 +319,7 @@ static __device__ __forceinline__ void produce(producer p, const share &all, con
     int warp = threadIdx.x / 32, before = 0; /* tiles of earlier rounds */
     p.issued = p.arrived = warp;
     for (; from < end; from += ROUND) {
-        list_round(all, from, min(from + ROUND, end));
+        list_round(all, im, from, min(from + ROUND, end));
         unsigned rank = rank_first - before; /* of the ring's tile 0 */
         before += rank_end - rank_first;
         if (p.issued >= before)
@@ -308,17 +342,18 @@ static __device__ __forceinline__ void produce(producer p, const share &all, con
 /* --- consumers: two warpgroups --- */
 
 struct consumer {
-    TYPE *output;
-    int k, K, P, Q; /* k, k + 1: the lane's channels */
+    TYPE *output; /* of the lane's first channel */
+    int K, P, Q;
+    bool stores;  /* its two channels exist */
     float bias0, bias1;
 
-    __device__ __forceinline__ void store(const place &at, int bit, float low, float high) const
+    __device__ __forceinline__ TYPE *tile(const place &at) const { return output + (((size_t)at.n * P + at.y) * Q + at.x) * K; }
+    __device__ __forceinline__ void store(TYPE *pixel, float low, float high) const
     {
         pack<TYPE, 2> out;
         out.item[0] = from_f32<TYPE>(activate(low + bias0));
         out.item[1] = from_f32<TYPE>(activate(high + bias1));
-        if (k < K)
-            store_pack<TYPE, 2>(output + (((size_t)at.n * P + at.y + bit / 8) * Q + at.x + bit % 8) * K + k, out);
+        store_pack<TYPE, 2>(pixel, out);
     }
 };
 
@@ -335,10 +370,9 @@ static __device__ __forceinline__ void multiply_whole(float sum[4 * ROWS], unsig
     wgmma_wait<0>();
 }
 
-/* GROUPS times eight pixels, numbers first .. of `count`. A sum of a few pixels is made in several parts, so that four products are always under way. */
+/* GROUPS times eight pixels: lane i has the tile's bit of number i, `count` are pixels. A sum of a few pixels is made in several parts, so that four products are always under way. */
 template <int GROUPS>
-static __device__ __forceinline__ void multiply_pixels(const consumer &to, const place &at, unsigned stage, const unsigned (*held)[4], const unsigned char *pixels,
-                                                       int first, int count)
+static __device__ __forceinline__ void multiply_pixels(const consumer &to, TYPE *tile, unsigned stage, const unsigned (*held)[4], int pixel, int count)
 {
     constexpr int PARTS = 4 / GROUPS;
     int lane = threadIdx.x % 32;
@@ -346,7 +380,7 @@ static __device__ __forceinline__ void multiply_pixels(const consumer &to, const
     unsigned own[GROUPS]; /* a lane addresses pixel lane % 8 of plane lane / 8 */
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) {
-        int number = first + 8 * g + lane % 8, bit = number < count ? pixels[number] : 0;
+        int bit = __shfl_sync(~0u, pixel, 8 * g + lane % 8);
         own[g] = stage + (bit / 8 * HALO_W + bit % 8) * 16;
     }
 #pragma unroll
@@ -378,9 +412,9 @@ static __device__ __forceinline__ void multiply_pixels(const consumer &to, const
 #pragma unroll
             for (int part = 0; part < PARTS; part++)
                 low += sum[g][part][e], high += sum[g][part][2 + e];
-            int number = first + 8 * g + lane % 4 * 2 + e;
-            if (number < count)
-                to.store(at, pixels[number], low, high);
+            int number = 8 * g + lane % 4 * 2 + e, bit = __shfl_sync(~0u, pixel, number);
+            if (number < count && to.stores)
+                to.store(tile + (bit / 8 * to.Q + bit % 8) * to.K, low, high);
         }
 }
 
@@ -417,28 +451,33 @@ static __device__ __forceinline__ void consume(const consumer &to)
             return;
         unsigned stage = shared_address(ring) + slot * STAGE_BYTES;
         int count = __shfl_sync(~0u, __popcll(tile.active), 0);
+        TYPE *out = to.tile(tile.at);
         if (count > WHOLE_ABOVE) {
             float sum[4 * ROWS];
             multiply_whole(sum, stage, held);
             if (lane == 0)
                 barrier_arrive(shared_address(&empty[slot]));
+            unsigned long long own = to.stores ? tile.active >> (lane % 4 * 2) : 0;
+            out += lane % 4 * 2 * to.K;
 #pragma unroll
-            for (int j = 0; j < 2 * ROWS; j++) {
-                int bit = j / 2 * 8 + lane % 4 * 2 + j % 2;
-                if (tile.active >> bit & 1)
-                    to.store(tile.at, bit, sum[j / 2 * 4 + j % 2], sum[j / 2 * 4 + 2 + j % 2]);
+            for (int row = 0; row < ROWS; row++, out += to.Q * to.K) {
+                if (own >> (8 * row) & 1)
+                    to.store(out, sum[4 * row], sum[4 * row + 2]);
+                if (own >> (8 * row) & 2)
+                    to.store(out + to.K, sum[4 * row + 1], sum[4 * row + 3]);
             }
         } else {
             unsigned char *pixels = numbered[threadIdx.x / 32 - 4];
             number_pixels(pixels, tile.active);
 #pragma unroll 1
-            for (int first = 0; first < count; first += 32) {
-                if (count - first > 16)
-                    multiply_pixels<4>(to, tile.at, stage, held, pixels, first, count);
-                else if (count - first > 8)
-                    multiply_pixels<2>(to, tile.at, stage, held, pixels, first, count);
+            for (; count > 0; count -= 32, pixels += 32) {
+                int pixel = lane < count ? pixels[lane] : 0;
+                if (count > 16)
+                    multiply_pixels<4>(to, out, stage, held, pixel, count);
+                else if (count > 8)
+                    multiply_pixels<2>(to, out, stage, held, pixel, count);
                 else
-                    multiply_pixels<1>(to, tile.at, stage, held, pixels, first, count);
+                    multiply_pixels<1>(to, out, stage, held, pixel, count);
             }
             __syncwarp();
             if (lane == 0)
@@ -448,8 +487,8 @@ static __device__ __forceinline__ void consume(const consumer &to)
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums, unsigned *tiles_active,
-           TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums,
+           unsigned *arrived, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
 {
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
@@ -464,10 +503,12 @@ conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsig
     if (threadIdx.x < 128) {
         give_registers<56>();
         int words = (count + 31) / 32;
-        produce(producer{input, mask_in, H, W, pad}, share{tiles, sums, count, tiles_x, tiles_y, words, (words + 127) / 128}, filter, K, tiles_active);
+        produce(producer{input, mask_in, H, W, pad}, share{tiles, sums, arrived, count, words, (words + 127) / 128}, image{H, W, P, Q, pad, tiles_x, tiles_y},
+                mask_out, filter, K, tiles_active);
     } else {
         take_registers<224>();
         int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
-        consume({output, k, K, P, Q, EPI_BIAS && k < K ? bias[k] : 0.0f, EPI_BIAS && k < K ? bias[k + 1] : 0.0f});
+        bool stores = k < K;
+        consume({output + k, K, P, Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
     }
 }

@@ -108,7 +108,7 @@ template <int PIXELS> struct staged_rows {
                     x += to_f32(add[i].item[0]);
                     y += to_f32(add[i].item[1]);
                 }
-                m[i] = two_of<TYPE>(activate(x), activate(y));
+                m[i] = EPI_SLOPE == 0 ? relu_of<TYPE>(two_of<TYPE>(x, y)) : two_of<TYPE>(activate(x), activate(y));
             }
             if (NCHW)
                 store_matrix_4(at, m);

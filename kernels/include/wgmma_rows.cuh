@@ -25,6 +25,7 @@ constexpr int ROW_BYTES = NCHW ? (STRIP_WIDTH + 16) * 128 : (STRIP_WIDTH + S - 1
 #define FILTER_BOX 64 /* filter rows of a box of weights */
 #endif
 constexpr int TAPS = R * S;
+constexpr int DEPTH = (CHANNELS + 15) / 16; /* products of 16 channels for a tap */
 constexpr int WEIGHT_BYTES = TAPS * 8192; /* of 64 output channels: per tap 64 rows of 128 bytes */
 constexpr int STORED_BYTES = staged_rows<STRIP_WIDTH>::BYTES;
 constexpr int PASSING = WEIGHTS_SHARED ? 0 : SPLIT * WEIGHT_BYTES, REST = RING * ROW_BYTES + 2 * STORED_BYTES;
@@ -63,7 +64,7 @@ template <typename WAIT> static __device__ __forceinline__ void produce(const ri
 }
 #endif
 
-/* Everything of one output row: R * S * 4 products. */
+/* Everything of one output row: R * S * DEPTH products. */
 static __device__ __forceinline__ void multiply_row(float sum[STRIP_WIDTH / 2], const ring &ring, int first, const unsigned (*held)[4], unsigned weights)
 {
     wgmma_begin();
@@ -73,12 +74,12 @@ static __device__ __forceinline__ void multiply_row(float sum[STRIP_WIDTH / 2], 
 #pragma unroll
         for (int s = 0; s < S; s++)
 #pragma unroll
-            for (int c = 0; c < 4; c++) { /* descriptors count in 16 bytes: a pixel is 8, 16 channels are 2 */
+            for (int c = 0; c < DEPTH; c++) { /* descriptors count in 16 bytes: a pixel is 8, 16 channels are 2 */
                 int tap = r * S + s;
 #if WEIGHTS_SHARED
                 wgmma_shared<TYPE, STRIP_WIDTH>(sum, matrix_rows_128(weights) + tap * 512 + c * 2, row + s * 8 + c * 2, tap + c > 0);
 #else
-                wgmma_registers<TYPE, STRIP_WIDTH>(sum, held[tap * 4 + c], row + s * 8 + c * 2, tap + c > 0);
+                wgmma_registers<TYPE, STRIP_WIDTH>(sum, held[tap * DEPTH + c], row + s * 8 + c * 2, tap + c > 0);
 #endif
             }
     }
@@ -102,12 +103,12 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
 #if WEIGHTS_SHARED
     const unsigned(*held)[4] = nullptr;
 #else
-    unsigned held[TAPS * 4][4]; /* the left operand of every product: the block's whole filter, for as long as it runs */
+    unsigned held[TAPS * DEPTH][4]; /* the left operand of every product: the block's whole filter, for as long as it runs */
     int row = threadIdx.x / 32 % 4 * 16 + lane % 16; /* of the matrix that this lane addresses */
     weights += (SPLIT == 2 ? me * WEIGHT_BYTES : 0) + row * 128;
 #pragma unroll
-    for (int i = 0; i < TAPS * 4; i++)
-        load_matrix_4(held[i], weights + i / 4 * 8192 + (i % 4 * 2 + lane / 16 ^ row % 8) * 16);
+    for (int i = 0; i < TAPS * DEPTH; i++)
+        load_matrix_4(held[i], weights + i / DEPTH * 8192 + (i % DEPTH * 2 + lane / 16 ^ row % 8) * 16);
     if (lane == 0)
         barrier_arrive(b.weights_gone);
     barrier_wait(b.weights_gone, 0); /* both consumers': results are staged where weights were */

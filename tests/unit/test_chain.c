@@ -253,12 +253,51 @@ static void what_cannot_run_whole_says_why(void **state)
     refused("[{repeat: 2000, of: [a, d]}]", "more than 1000 layer runs");
 }
 
+/* A part keeps its own skips; what others read from inside, or what comes from two tensors outside, is none. */
+static void parts_are_chains(void **state)
+{
+    struct scenario *s = load(small);
+    struct chain c, part;
+    struct work w, own;
+    struct op_data d;
+    struct error err = {0};
+    make(s, LAYOUT_PLAN_NHWC, &c, &w);
+    assert_true(chain_part(&c, 1, 5, &part)); /* both blocks and the last body convolution: all read the head's output or their own */
+    static const int inputs[] = {-1, 0, 1, 2, 3}, residuals[] = {-2, -1, -2, 1, -1};
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(part.links[i].input, inputs[i]);
+        assert_int_equal(part.links[i].residual, residuals[i]);
+    }
+    assert_true(chain_work(&part, &own, &err));
+    assert_true(own.runs == 5 && own.width == 8 && own.straight == 1 && own.back == 2 && own.plain == 1 && own.r == 3 && own.stride == 1);
+    assert_true(op_data_make(&w, DATA_PART_PRECISION, &d, &err));
+    float *links = chain_constant(&c, 1, 5, &d, ROLE_LINKS, 5 * CHAIN_COLUMNS), *bias = chain_constant(&c, 1, 5, &d, ROLE_BIAS, 40),
+          *filter = chain_constant(&c, 1, 5, &d, ROLE_FILTER, 5 * 576);
+    assert_true(links[0] == 8 && links[2] == 0 && links[3] == -1 && links[4] == 0); /* b1: reads the input, adds nothing, relu */
+    assert_true(links[3 * CHAIN_COLUMNS + 2] == 3 && links[3 * CHAIN_COLUMNS + 3] == 2 && links[3 * CHAIN_COLUMNS + 4] == 1 &&
+                links[3 * CHAIN_COLUMNS + 5] == 3 * 576 && links[3 * CHAIN_COLUMNS + 6] == 24);
+    assert_true(links[4 * CHAIN_COLUMNS + 3] == 0); /* the long skip */
+    assert_memory_equal(bias + 24, d.links[4].array[ROLE_BIAS], 8 * sizeof(float));
+    assert_memory_equal(filter + 4 * 576, d.links[5].array[ROLE_FILTER], 576 * sizeof(float));
+    chain_free(&part);
+    assert_false(chain_part(&c, 0, 5, &part)); /* the last body convolution reads the head, which is inside */
+    assert_false(chain_part(&c, 3, 3, &part)); /* and the head and the first block are two tensors */
+    chain_work(&c, &own, &err);
+    assert_true(own.width == 0 && own.plain == 0 && own.back == 5);
+    free(links);
+    free(bias);
+    free(filter);
+    op_data_free(&d);
+    chain_free(&c);
+    scenario_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(residuals_are_those_of_edsr), cmocka_unit_test(layout_plans_convert_where_they_say),
         cmocka_unit_test(reference_is_the_net_in_double), cmocka_unit_test(tolerance_grows_with_depth),
-        cmocka_unit_test(programs_are_joined), cmocka_unit_test(what_cannot_run_whole_says_why),
+        cmocka_unit_test(programs_are_joined), cmocka_unit_test(parts_are_chains), cmocka_unit_test(what_cannot_run_whole_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -269,6 +269,37 @@ static void verdicts_with_counters(void **state)
     expect(&f, 6, "", "");
     expect(&f, 7, "compute", "compute runs at 88 %");
     fixture_free(&f);
+    measured_run(&f);
+    /* As counted of mma_sync on an H200, whose loads are asynchronous copies: CUPTI's bytes leave them out, and Nsight Compute calls it compute bound. */
+    r = row_of(&f, "conv2d/async", 173, 1);
+    hw(r, "useful_ld", 0.0754);
+    hw(r, "l1_hit_rate_ld", 0.584);
+    hw(r, "global_sectors_ld", 5604504);
+    hw(r, "sectors_per_request_ld", 16);
+    hw(r, "dram_throughput", 25.7);
+    hw(r, "issue_active", 29.1);
+    hw(r, "tensor_active", 66);
+    row_add_metric(r, 0, 0, "static.sass_ldgsts", "instructions", "compiler", 13);
+    r = row_of(&f, "conv2d/scattered", 400, 1); /* the same without such copies is waste */
+    hw(r, "useful_ld", 12.5);
+    hw(r, "l1_hit_rate_ld", 5);
+    hw(r, "global_sectors_ld", 5604504);
+    hw(r, "sectors_per_request_ld", 32);
+    row_add_metric(r, 0, 0, "static.sass_ldgsts", "instructions", "compiler", 0);
+    r = row_of(&f, "conv2d/few_scattered", 400, 1); /* a few requests of a kernel that loads by other means */
+    hw(r, "useful_ld", 12.5);
+    hw(r, "l1_hit_rate_ld", 5);
+    hw(r, "global_sectors_ld", 1000);
+    hw(r, "sectors_per_request_ld", 32);
+    row_add_metric(r, 0, 0, "static.sass_ldgsts", "instructions", "compiler", 0);
+    r = row_of(&f, "conv2d/l1_full", 9000, 0); /* tiled_halo: what is full comes before the pipe it does not use */
+    hw(r, "l1_busy", 93.1);
+    hw(r, "shared_conflict_share", 45);
+    expect(&f, 0, "compute", "the tensor pipe works in 66 %");
+    expect(&f, 1, "memory", "global loads use 12.5 %");
+    expect(&f, 2, "", "");
+    expect(&f, 3, "memory", "the L1's data banks are busy in 93.1 %");
+    fixture_free(&f);
 }
 
 static void rows_are_found_by_words(void **state)
@@ -315,6 +346,7 @@ static void printed(void **state)
     hw(r, "stall_barrier", 20);
     hw(r, "dram_bytes_read", 372e6);
     hw(r, "dram_throughput", 30);
+    hw(r, "tensor_active", 20);
     hw(r, "sectors_per_request_ld", 16);
     hw(r, "warp_instructions", 4.5e6);
     hw(r, "local_loads", 1000);

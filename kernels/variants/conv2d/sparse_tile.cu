@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: active tiles on tensor cores - tiles found by rank from the mask's own bits, no list, no atomics; weights stationary in registers
+what: active tiles on tensor cores - tiles found by rank from the mask's own bits; weights stationary in registers
 from: wgmma_rs
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and c % 16 == 0 and r * s * c <= 576 and r <= 9 and s <= 9 and k % 2 == 0
@@ -32,18 +32,17 @@ specialise: [c, r, s]
 scratch:
   tile_bits: u32[2 * tiles]
   sums: u32[ceil(tiles, 32)]
+  arrived: u32[1]                                  # blocks at the grid's barrier, since it was made
   active: u32[1]
+prepare:
+  - fill: arrived = 0
 steps:
-  - kernel: list_tiles
-    grid: ceil(tiles, 128)
-    block: 128
-    args: mask_in, mask_out, tile_bits, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: conv_tiles
     grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
     block: 384
     smem: smem
-    args: input, filter, bias, mask_in, tile_bits, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
-    attributes: {pdl: yes}
+    args: input, filter, bias, mask_in, mask_out, tile_bits, sums, arrived, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    attributes: {cooperative: yes}
 columns:
   tiles_active: active[0]
 */

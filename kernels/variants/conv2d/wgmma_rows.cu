@@ -28,6 +28,7 @@ where:
   - smem <= smem_per_block_optin
 define:
   TYPE: type(input)
+  CHANNELS: c
   STRIP_WIDTH: strip
   SPLIT: 1
   EPI_BIAS: has(bias)

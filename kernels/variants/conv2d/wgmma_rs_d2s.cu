@@ -37,6 +37,7 @@ where:
   - smem <= smem_per_block_optin
 define:
   TYPE: type(input)
+  CHANNELS: c
   STRIP_WIDTH: strip
   SPLIT: split
   EPI_BIAS: has(bias)

@@ -29,6 +29,7 @@ where:
   - smem <= smem_per_block_optin
 define:
   TYPE: type(input)
+  CHANNELS: c
   STRIP_WIDTH: strip
   SPLIT: 1
   NCHW: 1

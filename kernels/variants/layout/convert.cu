@@ -5,7 +5,7 @@ from: convert_tiled
 needs: layout != to and c * h * w < 2147483648
 dtype: {input: [f32, f16, bf16], output: same}
 params:
-  TILE: {values: [16384, 32768], default: 32768}       # bytes of a block's tile
+  TILE: {values: [16384, 32768], default: 16384}       # bytes of a block's tile
 let:
   v: 16 / size(input)                                  # elements of a vector: a thread's square is v x v
   whole: c % v == 0 and h * w % v == 0                 # every vector is aligned, in both layouts
@@ -31,7 +31,7 @@ steps:
  * were packed to a store. Here a thread reads V vectors of V elements, a square, turns it in registers (one byte permutation a word for 2-byte
  * types, none at all for 4-byte ones) and stores V vectors.
  *
- *  - Tiles are long: 64 channels by 256 pixels of 2-byte elements. In NCHW that is 512 bytes of a plane at a time instead of 128; planes lie megabytes apart,
+ *  - Tiles are long: 64 channels by 128 pixels of 2-byte elements. In NCHW that is 256 bytes of a plane at a time instead of 128; planes lie megabytes apart,
  *    and DRAM likes long visits.
  *  - The copy into shared memory is asynchronous, so a block has its whole tile on the way at once and holds no registers for it.
  *  - Vector L of the tile lies at place L ^ (its square's number mod 8): the eight lanes of a phase, one square apart, read eight different groups of banks.
