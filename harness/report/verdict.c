@@ -140,6 +140,7 @@ struct judging {
     const struct view *v;
     const struct account *a;
     const char *group;
+    bool counted;
     struct verdicts *out;
 };
 
@@ -159,7 +160,7 @@ static void keep(void *context, const struct counter_rule *rule, const char *say
     if (out->count == VERDICTS_MAX)
         return;
     struct verdict_item *item = &out->items[out->count++];
-    *item = (struct verdict_item){.binds = rule->binds};
+    *item = (struct verdict_item){.binds = rule->binds, .counted = j->counted};
     snprintf(item->group, sizeof item->group, "%s", j->group);
     snprintf(item->says, sizeof item->says, "%s", says);
     snprintf(item->remedy, sizeof item->remedy, "%s", advice);
@@ -206,6 +207,7 @@ void verdicts_of(const struct case_view *c, const struct view *v, struct verdict
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < book.sets[k].count; i++) {
             j.group = book.sets[k].items[i]->name;
+            j.counted = k == 1;
             counter_group_judge(book.sets[k].items[i], &known, keep, &j);
         }
     sort(out);
