@@ -302,6 +302,29 @@ static void verdicts_with_counters(void **state)
     fixture_free(&f);
 }
 
+/* A product that no table has: no rate is made up, and the words say so; without an environment the data sheet speaks. */
+static void unknown_machines_stay_unknown(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    struct report_style style = {0};
+    fixture_run(&f.run, "edsr", "cuda:0", "NVIDIA Imaginary 9000 · driver 1 · 7 SMs");
+    row_of(&f, "conv2d/one", 250, 1);
+    struct account a = only(&f, 0);
+    assert_true(!a.known && a.count == 0);
+    report_why(&t, &f.run, f.rows, f.count, 0, &style);
+    assert_non_null(strstr(text_get(&t), "no ceilings are known of this machine"));
+    assert_non_null(strstr(text_get(&t), "limited by warps")); /* what was stored is said all the same */
+    row_set(&f.run.device_about, "NVIDIA H200 · driver 580 · 132 SMs");
+    row_set(&f.run.environment, "[1, \"no object\"]");
+    a = only(&f, 0);
+    assert_true(a.known && !a.measured);
+    assert_non_null(strstr(part(&a, "roof")->what, "data sheet"));
+    balances(&a);
+    text_free(&t);
+    fixture_free(&f);
+}
+
 static void rows_are_found_by_words(void **state)
 {
     struct fixture f = {0};
@@ -379,6 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_account_balances),      cmocka_unit_test(steps_and_gaps_are_parts), cmocka_unit_test(printed_numbers_add_up),
         cmocka_unit_test(verdicts_without_counters), cmocka_unit_test(verdicts_with_counters),   cmocka_unit_test(rows_are_found_by_words),
+        cmocka_unit_test(unknown_machines_stay_unknown),
         cmocka_unit_test(printed),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
