@@ -1,5 +1,7 @@
 #include "report/verdict.h"
 #include "counter/judge.h"
+#include "model/occupancy.h"
+#include "report/resources.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,9 +99,18 @@ static double step_value(const struct case_view *c, const struct row_step *s, bo
     return NAN;
 }
 
+/* %, as stored; of a library's kernel from its waves. */
+static double idle_places(const struct view *v, const struct account *a, const struct row_step *step)
+{
+    double stored = counter_step(v->row, a->step, "model.idle_places");
+    struct occupancy_tail tail;
+    return percent(isnan(stored) && step && occupancy_tail(step->waves, &tail) ? tail.idle : stored);
+}
+
 double verdict_value(const struct case_view *c, const struct view *v, const struct account *a, const char *name)
 {
-    const struct row_step *step = a->step >= 0 && a->step < v->row->step_count ? &v->row->steps[a->step] : NULL;
+    struct row_step facts_of_step;
+    const struct row_step *step = resources_step(c, v, a->step, &facts_of_step) ? &facts_of_step : NULL;
     char metric[128];
     snprintf(metric, sizeof metric, "hw.%s", name);
     double value = account_counter(v, a->step, metric);
@@ -124,7 +135,7 @@ double verdict_value(const struct case_view *c, const struct view *v, const stru
         {"near", a->known ? percent(a->roof_ns / a->step_ns) : NAN},
         {"near_memory", a->known ? percent(a->memory_ns / a->step_ns) : NAN},
         {"near_compute", a->known ? percent(a->compute_ns / a->step_ns) : NAN},
-        {"idle_places", cropped ? NAN : percent(counter_step(v->row, a->step, "model.idle_places"))},
+        {"idle_places", cropped ? NAN : idle_places(v, a, step)},
         {"tensor", a->tensor},
         {"async_copies", asynchronous},
         {"pipe_width", a->pipe_width},

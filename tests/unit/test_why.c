@@ -325,6 +325,36 @@ static void unknown_machines_stay_unknown(void **state)
     fixture_free(&f);
 }
 
+/* cuDNN's kernel as CUPTI recorded it on an H200: 120 blocks for 132 SMs. */
+static void library_kernels_have_limits(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    struct report_style style = {0};
+    measured_run(&f);
+    struct row *r = fixture_row(&f, 0, "body", "", "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC", "conv2d/cudnn", "", ROW_OK);
+    r->flop = 80e9;
+    r->bytes = 200e6;
+    snprintf(row_add_step(r)->name, 96, "cudnn");
+    fixture_time(r, -1, 145, 0.5, 1, 1, 1);
+    row_set(&r->kernels, "[{\"step\":0,\"name\":\"small\",\"ns\":900,\"registers\":16,\"static_smem\":0,\"dynamic_smem\":0,\"grid\":[9,1,1],\"block\":[32,1,1]},"
+                         "{\"step\":0,\"name\":\"sm90_xmma\",\"ns\":142655,\"registers\":168,\"static_smem\":0,\"dynamic_smem\":231424,\"grid\":[15,8,1],\"block\":[384,1,1]}]");
+    report_why(&t, &f.run, f.rows, f.count, 0, &style);
+    assert_non_null(strstr(text_get(&t), "kernel     sm90_xmma: 168 registers, 120 blocks"));
+    assert_non_null(strstr(text_get(&t), "1 block of 384 threads on an SM, 12 warps"));
+    assert_non_null(strstr(text_get(&t), "0.909 waves: 9 % of the GPU's places get no block"));
+    text_free(&t);
+    static const char *const hostile[] = {"[", "{}", "[1, null, {\"step\": 0}]", "[{\"step\":0,\"registers\":-5,\"block\":[0,0,0]}]",
+                                          "[{\"step\":0,\"ns\":\"x\",\"registers\":99999999999,\"block\":7}]"};
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        row_set(&r->kernels, hostile[i]);
+        report_why(&t, &f.run, f.rows, f.count, 0, &style);
+        assert_null(strstr(text_get(&t), "kernel  "));
+        text_free(&t);
+    }
+    fixture_free(&f);
+}
+
 static void rows_are_found_by_words(void **state)
 {
     struct fixture f = {0};
@@ -403,6 +433,7 @@ int main(void)
         cmocka_unit_test(the_account_balances),      cmocka_unit_test(steps_and_gaps_are_parts), cmocka_unit_test(printed_numbers_add_up),
         cmocka_unit_test(verdicts_without_counters), cmocka_unit_test(verdicts_with_counters),   cmocka_unit_test(rows_are_found_by_words),
         cmocka_unit_test(unknown_machines_stay_unknown),
+        cmocka_unit_test(library_kernels_have_limits),
         cmocka_unit_test(printed),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
