@@ -122,7 +122,6 @@ double verdict_value(const struct case_view *c, const struct view *v, const stru
         return value;
     if (!strncmp(name, "emu_", 4))
         return emu_value(v, a->step, name);
-    double copies = step ? counter_step(v->row, a->step, "static.sass_ldgsts") : NAN, asynchronous = isnan(copies) ? NAN : copies > 0;
     const struct {
         const char *name;
         double value;
@@ -137,7 +136,6 @@ double verdict_value(const struct case_view *c, const struct view *v, const stru
         {"near_compute", a->known ? percent(a->compute_ns / a->step_ns) : NAN},
         {"idle_places", cropped ? NAN : idle_places(v, a, step)},
         {"tensor", a->tensor},
-        {"async_copies", asynchronous},
         {"pipe_width", a->pipe_width},
     };
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
