@@ -100,6 +100,17 @@ static void test_row(void **state)
     assert_null(strstr(text_get(&t), "emu."));
     text_free(&t);
     r->metric_count = 0;
+    snprintf(r->steps[1].file, sizeof r->steps[1].file, "kernels/variants/conv2d/k.cu");
+    row_add_metric(r, 1, 40, "hw.samples_wait", "samples", "cupti", 10);
+    row_add_metric(r, 1, 40, "hw.samples_barrier", "samples", "cupti", 50);
+    row_add_metric(r, 1, 0, "hw.samples_wait", "samples", "cupti", 20);
+    row_add_metric(r, 1, 41, "hw.samples_long_scoreboard", "samples", "cupti", 120);
+    row_add_metric(r, -1, 0, "hw.samples", "samples", "cupti", 200);
+    report_samples(&t, r);
+    has(&t, "share of 200 samples");
+    has(&t, "\n     60 %  k.cu:41                              long_scoreboard 100 %\n     30 %  k.cu:40                              barrier 83 %, wait 17 %\n     10 %  headers");
+    text_free(&t);
+    r->metric_count = 0;
     row_set(&r->uncounted, "refused");
     report_counters(&t, r);
     assert_string_equal(text_get(&t), "counters  none: refused\n");
