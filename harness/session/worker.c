@@ -107,6 +107,7 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     o->bundle = text_of(w->setup, "bundle");
     const json_t *counters = json_object_get(w->setup, "counters");
     o->counters.off = json_is_true(json_object_get(counters, "off"));
+    o->counters.source = json_is_true(json_object_get(counters, "source"));
     o->counters.set = text_of(counters, "set");
     o->counters.groups = w->lists[3] = list_of(counters, "groups");
     o->counters.metrics = w->lists[4] = list_of(counters, "metrics");
