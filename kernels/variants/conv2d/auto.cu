@@ -9,6 +9,8 @@ let:
   half: dtype == f16 or dtype == bf16
   d2s: has(depth_to_space)
 select:
+  # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
+  - {variant: reg_tiled, when: c * k <= 4 and groups == 1}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
   - {variant: mma_few_in, when: half and layout == NHWC and c <= 4 and not d2s}
   - {variant: mma_few_out, when: half and layout == NHWC and k <= 8}
