@@ -163,7 +163,7 @@ static bool compile_plan(const struct plan *plan, const char *compiler, const ch
             struct compile_request request = {.path = p->units[u].path, .label = p->units[u].label, .defines = (const char *const *)p->units[u].defines,
                                               .define_count = p->units[u].define_count, .arch = arch, .compiler = compiler};
             struct compiled c = {0};
-            if (!request.path)
+            if (!request.path || p->units[u].code != CODE_CUDA)
                 continue;
             if (!compile(&request, &c, err)) {
                 if (err->kind == ERROR_ENVIRONMENT)

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,8 @@ const struct counter_fact counter_facts[] = {
     {"emu_st_waste", "%", "emu: the same for stores"},
     {"emu_conflict_share", "%", "emu: wavefronts of shared memory beyond the fewest"},
     {"emu_ways", "", "emu: wavefronts over the fewest"},
+    {"emu_threads", "lanes", "emu: lanes that an average instruction has switched on"},
+    {"emu_divergent", "%", "emu: branches that split a warp"},
     {"emu_lanes_ld", "sectors", "emu: sectors of an average load request"},
     {"emu_lanes_st", "sectors", "emu: sectors of an average store request"},
     {NULL, NULL, NULL},
@@ -135,11 +138,11 @@ static bool add_choice(struct counter_metric *m, const struct node *n, struct er
 
 static bool parse_metric(struct counter_group *g, const struct node *key, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"optional", NULL};
+    static const char *const keys[] = {"optional", "else", NULL};
     if (!check_name(g, key, err))
         return false;
     struct counter_metric *m = &g->metrics[g->metric_count++];
-    *m = (struct counter_metric){.name = key->text, .node = n};
+    *m = (struct counter_metric){.name = key->text, .node = n, .otherwise = NAN};
     const struct node *list = n;
     if (n->kind == NODE_MAP) {
         if (!node_check_keys(n, "metric", keys, err))
@@ -148,6 +151,8 @@ static bool parse_metric(struct counter_group *g, const struct node *key, const 
         if (!list)
             return node_error(n, err, "metric '%s': optional: and its names are expected", m->name);
         m->optional = true;
+        if (node_get(n, "else") && !node_real(node_get(n, "else"), "else", -1e30, 1e30, &m->otherwise, err))
+            return false;
     }
     if (list->kind == NODE_LIST && !list->count)
         return node_error(list, err, "metric '%s' has no names", m->name);

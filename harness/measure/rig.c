@@ -73,6 +73,15 @@ static bool pack_int(const struct arg *arg, const struct param *param, unsigned 
     return true;
 }
 
+/* A foreign cubin says how many bytes a parameter has, and nothing else: the argument decides. */
+static struct param settled(const struct arg *arg, const struct param *param)
+{
+    struct param out = *param;
+    if (param->kind == PARAM_ANY)
+        out.kind = arg->kind == ARG_TENSOR_MAP ? PARAM_BYTES : arg->kind == ARG_REAL ? PARAM_FLOAT : PARAM_INT;
+    return out;
+}
+
 static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param *param, unsigned char *to, struct error *err)
 {
     switch (arg->kind) {
@@ -109,9 +118,11 @@ static bool make_kernel(struct rig *rig, const struct step *step, struct rig_ste
     if (count != step->arg_count)
         return error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's args list %d", step->name, count, step->arg_count);
     out->params = xcalloc(1, out->param_bytes);
-    for (int i = 0; i < count; i++)
-        if (!pack_arg(rig, &step->args[i], &params[i], out->params + params[i].offset, err))
+    for (int i = 0; i < count; i++) {
+        struct param param = settled(&step->args[i], &params[i]);
+        if (!pack_arg(rig, &step->args[i], &param, out->params + params[i].offset, err))
             return error_where(err, "kernel %s, parameter %d", step->name, i + 1);
+    }
     return true;
 }
 
@@ -131,6 +142,7 @@ static bool make_step(struct rig *rig, int i, struct error *err)
         if (bytes > out->symbol_bytes)
             return error_set(err, ERROR_USAGE, "symbol %s holds %zu bytes, the step uploads %llu", step->symbol, out->symbol_bytes, (unsigned long long)bytes);
         return true;
+    case STEP_CALL: return rig_call_make(rig, i, err);
     case STEP_FILL:
     case STEP_COPY: return true;
     }
@@ -151,7 +163,10 @@ bool rig_open(struct device *dev, struct cudnn *library, const struct program *p
     rig->inputs = xcalloc((size_t)program->tensor_count, sizeof *rig->inputs);
     rig->weights = xcalloc((size_t)program->constant_count + 1, sizeof *rig->weights);
     for (int i = 0; i < program->unit_count; i++)
-        if (images[i].ptx && !dev->ops->load(dev, &images[i], &rig->modules[i], err)) {
+        if (images[i].cubin && !images[i].ptx && !dev->ops->keeps_time) {
+            error_set(err, ERROR_ENVIRONMENT, "not on emu: %s is a cubin, and emu runs PTX", images[i].label);
+            goto done;
+        } else if ((images[i].ptx || images[i].cubin) && !dev->ops->load(dev, &images[i], &rig->modules[i], err)) {
             error_where(err, "%s", program->units[i].label);
             goto done;
         }
@@ -180,6 +195,7 @@ void rig_close(struct rig *rig)
     for (int i = 0; i < p->step_count; i++) {
         free(rig->steps[i].params);
         rig_library_free(rig, i);
+        rig_call_free(rig, i);
     }
     for (int i = 0; i < p->unit_count; i++)
         if (rig->modules[i])
@@ -330,6 +346,7 @@ bool rig_run_step(struct rig *rig, int i, struct error *err)
         return ops->copy(rig->dev, own->symbol, from->address, step->bytes ? step->bytes : from->bytes, err);
     }
     case STEP_CUDNN: return rig_library_run(rig, i, err);
+    case STEP_CALL: return rig_call_run(rig, i, err);
     }
     return error_set(err, ERROR_INTERNAL, "unknown step kind %d", step->kind);
 }
@@ -345,6 +362,8 @@ bool rig_prepare(struct rig *rig, double *ns, struct error *err)
             if (!rig_run_step(rig, i, err))
                 return false;
         }
+    if (!ns)
+        return true;
     if (any && !rig->dev->ops->sync(rig->dev, err))
         return false;
     clock_gettime(CLOCK_MONOTONIC, &b);
@@ -508,3 +527,9 @@ bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *v
 
 const struct program *rig_program(const struct rig *rig) { return rig->program; }
 void rig_time_limit(struct rig *rig, double seconds) { rig->time_limit_s = seconds; }
+bool rig_address(const struct rig *rig, enum tensor_role role, uint64_t *address)
+{
+    int index = program_tensor(rig->program, role);
+    *address = index >= 0 ? rig->tensors[index].address : 0;
+    return index >= 0;
+}

@@ -17,6 +17,7 @@ struct rig_step {
     /* STEP_CUDNN */
     struct cudnn_plan **plans;
     int plan_count, plan; /* plan: the one that runs */
+    struct rig_call *call; /* STEP_CALL */
     int leader;           /* an earlier step with the same call: it chooses, this one has a plan of its own like the chosen; -1: itself */
 };
 struct rig {
@@ -40,6 +41,10 @@ bool rig_place_make(struct rig *rig, const char *label, size_t bytes, struct pla
 struct place *rig_place_of(struct rig *rig, struct buffer_ref ref);
 /* rig_library.c */
 bool rig_library_make(struct rig *rig, int step, struct error *err);
+/* rig_call.c: a function of a foreign library (op/foreign.h) */
+bool rig_call_make(struct rig *rig, int step, struct error *err);
+bool rig_call_run(struct rig *rig, int step, struct error *err);
+void rig_call_free(struct rig *rig, int step);
 /* After all steps are made: one workspace for all of them, which run one after another. */
 bool rig_library_workspace(struct rig *rig, struct error *err);
 bool rig_library_prepare(struct rig *rig, struct error *err);

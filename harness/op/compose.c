@@ -90,7 +90,7 @@ static int add_unit(struct program *p, const struct unit *u, bool own)
             return i;
     p->units = xrealloc(p->units, (size_t)(p->unit_count + 1) * sizeof *p->units);
     struct unit *to = &p->units[p->unit_count];
-    *to = (struct unit){.path = u->path ? xstrdup(u->path) : NULL, .label = xstrdup(u->label), .define_count = u->define_count};
+    *to = (struct unit){.path = u->path ? xstrdup(u->path) : NULL, .label = xstrdup(u->label), .define_count = u->define_count, .code = u->code, .on_host = u->on_host};
     to->defines = xcalloc((size_t)u->define_count + 1, sizeof *to->defines);
     for (int i = 0; i < u->define_count; i++)
         to->defines[i] = xstrdup(u->defines[i]);

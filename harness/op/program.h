@@ -11,9 +11,13 @@
 #include <stdint.h>
 
 #define PROGRAM_NAME 96
+/* How a unit's code comes: compiled from CUDA C, or made elsewhere and only loaded. */
+enum code { CODE_CUDA, CODE_PTX, CODE_CUBIN, CODE_LIBRARY };
 /* One source file compiled with one set of -D. A completed variant (decision 3) has several. */
 struct unit {
-    char *path;          /* absolute path of the .cu (NULL: no kernel in it, as for cudnn and copy) */
+    char *path;          /* absolute path of the .cu, or of foreign code (NULL: no kernel in it, as for cudnn and copy) */
+    enum code code;
+    bool on_host;        /* CODE_LIBRARY: it also computes in host memory, so that emu can run it */
     char *label;         /* variant name, for messages: "conv2d/naive" */
     char **defines;      /* "NAME=VALUE", in the head's order */
     int define_count;
@@ -63,7 +67,7 @@ struct arg {
     int64_t i;
     double d;
 };
-enum step_kind { STEP_KERNEL, STEP_FILL, STEP_COPY, STEP_SYMBOL, STEP_CUDNN };
+enum step_kind { STEP_KERNEL, STEP_FILL, STEP_COPY, STEP_SYMBOL, STEP_CUDNN, STEP_CALL };
 #define STEP_MAX_ARGS 32
 struct step {
     enum step_kind kind;
@@ -84,7 +88,9 @@ struct step {
     char symbol[PROGRAM_NAME];
     /* STEP_CUDNN: which epilogue items the graph fuses, counted from the front; < 0: as many as cuDNN can */
     int cudnn_epilogue;
-    struct buffer_ref operand[ROLE_COUNT]; /* input, filter, bias, residual, output of the call */
+    /* STEP_CALL: `name` is the function of the unit's library; args are its scratch buffers; cudnn_epilogue counts what it fuses */
+    struct buffer_ref operand[ROLE_COUNT]; /* STEP_CUDNN, STEP_CALL: by role */
+    enum layout operand_layout[ROLE_COUNT]; /* STEP_CALL */
     int link;                /* op chain: the link it belongs to; else 0 */
 };
 

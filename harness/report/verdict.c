@@ -57,7 +57,11 @@ static double emu_value(const struct view *v, int step, const char *name)
 {
     double ld = emu(v, step, "global_sectors_ld"), st = emu(v, step, "global_sectors_st");
     if (!strcmp(name, "emu_moved"))
-        return v->row->bytes > 0 ? 32 * (ld + st) / v->row->bytes : NAN;
+        return v->moved_over_compulsory;
+    if (!strcmp(name, "emu_threads"))
+        return over(emu(v, step, "thread_instructions"), emu(v, step, "warp_instructions"));
+    if (!strcmp(name, "emu_divergent"))
+        return percent(over(emu(v, step, "divergent_branches"), emu(v, step, "branches")));
     if (!strcmp(name, "emu_ld_waste"))
         return excess(ld, emu(v, step, "global_sectors_ideal_ld"));
     if (!strcmp(name, "emu_st_waste"))

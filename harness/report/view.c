@@ -199,7 +199,8 @@ static void add_counters(struct view *v)
     v->st_ideal = quotient(counter_total(row, "emu.global_sectors_ideal_st"), st_requests);
     v->ld_sect_req = quotient(ld, ld_requests);
     v->ld_ideal = quotient(counter_total(row, "emu.global_sectors_ideal_ld"), ld_requests);
-    v->moved_bytes = SECTOR_BYTES * ((isnan(st) ? 0 : st) + (isnan(ld) ? 0 : ld));
+    double copied = counter_total(row, "emu.async_sectors"); /* cp.async and bulk copies: neither loads nor stores */
+    v->moved_bytes = SECTOR_BYTES * ((isnan(st) ? 0 : st) + (isnan(ld) ? 0 : ld) + (isnan(copied) ? 0 : copied));
     if (isnan(st) && isnan(ld)) {
         v->moved_bytes = NAN;
     }
@@ -321,12 +322,14 @@ const struct view *case_best(const struct case_view *c)
 
 double view_derived(const struct view *v, const char *name)
 {
+    const struct row_time *graph = v->ranked ? row_time(v->row, "warm", "sustained") : NULL;
     const struct {
         const char *name;
         double value;
     } values[] = {
         {"rank", v->rank >= 0 ? v->rank : NAN},
         {"time_us", v->ranked ? v->time->median_ns / 1e3 : NAN},
+        {"graph_us", graph ? graph->median_ns / 1e3 : NAN},
         {"x_cudnn", v->ranked ? v->time->ratio : NAN},
         {"floor_share", v->floor_share},
         {"roof_share", v->roof_share},

@@ -70,7 +70,7 @@ static void add_traffic(struct text *t, const struct view *v)
     char n[4][NUMBER_TEXT];
     if (isnan(ld + st + ideal) || !(v->row->bytes > 0))
         return;
-    double moved = 32 * (ld + st), waste = moved - 32 * ideal, again = 32 * ideal - v->row->bytes;
+    double moved = v->moved_bytes, waste = 32 * (ld + st - ideal), again = moved - waste - v->row->bytes; /* an asynchronous copy counts as filled */
     struct text block = {0};
     int width = (int)strlen(number_count(moved, n[0]));
     number_count(v->row->bytes, n[1]);
@@ -80,7 +80,7 @@ static void add_traffic(struct text *t, const struct view *v)
         width = (int)strlen(n[i]) > width ? (int)strlen(n[i]) : width;
     text_addf(&block, "  %*s B  compulsory: every operand once\n", width, n[1]);
     text_addf(&block, "+ %*s B  sectors that the requests do not fill\n", width, n[2]);
-    text_addf(&block, "+ %*s B  %s\n", width, n[3], again < 0 ? "moved by asynchronous copies, which emu's sectors leave out" : "asked for again, by other blocks, warps or instructions");
+    text_addf(&block, "+ %*s B  %s\n", width, n[3], again < 0 ? "not asked for: the kernel does not touch all of its operands" : "asked for again, by other blocks, warps or instructions");
     text_addf(&block, "= %*s B asked of the memory system (emu; no caches, no time)\n", width, n[0]);
     add_lines(t, &block, "traffic");
     text_free(&block);
@@ -212,6 +212,10 @@ static double value_of(const struct view *v, int step, const struct compared *k,
     char copy[64];
     if (!name)
         return NAN;
+    if (!strcmp(name, "emu.reads")) { /* by loads and by asynchronous copies */
+        double copied = account_counter(v, step, "emu.async_sectors");
+        return account_counter(v, step, "emu.global_sectors_ld") + (isnan(copied) ? 0 : copied);
+    }
     snprintf(copy, sizeof copy, "%s", name);
     char *slash = strchr(copy, '/'); /* A/B: one over the other */
     if (!slash)
@@ -224,7 +228,7 @@ static double value_of(const struct view *v, int step, const struct compared *k,
 static void add_compared(struct text *t, const struct view *a, int step_a, const struct view *b, int step_b, bool less)
 {
     static const struct compared list[] = {
-        {"hw.dram_bytes_read", "emu.global_sectors_ld", "reads %sx the bytes of `%s`", true, 1.2},
+        {"hw.dram_bytes_read", "emu.reads", "reads %sx the bytes of `%s`", true, 1.2},
         {"hw.dram_bytes_written", "emu.global_sectors_st", "writes %sx the bytes of `%s`", true, 1.2},
         {"hw.l2_to_l1_bytes", NULL, "takes %sx as much from L2 as `%s`", true, 1.5},
         {"hw.sectors_per_request_ld", "emu.global_sectors_ld/emu.global_requests_ld", "sectors per load request %s instead of %s", false, 1.25},
@@ -306,11 +310,11 @@ static void add_against_counts(struct text *t, const struct case_view *c, const 
     const struct view *best = NULL;
     for (int i = 0; i < c->count; i++) {
         const struct view *other = &c->views[i];
-        if (other->row->status == ROW_OK && other->moved_over_compulsory >= 1 /* less: asynchronous copies are left out */ && (!best || other->moved_bytes < best->moved_bytes))
+        if (other->row->status == ROW_OK && !isnan(other->moved_bytes) && (!best || other->moved_bytes < best->moved_bytes))
             best = other;
     }
     struct text words = {0};
-    if (best && best != v && v->moved_over_compulsory >= 1) {
+    if (best && best != v) {
         struct account b = account_of(c, best, 0);
         add_compared(&words, v, a->step, best, b.step, false);
         add_static(&words, v, a, best, &b);

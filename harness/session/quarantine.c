@@ -288,7 +288,7 @@ bool worker_verify(struct worker *w, int index, struct error *err)
         row_set(&t.row->reason, err->text);
     } else {
         for (int i = 0; i < build.count && !t.row->compiler; i++)
-            if (build.images[i].ptx)
+            if (build.units[i].compiler[0])
                 row_set(&t.row->compiler, build.units[i].compiler);
         if (!(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
             goto done;

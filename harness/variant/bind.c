@@ -1,5 +1,6 @@
 /* Binds one point of a variant to a work on a chip: the order of things. */
 #include "variant/bind.h"
+#include "base/file.h"
 #include "base/text.h"
 #include <math.h>
 #include <stdarg.h>
@@ -104,12 +105,21 @@ static bool make_unit(struct bind *b, struct error *err)
     const struct variant *v = b->point->variant;
     bool has_code = false;
     for (int i = 0; i < b->h->step_count; i++)
-        has_code |= b->h->steps[i].kind == HEAD_KERNEL || b->h->steps[i].kind == HEAD_SYMBOL;
+        has_code |= b->h->steps[i].kind == HEAD_KERNEL || b->h->steps[i].kind == HEAD_SYMBOL || b->h->steps[i].kind == HEAD_CALL;
     p->units = xcalloc(1, sizeof *p->units);
     p->unit_count = 1;
     struct unit *u = &p->units[0];
     u->label = xstrdup(v->name);
     u->path = has_code ? xstrdup(v->path) : NULL;
+    u->code = b->h->code;
+    u->on_host = b->h->on_host;
+    if (has_code && u->code != CODE_CUDA) { /* made elsewhere, beside the sidecar */
+        free(u->path);
+        char *dir = file_dir(v->path);
+        u->path = file_join(dir, b->h->source);
+        free(dir);
+        return true;
+    }
     if (!has_code)
         return true;
     struct value value;

@@ -173,15 +173,61 @@ static bool read_conditions(struct head *h, const struct node *root, struct erro
                                                : add_expr(&h->where, where, "where", 1, err));
 }
 
+/* A sidecar's own keys, and what a head cannot have when its code is compiled already. */
+static bool read_source(struct head *h, const struct node *root, struct error *err)
+{
+    static const char *const suffixes[] = {".ptx", ".cubin", ".so"}, *const devices[] = {"cuda", "emu", NULL}, *const compiled[] = {"define", "specialise"};
+    const struct node *source = node_get(root, "source"), *on = node_get(root, "on");
+    h->code = CODE_CUDA;
+    if (!source)
+        return !on || node_error(node_key(root, "on"), err, "`on:` belongs to a sidecar with `source: NAME.so`");
+    const char *name = node_text(source, "source", err);
+    if (!name)
+        return false;
+    size_t length = strlen(name);
+    for (int i = 0; i < 3; i++)
+        if (length > strlen(suffixes[i]) && !strcmp(name + length - strlen(suffixes[i]), suffixes[i]))
+            h->code = (enum code)(CODE_PTX + i);
+    if (h->code == CODE_CUDA)
+        return node_error(source, err, "source: '%.80s' is no .ptx, .cubin or .so", name);
+    h->source = xstrdup(name);
+    for (size_t i = 0; i < 2; i++)
+        if (node_get(root, compiled[i]))
+            return node_error(node_key(root, compiled[i]), err, "`%s:` has no meaning here: %s is compiled already", compiled[i], name);
+    if (on && h->code != CODE_LIBRARY)
+        return node_error(node_key(root, "on"), err, "`on:` belongs to a library: emu runs every .ptx and no .cubin");
+    for (int i = 0; on && i < (on->kind == NODE_LIST ? on->count : 1); i++) {
+        int word = node_word(on->kind == NODE_LIST ? on->items[i] : on, "on", devices, err);
+        if (word < 0)
+            return false;
+        h->on_host |= word == 1;
+    }
+    return true;
+}
+
+/* A library is called, compiled code is launched. */
+static bool check_source(const struct head *h, struct error *err)
+{
+    for (int i = 0; i < h->step_count; i++) {
+        const struct head_step *s = &h->steps[i];
+        bool call = s->kind == HEAD_CALL, own = s->kind == HEAD_KERNEL || s->kind == HEAD_SYMBOL;
+        if (call && h->code != CODE_LIBRARY)
+            return node_error(s->node, err, "call: only a sidecar with `source: NAME.so` has functions to call");
+        if (own && h->code == CODE_LIBRARY)
+            return node_error(s->node, err, "%s is a library: its step is `call: FUNCTION`", h->source);
+    }
+    return true;
+}
+
 struct head *head_read(const struct node *root, struct error *err)
 {
     static const char *const keys[] = {"op",         "what",    "from",        "needs",   "layout", "dtype",   "math",  "algorithm",
                                        "exact",      "check",   "epilogue",    "mask",    "params", "let",     "where", "define",
-                                        "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select", "columns", "predict", NULL};
+                                        "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select", "columns", "predict", "source", "on",    NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&
-        head_read_steps(h, root, err) && read_predict(h, root, err) && head_check(h, err))
+        read_source(h, root, err) && head_read_steps(h, root, err) && read_predict(h, root, err) && check_source(h, err) && head_check(h, err))
         return h;
     head_free(h);
     return NULL;
@@ -256,5 +302,6 @@ void head_free(struct head *h)
     free(h->steps);
     free(h->columns);
     free(h->names);
+    free(h->source);
     free(h);
 }

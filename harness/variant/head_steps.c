@@ -94,6 +94,15 @@ static bool read_cudnn(struct head *h, struct head_step *s, const struct node *n
     return !strcmp(name, h->op->name) || node_error(n, err, "cudnn: '%.80s' should be the op of the head, %s", name, h->op->name);
 }
 
+static bool read_call(struct head_step *s, const struct node *n, struct error *err)
+{
+    const char *name = node_text(n, "call", err);
+    if (!name)
+        return false;
+    s->name = xstrdup(name);
+    return head_is_identifier(name) || node_error(n, err, "call: '%.100s' is not a C name", name);
+}
+
 static bool read_with(struct head_step *s, const struct node *m, struct error *err)
 {
     if (m->kind != NODE_MAP || m->count > HEAD_MAX_ITEMS)
@@ -136,6 +145,7 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         {"symbol", {"symbol", "when", NULL}},
         {"cudnn", {"cudnn", "when", NULL}},
         {"variant", {"variant", "when", "input", "filter", "bias", "residual", "output", "with", "params", NULL}},
+        {"call", {"call", "when", NULL}},
     };
     enum { KINDS = sizeof kinds / sizeof *kinds };
     if (m->kind != NODE_MAP)
@@ -145,7 +155,7 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         kind++;
     if (kind == KINDS) {
         static const char *const words[] = {"kernel", "fill", "copy", "symbol", "cudnn", "variant"};
-        const char *near = m->count ? text_nearest(m->keys[0]->text, words, KINDS) : NULL;
+        const char *near = m->count ? text_nearest(m->keys[0]->text, words, sizeof words / sizeof *words) : NULL;
         node_error(m->count ? m->keys[0] : m, err, "the step says none of kernel, fill, copy, symbol, cudnn, variant");
         return near ? error_hint(err, "did you mean '%s'?", near) : false;
     }
@@ -160,6 +170,8 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         return read_move(h, s, kinds[kind].word, n, err);
     if (s->kind == HEAD_CUDNN)
         return read_cudnn(h, s, n, err);
+    if (s->kind == HEAD_CALL)
+        return read_call(s, n, err);
     const char *name = node_text(n, kinds[kind].word, err);
     if (!name)
         return false;
