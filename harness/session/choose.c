@@ -123,6 +123,15 @@ int *choose_links(const struct plan *plan, int index, struct row *const *rows, c
     return NULL;
 }
 
+bool choose_unseen(struct plan *plan, int index, struct error *err)
+{
+    char why[512];
+    int *choice = choose_links(plan, index, NULL, why, sizeof why);
+    bool ok = choice ? plan_chain_bind(plan, index, choice, err) : error_set(err, ERROR_USAGE, "%s cannot run: %s", plan->rows[index].id, why);
+    free(choice);
+    return ok;
+}
+
 static const char *choice_name(const struct plan *plan, int choice)
 {
     return choice < 0 ? "convert" : base_name(plan->rows[choice].variant->name);
