@@ -90,6 +90,7 @@ int cli_report(const struct verb *verb, int argc, char **argv);
 int cli_export(const struct verb *verb, int argc, char **argv);
 int cli_history(const struct verb *verb, int argc, char **argv);
 int cli_counters(const struct verb *verb, int argc, char **argv);
+int cli_sequence(const struct verb *verb, int argc, char **argv);
 int cli_mask(const struct verb *verb, int argc, char **argv);
 int cli_profile(const struct verb *verb, int argc, char **argv);
 int cli_why(const struct verb *verb, int argc, char **argv);

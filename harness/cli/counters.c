@@ -5,13 +5,14 @@
 #include "cli/cli.h"
 #include "counter/set.h"
 #include "device/cupti.h"
+#include "report/calibration.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct ask {
     struct option_list groups, metrics;
     const char *chip, *list;
-    bool names, values;
+    bool names, values, pairs, pair_metrics;
 };
 
 static void describe_list(const struct counter_groups *groups, struct text *t)
@@ -209,6 +210,8 @@ int cli_counters(const struct verb *verb, int argc, char **argv)
         {"--metrics", 'm', OPTION_LIST, "A,B", "single metrics to plan, as ncu names them", &ask.metrics},
         {"--names", 0, OPTION_FLAG, NULL, "with --chip: every metric of the plan with CUPTI's sentence", &ask.names},
         {"--values", 0, OPTION_FLAG, NULL, "every value that a run stores as hw.NAME, as the table in METHOD.md", &ask.values},
+        {"--pairs", 0, OPTION_FLAG, NULL, "emu's counters with the hardware's that say the same, as the table in METHOD.md", &ask.pairs},
+        {"--pair-metrics", 0, OPTION_FLAG, NULL, "their metrics in one line, for bench run --metrics", &ask.pair_metrics},
         {"--list", 'l', OPTION_TEXT, "PATTERN", "with --chip: the chip's metrics that match, as '*shared*'", &ask.list},
         {0}};
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
@@ -227,6 +230,13 @@ int cli_counters(const struct verb *verb, int argc, char **argv)
         goto failed;
     if (ask.chip) {
         ok = strcmp(ask.chip, "?") ? plan(&ask, &groups, rest, count, &t, &err) : chips(&t, &err);
+    } else if (ask.pairs) {
+        report_pairs(&t);
+        ok = true;
+    } else if (ask.pair_metrics) {
+        report_pair_metrics(&t);
+        text_add(&t, "\n");
+        ok = true;
     } else if (ask.values) {
         values_table(&groups, &t);
         ok = true;

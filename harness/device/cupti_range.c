@@ -45,13 +45,14 @@ struct cupti_session {
     bool initialized;
     /* What the profiler was last set to. CUPTI 13.0 keeps the first config image of an enabled profiler by its address: set to another one, it reads what is
      * no longer there at the next start (seen on an H200: a crash in BeginPass, or error 999). So one configuration lasts as long as the profiler
-     * is enabled; other metrics enable it anew. */
+     * is enabled; other metrics, and the other kind of range, enable it anew. */
     struct cupti_plan plan;
     char **metrics;
     size_t metric_count;
     uint8_t *image; /* that CUPTI decodes into, for image_ranges */
     size_t image_bytes;
     int image_ranges;
+    bool set_to_kernels;
     /* while a pass runs */
     bool running, open, each_kernel;
     int pass, pushed, range_max, known;
@@ -252,7 +253,7 @@ bool cupti_range_pop(struct cupti_session *session, struct error *err)
 
 static bool same_metrics(const struct cupti_session *s, const struct cupti_job *job)
 {
-    bool same = s->metric_count == job->metric_count && s->image_ranges >= job->range_max;
+    bool same = s->metric_count == job->metric_count && s->image_ranges >= job->range_max && s->set_to_kernels == job->each_kernel;
     for (size_t i = 0; same && i < job->metric_count; i++)
         same = !strcmp(s->metrics[i], job->metrics[i]);
     return same;
@@ -281,6 +282,7 @@ static bool plan_metrics(struct cupti_session *s, const struct cupti_job *job, s
     s->image_bytes = size.counterDataSize;
     s->image = xcalloc(size.counterDataSize + 1, 1);
     s->image_ranges = ranges;
+    s->set_to_kernels = job->each_kernel;
     return true;
 }
 

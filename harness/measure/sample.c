@@ -185,6 +185,21 @@ static double median(double *values, int count)
     return count ? (count & 1 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2])) : NAN;
 }
 
+bool sample_prepare(struct device *dev, struct rig *rig, int round_count, double *median_ns, struct error *err)
+{
+    struct timer t = {0};
+    double *ns = xcalloc((size_t)round_count, sizeof *ns);
+    bool ok = timer_open(&t, dev, err);
+    for (int r = 0; r < round_count && ok; r++)
+        ok = dev->ops->flush(dev, err) && dev->ops->record(dev, t.from, err) && rig_prepare(rig, NULL, err) && dev->ops->record(dev, t.to, err) &&
+             dev->ops->sync(dev, err) && dev->ops->elapsed(dev, t.from, t.to, &ns[r], err);
+    if (ok)
+        *median_ns = median(ns, round_count);
+    timer_close(&t);
+    free(ns);
+    return ok;
+}
+
 struct step_events {
     struct device *dev;
     struct device_event **events;

@@ -150,6 +150,39 @@ static void hardware_cells(struct table *t, const struct row *row, int step, con
     }
 }
 
+/* What a launch in a graph takes, and what is prepared once: columns where a row of the case has them. */
+struct extra_columns {
+    bool graph, prepare;
+};
+
+static struct extra_columns extra_columns(struct table *t, const struct case_view *c)
+{
+    struct extra_columns e = {0};
+    for (int i = 0; i < c->count; i++) {
+        e.graph |= c->views[i].ranked && !strcmp(c->load, "isolated") && row_time(c->rows[i], "warm", "sustained");
+        e.prepare |= c->views[i].ranked && isfinite(c->rows[i]->prepare_ns);
+    }
+    if (e.graph) {
+        table_column(t, "graph us", ALIGN_POINT, false);
+    }
+    if (e.prepare) {
+        table_column(t, "prep us", ALIGN_POINT, false);
+    }
+    return e;
+}
+
+static void extra_cells(struct table *t, const struct view *v, const struct extra_columns *e)
+{
+    char a[NUMBER_TEXT];
+    const struct row_time *graph = row_time(v->row, "warm", "sustained");
+    if (e->graph) {
+        table_cell(t, PAINT_NONE, "%s", graph ? number_3(graph->median_ns / 1e3, a) : "");
+    }
+    if (e->prepare) {
+        table_cell(t, PAINT_NONE, "%s", isfinite(v->row->prepare_ns) ? number_3(v->row->prepare_ns / 1e3, a) : "");
+    }
+}
+
 /* D: a device that keeps time. */
 static struct table *timed_table(const struct case_view *c)
 {
@@ -169,6 +202,7 @@ static struct table *timed_table(const struct case_view *c)
     table_column(t, "smemK", ALIGN_RIGHT, false);
     table_column(t, "occ", ALIGN_RIGHT, false);
     table_column(t, "%", ALIGN_LEFT, true);
+    struct extra_columns extra = extra_columns(t, c);
     bool shown[HARDWARE];
     hardware_columns(t, c, shown);
     table_column(t, "binds", ALIGN_LEFT, false);
@@ -193,6 +227,7 @@ static struct table *timed_table(const struct case_view *c)
         double share = roof ? v->roof_share : v->floor_share;
         table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, value));
         row_facts(t, v);
+        extra_cells(t, v, &extra);
         hardware_cells(t, v->row, -1, shown);
         verdict_cell(t, c, v);
         for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
@@ -206,6 +241,7 @@ static struct table *timed_table(const struct case_view *c)
             table_cell(t, PAINT_NONE, "%s", time ? number_3(time->median_ns / 1e3, value) : "");
             blanks(t, 4);
             facts_cells(t, &v->row->steps[s]);
+            blanks(t, extra.graph + extra.prepare);
             hardware_cells(t, v->row, s, shown);
         }
     }
@@ -411,7 +447,8 @@ void case_modes(const struct case_view *c, struct text *t)
             const struct row_time *time = &c->rows[i]->times[k];
             char mode[24];
             snprintf(mode, sizeof mode, "%s, %s", time->load, time->cache);
-            bool known = time->step != -1 || (strcmp(time->cache, c->cache) == 0 && strcmp(time->load, c->load) == 0) || count == 8;
+            bool known = time->step != -1 || (strcmp(time->cache, c->cache) == 0 && strcmp(time->load, c->load) == 0) || count == 8 ||
+                         (strcmp(time->load, "sustained") == 0 && strcmp(c->load, "isolated") == 0); /* a column of the table */
             for (int m = 0; m < count; m++) {
                 known |= strcmp(modes[m], mode) == 0;
             }

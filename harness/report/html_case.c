@@ -367,7 +367,7 @@ void html_case(struct text *t, const struct case_view *c, const struct plots *pl
     case_rows(t, c);
     for (int i = 0; i < plots->count; i++) {
         if (plots->items[i].case_index == c->rows[0]->case_index &&
-            (plots->items[i].kind == PLOT_TIME || plots->items[i].kind == PLOT_COUNTS)) {
+            (plots->items[i].kind == PLOT_TIME || plots->items[i].kind == PLOT_COUNTS || plots->items[i].kind == PLOT_ROOFLINE)) {
             html_figure(t, &plots->items[i]);
         }
     }

@@ -203,9 +203,11 @@ static void one_table(struct text *t, const struct run *run, const struct search
         layers_table(t, layers, count, &all, name[0] ? name : "row 0", style);
 }
 
-/* Was it searched? Its points race, or were refused by a search. */
-static bool was_searched(struct row *const *rows, int count)
+/* Was it searched? Its points raced or were refused by a search; a search without times is known by its command. */
+static bool was_searched(const struct run *run, struct row *const *rows, int count)
 {
+    if (count > 1 && run->argv && !strncmp(run->argv, "bench tune ", 11))
+        return true;
     for (int i = 0; i < count; i++)
         if (row_metric(rows[i], -1, "tune.best_of") || is_twin(rows[i]))
             return true;
@@ -238,7 +240,7 @@ static void variant_table(struct text *t, const struct run *run, struct row *con
         if (!s.count)
             continue;
         s.rows = rows + i + first;
-        any = any || was_searched(s.rows, s.count);
+        any = any || was_searched(run, s.rows, s.count);
         look_at(&s, rows + i, end - i);
         layers = xrealloc(layers, sizeof *layers * (size_t)(found + 1));
         layers[found++] = s;

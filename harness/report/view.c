@@ -322,12 +322,14 @@ const struct view *case_best(const struct case_view *c)
 
 double view_derived(const struct view *v, const char *name)
 {
+    const struct row_time *graph = v->ranked ? row_time(v->row, "warm", "sustained") : NULL;
     const struct {
         const char *name;
         double value;
     } values[] = {
         {"rank", v->rank >= 0 ? v->rank : NAN},
         {"time_us", v->ranked ? v->time->median_ns / 1e3 : NAN},
+        {"graph_us", graph ? graph->median_ns / 1e3 : NAN},
         {"x_cudnn", v->ranked ? v->time->ratio : NAN},
         {"floor_share", v->floor_share},
         {"roof_share", v->roof_share},

@@ -412,9 +412,17 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
     hash_end(h, out);
 }
 
+/* Is the row's variant called like the last of the words, with or without its folder? */
+static bool called(const struct plan_row *row, const char *words)
+{
+    const char *last = strrchr(words, ' '), *name = row->variant ? row->variant->name : "", *slash = strrchr(name, '/');
+    last = last ? last + 1 : words;
+    return !strcmp(name, last) || (slash && !strcmp(slash + 1, last));
+}
+
 int plan_find(const struct plan *plan, const char *id, struct error *err)
 {
-    int found = -1, count = 0;
+    int found = -1, count = 0, own = -1, owns = 0;
     struct text near = {0};
     for (int i = 0; i < plan->row_count; i++)
         if (!strcmp(plan->rows[i].id, id)) {
@@ -424,9 +432,17 @@ int plan_find(const struct plan *plan, const char *id, struct error *err)
     for (int i = 0; i < plan->row_count; i++)
         if (text_words_match(id, plan->rows[i].id)) {
             found = i;
+            if (called(&plan->rows[i], id)) {
+                own = i;
+                owns++;
+            }
             if (count++ < 5)
                 text_addf(&near, "%s%s", count > 1 ? "  " : "", plan->rows[i].id);
         }
+    if (count > 1 && owns == 1) { /* "body mma_sync" means mma_sync, though mma_sync_d2s has the words too */
+        count = 1;
+        found = own;
+    }
     if (count != 1) {
         error_set(err, ERROR_USAGE, count ? "'%s' means %d rows" : "no row '%s'", id, count);
         error_hint(err, count ? "say more of the id: %s" : "bench plan SCENARIO lists the rows%s", text_get(&near));

@@ -168,6 +168,7 @@ const struct column columns[] = {
     DERIVED("samples_ns", "ns", "every round's time, in order"),
     DERIVED("rank", "", "0: row 0; 1 and up: verified rows by time; absent: not ranked"),
     DERIVED("time_us", "us", "headline time: median, isolated and cold, with half its 95 % interval"),
+    DERIVED("graph_us", "us", "time of one run within a graph of 50, warm"),
     DERIVED("x_cudnn", "", "time of row 0 over this time; above 1 is faster"),
     DERIVED("floor_share", "share", "floor over time"),
     DERIVED("roof_share", "share", "roof over time"),

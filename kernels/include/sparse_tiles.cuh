@@ -2,215 +2,42 @@
  *   conv2d/sparse_tile   0: every active tile is computed whole
  *   conv2d/very_sparse  64: of every active tile only the active pixels
  *   conv2d/sparse_auto  between: tile by tile, whichever is cheaper
+ *   conv2d/sparse_gather  0, and GATHERED: tiles come from and go to memory of their own, which other kernels fill and empty
  *
- * Tiles are ROWS rows of 8 pixels, so a tile's row of a mask is a byte and belongs to nobody else. Two kernels:
- *
- * list_tiles, a thread a tile: ORs the input's mask over the filter, writes the output's mask, the tile's own 8 ROWS bits, and for every 32 tiles how many
- *   are active and what they will cost.
- * conv_tiles, a block an SM, three warpgroups:
- *   producer   adds those sums up, and so knows which tiles are this block's: an equal share of the cost, in the order of the image. No list is ever
- *              stored, no atomic decides an order: the same mask gives the same schedule. Then it copies tile after tile with its halo to a ring in shared
- *              memory; only marked pixels are read, the others are zeros (nothing changed there, or the image ends).
- *   consumers  take tiles in turn. All R * S * C weights of 16 output channels lie in a warp's registers (144 for 3x3 of 64 channels), in the order in which
- *              both wgmma and mma.sync take their left operand. Whole: R * S * C / 16 wgmma of 64 channels by 8 ROWS pixels. Pixels: the active
- *              ones are numbered, and eight of them at a time are the columns of an mma, fetched by ldmatrix from wherever in the tile they lie.
- *
- * A tile lies in shared memory as planes of 8 channels: [channel / 8][row][column][16 bytes]. Eight pixels side by side are a core matrix of wgmma, and any
- * tap is the same operand from another start. A plane is an odd number of 16 bytes modulo 128, so the pieces of a pixel go to different banks.
+ * Tiles are ROWS rows of 8 pixels. Behind list_tiles one launch, a block an SM, three warpgroups:
+ *   producer   finds out which tiles are the block's (sparse_schedule.cuh); then each of its four warps copies tiles to a ring in shared memory
+ *              (sparse_copy.cuh)
+ *   consumers  (two) take tiles in turn. All R * S * C weights of 16 output channels lie in a warp's registers (144 for 3x3 of 64 channels), in the order
+ *              in which both wgmma and mma.sync take their left operand. Whole: R * S * C / 16 wgmma of 64 channels by 8 ROWS pixels. Pixels: the
+ *              active ones are numbered, and eight of them at a time are the columns of an mma, fetched by ldmatrix from wherever in the tile
+ *              they lie.
  *
  * Needs TYPE, C, R, S, ROWS, STAGES, WHOLE_ABOVE, EPI_BIAS, EPI_SLOPE as constants. */
 #pragma once
 #include "element.cuh"
 #include "epilogue.cuh"
-#include "mask_bits.cuh"
-#include "wgmma_tile.cuh"
+#define SLICE C
+#include "sparse_copy.cuh"
 
-constexpr int TAPS = R * S, PIECES = C / 8, STEPS = TAPS * C / 16; /* pieces of 16 bytes in a pixel; products of 16 channels */
-constexpr int HALO_H = ROWS + R - 1, HALO_W = 8 + S - 1;
-constexpr int PLANE = (HALO_H * HALO_W * 16 - 16 + 127) / 128 * 128 + 16;
-constexpr int STAGE_BYTES = PIECES * PLANE;
-constexpr int DEPTH = STAGES / 4;                  /* tiles that a warp has on their way */
-constexpr int WEIGHTS_PITCH = TAPS * C * 2 + 16;   /* of an output channel's weights in shared memory */
-constexpr int COST_WHOLE = ROWS + 1, COST_LEAST = WHOLE_ABOVE ? 3 : COST_WHOLE;
-constexpr int LIST = 256, ROUND = (LIST - 1) * COST_LEAST; /* cost of a round: at most LIST tiles */
+#ifndef GATHERED
+#define GATHERED 0
+#endif
+constexpr int DEPTH = STAGES / 4; /* tiles that a warp has on their way */
 
-/* In eighths of a whole tile's products, and one for what every tile costs. Eight single pixels take about twice as long as eight of a whole tile. */
-static __device__ __forceinline__ int cost_of(unsigned long long active)
-{
-    int pixels = __popcll(active);
-    return pixels == 0 ? 0 : pixels > WHOLE_ABOVE ? COST_WHOLE : 1 + (pixels + 7) / 8 * 2;
-}
-
-struct place {
-    int n, y, x; /* of a tile's first output pixel */
-};
-static __device__ __forceinline__ place place_of(int tile, int tiles_x, int tiles_y)
-{
-    return {tile / tiles_x / tiles_y, tile / tiles_x % tiles_y * ROWS, tile % tiles_x * 8};
-}
-
-/* tiles[tile]: bit 8 i + j is output pixel (i, j) of the tile. sums[tile / 32]: cost * 256 + active tiles. tiles_x counts the padding of the mask's words, too. */
-extern "C" __global__ void __launch_bounds__(128)
-list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums, int H, int W, int P, int Q, int pad, int tiles_x,
-           int tiles_y, int count)
-{
-    asm volatile("griddepcontrol.launch_dependents;"); /* conv_tiles may start: its weights do not depend on this */
-    int tile = blockIdx.x * 128 + threadIdx.x, words = (W + 31) / 32;
-    unsigned long long active = 0;
-    if (tile < count) {
-        place at = place_of(tile, tiles_x, tiles_y);
-        mask_in += (size_t)at.n * H * words;
-        unsigned wide[HALO_H]; /* rows of the halo, ORed over the filter's columns */
-#pragma unroll
-        for (int i = 0; i < HALO_H; i++) {
-            unsigned row = mask_bits(mask_in, at.y - pad + i, at.x - pad, H, words);
-            wide[i] = row;
-#pragma unroll
-            for (int s = 1; s < S; s++)
-                wide[i] |= row >> s;
-        }
-        unsigned inside = at.x + 8 <= Q ? 0xff : at.x < Q ? (1u << (Q - at.x)) - 1 : 0;
-#pragma unroll
-        for (int i = 0; i < ROWS; i++) {
-            unsigned bits = 0;
-#pragma unroll
-            for (int r = 0; r < R; r++)
-                bits |= wide[i + r];
-            bits &= inside;
-            if (at.y + i < P) {
-                mask_out[((size_t)at.n * P + at.y + i) * tiles_x + at.x / 8] = bits;
-                active |= (unsigned long long)bits << (8 * i);
-            }
-        }
-        tiles[tile] = active;
-    }
-    unsigned sum = __reduce_add_sync(~0u, cost_of(active) * 256 + (active != 0));
-    if (threadIdx.x % 32 == 0 && tile < count)
-        sums[tile / 32] = sum;
-}
-
-struct work {
-    place at; /* y < 0: no more */
-    unsigned long long active;
-};
 extern __shared__ __align__(128) unsigned char ring[];              /* of tiles; before the first of them, the weights */
 static __shared__ unsigned long long full[STAGES], empty[STAGES], weights_come, weights_held; /* barriers */
-static __shared__ work ring_work[STAGES], list[LIST];                /* list: by rank modulo LIST */
-static __shared__ unsigned cost_before[129], rank_before[129];       /* by slice of the sums */
-static __shared__ unsigned rank_first, rank_end, warp_cost[4], warp_rank[4];
-static __shared__ unsigned char numbered[8][64];                     /* by consuming warp: its active pixels, as bits of the tile */
+static __shared__ work ring_work[STAGES];
+static __shared__ unsigned char numbered[8][64];                    /* by consuming warp: its active pixels, as bits of the tile */
 
 /* --- producer: 128 threads --- */
-
-struct share {
-    const unsigned long long *tiles;
-    const unsigned *sums;
-    int count, tiles_x, tiles_y, words, slice; /* words: of `sums`; slice: how many of them a thread adds up */
-};
-
-static __device__ __forceinline__ unsigned scan(unsigned x)
-{
-#pragma unroll
-    for (int i = 1; i < 32; i *= 2) {
-        unsigned other = __shfl_up_sync(~0u, x, i);
-        x += threadIdx.x % 32 >= i ? other : 0;
-    }
-    return x;
-}
-
-/* Fills cost_before and rank_before; the last ones are all of it. */
-static __device__ __forceinline__ void add_up(const share &all)
-{
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    unsigned cost = 0, rank = 0;
-#pragma unroll 4
-    for (int i = threadIdx.x * all.slice; i < min((threadIdx.x + 1) * all.slice, all.words); i++) {
-        unsigned sum = all.sums[i];
-        cost += sum >> 8, rank += sum & 255;
-    }
-    unsigned costs = scan(cost), ranks = scan(rank);
-    if (lane == 31)
-        warp_cost[warp] = costs, warp_rank[warp] = ranks;
-    warpgroup_sync(0);
-    costs -= cost, ranks -= rank;
-    for (int i = 0; i < warp; i++)
-        costs += warp_cost[i], ranks += warp_rank[i];
-    cost_before[threadIdx.x] = costs, rank_before[threadIdx.x] = ranks;
-    if (threadIdx.x == 127)
-        cost_before[128] = costs + cost, rank_before[128] = ranks + rank;
-    warpgroup_sync(0);
-}
-
-/* The 32 tiles of a word, of which the first active one has this rank and starts at this cost: those that start in [from, to) are listed, the one that holds
- * cost from - 1 is the last before them, the one that holds to - 1 the last of them. */
-static __device__ __forceinline__ void list_word(const share &all, int word, unsigned cost, unsigned rank, unsigned from, unsigned to)
-{
-    int lane = threadIdx.x % 32, tile = word * 32 + lane;
-    unsigned long long active = tile < all.count ? all.tiles[tile] : 0;
-    unsigned own = cost_of(active), is = __ballot_sync(~0u, own != 0);
-    cost += scan(own) - own;
-    rank += __popc(is & ((1u << lane) - 1));
-    if (own == 0)
-        return;
-    if (cost >= from && cost < to)
-        list[rank % LIST] = {place_of(tile, all.tiles_x, all.tiles_y), active};
-    if (cost < from && cost + own >= from)
-        rank_first = rank + 1;
-    if (cost < to && cost + own >= to)
-        rank_end = rank + 1;
-}
-
-/* Lists the tiles that start in [from, to) of the cost. */
-static __device__ __forceinline__ void list_round(const share &all, unsigned from, unsigned to)
-{
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    warpgroup_sync(0); /* the last round is out */
-    if (threadIdx.x == 0 && from == 0)
-        rank_first = 0;
-    unsigned below = from ? from - 1 : 0;
-    for (int s0 = 0; s0 < 128; s0 += 32) {
-        unsigned hit = __ballot_sync(~0u, cost_before[s0 + lane] < to && cost_before[s0 + lane + 1] > below);
-        for (; hit; hit &= hit - 1) {
-            int s = s0 + __ffs(hit) - 1;
-            unsigned cost = cost_before[s], rank = rank_before[s];
-            for (int first = s * all.slice; first < min((s + 1) * all.slice, all.words); first += 32) {
-                int word = first + lane, limit = min((s + 1) * all.slice, all.words);
-                unsigned sum = word < limit ? all.sums[word] : 0, costs = scan(sum >> 8), ranks = scan(sum & 255);
-                unsigned start = cost + costs - (sum >> 8);
-                unsigned mine = __ballot_sync(~0u, sum != 0 && start < to && cost + costs > below);
-                for (; mine; mine &= mine - 1) {
-                    int i = __ffs(mine) - 1;
-                    unsigned c = __shfl_sync(~0u, start, i), r = rank + __shfl_sync(~0u, ranks - (sum & 255), i);
-                    if ((first + i) % 4 == warp)
-                        list_word(all, first + i, c, r, from, to);
-                }
-                cost += __shfl_sync(~0u, costs, 31), rank += __shfl_sync(~0u, ranks, 31);
-            }
-        }
-    }
-    warpgroup_sync(0);
-}
-
-/* The marks of a tile's inputs: lane i has those of row i of its halo, as the two words they lie in. */
-struct row_marks {
-    unsigned low, high;
-    __device__ __forceinline__ unsigned bits(const work &tile, int pad) const { return __funnelshift_r(low, high, tile.at.x - pad); }
-};
 
 /* A warp of the producer copies a tile by itself: the four have four tiles on their way, and up to DEPTH each. */
 struct producer {
     const TYPE *input;
     const unsigned *mask;
-    int H, W, pad;
+    image im;
     int issued, arrived; /* the ring's numbers of the warp's next tile to copy, and to announce */
 
-    __device__ __forceinline__ row_marks marks(const work &tile) const
-    {
-        int lane = threadIdx.x % 32, words = (W + 31) / 32, y = tile.at.y - pad + lane, word = (tile.at.x - pad) >> 5;
-        bool inside = lane < HALO_H && y >= 0 && y < H;
-        const unsigned *row = mask + ((size_t)tile.at.n * H + (inside ? y : 0)) * words;
-        return {inside && word >= 0 && word < words ? __ldg(row + word) : 0, inside && word + 1 < words ? __ldg(row + word + 1) : 0};
-    }
     __device__ __forceinline__ void arrive_oldest()
     {
         fence_async();
@@ -219,25 +46,23 @@ struct producer {
             barrier_arrive(shared_address(&full[arrived % STAGES]));
         arrived += 4;
     }
-    __device__ __forceinline__ void put(const work &tile, const row_marks &marks)
+    __device__ __forceinline__ void put(const work &tile, const row_marks &marks, unsigned rank)
     {
-        int lane = threadIdx.x % 32, slot = issued % STAGES;
-        unsigned to = shared_address(ring) + slot * STAGE_BYTES, own = marks.bits(tile, pad);
-        const TYPE *from = input + (((long long)tile.at.n * H + tile.at.y - pad) * W + tile.at.x - pad) * C;
+        int slot = issued % STAGES;
         barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
-        if (lane == 0)
-            ring_work[slot] = tile;
-#pragma unroll
-        for (int i = 0; i < HALO_H; i++, from += (size_t)W * C) {
-            unsigned bits = __shfl_sync(~0u, own, i);
-#pragma unroll
-            for (int e0 = 0; e0 < HALO_W * PIECES; e0 += 32) {
-                int e = e0 + lane, pixel = e / PIECES, piece = e % PIECES;
-                bool valid = bits >> pixel & 1;
-                if (e < HALO_W * PIECES)
-                    copy_async_16(to + piece * PLANE + (i * HALO_W + pixel) * 16, valid ? from + e * 8 : input, valid);
+        if (GATHERED) { /* the whole tile is one piece of memory */
+            if (threadIdx.x % 32 == 0) {
+                ring_work[slot] = {{(int)rank, 0, 0}, ~0ull};
+                barrier_arrive_expect(shared_address(&full[slot]), STAGE_BYTES);
+                copy_bytes(shared_address(ring) + slot * STAGE_BYTES, input + (size_t)rank * (STAGE_BYTES / 2), STAGE_BYTES, shared_address(&full[slot]));
             }
+            __syncwarp();
+            issued += 4, arrived += 4;
+            return;
         }
+        if (threadIdx.x % 32 == 0)
+            ring_work[slot] = tile;
+        copy_tile(shared_address(ring) + slot * STAGE_BYTES, input, tile, marks, im, 0);
         copy_async_commit();
         issued += 4;
         if (issued - arrived == 4 * DEPTH) {
@@ -276,7 +101,7 @@ static __device__ __forceinline__ void produce(producer p, const share &all, con
 {
     if (threadIdx.x < 32)
         ask_weights(filter, blockIdx.y * 64, K);
-    asm volatile("griddepcontrol.wait;" ::: "memory"); /* what list_tiles wrote is there */
+    wait_for_tiles();
     add_up(all);
     if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
         *tiles_active = rank_before[128];
@@ -285,20 +110,20 @@ static __device__ __forceinline__ void produce(producer p, const share &all, con
     int warp = threadIdx.x / 32, before = 0; /* tiles of earlier rounds */
     p.issued = p.arrived = warp;
     for (; from < end; from += ROUND) {
-        list_round(all, from, min(from + ROUND, end));
+        list_round(all, p.im, from, min(from + ROUND, end));
         unsigned rank = rank_first - before; /* of the ring's tile 0 */
         before += rank_end - rank_first;
         if (p.issued >= before)
             continue;
-        row_marks marks = p.marks(list[(rank + p.issued) % LIST]);
+        row_marks marks = load_marks(list[(rank + p.issued) % LIST], p.im, p.mask);
         if (p.issued < 4)
             barrier_wait(shared_address(&weights_held), 0);
         while (p.issued < before) {
             const work &tile = list[(rank + p.issued) % LIST];
             row_marks next = marks;
             if (p.issued + 4 < before) /* on their way while this tile's copies are issued */
-                next = p.marks(list[(rank + p.issued + 4) % LIST]);
-            p.put(tile, marks);
+                next = load_marks(list[(rank + p.issued + 4) % LIST], p.im, p.mask);
+            p.put(tile, marks, rank + p.issued);
             marks = next;
         }
     }
@@ -308,17 +133,21 @@ static __device__ __forceinline__ void produce(producer p, const share &all, con
 /* --- consumers: two warpgroups --- */
 
 struct consumer {
-    TYPE *output;
-    int k, K, P, Q; /* k, k + 1: the lane's channels */
+    TYPE *output; /* of the lane's first channel */
+    int K, P, Q;
+    bool stores;  /* its two channels exist */
     float bias0, bias1;
 
-    __device__ __forceinline__ void store(const place &at, int bit, float low, float high) const
+    __device__ __forceinline__ TYPE *tile(const place &at) const
+    {
+        return output + (GATHERED ? (size_t)at.n * (8 * ROWS) * K : (((size_t)at.n * P + at.y) * Q + at.x) * K);
+    }
+    __device__ __forceinline__ void store(TYPE *pixel, float low, float high) const
     {
         pack<TYPE, 2> out;
         out.item[0] = from_f32<TYPE>(activate(low + bias0));
         out.item[1] = from_f32<TYPE>(activate(high + bias1));
-        if (k < K)
-            store_pack<TYPE, 2>(output + (((size_t)at.n * P + at.y + bit / 8) * Q + at.x + bit % 8) * K + k, out);
+        store_pack<TYPE, 2>(pixel, out);
     }
 };
 
@@ -335,10 +164,9 @@ static __device__ __forceinline__ void multiply_whole(float sum[4 * ROWS], unsig
     wgmma_wait<0>();
 }
 
-/* GROUPS times eight pixels, numbers first .. of `count`. A sum of a few pixels is made in several parts, so that four products are always under way. */
+/* GROUPS times eight pixels: lane i has the tile's bit of number i, `count` are pixels. A sum of a few pixels is made in several parts, so that four products are always under way. */
 template <int GROUPS>
-static __device__ __forceinline__ void multiply_pixels(const consumer &to, const place &at, unsigned stage, const unsigned (*held)[4], const unsigned char *pixels,
-                                                       int first, int count)
+static __device__ __forceinline__ void multiply_pixels(const consumer &to, TYPE *tile, unsigned stage, const unsigned (*held)[4], int pixel, int count)
 {
     constexpr int PARTS = 4 / GROUPS;
     int lane = threadIdx.x % 32;
@@ -346,29 +174,29 @@ static __device__ __forceinline__ void multiply_pixels(const consumer &to, const
     unsigned own[GROUPS]; /* a lane addresses pixel lane % 8 of plane lane / 8 */
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) {
-        int number = first + 8 * g + lane % 8, bit = number < count ? pixels[number] : 0;
+        int bit = __shfl_sync(~0u, pixel, 8 * g + lane % 8);
         own[g] = stage + (bit / 8 * HALO_W + bit % 8) * 16;
     }
+    /* Two products' worth of all groups: steps i and i + 1. */
+    auto load = [&](unsigned b[GROUPS][4], int i) {
+        int tap = i / (C / 16), next = i + 1 < STEPS ? i + 1 : i, t = next / (C / 16);
+        unsigned offset = (tap / S * HALO_W + tap % S) * 16 + i % (C / 16) * 2 * PLANE;
+        unsigned offset1 = (t / S * HALO_W + t % S) * 16 + next % (C / 16) * 2 * PLANE; /* may be another tap's */
+#pragma unroll
+        for (int g = 0; g < GROUPS; g++)
+            load_matrix_4(b[g], C % 32 == 0 ? own[g] + lane / 8 * PLANE + offset : own[g] + lane / 8 % 2 * PLANE + (lane < 16 ? offset : offset1));
+    };
+    unsigned b[2][GROUPS][4];
+    load(b[0], 0);
 #pragma unroll
     for (int i = 0; i < STEPS; i += 2) {
-        int tap = i / (C / 16), c = i % (C / 16), offset = (tap / S * HALO_W + tap % S) * 16 + c * 2 * PLANE;
-        unsigned b[GROUPS][4];
-        if (C % 32 == 0) {
-#pragma unroll
-            for (int g = 0; g < GROUPS; g++)
-                load_matrix_4(b[g], own[g] + lane / 8 * PLANE + offset);
-        } else { /* the next 16 channels may be another tap's */
-            int next = i + 1 < STEPS ? i + 1 : i, t = next / (C / 16);
-            int offset1 = (t / S * HALO_W + t % S) * 16 + next % (C / 16) * 2 * PLANE;
-#pragma unroll
-            for (int g = 0; g < GROUPS; g++)
-                load_matrix_4(b[g], own[g] + lane / 8 % 2 * PLANE + (lane < 16 ? offset : offset1));
-        }
+        if (i + 2 < STEPS)
+            load(b[(i / 2 + 1) % 2], i + 2); /* on their way while these are multiplied */
 #pragma unroll
         for (int half = 0; half < 2 && i + half < STEPS; half++)
 #pragma unroll
             for (int g = 0; g < GROUPS; g++)
-                multiply_16x8x16<TYPE>(sum[g][(i + half) % PARTS], held[i + half], &b[g][half * 2]);
+                multiply_16x8x16<TYPE>(sum[g][(i + half) % PARTS], held[i + half], &b[i / 2 % 2][g][half * 2]);
     }
 #pragma unroll
     for (int g = 0; g < GROUPS; g++)
@@ -378,9 +206,9 @@ static __device__ __forceinline__ void multiply_pixels(const consumer &to, const
 #pragma unroll
             for (int part = 0; part < PARTS; part++)
                 low += sum[g][part][e], high += sum[g][part][2 + e];
-            int number = first + 8 * g + lane % 4 * 2 + e;
-            if (number < count)
-                to.store(at, pixels[number], low, high);
+            int number = 8 * g + lane % 4 * 2 + e, bit = __shfl_sync(~0u, pixel, number);
+            if (number < count && to.stores)
+                to.store(tile + (bit / 8 * to.Q + bit % 8) * to.K, low, high);
         }
 }
 
@@ -417,28 +245,33 @@ static __device__ __forceinline__ void consume(const consumer &to)
             return;
         unsigned stage = shared_address(ring) + slot * STAGE_BYTES;
         int count = __shfl_sync(~0u, __popcll(tile.active), 0);
+        TYPE *out = to.tile(tile.at);
         if (count > WHOLE_ABOVE) {
             float sum[4 * ROWS];
             multiply_whole(sum, stage, held);
             if (lane == 0)
                 barrier_arrive(shared_address(&empty[slot]));
+            unsigned long long own = to.stores ? tile.active >> (lane % 4 * 2) : 0;
+            out += lane % 4 * 2 * to.K;
 #pragma unroll
-            for (int j = 0; j < 2 * ROWS; j++) {
-                int bit = j / 2 * 8 + lane % 4 * 2 + j % 2;
-                if (tile.active >> bit & 1)
-                    to.store(tile.at, bit, sum[j / 2 * 4 + j % 2], sum[j / 2 * 4 + 2 + j % 2]);
+            for (int row = 0; row < ROWS; row++, out += to.Q * to.K) {
+                if (own >> (8 * row) & 1)
+                    to.store(out, sum[4 * row], sum[4 * row + 2]);
+                if (own >> (8 * row) & 2)
+                    to.store(out + to.K, sum[4 * row + 1], sum[4 * row + 3]);
             }
         } else {
             unsigned char *pixels = numbered[threadIdx.x / 32 - 4];
             number_pixels(pixels, tile.active);
 #pragma unroll 1
-            for (int first = 0; first < count; first += 32) {
-                if (count - first > 16)
-                    multiply_pixels<4>(to, tile.at, stage, held, pixels, first, count);
-                else if (count - first > 8)
-                    multiply_pixels<2>(to, tile.at, stage, held, pixels, first, count);
+            for (; count > 0; count -= 32, pixels += 32) {
+                int pixel = lane < count ? pixels[lane] : 0;
+                if (count > 16)
+                    multiply_pixels<4>(to, out, stage, held, pixel, count);
+                else if (count > 8)
+                    multiply_pixels<2>(to, out, stage, held, pixel, count);
                 else
-                    multiply_pixels<1>(to, tile.at, stage, held, pixels, first, count);
+                    multiply_pixels<1>(to, out, stage, held, pixel, count);
             }
             __syncwarp();
             if (lane == 0)
@@ -447,9 +280,9 @@ static __device__ __forceinline__ void consume(const consumer &to)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1)
-conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums, unsigned *tiles_active,
-           TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+extern "C" __global__ void __maxnreg__(160)
+conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums,
+           unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
 {
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
@@ -462,12 +295,14 @@ conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsig
     }
     __syncthreads();
     if (threadIdx.x < 128) {
-        give_registers<56>();
+        give_registers<48>();
         int words = (count + 31) / 32;
-        produce(producer{input, mask_in, H, W, pad}, share{tiles, sums, count, tiles_x, tiles_y, words, (words + 127) / 128}, filter, K, tiles_active);
+        produce(producer{input, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, count, words, (words + 127) / 128}, filter, K,
+                tiles_active);
     } else {
-        take_registers<224>();
+        take_registers<216>();
         int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
-        consume({output, k, K, P, Q, EPI_BIAS && k < K ? bias[k] : 0.0f, EPI_BIAS && k < K ? bias[k + 1] : 0.0f});
+        bool stores = k < K;
+        consume({output + k, K, P, GATHERED ? 8 : Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
     }
 }

@@ -26,6 +26,7 @@ static struct {
     uint8_t *image;
     const uint8_t *config; /* the first since the profiler was enabled: CUPTI 13.0 goes on reading it there */
     size_t config_metrics;
+    CUpti_ProfilerRange config_range;
     bool stale, each_kernel;
     size_t numbered; /* kernels of all counts so far: their ranges are named by it */
 } fake;
@@ -257,8 +258,9 @@ API cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *p)
     if (!fake.config) {
         fake.config = p->pConfig;
         fake.config_metrics = metrics;
+        fake.config_range = p->range;
     }
-    fake.stale = fake.stale || fake.config != p->pConfig || fake.config_metrics != metrics;
+    fake.stale = fake.stale || fake.config != p->pConfig || fake.config_metrics != metrics || fake.config_range != p->range;
     fake.passes = (metrics + 1) / 2;
     fake.passes_done = fake.pushed = 0;
     fake.each_kernel = p->range == CUPTI_AutoRange;

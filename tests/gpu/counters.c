@@ -1,6 +1,9 @@
 /* counters [tests/gpu/counters.cu]: the hardware counters of kernels that are known before they run, and what counting costs. Needs a GPU.
  *
- * Prints one line a check, `ok` or `WRONG`, and exits 1 when a count that must be exact is not. Built by
+ * Prints one line a check, `ok` or `WRONG`, and exits 1 when a count that must be exact is not.
+ *   counters FILE.cu plain N           launches N kernels, the seven in turn, each behind a flush: for ncu, and for the time without a profiler
+ *   counters FILE.cu sweep N M1,M2,... counts those metrics of the same N launches in this process; prints them and the seconds it took
+ * Built by
  *   cc -std=c17 -D_GNU_SOURCE -Iharness -c -o build/gpu_counters.o tests/gpu/counters.c
  *   c++ -static-libstdc++ -static-libgcc -o build/gpu_counters build/gpu_counters.o build/libbench.a -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -lm -ldl -lpthread */
 #include "counter/set.h"
@@ -62,6 +65,7 @@ struct gpu {
     uint64_t x, y;
     int only, repeat; /* -1 = each kernel once */
     bool pushed;      /* ranges are pushed and popped; else each kernel is one */
+    bool turns;       /* repeat: the kernels in turn, each cold */
 };
 
 static double now_s(void)
@@ -83,9 +87,9 @@ static bool pass(void *context, struct cupti_session *s, int index, struct error
 {
     struct gpu *g = context;
     const struct device_ops *ops = g->dev->ops;
-    for (int i = 0; i < (g->only < 0 ? KERNELS : g->repeat); i++) {
+    for (int i = 0; i < (g->only < 0 && !g->turns ? KERNELS : g->repeat); i++) {
         char name[64];
-        int k = g->only < 0 ? i : g->only;
+        int k = g->turns ? i % KERNELS : g->only < 0 ? i : g->only;
         snprintf(name, sizeof name, g->only < 0 ? "%s" : "%s %d", kernels[k].name, i);
         if ((g->only < 0 && !cuda_flush_aside(g->dev, err)) || (g->pushed && !cupti_range_push(s, name, err)) || !launch(g, k, err) || !ops->sync(g->dev, err) ||
             (g->pushed && !cupti_range_pop(s, err)))
@@ -182,6 +186,47 @@ static bool sweep(struct gpu *g, struct cupti_session *s, struct counter_groups 
     return ok;
 }
 
+/* The same launches, counted by the metrics' own names. */
+static bool sweep_named(struct gpu *g, struct cupti_session *s, char *list, double opened_s, struct error *err)
+{
+    const char *metrics[64];
+    size_t count = 0;
+    struct cupti_counts counts;
+    for (char *rest = list, *one; count < 64 && (one = strsep(&rest, ","));)
+        metrics[count++] = one;
+    struct cupti_job job = {.metrics = metrics, .metric_count = count, .range_max = g->repeat, .each_kernel = true, .pass = pass, .context = g};
+    double began = now_s();
+    if (!cupti_count(s, &job, &counts, err))
+        return false;
+    printf("sweep %d kernels %d passes %.6f s\n", g->repeat, counts.passes, now_s() - began + opened_s);
+    for (int r = 0; r < counts.range_count; r++)
+        for (size_t m = 0; m < count; m++)
+            printf("value,%d,%s,%s,%.17g\n", r, kernels[r % KERNELS].name, metrics[m], counts.values[(size_t)r * count + m]);
+    cupti_counts_free(&counts);
+    return true;
+}
+
+/* plain and sweep: exit status. */
+static int other_mode(struct gpu *g, int argc, char **argv, struct error *err)
+{
+    void *context, *stream;
+    struct cupti_session *s = NULL;
+    g->repeat = argc > 3 ? atoi(argv[3]) : SWEEP;
+    g->turns = true;
+    bool ok, plain = !strcmp(argv[2], "plain");
+    double began = now_s();
+    if (plain)
+        ok = pass(g, NULL, 0, err);
+    else
+        ok = argc > 4 && cuda_native(g->dev, &context, &stream, err) && cupti_session_open(context, 0, &s, err) && sweep_named(g, s, argv[4], now_s() - began, err);
+    if (ok && plain)
+        printf("plain %d kernels %.6f s\n", g->repeat, now_s() - began);
+    if (!ok)
+        printf("WRONG  %s\nhint: %s\n", err->text, err->hint);
+    cupti_session_close(s);
+    return !ok;
+}
+
 int main(int argc, char **argv)
 {
     struct gpu g = {.only = -1};
@@ -195,6 +240,8 @@ int main(int argc, char **argv)
     if (!set_up(&g, argc > 1 ? argv[1] : "tests/gpu/counters.cu", &err) || !cuda_native(g.dev, &context, &stream, &err) ||
         !counter_groups_load(NULL, &groups, &err))
         goto failed;
+    if (argc > 2)
+        return other_mode(&g, argc, argv, &err);
     double began = now_s();
     if (!cupti_session_open(context, 0, &s, &err))
         goto failed;

@@ -40,8 +40,25 @@ static void rows_name_their_networks(void **state)
     free(path);
 }
 
+/* The command that a table prints must work: "body_1 mma_sync" is one row, though mma_sync_d2s has the words too. */
+static void words_mean_the_variant_called_so(void **state)
+{
+    struct error err = {0};
+    struct plan plan;
+    struct plan_options options = {.scenario_path = "scenarios/edsr.yaml"};
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    int row = plan_find(&plan, "body_1 mma_sync", &err);
+    assert_true(row >= 0 && !strcmp(plan.rows[row].variant->name, "conv2d/mma_sync"));
+    assert_int_equal(plan_find(&plan, "body_1 conv2d/mma_sync", &err), row);
+    assert_int_equal(plan_find(&plan, plan.rows[row].id, &err), row);
+    assert_int_equal(plan_find(&plan, "mma_sync", &err), -1); /* of every layer */
+    assert_int_equal(plan_find(&plan, "body_1 mma_synk", &err), -1);
+    plan_free(&plan);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_name_their_networks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_name_their_networks), cmocka_unit_test(words_mean_the_variant_called_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -275,7 +275,7 @@ static void documentation_is_true(void **state)
         at = end + 3;
         blocks++;
     }
-    assert_int_equal(blocks, 8);
+    assert_int_equal(blocks, 9);
     free(text);
     free(path);
 }

@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: active tiles on tensor cores - tiles found by rank from the mask's own bits, no list, no atomics; weights stationary in registers
+what: active tiles on tensor cores - tiles found by rank from the mask's own bits; weights stationary in registers
 from: wgmma_rs
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and c % 16 == 0 and r * s * c <= 576 and r <= 9 and s <= 9 and k % 2 == 0

@@ -143,6 +143,23 @@ static __device__ __forceinline__ void boxes(bool load, unsigned staged, const t
     }
 }
 
+/* One half of a row's sums goes to the staging area: the first, or (not `gives`) on top of it, with what follows the convolution. `at`: of this lane's first
+ * pixel, 2 * (lane % 4). The next one's swizzle differs in 16 bytes; eight pixels on, all is the same. */
+static __device__ __forceinline__ void put_half(unsigned at, const float sum[SUMS], bool gives, float bias0, float bias1)
+{
+#pragma unroll
+    for (int i = 0; i < SUMS / 2; i++) { /* pixel 8 * (i / 2) + 2 * (lane % 4) + i % 2 */
+        unsigned to = (at ^ i % 2 * 16) + i / 2 * 1024 + i % 2 * 128;
+        float x = sum[i / 2 * 4 + i % 2], y = sum[i / 2 * 4 + 2 + i % 2];
+        if (EPI_RESIDUAL || !gives) {
+            float2 there = load_two(to);
+            x += there.x;
+            y += there.y;
+        }
+        store_two(to, gives ? x : activate(x + bias0), gives ? y : activate(y + bias1));
+    }
+}
+
 static __device__ __forceinline__ void consume(const ring &ring, const share &own, const barriers &b, unsigned weights, unsigned staged, const tensor_map *output_map,
                                                const tensor_map *residual_map, const float *bias, int K)
 {
@@ -164,7 +181,6 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
 
     int k = k0 + warp * 16 + lane / 4 * 2;
     float bias0 = EPI_BIAS && k < K ? bias[k] : 0.0f, bias1 = EPI_BIAS && k < K ? bias[k + 1] : 0.0f;
-    /* This lane's first pixel, 2 * (lane % 4), and the next: their swizzles differ in 16 bytes. Eight pixels on, all is the same. */
     unsigned at = staged + warp / 2 * (STAGED_BYTES / 2) + lane % 4 * 256 + (warp % 2 * 64 + lane / 4 * 8 ^ lane % 4 * 32);
     place now(own);
     int freed = 0; /* image rows that this warpgroup has let go */
@@ -190,28 +206,16 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
                 if (lane == 0)
                     barrier_arrive(ring.empty + freed % RING * 8);
             }
-        if (gives) {
-            if (EPI_RESIDUAL) {
-                barrier_wait(b.residual, turn & 1);
-            } else {
-                if (leader)
-                    store_wait_read();
-                warpgroup_sync(me + 1);
-            }
-        } else {
+        if (!gives) {
             barrier_wait(b.met + (me ^ 1) * 8, turn / 2 & 1);
+        } else if (EPI_RESIDUAL) {
+            barrier_wait(b.residual, turn & 1);
+        } else {
+            if (leader)
+                store_wait_read();
+            warpgroup_sync(me + 1);
         }
-#pragma unroll
-        for (int i = 0; i < SUMS / 2; i++) { /* pixel 8 * (i / 2) + 2 * (lane % 4) + i % 2 */
-            unsigned to = (at ^ i % 2 * 16) + i / 2 * 1024 + i % 2 * 128;
-            float x = sum[i / 2 * 4 + i % 2], y = sum[i / 2 * 4 + 2 + i % 2];
-            if (EPI_RESIDUAL || !gives) {
-                float2 there = load_two(to);
-                x += there.x;
-                y += there.y;
-            }
-            store_two(to, gives ? x : activate(x + bias0), gives ? y : activate(y + bias1));
-        }
+        put_half(at, sum, gives, bias0, bias1);
         if (gives) {
             barrier_arrive(b.met + me * 8);
         } else {
