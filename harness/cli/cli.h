@@ -99,6 +99,7 @@ int cli_doctor(const struct verb *verb, int argc, char **argv);
 int cli_tune(const struct verb *verb, int argc, char **argv);
 int cli_wisdom(const struct verb *verb, int argc, char **argv);
 int cli_import_ops(const struct verb *verb, int argc, char **argv);
+int cli_import(const struct verb *verb, int argc, char **argv);
 int cli_merge(const struct verb *verb, int argc, char **argv);
 int cli_worker(const struct verb *verb, int argc, char **argv);
 

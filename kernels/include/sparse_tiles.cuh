@@ -2,6 +2,7 @@
  *   conv2d/sparse_tile   0: every active tile is computed whole
  *   conv2d/very_sparse  64: of every active tile only the active pixels
  *   conv2d/sparse_auto  between: tile by tile, whichever is cheaper
+ *   conv2d/sparse_gather  0, and GATHERED: tiles come from and go to memory of their own, which other kernels fill and empty
  *
  * Tiles are ROWS rows of 8 pixels. Behind list_tiles one launch, a block an SM, three warpgroups:
  *   producer   finds out which tiles are the block's (sparse_schedule.cuh); then each of its four warps copies tiles to a ring in shared memory
@@ -18,6 +19,9 @@
 #define SLICE C
 #include "sparse_copy.cuh"
 
+#ifndef GATHERED
+#define GATHERED 0
+#endif
 constexpr int DEPTH = STAGES / 4; /* tiles that a warp has on their way */
 
 extern __shared__ __align__(128) unsigned char ring[];              /* of tiles; before the first of them, the weights */
@@ -42,10 +46,20 @@ struct producer {
             barrier_arrive(shared_address(&full[arrived % STAGES]));
         arrived += 4;
     }
-    __device__ __forceinline__ void put(const work &tile, const row_marks &marks)
+    __device__ __forceinline__ void put(const work &tile, const row_marks &marks, unsigned rank)
     {
         int slot = issued % STAGES;
         barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
+        if (GATHERED) { /* the whole tile is one piece of memory */
+            if (threadIdx.x % 32 == 0) {
+                ring_work[slot] = {{(int)rank, 0, 0}, ~0ull};
+                barrier_arrive_expect(shared_address(&full[slot]), STAGE_BYTES);
+                copy_bytes(shared_address(ring) + slot * STAGE_BYTES, input + (size_t)rank * (STAGE_BYTES / 2), STAGE_BYTES, shared_address(&full[slot]));
+            }
+            __syncwarp();
+            issued += 4, arrived += 4;
+            return;
+        }
         if (threadIdx.x % 32 == 0)
             ring_work[slot] = tile;
         copy_tile(shared_address(ring) + slot * STAGE_BYTES, input, tile, marks, im, 0);
@@ -109,7 +123,7 @@ static __device__ __forceinline__ void produce(producer p, const share &all, con
             row_marks next = marks;
             if (p.issued + 4 < before) /* on their way while this tile's copies are issued */
                 next = load_marks(list[(rank + p.issued + 4) % LIST], p.im, p.mask);
-            p.put(tile, marks);
+            p.put(tile, marks, rank + p.issued);
             marks = next;
         }
     }
@@ -124,7 +138,10 @@ struct consumer {
     bool stores;  /* its two channels exist */
     float bias0, bias1;
 
-    __device__ __forceinline__ TYPE *tile(const place &at) const { return output + (((size_t)at.n * P + at.y) * Q + at.x) * K; }
+    __device__ __forceinline__ TYPE *tile(const place &at) const
+    {
+        return output + (GATHERED ? (size_t)at.n * (8 * ROWS) * K : (((size_t)at.n * P + at.y) * Q + at.x) * K);
+    }
     __device__ __forceinline__ void store(TYPE *pixel, float low, float high) const
     {
         pack<TYPE, 2> out;
@@ -286,6 +303,6 @@ conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsig
         take_registers<216>();
         int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
         bool stores = k < K;
-        consume({output + k, K, P, Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
+        consume({output + k, K, P, GATHERED ? 8 : Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
     }
 }

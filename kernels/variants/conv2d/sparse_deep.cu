@@ -14,7 +14,7 @@ params:
   EDGE: {values: [auto, 4, 5, 6, 7, 8], default: auto}      # rows of a tile, which is 8 wide
 let:
   slice: select(c % 32 == 0 and r * s <= 9, 32, 16)
-  rows: select(EDGE == 'auto', select(r * s * slice <= 144, 8, select(r * s * slice <= 288, 7, 4)), EDGE)
+  rows: select(EDGE == 'auto', select(r * s * slice <= 144, 8, select(r * s * slice <= 288, 6, 4)), EDGE)
   tiles_x: 4 * ceil(q, 32)                         # bytes of a row of the mask
   tiles_y: ceil(p, rows)
   tiles: n * tiles_x * tiles_y
@@ -26,7 +26,7 @@ let:
 where:
   - cc == 90
   - smem + 10240 <= smem_per_block_optin
-  - floor(r * s * slice, 4) + 16 * rows <= 190     # registers for weights and sums
+  - floor(r * s * slice, 4) + 16 * rows <= 170     # registers for weights and sums
 define:
   TYPE: type(input)
   ROWS: rows
