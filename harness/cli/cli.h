@@ -90,6 +90,7 @@ int cli_report(const struct verb *verb, int argc, char **argv);
 int cli_export(const struct verb *verb, int argc, char **argv);
 int cli_history(const struct verb *verb, int argc, char **argv);
 int cli_counters(const struct verb *verb, int argc, char **argv);
+int cli_sequence(const struct verb *verb, int argc, char **argv);
 int cli_mask(const struct verb *verb, int argc, char **argv);
 int cli_profile(const struct verb *verb, int argc, char **argv);
 int cli_why(const struct verb *verb, int argc, char **argv);
@@ -98,6 +99,7 @@ int cli_doctor(const struct verb *verb, int argc, char **argv);
 int cli_tune(const struct verb *verb, int argc, char **argv);
 int cli_wisdom(const struct verb *verb, int argc, char **argv);
 int cli_import_ops(const struct verb *verb, int argc, char **argv);
+int cli_import(const struct verb *verb, int argc, char **argv);
 int cli_merge(const struct verb *verb, int argc, char **argv);
 int cli_worker(const struct verb *verb, int argc, char **argv);
 

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,11 +138,11 @@ static bool add_choice(struct counter_metric *m, const struct node *n, struct er
 
 static bool parse_metric(struct counter_group *g, const struct node *key, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"optional", NULL};
+    static const char *const keys[] = {"optional", "else", NULL};
     if (!check_name(g, key, err))
         return false;
     struct counter_metric *m = &g->metrics[g->metric_count++];
-    *m = (struct counter_metric){.name = key->text, .node = n};
+    *m = (struct counter_metric){.name = key->text, .node = n, .otherwise = NAN};
     const struct node *list = n;
     if (n->kind == NODE_MAP) {
         if (!node_check_keys(n, "metric", keys, err))
@@ -150,6 +151,8 @@ static bool parse_metric(struct counter_group *g, const struct node *key, const 
         if (!list)
             return node_error(n, err, "metric '%s': optional: and its names are expected", m->name);
         m->optional = true;
+        if (node_get(n, "else") && !node_real(node_get(n, "else"), "else", -1e30, 1e30, &m->otherwise, err))
+            return false;
     }
     if (list->kind == NODE_LIST && !list->count)
         return node_error(list, err, "metric '%s' has no names", m->name);

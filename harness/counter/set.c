@@ -135,7 +135,7 @@ static double number(const struct view *v, const char *name)
     const struct counter_group *g = v->pick->group;
     int i = counter_group_metric(g, name);
     if (i >= 0)
-        return v->pick->index[i] < 0 ? NAN : v->measured ? v->measured[v->pick->index[i]] : 1;
+        return v->pick->index[i] < 0 ? g->metrics[i].otherwise : v->measured ? v->measured[v->pick->index[i]] : 1;
     i = counter_group_value(g, name);
     if (i >= 0)
         return i < v->value_count ? v->values[i] : NAN;

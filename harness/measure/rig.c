@@ -527,3 +527,9 @@ bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *v
 
 const struct program *rig_program(const struct rig *rig) { return rig->program; }
 void rig_time_limit(struct rig *rig, double seconds) { rig->time_limit_s = seconds; }
+bool rig_address(const struct rig *rig, enum tensor_role role, uint64_t *address)
+{
+    int index = program_tensor(rig->program, role);
+    *address = index >= 0 ? rig->tensors[index].address : 0;
+    return index >= 0;
+}

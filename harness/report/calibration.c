@@ -82,9 +82,10 @@ static bool is_constant(const struct summary *s)
 static void add_terms(struct text *t, const struct counter_pair *p)
 {
     for (int i = 0; i < COUNTER_PAIR_TERMS && p->terms[i].metric; i++) {
-        text_add(t, i ? " + " : "");
-        if (p->terms[i].factor != 1)
-            text_addf(t, "%g x ", p->terms[i].factor);
+        double f = p->terms[i].factor;
+        text_add(t, i ? f < 0 ? " - " : " + " : "");
+        if (fabs(f) != 1)
+            text_addf(t, "%g x ", fabs(f));
         text_addf(t, "%s", p->terms[i].metric);
     }
 }

@@ -97,13 +97,13 @@ static int lines_of(const struct row *row, int step, int **out)
 {
     int count = 0, most = 0;
     for (int i = 0; i < row->metric_count; i++)
-        if (row->metrics[i].step == step && row->metrics[i].line > most)
+        if (row->metrics[i].step == step && row->metrics[i].line > most && !strncmp(row->metrics[i].name, "emu.", 4))
             most = row->metrics[i].line;
     if (most > 1000000)
         most = 1000000;
     char *seen = xcalloc((size_t)most + 1, 1);
     for (int i = 0; i < row->metric_count; i++)
-        if (row->metrics[i].step == step && row->metrics[i].line > 0 && row->metrics[i].line <= most)
+        if (row->metrics[i].step == step && row->metrics[i].line > 0 && row->metrics[i].line <= most && !strncmp(row->metrics[i].name, "emu.", 4))
             seen[row->metrics[i].line] = 1;
     *out = xcalloc((size_t)most + 1, sizeof **out);
     for (int i = 1; i <= most; i++)

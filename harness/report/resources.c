@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SPILL_LINES 4
+
 static const struct row_step *step_of(const struct view *v, int step)
 {
     const struct row_step *s = step >= 0 && step < v->row->step_count ? &v->row->steps[step] : NULL;
@@ -73,6 +75,25 @@ void resources_occupancy(const struct case_view *c, const struct view *v, int st
         text_addf(t, "; at most %s clusters at once", number_count(clusters, a));
 }
 
+/* The lines that spill most, by the machine code. */
+static void add_spill_lines(const struct view *v, int step, struct text *t)
+{
+    int shown = 0;
+    for (int i = 0; i < v->row->metric_count; i++) { /* stored most first: a line's loads, then its stores */
+        const struct row_metric *m = &v->row->metrics[i];
+        bool loads = !strcmp(m->name, "static.spill_loads"), stores = !strcmp(m->name, "static.spill_stores");
+        if (m->step != step || m->line <= 0 || (!loads && !stores))
+            continue;
+        const struct row_metric *next = i + 1 < v->row->metric_count ? m + 1 : NULL;
+        bool both = loads && next && next->step == step && next->line == m->line && !strcmp(next->name, "static.spill_stores");
+        if (shown++ == SPILL_LINES)
+            return;
+        text_addf(t, "%s%s:%d %.0f loads, %.0f stores", shown > 1 ? "; " : "; in the code at ", file_base(v->row->steps[step].file), m->line, loads ? m->value : 0,
+                  both ? next->value : stores ? m->value : 0);
+        i += both;
+    }
+}
+
 void resources_spills(const struct case_view *c, const struct view *v, int step, struct text *t)
 {
     const struct row_step *s = step_of(v, step);
@@ -99,6 +120,7 @@ void resources_spills(const struct case_view *c, const struct view *v, int step,
         text_addf(t, ", %s through the L1", number_si(bytes, "B", a));
     if (!isnan(missed) && missed > 0)
         text_addf(t, ", %s of the loads from L2 or DRAM", number_si(missed, "B", a));
+    add_spill_lines(v, step, t);
 }
 
 /* The source lines whose wavefronts are beyond the ideal, the worst first. */

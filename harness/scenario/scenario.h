@@ -68,6 +68,22 @@ struct scenario_network {
     bool plans[LAYOUT_PLAN_COUNT];
     struct network_item root;    /* repeat 1 */
 };
+/* One item of `sequences:`: layers that run over frames, each frame a change of the one before it. */
+enum truncate { TRUNCATE_MAX, TRUNCATE_L2, TRUNCATE_RMS, TRUNCATE_COUNT };
+extern const char *const truncate_names[]; /* NULL-terminated */
+struct scenario_sequence {
+    char *name;
+    const struct layer **layers; /* conv2d with bias, activation or neither */
+    int layer_count, frames;     /* frame 0 included */
+    struct mask changes;         /* which pixels get new values each frame: seed + frame */
+    char *video;                 /* or frames from here; NULL */
+    double noise;                /* added to every pixel of every frame, N(0, noise) */
+    double threshold;            /* of the input: what a pixel's largest change must be above */
+    enum truncate truncate;      /* how a pixel's change is measured behind an activation */
+    double truncate_above;
+    double bound;                /* largest error allowed in any frame, over the root mean square of the dense result */
+    const struct node *node;
+};
 struct scenario {
     char *name, *about, *path;
     char hash[HASH_TEXT]; /* of the file */
@@ -81,6 +97,8 @@ struct scenario {
     int counter_count;
     struct scenario_network *networks;
     int network_count;
+    struct scenario_sequence *sequences;
+    int sequence_count;
     const struct node *answers;  /* checked; read by report/ */
     void *parsed;                /* private */
 };
@@ -102,6 +120,9 @@ int scenario_expand(const struct scenario *s, const char *device_kind, const str
 void scenario_cases_free(struct scenario_case *cases, int count);
 /* Chip named under on.<device_kind>.chip, or NULL. */
 const char *scenario_chip(const struct scenario *s, const char *device_kind);
+
+/* Cuts a work as `on.<device_kind>.crop` says, and finishes it. */
+bool scenario_crop(const struct scenario *s, const char *device_kind, struct work *work, bool *cropped, struct error *err);
 
 /* Do the tensors of each network fit from layer to layer? scenario_load has asked already. */
 bool scenario_network_check(const struct scenario *s, struct error *err);

@@ -54,7 +54,7 @@ static int pick(const struct plan *plan, const struct chain_link *link, struct r
     for (int i = 0; i < plan->row_count; i++) {
         const struct plan_row *p = &plan->rows[i];
         if (!stands_for(plan, i, link) || !usable(plan, i, rows) || (wanted == WANT_LIBRARY && !is_library(p)) ||
-            (wanted == WANT_NAMED && strcmp(p->variant->name, name)))
+            (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (!rows && wanted == WANT_ANY && is_library(p))) /* nothing is known: not emu's */
             continue;
         const struct row_time *t = rows && same_size(plan, i, link) ? headline(rows[i]) : NULL;
         if (best < 0 || (t && t->median_ns < best_ns)) {

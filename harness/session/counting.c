@@ -162,6 +162,11 @@ static void take_blow(struct session *s, int first, int last, enum outcome outco
     }
     snprintf(text, sizeof text, "counting %s at '%s'%s%.300s", outcome == OUTCOME_LATE ? "hung" : outcome == OUTCOME_DIED ? "died" : "failed", s->stage,
              why->text[0] || how[0] ? ": " : "", why->text[0] ? why->text : how);
+    if (!s->counter_again) { /* a worker may die of what the rows before it left in CUPTI: a fresh one tries them all once more */
+        s->counter_again = true;
+        session_note(s, "%s: %s; once more in a fresh process", row >= first && row < last ? s->rows[row]->id : s->rows[first]->case_id, text);
+        return;
+    }
     if (row >= first && row < last)
         row_set(&s->rows[row]->uncounted, text);
     else
@@ -209,6 +214,7 @@ static bool count_once(struct session *s, int first, int last)
 
 bool session_count(struct session *s, int first, int last, struct error *err)
 {
+    s->counter_again = false;
     while (!s->uncounted[0] && !s->interrupted && count_once(s, first, last))
         continue;
     if (s->interrupted)

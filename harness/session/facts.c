@@ -140,6 +140,20 @@ bool build_kernel_facts(const struct compiled *c, const char *kernel, struct ker
     return ok;
 }
 
+/* Where the spills stand, when there are any. */
+static void add_spill_lines(struct row *row, int step, const struct compiled *c, const char *kernel, const char *path)
+{
+    struct spill_line *lines;
+    int count = cubin_spill_lines(c->cubin, c->cubin_bytes, kernel, path, &lines);
+    for (int i = 0; i < count; i++) {
+        if (lines[i].loads)
+            row_add_metric(row, step, lines[i].line, "static.spill_loads", "instructions", "compiler", lines[i].loads);
+        if (lines[i].stores)
+            row_add_metric(row, step, lines[i].line, "static.spill_stores", "instructions", "compiler", lines[i].stores);
+    }
+    free(lines);
+}
+
 static const char *const kind_names[] = {"kernel", "fill", "copy", "symbol", "cudnn", "call"};
 
 static void put_launch(struct row_step *out, const struct step *step, const char *path)
@@ -180,6 +194,8 @@ bool build_facts(const struct build *build, const struct program *p, const struc
         snprintf(out->sass_hash, sizeof out->sass_hash, "%s", f.sass_hash);
         add_occupancy(row, i, step, &f, chip);
         add_sass(row, i, &f);
+        if (f.spill_store_bytes > 0 || f.spill_load_bytes > 0)
+            add_spill_lines(row, i, &build->units[step->unit], step->name, p->units[step->unit].path);
     }
     return true;
 }

@@ -23,6 +23,7 @@ struct session {
     struct child worker;
     struct child counter;  /* the worker that counts: it is asked for nothing else, for a session of CUPTI disturbs what is timed in its process */
     bool counts;           /* this run counts at all */
+    bool counter_again;    /* the case in hand has been tried in a second worker */
     int counter_deaths;
     char uncounted[512];   /* why nothing more is counted; "" = it goes on */
     struct worker *inside; /* --in-process */

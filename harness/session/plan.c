@@ -235,8 +235,8 @@ void plan_free(struct plan *plan)
         free(kept->mask_in);
         free(kept->mask_out);
     }
-    free(kept);
     plan_chains_free(plan);
+    free(kept);
     if (plan->case_count > 0)
         scenario_cases_free(plan->cases, plan->case_count);
     variant_set_free(&plan->variants);

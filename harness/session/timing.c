@@ -58,10 +58,13 @@ static void record_plans(struct bout *b, int i, int step, const double *medians)
     struct row *row = b->rows[i];
     const struct program *p = rig_program(rig);
     const struct cudnn_plan_facts *best = rig_plan_facts(rig, step, rig_plan_used(rig, step));
+    const struct work *work = program_step_work(p, &p->steps[step]);
     const char *layer = p->work.chain ? p->work.chain->links[p->steps[step].link].name : NULL;
+    /* on f32 data the mode decides more than the engine: cuDNN left alone computes in tf32 */
+    const char *mode = work->dtype != DTYPE_F32 ? "" : work->math == MATH_TF32 ? ", tf32 as by cuDNN's default" : ", strict f32 (cuDNN's default is tf32)";
     char *plan = worker_plan_text(best);
-    char *engine = text_format("%s%s%s%s%s best of %d", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "", layer ? ": " : "", plan,
-                               rig_plan_count(rig, step));
+    char *engine = text_format("%s%s%s%s%s best of %d%s", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "", layer ? ": " : "", plan,
+                               rig_plan_count(rig, step), mode);
     row_set(&row->engine, engine);
     free(engine);
     free(plan);

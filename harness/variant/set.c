@@ -343,3 +343,9 @@ const struct variant *variant_find(const struct variant_set *set, const char *na
         no_such_variant(set, name, op, where, err);
     return found;
 }
+
+bool variant_reads_mask(const struct variant *v)
+{
+    const struct head *h = v->parsed;
+    return h->mask.given;
+}

@@ -39,6 +39,9 @@ void variant_free(struct variant *v);
 /* By full name, or by short name inside the op's own folder ("naive" for conv2d). Error with the nearest name at `where` (may be NULL). */
 const struct variant *variant_find(const struct variant_set *set, const char *name, const struct op *op, const struct node *where, struct error *err);
 
+/* Has its head a `mask:`? One without it runs dense wherever it runs. */
+bool variant_reads_mask(const struct variant *v);
+
 /* One point of a variant's parameters: "CC=16,TW=32" sorted by name. */
 struct variant_point {
     const struct variant *variant;

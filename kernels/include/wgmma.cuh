@@ -40,6 +40,20 @@ __device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity)
                  "r"(parity)
                  : "memory");
 }
+/* Is the phase of this parity over? */
+__device__ __forceinline__ bool barrier_over(unsigned barrier, unsigned parity)
+{
+    unsigned over;
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "mbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+                 "selp.b32 %0, 1, 0, done;\n"
+                 "}"
+                 : "=r"(over)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+    return over;
+}
 
 /* --- copies by the engine; out-of-range elements arrive as zeros and count as bytes --- */
 /* A box at (x0, x1, x2, x3) of a 4-D tensor, innermost first, to shared memory; `barrier` is told when it is there. One thread calls it. */

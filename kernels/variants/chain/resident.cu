@@ -236,11 +236,59 @@ static __device__ __forceinline__ bool own_quad(int j, const place &at, int grou
     return *pixel < TH * TW && y < H && x < W;
 }
 
+/* What a link adds, when it is known before the link begins: from two links back it is what this thread wrote. */
+static __device__ __forceinline__ void load_residual(uint2 add[ITEMS], int source, const TYPE *input, const unsigned *buffer, const place &at, int group, int H, int W)
+{
+#pragma unroll
+    for (int j = 0; j < ITEMS; j++) {
+        int pixel, k;
+        size_t where;
+        if (!own_quad(j, at, group, H, W, &pixel, &k, &where))
+            continue;
+        words v = source ? load_words(buffer + where) : words{0, 0};
+        add[j] = source ? make_uint2((unsigned)v.a, (unsigned)v.b) : *(const uint2 *)(input + where);
+    }
+}
+
+static __device__ __forceinline__ void share_sums(float *sums, const float sum[OWN][PAIRS * 2][4], int m_tile, int split)
+{
+    int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int m = 0; m < OWN; m++) {
+        float *own = sums + (split * M_TILES + m_tile + m) * 16 * SUM_PITCH;
+#pragma unroll
+        for (int i = 0; i < PAIRS * 2; i++) {
+            *(float2 *)(own + lane / 4 * SUM_PITCH + i * 8 + lane % 4 * 2) = make_float2(sum[m][i][0], sum[m][i][1]);
+            *(float2 *)(own + (lane / 4 + 8) * SUM_PITCH + i * 8 + lane % 4 * 2) = make_float2(sum[m][i][2], sum[m][i][3]);
+        }
+    }
+}
+
+/* Four channels: their sums over the splits, bias, activation, residual. */
+static __device__ __forceinline__ uint2 finish(const float *sums, const float *bias, int pixel, int k, float slope, bool adds, uint2 add)
+{
+    float4 v = *(const float4 *)(bias + k);
+#pragma unroll
+    for (int s = 0; s < SPLIT; s++) {
+        float4 part = *(const float4 *)(sums + (s * M_TILES * 16 + pixel) * SUM_PITCH + k);
+        v.x += part.x, v.y += part.y, v.z += part.z, v.w += part.w;
+    }
+    float values[4] = {v.x, v.y, v.z, v.w};
+    pack<TYPE, 4> out, other;
+    other.word = add;
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+        float u = values[e] < 0.0f ? values[e] * slope : values[e];
+        out.item[e] = from_f32<TYPE>(adds ? u + to_f32(other.item[e]) : u);
+    }
+    return out.word;
+}
+
 extern "C" __global__ void __launch_bounds__(32 * WARPS, PER_SM)
 run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *ping, unsigned *pong, TYPE *output, unsigned *launches, int runs,
            int n, int H, int W, int tiles_x, int tiles_y, int tiles)
 {
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, m_tile = warp / SPLIT * OWN, split = warp % SPLIT;
+    int warp = threadIdx.x / 32, m_tile = warp / SPLIT * OWN, split = warp % SPLIT;
     unsigned base = shared_address(shared);
     unsigned char *halo = shared + 2 * WEIGHT_BYTES;
     float *sums = (float *)(halo + TILE_BYTES), *own_bias = sums + SPLIT * M_TILES * 16 * SUM_PITCH, *own_links = own_bias + runs * KB;
@@ -256,49 +304,29 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
         own_links[i] = links[i / 2 * COLUMNS + 3 + i % 2];
     __syncthreads();
     for (int link = 0; link < runs; link++) {
-        const unsigned *from = link & 1 ? ping : pong;
         unsigned *to = link & 1 ? pong : ping;
         int source = (int)own_links[link * 2];
-        float slope = own_links[link * 2 + 1];
-        bool fetched = link + 1 == runs;
+        bool last = link + 1 == runs, fetched = last;
         for (int tile = first; tile < tiles; tile += stride) {
             place at = place_of(tile, tiles_x, tiles_y);
             size_t image = (size_t)at.n * H * W * C;
             uint2 add[ITEMS];
-#pragma unroll
-            for (int j = 0; j < ITEMS; j++) { /* from two links back it is what this thread wrote; from the last link it must be waited for below */
-                int pixel, k;
-                size_t where;
-                if (own_quad(j, at, group, H, W, &pixel, &k, &where) && source >= 0 && source != link) {
-                    words v = source ? load_words(to + image + where) : words{0, 0};
-                    add[j] = source ? make_uint2((unsigned)v.a, (unsigned)v.b) : *(const uint2 *)(input + image + where);
-                }
-            }
+            if (source >= 0 && source != link)
+                load_residual(add, source, input + image, to + image, at, group, H, W);
             if (link)
-                load_next(halo, from + image, at.y0 - 1, at.x0 - 1, H, W, before + link);
+                load_next(halo, (link & 1 ? ping : pong) + image, at.y0 - 1, at.x0 - 1, H, W, before + link);
             else
                 load_first(halo, input + image, at.y0 - 1, at.x0 - 1, H, W);
             copy_async_wait<0>(); /* this layer's weights */
             __syncthreads();
-            float sum[OWN][PAIRS * 2][4];
-#pragma unroll
-            for (int i = 0; i < OWN * PAIRS * 8; i++)
-                sum[i / (PAIRS * 8)][i / 4 % (PAIRS * 2)][i % 4] = 0.0f;
+            float sum[OWN][PAIRS * 2][4] = {};
             multiply(sum, base + 2 * WEIGHT_BYTES, (link & 1) * WEIGHT_BYTES, m_tile, split);
             if (!fetched) {
                 load_weights(base + (link + 1 & 1) * WEIGHT_BYTES, weights + ((size_t)(link + 1) * GROUPS + group) * (KB * 9 * C));
                 copy_async_commit();
                 fetched = true;
             }
-#pragma unroll
-            for (int m = 0; m < OWN; m++) {
-                float *own = sums + (split * M_TILES + m_tile + m) * 16 * SUM_PITCH;
-#pragma unroll
-                for (int i = 0; i < PAIRS * 2; i++) {
-                    *(float2 *)(own + lane / 4 * SUM_PITCH + i * 8 + lane % 4 * 2) = make_float2(sum[m][i][0], sum[m][i][1]);
-                    *(float2 *)(own + (lane / 4 + 8) * SUM_PITCH + i * 8 + lane % 4 * 2) = make_float2(sum[m][i][2], sum[m][i][3]);
-                }
-            }
+            share_sums(sums, sum, m_tile, split);
             __syncthreads();
 #pragma unroll
             for (int j = 0; j < ITEMS; j++) {
@@ -306,26 +334,13 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
                 size_t where;
                 if (!own_quad(j, at, group, H, W, &pixel, &k, &where))
                     continue;
-                float4 v = *(const float4 *)(own_bias + link * KB + k);
-#pragma unroll
-                for (int s = 0; s < SPLIT; s++) {
-                    float4 part = *(const float4 *)(sums + (s * M_TILES * 16 + pixel) * SUM_PITCH + k);
-                    v.x += part.x, v.y += part.y, v.z += part.z, v.w += part.w;
-                }
-                if (source == link) /* the link before: the middle of the halo tile */
+                if (source == link) /* the link before, or the input of the first: the middle of the halo tile */
                     add[j] = *(const uint2 *)(halo + ((pixel / TW + 1) * WIDE + pixel % TW + 1) * PITCH + (group * KB + k) * 2);
-                float values[4] = {v.x, v.y, v.z, v.w};
-                pack<TYPE, 4> out, other;
-                other.word = add[j];
-#pragma unroll
-                for (int e = 0; e < 4; e++) {
-                    float u = values[e] < 0.0f ? values[e] * slope : values[e];
-                    out.item[e] = from_f32<TYPE>(source >= 0 ? u + to_f32(other.item[e]) : u);
-                }
-                if (link + 1 == runs)
-                    store_pack<TYPE, 4>(output + image + where, out);
+                uint2 out = finish(sums, own_bias + link * KB, pixel, k, own_links[link * 2 + 1], source >= 0, add[j]);
+                if (last)
+                    *(uint2 *)(output + image + where) = out;
                 else
-                    store_words(to + image + where, out.word, before + link + 1);
+                    store_words(to + image + where, out, before + link + 1);
             }
             if (tile + stride < tiles || source == link)
                 __syncthreads(); /* the sums and the halo tile are free */

@@ -32,17 +32,18 @@ specialise: [c, r, s]
 scratch:
   tile_bits: u32[2 * tiles]
   sums: u32[ceil(tiles, 32)]
-  arrived: u32[1]                                  # blocks at the grid's barrier, since it was made
   active: u32[1]
-prepare:
-  - fill: arrived = 0
 steps:
+  - kernel: list_tiles
+    grid: ceil(tiles, 128)
+    block: 128
+    args: mask_in, mask_out, tile_bits, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: conv_tiles
     grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
     block: 384
     smem: smem
-    args: input, filter, bias, mask_in, mask_out, tile_bits, sums, arrived, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
-    attributes: {cooperative: yes}
+    args: input, filter, bias, mask_in, tile_bits, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    attributes: {pdl: yes}
 columns:
   tiles_active: active[0]
 */

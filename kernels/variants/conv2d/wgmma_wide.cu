@@ -52,6 +52,10 @@ steps:
  * Cost: 27 bytes a cycle and SM come in from L2 instead of 23. */
 #include "staged_store.cuh"
 
+#ifndef FILTER_BOX
+#define FILTER_BOX 64 /* filter rows of a box of weights */
+#endif
+
 constexpr int ROW_BYTES = (256 + S - 1 + 7) / 8 * 1024, LEFT = 136, TAP_BYTES = 16384;
 constexpr int STORED_BYTES = staged_rows<128>::BYTES;
 
@@ -93,9 +97,9 @@ struct tile {
 };
 
 static __device__ __forceinline__ void produce(const buffers &b, const schedule &s, const tensor_map *left_map, const tensor_map *right_map,
-                                               const tensor_map *filter_map, int C, int pad)
+                                               const tensor_map *filter_map, int C, int K, int pad)
 {
-    int slice = 0, tap = 0;
+    int slice = 0, tap = 0, depth = K / (D2S_BLOCK * D2S_BLOCK);
     for (int t = blockIdx.x; t < s.all; t += gridDim.x) {
         tile at(s, t);
         for (int c = 0; c < C; c += 64)
@@ -110,8 +114,9 @@ static __device__ __forceinline__ void produce(const buffers &b, const schedule 
                     full = b.tap_full + tap % AHEAD * 8;
                     barrier_wait(b.tap_empty + tap % AHEAD * 8, (tap / AHEAD & 1) ^ 1);
                     barrier_arrive_expect(full, TAP_BYTES);
-                    copy_box_4d(b.tap(tap), filter_map, full, c, r * S + x, 0, at.k0);
-                    copy_box_4d(b.tap(tap) + 8192, filter_map, full, c, r * S + x, 0, at.k0 + 64);
+#pragma unroll 1 /* the producer has 24 registers */
+                    for (int k = 0; k < 128; k += FILTER_BOX) /* filter_channel() says where a channel's weights lie */
+                        copy_box_4d(b.tap(tap) + k * 128, filter_map, full, c, r * S + x, D2S_CRD ? (at.k0 + k) / depth : 0, D2S_CRD ? (at.k0 + k) % depth : at.k0 + k);
                 }
             }
     }
@@ -185,7 +190,7 @@ static __device__ __forceinline__ void consume(const buffers &b, const schedule 
         if (stored.k0 >= K)
             continue;
         int k = stored.k0 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4;
-        float own_bias[2] = {EPI_BIAS && k < K ? bias[k] : 0, EPI_BIAS && k + 8 < K ? bias[k + 8] : 0};
+        float own_bias[2] = {EPI_BIAS && k < K ? bias[filter_channel(k, K)] : 0, EPI_BIAS && k + 8 < K ? bias[filter_channel(k + 8, K)] : 0};
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             if (half && !at.wide)
@@ -225,7 +230,7 @@ conv_wgmma_wide(const __grid_constant__ tensor_map left_map, const __grid_consta
     if (threadIdx.x < 128) {
         give_registers<24>();
         if (threadIdx.x == 0)
-            produce(b, s, &left_map, &right_map, &filter_map, C, pad);
+            produce(b, s, &left_map, &right_map, &filter_map, C, K, pad);
     } else {
         take_registers<240>();
         consume(b, s, &output_map, &residual_map, bias, C, K);
