@@ -182,6 +182,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     if (plan->case_count < 0)
         goto done;
     plan->time = plan->scenario->time;
+    plan->tune = o->tune;
     if (o->budget_s > 0)
         plan->time.budget_s = o->budget_s;
     hash_files(plan);
@@ -420,6 +421,8 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
     hash_add(h, &plan->time.cache, sizeof plan->time.cache);
     hash_add(h, &plan->time.load, sizeof plan->time.load);
     hash_add(h, &plan->time.half_width, sizeof plan->time.half_width);
+    if (plan->tune)
+        hash_add_text(h, "race");
     hash_end(h, out);
 }
 

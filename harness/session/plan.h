@@ -58,6 +58,7 @@ struct plan {
     int row_count;
     struct chip chip;
     struct timing_plan time;
+    bool tune; /* its times are those of a race: another key */
     struct counter_choice counters;
     struct text notes;    /* lines: networks that are not run whole, and why */
     char files[HASH_TEXT]; /* of the scenario and every variant file: parent and worker must agree */
