@@ -207,6 +207,8 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
     }
     if (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err))
         return false;
+    if (!strcmp(verb, "ablate") && row >= 0 && row < w->plan.row_count)
+        return worker_ablate(w, row, err);
     if (!strcmp(verb, "verify") && row >= 0 && row < w->plan.row_count)
         return worker_verify(w, row, err);
     if (!strcmp(verb, "measure") || !strcmp(verb, "race")) {
