@@ -28,7 +28,7 @@ INCLUDE    := -Iharness $(addprefix -isystem ,$(CUDA_INCLUDE))
 ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -ffp-contract=off $(WARN) $(INCLUDE) $(CFLAGS)
 ALL_CXXFLAGS = -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -Wno-unused-parameter $(INCLUDE) $(CFLAGS)
 # Linked statically where Debian has the archive, so that the one file can be carried to a GPU machine.
-LIBS    := -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -lm -ldl -lpthread
+LIBS    := -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -l:libpng16.a -l:libz.a -lm -ldl -lpthread
 
 SOURCES := $(filter-out harness/cli/main.c,$(wildcard harness/*/*.c harness/device/emu/*.c))
 SHIMS   := $(wildcard harness/*/*_shim.cpp)

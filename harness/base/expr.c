@@ -148,6 +148,12 @@ static bool compare(struct eval *x, const struct term *t, const struct value *a,
 {
     bool text = a->kind == VALUE_TEXT;
     if (text != (b->kind == VALUE_TEXT)) {
+        /* A parameter may be a number or a word: `TILE == 'auto'` is no mistake when TILE is 8. */
+        const struct term *written = t->args[text ? 0 : 1];
+        if (written->kind == TERM_VALUE && (t->op == OP_EQ || t->op == OP_NE)) {
+            *truth = t->op == OP_NE;
+            return true;
+        }
         char s[VALUE_TEXT_MAX];
         value_print(text ? b : a, s, sizeof s);
         return expr_error(x->e, t->at, x->err, "the text '%s' is compared with the number %s", text ? a->text : b->text, s);

@@ -96,6 +96,8 @@ static void hash_request(const struct source *s, const struct compile_request *r
         hash_add_text(h, r->defines[i]);
     hash_add_text(h, kind == COMPILER_NVRTC ? COMPILE_FLAGS_NVRTC : COMPILE_FLAGS_NVCC);
     hash_add_text(h, r->arch);
+    if (r->bounds.threads)
+        hash_add(h, &r->bounds, sizeof r->bounds);
     hash_add_text(h, build);
     hash_end(h, out);
 }
@@ -145,6 +147,15 @@ static bool compile_now(const struct compiler *c, const struct source *s, const 
     bool ok = c->kind == COMPILER_NVRTC ? nvrtc_compile(c, s, r, out, err) : nvcc_compile(c, s, r, out, err);
     out->seconds = now_s() - start;
     return ok;
+}
+
+/* Both compilers define the macro before the source begins. */
+char *compile_prelude(const struct compile_request *r)
+{
+    if (!r->bounds.threads)
+        return xstrdup("");
+    return text_format("#undef __launch_bounds__\n#define __launch_bounds__(...) __attribute__((launch_bounds(%d, %d)))\n", r->bounds.threads,
+                       r->bounds.blocks);
 }
 
 bool compile(const struct compile_request *r, struct compiled *out, struct error *err)

@@ -7,6 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Launch bounds instead of the source's: __launch_bounds__(threads, blocks) for kernels that have any, at most `registers` a thread for those
+ * that have none. threads 0: as the source says. */
+struct compile_bounds {
+    int threads, blocks, registers;
+};
 struct compile_request {
     const char *path;           /* the .cu: absolute; messages and line numbers name it */
     const char *label;          /* "conv2d/naive" */
@@ -14,6 +19,7 @@ struct compile_request {
     int define_count;
     const char *arch;           /* "sm_90a" */
     const char *compiler;       /* NULL or "nvrtc": the pinned one; "nvrtc:/path/libnvrtc.so.13"; "nvcc" or "nvcc:/path": that nvcc with ptxas */
+    struct compile_bounds bounds;
 };
 struct compiled {
     char *ptx;

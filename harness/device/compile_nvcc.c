@@ -125,7 +125,7 @@ static char *read_kept(const char *dir, const char *suffix, size_t *bytes, struc
 bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                   struct error *err)
 {
-    char *dir = make_folder(err), *log = NULL;
+    char *dir = make_folder(err), *log = NULL, *prelude = NULL, *before = NULL;
     bool ok = false;
     int count = 0;
     if (!dir)
@@ -144,6 +144,15 @@ bool nvcc_compile(const struct compiler *c, const struct source *s, const struct
             argv[count++] = text_format("-I%s", s->folders[i]);
     for (int i = 0; i < r->define_count; i++)
         argv[count++] = text_format("-D%s", r->defines[i]);
+    if (r->bounds.threads) {
+        prelude = compile_prelude(r);
+        before = file_join(dir, "bounds.h");
+        argv[count++] = text_format("--maxrregcount=%d", r->bounds.registers);
+        argv[count++] = xstrdup("-include");
+        argv[count++] = xstrdup(before);
+        if (!file_write(before, prelude, strlen(prelude), err))
+            goto done;
+    }
     argv[count++] = xstrdup("-o");
     argv[count++] = text_format("%s/result.cubin", dir);
     argv[count++] = xstrdup(s->path);
@@ -166,6 +175,8 @@ done:
         free(argv[i]);
     free(argv);
     free(log);
+    free(prelude);
+    free(before);
     remove_folder(dir);
     return ok;
 }

@@ -218,6 +218,8 @@ static int make_options(const struct compiler *c, const struct source *s, const 
     }
     for (int i = 0; i < r->define_count; i++)
         add_option(options, &count, text_format("-D%s", r->defines[i]));
+    if (r->bounds.threads)
+        add_option(options, &count, text_format("--maxrregcount=%d", r->bounds.registers));
     return count;
 }
 
@@ -231,7 +233,10 @@ bool nvrtc_compile(const struct compiler *c, const struct source *s, const struc
     char **options = xcalloc((size_t)r->define_count + 16, sizeof *options);
     if (!check_arch(n, c, r->arch, err))
         goto done;
-    nvrtcResult result = n->nvrtcCreateProgram(&program, s->text, s->path, 0, NULL, NULL);
+    char *prelude = compile_prelude(r), *text = *prelude ? text_format("%s#line 1\n%s", prelude, s->text) : NULL;
+    nvrtcResult result = n->nvrtcCreateProgram(&program, text ? text : s->text, s->path, 0, NULL, NULL);
+    free(prelude);
+    free(text);
     if (result != NVRTC_SUCCESS) {
         failed(n, s->path, result, err);
         goto done;

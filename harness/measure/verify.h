@@ -26,8 +26,8 @@ struct verdict {
  * be as `inactive` says. Threaded. */
 void verify_output(const struct program *program, const struct op_data *data, const void *storage, struct verdict *out);
 double verify_factor(const char *algorithm);
-/* The output mask that a variant wrote (LAYOUT_BITS storage of mask_out), against the reference: every bit; padding bits are free.
- * worst_at is n,0,y,x. */
+/* The output mask that a variant wrote (LAYOUT_BITS storage of mask_out), against the reference: every bit, those behind the last column
+ * included, which must be 0 so that the next layer can count bits. worst_at is n,0,y,x of the first wrong bit; x may be past the image. */
 void verify_mask(const struct program *program, const struct op_data *data, const void *storage, struct verdict *out);
 /* Writes output.npy and reference.npy (f32, logical order) and an error map per image (error.pgm, error_1.pgm ...: brighter = more
  * channels wrong) into dir. */

@@ -1,5 +1,7 @@
 #include "model/floor.h"
 #include "base/dtype.h"
+#include <stdio.h>
+#include <string.h>
 
 /* Nothing is faster than a kernel that does nothing. No data sheet has the figure; an empty kernel between two events is said to take 1.5
  * to 3 us, so 1 us is below what any of these cards shows, and is a floor that holds. */
@@ -52,5 +54,22 @@ struct floor roof_of(const struct ceilings *c, double flop, double bytes, int ma
     struct floor unknown = {0};
     if ((flop > 0 && math != MATH_NONE && rate <= 0) || band <= 0) /* a roof with a part missing would be too low */
         return unknown;
-    return largest(flop > 0 && rate > 0 ? flop / rate * 1e9 : 0, bytes / band * 1e9, LAUNCH_NS);
+    return largest(flop > 0 && rate > 0 ? flop / rate * 1e9 : 0, bytes / band * 1e9, c->launch_ns > 0 ? c->launch_ns : LAUNCH_NS);
+}
+
+struct ceilings ceilings_of(const struct roofs *roofs)
+{
+    struct ceilings c = {0};
+    snprintf(c.date, sizeof c.date, "%s", roofs->measured);
+    for (int i = 0; i < roofs->count; i++) {
+        const struct roof *r = &roofs->items[i];
+        double *to = !strcmp(r->name, "copy") ? &c.copy_bytes_s : !strcmp(r->name, "l2") ? &c.l2_bytes_s : !strcmp(r->name, "shared") ? &c.shared_bytes_s
+                     : !strcmp(r->name, "launch") ? &c.launch_ns : NULL;
+        for (int math = MATH_F32; !to && math < MATH_COUNT; math++)
+            if (!strcmp(r->name, math_name((enum math)math)))
+                to = &c.flop_s[math];
+        if (to)
+            *to = r->value;
+    }
+    return c;
 }

@@ -3,6 +3,7 @@
 #define BENCH_MODEL_FLOOR_H
 
 #include "base/chip.h"
+#include "base/roof.h"
 
 enum floor_by { FLOOR_UNKNOWN, FLOOR_COMPUTE, FLOOR_MEMORY, FLOOR_LAUNCH };
 struct floor {
@@ -17,10 +18,12 @@ const char *floor_by_name(enum floor_by by); /* "tensor" is said by the caller; 
 
 /* Measured ceilings of one machine, dated; 0 = not measured. */
 struct ceilings {
-    double copy_bytes_s, l2_bytes_s;
+    double copy_bytes_s, l2_bytes_s, shared_bytes_s;
     double flop_s[8]; /* by enum math */
+    double launch_ns; /* an empty kernel, timed as rows are; 0: the floor's */
     char date[32];
 };
+struct ceilings ceilings_of(const struct roofs *roofs);
 struct floor roof_of(const struct ceilings *c, double flop, double bytes, int math, int warm);
 
 #endif

@@ -172,3 +172,45 @@ double occupancy_waves(const struct chip *chip, const struct occupancy *o, doubl
         return NAN;
     return grid_blocks / ((double)o->blocks_per_sm * chip->sm_count);
 }
+
+void occupancy_need(const struct chip *chip, const struct occupancy_query *query, enum occupancy_limit limit, int blocks, char *out, size_t bytes)
+{
+    struct occupancy o = {0};
+    cudaOccResult result;
+    *out = 0;
+    if (!ask(chip, query, &result))
+        return;
+    fill(chip, query, &result, &o);
+    if (o.blocks_by[limit] >= blocks || blocks < 1)
+        return;
+    int registers = limit == LIMIT_REGISTERS ? registers_for(chip, *query, blocks) : 0;
+    long smem = limit == LIMIT_SMEM ? smem_for(chip, *query, blocks) : -1;
+    int warps = limit == LIMIT_WARPS ? chip->warps_per_sm / blocks : 0;
+    if (registers >= LEAST_REGISTERS)
+        snprintf(out, bytes, "%d fewer registers (%d)", query->registers - registers, registers);
+    else if (smem >= 0)
+        snprintf(out, bytes, "%ld fewer bytes of shared memory (%ld)", (long)(query->static_smem + query->dynamic_smem) - smem, smem);
+    else if (warps > 0)
+        snprintf(out, bytes, "blocks of at most %d threads", warps * chip->warp_size);
+}
+
+int occupancy_registers(const struct chip *chip, const struct occupancy_query *query, int blocks)
+{
+    struct occupancy_query q = *query;
+    q.registers = chip->registers_per_thread;
+    return registers_for(chip, q, blocks);
+}
+
+bool occupancy_tail(double waves, struct occupancy_tail *out)
+{
+    if (!(waves > 0) || !(waves < 1e9))
+        return false;
+    double rounds = ceil(waves);
+    *out = (struct occupancy_tail){.waves = waves, .rounds = (int)rounds, .last = waves - (rounds - 1), .idle = 1 - waves / rounds};
+    return true;
+}
+
+int occupancy_clusters(const struct chip *chip, const struct occupancy *o, int cluster_blocks)
+{
+    return o->possible && cluster_blocks > 0 ? o->blocks_per_sm * chip->sm_count / cluster_blocks : 0;
+}

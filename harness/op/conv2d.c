@@ -40,6 +40,8 @@ static double flop(const struct work *w)
     return 2.0 * (double)w->n * (double)w->p * (double)w->q * (double)w->k * (double)(w->c / w->groups) * (double)w->r * (double)w->s;
 }
 
+static int64_t reads(const struct work *w, int64_t output, int64_t tap) { return output * w->stride - w->pad + tap * w->dilation; }
+
 static const struct op_field fields[] = {
     FIELDS_NCHW,
     FIELD("k", k, 1, 1 << 20, "output channels"),
@@ -75,4 +77,5 @@ const struct op op_conv2d = {
     .raw_output = raw_output,
     .flop = flop,
     .reference_row = reference_conv2d_row,
+    .reads = reads,
 };

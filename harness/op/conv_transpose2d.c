@@ -40,6 +40,12 @@ static double flop(const struct work *w)
     return 2.0 * (double)w->n * (double)w->h * (double)w->w * (double)w->c * (double)(w->k / w->groups) * (double)w->r * (double)w->s;
 }
 
+static int64_t reads(const struct work *w, int64_t output, int64_t tap)
+{
+    int64_t at = output + w->pad - tap * w->dilation;
+    return at >= 0 && at % w->stride == 0 ? at / w->stride : -1;
+}
+
 static const struct op_field fields[] = {
     FIELDS_NCHW,
     FIELD("k", k, 1, 1 << 20, "output channels"),
@@ -81,4 +87,5 @@ const struct op op_conv_transpose2d = {
     .raw_output = raw_output,
     .flop = flop,
     .reference_row = reference_conv_transpose2d_row,
+    .reads = reads,
 };

@@ -91,16 +91,17 @@ static double summed(const struct work *work, double v, double e)
     return stored(work->math == MATH_F16_ACC16 ? DTYPE_F16 : DTYPE_F32, v, e);
 }
 
-static void add_array(const struct work *work, const struct stage *s, const float *values, size_t plane_step, size_t row_at,
-                      struct epilogue_row *row, int64_t rows)
+static void add_array(const struct work *work, const struct stage *s, const float *values, const double *wide, size_t plane_step,
+                      size_t row_at, struct epilogue_row *row, int64_t rows)
 {
-    /* plane_step 0: one value per channel (a bias) */
+    /* plane_step 0: one value per channel (a bias); wide: in place of values */
     size_t per_channel = (size_t)rows * (size_t)s->w;
     for (size_t c = 0; c < (size_t)s->c; c++)
         for (size_t i = 0; i < per_channel; i++) {
             size_t at = c * per_channel + i;
             double before = row->y[at];
-            row->y[at] = before + (plane_step ? values[c * plane_step + row_at + i] : values[c]);
+            size_t from = plane_step ? c * plane_step + row_at + i : c;
+            row->y[at] = before + (wide ? wide[from] : (double)values[from]);
             if (row->e)
                 row->e[at] = summed(work, row->y[at], stored(work->dtype, before, row->e[at]));
         }
@@ -156,10 +157,10 @@ void epilogue_apply(const struct work *work, const struct op_data *data, int64_t
         struct stage s = epilogue_stage(work, i);
         size_t plane = (size_t)s.h * (size_t)s.w;
         switch (item->kind) {
-        case EPILOGUE_BIAS: add_array(work, &s, data->array[ROLE_BIAS], 0, 0, row, rows); break;
+        case EPILOGUE_BIAS: add_array(work, &s, data->array[ROLE_BIAS], NULL, 0, 0, row, rows); break;
         case EPILOGUE_RESIDUAL:
-            add_array(work, &s, data->array[ROLE_RESIDUAL] + (size_t)n_i * (size_t)s.c * plane, plane, (size_t)(p_i * rows) * (size_t)s.w,
-                      row, rows);
+            add_array(work, &s, data->array[ROLE_RESIDUAL], data->wide_residual, plane,
+                      (size_t)n_i * (size_t)s.c * plane + (size_t)(p_i * rows) * (size_t)s.w, row, rows);
             break;
         case EPILOGUE_RELU: apply_slope(work, 0, (size_t)(s.c * rows * s.w), row); break;
         case EPILOGUE_LEAKY_RELU: apply_slope(work, item->alpha, (size_t)(s.c * rows * s.w), row); break;

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct op op_conv2d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_layout, op_pointwise;
+extern const struct op op_conv2d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_upsample_bilinear, op_layout, op_pointwise, op_chain;
 
-#define OP_COUNT 7
+#define OP_COUNT 9
 const struct op *const op_table[OP_COUNT + 1] = {&op_conv2d, &op_conv_transpose2d, &op_depth_to_space, &op_space_to_depth,
-                                                 &op_upsample, &op_layout, &op_pointwise, NULL};
+                                                 &op_upsample, &op_upsample_bilinear, &op_layout, &op_pointwise, &op_chain, NULL};
 
 const struct op *op_find(const char *name)
 {
@@ -97,8 +97,8 @@ static bool check_mask(const struct work *work, struct error *err)
     const struct mask *m = &work->mask;
     if (m->pattern == MASK_NONE)
         return true;
-    if (strcmp(work->op->name, "conv2d"))
-        return error_set(err, ERROR_USAGE, "%s takes no mask (only conv2d does)", work->op->name);
+    if (!work->op->reads)
+        return error_set(err, ERROR_USAGE, "%s takes no mask", work->op->name);
     if (m->pattern < 0 || m->pattern >= MASK_PATTERN_COUNT)
         return error_set(err, ERROR_USAGE, "unknown mask pattern");
     if (!(m->density >= 0 && m->density <= 1))

@@ -37,7 +37,16 @@ struct op_data {
     float *mask_out;          /* with a mask: 1 where an output pixel is active, n,1,p,q; else NULL */
     bool exact;               /* values are small integers: every correct kernel gives `reference` bit for bit (-0 counts as 0) */
     size_t output_elements;   /* of reference, bound */
+    const double *wide_input, *wide_residual; /* not owned: activations inside a chain, in double, in place of array[...] */
+    struct op_data *links;    /* op chain: filter and bias of each layer run */
+    int link_count;
+    float *carried;           /* op chain: what the roundings of all links but the last may add to an element's error; else NULL */
 };
+/* Element i of the input (logical order). */
+static inline double op_data_input(const struct op_data *data, size_t i)
+{
+    return data->wide_input ? data->wide_input[i] : (double)data->array[ROLE_INPUT][i];
+}
 
 #define OP_MAX_TENSORS ROLE_COUNT
 struct op {
@@ -47,6 +56,7 @@ struct op {
     const struct op_symbol *symbols; /* ends with name NULL */
     const char *row0;                /* "cudnn" or "copy": the variant that row 0 is */
     bool has_filter, has_math;       /* has_math false: moves data only; tolerance is zero and math is not printed */
+    int terms;                       /* of the sum that makes an output, where there is no filter; 0: values are moved, nothing is summed */
     unsigned epilogues;              /* bit set of enum epilogue_kind that may follow */
     unsigned dtypes, layouts;        /* bit sets of what is supported */
     /* Derives p, q and the like and checks the shape ("filter 5x5 is larger than the padded input 3x3"). */
@@ -60,6 +70,9 @@ struct op {
     /* One output pixel row at a time, called from several threads: fills y[] and, when not NULL, a[] (sum of |products|, for the bound)
      * for logical output (before the epilogue) image n_i, row p_i: k*q values, [k][q]. */
     void (*reference_row)(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a);
+    /* The input coordinate that output coordinate `output` (before any epilogue) reads through tap `tap`, along one axis; < 0 or >= the
+     * input's size: none. Taps are r along h, s along w, one where the op has no filter. NULL: the op takes no mask. */
+    int64_t (*reads)(const struct work *work, int64_t output, int64_t tap);
 };
 
 /* NULL-terminated table, and look-up by name (NULL when unknown). */
@@ -90,6 +103,8 @@ enum data_part { DATA_PART_EXACT, DATA_PART_PRECISION, DATA_PART_COUNT, DATA_FUL
  * 1/sqrt(reduction). False when out of memory (err). Free with op_data_free. */
 bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 void op_data_free(struct op_data *data);
+/* Reference, bound and output_elements of precision data from inputs that are there. */
+bool op_data_reference(const struct work *work, struct op_data *data, struct error *err);
 /* Inputs alone (no reference): what a timed run is fed when verification already happened in another process. */
 bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 
@@ -97,16 +112,20 @@ bool op_data_inputs(const struct work *work, enum data_part part, struct op_data
  * receptive field: n*1*h*w in, n*1*p*q out; an output pixel is active when any input pixel under its filter, inside the image, is. */
 bool mask_make(const struct work *work, float *out, struct error *err);
 void mask_dilate(const struct work *work, const float *in, float *out);
+/* Both masks of a work: the inputs that are marked (or, where outputs are marked, those that an active output reads) and the active outputs.
+ * All ones without a mask. */
+bool mask_both(const struct work *work, float *in, float *active, struct error *err);
 /* Share of ones, 0..1. */
 double mask_density(const float *mask, size_t count);
 /* The part of a masked work that must be done: shares of active pixels, FLOP of the active outputs, and the compulsory bytes: active
- * inputs and outputs (and residuals there), filter, bias and masks whole. Without a mask: everything. */
+ * inputs and outputs (and residuals there), masks whole, filter and bias whole if any output is active. Without a mask: everything. */
 struct useful {
     double input_share, output_share, flop, bytes;
 };
 bool work_useful(const struct work *work, struct useful *out, struct error *err);
+/* The same of masks that are there already (mask_both). */
+void work_useful_of(const struct work *work, const float *in, const float *active, struct useful *out);
 /* The file of frame `frame`: the first %d or %0Nd in mask->path becomes the number. */
-#define MASK_FILE_MAX_BYTES (256u << 20)
 void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes);
 
 #endif

@@ -9,6 +9,19 @@
 #define ADVICE_SHOWN 6
 #define NAMES_SHOWN 160 /* characters of the list of names behind a reason */
 
+/* Each line of `lines` with the label before it. Frees lines. */
+static void add_lines(struct text *t, const char *label, struct text *lines, const struct report_style *style)
+{
+    for (const char *p = text_get(lines); *p;) {
+        size_t n = strcspn(p, "\n");
+        char *line = xstrndup(p, n);
+        text_add_labelled(t, label, line, style);
+        free(line);
+        p += n + (p[n] == '\n');
+    }
+    text_free(lines);
+}
+
 static void add_header(struct text *t, const struct case_view *c, const struct report_style *style)
 {
     struct text line = {0};
@@ -28,6 +41,8 @@ static void add_header(struct text *t, const struct case_view *c, const struct r
         text_add_labelled(t, "work", text_get(&line), style);
     }
     text_free(&line);
+    case_tiles(c, &line);
+    add_lines(t, "tiles", &line, style);
     text_add(t, "\n");
 }
 
@@ -60,25 +75,18 @@ static void add_modes(struct text *t, const struct case_view *c, const struct re
 {
     struct text modes = {0};
     case_modes(c, &modes);
-    for (const char *p = text_get(&modes); *p;) {
-        size_t n = strcspn(p, "\n");
-        char *line = xstrndup(p, n);
-        text_add_labelled(t, "also", line, style);
-        free(line);
-        p += n + (p[n] == '\n');
-    }
-    text_free(&modes);
+    add_lines(t, "also", &modes, style);
 }
 
-/* Warnings of rows, each said once with the rows it is about. */
-static void add_notes(struct text *t, const struct case_view *c, const struct report_style *style)
+/* Warnings of rows, or why they have no hardware counters: each said once with the rows it is about. */
+static void add_notes(struct text *t, const struct case_view *c, bool counters, const struct report_style *style)
 {
     for (int i = 0; i < c->count; i++) {
-        const char *note = c->rows[i]->note;
-        bool said = !note || !note[0];
+        const char *note = row_note(c->rows[i], counters);
+        bool said = !note[0];
         int same = 0;
         for (int j = 0; j < c->count && !said; j++) {
-            bool equal = c->rows[j]->note && strcmp(c->rows[j]->note, note) == 0;
+            bool equal = strcmp(row_note(c->rows[j], counters), note) == 0;
             said = equal && j < i;
             same += equal;
         }
@@ -88,7 +96,7 @@ static void add_notes(struct text *t, const struct case_view *c, const struct re
             if (same > 1) {
                 text_addf(&line, " (and %d more)", same - 1);
             }
-            text_addf(&line, ": %s", note);
+            text_addf(&line, counters ? ": no hardware counters: %s" : ": %s", note);
             text_add_labelled(t, "note", text_get(&line), style);
             text_free(&line);
         }
@@ -162,7 +170,12 @@ static void add_next(struct text *t, const struct case_view *c, const struct rep
         text_addf(&line, "bench run %s --layer %s --only %s --dump", c->run && c->run->scenario_path ? c->run->scenario_path : "SCENARIO",
                   v->row->layer ? v->row->layer : "LAYER", name);
     } else if (best) {
-        text_addf(&line, "bench exec %s %s -- ncu --set full", v->row->layer ? v->row->layer : "LAYER", name);
+        const char *layer = v->row->layer ? v->row->layer : "LAYER";
+        if (v->row->axes && v->row->axes[0]) /* several cases have these words */
+            text_addf(&line, "bench why '%s'", v->row->id);
+        else
+            text_addf(&line, "bench why %s %s", layer, name);
+        text_addf(&line, " · bench exec %s %s -- ncu --set full", layer, name);
     } else {
         return;
     }
@@ -193,8 +206,12 @@ void report_case(struct text *t, const struct run *run, struct row *const *rows,
         text_add_labelled(&below, "left", text, style);
     }
     add_modes(&below, &c, style);
+    struct text ablations = {0};
+    case_ablations(&c, &ablations);
+    add_lines(&below, "ablate", &ablations, style);
     add_own_columns(&below, &c, style);
-    add_notes(&below, &c, style);
+    add_notes(&below, &c, false, style);
+    add_notes(&below, &c, true, style);
     add_advice(&below, &c, style);
     add_next(&below, &c, style);
     if (below.len) {

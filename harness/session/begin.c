@@ -49,6 +49,8 @@ static void provenance(struct session *s)
     r->compiler = xstrdup(s->compiler);
     r->seed = sc->layer_count ? sc->layers[0].work.seed : 0;
     json_t *environment = json_pack("{s:s,s:s,s:i}", "cudnn", s->device.library, "arch", s->device.chip.arch, "bench_threads", pool_threads());
+    if (s->roofs.count)
+        json_object_set_new(environment, "roofs", roofs_json(&s->roofs));
     r->environment = json_dumps(environment, JSON_COMPACT);
     json_decref(environment);
     describe_host(r);
@@ -116,6 +118,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     bool same_run = false, ok = false, *stale = xcalloc((size_t)s->plan.row_count + 1, sizeof *stale);
     for (int i = 0; i < s->plan.row_count; i++) {
         s->rows[i] = plan_row_new(&s->plan, i, s->device.spec);
+        session_row_roof(s, i);
         char *device = text_format("%s %s %s", s->device.about, s->device.uuid, s->device.library);
         plan_row_key(&s->plan, i, device, s->compiler, s->rows[i]->key);
         free(device);
@@ -156,17 +159,25 @@ bool session_open(struct session *s, struct error *err)
     free(emu);
     if (!ok || (o->plan.bundle && !compile_bundle_use(o->plan.bundle, err)))
         return false;
-    if (!plan_make(&o->plan, strncmp(s->device.spec, "cuda", 4) ? "emu" : "cuda", &s->device.chip, &s->plan, err))
-        return false;
     if (!compile_version(o->plan.compiler, s->compiler, sizeof s->compiler, err)) {
         if (!o->plan.bundle)
             return false;
         snprintf(s->compiler, sizeof s->compiler, "bundle");
         error_clear(err);
     }
+    bool timed = !strncmp(s->device.spec, "cuda", 4);
+    if (o->plan.tune && !timed && !o->no_time) {
+        error_set(err, ERROR_ENVIRONMENT, "%s keeps no time: points cannot be compared on it", s->device.spec);
+        return error_hint(err, "a search needs a GPU; here, bench tune --no-time verifies every point and says which are infeasible");
+    }
+    if (o->tuned && !session_remembered(o->database, &s->device, s->compiler, &s->remembered, err))
+        return false;
+    s->asked.tuned = (const char *const *)s->remembered;
+    if (!plan_make(&s->asked, timed ? "cuda" : "emu", &s->device.chip, &s->plan, err))
+        return false;
     char *dir = file_dir(o->database);
     ok = file_make_dirs(dir, err) && (!o->out_dir || file_make_dirs(o->out_dir, err)) && store_open(o->database, false, &s->store, err);
     free(dir);
-    return ok;
+    return ok && (!o->tuned || session_judge_remembered(s, err));
 }
 

@@ -197,6 +197,25 @@ static void read_columns(struct trial *t)
     }
 }
 
+/* A variant that counts its own active tiles must have counted as many as the CPU. */
+static bool tiles_agree(struct trial *t, struct error *err)
+{
+    const struct row_metric *own = row_metric(t->row, -1, "tiles_active");
+    struct tile_stats stats;
+    if (!own || t->program->tile.h < 1)
+        return true;
+    if (!plan_tiles(&t->w->plan, t->index, &stats, err))
+        return false;
+    if (own->value == (double)stats.active)
+        return true;
+    char *reason = text_format("its column tiles_active is %.15g, but %lld of %lld tiles of %lldx%lld have an active output", own->value,
+                               (long long)stats.active, (long long)stats.tiles, (long long)t->program->tile.h, (long long)t->program->tile.w);
+    t->row->status = ROW_WRONG;
+    row_set(&t->row->reason, reason);
+    free(reason);
+    return true;
+}
+
 static void describe_check(struct trial *t, bool exact, double over)
 {
     struct text text = {0};
@@ -216,6 +235,11 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     struct worker *w = t->w;
     double over = NAN;
     bool exact = p->exact && p->checked;
+    if (!p->feasible) { /* a chain's, known only now */
+        t->row->status = ROW_INFEASIBLE;
+        row_set(&t->row->reason, p->reason);
+        return true;
+    }
     for (int i = 0; i < p->step_count; i++)
         if (p->steps[i].kind == STEP_CUDNN && !w->library) {
             t->row->status = ROW_SKIPPED;
@@ -226,8 +250,8 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     if (!rig_open(w->dev, w->library, p, build->images, true, &t->rig, err))
         return blame_row(t, err, ROW_BROKEN);
     rig_time_limit(t->rig, w->time_limit_s);
-    for (int i = 0; i < rig_plan_count(t->rig) && i < 1; i++)
-        row_set(&t->row->engine, rig_plan_facts(t->rig, i)->text);
+    if (rig_library_step(t->rig, 0) >= 0)
+        row_set(&t->row->engine, rig_plan_facts(t->rig, rig_library_step(t->rig, 0), 0)->text);
     if ((exact || !p->checked) && !run_part(t, DATA_PART_EXACT, NULL, err))
         return false;
     if (t->row->status == ROW_PLANNED && p->checked && !run_part(t, DATA_PART_PRECISION, &over, err))
@@ -235,6 +259,8 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     if (t->row->status != ROW_PLANNED)
         return true;
     read_columns(t);
+    if (!tiles_agree(t, err) || t->row->status != ROW_PLANNED)
+        return t->row->status != ROW_PLANNED;
     sum_steps(t->row);
     t->row->status = p->checked ? ROW_OK : ROW_FOIL;
     if (p->checked)
@@ -262,9 +288,9 @@ bool worker_verify(struct worker *w, int index, struct error *err)
         row_set(&t.row->reason, err->text);
     } else {
         for (int i = 0; i < build.count && !t.row->compiler; i++)
-            if (build.images[i].ptx)
+            if (build.units[i].compiler[0])
                 row_set(&t.row->compiler, build.units[i].compiler);
-        if (!try_row(&t, &build, err))
+        if (!(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
             goto done;
     }
     w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", index, "fields", wire_row(t.row)));

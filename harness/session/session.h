@@ -25,8 +25,10 @@ struct session_options {
     const char *out_dir;       /* dumps and reports */
     const char *argv;          /* for provenance */
     bool resume;
+    bool tuned;                /* each variant at the point that was remembered for the layer in `database`, where there is one */
     bool dump;                 /* write tensors and error map of wrong rows */
     bool in_process;           /* no workers: for debuggers */
+    bool ablate;               /* what each part costs that a head offers to leave out */
     bool no_time;              /* verify only, also on cuda */
     double time_limit_s;       /* for one run of a row's steps; 0 = 10 s on cuda, 60 s on emu */
     volatile sig_atomic_t *interrupted; /* set by a signal handler; may be NULL */
@@ -51,9 +53,25 @@ struct session_device {
 /* spec NULL: the best present (cuda:0, else emu with the scenario's chip). */
 bool session_device(const char *spec, const char *emu_chip, struct session_device *out, struct error *err);
 
+/* Measures the ceilings of a cuda device in a throw-away worker, some seconds. note: what could not be measured. */
+bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, struct roofs *out, char *note, size_t note_bytes, struct error *err);
+
+/* The registers and spills that the compiler gives the same kernel under other launch bounds: of its own block size and 1, 2, ... blocks an SM. */
+struct register_point {
+    int blocks;    /* asked for; 0 = the bounds of the source */
+    int allowed;   /* registers a thread that so many blocks leave; 0 for the source's own */
+    int registers, spill_store_bytes, spill_load_bytes;
+    int blocks_per_sm; /* that then fit, with the shared memory of this launch */
+    bool failed;   /* the compiler refuses these bounds; the others are not known then */
+};
+#define REGISTER_POINTS 9
+/* Of one kernel step of a row; needs the compiler and no GPU. Count of points (the first is the source's own), 0 when the step is no kernel, -1 + err. */
+int session_registers(const struct plan *plan, int row, int step, const char *compiler, struct register_point points[REGISTER_POINTS], struct error *err);
+
 /* The hidden verb `bench worker`: serves commands on fd 3 until it closes, and ends the process. Returns 2 when there is no fd 3. */
 int session_worker(void);
-/* Runs one row alone in this process, for `bench exec ROW -- COMMAND`: open, feed, prepare, `repeat` runs, verify. The verdict's sentence goes to `text`. */
-bool session_alone(const struct plan_options *options, const char *row_id, int repeat, struct text *text, struct error *err);
+/* Runs one row alone in this process, for `bench exec ROW -- COMMAND`: open, feed, prepare, `repeat` runs, verify. The verdict's sentence goes to `text`.
+ * `engine`: the library's plan as a stored row names it; NULL = the first that its heuristics list. */
+bool session_alone(const struct plan_options *options, const char *row_id, int repeat, const char *engine, struct text *text, struct error *err);
 
 #endif

@@ -35,6 +35,8 @@ struct row *row_new(void)
     row->error_over_bound = row->noise = NAN;
     row->prepare_ns = row->first_call_ns = row->host_call_ns = NAN;
     row->scratch_bytes = row->workspace_bytes = -1;
+    row->flop_useful = row->bytes_useful = row->flop_scheduled = NAN;
+    row->tiles = row->tiles_active = row->tile_weight_bytes = row->state_bytes = -1;
     return row;
 }
 

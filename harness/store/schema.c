@@ -46,7 +46,38 @@ static const char networks[] =
     " math, layout, flop, bytes, density_in, density_out, timing.cache, timing.load, median_ns, low_ns, high_ns, ratio, ratio_low, ratio_high, rounds"
     " FROM result JOIN \"case\" USING (case_key) LEFT JOIN timing ON timing.result = result.result AND timing.time_step = -1;";
 
-static const char *const migrations[] = {tables, views, networks};
+/* 4: what a mask leaves of the work, and what a sparse variant's tiles make of it. */
+static const char sparse[] =
+    "ALTER TABLE \"case\" ADD COLUMN flop_useful REAL;"
+    "ALTER TABLE \"case\" ADD COLUMN bytes_useful REAL;"
+    "ALTER TABLE result ADD COLUMN tile TEXT;"
+    "ALTER TABLE result ADD COLUMN tiles INTEGER;"
+    "ALTER TABLE result ADD COLUMN tiles_active INTEGER;"
+    "ALTER TABLE result ADD COLUMN flop_scheduled REAL;"
+    "ALTER TABLE result ADD COLUMN tile_fill TEXT;"
+    "ALTER TABLE result ADD COLUMN tile_weight_bytes INTEGER;"
+    "ALTER TABLE result ADD COLUMN state_bytes INTEGER;"
+    "DROP VIEW row;"
+    "CREATE VIEW row AS SELECT result.*, \"case\".\"case\", case_index, scenario, layer, axes, repeat, networks, work, op, dtype,"
+    " math, layout, flop, bytes, density_in, density_out, flop_useful, bytes_useful, timing.cache, timing.load, median_ns, low_ns, high_ns,"
+    " ratio, ratio_low, ratio_high, rounds"
+    " FROM result JOIN \"case\" USING (case_key) LEFT JOIN timing ON timing.result = result.result AND timing.time_step = -1;";
+
+/* 5: what a GPU was measured to do at the most, by its UUID; the newest `measured` counts. */
+static const char roofs[] = "CREATE TABLE roof (uuid TEXT NOT NULL, measured TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, unit TEXT,"
+                            " how TEXT, PRIMARY KEY (uuid, measured, name)) STRICT, WITHOUT ROWID;";
+
+/* 6: hardware counters: verdicts, the kernels that ran, why there are none. */
+static const char counted[] = "ALTER TABLE result ADD COLUMN verdicts TEXT; ALTER TABLE result ADD COLUMN kernels TEXT;"
+                              "ALTER TABLE result ADD COLUMN uncounted TEXT;";
+
+/* 7: what `bench tune` found. */
+static const char wisdom[] =
+    "CREATE TABLE wisdom (signature TEXT NOT NULL, work TEXT, variant TEXT NOT NULL, params TEXT, chip TEXT NOT NULL, arch TEXT, compiler TEXT NOT NULL,"
+    " source_hash TEXT, median_ns REAL, low_ns REAL, high_ns REAL, ratio REAL, ratio_low REAL, ratio_high REAL, points INTEGER, timed INTEGER, tuned TEXT,"
+    " PRIMARY KEY (signature, variant, chip, compiler)) STRICT, WITHOUT ROWID;";
+
+static const char *const migrations[] = {tables, views, networks, sparse, roofs, counted, wisdom};
 #define MIGRATIONS ((int)(sizeof migrations / sizeof migrations[0]))
 
 int schema_version(void)

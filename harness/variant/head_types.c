@@ -157,9 +157,21 @@ bool head_has_epilogue(const struct head *h, enum epilogue_kind kind)
     return false;
 }
 
+static bool read_tile(struct head *h, const struct node *m, struct error *err)
+{
+    const struct node *tile = node_get(m, "tile"), *weights = node_get(m, "weights");
+    if (tile && !head_expr_list(tile, "tile", 3, &h->mask.tile, err))
+        return false;
+    if (tile && h->mask.tile.count < 2)
+        return node_error(tile, err, "tile of mask: height and width in outputs, as in [8, 16]");
+    if (weights && !tile)
+        return node_error(weights, err, "weights of mask are bytes a tile; the mask has no `tile:`");
+    return !weights || (h->mask.weights = expr_parse(weights, err)) != NULL;
+}
+
 static bool read_mask(struct head *h, const struct node *m, struct error *err)
 {
-    static const char *const keys[] = {"needs", "writes", "inactive", "reads", NULL};
+    static const char *const keys[] = {"needs", "writes", "inactive", "reads", "tile", "weights", NULL};
     static const char *const needs_words[] = {"input", "output", "optional", NULL}, *const writes_words[] = {"none", "output", NULL};
     static const char *const inactive_words[] = {"untouched", "zero", "bias", NULL}, *const reads_words[] = {"all", "active", NULL};
     if (!node_check_keys(m, "mask", keys, err))
@@ -187,7 +199,7 @@ static bool read_mask(struct head *h, const struct node *m, struct error *err)
     h->mask.writes_output = w == 1;
     h->mask.reads_active = r == 1;
     h->mask.inactive = i == 1 ? INACTIVE_ZERO : i == 2 ? INACTIVE_BIAS : INACTIVE_UNTOUCHED;
-    return r >= 0;
+    return r >= 0 && read_tile(h, m, err);
 }
 
 bool head_read_types(struct head *h, const struct node *root, struct error *err)

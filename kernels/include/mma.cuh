@@ -12,6 +12,11 @@ __device__ __forceinline__ void copy_async_16(unsigned to, const void *from, boo
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid ? 16 : 0) : "memory");
 }
+/* The same, of 16 or 0 bytes: what is not read need not exist. */
+__device__ __forceinline__ void copy_async_16_of(unsigned to, const void *from, unsigned bytes)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
 /* The same for 4 bytes. */
 __device__ __forceinline__ void copy_async_4(unsigned to, const void *from, bool valid)
 {

@@ -394,6 +394,105 @@ static void nvcc_is_another_compiler(void **state)
     free(path);
 }
 
+static struct kernel_facts facts_of(const struct compile_request *r, const char *name)
+{
+    struct error err = {0};
+    struct compiled c;
+    struct kernel_facts *facts, found = {.registers = -1};
+    must(compile(r, &c, &err), &err);
+    int count = cubin_read(c.cubin, c.cubin_bytes, &facts, &err);
+    must(count >= 0 && cubin_add_log(c.log, facts, count, &err), &err);
+    for (int i = 0; i < count; i++)
+        if (!strcmp(facts[i].name, name))
+            found = facts[i];
+    free(facts);
+    compiled_free(&c);
+    assert_true(found.registers >= 0);
+    return found;
+}
+
+/* `spills` has __launch_bounds__(64, 32): 32 registers a thread on sm_90. `free_of_bounds` has none. */
+static void other_launch_bounds(const char *compiler)
+{
+    struct error err = {0};
+    char version[96];
+    if (!compile_version(compiler, version, sizeof version, &err))
+        return;
+    struct compile_request r = {.path = "tests/unit/data/facts.cu", .label = "test/facts", .arch = "sm_90a", .compiler = compiler};
+    struct kernel_facts own = facts_of(&r, "spills");
+    assert_int_equal(own.registers, 32);
+    assert_true(own.spill_store_bytes > 0 && own.spill_load_bytes > 0);
+    r.bounds = (struct compile_bounds){.threads = 64, .blocks = 8, .registers = 128};
+    struct kernel_facts loose = facts_of(&r, "spills");
+    assert_true(loose.registers > 40 && loose.registers <= 128);
+    assert_int_equal(loose.spill_store_bytes, 0);
+    r.bounds = (struct compile_bounds){.threads = 64, .blocks = 24, .registers = 40};
+    struct kernel_facts tight = facts_of(&r, "spills");
+    assert_int_equal(tight.registers, 40);
+    assert_true(tight.spill_store_bytes > 0 && tight.spill_store_bytes < own.spill_store_bytes);
+    r.bounds = (struct compile_bounds){0};
+    assert_int_equal(facts_of(&r, "spills").registers, 32); /* the cache keeps them apart */
+    r.path = write_source("free.cu", "extern \"C\" __global__ void free_of_bounds(const float *x, float *y, int n)\n{\n    float a[60];\n"
+                                     "    for (int i = 0; i < 60; i++)\n        a[i] = x[i * n + threadIdx.x];\n"
+                                     "    for (int k = 0; k < n; k++)\n        for (int i = 0; i < 60; i++)\n            a[i] = a[i] * a[(i + 7) % 60] + a[(i + 1) % 60];\n"
+                                     "    for (int i = 0; i < 60; i++)\n        y[i * n + threadIdx.x] = a[i];\n}\n");
+    assert_true(facts_of(&r, "free_of_bounds").registers > 60);
+    r.bounds = (struct compile_bounds){.threads = 64, .blocks = 24, .registers = 40};
+    struct kernel_facts capped = facts_of(&r, "free_of_bounds");
+    assert_int_equal(capped.registers, 40); /* by the cap: there are no bounds to replace */
+    assert_true(capped.spill_store_bytes > 0);
+    free((char *)r.path);
+}
+
+/* Spills by line against what else the cubin says of them: every annotated instruction is a load or a store of some line of that kernel (7 to 19), most
+ * of them in the loop (16). */
+static void spills_have_lines(void **state)
+{
+    need_compiler();
+    static const char *const compilers[] = {NULL, "nvcc"}, *const archs[] = {"sm_90a", "sm_80"};
+    for (int k = 0; k < 4; k++) {
+        struct error err = {0};
+        char version[96];
+        struct compiled c;
+        struct kernel_facts *facts;
+        struct spill_line *lines;
+        struct compile_request r = {.path = "tests/unit/data/facts.cu", .label = "test/facts", .arch = archs[k / 2], .compiler = compilers[k % 2]};
+        if (!compile_version(r.compiler, version, sizeof version, &err))
+            continue;
+        must(compile(&r, &c, &err), &err);
+        int count = cubin_read(c.cubin, c.cubin_bytes, &facts, &err), sum = 0, wanted = -1;
+        for (int i = 0; i < count; i++)
+            if (!strcmp(facts[i].name, "spills"))
+                wanted = facts[i].spill_instructions;
+        int n = cubin_spill_lines(c.cubin, c.cubin_bytes, "spills", "/elsewhere/facts.cu", &lines);
+        if (n <= 1 || wanted <= 20)
+            fail_msg("%s for %s: %d lines, %d instructions", version, r.arch, n, wanted);
+        for (int i = 0; i < n; i++) {
+            assert_in_range(lines[i].line, 7, 19);
+            sum += lines[i].loads + lines[i].stores;
+        }
+        assert_int_equal(lines[0].line, 16);
+        assert_true(lines[0].loads > 0 && lines[0].stores > 0);
+        assert_int_equal(sum, wanted);
+        free(lines);
+        assert_int_equal(cubin_spill_lines(c.cubin, c.cubin_bytes, "matrix", "facts.cu", &lines), 0);
+        assert_int_equal(cubin_spill_lines(c.cubin, c.cubin_bytes, "nothing", "facts.cu", &lines), 0);
+        n = cubin_spill_lines(c.cubin, c.cubin_bytes, "spills", "other.cu", &lines); /* nothing is of that file */
+        assert_int_equal(n, 1);
+        assert_int_equal(lines[0].line, 0);
+        free(lines);
+        free(facts);
+        compiled_free(&c);
+    }
+}
+
+static void launch_bounds_are_replaced(void **state)
+{
+    need_compiler();
+    other_launch_bounds(NULL);
+    other_launch_bounds("nvcc");
+}
+
 static void bad_names_and_no_cache(void **state)
 {
     struct error err = {0};
@@ -458,6 +557,8 @@ int main(void)
         cmocka_unit_test(bundles_travel),
         cmocka_unit_test(threads_compile_at_once),
         cmocka_unit_test(nvcc_is_another_compiler),
+        cmocka_unit_test(launch_bounds_are_replaced),
+        cmocka_unit_test(spills_have_lines),
         cmocka_unit_test(bad_names_and_no_cache),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -139,6 +139,8 @@ static void test_calls(void **state)
     gives_int("pow2(8)", 8);
     gives_int("pow2(0)", 1);
     gives_int("select(c == 3, 10, broken)", 10);
+    gives_int("c == 'auto'", 0); /* a parameter that is a number or the word */
+    gives_int("'auto' != c", 1);
     gives_int("select(c == 4, broken, 20)", 20);
     gives_int("twice(4) + 1", 9);
 }
@@ -171,6 +173,7 @@ static void test_errors_have_places(void **state)
     gives_error("1 < c < 4", "a.cu:7:17: comparisons do not chain");
     gives_error("'abc", "the quote has no end");
     gives_error("layout + 1", "a.cu:7:11: a number should stand here, not the text 'NHWC'");
+    gives_error("'auto' < 3", "the text 'auto' is compared with the number 3");
     gives_error("layout == 3", "the text 'NHWC' is compared with the number 3");
     gives_error("layout < 'a'", "texts have no order");
     gives_error("and", "a value should stand here, not 'and'");

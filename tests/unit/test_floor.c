@@ -92,9 +92,31 @@ static void test_sides(void **state)
     assert_true(roof_of(&nothing, 1e9, 1e9, MATH_F32, 0).by == FLOOR_UNKNOWN);
 }
 
+static void test_measured(void **state)
+{
+    struct roofs r = {.measured = "2026-11-21T22:00:00Z", .count = 6};
+    const struct roof items[] = {{"copy", "B/s", "", 4.25e12}, {"l2", "B/s", "", 6e12}, {"f32", "FLOP/s", "", 60e12}, {"f16_acc32", "FLOP/s", "", 790e12},
+                                 {"launch", "ns", "", 2200}, {"graph_node", "ns", "", 900}};
+    for (int i = 0; i < r.count; i++)
+        r.items[i] = items[i];
+    struct ceilings c = ceilings_of(&r);
+    assert_string_equal(c.date, "2026-11-21T22:00:00Z");
+    struct floor f = roof_of(&c, 79e9, 1e6, MATH_F16_ACC32, 0);
+    assert_true(f.by == FLOOR_COMPUTE);
+    near(f.ns, 100e3, 1);
+    f = roof_of(&c, 1e9, 425e6, MATH_F16_ACC32, 0);
+    assert_true(f.by == FLOOR_MEMORY);
+    near(f.ns, 100e3, 1);
+    near(roof_of(&c, 1e9, 30e6, MATH_F32, 1).memory_ns, 5e3, 1); /* warm: from L2 */
+    f = roof_of(&c, 1e3, 1e3, MATH_F32, 0);
+    assert_true(f.by == FLOOR_LAUNCH && f.ns == 2200);
+    assert_true(roof_of(&c, 1e9, 1e6, MATH_TF32, 0).by == FLOOR_UNKNOWN); /* that pipe was not measured */
+    assert_true(roof_of(&c, 0, 425e6, MATH_NONE, 0).by == FLOOR_MEMORY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_table_of_floors), cmocka_unit_test(test_datasheet),
-                                       cmocka_unit_test(test_sides)};
+                                       cmocka_unit_test(test_sides), cmocka_unit_test(test_measured)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,9 +141,77 @@ static void test_carveout_and_waves(void **state)
     assert_true(fabs(occupancy_waves(h, &o, 132 * 3 * 2.5) - 2.5) < 1e-12);
 }
 
+/* Each limiter's own limit, against the columns that NVIDIA's occupancy calculator (the spreadsheet of CUDA 11, "limited by ...") and Nsight
+ * Compute's launch__occupancy_limit_* give for these inputs. Registers: floor(floor(65,536 / 4 / (registers x 32 rounded up to 256)) x 4 /
+ * warps of a block); warps: warps of an SM / warps of a block; shared: bytes of an SM / (bytes + 1,024 from cc 8.0, rounded up to 128). */
+static void test_each_limit(void **state)
+{
+    const struct {
+        const char *chip;
+        int threads, registers;
+        size_t smem;
+        int warps, blocks, by_registers, by_smem;
+    } table[] = {
+        {"sm_75", 256, 48, 8 * 1024, 4, 16, 5, 8},    /* 1,536 a warp: 10 x 4 / 8; 64 / 8 */
+        {"sm_80", 128, 72, 16 * 1024, 16, 32, 7, 9},  /* 2,304: 7 x 4 / 4; 164 / 17 */
+        {"sm_80", 256, 255, 0, 8, 32, 1, 164},        /* 8,192: 2 x 4 / 8; the 1,024 bytes of the system alone: 164 / 1 */
+        {"sm_86", 192, 40, 10000, 8, 16, 8, 9},       /* 1,280: 12 x 4 / 6; 102,400 / 11,136 */
+        {"sm_89", 512, 64, 49152, 3, 24, 2, 2},       /* 2,048: 8 x 4 / 16; 102,400 / 50,176 */
+        {"sm_90", 384, 168, 197 * 1024, 5, 32, 1, 1}, /* the shape of a warp-specialised GEMM: 5,376: 3 x 4 / 12; 228 / 198 */
+        {"sm_90", 128, 64, 24 * 1024, 16, 32, 8, 9},  /* 2,048: 8 x 4 / 4; 228 / 25 */
+        {"sm_100", 96, 33, 3000, 21, 32, 16, 57},     /* 1,280: 12 x 4 / 3; 64 / 3; 233,472 / 4,096 */
+        {"sm_120", 256, 96, 30 * 1024, 6, 24, 2, 3},  /* 3,072: 5 x 4 / 8; 100 / 31 */
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct occupancy o = of(table[i].chip, table[i].threads, table[i].registers, table[i].smem);
+        int warps = o.blocks_by[LIMIT_WARPS], blocks = o.blocks_by[LIMIT_BLOCKS], registers = o.blocks_by[LIMIT_REGISTERS], smem = o.blocks_by[LIMIT_SMEM];
+        if (warps != table[i].warps || blocks != table[i].blocks || registers != table[i].by_registers || smem != table[i].by_smem)
+            fail_msg("case %zu: warps %d, blocks %d, registers %d, shared memory %d", i, warps, blocks, registers, smem);
+    }
+}
+
+static const char *need(const char *chip, int threads, int registers, size_t smem, enum occupancy_limit limit, int blocks)
+{
+    static char out[160];
+    struct occupancy_query q = {.block_threads = threads, .registers = registers, .dynamic_smem = smem, .carveout = -1};
+    occupancy_need(chip_find(chip), &q, limit, blocks, out, sizeof out);
+    return out;
+}
+
+static void test_need(void **state)
+{
+    assert_string_equal(need("sm_90", 256, 69, 0, LIMIT_REGISTERS, 4), "5 fewer registers (64)"); /* 8 warps x 4 blocks = 8 a scheduler: 2,048 each */
+    assert_string_equal(need("sm_90", 256, 64, 0, LIMIT_REGISTERS, 4), "");
+    assert_string_equal(need("sm_90", 256, 64, 0, LIMIT_REGISTERS, 5), "16 fewer registers (48)");
+    assert_string_equal(need("sm_90", 256, 64, 0, LIMIT_SMEM, 5), "");
+    assert_string_equal(need("sm_90", 256, 32, 100 * 1024, LIMIT_SMEM, 3), "25600 fewer bytes of shared memory (76800)");
+    assert_string_equal(need("sm_86", 1024, 32, 0, LIMIT_WARPS, 2), "blocks of at most 768 threads");
+    assert_string_equal(need("sm_90", 256, 32, 0, LIMIT_BLOCKS, 33), ""); /* nothing gives more block slots */
+    assert_string_equal(need("sm_90", 1024, 64, 0, LIMIT_REGISTERS, 9), ""); /* nine blocks of 32 warps never fit */
+    struct occupancy_query q = {.block_threads = 256, .registers = 200, .carveout = -1};
+    const int most[] = {255, 128, 80, 64, 48, 40, 32, 32};
+    for (int blocks = 1; blocks <= 8; blocks++) /* what ptxas itself allows under __launch_bounds__(256, blocks) on sm_90 */
+        assert_int_equal(occupancy_registers(chip_find("sm_90"), &q, blocks), most[blocks - 1]);
+}
+
+static void test_tail_and_clusters(void **state)
+{
+    struct occupancy_tail t;
+    assert_true(occupancy_tail(2.25, &t) && t.rounds == 3 && fabs(t.last - 0.25) < 1e-12 && fabs(t.idle - 0.25) < 1e-12);
+    assert_true(occupancy_tail(3, &t) && t.rounds == 3 && t.last == 1 && t.idle == 0);
+    assert_true(occupancy_tail(0.86, &t) && t.rounds == 1 && fabs(t.last - 0.86) < 1e-12 && fabs(t.idle - 0.14) < 1e-12);
+    assert_false(occupancy_tail(0, &t) || occupancy_tail(NAN, &t) || occupancy_tail(-1, &t) || occupancy_tail(INFINITY, &t));
+    struct occupancy o = of("sm_90", 384, 168, 197 * 1024);
+    assert_int_equal(occupancy_clusters(chip_find("sm_90"), &o, 2), 66);
+    assert_int_equal(occupancy_clusters(chip_find("sm_90"), &o, 8), 16); /* a real H200 may hold fewer: its groups have 16 or 18 SMs */
+    o.possible = false;
+    assert_int_equal(occupancy_clusters(chip_find("sm_90"), &o, 2), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_by_hand), cmocka_unit_test(test_lift), cmocka_unit_test(test_lift_is_true),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_limit), cmocka_unit_test(test_need), cmocka_unit_test(test_tail_and_clusters),
+                                       cmocka_unit_test(test_by_hand), cmocka_unit_test(test_lift), cmocka_unit_test(test_lift_is_true),
                                        cmocka_unit_test(test_impossible), cmocka_unit_test(test_carveout_and_waves)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -298,13 +298,39 @@ static void two_in_one_process(void **state)
     fixture_free(&g);
 }
 
+static void ceilings_are_kept_by_gpu_and_date(void **state)
+{
+    struct error err = {0};
+    struct store *store = open_or_fail(false);
+    struct roofs old = {.measured = "2026-11-20T10:00:00Z", .count = 2}, now = {.measured = "2026-11-21T10:00:00Z", .count = 1}, got;
+    old.items[0] = (struct roof){"copy", "B/s", "the driver's copy", 4.2e12};
+    old.items[1] = (struct roof){"f32", "FLOP/s", "kernel roof_f32", 61e12};
+    now.items[0] = (struct roof){"copy", "B/s", "kernel roof_copy", 4.25e12};
+    assert_false(store_roofs(store, "GPU-1", &got, &err));
+    assert_int_equal(err.kind, ERROR_NONE);
+    assert_true(store_roofs_put(store, "GPU-1", &old, &err) && store_roofs(store, "GPU-1", &got, &err));
+    assert_int_equal(got.count, 2);
+    assert_true(got.items[1].value == 61e12 && !strcmp(got.items[1].how, "kernel roof_f32") && !strcmp(got.items[1].unit, "FLOP/s"));
+    assert_true(store_roofs_put(store, "GPU-1", &now, &err));
+    store_close(store);
+    store = open_or_fail(true);
+    assert_true(store_roofs(store, "GPU-1", &got, &err)); /* the newest set, whole */
+    assert_int_equal(got.count, 1);
+    assert_string_equal(got.measured, now.measured);
+    assert_true(got.items[0].value == 4.25e12);
+    assert_false(store_roofs(store, "GPU-2", &got, &err));
+    assert_int_equal(got.count, 0);
+    assert_false(store_roofs_put(store, "GPU-2", &now, &err)); /* opened for reading */
+    store_close(store);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         TEST(put_get_equality),     TEST(put_replaces_whole_row),         TEST(environment_merges),
         TEST(tables_match_columns), TEST(kill_loses_and_doubles_nothing), TEST(a_running_run_holds_the_database),
-        TEST(two_in_one_process),
+        TEST(two_in_one_process),   TEST(ceilings_are_kept_by_gpu_and_date),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

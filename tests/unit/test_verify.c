@@ -311,9 +311,10 @@ static void test_mask_out(void **state)
     tensor_pack(t, b->d.mask_out, bits);
     verify_mask(&b->p, &b->d, bits, &b->v);
     assert_true(b->v.ok && b->v.elements == 960);
-    bits[1] |= 0xffffff00; /* padding bits of row 0 say nothing */
+    bits[1] |= 0xffffff00; /* the bits of row 0 behind its last column, which a next layer would count */
     verify_mask(&b->p, &b->d, bits, &b->v);
-    assert_true(b->v.ok);
+    assert_true(!b->v.ok && b->v.wrong == 24 && b->v.worst_at[2] == 0 && b->v.worst_at[3] == 40 && strstr(b->v.text, "past the last column"));
+    bits[1] &= 0xff;
     bits[7 * 2] ^= 1u << 9;
     verify_mask(&b->p, &b->d, bits, &b->v);
     assert_true(!b->v.ok && b->v.wrong == 1 && b->v.worst_at[2] == 7 && b->v.worst_at[3] == 9);

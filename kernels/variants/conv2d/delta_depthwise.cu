@@ -1,0 +1,83 @@
+/* bench 1
+op: conv2d
+what: delta_tile for a filter of each channel's own - a thread has a channel, marks are asked pixel by pixel, nothing is staged
+from: delta_tile
+needs:
+  - groups == c and k == c and r * s <= 49 and c * h * w < 2147483648 and k * p * q < 2147483648
+  - math != f16_acc16 or k % 2 == 0          # a thread's two channels are one word
+layout: {input: NHWC, filter: CRSK, output: NHWC, mask_in: bits, mask_out: bits}
+dtype: {input: [f32, f16], output: same, bias: f32}
+math: [f32, f16_acc16, f16_acc32]
+epilogue: [bias, relu, leaky_relu]
+mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [tile, tile, dilation], weights: r * s * k * size(filter)}
+params:
+  EDGE: {values: [auto, 2, 3, 4, 5, 6], default: auto}   # output pixels of a tile's side
+let:
+  own: select(math == f16_acc16, 2, 1)
+  tile: select(EDGE == 'auto', select(r * s > 25 or stride > 1, 3, 4), EDGE)
+  threads: 32 * min(4, ceil(k, 32 * own))
+  blocks_k: ceil(k, threads * own)
+define:
+  TYPE: type(input)
+  ACC16: math == f16_acc16
+  TILE: tile
+  THREADS: threads
+  EPI_BIAS: has(bias)
+  EPI_SLOPE: slope(epilogue)
+specialise: [r, s, stride, dilation]
+steps:
+  - kernel: conv_delta_depthwise
+    grid: ceil(q, tile * dilation) * dilation, ceil(p, tile * dilation) * dilation, n * blocks_k
+    block: threads
+    args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad
+*/
+
+/* What changed from delta_tile: an input channel is read by one output channel only, so there is nothing to share and nothing to stage. A warp's lanes are
+ * neighbouring channels of the same pixel: a load is coalesced, and whether it is made is the same for all of them. Each value serves up to R * S sums in
+ * registers. */
+#include "delta_marks.cuh"
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+conv_delta_depthwise(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned *mask_out, TYPE *output, int H, int W, int K, int P,
+                     int Q, int pad)
+{
+    int k;
+    tile at = begin(k, K, P, Q, pad);
+    mask_in += (size_t)at.n * H * ((W + 31) / 32), mask_out += (size_t)at.n * P * ((Q + 31) / 32);
+    if (look(at, mask_in, mask_out, H, W, P, Q, pad) == 0 || k >= K)
+        return;
+    result to = {bias, output + (size_t)at.n * K * P * Q, k, K, P, Q};
+    input += (size_t)at.n * K * H * W + k;
+
+    weight_t w[TAPS];
+    sum_t sum[TILE][TILE];
+#pragma unroll
+    for (int i = 0; i < TAPS; i++)
+        w[i] = load_weight(filter + i * K + k);
+#pragma unroll
+    for (int i = 0; i < TILE * TILE; i++)
+        sum[i / TILE][i % TILE] = no_sum();
+#pragma unroll
+    for (int y = 0; y < HALO_H; y++) {
+        weight_t row[HALO_W];
+#pragma unroll
+        for (int x = 0; x < HALO_W; x++) { /* a row's loads are on their way together */
+            int i = y * HALO_W + x;
+            row[x] = no_sum();
+            if (marks[i / 32] >> (i % 32) & 1)
+                row[x] = load_weight(input + ((long long)(at.y + y * DILATION) * W + at.x + x * DILATION) * K);
+        }
+#pragma unroll
+        for (int r = 0; r < R; r++)
+            if (y >= r && (y - r) % STRIDE == 0 && (y - r) / STRIDE < TILE)
+#pragma unroll
+                for (int s = 0; s < S; s++)
+#pragma unroll
+                    for (int j = 0; j < TILE; j++)
+                        sum[(y - r) / STRIDE][j] = multiply_pair(row[j * STRIDE + s], w[r * S + s], sum[(y - r) / STRIDE][j]);
+    }
+#pragma unroll
+    for (int i = 0; i < TILE * TILE; i++)
+        if (active[i / 32] >> (i % 32) & 1)
+            to.store(at, i / TILE, i % TILE, sum[i / TILE][i % TILE]);
+}

@@ -1,0 +1,118 @@
+/* bench 1
+op: conv2d
+what: SBNet's way - gather the active tiles, multiply them as one dense batch, scatter the results; two trips to memory more than sparse_tile
+from: sparse_tile
+needs:
+  - stride == 1 and dilation == 1 and groups == 1 and c % 16 == 0 and r * s * c <= 576 and r <= 9 and s <= 9 and k % 2 == 0
+  - c * h * w < 2147483648 and k * p * q < 2147483648
+layout: {input: NHWC, filter: KRSC, output: NHWC, mask_in: bits, mask_out: bits}
+dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
+algorithm: implicit_gemm
+epilogue: [bias, relu, leaky_relu]
+mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [ROWS, 8]}
+params:
+  ROWS: {values: [3, 4, 5, 6, 7, 8], default: 8}      # rows of a tile, which is 8 wide
+  STAGES: {values: [4, 8, 12], default: 8}         # tiles with halo in shared memory
+let:
+  tiles_x: 4 * ceil(q, 32)                         # bytes of a row of the mask
+  tiles_y: ceil(p, ROWS)
+  tiles: n * tiles_x * tiles_y
+  plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
+  smem: max(STAGES * floor(c, 8) * plane, 64 * (r * s * c * 2 + 16))
+  blocks_k: ceil(k, 64)
+where:
+  - cc == 90
+  - smem + 8192 <= smem_per_block_optin
+define:
+  TYPE: type(input)
+  FEW: 0
+  GATHERED: 1
+  EPI_BIAS: has(bias)
+  EPI_SLOPE: slope(epilogue)
+specialise: [c, r, s]
+scratch:
+  tile_bits: u32[2 * tiles]
+  inputs: u8[tiles]
+  sums: u32[ceil(tiles, 32)]
+  active: u32[1]
+  gathered: input[tiles * floor(c, 8) * floor(plane, 2)]
+  results: output[tiles * 8 * ROWS * k]
+steps:
+  - kernel: list_tiles
+    grid: ceil(tiles, 128)
+    block: 128
+    attributes: {carveout: 100}                    # as conv_tiles, or an SM has to be empty in between
+    args: mask_in, mask_out, tile_bits, inputs, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
+  - kernel: gather_tiles
+    grid: min(tiles, 4 * sm_count)
+    block: 128
+    args: input, mask_in, tile_bits, inputs, sums, gathered, h, w, p, q, pad, tiles_x, tiles_y, tiles
+  - kernel: conv_tiles
+    grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
+    block: 384
+    smem: smem
+    args: gathered, filter, bias, mask_in, tile_bits, inputs, sums, active, results, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+  - kernel: scatter_tiles
+    grid: min(tiles, 4 * sm_count)
+    block: 128
+    args: results, tile_bits, inputs, sums, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+columns:
+  tiles_active: active[0]
+*/
+
+/* What changed from sparse_tile, which reads and writes the image in place: the active tiles are copied with their halos to memory side by side, one after
+ * another by rank; the product then is a dense batch of tiles; its results are copied back to where they belong. That is how a library without sparse
+ * kernels is used. cuDNN itself cannot be the middle step here: how many tiles there are is known on the device only, and a plan has a fixed batch; so the
+ * product is sparse_tile's, reading one piece of memory a tile. It is the lower bound of what gathering costs. */
+#include "sparse_tiles.cuh"
+
+/* Each block of 128 threads has its share of the tiles, as a block of conv_tiles; a warp copies a tile. */
+template <typename COPY> static __device__ __forceinline__ void for_tiles(const share &all, const image &im, COPY copy)
+{
+    add_up(all);
+    unsigned total = cost_before[128];
+    unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
+    for (; from < end; from += ROUND) {
+        list_round(all, im, from, min(from + ROUND, end));
+        for (unsigned rank = rank_first + threadIdx.x / 32; rank < rank_end; rank += 4)
+            copy(list[rank % LIST], rank);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+gather_tiles(const TYPE *input, const unsigned *mask_in, const unsigned long long *tiles, const unsigned char *inputs, const unsigned *sums, TYPE *gathered, int H, int W, int P, int Q, int pad,
+             int tiles_x, int tiles_y, int count)
+{
+    int words = (count + 31) / 32, lane = threadIdx.x % 32;
+    image im = {H, W, P, Q, pad, tiles_x, tiles_y};
+    for_tiles({tiles, inputs, sums, count, words, (words + 127) / 128}, im, [&](const work &tile, unsigned rank) {
+        unsigned own = load_marks(tile, im, mask_in).bits(tile, pad);
+        const TYPE *from = input + (((long long)tile.at.n * H + tile.at.y - pad) * W + tile.at.x - pad) * C;
+        uint4 *to = reinterpret_cast<uint4 *>(gathered + (size_t)rank * (STAGE_BYTES / 2));
+        for (int i = 0; i < HALO_H; i++, from += W * C) {
+            unsigned bits = __shfl_sync(~0u, own, i);
+            for (int e = lane; e < HALO_W * PIECES; e += 32) {
+                int pixel = e / PIECES, piece = e % PIECES;
+                to[piece * (PLANE / 16) + i * HALO_W + pixel] = bits >> pixel & 1 ? *reinterpret_cast<const uint4 *>(from + e * 8) : make_uint4(0, 0, 0, 0);
+            }
+        }
+        for (int e = lane; e < PIECES * (PLANE / 16 - HALO_H * HALO_W); e += 32) /* between the planes, since the tile is copied in one piece */
+            to[e / (PLANE / 16 - HALO_H * HALO_W) * (PLANE / 16) + HALO_H * HALO_W + e % (PLANE / 16 - HALO_H * HALO_W)] = make_uint4(0, 0, 0, 0);
+    });
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+scatter_tiles(const TYPE *results, const unsigned long long *tiles, const unsigned char *inputs, const unsigned *sums, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x,
+              int tiles_y, int count)
+{
+    int words = (count + 31) / 32, lane = threadIdx.x % 32;
+    for_tiles({tiles, inputs, sums, count, words, (words + 127) / 128}, {H, W, P, Q, pad, tiles_x, tiles_y}, [&](const work &tile, unsigned rank) {
+        const unsigned *from = reinterpret_cast<const unsigned *>(results + (size_t)rank * (8 * ROWS) * K);
+        unsigned *to = reinterpret_cast<unsigned *>(output + (((size_t)tile.at.n * P + tile.at.y) * Q + tile.at.x) * K);
+        for (int e = lane; e < 8 * ROWS * K / 2; e += 32) { /* two channels */
+            int pixel = e / (K / 2);
+            if (tile.active >> pixel & 1)
+                to[(pixel / 8 * Q + pixel % 8) * (K / 2) + e % (K / 2)] = from[e];
+        }
+    });
+}

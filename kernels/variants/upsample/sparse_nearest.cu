@@ -1,0 +1,68 @@
+/* bench 1
+op: upsample
+what: nearest, marked pixels only - a warp a word of the mask, its lanes over the channels of one pixel or of several
+from: nearest_warp
+needs: h * w < 67108864
+layout: {input: NHWC, output: same, mask_in: bits, mask_out: bits}
+dtype: {input: [f32, f16, bf16], output: same}
+mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [block, block]}
+params:
+  LANES: {values: [auto, 32], default: auto}       # of a pixel; 32 is a warp a pixel, as DeltaCNN has it; auto: as many as its channels need
+let:
+  v_max: 16 / size(input)
+  v: select(c % v_max == 0, v_max, select(c % 2 == 0, 2, 1))
+  lanes: select(LANES == 'auto', min(32, pow2(ceil(c, v))), LANES)
+  words: ceil(w, 32)
+define:
+  ELEMENT_T: type(input)
+  VEC: v
+  PIXEL_LANES: lanes
+specialise: [block]
+steps:
+  - kernel: sparse_nearest
+    grid: ceil(h * words, 8), n
+    block: 32, 8
+    args: input, mask_in, mask_out, output, c, h, w, words
+*/
+
+/* What changed from nearest_warp: the work is the mask's. A warp takes a word of it, 32 pixels side by side. Their copies are BLOCK words of BLOCK rows of the
+ * output's mask, all its own: each lane asks for one bit, the ballot is a word. Then it takes the marked pixels: with 32 lanes a pixel one after another, with
+ * fewer 32 / PIXEL_LANES at a time. Every value is read once and stored BLOCK * BLOCK times; what is not marked costs nothing. */
+#include "element.cuh"
+
+static __shared__ unsigned char numbered[8][32]; /* by warp: its marked pixels */
+
+extern "C" __global__ void __launch_bounds__(256)
+sparse_nearest(const ELEMENT_T *input, const unsigned *mask_in, unsigned *mask_out, ELEMENT_T *output, int C, int H, int W, int words)
+{
+    int index = blockIdx.x * 8 + threadIdx.y, lane = threadIdx.x, n = blockIdx.y;
+    if (index >= H * words)
+        return;
+    int y = index / words, word = index % words, Q = W * BLOCK, words_out = (Q + 31) / 32;
+    unsigned marks = mask_in[(size_t)n * H * words + index];
+    mask_out += ((size_t)n * H + y) * BLOCK * words_out + word * BLOCK;
+#pragma unroll 1
+    for (int i = 0; i < BLOCK && word * BLOCK + i < words_out; i++) {
+        unsigned bits = __ballot_sync(~0u, marks >> ((i * 32 + lane) / BLOCK) & 1);
+        for (int dy = lane; dy < BLOCK; dy += 32)
+            mask_out[(size_t)dy * words_out + i] = bits;
+    }
+    unsigned char *pixels = numbered[threadIdx.y];
+    if (marks >> lane & 1)
+        pixels[__popc(marks & ((1u << lane) - 1))] = lane;
+    __syncwarp();
+
+    input += (((size_t)n * H + y) * W + word * 32) * C;
+    output += (((size_t)n * H + y) * BLOCK * Q + word * 32 * BLOCK) * C;
+    for (int i = lane / PIXEL_LANES; i < __popc(marks); i += 32 / PIXEL_LANES) {
+        int x = pixels[i];
+        for (int c = lane % PIXEL_LANES * VEC; c < C; c += PIXEL_LANES * VEC) {
+            pack<ELEMENT_T, VEC> v = load_pack<ELEMENT_T, VEC>(input + x * C + c);
+#pragma unroll
+            for (int dy = 0; dy < BLOCK; dy++)
+#pragma unroll
+                for (int dx = 0; dx < BLOCK; dx++)
+                    store_pack<ELEMENT_T, VEC>(output + ((size_t)dy * Q + x * BLOCK + dx) * C + c, v);
+        }
+    }
+}

@@ -1,0 +1,262 @@
+/* measure/race: the search on a simulated device whose true times are known, with noise, drift and outliers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "measure/race.h"
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MANY 200
+struct world {
+    double truth[MANY], pinned[2]; /* ns */
+    int pinned_count;
+    double noise, drift, outliers; /* relative; per round; share of samples that are 3 times as long */
+    uint64_t state;
+    bool in[MANY];
+    int entered[MANY], left[MANY], now_in, most_in, visits, rounds;
+    int cannot[3];                 /* contenders that refuse to enter, -1 ends */
+    int environment;               /* one whose entry is an error of everybody; -1 none */
+    double clock;                  /* seconds of simulated device time */
+};
+
+static double uniform(struct world *w)
+{
+    w->state = w->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(w->state >> 11) / 9007199254740992.0;
+}
+
+static double take(struct world *w, double truth, double common)
+{
+    double gauss = sqrt(-2 * log(uniform(w) + 1e-300)) * cos(6.283185307179586 * uniform(w));
+    double ns = truth * common * exp(w->noise * gauss) * (uniform(w) < w->outliers ? 3 : 1);
+    w->clock += ns * 1e-9;
+    return ns;
+}
+
+static bool enter(void *context, int i, struct error *err)
+{
+    struct world *w = context;
+    if (i == w->environment)
+        return error_set(err, ERROR_ENVIRONMENT, "the device is gone");
+    for (int k = 0; k < 3; k++)
+        if (w->cannot[k] == i)
+            return false;
+    assert_false(w->in[i]);
+    w->in[i] = true;
+    w->entered[i]++;
+    if (++w->now_in > w->most_in)
+        w->most_in = w->now_in;
+    return true;
+}
+
+static bool leave(void *context, int i, struct error *err)
+{
+    struct world *w = context;
+    (void)err;
+    assert_true(w->in[i]);
+    w->in[i] = false;
+    w->left[i]++;
+    w->now_in--;
+    return true;
+}
+
+static bool one_round(void *context, const int *who, int count, int round, double *pinned_ns, double *ns, struct error *err)
+{
+    struct world *w = context;
+    double common = 1 + w->drift * round;
+    (void)err;
+    w->rounds++;
+    for (int p = 0; p < w->pinned_count; p++)
+        pinned_ns[p] = take(w, w->pinned[p], common);
+    for (int i = 0; i < count; i++) {
+        assert_true(w->in[who[i]]);
+        ns[i] = take(w, w->truth[who[i]], common);
+        w->visits++;
+    }
+    return true;
+}
+
+static double clock_s(void *context)
+{
+    return ((struct world *)context)->clock;
+}
+
+static struct world world_new(uint64_t seed)
+{
+    return (struct world){.pinned = {1000, 900}, .pinned_count = 1, .noise = 0.01, .state = seed * 2654435761u + 12345, .cannot = {-1, -1, -1}, .environment = -1};
+}
+
+static struct race_ops ops_of(struct world *w)
+{
+    return (struct race_ops){w, enter, leave, one_round, clock_s};
+}
+
+static void everybody_left(const struct world *w, int count)
+{
+    assert_int_equal(w->now_in, 0);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(w->entered[i], w->left[i]);
+}
+
+/* 60 points between 1 and 3 times the best: the winner is within a noise of the truth, for far fewer samples than timing all of them 30 times. */
+static void finds_the_fastest(void **state)
+{
+    int found = 0, trials = 200, visits = 0;
+    for (int seed = 1; seed <= trials; seed++) {
+        struct world w = world_new((uint64_t)seed);
+        struct racer racers[60];
+        struct race_result r;
+        struct race_plan plan = {.at_once = 12, .rounds_max = 400, .half_width = 0.005, .budget_s = 1e9};
+        struct race_ops ops = ops_of(&w);
+        for (int i = 0; i < 60; i++)
+            w.truth[i] = 500 * (1 + 2.0 * ((i * 37) % 60) / 59); /* shuffled; the best is 0 */
+        assert_true(race_run(&plan, &ops, racers, 60, 1, &r, NULL));
+        found += w.truth[r.best] <= 500 * 1.035; /* the second is 3.4 % slower */
+        visits += w.visits;
+        assert_true(w.most_in <= 12);
+        assert_true(r.known);
+        assert_int_equal(r.heats >= 5, 1);
+        everybody_left(&w, 60);
+        for (int i = 0; i < 60; i++) {
+            assert_true(racers[i].rounds >= RACE_FIRST_LOOK);
+            assert_true(i == r.best ? !racers[i].out : true);
+            racer_free(&racers[i]);
+        }
+    }
+    if (found < trials * 99 / 100)
+        fail_msg("the best or the second was found in %d of %d trials", found, trials);
+    if (visits > trials * 60 * 30 / 2)
+        fail_msg("%d samples a trial: early stopping saved less than half", visits / trials);
+}
+
+/* Noise ten times the differences, drift and outliers: everything that cannot be told apart may win, nothing that is clearly slower. */
+static void survives_noise(void **state)
+{
+    int wrong = 0, trials = 100;
+    for (int seed = 1; seed <= trials; seed++) {
+        struct world w = world_new((uint64_t)seed);
+        struct racer racers[30];
+        struct race_result r;
+        struct race_plan plan = {.at_once = 8, .rounds_max = 100, .half_width = 0.002, .budget_s = 1e9};
+        struct race_ops ops = ops_of(&w);
+        w.noise = 0.05;
+        w.drift = 0.002;
+        w.outliers = 0.1;
+        for (int i = 0; i < 30; i++)
+            w.truth[i] = i % 3 ? 1000 + i : 700 + 0.1 * i; /* a group of ten near 700 */
+        assert_true(race_run(&plan, &ops, racers, 30, 1, &r, NULL));
+        wrong += w.truth[r.best] > 800;
+        everybody_left(&w, 30);
+        for (int i = 0; i < 30; i++)
+            racer_free(&racers[i]);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* Equal contenders: nobody is dropped by proof in a heat that has room for all, and the race still ends. */
+static void ties_stay_in(void **state)
+{
+    int dropped = 0;
+    for (int seed = 1; seed <= 50; seed++) {
+        struct world w = world_new((uint64_t)seed);
+        struct racer racers[6];
+        struct race_result r;
+        struct race_plan plan = {.at_once = 12, .rounds_max = 300, .half_width = 0.01, .budget_s = 1e9};
+        struct race_ops ops = ops_of(&w);
+        for (int i = 0; i < 6; i++)
+            w.truth[i] = 400;
+        assert_true(race_run(&plan, &ops, racers, 6, 1, &r, NULL));
+        dropped += 6 - r.still_in;
+        assert_true(w.rounds <= 60);
+        for (int i = 0; i < 6; i++)
+            racer_free(&racers[i]);
+    }
+    if (dropped > 6) /* 50 trials of 6 */
+        fail_msg("%d of 300 equal contenders were dropped", dropped);
+}
+
+/* With no budget every heat still takes its first look, and nothing more. */
+static void budget_ends_it(void **state)
+{
+    struct world w = world_new(3);
+    struct racer racers[20];
+    struct race_result r;
+    struct race_plan plan = {.at_once = 6, .rounds_max = 1000, .half_width = 1e-9, .budget_s = 0};
+    struct race_ops ops = ops_of(&w);
+    for (int i = 0; i < 20; i++)
+        w.truth[i] = 1000 + 100 * i;
+    assert_true(race_run(&plan, &ops, racers, 20, 1, &r, NULL));
+    assert_int_equal(r.best, 0);
+    assert_false(r.known);
+    assert_int_equal(r.rounds, r.heats * RACE_FIRST_LOOK);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(racers[i].rounds, RACE_FIRST_LOOK);
+        assert_true(!racers[i].out || racers[i].beaten_by >= 0);
+        racer_free(&racers[i]);
+    }
+}
+
+/* base_ns is the fastest of the pinned in the same rounds as samples_ns. */
+static void base_is_the_fastest_pinned(void **state)
+{
+    struct world w = world_new(4);
+    struct racer racers[5];
+    struct race_result r;
+    struct race_plan plan = {.at_once = 3, .rounds_max = 50, .half_width = 0.01, .budget_s = 1e9};
+    struct race_ops ops = ops_of(&w);
+    w.pinned_count = 2;
+    w.noise = 0; /* no noise: samples are the truth */
+    w.drift = 0.01;
+    for (int i = 0; i < 5; i++)
+        w.truth[i] = 1800 - 100 * i;
+    assert_true(race_run(&plan, &ops, racers, 5, 2, &r, NULL));
+    assert_int_equal(r.best, 4);
+    assert_int_equal(r.still_in, 1);
+    for (int i = 0; i < 5; i++) {
+        for (int k = 0; k < racers[i].rounds; k++)
+            assert_true(fabs(racers[i].samples_ns[k] / racers[i].base_ns[k] - w.truth[i] / 900) < 1e-12);
+        racer_free(&racers[i]);
+    }
+}
+
+static void who_cannot_run_is_left_out(void **state)
+{
+    struct world w = world_new(5);
+    struct racer racers[4];
+    struct race_result r;
+    struct error err = {0};
+    struct race_plan plan = {.at_once = 2, .rounds_max = 50, .half_width = 0.01, .budget_s = 1e9};
+    struct race_ops ops = ops_of(&w);
+    for (int i = 0; i < 4; i++)
+        w.truth[i] = 1000 + 50 * i;
+    w.cannot[0] = 0;
+    w.cannot[1] = 2;
+    assert_true(race_run(&plan, &ops, racers, 4, 1, &r, &err));
+    assert_int_equal(r.best, 1);
+    assert_int_equal(racers[0].rounds, 0);
+    for (int i = 0; i < 4; i++)
+        racer_free(&racers[i]);
+    w = world_new(6);
+    w.environment = 1;
+    assert_false(race_run(&plan, &ops, racers, 4, 1, &r, &err));
+    assert_int_equal(err.kind, ERROR_ENVIRONMENT);
+    for (int i = 0; i < 4; i++)
+        racer_free(&racers[i]);
+    w = world_new(7);
+    w.cannot[0] = 0;
+    assert_true(race_run(&plan, &ops, racers, 1, 1, &r, &err));
+    assert_int_equal(r.best, -1);
+    assert_int_equal(r.still_in, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_the_fastest),          cmocka_unit_test(survives_noise), cmocka_unit_test(ties_stay_in), cmocka_unit_test(budget_ends_it),
+        cmocka_unit_test(base_is_the_fastest_pinned), cmocka_unit_test(who_cannot_run_is_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
