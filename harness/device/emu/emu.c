@@ -12,7 +12,7 @@
 
 #define BUFFER_GAP 65536u
 #define BUFFER_MAX ((size_t)1 << 40)
-#define TURNS_MAX 4096 /* of about a million block entries each */
+#define TURNS_MAX (1 << 17) /* of 32768 block entries each */
 
 struct emu {
     struct address_space space;
