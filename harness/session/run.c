@@ -389,6 +389,8 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
     }
     if (timed && !all_kept && (!measure_case(s, first, last, err) || !count_case(s, first, last, err)))
         return false;
+    if (s->options->ablate && !s->interrupted && !session_ablate(s, first, last, err))
+        return false;
     if (timed && s->asked.tune && !s->interrupted && !session_learn(s, first, last, err))
         return false;
     if (!s->interrupted && s->sink->case_done)
