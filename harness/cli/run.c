@@ -290,7 +290,7 @@ int cli_try(const struct verb *verb, int argc, char **argv)
         {"--out", 'o', OPTION_TEXT, "DIR", "default ./.bench", &out},
         {"--loop", 0, OPTION_FLAG, NULL, "again whenever the file is saved, until Ctrl-C", &loop},
         {"--set", 0, OPTION_TEXT, "SET", "counters: basic, full", &a.counters.set},
-        counters[0], counters[1], counters[2], counters[3],
+        counters[0], counters[1], counters[2], counters[3], counters[4],
         {0},
     };
     int count, code;

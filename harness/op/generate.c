@@ -42,7 +42,9 @@ struct exact_plan generate_plan(const struct work *w)
     double largest = dtype_exact_integer(work_result_dtype(w)); /* i8: what f32 holds of the sums */
     if (w->math == MATH_F16_ACC16)
         largest = fmin(largest, dtype_exact_integer(DTYPE_F16));
-    int64_t limit = (int64_t)largest, share = limit / 8 < 1000 ? limit / 8 : 1000;
+    if (w->op->terms) /* bilinear: results are multiples of 1 / (2 block)^2 */
+        largest /= 4 * (double)(w->block * w->block);
+    int64_t limit = largest > 2 ? (int64_t)largest : 2, share = limit / 8 < 1000 ? limit / 8 : 1000;
     struct exact_plan plan = {.input = 1, .filter = 1};
     plan.bias = work_epilogue_find(w, EPILOGUE_BIAS) >= 0 ? share : 0;
     plan.residual = work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0 ? share : 0;

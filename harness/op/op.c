@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct op op_conv2d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_layout, op_pointwise, op_chain;
+extern const struct op op_conv2d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_upsample_bilinear, op_layout, op_pointwise, op_chain;
 
-#define OP_COUNT 8
+#define OP_COUNT 9
 const struct op *const op_table[OP_COUNT + 1] = {&op_conv2d, &op_conv_transpose2d, &op_depth_to_space, &op_space_to_depth,
-                                                 &op_upsample, &op_layout, &op_pointwise, &op_chain, NULL};
+                                                 &op_upsample, &op_upsample_bilinear, &op_layout, &op_pointwise, &op_chain, NULL};
 
 const struct op *op_find(const char *name)
 {

@@ -120,8 +120,12 @@ static void add_step(struct text *t, const struct case_view *c, const struct vie
 {
     static void (*const parts[])(const struct case_view *, const struct view *, int, struct text *) = {resources_occupancy, resources_spills, resources_shared};
     static const char *const labels[] = {"occupancy", "spills", "shared"};
-    if (v->steps > 1 && v->row->steps[step].registers >= 0)
+    struct row_step facts;
+    bool known = resources_step(c, v, step, &facts), library = known && v->row->steps[step].registers < 0;
+    if (v->steps > 1 && known)
         line(t, style, "step", "%s", v->row->steps[step].name);
+    if (library)
+        line(t, style, "kernel", "%s: %d registers, %lld blocks", facts.name, facts.registers, (long long)(facts.grid[0] * facts.grid[1] * facts.grid[2]));
     for (int i = 0; i < 3; i++) {
         struct text words = {0};
         parts[i](c, v, step, &words);

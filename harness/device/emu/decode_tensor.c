@@ -117,6 +117,7 @@ static bool wmma_mma(struct decode *d, int m, int n, int k)
     while (decode_take_word(d, layouts) >= 0)
         ;
     uint32_t flags = decode_take(d, "satfinite") ? MMA_SAT : 0;
+    decode_take(d, "rn"); /* f64 */
     int first = take_form(d), second = take_form(d), third = take_form(d), fourth = take_form(d);
     if (fourth >= 0) /* d, a, b, c */
         return finish_mma(d, m, n, k, first, second, third, fourth, flags);

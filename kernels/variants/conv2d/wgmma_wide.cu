@@ -11,7 +11,7 @@ algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
 params:
   ROWS: {values: [3, 4], default: 3}                   # slices of image rows in shared memory
-  AHEAD: {values: [3, 4, 5], default: 5}               # taps of weights in shared memory
+  AHEAD: {values: [3, 4, 5], default: 4}               # taps of weights in shared memory
 let:
   row_bytes: ceil(255 + s, 8) * 1024
   smem: 1024 + ROWS * row_bytes + AHEAD * 16384 + 32768 + 16 * (ROWS + AHEAD) + 16
@@ -49,7 +49,8 @@ steps:
  *  - 1356 tiles on 132 SMs are ten waves and a quarter, and the quarter costs a whole one. So what does not fill a wave is cut into tiles of 128 pixels,
  *    of which there are twice as many at half the price. Rows whose width is an odd number of 128 end in such a half, too.
  *
- * Cost: 27 bytes a cycle and SM come in from L2 instead of 23. */
+ * Cost: 27 bytes a cycle and SM come in from L2 instead of 23. Measured on an H200, cold: 256->256 at 339x510 264 us, 773 TFLOP/s, where wgmma_blocks takes
+ * 284; 256->256 at 48x48 17 us, where it takes 29. */
 #include "staged_store.cuh"
 
 #ifndef FILTER_BOX

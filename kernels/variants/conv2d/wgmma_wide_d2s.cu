@@ -14,7 +14,7 @@ algorithm: implicit_gemm
 epilogue: [bias, relu, leaky_relu, depth_to_space]
 params:
   ROWS: {values: [3, 4], default: 3}                   # slices of image rows in shared memory
-  AHEAD: {values: [3, 4, 5], default: 5}               # taps of weights in shared memory
+  AHEAD: {values: [3, 4, 5], default: 4}               # taps of weights in shared memory
 let:
   line: k / block(epilogue)                            # channels that lie side by side in the output; see mma_sync_d2s.cu
   depth: k / (block(epilogue) * block(epilogue))
