@@ -391,6 +391,8 @@ static bool check_launch(const struct device *dev, const struct device_function 
     if (l->param_bytes != f->program->param_bytes)
         return error_set(err, ERROR_USAGE, "%s: %zu bytes of parameters; '%s' takes %u", label, l->param_bytes, entry->name, f->program->param_bytes);
     uint64_t cluster = (uint64_t)(l->cluster[0] ? l->cluster[0] : 1) * (l->cluster[1] ? l->cluster[1] : 1) * (l->cluster[2] ? l->cluster[2] : 1);
+    if (l->cooperative && l->cluster[1] * l->cluster[2] > 1)
+        return error_set(err, ERROR_USAGE, "%s: a cooperative grid of clusters in y or z is not interpreted", label);
     if (cluster > CLUSTER_MAX)
         return error_set(err, ERROR_USAGE, "%s: a cluster of %llu blocks; %d at most", label, (unsigned long long)cluster, CLUSTER_MAX);
     uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
