@@ -144,6 +144,19 @@ static void add_step(struct text *t, const struct case_view *c, const struct vie
     }
 }
 
+/* The same kernel with the same launch, as a network runs it again and again, is said once; counters of later runs are in the database. */
+static bool said(const struct row *row, int step)
+{
+    const struct row_step *s = &row->steps[step];
+    for (int i = 0; i < step; i++) {
+        const struct row_step *o = &row->steps[i];
+        if (!o->prepare && s->registers >= 0 && !strcmp(o->name, s->name) && o->registers == s->registers && o->dynamic_smem == s->dynamic_smem &&
+            !memcmp(o->grid, s->grid, sizeof s->grid) && !memcmp(o->block, s->block, sizeof s->block))
+            return true;
+    }
+    return false;
+}
+
 static void add_advice(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style)
 {
     struct advice *advice;
@@ -380,7 +393,7 @@ void report_why(struct text *t, const struct run *run, struct row *const *rows, 
     add_roofline(t, &c, v, &a, style);
     add_traffic(t, v);
     for (int i = 0; i < row->step_count; i++)
-        if (!row->steps[i].prepare)
+        if (!row->steps[i].prepare && !said(row, i))
             add_step(t, &c, v, i, style);
     add_advice(t, &c, v, style);
     if (c.counts)
