@@ -6,6 +6,7 @@
 #include "device/cubin.h"
 #include "measure/roofs.h"
 #include "model/occupancy.h"
+#include "session/choose.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +123,7 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
         for (int k = 0; ok && !r->broken && r->program.feasible && k < r->program.step_count; k++) {
             const struct step *s = &r->program.steps[k];
             const struct unit *u = s->kind == STEP_KERNEL ? &r->program.units[s->unit] : NULL;
-            if (!u || !u->path)
+            if (!u || !u->path || u->code != CODE_CUDA)
                 continue;
             struct text key = {0};
             text_addf(&key, "%s %s", u->label, s->name);
@@ -155,10 +156,13 @@ struct compile_list {
     int count;
 };
 
-static bool compile_plan(const struct plan *plan, const char *compiler, const char *arch, struct compile_list *list, struct text *t, int *broken, struct error *err)
+static bool compile_plan(struct plan *plan, const char *compiler, const char *arch, struct compile_list *list, struct text *t, int *broken, struct error *err)
 {
     for (int i = 0; i < plan->row_count; i++) {
         const struct program *p = &plan->rows[i].program;
+        struct error none = {0};
+        if (plan->rows[i].chain && (plan->rows[i].chain->pick != CHAIN_KERNEL || !choose_unseen(plan, i, &none)))
+            continue; /* what its layers' rows do not have is the kernel of many layers */
         for (int u = 0; !plan->rows[i].broken && p->feasible && u < p->unit_count; u++) {
             struct compile_request request = {.path = p->units[u].path, .label = p->units[u].label, .defines = (const char *const *)p->units[u].defines,
                                               .define_count = p->units[u].define_count, .arch = arch, .compiler = compiler};

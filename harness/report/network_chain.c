@@ -1,5 +1,4 @@
 /* report/network_chain: the network run whole, beside the sum of its layers. */
-#include "counter/layout_kernels.h"
 #include "report/network.h"
 #include "report/number.h"
 #include <math.h>
@@ -8,7 +7,6 @@
 #include <string.h>
 
 #define SINGLES_TOLD 3
-#define ACTIVITY "activity." /* metrics of kernels by name, from activity records */
 
 static double metric(const struct row *row, const char *name)
 {
@@ -16,21 +14,10 @@ static double metric(const struct row *row, const char *name)
     return m ? m->value : NAN;
 }
 
-/* ", 12 % of it layout changes (8 % ours, 4 % inside the library)" */
 static void add_layout(struct text *t, const struct row *row, double chain_ns)
 {
-    struct layout_kernels list;
-    double ours = metric(row, "chain.layout_ns"), theirs = NAN;
+    double ours = metric(row, "chain.layout_ns"), theirs = metric(row, "chain.library_layout_ns");
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    layout_kernels_load(NULL, &list);
-    for (int i = 0; i < row->metric_count; i++) {
-        const struct row_metric *m = &row->metrics[i];
-        if (strncmp(m->name, ACTIVITY, sizeof ACTIVITY - 1) == 0 && strcmp(m->unit, "ns") == 0) {
-            bool matches = layout_kernels_match(&list, m->name + sizeof ACTIVITY - 1);
-            theirs = (isnan(theirs) ? 0 : theirs) + (matches ? m->value : 0);
-        }
-    }
-    layout_kernels_free(&list);
     if (!isnan(ours) && ours > 0) {
         text_addf(t, "; layout changes of ours %s %%", number_percent(ours / chain_ns, a));
     }

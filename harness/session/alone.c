@@ -45,16 +45,6 @@ done:
     return ok;
 }
 
-/* Nothing has been timed here: the first feasible row of each layer. */
-static bool choose_alone(struct plan *plan, int index, struct error *err)
-{
-    char why[512];
-    int *choice = choose_links(plan, index, NULL, why, sizeof why);
-    bool ok = choice ? plan_chain_bind(plan, index, choice, err) : error_set(err, ERROR_USAGE, "%s cannot run: %s", plan->rows[index].id, why);
-    free(choice);
-    return ok;
-}
-
 bool session_alone(const struct plan_options *options, const char *row_id, int repeat, const char *engine, struct text *text, struct error *err)
 {
     struct worker w = {.emit = drop, .options = *options, .data_case = {-1, -1, -1}};
@@ -67,7 +57,7 @@ bool session_alone(const struct plan_options *options, const char *row_id, int r
     w.planned = plan_make(options, w.dev->ops->name, &w.dev->chip, &w.plan, err);
     if (!w.planned || (index = plan_find(&w.plan, row_id, err)) < 0)
         goto done;
-    if (w.plan.rows[index].chain && !choose_alone(&w.plan, index, err))
+    if (w.plan.rows[index].chain && !choose_unseen(&w.plan, index, err))
         goto done;
     if (w.plan.rows[index].broken || !w.plan.rows[index].program.feasible) {
         error_set(err, ERROR_USAGE, "%s cannot run: %s", w.plan.rows[index].id,

@@ -1,5 +1,7 @@
 #include "session/choose.h"
 #include "base/text.h"
+#include "counter/layout_kernels.h"
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +125,15 @@ int *choose_links(const struct plan *plan, int index, struct row *const *rows, c
     return NULL;
 }
 
+bool choose_unseen(struct plan *plan, int index, struct error *err)
+{
+    char why[512];
+    int *choice = choose_links(plan, index, NULL, why, sizeof why);
+    bool ok = choice ? plan_chain_bind(plan, index, choice, err) : error_set(err, ERROR_USAGE, "%s cannot run: %s", plan->rows[index].id, why);
+    free(choice);
+    return ok;
+}
+
 static const char *choice_name(const struct plan *plan, int choice)
 {
     return choice < 0 ? "convert" : base_name(plan->rows[choice].variant->name);
@@ -198,6 +209,36 @@ static void put_sum(struct row *out, const char *name, const struct sum *sum)
     }
 }
 
+/* Time of the kernels of one row, as they were traced, that only change a layout: those inside of the library. NaN: not traced. */
+static double library_layout(const struct layout_kernels *names, const struct row *row)
+{
+    json_t *list = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL;
+    double ns = list ? 0 : NAN;
+    size_t i;
+    json_t *one;
+    json_array_foreach(list, i, one)
+    {
+        const char *name = json_string_value(json_object_get(one, "name"));
+        if (name && layout_kernels_match(names, name))
+            ns += json_number_value(json_object_get(one, "ns"));
+    }
+    json_decref(list);
+    return ns;
+}
+
+static void put_library_layout(const struct chain *chain, const int *choice, struct row *const *rows, struct row *out)
+{
+    struct layout_kernels names;
+    double ns = 0;
+    layout_kernels_load(NULL, &names);
+    for (int i = 0; i < chain->count; i++)
+        if (choice[i] >= 0)
+            ns += library_layout(&names, rows[choice[i]]);
+    layout_kernels_free(&names);
+    if (isfinite(ns))
+        row_add_metric(out, -1, 0, "chain.library_layout_ns", "ns", "cupti", ns);
+}
+
 void choose_sums(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct row *out)
 {
     const struct chain *chain = plan->rows[index].chain->work->chain;
@@ -205,6 +246,7 @@ void choose_sums(const struct plan *plan, int index, const int *choice, struct r
     struct sum sum;
     if (add_times(plan, chain, choice, rows, &sum))
         put_sum(out, "sum", &sum);
+    put_library_layout(chain, choice, rows, out);
     library.pick = CHAIN_LIBRARY;
     int *other = xcalloc((size_t)chain->count, sizeof *other);
     bool all = true, own = false;

@@ -1,4 +1,5 @@
 #include "session/worker.h"
+#include "session/choose.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/text.h"
@@ -107,6 +108,7 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     o->bundle = text_of(w->setup, "bundle");
     const json_t *counters = json_object_get(w->setup, "counters");
     o->counters.off = json_is_true(json_object_get(counters, "off"));
+    o->counters.source = json_is_true(json_object_get(counters, "source"));
     o->counters.set = text_of(counters, "set");
     o->counters.groups = w->lists[3] = list_of(counters, "groups");
     o->counters.metrics = w->lists[4] = list_of(counters, "metrics");
@@ -152,7 +154,7 @@ static void compile_row(void *context, int64_t i, int thread)
     struct build build;
     struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
     (void)thread;
-    if (build_make(loop->w, &loop->w->plan.rows[row].program, &build, &ignored))
+    if ((!loop->w->plan.rows[row].chain || choose_unseen(&loop->w->plan, row, &ignored)) && build_make(loop->w, &loop->w->plan.rows[row].program, &build, &ignored))
         build_free(&build);
     loop->w->emit(loop->w->context, json_pack("{s:s,s:i}", "event", "compiled", "row", row));
 }
@@ -205,6 +207,8 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
     }
     if (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err))
         return false;
+    if (!strcmp(verb, "ablate") && row >= 0 && row < w->plan.row_count)
+        return worker_ablate(w, row, err);
     if (!strcmp(verb, "verify") && row >= 0 && row < w->plan.row_count)
         return worker_verify(w, row, err);
     if (!strcmp(verb, "measure") || !strcmp(verb, "race")) {

@@ -292,12 +292,96 @@ static void parts_are_chains(void **state)
     scenario_free(s);
 }
 
+static struct row *known(const struct plan *plan, int i, double us)
+{
+    struct row *row = plan_row_new(plan, i, "cuda:0");
+    row->status = ROW_OK;
+    struct row_time *t = row_add_time(row);
+    t->step = -1;
+    snprintf(t->cache, sizeof t->cache, "cold");
+    snprintf(t->load, sizeof t->load, "isolated");
+    t->median_ns = us * 1000;
+    t->low_ns = us * 990;
+    t->high_ns = us * 1020;
+    return row;
+}
+
+static double of(const struct row *row, const char *name)
+{
+    const struct row_metric *m = row_metric(row, -1, name);
+    return m ? m->value : NAN;
+}
+
+/* cuDNN 10 us a layer, of which 3 turn a layout; naive 8 on the head (and wrong on `up`), 20 elsewhere; tiled_halo never right. */
+static void choices_follow_the_times(void **state)
+{
+    char *path = text_file(small), why[256];
+    struct plan_options options = {.scenario_path = path};
+    struct error err = {0};
+    struct plan plan;
+    int looked = 0;
+    if (!plan_make(&options, "cuda", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    struct row **rows = calloc((size_t)plan.row_count, sizeof *rows);
+    for (int i = 0; i < plan.row_count; i++) {
+        const char *name = plan_row_variant(&plan.rows[i]), *layer = plan.cases[plan.rows[i].case_index].layer->name;
+        bool library = !strcmp(name, "conv2d/cudnn"), halo = !strcmp(name, "conv2d/tiled_halo");
+        rows[i] = known(&plan, i, library ? 10 : !strcmp(layer, "head") ? 8 : 20);
+        if (library)
+            row_set(&rows[i]->kernels, "[{\"name\": \"_ZN5cudnn3ops16nchwToNhwcKernelIfEv\", \"ns\": 3000}, {\"name\": \"fprop\", \"ns\": 6000}]");
+        else
+            row_set(&rows[i]->kernels, "[{\"name\": \"conv_naive\", \"ns\": 5000}]");
+        if (halo || (!library && !strcmp(layer, "up")))
+            rows[i]->status = ROW_WRONG;
+    }
+    for (int i = 0; i < plan.row_count; i++) {
+        const struct chain_row *chain = plan.rows[i].chain;
+        if (!chain || chain->layout != LAYOUT_PLAN_GIVEN)
+            continue;
+        int *choice = choose_links(&plan, i, rows, why, sizeof why);
+        if (chain->pick == CHAIN_SINGLE && strstr(chain->single, "tiled_halo")) {
+            assert_null(choice);
+            assert_string_equal(why, "it is verified on no layer of this network");
+            continue;
+        }
+        assert_non_null(choice);
+        struct row *out = row_new();
+        struct text t = {0};
+        choose_describe(&plan, i, choice, &t);
+        choose_sums(&plan, i, choice, rows, out);
+        assert_true(of(out, "chain.library_sum_ns") == 7 * 10000);
+        assert_true(isnan(of(out, "chain.sum_warm_ns")));
+        if (chain->pick == CHAIN_LIBRARY) {
+            assert_string_equal(text_get(&t), "cudnn on head, b1, b2, up");
+            assert_true(of(out, "chain.sum_ns") == 7 * 10000 && of(out, "chain.library_layout_ns") == 7 * 3000);
+        } else if (chain->pick == CHAIN_BEST) {
+            assert_string_equal(text_get(&t), "naive on head; cudnn on b1, b2, up");
+            assert_true(of(out, "chain.sum_ns") == 8000 + 6 * 10000 && of(out, "chain.library_layout_ns") == 6 * 3000);
+        } else { /* naive where it is right */
+            assert_string_equal(text_get(&t), "naive on head, b1, b2; cudnn on up");
+            assert_true(of(out, "chain.sum_ns") == 8000 + 5 * 20000 + 10000 && of(out, "chain.library_layout_ns") == 3000);
+            assert_true(of(out, "chain.sum_low_ns") == 0.99 * of(out, "chain.sum_ns"));
+        }
+        looked++;
+        text_free(&t);
+        row_free(out);
+        free(choice);
+    }
+    assert_int_equal(looked, 3);
+    for (int i = 0; i < plan.row_count; i++)
+        row_free(rows[i]);
+    free(rows);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(residuals_are_those_of_edsr), cmocka_unit_test(layout_plans_convert_where_they_say),
         cmocka_unit_test(reference_is_the_net_in_double), cmocka_unit_test(tolerance_grows_with_depth),
-        cmocka_unit_test(programs_are_joined), cmocka_unit_test(parts_are_chains), cmocka_unit_test(what_cannot_run_whole_says_why),
+        cmocka_unit_test(programs_are_joined), cmocka_unit_test(parts_are_chains), cmocka_unit_test(choices_follow_the_times), cmocka_unit_test(what_cannot_run_whole_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
