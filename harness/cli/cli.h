@@ -63,7 +63,7 @@ struct plan_arguments {
 /* Fills options[0..PLAN_OPTION_COUNT) so that they write into `a`. */
 void cli_plan_options(struct plan_arguments *a, struct option *options);
 /* Options of verbs that count; options[0..COUNTER_OPTION_COUNT). */
-#define COUNTER_OPTION_COUNT 4
+#define COUNTER_OPTION_COUNT 5
 void cli_counter_options(struct plan_arguments *a, struct option *options);
 /* After parsing: puts everything into a->plan. A bare scenario name ("edsr") is looked up in the installation. Caller frees *path. */
 bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err);

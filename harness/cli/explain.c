@@ -121,41 +121,79 @@ static char *row_words(const char **rest, int *count, const char **database)
     return text_take(&words);
 }
 
+struct stored_row {
+    struct store *store;
+    struct run *runs; /* by number */
+    int run_count, run; /* index of the one the row is in */
+    struct row **rows;
+    int count, index;
+};
+
+static void close_row(struct stored_row *r)
+{
+    if (r->rows)
+        rows_free(r->rows, r->count);
+    for (int i = 0; i < r->run_count; i++)
+        run_clear(&r->runs[i]);
+    free(r->runs);
+    if (r->store)
+        store_close(r->store);
+}
+
+/* The row of the newest run that has it; of one run or one device where that is asked for. */
+static bool find_row(struct stored_row *r, const char *database, const char *device, int run_id, const char *words, struct error *err)
+{
+    bool any = false;
+    if (!file_exists(database)) {
+        error_set(err, ERROR_USAGE, "%s: there is no database", database);
+        return error_hint(err, "bench run SCENARIO makes one; -o DIR names another folder");
+    }
+    if (!store_open(database, true, &r->store, err) || (r->run_count = store_runs(r->store, &r->runs, err)) < 0) {
+        r->run_count = 0;
+        return false;
+    }
+    for (r->run = r->run_count - 1; r->run >= 0; r->run--) {
+        const struct run *run = &r->runs[r->run];
+        struct error why = {0};
+        if ((run_id && run->id != run_id) || (device && strcmp(run->device ? run->device : "", device)))
+            continue;
+        r->count = store_rows(r->store, run->id, &r->rows, &why);
+        r->index = r->count >= 0 ? why_find(r->rows, r->count, words, &why) : -1;
+        if (r->index >= 0)
+            return true;
+        if (r->count >= 0)
+            rows_free(r->rows, r->count);
+        r->rows = NULL;
+        if (!any)
+            *err = why; /* of the newest run: what the user most likely means */
+        any = true;
+    }
+    if (!any) {
+        error_set(err, ERROR_USAGE, "%s holds no such run", database);
+        error_hint(err, "bench history lists what there is");
+    }
+    return false;
+}
+
 static int why_row(const char *database, const char *device, int run_id, const char *words, struct text *t)
 {
     struct error err = {0};
-    struct store *store = NULL;
-    struct run run = {0};
-    struct row **rows = NULL;
-    int count = 0, code = 0, index = -1;
+    struct stored_row r = {0};
     struct report_style style = cli_style();
-    if (!file_exists(database)) {
-        error_set(&err, ERROR_USAGE, "%s: there is no database", database);
-        error_hint(&err, "bench run SCENARIO makes one; -o DIR names another folder");
-    } else if (store_open(database, true, &store, &err)) {
-        bool found = run_id ? store_run(store, run_id, &run, &err) : store_last_run(store, NULL, device, &run, &err);
-        if (!found && err.kind == ERROR_NONE) {
-            error_set(&err, ERROR_USAGE, "%s holds no such run", database);
-            error_hint(&err, "bench history lists what there is");
-        }
-        count = found ? store_rows(store, run.id, &rows, &err) : -1;
-        index = count >= 0 ? why_find(rows, count, words, &err) : -1;
-    }
-    if (index >= 0) {
-        int first = index, last = index;
-        while (first > 0 && rows[first - 1]->case_index == rows[index]->case_index)
+    int code = 0;
+    if (find_row(&r, database, device, run_id, words, &err)) {
+        int first = r.index, last = r.index;
+        while (first > 0 && r.rows[first - 1]->case_index == r.rows[r.index]->case_index)
             first--;
-        while (last < count && rows[last]->case_index == rows[index]->case_index)
+        while (last < r.count && r.rows[last]->case_index == r.rows[r.index]->case_index)
             last++;
-        report_why(t, &run, rows + first, last - first, index - first, &style);
+        if (r.run < r.run_count - 1)
+            text_addf(t, "run %lld of %s, not the last\n", (long long)r.runs[r.run].id, r.runs[r.run].started);
+        report_why(t, &r.runs[r.run], r.rows + first, last - first, r.index - first, &style);
     } else {
         code = cli_fail(&err);
     }
-    if (rows)
-        rows_free(rows, count);
-    run_clear(&run);
-    if (store)
-        store_close(store);
+    close_row(&r);
     return code;
 }
 
@@ -165,8 +203,8 @@ int cli_why(const struct verb *verb, int argc, char **argv)
     int run_id = 0, count, code;
     const struct option options[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out},
-        {"--device", 'd', OPTION_TEXT, "DEVICE", "the last run on this device", &device},
-        {"--run", 0, OPTION_INT, "N", "this run instead of the last (bench history)", &run_id},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "only runs on this device", &device},
+        {"--run", 0, OPTION_INT, "N", "only this run (bench history); default: the newest that has the row", &run_id},
         {0},
     };
     struct text t = {0};

@@ -42,7 +42,7 @@ const struct verb verbs[] = {
      "FRAMES is a Y4M file, pictures (PGM, PPM, PNG) numbered by %03d, or - for a pipe: ffmpeg -i street.mp4 -f yuv4mpegpipe - | bench mask - -o m_%03d.png\n"
      "A pixel is active when it differs from what it was when it was last active, so that slow changes add up. The first frame is active everywhere."},
     {"why", "ROW [FILE.db]", "what binds a stored row, where its time goes, and what the fastest does better", cli_why, false,
-     "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"), of the last run. It needs no GPU: everything comes from the database."},
+     "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"), of the newest run that has it. It needs no GPU: everything comes from the database."},
     {"profile", "SCENARIO ROW | ROW", "run one row with every counter and print all that explains it: why, code, counters, source lines, launch bounds", cli_profile, false,
      "ROW is words of a row id (\"body_1 naive\"; SCENARIO#body_1 too); without a scenario a row of the last stored run is run again. Its rows are kept in DIR/profile."},
     {"roofs", "", "what this machine was measured to do at the most: copy, L2, shared memory, FLOP by type, an empty launch", cli_roofs, false,

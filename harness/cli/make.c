@@ -123,7 +123,7 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
         for (int k = 0; ok && !r->broken && r->program.feasible && k < r->program.step_count; k++) {
             const struct step *s = &r->program.steps[k];
             const struct unit *u = s->kind == STEP_KERNEL ? &r->program.units[s->unit] : NULL;
-            if (!u || !u->path)
+            if (!u || !u->path || u->code != CODE_CUDA)
                 continue;
             struct text key = {0};
             text_addf(&key, "%s %s", u->label, s->name);

@@ -161,13 +161,14 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     struct session_options o = {0};
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     bool quiet = false, no_report = false;
-    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 12] = {{0}};
+    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 14] = {{0}};
     cli_plan_options(&a, options);
     cli_counter_options(&a, options + PLAN_OPTION_COUNT);
     const struct option own[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "database, dumps and reports; default ./.bench", &out},
         {"--resume", 0, OPTION_FLAG, NULL, "go on with the last run of this scenario: keep rows whose key is unchanged", &o.resume},
         {"--tuned", 0, OPTION_FLAG, NULL, "each variant at its best point of this layer, where bench tune has found one (bench wisdom)", &o.tuned},
+        {"--ablate", 0, OPTION_FLAG, NULL, "time verified rows without store, bias or maths, where a head offers it", &o.ablate},
         {"--dump", 0, OPTION_FLAG, NULL, "write tensors and an error map of every wrong row", &o.dump},
         {"--no-time", 0, OPTION_FLAG, NULL, "verify only, also where there is a GPU", &o.no_time},
         {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one run of a row; default 10 on cuda, 60 on emu", &o.time_limit_s},
@@ -289,7 +290,7 @@ int cli_try(const struct verb *verb, int argc, char **argv)
         {"--out", 'o', OPTION_TEXT, "DIR", "default ./.bench", &out},
         {"--loop", 0, OPTION_FLAG, NULL, "again whenever the file is saved, until Ctrl-C", &loop},
         {"--set", 0, OPTION_TEXT, "SET", "counters: basic, full", &a.counters.set},
-        counters[0], counters[1], counters[2], counters[3],
+        counters[0], counters[1], counters[2], counters[3], counters[4],
         {0},
     };
     int count, code;

@@ -8,19 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "5 % -> 12 % -> 14 %": what of each layer's input changed, on average. */
-static void add_densities(struct text *t, const struct row *row)
-{
-    char a[NUMBER_TEXT], name[80];
-    for (int i = 1;; i++) {
-        snprintf(name, sizeof name, "sequence.density_layer%d", i);
-        const struct row_metric *m = row_metric(row, -1, name);
-        if (!m)
-            break;
-        text_addf(t, "%s%s %%", i > 1 ? " -> " : "; inputs changed ", number_percent(m->value, a));
-    }
-}
-
 static void add_row(struct text *t, const struct row *row, size_t width)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
@@ -39,9 +26,6 @@ static void add_row(struct text *t, const struct row *row, size_t width)
         text_add(t, "; ");
     }
     text_addf(t, "ok %s", row->check);
-    if (row->state_bytes > 0)
-        text_addf(t, "; state %s", number_si((double)row->state_bytes, "B", a));
-    add_densities(t, row);
     text_addf(t, "%s%s\n", row->note ? "; " : "", row->note ? row->note : "");
 }
 

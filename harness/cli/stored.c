@@ -124,6 +124,7 @@ static bool show_row(struct stored *s, struct text *t, struct error *err)
     report_case(t, &s->run, s->rows + index, 1, &style);
     text_add(t, "\n");
     report_kernels(t, s->rows[index]);
+    report_samples(t, s->rows[index]);
     report_counters(t, s->rows[index]);
     return true;
 }

@@ -84,7 +84,7 @@ bool counter_choose(const struct counter_wish *wish, const struct node *scenario
     if (!counter_groups_check(&c->known, scenario, err))
         goto done;
     if (wish->off) {
-        ok = !asked && !wish->required;
+        ok = !asked && !wish->required && !wish->source;
         if (!ok)
             error_set(err, ERROR_USAGE, "--no-counters goes with no other option about counters");
         goto done;

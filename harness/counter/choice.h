@@ -7,6 +7,7 @@
 /* As the command line has it. */
 struct counter_wish {
     bool off;                    /* --no-counters */
+    bool source;                 /* --source: stall reasons by source line as well */
     bool required;               /* --require-counters: what cannot be counted is an ERROR_ENVIRONMENT */
     const char *set;             /* --set basic | full; NULL = not given */
     const char *const *groups;   /* --group, each "A,B" or FILE.yaml; NULL-terminated; may be NULL */

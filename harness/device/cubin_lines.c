@@ -116,7 +116,8 @@ static bool leb(struct bytes *b, bool is_signed, int64_t *out)
 
 struct row {
     uint64_t address;
-    int file, line;
+    int64_t line;
+    int file;
     uint32_t inlined_at; /* number of the calling row; 0: not inlined */
     bool ours, end;      /* of the kernel that is asked for; end of a sequence */
 };
@@ -222,7 +223,7 @@ static bool run_program(struct program *p, struct lines *l)
         if (opcode >= p->opcode_base) {
             int adjusted = opcode - p->opcode_base;
             r.address += (uint64_t)(adjusted / p->line_range);
-            r.line += p->line_base + adjusted % p->line_range;
+            r.line = (int64_t)((uint64_t)r.line + (uint64_t)(int64_t)(p->line_base + adjusted % p->line_range));
             ok = put_row(l, &r);
         } else if (opcode == 0) {
             ok = extended(p, &r, l);
@@ -231,7 +232,7 @@ static bool run_program(struct program *p, struct lines *l)
         } else if (opcode == 2 && (ok = leb(&p->code, false, &v))) {
             r.address += (uint64_t)v;
         } else if (opcode == 3 && (ok = leb(&p->code, true, &v))) {
-            r.line = (int)((int64_t)r.line + v);
+            r.line = (int64_t)((uint64_t)r.line + (uint64_t)v);
         } else if (opcode == 4 && (ok = leb(&p->code, false, &v))) {
             r.file = v > 0 && v < FILES_MAX ? (int)v : 0;
         } else if (opcode == 8) {
@@ -299,7 +300,7 @@ static int line_of(const struct lines *l, uint64_t address, const char *file)
     }
     for (int depth = 0; found && depth < INLINE_DEPTH; depth++) {
         if (found->file > 0 && found->file <= l->file_count && !strcmp(l->files[found->file], file))
-            return found->line;
+            return found->line > 0 && found->line < INT32_MAX ? (int)found->line : 0;
         found = found->inlined_at > 0 && found->inlined_at <= l->count ? &l->rows[found->inlined_at - 1] : NULL;
     }
     return 0;

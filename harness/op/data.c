@@ -149,7 +149,7 @@ static void reference_row(void *context, int64_t index, int thread)
     double *space = xcalloc(count * (r->bounds ? 4 : 2), sizeof *space);
     struct epilogue_row row = {
         .y = space, .y2 = space + count, .e = r->bounds ? space + 2 * count : NULL, .e2 = r->bounds ? space + 3 * count : NULL};
-    bool sums = w->op->has_filter && r->bounds && !r->data->exact;
+    bool sums = r->terms > 0 && r->bounds && !r->data->exact;
     w->op->reference_row(w, r->data, n_i, p_i, row.y, sums ? row.e : NULL);
     for (size_t i = 0; sums && i < count; i++)
         row.e[i] = row.e[i] > 0 ? bound_sum(w->math, (double)r->terms, row.y[i], row.e[i]) : 0;
@@ -163,7 +163,7 @@ static void reference_row(void *context, int64_t index, int thread)
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err)
 {
     struct reference r = {.work = work, .data = data, .last = epilogue_stage(work, work->epilogue_count)};
-    r.terms = work->op->has_filter ? work->c / work->groups * work->r * work->s : 0;
+    r.terms = work->op->has_filter ? work->c / work->groups * work->r * work->s : work->op->terms;
     r.bounds = !data->exact || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0;
     data->output_elements = (size_t)work->n * (size_t)r.last.c * (size_t)r.last.h * (size_t)r.last.w;
     data->reference = malloc(data->output_elements * sizeof *data->reference);

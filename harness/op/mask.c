@@ -195,17 +195,18 @@ static int64_t taps_of(int64_t size) { return size > 0 ? size : 1; }
 void mask_dilate(const struct work *work, const float *in, float *out)
 {
     const struct work *w = work;
+    int64_t taps = taps_of(w->s);
     float *rows = xmalloc((size_t)(w->h * w->q) * sizeof *rows); /* dilated along x */
+    int64_t *from = xmalloc((size_t)(taps * w->q) * sizeof *from);
+    for (int64_t i = 0; i < taps * w->q; i++)
+        from[i] = input_of(w, i % w->q, i / w->q, w->w);
     for (int64_t n = 0; n < w->n; n++, in += w->h * w->w, out += w->p * w->q) {
         memset(rows, 0, (size_t)(w->h * w->q) * sizeof *rows);
         memset(out, 0, (size_t)(w->p * w->q) * sizeof *out);
         for (int64_t y = 0; y < w->h; y++)
-            for (int64_t s = 0; s < taps_of(w->s); s++)
-                for (int64_t q = 0; q < w->q; q++) {
-                    int64_t x = input_of(w, q, s, w->w);
-                    if (x >= 0 && in[y * w->w + x] != 0)
-                        rows[y * w->q + q] = 1;
-                }
+            for (int64_t i = 0; i < taps * w->q; i++)
+                if (from[i] >= 0 && in[y * w->w + from[i]] != 0)
+                    rows[y * w->q + i % w->q] = 1;
         for (int64_t p = 0; p < w->p; p++)
             for (int64_t r = 0; r < taps_of(w->r); r++) {
                 int64_t y = input_of(w, p, r, w->h);
@@ -214,6 +215,7 @@ void mask_dilate(const struct work *work, const float *in, float *out)
                         out[p * w->q + q] = 1;
             }
     }
+    free(from);
     free(rows);
 }
 

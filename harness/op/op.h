@@ -56,6 +56,7 @@ struct op {
     const struct op_symbol *symbols; /* ends with name NULL */
     const char *row0;                /* "cudnn" or "copy": the variant that row 0 is */
     bool has_filter, has_math;       /* has_math false: moves data only; tolerance is zero and math is not printed */
+    int terms;                       /* of the sum that makes an output, where there is no filter; 0: values are moved, nothing is summed */
     unsigned epilogues;              /* bit set of enum epilogue_kind that may follow */
     unsigned dtypes, layouts;        /* bit sets of what is supported */
     /* Derives p, q and the like and checks the shape ("filter 5x5 is larger than the padded input 3x3"). */

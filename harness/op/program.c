@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const ablation_names[] = {"store", "bias", "maths", NULL};
 const char *const predict_names[] = {"threads", "smem", "registers", NULL};
 
 void program_free(struct program *p)

@@ -98,6 +98,10 @@ struct step {
 enum predict { PREDICT_THREADS, PREDICT_SMEM, PREDICT_REGISTERS, PREDICT_COUNT };
 extern const char *const predict_names[]; /* "threads", "smem", "registers", NULL */
 
+/* Parts that a variant can be compiled without, to see what they cost: -DABLATE_STORE ... The result is wrong on purpose and never a row. */
+enum ablation { ABLATE_STORE, ABLATE_BIAS, ABLATE_MATHS, ABLATE_COUNT };
+extern const char *const ablation_names[]; /* "store", "bias", "maths", NULL */
+
 enum inactive { INACTIVE_UNTOUCHED, INACTIVE_ZERO, INACTIVE_BIAS };
 struct program_column { /* a variant's own number, read after the verified run */
     char name[PROGRAM_NAME];
@@ -136,6 +140,7 @@ struct program {
     int step_count;
     struct program_column *columns;
     int column_count;
+    bool ablations[ABLATE_COUNT]; /* that its head offers */
     int64_t predicted[PREDICT_COUNT]; /* of a block: threads, bytes of shared memory; of a thread: registers. -1: the head says nothing of it */
 };
 void program_free(struct program *program);

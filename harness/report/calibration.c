@@ -116,8 +116,8 @@ static void add_pair(struct text *t, const struct counter_pair *p, const struct 
         text_addf(t, " | %d | %d | %d | %.4g | %.4g | %.4g", s->ratios, s->both_zero, s->one_zero, s->ratio[0], s->ratio[s->ratios / 2], s->ratio[s->ratios - 1]);
     else
         text_addf(t, " | 0 | %d | %d |  |  | ", s->both_zero, s->one_zero);
-    text_addf(t, " | %s | %s |\n", !s->ratios ? "never counted" : constant ? "yes" : "no",
-              p->gated && s->ratios && !constant ? "**gated, but should not be**" : p->gated ? "gated" : "reported");
+    text_addf(t, " | %s | %s |\n", !s->ratios && !s->one_zero ? "never counted" : constant ? "yes" : "no",
+              p->gated && (s->ratios || s->one_zero) && !constant ? "**gated, but should not be**" : p->gated ? "gated" : "reported");
 }
 
 static void add_rows(struct text *t, const struct matches *m)

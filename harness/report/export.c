@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define EXPORT_SCHEMA "bench.rows"
-#define EXPORT_VERSION "1.2.0"
+#define EXPORT_VERSION "1.3.0"
 
 /* Bytes of the UTF-8 character at s; 0 when there is no valid one. */
 static size_t utf8_length(const unsigned char *s)
@@ -102,10 +102,11 @@ static json_t *json_why(const struct case_view *c, const struct view *v)
     struct account a = account_of(c, v, 0);
     for (int i = 0; i < all.count; i++) {
         const struct verdict_item *item = &all.items[i];
-        json_array_append_new(rules, json_pack("{s:s,s:s,s:s,s:s}", "binds", counter_bind_names[item->binds], "rule", item->group, "says", item->says, "try", item->remedy));
+        json_array_append_new(rules, json_pack("{s:s,s:o,s:o,s:o}", "binds", counter_bind_names[item->binds], "rule", json_text(item->group), "says",
+                                                     json_text(item->says), "try", json_text(item->remedy)));
     }
     for (int i = 0; i < a.count; i++)
-        json_array_append_new(parts, json_pack("{s:s,s:s,s:f}", "part", a.parts[i].key, "what", a.parts[i].what, "ns", a.parts[i].ns));
+        json_array_append_new(parts, json_pack("{s:o,s:o,s:o}", "part", json_text(a.parts[i].key), "what", json_text(a.parts[i].what), "ns", json_number(a.parts[i].ns)));
     return json_pack("{s:o,s:o,s:o}", "binds", all.count ? json_string(counter_bind_names[all.items[0].binds]) : json_null(), "rules", rules, "account",
                      a.known ? parts : (json_decref(parts), json_null()));
 }

@@ -109,7 +109,7 @@ static void steps_cell(struct text *t, const struct view *v)
 
 static void timed_row(struct text *t, const struct case_view *c, const struct view *v)
 {
-    char value[NUMBER_TEXT], half[NUMBER_TEXT], low[NUMBER_TEXT], high[NUMBER_TEXT], spread[NUMBER_TEXT + 8], interval[3 * NUMBER_TEXT];
+    char value[NUMBER_TEXT], half[NUMBER_TEXT], low[NUMBER_TEXT], high[NUMBER_TEXT], spread[4 * NUMBER_TEXT + 48], interval[3 * NUMBER_TEXT];
     text_addf(t, "<tr%s><td class=\"mark\">", v->rank == 0 ? " class=\"zero\"" : "");
     if (v->rank >= 0) {
         text_addf(t, "%d", v->rank);
@@ -119,7 +119,14 @@ static void timed_row(struct text *t, const struct case_view *c, const struct vi
     spread[0] = '\0';
     if (v->ranked) {
         number_pair(v->time->median_ns / 1e3, v->half_ns / 1e3, value, half);
-        snprintf(spread, sizeof spread, half[0] ? "±%s" : "%s", half);
+        int n = snprintf(spread, sizeof spread, half[0] ? "±%s" : "%s", half);
+        const struct row_time *graph = strcmp(c->load, "isolated") ? NULL : row_time(v->row, "warm", "sustained");
+        if (graph) {
+            n += snprintf(spread + n, sizeof spread - (size_t)n, " · in a graph %s", number_3(graph->median_ns / 1e3, low));
+        }
+        if (isfinite(v->row->prepare_ns)) {
+            snprintf(spread + n, sizeof spread - (size_t)n, " · prepares %s", number_3(v->row->prepare_ns / 1e3, low));
+        }
     }
     number_cell(t, true, v->ranked ? value : "not timed", spread);
     bool ratio = v->ranked && v->time->ratio > 0 && v->rank != 0;
@@ -373,6 +380,7 @@ void html_case(struct text *t, const struct case_view *c, const struct plots *pl
     }
     why(t, c);
     reasons(t, c);
+    html_why(t, c);
     all_steps(t, c);
     html_metrics(t, c);
     text_add(t, "</section>\n");

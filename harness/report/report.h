@@ -29,7 +29,7 @@ void report_wisdom(struct text *t, const struct wisdom *list, int count, const s
 void report_markdown(struct text *t, const struct run *run, struct row *const *rows, int count);
 /* One self-contained page: tables, SVG plots inline (gnuplot; scripts and data kept in `dir`/plots). Without gnuplot the page says so. */
 bool report_html(struct text *t, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
-/* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "1.2.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
+/* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "1.3.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
  * columns of store/row.h. */
 void report_json(struct text *t, const struct run *run, struct row *const *rows, int count);
 void report_csv(struct text *t, const struct run *run, struct row *const *rows, int count);

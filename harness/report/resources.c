@@ -3,17 +3,67 @@
 #include "model/occupancy.h"
 #include "report/account.h"
 #include "report/number.h"
+#include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SPILL_LINES 4
+#define WAYS_MOST 32 /* beyond, the passes are of instructions that the counter of instructions leaves out (wgmma, bulk copies) */
 
-static const struct row_step *step_of(const struct view *v, int step)
+static int64_t dim(const json_t *list, size_t i)
 {
-    const struct row_step *s = step >= 0 && step < v->row->step_count ? &v->row->steps[step] : NULL;
-    return s && s->registers >= 0 && s->block[0] > 0 ? s : NULL;
+    return json_is_integer(json_array_get(list, i)) ? json_integer_value(json_array_get(list, i)) : 1;
+}
+
+static int fact(const json_t *kernel, const char *name)
+{
+    const json_t *j = json_object_get(kernel, name);
+    return json_is_integer(j) && json_integer_value(j) >= 0 && json_integer_value(j) < INT_MAX ? (int)json_integer_value(j) : -1;
+}
+
+/* A kernel inside of a library: what CUPTI recorded of its launch, and the limits computed from that. */
+static bool library_step(const struct case_view *c, const struct row *row, int step, struct row_step *out)
+{
+    json_t *all = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL, *one;
+    const json_t *longest = NULL;
+    size_t i;
+    json_array_foreach(all, i, one) if (fact(one, "step") == step && (!longest || json_number_value(json_object_get(one, "ns")) > json_number_value(json_object_get(longest, "ns"))))
+        longest = one;
+    bool ok = longest && fact(longest, "registers") > 0 && c->machine.chip;
+    if (ok) {
+        const char *name = json_string_value(json_object_get(longest, "name"));
+        snprintf(out->name, sizeof out->name, "%.90s", name ? name : "");
+        for (size_t k = 0; k < 3; k++) {
+            out->grid[k] = dim(json_object_get(longest, "grid"), k);
+            out->block[k] = dim(json_object_get(longest, "block"), k);
+        }
+        out->registers = fact(longest, "registers");
+        out->static_smem = fact(longest, "static_smem");
+        out->dynamic_smem = fact(longest, "dynamic_smem");
+        struct occupancy_query q = {.block_threads = (int)(out->block[0] * out->block[1] * out->block[2]), .registers = out->registers,
+                                    .static_smem = out->static_smem > 0 ? (size_t)out->static_smem : 0,
+                                    .dynamic_smem = out->dynamic_smem > 0 ? (size_t)out->dynamic_smem : 0, .carveout = -1};
+        struct occupancy o = occupancy_of(c->machine.chip, &q);
+        ok = o.possible;
+        out->blocks_per_sm = o.blocks_per_sm;
+        out->warps_per_sm = o.warps_per_sm;
+        out->occupancy = o.share;
+        snprintf(out->limit, sizeof out->limit, "%s", occupancy_limit_name(o.limit));
+        out->waves = occupancy_waves(c->machine.chip, &o, (double)(out->grid[0] * out->grid[1] * out->grid[2]));
+    }
+    json_decref(all);
+    return ok;
+}
+
+bool resources_step(const struct case_view *c, const struct view *v, int step, struct row_step *out)
+{
+    if (step < 0 || step >= v->row->step_count)
+        return false;
+    *out = v->row->steps[step];
+    return (out->registers >= 0 && out->block[0] > 0) || (out->registers < 0 && library_step(c, v->row, step, out));
 }
 
 /* The calculator's answer again; false when the chip is not in the table or it says something else than the row (a carve-out, another board). */
@@ -47,12 +97,12 @@ static void add_limits(const struct case_view *c, const struct occupancy_query *
 
 void resources_occupancy(const struct case_view *c, const struct view *v, int step, struct text *t)
 {
-    const struct row_step *s = step_of(v, step);
+    struct row_step known, *s = &known;
     struct occupancy_query q;
     struct occupancy o;
     struct occupancy_tail tail;
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    if (!s || s->occupancy < 0)
+    if (!resources_step(c, v, step, s) || s->occupancy < 0)
         return;
     text_addf(t, "%d block%s of %lld threads on an SM, %d warps, %s %% of what it holds", s->blocks_per_sm, s->blocks_per_sm == 1 ? "" : "s",
               (long long)(s->block[0] * s->block[1] * s->block[2]), s->warps_per_sm, number_percent(s->occupancy, a));
@@ -96,10 +146,9 @@ static void add_spill_lines(const struct view *v, int step, struct text *t)
 
 void resources_spills(const struct case_view *c, const struct view *v, int step, struct text *t)
 {
-    const struct row_step *s = step_of(v, step);
+    struct row_step known, *s = &known;
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    (void)c;
-    if (!s || s->spill_store_bytes < 0)
+    if (!resources_step(c, v, step, s) || s->spill_store_bytes < 0)
         return;
     double instructions = counter_step(v->row, step, "static.spill_instructions");
     double ld = counter_step(v->row, step, "static.sass_ldl"), st = counter_step(v->row, step, "static.sass_stl");
@@ -161,11 +210,11 @@ static void add_lines(const struct view *v, int step, struct text *t)
 
 void resources_shared(const struct case_view *c, const struct view *v, int step, struct text *t)
 {
-    const struct row_step *s = step_of(v, step);
+    struct row_step known, *s = &known;
     struct occupancy_query q;
     struct occupancy o;
     char a[NUMBER_TEXT], b[NUMBER_TEXT], d[NUMBER_TEXT];
-    if (!s || s->static_smem < 0 || s->dynamic_smem < 0)
+    if (!resources_step(c, v, step, s) || s->static_smem < 0 || s->dynamic_smem < 0)
         return;
     if (!s->static_smem && !s->dynamic_smem) {
         text_add(t, "none");
@@ -187,9 +236,9 @@ void resources_shared(const struct case_view *c, const struct view *v, int step,
     if (waves > 0 && !isnan(conflicts))
         text_addf(t, "; counted %s passes, %s of them conflicts (%s %%)", number_count(waves, a), number_count(conflicts, b), number_percent(conflicts / waves, d));
     double ways_ld = account_counter(v, step, "hw.shared_ways_ld"), ways_st = account_counter(v, step, "hw.shared_ways_st");
-    if (!isnan(ways_ld))
+    if (ways_ld <= WAYS_MOST)
         text_addf(t, ", %s a load", number_short(ways_ld, a));
-    if (!isnan(ways_st))
+    if (ways_st <= WAYS_MOST)
         text_addf(t, ", %s a store", number_short(ways_st, a));
     add_lines(v, step, t);
 }

@@ -5,6 +5,8 @@
 
 #include "report/view.h"
 
+/* The step with its facts; those of a library's kernel (the longest of the step) are as CUPTI saw them. False when nothing is known. */
+bool resources_step(const struct case_view *c, const struct view *v, int step, struct row_step *out);
 /* One sentence or several; "" where nothing is known. */
 void resources_occupancy(const struct case_view *c, const struct view *v, int step, struct text *t);
 void resources_spills(const struct case_view *c, const struct view *v, int step, struct text *t);

@@ -206,6 +206,9 @@ void report_case(struct text *t, const struct run *run, struct row *const *rows,
         text_add_labelled(&below, "left", text, style);
     }
     add_modes(&below, &c, style);
+    struct text ablations = {0};
+    case_ablations(&c, &ablations);
+    add_lines(&below, "ablate", &ablations, style);
     add_own_columns(&below, &c, style);
     add_notes(&below, &c, false, style);
     add_notes(&below, &c, true, style);

@@ -1,5 +1,7 @@
 #include "report/verdict.h"
 #include "counter/judge.h"
+#include "model/occupancy.h"
+#include "report/resources.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,9 +99,18 @@ static double step_value(const struct case_view *c, const struct row_step *s, bo
     return NAN;
 }
 
+/* %, as stored; of a library's kernel from its waves. */
+static double idle_places(const struct view *v, const struct account *a, const struct row_step *step)
+{
+    double stored = counter_step(v->row, a->step, "model.idle_places");
+    struct occupancy_tail tail;
+    return percent(isnan(stored) && step && occupancy_tail(step->waves, &tail) ? tail.idle : stored);
+}
+
 double verdict_value(const struct case_view *c, const struct view *v, const struct account *a, const char *name)
 {
-    const struct row_step *step = a->step >= 0 && a->step < v->row->step_count ? &v->row->steps[a->step] : NULL;
+    struct row_step facts_of_step;
+    const struct row_step *step = resources_step(c, v, a->step, &facts_of_step) ? &facts_of_step : NULL;
     char metric[128];
     snprintf(metric, sizeof metric, "hw.%s", name);
     double value = account_counter(v, a->step, metric);
@@ -123,7 +134,7 @@ double verdict_value(const struct case_view *c, const struct view *v, const stru
         {"near", a->known ? percent(a->roof_ns / a->step_ns) : NAN},
         {"near_memory", a->known ? percent(a->memory_ns / a->step_ns) : NAN},
         {"near_compute", a->known ? percent(a->compute_ns / a->step_ns) : NAN},
-        {"idle_places", cropped ? NAN : percent(counter_step(v->row, a->step, "model.idle_places"))},
+        {"idle_places", cropped ? NAN : idle_places(v, a, step)},
         {"tensor", a->tensor},
         {"pipe_width", a->pipe_width},
     };
@@ -138,6 +149,7 @@ struct judging {
     const struct view *v;
     const struct account *a;
     const char *group;
+    bool counted;
     struct verdicts *out;
 };
 
@@ -157,7 +169,7 @@ static void keep(void *context, const struct counter_rule *rule, const char *say
     if (out->count == VERDICTS_MAX)
         return;
     struct verdict_item *item = &out->items[out->count++];
-    *item = (struct verdict_item){.binds = rule->binds};
+    *item = (struct verdict_item){.binds = rule->binds, .counted = j->counted};
     snprintf(item->group, sizeof item->group, "%s", j->group);
     snprintf(item->says, sizeof item->says, "%s", says);
     snprintf(item->remedy, sizeof item->remedy, "%s", advice);
@@ -166,11 +178,11 @@ static void keep(void *context, const struct counter_rule *rule, const char *say
 /* Lower comes first. Neither side being busy is the last word: something more special says why. */
 static int rank(const struct verdict_item *item)
 {
-    bool waste = !strcmp(item->group, "coalescing") || !strcmp(item->group, "emu");
+    bool waste = !strcmp(item->group, "coalescing") || !strcmp(item->group, "emu"), pipe = !strcmp(item->group, "pipe");
     switch (item->binds) {
     case COUNTER_BIND_LAUNCH: return 0;
     case COUNTER_BIND_MEMORY: return waste ? 5 : 1;
-    case COUNTER_BIND_COMPUTE: return 1;
+    case COUNTER_BIND_COMPUTE: return pipe ? 5 : 1;
     case COUNTER_BIND_SPILLS: return 2;
     case COUNTER_BIND_CONFLICTS: return 3;
     case COUNTER_BIND_DIVERGENCE: return 4;
@@ -204,6 +216,7 @@ void verdicts_of(const struct case_view *c, const struct view *v, struct verdict
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < book.sets[k].count; i++) {
             j.group = book.sets[k].items[i]->name;
+            j.counted = k == 1;
             counter_group_judge(book.sets[k].items[i], &known, keep, &j);
         }
     sort(out);

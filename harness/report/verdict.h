@@ -9,6 +9,7 @@
 struct verdict_item {
     enum counter_bind binds;
     char group[32];  /* whose rule: "occupancy", "row" */
+    bool counted;    /* of a counter group: hardware counters say so */
     char says[256], remedy[256];
 };
 #define VERDICTS_MAX 24

@@ -1,8 +1,11 @@
-/* The verified rows of one case, counted in a worker that times nothing: it opens CUPTI once and keeps it for all cases that follow. */
+/* The verified rows of one case, counted in a worker that times nothing: it opens a session of CUPTI once and keeps it for all cases that
+ * follow, at rest between them. */
+#include "base/file.h"
 #include "base/text.h"
 #include "counter/combine.h"
 #include "counter/set.h"
 #include "device/cuda.h"
+#include "device/cupti_pc.h"
 #include "measure/count.h"
 #include "session/wire.h"
 #include "session/worker.h"
@@ -25,6 +28,7 @@ struct tally {
     struct counted *items;
     struct row **rows;   /* what is reported */
     struct op_data data[2]; /* as timed: without, and with DATA_FULL */
+    struct cupti_pc *pc; /* while rows are sampled */
     bool has_data[2], warm;
     int first; /* of the items that are being counted */
     int blame;
@@ -165,6 +169,67 @@ static bool trace(struct tally *t, int i, struct error *err)
     return true;
 }
 
+struct sampling {
+    struct device *dev;
+    struct rig *rig;
+};
+
+static bool sampled_run(void *context, struct error *err)
+{
+    struct sampling *s = context;
+    return rig_run(s->rig, err) && s->dev->ops->sync(s->dev, err);
+}
+
+/* About two million samples: the time in cycles of each of the chip's schedulers, over 2^period. */
+static int period_for(const struct chip *chip, double ns)
+{
+    double cycles = (isfinite(ns) ? ns : 1e6) * 1e-9 * chip->clock_max_hz * 4 * chip->sm_count;
+    int period = CUPTI_PC_PERIOD_MIN;
+    while (period < CUPTI_PC_PERIOD_MAX && ldexp(cycles, -period) > 2e6)
+        period++;
+    return period;
+}
+
+/* Samples of the step whose kernel is called so; lines of other files (headers) belong to no line of the variant. */
+static void put_samples(struct row *row, const struct program *p, const struct cupti_samples *samples)
+{
+    for (int i = 0; i < samples->count; i++) {
+        const struct cupti_pc_line *l = &samples->lines[i];
+        int step = -1, line = 0;
+        for (int k = 0; k < p->step_count && step < 0; k++)
+            if (!p->steps[k].prepare && p->steps[k].kind == STEP_KERNEL && !strcmp(p->steps[k].name, l->function))
+                step = k;
+        if (step >= 0 && p->units[p->steps[step].unit].path && !strcmp(file_base(l->file), file_base(p->units[p->steps[step].unit].path)))
+            line = l->line;
+        char name[sizeof ((struct row_metric *)0)->name];
+        snprintf(name, sizeof name, "hw.samples_%s", l->reason);
+        row_add_metric(row, step, line, name, "samples", "cupti", (double)l->samples);
+    }
+    row_add_metric(row, -1, 0, "hw.samples", "samples", "cupti", (double)samples->total);
+    if (samples->dropped)
+        row_add_metric(row, -1, 0, "hw.samples_dropped", "samples", "cupti", (double)samples->dropped);
+}
+
+static bool sample(struct tally *t, int i, struct cupti_pc *pc, struct error *err)
+{
+    struct worker *w = t->w;
+    const struct program *p = rig_program(t->items[i].rig);
+    struct cupti_pc_code *codes = xcalloc((size_t)t->builds[i].count + 1, sizeof *codes);
+    struct cupti_samples samples;
+    struct sampling s = {w->dev, t->items[i].rig};
+    for (int k = 0; k < t->builds[i].count; k++)
+        codes[k] = (struct cupti_pc_code){t->builds[i].images[k].cubin, t->builds[i].images[k].cubin_bytes};
+    stage(t, i, "sample", LOAD_LIMIT_S);
+    double ns = json_number_value(json_object_get(json_object_get(json_array_get(t->asked, (size_t)i), "facts"), "time_ns"));
+    bool ok = (t->warm || cuda_flush_aside(w->dev, err)) && cupti_pc_run(pc, period_for(&w->plan.chip, ns > 0 ? ns : NAN), codes, t->builds[i].count, sampled_run, &s, &samples, err);
+    if (ok) {
+        put_samples(t->rows[i], p, &samples);
+        cupti_samples_free(&samples);
+    }
+    free(codes);
+    return ok;
+}
+
 static double fact(void *context, const char *name)
 {
     const json_t *j = json_object_get(context, name);
@@ -274,15 +339,31 @@ static bool tally(struct tally *t, struct error *err)
 {
     struct worker *w = t->w;
     stage(t, -1, "open the counters", OPEN_LIMIT_S);
+    if (w->options.counters.source) { /* the two exclude each other, and sampling wants to see the modules being loaded */
+        void *context, *stream;
+        counter_set_free(&w->set);
+        cupti_session_close(w->cupti);
+        w->cupti = NULL;
+        if (!cuda_native(w->dev, &context, &stream, err) || !cupti_pc_open(context, &t->pc, err))
+            return error_where(err, "--source");
+    } else if (!open_counters(w, err)) {
+        return false;
+    }
+    for (int i = 0; i < t->count; i++)
+        if (!enter(t, i, err) || (t->pc && !sample(t, i, t->pc, err)))
+            return false;
+    cupti_pc_close(t->pc);
+    t->pc = NULL;
     if (!open_counters(w, err))
         return false;
     for (int i = 0; i < t->count; i++)
-        if (!enter(t, i, err) || !trace(t, i, err))
+        if (!trace(t, i, err))
             return false;
     for (int i = 0; i < t->count;)
         if (!count_some(t, i, &i, err))
             return false;
     stage(t, -1, "count", LOAD_LIMIT_S);
+    cupti_session_rest(w->cupti);
     return true;
 }
 
@@ -302,6 +383,7 @@ bool worker_count(struct worker *w, const json_t *command, int *blame, struct er
     }
     bool ok = count > 0 && tally(&t, err);
     *blame = t.blame;
+    cupti_pc_close(t.pc);
     for (size_t i = 0; i < count; i++) {
         if (ok)
             w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", t.index[i], "fields", wire_row(t.rows[i])));

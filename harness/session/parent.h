@@ -67,6 +67,9 @@ void session_row_roof(const struct session *s, int index);
 /* Fills the compiler's cache with a few workers (precompile.c); what goes wrong there is told when the row's turn comes. */
 void session_precompile(struct session *s);
 
+/* ablating.c: asks for the parts of each verified row of a case that offers them; what fails is a note of the row and nothing more. */
+bool session_ablate(struct session *s, int first, int last, struct error *err);
+
 /* wisdom.c. What was remembered for --tuned, as plan_options.tuned wants it, from the run's own database; *list is NULL when there is none. */
 bool session_remembered(const char *database, const struct session_device *device, const char *compiler, char ***list, struct error *err);
 void session_remembered_free(char **list);

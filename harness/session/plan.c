@@ -182,6 +182,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     if (plan->case_count < 0)
         goto done;
     plan->time = plan->scenario->time;
+    plan->tune = o->tune;
     if (o->budget_s > 0)
         plan->time.budget_s = o->budget_s;
     hash_files(plan);
@@ -247,12 +248,23 @@ void plan_free(struct plan *plan)
 }
 
 /* Nothing can be faster than the part of the work that must be done: with a mask, the active pixels. */
+double plan_arithmetic(const struct row *row, const struct work *work, enum math *math)
+{
+    *math = work->op->has_math ? work->math : MATH_NONE;
+    if (*math != MATH_F32 || !row->algorithm || strcmp(row->algorithm, "split3"))
+        return 1;
+    *math = MATH_F16_ACC32;
+    return 3;
+}
+
 static void set_floor(struct row *row, const struct chip *chip, const struct work *work, const struct useful *useful)
 {
     bool warm = false;
-    struct floor f = floor_of(chip, useful->flop, useful->bytes, work->op->has_math ? (int)work->math : (int)MATH_NONE, warm);
+    enum math math;
+    double times = plan_arithmetic(row, work, &math);
+    struct floor f = floor_of(chip, times * useful->flop, useful->bytes, (int)math, warm);
     row->floor_ns = f.ns;
-    bool tensor = f.by == FLOOR_COMPUTE && work->math != MATH_F32;
+    bool tensor = f.by == FLOOR_COMPUTE && math != MATH_F32;
     strncpy(row->floor_by, tensor ? "tensor" : floor_by_name(f.by), sizeof row->floor_by - 1);
 }
 
@@ -409,6 +421,8 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
     hash_add(h, &plan->time.cache, sizeof plan->time.cache);
     hash_add(h, &plan->time.load, sizeof plan->time.load);
     hash_add(h, &plan->time.half_width, sizeof plan->time.half_width);
+    if (plan->tune)
+        hash_add_text(h, "race");
     hash_end(h, out);
 }
 

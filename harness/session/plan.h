@@ -58,6 +58,7 @@ struct plan {
     int row_count;
     struct chip chip;
     struct timing_plan time;
+    bool tune; /* its times are those of a race: another key */
     struct counter_choice counters;
     struct text notes;    /* lines: networks that are not run whole, and why */
     char files[HASH_TEXT]; /* of the scenario and every variant file: parent and worker must agree */
@@ -79,6 +80,8 @@ void plan_chains_free(struct plan *plan);
 bool plan_listed(const char *globs, const char *name);
 /* Is it a row of the library's, which a search compares with and has nothing to search in? */
 bool plan_pinned(const struct plan *plan, int index);
+/* The pipe that a row's floor is counted on, and how often its FLOP go through it: split3 makes each f32 product of three f16 ones on tensor cores. */
+double plan_arithmetic(const struct row *row, const struct work *work, enum math *math);
 /* A store row with everything that is known before it runs (identity, work, cost, floor, infeasible or broken reason). */
 struct row *plan_row_new(const struct plan *plan, int index, const char *device);
 /* Key of a row (decision 11): work, sources, parameters, compiler, device, timing. */

@@ -48,7 +48,7 @@ json_t *session_setup(const struct session *s, bool compile_only)
         snprintf(hex + 2 * i, 3, "%02x", ((const unsigned char *)chip)[i]);
     double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : strncmp(s->device.spec, "cuda", 4) ? 60 : 10;
     json_t *filter = json_pack("{s:s?,s:s?,s:o}", "layers", o->filter.layers, "only", o->filter.only, "set", strings(o->filter.set));
-    json_t *counters = json_pack("{s:b,s:s?,s:o,s:o}", "off", (int)o->counters.off, "set", o->counters.set, "groups", strings(o->counters.groups), "metrics",
+    json_t *counters = json_pack("{s:b,s:b,s:s?,s:o,s:o}", "off", (int)o->counters.off, "source", (int)o->counters.source, "set", o->counters.set, "groups", strings(o->counters.groups), "metrics",
                                  strings(o->counters.metrics));
     json_t *out = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:s?,s:f,s:f,s:b,s:b,s:o,s:o,s:o,s:o,s:o}", "do", "setup", "scenario", o->scenario_path, "device",
                             s->device.spec, "chip", hex, "files", s->plan.files, "compiler", o->compiler, "bundle", o->bundle, "dump", dump, "budget", o->budget_s,
@@ -388,6 +388,8 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
             return true;
     }
     if (timed && !all_kept && (!measure_case(s, first, last, err) || !count_case(s, first, last, err)))
+        return false;
+    if (s->options->ablate && !s->interrupted && !session_ablate(s, first, last, err))
         return false;
     if (timed && s->asked.tune && !s->interrupted && !session_learn(s, first, last, err))
         return false;

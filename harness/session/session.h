@@ -28,6 +28,7 @@ struct session_options {
     bool tuned;                /* each variant at the point that was remembered for the layer in `database`, where there is one */
     bool dump;                 /* write tensors and error map of wrong rows */
     bool in_process;           /* no workers: for debuggers */
+    bool ablate;               /* what each part costs that a head offers to leave out */
     bool no_time;              /* verify only, also on cuda */
     double time_limit_s;       /* for one run of a row's steps; 0 = 10 s on cuda, 60 s on emu */
     volatile sig_atomic_t *interrupted; /* set by a signal handler; may be NULL */

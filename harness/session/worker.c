@@ -108,6 +108,7 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     o->bundle = text_of(w->setup, "bundle");
     const json_t *counters = json_object_get(w->setup, "counters");
     o->counters.off = json_is_true(json_object_get(counters, "off"));
+    o->counters.source = json_is_true(json_object_get(counters, "source"));
     o->counters.set = text_of(counters, "set");
     o->counters.groups = w->lists[3] = list_of(counters, "groups");
     o->counters.metrics = w->lists[4] = list_of(counters, "metrics");
@@ -206,6 +207,8 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
     }
     if (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err))
         return false;
+    if (!strcmp(verb, "ablate") && row >= 0 && row < w->plan.row_count)
+        return worker_ablate(w, row, err);
     if (!strcmp(verb, "verify") && row >= 0 && row < w->plan.row_count)
         return worker_verify(w, row, err);
     if (!strcmp(verb, "measure") || !strcmp(verb, "race")) {

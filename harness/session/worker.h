@@ -8,6 +8,7 @@
  *   {"do":"count check"}                -> {"event":"done"}             counters can be had here, and the metrics that are asked for exist
  *   {"do":"count","warm":b,"rows":[{"row":i,"engine":"..","facts":{NAME:NUMBER},"steps":{"0":{..}}}]}  -> the same; never sent to a worker that times
  *   {"do":"race","rows":[..]}           -> the same, for `bench tune`
+ *   {"do":"ablate","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{"metrics":[..]}}, {"event":"done"}
  *   anything that fails as a whole      -> {"event":"failed","kind":k,"text":"..","hint":"..","row":i or -1}
  *
  * Before anything that may take long or never end, a stage event says what, for which row, and how long at most. */
@@ -81,6 +82,9 @@ bool worker_count_check(struct worker *w, struct error *err);
 /* Uses the plan of the library that is named so (worker_plan_text, or a text that begins with it); nothing to do for other rows. */
 bool worker_use_engine(struct rig *rig, const char *engine, struct error *err);
 bool worker_count(struct worker *w, const json_t *command, int *blame, struct error *err);
+
+/* ablate.c: what a row costs without its parts, as metrics in an event that says nothing else of it. */
+bool worker_ablate(struct worker *w, int row, struct error *err);
 
 /* tune.c: the search. */
 /* What the compiler made of a point refuses it: it spills, one block of it does not fit, or another point is the same launches of the same machine code.

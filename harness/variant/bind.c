@@ -168,6 +168,7 @@ static void begin_program(struct bind *b)
     const struct variant *v = b->point->variant;
     struct program *p = b->program;
     *p = (struct program){.tile_weight_bytes = -1, .work = *b->work, .exact = b->h->exact, .checked = b->h->checked, .predicted = {-1, -1, -1}};
+    memcpy(p->ablations, b->h->ablations, sizeof p->ablations);
     p->variant = xstrdup(v->name);
     p->params = xstrdup(b->point->label);
     p->what = xstrdup(v->what);

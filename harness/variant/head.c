@@ -162,6 +162,21 @@ static bool read_predict(struct head *h, const struct node *root, struct error *
     return true;
 }
 
+static bool read_ablate(struct head *h, const struct node *root, struct error *err)
+{
+    const struct node *n = node_get(root, "ablate");
+    for (int i = 0; n && i < (n->kind == NODE_LIST ? n->count : 1); i++) {
+        const struct node *one = n->kind == NODE_LIST ? n->items[i] : n;
+        int word = node_word(one, "ablate", ablation_names, err);
+        if (word < 0)
+            return false;
+        if (h->ablations[word])
+            return node_error(one, err, "%s stands there twice", ablation_names[word]);
+        h->ablations[word] = true;
+    }
+    return true;
+}
+
 static bool read_conditions(struct head *h, const struct node *root, struct error *err)
 {
     const struct node *needs = node_get(root, "needs"), *where = node_get(root, "where");
@@ -223,11 +238,11 @@ struct head *head_read(const struct node *root, struct error *err)
 {
     static const char *const keys[] = {"op",         "what",    "from",        "needs",   "layout", "dtype",   "math",  "algorithm",
                                        "exact",      "check",   "epilogue",    "mask",    "params", "let",     "where", "define",
-                                        "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select", "columns", "predict", "source", "on",    NULL};
+                                        "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select", "columns", "predict", "ablate", "source", "on", NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&
-        read_source(h, root, err) && head_read_steps(h, root, err) && read_predict(h, root, err) && check_source(h, err) && head_check(h, err))
+        read_source(h, root, err) && head_read_steps(h, root, err) && read_predict(h, root, err) && read_ablate(h, root, err) && check_source(h, err) && head_check(h, err))
         return h;
     head_free(h);
     return NULL;

@@ -1,8 +1,8 @@
 /* gemm_tile: convolution as a matrix product without the matrix: where a tile of the left one (rows: output pixels, depth: taps and channels) and of the right one
  * (rows: output channels) lie in memory, for f32 tensors in NHWC and KRSC whose channels are a multiple of 4.
  *
- * The depth goes tap by tap, 16 channels a step. A thread moves pieces of 4 channels, 16 bytes: it asks for those of the next step while this one is multiplied, and
- * puts them into shared memory in whatever form its chapter multiplies. The including file names TILE_M and TILE_N (rows of both tiles) and THREADS. */
+ * The depth goes tap by tap, 16 channels a step. A thread moves pieces of 4 channels, 16 bytes: it asks for those of AHEAD steps before they are multiplied, holds them in
+ * registers, and puts them into shared memory in whatever form its chapter multiplies. The including file names TILE_M and TILE_N (rows of both tiles) and THREADS. */
 #pragma once
 #include "epilogue.cuh"
 
@@ -38,9 +38,11 @@ static __device__ __forceinline__ void tiles_begin(tiles *t, const float *input,
         t->k[i] = k0 + (threadIdx.x + i * THREADS) / 4;
 }
 
-/* Step `step` of the depth: zero outside the image, past the last channel and past the last output channel. */
-static __device__ __forceinline__ void tiles_read(const tiles *t, int step, float4 a[A_PIECES], float4 b[B_PIECES])
+/* Step `step` of the depth, if there is one: zero outside the image, past the last channel and past the last output channel. */
+static __device__ __forceinline__ void tiles_read(const tiles *t, int step, int steps, float4 a[A_PIECES], float4 b[B_PIECES])
 {
+    if (step >= steps)
+        return;
     int tap = step / t->steps_per_tap, c = step % t->steps_per_tap * 16 + threadIdx.x % 4 * 4, r = tap / S, s = tap % S;
     const float4 zero = make_float4(0, 0, 0, 0);
 #pragma unroll

@@ -6,21 +6,17 @@
  * warpgroup of each block adds the notes up and so knows which tiles are the block's: an equal share of the cost, in the order of the image, listed
  * some hundred at a time. There are no atomics: the same mask gives the same schedule.
  *
- * Needs ROWS, R, S, WHOLE_ABOVE as constants: active pixels above which a tile is computed whole. */
+ * Needs ROWS, R, S, FEW as constants; FEW: marked inputs of a tile (with its halo) up to which it is computed input by input, a multiple of 8. */
 #pragma once
 #include "mask_bits.cuh"
 #include "wgmma_tile.cuh"
 
 constexpr int TAPS = R * S, HALO_H = ROWS + R - 1, HALO_W = 8 + S - 1;
-constexpr int COST_WHOLE = ROWS + 1, COST_LEAST = WHOLE_ABOVE ? 3 : COST_WHOLE;
+constexpr int COST_WHOLE = ROWS + 1, COST_LEAST = FEW ? 3 : COST_WHOLE;
 constexpr int LIST = 256, ROUND = (LIST - 1) * COST_LEAST; /* cost of a round: at most LIST tiles */
 
-/* In eighths of a whole tile's products, and one for what every tile costs. Eight single pixels take about twice as long as eight of a whole tile. */
-static __device__ __forceinline__ int cost_of(unsigned long long active)
-{
-    int pixels = __popcll(active);
-    return pixels == 0 ? 0 : pixels > WHOLE_ABOVE ? COST_WHOLE : 1 + (pixels + 7) / 8 * 2;
-}
+/* In eighths of a whole tile's products, and one for what every tile costs. Eight inputs take about a quarter of a whole tile's time. */
+static __device__ __forceinline__ int cost_of(bool active, int inputs) { return !active ? 0 : inputs > FEW ? COST_WHOLE : 1 + (inputs + 7) / 8 * 2; }
 
 struct place {
     int n, y, x; /* of a tile's first output pixel */
@@ -32,6 +28,7 @@ static __device__ __forceinline__ place place_of(int tile, int tiles_x, int tile
 
 struct work {
     place at; /* y < 0: no more */
+    int inputs;
     unsigned long long active;
 };
 static __shared__ work list[LIST];                             /* by rank modulo LIST */
@@ -46,52 +43,53 @@ struct image {
 /* What all blocks share in global memory. */
 struct share {
     const unsigned long long *tiles; /* bit 8 i + j of tiles[tile] is output pixel (i, j) of the tile */
+    const unsigned char *inputs;     /* marked inputs of a tile, with its halo; 255: or more */
     const unsigned *sums;            /* of 32 tiles: cost * 256 + active tiles */
     int count, words, slice;         /* tiles; sums; how many of them a thread adds up */
 };
 
-/* The output's mask and the bits of one tile. */
-static __device__ __forceinline__ unsigned long long look_at(int tile, const image &im, const unsigned *mask_in, unsigned char *mask_out)
+/* The output's mask, the bits and the marked inputs of one tile. */
+static __device__ __forceinline__ unsigned long long look_at(int tile, const image &im, const unsigned *mask_in, unsigned char *mask_out, int &inputs)
 {
     place at = place_of(tile, im.tiles_x, im.tiles_y);
     int words = (im.W + 31) / 32;
     mask_in += (size_t)at.n * im.H * words;
-    unsigned wide[HALO_H]; /* rows of the halo, ORed over the filter's columns */
-#pragma unroll
-    for (int i = 0; i < HALO_H; i++) {
-        unsigned row = mask_bits(mask_in, at.y - im.pad + i, at.x - im.pad, im.H, words);
-        wide[i] = row;
-#pragma unroll
-        for (int s = 1; s < S; s++)
-            wide[i] |= row >> s;
-    }
+    unsigned last[R] = {}; /* rows of the halo, ORed over the filter's columns */
     unsigned inside = at.x + 8 <= im.Q ? 0xff : at.x < im.Q ? (1u << (im.Q - at.x)) - 1 : 0;
     unsigned long long active = 0;
+    mask_out += ((size_t)at.n * im.P + at.y) * im.tiles_x + at.x / 8;
 #pragma unroll
-    for (int i = 0; i < ROWS; i++) {
-        unsigned bits = 0;
+    for (int i = 0; i < HALO_H; i++) {
+        unsigned row = mask_bits(mask_in, at.y - im.pad + i, at.x - im.pad, im.H, words) & ((1u << HALO_W) - 1), bits = 0;
+        inputs += __popc(row);
+        last[i % R] = row;
+#pragma unroll
+        for (int s = 1; s < S; s++)
+            last[i % R] |= row >> s;
 #pragma unroll
         for (int r = 0; r < R; r++)
-            bits |= wide[i + r];
+            bits |= last[r];
         bits &= inside;
-        if (at.y + i < im.P) {
-            mask_out[((size_t)at.n * im.P + at.y + i) * im.tiles_x + at.x / 8] = bits;
-            active |= (unsigned long long)bits << (8 * i);
+        if (i >= R - 1 && at.y + i - (R - 1) < im.P) {
+            mask_out[(i - (R - 1)) * im.tiles_x] = bits;
+            active |= (unsigned long long)bits << (8 * (i - (R - 1)));
         }
     }
     return active;
 }
 
-extern "C" __global__ void __launch_bounds__(128)
-list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums, int H, int W, int P, int Q, int pad, int tiles_x,
+extern "C" __global__ void __launch_bounds__(128, 16)
+list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned char *inputs, unsigned *sums, int H, int W, int P, int Q, int pad, int tiles_x,
            int tiles_y, int count)
 {
     asm volatile("griddepcontrol.launch_dependents;");
-    int tile = blockIdx.x * 128 + threadIdx.x;
-    unsigned long long active = tile < count ? look_at(tile, {H, W, P, Q, pad, tiles_x, tiles_y}, mask_in, mask_out) : 0;
-    if (tile < count)
+    int tile = blockIdx.x * 128 + threadIdx.x, marked = 0;
+    unsigned long long active = tile < count ? look_at(tile, {H, W, P, Q, pad, tiles_x, tiles_y}, mask_in, mask_out, marked) : 0;
+    if (tile < count) {
         tiles[tile] = active;
-    unsigned sum = __reduce_add_sync(~0u, cost_of(active) * 256 + (active != 0));
+        inputs[tile] = min(marked, 255);
+    }
+    unsigned sum = __reduce_add_sync(~0u, cost_of(active != 0, marked) * 256 + (active != 0));
     if (threadIdx.x % 32 == 0 && tile < count)
         sums[tile / 32] = sum;
 }
@@ -140,13 +138,14 @@ static __device__ __forceinline__ void list_word(const share &all, const image &
 {
     int lane = threadIdx.x % 32, tile = word * 32 + lane;
     unsigned long long active = tile < all.count ? all.tiles[tile] : 0;
-    unsigned own = cost_of(active), is = __ballot_sync(~0u, own != 0);
+    int inputs = tile < all.count ? all.inputs[tile] : 0;
+    unsigned own = cost_of(active != 0, inputs), is = __ballot_sync(~0u, own != 0);
     cost += scan(own) - own;
     rank += __popc(is & ((1u << lane) - 1));
     if (own == 0)
         return;
     if (cost >= from && cost < to)
-        list[rank % LIST] = {place_of(tile, im.tiles_x, im.tiles_y), active};
+        list[rank % LIST] = {place_of(tile, im.tiles_x, im.tiles_y), inputs, active};
     if (cost < from && cost + own >= from)
         rank_first = rank + 1;
     if (cost < to && cost + own >= to)

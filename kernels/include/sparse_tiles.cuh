@@ -1,18 +1,20 @@
-/* sparse_tiles: a sparse convolution on tensor cores, in place, for sm_90a. Its variants differ in one number, WHOLE_ABOVE:
- *   conv2d/sparse_tile   0: every active tile is computed whole
- *   conv2d/very_sparse  64: of every active tile only the active pixels
- *   conv2d/sparse_auto  between: tile by tile, whichever is cheaper
+/* sparse_tiles: a sparse convolution on tensor cores, in place, for sm_90a. Its variants differ in one number, FEW:
+ *   conv2d/sparse_tile    0: every active tile is computed whole
+ *   conv2d/very_sparse   16: tiles of at most 16 marked inputs are computed input by input
+ *   conv2d/sparse_auto   tile by tile, whichever is cheaper
  *   conv2d/sparse_gather  0, and GATHERED: tiles come from and go to memory of their own, which other kernels fill and empty
  *
  * Tiles are ROWS rows of 8 pixels. Behind list_tiles one launch, a block an SM, three warpgroups:
  *   producer   finds out which tiles are the block's (sparse_schedule.cuh); then each of its four warps copies tiles to a ring in shared memory
  *              (sparse_copy.cuh)
  *   consumers  (two) take tiles in turn. All R * S * C weights of 16 output channels lie in a warp's registers (144 for 3x3 of 64 channels), in the order
- *              in which both wgmma and mma.sync take their left operand. Whole: R * S * C / 16 wgmma of 64 channels by 8 ROWS pixels. Pixels: the
- *              active ones are numbered, and eight of them at a time are the columns of an mma, fetched by ldmatrix from wherever in the tile
- *              they lie.
+ *              in which both wgmma and mma.sync take their left operand.
+ *              Whole: R * S * C / 16 wgmma of 64 channels by 8 ROWS pixels.
+ *              Few inputs: eight of them, from wherever in the tile they lie, are the columns of an mma (ldmatrix takes any eight addresses). What each adds
+ *              through each tap goes to shared memory, and each active output adds up what belongs to it. So the arithmetic is that of the marked
+ *              inputs, not of the active outputs, of which a lone input has nine; and the inputs are read once, not once a tap.
  *
- * Needs TYPE, C, R, S, ROWS, STAGES, WHOLE_ABOVE, EPI_BIAS, EPI_SLOPE as constants. */
+ * Needs TYPE, C, R, S, ROWS, STAGES, FEW, EPI_BIAS, EPI_SLOPE as constants. */
 #pragma once
 #include "element.cuh"
 #include "epilogue.cuh"
@@ -27,7 +29,12 @@ constexpr int DEPTH = STAGES / 4; /* tiles that a warp has on their way */
 extern __shared__ __align__(128) unsigned char ring[];              /* of tiles; before the first of them, the weights */
 static __shared__ unsigned long long full[STAGES], empty[STAGES], weights_come, weights_held; /* barriers */
 static __shared__ work ring_work[STAGES];
-static __shared__ unsigned char numbered[8][64];                    /* by consuming warp: its active pixels, as bits of the tile */
+/* Of the ring's tiles with few inputs: the marks of each row of the halo, and by number where they lie; the number of each input. */
+static __shared__ unsigned short ring_rows[STAGES][HALO_H];
+static __shared__ unsigned char ring_inputs[STAGES][FEW + 1], ring_numbers[STAGES][HALO_H * HALO_W];
+
+constexpr int RING_BYTES = STAGES * STAGE_BYTES > 64 * WEIGHTS_PITCH ? STAGES * STAGE_BYTES : 64 * WEIGHTS_PITCH;
+constexpr int COLUMN = 10; /* pairs of channels: what an input adds to 16 channels, and two pairs that spread the columns over the banks */
 
 /* --- producer: 128 threads --- */
 
@@ -46,13 +53,25 @@ struct producer {
             barrier_arrive(shared_address(&full[arrived % STAGES]));
         arrived += 4;
     }
+    /* row: a lane's row of marks. */
+    static __device__ __forceinline__ void number_inputs(int slot, unsigned row)
+    {
+        int lane = threadIdx.x % 32, number = scan(__popc(row)) - __popc(row);
+        if (lane < HALO_H)
+            ring_rows[slot][lane] = row;
+        for (; row; row &= row - 1, number++) {
+            int input = lane * HALO_W + __ffs(row) - 1;
+            ring_inputs[slot][number] = input;
+            ring_numbers[slot][input] = number;
+        }
+    }
     __device__ __forceinline__ void put(const work &tile, const row_marks &marks, unsigned rank)
     {
         int slot = issued % STAGES;
         barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
         if (GATHERED) { /* the whole tile is one piece of memory */
             if (threadIdx.x % 32 == 0) {
-                ring_work[slot] = {{(int)rank, 0, 0}, ~0ull};
+                ring_work[slot] = {{(int)rank, 0, 0}, 255, ~0ull};
                 barrier_arrive_expect(shared_address(&full[slot]), STAGE_BYTES);
                 copy_bytes(shared_address(ring) + slot * STAGE_BYTES, input + (size_t)rank * (STAGE_BYTES / 2), STAGE_BYTES, shared_address(&full[slot]));
             }
@@ -62,6 +81,8 @@ struct producer {
         }
         if (threadIdx.x % 32 == 0)
             ring_work[slot] = tile;
+        if (FEW && tile.inputs <= FEW)
+            number_inputs(slot, marks.bits(tile, im.pad) & ((1u << HALO_W) - 1));
         copy_tile(shared_address(ring) + slot * STAGE_BYTES, input, tile, marks, im, 0);
         copy_async_commit();
         issued += 4;
@@ -80,7 +101,7 @@ struct producer {
             int slot = issued % STAGES;
             barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
             if (threadIdx.x % 32 == 0)
-                ring_work[slot] = {{0, -1, 0}, 0};
+                ring_work[slot] = {{0, -1, 0}, 0, 0};
             arrive_oldest();
         }
     }
@@ -133,20 +154,20 @@ static __device__ __forceinline__ void produce(producer p, const share &all, con
 /* --- consumers: two warpgroups --- */
 
 struct consumer {
-    TYPE *output; /* of the lane's first channel */
+    TYPE *output; /* of the warp's first channel */
     int K, P, Q;
-    bool stores;  /* its two channels exist */
+    bool stores;  /* the lane's two channels exist: the warp's 2 * (lane / 4) and the next */
     float bias0, bias1;
 
     __device__ __forceinline__ TYPE *tile(const place &at) const
     {
         return output + (GATHERED ? (size_t)at.n * (8 * ROWS) * K : (((size_t)at.n * P + at.y) * Q + at.x) * K);
     }
-    __device__ __forceinline__ void store(TYPE *pixel, float low, float high) const
+    static __device__ __forceinline__ void store(TYPE *pixel, float low, float high)
     {
         pack<TYPE, 2> out;
-        out.item[0] = from_f32<TYPE>(activate(low + bias0));
-        out.item[1] = from_f32<TYPE>(activate(high + bias1));
+        out.item[0] = from_f32<TYPE>(activate(low));
+        out.item[1] = from_f32<TYPE>(activate(high));
         store_pack<TYPE, 2>(pixel, out);
     }
 };
@@ -164,65 +185,57 @@ static __device__ __forceinline__ void multiply_whole(float sum[4 * ROWS], unsig
     wgmma_wait<0>();
 }
 
-/* GROUPS times eight pixels: lane i has the tile's bit of number i, `count` are pixels. A sum of a few pixels is made in several parts, so that four products are always under way. */
-template <int GROUPS>
-static __device__ __forceinline__ void multiply_pixels(const consumer &to, TYPE *tile, unsigned stage, const unsigned (*held)[4], int pixel, int count)
+/* What inputs `first` .. first + 7 of the tile add through each tap to the warp's 16 channels: parts[tap][input][pair of channels]. */
+static __device__ __forceinline__ void multiply_inputs(float2 *parts, unsigned stage, int slot, int first, int count, const unsigned (*held)[4])
 {
-    constexpr int PARTS = 4 / GROUPS;
-    int lane = threadIdx.x % 32;
-    float sum[GROUPS][PARTS][4] = {};
-    unsigned own[GROUPS]; /* a lane addresses pixel lane % 8 of plane lane / 8 */
+    int lane = threadIdx.x % 32, number = first + lane % 8;
+    unsigned own = stage + (number < count ? ring_inputs[slot][number] : 0) * 16 + lane / 8 * PLANE; /* a lane addresses an input in a plane */
+    float sum[TAPS][4] = {};
 #pragma unroll
-    for (int g = 0; g < GROUPS; g++) {
-        int bit = __shfl_sync(~0u, pixel, 8 * g + lane % 8);
-        own[g] = stage + (bit / 8 * HALO_W + bit % 8) * 16;
+    for (int c = 0; c < C / 16; c += 2) {
+        unsigned b[4];
+        if (c + 1 < C / 16)
+            load_matrix_4(b, own + c * 2 * PLANE);
+        else
+            load_matrix_2(b, own + c * 2 * PLANE);
+#pragma unroll
+        for (int half = 0; half < 2 && c + half < C / 16; half++)
+#pragma unroll
+            for (int tap = 0; tap < TAPS; tap++)
+                multiply_16x8x16<TYPE>(sum[tap], held[tap * (C / 16) + c + half], &b[half * 2]);
     }
-    /* Two products' worth of all groups: steps i and i + 1. */
-    auto load = [&](unsigned b[GROUPS][4], int i) {
-        int tap = i / (C / 16), next = i + 1 < STEPS ? i + 1 : i, t = next / (C / 16);
-        unsigned offset = (tap / S * HALO_W + tap % S) * 16 + i % (C / 16) * 2 * PLANE;
-        unsigned offset1 = (t / S * HALO_W + t % S) * 16 + next % (C / 16) * 2 * PLANE; /* may be another tap's */
+    float2 *to = parts + (first + lane % 4 * 2) * COLUMN + lane / 4;
 #pragma unroll
-        for (int g = 0; g < GROUPS; g++)
-            load_matrix_4(b[g], C % 32 == 0 ? own[g] + lane / 8 * PLANE + offset : own[g] + lane / 8 % 2 * PLANE + (lane < 16 ? offset : offset1));
-    };
-    unsigned b[2][GROUPS][4];
-    load(b[0], 0);
+    for (int tap = 0; tap < TAPS; tap++)
 #pragma unroll
-    for (int i = 0; i < STEPS; i += 2) {
-        if (i + 2 < STEPS)
-            load(b[(i / 2 + 1) % 2], i + 2); /* on their way while these are multiplied */
-#pragma unroll
-        for (int half = 0; half < 2 && i + half < STEPS; half++)
-#pragma unroll
-            for (int g = 0; g < GROUPS; g++)
-                multiply_16x8x16<TYPE>(sum[g][(i + half) % PARTS], held[i + half], &b[i / 2 % 2][g][half * 2]);
-    }
-#pragma unroll
-    for (int g = 0; g < GROUPS; g++)
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-            float low = 0, high = 0;
-#pragma unroll
-            for (int part = 0; part < PARTS; part++)
-                low += sum[g][part][e], high += sum[g][part][2 + e];
-            int number = 8 * g + lane % 4 * 2 + e, bit = __shfl_sync(~0u, pixel, number);
-            if (number < count && to.stores)
-                to.store(tile + (bit / 8 * to.Q + bit % 8) * to.K, low, high);
-        }
+        for (int e = 0; e < 2; e++)
+            to[(tap * FEW + e) * COLUMN] = make_float2(sum[tap][e], sum[tap][2 + e]);
 }
 
-/* Numbers the active pixels of the tile, for this warp. */
-static __device__ __forceinline__ void number_pixels(unsigned char *pixels, unsigned long long active)
+/* Adds up the active outputs of a tile with few inputs. Eight lanes have the warp's 16 channels of an output, a warp four outputs side by side. */
+static __device__ __forceinline__ void add_outputs(const consumer &to, TYPE *out, const float2 *parts, int slot, unsigned long long active)
 {
-    __syncwarp(); /* the last tile's have been read */
+    int lane = threadIdx.x % 32, pair = lane % 8;
+    unsigned rows = lane < HALO_H ? ring_rows[slot][lane] : 0;
+    float bias0 = __shfl_sync(~0u, to.bias0, pair * 4), bias1 = __shfl_sync(~0u, to.bias1, pair * 4);
+    bool stores = __shfl_sync(~0u, to.stores, pair * 4);
+    while (active) {
+        int four = (__ffsll(active) - 1) / 4, y = four / 2, x = four % 2 * 4 + lane / 8;
+        bool own = active >> (four * 4 + lane / 8) & 1;
+        active &= ~(15ull << (four * 4));
+        float2 sum = make_float2(bias0, bias1);
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-        int bit = half * 32 + threadIdx.x % 32;
-        if (active >> bit & 1)
-            pixels[__popcll(active & ((1ull << bit) - 1))] = bit;
+        for (int r = 0; r < R; r++) {
+            unsigned row = __shfl_sync(~0u, rows, y + r) >> x & ((1u << S) - 1);
+            for (row = own ? row : 0; row; row &= row - 1) {
+                int s = __ffs(row) - 1;
+                float2 part = parts[((r * S + s) * FEW + ring_numbers[slot][(y + r) * HALO_W + x + s]) * COLUMN + pair];
+                sum.x += part.x, sum.y += part.y;
+            }
+        }
+        if (own && stores)
+            consumer::store(out + (y * to.Q + x) * to.K + pair * 2, sum.x, sum.y);
     }
-    __syncwarp();
 }
 
 static __device__ __forceinline__ void consume(const consumer &to)
@@ -244,36 +257,30 @@ static __device__ __forceinline__ void consume(const consumer &to)
         if (__shfl_sync(~0u, tile.at.y, 0) < 0)
             return;
         unsigned stage = shared_address(ring) + slot * STAGE_BYTES;
-        int count = __shfl_sync(~0u, __popcll(tile.active), 0);
         TYPE *out = to.tile(tile.at);
-        if (count > WHOLE_ABOVE) {
+        int inputs = __shfl_sync(~0u, tile.inputs, 0);
+        if (!FEW || inputs > FEW) {
             float sum[4 * ROWS];
             multiply_whole(sum, stage, held);
             if (lane == 0)
                 barrier_arrive(shared_address(&empty[slot]));
             unsigned long long own = to.stores ? tile.active >> (lane % 4 * 2) : 0;
-            out += lane % 4 * 2 * to.K;
+            out += lane % 4 * 2 * to.K + lane / 4 * 2;
 #pragma unroll
             for (int row = 0; row < ROWS; row++, out += to.Q * to.K) {
                 if (own >> (8 * row) & 1)
-                    to.store(out, sum[4 * row], sum[4 * row + 2]);
+                    consumer::store(out, sum[4 * row] + to.bias0, sum[4 * row + 2] + to.bias1);
                 if (own >> (8 * row) & 2)
-                    to.store(out + to.K, sum[4 * row + 1], sum[4 * row + 3]);
+                    consumer::store(out + to.K, sum[4 * row + 1] + to.bias0, sum[4 * row + 3] + to.bias1);
             }
         } else {
-            unsigned char *pixels = numbered[threadIdx.x / 32 - 4];
-            number_pixels(pixels, tile.active);
+            float2 *parts = reinterpret_cast<float2 *>(ring + RING_BYTES) + (threadIdx.x / 32 - 4) * (TAPS * FEW * COLUMN);
 #pragma unroll 1
-            for (; count > 0; count -= 32, pixels += 32) {
-                int pixel = lane < count ? pixels[lane] : 0;
-                if (count > 16)
-                    multiply_pixels<4>(to, out, stage, held, pixel, count);
-                else if (count > 8)
-                    multiply_pixels<2>(to, out, stage, held, pixel, count);
-                else
-                    multiply_pixels<1>(to, out, stage, held, pixel, count);
-            }
+            for (int first = 0; first < inputs; first += 8)
+                multiply_inputs(parts, stage, slot, first, inputs, held);
             __syncwarp();
+            add_outputs(to, out, parts, slot, tile.active);
+            __syncwarp(); /* the parts, and what the ring says about the tile, have been read */
             if (lane == 0)
                 barrier_arrive(shared_address(&empty[slot]));
         }
@@ -281,8 +288,8 @@ static __device__ __forceinline__ void consume(const consumer &to)
 }
 
 extern "C" __global__ void __maxnreg__(160)
-conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums,
-           unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned char *inputs,
+           const unsigned *sums, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
 {
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
@@ -297,12 +304,12 @@ conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsig
     if (threadIdx.x < 128) {
         give_registers<48>();
         int words = (count + 31) / 32;
-        produce(producer{input, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, count, words, (words + 127) / 128}, filter, K,
+        produce(producer{input, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, inputs, sums, count, words, (words + 127) / 128}, filter, K,
                 tiles_active);
     } else {
         take_registers<216>();
-        int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
+        int k0 = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16, k = k0 + threadIdx.x % 32 / 4 * 2;
         bool stores = k < K;
-        consume({output + k, K, P, GATHERED ? 8 : Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
+        consume({output + k0, K, P, GATHERED ? 8 : Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
     }
 }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "device/cupti_error.h"
 #include "device/cupti_range.h"
+#include "device/cupti_trace.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static int remove_fake(void **state)
 static void need_fake(void)
 {
     static const char *const variables[] = {"FAKE_CUPTI", "FAKE_CUPTI_SUPPORT", "FAKE_CUPTI_DISABLED", "FAKE_CUPTI_DROP", "FAKE_CUPTI_LOSE", "FAKE_CUPTI_ENDLESS",
-                                            "FAKE_CUPTI_RENAME"};
+                                            "FAKE_CUPTI_RENAME", "FAKE_CUPTI_RECORDS_LOST"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         unsetenv(variables[i]);
     if (!ready) {
@@ -322,6 +323,10 @@ static void test_other_metrics(void **state)
         list[i] = many[i];
     }
     counts_right(s);
+    cupti_session_rest(s);
+    cupti_session_rest(s);
+    cupti_session_rest(NULL);
+    counts_right(s);
     struct work w = {names, 2, 0, FINE, -1}, more = {list, 60, 0, FINE, -1};
     struct cupti_counts c;
     struct error err = {0};
@@ -406,9 +411,68 @@ static void test_each_kernel(void **state)
     cupti_session_close(s);
 }
 
+/* What a traced run launched, by start, whatever the order of the records; a session may be open beside it. */
+static bool launch_three(void *context, struct error *err)
+{
+    void (*launch)(void) = NULL;
+    void *address = cupti_symbol("fake_cupti_launch", err);
+    memcpy(&launch, &address, sizeof launch);
+    for (int i = 0; i < 3; i++)
+        launch();
+    return !context || error_set(err, ERROR_WRONG, "the kernel trapped");
+}
+
+static void trace_right(void)
+{
+    struct cupti_trace t;
+    struct error err = {0};
+    if (!cupti_trace_run(launch_three, NULL, &t, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(t.kernel_count, 3);
+    for (int i = 0; i < 3; i++) {
+        const struct cupti_kernel *k = &t.kernels[i];
+        assert_string_equal(k->name, i & 1 ? "odd" : "even");
+        assert_true(k->start_ns == 1000u * (unsigned)i + 100 && k->end_ns - k->start_ns == 10u * (unsigned)(i + 1));
+        assert_true(k->registers == 32 + i && k->static_smem == 16 && k->dynamic_smem == 1024 * i);
+        assert_true(k->grid[0] == i + 1 && k->grid[1] == 2 && k->block[0] == 128);
+    }
+    cupti_trace_free(&t);
+}
+
+static void test_trace(void **state)
+{
+    need_fake();
+    static const char *const calls[] = {"cuptiActivityEnable", "cuptiActivityFlushAll"};
+    struct cupti_session *s = open_session();
+    struct cupti_trace t;
+    struct error err = {0};
+    trace_right();
+    counts_right(s);
+    trace_right();
+    assert_false(cupti_trace_run(launch_three, s, &t, &err));
+    assert_non_null(strstr(err.text, "the kernel trapped"));
+    assert_null(t.kernels);
+    trace_right(); /* what the failed run left is not counted */
+    setenv("FAKE_CUPTI_RECORDS_LOST", "2", 1);
+    assert_false(cupti_trace_run(launch_three, NULL, &t, &err));
+    assert_non_null(strstr(err.text, "dropped 2 activity records"));
+    unsetenv("FAKE_CUPTI_RECORDS_LOST");
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        char *ask = text_format("%s=35", calls[i]);
+        setenv("FAKE_CUPTI", ask, 1);
+        assert_false(cupti_trace_run(launch_three, NULL, &t, &err));
+        assert_int_equal(err.kind, ERROR_ENVIRONMENT);
+        assert_non_null(strstr(err.text, "ERR_NVGPUCTRPERM"));
+        unsetenv("FAKE_CUPTI");
+        free(ask);
+        trace_right();
+    }
+    cupti_session_close(s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_other_metrics), cmocka_unit_test(test_each_kernel),     cmocka_unit_test(test_wrong_passes), cmocka_unit_test(test_lost_ranges),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_other_metrics), cmocka_unit_test(test_each_kernel), cmocka_unit_test(test_trace),     cmocka_unit_test(test_wrong_passes), cmocka_unit_test(test_lost_ranges),
                                        cmocka_unit_test(test_every_code), cmocka_unit_test(test_close_fails),  cmocka_unit_test(test_support),
                                        cmocka_unit_test(test_bad_jobs)};
     if (!getenv("BENCH_HOME"))

@@ -27,6 +27,8 @@ static int frames_in(const void *bytes, size_t count, const char *raw, const cha
     }
     frames_close(f);
     fclose(file);
+    if (got < 0)
+        image_free(out);
     if (got < 0 && (!refusal || !strstr(err.text, refusal)))
         fail_msg("'%s', wanted %s", err.text, refusal ? refusal : "success");
     if (got >= 0 && refusal)

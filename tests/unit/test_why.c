@@ -269,6 +269,87 @@ static void verdicts_with_counters(void **state)
     expect(&f, 6, "", "");
     expect(&f, 7, "compute", "compute runs at 88 %");
     fixture_free(&f);
+    measured_run(&f);
+    /* As counted of mma_sync on an H200, which Nsight Compute calls compute bound. */
+    r = row_of(&f, "conv2d/async", 173, 1);
+    hw(r, "useful_ld", 0.0754); /* less than a byte a sector: asynchronous copies, counted as sectors and not as bytes */
+    hw(r, "l1_hit_rate_ld", 0.584);
+    hw(r, "global_sectors_ld", 5604504);
+    hw(r, "sectors_per_request_ld", 16);
+    hw(r, "dram_throughput", 25.7);
+    hw(r, "issue_active", 29.1);
+    hw(r, "tensor_active", 66);
+    r = row_of(&f, "conv2d/scattered", 400, 1); /* the same without such copies is waste */
+    hw(r, "useful_ld", 12.5);
+    hw(r, "l1_hit_rate_ld", 5);
+    hw(r, "global_sectors_ld", 5604504);
+    hw(r, "sectors_per_request_ld", 32);
+    r = row_of(&f, "conv2d/few_scattered", 400, 1); /* a few requests of a kernel that loads by other means */
+    hw(r, "useful_ld", 12.5);
+    hw(r, "l1_hit_rate_ld", 5);
+    hw(r, "global_sectors_ld", 1000);
+    hw(r, "sectors_per_request_ld", 32);
+    r = row_of(&f, "conv2d/l1_full", 9000, 0); /* tiled_halo: what is full comes before the pipe it does not use */
+    hw(r, "l1_busy", 93.1);
+    hw(r, "shared_conflict_share", 45);
+    expect(&f, 0, "compute", "the tensor pipe works in 66 %");
+    expect(&f, 1, "memory", "global loads use 12.5 %");
+    expect(&f, 2, "", "");
+    expect(&f, 3, "memory", "the L1's data banks are busy in 93.1 %");
+    fixture_free(&f);
+}
+
+/* A product that no table has: no rate is made up, and the words say so; without an environment the data sheet speaks. */
+static void unknown_machines_stay_unknown(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    struct report_style style = {0};
+    fixture_run(&f.run, "edsr", "cuda:0", "NVIDIA Imaginary 9000 · driver 1 · 7 SMs");
+    row_of(&f, "conv2d/one", 250, 1);
+    struct account a = only(&f, 0);
+    assert_true(!a.known && a.count == 0);
+    report_why(&t, &f.run, f.rows, f.count, 0, &style);
+    assert_non_null(strstr(text_get(&t), "no ceilings are known of this machine"));
+    assert_non_null(strstr(text_get(&t), "limited by warps")); /* what was stored is said all the same */
+    row_set(&f.run.device_about, "NVIDIA H200 · driver 580 · 132 SMs");
+    row_set(&f.run.environment, "[1, \"no object\"]");
+    a = only(&f, 0);
+    assert_true(a.known && !a.measured);
+    assert_non_null(strstr(part(&a, "roof")->what, "data sheet"));
+    balances(&a);
+    text_free(&t);
+    fixture_free(&f);
+}
+
+/* cuDNN's kernel as CUPTI recorded it on an H200: 120 blocks for 132 SMs. */
+static void library_kernels_have_limits(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    struct report_style style = {0};
+    measured_run(&f);
+    struct row *r = fixture_row(&f, 0, "body", "", "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC", "conv2d/cudnn", "", ROW_OK);
+    r->flop = 80e9;
+    r->bytes = 200e6;
+    snprintf(row_add_step(r)->name, 96, "cudnn");
+    fixture_time(r, -1, 145, 0.5, 1, 1, 1);
+    row_set(&r->kernels, "[{\"step\":0,\"name\":\"small\",\"ns\":900,\"registers\":16,\"static_smem\":0,\"dynamic_smem\":0,\"grid\":[9,1,1],\"block\":[32,1,1]},"
+                         "{\"step\":0,\"name\":\"sm90_xmma\",\"ns\":142655,\"registers\":168,\"static_smem\":0,\"dynamic_smem\":231424,\"grid\":[15,8,1],\"block\":[384,1,1]}]");
+    report_why(&t, &f.run, f.rows, f.count, 0, &style);
+    assert_non_null(strstr(text_get(&t), "kernel     sm90_xmma: 168 registers, 120 blocks"));
+    assert_non_null(strstr(text_get(&t), "1 block of 384 threads on an SM, 12 warps"));
+    assert_non_null(strstr(text_get(&t), "0.909 waves: 9 % of the GPU's places get no block"));
+    text_free(&t);
+    static const char *const hostile[] = {"[", "{}", "[1, null, {\"step\": 0}]", "[{\"step\":0,\"registers\":-5,\"block\":[0,0,0]}]",
+                                          "[{\"step\":0,\"ns\":\"x\",\"registers\":99999999999,\"block\":7}]"};
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        row_set(&r->kernels, hostile[i]);
+        report_why(&t, &f.run, f.rows, f.count, 0, &style);
+        assert_null(strstr(text_get(&t), "kernel  "));
+        text_free(&t);
+    }
+    fixture_free(&f);
 }
 
 static void rows_are_found_by_words(void **state)
@@ -315,6 +396,7 @@ static void printed(void **state)
     hw(r, "stall_barrier", 20);
     hw(r, "dram_bytes_read", 372e6);
     hw(r, "dram_throughput", 30);
+    hw(r, "tensor_active", 20);
     hw(r, "sectors_per_request_ld", 16);
     hw(r, "warp_instructions", 4.5e6);
     hw(r, "local_loads", 1000);
@@ -347,6 +429,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_account_balances),      cmocka_unit_test(steps_and_gaps_are_parts), cmocka_unit_test(printed_numbers_add_up),
         cmocka_unit_test(verdicts_without_counters), cmocka_unit_test(verdicts_with_counters),   cmocka_unit_test(rows_are_found_by_words),
+        cmocka_unit_test(unknown_machines_stay_unknown),
+        cmocka_unit_test(library_kernels_have_limits),
         cmocka_unit_test(printed),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

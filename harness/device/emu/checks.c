@@ -122,6 +122,8 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
         }
         access = ACCESS_ATOMIC;
     }
+    if (access == ACCESS_ATOMIC && !simple) /* the next atomic on this place knows what this warp did before: locks, tickets, barriers of atomics */
+        race_wait(w, at);
     if (unordered(w, writer) && !(access == ACCESS_ATOMIC && (writer & SHADOW_ATOMIC)))
         race(w, ip, lane, at, words[access], writer & 63);
     if (access == ACCESS_READ) {
@@ -132,7 +134,9 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
         race(w, ip, lane, at, words[access], reader & 63);
     if (access == ACCESS_ATOMIC)
         s->writer[grain] = now | SHADOW_ATOMIC | (unordered(w, writer) ? SHADOW_MANY : id);
-    else
+    if (access == ACCESS_ATOMIC && !simple)
+        race_arrive(w, at);
+    if (access == ACCESS_WRITE)
         s->writer[grain] = now | id;
 }
 

@@ -627,7 +627,7 @@ static bool decode_plain(struct decode *d, uint32_t next_flow)
     } else if (instr_is(in, "brx")) {
         if (!decode_brx(d))
             return false;
-    } else if (!decode_alu(d) && !decode_float(d) && !decode_memory(d) && !decode_warp(d) && !decode_tensor(d) && !decode_async(d)) {
+    } else if (!decode_alu(d) && !decode_float(d) && !decode_memory(d) && !decode_warp(d) && !decode_tensor(d) && !decode_async(d) && !decode_video(d)) {
         return decode_fail(d, "emu does not know this instruction");
     }
     for (int i = 0; i < in->mod_count && !d->failed; i++)

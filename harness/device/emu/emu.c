@@ -12,7 +12,7 @@
 
 #define BUFFER_GAP 65536u
 #define BUFFER_MAX ((size_t)1 << 40)
-#define TURNS_MAX 4096 /* of about a million block entries each */
+#define TURNS_MAX (1 << 17) /* of 32768 block entries each */
 
 struct emu {
     struct address_space space;
@@ -447,7 +447,11 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     }
     l.dynamic_at = function->program->shared_bytes;
     l.shared_bytes = l.dynamic_at + launch->smem;
-    bool ok = launch_run(&l, err);
+    struct buffer *workspace = launch->cooperative ? buffer_new(e, "grid workspace", 64, true, err) : NULL;
+    l.workspace = workspace ? workspace->base : 0;
+    bool ok = (!launch->cooperative || workspace) && launch_run(&l, err);
+    if (workspace)
+        buffer_remove(e, workspace->base);
     totals_add(&e->totals, &l);
     launch_free(&l);
     qsort(t->entries, (size_t)t->count, sizeof *t->entries, by_line);

@@ -268,6 +268,7 @@ struct launch {
     const uint8_t *params;
     int checks;
     bool cooperative;
+    uint64_t workspace; /* cooperative: zeroed global memory for the grid's barrier */
     int threads;       /* of the host; 0 = all */
     uint64_t turns_max; /* of one warp between two waits: more is a hang */
     double deadline;   /* monotonic seconds, 0 = none */

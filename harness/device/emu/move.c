@@ -64,6 +64,7 @@ const char *const special_names[SPECIAL_COUNT] = {
     [SPECIAL_CLUSTER_CTAID_X] = "%cluster_ctaid.x", [SPECIAL_CLUSTER_CTAID_Y] = "%cluster_ctaid.y", [SPECIAL_CLUSTER_CTAID_Z] = "%cluster_ctaid.z",
     [SPECIAL_CLUSTER_NCTAID_X] = "%cluster_nctaid.x", [SPECIAL_CLUSTER_NCTAID_Y] = "%cluster_nctaid.y", [SPECIAL_CLUSTER_NCTAID_Z] = "%cluster_nctaid.z",
     [SPECIAL_CLUSTER_CTARANK] = "%cluster_ctarank", [SPECIAL_CLUSTER_NCTARANK] = "%cluster_nctarank", [SPECIAL_IS_EXPLICIT_CLUSTER] = "%is_explicit_cluster",
+    [SPECIAL_ENVREG0] = "%envreg0", [SPECIAL_ENVREG1] = "%envreg1", [SPECIAL_ENVREG2] = "%envreg2",
 };
 
 static uint64_t lane_special(const struct warp *w, enum special s, int lane)
@@ -114,6 +115,8 @@ static uint64_t warp_special(struct warp *w, enum special s)
     case SPECIAL_CLUSTER_CTARANK: return (uint64_t)b->cluster_rank;
     case SPECIAL_CLUSTER_NCTARANK: return (uint64_t)b->cluster_count;
     case SPECIAL_IS_EXPLICIT_CLUSTER: return b->cluster_count > 1;
+    case SPECIAL_ENVREG1: return l->workspace >> 32; /* of cooperative groups' grid barrier, as the driver gives it */
+    case SPECIAL_ENVREG2: return l->workspace & 0xffffffffu;
     default: return 0;
     }
 }

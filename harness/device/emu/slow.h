@@ -58,7 +58,8 @@ void race_wait(struct warp *w, uint32_t offset);
 /* Bytes of a finished cp.async count as written now. */
 void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes);
 
-/* ---- convert.c, move.c ---- */
+/* ---- convert.c, move.c, video.c ---- */
+void emu_video(struct warp *w, const struct insn *ip);
 void emu_convert(struct warp *w, const struct insn *ip);
 void move_pack(struct warp *w, const struct insn *ip);
 void move_unpack(struct warp *w, const struct insn *ip);

@@ -9,13 +9,16 @@ let:
   half: dtype == f16 or dtype == bf16
   d2s: has(depth_to_space)
 select:
+  # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
+  - {variant: reg_tiled, when: c * k <= 4 and groups == 1}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
   - {variant: mma_few_in, when: half and layout == NHWC and c <= 4 and not d2s}
   - {variant: mma_few_out, when: half and layout == NHWC and k <= 8}
   - {variant: wgmma_rs_d2s, when: half and plain and layout == NHWC and c <= 64 and d2s}
   - {variant: wgmma_rs, when: half and plain and layout == NHWC and c <= 64}
+  - {variant: wgmma_wide_d2s, when: half and plain and layout == NHWC and d2s}
   - {variant: wgmma_blocks_d2s, when: half and plain and layout == NHWC and d2s}
-  - {variant: wgmma_blocks, when: half and plain and layout == NHWC}
+  - {variant: wgmma_wide, when: half and plain and layout == NHWC}
   - {variant: wgmma_rs_nchw, when: half and plain and layout == NCHW and c <= 64}
   - {variant: wgmma_rs_tf32, when: math == tf32 and plain and layout == NHWC and c <= 64}
   # strict f32: two thirds of the multiplications of 3x3 can be saved

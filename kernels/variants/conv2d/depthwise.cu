@@ -17,6 +17,7 @@ let:
   line: select(nhwc, strips * k, strips)           # threads for PY lines of an image (NHWC) or of a plane
 where:
   - PX * PY + strip + s <= 128                     # registers: sums, a strip of input, a row of weights
+ablate: [store, bias, maths]
 define:
   NHWC: nhwc
   FILTER: layout(filter)
@@ -44,6 +45,7 @@ steps:
  *
  * What it costs: the halo lines of neighbouring threads are read again (from L1 or L2, mostly), and the borders are checked at every load. k = m * c outputs (a channel
  * multiplier) read the same plane m times. */
+#include "ablate.cuh"
 #include "element.cuh"
 #include "epilogue.cuh"
 #include "tensor.cuh"
@@ -66,6 +68,7 @@ conv_depthwise(const INPUT_T *input, const INPUT_T *filter, const float *bias, O
 #pragma unroll
     for (int j = 0; j < PY * PX; j++)
         sum[j / PX][j % PX] = 0.0f;
+    ABLATED_WORD
 #pragma unroll
     for (int line = 0; line < LINES; line++) {
         float strip[STRIP];
@@ -73,6 +76,11 @@ conv_depthwise(const INPUT_T *input, const INPUT_T *filter, const float *bias, O
 #pragma unroll
         for (int x = 0; x < STRIP; x++)
             strip[x] = y >= 0 && y < H && x0 + x >= 0 && x0 + x < W ? to_f32(input[at(c, y, x0 + x, C, H, W)]) : 0.0f;
+#ifdef ABLATE_MATHS
+#pragma unroll
+        for (int x = 0; x < STRIP; x++)
+            ABLATED_MIX(strip[x]);
+#endif
 #pragma unroll
         for (int row = 0; row < PY; row++) {
             int reach = line - row * STRIDE, r = reach / DILATION; /* known to the compiler */
@@ -81,16 +89,23 @@ conv_depthwise(const INPUT_T *input, const INPUT_T *filter, const float *bias, O
 #pragma unroll
             for (int s = 0; s < S; s++) {
                 float w = to_f32(filter[filter_at(k, 0, r, s, K, 1, R, S)]);
+#ifdef ABLATE_MATHS
+                ABLATED_MIX(w);
+#else
 #pragma unroll
                 for (int x = 0; x < PX; x++)
                     sum[row][x] += strip[x * STRIDE + s * DILATION] * w;
+#endif
             }
         }
     }
+    ABLATED_WORD_TO(sum[0][0]);
+    ABLATED_BEGIN
 #pragma unroll
     for (int row = 0; row < PY; row++)
 #pragma unroll
         for (int x = 0; x < PX; x++)
             if (p0 + row < P && q0 + x < Q)
-                output[at(k, p0 + row, q0 + x, K, P, Q)] = from_f32<OUTPUT_T>(epilogue(sum[row][x], bias, k));
+                STORE(output[at(k, p0 + row, q0 + x, K, P, Q)], from_f32<OUTPUT_T>(epilogue(sum[row][x], bias, k)));
+    ABLATED_END(output)
 }

@@ -25,6 +25,7 @@ where:
   - TX * TY >= 64
   - PX * KB <= 64                                  # sums a thread
   - 4 * (weights + tile_smem) <= smem_per_block_optin
+ablate: [store, bias, maths]
 predict: {threads: TX * TY, smem: smem, registers: PX * KB + PX + KB}
 define:
   NHWC: layout(input) == NHWC
@@ -54,6 +55,7 @@ steps:
  * What it costs: at stride 2 and 4 the reads of shared memory are 2- and 4-way conflicts, and dilation loads pixels that nobody uses. 1x1 with many channels is a matrix
  * product with a wide, flat tile; a group of fewer than KB channels leaves sums idle (depthwise has its own chapter). The parameters are there to be tuned
  * for the layer: bench tune. */
+#include "ablate.cuh"
 #include "element.cuh"
 #include "epilogue.cuh"
 #include "tensor.cuh"
@@ -85,6 +87,43 @@ static __device__ __forceinline__ void load_weights(float *to, const INPUT_T *fi
     }
 }
 
+/* The thread's pixels of its channels: side by side in memory in NHWC, where they are whole; else one by one. */
+static __device__ __forceinline__ void store(float sum[PX][KB], const float *bias, OUTPUT_T *output, int p0, int q0, int first_k, int last_k, int K, int P, int Q)
+{
+    int p = p0 + threadIdx.y;
+    ABLATED_BEGIN
+    if (WHOLE) {
+        constexpr int V = KB * sizeof(OUTPUT_T) < 16 ? KB : 16 / sizeof(OUTPUT_T); /* up to 16 bytes a store */
+#pragma unroll
+        for (int j = 0; j < PX * KB; j += V) {
+            int q = q0 + threadIdx.x + j / KB * TX, k = first_k + j % KB;
+            pack<OUTPUT_T, V> out;
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                out.item[v] = from_f32<OUTPUT_T>(epilogue(sum[j / KB][j % KB + v], bias, k + v));
+#ifdef ABLATE_STORE
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                ablated_sum += to_f32(out.item[v]);
+#else
+            if (p < P && q < Q)
+                store_pack<OUTPUT_T, V>(output + at(k, p, q, K, P, Q), out);
+#endif
+        }
+        ABLATED_END(output)
+        return;
+    }
+#pragma unroll
+    for (int j = 0; j < KB; j++)
+#pragma unroll
+        for (int i = 0; i < PX; i++) {
+            int q = q0 + threadIdx.x + i * TX, k = first_k + j;
+            if (p < P && q < Q && k < last_k)
+                STORE(output[at(k, p, q, K, P, Q)], from_f32<OUTPUT_T>(epilogue(sum[i][j], bias, k)));
+        }
+    ABLATED_END(output)
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS)
 conv_general(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int P, int Q, int pad, int groups,
              int k_blocks)
@@ -100,6 +139,7 @@ conv_general(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUT
 #pragma unroll
     for (int i = 0; i < PX * KB; i++)
         sum[i / KB][i % KB] = 0.0f;
+    ABLATED_WORD
     for (int c0 = 0; c0 < channels; c0 += CC) {
         __syncthreads(); /* the last channels' readers are done */
         load_tile(tile, input, c0, channels, group * channels, p0 * STRIDE - pad, q0 * STRIDE - pad, C, H, W);
@@ -118,6 +158,16 @@ conv_general(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUT
 #pragma unroll
                     for (int j = 0; j < KB; j += 4) {
                         float4 w = *reinterpret_cast<const float4 *>(weights + ((c * R + r) * S + s) * KB + j);
+#ifdef ABLATE_MATHS
+#pragma unroll
+                        for (int i = 0; j == 0 && i < PX; i++)
+                            ABLATED_MIX(x[i]);
+                        ABLATED_MIX(w.x);
+                        ABLATED_MIX(w.y);
+                        ABLATED_MIX(w.z);
+                        ABLATED_MIX(w.w);
+                        continue;
+#endif
 #pragma unroll
                         for (int i = 0; i < PX; i++) {
                             sum[i][j] += x[i] * w.x;
@@ -128,27 +178,6 @@ conv_general(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUT
                     }
                 }
     }
-    int p = p0 + threadIdx.y;
-    if (WHOLE) {
-        constexpr int V = KB * sizeof(OUTPUT_T) < 16 ? KB : 16 / sizeof(OUTPUT_T); /* up to 16 bytes a store */
-#pragma unroll
-        for (int j = 0; j < PX * KB; j += V) {
-            int q = q0 + threadIdx.x + j / KB * TX, k = first_k + j % KB;
-            pack<OUTPUT_T, V> out;
-#pragma unroll
-            for (int v = 0; v < V; v++)
-                out.item[v] = from_f32<OUTPUT_T>(epilogue(sum[j / KB][j % KB + v], bias, k + v));
-            if (p < P && q < Q)
-                store_pack<OUTPUT_T, V>(output + at(k, p, q, K, P, Q), out);
-        }
-        return;
-    }
-#pragma unroll
-    for (int j = 0; j < KB; j++)
-#pragma unroll
-        for (int i = 0; i < PX; i++) {
-            int q = q0 + threadIdx.x + i * TX, k = first_k + j;
-            if (p < P && q < Q && k < last_k)
-                output[at(k, p, q, K, P, Q)] = from_f32<OUTPUT_T>(epilogue(sum[i][j], bias, k));
-        }
+    ABLATED_WORD_TO(sum[0][0]);
+    store(sum, bias, output, p0, q0, first_k, last_k, K, P, Q);
 }

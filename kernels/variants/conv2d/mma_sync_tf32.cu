@@ -11,6 +11,7 @@ epilogue: [bias, relu, leaky_relu]
 params:
   TILE_M: {values: [64, 128], default: 128}        # pixels a block
   TILE_N: {values: [32, 64], default: 64}          # output channels a block
+  AHEAD: {values: [1, 2, 3, 4], default: 1}        # steps whose pieces are on their way in registers
 let:
   warps: TILE_M / 32 * (TILE_N / 32)               # each 32 x 32
   pitch: 80                                        # bytes of 16 channels and a gap: eight rows fall into eight different bank groups
@@ -34,8 +35,8 @@ steps:
  * and sums in f32, at half the rate of f16. It is another arithmetic than f32, so only a case that says `math: tf32` takes it.
  *
  * Rows of the left matrix are output pixels of the whole batch, counted through; its depth is every tap of every channel, 16 channels a step. Nothing of the image stays in
- * shared memory from one tap to the next: the caches do that, and in return any filter, stride and dilation is the same code. While a step is multiplied, the next one's pieces
- * are on their way into registers; they are rounded (to nearest, ties away) when they are put into shared memory, once, instead of at every use.
+ * shared memory from one tap to the next: the caches do that, and in return any filter, stride and dilation is the same code. While a step is multiplied, the pieces of the
+ * next AHEAD steps are on their way into registers. They are rounded (to nearest, ties away) when they are put into shared memory, once, instead of at every use.
  *
  * ldmatrix knows 16-bit elements only, but moves 16 bytes a row: four f32 are as good as eight halves, and a lane ends up with exactly the one element of a row that the
  * TF32 fragments want there.
@@ -77,20 +78,21 @@ conv_mma_tf32(const float *input, const float *filter, const float *bias, float 
 #pragma unroll
     for (int i = 0; i < 32; i++)
         sum[i / 16][i / 4 % 4][i % 4] = 0.0f;
-    float4 a[A_PIECES], b[B_PIECES];
-    tiles_read(&t, 0, a, b);
-    for (int step = 0; step < steps; step++) {
+    float4 a[AHEAD][A_PIECES], b[AHEAD][B_PIECES];
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++)
+        tiles_read(&t, i, steps, a[i], b[i]);
+    auto one_step = [&](int step, float4 *left_pieces, float4 *right_pieces) {
         int stage = step % 2; /* two stages: one barrier a step is enough */
         unsigned own = shared_address(left[stage]) + threadIdx.x / 4 * PITCH + threadIdx.x % 4 * 16, own_right = shared_address(right[stage]) + own - shared_address(left[stage]);
 #pragma unroll
         for (int i = 0; i < A_PIECES; i++)
-            put(own + i * (THREADS / 4) * PITCH, a[i]);
+            put(own + i * (THREADS / 4) * PITCH, left_pieces[i]);
 #pragma unroll
         for (int i = 0; i < B_PIECES; i++)
-            put(own_right + i * (THREADS / 4) * PITCH, b[i]);
+            put(own_right + i * (THREADS / 4) * PITCH, right_pieces[i]);
         __syncthreads();
-        if (step + 1 < steps)
-            tiles_read(&t, step + 1, a, b);
+        tiles_read(&t, step + AHEAD, steps, left_pieces, right_pieces);
         /* Matrices of ldmatrix: (rows 0-7, 4 deep), (rows 8-15), then the next 4 deep; on the right (columns 0-7), its next 4 deep, (columns 8-15) ... */
         unsigned x = shared_address(left[stage]) + (warp_m + lane % 16) * PITCH + lane / 16 * 16;
         unsigned w = shared_address(right[stage]) + (warp_n + lane / 16 * 8 + lane % 8) * PITCH + lane / 8 % 2 * 16;
@@ -108,7 +110,12 @@ conv_mma_tf32(const float *input, const float *filter, const float *bias, float 
                 for (int j = 0; j < 4; j++)
                     multiply_16x8x8(sum[i][j], rows[i], &columns[j / 2][j % 2 * 2]);
         }
-    }
+    };
+    for (int first = 0; first < steps; first += AHEAD)
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) /* unrolled, so that the pieces stay in registers */
+            if (first + i < steps)
+                one_step(first + i, a[i], b[i]);
 #pragma unroll
     for (int i = 0; i < 16; i++) { /* lane l: rows l / 4 and + 8, columns 2 (l % 4) and the next, of each 16 x 8 */
         int m = m0 + warp_m + i / 8 * 16 + i % 2 * 8 + lane / 4, k = k0 + warp_n + i / 2 % 4 * 8 + lane % 4 * 2;

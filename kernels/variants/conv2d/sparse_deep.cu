@@ -37,6 +37,7 @@ specialise: [c, r, s]
 scratch:
   packed: input[blocks_k * floor(c, slice) * 32 * pitch]
   tile_bits: u32[2 * tiles]
+  inputs: u8[tiles]
   sums: u32[ceil(tiles, 32)]
   active: u32[1]
 prepare:
@@ -48,13 +49,14 @@ steps:
   - kernel: list_tiles
     grid: ceil(tiles, 128)
     block: 128
-    args: mask_in, mask_out, tile_bits, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
+    attributes: {carveout: 100}                    # as conv_tiles, or an SM has to be empty in between
+    args: mask_in, mask_out, tile_bits, inputs, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: conv_slices
     grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
     block: 384
     smem: smem
-    args: input, packed, bias, mask_in, tile_bits, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
-    attributes: {pdl: yes}
+    args: input, packed, bias, mask_in, tile_bits, inputs, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    attributes: {pdl: yes, carveout: 100}
 columns:
   tiles_active: active[0]
 */
@@ -66,7 +68,7 @@ columns:
  * The filter is brought into slices once, beforehand (prepare), so that a slice of 64 output channels is one piece of memory. */
 #include "element.cuh"
 #include "epilogue.cuh"
-#define WHOLE_ABOVE 0
+#define FEW 0
 #include "sparse_copy.cuh"
 
 constexpr int SLICES = C / SLICE, GROUP = 8, STAGES = 16, DEPTH = 4; /* tiles at a time; slices of tiles in shared memory, and a warp's on their way */
@@ -105,7 +107,7 @@ struct producer {
         const work &tile = list[rank % LIST];
         barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
         if (threadIdx.x % 32 == 0)
-            ring_work[slot] = rank < end ? tile : work{{0, -1, 0}, 0};
+            ring_work[slot] = rank < end ? tile : work{{0, -1, 0}, 0, 0};
         if (rank < end)
             copy_tile(shared_address(ring) + slot * STAGE_BYTES, input, tile, marks, im, c0);
         copy_async_commit();
@@ -162,7 +164,7 @@ struct producer {
             return;
         barrier_wait(shared_address(&empty[issued % STAGES]), issued / STAGES & 1 ^ 1);
         if (threadIdx.x % 32 == 0)
-            ring_work[issued % STAGES] = {{-1, -1, 0}, 0};
+            ring_work[issued % STAGES] = {{-1, -1, 0}, 0, 0};
         arrive_oldest();
     }
 };
@@ -255,8 +257,8 @@ static __device__ __forceinline__ void consume(const consumer &to)
 }
 
 extern "C" __global__ void __maxnreg__(160)
-conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums,
-            unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned char *inputs,
+            const unsigned *sums, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
 {
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
@@ -273,7 +275,7 @@ conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsi
     if (threadIdx.x < 128) {
         give_registers<56>();
         int words = (count + 31) / 32;
-        produce(producer{input, packed, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, count, words, (words + 127) / 128},
+        produce(producer{input, packed, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, inputs, sums, count, words, (words + 127) / 128},
                 tiles_active);
     } else {
         take_registers<208>();

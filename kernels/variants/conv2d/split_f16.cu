@@ -11,6 +11,7 @@ epilogue: [bias, relu, leaky_relu]
 params:
   TILE_M: {values: [64, 128], default: 64}         # pixels a block
   TILE_N: {values: [32, 64], default: 64}          # output channels a block
+  AHEAD: {values: [1, 2, 3, 4], default: 1}        # steps whose pieces are on their way in registers
 let:
   warps: TILE_M / 32 * (TILE_N / 32)               # each 32 x 32
   pitch: 48                                        # bytes of 16 channels and a gap: eight rows fall into eight different bank groups
@@ -77,19 +78,20 @@ conv_split_f16(const float *input, const float *filter, const float *bias, float
 #pragma unroll
     for (int i = 0; i < 32; i++)
         sum[i / 16][i / 4 % 4][i % 4] = small[i / 16][i / 4 % 4][i % 4] = 0.0f;
-    float4 a[A_PIECES], b[B_PIECES];
-    tiles_read(&t, 0, a, b);
-    for (int step = 0; step < steps; step++) {
+    float4 a[AHEAD][A_PIECES], b[AHEAD][B_PIECES];
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++)
+        tiles_read(&t, i, steps, a[i], b[i]);
+    auto one_step = [&](int step, float4 *left_pieces, float4 *right_pieces) {
         unsigned stage = shared_address(shared) + step % 2 * STAGE, own = stage + threadIdx.x / 4 * PITCH + threadIdx.x % 4 * 8;
 #pragma unroll
         for (int i = 0; i < A_PIECES; i++)
-            put(own + i * (THREADS / 4) * PITCH, own + i * (THREADS / 4) * PITCH + LEFT, a[i]);
+            put(own + i * (THREADS / 4) * PITCH, own + i * (THREADS / 4) * PITCH + LEFT, left_pieces[i]);
 #pragma unroll
         for (int i = 0; i < B_PIECES; i++)
-            put(own + i * (THREADS / 4) * PITCH + 2 * LEFT, own + i * (THREADS / 4) * PITCH + 2 * LEFT + RIGHT, b[i]);
+            put(own + i * (THREADS / 4) * PITCH + 2 * LEFT, own + i * (THREADS / 4) * PITCH + 2 * LEFT + RIGHT, right_pieces[i]);
         __syncthreads();
-        if (step + 1 < steps)
-            tiles_read(&t, step + 1, a, b);
+        tiles_read(&t, step + AHEAD, steps, left_pieces, right_pieces);
         unsigned x = stage + (warp_m + lane % 16) * PITCH + lane / 16 * 16;
         unsigned w = stage + 2 * LEFT + (warp_n + lane / 16 * 8 + lane % 8) * PITCH + lane / 8 % 2 * 16;
         unsigned rows[2][2][4], columns[2][2][4]; /* [high, low][which 16] */
@@ -107,7 +109,12 @@ conv_split_f16(const float *input, const float *filter, const float *bias, float
                 multiply_16x8x16<__half>(small[i][j], rows[0][i], low);
                 multiply_16x8x16<__half>(small[i][j], rows[1][i], high);
             }
-    }
+    };
+    for (int first = 0; first < steps; first += AHEAD)
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) /* unrolled, so that the pieces stay in registers */
+            if (first + i < steps)
+                one_step(first + i, a[i], b[i]);
 #pragma unroll
     for (int i = 0; i < 16; i++) { /* lane l: rows l / 4 and + 8, columns 2 (l % 4) and the next, of each 16 x 8 */
         int m = m0 + warp_m + i / 8 * 16 + i % 2 * 8 + lane / 4, k = k0 + warp_n + i / 2 % 4 * 8 + lane % 4 * 2;

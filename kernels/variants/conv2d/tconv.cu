@@ -34,6 +34,7 @@ where:
   - 4 * (filts_smem + in_smem) <= smem_per_block   # static shared memory
   - registers <= 224                               # of 255; the rest is addresses
   - threads <= 1024
+ablate: [store, bias, maths]
 predict: {threads: threads, smem: smem, registers: registers}
 define:
   PELS: pels
@@ -44,6 +45,7 @@ define:
   IN_LINES: in_lines
   BLK_X: blk_x
   FILTER: layout(filter)
+  OUTPUT_T: type(output)
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [r, s, stride]
@@ -75,6 +77,7 @@ steps:
  *
  * What it costs: two barriers for every filter row, and one input channel at a time is little work between them; the default tile of 8 lines of 8 pixels
  * reads its halo 1.6 times; neighbouring threads are groups of channels, so a store scatters over as many planes. Boda re-orders the whole input into blocks beforehand; here the block picks its lines itself. */
+#include "ablate.cuh"
 #include "element.cuh"
 #include "epilogue.cuh"
 #include "tensor.cuh"
@@ -133,6 +136,7 @@ conv_tconv(const float *input, const float *filts, const float *bias, float *out
 #pragma unroll
     for (int i = 0; i < PELS * OUT_CHAN; i++)
         sum[i / OUT_CHAN][i % OUT_CHAN] = 0.0f;
+    ABLATED_WORD
     for (int c = 0; c < C; c++) {
         __syncthreads(); /* the last channel's readers are done */
         load_lines(in_smem, input, c, image0, p0, x0, N, C, H, W, P, pad);
@@ -146,20 +150,31 @@ conv_tconv(const float *input, const float *filts, const float *bias, float *out
 #pragma unroll
             for (int i = 0; i < BLK_X; i++)
                 strip[i] = own_lines[r * BLK_X + i];
+#ifdef ABLATE_MATHS
+#pragma unroll
+            for (int i = 0; i < BLK_X; i++)
+                ABLATED_MIX(strip[i]);
+#endif
 #pragma unroll
             for (int s = 0; s < S; s++)
 #pragma unroll
                 for (int j = 0; j < OUT_CHAN; j++) {
                     float weight = filts_smem[(s * OUT_CHAN + j) * OUT_CHAN_TILE + group];
+#ifdef ABLATE_MATHS
+                    ABLATED_MIX(weight);
+#else
 #pragma unroll
                     for (int i = 0; i < PELS; i++)
                         sum[i][j] += strip[i * STRIDE + s] * weight;
+#endif
                 }
         }
     }
+    ABLATED_WORD_TO(sum[0][0]);
     int image = image0 + own_image, p = (p0 + line) % P;
     if (!exists)
         return;
+    ABLATED_BEGIN
 #pragma unroll
     for (int j = 0; j < OUT_CHAN; j++) {
         int k = (blockIdx.z * OUT_CHAN + j) * OUT_CHAN_TILE + group;
@@ -169,6 +184,7 @@ conv_tconv(const float *input, const float *filts, const float *bias, float *out
 #pragma unroll
         for (int i = 0; i < PELS; i++)
             if (blockIdx.y * PELS + i < Q)
-                to[blockIdx.y * PELS + i] = epilogue(sum[i][j], bias, k);
+                STORE(to[blockIdx.y * PELS + i], epilogue(sum[i][j], bias, k));
     }
+    ABLATED_END(output)
 }

@@ -61,7 +61,8 @@ steps:
  *
  *     results stored by the threads, weights gathered by the threads     117     a row's epilogue takes 3,400 cycles, more than the other's products
  *     weights through the copy engine                                    114
- *     results through the copy engine too (this file)                     95     2,000 cycles
+ *     results through the copy engine too                                 95     2,000 cycles
+ *     no division in the loop over rows, relu on pairs (this file)        89
  *     no results stored, for comparison                                   87
  *     nothing loaded nor stored                                           86     what the products take alone, at the 1.56 GHz that the power limit leaves
  *     no products, for comparison                                         65 */
