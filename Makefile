@@ -4,6 +4,7 @@
 # make sanitize   everything again under AddressSanitizer and UndefinedBehaviorSanitizer
 # make fuzz       mutated YAML, heads, PTX, cubins and databases under the same sanitizers, FUZZ_SECONDS each
 # make bench-emu  how fast the interpreter runs the smoke and EDSR scenarios here
+# make coverage-emu  textbook kernels for every architecture on the interpreter: the share whose results are right
 # make install    PREFIX=/usr/local DESTDIR=: a relocatable tree
 # make carry      .carry/: what a GPU machine without network needs to run this build
 # make clean      V=1 shows the commands
@@ -27,7 +28,7 @@ INCLUDE    := -Iharness $(addprefix -isystem ,$(CUDA_INCLUDE))
 ALL_CFLAGS  = -std=c17 -D_GNU_SOURCE -ffp-contract=off $(WARN) $(INCLUDE) $(CFLAGS)
 ALL_CXXFLAGS = -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -Wno-unused-parameter $(INCLUDE) $(CFLAGS)
 # Linked statically where Debian has the archive, so that the one file can be carried to a GPU machine.
-LIBS    := -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -lm -ldl -lpthread
+LIBS    := -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -l:libpng16.a -l:libz.a -lm -ldl -lpthread
 
 SOURCES := $(filter-out harness/cli/main.c,$(wildcard harness/*/*.c harness/device/emu/*.c))
 SHIMS   := $(wildcard harness/*/*_shim.cpp)
@@ -72,11 +73,11 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(LIBRARY)
 	@$(CC) $(ALL_CFLAGS) -Itests -c -o $@.driver.o tests/fuzz/driver.c
 	@$(LINK) $(CFLAGS) -o $@ $@.o $@.driver.o $(LIBRARY) $(LIBS)
 units: $(UNIT)
-test: all units
+test: all units $(BUILD)/coverage
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit check cli faults
 unit: units
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit
-cli faults: all
+cli faults: all $(BUILD)/coverage
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run $@
 check: all
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run check
@@ -84,7 +85,7 @@ check: all
 # The same tests on a build that stops at the first bad access or undefined operation. Unit, cli and fault tests.
 SANITIZE := BUILD=build-asan BIN=build-asan/bench CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 sanitize:
-	@$(MAKE) --no-print-directory $(SANITIZE) all units
+	@$(MAKE) --no-print-directory $(SANITIZE) all units build-asan/coverage
 	@BENCH=$(abspath build-asan/bench) BUILD=$(abspath build-asan) sh tests/run unit cli faults
 fuzz:
 	@$(MAKE) --no-print-directory $(SANITIZE) fuzzers
@@ -94,6 +95,12 @@ fuzzers: $(FUZZERS)
 $(BUILD)/speed: tests/emu/speed.c $(LIBRARY)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
 	@$(LINK) $(CFLAGS) -o $@ $@.o $(LIBRARY) $(LIBS)
+COVERAGE := tests/emu/coverage.c tests/emu/coverage_plain.c tests/emu/coverage_warps.c
+$(BUILD)/coverage: $(COVERAGE) tests/emu/coverage.h $(LIBRARY)
+	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -Itests -o $@.o -r $(COVERAGE)
+	@$(LINK) $(CFLAGS) -o $@ $@.o $(LIBRARY) $(LIBS)
+coverage-emu: all $(BUILD)/coverage
+	@BENCH_HOME=$(CURDIR) $(BUILD)/coverage sm_75 sm_80 sm_86 sm_89 sm_90 sm_90a sm_100 sm_120
 bench-emu: all $(BUILD)/speed
 	@BENCH_HOME=$(CURDIR) $(BUILD)/speed tests/emu/speed.yaml
 	@sh ci/bench-emu $(abspath $(BIN))
@@ -104,6 +111,6 @@ carry: all
 	@BENCH=$(abspath $(BIN)) sh ci/carry
 clean:
 	rm -rf $(BUILD) build-asan bench
-.PHONY: all units test unit cli faults check sanitize fuzz fuzzers bench-emu install carry clean
+.PHONY: all units test unit cli faults check sanitize fuzz fuzzers bench-emu coverage-emu install carry clean
 .DELETE_ON_ERROR:
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d)

@@ -255,3 +255,19 @@ bool text_to_real(const char *s, double *out)
     *out = v;
     return true;
 }
+
+bool text_words_match(const char *wanted, const char *s)
+{
+    char *copy = xstrdup(wanted), *rest = copy;
+    bool ok = true;
+    for (char *word; ok && (word = strsep(&rest, " "));) {
+        if (!*word)
+            continue;
+        const char *at = strstr(s, word);
+        ok = at != NULL;
+        if (ok)
+            s = at + strlen(word);
+    }
+    free(copy);
+    return ok;
+}

@@ -39,6 +39,8 @@ const char *text_nearest_in(const char *word, const char *const *words);
 void text_add_list(struct text *t, const char *const *words, size_t n);
 /* Shell-like match with * and ?; the whole string must match. */
 bool text_glob(const char *pattern, const char *s);
+/* Is every blank-separated word of `wanted` somewhere in s, in order? */
+bool text_words_match(const char *wanted, const char *s);
 /* Appends `s` as a JSON string body / HTML text / SQL-free CSV field. */
 void text_add_html(struct text *t, const char *s);
 void text_add_csv(struct text *t, const char *s);

@@ -54,16 +54,25 @@ void cli_exit_codes(struct text *t);
 /* Options that every verb shares which makes a plan. */
 struct plan_arguments {
     struct plan_options plan;
-    struct option_list variants, set;
+    struct option_list variants, set, groups, metrics;
     const char *layers, *only, *device, *compiler, *bundle;
     double budget_s;
+    struct counter_wish counters;
 };
 #define PLAN_OPTION_COUNT 8
 /* Fills options[0..PLAN_OPTION_COUNT) so that they write into `a`. */
 void cli_plan_options(struct plan_arguments *a, struct option *options);
+/* Options of verbs that count; options[0..COUNTER_OPTION_COUNT). */
+#define COUNTER_OPTION_COUNT 5
+void cli_counter_options(struct plan_arguments *a, struct option *options);
 /* After parsing: puts everything into a->plan. A bare scenario name ("edsr") is looked up in the installation. Caller frees *path. */
 bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err);
 
+/* Runs a session and prints what happens and what came of it; the exit code. */
+enum cli_show { CLI_SHOW_CASES = 1, CLI_SHOW_PAGES = 2, CLI_SHOW_BEGIN = 4 };
+int cli_session(struct session_options *o, int show);
+/* The command line again, for provenance. Caller frees. */
+char *cli_line(int argc, char **argv);
 /* The lines of session_registers, for compile and profile. */
 void cli_print_registers(struct text *t, const struct register_point *points, int count);
 
@@ -81,7 +90,17 @@ int cli_report(const struct verb *verb, int argc, char **argv);
 int cli_export(const struct verb *verb, int argc, char **argv);
 int cli_history(const struct verb *verb, int argc, char **argv);
 int cli_counters(const struct verb *verb, int argc, char **argv);
+int cli_sequence(const struct verb *verb, int argc, char **argv);
+int cli_mask(const struct verb *verb, int argc, char **argv);
+int cli_profile(const struct verb *verb, int argc, char **argv);
+int cli_why(const struct verb *verb, int argc, char **argv);
+int cli_roofs(const struct verb *verb, int argc, char **argv);
 int cli_doctor(const struct verb *verb, int argc, char **argv);
+int cli_tune(const struct verb *verb, int argc, char **argv);
+int cli_wisdom(const struct verb *verb, int argc, char **argv);
+int cli_import_ops(const struct verb *verb, int argc, char **argv);
+int cli_import(const struct verb *verb, int argc, char **argv);
+int cli_merge(const struct verb *verb, int argc, char **argv);
 int cli_worker(const struct verb *verb, int argc, char **argv);
 
 #endif

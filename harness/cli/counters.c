@@ -5,13 +5,14 @@
 #include "cli/cli.h"
 #include "counter/set.h"
 #include "device/cupti.h"
+#include "report/calibration.h"
 #include <stdlib.h>
 #include <string.h>
 
 struct ask {
     struct option_list groups, metrics;
     const char *chip, *list;
-    bool names;
+    bool names, values, pairs, pair_metrics;
 };
 
 static void describe_list(const struct counter_groups *groups, struct text *t)
@@ -19,6 +20,26 @@ static void describe_list(const struct counter_groups *groups, struct text *t)
     for (int i = 0; i < groups->count; i++)
         text_addf(t, "%-12s %s\n", groups->items[i]->name, groups->items[i]->about);
     text_add(t, "\nbench counters GROUP explains one; bench counters --chip GH100 plans the passes\n");
+}
+
+/* The table in METHOD.md: every value that a run can store as hw.NAME, once, with the groups that have it. */
+static void values_table(const struct counter_groups *groups, struct text *t)
+{
+    text_add(t, "| metric | unit | what | groups |\n|---|---|---|---|\n");
+    for (int g = 0; g < groups->count; g++)
+        for (int i = 0; i < groups->items[g]->value_count; i++) {
+            const struct counter_value *v = &groups->items[g]->values[i];
+            bool again = false;
+            for (int k = 0; k < g && !again; k++)
+                again = counter_group_value(groups->items[k], v->name) >= 0;
+            if (again)
+                continue;
+            text_addf(t, "| hw.%s | %s | %s | %s", v->name, v->unit, v->what, groups->items[g]->name);
+            for (int k = g + 1; k < groups->count; k++)
+                if (counter_group_value(groups->items[k], v->name) >= 0)
+                    text_addf(t, ", %s", groups->items[k]->name);
+            text_add(t, " |\n");
+        }
 }
 
 static void describe(const struct counter_group *g, struct text *t)
@@ -188,6 +209,9 @@ int cli_counters(const struct verb *verb, int argc, char **argv)
         {"--group", 'g', OPTION_LIST, "A,B", "groups to plan; default all", &ask.groups},
         {"--metrics", 'm', OPTION_LIST, "A,B", "single metrics to plan, as ncu names them", &ask.metrics},
         {"--names", 0, OPTION_FLAG, NULL, "with --chip: every metric of the plan with CUPTI's sentence", &ask.names},
+        {"--values", 0, OPTION_FLAG, NULL, "every value that a run stores as hw.NAME, as the table in METHOD.md", &ask.values},
+        {"--pairs", 0, OPTION_FLAG, NULL, "emu's counters with the hardware's that say the same, as the table in METHOD.md", &ask.pairs},
+        {"--pair-metrics", 0, OPTION_FLAG, NULL, "their metrics in one line, for bench run --metrics", &ask.pair_metrics},
         {"--list", 'l', OPTION_TEXT, "PATTERN", "with --chip: the chip's metrics that match, as '*shared*'", &ask.list},
         {0}};
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
@@ -206,6 +230,16 @@ int cli_counters(const struct verb *verb, int argc, char **argv)
         goto failed;
     if (ask.chip) {
         ok = strcmp(ask.chip, "?") ? plan(&ask, &groups, rest, count, &t, &err) : chips(&t, &err);
+    } else if (ask.pairs) {
+        report_pairs(&t);
+        ok = true;
+    } else if (ask.pair_metrics) {
+        report_pair_metrics(&t);
+        text_add(&t, "\n");
+        ok = true;
+    } else if (ask.values) {
+        values_table(&groups, &t);
+        ok = true;
     } else if (!count) {
         describe_list(&groups, &t);
         ok = true;

@@ -240,7 +240,10 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
     struct text line = {0};
     int ready = 0, infeasible = 0, broken = 0;
     double flop = work_flop(&c->work), bytes = work_bytes(&c->work);
-    struct floor f = floor_of(&plan->chip, flop, bytes, c->work.op->has_math ? (int)c->work.math : (int)MATH_NONE, 0);
+    struct useful useful = {1, 1, flop, bytes};
+    struct error mask = {0};
+    bool made = work_useful(&c->work, &useful, &mask), sparse = c->work.mask.pattern != MASK_NONE;
+    struct floor f = floor_of(&plan->chip, useful.flop, useful.bytes, c->work.op->has_math ? (int)c->work.math : (int)MATH_NONE, 0);
     for (int i = 0; i < plan->row_count; i++)
         if (plan->rows[i].case_index == index) {
             if (plan->rows[i].broken)
@@ -252,7 +255,13 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
         }
     work_describe(&c->work, &line);
     text_addf(t, "%s\n  %s%s\n", c->id, text_get(&line), c->cropped ? "  (cropped)" : "");
-    text_addf(t, "  %.4g GFLOP  %.4g MB  floor %.3g us (%s)", flop / 1e9, bytes / 1e6, f.ns / 1e3, floor_by_name(f.by));
+    text_addf(t, "  %.4g GFLOP  %.4g MB", flop / 1e9, bytes / 1e6);
+    if (sparse && made)
+        text_addf(t, "  %.3g %% of inputs change, %.3g %% of outputs: %.4g GFLOP, %.4g MB", useful.input_share * 100, useful.output_share * 100, useful.flop / 1e9,
+                  useful.bytes / 1e6);
+    else if (sparse)
+        text_addf(t, "  %s", mask.text);
+    text_addf(t, "  floor %.3g us (%s)", f.ns / 1e3, floor_by_name(f.by));
     text_free(&line);
     scenario_layer_networks(plan->scenario, c->layer, &line);
     if (line.len)
@@ -315,6 +324,7 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
         seconds += cuda ? 2 + work_flop(&plan.cases[i].work) / 20e9 + fmin(plan.time.budget_s, rows * 1.0) : rows * (0.05 + 3 * work_flop(&plan.cases[i].work) / 2e9);
     }
     scenario_network_explain(plan.scenario, &t);
+    text_add(&t, text_get(&plan.notes));
     text_addf(&t, "%d cases, %d rows; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, plan.row_count, total_flop / 1e9, ceil(seconds),
               cuda ? "an H200" : "emu with 2 cores");
     plan_free(&plan);

@@ -4,7 +4,9 @@
 #include "cli/cli.h"
 #include "device/compile.h"
 #include "device/cubin.h"
+#include "measure/roofs.h"
 #include "model/occupancy.h"
+#include "session/choose.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +58,26 @@ done:
     return code;
 }
 
-static void print_facts(struct text *t, const struct unit *unit, const struct compiled *c, const struct chip *chip, struct error *err)
+/* What the head said beforehand of its last own kernel, beside what became of it. */
+static void print_prediction(struct text *t, const struct program *p, const struct kernel_facts *f)
+{
+    const struct step *last = NULL;
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_KERNEL && p->steps[i].unit == 0 && !p->steps[i].prepare)
+            last = &p->steps[i];
+    if (!last || strcmp(last->name, f->name))
+        return;
+    const long long actual[PREDICT_COUNT] = {(long long)last->block[0] * last->block[1] * last->block[2], f->static_smem + (long long)last->smem, f->registers};
+    bool any = false;
+    for (int i = 0; i < PREDICT_COUNT; i++) {
+        if (p->predicted[i] >= 0)
+            text_addf(t, "%s%s %lld/%lld", any ? "  " : "    predicted/actual  ", predict_names[i], (long long)p->predicted[i], actual[i]);
+        any |= p->predicted[i] >= 0;
+    }
+    text_addf(t, "%s%s%s", any ? "  " : "", any ? p->params : "", any ? "\n" : "");
+}
+
+static void print_facts(struct text *t, const struct program *p, const struct unit *unit, const struct compiled *c, struct error *err)
 {
     struct kernel_facts *facts = NULL;
     int count = cubin_read(c->cubin, c->cubin_bytes, &facts, err);
@@ -68,8 +89,9 @@ static void print_facts(struct text *t, const struct unit *unit, const struct co
         text_addf(t, "%-34s %-28s %3d regs  spills %d/%d B  stack %d B  smem %d B  code %d B", unit->label, facts[i].name, facts[i].registers,
                   facts[i].spill_store_bytes, facts[i].spill_load_bytes, facts[i].stack_bytes, facts[i].static_smem, facts[i].code_bytes);
         text_addf(t, "  %s%s\n", c->from_cache ? "cached" : "", c->from_cache ? "" : "compiled");
+        if (unit == p->units)
+            print_prediction(t, p, &facts[i]);
     }
-    (void)chip;
     free(facts);
 }
 
@@ -101,7 +123,7 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
         for (int k = 0; ok && !r->broken && r->program.feasible && k < r->program.step_count; k++) {
             const struct step *s = &r->program.steps[k];
             const struct unit *u = s->kind == STEP_KERNEL ? &r->program.units[s->unit] : NULL;
-            if (!u || !u->path)
+            if (!u || !u->path || u->code != CODE_CUDA)
                 continue;
             struct text key = {0};
             text_addf(&key, "%s %s", u->label, s->name);
@@ -134,15 +156,18 @@ struct compile_list {
     int count;
 };
 
-static bool compile_plan(const struct plan *plan, const char *compiler, const char *arch, struct compile_list *list, struct text *t, int *broken, struct error *err)
+static bool compile_plan(struct plan *plan, const char *compiler, const char *arch, struct compile_list *list, struct text *t, int *broken, struct error *err)
 {
     for (int i = 0; i < plan->row_count; i++) {
         const struct program *p = &plan->rows[i].program;
+        struct error none = {0};
+        if (plan->rows[i].chain && (plan->rows[i].chain->pick != CHAIN_KERNEL || !choose_unseen(plan, i, &none)))
+            continue; /* what its layers' rows do not have is the kernel of many layers */
         for (int u = 0; !plan->rows[i].broken && p->feasible && u < p->unit_count; u++) {
             struct compile_request request = {.path = p->units[u].path, .label = p->units[u].label, .defines = (const char *const *)p->units[u].defines,
                                               .define_count = p->units[u].define_count, .arch = arch, .compiler = compiler};
             struct compiled c = {0};
-            if (!request.path)
+            if (!request.path || p->units[u].code != CODE_CUDA)
                 continue;
             if (!compile(&request, &c, err)) {
                 if (err->kind == ERROR_ENVIRONMENT)
@@ -158,11 +183,26 @@ static bool compile_plan(const struct plan *plan, const char *compiler, const ch
                 compiled_free(&c);
                 continue;
             }
-            print_facts(t, &p->units[u], &c, &plan->chip, err);
+            print_facts(t, p, &p->units[u], &c, err);
             list->items = xrealloc(list->items, sizeof *list->items * (size_t)(list->count + 1));
             list->items[list->count++] = c;
         }
     }
+    return true;
+}
+
+/* The kernels that measure a machine's ceilings travel with the bundle. */
+static bool compile_roofs(const char *compiler, const char *arch, struct compile_list *list, struct error *err)
+{
+    char *path = roofs_source();
+    struct compile_request request = {.path = path, .label = "roofs", .arch = arch, .compiler = compiler};
+    struct compiled c = {0};
+    bool ok = compile(&request, &c, err);
+    free(path);
+    if (!ok)
+        return false;
+    list->items = xrealloc(list->items, sizeof *list->items * (size_t)(list->count + 1));
+    list->items[list->count++] = c;
     return true;
 }
 
@@ -201,7 +241,7 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
         code = cli_fail(&err);
         goto done;
     }
-    bool ok = compile_plan(&plan, a.compiler, chip->arch, &list, &t, &broken, &err) && (!registers || print_registers(&plan, a.compiler, &t, &err)) && (!bundle || compile_bundle_write(bundle, list.items, list.count, &err));
+    bool ok = compile_plan(&plan, a.compiler, chip->arch, &list, &t, &broken, &err) && (!registers || print_registers(&plan, a.compiler, &t, &err)) && (!bundle || (compile_roofs(a.compiler, chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
     cli_print(&t);
     code = ok ? broken ? 4 : 0 : cli_fail(&err);
     if (ok && bundle)
@@ -241,13 +281,14 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
 {
     struct plan_arguments a = {0};
     int repeat = 1, count, tail, code;
-    struct option options[PLAN_OPTION_COUNT + 2] = {{0}};
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    struct option options[PLAN_OPTION_COUNT + 3] = {{0}};
+    const char *engine = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct error err = {0};
     struct text t = {0};
     char *path = NULL, *row = NULL;
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT] = (struct option){"--repeat", 'n', OPTION_INT, "N", "launches; default 1", &repeat};
+    options[PLAN_OPTION_COUNT + 1] = (struct option){"--engine", 0, OPTION_TEXT, "TEXT", "cuDNN's plan, as the row's `engine` has it; default its first", &engine};
     if (!cli_options(verb, options, argc, argv, rest, &count, &tail, &code))
         goto done;
     if (count < 2) {
@@ -262,7 +303,7 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     for (int i = 1; i < count; i++)
         text_addf(&words, "%s%s", i > 1 ? " " : "", rest[i]);
     row = text_take(&words);
-    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !session_alone(&a.plan, row, repeat, &t, &err)) {
+    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !session_alone(&a.plan, row, repeat, engine, &t, &err)) {
         code = cli_fail(&err);
         goto done;
     }

@@ -185,7 +185,7 @@ void cli_plan_options(struct plan_arguments *a, struct option *options)
         {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own .cu variants, called NAME/FILE", &a->variants},
         {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers (comma list, * and ?)", &a->layers},
         {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants beside row 0 (comma list)", &a->only},
-        {"--set", 0, OPTION_LIST, "AXIS=VALUE", "only cases with this value: n=1, mask.density=0.10", &a->set},
+        {"--set", 0, OPTION_LIST, "AXIS=VALUE", "only cases with this value: n=1, mask.density=0.10; or counters: basic, full", &a->set},
         {"--budget", 0, OPTION_REAL, "SECONDS", "time spent measuring one layer, instead of the scenario's", &a->budget_s},
         {"--compiler", 0, OPTION_TEXT, "WHICH", "nvrtc (pinned, default), nvrtc:FILE, nvcc, nvcc:FILE", &a->compiler},
         {"--bundle", 0, OPTION_TEXT, "FILE", "take compiled kernels from a bundle (bench compile --bundle)", &a->bundle},
@@ -193,9 +193,45 @@ void cli_plan_options(struct plan_arguments *a, struct option *options)
     memcpy(options, all, sizeof all);
 }
 
+void cli_counter_options(struct plan_arguments *a, struct option *options)
+{
+    const struct option all[COUNTER_OPTION_COUNT] = {
+        {"--group", 'g', OPTION_LIST, "A,B", "count these groups (bench counters) or FILE.yaml, instead of the scenario's", &a->groups},
+        {"--metrics", 'm', OPTION_LIST, "A,B", "count these metrics, as ncu names them", &a->metrics},
+        {"--source", 0, OPTION_FLAG, NULL, "sample where the warps stand and why, by source line (PC sampling)", &a->counters.source},
+        {"--no-counters", 0, OPTION_FLAG, NULL, "no hardware counters", &a->counters.off},
+        {"--require-counters", 0, OPTION_FLAG, NULL, "exit 5 where a row cannot be counted", &a->counters.required},
+    };
+    memcpy(options, all, sizeof all);
+}
+
+/* `--set` picks cases, and as for ncu it names a set of counters: `--set full`. An axis always has a =. */
+static bool take_set(struct plan_arguments *a, struct error *err)
+{
+    int kept = 0;
+    for (int i = 0; i < a->set.count; i++) {
+        const char *item = a->set.items[i];
+        if (strcmp(item, "full") && strcmp(item, "basic")) {
+            a->set.items[kept++] = item;
+            continue;
+        }
+        if (a->counters.set && strcmp(a->counters.set, item))
+            return error_set(err, ERROR_USAGE, "--set basic and --set full at once");
+        a->counters.set = item;
+    }
+    a->set.count = kept;
+    if (a->set.items)
+        a->set.items[kept] = NULL;
+    a->counters.groups = a->groups.items;
+    a->counters.metrics = a->metrics.items;
+    return true;
+}
+
 bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err)
 {
     *path = NULL;
+    if (!take_set(a, err))
+        return false;
     if (scenario) {
         *path = xstrdup(scenario);
         if (!file_exists(scenario) && !strchr(scenario, '/')) {
@@ -218,6 +254,6 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
         }
     }
     a->plan = (struct plan_options){.scenario_path = *path, .device = a->device, .variant_dirs = a->variants.items, .compiler = a->compiler, .bundle = a->bundle,
-                                    .budget_s = a->budget_s, .filter = {.layers = a->layers, .only = a->only, .set = a->set.items}};
+                                    .budget_s = a->budget_s, .counters = a->counters, .filter = {.layers = a->layers, .only = a->only, .set = a->set.items}};
     return true;
 }

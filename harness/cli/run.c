@@ -78,6 +78,8 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
     fprintf(stderr, "bench: %s, %d cases, %d rows on %s\n", plan->scenario->name, plan->case_count, plan->row_count, run->device_about);
     for (int i = 0; i < plan->variants.note_count; i++)
         fprintf(stderr, "bench: note: %s\n", plan->variants.notes[i]);
+    for (const char *line = plan->notes.len ? plan->notes.data : ""; *line; line += strcspn(line, "\n") + 1)
+        fprintf(stderr, "bench: note: %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
 /* Everything that was stored of the run, once more as a whole: summary, network, pages. */
@@ -93,7 +95,11 @@ static int finish(const struct session_options *o, const struct session_result *
         goto done;
     }
     code = result->interrupted ? 130 : session_exit_code(rows, count);
-    report_network(&t, &run, rows, count, &s->style);
+    report_tune(&t, &run, rows, count, &s->style);
+    if (!o->plan.tune) {
+        report_network(&t, &run, rows, count, &s->style);
+        report_answers(&t, &run, rows, count, &s->style);
+    }
     report_summary(&t, &run, rows, count, result->seconds, code, &s->style);
     cli_print(&t);
     if (pages && !result->interrupted) {
@@ -122,10 +128,11 @@ done:
     return code;
 }
 
-static int run_session(struct session_options *o, bool quiet, bool pages)
+int cli_session(struct session_options *o, int show)
 {
-    struct screen screen = {.style = cli_style(), .live = isatty(STDERR_FILENO) && !quiet};
-    struct session_sink sink = {.context = &screen, .begin = quiet ? NULL : on_begin, .progress = on_progress, .case_done = quiet ? NULL : on_case, .note = on_note};
+    struct screen screen = {.style = cli_style(), .live = isatty(STDERR_FILENO) && (show & CLI_SHOW_BEGIN)};
+    struct session_sink sink = {.context = &screen, .begin = show & CLI_SHOW_BEGIN ? on_begin : NULL, .progress = on_progress,
+                                .case_done = show & CLI_SHOW_CASES ? on_case : NULL, .note = on_note};
     struct session_result result;
     struct error err = {0};
     struct sigaction action = {.sa_handler = on_signal};
@@ -136,10 +143,10 @@ static int run_session(struct session_options *o, bool quiet, bool pages)
     wipe(&screen);
     if (!ok)
         return cli_fail(&err);
-    return finish(o, &result, &screen, pages, &err);
+    return finish(o, &result, &screen, show & CLI_SHOW_PAGES, &err);
 }
 
-static char *join_argv(int argc, char **argv)
+char *cli_line(int argc, char **argv)
 {
     struct text t = {0};
     text_add(&t, "bench");
@@ -154,11 +161,14 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     struct session_options o = {0};
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     bool quiet = false, no_report = false;
-    struct option options[PLAN_OPTION_COUNT + 10] = {{0}};
+    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 14] = {{0}};
     cli_plan_options(&a, options);
+    cli_counter_options(&a, options + PLAN_OPTION_COUNT);
     const struct option own[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "database, dumps and reports; default ./.bench", &out},
         {"--resume", 0, OPTION_FLAG, NULL, "go on with the last run of this scenario: keep rows whose key is unchanged", &o.resume},
+        {"--tuned", 0, OPTION_FLAG, NULL, "each variant at its best point of this layer, where bench tune has found one (bench wisdom)", &o.tuned},
+        {"--ablate", 0, OPTION_FLAG, NULL, "time verified rows without store, bias or maths, where a head offers it", &o.ablate},
         {"--dump", 0, OPTION_FLAG, NULL, "write tensors and an error map of every wrong row", &o.dump},
         {"--no-time", 0, OPTION_FLAG, NULL, "verify only, also where there is a GPU", &o.no_time},
         {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one run of a row; default 10 on cuda, 60 on emu", &o.time_limit_s},
@@ -166,9 +176,9 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         {"--no-report", 0, OPTION_FLAG, NULL, "no Markdown and HTML page at the end", &no_report},
         {"--quiet", 'q', OPTION_FLAG, NULL, "only the closing lines", &quiet},
     };
-    memcpy(options + PLAN_OPTION_COUNT, own, sizeof own);
+    memcpy(options + PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT, own, sizeof own);
     int count, code;
-    char *path = NULL, *database = NULL, *line = join_argv(argc, argv);
+    char *path = NULL, *database = NULL, *line = cli_line(argc, argv);
     struct error err = {0};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
@@ -184,10 +194,12 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     o.out_dir = cli_out_dir(out);
     o.database = database = cli_database(o.out_dir);
     o.argv = line;
-    code = run_session(&o, quiet, !no_report);
+    code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN | CLI_SHOW_CASES) | (no_report ? 0 : CLI_SHOW_PAGES));
 done:
     free(a.variants.items);
     free(a.set.items);
+    free(a.groups.items);
+    free(a.metrics.items);
     free(path);
     free(database);
     free(line);
@@ -227,7 +239,7 @@ static char *standard_scenario(const struct op *op, const char *dir, struct erro
     return path;
 }
 
-static int try_once(const char *file, const char *device, const char *out, const char *line)
+static int try_once(const char *file, const char *device, const char *out, const char *line, const struct counter_wish *counters)
 {
     struct error err = {0};
     int code;
@@ -250,9 +262,9 @@ static int try_once(const char *file, const char *device, const char *out, const
     }
     database = cli_database(out);
     const char *dirs[] = {set, NULL}, *names[] = {naive, name, NULL};
-    struct session_options o = {.plan = {.scenario_path = path, .device = device, .variant_dirs = dirs, .variant_names = names}, .database = database,
+    struct session_options o = {.plan = {.scenario_path = path, .device = device, .variant_dirs = dirs, .variant_names = names, .counters = *counters}, .database = database,
                                 .out_dir = out, .argv = line, .dump = true};
-    code = run_session(&o, false, false);
+    code = cli_session(&o, CLI_SHOW_BEGIN | CLI_SHOW_CASES);
 done:
     if (v)
         variant_free(v);
@@ -270,14 +282,19 @@ int cli_try(const struct verb *verb, int argc, char **argv)
 {
     const char *device = NULL, *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     bool loop = false;
+    struct plan_arguments a = {0};
+    struct option counters[COUNTER_OPTION_COUNT];
+    cli_counter_options(&a, counters);
     const struct option options[] = {
         {"--device", 'd', OPTION_TEXT, "DEVICE", "as for bench run; default: the best present", &device},
         {"--out", 'o', OPTION_TEXT, "DIR", "default ./.bench", &out},
         {"--loop", 0, OPTION_FLAG, NULL, "again whenever the file is saved, until Ctrl-C", &loop},
+        {"--set", 0, OPTION_TEXT, "SET", "counters: basic, full", &a.counters.set},
+        counters[0], counters[1], counters[2], counters[3], counters[4],
         {0},
     };
     int count, code;
-    char *line = join_argv(argc, argv);
+    char *line = cli_line(argc, argv);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     if (count != 1) {
@@ -285,13 +302,17 @@ int cli_try(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     struct stat before, now;
+    a.counters.groups = a.groups.items;
+    a.counters.metrics = a.metrics.items;
     do {
         stat(rest[0], &before);
-        code = try_once(rest[0], device, cli_out_dir(out), line);
+        code = try_once(rest[0], device, cli_out_dir(out), line, &a.counters);
         while (loop && !interrupted && (stat(rest[0], &now) || now.st_mtime == before.st_mtime))
             nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     } while (loop && !interrupted);
 done:
+    free(a.groups.items);
+    free(a.metrics.items);
     free(line);
     free(rest);
     return code;

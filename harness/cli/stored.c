@@ -2,6 +2,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "report/calibration.h"
+#include "report/counted.h"
+#include "report/why.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +12,8 @@
 struct stored {
     const char *out_dir, *device, *scenario, *to;
     int run_id;
+    bool takes_row; /* further words name a row */
+    char *words;    /* of the row; NULL: the whole run */
     char *database;
     struct store *store;
     struct run run;
@@ -28,6 +33,13 @@ static bool open_stored(struct stored *s, struct error *err)
     if (!store_open(s->database, true, &s->store, err))
         return false;
     bool found = s->run_id ? store_run(s->store, s->run_id, &s->run, err) : store_last_run(s->store, s->scenario, s->device, &s->run, err);
+    if (!found && s->words && s->scenario && err->kind == ERROR_NONE) { /* the first word is none: it belongs to the row */
+        char *words = text_format("%s %s", s->scenario, s->words);
+        free(s->words);
+        s->words = words;
+        s->scenario = NULL;
+        found = store_last_run(s->store, NULL, s->device, &s->run, err);
+    }
     if (!found) {
         if (err->kind == ERROR_NONE) {
             error_set(err, ERROR_USAGE, "%s holds no such run%s%s", s->database, s->scenario ? " of scenario " : "", s->scenario ? s->scenario : "");
@@ -47,6 +59,7 @@ static void close_stored(struct stored *s)
     if (s->store)
         store_close(s->store);
     free(s->database);
+    free(s->words);
 }
 
 static bool emit(const struct stored *s, const struct text *t, struct error *err)
@@ -59,9 +72,9 @@ static bool emit(const struct stored *s, const struct text *t, struct error *err
 
 /* The common part: options, the run, then `make` appends to the text. */
 static int stored_verb(const struct verb *verb, int argc, char **argv, const struct option *own, int own_count,
-                       bool (*make)(struct stored *s, struct text *t, struct error *err))
+                       bool (*make)(struct stored *s, struct text *t, struct error *err), bool takes_row)
 {
-    struct stored s = {0};
+    struct stored s = {.takes_row = takes_row};
     const struct option common[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &s.out_dir},
         {"--device", 'd', OPTION_TEXT, "DEVICE", "the last run on this device", &s.device},
@@ -78,10 +91,14 @@ static int stored_verb(const struct verb *verb, int argc, char **argv, const str
         memcpy(options + 4, own, sizeof *own * (size_t)own_count);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
-    if (count > 1) {
+    if (count > 1 && !s.takes_row) {
         code = cli_usage(verb, "one scenario at a time");
         goto done;
     }
+    struct text words = {0};
+    for (int i = 1; i < count; i++)
+        text_addf(&words, "%s%s", i > 1 ? " " : "", rest[i]);
+    s.words = words.len ? text_take(&words) : NULL;
     s.scenario = count ? rest[0] : NULL;
     char *name = s.scenario ? xstrdup(file_base(s.scenario)) : NULL; /* a path to the file means the scenario of that name */
     if (name && strlen(name) > 5 && !strcmp(name + strlen(name) - 5, ".yaml")) {
@@ -97,24 +114,42 @@ done:
     return code;
 }
 
+/* One row: its case's header, then every kernel and counter. */
+static bool show_row(struct stored *s, struct text *t, struct error *err)
+{
+    int index = why_find(s->rows, s->count, s->words, err);
+    if (index < 0)
+        return false;
+    struct report_style style = cli_style();
+    report_case(t, &s->run, s->rows + index, 1, &style);
+    text_add(t, "\n");
+    report_kernels(t, s->rows[index]);
+    report_samples(t, s->rows[index]);
+    report_counters(t, s->rows[index]);
+    return true;
+}
+
 static bool make_show(struct stored *s, struct text *t, struct error *err)
 {
     struct report_style style = cli_style();
-    (void)err;
+    if (s->words)
+        return show_row(s, t, err);
     for (int first = 0, last; first < s->count; first = last) {
         for (last = first; last < s->count && s->rows[last]->case_index == s->rows[first]->case_index;)
             last++;
         report_case(t, &s->run, s->rows + first, last - first, &style);
         text_add(t, "\n");
     }
+    report_tune(t, &s->run, s->rows, s->count, &style);
     report_network(t, &s->run, s->rows, s->count, &style);
+    report_answers(t, &s->run, s->rows, s->count, &style);
     report_summary(t, &s->run, s->rows, s->count, 0, session_exit_code(s->rows, s->count), &style);
     return true;
 }
 
 int cli_show(const struct verb *verb, int argc, char **argv)
 {
-    return stored_verb(verb, argc, argv, NULL, 0, make_show);
+    return stored_verb(verb, argc, argv, NULL, 0, make_show, true);
 }
 
 static const char *format_wanted; /* of the one verb that this process runs */
@@ -125,8 +160,47 @@ static bool unknown_format(const char *known, struct error *err)
     return error_hint(err, "%s", known);
 }
 
+static bool calibration_wanted;
+
+/* The last run of the scenario on a device of that kind. */
+static bool last_on(struct stored *s, const char *kind, struct run *run, struct row ***rows, int *count, struct error *err)
+{
+    struct run *runs;
+    int found = store_runs(s->store, &runs, err), best = -1;
+    if (found < 0)
+        return false;
+    for (int i = 0; i < found; i++)
+        if (runs[i].device && !strncmp(runs[i].device, kind, strlen(kind)) && runs[i].scenario && !strcmp(runs[i].scenario, s->run.scenario) &&
+            (best < 0 || runs[i].id > runs[best].id))
+            best = i;
+    bool ok = best >= 0 || error_set(err, ERROR_USAGE, "%s holds no run of %s on %s", s->database, s->run.scenario, kind);
+    ok = ok && store_run(s->store, runs[best].id, run, err) && (*count = store_rows(s->store, run->id, rows, err)) >= 0;
+    for (int i = 0; i < found; i++)
+        run_clear(&runs[i]);
+    free(runs);
+    return ok;
+}
+
+static bool make_calibration(struct stored *s, struct text *t, struct error *err)
+{
+    struct run emu = {0}, cuda = {0};
+    struct row **emu_rows = NULL, **cuda_rows = NULL;
+    int emu_count = 0, cuda_count = 0;
+    bool ok = last_on(s, "emu", &emu, &emu_rows, &emu_count, err) && last_on(s, "cuda", &cuda, &cuda_rows, &cuda_count, err) &&
+              report_calibration(t, &emu, emu_rows, emu_count, &cuda, cuda_rows, cuda_count, err);
+    if (emu_rows)
+        rows_free(emu_rows, emu_count);
+    if (cuda_rows)
+        rows_free(cuda_rows, cuda_count);
+    run_clear(&emu);
+    run_clear(&cuda);
+    return ok;
+}
+
 static bool make_report(struct stored *s, struct text *t, struct error *err)
 {
+    if (calibration_wanted)
+        return make_calibration(s, t, err);
     if (!format_wanted || !strcmp(format_wanted, "md")) {
         report_markdown(t, &s->run, s->rows, s->count);
         return true;
@@ -138,8 +212,9 @@ static bool make_report(struct stored *s, struct text *t, struct error *err)
 
 int cli_report(const struct verb *verb, int argc, char **argv)
 {
-    const struct option own[] = {{"--format", 'f', OPTION_TEXT, "md|html", "default md", &format_wanted}};
-    return stored_verb(verb, argc, argv, own, 1, make_report);
+    const struct option own[] = {{"--format", 'f', OPTION_TEXT, "md|html", "default md", &format_wanted},
+                                 {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters beside the hardware's: the last run on each", &calibration_wanted}};
+    return stored_verb(verb, argc, argv, own, 2, make_report, false);
 }
 
 static bool make_export(struct stored *s, struct text *t, struct error *err)
@@ -156,7 +231,7 @@ static bool make_export(struct stored *s, struct text *t, struct error *err)
 int cli_export(const struct verb *verb, int argc, char **argv)
 {
     const struct option own[] = {{"--format", 'f', OPTION_TEXT, "json|csv", "default json", &format_wanted}};
-    return stored_verb(verb, argc, argv, own, 1, make_export);
+    return stored_verb(verb, argc, argv, own, 1, make_export, false);
 }
 
 int cli_history(const struct verb *verb, int argc, char **argv)

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,23 @@ const struct counter_fact counter_facts[] = {
     {"flop", "FLOP", "useful FLOP of the work"},
     {"bytes", "B", "compulsory bytes of the work"},
     {"time_ns", "ns", "the measured time, in the cache state of the counters"},
+    {"counted", "", "1 when the row has hardware counters, else 0"},
+    {"near", "%", "roof over time, of the longest step; the data sheet's floor where no ceilings were measured"},
+    {"near_memory", "%", "the same for its bytes alone"},
+    {"near_compute", "%", "the same for its operations alone, at the rate of the math mode's widest pipe"},
+    {"launch_ns", "ns", "a launch that does nothing: measured, else 1000"},
+    {"idle_places", "%", "block places of the launch that no block fills"},
+    {"tensor", "", "1 when the machine code has tensor instructions, else 0"},
+    {"pipe_width", "x", "rate of the widest pipe for the math mode over that of f32 multiply-adds"},
+    {"emu_moved", "x", "emu: bytes moved per compulsory byte"},
+    {"emu_ld_waste", "%", "emu: sectors loaded beyond what the loaded bytes need"},
+    {"emu_st_waste", "%", "emu: the same for stores"},
+    {"emu_conflict_share", "%", "emu: wavefronts of shared memory beyond the fewest"},
+    {"emu_ways", "", "emu: wavefronts over the fewest"},
+    {"emu_threads", "lanes", "emu: lanes that an average instruction has switched on"},
+    {"emu_divergent", "%", "emu: branches that split a warp"},
+    {"emu_lanes_ld", "sectors", "emu: sectors of an average load request"},
+    {"emu_lanes_st", "sectors", "emu: sectors of an average store request"},
     {NULL, NULL, NULL},
 };
 
@@ -120,11 +138,11 @@ static bool add_choice(struct counter_metric *m, const struct node *n, struct er
 
 static bool parse_metric(struct counter_group *g, const struct node *key, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"optional", NULL};
+    static const char *const keys[] = {"optional", "else", NULL};
     if (!check_name(g, key, err))
         return false;
     struct counter_metric *m = &g->metrics[g->metric_count++];
-    *m = (struct counter_metric){.name = key->text, .node = n};
+    *m = (struct counter_metric){.name = key->text, .node = n, .otherwise = NAN};
     const struct node *list = n;
     if (n->kind == NODE_MAP) {
         if (!node_check_keys(n, "metric", keys, err))
@@ -133,6 +151,8 @@ static bool parse_metric(struct counter_group *g, const struct node *key, const 
         if (!list)
             return node_error(n, err, "metric '%s': optional: and its names are expected", m->name);
         m->optional = true;
+        if (node_get(n, "else") && !node_real(node_get(n, "else"), "else", -1e30, 1e30, &m->otherwise, err))
+            return false;
     }
     if (list->kind == NODE_LIST && !list->count)
         return node_error(list, err, "metric '%s' has no names", m->name);
@@ -242,7 +262,7 @@ static bool check_used(const struct counter_group *g, struct error *err)
 
 static bool parse(struct counter_group *g, struct error *err)
 {
-    static const char *const keys[] = {"group", "about", "teaches", "metrics", "values", "rules", NULL};
+    static const char *const keys[] = {"group", "about", "teaches", "metrics", "values", "rules", "basic", NULL};
     const struct node *root = g->root;
     if (!node_check_keys(root, "counter group", keys, err))
         return false;
@@ -255,13 +275,15 @@ static bool parse(struct counter_group *g, struct error *err)
     g->teaches = g->about ? node_text(node_get(root, "teaches"), "teaches", err) : NULL;
     if (!g->teaches)
         return false;
-    if (metrics->kind != NODE_MAP || !metrics->count)
+    if (node_get(root, "basic") && !node_bool(node_get(root, "basic"), "basic", &g->basic, err))
+        return false;
+    if (metrics->kind != NODE_MAP) /* {}: rules over what is known of a row without counters */
         return node_error(metrics, err, "metrics: a map of names is expected");
     if (values->kind != NODE_MAP || !values->count)
         return node_error(values, err, "values: a map of names is expected");
     if (rules && rules->kind != NODE_LIST)
         return node_error(rules, err, "rules: a list is expected");
-    g->metrics = xcalloc((size_t)metrics->count, sizeof *g->metrics);
+    g->metrics = xcalloc((size_t)metrics->count + 1, sizeof *g->metrics);
     g->values = xcalloc((size_t)values->count, sizeof *g->values);
     g->rules = xcalloc(rules ? (size_t)rules->count + 1 : 1, sizeof *g->rules);
     for (int i = 0; i < metrics->count; i++)

@@ -3,12 +3,14 @@
  *
  *   group: shared                       # = the file's name
  *   about: one line
+ *   basic: yes                          # counted in a run that names no groups; left out: only when asked for
  *   teaches: |
  *     a paragraph
  *   metrics:                            # names for formulas; the first of a list that the chip has is taken
  *     wavefronts: l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
  *     dram_read:  [dram__bytes_read.sum, fbpa__dram_read_bytes.sum]
  *     gmma:       {optional: smsp__warps_issue_stalled_gmma.sum}      # values that need it are absent on chips without
+ *     moves:      {optional: sm__x_op_moves.sum, else: 0}             # a chip without the metric has no such thing: this number stands for it
  *   values:                             # base/expr over metrics, facts and the values above
  *     conflict_share: {value: 100 * conflicts / wavefronts, unit: "%", what: ...}
  *   rules:
@@ -51,6 +53,7 @@ struct counter_metric {
     const char **choices;  /* CUPTI's names, the preferred first */
     int count;
     bool optional;
+    double otherwise;      /* what an optional metric is on a chip without; NaN: absent */
     const struct node *node;
 };
 struct counter_value {
@@ -66,6 +69,7 @@ struct counter_rule {
 struct counter_group {
     char *path;
     const char *name, *about, *teaches;
+    bool basic;
     struct counter_metric *metrics;
     int metric_count;
     struct counter_value *values;

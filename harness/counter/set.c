@@ -1,4 +1,5 @@
 #include "counter/set.h"
+#include "counter/judge.h"
 #include "base/text.h"
 #include <math.h>
 #include <stdlib.h>
@@ -134,7 +135,7 @@ static double number(const struct view *v, const char *name)
     const struct counter_group *g = v->pick->group;
     int i = counter_group_metric(g, name);
     if (i >= 0)
-        return v->pick->index[i] < 0 ? NAN : v->measured ? v->measured[v->pick->index[i]] : 1;
+        return v->pick->index[i] < 0 ? g->metrics[i].otherwise : v->measured ? v->measured[v->pick->index[i]] : 1;
     i = counter_group_value(g, name);
     if (i >= 0)
         return i < v->value_count ? v->values[i] : NAN;
@@ -211,33 +212,9 @@ void counter_set_each(const struct counter_set *set, const double *measured, con
     }
 }
 
-static const char *unit_of(const struct counter_group *g, const char *name)
+static double judged(void *context, const char *name)
 {
-    int i = counter_group_value(g, name);
-    if (i >= 0)
-        return g->values[i].unit;
-    for (const struct counter_fact *f = counter_facts; f->name; f++)
-        if (!strcmp(f->name, name))
-            return f->unit;
-    return "";
-}
-
-/* Puts numbers for the {names}; false when one is absent. */
-static bool fill(struct view *v, const char *sentence, struct text *out)
-{
-    const char *c = sentence;
-    for (const char *open; (open = strchr(c, '{')); c = strchr(open, '}') + 1) {
-        char *name = xstrndup(open + 1, (size_t)(strchr(open, '}') - open) - 1);
-        const char *unit = unit_of(v->pick->group, name);
-        double d = number(v, name);
-        text_add_bytes(out, c, (size_t)(open - c));
-        text_addf(out, fabs(d) >= 1000 ? "%.0f%s%s" : "%.3g%s%s", d, *unit ? " " : "", unit);
-        free(name);
-        if (!isfinite(d))
-            return false;
-    }
-    text_add(out, c);
-    return true;
+    return number(context, name);
 }
 
 void counter_set_judge(const struct counter_set *set, int pick, const double *measured, const struct counter_known *facts,
@@ -247,14 +224,7 @@ void counter_set_judge(const struct counter_set *set, int pick, const double *me
     double *values = xcalloc((size_t)p->group->value_count, sizeof *values);
     counter_set_values(set, pick, measured, facts, values);
     struct view v = {.set = set, .pick = p, .measured = measured, .facts = facts, .values = values, .value_count = p->group->value_count};
-    for (int i = 0; i < p->group->rule_count; i++) {
-        const struct counter_rule *r = &p->group->rules[i];
-        struct text says = {0}, advice = {0};
-        double holds;
-        if (compute(&v, r->when, &holds) && holds != 0 && fill(&v, r->says, &says) && fill(&v, r->remedy, &advice))
-            visit(context, r, text_get(&says), text_get(&advice));
-        text_free(&says);
-        text_free(&advice);
-    }
+    struct counter_known known = {judged, &v};
+    counter_group_judge(p->group, &known, visit, context);
     free(values);
 }

@@ -29,5 +29,11 @@ int cubin_read(const void *cubin, size_t bytes, struct kernel_facts **facts, str
 /* Adds spill bytes from the -v log (matched by phrase, not column) and cross-checks registers, stack and shared memory with the ELF:
  * a difference is an internal error naming both values. */
 bool cubin_add_log(const char *log, struct kernel_facts *facts, int count, struct error *err);
+/* Spill loads and stores in the machine code by source line of `file` (its base name counts; inlined code counts where it is called from; line 0: from elsewhere),
+ * most first. Static: an instruction in a loop counts once. 0 when there are none, or no line table (-lineinfo). Caller frees. */
+struct spill_line {
+    int line, loads, stores;
+};
+int cubin_spill_lines(const void *cubin, size_t bytes, const char *kernel, const char *file, struct spill_line **out);
 
 #endif

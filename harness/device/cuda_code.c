@@ -91,6 +91,21 @@ static bool check_params(struct cuda_state *s, const struct device_function *f, 
     return true; /* asking for one more would say whether there are more, but every refused call is an error in compute-sanitizer's eyes */
 }
 
+/* A cubin without its PTX: the driver tells offsets and sizes, no types. The end of the list is a refused call, which compute-sanitizer reports. */
+static bool ask_params(struct cuda_state *s, struct device_function *f, struct error *err)
+{
+    size_t offset, bytes;
+    f->param_count = 0;
+    f->param_bytes = 0;
+    while (s->api->cuFuncGetParamInfo(f->handle, (size_t)f->param_count, &offset, &bytes) == CUDA_SUCCESS) {
+        if (f->param_count == PARAMS_MAX)
+            return error_set(err, ERROR_USAGE, "kernel %s: more than %d parameters", f->name, PARAMS_MAX);
+        f->params[f->param_count++] = (struct param){.kind = PARAM_ANY, .bytes = (uint32_t)bytes, .offset = (uint32_t)offset};
+        f->param_bytes = offset + bytes;
+    }
+    return true;
+}
+
 bool cuda_function(struct device *dev, struct device_module *module, const char *name, struct device_function **function, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
@@ -98,13 +113,17 @@ bool cuda_function(struct device *dev, struct device_module *module, const char 
     f->carveout = -1;
     f->name = xstrdup(name);
     bool ok = false;
-    if (!module->ptx) {
-        error_set(err, ERROR_USAGE, "%s: its PTX is missing, so the parameters of %s are not known", module->label, name);
+    if (module->ptx)
+        f->param_count = device_ptx_signature(module->ptx, name, f->params, PARAMS_MAX, &f->param_bytes, err);
+    if (f->param_count < 0)
+        goto done;
+    CUresult found = s->api->cuModuleGetFunction(&f->handle, module->handle, name);
+    if (found == CUDA_ERROR_NOT_FOUND) {
+        error_set(err, ERROR_USAGE, "%s has no kernel '%s'", module->label, name);
         goto done;
     }
-    f->param_count = device_ptx_signature(module->ptx, name, f->params, PARAMS_MAX, &f->param_bytes, err);
-    if (f->param_count < 0 || !cuda_check(s, s->api->cuModuleGetFunction(&f->handle, module->handle, name), name, err) ||
-        !cuda_check(s, s->api->cuFuncLoad(f->handle), name, err) || !check_params(s, f, err))
+    if (!cuda_check(s, found, name, err) || !cuda_check(s, s->api->cuFuncLoad(f->handle), name, err) ||
+        !(module->ptx ? check_params(s, f, err) : ask_params(s, f, err)))
         goto done;
     s->api->cuFuncGetAttribute(&f->static_smem, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f->handle);
     s->api->cuFuncGetAttribute(&f->max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f->handle);

@@ -45,10 +45,16 @@ void cuda_memory_close(struct cuda_state *s)
 {
     for (int i = 0; i < s->allocation_count; i++)
         s->api->cuMemFree(s->allocations[i].base);
-    if (s->flush_buffer)
-        s->api->cuMemFree(s->flush_buffer);
-    if (s->flush_module)
-        s->api->cuModuleUnload(s->flush_module);
+    if (s->flush.buffer)
+        s->api->cuMemFree(s->flush.buffer);
+    if (s->flush.module)
+        s->api->cuModuleUnload(s->flush.module);
+    if (s->aside_context) { /* with all that is in it */
+        __typeof__(&cuCtxDestroy) destroy = (__typeof__(&cuCtxDestroy))library_symbol((struct library *)&s->api->library, "cuCtxDestroy_v2", NULL);
+        if (destroy)
+            destroy(s->aside_context);
+        s->api->cuCtxSetCurrent(s->context);
+    }
 }
 
 bool cuda_write(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
@@ -113,18 +119,33 @@ const char cuda_flush_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
                               "done: setp.ne.u32 %p1, %r0, %r9; @%p1 bra out; st.global.u32 [%d0], %r0;\n"
                               "out: ret;\n}\n";
 
-static bool flush_open(struct device *dev, struct error *err)
+static bool flush_open(struct cuda_state *s, const struct chip *chip, struct cuda_flush *f, struct error *err)
 {
-    struct cuda_state *s = cuda_state(dev);
-    if (dev->chip.l2_bytes == 0)
+    if (chip->l2_bytes == 0)
         return error_set(err, ERROR_ENVIRONMENT, "the driver does not say how large the L2 cache is: a cold time cannot be taken");
-    s->flush_bytes = (2 * dev->chip.l2_bytes + 65535) / 65536 * 65536;
-    return cuda_check(s, s->api->cuModuleLoadDataEx(&s->flush_module, cuda_flush_ptx, 0, NULL, NULL), "loading the flush kernels", err) &&
-           cuda_check(s, s->api->cuModuleGetFunction(&s->flush_write, s->flush_module, "flush_write"), "loading the flush kernels", err) &&
-           cuda_check(s, s->api->cuModuleGetFunction(&s->flush_read, s->flush_module, "flush_read"), "loading the flush kernels", err) &&
-           cuda_check(s, s->api->cuFuncLoad(s->flush_write), "loading the flush kernels", err) &&
-           cuda_check(s, s->api->cuFuncLoad(s->flush_read), "loading the flush kernels", err) &&
-           cuda_check(s, s->api->cuMemAlloc(&s->flush_buffer, s->flush_bytes), "the flush buffer", err);
+    f->bytes = (2 * chip->l2_bytes + 65535) / 65536 * 65536;
+    return cuda_check(s, s->api->cuModuleLoadDataEx(&f->module, cuda_flush_ptx, 0, NULL, NULL), "loading the flush kernels", err) &&
+           cuda_check(s, s->api->cuModuleGetFunction(&f->write, f->module, "flush_write"), "loading the flush kernels", err) &&
+           cuda_check(s, s->api->cuModuleGetFunction(&f->read, f->module, "flush_read"), "loading the flush kernels", err) &&
+           cuda_check(s, s->api->cuFuncLoad(f->write), "loading the flush kernels", err) &&
+           cuda_check(s, s->api->cuFuncLoad(f->read), "loading the flush kernels", err) &&
+           cuda_check(s, s->api->cuMemAlloc(&f->buffer, f->bytes), "the flush buffer", err);
+}
+
+static bool flush_run(struct cuda_state *s, const struct chip *chip, struct cuda_flush *f, CUstream stream, struct error *err)
+{
+    uint64_t count = f->bytes / 16;
+    uint32_t value = ++f->round * 2654435761u;
+    void *params[] = {&f->buffer, &count, &value};
+    CUlaunchConfig config = {.gridDimX = (unsigned)(chip->sm_count > 0 ? 8 * chip->sm_count : 256),
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = 256,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .hStream = stream};
+    return cuda_check(s, s->api->cuLaunchKernelEx(&config, f->write, params, NULL), "flushing L2", err) &&
+           cuda_check(s, s->api->cuLaunchKernelEx(&config, f->read, params, NULL), "flushing L2", err);
 }
 
 /* Writing alone would leave dirty lines whose way to memory falls into the sample; reading the same buffer back leaves clean ones. On an H200 this takes
@@ -132,19 +153,28 @@ static bool flush_open(struct device *dev, struct error *err)
 bool cuda_flush(struct device *dev, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
-    if (!s->flush_buffer && !flush_open(dev, err))
+    if (!s->flush.buffer && !flush_open(s, &dev->chip, &s->flush, err))
         return false;
-    uint64_t count = s->flush_bytes / 16;
-    uint32_t value = ++s->flush_round * 2654435761u;
-    void *params[] = {&s->flush_buffer, &count, &value};
-    CUlaunchConfig config = {.gridDimX = (unsigned)(dev->chip.sm_count > 0 ? 8 * dev->chip.sm_count : 256),
-                             .gridDimY = 1,
-                             .gridDimZ = 1,
-                             .blockDimX = 256,
-                             .blockDimY = 1,
-                             .blockDimZ = 1,
-                             .hStream = s->stream};
     return cuda_check(s, s->api->cuCtxResetPersistingL2Cache(), "resetting persisting lines of L2", err) &&
-           cuda_check(s, s->api->cuLaunchKernelEx(&config, s->flush_write, params, NULL), "flushing L2", err) &&
-           cuda_check(s, s->api->cuLaunchKernelEx(&config, s->flush_read, params, NULL), "flushing L2", err);
+           flush_run(s, &dev->chip, &s->flush, s->stream, err);
+}
+
+/* The context is made current for its own calls only. */
+static bool aside_open(struct device *dev, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    __typeof__(&cuCtxCreate) create = (__typeof__(&cuCtxCreate))library_symbol((struct library *)&s->api->library, "cuCtxCreate_v4", err);
+    CUctxCreateParams none = {0};
+    return create && cuda_check(s, create(&s->aside_context, &none, 0, s->device), "opening a second context", err) &&
+           cuda_check(s, s->api->cuStreamCreate(&s->aside_stream, CU_STREAM_NON_BLOCKING), "making a stream", err) &&
+           flush_open(s, &dev->chip, &s->aside, err);
+}
+
+bool cuda_flush_aside(struct device *dev, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    bool ok = s->aside.buffer || aside_open(dev, err);
+    ok = ok && cuda_check(s, s->api->cuCtxSetCurrent(s->aside_context), "going to the second context", err) &&
+         flush_run(s, &dev->chip, &s->aside, s->aside_stream, err) && cuda_check(s, s->api->cuStreamSynchronize(s->aside_stream), "flushing L2", err);
+    return cuda_check(s, s->api->cuCtxSetCurrent(s->context), "coming back to the first context", ok ? err : NULL) && ok;
 }

@@ -33,6 +33,14 @@ struct cuda_allocation {
     uint64_t address; /* base, rounded up to 512 */
     size_t bytes;
 };
+/* A buffer of 2x L2, and the two kernels that write and read it. */
+struct cuda_flush {
+    CUmodule module;
+    CUfunction write, read;
+    CUdeviceptr buffer;
+    size_t bytes;
+    uint32_t round;
+};
 struct cuda_state {
     const struct cuda_api *api;
     CUdevice device;
@@ -41,12 +49,9 @@ struct cuda_state {
     bool lost; /* a sticky error was met */
     struct cuda_allocation *allocations;
     int allocation_count;
-    /* flush: a buffer of 2x L2, and the two kernels that write and read it */
-    CUmodule flush_module;
-    CUfunction flush_write, flush_read;
-    CUdeviceptr flush_buffer;
-    size_t flush_bytes;
-    uint32_t flush_round;
+    struct cuda_flush flush, aside;
+    CUcontext aside_context; /* cuda_flush_aside */
+    CUstream aside_stream;
 };
 static inline struct cuda_state *cuda_state(const struct device *dev)
 {

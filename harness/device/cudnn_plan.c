@@ -280,10 +280,10 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
         known = offer_all(h, conv, false, most, &list, err) || known;
     }
     if (known && list.count == 0 && list.disobedient)
-        error_set(err, ERROR_USAGE, "cuDNN has no engine for this layer under math %s (%d under another math, %d refused)",
+        error_set(err, ERROR_ENVIRONMENT, "cuDNN has no engine for this layer under math %s (%d under another math, %d refused)",
                   math_name(conv->math), list.disobedient, list.refused);
     else if (known && list.count == 0)
-        error_set(err, ERROR_USAGE, "cuDNN has no engine for this layer with this epilogue (%d offered, all refused)", list.refused);
+        error_set(err, ERROR_ENVIRONMENT, "cuDNN has no engine for this layer with this epilogue (%d offered, all refused)", list.refused);
     free(list.seen);
     if (list.count) {
         error_clear(err);
@@ -292,6 +292,30 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
         free(list.items);
     }
     return list.count;
+}
+
+struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan *like, struct error *err)
+{
+    const struct cudnn_plan_facts *wanted = &like->facts;
+    int mode = wanted->mode == 'A' ? HEURISTIC_A : wanted->mode == 'B' ? HEURISTIC_B : HEURISTIC_FALLBACK;
+    struct cudnn_plan *made = NULL;
+    struct cudnn_graph *g = cudnn_graph_make(h, conv, like->graph->bias_is_narrow, err);
+    if (!g)
+        return NULL;
+    struct offer *offer = xcalloc(1, sizeof *offer);
+    offer_open(h, g, wanted->mode, mode, offer);
+    for (int i = 0; i < offer->count && !made; i++) {
+        struct cudnn_plan_facts facts = {.mode = wanted->mode, .rank = i};
+        unsigned notes;
+        if (describe(h, offer->configurations[i], g->bias_is_narrow, &facts, &notes) && !strcmp(facts.text, wanted->text))
+            made = plan_make(h, g, conv, &offer->configurations[i], facts);
+    }
+    offer_close(h->api, offer);
+    free(offer);
+    cudnn_graph_release(g);
+    if (!made)
+        error_set(err, ERROR_ENVIRONMENT, "cuDNN does not offer %s a second time", wanted->text);
+    return made;
 }
 
 void cudnn_plan_free(struct cudnn_plan *p)

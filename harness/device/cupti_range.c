@@ -1,4 +1,5 @@
 #include "device/cupti_range.h"
+#include "base/text.h"
 #include "device/cupti_error.h"
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
@@ -28,6 +29,8 @@
 #define FIELD(field, function) __typeof__(&function) field;
 #define LOOK_UP(field, function) {#function, &api->field},
 
+#define RANGES_LEAST 64 /* room for this many, so that the cases of a run share one configuration */
+
 struct api {
     CALLS(FIELD)
 };
@@ -40,8 +43,18 @@ struct cupti_session {
     struct cupti_chip *chip;
     CUpti_RangeProfiler_Object *profiler;
     bool initialized;
+    /* What the profiler was last set to. CUPTI 13.0 keeps the first config image of an enabled profiler by its address: set to another one, it reads what is
+     * no longer there at the next start (seen on an H200: a crash in BeginPass, or error 999). So one configuration lasts as long as the profiler
+     * is enabled; other metrics, and the other kind of range, enable it anew. */
+    struct cupti_plan plan;
+    char **metrics;
+    size_t metric_count;
+    uint8_t *image; /* that CUPTI decodes into, for image_ranges */
+    size_t image_bytes;
+    int image_ranges;
+    bool set_to_kernels;
     /* while a pass runs */
-    bool running, open;
+    bool running, open, each_kernel;
     int pass, pushed, range_max, known;
     char **names; /* of pass 0 */
 };
@@ -107,11 +120,40 @@ static bool get_availability(struct cupti_session *s, struct error *err)
     return code ? cupti_fail(code, "cuptiProfilerGetCounterAvailability", err) : true;
 }
 
+static bool enable(struct cupti_session *s, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_Enable, p);
+    p.ctx = s->context;
+    int code = s->api.enable(&p);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerEnable", err);
+    s->profiler = p.pRangeProfilerObject;
+    return true;
+}
+
+/* Leaves the profiler disabled and without a configuration. */
+static bool disable(struct cupti_session *s, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_Disable, p);
+    p.pRangeProfilerObject = s->profiler;
+    int code = s->profiler ? s->api.disable(&p) : 0;
+    s->profiler = NULL;
+    cupti_plan_free(&s->plan);
+    for (size_t i = 0; i < s->metric_count; i++)
+        free(s->metrics[i]);
+    free(s->metrics);
+    free(s->image);
+    s->metrics = NULL;
+    s->image = NULL;
+    s->metric_count = s->image_bytes = 0;
+    s->image_ranges = 0;
+    return code ? cupti_fail(code, "cuptiRangeProfilerDisable", err) : true;
+}
+
 static bool open_session(struct cupti_session *s, int device, struct error *err)
 {
     PARAMS(CUpti_Profiler_Initialize, init);
     PARAMS(CUpti_Device_GetChipName, chip);
-    PARAMS(CUpti_RangeProfiler_Enable, enable);
     if (!load(&s->api, err))
         return false;
     int code = s->api.init(&init);
@@ -125,14 +167,7 @@ static bool open_session(struct cupti_session *s, int device, struct error *err)
     if (code)
         return cupti_fail(code, "cuptiDeviceGetChipName", err);
     s->chip_name = xstrdup(chip.pChipName);
-    if (!get_availability(s, err) || !cupti_open(s->chip_name, s->availability, &s->chip, err))
-        return false;
-    enable.ctx = s->context;
-    code = s->api.enable(&enable);
-    if (code)
-        return cupti_fail(code, "cuptiRangeProfilerEnable", err);
-    s->profiler = enable.pRangeProfilerObject;
-    return true;
+    return get_availability(s, err) && cupti_open(s->chip_name, s->availability, &s->chip, err) && enable(s, err);
 }
 
 bool cupti_session_open(void *context, int device, struct cupti_session **session_out, struct error *err)
@@ -152,17 +187,20 @@ void cupti_session_close(struct cupti_session *session)
 {
     if (!session)
         return;
-    PARAMS(CUpti_RangeProfiler_Disable, disable);
     PARAMS(CUpti_Profiler_DeInitialize, deinit);
-    disable.pRangeProfilerObject = session->profiler;
-    if (session->profiler)
-        session->api.disable(&disable);
+    disable(session, NULL);
     cupti_close(session->chip);
     if (session->initialized)
         session->api.deinit(&deinit);
     free(session->availability);
     free(session->chip_name);
     free(session);
+}
+
+void cupti_session_rest(struct cupti_session *session)
+{
+    if (session)
+        disable(session, NULL);
 }
 
 struct cupti_chip *cupti_session_chip(struct cupti_session *session)
@@ -173,8 +211,8 @@ struct cupti_chip *cupti_session_chip(struct cupti_session *session)
 /* Whether the range is the one that this place of a pass had before. */
 static bool check_name(struct cupti_session *s, const char *name, struct error *err)
 {
-    if (!*name || strlen(name) > CUPTI_RANGE_NAME_MAX || strchr(name, '/'))
-        return error_set(err, ERROR_INTERNAL, "'%.80s' cannot name a range: 1 to %d characters without /", name, CUPTI_RANGE_NAME_MAX);
+    if (!*name || strlen(name) > CUPTI_RANGE_NAME_MAX || strchr(name, '\n'))
+        return error_set(err, ERROR_INTERNAL, "'%.80s' cannot name a range: 1 to %d characters in one line", name, CUPTI_RANGE_NAME_MAX);
     if (s->pushed >= s->range_max)
         return error_set(err, ERROR_INTERNAL, "pass %d pushes more than %d ranges ('%.80s')", s->pass, s->range_max, name);
     if (s->pass > 0) {
@@ -193,8 +231,9 @@ static bool check_name(struct cupti_session *s, const char *name, struct error *
 bool cupti_range_push(struct cupti_session *session, const char *name, struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_PushRange, p);
-    if (!session->running || session->open)
-        return error_set(err, ERROR_INTERNAL, "range '%.80s' is pushed %s", name, session->open ? "inside of another" : "outside of a pass");
+    if (!session->running || session->open || session->each_kernel)
+        return error_set(err, ERROR_INTERNAL, "range '%.80s' is pushed %s", name,
+                         session->open ? "inside of another" : session->running ? "where each kernel is a range" : "outside of a pass");
     if (!check_name(session, name, err))
         return false;
     p.pRangeProfilerObject = session->profiler;
@@ -218,37 +257,64 @@ bool cupti_range_pop(struct cupti_session *session, struct error *err)
     return code ? cupti_fail(code, "cuptiRangeProfilerPopRange", err) : true;
 }
 
-/* The image that CUPTI decodes into. */
-struct image {
-    uint8_t *data;
-    size_t bytes;
-};
+static bool same_metrics(const struct cupti_session *s, const struct cupti_job *job)
+{
+    bool same = s->metric_count == job->metric_count && s->image_ranges >= job->range_max && s->set_to_kernels == job->each_kernel;
+    for (size_t i = 0; same && i < job->metric_count; i++)
+        same = !strcmp(s->metrics[i], job->metrics[i]);
+    return same;
+}
 
-static bool configure(struct cupti_session *s, const struct cupti_job *job, const struct cupti_plan *plan, struct image *image, struct error *err)
+/* A new configuration on a profiler that has none. */
+static bool plan_metrics(struct cupti_session *s, const struct cupti_job *job, struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_GetCounterDataSize, size);
-    PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize, init);
-    PARAMS(CUpti_RangeProfiler_SetConfig, config);
-    size.pRangeProfilerObject = init.pRangeProfilerObject = config.pRangeProfilerObject = s->profiler;
-    size.pMetricNames = (const char **)(uintptr_t)job->metrics;
-    size.numMetrics = job->metric_count;
-    size.maxNumOfRanges = (size_t)job->range_max;
-    size.maxNumRangeTreeNodes = (uint32_t)job->range_max;
+    int ranges = RANGES_LEAST;
+    while (ranges < job->range_max)
+        ranges *= 2;
+    if (!cupti_plan(s->chip, job->metrics, job->metric_count, &s->plan, err))
+        return false;
+    s->metrics = xcalloc(job->metric_count, sizeof *s->metrics);
+    for (; s->metric_count < job->metric_count; s->metric_count++)
+        s->metrics[s->metric_count] = xstrdup(job->metrics[s->metric_count]);
+    size.pRangeProfilerObject = s->profiler;
+    size.pMetricNames = (const char **)(uintptr_t)s->metrics;
+    size.numMetrics = s->metric_count;
+    size.maxNumOfRanges = (size_t)ranges;
+    size.maxNumRangeTreeNodes = (uint32_t)ranges;
     int code = s->api.data_size(&size);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerGetCounterDataSize", err);
-    image->bytes = init.counterDataSize = size.counterDataSize;
-    image->data = init.pCounterData = xcalloc(size.counterDataSize + 1, 1);
-    code = s->api.data_init(&init);
+    s->image_bytes = size.counterDataSize;
+    s->image = xcalloc(size.counterDataSize + 1, 1);
+    s->image_ranges = ranges;
+    s->set_to_kernels = job->each_kernel;
+    return true;
+}
+
+static bool configure(struct cupti_session *s, const struct cupti_job *job, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize, init);
+    PARAMS(CUpti_RangeProfiler_SetConfig, config);
+    if (!same_metrics(s, job)) {
+        if ((s->metric_count || !s->profiler) && (!disable(s, err) || !enable(s, err)))
+            return false;
+        if (!plan_metrics(s, job, err)) {
+            cupti_plan_free(&s->plan);
+            return false;
+        }
+    }
+    init.pRangeProfilerObject = config.pRangeProfilerObject = s->profiler;
+    init.counterDataSize = config.counterDataImageSize = s->image_bytes;
+    init.pCounterData = config.pCounterDataImage = s->image;
+    int code = s->api.data_init(&init);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerCounterDataImageInitialize", err);
-    config.pConfig = plan->config;
-    config.configSize = plan->config_bytes;
-    config.pCounterDataImage = image->data;
-    config.counterDataImageSize = image->bytes;
-    config.range = CUPTI_UserRange;
+    config.pConfig = s->plan.config;
+    config.configSize = s->plan.config_bytes;
+    config.range = job->each_kernel ? CUPTI_AutoRange : CUPTI_UserRange;
     config.replayMode = CUPTI_UserReplay;
-    config.maxRangesPerPass = (size_t)job->range_max;
+    config.maxRangesPerPass = (size_t)s->image_ranges;
     config.numNestingLevels = config.minNestingLevel = config.targetNestingLevel = 1;
     code = s->api.set_config(&config);
     return code ? cupti_fail(code, "cuptiRangeProfilerSetConfig", err) : true;
@@ -260,6 +326,8 @@ static bool run_pass(struct cupti_session *s, const struct cupti_job *job, bool 
     PARAMS(CUpti_RangeProfiler_Start, start);
     PARAMS(CUpti_RangeProfiler_Stop, stop);
     start.pRangeProfilerObject = stop.pRangeProfilerObject = s->profiler;
+    if (job->before && !job->before(job->context, s->pass, err))
+        return false;
     int code = s->api.start(&start);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerStart", err);
@@ -274,7 +342,7 @@ static bool run_pass(struct cupti_session *s, const struct cupti_job *job, bool 
     code = s->api.stop(&stop);
     if (ok && code)
         return cupti_fail(code, "cuptiRangeProfilerStop", err);
-    if (ok && (s->pushed != s->known || !s->known))
+    if (ok && !s->each_kernel && (s->pushed != s->known || !s->known))
         return error_set(err, ERROR_INTERNAL, "pass %d pushed %d ranges, pass 0 %d", s->pass, s->pushed, s->known);
     *done = stop.isAllPassSubmitted != 0;
     return ok;
@@ -288,27 +356,57 @@ static int find_name(char *const *names, int count, const char *name)
     return -1;
 }
 
-/* One decoded range into its place. */
-static bool take_range(struct cupti_session *s, const struct cupti_job *job, const struct cupti_plan *plan, const struct image *image, size_t index,
-                       struct cupti_counts *counts, bool *taken, struct error *err)
+/* The name of a decoded range. CUPTI numbers kernels on through all counts of a session. */
+static const char *decoded_name(struct cupti_session *s, size_t index, struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_CounterData_GetRangeInfo, info);
-    info.pCounterDataImage = image->data;
-    info.counterDataImageSize = image->bytes;
+    info.pCounterDataImage = s->image;
+    info.counterDataImageSize = s->image_bytes;
     info.rangeIndex = index;
-    info.rangeDelimiter = "/";
+    info.rangeDelimiter = "\n"; /* between nested ranges: none here, and ids hold slashes */
     int code = s->api.range_info(&info);
-    if (code)
-        return cupti_fail(code, "cuptiRangeProfilerCounterDataGetRangeInfo", err);
-    int i = info.rangeName ? find_name(counts->names, counts->range_count, info.rangeName) : -1;
-    if (i < 0 || taken[i])
-        return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range '%.80s' %s", info.rangeName ? info.rangeName : "", i < 0 ? "that nobody pushed" : "twice");
-    taken[i] = true;
-    return cupti_evaluate(plan, image->data, image->bytes, index, job->metrics, job->metric_count, counts->values + (size_t)i * job->metric_count, err);
+    if (code) {
+        cupti_fail(code, "cuptiRangeProfilerCounterDataGetRangeInfo", err);
+        return NULL;
+    }
+    return info.rangeName ? info.rangeName : "";
 }
 
-static bool read_counts(struct cupti_session *s, const struct cupti_job *job, const struct cupti_plan *plan, const struct image *image,
-                        struct cupti_counts *counts, struct error *err)
+static bool range_number(const char *name, long long *number, struct error *err)
+{
+    return text_to_int(name, number) || error_set(err, ERROR_ENVIRONMENT, "CUPTI calls the range of a kernel '%.80s', which is no number", name);
+}
+
+/* The lowest number among the kernels that were decoded. */
+static bool first_number(struct cupti_session *s, int count, long long *first, struct error *err)
+{
+    for (int i = 0; i < count; i++) {
+        long long number;
+        const char *name = decoded_name(s, (size_t)i, err);
+        if (!name || !range_number(name, &number, err))
+            return false;
+        *first = !i || number < *first ? number : *first;
+    }
+    return true;
+}
+
+/* One decoded range into its place. */
+static bool take_range(struct cupti_session *s, const struct cupti_job *job, size_t index, long long first, struct cupti_counts *counts, bool *taken,
+                       struct error *err)
+{
+    long long i = -1;
+    const char *name = decoded_name(s, index, err);
+    if (!name || (s->each_kernel && !range_number(name, &i, err)))
+        return false;
+    i = s->each_kernel ? i - first : find_name(counts->names, counts->range_count, name);
+    if (i < 0 || i >= counts->range_count || taken[i])
+        return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range '%.80s' %s", name,
+                         i >= 0 && i < counts->range_count ? "twice" : s->each_kernel ? "out of order" : "that nobody pushed");
+    taken[i] = true;
+    return cupti_evaluate(&s->plan, s->image, s->image_bytes, index, job->metrics, job->metric_count, counts->values + (size_t)i * job->metric_count, err);
+}
+
+static bool decode(struct cupti_session *s, size_t *total, struct error *err)
 {
     PARAMS(CUpti_RangeProfiler_DecodeData, decode);
     PARAMS(CUpti_RangeProfiler_GetCounterDataInfo, info);
@@ -316,32 +414,53 @@ static bool read_counts(struct cupti_session *s, const struct cupti_job *job, co
     int code = s->api.decode(&decode);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerDecodeData", err);
-    info.pCounterDataImage = image->data;
-    info.counterDataImageSize = image->bytes;
+    info.pCounterDataImage = s->image;
+    info.counterDataImageSize = s->image_bytes;
     code = s->api.data_info(&info);
     if (code)
         return cupti_fail(code, "cuptiRangeProfilerGetCounterDataInfo", err);
-    if (decode.numOfRangeDropped || info.numTotalRanges != (size_t)counts->range_count) {
-        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu of the ranges and returned %zu of %d: the counts are not used", decode.numOfRangeDropped,
-                  info.numTotalRanges, counts->range_count);
-        error_hint(err, "count fewer rows at once (--only, --layer) or fewer groups");
+    *total = info.numTotalRanges;
+    if (!decode.numOfRangeDropped && (s->each_kernel ? *total && *total <= (size_t)s->image_ranges : *total == (size_t)s->known))
+        return true;
+    if (s->each_kernel)
+        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu kernels and returned %zu: the counts are not used", decode.numOfRangeDropped, *total);
+    else
+        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu of the ranges and returned %zu of %d: the counts are not used", decode.numOfRangeDropped, *total,
+                  s->known);
+    error_hint(err, "count fewer rows at once (--only, --layer) or fewer groups");
+    return false;
+}
+
+static bool read_counts(struct cupti_session *s, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
+{
+    size_t total = 0;
+    long long first = 0;
+    if (!decode(s, &total, err))
         return false;
-    }
-    bool *taken = xcalloc((size_t)counts->range_count, sizeof *taken), ok = true;
-    for (size_t i = 0; ok && i < info.numTotalRanges; i++)
-        ok = take_range(s, job, plan, image, i, counts, taken, err);
+    size_t cells = total * job->metric_count;
+    counts->range_count = (int)total;
+    counts->metric_count = job->metric_count;
+    counts->passes = s->pass;
+    counts->values = xcalloc(cells, sizeof *counts->values);
+    for (size_t i = 0; i < cells; i++)
+        counts->values[i] = NAN;
+    if (s->each_kernel && !first_number(s, counts->range_count, &first, err))
+        return false;
+    bool *taken = xcalloc(total, sizeof *taken), ok = true;
+    for (size_t i = 0; ok && i < total; i++)
+        ok = take_range(s, job, i, first, counts, taken, err);
     free(taken);
     return ok;
 }
 
-static bool run_passes(struct cupti_session *s, const struct cupti_job *job, const struct cupti_plan *plan, struct error *err)
+static bool run_passes(struct cupti_session *s, const struct cupti_job *job, struct error *err)
 {
     bool done = false;
     for (s->pass = 0; !done; s->pass++) {
-        if ((size_t)s->pass >= plan->passes * 2 + 2)
-            return error_set(err, ERROR_ENVIRONMENT, "CUPTI planned %zu passes and still wants more after %d", plan->passes, s->pass);
+        if ((size_t)s->pass >= s->plan.passes * 2 + 2)
+            return error_set(err, ERROR_ENVIRONMENT, "CUPTI planned %zu passes and still wants more after %d", s->plan.passes, s->pass);
         if (!run_pass(s, job, &done, err))
-            return error_where(err, "counting pass %d of %zu", s->pass + 1, plan->passes);
+            return error_where(err, "counting pass %d of %zu", s->pass + 1, s->plan.passes);
     }
     return true;
 }
@@ -349,37 +468,29 @@ static bool run_passes(struct cupti_session *s, const struct cupti_job *job, con
 bool cupti_count(struct cupti_session *session, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
 {
     struct cupti_session *s = session;
-    struct cupti_plan plan = {0};
-    struct image image = {0};
-    bool ok = false;
     *counts = (struct cupti_counts){0};
     if (job->range_max < 1 || job->range_max > CUPTI_RANGES_MAX)
         return error_set(err, ERROR_INTERNAL, "%d ranges at once: 1 to %d are possible", job->range_max, CUPTI_RANGES_MAX);
-    counts->names = s->names = xcalloc((size_t)job->range_max, sizeof *s->names);
+    s->names = job->each_kernel ? NULL : xcalloc((size_t)job->range_max, sizeof *s->names);
     s->range_max = job->range_max;
+    s->each_kernel = job->each_kernel;
     s->known = 0;
-    if (!cupti_plan(s->chip, job->metrics, job->metric_count, &plan, err) || !configure(s, job, &plan, &image, err) || !run_passes(s, job, &plan, err))
-        goto done;
+    bool ok = configure(s, job, err) && run_passes(s, job, err);
+    counts->names = s->names;
     counts->range_count = s->known;
-    counts->metric_count = job->metric_count;
-    counts->passes = s->pass;
-    counts->values = xcalloc((size_t)s->known * job->metric_count, sizeof *counts->values);
-    for (size_t i = 0; i < (size_t)s->known * job->metric_count; i++)
-        counts->values[i] = NAN;
-    ok = read_counts(s, job, &plan, &image, counts, err);
-done:
-    counts->range_count = s->known;
-    if (!ok)
-        cupti_counts_free(counts);
+    ok = ok && read_counts(s, job, counts, err);
     s->names = NULL;
-    free(image.data);
-    cupti_plan_free(&plan);
+    if (!ok) {
+        counts->range_count = s->known; /* names to free */
+        cupti_counts_free(counts);
+        disable(s, NULL); /* the next count begins with a profiler that nothing happened to */
+    }
     return ok;
 }
 
 void cupti_counts_free(struct cupti_counts *counts)
 {
-    for (int i = 0; i < counts->range_count; i++)
+    for (int i = 0; counts->names && i < counts->range_count; i++)
         free(counts->names[i]);
     free(counts->names);
     free(counts->values);
@@ -388,6 +499,6 @@ void cupti_counts_free(struct cupti_counts *counts)
 
 const double *cupti_counts_of(const struct cupti_counts *counts, const char *name)
 {
-    int i = find_name(counts->names, counts->range_count, name);
+    int i = counts->names ? find_name(counts->names, counts->range_count, name) : -1;
     return i < 0 ? NULL : counts->values + (size_t)i * counts->metric_count;
 }

@@ -29,7 +29,7 @@ struct device_image {
     size_t cubin_bytes;
 };
 /* A kernel parameter as the compiled signature has it, from the PTX. */
-enum param_kind { PARAM_INT, PARAM_FLOAT, PARAM_BYTES }; /* pointers are PARAM_INT of 8 bytes; structs PARAM_BYTES */
+enum param_kind { PARAM_INT, PARAM_FLOAT, PARAM_BYTES, PARAM_ANY }; /* pointers are PARAM_INT of 8 bytes; structs PARAM_BYTES; of a cubin alone: PARAM_ANY */
 struct param {
     enum param_kind kind;
     uint32_t bytes, align;

@@ -1,4 +1,6 @@
-#include "measure/rig.h"
+/* Buffers, code, arguments; running; and the checks around a run. */
+#include "measure/rig_private.h"
+#include "op/chain.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,36 +9,8 @@
 
 #define GUARD_BYTES 4096
 #define GUARD_PATTERN 0xA5C3F00Du
-#define PLANS_MAX 24
 
-struct place {
-    uint64_t base, address; /* address = base + the guard in front */
-    size_t bytes;
-};
-struct rig_step {
-    struct device_function *function;
-    unsigned char *params;
-    size_t param_bytes;
-    uint64_t symbol;
-    size_t symbol_bytes;
-};
-struct rig {
-    struct device *dev;
-    struct cudnn *library;
-    const struct program *program;
-    struct device_module **modules; /* by unit */
-    struct rig_step *steps;
-    struct place *tensors, *scratch;
-    unsigned char **inputs; /* host copies by tensor, NULL unless kept */
-    bool keep_inputs;
-    size_t guard;
-    struct cudnn_plan **plans;
-    int plan_count, plan;
-    struct place workspace;
-    double time_limit_s;
-};
-
-static bool place_make(struct rig *rig, const char *label, size_t bytes, struct place *place, struct error *err)
+bool rig_place_make(struct rig *rig, const char *label, size_t bytes, struct place *place, struct error *err)
 {
     const struct device_ops *ops = rig->dev->ops;
     size_t padded = rig->guard ? (bytes + 511) / 512 * 512 : bytes;
@@ -50,7 +24,7 @@ static bool place_make(struct rig *rig, const char *label, size_t bytes, struct 
            ops->fill(rig->dev, place->address + bytes / 4 * 4, GUARD_PATTERN, padded - bytes / 4 * 4 + rig->guard, err);
 }
 
-static struct place *place_of(struct rig *rig, struct buffer_ref ref)
+struct place *rig_place_of(struct rig *rig, struct buffer_ref ref)
 {
     switch (ref.kind) {
     case BUFFER_TENSOR: return &rig->tensors[ref.index];
@@ -64,10 +38,10 @@ static bool make_buffers(struct rig *rig, struct error *err)
 {
     const struct program *p = rig->program;
     for (int i = 0; i < p->tensor_count; i++)
-        if (!place_make(rig, tensor_role_name(p->tensors[i].role), tensor_bytes(&p->tensors[i]), &rig->tensors[i], err))
+        if (!rig_place_make(rig, tensor_role_name(p->tensors[i].role), tensor_bytes(&p->tensors[i]), &rig->tensors[i], err))
             return false;
     for (int i = 0; i < p->scratch_count; i++)
-        if (!place_make(rig, p->scratch[i].name, (size_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype), &rig->scratch[i], err))
+        if (!rig_place_make(rig, p->scratch[i].name, (size_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype), &rig->scratch[i], err))
             return false;
     return true;
 }
@@ -76,7 +50,7 @@ static bool pack_map(struct rig *rig, const struct tensor_map *map, void *out, s
 {
     struct device_tensor_map d = {.element_bytes = (int)dtype_bytes(map->dtype), .element_kind = (int)map->dtype, .rank = map->rank,
                                   .swizzle = map->swizzle, .interleave = map->interleave, .l2_promotion = map->l2_promotion, .oob_nan = map->oob_nan};
-    d.address = place_of(rig, map->buffer)->address;
+    d.address = rig_place_of(rig, map->buffer)->address;
     memcpy(d.dim, map->dim, sizeof d.dim);
     memcpy(d.stride_bytes, map->stride_bytes, sizeof d.stride_bytes);
     memcpy(d.box, map->box, sizeof d.box);
@@ -99,18 +73,27 @@ static bool pack_int(const struct arg *arg, const struct param *param, unsigned 
     return true;
 }
 
+/* A foreign cubin says how many bytes a parameter has, and nothing else: the argument decides. */
+static struct param settled(const struct arg *arg, const struct param *param)
+{
+    struct param out = *param;
+    if (param->kind == PARAM_ANY)
+        out.kind = arg->kind == ARG_TENSOR_MAP ? PARAM_BYTES : arg->kind == ARG_REAL ? PARAM_FLOAT : PARAM_INT;
+    return out;
+}
+
 static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param *param, unsigned char *to, struct error *err)
 {
     switch (arg->kind) {
     case ARG_BUFFER:
         if (param->kind != PARAM_INT || param->bytes != 8)
             return error_set(err, ERROR_USAGE, "argument %s is a buffer, but the kernel's parameter is not a pointer", arg->name);
-        memcpy(to, &place_of(rig, arg->buffer)->address, 8);
+        memcpy(to, &rig_place_of(rig, arg->buffer)->address, 8);
         return true;
     case ARG_TENSOR_MAP:
         if (param->kind != PARAM_BYTES || param->bytes != 128)
             return error_set(err, ERROR_USAGE, "argument %s is a tensor map, but the kernel's parameter is not a CUtensorMap by value", arg->name);
-        return pack_map(rig, &rig->program->tensor_maps[arg->map], to, err);
+        return arg->map == ARG_NO_MAP || pack_map(rig, &rig->program->tensor_maps[arg->map], to, err); /* `to` is zeros */
     case ARG_INT:
     case ARG_REAL: break;
     }
@@ -135,45 +118,12 @@ static bool make_kernel(struct rig *rig, const struct step *step, struct rig_ste
     if (count != step->arg_count)
         return error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's args list %d", step->name, count, step->arg_count);
     out->params = xcalloc(1, out->param_bytes);
-    for (int i = 0; i < count; i++)
-        if (!pack_arg(rig, &step->args[i], &params[i], out->params + params[i].offset, err))
+    for (int i = 0; i < count; i++) {
+        struct param param = settled(&step->args[i], &params[i]);
+        if (!pack_arg(rig, &step->args[i], &param, out->params + params[i].offset, err))
             return error_where(err, "kernel %s, parameter %d", step->name, i + 1);
+    }
     return true;
-}
-
-static void conv_of(const struct program *p, const struct step *step, struct cudnn_conv *out)
-{
-    const struct work *w = &p->work;
-    *out = (struct cudnn_conv){.n = w->n, .c = w->c, .h = w->h, .w = w->w, .k = w->k, .r = w->r, .s = w->s, .p = w->p, .q = w->q, .stride = w->stride,
-                               .pad = w->pad, .dilation = w->dilation, .groups = w->groups, .dtype = w->dtype, .math = w->math, .layout = w->layout};
-    int fused = step->cudnn_epilogue < 0 ? w->epilogue_count : step->cudnn_epilogue;
-    for (int i = 0; i < fused && i < w->epilogue_count; i++)
-        switch (w->epilogue[i].kind) {
-        case EPILOGUE_BIAS: out->bias = true; break;
-        case EPILOGUE_RESIDUAL: out->residual = true; break;
-        case EPILOGUE_RELU: out->activation = 1; break;
-        case EPILOGUE_LEAKY_RELU:
-            out->activation = 2;
-            out->alpha = w->epilogue[i].alpha;
-            break;
-        default: break;
-        }
-}
-
-static bool make_library_step(struct rig *rig, const struct step *step, struct error *err)
-{
-    struct cudnn_conv conv;
-    if (!rig->library)
-        return error_set(err, ERROR_ENVIRONMENT, "cuDNN is not available here");
-    conv_of(rig->program, step, &conv);
-    rig->plan_count = cudnn_plans(rig->library, &conv, PLANS_MAX, &rig->plans, err);
-    if (rig->plan_count <= 0)
-        return false;
-    uint64_t most = 0;
-    for (int i = 0; i < rig->plan_count; i++)
-        if (cudnn_plan_facts(rig->plans[i])->workspace_bytes > most)
-            most = cudnn_plan_facts(rig->plans[i])->workspace_bytes;
-    return !most || place_make(rig, "workspace", most, &rig->workspace, err);
 }
 
 static bool make_step(struct rig *rig, int i, struct error *err)
@@ -182,16 +132,17 @@ static bool make_step(struct rig *rig, int i, struct error *err)
     struct rig_step *out = &rig->steps[i];
     switch (step->kind) {
     case STEP_KERNEL: return make_kernel(rig, step, out, err);
-    case STEP_CUDNN: return make_library_step(rig, step, err);
+    case STEP_CUDNN: return rig_library_make(rig, i, err);
     case STEP_SYMBOL:
         if (!rig->modules[step->unit])
             return error_set(err, ERROR_USAGE, "step %s: its variant has no source", step->name);
         if (!rig->dev->ops->symbol(rig->dev, rig->modules[step->unit], step->symbol, &out->symbol, &out->symbol_bytes, err))
             return false;
-        uint64_t bytes = step->bytes ? step->bytes : place_of(rig, step->from)->bytes;
+        uint64_t bytes = step->bytes ? step->bytes : rig_place_of(rig, step->from)->bytes;
         if (bytes > out->symbol_bytes)
             return error_set(err, ERROR_USAGE, "symbol %s holds %zu bytes, the step uploads %llu", step->symbol, out->symbol_bytes, (unsigned long long)bytes);
         return true;
+    case STEP_CALL: return rig_call_make(rig, i, err);
     case STEP_FILL:
     case STEP_COPY: return true;
     }
@@ -210,8 +161,12 @@ bool rig_open(struct device *dev, struct cudnn *library, const struct program *p
     rig->tensors = xcalloc((size_t)program->tensor_count, sizeof *rig->tensors);
     rig->scratch = xcalloc((size_t)program->scratch_count, sizeof *rig->scratch);
     rig->inputs = xcalloc((size_t)program->tensor_count, sizeof *rig->inputs);
+    rig->weights = xcalloc((size_t)program->constant_count + 1, sizeof *rig->weights);
     for (int i = 0; i < program->unit_count; i++)
-        if (images[i].ptx && !dev->ops->load(dev, &images[i], &rig->modules[i], err)) {
+        if (images[i].cubin && !images[i].ptx && !dev->ops->keeps_time) {
+            error_set(err, ERROR_ENVIRONMENT, "not on emu: %s is a cubin, and emu runs PTX", images[i].label);
+            goto done;
+        } else if ((images[i].ptx || images[i].cubin) && !dev->ops->load(dev, &images[i], &rig->modules[i], err)) {
             error_where(err, "%s", program->units[i].label);
             goto done;
         }
@@ -220,7 +175,7 @@ bool rig_open(struct device *dev, struct cudnn *library, const struct program *p
     for (int i = 0; i < program->step_count; i++)
         if (!make_step(rig, i, err))
             goto done;
-    ok = true;
+    ok = rig_library_workspace(rig, err);
 done:
     if (!ok) {
         rig_close(rig);
@@ -236,8 +191,12 @@ void rig_close(struct rig *rig)
         return;
     struct device *dev = rig->dev;
     const struct program *p = rig->program;
-    for (int i = 0; i < p->step_count; i++)
+    rig_graph_drop(rig);
+    for (int i = 0; i < p->step_count; i++) {
         free(rig->steps[i].params);
+        rig_library_free(rig, i);
+        rig_call_free(rig, i);
+    }
     for (int i = 0; i < p->unit_count; i++)
         if (rig->modules[i])
             dev->ops->unload(dev, rig->modules[i]);
@@ -251,9 +210,9 @@ void rig_close(struct rig *rig)
             dev->ops->release(dev, rig->scratch[i].base);
     if (rig->workspace.base)
         dev->ops->release(dev, rig->workspace.base);
-    for (int i = 0; i < rig->plan_count; i++)
-        cudnn_plan_free(rig->plans[i]);
-    free(rig->plans);
+    for (int i = 0; i < p->constant_count; i++)
+        free(rig->weights[i]);
+    free(rig->weights);
     free(rig->modules);
     free(rig->steps);
     free(rig->tensors);
@@ -300,6 +259,30 @@ static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, stru
     return ok;
 }
 
+/* Weights of a link, after the scratch was poisoned. */
+static bool feed_constant(struct rig *rig, int i, const struct op_data *data, struct error *err)
+{
+    const struct constant *c = &rig->program->constants[i];
+    const struct place *to = &rig->scratch[c->scratch];
+    const struct chain *chain = rig->program->work.chain;
+    int layer = chain->links[c->link].layer;
+    const float *logical = layer >= 0 && layer < data->link_count ? data->links[layer].array[c->tensor.role] : NULL;
+    float *joined = c->span > 1 ? chain_constant(chain, c->link, c->span, data, c->tensor.role, tensor_elements(&c->tensor)) : NULL;
+    if (!logical && !joined)
+        return error_set(err, ERROR_INTERNAL, "no data for %s", rig->program->scratch[c->scratch].name);
+    unsigned char *storage = xmalloc(to->bytes);
+    tensor_pack(&c->tensor, joined ? joined : logical, storage);
+    free(joined);
+    bool ok = rig->dev->ops->write(rig->dev, to->address, storage, to->bytes, err);
+    free(rig->weights[i]);
+    rig->weights[i] = NULL;
+    if (rig->keep_inputs)
+        rig->weights[i] = storage;
+    else
+        free(storage);
+    return ok;
+}
+
 bool rig_poison(struct rig *rig, struct error *err)
 {
     const struct program *p = rig->program;
@@ -327,27 +310,13 @@ bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err)
         if (ops->forget)
             ops->forget(rig->dev, rig->scratch[i].address, rig->scratch[i].bytes);
     }
-    int bias = program_tensor(p, ROLE_BIAS);
-    if (rig->plan_count > 0 && bias >= 0 && !cudnn_prepare(rig->library, rig->plans[0], rig->tensors[bias].address, err))
-        return false;
-    return rig_poison(rig, err);
+    for (int i = 0; i < p->constant_count; i++)
+        if (!feed_constant(rig, i, data, err))
+            return false;
+    return rig_library_prepare(rig, err) && rig_poison(rig, err);
 }
 
-static bool run_library(struct rig *rig, struct error *err)
-{
-    const struct program *p = rig->program;
-    uint64_t at[ROLE_COUNT] = {0};
-    for (int i = 0; i < p->tensor_count; i++)
-        at[p->tensors[i].role] = rig->tensors[i].address;
-    uint64_t output = at[ROLE_OUTPUT];
-    for (int i = 0; i < p->step_count; i++) /* completed by further steps: the library writes a scratch buffer */
-        if (p->steps[i].kind == STEP_CUDNN && p->steps[i].to.kind != BUFFER_NONE)
-            output = place_of(rig, p->steps[i].to)->address;
-    return cudnn_execute(rig->library, rig->plans[rig->plan], at[ROLE_INPUT], at[ROLE_FILTER], output, at[ROLE_BIAS], at[ROLE_RESIDUAL],
-                         rig->workspace.address, err);
-}
-
-static bool run_step(struct rig *rig, int i, struct error *err)
+bool rig_run_step(struct rig *rig, int i, struct error *err)
 {
     const struct step *step = &rig->program->steps[i];
     const struct rig_step *own = &rig->steps[i];
@@ -362,21 +331,22 @@ static bool run_step(struct rig *rig, int i, struct error *err)
         return ops->launch(rig->dev, own->function, &launch, err) || error_where(err, "kernel %s", step->name);
     }
     case STEP_FILL: {
-        const struct place *to = place_of(rig, step->to);
+        const struct place *to = rig_place_of(rig, step->to);
         return ops->fill(rig->dev, to->address, step->fill, step->bytes ? step->bytes : to->bytes, err);
     }
     case STEP_COPY: {
-        const struct place *to = place_of(rig, step->to), *from = place_of(rig, step->from);
+        const struct place *to = rig_place_of(rig, step->to), *from = rig_place_of(rig, step->from);
         size_t bytes = step->bytes ? step->bytes : to->bytes;
         if (bytes > to->bytes || bytes > from->bytes)
             return error_set(err, ERROR_USAGE, "step %s copies %zu bytes, from %zu to %zu", step->name, bytes, from->bytes, to->bytes);
         return ops->copy(rig->dev, to->address, from->address, bytes, err);
     }
     case STEP_SYMBOL: {
-        const struct place *from = place_of(rig, step->from);
+        const struct place *from = rig_place_of(rig, step->from);
         return ops->copy(rig->dev, own->symbol, from->address, step->bytes ? step->bytes : from->bytes, err);
     }
-    case STEP_CUDNN: return run_library(rig, err);
+    case STEP_CUDNN: return rig_library_run(rig, i, err);
+    case STEP_CALL: return rig_call_run(rig, i, err);
     }
     return error_set(err, ERROR_INTERNAL, "unknown step kind %d", step->kind);
 }
@@ -389,9 +359,11 @@ bool rig_prepare(struct rig *rig, double *ns, struct error *err)
     for (int i = 0; i < rig->program->step_count; i++)
         if (rig->program->steps[i].prepare) {
             any = true;
-            if (!run_step(rig, i, err))
+            if (!rig_run_step(rig, i, err))
                 return false;
         }
+    if (!ns)
+        return true;
     if (any && !rig->dev->ops->sync(rig->dev, err))
         return false;
     clock_gettime(CLOCK_MONOTONIC, &b);
@@ -402,14 +374,41 @@ bool rig_prepare(struct rig *rig, double *ns, struct error *err)
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err)
 {
     for (int i = 0; i < rig->program->step_count; i++)
-        if (!rig->program->steps[i].prepare && (!run_step(rig, i, err) || (between && !between(context, i, err))))
+        if (!rig->program->steps[i].prepare && (!rig_run_step(rig, i, err) || (between && !between(context, i, err))))
             return false;
     return true;
 }
 
+void rig_graph_drop(struct rig *rig)
+{
+    if (rig->graph)
+        rig->dev->ops->graph_free(rig->dev, rig->graph);
+    rig->graph = NULL;
+}
+
+static bool capture(struct rig *rig, struct error *err)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    struct error end = {0};
+    if (!ops->graph_begin)
+        return error_set(err, ERROR_ENVIRONMENT, "this device has no graphs");
+    if (!ops->graph_begin(rig->dev, err))
+        return false;
+    bool ok = rig_run_stepwise(rig, NULL, NULL, err);
+    if (ops->graph_end(rig->dev, &rig->graph, &end))
+        return ok;
+    if (ok && err)
+        *err = end;
+    return false;
+}
+
 bool rig_run(struct rig *rig, struct error *err)
 {
-    return rig_run_stepwise(rig, NULL, NULL, err);
+    bool first = !rig->has_run;
+    rig->has_run = true;
+    if (!rig->program->graph || first)
+        return rig_run_stepwise(rig, NULL, NULL, err);
+    return (rig->graph || capture(rig, err)) && rig->dev->ops->graph_launch(rig->dev, rig->graph, err);
 }
 
 static bool guard_intact(struct rig *rig, const char *name, const struct place *place, struct text *unsafe, struct error *err)
@@ -514,7 +513,7 @@ done:
 
 bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *value, struct error *err)
 {
-    const struct place *place = place_of(rig, ref);
+    const struct place *place = rig_place_of(rig, ref);
     enum dtype type = ref.kind == BUFFER_TENSOR ? rig->program->tensors[ref.index].dtype : rig->program->scratch[ref.index].dtype;
     unsigned char raw[8];
     size_t bytes = dtype_bytes(type);
@@ -526,9 +525,11 @@ bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *v
     return true;
 }
 
-int rig_plan_count(const struct rig *rig) { return rig->plan_count; }
-const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int plan) { return cudnn_plan_facts(rig->plans[plan]); }
-void rig_plan_use(struct rig *rig, int plan) { rig->plan = plan; }
-int rig_plan_used(const struct rig *rig) { return rig->plan; }
 const struct program *rig_program(const struct rig *rig) { return rig->program; }
 void rig_time_limit(struct rig *rig, double seconds) { rig->time_limit_s = seconds; }
+bool rig_address(const struct rig *rig, enum tensor_role role, uint64_t *address)
+{
+    int index = program_tensor(rig->program, role);
+    *address = index >= 0 ? rig->tensors[index].address : 0;
+    return index >= 0;
+}

@@ -2,7 +2,7 @@
  *
  * Order: rig_open, rig_feed, rig_prepare, rig_run (any number), rig_check, rig_close. A fault of the variant (its signature does not
  * match its head, a limit refused at launch) is an ERROR_USAGE; a fault of the device while it ran (trap, illegal address) is an ERROR_WRONG;
- * a library that is missing is an ERROR_ENVIRONMENT. */
+ * a library that is missing, or has no engine for the call, is an ERROR_ENVIRONMENT. */
 #ifndef BENCH_MEASURE_RIG_H
 #define BENCH_MEASURE_RIG_H
 
@@ -26,8 +26,9 @@ bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
 /* Poisons output and scratch again (scratch only what prepare steps did not make). */
 bool rig_poison(struct rig *rig, struct error *err);
 /* Runs the prepare steps; wall time with a sync around them. */
+/* ns NULL: the steps are only queued. */
 bool rig_prepare(struct rig *rig, double *ns, struct error *err);
-/* Queues all run steps. */
+/* Queues all run steps; from its second call on as one graph when the program says so. */
 bool rig_run(struct rig *rig, struct error *err);
 /* Queues run steps one by one, calling `between` after each (step index of the program): counters per step, events per step. */
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err);
@@ -35,11 +36,19 @@ bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, 
 bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir, struct error *err);
 /* Reads an element of a scratch or tensor buffer (a variant's own column). */
 bool rig_read(struct rig *rig, struct buffer_ref buffer, int64_t element, double *value, struct error *err);
-/* cuDNN: the plans that were found, and which is used. Chosen by the caller after timing them. */
-int rig_plan_count(const struct rig *rig);
-const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int plan);
-void rig_plan_use(struct rig *rig, int plan);
-int rig_plan_used(const struct rig *rig);
+/* Where a tensor lies on the device; false when the program has none of that role. For who feeds one rig from another. */
+bool rig_address(const struct rig *rig, enum tensor_role role, uint64_t *address);
+/* Queues one step, prepare steps included. */
+bool rig_run_step(struct rig *rig, int step, struct error *err);
+/* cuDNN: steps that have plans to choose from, in order (in a chain each distinct call once); -1 behind the last. For each the plans that were
+ * found, and which is used: chosen by the caller after timing them. */
+int rig_library_step(const struct rig *rig, int nth);
+int rig_plan_count(const struct rig *rig, int step);
+const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int step, int plan);
+void rig_plan_use(struct rig *rig, int step, int plan);
+int rig_plan_used(const struct rig *rig, int step);
+/* After the choice: equal calls elsewhere in a chain take a plan like the chosen one. */
+bool rig_plan_settle(struct rig *rig, struct error *err);
 const struct program *rig_program(const struct rig *rig);
 void rig_time_limit(struct rig *rig, double seconds);
 

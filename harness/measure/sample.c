@@ -74,7 +74,7 @@ static bool build_graph(struct device *dev, struct entrant *e, struct timer *t, 
         return false;
     bool ok = true;
     for (int i = 0; i < e->batch && ok; i++)
-        ok = rig_run(e->rig, err);
+        ok = rig_run_stepwise(e->rig, NULL, NULL, err);
     struct error end = {0};
     if (!ops->graph_end(dev, graph, &end)) {
         if (ok && err)
@@ -134,6 +134,30 @@ static bool one_round(struct device *dev, struct entrant *entrants, int count, s
     return true;
 }
 
+bool sample_round(struct device *dev, struct rig *const *rigs, int count, int round, double *ns, struct error *err)
+{
+    const struct sample_plan plan = {0};
+    struct entrant *entrants = xcalloc((size_t)count, sizeof *entrants);
+    struct device_graph **graphs = xcalloc((size_t)count, sizeof *graphs);
+    struct timer *timers = xcalloc((size_t)count, sizeof *timers);
+    double *host_ns = xcalloc((size_t)count, sizeof *host_ns);
+    int *order = xcalloc((size_t)count, sizeof *order);
+    bool ok = true;
+    for (int i = 0; i < count && ok; i++) {
+        entrants[i].rig = rigs[i];
+        ok = timer_open(&timers[i], dev, err);
+    }
+    ok = ok && one_round(dev, entrants, count, graphs, timers, host_ns, &plan, round, ns, order, err);
+    for (int i = 0; i < count; i++)
+        timer_close(&timers[i]);
+    free(entrants);
+    free(graphs);
+    free(timers);
+    free(host_ns);
+    free(order);
+    return ok;
+}
+
 static bool first_runs(struct device *dev, struct entrant *entrants, int count, struct device_graph **graphs, struct timer *timers, const struct sample_plan *plan,
                        sample_announce *announce, void *context, struct error *err)
 {
@@ -159,6 +183,21 @@ static double median(double *values, int count)
 {
     qsort(values, (size_t)count, sizeof *values, by_value);
     return count ? (count & 1 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2])) : NAN;
+}
+
+bool sample_prepare(struct device *dev, struct rig *rig, int round_count, double *median_ns, struct error *err)
+{
+    struct timer t = {0};
+    double *ns = xcalloc((size_t)round_count, sizeof *ns);
+    bool ok = timer_open(&t, dev, err);
+    for (int r = 0; r < round_count && ok; r++)
+        ok = dev->ops->flush(dev, err) && dev->ops->record(dev, t.from, err) && rig_prepare(rig, NULL, err) && dev->ops->record(dev, t.to, err) &&
+             dev->ops->sync(dev, err) && dev->ops->elapsed(dev, t.from, t.to, &ns[r], err);
+    if (ok)
+        *median_ns = median(ns, round_count);
+    timer_close(&t);
+    free(ns);
+    return ok;
 }
 
 struct step_events {
@@ -302,9 +341,9 @@ void entrant_free(struct entrant *e, int step_count)
     e->step_ns = NULL;
 }
 
-bool sample_plans(struct device *dev, struct rig *rig, int round_count, double *medians_ns, struct error *err)
+bool sample_plans(struct device *dev, struct rig *rig, int step, int round_count, double *medians_ns, struct error *err)
 {
-    int plans = rig_plan_count(rig), best = -1;
+    int plans = rig_plan_count(rig, step), best = -1;
     double best_ns = INFINITY;
     bool ok = false;
     struct timer t = {0};
@@ -313,16 +352,16 @@ bool sample_plans(struct device *dev, struct rig *rig, int round_count, double *
     if (!timer_open(&t, dev, err))
         goto done;
     for (int i = 0; i < plans; i++) { /* a plan that the library refuses at execution is passed over */
-        rig_plan_use(rig, i);
-        usable[i] = rig_run(rig, err) && dev->ops->sync(dev, err);
+        rig_plan_use(rig, step, i);
+        usable[i] = rig_run_step(rig, step, err) && dev->ops->sync(dev, err);
     }
     for (int r = 0; r < round_count; r++)
         for (int k = 0; k < plans; k++) {
             int i = r & 1 ? plans - 1 - k : k;
             if (!usable[i])
                 continue;
-            rig_plan_use(rig, i);
-            if (!dev->ops->flush(dev, err) || !dev->ops->record(dev, t.from, err) || !rig_run(rig, err) || !dev->ops->record(dev, t.to, err) ||
+            rig_plan_use(rig, step, i);
+            if (!dev->ops->flush(dev, err) || !dev->ops->record(dev, t.from, err) || !rig_run_step(rig, step, err) || !dev->ops->record(dev, t.to, err) ||
                 !dev->ops->sync(dev, err) || !dev->ops->elapsed(dev, t.from, t.to, &ns[(size_t)i * (size_t)round_count + (size_t)r], err))
                 goto done;
         }
@@ -339,7 +378,7 @@ bool sample_plans(struct device *dev, struct rig *rig, int round_count, double *
         error_set(err, ERROR_ENVIRONMENT, "none of cuDNN's %d plans runs", plans);
         goto done;
     }
-    rig_plan_use(rig, best);
+    rig_plan_use(rig, step, best);
     ok = true;
 done:
     timer_close(&t);

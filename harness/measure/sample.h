@@ -37,8 +37,12 @@ struct sample_result {
 typedef void sample_announce(void *context, int entrant);
 bool sample_run(struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan, sample_announce *announce, void *context,
                 struct sample_result *result, struct error *err);
+/* One round of a search that decides by itself who runs in the next (measure/race): isolated, cold, in the order of round `round`; all have run before. */
+bool sample_round(struct device *dev, struct rig *const *rigs, int count, int round, double *ns, struct error *err);
+/* Median device time of the rig's prepare steps together, cold; they may run again. */
+bool sample_prepare(struct device *dev, struct rig *rig, int rounds, double *median_ns, struct error *err);
 void entrant_free(struct entrant *entrant, int step_count);
-/* Times each cuDNN plan of a rig (cold, `rounds` each, interleaved) and uses the fastest; medians_ns (rig_plan_count of them) may be NULL. */
-bool sample_plans(struct device *dev, struct rig *rig, int rounds, double *medians_ns, struct error *err);
+/* Times each plan of a library step by itself (cold, `rounds` each, interleaved) and uses the fastest; medians_ns (rig_plan_count of them) may be NULL. */
+bool sample_plans(struct device *dev, struct rig *rig, int step, int rounds, double *medians_ns, struct error *err);
 
 #endif

@@ -21,9 +21,10 @@ double verify_factor(const char *algorithm)
 
 double verify_tolerance(const struct verify_look *look, size_t i)
 {
-    if (!look->data->bound || look->data->bound[i] == 0)
+    double carried = look->data->carried ? look->data->carried[i] : 0; /* by a chain's earlier links */
+    if (!look->data->bound || (look->data->bound[i] == 0 && carried == 0))
         return 0;
-    double bound = look->data->bound[i] * look->factor;
+    double bound = look->data->bound[i] * look->factor + carried;
     double u = dtype_unit_roundoff(look->t.dtype),
            smallest = look->t.dtype == DTYPE_F16 ? 0x1p-25 : 0x1p-150; /* half of the smallest number */
     return bound + u * (fabs(look->data->reference[i]) + bound) + smallest;

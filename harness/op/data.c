@@ -1,6 +1,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "op/bound.h"
+#include "op/chain.h"
 #include "op/epilogue.h"
 #include "op/generate.h"
 #include "op/op.h"
@@ -16,6 +17,10 @@ void op_data_free(struct op_data *data)
     free(data->reference);
     free(data->bound);
     free(data->mask_out);
+    free(data->carried);
+    for (int i = 0; i < data->link_count; i++)
+        op_data_free(&data->links[i]);
+    free(data->links);
     memset(data, 0, sizeof *data);
 }
 
@@ -79,6 +84,8 @@ bool op_data_inputs(const struct work *work, enum data_part part, struct op_data
     bool full = part & DATA_FULL;
     enum data_part which = (enum data_part)((int)part & ~(int)DATA_FULL);
     struct tensor list[OP_MAX_TENSORS];
+    if (work->chain)
+        return chain_data_inputs(work, part, out, err);
     int count = work->op->tensors(work, list);
     *out = (struct op_data){.exact = which == DATA_PART_EXACT};
     for (int i = 0; i < count; i++) {
@@ -142,7 +149,7 @@ static void reference_row(void *context, int64_t index, int thread)
     double *space = xcalloc(count * (r->bounds ? 4 : 2), sizeof *space);
     struct epilogue_row row = {
         .y = space, .y2 = space + count, .e = r->bounds ? space + 2 * count : NULL, .e2 = r->bounds ? space + 3 * count : NULL};
-    bool sums = w->op->has_filter && r->bounds && !r->data->exact;
+    bool sums = r->terms > 0 && r->bounds && !r->data->exact;
     w->op->reference_row(w, r->data, n_i, p_i, row.y, sums ? row.e : NULL);
     for (size_t i = 0; sums && i < count; i++)
         row.e[i] = row.e[i] > 0 ? bound_sum(w->math, (double)r->terms, row.y[i], row.e[i]) : 0;
@@ -153,20 +160,33 @@ static void reference_row(void *context, int64_t index, int thread)
     free(space);
 }
 
-bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err)
+bool op_data_reference(const struct work *work, struct op_data *data, struct error *err)
 {
-    if (!op_data_inputs(work, part, out, err))
-        return false;
-    struct reference r = {.work = work, .data = out, .last = epilogue_stage(work, work->epilogue_count)};
-    r.terms = work->op->has_filter ? work->c / work->groups * work->r * work->s : 0;
-    r.bounds = !out->exact || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0;
-    out->output_elements = (size_t)work->n * (size_t)r.last.c * (size_t)r.last.h * (size_t)r.last.w;
-    out->reference = malloc(out->output_elements * sizeof *out->reference);
-    out->bound = r.bounds ? malloc(out->output_elements * sizeof *out->bound) : NULL;
-    if (!out->reference || (r.bounds && !out->bound)) {
-        op_data_free(out);
+    struct reference r = {.work = work, .data = data, .last = epilogue_stage(work, work->epilogue_count)};
+    r.terms = work->op->has_filter ? work->c / work->groups * work->r * work->s : work->op->terms;
+    r.bounds = !data->exact || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0;
+    data->output_elements = (size_t)work->n * (size_t)r.last.c * (size_t)r.last.h * (size_t)r.last.w;
+    data->reference = malloc(data->output_elements * sizeof *data->reference);
+    data->bound = r.bounds ? malloc(data->output_elements * sizeof *data->bound) : NULL;
+    if (!data->reference || (r.bounds && !data->bound)) {
+        free(data->reference);
+        free(data->bound);
+        data->reference = NULL;
+        data->bound = NULL;
         return out_of_memory(work, err);
     }
     pool_for(work->n * work->p, 0, reference_row, &r);
     return true;
+}
+
+bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err)
+{
+    if (work->chain)
+        return chain_data_make(work, part, out, err);
+    if (!op_data_inputs(work, part, out, err))
+        return false;
+    if (op_data_reference(work, out, err))
+        return true;
+    op_data_free(out);
+    return false;
 }

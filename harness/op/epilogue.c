@@ -91,18 +91,19 @@ static double summed(const struct work *work, double v, double e)
     return stored(work->math == MATH_F16_ACC16 ? DTYPE_F16 : DTYPE_F32, v, e);
 }
 
-static void add_array(const struct work *work, const struct stage *s, const float *values, size_t plane_step, size_t row_at,
-                      struct epilogue_row *row, int64_t rows)
+static void add_array(const struct work *work, const struct stage *s, const float *values, const double *wide, size_t plane_step,
+                      size_t row_at, struct epilogue_row *row, int64_t rows)
 {
-    /* plane_step 0: one value per channel (a bias) */
+    /* plane_step 0: one value per channel (a bias); wide: in place of values */
     size_t per_channel = (size_t)rows * (size_t)s->w;
     for (size_t c = 0; c < (size_t)s->c; c++)
         for (size_t i = 0; i < per_channel; i++) {
             size_t at = c * per_channel + i;
             double before = row->y[at];
-            row->y[at] = before + (plane_step ? values[c * plane_step + row_at + i] : values[c]);
+            size_t from = plane_step ? c * plane_step + row_at + i : c;
+            row->y[at] = before + (wide ? wide[from] : (double)values[from]);
             if (row->e)
-                row->e[at] = summed(work, row->y[at], stored(work->dtype, before, row->e[at]));
+                row->e[at] = summed(work, row->y[at], stored(work_result_dtype(work), before, row->e[at]));
         }
 }
 
@@ -118,8 +119,8 @@ static void apply_slope(const struct work *work, double alpha, size_t count, str
         double e = row->e[i];
         if (alpha != 0 && (v < 0 || e > 0)) { /* the slope itself is a float, and the product is rounded: two roundings of f32 */
             double scaled = fabs(v * alpha) + slope * e;
-            bool exact = e == 0 && (double)(float)alpha == alpha && holds(work->dtype, v) && holds(DTYPE_F32, v * alpha);
-            e = slope * stored(work->dtype, v, e) + (exact ? 0 : 2.01 * 0x1p-24 * scaled);
+            bool exact = e == 0 && (double)(float)alpha == alpha && holds(work_result_dtype(work), v) && holds(DTYPE_F32, v * alpha);
+            e = slope * stored(work_result_dtype(work), v, e) + (exact ? 0 : 2.01 * 0x1p-24 * scaled);
             if (work->math == MATH_F16_ACC16 && !exact)
                 e += 2.01 * 0x1p-11 * scaled;
         }
@@ -156,10 +157,10 @@ void epilogue_apply(const struct work *work, const struct op_data *data, int64_t
         struct stage s = epilogue_stage(work, i);
         size_t plane = (size_t)s.h * (size_t)s.w;
         switch (item->kind) {
-        case EPILOGUE_BIAS: add_array(work, &s, data->array[ROLE_BIAS], 0, 0, row, rows); break;
+        case EPILOGUE_BIAS: add_array(work, &s, data->array[ROLE_BIAS], NULL, 0, 0, row, rows); break;
         case EPILOGUE_RESIDUAL:
-            add_array(work, &s, data->array[ROLE_RESIDUAL] + (size_t)n_i * (size_t)s.c * plane, plane, (size_t)(p_i * rows) * (size_t)s.w,
-                      row, rows);
+            add_array(work, &s, data->array[ROLE_RESIDUAL], data->wide_residual, plane,
+                      (size_t)n_i * (size_t)s.c * plane + (size_t)(p_i * rows) * (size_t)s.w, row, rows);
             break;
         case EPILOGUE_RELU: apply_slope(work, 0, (size_t)(s.c * rows * s.w), row); break;
         case EPILOGUE_LEAKY_RELU: apply_slope(work, item->alpha, (size_t)(s.c * rows * s.w), row); break;

@@ -1,4 +1,4 @@
-#include "base/file.h"
+#include "base/image.h"
 #include "base/text.h"
 #include "op/generate.h"
 #include "op/op.h"
@@ -145,64 +145,29 @@ void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes
     snprintf(out, bytes, "%.*s%s%s", (int)(percent - mask->path), mask->path, number, end + 1);
 }
 
-/* The next number of a PGM header: white space and # comments before it are passed over. -1 when there is none or it is absurd. */
-static long pgm_number(const char *text, size_t bytes, size_t *at)
-{
-    for (; *at < bytes; ++*at) {
-        if (text[*at] == '#')
-            while (*at < bytes && text[*at] != '\n')
-                ++*at;
-        else if (!isspace((unsigned char)text[*at]))
-            break;
-    }
-    long value = -1;
-    for (; *at < bytes && isdigit((unsigned char)text[*at]); ++*at) {
-        value = (value < 0 ? 0 : value) * 10 + (text[*at] - '0');
-        if (value > 1 << 24)
-            return -1;
-    }
-    return value;
-}
-
-/* Binary (P5) and plain (P2) grey maps; brighter than half of the maximum is active. */
-static bool read_pgm(const char *path, const char *text, size_t bytes, int64_t h, int64_t w, float *out, struct error *err)
-{
-    bool binary = bytes > 2 && !memcmp(text, "P5", 2);
-    if (!binary && !(bytes > 2 && !memcmp(text, "P2", 2)))
-        return error_set(err, ERROR_USAGE, "mask %s: not a PGM file (P5 or P2)", path);
-    size_t at = 2;
-    long width = pgm_number(text, bytes, &at), height = pgm_number(text, bytes, &at), most = pgm_number(text, bytes, &at);
-    if (width < 1 || height < 1 || most < 1 || most > 65535)
-        return error_set(err, ERROR_USAGE, "mask %s: a broken PGM header", path);
-    if (width != w || height != h)
-        return error_set(err, ERROR_USAGE, "mask %s is %ld x %ld pixels (width x height), the layer needs %ld x %ld", path, width, height,
-                         (long)w, (long)h);
-    size_t sample = most > 255 ? 2 : 1, pixels = (size_t)w * (size_t)h;
-    if (binary && (at >= bytes || bytes - at - 1 < pixels * sample))
-        return error_set(err, ERROR_USAGE, "mask %s ends too early", path);
-    const unsigned char *data = (const unsigned char *)text + at + 1; /* one white space character after the header */
-    for (size_t i = 0; i < pixels; i++) {
-        long v = !binary ? pgm_number(text, bytes, &at) : sample == 2 ? data[2 * i] << 8 | data[2 * i + 1] : data[i];
-        if (v < 0)
-            return error_set(err, ERROR_USAGE, "mask %s ends too early", path);
-        out[i] = 2 * v > most;
-    }
-    return true;
-}
-
+/* Brighter than half of the largest value is active; of colours, any channel. */
 static bool make_file(const struct work *work, int64_t h, int64_t w, float *out, struct error *err)
 {
     char path[sizeof work->mask.path + 128];
-    size_t bytes, pixels = (size_t)h * (size_t)w;
+    struct image image;
+    size_t pixels = (size_t)h * (size_t)w;
     mask_frame_path(&work->mask, 0, path, sizeof path);
-    char *text = file_read(path, MASK_FILE_MAX_BYTES, &bytes, err);
-    if (!text)
+    if (!image_read(path, &image, err))
         return error_where(err, "mask");
-    bool ok = read_pgm(path, text, bytes, h, w, out, err);
-    free(text);
-    for (int64_t i = 1; ok && i < work->n; i++) /* every image of the batch has the same mask */
+    bool fits = image.w == w && image.h == h;
+    if (!fits)
+        error_set(err, ERROR_USAGE, "mask %s is %lld x %lld pixels (width x height), the layer needs %lld x %lld", path, (long long)image.w,
+                  (long long)image.h, (long long)w, (long long)h);
+    for (size_t i = 0; fits && i < pixels; i++) {
+        out[i] = 0;
+        for (int c = 0; c < image.channels; c++)
+            if (2 * image.at[i * (size_t)image.channels + (size_t)c] > image.most)
+                out[i] = 1;
+    }
+    image_free(&image);
+    for (int64_t i = 1; fits && i < work->n; i++) /* every image of the batch has the same mask */
         memcpy(out + (size_t)i * pixels, out, pixels * sizeof *out);
-    return ok;
+    return fits;
 }
 
 bool mask_make(const struct work *work, float *out, struct error *err)
@@ -230,17 +195,18 @@ static int64_t taps_of(int64_t size) { return size > 0 ? size : 1; }
 void mask_dilate(const struct work *work, const float *in, float *out)
 {
     const struct work *w = work;
+    int64_t taps = taps_of(w->s);
     float *rows = xmalloc((size_t)(w->h * w->q) * sizeof *rows); /* dilated along x */
+    int64_t *from = xmalloc((size_t)(taps * w->q) * sizeof *from);
+    for (int64_t i = 0; i < taps * w->q; i++)
+        from[i] = input_of(w, i % w->q, i / w->q, w->w);
     for (int64_t n = 0; n < w->n; n++, in += w->h * w->w, out += w->p * w->q) {
         memset(rows, 0, (size_t)(w->h * w->q) * sizeof *rows);
         memset(out, 0, (size_t)(w->p * w->q) * sizeof *out);
         for (int64_t y = 0; y < w->h; y++)
-            for (int64_t s = 0; s < taps_of(w->s); s++)
-                for (int64_t q = 0; q < w->q; q++) {
-                    int64_t x = input_of(w, q, s, w->w);
-                    if (x >= 0 && in[y * w->w + x] != 0)
-                        rows[y * w->q + q] = 1;
-                }
+            for (int64_t i = 0; i < taps * w->q; i++)
+                if (from[i] >= 0 && in[y * w->w + from[i]] != 0)
+                    rows[y * w->q + i % w->q] = 1;
         for (int64_t p = 0; p < w->p; p++)
             for (int64_t r = 0; r < taps_of(w->r); r++) {
                 int64_t y = input_of(w, p, r, w->h);
@@ -249,6 +215,7 @@ void mask_dilate(const struct work *work, const float *in, float *out)
                         out[p * w->q + q] = 1;
             }
     }
+    free(from);
     free(rows);
 }
 

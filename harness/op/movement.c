@@ -24,9 +24,10 @@ static void derive(struct work *w, int64_t k, int64_t p, int64_t q)
     w->q = q;
 }
 
-static const float *input_row(const struct work *w, const struct op_data *data, int64_t n, int64_t c, int64_t y)
+/* Where row y begins. */
+static size_t input_row(const struct work *w, int64_t n, int64_t c, int64_t y)
 {
-    return data->array[ROLE_INPUT] + ((n * w->c + c) * w->h + y) * w->w;
+    return (size_t)(((n * w->c + c) * w->h + y) * w->w);
 }
 
 static bool check_mode(const struct work *w, struct error *err)
@@ -59,9 +60,9 @@ static void row_depth_to_space(const struct work *w, const struct op_data *data,
 {
     for (int64_t c = 0; c < w->k; c++)
         for (int64_t dx = 0; dx < w->block; dx++) {
-            const float *from = input_row(w, data, n, deep_channel(w, w->k, c, p % w->block, dx), p / w->block);
+            size_t from = input_row(w, n, deep_channel(w, w->k, c, p % w->block, dx), p / w->block);
             for (int64_t x = 0; x < w->w; x++)
-                y[c * w->q + x * w->block + dx] = from[x];
+                y[c * w->q + x * w->block + dx] = op_data_input(data, from + (size_t)(x));
         }
 }
 
@@ -79,9 +80,9 @@ static void row_space_to_depth(const struct work *w, const struct op_data *data,
 {
     for (int64_t c = 0; c < w->c; c++)
         for (int64_t dy = 0; dy < w->block; dy++) {
-            const float *from = input_row(w, data, n, c, p * w->block + dy);
+            size_t from = input_row(w, n, c, p * w->block + dy);
             for (int64_t x = 0; x < w->w; x++)
-                y[deep_channel(w, w->c, c, dy, x % w->block) * w->q + x / w->block] = from[x];
+                y[deep_channel(w, w->c, c, dy, x % w->block) * w->q + x / w->block] = op_data_input(data, from + (size_t)(x));
         }
 }
 
@@ -96,9 +97,9 @@ static bool finish_upsample(struct work *w, struct error *err)
 static void row_upsample(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
 {
     for (int64_t c = 0; c < w->c; c++) {
-        const float *from = input_row(w, data, n, c, p / w->block);
+        size_t from = input_row(w, n, c, p / w->block);
         for (int64_t x = 0; x < w->q; x++)
-            y[c * w->q + x] = from[x / w->block];
+            y[c * w->q + x] = op_data_input(data, from + (size_t)(x / w->block));
     }
 }
 
@@ -128,9 +129,9 @@ static bool finish_pointwise(struct work *w, struct error *err)
 static void row_same(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
 {
     for (int64_t c = 0; c < w->c; c++) {
-        const float *from = input_row(w, data, n, c, p);
+        size_t from = input_row(w, n, c, p);
         for (int64_t x = 0; x < w->w; x++)
-            y[c * w->w + x] = from[x];
+            y[c * w->w + x] = op_data_input(data, from + (size_t)(x));
     }
 }
 

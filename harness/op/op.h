@@ -37,7 +37,16 @@ struct op_data {
     float *mask_out;          /* with a mask: 1 where an output pixel is active, n,1,p,q; else NULL */
     bool exact;               /* values are small integers: every correct kernel gives `reference` bit for bit (-0 counts as 0) */
     size_t output_elements;   /* of reference, bound */
+    const double *wide_input, *wide_residual; /* not owned: activations inside a chain, in double, in place of array[...] */
+    struct op_data *links;    /* op chain: filter and bias of each layer run */
+    int link_count;
+    float *carried;           /* op chain: what the roundings of all links but the last may add to an element's error; else NULL */
 };
+/* Element i of the input (logical order). */
+static inline double op_data_input(const struct op_data *data, size_t i)
+{
+    return data->wide_input ? data->wide_input[i] : (double)data->array[ROLE_INPUT][i];
+}
 
 #define OP_MAX_TENSORS ROLE_COUNT
 struct op {
@@ -47,6 +56,7 @@ struct op {
     const struct op_symbol *symbols; /* ends with name NULL */
     const char *row0;                /* "cudnn" or "copy": the variant that row 0 is */
     bool has_filter, has_math;       /* has_math false: moves data only; tolerance is zero and math is not printed */
+    int terms;                       /* of the sum that makes an output, where there is no filter; 0: values are moved, nothing is summed */
     unsigned epilogues;              /* bit set of enum epilogue_kind that may follow */
     unsigned dtypes, layouts;        /* bit sets of what is supported */
     /* Derives p, q and the like and checks the shape ("filter 5x5 is larger than the padded input 3x3"). */
@@ -93,6 +103,8 @@ enum data_part { DATA_PART_EXACT, DATA_PART_PRECISION, DATA_PART_COUNT, DATA_FUL
  * 1/sqrt(reduction). False when out of memory (err). Free with op_data_free. */
 bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 void op_data_free(struct op_data *data);
+/* Reference, bound and output_elements of precision data from inputs that are there. */
+bool op_data_reference(const struct work *work, struct op_data *data, struct error *err);
 /* Inputs alone (no reference): what a timed run is fed when verification already happened in another process. */
 bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 
@@ -114,7 +126,6 @@ bool work_useful(const struct work *work, struct useful *out, struct error *err)
 /* The same of masks that are there already (mask_both). */
 void work_useful_of(const struct work *work, const float *in, const float *active, struct useful *out);
 /* The file of frame `frame`: the first %d or %0Nd in mask->path becomes the number. */
-#define MASK_FILE_MAX_BYTES (256u << 20)
 void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes);
 
 #endif

@@ -1,7 +1,11 @@
 #include "op/program.h"
 #include "base/dtype.h"
+#include "op/chain.h"
 #include <stdlib.h>
 #include <string.h>
+
+const char *const ablation_names[] = {"store", "bias", "maths", NULL};
+const char *const predict_names[] = {"threads", "smem", "registers", NULL};
 
 void program_free(struct program *p)
 {
@@ -22,10 +26,21 @@ void program_free(struct program *p)
     free(p->reason);
     free(p->tensors);
     free(p->scratch);
+    free(p->constants);
     free(p->tensor_maps);
     free(p->steps);
     free(p->columns);
     memset(p, 0, sizeof *p);
+}
+
+bool unit_same(const struct unit *a, const struct unit *b)
+{
+    if (!a->path != !b->path || (a->path && strcmp(a->path, b->path)) || strcmp(a->label, b->label) || a->define_count != b->define_count || a->code != b->code)
+        return false;
+    for (int i = 0; i < a->define_count; i++)
+        if (strcmp(a->defines[i], b->defines[i]))
+            return false;
+    return true;
 }
 
 int program_tensor(const struct program *p, enum tensor_role role)
@@ -34,6 +49,11 @@ int program_tensor(const struct program *p, enum tensor_role role)
         if (p->tensors[i].role == role)
             return i;
     return -1;
+}
+
+const struct work *program_step_work(const struct program *p, const struct step *step)
+{
+    return p->work.chain ? &p->work.chain->links[step->link].work : &p->work;
 }
 
 uint64_t program_scratch_bytes(const struct program *p)

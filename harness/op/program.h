@@ -11,18 +11,30 @@
 #include <stdint.h>
 
 #define PROGRAM_NAME 96
+/* How a unit's code comes: compiled from CUDA C, or made elsewhere and only loaded. */
+enum code { CODE_CUDA, CODE_PTX, CODE_CUBIN, CODE_LIBRARY };
 /* One source file compiled with one set of -D. A completed variant (decision 3) has several. */
 struct unit {
-    char *path;          /* absolute path of the .cu (NULL: no kernel in it, as for cudnn and copy) */
+    char *path;          /* absolute path of the .cu, or of foreign code (NULL: no kernel in it, as for cudnn and copy) */
+    enum code code;
+    bool on_host;        /* CODE_LIBRARY: it also computes in host memory, so that emu can run it */
     char *label;         /* variant name, for messages: "conv2d/naive" */
     char **defines;      /* "NAME=VALUE", in the head's order */
     int define_count;
 };
+/* Compiled alike: same file, same -D. */
+bool unit_same(const struct unit *a, const struct unit *b);
 /* A scratch buffer: guard zones around it, poisoned before the first run. */
 struct scratch {
     char name[PROGRAM_NAME];
     enum dtype dtype;
     int64_t elements;
+};
+/* A scratch buffer that is fed data once, outside the time: filter or bias of a layer run of a chain. */
+struct constant {
+    int scratch, link;
+    int span;             /* 1: of that link; more: of all links that one kernel runs (chain_constant) */
+    struct tensor tensor; /* role, and the layout that the variant wants */
 };
 /* A buffer: one of the program's tensors, or one of its scratch buffers. */
 enum buffer_kind { BUFFER_NONE, BUFFER_TENSOR, BUFFER_SCRATCH };
@@ -45,16 +57,17 @@ struct tensor_map {
     int l2_promotion; /* 0, 64, 128, 256 */
     bool oob_nan;   /* out-of-range elements: NaN instead of zero */
 };
+#define ARG_NO_MAP (-1) /* of a tensor that this work does not have: zeros, which no kernel may use */
 enum arg_kind { ARG_BUFFER, ARG_INT, ARG_REAL, ARG_TENSOR_MAP };
 struct arg {
     enum arg_kind kind;
     char name[PROGRAM_NAME]; /* as in the head, for messages */
     struct buffer_ref buffer;
-    int map;                 /* ARG_TENSOR_MAP: index into tensor_maps */
+    int map;                 /* ARG_TENSOR_MAP: index into tensor_maps, or ARG_NO_MAP */
     int64_t i;
     double d;
 };
-enum step_kind { STEP_KERNEL, STEP_FILL, STEP_COPY, STEP_SYMBOL, STEP_CUDNN };
+enum step_kind { STEP_KERNEL, STEP_FILL, STEP_COPY, STEP_SYMBOL, STEP_CUDNN, STEP_CALL };
 #define STEP_MAX_ARGS 32
 struct step {
     enum step_kind kind;
@@ -75,7 +88,19 @@ struct step {
     char symbol[PROGRAM_NAME];
     /* STEP_CUDNN: which epilogue items the graph fuses, counted from the front; < 0: as many as cuDNN can */
     int cudnn_epilogue;
+    /* STEP_CALL: `name` is the function of the unit's library; args are its scratch buffers; cudnn_epilogue counts what it fuses */
+    struct buffer_ref operand[ROLE_COUNT]; /* STEP_CUDNN, STEP_CALL: by role */
+    enum layout operand_layout[ROLE_COUNT]; /* STEP_CALL */
+    int link;                /* op chain: the link it belongs to; else 0 */
 };
+
+/* What a head says beforehand of the kernel of its last own step; the compiler's figures stand beside it. */
+enum predict { PREDICT_THREADS, PREDICT_SMEM, PREDICT_REGISTERS, PREDICT_COUNT };
+extern const char *const predict_names[]; /* "threads", "smem", "registers", NULL */
+
+/* Parts that a variant can be compiled without, to see what they cost: -DABLATE_STORE ... The result is wrong on purpose and never a row. */
+enum ablation { ABLATE_STORE, ABLATE_BIAS, ABLATE_MATHS, ABLATE_COUNT };
+extern const char *const ablation_names[]; /* "store", "bias", "maths", NULL */
 
 enum inactive { INACTIVE_UNTOUCHED, INACTIVE_ZERO, INACTIVE_BIAS };
 struct program_column { /* a variant's own number, read after the verified run */
@@ -93,6 +118,7 @@ struct program {
     bool feasible;
     char *reason;              /* why not: the clause and both values */
     bool exact;                /* must be bit-exact on exact data (declared `exact: no` = false) */
+    bool graph;                /* its run steps are captured once and launched as one CUDA graph */
     bool checked;              /* false: moves the compulsory bytes only, is not the op (row 0 `copy`) */
     bool uses_mask;            /* false with a masked work: runs dense, compared at active outputs */
     bool reads_inactive;       /* true: may read inactive inputs (then they hold data, not NaN) */
@@ -104,6 +130,8 @@ struct program {
     int tensor_count;
     struct scratch *scratch;
     int scratch_count;
+    struct constant *constants;
+    int constant_count;
     struct tensor_map *tensor_maps;
     int tensor_map_count;
     struct unit *units;
@@ -112,10 +140,14 @@ struct program {
     int step_count;
     struct program_column *columns;
     int column_count;
+    bool ablations[ABLATE_COUNT]; /* that its head offers */
+    int64_t predicted[PREDICT_COUNT]; /* of a block: threads, bytes of shared memory; of a thread: registers. -1: the head says nothing of it */
 };
 void program_free(struct program *program);
 /* Index of the tensor with this role, or -1. */
 int program_tensor(const struct program *program, enum tensor_role role);
+/* The work that a step belongs to: the program's, or a link's. */
+const struct work *program_step_work(const struct program *program, const struct step *step);
 /* Bytes of scratch. */
 uint64_t program_scratch_bytes(const struct program *program);
 

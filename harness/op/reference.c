@@ -61,19 +61,20 @@ static void pack_filter(const struct work *w, const float *filter, int64_t k0, i
 }
 
 /* What the taps of one group see for columns q0 .. q0 + Q_BLOCK of output row p, [terms][Q_BLOCK]; zero outside the image. */
-static void pack_input(const struct work *w, const float *image, int64_t c0, int64_t c_count, int64_t p, int64_t q0, double *to,
+static void pack_input(const struct work *w, const struct op_data *data, size_t image, int64_t c0, int64_t c_count, int64_t p, int64_t q0, double *to,
                        float *magnitude)
 {
     for (int64_t c = c0; c < c0 + c_count; c++)
         for (int64_t r = 0; r < w->r; r++) {
             int64_t y = p * w->stride - w->pad + r * w->dilation;
-            const float *row = y >= 0 && y < w->h ? image + (c * w->h + y) * w->w : NULL;
+            bool inside = y >= 0 && y < w->h;
+            size_t row = inside ? image + (size_t)((c * w->h + y) * w->w) : 0;
             for (int64_t s = 0; s < w->s; s++, to += Q_BLOCK, magnitude += Q_BLOCK)
                 for (int64_t q = 0; q < Q_BLOCK; q++) {
                     int64_t x = (q0 + q) * w->stride - w->pad + s * w->dilation;
-                    float v = row && x >= 0 && x < w->w ? row[x] : 0;
+                    double v = inside && x >= 0 && x < w->w ? op_data_input(data, row + (size_t)x) : 0;
                     to[q] = v;
-                    magnitude[q] = fabsf(v);
+                    magnitude[q] = (float)fabs(v);
                 }
         }
 }
@@ -84,7 +85,17 @@ struct scratch_space {
     double y[K_BLOCK * Q_BLOCK], a[K_BLOCK * Q_BLOCK];
 };
 
-/* One group's channels over a whole output row. Filters are packed once per row, inputs once per block of columns. */
+/* Is any output of these columns asked for? */
+static bool wanted(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, int64_t q0, int64_t columns)
+{
+    const float *mask = data->mask_out ? data->mask_out + (n_i * w->p + p_i) * w->q + q0 : NULL;
+    for (int64_t q = 0; mask && q < columns; q++)
+        if (mask[q] != 0)
+            return true;
+    return !mask;
+}
+
+/* One group's channels over a whole output row, blocks of columns without an active output left out. Filters are packed once per row, inputs once per block of columns. */
 static void group_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, int64_t group, struct scratch_space *m,
                       double *y, double *a)
 {
@@ -95,7 +106,9 @@ static void group_row(const struct work *w, const struct op_data *data, int64_t 
                     m->w_magnitude + (size_t)b * terms * K_BLOCK);
     for (int64_t q0 = 0; q0 < w->q; q0 += Q_BLOCK) {
         int64_t columns = w->q - q0 < Q_BLOCK ? w->q - q0 : Q_BLOCK;
-        pack_input(w, data->array[ROLE_INPUT] + n_i * w->c * w->h * w->w, group * c_count, c_count, p_i, q0, m->x, m->x_magnitude);
+        if (!wanted(w, data, n_i, p_i, q0, columns))
+            continue;
+        pack_input(w, data, (size_t)(n_i * w->c * w->h * w->w), group * c_count, c_count, p_i, q0, m->x, m->x_magnitude);
         for (int64_t b = 0; b < blocks; b++) {
             block_sum(m->x, m->w + (size_t)b * terms * K_BLOCK, terms, m->y);
             if (a)
@@ -112,6 +125,13 @@ static void group_row(const struct work *w, const struct op_data *data, int64_t 
 
 void reference_conv2d_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a)
 {
+    if (data->mask_out) { /* what is left out is 0 */
+        memset(y, 0, (size_t)(w->k * w->q) * sizeof *y);
+        if (a)
+            memset(a, 0, (size_t)(w->k * w->q) * sizeof *a);
+        if (!wanted(w, data, n_i, p_i, 0, w->q))
+            return;
+    }
     size_t terms = (size_t)(w->c / w->groups * w->r * w->s), k_padded = (size_t)(w->k / w->groups + K_BLOCK);
     struct scratch_space m = {.x = xmalloc(terms * Q_BLOCK * sizeof(double)),
                               .w = xmalloc(terms * k_padded * sizeof(double)),
@@ -135,7 +155,7 @@ static int64_t source_of(int64_t at, int64_t tap, int64_t size, const struct wor
 void reference_conv_transpose2d_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a)
 {
     int64_t c_count = w->c / w->groups, k_count = w->k / w->groups, taps = w->r * w->s;
-    const float *image = data->array[ROLE_INPUT] + n_i * w->c * w->h * w->w;
+    size_t image = (size_t)(n_i * w->c * w->h * w->w);
     memset(y, 0, (size_t)(w->k * w->q) * sizeof *y);
     if (a)
         memset(a, 0, (size_t)(w->k * w->q) * sizeof *a);
@@ -145,15 +165,16 @@ void reference_conv_transpose2d_row(const struct work *w, const struct op_data *
                 int64_t i = source_of(p_i, tap / w->s, w->h, w);
                 if (i < 0)
                     continue;
-                const float *row = image + ((k / k_count * c_count + c) * w->h + i) * w->w;
+                size_t row = image + (size_t)(((k / k_count * c_count + c) * w->h + i) * w->w);
                 double f = data->array[ROLE_FILTER][(k * c_count + c) * taps + tap];
                 for (int64_t q = 0; q < w->q; q++) {
                     int64_t j = source_of(q, tap % w->s, w->w, w);
                     if (j < 0)
                         continue;
-                    y[k * w->q + q] += row[j] * f;
+                    double product = op_data_input(data, row + (size_t)j) * f;
+                    y[k * w->q + q] += product;
                     if (a)
-                        a[k * w->q + q] += fabs(row[j] * f);
+                        a[k * w->q + q] += fabs(product);
                 }
             }
 }

@@ -1,5 +1,7 @@
 #include "op/work.h"
 #include "base/file.h"
+#include "base/image.h"
+#include "op/chain.h"
 #include "op/op.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,11 @@ const char *const data_kind_names[] = {"normal", "relu", NULL};
 const char *epilogue_name(enum epilogue_kind kind)
 {
     return kind >= 0 && kind < EPILOGUE_COUNT ? epilogue_names[kind] : "none";
+}
+
+enum dtype work_result_dtype(const struct work *work)
+{
+    return work->dtype == DTYPE_I8 ? DTYPE_F32 : work->dtype;
 }
 
 int work_epilogue_find(const struct work *work, enum epilogue_kind kind)
@@ -59,8 +66,10 @@ void work_describe(const struct work *w, struct text *t)
         text_addf(t, " %ld->%ld", (long)w->c, (long)w->k);
     else
         text_addf(t, " %ld", (long)w->c);
-    if (w->op->has_filter)
+    if (w->op->has_filter && !w->chain)
         describe_filter(w, t);
+    if (w->chain)
+        text_addf(t, " %d layer runs", w->chain->count);
     if (w->block)
         text_addf(t, " x%ld", (long)w->block);
     if (w->mode != D2S_NONE)
@@ -69,7 +78,7 @@ void work_describe(const struct work *w, struct text *t)
     text_addf(t, "  %ldx%ldx%ld %s", (long)w->n, (long)w->h, (long)w->w, dtype_name(w->dtype));
     if (w->math == MATH_TF32)
         text_add(t, " tf32");
-    if (w->math == MATH_F16_ACC32 || w->math == MATH_BF16_ACC32)
+    if (w->math == MATH_F16_ACC32 || w->math == MATH_BF16_ACC32 || w->math == MATH_I8_ACC32)
         text_add(t, " acc32");
     if (w->math == MATH_F16_ACC16)
         text_add(t, " acc16");
@@ -96,7 +105,7 @@ static void key_mask(const struct mask *m, struct text *t)
     char hash[HASH_TEXT] = "unread", path[sizeof m->path + 32];
     size_t bytes;
     mask_frame_path(m, 0, path, sizeof path);
-    char *content = file_read(path, MASK_FILE_MAX_BYTES, &bytes, NULL);
+    char *content = file_read(path, IMAGE_MAX_BYTES, &bytes, NULL);
     if (content)
         hash_bytes(content, bytes, hash);
     free(content);
@@ -139,8 +148,23 @@ void work_key(const struct work *w, char out[HASH_TEXT])
             text_addf(&t, ":%s", layout_name(e->layout));
         text_add(&t, ";");
     }
+    for (int i = 0; w->chain && i < w->chain->count; i++) {
+        const struct chain_link *l = &w->chain->links[i];
+        char link[HASH_TEXT];
+        work_key(&l->work, link);
+        text_addf(&t, "link=%s:%d:%d:%d;", link, l->input, l->residual, l->layer);
+    }
     key_mask(&w->mask, &t);
     text_addf(&t, "data=%s;seed=%llu;", w->data < DATA_KIND_COUNT ? data_kind_names[w->data] : "?", (unsigned long long)w->seed);
     hash_bytes(text_get(&t), t.len, out);
     text_free(&t);
+}
+
+void work_signature(const struct work *w, char out[HASH_TEXT])
+{
+    struct work layer = *w;
+    layer.seed = 0;
+    layer.data = DATA_NORMAL;
+    layer.mask.seed = 0;
+    work_key(&layer, out);
 }

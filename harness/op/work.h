@@ -61,6 +61,7 @@ extern const char *const data_kind_names[];
 
 #define WORK_MAX_EPILOGUE 8
 struct op;
+struct chain;
 /* Fields that an op does not use are 0. Sizes are in elements. */
 struct work {
     const struct op *op;
@@ -79,12 +80,18 @@ struct work {
     struct mask mask;
     enum data_kind data;
     uint64_t seed;
+    int64_t runs, width, straight, back, plain; /* op chain: what all its links have in common (op/chain.h); derived */
+    const struct chain *chain;                 /* op chain: its links (op/chain.h); not owned */
 };
 
 /* "conv2d 64->64 3x3 +bias+relu  1x720x1280 f16 acc32 NHWC" appended to t. */
 void work_describe(const struct work *work, struct text *t);
 /* SHA-256 over every field that changes the work or its data (never the names of layer and scenario). */
 void work_key(const struct work *work, char out[HASH_TEXT]);
+/* SHA-256 of the layer as a tuner sees it: work_key without the seeds and distribution of the data, which no launch depends on. */
+void work_signature(const struct work *work, char out[HASH_TEXT]);
+/* Type of the result and of a residual: the work's, but f32 for i8, whose sums have 32 bits. */
+enum dtype work_result_dtype(const struct work *work);
 /* Is item i of the epilogue of this kind anywhere in the epilogue? Index or -1. */
 int work_epilogue_find(const struct work *work, enum epilogue_kind kind);
 

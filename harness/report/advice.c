@@ -1,6 +1,7 @@
 /* report/advice: the first rules: from the facts and counters of a row to one sentence that says where to look. */
 #include "base/file.h"
 #include "report/number.h"
+#include "report/verdict.h"
 #include "report/view.h"
 #include <math.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #define EXCESS_SECTORS 1.25 /* sectors over ideal from which a line is named */
 #define EXCESS_WAVEFRONTS 1.10
 #define MUCH_MOVED 2.0
+#define COUNTED_WEIGHT 300.0 /* the fastest row's first */
 
 struct list {
     struct advice *items;
@@ -150,6 +152,17 @@ static void advise_lines(struct list *l, const struct view *v)
     }
 }
 
+/* What the counters say binds a row, where it has any: before what only the compiler knows. */
+static void advise_counters(struct list *l, const struct case_view *c, const struct view *v)
+{
+    struct verdicts all;
+    verdicts_of(c, v, &all);
+    if (all.count && all.items[0].counted) {
+        const struct verdict_item *item = &all.items[0];
+        add(l, v, COUNTED_WEIGHT - v->rank, "%s: %.130s; %.130s", counter_bind_names[item->binds], item->says, item->remedy);
+    }
+}
+
 static int by_weight(const void *a, const void *b)
 {
     const struct advice *x = a, *y = b;
@@ -162,11 +175,12 @@ int advise(const struct case_view *c, struct advice **out)
     struct list l = {0};
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (v->row->status != ROW_OK) {
-            continue;
+        if (v->row->status != ROW_OK || (v->row->op && strcmp(v->row->op, "chain") == 0)) {
+            continue; /* what is true of a chain's steps is said of its layers' own rows */
         }
         advise_static(&l, v);
         advise_time(&l, c, v);
+        advise_counters(&l, c, v);
         if (c->counts) {
             advise_lines(&l, v);
         }

@@ -1,6 +1,7 @@
 /* report/case_table: see case_table.h. */
 #include "report/case_table.h"
 #include "report/number.h"
+#include "report/verdict.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,11 +18,19 @@ void failure_text(const struct view *v, struct text *t)
     }
 }
 
+static void blanks(struct table *t, int n)
+{
+    while (n-- > 0) {
+        table_cell(t, PAINT_NONE, "%s", "");
+    }
+}
+
 /* regs, spill, smemK, occ %: of one step. -1 is left blank. */
 static void facts_cells(struct table *t, const struct row_step *s)
 {
     char a[NUMBER_TEXT];
-    if (!s || s->registers < 0) {
+    if (s->registers < 0) {
+        blanks(t, 5);
         return;
     }
     table_cell(t, PAINT_NONE, "%d", s->registers);
@@ -35,13 +44,6 @@ static void facts_cells(struct table *t, const struct row_step *s)
     table_cell(t, PAINT_DIM, "%s", s->occupancy >= 0 ? s->limit : "");
 }
 
-static void blanks(struct table *t, int n)
-{
-    while (n-- > 0) {
-        table_cell(t, PAINT_NONE, "%s", "");
-    }
-}
-
 /* The row's own facts, or "3 steps" where each step has its line. */
 static void row_facts(struct table *t, const struct view *v)
 {
@@ -53,6 +55,14 @@ static void row_facts(struct table *t, const struct view *v)
     } else {
         blanks(t, 5);
     }
+}
+
+/* The first rule that holds; blank when none does. */
+static void verdict_cell(struct table *t, const struct case_view *c, const struct view *v)
+{
+    struct verdicts all;
+    verdicts_of(c, v, &all);
+    table_cell(t, PAINT_NONE, "%s", all.count ? counter_bind_names[all.items[0].binds] : "");
 }
 
 static const char *status_mark(const struct view *v, char mark[16])
@@ -103,6 +113,76 @@ static void ratio_cells(struct table *t, const struct view *v)
     }
 }
 
+/* Hardware counters worth a column: what is busy, and what is wasted. Shown where a row of the case has them. */
+static const struct {
+    const char *heading, *metric;
+    double warn; /* from here on, marked */
+} hardware[] = {
+    {"dram %", "hw.dram_throughput", INFINITY},
+    {"issue %", "hw.issue_active", INFINITY},
+    {"tensor %", "hw.tensor_active", INFINITY},
+    {"ld sect/req", "hw.sectors_per_request_ld", 16},
+    {"confl %", "hw.shared_conflict_share", 10},
+};
+#define HARDWARE ((int)(sizeof hardware / sizeof *hardware))
+
+static void hardware_columns(struct table *t, const struct case_view *c, bool shown[HARDWARE])
+{
+    for (int k = 0; k < HARDWARE; k++) {
+        shown[k] = false;
+        for (int i = 0; i < c->count; i++) {
+            shown[k] = shown[k] || !isnan(counter_step(c->rows[i], -1, hardware[k].metric));
+        }
+        if (shown[k]) {
+            table_column(t, hardware[k].heading, ALIGN_RIGHT, false);
+        }
+    }
+}
+
+static void hardware_cells(struct table *t, const struct row *row, int step, const bool shown[HARDWARE])
+{
+    char a[NUMBER_TEXT];
+    for (int k = 0; k < HARDWARE; k++) {
+        double v = counter_step(row, step, hardware[k].metric);
+        if (shown[k]) {
+            table_cell(t, v >= hardware[k].warn ? PAINT_WARN : PAINT_NONE, "%s", isnan(v) ? "" : number_short(v, a));
+        }
+    }
+}
+
+/* What a launch in a graph takes, and what is prepared once: columns where a row of the case has them. */
+struct extra_columns {
+    bool graph, prepare;
+};
+
+static struct extra_columns extra_columns(struct table *t, const struct case_view *c)
+{
+    struct extra_columns e = {0};
+    for (int i = 0; i < c->count; i++) {
+        e.graph |= c->views[i].ranked && !strcmp(c->load, "isolated") && row_time(c->rows[i], "warm", "sustained");
+        e.prepare |= c->views[i].ranked && isfinite(c->rows[i]->prepare_ns);
+    }
+    if (e.graph) {
+        table_column(t, "graph us", ALIGN_POINT, false);
+    }
+    if (e.prepare) {
+        table_column(t, "prep us", ALIGN_POINT, false);
+    }
+    return e;
+}
+
+static void extra_cells(struct table *t, const struct view *v, const struct extra_columns *e)
+{
+    char a[NUMBER_TEXT];
+    const struct row_time *graph = row_time(v->row, "warm", "sustained");
+    if (e->graph) {
+        table_cell(t, PAINT_NONE, "%s", graph ? number_3(graph->median_ns / 1e3, a) : "");
+    }
+    if (e->prepare) {
+        table_cell(t, PAINT_NONE, "%s", isfinite(v->row->prepare_ns) ? number_3(v->row->prepare_ns / 1e3, a) : "");
+    }
+}
+
 /* D: a device that keeps time. */
 static struct table *timed_table(const struct case_view *c)
 {
@@ -122,6 +202,10 @@ static struct table *timed_table(const struct case_view *c)
     table_column(t, "smemK", ALIGN_RIGHT, false);
     table_column(t, "occ", ALIGN_RIGHT, false);
     table_column(t, "%", ALIGN_LEFT, true);
+    struct extra_columns extra = extra_columns(t, c);
+    bool shown[HARDWARE];
+    hardware_columns(t, c, shown);
+    table_column(t, "binds", ALIGN_LEFT, false);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
@@ -143,7 +227,10 @@ static struct table *timed_table(const struct case_view *c)
         double share = roof ? v->roof_share : v->floor_share;
         table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, value));
         row_facts(t, v);
-        for (int s = 0; v->steps > 1 && s < v->row->step_count; s++) {
+        extra_cells(t, v, &extra);
+        hardware_cells(t, v->row, -1, shown);
+        verdict_cell(t, c, v);
+        for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
             const struct row_time *time = step_time(c, v->row, s);
             if (v->row->steps[s].prepare) {
                 continue;
@@ -154,6 +241,8 @@ static struct table *timed_table(const struct case_view *c)
             table_cell(t, PAINT_NONE, "%s", time ? number_3(time->median_ns / 1e3, value) : "");
             blanks(t, 4);
             facts_cells(t, &v->row->steps[s]);
+            blanks(t, extra.graph + extra.prepare);
+            hardware_cells(t, v->row, s, shown);
         }
     }
     return t;
@@ -190,6 +279,7 @@ static struct table *counted_table(const struct case_view *c)
     table_column(t, "st sect/req", ALIGN_POINT, false);
     table_column(t, "", ALIGN_LEFT, true);
     table_column(t, "moved/compulsory", ALIGN_POINT, false);
+    table_column(t, "binds", ALIGN_LEFT, false);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
@@ -202,7 +292,8 @@ static struct table *counted_table(const struct case_view *c)
         table_cell(t, PAINT_GOOD, "ok %s", v->row->check ? v->row->check : "");
         row_facts(t, v);
         counter_cells(t, v->warp_fma, v->st_sect_req, v->st_ideal, v->moved_over_compulsory);
-        for (int s = 0; v->steps > 1 && s < v->row->step_count; s++) {
+        verdict_cell(t, c, v);
+        for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
             const struct row_step *step = &v->row->steps[s];
             if (step->prepare) {
                 continue;
@@ -211,15 +302,11 @@ static struct table *counted_table(const struct case_view *c)
             blanks(t, 1);
             table_cell(t, PAINT_DIM, "  %s", step->name);
             blanks(t, 1);
-            if (step->registers >= 0) {
-                facts_cells(t, step);
-            } else {
-                blanks(t, 5);
-            }
+            facts_cells(t, step);
             double st = counter_step(v->row, s, "emu.global_sectors_st"), ld = counter_step(v->row, s, "emu.global_sectors_ld");
-            double requests = counter_step(v->row, s, "emu.global_requests_st");
+            double requests = counter_step(v->row, s, "emu.global_requests_st"), copied = counter_step(v->row, s, "emu.async_sectors");
             counter_cells(t, counter_step(v->row, s, "emu.warp_fma"), over(st, requests),
-                          over(counter_step(v->row, s, "emu.global_sectors_ideal_st"), requests), over(32 * (st + ld), v->row->bytes));
+                          over(counter_step(v->row, s, "emu.global_sectors_ideal_st"), requests), over(32 * (st + ld + (isnan(copied) ? 0 : copied)), v->row->bytes));
         }
     }
     return t;
@@ -296,7 +383,11 @@ void case_work(const struct case_view *c, struct text *t)
         dot = " · ";
     }
     if (!isnan(c->roof_ns)) {
+        double compute = counter_step(row, -1, "model.roof_compute_ns"), memory = counter_step(row, -1, "model.roof_memory_ns");
+        const char *by = compute >= c->roof_ns ? "compute" : memory >= c->roof_ns ? "memory" : isnan(memory) ? "" : "launch";
         text_addf(t, "%sroof %s", dot, number_time(c->roof_ns, a));
+        if (by[0] && c->machine.measured)
+            text_addf(t, " (%s, measured %.10s)", by, c->machine.ceilings.date);
     }
 }
 
@@ -356,7 +447,8 @@ void case_modes(const struct case_view *c, struct text *t)
             const struct row_time *time = &c->rows[i]->times[k];
             char mode[24];
             snprintf(mode, sizeof mode, "%s, %s", time->load, time->cache);
-            bool known = time->step != -1 || (strcmp(time->cache, c->cache) == 0 && strcmp(time->load, c->load) == 0) || count == 8;
+            bool known = time->step != -1 || (strcmp(time->cache, c->cache) == 0 && strcmp(time->load, c->load) == 0) || count == 8 ||
+                         (strcmp(time->load, "sustained") == 0 && strcmp(c->load, "isolated") == 0); /* a column of the table */
             for (int m = 0; m < count; m++) {
                 known |= strcmp(modes[m], mode) == 0;
             }

@@ -1,5 +1,5 @@
 /* report/export: rows as JSON and CSV (docs/EXPORT.md). Both are driven by the column table. */
-#include "report/view.h"
+#include "report/verdict.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define EXPORT_SCHEMA "bench.rows"
-#define EXPORT_VERSION "1.2.0"
+#define EXPORT_VERSION "1.3.0"
 
 /* Bytes of the UTF-8 character at s; 0 when there is no valid one. */
 static size_t utf8_length(const unsigned char *s)
@@ -93,7 +93,25 @@ static json_t *json_times(const struct row *row)
     return list;
 }
 
-static json_t *json_row(const struct view *v)
+/* The verdict, the rules behind it, and the parts that the time is made of. */
+static json_t *json_why(const struct case_view *c, const struct view *v)
+{
+    struct verdicts all;
+    json_t *rules = json_array(), *parts = json_array();
+    verdicts_of(c, v, &all);
+    struct account a = account_of(c, v, 0);
+    for (int i = 0; i < all.count; i++) {
+        const struct verdict_item *item = &all.items[i];
+        json_array_append_new(rules, json_pack("{s:s,s:o,s:o,s:o}", "binds", counter_bind_names[item->binds], "rule", json_text(item->group), "says",
+                                                     json_text(item->says), "try", json_text(item->remedy)));
+    }
+    for (int i = 0; i < a.count; i++)
+        json_array_append_new(parts, json_pack("{s:o,s:o,s:o}", "part", json_text(a.parts[i].key), "what", json_text(a.parts[i].what), "ns", json_number(a.parts[i].ns)));
+    return json_pack("{s:o,s:o,s:o}", "binds", all.count ? json_string(counter_bind_names[all.items[0].binds]) : json_null(), "rules", rules, "account",
+                     a.known ? parts : (json_decref(parts), json_null()));
+}
+
+static json_t *json_row(const struct case_view *c, const struct view *v)
 {
     json_t *object = json_object(), *steps = json_array(), *metrics = json_array(), *derived = json_object();
     add_group(object, COLUMN_CASE, v->row);
@@ -108,12 +126,13 @@ static json_t *json_row(const struct view *v)
         add_group(metric, COLUMN_METRIC, &v->row->metrics[i]);
         json_array_append_new(metrics, metric);
     }
-    for (const struct column *c = columns; c->name; c++) {
-        if (c->group == COLUMN_DERIVED && strcmp(c->name, "samples_ns") != 0) {
-            json_object_set_new(derived, c->name, json_number(view_derived(v, c->name)));
+    for (const struct column *k = columns; k->name; k++) {
+        if (k->group == COLUMN_DERIVED && strcmp(k->name, "samples_ns") != 0) {
+            json_object_set_new(derived, k->name, json_number(view_derived(v, k->name)));
         }
     }
     json_object_set_new(object, "derived", derived);
+    json_object_set_new(object, "why", json_why(c, v));
     json_object_set_new(object, "steps", steps);
     json_object_set_new(object, "times", json_times(v->row));
     json_object_set_new(object, "metrics", metrics);
@@ -139,7 +158,7 @@ void report_json(struct text *t, const struct run *run, struct row *const *rows,
         end = case_end(rows, count, i);
         case_view_make(&c, run, rows + i, end - i);
         for (int k = 0; k < c.count; k++) {
-            json_array_append_new(list, json_row(&c.views[k]));
+            json_array_append_new(list, json_row(&c, &c.views[k]));
         }
         case_view_free(&c);
     }

@@ -1,9 +1,12 @@
 /* report/html: the page. Everything is in it: style, tables, plots; no script, no link, nothing to fetch. */
 #include "report/html.h"
 #include "base/file.h"
+#include "report/break_even.h"
+#include "report/mask_table.h"
 #include "report/network.h"
 #include "report/number.h"
 #include "report/summary.h"
+#include "report/table.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,18 +202,54 @@ static void networks(struct text *t, const struct run *run, struct row *const *r
     network_list_free(made, many);
 }
 
+/* The sentences, then the table; the plots follow. */
+static void break_even(struct text *t, const struct run *run, struct row *const *rows, int count)
+{
+    struct break_group *groups;
+    int made = break_even_make(&groups, run, rows, count);
+    text_add(t, made ? "<h3 id=\"break-even\">Break-even of sparse and dense</h3>\n<ul class=\"plain\">\n" : "");
+    for (int i = 0; i < made; i++) {
+        struct text line = {0};
+        break_even_sentence(&groups[i], &line);
+        text_add(t, "<li>");
+        html_text(t, text_get(&line));
+        text_add(t, "</li>\n");
+        text_free(&line);
+    }
+    text_add(t, made ? "</ul>\n" : "");
+    if (made) {
+        struct table *table = break_even_table(groups, made);
+        table_html(table, t);
+        table_free(table);
+    }
+    break_even_free(groups, made);
+}
+
+static void mask_tables(struct text *t, const struct run *run, struct row *const *rows, int count)
+{
+    struct mask_table *tables;
+    int made = mask_tables_make(&tables, run, rows, count);
+    for (int i = 0; i < made; i++) {
+        text_add(t, "<h3>us by mask: ");
+        html_text(t, tables[i].title);
+        text_add(t, "</h3>\n");
+        table_html(tables[i].table, t);
+    }
+    mask_tables_free(tables, made);
+}
+
 static void overview_plots(struct text *t, const struct plots *plots)
 {
     static const struct {
         enum plot_kind kind;
         const char *title;
-    } kinds[] = {{PLOT_SWEEP, "Over the axes"}, {PLOT_FACTS, "Registers, spills, occupancy"}};
-    for (int k = 0; k < 2; k++) {
+    } kinds[] = {{PLOT_BREAK_EVEN, "Time over density"}, {PLOT_SWEEP, "Over the axes"}, {PLOT_FACTS, "Registers, spills, occupancy"}};
+    for (int k = 0; k < 3; k++) {
         bool any = false;
         for (int i = 0; i < plots->count; i++) {
             if (plots->items[i].kind == kinds[k].kind && plots->items[i].svg) {
                 if (!any) {
-                    text_addf(t, "<h3>%s</h3>\n<div%s>\n", kinds[k].title, kinds[k].kind == PLOT_SWEEP ? " class=\"plots\"" : "");
+                    text_addf(t, "<h3>%s</h3>\n<div%s>\n", kinds[k].title, kinds[k].kind != PLOT_FACTS ? " class=\"plots\"" : "");
                 }
                 any = true;
                 html_figure(t, &plots->items[i]);
@@ -300,6 +339,8 @@ static void page(struct text *t, const struct run *run, struct row *const *rows,
     text_add(t, "</header>\n<section>\n");
     glance(t, run, rows, count);
     networks(t, run, rows, count);
+    break_even(t, run, rows, count);
+    mask_tables(t, run, rows, count);
     overview_plots(t, plots);
     const char *const notices[] = {plots->problem, plots->left_out};
     for (int i = 0; i < 2; i++) {

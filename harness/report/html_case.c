@@ -2,6 +2,7 @@
 #include "report/case_table.h"
 #include "report/html.h"
 #include "report/number.h"
+#include "report/verdict.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -81,6 +82,22 @@ static bool sentence_row(struct text *t, const struct view *v, int span)
     return true;
 }
 
+/* The verdict's word, its sentence and its advice when pointed at. */
+static void verdict_cell(struct text *t, const struct case_view *c, const struct view *v)
+{
+    struct verdicts all;
+    verdicts_of(c, v, &all);
+    text_add(t, "<td class=\"mono\"");
+    if (all.count) {
+        text_add(t, " title=\"");
+        html_text(t, all.items[0].says);
+        text_add(t, " - try: ");
+        html_text(t, all.items[0].remedy);
+        text_add(t, "\"");
+    }
+    text_addf(t, ">%s</td>", all.count ? counter_bind_names[all.items[0].binds] : "");
+}
+
 static void steps_cell(struct text *t, const struct view *v)
 {
     if (v->steps > 1) {
@@ -92,7 +109,7 @@ static void steps_cell(struct text *t, const struct view *v)
 
 static void timed_row(struct text *t, const struct case_view *c, const struct view *v)
 {
-    char value[NUMBER_TEXT], half[NUMBER_TEXT], low[NUMBER_TEXT], high[NUMBER_TEXT], spread[NUMBER_TEXT + 8], interval[3 * NUMBER_TEXT];
+    char value[NUMBER_TEXT], half[NUMBER_TEXT], low[NUMBER_TEXT], high[NUMBER_TEXT], spread[4 * NUMBER_TEXT + 48], interval[3 * NUMBER_TEXT];
     text_addf(t, "<tr%s><td class=\"mark\">", v->rank == 0 ? " class=\"zero\"" : "");
     if (v->rank >= 0) {
         text_addf(t, "%d", v->rank);
@@ -102,7 +119,14 @@ static void timed_row(struct text *t, const struct case_view *c, const struct vi
     spread[0] = '\0';
     if (v->ranked) {
         number_pair(v->time->median_ns / 1e3, v->half_ns / 1e3, value, half);
-        snprintf(spread, sizeof spread, half[0] ? "±%s" : "%s", half);
+        int n = snprintf(spread, sizeof spread, half[0] ? "±%s" : "%s", half);
+        const struct row_time *graph = strcmp(c->load, "isolated") ? NULL : row_time(v->row, "warm", "sustained");
+        if (graph) {
+            n += snprintf(spread + n, sizeof spread - (size_t)n, " · in a graph %s", number_3(graph->median_ns / 1e3, low));
+        }
+        if (isfinite(v->row->prepare_ns)) {
+            snprintf(spread + n, sizeof spread - (size_t)n, " · prepares %s", number_3(v->row->prepare_ns / 1e3, low));
+        }
     }
     number_cell(t, true, v->ranked ? value : "not timed", spread);
     bool ratio = v->ranked && v->time->ratio > 0 && v->rank != 0;
@@ -120,8 +144,9 @@ static void timed_row(struct text *t, const struct case_view *c, const struct vi
     double share = !isnan(c->roof_ns) ? v->roof_share : v->floor_share;
     number_cell(t, !isnan(share), number_percent(share, value), "%");
     steps_cell(t, v);
+    verdict_cell(t, c, v);
     text_add(t, "</tr>\n");
-    for (int s = 0; v->steps > 1 && s < v->row->step_count; s++) {
+    for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
         const struct row_time *time = step_time(c, v->row, s);
         if (v->row->steps[s].prepare) {
             continue;
@@ -131,11 +156,11 @@ static void timed_row(struct text *t, const struct case_view *c, const struct vi
         number_cell(t, time != NULL, time ? number_3(time->median_ns / 1e3, value) : "", NULL);
         text_add(t, "<td></td><td></td>");
         facts_cells(t, &v->row->steps[s]);
-        text_add(t, "</tr>\n");
+        text_add(t, "<td></td></tr>\n");
     }
 }
 
-static void counted_row(struct text *t, const struct view *v)
+static void counted_row(struct text *t, const struct case_view *c, const struct view *v)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT + 8];
     text_add(t, "<tr><td></td>");
@@ -159,6 +184,7 @@ static void counted_row(struct text *t, const struct view *v)
         facts_cells(t, NULL);
     }
     number_cell(t, !isnan(v->warp_fma), number_count(v->warp_fma, a), NULL);
+    verdict_cell(t, c, v);
     text_add(t, "</tr>\n");
 }
 
@@ -177,15 +203,15 @@ static void case_rows(struct text *t, const struct case_view *c)
         html_text(t, c->zero_name);
         text_addf(t, " <small>95 %%</small></th><th class=\"n\">%s</th>%s", isnan(c->roof_ns) ? "floor" : "roof", facts);
     }
-    text_add(t, "</tr></thead><tbody>\n");
+    text_add(t, "<th>binds</th></tr></thead><tbody>\n");
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
-        if (sentence_row(t, v, c->counts ? 10 : 7) || !usable) {
+        if (sentence_row(t, v, c->counts ? 11 : 8) || !usable) {
             continue;
         }
         if (c->counts) {
-            counted_row(t, v);
+            counted_row(t, c, v);
         } else {
             timed_row(t, c, v);
         }
@@ -230,13 +256,15 @@ static void reasons(struct text *t, const struct case_view *c)
         text_add(t, "</small></p>\n");
     }
     reason_groups_free(groups, count);
-    for (int i = 0; i < c->count; i++) {
-        planned += c->rows[i]->status == ROW_PLANNED;
-        const char *note = c->rows[i]->note;
-        if (note && note[0] && (i == 0 || !c->rows[i - 1]->note || strcmp(note, c->rows[i - 1]->note) != 0)) {
+    for (int k = 0; k < 2 * c->count; k++) { /* warnings, then why there are no counters */
+        int i = k % c->count;
+        bool counters = k >= c->count;
+        const char *note = row_note(c->rows[i], counters);
+        planned += !counters && c->rows[i]->status == ROW_PLANNED;
+        if (note[0] && (i == 0 || strcmp(note, row_note(c->rows[i - 1], counters)) != 0)) {
             text_add(t, "<p class=\"groups\">note, <b>");
             html_text(t, c->views[i].name);
-            text_add(t, "</b>: ");
+            text_add(t, counters ? "</b>: no hardware counters: " : "</b>: ");
             html_text(t, note);
             text_add(t, "</p>\n");
         }
@@ -346,12 +374,13 @@ void html_case(struct text *t, const struct case_view *c, const struct plots *pl
     case_rows(t, c);
     for (int i = 0; i < plots->count; i++) {
         if (plots->items[i].case_index == c->rows[0]->case_index &&
-            (plots->items[i].kind == PLOT_TIME || plots->items[i].kind == PLOT_COUNTS)) {
+            (plots->items[i].kind == PLOT_TIME || plots->items[i].kind == PLOT_COUNTS || plots->items[i].kind == PLOT_ROOFLINE)) {
             html_figure(t, &plots->items[i]);
         }
     }
     why(t, c);
     reasons(t, c);
+    html_why(t, c);
     all_steps(t, c);
     html_metrics(t, c);
     text_add(t, "</section>\n");

@@ -1,5 +1,7 @@
 /* report/markdown: the whole run as one Markdown text, for a pull request or a notebook. */
+#include "report/break_even.h"
 #include "report/case_table.h"
+#include "report/mask_table.h"
 #include "report/network.h"
 #include "report/number.h"
 #include "report/summary.h"
@@ -58,10 +60,13 @@ static void add_lists(struct text *t, const struct case_view *c)
         }
     }
     free(advice);
-    for (int i = 0; i < c->count; i++) {
-        const char *note = c->rows[i]->note;
-        if (note && note[0] && (i == 0 || !c->rows[i - 1]->note || strcmp(note, c->rows[i - 1]->note) != 0)) {
-            add_item(&items, c->views[i].name, note);
+    for (int k = 0; k < 2 * c->count; k++) { /* warnings, then why there are no counters */
+        int i = k % c->count;
+        const char *note = row_note(c->rows[i], k >= c->count);
+        if (note[0] && (i == 0 || strcmp(note, row_note(c->rows[i - 1], k >= c->count)) != 0)) {
+            char *item = text_format("%s%s", k >= c->count ? "no hardware counters: " : "", note);
+            add_item(&items, c->views[i].name, item);
+            free(item);
         }
     }
     if (items.len) {
@@ -128,6 +133,39 @@ static void add_provenance(struct text *t, const struct run *run)
     }
 }
 
+static void add_mask_tables(struct text *t, const struct run *run, struct row *const *rows, int count)
+{
+    struct mask_table *tables;
+    int made = mask_tables_make(&tables, run, rows, count);
+    for (int i = 0; i < made; i++) {
+        text_add(t, "\n## us by mask: ");
+        add_prose(t, tables[i].title);
+        text_add(t, "\n\n");
+        table_markdown(tables[i].table, t);
+    }
+    mask_tables_free(tables, made);
+}
+
+static void add_break_even(struct text *t, const struct run *run, struct row *const *rows, int count)
+{
+    struct break_group *groups;
+    int made = break_even_make(&groups, run, rows, count);
+    text_add(t, made ? "\n## Break-even of sparse and dense\n\n" : "");
+    for (int i = 0; i < made; i++) {
+        struct text line = {0};
+        break_even_sentence(&groups[i], &line);
+        add_item(t, "", text_get(&line));
+        text_free(&line);
+    }
+    if (made) {
+        struct table *table = break_even_table(groups, made);
+        text_add(t, "\n");
+        table_markdown(table, t);
+        table_free(table);
+    }
+    break_even_free(groups, made);
+}
+
 void report_markdown(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
     struct text line = {0};
@@ -147,6 +185,8 @@ void report_markdown(struct text *t, const struct run *run, struct row *const *r
         text_free(&line);
     }
     network_list_free(networks, made);
+    add_break_even(t, run, rows, count);
+    add_mask_tables(t, run, rows, count);
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
         end = case_end(rows, count, i);

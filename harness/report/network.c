@@ -268,12 +268,13 @@ static bool make(struct network *n, const struct layer_case *layers, int layer_c
         sum_variants(n, members, n->layers);
     }
     free(members);
-    return told;
+    n->timed = timed > 0;
+    return told || n->chains.len;
 }
 
 static void clear(struct network *n)
 {
-    struct text *const texts[] = {&n->members, &n->missing, &n->mode, &n->zeros, &n->unverified, &n->choice};
+    struct text *const texts[] = {&n->members, &n->missing, &n->mode, &n->zeros, &n->unverified, &n->choice, &n->chains};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         text_free(texts[i]);
     }
@@ -304,6 +305,7 @@ int network_list_make(struct network **out, const struct run *run, struct row *c
     }
     for (int i = 0; i < names; i++) {
         struct network n = {.name = seen[i], .zero = "row 0"};
+        network_chains(&n.chains, run, rows, count, n.name);
         if (!make(&n, layers, layer_count)) {
             clear(&n);
             continue;
@@ -330,6 +332,11 @@ void network_list_free(struct network *networks, int count)
 void network_lines(const struct network *n, struct text *t)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    if (!n->timed) {
+        text_addf(t, "%s, ", n->name);
+        text_add(t, text_get(&n->chains));
+        return;
+    }
     if (n->missing.len) {
         text_addf(t, "%s: no sum: no dense, timed row 0 for %s\n", n->name, text_get(&n->missing));
         return;
@@ -357,6 +364,7 @@ void network_lines(const struct network *n, struct text *t)
     if (n->partial) {
         text_addf(t, "%d more variant%s timed on some of its layers only\n", n->partial, n->partial == 1 ? " is" : "s are");
     }
+    text_add(t, text_get(&n->chains));
 }
 
 void report_network(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)

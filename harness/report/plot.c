@@ -62,7 +62,7 @@ static void add_number(struct text *data, double v)
 bool plot_write(struct plots *p, struct plot_draft *draft, enum plot_kind kind, int case_index, char *caption, const char *dir,
                 struct error *err)
 {
-    static const char *const kinds[] = {"time", "counts", "sweep", "facts"};
+    static const char *const kinds[] = {"time", "counts", "sweep", "facts", "break_even", "roofline"};
     struct plot plot = {.kind = kind, .case_index = case_index, .caption = caption};
     snprintf(plot.name, sizeof plot.name, "%02d_%s", p->count + 1, kinds[kind]);
     struct text script = {0};
@@ -285,7 +285,7 @@ static void draw(struct plots *p, const char *dir)
 /* The scripts that draw, and the style, beside the data: the folder is complete without this installation. */
 static bool copy_scripts(const char *dir, struct error *err)
 {
-    static const char *const names[] = {"style.gp", "time.gp", "counts.gp", "sweep.gp", "facts.gp"};
+    static const char *const names[] = {"style.gp", "time.gp", "counts.gp", "sweep.gp", "facts.gp", "break_even.gp", "roofline.gp"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         size_t bytes;
         char *relative = text_format("plot/%s", names[i]), *from = file_share(relative), *to = text_format("%s/%s", dir, names[i]);
@@ -317,10 +317,10 @@ bool plots_make(struct plots *p, const struct run *run, struct row *const *rows,
             continue;
         }
         case_view_make(&c, run, rows + i, end - i);
-        done = c.counts ? counts_plot(p, &c, folder, err) : time_plot(p, &c, folder, err);
+        done = c.counts ? counts_plot(p, &c, folder, err) : time_plot(p, &c, folder, err) && roofline_plot(p, &c, folder, err);
         case_view_free(&c);
     }
-    done = done && sweeps_make(p, run, rows, count, folder, err) && facts_plot(p, run, rows, count, folder, err);
+    done = done && break_evens_plot(p, run, rows, count, folder, err) && sweeps_make(p, run, rows, count, folder, err) && facts_plot(p, run, rows, count, folder, err);
     if (left_out) {
         p->left_out = text_format("The first %d cases have a plot of their own; the other %d do not.", CASES_DRAWN, left_out);
     }

@@ -5,7 +5,7 @@
 
 #include "report/view.h"
 
-enum plot_kind { PLOT_TIME, PLOT_COUNTS, PLOT_SWEEP, PLOT_FACTS };
+enum plot_kind { PLOT_TIME, PLOT_COUNTS, PLOT_SWEEP, PLOT_FACTS, PLOT_BREAK_EVEN, PLOT_ROOFLINE };
 struct plot {
     enum plot_kind kind;
     int case_index; /* of the rows; -1: the whole run */
@@ -36,6 +36,10 @@ struct plot_draft {
 void plot_add_name(struct text *data, const char *s);
 bool plot_write(struct plots *p, struct plot_draft *draft, enum plot_kind kind, int case_index, char *caption, const char *dir,
                 struct error *err);
+/* Time over density, and where sparse meets dense (break_even_plot.c). */
+bool break_evens_plot(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
+/* Where each row of a case stands under the ceilings; nothing where no rate is known. */
+bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, struct error *err);
 /* Lines over numeric axes and parameters, found from the rows. */
 bool sweeps_make(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
 

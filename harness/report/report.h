@@ -19,10 +19,17 @@ void report_summary(struct text *t, const struct run *run, struct row *const *ro
                     const struct report_style *style);
 /* Network line(s): sum over layers x repeat of each variant's isolated time against row 0's. */
 void report_network(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
+/* What the scenario's answers ask: for each layer and pattern, below which density a sparse variant beats the dense one. Nothing when no case has a mask. */
+void report_answers(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
+/* What a search found, a table for each variant that was searched: a line a layer with the library's time, that of the one point that serves all layers
+ * best, and that of the layer's own best point; then their sums. Nothing when the run was no search. */
+void report_tune(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
+/* The wisdom of a database, a line for each. */
+void report_wisdom(struct text *t, const struct wisdom *list, int count, const struct report_style *style);
 void report_markdown(struct text *t, const struct run *run, struct row *const *rows, int count);
 /* One self-contained page: tables, SVG plots inline (gnuplot; scripts and data kept in `dir`/plots). Without gnuplot the page says so. */
 bool report_html(struct text *t, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
-/* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "1.2.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
+/* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "1.3.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
  * columns of store/row.h. */
 void report_json(struct text *t, const struct run *run, struct row *const *rows, int count);
 void report_csv(struct text *t, const struct run *run, struct row *const *rows, int count);

@@ -368,3 +368,35 @@ void table_markdown(const struct table *t, struct text *out)
         text_add(out, "\n");
     }
 }
+
+static void html_row(const struct table *t, int r, struct text *out)
+{
+    bool open = false;
+    text_add(out, "<tr>");
+    for (int c = 0; c < t->column_count; c++) {
+        const struct cell *cell = r < 0 ? NULL : &t->cells[r * t->column_count + c];
+        if (column_empty(t, c)) {
+            continue;
+        }
+        if (t->columns[c].glued && open) {
+            text_add(out, " ");
+        } else {
+            text_addf(out, "%s<%s%s>", open ? (r < 0 ? "</th>" : "</td>") : "", r < 0 ? "th" : "td",
+                      t->columns[c].align == ALIGN_LEFT ? "" : " class=\"n\"");
+        }
+        open = true;
+        text_add_html(out, cell ? (cell->text ? cell->text : "") : t->columns[c].heading);
+    }
+    text_addf(out, "%s</tr>\n", open ? (r < 0 ? "</th>" : "</td>") : "");
+}
+
+void table_html(const struct table *t, struct text *out)
+{
+    text_add(out, "<div class=\"scroll\"><table><thead>\n");
+    html_row(t, -1, out);
+    text_add(out, "</thead><tbody>\n");
+    for (int r = 0; r < t->row_count; r++) {
+        html_row(t, r, out);
+    }
+    text_add(out, "</tbody></table></div>\n");
+}

@@ -20,6 +20,8 @@ void table_cell(struct table *t, enum paint paint, const char *format, ...) __at
 void table_rest(struct table *t, enum paint paint, const char *text);
 void table_print(const struct table *t, struct text *out, const struct report_style *style);
 void table_markdown(const struct table *t, struct text *out);
+/* <table>, for a page. */
+void table_html(const struct table *t, struct text *out);
 
 /* Characters a UTF-8 text shows. */
 int text_columns(const char *s);

@@ -78,15 +78,15 @@ static void add_modes(struct text *t, const struct case_view *c, const struct re
     add_lines(t, "also", &modes, style);
 }
 
-/* Warnings of rows, each said once with the rows it is about. */
-static void add_notes(struct text *t, const struct case_view *c, const struct report_style *style)
+/* Warnings of rows, or why they have no hardware counters: each said once with the rows it is about. */
+static void add_notes(struct text *t, const struct case_view *c, bool counters, const struct report_style *style)
 {
     for (int i = 0; i < c->count; i++) {
-        const char *note = c->rows[i]->note;
-        bool said = !note || !note[0];
+        const char *note = row_note(c->rows[i], counters);
+        bool said = !note[0];
         int same = 0;
         for (int j = 0; j < c->count && !said; j++) {
-            bool equal = c->rows[j]->note && strcmp(c->rows[j]->note, note) == 0;
+            bool equal = strcmp(row_note(c->rows[j], counters), note) == 0;
             said = equal && j < i;
             same += equal;
         }
@@ -96,7 +96,7 @@ static void add_notes(struct text *t, const struct case_view *c, const struct re
             if (same > 1) {
                 text_addf(&line, " (and %d more)", same - 1);
             }
-            text_addf(&line, ": %s", note);
+            text_addf(&line, counters ? ": no hardware counters: %s" : ": %s", note);
             text_add_labelled(t, "note", text_get(&line), style);
             text_free(&line);
         }
@@ -170,7 +170,12 @@ static void add_next(struct text *t, const struct case_view *c, const struct rep
         text_addf(&line, "bench run %s --layer %s --only %s --dump", c->run && c->run->scenario_path ? c->run->scenario_path : "SCENARIO",
                   v->row->layer ? v->row->layer : "LAYER", name);
     } else if (best) {
-        text_addf(&line, "bench exec %s %s -- ncu --set full", v->row->layer ? v->row->layer : "LAYER", name);
+        const char *layer = v->row->layer ? v->row->layer : "LAYER";
+        if (v->row->axes && v->row->axes[0]) /* several cases have these words */
+            text_addf(&line, "bench why '%s'", v->row->id);
+        else
+            text_addf(&line, "bench why %s %s", layer, name);
+        text_addf(&line, " · bench exec %s %s -- ncu --set full", layer, name);
     } else {
         return;
     }
@@ -201,8 +206,12 @@ void report_case(struct text *t, const struct run *run, struct row *const *rows,
         text_add_labelled(&below, "left", text, style);
     }
     add_modes(&below, &c, style);
+    struct text ablations = {0};
+    case_ablations(&c, &ablations);
+    add_lines(&below, "ablate", &ablations, style);
     add_own_columns(&below, &c, style);
-    add_notes(&below, &c, style);
+    add_notes(&below, &c, false, style);
+    add_notes(&below, &c, true, style);
     add_advice(&below, &c, style);
     add_next(&below, &c, style);
     if (below.len) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STEPS_LISTED 8
 #define SECTOR_BYTES 32
 
 bool device_counts(const char *device)
@@ -74,11 +75,17 @@ double counter_step(const struct row *row, int step, const char *name)
     return m ? m->value : NAN;
 }
 
+const char *row_note(const struct row *row, bool counters)
+{
+    const char *note = counters ? row->uncounted : row->note;
+    return note ? note : "";
+}
+
 double counter_total(const struct row *row, const char *name)
 {
     double total = counter_step(row, -1, name), sum = NAN;
-    if (!isnan(total)) {
-        return total;
+    if (!isnan(total) || strncmp(name, "hw.", 3) == 0 || strstr(name, "__")) {
+        return total; /* hardware counters of a row are its own: shares and ratios of steps do not add up */
     }
     for (int i = 0; i < row->step_count; i++) {
         double v = counter_step(row, i, name);
@@ -192,7 +199,8 @@ static void add_counters(struct view *v)
     v->st_ideal = quotient(counter_total(row, "emu.global_sectors_ideal_st"), st_requests);
     v->ld_sect_req = quotient(ld, ld_requests);
     v->ld_ideal = quotient(counter_total(row, "emu.global_sectors_ideal_ld"), ld_requests);
-    v->moved_bytes = SECTOR_BYTES * ((isnan(st) ? 0 : st) + (isnan(ld) ? 0 : ld));
+    double copied = counter_total(row, "emu.async_sectors"); /* cp.async and bulk copies: neither loads nor stores */
+    v->moved_bytes = SECTOR_BYTES * ((isnan(st) ? 0 : st) + (isnan(ld) ? 0 : ld) + (isnan(copied) ? 0 : copied));
     if (isnan(st) && isnan(ld)) {
         v->moved_bytes = NAN;
     }
@@ -268,6 +276,7 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
 {
     *c = (struct case_view){.run = run, .rows = rows, .count = count, .noise = NAN, .roof_ns = NAN, .zero_name = "row 0"};
     c->counts = count > 0 && device_counts(rows[0]->device);
+    c->machine = machine_of(run, count > 0 ? rows[0] : NULL);
     c->views = xcalloc((size_t)count + 1, sizeof *c->views);
     c->order = xcalloc((size_t)count + 1, sizeof *c->order);
     pick_mode(c);
@@ -289,6 +298,11 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
     sort_views(c);
 }
 
+bool view_itemises(const struct view *v)
+{
+    return v->steps > 1 && v->steps <= STEPS_LISTED;
+}
+
 void case_view_free(struct case_view *c)
 {
     free(c->views);
@@ -308,12 +322,14 @@ const struct view *case_best(const struct case_view *c)
 
 double view_derived(const struct view *v, const char *name)
 {
+    const struct row_time *graph = v->ranked ? row_time(v->row, "warm", "sustained") : NULL;
     const struct {
         const char *name;
         double value;
     } values[] = {
         {"rank", v->rank >= 0 ? v->rank : NAN},
         {"time_us", v->ranked ? v->time->median_ns / 1e3 : NAN},
+        {"graph_us", graph ? graph->median_ns / 1e3 : NAN},
         {"x_cudnn", v->ranked ? v->time->ratio : NAN},
         {"floor_share", v->floor_share},
         {"roof_share", v->roof_share},

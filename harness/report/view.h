@@ -3,6 +3,7 @@
 #ifndef BENCH_REPORT_VIEW_H
 #define BENCH_REPORT_VIEW_H
 
+#include "report/machine.h"
 #include "report/report.h"
 
 #define VARIANT_BASE 96
@@ -34,10 +35,13 @@ struct case_view {
     const struct view *zero; /* row 0, or NULL */
     char zero_name[VARIANT_BASE]; /* "cudnn", "copy": without folder and further steps */
     double noise, roof_ns;   /* NaN */
+    struct machine machine;
 };
 
 void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count);
 void case_view_free(struct case_view *c);
+/* Has the row a line for each step under its own? Not the dozens of a chain. */
+bool view_itemises(const struct view *v);
 
 /* The first row behind `from` that belongs to another case: rows are sorted by case. */
 int case_end(struct row *const *rows, int count, int from);
@@ -46,6 +50,8 @@ bool device_counts(const char *device);
 const char *variant_short(const struct row *row);
 /* That without the steps that completed it: "mma_sync" of "mma_sync + depth_to_space/d2s_native". Returns out. */
 const char *variant_base(const struct row *row, char out[VARIANT_BASE]);
+/* A warning about the row, or why it has no hardware counters; "" when there is none. */
+const char *row_note(const struct row *row, bool counters);
 /* One value of "a=1,b=2"; false when absent. */
 bool axis_value(const char *axes, const char *name, char *out, size_t size);
 /* A counter of the whole row: its own total, else the sum over its timed steps. NaN when absent. */

@@ -23,7 +23,13 @@ struct turn {
     int at;
 };
 
-static bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct error *err)
+bool scenario_crop(const struct scenario *s, const char *device_kind, struct work *work, bool *cropped, struct error *err)
+{
+    const struct parsed *p = s->parsed;
+    return crop_work(work, node_get(node_get(p->on, device_kind), "crop"), cropped, err);
+}
+
+bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct error *err)
 {
     int64_t h, w;
     *cropped = false;

@@ -9,7 +9,7 @@
 
 /* What each pattern wants; what it has no use for is an error, because it would not do what was meant. */
 static const struct {
-    bool density, radius, seed, path;
+    bool density, radius, seed, path; /* path: and frame */
 } wants[MASK_PATTERN_COUNT] = {
     [MASK_IID] = {.density = true, .seed = true},
     [MASK_BLOBS] = {.density = true, .radius = true, .seed = true},
@@ -49,15 +49,25 @@ bool layer_takes_mask(const struct layer *layer)
     return work_finish(&work, NULL);
 }
 
-/* The file stands beside the scenario; the id has its name as written, in letters that an id may have. */
-static bool parse_path(const struct scenario *s, const struct node *n, struct mask *mask, struct text *label, struct error *err)
+/* The file stands beside the scenario; the id has its name as written, in letters that an id may have. `frame` becomes the name's %d; < 0: none is
+ * named, and the first is meant when the file is read. */
+static bool parse_path(const struct scenario *s, const struct node *n, int frame, struct mask *mask, struct text *label, struct error *err)
 {
     const struct parsed *p = s->parsed;
     const char *text = node_text(n, "path", err);
+    struct mask numbered = {.pattern = MASK_FILE};
+    char name[sizeof numbered.path + 128];
     if (!text)
         return false;
     if (!*text)
         return node_error(n, err, "path: it is empty");
+    if (strlen(text) >= sizeof numbered.path)
+        return node_error(n, err, "path: longer than %zu characters", sizeof mask->path - 1);
+    strcpy(numbered.path, text);
+    if (frame >= 0) {
+        mask_frame_path(&numbered, frame, name, sizeof name);
+        text = name;
+    }
     char *path = strcmp(p->folder, ".") ? file_join(p->folder, text) : xstrdup(text);
     bool fits = strlen(path) < sizeof mask->path;
     if (fits)
@@ -76,7 +86,8 @@ static bool check_wants(const struct node *n, enum mask_pattern p, struct error 
     const struct {
         const char *key;
         bool wanted, needed;
-    } keys[] = {{"density", wants[p].density, true},
+    } keys[] = {{"frame", wants[p].path, false},
+                {"density", wants[p].density, true},
                 {"radius", wants[p].radius, false},
                 {"seed", wants[p].seed, false},
                 {"path", wants[p].path, true}};
@@ -101,7 +112,7 @@ static const struct node *value_of(const struct node *n, int i)
 }
 
 static bool add_one(const struct scenario *s, const struct node *n, struct mask mask, const struct node *density, const struct node *seed,
-                    const struct mask_sink *sink, struct error *err)
+                    int frame, const struct mask_sink *sink, struct error *err)
 {
     struct text label = {0};
     char text[32];
@@ -122,7 +133,7 @@ static bool add_one(const struct scenario *s, const struct node *n, struct mask 
         text_addf(&label, ":%lld", (long long)value);
     }
     mask.seed = wants[mask.pattern].seed ? (uint64_t)value : 0;
-    if (wants[mask.pattern].path && !parse_path(s, node_get(n, "path"), &mask, &label, err))
+    if (wants[mask.pattern].path && !parse_path(s, node_get(n, "path"), frame, &mask, &label, err))
         goto done;
     ok = sink->add(sink->context, n, &mask, text_take(&label), err);
 done:
@@ -130,9 +141,45 @@ done:
     return ok;
 }
 
+/* `frame: 3`, `frame: [1, 5]` or `frame: {from: 1, to: 30, step: 2}`; 0 when nothing is said. */
+static bool add_frames(const struct scenario *s, const struct node *n, struct mask mask, const struct mask_sink *sink, struct error *err)
+{
+    static const char *const keys[] = {"from", "to", "step", NULL};
+    const struct node *frame = node_get(n, "frame"), *path = node_get(n, "path");
+    int64_t value = 0, from = 0, to = 0, step = 1;
+    if (frame && path->kind == NODE_SCALAR && !strchr(path->text, '%'))
+        return node_error(frame, err, "frame: the path has no %%d for the number");
+    if (frame && frame->kind == NODE_MAP) {
+        const struct node *f = node_get(frame, "from"), *t = node_get(frame, "to"), *by = node_get(frame, "step");
+        if (!node_check_keys(frame, "frame", keys, err))
+            return false;
+        if (!f || !t)
+            return node_error(frame, err, "frame: a range is {from: 1, to: 30}, and a step if it is not 1");
+        if (!node_int(f, "from", 0, 1000000, &from, err) || !node_int(t, "to", from, 1000000, &to, err) ||
+            (by && !node_int(by, "step", 1, 1000000, &step, err)))
+            return false;
+        if ((to - from) / step >= SCENARIO_MAX_VALUES)
+            return node_error(frame, err, "mask: more than %d masks in one entry", SCENARIO_MAX_VALUES);
+        for (value = from; value <= to; value += step)
+            if (!add_one(s, n, mask, NULL, NULL, (int)value, sink, err))
+                return false;
+        return true;
+    }
+    if (!values_of(frame))
+        return node_error(frame, err, "mask: an empty list selects nothing");
+    for (int i = 0; i < values_of(frame); i++) {
+        const struct node *one = value_of(frame, i);
+        if (one && !node_int(one, "frame", 0, 1000000, &value, err))
+            return false;
+        if (!add_one(s, n, mask, NULL, NULL, one ? (int)value : -1, sink, err))
+            return false;
+    }
+    return true;
+}
+
 bool masks_parse(const struct scenario *s, const struct node *n, bool marks_output, const struct mask_sink *sink, struct error *err)
 {
-    static const char *const keys[] = {"pattern", "density", "radius", "seed", "path", NULL};
+    static const char *const keys[] = {"pattern", "density", "radius", "seed", "path", "frame", NULL};
     struct mask mask = {.pattern = MASK_NONE};
     const struct node *pattern = n, *density = node_get(n, "density"), *seed = node_get(n, "seed");
     if (n->kind == NODE_MAP) {
@@ -162,9 +209,11 @@ bool masks_parse(const struct scenario *s, const struct node *n, bool marks_outp
         return node_error(values_of(density) ? seed : density, err, "mask: an empty list selects nothing");
     if ((int64_t)values_of(density) * values_of(seed) > SCENARIO_MAX_VALUES)
         return node_error(n, err, "mask: more than %d masks in one entry", SCENARIO_MAX_VALUES);
+    if (wants[p].path)
+        return add_frames(s, n, mask, sink, err);
     for (int d = 0; d < values_of(density); d++)
         for (int i = 0; i < values_of(seed); i++)
-            if (!add_one(s, n, mask, value_of(density, d), value_of(seed, i), sink, err))
+            if (!add_one(s, n, mask, value_of(density, d), value_of(seed, i), 0, sink, err))
                 return false;
     return true;
 }

@@ -21,28 +21,50 @@ void networks_free(struct scenario *s)
     free(s->networks);
 }
 
-static bool parse_items(struct scenario *s, const char *const *names, const struct node *list, struct network_item *out, struct error *err)
+static bool parse_items(struct scenario *s, const char *const *names, const struct node *list, struct network_item *out, struct error *err);
+
+/* `body_2`, or {layer: body_2, residual: head} */
+static bool parse_layer(struct scenario *s, const char *const *names, const struct node *n, struct network_item *item, struct error *err)
+{
+    static const char *const keys[] = {"layer", "residual", NULL};
+    const struct node *residual = n->kind == NODE_MAP ? node_get(n, "residual") : NULL;
+    if (n->kind == NODE_MAP && !node_check_keys(n, "network: a layer", keys, err))
+        return false;
+    int at = node_word(n->kind == NODE_MAP ? node_get(n, "layer") : n, "network: layer", names, err);
+    if (at < 0)
+        return false;
+    item->layer = &s->layers[at];
+    if (!residual)
+        return true;
+    at = node_word(residual, "network: residual", names, err);
+    if (at < 0)
+        return false;
+    item->residual = &s->layers[at];
+    return work_epilogue_find(&item->layer->work, EPILOGUE_RESIDUAL) >= 0 ||
+           node_error(residual, err, "network: layer '%s' adds no residual", item->layer->name);
+}
+
+static bool parse_group(struct scenario *s, const char *const *names, const struct node *n, struct network_item *item, struct error *err)
 {
     static const char *const keys[] = {"repeat", "of", NULL};
+    const struct node *repeat = node_get(n, "repeat"), *of = node_get(n, "of");
+    if (!node_check_keys(n, "network: a group", keys, err))
+        return false;
+    if (!repeat || !of)
+        return node_error(n, err, "network: a group is {repeat: N, of: [..]}");
+    return node_int(repeat, "repeat", 1, 100000, &item->repeat, err) && parse_items(s, names, of, item, err);
+}
+
+static bool parse_items(struct scenario *s, const char *const *names, const struct node *list, struct network_item *out, struct error *err)
+{
     if (list->kind != NODE_LIST || !list->count)
         return node_error(list, err, "network: an order is a list of layer names and {repeat: N, of: [..]} groups");
     out->items = xcalloc((size_t)list->count, sizeof *out->items);
     for (int i = 0; i < list->count; i++) {
         struct network_item *item = &out->items[out->count++];
-        const struct node *n = list->items[i], *repeat = node_get(n, "repeat"), *of = node_get(n, "of");
+        const struct node *n = list->items[i];
         *item = (struct network_item){.repeat = 1, .node = n};
-        if (n->kind != NODE_MAP) {
-            int at = node_word(n, "network: layer", names, err);
-            if (at < 0)
-                return false;
-            item->layer = &s->layers[at];
-            continue;
-        }
-        if (!node_check_keys(n, "network: a group", keys, err))
-            return false;
-        if (!repeat || !of)
-            return node_error(n, err, "network: a group is {repeat: N, of: [..]}");
-        if (!node_int(repeat, "repeat", 1, 100000, &item->repeat, err) || !parse_items(s, names, of, item, err))
+        if (n->kind != NODE_MAP || node_get(n, "layer") ? !parse_layer(s, names, n, item, err) : !parse_group(s, names, n, item, err))
             return false;
     }
     return true;
@@ -57,30 +79,42 @@ static double runs_in(const struct network_item *group, const struct layer *laye
     return count * (double)group->repeat;
 }
 
-static bool parse_launch(const struct node *n, struct scenario_network *out, struct error *err)
+/* A word or a list of different words; sets the flag of each. */
+static bool parse_words(const struct node *n, const char *what, const char *const *words, bool *flags, struct error *err)
 {
-    static const char *const words[] = {"stream", "graph", NULL};
-    out->stream = !n;
-    int count = !n ? 0 : n->kind == NODE_LIST ? n->count : 1;
-    if (n && !count)
-        return node_error(n, err, "launch: an empty list selects nothing");
+    int count = n->kind == NODE_LIST ? n->count : 1;
+    if (!count)
+        return node_error(n, err, "%s: an empty list selects nothing", what);
     for (int i = 0; i < count; i++) {
         const struct node *one = n->kind == NODE_LIST ? n->items[i] : n;
-        int word = node_word(one, "launch", words, err);
+        int word = node_word(one, what, words, err);
         if (word < 0)
             return false;
-        bool *flag = word ? &out->graph : &out->stream;
-        if (*flag)
-            return node_error(one, err, "launch: %s stands twice", words[word]);
-        *flag = true;
+        if (flags[word])
+            return node_error(one, err, "%s: %s stands twice", what, words[word]);
+        flags[word] = true;
     }
+    return true;
+}
+
+static bool parse_ways(const struct node *n, struct scenario_network *out, struct error *err)
+{
+    static const char *const launches[] = {"stream", "graph", NULL};
+    const struct node *launch = node_get(n, "launch"), *layout = node_get(n, "layout");
+    bool launched[2] = {!launch, false};
+    out->plans[LAYOUT_PLAN_GIVEN] = !layout;
+    if ((launch && !parse_words(launch, "launch", launches, launched, err)) ||
+        (layout && !parse_words(layout, "layout", layout_plan_names, out->plans, err)))
+        return false;
+    out->stream = launched[0];
+    out->graph = launched[1];
     return true;
 }
 
 /* `key`: its key under `networks:`; NULL for the one of `network:`, which is called what the scenario is. */
 static bool network_parse(struct scenario *s, const struct node *key, const struct node *n, struct scenario_network *out, struct error *err)
 {
-    static const char *const keys[] = {"order", "launch", NULL};
+    static const char *const keys[] = {"order", "launch", "layout", NULL};
     char what[WHAT_MAX];
     if (key && !scenario_name_ok(key, "a network's name", err)) /* rows name it: "x2:16, x4:1" */
         return false;
@@ -92,7 +126,7 @@ static bool network_parse(struct scenario *s, const struct node *key, const stru
     if (!order)
         return node_error(n, err, "%s: 'order' is missing", what);
     const char *const *names = layer_names(s);
-    bool ok = parse_items(s, names, order, &out->root, err) && parse_launch(node_get(n, "launch"), out, err);
+    bool ok = parse_items(s, names, order, &out->root, err) && parse_ways(n, out, err);
     free((void *)(size_t)names);
     if (ok && !(runs_in(&out->root, NULL) <= SCENARIO_MAX_RUNS))
         ok = node_error(order, err, "%s: more than %d layer runs", what, SCENARIO_MAX_RUNS);

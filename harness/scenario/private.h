@@ -98,6 +98,13 @@ bool layers_select(const struct scenario *s, const char *globs, bool *selected, 
 /* answers.c */
 bool answers_parse(struct scenario *s, const struct node *list, struct error *err);
 
+/* expand.c: cuts a work to the crop of a device kind (NULL: not). */
+bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct error *err);
+
+/* sequences.c */
+bool sequences_parse(struct scenario *s, struct error *err);
+void sequences_free(struct scenario *s);
+
 /* network.c: `network:` or `networks:`; sets every layer's repeat. */
 bool networks_parse(struct scenario *s, struct error *err);
 void networks_free(struct scenario *s);

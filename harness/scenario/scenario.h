@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/node.h"
+#include "op/chain.h"
 #include "op/op.h"
 
 struct layer {
@@ -48,12 +49,40 @@ struct network_item {
     int64_t repeat;
     struct network_item *items;
     int count;
+    const struct layer *residual; /* the layer whose last output is added; NULL: the first tensor of the group that has the shape */
     const struct node *node;
 };
+/* In which layouts a network's chain runs. */
+enum layout_plan {
+    LAYOUT_PLAN_GIVEN,  /* as its layers say */
+    LAYOUT_PLAN_NCHW,   /* everything */
+    LAYOUT_PLAN_NHWC,
+    LAYOUT_PLAN_PER_OP, /* NCHW between the layers; each runs in NHWC and converts what it reads and what it leaves */
+    LAYOUT_PLAN_ENDS,   /* NCHW in and out; one conversion at each end, NHWC between */
+    LAYOUT_PLAN_COUNT
+};
+extern const char *const layout_plan_names[]; /* "given", "NCHW", "NHWC", "per_op", "ends"; NULL-terminated */
 struct scenario_network {
     char *name;                  /* its key under `networks:`; the scenario's name for the one of `network:` */
     bool stream, graph;          /* how its chain is launched */
+    bool plans[LAYOUT_PLAN_COUNT];
     struct network_item root;    /* repeat 1 */
+};
+/* One item of `sequences:`: layers that run over frames, each frame a change of the one before it. */
+enum truncate { TRUNCATE_MAX, TRUNCATE_L2, TRUNCATE_RMS, TRUNCATE_COUNT };
+extern const char *const truncate_names[]; /* NULL-terminated */
+struct scenario_sequence {
+    char *name;
+    const struct layer **layers; /* conv2d with bias, activation or neither */
+    int layer_count, frames;     /* frame 0 included */
+    struct mask changes;         /* which pixels get new values each frame: seed + frame */
+    char *video;                 /* or frames from here; NULL */
+    double noise;                /* added to every pixel of every frame, N(0, noise) */
+    double threshold;            /* of the input: what a pixel's largest change must be above */
+    enum truncate truncate;      /* how a pixel's change is measured behind an activation */
+    double truncate_above;
+    double bound;                /* largest error allowed in any frame, over the root mean square of the dense result */
+    const struct node *node;
 };
 struct scenario {
     char *name, *about, *path;
@@ -68,6 +97,8 @@ struct scenario {
     int counter_count;
     struct scenario_network *networks;
     int network_count;
+    struct scenario_sequence *sequences;
+    int sequence_count;
     const struct node *answers;  /* checked; read by report/ */
     void *parsed;                /* private */
 };
@@ -90,12 +121,19 @@ void scenario_cases_free(struct scenario_case *cases, int count);
 /* Chip named under on.<device_kind>.chip, or NULL. */
 const char *scenario_chip(const struct scenario *s, const char *device_kind);
 
+/* Cuts a work as `on.<device_kind>.crop` says, and finishes it. */
+bool scenario_crop(const struct scenario *s, const char *device_kind, struct work *work, bool *cropped, struct error *err);
+
 /* Do the tensors of each network fit from layer to layer? scenario_load has asked already. */
 bool scenario_network_check(const struct scenario *s, struct error *err);
 /* Each network explained: its runs, FLOP and compulsory bytes, then one line per item with the shapes that flow. Nothing without one. */
 void scenario_network_explain(const struct scenario *s, struct text *t);
 /* FLOP of one pass through a network. */
 double scenario_network_flop(const struct scenario_network *network);
+/* The links of a network under a layout plan, its input cut to the device kind's crop; free with chain_free. False with the reason when it
+ * cannot be run whole: more than CHAIN_MAX_LINKS runs, a residual that nothing fits, layouts that the network changes itself. */
+bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan,
+                    struct chain *out, bool *cropped, struct error *err);
 /* How often a layer runs in a network; 0: it is not in it. */
 int64_t scenario_layer_count(const struct scenario *s, int network_index, const struct layer *layer);
 /* Appends "edsr_x2:16, x4:1", the runs in each network that the layer is in; nothing when it is in none. */

@@ -1,5 +1,6 @@
 /* One row alone in this very process, so that ncu, nsys, cuda-gdb and compute-sanitizer see nothing else. */
 #include "base/text.h"
+#include "session/choose.h"
 #include "session/parent.h"
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@ static void drop(void *context, json_t *event)
     json_decref(event);
 }
 
-static bool run_alone(struct worker *w, int index, int repeat, struct text *text, struct error *err)
+static bool run_alone(struct worker *w, int index, int repeat, const char *engine, struct text *text, struct error *err)
 {
     const struct plan_row *p = &w->plan.rows[index];
     struct build build = {0};
@@ -22,7 +23,8 @@ static bool run_alone(struct worker *w, int index, int repeat, struct text *text
     bool ok = false;
     w->dev->ops->range_push ? w->dev->ops->range_push(w->dev, p->id) : (void)0;
     if (!build_make(w, &p->program, &build, err) || !worker_data(w, index, worker_timed_part(w, index), &data, err) ||
-        !rig_open(w->dev, w->library, &p->program, build.images, true, &rig, err) || !rig_feed(rig, data, err) || !rig_prepare(rig, &ns, err))
+        !rig_open(w->dev, w->library, &p->program, build.images, true, &rig, err) || !rig_feed(rig, data, err) ||
+        !rig_prepare(rig, &ns, err) || (engine && !worker_use_engine(rig, engine, err)))
         goto done;
     for (int i = 0; i < repeat; i++)
         if (!rig_run(rig, err))
@@ -43,7 +45,7 @@ done:
     return ok;
 }
 
-bool session_alone(const struct plan_options *options, const char *row_id, int repeat, struct text *text, struct error *err)
+bool session_alone(const struct plan_options *options, const char *row_id, int repeat, const char *engine, struct text *text, struct error *err)
 {
     struct worker w = {.emit = drop, .options = *options, .data_case = {-1, -1, -1}};
     bool ok = false;
@@ -55,12 +57,14 @@ bool session_alone(const struct plan_options *options, const char *row_id, int r
     w.planned = plan_make(options, w.dev->ops->name, &w.dev->chip, &w.plan, err);
     if (!w.planned || (index = plan_find(&w.plan, row_id, err)) < 0)
         goto done;
+    if (w.plan.rows[index].chain && !choose_unseen(&w.plan, index, err))
+        goto done;
     if (w.plan.rows[index].broken || !w.plan.rows[index].program.feasible) {
         error_set(err, ERROR_USAGE, "%s cannot run: %s", w.plan.rows[index].id,
                   w.plan.rows[index].broken ? w.plan.rows[index].broken : w.plan.rows[index].program.reason);
         goto done;
     }
-    ok = run_alone(&w, index, repeat, text, err);
+    ok = run_alone(&w, index, repeat, engine, text, err);
 done:
     worker_close(&w);
     return ok;

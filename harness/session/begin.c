@@ -159,17 +159,25 @@ bool session_open(struct session *s, struct error *err)
     free(emu);
     if (!ok || (o->plan.bundle && !compile_bundle_use(o->plan.bundle, err)))
         return false;
-    if (!plan_make(&o->plan, strncmp(s->device.spec, "cuda", 4) ? "emu" : "cuda", &s->device.chip, &s->plan, err))
-        return false;
     if (!compile_version(o->plan.compiler, s->compiler, sizeof s->compiler, err)) {
         if (!o->plan.bundle)
             return false;
         snprintf(s->compiler, sizeof s->compiler, "bundle");
         error_clear(err);
     }
+    bool timed = !strncmp(s->device.spec, "cuda", 4);
+    if (o->plan.tune && !timed && !o->no_time) {
+        error_set(err, ERROR_ENVIRONMENT, "%s keeps no time: points cannot be compared on it", s->device.spec);
+        return error_hint(err, "a search needs a GPU; here, bench tune --no-time verifies every point and says which are infeasible");
+    }
+    if (o->tuned && !session_remembered(o->database, &s->device, s->compiler, &s->remembered, err))
+        return false;
+    s->asked.tuned = (const char *const *)s->remembered;
+    if (!plan_make(&s->asked, timed ? "cuda" : "emu", &s->device.chip, &s->plan, err))
+        return false;
     char *dir = file_dir(o->database);
     ok = file_make_dirs(dir, err) && (!o->out_dir || file_make_dirs(o->out_dir, err)) && store_open(o->database, false, &s->store, err);
     free(dir);
-    return ok;
+    return ok && (!o->tuned || session_judge_remembered(s, err));
 }
 

@@ -1,4 +1,5 @@
 /* What the compiler made of a row: images for the device, facts for the reader. */
+#include "base/file.h"
 #include "base/text.h"
 #include "device/cubin.h"
 #include "model/occupancy.h"
@@ -6,6 +7,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define CODE_MAX_BYTES (1u << 30)
+
+/* Code that was made elsewhere: its bytes are the image. A library is opened by the rig. */
+static bool load_code(const struct unit *u, struct compiled *c, struct error *err)
+{
+    size_t bytes;
+    char *code = u->code == CODE_LIBRARY ? NULL : file_read(u->path, CODE_MAX_BYTES, &bytes, err);
+    snprintf(c->compiler, sizeof c->compiler, "foreign %s", strrchr(u->path, '.') + 1);
+    if (u->code == CODE_PTX) {
+        c->ptx = code;
+        c->ptx_bytes = bytes;
+    } else if (u->code == CODE_CUBIN) {
+        c->cubin = (unsigned char *)code;
+        c->cubin_bytes = bytes;
+    }
+    return code || u->code == CODE_LIBRARY;
+}
 
 bool build_make(const struct worker *w, const struct program *program, struct build *build, struct error *err)
 {
@@ -17,6 +36,15 @@ bool build_make(const struct worker *w, const struct program *program, struct bu
         struct compiled *c = &build->units[i];
         if (!u->path)
             continue;
+        if (u->code != CODE_CUDA) {
+            if (!load_code(u, c, err)) {
+                build_free(build);
+                return false;
+            }
+            build->images[i] = (struct device_image){.label = u->label, .path = u->path, .ptx = c->ptx, .ptx_bytes = c->ptx_bytes, .cubin = c->cubin,
+                                                     .cubin_bytes = c->cubin_bytes};
+            continue;
+        }
         struct compile_request request = {.path = u->path, .label = u->label, .defines = (const char *const *)u->defines, .define_count = u->define_count,
                                           .arch = w->plan.chip.arch, .compiler = w->options.compiler};
         if (!compile(&request, c, err)) {
@@ -112,7 +140,31 @@ bool build_kernel_facts(const struct compiled *c, const char *kernel, struct ker
     return ok;
 }
 
-static const char *const kind_names[] = {"kernel", "fill", "copy", "symbol", "cudnn"};
+/* Where the spills stand, when there are any. */
+static void add_spill_lines(struct row *row, int step, const struct compiled *c, const char *kernel, const char *path)
+{
+    struct spill_line *lines;
+    int count = cubin_spill_lines(c->cubin, c->cubin_bytes, kernel, path, &lines);
+    for (int i = 0; i < count; i++) {
+        if (lines[i].loads)
+            row_add_metric(row, step, lines[i].line, "static.spill_loads", "instructions", "compiler", lines[i].loads);
+        if (lines[i].stores)
+            row_add_metric(row, step, lines[i].line, "static.spill_stores", "instructions", "compiler", lines[i].stores);
+    }
+    free(lines);
+}
+
+static const char *const kind_names[] = {"kernel", "fill", "copy", "symbol", "cudnn", "call"};
+
+static void put_launch(struct row_step *out, const struct step *step, const char *path)
+{
+    for (int k = 0; k < 3; k++) {
+        out->grid[k] = step->grid[k];
+        out->block[k] = step->block[k];
+    }
+    out->dynamic_smem = (int)step->smem;
+    snprintf(out->file, sizeof out->file, "%s", path);
+}
 
 bool build_facts(const struct build *build, const struct program *p, const struct chip *chip, struct row *row, struct error *err)
 {
@@ -125,24 +177,25 @@ bool build_facts(const struct build *build, const struct program *p, const struc
         if (step->kind != STEP_KERNEL)
             continue;
         struct kernel_facts f;
+        if (p->units[step->unit].code == CODE_PTX) { /* the driver makes the machine code when it loads it */
+            put_launch(out, step, p->units[step->unit].path);
+            continue;
+        }
         if (!build_kernel_facts(&build->units[step->unit], step->name, &f, err))
             return error_where(err, "%s", p->units[step->unit].label);
-        for (int k = 0; k < 3; k++) {
-            out->grid[k] = step->grid[k];
-            out->block[k] = step->block[k];
-        }
+        put_launch(out, step, p->units[step->unit].path);
         out->registers = f.registers;
         out->spill_store_bytes = f.spill_store_bytes;
         out->spill_load_bytes = f.spill_load_bytes;
         out->stack_bytes = f.stack_bytes;
         out->static_smem = f.static_smem;
-        out->dynamic_smem = (int)step->smem;
         out->constant_bytes = f.constant_bytes;
         out->code_bytes = f.code_bytes;
         snprintf(out->sass_hash, sizeof out->sass_hash, "%s", f.sass_hash);
-        snprintf(out->file, sizeof out->file, "%s", p->units[step->unit].path);
         add_occupancy(row, i, step, &f, chip);
         add_sass(row, i, &f);
+        if (f.spill_store_bytes > 0 || f.spill_load_bytes > 0)
+            add_spill_lines(row, i, &build->units[step->unit], step->name, p->units[step->unit].path);
     }
     return true;
 }

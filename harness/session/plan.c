@@ -1,27 +1,11 @@
-#include "session/plan.h"
+#include "session/plan_private.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "model/floor.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Points of the variants that a plan uses; kept because programs and rows refer to them. */
-struct points {
-    struct variant_point *points;
-    int count;
-};
-struct kept {
-    struct points *items;
-    int count;
-    /* the masks of the last case that was looked at: rows come case by case */
-    int mask_case;
-    float *mask_in, *mask_out;
-    struct useful useful;
-    struct tile tile; /* h 0: none was counted */
-    struct tile_stats tiles;
-};
-
-static bool listed(const char *globs, const char *name)
+bool plan_listed(const char *globs, const char *name)
 {
     if (!globs)
         return true;
@@ -34,8 +18,7 @@ static bool listed(const char *globs, const char *name)
     return found;
 }
 
-/* The variant an entry means for an op: "conv2d/naive" as it stands, "naive" inside the op's folder. NULL: it is not for this op. */
-static const struct variant *resolve(const struct variant_set *set, const char *name, const struct op *op)
+const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op)
 {
     char *full = strchr(name, '/') ? xstrdup(name) : text_format("%s/%s", op->name, name);
     const struct variant *found = NULL;
@@ -46,13 +29,57 @@ static const struct variant *resolve(const struct variant_set *set, const char *
     return found;
 }
 
-static bool add_rows(struct plan *plan, int case_index, int *row_index, const struct variant *variant, const struct node *params, struct error *err)
+static bool is_library(const struct variant *v)
+{
+    const char *base = strrchr(v->name, '/');
+    return !strncmp(base ? base + 1 : v->name, "cudnn", 5);
+}
+
+bool plan_pinned(const struct plan *plan, int index)
+{
+    const struct plan_row *row = &plan->rows[index];
+    return row->row_index == 0 || (row->variant && is_library(row->variant));
+}
+
+/* The remembered point of a variant on a layer, and what is to be said about it. False: none; its own points run. */
+static bool remembered(const struct plan_options *o, const struct work *work, const struct variant *variant, struct points *own, char **note)
+{
+    char signature[HASH_TEXT];
+    work_signature(work, signature);
+    for (int i = 0; o->tuned && o->tuned[i]; i++) {
+        char *copy = xstrdup(o->tuned[i]), *rest = copy;
+        const char *of = strsep(&rest, "\t"), *name = strsep(&rest, "\t"), *label = strsep(&rest, "\t");
+        struct error gone = {0};
+        bool found = label && rest && !strcmp(of, signature) && !strcmp(name, variant->name);
+        if (found && variant_at(variant, label, &own->points, &gone))
+            own->count = 1;
+        if (found)
+            *note = own->count ? xstrdup(rest) : text_format("the remembered point %s is none of its points any more; its declared ones run", label);
+        free(copy);
+        if (found)
+            break;
+    }
+    return own->count > 0;
+}
+
+bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant, const struct node *params,
+                   struct error *err)
 {
     struct kept *kept = plan->private_data;
     struct points own = {0};
-    own.count = variant_points(variant, params, &own.points, err);
-    if (own.count < 0)
+    char *note = NULL;
+    if (o->tune && !is_library(variant))
+        own.count = variant_space(variant, params, &own.points, err);
+    else if (!remembered(o, &plan->cases[case_index].work, variant, &own, &note))
+        own.count = variant_points(variant, params, &own.points, err);
+    if (own.count < 0) {
+        free(note);
         return false;
+    }
+    if (o->tune && own.count < 2 && *row_index > 0 && !is_library(variant)) { /* nothing to search */
+        variant_points_free(own.points, own.count);
+        return true;
+    }
     kept->items = xrealloc(kept->items, sizeof *kept->items * (size_t)(kept->count + 1));
     kept->items[kept->count++] = own;
     const struct scenario_case *c = &plan->cases[case_index];
@@ -60,12 +87,14 @@ static bool add_rows(struct plan *plan, int case_index, int *row_index, const st
         plan->rows = xrealloc(plan->rows, sizeof *plan->rows * (size_t)(plan->row_count + 1));
         struct plan_row *row = &plan->rows[plan->row_count++];
         *row = (struct plan_row){.case_index = case_index, .row_index = (*row_index)++, .variant = variant, .point = &own.points[i]};
+        row->note = note ? xstrdup(note) : NULL;
         const char *label = own.points[i].label;
         row->id = *label ? text_format("%s/%s[%s]", c->id, variant->name, label) : text_format("%s/%s", c->id, variant->name);
         struct error bind = {0};
         if (!variant_bind(&plan->variants, &own.points[i], &c->work, &plan->chip, &row->program, &bind))
             row->broken = xstrdup(bind.text);
     }
+    free(note);
     return true;
 }
 
@@ -75,24 +104,24 @@ static bool add_case(struct plan *plan, const struct plan_options *o, int case_i
     const struct scenario_case *c = &plan->cases[case_index];
     const struct op *op = c->work.op;
     int row_index = 0;
-    const struct variant *first = op->row0 ? resolve(&plan->variants, op->row0, op) : NULL;
-    if (first && !add_rows(plan, case_index, &row_index, first, NULL, err))
+    const struct variant *first = op->row0 ? plan_resolve(&plan->variants, op->row0, op) : NULL;
+    if (first && !plan_add_rows(plan, o, case_index, &row_index, first, NULL, err))
         return false;
     if (o->variant_names) {
         for (int i = 0; o->variant_names[i]; i++) {
-            const struct variant *v = resolve(&plan->variants, o->variant_names[i], op);
-            if (v && v != first && !add_rows(plan, case_index, &row_index, v, NULL, err))
+            const struct variant *v = plan_resolve(&plan->variants, o->variant_names[i], op);
+            if (v && v != first && !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
                 return false;
         }
         return true;
     }
     for (int i = 0; i < plan->scenario->variant_count; i++) {
         const struct scenario_variant *entry = &plan->scenario->variants[i];
-        const struct variant *v = resolve(&plan->variants, entry->name, op);
+        const struct variant *v = plan_resolve(&plan->variants, entry->name, op);
         if (!v)
             continue;
         used[i] = true;
-        if (v != first && listed(o->filter.only, v->name) && !add_rows(plan, case_index, &row_index, v, entry->params, err))
+        if (v != first && plan_listed(o->filter.only, v->name) && !plan_add_rows(plan, o, case_index, &row_index, v, entry->params, err))
             return false;
     }
     return true;
@@ -106,7 +135,9 @@ static bool all_entries_exist(const struct plan *plan, const bool *used, const s
             continue;
         bool exists = false; /* for a layer that a filter left out */
         for (int k = 0; k < s->layer_count && !exists; k++)
-            exists = resolve(&plan->variants, s->variants[i].name, s->layers[k].work.op) != NULL;
+            exists = plan_resolve(&plan->variants, s->variants[i].name, s->layers[k].work.op) != NULL;
+        if (s->network_count) /* a kernel for a network */
+            exists |= plan_resolve(&plan->variants, s->variants[i].name, op_find("chain")) != NULL;
         if (exists)
             continue;
         for (int k = 0; k < s->layer_count; k++)
@@ -129,6 +160,14 @@ static void hash_files(struct plan *plan)
     hash_end(h, plan->files);
 }
 
+static bool something_to_search(const struct plan *plan)
+{
+    for (int i = 0; i < plan->row_count; i++)
+        if (!plan_pinned(plan, i))
+            return true;
+    return false;
+}
+
 bool plan_make(const struct plan_options *o, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err)
 {
     bool ok = false, *used = NULL;
@@ -137,10 +176,13 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     plan->scenario = scenario_load(o->scenario_path, err);
     if (!plan->scenario || !variant_set_load(o->variant_dirs, &plan->variants, err))
         goto done;
+    if (!counter_choose(&o->counters, node_get(plan->scenario->root, "counters"), &plan->counters, err))
+        goto done;
     plan->case_count = scenario_expand(plan->scenario, device_kind, &o->filter, &plan->cases, err);
     if (plan->case_count < 0)
         goto done;
     plan->time = plan->scenario->time;
+    plan->tune = o->tune;
     if (o->budget_s > 0)
         plan->time.budget_s = o->budget_s;
     hash_files(plan);
@@ -148,11 +190,17 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     for (int i = 0; i < plan->case_count; i++)
         if (!add_case(plan, o, i, used, err))
             goto done;
-    if (!all_entries_exist(plan, used, o, err))
+    if ((!o->tune && !plan_chains_add(plan, o, device_kind, err)) || !all_entries_exist(plan, used, o, err))
         goto done;
+    if (o->tune && !something_to_search(plan)) {
+        error_set(err, ERROR_USAGE, "%s%s%s: none of these variants has parameters with more than one value", o->scenario_path, o->filter.only ? " --only " : "",
+                  o->filter.only ? o->filter.only : "");
+        error_hint(err, "bench list variant NAME shows a variant's parameters");
+        goto done;
+    }
     int own = 0; /* rows beside the row 0 that is always there */
     for (int i = 0; i < plan->row_count; i++)
-        own += plan->rows[i].row_index > 0 || !o->filter.only || listed(o->filter.only, plan->rows[i].variant->name);
+        own += plan->rows[i].row_index > 0 || !o->filter.only || plan_listed(o->filter.only, plan_row_variant(&plan->rows[i]));
     if (o->filter.only && !own) {
         error_set(err, ERROR_USAGE, "--only %s selects no variant of this scenario", o->filter.only);
         goto done;
@@ -177,6 +225,8 @@ void plan_free(struct plan *plan)
         program_free(&plan->rows[i].program);
         free(plan->rows[i].id);
         free(plan->rows[i].broken);
+        free(plan->rows[i].chain);
+        free(plan->rows[i].note);
     }
     free(plan->rows);
     for (int i = 0; kept && i < kept->count; i++)
@@ -186,22 +236,35 @@ void plan_free(struct plan *plan)
         free(kept->mask_in);
         free(kept->mask_out);
     }
+    plan_chains_free(plan);
     free(kept);
     if (plan->case_count > 0)
         scenario_cases_free(plan->cases, plan->case_count);
     variant_set_free(&plan->variants);
+    counter_choice_free(&plan->counters);
     if (plan->scenario)
         scenario_free(plan->scenario);
     *plan = (struct plan){0};
 }
 
 /* Nothing can be faster than the part of the work that must be done: with a mask, the active pixels. */
+double plan_arithmetic(const struct row *row, const struct work *work, enum math *math)
+{
+    *math = work->op->has_math ? work->math : MATH_NONE;
+    if (*math != MATH_F32 || !row->algorithm || strcmp(row->algorithm, "split3"))
+        return 1;
+    *math = MATH_F16_ACC32;
+    return 3;
+}
+
 static void set_floor(struct row *row, const struct chip *chip, const struct work *work, const struct useful *useful)
 {
     bool warm = false;
-    struct floor f = floor_of(chip, useful->flop, useful->bytes, work->op->has_math ? (int)work->math : (int)MATH_NONE, warm);
+    enum math math;
+    double times = plan_arithmetic(row, work, &math);
+    struct floor f = floor_of(chip, times * useful->flop, useful->bytes, (int)math, warm);
     row->floor_ns = f.ns;
-    bool tensor = f.by == FLOOR_COMPUTE && work->math != MATH_F32;
+    bool tensor = f.by == FLOOR_COMPUTE && math != MATH_F32;
     strncpy(row->floor_by, tensor ? "tensor" : floor_by_name(f.by), sizeof row->floor_by - 1);
 }
 
@@ -286,8 +349,8 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     for (int i = 0; i < c->axis_count; i++)
         text_addf(&t, "%s%s=%s", i ? "," : "", c->axes[i].axis, c->axes[i].value);
     row->axes = text_take(&t);
-    row_set(&row->variant, p->program.variant ? p->program.variant : p->variant->name);
-    row_set(&row->params, p->point->label);
+    row_set(&row->variant, p->program.variant ? p->program.variant : plan_row_variant(p));
+    row_set(&row->params, p->program.params ? p->program.params : p->point ? p->point->label : "");
     row_set(&row->device, device);
     row->case_index = p->case_index;
     row->row_index = p->row_index;
@@ -300,14 +363,21 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     row_set(&row->dtype, dtype_name(c->work.dtype));
     row_set(&row->math, c->work.op->has_math ? math_name(c->work.math) : "");
     row_set(&row->layout, layout_name(c->work.layout));
-    row_set(&row->what, p->variant->what);
-    row_set(&row->from, p->variant->from);
-    row_set(&row->algorithm, p->variant->algorithm);
+    row_set(&row->what, p->variant ? p->variant->what : p->program.what);
+    if (p->variant) {
+        row_set(&row->from, p->variant->from);
+        row_set(&row->algorithm, p->variant->algorithm);
+        memcpy(row->source_hash, p->variant->hash, sizeof row->source_hash);
+    }
     row->flop = work_flop(&c->work);
     row->bytes = work_bytes(&c->work);
-    memcpy(row->source_hash, p->variant->hash, sizeof row->source_hash);
     row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
     row_set(&row->arch, plan->chip.arch);
+    row_set(&row->note, p->note);
+    static const char *const metrics[] = {"model.threads", "model.smem_bytes", "model.registers"}, *const units[] = {"threads", "B", "registers"};
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        if (!p->broken && p->program.predicted[i] >= 0)
+            row_add_metric(row, -1, 0, metrics[i], units[i], "model", (double)p->program.predicted[i]);
     struct error mask = {0};
     if (!set_sparse(plan, index, row, &mask)) {
         row->status = ROW_BROKEN;
@@ -330,44 +400,43 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
     struct hash *h = hash_begin();
     hash_add_text(h, "row 1");
     hash_add_text(h, work);
-    hash_add_text(h, p->variant->name);
+    hash_add_text(h, plan_row_variant(p));
     for (int i = 0; i < p->program.unit_count; i++) { /* the variant's own file and those that complete it */
         hash_add_text(h, p->program.units[i].label);
         for (int k = 0; k < plan->variants.count; k++)
             if (!strcmp(plan->variants.items[k]->name, p->program.units[i].label))
                 hash_add_text(h, plan->variants.items[k]->hash);
     }
-    hash_add_text(h, p->variant->hash);
-    hash_add_text(h, p->point->label);
+    if (p->variant) {
+        hash_add_text(h, p->variant->hash);
+        hash_add_text(h, p->point->label);
+    }
+    if (p->chain) { /* what it is made of depends on every row of its layers */
+        hash_add_text(h, p->program.params);
+        hash_add_text(h, plan->files);
+    }
     hash_add_text(h, compiler);
     hash_add_text(h, plan->chip.arch);
     hash_add_text(h, device);
     hash_add(h, &plan->time.cache, sizeof plan->time.cache);
     hash_add(h, &plan->time.load, sizeof plan->time.load);
     hash_add(h, &plan->time.half_width, sizeof plan->time.half_width);
+    if (plan->tune)
+        hash_add_text(h, "race");
     hash_end(h, out);
 }
 
-/* Every blank-separated word of `wanted` must be somewhere in the id, in order. */
-static bool words_match(const char *wanted, const char *id)
+/* Is the row's variant called like the last of the words, with or without its folder? */
+static bool called(const struct plan_row *row, const char *words)
 {
-    char *copy = xstrdup(wanted), *rest = copy;
-    bool ok = true;
-    for (char *word; ok && (word = strsep(&rest, " "));) {
-        if (!*word)
-            continue;
-        const char *at = strstr(id, word);
-        ok = at != NULL;
-        if (ok)
-            id = at + strlen(word);
-    }
-    free(copy);
-    return ok;
+    const char *last = strrchr(words, ' '), *name = row->variant ? row->variant->name : "", *slash = strrchr(name, '/');
+    last = last ? last + 1 : words;
+    return !strcmp(name, last) || (slash && !strcmp(slash + 1, last));
 }
 
 int plan_find(const struct plan *plan, const char *id, struct error *err)
 {
-    int found = -1, count = 0;
+    int found = -1, count = 0, own = -1, owns = 0;
     struct text near = {0};
     for (int i = 0; i < plan->row_count; i++)
         if (!strcmp(plan->rows[i].id, id)) {
@@ -375,11 +444,19 @@ int plan_find(const struct plan *plan, const char *id, struct error *err)
             return i;
         }
     for (int i = 0; i < plan->row_count; i++)
-        if (words_match(id, plan->rows[i].id)) {
+        if (text_words_match(id, plan->rows[i].id)) {
             found = i;
+            if (called(&plan->rows[i], id)) {
+                own = i;
+                owns++;
+            }
             if (count++ < 5)
                 text_addf(&near, "%s%s", count > 1 ? "  " : "", plan->rows[i].id);
         }
+    if (count > 1 && owns == 1) { /* "body mma_sync" means mma_sync, though mma_sync_d2s has the words too */
+        count = 1;
+        found = own;
+    }
     if (count != 1) {
         error_set(err, ERROR_USAGE, count ? "'%s' means %d rows" : "no row '%s'", id, count);
         error_hint(err, count ? "say more of the id: %s" : "bench plan SCENARIO lists the rows%s", text_get(&near));

@@ -235,6 +235,11 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     struct worker *w = t->w;
     double over = NAN;
     bool exact = p->exact && p->checked;
+    if (!p->feasible) { /* a chain's, known only now */
+        t->row->status = ROW_INFEASIBLE;
+        row_set(&t->row->reason, p->reason);
+        return true;
+    }
     for (int i = 0; i < p->step_count; i++)
         if (p->steps[i].kind == STEP_CUDNN && !w->library) {
             t->row->status = ROW_SKIPPED;
@@ -245,8 +250,8 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     if (!rig_open(w->dev, w->library, p, build->images, true, &t->rig, err))
         return blame_row(t, err, ROW_BROKEN);
     rig_time_limit(t->rig, w->time_limit_s);
-    for (int i = 0; i < rig_plan_count(t->rig) && i < 1; i++)
-        row_set(&t->row->engine, rig_plan_facts(t->rig, i)->text);
+    if (rig_library_step(t->rig, 0) >= 0)
+        row_set(&t->row->engine, rig_plan_facts(t->rig, rig_library_step(t->rig, 0), 0)->text);
     if ((exact || !p->checked) && !run_part(t, DATA_PART_EXACT, NULL, err))
         return false;
     if (t->row->status == ROW_PLANNED && p->checked && !run_part(t, DATA_PART_PRECISION, &over, err))
@@ -283,9 +288,9 @@ bool worker_verify(struct worker *w, int index, struct error *err)
         row_set(&t.row->reason, err->text);
     } else {
         for (int i = 0; i < build.count && !t.row->compiler; i++)
-            if (build.images[i].ptx)
+            if (build.units[i].compiler[0])
                 row_set(&t.row->compiler, build.units[i].compiler);
-        if (!try_row(&t, &build, err))
+        if (!(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
             goto done;
     }
     w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", index, "fields", wire_row(t.row)));

@@ -33,7 +33,7 @@ int session_registers(const struct plan *plan, int row, int step_index, const ch
     const struct program *p = &plan->rows[row].program;
     const struct step *step = &p->steps[step_index];
     int count = 0;
-    if (step->kind != STEP_KERNEL || !p->units[step->unit].path)
+    if (step->kind != STEP_KERNEL || !p->units[step->unit].path || p->units[step->unit].code != CODE_CUDA)
         return 0;
     const struct unit *u = &p->units[step->unit];
     struct compile_request request = {.path = u->path, .label = u->label, .defines = (const char *const *)u->defines, .define_count = u->define_count,

@@ -111,7 +111,10 @@ void session_row_roof(const struct session *s, int index)
     struct row *row = s->rows[index];
     const struct work *work = &s->plan.cases[s->plan.rows[index].case_index].work;
     struct ceilings c = ceilings_of(&s->roofs);
-    struct floor f = roof_of(&c, row->flop, row->bytes, work->op->has_math ? (int)work->math : (int)MATH_NONE, 0);
+    bool masked = row->flop_useful >= 0 && row->bytes_useful >= 0; /* as the floor: what the mask leaves */
+    enum math math;
+    double times = plan_arithmetic(row, work, &math);
+    struct floor f = roof_of(&c, times * (masked ? row->flop_useful : row->flop), masked ? row->bytes_useful : row->bytes, (int)math, 0);
     if (f.by == FLOOR_UNKNOWN)
         return;
     row_add_metric(row, -1, 0, "model.roof_ns", "ns", "model", f.ns);

@@ -1,6 +1,7 @@
 /* The parent of a run: hands rows to workers, watches the clock, blames what dies, stores what comes back. */
 #include "base/file.h"
 #include "base/text.h"
+#include "session/choose.h"
 #include "session/parent.h"
 #include "session/wire.h"
 #include <math.h>
@@ -40,17 +41,19 @@ static json_t *strings(const char *const *list)
 
 json_t *session_setup(const struct session *s, bool compile_only)
 {
-    const struct plan_options *o = &s->options->plan;
+    const struct plan_options *o = &s->asked;
     const struct chip *chip = &s->device.chip;
     char *hex = xmalloc(2 * sizeof *chip + 1), *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
     for (size_t i = 0; i < sizeof *chip; i++)
         snprintf(hex + 2 * i, 3, "%02x", ((const unsigned char *)chip)[i]);
     double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : strncmp(s->device.spec, "cuda", 4) ? 60 : 10;
     json_t *filter = json_pack("{s:s?,s:s?,s:o}", "layers", o->filter.layers, "only", o->filter.only, "set", strings(o->filter.set));
-    json_t *out = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:s?,s:f,s:f,s:b,s:o,s:o,s:o}", "do", "setup", "scenario", o->scenario_path, "device", s->device.spec,
-                            "chip", hex, "files", s->plan.files, "compiler", o->compiler, "bundle", o->bundle, "dump", dump, "budget", o->budget_s,
-                            "time_limit", limit, "compile_only", (int)compile_only, "filter", filter, "variants", strings(o->variant_dirs), "names",
-                            strings(o->variant_names));
+    json_t *counters = json_pack("{s:b,s:b,s:s?,s:o,s:o}", "off", (int)o->counters.off, "source", (int)o->counters.source, "set", o->counters.set, "groups", strings(o->counters.groups), "metrics",
+                                 strings(o->counters.metrics));
+    json_t *out = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:s?,s:f,s:f,s:b,s:b,s:o,s:o,s:o,s:o,s:o}", "do", "setup", "scenario", o->scenario_path, "device",
+                            s->device.spec, "chip", hex, "files", s->plan.files, "compiler", o->compiler, "bundle", o->bundle, "dump", dump, "budget", o->budget_s,
+                            "time_limit", limit, "compile_only", (int)compile_only, "tune", (int)o->tune, "tuned", strings(o->tuned), "filter", filter, "variants",
+                            strings(o->variant_dirs), "names", strings(o->variant_names), "counters", counters);
     free(hex);
     free(dump);
     return out;
@@ -69,10 +72,6 @@ static void collect(void *context, json_t *event)
     json_array_append_new(context, event);
 }
 
-/* One command; events arrive at `handle` until "done". */
-enum outcome { OUTCOME_DONE, OUTCOME_LOST, OUTCOME_FAILED, OUTCOME_DIED, OUTCOME_LATE, OUTCOME_INTERRUPTED };
-typedef void event_handler(struct session *s, const json_t *event);
-
 static enum outcome command_inside(struct session *s, json_t *command, event_handler *handle, struct error *err)
 {
     size_t i;
@@ -84,16 +83,16 @@ static enum outcome command_inside(struct session *s, json_t *command, event_han
     return ok ? OUTCOME_DONE : OUTCOME_FAILED;
 }
 
-static enum outcome command(struct session *s, json_t *message, double limit_s, event_handler *handle, struct error *err)
+enum outcome session_command(struct session *s, struct child *child, json_t *message, double limit_s, event_handler *handle, struct error *err)
 {
     if (s->inside)
         return command_inside(s, message, handle, err);
     s->deadline_s = child_clock_s() + limit_s;
-    if (!child_send(&s->worker, message))
+    if (!child_send(child, message))
         return OUTCOME_DIED;
     for (;;) {
         json_t *event = NULL;
-        enum child_event what = child_next(&s->worker, s->deadline_s, s->options->interrupted, &event);
+        enum child_event what = child_next(child, s->deadline_s, s->options->interrupted, &event);
         if (what == CHILD_DIED)
             return OUTCOME_DIED;
         if (what == CHILD_LATE)
@@ -132,31 +131,46 @@ static bool start_inside(struct session *s, struct error *err)
     return command_inside(s, session_setup(s, false), ignore_event, err) == OUTCOME_DONE;
 }
 
-static bool start_worker(struct session *s, struct error *err)
+bool session_start(struct session *s, struct child *child, struct error *err)
 {
     char how[512];
-    if (s->options->in_process)
-        return s->inside || start_inside(s, err);
-    if (s->worker.pid > 0)
+    if (child->pid > 0)
         return true;
-    if (!child_start(&s->worker, err))
+    if (!child_start(child, err))
         return false;
-    switch (command(s, session_setup(s, false), SETUP_LIMIT_S, ignore_event, err)) {
+    switch (session_command(s, child, session_setup(s, false), SETUP_LIMIT_S, ignore_event, err)) {
     case OUTCOME_DONE: return true;
     case OUTCOME_FAILED: break;
     case OUTCOME_INTERRUPTED: s->interrupted = true; break;
     case OUTCOME_LATE: error_set(err, ERROR_ENVIRONMENT, "a worker did not come up within %.0f s (the device may be busy or blocked)", SETUP_LIMIT_S); break;
     case OUTCOME_DIED:
     case OUTCOME_LOST:
-        child_stop(&s->worker, how, sizeof how);
+        child_stop(child, how, sizeof how);
         error_set(err, ERROR_INTERNAL, "a worker died while it was set up: %s", how);
         break;
     }
-    child_stop(&s->worker, NULL, 0);
+    child_stop(child, NULL, 0);
     return false;
 }
 
-static void on_event(struct session *s, const json_t *event)
+/* Where a point comes from stands before whatever the worker noted. */
+static void keep_origin(const char *origin, struct row *row)
+{
+    if (!origin || (row->note && !strncmp(row->note, origin, strlen(origin))))
+        return;
+    char *both = text_format("%s%s%s", origin, row->note ? "; " : "", row->note ? row->note : "");
+    row_set(&row->note, both);
+    free(both);
+}
+
+static bool start_worker(struct session *s, struct error *err)
+{
+    if (s->options->in_process)
+        return s->inside || start_inside(s, err);
+    return session_start(s, &s->worker, err);
+}
+
+void session_event(struct session *s, const json_t *event)
 {
     const char *name = json_string_value(json_object_get(event, "event"));
     int row = json_is_integer(json_object_get(event, "row")) ? (int)json_integer_value(json_object_get(event, "row")) : -1;
@@ -171,6 +185,7 @@ static void on_event(struct session *s, const json_t *event)
         free(what);
     } else if (!strcmp(name, "row") && row >= 0) {
         wire_row_merge(json_object_get(event, "fields"), s->rows[row]);
+        keep_origin(s->plan.rows[row].note, s->rows[row]);
     } else if (!strcmp(name, "blame")) {
         s->stage_row = row;
     } else if (!strcmp(name, "environment")) {
@@ -234,13 +249,45 @@ static bool end_of_row(struct session *s, int row, enum outcome outcome, const s
     return true;
 }
 
+static json_t *choice_json(const struct session *s, int row)
+{
+    json_t *a = json_array();
+    const struct chain_row *chain = s->plan.rows[row].chain;
+    for (int i = 0; s->choices[row] && i < chain->work->chain->count; i++)
+        json_array_append_new(a, json_integer(s->choices[row][i]));
+    return a;
+}
+
+/* A chain takes the verified rows of its layers, which stand before it. False: there is nothing to take; the row says so. */
+static bool choose(struct session *s, int row)
+{
+    char why[512];
+    struct text what = {0};
+    if (!s->plan.rows[row].chain)
+        return true;
+    s->choices[row] = choose_links(&s->plan, row, s->rows, why, sizeof why);
+    if (!s->choices[row]) {
+        condemn(s, row, ROW_SKIPPED, "%s", why);
+        return false;
+    }
+    choose_describe(&s->plan, row, s->choices[row], &what);
+    row_set(&s->rows[row]->what, text_get(&what));
+    text_free(&what);
+    return true;
+}
+
 static bool verify_row(struct session *s, int row, struct error *err)
 {
     struct error why = {0};
+    if (!choose(s, row)) {
+        s->done++;
+        return put(s, row, err);
+    }
     if (!start_worker(s, err))
         return s->interrupted;
     snprintf(s->stage, sizeof s->stage, "start");
-    enum outcome outcome = command(s, json_pack("{s:s,s:i}", "do", "verify", "row", row), SETUP_LIMIT_S, on_event, &why);
+    json_t *message = json_pack("{s:s,s:i,s:o}", "do", "verify", "row", row, "choice", choice_json(s, row));
+    enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
     if (!end_of_row(s, row, outcome, &why, err))
         return false;
     if (s->interrupted)
@@ -260,8 +307,23 @@ static json_t *survivors(const struct session *s, int first, int last)
     return rows;
 }
 
+static json_t *choices_of(const struct session *s, int first, int last)
+{
+    json_t *all = json_object();
+    char name[24];
+    for (int i = first; i < last; i++)
+        if (s->choices[i]) {
+            snprintf(name, sizeof name, "%d", i);
+            json_object_set_new(all, name, choice_json(s, i));
+        }
+    return all;
+}
+
 static bool measure_case(struct session *s, int first, int last, struct error *err)
 {
+    for (int i = first; i < last; i++) /* of a resumed run: chosen anew */
+        if (s->kept[i] && (s->rows[i]->status == ROW_OK) && !choose(s, i))
+            return put(s, i, err);
     for (;;) {
         struct error why = {0};
         json_t *rows = survivors(s, first, last);
@@ -274,7 +336,8 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             return s->interrupted;
         }
         s->stage_row = -1;
-        enum outcome outcome = command(s, json_pack("{s:s,s:o}", "do", "measure", "rows", rows), SETUP_LIMIT_S, on_event, &why);
+        json_t *message = json_pack("{s:s,s:o,s:o}", "do", s->asked.tune ? "race" : "measure", "rows", rows, "choices", choices_of(s, first, last));
+        enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
         if (outcome == OUTCOME_DONE)
             break;
         int blamed = s->stage_row;
@@ -292,6 +355,21 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
         if (s->rows[blamed]->status == ROW_OK || s->rows[blamed]->status == ROW_FOIL)
             condemn(s, blamed, ROW_CRASHED, "%s (while it was timed)", why.text);
     }
+    for (int i = first; i < last; i++) {
+        if (s->choices[i])
+            choose_sums(&s->plan, i, s->choices[i], s->rows, s->rows[i]);
+        if (!put(s, i, err))
+            return false;
+    }
+    return true;
+}
+
+static bool count_case(struct session *s, int first, int last, struct error *err)
+{
+    if (s->interrupted || !s->counts)
+        return true;
+    if (!session_count(s, first, last, err))
+        return false;
     for (int i = first; i < last; i++)
         if (!put(s, i, err))
             return false;
@@ -309,7 +387,11 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
         if (s->interrupted)
             return true;
     }
-    if (timed && !all_kept && !measure_case(s, first, last, err))
+    if (timed && !all_kept && (!measure_case(s, first, last, err) || !count_case(s, first, last, err)))
+        return false;
+    if (s->options->ablate && !s->interrupted && !session_ablate(s, first, last, err))
+        return false;
+    if (timed && s->asked.tune && !s->interrupted && !session_learn(s, first, last, err))
         return false;
     if (!s->interrupted && s->sink->case_done)
         s->sink->case_done(s->sink->context, &s->run, s->rows + first, last - first);
@@ -330,19 +412,23 @@ static bool run_cases(struct session *s, struct error *err)
 
 bool session_run(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err)
 {
-    struct session s = {.options = options, .sink = sink, .worker = {.fd = -1, .errors = -1}, .start_s = child_clock_s()};
+    struct session s = {.options = options, .asked = options->plan, .sink = sink, .worker = {.fd = -1, .errors = -1}, .counter = {.fd = -1, .errors = -1},
+                        .start_s = child_clock_s()};
     bool ok = false;
     *result = (struct session_result){0};
-    if (!session_open(&s, err))
+    if (!session_open(&s, err) || !session_counts(&s, &s.counts, err))
         goto done;
     session_roofs(&s);
     s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
     s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
+    s.choices = xcalloc((size_t)s.plan.row_count, sizeof *s.choices);
     if (!session_rows(&s, &result->kept, err))
         goto done;
     result->run_id = s.run.id;
     if (sink->begin)
         sink->begin(sink->context, &s.run, &s.plan, result->kept);
+    if (!session_count_check(&s, err))
+        goto done;
     if (!options->in_process)
         session_precompile(&s);
     if (!run_cases(&s, err))
@@ -355,17 +441,22 @@ done:
     result->rows = s.plan.row_count;
     result->interrupted = s.interrupted;
     child_stop(&s.worker, NULL, 0);
+    child_stop(&s.counter, NULL, 0);
     if (s.inside)
         worker_close(s.inside);
     free(s.inside);
     json_decref(s.inside_events);
     for (int i = 0; s.rows && i < s.plan.row_count; i++)
         row_free(s.rows[i]);
+    for (int i = 0; s.choices && i < s.plan.row_count; i++)
+        free(s.choices[i]);
+    free(s.choices);
     free(s.rows);
     free(s.kept);
     run_clear(&s.run);
     if (s.store)
         store_close(s.store);
+    session_remembered_free(s.remembered);
     if (s.plan.private_data)
         plan_free(&s.plan);
     return ok;

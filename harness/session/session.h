@@ -25,8 +25,10 @@ struct session_options {
     const char *out_dir;       /* dumps and reports */
     const char *argv;          /* for provenance */
     bool resume;
+    bool tuned;                /* each variant at the point that was remembered for the layer in `database`, where there is one */
     bool dump;                 /* write tensors and error map of wrong rows */
     bool in_process;           /* no workers: for debuggers */
+    bool ablate;               /* what each part costs that a head offers to leave out */
     bool no_time;              /* verify only, also on cuda */
     double time_limit_s;       /* for one run of a row's steps; 0 = 10 s on cuda, 60 s on emu */
     volatile sig_atomic_t *interrupted; /* set by a signal handler; may be NULL */
@@ -68,7 +70,8 @@ int session_registers(const struct plan *plan, int row, int step, const char *co
 
 /* The hidden verb `bench worker`: serves commands on fd 3 until it closes, and ends the process. Returns 2 when there is no fd 3. */
 int session_worker(void);
-/* Runs one row alone in this process, for `bench exec ROW -- COMMAND`: open, feed, prepare, `repeat` runs, verify. The verdict's sentence goes to `text`. */
-bool session_alone(const struct plan_options *options, const char *row_id, int repeat, struct text *text, struct error *err);
+/* Runs one row alone in this process, for `bench exec ROW -- COMMAND`: open, feed, prepare, `repeat` runs, verify. The verdict's sentence goes to `text`.
+ * `engine`: the library's plan as a stored row names it; NULL = the first that its heuristics list. */
+bool session_alone(const struct plan_options *options, const char *row_id, int repeat, const char *engine, struct text *text, struct error *err);
 
 #endif

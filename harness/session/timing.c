@@ -2,8 +2,9 @@
 #include "base/text.h"
 #include "device/nvml.h"
 #include "measure/sample.h"
+#include "op/chain.h"
+#include "session/bout.h"
 #include "session/wire.h"
-#include "session/worker.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,18 +13,12 @@
 #define WARMUP_ROUNDS 8
 #define STEP_ROUNDS 15
 #define PLAN_ROUNDS 11
+#define PREPARE_ROUNDS 7
+#define SHORT_NS 20e3       /* below this a launch is a good part of what an event sees: the row is timed in a graph too */
+#define GRAPH_ROUNDS 60
+#define GRAPH_BUDGET_S 0.5
 #define LOAD_LIMIT_S 120.0
 #define DATA_LIMIT_S 600.0
-
-struct bout {
-    struct worker *w;
-    int count;          /* rows */
-    int *index;         /* plan row of each */
-    struct row **rows;  /* what is reported */
-    struct build *builds;
-    struct rig **rigs;
-    int blame;          /* plan row that was running, -1 = none */
-};
 
 static void announce(void *context, int entrant)
 {
@@ -34,7 +29,7 @@ static void announce(void *context, int entrant)
     worker_stage(b->w, b->blame, "time", entrant < 0 ? b->w->plan.time.budget_s * 4 + 120 : b->w->time_limit_s + 30);
 }
 
-static bool check_row(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err)
+bool bout_check(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err)
 {
     struct verdict v;
     struct text unsafe = {0};
@@ -51,24 +46,55 @@ static bool check_row(struct bout *b, int i, const struct op_data *data, const c
     return ok;
 }
 
-static void record_plans(struct bout *b, int i, const double *medians)
+char *worker_plan_text(const struct cudnn_plan_facts *f)
+{
+    return text_format("%s, mode %c rank %d,", f->text, f->mode, f->rank);
+}
+
+/* Appended for a chain, whose layers each have a choice of their own. */
+static void record_plans(struct bout *b, int i, int step, const double *medians)
 {
     struct rig *rig = b->rigs[i];
-    const struct cudnn_plan_facts *best = rig_plan_facts(rig, rig_plan_used(rig));
-    char *engine = text_format("%s, mode %c rank %d, best of %d", best->text, best->mode, best->rank, rig_plan_count(rig));
-    row_set(&b->rows[i]->engine, engine);
+    struct row *row = b->rows[i];
+    const struct program *p = rig_program(rig);
+    const struct cudnn_plan_facts *best = rig_plan_facts(rig, step, rig_plan_used(rig, step));
+    const struct work *work = program_step_work(p, &p->steps[step]);
+    const char *layer = p->work.chain ? p->work.chain->links[p->steps[step].link].name : NULL;
+    /* on f32 data the mode decides more than the engine: cuDNN left alone computes in tf32 */
+    const char *mode = work->dtype != DTYPE_F32 ? "" : work->math == MATH_TF32 ? ", tf32 as by cuDNN's default" : ", strict f32 (cuDNN's default is tf32)";
+    char *plan = worker_plan_text(best);
+    char *engine = text_format("%s%s%s%s%s best of %d%s", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "", layer ? ": " : "", plan,
+                               rig_plan_count(rig, step), mode);
+    row_set(&row->engine, engine);
     free(engine);
-    b->rows[i]->workspace_bytes = (int64_t)best->workspace_bytes;
-    for (int k = 0; k < rig_plan_count(rig); k++) {
-        const struct cudnn_plan_facts *f = rig_plan_facts(rig, k);
+    free(plan);
+    if ((int64_t)best->workspace_bytes > row->workspace_bytes)
+        row->workspace_bytes = (int64_t)best->workspace_bytes;
+    for (int k = 0; k < rig_plan_count(rig, step); k++) {
+        const struct cudnn_plan_facts *f = rig_plan_facts(rig, step, k);
         char name[80];
         snprintf(name, sizeof name, "cudnn.plan%d_engine%d_%c%d_ns", k, f->engine, f->mode, f->rank);
         if (isfinite(medians[k]))
-            row_add_metric(b->rows[i], -1, 0, name, "ns", "cudnn", medians[k]);
+            row_add_metric(row, layer ? step : -1, 0, name, "ns", "cudnn", medians[k]);
     }
 }
 
-static bool enter(struct bout *b, int i, struct error *err)
+static bool choose_plans(struct bout *b, int i, struct error *err)
+{
+    struct rig *rig = b->rigs[i];
+    bool ok = true;
+    for (int nth = 0, step; ok && (step = rig_library_step(rig, nth)) >= 0; nth++) {
+        double *medians = xcalloc((size_t)rig_plan_count(rig, step), sizeof *medians);
+        worker_stage(b->w, b->blame, "plans", LOAD_LIMIT_S);
+        ok = sample_plans(b->w->dev, rig, step, PLAN_ROUNDS, medians, err);
+        if (ok)
+            record_plans(b, i, step, medians);
+        free(medians);
+    }
+    return ok && rig_plan_settle(rig, err);
+}
+
+bool bout_enter(struct bout *b, int i, struct error *err)
 {
     struct worker *w = b->w;
     const struct program *p = &w->plan.rows[b->index[i]].program;
@@ -85,21 +111,14 @@ static bool enter(struct bout *b, int i, struct error *err)
     worker_stage(w, b->blame, "run", w->time_limit_s + 5);
     if (!rig_prepare(b->rigs[i], &ns, err))
         return false;
-    int plans = rig_plan_count(b->rigs[i]);
-    if (plans > 0) {
-        double *medians = xcalloc((size_t)plans, sizeof *medians);
-        worker_stage(w, b->blame, "plans", LOAD_LIMIT_S);
-        bool ok = sample_plans(w->dev, b->rigs[i], PLAN_ROUNDS, medians, err);
-        if (ok)
-            record_plans(b, i, medians);
-        free(medians);
-        if (!ok)
-            return false;
-    }
-    return rig_poison(b->rigs[i], err) && rig_run(b->rigs[i], err) && check_row(b, i, data, "(in the measuring process, before timing)", err);
+    if (!isnan(ns) && !sample_prepare(w->dev, b->rigs[i], PREPARE_ROUNDS, &b->rows[i]->prepare_ns, err))
+        return false;
+    if (rig_library_step(b->rigs[i], 0) >= 0 && !choose_plans(b, i, err))
+        return false;
+    return rig_poison(b->rigs[i], err) && rig_run(b->rigs[i], err) && bout_check(b, i, data, "(in the measuring process, before timing)", err);
 }
 
-static void put_time(struct row *row, int step, const char *cache, const char *load, const double *ns, const double *base, int rounds)
+void bout_time(struct row *row, int step, const char *cache, const char *load, const double *ns, const double *base, int rounds)
 {
     struct row_time *t = row_add_time(row);
     struct estimate e = estimate_median(ns, rounds);
@@ -129,8 +148,8 @@ static int base_of(const struct bout *b, const struct entrant *entrants, int rou
     double best_ns = INFINITY;
     for (int i = 0; i < b->count; i++) {
         const struct plan_row *p = &b->w->plan.rows[b->index[i]];
-        const char *name = strrchr(p->variant->name, '/');
-        bool library = p->row_index == 0 || !strncmp(name ? name + 1 : p->variant->name, "cudnn", 5);
+        const char *name = strrchr(plan_row_variant(p), '/');
+        bool library = p->row_index == 0 || !strncmp(name + 1, "cudnn", 5) || (p->chain && p->chain->pick == CHAIN_LIBRARY);
         struct estimate e = estimate_median(entrants[i].samples_ns, rounds);
         if (library && e.median < best_ns) {
             best_ns = e.median;
@@ -140,26 +159,48 @@ static int base_of(const struct bout *b, const struct entrant *entrants, int rou
     return best;
 }
 
+/* What of a chain is layout change, and what its steps come to with an event between each two. */
+static void put_chain(struct row *row, const struct program *p, const struct entrant *e)
+{
+    double layout = 0, all = 0;
+    int steps = 0;
+    if (!p->work.chain || !e->step_ns || row_metric(row, -1, "chain.steps_ns"))
+        return;
+    for (int s = 0; s < p->step_count; s++) {
+        if (!e->step_ns[s])
+            continue;
+        double ns = estimate_median(e->step_ns[s], e->step_rounds).median;
+        bool changes = p->steps[s].kind == STEP_KERNEL && !strncmp(p->units[p->steps[s].unit].label, "layout/", 7);
+        layout += changes ? ns : 0;
+        all += ns;
+        steps++;
+    }
+    row_add_metric(row, -1, 0, "chain.steps", "", "model", steps);
+    row_add_metric(row, -1, 0, "chain.steps_ns", "ns", "model", all);
+    row_add_metric(row, -1, 0, "chain.layout_ns", "ns", "model", layout);
+}
+
 static void report(struct bout *b, const struct entrant *entrants, const struct sample_plan *plan, const struct sample_result *result)
 {
     const char *cache = plan->warm || plan->sustained ? "warm" : "cold", *load = plan->sustained ? "sustained" : "isolated";
     int base = base_of(b, entrants, result->rounds);
     double noise = NAN;
-    if (base == 0) {
+    if (base == 0 && entrants[b->count].samples_ns) { /* its twin ran too */
         struct estimate aa = estimate_ratio(entrants[0].samples_ns, entrants[b->count].samples_ns, result->rounds);
         noise = fmax(fabs(aa.low - 1), fabs(aa.high - 1));
     }
     for (int i = 0; i < b->count; i++) {
         const struct program *p = rig_program(b->rigs[i]);
         struct row *row = b->rows[i];
-        put_time(row, -1, cache, load, entrants[i].samples_ns, base >= 0 ? entrants[base].samples_ns : NULL, result->rounds);
+        bout_time(row, -1, cache, load, entrants[i].samples_ns, base >= 0 ? entrants[base].samples_ns : NULL, result->rounds);
         if (isnan(row->noise))
             row->noise = noise;
         if (isnan(row->host_call_ns))
             row->host_call_ns = entrants[i].host_ns;
         for (int s = 0; entrants[i].step_ns && s < p->step_count; s++)
             if (entrants[i].step_ns[s])
-                put_time(row, s, cache, load, entrants[i].step_ns[s], NULL, entrants[i].step_rounds);
+                bout_time(row, s, cache, load, entrants[i].step_ns[s], NULL, entrants[i].step_rounds);
+        put_chain(row, p, &entrants[i]);
         if (!result->converged) {
             char *note = text_format("%s%sstopped at %d rounds before every ratio was known to %.2g %%", row->note ? row->note : "", row->note ? "; " : "",
                                      result->rounds, plan->half_width * 100);
@@ -190,16 +231,52 @@ static bool time_mode(struct bout *b, bool warm, bool sustained, struct error *e
     return ok;
 }
 
+/* The short rows of a case, back to back in a graph of 50: what a launch costs does not hide what the kernel does. A mode of its own beside those that were asked
+ * for; long rows take no part. */
+static bool time_short(struct bout *b, struct error *err)
+{
+    struct bout brief = *b;
+    struct sample_plan plan = {.warm = true, .sustained = true, .rounds_min = 10, .rounds_max = GRAPH_ROUNDS, .half_width = b->w->plan.time.half_width,
+                               .budget_s = GRAPH_BUDGET_S, .warmup_rounds = 1};
+    struct sample_result result;
+    struct entrant *entrants = xcalloc((size_t)b->count + 1, sizeof *entrants);
+    brief.index = xcalloc((size_t)b->count, sizeof *brief.index);
+    brief.rows = xcalloc((size_t)b->count, sizeof *brief.rows);
+    brief.rigs = xcalloc((size_t)b->count, sizeof *brief.rigs);
+    brief.count = 0;
+    for (int i = 0; i < b->count; i++) {
+        const struct row_time *t = row_time(b->rows[i], "cold", "isolated");
+        if (!t || t->median_ns >= SHORT_NS || b->w->plan.rows[b->index[i]].chain)
+            continue;
+        brief.index[brief.count] = b->index[i];
+        brief.rows[brief.count] = b->rows[i];
+        entrants[brief.count].rig = brief.rigs[brief.count] = b->rigs[i];
+        brief.count++;
+    }
+    bool ok = !brief.count || sample_run(b->w->dev, entrants, brief.count, &plan, announce, &brief, &result, err);
+    result.converged = true; /* of a time that nobody asked for, no warning */
+    if (ok && brief.count)
+        report(&brief, entrants, &plan, &result);
+    b->blame = brief.blame;
+    for (int i = 0; i < brief.count; i++)
+        entrant_free(&entrants[i], rig_program(entrants[i].rig)->step_count);
+    free(entrants);
+    free(brief.index);
+    free(brief.rows);
+    free(brief.rigs);
+    return ok;
+}
+
 static bool all_modes(struct bout *b, struct error *err)
 {
     const struct timing_plan *t = &b->w->plan.time;
     for (int warm = 0; warm < 2; warm++)
         if (t->load[LOAD_ISOLATED] && t->cache[warm ? CACHE_WARM : CACHE_COLD] && !time_mode(b, warm, false, err))
             return false;
-    return !t->load[LOAD_SUSTAINED] || time_mode(b, true, true, err);
+    return t->load[LOAD_SUSTAINED] ? time_mode(b, true, true, err) : time_short(b, err);
 }
 
-static void emit_environment(struct worker *w, const char *name)
+void bout_environment(struct worker *w, const char *name)
 {
     struct nvml_sample s;
     struct error ignored = {0};
@@ -231,48 +308,60 @@ static bool bout(struct bout *b, struct error *err)
     struct op_data *data;
     const char *case_id = w->plan.cases[w->plan.rows[b->index[0]].case_index].id;
     for (int i = 0; i < b->count; i++)
-        if (!enter(b, i, err))
+        if (!bout_enter(b, i, err))
             return false;
     b->blame = -1;
     if (!all_modes(b, err))
         return false;
-    emit_environment(w, case_id);
+    bout_environment(w, case_id);
     for (int i = 0; i < b->count; i++) {
         b->blame = b->index[i];
         if (!worker_data(w, b->index[i], worker_timed_part(w, b->index[i]), &data, err) || !rig_poison(b->rigs[i], err) || !rig_run(b->rigs[i], err) ||
-            !check_row(b, i, data, "(after the timed loop)", err))
+            !bout_check(b, i, data, "(after the timed loop)", err))
             return false;
     }
     b->blame = -1;
     return true;
 }
 
-bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err)
+void bout_open(struct bout *b, struct worker *w, const json_t *rows)
 {
     size_t count = json_array_size(rows);
-    struct bout b = {.w = w, .count = (int)count, .blame = -1};
-    b.index = xcalloc(count, sizeof *b.index);
-    b.rows = xcalloc(count, sizeof *b.rows);
-    b.builds = xcalloc(count, sizeof *b.builds);
-    b.rigs = xcalloc(count, sizeof *b.rigs);
+    *b = (struct bout){.w = w, .count = (int)count, .blame = -1};
+    b->index = xcalloc(count, sizeof *b->index);
+    b->rows = xcalloc(count, sizeof *b->rows);
+    b->builds = xcalloc(count, sizeof *b->builds);
+    b->rigs = xcalloc(count, sizeof *b->rigs);
     for (size_t i = 0; i < count; i++) {
-        b.index[i] = (int)json_integer_value(json_array_get(rows, i));
-        b.rows[i] = row_new();
-        b.rows[i]->status = w->plan.rows[b.index[i]].program.checked ? ROW_OK : ROW_FOIL;
+        b->index[i] = (int)json_integer_value(json_array_get(rows, i));
+        b->rows[i] = row_new();
+        b->rows[i]->status = w->plan.rows[b->index[i]].program.checked ? ROW_OK : ROW_FOIL;
     }
+}
+
+void bout_close(struct bout *b, bool ok)
+{
+    struct worker *w = b->w;
+    for (int i = 0; i < b->count; i++) {
+        if (ok)
+            w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", b->index[i], "fields", wire_row(b->rows[i])));
+        if (ok)
+            rig_close(b->rigs[i]); /* else the context may be lost, and this process ends */
+        build_free(&b->builds[i]);
+        row_free(b->rows[i]);
+    }
+    free(b->index);
+    free(b->rows);
+    free(b->builds);
+    free(b->rigs);
+}
+
+bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err)
+{
+    struct bout b;
+    bout_open(&b, w, rows);
     bool ok = bout(&b, err);
     *blame = b.blame;
-    for (size_t i = 0; i < count; i++) {
-        if (ok)
-            w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", b.index[i], "fields", wire_row(b.rows[i])));
-        if (ok)
-            rig_close(b.rigs[i]); /* else the context may be lost, and this process ends */
-        build_free(&b.builds[i]);
-        row_free(b.rows[i]);
-    }
-    free(b.index);
-    free(b.rows);
-    free(b.builds);
-    free(b.rigs);
+    bout_close(&b, ok);
     return ok;
 }

@@ -1,7 +1,9 @@
 #include "session/worker.h"
+#include "session/choose.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "op/chain.h"
 #include "session/session.h"
 #include <errno.h>
 #include <stdio.h>
@@ -104,7 +106,15 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     o->filter.set = w->lists[2] = list_of(filter, "set");
     o->compiler = text_of(w->setup, "compiler");
     o->bundle = text_of(w->setup, "bundle");
+    const json_t *counters = json_object_get(w->setup, "counters");
+    o->counters.off = json_is_true(json_object_get(counters, "off"));
+    o->counters.source = json_is_true(json_object_get(counters, "source"));
+    o->counters.set = text_of(counters, "set");
+    o->counters.groups = w->lists[3] = list_of(counters, "groups");
+    o->counters.metrics = w->lists[4] = list_of(counters, "metrics");
     o->budget_s = json_number_value(json_object_get(w->setup, "budget"));
+    o->tune = json_is_true(json_object_get(w->setup, "tune"));
+    o->tuned = w->lists[5] = list_of(w->setup, "tuned");
     w->dump_dir = text_of(w->setup, "dump");
     w->time_limit_s = json_number_value(json_object_get(w->setup, "time_limit"));
     struct chip chip;
@@ -144,9 +154,35 @@ static void compile_row(void *context, int64_t i, int thread)
     struct build build;
     struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
     (void)thread;
-    if (build_make(loop->w, &loop->w->plan.rows[row].program, &build, &ignored))
+    if ((!loop->w->plan.rows[row].chain || choose_unseen(&loop->w->plan, row, &ignored)) && build_make(loop->w, &loop->w->plan.rows[row].program, &build, &ignored))
         build_free(&build);
     loop->w->emit(loop->w->context, json_pack("{s:s,s:i}", "event", "compiled", "row", row));
+}
+
+/* A chain's program is made of the rows that the parent chose for its links. */
+static bool take_choice(struct worker *w, int row, const json_t *choice, struct error *err)
+{
+    const struct chain_row *chain = row >= 0 && row < w->plan.row_count ? w->plan.rows[row].chain : NULL;
+    if (!chain || !json_array_size(choice))
+        return true;
+    int count = chain->work->chain->count;
+    int *links = xcalloc((size_t)count, sizeof *links);
+    bool ok = json_array_size(choice) == (size_t)count || error_set(err, ERROR_INTERNAL, "a chain of %d links was chosen %zu rows", count, json_array_size(choice));
+    for (int i = 0; ok && i < count; i++) {
+        links[i] = (int)json_integer_value(json_array_get(choice, (size_t)i));
+        ok = links[i] < w->plan.row_count || error_set(err, ERROR_INTERNAL, "a chain was chosen row %d of %d", links[i], w->plan.row_count);
+    }
+    ok = ok && plan_chain_bind(&w->plan, row, links, err);
+    free(links);
+    return ok;
+}
+
+static bool take_choices(struct worker *w, const json_t *choices, struct error *err)
+{
+    const char *name;
+    const json_t *choice;
+    json_object_foreach((json_t *)(uintptr_t)choices, name, choice) if (!take_choice(w, atoi(name), choice, err)) return false;
+    return true;
 }
 
 bool worker_handle(struct worker *w, const json_t *command, struct error *err)
@@ -169,11 +205,25 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
             compile_row(&loop, (int64_t)i, 0);
         return true;
     }
+    if (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err))
+        return false;
+    if (!strcmp(verb, "ablate") && row >= 0 && row < w->plan.row_count)
+        return worker_ablate(w, row, err);
     if (!strcmp(verb, "verify") && row >= 0 && row < w->plan.row_count)
         return worker_verify(w, row, err);
-    if (!strcmp(verb, "measure")) {
+    if (!strcmp(verb, "measure") || !strcmp(verb, "race")) {
         int blame = -1;
-        if (worker_measure(w, json_object_get(command, "rows"), &blame, err))
+        const json_t *rows = json_object_get(command, "rows");
+        if (!strcmp(verb, "race") ? worker_race(w, rows, &blame, err) : worker_measure(w, rows, &blame, err))
+            return true;
+        w->emit(w->context, json_pack("{s:s,s:i}", "event", "blame", "row", blame));
+        return false;
+    }
+    if (!strcmp(verb, "count check"))
+        return worker_count_check(w, err);
+    if (!strcmp(verb, "count")) {
+        int blame = -1;
+        if (worker_count(w, command, &blame, err))
             return true;
         w->emit(w->context, json_pack("{s:s,s:i}", "event", "blame", "row", blame));
         return false;
@@ -186,14 +236,17 @@ void worker_close(struct worker *w)
     for (int i = 0; i < WORKER_DATA; i++)
         if (w->data_case[i] >= 0)
             op_data_free(&w->data[i]);
+    counter_set_free(&w->set);
+    cupti_session_close(w->cupti);
     if (w->library)
         cudnn_close(w->library);
     if (w->dev)
         device_close(w->dev);
     if (w->planned)
         plan_free(&w->plan);
-    for (int i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof w->lists / sizeof *w->lists; i++)
         free(w->lists[i]);
+    free(w->tried);
     json_decref(w->setup);
 }
 

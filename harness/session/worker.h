@@ -5,13 +5,19 @@
  *   {"do":"compile","rows":[..]}        -> {"event":"compiled","row":i} per row, {"event":"done"}
  *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
  *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
+ *   {"do":"count check"}                -> {"event":"done"}             counters can be had here, and the metrics that are asked for exist
+ *   {"do":"count","warm":b,"rows":[{"row":i,"engine":"..","facts":{NAME:NUMBER},"steps":{"0":{..}}}]}  -> the same; never sent to a worker that times
+ *   {"do":"race","rows":[..]}           -> the same, for `bench tune`
+ *   {"do":"ablate","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{"metrics":[..]}}, {"event":"done"}
  *   anything that fails as a whole      -> {"event":"failed","kind":k,"text":"..","hint":"..","row":i or -1}
  *
  * Before anything that may take long or never end, a stage event says what, for which row, and how long at most. */
 #ifndef BENCH_SESSION_WORKER_H
 #define BENCH_SESSION_WORKER_H
 
+#include "counter/set.h"
 #include "device/compile.h"
+#include "device/cupti_range.h"
 #include "measure/rig.h"
 #include "session/plan.h"
 #include <jansson.h>
@@ -22,15 +28,19 @@ struct worker {
     void *context;
     struct plan_options options;
     json_t *setup;     /* keeps the strings of options alive */
-    const char **lists[3];
+    const char **lists[6];
     struct plan plan;
     bool planned;
     struct device *dev;
     struct cudnn *library;
+    struct cupti_session *cupti; /* opened by the first count */
+    struct counter_set set;
     char library_error[512];
     const char *dump_dir;
     double time_limit_s;
     bool lost;         /* the device's context died with a row: this process ends after saying so */
+    struct tried *tried; /* a search: the points of the case in hand whose launches are their own (tune.c) */
+    int tried_count;
     /* data of the case in hand */
     int data_case[WORKER_DATA]; /* by enum data_part, then the precision data without zeros (DATA_FULL); -1 = none */
     struct op_data data[WORKER_DATA];
@@ -65,5 +75,22 @@ bool worker_verify(struct worker *w, int row, struct error *err);
 /* roofs.c */
 bool worker_roofs(struct worker *w, const json_t *command, struct error *err);
 bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err);
+/* How a row names the plan that was timed; it stands at the start of row->engine. Caller frees. */
+char *worker_plan_text(const struct cudnn_plan_facts *facts);
+/* count.c. The check opens the counters, and closes them again so that nothing is open while others time. */
+bool worker_count_check(struct worker *w, struct error *err);
+/* Uses the plan of the library that is named so (worker_plan_text, or a text that begins with it); nothing to do for other rows. */
+bool worker_use_engine(struct rig *rig, const char *engine, struct error *err);
+bool worker_count(struct worker *w, const json_t *command, int *blame, struct error *err);
+
+/* ablate.c: what a row costs without its parts, as metrics in an event that says nothing else of it. */
+bool worker_ablate(struct worker *w, int row, struct error *err);
+
+/* tune.c: the search. */
+/* What the compiler made of a point refuses it: it spills, one block of it does not fit, or another point is the same launches of the same machine code.
+ * Makes `row` infeasible with the reason; false when the point is worth a run. */
+bool worker_refuses(struct worker *w, int row, struct row *fields);
+/* "measure" for a search: the points of each variant race against each other, with the library's rows in every round. */
+bool worker_race(struct worker *w, const json_t *rows, int *blame, struct error *err);
 
 #endif

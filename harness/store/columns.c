@@ -13,6 +13,7 @@
 #define STEP(type, name, field, unit, what) FIELD(STEP, type, row_step, name, field, unit, what)
 #define TIME(type, name, field, unit, what) FIELD(TIME, type, row_time, name, field, unit, what)
 #define METRIC(type, name, field, unit, what) FIELD(METRIC, type, row_metric, name, field, unit, what)
+#define WISDOM(type, name, field, unit, what) FIELD(WISDOM, type, wisdom, name, field, unit, what)
 #define DERIVED(name, unit, what)                                                                                                          \
     {                                                                                                                                      \
         name, unit, what, COLUMN_DERIVED, COLUMN_NONE, 0, 0                                                                                \
@@ -92,6 +93,9 @@ const struct column columns[] = {
     RESULT(INT64_NEG, "tile_weight_bytes", tile_weight_bytes, "B", "filter bytes a tile reads, as the head says"),
     RESULT(INT64_NEG, "state_bytes", state_bytes, "B", "memory kept from frame to frame"),
     RESULT(TEXT, "engine", engine, "", "cuDNN's plan"),
+    RESULT(TEXT, "verdicts", verdicts, "JSON", "what the counter groups' rules say of the row"),
+    RESULT(TEXT, "kernels", kernels, "JSON", "every kernel of one run, as CUPTI saw it"),
+    RESULT(TEXT, "uncounted", uncounted, "", "why there are no hardware counters"),
     RESULT(TEXT, "compiler", compiler, "", "what compiled the row"),
     RESULT(TEXT, "arch", arch, "", "what it was compiled for"),
     RESULT(CHARS, "source_hash", source_hash, "SHA-256", "of the variant's source"),
@@ -143,9 +147,28 @@ const struct column columns[] = {
     METRIC(CHARS, "source", source, "", "who says so: emu, compiler, cupti, model or variant"),
     METRIC(REAL, "value", value, "", "its value"),
 
+    WISDOM(CHARS, "signature", signature, "SHA-256", "of the layer, without its data"),
+    WISDOM(TEXT, "work", work, "", "the layer in one line"),
+    WISDOM(TEXT, "variant", variant, "", "name of the variant"),
+    WISDOM(TEXT, "params", params, "", "its best point"),
+    WISDOM(TEXT, "chip", chip, "", "product name of the GPU it was tuned on"),
+    WISDOM(TEXT, "arch", arch, "", "what it was compiled for"),
+    WISDOM(TEXT, "compiler", compiler, "", "what compiled it"),
+    WISDOM(CHARS, "source_hash", source_hash, "SHA-256", "of the variant's source when it was tuned"),
+    WISDOM(REAL, "median_ns", median_ns, "ns", "its time then"),
+    WISDOM(REAL, "low_ns", low_ns, "ns", "lower end of the median's 95 % interval"),
+    WISDOM(REAL, "high_ns", high_ns, "ns", "upper end of it"),
+    WISDOM(REAL, "ratio", ratio, "", "time of row 0 over this time, paired by round"),
+    WISDOM(REAL, "ratio_low", ratio_low, "", "lower end of the ratio's 95 % interval"),
+    WISDOM(REAL, "ratio_high", ratio_high, "", "upper end of it"),
+    WISDOM(INT, "points", points, "points", "that the search had"),
+    WISDOM(INT, "timed", timed, "points", "of those, that were run"),
+    WISDOM(CHARS, "tuned", tuned, "UTC", "when it was found"),
+
     DERIVED("samples_ns", "ns", "every round's time, in order"),
     DERIVED("rank", "", "0: row 0; 1 and up: verified rows by time; absent: not ranked"),
     DERIVED("time_us", "us", "headline time: median, isolated and cold, with half its 95 % interval"),
+    DERIVED("graph_us", "us", "time of one run within a graph of 50, warm"),
     DERIVED("x_cudnn", "", "time of row 0 over this time; above 1 is faster"),
     DERIVED("floor_share", "share", "floor over time"),
     DERIVED("roof_share", "share", "roof over time"),
@@ -181,5 +204,8 @@ const struct column columns[] = {
     COUNTER("model.idle_places", "share", "block places that no wave fills"),
     COUNTER("model.clusters_at_most", "clusters", "clusters resident on the GPU at once, at most"),
     COUNTER("model.roof_ns", "ns", "the floor computed with ceilings measured on this machine"),
+    COUNTER("model.roof_compute_ns", "ns", "its operations at the measured rate of their pipe"),
+    COUNTER("model.roof_memory_ns", "ns", "its bytes at the measured rate of a copy"),
+    COUNTER("model.roof_launch_ns", "ns", "the measured time of a launch that does nothing"),
     {0},
 };

@@ -54,3 +54,29 @@ bool store_roofs(struct store *store, const char *uuid, struct roofs *roofs, str
     sqlite3_finalize(s);
     return ok && roofs->count > 0;
 }
+
+bool store_roofs_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct roofs *roofs), void *context, struct error *err)
+{
+    sqlite3_stmt *s = NULL;
+    int step;
+    if (!store_prepare(store, "SELECT DISTINCT uuid FROM roof ORDER BY uuid", &s, err))
+        return false;
+    bool ok = true;
+    while (ok && (step = sqlite3_step(s)) != SQLITE_DONE) {
+        char uuid[80] = "";
+        struct roofs roofs;
+        if (step != SQLITE_ROW) {
+            ok = store_error(store, "reading ceilings", err);
+            break;
+        }
+        copy(uuid, sizeof uuid, s, 0);
+        struct error why = {0};
+        if (store_roofs(store, uuid, &roofs, &why))
+            visit(context, uuid, &roofs);
+        ok = why.kind == ERROR_NONE;
+        if (!ok && err)
+            *err = why;
+    }
+    sqlite3_finalize(s);
+    return ok;
+}

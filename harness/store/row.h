@@ -22,6 +22,8 @@ enum row_status {
     ROW_SKIPPED,    /* not on this device, or a limit of the run */
     ROW_STATUS_COUNT
 };
+/* How the reason of an infeasible point begins that a search need not run: behind it the label of the point that is the same. */
+#define ROW_SAME_AS "the same launches of the same machine code as "
 const char *
 row_status_name(enum row_status s); /* "ok", "foil", "wrong", "unsafe", "crashed", "hung", "broken", "infeasible", "skipped", "planned" */
 enum row_status row_status_parse(const char *name);
@@ -30,8 +32,8 @@ enum row_status row_status_parse(const char *name);
 struct row_metric {
     int step;
     int line;
-    char name[80];
-    char unit[16];
+    char name[128];
+    char unit[24];
     char source[16]; /* emu, compiler, cupti, model, variant */
     double value;
 };
@@ -100,6 +102,9 @@ struct row {
     char *tile_fill;                                /* "0:12298 1:20 2:8 3-4:74": tiles by the marked inputs under them */
     int64_t state_bytes;                            /* kept from frame to frame; -1 = absent */
     char *engine;                                   /* cuDNN's plan text */
+    char *verdicts; /* JSON list: what the counter groups' rules say, {step, group, binds, says, try} */
+    char *kernels;  /* JSON list: every kernel that ran, as CUPTI saw it, also inside of the library */
+    char *uncounted; /* why there are no hardware counters though they were asked for */
     struct row_metric *metrics;
     int metric_count;
     /* provenance */
@@ -129,6 +134,7 @@ enum column_group {
     COLUMN_STEP,    /* struct row_step: table kernel */
     COLUMN_TIME,    /* struct row_time: table timing */
     COLUMN_METRIC,  /* struct row_metric: table metric */
+    COLUMN_WISDOM,  /* struct wisdom: table wisdom */
     COLUMN_DERIVED, /* stored nowhere: report/ computes it from the others */
     COLUMN_COUNTER, /* the name of a metric that a table shows */
 };

@@ -67,7 +67,17 @@ static const char sparse[] =
 static const char roofs[] = "CREATE TABLE roof (uuid TEXT NOT NULL, measured TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, unit TEXT,"
                             " how TEXT, PRIMARY KEY (uuid, measured, name)) STRICT, WITHOUT ROWID;";
 
-static const char *const migrations[] = {tables, views, networks, sparse, roofs};
+/* 6: hardware counters: verdicts, the kernels that ran, why there are none. */
+static const char counted[] = "ALTER TABLE result ADD COLUMN verdicts TEXT; ALTER TABLE result ADD COLUMN kernels TEXT;"
+                              "ALTER TABLE result ADD COLUMN uncounted TEXT;";
+
+/* 7: what `bench tune` found. */
+static const char wisdom[] =
+    "CREATE TABLE wisdom (signature TEXT NOT NULL, work TEXT, variant TEXT NOT NULL, params TEXT, chip TEXT NOT NULL, arch TEXT, compiler TEXT NOT NULL,"
+    " source_hash TEXT, median_ns REAL, low_ns REAL, high_ns REAL, ratio REAL, ratio_low REAL, ratio_high REAL, points INTEGER, timed INTEGER, tuned TEXT,"
+    " PRIMARY KEY (signature, variant, chip, compiler)) STRICT, WITHOUT ROWID;";
+
+static const char *const migrations[] = {tables, views, networks, sparse, roofs, counted, wisdom};
 #define MIGRATIONS ((int)(sizeof migrations / sizeof migrations[0]))
 
 int schema_version(void)

@@ -1,5 +1,6 @@
 /* Binds one point of a variant to a work on a chip: the order of things. */
 #include "variant/bind.h"
+#include "base/file.h"
 #include "base/text.h"
 #include <math.h>
 #include <stdarg.h>
@@ -27,7 +28,21 @@ static bool match_where(struct bind *b, struct error *err)
         if (!expr_test(b->h->where.items[i], &b->env, &truth, why, sizeof why, err))
             return false;
         if (!truth)
-            return bind_infeasible(b, "where %s", why);
+            return b->point->label[0] ? bind_infeasible(b, "where %s, with %s", why, b->point->label) : bind_infeasible(b, "where %s", why);
+    }
+    return true;
+}
+
+/* Before the conditions: a point that they refuse keeps its figures. */
+static bool predict(struct bind *b, struct error *err)
+{
+    for (int i = 0; i < PREDICT_COUNT; i++) {
+        if (!b->h->predict[i])
+            continue;
+        if (!expr_eval_int(b->h->predict[i], &b->env, &b->program->predicted[i], err))
+            return false;
+        if (b->program->predicted[i] < 0)
+            return expr_fail(b->h->predict[i], err, "predict %s: %lld", predict_names[i], (long long)b->program->predicted[i]);
     }
     return true;
 }
@@ -90,12 +105,21 @@ static bool make_unit(struct bind *b, struct error *err)
     const struct variant *v = b->point->variant;
     bool has_code = false;
     for (int i = 0; i < b->h->step_count; i++)
-        has_code |= b->h->steps[i].kind == HEAD_KERNEL || b->h->steps[i].kind == HEAD_SYMBOL;
+        has_code |= b->h->steps[i].kind == HEAD_KERNEL || b->h->steps[i].kind == HEAD_SYMBOL || b->h->steps[i].kind == HEAD_CALL;
     p->units = xcalloc(1, sizeof *p->units);
     p->unit_count = 1;
     struct unit *u = &p->units[0];
     u->label = xstrdup(v->name);
     u->path = has_code ? xstrdup(v->path) : NULL;
+    u->code = b->h->code;
+    u->on_host = b->h->on_host;
+    if (has_code && u->code != CODE_CUDA) { /* made elsewhere, beside the sidecar */
+        free(u->path);
+        char *dir = file_dir(v->path);
+        u->path = file_join(dir, b->h->source);
+        free(dir);
+        return true;
+    }
     if (!has_code)
         return true;
     struct value value;
@@ -143,7 +167,8 @@ static void begin_program(struct bind *b)
 {
     const struct variant *v = b->point->variant;
     struct program *p = b->program;
-    *p = (struct program){.tile_weight_bytes = -1, .work = *b->work, .exact = b->h->exact, .checked = b->h->checked};
+    *p = (struct program){.tile_weight_bytes = -1, .work = *b->work, .exact = b->h->exact, .checked = b->h->checked, .predicted = {-1, -1, -1}};
+    memcpy(p->ablations, b->h->ablations, sizeof p->ablations);
     p->variant = xstrdup(v->name);
     p->params = xstrdup(b->point->label);
     p->what = xstrdup(v->what);
@@ -170,9 +195,12 @@ bool bind_at_depth(const struct variant_set *set, const struct variant_point *po
         .set = set, .point = point, .h = point->variant->parsed, .work = work, .chip = chip, .depth = depth, .program = program};
     bind_env_init(&b);
     begin_program(&b);
-    if (depth > BIND_MAX_DEPTH)
+    if (depth > BIND_MAX_DEPTH) {
         bind_infeasible(&b, "variants within variants, more than %d deep", BIND_MAX_DEPTH);
-    else if (bind_match(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) && bind_scratch(&b, err) &&
+    } else if (b.h->selects) {
+        if (bind_match(&b, err) && match_where(&b, err) && bind_select(&b, err))
+            return true;
+    } else if (bind_match(&b, err) && predict(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) && bind_scratch(&b, err) &&
              bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) && bind_tile(&b, err) && bind_complete(&b, err)) {
         program->uses_mask = b.with_mask;
         program->reads_inactive = !b.with_mask || !b.h->mask.reads_active;

@@ -62,4 +62,8 @@ bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref a
 /* A step that is another variant. */
 bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *err);
 
+/* select.c */
+/* The program becomes that of the first variant of `select:` that can do the work. */
+bool bind_select(struct bind *b, struct error *err);
+
 #endif

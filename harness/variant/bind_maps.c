@@ -119,8 +119,10 @@ bool bind_maps(struct bind *b, struct error *err)
         const struct head_map *h = &b->h->maps[i];
         struct tensor_map m = {.buffer = bind_buffer(b, &h->of), .oob_nan = h->oob_nan};
         snprintf(m.name, sizeof m.name, "%s", h->name);
-        if (m.buffer.kind == BUFFER_NONE)
-            return node_error(h->of.node, err, "tensor map '%s': this layer has no such tensor", h->name);
+        if (m.buffer.kind == BUFFER_NONE) { /* as a pointer to it would be null */
+            b->map_at[i] = ARG_NO_MAP;
+            continue;
+        }
         m.dtype = h->of.kind == BUFFER_TENSOR ? bind_tensor(b, (enum tensor_role)h->of.index)->dtype : bind_scratch_dtype(b, h->of.index);
         if (!eval_word(b, h->swizzle, "swizzle", swizzles, &m.swizzle, err) ||
             !eval_word(b, h->interleave, "interleave", interleaves, &m.interleave, err) ||

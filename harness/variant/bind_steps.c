@@ -246,8 +246,34 @@ static bool bind_cudnn(struct bind *b, const struct head_step *s)
     struct step *out = bind_step_new(b->program, STEP_CUDNN, s->prepare);
     snprintf(out->name, sizeof out->name, "cudnn");
     out->cudnn_epilogue = b->own.epilogue_count;
-    out->from = (struct buffer_ref){BUFFER_TENSOR, program_tensor(b->program, ROLE_INPUT)};
-    out->to = b->output;
+    for (int role = ROLE_INPUT; role <= ROLE_RESIDUAL; role++) {
+        int at = program_tensor(b->program, (enum tensor_role)role);
+        if (at >= 0)
+            out->operand[role] = (struct buffer_ref){BUFFER_TENSOR, at};
+    }
+    out->operand[ROLE_OUTPUT] = b->output;
+    return true;
+}
+
+/* A foreign function is given every tensor, and the head's scratch as workspaces. */
+static bool bind_call(struct bind *b, const struct head_step *s)
+{
+    struct step *out = bind_step_new(b->program, STEP_CALL, s->prepare);
+    snprintf(out->name, sizeof out->name, "%s", s->name);
+    out->cudnn_epilogue = b->own.epilogue_count;
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        const struct tensor *t = bind_tensor(b, (enum tensor_role)role);
+        int at = program_tensor(b->program, (enum tensor_role)role);
+        if (!t || at < 0)
+            continue;
+        out->operand[role] = role == ROLE_OUTPUT ? b->output : (struct buffer_ref){BUFFER_TENSOR, at};
+        out->operand_layout[role] = t->layout;
+    }
+    for (int i = 0; i < b->h->scratch_count && i < STEP_MAX_ARGS; i++) {
+        struct arg *a = &out->args[out->arg_count++];
+        *a = (struct arg){.kind = ARG_BUFFER, .buffer = {BUFFER_SCRATCH, b->scratch_at + i}};
+        snprintf(a->name, sizeof a->name, "%s", b->h->scratch[i].name);
+    }
     return true;
 }
 
@@ -265,6 +291,7 @@ static bool bind_one(struct bind *b, const struct head_step *s, struct error *er
     case HEAD_SYMBOL: return bind_move(b, s, err);
     case HEAD_CUDNN: return bind_cudnn(b, s);
     case HEAD_VARIANT: return bind_variant_step(b, s, err);
+    case HEAD_CALL: return bind_call(b, s);
     }
     return false;
 }

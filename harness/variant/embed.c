@@ -34,21 +34,11 @@ static struct buffer_ref translate(const struct program *inner, const struct buf
     return ref;
 }
 
-static bool same_unit(const struct unit *a, const struct unit *b)
-{
-    if (!a->path != !b->path || (a->path && strcmp(a->path, b->path)) || strcmp(a->label, b->label) || a->define_count != b->define_count)
-        return false;
-    for (int i = 0; i < a->define_count; i++)
-        if (strcmp(a->defines[i], b->defines[i]))
-            return false;
-    return true;
-}
-
 /* Index in p of a unit, which is taken over unless an equal one is there. */
 static int adopt_unit(struct program *p, struct unit *u)
 {
     for (int i = 0; i < p->unit_count; i++)
-        if (same_unit(&p->units[i], u))
+        if (unit_same(&p->units[i], u))
             return i;
     p->units = xrealloc(p->units, (size_t)(p->unit_count + 1) * sizeof *p->units);
     p->units[p->unit_count] = *u;
@@ -66,9 +56,11 @@ static void adopt_step(struct program *p, const struct program *inner, const str
     s->unit = units[from->unit];
     s->to = translate(inner, at, scratch_at, from->to);
     s->from = translate(inner, at, scratch_at, from->from);
+    for (int i = 0; i < ROLE_COUNT; i++)
+        s->operand[i] = translate(inner, at, scratch_at, from->operand[i]);
     for (int i = 0; i < s->arg_count; i++) {
         s->args[i].buffer = translate(inner, at, scratch_at, s->args[i].buffer);
-        s->args[i].map += s->args[i].kind == ARG_TENSOR_MAP ? map_at : 0;
+        s->args[i].map += s->args[i].kind == ARG_TENSOR_MAP && s->args[i].map != ARG_NO_MAP ? map_at : 0;
     }
 }
 

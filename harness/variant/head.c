@@ -141,11 +141,40 @@ static bool read_op(struct head *h, const struct node *root, struct error *err)
 static bool read_words(const struct node *root, struct error *err)
 {
     static const char *const required[] = {"op", "what", "steps"};
-    for (size_t i = 0; i < sizeof required / sizeof *required; i++)
+    size_t count = sizeof required / sizeof *required - (node_get(root, "select") != NULL); /* in place of steps */
+    for (size_t i = 0; i < count; i++)
         if (!node_get(root, required[i]))
             return node_error(root, err, "the head has no `%s:`", required[i]);
     const struct node *from = node_get(root, "from");
     return node_text(node_get(root, "what"), "what", err) && (!from || node_text(from, "from", err));
+}
+
+static bool read_predict(struct head *h, const struct node *root, struct error *err)
+{
+    const struct node *m = node_get(root, "predict");
+    if (!m)
+        return true;
+    if (!node_check_keys(m, "predict", predict_names, err))
+        return false;
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        if (node_get(m, predict_names[i]) && !(h->predict[i] = expr_parse(node_get(m, predict_names[i]), err)))
+            return false;
+    return true;
+}
+
+static bool read_ablate(struct head *h, const struct node *root, struct error *err)
+{
+    const struct node *n = node_get(root, "ablate");
+    for (int i = 0; n && i < (n->kind == NODE_LIST ? n->count : 1); i++) {
+        const struct node *one = n->kind == NODE_LIST ? n->items[i] : n;
+        int word = node_word(one, "ablate", ablation_names, err);
+        if (word < 0)
+            return false;
+        if (h->ablations[word])
+            return node_error(one, err, "%s stands there twice", ablation_names[word]);
+        h->ablations[word] = true;
+    }
+    return true;
 }
 
 static bool read_conditions(struct head *h, const struct node *root, struct error *err)
@@ -159,15 +188,61 @@ static bool read_conditions(struct head *h, const struct node *root, struct erro
                                                : add_expr(&h->where, where, "where", 1, err));
 }
 
+/* A sidecar's own keys, and what a head cannot have when its code is compiled already. */
+static bool read_source(struct head *h, const struct node *root, struct error *err)
+{
+    static const char *const suffixes[] = {".ptx", ".cubin", ".so"}, *const devices[] = {"cuda", "emu", NULL}, *const compiled[] = {"define", "specialise"};
+    const struct node *source = node_get(root, "source"), *on = node_get(root, "on");
+    h->code = CODE_CUDA;
+    if (!source)
+        return !on || node_error(node_key(root, "on"), err, "`on:` belongs to a sidecar with `source: NAME.so`");
+    const char *name = node_text(source, "source", err);
+    if (!name)
+        return false;
+    size_t length = strlen(name);
+    for (int i = 0; i < 3; i++)
+        if (length > strlen(suffixes[i]) && !strcmp(name + length - strlen(suffixes[i]), suffixes[i]))
+            h->code = (enum code)(CODE_PTX + i);
+    if (h->code == CODE_CUDA)
+        return node_error(source, err, "source: '%.80s' is no .ptx, .cubin or .so", name);
+    h->source = xstrdup(name);
+    for (size_t i = 0; i < 2; i++)
+        if (node_get(root, compiled[i]))
+            return node_error(node_key(root, compiled[i]), err, "`%s:` has no meaning here: %s is compiled already", compiled[i], name);
+    if (on && h->code != CODE_LIBRARY)
+        return node_error(node_key(root, "on"), err, "`on:` belongs to a library: emu runs every .ptx and no .cubin");
+    for (int i = 0; on && i < (on->kind == NODE_LIST ? on->count : 1); i++) {
+        int word = node_word(on->kind == NODE_LIST ? on->items[i] : on, "on", devices, err);
+        if (word < 0)
+            return false;
+        h->on_host |= word == 1;
+    }
+    return true;
+}
+
+/* A library is called, compiled code is launched. */
+static bool check_source(const struct head *h, struct error *err)
+{
+    for (int i = 0; i < h->step_count; i++) {
+        const struct head_step *s = &h->steps[i];
+        bool call = s->kind == HEAD_CALL, own = s->kind == HEAD_KERNEL || s->kind == HEAD_SYMBOL;
+        if (call && h->code != CODE_LIBRARY)
+            return node_error(s->node, err, "call: only a sidecar with `source: NAME.so` has functions to call");
+        if (own && h->code == CODE_LIBRARY)
+            return node_error(s->node, err, "%s is a library: its step is `call: FUNCTION`", h->source);
+    }
+    return true;
+}
+
 struct head *head_read(const struct node *root, struct error *err)
 {
     static const char *const keys[] = {"op",         "what",    "from",        "needs",   "layout", "dtype",   "math",  "algorithm",
                                        "exact",      "check",   "epilogue",    "mask",    "params", "let",     "where", "define",
-                                       "specialise", "scratch", "tensor_maps", "prepare", "steps",  "columns", NULL};
+                                        "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select", "columns", "predict", "ablate", "source", "on", NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&
-        head_read_steps(h, root, err) && head_check(h, err))
+        read_source(h, root, err) && head_read_steps(h, root, err) && read_predict(h, root, err) && read_ablate(h, root, err) && check_source(h, err) && head_check(h, err))
         return h;
     head_free(h);
     return NULL;
@@ -231,6 +306,8 @@ void head_free(struct head *h)
         free(h->columns[i].name);
         expr_free(h->columns[i].element);
     }
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        expr_free(h->predict[i]);
     for (int i = 0; i < h->name_count; i++)
         free(h->names[i]);
     free(h->params);
@@ -240,5 +317,6 @@ void head_free(struct head *h)
     free(h->steps);
     free(h->columns);
     free(h->names);
+    free(h->source);
     free(h);
 }

@@ -60,7 +60,7 @@ struct head_map {
     struct expr *swizzle, *interleave, *l2;
     bool oob_nan;
 };
-enum head_step_kind { HEAD_KERNEL, HEAD_FILL, HEAD_COPY, HEAD_SYMBOL, HEAD_CUDNN, HEAD_VARIANT };
+enum head_step_kind { HEAD_KERNEL, HEAD_FILL, HEAD_COPY, HEAD_SYMBOL, HEAD_CUDNN, HEAD_VARIANT, HEAD_CALL };
 struct head_bind {
     enum tensor_role role; /* of the other variant */
     struct head_buffer buffer;
@@ -102,6 +102,9 @@ struct head {
     enum math math[MATH_COUNT];
     int math_count;
     bool exact, checked;
+    char *source;   /* a sidecar's: the file beside it that holds the code; NULL: the head is in a .cu */
+    enum code code; /* by its suffix */
+    bool on_host;   /* on: [cuda, emu]: a library that also computes in host memory */
     enum epilogue_kind epilogue[EPILOGUE_COUNT];
     int epilogue_count;
     struct head_mask mask;
@@ -115,10 +118,13 @@ struct head {
     int scratch_count;
     struct head_map *maps;
     int map_count;
+    bool selects;            /* `select:`: the steps are variants, of which the first that can do the whole work is taken */
     struct head_step *steps; /* prepare steps first */
     int step_count;
     struct head_column *columns;
     int column_count;
+    bool ablations[ABLATE_COUNT];
+    struct expr *predict[PREDICT_COUNT]; /* NULL: not predicted */
     char **names; /* every name that an expression may use, NULL-terminated, for suggestions */
     int name_count;
 };

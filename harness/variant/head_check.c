@@ -167,7 +167,10 @@ static bool check_arg(const struct head *h, const struct expr *e, struct error *
     if (role == ROLE_MASK_OUT && !h->mask.writes_output && !h->mask.output)
         return expr_fail(e, err, "'mask_out' is an argument, but `mask:` says neither `writes: output` nor `needs: output`");
     enum epilogue_kind kind = role == ROLE_BIAS ? EPILOGUE_BIAS : EPILOGUE_RESIDUAL;
-    if ((role != ROLE_BIAS && role != ROLE_RESIDUAL) || head_has_epilogue(h, kind))
+    bool chain = !strcmp(h->op->name, "chain");
+    if (role == ROLE_LINKS && !chain)
+        return expr_fail(e, err, "'links' is a tensor of op chain");
+    if ((role != ROLE_BIAS && role != ROLE_RESIDUAL) || (role == ROLE_BIAS && chain) || head_has_epilogue(h, kind))
         return true;
     expr_fail(e, err, "'%s' is an argument, but `epilogue:` does not name it", name);
     return error_hint(err, "add it to `epilogue:` when the kernel does it; a null pointer for a kernel that does not is written 0");
@@ -248,6 +251,9 @@ bool head_check(struct head *h, struct error *err)
     }
     for (int i = 0; i < h->column_count; i++)
         if (!check_expr(h, h->columns[i].element, err))
+            return false;
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        if (!check_expr(h, h->predict[i], err))
             return false;
     return true;
 }

@@ -94,6 +94,15 @@ static bool read_cudnn(struct head *h, struct head_step *s, const struct node *n
     return !strcmp(name, h->op->name) || node_error(n, err, "cudnn: '%.80s' should be the op of the head, %s", name, h->op->name);
 }
 
+static bool read_call(struct head_step *s, const struct node *n, struct error *err)
+{
+    const char *name = node_text(n, "call", err);
+    if (!name)
+        return false;
+    s->name = xstrdup(name);
+    return head_is_identifier(name) || node_error(n, err, "call: '%.100s' is not a C name", name);
+}
+
 static bool read_with(struct head_step *s, const struct node *m, struct error *err)
 {
     if (m->kind != NODE_MAP || m->count > HEAD_MAX_ITEMS)
@@ -136,6 +145,7 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         {"symbol", {"symbol", "when", NULL}},
         {"cudnn", {"cudnn", "when", NULL}},
         {"variant", {"variant", "when", "input", "filter", "bias", "residual", "output", "with", "params", NULL}},
+        {"call", {"call", "when", NULL}},
     };
     enum { KINDS = sizeof kinds / sizeof *kinds };
     if (m->kind != NODE_MAP)
@@ -145,7 +155,7 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         kind++;
     if (kind == KINDS) {
         static const char *const words[] = {"kernel", "fill", "copy", "symbol", "cudnn", "variant"};
-        const char *near = m->count ? text_nearest(m->keys[0]->text, words, KINDS) : NULL;
+        const char *near = m->count ? text_nearest(m->keys[0]->text, words, sizeof words / sizeof *words) : NULL;
         node_error(m->count ? m->keys[0] : m, err, "the step says none of kernel, fill, copy, symbol, cudnn, variant");
         return near ? error_hint(err, "did you mean '%s'?", near) : false;
     }
@@ -160,6 +170,8 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         return read_move(h, s, kinds[kind].word, n, err);
     if (s->kind == HEAD_CUDNN)
         return read_cudnn(h, s, n, err);
+    if (s->kind == HEAD_CALL)
+        return read_call(s, n, err);
     const char *name = node_text(n, kinds[kind].word, err);
     if (!name)
         return false;
@@ -183,8 +195,28 @@ static bool read_list(struct head *h, const struct node *list, const char *what,
     return true;
 }
 
+/* `select:` has the form of steps that are variants, without buffers: each would do the whole work. */
+static bool read_select(struct head *h, const struct node *root, const struct node *list, struct error *err)
+{
+    static const char *const alone[] = {"scratch", "tensor_maps", "prepare", "steps", "define", "specialise", "columns"};
+    static const char *const keys[] = {"variant", "when", "params", NULL};
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
+        if (node_get(root, alone[i]))
+            return node_error(node_get(root, alone[i]), err, "a head with `select:` has no `%s:` of its own", alone[i]);
+    for (int i = 0; list->kind == NODE_LIST && i < list->count; i++)
+        if (list->items[i]->kind != NODE_MAP || !node_get(list->items[i], "variant"))
+            return node_error(list->items[i], err, "an item of select should be `variant: NAME`, perhaps with `when:` and `params:`");
+        else if (!node_check_keys(list->items[i], "the item", keys, err))
+            return false;
+    h->selects = true;
+    return read_list(h, list, "select", false, err);
+}
+
 bool head_read_steps(struct head *h, const struct node *root, struct error *err)
 {
+    const struct node *select = node_get(root, "select");
+    if (select)
+        return read_select(h, root, select, err);
     const struct node *prepare = node_get(root, "prepare");
     return (!prepare || read_list(h, prepare, "prepare", true, err)) && read_list(h, node_get(root, "steps"), "steps", false, err);
 }

@@ -58,8 +58,11 @@ static bool choose_all(struct chosen *c, const struct head_param *p, const struc
     return true;
 }
 
-static bool choose(struct chosen *c, const struct head_param *p, const struct node *n, const char *variant, struct error *err)
+/* What the scenario does not name stays at its default, or, for a search, takes all its values. */
+static bool choose(struct chosen *c, const struct head_param *p, const struct node *n, bool whole, const char *variant, struct error *err)
 {
+    if (!n && whole)
+        return choose_all(c, p, n, err);
     if (!n) {
         c->values = xcalloc(1, sizeof *c->values);
         c->values[c->count++] = p->fallback;
@@ -120,7 +123,7 @@ static void make_point(const struct variant *v, const struct head *h, const stru
     out->label = text_take(&label);
 }
 
-int variant_points(const struct variant *v, const struct node *override, struct variant_point **points, struct error *err)
+static int expand(const struct variant *v, const struct node *override, bool whole, struct variant_point **points, struct error *err)
 {
     const struct head *h = v->parsed;
     struct chosen chosen[HEAD_MAX_ITEMS] = {0};
@@ -132,7 +135,7 @@ int variant_points(const struct variant *v, const struct node *override, struct 
     if (override && !check_override(v, h, override, err))
         goto done;
     for (int i = 0; i < h->param_count; i++) {
-        if (!choose(&chosen[i], &h->params[i], node_get(override, h->params[i].name), v->name, err))
+        if (!choose(&chosen[i], &h->params[i], node_get(override, h->params[i].name), whole, v->name, err))
             goto done;
         total *= chosen[i].count;
         if (total > POINTS_MAX) {
@@ -148,6 +151,42 @@ done:
     for (int i = 0; i < h->param_count; i++)
         free(chosen[i].values);
     return count;
+}
+
+int variant_points(const struct variant *v, const struct node *override, struct variant_point **points, struct error *err)
+{
+    return expand(v, override, false, points, err);
+}
+
+int variant_space(const struct variant *v, const struct node *override, struct variant_point **points, struct error *err)
+{
+    return expand(v, override, true, points, err);
+}
+
+bool variant_at(const struct variant *v, const char *label, struct variant_point **point, struct error *err)
+{
+    struct text t = {0};
+    text_add(&t, "{");
+    for (const char *c = label; *c; c++) { /* MT=8,NT=4 -> {MT: 8, NT: 4} */
+        if (*c == '=')
+            text_add(&t, ": ");
+        else
+            text_add_bytes(&t, c, 1);
+        if (*c == ',')
+            text_add(&t, " ");
+    }
+    text_add(&t, "}");
+    struct node *node = node_parse_text(v->name, text_get(&t), t.len, 1, 1, err);
+    text_free(&t);
+    int count = node ? variant_points(v, node, point, err) : -1;
+    node_free(node);
+    if (count > 0 && (count > 1 || strcmp((*point)->label, label))) { /* a parameter was added or taken away since */
+        error_set(err, ERROR_USAGE, "%s has no point '%s' (nearest: %s)", v->name, label, (*point)->label);
+        variant_points_free(*point, count);
+        *point = NULL;
+        count = -1;
+    }
+    return count == 1;
 }
 
 void variant_points_free(struct variant_point *points, int count)

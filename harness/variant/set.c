@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define SOURCE_MAX_BYTES (1u << 30)
+
 static void add_note(struct variant_set *set, char *note)
 {
     set->notes = xrealloc(set->notes, (size_t)(set->note_count + 1) * sizeof *set->notes);
@@ -52,8 +54,7 @@ static bool read_head(struct variant *v, const char *path, const struct head_pla
     return true;
 }
 
-/* `*note` is set instead of the error when the file is no variant. */
-static struct variant *load(const char *path, const char *folder, char **note, struct error *err)
+static struct variant *load_head(const char *path, const char *folder, char **note, struct error *err)
 {
     const char *base = file_base(path);
     size_t length = strlen(base), bytes = 0;
@@ -79,11 +80,74 @@ static struct variant *load(const char *path, const char *folder, char **note, s
     else if (found == HEAD_ABSENT)
         *note = text_format("%s/%s: no `bench 1` head, passed over", folder, base);
     if (found == HEAD_PRESENT && read_head(v, path, &place, err)) {
+        const struct node *source = node_get(v->head, "source");
         hash_bytes(v->text, bytes, v->hash);
-        return v;
+        if (!source)
+            return v;
+        node_error(source, err, "source: the code of a .cu is the file itself; a head for %.80s is a file of its own, NAME.yaml", source->text);
     }
     variant_free(v);
     return NULL;
+}
+
+/* `source:` at the beginning of a line: else a YAML file is something else, like a scenario. */
+static bool is_sidecar(const char *text)
+{
+    return text && (!strncmp(text, "source:", 7) || strstr(text, "\nsource:"));
+}
+
+/* The hash covers the code too: a new build of it is another row. */
+static bool hash_with_source(struct variant *v, size_t bytes, struct error *err)
+{
+    const struct node *source = node_get(v->head, "source");
+    char *dir = file_dir(v->path), *path = file_join(dir, source->text);
+    size_t code_bytes = 0;
+    char *code = file_read(path, SOURCE_MAX_BYTES, &code_bytes, NULL);
+    if (code) {
+        struct hash *h = hash_begin();
+        hash_add(h, v->text, bytes);
+        hash_add(h, code, code_bytes);
+        hash_end(h, v->hash);
+    } else {
+        node_error(source, err, "source: there is no %s", path);
+    }
+    bool ok = code != NULL;
+    free(code);
+    free(path);
+    free(dir);
+    return ok;
+}
+
+static struct variant *load_sidecar(const char *path, const char *folder, struct error *err)
+{
+    const char *base = file_base(path);
+    size_t bytes = 0;
+    struct variant *v = xcalloc(1, sizeof *v);
+    v->name = text_format("%s/%.*s", folder, (int)(strlen(base) - 5), base);
+    v->path = absolute(path);
+    v->text = file_read(path, HEAD_MAX_BYTES, &bytes, err);
+    struct head_place whole = {.begin = 0, .end = bytes, .line = 1};
+    if (v->text && read_head(v, path, &whole, err) && hash_with_source(v, bytes, err))
+        return v;
+    variant_free(v);
+    return NULL;
+}
+
+/* `*note` is set, or nothing at all, instead of the error when the file is no variant. */
+static struct variant *load(const char *path, const char *folder, char **note, struct error *err)
+{
+    size_t length = strlen(path), bytes;
+    *note = NULL;
+    if (length < 5 || strcmp(path + length - 5, ".yaml"))
+        return load_head(path, folder, note, err);
+    char *text = file_read(path, HEAD_MAX_BYTES, &bytes, NULL);
+    struct variant *v = NULL;
+    if (is_sidecar(text))
+        v = load_sidecar(path, folder, err);
+    else
+        *note = xstrdup("");
+    free(text);
+    return v;
 }
 
 struct variant *variant_load(const char *path, const char *folder, struct error *err)
@@ -106,10 +170,10 @@ static int by_name(const void *a, const void *b)
     return strcmp((*va)->name, (*vb)->name);
 }
 
-static bool load_folder(struct variant_set *set, const char *dir, const char *folder, bool own, struct error *err)
+static bool load_files(struct variant_set *set, const char *dir, const char *folder, const char *suffix, struct error *err)
 {
     char **names;
-    int count = file_list(dir, ".cu", &names, err), before = set->count;
+    int count = file_list(dir, suffix, &names, err);
     bool done = count >= 0;
     for (int i = 0; i < count; i++) {
         char *path = file_join(dir, names[i]), *note = NULL;
@@ -117,8 +181,10 @@ static bool load_folder(struct variant_set *set, const char *dir, const char *fo
         if (v) {
             set->items = xrealloc(set->items, (size_t)(set->count + 1) * sizeof *set->items);
             set->items[set->count++] = v;
-        } else if (note) {
+        } else if (note && *note) {
             add_note(set, note);
+        } else if (note) {
+            free(note);
         } else {
             done = false;
         }
@@ -127,6 +193,13 @@ static bool load_folder(struct variant_set *set, const char *dir, const char *fo
     }
     if (count >= 0)
         free(names);
+    return done;
+}
+
+static bool load_folder(struct variant_set *set, const char *dir, const char *folder, bool own, struct error *err)
+{
+    int before = set->count;
+    bool done = load_files(set, dir, folder, ".cu", err) && load_files(set, dir, folder, ".yaml", err);
     if (done && own && set->count == before) /* a folder that selects nothing is an error (decision 13) */
         return error_set(err, ERROR_USAGE, "--variants %s=%s: the folder has no variant (no .cu file with a `bench 1` head)", folder, dir);
     return done;
@@ -269,4 +342,10 @@ const struct variant *variant_find(const struct variant_set *set, const char *na
     if (!found)
         no_such_variant(set, name, op, where, err);
     return found;
+}
+
+bool variant_reads_mask(const struct variant *v)
+{
+    const struct head *h = v->parsed;
+    return h->mask.given;
 }

@@ -39,6 +39,9 @@ void variant_free(struct variant *v);
 /* By full name, or by short name inside the op's own folder ("naive" for conv2d). Error with the nearest name at `where` (may be NULL). */
 const struct variant *variant_find(const struct variant_set *set, const char *name, const struct op *op, const struct node *where, struct error *err);
 
+/* Has its head a `mask:`? One without it runs dense wherever it runs. */
+bool variant_reads_mask(const struct variant *v);
+
 /* One point of a variant's parameters: "CC=16,TW=32" sorted by name. */
 struct variant_point {
     const struct variant *variant;
@@ -50,6 +53,10 @@ struct variant_point {
 /* Expands parameters: `override` is a scenario's map {TH: [8, 16], CC: 16} (NULL: defaults only). Values outside the head's list are an
  * error at their place unless the head gives a range. Returns the count, points malloc'd; -1 on error. */
 int variant_points(const struct variant *v, const struct node *override, struct variant_point **points, struct error *err);
+/* The same, but a parameter that the override does not name takes all its values: what a search goes through. */
+int variant_space(const struct variant *v, const struct node *override, struct variant_point **points, struct error *err);
+/* The one point that a label names ("BPS=2,CC=16"). False when the variant has no such point (any more). */
+bool variant_at(const struct variant *v, const char *label, struct variant_point **point, struct error *err);
 void variant_points_free(struct variant_point *points, int count);
 
 /* Binds a point to a work on a chip. False only for a broken head (an expression that cannot be evaluated: error at its place). An infeasible

@@ -16,6 +16,33 @@ template <> __device__ __forceinline__ float from_f32<float>(float x) { return x
 template <> __device__ __forceinline__ __half from_f32<__half>(float x) { return __float2half_rn(x); }
 template <> __device__ __forceinline__ __nv_bfloat16 from_f32<__nv_bfloat16>(float x) { return __float2bfloat16_rn(x); }
 
+/* Two neighbours as one word, the first in the low half; each is rounded as above. */
+template <typename T> __device__ __forceinline__ unsigned two_of(float low, float high);
+template <> __device__ __forceinline__ unsigned two_of<__half>(float low, float high)
+{
+    __half2 v = __floats2half2_rn(low, high);
+    return *reinterpret_cast<unsigned *>(&v);
+}
+template <> __device__ __forceinline__ unsigned two_of<__nv_bfloat16>(float low, float high)
+{
+    __nv_bfloat162 v = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<unsigned *>(&v);
+}
+/* Negative ones of two neighbours become 0; NaN stays NaN. One instruction for both, after rounding, where before it would be two for each. */
+template <typename T> __device__ __forceinline__ unsigned relu_of(unsigned two);
+template <> __device__ __forceinline__ unsigned relu_of<__half>(unsigned two)
+{
+    unsigned v;
+    asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(v) : "r"(two), "r"(0));
+    return v;
+}
+template <> __device__ __forceinline__ unsigned relu_of<__nv_bfloat16>(unsigned two)
+{
+    unsigned v;
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(v) : "r"(two), "r"(0));
+    return v;
+}
+
 /* N bytes that move with one load or store; the address must be a multiple of N. */
 template <int N> struct bytes_of;
 template <> struct bytes_of<1> { using type = unsigned char; };

@@ -5,6 +5,9 @@
  *       EPI_BIAS: has(bias)            # 0 or 1; with 0 the pointer is null and never read
  *       EPI_SLOPE: slope(epilogue)     # for negative values: 1 no activation, 0 relu, alpha leaky_relu */
 #pragma once
+#ifdef ABLATE_BIAS /* a part left out to see what it costs: ablate.cuh */
+#undef EPI_BIAS
+#endif
 #ifndef EPI_BIAS
 #define EPI_BIAS 0
 #endif

@@ -3,13 +3,33 @@
 #pragma once
 #include "wgmma.cuh"
 
-/* A block's share of the output rows. They are counted by image, strip of it, and row p of the output: row = strip * P + p. */
+/* A block's share of the output rows. They are counted by image, strip of it, and row p of the output: row = (image * strips + strip) * P + p. */
 struct share {
-    int first, end, P;
-    __device__ __forceinline__ int strip(int row) const { return row / P; }
-    __device__ __forceinline__ int p(int row) const { return row % P; }
-    /* Image rows that are loaded before the first one that this output row needs: a new strip starts with R - 1 rows more. */
-    __device__ __forceinline__ int loaded(int row) const { return row - first + (strip(row) - strip(first)) * (R - 1); }
+    int first, end, P, strips;
+};
+
+/* A place in the share. Moving on costs additions only: a division in the loop over rows is a chain of a hundred cycles in which nothing else is done. */
+struct place {
+    int row, image, strip, p;
+    int loaded; /* image rows that are loaded before the first one that this output row needs: a new strip starts with R - 1 rows more */
+    __device__ __forceinline__ explicit place(const share &own)
+        : row(own.first), image(own.first / own.P / own.strips), strip(own.first / own.P % own.strips), p(own.first % own.P), loaded(0)
+    {
+    }
+    __device__ __forceinline__ void advance(const share &own, int rows)
+    {
+        row += rows;
+        p += rows;
+        loaded += rows;
+        while (p >= own.P) {
+            p -= own.P;
+            loaded += R - 1;
+            if (++strip == own.strips) {
+                strip = 0;
+                image++;
+            }
+        }
+    }
 };
 
 struct ring {
@@ -19,21 +39,23 @@ struct ring {
     __device__ __forceinline__ void wait_empty(int i) const { barrier_wait(empty + i % RING * 8, (i / RING & 1) ^ 1); }
 };
 
-/* Asks for image rows, one after another, strip by strip. */
+/* Asks for image rows, one after another, strip by strip: row y of the image and strip of `at`. */
 struct loader {
-    int row, strip, y, last; /* first output row of what is left in this strip; image rows y .. last - 1 belong to it */
+    place at;    /* of the first output row of what is left in this strip */
+    int y, last; /* image rows y .. last - 1 belong to it */
+    __device__ __forceinline__ loader(const share &own, int pad) : at(own) { enter(own, pad); }
     __device__ __forceinline__ void enter(const share &own, int pad)
     {
-        strip = own.strip(row);
-        y = own.p(row) - pad;
-        last = y + min(own.P - own.p(row), own.end - row) + R - 1;
+        y = at.p - pad;
+        last = y + min(own.P - at.p, own.end - at.row) + R - 1;
     }
+    __device__ __forceinline__ bool more(const share &own) const { return at.row < own.end; }
     __device__ __forceinline__ void next(const share &own, int pad)
     {
         if (++y < last)
             return;
-        row += last - (own.p(row) - pad) - (R - 1);
-        if (row < own.end)
+        at.advance(own, min(own.P - at.p, own.end - at.row));
+        if (more(own))
             enter(own, pad);
     }
 };

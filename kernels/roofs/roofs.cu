@@ -54,7 +54,7 @@ ROOF roof_shared(uint4 *to, const uint4 *from, int count, int iterations)
 #pragma unroll
         for (int i = 0; i < 8; i++) {
             uint4 v;
-            asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(base + i % 2 * 4096));
+            asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(base + i % 2 * 4096));
             sum += v.x; // one add a load: the pipe of shared memory stays the narrow one
         }
     }

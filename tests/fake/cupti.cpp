@@ -5,9 +5,12 @@
 // FAKE_CUPTI_DISABLED="vGpu"                         ... is disabled
 // FAKE_CUPTI_DROP=n, FAKE_CUPTI_LOSE=n               the last n ranges are dropped, or are missing without a word
 // FAKE_CUPTI_ENDLESS=1                               the passes never end
+// fake_cupti_launch() is a kernel: a range of its own where the range profiler is set so.
+// Traced, it leaves a record as well, the last launch first; FAKE_CUPTI_RECORDS_LOST=n records are dropped.
 // FAKE_CUPTI_RENAME=1                                ranges come back under a name that nobody pushed
 // The chip FAKE1 has fake__a ... fake__h with the roll-up .sum; two metrics fit a pass. Range i (from 0) of metric x (a = 0) has the value
 // 1000 * (i + 1) + x, and is not a number for metric h.
+#include <cupti_activity.h>
 #include <cupti_profiler_host.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
@@ -23,6 +26,15 @@ static struct {
     size_t passes, passes_done, range_max, pushed;
     char names[RANGES][NAME];
     uint8_t *image;
+    const uint8_t *config; /* the first since the profiler was enabled: CUPTI 13.0 goes on reading it there */
+    size_t config_metrics;
+    CUpti_ProfilerRange config_range;
+    bool stale, each_kernel;
+    bool traced;
+    size_t launches; /* that were traced and not flushed */
+    CUpti_BuffersCallbackRequestFunc give;
+    CUpti_BuffersCallbackCompleteFunc take;
+    size_t numbered; /* kernels of all counts so far: their ranges are named by it */
 } fake;
 struct image_head {
     uint32_t magic, ranges;
@@ -68,6 +80,14 @@ static bool is_metric(const char *m)
 }
 
 extern "C" {
+// A kernel of the counted context.
+__attribute__((visibility("default"))) void fake_cupti_launch(void)
+{
+    if (fake.running && fake.each_kernel && fake.pushed < RANGES)
+        snprintf(fake.names[fake.pushed], NAME, "%zu", fake.numbered + fake.pushed), fake.pushed++;
+    fake.launches += fake.traced;
+}
+
 #define API __attribute__((visibility("default"))) CUptiResult
 
 API cuptiProfilerHostInitialize(CUpti_Profiler_Host_Initialize_Params *p)
@@ -207,6 +227,8 @@ API cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *p)
     MAY_FAIL(p, CUpti_RangeProfiler_Enable_Params);
     WANT(fake.initialized && !fake.enabled);
     fake.enabled = true;
+    fake.config = NULL;
+    fake.stale = false;
     p->pRangeProfilerObject = (CUpti_RangeProfiler_Object *)&fake;
     return CUPTI_SUCCESS;
 }
@@ -236,12 +258,19 @@ API cuptiRangeProfilerCounterDataImageInitialize(CUpti_RangeProfiler_CounterData
 API cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *p)
 {
     MAY_FAIL(p, CUpti_RangeProfiler_SetConfig_Params);
-    WANT(fake.enabled && !fake.running && p->range == CUPTI_UserRange && p->replayMode == CUPTI_UserReplay && p->numNestingLevels == 1 &&
+    WANT(fake.enabled && !fake.running && p->replayMode == CUPTI_UserReplay && p->numNestingLevels == 1 &&
          p->targetNestingLevel == 1 && p->passIndex == 0 && ((struct image_head *)p->pCounterDataImage)->magic == MAGIC);
     size_t metrics;
     memcpy(&metrics, p->pConfig, sizeof metrics);
+    if (!fake.config) {
+        fake.config = p->pConfig;
+        fake.config_metrics = metrics;
+        fake.config_range = p->range;
+    }
+    fake.stale = fake.stale || fake.config != p->pConfig || fake.config_metrics != metrics || fake.config_range != p->range;
     fake.passes = (metrics + 1) / 2;
     fake.passes_done = fake.pushed = 0;
+    fake.each_kernel = p->range == CUPTI_AutoRange;
     fake.range_max = p->maxRangesPerPass;
     fake.image = p->pCounterDataImage;
     fake.configured = true;
@@ -251,6 +280,8 @@ API cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params *p)
 {
     MAY_FAIL(p, CUpti_RangeProfiler_Start_Params);
     WANT(fake.configured && !fake.running);
+    if (fake.stale)
+        return CUPTI_ERROR_UNKNOWN;
     fake.running = true;
     fake.pushed = 0;
     return CUPTI_SUCCESS;
@@ -269,7 +300,7 @@ API cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *p)
 API cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params *p)
 {
     MAY_FAIL(p, CUpti_RangeProfiler_PushRange_Params);
-    WANT(fake.running && !fake.open && fake.pushed < RANGES);
+    WANT(fake.running && !fake.open && !fake.each_kernel && fake.pushed < RANGES);
     snprintf(fake.names[fake.pushed++], NAME, "%s", p->pRangeName);
     fake.open = true;
     return CUPTI_SUCCESS;
@@ -290,6 +321,7 @@ API cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *p)
     struct image_head *head = (struct image_head *)fake.image;
     p->numOfRangeDropped = (size_t)number("FAKE_CUPTI_DROP");
     head->ranges = (uint32_t)(fake.pushed - p->numOfRangeDropped - (size_t)number("FAKE_CUPTI_LOSE"));
+    fake.numbered += fake.each_kernel ? fake.pushed : 0;
     for (uint32_t i = 0; i < head->ranges; i++) { /* last first: the order is CUPTI's own affair */
         head->place[i] = head->ranges - 1 - i;
         snprintf(head->names[i], NAME, "%s%s", number("FAKE_CUPTI_RENAME") ? "other " : "", fake.names[head->place[i]]);
@@ -306,6 +338,81 @@ API cuptiRangeProfilerCounterDataGetRangeInfo(CUpti_RangeProfiler_CounterData_Ge
 {
     MAY_FAIL(p, CUpti_RangeProfiler_CounterData_GetRangeInfo_Params);
     p->rangeName = ((const struct image_head *)p->pCounterDataImage)->names[p->rangeIndex];
+    return CUPTI_SUCCESS;
+}
+
+// ---- activity records
+
+#define MAY_FAIL_PLAINLY                  \
+    do {                                  \
+        int code_ = asked(__func__);      \
+        if (code_)                        \
+            return (CUptiResult)code_;    \
+    } while (0)
+
+API cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc give, CUpti_BuffersCallbackCompleteFunc take)
+{
+    MAY_FAIL_PLAINLY;
+    fake.give = give;
+    fake.take = take;
+    return CUPTI_SUCCESS;
+}
+API cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+    MAY_FAIL_PLAINLY;
+    WANT(fake.give);
+    fake.traced = fake.traced || kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+    return CUPTI_SUCCESS;
+}
+API cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
+        fake.traced = false;
+    MAY_FAIL_PLAINLY;
+    return CUPTI_SUCCESS;
+}
+API cuptiActivityFlushAll(uint32_t flag)
+{
+    uint8_t *buffer = NULL;
+    size_t bytes = 0, records = 0;
+    if (asked(__func__))
+        fake.launches = 0; /* fails, and what was traced is gone */
+    MAY_FAIL_PLAINLY;
+    if (!fake.launches || flag != CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)
+        return CUPTI_SUCCESS;
+    fake.give(&buffer, &bytes, &records);
+    size_t count = fake.launches, size = sizeof(CUpti_ActivityKernel10);
+    for (size_t i = 0; i < count && (i + 1) * size <= bytes; i++) {
+        CUpti_ActivityKernel10 k = {};
+        size_t n = count - 1 - i;
+        k.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+        k.name = n & 1 ? "odd" : "even";
+        k.start = 1000 * n + 100;
+        k.end = k.start + 10 * (n + 1);
+        k.registersPerThread = (uint16_t)(32 + n);
+        k.staticSharedMemory = 16;
+        k.dynamicSharedMemory = (int32_t)(1024 * n);
+        k.gridX = (int32_t)(n + 1), k.gridY = 2, k.gridZ = 1, k.blockX = 128, k.blockY = k.blockZ = 1;
+        memcpy(buffer + i * size, &k, size);
+    }
+    fake.launches = 0;
+    fake.take(NULL, 0, buffer, bytes, count * size);
+    return CUPTI_SUCCESS;
+}
+API cuptiActivityGetNextRecord(uint8_t *buffer, size_t bytes, CUpti_Activity **record)
+{
+    MAY_FAIL_PLAINLY;
+    uint8_t *next = *record ? (uint8_t *)*record + sizeof(CUpti_ActivityKernel10) : buffer;
+    if (next + sizeof(CUpti_ActivityKernel10) > buffer + bytes)
+        return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    *record = (CUpti_Activity *)next;
+    return CUPTI_SUCCESS;
+}
+API cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *dropped)
+{
+    MAY_FAIL_PLAINLY;
+    (void)context, (void)stream;
+    *dropped = (size_t)number("FAKE_CUPTI_RECORDS_LOST");
     return CUPTI_SUCCESS;
 }
 }

@@ -18,6 +18,11 @@ void fuzz_one(const uint8_t *data, size_t bytes)
     memcpy(log, data, bytes);
     log[bytes] = '\0';
     error_clear(&err);
+    for (int i = 0; i < count; i++) {
+        struct spill_line *lines;
+        cubin_spill_lines(data, bytes, facts[i].name, "facts.cu", &lines);
+        free(lines);
+    }
     if (!cubin_add_log(log, facts, count, &err))
         must_explain(&err);
     free(log);

@@ -1,7 +1,11 @@
 /* counters [tests/gpu/counters.cu]: the hardware counters of kernels that are known before they run, and what counting costs. Needs a GPU.
  *
- * Prints one line a check, `ok` or `WRONG`, and exits 1 when a count that must be exact is not. Built by
- *   cc -std=c17 -D_GNU_SOURCE -Iharness -o build/gpu_counters tests/gpu/counters.c build/libbench.a -l:libyaml.a -l:libmd.a -lm -ldl -lpthread */
+ * Prints one line a check, `ok` or `WRONG`, and exits 1 when a count that must be exact is not.
+ *   counters FILE.cu plain N           launches N kernels, the seven in turn, each behind a flush: for ncu, and for the time without a profiler
+ *   counters FILE.cu sweep N M1,M2,... counts those metrics of the same N launches in this process; prints them and the seconds it took
+ * Built by
+ *   cc -std=c17 -D_GNU_SOURCE -Iharness -c -o build/gpu_counters.o tests/gpu/counters.c
+ *   c++ -static-libstdc++ -static-libgcc -o build/gpu_counters build/gpu_counters.o build/libbench.a -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -lm -ldl -lpthread */
 #include "counter/set.h"
 #include "device/compile.h"
 #include "device/cuda.h"
@@ -60,6 +64,8 @@ struct gpu {
     struct device_function *functions[KERNELS];
     uint64_t x, y;
     int only, repeat; /* -1 = each kernel once */
+    bool pushed;      /* ranges are pushed and popped; else each kernel is one */
+    bool turns;       /* repeat: the kernels in turn, each cold */
 };
 
 static double now_s(void)
@@ -81,12 +87,12 @@ static bool pass(void *context, struct cupti_session *s, int index, struct error
 {
     struct gpu *g = context;
     const struct device_ops *ops = g->dev->ops;
-    for (int i = 0; i < (g->only < 0 ? KERNELS : g->repeat); i++) {
+    for (int i = 0; i < (g->only < 0 && !g->turns ? KERNELS : g->repeat); i++) {
         char name[64];
-        int k = g->only < 0 ? i : g->only;
+        int k = g->turns ? i % KERNELS : g->only < 0 ? i : g->only;
         snprintf(name, sizeof name, g->only < 0 ? "%s" : "%s %d", kernels[k].name, i);
-        if ((g->only < 0 && !ops->flush(g->dev, err)) || !ops->sync(g->dev, err) || !cupti_range_push(s, name, err) || !launch(g, k, err) ||
-            !ops->sync(g->dev, err) || !cupti_range_pop(s, err))
+        if ((g->only < 0 && !cuda_flush_aside(g->dev, err)) || (g->pushed && !cupti_range_push(s, name, err)) || !launch(g, k, err) || !ops->sync(g->dev, err) ||
+            (g->pushed && !cupti_range_pop(s, err)))
             return false;
     }
     return true;
@@ -120,11 +126,19 @@ static bool has(void *context, const char *metric)
     return cupti_has(context, metric);
 }
 
+static const double *measured_of(const struct cupti_counts *counts, const char *kernel)
+{
+    for (int k = 0; k < KERNELS && !counts->names && counts->range_count == KERNELS; k++)
+        if (!strcmp(kernels[k].name, kernel))
+            return counts->values + (size_t)k * counts->metric_count;
+    return cupti_counts_of(counts, kernel);
+}
+
 static int check(const struct counter_set *set, const struct cupti_counts *counts)
 {
     int wrong = 0;
     for (size_t e = 0; e < sizeof expects / sizeof *expects; e++) {
-        const double *measured = cupti_counts_of(counts, expects[e].kernel);
+        const double *measured = measured_of(counts, expects[e].kernel);
         double got = NAN;
         for (int p = 0; p < set->pick_count && measured; p++) {
             const struct counter_group *group = set->picks[p].group;
@@ -157,15 +171,60 @@ static bool sweep(struct gpu *g, struct cupti_session *s, struct counter_groups 
         return false;
     g->only = 0;
     g->repeat = SWEEP;
-    struct cupti_job job = {set.metrics, (size_t)set.count, SWEEP, pass, g};
-    double began = now_s();
-    bool ok = cupti_count(s, &job, &counts, err);
-    if (ok) {
-        printf("sweep: %d kernels, core, %d passes: %.3g ms a kernel\n", SWEEP, counts.passes, 1e3 * (now_s() - began) / SWEEP);
-        cupti_counts_free(&counts);
+    struct cupti_job job = {.metrics = set.metrics, .metric_count = (size_t)set.count, .range_max = SWEEP, .each_kernel = !g->pushed, .pass = pass, .context = g};
+    bool ok = true;
+    for (int again = 0; ok && again < 2; again++) {
+        double began = now_s();
+        ok = cupti_count(s, &job, &counts, err);
+        if (ok)
+            printf("sweep: %d kernels, core, %d passes, %s: %.3g ms a kernel%s\n", SWEEP, counts.passes, g->pushed ? "pushed ranges" : "each a range",
+                   1e3 * (now_s() - began) / SWEEP, again ? "" : " (with the profiler enabled anew)");
+        if (ok)
+            cupti_counts_free(&counts);
     }
     counter_set_free(&set);
     return ok;
+}
+
+/* The same launches, counted by the metrics' own names. */
+static bool sweep_named(struct gpu *g, struct cupti_session *s, char *list, double opened_s, struct error *err)
+{
+    const char *metrics[64];
+    size_t count = 0;
+    struct cupti_counts counts;
+    for (char *rest = list, *one; count < 64 && (one = strsep(&rest, ","));)
+        metrics[count++] = one;
+    struct cupti_job job = {.metrics = metrics, .metric_count = count, .range_max = g->repeat, .each_kernel = true, .pass = pass, .context = g};
+    double began = now_s();
+    if (!cupti_count(s, &job, &counts, err))
+        return false;
+    printf("sweep %d kernels %d passes %.6f s\n", g->repeat, counts.passes, now_s() - began + opened_s);
+    for (int r = 0; r < counts.range_count; r++)
+        for (size_t m = 0; m < count; m++)
+            printf("value,%d,%s,%s,%.17g\n", r, kernels[r % KERNELS].name, metrics[m], counts.values[(size_t)r * count + m]);
+    cupti_counts_free(&counts);
+    return true;
+}
+
+/* plain and sweep: exit status. */
+static int other_mode(struct gpu *g, int argc, char **argv, struct error *err)
+{
+    void *context, *stream;
+    struct cupti_session *s = NULL;
+    g->repeat = argc > 3 ? atoi(argv[3]) : SWEEP;
+    g->turns = true;
+    bool ok, plain = !strcmp(argv[2], "plain");
+    double began = now_s();
+    if (plain)
+        ok = pass(g, NULL, 0, err);
+    else
+        ok = argc > 4 && cuda_native(g->dev, &context, &stream, err) && cupti_session_open(context, 0, &s, err) && sweep_named(g, s, argv[4], now_s() - began, err);
+    if (ok && plain)
+        printf("plain %d kernels %.6f s\n", g->repeat, now_s() - began);
+    if (!ok)
+        printf("WRONG  %s\nhint: %s\n", err->text, err->hint);
+    cupti_session_close(s);
+    return !ok;
 }
 
 int main(int argc, char **argv)
@@ -181,6 +240,8 @@ int main(int argc, char **argv)
     if (!set_up(&g, argc > 1 ? argv[1] : "tests/gpu/counters.cu", &err) || !cuda_native(g.dev, &context, &stream, &err) ||
         !counter_groups_load(NULL, &groups, &err))
         goto failed;
+    if (argc > 2)
+        return other_mode(&g, argc, argv, &err);
     double began = now_s();
     if (!cupti_session_open(context, 0, &s, &err))
         goto failed;
@@ -188,19 +249,24 @@ int main(int argc, char **argv)
     struct counter_chip chip = {cupti_name(cupti_session_chip(s)), has, cupti_session_chip(s)};
     if (!counter_set_make((const struct counter_group *const *)groups.items, groups.count, NULL, 0, &chip, &set, &err))
         goto failed;
-    struct cupti_job job = {set.metrics, (size_t)set.count, KERNELS, pass, &g};
-    for (int again = 0; again < 2; again++) {
+    for (int again = 0; again < 3; again++) {
         cupti_counts_free(&counts);
         began = now_s();
+        g.pushed = again == 0;
+        struct cupti_job job = {.metrics = set.metrics, .metric_count = (size_t)set.count, .range_max = KERNELS, .each_kernel = !g.pushed, .pass = pass, .context = &g};
         if (!cupti_count(s, &job, &counts, &err))
             goto failed;
-        printf("all groups: %d metrics, %d passes, %d kernels in %.3g s\n", set.count, counts.passes, KERNELS, now_s() - began);
+        printf("all groups: %d metrics, %d passes, %d %s in %.3g s\n", set.count, counts.passes, KERNELS, g.pushed ? "pushed ranges" : "kernels, each a range",
+               now_s() - began);
+        wrong += check(&set, &counts);
     }
-    wrong = check(&set, &counts);
     for (int k = 0; k < KERNELS; k++)
-        counter_set_each(&set, cupti_counts_of(&counts, kernels[k].name), NULL, print_value, (void *)kernels[k].name);
-    if (!sweep(&g, s, &groups, &chip, &err))
-        goto failed;
+        counter_set_each(&set, measured_of(&counts, kernels[k].name), NULL, print_value, (void *)kernels[k].name);
+    for (int pushed = 0; pushed < 2; pushed++) {
+        g.pushed = pushed;
+        if (!sweep(&g, s, &groups, &chip, &err))
+            goto failed;
+    }
     printf("%d wrong\n", wrong);
     goto done;
 failed:

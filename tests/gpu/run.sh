@@ -1,6 +1,7 @@
 #!/bin/sh
 # tests/gpu/run.sh BENCH: everything that needs a GPU, in one go; results under $OUT. Called on the GPU machine after `sh .carry/unpack DIR`.
-#   doctor, the adversaries, EDSR and the notebook timed, PyTorch's times beside bench's, compute-sanitizer over each variant once.
+#   doctor, the adversaries, EDSR and the notebook timed, PyTorch's times beside bench's, compute-sanitizer over each variant once, the hardware counters of
+#   known kernels, refused, against emu's and against ncu's.
 set -u
 bench=$1
 here=$(cd "$(dirname "$0")/../.." && pwd)
@@ -9,7 +10,7 @@ db=/tmp/bench-run
 mkdir -p "$out"
 step() { printf '\n== %s (%s s)\n' "$1" "$(($(date +%s) - began))"; }
 began=$(date +%s)
-only=${STEPS:-doctor adversaries smoke edsr notebook peers sanitizer}
+only=${STEPS:-doctor adversaries smoke edsr notebook peers sanitizer counters refused calibrate ncu}
 want() { case " $only " in *" $1 "*) step "$1" ;; *) return 1 ;; esac; }
 
 want doctor && { "$bench" doctor -o $db; nvidia-smi -q -d CLOCK,POWER,PERFORMANCE | head -60 >"$out/nvidia-smi.txt"; }
@@ -33,6 +34,17 @@ want sanitizer && {
     done
     echo "sanitizer: $(sort -u /tmp/rows | grep -vc cudnn) rows looked at"
 }
+# Built here: COUNTERS, the program of counters.c, and FAKE, a folder with the stand-in libcupti.so.13 (the heads of both files say how).
+want counters && [ -x "${COUNTERS:-}" ] && "$COUNTERS" "$here/tests/gpu/counters.cu" | tee "$out/counters.txt" | grep -E '^(WRONG|all groups|sweep)|wrong$'
+want refused && [ -f "${FAKE:-}/libcupti.so.13" ] && sh "$here/tests/gpu/refused.sh" "$bench" "$FAKE" | tee "$out/refused.txt" | tail -n 1
+want calibrate && { # both devices into one database; the table is reports/emu-calibration.md
+    for device in emu:GH100 cuda:0; do
+        (cd "$here" && "$bench" run tests/gpu/calibration/calibrate.yaml --variants calibration=tests/gpu/calibration --device $device \
+            --metrics "$("$bench" counters --pair-metrics)" -o $db-calibrate --budget 0.05 --no-report -q)
+    done
+    "$bench" report calibrate --calibration -o $db-calibrate --to "$out/emu-calibration.md"
+}
+want ncu && [ -x "${COUNTERS:-}" ] && python3 "$here/tests/gpu/ncu_compare.py" "$bench" "$COUNTERS" "$out/ncu"
 for s in smoke edsr notebook; do "$bench" export $s -o $db --format json --to "$out/$s.json" 2>/dev/null; done
 rm -f $db/bench.db-wal $db/bench.db-shm
 cp $db/bench.db "$out/bench.db" 2>/dev/null

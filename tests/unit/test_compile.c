@@ -444,6 +444,48 @@ static void other_launch_bounds(const char *compiler)
     free((char *)r.path);
 }
 
+/* Spills by line against what else the cubin says of them: every annotated instruction is a load or a store of some line of that kernel (7 to 19), most
+ * of them in the loop (16). */
+static void spills_have_lines(void **state)
+{
+    need_compiler();
+    static const char *const compilers[] = {NULL, "nvcc"}, *const archs[] = {"sm_90a", "sm_80"};
+    for (int k = 0; k < 4; k++) {
+        struct error err = {0};
+        char version[96];
+        struct compiled c;
+        struct kernel_facts *facts;
+        struct spill_line *lines;
+        struct compile_request r = {.path = "tests/unit/data/facts.cu", .label = "test/facts", .arch = archs[k / 2], .compiler = compilers[k % 2]};
+        if (!compile_version(r.compiler, version, sizeof version, &err))
+            continue;
+        must(compile(&r, &c, &err), &err);
+        int count = cubin_read(c.cubin, c.cubin_bytes, &facts, &err), sum = 0, wanted = -1;
+        for (int i = 0; i < count; i++)
+            if (!strcmp(facts[i].name, "spills"))
+                wanted = facts[i].spill_instructions;
+        int n = cubin_spill_lines(c.cubin, c.cubin_bytes, "spills", "/elsewhere/facts.cu", &lines);
+        if (n <= 1 || wanted <= 20)
+            fail_msg("%s for %s: %d lines, %d instructions", version, r.arch, n, wanted);
+        for (int i = 0; i < n; i++) {
+            assert_in_range(lines[i].line, 7, 19);
+            sum += lines[i].loads + lines[i].stores;
+        }
+        assert_int_equal(lines[0].line, 16);
+        assert_true(lines[0].loads > 0 && lines[0].stores > 0);
+        assert_int_equal(sum, wanted);
+        free(lines);
+        assert_int_equal(cubin_spill_lines(c.cubin, c.cubin_bytes, "matrix", "facts.cu", &lines), 0);
+        assert_int_equal(cubin_spill_lines(c.cubin, c.cubin_bytes, "nothing", "facts.cu", &lines), 0);
+        n = cubin_spill_lines(c.cubin, c.cubin_bytes, "spills", "other.cu", &lines); /* nothing is of that file */
+        assert_int_equal(n, 1);
+        assert_int_equal(lines[0].line, 0);
+        free(lines);
+        free(facts);
+        compiled_free(&c);
+    }
+}
+
 static void launch_bounds_are_replaced(void **state)
 {
     need_compiler();
@@ -516,6 +558,7 @@ int main(void)
         cmocka_unit_test(threads_compile_at_once),
         cmocka_unit_test(nvcc_is_another_compiler),
         cmocka_unit_test(launch_bounds_are_replaced),
+        cmocka_unit_test(spills_have_lines),
         cmocka_unit_test(bad_names_and_no_cache),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

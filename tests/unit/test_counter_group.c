@@ -67,6 +67,9 @@ static void test_mistakes(void **state)
     rejects(TOP "metrics:\n  a: []\n" VALUES, "t.yaml:5:6: metric 'a' has no names", NULL);
     rejects(TOP "metrics:\n  a: [u__x.sum, u__x.sum]\n" VALUES, "t.yaml:5:17: 'u__x.sum' stands twice", NULL);
     rejects(TOP "metrics:\n  a: {optionl: u__x.sum}\n" VALUES, "t.yaml:5:7: ", "optional");
+    rejects(TOP "metrics:\n  a: {optional: u__x.sum, else: none}\n" VALUES, "t.yaml:5:33: ", NULL);
+    rejects(TOP "metrics:\n  a: {else: 0}\n" VALUES, "optional: and its names are expected", NULL);
+    rejects("basic: perhaps\n" TOP METRICS VALUES, "t.yaml:1:8: ", NULL);
     rejects(TOP "metrics:\n  A: u__x.sum\n" VALUES, "t.yaml:5:3: 'A' is no name", NULL);
     rejects(TOP "metrics:\n  and: u__x.sum\n" VALUES, "t.yaml:5:3: 'and' is no name", NULL);
     rejects(TOP "metrics:\n  waves: u__x.sum\n" VALUES, "t.yaml:5:3: 'waves' is a fact already", NULL);

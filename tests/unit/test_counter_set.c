@@ -134,6 +134,26 @@ static void test_absent(void **state)
     counter_group_free(g);
 }
 
+/* What a chip without the metric cannot do stands as a number, so that a sum with it is still there. */
+static void test_otherwise(void **state)
+{
+    struct counter_group *g = load(GROUP("o") "metrics:\n  a: u__a.sum\n  m: {optional: u__m.sum, else: 0}\nvalues:\n  left: {value: a - m, what: w}\n");
+    static const char *const without[] = {"u__a.sum", NULL}, *const with[] = {"u__a.sum", "u__m.sum", NULL};
+    for (int k = 0; k < 2; k++) {
+        struct counter_chip chip = {"X", has, (void *)(k ? with : without)};
+        struct counter_set set;
+        struct error err = {0};
+        double measured[] = {10, 3}, value;
+        assert_true(counter_set_make((const struct counter_group *const *)&g, 1, NULL, 0, &chip, &set, &err));
+        assert_int_equal(set.count, k + 1);
+        assert_true(counter_set_offers(&set, 0, 0));
+        counter_set_values(&set, 0, measured, NULL, &value);
+        assert_true(value == (k ? 7 : 10));
+        counter_set_free(&set);
+    }
+    counter_group_free(g);
+}
+
 static void test_refused(void **state)
 {
     const char *const there[] = {"u__a.sum", "u__z.sum", "u__b.sum", NULL}, *const few[] = {"u__a.sum", NULL};
@@ -153,6 +173,6 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_merge_and_values), cmocka_unit_test(test_absent), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_merge_and_values), cmocka_unit_test(test_absent), cmocka_unit_test(test_otherwise), cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,9 +198,34 @@ static void irreducible(void **state)
     emu_test_close(&t);
 }
 
+/* Operations call each other in tail position: a block of half a million of them must not need a deep stack. */
+static void a_long_block(void **state)
+{
+    struct text text = {0};
+    struct emu_test t;
+    int32_t out[32];
+    text_add(&text, PTX_HEAD ".visible .entry k(.param .u64 out) { .reg .b64 %rd<4>; .reg .b32 %r<4>; .reg .f32 %f<2>; .reg .pred %p<2>;\n"
+                             "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.x; mov.f32 %f1, 0f00000000; setp.lt.u32 %p1, %r1, 5;\n");
+    for (int i = 0; i < 60000; i++)
+        text_add(&text, "add.s32 %r2, %r2, 1;\n@%p1 add.s32 %r2, %r2, 1;\nfma.rn.f32 %f1, %f1, %f1, %f1;\nsetp.lt.u32 %p1, %r1, 5;\nselp.b32 %r3, %r1, %r2, %p1;\ncvt.rn.f32.s32 %f1, %r1;\n"
+                        "add.cc.u32 %r3, %r3, %r3;\nshl.b32 %r3, %r3, 1;\n");
+    text_add(&text, "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2; ret; }\n");
+    emu_test_text(&t, "long", text_get(&text), "k");
+    uint64_t address = emu_test_buffer(&t, "out", NULL, sizeof out);
+    emu_test_pointer(&t, address);
+    emu_test_run(&t);
+    emu_test_read(&t, address, out, sizeof out);
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(out[i], i + 60000 + (i < 5 ? 60000 : 0));
+    assert_int_equal((int)emu_test_counter(&t, "emu.warp_instructions", 0), 8 * 60000 + 9);
+    emu_test_close(&t);
+    text_free(&text);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_c), cmocka_unit_test(threads_change_nothing), cmocka_unit_test(hangs_are_reported),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_long_block), cmocka_unit_test(same_as_c), cmocka_unit_test(threads_change_nothing),
+                                       cmocka_unit_test(hangs_are_reported),
                                        cmocka_unit_test(deadlock_is_reported), cmocka_unit_test(traps_and_asserts), cmocka_unit_test(irreducible)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

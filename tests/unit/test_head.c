@@ -153,6 +153,10 @@ static void test_types(void **state)
     rejects(TOP STEPS "mask: {writes: output}\n", "8:7", "the mask has no `needs:`", NULL);
     rejects(TOP STEPS "mask: {needs: inptu}\n", "8:15", "", "input");
     rejects(TOP STEPS "mask: {needs: input, inactive: zeros}\n", "8:32", "", "zero");
+    rejects(TOP STEPS "mask: {needs: input, tile: [8]}\n", "8:28", "tile of mask: height and width in outputs", NULL);
+    rejects(TOP STEPS "mask: {needs: input, tile: [8, 8, 1, 1]}\n", "8:38", "", NULL);
+    rejects(TOP STEPS "mask: {needs: input, tile: [8, th]}\n", "8:32", "unknown name 'th'", NULL);
+    rejects(TOP STEPS "mask: {needs: input, weights: 9}\n", "8:31", "weights of mask are bytes a tile; the mask has no `tile:`", NULL);
     rejects("op: layout\nwhat: x\nlayout: {filter: KCRS}\n" STEPS, "4:10", "layout has no filter", NULL);
     rejects("op: layout\nwhat: x\nmath: f32\n" STEPS, "4:7", "layout only moves data: it has no math mode", NULL);
 }

@@ -162,16 +162,71 @@ static void bodas_issue_21_is_refused(void **state)
     struct work w = conv(20, 3, 227, 227, 96, 11, 4, 0, DTYPE_F32, LAYOUT_NCHW);
     struct program p = bound("conv2d/tconv", "{MT: 32, NT: 16, MB: 8, NB: 16}", w, "H200");
     assert_false(p.feasible);
-    assert_non_null(strstr(p.reason, "57144 > 49152"));
+    assert_non_null(strstr(p.reason, "57144 > 49152")); /* the limit, what filled it, and at which parameters */
+    assert_non_null(strstr(p.reason, "filts_smem = 1056"));
+    assert_non_null(strstr(p.reason, "in_smem = 13230"));
+    assert_non_null(strstr(p.reason, "with MB=8,MT=32,NB=16,NT=16"));
+    assert_int_equal(p.predicted[PREDICT_THREADS], 126);
+    assert_int_equal(p.predicted[PREDICT_SMEM], 57144);
+    assert_int_equal(p.predicted[PREDICT_REGISTERS], 663);
     program_free(&p);
     assert_true(feasible("conv2d/tconv", w, "H200"));
+}
+
+/* The most images that blk_y neighbouring lines touch, and the input lines they need: counted line by line. */
+static long lines_of(int n, int p_lines, int blk_y, int r, int stride)
+{
+    long most = 0;
+    for (int first = 0; first < n * p_lines; first += blk_y) {
+        long need = 0;
+        for (int line = first, last_image = -1; line < first + blk_y && line < n * p_lines; line++) {
+            need += line / p_lines == last_image ? stride : r;
+            last_image = line / p_lines;
+        }
+        most = need > most ? need : most;
+    }
+    return most;
+}
+
+/* The head's formulas against the seed's rules written another way, over shapes and points drawn at random: never less shared memory than the lines of any
+ * block need, and exactly that where every block is full. */
+static void tconv_predicts_what_it_needs(void **state)
+{
+    unsigned state_ = 12345;
+    int compared = 0, exact = 0;
+#define DRAW(below) ((int)((state_ = state_ * 1103515245u + 12345u) / 65536u % (unsigned)(below)))
+    for (int trial = 0; trial < 3000; trial++) {
+        int filter = 1 + 2 * DRAW(6), stride = 1 << DRAW(3), n = 1 + DRAW(6), h = filter + DRAW(40), w = filter + DRAW(40), k = 1 + DRAW(300);
+        int mt = 4 << DRAW(4), nt = 4 << DRAW(3), mb = 4 << DRAW(4), nb = 4 << DRAW(4);
+        struct work op = conv(n, 3, h, w, k, filter, stride, 0, DTYPE_F32, LAYOUT_NCHW);
+        char *point = text_format("{MT: %d, NT: %d, MB: %d, NB: %d}", mt, nt, mb, nb);
+        struct program p = bound("conv2d/tconv", point, op, "H200");
+        free(point);
+        long pels = (long)n * p.work.p * p.work.q, threads = p.predicted[PREDICT_THREADS], smem = p.predicted[PREDICT_SMEM];
+        long channels = nt < 3 * mt ? nt : 3 * mt, tile = (k + channels - 1) / channels, pieces = (pels + mt - 1) / mt;
+        tile = tile > 16 ? 16 : tile;
+        tile = tile > 3 * pieces ? 3 * pieces : tile;
+        if (threads % tile != 0 || threads > mb * nb)
+            fail_msg("n %d k %d %dx%d filter %d: %ld threads in groups of %ld, at most %d: %s", n, k, h, w, filter, threads, tile, mb * nb, p.reason);
+        assert_true(threads + tile > mb * nb || threads / tile >= pieces); /* the most that fit, or all there are */
+        long need = 4 * (filter * channels * tile + lines_of(n, (int)p.work.p, (int)(threads / tile), filter, stride) * ((mt - 1L) * stride + filter));
+        if (smem < need)
+            fail_msg("n %d p %d filter %d stride %d: %ld predicted, %ld needed", n, (int)p.work.p, filter, stride, smem, need);
+        exact += smem == need;
+        compared++;
+        assert_int_equal(p.predicted[PREDICT_REGISTERS], mt * channels + (mt - 1) * stride + filter + channels);
+        program_free(&p);
+    }
+#undef DRAW
+    if (exact < compared / 2)
+        fail_msg("only %d of %d points are exact", exact, compared);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_head_binds_or_says_why), cmocka_unit_test(every_family_has_its_variants), cmocka_unit_test(tconv_is_bodas_model),
-        cmocka_unit_test(bodas_issue_21_is_refused),
+        cmocka_unit_test(bodas_issue_21_is_refused), cmocka_unit_test(tconv_predicts_what_it_needs),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -251,17 +251,28 @@ static void test_files(void **state)
     READS("P5 # a comment\n3 2 # and another\n255\n\x00\xff\x80\x7f\x00\xc0", NULL);
     READS("P2\n3 2\n9\n0 9 5\n4 0 9\n", NULL);
     READS("P5\n3 2\n65535\n\x00\x00\xff\xff\x80\x00\x7f\xff\x00\x00\xc0\x00", NULL);
-    READS("", "not a PGM file");
-    READS("P6\n3 2\n255\n\x00\xff\x80\x7f\x00\xc0", "not a PGM file");
+    READS("P6\n3 2\n255\n\0\0\0\xff\xff\xff\0\x80\0\0\x7f\0\0\0\0\0\0\xc0", NULL); /* any channel */
+    READS("P1\n3 2\n0 1 1\n0 0 1\n", NULL);
+    READS("P1 3 2 011001", NULL);
+    READS("P4 3 2\n\x60\x20", NULL); /* black is active */
+    READS("P5\n3 2#\n255\n\x00\xff\x80\x7f\x00\xc0", NULL);
+    READS("", "not a PGM");
+    READS("P7\n3 2\n255\n\x00\xff\x80\x7f\x00\xc0", "not a PGM");
+    READS("P6\n3 2\n255\n\x00\xff\x80\x7f\x00\xc0", "ends too early");
+    READS("P1\n3 2\n0 1 1\n0 0\n", "ends too early");
+    READS("P2\n3 2\n9\n0 9 10\n4 0 9\n", "no number from 0 to 9");
+    READS("P5\n3 2\n9\n\0\x09\x0a\0\0\0", "no number from 0 to 9");
+    READS("P5\n100000 100000\n255\n", "between 1 and 67108864 in all");
+    READS("\x89PNG\r\n\x1a\n", "");
     READS("P5\n3 3\n255\n\x00\xff\x80\x7f\x00\xc0xxx", "is 3 x 3 pixels (width x height), the layer needs 3 x 2");
     READS("P5\n3 2\n255\n\x00\xff\x80\x7f\x00", "ends too early");
     READS("P5\n3 2\n255", "ends too early");
     READS("P5\n3 2\n65535\n\x00\xff\x80\x7f\x00\xc0", "ends too early");
     READS("P2\n3 2\n9\n0 9 5\n4 0\n", "ends too early");
-    READS("P5\n3\n", "broken PGM header");
-    READS("P5\n-3 2\n255\n", "broken PGM header");
-    READS("P5\n3 2\n99999\n\x00\xff\x80\x7f\x00\xc0", "broken PGM header");
-    READS("P5\n99999999999999999999 2\n255\n", "broken PGM header");
+    READS("P5\n3\n", "broken P5 header");
+    READS("P5\n-3 2\n255\n", "broken P5 header");
+    READS("P5\n3 2\n99999\n\x00\xff\x80\x7f\x00\xc0", "broken P5 header");
+    READS("P5\n99999999999999999999 2\n255\n", "broken P5 header");
     struct work w = masked(2, 3, MASK_FULL, 0, 0);
     struct error err = {0};
     float m[6];

@@ -1,6 +1,7 @@
 /* session/plan: what a row knows of its case before it runs. */
 #include "scenario_text.h"
 #include "session/plan.h"
+#include <math.h>
 
 /* The rows of a layer carry its runs in each network; those of a layer in none carry none. */
 static void rows_name_their_networks(void **state)
@@ -21,6 +22,11 @@ static void rows_name_their_networks(void **state)
         if (!strcmp(row->layer, "a")) {
             assert_string_equal(row->networks, "x2:16, x4:2");
             assert_int_equal(row->repeat, 18);
+        } else if (!strcmp(row->op, "chain")) { /* a network run whole is in no network */
+            assert_null(row->networks);
+            assert_int_equal(row->repeat, 1);
+            row_free(row);
+            continue;
         } else {
             assert_null(row->networks);
             assert_int_equal(row->repeat, 6);
@@ -35,8 +41,116 @@ static void rows_name_their_networks(void **state)
     free(path);
 }
 
+/* The command that a table prints must work: "body_1 mma_sync" is one row, though mma_sync_d2s has the words too. */
+static void words_mean_the_variant_called_so(void **state)
+{
+    struct error err = {0};
+    struct plan plan;
+    struct plan_options options = {.scenario_path = "scenarios/edsr.yaml"};
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    int row = plan_find(&plan, "body_1 mma_sync", &err);
+    assert_true(row >= 0 && !strcmp(plan.rows[row].variant->name, "conv2d/mma_sync"));
+    assert_int_equal(plan_find(&plan, "body_1 conv2d/mma_sync", &err), row);
+    assert_int_equal(plan_find(&plan, plan.rows[row].id, &err), row);
+    assert_int_equal(plan_find(&plan, "mma_sync", &err), -1); /* of every layer */
+    assert_int_equal(plan_find(&plan, "body_1 mma_synk", &err), -1);
+    plan_free(&plan);
+}
+
+static double floor_at(const struct plan *plan, const char *variant)
+{
+    for (int i = 0; i < plan->row_count; i++) {
+        struct row *row = plan_row_new(plan, i, "cuda:0");
+        double ns = strstr(row->variant, variant) ? row->floor_ns : 0;
+        row_free(row);
+        if (ns > 0)
+            return ns;
+    }
+    fail_msg("no row of %s", variant);
+    return 0;
+}
+
+/* Three products of f16 tensor cores in place of one of f32: an SM of Hopper makes 4096 FLOP a clock of the first and 256 of the second, 66.9 TFLOP/s (NVIDIA's
+ * Hopper whitepaper; the data sheet of the H200). */
+static void split3_has_its_own_floor(void **state)
+{
+    char *path = text_file("scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 256, h: 720, w: 1280, k: 256, kernel: 3, pad: 1, layout: NHWC}}\n"
+                           "variants: [conv2d/general_tiled, conv2d/split_f16]\n");
+    struct plan_options options = {.scenario_path = path};
+    struct error err = {0};
+    struct plan plan;
+    if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
+        fail_msg("%s", err.text);
+    double plain = floor_at(&plan, "general_tiled"), split = floor_at(&plan, "split_f16"), flop = 2.0 * 720 * 1280 * 256 * 256 * 9;
+    assert_true(fabs(plain / (flop / 66.9e3) - 1) < 0.02);
+    assert_true(fabs(split / plain - 3 / 16.0) < 0.01);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
+/* A search: every point of what has a choice, narrowed by the scenario; row 0 and the library's rows; nothing else. And the point that is remembered for a layer. */
+static void searches_and_remembered_points(void **state)
+{
+    char *path = text_file("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1}\n  b: {op: conv2d, n: 1, c: 8, h: 16, w: 17, k: 8, kernel: 3, pad: 1}\n"
+                           "variants: [conv2d/cudnn_plain, conv2d/winograd, conv2d/tconv: {MT: [8, 16], NT: 8, MB: 8}]\n");
+    struct plan_options options = {.scenario_path = path, .tune = true};
+    struct error err = {0};
+    struct plan plan;
+    int points = 0, pinned = 0;
+    if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
+        fail_msg("%s", err.text);
+    for (int i = 0; i < plan.row_count; i++) {
+        bool tconv = !strcmp(plan.rows[i].variant->name, "conv2d/tconv");
+        points += tconv;
+        pinned += plan_pinned(&plan, i);
+        assert_true(tconv != plan_pinned(&plan, i) || !strcmp(plan.rows[i].variant->name, "conv2d/winograd"));
+    }
+    assert_int_equal(points, 2 * 2 * 4); /* layers x MT x all of NB */
+    assert_int_equal(pinned, 2 * 2);     /* layers x (cudnn, cudnn_plain) */
+    char signature[HASH_TEXT];
+    work_signature(&plan.cases[0].work, signature);
+    struct work other = plan.cases[0].work;
+    char same[HASH_TEXT];
+    other.seed = 99; /* of the data: no launch depends on it */
+    work_signature(&other, same);
+    assert_string_equal(signature, same);
+    other.h++;
+    work_signature(&other, same);
+    assert_string_not_equal(signature, same);
+    plan_free(&plan);
+
+    char *known = text_format("%s\tconv2d/tconv\tMB=16,MT=4,NB=8,NT=4\tpoint tuned long ago", signature);
+    const char *tuned[] = {known, NULL};
+    options = (struct plan_options){.scenario_path = path, .tuned = tuned};
+    if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
+        fail_msg("%s", err.text);
+    int of_a = 0, of_b = 0;
+    for (int i = 0; i < plan.row_count; i++) {
+        if (strcmp(plan.rows[i].variant->name, "conv2d/tconv"))
+            continue;
+        if (plan.rows[i].case_index == 0) {
+            of_a++;
+            assert_string_equal(plan.rows[i].point->label, "MB=16,MT=4,NB=8,NT=4"); /* also one that the scenario does not name */
+            struct row *row = plan_row_new(&plan, i, "cuda:0");
+            assert_string_equal(row->note, "point tuned long ago");
+            row_free(row);
+        } else {
+            of_b++;
+            assert_null(plan.rows[i].note); /* nothing is known of this layer */
+        }
+    }
+    assert_int_equal(of_a, 1);
+    assert_int_equal(of_b, 2);
+    plan_free(&plan);
+    free(known);
+    unlink(path);
+    free(path);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_name_their_networks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(split3_has_its_own_floor), cmocka_unit_test(searches_and_remembered_points), cmocka_unit_test(rows_name_their_networks), cmocka_unit_test(words_mean_the_variant_called_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,6 +150,31 @@ static void test_upsample_and_layout(void **state)
     op_data_free(&d);
 }
 
+/* By hand: the edge repeats, a pixel and its neighbours weigh 3 to 1. */
+static void test_bilinear(void **state)
+{
+    struct work w = simple_work("upsample_bilinear", 2, 3, 2);
+    w.block = 2;
+    finish(&w);
+    assert_int_equal(w.p, 6);
+    assert_int_equal(w.q, 4);
+    for (int part = 0; part < 2; part++) {
+        struct op_data d;
+        make_data(&w, part ? DATA_PART_PRECISION : DATA_PART_EXACT, &d);
+        const float *x = d.array[ROLE_INPUT] + 6; /* channel 1: rows of two */
+        const double *y = d.reference + 24;
+        assert_true(y[0] == x[0] && y[3] == x[1] && y[20] == x[4] && y[23] == x[5]);
+        assert_true(fabs(y[1] - (0.75 * x[0] + 0.25 * x[1])) < 1e-12);
+        assert_true(fabs(y[2 * 4 + 2] - (0.75 * (0.25 * x[2] + 0.75 * x[3]) + 0.25 * (0.25 * x[0] + 0.75 * x[1]))) < 1e-12);
+        assert_true(!d.bound || (d.bound[24 + 9] > 0 && d.bound[24 + 9] < 1e-4));
+        op_data_free(&d);
+    }
+    w.block = 3;
+    struct error err = {0};
+    assert_false(work_finish(&w, &err));
+    assert_non_null(strstr(err.text, "block is 2, 4, 8 or 16, not 3"));
+}
+
 /* conv -> bias -> leaky_relu -> depth_to_space(CRD) -> residual, and pointwise with the same, by hand. */
 static void test_epilogue(void **state)
 {
@@ -376,7 +401,7 @@ static void test_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv2d),         cmocka_unit_test(test_conv_transpose2d),
-                                       cmocka_unit_test(test_depth_to_space), cmocka_unit_test(test_upsample_and_layout),
+                                       cmocka_unit_test(test_depth_to_space), cmocka_unit_test(test_upsample_and_layout), cmocka_unit_test(test_bilinear),
                                        cmocka_unit_test(test_epilogue),       cmocka_unit_test(test_exact_data),
                                        cmocka_unit_test(test_generator),      cmocka_unit_test(test_bounds_accept_and_refuse),
                                        cmocka_unit_test(test_bound_formula), cmocka_unit_test(test_speed)};

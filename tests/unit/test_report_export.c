@@ -55,7 +55,7 @@ static void json_round_trips(void **state)
     f.rows[0]->times[0].samples_ns[41] = 0.1 + 0.2;
     json_t *document = document_of(&f);
     assert_string_equal(json_string_value(json_object_get(document, "schema")), "bench.rows");
-    assert_string_equal(json_string_value(json_object_get(document, "version")), "1.2.0");
+    assert_string_equal(json_string_value(json_object_get(document, "version")), "1.3.0");
     same_group(json_object_get(document, "run"), COLUMN_RUN, &f.run);
     assert_string_equal(json_string_value(json_object_get(json_object_get(json_object_get(document, "run"), "environment"), "cudnn")),
                         "9.19.0");
@@ -79,6 +79,38 @@ static void json_round_trips(void **state)
     const json_t *samples = json_object_get(json_array_get(json_object_get(json_array_get(rows, 0), "times"), 0), "samples_ns");
     assert_int_equal(json_array_size(samples), 42);
     assert_true(json_real_value(json_array_get(samples, 41)) == 0.1 + 0.2);
+    json_decref(document);
+    fixture_free(&f);
+}
+
+/* The verdict, every rule behind it, and an account that adds up to the row's time. */
+static void json_says_why(void **state)
+{
+    struct fixture f = {0};
+    fixture_h200(&f);
+    snprintf(f.rows[4]->steps[0].name, sizeof f.rows[4]->steps[0].name, "bad \xff name");
+    fixture_step(f.rows[4], "worse \xfe", 20, 0, 0, 0.5, "regs");
+    fixture_time(f.rows[4], 0, 30, 0, 0, 0, 0);
+    fixture_time(f.rows[4], 1, 5, 0, 0, 0, 0);
+    json_t *document = document_of(&f);
+    int known = 0, bound = 0;
+    for (int i = 0; i < f.count; i++) {
+        const json_t *row = json_array_get(json_object_get(document, "rows"), (size_t)i), *why = json_object_get(row, "why"), *account = json_object_get(why, "account");
+        const char *binds = json_string_value(json_object_get(why, "binds"));
+        const json_t *first = json_array_get(json_object_get(why, "rules"), 0);
+        assert_true(binds ? !strcmp(binds, json_string_value(json_object_get(first, "binds"))) : !first);
+        bound += binds != NULL;
+        if (json_is_null(account))
+            continue;
+        double sum = 0;
+        for (size_t k = 0; k < json_array_size(account); k++) {
+            sum += json_number_value(json_object_get(json_array_get(account, k), "ns"));
+            assert_true(json_is_string(json_object_get(json_array_get(account, k), "what")));
+        }
+        assert_true(json_array_size(account) > 0 && fabs(sum - row_time(f.rows[i], "cold", "isolated")->median_ns) < 1e-3);
+        known++;
+    }
+    assert_true(known == 29 && bound > 20); /* every verified row */
     json_decref(document);
     fixture_free(&f);
 }
@@ -197,7 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_round_trips),
-        cmocka_unit_test(json_takes_hostile_text),
+        cmocka_unit_test(json_says_why), cmocka_unit_test(json_takes_hostile_text),
         cmocka_unit_test(csv_is_quoted),
         cmocka_unit_test(csv_sums_steps),
     };

@@ -89,7 +89,7 @@ static void page_stands_alone(void **state)
     assert_non_null(strstr(page, "WRONG  output(0,719,1270,63)"));
     assert_non_null(strstr(page, "GPU-00000000-1111-2222-3333-444444444444"));
     assert_non_null(strstr(page, "prefers-color-scheme: dark"));
-    assert_int_equal(count_of(page, "<svg"), have_gnuplot() ? 7 : 0);
+    assert_int_equal(count_of(page, "<svg"), have_gnuplot() ? 7 + 6 : 0); /* each timed case has a roofline too */
     free(page);
     fixture_free(&f);
     fixture_emu(&f);
@@ -166,12 +166,12 @@ static void plots_redraw_without_the_tool(void **state)
     }
     fixture_notebook(&f, "cuda:0");
     char *page = page_of(&f);
-    assert_int_equal(count_of(page, "<svg"), 7 + 8 + 1); /* cases, kernel and BLOCK per kernel, facts */
+    assert_int_equal(count_of(page, "<svg"), 7 + 7 + 8 + 1); /* cases, their rooflines, kernel and BLOCK per kernel, facts */
     assert_null(strstr(page, "not drawn"));
     free(page);
     fixture_free(&f);
     snprintf(command, sizeof command,
-             "cd %s/plots && rm -f *.svg && for g in [0-9]*.gp; do gnuplot -d $g || exit 1; done && test $(ls *.svg | wc -l) = 16", folder);
+             "cd %s/plots && rm -f *.svg && for g in [0-9]*.gp; do gnuplot -d $g || exit 1; done && test $(ls *.svg | wc -l) = 23", folder);
     assert_int_equal(system(command), 0);
 }
 

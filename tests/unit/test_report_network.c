@@ -157,7 +157,8 @@ static void names_of_completed_rows(void **state)
     assert_non_null(strstr(t, "next  bench run scenarios/edsr.yaml --layer up --only mma_sync_d2s --dump"));
     free(t);
     t = case_told(&f, 4, 2);
-    assert_non_null(strstr(t, "next  bench exec body cudnn_plain -- ")); /* what the command line can find */
+    assert_non_null(strstr(t, "next  bench why body cudnn_plain")); /* what the command line can find */
+    assert_non_null(strstr(t, "bench exec body cudnn_plain -- "));
     free(t);
     row_set(&f.rows[0]->variant, "my/conv + my/d2s + layout/convert"); /* a folder of one's own is part of the name */
     t = case_told(&f, 0, 1);
@@ -168,11 +169,82 @@ static void names_of_completed_rows(void **state)
     fixture_free(&f);
 }
 
+static struct row *chain(struct fixture *f, const char *variant, const char *params, double us, double ratio)
+{
+    struct row *r = fixture_row(f, 9, "x2", "", "chain 3->3 18 layer runs  1x720x1280 f16 acc32 NHWC", variant, params, ROW_OK);
+    row_set(&r->op, "chain");
+    row_set(&r->what, "cudnn on head");
+    fixture_time(r, -1, us, us / 1000, ratio, ratio * 0.99, ratio * 1.01);
+    return r;
+}
+
+static void metric(struct row *r, const char *name, double us)
+{
+    row_add_metric(r, -1, 0, name, "ns", "model", us * 1e3);
+}
+
+/* The chain beside the sum of its layers: 3120 us by hand, 2700 warm, 100 in layout changes, 3000 measured. */
+static void whole_networks_stand_beside_their_sums(void **state)
+{
+    struct fixture f = {0};
+    three_layers(&f);
+    struct row *r = chain(&f, "chain/library", "launch=graph", 3000, 1);
+    r->times[0].ratio_low = r->times[0].ratio_high = 1;
+    metric(r, "chain.sum_ns", 3120);
+    metric(r, "chain.sum_warm_ns", 2700);
+    metric(r, "chain.layout_ns", 100);
+    metric(r, "chain.library_layout_ns", 300);
+    r = chain(&f, "chain/best", "launch=graph", 2000, 1.5);
+    metric(r, "chain.sum_ns", 2080);
+    metric(r, "chain.sum_low_ns", 2000);
+    metric(r, "chain.sum_high_ns", 2100);
+    metric(r, "chain.library_sum_ns", 3120);
+    metric(r, "chain.library_sum_low_ns", 3000);
+    metric(r, "chain.library_sum_high_ns", 3200);
+    static const char *const singles[] = {"conv2d/a", "conv2d/b", "conv2d/c", "conv2d/d", "my/e"};
+    for (int i = 0; i < 5; i++)
+        chain(&f, singles[i], "launch=graph", 4000 + 100 * i, 0.7);
+    char *t = told(&f);
+    const char *const wanted[] = {
+        "whole, library: 3,000 us ±3; its layers by themselves 3.12 ms - 420 us warm L2 + 100 us layout changes + 200 us launches and gaps; "
+        "layout changes of ours 3 %; layout changes inside the library 10 %; cudnn on head\n",
+        /* 3120 / 2080; 3000 / 2100; 3200 / 2000 */
+        "whole, best: 2,000 us ±2, 1.50 x library [1.48, 1.52] end to end, 1.50 x [1.43, 1.60] over its layers; its layers by themselves 2.08 ms - "
+        "80.0 us warm L2, launches and gaps; cudnn on head\n",
+        "whole, conv2d/c: 4,200 us", "whole: 2 more of single variants, in the table of edsr/x2\n"};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (!strstr(t, wanted[i]))
+            fail_msg("not said: %s\n%s", wanted[i], t);
+    assert_null(strstr(t, "whole, conv2d/d"));
+    free(t);
+    fixture_free(&f);
+}
+
+/* A device that keeps no time: how many are right, and nothing is said of sums. */
+static void whole_networks_without_times(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "edsr", "emu:GH100", "emu");
+    for (int i = 0; i < 2; i++) {
+        struct row *r = fixture_row(&f, 0, "head", "", "conv2d 3->64", i ? "conv2d/naive" : "conv2d/cudnn", "", i ? ROW_OK : ROW_SKIPPED);
+        row_set(&r->networks, "x2:16");
+    }
+    for (int i = 0; i < 2; i++) {
+        struct row *r = fixture_row(&f, 1, "x2", "", "chain", i ? "chain/best" : "chain/library", "launch=stream", i ? ROW_OK : ROW_SKIPPED);
+        row_set(&r->op, "chain");
+    }
+    char *t = told(&f);
+    assert_string_equal(t, "network  x2, whole: 1 of 2 chains verified against the net in double, 0.100 of the tolerance at most; not timed\n");
+    free(t);
+    fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_by_hand),     cmocka_unit_test(copy_is_not_the_op),      cmocka_unit_test(nothing_without_a_network),
         cmocka_unit_test(dense_cases_only), cmocka_unit_test(names_of_completed_rows),
+        cmocka_unit_test(whole_networks_stand_beside_their_sums), cmocka_unit_test(whole_networks_without_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

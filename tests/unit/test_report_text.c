@@ -189,12 +189,47 @@ static void every_failure_is_said(void **state)
     fixture_free(&f);
 }
 
+/* A short row has its time in a graph beside the isolated one, and a row that prepares something what that takes; others have neither column. */
+static void graph_and_prepare(void **state)
+{
+    struct fixture f = {0};
+    const struct report_style plain = {0};
+    fixture_run(&f.run, "t", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 3; i++)
+        fixture_time(fixture_row(&f, 0, "a", "", "conv2d 8->8 3x3", i == 0 ? "conv2d/cudnn" : i == 1 ? "conv2d/tconv" : "conv2d/naive", "", ROW_OK), -1, 10.0 * (i + 1), 0.1,
+                     1.0 / (i + 1), 0.3, 0.6);
+    struct text t = {0};
+    report_case(&t, &f.run, f.rows, f.count, &plain);
+    assert_null(strstr(text_get(&t), "graph us"));
+    assert_null(strstr(text_get(&t), "prep us"));
+    text_free(&t);
+    for (int i = 0; i < 2; i++) {
+        struct row_time *time = fixture_time(f.rows[i], -1, 4.25 + i, 0.1, 1, 1, 1);
+        snprintf(time->cache, sizeof time->cache, "warm");
+        snprintf(time->load, sizeof time->load, "sustained");
+    }
+    f.rows[1]->prepare_ns = 7890;
+    report_case(&t, &f.run, f.rows, f.count, &plain);
+    assert_non_null(strstr(text_get(&t), "graph us  prep us"));
+    assert_non_null(strstr(text_get(&t), "5.25"));
+    assert_non_null(strstr(text_get(&t), "7.89"));
+    assert_null(strstr(text_get(&t), "sustained")); /* a column, no line of its own */
+    struct case_view c;
+    case_view_make(&c, &f.run, f.rows, f.count);
+    assert_true(view_derived(&c.views[1], "graph_us") == 5.25);
+    assert_true(view_derived(&c.views[1], "time_us") == 20); /* the headline stays */
+    assert_true(isnan(view_derived(&c.views[2], "graph_us")));
+    case_view_free(&c);
+    text_free(&t);
+    fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(terminal_h200),   cmocka_unit_test(terminal_emu),       cmocka_unit_test(terminal_ascii_narrow),
         cmocka_unit_test(terminal_colour), cmocka_unit_test(markdown),           cmocka_unit_test(ranking),
-        cmocka_unit_test(emu_has_no_time), cmocka_unit_test(absent_is_not_zero), cmocka_unit_test(every_failure_is_said),
+        cmocka_unit_test(graph_and_prepare), cmocka_unit_test(emu_has_no_time), cmocka_unit_test(absent_is_not_zero), cmocka_unit_test(every_failure_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

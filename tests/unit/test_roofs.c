@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "device/compile.h"
+#include "device/cubin.h"
 #include "emu_run.h"
 #include "measure/roofs.h"
 
@@ -99,6 +100,36 @@ static void operations_are_those_counted(void **state)
     }
 }
 
+/* The compiler may drop or merge what has no effect: the machine code, in which each loop is unrolled several times,
+ * must hold the loads and operations of two iterations at least. (Loads of shared memory that were merged once made it 15 times the hardware's rate.) */
+static void machine_code_keeps_the_work(void **state)
+{
+    need_compiler();
+    struct error err = {0};
+    struct kernel_facts *facts;
+    int count = cubin_read(code.cubin, code.cubin_bytes, &facts, &err), seen = 0;
+    assert_true(count > 0);
+    for (int i = 0; i < count; i++) {
+        const struct kernel_facts *f = &facts[i];
+        const struct {
+            const char *kernel;
+            int has, wants;
+        } table[] = {
+            {"roof_copy", f->sass_ldg, 4},        {"roof_copy", f->sass_stg, 4},        {"roof_l2", f->sass_ldg, 8},         {"roof_shared", f->sass_lds, 16},
+            {"roof_f32", f->sass_ffma, 128},       {"roof_mma_f16", f->sass_mma, 16},     {"roof_mma_bf16", f->sass_mma, 16},   {"roof_mma_tf32", f->sass_mma, 16},
+            {"roof_mma_f16_acc16", f->sass_mma, 16}, {"roof_wgmma_f16", f->sass_gmma, 8}, {"roof_wgmma_bf16", f->sass_gmma, 8}, {"roof_wgmma_tf32", f->sass_gmma, 8},
+        };
+        for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+            if (!strcmp(f->name, table[k].kernel)) {
+                if (table[k].has < table[k].wants)
+                    fail_msg("%s: %d of %d instructions are left", f->name, table[k].has, table[k].wants);
+                seen++;
+            }
+    }
+    assert_int_equal(seen, 12);
+    free(facts);
+}
+
 static void a_device_without_time_has_none(void **state)
 {
     struct device *dev;
@@ -134,6 +165,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_those_counted), cmocka_unit_test(operations_are_those_counted),
+                                       cmocka_unit_test(machine_code_keeps_the_work),
                                        cmocka_unit_test(a_device_without_time_has_none)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

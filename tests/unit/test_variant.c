@@ -111,10 +111,10 @@ static void test_infeasible(void **state)
     changed = w;
     changed.stride = 2;
     infeasible("my/halo_regs", changed, "needs stride == 1: 2 != 1");
-    infeasible_on("my/halo_regs", "{TH: 16, TW: 32, KB: 64}", w, &turing, "where smem <= smem_per_block_optin: 78480 > 65536");
+    infeasible_on("my/halo_regs", "{TH: 16, TW: 32, KB: 64}", w, &turing, "where smem <= smem_per_block_optin: 78480 > 65536, with CC=16,KB=64,TH=16,TW=32");
     infeasible_on("my/halo_regs", "{TH: 16, TW: 32, CC: 4, KB: 64}", w,
                   &(struct chip){.threads_per_block = 1024, .smem_per_block_optin = 1000},
-                  "where smem <= smem_per_block_optin: 21456 > 1000");
+                  "where smem <= smem_per_block_optin: 21456 > 1000, with CC=4,KB=64,TH=16,TW=32");
     changed = w;
     changed.layout = LAYOUT_NCHW;
     infeasible("my/halo_regs", changed, "layout: input is NCHW, the variant takes NHWC");
@@ -241,6 +241,7 @@ static void test_tensor_maps(void **state)
     assert_int_equal(p.tensor_maps[1].buffer.kind, BUFFER_SCRATCH);
     assert_int_equal(p.steps[0].args[0].kind, ARG_TENSOR_MAP);
     assert_int_equal(p.steps[0].args[1].map, 1);
+    assert_int_equal(p.steps[0].args[2].map, ARG_NO_MAP); /* no residual */
     infeasible_on("conv2d/tma", NULL, w, &turing, "tensor map x_map: cc 75 < 90");
     w.c = 4;
     infeasible("conv2d/tma", w, "tensor map x_map: stride 1 has 8 bytes, no multiple of 16");
@@ -320,14 +321,16 @@ static void test_copy_and_library(void **state)
     binds("conv2d/cudnn", NULL, w);
     assert_int_equal(p.steps[0].kind, STEP_CUDNN);
     assert_int_equal(p.steps[0].cudnn_epilogue, 2);
-    assert_int_equal(p.steps[0].to.kind, BUFFER_TENSOR);
+    assert_int_equal(p.steps[0].operand[ROLE_OUTPUT].kind, BUFFER_TENSOR);
+    assert_int_equal(p.steps[0].operand[ROLE_BIAS].index, program_tensor(&p, ROLE_BIAS));
+    assert_int_equal(p.steps[0].operand[ROLE_RESIDUAL].kind, BUFFER_NONE);
     assert_null(p.units[0].path);
     assert_string_equal(p.algorithm, "library");
     add(&w, (struct epilogue){.kind = EPILOGUE_DEPTH_TO_SPACE, .block = 2, .mode = D2S_CRD});
     binds("conv2d/cudnn", NULL, w);
     assert_string_equal(p.variant, "conv2d/cudnn + depth_to_space/d2s_native");
     assert_int_equal(p.steps[0].cudnn_epilogue, 2);
-    assert_int_equal(p.steps[0].to.kind, BUFFER_SCRATCH);
+    assert_int_equal(p.steps[0].operand[ROLE_OUTPUT].kind, BUFFER_SCRATCH);
 }
 
 int main(void)

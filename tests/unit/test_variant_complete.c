@@ -107,6 +107,33 @@ static void test_completion_chain(void **state)
     assert_string_equal(p.variant, "conv2d/turned + layout/convert + pointwise/epilogue");
 }
 
+/* `select:` takes the first that is feasible for the whole work; the row keeps the rule's name and says which. */
+static void test_select(void **state)
+{
+    struct work w = conv();
+    binds("conv2d/pick", NULL, w);
+    assert_string_equal(p.variant, "conv2d/pick");
+    assert_string_equal(p.params, "is=raw"); /* tf32 takes f32 only */
+    assert_string_equal(p.units[0].label, "conv2d/raw");
+    add(&w, (struct epilogue){.kind = EPILOGUE_BIAS});
+    add(&w, (struct epilogue){.kind = EPILOGUE_RESIDUAL});
+    binds("conv2d/pick", NULL, w); /* raw is passed over: the head's condition; what naive does not fuse follows it */
+    assert_string_equal(p.variant, "conv2d/pick + pointwise/epilogue");
+    assert_string_equal(p.params, "is=naive");
+    has_define(0, 0, "BIAS=1");
+    w.k = 1;
+    assert_true(work_finish(&w, NULL));
+    binds("conv2d/pick", NULL, w);
+    assert_non_null(strstr(p.params, "X=64"));
+    assert_non_null(strstr(p.params, "is=limits"));
+    w.k = 3;
+    assert_true(work_finish(&w, NULL));
+    infeasible("conv2d/pick", w, "select: conv2d/tf32: dtype: input is f16, the variant takes f32");
+    w.c = 1;
+    infeasible("conv2d/pick", w, "needs c > 1: 1 <= 1");
+    broken("op: conv2d\nwhat: x\nselect:\n  - variant: nobody\n", conv(), "5:14", "no variant is called 'nobody'");
+}
+
 static void test_completion_missing(void **state)
 {
     struct work w = conv();
@@ -195,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_completion),         cmocka_unit_test(test_two_activations), cmocka_unit_test(test_completion_chain),
+        cmocka_unit_test(test_select),
         cmocka_unit_test(test_completion_missing), cmocka_unit_test(test_variant_steps),   cmocka_unit_test(test_hostile_nesting),
     };
     return cmocka_run_group_tests(tests, load_all, drop_all);

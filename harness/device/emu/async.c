@@ -9,7 +9,7 @@ struct async_copy {
     uint32_t offset, bytes, group;
 };
 
-static void remember(struct warp *w, uint32_t offset, uint32_t bytes)
+void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes)
 {
     if (w->copy_count == w->copy_room) {
         w->copy_room = w->copy_room ? w->copy_room * 2 : 256;
@@ -59,7 +59,7 @@ const struct insn *emu_cp_async(struct warp *w, const struct insn *ip)
         }
         memcpy(dst, line, ip->size);
         if ((w->checks & CHECK_KNOWN) && to[i] >> CLUSTER_SHIFT == 0)
-            remember(w, (uint32_t)to[i], ip->size);
+            emu_remember_copy(w, (uint32_t)to[i], ip->size);
     }
     m->events++;
     count_lanes(w, ip, SPACE_GLOBAL, from, good, ip->size);

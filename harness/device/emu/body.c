@@ -319,12 +319,26 @@ static bool skip_statement(struct parser *p)
     return parser_expect(p, ';');
 }
 
+/* Written by hand without a space: ".reg.b16 h;" */
+static void split_directive(struct parser *p)
+{
+    static const char *const words[] = {".reg.", ".local.", ".shared.", ".param.", ".global.", ".const."};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i]) - 1;
+        if ((size_t)p->t.len > n + 1 && !strncmp(p->t.at, words[i], n + 1)) {
+            p->lx.p = p->t.at + n;
+            p->t.len = (int)n;
+        }
+    }
+}
+
 static bool parse_directive(struct parser *p)
 {
     static const struct {
         const char *word;
         enum ptx_space space;
     } spaces[] = {{".local", SPACE_LOCAL}, {".shared", SPACE_SHARED}, {".param", SPACE_PARAM}, {".global", SPACE_GLOBAL}, {".const", SPACE_CONST}};
+    split_directive(p);
     if (parser_word(p, ".reg"))
         return parse_reg(p);
     if (parser_word(p, ".loc"))

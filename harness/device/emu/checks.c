@@ -62,12 +62,13 @@ void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kin
 bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store)
 {
     bool known = store;
-    for (uint64_t k = offset; k < offset + bytes; k++) {
-        uint8_t bit = (uint8_t)(1u << (k & 7));
-        if (store)
-            __atomic_fetch_or(&b->known[k >> 3], bit, __ATOMIC_RELAXED);
-        else
-            known |= (__atomic_load_n(&b->known[k >> 3], __ATOMIC_RELAXED) & bit) != 0;
+    for (uint64_t k = offset; k < offset + bytes;) { /* a bitmap byte at a time */
+        uint64_t n = 8 - (k & 7) < offset + bytes - k ? 8 - (k & 7) : offset + bytes - k;
+        uint8_t bits = (uint8_t)(((1u << n) - 1) << (k & 7)), seen = __atomic_load_n(&b->known[k >> 3], __ATOMIC_RELAXED);
+        if (store && (seen & bits) != bits)
+            __atomic_fetch_or(&b->known[k >> 3], bits, __ATOMIC_RELAXED);
+        known |= (seen & bits) != 0;
+        k += n;
     }
     if (!known)
         emu_report(w, ip, lane, "uninitialised", "global read of %u bytes at 0x%llx, offset %llu of `%s`, never written", bytes, (unsigned long long)(b->base + offset),
@@ -121,6 +122,8 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
         }
         access = ACCESS_ATOMIC;
     }
+    if (access == ACCESS_ATOMIC && !simple) /* the next atomic on this place knows what this warp did before: locks, tickets, barriers of atomics */
+        race_wait(w, at);
     if (unordered(w, writer) && !(access == ACCESS_ATOMIC && (writer & SHADOW_ATOMIC)))
         race(w, ip, lane, at, words[access], writer & 63);
     if (access == ACCESS_READ) {
@@ -131,7 +134,9 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
         race(w, ip, lane, at, words[access], reader & 63);
     if (access == ACCESS_ATOMIC)
         s->writer[grain] = now | SHADOW_ATOMIC | (unordered(w, writer) ? SHADOW_MANY : id);
-    else
+    if (access == ACCESS_ATOMIC && !simple)
+        race_arrive(w, at);
+    if (access == ACCESS_WRITE)
         s->writer[grain] = now | id;
 }
 

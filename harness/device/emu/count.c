@@ -96,6 +96,8 @@ static void count_insn(uint64_t *v, const struct program *p, uint32_t i, const s
         v[COUNT_divergent_branches] += m && ip->op != OP_bra ? m->events : 0;
     } else if (m && ip->op != OP_bar && c->class != CLASS_LOAD_CONST) { /* the constant cache knows no sectors */
         count_memory(v, c->source, (enum op)ip->op, m);
+        if (ip->op == OP_cp_async)
+            count_memory(v, c->source, (enum op)ip->op, m + 1);
     }
 }
 

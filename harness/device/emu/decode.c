@@ -627,7 +627,7 @@ static bool decode_plain(struct decode *d, uint32_t next_flow)
     } else if (instr_is(in, "brx")) {
         if (!decode_brx(d))
             return false;
-    } else if (!decode_alu(d) && !decode_float(d) && !decode_memory(d) && !decode_warp(d) && !decode_tensor(d) && !decode_async(d)) {
+    } else if (!decode_alu(d) && !decode_float(d) && !decode_memory(d) && !decode_warp(d) && !decode_tensor(d) && !decode_async(d) && !decode_video(d)) {
         return decode_fail(d, "emu does not know this instruction");
     }
     for (int i = 0; i < in->mod_count && !d->failed; i++)
@@ -659,14 +659,15 @@ static bool decode_guarded(struct decode *d, uint32_t next_flow)
     uint32_t at = d->p->count;
     if (!decode_plain(d, next_flow))
         return false;
-    /* several operations for one instruction: each gets its own guard */
+    /* several operations for one instruction: each gets its own guard, and an end */
     uint32_t n = d->p->count - at;
-    for (uint32_t i = 1; i < n; i++) {
-        decode_emit_internal(d, OP_guard);
-    }
+    if (n == 0) /* nothing to guard */
+        d->p->count = at - 1;
+    for (uint32_t i = 1; i < 2 * n; i++)
+        decode_emit_internal(d, OP_step_end);
     struct program *p = d->p;
-    for (uint32_t i = n; i-- > 1;) {
-        uint32_t to = at + 2 * i;
+    for (uint32_t i = n; i-- > 0;) {
+        uint32_t to = at + 3 * i;
         p->code[to] = p->code[at + i];
         p->cold[to] = p->cold[at + i];
         p->code[to].index = to;
@@ -674,8 +675,13 @@ static bool decode_guarded(struct decode *d, uint32_t next_flow)
         p->cold[to - 1] = p->cold[at - 1];
         p->code[to - 1].index = to - 1;
     }
+    for (uint32_t i = 0; i < n; i++) { /* the last one emitted is an end */
+        p->code[at + 3 * i + 1] = p->code[p->count - 1];
+        p->cold[at + 3 * i + 1] = p->cold[p->count - 1];
+        p->code[at + 3 * i + 1].index = at + 3 * i + 1;
+    }
     for (uint32_t i = 0; i < n; i++)
-        p->cold[at + 2 * i].guarded = 1;
+        p->cold[at + 3 * i].guarded = 1;
     return true;
 }
 
@@ -796,6 +802,7 @@ static void number_memos(struct program *p)
         bool memory = (op >= OP_ld_global && op <= OP_st_local) || op == OP_atom;
         bool together = op == OP_guard || op == OP_bra_if || op == OP_brx || op == OP_bar || op > OP_yield;
         p->code[i].memo = memory || together ? p->memo_count++ : UINT32_MAX;
+        p->memo_count += op == OP_cp_async; /* source and destination */
     }
 }
 

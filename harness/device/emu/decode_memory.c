@@ -189,6 +189,8 @@ static bool decode_atom(struct decode *d, bool red)
     int bytes = ptx_type_bytes(t), k = red ? 0 : 1;
     if (op < 0 || bytes < 2 || bytes > 8 || (ptx_type_float(t) && op != 0) || (space != SPACE_GLOBAL && space != SPACE_SHARED && space != SPACE_GENERIC))
         return decode_fail(d, "this atomic is not supported") || true;
+    /* what a lock in shared memory is made of: then atomics order the warps, too */
+    d->p->shared_spin |= (op == 8 || op == 9) && space != SPACE_GLOBAL;
     struct place_ref at;
     if (!decode_address(d, decode_operand(d, k), space, &at))
         return true;

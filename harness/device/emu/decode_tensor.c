@@ -63,9 +63,9 @@ static int length(const struct ptx_operand *o) { return o->kind == OPERAND_VECTO
 static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, int fb, int fc, uint32_t flags)
 {
     const struct ptx_operand *o[4] = {decode_operand(d, 0), decode_operand(d, 1), decode_operand(d, 2), decode_operand(d, 3)};
-    int count = 0, want[4] = {registers(m, n, fd), registers(m, k, fa), registers(k, n, fb), registers(m, n, fc)};
     if (fd < 0 || fa < 0 || fb < 0 || fc < 0)
         return decode_fail(d, "these element types are not supported") || true;
+    int count = 0, want[4] = {registers(m, n, fd), registers(m, k, fa), registers(k, n, fb), registers(m, n, fc)};
     for (int i = 0; i < 4; i++) {
         if (length(o[i]) < want[i])
             return decode_fail(d, "operand %d has %d registers, %d are needed", i + 1, length(o[i]), want[i]) || true;
@@ -79,7 +79,7 @@ static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, in
     at = vector_refs(d, o[1], reg_type(fa), false, at);
     at = vector_refs(d, o[2], reg_type(fb), false, at);
     vector_refs(d, o[3], reg_type(fc), false, at);
-    bool half = (fa == MMA_F16 || fa == MMA_BF16) && fa == fb && fc == fd && (fd == MMA_F32 || fd == MMA_F16) && n == 8 && m == 16 && (k == 8 || k == 16);
+    bool half = (fa == MMA_F16 || fa == MMA_BF16) && fa == fb && fc == fd && (fd == MMA_F32 || fd == MMA_F16) && n % 8 == 0 && m % 16 == 0 && m * n <= 512 && (k == 8 || k == 16);
     struct insn *ip = decode_emit(d, half ? OP_mma_half : OP_mma);
     ip->list = l;
     d->p->cold[ip->index].macs = (uint32_t)(m * n * k);
@@ -117,6 +117,7 @@ static bool wmma_mma(struct decode *d, int m, int n, int k)
     while (decode_take_word(d, layouts) >= 0)
         ;
     uint32_t flags = decode_take(d, "satfinite") ? MMA_SAT : 0;
+    decode_take(d, "rn"); /* f64 */
     int first = take_form(d), second = take_form(d), third = take_form(d), fourth = take_form(d);
     if (fourth >= 0) /* d, a, b, c */
         return finish_mma(d, m, n, k, first, second, third, fourth, flags);

@@ -29,9 +29,8 @@ char *emulate_find_kernel(const char *label, const char *ptx, const char *wanted
             matching++;
             last = i;
         }
-        text_addf(&all, "%s%.120s", i ? ", " : "", names[i]);
-        if (all.len > 300)
-            break;
+        if (all.len < 300)
+            text_addf(&all, "%s%.120s", i ? ", " : "", names[i]);
     }
     if (exact >= 0 || matching == 1) {
         found = xstrdup(names[exact >= 0 ? exact : last]);

@@ -112,15 +112,16 @@ static int origin_of(const struct start *s, const struct ptx_operand *o)
 
 static void access_memory(struct start *s, const struct ptx_instr *in)
 {
-    bool store = instr_is(in, "st") || instr_is(in, "red") || instr_is(in, "atom"), load = instr_is(in, "ld") || instr_is(in, "atom") || instr_is(in, "red") || instr_is(in, "cp");
-    for (int k = 0; (store || load) && k < in->count; k++) {
+    bool store = instr_is(in, "st") || instr_is(in, "red") || instr_is(in, "atom") || (instr_is(in, "wmma") && instr_has(in, "store")), load = !store || !instr_is(in, "st");
+    for (int k = 0; k < in->count; k++) {
         int p = in->operands[k].kind == OPERAND_ADDRESS ? origin_of(s, &in->operands[k]) : -1;
         if (p < 0)
             continue;
         struct guess *g = &s->params[p];
-        if (!g->typed && !instr_is(in, "cp"))
+        bool tells = !instr_is(in, "cp") && !instr_is(in, "prefetch");
+        if (!g->typed && tells)
             g->type = element(s, in, &in->operands[k ? 0 : in->count > 1 ? 1 : 0]);
-        g->typed |= !instr_is(in, "cp");
+        g->typed |= tells;
         g->pointer = true;
         g->read |= load;
         g->written |= store;

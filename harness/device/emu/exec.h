@@ -117,6 +117,7 @@ struct buffer *space_nearest(const struct address_space *s, uint64_t address);
 
 /* Access pattern of a memory instruction, remembered from its last execution, and its counters. */
 enum pattern { PATTERN_NONE, PATTERN_UNIFORM, PATTERN_DENSE, PATTERN_OTHER };
+#define RUNS_MAX 4
 struct memo {
     _Alignas(64) int32_t rel[32]; /* lane address - first active lane's */
     uint32_t mask;
@@ -127,6 +128,9 @@ struct memo {
     uint8_t space, phase; /* enum ptx_space the pattern was seen in; shared: first address mod 4 */
     uint8_t wavefronts, ideal; /* shared; ideal also: sectors that would do for a global access */
     int32_t from[32], to[32];  /* bytes of each span, as rel; ascending */
+    uint8_t runs;              /* lanes side by side, of 4 bytes each: few such runs make the pattern; 0: not so */
+    uint32_t run_lanes[RUNS_MAX];
+    int32_t run_base[RUNS_MAX]; /* where lane 0 of the run would be, as rel */
     struct buffer *buffer;
     /* counters since the last clear */
     uint64_t requests, sector_sum, line_sum, best_sum;          /* global */
@@ -199,6 +203,7 @@ struct warp {
     size_t local_stride;
     int barrier_id;
     uint32_t barrier_count;
+    uint32_t tid[3][32]; /* %tid of each lane: the same for every block */
     uint32_t clocks[64]; /* vector clock over the block's warps, for the race check */
     uint64_t ticks;      /* %clock */
     uint32_t async_groups; /* cp.async: groups committed; copies nobody has waited for */
@@ -263,6 +268,7 @@ struct launch {
     const uint8_t *params;
     int checks;
     bool cooperative;
+    uint64_t workspace; /* cooperative: zeroed global memory for the grid's barrier */
     int threads;       /* of the host; 0 = all */
     uint64_t turns_max; /* of one warp between two waits: more is a hang */
     double deadline;   /* monotonic seconds, 0 = none */

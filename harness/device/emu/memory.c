@@ -37,7 +37,7 @@ enum ptx_space space_of(uint64_t generic)
 /* A spin that waits for others must let them run: give up the turn after some polls. */
 void emu_poll(struct warp *w)
 {
-    w->fuel -= 1 << 14;
+    w->fuel -= 1 << 9;
     if (w->others && ++w->polls > 1024) {
         w->polls = 0;
         w->boost = 4096;
@@ -57,6 +57,23 @@ static int sorted_lanes(const struct memo *m, int32_t *v)
         v[k] = r;
     }
     return n;
+}
+
+static void learn_runs(struct memo *m)
+{
+    m->runs = 0;
+    for (uint32_t rest = m->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest), base = m->rel[i] - 4 * i;
+        if (!m->runs || m->run_base[m->runs - 1] != base) {
+            if (m->runs == RUNS_MAX) {
+                m->runs = 0;
+                return;
+            }
+            m->run_base[m->runs] = base;
+            m->run_lanes[m->runs++] = 0;
+        }
+        m->run_lanes[m->runs - 1] |= 1u << i;
+    }
 }
 
 /* From mask and rel all the rest but counts. `gap`: starts that far apart belong to one span. Returns how many different addresses there are. */
@@ -86,6 +103,9 @@ static uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
         }
     }
     m->to[m->spans - 1] = v[n - 1] + (int32_t)bytes;
+    m->runs = 0;
+    if (bytes == 4 && m->pattern != PATTERN_UNIFORM)
+        learn_runs(m);
     return distinct;
 }
 #define SECTOR_GAP 32 /* accesses are aligned to their size, so none reaches into the next one's sector unless that begins there, too */
@@ -173,6 +193,20 @@ void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const ui
     int ideal;
     m->wavefronts = (uint8_t)shared_wavefronts(m, w->mask, m->phase, bytes, &ideal);
     m->ideal = (uint8_t)ideal;
+}
+
+/* ldmatrix: rows of 16 bytes, in groups of eight */
+void memo_rows(struct memo *m, const uint32_t *a, int matrices)
+{
+    m->mask = matrices == 4 ? ~0u : (1u << 8 * matrices) - 1;
+    for (int i = 0; i < 8 * matrices; i++)
+        m->rel[i] = (int32_t)(a[i] - a[0]);
+    m->space = SPACE_SHARED;
+    memo_learn(m, 16, 16);
+    m->wavefronts = 0;
+    m->ideal = (uint8_t)matrices;
+    for (int k = 0; k < matrices; k++)
+        m->wavefronts = (uint8_t)(m->wavefronts + group_wavefronts(m, 0xffu << 8 * k, 0, 16));
 }
 
 /* ---- one lane ---- */

@@ -7,6 +7,13 @@ void move_pack(struct warp *w, const struct insn *ip)
 {
     uint8_t t[32 * 16];
     int bytes = ip->size * ip->count;
+    if (bytes == 4 && ip->count == 2 && ip->kind == 2 && ip->aux == 4) { /* two halves: what f16 code does all the time */
+        const uint16_t *low = SLOT(const uint16_t, w, ip->list[0]), *high = SLOT(const uint16_t, w, ip->list[1]);
+        uint32_t *d = SLOT(uint32_t, w, ip->d);
+        for (int i = 0; i < 32; i++)
+            d[i] = w->on[i] ? (uint32_t)low[i] | (uint32_t)high[i] << 16 : d[i];
+        return;
+    }
     for (int v = 0; v < ip->count; v++)
         for (int i = 0; i < 32; i++)
             memcpy(t + i * bytes + v * ip->size, SLOT(uint8_t, w, ip->list[v]) + (size_t)i * ip->kind, ip->size);
@@ -20,6 +27,16 @@ void move_unpack(struct warp *w, const struct insn *ip)
 {
     uint8_t t[32 * 16];
     int bytes = ip->size * ip->count;
+    if (bytes == 4 && ip->count == 2 && ip->kind == 2 && ip->aux == 4) {
+        uint32_t a[32];
+        memcpy(a, SLOT(const uint32_t, w, ip->a), sizeof a);
+        for (int v = 0; v < 2; v++) {
+            uint16_t *d = ip->list[v] == NO_REF ? NULL : SLOT(uint16_t, w, ip->list[v]);
+            for (int i = 0; d && i < 32; i++)
+                d[i] = w->on[i] ? (uint16_t)(a[i] >> 16 * v) : d[i];
+        }
+        return;
+    }
     for (int i = 0; i < 32; i++)
         memcpy(t + i * bytes, SLOT(uint8_t, w, ip->a) + (size_t)i * ip->aux, (size_t)bytes);
     for (int v = 0; v < ip->count; v++) {
@@ -47,6 +64,7 @@ const char *const special_names[SPECIAL_COUNT] = {
     [SPECIAL_CLUSTER_CTAID_X] = "%cluster_ctaid.x", [SPECIAL_CLUSTER_CTAID_Y] = "%cluster_ctaid.y", [SPECIAL_CLUSTER_CTAID_Z] = "%cluster_ctaid.z",
     [SPECIAL_CLUSTER_NCTAID_X] = "%cluster_nctaid.x", [SPECIAL_CLUSTER_NCTAID_Y] = "%cluster_nctaid.y", [SPECIAL_CLUSTER_NCTAID_Z] = "%cluster_nctaid.z",
     [SPECIAL_CLUSTER_CTARANK] = "%cluster_ctarank", [SPECIAL_CLUSTER_NCTARANK] = "%cluster_nctarank", [SPECIAL_IS_EXPLICIT_CLUSTER] = "%is_explicit_cluster",
+    [SPECIAL_ENVREG0] = "%envreg0", [SPECIAL_ENVREG1] = "%envreg1", [SPECIAL_ENVREG2] = "%envreg2",
 };
 
 static uint64_t lane_special(const struct warp *w, enum special s, int lane)
@@ -97,6 +115,8 @@ static uint64_t warp_special(struct warp *w, enum special s)
     case SPECIAL_CLUSTER_CTARANK: return (uint64_t)b->cluster_rank;
     case SPECIAL_CLUSTER_NCTARANK: return (uint64_t)b->cluster_count;
     case SPECIAL_IS_EXPLICIT_CLUSTER: return b->cluster_count > 1;
+    case SPECIAL_ENVREG1: return l->workspace >> 32; /* of cooperative groups' grid barrier, as the driver gives it */
+    case SPECIAL_ENVREG2: return l->workspace & 0xffffffffu;
     default: return 0;
     }
 }
@@ -112,10 +132,18 @@ void move_special(struct warp *w, const struct insn *ip)
         *d = (*d & ~w->mask) | (v ? w->mask : 0);
         return;
     }
+    uint32_t lanes[32];
+    const uint32_t *from = s <= SPECIAL_TID_Z ? w->tid[s] : lanes;
+    if (s > SPECIAL_TID_Z)
+        for (int i = 0; i < 32; i++)
+            lanes[i] = by_lane ? (uint32_t)lane_special(w, s, i) : (uint32_t)v;
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
-        if (by_lane)
-            v = lane_special(w, s, i);
-        memcpy(SLOT(uint8_t, w, ip->d) + (size_t)i * ip->size, &v, ip->size);
+        if (ip->size == 4)
+            SLOT(uint32_t, w, ip->d)[i] = from[i];
+        else if (ip->size == 2)
+            SLOT(uint16_t, w, ip->d)[i] = (uint16_t)from[i];
+        else
+            SLOT(uint64_t, w, ip->d)[i] = by_lane ? from[i] : v;
     }
 }

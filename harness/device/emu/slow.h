@@ -11,6 +11,7 @@
 enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 /* Learns the pattern of the active lanes' addresses; false: too irregular (several buffers, no buffer, other spaces). */
 bool memo_global(struct warp *w, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes);
+void memo_rows(struct memo *m, const uint32_t *a, int matrices);
 void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const uint32_t *a, uint32_t bytes);
 /* Different 32-byte sectors, and 128-byte lines, of a learnt global pattern whose first lane is at `at`. */
 static inline uint32_t span_sectors(const struct memo *m, int64_t at, uint32_t *lines)
@@ -57,7 +58,8 @@ void race_wait(struct warp *w, uint32_t offset);
 /* Bytes of a finished cp.async count as written now. */
 void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes);
 
-/* ---- convert.c, move.c ---- */
+/* ---- convert.c, move.c, video.c ---- */
+void emu_video(struct warp *w, const struct insn *ip);
 void emu_convert(struct warp *w, const struct insn *ip);
 void move_pack(struct warp *w, const struct insn *ip);
 void move_unpack(struct warp *w, const struct insn *ip);
@@ -93,6 +95,8 @@ const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_movmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async(struct warp *w, const struct insn *ip);
+/* Bytes of shared memory that a cp.async fills: nobody may read them before it was waited for. */
+void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes);
 const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async_commit(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async_arrive(struct warp *w, const struct insn *ip);

@@ -211,24 +211,14 @@ const struct insn *emu_mma(struct warp *w, const struct insn *ip)
 }
 
 /* ---- ldmatrix, stmatrix, movmatrix ---- */
-/* Wavefronts of up to four 8-row groups, remembered with the pattern. */
+/* Wavefronts of up to four 8-row groups. */
 static void count_rows(struct warp *w, const struct insn *ip, const uint64_t *address, int matrices)
 {
     struct memo *m = &w->memos[ip->memo];
-    uint32_t lanes = matrices == 4 ? ~0u : (1u << 8 * matrices) - 1, bad = m->mask != lanes || m->space != SPACE_SHARED;
+    uint32_t a[32];
     for (int i = 0; i < 8 * matrices; i++)
-        bad |= (uint32_t)(address[i] - address[0]) ^ (uint32_t)m->rel[i];
-    if (bad) {
-        m->mask = lanes;
-        m->space = SPACE_SHARED;
-        m->wavefronts = m->ideal = 0;
-        for (int i = 0; i < 8 * matrices; i++)
-            m->rel[i] = (int32_t)(address[i] - address[0]);
-        for (int k = 0; k < matrices; k++) {
-            m->wavefronts = (uint8_t)(m->wavefronts + group_wavefronts(m, 0xffu << 8 * k, 0, 16));
-            m->ideal++;
-        }
-    }
+        a[i] = (uint32_t)address[i];
+    memo_rows(m, a, matrices);
     m->shared_requests++;
     m->wavefront_sum += m->wavefronts;
     m->ideal_sum += m->ideal;

@@ -12,45 +12,63 @@ static bool wait_for(struct warp *w, const struct insn *ip, uint32_t members, co
     return true;
 }
 
+/* All lanes that some running lane names as its partners. */
 static uint32_t member_mask(const struct warp *w, uint32_t ref)
 {
-    return ref == NO_REF ? w->mask : SLOT(const uint32_t, w, ref)[__builtin_ctz(w->mask)];
+    uint32_t all = 0;
+    if (ref == NO_REF)
+        return w->mask;
+    if (ref & 1) /* a constant */
+        return SLOT(const uint32_t, w, ref)[0];
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1)
+        all |= SLOT(const uint32_t, w, ref)[__builtin_ctz(rest)];
+    return all;
 }
 
-static void check_members(struct warp *w, const struct insn *ip, uint32_t members)
+/* Lanes of different masks may run one instruction together, as the tiles of cooperative groups do: those of `rest` that share the first one's. */
+static uint32_t next_group(struct warp *w, const struct insn *ip, uint32_t ref, uint32_t rest, uint32_t *members)
 {
-    if ((w->checks & CHECK_SYNC) && (w->mask & ~members))
-        emu_report(w, ip, __builtin_ctz(w->mask & ~members), "inactive_lane", "lane %d runs this but is not in its mask 0x%08x", __builtin_ctz(w->mask & ~members), members);
+    uint32_t group = 0;
+    *members = ref == NO_REF ? w->mask : SLOT(const uint32_t, w, ref)[__builtin_ctz(rest)];
+    if (ref == NO_REF || (ref & 1))
+        group = rest;
+    else
+        for (uint32_t k = rest; k; k &= k - 1)
+            group |= SLOT(const uint32_t, w, ref)[__builtin_ctz(k)] == *members ? k & (0u - k) : 0;
+    uint32_t outside = group & ~*members;
+    if ((w->checks & CHECK_SYNC) && outside)
+        emu_report(w, ip, __builtin_ctz(outside), "inactive_lane", "lane %d runs this but is not in its mask 0x%08x", __builtin_ctz(outside), *members);
+    return group;
 }
+#define EACH_GROUP(ref) for (uint32_t rest_ = w->mask, group, members; rest_ && (group = next_group(w, ip, ref, rest_, &members), true); rest_ &= ~group)
 
 /* a = value, b = lane or delta, c = clamp and segment; list: [0] member mask or NO_REF, [1] predicate d2 or NO_REF; kind: 0 up, 1 down, 2 bfly, 3 idx */
 const struct insn *emu_shfl(struct warp *w, const struct insn *ip)
 {
     const struct insn *next;
-    uint32_t members = member_mask(w, ip->list[0]);
-    if (wait_for(w, ip, members, &next))
+    if (wait_for(w, ip, member_mask(w, ip->list[0]), &next))
         return next;
-    check_members(w, ip, members);
     const uint32_t *a = SLOT(const uint32_t, w, ip->a), *b = SLOT(const uint32_t, w, ip->b), *c = SLOT(const uint32_t, w, ip->c);
     uint32_t out[32], inside = 0;
-    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest), from;
-        int delta = (int)(b[lane] & 31), clamp = (int)(c[lane] & 31), segment = (int)(c[lane] >> 8 & 31);
-        int most = (lane & segment) | (clamp & ~segment), least = lane & segment;
-        bool ok;
-        switch (ip->kind) {
-        case 0: from = lane - delta; ok = from >= most; break;
-        case 1: from = lane + delta; ok = from <= most; break;
-        case 2: from = lane ^ delta; ok = from <= most; break;
-        default: from = least | (delta & ~segment); ok = from <= most; break;
+    EACH_GROUP(ip->list[0])
+        for (uint32_t rest = group; rest; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest), from;
+            int delta = (int)(b[lane] & 31), clamp = (int)(c[lane] & 31), segment = (int)(c[lane] >> 8 & 31);
+            int most = (lane & segment) | (clamp & ~segment), least = lane & segment;
+            bool ok;
+            switch (ip->kind) {
+            case 0: from = lane - delta; ok = from >= most; break;
+            case 1: from = lane + delta; ok = from <= most; break;
+            case 2: from = lane ^ delta; ok = from <= most; break;
+            default: from = least | (delta & ~segment); ok = from <= most; break;
+            }
+            if (!ok)
+                from = lane;
+            inside |= ok ? 1u << lane : 0;
+            if (!(group >> from & 1) && (w->checks & CHECK_SYNC))
+                emu_report(w, ip, lane, "inactive_lane", "lane %d reads lane %d, which does not take part (mask 0x%08x)", lane, from, members);
+            out[lane] = group >> from & 1 ? a[from] : a[lane];
         }
-        if (!ok)
-            from = lane;
-        inside |= ok ? 1u << lane : 0;
-        if (!(w->mask >> from & 1) && (w->checks & CHECK_SYNC))
-            emu_report(w, ip, lane, "inactive_lane", "lane %d reads lane %d, which does not take part (mask 0x%08x)", lane, from, members);
-        out[lane] = w->mask >> from & 1 ? a[from] : a[lane];
-    }
     if (ip->d != NO_REF)
         for (uint32_t rest = w->mask; rest; rest &= rest - 1)
             SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = out[__builtin_ctz(rest)];
@@ -67,19 +85,22 @@ static uint32_t predicate(const struct warp *w, const struct insn *ip) { return 
 const struct insn *emu_vote(struct warp *w, const struct insn *ip)
 {
     const struct insn *next;
-    uint32_t members = member_mask(w, ip->b);
-    if (wait_for(w, ip, members, &next))
+    if (wait_for(w, ip, member_mask(w, ip->b), &next))
         return next;
-    check_members(w, ip, members);
-    uint32_t who = members & w->mask, p = predicate(w, ip) & who;
-    if (ip->kind == 3) {
-        for (uint32_t rest = w->mask; rest; rest &= rest - 1)
-            SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = p;
-        return ip + 1;
+    uint32_t all = predicate(w, ip), yes = 0, out[32];
+    EACH_GROUP(ip->b)
+    {
+        uint32_t who = members & group, p = all & who;
+        yes |= (ip->kind == 0 ? p == who : ip->kind == 1 ? p != 0 : p == 0 || p == who) ? group : 0;
+        for (uint32_t rest = group; rest; rest &= rest - 1)
+            out[__builtin_ctz(rest)] = p;
     }
-    bool yes = ip->kind == 0 ? p == who : ip->kind == 1 ? p != 0 : p == 0 || p == who;
     uint32_t *d = SLOT(uint32_t, w, ip->d);
-    *d = (*d & ~w->mask) | (yes ? w->mask : 0);
+    if (ip->kind != 3)
+        *d = (*d & ~w->mask) | (yes & w->mask);
+    else
+        for (uint32_t rest = w->mask; rest; rest &= rest - 1)
+            d[__builtin_ctz(rest)] = out[__builtin_ctz(rest)];
     return ip + 1;
 }
 
@@ -87,26 +108,24 @@ const struct insn *emu_vote(struct warp *w, const struct insn *ip)
 const struct insn *emu_match(struct warp *w, const struct insn *ip)
 {
     const struct insn *next;
-    uint32_t members = member_mask(w, ip->b), out[32], same_all = 0;
-    if (wait_for(w, ip, members, &next))
+    uint32_t out[32], same_all = 0;
+    if (wait_for(w, ip, member_mask(w, ip->b), &next))
         return next;
-    check_members(w, ip, members);
-    uint32_t who = members & w->mask;
-    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
-        int i = __builtin_ctz(rest);
-        out[i] = 0;
-        for (uint32_t all = who; all; all &= all - 1) {
-            int k = __builtin_ctz(all);
-            bool same = ip->size == 8 ? SLOT(const uint64_t, w, ip->a)[i] == SLOT(const uint64_t, w, ip->a)[k] : SLOT(const uint32_t, w, ip->a)[i] == SLOT(const uint32_t, w, ip->a)[k];
-            out[i] |= same ? 1u << k : 0;
+    EACH_GROUP(ip->b)
+        for (uint32_t rest = group; rest; rest &= rest - 1) {
+            int i = __builtin_ctz(rest);
+            uint32_t found = 0;
+            for (uint32_t all = members & group; all; all &= all - 1) {
+                int k = __builtin_ctz(all);
+                bool same = ip->size == 8 ? SLOT(const uint64_t, w, ip->a)[i] == SLOT(const uint64_t, w, ip->a)[k] : SLOT(const uint32_t, w, ip->a)[i] == SLOT(const uint32_t, w, ip->a)[k];
+                found |= same ? 1u << k : 0;
+            }
+            bool everyone = found == (members & group);
+            same_all |= everyone ? 1u << i : 0;
+            out[i] = ip->kind == 0 || everyone ? found : 0;
         }
-        if (out[i] == who)
-            same_all |= 1u << i;
-    }
-    for (uint32_t rest = w->mask; rest && ip->d != NO_REF; rest &= rest - 1) {
-        int i = __builtin_ctz(rest);
-        SLOT(uint32_t, w, ip->d)[i] = ip->kind == 0 ? out[i] : same_all >> i & 1 ? who : 0;
-    }
+    for (uint32_t rest = w->mask; rest && ip->d != NO_REF; rest &= rest - 1)
+        SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = out[__builtin_ctz(rest)];
     if (ip->c != NO_REF) {
         uint32_t *p = SLOT(uint32_t, w, ip->c);
         *p = (*p & ~w->mask) | (same_all & w->mask);
@@ -121,16 +140,10 @@ static float as_float(uint32_t u)
     return f;
 }
 
-/* kind: 0 add, 1 min u, 2 max u, 3 min s, 4 max s, 5 and, 6 or, 7 xor, 8 fmin, 9 fmax; flags 1 = .abs, 2 = .NaN; b = members */
-const struct insn *emu_redux(struct warp *w, const struct insn *ip)
+/* kind: 0 add, 1 min u, 2 max u, 3 min s, 4 max s, 5 and, 6 or, 7 xor, 8 fmin, 9 fmax; flags 1 = .abs, 2 = .NaN */
+static uint32_t redux_of(const struct insn *ip, const uint32_t *a, uint32_t who)
 {
-    const struct insn *next;
-    uint32_t members = member_mask(w, ip->b);
-    if (wait_for(w, ip, members, &next))
-        return next;
-    check_members(w, ip, members);
-    const uint32_t *a = SLOT(const uint32_t, w, ip->a);
-    uint32_t who = members & w->mask, r = 0;
+    uint32_t r = 0;
     bool first = true;
     for (uint32_t rest = who; rest; rest &= rest - 1, first = false) {
         uint32_t v = a[__builtin_ctz(rest)];
@@ -158,8 +171,23 @@ const struct insn *emu_redux(struct warp *w, const struct insn *ip)
             break;
         }
     }
-    for (uint32_t rest = w->mask; rest; rest &= rest - 1)
-        SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = r;
+    return r;
+}
+
+/* b = members */
+const struct insn *emu_redux(struct warp *w, const struct insn *ip)
+{
+    const struct insn *next;
+    uint32_t a[32];
+    if (wait_for(w, ip, member_mask(w, ip->b), &next))
+        return next;
+    memcpy(a, SLOT(const uint32_t, w, ip->a), sizeof a);
+    EACH_GROUP(ip->b)
+    {
+        uint32_t r = redux_of(ip, a, members & group);
+        for (uint32_t rest = group; rest; rest &= rest - 1)
+            SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = r;
+    }
     return ip + 1;
 }
 
@@ -167,23 +195,29 @@ const struct insn *emu_redux(struct warp *w, const struct insn *ip)
 const struct insn *emu_elect(struct warp *w, const struct insn *ip)
 {
     const struct insn *next;
-    uint32_t members = member_mask(w, ip->b);
-    if (wait_for(w, ip, members, &next))
+    uint32_t elected = 0, leaders[32];
+    if (wait_for(w, ip, member_mask(w, ip->b), &next))
         return next;
-    uint32_t who = members & w->mask ? members & w->mask : w->mask, leader = (uint32_t)__builtin_ctz(who);
+    EACH_GROUP(ip->b)
+    {
+        uint32_t who = members & group ? members & group : group, leader = (uint32_t)__builtin_ctz(who);
+        elected |= 1u << leader;
+        for (uint32_t rest = group; rest; rest &= rest - 1)
+            leaders[__builtin_ctz(rest)] = leader;
+    }
     for (uint32_t rest = w->mask; rest && ip->d != NO_REF; rest &= rest - 1)
-        SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = leader;
+        SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = leaders[__builtin_ctz(rest)];
     uint32_t *p = SLOT(uint32_t, w, ip->c);
-    *p = (*p & ~w->mask) | (1u << leader & w->mask);
+    *p = (*p & ~w->mask) | (elected & w->mask);
     return ip + 1;
 }
 
 const struct insn *emu_bar_warp(struct warp *w, const struct insn *ip)
 {
     const struct insn *next;
-    uint32_t members = member_mask(w, ip->a);
-    if (wait_for(w, ip, members, &next))
+    if (wait_for(w, ip, member_mask(w, ip->a), &next))
         return next;
-    check_members(w, ip, members);
+    EACH_GROUP(ip->a)
+        ;
     return ip + 1;
 }

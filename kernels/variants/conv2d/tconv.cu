@@ -24,16 +24,18 @@ let:
   blk_bx: ceil(q, pels)                            # this and
   out_chan_blk: ceil(k, out_chan * out_chan_tile)  # this are the grid, blk_y and out_chan_tile the threads, pels and out_chan the registers
   images: select(p % blk_y == 0, 1, select(blk_y % p == 0, blk_y / p, min(n, 1 + ceil(blk_y - 1, p))))   # that the lines of a block touch
-  in_lines: (blk_y - images) * stride + r * images
+  in_lines: max((blk_y - images) * stride + r * images, (blk_y - 1) * stride + r)   # the second: r < stride, and all in one image
   blk_x: (pels - 1) * stride + s
   filts_smem: s * out_chan * out_chan_tile         # floats: one filter row
   in_smem: in_lines * blk_x                        # floats: one input channel
   smem: 4 * (filts_smem + in_smem)
   registers: pels * out_chan + blk_x + out_chan    # floats a thread: sums, strip of the input, strip of the filter
 where:
-  - smem <= smem_per_block
+  - 4 * (filts_smem + in_smem) <= smem_per_block   # static shared memory
   - registers <= 224                               # of 255; the rest is addresses
   - threads <= 1024
+ablate: [store, bias, maths]
+predict: {threads: threads, smem: smem, registers: registers}
 define:
   PELS: pels
   OUT_CHAN: out_chan
@@ -43,6 +45,7 @@ define:
   IN_LINES: in_lines
   BLK_X: blk_x
   FILTER: layout(filter)
+  OUTPUT_T: type(output)
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [r, s, stride]
@@ -74,6 +77,7 @@ steps:
  *
  * What it costs: two barriers for every filter row, and one input channel at a time is little work between them; the default tile of 8 lines of 8 pixels
  * reads its halo 1.6 times; neighbouring threads are groups of channels, so a store scatters over as many planes. Boda re-orders the whole input into blocks beforehand; here the block picks its lines itself. */
+#include "ablate.cuh"
 #include "element.cuh"
 #include "epilogue.cuh"
 #include "tensor.cuh"
@@ -132,6 +136,7 @@ conv_tconv(const float *input, const float *filts, const float *bias, float *out
 #pragma unroll
     for (int i = 0; i < PELS * OUT_CHAN; i++)
         sum[i / OUT_CHAN][i % OUT_CHAN] = 0.0f;
+    ABLATED_WORD
     for (int c = 0; c < C; c++) {
         __syncthreads(); /* the last channel's readers are done */
         load_lines(in_smem, input, c, image0, p0, x0, N, C, H, W, P, pad);
@@ -145,20 +150,31 @@ conv_tconv(const float *input, const float *filts, const float *bias, float *out
 #pragma unroll
             for (int i = 0; i < BLK_X; i++)
                 strip[i] = own_lines[r * BLK_X + i];
+#ifdef ABLATE_MATHS
+#pragma unroll
+            for (int i = 0; i < BLK_X; i++)
+                ABLATED_MIX(strip[i]);
+#endif
 #pragma unroll
             for (int s = 0; s < S; s++)
 #pragma unroll
                 for (int j = 0; j < OUT_CHAN; j++) {
                     float weight = filts_smem[(s * OUT_CHAN + j) * OUT_CHAN_TILE + group];
+#ifdef ABLATE_MATHS
+                    ABLATED_MIX(weight);
+#else
 #pragma unroll
                     for (int i = 0; i < PELS; i++)
                         sum[i][j] += strip[i * STRIDE + s] * weight;
+#endif
                 }
         }
     }
+    ABLATED_WORD_TO(sum[0][0]);
     int image = image0 + own_image, p = (p0 + line) % P;
     if (!exists)
         return;
+    ABLATED_BEGIN
 #pragma unroll
     for (int j = 0; j < OUT_CHAN; j++) {
         int k = (blockIdx.z * OUT_CHAN + j) * OUT_CHAN_TILE + group;
@@ -168,6 +184,7 @@ conv_tconv(const float *input, const float *filts, const float *bias, float *out
 #pragma unroll
         for (int i = 0; i < PELS; i++)
             if (blockIdx.y * PELS + i < Q)
-                to[blockIdx.y * PELS + i] = epilogue(sum[i][j], bias, k);
+                STORE(to[blockIdx.y * PELS + i], epilogue(sum[i][j], bias, k));
     }
+    ABLATED_END(output)
 }

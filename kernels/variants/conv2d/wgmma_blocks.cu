@@ -3,7 +3,7 @@ op: conv2d
 what: wgmma for many channels - two image rows by 128 output channels a block, weights and 64-channel slices of rows stream by TMA
 from: wgmma_rows
 needs:
-  - stride == 1 and dilation == 1 and groups == 1 and r <= 3 and s <= 9 and c % 8 == 0 and k % 2 == 0
+  - stride == 1 and dilation == 1 and groups == 1 and r <= 3 and s <= 9 and c % 8 == 0 and k % 8 == 0
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
@@ -11,13 +11,12 @@ algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
 params:
   STRIP: {values: [auto, 64, 128], default: auto}      # pixels of a row; auto: what wastes less of the last strip
-  AHEAD: {values: [2, 3, 4], default: 4}               # taps of weights in shared memory
+  AHEAD: {values: [2, 3, 4], default: 3}               # taps of weights in shared memory
 let:
   strip: select(STRIP == 'auto', select(ceil(q, 64) % 2 == 1 and q < 256, 64, 128), STRIP)
   halves: select(k <= 64, 1, 2)                        # of 64 output channels
   row_bytes: ceil(strip + s - 1, 8) * 1024
-  smem: 1024 + 2 * (r + 1) * row_bytes + AHEAD * halves * 8192 + 16 * (2 + AHEAD)
-  kp: 16 * ceil(k, 16)
+  smem: 1024 + 2 * (r + 1) * row_bytes + AHEAD * halves * 8192 + 2 * strip * 128 + 16 * (3 + AHEAD)
   blocks_k: ceil(k, 64 * halves)
   strips: ceil(q, strip)
   pairs: ceil(p, 2)
@@ -33,22 +32,17 @@ define:
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
 specialise: [r, s]
-scratch:
-  permuted: filter[kp * r * s * c]
 tensor_maps:
   input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128, l2: 256}
-  weight_map: {of: permuted, dims: "c, s, r, kp", box: "64, 1, 1, 64 * halves", swizzle: 128, l2: 256}
-prepare:
-  - kernel: permute_filter
-    grid: ceil(kp * r * s * c, 256)
-    block: 256
-    args: filter, permuted, k, r * s * c, kp
+  filter_map: {of: filter, dims: "c, r * s, 1, k", box: "64, 1, 1, 64", swizzle: 128, l2: 256}
+  output_map: {of: output, box: "64, strip, 1, 1", swizzle: 128}
+  residual_map: {of: residual, box: "64, strip, 1, 1", swizzle: 128, l2: 256}
 steps:
   - kernel: conv_wgmma_blocks
     grid: min(tiles, sm_count)
     block: 384
     smem: smem
-    args: input_map, weight_map, bias, residual, output, c, k, p, q, pad, strips, pairs, blocks_k, tiles
+    args: input_map, filter_map, output_map, residual_map, bias, c, k, p, pad, strips, pairs, blocks_k, tiles
 */
 
 /* What changed from wgmma_rows: with 128 channels and more the weights of 64 output channels are 147 KB and up, too much for shared memory, let alone for
@@ -61,12 +55,17 @@ steps:
  *    Weights come one tap at a time, AHEAD of them on their way.
  *  - Each of the two consumers makes one output row of 128 channels: two products share the row operand.
  *  - Blocks are persistent: while the consumers store, the producer already fetches for the next tile.
- *  - The order of channels that lets a result be stored without shared memory (pair_store.cuh) cannot be made by the copy engine, so the filter is
- *    permuted once, in a step of its own that is timed apart (`prepare`).
+ *  - Results go out through the copy engine (staged_store.cuh), 64 channels of a row at a time.
+ *  - The last slice may have fewer than 64 channels: only the products of 16 channels that there are get made.
  *
- * Cost: the tensor cores idle while both consumers store, some 6 % of a tile at 256 channels. The library is at its best here: expect parity. */
-#include "pair_store.cuh"
-#include "wgmma.cuh"
+ * Cost: the tensor cores idle while both consumers store, and shared memory is nearly full: a pair of products reads 2 x 2 KB of weights and twice 4 KB of
+ * pixels, 96 of 128 cycles, and 23 bytes a cycle come in. Measured on an H200, 256->256 at 339x510, cold: 284 us; with nothing loaded and nothing stored
+ * it would be 274, so what is left to gain is in the products themselves: wgmma_wide. */
+#include "staged_store.cuh"
+
+#ifndef FILTER_BOX
+#define FILTER_BOX 64 /* filter rows of a box of weights */
+#endif
 
 constexpr int ROW_BYTES = (STRIP_WIDTH + S - 1 + 7) / 8 * 1024, BOX_BYTES = (STRIP_WIDTH + S - 1) * 128;
 constexpr int ROWS = R + 1, SLICE_BYTES = ROWS * ROW_BYTES; /* rows under two output rows */
@@ -74,19 +73,9 @@ constexpr int TAP_BYTES = HALVES * 8192, TAPS = R * S;
 
 extern __shared__ unsigned char shared_raw[];
 
-/* Row 16 i + g of the result is channel 16 i + 2 g, row 16 i + 8 + g channel 16 i + 2 g + 1; rows past the last channel are zero. */
-extern "C" __global__ void __launch_bounds__(256) permute_filter(const TYPE *filter, TYPE *permuted, int K, int depth, int rows)
-{
-    int i = blockIdx.x * 256 + threadIdx.x;
-    if (i >= rows * depth)
-        return;
-    int row = i / depth, k = row / 16 * 16 + row % 8 * 2 + row / 8 % 2;
-    permuted[i] = k < K ? filter[(size_t)filter_channel(k, K) * depth + i % depth] : from_f32<TYPE>(0.0f);
-}
-
 /* Addresses in shared memory. Slices and taps are counted over the whole life of the block; each has a barrier for "has come" and one for "is free". */
 struct buffers {
-    unsigned slices, taps, slice_full, slice_empty, tap_full, tap_empty;
+    unsigned slices, taps, slice_full, slice_empty, tap_full, tap_empty, staging, residual;
 };
 
 struct tile {
@@ -106,10 +95,10 @@ static __device__ __forceinline__ void ask_slice(const buffers &b, int slice, co
         copy_box_4d(b.slices + slice % 2 * SLICE_BYTES + row * ROW_BYTES, map, full, c, at.q0 - pad, at.p0 - pad + row, at.n);
 }
 
-static __device__ __forceinline__ void produce(const buffers &b, const tensor_map *input_map, const tensor_map *weight_map, int C, int pad, int strips,
-                                               int pairs, int blocks_k, int tiles)
+static __device__ __forceinline__ void produce(const buffers &b, const tensor_map *input_map, const tensor_map *filter_map, int C, int K, int pad,
+                                               int strips, int pairs, int blocks_k, int tiles)
 {
-    int slice = 0, tap = 0;
+    int slice = 0, tap = 0, depth = K / (D2S_BLOCK * D2S_BLOCK);
     ask_slice(b, slice++, input_map, tile(blockIdx.x, strips, pairs, blocks_k), 0, pad);
     for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
         tile at(t, strips, pairs, blocks_k);
@@ -117,7 +106,9 @@ static __device__ __forceinline__ void produce(const buffers &b, const tensor_ma
             for (int i = 0; i < TAPS; i++, tap++) {
                 barrier_wait(b.tap_empty + tap % AHEAD * 8, (tap / AHEAD & 1) ^ 1);
                 barrier_arrive_expect(b.tap_full + tap % AHEAD * 8, TAP_BYTES);
-                copy_box_4d(b.taps + tap % AHEAD * TAP_BYTES, weight_map, b.tap_full + tap % AHEAD * 8, c, i % S, i / S, at.k0);
+                for (int k = 0; k < HALVES * 64; k += FILTER_BOX) /* filter_channel() says where a channel's weights lie */
+                    copy_box_4d(b.taps + tap % AHEAD * TAP_BYTES + k * 128, filter_map, b.tap_full + tap % AHEAD * 8, c, i, D2S_CRD ? (at.k0 + k) / depth : 0,
+                                D2S_CRD ? (at.k0 + k) % depth : at.k0 + k);
                 /* The next slice's buffer is free when the consumers have begun this slice, which they have when the tap AHEAD of this one found room. */
                 if (i != (AHEAD < TAPS ? AHEAD : TAPS - 1))
                     continue;
@@ -135,6 +126,19 @@ static __device__ __forceinline__ void release(unsigned barrier)
         barrier_arrive(barrier);
 }
 
+/* 16 * DEPTH channels of one tap. */
+template <int DEPTH>
+static __device__ __forceinline__ void multiply_tap(float sum[HALVES][STRIP_WIDTH / 2], unsigned long long weights, unsigned long long pixels, bool add)
+{
+    wgmma_begin();
+#pragma unroll
+    for (int d = 0; d < DEPTH; d++)
+#pragma unroll
+        for (int half = 0; half < HALVES; half++)
+            wgmma_shared<TYPE, STRIP_WIDTH>(sum[half], weights + half * 512 + d * 2, pixels + d * 2, add || d > 0);
+    wgmma_commit();
+}
+
 /* sum[half]: 64 channels by one row of pixels. `me`: which of the two rows. */
 static __device__ __forceinline__ void multiply_tile(float sum[HALVES][STRIP_WIDTH / 2], const buffers &b, int &slice, int &tap, int C, int me)
 {
@@ -146,13 +150,14 @@ static __device__ __forceinline__ void multiply_tile(float sum[HALVES][STRIP_WID
             barrier_wait(b.tap_full + tap % AHEAD * 8, tap / AHEAD & 1);
             unsigned long long pixels = matrix_rows_128(rows + i / S * ROW_BYTES + i % S * 128);
             unsigned long long weights = matrix_rows_128(b.taps + tap % AHEAD * TAP_BYTES);
-            wgmma_begin();
-#pragma unroll
-            for (int d = 0; d < 4; d++)
-#pragma unroll
-                for (int half = 0; half < HALVES; half++)
-                    wgmma_shared<TYPE, STRIP_WIDTH>(sum[half], weights + half * 512 + d * 2, pixels + d * 2, c + i + d > 0);
-            wgmma_commit();
+            if (C - c > 48)
+                multiply_tap<4>(sum, weights, pixels, c + i > 0);
+            else if (C - c > 32)
+                multiply_tap<3>(sum, weights, pixels, c + i > 0);
+            else if (C - c > 16)
+                multiply_tap<2>(sum, weights, pixels, c + i > 0);
+            else
+                multiply_tap<1>(sum, weights, pixels, c + i > 0);
             wgmma_wait<1>(); /* the tap before is done */
             if (c + i > 0)
                 release(b.tap_empty + (tap - 1) % AHEAD * 8);
@@ -165,11 +170,13 @@ static __device__ __forceinline__ void multiply_tile(float sum[HALVES][STRIP_WID
     release(b.slice_empty + (slice - 1) % 2 * 8);
 }
 
-static __device__ __forceinline__ void consume(const buffers &b, const float *bias, const TYPE *residual, TYPE *output, int C, int K, int P, int Q, int strips,
-                                               int pairs, int blocks_k, int tiles)
+static __device__ __forceinline__ void consume(const buffers &b, const tensor_map *output_map, const tensor_map *residual_map, const float *bias, int C, int K, int P,
+                                               int strips, int pairs, int blocks_k, int tiles)
 {
-    int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
+    int me = warpgroup_index() - 1;
     int slice = 0, tap = 0;
+    unsigned phase = 0;
+    staged_rows<STRIP_WIDTH> stored = {b.staging + me * staged_rows<STRIP_WIDTH>::BYTES, b.residual + me * 8, 0, me + 1};
     for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
         float sum[HALVES][STRIP_WIDTH / 2];
         multiply_tile(sum, b, slice, tap, C, me);
@@ -178,26 +185,32 @@ static __device__ __forceinline__ void consume(const buffers &b, const float *bi
         if (p >= P)
             continue;
 #pragma unroll
-        for (int half = 0; half < HALVES; half++) {
-            int k = at.k0 + half * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4 * 2;
-            if (k >= K)
-                continue;
-            store_row<STRIP_WIDTH>(output, residual, 0, sum[half], bias_of(bias, filter_channel(k, K)), bias_of(bias, filter_channel(k + 1, K)), at.n, p, at.q0 + lane % 4 * 2, k, K, P, Q);
+        for (int half = 0; half < HALVES; half++, phase ^= 1) {
+            stored.k0 = at.k0 + half * 64;
+            if (stored.k0 >= K)
+                break;
+            if (EPI_RESIDUAL && threadIdx.x % 128 == 0)
+                stored.ask_residual(residual_map, K, at.n, p, at.q0);
+            int k = stored.k0 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4;
+            float own_bias[2] = {EPI_BIAS && k < K ? bias[filter_channel(k, K)] : 0, EPI_BIAS && k + 8 < K ? bias[filter_channel(k + 8, K)] : 0};
+            stored.store(sum[half], own_bias, output_map, K, at.n, p, at.q0, phase);
         }
     }
+    stored.finish();
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-conv_wgmma_blocks(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map weight_map, const float *bias, const TYPE *residual,
-                  TYPE *output, int C, int K, int P, int Q, int pad, int strips, int pairs, int blocks_k, int tiles)
+conv_wgmma_blocks(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map filter_map, const __grid_constant__ tensor_map output_map,
+                  const __grid_constant__ tensor_map residual_map, const float *bias, int C, int K, int P, int pad, int strips, int pairs, int blocks_k, int tiles)
 {
     unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
-    unsigned taps = base + 2 * SLICE_BYTES, barriers = taps + AHEAD * TAP_BYTES;
-    buffers b = {base, taps, barriers, barriers + 16, barriers + 32, barriers + 32 + AHEAD * 8};
+    unsigned staging = base + 2 * SLICE_BYTES, taps = staging + 2 * staged_rows<STRIP_WIDTH>::BYTES, at = taps + AHEAD * TAP_BYTES;
+    buffers b = {base, taps, at, at + 16, at + 32, at + 32 + AHEAD * 8, staging, at + 32 + AHEAD * 16};
     if (threadIdx.x == 0) {
         for (int i = 0; i < 2; i++) {
             barrier_init(b.slice_full + i * 8, 1);
             barrier_init(b.slice_empty + i * 8, 8); /* a lane of each consuming warp */
+            barrier_init(b.residual + i * 8, 1);
         }
         for (int i = 0; i < AHEAD; i++) {
             barrier_init(b.tap_full + i * 8, 1);
@@ -209,9 +222,9 @@ conv_wgmma_blocks(const __grid_constant__ tensor_map input_map, const __grid_con
     if (threadIdx.x < 128) {
         give_registers<24>();
         if (threadIdx.x == 0)
-            produce(b, &input_map, &weight_map, C, pad, strips, pairs, blocks_k, tiles);
+            produce(b, &input_map, &filter_map, C, K, pad, strips, pairs, blocks_k, tiles);
     } else {
         take_registers<240>();
-        consume(b, bias, residual, output, C, K, P, Q, strips, pairs, blocks_k, tiles);
+        consume(b, &output_map, &residual_map, bias, C, K, P, strips, pairs, blocks_k, tiles);
     }
 }

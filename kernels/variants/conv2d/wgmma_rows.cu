@@ -3,7 +3,8 @@ op: conv2d
 what: Hopper's wgmma on whole image rows - weights and a TMA ring of rows in shared memory, taps by descriptor
 from: mma_sync
 needs:
-  - stride == 1 and dilation == 1 and groups == 1 and r * s <= 9 and c <= 64 and c % 8 == 0 and k % 2 == 0
+  - stride == 1 and dilation == 1 and groups == 1 and r * s <= 9 and c <= 64
+  - c % 8 == 0 and k % 8 == 0                          # 16 bytes of a pixel: the copy engine's grain
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
@@ -11,11 +12,11 @@ algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
 params:
   STRIP: {values: [auto, 64, 128], default: auto}     # pixels of a row that are one product; auto: what wastes less of the last strip
-  RING: {values: [6, 8, 10], default: 8}              # image rows in shared memory
+  RING: {values: [6, 7], default: 7}                  # image rows in shared memory
 let:
   strip: select(STRIP == 'auto', select(ceil(q, 64) % 2 == 1 and q < 256, 64, 128), STRIP)
   row_bytes: ceil(strip + s - 1, 8) * 1024
-  smem: 1024 + r * s * 8192 + RING * (row_bytes + 16) + 16
+  smem: 1024 + r * s * 8192 + RING * row_bytes + 2 * strip * 128 + 16 * RING + 48   # weights, image rows, results of two consumers
   blocks_k: ceil(k, 64)
   strips: ceil(q, strip)
   rows_all: n * strips * p
@@ -23,10 +24,11 @@ let:
   rows_block: ceil(rows_all, blocks)                   # of the output, one after another in a strip
 where:
   - cc == 90
-  - RING > 2 * r
+  - RING >= 2 * r
   - smem <= smem_per_block_optin
 define:
   TYPE: type(input)
+  CHANNELS: c
   STRIP_WIDTH: strip
   SPLIT: 1
   EPI_BIAS: has(bias)
@@ -35,12 +37,15 @@ define:
 specialise: [r, s]
 tensor_maps:
   input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128, l2: 256}
+  filter_map: {of: filter, dims: "c, r * s, 1, k", box: "64, 1, 1, 64", swizzle: 128, l2: 256}
+  output_map: {of: output, box: "64, strip, 1, 1", swizzle: 128}
+  residual_map: {of: residual, box: "64, strip, 1, 1", swizzle: 128, l2: 256}
 steps:
   - kernel: conv_wgmma_rows
     grid: ceil(rows_all, rows_block), blocks_k
     block: 384
     smem: smem
-    args: input_map, filter, bias, residual, output, c, k, p, q, pad, strips, rows_all, rows_block
+    args: input_map, filter_map, output_map, residual_map, bias, k, p, pad, strips, rows_all, rows_block
 */
 
 /* What changed from mma_sync: the instruction, and with it who moves the data. wgmma multiplies 64 x 128 x 16 for four warps at once and reads its operands
@@ -58,8 +63,8 @@ steps:
 #include "wgmma_rows.cuh"
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-conv_wgmma_rows(const __grid_constant__ tensor_map input_map, const TYPE *filter, const float *bias, const TYPE *residual, TYPE *output, int C, int K, int P, int Q,
-                int pad, int strips, int rows_all, int rows_block)
+conv_wgmma_rows(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map filter_map, const __grid_constant__ tensor_map output_map,
+                const __grid_constant__ tensor_map residual_map, const float *bias, int K, int P, int pad, int strips, int rows_all, int rows_block)
 {
-    convolve_rows(&input_map, filter, bias, residual, output, C, K, P, Q, pad, strips, rows_all, rows_block);
+    convolve_rows(&input_map, &filter_map, &output_map, &residual_map, bias, K, P, pad, strips, rows_all, rows_block);
 }

@@ -3,7 +3,7 @@ op: conv2d
 what: wgmma_rs in tf32 - the two consumers hold the weights of different input channels and add their sums
 from: wgmma_rs
 needs:
-  - stride == 1 and dilation == 1 and groups == 1 and r * s <= 9 and c <= 64 and c % 4 == 0 and k % 2 == 0
+  - stride == 1 and dilation == 1 and groups == 1 and r * s <= 9 and c <= 64 and c % 4 == 0 and k % 4 == 0
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: f32, output: f32, bias: f32, accumulate: f32}
@@ -16,7 +16,7 @@ let:
   strip: select(STRIP == 'auto', select(ceil(q, 64) % 2 == 1 and q < 256, 64, 128), STRIP)
   row_bytes: 2 * ceil(strip + s - 1, 8) * 1024
   ring: select(r <= 3, 5, r + 2)                       # image rows in shared memory
-  smem: 1024 + ring * (row_bytes + 16) + strip / 2 * 512 + 64
+  smem: 1024 + max(ring * row_bytes + strip * 256, r * row_bytes + r * s * 8192) + 16 * ring + 64
   blocks_k: ceil(k, 64)
   strips: ceil(q, strip)
   rows_all: n * strips * p
@@ -34,46 +34,74 @@ define:
 specialise: [r, s]
 tensor_maps:
   input_map: {of: input, box: "32, strip + s - 1, 1, 1", swizzle: 128, l2: 256}
+  filter_map: {of: filter, dims: "c, r * s, 1, k", box: "32, 1, 1, 64", swizzle: 128, l2: 256}
+  output_map: {of: output, box: "32, strip, 1, 1", swizzle: 128}
+  residual_map: {of: residual, box: "32, strip, 1, 1", swizzle: 128, l2: 256}
 steps:
   - kernel: conv_wgmma_tf32
     grid: ceil(rows_all, rows_block), blocks_k
     block: 384
     smem: smem
-    args: input_map, filter, bias, residual, output, c, k, p, q, pad, strips, rows_all, rows_block
+    args: input_map, filter_map, output_map, residual_map, bias, k, p, pad, strips, rows_all, rows_block
 */
 
 /* What changed from wgmma_rs: the elements have 4 bytes. 64 x 576 weights would be 288 registers a thread, so each consumer holds those of 32 input channels, 144
  * registers again, and both work on every output row. A pixel is 256 bytes, which is two rows of an operand: an image row arrives as two planes of 32
  * channels, and each consumer reads its own.
  *
- * Then the two halves of a sum must meet. Thread i of one consumer holds the same places of the result as thread i of the other, so one puts its 64 sums in
- * shared memory and the other adds them, 4 bytes a lane, no bank conflict; they swap roles with every row, and each thread only ever waits for its
- * counterpart. While one stores, the other already multiplies the next row.
+ * Then the two halves of a sum must meet. Thread i of one consumer holds the same places of the result as thread i of the other, so one leaves its 64 sums in
+ * the staging area, as two planes of 32 channels again, and the other adds its own to them there and gives the row to the copy engine; they swap roles with
+ * every row, and each thread only ever waits for its counterpart. While one stores, the other already multiplies the next row. Row g of a warp's 16 is channel
+ * 2 g and row g + 8 channel 2 g + 1 here, so that a thread's two channels are 8 bytes, and the swizzle spreads a warp's over all banks. A residual is
+ * brought to the staging area first, and both add to it.
  *
  * The weights are rounded to tf32; of the pixels the tensor cores ignore the low 13 bits, which is a truncation. That is within what tf32 promises, but is
  * not what a library that rounds both would give.
  *
- * Cost: tf32 has half the rate of fp16 and twice the bytes; both floors double. */
+ * Cost: tf32 has half the rate of fp16 and twice the bytes; both floors double. The weights pass through shared memory one consumer's after the other's. */
 #include "element.cuh"
 #include "epilogue.cuh"
 
 constexpr int PLANE_BYTES = (STRIP_WIDTH + S - 1 + 7) / 8 * 1024, ROW_BYTES = 2 * PLANE_BYTES, BOX_BYTES = (STRIP_WIDTH + S - 1) * 128;
-constexpr int TAPS = R * S, SUMS = STRIP_WIDTH / 2;
+constexpr int TAPS = R * S, SUMS = STRIP_WIDTH / 2, WEIGHT_BYTES = TAPS * 8192, STAGED_BYTES = STRIP_WIDTH * 256;
 #include "image_rows.cuh"
+constexpr int REST = RING * ROW_BYTES + STAGED_BYTES;
+constexpr int EARLY = REST - WEIGHT_BYTES < R * ROW_BYTES ? R : (REST - WEIGHT_BYTES) / ROW_BYTES; /* rows that are loaded before the weights have passed */
+constexpr int AREA = REST < EARLY * ROW_BYTES + WEIGHT_BYTES ? EARLY * ROW_BYTES + WEIGHT_BYTES : REST;
 
-extern __shared__ unsigned char shared_raw[]; /* ring, sums of 128 threads, barriers */
+extern __shared__ unsigned char shared_raw[]; /* ring and staged row, before that weights; barriers */
 
-static __device__ __forceinline__ void produce(const ring &ring, const share &own, const tensor_map *map, int pad, int strips)
+struct barriers {
+    unsigned weights_come, weights_gone, met, residual; /* two, two, two, one */
+};
+
+static __device__ __forceinline__ void ask_weights(unsigned to, unsigned barrier, const tensor_map *map, int c0, int k0)
 {
-    loader load = {own.first};
-    load.enter(own, pad);
-    for (int i = 0; load.row < own.end; i++, load.next(own, pad)) {
+    barrier_arrive_expect(barrier, WEIGHT_BYTES);
+    for (int tap = 0; tap < TAPS; tap++)
+        copy_box_4d(to + tap * 8192, map, barrier, c0, tap, 0, k0);
+}
+
+static __device__ __forceinline__ void produce(const ring &ring, const share &own, const barriers &b, unsigned weights, const tensor_map *map,
+                                               const tensor_map *filter_map, int pad)
+{
+    ask_weights(weights, b.weights_come, filter_map, 0, blockIdx.y * 64);
+    loader load(own, pad);
+    for (int i = 0; load.more(own) || i <= EARLY; i++) {
+        if (i == EARLY) {
+            barrier_wait(b.weights_gone, 0);
+            ask_weights(weights, b.weights_come + 8, filter_map, 32, blockIdx.y * 64);
+            barrier_wait(b.weights_gone + 8, 0);
+        }
+        if (!load.more(own))
+            continue;
         unsigned full = ring.full + i % RING * 8;
-        int x = load.strip % strips * STRIP_WIDTH - pad, n = load.strip / strips;
+        int x = load.at.strip * STRIP_WIDTH - pad;
         ring.wait_empty(i);
         barrier_arrive_expect(full, 2 * BOX_BYTES);
-        copy_box_4d(ring.row(i), map, full, 0, x, load.y, n);
-        copy_box_4d(ring.row(i) + PLANE_BYTES, map, full, 32, x, load.y, n);
+        copy_box_4d(ring.row(i), map, full, 0, x, load.y, load.at.image);
+        copy_box_4d(ring.row(i) + PLANE_BYTES, map, full, 32, x, load.y, load.at.image);
+        load.next(own, pad);
     }
 }
 
@@ -92,112 +120,148 @@ static __device__ __forceinline__ void multiply_row(float sum[SUMS], const ring 
     wgmma_commit();
 }
 
-/* Channels k and k + 1 of the lane's pixels q0 + 8 j + e of row p; the other consumer's half of the sums is added from `other`. */
-static __device__ __forceinline__ void store_row(float *__restrict__ output, const float *__restrict__ residual, const float sum[SUMS], unsigned other, float bias0, float bias1, int n,
-                                                 int p, int q0, int k, int K, int P, int Q)
+static __device__ __forceinline__ float2 load_two(unsigned address)
 {
-    size_t start = ((size_t)n * P + p) * Q * K + k;
+    float2 v;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(address) : "memory");
+    return v;
+}
+static __device__ __forceinline__ void store_two(unsigned address, float x, float y)
+{
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
+}
+
+/* Both halves of a staged row, to the tensor or (`load`) from it; one thread. */
+static __device__ __forceinline__ void boxes(bool load, unsigned staged, const tensor_map *map, unsigned barrier, int k0, int K, int q, int p, int image)
+{
 #pragma unroll
-    for (int j = 0; j < STRIP_WIDTH / 8; j++) {
-        pack<float, 2> add[2];
-#pragma unroll
-        for (int i = 0; EPI_RESIDUAL && i < 2; i++) {
-            int q = q0 + 8 * j + i;
-            if (q < Q && k < K)
-                add[i] = load_pack<float, 2>(residual + start + q * K);
-        }
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            int at = 4 * j + i, q = q0 + 8 * j + i;
-            if (q >= Q || k >= K)
-                continue;
-            float low = sum[at] + __uint_as_float(load_shared(other + at * 512)) + bias0;
-            float high = sum[at + 2] + __uint_as_float(load_shared(other + (at + 2) * 512)) + bias1;
-            pack<float, 2> out;
-            out.item[0] = activate(EPI_RESIDUAL ? low + add[i].item[0] : low);
-            out.item[1] = activate(EPI_RESIDUAL ? high + add[i].item[1] : high);
-            store_pack<float, 2>(output + start + q * K, out);
-        }
+    for (int half = 0; half < 2; half++) {
+        if (load)
+            copy_box_4d(staged + half * (STAGED_BYTES / 2), map, barrier, k0 + half * 32, q, p, image);
+        else if (k0 + half * 32 < K)
+            store_box_4d(map, staged + half * (STAGED_BYTES / 2), k0 + half * 32, q, p, image);
     }
 }
 
-static __device__ __forceinline__ void consume(const ring &ring, const share &own, unsigned meet, unsigned met, const float *filter, const float *bias,
-                                               const float *residual, float *output, int C, int K, int Q, int strips)
+/* One half of a row's sums goes to the staging area: the first, or (not `gives`) on top of it, with what follows the convolution. `at`: of this lane's first
+ * pixel, 2 * (lane % 4). The next one's swizzle differs in 16 bytes; eight pixels on, all is the same. */
+static __device__ __forceinline__ void put_half(unsigned at, const float sum[SUMS], bool gives, float bias0, float bias1)
 {
-    int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
-    int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + lane / 4 * 2;
+#pragma unroll
+    for (int i = 0; i < SUMS / 2; i++) { /* pixel 8 * (i / 2) + 2 * (lane % 4) + i % 2 */
+        unsigned to = (at ^ i % 2 * 16) + i / 2 * 1024 + i % 2 * 128;
+        float x = sum[i / 2 * 4 + i % 2], y = sum[i / 2 * 4 + 2 + i % 2];
+        if (EPI_RESIDUAL || !gives) {
+            float2 there = load_two(to);
+            x += there.x;
+            y += there.y;
+        }
+        store_two(to, gives ? x : activate(x + bias0), gives ? y : activate(y + bias1));
+    }
+}
+
+static __device__ __forceinline__ void consume(const ring &ring, const share &own, const barriers &b, unsigned weights, unsigned staged, const tensor_map *output_map,
+                                               const tensor_map *residual_map, const float *bias, int K)
+{
+    int me = warpgroup_index() - 1, lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, k0 = blockIdx.y * 64;
+    bool leader = threadIdx.x % 128 == 0;
+    int row = warp * 16 + lane % 8 * 2 + lane / 8 % 2; /* of the weights that this lane addresses: channel 2 g for row g, 2 g + 1 for row g + 8 */
+    barrier_wait(b.weights_come + me * 8, 0);
     unsigned held[TAPS * 4][4];
 #pragma unroll
-    for (int i = 0; i < TAPS * 4; i++)
+    for (int i = 0; i < TAPS * 4; i++) {
+        load_matrix_4(held[i], weights + row * 128 + i / 4 * 8192 + (i % 4 * 2 + lane / 16 ^ row % 8) * 16);
 #pragma unroll
-        for (int j = 0; j < 4; j++) { /* row g of a warp's 16 holds channel 2 g, row g + 8 channel 2 g + 1 */
-            int c = me * 32 + i % 4 * 8 + lane % 4 + j / 2 * 4;
-            held[i][j] = k + j % 2 < K && c < C ? round_tf32(filter[((size_t)(k + j % 2) * TAPS + i / 4) * C + c]) : 0;
-        }
-    unsigned other = meet + threadIdx.x % 128 * 4;
+        for (int j = 0; j < 4; j++)
+            held[i][j] = round_tf32(__uint_as_float(held[i][j]));
+    }
+    if (lane == 0)
+        barrier_arrive(b.weights_gone + me * 8);
+    barrier_wait(b.weights_gone + 8, 0); /* the staging area is free */
+
+    int k = k0 + warp * 16 + lane / 4 * 2;
+    float bias0 = EPI_BIAS && k < K ? bias[k] : 0.0f, bias1 = EPI_BIAS && k < K ? bias[k + 1] : 0.0f;
+    unsigned at = staged + warp / 2 * (STAGED_BYTES / 2) + lane % 4 * 256 + (warp % 2 * 64 + lane / 4 * 8 ^ lane % 4 * 32);
+    place now(own);
     int freed = 0; /* image rows that this warpgroup has let go */
-    for (int row = own.first; row < own.end; row++) {
-        int first = own.loaded(row), turn = row - own.first;
-        for (int r = 0; r < R; r++)
-            ring.wait_full(first + r);
-        if (EPI_RESIDUAL && turn % 2 != me) { /* the registers are full of weights: nothing can be loaded early, but brought nearer */
-            int q = own.strip(row) % strips * STRIP_WIDTH + threadIdx.x % 128;
-            const float *pixel = residual + (((size_t)(own.strip(row) / strips) * own.P + own.p(row)) * Q + q) * K + blockIdx.y * 64;
-            if (threadIdx.x % 128 < STRIP_WIDTH && q < Q) {
-                prefetch_l2(pixel);
-                if (blockIdx.y * 64 + 32 < K)
-                    prefetch_l2(pixel + 32);
-            }
+    for (int turn = 0; now.row < own.end; turn++) {
+        bool gives = turn % 2 == me;
+        int q = now.strip * STRIP_WIDTH;
+        if (EPI_RESIDUAL && gives && leader) {
+            store_wait_read(); /* of the row before, which this consumer stored */
+            barrier_arrive_expect(b.residual, STAGED_BYTES);
+            boxes(true, staged, residual_map, b.residual, k0, K, q, now.p, now.image);
         }
+        for (int r = 0; r < R; r++)
+            ring.wait_full(now.loaded + r);
         float sum[SUMS];
-        multiply_row(sum, ring, first, me, held);
+        multiply_row(sum, ring, now.loaded, me, held);
+        place next = now;
+        next.advance(own, 1);
         wgmma_wait<0>();
-        if (row + 1 < own.end)
+        if (next.row < own.end)
 #pragma unroll 1
-            for (int needed = own.loaded(row + 1); freed < needed; freed++) {
+            for (; freed < next.loaded; freed++) {
                 ring.wait_full(freed);
                 if (lane == 0)
                     barrier_arrive(ring.empty + freed % RING * 8);
             }
-        if (turn % 2 == me) { /* this row's sums go to the other consumer */
-#pragma unroll
-            for (int i = 0; i < SUMS; i++)
-                store_shared(other + i * 512, __float_as_uint(sum[i]));
-            barrier_arrive(met + me * 8);
-            continue;
+        if (!gives) {
+            barrier_wait(b.met + (me ^ 1) * 8, turn / 2 & 1);
+        } else if (EPI_RESIDUAL) {
+            barrier_wait(b.residual, turn & 1);
+        } else {
+            if (leader)
+                store_wait_read();
+            warpgroup_sync(me + 1);
         }
-        barrier_wait(met + (me ^ 1) * 8, turn / 2 & 1);
-        float bias0 = EPI_BIAS && k < K ? bias[k] : 0.0f, bias1 = EPI_BIAS && k + 1 < K ? bias[k + 1] : 0.0f;
-        store_row(output, residual, sum, other, bias0, bias1, own.strip(row) / strips, own.p(row), own.strip(row) % strips * STRIP_WIDTH + lane % 4 * 2, k, K,
-                  own.P, Q);
+        put_half(at, sum, gives, bias0, bias1);
+        if (gives) {
+            barrier_arrive(b.met + me * 8);
+        } else {
+            fence_async();
+            warpgroup_sync(me + 1);
+            if (leader) {
+                boxes(false, staged, output_map, 0, k0, K, q, now.p, now.image);
+                store_commit();
+            }
+        }
+        now = next;
     }
+    if (leader)
+        store_wait();
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-conv_wgmma_tf32(const __grid_constant__ tensor_map input_map, const float *filter, const float *bias, const float *residual, float *output, int C, int K, int P,
-                int Q, int pad, int strips, int rows_all, int rows_block)
+conv_wgmma_tf32(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map filter_map, const __grid_constant__ tensor_map output_map,
+                const __grid_constant__ tensor_map residual_map, const float *bias, int K, int P, int pad, int strips, int rows_all, int rows_block)
 {
-    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
-    unsigned meet = base + RING * ROW_BYTES, barriers = meet + SUMS * 512, met = barriers + RING * 16;
-    struct ring ring = {base, barriers, barriers + RING * 8};
+    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024, at = base + AREA;
+    struct ring ring = {base, at, at + RING * 8};
+    struct barriers b = {at + RING * 16, at + RING * 16 + 16, at + RING * 16 + 32, at + RING * 16 + 48};
     if (threadIdx.x == 0) {
         for (int i = 0; i < RING; i++) {
             barrier_init(ring.full + i * 8, 1);
             barrier_init(ring.empty + i * 8, 8); /* a lane of each consuming warp */
         }
-        barrier_init(met, 128);
-        barrier_init(met + 8, 128);
+        for (int i = 0; i < 2; i++) {
+            barrier_init(b.weights_come + i * 8, 1);
+            barrier_init(b.weights_gone + i * 8, 4);
+            barrier_init(b.met + i * 8, 128);
+        }
+        barrier_init(b.residual, 1);
         barrier_init_done();
     }
     __syncthreads();
     int first = blockIdx.x * rows_block;
-    struct share own = {first, min(first + rows_block, rows_all), P};
+    struct share own = {first, min(first + rows_block, rows_all), P, strips};
+    unsigned weights = base + EARLY * ROW_BYTES;
     if (threadIdx.x < 128) {
         give_registers<24>();
         if (threadIdx.x == 0)
-            produce(ring, own, &input_map, pad, strips);
+            produce(ring, own, b, weights, &input_map, &filter_map, pad);
     } else {
         take_registers<240>();
-        consume(ring, own, meet, met, filter, bias, residual, output, C, K, Q, strips);
+        consume(ring, own, b, weights, base + RING * ROW_BYTES, &output_map, &residual_map, bias, K);
     }
 }

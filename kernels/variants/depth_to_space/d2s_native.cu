@@ -1,6 +1,6 @@
 /* bench 1
 op: depth_to_space
-what: one pass at copy speed - every thread moves whole vectors, the permutation happens between registers
+what: one pass at copy speed - whole vectors in and out, the permutation happens in registers or, for short runs of channels, in shared memory
 from: d2s_transpose_1pass
 needs: block <= 8 and c * h * w < 2147483648     # a thread holds a block of channels in registers
 layout: {input: [NHWC, NCHW], output: same}
@@ -11,18 +11,34 @@ let:
   # Elements that lie side by side in the input and stay so in the output, or (NCHW) pixels of a row: the vector must divide them.
   run: select(nhwc, select(mode == DCR, block * co, co), w)
   v_max: 16 / size(input)
-  # NHWC CRD: a thread holds block * block vectors, at most 256 bytes of them.
-  cap: select(nhwc and mode == CRD, max(1, floor(256, block * block * size(input))), v_max)
+  # NHWC CRD: a thread holds block * block vectors, at most 128 bytes of them: more registers cost more in occupancy than wider stores give.
+  cap: select(nhwc and mode == CRD, max(1, floor(128, block * block * size(input))), v_max)
   v: select(run % v_max == 0 and cap >= v_max, v_max, select(run % 4 == 0 and cap >= 4, 4, select(run % 2 == 0 and cap >= 2, 2, 1)))
+  # NHWC: neighbours that do not fill sectors of 32 bytes, as in the last shuffle to 3 channels, go through a tile in shared memory.
+  short: nhwc and run * size(input) % 32 != 0 and 8 * c * size(input) <= 49152
+  pixels: max(8, floor(16384, 8 * c * size(input)) * 8)     # of a tile, in one row
+  line_in: w * c * size(input)
+  line_out: w * block * co * size(input)
   items: select(nhwc, select(mode == DCR, h * w * c / v, h * w * (co / v)), h * (w / v) * co * block)
 define:
   NHWC: nhwc
   CRD: mode == CRD
   ELEMENT_T: type(input)
   VEC: v
+  CHANNELS: c
+  PIXELS: pixels
+  LOADED: select(line_in % 16 == 0, 16, select(line_in % 8 == 0, 8, size(input)))      # bytes
+  STORED: select(line_out % 16 == 0, 16, select(line_out % 8 == 0, 8, size(input)))
 specialise: [block]
 steps:
+  - kernel: d2s_tiles
+    when: short
+    grid: ceil(w, pixels) * h, n
+    block: 256
+    smem: pixels * (c * size(input) + 4)
+    args: input, output, h, w
   - kernel: d2s_native
+    when: not short
     grid: ceil(items, 256), n
     block: 256
     args: input, output, c, h, w, items
@@ -34,10 +50,14 @@ steps:
  *
  *   NHWC DCR  for one dy the r * C' channels of a pixel are r * C' neighbours of an output row: a copy of segments, 16 bytes a thread.
  *   NHWC CRD  a thread reads the r * r * VEC neighbours that make VEC channels of r * r output pixels, and stores r * r vectors.
- *   NCHW      a thread reads VEC pixels of the r planes that share an output row, interleaves them, and stores r * VEC neighbours.
+ *   NHWC with short runs: stores of less than a sector cost a whole one each (40 % of the time at r = 4 and 8 channels). A block takes a tile of pixels of a
+ *             row to shared memory, whole, and gathers each of the r output lines from there, element by element, 16 bytes a thread.
+ *   NCHW      a thread reads VEC pixels of the r planes that share an output row and interleaves them: r * VEC neighbours. Stored by the thread itself, a
+ *             warp's vectors would lie r apart, two or three stores to a sector, 6 % of the time on an H200; so the warp deals its vectors out anew through
+ *             shared memory, and each of its stores is one piece.
  *
- * All indices into a thread's block are constants: the permutation costs register moves (prmt for 2-byte types), no shared memory.
- * Streaming hints, because nothing is read twice. VEC shrinks to what the shape's alignment allows; an odd width in NCHW costs VEC = 1. */
+ * All indices into a thread's block are constants: the permutation costs register moves (prmt for 2-byte types).
+ * VEC shrinks to what the shape's alignment allows; an odd width in NCHW costs VEC = 1. */
 #include "element.cuh"
 
 #define RR (BLOCK * BLOCK)
@@ -76,41 +96,94 @@ static __device__ __forceinline__ void nhwc_crd(const ELEMENT_T *input, ELEMENT_
     }
 }
 
-static __device__ __forceinline__ void nchw(const ELEMENT_T *input, ELEMENT_T *output, int i, int C, int H, int W)
+/* Where vector k of a warp waits: eight lanes write every BLOCK-th, and an even BLOCK would take them to the same banks. */
+static __device__ __forceinline__ int spread(int k) { return k ^ (k >> 3 & ((BLOCK & -BLOCK) - 1)); }
+
+/* All lanes of a warp; `valid`: whether item i exists. */
+static __device__ __forceinline__ void nchw(const ELEMENT_T *input, ELEMENT_T *output, int i, bool valid, int C, int H, int W)
 {
-    int co = C / RR, per_line = W / VEC;
-    int x = i % per_line * VEC, rest = i / per_line;
-    int y = rest % H;
-    rest /= H;
-    int dy = rest % BLOCK, c = rest / BLOCK;
-    vec in[BLOCK];
+    __shared__ vec dealt[8][32 * BLOCK];
+    vec *own = dealt[threadIdx.x / 32];
+    int lane = threadIdx.x % 32, per_line = W / VEC, first = -1; /* first: this item's vectors in the output, from there BLOCK neighbours */
+    if (valid) {
+        int co = C / RR, x = i % per_line, rest = i / per_line;
+        int y = rest % H;
+        rest /= H;
+        int dy = rest % BLOCK, c = rest / BLOCK;
+        vec in[BLOCK];
 #pragma unroll
-    for (int dx = 0; dx < BLOCK; dx++) {
-        int plane = CRD ? c * RR + BLOCK * dy + dx : co * (BLOCK * dy + dx) + c;
-        in[dx] = load_pack<ELEMENT_T, VEC>(input + ((size_t)plane * H + y) * W + x);
+        for (int dx = 0; dx < BLOCK; dx++) {
+            int plane = CRD ? c * RR + BLOCK * dy + dx : co * (BLOCK * dy + dx) + c;
+            in[dx] = load_pack<ELEMENT_T, VEC>(input + ((size_t)plane * H + y) * W + x * VEC);
+        }
+        first = (((c * H + y) * BLOCK + dy) * per_line + x) * BLOCK;
+#pragma unroll
+        for (int j = 0; j < BLOCK; j++) {
+            vec out;
+#pragma unroll
+            for (int e = 0; e < VEC; e++)
+                out.item[e] = in[(j * VEC + e) % BLOCK].item[(j * VEC + e) / BLOCK];
+            own[spread(lane * BLOCK + j)].word = out.word;
+        }
     }
-    ELEMENT_T *line = output + (((size_t)c * H + y) * BLOCK + dy) * W * BLOCK + x * BLOCK;
+    __syncwarp();
 #pragma unroll
     for (int j = 0; j < BLOCK; j++) {
-        vec out;
-#pragma unroll
-        for (int e = 0; e < VEC; e++)
-            out.item[e] = in[(j * VEC + e) % BLOCK].item[(j * VEC + e) / BLOCK];
-        store_pack<ELEMENT_T, VEC>(line + j * VEC, out);
+        int k = j * 32 + lane, at = __shfl_sync(0xffffffff, first, k / BLOCK); /* vector k of the warp is the k % BLOCK-th of lane k / BLOCK */
+        if (at >= 0)
+            reinterpret_cast<decltype(vec::word) *>(output)[at + k % BLOCK] = own[spread(k)].word;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(256) d2s_native(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int items)
 {
     int i = blockIdx.x * 256 + threadIdx.x;
-    if (i >= items)
-        return;
     input += (size_t)blockIdx.y * C * H * W;
     output += (size_t)blockIdx.y * C * H * W;
     if (!NHWC)
-        nchw(input, output, i, C, H, W);
-    else if (CRD)
+        nchw(input, output, i, i < items, C, H, W);
+    else if (i < items && CRD)
         nhwc_crd(input, output, i, C, W);
-    else
+    else if (i < items)
         nhwc_dcr(input, output, i, C, W);
+}
+
+extern __shared__ __align__(16) unsigned char d2s_tile[];
+
+extern "C" __global__ void __launch_bounds__(256) d2s_tiles(const ELEMENT_T *__restrict__ input, ELEMENT_T *__restrict__ output, int H, int W)
+{
+    constexpr int CO = CHANNELS / RR, LINE = BLOCK * CO; /* LINE: elements of an input pixel that share an output line */
+    constexpr int IN = LOADED / (int)sizeof(ELEMENT_T), OUT = STORED / (int)sizeof(ELEMENT_T);
+    constexpr int PAD = CHANNELS * (int)sizeof(ELEMENT_T) % 8 ? 0 : 4 / (int)sizeof(ELEMENT_T); /* pixels an odd number of banks apart */
+    ELEMENT_T *tile = reinterpret_cast<ELEMENT_T *>(d2s_tile);
+    int tiles = (W + PIXELS - 1) / PIXELS, y = blockIdx.x / tiles, x = blockIdx.x % tiles * PIXELS, pixels = min(PIXELS, W - x);
+    const ELEMENT_T *from = input + (((size_t)blockIdx.y * H + y) * W + x) * CHANNELS;
+    ELEMENT_T *to = output + (((size_t)blockIdx.y * H + y) * BLOCK * W + x) * LINE;
+
+    for (int i = threadIdx.x * IN; i < pixels * CHANNELS; i += 256 * IN) {
+        pack<ELEMENT_T, IN> in = load_pack<ELEMENT_T, IN>(from + i);
+        if (PAD == 0) {
+            store_pack<ELEMENT_T, IN>(tile + i, in);
+        } else {
+#pragma unroll
+            for (int e = 0; e < IN; e += PAD) { /* a word: all of one pixel */
+                pack<ELEMENT_T, PAD ? PAD : 1> word;
+#pragma unroll
+                for (int j = 0; j < PAD; j++)
+                    word.item[j] = in.item[e + j];
+                store_pack<ELEMENT_T, PAD ? PAD : 1>(tile + i + e + (i + e) / CHANNELS * PAD, word);
+            }
+        }
+    }
+    __syncthreads();
+    for (int dy = 0; dy < BLOCK; dy++)
+        for (int i = threadIdx.x * OUT; i < pixels * LINE; i += 256 * OUT) { /* element i of line dy: pixel, dx, channel */
+            pack<ELEMENT_T, OUT> out;
+#pragma unroll
+            for (int e = 0; e < OUT; e++) {
+                int pixel = (i + e) / LINE, dx = (i + e) % LINE / CO, c = (i + e) % CO;
+                out.item[e] = tile[pixel * (CHANNELS + PAD) + (CRD ? c * RR + dy * BLOCK + dx : (dy * BLOCK + dx) * CO + c)];
+            }
+            store_pack<ELEMENT_T, OUT>(to + (size_t)dy * W * LINE + i, out);
+        }
 }

@@ -4,35 +4,29 @@ what: not the op - reads every input element once and writes as many bytes as th
 check: none
 dtype: {input: [f32, f16, bf16], output: same}
 let:
-  out: n * c * h * w * block * block
+  bytes: n * c * h * w * size(input)
+  v: select(bytes % 16 == 0, 16 / size(input), 1)
 define:
   ELEMENT_T: type(input)
+  VEC: v
 steps:
   - kernel: upsample_bytes
-    grid: min(ceil(out, 1024), 16 * sm_count)
+    grid: ceil(n * c * h * w / v, 256)
     block: 256
-    args: input, output, n * c * h * w, out, block * block
+    args: input, output, n * c * h * w / v, block * block
 */
 
 /* Row 0 of upsampling, where input and output differ in size: the compulsory traffic, one read of the input and one write of the output, with nothing
  * but the memory system in the way. */
 #include "element.cuh"
 
-/* Writes out[i] = in[i / copies], which reads each element from DRAM once and needs no arithmetic worth naming. */
-extern "C" __global__ void __launch_bounds__(256)
-upsample_bytes(const ELEMENT_T *input, ELEMENT_T *output, long long elements, long long out, int copies)
+/* Writes the input `copies` times, one after another: not the op, but its bytes. */
+extern "C" __global__ void __launch_bounds__(256) upsample_bytes(const ELEMENT_T *input, ELEMENT_T *output, long long vectors, int copies)
 {
-    long long step = (long long)gridDim.x * 256 * 4;
-    for (long long i = ((long long)blockIdx.x * 256 + threadIdx.x) * 4; i < out; i += step) {
-        pack<ELEMENT_T, 4> v;
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            v.item[j] = input[min((i + j) / copies, elements - 1)];
-        if (i + 4 <= out)
-            store_pack<ELEMENT_T, 4>(output + i, v);
-        else
-            for (int j = 0; j < 3; j++)
-                if (i + j < out)
-                    output[i + j] = v.item[j];
-    }
+    long long i = (long long)blockIdx.x * 256 + threadIdx.x;
+    if (i >= vectors)
+        return;
+    pack<ELEMENT_T, VEC> v = load_pack<ELEMENT_T, VEC>(input + i * VEC);
+    for (int j = 0; j < copies; j++)
+        store_pack<ELEMENT_T, VEC>(output + (j * vectors + i) * VEC, v);
 }

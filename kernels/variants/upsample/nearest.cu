@@ -2,7 +2,7 @@
 op: upsample
 what: nearest at copy speed - one thread a vector of the input, stored to all its places, in either layout
 from: nearest_warp
-needs: block <= 8 and c * h * w < 2147483648
+needs: block <= 8 and c * h * w * block * block < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 let:
@@ -23,39 +23,69 @@ steps:
 */
 
 /* What changed from nearest_warp: threads, not warps, own vectors, so no lane idles whatever the number of channels; and NCHW works too: there a thread
- * reads VEC pixels of a row, widens them in registers to block vectors, and stores those to block rows.
+ * reads VEC pixels of a row and widens them in registers to BLOCK vectors, which go to BLOCK rows. Stored by the thread itself, a warp's vectors would lie BLOCK
+ * apart, several stores to a sector; so the warp deals them out anew through shared memory, and each of its stores is one piece (as in d2s_native).
  *
  * The traffic is one read and block * block writes of 16 bytes a thread, all neighbours: what is left is the DRAM's own rate of writing. */
 #include "element.cuh"
 
 using vec = pack<ELEMENT_T, VEC>;
 
+static __device__ __forceinline__ void nhwc(const ELEMENT_T *input, ELEMENT_T *output, int i, int C, int W)
+{
+    vec in = load_pack<ELEMENT_T, VEC>(input + (size_t)i * VEC);
+    int c = i % (C / VEC) * VEC, pixel = i / (C / VEC);
+    int x = pixel % W, y = pixel / W;
+#pragma unroll
+    for (int dy = 0; dy < BLOCK; dy++)
+#pragma unroll
+        for (int dx = 0; dx < BLOCK; dx++)
+            store_pack<ELEMENT_T, VEC>(output + (((size_t)y * BLOCK + dy) * W * BLOCK + x * BLOCK + dx) * C + c, in);
+}
+
+/* Where vector k of a warp waits: eight lanes write every BLOCK-th, and an even BLOCK would take them to the same banks. */
+static __device__ __forceinline__ int spread(int k) { return k ^ (k >> 3 & ((BLOCK & -BLOCK) - 1)); }
+
+/* All lanes of a warp; `valid`: whether vector i exists. */
+static __device__ __forceinline__ void nchw(const ELEMENT_T *input, ELEMENT_T *output, int i, bool valid, int W)
+{
+    __shared__ vec dealt[8][32 * BLOCK];
+    vec *own = dealt[threadIdx.x / 32];
+    int lane = threadIdx.x % 32, per_line = W / VEC, first = -1; /* first: this vector's place in the output, in vectors; from there BLOCK neighbours */
+    if (valid) {
+        vec in = load_pack<ELEMENT_T, VEC>(input + (size_t)i * VEC);
+        first = (i / per_line * per_line * BLOCK + i % per_line) * BLOCK; /* BLOCK rows of BLOCK times the width */
+#pragma unroll
+        for (int j = 0; j < BLOCK; j++) {
+            vec out;
+#pragma unroll
+            for (int e = 0; e < VEC; e++)
+                out.item[e] = in.item[(j * VEC + e) / BLOCK];
+            own[spread(lane * BLOCK + j)].word = out.word;
+        }
+    }
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < BLOCK; j++) {
+        int k = j * 32 + lane, at = __shfl_sync(0xffffffff, first, k / BLOCK); /* vector k of the warp is the k % BLOCK-th of lane k / BLOCK */
+        if (at < 0)
+            continue;
+        decltype(vec::word) *to = reinterpret_cast<decltype(vec::word) *>(output) + at + k % BLOCK, word = own[spread(k)].word;
+#pragma unroll
+        for (int dy = 0; dy < BLOCK; dy++)
+            to[(size_t)dy * per_line * BLOCK] = word;
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(256) nearest(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W)
 {
     int i = blockIdx.x * 256 + threadIdx.x;
-    if (i >= C * H * W / VEC)
-        return;
+    bool valid = i < C * H * W / VEC;
     size_t image = (size_t)blockIdx.y * C * H * W;
-    vec in = load_pack<ELEMENT_T, VEC>(input + image + (size_t)i * VEC);
+    input += image;
     output += image * BLOCK * BLOCK;
-    if (NHWC) {
-        int c = i % (C / VEC) * VEC, pixel = i / (C / VEC);
-        int x = pixel % W, y = pixel / W;
-        for (int dy = 0; dy < BLOCK; dy++)
-            for (int dx = 0; dx < BLOCK; dx++)
-                store_pack<ELEMENT_T, VEC>(output + (((size_t)y * BLOCK + dy) * W * BLOCK + x * BLOCK + dx) * C + c, in);
-        return;
-    }
-    int x = i % (W / VEC) * VEC, line = i / (W / VEC); /* line: row of a channel */
-    output += (size_t)line * BLOCK * W * BLOCK + x * BLOCK;
-#pragma unroll
-    for (int j = 0; j < BLOCK; j++) {
-        vec out;
-#pragma unroll
-        for (int e = 0; e < VEC; e++)
-            out.item[e] = in.item[(j * VEC + e) / BLOCK];
-#pragma unroll
-        for (int dy = 0; dy < BLOCK; dy++)
-            store_pack<ELEMENT_T, VEC>(output + (size_t)dy * W * BLOCK + j * VEC, out);
-    }
+    if (!NHWC)
+        nchw(input, output, i, valid, W);
+    else if (valid)
+        nhwc(input, output, i, C, W);
 }

@@ -1,0 +1,221 @@
+/* bench import: times that another program measured in the same session on the same GPU, as rows beside ours. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "measure/statistics.h"
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IMPORT_MAX_BYTES (256u << 20)
+
+struct import {
+    const char *path, *out_dir;
+    int run_id;
+    char hash[HASH_TEXT];
+    json_t *root, *provenance;
+    char *database;
+    struct store *store;
+    struct run run;
+    struct row **rows;
+    int count, added;
+};
+
+static const char *text_at(const json_t *o, const char *key)
+{
+    return json_string_value(json_object_get(o, key));
+}
+
+static bool read_file(struct import *m, struct error *err)
+{
+    size_t bytes;
+    json_error_t where;
+    char *text = file_read(m->path, IMPORT_MAX_BYTES, &bytes, err);
+    if (!text)
+        return false;
+    hash_bytes(text, bytes, m->hash);
+    m->root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &where);
+    free(text);
+    if (!m->root)
+        return error_set(err, ERROR_USAGE, "%s:%d:%d: %s", m->path, where.line, where.column, where.text);
+    m->provenance = json_object_get(m->root, "provenance");
+    if (json_integer_value(json_object_get(m->root, "bench_import")) != 1 || !text_at(m->root, "scenario") || !json_is_object(m->provenance) ||
+        !text_at(m->provenance, "tool") || !text_at(m->provenance, "device") || !json_is_array(json_object_get(m->root, "rows")))
+        return error_set(err, ERROR_USAGE, "%s: an import is {bench_import: 1, scenario, provenance: {tool, device, ..}, rows: [..]}", m->path);
+    if (json_array_size(json_object_get(m->root, "rows")))
+        return true;
+    return error_set(err, ERROR_USAGE, "%s: it has no rows", m->path);
+}
+
+static bool open_run(struct import *m, struct error *err)
+{
+    const char *scenario = text_at(m->root, "scenario"), *uuid = text_at(m->provenance, "uuid");
+    m->database = cli_database(cli_out_dir(m->out_dir));
+    if (!file_exists(m->database)) {
+        error_set(err, ERROR_USAGE, "%s: there is no database", m->database);
+        return error_hint(err, "bench run SCENARIO makes one; -o DIR names another folder");
+    }
+    if (!store_open(m->database, false, &m->store, err))
+        return false;
+    bool found = m->run_id ? store_run(m->store, m->run_id, &m->run, err) : store_last_run(m->store, scenario, NULL, &m->run, err);
+    if (!found) {
+        if (err->kind == ERROR_NONE)
+            error_set(err, ERROR_USAGE, "%s holds no run of scenario %s", m->database, scenario);
+        return false;
+    }
+    if (strcmp(m->run.scenario, scenario))
+        return error_set(err, ERROR_USAGE, "run %lld is of scenario %s, the file of %s", (long long)m->run.id, m->run.scenario, scenario);
+    if (!m->run.uuid || !m->run.uuid[0])
+        return error_set(err, ERROR_USAGE, "run %lld was made on %s, which keeps no time: nothing can stand beside it", (long long)m->run.id, m->run.device);
+    if (uuid && strcmp(uuid, m->run.uuid)) /* times of two GPUs are not compared */
+        return error_set(err, ERROR_USAGE, "the file was measured on GPU %s, run %lld on %s", uuid, (long long)m->run.id, m->run.uuid);
+    m->count = store_rows(m->store, m->run.id, &m->rows, err);
+    return m->count >= 0;
+}
+
+/* Row 0 of the case that the entry means: by its id, or the layer's first. */
+static const struct row *case_of(const struct import *m, const json_t *entry)
+{
+    const char *id = text_at(entry, "case"), *layer = text_at(entry, "layer");
+    for (int i = 0; i < m->count; i++)
+        if (id ? !strcmp(m->rows[i]->case_id, id) : layer && !strcmp(m->rows[i]->layer, layer))
+            return m->rows[i];
+    return NULL;
+}
+
+static int next_index(const struct import *m, const struct row *like, const char *variant)
+{
+    int most = 0;
+    for (int i = 0; i < m->count; i++)
+        if (m->rows[i]->case_index == like->case_index) {
+            if (!strcmp(m->rows[i]->variant, variant))
+                return m->rows[i]->row_index; /* imported before: replaced */
+            most = m->rows[i]->row_index > most ? m->rows[i]->row_index : most;
+        }
+    return most + 1;
+}
+
+static bool add_time(struct row *row, const json_t *entry, struct error *err)
+{
+    const json_t *samples = json_object_get(entry, "samples_ns");
+    const char *cache = text_at(entry, "cache"), *load = text_at(entry, "load");
+    int count = (int)json_array_size(samples);
+    if (count < 6 || !cache || !load || (strcmp(cache, "cold") && strcmp(cache, "warm")) || (strcmp(load, "isolated") && strcmp(load, "sustained")))
+        return error_set(err, ERROR_USAGE, "a row has cache (cold, warm), load (isolated, sustained) and at least 6 samples_ns");
+    struct row_time *t = row_add_time(row);
+    t->step = -1;
+    snprintf(t->cache, sizeof t->cache, "%s", cache);
+    snprintf(t->load, sizeof t->load, "%s", load);
+    t->samples_ns = xcalloc((size_t)count, sizeof *t->samples_ns);
+    t->rounds = count;
+    for (int i = 0; i < count; i++) {
+        t->samples_ns[i] = json_number_value(json_array_get(samples, (size_t)i));
+        if (!(t->samples_ns[i] > 0 && t->samples_ns[i] < 1e12))
+            return error_set(err, ERROR_USAGE, "samples_ns[%d] is no time", i);
+    }
+    struct estimate e = estimate_median(t->samples_ns, count);
+    t->median_ns = e.median;
+    t->low_ns = e.low;
+    t->high_ns = e.high;
+    t->p05_ns = e.p05;
+    t->p95_ns = e.p95;
+    return true; /* no ratio: the rounds are not those of row 0 */
+}
+
+static bool add_row(struct import *m, const json_t *entry, struct error *err)
+{
+    const struct row *like = case_of(m, entry);
+    const char *variant = text_at(entry, "variant"), *what = text_at(entry, "what");
+    if (!like || !variant || !strchr(variant, '/'))
+        return error_set(err, ERROR_USAGE, "%s", like ? "a row has a variant, TOOL/OP" : "no case of the run has that layer or id");
+    struct row *row = row_new();
+    const char *const from[] = {like->case_id, like->scenario, like->layer, like->axes, like->networks, like->work, like->op, like->dtype, like->math, like->layout};
+    char **const to[] = {&row->case_id, &row->scenario, &row->layer, &row->axes, &row->networks, &row->work, &row->op, &row->dtype, &row->math, &row->layout};
+    for (size_t i = 0; i < sizeof to / sizeof *to; i++)
+        row_set(to[i], from[i]);
+    char *id = text_format("%s/%s", like->case_id, variant);
+    char *note = text_format("foreign: measured by %s, imported from %s (SHA-256 %.12s); bench has not verified it, and its rounds are not paired",
+                             text_at(m->provenance, "tool"), file_base(m->path), m->hash);
+    row_set(&row->id, id);
+    row_set(&row->variant, variant);
+    row_set(&row->what, what ? what : "an op of another program");
+    row_set(&row->note, note);
+    row_set(&row->compiler, text_at(m->provenance, "tool"));
+    row_set(&row->device, m->run.device);
+    row_set(&row->check, "not verified");
+    row_set(&row->engine, text_at(entry, "engine"));
+    row->case_index = like->case_index;
+    row->row_index = next_index(m, like, variant);
+    row->repeat = like->repeat;
+    row->flop = like->flop;
+    row->bytes = like->bytes;
+    row->floor_ns = like->floor_ns;
+    row->density_in = like->density_in;
+    row->density_out = like->density_out;
+    snprintf(row->floor_by, sizeof row->floor_by, "%s", like->floor_by);
+    snprintf(row->source_hash, sizeof row->source_hash, "%s", m->hash);
+    row->status = ROW_FOIL;
+    bool ok = add_time(row, entry, err) && store_put(m->store, m->run.id, row, err);
+    m->added += ok;
+    free(id);
+    free(note);
+    row_free(row);
+    return ok;
+}
+
+static bool import_all(struct import *m, struct error *err)
+{
+    size_t i;
+    json_t *entry;
+    bool was_ended = m->run.ended[0] != 0;
+    char *provenance = NULL, *text = NULL;
+    if (!store_run_begin(m->store, &m->run, err))
+        return false;
+    json_array_foreach(json_object_get(m->root, "rows"), i, entry)
+    {
+        if (!add_row(m, entry, err))
+            return error_where(err, "%s: row %zu", m->path, i);
+    }
+    provenance = json_dumps(m->provenance, JSON_COMPACT);
+    text = text_format("{\"imported_%.12s\":%s}", m->hash, provenance);
+    bool ok = store_run_environment(m->store, m->run.id, text, err) && (!was_ended || store_run_end(m->store, m->run.id, err));
+    free(provenance);
+    free(text);
+    return ok;
+}
+
+int cli_import(const struct verb *verb, int argc, char **argv)
+{
+    struct import m = {0};
+    const struct option options[] = {
+        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &m.out_dir},
+        {"--run", 0, OPTION_INT, "N", "into this run instead of the last of the scenario", &m.run_id},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL},
+    };
+    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    struct error err = {0};
+    int count, code;
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    if (count != 1) {
+        code = cli_usage(verb, "which file?");
+        goto done;
+    }
+    m.path = rest[0];
+    code = read_file(&m, &err) && open_run(&m, &err) && import_all(&m, &err) ? 0 : cli_fail(&err);
+    if (code == 0)
+        printf("%d rows of %s in run %lld: bench show %s\n", m.added, text_at(m.provenance, "tool"), (long long)m.run.id, m.run.scenario);
+done:
+    if (m.rows)
+        rows_free(m.rows, m.count);
+    run_clear(&m.run);
+    if (m.store)
+        store_close(m.store);
+    json_decref(m.root);
+    free(m.database);
+    free(rest);
+    return code;
+}

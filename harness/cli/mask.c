@@ -1,0 +1,145 @@
+/* bench mask: the frames of a video to mask files, for `{pattern: file, path: ...}`. */
+#include "base/file.h"
+#include "base/frames.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "op/change.h"
+#include "op/op.h"
+#include "report/number.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct mask_arguments {
+    const char *out, *raw, *size;
+    double threshold;
+    int dilate, frames;
+};
+struct mask_sums {
+    int count;
+    int64_t h, w;
+    double least, most, sum; /* shares, without the first frame, which is all active */
+};
+
+static bool parse_size(const char *text, int64_t *h, int64_t *w, struct error *err)
+{
+    long long a = 0, b = 0;
+    int used = 0;
+    *h = *w = 0;
+    if (!text)
+        return true;
+    if (sscanf(text, "%lldx%lld%n", &a, &b, &used) < 2 || text[used] || a < 1 || b < 1 || a > 65535 || b > 65535) {
+        error_set(err, ERROR_USAGE, "--size '%.40s' is not WIDTHxHEIGHT", text);
+        return error_hint(err, "--size 1280x720");
+    }
+    *w = a;
+    *h = b;
+    return true;
+}
+
+/* One frame: its mask, at the size that is wanted, into its file, and a line about it. */
+static bool one_frame(const struct mask_arguments *a, struct change *change, const struct image *frame, int number, int64_t h, int64_t w,
+                      struct mask_sums *sums, struct error *err)
+{
+    struct mask name = {.pattern = MASK_FILE};
+    char path[sizeof name.path + 128], p[NUMBER_TEXT];
+    float *mask = xmalloc((size_t)(frame->w * frame->h) * sizeof *mask), *fitted = NULL;
+    bool ok = false;
+    if (!change_step(change, frame, mask, err))
+        goto done;
+    if (h && (h != frame->h || w != frame->w)) {
+        fitted = xmalloc((size_t)(h * w) * sizeof *fitted);
+        change_fit(mask, frame->h, frame->w, fitted, h, w);
+    }
+    sums->h = fitted ? h : frame->h;
+    sums->w = fitted ? w : frame->w;
+    double share = mask_density(fitted ? fitted : mask, (size_t)(sums->h * sums->w));
+    snprintf(name.path, sizeof name.path, "%s", a->out);
+    mask_frame_path(&name, number, path, sizeof path);
+    ok = image_write_mask(path, fitted ? fitted : mask, sums->h, sums->w, err);
+    if (ok) {
+        printf("%s  %s %%%s\n", path, number_percent(share, p), number ? "" : "  the first frame is computed whole");
+        sums->least = number == 1 || share < sums->least ? share : sums->least;
+        sums->most = number == 1 || share > sums->most ? share : sums->most;
+        sums->sum += number ? share : 0;
+        sums->count++;
+    }
+done:
+    free(mask);
+    free(fitted);
+    return ok;
+}
+
+static bool all_frames(const struct mask_arguments *a, struct frames *frames, int64_t h, int64_t w, struct mask_sums *sums, struct error *err)
+{
+    struct change change = {.threshold = a->threshold, .dilate = a->dilate};
+    struct image frame;
+    bool ok = true, numbered = strchr(a->out, '%') != NULL;
+    int got = 1;
+    for (int number = 0; ok && (!a->frames || number < a->frames); number++) {
+        got = frames_next(frames, &frame, err);
+        if (got != 1)
+            break;
+        if (number && !numbered) {
+            ok = error_set(err, ERROR_USAGE, "-o %s names one file, and there is a second frame", a->out);
+            error_hint(err, "-o masks/frame_%%03d.png");
+        }
+        ok = ok && one_frame(a, &change, &frame, number, h, w, sums, err);
+        image_free(&frame);
+    }
+    change_end(&change);
+    if (ok && got == 0 && !sums->count)
+        return error_set(err, ERROR_USAGE, "there is no frame");
+    return ok && got >= 0;
+}
+
+static void print_end(const struct mask_arguments *a, const struct mask_sums *s)
+{
+    char least[NUMBER_TEXT], most[NUMBER_TEXT], mean[NUMBER_TEXT];
+    printf("%d mask%s of %lld x %lld pixels", s->count, s->count == 1 ? "" : "s", (long long)s->w, (long long)s->h);
+    if (s->count > 1)
+        printf(", %s to %s %% active after the first, %s %% on average", number_percent(s->least, least), number_percent(s->most, most),
+               number_percent(s->sum / (s->count - 1), mean));
+    printf("\nhint: mask: {pattern: file, path: %s, frame: {from: 1, to: %d}}\n", a->out, s->count - 1);
+}
+
+int cli_mask(const struct verb *verb, int argc, char **argv)
+{
+    struct mask_arguments a = {.threshold = 0.05};
+    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const struct option options[] = {
+        {"--out", 'o', OPTION_TEXT, "FILE", "the masks: a name with %03d ending in .pgm, .pbm or .png", &a.out},
+        {"--threshold", 't', OPTION_REAL, "SHARE", "a pixel is active when a channel changed by more, 0 to 1 of white; default 0.05", &a.threshold},
+        {"--dilate", 0, OPTION_INT, "PIXELS", "active pixels spread this far to every side", &a.dilate},
+        {"--size", 's', OPTION_TEXT, "WxH", "masks of this size; a pixel is active when any that it covers is", &a.size},
+        {"--frames", 'n', OPTION_INT, "COUNT", "at most this many frames", &a.frames},
+        {"--raw", 0, OPTION_TEXT, "WxH:FORMAT", "frames without a header: gray, rgb24 or yuv420p", &a.raw},
+        {0},
+    };
+    struct error err = {0};
+    struct frames *frames = NULL;
+    struct mask_sums sums = {0};
+    int64_t h, w;
+    int count, code;
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    if (count != 1 || !a.out) {
+        code = cli_usage(verb, count != 1 ? "one source of frames, please" : "where to? -o masks/frame_%%03d.png");
+        goto done;
+    }
+    code = 2;
+    if (a.threshold > 1 || a.dilate > 4096 || strlen(a.out) >= sizeof((struct mask *)0)->path)
+        code = cli_usage(verb, a.threshold > 1   ? "--threshold is a share of white, 0 to 1"
+                               : a.dilate > 4096 ? "--dilate goes up to 4096 pixels"
+                                                 : "the name behind -o is too long");
+    else if (!parse_size(a.size, &h, &w, &err) || !(frames = frames_open(rest[0], a.raw, &err)) || !all_frames(&a, frames, h, w, &sums, &err))
+        code = cli_fail(&err);
+    else
+        code = 0;
+    if (code == 0)
+        print_end(&a, &sums);
+done:
+    frames_close(frames);
+    free(rest);
+    return code;
+}

@@ -1,0 +1,244 @@
+/* bench profile: runs one row (and row 0 beside it) with every counter group, and prints all that explains it. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "report/listing.h"
+#include "report/why.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct profile {
+    struct plan_arguments a;
+    char *scenario, *words; /* of the command line */
+    char *device;           /* of the stored row */
+    char *path, *id, *layers, *only, **set;
+    int set_count;
+};
+
+static void on_note(void *context, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "bench: %s\n", text);
+}
+
+static void on_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
+{
+    (void)context, (void)done, (void)total, (void)seconds, (void)eta_s;
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K%.100s\r", what);
+}
+
+/* "edsr#body_1 naive", "edsr body_1 naive", or words of a row of the last run, whose scenario and device are taken. */
+static bool take_words(struct profile *p, const char **rest, int count, const char *out, struct error *err)
+{
+    struct text words = {0};
+    struct error no_scenario = {0};
+    char *first = xstrdup(rest[0]), *hash = strchr(first, '#'), *path = NULL;
+    if (hash)
+        *hash = 0;
+    for (int i = 1; i < count; i++)
+        text_addf(&words, "%s%s", i > 1 ? " " : "", rest[i]);
+    if ((hash || count > 1) && cli_plan_arguments(&p->a, first, &path, &no_scenario)) {
+        free(path);
+        p->scenario = xstrdup(first);
+        p->words = hash && words.len ? text_format("%s %s", hash + 1, text_get(&words)) : xstrdup(hash ? hash + 1 : text_get(&words));
+    } else if (hash) {
+        *err = no_scenario;
+    } else { /* a stored row */
+        struct store *store = NULL;
+        struct run run = {0};
+        struct row **rows = NULL;
+        char *database = cli_database(out), *all = words.len ? text_format("%s %s", rest[0], text_get(&words)) : xstrdup(rest[0]);
+        int n = -1, index = -1;
+        if (!file_exists(database)) {
+            error_set(err, ERROR_USAGE, "%s is no scenario, and there is no database %s with a row of that name", rest[0], database);
+            error_hint(err, "bench profile SCENARIO ROW");
+        } else if (store_open(database, true, &store, err) && store_last_run(store, NULL, p->a.device, &run, err) && (n = store_rows(store, run.id, &rows, err)) >= 0) {
+            index = why_find(rows, n, all, err);
+        } else if (err->kind == ERROR_NONE) {
+            error_set(err, ERROR_USAGE, "%s holds no run", database);
+        }
+        if (index >= 0) {
+            p->scenario = xstrdup(run.scenario_path);
+            p->words = xstrdup(rows[index]->id);
+            p->device = xstrdup(run.device);
+        }
+        if (rows)
+            rows_free(rows, n);
+        run_clear(&run);
+        if (store)
+            store_close(store);
+        free(database);
+        free(all);
+    }
+    text_free(&words);
+    free(first);
+    return p->words != NULL;
+}
+
+/* The row among all that the scenario has; the filters that leave it and row 0. */
+static bool find_row(struct profile *p, struct plan *plan, int *index, struct error *err)
+{
+    struct row **rows = xcalloc((size_t)plan->row_count + 1, sizeof *rows);
+    for (int i = 0; i < plan->row_count; i++) {
+        rows[i] = row_new();
+        row_set(&rows[i]->id, plan->rows[i].id);
+        if (!plan->rows[i].variant) /* a whole network: its layers are rows of their own */
+            continue;
+        row_set(&rows[i]->variant, plan->rows[i].variant->name);
+        row_set(&rows[i]->op, plan->cases[plan->rows[i].case_index].work.op->name);
+    }
+    *index = why_find(rows, plan->row_count, p->words, err);
+    rows_free(rows, plan->row_count);
+    if (*index < 0)
+        return false;
+    if (!plan->rows[*index].variant)
+        return error_set(err, ERROR_USAGE, "%s is a whole network: profile its layers", plan->rows[*index].id);
+    const struct scenario_case *c = &plan->cases[plan->rows[*index].case_index];
+    p->id = xstrdup(plan->rows[*index].id);
+    p->layers = xstrdup(c->layer->name);
+    p->only = xstrdup(plan->rows[*index].variant->name);
+    p->set = xcalloc((size_t)c->axis_count + 1, sizeof *p->set);
+    for (int i = 0; i < c->axis_count; i++)
+        p->set[p->set_count++] = text_format("%s=%s", c->axes[i].axis, c->axes[i].value);
+    return true;
+}
+
+/* Everything of the one row, from the database of this run. */
+static int print_row(const struct profile *p, const struct session_options *o, int64_t run_id, struct text *t, struct error *err)
+{
+    struct store *store = NULL;
+    struct run run = {0};
+    struct row **rows = NULL;
+    int count = -1, index = -1, code = 1;
+    struct report_style style = cli_style();
+    if (store_open(o->database, true, &store, err) && store_run(store, run_id, &run, err) && (count = store_rows(store, run_id, &rows, err)) >= 0)
+        index = why_find(rows, count, p->id, err);
+    if (index >= 0) {
+        int first = index, last = index;
+        while (first > 0 && rows[first - 1]->case_index == rows[index]->case_index)
+            first--;
+        while (last < count && rows[last]->case_index == rows[index]->case_index)
+            last++;
+        struct text more = {0};
+        report_why(t, &run, rows + first, last - first, index - first, &style);
+        void (*const lists[])(struct text *, const struct row *, const struct report_style *) = {listing_code, listing_counters, listing_lines};
+        static const char *const titles[] = {"code", "counters", "source lines"};
+        for (int i = 0; i < 3; i++) {
+            lists[i](&more, rows[index], &style);
+            if (more.len)
+                text_addf(t, "\n%s\n%s", titles[i], text_get(&more));
+            text_free(&more);
+        }
+        if (rows[index]->uncounted && rows[index]->uncounted[0])
+            text_addf(t, "\ncounters  none: %s\n", rows[index]->uncounted);
+        code = session_exit_code(rows + index, 1);
+    }
+    if (rows)
+        rows_free(rows, count);
+    run_clear(&run);
+    if (store)
+        store_close(store);
+    return code;
+}
+
+static bool add_registers(const struct profile *p, const struct plan *plan, int index, struct text *t, struct error *err)
+{
+    const struct program *program = &plan->rows[index].program;
+    for (int i = 0; !plan->rows[index].broken && program->feasible && i < program->step_count; i++) {
+        struct register_point points[REGISTER_POINTS];
+        int count = session_registers(plan, index, i, p->a.compiler, points, err);
+        if (count < 0)
+            return false;
+        if (count)
+            text_addf(t, "\nlaunch bounds of %s\n", program->steps[i].name);
+        cli_print_registers(t, points, count);
+    }
+    return true;
+}
+
+static int profile(struct profile *p, const char *out, struct text *t, struct error *err)
+{
+    struct session_device device;
+    struct plan plan = {0};
+    struct session_result result;
+    int index, code = 0;
+    if (!p->a.counters.set && !p->a.groups.count && !p->a.metrics.count)
+        p->a.counters.set = "full";
+    if (!cli_plan_arguments(&p->a, p->scenario, &p->path, err))
+        return cli_fail(err);
+    struct scenario *s = scenario_load(p->path, err);
+    const char *chip = s ? scenario_chip(s, "emu") : NULL;
+    char *emu = chip ? text_format("emu:%s", chip) : NULL;
+    bool ok = s && session_device(p->a.device ? p->a.device : p->device, emu, &device, err);
+    free(emu);
+    scenario_free(s);
+    if (!ok || !plan_make(&p->a.plan, strncmp(device.spec, "cuda", 4) ? "emu" : "cuda", &device.chip, &plan, err))
+        return cli_fail(err);
+    if (!find_row(p, &plan, &index, err)) {
+        plan_free(&plan);
+        return cli_fail(err);
+    }
+    char *dir = file_join(out, "profile"), *database = cli_database(dir), *line = text_format("bench profile %s %s", p->scenario, p->words);
+    struct session_options o = {.plan = p->a.plan, .database = database, .out_dir = dir, .argv = line};
+    o.plan.device = device.spec;
+    o.plan.filter.layers = p->layers;
+    o.plan.filter.only = p->only;
+    o.plan.filter.set = (const char *const *)(p->set_count ? p->set : NULL);
+    struct session_sink sink = {.progress = on_progress, .note = on_note};
+    ok = session_run(&o, &sink, &result, err);
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+    code = ok ? print_row(p, &o, result.run_id, t, err) : 1;
+    if (ok && err->kind == ERROR_NONE)
+        ok = add_registers(p, &plan, index, t, err);
+    if (!ok || err->kind != ERROR_NONE)
+        code = cli_fail(err);
+    plan_free(&plan);
+    free(dir);
+    free(database);
+    free(line);
+    return code;
+}
+
+int cli_profile(const struct verb *verb, int argc, char **argv)
+{
+    struct profile p = {0};
+    const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 2] = {{0}};
+    cli_plan_options(&p.a, options);
+    cli_counter_options(&p.a, options + PLAN_OPTION_COUNT);
+    options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT] = (struct option){"--out", 'o', OPTION_TEXT, "DIR", "where stored rows are looked up, and DIR/profile is kept; default ./.bench", &out};
+    struct error err = {0};
+    struct text t = {0};
+    int count, code;
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    if (!count) {
+        code = cli_usage(verb, "which row? bench profile edsr body_1 naive");
+        goto done;
+    }
+    out = cli_out_dir(out);
+    code = take_words(&p, rest, count, out, &err) ? profile(&p, out, &t, &err) : cli_fail(&err);
+    cli_print(&t);
+done:
+    for (int i = 0; i < p.set_count; i++)
+        free(p.set[i]);
+    free(p.set);
+    free(p.scenario);
+    free(p.words);
+    free(p.device);
+    free(p.path);
+    free(p.id);
+    free(p.layers);
+    free(p.only);
+    free(p.a.variants.items);
+    free(p.a.set.items);
+    free(p.a.groups.items);
+    free(p.a.metrics.items);
+    text_free(&t);
+    free(rest);
+    return code;
+}

@@ -1,0 +1,177 @@
+/* Verbs around searches: tune, wisdom, merge. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_tune(const struct verb *verb, int argc, char **argv)
+{
+    struct plan_arguments a = {0};
+    struct session_options o = {0};
+    const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    bool quiet = false, points = false;
+    struct option options[PLAN_OPTION_COUNT + 8] = {{0}};
+    cli_plan_options(&a, options);
+    const struct option own[] = {
+        {"--variant", 0, OPTION_TEXT, "GLOBS", "search only these variants: the same as --only", &a.only},
+        {"--out", 'o', OPTION_TEXT, "DIR", "database and reports; default ./.bench", &out},
+        {"--resume", 0, OPTION_FLAG, NULL, "go on with the last run of this scenario: keep layers that are done", &o.resume},
+        {"--points", 0, OPTION_FLAG, NULL, "print a table of all points for every layer, too", &points},
+        {"--no-time", 0, OPTION_FLAG, NULL, "find nothing: verify every point and say which are infeasible, also without a GPU", &o.no_time},
+        {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one run of a point; default 10 on cuda, 60 on emu", &o.time_limit_s},
+        {"--quiet", 'q', OPTION_FLAG, NULL, "only the closing tables", &quiet},
+    };
+    memcpy(options + PLAN_OPTION_COUNT, own, sizeof own);
+    int count, code;
+    char *path = NULL, *database = NULL, *line = cli_line(argc, argv);
+    struct error err = {0};
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    if (count != 1) {
+        code = cli_usage(verb, count ? "one scenario at a time" : "which scenario?");
+        goto done;
+    }
+    if (!cli_plan_arguments(&a, rest[0], &path, &err)) {
+        code = cli_fail(&err);
+        goto done;
+    }
+    o.plan = a.plan;
+    o.plan.tune = true;
+    o.plan.counters.off = true; /* a counting pass for every point would be the longest part of a search */
+    o.out_dir = cli_out_dir(out);
+    o.database = database = cli_database(o.out_dir);
+    o.argv = line;
+    code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN) | (points ? CLI_SHOW_CASES : 0));
+done:
+    free(a.variants.items);
+    free(a.set.items);
+    free(path);
+    free(database);
+    free(line);
+    free(rest);
+    return code;
+}
+
+static bool open_database(const char *path, bool read_only, struct store **store, struct error *err)
+{
+    if (read_only && !file_exists(path)) {
+        error_set(err, ERROR_USAGE, "%s: there is no database", path);
+        return error_hint(err, "bench tune SCENARIO makes one; -o DIR names another folder");
+    }
+    return store_open(path, read_only, store, err);
+}
+
+static bool list_wisdom(const char *database, const char *to, bool json, struct error *err)
+{
+    struct store *store = NULL;
+    struct wisdom *list = NULL;
+    struct text t = {0};
+    struct report_style style = cli_style();
+    int count = -1;
+    if (!open_database(database, true, &store, err) || (count = store_wisdom(store, &list, err)) < 0)
+        goto done;
+    if (json)
+        wisdom_write(&t, list, count);
+    else
+        report_wisdom(&t, list, count, &style);
+    if (to && !file_write(to, text_get(&t), t.len, err))
+        count = -1;
+    else if (!to)
+        cli_print(&t);
+    if (!count && !json)
+        fprintf(stderr, "bench: %s remembers no points\nhint: bench tune SCENARIO\n", database);
+done:
+    for (int i = 0; i < count; i++)
+        wisdom_clear(&list[i]);
+    free(list);
+    text_free(&t);
+    store_close(store);
+    return count >= 0;
+}
+
+static bool import_wisdom(const char *database, const char *file, int *added, struct error *err)
+{
+    struct store *store = NULL;
+    struct wisdom *list = NULL;
+    size_t bytes;
+    bool ok = false;
+    char *text = file_read(file, WISDOM_FILE_MAX_BYTES, &bytes, err);
+    int count = text ? wisdom_parse(file, text, bytes, &list, err) : -1;
+    if (count < 0 || !open_database(database, false, &store, err))
+        goto done;
+    for (int i = 0; i < count; i++)
+        if (!store_wisdom_put(store, &list[i], err))
+            goto done;
+    *added = count;
+    ok = true;
+done:
+    for (int i = 0; i < count; i++)
+        wisdom_clear(&list[i]);
+    free(list);
+    free(text);
+    store_close(store);
+    return ok;
+}
+
+int cli_wisdom(const struct verb *verb, int argc, char **argv)
+{
+    const char *out = NULL, *to = NULL, *from = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const struct option options[] = {
+        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out},
+        {"--export", 0, OPTION_TEXT, "FILE", "write all of it there as JSON (docs/EXPORT.md)", &to},
+        {"--import", 0, OPTION_TEXT, "FILE", "add what such a file holds; it replaces what is known of the same layer, variant, chip and compiler", &from},
+        {0},
+    };
+    struct error err = {0};
+    int count, code, added = 0;
+    char *database = NULL;
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    if (count || (to && from)) {
+        code = cli_usage(verb, count ? "too many arguments" : "--export and --import exclude each other");
+        goto done;
+    }
+    database = cli_database(cli_out_dir(out));
+    code = (from ? import_wisdom(database, from, &added, &err) : list_wisdom(database, to, to != NULL, &err)) ? 0 : cli_fail(&err);
+    if (from && !code)
+        printf("%d points remembered in %s\n", added, database);
+done:
+    free(database);
+    free(rest);
+    return code;
+}
+
+int cli_merge(const struct verb *verb, int argc, char **argv)
+{
+    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    const struct option options[] = {{0}};
+    struct store *store = NULL;
+    struct error err = {0};
+    int count, code;
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    if (count < 2) {
+        code = cli_usage(verb, "which database into which? bench merge INTO.db FROM.db");
+        goto done;
+    }
+    if (!store_open(rest[0], false, &store, &err)) {
+        code = cli_fail(&err);
+        goto done;
+    }
+    code = 0;
+    for (int i = 1; i < count && !code; i++) {
+        struct merge_counts n;
+        if (!store_merge(store, rest[i], &n, &err)) {
+            code = cli_fail(&err);
+            break;
+        }
+        printf("%s: %d runs with %d rows added, %d were there; %d points of wisdom added, %d were there or older\n", rest[i], n.runs, n.rows, n.runs_known, n.wisdom,
+               n.wisdom_older);
+    }
+done:
+    store_close(store);
+    free(rest);
+    return code;
+}

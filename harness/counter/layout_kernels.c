@@ -1,0 +1,42 @@
+#include "counter/layout_kernels.h"
+#include "base/file.h"
+#include "base/text.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_MAX_BYTES 65536
+
+void layout_kernels_load(const char *path, struct layout_kernels *list)
+{
+    char *own = path ? xstrdup(path) : file_share("harness/counter/groups/layout-kernels.txt");
+    size_t bytes;
+    char *text = file_read(own, LIST_MAX_BYTES, &bytes, NULL), *rest = text;
+    *list = (struct layout_kernels){0};
+    for (char *line; text && (line = strsep(&rest, "\n"));) {
+        line[strcspn(line, "#")] = 0;
+        line += strspn(line, " \t");
+        line[strcspn(line, " \t\r")] = 0;
+        if (!*line)
+            continue;
+        list->globs = xrealloc(list->globs, (size_t)(list->count + 1) * sizeof *list->globs);
+        list->globs[list->count++] = xstrdup(line);
+    }
+    free(text);
+    free(own);
+}
+
+void layout_kernels_free(struct layout_kernels *list)
+{
+    for (int i = 0; i < list->count; i++)
+        free(list->globs[i]);
+    free(list->globs);
+    *list = (struct layout_kernels){0};
+}
+
+bool layout_kernels_match(const struct layout_kernels *list, const char *kernel)
+{
+    for (int i = 0; i < list->count; i++)
+        if (text_glob(list->globs[i], kernel))
+            return true;
+    return false;
+}

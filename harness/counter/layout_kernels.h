@@ -1,0 +1,18 @@
+/* counter/layout_kernels: which kernels of a library only change the layout of a tensor, by name.
+ *
+ * The list is data: harness/counter/groups/layout-kernels.txt, one glob a line, # begins a comment. */
+#ifndef BENCH_COUNTER_LAYOUT_KERNELS_H
+#define BENCH_COUNTER_LAYOUT_KERNELS_H
+
+#include <stdbool.h>
+
+struct layout_kernels {
+    char **globs;
+    int count;
+};
+/* NULL path: the installation's list. A file that is not there is an empty list. */
+void layout_kernels_load(const char *path, struct layout_kernels *list);
+void layout_kernels_free(struct layout_kernels *list);
+bool layout_kernels_match(const struct layout_kernels *list, const char *kernel);
+
+#endif

@@ -1,0 +1,25 @@
+/* counter/pairs: which hardware metrics say the same as a counter of emu, and whether the two agree well enough for a gate.
+ *
+ * Settled by running the microbenchmarks and the shipped kernels on both (docs/EMU.md, reports/emu-calibration.md): `gated` where the ratio was one
+ * constant over all of them. A counter that is not gated is reported and decides nothing. METHOD.md's table is `bench counters --pairs`. */
+#ifndef BENCH_COUNTER_PAIRS_H
+#define BENCH_COUNTER_PAIRS_H
+
+#include <stdbool.h>
+
+#define COUNTER_PAIR_TERMS 4
+
+struct counter_pair {
+    const char *emu; /* "emu.global_sectors_ld" */
+    struct {
+        double factor;
+        const char *metric;
+    } terms[COUNTER_PAIR_TERMS]; /* their weighted sum is the counterpart; unused ones have no metric */
+    bool gated;
+    const char *why; /* what keeps the ratio from being constant; "" when gated */
+};
+extern const struct counter_pair counter_pairs[]; /* ends with emu NULL */
+/* True when a gate may stand on this counter of emu: it has a pair and the pair agrees. */
+bool counter_gated(const char *emu);
+
+#endif

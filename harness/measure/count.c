@@ -1,0 +1,165 @@
+#include "measure/count.h"
+#include "base/text.h"
+#include "counter/combine.h"
+#include "device/cuda.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The state that the time beside the counts began in. The flush runs in a context of its own: its kernels are no ranges. */
+static bool same_state(struct device *dev, const struct counted *item, bool warm, struct error *err)
+{
+    if (!warm)
+        return cuda_flush_aside(dev, err);
+    return rig_run(item->rig, err) && dev->ops->sync(dev, err);
+}
+
+struct tracing {
+    struct device *dev;
+    struct rig *rig;
+};
+
+static bool traced_run(void *context, struct error *err)
+{
+    struct tracing *t = context;
+    return rig_run(t->rig, err) && t->dev->ops->sync(t->dev, err);
+}
+
+bool count_trace(struct device *dev, struct counted *item, bool warm, struct error *err)
+{
+    struct tracing t = {dev, item->rig};
+    return rig_poison(item->rig, err) && dev->ops->sync(dev, err) && same_state(dev, item, warm, err) && cupti_trace_run(traced_run, &t, &item->trace, err);
+}
+
+/* A kernel step launches one kernel, fills and copies none; the rest is the library's. */
+int count_launches(const struct counted *item, int step, int *first)
+{
+    const struct program *p = rig_program(item->rig);
+    int own = 0, at = 0, count = 0;
+    for (int i = 0; i < p->step_count; i++)
+        own += !p->steps[i].prepare && p->steps[i].kind == STEP_KERNEL;
+    for (int i = 0; i <= step; i++) {
+        const struct step *s = &p->steps[i];
+        at += count;
+        count = s->prepare ? 0 : s->kind == STEP_KERNEL ? 1 : s->kind == STEP_CUDNN ? item->trace.kernel_count - own : 0;
+    }
+    if (first)
+        *first = at;
+    return count;
+}
+
+int count_ranges(const struct counted *item, bool warm)
+{
+    return item->trace.kernel_count * (warm ? 2 : 1);
+}
+
+static bool poison_all(void *context, int pass, struct error *err)
+{
+    const struct count_job *job = context;
+    (void)pass;
+    for (int i = 0; i < job->count; i++)
+        if (!rig_poison(job->items[i].rig, err))
+            return error_where(err, "%s", job->items[i].name);
+    return job->dev->ops->sync(job->dev, err);
+}
+
+static bool pass(void *context, struct cupti_session *session, int index, struct error *err)
+{
+    const struct count_job *job = context;
+    struct device *dev = job->dev;
+    bool ok = true;
+    (void)session;
+    (void)index;
+    for (int i = 0; ok && i < job->count; i++) {
+        const struct counted *item = &job->items[i];
+        if (job->announce)
+            job->announce(job->context, i);
+        ok = same_state(dev, item, job->warm, err);
+        if (dev->ops->range_push)
+            dev->ops->range_push(dev, item->name);
+        ok = ok && rig_run(item->rig, err) && dev->ops->sync(dev, err);
+        if (dev->ops->range_pop)
+            dev->ops->range_pop(dev);
+        if (!ok)
+            error_where(err, "%s", item->name);
+    }
+    return ok;
+}
+
+static size_t find(const struct count_job *job, const char *metric)
+{
+    for (size_t m = 0; m < job->metric_count; m++)
+        if (!strcmp(job->metrics[m], metric))
+            return m;
+    return job->metric_count;
+}
+
+/* The metrics of `launches` kernels, one after the other in `values`. */
+static double *combine(const struct count_job *job, const double *values, int launches)
+{
+    size_t n = job->metric_count, time = find(job, counter_weight_time), active = find(job, counter_weight_active);
+    double *out = xcalloc(n, sizeof *out), *absent = xcalloc((size_t)launches * n, sizeof *absent);
+    for (size_t i = 0; i < (size_t)launches * n; i++)
+        absent[i] = NAN;
+    for (size_t m = 0; m < n; m++)
+        out[m] = counter_combine(job->metrics[m], values + m, time < n ? values + time : absent, active < n ? values + active : absent, (int)n, launches);
+    free(absent);
+    return out;
+}
+
+static void sort_out(const struct count_job *job, const struct cupti_counts *counts, struct count_result *r)
+{
+    size_t n = job->metric_count;
+    const double *at = counts->values;
+    for (int i = 0; i < job->count; i++) {
+        const struct counted *item = &job->items[i];
+        const struct program *p = rig_program(item->rig);
+        int steps = 0, first;
+        at += (size_t)(count_ranges(item, job->warm) - item->trace.kernel_count) * n; /* warm: the run before is there too */
+        r->rows[i] = combine(job, at, item->trace.kernel_count);
+        for (int k = 0; k < p->step_count; k++)
+            steps += !p->steps[k].prepare;
+        r->steps[i] = steps > 1 ? xcalloc((size_t)p->step_count, sizeof *r->steps[i]) : NULL;
+        for (int k = 0; r->steps[i] && k < p->step_count; k++) {
+            int launches = count_launches(item, k, &first);
+            r->steps[i][k] = launches > 0 ? combine(job, at + (size_t)first * n, launches) : NULL;
+        }
+        at += (size_t)item->trace.kernel_count * n;
+    }
+}
+
+bool count_run(const struct count_job *job, struct count_result *result, struct error *err)
+{
+    struct cupti_counts counts;
+    int ranges = 0;
+    *result = (struct count_result){0};
+    for (int i = 0; i < job->count; i++)
+        ranges += count_ranges(&job->items[i], job->warm);
+    struct cupti_job asked = {.metrics = job->metrics, .metric_count = job->metric_count, .range_max = ranges, .each_kernel = true, .pass = pass, .before = poison_all,
+                              .context = (void *)job};
+    if (!cupti_count(job->session, &asked, &counts, err))
+        return false;
+    bool ok = counts.range_count == ranges ||
+              error_set(err, ERROR_ENVIRONMENT, "CUPTI counted %d kernels where %d were traced: the counts are not used", counts.range_count, ranges);
+    if (ok) {
+        *result = (struct count_result){.passes = counts.passes, .count = job->count, .metric_count = job->metric_count};
+        result->rows = xcalloc((size_t)job->count, sizeof *result->rows);
+        result->steps = xcalloc((size_t)job->count, sizeof *result->steps);
+        sort_out(job, &counts, result);
+    }
+    cupti_counts_free(&counts);
+    return ok;
+}
+
+void count_free(struct count_result *result, const struct counted *items)
+{
+    for (int i = 0; i < result->count; i++) {
+        for (int k = 0; result->steps[i] && k < rig_program(items[i].rig)->step_count; k++)
+            free(result->steps[i][k]);
+        free(result->steps[i]);
+        free(result->rows[i]);
+    }
+    free(result->rows);
+    free(result->steps);
+    *result = (struct count_result){0};
+}

@@ -1,0 +1,49 @@
+/* measure/count: hardware counters of several rigs on one device, and the kernels they launch, through CUPTI (device/cupti_range.h, cupti_trace.h).
+ *
+ * Every kernel is a range of its own, so that its elapsed cycles are its own, as under ncu; what a row or a step is comes of its kernels by
+ * counter/combine. Everything is counted again in every pass, from the same state: inputs are never written (a row that did is unsafe and does not come
+ * here), the output is poisoned anew, then the caches are flushed (cold) or the row runs once uncounted (warm), as before the time that stands beside
+ * the counts. Scratch is what the run before left, as in the timed loop. Nothing is timed here. */
+#ifndef BENCH_MEASURE_COUNT_H
+#define BENCH_MEASURE_COUNT_H
+
+#include "device/cupti_range.h"
+#include "device/cupti_trace.h"
+#include "measure/rig.h"
+
+struct counted {
+    struct rig *rig;  /* has run once: modules are loaded */
+    const char *name; /* of the row, for NVTX and messages */
+    struct cupti_trace trace; /* one run: count_trace */
+};
+/* One run of the row in the state it is counted in, traced: fills item->trace. Free with cupti_trace_free. */
+bool count_trace(struct device *dev, struct counted *item, bool warm, struct error *err);
+/* Kernels that a program step launched in the trace; `first` (may be NULL) receives the index of the first of them. */
+int count_launches(const struct counted *item, int step, int *first);
+/* Ranges of one pass over the item. */
+int count_ranges(const struct counted *item, bool warm);
+
+struct count_job {
+    struct device *dev;
+    struct cupti_session *session;
+    const struct counted *items; /* traced; each launches a kernel at least */
+    int count;
+    bool warm;
+    const char *const *metrics;  /* the weights of counter/combine are among them */
+    size_t metric_count;
+    /* Told before an item runs, in every pass: for the watchdog. */
+    void (*announce)(void *context, int item);
+    void *context;
+};
+struct count_result {
+    int passes, count;
+    size_t metric_count;
+    double **rows;   /* by item: metric_count values; NaN = absent */
+    double ***steps; /* by item, by program step: the same, NULL where the step launches nothing; NULL for an item of one run step */
+};
+/* Counts all items at once; together they take CUPTI_RANGES_MAX ranges at most. Fails when CUPTI returns another number of kernels than were
+ * traced. Free with count_free. */
+bool count_run(const struct count_job *job, struct count_result *result, struct error *err);
+void count_free(struct count_result *result, const struct counted *items);
+
+#endif

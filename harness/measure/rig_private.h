@@ -1,0 +1,56 @@
+/* measure/rig_private: what the files of the rig share. */
+#ifndef BENCH_MEASURE_RIG_PRIVATE_H
+#define BENCH_MEASURE_RIG_PRIVATE_H
+
+#include "measure/rig.h"
+
+struct place {
+    uint64_t base, address; /* address = base + the guard in front */
+    size_t bytes;
+};
+struct rig_step {
+    struct device_function *function;
+    unsigned char *params;
+    size_t param_bytes;
+    uint64_t symbol;
+    size_t symbol_bytes;
+    /* STEP_CUDNN */
+    struct cudnn_plan **plans;
+    int plan_count, plan; /* plan: the one that runs */
+    struct rig_call *call; /* STEP_CALL */
+    int leader;           /* an earlier step with the same call: it chooses, this one has a plan of its own like the chosen; -1: itself */
+};
+struct rig {
+    struct device *dev;
+    struct cudnn *library;
+    const struct program *program;
+    struct device_module **modules; /* by unit */
+    struct rig_step *steps;
+    struct place *tensors, *scratch;
+    unsigned char **inputs; /* host copies by tensor, NULL unless kept */
+    unsigned char **weights; /* by constant, likewise */
+    bool keep_inputs;
+    size_t guard;
+    struct place workspace;
+    double time_limit_s;
+    bool has_run;            /* all steps once: what a library does at its first call must not fall into a capture */
+    struct device_graph *graph;
+};
+
+bool rig_place_make(struct rig *rig, const char *label, size_t bytes, struct place *place, struct error *err);
+struct place *rig_place_of(struct rig *rig, struct buffer_ref ref);
+/* rig_library.c */
+bool rig_library_make(struct rig *rig, int step, struct error *err);
+/* rig_call.c: a function of a foreign library (op/foreign.h) */
+bool rig_call_make(struct rig *rig, int step, struct error *err);
+bool rig_call_run(struct rig *rig, int step, struct error *err);
+void rig_call_free(struct rig *rig, int step);
+/* After all steps are made: one workspace for all of them, which run one after another. */
+bool rig_library_workspace(struct rig *rig, struct error *err);
+bool rig_library_prepare(struct rig *rig, struct error *err);
+bool rig_library_run(struct rig *rig, int step, struct error *err);
+void rig_library_free(struct rig *rig, int step);
+/* Drops the captured graph: something in it changed. */
+void rig_graph_drop(struct rig *rig);
+
+#endif

@@ -1,0 +1,453 @@
+#include "op/chain.h"
+#include "base/text.h"
+#include "op/convert.h"
+#include "op/generate.h"
+#include "op/shape.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void chain_free(struct chain *chain)
+{
+    if (!chain)
+        return;
+    free(chain->links);
+    *chain = (struct chain){0};
+}
+
+/* ---- the op ---- */
+
+static void raw_output(const struct work *w, struct tensor *out)
+{
+    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->to != LAYOUT_NONE ? w->to : w->layout);
+}
+
+static int64_t elements_of(const struct work *w, enum tensor_role role)
+{
+    int64_t count = 0;
+    for (int i = 0; w->chain && i < w->chain->count; i++) {
+        const struct work *l = &w->chain->links[i].work;
+        count += role == ROLE_BIAS ? l->k : l->op->has_filter ? l->k * (l->c / l->groups) * l->r * l->s : 0;
+    }
+    return count ? count : 1;
+}
+
+static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
+{
+    int64_t links = w->chain ? w->chain->count : 1;
+    out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
+    out[1] = (struct tensor){.role = ROLE_FILTER, .dtype = w->dtype, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, elements_of(w, ROLE_FILTER)}};
+    out[2] = (struct tensor){.role = ROLE_BIAS, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, elements_of(w, ROLE_BIAS)}};
+    out[3] = (struct tensor){.role = ROLE_LINKS, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, links * CHAIN_COLUMNS}};
+    raw_output(w, &out[4]);
+    return 5;
+}
+
+static double flop(const struct work *w)
+{
+    double sum = 0;
+    for (int i = 0; w->chain && i < w->chain->count; i++)
+        sum += work_flop(&w->chain->links[i].work);
+    return sum;
+}
+
+static bool finish(struct work *w, struct error *err)
+{
+    if (w->chain)
+        return true;
+    error_set(err, ERROR_USAGE, "op chain is no layer: a network is run as one");
+    return error_hint(err, "network: {order: [..]} makes a chain of layers");
+}
+
+static const struct op_field no_fields[] = {{.name = NULL}};
+static const struct op_symbol symbols[] = {SYMBOLS_SHAPE,
+                                           SYMBOL(runs, "links"),
+                                           SYMBOL(r, "filter height of every link; 0: they differ, or some link is no convolution"),
+                                           SYMBOL(s, "filter width of every link"),
+                                           SYMBOL(stride, "of every link"),
+                                           SYMBOL(pad, "of every link"),
+                                           SYMBOL(dilation, "of every link"),
+                                           SYMBOL(groups, "of every link"),
+                                           SYMBOL(width, "channels in and out of every link; 0: they differ"),
+                                           SYMBOL(straight, "1: each link reads the one before it"),
+                                           SYMBOL(back, "how many links back a residual comes from, at most"),
+                                           SYMBOL(plain, "1: a bias and an activation or a residual are all that follows any link"),
+                                           {NULL, 0, NULL}};
+extern const struct op op_chain;
+const struct op op_chain = {
+    .name = "chain",
+    .about = "A network of a scenario, run whole: its layers one after another, each reading what an earlier one wrote. n, c, h, w are those of its "
+             "input, k, p, q of its output.",
+    .fields = no_fields, .symbols = symbols, .row0 = NULL, .has_filter = true, .has_math = true, .epilogues = 0, .dtypes = DTYPES_ALL,
+    .layouts = LAYOUTS_ALL, .finish = finish, .tensors = tensors, .raw_output = raw_output, .flop = flop, .reference_row = NULL,
+};
+
+/* What link i reads as input or residual. */
+static bool source_tensor(const struct chain *chain, int from, struct tensor *out)
+{
+    return from >= 0 ? work_tensor(&chain->links[from].work, ROLE_OUTPUT, out) : work_tensor(&chain->links[0].work, ROLE_INPUT, out);
+}
+
+static bool fits(const struct chain *chain, int i, enum tensor_role role, int from, struct error *err)
+{
+    struct tensor given, wanted;
+    if (from >= i || from < CHAIN_INPUT || !source_tensor(chain, from, &given) || !work_tensor(&chain->links[i].work, role, &wanted))
+        return error_set(err, ERROR_INTERNAL, "chain: link %d (%s) reads its %s from nowhere", i, chain->links[i].name, tensor_role_name(role));
+    if (!memcmp(given.dim, wanted.dim, sizeof given.dim) && given.dtype == wanted.dtype && given.layout == wanted.layout)
+        return true;
+    return error_set(err, ERROR_USAGE, "chain: the %s of layer '%s' is %lldx%lldx%lldx%lld %s, but %s is %lldx%lldx%lldx%lld %s", tensor_role_name(role),
+                     chain->links[i].name, (long long)wanted.dim[0], (long long)wanted.dim[1], (long long)wanted.dim[2], (long long)wanted.dim[3],
+                     layout_name(wanted.layout), from < 0 ? "the network's input" : chain->links[from].name, (long long)given.dim[0],
+                     (long long)given.dim[1], (long long)given.dim[2], (long long)given.dim[3], layout_name(given.layout));
+}
+
+/* What a kernel for all links can rely on. */
+static void in_common(const struct chain *chain, struct work *out)
+{
+    const struct work *first = &chain->links[0].work;
+    bool alike = true;
+    out->runs = chain->count;
+    out->straight = out->plain = 1;
+    out->width = first->c;
+    for (int i = 0; i < chain->count; i++) {
+        const struct chain_link *l = &chain->links[i];
+        const struct work *w = &l->work;
+        bool active = work_epilogue_find(w, EPILOGUE_RELU) >= 0 || work_epilogue_find(w, EPILOGUE_LEAKY_RELU) >= 0;
+        bool adds = work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0;
+        bool moves = work_epilogue_find(w, EPILOGUE_DEPTH_TO_SPACE) >= 0 || work_epilogue_find(w, EPILOGUE_LAYOUT) >= 0;
+        alike &= !strcmp(w->op->name, "conv2d") && w->r == first->r && w->s == first->s && w->stride == first->stride && w->pad == first->pad &&
+                 w->dilation == first->dilation && w->groups == first->groups && w->layout == first->layout;
+        if (w->c != out->width || w->k != out->width)
+            out->width = 0;
+        out->straight &= l->input == i - 1;
+        out->plain &= !moves && !(active && adds) && (w->epilogue_count < 2 || w->epilogue[0].kind == EPILOGUE_BIAS);
+        if (adds && l->residual >= 0 && i - l->residual > out->back)
+            out->back = i - l->residual;
+    }
+    if (!alike)
+        return;
+    out->r = first->r;
+    out->s = first->s;
+    out->stride = first->stride;
+    out->pad = first->pad;
+    out->dilation = first->dilation;
+    out->groups = first->groups;
+}
+
+bool chain_part(const struct chain *chain, int first, int count, struct chain *out)
+{
+    int outside = chain->links[first].input;
+    *out = (struct chain){.links = xcalloc((size_t)count, sizeof *out->links), .count = count};
+    for (int i = 0; i < count; i++) {
+        struct chain_link *l = &out->links[i];
+        *l = chain->links[first + i];
+        int *const sources[] = {&l->input, &l->residual};
+        for (int k = 0; k < 2; k++) {
+            int from = *sources[k];
+            if (from != CHAIN_NONE && from != outside && from < first)
+                goto refuse;
+            *sources[k] = from == CHAIN_NONE ? CHAIN_NONE : from == outside ? CHAIN_INPUT : from - first;
+        }
+    }
+    for (int i = first + count; i < chain->count; i++) {
+        const int from[] = {chain->links[i].input, chain->links[i].residual};
+        for (int k = 0; k < 2; k++)
+            if (from[k] >= first && from[k] < first + count - 1)
+                goto refuse;
+    }
+    return true;
+refuse:
+    chain_free(out);
+    return false;
+}
+
+static double slope_of(const struct work *w)
+{
+    int leaky = work_epilogue_find(w, EPILOGUE_LEAKY_RELU);
+    return work_epilogue_find(w, EPILOGUE_RELU) >= 0 ? 0 : leaky >= 0 ? w->epilogue[leaky].alpha : 1;
+}
+
+float *chain_constant(const struct chain *chain, int first, int count, const struct op_data *data, enum tensor_role role, size_t elements)
+{
+    float *out = xcalloc(elements ? elements : 1, sizeof *out);
+    size_t filter = 0, bias = 0;
+    for (int i = 0; i < count; i++) {
+        const struct chain_link *l = &chain->links[first + i];
+        const struct op_data *own = l->layer >= 0 && l->layer < data->link_count ? &data->links[l->layer] : NULL;
+        size_t filters = l->work.op->has_filter ? (size_t)(l->work.k * (l->work.c / l->work.groups) * l->work.r * l->work.s) : 0, biases = (size_t)l->work.k;
+        if (role == ROLE_FILTER && own && own->array[ROLE_FILTER] && filter + filters <= elements)
+            memcpy(out + filter, own->array[ROLE_FILTER], filters * sizeof *out);
+        if (role == ROLE_BIAS && own && own->array[ROLE_BIAS] && bias + biases <= elements)
+            memcpy(out + bias, own->array[ROLE_BIAS], biases * sizeof *out);
+        if (role == ROLE_LINKS && (size_t)(i + 1) * CHAIN_COLUMNS <= elements) {
+            const double row[CHAIN_COLUMNS] = {(double)l->work.c, (double)l->work.k, l->input - first + 1 > 0 ? l->input - first + 1 : 0,
+                                               l->residual == CHAIN_NONE         ? -1
+                                               : l->residual - first + 1 > 0 ? l->residual - first + 1
+                                                                                 : 0,
+                                               slope_of(&l->work), (double)filter, (double)bias, 0};
+            for (int c = 0; c < CHAIN_COLUMNS; c++)
+                out[i * CHAIN_COLUMNS + c] = (float)row[c];
+        }
+        filter += filters;
+        bias += biases;
+    }
+    return out;
+}
+
+bool chain_work(const struct chain *chain, struct work *out, struct error *err)
+{
+    struct tensor last;
+    for (int i = 0; i < chain->count; i++) {
+        const struct chain_link *l = &chain->links[i];
+        bool adds = work_epilogue_find(&l->work, EPILOGUE_RESIDUAL) >= 0;
+        if (!fits(chain, i, ROLE_INPUT, l->input, err) || (adds && !fits(chain, i, ROLE_RESIDUAL, l->residual, err)))
+            return false;
+    }
+    const struct work *first = &chain->links[0].work;
+    *out = (struct work){.op = &op_chain, .n = first->n, .c = first->c, .h = first->h, .w = first->w, .dtype = first->dtype, .layout = first->layout,
+                         .data = first->data, .seed = first->seed, .chain = chain};
+    for (int i = 0; i < chain->count && out->math == MATH_NONE; i++)
+        out->math = chain->links[i].work.math;
+    if (!source_tensor(chain, chain->count - 1, &last))
+        return error_set(err, ERROR_INTERNAL, "chain: no output");
+    out->k = last.dim[1];
+    out->p = last.dim[2];
+    out->q = last.dim[3];
+    out->to = last.layout != first->layout ? last.layout : LAYOUT_NONE;
+    in_common(chain, out);
+    return work_finish(out, err);
+}
+
+/* ---- data ---- */
+
+/* Gain of a link's filter: see chain.h. */
+static double gain_of(const struct work *w)
+{
+    double gain = 1;
+    int leaky = work_epilogue_find(w, EPILOGUE_LEAKY_RELU);
+    if (work_epilogue_find(w, EPILOGUE_RELU) >= 0)
+        gain = 2;
+    else if (leaky >= 0)
+        gain = 2 / (1 + w->epilogue[leaky].alpha * w->epilogue[leaky].alpha);
+    return sqrt(gain) * (work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0 ? 0.25 : 1);
+}
+
+static bool make_values(const struct work *w, enum tensor_role role, double scale, float **out, struct error *err)
+{
+    struct tensor t;
+    if (!work_tensor(w, role, &t))
+        return true;
+    size_t count = tensor_elements(&t);
+    *out = malloc(count * sizeof **out);
+    if (!*out)
+        return error_set(err, ERROR_ENVIRONMENT, "not enough memory for the data of a chain");
+    generate_tensor(w, &t, DATA_PART_PRECISION, *out);
+    for (size_t i = 0; scale != 1 && i < count; i++)
+        (*out)[i] = (float)((*out)[i] * scale);
+    convert_round(w->dtype, *out, count);
+    return true;
+}
+
+bool chain_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err)
+{
+    const struct chain *chain = work->chain;
+    (void)part; /* small integers do not stay small through a network: there is no exact part */
+    *out = (struct op_data){.links = xcalloc((size_t)chain->count, sizeof *out->links), .link_count = chain->count};
+    bool ok = make_values(&chain->links[0].work, ROLE_INPUT, 1, &out->array[ROLE_INPUT], err);
+    for (int i = 0; ok && i < chain->count; i++) {
+        const struct chain_link *l = &chain->links[i];
+        struct work own = l->work; /* its own values, whatever layout plan it is part of */
+        own.seed = generate_bits(l->work.seed, 1000, (uint64_t)l->layer);
+        if (l->layer >= 0)
+            ok = make_values(&own, ROLE_FILTER, gain_of(&own), &out->links[l->layer].array[ROLE_FILTER], err) &&
+                 make_values(&own, ROLE_BIAS, 0.1, &out->links[l->layer].array[ROLE_BIAS], err);
+    }
+    if (!ok)
+        op_data_free(out);
+    return ok;
+}
+
+/* ---- errors: mean squares by channel ---- */
+
+struct errors {
+    double *sums, *roundings; /* of what sums lose (times the algorithm's factor), and of what is rounded when it is stored */
+    int64_t channels;
+};
+
+static struct errors errors_new(int64_t channels)
+{
+    return (struct errors){.sums = xcalloc((size_t)channels, sizeof(double)), .roundings = xcalloc((size_t)channels, sizeof(double)), .channels = channels};
+}
+
+static void errors_free(struct errors *e)
+{
+    free(e->sums);
+    free(e->roundings);
+    *e = (struct errors){0};
+}
+
+/* A filter mixes: e_out^2 = sum of w^2 e_in^2. An output pixel of conv_transpose2d meets 1 / stride^2 of the taps. */
+static struct errors mix(const struct work *w, const float *filter, const struct errors *in)
+{
+    struct errors out = errors_new(w->k);
+    int64_t depth = w->c / w->groups, per_group = w->k / w->groups, taps = w->r * w->s;
+    double share = !strcmp(w->op->name, "conv_transpose2d") ? 1 / (double)(w->stride * w->stride) : 1;
+    for (int64_t k = 0; k < w->k; k++)
+        for (int64_t c = 0; c < depth; c++) {
+            double squares = 0;
+            for (int64_t t = 0; t < taps; t++) {
+                double v = filter[(k * depth + c) * taps + t];
+                squares += v * v * share;
+            }
+            out.sums[k] += squares * in->sums[k / per_group * depth + c];
+            out.roundings[k] += squares * in->roundings[k / per_group * depth + c];
+        }
+    return out;
+}
+
+/* Channels are blended where pixels of several fall into one (depth_to_space), or one is spread over several (space_to_depth). */
+static struct errors move(int64_t channels, int64_t block, enum d2s_mode mode, const struct errors *in)
+{
+    struct errors out = errors_new(channels);
+    int64_t most = in->channels > channels ? in->channels : channels, least = most / (block * block);
+    bool joins = in->channels >= channels;
+    for (int64_t deep = 0; deep < most; deep++) {
+        int64_t shallow = block == 1 ? deep : mode == D2S_DCR ? deep % least : deep / (block * block);
+        int64_t from = joins ? deep : shallow, to = joins ? shallow : deep;
+        double share = joins && block > 1 ? 1 / (double)(block * block) : 1;
+        out.sums[to] += share * in->sums[from];
+        out.roundings[to] += share * in->roundings[from];
+    }
+    return out;
+}
+
+static struct errors through_epilogue(const struct work *w, struct errors e, const struct errors *residual)
+{
+    for (int i = 0; i < w->epilogue_count; i++) {
+        const struct epilogue *item = &w->epilogue[i];
+        double stretch = item->kind == EPILOGUE_LEAKY_RELU && fabs(item->alpha) > 1 ? item->alpha * item->alpha : 1;
+        for (int64_t c = 0; c < e.channels; c++) {
+            e.sums[c] = stretch * e.sums[c] + (item->kind == EPILOGUE_RESIDUAL ? residual->sums[c] : 0);
+            e.roundings[c] = stretch * e.roundings[c] + (item->kind == EPILOGUE_RESIDUAL ? residual->roundings[c] : 0);
+        }
+        if (item->kind == EPILOGUE_DEPTH_TO_SPACE) {
+            struct errors moved = move(e.channels / (item->block * item->block), item->block, item->mode, &e);
+            errors_free(&e);
+            e = moved;
+        }
+    }
+    return e;
+}
+
+/* Errors of a link's output that its inputs bring. */
+static struct errors carried(const struct chain_link *l, const float *filter, const struct errors *in, const struct errors *residual)
+{
+    const struct work *w = &l->work;
+    int64_t block = w->block > 0 && w->k != w->c ? w->block : 1; /* depth_to_space, space_to_depth */
+    return through_epilogue(w, w->op->has_filter ? mix(w, filter, in) : move(w->k, block, w->mode, in), residual);
+}
+
+/* Adds a link's own: the mean over the pixels of its bound, and of one rounding of what it stores. */
+static void add_own(struct errors *e, const struct work *w, const struct op_data *data)
+{
+    size_t plane = data->output_elements / (size_t)w->n / (size_t)e->channels;
+    double u = dtype_unit_roundoff(w->dtype);
+    bool computes = w->op->has_filter || w->epilogue_count > 0;
+    for (size_t i = 0; computes && i < data->output_elements; i++) {
+        size_t c = i / plane % (size_t)e->channels;
+        double b = data->bound ? data->bound[i] : 0, r = u * fabs(data->reference[i]), share = 1 / (double)(plane * (size_t)w->n);
+        e->sums[c] += b * b * share;
+        e->roundings[c] += r * r * share;
+    }
+}
+
+/* ---- the whole ---- */
+
+struct walk {
+    const struct chain *chain;
+    struct op_data *out;
+    double **values;       /* by link, while a later one reads them */
+    int *last_use;
+    struct errors *errors; /* by link */
+    struct errors clean;   /* of the input */
+    double *input;
+};
+
+static const double *values_of(const struct walk *k, int link) { return link < 0 ? k->input : k->values[link]; }
+static const struct errors *errors_of(const struct walk *k, int link) { return link < 0 ? &k->clean : &k->errors[link]; }
+
+static bool walk_link(struct walk *k, int i, struct error *err)
+{
+    const struct chain_link *l = &k->chain->links[i];
+    struct op_data one = {.wide_input = values_of(k, l->input)};
+    bool last = i == k->chain->count - 1;
+    if (l->residual != CHAIN_NONE)
+        one.wide_residual = values_of(k, l->residual);
+    if (l->layer >= 0) {
+        one.array[ROLE_FILTER] = k->out->links[l->layer].array[ROLE_FILTER];
+        one.array[ROLE_BIAS] = k->out->links[l->layer].array[ROLE_BIAS];
+    }
+    if (!op_data_reference(&l->work, &one, err))
+        return false;
+    struct errors e = carried(l, one.array[ROLE_FILTER], errors_of(k, l->input), l->residual == CHAIN_NONE ? NULL : errors_of(k, l->residual));
+    if (last) {
+        size_t plane = one.output_elements / (size_t)l->work.n / (size_t)e.channels;
+        k->out->carried = xmalloc(one.output_elements * sizeof *k->out->carried);
+        for (size_t at = 0; at < one.output_elements; at++) {
+            size_t c = at / plane % (size_t)e.channels;
+            one.bound[at] += (float)(CHAIN_SPREAD * sqrt(e.sums[c]));
+            k->out->carried[at] = (float)(CHAIN_SPREAD * sqrt(e.roundings[c]));
+        }
+        k->out->reference = one.reference;
+        k->out->bound = one.bound;
+        k->out->output_elements = one.output_elements;
+        errors_free(&e);
+    } else {
+        add_own(&e, &l->work, &one);
+        k->errors[i] = e;
+        k->values[i] = one.reference;
+        free(one.bound);
+    }
+    for (int j = 0; j < i; j++)
+        if (k->last_use[j] == i) {
+            free(k->values[j]);
+            k->values[j] = NULL;
+        }
+    return true;
+}
+
+bool chain_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err)
+{
+    const struct chain *chain = work->chain;
+    if (!chain_data_inputs(work, part, out, err))
+        return false;
+    struct walk k = {.chain = chain, .out = out, .clean = errors_new(work->c)};
+    size_t inputs = (size_t)work->n * (size_t)work->c * (size_t)work->h * (size_t)work->w;
+    bool ok = true;
+    k.values = xcalloc((size_t)chain->count, sizeof *k.values);
+    k.errors = xcalloc((size_t)chain->count, sizeof *k.errors);
+    k.last_use = xcalloc((size_t)chain->count, sizeof *k.last_use);
+    k.input = xmalloc(inputs * sizeof *k.input);
+    for (size_t i = 0; i < inputs; i++)
+        k.input[i] = out->array[ROLE_INPUT][i];
+    for (int i = 0; i < chain->count; i++) {
+        if (chain->links[i].input >= 0)
+            k.last_use[chain->links[i].input] = i;
+        if (chain->links[i].residual >= 0)
+            k.last_use[chain->links[i].residual] = i;
+    }
+    for (int i = 0; ok && i < chain->count; i++)
+        ok = walk_link(&k, i, err);
+    for (int i = 0; i < chain->count; i++) {
+        free(k.values[i]);
+        errors_free(&k.errors[i]);
+    }
+    errors_free(&k.clean);
+    free(k.values);
+    free(k.errors);
+    free(k.last_use);
+    free(k.input);
+    if (!ok)
+        op_data_free(out);
+    return ok;
+}

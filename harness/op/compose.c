@@ -1,0 +1,220 @@
+#include "op/compose.h"
+#include "base/text.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A buffer for what flows between links. */
+struct lake {
+    int scratch;
+    int64_t elements;
+    int until; /* last link that reads what is in it */
+};
+struct compose {
+    const struct chain *chain;
+    struct program *out;
+    struct buffer_ref *flows; /* by link: where its output lies */
+    struct lake *lakes;
+    int lake_count;
+};
+
+static int last_reader(const struct chain *chain, int link)
+{
+    int last = link;
+    for (int i = link + 1; i < chain->count; i++)
+        if (chain->links[i].input == link || chain->links[i].residual == link)
+            last = i;
+    return last;
+}
+
+static int add_scratch(struct program *p, const struct scratch *s, const char *prefix)
+{
+    p->scratch = xrealloc(p->scratch, (size_t)(p->scratch_count + 1) * sizeof *p->scratch);
+    struct scratch *to = &p->scratch[p->scratch_count];
+    *to = *s;
+    snprintf(to->name, sizeof to->name, "%.60s %.30s", prefix, s->name);
+    return p->scratch_count++;
+}
+
+/* The chain's output, or a buffer whose content nobody reads any more. */
+/* `link`: the one that ends the part; `from`: the one that begins it. */
+static struct buffer_ref place_output(struct compose *c, int from, int link, const struct tensor *t)
+{
+    int64_t elements = (int64_t)tensor_elements(t);
+    if (link == c->chain->count - 1)
+        return (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, ROLE_OUTPUT)};
+    for (int i = 0; i < c->lake_count; i++)
+        if (c->lakes[i].until < from && c->lakes[i].elements == elements) {
+            c->lakes[i].until = last_reader(c->chain, link);
+            return (struct buffer_ref){BUFFER_SCRATCH, c->lakes[i].scratch};
+        }
+    struct scratch s = {.dtype = t->dtype, .elements = elements};
+    char name[PROGRAM_NAME];
+    snprintf(name, sizeof name, "activations %d", c->lake_count);
+    c->lakes = xrealloc(c->lakes, (size_t)(c->lake_count + 1) * sizeof *c->lakes);
+    c->lakes[c->lake_count++] = (struct lake){add_scratch(c->out, &s, name), elements, last_reader(c->chain, link)};
+    return (struct buffer_ref){BUFFER_SCRATCH, c->lakes[c->lake_count - 1].scratch};
+}
+
+static struct buffer_ref flow_of(const struct compose *c, int link)
+{
+    return link >= 0 ? c->flows[link] : (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, ROLE_INPUT)};
+}
+
+static struct buffer_ref add_constant(struct compose *c, int link, int span, const struct tensor *t)
+{
+    struct program *p = c->out;
+    struct scratch s = {.dtype = t->dtype, .elements = (int64_t)tensor_elements(t)};
+    char prefix[PROGRAM_NAME];
+    snprintf(s.name, sizeof s.name, "%s", tensor_role_name(t->role));
+    snprintf(prefix, sizeof prefix, "%.40s %d", c->chain->links[link].name, link);
+    p->constants = xrealloc(p->constants, (size_t)(p->constant_count + 1) * sizeof *p->constants);
+    struct constant *to = &p->constants[p->constant_count++];
+    *to = (struct constant){.scratch = add_scratch(p, &s, prefix), .link = link, .span = span, .tensor = *t};
+    return (struct buffer_ref){BUFFER_SCRATCH, to->scratch};
+}
+
+/* A unit whose symbols a step fills is loaded once for each link: their content is the link's own. */
+static bool has_symbols(const struct program *part, int unit)
+{
+    for (int i = 0; i < part->step_count; i++)
+        if (part->steps[i].kind == STEP_SYMBOL && part->steps[i].unit == unit)
+            return true;
+    return false;
+}
+
+static int add_unit(struct program *p, const struct unit *u, bool own)
+{
+    for (int i = 0; i < p->unit_count && !own; i++)
+        if (unit_same(&p->units[i], u))
+            return i;
+    p->units = xrealloc(p->units, (size_t)(p->unit_count + 1) * sizeof *p->units);
+    struct unit *to = &p->units[p->unit_count];
+    *to = (struct unit){.path = u->path ? xstrdup(u->path) : NULL, .label = xstrdup(u->label), .define_count = u->define_count, .code = u->code, .on_host = u->on_host};
+    to->defines = xcalloc((size_t)u->define_count + 1, sizeof *to->defines);
+    for (int i = 0; i < u->define_count; i++)
+        to->defines[i] = xstrdup(u->defines[i]);
+    return p->unit_count++;
+}
+
+/* Where the part's buffers, units and maps went. */
+struct renaming {
+    struct buffer_ref tensors[ROLE_COUNT]; /* by index of the part's list */
+    int scratch, map;                      /* added to the part's indices */
+    int *units;
+};
+
+static struct buffer_ref renamed(const struct renaming *r, struct buffer_ref ref)
+{
+    if (ref.kind == BUFFER_TENSOR)
+        return r->tensors[ref.index];
+    if (ref.kind == BUFFER_SCRATCH)
+        ref.index += r->scratch;
+    return ref;
+}
+
+static void add_step(struct program *p, const struct step *from, const struct renaming *r, int link)
+{
+    p->steps = xrealloc(p->steps, (size_t)(p->step_count + 1) * sizeof *p->steps);
+    struct step *s = &p->steps[p->step_count++];
+    *s = *from;
+    s->link = link;
+    s->unit = r->units[from->unit];
+    s->to = renamed(r, from->to);
+    s->from = renamed(r, from->from);
+    for (int i = 0; i < ROLE_COUNT; i++)
+        s->operand[i] = renamed(r, from->operand[i]);
+    for (int i = 0; i < s->arg_count; i++) {
+        s->args[i].buffer = renamed(r, from->args[i].buffer);
+        s->args[i].map += r->map;
+    }
+}
+
+/* Tensors of the part: activations are the chain's buffers, weights are constants. False: a layout does not fit. */
+static bool place_tensors(struct compose *c, int link, int span, const struct program *part, struct renaming *r)
+{
+    const struct chain_link *l = &c->chain->links[link];
+    for (int i = 0; i < part->tensor_count; i++) {
+        const struct tensor *t = &part->tensors[i];
+        struct tensor wanted;
+        bool weights = t->role == ROLE_FILTER || t->role == ROLE_BIAS || t->role == ROLE_LINKS;
+        if (weights) {
+            r->tensors[i] = add_constant(c, link, span, t);
+            continue;
+        }
+        const struct work *of = t->role == ROLE_OUTPUT ? &c->chain->links[link + span - 1].work : &l->work;
+        if (!work_tensor(of, t->role, &wanted) || wanted.layout != t->layout) {
+            c->out->reason = text_format("chain: %s wants the %s of layer '%s' in %s", part->variant, tensor_role_name(t->role), l->name, layout_name(t->layout));
+            return false;
+        }
+        r->tensors[i] = t->role == ROLE_OUTPUT ? c->flows[link + span - 1] : flow_of(c, t->role == ROLE_INPUT ? l->input : l->residual);
+    }
+    return true;
+}
+
+static bool add_part(struct compose *c, int link, int span, const struct program *part)
+{
+    struct program *p = c->out;
+    struct renaming r = {.map = p->tensor_map_count};
+    char prefix[PROGRAM_NAME];
+    int output = program_tensor(part, ROLE_OUTPUT);
+    c->flows[link + span - 1] = place_output(c, link, link + span - 1, &part->tensors[output]);
+    if (!place_tensors(c, link, span, part, &r))
+        return false;
+    r.units = xcalloc((size_t)part->unit_count + 1, sizeof *r.units);
+    for (int i = 0; i < part->unit_count; i++)
+        r.units[i] = add_unit(p, &part->units[i], has_symbols(part, i));
+    r.scratch = p->scratch_count;
+    snprintf(prefix, sizeof prefix, "%.40s %d", c->chain->links[link].name, link);
+    for (int i = 0; i < part->scratch_count; i++)
+        add_scratch(p, &part->scratch[i], prefix);
+    for (int i = 0; i < part->tensor_map_count; i++) {
+        p->tensor_maps = xrealloc(p->tensor_maps, (size_t)(p->tensor_map_count + 1) * sizeof *p->tensor_maps);
+        p->tensor_maps[p->tensor_map_count] = part->tensor_maps[i];
+        p->tensor_maps[p->tensor_map_count++].buffer = renamed(&r, part->tensor_maps[i].buffer);
+    }
+    for (int i = 0; i < part->step_count; i++)
+        add_step(p, &part->steps[i], &r, link);
+    free(r.units);
+    return true;
+}
+
+/* All prepare steps first; each kind keeps its order. */
+static void prepare_first(struct program *p)
+{
+    struct step *sorted = xcalloc((size_t)p->step_count + 1, sizeof *sorted);
+    int count = 0;
+    for (int prepare = 1; prepare >= 0; prepare--)
+        for (int i = 0; i < p->step_count; i++)
+            if (p->steps[i].prepare == prepare)
+                sorted[count++] = p->steps[i];
+    free(p->steps);
+    p->steps = sorted;
+}
+
+bool compose_chain(const struct work *work, const struct program *const *parts, const int *spans, struct program *out, struct error *err)
+{
+    struct compose c = {.chain = work->chain, .out = out};
+    struct tensor all[OP_MAX_TENSORS];
+    int count = work->op->tensors(work, all);
+    bool ok = true;
+    *out = (struct program){.work = *work, .checked = true, .reads_inactive = true};
+    out->tensors = xcalloc((size_t)count, sizeof *out->tensors);
+    for (int i = 0; i < count; i++) /* the weights are the parts' constants */
+        if (all[i].role == ROLE_INPUT || all[i].role == ROLE_OUTPUT)
+            out->tensors[out->tensor_count++] = all[i];
+    c.flows = xcalloc((size_t)c.chain->count, sizeof *c.flows);
+    for (int i = 0; ok && i < c.chain->count; i += spans[i]) {
+        if (!parts[i]->feasible || program_tensor(parts[i], ROLE_OUTPUT) < 0) {
+            error_set(err, ERROR_INTERNAL, "chain: link %d has no program", i);
+            ok = false;
+            break;
+        }
+        ok = add_part(&c, i, spans[i], parts[i]);
+    }
+    free(c.flows);
+    free(c.lakes);
+    prepare_first(out);
+    out->feasible = ok;
+    return ok || out->reason;
+}

@@ -1,0 +1,242 @@
+#include "report/account.h"
+#include "base/dtype.h"
+#include "report/number.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STALL_SHOWN 4.0 /* % of the warp cycles: smaller reasons are put together */
+#define STALLS_SHOWN 4
+
+double account_counter(const struct view *v, int step, const char *name)
+{
+    double value = step >= 0 ? counter_step(v->row, step, name) : NAN;
+    return isnan(value) && v->steps <= 1 ? counter_step(v->row, -1, name) : value;
+}
+
+static struct account_part *add(struct account *a, enum account_kind kind, const char *key, double ns)
+{
+    if (a->count == ACCOUNT_PARTS)
+        return &a->parts[ACCOUNT_PARTS - 1];
+    struct account_part *p = &a->parts[a->count++];
+    *p = (struct account_part){.kind = kind, .ns = ns};
+    snprintf(p->key, sizeof p->key, "%s", key);
+    return p;
+}
+
+/* The longest timed step, and what the others take. */
+static void find_step(const struct case_view *c, const struct view *v, struct account *a, double *others, struct text *names)
+{
+    a->step = -1;
+    *others = 0;
+    for (int i = 0; i < v->row->step_count; i++) {
+        const struct row_time *t = v->row->steps[i].prepare ? NULL : step_time(c, v->row, i);
+        if (t && (a->step < 0 || t->median_ns > a->step_ns)) {
+            a->step = i;
+            a->step_ns = t->median_ns;
+        }
+        if (v->steps == 1 && !v->row->steps[i].prepare)
+            a->step = i;
+    }
+    if (v->steps <= 1 || a->step < 0 || a->step_ns <= 0) { /* one step: the row's own time is its time */
+        a->step_ns = a->total_ns;
+        return;
+    }
+    for (int i = 0; i < v->row->step_count; i++) {
+        const struct row_time *t = v->row->steps[i].prepare || i == a->step ? NULL : step_time(c, v->row, i);
+        if (t) {
+            *others += t->median_ns;
+            text_addf(names, "%s%s", names->len ? ", " : "", v->row->steps[i].name);
+        }
+    }
+}
+
+/* The pipe that the machine code uses for the math mode. */
+static void find_pipe(const struct case_view *c, const struct view *v, struct account *a)
+{
+    const struct row *row = v->row;
+    enum math math = row->math && row->math[0] ? math_parse(row->math) : MATH_NONE;
+    bool measured, ignored;
+    a->tensor = NAN;
+    a->pipe_width = NAN;
+    a->pipe_math = math;
+    if (a->step >= 0 && a->step < row->step_count) {
+        double mma = counter_step(row, a->step, "static.sass_mma"), gmma = counter_step(row, a->step, "static.sass_gmma");
+        a->tensor = isnan(mma) && isnan(gmma) ? NAN : (mma > 0 || gmma > 0);
+    }
+    if (math == MATH_NONE)
+        return;
+    double wide = machine_flop_s(&c->machine, math, &measured), narrow = machine_flop_s(&c->machine, MATH_F32, &ignored);
+    if (wide > 0 && narrow > 0)
+        a->pipe_width = wide / narrow;
+    if (a->tensor == 0)
+        a->pipe_math = MATH_F32;
+}
+
+static void find_roof(const struct case_view *c, const struct view *v, struct account *a, struct text *words)
+{
+    const struct row *row = v->row;
+    bool masked = row->flop_useful >= 0 && row->bytes_useful >= 0, rate_measured = false, bytes_measured = false;
+    double flop = row->flop_scheduled > 0 ? row->flop_scheduled : masked ? row->flop_useful : row->flop, bytes = masked ? row->bytes_useful : row->bytes;
+    double rate = flop > 0 && a->pipe_math != MATH_NONE ? machine_flop_s(&c->machine, a->pipe_math, &rate_measured) : 0;
+    double band = machine_bytes_s(&c->machine, &bytes_measured);
+    char n[NUMBER_TEXT], r[NUMBER_TEXT];
+    a->compute_ns = rate > 0 ? flop / rate * 1e9 : 0;
+    a->memory_ns = band > 0 && bytes > 0 ? bytes / band * 1e9 : 0;
+    a->known = band > 0 && (rate > 0 || !(flop > 0) || a->pipe_math == MATH_NONE);
+    double launch = machine_launch_ns(&c->machine);
+    bool idle = launch > a->compute_ns && launch > a->memory_ns;
+    a->roof_ns = fmax(launch, fmax(a->compute_ns, a->memory_ns));
+    a->measured = idle ? c->machine.ceilings.launch_ns > 0 : a->compute_ns > a->memory_ns ? rate_measured : bytes_measured;
+    if (idle)
+        text_add(words, "a launch that does nothing takes longer than its work would");
+    else if (a->compute_ns > a->memory_ns)
+        text_addf(words, "%s on %s%s at %s", number_si(flop, "FLOP", n), math_name((enum math)a->pipe_math), a->tensor == 1 ? " tensor cores" : a->tensor == 0 ? " multiply-adds" : "",
+                  number_si(rate, "FLOP/s", r));
+    else
+        text_addf(words, "%s at %s", number_si(bytes, "B", n), number_si(band, "B/s", r));
+    if (a->measured)
+        text_addf(words, ", measured %.10s", c->machine.ceilings.date);
+    else
+        text_add(words, idle ? ", at the least" : ", data sheet");
+}
+
+struct stall {
+    const char *name;
+    double share;
+};
+
+static int by_share(const void *a, const void *b)
+{
+    const struct stall *x = a, *y = b;
+    return x->share > y->share ? -1 : x->share < y->share;
+}
+
+/* Waiting states of a warp, by share; *sum of all. Issuing and being passed over are no waits. */
+static int find_stalls(const struct view *v, int step, struct stall *out, int max, double *sum)
+{
+    int count = 0, at = v->steps <= 1 && isnan(counter_step(v->row, step, "hw.issue_active")) ? -1 : step;
+    *sum = 0;
+    for (int i = 0; i < v->row->metric_count; i++) {
+        const struct row_metric *m = &v->row->metrics[i];
+        if (m->step != at || m->line || strncmp(m->name, "hw.stall_", 9) || !strcmp(m->name, "hw.stall_selected") || !strcmp(m->name, "hw.stall_not_selected") || !(m->value > 0))
+            continue;
+        *sum += m->value;
+        if (count < max)
+            out[count++] = (struct stall){m->name + 9, m->value};
+    }
+    if (count)
+        qsort(out, (size_t)count, sizeof *out, by_share);
+    return count;
+}
+
+/* Splits what the longest step loses below its roof. */
+static void split_loss(const struct view *v, struct account *a, double loss)
+{
+    double busy = account_counter(v, a->step, "hw.sm_busy"), issue = account_counter(v, a->step, "hw.issue_active"), sum, left = loss;
+    double idle = a->step >= 0 && a->step < v->row->step_count ? counter_step(v->row, a->step, "model.idle_places") : NAN;
+    double waves = a->step >= 0 && a->step < v->row->step_count ? v->row->steps[a->step].waves : -1;
+    struct stall stalls[32];
+    int count = find_stalls(v, a->step, stalls, 32, &sum);
+    if (loss > 0 && busy >= 0 && busy < 100) {
+        struct account_part *p = add(a, ACCOUNT_IDLE, "idle", fmin(left, a->step_ns * (1 - busy / 100)));
+        snprintf(p->what, sizeof p->what, "SMs without a block: an average SM has one in %.3g %% of the cycles", busy);
+        left -= p->ns;
+    } else if (loss > 0 && isnan(busy) && idle > 0 && waves > 0) {
+        struct account_part *p = add(a, ACCOUNT_IDLE, "idle", fmin(left, a->step_ns * idle));
+        snprintf(p->what, sizeof p->what, "block places that stay empty with %.3g waves, if all blocks take equally long", waves);
+        left -= p->ns;
+    }
+    if (left > 0 && count && sum > 0 && issue >= 0 && issue <= 100) {
+        double waiting = left * (1 - issue / 100), others = 0;
+        for (int i = 0; i < count; i++) {
+            if (i >= STALLS_SHOWN || stalls[i].share < STALL_SHOWN) {
+                others += stalls[i].share;
+                continue;
+            }
+            struct account_part *p = add(a, ACCOUNT_STALL, stalls[i].name, waiting * stalls[i].share / sum);
+            snprintf(p->what, sizeof p->what, "waiting, %s: %.3g %% of a warp's time", stalls[i].name, stalls[i].share);
+            for (char *s = p->what; *s; s++)
+                *s = *s == '_' ? ' ' : *s;
+        }
+        if (others > 0)
+            snprintf(add(a, ACCOUNT_STALL, "other_waits", waiting * others / sum)->what, 200, "waiting, other reasons");
+        struct account_part *p = add(a, ACCOUNT_ISSUE, "issue", left - waiting);
+        snprintf(p->what, sizeof p->what, "issuing: the schedulers are busy in %.3g %% of the cycles", issue);
+        left = 0;
+    }
+    if (left != 0) {
+        struct account_part *p = add(a, ACCOUNT_UNEXPLAINED, "unexplained", left);
+        snprintf(p->what, sizeof p->what, "%s", left < 0 ? "faster than that roof: the ceiling is too low for it, or it does less than the whole work"
+                                                : isnan(issue) ? "below the roof, not explained: the row has no counters of issue and stalls"
+                                                               : "below the roof, not explained");
+    }
+}
+
+/* Units that add up: each part is rounded, and the largest behind the roof takes what that leaves. */
+static void make_units(struct account *a, double unit_ns)
+{
+    a->unit_ns = unit_ns > 0 ? unit_ns : pow(10, floor(log10(a->total_ns)) - 3);
+    a->total_units = lround(a->total_ns / a->unit_ns);
+    long sum = 0;
+    int largest = 0;
+    for (int i = 0; i < a->count; i++) {
+        a->parts[i].units = lround(a->parts[i].ns / a->unit_ns);
+        sum += a->parts[i].units;
+        if (i > 0 && (largest == 0 || fabs(a->parts[i].ns) > fabs(a->parts[largest].ns)))
+            largest = i;
+    }
+    if (a->count)
+        a->parts[largest].units += a->total_units - sum;
+}
+
+struct account account_of(const struct case_view *c, const struct view *v, double unit_ns)
+{
+    struct account a = {.step = -1, .pipe_math = MATH_NONE, .tensor = NAN, .pipe_width = NAN};
+    struct text names = {0}, words = {0};
+    double others;
+    a.total_ns = v->ranked ? v->time->median_ns : 0;
+    find_step(c, v, &a, &others, &names);
+    if (a.step < 0)
+        a.step = v->step;
+    find_pipe(c, v, &a);
+    find_roof(c, v, &a, &words);
+    a.known = a.known && v->ranked;
+    if (a.known) {
+        snprintf(add(&a, ACCOUNT_ROOF, "roof", a.roof_ns)->what, 200, "roof of its own pipe: %.150s", text_get(&words));
+        if (others > 0)
+            snprintf(add(&a, ACCOUNT_STEPS, "steps", others)->what, 200, "other steps: %.150s", text_get(&names));
+        split_loss(v, &a, a.step_ns - a.roof_ns);
+        double between = a.total_ns;
+        for (int i = 0; i < a.count; i++)
+            between -= a.parts[i].ns;
+        if (v->steps > 1)
+            snprintf(add(&a, ACCOUNT_BETWEEN, "between", between)->what, 200, "between the steps: what their own times leave of the row's");
+        make_units(&a, unit_ns);
+    }
+    text_free(&names);
+    text_free(&words);
+    return a;
+}
+
+const char *account_us(const struct account *a, long units, char out[32])
+{
+    double us = (double)units * a->unit_ns / 1e3;
+    int digits = a->unit_ns >= 1e3 ? 0 : (int)ceil(3 - log10(a->unit_ns) - 1e-9);
+    snprintf(out, 32, "%.*f", digits < 0 ? 0 : digits > 6 ? 6 : digits, us);
+    return out;
+}
+
+void account_text(const struct account *a, struct text *t, const char *indent)
+{
+    char number[32];
+    int width = (int)strlen(account_us(a, a->total_units, number));
+    for (int i = 0; i < a->count; i++) {
+        int n = (int)strlen(account_us(a, a->parts[i].units, number));
+        width = n > width ? n : width;
+    }
+    for (int i = 0; i < a->count; i++)
+        text_addf(t, "%s%c %*s  %s\n", indent, i ? '+' : ' ', width, account_us(a, a->parts[i].units, number), a->parts[i].what);
+    text_addf(t, "%s= %*s us\n", indent, width, account_us(a, a->total_units, number));
+}

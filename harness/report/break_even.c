@@ -1,0 +1,382 @@
+/* report/break_even: see break_even.h. */
+#include "report/break_even.h"
+#include "base/node.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- crossings ---- */
+
+enum curve { CURVE_MIDDLE, CURVE_LOW, CURVE_HIGH };
+
+static double height(const struct crossing_point *p, enum curve c)
+{
+    return c == CURVE_LOW ? p->low : c == CURVE_HIGH ? p->high : p->y;
+}
+
+/* The first (or last) place where a curve passes from at most 1 to above it; NaN when it does not. */
+static double turn_of(const struct crossing_point *p, int count, enum curve c, bool last)
+{
+    double found = NAN;
+    for (int i = 0; i + 1 < count; i++) {
+        double a = height(&p[i], c), b = height(&p[i + 1], c);
+        if (a <= 1 && b > 1 && (last || isnan(found))) {
+            found = p[i].x + (p[i + 1].x - p[i].x) * (1 - a) / (b - a);
+        }
+    }
+    return found;
+}
+
+struct crossing crossing_find(const struct crossing_point *p, int count)
+{
+    struct crossing c = {.kind = CROSSING_FEW, .at = NAN, .low = NAN, .high = NAN};
+    if (count < 2) {
+        return c;
+    }
+    for (int i = 0; i + 1 < count; i++) {
+        c.turns += (p[i].y <= 1) != (p[i + 1].y <= 1);
+    }
+    c.at = turn_of(p, count, CURVE_MIDDLE, false);
+    c.low = p[0].high <= 1 ? turn_of(p, count, CURVE_HIGH, false) : NAN;
+    c.high = p[count - 1].low > 1 ? turn_of(p, count, CURVE_LOW, true) : NAN;
+    c.kind = !isnan(c.at) ? CROSSING_AT : p[count - 1].y <= 1 ? CROSSING_WINS : CROSSING_LOSES;
+    return c;
+}
+
+/* ---- from rows to groups ---- */
+
+/* "blobs24" of "blobs24:0.10:1"; full and empty belong to every pattern that has a density. */
+static bool mask_pattern(const struct row *row, char *out, size_t size)
+{
+    if (row->density_in < 0 || !axis_value(row->axes, "mask", out, size)) {
+        return false;
+    }
+    out[strcspn(out, ":")] = '\0';
+    return true;
+}
+
+static bool is_end(const char *pattern)
+{
+    return strcmp(pattern, "full") == 0 || strcmp(pattern, "empty") == 0;
+}
+
+static bool has_density(const char *pattern)
+{
+    return strncmp(pattern, "blobs", 5) == 0 || strcmp(pattern, "iid") == 0 || strcmp(pattern, "box") == 0 ||
+           strcmp(pattern, "scanline") == 0 || strcmp(pattern, "file") == 0;
+}
+
+/* What a case shares with the other densities of its curve: the layer, its other axes, type and math. */
+static char *shared_title(const struct row *row, const char *pattern)
+{
+    struct text t = {0};
+    text_addf(&t, "%s", row->layer ? row->layer : "");
+    for (const char *p = row->axes; p && *p;) {
+        size_t end = strcspn(p, ",");
+        if (strncmp(p, "mask=", 5) != 0) {
+            text_addf(&t, " %.*s", (int)end, p);
+        }
+        p += end + (p[end] == ',');
+    }
+    text_addf(&t, ", %s, %s %s", pattern, row->dtype ? row->dtype : "", row->math ? row->math : "");
+    return text_take(&t);
+}
+
+/* A row of a masked case that does all outputs. */
+static bool runs_dense(const struct row *row)
+{
+    return !row->tile && row->flop_scheduled == row->flop;
+}
+
+static struct break_group *group_of(struct break_group **groups, int *count, char *title, const char *against)
+{
+    for (int i = 0; i < *count; i++) {
+        if (strcmp((*groups)[i].title, title) == 0 && strcmp((*groups)[i].against, against) == 0) {
+            free(title);
+            return &(*groups)[i];
+        }
+    }
+    *groups = xrealloc(*groups, (size_t)(*count + 1) * sizeof **groups);
+    struct break_group *g = &(*groups)[(*count)++];
+    *g = (struct break_group){.title = title};
+    snprintf(g->against, sizeof g->against, "%.*s", VARIANT_BASE - 1, against);
+    return g;
+}
+
+static struct break_line *line_of(struct break_group *g, const char *name)
+{
+    for (int i = 0; i < g->line_count; i++) {
+        if (strcmp(g->lines[i].name, name) == 0) {
+            return &g->lines[i];
+        }
+    }
+    g->lines = xrealloc(g->lines, (size_t)(g->line_count + 1) * sizeof *g->lines);
+    struct break_line *l = &g->lines[g->line_count++];
+    *l = (struct break_line){0};
+    snprintf(l->name, sizeof l->name, "%s", name);
+    return l;
+}
+
+static double *grown(double *array, int count, double v)
+{
+    array = xrealloc(array, (size_t)(count + 1) * sizeof *array);
+    array[count] = v;
+    return array;
+}
+
+/* Points at one density (other seeds) become one: the mean, and an interval that holds all. */
+static void merge_point(struct crossing_point *p, struct crossing_point with)
+{
+    p->runs++;
+    p->y += (with.y - p->y) / (p->runs + 1);
+    p->low = fmin(p->low, with.low);
+    p->high = fmax(p->high, with.high);
+}
+
+static void add_dense(struct break_group *g, double x, const struct row_time *t, double floor_ns)
+{
+    struct crossing_point p = {x, t->median_ns, t->low_ns > 0 ? t->low_ns : t->median_ns, t->high_ns > 0 ? t->high_ns : t->median_ns, 0};
+    for (int i = 0; i < g->dense_count; i++) {
+        if (g->dense[i].x == x) {
+            merge_point(&g->dense[i], p);
+            return;
+        }
+    }
+    g->dense = xrealloc(g->dense, (size_t)(g->dense_count + 1) * sizeof *g->dense);
+    g->dense[g->dense_count] = p;
+    g->floor = grown(g->floor, g->dense_count++, floor_ns > 0 ? floor_ns : NAN);
+}
+
+static void add_line_point(struct break_line *l, struct crossing_point p, const struct row_time *t, double waste)
+{
+    double low = t->low_ns > 0 ? t->low_ns : t->median_ns, high = t->high_ns > 0 ? t->high_ns : t->median_ns;
+    for (int i = 0; i < l->count; i++) {
+        if (l->points[i].x == p.x) {
+            merge_point(&l->points[i], p);
+            l->ns[i] += (t->median_ns - l->ns[i]) / (l->points[i].runs + 1);
+            l->ns_low[i] = fmin(l->ns_low[i], low);
+            l->ns_high[i] = fmax(l->ns_high[i], high);
+            return;
+        }
+    }
+    l->points = xrealloc(l->points, (size_t)(l->count + 1) * sizeof *l->points);
+    l->points[l->count] = p;
+    l->ns = grown(l->ns, l->count, t->median_ns);
+    l->ns_low = grown(l->ns_low, l->count, low);
+    l->ns_high = grown(l->ns_high, l->count, high);
+    l->waste = grown(l->waste, l->count++, waste);
+}
+
+/* Sparse over dense. Against row 0 the stored ratio is paired round by round; against another the two intervals are taken as they are. */
+static struct crossing_point quotient_at(double x, const struct row_time *sparse, const struct row_time *dense, bool paired)
+{
+    if (paired && sparse->ratio > 0 && sparse->ratio_low > 0 && sparse->ratio_high > 0) {
+        return (struct crossing_point){x, 1 / sparse->ratio, 1 / sparse->ratio_high, 1 / sparse->ratio_low, 0};
+    }
+    double low = sparse->low_ns > 0 ? sparse->low_ns : sparse->median_ns, high = sparse->high_ns > 0 ? sparse->high_ns : sparse->median_ns;
+    double least = dense->low_ns > 0 ? dense->low_ns : dense->median_ns, most = dense->high_ns > 0 ? dense->high_ns : dense->median_ns;
+    return (struct crossing_point){x, sparse->median_ns / dense->median_ns, low / most, high / least, 0};
+}
+
+static const struct view *view_named(const struct case_view *c, const char *name)
+{
+    for (int i = 0; i < c->count; i++) {
+        const char *full = c->rows[i]->variant ? c->rows[i]->variant : "";
+        if (c->views[i].ranked && (strcmp(full, name) == 0 || strcmp(variant_short(c->rows[i]), name) == 0)) {
+            return &c->views[i];
+        }
+    }
+    return NULL;
+}
+
+static void add_case(struct break_group *g, const struct case_view *c, const struct view *dense, bool paired)
+{
+    double x = c->rows[0]->density_in;
+    add_dense(g, x, dense->time, c->rows[0]->floor_ns);
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        const struct row *r = v->row;
+        if (!v->ranked || r->status != ROW_OK || runs_dense(r)) {
+            continue;
+        }
+        double waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
+        add_line_point(line_of(g, v->name), quotient_at(x, v->time, dense->time, paired), v->time, waste);
+    }
+}
+
+/* Every pattern with a density that the cases of this title's layer have: full and empty are the ends of each. */
+static void add_to_groups(struct break_group **groups, int *count, const struct case_view *c, const char *against, char (*patterns)[64],
+                          int pattern_count)
+{
+    char own[64];
+    const struct view *dense = *against ? view_named(c, against) : c->zero && c->zero->ranked ? c->zero : NULL;
+    if (!dense || !dense->time || !mask_pattern(c->rows[0], own, sizeof own)) {
+        return;
+    }
+    for (int i = 0; i < pattern_count; i++) {
+        if (strcmp(own, patterns[i]) == 0 || is_end(own)) {
+            struct break_group *g = group_of(groups, count, shared_title(c->rows[0], patterns[i]), *against ? against : c->zero_name);
+            add_case(g, c, dense, dense == c->zero);
+        }
+    }
+}
+
+static int by_density(const void *a, const void *b)
+{
+    const struct crossing_point *p = *(const struct crossing_point *const *)a, *q = *(const struct crossing_point *const *)b;
+    return p->x < q->x ? -1 : p->x > q->x;
+}
+
+static void sort_line(struct break_line *l)
+{
+    const struct crossing_point **order = xcalloc((size_t)l->count, sizeof *order);
+    struct break_line sorted = {0};
+    for (int i = 0; i < l->count; i++) {
+        order[i] = &l->points[i];
+    }
+    qsort(order, (size_t)l->count, sizeof *order, by_density);
+    sorted.points = xcalloc((size_t)l->count, sizeof *sorted.points);
+    for (int i = 0; i < l->count; i++) {
+        ptrdiff_t from = order[i] - l->points;
+        sorted.points[i] = *order[i];
+        sorted.ns = grown(sorted.ns, i, l->ns[from]);
+        sorted.ns_low = grown(sorted.ns_low, i, l->ns_low[from]);
+        sorted.ns_high = grown(sorted.ns_high, i, l->ns_high[from]);
+        sorted.waste = grown(sorted.waste, i, l->waste[from]);
+    }
+    free(order);
+    free(l->points);
+    free(l->ns);
+    free(l->ns_low);
+    free(l->ns_high);
+    free(l->waste);
+    l->points = sorted.points;
+    l->ns = sorted.ns;
+    l->ns_low = sorted.ns_low;
+    l->ns_high = sorted.ns_high;
+    l->waste = sorted.waste;
+    l->crossing = crossing_find(l->points, l->count);
+}
+
+static double reach(const struct break_line *l)
+{
+    return l->crossing.kind == CROSSING_WINS ? 2 : l->crossing.kind == CROSSING_AT ? l->crossing.at : -1;
+}
+
+static int by_reach(const void *a, const void *b)
+{
+    const struct break_line *x = a, *y = b;
+    return reach(x) != reach(y) ? (reach(x) > reach(y) ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+static void finish_group(struct break_group *g)
+{
+    for (int i = 0; i < g->line_count; i++) {
+        sort_line(&g->lines[i]);
+    }
+    if (g->line_count) {
+        qsort(g->lines, (size_t)g->line_count, sizeof *g->lines, by_reach);
+    }
+    for (int i = 1; i < g->dense_count; i++) { /* few points: insertion */
+        struct crossing_point p = g->dense[i];
+        double floor_ns = g->floor[i];
+        int k = i;
+        for (; k > 0 && g->dense[k - 1].x > p.x; k--) {
+            g->dense[k] = g->dense[k - 1];
+            g->floor[k] = g->floor[k - 1];
+        }
+        g->dense[k] = p;
+        g->floor[k] = floor_ns;
+    }
+}
+
+/* The variants that the scenario asks about: `answers: [{break_even: {against: NAME}}]`; one "" (row 0) when it asks for none. */
+static int asked(const struct run *run, char (*names)[VARIANT_BASE], int most)
+{
+    struct error ignored = {0};
+    const char *text = run && run->scenario_text ? run->scenario_text : "";
+    struct node *root = *text ? node_parse_text("scenario", text, strlen(text), 1, 1, &ignored) : NULL;
+    const struct node *list = root ? node_get(root, "answers") : NULL;
+    int count = 0;
+    for (int i = 0; list && list->kind == NODE_LIST && i < list->count && count < most; i++) {
+        const struct node *answer = node_get(list->items[i], "break_even"), *against = answer ? node_get(answer, "against") : NULL;
+        if (against && against->kind == NODE_SCALAR) {
+            bool zero = strcmp(against->text, "cudnn") == 0; /* row 0 is the fastest of the library's rows */
+            snprintf(names[count++], VARIANT_BASE, "%s", zero ? "" : against->text);
+        }
+    }
+    if (!count) {
+        names[count++][0] = '\0';
+    }
+    node_free(root);
+    return count;
+}
+
+#define ASKED_MOST 4
+#define PATTERNS_MOST 32
+
+static int find_patterns(struct row *const *rows, int count, char (*patterns)[64])
+{
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        char own[64];
+        bool known = !mask_pattern(rows[i], own, sizeof own) || !has_density(own);
+        for (int k = 0; k < n && !known; k++) {
+            known = strcmp(patterns[k], own) == 0;
+        }
+        if (!known && n < PATTERNS_MOST) {
+            snprintf(patterns[n++], 64, "%s", own);
+        }
+    }
+    return n;
+}
+
+int break_even_make(struct break_group **out, const struct run *run, struct row *const *rows, int count)
+{
+    char patterns[PATTERNS_MOST][64], names[ASKED_MOST][VARIANT_BASE];
+    int pattern_count = find_patterns(rows, count, patterns), name_count = asked(run, names, ASKED_MOST), made = 0, kept = 0;
+    *out = NULL;
+    for (int i = 0, end; i < count; i = end) {
+        struct case_view c;
+        end = case_end(rows, count, i);
+        case_view_make(&c, run, rows + i, end - i);
+        for (int k = 0; k < name_count && !c.counts; k++) {
+            add_to_groups(out, &made, &c, names[k], patterns, pattern_count);
+        }
+        case_view_free(&c);
+    }
+    for (int i = 0; i < made; i++) {
+        struct break_group *g = &(*out)[i];
+        finish_group(g);
+        if (g->line_count && g->dense_count >= 2) {
+            struct break_group swap = (*out)[kept];
+            (*out)[kept++] = *g;
+            *g = swap;
+        }
+    }
+    for (int i = kept; i < made; i++) { /* those left out stand behind the others */
+        struct break_group *g = &(*out)[i];
+        break_even_free(memcpy(xmalloc(sizeof *g), g, sizeof *g), 1);
+    }
+    return kept;
+}
+
+void break_even_free(struct break_group *groups, int count)
+{
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < groups[i].line_count; k++) {
+            struct break_line *l = &groups[i].lines[k];
+            free(l->points);
+            free(l->ns);
+            free(l->ns_low);
+            free(l->ns_high);
+            free(l->waste);
+        }
+        free(groups[i].lines);
+        free(groups[i].dense);
+        free(groups[i].floor);
+        free(groups[i].title);
+    }
+    free(groups);
+}

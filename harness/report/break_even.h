@@ -1,0 +1,54 @@
+/* report/break_even: at which density does sparse stop paying? From stored rows alone: for every layer, pattern and what else the cases differ in, the times
+ * of each sparse variant over those of a dense one, and where the two curves cross. */
+#ifndef BENCH_REPORT_BREAK_EVEN_H
+#define BENCH_REPORT_BREAK_EVEN_H
+
+#include "report/view.h"
+
+/* One measured density. y: sparse time over dense time, so below 1 sparse wins; low and high are the ends of its 95 % interval. */
+struct crossing_point {
+    double x, y, low, high;
+    int runs; /* cases at this density (other seeds) behind 1 that were merged: y is their mean, the interval holds all of theirs */
+};
+enum crossing_kind {
+    CROSSING_AT,    /* from winning to losing, between two measured densities */
+    CROSSING_WINS,  /* no crossing: it wins at every measured density */
+    CROSSING_LOSES, /* no crossing: it loses at every one */
+    CROSSING_FEW    /* fewer than two densities */
+};
+struct crossing {
+    enum crossing_kind kind;
+    double at, low, high; /* low, high NaN: the interval's end lies outside the measured range */
+    int turns;            /* how often the curve passes 1, either way; above 1 the first turn to losing is `at` */
+};
+/* Points sorted by x, each x once. Between points y is a line. The interval's lower end is where the upper ends of the intervals first cross 1, its upper
+ * end where the lower ends last do. */
+struct crossing crossing_find(const struct crossing_point *points, int count);
+
+/* One sparse variant (with its parameters) in a group. */
+struct break_line {
+    char name[192];
+    struct crossing_point *points; /* by density */
+    double *ns, *ns_low, *ns_high; /* its own time */
+    double *waste;                 /* (A - E) / A; NaN */
+    int count;
+    struct crossing crossing;
+};
+struct break_group {
+    char *title;   /* "body_1, blobs24, f16 f16_acc32": what its cases share */
+    char against[VARIANT_BASE];
+    struct crossing_point *dense; /* x, time and interval of `against`, ns */
+    double *floor;                /* ns, at the same x; NaN */
+    int dense_count;
+    struct break_line *lines;     /* largest break-even first */
+    int line_count;
+};
+/* Against what the scenario's answers say, else row 0. Groups with two densities or more; their count. */
+int break_even_make(struct break_group **out, const struct run *run, struct row *const *rows, int count);
+void break_even_free(struct break_group *groups, int count);
+/* "body_1, blobs24, f16 f16_acc32: sparse_tile beats cudnn below 71 % [68 74] of inputs changed; delta_tile ...". */
+void break_even_sentence(const struct break_group *g, struct text *t);
+/* One line a group and variant. NULL when there is no group. */
+struct table *break_even_table(const struct break_group *groups, int count);
+
+#endif

@@ -1,0 +1,149 @@
+/* report/break_even_plot: time against density for every group, with crossings, floor and what the tiles waste. */
+#include "report/break_even.h"
+#include "report/plot.h"
+#include <math.h>
+#include <stdlib.h>
+
+#define LINES_DRAWN 8
+#define GROUPS_DRAWN 24
+
+static void add_point(struct text *data, double x, double y, double low, double high)
+{
+    text_addf(data, "%.9g\t%.9g\t%.9g\t%.9g\n", x * 100, y, low, high);
+}
+
+static void begin_block(struct text *data, const char *name)
+{
+    text_add(data, data->len ? "\n\n" : "");
+    plot_add_name(data, name);
+    text_add(data, "\n");
+}
+
+/* The dense time between two measured densities. */
+static double dense_at(const struct break_group *g, double x)
+{
+    for (int i = 0; i + 1 < g->dense_count; i++) {
+        const struct crossing_point *a = &g->dense[i], *b = a + 1;
+        if (x >= a->x && x <= b->x) {
+            return a->y + (b->y - a->y) * (x - a->x) / (b->x - a->x);
+        }
+    }
+    return NAN;
+}
+
+/* A density of 0 has no place on a log scale. */
+static void add_times(struct text *data, const struct break_group *g, int lines)
+{
+    begin_block(data, g->against);
+    for (int i = 0; i < g->dense_count; i++) {
+        if (g->dense[i].x > 0) {
+            add_point(data, g->dense[i].x, g->dense[i].y / 1e3, g->dense[i].low / 1e3, g->dense[i].high / 1e3);
+        }
+    }
+    begin_block(data, "floor");
+    for (int i = 0; i < g->dense_count; i++) {
+        if (g->dense[i].x > 0 && !isnan(g->floor[i])) {
+            add_point(data, g->dense[i].x, g->floor[i] / 1e3, g->floor[i] / 1e3, g->floor[i] / 1e3);
+        }
+    }
+    for (int k = 0; k < lines; k++) {
+        const struct break_line *l = &g->lines[k];
+        begin_block(data, l->name);
+        for (int i = 0; i < l->count; i++) {
+            if (l->points[i].x > 0) {
+                add_point(data, l->points[i].x, l->ns[i] / 1e3, l->ns_low[i] / 1e3, l->ns_high[i] / 1e3);
+            }
+        }
+    }
+}
+
+static int add_crossings(struct text *data, const struct break_group *g, int lines)
+{
+    int count = 0;
+    begin_block(data, "crossings");
+    for (int k = 0; k < lines; k++) {
+        const struct break_line *l = &g->lines[k];
+        const struct crossing *c = &l->crossing;
+        if (c->kind != CROSSING_AT || !(c->at > 0)) {
+            continue;
+        }
+        double low = isnan(c->low) ? fmax(l->points[0].x, 1e-6) : c->low, high = isnan(c->high) ? l->points[l->count - 1].x : c->high;
+        text_addf(data, "%.9g\t%.9g\t%.9g\t%.9g\n", c->at * 100, dense_at(g, c->at) / 1e3, low * 100, high * 100);
+        count++;
+    }
+    if (!count) {
+        text_add(data, "NaN\tNaN\tNaN\tNaN\n");
+    }
+    return count;
+}
+
+static int add_waste(struct text *data, const struct break_group *g, int lines)
+{
+    int shown = 0;
+    for (int k = 0; k < lines; k++) {
+        const struct break_line *l = &g->lines[k];
+        int before = shown;
+        begin_block(data, l->name);
+        for (int i = 0; i < l->count; i++) {
+            if (l->points[i].x > 0 && !isnan(l->waste[i])) {
+                text_addf(data, "%.9g\t%.9g\n", l->points[i].x * 100, l->waste[i] * 100);
+                shown++;
+            }
+        }
+        if (shown == before) {
+            text_add(data, "NaN\tNaN\n");
+        }
+    }
+    return shown;
+}
+
+static bool group_plot(struct plots *p, const struct break_group *g, const char *dir, struct error *err)
+{
+    struct plot_draft d = {.base = "break_even.gp", .width = 560, .height = 470};
+    int lines = g->line_count < LINES_DRAWN ? g->line_count : LINES_DRAWN;
+    double least = INFINITY, most = 0, left = INFINITY, right = 0;
+    for (int i = 0; i < g->dense_count; i++) {
+        if (g->dense[i].x > 0) {
+            left = fmin(left, g->dense[i].x);
+            right = fmax(right, g->dense[i].x);
+        }
+        most = fmax(most, g->dense[i].y / 1e3);
+        least = fmin(least, (isnan(g->floor[i]) ? g->dense[i].y : fmin(g->floor[i], g->dense[i].y)) / 1e3);
+    }
+    for (int k = 0; k < lines; k++) {
+        for (int i = 0; i < g->lines[k].count; i++) {
+            most = fmax(most, g->lines[k].ns[i] / 1e3);
+            least = fmin(least, g->lines[k].ns[i] / 1e3);
+        }
+    }
+    if (!(left < right)) {
+        return true;
+    }
+    add_times(&d.data, g, lines);
+    add_crossings(&d.data, g, lines);
+    int wasted = add_waste(&d.data, g, lines);
+    text_addf(&d.script, "lines = %d\nleast = %.9g\nmost = %.9g\nleft = %.9g\nright = %.9g\nwasted = %d\n", lines, least,
+              most, left * 80, right * 125, wasted);
+    d.height += 18 * ((lines + 2) / 2);
+    return plot_write(p, &d, PLOT_BREAK_EVEN, -1,
+                      text_format("%s: time over the share of inputs that changed, against %s (black). A ring is a break-even with its 95 %% "
+                                  "interval.%s%s",
+                                  g->title, g->against, wasted ? " Below: the share of scheduled work that tiles waste." : "",
+                                  g->line_count > lines ? " Variants beyond the first eight are in the table." : ""),
+                      dir, err);
+}
+
+bool break_evens_plot(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)
+{
+    struct break_group *groups;
+    int made = break_even_make(&groups, run, rows, count);
+    bool done = true;
+    for (int i = 0; i < made && i < GROUPS_DRAWN && done; i++) {
+        done = group_plot(p, &groups[i], dir, err);
+    }
+    if (made > GROUPS_DRAWN && !p->left_out) {
+        p->left_out = text_format("%d further break-even plots are in the table only.", made - GROUPS_DRAWN);
+    }
+    break_even_free(groups, made);
+    return done;
+}

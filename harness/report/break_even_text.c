@@ -1,0 +1,154 @@
+/* report/break_even_text: the answer in words and as a table. */
+#include "report/break_even.h"
+#include "report/mask_table.h"
+#include "report/number.h"
+#include "report/table.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINES_TOLD 6 /* of one group in the sentence; the rest are in the table */
+
+static const char *percent(double share, char out[NUMBER_TEXT])
+{
+    return number_short(share * 100, out);
+}
+
+/* "[68 74]"; an end outside the measured range is said as such. */
+static void add_interval(struct text *t, const struct break_line *l)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    const struct crossing *c = &l->crossing;
+    bool low = !isnan(c->low), high = !isnan(c->high);
+    text_addf(t, "[%s%s %s%s]", low ? "" : "<", percent(low ? c->low : l->points[0].x, a), high ? "" : ">",
+              percent(high ? c->high : l->points[l->count - 1].x, b));
+}
+
+static void add_range(struct text *t, const struct break_line *l)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    text_addf(t, "%s to %s %%", percent(l->points[0].x, a), percent(l->points[l->count - 1].x, b));
+}
+
+static void add_line(struct text *t, const struct break_line *l, const char *against)
+{
+    char a[NUMBER_TEXT];
+    switch (l->crossing.kind) {
+    case CROSSING_AT:
+        text_addf(t, "%s beats %s below %s %% ", l->name, against, percent(l->crossing.at, a));
+        add_interval(t, l);
+        text_add(t, " of inputs changed");
+        break;
+    case CROSSING_WINS:
+        text_addf(t, "%s: no crossing in the measured range, faster than %s from ", l->name, against);
+        add_range(t, l);
+        break;
+    case CROSSING_LOSES:
+        text_addf(t, "%s: no crossing in the measured range, slower than %s from ", l->name, against);
+        add_range(t, l);
+        break;
+    case CROSSING_FEW: text_addf(t, "%s: measured at one density only", l->name); break;
+    }
+    if (l->crossing.turns > 1) {
+        text_addf(t, " (the curves cross %d times; this is the first)", l->crossing.turns);
+    }
+}
+
+void break_even_sentence(const struct break_group *g, struct text *t)
+{
+    text_addf(t, "%s: ", g->title);
+    for (int i = 0; i < g->line_count && i < LINES_TOLD; i++) {
+        text_add(t, i ? "; " : "");
+        add_line(t, &g->lines[i], g->against);
+    }
+    if (g->line_count > LINES_TOLD) {
+        text_addf(t, "; %d more in the table", g->line_count - LINES_TOLD);
+    }
+}
+
+static void table_line(struct table *t, const struct break_group *g, const struct break_line *l, bool first)
+{
+    char a[NUMBER_TEXT];
+    struct text text = {0};
+    int best = 0;
+    for (int i = 1; i < l->count; i++) {
+        best = l->points[i].y < l->points[best].y ? i : best;
+    }
+    table_row(t);
+    table_cell(t, PAINT_NONE, "%s", first ? g->title : "");
+    table_cell(t, PAINT_BOLD, "%s", l->name);
+    if (l->crossing.kind == CROSSING_AT) {
+        table_cell(t, PAINT_NONE, "%s", percent(l->crossing.at, a));
+        add_interval(&text, l);
+    } else {
+        table_cell(t, PAINT_NONE, "%s", "");
+        text_add(&text, l->crossing.kind == CROSSING_WINS    ? "no crossing: faster throughout"
+                        : l->crossing.kind == CROSSING_LOSES ? "no crossing: slower throughout"
+                                                             : "one density only");
+    }
+    table_cell(t, PAINT_DIM, "%s", text_get(&text));
+    text_free(&text);
+    add_range(&text, l);
+    table_cell(t, PAINT_NONE, "%s", text_get(&text));
+    text_free(&text);
+    table_cell(t, l->points[best].high < 1 ? PAINT_GOOD : PAINT_NONE, "%s", number_3(1 / l->points[best].y, a));
+    table_cell(t, PAINT_DIM, "at %s %%", percent(l->points[best].x, a));
+    table_cell(t, PAINT_NONE, "%s", g->against);
+}
+
+struct table *break_even_table(const struct break_group *groups, int count)
+{
+    struct table *t = table_new();
+    table_column(t, "layer, pattern, type", ALIGN_LEFT, false);
+    table_column(t, "variant", ALIGN_LEFT, false);
+    table_column(t, "break-even %", ALIGN_POINT, false);
+    table_column(t, "[95 %]", ALIGN_LEFT, true);
+    table_column(t, "measured", ALIGN_LEFT, false);
+    table_column(t, "best x", ALIGN_POINT, false);
+    table_column(t, "", ALIGN_LEFT, true);
+    table_column(t, "against", ALIGN_LEFT, false);
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < groups[i].line_count; k++) {
+            table_line(t, &groups[i], &groups[i].lines[k], k == 0);
+        }
+    }
+    return t;
+}
+
+/* Rows that a break-even could be asked of, on a device without time. */
+static bool asked_without_time(struct row *const *rows, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (rows[i]->density_in >= 0 && device_counts(rows[i]->device)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void report_answers(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    struct break_group *groups;
+    struct mask_table *tables;
+    int made = mask_tables_make(&tables, run, rows, count);
+    for (int i = 0; i < made; i++) {
+        text_add(t, "us by mask: ");
+        text_add_plain(t, tables[i].title, style);
+        text_add(t, "\n");
+        table_print(tables[i].table, t, style);
+        text_add(t, "\n");
+    }
+    mask_tables_free(tables, made);
+    made = break_even_make(&groups, run, rows, count);
+    for (int i = 0; i < made; i++) {
+        struct text line = {0};
+        break_even_sentence(&groups[i], &line);
+        text_add_labelled(t, i ? "          " : "break-even", text_get(&line), style);
+        text_free(&line);
+    }
+    if (!made && asked_without_time(rows, count)) {
+        text_add_labelled(t, "break-even", "none: this device has no time; tiles and work above are exact", style);
+    }
+    break_even_free(groups, made);
+}

@@ -1,0 +1,143 @@
+#include "report/counted.h"
+#include "report/number.h"
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static long long number_of(const json_t *o, const char *key)
+{
+    return (long long)json_integer_value(json_object_get(o, key));
+}
+
+static void triple(const json_t *o, const char *key, char out[48])
+{
+    const json_t *a = json_object_get(o, key);
+    snprintf(out, 48, "%lldx%lldx%lld", (long long)json_integer_value(json_array_get(a, 0)), (long long)json_integer_value(json_array_get(a, 1)),
+             (long long)json_integer_value(json_array_get(a, 2)));
+}
+
+void report_kernels(struct text *t, const struct row *row)
+{
+    json_t *list = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL, *one;
+    size_t i;
+    if (json_array_size(list))
+        text_addf(t, "kernels  one run, as CUPTI saw it in a pass of its own\n  %-4s %10s %8s %5s %8s  %-16s %-12s name\n", "step", "time us", "gap us", "regs", "smem B",
+                  "grid", "block");
+    json_array_foreach(list, i, one)
+    {
+        char time[NUMBER_TEXT], gap[NUMBER_TEXT] = "", grid[48], block[48];
+        const char *name = json_string_value(json_object_get(one, "name"));
+        number_3((double)number_of(one, "ns") / 1e3, time);
+        if (json_object_get(one, "gap_ns"))
+            number_3((double)number_of(one, "gap_ns") / 1e3, gap);
+        triple(one, "grid", grid);
+        triple(one, "block", block);
+        text_addf(t, "  %-4lld %10s %8s %5lld %8lld  %-16s %-12s %s\n", number_of(one, "step"), time, gap, number_of(one, "registers"),
+                  number_of(one, "static_smem") + number_of(one, "dynamic_smem"), grid, block, name ? name : "");
+    }
+    json_decref(list);
+}
+
+#define SAMPLES "hw.samples_" /* and the reason; hw.samples_dropped is none */
+#define LINES_SHOWN 20
+#define REASONS_SHOWN 3
+
+static bool is_sample(const struct row_metric *m)
+{
+    return strncmp(m->name, SAMPLES, sizeof SAMPLES - 1) == 0 && strcmp(m->name, SAMPLES "dropped") != 0;
+}
+
+static bool is_counter(const struct row_metric *m, int step)
+{
+    return m->step == step && m->line == 0 && strcmp(m->source, "cupti") == 0 && !is_sample(m);
+}
+
+static bool is_counted(const struct row *row, int step)
+{
+    for (int i = 0; i < row->metric_count; i++)
+        if (is_counter(&row->metrics[i], step))
+            return true;
+    return false;
+}
+
+struct sampled {
+    int step, line;
+    double samples;
+    const struct row_metric *top[REASONS_SHOWN]; /* the most frequent first */
+};
+
+static int by_samples(const void *a, const void *b)
+{
+    const struct sampled *x = a, *y = b;
+    return (x->samples < y->samples) - (x->samples > y->samples);
+}
+
+static void put_reason(struct sampled *s, const struct row_metric *m)
+{
+    s->samples += m->value;
+    for (int k = 0; k < REASONS_SHOWN; k++)
+        if (!s->top[k] || m->value > s->top[k]->value) {
+            const struct row_metric *next = s->top[k];
+            s->top[k] = m;
+            m = next;
+            if (!m)
+                return;
+        }
+}
+
+void report_samples(struct text *t, const struct row *row)
+{
+    struct sampled *lines = xcalloc((size_t)row->metric_count + 1, sizeof *lines);
+    int count = 0;
+    double all = 0;
+    char a[NUMBER_TEXT];
+    for (int i = 0; i < row->metric_count; i++) {
+        const struct row_metric *m = &row->metrics[i];
+        int at = 0;
+        if (!is_sample(m))
+            continue;
+        while (at < count && (lines[at].step != m->step || lines[at].line != m->line))
+            at++;
+        if (at == count)
+            lines[count++] = (struct sampled){.step = m->step, .line = m->line};
+        put_reason(&lines[at], m);
+        all += m->value;
+    }
+    qsort(lines, (size_t)count, sizeof *lines, by_samples);
+    if (count)
+        text_addf(t, "where the warps stand  share of %s samples, and what they wait for there\n", number_count(all, a));
+    for (int i = 0; i < count && i < LINES_SHOWN; i++) {
+        const struct row_step *step = lines[i].step >= 0 && lines[i].step < row->step_count ? &row->steps[lines[i].step] : NULL;
+        const char *slash = step ? strrchr(step->file, '/') : NULL, *file = slash ? slash + 1 : step ? step->file : "";
+        char *place = lines[i].line ? text_format("%s:%d", file, lines[i].line) : text_format("%s", step ? "headers, and code without a line" : "other kernels");
+        text_addf(t, "  %5s %%  %-36s", number_percent(lines[i].samples / all, a), place);
+        for (int k = 0; k < REASONS_SHOWN && lines[i].top[k]; k++)
+            text_addf(t, "%s %s %s %%", k ? "," : "", lines[i].top[k]->name + sizeof SAMPLES - 1, number_percent(lines[i].top[k]->value / lines[i].samples, a));
+        text_add(t, "\n");
+        free(place);
+    }
+    free(lines);
+}
+
+static void counters_of(struct text *t, const struct row *row, int step)
+{
+    char a[NUMBER_TEXT];
+    if (!is_counted(row, step))
+        return;
+    text_addf(t, "counters  %s\n", step < 0 ? "the whole row" : step < row->step_count ? row->steps[step].name : "?");
+    for (int i = 0; i < row->metric_count; i++) {
+        const struct row_metric *m = &row->metrics[i];
+        if (is_counter(m, step))
+            text_addf(t, "  %-40s %16s %s\n", m->name, fabs(m->value) >= 1000 || m->value == floor(m->value) ? number_count(m->value, a) : number_3(m->value, a), m->unit);
+    }
+}
+
+void report_counters(struct text *t, const struct row *row)
+{
+    for (int step = -1; step < row->step_count; step++)
+        counters_of(t, row, step);
+    if (row->uncounted && row->uncounted[0])
+        text_addf(t, "counters  none: %s\n", row->uncounted);
+}

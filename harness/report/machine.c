@@ -1,0 +1,66 @@
+#include "report/machine.h"
+#include "base/dtype.h"
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LAUNCH_NS 1000.0 /* as the floor has it (model/floor.c) */
+
+static void read_roofs(const json_t *json, struct roofs *out)
+{
+    const char *name, *measured = json_string_value(json_object_get(json, "measured"));
+    json_t *one;
+    snprintf(out->measured, sizeof out->measured, "%s", measured ? measured : "");
+    json_object_foreach((json_t *)json, name, one)
+    {
+        if (!json_is_object(one) || out->count == ROOFS_MAX)
+            continue;
+        struct roof *r = &out->items[out->count++];
+        snprintf(r->name, sizeof r->name, "%s", name);
+        r->value = json_number_value(json_object_get(one, "value"));
+    }
+}
+
+struct machine machine_of(const struct run *run, const struct row *row)
+{
+    struct machine m = {0};
+    char name[160] = "";
+    if (row && row->device && !strncmp(row->device, "emu", 3)) { /* "emu:GH100"; of plain "emu" the architecture tells */
+        m.chip = row->device[3] == ':' ? chip_find(row->device + 4) : chip_find(row->arch);
+        return m;
+    }
+    /* "NVIDIA H200 · driver 580.159.04 · 132 SMs" */
+    snprintf(name, sizeof name, "%s", run && run->device_about ? run->device_about : "");
+    char *dot = strstr(name, " ·");
+    if (dot)
+        *dot = 0;
+    m.chip = chip_find(name);
+    json_t *environment = run && run->environment ? json_loads(run->environment, 0, NULL) : NULL;
+    const json_t *json = json_object_get(environment, "roofs");
+    if (json_is_object(json)) {
+        struct roofs roofs = {0};
+        read_roofs(json, &roofs);
+        m.ceilings = ceilings_of(&roofs);
+        m.measured = roofs.count > 0;
+    }
+    json_decref(environment);
+    return m;
+}
+
+double machine_flop_s(const struct machine *m, int math, bool *measured)
+{
+    double rate = math > MATH_NONE && math < MATH_COUNT ? m->ceilings.flop_s[math] : 0;
+    *measured = rate > 0;
+    return rate > 0 ? rate : m->chip ? chip_flop_s(m->chip, math) : 0;
+}
+
+double machine_bytes_s(const struct machine *m, bool *measured)
+{
+    *measured = m->ceilings.copy_bytes_s > 0;
+    return *measured ? m->ceilings.copy_bytes_s : m->chip ? m->chip->dram_bytes_s : 0;
+}
+
+double machine_launch_ns(const struct machine *m)
+{
+    return m->ceilings.launch_ns > 0 ? m->ceilings.launch_ns : LAUNCH_NS;
+}

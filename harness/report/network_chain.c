@@ -1,0 +1,137 @@
+/* report/network_chain: the network run whole, beside the sum of its layers. */
+#include "report/network.h"
+#include "report/number.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SINGLES_TOLD 3
+
+static double metric(const struct row *row, const char *name)
+{
+    const struct row_metric *m = row_metric(row, -1, name);
+    return m ? m->value : NAN;
+}
+
+static void add_layout(struct text *t, const struct row *row, double chain_ns)
+{
+    double ours = metric(row, "chain.layout_ns"), theirs = metric(row, "chain.library_layout_ns");
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    if (!isnan(ours) && ours > 0) {
+        text_addf(t, "; layout changes of ours %s %%", number_percent(ours / chain_ns, a));
+    }
+    if (!isnan(theirs)) {
+        text_addf(t, "; layout changes inside the library %s %%", number_percent(theirs / chain_ns, b));
+    }
+}
+
+static void add_signed(struct text *t, const char *what, double ns)
+{
+    char a[NUMBER_TEXT];
+    text_addf(t, " %s %s %s", ns < 0 ? "-" : "+", number_time(fabs(ns), a), what);
+}
+
+/* "its layers by themselves 3.90 ms - 300 us warm L2 + 120 us layout changes + 380 us launches, gaps and the rest" */
+static void add_difference(struct text *t, const struct row *row, double chain_ns)
+{
+    double sum = metric(row, "chain.sum_ns"), warm = metric(row, "chain.sum_warm_ns"), layout = metric(row, "chain.layout_ns");
+    char a[NUMBER_TEXT];
+    if (isnan(sum)) {
+        return;
+    }
+    text_addf(t, "; its layers by themselves %s", number_time(sum, a));
+    double rest = chain_ns - sum;
+    if (!isnan(warm)) {
+        add_signed(t, "warm L2", warm - sum);
+        rest -= warm - sum;
+    }
+    if (!isnan(layout) && layout > 0) {
+        add_signed(t, "layout changes", layout);
+        rest -= layout;
+    }
+    add_signed(t, isnan(warm) ? "warm L2, launches and gaps" : "launches and gaps", rest);
+}
+
+static void add_speedups(struct text *t, const struct row *row, const struct row_time *time)
+{
+    double sum = metric(row, "chain.sum_ns"), low = metric(row, "chain.sum_low_ns"), high = metric(row, "chain.sum_high_ns");
+    double zero = metric(row, "chain.library_sum_ns"), zero_low = metric(row, "chain.library_sum_low_ns"), zero_high = metric(row, "chain.library_sum_high_ns");
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
+    if (isnan(time->ratio) || (time->ratio_low == 1 && time->ratio_high == 1)) { /* the library itself */
+        return;
+    }
+    text_addf(t, ", %s x library [%s, %s] end to end", number_3(time->ratio, a), number_3(time->ratio_low, b), number_3(time->ratio_high, c));
+    if (sum > 0 && zero > 0 && low > 0 && high > 0) {
+        text_addf(t, ", %s x [%s, %s] over its layers", number_3(zero / sum, a), number_3(zero_low / high, b), number_3(zero_high / low, c));
+    }
+}
+
+static void add_timed(struct text *t, const struct view *v)
+{
+    const struct row *row = v->row;
+    char value[NUMBER_TEXT], half[NUMBER_TEXT];
+    double ns = v->time->median_ns;
+    number_pair(ns / 1e3, v->half_ns / 1e3, value, half);
+    text_addf(t, "whole, %s: %s us%s%s", v->name, value, *half ? " ±" : "", half);
+    add_speedups(t, row, v->time);
+    add_difference(t, row, ns);
+    add_layout(t, row, ns);
+    if (row->what && row->what[0]) {
+        text_addf(t, "; %s", row->what);
+    }
+    text_add(t, "\n");
+}
+
+/* A chain of one variant: of those only the fastest are told. */
+static bool is_single(const struct row *row)
+{
+    return row->variant && strncmp(row->variant, "chain/", 6) != 0;
+}
+
+/* The rows of one case; what is not verified is counted. */
+static void add_case(struct text *t, const struct case_view *c)
+{
+    int verified = 0, timed = 0, singles = 0;
+    double worst = 0;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        if (v->row->status != ROW_OK) {
+            continue;
+        }
+        verified++;
+        worst = v->row->error_over_bound > worst ? v->row->error_over_bound : worst;
+        if (v->ranked && v->time) {
+            singles += is_single(v->row);
+            if (!is_single(v->row) || singles <= SINGLES_TOLD) {
+                add_timed(t, v);
+            }
+            timed++;
+        }
+    }
+    if (singles > SINGLES_TOLD) {
+        text_addf(t, "whole: %d more of single variants, in the table of %s\n", singles - SINGLES_TOLD, c->count ? c->rows[0]->case_id : "");
+    }
+    if (!timed) {
+        char a[NUMBER_TEXT];
+        text_addf(t, "whole: %d of %d chains verified against the net in double", verified, c->count);
+        if (verified) {
+            text_addf(t, ", %s of the tolerance at most", number_3(worst, a));
+        }
+        text_add(t, "; not timed\n");
+    }
+}
+
+void network_chains(struct text *t, const struct run *run, struct row *const *rows, int count, const char *network)
+{
+    for (int i = 0, end; i < count; i = end) {
+        struct case_view c;
+        end = case_end(rows, count, i);
+        if (!rows[i]->op || strcmp(rows[i]->op, "chain") != 0 || !rows[i]->layer || strcmp(rows[i]->layer, network) != 0) {
+            continue;
+        }
+        case_view_make(&c, run, rows + i, end - i);
+        add_case(t, &c);
+        case_view_free(&c);
+    }
+}

@@ -1,0 +1,244 @@
+#include "report/resources.h"
+#include "base/file.h"
+#include "model/occupancy.h"
+#include "report/account.h"
+#include "report/number.h"
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SPILL_LINES 4
+#define WAYS_MOST 32 /* beyond, the passes are of instructions that the counter of instructions leaves out (wgmma, bulk copies) */
+
+static int64_t dim(const json_t *list, size_t i)
+{
+    return json_is_integer(json_array_get(list, i)) ? json_integer_value(json_array_get(list, i)) : 1;
+}
+
+static int fact(const json_t *kernel, const char *name)
+{
+    const json_t *j = json_object_get(kernel, name);
+    return json_is_integer(j) && json_integer_value(j) >= 0 && json_integer_value(j) < INT_MAX ? (int)json_integer_value(j) : -1;
+}
+
+/* A kernel inside of a library: what CUPTI recorded of its launch, and the limits computed from that. */
+static bool library_step(const struct case_view *c, const struct row *row, int step, struct row_step *out)
+{
+    json_t *all = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL, *one;
+    const json_t *longest = NULL;
+    size_t i;
+    json_array_foreach(all, i, one) if (fact(one, "step") == step && (!longest || json_number_value(json_object_get(one, "ns")) > json_number_value(json_object_get(longest, "ns"))))
+        longest = one;
+    bool ok = longest && fact(longest, "registers") > 0 && c->machine.chip;
+    if (ok) {
+        const char *name = json_string_value(json_object_get(longest, "name"));
+        snprintf(out->name, sizeof out->name, "%.90s", name ? name : "");
+        for (size_t k = 0; k < 3; k++) {
+            out->grid[k] = dim(json_object_get(longest, "grid"), k);
+            out->block[k] = dim(json_object_get(longest, "block"), k);
+        }
+        out->registers = fact(longest, "registers");
+        out->static_smem = fact(longest, "static_smem");
+        out->dynamic_smem = fact(longest, "dynamic_smem");
+        struct occupancy_query q = {.block_threads = (int)(out->block[0] * out->block[1] * out->block[2]), .registers = out->registers,
+                                    .static_smem = out->static_smem > 0 ? (size_t)out->static_smem : 0,
+                                    .dynamic_smem = out->dynamic_smem > 0 ? (size_t)out->dynamic_smem : 0, .carveout = -1};
+        struct occupancy o = occupancy_of(c->machine.chip, &q);
+        ok = o.possible;
+        out->blocks_per_sm = o.blocks_per_sm;
+        out->warps_per_sm = o.warps_per_sm;
+        out->occupancy = o.share;
+        snprintf(out->limit, sizeof out->limit, "%s", occupancy_limit_name(o.limit));
+        out->waves = occupancy_waves(c->machine.chip, &o, (double)(out->grid[0] * out->grid[1] * out->grid[2]));
+    }
+    json_decref(all);
+    return ok;
+}
+
+bool resources_step(const struct case_view *c, const struct view *v, int step, struct row_step *out)
+{
+    if (step < 0 || step >= v->row->step_count)
+        return false;
+    *out = v->row->steps[step];
+    return (out->registers >= 0 && out->block[0] > 0) || (out->registers < 0 && library_step(c, v->row, step, out));
+}
+
+/* The calculator's answer again; false when the chip is not in the table or it says something else than the row (a carve-out, another board). */
+static bool ask(const struct case_view *c, const struct row_step *s, struct occupancy_query *q, struct occupancy *o)
+{
+    *q = (struct occupancy_query){.block_threads = (int)(s->block[0] * s->block[1] * s->block[2]), .registers = s->registers,
+                                  .static_smem = s->static_smem > 0 ? (size_t)s->static_smem : 0,
+                                  .dynamic_smem = s->dynamic_smem > 0 ? (size_t)s->dynamic_smem : 0, .carveout = -1};
+    if (!c->machine.chip)
+        return false;
+    *o = occupancy_of(c->machine.chip, q);
+    return o->possible && (s->blocks_per_sm < 0 || o->blocks_per_sm == s->blocks_per_sm);
+}
+
+static void add_limits(const struct case_view *c, const struct occupancy_query *q, const struct occupancy *o, struct text *t)
+{
+    static const struct {
+        enum occupancy_limit limit;
+        const char *name;
+    } limits[] = {{LIMIT_REGISTERS, "registers"}, {LIMIT_SMEM, "shared memory"}, {LIMIT_WARPS, "warps"}, {LIMIT_BLOCKS, "block slots"}};
+    text_add(t, "; allowed by");
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        char need[120];
+        int own = o->blocks_by[limits[i].limit];
+        occupancy_need(c->machine.chip, q, limits[i].limit, o->blocks_per_sm + 1, need, sizeof need);
+        text_addf(t, "%s %s %d", i ? "," : "", limits[i].name, own);
+        if (need[0] && o->warps_per_sm < c->machine.chip->warps_per_sm)
+            text_addf(t, " (%d with %s)", o->blocks_per_sm + 1, need);
+    }
+}
+
+void resources_occupancy(const struct case_view *c, const struct view *v, int step, struct text *t)
+{
+    struct row_step known, *s = &known;
+    struct occupancy_query q;
+    struct occupancy o;
+    struct occupancy_tail tail;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    if (!resources_step(c, v, step, s) || s->occupancy < 0)
+        return;
+    text_addf(t, "%d block%s of %lld threads on an SM, %d warps, %s %% of what it holds", s->blocks_per_sm, s->blocks_per_sm == 1 ? "" : "s",
+              (long long)(s->block[0] * s->block[1] * s->block[2]), s->warps_per_sm, number_percent(s->occupancy, a));
+    if (ask(c, s, &q, &o))
+        add_limits(c, &q, &o, t);
+    else
+        text_addf(t, "; limited by %s", s->limit);
+    double achieved = account_counter(v, step, "hw.occupancy_achieved");
+    if (!isnan(achieved))
+        text_addf(t, "; achieved %s %% (counted)", number_short(achieved, a));
+    if (occupancy_tail(s->waves, &tail)) {
+        text_addf(t, "; %s wave%s", number_short(tail.waves, a), tail.waves == 1 ? "" : "s");
+        if (tail.waves < 1)
+            text_addf(t, ": %s %% of the GPU's places get no block", number_percent(tail.idle, b));
+        else if (tail.idle > 0)
+            text_addf(t, ": the last fills %s %% of the places, %s %% of all stay empty", number_percent(tail.last, a), number_percent(tail.idle, b));
+    }
+    double clusters = counter_step(v->row, step, "model.clusters_at_most");
+    if (!isnan(clusters))
+        text_addf(t, "; at most %s clusters at once", number_count(clusters, a));
+}
+
+/* The lines that spill most, by the machine code. */
+static void add_spill_lines(const struct view *v, int step, struct text *t)
+{
+    int shown = 0;
+    for (int i = 0; i < v->row->metric_count; i++) { /* stored most first: a line's loads, then its stores */
+        const struct row_metric *m = &v->row->metrics[i];
+        bool loads = !strcmp(m->name, "static.spill_loads"), stores = !strcmp(m->name, "static.spill_stores");
+        if (m->step != step || m->line <= 0 || (!loads && !stores))
+            continue;
+        const struct row_metric *next = i + 1 < v->row->metric_count ? m + 1 : NULL;
+        bool both = loads && next && next->step == step && next->line == m->line && !strcmp(next->name, "static.spill_stores");
+        if (shown++ == SPILL_LINES)
+            return;
+        text_addf(t, "%s%s:%d %.0f loads, %.0f stores", shown > 1 ? "; " : "; in the code at ", file_base(v->row->steps[step].file), m->line, loads ? m->value : 0,
+                  both ? next->value : stores ? m->value : 0);
+        i += both;
+    }
+}
+
+void resources_spills(const struct case_view *c, const struct view *v, int step, struct text *t)
+{
+    struct row_step known, *s = &known;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    if (!resources_step(c, v, step, s) || s->spill_store_bytes < 0)
+        return;
+    double instructions = counter_step(v->row, step, "static.spill_instructions");
+    double ld = counter_step(v->row, step, "static.sass_ldl"), st = counter_step(v->row, step, "static.sass_stl");
+    if (s->spill_store_bytes || s->spill_load_bytes) {
+        text_addf(t, "%d B stored and %d B loaded a thread at %d registers, by the compiler", s->spill_store_bytes, s->spill_load_bytes, s->registers);
+        if (!isnan(instructions))
+            text_addf(t, " (%s spill instructions)", number_count(instructions, a));
+    } else {
+        text_addf(t, "none at %d registers", s->registers);
+    }
+    if (s->stack_bytes > 0 && (ld > 0 || st > 0))
+        text_addf(t, "; the code has %s loads from and %s stores to local memory, stack %d B", number_count(ld, a), number_count(st, b), s->stack_bytes);
+    double loads = account_counter(v, step, "hw.local_loads"), stores = account_counter(v, step, "hw.local_stores");
+    if (!isnan(loads) && !isnan(stores))
+        text_addf(t, "; executed %s local loads and %s stores, one for a warp", number_count(loads, a), number_count(stores, b));
+    double bytes = account_counter(v, step, "hw.local_bytes"), missed = account_counter(v, step, "hw.local_bytes_missed");
+    if (!isnan(bytes) && bytes > 0)
+        text_addf(t, ", %s through the L1", number_si(bytes, "B", a));
+    if (!isnan(missed) && missed > 0)
+        text_addf(t, ", %s of the loads from L2 or DRAM", number_si(missed, "B", a));
+    add_spill_lines(v, step, t);
+}
+
+/* The source lines whose wavefronts are beyond the ideal, the worst first. */
+static void add_lines(const struct view *v, int step, struct text *t)
+{
+    static const char *const kinds[] = {"ld", "st"};
+    int shown = 0;
+    for (double below = INFINITY; shown < 4; shown++) {
+        const struct row_metric *worst = NULL;
+        double most = 0, worst_ideal = 0;
+        for (int i = 0; i < v->row->metric_count; i++) {
+            const struct row_metric *m = &v->row->metrics[i];
+            for (int k = 0; m->line > 0 && m->step == step && k < 2; k++) {
+                char name[64], ideal_name[64];
+                snprintf(name, sizeof name, "emu.shared_wavefronts_%s", kinds[k]);
+                snprintf(ideal_name, sizeof ideal_name, "emu.shared_wavefronts_ideal_%s", kinds[k]);
+                if (strcmp(m->name, name))
+                    continue;
+                for (int j = 0; j < v->row->metric_count; j++) {
+                    const struct row_metric *ideal = &v->row->metrics[j];
+                    double more = m->value - ideal->value;
+                    if (ideal->step == step && ideal->line == m->line && !strcmp(ideal->name, ideal_name) && more > most && more < below) {
+                        most = more;
+                        worst = m;
+                        worst_ideal = ideal->value;
+                    }
+                }
+            }
+        }
+        if (!worst)
+            return;
+        char a[NUMBER_TEXT], b[NUMBER_TEXT];
+        text_addf(t, "%s%s:%d %s-way (%s passes too many)", shown ? ", " : "; ", file_base(v->row->steps[step].file), worst->line,
+                  number_short(worst->value / worst_ideal, a), number_count(most, b));
+        below = most;
+    }
+}
+
+void resources_shared(const struct case_view *c, const struct view *v, int step, struct text *t)
+{
+    struct row_step known, *s = &known;
+    struct occupancy_query q;
+    struct occupancy o;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT], d[NUMBER_TEXT];
+    if (!resources_step(c, v, step, s) || s->static_smem < 0 || s->dynamic_smem < 0)
+        return;
+    if (!s->static_smem && !s->dynamic_smem) {
+        text_add(t, "none");
+    } else if (ask(c, s, &q, &o)) {
+        long other = (long)o.smem_per_block - s->static_smem - s->dynamic_smem;
+        text_addf(t, "%s KiB a block: %d B static, %d B dynamic, %ld B of the system and rounding; %s of the SM's %s KiB", number_short((double)o.smem_per_block / 1024, a),
+                  s->static_smem, s->dynamic_smem, other, number_short((double)o.smem_per_block * o.blocks_per_sm / 1024, b),
+                  number_short((double)c->machine.chip->smem_per_sm / 1024, d));
+    } else {
+        text_addf(t, "%d B static, %d B dynamic a block", s->static_smem, s->dynamic_smem);
+    }
+    double ld = account_counter(v, step, "emu.shared_wavefronts_ld"), st = account_counter(v, step, "emu.shared_wavefronts_st");
+    double ideal_ld = account_counter(v, step, "emu.shared_wavefronts_ideal_ld"), ideal_st = account_counter(v, step, "emu.shared_wavefronts_ideal_st");
+    if (ideal_ld > 0)
+        text_addf(t, "; loads take %s passes, %s would do (%s-way)", number_count(ld, a), number_count(ideal_ld, b), number_short(ld / ideal_ld, d));
+    if (ideal_st > 0)
+        text_addf(t, "; stores take %s passes, %s would do (%s-way)", number_count(st, a), number_count(ideal_st, b), number_short(st / ideal_st, d));
+    double waves = account_counter(v, step, "hw.shared_wavefronts"), conflicts = account_counter(v, step, "hw.shared_conflicts");
+    if (waves > 0 && !isnan(conflicts))
+        text_addf(t, "; counted %s passes, %s of them conflicts (%s %%)", number_count(waves, a), number_count(conflicts, b), number_percent(conflicts / waves, d));
+    double ways_ld = account_counter(v, step, "hw.shared_ways_ld"), ways_st = account_counter(v, step, "hw.shared_ways_st");
+    if (ways_ld <= WAYS_MOST)
+        text_addf(t, ", %s a load", number_short(ways_ld, a));
+    if (ways_st <= WAYS_MOST)
+        text_addf(t, ", %s a store", number_short(ways_st, a));
+    add_lines(v, step, t);
+}

@@ -1,0 +1,424 @@
+/* report/why: everything that explains one row, in words: verdict, account, what it takes of an SM, the lines that cost, and the gap to the best. */
+#include "report/why.h"
+#include "base/dtype.h"
+#include "report/account.h"
+#include "report/number.h"
+#include "report/resources.h"
+#include "report/table.h"
+#include "report/verdict.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LABEL 11
+#define ALSO_SHOWN 4
+#define ADVICE_SHOWN 6
+
+/* "label      text", wrapped below itself. */
+static void line(struct text *t, const struct report_style *style, const char *label, const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void line(struct text *t, const struct report_style *style, const char *label, const char *format, ...)
+{
+    struct text words = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&words, format, args);
+    va_end(args);
+    text_paint(t, PAINT_DIM, style);
+    text_addf(t, "%-*s", LABEL, label);
+    text_paint(t, PAINT_NONE, style);
+    text_add_wrapped(t, text_get(&words), LABEL, LABEL, style);
+    text_add(t, "\n");
+    text_free(&words);
+}
+
+static void add_verdict(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style)
+{
+    struct verdicts all;
+    verdicts_of(c, v, &all);
+    if (!all.rules) {
+        line(t, style, "verdict", "the rule files (harness/counter) were not found");
+        return;
+    }
+    if (!all.count) {
+        line(t, style, "verdict", "no rule holds%s", v->row->status != ROW_OK ? ": the row is not verified" : ": nothing that is known of the row stands out");
+        return;
+    }
+    line(t, style, "verdict", "%s: %s  [%s]", counter_bind_names[all.items[0].binds], all.items[0].says, all.items[0].group);
+    line(t, style, "try", "%s", all.items[0].remedy);
+    for (int i = 1; i < all.count && i <= ALSO_SHOWN; i++)
+        line(t, style, i == 1 ? "also" : "", "%s: %s  [%s]", counter_bind_names[all.items[i].binds], all.items[i].says, all.items[i].group);
+}
+
+static void add_lines(struct text *t, const struct text *block, const char *label)
+{
+    const char *first = label;
+    for (const char *p = text_get(block); *p;) {
+        size_t n = strcspn(p, "\n");
+        text_addf(t, "%-*s%.*s\n", LABEL, first, (int)n, p);
+        first = "";
+        p += n + (p[n] == '\n');
+    }
+}
+
+/* emu: no time, but the traffic balances: bytes asked for = compulsory + waste of partial sectors + asked for again. */
+static void add_traffic(struct text *t, const struct view *v)
+{
+    double ld = counter_total(v->row, "emu.global_sectors_ld"), st = counter_total(v->row, "emu.global_sectors_st");
+    double ideal = counter_total(v->row, "emu.global_sectors_ideal_ld") + counter_total(v->row, "emu.global_sectors_ideal_st");
+    char n[4][NUMBER_TEXT];
+    if (isnan(ld + st + ideal) || !(v->row->bytes > 0))
+        return;
+    double moved = v->moved_bytes, waste = 32 * (ld + st - ideal), again = moved - waste - v->row->bytes; /* an asynchronous copy counts as filled */
+    struct text block = {0};
+    int width = (int)strlen(number_count(moved, n[0]));
+    number_count(v->row->bytes, n[1]);
+    number_count(waste, n[2]);
+    number_count(again, n[3]);
+    for (int i = 1; i < 4; i++)
+        width = (int)strlen(n[i]) > width ? (int)strlen(n[i]) : width;
+    text_addf(&block, "  %*s B  compulsory: every operand once\n", width, n[1]);
+    text_addf(&block, "+ %*s B  sectors that the requests do not fill\n", width, n[2]);
+    text_addf(&block, "+ %*s B  %s\n", width, n[3], again < 0 ? "not asked for: the kernel does not touch all of its operands" : "asked for again, by other blocks, warps or instructions");
+    text_addf(&block, "= %*s B asked of the memory system (emu; no caches, no time)\n", width, n[0]);
+    add_lines(t, &block, "traffic");
+    text_free(&block);
+}
+
+static void add_roofline(struct text *t, const struct case_view *c, const struct view *v, const struct account *a, const struct report_style *style)
+{
+    char n[NUMBER_TEXT], r[NUMBER_TEXT], s[NUMBER_TEXT];
+    struct text words = {0};
+    bool measured, ignored;
+    double rate = machine_flop_s(&c->machine, a->pipe_math, &measured), band = machine_bytes_s(&c->machine, &ignored);
+    if (!a->known)
+        return;
+    if (v->row->flop > 0)
+        text_addf(&words, "%s, ", number_si(v->row->flop / a->total_ns * 1e9, "FLOP/s", n));
+    if (v->row->bytes > 0)
+        text_addf(&words, "%s of compulsory bytes", number_si(v->row->bytes / a->total_ns * 1e9, "B/s", n));
+    if (v->row->flop > 0 && v->row->bytes > 0) {
+        text_addf(&words, "; intensity %s FLOP/B at the least traffic", number_3(v->row->flop / v->row->bytes, n));
+        static const char *const levels[] = {"dram", "l2", "l1"}, *const names[] = {"DRAM", "L2", "L1"};
+        for (int i = 0; i < 3; i++) {
+            char metric[40];
+            snprintf(metric, sizeof metric, "hw.intensity_%s", levels[i]);
+            double value = account_counter(v, a->step, metric);
+            if (!isnan(value))
+                text_addf(&words, ", %s at %s", number_3(value, n), names[i]);
+        }
+        if (rate > 0 && band > 0)
+            text_addf(&words, "; the ridge is at %s", number_3(rate / band, n));
+    }
+    text_addf(&words, "; %s %% of the roof (%s), %s away", number_percent(a->roof_ns / a->step_ns, n), number_time(a->roof_ns, r), number_time(a->step_ns - a->roof_ns, s));
+    line(t, style, "roofline", "%s", text_get(&words));
+    text_free(&words);
+}
+
+static void add_step(struct text *t, const struct case_view *c, const struct view *v, int step, const struct report_style *style)
+{
+    static void (*const parts[])(const struct case_view *, const struct view *, int, struct text *) = {resources_occupancy, resources_spills, resources_shared};
+    static const char *const labels[] = {"occupancy", "spills", "shared"};
+    struct row_step facts;
+    bool known = resources_step(c, v, step, &facts), library = known && v->row->steps[step].registers < 0;
+    if (v->steps > 1 && known)
+        line(t, style, "step", "%s", v->row->steps[step].name);
+    if (library)
+        line(t, style, "kernel", "%s: %d registers, %lld blocks", facts.name, facts.registers, (long long)(facts.grid[0] * facts.grid[1] * facts.grid[2]));
+    for (int i = 0; i < 3; i++) {
+        struct text words = {0};
+        parts[i](c, v, step, &words);
+        if (words.len)
+            line(t, style, labels[i], "%s", text_get(&words));
+        text_free(&words);
+    }
+}
+
+static void add_advice(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style)
+{
+    struct advice *advice;
+    int count = advise(c, &advice), shown = 0;
+    for (int i = 0; i < count && shown < ADVICE_SHOWN; i++)
+        if (advice[i].view == v && advice[i].at_source)
+            line(t, style, shown++ ? "" : "lines", "%s", advice[i].text);
+    free(advice);
+}
+
+/* ---- the gap to the best ---- */
+
+/* The fastest of all but `but`, row 0 among them. */
+static const struct view *fastest_of(const struct case_view *c, const struct view *but)
+{
+    const struct view *best = NULL;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *other = &c->views[i];
+        if (other != but && other->ranked && other->row->status == ROW_OK && (!best || other->time->median_ns < best->time->median_ns))
+            best = other;
+    }
+    return best;
+}
+
+static long units_of(const struct account *a, enum account_kind kind, const char *key)
+{
+    long sum = 0;
+    for (int i = 0; i < a->count; i++)
+        if (a->parts[i].kind == kind && (!key || !strcmp(a->parts[i].key, key)))
+            sum += a->parts[i].units;
+    return sum;
+}
+
+static void add_difference(struct text *t, const struct account *a, const struct account *b, enum account_kind kind, const char *key, const char *what)
+{
+    char n[32];
+    long d = units_of(a, kind, key) - units_of(b, kind, key);
+    if (d)
+        text_addf(t, "  %s%s  %s\n", d > 0 ? "+" : "", account_us(a, d, n), what);
+}
+
+/* Difference of two accounts in one unit, part by part: it adds up to the difference of the times. */
+static void account_gap(const struct account *a, const struct account *b, struct text *t)
+{
+    static const char *const names[ACCOUNT_KINDS] = {"roof of its own pipe", "other steps", "SMs or places without a block", NULL, "issuing", "below the roof, not explained",
+                                                     "between the steps"};
+    char n[32];
+    for (int k = 0; k < ACCOUNT_KINDS; k++)
+        if (names[k])
+            add_difference(t, a, b, (enum account_kind)k, NULL, names[k]);
+    for (int side = 0; side < 2; side++) { /* waits by reason: of the first, then those that only the other has */
+        const struct account *own = side ? b : a;
+        for (int i = 0; i < own->count; i++) {
+            const struct account_part *p = &own->parts[i];
+            char what[64];
+            if (p->kind != ACCOUNT_STALL || (side && units_of(a, ACCOUNT_STALL, p->key)))
+                continue;
+            snprintf(what, sizeof what, "waiting, %s", p->key);
+            for (char *s = what; *s; s++)
+                *s = *s == '_' ? ' ' : *s;
+            add_difference(t, a, b, ACCOUNT_STALL, p->key, what);
+        }
+    }
+    long d = a->total_units - b->total_units;
+    text_addf(t, "= %s%s us\n", d > 0 ? "+" : "", account_us(a, d, n));
+}
+
+/* A number that both have, in words, when it differs enough to matter. */
+struct compared {
+    const char *counter, *emu; /* of hardware, else of emu */
+    const char *more;          /* "reads %s the bytes of `%s`" or "%s instead of" */
+    bool ratio;
+    double from;               /* ratio from which it is said */
+};
+
+static double value_of(const struct view *v, int step, const struct compared *k, bool hardware)
+{
+    const char *name = hardware ? k->counter : k->emu;
+    char copy[64];
+    if (!name)
+        return NAN;
+    if (!strcmp(name, "emu.reads")) { /* by loads and by asynchronous copies */
+        double copied = account_counter(v, step, "emu.async_sectors");
+        return account_counter(v, step, "emu.global_sectors_ld") + (isnan(copied) ? 0 : copied);
+    }
+    snprintf(copy, sizeof copy, "%s", name);
+    char *slash = strchr(copy, '/'); /* A/B: one over the other */
+    if (!slash)
+        return account_counter(v, step, copy);
+    *slash = 0;
+    return account_counter(v, step, copy) / account_counter(v, step, slash + 1);
+}
+
+/* Sectors a request say something only of a row that loads or stores a tenth of its bytes so: bulk copies are no requests. */
+static bool matters(const struct view *v, int step, const char *counter)
+{
+    if (!counter || strncmp(counter, "hw.sectors_per_request_", 23))
+        return true;
+    double sectors = account_counter(v, step, !strcmp(counter + 23, "ld") ? "hw.global_sectors_ld" : "hw.global_sectors_st");
+    return isnan(sectors) || 320 * sectors >= v->row->bytes;
+}
+
+/* What `a` has more of than `b`; with `less`, what it has less of. */
+static void add_compared(struct text *t, const struct view *a, int step_a, const struct view *b, int step_b, bool less)
+{
+    static const struct compared list[] = {
+        {"hw.dram_bytes_read", "emu.reads", "reads %sx the bytes of `%s`", true, 1.2},
+        {"hw.dram_bytes_written", "emu.global_sectors_st", "writes %sx the bytes of `%s`", true, 1.2},
+        {"hw.l2_to_l1_bytes", NULL, "takes %sx as much from L2 as `%s`", true, 1.5},
+        {"hw.sectors_per_request_ld", "emu.global_sectors_ld/emu.global_requests_ld", "sectors per load request %s instead of %s", false, 1.25},
+        {"hw.sectors_per_request_st", "emu.global_sectors_st/emu.global_requests_st", "sectors per store request %s instead of %s", false, 1.25},
+        {"hw.warp_instructions", "emu.warp_instructions", "executes %sx the instructions of `%s`", true, 1.2},
+        {"hw.shared_wavefronts", NULL, "makes %sx the passes through shared memory of `%s`", true, 1.5},
+        {"hw.shared_conflict_share", NULL, "bank conflicts in %s %% of the passes instead of %s %%", false, 1.5},
+        {"hw.issue_active", NULL, "schedulers busy in %s %% of the cycles instead of %s %%", false, 1.25},
+        {"hw.tensor_active", NULL, "tensor pipe busy in %s %% of the cycles instead of %s %%", false, 1.25},
+        {"hw.occupancy_achieved", NULL, "%s %% of the warps there instead of %s %%", false, 1.25},
+    };
+    char x[NUMBER_TEXT], y[NUMBER_TEXT];
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        const struct compared *k = &list[i];
+        double p = value_of(a, step_a, k, true), q = value_of(b, step_b, k, true);
+        if (isnan(p) || isnan(q)) {
+            p = value_of(a, step_a, k, false);
+            q = value_of(b, step_b, k, false);
+        }
+        if (isnan(p) || isnan(q) || !(q > 0) || !(p > 0) || (less ? q / p : p / q) < k->from)
+            continue;
+        if (!matters(a, step_a, k->counter) || !matters(b, step_b, k->counter))
+            continue;
+        text_addf(t, "%s", t->len ? "; " : "");
+        if (k->ratio)
+            text_addf(t, k->more, number_3(p / q, x), b->name);
+        else
+            text_addf(t, k->more, number_3(p, x), number_3(q, y));
+    }
+}
+
+/* What the compiler and the launch say of both. */
+static void add_static(struct text *t, const struct view *a, const struct account *pa, const struct view *b, const struct account *pb)
+{
+    const struct row_step *s = pa->step >= 0 && pa->step < a->row->step_count ? &a->row->steps[pa->step] : NULL;
+    const struct row_step *o = pb->step >= 0 && pb->step < b->row->step_count ? &b->row->steps[pb->step] : NULL;
+    char x[NUMBER_TEXT], y[NUMBER_TEXT];
+    if (pa->tensor == 0 && pb->tensor != 0 && pb->pipe_math != MATH_F32 && pa->pipe_width > 1)
+        text_addf(t, "%sno tensor instruction: the pipe of `%s` is %sx as wide", t->len ? "; " : "", b->name, number_3(pa->pipe_width, x));
+    if (a->steps > b->steps)
+        text_addf(t, "%s%d steps instead of %d", t->len ? "; " : "", a->steps, b->steps);
+    if (!s || !o || s->registers < 0 || o->registers < 0)
+        return;
+    if (s->occupancy > 0 && o->occupancy > 1.25 * s->occupancy)
+        text_addf(t, "%soccupancy %s %% instead of %s %%", t->len ? "; " : "", number_percent(s->occupancy, x), number_percent(o->occupancy, y));
+    if (s->spill_store_bytes > o->spill_store_bytes)
+        text_addf(t, "%sspills %d B a thread, `%s` %d", t->len ? "; " : "", s->spill_store_bytes, b->name, o->spill_store_bytes);
+    if (s->waves > 0 && o->waves > 0 && s->waves < 1 && o->waves >= 1)
+        text_addf(t, "%s%s of a wave, `%s` %s", t->len ? "; " : "", number_3(s->waves, x), b->name, number_3(o->waves, y));
+}
+
+static void add_against(struct text *t, const struct case_view *c, const struct view *v, const struct account *a, const struct report_style *style)
+{
+    const struct view *best = v->ranked ? fastest_of(c, NULL) : NULL;
+    char n[NUMBER_TEXT], r[NUMBER_TEXT];
+    bool self = best == v;
+    if (self) /* the best one: the next behind it shows what it does better */
+        best = fastest_of(c, v);
+    if (!best || best == v || !v->ranked)
+        return;
+    line(t, style, self ? "next best" : "against", "%s%s: %s, this row takes %sx", best->name, self ? "" : ", the fastest", number_time(best->time->median_ns, n),
+         number_3(v->time->median_ns / best->time->median_ns, r));
+    struct account b = account_of(c, best, a->unit_ns);
+    struct text block = {0}, words = {0};
+    if (a->known && b.known) {
+        account_gap(a, &b, &block);
+        add_lines(t, &block, "");
+    }
+    add_compared(&words, v, a->step, best, b.step, self);
+    if (!self)
+        add_static(&words, v, a, best, &b);
+    if (words.len)
+        line(t, style, "", "%s", text_get(&words));
+    text_free(&words);
+    text_free(&block);
+}
+
+/* On a device without time: the row that asks for the fewest bytes stands in for the best. */
+static void add_against_counts(struct text *t, const struct case_view *c, const struct view *v, const struct account *a, const struct report_style *style)
+{
+    const struct view *best = NULL;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *other = &c->views[i];
+        if (other->row->status == ROW_OK && !isnan(other->moved_bytes) && (!best || other->moved_bytes < best->moved_bytes))
+            best = other;
+    }
+    struct text words = {0};
+    if (best && best != v) {
+        struct account b = account_of(c, best, 0);
+        add_compared(&words, v, a->step, best, b.step, false);
+        add_static(&words, v, a, best, &b);
+        if (words.len)
+            line(t, style, "against", "%s, which asks for the fewest bytes: %s", best->name, text_get(&words));
+    }
+    text_free(&words);
+}
+
+void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style)
+{
+    struct case_view c;
+    struct text words = {0};
+    case_view_make(&c, run, rows, count);
+    const struct view *v = &c.views[index];
+    const struct row *row = v->row;
+    text_paint(t, PAINT_BOLD, style);
+    text_add_plain(t, row->id ? row->id : "?", style);
+    text_paint(t, PAINT_NONE, style);
+    text_add(t, "\n");
+    if (row->work)
+        text_addf(t, "%s\n", row->work);
+    case_conditions(&c, &words);
+    text_add_wrapped(t, text_get(&words), 0, 0, style);
+    text_add(t, "\n\n");
+    text_free(&words);
+    if (row->status != ROW_OK)
+        line(t, style, "status", "%s%s%s", row_status_name(row->status), row->reason ? ": " : "", row->reason ? row->reason : "");
+    add_verdict(t, &c, v, style);
+    struct account a = account_of(&c, v, 0);
+    if (a.known) {
+        struct text block = {0};
+        account_text(&a, &block, "");
+        add_lines(t, &block, "account");
+        text_free(&block);
+    } else if (v->ranked) {
+        line(t, style, "account", "%s, but no ceilings are known of this machine: neither measured nor in the chip table", number_time(v->time->median_ns, (char[NUMBER_TEXT]){0}));
+    }
+    add_roofline(t, &c, v, &a, style);
+    add_traffic(t, v);
+    for (int i = 0; i < row->step_count; i++)
+        if (!row->steps[i].prepare)
+            add_step(t, &c, v, i, style);
+    add_advice(t, &c, v, style);
+    if (c.counts)
+        add_against_counts(t, &c, v, &a, style);
+    else
+        add_against(t, &c, v, &a, style);
+    case_view_free(&c);
+}
+
+/* Is the variant called like the last of the words? */
+static bool called(const struct row *row, const char *words)
+{
+    const char *last = strrchr(words, ' '), *name = variant_short(row);
+    char base[VARIANT_BASE];
+    last = last ? last + 1 : words;
+    const char *slash = strrchr(last, '/');
+    return !strcmp(name, last) || !strcmp(variant_base(row, base), last) || (slash && !strcmp(name, slash + 1));
+}
+
+int why_find(struct row *const *rows, int count, const char *words, struct error *err)
+{
+    int found = -1, matches = 0, own = -1, owns = 0;
+    struct text near = {0};
+    for (int i = 0; i < count; i++) {
+        if (rows[i]->id && !strcmp(rows[i]->id, words)) {
+            text_free(&near);
+            return i;
+        }
+        if (!rows[i]->id || !text_words_match(words, rows[i]->id))
+            continue;
+        found = i;
+        if (called(rows[i], words)) {
+            own = i;
+            owns++;
+        }
+        if (matches++ < 5)
+            text_addf(&near, "%s%s", matches > 1 ? "  " : "", rows[i]->id);
+    }
+    if (matches > 1 && owns == 1) {
+        matches = 1;
+        found = own;
+    }
+    if (matches != 1) {
+        error_set(err, ERROR_USAGE, matches ? "'%s' means %d rows" : "no row '%s'", words, matches);
+        error_hint(err, matches ? "say more of the id: %s" : "bench show lists the rows%s", text_get(&near));
+        found = -1;
+    }
+    text_free(&near);
+    return found;
+}

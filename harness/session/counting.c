@@ -1,0 +1,229 @@
+/* The parent's side of counting: which rows, with which facts; what a machine refuses; a worker that dies over a row. */
+#include "base/text.h"
+#include "session/parent.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define START_LIMIT_S 120.0
+#define DEATHS_MAX 3 /* of counting workers in one run */
+
+static bool on_cuda(const struct session *s)
+{
+    return !strncmp(s->device.spec, "cuda", 4);
+}
+
+bool session_counts(const struct session *s, bool *counts, struct error *err)
+{
+    const struct counter_wish *wish = &s->options->plan.counters;
+    const char *why = NULL;
+    *counts = false;
+    if (wish->off)
+        return true;
+    if (!on_cuda(s))
+        why = "this device has no hardware counters; emu counts by itself (emu.*)";
+    else if (s->options->no_time)
+        why = "--no-time only verifies";
+    else if (s->options->in_process)
+        why = "--in-process has no second process, and counting in the one that times would disturb the times";
+    *counts = !why;
+    if (why && wish->required) {
+        error_set(err, ERROR_ENVIRONMENT, "counters are required, but %s", why);
+        return error_hint(err, on_cuda(s) ? "leave that option out" : "--device cuda:0, on a machine with a GPU");
+    }
+    return true;
+}
+
+static void put_fact(json_t *facts, const char *name, double value)
+{
+    if (isfinite(value) && value >= 0)
+        json_object_set_new(facts, name, json_real(value));
+}
+
+/* What is known of one launch before it is counted (counter_facts of counter/group.h). */
+static void step_facts(json_t *facts, const struct row_step *step)
+{
+    put_fact(facts, "occupancy_theoretical", step->occupancy >= 0 ? 100 * step->occupancy : NAN);
+    put_fact(facts, "waves", step->waves);
+    put_fact(facts, "blocks_per_sm", step->blocks_per_sm);
+    put_fact(facts, "registers", step->registers);
+    if (step->spill_store_bytes >= 0 && step->spill_load_bytes >= 0)
+        put_fact(facts, "spill_bytes", (double)step->spill_store_bytes + step->spill_load_bytes);
+}
+
+static double time_of(const struct row *row, int step, bool warm)
+{
+    for (int i = 0; i < row->time_count; i++) {
+        const struct row_time *t = &row->times[i];
+        if (t->step == step && !strcmp(t->load, "isolated") && !strcmp(t->cache, warm ? "warm" : "cold"))
+            return t->median_ns;
+    }
+    return NAN;
+}
+
+/* Facts of a launch belong to the row when it is the row's only one. */
+static json_t *ask(const struct session *s, int index, bool warm)
+{
+    const struct row *row = s->rows[index];
+    json_t *facts = json_object(), *steps = json_object();
+    int launches = 0, only = -1;
+    char number[16];
+    for (int k = 0; k < row->step_count; k++) {
+        if (row->steps[k].prepare)
+            continue;
+        json_t *own = json_object();
+        launches++;
+        only = k;
+        step_facts(own, &row->steps[k]);
+        put_fact(own, "sm_count", s->device.chip.sm_count);
+        put_fact(own, "time_ns", time_of(row, k, warm));
+        snprintf(number, sizeof number, "%d", k);
+        json_object_set_new(steps, number, own);
+    }
+    if (launches == 1)
+        step_facts(facts, &row->steps[only]);
+    put_fact(facts, "sm_count", s->device.chip.sm_count);
+    put_fact(facts, "flop", row->flop);
+    put_fact(facts, "bytes", row->bytes);
+    put_fact(facts, "time_ns", time_of(row, -1, warm));
+    return json_pack("{s:i,s:s?,s:o,s:o}", "row", index, "engine", row->engine, "facts", facts, "steps", steps);
+}
+
+static bool is_counted(const struct row *row)
+{
+    for (int i = 0; i < row->metric_count; i++)
+        if (!strcmp(row->metrics[i].source, "cupti"))
+            return true;
+    return false;
+}
+
+static bool wanted(const struct session *s, int row)
+{
+    const struct row *r = s->rows[row];
+    return (r->status == ROW_OK || r->status == ROW_FOIL) && !s->plan.rows[row].chain && !r->uncounted && !is_counted(r);
+}
+
+static void mark(struct session *s, int first, int last, const char *why)
+{
+    for (int i = first; i < last; i++)
+        if (wanted(s, i))
+            row_set(&s->rows[i]->uncounted, why);
+}
+
+/* Nothing more is counted in this run. */
+static void give_up(struct session *s, const struct error *why)
+{
+    snprintf(s->uncounted, sizeof s->uncounted, "%.*s", (int)sizeof s->uncounted - 1, why->text);
+    session_note(s, "no hardware counters: %s%s%s", why->text, why->hint[0] ? "\nhint: " : "", why->hint);
+}
+
+static void no_event(struct session *s, const json_t *event)
+{
+    (void)s;
+    (void)event;
+}
+
+bool session_count_check(struct session *s, struct error *err)
+{
+    const struct counter_wish *wish = &s->options->plan.counters;
+    struct error why = {0};
+    char how[512];
+    if (!s->counts)
+        return true;
+    enum outcome outcome = OUTCOME_FAILED;
+    if (session_start(s, &s->counter, &why))
+        outcome = session_command(s, &s->counter, json_pack("{s:s}", "do", "count check"), START_LIMIT_S, no_event, &why);
+    if (outcome == OUTCOME_DONE)
+        return true;
+    s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
+    child_stop(&s->counter, how, sizeof how);
+    if (s->interrupted)
+        return true;
+    if (outcome != OUTCOME_FAILED)
+        error_set(&why, ERROR_ENVIRONMENT, "the counters could not be opened: %s", outcome == OUTCOME_LATE ? "no answer" : how);
+    bool asked = wish->set || (wish->groups && wish->groups[0]) || (wish->metrics && wish->metrics[0]);
+    if (wish->required || (asked && why.kind == ERROR_USAGE)) {
+        *err = why;
+        return false;
+    }
+    give_up(s, &why);
+    return true;
+}
+
+/* A worker that failed, hung or died: whose fault, and does it go on? */
+static void take_blow(struct session *s, int first, int last, enum outcome outcome, const struct error *why)
+{
+    char how[512] = "", text[640];
+    int row = s->stage_row;
+    child_stop(&s->counter, how, sizeof how);
+    if (outcome == OUTCOME_FAILED && (why->kind == ERROR_ENVIRONMENT || why->kind == ERROR_USAGE)) {
+        give_up(s, why);
+        return;
+    }
+    snprintf(text, sizeof text, "counting %s at '%s'%s%.300s", outcome == OUTCOME_LATE ? "hung" : outcome == OUTCOME_DIED ? "died" : "failed", s->stage,
+             why->text[0] || how[0] ? ": " : "", why->text[0] ? why->text : how);
+    if (!s->counter_again) { /* a worker may die of what the rows before it left in CUPTI: a fresh one tries them all once more */
+        s->counter_again = true;
+        session_note(s, "%s: %s; once more in a fresh process", row >= first && row < last ? s->rows[row]->id : s->rows[first]->case_id, text);
+        return;
+    }
+    if (row >= first && row < last)
+        row_set(&s->rows[row]->uncounted, text);
+    else
+        mark(s, first, last, text);
+    session_note(s, "%s: %s", row >= first && row < last ? s->rows[row]->id : s->rows[first]->case_id, text);
+    if (++s->counter_deaths >= DEATHS_MAX) {
+        struct error last_word = {0};
+        error_set(&last_word, ERROR_INTERNAL, "%d counting workers failed; %s", s->counter_deaths, text);
+        give_up(s, &last_word);
+    }
+}
+
+/* True when the rest of the case is to be tried again. */
+static bool count_once(struct session *s, int first, int last)
+{
+    const struct timing_plan *t = &s->plan.time;
+    bool warm = !(t->load[LOAD_ISOLATED] && t->cache[CACHE_COLD]);
+    struct error why = {0};
+    json_t *rows = json_array();
+    for (int i = first; i < last; i++)
+        if (wanted(s, i))
+            json_array_append_new(rows, ask(s, i, warm));
+    if (!json_array_size(rows)) {
+        json_decref(rows);
+        return false;
+    }
+    s->stage_row = -1;
+    snprintf(s->stage, sizeof s->stage, "start");
+    if (!session_start(s, &s->counter, &why)) {
+        json_decref(rows);
+        if (!s->interrupted)
+            give_up(s, &why);
+        return false;
+    }
+    enum outcome outcome = session_command(s, &s->counter, json_pack("{s:s,s:b,s:o}", "do", "count", "warm", (int)warm, "rows", rows), START_LIMIT_S, session_event, &why);
+    if (outcome == OUTCOME_DONE)
+        return false;
+    if (outcome == OUTCOME_INTERRUPTED) {
+        s->interrupted = true;
+        return false;
+    }
+    take_blow(s, first, last, outcome, &why);
+    return !s->uncounted[0];
+}
+
+bool session_count(struct session *s, int first, int last, struct error *err)
+{
+    s->counter_again = false;
+    while (!s->uncounted[0] && !s->interrupted && count_once(s, first, last))
+        continue;
+    if (s->interrupted)
+        return true;
+    mark(s, first, last, s->uncounted[0] ? s->uncounted : "CUPTI returned nothing");
+    for (int i = first; s->options->plan.counters.required && i < last; i++)
+        if (s->rows[i]->uncounted && !(s->rows[i]->kernels && !strcmp(s->rows[i]->kernels, "[]"))) { /* copies alone have nothing to count */
+            error_set(err, ERROR_ENVIRONMENT, "%s was not counted: %s", s->rows[i]->id, s->rows[i]->uncounted);
+            return error_hint(err, "--require-counters stops here; without it the run goes on with times alone");
+        }
+    return true;
+}

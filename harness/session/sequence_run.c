@@ -1,0 +1,382 @@
+/* One variant on one sequence: bound to the layers, set up, run frame by frame, looked at. */
+#include "base/file.h"
+#include "base/text.h"
+#include "measure/sample.h"
+#include "session/plan_private.h"
+#include "session/sequence_private.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLAN_ROUNDS 11
+
+/* ---- binding ---- */
+
+/* Why a bound program cannot stand in the sequence; NULL: it can. */
+static char *unfit(const struct runner *r, const struct stage *s)
+{
+    const struct program *p = &s->program;
+    if (!p->feasible)
+        return xstrdup(p->reason);
+    if (r->sparse && program_tensor(p, ROLE_MASK_OUT) < 0)
+        return xstrdup("it writes no mask_out, which the next layer needs");
+    if (p->tensors[program_tensor(p, ROLE_INPUT)].layout != s->work.layout || p->tensors[program_tensor(p, ROLE_OUTPUT)].layout != s->work.layout)
+        return xstrdup("it works in another layout than the sequence");
+    return NULL;
+}
+
+/* Another variant of the same kind for a layer that the row's own cannot do: the first of the scenario that can. */
+static bool bind_other(struct runner *r, const struct variant_set *set, struct stage *s, const char *layer, bool *found, struct error *err)
+{
+    const struct scenario *sc = r->w->plan.scenario;
+    *found = false;
+    for (int i = 0; i < sc->variant_count && !*found; i++) {
+        const struct variant *v = plan_resolve(set, sc->variants[i].name, s->work.op);
+        struct variant_point *points;
+        if (!v || v == r->point->variant || variant_reads_mask(v) != r->sparse)
+            continue;
+        program_free(&s->program);
+        if (variant_points(v, NULL, &points, err) < 1 || !variant_bind(set, &points[0], &s->work, &r->w->plan.chip, &s->program, err))
+            return false;
+        char *why = unfit(r, s);
+        *found = !why;
+        free(why);
+        if (*found)
+            text_addf(&r->others, "%s%s on %s", r->others.len ? ", " : "", v->name, layer);
+        r->kept = xrealloc(r->kept, (size_t)(r->kept_count + 1) * sizeof *r->kept);
+        r->kept[r->kept_count++] = points; /* the program refers to it */
+    }
+    return true;
+}
+
+bool runner_bind(struct runner *r, const struct variant_set *set, char **why, struct error *err)
+{
+    int own = 0;
+    char *first = NULL;
+    r->stages = xcalloc((size_t)r->source->count, sizeof *r->stages);
+    for (int i = 0; i < r->source->count && !*why; i++) {
+        struct stage *s = &r->stages[i];
+        const char *layer = r->source->q->layers[i]->name;
+        s->work = r->source->layers[i].work;
+        if (r->sparse) {
+            s->work.epilogue_count = 0;
+            s->work.mask = (struct mask){.pattern = MASK_FULL, .density = 1};
+        }
+        if (!work_finish(&s->work, err) || !variant_bind(set, r->point, &s->work, &r->w->plan.chip, &s->program, err))
+            break;
+        r->count++;
+        char *reason = unfit(r, s);
+        bool found = !reason;
+        own += found;
+        if (!found && !bind_other(r, set, s, layer, &found, err)) {
+            free(reason);
+            break;
+        }
+        if (!found)
+            *why = text_format("%s: %s", layer, reason);
+        else if (reason && !first)
+            first = text_format("%s: %s", layer, reason);
+        free(reason);
+        r->zero |= r->sparse && found && s->program.reads_inactive;
+    }
+    if (!*why && r->count == r->source->count && !own && first)
+        *why = xstrdup(first);
+    free(first);
+    return *why || r->count == r->source->count;
+}
+
+/* ---- launches of kernels/sequence/delta.cu ---- */
+
+struct slot {
+    uint64_t p;
+    float f;
+    bool real;
+};
+#define POINTER(v) {.p = (v)}
+#define WHOLE(v) {.p = (uint64_t)(v)}
+#define REAL(v) {.f = (float)(v), .real = true}
+
+static bool launch(struct runner *r, struct device_function *f, const struct work *w, int64_t h, int64_t width, const struct slot *slots, int count,
+                   struct error *err)
+{
+    const struct device_ops *ops = r->w->dev->ops;
+    const struct param *params;
+    unsigned char packed[256] = {0};
+    size_t bytes;
+    if (ops->signature(r->w->dev, f, &params, &bytes) != count || bytes > sizeof packed)
+        return error_set(err, ERROR_INTERNAL, "kernels/sequence/delta.cu and session/sequence disagree");
+    for (int i = 0; i < count; i++)
+        memcpy(packed + params[i].offset, slots[i].real ? (const void *)&slots[i].f : (const void *)&slots[i].p, params[i].bytes);
+    struct device_launch l = {.grid = {(uint32_t)((width + 31) / 32), (uint32_t)h, (uint32_t)w->n}, .block = {32, 8, 1}, .carveout = -1,
+                              .params = packed, .param_bytes = bytes, .time_limit_s = r->w->time_limit_s};
+    return ops->launch(r->w->dev, f, &l, err);
+}
+
+static bool send_frame(struct runner *r, struct error *err)
+{
+    const struct work *w = &r->stages[0].work;
+    const struct slot slots[] = {POINTER(r->frame), POINTER(r->sent), POINTER(r->stages[0].input), POINTER(r->stages[0].mask_in), WHOLE(w->h), WHOLE(w->w),
+                                 WHOLE(w->c), REAL(r->source->q->threshold), WHOLE(r->source->frame == 0)};
+    return launch(r, r->sparsify, w, w->h, w->w, slots, 9, err);
+}
+
+static bool pass_changes(struct runner *r, int i, struct error *err)
+{
+    const struct stage *s = &r->stages[i], *next = i + 1 < r->count ? s + 1 : NULL;
+    const struct work *w = &s->work;
+    const struct slot slots[] = {POINTER(s->output), POINTER(s->mask_out), POINTER(s->sum), POINTER(s->sent), POINTER(next ? next->input : 0),
+                                 POINTER(next ? next->mask_in : 0), WHOLE(w->p), WHOLE(w->q), WHOLE(w->k), REAL(r->source->layers[i].slope),
+                                 REAL(r->source->q->truncate_above), WHOLE(r->source->frame == 0)};
+    return launch(r, r->truncate, w, w->p, w->q, slots, 12, err);
+}
+
+/* ---- setting up ---- */
+
+static bool load_code(struct runner *r, struct error *err)
+{
+    const struct work *w = &r->stages[0].work;
+    struct device *dev = r->w->dev;
+    char type[64], nhwc[16], mode[16], zero[16];
+    snprintf(type, sizeof type, "TYPE=%s", dtype_cuda(w->dtype));
+    snprintf(nhwc, sizeof nhwc, "NHWC=%d", w->layout == LAYOUT_NHWC);
+    snprintf(mode, sizeof mode, "MODE=%d", (int)r->source->q->truncate);
+    snprintf(zero, sizeof zero, "ZERO=%d", r->zero);
+    const char *const defines[] = {type, nhwc, mode, zero};
+    char *path = file_share("kernels/sequence/delta.cu");
+    struct compile_request request = {.path = path, .label = "sequence/delta", .defines = defines, .define_count = 4, .arch = r->w->plan.chip.arch,
+                                      .compiler = r->w->options.compiler};
+    bool ok = compile(&request, &r->code, err);
+    if (ok) {
+        struct device_image image = {.label = "sequence/delta", .path = path, .ptx = r->code.ptx, .ptx_bytes = r->code.ptx_bytes, .cubin = r->code.cubin,
+                                     .cubin_bytes = r->code.cubin_bytes};
+        ok = dev->ops->load(dev, &image, &r->module, err) && dev->ops->function(dev, r->module, "sparsify", &r->sparsify, err) &&
+             dev->ops->function(dev, r->module, "truncate_changes", &r->truncate, err);
+    }
+    free(path);
+    return ok;
+}
+
+static bool make_state(struct runner *r, const char *label, size_t elements, bool state, uint64_t *address, struct error *err)
+{
+    const struct device_ops *ops = r->w->dev->ops;
+    r->state_bytes += state ? (int64_t)(elements * sizeof(float)) : 0;
+    return ops->alloc(r->w->dev, label, elements * sizeof(float), address, err) && ops->fill(r->w->dev, *address, 0, elements * sizeof(float), err);
+}
+
+/* Frame 0 begins with the bias in every sum. */
+static bool write_bias(struct runner *r, int i, struct error *err)
+{
+    const struct work *w = &r->stages[i].work;
+    const float *bias = r->source->layers[i].data.array[ROLE_BIAS];
+    size_t elements = (size_t)(w->n * w->k * w->p * w->q);
+    struct tensor t = {.role = ROLE_OUTPUT, .dtype = DTYPE_F32, .layout = w->layout, .dim = {w->n, w->k, w->p, w->q}};
+    float *sums = xcalloc(elements, sizeof *sums), *stored = xmalloc(elements * sizeof *stored);
+    for (size_t e = 0; bias && e < elements; e++)
+        sums[e] = bias[e / (size_t)(w->p * w->q) % (size_t)w->k];
+    tensor_pack(&t, sums, stored);
+    bool ok = r->w->dev->ops->write(r->w->dev, r->stages[i].sum, stored, elements * sizeof *stored, err);
+    free(sums);
+    free(stored);
+    return ok;
+}
+
+static bool feed(struct runner *r, int i, struct error *err)
+{
+    struct stage *s = &r->stages[i];
+    struct op_data d;
+    double ns;
+    if (!op_data_inputs(&s->work, DATA_PART_PRECISION, &d, err))
+        return false;
+    for (int role = ROLE_FILTER; role <= ROLE_BIAS; role++) { /* the weights that the reference uses */
+        struct tensor t;
+        const float *own = r->source->layers[i].data.array[role];
+        if (d.array[role] && own && work_tensor(&s->work, (enum tensor_role)role, &t))
+            memcpy(d.array[role], own, tensor_elements(&t) * sizeof *own);
+    }
+    bool ok = rig_feed(s->rig, &d, err) && rig_prepare(s->rig, &ns, err);
+    op_data_free(&d);
+    for (int k = 0, step; ok && (step = rig_library_step(s->rig, k)) >= 0; k++)
+        ok = sample_plans(r->w->dev, s->rig, step, PLAN_ROUNDS, NULL, err) && rig_plan_settle(s->rig, err);
+    return ok;
+}
+
+static bool open_stage(struct runner *r, int i, struct error *err)
+{
+    struct stage *s = &r->stages[i];
+    const struct work *w = &s->work;
+    size_t outputs = (size_t)(w->n * w->k * w->p * w->q);
+    rig_time_limit(s->rig, r->w->time_limit_s);
+    if (!rig_address(s->rig, ROLE_INPUT, &s->input) || !rig_address(s->rig, ROLE_OUTPUT, &s->output))
+        return error_set(err, ERROR_INTERNAL, "sequence: a layer without input or output");
+    if (!r->sparse)
+        return feed(r, i, err);
+    if (!rig_address(s->rig, ROLE_MASK_IN, &s->mask_in) || !rig_address(s->rig, ROLE_MASK_OUT, &s->mask_out))
+        return error_set(err, ERROR_USAGE, "the variant writes no mask_out, which the next layer needs");
+    return feed(r, i, err) && make_state(r, "sums", outputs, true, &s->sum, err) && write_bias(r, i, err) &&
+           (i + 1 == r->count || make_state(r, "sent", outputs, true, &s->sent, err));
+}
+
+bool runner_open(struct runner *r, struct error *err)
+{
+    for (int i = 0; i < r->count; i++)
+        if (!build_make(r->w, &r->stages[i].program, &r->stages[i].build, err) ||
+            !rig_open(r->w->dev, r->w->library, &r->stages[i].program, r->stages[i].build.images, false, &r->stages[i].rig, err) || !open_stage(r, i, err))
+            return error_where(err, "%s", r->point->variant->name);
+    return !r->sparse || (load_code(r, err) && make_state(r, "frame", r->source->elements, false, &r->frame, err) &&
+                          make_state(r, "sent of the frame", r->source->elements, true, &r->sent, err));
+}
+
+void runner_close(struct runner *r)
+{
+    const struct device_ops *ops = r->w->dev->ops;
+    const uint64_t own[] = {r->frame, r->sent};
+    for (int i = 0; i < 2; i++)
+        if (own[i])
+            ops->release(r->w->dev, own[i]);
+    for (int i = 0; i < r->count; i++) {
+        struct stage *s = &r->stages[i];
+        if (s->sum)
+            ops->release(r->w->dev, s->sum);
+        if (s->sent)
+            ops->release(r->w->dev, s->sent);
+        rig_close(s->rig);
+        build_free(&s->build);
+        program_free(&s->program);
+    }
+    if (r->module)
+        ops->unload(r->w->dev, r->module);
+    compiled_free(&r->code);
+    for (int i = 0; i < r->kept_count; i++)
+        variant_points_free(r->kept[i], 1);
+    free(r->kept);
+    text_free(&r->others);
+    free(r->stages);
+    free(r->frame_ns);
+}
+
+/* ---- frames ---- */
+
+static bool upload(struct runner *r, struct error *err)
+{
+    const struct work *w = &r->stages[0].work;
+    struct tensor t = {.role = ROLE_INPUT, .dtype = r->sparse ? DTYPE_F32 : w->dtype, .layout = w->layout, .dim = {w->n, w->c, w->h, w->w}};
+    unsigned char *stored = xmalloc(tensor_bytes(&t));
+    tensor_pack(&t, r->source->now, stored);
+    bool ok = r->w->dev->ops->write(r->w->dev, r->sparse ? r->frame : r->stages[0].input, stored, tensor_bytes(&t), err);
+    free(stored);
+    return ok;
+}
+
+/* A piece of a frame between two events; added to the frame's time where there is time. */
+static bool timed(struct runner *r, bool (*piece)(struct runner *r, int i, struct error *err), int i, double *ns, struct error *err)
+{
+    const struct device_ops *ops = r->w->dev->ops;
+    struct device_event *from = NULL, *to = NULL;
+    double own = 0;
+    if (!ops->keeps_time)
+        return piece(r, i, err);
+    bool ok = ops->event(r->w->dev, &from, err) && ops->event(r->w->dev, &to, err) && ops->record(r->w->dev, from, err) && piece(r, i, err) &&
+              ops->record(r->w->dev, to, err) && ops->sync(r->w->dev, err) && ops->elapsed(r->w->dev, from, to, &own, err);
+    if (from)
+        ops->event_free(r->w->dev, from);
+    if (to)
+        ops->event_free(r->w->dev, to);
+    *ns += own;
+    return ok;
+}
+
+static bool sparse_frame(struct runner *r, int unused, struct error *err)
+{
+    (void)unused;
+    bool ok = send_frame(r, err);
+    for (int i = 0; ok && i < r->count; i++)
+        ok = rig_run(r->stages[i].rig, err) && pass_changes(r, i, err);
+    return ok;
+}
+
+static bool dense_layer(struct runner *r, int i, struct error *err) { return rig_run(r->stages[i].rig, err); }
+
+/* A dense layer's output becomes the next one's input outside the time. */
+static bool dense_frame(struct runner *r, double *ns, struct error *err)
+{
+    const struct device_ops *ops = r->w->dev->ops;
+    for (int i = 0; i < r->count; i++) {
+        struct stage *s = &r->stages[i];
+        size_t bytes = (size_t)(s->work.n * s->work.k * s->work.p * s->work.q) * dtype_bytes(s->work.dtype);
+        if (!timed(r, dense_layer, i, ns, err) || (i + 1 < r->count && !ops->copy(r->w->dev, r->stages[i + 1].input, s->output, bytes, err)))
+            return false;
+    }
+    return ops->sync(r->w->dev, err);
+}
+
+/* Marked inputs of every layer; in frames that are looked at, whether every out-mask is the dilation of the in-mask, bit for bit. */
+static bool look_at_masks(struct runner *r, struct error *err)
+{
+    for (int i = 0; i < r->count; i++) {
+        struct stage *s = &r->stages[i];
+        const struct work *w = &s->work;
+        struct tensor in = {.role = ROLE_MASK_IN, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {w->n, 1, w->h, w->w}};
+        size_t inputs = (size_t)(w->n * w->h * w->w), outputs = (size_t)(w->n * w->p * w->q);
+        unsigned char *bits = xmalloc(tensor_bytes(&in));
+        float *marks = xmalloc(inputs * sizeof *marks);
+        struct op_data d = {.mask_out = xmalloc(outputs * sizeof *d.mask_out)};
+        struct verdict v = {.ok = true};
+        bool ok = r->w->dev->ops->read(r->w->dev, s->mask_in, bits, tensor_bytes(&in), err);
+        if (ok) {
+            tensor_unpack(&in, bits, marks);
+            s->share += r->source->frame ? mask_density(marks, inputs) : 0;
+        }
+        if (ok && source_judged(r->source, r->source->frame)) {
+            int index = program_tensor(&s->program, ROLE_MASK_OUT);
+            size_t bytes = tensor_bytes(&s->program.tensors[index]);
+            unsigned char *out = xmalloc(bytes);
+            mask_dilate(w, marks, d.mask_out);
+            ok = r->w->dev->ops->read(r->w->dev, s->mask_out, out, bytes, err);
+            if (ok)
+                verify_mask(&s->program, &d, out, &v);
+            free(out);
+        }
+        free(bits);
+        free(marks);
+        free(d.mask_out);
+        if (!ok || !v.ok)
+            return ok ? error_set(err, ERROR_WRONG, "frame %d, layer %d: %s", r->source->frame, i + 1, v.text) : false;
+    }
+    return true;
+}
+
+static bool judge(struct runner *r, struct error *err)
+{
+    const struct stage *s = &r->stages[r->count - 1];
+    const struct work *w = &s->work;
+    double slope = r->source->layers[r->count - 1].slope;
+    struct tensor t = {.role = ROLE_OUTPUT, .dtype = r->sparse ? DTYPE_F32 : w->dtype, .layout = w->layout, .dim = {w->n, w->k, w->p, w->q}};
+    unsigned char *stored = xmalloc(tensor_bytes(&t));
+    float *got = xmalloc(tensor_elements(&t) * sizeof *got);
+    bool ok = r->w->dev->ops->read(r->w->dev, r->sparse ? s->sum : s->output, stored, tensor_bytes(&t), err);
+    if (ok) {
+        tensor_unpack(&t, stored, got);
+        for (size_t i = 0; r->sparse && i < tensor_elements(&t); i++)
+            got[i] *= got[i] < 0 ? (float)slope : 1;
+        ok = source_judge(r->source, got, &r->error, err);
+    }
+    free(stored);
+    free(got);
+    return ok;
+}
+
+bool runner_frames(struct runner *r, struct error *err)
+{
+    const struct scenario_sequence *q = r->source->q;
+    r->frame_ns = xcalloc((size_t)q->frames, sizeof *r->frame_ns);
+    for (int n = 0; n < q->frames; n++) {
+        double *ns = &r->frame_ns[n];
+        if (!(n ? source_next(r->source, err) : source_first(r->source, err)) || !upload(r, err))
+            return false;
+        if (!(r->sparse ? timed(r, sparse_frame, 0, ns, err) && r->w->dev->ops->sync(r->w->dev, err) && look_at_masks(r, err) : dense_frame(r, ns, err)))
+            return false;
+        if (source_judged(r->source, n) && !judge(r, err))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,70 @@
+/* `select:`, a rule in place of steps: the first variant whose condition holds and that can do the whole work. */
+#include "variant/bind.h"
+#include "base/text.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Binds one candidate to the whole work; its program may be infeasible. */
+static bool bind_candidate(struct bind *b, const struct head_step *s, const struct variant *v, struct program *inner, struct error *err)
+{
+    struct variant_point *points = NULL;
+    if (b->depth >= BIND_MAX_DEPTH || v == b->point->variant)
+        return node_error(s->node, err, v == b->point->variant ? "a variant cannot select itself" : "variants select variants more than %d deep",
+                          BIND_MAX_DEPTH);
+    int count = variant_points(v, s->params, &points, err);
+    if (count < 0)
+        return false;
+    bool done = count == 1 || node_error(s->params, err, "a choice is one point of %s, not %d", v->name, count);
+    done = done && bind_at_depth(b->set, &points[0], b->work, b->chip, b->depth + 1, inner, err);
+    variant_points_free(points, count);
+    return done;
+}
+
+/* The candidate's program takes the rule's place: `conv2d/auto[is=wgmma_rs]`, with what completes it behind its name. */
+static void adopt(struct bind *b, const struct variant *v, struct program *inner)
+{
+    const char *own = b->point->variant->name, *rest = strlen(inner->variant) > strlen(v->name) ? inner->variant + strlen(v->name) : "";
+    const char *folder = b->h->op->name;
+    size_t skip = !strncmp(v->name, folder, strlen(folder)) && v->name[strlen(folder)] == '/' ? strlen(folder) + 1 : 0;
+    char *name = text_format("%s%s", own, rest);
+    char *params = text_format("%s%sis=%s", inner->params, inner->params[0] ? "," : "", v->name + skip);
+    free(inner->variant);
+    free(inner->params);
+    inner->variant = name;
+    inner->params = params;
+    program_free(b->program);
+    *b->program = *inner;
+}
+
+bool bind_select(struct bind *b, struct error *err)
+{
+    struct text why = {0};
+    bool done = false, broken = false;
+    for (int i = 0; i < b->h->step_count && !done && !broken; i++) {
+        const struct head_step *s = &b->h->steps[i];
+        struct program inner;
+        bool truth = true;
+        char clause[400];
+        if (s->when && !expr_test(s->when, &b->env, &truth, clause, sizeof clause, err)) {
+            broken = true;
+            break;
+        }
+        if (!truth)
+            continue;
+        const struct variant *v = variant_find(b->set, s->name, b->h->op, s->node, err);
+        if (!v || !bind_candidate(b, s, v, &inner, err)) {
+            broken = true;
+        } else if (inner.feasible) {
+            adopt(b, v, &inner);
+            done = true;
+        } else {
+            text_addf(&why, "%s%s: %s", why.len ? "; " : "", v->name, inner.reason);
+            program_free(&inner);
+        }
+    }
+    if (!done && !broken)
+        bind_infeasible(b, "select: %s", why.len ? text_get(&why) : "every `when:` is false");
+    text_free(&why);
+    return done;
+}

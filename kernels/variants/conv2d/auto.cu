@@ -1,0 +1,32 @@
+/* bench 1
+op: conv2d
+what: the variant that this shape wants, by rule - no timing, no search
+dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
+math: [f32, tf32, f16_acc32, bf16_acc32]
+epilogue: [bias, residual, relu, leaky_relu, depth_to_space]
+let:
+  plain: stride == 1 and dilation == 1 and groups == 1
+  half: dtype == f16 or dtype == bf16
+  d2s: has(depth_to_space)
+select:
+  # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
+  - {variant: reg_tiled, when: c * k <= 4 and groups == 1}
+  # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
+  - {variant: mma_few_in, when: half and layout == NHWC and c <= 4 and not d2s}
+  - {variant: mma_few_out, when: half and layout == NHWC and k <= 8}
+  - {variant: wgmma_rs_d2s, when: half and plain and layout == NHWC and c <= 64 and d2s}
+  - {variant: wgmma_rs, when: half and plain and layout == NHWC and c <= 64}
+  - {variant: wgmma_wide_d2s, when: half and plain and layout == NHWC and d2s}
+  - {variant: wgmma_blocks_d2s, when: half and plain and layout == NHWC and d2s}
+  - {variant: wgmma_wide, when: half and plain and layout == NHWC}
+  - {variant: wgmma_rs_nchw, when: half and plain and layout == NCHW and c <= 64}
+  - {variant: wgmma_rs_tf32, when: math == tf32 and plain and layout == NHWC and c <= 64}
+  # strict f32: two thirds of the multiplications of 3x3 can be saved
+  - {variant: winograd, when: dtype == f32 and math == f32 and plain and c >= 16}
+  - {variant: halo_regs, when: dtype == f32 and math == f32 and plain and c >= 8}
+  - {variant: cudnn, when: cc >= 80}
+  - variant: reg_tiled
+  - variant: naive
+*/
+
+/* No kernel: a rule. The report shows which variant it took, and the distance to the row's best is what the rule costs. */

@@ -1,0 +1,280 @@
+/* report/break_even: crossings of curves whose crossing is known, from points and from stored rows. */
+#include "fixture_rows.h"
+#include "report/break_even.h"
+#include "report/mask_table.h"
+#include "report/plot.h"
+#include "report/table.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const struct report_style plain = {0};
+
+static void near(double got, double want)
+{
+    if (!(fabs(got - want) <= 1e-9 * fabs(want))) {
+        fail_msg("%.12g, want %.12g", got, want);
+    }
+}
+
+/* y = 2 x, +-10 %: 1 at 0.5, the upper end at 1 / 2.2, the lower at 1 / 1.8. */
+static void lines_cross_where_they_do(void **state)
+{
+    struct crossing_point p[6];
+    static const double x[] = {0.01, 0.05, 0.1, 0.25, 0.48, 0.9};
+    for (int i = 0; i < 6; i++) {
+        p[i] = (struct crossing_point){x[i], 2 * x[i], 1.8 * x[i], 2.2 * x[i], 0};
+    }
+    struct crossing c = crossing_find(p, 6);
+    assert_int_equal(c.kind, CROSSING_AT);
+    near(c.at, 0.5);
+    near(c.low, 1 / 2.2);
+    near(c.high, 1 / 1.8);
+    assert_int_equal(c.turns, 1);
+    c = crossing_find(p, 5); /* up to 48 %: it only wins, but its upper end crosses */
+    assert_int_equal(c.kind, CROSSING_WINS);
+    assert_true(isnan(c.at) && isnan(c.high) && c.turns == 0);
+    near(c.low, 1 / 2.2);
+    c = crossing_find(p + 5, 1);
+    assert_int_equal(c.kind, CROSSING_FEW);
+    for (int i = 0; i < 6; i++) {
+        p[i].y += 1, p[i].low += 1, p[i].high += 1;
+    }
+    c = crossing_find(p, 6);
+    assert_int_equal(c.kind, CROSSING_LOSES);
+    assert_true(isnan(c.at) && isnan(c.low) && isnan(c.high));
+}
+
+/* The interval reaches out of the measured range at the left; the curve turns three times. */
+static void open_ends_and_turns(void **state)
+{
+    const struct crossing_point p[] = {{0.1, 0.98, 0.9, 1.1, 0}, {0.2, 1.02, 0.95, 1.1, 0}, {0.3, 0.99, 0.9, 1.1, 0}, {0.4, 1.09, 1.05, 1.2, 0}};
+    struct crossing c = crossing_find(p, 4);
+    assert_int_equal(c.kind, CROSSING_AT);
+    near(c.at, 0.15);
+    assert_true(isnan(c.low) && c.turns == 3);
+    near(c.high, 0.3 + 0.1 * (1 - 0.9) / (1.05 - 0.9));
+}
+
+/* ---- from rows ---- */
+
+static void add_point(struct fixture *f, int index, const char *mask, double density, const char *variant, double us, double half, double ratio,
+                      double low, double high)
+{
+    char axes[64];
+    snprintf(axes, sizeof axes, "c=64,mask=%s", mask);
+    struct row *r = fixture_row(f, index, "body", axes, "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC", variant, "", ROW_OK);
+    bool dense = !strstr(variant, "sparse") && !strstr(variant, "delta");
+    r->density_in = density;
+    r->density_out = density;
+    r->flop = 100e9;
+    r->flop_useful = density * 100e9;
+    r->flop_scheduled = dense ? 100e9 : fmin(1, density * 1.25) * 100e9;
+    row_set(&r->tile, dense ? NULL : "8x8");
+    row_set(&r->dtype, "f16");
+    row_set(&r->math, "f16_acc32");
+    r->floor_ns = density * 60e3;
+    fixture_time(r, -1, us, half, ratio, low, high);
+}
+
+/* cudnn 150 us; sparse_tile 400 us x density + 10; delta_tile 3000 us x density; wgmma 100 us. */
+static void add_density(struct fixture *f, int index, const char *mask, double d)
+{
+    double sparse = 400 * d + 10, delta = 3000 * d;
+    add_point(f, index, mask, d, "cudnn", 150, 0.5, 1, 1, 1);
+    add_point(f, index, mask, d, "conv2d/wgmma", 100, 0.5, 1.5, 1.49, 1.51);
+    add_point(f, index, mask, d, "conv2d/sparse_tile", sparse, 0.1, 150 / sparse, 150 / sparse * 0.98, 150 / sparse * 1.02);
+    add_point(f, index, mask, d, "conv2d/delta_tile", delta, 0.1, 150 / delta, 150 / delta * 0.99, 150 / delta * 1.01);
+}
+
+static void make_rows(struct fixture *f)
+{
+    fixture_run(&f->run, "sparsity", "cuda:0", "NVIDIA H200");
+    add_density(f, 0, "blobs24:0.01", 0.01);
+    add_density(f, 1, "blobs24:0.10", 0.1);
+    add_density(f, 2, "blobs24:0.50", 0.5);
+    add_density(f, 3, "iid:0.10", 0.1); /* one density, and the full mask */
+    add_density(f, 4, "full", 1);
+    add_density(f, 5, "checkerboard", 0.5);
+}
+
+/* Times are lines in the density, so the crossing is exact: 400 d + 10 = 150 at 35 %, 3000 d = 150 at 5 %; the row of a checkerboard is in no group, the dense
+ * wgmma is no sparse variant. */
+static void rows_give_known_crossings(void **state)
+{
+    struct fixture f = {0};
+    struct break_group *g;
+    make_rows(&f);
+    int count = break_even_make(&g, &f.run, f.rows, f.count);
+    assert_int_equal(count, 2);
+    assert_string_equal(g[0].title, "body c=64, blobs24, f16 f16_acc32");
+    assert_string_equal(g[0].against, "cudnn");
+    assert_int_equal(g[0].line_count, 2);
+    assert_string_equal(g[0].lines[0].name, "sparse_tile");
+    assert_int_equal(g[0].lines[0].count, 4);
+    near(g[0].lines[0].crossing.at, 0.35);
+    near(g[0].lines[1].crossing.at, 0.05);
+    assert_true(g[0].lines[0].crossing.low < 0.35 && g[0].lines[0].crossing.high > 0.35);
+    near(g[0].lines[0].waste[0], 0.2);
+    near(g[0].lines[0].waste[3], 0);
+    assert_string_equal(g[1].title, "body c=64, iid, f16 f16_acc32");
+    near(g[1].lines[0].crossing.at, 0.35);
+    assert_int_equal(g[1].lines[1].crossing.kind, CROSSING_LOSES); /* 3000 x 10 % */
+    struct text t = {0};
+    break_even_sentence(&g[0], &t);
+    if (!strstr(text_get(&t), "body c=64, blobs24, f16 f16_acc32: sparse_tile beats cudnn below 35 % [34.") ||
+        !strstr(text_get(&t), "] of inputs changed; delta_tile beats cudnn below 5 % [4.95 5.05] of inputs changed")) {
+        fail_msg("%s", text_get(&t));
+    }
+    text_free(&t);
+    break_even_sentence(&g[1], &t);
+    if (!strstr(text_get(&t), "delta_tile: no crossing in the measured range, slower than cudnn from 10 to 100 %")) {
+        fail_msg("%s", text_get(&t));
+    }
+    text_free(&t);
+    struct table *table = break_even_table(g, count);
+    table_markdown(table, &t);
+    if (!strstr(text_get(&t), "no crossing: slower throughout") || !strstr(text_get(&t), "| 35 \\[")) {
+        fail_msg("%s", text_get(&t));
+    }
+    table_free(table);
+    text_free(&t);
+    break_even_free(g, count);
+    fixture_free(&f);
+}
+
+/* The scenario asks against our own dense kernel: 400 d + 10 = 100 at 22.5 %. */
+static void answers_choose_the_dense_one(void **state)
+{
+    struct fixture f = {0};
+    struct break_group *g;
+    make_rows(&f);
+    row_set(&f.run.scenario_text, "scenario: x\nanswers:\n  - break_even: {over: mask.density, against: conv2d/wgmma}\n");
+    assert_int_equal(break_even_make(&g, &f.run, f.rows, f.count), 2);
+    assert_string_equal(g[0].against, "conv2d/wgmma");
+    near(g[0].lines[0].crossing.at, 0.225);
+    near(g[0].lines[1].crossing.at, 100.0 / 3000);
+    break_even_free(g, 2);
+    fixture_free(&f);
+}
+
+/* Other seeds at the same density: the mean, and an interval that holds all. */
+static void seeds_are_merged(void **state)
+{
+    struct fixture f = {0};
+    struct break_group *g;
+    fixture_run(&f.run, "sparsity", "cuda:0", "NVIDIA H200");
+    for (int seed = 1; seed <= 3; seed++) {
+        char mask[32];
+        snprintf(mask, sizeof mask, "iid:0.10:%d", seed);
+        add_point(&f, seed, mask, 0.1, "cudnn", 100, 0.5, 1, 1, 1);
+        double us = 40 + 10 * seed;
+        add_point(&f, seed, mask, 0.1, "conv2d/sparse", us, 0, 100 / us, 100 / us, 100 / us);
+    }
+    add_point(&f, 4, "iid:0.20:1", 0.2, "cudnn", 100, 0.5, 1, 1, 1);
+    add_point(&f, 4, "iid:0.20:1", 0.2, "conv2d/sparse", 140, 0, 100.0 / 140, 100.0 / 140, 100.0 / 140);
+    assert_int_equal(break_even_make(&g, &f.run, f.rows, f.count), 1);
+    assert_int_equal(g->lines[0].count, 2);
+    near(g->lines[0].points[0].y, 0.6);
+    near(g->lines[0].points[0].low, 0.5);
+    near(g->lines[0].points[0].high, 0.7);
+    near(g->lines[0].crossing.at, 0.15);
+    break_even_free(g, 1);
+    fixture_free(&f);
+}
+
+/* Every mask a line, every variant a column; one whose row is wrong has no time. */
+static void masks_side_by_side(void **state)
+{
+    struct fixture f = {0};
+    struct mask_table *tables;
+    struct text t = {0};
+    make_rows(&f);
+    f.rows[6]->status = ROW_WRONG; /* sparse_tile at 10 % */
+    assert_int_equal(mask_tables_make(&tables, &f.run, f.rows, f.count), 1);
+    assert_string_equal(tables->title, "body, c=64, f16 f16_acc32");
+    table_markdown(tables->table, &t);
+    if (!strstr(text_get(&t), "| mask | in % | out % | cudnn | wgmma | sparse_tile | delta_tile |") ||
+        !strstr(text_get(&t), "| blobs24:0.01 | 1 | 1 | 150 | 100 | 14.0 | 30.0 |") || !strstr(text_get(&t), "| blobs24:0.10 | 10 | 10 | 150 | 100 | | 300 |") ||
+        !strstr(text_get(&t), "| checkerboard | 50 | 50 |")) {
+        fail_msg("%s", text_get(&t));
+    }
+    text_free(&t);
+    mask_tables_free(tables, 1);
+    fixture_free(&f);
+}
+
+static void nothing_without_masks_or_time(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    fixture_h200(&f);
+    report_answers(&t, &f.run, f.rows, f.count, &plain); /* one density: no group */
+    assert_string_equal(text_get(&t), "");
+    fixture_free(&f);
+    make_rows(&f);
+    for (int i = 0; i < f.count; i++) {
+        row_set(&f.rows[i]->device, "emu:GH100");
+    }
+    report_answers(&t, &f.run, f.rows, f.count, &plain);
+    assert_non_null(strstr(text_get(&t), "this device has no time"));
+    text_free(&t);
+    fixture_free(&f);
+}
+
+/* The plot is drawn from those rows, and its data holds the crossing. */
+static void plot_has_the_crossing(void **state)
+{
+    char dir[] = "/tmp/bench_break_XXXXXX", path[128], line[256];
+    struct fixture f = {0};
+    struct plots plots;
+    struct error err = {0};
+    bool found = false;
+    assert_non_null(mkdtemp(dir));
+    make_rows(&f);
+    if (!plots_make(&plots, &f.run, f.rows, f.count, dir, &err)) {
+        fail_msg("%s", err.text);
+    }
+    int drawn = 0;
+    for (int i = 0; i < plots.count; i++) {
+        if (plots.items[i].kind != PLOT_BREAK_EVEN) {
+            continue;
+        }
+        drawn++;
+        assert_true(plots.items[i].svg || plots.problem);
+        snprintf(path, sizeof path, "%s/plots/%s.dat", dir, plots.items[i].name);
+        FILE *file = fopen(path, "r");
+        while (file && fgets(line, sizeof line, file)) {
+            found |= strncmp(line, "35\t150\t", 6) == 0;
+        }
+        if (file) {
+            fclose(file);
+        }
+    }
+    assert_int_equal(drawn, 2);
+    assert_true(found);
+    if (plots.problem && access("/usr/bin/gnuplot", X_OK) == 0) {
+        fail_msg("%s", plots.problem);
+    }
+    plots_free(&plots);
+    fixture_free(&f);
+    snprintf(path, sizeof path, "rm -r %s", dir);
+    assert_int_equal(system(path), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_cross_where_they_do), cmocka_unit_test(open_ends_and_turns),
+        cmocka_unit_test(rows_give_known_crossings), cmocka_unit_test(answers_choose_the_dense_one),
+        cmocka_unit_test(seeds_are_merged),          cmocka_unit_test(nothing_without_masks_or_time), cmocka_unit_test(masks_side_by_side),
+        cmocka_unit_test(plot_has_the_crossing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

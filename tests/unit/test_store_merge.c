@@ -1,0 +1,225 @@
+/* store/merge, store/wisdom: two databases become one, and what tune found is kept. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "store_helpers.h"
+
+static struct store *open_at(const char *name)
+{
+    struct store *store = NULL;
+    struct error err = {0};
+    if (!store_open(name, false, &store, &err))
+        fail_msg("%s", err.text);
+    return store;
+}
+
+static void fill(const char *name, const char *started, bool ended)
+{
+    struct error err = {0};
+    struct store *store = open_at(name);
+    struct fixture f = {0};
+    fixture_h200(&f);
+    struct row_time *t = &f.rows[0]->times[0]; /* one with its rounds */
+    t->samples_ns = xcalloc((size_t)t->rounds, sizeof *t->samples_ns);
+    for (int i = 0; i < t->rounds; i++)
+        t->samples_ns[i] = 150e3 + i;
+    f.run.ended[0] = 0;
+    snprintf(f.run.started, sizeof f.run.started, "%s", started);
+    put_all(store, &f);
+    if (ended)
+        assert_true(store_run_end(store, f.run.id, &err));
+    fixture_free(&f);
+    store_close(store);
+}
+
+static struct merge_counts merge(const char *into, const char *from)
+{
+    struct merge_counts counts;
+    struct error err = {0};
+    struct store *store = open_at(into);
+    if (!store_merge(store, from, &counts, &err))
+        fail_msg("%s", err.text);
+    store_close(store);
+    return counts;
+}
+
+static void rows_are_the_same(const char *a, int64_t run_a, const char *b, int64_t run_b)
+{
+    struct error err = {0};
+    struct store *sa = open_at(a), *sb = open_at(b);
+    struct row **ra, **rb;
+    int na = store_rows(sa, run_a, &ra, &err), nb = store_rows(sb, run_b, &rb, &err);
+    assert_true(na > 0);
+    assert_int_equal(na, nb);
+    for (int i = 0; i < na; i++) {
+        for (const struct column *c = columns; c->name; c++) {
+            if (c->group != COLUMN_CASE && c->group != COLUMN_RESULT)
+                continue;
+            struct column_value x = column_get(c, ra[i]), y = column_get(c, rb[i]);
+            assert_int_equal(x.absent, y.absent);
+            if (!x.absent && x.text)
+                assert_string_equal(x.text, y.text);
+            if (!x.absent && !x.text)
+                assert_true(x.is_real ? x.real == y.real : x.integer == y.integer);
+        }
+        assert_int_equal(ra[i]->step_count, rb[i]->step_count);
+        assert_int_equal(ra[i]->metric_count, rb[i]->metric_count);
+        assert_int_equal(ra[i]->time_count, rb[i]->time_count);
+        for (int k = 0; k < ra[i]->step_count; k++)
+            assert_memory_equal(&ra[i]->steps[k], &rb[i]->steps[k], sizeof ra[i]->steps[k]);
+        for (int k = 0; k < ra[i]->metric_count; k++) {
+            assert_string_equal(ra[i]->metrics[k].name, rb[i]->metrics[k].name);
+            assert_true(ra[i]->metrics[k].value == rb[i]->metrics[k].value);
+        }
+        for (int k = 0; k < ra[i]->time_count; k++) {
+            assert_true(ra[i]->times[k].median_ns == rb[i]->times[k].median_ns);
+            assert_int_equal(ra[i]->times[k].rounds, rb[i]->times[k].rounds);
+            assert_int_equal(!ra[i]->times[k].samples_ns, !rb[i]->times[k].samples_ns);
+            if (ra[i]->times[k].samples_ns)
+                assert_memory_equal(ra[i]->times[k].samples_ns, rb[i]->times[k].samples_ns, sizeof(double) * (size_t)ra[i]->times[k].rounds);
+        }
+    }
+    rows_free(ra, na);
+    rows_free(rb, nb);
+    store_close(sa);
+    store_close(sb);
+}
+
+static void runs_and_rows(void **state)
+{
+    char other[160];
+    snprintf(other, sizeof other, "%s/other.db", folder);
+    fill(path, "2026-01-01T00:00:00Z", true);
+    fill(other, "2026-01-02T00:00:00Z", true);
+    fill(other, "2026-01-01T00:00:00Z", true); /* known here */
+    struct merge_counts c = merge(path, other);
+    assert_int_equal(c.runs, 1);
+    assert_int_equal(c.runs_known, 1);
+    struct fixture f = {0};
+    fixture_h200(&f);
+    assert_int_equal(c.rows, f.count);
+    fixture_free(&f);
+    rows_are_the_same(path, 2, other, 1);
+    rows_are_the_same(path, 1, other, 2);
+    c = merge(path, other); /* again: nothing */
+    assert_int_equal(c.runs, 0);
+    assert_int_equal(c.runs_known, 2);
+    assert_int_equal(c.rows, 0);
+}
+
+/* A run that broke off here and was finished there is taken whole; the other way round it stays. */
+static void an_interrupted_run_gives_way(void **state)
+{
+    char other[160];
+    snprintf(other, sizeof other, "%s/other.db", folder);
+    fill(path, "2026-01-01T00:00:00Z", false);
+    fill(other, "2026-01-01T00:00:00Z", true);
+    struct merge_counts c = merge(path, other);
+    assert_int_equal(c.runs, 1);
+    struct error err = {0};
+    struct run *runs;
+    struct store *store = open_at(path);
+    assert_int_equal(store_runs(store, &runs, &err), 1);
+    assert_true(runs[0].ended[0]);
+    run_clear(&runs[0]);
+    free(runs);
+    store_close(store);
+    remove(other);
+    fill(other, "2026-01-01T00:00:00Z", false);
+    assert_int_equal(merge(path, other).runs, 0);
+}
+
+static struct wisdom point(const char *variant, const char *params, const char *chip, const char *tuned, double ns)
+{
+    struct wisdom w = {.work = xstrdup("conv2d 64->64"), .variant = xstrdup(variant), .params = xstrdup(params), .chip = xstrdup(chip), .arch = xstrdup("sm_90a"),
+                       .compiler = xstrdup("nvrtc 13"), .median_ns = ns, .low_ns = ns - 1, .high_ns = ns + 1, .ratio = 2, .ratio_low = 1.9, .ratio_high = 2.1,
+                       .points = 96, .timed = 40};
+    memset(w.signature, 'a', HASH_TEXT - 1);
+    memset(w.source_hash, 'b', HASH_TEXT - 1);
+    snprintf(w.tuned, sizeof w.tuned, "%s", tuned);
+    return w;
+}
+
+static void put(const char *name, struct wisdom w)
+{
+    struct error err = {0};
+    struct store *store = open_at(name);
+    if (!store_wisdom_put(store, &w, &err))
+        fail_msg("%s", err.text);
+    store_close(store);
+    wisdom_clear(&w);
+}
+
+static void wisdom_newest_wins(void **state)
+{
+    char other[160];
+    snprintf(other, sizeof other, "%s/other.db", folder);
+    put(path, point("conv2d/a", "T=1", "H200", "2026-02-01T00:00:00Z", 100));
+    put(path, point("conv2d/b", "T=1", "H200", "2026-02-01T00:00:00Z", 100));
+    put(other, point("conv2d/a", "T=2", "H200", "2026-02-02T00:00:00Z", 90));  /* newer */
+    put(other, point("conv2d/b", "T=2", "H200", "2026-01-31T00:00:00Z", 80));  /* older, though faster: its source may be gone */
+    put(other, point("conv2d/a", "T=4", "A100", "2026-01-01T00:00:00Z", 300)); /* another chip */
+    struct merge_counts c = merge(path, other);
+    assert_int_equal(c.wisdom, 2);
+    assert_int_equal(c.wisdom_older, 1);
+    struct error err = {0};
+    struct store *store = open_at(path);
+    struct wisdom *list;
+    assert_int_equal(store_wisdom(store, &list, &err), 3);
+    assert_string_equal(list[0].params, "T=2"); /* variant, then the newest first */
+    assert_string_equal(list[1].params, "T=4");
+    assert_string_equal(list[2].params, "T=1");
+    assert_true(list[0].median_ns == 90 && list[0].ratio_high == 2.1 && list[0].points == 96 && list[0].timed == 40);
+    assert_int_equal(strlen(list[0].signature), 64);
+    for (int i = 0; i < 3; i++)
+        wisdom_clear(&list[i]);
+    free(list);
+    store_close(store);
+}
+
+/* Neither a foreign file nor itself; and nothing was changed. */
+static void refusals(void **state)
+{
+    char other[160];
+    struct merge_counts counts;
+    snprintf(other, sizeof other, "%s/other.db", folder);
+    fill(path, "2026-01-01T00:00:00Z", true);
+    write_file(other, "not a database, by far not one: just some text that is long enough", 60);
+    struct error err = {0};
+    struct store *store = open_at(path);
+    assert_false(store_merge(store, other, &counts, &err));
+    assert_int_equal(err.kind, ERROR_USAGE);
+    assert_non_null(strstr(err.text, "other.db"));
+    struct row **rows;
+    int count = store_rows(store, 1, &rows, &err);
+    assert_true(count > 0);
+    rows_free(rows, count);
+    store_close(store);
+}
+
+/* A table that merge does not copy would be lost silently: whoever adds one comes by here. */
+static void every_table_is_merged(void **state)
+{
+    struct error err = {0};
+    struct store *store = open_at(path);
+    struct text names = {0};
+    sqlite3_stmt *s;
+    assert_true(store_prepare(store, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name", &s, &err));
+    while (sqlite3_step(s) == SQLITE_ROW)
+        text_addf(&names, "%s ", (const char *)sqlite3_column_text(s, 0));
+    sqlite3_finalize(s);
+    assert_string_equal(text_get(&names), "case kernel metric result roof run sample timing wisdom ");
+    text_free(&names);
+    store_close(store);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {TEST(runs_and_rows), TEST(an_interrupted_run_gives_way), TEST(wisdom_newest_wins), TEST(refusals), TEST(every_table_is_merged)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

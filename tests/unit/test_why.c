@@ -1,0 +1,437 @@
+/* Verdict, account and gap from stored rows of known values; what is printed adds up. */
+#include "fixture_rows.h"
+#include "report/account.h"
+#include "report/verdict.h"
+#include "report/why.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "golden.h"
+
+/* An H200 measured as: copy 4 TB/s, f16 tensor 800 TFLOP/s, f32 50 TFLOP/s, empty launch 2 us. */
+static void measured_run(struct fixture *f)
+{
+    fixture_run(&f->run, "edsr", "cuda:0", "NVIDIA H200 · driver 580.65.06 · 132 SMs");
+    row_set(&f->run.environment, "{\"roofs\":{\"measured\":\"2026-11-21T22:00:00Z\",\"copy\":{\"value\":4e12,\"unit\":\"B/s\",\"how\":\"\"},"
+                                 "\"f16_acc32\":{\"value\":8e14,\"unit\":\"FLOP/s\",\"how\":\"\"},\"f32\":{\"value\":5e13,\"unit\":\"FLOP/s\",\"how\":\"\"},"
+                                 "\"launch\":{\"value\":2000,\"unit\":\"ns\",\"how\":\"\"}}}");
+}
+
+/* 80 GFLOP and 200 MB: 100 us on tensor cores, 1600 us on f32, 50 us of bytes. One step of 16 blocks an SM's worth of everything. */
+static struct row *row_of(struct fixture *f, const char *variant, double us, int tensor)
+{
+    struct row *r = fixture_row(f, 0, "body", "", "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC", variant, "", ROW_OK);
+    r->flop = 80e9;
+    r->bytes = 200e6;
+    r->floor_ns = 75e3;
+    fixture_step(r, strchr(variant, '/') ? strchr(variant, '/') + 1 : variant, 32, 0, 0, 1.0, "warps");
+    r->steps[0].waves = 20;
+    r->steps[0].blocks_per_sm = 8;
+    r->steps[0].warps_per_sm = 64;
+    fixture_time(r, -1, us, us * 0.002, 1, 1, 1);
+    row_add_metric(r, 0, 0, "static.sass_mma", "instructions", "compiler", tensor);
+    row_add_metric(r, 0, 0, "static.sass_gmma", "instructions", "compiler", 0);
+    return r;
+}
+
+static void hw(struct row *r, const char *name, double value)
+{
+    char whole[80];
+    snprintf(whole, sizeof whole, "hw.%s", name);
+    row_add_metric(r, -1, 0, whole, "", "cupti", value);
+}
+
+static const struct account_part *part(const struct account *a, const char *key)
+{
+    for (int i = 0; i < a->count; i++)
+        if (!strcmp(a->parts[i].key, key))
+            return &a->parts[i];
+    return NULL;
+}
+
+static double ns_of(const struct account *a, const char *key)
+{
+    const struct account_part *p = part(a, key);
+    return p ? p->ns : 0;
+}
+
+static void balances(const struct account *a)
+{
+    double sum = 0;
+    long units = 0;
+    for (int i = 0; i < a->count; i++) {
+        sum += a->parts[i].ns;
+        units += a->parts[i].units;
+        assert_true(fabs(a->parts[i].ns - (double)a->parts[i].units * a->unit_ns) <= 3 * a->unit_ns);
+    }
+    assert_true(fabs(sum - a->total_ns) < 1e-6);
+    assert_int_equal(units, a->total_units);
+}
+
+static struct account only(struct fixture *f, int index)
+{
+    struct case_view c;
+    case_view_make(&c, &f->run, f->rows, f->count);
+    struct account a = account_of(&c, &c.views[index], 0);
+    case_view_free(&c);
+    return a;
+}
+
+static void the_account_balances(void **state)
+{
+    struct fixture f = {0};
+    measured_run(&f);
+    row_of(&f, "conv2d/plain", 250, 1);
+    struct row *r = row_of(&f, "conv2d/counted", 250, 1);
+    hw(r, "sm_busy", 90);
+    hw(r, "issue_active", 25);
+    hw(r, "stall_long_scoreboard", 40);
+    hw(r, "stall_barrier", 20);
+    hw(r, "stall_selected", 20);
+    hw(r, "stall_not_selected", 10);
+    hw(r, "stall_wait", 2);
+    r = row_of(&f, "conv2d/no_tensor", 2000, 0);
+    r->steps[0].waves = 2.5;
+    row_add_metric(r, 0, 0, "model.idle_places", "share", "model", 1 - 2.5 / 3);
+
+    struct account a = only(&f, 0);
+    assert_true(a.known && a.measured && a.tensor == 1);
+    balances(&a);
+    assert_true(fabs(ns_of(&a, "roof") - 100e3) < 1e-6);
+    assert_true(fabs(ns_of(&a, "unexplained") - 150e3) < 1e-6);
+    assert_int_equal(a.count, 2);
+
+    /* 150 us below the roof: 10 % of 250 without a block, then 125: three quarters waiting (40 : 20 : 2), one quarter issuing. */
+    a = only(&f, 1);
+    balances(&a);
+    assert_true(fabs(ns_of(&a, "idle") - 25e3) < 1e-6);
+    assert_true(fabs(ns_of(&a, "long_scoreboard") - 93.75e3 * 40 / 62) < 1e-6);
+    assert_true(fabs(ns_of(&a, "barrier") - 93.75e3 * 20 / 62) < 1e-6);
+    assert_true(fabs(ns_of(&a, "other_waits") - 93.75e3 * 2 / 62) < 1e-6);
+    assert_true(fabs(ns_of(&a, "issue") - 31.25e3) < 1e-6);
+    assert_null(part(&a, "unexplained"));
+
+    /* Its own pipe: f32, 1600 us of the 2000; a sixth of the places is empty, but only 400 us are lost. */
+    a = only(&f, 2);
+    balances(&a);
+    assert_true(a.tensor == 0 && fabs(a.pipe_width - 16) < 1e-9);
+    assert_true(fabs(ns_of(&a, "roof") - 1600e3) < 1e-6);
+    assert_true(fabs(ns_of(&a, "idle") - 2000e3 / 6) < 1e-3);
+    assert_true(fabs(ns_of(&a, "unexplained") - (400e3 - 2000e3 / 6)) < 1e-3);
+    fixture_free(&f);
+}
+
+static void steps_and_gaps_are_parts(void **state)
+{
+    struct fixture f = {0};
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/two", 230, 1);
+    fixture_step(r, "epilogue", 24, 0, 0, 1.0, "warps");
+    fixture_time(r, 0, 150, 0, 0, 0, 0);
+    fixture_time(r, 1, 60, 0, 0, 0, 0);
+    r = row_of(&f, "conv2d/faster_than_its_roof", 90, 1);
+    struct account a = only(&f, 0);
+    balances(&a);
+    assert_int_equal(a.step, 0);
+    assert_true(fabs(ns_of(&a, "steps") - 60e3) < 1e-6 && fabs(ns_of(&a, "between") - 20e3) < 1e-6);
+    assert_true(fabs(ns_of(&a, "unexplained") - 50e3) < 1e-6);
+    assert_non_null(strstr(part(&a, "steps")->what, "epilogue"));
+    a = only(&f, 1);
+    balances(&a);
+    assert_true(fabs(ns_of(&a, "unexplained") + 10e3) < 1e-6); /* said as it is */
+    assert_non_null(strstr(part(&a, "unexplained")->what, "faster than that roof"));
+    fixture_free(&f);
+}
+
+/* Sums that cannot be rounded part by part. */
+static void printed_numbers_add_up(void **state)
+{
+    for (int k = 1; k < 400; k++) {
+        struct fixture f = {0};
+        measured_run(&f);
+        struct row *r = row_of(&f, "conv2d/x", 100.03 + k * 0.737, 1);
+        hw(r, "sm_busy", 100 - k % 17);
+        hw(r, "issue_active", 3 + k % 61);
+        for (int i = 0; i < 9; i++) {
+            char name[32];
+            snprintf(name, sizeof name, "stall_reason_%d", i);
+            hw(r, name, 4.1 + (k * (i + 3)) % 13);
+        }
+        struct account a = only(&f, 0);
+        balances(&a);
+        struct text t = {0};
+        account_text(&a, &t, "");
+        double sum = 0, total = -1;
+        for (const char *p = text_get(&t); *p; p += strcspn(p, "\n") + 1) {
+            double number = atof(p + (*p == '+' || *p == '=' || *p == ' '));
+            if (*p == '=')
+                total = number;
+            else
+                sum += number;
+        }
+        assert_true(fabs(sum - total) < 1e-9);
+        text_free(&t);
+        fixture_free(&f);
+    }
+}
+
+
+static void expect(struct fixture *f, int index, const char *binds, const char *says)
+{
+    struct case_view c;
+    struct verdicts v;
+    case_view_make(&c, &f->run, f->rows, f->count);
+    verdicts_of(&c, &c.views[index], &v);
+    assert_true(v.rules);
+    if (!binds[0] ? v.count != 0 : !v.count || strcmp(counter_bind_names[v.items[0].binds], binds) || !strstr(v.items[0].says, says))
+        fail_msg("row %s: '%s: %s', want '%s: ...%s...'", f->rows[index]->variant, v.count ? counter_bind_names[v.items[0].binds] : "", v.count ? v.items[0].says : "", binds, says);
+    case_view_free(&c);
+}
+
+static void verdicts_without_counters(void **state)
+{
+    struct fixture f = {0};
+    measured_run(&f);
+    row_of(&f, "conv2d/fine", 180, 1);
+    row_of(&f, "conv2d/at_roof", 110, 1);
+    row_of(&f, "conv2d/no_tensor", 5000, 0);
+    row_of(&f, "conv2d/empty_grid", 180, 1)->steps[0].waves = 0.4;
+    struct row *r = row_of(&f, "conv2d/spilling", 180, 1);
+    r->steps[0].spill_store_bytes = 100;
+    r->steps[0].spill_load_bytes = 120;
+    r = row_of(&f, "conv2d/few_warps", 180, 1);
+    r->steps[0].occupancy = 0.25;
+    r = row_of(&f, "conv2d/tail", 180, 1);
+    r->steps[0].waves = 1.2;
+    row_add_metric(r, 0, 0, "model.idle_places", "share", "model", 0.4);
+    r = row_of(&f, "conv2d/short", 180, 1);
+    r->times[0].median_ns = 4000;
+    r->flop = 1e6;
+    r->bytes = 1e6;
+    r = row_of(&f, "conv2d/mover", 60, 1);
+    r->flop = 1e9;
+    row_of(&f, "conv2d/wrong", 180, 1)->status = ROW_WRONG;
+    expect(&f, 0, "", "");
+    expect(&f, 1, "compute", "its operations alone take 90.9 %");
+    expect(&f, 2, "compute", "no tensor instruction: the pipe it leaves idle is 16x");
+    expect(&f, 3, "launch", "0.4 of a wave");
+    expect(&f, 4, "spills", "220 B a thread at 32 registers");
+    expect(&f, 5, "occupancy", "25 % of the warps");
+    expect(&f, 6, "tail", "with 1.2 waves 40 %");
+    expect(&f, 7, "launch", "2x a launch that does nothing");
+    expect(&f, 8, "memory", "its bytes alone take 83.3 %");
+    expect(&f, 9, "", "");
+    fixture_free(&f);
+}
+
+/* The thresholds of Nsight Compute's rules, on both sides. */
+static void verdicts_with_counters(void **state)
+{
+    struct fixture f = {0};
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/dram", 400, 1);
+    hw(r, "dram_throughput", 85);
+    hw(r, "issue_active", 20);
+    r = row_of(&f, "conv2d/dram_not_quite", 400, 1);
+    hw(r, "dram_throughput", 79);
+    hw(r, "issue_active", 70);
+    r = row_of(&f, "conv2d/conflicts", 400, 1);
+    hw(r, "shared_conflict_share", 12);
+    hw(r, "shared_pipe", 50);
+    r = row_of(&f, "conv2d/few_conflicts", 400, 1);
+    hw(r, "shared_conflict_share", 9);
+    hw(r, "shared_pipe", 50);
+    r = row_of(&f, "conv2d/waits", 400, 1);
+    hw(r, "issue_active", 30);
+    hw(r, "dram_throughput", 20);
+    hw(r, "stall_long_scoreboard", 45);
+    r = row_of(&f, "conv2d/spills", 400, 1);
+    hw(r, "local_share", 6);
+    hw(r, "local_bytes", 1e9);
+    r->steps[0].spill_store_bytes = 400; /* the counter speaks, the compiler's figure does not */
+    r = row_of(&f, "conv2d/spills_that_never_run", 400, 1);
+    hw(r, "local_share", 0.1);
+    hw(r, "local_bytes", 1e3);
+    r->steps[0].spill_store_bytes = 400;
+    r = row_of(&f, "conv2d/busy_pipe", 400, 1);
+    hw(r, "sol_compute", 88);
+    hw(r, "sol_memory", 40);
+    expect(&f, 0, "memory", "DRAM runs at 85 %");
+    expect(&f, 1, "", "");
+    expect(&f, 2, "conflicts", "12 % of the passes");
+    expect(&f, 3, "", "");
+    expect(&f, 4, "latency", "45 %");
+    expect(&f, 5, "spills", "6 % of the instructions");
+    expect(&f, 6, "", "");
+    expect(&f, 7, "compute", "compute runs at 88 %");
+    fixture_free(&f);
+    measured_run(&f);
+    /* As counted of mma_sync on an H200, which Nsight Compute calls compute bound. */
+    r = row_of(&f, "conv2d/async", 173, 1);
+    hw(r, "useful_ld", 0.0754); /* less than a byte a sector: asynchronous copies, counted as sectors and not as bytes */
+    hw(r, "l1_hit_rate_ld", 0.584);
+    hw(r, "global_sectors_ld", 5604504);
+    hw(r, "sectors_per_request_ld", 16);
+    hw(r, "dram_throughput", 25.7);
+    hw(r, "issue_active", 29.1);
+    hw(r, "tensor_active", 66);
+    r = row_of(&f, "conv2d/scattered", 400, 1); /* the same without such copies is waste */
+    hw(r, "useful_ld", 12.5);
+    hw(r, "l1_hit_rate_ld", 5);
+    hw(r, "global_sectors_ld", 5604504);
+    hw(r, "sectors_per_request_ld", 32);
+    r = row_of(&f, "conv2d/few_scattered", 400, 1); /* a few requests of a kernel that loads by other means */
+    hw(r, "useful_ld", 12.5);
+    hw(r, "l1_hit_rate_ld", 5);
+    hw(r, "global_sectors_ld", 1000);
+    hw(r, "sectors_per_request_ld", 32);
+    r = row_of(&f, "conv2d/l1_full", 9000, 0); /* tiled_halo: what is full comes before the pipe it does not use */
+    hw(r, "l1_busy", 93.1);
+    hw(r, "shared_conflict_share", 45);
+    expect(&f, 0, "compute", "the tensor pipe works in 66 %");
+    expect(&f, 1, "memory", "global loads use 12.5 %");
+    expect(&f, 2, "", "");
+    expect(&f, 3, "memory", "the L1's data banks are busy in 93.1 %");
+    fixture_free(&f);
+}
+
+/* A product that no table has: no rate is made up, and the words say so; without an environment the data sheet speaks. */
+static void unknown_machines_stay_unknown(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    struct report_style style = {0};
+    fixture_run(&f.run, "edsr", "cuda:0", "NVIDIA Imaginary 9000 · driver 1 · 7 SMs");
+    row_of(&f, "conv2d/one", 250, 1);
+    struct account a = only(&f, 0);
+    assert_true(!a.known && a.count == 0);
+    report_why(&t, &f.run, f.rows, f.count, 0, &style);
+    assert_non_null(strstr(text_get(&t), "no ceilings are known of this machine"));
+    assert_non_null(strstr(text_get(&t), "limited by warps")); /* what was stored is said all the same */
+    row_set(&f.run.device_about, "NVIDIA H200 · driver 580 · 132 SMs");
+    row_set(&f.run.environment, "[1, \"no object\"]");
+    a = only(&f, 0);
+    assert_true(a.known && !a.measured);
+    assert_non_null(strstr(part(&a, "roof")->what, "data sheet"));
+    balances(&a);
+    text_free(&t);
+    fixture_free(&f);
+}
+
+/* cuDNN's kernel as CUPTI recorded it on an H200: 120 blocks for 132 SMs. */
+static void library_kernels_have_limits(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    struct report_style style = {0};
+    measured_run(&f);
+    struct row *r = fixture_row(&f, 0, "body", "", "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC", "conv2d/cudnn", "", ROW_OK);
+    r->flop = 80e9;
+    r->bytes = 200e6;
+    snprintf(row_add_step(r)->name, 96, "cudnn");
+    fixture_time(r, -1, 145, 0.5, 1, 1, 1);
+    row_set(&r->kernels, "[{\"step\":0,\"name\":\"small\",\"ns\":900,\"registers\":16,\"static_smem\":0,\"dynamic_smem\":0,\"grid\":[9,1,1],\"block\":[32,1,1]},"
+                         "{\"step\":0,\"name\":\"sm90_xmma\",\"ns\":142655,\"registers\":168,\"static_smem\":0,\"dynamic_smem\":231424,\"grid\":[15,8,1],\"block\":[384,1,1]}]");
+    report_why(&t, &f.run, f.rows, f.count, 0, &style);
+    assert_non_null(strstr(text_get(&t), "kernel     sm90_xmma: 168 registers, 120 blocks"));
+    assert_non_null(strstr(text_get(&t), "1 block of 384 threads on an SM, 12 warps"));
+    assert_non_null(strstr(text_get(&t), "0.909 waves: 9 % of the GPU's places get no block"));
+    text_free(&t);
+    static const char *const hostile[] = {"[", "{}", "[1, null, {\"step\": 0}]", "[{\"step\":0,\"registers\":-5,\"block\":[0,0,0]}]",
+                                          "[{\"step\":0,\"ns\":\"x\",\"registers\":99999999999,\"block\":7}]"};
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        row_set(&r->kernels, hostile[i]);
+        report_why(&t, &f.run, f.rows, f.count, 0, &style);
+        assert_null(strstr(text_get(&t), "kernel  "));
+        text_free(&t);
+    }
+    fixture_free(&f);
+}
+
+static void rows_are_found_by_words(void **state)
+{
+    struct fixture f = {0};
+    struct error err = {0};
+    fixture_h200(&f);
+    assert_int_equal(why_find(f.rows, f.count, "edsr_sparse/head/cudnn", &err), 0);
+    int naive = why_find(f.rows, f.count, "head naive", &err); /* naive_uncoalesced has the word too */
+    assert_true(naive >= 0 && !strcmp(f.rows[naive]->variant, "conv2d/naive"));
+    assert_int_equal(why_find(f.rows, f.count, "naive", &err), -1);
+    assert_non_null(strstr(err.text, "means"));
+    assert_non_null(strstr(err.hint, "say more of the id"));
+    assert_int_equal(why_find(f.rows, f.count, "no such", &err), -1);
+    assert_int_equal(err.kind, ERROR_USAGE);
+    fixture_free(&f);
+}
+
+/* All of it, as printed: a counted row against a better one, the best, a row without counters, one on emu. */
+static void printed(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    struct report_style style = {.width = 110};
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/fast", 130, 1);
+    hw(r, "sm_busy", 97);
+    hw(r, "issue_active", 45);
+    hw(r, "stall_gmma", 50);
+    hw(r, "dram_bytes_read", 120e6);
+    hw(r, "sectors_per_request_ld", 4);
+    hw(r, "warp_instructions", 1e6);
+    r = row_of(&f, "conv2d/slow", 250, 1);
+    r->steps[0].registers = 69;
+    r->steps[0].occupancy = 0.375;
+    r->steps[0].blocks_per_sm = 3;
+    r->steps[0].warps_per_sm = 24;
+    r->steps[0].waves = 6.25;
+    r->steps[0].spill_store_bytes = 16;
+    r->steps[0].dynamic_smem = 20000;
+    hw(r, "sm_busy", 90);
+    hw(r, "issue_active", 25);
+    hw(r, "stall_long_scoreboard", 40);
+    hw(r, "stall_barrier", 20);
+    hw(r, "dram_bytes_read", 372e6);
+    hw(r, "dram_throughput", 30);
+    hw(r, "tensor_active", 20);
+    hw(r, "sectors_per_request_ld", 16);
+    hw(r, "warp_instructions", 4.5e6);
+    hw(r, "local_loads", 1000);
+    hw(r, "local_stores", 500);
+    hw(r, "intensity_dram", 150);
+    row_of(&f, "conv2d/uncounted", 5000, 0);
+    for (int i = 0; i < 3; i++) {
+        report_why(&t, &f.run, f.rows, f.count, i, &style);
+        text_add(&t, "\n");
+    }
+    fixture_free(&f);
+    fixture_emu(&f);
+    report_why(&t, &f.run, f.rows, f.count, 1, &style);
+    text_add(&t, "\n");
+    report_why(&t, &f.run, f.rows, f.count, 0, &style);
+    fixture_free(&f);
+    golden("why.txt", text_get(&t));
+    text_free(&t);
+}
+
+static int set_up(void **state)
+{
+    if (!getenv("BENCH_HOME"))
+        setenv("BENCH_HOME", ".", 1); /* tests run from the root of the repository */
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_account_balances),      cmocka_unit_test(steps_and_gaps_are_parts), cmocka_unit_test(printed_numbers_add_up),
+        cmocka_unit_test(verdicts_without_counters), cmocka_unit_test(verdicts_with_counters),   cmocka_unit_test(rows_are_found_by_words),
+        cmocka_unit_test(unknown_machines_stay_unknown),
+        cmocka_unit_test(library_kernels_have_limits),
+        cmocka_unit_test(printed),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
