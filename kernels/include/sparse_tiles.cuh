@@ -34,7 +34,7 @@ struct pixel {
 };
 
 extern __shared__ __align__(128) unsigned char ring[];              /* of tiles or taps; before the first of them, the weights */
-static __shared__ unsigned long long full[SLOTS], empty[SLOTS], weights_come, weights_held, decided; /* barriers */
+static __shared__ unsigned long long full[SLOTS], empty[SLOTS], weights_come, weights_held, decided, turn[2]; /* barriers */
 static __shared__ work ring_work[SLOTS];
 static __shared__ pixel numbered[PIXELS ? NUMBERED : 1];            /* by number modulo NUMBERED, from the block's first */
 static __shared__ int ring_pixels[SLOTS];                           /* of 64, how many there are; < 0: no more */
@@ -289,9 +289,11 @@ struct consumer {
     }
 };
 
-static __device__ __forceinline__ void multiply_whole(float sum[4 * ROWS], unsigned stage, const unsigned (*held)[4])
+/* The consumers take turns: one computes while the other stores. Side by side they would share the tensor cores and then store together. */
+static __device__ __forceinline__ void multiply_whole(float sum[4 * ROWS], unsigned stage, const unsigned (*held)[4], int me, int round)
 {
     unsigned long long tile = matrix_planes(stage, PLANE, HALO_W * 16);
+    barrier_wait(shared_address(&turn[me]), (me == 0) ^ (round & 1));
     wgmma_begin();
 #pragma unroll
     for (int i = 0; i < STEPS; i++) {
@@ -299,20 +301,23 @@ static __device__ __forceinline__ void multiply_whole(float sum[4 * ROWS], unsig
         wgmma_registers<TYPE, 8 * ROWS>(sum, held[i], tile + (c * 2 * PLANE / 16 + tap / S * HALO_W + tap % S), i > 0);
     }
     wgmma_commit();
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(shared_address(&turn[me ^ 1]));
     wgmma_wait<0>();
 }
 
 static __device__ __forceinline__ void consume_tiles(const consumer &to, const unsigned (*held)[4])
 {
     int lane = threadIdx.x % 32;
-    for (int i = warpgroup_index() - 1;; i += 2) {
+    int me = warpgroup_index() - 1;
+    for (int i = me;; i += 2) {
         int slot = i % STAGES;
         barrier_wait(shared_address(&full[slot]), i / STAGES & 1);
         work tile = ring_work[slot];
         if (__shfl_sync(~0u, tile.at.y, 0) < 0)
             return;
         float sum[4 * ROWS];
-        multiply_whole(sum, shared_address(ring) + slot * STAGE_BYTES, held);
+        multiply_whole(sum, shared_address(ring) + slot * STAGE_BYTES, held, me, i / 2);
         if (lane == 0)
             barrier_arrive(shared_address(&empty[slot]));
         unsigned long long own = to.stores ? tile.active >> (lane % 4 * 2) : 0;
@@ -403,6 +408,8 @@ conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsig
         barrier_init(shared_address(&weights_come), 1);
         barrier_init(shared_address(&weights_held), 8);
         barrier_init(shared_address(&decided), 1);
+        barrier_init(shared_address(&turn[0]), 4);
+        barrier_init(shared_address(&turn[1]), 4);
         barrier_init_done();
     }
     __syncthreads();
