@@ -147,6 +147,7 @@ double chip_flop_s(const struct chip *chip, int math)
     case MATH_F16_ACC32:
     case MATH_F16_ACC16: per_sm = chip->flop_f16_tensor; break;
     case MATH_BF16_ACC32: per_sm = chip->flop_bf16_tensor; break;
+    case MATH_I8_ACC32: per_sm = chip->cc >= 75 ? 2 * chip->flop_f16_tensor : 0; break; /* twice f16 on every chip of the table that has it */
     case MATH_NONE:
     case MATH_COUNT: break;
     }

@@ -19,7 +19,7 @@ static const struct {
 };
 const char *const dtype_names[] = {"f32", "f16", "bf16", "f64", "i8", "u8", "i32", "u32", NULL};
 const char *const layout_names[] = {"NCHW", "NHWC", "KCRS", "KRSC", "RSCK", "CRSK", "bits", "linear", NULL};
-const char *const math_names[] = {"f32", "tf32", "f16_acc32", "f16_acc16", "bf16_acc32", NULL};
+const char *const math_names[] = {"f32", "tf32", "f16_acc32", "f16_acc16", "bf16_acc32", "i8_acc32", NULL};
 
 static int find(const char *name, const char *const *names)
 {
@@ -46,6 +46,7 @@ enum math math_default(enum dtype t)
     case DTYPE_F32: return MATH_F32;
     case DTYPE_F16: return MATH_F16_ACC32;
     case DTYPE_BF16: return MATH_BF16_ACC32;
+    case DTYPE_I8: return MATH_I8_ACC32;
     default: return MATH_NONE;
     }
 }

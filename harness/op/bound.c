@@ -3,6 +3,8 @@
 
 double bound_sum(enum math math, double terms, double y, double magnitudes)
 {
+    if (math == MATH_I8_ACC32)
+        return 0x1p-23 * fabs(y); /* exact in 32 bits; turned into f32 once, and room for one further rounding */
     double u = math == MATH_F16_ACC16 ? 0x1p-11 : 0x1p-24;
     double tensor = math == MATH_TF32 || math == MATH_F16_ACC32 || math == MATH_BF16_ACC32 ? 2 : 1;
     double gu = tensor * fmin(terms + 2, 6 * sqrt(terms + 2)) * u;

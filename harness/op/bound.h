@@ -14,6 +14,8 @@
  * tf32 loses bits of the operands first: a relative 2^-10 each if they are cut off (2^-11 if rounded). Cut off, every product shrinks, on
  * average by 2^-10 of its value; the rest is random: 2^-10 (2 |y| + min(6 / sqrt(n), 2) A).
  *
+ * i8_acc32 sums whole numbers exactly; only the change to f32 rounds: 2^-23 |y|.
+ *
  * Roundings of an epilogue that is not fused (each item reads and stores the tensor's type) are added by op/epilogue.c; the rounding of
  * the final store by measure/verify.c. The algorithm's own factor (Winograd ...) multiplies all of it, there too. */
 #ifndef BENCH_OP_BOUND_H

@@ -1,4 +1,5 @@
 #include "op/convert.h"
+#include <math.h>
 #include <string.h>
 
 /* binary16 -> binary32: shift the fields into place, then multiply by 2^112 to move the exponent's bias; subnormals come out right
@@ -93,4 +94,7 @@ void convert_round(enum dtype t, float *values, size_t count)
     else if (t == DTYPE_BF16)
         for (size_t i = 0; i < count; i++)
             values[i] = bf16_to_f32(bf16_from_f32(values[i]));
+    else if (t == DTYPE_I8)
+        for (size_t i = 0; i < count; i++)
+            values[i] = fmaxf(-127, fminf(127, rintf(values[i])));
 }

@@ -103,7 +103,7 @@ static void add_array(const struct work *work, const struct stage *s, const floa
             size_t from = plane_step ? c * plane_step + row_at + i : c;
             row->y[at] = before + (wide ? wide[from] : (double)values[from]);
             if (row->e)
-                row->e[at] = summed(work, row->y[at], stored(work->dtype, before, row->e[at]));
+                row->e[at] = summed(work, row->y[at], stored(work_result_dtype(work), before, row->e[at]));
         }
 }
 
@@ -119,8 +119,8 @@ static void apply_slope(const struct work *work, double alpha, size_t count, str
         double e = row->e[i];
         if (alpha != 0 && (v < 0 || e > 0)) { /* the slope itself is a float, and the product is rounded: two roundings of f32 */
             double scaled = fabs(v * alpha) + slope * e;
-            bool exact = e == 0 && (double)(float)alpha == alpha && holds(work->dtype, v) && holds(DTYPE_F32, v * alpha);
-            e = slope * stored(work->dtype, v, e) + (exact ? 0 : 2.01 * 0x1p-24 * scaled);
+            bool exact = e == 0 && (double)(float)alpha == alpha && holds(work_result_dtype(work), v) && holds(DTYPE_F32, v * alpha);
+            e = slope * stored(work_result_dtype(work), v, e) + (exact ? 0 : 2.01 * 0x1p-24 * scaled);
             if (work->math == MATH_F16_ACC16 && !exact)
                 e += 2.01 * 0x1p-11 * scaled;
         }

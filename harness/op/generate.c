@@ -39,7 +39,7 @@ static double normal(uint64_t key, uint64_t index)
 
 struct exact_plan generate_plan(const struct work *w)
 {
-    double largest = dtype_exact_integer(w->dtype);
+    double largest = dtype_exact_integer(work_result_dtype(w)); /* i8: what f32 holds of the sums */
     if (w->math == MATH_F16_ACC16)
         largest = fmin(largest, dtype_exact_integer(DTYPE_F16));
     if (w->op->terms) /* bilinear: results are multiples of 1 / (2 block)^2 */
@@ -123,7 +123,7 @@ void generate_tensor(const struct work *work, const struct tensor *t, enum data_
     job.key = generate_bits(work->seed, (uint64_t)t->role * 2 + (uint64_t)job.exact, 0);
     job.plan = generate_plan(work);
     /* the bias too is representable in the work's own type: libraries take the bias of 16-bit data in 16 bits */
-    job.round_to = t->role == ROLE_BIAS ? work->dtype : t->dtype;
+    job.round_to = t->role == ROLE_BIAS ? work_result_dtype(work) : t->dtype;
     job.rectify = t->role == ROLE_INPUT && work->data == DATA_RELU;
     switch (t->role) {
     case ROLE_FILTER: job.magnitude = job.plan.filter; break;
@@ -136,5 +136,7 @@ void generate_tensor(const struct work *work, const struct tensor *t, enum data_
         for (job.step = (int64_t)(0.618 * (double)job.plan.terms) | 1; gcd(job.step, job.plan.terms) != 1;)
             job.step++;
     }
+    if (t->dtype == DTYPE_I8) /* whole numbers over most of -127 .. 127 */
+        job.scale = 32;
     pool_for((int64_t)((job.count + CHUNK - 1) / CHUNK), job.count < 4 * CHUNK ? 1 : 0, fill_chunk, &job);
 }

@@ -44,7 +44,8 @@ bool shape_check(const char *what, const int64_t dim[4], struct error *err)
 
 struct tensor shape_activation(const struct work *w, enum tensor_role role, int64_t c, int64_t h, int64_t width, enum layout layout)
 {
-    return (struct tensor){.role = role, .dtype = w->dtype, .layout = layout, .dim = {w->n, c, h, width}, .written = role == ROLE_OUTPUT};
+    enum dtype t = role == ROLE_INPUT ? w->dtype : work_result_dtype(w);
+    return (struct tensor){.role = role, .dtype = t, .layout = layout, .dim = {w->n, c, h, width}, .written = role == ROLE_OUTPUT};
 }
 
 /* Input and output dimensions are checked before anything divides or multiplies them. */
@@ -71,6 +72,7 @@ static bool check_math(struct work *work, struct error *err)
         work->math = math_default(work->dtype);
     enum dtype needs = work->math == MATH_F32 || work->math == MATH_TF32 ? DTYPE_F32
                        : work->math == MATH_BF16_ACC32                   ? DTYPE_BF16
+                       : work->math == MATH_I8_ACC32                     ? DTYPE_I8
                                                                          : DTYPE_F16;
     if (needs == work->dtype)
         return true;

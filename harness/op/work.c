@@ -17,6 +17,11 @@ const char *epilogue_name(enum epilogue_kind kind)
     return kind >= 0 && kind < EPILOGUE_COUNT ? epilogue_names[kind] : "none";
 }
 
+enum dtype work_result_dtype(const struct work *work)
+{
+    return work->dtype == DTYPE_I8 ? DTYPE_F32 : work->dtype;
+}
+
 int work_epilogue_find(const struct work *work, enum epilogue_kind kind)
 {
     for (int i = 0; i < work->epilogue_count; i++)
@@ -73,7 +78,7 @@ void work_describe(const struct work *w, struct text *t)
     text_addf(t, "  %ldx%ldx%ld %s", (long)w->n, (long)w->h, (long)w->w, dtype_name(w->dtype));
     if (w->math == MATH_TF32)
         text_add(t, " tf32");
-    if (w->math == MATH_F16_ACC32 || w->math == MATH_BF16_ACC32)
+    if (w->math == MATH_F16_ACC32 || w->math == MATH_BF16_ACC32 || w->math == MATH_I8_ACC32)
         text_add(t, " acc32");
     if (w->math == MATH_F16_ACC16)
         text_add(t, " acc16");

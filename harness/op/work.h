@@ -90,6 +90,8 @@ void work_describe(const struct work *work, struct text *t);
 void work_key(const struct work *work, char out[HASH_TEXT]);
 /* SHA-256 of the layer as a tuner sees it: work_key without the seeds and distribution of the data, which no launch depends on. */
 void work_signature(const struct work *work, char out[HASH_TEXT]);
+/* Type of the result and of a residual: the work's, but f32 for i8, whose sums have 32 bits. */
+enum dtype work_result_dtype(const struct work *work);
 /* Is item i of the epilogue of this kind anywhere in the epilogue? Index or -1. */
 int work_epilogue_find(const struct work *work, enum epilogue_kind kind);
 

@@ -120,8 +120,8 @@ static void test_refusals(void **state)
     refused(w, "2^31 - 1");
     w = conv_work(1, 1, 46340, 46340, 3); /* just under */
     finish(&w);
-    w = conv_work(4, 4, 8, 8, 3), w.dtype = DTYPE_I8;
-    refused(w, "does not work on i8");
+    w = conv_work(4, 4, 8, 8, 3), w.dtype = DTYPE_U8;
+    refused(w, "does not work on u8");
     w = conv_work(4, 4, 8, 8, 3), w.math = MATH_TF32;
     refused(w, "math tf32 works on f32, not on f16");
     w = conv_work(4, 4, 8, 8, 3), w.layout = LAYOUT_KCRS;
@@ -274,9 +274,50 @@ static void test_tables(void **state)
     assert_true(work_symbol(&w, "layout", &v) && !strcmp(v.text, "NHWC"));
 }
 
+/* i8: whole numbers over most of the range, a result in f32 that is the 32-bit sum, and a bound that one unit in the sum breaks. */
+static void test_eight_bits(void **state)
+{
+    struct work w = conv_work(64, 5, 7, 9, 3);
+    struct tensor list[OP_MAX_TENSORS];
+    struct op_data data;
+    struct error err = {0};
+    w.dtype = DTYPE_I8;
+    w.math = MATH_NONE;
+    w.epilogue_count = 0;
+    w.mask = (struct mask){0};
+    finish(&w);
+    assert_int_equal(w.math, MATH_I8_ACC32);
+    int count = w.op->tensors(&w, list);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(list[i].dtype, list[i].role == ROLE_OUTPUT ? DTYPE_F32 : DTYPE_I8);
+    if (!op_data_make(&w, DATA_PART_PRECISION, &data, &err))
+        fail_msg("%s", err.text);
+    const float *x = data.array[ROLE_INPUT], *f = data.array[ROLE_FILTER];
+    double largest = 0;
+    for (int i = 0; i < 64 * 7 * 9; i++) {
+        assert_true(x[i] == rintf(x[i]) && fabsf(x[i]) <= 127);
+        largest = fmax(largest, fabs(x[i]));
+    }
+    assert_true(largest > 100);
+    for (int k = 0; k < 5; k++)
+        for (int p = 0; p < 7; p++)
+            for (int q = 0; q < 9; q++) {
+                int64_t sum = 0;
+                for (int c = 0; c < 64; c++)
+                    for (int r = 0; r < 3; r++)
+                        for (int s = 0; s < 3; s++)
+                            if (p + r >= 1 && p + r - 1 < 7 && q + s >= 1 && q + s - 1 < 9)
+                                sum += (int64_t)x[(c * 7 + p + r - 1) * 9 + q + s - 1] * (int64_t)f[((k * 64 + c) * 3 + r) * 3 + s];
+                size_t at = (size_t)((k * 7 + p) * 9 + q);
+                assert_true(data.reference[at] == (double)sum);
+                assert_true(data.bound[at] < 1);
+            }
+    op_data_free(&data);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_published_flop_and_bytes),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_eight_bits), cmocka_unit_test(test_published_flop_and_bytes),
                                        cmocka_unit_test(test_the_thread),
                                        cmocka_unit_test(test_conv_shapes),
                                        cmocka_unit_test(test_refusals),

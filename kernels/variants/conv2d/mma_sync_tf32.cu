@@ -11,7 +11,7 @@ epilogue: [bias, relu, leaky_relu]
 params:
   TILE_M: {values: [64, 128], default: 128}        # pixels a block
   TILE_N: {values: [32, 64], default: 64}          # output channels a block
-  AHEAD: {values: [1, 2, 3, 4], default: 3}        # steps whose pieces are on their way in registers
+  AHEAD: {values: [1, 2, 3, 4], default: 1}        # steps whose pieces are on their way in registers
 let:
   warps: TILE_M / 32 * (TILE_N / 32)               # each 32 x 32
   pitch: 80                                        # bytes of 16 channels and a gap: eight rows fall into eight different bank groups
@@ -35,8 +35,8 @@ steps:
  * and sums in f32, at half the rate of f16. It is another arithmetic than f32, so only a case that says `math: tf32` takes it.
  *
  * Rows of the left matrix are output pixels of the whole batch, counted through; its depth is every tap of every channel, 16 channels a step. Nothing of the image stays in
- * shared memory from one tap to the next: the caches do that, and in return any filter, stride and dilation is the same code. While a step is multiplied, the pieces of the next
- * AHEAD steps are on their way into registers (one step is too short to hide a load from L2); they are rounded (to nearest, ties away) when they are put into shared memory, once, instead of at every use.
+ * shared memory from one tap to the next: the caches do that, and in return any filter, stride and dilation is the same code. While a step is multiplied, the pieces of the
+ * next AHEAD steps are on their way into registers. They are rounded (to nearest, ties away) when they are put into shared memory, once, instead of at every use.
  *
  * ldmatrix knows 16-bit elements only, but moves 16 bytes a row: four f32 are as good as eight halves, and a lane ends up with exactly the one element of a row that the
  * TF32 fragments want there.

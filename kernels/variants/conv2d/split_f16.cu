@@ -11,7 +11,7 @@ epilogue: [bias, relu, leaky_relu]
 params:
   TILE_M: {values: [64, 128], default: 64}         # pixels a block
   TILE_N: {values: [32, 64], default: 64}          # output channels a block
-  AHEAD: {values: [1, 2, 3, 4], default: 3}        # steps whose pieces are on their way in registers
+  AHEAD: {values: [1, 2, 3, 4], default: 1}        # steps whose pieces are on their way in registers
 let:
   warps: TILE_M / 32 * (TILE_N / 32)               # each 32 x 32
   pitch: 48                                        # bytes of 16 channels and a gap: eight rows fall into eight different bank groups
