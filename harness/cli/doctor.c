@@ -146,6 +146,7 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
     check_emu(&c);
     check_gpu(&c);
     check_library(&c, "CUPTI", "libcupti.so.13", "no hardware counters");
+    check_library(&c, "cublasLt", "libcublasLt.so.13", "ceilings of matrix products come from bench's own kernels");
     check_gnuplot(&c);
     check_folders(&c, cli_out_dir(out));
     text_add(&c.text, c.missing ? "\nsomething that bench needs is missing (NO above)\n" : "\nready: bench run smoke\n");

@@ -197,6 +197,12 @@ void cupti_session_close(struct cupti_session *session)
     free(session);
 }
 
+void cupti_session_rest(struct cupti_session *session)
+{
+    if (session)
+        disable(session, NULL);
+}
+
 struct cupti_chip *cupti_session_chip(struct cupti_session *session)
 {
     return session->chip;

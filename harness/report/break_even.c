@@ -200,11 +200,8 @@ static void add_case(struct break_group *g, const struct case_view *c, const str
         if (!v->ranked || r->status != ROW_OK || runs_dense(r)) {
             continue;
         }
-        char name[192];
-        snprintf(name, sizeof name, "%s%s%s%s", variant_short(r), r->params && *r->params ? "[" : "", r->params ? r->params : "",
-                 r->params && *r->params ? "]" : "");
         double waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
-        add_line_point(line_of(g, name), quotient_at(x, v->time, dense->time, paired), v->time, waste);
+        add_line_point(line_of(g, v->name), quotient_at(x, v->time, dense->time, paired), v->time, waste);
     }
 }
 

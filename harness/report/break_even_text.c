@@ -1,5 +1,6 @@
 /* report/break_even_text: the answer in words and as a table. */
 #include "report/break_even.h"
+#include "report/mask_table.h"
 #include "report/number.h"
 #include "report/table.h"
 #include <math.h>
@@ -129,7 +130,17 @@ static bool asked_without_time(struct row *const *rows, int count)
 void report_answers(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
 {
     struct break_group *groups;
-    int made = break_even_make(&groups, run, rows, count);
+    struct mask_table *tables;
+    int made = mask_tables_make(&tables, run, rows, count);
+    for (int i = 0; i < made; i++) {
+        text_add(t, "us by mask: ");
+        text_add_plain(t, tables[i].title, style);
+        text_add(t, "\n");
+        table_print(tables[i].table, t, style);
+        text_add(t, "\n");
+    }
+    mask_tables_free(tables, made);
+    made = break_even_make(&groups, run, rows, count);
     for (int i = 0; i < made; i++) {
         struct text line = {0};
         break_even_sentence(&groups[i], &line);

@@ -304,9 +304,9 @@ static struct table *counted_table(const struct case_view *c)
             blanks(t, 1);
             facts_cells(t, step);
             double st = counter_step(v->row, s, "emu.global_sectors_st"), ld = counter_step(v->row, s, "emu.global_sectors_ld");
-            double requests = counter_step(v->row, s, "emu.global_requests_st");
+            double requests = counter_step(v->row, s, "emu.global_requests_st"), copied = counter_step(v->row, s, "emu.async_sectors");
             counter_cells(t, counter_step(v->row, s, "emu.warp_fma"), over(st, requests),
-                          over(counter_step(v->row, s, "emu.global_sectors_ideal_st"), requests), over(32 * (st + ld), v->row->bytes));
+                          over(counter_step(v->row, s, "emu.global_sectors_ideal_st"), requests), over(32 * (st + ld + (isnan(copied) ? 0 : copied)), v->row->bytes));
         }
     }
     return t;

@@ -2,6 +2,7 @@
 #include "report/html.h"
 #include "base/file.h"
 #include "report/break_even.h"
+#include "report/mask_table.h"
 #include "report/network.h"
 #include "report/number.h"
 #include "report/summary.h"
@@ -224,6 +225,19 @@ static void break_even(struct text *t, const struct run *run, struct row *const 
     break_even_free(groups, made);
 }
 
+static void mask_tables(struct text *t, const struct run *run, struct row *const *rows, int count)
+{
+    struct mask_table *tables;
+    int made = mask_tables_make(&tables, run, rows, count);
+    for (int i = 0; i < made; i++) {
+        text_add(t, "<h3>us by mask: ");
+        html_text(t, tables[i].title);
+        text_add(t, "</h3>\n");
+        table_html(tables[i].table, t);
+    }
+    mask_tables_free(tables, made);
+}
+
 static void overview_plots(struct text *t, const struct plots *plots)
 {
     static const struct {
@@ -326,6 +340,7 @@ static void page(struct text *t, const struct run *run, struct row *const *rows,
     glance(t, run, rows, count);
     networks(t, run, rows, count);
     break_even(t, run, rows, count);
+    mask_tables(t, run, rows, count);
     overview_plots(t, plots);
     const char *const notices[] = {plots->problem, plots->left_out};
     for (int i = 0; i < 2; i++) {

@@ -15,4 +15,7 @@ void html_case(struct text *t, const struct case_view *c, const struct plots *pl
 /* Its counters and metrics, folded away. */
 void html_metrics(struct text *t, const struct case_view *c);
 
+/* What binds each row, where its time goes: `bench why` for the fastest ones. */
+void html_why(struct text *t, const struct case_view *c);
+
 #endif

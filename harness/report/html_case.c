@@ -380,6 +380,7 @@ void html_case(struct text *t, const struct case_view *c, const struct plots *pl
     }
     why(t, c);
     reasons(t, c);
+    html_why(t, c);
     all_steps(t, c);
     html_metrics(t, c);
     text_add(t, "</section>\n");

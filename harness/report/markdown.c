@@ -1,6 +1,7 @@
 /* report/markdown: the whole run as one Markdown text, for a pull request or a notebook. */
 #include "report/break_even.h"
 #include "report/case_table.h"
+#include "report/mask_table.h"
 #include "report/network.h"
 #include "report/number.h"
 #include "report/summary.h"
@@ -132,6 +133,19 @@ static void add_provenance(struct text *t, const struct run *run)
     }
 }
 
+static void add_mask_tables(struct text *t, const struct run *run, struct row *const *rows, int count)
+{
+    struct mask_table *tables;
+    int made = mask_tables_make(&tables, run, rows, count);
+    for (int i = 0; i < made; i++) {
+        text_add(t, "\n## us by mask: ");
+        add_prose(t, tables[i].title);
+        text_add(t, "\n\n");
+        table_markdown(tables[i].table, t);
+    }
+    mask_tables_free(tables, made);
+}
+
 static void add_break_even(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
     struct break_group *groups;
@@ -172,6 +186,7 @@ void report_markdown(struct text *t, const struct run *run, struct row *const *r
     }
     network_list_free(networks, made);
     add_break_even(t, run, rows, count);
+    add_mask_tables(t, run, rows, count);
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
         end = case_end(rows, count, i);

@@ -228,6 +228,15 @@ static double value_of(const struct view *v, int step, const struct compared *k,
     return account_counter(v, step, copy) / account_counter(v, step, slash + 1);
 }
 
+/* Sectors a request say something only of a row that loads or stores a tenth of its bytes so: bulk copies are no requests. */
+static bool matters(const struct view *v, int step, const char *counter)
+{
+    if (!counter || strncmp(counter, "hw.sectors_per_request_", 23))
+        return true;
+    double sectors = account_counter(v, step, !strcmp(counter + 23, "ld") ? "hw.global_sectors_ld" : "hw.global_sectors_st");
+    return isnan(sectors) || 320 * sectors >= v->row->bytes;
+}
+
 /* What `a` has more of than `b`; with `less`, what it has less of. */
 static void add_compared(struct text *t, const struct view *a, int step_a, const struct view *b, int step_b, bool less)
 {
@@ -253,6 +262,8 @@ static void add_compared(struct text *t, const struct view *a, int step_a, const
             q = value_of(b, step_b, k, false);
         }
         if (isnan(p) || isnan(q) || !(q > 0) || !(p > 0) || (less ? q / p : p / q) < k->from)
+            continue;
+        if (!matters(a, step_a, k->counter) || !matters(b, step_b, k->counter))
             continue;
         text_addf(t, "%s", t->len ? "; " : "");
         if (k->ratio)

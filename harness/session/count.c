@@ -1,4 +1,5 @@
-/* The verified rows of one case, counted in a worker that times nothing: it opens CUPTI once and keeps it for all cases that follow. */
+/* The verified rows of one case, counted in a worker that times nothing: it opens a session of CUPTI once and keeps it for all cases that
+ * follow, at rest between them. */
 #include "base/file.h"
 #include "base/text.h"
 #include "counter/combine.h"
@@ -362,6 +363,7 @@ static bool tally(struct tally *t, struct error *err)
         if (!count_some(t, i, &i, err))
             return false;
     stage(t, -1, "count", LOAD_LIMIT_S);
+    cupti_session_rest(w->cupti);
     return true;
 }
 

@@ -21,17 +21,18 @@ struct sequence_source {
     size_t elements;
     struct frames *video;
     bool failed;       /* no frame could be had: nobody's row, but the sequence's fault */
-    double *reference; /* of the last layer, of the frame that was asked for last */
     size_t outputs;
+    bool large;        /* fewer frames are looked at */
+    /* Made once, for every row of the sequence; NULL: not yet. */
+    float **frames;
+    double **references; /* of the last layer */
 };
 bool source_open(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct sequence_source *out, struct error *err);
 void source_close(struct sequence_source *s);
 /* Back to frame 0, or to the next one: fills `now`. */
 bool source_first(struct sequence_source *s, struct error *err);
 bool source_next(struct sequence_source *s, struct error *err);
-/* The dense result of the frame in `now`, in double, each layer's values rounded to f32. */
-bool source_reference(struct sequence_source *s, struct error *err);
-/* Frames whose result is looked at: 0, powers of two, the last. */
+/* Frames whose result and masks are looked at: 0, powers of two, the last; of a large sequence 0, 1 and the last. */
 bool source_judged(const struct sequence_source *s, int frame);
 
 /* The largest and the root mean square error so far, over the root mean square of the dense result of the frame; and of which frame the largest is. */

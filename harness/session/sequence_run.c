@@ -309,7 +309,7 @@ static bool dense_frame(struct runner *r, double *ns, struct error *err)
     return ops->sync(r->w->dev, err);
 }
 
-/* Marked inputs of every layer, and whether every out-mask is the dilation of the in-mask, bit for bit. */
+/* Marked inputs of every layer; in frames that are looked at, whether every out-mask is the dilation of the in-mask, bit for bit. */
 static bool look_at_masks(struct runner *r, struct error *err)
 {
     for (int i = 0; i < r->count; i++) {
@@ -325,6 +325,8 @@ static bool look_at_masks(struct runner *r, struct error *err)
         if (ok) {
             tensor_unpack(&in, bits, marks);
             s->share += r->source->frame ? mask_density(marks, inputs) : 0;
+        }
+        if (ok && source_judged(r->source, r->source->frame)) {
             int index = program_tensor(&s->program, ROLE_MASK_OUT);
             size_t bytes = tensor_bytes(&s->program.tensors[index]);
             unsigned char *out = xmalloc(bytes);

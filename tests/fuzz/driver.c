@@ -21,12 +21,7 @@ struct attempt {
     uint8_t data[FUZZ_MAX_BYTES];
 };
 
-static uint64_t next(uint64_t *state)
-{ /* xorshift64 */
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    return *state ^= *state << 17;
-}
+static uint64_t next(uint64_t *state) { return fuzz_next(state); }
 
 static double now_s(void)
 {
@@ -67,7 +62,7 @@ static void mutate(struct attempt *a, const struct seed *seeds, int count, uint6
                                         "}",     ":",    "\n",
                                         "\t",    "\xff", "(",
                                         ")",     " / 0", "- "};
-    uint8_t piece[256];
+    uint8_t piece[256] = {0};
     size_t at = a->bytes ? next(rng) % a->bytes : 0, left = a->bytes - at;
     switch (next(rng) % 8) {
     case 0:
@@ -168,7 +163,10 @@ int main(int argc, char **argv)
         const struct seed *s = &seeds[tries % (uint64_t)count];
         attempt->bytes = s->bytes;
         memcpy(attempt->data, s->data, s->bytes);
-        if (tries >= (uint64_t)count) /* the seeds themselves first */
+        bool by_format = fuzz_mutate && next(&rng) % 8; /* the format's own damage alone, mostly */
+        if (tries >= (uint64_t)count && fuzz_mutate)
+            attempt->bytes = fuzz_mutate(attempt->data, attempt->bytes, FUZZ_MAX_BYTES, &rng);
+        if (tries >= (uint64_t)count && !by_format) /* the seeds themselves first */
             for (uint64_t n = next(&rng) % 6 + 1; n; n--)
                 mutate(attempt, seeds, count, &rng);
         alarm(10); /* an input that takes longer is a hang: SIGALRM ends us, the input stays in the file */

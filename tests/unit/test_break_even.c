@@ -1,6 +1,7 @@
 /* report/break_even: crossings of curves whose crossing is known, from points and from stored rows. */
 #include "fixture_rows.h"
 #include "report/break_even.h"
+#include "report/mask_table.h"
 #include "report/plot.h"
 #include "report/table.h"
 #include <math.h>
@@ -188,6 +189,27 @@ static void seeds_are_merged(void **state)
     fixture_free(&f);
 }
 
+/* Every mask a line, every variant a column; one whose row is wrong has no time. */
+static void masks_side_by_side(void **state)
+{
+    struct fixture f = {0};
+    struct mask_table *tables;
+    struct text t = {0};
+    make_rows(&f);
+    f.rows[6]->status = ROW_WRONG; /* sparse_tile at 10 % */
+    assert_int_equal(mask_tables_make(&tables, &f.run, f.rows, f.count), 1);
+    assert_string_equal(tables->title, "body, c=64, f16 f16_acc32");
+    table_markdown(tables->table, &t);
+    if (!strstr(text_get(&t), "| mask | in % | out % | cudnn | wgmma | sparse_tile | delta_tile |") ||
+        !strstr(text_get(&t), "| blobs24:0.01 | 1 | 1 | 150 | 100 | 14.0 | 30.0 |") || !strstr(text_get(&t), "| blobs24:0.10 | 10 | 10 | 150 | 100 | | 300 |") ||
+        !strstr(text_get(&t), "| checkerboard | 50 | 50 |")) {
+        fail_msg("%s", text_get(&t));
+    }
+    text_free(&t);
+    mask_tables_free(tables, 1);
+    fixture_free(&f);
+}
+
 static void nothing_without_masks_or_time(void **state)
 {
     struct fixture f = {0};
@@ -251,7 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_cross_where_they_do), cmocka_unit_test(open_ends_and_turns),
         cmocka_unit_test(rows_give_known_crossings), cmocka_unit_test(answers_choose_the_dense_one),
-        cmocka_unit_test(seeds_are_merged),          cmocka_unit_test(nothing_without_masks_or_time),
+        cmocka_unit_test(seeds_are_merged),          cmocka_unit_test(nothing_without_masks_or_time), cmocka_unit_test(masks_side_by_side),
         cmocka_unit_test(plot_has_the_crossing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

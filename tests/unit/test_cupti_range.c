@@ -323,6 +323,10 @@ static void test_other_metrics(void **state)
         list[i] = many[i];
     }
     counts_right(s);
+    cupti_session_rest(s);
+    cupti_session_rest(s);
+    cupti_session_rest(NULL);
+    counts_right(s);
     struct work w = {names, 2, 0, FINE, -1}, more = {list, 60, 0, FINE, -1};
     struct cupti_counts c;
     struct error err = {0};

@@ -63,9 +63,9 @@ static int length(const struct ptx_operand *o) { return o->kind == OPERAND_VECTO
 static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, int fb, int fc, uint32_t flags)
 {
     const struct ptx_operand *o[4] = {decode_operand(d, 0), decode_operand(d, 1), decode_operand(d, 2), decode_operand(d, 3)};
-    int count = 0, want[4] = {registers(m, n, fd), registers(m, k, fa), registers(k, n, fb), registers(m, n, fc)};
     if (fd < 0 || fa < 0 || fb < 0 || fc < 0)
         return decode_fail(d, "these element types are not supported") || true;
+    int count = 0, want[4] = {registers(m, n, fd), registers(m, k, fa), registers(k, n, fb), registers(m, n, fc)};
     for (int i = 0; i < 4; i++) {
         if (length(o[i]) < want[i])
             return decode_fail(d, "operand %d has %d registers, %d are needed", i + 1, length(o[i]), want[i]) || true;

@@ -12,7 +12,7 @@
 
 #define BUFFER_GAP 65536u
 #define BUFFER_MAX ((size_t)1 << 40)
-#define TURNS_MAX 4096 /* of about a million block entries each */
+#define TURNS_MAX (1 << 17) /* of 32768 block entries each */
 
 struct emu {
     struct address_space space;
@@ -391,6 +391,8 @@ static bool check_launch(const struct device *dev, const struct device_function 
     if (l->param_bytes != f->program->param_bytes)
         return error_set(err, ERROR_USAGE, "%s: %zu bytes of parameters; '%s' takes %u", label, l->param_bytes, entry->name, f->program->param_bytes);
     uint64_t cluster = (uint64_t)(l->cluster[0] ? l->cluster[0] : 1) * (l->cluster[1] ? l->cluster[1] : 1) * (l->cluster[2] ? l->cluster[2] : 1);
+    if (l->cooperative && l->cluster[1] * l->cluster[2] > 1)
+        return error_set(err, ERROR_USAGE, "%s: a cooperative grid of clusters in y or z is not interpreted", label);
     if (cluster > CLUSTER_MAX)
         return error_set(err, ERROR_USAGE, "%s: a cluster of %llu blocks; %d at most", label, (unsigned long long)cluster, CLUSTER_MAX);
     uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];

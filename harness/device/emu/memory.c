@@ -37,7 +37,7 @@ enum ptx_space space_of(uint64_t generic)
 /* A spin that waits for others must let them run: give up the turn after some polls. */
 void emu_poll(struct warp *w)
 {
-    w->fuel -= 1 << 14;
+    w->fuel -= 1 << 9;
     if (w->others && ++w->polls > 1024) {
         w->polls = 0;
         w->boost = 4096;

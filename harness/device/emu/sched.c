@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <time.h>
 
-#define FUEL (1 << 20) /* block entries in a turn */
+#define FUEL (1 << 15) /* block entries in a turn: some milliseconds at most, so that the time limit holds */
 #define STALLS_MAX 2000 /* failed waits in a row */
 
 static double now_s(void)
@@ -271,8 +271,9 @@ static void run_group(void *context, int64_t index, int thread)
             uint64_t x = n % cx * c[0] + (uint64_t)r % c[0], y = n / cx % cy * c[1] + (uint64_t)r / c[0] % c[1], z = n / cx / cy * c[2] + (uint64_t)r / c[0] / c[1];
             number = x + l->grid[0] * (y + l->grid[1] * z);
         }
-        bool one = l->cooperative;
-        block_start(k, &k->residents[r], number, one ? 0 : r, one ? 1 : g->size);
+        int of = l->cooperative ? (int)c[0] : g->size; /* all blocks are resident: those of a cluster stand side by side */
+        block_start(k, &k->residents[r], number, r % of, of);
+        k->residents[r].cluster = k->by_rank + r / of * of;
     }
     run_residents(k, g->size);
 }

@@ -13,36 +13,41 @@ params:
   TH: {values: [4, 6, 8], default: 6}         # rows of output pixels in a tile
   TW: {values: [4, 6, 8, 12, 16], default: 6} # columns
   KB: {values: [16, 32, 64], default: 32}     # output channels of a block
-  SPLIT: {values: [3, 4, 6, 9, 12], default: 9} # ways the depth is split between warps
-  ROWS: {values: [all, one], default: all}    # of 16 pixels that a warp multiplies: all of the tile's, or one
+  SPLIT: {values: [auto, 3, 4, 6, 9, 12], default: auto} # ways the depth is split between warps
+  ROWS: {values: [all, one], default: one}    # of 16 pixels that a warp multiplies: all of the tile's, or one
+  CLUSTER: {values: [1, 2, 4], default: 1}    # blocks that share what they fetch of the weights
 let:
   steps: 9 * width / 16                       # of 16 in the depth of the product
+  ways: select(SPLIT == 'auto', select(steps % 4 == 0, 4, 3), SPLIT)
   m_tiles: ceil(TH * TW, 16)
-  warps: select(ROWS == 'all', SPLIT, SPLIT * m_tiles)
+  warps: select(ROWS == 'all', ways, ways * m_tiles)
   tiles_x: ceil(w, TW)
   tiles_y: ceil(h, TH)
   tiles: n * tiles_y * tiles_x
   groups_k: width / KB
   weight_bytes: KB * 9 * width * 2
   tile_bytes: (TH + 2) * (TW + 2) * (2 * width + 16)
-  smem: 2 * weight_bytes + tile_bytes + SPLIT * m_tiles * 16 * (KB + 4) * 4 + runs * (KB + 2) * 4
+  blocks: ceil(tiles, CLUSTER) * CLUSTER * groups_k
+  smem: 128 + 2 * weight_bytes + tile_bytes + ways * m_tiles * 16 * (KB + 4) * 4 + runs * (KB + 2) * 4
   per_sm: max(1, min(floor(smem_per_sm, smem + 1024), floor(512, 32 * warps)))
 where:
   - width % KB == 0
-  - steps % SPLIT == 0
+  - steps % ways == 0
   - warps <= 32
   - smem <= smem_per_block_optin
-  - cc >= 80
+  - cc >= 90
+  - sm_count >= CLUSTER * groups_k
 define:
   TYPE: type(input)
   C: width
   PER_SM: per_sm
-  M_WARPS: warps / SPLIT
+  M_WARPS: warps / ways
+  WAYS: ways
 scratch:
   weights: input[runs * width * width * 9]
   ping: u32[n * h * w * width]                # two channels and their flag in 8 bytes
   pong: u32[n * h * w * width]
-  launches: u32[tiles * groups_k]
+  launches: u32[blocks]
 prepare:
   - kernel: order_weights
     grid: runs * groups_k
@@ -53,11 +58,11 @@ prepare:
   - fill: launches = 0
 steps:
   - kernel: run_layers
-    grid: min(tiles * groups_k, per_sm * sm_count)
+    grid: min(blocks, floor(per_sm * sm_count, CLUSTER * groups_k) * CLUSTER * groups_k)
     block: 32 * warps
     smem: smem
     args: input, weights, bias, links, ping, pong, output, launches, runs, n, h, w, tiles_x, tiles_y, tiles
-    attributes: {cooperative: yes}
+    attributes: {cooperative: yes, cluster: CLUSTER}
 */
 
 /* A residual network of 64 channels on a small image is not limited by arithmetic: 48 x 48 pixels are 0.17 GFLOP a layer, a fifth of a microsecond. It is
@@ -68,23 +73,24 @@ steps:
  *    as many as there are SMs, each with half of a layer's weights. Larger images give a block several tiles, one after another in each layer.
  *  - There is no barrier between layers, not even a flag beside the data: two channels and the number of the layer that made them are one 8-byte word, which
  *    is written and read whole. A block polls the words of its own halo until they are of the layer it needs. So a layer costs one store and one load through
- *    L2, where a flag costs a fence, a store, a poll and then the load (3.4 us a layer against what this one takes). Twice the bytes are nothing: 16 KB a block.
+ *    L2, where a flag costs a fence, a store, a poll and then the load.
  *  - Numbers go on from launch to launch (each block counts its launches), so nothing has to be cleared. A block that is waited for is always resident
  *    (cooperative launch) and never waits for a later layer, so there is no deadlock.
  *  - Two buffers are enough: who writes layer l over layer l - 2 has read words of layer l - 1 from each of its neighbours, who therefore have read all that they
  *    need of l - 2. A residual comes from two links back, which is the very word that is written over, by the same thread, or from the chain's input.
- *  - The weights of layer l + 1 depend on nothing, so they travel while layer l is computed. They were put in the order of the instruction's fragments once
- *    (order_weights): a lane loads its share of 16 x 16 weights as 16 bytes, without conflicts. Biases are in shared memory from the start.
- *  - The depth of 9 x 64 is split between SPLIT warps, because one chain of 36 dependent products would take longer than anything else here. A warp multiplies
- *    all pixels of the tile, so that each weight is read from shared memory once a block: that is the next limit. The sums meet in shared memory. */
+ *  - The weights depend on nothing, so the copy engine brings those of layer l + 2 as soon as those of layer l have been read. They were put in the order of the
+ *    instruction's fragments once (order_weights): a lane loads its share of 16 x 16 weights as 16 bytes, without conflicts. All blocks together want 4.7 MB a
+ *    layer from L2, which takes longer than the arithmetic; CLUSTER blocks of the same channels each fetch a part and send it to all of them.
+ *  - The depth of 9 x 64 is split between WAYS warps, because one chain of 36 dependent products would take longer than anything else here. The sums meet in
+ *    shared memory. */
 #include "element.cuh"
-#include "mma.cuh"
+#include "wgmma.cuh"
 
 constexpr int PITCH = 2 * C + 16;
 constexpr int PIECES = C / 8;
 constexpr int WIDE = TW + 2, TALL = TH + 2;
 constexpr int M_TILES = (TH * TW + 15) / 16;
-constexpr int WARPS = M_WARPS * SPLIT;
+constexpr int WARPS = M_WARPS * WAYS;
 constexpr int OWN = M_TILES / M_WARPS;   /* groups of 16 pixels of a warp */
 constexpr int GROUPS = C / KB;
 constexpr int PAIRS = KB / 16;           /* of 8-column tiles */
@@ -94,6 +100,8 @@ constexpr int TILE_BYTES = TALL * WIDE * PITCH;
 constexpr int SUM_PITCH = KB + 4;        /* floats */
 constexpr int COLUMNS = 8;               /* of a row of `links` */
 constexpr int ITEMS = (TH * TW * (KB / 4) + 32 * WARPS - 1) / (32 * WARPS); /* groups of four channels that a thread stores */
+
+constexpr int BARRIERS = 128;             /* bytes in front: one barrier for each buffer of weights */
 
 extern __shared__ __align__(128) unsigned char shared[];
 
@@ -179,10 +187,22 @@ static __device__ __forceinline__ void load_next(unsigned char *tile, const unsi
     }
 }
 
-static __device__ __forceinline__ void load_weights(unsigned to, const TYPE *from)
+__device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
+__device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
+
+/* One thread: this block's part of a layer's weights, to all blocks of the cluster; their barriers count what arrives. */
+static __device__ __forceinline__ void fetch(unsigned base, int link, int rank, int group, const TYPE *weights)
 {
-    for (int i = threadIdx.x; i < WEIGHT_BYTES / 16; i += 32 * WARPS)
-        copy_async_16(to + i * 16, from + i * 8, true);
+    constexpr unsigned part = WEIGHT_BYTES / CLUSTER;
+    unsigned barrier = base + (link & 1) * 8, to = base + BARRIERS + (link & 1) * WEIGHT_BYTES + rank * part;
+    const char *from = (const char *)(weights + ((size_t)link * GROUPS + group) * (KB * 9 * C)) + rank * part;
+    barrier_arrive_expect(barrier, WEIGHT_BYTES);
+    if (CLUSTER == 1)
+        copy_bytes(to, from, part, barrier);
+    else
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" ::"r"(to), "l"(from),
+                     "r"(part), "r"(barrier), "h"((unsigned short)((1 << CLUSTER) - 1))
+                     : "memory");
 }
 
 /* OWN groups of 16 pixels by KB channels, over one split of the depth. */
@@ -196,13 +216,13 @@ static __device__ __forceinline__ void multiply(float sum[OWN][PAIRS * 2][4], un
         own[m] = tile + (pixel / TW * WIDE + pixel % TW) * PITCH + lane / 16 * 16;
     }
 #pragma unroll
-    for (int t = 0; t < K_STEPS / SPLIT; t++) {
-        int step = split * (K_STEPS / SPLIT) + t, tap = step / (C / 16), c = step % (C / 16);
+    for (int t = 0; t < K_STEPS / WAYS; t++) {
+        int step = split * (K_STEPS / WAYS) + t, tap = step / (C / 16), c = step % (C / 16);
         unsigned shift = (tap / 3 * WIDE + tap % 3) * PITCH + c * 32;
         uint4 b[PAIRS];
 #pragma unroll
         for (int pair = 0; pair < PAIRS; pair++)
-            b[pair] = *(const uint4 *)(shared + (weights + ((step * PAIRS + pair) * 32 + lane) * 16));
+            b[pair] = *(const uint4 *)(shared + BARRIERS + (weights + ((step * PAIRS + pair) * 32 + lane) * 16));
 #pragma unroll
         for (int m = 0; m < OWN; m++) {
             unsigned a[4];
@@ -269,7 +289,7 @@ static __device__ __forceinline__ uint2 finish(const float *sums, const float *b
 {
     float4 v = *(const float4 *)(bias + k);
 #pragma unroll
-    for (int s = 0; s < SPLIT; s++) {
+    for (int s = 0; s < WAYS; s++) {
         float4 part = *(const float4 *)(sums + (s * M_TILES * 16 + pixel) * SUM_PITCH + k);
         v.x += part.x, v.y += part.y, v.z += part.z, v.w += part.w;
     }
@@ -284,29 +304,43 @@ static __device__ __forceinline__ uint2 finish(const float *sums, const float *b
     return out.word;
 }
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS, PER_SM)
-run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *ping, unsigned *pong, TYPE *output, unsigned *launches, int runs,
-           int n, int H, int W, int tiles_x, int tiles_y, int tiles)
+/* Barriers; what the links differ in to shared memory. */
+static __device__ __forceinline__ void begin(unsigned base, float *own_bias, float *own_links, const float *bias, const float *links, int group, int runs)
 {
-    int warp = threadIdx.x / 32, m_tile = warp / SPLIT * OWN, split = warp % SPLIT;
-    unsigned base = shared_address(shared);
-    unsigned char *halo = shared + 2 * WEIGHT_BYTES;
-    float *sums = (float *)(halo + TILE_BYTES), *own_bias = sums + SPLIT * M_TILES * 16 * SUM_PITCH, *own_links = own_bias + runs * KB;
-    int group = blockIdx.x % GROUPS, first = blockIdx.x / GROUPS, stride = gridDim.x / GROUPS;
-    if (first >= stride) /* the odd block of a grid that the groups do not divide */
-        return;
-    unsigned before = launches[blockIdx.x] * (unsigned)runs; /* equal in all blocks */
-    load_weights(base, weights + (size_t)group * (KB * 9 * C));
-    copy_async_commit();
+    if (threadIdx.x == 0) {
+        barrier_init(base, 1);
+        barrier_init(base + 8, 1);
+        barrier_init_done();
+    }
     for (int i = threadIdx.x; i < runs * KB; i += 32 * WARPS)
         own_bias[i] = bias[i / KB * C + group * KB + i % KB];
     for (int i = threadIdx.x; i < runs * 2; i += 32 * WARPS)
         own_links[i] = links[i / 2 * COLUMNS + 3 + i % 2];
     __syncthreads();
+    if (CLUSTER > 1) { /* nobody sends before every barrier is there */
+        cluster_arrive();
+        cluster_wait();
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS, PER_SM)
+run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *ping, unsigned *pong, TYPE *output, unsigned *launches, int runs,
+           int n, int H, int W, int tiles_x, int tiles_y, int tiles)
+{
+    int warp = threadIdx.x / 32, m_tile = warp / WAYS * OWN, split = warp % WAYS;
+    unsigned base = shared_address(shared);
+    unsigned char *halo = shared + BARRIERS + 2 * WEIGHT_BYTES;
+    float *sums = (float *)(halo + TILE_BYTES), *own_bias = sums + WAYS * M_TILES * 16 * SUM_PITCH, *own_links = own_bias + runs * KB;
+    int rank = blockIdx.x % CLUSTER, group = blockIdx.x / CLUSTER % GROUPS, first = blockIdx.x / CLUSTER / GROUPS * CLUSTER + rank, stride = gridDim.x / GROUPS;
+    unsigned before = launches[blockIdx.x] * (unsigned)runs; /* equal in all blocks */
+    begin(base, own_bias, own_links, bias, links, group, runs);
+    for (int link = 0; threadIdx.x == 0 && link < 2 && link < runs; link++)
+        fetch(base, link, rank, group, weights);
     for (int link = 0; link < runs; link++) {
         unsigned *to = link & 1 ? pong : ping;
         int source = (int)own_links[link * 2];
-        bool last = link + 1 == runs, fetched = last;
+        bool last = link + 1 == runs, left = false; /* left: done with the weights */
+        barrier_wait(base + (link & 1) * 8, link >> 1 & 1);
         for (int tile = first; tile < tiles; tile += stride) {
             place at = place_of(tile, tiles_x, tiles_y);
             size_t image = (size_t)at.n * H * W * C;
@@ -317,17 +351,17 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
                 load_next(halo, (link & 1 ? ping : pong) + image, at.y0 - 1, at.x0 - 1, H, W, before + link);
             else
                 load_first(halo, input + image, at.y0 - 1, at.x0 - 1, H, W);
-            copy_async_wait<0>(); /* this layer's weights */
             __syncthreads();
             float sum[OWN][PAIRS * 2][4] = {};
-            multiply(sum, base + 2 * WEIGHT_BYTES, (link & 1) * WEIGHT_BYTES, m_tile, split);
-            if (!fetched) {
-                load_weights(base + (link + 1 & 1) * WEIGHT_BYTES, weights + ((size_t)(link + 1) * GROUPS + group) * (KB * 9 * C));
-                copy_async_commit();
-                fetched = true;
-            }
+            multiply(sum, base + BARRIERS + 2 * WEIGHT_BYTES, (link & 1) * WEIGHT_BYTES, m_tile, split);
             share_sums(sums, sum, m_tile, split);
+            if (tile + stride >= tiles && CLUSTER > 1) {
+                cluster_arrive();
+                left = true;
+            }
             __syncthreads();
+            if (tile + stride >= tiles && CLUSTER == 1 && threadIdx.x == 0 && link + 2 < runs)
+                fetch(base, link + 2, rank, group, weights);
 #pragma unroll
             for (int j = 0; j < ITEMS; j++) {
                 int pixel, k;
@@ -344,6 +378,13 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
             }
             if (tile + stride < tiles || source == link)
                 __syncthreads(); /* the sums and the halo tile are free */
+        }
+        if (CLUSTER > 1) {
+            if (!left)
+                cluster_arrive();
+            cluster_wait(); /* nobody in the cluster reads these weights any more */
+            if (threadIdx.x == 0 && link + 2 < runs)
+                fetch(base, link + 2, rank, group, weights);
         }
     }
     __syncthreads();

@@ -17,6 +17,7 @@ select:
   - {variant: wgmma_rs_d2s, when: half and plain and layout == NHWC and c <= 64 and d2s}
   - {variant: wgmma_rs, when: half and plain and layout == NHWC and c <= 64}
   - {variant: wgmma_wide_d2s, when: half and plain and layout == NHWC and d2s}
+  - {variant: wgmma_blocks_d2s, when: half and plain and layout == NHWC and d2s}
   - {variant: wgmma_wide, when: half and plain and layout == NHWC}
   - {variant: wgmma_rs_nchw, when: half and plain and layout == NCHW and c <= 64}
   - {variant: wgmma_rs_tf32, when: math == tf32 and plain and layout == NHWC and c <= 64}

@@ -32,4 +32,8 @@ steps:
     block: threads
     args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad
 */
+
+/* delta_tile.cuh says how. The tiles are DeltaCNN's: 6 x 6 in f32, 5 x 5 in half2, 3 x 3 with a stride; and like it, in f32 with 3x3 filters, tiles of up to four
+ * marked inputs are computed input by input (delta_very_sparse has that number as a parameter). With f16 data and f32 sums (f16_acc32) inputs become f32 as
+ * they come to shared memory, and the arithmetic is that of f32. */
 #include "delta_tile.cuh"

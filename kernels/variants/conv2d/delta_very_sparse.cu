@@ -34,4 +34,7 @@ steps:
     block: threads
     args: input, filter, bias, mask_in, mask_out, output, h, w, k, p, q, pad
 */
+
+/* What changed from delta_tile: FEW is a parameter, for every type and stride. A tile of n <= FEW marked inputs makes n * R * S products of each input channel in place of
+ * TILE * TILE * R * S, but loads the same weights, and its sums n * R * S take registers from all tiles. */
 #include "delta_tile.cuh"

@@ -52,4 +52,7 @@ steps:
 columns:
   tiles_active: active[0]
 */
+
+/* The choice is made by list_tiles from the mask's popcounts, tile by tile, and so is inside the time: a tile costs 1 for itself and 2 for every eight marked
+ * inputs, or ROWS + 1 when it is computed whole, and blocks share the sum of the costs. */
 #include "sparse_tiles.cuh"

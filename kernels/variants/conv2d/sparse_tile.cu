@@ -49,4 +49,9 @@ steps:
 columns:
   tiles_active: active[0]
 */
+
+/* What changed from wgmma_rs: the work is a list of tiles and not a strip of rows. An 8 x 8 tile with its halo is 100 pixels for 64 outputs, against 130 for 128, so
+ * whole images pay for it; but 14 % of the tiles is 14 % of the work. Finding them costs a launch of its own, beside which this one's weights arrive.
+ *
+ * Measured on an H200, 64 -> 64 3x3 at 720p: wgmma of 64 columns without a swizzle runs at its ideal 34 cycles, a tile at about 1.1 us an SM. */
 #include "sparse_tiles.cuh"

@@ -52,4 +52,7 @@ steps:
 columns:
   tiles_active: active[0]
 */
+
+/* What changed from sparse_tile: a lone marked input makes nine outputs active, but only nine products of C by K are needed, not nine times nine. A tile of up
+ * to FEW marked inputs is computed from its inputs: sparse_tiles.cuh says how. Denser tiles are whole as before. */
 #include "sparse_tiles.cuh"

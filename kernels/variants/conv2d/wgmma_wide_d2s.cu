@@ -7,6 +7,7 @@ needs:
   - c % 8 == 0 and has(depth_to_space) and k % (block(epilogue) * block(epilogue)) == 0
   - line % 64 == 0 or line % 32 == 0 or line % 16 == 0 # a warp's channels lie in one line of the output
   - mode(epilogue) == DCR or depth % 8 == 0            # filters come in groups of 8 rows, as the swizzle has them
+  - 8 * k >= 7 * 128 * blocks_k and 4 * q >= 3 * 128 * units   # else too many of the products are for nothing
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}

@@ -1,0 +1,150 @@
+/* report/mask_table: see mask_table.h. */
+#include "report/mask_table.h"
+#include "report/number.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS_MOST 12
+
+/* The masked cases of one layer and setting of its other axes. */
+struct group {
+    char *title;
+    struct case_view *cases;
+    int count;
+    char *names[COLUMNS_MOST]; /* variants in the order in which the rows have them */
+    int name_count;
+};
+
+static char *title_of(const struct row *row)
+{
+    struct text t = {0};
+    text_addf(&t, "%s", row->layer ? row->layer : "");
+    for (const char *p = row->axes; p && *p;) {
+        size_t end = strcspn(p, ",");
+        if (strncmp(p, "mask=", 5) != 0) {
+            text_addf(&t, ", %.*s", (int)end, p);
+        }
+        p += end + (p[end] == ',');
+    }
+    text_addf(&t, ", %s %s", row->dtype ? row->dtype : "", row->math ? row->math : "");
+    return text_take(&t);
+}
+
+/* A column a variant; of its points the fastest on each mask. */
+static void add_names(struct group *g, const struct case_view *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        bool known = !c->views[i].ranked;
+        for (int k = 0; k < g->name_count && !known; k++) {
+            known = strcmp(g->names[k], variant_short(c->rows[i])) == 0;
+        }
+        if (!known && g->name_count < COLUMNS_MOST) {
+            g->names[g->name_count++] = xstrdup(variant_short(c->rows[i]));
+        }
+    }
+}
+
+static double time_of(const struct case_view *c, const char *name)
+{
+    double best = NAN;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        if (v->ranked && strcmp(variant_short(v->row), name) == 0) {
+            best = fmin(best, v->time->median_ns); /* NaN gives way */
+        }
+    }
+    return best;
+}
+
+static struct table *table_of(const struct group *g)
+{
+    struct table *t = table_new();
+    char a[NUMBER_TEXT], mask[96];
+    table_column(t, "mask", ALIGN_LEFT, false);
+    table_column(t, "in %", ALIGN_POINT, false);
+    table_column(t, "out %", ALIGN_POINT, false);
+    for (int k = 0; k < g->name_count; k++) {
+        table_column(t, g->names[k], ALIGN_POINT, false);
+    }
+    for (int i = 0; i < g->count; i++) {
+        const struct case_view *c = &g->cases[i];
+        double fastest = INFINITY;
+        for (int k = 0; k < g->name_count; k++) {
+            fastest = fmin(fastest, time_of(c, g->names[k]));
+        }
+        table_row(t);
+        table_cell(t, PAINT_NONE, "%s", axis_value(c->rows[0]->axes, "mask", mask, sizeof mask) ? mask : "");
+        table_cell(t, PAINT_DIM, "%s", number_short(c->rows[0]->density_in * 100, a));
+        table_cell(t, PAINT_DIM, "%s", number_short(c->rows[0]->density_out * 100, a));
+        for (int k = 0; k < g->name_count; k++) {
+            double ns = time_of(c, g->names[k]);
+            table_cell(t, ns <= fastest ? PAINT_BOLD : PAINT_NONE, "%s", isnan(ns) ? "" : number_3(ns / 1e3, a));
+        }
+    }
+    return t;
+}
+
+static void free_group(struct group *g)
+{
+    for (int i = 0; i < g->count; i++) {
+        case_view_free(&g->cases[i]);
+    }
+    for (int k = 0; k < g->name_count; k++) {
+        free(g->names[k]);
+    }
+    free(g->cases);
+    free(g->title);
+}
+
+static struct group *group_of(struct group **groups, int *count, const struct row *row)
+{
+    char *title = title_of(row);
+    for (int i = 0; i < *count; i++) {
+        if (strcmp((*groups)[i].title, title) == 0) {
+            free(title);
+            return &(*groups)[i];
+        }
+    }
+    *groups = xrealloc(*groups, (size_t)(*count + 1) * sizeof **groups);
+    (*groups)[*count] = (struct group){.title = title};
+    return &(*groups)[(*count)++];
+}
+
+int mask_tables_make(struct mask_table **out, const struct run *run, struct row *const *rows, int count)
+{
+    struct group *groups = NULL;
+    int group_count = 0, made = 0;
+    *out = NULL;
+    for (int i = 0, end; i < count; i = end) {
+        struct case_view c;
+        end = case_end(rows, count, i);
+        case_view_make(&c, run, rows + i, end - i);
+        if (rows[i]->density_in < 0 || c.counts || !c.cache[0] || !rows[i]->axes || !strstr(rows[i]->axes, "mask=")) {
+            case_view_free(&c);
+            continue;
+        }
+        struct group *g = group_of(&groups, &group_count, rows[i]);
+        g->cases = xrealloc(g->cases, (size_t)(g->count + 1) * sizeof *g->cases);
+        g->cases[g->count++] = c;
+        add_names(g, &c);
+    }
+    for (int i = 0; i < group_count; i++) {
+        if (groups[i].count >= 2) {
+            *out = xrealloc(*out, (size_t)(made + 1) * sizeof **out);
+            (*out)[made++] = (struct mask_table){xstrdup(groups[i].title), table_of(&groups[i])};
+        }
+        free_group(&groups[i]);
+    }
+    free(groups);
+    return made;
+}
+
+void mask_tables_free(struct mask_table *tables, int count)
+{
+    for (int i = 0; i < count; i++) {
+        table_free(tables[i].table);
+        free(tables[i].title);
+    }
+    free(tables);
+}
