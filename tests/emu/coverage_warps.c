@@ -201,6 +201,17 @@ static bool packed(const struct coverage_run *r)
     }
     return true;
 }
+static bool lists(const struct coverage_run *r)
+{
+    for (int i = 0; i < 96; i++) {
+        int sum = 0;
+        for (int k = 0; k <= i % 48 % 5; k++)
+            sum += 2 * (k + 1) * (I(0)[i % 48] + k);
+        if (GOT_I(1)[i] != sum)
+            return false;
+    }
+    return true;
+}
 const struct coverage_test coverage_warps[] = {
     {"warps", "reduce", 0, {3, 1, 1}, {128, 1, 1}, 0, false, "f3000 z1 #3000", NULL, reduce},
     {"warps", "scan", 0, {2, 1, 1}, {256, 1, 1}, 0, false, "i512 n512", NULL, scan},
@@ -218,6 +229,7 @@ const struct coverage_test coverage_warps[] = {
     {"warps", "halves", 0, {1, 1, 1}, {128, 1, 1}, 0, false, "h200 h200 #100", NULL, halves},
     {"warps", "brains", 0, {1, 1, 1}, {128, 1, 1}, 0, false, "b100 n100 #100", NULL, brains},
     {"warps", "moving", 0, {1, 1, 1}, {32, 1, 1}, 0, false, "f1280 n1280 #40", NULL, moving},
+    {"warps", "lists", 0, {2, 1, 1}, {48, 1, 1}, 0, false, "i48 n96", NULL, lists},
     {"warps", "packed", 0, {1, 1, 1}, {64, 1, 1}, 0, false, "x64 x64 n64", NULL, packed},
     {NULL, NULL, 0, {0}, {0}, 0, false, NULL, NULL, NULL},
 };

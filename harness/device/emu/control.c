@@ -132,6 +132,8 @@ static uint64_t argument(const struct warp *w, const struct insn *ip, uint32_t k
 {
     uint64_t v = 0;
     const uint32_t *a = ip->list + 3 + 2 * k;
+    if (k >= ip->list[0]) /* called with fewer */
+        return 0;
     memcpy(&v, w->base[0] + a[0] + (size_t)lane * a[1], bytes < a[1] ? bytes : a[1]);
     return v;
 }
@@ -150,7 +152,7 @@ static const struct insn *system_call(struct warp *w, const struct insn *ip)
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
         int32_t one = 1;
-        uint64_t none = 0;
+        uint64_t address;
         switch (ip->kind) {
         case CALL_VPRINTF:
             if (ip->list[0] >= 2)
@@ -163,8 +165,14 @@ static const struct insn *system_call(struct warp *w, const struct insn *ip)
             print_text(w, argument(w, ip, 3, i, 8), function, sizeof function);
             emu_report(w, ip, i, "assert", "%s:%u: %s: assertion `%s` failed", file, (unsigned)argument(w, ip, 2, i, 4), function, expression);
             break;
-        default: /* malloc: the device heap is empty; free of nothing */
-            set_result(w, ip, i, &none, 8);
+        case CALL_MALLOC:
+            address = heap_take(w->worker->launch, argument(w, ip, 0, i, 8));
+            set_result(w, ip, i, &address, 8);
+            break;
+        default:
+            address = argument(w, ip, 0, i, 8);
+            if (!heap_give(w->worker->launch, address))
+                emu_report(w, ip, i, "out_of_bounds", "free of 0x%llx, which malloc did not give or which was given back", (unsigned long long)address);
             break;
         }
     }

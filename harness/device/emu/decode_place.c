@@ -220,6 +220,10 @@ bool decode_call(struct decode *d, uint32_t next_flow)
     } else {
         return decode_fail(d, "what is called must be a function or a 64-bit register");
     }
+    if (kind == CALL_MALLOC || kind == CALL_FREE) /* addresses depend on who comes first */
+        d->p->uses_heap = d->p->ordered = true;
+    if (((kind == CALL_MALLOC || kind == CALL_FREE) && l[0] != 1) || (kind == CALL_MALLOC && l[1] != 1))
+        return decode_fail(d, "malloc and free take one argument");
     struct insn *ip = decode_emit(d, OP_call);
     ip->kind = (uint8_t)kind;
     ip->aux = (uint16_t)number;

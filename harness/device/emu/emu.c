@@ -449,9 +449,12 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     l.shared_bytes = l.dynamic_at + launch->smem;
     struct buffer *workspace = launch->cooperative ? buffer_new(e, "grid workspace", 64, true, err) : NULL;
     l.workspace = workspace ? workspace->base : 0;
-    bool ok = (!launch->cooperative || workspace) && launch_run(&l, err);
+    l.heap.buffer = function->program->uses_heap ? buffer_new(e, "device heap", HEAP_BYTES, false, err) : NULL;
+    bool ok = (!launch->cooperative || workspace) && (!function->program->uses_heap || l.heap.buffer) && launch_run(&l, err);
     if (workspace)
         buffer_remove(e, workspace->base);
+    if (l.heap.buffer)
+        buffer_remove(e, l.heap.buffer->base);
     totals_add(&e->totals, &l);
     launch_free(&l);
     qsort(t->entries, (size_t)t->count, sizeof *t->entries, by_line);

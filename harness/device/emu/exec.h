@@ -95,7 +95,7 @@ struct program { /* an entry and everything it may call */
     bool simple_races;  /* and nothing spins on shared memory: tags hold epochs, else vector clocks */
     bool shared_spin;   /* volatile or ordered accesses to shared memory */
     uint8_t shared_shift; /* log2 of the smallest access to shared memory: grains of the race check */
-    bool uses_mbarrier, uses_cluster;
+    bool uses_mbarrier, uses_cluster, uses_heap;
 };
 
 /* ---- memory ---- */
@@ -259,6 +259,14 @@ struct worker { /* one thread of the host and the blocks that are resident on it
 enum { CHECK_BOUNDS = 1, CHECK_KNOWN = 2, CHECK_RACE = 4, CHECK_SYNC = 8 };
 #define CHECK_ALL 15
 
+#define HEAP_BYTES (8u << 20) /* what CUDA gives a kernel's malloc, unless told otherwise */
+#define HEAP_CLASSES 20
+struct heap {
+    struct buffer *buffer; /* NULL: the kernel calls no malloc */
+    uint64_t used;
+    uint32_t free[HEAP_CLASSES]; /* by class: offset of the first free block's header, 0 = none */
+};
+
 struct launch {
     const struct program *program;
     struct address_space *space;
@@ -268,6 +276,7 @@ struct launch {
     const uint8_t *params;
     int checks;
     bool cooperative;
+    struct heap heap;
     uint64_t workspace; /* cooperative: zeroed global memory for the grid's barrier */
     int threads;       /* of the host; 0 = all */
     uint64_t turns_max; /* of one warp between two waits: more is a hang */

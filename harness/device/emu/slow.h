@@ -72,6 +72,9 @@ const struct insn *emu_match(struct warp *w, const struct insn *ip);
 const struct insn *emu_redux(struct warp *w, const struct insn *ip);
 const struct insn *emu_elect(struct warp *w, const struct insn *ip);
 const struct insn *emu_bar_warp(struct warp *w, const struct insn *ip);
+/* ---- heap.c ---- */
+uint64_t heap_take(struct launch *l, uint64_t bytes); /* 0: none left */
+bool heap_give(struct launch *l, uint64_t address);    /* false: malloc did not give it, or it was given back */
 /* ---- atomics.c ---- */
 const struct insn *emu_atom(struct warp *w, const struct insn *ip);
 /* ---- control.c ---- */

@@ -236,3 +236,30 @@ KERNEL packed(const unsigned *a, const unsigned *b, unsigned *out)
     unsigned x = a[threadIdx.x], y = b[threadIdx.x];
     out[threadIdx.x] = __vadd4(x, y) ^ __vsubus2(x, y) ^ __vabsdiffu4(x, y) ^ __vmaxs2(x, y) ^ __vsadu4(x, y) ^ __vavgu4(x, y) ^ __vcmpgtu2(x, y);
 }
+
+struct node {
+    int value;
+    node *next;
+};
+KERNEL lists(const int *in, int *out) /* a list a thread, built, reversed, summed, and given back, twice */
+{
+    int sum = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        node *first = nullptr, *turned = nullptr;
+        for (int i = 0; i <= (int)threadIdx.x % 5; i++)
+            first = new node{in[threadIdx.x] + i, first};
+        while (first) {
+            node *n = first;
+            first = n->next;
+            n->next = turned;
+            turned = n;
+        }
+        for (int place = 1; turned; place++) {
+            node *n = turned;
+            sum += place * n->value;
+            turned = n->next;
+            delete n;
+        }
+    }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
