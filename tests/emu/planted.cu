@@ -188,3 +188,12 @@ KERNEL ring(const float *in, float *out, int n) /* three stages of cp.async, one
     }
     out[threadIdx.x] = sum;
 }
+KERNEL given_back(const float *in, float *out, int n) /* clean when n is 0 */
+{
+    float *p = (float *)malloc(16);
+    p[threadIdx.x & 3] = in[threadIdx.x];
+    out[threadIdx.x] = p[threadIdx.x & 3] + in[0];
+    free(p);
+    if (n)
+        free(p); // 198
+}

@@ -29,6 +29,8 @@ static const struct planted table[] = {
     {"barrier_passed_over", "race", 101, "read of shared memory", 0, true},
     {"wrong_mask", "inactive_lane", 106, "is not in its mask", 0, true},
     {"too_much_const", "out_of_bounds", 110, "bytes before `out`", 0, true},
+    {"given_back", "out_of_bounds", 198, "which malloc did not give", 1, true},
+    {"given_back", NULL, 0, NULL, 0, true},
     {"locked", NULL, 0, NULL, 0, true},
     {"one_warp", NULL, 0, NULL, 0, true},
     {"bytes_apart", NULL, 0, NULL, 0, true},
@@ -44,6 +46,7 @@ static void wanted_values(const struct planted *p, const float *out)
 {
     for (int i = 0; i < 256; i++) {
         float want = !strcmp(p->kernel, "locked") ? 8 : !strcmp(p->kernel, "one_warp") ? value(i / 32 * 32 + 31 - i % 32) : !strcmp(p->kernel, "named_halves") ? value(i ^ 127)
+                     : !strcmp(p->kernel, "given_back") ? value(i)
                      : !strcmp(p->kernel, "ring") ? 6 * value(255 - i) : !strcmp(p->kernel, "barrier_passed_over") ? value(255 - i)
                      : !strcmp(p->kernel, "bytes_apart") ? value(i % 32 * 8 + i / 32) : i < 128 ? 0 : value(255 - i) + 2;
         if (out[i] != want)
