@@ -68,7 +68,7 @@ static bool time_row(struct worker *w, int index, int rounds, struct error *err)
     }
     ok = ok && fastest(w, rig, 1, false, rounds, &bounds, err) && fastest(w, rig, 1, true, rounds, &all, err) && fastest(w, rig, cores, false, rounds, &two, err);
     if (ok) {
-        printf("%-24s %7.2f M %9.2f %9.2f %6.0f %% %8.2f", p->id, c.instructions / 1e6, c.instructions / bounds / 1e6, c.instructions / all / 1e6, 100 * bounds / all, bounds / two);
+        printf("%-58s %7.2f M %9.1f %9.1f %6.0f %% %8.2f", p->id, c.instructions / 1e6, c.instructions / bounds / 1e6, c.instructions / all / 1e6, 100 * bounds / all, bounds / two);
         if (c.macs > 0)
             printf("   %7.2f", c.macs / bounds / 1e9);
         printf("\n");
@@ -95,15 +95,17 @@ int main(int argc, char **argv)
         return 1;
     }
     printf("instruction set of the host: %s; cores: %d; the fastest of several launches\n", emu_isa_name(), pool_threads());
-    printf("%-24s %9s %9s %9s %8s %8s %10s\n", "row", "warp inst", "M/s bound", "M/s all", "", "2 cores", "GMAC/s");
+    printf("%-58s %9s %9s %9s %8s %8s %9s\n", "row", "warp inst", "M/s bound", "M/s all", "", "2 cores", "GMAC/s");
     for (int i = 0; i < w.plan.row_count; i++) {
         const struct plan_row *p = &w.plan.rows[i];
         if (p->broken || !p->program.feasible || (argc > 2 && !text_glob(argv[2], p->id)))
             continue;
         if (!time_row(&w, i, rounds && atoi(rounds) > 0 ? atoi(rounds) : 5, &err)) {
-            fprintf(stderr, "speed: %s: %s\n", p->id, err.text);
+            if (err.kind != ERROR_ENVIRONMENT) { /* row 0 is cuDNN, which needs a GPU */
+                fprintf(stderr, "speed: %s: %s\n", p->id, err.text);
+                failed = 1;
+            }
             error_clear(&err);
-            failed = 1;
         }
     }
     worker_close(&w);
