@@ -7,10 +7,13 @@
 // FAKE_CUPTI_ENDLESS=1                               the passes never end
 // fake_cupti_launch() is a kernel: a range of its own where the range profiler is set so.
 // Traced, it leaves a record as well, the last launch first; FAKE_CUPTI_RECORDS_LOST=n records are dropped.
+// Sampled, a launch is 3 PCs of the function "kernel" in the cubin that begins with "C": PC 16 * i on line 10 + i of dir/k.cu (PC 32: no line), with 5 + i
+// samples of reason a, as many of a_not_issued, and 1 of b. FAKE_CUPTI_SAMPLES_LOST=n are dropped.
 // FAKE_CUPTI_RENAME=1                                ranges come back under a name that nobody pushed
 // The chip FAKE1 has fake__a ... fake__h with the roll-up .sum; two metrics fit a pass. Range i (from 0) of metric x (a = 0) has the value
 // 1000 * (i + 1) + x, and is not a number for metric h.
 #include <cupti_activity.h>
+#include <cupti_pcsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
@@ -30,6 +33,9 @@ static struct {
     size_t config_metrics;
     CUpti_ProfilerRange config_range;
     bool stale, each_kernel;
+    bool sampling_enabled, sampling;
+    size_t sampled; /* PCs that wait */
+    CUpti_PCSamplingData *samples;
     bool traced;
     size_t launches; /* that were traced and not flushed */
     CUpti_BuffersCallbackRequestFunc give;
@@ -86,6 +92,7 @@ __attribute__((visibility("default"))) void fake_cupti_launch(void)
     if (fake.running && fake.each_kernel && fake.pushed < RANGES)
         snprintf(fake.names[fake.pushed], NAME, "%zu", fake.numbered + fake.pushed), fake.pushed++;
     fake.launches += fake.traced;
+    fake.sampled += fake.sampling ? 3 : 0;
 }
 
 #define API __attribute__((visibility("default"))) CUptiResult
@@ -225,7 +232,7 @@ API cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailability_Pa
 API cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *p)
 {
     MAY_FAIL(p, CUpti_RangeProfiler_Enable_Params);
-    WANT(fake.initialized && !fake.enabled);
+    WANT(fake.initialized && !fake.enabled && !fake.sampling_enabled);
     fake.enabled = true;
     fake.config = NULL;
     fake.stale = false;
@@ -413,6 +420,119 @@ API cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t
     MAY_FAIL_PLAINLY;
     (void)context, (void)stream;
     *dropped = (size_t)number("FAKE_CUPTI_RECORDS_LOST");
+    return CUPTI_SUCCESS;
+}
+
+// ---- PC sampling
+
+static const char *const stall_names[] = {"smsp__pcsamp_warps_issue_stalled_a", "smsp__pcsamp_warps_issue_stalled_a_not_issued", "smsp__pcsamp_warps_issue_stalled_b"};
+
+// As many PCs as the buffer takes; the rest remains.
+static void give_samples(CUpti_PCSamplingData *d)
+{
+    size_t n = fake.sampled < 2 ? fake.sampled : 2; /* little at a time */
+    for (size_t i = 0; i < n; i++) {
+        CUpti_PCSamplingPCData *pc = &d->pPcData[i];
+        size_t k = (3 - fake.sampled % 3) % 3;
+        pc->cubinCrc = 'C';
+        pc->pcOffset = 16 * k;
+        pc->functionName = (char *)"kernel";
+        pc->stallReasonCount = 3;
+        for (uint32_t r = 0; r < 3; r++) {
+            pc->stallReason[r].pcSamplingStallReasonIndex = 7 + r;
+            pc->stallReason[r].samples = r < 2 ? (uint32_t)(5 + k) : 1;
+        }
+        fake.sampled--;
+    }
+    d->totalNumPcs = n;
+    d->remainingNumPcs = fake.sampled;
+    d->droppedSamples = (uint64_t)number("FAKE_CUPTI_SAMPLES_LOST");
+}
+
+API cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *p)
+{
+    MAY_FAIL_PLAINLY;
+    WANT(p->size == CUpti_PCSamplingEnableParamsSize && !fake.sampling_enabled && !fake.enabled);
+    fake.sampling_enabled = true;
+    fake.sampled = 0;
+    return CUPTI_SUCCESS;
+}
+API cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *p)
+{
+    (void)p;
+    fake.sampling_enabled = fake.sampling = false;
+    MAY_FAIL_PLAINLY;
+    return CUPTI_SUCCESS;
+}
+API cuptiPCSamplingGetNumStallReasons(CUpti_PCSamplingGetNumStallReasonsParams *p)
+{
+    MAY_FAIL_PLAINLY;
+    WANT(fake.sampling_enabled);
+    *p->numStallReasons = 3;
+    return CUPTI_SUCCESS;
+}
+API cuptiPCSamplingGetStallReasons(CUpti_PCSamplingGetStallReasonsParams *p)
+{
+    MAY_FAIL_PLAINLY;
+    for (uint32_t i = 0; i < 3; i++) {
+        p->stallReasonIndex[i] = 7 + i;
+        snprintf(p->stallReasons[i], CUPTI_STALL_REASON_STRING_SIZE, "%s", stall_names[i]);
+    }
+    return CUPTI_SUCCESS;
+}
+API cuptiPCSamplingSetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams *p)
+{
+    MAY_FAIL_PLAINLY;
+    for (size_t i = 0; i < p->numAttributes; i++) {
+        CUpti_PCSamplingConfigurationInfo *a = &p->pPCSamplingConfigurationInfo[i];
+        if (a->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER)
+            fake.samples = (CUpti_PCSamplingData *)a->attributeData.samplingDataBufferData.samplingDataBuffer;
+        if (a->attributeType == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD && a->attributeData.samplingPeriodData.samplingPeriod < 5)
+            return CUPTI_ERROR_INVALID_PARAMETER;
+    }
+    return CUPTI_SUCCESS;
+}
+API cuptiPCSamplingStart(CUpti_PCSamplingStartParams *p)
+{
+    (void)p;
+    MAY_FAIL_PLAINLY;
+    WANT(fake.sampling_enabled && !fake.sampling && fake.samples);
+    fake.sampling = true;
+    return CUPTI_SUCCESS;
+}
+API cuptiPCSamplingStop(CUpti_PCSamplingStopParams *p)
+{
+    (void)p;
+    if (asked(__func__))
+        fake.sampling = false, fake.sampled = 0; /* fails, and what was sampled is gone */
+    MAY_FAIL_PLAINLY;
+    WANT(fake.sampling);
+    fake.sampling = false;
+    give_samples(fake.samples);
+    return CUPTI_SUCCESS;
+}
+API cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
+{
+    if (asked(__func__))
+        fake.sampled = 0;
+    MAY_FAIL_PLAINLY;
+    give_samples((CUpti_PCSamplingData *)p->pcSamplingData);
+    return CUPTI_SUCCESS;
+}
+API cuptiGetCubinCrc(CUpti_GetCubinCrcParams *p)
+{
+    MAY_FAIL_PLAINLY;
+    p->cubinCrc = *(const char *)p->cubin;
+    return CUPTI_SUCCESS;
+}
+API cuptiGetSassToSourceCorrelation(CUpti_GetSassToSourceCorrelationParams *p)
+{
+    MAY_FAIL_PLAINLY;
+    if (p->pcOffset >= 32)
+        return CUPTI_ERROR_UNKNOWN;
+    p->lineNumber = 10 + (uint32_t)p->pcOffset / 16;
+    p->fileName = strdup("dir/k.cu");
+    p->dirName = strdup("dir");
     return CUPTI_SUCCESS;
 }
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include "base/text.h"
 #include "device/cupti_error.h"
+#include "device/cupti_pc.h"
 #include "device/cupti_range.h"
 #include "device/cupti_trace.h"
 #include <math.h>
@@ -50,7 +51,7 @@ static int remove_fake(void **state)
 static void need_fake(void)
 {
     static const char *const variables[] = {"FAKE_CUPTI", "FAKE_CUPTI_SUPPORT", "FAKE_CUPTI_DISABLED", "FAKE_CUPTI_DROP", "FAKE_CUPTI_LOSE", "FAKE_CUPTI_ENDLESS",
-                                            "FAKE_CUPTI_RENAME", "FAKE_CUPTI_RECORDS_LOST"};
+                                            "FAKE_CUPTI_RENAME", "FAKE_CUPTI_RECORDS_LOST", "FAKE_CUPTI_SAMPLES_LOST"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         unsetenv(variables[i]);
     if (!ready) {
@@ -470,9 +471,80 @@ static void test_trace(void **state)
     cupti_session_close(s);
 }
 
+static uint64_t samples_at(const struct cupti_samples *s, int line, const char *reason)
+{
+    for (int i = 0; i < s->count; i++)
+        if (s->lines[i].line == line && !strcmp(s->lines[i].reason, reason))
+            return s->lines[i].samples;
+    return 0;
+}
+
+/* launch_three: each PC is met three times, read two at a time. */
+static void samples_right(struct cupti_pc *pc)
+{
+    static const struct cupti_pc_code codes[] = {{"other", 5}, {NULL, 0}, {"C cubin", 7}};
+    struct cupti_samples s;
+    struct error err = {0};
+    if (!cupti_pc_run(pc, 9, codes, 3, launch_three, NULL, &s, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(s.count, 6); /* three places, two reasons: the one that only repeats is left out */
+    assert_int_equal(s.total, 3 * (5 + 6 + 7) + 9);
+    assert_true(samples_at(&s, 10, "a") == 15 && samples_at(&s, 11, "a") == 18 && samples_at(&s, 0, "a") == 21);
+    assert_true(samples_at(&s, 10, "b") == 3 && samples_at(&s, 0, "b") == 3);
+    for (int i = 0; i < s.count; i++) {
+        assert_string_equal(s.lines[i].function, "kernel");
+        assert_string_equal(s.lines[i].file, s.lines[i].line ? "dir/k.cu" : "");
+    }
+    cupti_samples_free(&s);
+}
+
+static void test_pc_sampling(void **state)
+{
+    need_fake();
+    static const char *const at_open[] = {"cuptiPCSamplingEnable", "cuptiPCSamplingGetNumStallReasons", "cuptiPCSamplingGetStallReasons",
+                                          "cuptiPCSamplingSetConfigurationAttribute"},
+                      *const at_run[] = {"cuptiPCSamplingSetConfigurationAttribute", "cuptiPCSamplingStart", "cuptiPCSamplingStop", "cuptiPCSamplingGetData"};
+    struct cupti_pc *pc;
+    struct cupti_samples s;
+    struct error err = {0};
+    for (size_t i = 0; i < sizeof at_open / sizeof *at_open; i++) {
+        char *ask = text_format("%s=35", at_open[i]);
+        setenv("FAKE_CUPTI", ask, 1);
+        assert_false(cupti_pc_open((void *)&folder, &pc, &err));
+        assert_null(pc);
+        assert_int_equal(err.kind, ERROR_ENVIRONMENT);
+        assert_non_null(strstr(err.text, at_open[i]));
+        unsetenv("FAKE_CUPTI");
+        free(ask);
+    }
+    assert_true(cupti_pc_open((void *)&folder, &pc, &err));
+    samples_right(pc);
+    samples_right(pc);
+    for (size_t i = 0; i < sizeof at_run / sizeof *at_run; i++) {
+        char *ask = text_format("%s=27", at_run[i]);
+        setenv("FAKE_CUPTI", ask, 1);
+        assert_false(cupti_pc_run(pc, 9, NULL, 0, launch_three, NULL, &s, &err));
+        assert_null(s.lines);
+        assert_non_null(strstr(err.text, at_run[i]));
+        unsetenv("FAKE_CUPTI");
+        free(ask);
+        samples_right(pc);
+    }
+    assert_false(cupti_pc_run(pc, 9, NULL, 0, launch_three, pc, &s, &err));
+    assert_non_null(strstr(err.text, "the kernel trapped"));
+    setenv("FAKE_CUPTI_SAMPLES_LOST", "4", 1);
+    assert_true(cupti_pc_run(pc, 9, NULL, 0, launch_three, NULL, &s, &err)); /* no cubin: no lines */
+    assert_true(s.dropped > 0 && samples_at(&s, 0, "a") > 0 && samples_at(&s, 10, "a") == 0);
+    cupti_samples_free(&s);
+    cupti_pc_close(pc);
+    struct cupti_session *session = open_session(); /* a session can follow */
+    counts_right(session);
+    cupti_session_close(session);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_other_metrics), cmocka_unit_test(test_each_kernel), cmocka_unit_test(test_trace),     cmocka_unit_test(test_wrong_passes), cmocka_unit_test(test_lost_ranges),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_other_metrics), cmocka_unit_test(test_each_kernel), cmocka_unit_test(test_trace), cmocka_unit_test(test_pc_sampling),     cmocka_unit_test(test_wrong_passes), cmocka_unit_test(test_lost_ranges),
                                        cmocka_unit_test(test_every_code), cmocka_unit_test(test_close_fails),  cmocka_unit_test(test_support),
                                        cmocka_unit_test(test_bad_jobs)};
     if (!getenv("BENCH_HOME"))
