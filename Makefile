@@ -73,11 +73,11 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(LIBRARY)
 	@$(CC) $(ALL_CFLAGS) -Itests -c -o $@.driver.o tests/fuzz/driver.c
 	@$(LINK) $(CFLAGS) -o $@ $@.o $@.driver.o $(LIBRARY) $(LIBS)
 units: $(UNIT)
-test: all units $(BUILD)/coverage
+test: all units $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit check cli faults
 unit: units
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit
-cli faults: all $(BUILD)/coverage
+cli faults: all $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run $@
 check: all
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run check
@@ -85,7 +85,7 @@ check: all
 # The same tests on a build that stops at the first bad access or undefined operation. Unit, cli and fault tests.
 SANITIZE := BUILD=build-asan BIN=build-asan/bench CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 sanitize:
-	@$(MAKE) --no-print-directory $(SANITIZE) all units build-asan/coverage
+	@$(MAKE) --no-print-directory $(SANITIZE) all units build-asan/coverage build-asan/fuzz/fuzz_ptx
 	@BENCH=$(abspath build-asan/bench) BUILD=$(abspath build-asan) sh tests/run unit cli faults
 fuzz:
 	@$(MAKE) --no-print-directory $(SANITIZE) fuzzers

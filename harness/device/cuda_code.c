@@ -284,7 +284,7 @@ bool cuda_launch(struct device *dev, struct device_function *f, const struct dev
                          l->param_bytes);
     for (int i = 0; i < f->param_count; i++)
         params[i] = (char *)(uintptr_t)l->params + f->params[i].offset;
-    bool cluster = l->cluster[0] || l->cluster[1] || l->cluster[2];
+    bool cluster = l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1; /* one block is no cluster */
     uint32_t c[3];
     for (int i = 0; i < 3; i++)
         c[i] = cluster && l->cluster[i] == 0 ? 1 : l->cluster[i];

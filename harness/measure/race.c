@@ -50,14 +50,14 @@ static bool drop(struct heat *h, int at, int beaten_by, struct error *err)
     return h->ops->leave(h->ops->context, out, err);
 }
 
-/* A look: whoever lies above the best leaves. */
-static bool look(struct heat *h, struct error *err)
+/* A look: whoever lies above `times` the best leaves. */
+static bool look(struct heat *h, double times, struct error *err)
 {
     struct estimate best = {0};
     int first = leader(h, &best);
     for (int i = h->in - 1; i >= 0; i--) {
         struct estimate e = estimate_median(h->racers[h->who[i]].samples_ns, h->rounds);
-        if (h->who[i] != first && e.low > best.high && !drop(h, i, first, err))
+        if (h->who[i] != first && e.low > times * best.high && !drop(h, i, first, err))
             return false;
     }
     h->known = first >= 0 && estimate_half_width(&best) <= h->plan->half_width;
@@ -121,13 +121,15 @@ static bool run_heat(struct heat *h, struct error *err)
     while (h->rounds < RACE_FIRST_LOOK || !over(h, h->ops->clock_s(h->ops->context))) {
         if (!one_round(h, pinned_now, now, err))
             goto done;
+        if (h->rounds == RACE_HOPELESS_LOOK && !look(h, RACE_HOPELESS, err))
+            goto done;
         if (h->rounds < next_look)
             continue;
         next_look = h->rounds + (h->rounds + 1) / 2;
-        if (!look(h, err))
+        if (!look(h, 1, err))
             goto done;
     }
-    if (!look(h, err))
+    if (!look(h, 1, err))
         goto done;
     keep_base(h, entered, entered_count);
     ok = true;

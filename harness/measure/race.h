@@ -13,7 +13,9 @@
 #include "base/error.h"
 #include <stdbool.h>
 
-#define RACE_FIRST_LOOK 6 /* the fewest samples whose smallest and largest are a 95 % interval of the median */
+#define RACE_FIRST_LOOK 6    /* the fewest samples whose smallest and largest are a 95 % interval of the median */
+#define RACE_HOPELESS_LOOK 2 /* after so few, only whoever never came near leaves: */
+#define RACE_HOPELESS 3.0    /* each of its samples is so many times the best's longest. Slow contenders are what a race's time goes into */
 
 struct racer {
     double *samples_ns; /* of the last heat it was in; round i of it is round i of the pinned ones in base_ns */

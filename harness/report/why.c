@@ -65,15 +65,22 @@ static void add_lines(struct text *t, const struct text *block, const char *labe
 /* emu: no time, but the traffic balances: bytes asked for = compulsory + waste of partial sectors + asked for again. */
 static void add_traffic(struct text *t, const struct view *v)
 {
-    double ld = counter_total(v->row, "emu.global_sectors_ld"), st = counter_total(v->row, "emu.global_sectors_st");
-    double ideal = counter_total(v->row, "emu.global_sectors_ideal_ld") + counter_total(v->row, "emu.global_sectors_ideal_st");
+    static const char *const kinds[] = {"ld", "st"};
+    double waste = 0, moved = v->moved_bytes, least = v->row->bytes_useful > 0 ? v->row->bytes_useful : v->row->bytes;
     char n[4][NUMBER_TEXT];
-    if (isnan(ld + st + ideal) || !(v->row->bytes > 0))
+    if (isnan(moved) || !(least > 0))
         return;
-    double moved = v->moved_bytes, waste = 32 * (ld + st - ideal), again = moved - waste - v->row->bytes; /* an asynchronous copy counts as filled */
+    for (int k = 0; k < 2; k++) { /* a kernel may have no loads, or no stores; asynchronous copies count as filled */
+        char sectors[40], ideal[48];
+        snprintf(sectors, sizeof sectors, "emu.global_sectors_%s", kinds[k]);
+        snprintf(ideal, sizeof ideal, "emu.global_sectors_ideal_%s", kinds[k]);
+        double excess = counter_total(v->row, sectors) - counter_total(v->row, ideal);
+        waste += isnan(excess) ? 0 : 32 * excess;
+    }
+    double again = moved - waste - least;
     struct text block = {0};
     int width = (int)strlen(number_count(moved, n[0]));
-    number_count(v->row->bytes, n[1]);
+    number_count(least, n[1]);
     number_count(waste, n[2]);
     number_count(again, n[3]);
     for (int i = 1; i < 4; i++)
@@ -94,12 +101,14 @@ static void add_roofline(struct text *t, const struct case_view *c, const struct
     double rate = machine_flop_s(&c->machine, a->pipe_math, &measured), band = machine_bytes_s(&c->machine, &ignored);
     if (!a->known)
         return;
-    if (v->row->flop > 0)
-        text_addf(&words, "%s, ", number_si(v->row->flop / a->total_ns * 1e9, "FLOP/s", n));
-    if (v->row->bytes > 0)
-        text_addf(&words, "%s of compulsory bytes", number_si(v->row->bytes / a->total_ns * 1e9, "B/s", n));
-    if (v->row->flop > 0 && v->row->bytes > 0) {
-        text_addf(&words, "; intensity %s FLOP/B at the least traffic", number_3(v->row->flop / v->row->bytes, n));
+    bool masked = v->row->flop_useful >= 0 && v->row->bytes_useful > 0; /* the work that the mask leaves */
+    double flop = masked ? v->row->flop_useful : v->row->flop, bytes = masked ? v->row->bytes_useful : v->row->bytes;
+    if (flop > 0)
+        text_addf(&words, "%s, ", number_si(flop / a->total_ns * 1e9, "FLOP/s", n));
+    if (bytes > 0)
+        text_addf(&words, "%s of compulsory bytes", number_si(bytes / a->total_ns * 1e9, "B/s", n));
+    if (flop > 0 && bytes > 0) {
+        text_addf(&words, "; intensity %s FLOP/B at the least traffic", number_3(flop / bytes, n));
         static const char *const levels[] = {"dram", "l2", "l1"}, *const names[] = {"DRAM", "L2", "L1"};
         for (int i = 0; i < 3; i++) {
             char metric[40];
@@ -133,6 +142,19 @@ static void add_step(struct text *t, const struct case_view *c, const struct vie
             line(t, style, labels[i], "%s", text_get(&words));
         text_free(&words);
     }
+}
+
+/* The same kernel with the same launch, as a network runs it again and again, is said once; counters of later runs are in the database. */
+static bool said(const struct row *row, int step)
+{
+    const struct row_step *s = &row->steps[step];
+    for (int i = 0; i < step; i++) {
+        const struct row_step *o = &row->steps[i];
+        if (!o->prepare && s->registers >= 0 && !strcmp(o->name, s->name) && o->registers == s->registers && o->dynamic_smem == s->dynamic_smem &&
+            !memcmp(o->grid, s->grid, sizeof s->grid) && !memcmp(o->block, s->block, sizeof s->block))
+            return true;
+    }
+    return false;
 }
 
 static void add_advice(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style)
@@ -371,7 +393,7 @@ void report_why(struct text *t, const struct run *run, struct row *const *rows, 
     add_roofline(t, &c, v, &a, style);
     add_traffic(t, v);
     for (int i = 0; i < row->step_count; i++)
-        if (!row->steps[i].prepare)
+        if (!row->steps[i].prepare && !said(row, i))
             add_step(t, &c, v, i, style);
     add_advice(t, &c, v, style);
     if (c.counts)

@@ -391,7 +391,7 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
         return false;
     if (s->options->ablate && !s->interrupted && !session_ablate(s, first, last, err))
         return false;
-    if (timed && s->asked.tune && !s->interrupted && !session_learn(s, first, last, err))
+    if (timed && !all_kept && s->asked.tune && !s->interrupted && !session_learn(s, first, last, err))
         return false;
     if (!s->interrupted && s->sink->case_done)
         s->sink->case_done(s->sink->context, &s->run, s->rows + first, last - first);

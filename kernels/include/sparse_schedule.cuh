@@ -1,23 +1,21 @@
 /* sparse_schedule: which tiles of a sparse convolution are active, and which of them a block computes. Tiles are ROWS rows of 8 outputs.
  *
  * A kernel of its own, list_tiles, looks at the mask, a thread a tile: the marks ORed over the filter are the output's mask and the tile's own 8 ROWS bits; for
- * every 32 tiles it notes how many are active and what they will cost. The kernel that computes is launched beside it (pdl) and loads its weights meanwhile;
+ * every 32 tiles it notes how many are active, and how many of their pixels. The kernel that computes is launched beside it (pdl) and loads its weights meanwhile;
  * it must leave 4096 registers of an SM free, or it has to wait: hence 160 a thread at most, not the 168 that 384 threads could have. Then the first
- * warpgroup of each block adds the notes up and so knows which tiles are the block's: an equal share of the cost, in the order of the image, listed
- * some hundred at a time. There are no atomics: the same mask gives the same schedule.
+ * warpgroup of each block adds the notes up and so knows which tiles are the block's: an equal share of the active tiles, or of the active pixels, in the
+ * order of the image, listed some hundred at a time. There are no atomics: the same mask gives the same schedule.
  *
- * Needs ROWS, R, S, FEW as constants; FEW: marked inputs of a tile (with its halo) up to which it is computed input by input, a multiple of 8. */
+ * Needs ROWS, R, S as constants; STRIDE and DILATION where they are not 1. */
 #pragma once
 #include "mask_bits.cuh"
 #include "wgmma_tile.cuh"
 
-constexpr int TAPS = R * S, HALO_H = ROWS + R - 1, HALO_W = 8 + S - 1;
-constexpr int COST_WHOLE = ROWS + 1, COST_LEAST = FEW ? 3 : COST_WHOLE;
-constexpr int LIST = 256, ROUND = (LIST - 1) * COST_LEAST; /* cost of a round: at most LIST tiles */
-
-/* In eighths of a whole tile's products, and one for what every tile costs. Eight inputs take about a quarter of a whole tile's time. */
-static __device__ __forceinline__ int cost_of(bool active, int inputs) { return !active ? 0 : inputs > FEW ? COST_WHOLE : 1 + (inputs + 7) / 8 * 2; }
-
+#ifndef STRIDE
+#define STRIDE 1
+#define DILATION 1
+#endif
+constexpr int TAPS = R * S, HALO_H = ROWS + R - 1, HALO_W = 8 + S - 1; /* of a tile with stride and dilation 1 */
 struct place {
     int n, y, x; /* of a tile's first output pixel */
 };
@@ -28,13 +26,14 @@ static __device__ __forceinline__ place place_of(int tile, int tiles_x, int tile
 
 struct work {
     place at; /* y < 0: no more */
-    int inputs;
+    int first; /* its number among the active tiles, or the number of its first pixel among the active pixels */
     unsigned long long active;
 };
+constexpr int LIST = 256; /* tiles listed at once */
 static __shared__ work list[LIST];                             /* by rank modulo LIST */
-static __shared__ unsigned cost_before[129], rank_before[129]; /* by slice of the sums */
+static __shared__ unsigned pixels_before[129], tiles_before[129]; /* by slice of the sums */
 static __shared__ unsigned near_sums[1024];                   /* the first of the sums */
-static __shared__ unsigned rank_first, rank_end, warp_cost[4], warp_rank[4];
+static __shared__ unsigned rank_first, rank_end, warp_pixels[4], warp_tiles[4];
 
 struct image {
     int H, W, P, Q, pad, tiles_x, tiles_y; /* tiles_x counts the padding of the mask's words, too */
@@ -43,25 +42,44 @@ struct image {
 /* What all blocks share in global memory. */
 struct share {
     const unsigned long long *tiles; /* bit 8 i + j of tiles[tile] is output pixel (i, j) of the tile */
-    const unsigned char *inputs;     /* marked inputs of a tile, with its halo; 255: or more */
-    const unsigned *sums;            /* of 32 tiles: cost * 256 + active tiles */
+    const unsigned *sums;            /* of 32 tiles: active pixels * 256 + active tiles */
     int count, words, slice;         /* tiles; sums; how many of them a thread adds up */
 };
 
-/* The output's mask, the bits and the marked inputs of one tile. */
-static __device__ __forceinline__ unsigned long long look_at(int tile, const image &im, const unsigned *mask_in, unsigned char *mask_out, int &inputs)
+/* Bits 0, STRIDE, 2 STRIDE ... of eight outputs. */
+static __device__ __forceinline__ unsigned every_stride(unsigned bits)
+{
+    unsigned out = 0;
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+        out |= (bits >> (j * STRIDE) & 1) << j;
+    return out;
+}
+
+/* The output's mask and the bits of one tile. */
+static __device__ __forceinline__ unsigned long long look_at(int tile, const image &im, const unsigned *mask_in, unsigned char *mask_out)
 {
     place at = place_of(tile, im.tiles_x, im.tiles_y);
     int words = (im.W + 31) / 32;
     mask_in += (size_t)at.n * im.H * words;
-    unsigned last[R] = {}; /* rows of the halo, ORed over the filter's columns */
     unsigned inside = at.x + 8 <= im.Q ? 0xff : at.x < im.Q ? (1u << (im.Q - at.x)) - 1 : 0;
     unsigned long long active = 0;
     mask_out += ((size_t)at.n * im.P + at.y) * im.tiles_x + at.x / 8;
+#if STRIDE > 1 || DILATION > 1
+#pragma unroll 1
+    for (int i = 0; i < ROWS && at.y + i < im.P; i++) {
+        unsigned bits = 0;
+        for (int tap = 0; tap < TAPS; tap++)
+            bits |= every_stride(mask_bits(mask_in, (at.y + i) * STRIDE - im.pad + tap / S * DILATION, at.x * STRIDE - im.pad + tap % S * DILATION, im.H, words));
+        bits &= inside;
+        mask_out[i * im.tiles_x] = bits;
+        active |= (unsigned long long)bits << (8 * i);
+    }
+#else
+    unsigned last[R] = {}; /* rows of the halo, ORed over the filter's columns */
 #pragma unroll
     for (int i = 0; i < HALO_H; i++) {
         unsigned row = mask_bits(mask_in, at.y - im.pad + i, at.x - im.pad, im.H, words) & ((1u << HALO_W) - 1), bits = 0;
-        inputs += __popc(row);
         last[i % R] = row;
 #pragma unroll
         for (int s = 1; s < S; s++)
@@ -75,21 +93,20 @@ static __device__ __forceinline__ unsigned long long look_at(int tile, const ima
             active |= (unsigned long long)bits << (8 * (i - (R - 1)));
         }
     }
+#endif
     return active;
 }
 
 extern "C" __global__ void __launch_bounds__(128, 16)
-list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned char *inputs, unsigned *sums, int H, int W, int P, int Q, int pad, int tiles_x,
+list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums, int H, int W, int P, int Q, int pad, int tiles_x,
            int tiles_y, int count)
 {
     asm volatile("griddepcontrol.launch_dependents;");
-    int tile = blockIdx.x * 128 + threadIdx.x, marked = 0;
-    unsigned long long active = tile < count ? look_at(tile, {H, W, P, Q, pad, tiles_x, tiles_y}, mask_in, mask_out, marked) : 0;
-    if (tile < count) {
+    int tile = blockIdx.x * 128 + threadIdx.x;
+    unsigned long long active = tile < count ? look_at(tile, {H, W, P, Q, pad, tiles_x, tiles_y}, mask_in, mask_out) : 0;
+    if (tile < count)
         tiles[tile] = active;
-        inputs[tile] = min(marked, 255);
-    }
-    unsigned sum = __reduce_add_sync(~0u, cost_of(active != 0, marked) * 256 + (active != 0));
+    unsigned sum = __reduce_add_sync(~0u, __popcll(active) * 256 + (active != 0));
     if (threadIdx.x % 32 == 0 && tile < count)
         sums[tile / 32] = sum;
 }
@@ -107,53 +124,59 @@ static __device__ __forceinline__ unsigned scan(unsigned x)
     return x;
 }
 
-/* Fills cost_before and rank_before; the last ones are all of it. */
+/* Fills pixels_before and tiles_before; the last ones are all of them. */
 static __device__ __forceinline__ void add_up(const share &all)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    unsigned cost = 0, rank = 0;
+    unsigned pixels = 0, tiles = 0;
 #pragma unroll 4
     for (int i = threadIdx.x * all.slice; i < min((threadIdx.x + 1) * all.slice, all.words); i++) {
         unsigned sum = all.sums[i];
         if (i < 1024)
             near_sums[i] = sum;
-        cost += sum >> 8, rank += sum & 255;
+        pixels += sum >> 8, tiles += sum & 255;
     }
-    unsigned costs = scan(cost), ranks = scan(rank);
+    unsigned to_pixels = scan(pixels), to_tiles = scan(tiles);
     if (lane == 31)
-        warp_cost[warp] = costs, warp_rank[warp] = ranks;
+        warp_pixels[warp] = to_pixels, warp_tiles[warp] = to_tiles;
     warpgroup_sync(0);
-    costs -= cost, ranks -= rank;
     for (int i = 0; i < warp; i++)
-        costs += warp_cost[i], ranks += warp_rank[i];
-    cost_before[threadIdx.x] = costs, rank_before[threadIdx.x] = ranks;
-    if (threadIdx.x == 127)
-        cost_before[128] = costs + cost, rank_before[128] = ranks + rank;
+        to_pixels += warp_pixels[i], to_tiles += warp_tiles[i];
+    pixels_before[threadIdx.x + 1] = to_pixels, tiles_before[threadIdx.x + 1] = to_tiles;
+    if (threadIdx.x == 0)
+        pixels_before[0] = tiles_before[0] = 0;
     warpgroup_sync(0);
 }
 
-/* The 32 tiles of a word, of which the first active one has this rank and starts at this cost: those that start in [from, to) are listed, the one that holds
- * cost from - 1 is the last before them, the one that holds to - 1 the last of them. */
-static __device__ __forceinline__ void list_word(const share &all, const image &im, int word, unsigned cost, unsigned rank, unsigned from, unsigned to)
+/* What is counted: active tiles, or active pixels. */
+struct counting {
+    bool pixels;
+    __device__ __forceinline__ unsigned of(unsigned sum) const { return pixels ? sum >> 8 : sum & 255; }
+    __device__ __forceinline__ unsigned before(int slice) const { return pixels ? pixels_before[slice] : tiles_before[slice]; }
+};
+
+/* The 32 tiles of a word, of which the first active one has this rank and number: those whose numbers are in [from, to) are listed; the tile that holds number
+ * from - 1 is the last before them, the one that holds to - 1 the last of them. */
+static __device__ __forceinline__ void list_word(const share &all, const image &im, const counting &count, int word, unsigned number, unsigned rank, unsigned from,
+                                                 unsigned to)
 {
     int lane = threadIdx.x % 32, tile = word * 32 + lane;
     unsigned long long active = tile < all.count ? all.tiles[tile] : 0;
-    int inputs = tile < all.count ? all.inputs[tile] : 0;
-    unsigned own = cost_of(active != 0, inputs), is = __ballot_sync(~0u, own != 0);
-    cost += scan(own) - own;
+    unsigned own = count.pixels ? __popcll(active) : active != 0, is = __ballot_sync(~0u, active != 0);
+    number += scan(own) - own;
     rank += __popc(is & ((1u << lane) - 1));
-    if (own == 0)
+    if (active == 0)
         return;
-    if (cost >= from && cost < to)
-        list[rank % LIST] = {place_of(tile, im.tiles_x, im.tiles_y), inputs, active};
-    if (cost < from && cost + own >= from)
+    if (number >= from && number < to)
+        list[rank % LIST] = {place_of(tile, im.tiles_x, im.tiles_y), (int)number, active};
+    if (number < from && number + own >= from)
         rank_first = rank + 1;
-    if (cost < to && cost + own >= to)
+    if (number < to && number + own >= to)
         rank_end = rank + 1;
 }
 
-/* Lists the tiles that start in [from, to) of the cost. */
-static __device__ __forceinline__ void list_round(const share &all, const image &im, unsigned from, unsigned to)
+/* Lists the tiles whose numbers are in [from, to), at most LIST apart: ranks rank_first .. rank_end - 1. */
+static __device__ __forceinline__ void list_round(const share &all, const image &im, const counting &count, unsigned from, unsigned to)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     warpgroup_sync(0); /* the last round is out */
@@ -161,23 +184,23 @@ static __device__ __forceinline__ void list_round(const share &all, const image 
         rank_first = 0;
     unsigned below = from ? from - 1 : 0;
     for (int s0 = 0; s0 < 128; s0 += 32) {
-        unsigned here = cost_before[s0 + lane], next = cost_before[s0 + lane + 1];
+        unsigned here = count.before(s0 + lane), next = count.before(s0 + lane + 1);
         unsigned hit = __ballot_sync(~0u, here < next && here < to && next > below); /* not the empty ones */
         for (; hit; hit &= hit - 1) {
-            int s = s0 + __ffs(hit) - 1;
-            unsigned cost = cost_before[s], rank = rank_before[s];
-            for (int first = s * all.slice; first < min((s + 1) * all.slice, all.words); first += 32) {
-                int word = first + lane, limit = min((s + 1) * all.slice, all.words);
-                unsigned sum = word >= limit ? 0 : word < 1024 ? near_sums[word] : all.sums[word], costs = scan(sum >> 8), ranks = scan(sum & 255);
-                unsigned start = cost + costs - (sum >> 8);
-                unsigned mine = __ballot_sync(~0u, sum != 0 && start < to && cost + costs > below);
+            int s = s0 + __ffs(hit) - 1, limit = min((s + 1) * all.slice, all.words);
+            unsigned number = count.before(s), rank = tiles_before[s];
+            for (int first = s * all.slice; first < limit; first += 32) {
+                int word = first + lane;
+                unsigned sum = word >= limit ? 0 : word < 1024 ? near_sums[word] : all.sums[word], numbers = scan(count.of(sum)), ranks = scan(sum & 255);
+                unsigned start = number + numbers - count.of(sum);
+                unsigned mine = __ballot_sync(~0u, sum != 0 && start < to && number + numbers > below);
                 for (; mine; mine &= mine - 1) {
                     int i = __ffs(mine) - 1;
                     unsigned c = __shfl_sync(~0u, start, i), r = rank + __shfl_sync(~0u, ranks - (sum & 255), i);
                     if ((first + i) % 4 == warp)
-                        list_word(all, im, first + i, c, r, from, to);
+                        list_word(all, im, count, first + i, c, r, from, to);
                 }
-                cost += __shfl_sync(~0u, costs, 31), rank += __shfl_sync(~0u, ranks, 31);
+                number += __shfl_sync(~0u, numbers, 31), rank += __shfl_sync(~0u, ranks, 31);
             }
         }
     }

@@ -1,20 +1,18 @@
-/* sparse_tiles: a sparse convolution on tensor cores, in place, for sm_90a. Its variants differ in one number, FEW:
- *   conv2d/sparse_tile    0: every active tile is computed whole
- *   conv2d/very_sparse   16: tiles of at most 16 marked inputs are computed input by input
- *   conv2d/sparse_auto   tile by tile, whichever is cheaper
- *   conv2d/sparse_gather  0, and GATHERED: tiles come from and go to memory of their own, which other kernels fill and empty
+/* sparse_tiles: a sparse convolution on tensor cores, in place, for sm_90a. Its variants differ in what a product's columns are:
+ *   conv2d/sparse_tile    WHOLE: the pixels of an active tile, active or not
+ *   conv2d/very_sparse    PIXELS: 64 active pixels from wherever they are
+ *   conv2d/sparse_auto    both: one of them for the whole launch, from the numbers of active tiles and pixels
+ *   conv2d/sparse_gather  WHOLE, and GATHERED: tiles come from and go to memory of their own, which other kernels fill and empty
  *
  * Tiles are ROWS rows of 8 pixels. Behind list_tiles one launch, a block an SM, three warpgroups:
- *   producer   finds out which tiles are the block's (sparse_schedule.cuh); then each of its four warps copies tiles to a ring in shared memory
- *              (sparse_copy.cuh)
- *   consumers  (two) take tiles in turn. All R * S * C weights of 16 output channels lie in a warp's registers (144 for 3x3 of 64 channels), in the order
- *              in which both wgmma and mma.sync take their left operand.
- *              Whole: R * S * C / 16 wgmma of 64 channels by 8 ROWS pixels.
- *              Few inputs: eight of them, from wherever in the tile they lie, are the columns of an mma (ldmatrix takes any eight addresses). What each adds
- *              through each tap goes to shared memory, and each active output adds up what belongs to it. So the arithmetic is that of the marked
- *              inputs, not of the active outputs, of which a lone input has nine; and the inputs are read once, not once a tap.
+ *   producer   finds out which tiles are the block's (sparse_schedule.cuh); then its four warps fill a ring in shared memory. Whole: a slot is a tile with
+ *              its halo (sparse_copy.cuh), a tap is the same operand from another start. Pixels: a slot is one tap of 64 pixels, so every input comes
+ *              once a tap, but only what is marked is read: the rest are zeros.
+ *   consumers  (two) take tiles, or 64 pixels, in turn. All R * S * C weights of 16 output channels lie in a warp's registers (144 for 3x3 of 64 channels);
+ *              R * S * C / 16 wgmma of 64 channels by 8 ROWS or 64 pixels.
  *
- * Needs TYPE, C, R, S, ROWS, STAGES, FEW, EPI_BIAS, EPI_SLOPE as constants. */
+ * Needs TYPE, C, R, S, ROWS, STAGES, WHOLE, PIXELS, SWITCH, EPI_BIAS, EPI_SLOPE as constants. SWITCH: with both, pixels are taken when fewer than so many of
+ * a hundred in the active tiles are active. */
 #pragma once
 #include "element.cuh"
 #include "epilogue.cuh"
@@ -26,15 +24,21 @@
 #endif
 constexpr int DEPTH = STAGES / 4; /* tiles that a warp has on their way */
 
-extern __shared__ __align__(128) unsigned char ring[];              /* of tiles; before the first of them, the weights */
-static __shared__ unsigned long long full[STAGES], empty[STAGES], weights_come, weights_held; /* barriers */
-static __shared__ work ring_work[STAGES];
-/* Of the ring's tiles with few inputs: the marks of each row of the halo, and by number where they lie; the number of each input. */
-static __shared__ unsigned short ring_rows[STAGES][HALO_H];
-static __shared__ unsigned char ring_inputs[STAGES][FEW + 1], ring_numbers[STAGES][HALO_H * HALO_W];
+/* One tap of 64 pixels: planes of 8 channels as a tile's, all pixels side by side. */
+constexpr int TAP_STAGES = 16, TAP_DEPTH = 3, TAP_PLANE = 64 * 16 + 16, TAP_BYTES = PIECES * TAP_PLANE;
+constexpr int SLOTS = STAGES > TAP_STAGES ? STAGES : TAP_STAGES, NUMBERED = 1024;
 
-constexpr int RING_BYTES = STAGES * STAGE_BYTES > 64 * WEIGHTS_PITCH ? STAGES * STAGE_BYTES : 64 * WEIGHTS_PITCH;
-constexpr int COLUMN = 10; /* pairs of channels: what an input adds to 16 channels, and two pairs that spread the columns over the banks */
+struct pixel {
+    int in_row, out_row, x; /* rows of all images: of the first tap, n * H + y * STRIDE - pad, and n * P + y */
+    unsigned marks;         /* bit r * S + s: the input through tap (r, s) is marked */
+};
+
+extern __shared__ __align__(128) unsigned char ring[];              /* of tiles or taps; before the first of them, the weights */
+static __shared__ unsigned long long full[SLOTS], empty[SLOTS], weights_come, weights_held, decided, turn[2]; /* barriers */
+static __shared__ work ring_work[SLOTS];
+static __shared__ pixel numbered[PIXELS ? NUMBERED : 1];            /* by number modulo NUMBERED, from the block's first */
+static __shared__ int ring_pixels[SLOTS];                           /* of 64, how many there are; < 0: no more */
+static __shared__ bool by_pixels;
 
 /* --- producer: 128 threads --- */
 
@@ -53,25 +57,13 @@ struct producer {
             barrier_arrive(shared_address(&full[arrived % STAGES]));
         arrived += 4;
     }
-    /* row: a lane's row of marks. */
-    static __device__ __forceinline__ void number_inputs(int slot, unsigned row)
-    {
-        int lane = threadIdx.x % 32, number = scan(__popc(row)) - __popc(row);
-        if (lane < HALO_H)
-            ring_rows[slot][lane] = row;
-        for (; row; row &= row - 1, number++) {
-            int input = lane * HALO_W + __ffs(row) - 1;
-            ring_inputs[slot][number] = input;
-            ring_numbers[slot][input] = number;
-        }
-    }
     __device__ __forceinline__ void put(const work &tile, const row_marks &marks, unsigned rank)
     {
         int slot = issued % STAGES;
         barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
         if (GATHERED) { /* the whole tile is one piece of memory */
             if (threadIdx.x % 32 == 0) {
-                ring_work[slot] = {{(int)rank, 0, 0}, 255, ~0ull};
+                ring_work[slot] = {{(int)rank, 0, 0}, 0, ~0ull};
                 barrier_arrive_expect(shared_address(&full[slot]), STAGE_BYTES);
                 copy_bytes(shared_address(ring) + slot * STAGE_BYTES, input + (size_t)rank * (STAGE_BYTES / 2), STAGE_BYTES, shared_address(&full[slot]));
             }
@@ -81,8 +73,6 @@ struct producer {
         }
         if (threadIdx.x % 32 == 0)
             ring_work[slot] = tile;
-        if (FEW && tile.inputs <= FEW)
-            number_inputs(slot, marks.bits(tile, im.pad) & ((1u << HALO_W) - 1));
         copy_tile(shared_address(ring) + slot * STAGE_BYTES, input, tile, marks, im, 0);
         copy_async_commit();
         issued += 4;
@@ -118,27 +108,17 @@ static __device__ __forceinline__ void ask_weights(const TYPE *filter, int k0, i
         copy_bytes(shared_address(ring) + i * WEIGHTS_PITCH, filter + (size_t)min(k0 + i, K - 1) * TAPS * C, TAPS * C * 2, come);
 }
 
-static __device__ __forceinline__ void produce(producer p, const share &all, const TYPE *filter, int K, unsigned *tiles_active)
+static __device__ __forceinline__ void produce_tiles(producer p, const share &all, unsigned from, unsigned end)
 {
-    if (threadIdx.x < 32)
-        ask_weights(filter, blockIdx.y * 64, K);
-    wait_for_tiles();
-    add_up(all);
-    if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
-        *tiles_active = rank_before[128];
-    unsigned total = cost_before[128];
-    unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
     int warp = threadIdx.x / 32, before = 0; /* tiles of earlier rounds */
     p.issued = p.arrived = warp;
-    for (; from < end; from += ROUND) {
-        list_round(all, p.im, from, min(from + ROUND, end));
+    for (; from < end; from += LIST) {
+        list_round(all, p.im, {false}, from, min(from + LIST, end));
         unsigned rank = rank_first - before; /* of the ring's tile 0 */
         before += rank_end - rank_first;
         if (p.issued >= before)
             continue;
         row_marks marks = load_marks(list[(rank + p.issued) % LIST], p.im, p.mask);
-        if (p.issued < 4)
-            barrier_wait(shared_address(&weights_held), 0);
         while (p.issued < before) {
             const work &tile = list[(rank + p.issued) % LIST];
             row_marks next = marks;
@@ -151,30 +131,173 @@ static __device__ __forceinline__ void produce(producer p, const share &all, con
     p.finish(before);
 }
 
+#if PIXELS
+/* The ring of taps: slot i is tap i % TAPS of the block's 64 pixels number i / TAPS, and warp i % 4 fills it. */
+struct tap_producer {
+    const TYPE *input;
+    const unsigned *mask;
+    image im;
+    int issued, arrived;
+
+    __device__ __forceinline__ void arrive_oldest()
+    {
+        fence_async();
+        __syncwarp();
+        if (threadIdx.x % 32 == 0)
+            barrier_arrive(shared_address(&full[arrived % TAP_STAGES]));
+        arrived += 4;
+    }
+    /* A warp numbers the active pixels of a tile. first: the number of the block's first. */
+    __device__ __forceinline__ void number_pixels(const work &tile, unsigned first) const
+    {
+        int words = (im.W + 31) / 32;
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            int bit = half * 32 + threadIdx.x % 32, y = tile.at.y + bit / 8, x = tile.at.x + bit % 8;
+            if (!(tile.active >> bit & 1))
+                continue;
+            unsigned marks = 0;
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                unsigned row = mask_bits(mask + (size_t)tile.at.n * im.H * words, y * STRIDE - im.pad + r * DILATION, x * STRIDE - im.pad, im.H, words);
+#pragma unroll
+                for (int s = 0; s < S; s++)
+                    marks |= (row >> (s * DILATION) & 1) << (r * S + s);
+            }
+            numbered[(tile.first - first + __popcll(tile.active & ((1ull << bit) - 1))) % NUMBERED] = {tile.at.n * im.H + y * STRIDE - im.pad, tile.at.n * im.P + y, x, marks};
+        }
+    }
+    /* The warp's taps of 64 pixels, `count` of which there are. */
+    __device__ __forceinline__ void put(int sixty_four, int count)
+    {
+        int lane = threadIdx.x % 32;
+        unsigned at[2], marks[2]; /* of pixels lane and lane + 32: where their first tap lies, in 16 bytes */
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            int number = half * 32 + lane;
+            const pixel &own = numbered[(sixty_four * 64 + min(number, count - 1)) % NUMBERED];
+            at[half] = ((unsigned)own.in_row * im.W + own.x * STRIDE - im.pad) * PIECES;
+            marks[half] = number < count ? own.marks : 0;
+        }
+        for (; issued < (sixty_four + 1) * TAPS; issued += 4) {
+            int tap = issued % TAPS, slot = issued % TAP_STAGES;
+            unsigned to = shared_address(ring) + slot * TAP_BYTES, further = (tap / S * im.W + tap % S) * DILATION * PIECES;
+            barrier_wait(shared_address(&empty[slot]), issued / TAP_STAGES & 1 ^ 1);
+            if (lane == 0)
+                ring_pixels[slot] = count;
+#pragma unroll 4 /* all of them would need more registers than there are */
+            for (int j = 0; j < 2 * PIECES; j++) {
+                int number = (j * 32 + lane) / PIECES, piece = (j * 32 + lane) % PIECES;
+                unsigned from = __shfl_sync(~0u, j < PIECES ? at[0] : at[1], number % 32), own = __shfl_sync(~0u, j < PIECES ? marks[0] : marks[1], number % 32);
+                if (32 % PIECES != 0) { /* the lanes' pixels may be of both halves */
+                    unsigned low = __shfl_sync(~0u, at[0], number % 32), low_own = __shfl_sync(~0u, marks[0], number % 32);
+                    unsigned high = __shfl_sync(~0u, at[1], number % 32), high_own = __shfl_sync(~0u, marks[1], number % 32);
+                    from = number < 32 ? low : high, own = number < 32 ? low_own : high_own;
+                }
+                from += further + piece; /* right where the input is marked, whatever was below 0 */
+                copy_async_16_of(to + piece * TAP_PLANE + number * 16, input + (size_t)from * 8, own >> tap << 4 & 16);
+            }
+            copy_async_commit();
+            if (issued + 4 - arrived == 4 * TAP_DEPTH) {
+                copy_async_wait<TAP_DEPTH - 1>();
+                arrive_oldest();
+            }
+        }
+    }
+    __device__ __forceinline__ void finish(int all)
+    {
+        copy_async_wait<0>();
+        while (arrived < issued)
+            arrive_oldest();
+        for (int i = all * TAPS; i <= (all + 1) * TAPS; i += TAPS) { /* the first taps that do not come, one for each consumer */
+            if (i % 4 != threadIdx.x / 32)
+                continue;
+            barrier_wait(shared_address(&empty[i % TAP_STAGES]), i / TAP_STAGES & 1 ^ 1);
+            if (threadIdx.x % 32 == 0)
+                ring_pixels[i % TAP_STAGES] = -1;
+            arrived = i;
+            arrive_oldest();
+        }
+    }
+};
+
+static __device__ __forceinline__ void produce_pixels(tap_producer p, const share &all, unsigned from, unsigned end)
+{
+    unsigned first = 0, last = 0; /* numbers of the block's first pixel, and of the one behind its last so far */
+    int done = 0;                 /* groups of 64 */
+    p.issued = p.arrived = threadIdx.x / 32;
+    for (bool begun = false; from < end; from += LIST) {
+        list_round(all, p.im, {true}, from, min(from + LIST, end));
+        if (rank_first < rank_end) {
+            const work &tail = list[(rank_end - 1) % LIST];
+            first = begun ? first : list[rank_first % LIST].first;
+            last = tail.first + __popcll(tail.active);
+            begun = true;
+        }
+        for (unsigned rank = rank_first + threadIdx.x / 32; rank < rank_end; rank += 4)
+            p.number_pixels(list[rank % LIST], first);
+        warpgroup_sync(0);
+        bool over = from + LIST >= end;
+        for (; (done + 1) * 64 <= last - first || (over && done * 64 < last - first); done++)
+            p.put(done, min(64, last - first - done * 64));
+    }
+    p.finish(done);
+}
+#endif
+
+static __device__ __forceinline__ void produce(const producer &p, const share &all, const TYPE *filter, int K, unsigned *tiles_active)
+{
+    if (threadIdx.x < 32)
+        ask_weights(filter, blockIdx.y * 64, K);
+    wait_for_tiles();
+    add_up(all);
+    unsigned tiles = tiles_before[128], pixels = pixels_before[128];
+    bool choice = PIXELS && (!WHOLE || pixels * 100ull < tiles * (8ull * ROWS * SWITCH));
+    if (threadIdx.x == 0) {
+        if (blockIdx.x == 0 && blockIdx.y == 0)
+            *tiles_active = tiles;
+        by_pixels = choice;
+        barrier_arrive(shared_address(&decided));
+    }
+    unsigned total = choice ? pixels : tiles;
+    unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
+    if (from < end)
+        barrier_wait(shared_address(&weights_held), 0);
+#if PIXELS
+    if (choice) {
+        produce_pixels({p.input, p.mask, p.im, 0, 0}, all, from, end);
+        return;
+    }
+#endif
+    produce_tiles(p, all, from, end);
+}
+
 /* --- consumers: two warpgroups --- */
 
 struct consumer {
-    TYPE *output; /* of the warp's first channel */
+    TYPE *output; /* of the lane's first channel */
     int K, P, Q;
-    bool stores;  /* the lane's two channels exist: the warp's 2 * (lane / 4) and the next */
+    bool stores;  /* its two channels exist */
     float bias0, bias1;
 
     __device__ __forceinline__ TYPE *tile(const place &at) const
     {
         return output + (GATHERED ? (size_t)at.n * (8 * ROWS) * K : (((size_t)at.n * P + at.y) * Q + at.x) * K);
     }
-    static __device__ __forceinline__ void store(TYPE *pixel, float low, float high)
+    __device__ __forceinline__ void store(TYPE *pixel, float low, float high) const
     {
         pack<TYPE, 2> out;
-        out.item[0] = from_f32<TYPE>(activate(low));
-        out.item[1] = from_f32<TYPE>(activate(high));
+        out.item[0] = from_f32<TYPE>(activate(low + bias0));
+        out.item[1] = from_f32<TYPE>(activate(high + bias1));
         store_pack<TYPE, 2>(pixel, out);
     }
 };
 
-static __device__ __forceinline__ void multiply_whole(float sum[4 * ROWS], unsigned stage, const unsigned (*held)[4])
+/* The consumers take turns: one computes while the other stores. Side by side they would share the tensor cores and then store together. */
+static __device__ __forceinline__ void multiply_whole(float sum[4 * ROWS], unsigned stage, const unsigned (*held)[4], int me, int round)
 {
     unsigned long long tile = matrix_planes(stage, PLANE, HALO_W * 16);
+    barrier_wait(shared_address(&turn[me]), (me == 0) ^ (round & 1));
     wgmma_begin();
 #pragma unroll
     for (int i = 0; i < STEPS; i++) {
@@ -182,67 +305,84 @@ static __device__ __forceinline__ void multiply_whole(float sum[4 * ROWS], unsig
         wgmma_registers<TYPE, 8 * ROWS>(sum, held[i], tile + (c * 2 * PLANE / 16 + tap / S * HALO_W + tap % S), i > 0);
     }
     wgmma_commit();
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(shared_address(&turn[me ^ 1]));
     wgmma_wait<0>();
 }
 
-/* What inputs `first` .. first + 7 of the tile add through each tap to the warp's 16 channels: parts[tap][input][pair of channels]. */
-static __device__ __forceinline__ void multiply_inputs(float2 *parts, unsigned stage, int slot, int first, int count, const unsigned (*held)[4])
+static __device__ __forceinline__ void consume_tiles(const consumer &to, const unsigned (*held)[4])
 {
-    int lane = threadIdx.x % 32, number = first + lane % 8;
-    unsigned own = stage + (number < count ? ring_inputs[slot][number] : 0) * 16 + lane / 8 * PLANE; /* a lane addresses an input in a plane */
-    float sum[TAPS][4] = {};
+    int lane = threadIdx.x % 32;
+    int me = warpgroup_index() - 1;
+    for (int i = me;; i += 2) {
+        int slot = i % STAGES;
+        barrier_wait(shared_address(&full[slot]), i / STAGES & 1);
+        work tile = ring_work[slot];
+        if (__shfl_sync(~0u, tile.at.y, 0) < 0)
+            return;
+        float sum[4 * ROWS];
+        multiply_whole(sum, shared_address(ring) + slot * STAGE_BYTES, held, me, i / 2);
+        if (lane == 0)
+            barrier_arrive(shared_address(&empty[slot]));
+        unsigned long long own = to.stores ? tile.active >> (lane % 4 * 2) : 0;
+        TYPE *out = to.tile(tile.at) + lane % 4 * 2 * to.K;
 #pragma unroll
-    for (int c = 0; c < C / 16; c += 2) {
-        unsigned b[4];
-        if (c + 1 < C / 16)
-            load_matrix_4(b, own + c * 2 * PLANE);
-        else
-            load_matrix_2(b, own + c * 2 * PLANE);
-#pragma unroll
-        for (int half = 0; half < 2 && c + half < C / 16; half++)
-#pragma unroll
-            for (int tap = 0; tap < TAPS; tap++)
-                multiply_16x8x16<TYPE>(sum[tap], held[tap * (C / 16) + c + half], &b[half * 2]);
+        for (int row = 0; row < ROWS; row++, out += to.Q * to.K) {
+            if (own >> (8 * row) & 1)
+                to.store(out, sum[4 * row], sum[4 * row + 2]);
+            if (own >> (8 * row) & 2)
+                to.store(out + to.K, sum[4 * row + 1], sum[4 * row + 3]);
+        }
     }
-    float2 *to = parts + (first + lane % 4 * 2) * COLUMN + lane / 4;
-#pragma unroll
-    for (int tap = 0; tap < TAPS; tap++)
-#pragma unroll
-        for (int e = 0; e < 2; e++)
-            to[(tap * FEW + e) * COLUMN] = make_float2(sum[tap][e], sum[tap][2 + e]);
 }
 
-/* Adds up the active outputs of a tile with few inputs. Eight lanes have the warp's 16 channels of an output, a warp four outputs side by side. */
-static __device__ __forceinline__ void add_outputs(const consumer &to, TYPE *out, const float2 *parts, int slot, unsigned long long active)
+#if PIXELS
+static __device__ __forceinline__ void consume_pixels(const consumer &to, const unsigned (*held)[4])
 {
-    int lane = threadIdx.x % 32, pair = lane % 8;
-    unsigned rows = lane < HALO_H ? ring_rows[slot][lane] : 0;
-    float bias0 = __shfl_sync(~0u, to.bias0, pair * 4), bias1 = __shfl_sync(~0u, to.bias1, pair * 4);
-    bool stores = __shfl_sync(~0u, to.stores, pair * 4);
-    while (active) {
-        int four = (__ffsll(active) - 1) / 4, y = four / 2, x = four % 2 * 4 + lane / 8;
-        bool own = active >> (four * 4 + lane / 8) & 1;
-        active &= ~(15ull << (four * 4));
-        float2 sum = make_float2(bias0, bias1);
+    int lane = threadIdx.x % 32;
+    for (int sixty_four = warpgroup_index() - 1;; sixty_four += 2) {
+        float sum[32];
+        int count = 0;
 #pragma unroll
-        for (int r = 0; r < R; r++) {
-            unsigned row = __shfl_sync(~0u, rows, y + r) >> x & ((1u << S) - 1);
-            for (row = own ? row : 0; row; row &= row - 1) {
-                int s = __ffs(row) - 1;
-                float2 part = parts[((r * S + s) * FEW + ring_numbers[slot][(y + r) * HALO_W + x + s]) * COLUMN + pair];
-                sum.x += part.x, sum.y += part.y;
+        for (int tap = 0; tap < TAPS; tap++) {
+            int i = sixty_four * TAPS + tap, slot = i % TAP_STAGES;
+            barrier_wait(shared_address(&full[slot]), i / TAP_STAGES & 1);
+            if (tap == 0) {
+                count = __shfl_sync(~0u, ring_pixels[slot], 0);
+                if (count < 0)
+                    return;
+            }
+            unsigned long long pixels = matrix_planes(shared_address(ring) + slot * TAP_BYTES, TAP_PLANE, 128);
+            wgmma_begin();
+#pragma unroll
+            for (int c = 0; c < C / 16; c++)
+                wgmma_registers<TYPE, 64>(sum, held[tap * (C / 16) + c], pixels + c * 2 * (TAP_PLANE / 16), tap + c > 0);
+            wgmma_commit();
+            if (tap > 0) { /* the tap before has been read */
+                wgmma_wait<1>();
+                if (lane == 0)
+                    barrier_arrive(shared_address(&empty[(i - 1) % TAP_STAGES]));
             }
         }
-        if (own && stores)
-            consumer::store(out + (y * to.Q + x) * to.K + pair * 2, sum.x, sum.y);
+        wgmma_wait<0>();
+        if (lane == 0)
+            barrier_arrive(shared_address(&empty[(sixty_four * TAPS + TAPS - 1) % TAP_STAGES]));
+#pragma unroll
+        for (int j = 0; j < 16; j++) {
+            int number = j / 2 * 8 + lane % 4 * 2 + j % 2;
+            const pixel &own = numbered[(sixty_four * 64 + number) % NUMBERED];
+            if (number < count && to.stores)
+                to.store(to.output + ((size_t)own.out_row * to.Q + own.x) * to.K, sum[j / 2 * 4 + j % 2], sum[j / 2 * 4 + 2 + j % 2]);
+        }
     }
 }
+#endif
 
 static __device__ __forceinline__ void consume(const consumer &to)
 {
-    int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
+    int lane = threadIdx.x % 32;
     unsigned held[STEPS][4];
-    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours (pair_store.cuh). */
+    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours. */
     unsigned own = shared_address(ring) + (threadIdx.x / 32 % 4 * 16 + lane % 8 * 2 + lane / 8 % 2) * WEIGHTS_PITCH + lane / 16 * 16;
     barrier_wait(shared_address(&weights_come), 0);
 #pragma unroll
@@ -250,66 +390,42 @@ static __device__ __forceinline__ void consume(const consumer &to)
         load_matrix_4(held[i], own + i * 32);
     if (lane == 0)
         barrier_arrive(shared_address(&weights_held));
-    for (int i = me;; i += 2) {
-        int slot = i % STAGES;
-        barrier_wait(shared_address(&full[slot]), i / STAGES & 1);
-        work tile = ring_work[slot];
-        if (__shfl_sync(~0u, tile.at.y, 0) < 0)
-            return;
-        unsigned stage = shared_address(ring) + slot * STAGE_BYTES;
-        TYPE *out = to.tile(tile.at);
-        int inputs = __shfl_sync(~0u, tile.inputs, 0);
-        if (!FEW || inputs > FEW) {
-            float sum[4 * ROWS];
-            multiply_whole(sum, stage, held);
-            if (lane == 0)
-                barrier_arrive(shared_address(&empty[slot]));
-            unsigned long long own = to.stores ? tile.active >> (lane % 4 * 2) : 0;
-            out += lane % 4 * 2 * to.K + lane / 4 * 2;
-#pragma unroll
-            for (int row = 0; row < ROWS; row++, out += to.Q * to.K) {
-                if (own >> (8 * row) & 1)
-                    consumer::store(out, sum[4 * row] + to.bias0, sum[4 * row + 2] + to.bias1);
-                if (own >> (8 * row) & 2)
-                    consumer::store(out + to.K, sum[4 * row + 1] + to.bias0, sum[4 * row + 3] + to.bias1);
-            }
-        } else {
-            float2 *parts = reinterpret_cast<float2 *>(ring + RING_BYTES) + (threadIdx.x / 32 - 4) * (TAPS * FEW * COLUMN);
-#pragma unroll 1
-            for (int first = 0; first < inputs; first += 8)
-                multiply_inputs(parts, stage, slot, first, inputs, held);
-            __syncwarp();
-            add_outputs(to, out, parts, slot, tile.active);
-            __syncwarp(); /* the parts, and what the ring says about the tile, have been read */
-            if (lane == 0)
-                barrier_arrive(shared_address(&empty[slot]));
-        }
+    barrier_wait(shared_address(&decided), 0);
+#if PIXELS
+    if (by_pixels) {
+        consume_pixels(to, held);
+        return;
     }
+#endif
+    consume_tiles(to, held);
 }
 
 extern "C" __global__ void __maxnreg__(160)
-conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned char *inputs,
-           const unsigned *sums, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums,
+           unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
 {
     if (threadIdx.x == 0) {
-        for (int i = 0; i < STAGES; i++) {
+        for (int i = 0; i < SLOTS; i++) {
             barrier_init(shared_address(&full[i]), 1);
             barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose turn it is */
         }
         barrier_init(shared_address(&weights_come), 1);
         barrier_init(shared_address(&weights_held), 8);
+        barrier_init(shared_address(&decided), 1);
+        barrier_init(shared_address(&turn[0]), 4);
+        barrier_init(shared_address(&turn[1]), 4);
         barrier_init_done();
     }
     __syncthreads();
     if (threadIdx.x < 128) {
-        give_registers<48>();
+        give_registers<56>();
         int words = (count + 31) / 32;
-        produce(producer{input, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, inputs, sums, count, words, (words + 127) / 128}, filter, K,
+        produce(producer{input, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, count, words, (words + 127) / 128}, filter, K,
                 tiles_active);
     } else {
-        take_registers<216>();
-        int k0 = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16, k = k0 + threadIdx.x % 32 / 4 * 2;
+        take_registers<208>();
+        int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
         bool stores = k < K;
-        consume({output + k0, K, P, GATHERED ? 8 : Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
+        consume({output + k, K, P, GATHERED ? 8 : Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
     }
 }

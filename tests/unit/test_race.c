@@ -121,7 +121,7 @@ static void finds_the_fastest(void **state)
         assert_int_equal(r.heats >= 5, 1);
         everybody_left(&w, 60);
         for (int i = 0; i < 60; i++) {
-            assert_true(racers[i].rounds >= RACE_FIRST_LOOK);
+            assert_true(racers[i].rounds >= RACE_HOPELESS_LOOK);
             assert_true(i == r.best ? !racers[i].out : true);
             racer_free(&racers[i]);
         }
@@ -176,6 +176,31 @@ static void ties_stay_in(void **state)
     }
     if (dropped > 6) /* 50 trials of 6 */
         fail_msg("%d of 300 equal contenders were dropped", dropped);
+}
+
+/* Who is far behind costs two rounds, whatever the noise; who is twice as slow stays for a proper look. */
+static void the_hopeless_leave_early(void **state)
+{
+    for (int seed = 1; seed <= 50; seed++) {
+        struct world w = world_new((uint64_t)seed);
+        struct racer racers[4];
+        struct race_result r;
+        struct race_plan plan = {.at_once = 4, .rounds_max = 100, .half_width = 0.01, .budget_s = 1e9};
+        struct race_ops ops = ops_of(&w);
+        w.noise = 0.03;
+        w.truth[0] = 1000;
+        w.truth[1] = 100000;
+        w.truth[2] = 2000;
+        w.truth[3] = 10000;
+        assert_true(race_run(&plan, &ops, racers, 4, 1, &r, NULL));
+        assert_int_equal(r.best, 0);
+        assert_int_equal(racers[1].rounds, RACE_HOPELESS_LOOK);
+        assert_int_equal(racers[3].rounds, RACE_HOPELESS_LOOK);
+        assert_true(racers[1].out && racers[1].beaten_by == 0);
+        assert_int_equal(racers[2].rounds, RACE_FIRST_LOOK);
+        for (int i = 0; i < 4; i++)
+            racer_free(&racers[i]);
+    }
 }
 
 /* With no budget every heat still takes its first look, and nothing more. */
@@ -256,7 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_the_fastest),          cmocka_unit_test(survives_noise), cmocka_unit_test(ties_stay_in), cmocka_unit_test(budget_ends_it),
-        cmocka_unit_test(base_is_the_fastest_pinned), cmocka_unit_test(who_cannot_run_is_left_out),
+        cmocka_unit_test(the_hopeless_leave_early), cmocka_unit_test(base_is_the_fastest_pinned), cmocka_unit_test(who_cannot_run_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

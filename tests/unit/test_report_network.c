@@ -211,7 +211,7 @@ static void whole_networks_stand_beside_their_sums(void **state)
         /* 3120 / 2080; 3000 / 2100; 3200 / 2000 */
         "whole, best: 2,000 us ±2, 1.50 x library [1.48, 1.52] end to end, 1.50 x [1.43, 1.60] over its layers; its layers by themselves 2.08 ms - "
         "80.0 us warm L2, launches and gaps; cudnn on head\n",
-        "whole, conv2d/c: 4,200 us", "whole: 2 more of single variants, in the table of edsr/x2\n"};
+        "whole, conv2d/c: 4,200 us", "whole: 2 more, in the table of edsr/x2\n"};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (!strstr(t, wanted[i]))
             fail_msg("not said: %s\n%s", wanted[i], t);

@@ -144,6 +144,27 @@ static void test_points(void **state)
     labels(v, "{TH: [4, 16], A: 10}", 2, "A=10,BIG=0,TH=4,WORD=float2", "A=10,BIG=0,TH=16,WORD=float2");
     labels(v, "{WORD: all, A: all, TH: [16, 4]}", 12, "A=2,BIG=0,TH=16,WORD=float2", "A=10,BIG=0,TH=4,WORD=float4");
     labels(v, "{BIG: 99999}", 1, "A=6,BIG=99999,TH=8,WORD=float2", "A=6,BIG=99999,TH=8,WORD=float2");
+    /* One point by its label; a search: all values of what the scenario does not name. */
+    struct variant_point *one;
+    assert_true(variant_at(v, "A=10,BIG=7,TH=4,WORD=float4", &one, &err));
+    assert_string_equal(one->label, "A=10,BIG=7,TH=4,WORD=float4");
+    variant_points_free(one, 1);
+    const char *const gone[] = {"A=10,BIG=7,TH=5,WORD=float4", "A=10,BIG=7,WORD=float4", "A=10,BIG=7,NEW=1,TH=4,WORD=float4", "A=10,,=", ""};
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
+        error_clear(&err);
+        assert_false(variant_at(v, gone[i], &one, &err));
+        assert_int_equal(err.kind, ERROR_USAGE);
+    }
+    error_clear(&err);
+    assert_int_equal(variant_space(v, NULL, &one, &err), -1);
+    assert_non_null(strstr(err.text, "BIG has 100001 values"));
+    struct node *some = node_parse_text("s.yaml", "{BIG: [1, 2], TH: 4}", 20, 1, 1, &err);
+    assert_int_equal(variant_space(v, some, &one, &err), 3 * 2 * 1 * 2); /* A, BIG, TH, WORD */
+    assert_string_equal(one[0].label, "A=2,BIG=1,TH=4,WORD=float2");
+    assert_string_equal(one[11].label, "A=10,BIG=2,TH=4,WORD=float4");
+    variant_points_free(one, 12);
+    node_free(some);
+    error_clear(&err);
     points_fail(v, "{TJ: 4}", "s.yaml:4:2: ", "TH");
     points_fail(v, "{TH: [4, 5]}", "s.yaml:4:10: my/p has no TH = 5; its values are 4, 8, 16", NULL);
     points_fail(v, "{A: 4}", "s.yaml:4:5: my/p has no A = 4; its values are 2 to 10 in steps of 4", NULL);

@@ -147,6 +147,29 @@ static void steps_and_gaps_are_parts(void **state)
     fixture_free(&f);
 }
 
+/* A network run whole has the roof of all its layers: no single step is held against it. */
+static void a_chain_is_held_as_a_whole(void **state)
+{
+    struct fixture f = {0};
+    measured_run(&f);
+    struct row *r = row_of(&f, "chain/best", 130, 1);
+    row_set(&r->op, "chain");
+    for (int i = 0; i < 3; i++) {
+        fixture_step(r, "again", 32, 0, 0, 1.0, "warps");
+        fixture_time(r, i, 40, 0, 0, 0, 0);
+    }
+    struct account a = only(&f, 0);
+    balances(&a);
+    assert_true(fabs(ns_of(&a, "roof") - 100e3) < 1e-6 && fabs(ns_of(&a, "unexplained") - 30e3) < 1e-6 && a.count == 2);
+    struct text t = {0};
+    struct report_style style = {0};
+    report_why(&t, &f.run, f.rows, f.count, 0, &style);
+    const char *first = strstr(text_get(&t), "step       again");
+    assert_true(first && !strstr(first + 1, "step       again")); /* said once */
+    text_free(&t);
+    fixture_free(&f);
+}
+
 /* Sums that cannot be rounded part by part. */
 static void printed_numbers_add_up(void **state)
 {
@@ -428,6 +451,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_account_balances),      cmocka_unit_test(steps_and_gaps_are_parts), cmocka_unit_test(printed_numbers_add_up),
+        cmocka_unit_test(a_chain_is_held_as_a_whole),
         cmocka_unit_test(verdicts_without_counters), cmocka_unit_test(verdicts_with_counters),   cmocka_unit_test(rows_are_found_by_words),
         cmocka_unit_test(unknown_machines_stay_unknown),
         cmocka_unit_test(library_kernels_have_limits),

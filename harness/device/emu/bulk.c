@@ -234,6 +234,9 @@ const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip)
             emu_report(w, ip, i, "misaligned", "tensor copy to shared memory at 0x%x, not a multiple of 128", offset);
             continue;
         }
+        if (!store && x.start[0] * x.t.element_bytes % 16) /* found on an H200, with every shape of box and either swizzle */
+            emu_report(w, ip, i, "misaligned", "tensor copy from column %lld: %lld bytes from the row's start, not a multiple of 16 (an illegal instruction on the chip)",
+                       (long long)x.start[0], (long long)(x.start[0] * x.t.element_bytes));
         if (store) {
             move_box(w, ip, i, &x, owner->shared, offset, true);
             continue;

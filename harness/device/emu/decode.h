@@ -80,8 +80,22 @@ struct place_ref {
 bool decode_address(struct decode *d, const struct ptx_operand *o, enum ptx_space space, struct place_ref *out);
 enum ptx_space decode_take_space(struct decode *d);
 
+/* ---- decode_alu.c ---- */
+enum op decode_by_width(struct decode *d, enum ptx_type t, enum op op16, enum op op32, enum op op64);
+/* d, a, b, c: n sources of type t; OP_none fails. */
+bool decode_simple(struct decode *d, enum op op, enum ptx_type t, int n);
+bool decode_predicate_logic(struct decode *d, enum op op);
+/* ---- decode_place.c ---- */
+const struct placed *decode_find_placed(const struct decode *d, const struct ptx_var *v, int function);
+/* Shared variables of the entry and all it may call, which are gathered in program.functions. */
+void decode_place_shared(struct decode *d, const struct ptx_function *entry);
+/* Local variables and parameter areas of the function at hand. */
+bool decode_place_function(struct decode *d, struct function *fn);
+bool decode_call(struct decode *d, uint32_t next_flow);
+
 /* One family each: true when the op was theirs (or failed). */
 bool decode_alu(struct decode *d);
+bool decode_move(struct decode *d);   /* mov, cvt */
 bool decode_float(struct decode *d);
 bool decode_memory(struct decode *d);
 bool decode_warp(struct decode *d);

@@ -6,7 +6,7 @@ static bool is(struct decode *d, const char *op) { return !strcmp(d->in->op, op)
 static int bytes_of(enum ptx_type t) { return ptx_type_bytes(t); }
 
 /* By width: op16, op32, op64. */
-static enum op by_width(struct decode *d, enum ptx_type t, enum op op16, enum op op32, enum op op64)
+enum op decode_by_width(struct decode *d, enum ptx_type t, enum op op16, enum op op32, enum op op64)
 {
     enum op op = bytes_of(t) == 2 ? op16 : bytes_of(t) == 4 ? op32 : bytes_of(t) == 8 ? op64 : OP_none;
     if (op == OP_none)
@@ -15,7 +15,7 @@ static enum op by_width(struct decode *d, enum ptx_type t, enum op op16, enum op
 }
 
 /* Emits op with d and n sources, all of type t. */
-static bool simple(struct decode *d, enum op op, enum ptx_type t, int n)
+bool decode_simple(struct decode *d, enum op op, enum ptx_type t, int n)
 {
     uint32_t s[3] = {NO_REF, NO_REF, NO_REF};
     for (int i = 0; i < n; i++)
@@ -48,7 +48,7 @@ static enum op signed_op(enum ptx_type t, enum op u16, enum op s16, enum op u32,
 static bool with_carry(struct decode *d, enum ptx_type t, bool reads, bool subtract)
 {
     bool writes = decode_take(d, "cc");
-    if (!simple(d, bytes_of(t) == 4 ? OP_addc_32 : bytes_of(t) == 8 ? OP_addc_64 : OP_none, t, 2))
+    if (!decode_simple(d, bytes_of(t) == 4 ? OP_addc_32 : bytes_of(t) == 8 ? OP_addc_64 : OP_none, t, 2))
         return true;
     d->p->code[d->p->count - 1].flags = (uint8_t)(reads | writes << 1 | subtract << 2);
     return true;
@@ -60,14 +60,14 @@ static bool decode_addsub(struct decode *d, bool subtract)
     if (instr_has(d->in, "cc"))
         return with_carry(d, t, false, subtract);
     if (decode_take(d, "sat")) {
-        simple(d, t == T_S32 ? (subtract ? OP_sub_sat_s32 : OP_add_sat_s32) : OP_none, t, 2);
+        decode_simple(d, t == T_S32 ? (subtract ? OP_sub_sat_s32 : OP_add_sat_s32) : OP_none, t, 2);
         return true;
     }
     if (t == T_U16X2 || t == T_S16X2) {
-        simple(d, subtract ? OP_none : OP_add_16x2, t, 2);
+        decode_simple(d, subtract ? OP_none : OP_add_16x2, t, 2);
         return true;
     }
-    simple(d, subtract ? by_width(d, t, OP_sub_16, OP_sub_32, OP_sub_64) : by_width(d, t, OP_add_16, OP_add_32, OP_add_64), t, 2);
+    decode_simple(d, subtract ? decode_by_width(d, t, OP_sub_16, OP_sub_32, OP_sub_64) : decode_by_width(d, t, OP_add_16, OP_add_32, OP_add_64), t, 2);
     return true;
 }
 
@@ -104,7 +104,7 @@ static bool decode_mul(struct decode *d, bool mad)
     if (half == 2)
         return wide_product(d, t, mad);
     if (reads || writes) {
-        if (simple(d, bytes_of(t) == 4 ? OP_madc_32 : bytes_of(t) == 8 ? OP_madc_64 : OP_none, t, 3)) {
+        if (decode_simple(d, bytes_of(t) == 4 ? OP_madc_32 : bytes_of(t) == 8 ? OP_madc_64 : OP_none, t, 3)) {
             struct insn *ip = &d->p->code[d->p->count - 1];
             ip->flags = (uint8_t)(reads | writes << 1);
             ip->kind = half == 1 ? 1 + ptx_type_signed(t) : 0;
@@ -112,13 +112,13 @@ static bool decode_mul(struct decode *d, bool mad)
         return true;
     }
     if (half == 1 && mad)
-        simple(d, signed_op(t, OP_none, OP_none, OP_madhi_u32, OP_madhi_s32, OP_madhi_u64, OP_madhi_s64), t, 3);
+        decode_simple(d, signed_op(t, OP_none, OP_none, OP_madhi_u32, OP_madhi_s32, OP_madhi_u64, OP_madhi_s64), t, 3);
     else if (half == 1)
-        simple(d, signed_op(t, OP_mulhi_u16, OP_mulhi_s16, OP_mulhi_u32, OP_mulhi_s32, OP_mulhi_u64, OP_mulhi_s64), t, 2);
+        decode_simple(d, signed_op(t, OP_mulhi_u16, OP_mulhi_s16, OP_mulhi_u32, OP_mulhi_s32, OP_mulhi_u64, OP_mulhi_s64), t, 2);
     else if (mad)
-        simple(d, by_width(d, t, OP_madlo_16, OP_madlo_32, OP_madlo_64), t, 3);
+        decode_simple(d, decode_by_width(d, t, OP_madlo_16, OP_madlo_32, OP_madlo_64), t, 3);
     else
-        simple(d, by_width(d, t, OP_mullo_16, OP_mullo_32, OP_mullo_64), t, 2);
+        decode_simple(d, decode_by_width(d, t, OP_mullo_16, OP_mullo_32, OP_mullo_64), t, 2);
     return true;
 }
 
@@ -127,7 +127,7 @@ static bool decode_mul24(struct decode *d)
     if (!decode_take(d, "lo"))
         return decode_fail(d, "only .lo is supported") || true;
     enum ptx_type t = decode_take_type(d);
-    simple(d, t == T_U32 ? OP_mul24_u32 : t == T_S32 ? OP_mul24_s32 : OP_none, t, 2);
+    decode_simple(d, t == T_U32 ? OP_mul24_u32 : t == T_S32 ? OP_mul24_s32 : OP_none, t, 2);
     return true;
 }
 
@@ -136,10 +136,10 @@ static bool decode_minmax(struct decode *d, bool min)
     bool relu = decode_take(d, "relu");
     enum ptx_type t = decode_take_type(d);
     if (t == T_U16X2 || t == T_S16X2) {
-        simple(d, t == T_U16X2 ? (min ? OP_min_u16x2 : OP_max_u16x2) : min ? OP_min_s16x2 : OP_max_s16x2, t, 2);
+        decode_simple(d, t == T_U16X2 ? (min ? OP_min_u16x2 : OP_max_u16x2) : min ? OP_min_s16x2 : OP_max_s16x2, t, 2);
         return true;
     }
-    simple(d, min ? signed_op(t, OP_min_u16, OP_min_s16, OP_min_u32, OP_min_s32, OP_min_u64, OP_min_s64)
+    decode_simple(d, min ? signed_op(t, OP_min_u16, OP_min_s16, OP_min_u32, OP_min_s32, OP_min_u64, OP_min_s64)
                   : signed_op(t, OP_max_u16, OP_max_s16, OP_max_u32, OP_max_s32, OP_max_u64, OP_max_s64), t, 2);
     if (relu && !d->failed) {
         uint32_t to = d->p->code[d->p->count - 1].d;
@@ -156,11 +156,11 @@ static bool decode_shift(struct decode *d, bool left)
     enum ptx_type t = decode_take_type(d);
     enum op op;
     if (left)
-        op = by_width(d, t, OP_shl_16, OP_shl_32, OP_shl_64);
+        op = decode_by_width(d, t, OP_shl_16, OP_shl_32, OP_shl_64);
     else if (ptx_type_signed(t))
-        op = by_width(d, t, OP_shr_s16, OP_shr_s32, OP_shr_s64);
+        op = decode_by_width(d, t, OP_shr_s16, OP_shr_s32, OP_shr_s64);
     else
-        op = by_width(d, t, OP_shr_u16, OP_shr_u32, OP_shr_u64);
+        op = decode_by_width(d, t, OP_shr_u16, OP_shr_u32, OP_shr_u64);
     uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), T_U32, false), to = decode_target(d, decode_operand(d, 0), t, false);
     struct insn *ip = decode_emit(d, op);
     ip->d = to, ip->a = a, ip->b = b;
@@ -176,7 +176,7 @@ static bool decode_funnel(struct decode *d)
     if (!wrap)
         decode_take(d, "clamp");
     enum ptx_type t = decode_take_type(d);
-    simple(d, left ? (wrap ? OP_shf_l_wrap : OP_shf_l_clamp) : wrap ? OP_shf_r_wrap : OP_shf_r_clamp, t, 3);
+    decode_simple(d, left ? (wrap ? OP_shf_l_wrap : OP_shf_l_clamp) : wrap ? OP_shf_r_wrap : OP_shf_r_clamp, t, 3);
     return true;
 }
 
@@ -217,7 +217,7 @@ static bool decode_prmt(struct decode *d)
     static const char *const modes[] = {"f4e", "b4e", "rc8", "ecl", "ecr", "rc16", NULL};
     int mode = decode_take_word(d, modes) + 1;
     enum ptx_type t = decode_take_type(d);
-    if (simple(d, OP_prmt, t, 3))
+    if (decode_simple(d, OP_prmt, t, 3))
         d->p->code[d->p->count - 1].aux = (uint16_t)mode;
     return true;
 }
@@ -228,7 +228,7 @@ static bool decode_lop3(struct decode *d)
     const struct ptx_operand *table = decode_operand(d, 4);
     if (table->kind != OPERAND_INT || d->in->count != 5)
         return decode_fail(d, "this form is not supported") || true;
-    if (simple(d, OP_lop3, t, 3))
+    if (decode_simple(d, OP_lop3, t, 3))
         d->p->code[d->p->count - 1].imm = (int64_t)(table->bits & 255);
     return true;
 }
@@ -238,13 +238,13 @@ static bool decode_dot(struct decode *d, bool four)
     static const char *const halves[] = {"lo", "hi", NULL};
     int half = four ? 0 : decode_take_word(d, halves);
     enum ptx_type ta = decode_take_type(d), tb = decode_take_type(d);
-    if (simple(d, four ? OP_dp4a : OP_dp2a, T_B32, 3))
+    if (decode_simple(d, four ? OP_dp4a : OP_dp2a, T_B32, 3))
         d->p->code[d->p->count - 1].flags = (uint8_t)(ptx_type_signed(ta) | ptx_type_signed(tb) << 1 | (half == 1) << 2);
     return true;
 }
 
 /* ---- logic, on registers and predicates ---- */
-static bool predicate_logic(struct decode *d, enum op op)
+bool decode_predicate_logic(struct decode *d, enum op op)
 {
     bool na, nb = false;
     uint32_t a = decode_pred(d, decode_operand(d, 1), &na), b = op == OP_mov_pred ? NO_REF : decode_pred(d, decode_operand(d, 2), &nb);
@@ -262,20 +262,20 @@ static bool decode_logic(struct decode *d)
     enum ptx_type t = decode_take_type(d);
     if (is(d, "not")) {
         if (t != T_PRED) {
-            simple(d, by_width(d, t, OP_not_16, OP_not_32, OP_not_64), t, 1);
-        } else if (predicate_logic(d, OP_mov_pred) && !d->failed) {
+            decode_simple(d, decode_by_width(d, t, OP_not_16, OP_not_32, OP_not_64), t, 1);
+        } else if (decode_predicate_logic(d, OP_mov_pred) && !d->failed) {
             d->p->code[d->p->count - 1].flags ^= 1;
         }
         return true;
     }
     if (t == T_PRED)
-        return predicate_logic(d, is(d, "and") ? OP_and_pred : is(d, "or") ? OP_or_pred : OP_xor_pred);
+        return decode_predicate_logic(d, is(d, "and") ? OP_and_pred : is(d, "or") ? OP_or_pred : OP_xor_pred);
     if (is(d, "and"))
-        simple(d, by_width(d, t, OP_and_16, OP_and_32, OP_and_64), t, 2);
+        decode_simple(d, decode_by_width(d, t, OP_and_16, OP_and_32, OP_and_64), t, 2);
     else if (is(d, "or"))
-        simple(d, by_width(d, t, OP_or_16, OP_or_32, OP_or_64), t, 2);
+        decode_simple(d, decode_by_width(d, t, OP_or_16, OP_or_32, OP_or_64), t, 2);
     else
-        simple(d, by_width(d, t, OP_xor_16, OP_xor_32, OP_xor_64), t, 2);
+        decode_simple(d, decode_by_width(d, t, OP_xor_16, OP_xor_32, OP_xor_64), t, 2);
     return true;
 }
 
@@ -387,7 +387,7 @@ static bool decode_select(struct decode *d)
     bool negated;
     uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false), c = decode_pred(d, decode_operand(d, 3), &negated);
     uint32_t to = decode_target(d, decode_operand(d, 0), t, false);
-    struct insn *ip = decode_emit(d, by_width(d, t, OP_selp_16, OP_selp_32, OP_selp_64));
+    struct insn *ip = decode_emit(d, decode_by_width(d, t, OP_selp_16, OP_selp_32, OP_selp_64));
     ip->d = to, ip->a = a, ip->b = b, ip->c = c;
     ip->flags = negated ? 4 : 0;
     return true;
@@ -403,148 +403,10 @@ static bool decode_slct(struct decode *d)
     return ip->op != OP_none || decode_fail(d, "these types are not supported") || true;
 }
 
-/* ---- moves ---- */
-static bool mov_vector(struct decode *d, enum ptx_type t, const struct ptx_operand *parts, const struct ptx_operand *whole, bool pack)
-{
-    int n = parts->count;
-    if (n < 2 || n > 8 || bytes_of(t) % n)
-        return decode_fail(d, "%d parts of a '.%s'", n, ptx_type_name(t)) || true;
-    enum ptx_type part = bytes_of(t) / n == 1 ? T_B8 : bytes_of(t) / n == 2 ? T_B16 : bytes_of(t) / n == 4 ? T_B32 : T_B64;
-    uint32_t *l = decode_list(d, n), other = pack ? decode_target(d, whole, t, false) : decode_source(d, whole, t, false);
-    for (int i = 0; i < n; i++)
-        l[i] = pack ? decode_source(d, &parts->items[i], part, false) : parts->items[i].kind == OPERAND_SINK ? NO_REF : decode_target(d, &parts->items[i], part, false);
-    struct insn *ip = decode_emit(d, pack ? OP_pack : OP_unpack);
-    ip->d = pack ? other : NO_REF;
-    ip->a = pack ? NO_REF : other;
-    ip->list = l;
-    ip->size = (uint8_t)bytes_of(part);
-    ip->kind = (uint8_t)(bytes_of(part) < 2 ? 2 : bytes_of(part));
-    ip->count = (uint8_t)n;
-    ip->aux = (uint16_t)bytes_of(t);
-    return true;
-}
-
-static bool decode_mov(struct decode *d)
-{
-    enum ptx_type t = decode_take_type(d);
-    const struct ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
-    if (from->kind == OPERAND_VECTOR)
-        return mov_vector(d, t, from, to, true);
-    if (to->kind == OPERAND_VECTOR)
-        return mov_vector(d, t, to, from, false);
-    if (t == T_PRED) {
-        if (from->kind == OPERAND_SPECIAL && to->kind == OPERAND_REG && d->f->regs[to->reg] == T_PRED && !strcmp(from->name, special_names[SPECIAL_IS_EXPLICIT_CLUSTER])) {
-            struct insn *ip = decode_emit(d, OP_mov_special);
-            ip->aux = SPECIAL_IS_EXPLICIT_CLUSTER;
-            ip->d = decode_slot(d, to->reg);
-            return true;
-        }
-        return predicate_logic(d, OP_mov_pred);
-    }
-    uint32_t ref = decode_target(d, to, t, false);
-    if (from->kind == OPERAND_SPECIAL) {
-        for (int i = 0; i < SPECIAL_COUNT; i++)
-            if (!strcmp(from->name, special_names[i])) {
-                struct insn *ip = decode_emit(d, OP_mov_special);
-                ip->aux = (uint16_t)i;
-                ip->size = (uint8_t)bytes_of(t);
-                ip->d = ref;
-                return true;
-            }
-        return decode_fail(d, "special register '%s' is not supported", from->name) || true;
-    }
-    if (bytes_of(t) == 16) {
-        simple(d, OP_mov_128, t, 1);
-        return true;
-    }
-    uint32_t a = decode_source(d, from, t, false);
-    struct insn *ip = decode_emit(d, by_width(d, t, OP_mov_16, OP_mov_32, OP_mov_64));
-    ip->d = ref, ip->a = a;
-    return true;
-}
-
-/* ---- cvt ---- */
-static int form_of(enum ptx_type t)
-{
-    static const int forms[T_COUNT] = {[T_B8] = FORM_U8, [T_U8] = FORM_U8, [T_S8] = FORM_S8, [T_B16] = FORM_U16, [T_U16] = FORM_U16, [T_S16] = FORM_S16, [T_B32] = FORM_U32,
-                                       [T_U32] = FORM_U32, [T_S32] = FORM_S32, [T_B64] = FORM_U64, [T_U64] = FORM_U64, [T_S64] = FORM_S64, [T_F16] = FORM_F16, [T_BF16] = FORM_BF16,
-                                       [T_F32] = FORM_F32, [T_F64] = FORM_F64, [T_TF32] = FORM_TF32, [T_F16X2] = FORM_F16, [T_BF16X2] = FORM_BF16, [T_E4M3X2] = FORM_E4M3,
-                                       [T_E5M2X2] = FORM_E5M2};
-    return forms[t];
-}
-static bool packed(enum ptx_type t) { return t == T_F16X2 || t == T_BF16X2 || t == T_E4M3X2 || t == T_E5M2X2; }
-
-static enum op fast_convert(enum ptx_type td, enum ptx_type ts, int64_t flags, int db, int sb)
-{
-    if (flags == 0) {
-        if (td == T_F32 && ts == T_S32) return OP_cvt_f32_s32;
-        if (td == T_F32 && ts == T_U32) return OP_cvt_f32_u32;
-        if (td == T_F64 && ts == T_F32) return OP_cvt_f64_f32;
-        if (td == T_F32 && ts == T_F64) return OP_cvt_f32_f64;
-        if (td == T_F32 && ts == T_F16) return OP_cvt_f32_f16;
-        if (td == T_F16 && ts == T_F32) return OP_cvt_f16_f32;
-        if (td == T_F32 && ts == T_BF16) return OP_cvt_f32_bf16;
-        if (td == T_BF16 && ts == T_F32) return OP_cvt_bf16_f32;
-        if (td == T_F16X2 && ts == T_F32) return OP_cvt_f16x2_f32;
-        if (td == T_BF16X2 && ts == T_F32) return OP_cvt_bf16x2_f32;
-    }
-    if (flags || ptx_type_float(td) || ptx_type_float(ts) || bytes_of(ts) != sb || bytes_of(td) != db)
-        return OP_none;
-    if (db == 8 && sb == 4) return ptx_type_signed(ts) ? OP_sext_32_64 : OP_zext_32_64;
-    if (db == 4 && sb == 2) return ptx_type_signed(ts) ? OP_sext_16_32 : OP_zext_16_32;
-    if (db == 4 && sb == 8) return OP_trunc_64_32;
-    if (db == 2 && sb == 4) return OP_trunc_32_16;
-    if (db == sb) return db == 8 ? OP_mov_64 : db == 4 ? OP_mov_32 : OP_mov_16;
-    return OP_none;
-}
-
-static int64_t convert_flags(struct decode *d)
-{
-    static const char *const rounds[] = {"rn", "rz", "rm", "rp", "rna", NULL}, *const integrals[] = {"rni", "rzi", "rmi", "rpi", NULL};
-    int64_t flags = 0;
-    int mode = decode_take_word(d, rounds), integral = decode_take_word(d, integrals);
-    if (integral >= 0)
-        flags |= integral | CONVERT_INTEGRAL;
-    else if (mode > 0)
-        flags |= mode;
-    flags |= decode_take(d, "ftz") ? CONVERT_FTZ : 0;
-    flags |= decode_take(d, "satfinite") ? CONVERT_FINITE : 0;
-    flags |= decode_take(d, "sat") ? CONVERT_SAT : 0;
-    flags |= decode_take(d, "relu") ? CONVERT_RELU : 0;
-    return flags;
-}
-
-static bool decode_cvt(struct decode *d)
-{
-    bool pack = decode_take(d, "pack");
-    int64_t flags = convert_flags(d);
-    enum ptx_type td = decode_take_type(d), ts = decode_take_type(d);
-    const struct ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
-    if (pack || td == T_NONE || ts == T_NONE || (packed(ts) && !packed(td)))
-        return decode_fail(d, "this conversion is not supported") || true;
-    bool two = packed(td) && !packed(ts);
-    uint32_t rd = decode_target(d, to, td, !ptx_type_float(td)), a = decode_source(d, from, ts, !ptx_type_float(ts)), b = two ? decode_source(d, decode_operand(d, 2), ts, false) : NO_REF;
-    int db = to->kind == OPERAND_REG ? decode_reg_bytes(d, to->reg) : bytes_of(td), sb = from->kind == OPERAND_REG ? decode_reg_bytes(d, from->reg) : bytes_of(ts) < 2 ? 2 : bytes_of(ts);
-    /* rounding to an integer is the only thing a float to integer conversion does; .rn is said, not .rni, nowhere */
-    enum op op = fast_convert(td, ts, flags & ~(int64_t)(CONVERT_FINITE * (bytes_of(td) > 2 || !ptx_type_float(td))), db, sb);
-    struct insn *ip = decode_emit(d, op == OP_none ? OP_cvt : op);
-    ip->d = rd, ip->a = a, ip->b = b;
-    if (op != OP_none)
-        return true;
-    if (packed(td))
-        flags |= packed(ts) && bytes_of(ts) == 2 ? CONVERT_UNPACK : CONVERT_PACK;
-    ip->kind = (uint8_t)form_of(ts);
-    ip->aux = (uint16_t)form_of(td);
-    ip->size = (uint8_t)sb;
-    ip->count = (uint8_t)db;
-    ip->imm = flags;
-    return true;
-}
-
 static bool decode_abs_neg(struct decode *d, bool absolute)
 {
     enum ptx_type t = decode_take_type(d);
-    simple(d, absolute ? by_width(d, t, OP_abs_s16, OP_abs_s32, OP_abs_s64) : by_width(d, t, OP_neg_16, OP_neg_32, OP_neg_64), t, 1);
+    decode_simple(d, absolute ? decode_by_width(d, t, OP_abs_s16, OP_abs_s32, OP_abs_s64) : decode_by_width(d, t, OP_neg_16, OP_neg_32, OP_neg_64), t, 1);
     return true;
 }
 
@@ -573,24 +435,24 @@ static bool decode_bits(struct decode *d)
     if (is(d, "and") || is(d, "or") || is(d, "xor") || is(d, "not")) return decode_logic(d);
     if (is(d, "cnot")) {
         enum ptx_type t = decode_take_type(d);
-        simple(d, by_width(d, t, OP_cnot_16, OP_cnot_32, OP_cnot_64), t, 1);
+        decode_simple(d, decode_by_width(d, t, OP_cnot_16, OP_cnot_32, OP_cnot_64), t, 1);
         return true;
     }
     if (is(d, "brev")) {
         enum ptx_type t = decode_take_type(d);
-        simple(d, by_width(d, t, OP_none, OP_brev_32, OP_brev_64), t, 1);
+        decode_simple(d, decode_by_width(d, t, OP_none, OP_brev_32, OP_brev_64), t, 1);
         return true;
     }
     if (is(d, "bmsk")) {
         bool wrap = decode_take(d, "wrap");
         decode_take(d, "clamp");
-        simple(d, wrap ? OP_bmsk_wrap : OP_bmsk_clamp, decode_take_type(d), 2);
+        decode_simple(d, wrap ? OP_bmsk_wrap : OP_bmsk_clamp, decode_take_type(d), 2);
         return true;
     }
     if (is(d, "szext")) {
         decode_take(d, "clamp");
         enum ptx_type t = decode_take_type(d);
-        simple(d, ptx_type_signed(t) ? OP_szext_s32 : OP_szext_u32, t, 2);
+        decode_simple(d, ptx_type_signed(t) ? OP_szext_s32 : OP_szext_u32, t, 2);
         return true;
     }
     return false;
@@ -598,12 +460,11 @@ static bool decode_bits(struct decode *d)
 
 bool decode_alu(struct decode *d)
 {
-    if (is(d, "mov")) return decode_mov(d);
     if (is(d, "setp")) return decode_setp(d);
     if (is(d, "set")) return decode_set(d);
     if (is(d, "selp")) return decode_select(d);
     if (is(d, "slct")) return decode_slct(d);
-    if (is(d, "cvt")) return decode_cvt(d);
+    if (is(d, "mov") || is(d, "cvt")) return decode_move(d);
     if (float_type(d->in))
         return false;
     if (is(d, "add") || is(d, "sub")) return decode_addsub(d, is(d, "sub"));
@@ -617,13 +478,13 @@ bool decode_alu(struct decode *d)
     if (is(d, "abs") || is(d, "neg")) return decode_abs_neg(d, is(d, "abs"));
     if (is(d, "div") || is(d, "rem")) {
         enum ptx_type t = decode_take_type(d);
-        simple(d, is(d, "div") ? signed_op(t, OP_div_u16, OP_div_s16, OP_div_u32, OP_div_s32, OP_div_u64, OP_div_s64)
+        decode_simple(d, is(d, "div") ? signed_op(t, OP_div_u16, OP_div_s16, OP_div_u32, OP_div_s32, OP_div_u64, OP_div_s64)
                                : signed_op(t, OP_rem_u16, OP_rem_s16, OP_rem_u32, OP_rem_s32, OP_rem_u64, OP_rem_s64), t, 2);
         return true;
     }
     if (is(d, "sad")) {
         enum ptx_type t = decode_take_type(d);
-        simple(d, t == T_U32 ? OP_sad_u32 : t == T_S32 ? OP_sad_s32 : OP_none, t, 3);
+        decode_simple(d, t == T_U32 ? OP_sad_u32 : t == T_S32 ? OP_sad_s32 : OP_none, t, 3);
         return true;
     }
     return decode_bits(d);

@@ -44,6 +44,7 @@ bool parser_expect(struct parser *p, char c);
 bool parser_word(struct parser *p, const char *word); /* accepts it */
 char *parser_take_name(struct parser *p, const char *what);
 bool parser_int(struct parser *p, int64_t *out); /* with an optional sign */
+bool parser_skip_parentheses(struct parser *p);
 
 /* scopes */
 void scope_open(struct parser *p);

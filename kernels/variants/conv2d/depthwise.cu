@@ -1,25 +1,31 @@
 /* bench 1
 op: conv2d
-what: depthwise - one channel a thread, PX outputs of a line from a strip of the input in registers; no shared memory
+what: depthwise - VEC channels a thread, PX by PY outputs from a strip of the input in registers; no shared memory
 from: naive
 needs: groups == c and c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: [NHWC, NCHW], filter: [KCRS, KRSC], output: same}
+layout: {input: [NHWC, NCHW], filter: RSCK, output: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
 epilogue: [bias, relu, leaky_relu]
 params:
   PX: {values: [1, 2, 4, 8], default: 4}           # neighbouring outputs of a line
   PY: {values: [1, 2, 4], default: 2}              # lines
+  VEC: {values: [auto, 1, 2, 4], default: auto}    # neighbouring channels, NHWC only; auto: 4 bytes of them where that is possible
   BLOCK: {values: [64, 128, 256], default: 128}
 let:
   nhwc: layout(input) == NHWC
+  whole: nhwc and k == c and c % 2 == 0
+  vec: select(VEC == 'auto', select(whole and size(input) == 2, 2, 1), VEC)
   strip: (PX - 1) * stride + (s - 1) * dilation + 1
   strips: ceil(q, PX)
-  line: select(nhwc, strips * k, strips)           # threads for PY lines of an image (NHWC) or of a plane
+  line: select(nhwc, strips * k / vec, strips)     # threads for PY lines of an image (NHWC) or of a plane
 where:
-  - PX * PY + strip + s <= 128                     # registers: sums, a strip of input, a row of weights
+  - vec == 1 or nhwc and k == c
+  - c % vec == 0
+  - vec * (PX * PY + strip) + s <= 128             # registers: sums, a strip of input, a row of weights
 ablate: [store, bias, maths]
 define:
   NHWC: nhwc
+  CHANNELS: vec
   FILTER: layout(filter)
   INPUT_T: type(input)
   OUTPUT_T: type(output)
@@ -37,11 +43,12 @@ steps:
  * and everything else has only to stay out of its way. Shared memory would be one more stop.
  *
  * What changed from naive: a thread makes PX by PY outputs. It reads each line of the input under them once, as a strip in registers, and every tap of that line takes its
- * operands from there: at 3x3, 4x2 outputs cost 4 x 6 loads instead of 72. All taps are unrolled, so a line belongs to output row i where
+ * operands from there: at 3x3, 4x2 outputs cost 4 x 6 loads instead of 72. In NHWC its channels may be several neighbours, so that 16-bit elements move two or four at a
+ * time. All taps are unrolled, so a line belongs to output row i where
  * (line - i * stride) is a multiple of the dilation, and the compiler decides that, not the thread.
  *
- * Who stands beside whom is naive's rule again: channels in NHWC, so that a warp reads 32 neighbouring channels of one pixel; strips of one plane in NCHW, where
- * a warp's reads are PX words apart, and the caches put that right.
+ * Who stands beside whom is naive's rule again: channels in NHWC, so that a warp reads neighbouring channels of one pixel, and their weights too (hence RSCK); strips of one
+ * plane in NCHW, where a warp's reads are PX words apart, and the caches put that right.
  *
  * What it costs: the halo lines of neighbouring threads are read again (from L1 or L2, mostly), and the borders are checked at every load. k = m * c outputs (a channel
  * multiplier) read the same plane m times. */
@@ -52,34 +59,68 @@ steps:
 
 constexpr int STRIP = (PX - 1) * STRIDE + (S - 1) * DILATION + 1, LINES = (PY - 1) * STRIDE + (R - 1) * DILATION + 1;
 
+/* What the taps of one line look at: zero outside the image. */
+static __device__ __forceinline__ void load_strip(float strip[STRIP][CHANNELS], const INPUT_T *input, int c, int y, int x0, int C, int H, int W)
+{
+#pragma unroll
+    for (int x = 0; x < STRIP; x++) {
+        bool inside = y >= 0 && y < H && x0 + x >= 0 && x0 + x < W;
+        pack<INPUT_T, CHANNELS> one;
+        if (inside)
+            one = load_pack<INPUT_T, CHANNELS>(input + at(c, y, x0 + x, C, H, W));
+#pragma unroll
+        for (int v = 0; v < CHANNELS; v++)
+            strip[x][v] = inside ? to_f32(one.item[v]) : 0.0f;
+    }
+}
+
+static __device__ __forceinline__ void store(const float sum[PY][PX][CHANNELS], const float *bias, OUTPUT_T *output, int k, int p0, int q0, int K, int P, int Q)
+{
+    ABLATED_BEGIN
+#pragma unroll
+    for (int j = 0; j < PY * PX; j++) {
+        int p = p0 + j / PX, q = q0 + j % PX;
+        pack<OUTPUT_T, CHANNELS> out;
+#pragma unroll
+        for (int v = 0; v < CHANNELS; v++) {
+            out.item[v] = from_f32<OUTPUT_T>(epilogue(sum[j / PX][j % PX][v], bias, k + v));
+#ifdef ABLATE_STORE
+            ablated_sum += to_f32(out.item[v]);
+#endif
+        }
+#ifndef ABLATE_STORE
+        if (p < P && q < Q)
+            store_pack<OUTPUT_T, CHANNELS>(output + at(k, p, q, K, P, Q), out);
+#endif
+    }
+    ABLATED_END(output)
+}
+
 extern "C" __global__ void __launch_bounds__(BLOCK)
 conv_depthwise(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int P, int Q, int pad, int strips)
 {
-    int i = blockIdx.x * BLOCK + threadIdx.x;
-    int k = NHWC ? i % K : blockIdx.z % K, q0 = (NHWC ? i / K : i) * PX, p0 = blockIdx.y * PY;
+    int i = blockIdx.x * BLOCK + threadIdx.x, lines = K / CHANNELS;
+    int k = NHWC ? i % lines * CHANNELS : blockIdx.z % K, q0 = (NHWC ? i / lines : i) * PX, p0 = blockIdx.y * PY;
     int n = NHWC ? blockIdx.z : blockIdx.z / K;
-    if (q0 >= Q || i >= (NHWC ? strips * K : strips))
+    if (q0 >= Q || i >= (NHWC ? strips * lines : strips))
         return;
     int c = k / (K / C), y0 = p0 * STRIDE - pad, x0 = q0 * STRIDE - pad;
     input += (size_t)n * C * H * W;
     output += (size_t)n * K * P * Q;
 
-    float sum[PY][PX];
+    float sum[PY][PX][CHANNELS];
 #pragma unroll
-    for (int j = 0; j < PY * PX; j++)
-        sum[j / PX][j % PX] = 0.0f;
+    for (int j = 0; j < PY * PX * CHANNELS; j++)
+        sum[j / (PX * CHANNELS)][j / CHANNELS % PX][j % CHANNELS] = 0.0f;
     ABLATED_WORD
 #pragma unroll
     for (int line = 0; line < LINES; line++) {
-        float strip[STRIP];
-        int y = y0 + line;
-#pragma unroll
-        for (int x = 0; x < STRIP; x++)
-            strip[x] = y >= 0 && y < H && x0 + x >= 0 && x0 + x < W ? to_f32(input[at(c, y, x0 + x, C, H, W)]) : 0.0f;
+        float strip[STRIP][CHANNELS];
+        load_strip(strip, input, c, y0 + line, x0, C, H, W);
 #ifdef ABLATE_MATHS
 #pragma unroll
-        for (int x = 0; x < STRIP; x++)
-            ABLATED_MIX(strip[x]);
+        for (int x = 0; x < STRIP * CHANNELS; x++)
+            ABLATED_MIX(strip[x / CHANNELS][x % CHANNELS]);
 #endif
 #pragma unroll
         for (int row = 0; row < PY; row++) {
@@ -88,24 +129,20 @@ conv_depthwise(const INPUT_T *input, const INPUT_T *filter, const float *bias, O
                 continue;
 #pragma unroll
             for (int s = 0; s < S; s++) {
-                float w = to_f32(filter[filter_at(k, 0, r, s, K, 1, R, S)]);
+                pack<INPUT_T, CHANNELS> w = load_pack<INPUT_T, CHANNELS>(filter + filter_at(k, 0, r, s, K, 1, R, S));
+#pragma unroll
+                for (int v = 0; v < CHANNELS; v++) {
 #ifdef ABLATE_MATHS
-                ABLATED_MIX(w);
+                    ABLATED_MIX(to_f32(w.item[v]));
 #else
 #pragma unroll
-                for (int x = 0; x < PX; x++)
-                    sum[row][x] += strip[x * STRIDE + s * DILATION] * w;
+                    for (int x = 0; x < PX; x++)
+                        sum[row][x][v] += strip[x * STRIDE + s * DILATION][v] * to_f32(w.item[v]);
 #endif
+                }
             }
         }
     }
-    ABLATED_WORD_TO(sum[0][0]);
-    ABLATED_BEGIN
-#pragma unroll
-    for (int row = 0; row < PY; row++)
-#pragma unroll
-        for (int x = 0; x < PX; x++)
-            if (p0 + row < P && q0 + x < Q)
-                STORE(output[at(k, p0 + row, q0 + x, K, P, Q)], from_f32<OUTPUT_T>(epilogue(sum[row][x], bias, k)));
-    ABLATED_END(output)
+    ABLATED_WORD_TO(sum[0][0][0]);
+    store(sum, bias, output, k, p0, q0, K, P, Q);
 }

@@ -37,7 +37,6 @@ specialise: [c, r, s]
 scratch:
   packed: input[blocks_k * floor(c, slice) * 32 * pitch]
   tile_bits: u32[2 * tiles]
-  inputs: u8[tiles]
   sums: u32[ceil(tiles, 32)]
   active: u32[1]
 prepare:
@@ -50,12 +49,12 @@ steps:
     grid: ceil(tiles, 128)
     block: 128
     attributes: {carveout: 100}                    # as conv_tiles, or an SM has to be empty in between
-    args: mask_in, mask_out, tile_bits, inputs, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
+    args: mask_in, mask_out, tile_bits, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: conv_slices
     grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
     block: 384
     smem: smem
-    args: input, packed, bias, mask_in, tile_bits, inputs, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    args: input, packed, bias, mask_in, tile_bits, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
     attributes: {pdl: yes, carveout: 100}
 columns:
   tiles_active: active[0]
@@ -68,7 +67,6 @@ columns:
  * The filter is brought into slices once, beforehand (prepare), so that a slice of 64 output channels is one piece of memory. */
 #include "element.cuh"
 #include "epilogue.cuh"
-#define FEW 0
 #include "sparse_copy.cuh"
 
 constexpr int SLICES = C / SLICE, GROUP = 8, STAGES = 16, DEPTH = 4; /* tiles at a time; slices of tiles in shared memory, and a warp's on their way */
@@ -174,12 +172,12 @@ static __device__ __forceinline__ void produce(producer p, const share &all, uns
     wait_for_tiles();
     add_up(all);
     if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
-        *tiles_active = rank_before[128];
-    unsigned total = cost_before[128];
+        *tiles_active = tiles_before[128];
+    unsigned total = tiles_before[128];
     unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
     p.issued = p.arrived = threadIdx.x / 32;
-    for (; from < end; from += ROUND) {
-        list_round(all, p.im, from, min(from + ROUND, end));
+    for (; from < end; from += LIST) {
+        list_round(all, p.im, {false}, from, min(from + LIST, end));
         for (unsigned rank = rank_first; rank < rank_end; rank += GROUP)
             p.put_group(rank, rank_end);
     }
@@ -213,7 +211,7 @@ static __device__ __forceinline__ void store_tile(const consumer &to, const work
 static __device__ __forceinline__ void consume(const consumer &to)
 {
     int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
-    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours (pair_store.cuh). */
+    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours. */
     unsigned weights = shared_address(ring) + RING_BYTES + (threadIdx.x / 32 % 4 * 16 + lane % 8 * 2 + lane / 8 % 2) * WEIGHTS_PITCH + lane / 16 * 16;
     for (int i = me, slices = 0;;) {
         float sum[GROUP / 2][4 * ROWS];
@@ -257,8 +255,8 @@ static __device__ __forceinline__ void consume(const consumer &to)
 }
 
 extern "C" __global__ void __maxnreg__(160)
-conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned char *inputs,
-            const unsigned *sums, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums,
+            unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
 {
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
@@ -275,7 +273,7 @@ conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsi
     if (threadIdx.x < 128) {
         give_registers<56>();
         int words = (count + 31) / 32;
-        produce(producer{input, packed, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, inputs, sums, count, words, (words + 127) / 128},
+        produce(producer{input, packed, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, count, words, (words + 127) / 128},
                 tiles_active);
     } else {
         take_registers<208>();

@@ -25,14 +25,15 @@ where:
   - smem + 8192 <= smem_per_block_optin
 define:
   TYPE: type(input)
-  FEW: 0
+  WHOLE: 1
+  PIXELS: 0
+  SWITCH: 0
   GATHERED: 1
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [c, r, s]
 scratch:
   tile_bits: u32[2 * tiles]
-  inputs: u8[tiles]
   sums: u32[ceil(tiles, 32)]
   active: u32[1]
   gathered: input[tiles * floor(c, 8) * floor(plane, 2)]
@@ -42,20 +43,20 @@ steps:
     grid: ceil(tiles, 128)
     block: 128
     attributes: {carveout: 100}                    # as conv_tiles, or an SM has to be empty in between
-    args: mask_in, mask_out, tile_bits, inputs, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
+    args: mask_in, mask_out, tile_bits, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: gather_tiles
     grid: min(tiles, 4 * sm_count)
     block: 128
-    args: input, mask_in, tile_bits, inputs, sums, gathered, h, w, p, q, pad, tiles_x, tiles_y, tiles
+    args: input, mask_in, tile_bits, sums, gathered, h, w, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: conv_tiles
     grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
     block: 384
     smem: smem
-    args: gathered, filter, bias, mask_in, tile_bits, inputs, sums, active, results, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    args: gathered, filter, bias, mask_in, tile_bits, sums, active, results, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: scatter_tiles
     grid: min(tiles, 4 * sm_count)
     block: 128
-    args: results, tile_bits, inputs, sums, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    args: results, tile_bits, sums, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
 columns:
   tiles_active: active[0]
 */
@@ -70,22 +71,22 @@ columns:
 template <typename COPY> static __device__ __forceinline__ void for_tiles(const share &all, const image &im, COPY copy)
 {
     add_up(all);
-    unsigned total = cost_before[128];
+    unsigned total = tiles_before[128];
     unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
-    for (; from < end; from += ROUND) {
-        list_round(all, im, from, min(from + ROUND, end));
+    for (; from < end; from += LIST) {
+        list_round(all, im, {false}, from, min(from + LIST, end));
         for (unsigned rank = rank_first + threadIdx.x / 32; rank < rank_end; rank += 4)
             copy(list[rank % LIST], rank);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-gather_tiles(const TYPE *input, const unsigned *mask_in, const unsigned long long *tiles, const unsigned char *inputs, const unsigned *sums, TYPE *gathered, int H, int W, int P, int Q, int pad,
+gather_tiles(const TYPE *input, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums, TYPE *gathered, int H, int W, int P, int Q, int pad,
              int tiles_x, int tiles_y, int count)
 {
     int words = (count + 31) / 32, lane = threadIdx.x % 32;
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
-    for_tiles({tiles, inputs, sums, count, words, (words + 127) / 128}, im, [&](const work &tile, unsigned rank) {
+    for_tiles({tiles, sums, count, words, (words + 127) / 128}, im, [&](const work &tile, unsigned rank) {
         unsigned own = load_marks(tile, im, mask_in).bits(tile, pad);
         const TYPE *from = input + (((long long)tile.at.n * H + tile.at.y - pad) * W + tile.at.x - pad) * C;
         uint4 *to = reinterpret_cast<uint4 *>(gathered + (size_t)rank * (STAGE_BYTES / 2));
@@ -102,11 +103,11 @@ gather_tiles(const TYPE *input, const unsigned *mask_in, const unsigned long lon
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-scatter_tiles(const TYPE *results, const unsigned long long *tiles, const unsigned char *inputs, const unsigned *sums, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x,
+scatter_tiles(const TYPE *results, const unsigned long long *tiles, const unsigned *sums, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x,
               int tiles_y, int count)
 {
     int words = (count + 31) / 32, lane = threadIdx.x % 32;
-    for_tiles({tiles, inputs, sums, count, words, (words + 127) / 128}, {H, W, P, Q, pad, tiles_x, tiles_y}, [&](const work &tile, unsigned rank) {
+    for_tiles({tiles, sums, count, words, (words + 127) / 128}, {H, W, P, Q, pad, tiles_x, tiles_y}, [&](const work &tile, unsigned rank) {
         const unsigned *from = reinterpret_cast<const unsigned *>(results + (size_t)rank * (8 * ROWS) * K);
         unsigned *to = reinterpret_cast<unsigned *>(output + (((size_t)tile.at.n * P + tile.at.y) * Q + tile.at.x) * K);
         for (int e = lane; e < 8 * ROWS * K / 2; e += 32) { /* two channels */

@@ -25,13 +25,14 @@ where:
   - smem + 8192 <= smem_per_block_optin
 define:
   TYPE: type(input)
-  FEW: 0
+  WHOLE: 1
+  PIXELS: 0
+  SWITCH: 0
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [c, r, s]
 scratch:
   tile_bits: u32[2 * tiles]
-  inputs: u8[tiles]
   sums: u32[ceil(tiles, 32)]
   active: u32[1]
 steps:
@@ -39,12 +40,12 @@ steps:
     grid: ceil(tiles, 128)
     block: 128
     attributes: {carveout: 100}                    # as conv_tiles, or an SM has to be empty in between
-    args: mask_in, mask_out, tile_bits, inputs, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
+    args: mask_in, mask_out, tile_bits, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: conv_tiles
     grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
     block: 384
     smem: smem
-    args: input, filter, bias, mask_in, tile_bits, inputs, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    args: input, filter, bias, mask_in, tile_bits, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
     attributes: {pdl: yes, carveout: 100}
 columns:
   tiles_active: active[0]

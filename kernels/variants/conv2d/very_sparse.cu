@@ -1,10 +1,10 @@
 /* bench 1
 op: conv2d
-what: active tiles on tensor cores, those of a few marked inputs input by input - eight of them a product, what they add is summed up by output
+what: active pixels on tensor cores - 64 of them a product, gathered tap by tap; only marked inputs are read
 from: sparse_tile
 needs:
-  - stride == 1 and dilation == 1 and groups == 1 and c % 16 == 0 and r * s * c <= 576 and r <= 9 and s <= 9 and k % 2 == 0
-  - c * h * w < 2147483648 and k * p * q < 2147483648
+  - stride <= 4 and (s - 1) * dilation < 32 and groups == 1 and c % 16 == 0 and r * s * c <= 576 and r <= 9 and s <= 9 and k % 2 == 0
+  - r * s <= 16 and n * c * h * w < 34359738368 and c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, mask_in: bits, mask_out: bits}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
@@ -13,28 +13,26 @@ mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [
 params:
   ROWS: {values: [3, 4, 5, 6, 7, 8], default: 8}      # rows of a tile, which is 8 wide
   STAGES: {values: [4, 8, 12], default: 8}         # tiles with halo in shared memory
-  INPUTS: {values: [auto, 8, 16], default: auto}   # marked inputs of a tile up to which it is computed input by input
 let:
   tiles_x: 4 * ceil(q, 32)                         # bytes of a row of the mask
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
   plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
-  few: select(INPUTS == 'auto', select(r * s > 9, 8, 16), INPUTS)
-  ring: max(STAGES * floor(c, 8) * plane, 64 * (r * s * c * 2 + 16))
-  smem: ring + 8 * r * s * few * 80                # what inputs add, by consuming warp
+  smem: max(STAGES * floor(c, 8) * plane, 64 * (r * s * c * 2 + 16), 16 * floor(c, 8) * 1040)   # tiles, weights, taps of 64 pixels
   blocks_k: ceil(k, 64)
 where:
   - cc == 90
-  - smem + 16384 <= smem_per_block_optin
+  - smem + 32768 <= smem_per_block_optin
 define:
   TYPE: type(input)
-  FEW: few
+  WHOLE: 0
+  PIXELS: 1
+  SWITCH: 0
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
-specialise: [c, r, s]
+specialise: [c, r, s, stride, dilation]
 scratch:
   tile_bits: u32[2 * tiles]
-  inputs: u8[tiles]
   sums: u32[ceil(tiles, 32)]
   active: u32[1]
 steps:
@@ -42,17 +40,18 @@ steps:
     grid: ceil(tiles, 128)
     block: 128
     attributes: {carveout: 100}                    # as conv_tiles, or an SM has to be empty in between
-    args: mask_in, mask_out, tile_bits, inputs, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
+    args: mask_in, mask_out, tile_bits, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: conv_tiles
     grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
     block: 384
     smem: smem
-    args: input, filter, bias, mask_in, tile_bits, inputs, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    args: input, filter, bias, mask_in, tile_bits, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
     attributes: {pdl: yes, carveout: 100}
 columns:
   tiles_active: active[0]
 */
 
-/* What changed from sparse_tile: a lone marked input makes nine outputs active, but only nine products of C by K are needed, not nine times nine. A tile of up
- * to FEW marked inputs is computed from its inputs: sparse_tiles.cuh says how. Denser tiles are whole as before. */
+/* What changed from sparse_tile: scattered pixels make most tiles active and few of their pixels. Here the columns of a product are 64 active pixels, wherever
+ * they are. Nothing is shared between the taps of a pixel, so each comes on its own: 8 KiB of shared memory a tap and 64 pixels; but an input that is not
+ * marked is a zero that is not read, and a lone marked one is read nine times, eight of them from L2. */
 #include "sparse_tiles.cuh"

@@ -1,0 +1,173 @@
+/* bench 1
+op: chain
+what: the copy engine brings the weights two layers ahead, once for each cluster of blocks
+from: resident
+needs:
+  - r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1
+  - width >= 16 and width % 16 == 0
+  - straight == 1 and plain == 1 and back <= 2
+  - n * h * w * width < 1073741824
+layout: {input: NHWC, output: NHWC}
+dtype: {input: [f16, bf16], filter: same, bias: f32, output: same, accumulate: f32}
+algorithm: implicit_gemm
+params:
+  TH: {values: [4, 6, 8], default: 6}         # rows of output pixels in a tile
+  TW: {values: [4, 6, 8, 12, 16], default: 6} # columns
+  KB: {values: [16, 32, 64], default: 32}     # output channels of a block
+  SPLIT: {values: [auto, 3, 4, 6, 9, 12], default: auto} # ways the depth is split between warps
+  ROWS: {values: [all, one], default: one}    # of 16 pixels that a warp multiplies: all of the tile's, or one
+  CLUSTER: {values: [1, 2, 4], default: 1}    # blocks that share what they fetch of the weights
+let:
+  steps: 9 * width / 16                       # of 16 in the depth of the product
+  ways: select(SPLIT == 'auto', select(steps % 4 == 0, 4, 3), SPLIT)
+  m_tiles: ceil(TH * TW, 16)
+  warps: select(ROWS == 'all', ways, ways * m_tiles)
+  tiles_x: ceil(w, TW)
+  tiles_y: ceil(h, TH)
+  tiles: n * tiles_y * tiles_x
+  groups_k: width / KB
+  weight_bytes: KB * 9 * width * 2
+  tile_bytes: (TH + 2) * (TW + 2) * (2 * width + 16)
+  blocks: ceil(tiles, CLUSTER) * CLUSTER * groups_k
+  smem: 128 + 2 * weight_bytes + tile_bytes + ways * m_tiles * 16 * (KB + 4) * 4 + runs * (KB + 2) * 4
+  per_sm: max(1, min(floor(smem_per_sm, smem + 1024), floor(512, 32 * warps)))
+where:
+  - width % KB == 0
+  - steps % ways == 0
+  - warps <= 32
+  - smem <= smem_per_block_optin
+  - cc >= 90
+  - sm_count >= CLUSTER * groups_k
+define:
+  TYPE: type(input)
+  C: width
+  PER_SM: per_sm
+  M_WARPS: warps / ways
+  WAYS: ways
+scratch:
+  weights: input[runs * width * width * 9]
+  ping: u32[n * h * w * width]                # two channels and their flag in 8 bytes
+  pong: u32[n * h * w * width]
+  launches: u32[blocks]
+prepare:
+  - kernel: order_weights
+    grid: runs * groups_k
+    block: 256
+    args: filter, weights
+  - fill: ping = 0
+  - fill: pong = 0
+  - fill: launches = 0
+steps:
+  - kernel: run_layers
+    grid: min(blocks, floor(per_sm * sm_count, CLUSTER * groups_k) * CLUSTER * groups_k)
+    block: 32 * warps
+    smem: smem
+    args: input, weights, bias, links, ping, pong, output, launches, runs, n, h, w, tiles_x, tiles_y, tiles
+    attributes: {cooperative: yes, cluster: CLUSTER}
+*/
+
+/* What changed from resident: the weights.
+ *
+ *  - They depend on nothing, so they can be brought as early as there is room: those of layer l + 2 as soon as those of layer l have been read. One thread asks the copy
+ *    engine for all of them; no thread spends instructions on it, and a barrier in shared memory says when they are there.
+ *  - All blocks together want 4.7 MB of weights a layer from L2, which takes longer than the arithmetic. CLUSTER blocks of the same channels each fetch a part and
+ *    send it to all of them: a quarter of the traffic with four. A part may be sent when all blocks of the cluster have read what it replaces: they arrive at the
+ *    cluster's barrier after their products, and wait there after they have stored.
+ *
+ * It needs sm_90: the copy engine, and clusters. Checked on emu; no time of it is known yet. */
+#include "resident.cuh"
+#include "wgmma.cuh"
+
+constexpr int BARRIERS = 128; /* bytes in front: one barrier for each buffer of weights */
+
+extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights) { order_filter(filter, weights); }
+
+__device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
+__device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
+
+/* One thread: this block's part of a layer's weights, to all blocks of the cluster; their barriers count what arrives. */
+static __device__ __forceinline__ void fetch(unsigned base, int link, int rank, int group, const TYPE *weights)
+{
+    constexpr unsigned part = WEIGHT_BYTES / CLUSTER;
+    unsigned barrier = base + (link & 1) * 8, to = base + BARRIERS + (link & 1) * WEIGHT_BYTES + rank * part;
+    const char *from = (const char *)(weights + ((size_t)link * GROUPS + group) * (KB * 9 * C)) + rank * part;
+    barrier_arrive_expect(barrier, WEIGHT_BYTES);
+    if (CLUSTER == 1)
+        copy_bytes(to, from, part, barrier);
+    else
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" ::"r"(to), "l"(from),
+                     "r"(part), "r"(barrier), "h"((unsigned short)((1 << CLUSTER) - 1))
+                     : "memory");
+}
+
+/* Barriers; nobody sends before every one of the cluster's is there. */
+static __device__ __forceinline__ void begin(unsigned base)
+{
+    if (threadIdx.x == 0) {
+        barrier_init(base, 1);
+        barrier_init(base + 8, 1);
+        barrier_init_done();
+    }
+    __syncthreads();
+    if (CLUSTER > 1) {
+        cluster_arrive();
+        cluster_wait();
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS, PER_SM)
+run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *ping, unsigned *pong, TYPE *output, unsigned *launches, int runs,
+           int n, int H, int W, int tiles_x, int tiles_y, int tiles)
+{
+    int warp = threadIdx.x / 32, m_tile = warp / WAYS * OWN, split = warp % WAYS;
+    unsigned base = shared_address(shared);
+    unsigned char *halo = shared + BARRIERS + 2 * WEIGHT_BYTES;
+    float *sums = (float *)(halo + TILE_BYTES), *own_bias = sums + WAYS * M_TILES * 16 * SUM_PITCH, *own_links = own_bias + runs * KB;
+    int rank = blockIdx.x % CLUSTER, group = blockIdx.x / CLUSTER % GROUPS, first = blockIdx.x / CLUSTER / GROUPS * CLUSTER + rank, stride = gridDim.x / GROUPS;
+    unsigned before = launches[blockIdx.x] * (unsigned)runs; /* equal in all blocks */
+    keep_links(own_bias, own_links, bias, links, group, runs);
+    begin(base);
+    for (int link = 0; threadIdx.x == 0 && link < 2 && link < runs; link++)
+        fetch(base, link, rank, group, weights);
+    for (int link = 0; link < runs; link++) {
+        unsigned *to = link & 1 ? pong : ping;
+        int source = (int)own_links[link * 2];
+        bool last = link + 1 == runs, left = false; /* left: done with the weights */
+        barrier_wait(base + (link & 1) * 8, link >> 1 & 1);
+        for (int tile = first; tile < tiles; tile += stride) {
+            place at = place_of(tile, tiles_x, tiles_y);
+            size_t image = (size_t)at.n * H * W * C;
+            uint2 add[ITEMS];
+            if (source >= 0 && source != link)
+                load_residual(add, source, input + image, to + image, at, group, H, W);
+            if (link)
+                load_next(halo, (link & 1 ? ping : pong) + image, at.y0 - 1, at.x0 - 1, H, W, before + link);
+            else
+                load_first(halo, input + image, at.y0 - 1, at.x0 - 1, H, W);
+            __syncthreads();
+            float sum[OWN][PAIRS * 2][4] = {};
+            multiply(sum, base + BARRIERS + 2 * WEIGHT_BYTES, BARRIERS + (link & 1) * WEIGHT_BYTES, m_tile, split);
+            share_sums(sums, sum, m_tile, split);
+            if (tile + stride >= tiles && CLUSTER > 1) {
+                cluster_arrive();
+                left = true;
+            }
+            __syncthreads();
+            if (tile + stride >= tiles && CLUSTER == 1 && threadIdx.x == 0 && link + 2 < runs)
+                fetch(base, link + 2, rank, group, weights);
+            store_tile(sums, own_bias + link * KB, own_links[link * 2 + 1], source, link, last, add, halo, output + image, to + image, before + link + 1, at, group, H, W);
+            if (tile + stride < tiles || source == link)
+                __syncthreads(); /* the sums and the halo tile are free */
+        }
+        if (CLUSTER > 1) {
+            if (!left)
+                cluster_arrive();
+            cluster_wait(); /* nobody in the cluster reads these weights any more */
+            if (threadIdx.x == 0 && link + 2 < runs)
+                fetch(base, link + 2, rank, group, weights);
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+        launches[blockIdx.x] = launches[blockIdx.x] + 1;
+}
