@@ -25,8 +25,9 @@
 constexpr int DEPTH = STAGES / 4; /* tiles that a warp has on their way */
 
 /* One tap of 64 pixels: planes of 8 channels as a tile's, all pixels side by side. */
-constexpr int TAP_STAGES = 16, TAP_DEPTH = 3, TAP_PLANE = 64 * 16 + 16, TAP_BYTES = PIECES * TAP_PLANE;
-constexpr int SLOTS = STAGES > TAP_STAGES ? STAGES : TAP_STAGES, NUMBERED = 1024;
+constexpr int TAP_STAGES = TAPS < 3 ? TAPS * 8 : 20, TAP_DEPTH = 2, TAP_PLANE = 64 * 16 + 16, TAP_BYTES = PIECES * TAP_PLANE;
+constexpr int SLOTS = STAGES > TAP_STAGES ? STAGES : TAP_STAGES;
+constexpr int NUMBERED = 1024; /* ten times 64 pixels may be under way, eight of them in the ring, when LIST + 63 are numbered behind 63 that wait */
 
 struct pixel {
     int in_row, out_row, x; /* rows of all images: of the first tap, n * H + y * STRIDE - pad, and n * P + y */

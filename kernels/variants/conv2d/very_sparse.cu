@@ -18,7 +18,7 @@ let:
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
   plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
-  smem: max(STAGES * floor(c, 8) * plane, 64 * (r * s * c * 2 + 16), 16 * floor(c, 8) * 1040)   # tiles, weights, taps of 64 pixels
+  smem: max(STAGES * floor(c, 8) * plane, 64 * (r * s * c * 2 + 16), 20 * floor(c, 8) * 1040)   # tiles, weights, taps of 64 pixels
   blocks_k: ceil(k, 64)
 where:
   - cc == 90
