@@ -6,12 +6,16 @@
  * warpgroup of each block adds the notes up and so knows which tiles are the block's: an equal share of the active tiles, or of the active pixels, in the
  * order of the image, listed some hundred at a time. There are no atomics: the same mask gives the same schedule.
  *
- * Needs ROWS, R, S as constants. */
+ * Needs ROWS, R, S as constants; STRIDE and DILATION where they are not 1. */
 #pragma once
 #include "mask_bits.cuh"
 #include "wgmma_tile.cuh"
 
-constexpr int TAPS = R * S, HALO_H = ROWS + R - 1, HALO_W = 8 + S - 1;
+#ifndef STRIDE
+#define STRIDE 1
+#define DILATION 1
+#endif
+constexpr int TAPS = R * S, HALO_H = ROWS + R - 1, HALO_W = 8 + S - 1; /* of a tile with stride and dilation 1 */
 struct place {
     int n, y, x; /* of a tile's first output pixel */
 };
@@ -42,16 +46,37 @@ struct share {
     int count, words, slice;         /* tiles; sums; how many of them a thread adds up */
 };
 
+/* Bits 0, STRIDE, 2 STRIDE ... of eight outputs. */
+static __device__ __forceinline__ unsigned every_stride(unsigned bits)
+{
+    unsigned out = 0;
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+        out |= (bits >> (j * STRIDE) & 1) << j;
+    return out;
+}
+
 /* The output's mask and the bits of one tile. */
 static __device__ __forceinline__ unsigned long long look_at(int tile, const image &im, const unsigned *mask_in, unsigned char *mask_out)
 {
     place at = place_of(tile, im.tiles_x, im.tiles_y);
     int words = (im.W + 31) / 32;
     mask_in += (size_t)at.n * im.H * words;
-    unsigned last[R] = {}; /* rows of the halo, ORed over the filter's columns */
     unsigned inside = at.x + 8 <= im.Q ? 0xff : at.x < im.Q ? (1u << (im.Q - at.x)) - 1 : 0;
     unsigned long long active = 0;
     mask_out += ((size_t)at.n * im.P + at.y) * im.tiles_x + at.x / 8;
+#if STRIDE > 1 || DILATION > 1
+#pragma unroll 1
+    for (int i = 0; i < ROWS && at.y + i < im.P; i++) {
+        unsigned bits = 0;
+        for (int tap = 0; tap < TAPS; tap++)
+            bits |= every_stride(mask_bits(mask_in, (at.y + i) * STRIDE - im.pad + tap / S * DILATION, at.x * STRIDE - im.pad + tap % S * DILATION, im.H, words));
+        bits &= inside;
+        mask_out[i * im.tiles_x] = bits;
+        active |= (unsigned long long)bits << (8 * i);
+    }
+#else
+    unsigned last[R] = {}; /* rows of the halo, ORed over the filter's columns */
 #pragma unroll
     for (int i = 0; i < HALO_H; i++) {
         unsigned row = mask_bits(mask_in, at.y - im.pad + i, at.x - im.pad, im.H, words) & ((1u << HALO_W) - 1), bits = 0;
@@ -68,6 +93,7 @@ static __device__ __forceinline__ unsigned long long look_at(int tile, const ima
             active |= (unsigned long long)bits << (8 * (i - (R - 1)));
         }
     }
+#endif
     return active;
 }
 

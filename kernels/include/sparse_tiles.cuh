@@ -25,11 +25,12 @@
 constexpr int DEPTH = STAGES / 4; /* tiles that a warp has on their way */
 
 /* One tap of 64 pixels: planes of 8 channels as a tile's, all pixels side by side. */
-constexpr int TAP_STAGES = 16, TAP_DEPTH = 3, TAP_PLANE = 64 * 16 + 16, TAP_BYTES = PIECES * TAP_PLANE;
-constexpr int SLOTS = STAGES > TAP_STAGES ? STAGES : TAP_STAGES, NUMBERED = 1024;
+constexpr int TAP_STAGES = TAPS < 3 ? TAPS * 8 : 20, TAP_DEPTH = 2, TAP_PLANE = 64 * 16 + 16, TAP_BYTES = PIECES * TAP_PLANE;
+constexpr int SLOTS = STAGES > TAP_STAGES ? STAGES : TAP_STAGES;
+constexpr int NUMBERED = 1024; /* ten times 64 pixels may be under way, eight of them in the ring, when LIST + 63 are numbered behind 63 that wait */
 
 struct pixel {
-    int in_row, out_row, x; /* rows of all images: n * H + y - pad, n * P + y */
+    int in_row, out_row, x; /* rows of all images: of the first tap, n * H + y * STRIDE - pad, and n * P + y */
     unsigned marks;         /* bit r * S + s: the input through tap (r, s) is marked */
 };
 
@@ -158,9 +159,13 @@ struct tap_producer {
                 continue;
             unsigned marks = 0;
 #pragma unroll
-            for (int r = 0; r < R; r++)
-                marks |= (mask_bits(mask + (size_t)tile.at.n * im.H * words, y - im.pad + r, x - im.pad, im.H, words) & ((1u << S) - 1)) << (r * S);
-            numbered[(tile.first - first + __popcll(tile.active & ((1ull << bit) - 1))) % NUMBERED] = {tile.at.n * im.H + y - im.pad, tile.at.n * im.P + y, x, marks};
+            for (int r = 0; r < R; r++) {
+                unsigned row = mask_bits(mask + (size_t)tile.at.n * im.H * words, y * STRIDE - im.pad + r * DILATION, x * STRIDE - im.pad, im.H, words);
+#pragma unroll
+                for (int s = 0; s < S; s++)
+                    marks |= (row >> (s * DILATION) & 1) << (r * S + s);
+            }
+            numbered[(tile.first - first + __popcll(tile.active & ((1ull << bit) - 1))) % NUMBERED] = {tile.at.n * im.H + y * STRIDE - im.pad, tile.at.n * im.P + y, x, marks};
         }
     }
     /* The warp's taps of 64 pixels, `count` of which there are. */
@@ -172,12 +177,12 @@ struct tap_producer {
         for (int half = 0; half < 2; half++) {
             int number = half * 32 + lane;
             const pixel &own = numbered[(sixty_four * 64 + min(number, count - 1)) % NUMBERED];
-            at[half] = ((unsigned)own.in_row * im.W + own.x - im.pad) * PIECES;
+            at[half] = ((unsigned)own.in_row * im.W + own.x * STRIDE - im.pad) * PIECES;
             marks[half] = number < count ? own.marks : 0;
         }
         for (; issued < (sixty_four + 1) * TAPS; issued += 4) {
             int tap = issued % TAPS, slot = issued % TAP_STAGES;
-            unsigned to = shared_address(ring) + slot * TAP_BYTES, further = (tap / S * im.W + tap % S) * PIECES;
+            unsigned to = shared_address(ring) + slot * TAP_BYTES, further = (tap / S * im.W + tap % S) * DILATION * PIECES;
             barrier_wait(shared_address(&empty[slot]), issued / TAP_STAGES & 1 ^ 1);
             if (lane == 0)
                 ring_pixels[slot] = count;
@@ -378,7 +383,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
 {
     int lane = threadIdx.x % 32;
     unsigned held[STEPS][4];
-    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours (pair_store.cuh). */
+    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours. */
     unsigned own = shared_address(ring) + (threadIdx.x / 32 % 4 * 16 + lane % 8 * 2 + lane / 8 % 2) * WEIGHTS_PITCH + lane / 16 * 16;
     barrier_wait(shared_address(&weights_come), 0);
 #pragma unroll

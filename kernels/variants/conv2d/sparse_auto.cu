@@ -13,13 +13,13 @@ mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [
 params:
   ROWS: {values: [3, 4, 5, 6, 7, 8], default: 8}      # rows of a tile, which is 8 wide
   STAGES: {values: [4, 8, 12], default: 8}         # tiles with halo in shared memory
-  SWITCH: {values: [20, 30, 40, 50, 60], default: 40}    # pixels are gathered when fewer than so many of 100 in the active tiles are active
+  SWITCH: {values: [10, 15, 20, 25, 30, 40], default: 20}    # pixels are gathered when fewer than so many of 100 in the active tiles are active
 let:
   tiles_x: 4 * ceil(q, 32)                         # bytes of a row of the mask
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
   plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
-  smem: max(STAGES * floor(c, 8) * plane, 64 * (r * s * c * 2 + 16), 16 * floor(c, 8) * 1040)   # tiles, weights, taps of 64 pixels
+  smem: max(STAGES * floor(c, 8) * plane, 64 * (r * s * c * 2 + 16), 20 * floor(c, 8) * 1040)   # tiles, weights, taps of 64 pixels
   blocks_k: ceil(k, 64)
 where:
   - cc == 90

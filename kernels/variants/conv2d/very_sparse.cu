@@ -3,7 +3,7 @@ op: conv2d
 what: active pixels on tensor cores - 64 of them a product, gathered tap by tap; only marked inputs are read
 from: sparse_tile
 needs:
-  - stride == 1 and dilation == 1 and groups == 1 and c % 16 == 0 and r * s * c <= 576 and r <= 9 and s <= 9 and k % 2 == 0
+  - stride <= 4 and (s - 1) * dilation < 32 and groups == 1 and c % 16 == 0 and r * s * c <= 576 and r <= 9 and s <= 9 and k % 2 == 0
   - r * s <= 16 and n * c * h * w < 34359738368 and c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, mask_in: bits, mask_out: bits}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
@@ -18,7 +18,7 @@ let:
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
   plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
-  smem: max(STAGES * floor(c, 8) * plane, 64 * (r * s * c * 2 + 16), 16 * floor(c, 8) * 1040)   # tiles, weights, taps of 64 pixels
+  smem: max(STAGES * floor(c, 8) * plane, 64 * (r * s * c * 2 + 16), 20 * floor(c, 8) * 1040)   # tiles, weights, taps of 64 pixels
   blocks_k: ceil(k, 64)
 where:
   - cc == 90
@@ -30,7 +30,7 @@ define:
   SWITCH: 0
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
-specialise: [c, r, s]
+specialise: [c, r, s, stride, dilation]
 scratch:
   tile_bits: u32[2 * tiles]
   sums: u32[ceil(tiles, 32)]
