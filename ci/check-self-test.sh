@@ -9,10 +9,10 @@ fresh() {
     mkdir -p "$copy/kernels/variants/conv2d"; rm -rf "$copy/kernels/variants"/*/*
     : >"$copy/kernels/variants/conv2d/naive.cu"
     rm -rf "$copy/tests/unit" "$copy/harness/cli"; mkdir "$copy/harness/cli"
-    printf '# Method\n\n### time_ns\nText.\n\n### empty\n\n### `id`\nText.\n' >"$copy/METHOD.md"
+    printf '# Method\n\n### time_ns\nText.\n\n### empty\n\n### `id`\nText.\n\n<!-- counters -->\n| hw.a |\n<!-- /counters -->\n<!-- pairs -->\n| emu.b |\n<!-- /pairs -->\n' >"$copy/METHOD.md"
     printf '%s\n' '#!/bin/sh' 'case "$*" in' \
         'list) echo conv2d/naive ;;' '"list columns") printf "id  -\\ntime_ns  ns\\n" ;;' '--help) printf "  run   x\\n" ;;' \
-        '"run --help") echo "usage: bench run; exit codes: 0" ;;' '*) exit 2 ;;' 'esac' >"$copy/bin/bench"
+        '"counters --values") echo "| hw.a |" ;;' '"counters --pairs") echo "| emu.b |" ;;' '"run --help") echo "usage: bench run; exit codes: 0" ;;' '*) exit 2 ;;' 'esac' >"$copy/bin/bench"
     chmod +x "$copy/bin/bench"
     mkdir -p "$copy/build/harness/base" "$copy/build/harness/op"
     compile base/zz_low 'int zz_low(void); int zz_low(void) { return 1; }'
@@ -49,6 +49,8 @@ expect headers 'zz_twice.h does not compile alone' append harness/base/zz_twice.
 expect heads 'bench list: exit status 2' append bin/bench 'exit 2'
 expect heads 'odd.cu is not in bench list' append kernels/variants/conv2d/odd.cu '/* no head */'
 expect columns 'column time_ns has no paragraph' sed -i '/^### time_ns/d' METHOD.md
+expect columns 'the table of hardware counters in METHOD.md' sed -i 's/| hw.a |/| hw.z |/' METHOD.md
+expect columns 'the table of emu against the hardware' sed -i '/| emu.b |/d' METHOD.md
 expect columns 'column empty has no paragraph' sed -i 's/id  -/empty  -/' bin/bench
 expect length 'zz.c: 601 lines' long_file harness/base/zz.c
 expect length 'zz() has 73 lines' long_function harness/base/zz.c

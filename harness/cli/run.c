@@ -220,10 +220,10 @@ static char *standard_scenario(const struct op *op, const char *dir, struct erro
     else if (!strcmp(op->name, "layout"))
         text_add(&t, "layers:\n  to_nhwc: {op: layout, n: 1, c: 64, h: 720, w: 1280, dtype: f16, layout: NCHW, to: NHWC}\n"
                      "  to_nchw: {op: layout, n: 1, c: 64, h: 720, w: 1280, dtype: f16, layout: NHWC, to: NCHW}\n");
-    else if (op_find(op->name) && (!strcmp(op->name, "depth_to_space") || !strcmp(op->name, "space_to_depth") || !strcmp(op->name, "upsample")))
+    else if (strstr(op->name, "space") || !strncmp(op->name, "upsample", 8))
         text_addf(&t, "layers:\n  nhwc: {op: %s, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f16, layout: NHWC%s}\n"
                       "  nchw: {op: %s, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f32, layout: NCHW%s}\n",
-                  op->name, strcmp(op->name, "upsample") ? ", mode: CRD" : "", op->name, strcmp(op->name, "upsample") ? ", mode: DCR" : "");
+                  op->name, strstr(op->name, "space") ? ", mode: CRD" : "", op->name, strstr(op->name, "space") ? ", mode: DCR" : "");
     else {
         error_set(err, ERROR_USAGE, "bench try has no standard layers for op %s; write a scenario and use bench run --variants", op->name);
         text_free(&t);

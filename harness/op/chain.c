@@ -1,4 +1,5 @@
 #include "op/chain.h"
+#include "base/pool.h"
 #include "base/text.h"
 #include "op/convert.h"
 #include "op/generate.h"
@@ -347,18 +348,45 @@ static struct errors carried(const struct chain_link *l, const float *filter, co
     return through_epilogue(w, w->op->has_filter ? mix(w, filter, in) : move(w->k, block, w->mode, in), residual);
 }
 
+/* Of one channel of one image: the mean of the squares of a link's own errors. */
+struct own_errors {
+    const struct op_data *data;
+    size_t plane;
+    double unit;
+    double *sums, *roundings; /* by plane */
+};
+
+static void own_of_plane(void *context, int64_t index, int thread)
+{
+    const struct own_errors *o = context;
+    size_t from = (size_t)index * o->plane;
+    double sums = 0, roundings = 0;
+    (void)thread;
+    for (size_t i = from; i < from + o->plane; i++) {
+        double b = o->data->bound ? o->data->bound[i] : 0, r = o->unit * o->data->reference[i];
+        sums += b * b;
+        roundings += r * r;
+    }
+    o->sums[index] = sums;
+    o->roundings[index] = roundings;
+}
+
 /* Adds a link's own: the mean over the pixels of its bound, and of one rounding of what it stores. */
 static void add_own(struct errors *e, const struct work *w, const struct op_data *data)
 {
-    size_t plane = data->output_elements / (size_t)w->n / (size_t)e->channels;
-    double u = dtype_unit_roundoff(w->dtype);
-    bool computes = w->op->has_filter || w->epilogue_count > 0;
-    for (size_t i = 0; computes && i < data->output_elements; i++) {
-        size_t c = i / plane % (size_t)e->channels;
-        double b = data->bound ? data->bound[i] : 0, r = u * fabs(data->reference[i]), share = 1 / (double)(plane * (size_t)w->n);
-        e->sums[c] += b * b * share;
-        e->roundings[c] += r * r * share;
+    int64_t planes = w->n * e->channels;
+    struct own_errors own = {.data = data, .plane = data->output_elements / (size_t)planes, .unit = dtype_unit_roundoff(w->dtype)};
+    if (!w->op->has_filter && !w->epilogue_count)
+        return; /* it only moves */
+    own.sums = xcalloc((size_t)planes, sizeof(double));
+    own.roundings = xcalloc((size_t)planes, sizeof(double));
+    pool_for(planes, data->output_elements < 100000 ? 1 : 0, own_of_plane, &own);
+    for (int64_t i = 0; i < planes; i++) {
+        e->sums[i % e->channels] += own.sums[i] / (double)(own.plane * (size_t)w->n);
+        e->roundings[i % e->channels] += own.roundings[i] / (double)(own.plane * (size_t)w->n);
     }
+    free(own.sums);
+    free(own.roundings);
 }
 
 /* ---- the whole ---- */

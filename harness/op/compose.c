@@ -100,8 +100,8 @@ static int add_unit(struct program *p, const struct unit *u, bool own)
 /* Where the part's buffers, units and maps went. */
 struct renaming {
     struct buffer_ref tensors[ROLE_COUNT]; /* by index of the part's list */
-    int scratch, map;                      /* added to the part's indices */
-    int *units;
+    int map;                               /* added to the part's indices */
+    int *units, *scratch;
 };
 
 static struct buffer_ref renamed(const struct renaming *r, struct buffer_ref ref)
@@ -109,7 +109,7 @@ static struct buffer_ref renamed(const struct renaming *r, struct buffer_ref ref
     if (ref.kind == BUFFER_TENSOR)
         return r->tensors[ref.index];
     if (ref.kind == BUFFER_SCRATCH)
-        ref.index += r->scratch;
+        ref.index = r->scratch[ref.index];
     return ref;
 }
 
@@ -152,6 +152,24 @@ static bool place_tensors(struct compose *c, int link, int span, const struct pr
     return true;
 }
 
+/* What lies between the steps of one link is written and read inside of it: links share it. The part's own may not fall together. */
+static int place_scratch(struct compose *c, const struct scratch *s, const char *prefix, const int *taken, int taken_count)
+{
+    struct program *p = c->out;
+    bool between = !strncmp(s->name, "between", 7);
+    for (int i = 0; between && i < p->scratch_count; i++) {
+        bool free_here = !strncmp(p->scratch[i].name, "between", 7) && p->scratch[i].elements == s->elements && p->scratch[i].dtype == s->dtype;
+        for (int k = 0; k < taken_count && free_here; k++)
+            free_here = taken[k] != i;
+        if (free_here)
+            return i;
+    }
+    int at = add_scratch(p, s, prefix);
+    if (between)
+        snprintf(p->scratch[at].name, sizeof p->scratch[at].name, "between %d", at);
+    return at;
+}
+
 static bool add_part(struct compose *c, int link, int span, const struct program *part)
 {
     struct program *p = c->out;
@@ -164,10 +182,10 @@ static bool add_part(struct compose *c, int link, int span, const struct program
     r.units = xcalloc((size_t)part->unit_count + 1, sizeof *r.units);
     for (int i = 0; i < part->unit_count; i++)
         r.units[i] = add_unit(p, &part->units[i], has_symbols(part, i));
-    r.scratch = p->scratch_count;
+    r.scratch = xcalloc((size_t)part->scratch_count + 1, sizeof *r.scratch);
     snprintf(prefix, sizeof prefix, "%.40s %d", c->chain->links[link].name, link);
     for (int i = 0; i < part->scratch_count; i++)
-        add_scratch(p, &part->scratch[i], prefix);
+        r.scratch[i] = place_scratch(c, &part->scratch[i], prefix, r.scratch, i);
     for (int i = 0; i < part->tensor_map_count; i++) {
         p->tensor_maps = xrealloc(p->tensor_maps, (size_t)(p->tensor_map_count + 1) * sizeof *p->tensor_maps);
         p->tensor_maps[p->tensor_map_count] = part->tensor_maps[i];
@@ -176,6 +194,7 @@ static bool add_part(struct compose *c, int link, int span, const struct program
     for (int i = 0; i < part->step_count; i++)
         add_step(p, &part->steps[i], &r, link);
     free(r.units);
+    free(r.scratch);
     return true;
 }
 

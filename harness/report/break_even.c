@@ -332,6 +332,22 @@ static int find_patterns(struct row *const *rows, int count, char (*patterns)[64
     return n;
 }
 
+static void clear_group(struct break_group *g)
+{
+    for (int k = 0; k < g->line_count; k++) {
+        struct break_line *l = &g->lines[k];
+        free(l->points);
+        free(l->ns);
+        free(l->ns_low);
+        free(l->ns_high);
+        free(l->waste);
+    }
+    free(g->lines);
+    free(g->dense);
+    free(g->floor);
+    free(g->title);
+}
+
 int break_even_make(struct break_group **out, const struct run *run, struct row *const *rows, int count)
 {
     char patterns[PATTERNS_MOST][64], names[ASKED_MOST][VARIANT_BASE];
@@ -356,8 +372,7 @@ int break_even_make(struct break_group **out, const struct run *run, struct row 
         }
     }
     for (int i = kept; i < made; i++) { /* those left out stand behind the others */
-        struct break_group *g = &(*out)[i];
-        break_even_free(memcpy(xmalloc(sizeof *g), g, sizeof *g), 1);
+        clear_group(&(*out)[i]);
     }
     return kept;
 }
@@ -365,18 +380,7 @@ int break_even_make(struct break_group **out, const struct run *run, struct row 
 void break_even_free(struct break_group *groups, int count)
 {
     for (int i = 0; i < count; i++) {
-        for (int k = 0; k < groups[i].line_count; k++) {
-            struct break_line *l = &groups[i].lines[k];
-            free(l->points);
-            free(l->ns);
-            free(l->ns_low);
-            free(l->ns_high);
-            free(l->waste);
-        }
-        free(groups[i].lines);
-        free(groups[i].dense);
-        free(groups[i].floor);
-        free(groups[i].title);
+        clear_group(&groups[i]);
     }
     free(groups);
 }

@@ -185,6 +185,12 @@ void report_markdown(struct text *t, const struct run *run, struct row *const *r
         text_free(&line);
     }
     network_list_free(networks, made);
+    const struct report_style plain = {0};
+    report_tune(&line, run, rows, count, &plain);
+    if (line.len) { /* as the terminal prints it: columns that belong together stay together */
+        text_addf(t, "\n## The search\n\n```\n%s```\n", text_get(&line));
+    }
+    text_free(&line);
     add_break_even(t, run, rows, count);
     add_mask_tables(t, run, rows, count);
     for (int i = 0, end; i < count; i = end) {

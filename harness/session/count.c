@@ -60,6 +60,7 @@ static bool open_counters(struct worker *w, struct error *err)
     const char *ordinal = strchr(w->dev->spec, ':');
     if (!cuda_native(w->dev, &context, &stream, err) || !cupti_session_open(context, ordinal ? atoi(ordinal + 1) : 0, &w->cupti, err))
         return false;
+    cupti_session_rest(w->cupti); /* it can be had; the rows are traced before they are counted */
     struct cupti_chip *chip = cupti_session_chip(w->cupti);
     const struct counter_choice *c = &w->plan.counters;
     struct counter_chip asked = {cupti_name(chip), has, chip};
@@ -338,7 +339,7 @@ static bool count_some(struct tally *t, int first, int *next, struct error *err)
 static bool tally(struct tally *t, struct error *err)
 {
     struct worker *w = t->w;
-    stage(t, -1, "open the counters", OPEN_LIMIT_S);
+    stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
     if (w->options.counters.source) { /* the two exclude each other, and sampling wants to see the modules being loaded */
         void *context, *stream;
         counter_set_free(&w->set);
@@ -354,6 +355,7 @@ static bool tally(struct tally *t, struct error *err)
             return false;
     cupti_pc_close(t->pc);
     t->pc = NULL;
+    stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
     if (!open_counters(w, err))
         return false;
     for (int i = 0; i < t->count; i++)

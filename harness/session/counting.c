@@ -13,12 +13,17 @@ static bool on_cuda(const struct session *s)
     return !strncmp(s->device.spec, "cuda", 4);
 }
 
+static bool asked_for(const struct counter_wish *wish)
+{
+    return wish->set || (wish->groups && wish->groups[0]) || (wish->metrics && wish->metrics[0]) || wish->source || wish->required;
+}
+
 bool session_counts(const struct session *s, bool *counts, struct error *err)
 {
     const struct counter_wish *wish = &s->options->plan.counters;
     const char *why = NULL;
     *counts = false;
-    if (wish->off)
+    if (wish->off || (s->asked.tune && !asked_for(wish))) /* a search has hundreds of points, and ranks them by time */
         return true;
     if (!on_cuda(s))
         why = "this device has no hardware counters; emu counts by itself (emu.*)";
@@ -141,8 +146,7 @@ bool session_count_check(struct session *s, struct error *err)
         return true;
     if (outcome != OUTCOME_FAILED)
         error_set(&why, ERROR_ENVIRONMENT, "the counters could not be opened: %s", outcome == OUTCOME_LATE ? "no answer" : how);
-    bool asked = wish->set || (wish->groups && wish->groups[0]) || (wish->metrics && wish->metrics[0]);
-    if (wish->required || (asked && why.kind == ERROR_USAGE)) {
+    if (wish->required || (asked_for(wish) && why.kind == ERROR_USAGE)) {
         *err = why;
         return false;
     }
@@ -156,7 +160,8 @@ static void take_blow(struct session *s, int first, int last, enum outcome outco
     char how[512] = "", text[640];
     int row = s->stage_row;
     child_stop(&s->counter, how, sizeof how);
-    if (outcome == OUTCOME_FAILED && (why->kind == ERROR_ENVIRONMENT || why->kind == ERROR_USAGE)) {
+    /* What the machine refuses at the door it refuses every case; what fails later is the case's. */
+    if (outcome == OUTCOME_FAILED && !strcmp(s->stage, WORKER_STAGE_COUNTERS) && (why->kind == ERROR_ENVIRONMENT || why->kind == ERROR_USAGE)) {
         give_up(s, why);
         return;
     }

@@ -23,6 +23,9 @@
 #include <jansson.h>
 
 #define WORKER_DATA (DATA_PART_COUNT + 1)
+/* The stage at which a counting worker asks the machine for its counters: what fails there fails for every case. At most 20 characters. */
+#define WORKER_STAGE_COUNTERS "open counters"
+
 struct worker {
     void (*emit)(void *context, json_t *event); /* takes the reference */
     void *context;

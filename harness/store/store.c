@@ -387,7 +387,7 @@ bool store_run_environment(struct store *store, int64_t run_id, const char *json
             old = json_object();
         }
     }
-    json_object_update(old, new);
+    json_object_update_recursive(old, new);
     merged = json_dumps(old, JSON_COMPACT | JSON_SORT_KEYS);
     if (!merged || !store_prepare(store, "UPDATE run SET environment = ?2 WHERE run = ?1", &s, err)) {
         goto done;

@@ -28,7 +28,7 @@ void run_clear(struct run *run);
  * of the database until store_run_end or death. */
 bool store_run_begin(struct store *store, struct run *run, struct error *err);
 bool store_run_end(struct store *store, int64_t run_id, struct error *err);
-/* Merges keys into the run's environment JSON object. */
+/* Merges keys into the run's environment JSON object, objects inside it too. */
 bool store_run_environment(struct store *store, int64_t run_id, const char *json, struct error *err);
 /* The ceilings measured on the GPU of that UUID. Put adds a dated set; get gives the newest (false without err: never measured). */
 bool store_roofs_put(struct store *store, const char *uuid, const struct roofs *roofs, struct error *err);

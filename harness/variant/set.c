@@ -154,7 +154,10 @@ struct variant *variant_load(const char *path, const char *folder, struct error 
 {
     char *note;
     struct variant *v = load(path, folder, &note, err);
-    if (note) {
+    if (note && !*note) {
+        error_set(err, ERROR_USAGE, "%s: no `source:`, so it is no sidecar of foreign code", path);
+        error_hint(err, "docs/FOREIGN.md");
+    } else if (note) {
         error_set(err, ERROR_USAGE, "%s", note);
         error_where(err, "%s", path);
         error_hint(err, "a variant begins with a comment `/* bench 1`: `bench new OP %s` writes one from the kernel's signature",

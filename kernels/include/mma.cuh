@@ -22,8 +22,6 @@ __device__ __forceinline__ void copy_async_4(unsigned to, const void *from, bool
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(valid ? 4 : 0) : "memory");
 }
-/* Asks for the line of this address to be in L2 soon. */
-__device__ __forceinline__ void prefetch_l2(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 /* Ends a group of copies of this thread. */
 __device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /* Waits until at most PENDING of this thread's groups are still on their way. A barrier must follow before other threads read. */

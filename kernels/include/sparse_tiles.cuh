@@ -383,7 +383,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
 {
     int lane = threadIdx.x % 32;
     unsigned held[STEPS][4];
-    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours (pair_store.cuh). */
+    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours. */
     unsigned own = shared_address(ring) + (threadIdx.x / 32 % 4 * 16 + lane % 8 * 2 + lane / 8 % 2) * WEIGHTS_PITCH + lane / 16 * 16;
     barrier_wait(shared_address(&weights_come), 0);
 #pragma unroll

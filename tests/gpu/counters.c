@@ -5,7 +5,7 @@
  *   counters FILE.cu sweep N M1,M2,... counts those metrics of the same N launches in this process; prints them and the seconds it took
  * Built by
  *   cc -std=c17 -D_GNU_SOURCE -Iharness -c -o build/gpu_counters.o tests/gpu/counters.c
- *   c++ -static-libstdc++ -static-libgcc -o build/gpu_counters build/gpu_counters.o build/libbench.a -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -lm -ldl -lpthread */
+ *   c++ -static-libstdc++ -static-libgcc -o build/gpu_counters build/gpu_counters.o build/libbench.a -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -l:libpng16.a -l:libz.a -lm -ldl -lpthread */
 #include "counter/set.h"
 #include "device/compile.h"
 #include "device/cuda.h"

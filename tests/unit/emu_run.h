@@ -14,7 +14,7 @@ struct emu_test {
     struct device_module *module;
     struct device_function *function;
     struct error err;
-    unsigned char params[512];
+    _Alignas(16) unsigned char params[512];
     size_t param_bytes, used;
     struct device_launch launch;
 };

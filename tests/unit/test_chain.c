@@ -220,6 +220,10 @@ static void programs_are_joined(void **state)
         for (int k = 0; k < p->scratch_count; k++)
             activations += !strncmp(p->scratch[k].name, "activations", 11);
         assert_int_equal(activations, 4);
+        int between = 0; /* convolution and what follows it, four times, one after another */
+        for (int k = 0; k < p->scratch_count; k++)
+            between += !strncmp(p->scratch[k].name, "between", 7);
+        assert_int_equal(between, 1);
         assert_true(p->unit_count <= 5); /* of 11 kernels: equal ones are compiled and loaded once */
         free(choice);
     }

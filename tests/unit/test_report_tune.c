@@ -122,6 +122,25 @@ static void a_layer_without_a_point(void **state)
     fixture_free(&f);
 }
 
+/* Markdown has the same table; a run that searched nothing has none. */
+static void markdown_has_it(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    two_layers(&f);
+    report_markdown(&t, &f.run, f.rows, f.count);
+    const char *search = strstr(text_get(&t), "## The search");
+    assert_non_null(search);
+    expect_line(search, "thin", "thin 40.0 25.00 1.60 20.00 2.00 3 1 T=4");
+    text_free(&t);
+    fixture_free(&f);
+    fixture_h200(&f);
+    report_markdown(&t, &f.run, f.rows, f.count);
+    assert_null(strstr(text_get(&t), "## The search"));
+    text_free(&t);
+    fixture_free(&f);
+}
+
 static void no_search_no_table(void **state)
 {
     struct fixture f = {0};
@@ -134,6 +153,6 @@ static void no_search_no_table(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(three_columns), cmocka_unit_test(a_layer_without_a_point), cmocka_unit_test(no_search_no_table)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(three_columns), cmocka_unit_test(a_layer_without_a_point), cmocka_unit_test(markdown_has_it), cmocka_unit_test(no_search_no_table)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,6 +146,12 @@ static void environment_merges(void **state)
     assert_true(store_run(store, f.run.id, &run, &err));
     assert_string_equal(run.environment, "{\"cudnn\":\"9.20\",\"flush_us\":61.5,\"sm_clock_mhz\":1980}");
     run_clear(&run);
+    /* Objects are merged inside: each case brings its own clocks. */
+    assert_true(store_run_environment(store, f.run.id, "{\"clocks\": {\"a\": {\"power_w\": 300}}}", &err));
+    assert_true(store_run_environment(store, f.run.id, "{\"clocks\": {\"b\": {\"power_w\": 310}}}", &err));
+    assert_true(store_run(store, f.run.id, &run, &err));
+    assert_non_null(strstr(run.environment, "\"clocks\":{\"a\":{\"power_w\":300},\"b\":{\"power_w\":310}}"));
+    run_clear(&run);
     store_close(store);
     fixture_free(&f);
 }

@@ -211,7 +211,7 @@ static __device__ __forceinline__ void store_tile(const consumer &to, const work
 static __device__ __forceinline__ void consume(const consumer &to)
 {
     int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
-    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours (pair_store.cuh). */
+    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours. */
     unsigned weights = shared_address(ring) + RING_BYTES + (threadIdx.x / 32 % 4 * 16 + lane % 8 * 2 + lane / 8 % 2) * WEIGHTS_PITCH + lane / 16 * 16;
     for (int i = me, slices = 0;;) {
         float sum[GROUP / 2][4 * ROWS];
