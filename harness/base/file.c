@@ -131,6 +131,12 @@ bool file_is_dir(const char *path)
     return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
+bool file_is_stream(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode);
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);

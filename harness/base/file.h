@@ -15,6 +15,8 @@ bool file_write(const char *path, const void *data, size_t bytes, struct error *
 bool file_make_dirs(const char *path, struct error *err);
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
+/* A pipe or a device: opening it may wait, and it cannot be read twice. */
+bool file_is_stream(const char *path);
 /* Names in a folder, sorted; `suffix` filters ("" = all). Each name and the array are the caller's (free). -1 on error. */
 int file_list(const char *dir, const char *suffix, char ***names, struct error *err);
 /* "a/b" + "c" -> "a/b/c"; an absolute second part wins. Caller frees. */

@@ -8,7 +8,7 @@
 
 #define LINE_MAX_BYTES 1024 /* of a Y4M header */
 
-enum source { SOURCE_PICTURES, SOURCE_PNM, SOURCE_Y4M, SOURCE_RAW };
+enum source { SOURCE_PICTURES, SOURCE_PICTURE, SOURCE_PNM, SOURCE_Y4M, SOURCE_RAW };
 /* How the planes of a Y4M or raw frame lie. */
 struct planes {
     int64_t w, h;
@@ -156,7 +156,7 @@ static char *picture_path(const char *pattern, int number)
     return text_take(&t);
 }
 
-static bool is_numbered(const char *s)
+bool frames_numbered(const char *s)
 {
     const char *percent = strchr(s, '%'), *end = percent ? percent + 1 : NULL;
     while (end && isdigit((unsigned char)*end))
@@ -169,7 +169,7 @@ struct frames *frames_open(const char *source, const char *raw, struct error *er
     struct frames *f = NULL;
     if (!strcmp(source, "-"))
         return frames_of(stdin, "standard input", raw, err);
-    if (is_numbered(source) && !raw) {
+    if (frames_numbered(source) && !raw) {
         f = xcalloc(1, sizeof *f);
         f->kind = SOURCE_PICTURES;
         f->name = xstrdup(source);
@@ -183,6 +183,15 @@ struct frames *frames_open(const char *source, const char *raw, struct error *er
         error_set(err, ERROR_USAGE, "%s: %s", source, file_is_dir(source) ? "a folder" : strerror(errno));
         error_hint(err, "pictures of a folder: %s/frame_%%03d.pgm", file_is_dir(source) ? source : ".");
         return NULL;
+    }
+    int first = raw ? EOF : getc(file);
+    ungetc(first, file);
+    if (first == 0x89) { /* a PNG: one frame */
+        fclose(file);
+        f = xcalloc(1, sizeof *f);
+        f->kind = SOURCE_PICTURE;
+        f->name = xstrdup(source);
+        return f;
     }
     f = frames_of(file, source, raw, err);
     if (f)
@@ -288,6 +297,7 @@ int frames_next(struct frames *f, struct image *out, struct error *err)
     *out = (struct image){0};
     switch (f->kind) {
     case SOURCE_PICTURES: got = next_picture(f, out, err); break;
+    case SOURCE_PICTURE: got = f->number ? 0 : image_read(f->name, out, err) ? 1 : -1; break;
     case SOURCE_PNM: got = next_pnm(f, out, err); break;
     case SOURCE_Y4M: got = next_y4m(f, out, err); break;
     case SOURCE_RAW: got = next_planes(f, out, err); break;

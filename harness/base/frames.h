@@ -4,7 +4,9 @@
 
 #include "base/image.h"
 
-/* `source`: a Y4M or PNM file, a picture's name with %d or %0Nd for the frame's number (from 0 or 1 on), or `-` for standard input. `raw` (may be NULL):
+/* Does the name have %d or %0Nd for a frame's number? */
+bool frames_numbered(const char *name);
+/* `source`: a Y4M or PNM file, one PNG, a picture's name with %d or %0Nd for the frame's number (from 0 or 1 on), or `-` for standard input. `raw` (may be NULL):
  * the source is headerless, "640x360:yuv420p", formats gray, rgb24, yuv420p. All frames have one size. */
 struct frames;
 struct frames *frames_open(const char *source, const char *raw, struct error *err);

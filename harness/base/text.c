@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -254,6 +255,26 @@ bool text_to_real(const char *s, double *out)
         return false;
     *out = v;
     return true;
+}
+
+static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.'; }
+
+bool text_words_whole(const char *wanted, const char *s)
+{
+    char *copy = xstrdup(wanted), *rest = copy;
+    const char *begin = s;
+    bool ok = true;
+    for (char *word; ok && (word = strsep(&rest, " "));) {
+        size_t n = strlen(word);
+        const char *at = n ? strstr(s, word) : s;
+        while (n && at && ((at > begin && in_name(at[-1]) && in_name(*at)) || (in_name(at[n - 1]) && in_name(at[n]))))
+            at = strstr(at + 1, word);
+        ok = at != NULL;
+        if (ok)
+            s = at + n;
+    }
+    free(copy);
+    return ok;
 }
 
 bool text_words_match(const char *wanted, const char *s)

@@ -41,6 +41,8 @@ void text_add_list(struct text *t, const char *const *words, size_t n);
 bool text_glob(const char *pattern, const char *s);
 /* Is every blank-separated word of `wanted` somewhere in s, in order? */
 bool text_words_match(const char *wanted, const char *s);
+/* The same, each word as a whole name of s: "conv naive" has smoke/conv/conv2d/naive[..], not smoke/conv_f16/conv2d/naive_rows. */
+bool text_words_whole(const char *wanted, const char *s);
 /* Appends `s` as a JSON string body / HTML text / SQL-free CSV field. */
 void text_add_html(struct text *t, const char *s);
 void text_add_csv(struct text *t, const char *s);

@@ -74,7 +74,7 @@ static bool all_frames(const struct mask_arguments *a, struct frames *frames, in
 {
     struct change change = {.threshold = a->threshold, .dilate = a->dilate};
     struct image frame;
-    bool ok = true, numbered = strchr(a->out, '%') != NULL;
+    bool ok = true, numbered = frames_numbered(a->out);
     int got = 1;
     for (int number = 0; ok && (!a->frames || number < a->frames); number++) {
         got = frames_next(frames, &frame, err);
@@ -100,7 +100,9 @@ static void print_end(const struct mask_arguments *a, const struct mask_sums *s)
     if (s->count > 1)
         printf(", %s to %s %% active after the first, %s %% on average", number_percent(s->least, least), number_percent(s->most, most),
                number_percent(s->sum / (s->count - 1), mean));
-    printf("\nhint: mask: {pattern: file, path: %s, frame: {from: 1, to: %d}}\n", a->out, s->count - 1);
+    if (s->count > 1)
+        printf("\nhint: mask: {pattern: file, path: %s, frame: {from: 1, to: %d}}", a->out, s->count - 1);
+    putchar('\n');
 }
 
 int cli_mask(const struct verb *verb, int argc, char **argv)

@@ -415,7 +415,7 @@ static bool called(const struct row *row, const char *words)
 
 int why_find(struct row *const *rows, int count, const char *words, struct error *err)
 {
-    int found = -1, matches = 0, own = -1, owns = 0;
+    int found = -1, matches = 0, own = -1, owns = 0, whole = -1, wholes = 0;
     struct text near = {0};
     for (int i = 0; i < count; i++) {
         if (rows[i]->id && !strcmp(rows[i]->id, words)) {
@@ -429,14 +429,19 @@ int why_find(struct row *const *rows, int count, const char *words, struct error
             own = i;
             owns++;
         }
+        if (text_words_whole(words, rows[i]->id)) {
+            whole = i;
+            wholes++;
+        }
         if (matches++ < 5)
             text_addf(&near, "%s%s", matches > 1 ? "  " : "", rows[i]->id);
     }
-    if (matches > 1 && owns == 1) {
+    if (matches > 1 && (owns == 1 || wholes == 1)) {
         matches = 1;
-        found = own;
+        found = owns == 1 ? own : whole;
     }
     if (matches != 1) {
+        text_add(&near, matches > 5 ? "  ..." : "");
         error_set(err, ERROR_USAGE, matches ? "'%s' means %d rows" : "no row '%s'", words, matches);
         error_hint(err, matches ? "say more of the id: %s" : "bench show lists the rows%s", text_get(&near));
         found = -1;

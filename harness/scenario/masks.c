@@ -1,5 +1,6 @@
 /* Masks: a pattern, how much of it, and its seed. */
 #include "base/file.h"
+#include "base/frames.h"
 #include "base/text.h"
 #include "scenario/private.h"
 #include <ctype.h>
@@ -147,7 +148,7 @@ static bool add_frames(const struct scenario *s, const struct node *n, struct ma
     static const char *const keys[] = {"from", "to", "step", NULL};
     const struct node *frame = node_get(n, "frame"), *path = node_get(n, "path");
     int64_t value = 0, from = 0, to = 0, step = 1;
-    if (frame && path->kind == NODE_SCALAR && !strchr(path->text, '%'))
+    if (frame && path->kind == NODE_SCALAR && !frames_numbered(path->text))
         return node_error(frame, err, "frame: the path has no %%d for the number");
     if (frame && frame->kind == NODE_MAP) {
         const struct node *f = node_get(frame, "from"), *t = node_get(frame, "to"), *by = node_get(frame, "step");

@@ -127,21 +127,20 @@ static bool add_case(struct plan *plan, const struct plan_options *o, int case_i
     return true;
 }
 
-static bool all_entries_exist(const struct plan *plan, const bool *used, const struct plan_options *o, struct error *err)
+bool plan_entries_exist(const struct scenario *s, const struct variant_set *set, const bool *used, struct error *err)
 {
-    const struct scenario *s = plan->scenario;
-    for (int i = 0; i < s->variant_count && !o->variant_names; i++) {
-        if (used[i])
+    for (int i = 0; i < s->variant_count; i++) {
+        if (used && used[i])
             continue;
         bool exists = false; /* for a layer that a filter left out */
         for (int k = 0; k < s->layer_count && !exists; k++)
-            exists = plan_resolve(&plan->variants, s->variants[i].name, s->layers[k].work.op) != NULL;
+            exists = plan_resolve(set, s->variants[i].name, s->layers[k].work.op) != NULL;
         if (s->network_count) /* a kernel for a network */
-            exists |= plan_resolve(&plan->variants, s->variants[i].name, op_find("chain")) != NULL;
+            exists |= plan_resolve(set, s->variants[i].name, op_find("chain")) != NULL;
         if (exists)
             continue;
         for (int k = 0; k < s->layer_count; k++)
-            if (!variant_find(&plan->variants, s->variants[i].name, s->layers[k].work.op, s->variants[i].node, err))
+            if (!variant_find(set, s->variants[i].name, s->layers[k].work.op, s->variants[i].node, err))
                 return false;
         node_error(s->variants[i].node, err, "variant '%s' is for an op that no layer here has", s->variants[i].name);
         return false;
@@ -190,7 +189,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     for (int i = 0; i < plan->case_count; i++)
         if (!add_case(plan, o, i, used, err))
             goto done;
-    if ((!o->tune && !plan_chains_add(plan, o, device_kind, err)) || !all_entries_exist(plan, used, o, err))
+    if ((!o->tune && !plan_chains_add(plan, o, device_kind, err)) || (!o->variant_names && !plan_entries_exist(plan->scenario, &plan->variants, used, err)))
         goto done;
     if (o->tune && !something_to_search(plan)) {
         error_set(err, ERROR_USAGE, "%s%s%s: none of these variants has parameters with more than one value", o->scenario_path, o->filter.only ? " --only " : "",
@@ -436,7 +435,7 @@ static bool called(const struct plan_row *row, const char *words)
 
 int plan_find(const struct plan *plan, const char *id, struct error *err)
 {
-    int found = -1, count = 0, own = -1, owns = 0;
+    int found = -1, count = 0, own = -1, owns = 0, whole = -1, wholes = 0;
     struct text near = {0};
     for (int i = 0; i < plan->row_count; i++)
         if (!strcmp(plan->rows[i].id, id)) {
@@ -450,14 +449,19 @@ int plan_find(const struct plan *plan, const char *id, struct error *err)
                 own = i;
                 owns++;
             }
+            if (text_words_whole(id, plan->rows[i].id)) {
+                whole = i;
+                wholes++;
+            }
             if (count++ < 5)
                 text_addf(&near, "%s%s", count > 1 ? "  " : "", plan->rows[i].id);
         }
-    if (count > 1 && owns == 1) { /* "body mma_sync" means mma_sync, though mma_sync_d2s has the words too */
+    if (count > 1 && (owns == 1 || wholes == 1)) { /* "body mma_sync" means mma_sync, though mma_sync_d2s has the words too */
         count = 1;
-        found = own;
+        found = owns == 1 ? own : whole;
     }
     if (count != 1) {
+        text_add(&near, count > 5 ? "  ..." : "");
         error_set(err, ERROR_USAGE, count ? "'%s' means %d rows" : "no row '%s'", id, count);
         error_hint(err, count ? "say more of the id: %s" : "bench plan SCENARIO lists the rows%s", text_get(&near));
         found = -1;

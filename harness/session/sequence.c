@@ -179,6 +179,22 @@ static bool run_sequence(struct sequences *s, const struct scenario_sequence *q,
     return ok;
 }
 
+/* No name is misspelt, and --only leaves something. */
+static bool something_left(const struct sequences *s, struct error *err)
+{
+    const struct scenario *sc = s->w.plan.scenario;
+    const char *only = s->w.options.filter.only;
+    if (!plan_entries_exist(sc, &s->set, NULL, err))
+        return false;
+    for (int i = 0; i < sc->variant_count; i++) {
+        const struct variant *v = plan_resolve(&s->set, sc->variants[i].name, op_find("conv2d"));
+        if (v && (!only || plan_listed(only, v->name)))
+            return true;
+    }
+    return only ? error_set(err, ERROR_USAGE, "--only %s selects no variant of op conv2d of this scenario", only)
+                : error_set(err, ERROR_USAGE, "%s: none of its variants is of op conv2d", sc->path);
+}
+
 static void begin_run(struct sequences *s)
 {
     const struct scenario *sc = s->w.plan.scenario;
@@ -222,6 +238,8 @@ static bool open_all(struct sequences *s, struct error *err)
         return false;
     w->plan.chip = w->dev->chip;
     w->options = o->plan;
+    if (!something_left(s, err))
+        return false;
     w->time_limit_s = o->time_limit_s > 0 ? o->time_limit_s : w->dev->ops->keeps_time ? 10 : 60;
     struct error ignored = {0};
     if (w->dev->ops->keeps_time && !cudnn_open(w->dev, &w->library, &ignored))

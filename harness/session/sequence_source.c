@@ -1,4 +1,5 @@
 /* The frames of a sequence, made up from a seed or read from a video, and the dense result of each on the CPU. */
+#include "base/file.h"
 #include "base/text.h"
 #include "op/convert.h"
 #include "session/sequence_private.h"
@@ -37,10 +38,18 @@ static bool make_layers(const struct scenario *s, const char *device_kind, struc
     return true;
 }
 
+/* A video is read again for each row, so it must be a file. */
+static bool is_again(const struct scenario_sequence *q, struct error *err)
+{
+    if (!q->video || (strcmp(q->video, "-") && !file_is_stream(q->video)))
+        return true;
+    return error_set(err, ERROR_USAGE, "sequence %s: video %s is a device or a pipe, not a file", q->name, q->video);
+}
+
 bool source_open(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct sequence_source *out, struct error *err)
 {
     *out = (struct sequence_source){.q = q};
-    if (!make_layers(s, device_kind, out, err)) {
+    if (!is_again(q, err) || !make_layers(s, device_kind, out, err)) {
         source_close(out);
         return false;
     }
