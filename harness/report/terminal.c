@@ -152,9 +152,38 @@ static void add_advice(struct text *t, const struct case_view *c, const struct r
     free(advice);
 }
 
+/* A word for a shell. */
+static void add_word(struct text *t, const char *word)
+{
+    bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-")];
+    text_addf(t, plain ? "%s" : "'%s'", word);
+}
+
+/* Options of the command that made the run, without which another command does not find the same rows. `which`: their short and long names. */
+static void add_options(struct text *t, const struct run *run, const char *const *which)
+{
+    char *copy = xstrdup(run && run->argv ? run->argv : ""), *rest = copy;
+    for (char *word; (word = strsep(&rest, " "));)
+        for (int i = 0; which[i]; i++) {
+            size_t n = strlen(which[i]);
+            if (!strcmp(word, which[i]) && rest) {
+                text_addf(t, " %s ", word);
+                add_word(t, strsep(&rest, " "));
+                break;
+            }
+            if (n > 2 && !strncmp(word, which[i], n) && word[n] == '=') {
+                text_addf(t, " %s", word);
+                break;
+            }
+        }
+    free(copy);
+}
+
 /* The next command: to see a failure, else to look into the fastest row of one's own. */
 static void add_next(struct text *t, const struct case_view *c, const struct report_style *style)
 {
+    static const char *const run_options[] = {"-V", "--variants", "-d", "--device", "-o", "--out", NULL}, *const exec_options[] = {"-V", "--variants", "-d", "--device", NULL},
+                             *const why_options[] = {"-o", "--out", NULL};
     const struct view *failed = NULL, *best = case_best(c);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
@@ -163,24 +192,33 @@ static void add_next(struct text *t, const struct case_view *c, const struct rep
         }
     }
     const struct view *v = failed ? failed : best;
-    char base[VARIANT_BASE];
-    const char *name = v ? variant_base(v->row, base) : ""; /* the command line knows the variant, not what completed it here */
-    struct text line = {0};
-    if (failed) {
-        text_addf(&line, "bench run %s --layer %s --only %s --dump", c->run && c->run->scenario_path ? c->run->scenario_path : "SCENARIO",
-                  v->row->layer ? v->row->layer : "LAYER", name);
-    } else if (best) {
-        const char *layer = v->row->layer ? v->row->layer : "LAYER";
-        if (v->row->axes && v->row->axes[0]) /* several cases have these words */
-            text_addf(&line, "bench why '%s'", v->row->id);
-        else
-            text_addf(&line, "bench why %s %s", layer, name);
-        text_addf(&line, " · bench exec %s %s -- ncu --set full", layer, name);
-    } else {
+    if (!v)
         return;
+    char base[VARIANT_BASE];
+    const char *name = variant_base(v->row, base); /* the command line knows the variant, not what completed it here */
+    const char *layer = v->row->layer ? v->row->layer : "LAYER", *scenario = c->run && c->run->scenario_path ? c->run->scenario_path : "SCENARIO";
+    struct text line = {0}, row = {0};
+    if (v->row->axes && v->row->axes[0]) /* several cases have these words */
+        text_addf(&row, "'%s'", v->row->id);
+    else
+        text_addf(&row, "%s %s", layer, name);
+    if (failed) {
+        text_add(&line, "bench run ");
+        add_word(&line, scenario);
+        text_addf(&line, " --layer %s --only %s --dump", layer, name);
+        add_options(&line, c->run, run_options);
+    } else {
+        text_addf(&line, "bench why %s", text_get(&row));
+        add_options(&line, c->run, why_options);
+        text_add(&line, " · bench exec ");
+        add_word(&line, scenario);
+        text_addf(&line, " %s", text_get(&row));
+        add_options(&line, c->run, exec_options);
+        text_add(&line, " -- ncu --set full");
     }
     text_add_labelled(t, "next", text_get(&line), style);
     text_free(&line);
+    text_free(&row);
 }
 
 void report_case(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)

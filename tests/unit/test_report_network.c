@@ -158,7 +158,14 @@ static void names_of_completed_rows(void **state)
     free(t);
     t = case_told(&f, 4, 2);
     assert_non_null(strstr(t, "next  bench why body cudnn_plain")); /* what the command line can find */
-    assert_non_null(strstr(t, "bench exec body cudnn_plain -- "));
+    assert_non_null(strstr(t, "bench exec scenarios/edsr.yaml body cudnn_plain -- "));
+    free(t);
+    row_set(&f.run.argv, "bench run scenarios/edsr.yaml --variants my=k -d emu -o /tmp/o --quiet"); /* a command that is pasted finds the same rows */
+    t = case_told(&f, 4, 2);
+    assert_non_null(strstr(t, "next  bench why body cudnn_plain -o /tmp/o · bench exec scenarios/edsr.yaml body cudnn_plain --variants my=k -d emu -- ncu"));
+    free(t);
+    t = case_told(&f, 8, f.count - 8);
+    assert_non_null(strstr(t, "--only mma_sync_d2s --dump --variants my=k -d emu -o /tmp/o\n"));
     free(t);
     row_set(&f.rows[0]->variant, "my/conv + my/d2s + layout/convert"); /* a folder of one's own is part of the name */
     t = case_told(&f, 0, 1);
