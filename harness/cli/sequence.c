@@ -82,6 +82,8 @@ int cli_sequence(const struct verb *verb, int argc, char **argv)
         printf("%d rows in %s   %.1f s   exit %d\n", result.rows, database, result.seconds, code);
 done:
     text_free(&command);
+    free(a.variants.items);
+    free(a.set.items);
     free(path);
     free(database);
     free(rest);

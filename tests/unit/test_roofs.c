@@ -68,14 +68,17 @@ static void bytes_are_those_counted(void **state)
     assert_true(32 * (counted(&t, "emu.global_sectors_ld") + counted(&t, "emu.global_sectors_st")) == roof_amount(k, 3, 1));
     assert_true(counted(&t, "emu.global_sectors_ld") == counted(&t, "emu.global_sectors_ideal_ld"));
     assert_true(counted(&t, "emu.unique_bytes_read") == roof_amount(k, 3, 1) / 2); /* each piece once */
+    emu_test_close(&t);
     k = find("roof_l2");
     run(&t, k, 3, 4 * ROOF_BLOCK_PIECES, 5);
     assert_true(32 * counted(&t, "emu.global_sectors_ld") == roof_amount(k, 3, 5));
     assert_true(counted(&t, "emu.unique_bytes_read") == 4 * 16 * ROOF_BLOCK_PIECES); /* all of it, again and again */
+    emu_test_close(&t);
     k = find("roof_shared");
     run(&t, k, 2, 4096, 6);
     assert_true(128 * counted(&t, "emu.shared_wavefronts_ld") == roof_amount(k, 2, 6));
     assert_true(counted(&t, "emu.shared_bank_conflicts") == 0);
+    emu_test_close(&t);
 }
 
 static void operations_are_those_counted(void **state)
@@ -85,6 +88,7 @@ static void operations_are_those_counted(void **state)
     const struct roof_kernel *k = find("roof_f32");
     run(&t, k, 2, 4096, 7);
     assert_true(2 * 32 * counted(&t, "emu.warp_fma") == roof_amount(k, 2, 7));
+    emu_test_close(&t);
     /* Tensor kernels: instructions that one more iteration adds, times what one of them does. The rest of the loop is unrolled away, so
      * the count of one kernel is held against that of another: tf32 does half the depth in as many instructions. */
     assert_true(find("roof_mma_f16")->per_thread == 8 * 2.0 * 16 * 8 * 16 / 32);
@@ -94,8 +98,10 @@ static void operations_are_those_counted(void **state)
     for (k = roof_kernels; k->roof; k++) { /* all of them run, and read and write nothing that is not theirs */
         run(&t, k, 1, 8 * ROOF_BLOCK_PIECES, 2);
         double two = counted(&t, "emu.warp_instructions");
+        emu_test_close(&t);
         run(&t, k, 1, 8 * ROOF_BLOCK_PIECES, 6);
         double more = counted(&t, "emu.warp_instructions") - two;
+        emu_test_close(&t);
         assert_true(!strcmp(k->kernel, "roof_copy") ? more == 0 : more >= 4 * 8 * 4);
     }
 }
