@@ -168,12 +168,6 @@ bool image_read(const char *path, struct image *out, struct error *err)
     return ok;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n > m && !strcmp(s + n - m, end);
-}
-
 static bool write_png(const char *path, const unsigned char *grey, int64_t h, int64_t w, struct error *err)
 {
     png_image png = {.version = PNG_IMAGE_VERSION, .width = (png_uint_32)w, .height = (png_uint_32)h, .format = PNG_FORMAT_GRAY};
@@ -193,8 +187,8 @@ static bool write_png(const char *path, const unsigned char *grey, int64_t h, in
 
 bool image_write_mask(const char *path, const float *mask, int64_t h, int64_t w, struct error *err)
 {
-    bool png = ends_with(path, ".png"), bitmap = ends_with(path, ".pbm");
-    if (!png && !bitmap && !ends_with(path, ".pgm")) {
+    bool png = text_ends(path, ".png"), bitmap = text_ends(path, ".pbm");
+    if (!png && !bitmap && !text_ends(path, ".pgm")) {
         error_set(err, ERROR_USAGE, "%s: a mask is written as .pgm, .pbm or .png", path);
         return false;
     }

@@ -11,6 +11,12 @@ static void out_of_memory(void)
     abort();
 }
 
+bool text_ends(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n > m && !strcmp(s + n - m, end);
+}
+
 void *xmalloc(size_t n)
 {
     void *p = malloc(n ? n : 1);

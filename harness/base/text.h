@@ -21,6 +21,9 @@ const char *text_get(const struct text *t);
 char *text_take(struct text *t);
 void text_free(struct text *t);
 
+/* Has `s` that end, with something before it? */
+bool text_ends(const char *s, const char *end);
+
 /* malloc family that never returns NULL (aborts with a message). */
 void *xmalloc(size_t n);
 void *xcalloc(size_t count, size_t size);

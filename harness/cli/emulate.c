@@ -22,12 +22,6 @@ struct emulate_source {
     size_t ptx_bytes;
 };
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n > m && !strcmp(s + n - m, end);
-}
-
 static bool compile_source(const struct emulate_arguments *a, const struct chip *chip, const char *file, struct emulate_source *s, struct error *err)
 {
     struct compile_request request = {.path = s->path, .label = file_base(file), .defines = a->defines.items, .define_count = a->defines.count,
@@ -53,7 +47,7 @@ static bool read_source(const struct emulate_arguments *a, const char *file, str
         error_set(err, ERROR_USAGE, "no chip '%.60s'", a->chip);
         return error_hint(err, near ? "--chip %s" : "bench list chips%s", near ? near : "");
     }
-    if (!ends_with(file, ".cu") && !ends_with(file, ".ptx")) {
+    if (!text_ends(file, ".cu") && !text_ends(file, ".ptx")) {
         error_set(err, ERROR_USAGE, "%.200s: a .cu or a .ptx, please", file);
         return error_hint(err, "bench emulate KERNEL.cu prints a launch to begin with");
     }
@@ -63,7 +57,7 @@ static bool read_source(const struct emulate_arguments *a, const char *file, str
         return false;
     if (!s->path)
         return error_set(err, ERROR_USAGE, "%s: %s", file, strerror(errno));
-    if (ends_with(file, ".cu"))
+    if (text_ends(file, ".cu"))
         return compile_source(a, chip, file, s, err);
     s->ptx = s->text;
     s->ptx_bytes = bytes;
@@ -77,7 +71,7 @@ static int emulate_launch(const struct emulate_arguments *a, const char *file, c
     struct text t = {0};
     struct node *launch = node_parse_file(yaml, &err);
     /* a .ptx that names its source file is listed in the lines of that file */
-    bool own_lines = ends_with(file, ".cu") || !strstr(s->ptx, "\n\t.file\t");
+    bool own_lines = text_ends(file, ".cu") || !strstr(s->ptx, "\n\t.file\t");
     struct emulate_request request = {.label = file_base(file), .ptx = s->ptx, .ptx_bytes = s->ptx_bytes, .source = own_lines ? s->path : NULL, .launch = launch,
                                       .kernel = a->kernel, .chip = a->chip, .no_check = a->no_check, .threads = a->threads};
     int code;
@@ -126,7 +120,7 @@ int cli_emulate(const struct verb *verb, int argc, char **argv)
         code = cli_fail(&err);
     } else if (count == 2) {
         code = emulate_launch(&a, rest[0], rest[1], &s);
-    } else if (emulate_start(file_base(rest[0]), s.ptx, s.ptx_bytes, ends_with(rest[0], ".cu") ? s.text : NULL, a.kernel, &t, &err)) {
+    } else if (emulate_start(file_base(rest[0]), s.ptx, s.ptx_bytes, text_ends(rest[0], ".cu") ? s.text : NULL, a.kernel, &t, &err)) {
         cli_print(&t);
         code = 0;
     } else {

@@ -57,8 +57,7 @@ int cli_sequence(const struct verb *verb, int argc, char **argv)
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct error err = {0};
     struct session_result result;
-    struct text command = {0};
-    char *path = NULL, *database = NULL;
+    char *path = NULL, *database = NULL, *line = cli_line(argc, argv);
     int count, code, rows_code = 0;
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT] = (struct option){"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default: .bench", &out};
@@ -68,20 +67,18 @@ int cli_sequence(const struct verb *verb, int argc, char **argv)
         code = cli_usage(verb, count != 1 ? "one scenario, please" : "layers and axes are not chosen here: a sequence names its layers");
         goto done;
     }
-    for (int i = 0; i < argc; i++)
-        text_addf(&command, "%s%s", i ? " " : "bench ", argv[i]);
     database = cli_database(cli_out_dir(out));
     struct sequence_sink sink = {&rows_code, print_rows};
     if (!cli_plan_arguments(&a, rest[0], &path, &err)) {
         code = cli_fail(&err);
         goto done;
     }
-    struct session_options o = {.plan = a.plan, .database = database, .argv = text_get(&command)};
+    struct session_options o = {.plan = a.plan, .database = database, .argv = line};
     code = session_sequences(&o, &sink, &result, &err) ? rows_code : cli_fail(&err);
     if (!err.text[0])
         printf("%d rows in %s   %.1f s   exit %d\n", result.rows, database, result.seconds, code);
 done:
-    text_free(&command);
+    free(line);
     free(a.variants.items);
     free(a.set.items);
     free(path);

@@ -1,4 +1,5 @@
 #include "counter/combine.h"
+#include "base/text.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -6,12 +7,6 @@
 
 const char counter_weight_time[] = "gpu__time_duration.sum";
 const char counter_weight_active[] = "sm__cycles_active.avg";
-
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && !strcmp(s + n - m, end);
-}
 
 double counter_combine(const char *metric, const double *values, const double *times, const double *actives, int stride, int launches)
 {
@@ -21,10 +16,10 @@ double counter_combine(const char *metric, const double *values, const double *t
     if (launches == 1)
         return values[0];
     for (int i = 0; totals[i]; i++)
-        adds = adds || ends_with(metric, totals[i]);
+        adds = adds || text_ends(metric, totals[i]);
     for (int i = 0; per_time[i]; i++)
-        weights = ends_with(metric, per_time[i]) ? times : weights;
-    weights = ends_with(metric, "_active") ? actives : weights;
+        weights = text_ends(metric, per_time[i]) ? times : weights;
+    weights = text_ends(metric, "_active") ? actives : weights;
     if (launches < 1 || (!adds && !weights))
         return NAN;
     double sum = 0, all = 0;

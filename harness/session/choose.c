@@ -15,7 +15,7 @@ static const char *base_name(const char *name)
 
 static bool is_library(const struct plan_row *p)
 {
-    return p->variant && !strncmp(base_name(p->variant->name), "cudnn", 5);
+    return p->variant && variant_is_library(p->variant);
 }
 
 /* The isolated time that is the headline: cold where it was measured. NaN: none. */

@@ -29,16 +29,10 @@ const struct variant *plan_resolve(const struct variant_set *set, const char *na
     return found;
 }
 
-static bool is_library(const struct variant *v)
-{
-    const char *base = strrchr(v->name, '/');
-    return !strncmp(base ? base + 1 : v->name, "cudnn", 5);
-}
-
 bool plan_pinned(const struct plan *plan, int index)
 {
     const struct plan_row *row = &plan->rows[index];
-    return row->row_index == 0 || (row->variant && is_library(row->variant));
+    return row->row_index == 0 || (row->variant && variant_is_library(row->variant));
 }
 
 /* The remembered point of a variant on a layer, and what is to be said about it. False: none; its own points run. */
@@ -68,7 +62,7 @@ bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_ind
     struct kept *kept = plan->private_data;
     struct points own = {0};
     char *note = NULL;
-    if (o->tune && !is_library(variant))
+    if (o->tune && !variant_is_library(variant))
         own.count = variant_space(variant, params, &own.points, err);
     else if (!remembered(o, &plan->cases[case_index].work, variant, &own, &note))
         own.count = variant_points(variant, params, &own.points, err);
@@ -76,7 +70,7 @@ bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_ind
         free(note);
         return false;
     }
-    if (o->tune && own.count < 2 && *row_index > 0 && !is_library(variant)) { /* nothing to search */
+    if (o->tune && own.count < 2 && *row_index > 0 && !variant_is_library(variant)) { /* nothing to search */
         variant_points_free(own.points, own.count);
         return true;
     }

@@ -52,7 +52,7 @@ static const char *single_of(const struct plan *plan, const struct chain *chain,
         const struct op *op = chain->links[i].work.op;
         const struct variant *v = has_op(chain, op) ? plan_resolve(&plan->variants, s->variants[entry].name, op) : NULL;
         const char *base = v ? strrchr(v->name, '/') + 1 : "";
-        if (!v || !strncmp(base, "cudnn", 5) || !strcmp(base, "copy"))
+        if (!v || variant_is_library(v) || !strcmp(base, "copy"))
             continue;
         for (int k = 0; k < entry; k++)
             if (plan_resolve(&plan->variants, s->variants[k].name, op) == v)

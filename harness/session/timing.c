@@ -148,8 +148,7 @@ static int base_of(const struct bout *b, const struct entrant *entrants, int rou
     double best_ns = INFINITY;
     for (int i = 0; i < b->count; i++) {
         const struct plan_row *p = &b->w->plan.rows[b->index[i]];
-        const char *name = strrchr(plan_row_variant(p), '/');
-        bool library = p->row_index == 0 || !strncmp(name + 1, "cudnn", 5) || (p->chain && p->chain->pick == CHAIN_LIBRARY);
+        bool library = plan_pinned(&b->w->plan, b->index[i]) || (p->chain && p->chain->pick == CHAIN_LIBRARY);
         struct estimate e = estimate_median(entrants[i].samples_ns, rounds);
         if (library && e.median < best_ns) {
             best_ns = e.median;

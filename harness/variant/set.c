@@ -352,3 +352,9 @@ bool variant_reads_mask(const struct variant *v)
     const struct head *h = v->parsed;
     return h->mask.given;
 }
+
+bool variant_is_library(const struct variant *v)
+{
+    const char *base = strrchr(v->name, '/');
+    return !strncmp(base ? base + 1 : v->name, "cudnn", 5);
+}

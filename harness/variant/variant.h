@@ -41,6 +41,8 @@ const struct variant *variant_find(const struct variant_set *set, const char *na
 
 /* Has its head a `mask:`? One without it runs dense wherever it runs. */
 bool variant_reads_mask(const struct variant *v);
+/* Does it stand for the vendor's library (its file is called cudnn...), with which the others are compared? */
+bool variant_is_library(const struct variant *v);
 
 /* One point of a variant's parameters: "CC=16,TW=32" sorted by name. */
 struct variant_point {
