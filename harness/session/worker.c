@@ -1,5 +1,6 @@
 #include "session/worker.h"
 #include "session/choose.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/text.h"
@@ -265,6 +266,7 @@ int session_worker(void)
     FILE *in = fdopen(3, "r"), *out = fdopen(dup(3), "w");
     if (!in || !out)
         return 2;
+    crash_report();
     struct worker w = {.emit = emit_line, .context = out, .data_case = {-1, -1, -1}};
     char *line = NULL;
     size_t cap = 0;
