@@ -238,6 +238,7 @@ void worker_close(struct worker *w)
         if (w->data_case[i] >= 0)
             op_data_free(&w->data[i]);
     counter_set_free(&w->set);
+    cupti_sass_close(w->sass);
     cupti_session_close(w->cupti);
     if (w->library)
         cudnn_close(w->library);
