@@ -14,10 +14,9 @@
  * Needs TYPE, C, R, S, ROWS, STAGES, WHOLE, PIXELS, SWITCH, EPI_BIAS, EPI_SLOPE as constants. SWITCH: with both, pixels are taken when fewer than so many of
  * a hundred in the active tiles are active. */
 #pragma once
-#include "element.cuh"
-#include "epilogue.cuh"
 #define SLICE C
 #include "sparse_copy.cuh"
+#include "sparse_store.cuh"
 
 #ifndef GATHERED
 #define GATHERED 0
@@ -40,6 +39,7 @@ static __shared__ work ring_work[SLOTS];
 static __shared__ pixel numbered[PIXELS ? NUMBERED : 1];            /* by number modulo NUMBERED, from the block's first */
 static __shared__ int ring_pixels[SLOTS];                           /* of 64, how many there are; < 0: no more */
 static __shared__ bool by_pixels;
+static __shared__ __align__(128) unsigned char staging[2][staged_bytes(PIXELS ? 8 : ROWS)];
 
 /* --- producer: 128 threads --- */
 
@@ -276,22 +276,9 @@ static __device__ __forceinline__ void produce(const producer &p, const share &a
 /* --- consumers: two warpgroups --- */
 
 struct consumer {
-    TYPE *output; /* of the lane's first channel */
+    staged_pixels staged;
+    TYPE *output; /* of the first channel */
     int K, P, Q;
-    bool stores;  /* its two channels exist */
-    float bias0, bias1;
-
-    __device__ __forceinline__ TYPE *tile(const place &at) const
-    {
-        return output + (GATHERED ? (size_t)at.n * (8 * ROWS) * K : (((size_t)at.n * P + at.y) * Q + at.x) * K);
-    }
-    __device__ __forceinline__ void store(TYPE *pixel, float low, float high) const
-    {
-        pack<TYPE, 2> out;
-        out.item[0] = from_f32<TYPE>(activate(low + bias0));
-        out.item[1] = from_f32<TYPE>(activate(high + bias1));
-        store_pack<TYPE, 2>(pixel, out);
-    }
 };
 
 /* The consumers take turns: one computes while the other stores. Side by side they would share the tensor cores and then store together. */
@@ -325,15 +312,10 @@ static __device__ __forceinline__ void consume_tiles(const consumer &to, const u
         multiply_whole(sum, shared_address(ring) + slot * STAGE_BYTES, held, me, i / 2);
         if (lane == 0)
             barrier_arrive(shared_address(&empty[slot]));
-        unsigned long long own = to.stores ? tile.active >> (lane % 4 * 2) : 0;
-        TYPE *out = to.tile(tile.at) + lane % 4 * 2 * to.K;
-#pragma unroll
-        for (int row = 0; row < ROWS; row++, out += to.Q * to.K) {
-            if (own >> (8 * row) & 1)
-                to.store(out, sum[4 * row], sum[4 * row + 2]);
-            if (own >> (8 * row) & 2)
-                to.store(out + to.K, sum[4 * row + 1], sum[4 * row + 3]);
-        }
+        int first = to.staged.first_pixel();
+        TYPE *out = to.output + (GATHERED ? (size_t)tile.at.n * (8 * ROWS) * to.K : (((size_t)tile.at.n * to.P + tile.at.y) * to.Q + tile.at.x) * to.K) +
+                    (first / 8 * to.Q + first % 8) * to.K;
+        to.staged.store<ROWS>(sum, [&](int ahead, int pixel) { return tile.active >> pixel & 1 ? out + (ahead / 8 * to.Q + ahead % 8) * to.K : nullptr; });
     }
 }
 
@@ -368,13 +350,10 @@ static __device__ __forceinline__ void consume_pixels(const consumer &to, const 
         wgmma_wait<0>();
         if (lane == 0)
             barrier_arrive(shared_address(&empty[(sixty_four * TAPS + TAPS - 1) % TAP_STAGES]));
-#pragma unroll
-        for (int j = 0; j < 16; j++) {
-            int number = j / 2 * 8 + lane % 4 * 2 + j % 2;
+        to.staged.store<8>(sum, [&](int, int number) {
             const pixel &own = numbered[(sixty_four * 64 + number) % NUMBERED];
-            if (number < count && to.stores)
-                to.store(to.output + ((size_t)own.out_row * to.Q + own.x) * to.K, sum[j / 2 * 4 + j % 2], sum[j / 2 * 4 + 2 + j % 2]);
-        }
+            return number < count ? to.output + ((size_t)own.out_row * to.Q + own.x) * to.K : nullptr;
+        });
     }
 }
 #endif
@@ -383,8 +362,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
 {
     int lane = threadIdx.x % 32;
     unsigned held[STEPS][4];
-    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours. */
-    unsigned own = shared_address(ring) + (threadIdx.x / 32 % 4 * 16 + lane % 8 * 2 + lane / 8 % 2) * WEIGHTS_PITCH + lane / 16 * 16;
+    unsigned own = shared_address(ring) + (threadIdx.x / 32 % 4 * 16 + lane % 16) * WEIGHTS_PITCH + lane / 16 * 16;
     barrier_wait(shared_address(&weights_come), 0);
 #pragma unroll
     for (int i = 0; i < STEPS; i++)
@@ -425,8 +403,7 @@ conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsig
                 tiles_active);
     } else {
         take_registers<208>();
-        int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
-        bool stores = k < K;
-        consume({output + k, K, P, GATHERED ? 8 : Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
+        int k0 = blockIdx.y * 64, group = warpgroup_index();
+        consume({staged_pixels(staging[group - 1], group, bias, k0, K), output + k0, K, P, GATHERED ? 8 : Q});
     }
 }

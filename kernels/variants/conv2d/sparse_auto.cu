@@ -23,9 +23,10 @@ let:
   blocks_k: ceil(k, 64)
 where:
   - cc == 90
-  - smem + 32768 <= smem_per_block_optin
+  - smem + 46080 <= smem_per_block_optin
 define:
   TYPE: type(input)
+  STORE: select(k % 8 == 0, 8, 2)
   WHOLE: 1
   PIXELS: 1
   EPI_BIAS: has(bias)

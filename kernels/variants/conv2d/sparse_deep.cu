@@ -25,10 +25,11 @@ let:
   per_tile: r * s * c * 8 * blocks_k * size(filter) # bytes of weights: eight tiles share them
 where:
   - cc == 90
-  - smem + 10240 <= smem_per_block_optin
+  - smem + 30720 <= smem_per_block_optin
   - floor(r * s * slice, 4) + 16 * rows <= 170     # registers for weights and sums
 define:
   TYPE: type(input)
+  STORE: select(k % 8 == 0, 8, 2)
   ROWS: rows
   SLICE: slice
   EPI_BIAS: has(bias)
@@ -65,9 +66,8 @@ columns:
  * until the last slice. A slice of eight tiles takes some 5000 cycles, while the next one's weights arrive: 8 bytes a cycle.
  *
  * The filter is brought into slices once, beforehand (prepare), so that a slice of 64 output channels is one piece of memory. */
-#include "element.cuh"
-#include "epilogue.cuh"
 #include "sparse_copy.cuh"
+#include "sparse_store.cuh"
 
 constexpr int SLICES = C / SLICE, GROUP = 8, STAGES = 16, DEPTH = 4; /* tiles at a time; slices of tiles in shared memory, and a warp's on their way */
 constexpr int RING_BYTES = STAGES * STAGE_BYTES, WEIGHTS_BYTES = 64 * WEIGHTS_PITCH;
@@ -75,6 +75,7 @@ constexpr int RING_BYTES = STAGES * STAGE_BYTES, WEIGHTS_BYTES = 64 * WEIGHTS_PI
 extern __shared__ __align__(128) unsigned char ring[]; /* then two slices of the weights */
 static __shared__ unsigned long long full[STAGES], empty[STAGES], weights_come[2], weights_held[2];
 static __shared__ work ring_work[STAGES];              /* at.y < 0: none, at.n < 0: no more */
+static __shared__ __align__(128) unsigned char staging[2][staged_bytes(ROWS)];
 
 /* packed[block of 64 output channels][slice][channel][tap][SLICE], zeros for channels past the last. */
 extern "C" __global__ void __launch_bounds__(128) pack_weights(const TYPE *filter, TYPE *packed, int K)
@@ -185,34 +186,22 @@ static __device__ __forceinline__ void produce(producer p, const share &all, uns
 }
 
 struct consumer {
-    TYPE *output; /* of the lane's first channel */
+    staged_pixels staged;
+    TYPE *output; /* of the first channel */
     int K, P, Q;
-    bool stores;  /* its two channels exist */
-    float bias0, bias1;
 };
 
 static __device__ __forceinline__ void store_tile(const consumer &to, const work &tile, const float sum[4 * ROWS])
 {
-    int column = threadIdx.x % 4 * 2;
-    unsigned long long own = to.stores ? tile.active >> column : 0;
-    TYPE *out = to.output + (((size_t)tile.at.n * to.P + tile.at.y) * to.Q + tile.at.x + column) * to.K;
-#pragma unroll
-    for (int row = 0; row < ROWS; row++, out += to.Q * to.K)
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-            pack<TYPE, 2> two;
-            two.item[0] = from_f32<TYPE>(activate(sum[4 * row + e] + to.bias0));
-            two.item[1] = from_f32<TYPE>(activate(sum[4 * row + 2 + e] + to.bias1));
-            if (own >> (8 * row + e) & 1)
-                store_pack<TYPE, 2>(out + e * to.K, two);
-        }
+    int first = to.staged.first_pixel();
+    TYPE *out = to.output + (((size_t)tile.at.n * to.P + tile.at.y + first / 8) * to.Q + tile.at.x + first % 8) * to.K;
+    to.staged.store<ROWS>(sum, [&](int ahead, int pixel) { return tile.active >> pixel & 1 ? out + (ahead / 8 * to.Q + ahead % 8) * to.K : nullptr; });
 }
 
 static __device__ __forceinline__ void consume(const consumer &to)
 {
     int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
-    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours. */
-    unsigned weights = shared_address(ring) + RING_BYTES + (threadIdx.x / 32 % 4 * 16 + lane % 8 * 2 + lane / 8 % 2) * WEIGHTS_PITCH + lane / 16 * 16;
+    unsigned weights = shared_address(ring) + RING_BYTES + (threadIdx.x / 32 % 4 * 16 + lane % 16) * WEIGHTS_PITCH + lane / 16 * 16;
     for (int i = me, slices = 0;;) {
         float sum[GROUP / 2][4 * ROWS];
 #pragma unroll 1
@@ -277,8 +266,7 @@ conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsi
                 tiles_active);
     } else {
         take_registers<208>();
-        int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
-        bool stores = k < K;
-        consume({output + k, K, P, Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
+        int k0 = blockIdx.y * 64, group = warpgroup_index();
+        consume({staged_pixels(staging[group - 1], group, bias, k0, K), output + k0, K, P, Q});
     }
 }

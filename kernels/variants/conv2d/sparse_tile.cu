@@ -22,9 +22,10 @@ let:
   blocks_k: ceil(k, 64)
 where:
   - cc == 90
-  - smem + 8192 <= smem_per_block_optin
+  - smem + 30720 <= smem_per_block_optin
 define:
   TYPE: type(input)
+  STORE: select(k % 8 == 0, 8, 2)
   WHOLE: 1
   PIXELS: 0
   SWITCH: 0
