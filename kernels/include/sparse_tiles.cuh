@@ -98,18 +98,19 @@ struct producer {
     }
 };
 
-/* The filter of channels k0 .. k0 + 63 comes to shared memory, a row for each, WEIGHTS_PITCH apart: eight rows start in eight different groups of banks. */
+/* The filter of channels k0 .. k0 + 63 comes to shared memory, a row for each, WEIGHTS_PITCH apart: eight rows start in eight different groups of banks. A warp. */
 static __device__ __forceinline__ void ask_weights(const TYPE *filter, int k0, int K)
 {
     unsigned come = shared_address(&weights_come);
-    if (threadIdx.x == 0)
+    int lane = threadIdx.x % 32;
+    if (lane == 0)
         barrier_arrive_expect(come, 64 * TAPS * C * 2);
     __syncwarp();
-    for (int i = threadIdx.x; i < 64; i += 32) /* channels past the last are copies of it: they are computed and not stored */
+    for (int i = lane; i < 64; i += 32) /* channels past the last are copies of it: they are computed and not stored */
         copy_bytes(shared_address(ring) + i * WEIGHTS_PITCH, filter + (size_t)min(k0 + i, K - 1) * TAPS * C, TAPS * C * 2, come);
 }
 
-static __device__ __forceinline__ void produce_tiles(producer p, const share &all, unsigned from, unsigned end)
+static __device__ __forceinline__ void produce_tiles(producer p, const common &all, unsigned from, unsigned end)
 {
     int warp = threadIdx.x / 32, before = 0; /* tiles of earlier rounds */
     p.issued = p.arrived = warp;
@@ -222,7 +223,7 @@ struct tap_producer {
     }
 };
 
-static __device__ __forceinline__ void produce_pixels(tap_producer p, const share &all, unsigned from, unsigned end)
+static __device__ __forceinline__ void produce_pixels(tap_producer p, const common &all, unsigned from, unsigned end)
 {
     unsigned first = 0, last = 0; /* numbers of the block's first pixel, and of the one behind its last so far */
     int done = 0;                 /* groups of 64 */
@@ -246,13 +247,10 @@ static __device__ __forceinline__ void produce_pixels(tap_producer p, const shar
 }
 #endif
 
-static __device__ __forceinline__ void produce(const producer &p, const share &all, const TYPE *filter, int K, unsigned *tiles_active)
+static __device__ __forceinline__ void produce(const producer &p, const common &all, unsigned launch, unsigned *tiles_active)
 {
-    if (threadIdx.x < 32)
-        ask_weights(filter, blockIdx.y * 64, K);
-    wait_for_tiles();
-    add_up(all);
-    unsigned tiles = tiles_before[128], pixels = pixels_before[128];
+    add_up(all, launch);
+    unsigned tiles = tiles_before[SHARES], pixels = pixels_before[SHARES];
     bool choice = PIXELS && (!WHOLE || pixels * 100ull < tiles * (8ull * ROWS * SWITCH));
     if (threadIdx.x == 0) {
         if (blockIdx.x == 0 && blockIdx.y == 0)
@@ -379,10 +377,14 @@ static __device__ __forceinline__ void consume(const consumer &to)
     consume_tiles(to, held);
 }
 
-extern "C" __global__ void __maxnreg__(160)
-conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums,
-           unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+extern "C" __global__ void __launch_bounds__(384, 1)
+conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums,
+           unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares)
 {
+    common all = common_of(tiles, sums, notes, count, shares);
+    image im = {H, W, P, Q, pad, tiles_x, tiles_y};
+    int own = blockIdx.y * gridDim.x + blockIdx.x;
+    unsigned launch = GATHERED ? launch_number(all, 0) - 1 : launch_number(all, own); /* gathered: of the launch before, which looked */
     if (threadIdx.x == 0) {
         for (int i = 0; i < SLOTS; i++) {
             barrier_init(shared_address(&full[i]), 1);
@@ -396,13 +398,15 @@ conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsig
         barrier_init_done();
     }
     __syncthreads();
+    if (threadIdx.x >= 352)
+        ask_weights(filter, blockIdx.y * 64, K);
+    if (!GATHERED)
+        look_at_share(all, own, launch, im, mask_in, mask_out);
     if (threadIdx.x < 128) {
         give_registers<56>();
-        int words = (count + 31) / 32;
-        produce(producer{input, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, count, words, (words + 127) / 128}, filter, K,
-                tiles_active);
+        produce(producer{input, mask_in, im}, all, launch, tiles_active);
     } else {
-        take_registers<208>();
+        take_registers<224>();
         int k0 = blockIdx.y * 64, group = warpgroup_index();
         consume({staged_pixels(staging[group - 1], group, bias, k0, K), output + k0, K, P, GATHERED ? 8 : Q});
     }

@@ -22,9 +22,12 @@ let:
   pitch: r * s * slice * 2 + 16                    # of an output channel's weights in a slice
   smem: 16 * floor(slice, 8) * plane + 128 * pitch
   blocks_k: ceil(k, 64)
+  blocks: min(tiles, max(1, floor(sm_count, blocks_k)))
+  shares: min(128, blocks * blocks_k)             # of the tiles, for those who look
   per_tile: r * s * c * 8 * blocks_k * size(filter) # bytes of weights: eight tiles share them
 where:
   - cc == 90
+  - blocks_k <= sm_count                           # all blocks run at once
   - smem + 30720 <= smem_per_block_optin
   - floor(r * s * slice, 4) + 16 * rows <= 170     # registers for weights and sums
 define:
@@ -39,24 +42,21 @@ scratch:
   packed: input[blocks_k * floor(c, slice) * 32 * pitch]
   tile_bits: u32[2 * tiles]
   sums: u32[ceil(tiles, 32)]
+  notes: u32[4 * blocks * blocks_k]
   active: u32[1]
 prepare:
+  - fill: notes = 0
   - kernel: pack_weights
     grid: 64 * floor(c, slice), blocks_k
     block: 128
     args: filter, packed, k
 steps:
-  - kernel: list_tiles
-    grid: ceil(tiles, 128)
-    block: 128
-    attributes: {carveout: 100}                    # as conv_tiles, or an SM has to be empty in between
-    args: mask_in, mask_out, tile_bits, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: conv_slices
-    grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
+    grid: blocks, blocks_k
     block: 384
     smem: smem
-    args: input, packed, bias, mask_in, tile_bits, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
-    attributes: {pdl: yes, carveout: 100}
+    args: input, packed, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares
+    attributes: {cooperative: yes, carveout: 100}
 columns:
   tiles_active: active[0]
 */
@@ -168,13 +168,12 @@ struct producer {
     }
 };
 
-static __device__ __forceinline__ void produce(producer p, const share &all, unsigned *tiles_active)
+static __device__ __forceinline__ void produce(producer p, const common &all, unsigned launch, unsigned *tiles_active)
 {
-    wait_for_tiles();
-    add_up(all);
+    add_up(all, launch);
+    unsigned total = tiles_before[SHARES];
     if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
-        *tiles_active = tiles_before[128];
-    unsigned total = tiles_before[128];
+        *tiles_active = total;
     unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
     p.issued = p.arrived = threadIdx.x / 32;
     for (; from < end; from += LIST) {
@@ -243,10 +242,14 @@ static __device__ __forceinline__ void consume(const consumer &to)
     }
 }
 
-extern "C" __global__ void __maxnreg__(160)
-conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums,
-            unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+extern "C" __global__ void __launch_bounds__(384, 1)
+conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums,
+            unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares)
 {
+    common all = common_of(tiles, sums, notes, count, shares);
+    image im = {H, W, P, Q, pad, tiles_x, tiles_y};
+    int own = blockIdx.y * gridDim.x + blockIdx.x;
+    unsigned launch = launch_number(all, own);
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
             barrier_init(shared_address(&full[i]), 1);
@@ -259,13 +262,12 @@ conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsi
         barrier_init_done();
     }
     __syncthreads();
+    look_at_share(all, own, launch, im, mask_in, mask_out);
     if (threadIdx.x < 128) {
         give_registers<56>();
-        int words = (count + 31) / 32;
-        produce(producer{input, packed, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, count, words, (words + 127) / 128},
-                tiles_active);
+        produce(producer{input, packed, mask_in, im}, all, launch, tiles_active);
     } else {
-        take_registers<208>();
+        take_registers<224>();
         int k0 = blockIdx.y * 64, group = warpgroup_index();
         consume({staged_pixels(staging[group - 1], group, bias, k0, K), output + k0, K, P, Q});
     }
