@@ -206,6 +206,8 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
             compile_row(&loop, (int64_t)i, 0);
         return true;
     }
+    if (!strcmp(verb, "sequence"))
+        return worker_sequence(w, row, err);
     if (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err))
         return false;
     if (!strcmp(verb, "ablate") && row >= 0 && row < w->plan.row_count)
@@ -237,6 +239,7 @@ void worker_close(struct worker *w)
     for (int i = 0; i < WORKER_DATA; i++)
         if (w->data_case[i] >= 0)
             op_data_free(&w->data[i]);
+    worker_sequence_close(w);
     counter_set_free(&w->set);
     cupti_session_close(w->cupti);
     if (w->library)
