@@ -172,7 +172,7 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
     struct scenario *s = scenario_load(p->path, err);
     const char *chip = s ? scenario_chip(s, "emu") : NULL;
     char *emu = chip ? text_format("emu:%s", chip) : NULL;
-    bool ok = s && session_device(p->a.device ? p->a.device : p->device, emu, &device, err);
+    bool ok = s && session_device(p->a.device ? p->a.device : p->device, emu, NULL, &device, err);
     free(emu);
     scenario_free(s);
     if (!ok || !plan_make(&p->a.plan, strncmp(device.spec, "cuda", 4) ? "emu" : "cuda", &device.chip, &plan, err))

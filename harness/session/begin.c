@@ -155,7 +155,7 @@ bool session_open(struct session *s, struct error *err)
     if (chip)
         emu = text_format("emu:%s%s", chip, bare && o->plan.device[3] ? ",no-check" : "");
     scenario_free(sc);
-    bool ok = session_device(bare && emu ? emu : o->plan.device, emu, &s->device, err);
+    bool ok = session_device(bare && emu ? emu : o->plan.device, emu, o->interrupted, &s->device, err);
     free(emu);
     if (!ok || (o->plan.bundle && !compile_bundle_use(o->plan.bundle, err)))
         return false;
