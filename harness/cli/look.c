@@ -125,7 +125,7 @@ static int list_devices(struct text *t)
 int cli_list(const struct verb *verb, int argc, char **argv)
 {
     struct option_list dirs = {0};
-    const struct option options[] = {{"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants", &dirs}, {0}};
+    const struct option options[] = {{"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants, or one .cu", &dirs}, {0}};
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     static const char *const whats[] = {"ops", "op", "variants", "variant", "scenarios", "devices", "chips", "columns", NULL};
     struct error err = {0};
