@@ -115,13 +115,18 @@ static bool make_kernel(struct rig *rig, const struct step *step, struct rig_ste
     if (!ops->function(rig->dev, rig->modules[step->unit], step->name, &out->function, err))
         return false;
     int count = ops->signature(rig->dev, out->function, &params, &out->param_bytes);
-    if (count != step->arg_count)
-        return error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's args list %d", step->name, count, step->arg_count);
+    const struct arg *last = step->arg_count ? &step->args[step->arg_count - 1] : NULL;
+    if (count != step->arg_count) {
+        error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's `args:` lists %d", step->name, count, step->arg_count);
+        return program_where(rig->program, step, last ? last->line : step->line, last ? last->column : step->column, err);
+    }
     out->params = xcalloc(1, out->param_bytes);
     for (int i = 0; i < count; i++) {
         struct param param = settled(&step->args[i], &params[i]);
-        if (!pack_arg(rig, &step->args[i], &param, out->params + params[i].offset, err))
-            return error_where(err, "kernel %s, parameter %d", step->name, i + 1);
+        if (!pack_arg(rig, &step->args[i], &param, out->params + params[i].offset, err)) {
+            error_where(err, "kernel %s, parameter %d", step->name, i + 1);
+            return program_where(rig->program, step, step->args[i].line, step->args[i].column, err);
+        }
     }
     return true;
 }
