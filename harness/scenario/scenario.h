@@ -69,8 +69,6 @@ struct scenario_network {
     struct network_item root;    /* repeat 1 */
 };
 /* One item of `sequences:`: layers that run over frames, each frame a change of the one before it. */
-enum truncate { TRUNCATE_MAX, TRUNCATE_L2, TRUNCATE_RMS, TRUNCATE_COUNT };
-extern const char *const truncate_names[]; /* NULL-terminated */
 struct scenario_sequence {
     char *name;
     const struct layer **layers; /* conv2d with bias, activation or neither */

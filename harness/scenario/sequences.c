@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const truncate_names[] = {"max", "l2", "rms", NULL};
-
 void sequences_free(struct scenario *s)
 {
     for (int i = 0; i < s->sequence_count; i++) {
