@@ -21,6 +21,8 @@ const struct op *op_find(const char *name)
     return NULL;
 }
 
+const struct op *op_of_changes(const struct op *op) { return op == &op_pool_max ? &op_pool_max_change : op; }
+
 const char *const *op_names(void)
 {
     static const char *names[OP_COUNT + 1];

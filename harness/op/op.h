@@ -84,6 +84,8 @@ struct op {
 extern const struct op *const op_table[];
 const struct op *op_find(const char *name);
 const char *const *op_names(void);
+/* The op that makes of changes of its input the changes of its output: itself, but pool_max_change for pool_max. */
+const struct op *op_of_changes(const struct op *op);
 
 /* Checks epilogue and combination rules, calls op->finish. The error has no place: the caller adds it. */
 bool work_finish(struct work *work, struct error *err);
