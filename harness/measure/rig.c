@@ -229,7 +229,7 @@ void rig_close(struct rig *rig)
 /* Where a sparse variant promises not to look, it finds NaN. */
 static float *hide_inactive(const struct tensor *t, const struct op_data *data)
 {
-    const float *mask = data->array[ROLE_MASK_IN], *from = data->array[ROLE_INPUT];
+    const float *mask = data->array[t->role == ROLE_SECOND ? ROLE_MASK_SECOND : ROLE_MASK_IN], *from = data->array[t->role];
     size_t plane = (size_t)(t->dim[2] * t->dim[3]);
     float *out = xmalloc(tensor_elements(t) * sizeof *out);
     for (int64_t n = 0; n < t->dim[0]; n++)
@@ -249,7 +249,7 @@ static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, stru
     float *hidden = NULL;
     if (!logical)
         return error_set(err, ERROR_INTERNAL, "no data for tensor %s", tensor_role_name(t->role));
-    if (t->role == ROLE_INPUT && p->uses_mask && !p->reads_inactive && data->array[ROLE_MASK_IN] && !p->work.mask.marks_output)
+    if ((t->role == ROLE_INPUT || t->role == ROLE_SECOND) && p->uses_mask && !p->reads_inactive && data->array[ROLE_MASK_IN] && !p->work.mask.marks_output)
         logical = hidden = hide_inactive(t, data);
     unsigned char *storage = xmalloc(rig->tensors[i].bytes);
     tensor_pack(t, logical, storage);

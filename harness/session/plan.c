@@ -153,6 +153,8 @@ bool plan_entries_exist(const struct scenario *s, const struct variant_set *set,
         bool exists = false; /* for a layer that a filter left out */
         for (int k = 0; k < s->layer_count && !exists; k++)
             exists = plan_resolve(set, s->variants[i].name, s->layers[k].work.op) != NULL;
+        for (int k = 0; k < s->layer_count && s->sequence_count && !exists; k++)
+            exists = plan_resolve(set, s->variants[i].name, op_of_changes(s->layers[k].work.op)) != NULL;
         if (s->network_count) /* a kernel for a network */
             exists |= plan_resolve(set, s->variants[i].name, op_find("chain")) != NULL;
         if (exists)
