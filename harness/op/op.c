@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct op op_conv2d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_upsample_bilinear, op_layout, op_pointwise, op_chain;
+extern const struct op op_conv2d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_upsample_bilinear, op_upsample_conv2d, op_layout, op_pointwise, op_chain;
 
-#define OP_COUNT 9
+#define OP_COUNT 10
 const struct op *const op_table[OP_COUNT + 1] = {&op_conv2d, &op_conv_transpose2d, &op_depth_to_space, &op_space_to_depth,
-                                                 &op_upsample, &op_upsample_bilinear, &op_layout, &op_pointwise, &op_chain, NULL};
+                                                 &op_upsample, &op_upsample_bilinear, &op_upsample_conv2d, &op_layout, &op_pointwise, &op_chain, NULL};
 
 const struct op *op_find(const char *name)
 {
@@ -122,6 +122,14 @@ bool work_finish(struct work *work, struct error *err)
     if (work->layout < 0 || work->layout >= LAYOUT_COUNT || !(op->layouts >> work->layout & 1))
         return error_set(err, ERROR_USAGE, "%s does not take layout %s", op->name, layout_name(work->layout));
     return check_fields(work, err) && check_math(work, err) && op->finish(work, err) && check_tensors(work, err) && check_mask(work, err);
+}
+
+int shape_conv_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS])
+{
+    out[0] = shape_activation(work, ROLE_INPUT, work->c, work->h, work->w, work->layout);
+    out[1] = (struct tensor){.role = ROLE_FILTER, .dtype = work->dtype, .layout = work->layout == LAYOUT_NHWC ? LAYOUT_KRSC : LAYOUT_KCRS,
+                             .dim = {work->k, work->c / work->groups, work->r, work->s}};
+    return shape_epilogue_tensors(work, out, 2);
 }
 
 int shape_epilogue_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS], int count)
