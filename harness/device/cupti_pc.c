@@ -22,12 +22,11 @@
     X(reasons, cuptiPCSamplingGetStallReasons)                                                                                                                \
     X(source, cuptiGetSassToSourceCorrelation)                                                                                                                \
     X(crc, cuptiGetCubinCrc)
-#define FIELD(field, function) __typeof__(&function) field;
 #define LOOK_UP(field, function) {#function, &pc->api.field},
 
 struct cupti_pc {
     struct {
-        CALLS(FIELD)
+        CALLS(CUPTI_FIELD)
     } api;
     CUcontext context;
     bool enabled;
@@ -40,17 +39,8 @@ struct cupti_pc {
 
 static bool load(struct cupti_pc *pc, struct error *err)
 {
-    const struct {
-        const char *name;
-        void *to; /* a pointer to a function pointer */
-    } symbols[] = {CALLS(LOOK_UP)};
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *address = cupti_symbol(symbols[i].name, err);
-        if (!address)
-            return false;
-        memcpy(symbols[i].to, &address, sizeof address);
-    }
-    return true;
+    const struct cupti_function functions[] = {CALLS(LOOK_UP)};
+    return cupti_functions(functions, sizeof functions / sizeof *functions, err);
 }
 
 static bool get_reasons(struct cupti_pc *pc, struct error *err)

@@ -187,15 +187,21 @@ static void split_loss(const struct view *v, struct account *a, double loss)
     }
 }
 
+/* Bounded, for a damaged database may hold any number. */
+static long whole_units(const struct account *a, double ns)
+{
+    return lround(fmax(-1e15, fmin(1e15, ns / a->unit_ns)));
+}
+
 /* Units that add up: each part is rounded, and the largest behind the roof takes what that leaves. */
 static void make_units(struct account *a, double unit_ns)
 {
     a->unit_ns = unit_ns > 0 ? unit_ns : pow(10, floor(log10(a->total_ns)) - 3);
-    a->total_units = lround(a->total_ns / a->unit_ns);
+    a->total_units = whole_units(a, a->total_ns);
     long sum = 0;
     int largest = 0;
     for (int i = 0; i < a->count; i++) {
-        a->parts[i].units = lround(a->parts[i].ns / a->unit_ns);
+        a->parts[i].units = whole_units(a, a->parts[i].ns);
         sum += a->parts[i].units;
         if (i > 0 && (largest == 0 || fabs(a->parts[i].ns) > fabs(a->parts[largest].ns)))
             largest = i;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define PLAN_ROUNDS 11
+#define OPEN_LIMIT_S 180.0 /* kernels compiled, prepared, the library's plans tried */
 
 /* ---- binding ---- */
 
@@ -195,8 +196,11 @@ static bool feed(struct runner *r, int i, struct error *err)
     }
     bool ok = rig_feed(s->rig, &d, err) && rig_prepare(s->rig, &ns, err);
     op_data_free(&d);
-    for (int k = 0, step; ok && (step = rig_library_step(s->rig, k)) >= 0; k++)
+    for (int k = 0, step; ok && (step = rig_library_step(s->rig, k)) >= 0; k++) {
         ok = sample_plans(r->w->dev, s->rig, step, PLAN_ROUNDS, NULL, err) && rig_plan_settle(s->rig, err);
+        if (ok)
+            rig_plan_keep(s->rig, step);
+    }
     return ok;
 }
 
@@ -218,6 +222,7 @@ static bool open_stage(struct runner *r, int i, struct error *err)
 
 bool runner_open(struct runner *r, struct error *err)
 {
+    worker_stage(r->w, r->row, "compile", OPEN_LIMIT_S + r->w->time_limit_s);
     for (int i = 0; i < r->count; i++)
         if (!build_make(r->w, &r->stages[i].program, &r->stages[i].build, err) ||
             !rig_open(r->w->dev, r->w->library, &r->stages[i].program, r->stages[i].build.images, false, &r->stages[i].rig, err) || !open_stage(r, i, err))
@@ -371,11 +376,18 @@ bool runner_frames(struct runner *r, struct error *err)
     r->frame_ns = xcalloc((size_t)q->frames, sizeof *r->frame_ns);
     for (int n = 0; n < q->frames; n++) {
         double *ns = &r->frame_ns[n];
+        char stage[32];
+        snprintf(stage, sizeof stage, "frame %d/%d", n + 1, q->frames);
+        worker_stage(r->w, r->row, "pixels", SEQUENCE_HOST_LIMIT_S);
         if (!(n ? source_next(r->source, err) : source_first(r->source, err)) || !upload(r, err))
             return false;
+        worker_stage(r->w, r->row, stage, (2 * r->count + 1) * r->w->time_limit_s + 5);
         if (!(r->sparse ? timed(r, sparse_frame, 0, ns, err) && r->w->dev->ops->sync(r->w->dev, err) && look_at_masks(r, err) : dense_frame(r, ns, err)))
             return false;
-        if (source_judged(r->source, n) && !judge(r, err))
+        if (!source_judged(r->source, n))
+            continue;
+        worker_stage(r->w, r->row, "verify", SEQUENCE_HOST_LIMIT_S);
+        if (!judge(r, err))
             return false;
     }
     return true;

@@ -16,26 +16,37 @@ static double slope_of(const struct work *w)
     return work_epilogue_find(w, EPILOGUE_RELU) >= 0 ? 0 : leaky >= 0 ? w->epilogue[leaky].alpha : 1;
 }
 
+bool sequence_works(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct work *out, struct error *err)
+{
+    for (int i = 0; i < q->layer_count; i++) {
+        bool cropped;
+        out[i] = q->layers[i]->work;
+        out[i].seed += (uint64_t)i * 7919; /* weights of its own */
+        if (i) {
+            out[i].h = out[i - 1].p;
+            out[i].w = out[i - 1].q;
+        }
+        if (!(i ? work_finish(&out[i], err) : scenario_crop(s, device_kind, &out[i], &cropped, err)))
+            return error_where(err, "sequence %s, layer %s", q->name, q->layers[i]->name);
+    }
+    return true;
+}
+
 static bool make_layers(const struct scenario *s, const char *device_kind, struct sequence_source *out, struct error *err)
 {
     const struct scenario_sequence *q = out->q;
+    struct work *works = xcalloc((size_t)q->layer_count, sizeof *works);
+    bool ok = sequence_works(s, q, device_kind, works, err);
     out->layers = xcalloc((size_t)q->layer_count, sizeof *out->layers);
-    for (int i = 0; i < q->layer_count; i++) {
+    for (int i = 0; ok && i < q->layer_count; i++) {
         struct sequence_layer *l = &out->layers[i];
-        bool cropped;
-        l->work = q->layers[i]->work;
-        l->work.seed += (uint64_t)i * 7919; /* weights of its own */
-        if (i) {
-            l->work.h = out->layers[i - 1].work.p;
-            l->work.w = out->layers[i - 1].work.q;
-        }
-        if (!(i ? work_finish(&l->work, err) : scenario_crop(s, device_kind, &l->work, &cropped, err)) ||
-            !op_data_inputs(&l->work, DATA_PART_PRECISION, &l->data, err))
-            return error_where(err, "sequence %s, layer %s", q->name, q->layers[i]->name);
+        l->work = works[i];
+        ok = op_data_inputs(&l->work, DATA_PART_PRECISION, &l->data, err) || error_where(err, "sequence %s, layer %s", q->name, q->layers[i]->name);
         l->slope = slope_of(&l->work);
-        out->count++;
+        out->count += ok;
     }
-    return true;
+    free(works);
+    return ok;
 }
 
 /* A video is read again for each row, so it must be a file. */

@@ -14,10 +14,9 @@
  * Needs TYPE, C, R, S, ROWS, STAGES, WHOLE, PIXELS, SWITCH, EPI_BIAS, EPI_SLOPE as constants. SWITCH: with both, pixels are taken when fewer than so many of
  * a hundred in the active tiles are active. */
 #pragma once
-#include "element.cuh"
-#include "epilogue.cuh"
 #define SLICE C
 #include "sparse_copy.cuh"
+#include "sparse_store.cuh"
 
 #ifndef GATHERED
 #define GATHERED 0
@@ -40,6 +39,7 @@ static __shared__ work ring_work[SLOTS];
 static __shared__ pixel numbered[PIXELS ? NUMBERED : 1];            /* by number modulo NUMBERED, from the block's first */
 static __shared__ int ring_pixels[SLOTS];                           /* of 64, how many there are; < 0: no more */
 static __shared__ bool by_pixels;
+static __shared__ __align__(128) unsigned char staging[2][staged_bytes(PIXELS ? 8 : ROWS)];
 
 /* --- producer: 128 threads --- */
 
@@ -98,18 +98,19 @@ struct producer {
     }
 };
 
-/* The filter of channels k0 .. k0 + 63 comes to shared memory, a row for each, WEIGHTS_PITCH apart: eight rows start in eight different groups of banks. */
+/* The filter of channels k0 .. k0 + 63 comes to shared memory, a row for each, WEIGHTS_PITCH apart: eight rows start in eight different groups of banks. A warp. */
 static __device__ __forceinline__ void ask_weights(const TYPE *filter, int k0, int K)
 {
     unsigned come = shared_address(&weights_come);
-    if (threadIdx.x == 0)
+    int lane = threadIdx.x % 32;
+    if (lane == 0)
         barrier_arrive_expect(come, 64 * TAPS * C * 2);
     __syncwarp();
-    for (int i = threadIdx.x; i < 64; i += 32) /* channels past the last are copies of it: they are computed and not stored */
+    for (int i = lane; i < 64; i += 32) /* channels past the last are copies of it: they are computed and not stored */
         copy_bytes(shared_address(ring) + i * WEIGHTS_PITCH, filter + (size_t)min(k0 + i, K - 1) * TAPS * C, TAPS * C * 2, come);
 }
 
-static __device__ __forceinline__ void produce_tiles(producer p, const share &all, unsigned from, unsigned end)
+static __device__ __forceinline__ void produce_tiles(producer p, const common &all, unsigned from, unsigned end)
 {
     int warp = threadIdx.x / 32, before = 0; /* tiles of earlier rounds */
     p.issued = p.arrived = warp;
@@ -222,7 +223,7 @@ struct tap_producer {
     }
 };
 
-static __device__ __forceinline__ void produce_pixels(tap_producer p, const share &all, unsigned from, unsigned end)
+static __device__ __forceinline__ void produce_pixels(tap_producer p, const common &all, unsigned from, unsigned end)
 {
     unsigned first = 0, last = 0; /* numbers of the block's first pixel, and of the one behind its last so far */
     int done = 0;                 /* groups of 64 */
@@ -246,13 +247,10 @@ static __device__ __forceinline__ void produce_pixels(tap_producer p, const shar
 }
 #endif
 
-static __device__ __forceinline__ void produce(const producer &p, const share &all, const TYPE *filter, int K, unsigned *tiles_active)
+static __device__ __forceinline__ void produce(const producer &p, const common &all, unsigned launch, unsigned *tiles_active)
 {
-    if (threadIdx.x < 32)
-        ask_weights(filter, blockIdx.y * 64, K);
-    wait_for_tiles();
-    add_up(all);
-    unsigned tiles = tiles_before[128], pixels = pixels_before[128];
+    add_up(all, launch);
+    unsigned tiles = tiles_before[SHARES], pixels = pixels_before[SHARES];
     bool choice = PIXELS && (!WHOLE || pixels * 100ull < tiles * (8ull * ROWS * SWITCH));
     if (threadIdx.x == 0) {
         if (blockIdx.x == 0 && blockIdx.y == 0)
@@ -276,22 +274,9 @@ static __device__ __forceinline__ void produce(const producer &p, const share &a
 /* --- consumers: two warpgroups --- */
 
 struct consumer {
-    TYPE *output; /* of the lane's first channel */
+    staged_pixels staged;
+    TYPE *output; /* of the first channel */
     int K, P, Q;
-    bool stores;  /* its two channels exist */
-    float bias0, bias1;
-
-    __device__ __forceinline__ TYPE *tile(const place &at) const
-    {
-        return output + (GATHERED ? (size_t)at.n * (8 * ROWS) * K : (((size_t)at.n * P + at.y) * Q + at.x) * K);
-    }
-    __device__ __forceinline__ void store(TYPE *pixel, float low, float high) const
-    {
-        pack<TYPE, 2> out;
-        out.item[0] = from_f32<TYPE>(activate(low + bias0));
-        out.item[1] = from_f32<TYPE>(activate(high + bias1));
-        store_pack<TYPE, 2>(pixel, out);
-    }
 };
 
 /* The consumers take turns: one computes while the other stores. Side by side they would share the tensor cores and then store together. */
@@ -325,15 +310,10 @@ static __device__ __forceinline__ void consume_tiles(const consumer &to, const u
         multiply_whole(sum, shared_address(ring) + slot * STAGE_BYTES, held, me, i / 2);
         if (lane == 0)
             barrier_arrive(shared_address(&empty[slot]));
-        unsigned long long own = to.stores ? tile.active >> (lane % 4 * 2) : 0;
-        TYPE *out = to.tile(tile.at) + lane % 4 * 2 * to.K;
-#pragma unroll
-        for (int row = 0; row < ROWS; row++, out += to.Q * to.K) {
-            if (own >> (8 * row) & 1)
-                to.store(out, sum[4 * row], sum[4 * row + 2]);
-            if (own >> (8 * row) & 2)
-                to.store(out + to.K, sum[4 * row + 1], sum[4 * row + 3]);
-        }
+        int first = to.staged.first_pixel();
+        TYPE *out = to.output + (GATHERED ? (size_t)tile.at.n * (8 * ROWS) * to.K : (((size_t)tile.at.n * to.P + tile.at.y) * to.Q + tile.at.x) * to.K) +
+                    (first / 8 * to.Q + first % 8) * to.K;
+        to.staged.store<ROWS>(sum, [&](int ahead, int pixel) { return tile.active >> pixel & 1 ? out + (ahead / 8 * to.Q + ahead % 8) * to.K : nullptr; });
     }
 }
 
@@ -368,13 +348,10 @@ static __device__ __forceinline__ void consume_pixels(const consumer &to, const 
         wgmma_wait<0>();
         if (lane == 0)
             barrier_arrive(shared_address(&empty[(sixty_four * TAPS + TAPS - 1) % TAP_STAGES]));
-#pragma unroll
-        for (int j = 0; j < 16; j++) {
-            int number = j / 2 * 8 + lane % 4 * 2 + j % 2;
+        to.staged.store<8>(sum, [&](int, int number) {
             const pixel &own = numbered[(sixty_four * 64 + number) % NUMBERED];
-            if (number < count && to.stores)
-                to.store(to.output + ((size_t)own.out_row * to.Q + own.x) * to.K, sum[j / 2 * 4 + j % 2], sum[j / 2 * 4 + 2 + j % 2]);
-        }
+            return number < count ? to.output + ((size_t)own.out_row * to.Q + own.x) * to.K : nullptr;
+        });
     }
 }
 #endif
@@ -383,8 +360,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
 {
     int lane = threadIdx.x % 32;
     unsigned held[STEPS][4];
-    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours. */
-    unsigned own = shared_address(ring) + (threadIdx.x / 32 % 4 * 16 + lane % 8 * 2 + lane / 8 % 2) * WEIGHTS_PITCH + lane / 16 * 16;
+    unsigned own = shared_address(ring) + (threadIdx.x / 32 % 4 * 16 + lane % 16) * WEIGHTS_PITCH + lane / 16 * 16;
     barrier_wait(shared_address(&weights_come), 0);
 #pragma unroll
     for (int i = 0; i < STEPS; i++)
@@ -401,10 +377,14 @@ static __device__ __forceinline__ void consume(const consumer &to)
     consume_tiles(to, held);
 }
 
-extern "C" __global__ void __maxnreg__(160)
-conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums,
-           unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+extern "C" __global__ void __launch_bounds__(384, 1)
+conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums,
+           unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares)
 {
+    common all = common_of(tiles, sums, notes, count, shares);
+    image im = {H, W, P, Q, pad, tiles_x, tiles_y};
+    int own = blockIdx.y * gridDim.x + blockIdx.x;
+    unsigned launch = GATHERED ? launch_number(all, 0) - 1 : launch_number(all, own); /* gathered: of the launch before, which looked */
     if (threadIdx.x == 0) {
         for (int i = 0; i < SLOTS; i++) {
             barrier_init(shared_address(&full[i]), 1);
@@ -418,15 +398,16 @@ conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsig
         barrier_init_done();
     }
     __syncthreads();
+    if (threadIdx.x >= 352)
+        ask_weights(filter, blockIdx.y * 64, K);
+    if (!GATHERED)
+        look_at_share(all, own, launch, im, mask_in, mask_out);
     if (threadIdx.x < 128) {
         give_registers<56>();
-        int words = (count + 31) / 32;
-        produce(producer{input, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, count, words, (words + 127) / 128}, filter, K,
-                tiles_active);
+        produce(producer{input, mask_in, im}, all, launch, tiles_active);
     } else {
-        take_registers<208>();
-        int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
-        bool stores = k < K;
-        consume({output + k, K, P, GATHERED ? 8 : Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
+        take_registers<224>();
+        int k0 = blockIdx.y * 64, group = warpgroup_index();
+        consume({staged_pixels(staging[group - 1], group, bias, k0, K), output + k0, K, P, GATHERED ? 8 : Q});
     }
 }

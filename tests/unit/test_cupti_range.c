@@ -357,15 +357,20 @@ static bool before(void *context, int index, struct error *err)
     return true;
 }
 
+static void launch_fake(int count)
+{
+    void (*launch)(void) = NULL;
+    const struct cupti_function function = {"fake_cupti_launch", &launch};
+    assert_true(cupti_functions(&function, 1, NULL));
+    for (int i = 0; i < count; i++)
+        launch();
+}
+
 static bool launch_pass(void *context, struct cupti_session *s, int index, struct error *err)
 {
     struct launches *l = context;
-    void (*launch)(void) = NULL;
-    void *address = cupti_symbol("fake_cupti_launch", err);
-    memcpy(&launch, &address, sizeof launch);
     l->passes++;
-    for (int i = 0; i < l->kernels; i++)
-        launch();
+    launch_fake(l->kernels);
     return !l->pushes || cupti_range_push(s, "x", err);
 }
 
@@ -415,11 +420,7 @@ static void test_each_kernel(void **state)
 /* What a traced run launched, by start, whatever the order of the records; a session may be open beside it. */
 static bool launch_three(void *context, struct error *err)
 {
-    void (*launch)(void) = NULL;
-    void *address = cupti_symbol("fake_cupti_launch", err);
-    memcpy(&launch, &address, sizeof launch);
-    for (int i = 0; i < 3; i++)
-        launch();
+    launch_fake(3);
     return !context || error_set(err, ERROR_WRONG, "the kernel trapped");
 }
 

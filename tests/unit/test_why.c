@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -447,9 +448,28 @@ static int set_up(void **state)
     return 0;
 }
 
+/* A damaged database may say anything; no sum of it may overflow. */
+static void units_are_bounded(void **state)
+{
+    const double odd[] = {1e308, INFINITY, -1e308, 1e-300};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        struct fixture f = {0};
+        measured_run(&f);
+        row_of(&f, "conv2d/a", 300, 100)->flop = odd[i];
+        struct account a = only(&f, 0);
+        long sum = 0;
+        for (int k = 0; k < a.count; k++) {
+            assert_true(labs(a.parts[k].units) <= 40000000000000000);
+            sum += a.parts[k].units;
+        }
+        assert_int_equal(sum, a.count ? a.total_units : 0);
+        fixture_free(&f);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(units_are_bounded), 
         cmocka_unit_test(the_account_balances),      cmocka_unit_test(steps_and_gaps_are_parts), cmocka_unit_test(printed_numbers_add_up),
         cmocka_unit_test(a_chain_is_held_as_a_whole),
         cmocka_unit_test(verdicts_without_counters), cmocka_unit_test(verdicts_with_counters),   cmocka_unit_test(rows_are_found_by_words),
