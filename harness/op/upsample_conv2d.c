@@ -34,6 +34,20 @@ static int64_t reads(const struct work *w, int64_t output, int64_t tap)
     return at < 0 ? -1 : at / w->block;
 }
 
+/* Pixels of the small image under `taps` neighbours of the large one, over the block places at which these may begin: the mean. */
+static double pixels_under(int64_t taps, int64_t block)
+{
+    int64_t pixels = 0;
+    for (int64_t first = 0; first < block; first++)
+        pixels += (first + taps - 1) / block + 1;
+    return (double)pixels / (double)block;
+}
+
+double work_collapsed_share(const struct work *w)
+{
+    return w->op->has_filter && w->block > 0 ? pixels_under(w->r, w->block) * pixels_under(w->s, w->block) / (double)(w->r * w->s) : 1;
+}
+
 static const struct op_field fields[] = {
     FIELDS_NCHW,
     FIELD("k", k, 1, 1 << 20, "output channels"),
