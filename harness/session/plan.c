@@ -270,6 +270,8 @@ void plan_free(struct plan *plan)
 double plan_arithmetic(const struct row *row, const struct work *work, enum math *math)
 {
     *math = work->op->has_math ? work->math : MATH_NONE;
+    if (row->algorithm && !strcmp(row->algorithm, "collapsed"))
+        return work_collapsed_share(work);
     if (*math != MATH_F32 || !row->algorithm || strcmp(row->algorithm, "split3"))
         return 1;
     *math = MATH_F16_ACC32;
