@@ -25,8 +25,7 @@ void rig_close(struct rig *rig);
 bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
 /* Poisons output and scratch again (scratch only what prepare steps did not make). */
 bool rig_poison(struct rig *rig, struct error *err);
-/* Runs the prepare steps; wall time with a sync around them. */
-/* ns NULL: the steps are only queued. */
+/* Runs the prepare steps; *ns: wall time with a sync around them. ns NULL: they are only queued. */
 bool rig_prepare(struct rig *rig, double *ns, struct error *err);
 /* Queues all run steps; from its second call on as one graph when the program says so. */
 bool rig_run(struct rig *rig, struct error *err);
