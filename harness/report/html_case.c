@@ -99,12 +99,19 @@ static void verdict_cell(struct text *t, const struct case_view *c, const struct
     text_addf(t, ">%s</td>", all.count ? counter_bind_names[all.items[0].binds] : "");
 }
 
-static void steps_cell(struct text *t, const struct view *v)
+/* With what is known of a library's kernel. */
+static void one_step(struct text *t, const struct case_view *c, const struct view *v, int step)
+{
+    struct row_step s;
+    facts_cells(t, resources_step(c, v, step, &s) ? &s : NULL);
+}
+
+static void steps_cell(struct text *t, const struct case_view *c, const struct view *v)
 {
     if (v->steps > 1) {
         text_addf(t, "<td class=\"n soft\" colspan=\"4\">%d steps</td>", v->steps);
     } else {
-        facts_cells(t, v->step >= 0 ? &v->row->steps[v->step] : NULL);
+        one_step(t, c, v, v->step >= 0 ? v->step : 0);
     }
 }
 
@@ -144,7 +151,7 @@ static void timed_row(struct text *t, const struct case_view *c, const struct vi
     text_add(t, "</td>");
     double share = !isnan(c->roof_ns) ? v->roof_share : v->floor_share;
     number_cell(t, !isnan(share), number_percent(share, value), "%");
-    steps_cell(t, v);
+    steps_cell(t, c, v);
     verdict_cell(t, c, v);
     text_add(t, "</tr>\n");
     for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
@@ -156,7 +163,7 @@ static void timed_row(struct text *t, const struct case_view *c, const struct vi
         cell(t, "name", v->row->steps[s].name);
         number_cell(t, time != NULL, time ? number_3(time->median_ns / 1e3, value) : "", NULL);
         text_add(t, "<td></td><td></td>");
-        facts_cells(t, &v->row->steps[s]);
+        one_step(t, c, v, s);
         text_add(t, "<td></td></tr>\n");
     }
 }
@@ -179,11 +186,7 @@ static void counted_row(struct text *t, const struct case_view *c, const struct 
     }
     text_add(t, "</td>");
     number_cell(t, !isnan(v->conflicts), number_count(v->conflicts, a), NULL);
-    if (v->step >= 0) { /* the longest step; all of them are below */
-        facts_cells(t, &v->row->steps[v->step]);
-    } else {
-        facts_cells(t, NULL);
-    }
+    one_step(t, c, v, v->step); /* the longest step; all of them are below */
     number_cell(t, !isnan(v->warp_fma), number_count(v->warp_fma, a), NULL);
     verdict_cell(t, c, v);
     text_add(t, "</tr>\n");

@@ -17,6 +17,7 @@ struct verdicts {
     struct verdict_item items[VERDICTS_MAX];
     int count;       /* 0: no rule holds */
     bool rules;      /* the rule files were found */
+    bool counted;    /* the row has hardware counters */
 };
 /* All rules that hold for the row's longest step, what binds it first. The first is the verdict. Order: a launch too small for the GPU; a side at its
  * roof; spills; conflicts; divergence; waste of bandwidth; what the warps wait for; the tail; occupancy; that neither side is busy. */
