@@ -486,6 +486,39 @@ static void printed(void **state)
     text_free(&t);
 }
 
+static void words_of(struct fixture *f, int index, struct text *t)
+{
+    struct report_style style = {.width = 200};
+    text_free(t);
+    report_why(t, &f->run, f->rows, f->count, index, &style);
+}
+
+/* A difference within A/A is none; steps that overlap are a part with a minus; a row of two steps is held against the roof with all of its time. */
+static void what_is_no_difference(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    measured_run(&f);
+    row_of(&f, "conv2d/fast", 200, 1);
+    row_of(&f, "conv2d/same", 200.6, 1);
+    struct row *r = row_of(&f, "conv2d/two", 230, 1);
+    fixture_step(r, "epilogue", 24, 0, 0, 1.0, "warps");
+    fixture_time(r, 0, 175, 0, 0, 0, 0);
+    fixture_time(r, 1, 60, 0, 0, 0, 0);
+    f.rows[0]->noise = 0.005;
+    words_of(&f, 1, &t);
+    assert_non_null(strstr(text_get(&t), "that is no difference"));
+    assert_null(strstr(text_get(&t), "not explained\n           = +"));
+    words_of(&f, 0, &t); /* the fastest against the next */
+    assert_non_null(strstr(text_get(&t), "that is no difference"));
+    words_of(&f, 2, &t);
+    assert_null(strstr(text_get(&t), "that is no difference"));
+    assert_non_null(strstr(text_get(&t), "-   5.0  the steps overlap"));
+    assert_non_null(strstr(text_get(&t), "43 % of its own roof (100 us), 130 us away"));
+    fixture_free(&f);
+    text_free(&t);
+}
+
 static int set_up(void **state)
 {
     if (!getenv("BENCH_HOME"))
@@ -522,6 +555,7 @@ int main(void)
         cmocka_unit_test(unknown_machines_stay_unknown),
         cmocka_unit_test(library_kernels_have_limits),
         cmocka_unit_test(printed),
+        cmocka_unit_test(what_is_no_difference),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
