@@ -224,15 +224,21 @@ static void split_loss(const struct view *v, struct account *a, double loss)
     }
 }
 
+/* Bounded, for a damaged database may hold any number. */
+static long whole_units(const struct account *a, double ns)
+{
+    return lround(fmax(-1e15, fmin(1e15, ns / a->unit_ns)));
+}
+
 /* Units that add up: each part is rounded, and the largest behind the roof takes what that leaves. */
 static void make_units(struct account *a, double unit_ns)
 {
     a->unit_ns = unit_ns > 0 ? unit_ns : pow(10, floor(log10(a->total_ns)) - 3);
-    a->total_units = lround(a->total_ns / a->unit_ns);
+    a->total_units = whole_units(a, a->total_ns);
     long sum = 0;
     int largest = 0;
     for (int i = 0; i < a->count; i++) {
-        a->parts[i].units = lround(a->parts[i].ns / a->unit_ns);
+        a->parts[i].units = whole_units(a, a->parts[i].ns);
         sum += a->parts[i].units;
         if (i > 0 && (largest == 0 || fabs(a->parts[i].ns) > fabs(a->parts[largest].ns)))
             largest = i;
@@ -254,7 +260,7 @@ struct account account_of(const struct case_view *c, const struct view *v, doubl
     find_roof(c, v, &a, &words);
     a.known = a.known && v->ranked;
     if (a.known) {
-        snprintf(add(&a, ACCOUNT_ROOF, "roof", a.roof_ns)->what, 200, "roof of its own pipe: %.150s", text_get(&words));
+        snprintf(add(&a, ACCOUNT_ROOF, "roof", a.roof_ns)->what, 200, "its own roof: %.150s", text_get(&words));
         if (others > 0)
             snprintf(add(&a, ACCOUNT_STEPS, "steps", others)->what, 200, "other steps: %.150s", text_get(&names));
         split_loss(v, &a, a.step_ns - a.roof_ns);
@@ -262,7 +268,8 @@ struct account account_of(const struct case_view *c, const struct view *v, doubl
         for (int i = 0; i < a.count; i++)
             between -= a.parts[i].ns;
         if (v->steps > 1 && !spread(v->row))
-            snprintf(add(&a, ACCOUNT_BETWEEN, "between", between)->what, 200, "between the steps: what their own times leave of the row's");
+            snprintf(add(&a, ACCOUNT_BETWEEN, "between", between)->what, 200, "%s",
+                     between < 0 ? "the steps overlap: each timed by itself takes longer" : "between the steps: what their own times leave of the row's");
         make_units(&a, unit_ns);
     }
     text_free(&names);
@@ -283,12 +290,12 @@ void account_text(const struct account *a, struct text *t, const char *indent)
     char number[32];
     int width = (int)strlen(account_us(a, a->total_units, number));
     for (int i = 0; i < a->count; i++) {
-        int n = (int)strlen(account_us(a, a->parts[i].units, number));
+        int n = (int)strlen(account_us(a, labs(a->parts[i].units), number));
         width = n > width ? n : width;
     }
     for (int i = 0; i < a->count; i++) {
         const struct account_part *p = &a->parts[i];
-        text_addf(t, "%s%c %*s  %s\n", indent, i ? '+' : ' ', width, account_us(a, p->units, number), p->what);
+        text_addf(t, "%s%c %*s  %s\n", indent, p->units < 0 ? '-' : i ? '+' : ' ', width, account_us(a, labs(p->units), number), p->what);
         for (int k = 0; k < p->place_count; k++) {
             if (k)
                 text_add(t, ", ");

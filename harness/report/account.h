@@ -1,6 +1,6 @@
 /* report/account: where a row's time goes: a list of parts whose sum is the time, to the last digit. From stored rows alone.
  *
- *   time = roof of its own pipe                     its operations (those it schedules) at the rate of the pipe its machine code uses, or its bytes
+ *   time = its own roof                             its operations (those it schedules) at the rate of the pipe its machine code uses, or its bytes
  *                                                   at the rate of a copy, or a launch that does nothing, whichever takes longest;
  *                                                   measured ceilings, else the data sheet's
  *        + other steps                              their own times

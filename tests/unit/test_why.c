@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -512,6 +513,39 @@ static void printed(void **state)
     text_free(&t);
 }
 
+static void words_of(struct fixture *f, int index, struct text *t)
+{
+    struct report_style style = {.width = 200};
+    text_free(t);
+    report_why(t, &f->run, f->rows, f->count, index, &style);
+}
+
+/* A difference within A/A is none; steps that overlap are a part with a minus; a row of two steps is held against the roof with all of its time. */
+static void what_is_no_difference(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    measured_run(&f);
+    row_of(&f, "conv2d/fast", 200, 1);
+    row_of(&f, "conv2d/same", 200.6, 1);
+    struct row *r = row_of(&f, "conv2d/two", 230, 1);
+    fixture_step(r, "epilogue", 24, 0, 0, 1.0, "warps");
+    fixture_time(r, 0, 175, 0, 0, 0, 0);
+    fixture_time(r, 1, 60, 0, 0, 0, 0);
+    f.rows[0]->noise = 0.005;
+    words_of(&f, 1, &t);
+    assert_non_null(strstr(text_get(&t), "that is no difference"));
+    assert_null(strstr(text_get(&t), "not explained\n           = +"));
+    words_of(&f, 0, &t); /* the fastest against the next */
+    assert_non_null(strstr(text_get(&t), "that is no difference"));
+    words_of(&f, 2, &t);
+    assert_null(strstr(text_get(&t), "that is no difference"));
+    assert_non_null(strstr(text_get(&t), "-   5.0  the steps overlap"));
+    assert_non_null(strstr(text_get(&t), "43 % of its own roof (100 us), 130 us away"));
+    fixture_free(&f);
+    text_free(&t);
+}
+
 static int set_up(void **state)
 {
     if (!getenv("BENCH_HOME"))
@@ -519,15 +553,36 @@ static int set_up(void **state)
     return 0;
 }
 
+/* A damaged database may say anything; no sum of it may overflow. */
+static void units_are_bounded(void **state)
+{
+    const double odd[] = {1e308, INFINITY, -1e308, 1e-300};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        struct fixture f = {0};
+        measured_run(&f);
+        row_of(&f, "conv2d/a", 300, 100)->flop = odd[i];
+        struct account a = only(&f, 0);
+        long sum = 0;
+        for (int k = 0; k < a.count; k++) {
+            assert_true(labs(a.parts[k].units) <= 40000000000000000);
+            sum += a.parts[k].units;
+        }
+        assert_int_equal(sum, a.count ? a.total_units : 0);
+        fixture_free(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_account_balances),      cmocka_unit_test(waits_have_lines), cmocka_unit_test(clusters_are_the_drivers), cmocka_unit_test(steps_and_gaps_are_parts), cmocka_unit_test(printed_numbers_add_up),
+        cmocka_unit_test(units_are_bounded),         cmocka_unit_test(the_account_balances),     cmocka_unit_test(waits_have_lines),
+        cmocka_unit_test(clusters_are_the_drivers),  cmocka_unit_test(steps_and_gaps_are_parts),  cmocka_unit_test(printed_numbers_add_up),
         cmocka_unit_test(a_chain_is_held_as_a_whole),
         cmocka_unit_test(verdicts_without_counters), cmocka_unit_test(verdicts_with_counters),   cmocka_unit_test(rows_are_found_by_words),
         cmocka_unit_test(unknown_machines_stay_unknown),
         cmocka_unit_test(library_kernels_have_limits),
         cmocka_unit_test(printed),
+        cmocka_unit_test(what_is_no_difference),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
