@@ -11,6 +11,8 @@ static void conv_of(const struct program *p, const struct step *step, struct cud
     const struct work *w = program_step_work(p, step);
     *out = (struct cudnn_conv){.n = w->n, .c = w->c, .h = w->h, .w = w->w, .k = w->k, .r = w->r, .s = w->s, .p = w->p, .q = w->q, .stride = w->stride,
                                .pad = w->pad, .dilation = w->dilation, .groups = w->groups, .dtype = w->dtype, .math = w->math, .layout = w->layout};
+    if (w->op->volume)
+        out->d = w->d, out->t = w->t, out->o = w->o, out->h = w->plane, out->p = w->plane_out;
     int fused = step->cudnn_epilogue < 0 ? w->epilogue_count : step->cudnn_epilogue;
     for (int i = 0; i < fused && i < w->epilogue_count; i++)
         switch (w->epilogue[i].kind) {
@@ -27,8 +29,8 @@ static void conv_of(const struct program *p, const struct step *step, struct cud
 
 static bool same_call(const struct cudnn_conv *a, const struct cudnn_conv *b)
 {
-    const int64_t x[] = {a->n, a->c, a->h, a->w, a->k, a->r, a->s, a->p, a->q, a->stride, a->pad, a->dilation, a->groups},
-                  y[] = {b->n, b->c, b->h, b->w, b->k, b->r, b->s, b->p, b->q, b->stride, b->pad, b->dilation, b->groups};
+    const int64_t x[] = {a->n, a->c, a->h, a->w, a->k, a->r, a->s, a->p, a->q, a->stride, a->pad, a->dilation, a->groups, a->d, a->t, a->o},
+                  y[] = {b->n, b->c, b->h, b->w, b->k, b->r, b->s, b->p, b->q, b->stride, b->pad, b->dilation, b->groups, b->d, b->t, b->o};
     return !memcmp(x, y, sizeof x) && a->dtype == b->dtype && a->layout == b->layout && a->math == b->math && a->bias == b->bias &&
            a->residual == b->residual && a->activation == b->activation && a->alpha == b->alpha;
 }

@@ -211,7 +211,7 @@ static bool parse_counters(struct scenario *s, struct error *err)
 
 static bool parse_device(const char *device, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"crop", "chip", NULL}, *const crop_keys[] = {"h", "w", NULL};
+    static const char *const keys[] = {"crop", "chip", NULL}, *const crop_keys[] = {"d", "h", "w", NULL};
     char what[WHAT_MAX];
     int64_t ignored;
     snprintf(what, sizeof what, "on %s", device);
