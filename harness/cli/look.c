@@ -112,11 +112,11 @@ static int list_devices(struct text *t)
 {
     struct session_device d;
     struct error err = {0};
-    if (session_device("cuda:0", NULL, &d, &err))
+    if (session_device("cuda:0", NULL, NULL, &d, &err))
         text_addf(t, "cuda:0   %s\n", d.about);
     else
         text_addf(t, "cuda:0   not here: %s\n", err.text);
-    if (session_device("emu", NULL, &d, &err))
+    if (session_device("emu", NULL, NULL, &d, &err))
         text_addf(t, "emu      %s; emu:CHIP for each of bench list chips\n", d.about);
     return 0;
 }
@@ -124,7 +124,7 @@ static int list_devices(struct text *t)
 int cli_list(const struct verb *verb, int argc, char **argv)
 {
     struct option_list dirs = {0};
-    const struct option options[] = {{"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants", &dirs}, {0}};
+    const struct option options[] = {{"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants, or one .cu", &dirs}, {0}};
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     static const char *const whats[] = {"ops", "op", "variants", "variant", "scenarios", "devices", "chips", "columns", NULL};
     struct error err = {0};
@@ -183,17 +183,16 @@ static bool validate_one(const char *name, struct plan_arguments *a, struct text
         struct plan plan;
         if (!plan_make(&a->plan, kinds[i], chip, &plan, err))
             goto done;
-        bool fits = scenario_network_check(plan.scenario, err);
-        int broken = 0;
-        for (int k = 0; fits && k < plan.row_count && !broken; k++)
-            if (plan.rows[k].broken) {
+        bool broken = false;
+        for (int k = 0; k < plan.row_count && !broken; k++) {
+            broken = plan.rows[k].broken;
+            if (broken)
                 error_set(err, ERROR_USAGE, "%s: %s", plan.rows[k].id, plan.rows[k].broken);
-                broken = 1;
-            }
-        if (fits && !broken)
+        }
+        if (!broken)
             text_addf(t, i ? "; %s%d cases, %d rows on %s\n" : "%s is valid: %d cases, %d rows on %s", i ? "" : path, plan.case_count, plan.row_count, kinds[i]);
         plan_free(&plan);
-        if (!fits || broken)
+        if (broken)
             goto done;
     }
     ok = true;

@@ -75,6 +75,16 @@ static void usage(struct text *t)
     cli_exit_codes(t);
 }
 
+/* What nobody can read has not been done. */
+static int all_written(int code)
+{
+    struct error err = {0};
+    if (!fflush(stdout) && !ferror(stdout))
+        return code;
+    error_set(&err, ERROR_ENVIRONMENT, "not everything could be written to stdout (is the disk full?)");
+    return code ? code : cli_fail(&err);
+}
+
 int main(int argc, char **argv)
 {
     struct text t = {0};
@@ -92,7 +102,7 @@ int main(int argc, char **argv)
     }
     for (const struct verb *v = verbs; v->name; v++) {
         if (!strcmp(v->name, argv[1]))
-            return v->run(v, argc - 1, argv + 1);
+            return all_written(v->run(v, argc - 1, argv + 1));
         if (!v->hidden)
             names[count++] = v->name;
     }

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct op op_conv2d, op_conv3d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_upsample_bilinear, op_layout, op_pointwise, op_chain, op_pool_max, op_pool_average,
+extern const struct op op_conv2d, op_conv3d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_upsample_bilinear, op_upsample_conv2d, op_layout, op_pointwise, op_chain, op_pool_max, op_pool_average,
     op_pool_max_change, op_truncate, op_add, op_concat, op_densify;
 
-#define OP_COUNT 17
+#define OP_COUNT 18
 const struct op *const op_table[OP_COUNT + 1] = {&op_conv2d, &op_conv3d, &op_conv_transpose2d, &op_depth_to_space, &op_space_to_depth,
-                                                 &op_upsample, &op_upsample_bilinear, &op_layout, &op_pointwise, &op_chain,
+                                                 &op_upsample, &op_upsample_bilinear, &op_upsample_conv2d, &op_layout, &op_pointwise, &op_chain,
                                                  &op_pool_max, &op_pool_average, &op_pool_max_change, &op_truncate, &op_add, &op_concat,
                                                  &op_densify, NULL};
 
@@ -131,6 +131,14 @@ bool work_finish(struct work *work, struct error *err)
     if (work->layout < 0 || work->layout >= LAYOUT_COUNT || !(op->layouts >> work->layout & 1))
         return error_set(err, ERROR_USAGE, "%s does not take layout %s", op->name, layout_name(work->layout));
     return check_fields(work, err) && check_math(work, err) && op->finish(work, err) && check_tensors(work, err) && check_mask(work, err);
+}
+
+int shape_conv_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS])
+{
+    out[0] = shape_activation(work, ROLE_INPUT, work->c, work->h, work->w, work->layout);
+    out[1] = (struct tensor){.role = ROLE_FILTER, .dtype = work->dtype, .layout = work->layout == LAYOUT_NHWC ? LAYOUT_KRSC : LAYOUT_KCRS,
+                             .dim = {work->k, work->c / work->groups, work->r, work->s}};
+    return shape_epilogue_tensors(work, out, 2);
 }
 
 int shape_epilogue_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS], int count)

@@ -97,6 +97,8 @@ bool work_tensor(const struct work *work, enum tensor_role role, struct tensor *
 /* FLOP of the dense work; compulsory bytes: each input read once, each output written once (masks and bias included). */
 double work_flop(const struct work *work);
 double work_bytes(const struct work *work);
+/* upsample_conv2d: share of the products that are left when taps on the same input pixel are added first: 4 / 9 for 3x3 and a block of 2. Others: 1. */
+double work_collapsed_share(const struct work *work);
 /* Value of a symbol (n, c, h, w, k, p, q, r, s, stride ..., `layout`, `dtype`, `math`, `mode` as text). False when unknown. */
 bool work_symbol(const struct work *work, const char *name, struct value *out);
 /* Names of all symbols of the op, NULL-terminated; static storage. */

@@ -123,8 +123,6 @@ const char *scenario_chip(const struct scenario *s, const char *device_kind);
 /* Cuts a work as `on.<device_kind>.crop` says, and finishes it. */
 bool scenario_crop(const struct scenario *s, const char *device_kind, struct work *work, bool *cropped, struct error *err);
 
-/* Do the tensors of each network fit from layer to layer? scenario_load has asked already. */
-bool scenario_network_check(const struct scenario *s, struct error *err);
 /* Each network explained: its runs, FLOP and compulsory bytes, then one line per item with the shapes that flow. Nothing without one. */
 void scenario_network_explain(const struct scenario *s, struct text *t);
 /* FLOP of one pass through a network. */

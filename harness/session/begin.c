@@ -80,7 +80,7 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     struct row **rows = NULL;
     int kept = 0, changed = 0, unfinished = 0, count = 0;
     bool timed = !s->options->no_time && !strncmp(s->device.spec, "cuda", 4);
-    if (!store_last_run(s->store, s->plan.scenario->name, s->device.spec, &old, err))
+    if (!store_last_run(s->store, s->asked.tune ? "tune" : "run", s->plan.scenario->name, s->device.spec, &old, err))
         return err->kind == ERROR_NONE ? 0 : -1;
     count = store_rows(s->store, old.id, &rows, err);
     for (int i = 0; i < count; i++)
@@ -155,7 +155,7 @@ bool session_open(struct session *s, struct error *err)
     if (chip)
         emu = text_format("emu:%s%s", chip, bare && o->plan.device[3] ? ",no-check" : "");
     scenario_free(sc);
-    bool ok = session_device(bare && emu ? emu : o->plan.device, emu, &s->device, err);
+    bool ok = session_device(bare && emu ? emu : o->plan.device, emu, o->interrupted, &s->device, err);
     free(emu);
     if (!ok || (o->plan.bundle && !compile_bundle_use(o->plan.bundle, err)))
         return false;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define SETUP_LIMIT_S 120.0
+#define NOT_TAKEN_UP "start" /* the stage of a row of which its worker has not said a word */
 
 void session_note(struct session *s, const char *format, ...)
 {
@@ -42,29 +43,17 @@ static json_t *strings(const char *const *list)
 json_t *session_setup(const struct session *s, bool compile_only)
 {
     const struct plan_options *o = &s->asked;
-    const struct chip *chip = &s->device.chip;
-    char *hex = xmalloc(2 * sizeof *chip + 1), *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
-    for (size_t i = 0; i < sizeof *chip; i++)
-        snprintf(hex + 2 * i, 3, "%02x", ((const unsigned char *)chip)[i]);
+    char *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
     double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : strncmp(s->device.spec, "cuda", 4) ? 60 : 10;
     json_t *filter = json_pack("{s:s?,s:s?,s:o}", "layers", o->filter.layers, "only", o->filter.only, "set", strings(o->filter.set));
     json_t *counters = json_pack("{s:b,s:b,s:s?,s:o,s:o}", "off", (int)o->counters.off, "source", (int)o->counters.source, "set", o->counters.set, "groups", strings(o->counters.groups), "metrics",
                                  strings(o->counters.metrics));
-    json_t *out = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:s?,s:f,s:f,s:b,s:b,s:o,s:o,s:o,s:o,s:o}", "do", "setup", "scenario", o->scenario_path, "device",
-                            s->device.spec, "chip", hex, "files", s->plan.files, "compiler", o->compiler, "bundle", o->bundle, "dump", dump, "budget", o->budget_s,
+    json_t *out = json_pack("{s:s,s:s,s:s,s:o,s:s,s:s?,s:s?,s:s?,s:f,s:f,s:b,s:b,s:o,s:o,s:o,s:o,s:o}", "do", "setup", "scenario", o->scenario_path, "device",
+                            s->device.spec, "chip", wire_chip(&s->device.chip), "files", s->plan.files, "compiler", o->compiler, "bundle", o->bundle, "dump", dump, "budget", o->budget_s,
                             "time_limit", limit, "compile_only", (int)compile_only, "tune", (int)o->tune, "tuned", strings(o->tuned), "filter", filter, "variants",
                             strings(o->variant_dirs), "names", strings(o->variant_names), "counters", counters);
-    free(hex);
     free(dump);
     return out;
-}
-
-static void failed_event(const json_t *event, struct error *err)
-{
-    const char *text = json_string_value(json_object_get(event, "text")), *hint = json_string_value(json_object_get(event, "hint"));
-    int kind = (int)json_integer_value(json_object_get(event, "kind"));
-    error_set(err, kind > ERROR_NONE && kind <= ERROR_INTERRUPTED ? (enum error_kind)kind : ERROR_INTERNAL, "%s", text ? text : "a worker failed");
-    error_hint(err, "%s", hint ? hint : "");
 }
 
 static void collect(void *context, json_t *event)
@@ -105,7 +94,7 @@ enum outcome session_command(struct session *s, struct child *child, json_t *mes
         if (name && !strcmp(name, "done")) {
             end = json_is_true(json_object_get(event, "lost")) ? OUTCOME_LOST : OUTCOME_DONE;
         } else if (name && !strcmp(name, "failed")) {
-            failed_event(event, err);
+            child_failure(event, err);
             end = OUTCOME_FAILED;
         } else {
             over = false;
@@ -134,23 +123,23 @@ static bool start_inside(struct session *s, struct error *err)
 bool session_start(struct session *s, struct child *child, struct error *err)
 {
     char how[512];
-    if (child->pid > 0)
-        return true;
-    if (!child_start(child, err))
-        return false;
-    switch (session_command(s, child, session_setup(s, false), SETUP_LIMIT_S, ignore_event, err)) {
-    case OUTCOME_DONE: return true;
-    case OUTCOME_FAILED: break;
-    case OUTCOME_INTERRUPTED: s->interrupted = true; break;
-    case OUTCOME_LATE: error_set(err, ERROR_ENVIRONMENT, "a worker did not come up within %.0f s (the device may be busy or blocked)", SETUP_LIMIT_S); break;
-    case OUTCOME_DIED:
-    case OUTCOME_LOST:
+    for (int tries = 1; child->pid <= 0; tries++) {
+        if (!child_start(child, err))
+            return false;
+        enum outcome outcome = session_command(s, child, session_setup(s, false), SETUP_LIMIT_S, ignore_event, err);
+        if (outcome == OUTCOME_DONE)
+            return true;
         child_stop(child, how, sizeof how);
-        error_set(err, ERROR_INTERNAL, "a worker died while it was set up: %s", how);
-        break;
+        s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
+        if (outcome == OUTCOME_LATE)
+            error_set(err, ERROR_ENVIRONMENT, "a worker did not come up within %.0f s (the device may be busy or blocked)", SETUP_LIMIT_S);
+        if (outcome != OUTCOME_DIED)
+            return false;
+        if (tries == CHILD_TRIES)
+            return error_set(err, ERROR_INTERNAL, "%d workers died while they were set up: %s", tries, how);
+        session_note(s, "a worker died while it was set up: %s; started again", how);
     }
-    child_stop(child, NULL, 0);
-    return false;
+    return true;
 }
 
 /* Where a point comes from stands before whatever the worker noted. */
@@ -281,6 +270,21 @@ static bool choose(struct session *s, int row)
     return true;
 }
 
+/* A worker that dies before it says a word of the row dies of something else: another is asked. */
+static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct error *why, struct error *err)
+{
+    for (int tries = 1;; tries++) {
+        if (!session_worker_ready(s, err))
+            return false;
+        snprintf(s->stage, sizeof s->stage, NOT_TAKEN_UP);
+        json_t *message = json_pack("{s:s,s:i,s:o}", "do", "verify", "row", row, "choice", choice_json(s, row));
+        *outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, why);
+        if (*outcome != OUTCOME_DIED || strcmp(s->stage, NOT_TAKEN_UP) || tries == CHILD_TRIES)
+            return true;
+        child_stop(&s->worker, NULL, 0);
+    }
+}
+
 static bool verify_row(struct session *s, int row, struct error *err)
 {
     struct error why = {0};
@@ -288,11 +292,9 @@ static bool verify_row(struct session *s, int row, struct error *err)
         s->done++;
         return put(s, row, err);
     }
-    if (!session_worker_ready(s, err))
+    enum outcome outcome;
+    if (!ask_verify(s, row, &outcome, &why, err))
         return s->interrupted;
-    snprintf(s->stage, sizeof s->stage, "start");
-    json_t *message = json_pack("{s:s,s:i,s:o}", "do", "verify", "row", row, "choice", choice_json(s, row));
-    enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
     if (!session_row_end(s, row, outcome, &why, err))
         return false;
     if (s->interrupted)
@@ -326,6 +328,7 @@ static json_t *choices_of(const struct session *s, int first, int last)
 
 static bool measure_case(struct session *s, int first, int last, struct error *err)
 {
+    int unexplained = 0; /* deaths before anything was said of a row */
     for (int i = first; i < last; i++) /* of a resumed run: chosen anew */
         if (s->kept[i] && (s->rows[i]->status == ROW_OK) && !choose(s, i))
             return put(s, i, err);
@@ -351,6 +354,8 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             child_stop(&s->worker, NULL, 0);
             if (s->interrupted)
                 return true;
+            if (outcome == OUTCOME_DIED && ++unexplained < CHILD_TRIES)
+                continue;
             error_set(err, ERROR_INTERNAL, "timing of %s failed: %s", s->plan.cases[s->plan.rows[first].case_index].id,
                       why.text[0] ? why.text : "the worker died, and no row can be blamed");
             return false;

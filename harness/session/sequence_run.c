@@ -244,8 +244,11 @@ static bool feed(struct runner *r, int i, struct error *err)
     }
     bool ok = rig_feed(s->rig, &d, err) && rig_prepare(s->rig, &ns, err);
     op_data_free(&d);
-    for (int k = 0, step; ok && (step = rig_library_step(s->rig, k)) >= 0; k++)
+    for (int k = 0, step; ok && (step = rig_library_step(s->rig, k)) >= 0; k++) {
         ok = sample_plans(r->w->dev, s->rig, step, PLAN_ROUNDS, NULL, err) && rig_plan_settle(s->rig, err);
+        if (ok)
+            rig_plan_keep(s->rig, step);
+    }
     return ok;
 }
 
