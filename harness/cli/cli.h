@@ -83,7 +83,7 @@ void cli_note(void *context, const char *text);
 volatile sig_atomic_t *cli_interruptible(void);
 
 /* Runs a session and prints what happens and what came of it; the exit code. */
-enum cli_show { CLI_SHOW_CASES = 1, CLI_SHOW_PAGES = 2, CLI_SHOW_BEGIN = 4 };
+enum cli_show { CLI_SHOW_CASES = 1, CLI_SHOW_PAGES = 2, CLI_SHOW_BEGIN = 4, CLI_SHOW_UNTRIED = 8 };
 int cli_session(struct session_options *o, int show);
 /* The command line again, for provenance. Caller frees. */
 char *cli_line(int argc, char **argv);

@@ -41,11 +41,15 @@ void worker_take_reports(const struct worker *w, struct row *row)
                 first = &reports[i];
             }
     row->status = status;
-    char *more = count > 1 ? text_format(" (and %d more reports)", count - 1) : xstrdup("");
-    char *reason = text_format("%s: %s%s", first->kind, first->text, more);
-    row_set(&row->reason, reason);
-    free(reason);
-    free(more);
+    struct text reason = {0};
+    text_addf(&reason, "%s: ", first->kind);
+    if (first->line > 0)
+        text_addf(&reason, "%s%s%d: ", file_base(first->file), first->file[0] ? ":" : "line ", first->line);
+    text_add(&reason, first->text);
+    if (count > 1)
+        text_addf(&reason, " (and %d more report%s)", count - 1, count > 2 ? "s" : "");
+    row_set(&row->reason, text_get(&reason));
+    text_free(&reason);
 }
 
 /* A failure while it ran: whose fault is it? Returns true when it was the row's (recorded), false when it is everybody's. */

@@ -121,6 +121,8 @@ static bool set_field(struct bind *b, const struct named_expr *with, struct work
             w->s = v.i;
         return true;
     }
+    if (f->kind == FIELD_REAL || f->kind == FIELD_WORD)
+        return node_error(with->node, err, "%s of %s cannot be set by a step", f->name, w->op->name);
     const char *word = v.kind == VALUE_TEXT ? v.text : "";
     int parsed = f->kind == FIELD_DTYPE    ? (int)dtype_parse(word)
                  : f->kind == FIELD_LAYOUT ? (int)layout_parse(word)

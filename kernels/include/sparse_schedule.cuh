@@ -1,10 +1,13 @@
 /* sparse_schedule: which tiles of a sparse convolution are active, and which of them a block computes. Tiles are ROWS rows of 8 outputs.
  *
  * Every block looks at an equal share of the tiles, a thread a tile: the marks ORed over the filter are the output's mask and the tile's own 8 ROWS bits; for
- * every 32 tiles it writes down how many are active, and how many of their pixels. Then it leaves a note with the sums of its share, which carries the number
+ * every 32 tiles it writes down how many are active, and how much they weigh. Then it leaves a note with the sums of its share, which carries the number
  * of the launch in every word: a note is read until that number is there, so it is data and barrier of the grid in one (all blocks must be resident). From
- * the notes of all blocks the first warpgroup of each knows which tiles are the block's: an equal share of the active tiles, or of the active pixels, in the order
+ * the notes of all blocks the first warpgroup of each knows which tiles are the block's: an equal share of the active tiles, or of their weight, in the order
  * of the image, listed some hundred at a time. There are no atomics: the same mask gives the same schedule.
+ *
+ * A tile weighs what work it is when it is not computed whole: its active outputs or, with INPUTS, its marked inputs, counted once for each part of a tile whose
+ * outputs they reach.
  *
  * Needs ROWS, R, S as constants; STRIDE and DILATION where they are not 1. */
 #pragma once
@@ -17,6 +20,11 @@
 #define DILATION 1
 #endif
 constexpr int TAPS = R * S, HALO_H = ROWS + R - 1, HALO_W = 8 + S - 1; /* of a tile with stride and dilation 1 */
+#ifndef INPUTS
+#define INPUTS 0
+#endif
+/* With INPUTS: a part of a tile is so many rows of outputs that its inputs, halo included, are at most 64. */
+constexpr int PART_ROWS = (7 + R) * HALO_W <= 64 && ROWS == 8 ? 8 : 4, PART_HALO_H = PART_ROWS + R - 1;
 struct place {
     int n, y, x; /* of a tile's first output pixel */
 };
@@ -27,14 +35,14 @@ static __device__ __forceinline__ place place_of(int tile, int tiles_x, int tile
 
 struct work {
     place at; /* y < 0: no more */
-    int first; /* its number among the active tiles, or the number of its first pixel among the active pixels */
+    int first; /* what the active tiles before it weigh, or how many they are */
     unsigned long long active;
 };
 constexpr int LIST = 256;   /* tiles listed at once */
 constexpr int SHARES = 128; /* of the tiles, at most: one for each thread that reads notes */
 static __shared__ work list[LIST];                                          /* by rank modulo LIST */
-static __shared__ unsigned pixels_before[SHARES + 1], tiles_before[SHARES + 1]; /* by share */
-static __shared__ unsigned rank_first, rank_end, warp_pixels[4], warp_tiles[4], looked_pixels[16], looked_tiles[16];
+static __shared__ unsigned weight_before[SHARES + 1], tiles_before[SHARES + 1]; /* by share */
+static __shared__ unsigned rank_first, rank_end, warp_weight[4], warp_tiles[4], looked_weight[16], looked_tiles[16];
 
 struct image {
     int H, W, P, Q, pad, tiles_x, tiles_y; /* tiles_x counts the padding of the mask's words, too */
@@ -43,13 +51,14 @@ struct image {
 /* What all blocks share in global memory. */
 struct common {
     unsigned long long *tiles; /* bit 8 i + j of tiles[tile] is output pixel (i, j) of the tile */
-    unsigned *sums;            /* of 32 tiles: active pixels * 256 + active tiles */
-    unsigned *notes;           /* 4 words a block: active pixels, number of the launch, active tiles, number of the launch */
+    unsigned char *weights;    /* with INPUTS: of the tiles */
+    unsigned *sums;            /* of 32 tiles: weight * 256 + active tiles */
+    unsigned *notes;           /* 4 words a block: weight, number of the launch, active tiles, number of the launch */
     int count, shares, words;  /* tiles; shares; sums of a share */
 };
-static __device__ __forceinline__ common common_of(unsigned long long *tiles, unsigned *sums, unsigned *notes, int count, int shares)
+static __device__ __forceinline__ common common_of(unsigned long long *tiles, unsigned char *weights, unsigned *sums, unsigned *notes, int count, int shares)
 {
-    return {tiles, sums, notes, count, shares, ((count + 31) / 32 + shares - 1) / shares};
+    return {tiles, weights, sums, notes, count, shares, ((count + 31) / 32 + shares - 1) / shares};
 }
 
 /* Bits 0, STRIDE, 2 STRIDE ... of eight outputs. */
@@ -62,14 +71,24 @@ static __device__ __forceinline__ unsigned every_stride(unsigned bits)
     return out;
 }
 
-/* The output's mask and the bits of one tile. */
-static __device__ __forceinline__ unsigned long long look_at(int tile, const image &im, const unsigned *mask_in, unsigned char *mask_out)
+/* Parts of a tile that need row i of its halo. */
+static __host__ __device__ constexpr int parts_with(int i)
+{
+    int n = 0;
+    for (int first = 0; first < ROWS; first += PART_ROWS)
+        n += i >= first && i < first + PART_HALO_H;
+    return n;
+}
+
+/* The output's mask, the bits and the weight of one tile. */
+static __device__ __forceinline__ unsigned long long look_at(int tile, const image &im, const unsigned *mask_in, unsigned char *mask_out, unsigned &weight)
 {
     place at = place_of(tile, im.tiles_x, im.tiles_y);
     int words = (im.W + 31) / 32;
     mask_in += (size_t)at.n * im.H * words;
     unsigned inside = at.x + 8 <= im.Q ? 0xff : at.x < im.Q ? (1u << (im.Q - at.x)) - 1 : 0;
     unsigned long long active = 0;
+    unsigned inputs = 0;
     mask_out += ((size_t)at.n * im.P + at.y) * im.tiles_x + at.x / 8;
 #if STRIDE > 1 || DILATION > 1
 #pragma unroll 1
@@ -87,6 +106,7 @@ static __device__ __forceinline__ unsigned long long look_at(int tile, const ima
     for (int i = 0; i < HALO_H; i++) {
         unsigned row = mask_bits(mask_in, at.y - im.pad + i, at.x - im.pad, im.H, words) & ((1u << HALO_W) - 1), bits = 0;
         last[i % R] = row;
+        inputs += INPUTS ? __popc(row) * parts_with(i) : 0;
 #pragma unroll
         for (int s = 1; s < S; s++)
             last[i % R] |= row >> s;
@@ -100,6 +120,7 @@ static __device__ __forceinline__ unsigned long long look_at(int tile, const ima
         }
     }
 #endif
+    weight = !INPUTS ? __popcll(active) : active ? inputs : 0;
     return active;
 }
 
@@ -110,25 +131,28 @@ static __device__ __forceinline__ unsigned launch_number(const common &all, int 
 static __device__ __forceinline__ void look_at_share(const common &all, int own, unsigned launch, const image &im, const unsigned *mask_in, unsigned char *mask_out)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, end = min((own + 1) * all.words * 32, (all.count + 31) / 32 * 32);
-    unsigned pixels = 0, tiles = 0;
+    unsigned weight = 0, tiles = 0;
     for (int tile = own * all.words * 32 + threadIdx.x; own < all.shares && tile < end; tile += blockDim.x) {
-        unsigned long long active = tile < all.count ? look_at(tile, im, mask_in, mask_out) : 0;
+        unsigned own_weight = 0;
+        unsigned long long active = tile < all.count ? look_at(tile, im, mask_in, mask_out, own_weight) : 0;
         if (tile < all.count)
             all.tiles[tile] = active;
-        unsigned sum = __reduce_add_sync(~0u, __popcll(active) * 256 + (active != 0));
+        if (INPUTS && tile < all.count)
+            all.weights[tile] = own_weight;
+        unsigned sum = __reduce_add_sync(~0u, own_weight * 256 + (active != 0));
         if (lane == 0)
             all.sums[tile / 32] = sum;
-        pixels += sum >> 8, tiles += sum & 255;
+        weight += sum >> 8, tiles += sum & 255;
     }
     if (lane == 0)
-        looked_pixels[warp] = pixels, looked_tiles[warp] = tiles;
+        looked_weight[warp] = weight, looked_tiles[warp] = tiles;
     __syncthreads();
     if (threadIdx.x != 0)
         return;
     for (int i = 1; i < blockDim.x / 32; i++)
-        pixels += looked_pixels[i], tiles += looked_tiles[i];
+        weight += looked_weight[i], tiles += looked_tiles[i];
     __threadfence(); /* who reads the note can read the whole share */
-    store_words(all.notes + own * 4, make_uint2(pixels, tiles), launch);
+    store_words(all.notes + own * 4, make_uint2(weight, tiles), launch);
 }
 
 static __device__ __forceinline__ unsigned scan(unsigned x)
@@ -141,7 +165,7 @@ static __device__ __forceinline__ unsigned scan(unsigned x)
     return x;
 }
 
-/* Waits for all notes of a launch and fills pixels_before and tiles_before; the last ones are all of them. 128 threads. */
+/* Waits for all notes of a launch and fills weight_before and tiles_before; the last ones are all of them. 128 threads. */
 static __device__ __forceinline__ void add_up(const common &all, unsigned launch)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -150,23 +174,23 @@ static __device__ __forceinline__ void add_up(const common &all, unsigned launch
         do
             note = load_words_acquire(all.notes + threadIdx.x * 4);
         while (!is_of(note, launch));
-    unsigned pixels = scan((unsigned)note.a), tiles = scan((unsigned)note.b);
+    unsigned weight = scan((unsigned)note.a), tiles = scan((unsigned)note.b);
     if (lane == 31)
-        warp_pixels[warp] = pixels, warp_tiles[warp] = tiles;
+        warp_weight[warp] = weight, warp_tiles[warp] = tiles;
     warpgroup_sync(0);
     for (int i = 0; i < warp; i++)
-        pixels += warp_pixels[i], tiles += warp_tiles[i];
-    pixels_before[threadIdx.x + 1] = pixels, tiles_before[threadIdx.x + 1] = tiles;
+        weight += warp_weight[i], tiles += warp_tiles[i];
+    weight_before[threadIdx.x + 1] = weight, tiles_before[threadIdx.x + 1] = tiles;
     if (threadIdx.x == 0)
-        pixels_before[0] = tiles_before[0] = 0;
+        weight_before[0] = tiles_before[0] = 0;
     warpgroup_sync(0);
 }
 
-/* What is counted: active tiles, or active pixels. */
+/* What is counted: active tiles, or their weight. */
 struct counting {
-    bool pixels;
-    __device__ __forceinline__ unsigned of(unsigned sum) const { return pixels ? sum >> 8 : sum & 255; }
-    __device__ __forceinline__ unsigned before(int share) const { return pixels ? pixels_before[share] : tiles_before[share]; }
+    bool weight;
+    __device__ __forceinline__ unsigned of(unsigned sum) const { return weight ? sum >> 8 : sum & 255; }
+    __device__ __forceinline__ unsigned before(int share) const { return weight ? weight_before[share] : tiles_before[share]; }
 };
 
 /* The 32 tiles of a word, of which the first active one has this rank and number: those whose numbers are in [from, to) are listed; the tile that holds number
@@ -176,7 +200,8 @@ static __device__ __forceinline__ void list_word(const common &all, const image 
 {
     int lane = threadIdx.x % 32, tile = word * 32 + lane;
     unsigned long long active = tile < all.count ? __ldcg(all.tiles + tile) : 0;
-    unsigned own = count.pixels ? __popcll(active) : active != 0, is = __ballot_sync(~0u, active != 0);
+    unsigned weight = !INPUTS ? __popcll(active) : active && count.weight ? __ldcg(all.weights + tile) : 0;
+    unsigned own = count.weight ? weight : active != 0, is = __ballot_sync(~0u, active != 0);
     number += scan(own) - own;
     rank += __popc(is & ((1u << lane) - 1));
     if (active == 0)

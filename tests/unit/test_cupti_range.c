@@ -472,30 +472,28 @@ static void test_trace(void **state)
     cupti_session_close(s);
 }
 
-static uint64_t samples_at(const struct cupti_samples *s, int line, const char *reason)
+static uint64_t samples_at(const struct cupti_samples *s, uint64_t offset, const char *reason)
 {
+    uint64_t sum = 0;
     for (int i = 0; i < s->count; i++)
-        if (s->lines[i].line == line && !strcmp(s->lines[i].reason, reason))
-            return s->lines[i].samples;
-    return 0;
+        if (s->items[i].offset == offset && !strcmp(s->items[i].reason, reason))
+            sum += s->items[i].samples;
+    return sum;
 }
 
 /* launch_three: each PC is met three times, read two at a time. */
 static void samples_right(struct cupti_pc *pc)
 {
-    static const struct cupti_pc_code codes[] = {{"other", 5}, {NULL, 0}, {"C cubin", 7}};
     struct cupti_samples s;
     struct error err = {0};
-    if (!cupti_pc_run(pc, 9, codes, 3, launch_three, NULL, &s, &err))
+    if (!cupti_pc_run(pc, 9, launch_three, NULL, &s, &err))
         fail_msg("%s", err.text);
-    assert_int_equal(s.count, 6); /* three places, two reasons: the one that only repeats is left out */
+    assert_int_equal(s.count, 18); /* three launches, three places, two reasons: the one that only repeats is left out */
     assert_int_equal(s.total, 3 * (5 + 6 + 7) + 9);
-    assert_true(samples_at(&s, 10, "a") == 15 && samples_at(&s, 11, "a") == 18 && samples_at(&s, 0, "a") == 21);
-    assert_true(samples_at(&s, 10, "b") == 3 && samples_at(&s, 0, "b") == 3);
-    for (int i = 0; i < s.count; i++) {
-        assert_string_equal(s.lines[i].function, "kernel");
-        assert_string_equal(s.lines[i].file, s.lines[i].line ? "dir/k.cu" : "");
-    }
+    assert_true(samples_at(&s, 0, "a") == 15 && samples_at(&s, 16, "a") == 18 && samples_at(&s, 32, "a") == 21);
+    assert_true(samples_at(&s, 0, "b") == 3 && samples_at(&s, 32, "b") == 3);
+    for (int i = 0; i < s.count; i++)
+        assert_string_equal(s.items[i].function, "kernel");
     cupti_samples_free(&s);
 }
 
@@ -524,18 +522,18 @@ static void test_pc_sampling(void **state)
     for (size_t i = 0; i < sizeof at_run / sizeof *at_run; i++) {
         char *ask = text_format("%s=27", at_run[i]);
         setenv("FAKE_CUPTI", ask, 1);
-        assert_false(cupti_pc_run(pc, 9, NULL, 0, launch_three, NULL, &s, &err));
-        assert_null(s.lines);
+        assert_false(cupti_pc_run(pc, 10, launch_three, NULL, &s, &err));
+        assert_null(s.items);
         assert_non_null(strstr(err.text, at_run[i]));
         unsetenv("FAKE_CUPTI");
         free(ask);
         samples_right(pc);
     }
-    assert_false(cupti_pc_run(pc, 9, NULL, 0, launch_three, pc, &s, &err));
+    assert_false(cupti_pc_run(pc, 9, launch_three, pc, &s, &err));
     assert_non_null(strstr(err.text, "the kernel trapped"));
     setenv("FAKE_CUPTI_SAMPLES_LOST", "4", 1);
-    assert_true(cupti_pc_run(pc, 9, NULL, 0, launch_three, NULL, &s, &err)); /* no cubin: no lines */
-    assert_true(s.dropped > 0 && samples_at(&s, 0, "a") > 0 && samples_at(&s, 10, "a") == 0);
+    assert_true(cupti_pc_run(pc, 9, launch_three, NULL, &s, &err));
+    assert_true(s.dropped > 0 && samples_at(&s, 0, "a") > 0);
     cupti_samples_free(&s);
     cupti_pc_close(pc);
     struct cupti_session *session = open_session(); /* a session can follow */

@@ -193,8 +193,9 @@ struct consumer {
 static __device__ __forceinline__ void store_tile(const consumer &to, const work &tile, const float sum[4 * ROWS])
 {
     int first = to.staged.first_pixel();
+    unsigned long long own = tile.active >> first;
     TYPE *out = to.output + (((size_t)tile.at.n * to.P + tile.at.y + first / 8) * to.Q + tile.at.x + first % 8) * to.K;
-    to.staged.store<ROWS>(sum, [&](int ahead, int pixel) { return tile.active >> pixel & 1 ? out + (ahead / 8 * to.Q + ahead % 8) * to.K : nullptr; });
+    to.staged.store<ROWS>(sum, [&](int ahead) { return own >> ahead & 1; }, [&](int ahead) { return out + (ahead / 8 * to.Q + ahead % 8) * to.K; });
 }
 
 static __device__ __forceinline__ void consume(const consumer &to)
@@ -246,7 +247,7 @@ extern "C" __global__ void __launch_bounds__(384, 1)
 conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums,
             unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares)
 {
-    common all = common_of(tiles, sums, notes, count, shares);
+    common all = common_of(tiles, nullptr, sums, notes, count, shares);
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
     int own = blockIdx.y * gridDim.x + blockIdx.x;
     unsigned launch = launch_number(all, own);

@@ -18,17 +18,18 @@ let:
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
   plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
-  smem: max(STAGES * floor(c, 8) * plane, 64 * (r * s * c * 2 + 16))
+  smem: max(STAGES * floor(c, 8) * plane + 4096 * ceil(ROWS, 2), 64 * (r * s * c * 2 + 16))   # tiles and what is being stored; before, the weights
   blocks_k: ceil(k, 64)
   shares: min(128, ceil(tiles, 128))
 where:
   - cc == 90
-  - smem + 30720 <= smem_per_block_optin
+  - smem + 10240 <= smem_per_block_optin
 define:
   TYPE: type(input)
   STORE: select(k % 8 == 0, 8, 2)
   WHOLE: 1
   PIXELS: 0
+  INPUTS: 0
   SWITCH: 0
   GATHERED: 1
   EPI_BIAS: has(bias)
@@ -56,7 +57,7 @@ steps:
     grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
     block: 384
     smem: smem
-    args: gathered, filter, bias, mask_in, mask_out, tile_bits, sums, notes, active, results, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares
+    args: gathered, filter, bias, mask_in, mask_out, tile_bits, 0, sums, notes, active, results, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares
   - kernel: scatter_tiles
     grid: min(tiles, 4 * sm_count)
     block: 128
@@ -75,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(128)
 list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums, unsigned *notes, int H, int W, int P, int Q, int pad,
            int tiles_x, int tiles_y, int count)
 {
-    common all = common_of(tiles, sums, notes, count, gridDim.x);
+    common all = common_of(tiles, nullptr, sums, notes, count, gridDim.x);
     unsigned launch = launch_number(all, blockIdx.x);
     __syncthreads(); /* all have read it */
     look_at_share(all, blockIdx.x, launch, {H, W, P, Q, pad, tiles_x, tiles_y}, mask_in, mask_out);
@@ -100,7 +101,7 @@ gather_tiles(const TYPE *input, const unsigned *mask_in, unsigned long long *til
 {
     int lane = threadIdx.x % 32;
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
-    for_tiles(common_of(tiles, sums, notes, count, shares), im, [&](const work &tile, unsigned rank) {
+    for_tiles(common_of(tiles, nullptr, sums, notes, count, shares), im, [&](const work &tile, unsigned rank) {
         unsigned own = load_marks(tile, im, mask_in).bits(tile, pad);
         const TYPE *from = input + (((long long)tile.at.n * H + tile.at.y - pad) * W + tile.at.x - pad) * C;
         uint4 *to = reinterpret_cast<uint4 *>(gathered + (size_t)rank * (STAGE_BYTES / 2));
@@ -121,7 +122,7 @@ scatter_tiles(const TYPE *results, unsigned long long *tiles, unsigned *sums, un
               int tiles_x, int tiles_y, int count, int shares)
 {
     int lane = threadIdx.x % 32;
-    for_tiles(common_of(tiles, sums, notes, count, shares), {H, W, P, Q, pad, tiles_x, tiles_y}, [&](const work &tile, unsigned rank) {
+    for_tiles(common_of(tiles, nullptr, sums, notes, count, shares), {H, W, P, Q, pad, tiles_x, tiles_y}, [&](const work &tile, unsigned rank) {
         const unsigned *from = reinterpret_cast<const unsigned *>(results + (size_t)rank * (8 * ROWS) * K);
         unsigned *to = reinterpret_cast<unsigned *>(output + (((size_t)tile.at.n * P + tile.at.y) * Q + tile.at.x) * K);
         for (int e = lane; e < 8 * ROWS * K / 2; e += 32) { /* two channels */
