@@ -28,8 +28,7 @@ static void list_set(struct text *t, const char *title, unsigned bits, const cha
 
 static void list_op(struct text *t, const struct op *op)
 {
-    static const char *const roles[] = {"input", "filter", "bias", "residual", "mask_in", "mask_out", "output"};
-    struct work work = {.op = op, .n = 1, .c = 4, .h = 8, .w = 8, .k = 4, .r = 3, .s = 3, .stride = 1, .pad = 1, .dilation = 1, .groups = 1, .block = 2, .mode = D2S_DCR,
+    struct work work = {.op = op, .n = 1, .c = 4, .h = 8, .w = 8, .k = 8, .r = 3, .s = 3, .stride = 1, .pad = 1, .dilation = 1, .groups = 1, .block = 2, .mode = D2S_DCR,
                         .dtype = DTYPE_F32, .layout = LAYOUT_NCHW, .to = LAYOUT_NHWC, .math = MATH_F32};
     struct tensor tensors[OP_MAX_TENSORS];
     struct error ignored = {0};
@@ -43,7 +42,7 @@ static void list_op(struct text *t, const struct op *op)
     if (work_finish(&work, &ignored)) {
         int count = op->tensors(&work, tensors);
         for (int i = 0; i < count; i++)
-            text_addf(t, "  %-10s %s\n", roles[tensors[i].role], tensors[i].written ? "written" : "read");
+            text_addf(t, "  %-10s %s\n", tensor_role_name(tensors[i].role), tensors[i].written ? "written" : "read");
     }
     text_add(t, "\n");
     list_set(t, "epilogue", op->epilogues, epilogue_names, 0);
@@ -125,7 +124,7 @@ static int list_devices(struct text *t)
 int cli_list(const struct verb *verb, int argc, char **argv)
 {
     struct option_list dirs = {0};
-    const struct option options[] = {{"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants", &dirs}, {0}};
+    const struct option options[] = {{"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants, or one .cu", &dirs}, {0}};
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     static const char *const whats[] = {"ops", "op", "variants", "variant", "scenarios", "devices", "chips", "columns", NULL};
     struct error err = {0};

@@ -41,6 +41,12 @@ int cli_new(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     source = file_read(rest[1], 8u << 20, &bytes, &err);
+    if (source && !source[strspn(source, " \t\r\n")]) { /* bench new conv2d my.cu >my.cu: the shell empties it first */
+        error_set(&err, ERROR_USAGE, "%s is empty", rest[1]);
+        error_hint(&err, "bench new %s %s --write puts the head into the file; `>%s` empties it before it is read", rest[0], rest[1], rest[1]);
+        code = cli_fail(&err);
+        goto done;
+    }
     text = source ? variant_new(op, source, kernel, &err) : NULL;
     if (!text || (write && !file_write(rest[1], text, strlen(text), &err))) {
         code = cli_fail(&err);

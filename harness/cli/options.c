@@ -212,7 +212,7 @@ void cli_plan_options(struct plan_arguments *a, struct option *options)
 {
     const struct option all[PLAN_OPTION_COUNT] = {
         {"--device", 'd', OPTION_TEXT, "DEVICE", "cuda:0, emu, emu:GH100, emu:sm_86, emu:no-check ...; default: the best present", &a->device},
-        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own .cu variants, called NAME/FILE", &a->variants},
+        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own .cu variants, or one .cu; rows are called NAME/FILE", &a->variants},
         {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers (comma list, * and ?)", &a->layers},
         {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants beside row 0 (comma list)", &a->only},
         {"--set", 0, OPTION_LIST, "AXIS=VALUE", "only cases with this value: n=1, mask.density=0.10; or counters: basic, full", &a->set},

@@ -115,13 +115,18 @@ static bool make_kernel(struct rig *rig, const struct step *step, struct rig_ste
     if (!ops->function(rig->dev, rig->modules[step->unit], step->name, &out->function, err))
         return false;
     int count = ops->signature(rig->dev, out->function, &params, &out->param_bytes);
-    if (count != step->arg_count)
-        return error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's args list %d", step->name, count, step->arg_count);
+    const struct arg *last = step->arg_count ? &step->args[step->arg_count - 1] : NULL;
+    if (count != step->arg_count) {
+        error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's `args:` lists %d", step->name, count, step->arg_count);
+        return program_where(rig->program, step, last ? last->line : step->line, last ? last->column : step->column, err);
+    }
     out->params = xcalloc(1, out->param_bytes);
     for (int i = 0; i < count; i++) {
         struct param param = settled(&step->args[i], &params[i]);
-        if (!pack_arg(rig, &step->args[i], &param, out->params + params[i].offset, err))
-            return error_where(err, "kernel %s, parameter %d", step->name, i + 1);
+        if (!pack_arg(rig, &step->args[i], &param, out->params + params[i].offset, err)) {
+            error_where(err, "kernel %s, parameter %d", step->name, i + 1);
+            return program_where(rig->program, step, step->args[i].line, step->args[i].column, err);
+        }
     }
     return true;
 }
@@ -224,7 +229,7 @@ void rig_close(struct rig *rig)
 /* Where a sparse variant promises not to look, it finds NaN. */
 static float *hide_inactive(const struct tensor *t, const struct op_data *data)
 {
-    const float *mask = data->array[ROLE_MASK_IN], *from = data->array[ROLE_INPUT];
+    const float *mask = data->array[t->role == ROLE_SECOND ? ROLE_MASK_SECOND : ROLE_MASK_IN], *from = data->array[t->role];
     size_t plane = (size_t)(t->dim[2] * t->dim[3]);
     float *out = xmalloc(tensor_elements(t) * sizeof *out);
     for (int64_t n = 0; n < t->dim[0]; n++)
@@ -244,7 +249,7 @@ static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, stru
     float *hidden = NULL;
     if (!logical)
         return error_set(err, ERROR_INTERNAL, "no data for tensor %s", tensor_role_name(t->role));
-    if (t->role == ROLE_INPUT && p->uses_mask && !p->reads_inactive && data->array[ROLE_MASK_IN] && !p->work.mask.marks_output)
+    if ((t->role == ROLE_INPUT || t->role == ROLE_SECOND) && p->uses_mask && !p->reads_inactive && data->array[ROLE_MASK_IN] && !p->work.mask.marks_output)
         logical = hidden = hide_inactive(t, data);
     unsigned char *storage = xmalloc(rig->tensors[i].bytes);
     tensor_pack(t, logical, storage);

@@ -45,7 +45,10 @@ int rig_library_step(const struct rig *rig, int nth);
 int rig_plan_count(const struct rig *rig, int step);
 const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int step, int plan);
 void rig_plan_use(struct rig *rig, int step, int plan);
+int rig_plan_among(const struct rig *rig, int step); /* how many the choice was made among: more than rig_plan_count where an earlier rig of this process made it */
 int rig_plan_used(const struct rig *rig, int step);
+/* The plan in use is the fastest of those timed: later rigs of this process take it for an equal call without a search. */
+void rig_plan_keep(struct rig *rig, int step);
 /* After the choice: equal calls elsewhere in a chain take a plan like the chosen one. */
 bool rig_plan_settle(struct rig *rig, struct error *err);
 const struct program *rig_program(const struct rig *rig);

@@ -1,6 +1,7 @@
 /* report/case_table: see case_table.h. */
 #include "report/case_table.h"
 #include "report/number.h"
+#include "report/resources.h"
 #include "report/verdict.h"
 #include <ctype.h>
 #include <math.h>
@@ -44,16 +45,25 @@ static void facts_cells(struct table *t, const struct row_step *s)
     table_cell(t, PAINT_DIM, "%s", s->occupancy >= 0 ? s->limit : "");
 }
 
+/* A library's kernel is as CUPTI saw it: nobody knows what its compiler spilled. */
+static void step_facts(struct table *t, const struct case_view *c, const struct view *v, int step)
+{
+    struct row_step s;
+    if (resources_step(c, v, step, &s)) {
+        facts_cells(t, &s);
+    } else {
+        blanks(t, 5);
+    }
+}
+
 /* The row's own facts, or "3 steps" where each step has its line. */
-static void row_facts(struct table *t, const struct view *v)
+static void row_facts(struct table *t, const struct case_view *c, const struct view *v)
 {
     if (v->steps > 1) {
         table_cell(t, PAINT_DIM, "%d steps", v->steps);
         blanks(t, 4);
-    } else if (v->step >= 0) {
-        facts_cells(t, &v->row->steps[v->step]);
     } else {
-        blanks(t, 5);
+        step_facts(t, c, v, v->step >= 0 ? v->step : 0);
     }
 }
 
@@ -226,7 +236,7 @@ static struct table *timed_table(const struct case_view *c)
         ratio_cells(t, v);
         double share = roof ? v->roof_share : v->floor_share;
         table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, value));
-        row_facts(t, v);
+        row_facts(t, c, v);
         extra_cells(t, v, &extra);
         hardware_cells(t, v->row, -1, shown);
         verdict_cell(t, c, v);
@@ -240,7 +250,7 @@ static struct table *timed_table(const struct case_view *c)
             table_cell(t, PAINT_DIM, "  %s", v->row->steps[s].name);
             table_cell(t, PAINT_NONE, "%s", time ? number_3(time->median_ns / 1e3, value) : "");
             blanks(t, 4);
-            facts_cells(t, &v->row->steps[s]);
+            step_facts(t, c, v, s);
             blanks(t, extra.graph + extra.prepare);
             hardware_cells(t, v->row, s, shown);
         }
@@ -290,7 +300,7 @@ static struct table *counted_table(const struct case_view *c)
         table_cell(t, PAINT_NONE, "%s", status_mark(v, mark));
         table_cell(t, PAINT_BOLD, "%s", v->name);
         table_cell(t, PAINT_GOOD, "ok %s", v->row->check ? v->row->check : "");
-        row_facts(t, v);
+        row_facts(t, c, v);
         counter_cells(t, v->warp_fma, v->st_sect_req, v->st_ideal, v->moved_over_compulsory);
         verdict_cell(t, c, v);
         for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {

@@ -28,12 +28,12 @@ static void describe_host(struct run *run)
         fclose(f);
 }
 
-static void provenance(struct session *s)
+void session_provenance(struct session *s)
 {
     struct run *r = &s->run;
     const struct scenario *sc = s->plan.scenario;
     size_t bytes;
-    *r = (struct run){.planned = s->plan.row_count};
+    *r = (struct run){.planned = s->total};
     time_t now = time(NULL);
     strftime(r->started, sizeof r->started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     r->scenario = xstrdup(sc->name);
@@ -127,7 +127,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     if (*kept < 0)
         goto done;
     int64_t id = s->run.id;
-    provenance(s);
+    session_provenance(s);
     s->run.id = same_run ? id : 0;
     if (!store_run_begin(s->store, &s->run, err))
         goto done;

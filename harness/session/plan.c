@@ -92,6 +92,25 @@ bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_ind
     return true;
 }
 
+static bool same_folder(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "/");
+    return a[n] && !strncmp(a, b, n + 1);
+}
+
+/* A variant of --variants that the scenario does not list runs all the same when it was given as a file, or when the scenario lists nothing
+ * of its folder: else the option would do nothing. */
+static bool uninvited(const struct scenario *s, const struct variant *v)
+{
+    bool folder_listed = false;
+    for (int i = 0; i < s->variant_count; i++) {
+        if (!strcmp(s->variants[i].name, v->name))
+            return false;
+        folder_listed |= same_folder(v->name, s->variants[i].name);
+    }
+    return v->given == GIVEN_FILE || (v->given == GIVEN_FOLDER && !folder_listed);
+}
+
 /* Row 0 stands first, whether the scenario names it or not. */
 static bool add_case(struct plan *plan, const struct plan_options *o, int case_index, bool *used, struct error *err)
 {
@@ -118,6 +137,11 @@ static bool add_case(struct plan *plan, const struct plan_options *o, int case_i
         if (v != first && plan_listed(o->filter.only, v->name) && !plan_add_rows(plan, o, case_index, &row_index, v, entry->params, err))
             return false;
     }
+    for (int i = 0; i < plan->variants.count; i++) {
+        const struct variant *v = plan->variants.items[i];
+        if (v->op == op && uninvited(plan->scenario, v) && plan_listed(o->filter.only, v->name) && !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
+            return false;
+    }
     return true;
 }
 
@@ -129,6 +153,8 @@ bool plan_entries_exist(const struct scenario *s, const struct variant_set *set,
         bool exists = false; /* for a layer that a filter left out */
         for (int k = 0; k < s->layer_count && !exists; k++)
             exists = plan_resolve(set, s->variants[i].name, s->layers[k].work.op) != NULL;
+        for (int k = 0; k < s->layer_count && s->sequence_count && !exists; k++)
+            exists = plan_resolve(set, s->variants[i].name, op_of_changes(s->layers[k].work.op)) != NULL;
         if (s->network_count) /* a kernel for a network */
             exists |= plan_resolve(set, s->variants[i].name, op_find("chain")) != NULL;
         if (exists)
@@ -244,6 +270,8 @@ void plan_free(struct plan *plan)
 double plan_arithmetic(const struct row *row, const struct work *work, enum math *math)
 {
     *math = work->op->has_math ? work->math : MATH_NONE;
+    if (row->algorithm && !strcmp(row->algorithm, "collapsed"))
+        return work_collapsed_share(work);
     if (*math != MATH_F32 || !row->algorithm || strcmp(row->algorithm, "split3"))
         return 1;
     *math = MATH_F16_ACC32;

@@ -27,9 +27,9 @@ void session_note(struct session *s, const char *format, ...)
 void session_progress(struct session *s, const char *what)
 {
     double spent = child_clock_s() - s->start_s;
-    double eta = s->done > 0 ? spent / s->done * (s->plan.row_count - s->done) : NAN;
+    double eta = s->done > 0 ? spent / s->done * (s->total - s->done) : NAN;
     if (s->sink->progress)
-        s->sink->progress(s->sink->context, s->done, s->plan.row_count, spent, eta, what);
+        s->sink->progress(s->sink->context, s->done, s->total, spent, eta, what);
 }
 
 static json_t *strings(const char *const *list)
@@ -152,11 +152,21 @@ static void keep_origin(const char *origin, struct row *row)
     free(both);
 }
 
-static bool start_worker(struct session *s, struct error *err)
+bool session_worker_ready(struct session *s, struct error *err)
 {
     if (s->options->in_process)
         return s->inside || start_inside(s, err);
     return session_start(s, &s->worker, err);
+}
+
+void session_stage(struct session *s, const json_t *event, int row, const char *id)
+{
+    s->stage_row = row;
+    snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
+    s->deadline_s = child_clock_s() + json_number_value(json_object_get(event, "limit"));
+    char *what = text_format("%s %s", s->stage, id);
+    session_progress(s, what);
+    free(what);
 }
 
 void session_event(struct session *s, const json_t *event)
@@ -166,12 +176,7 @@ void session_event(struct session *s, const json_t *event)
     if (!name || row >= s->plan.row_count)
         return;
     if (!strcmp(name, "stage")) {
-        s->stage_row = row;
-        snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
-        s->deadline_s = child_clock_s() + json_number_value(json_object_get(event, "limit"));
-        char *what = text_format("%s %s", s->stage, row >= 0 ? s->plan.rows[row].id : "");
-        session_progress(s, what);
-        free(what);
+        session_stage(s, event, row, row >= 0 ? s->plan.rows[row].id : "");
     } else if (!strcmp(name, "row") && row >= 0) {
         wire_row_merge(json_object_get(event, "fields"), s->rows[row]);
         keep_origin(s->plan.rows[row].note, s->rows[row]);
@@ -210,7 +215,7 @@ static void condemn(struct session *s, int row, enum row_status status, const ch
 
 /* ---- verify: each row alone ---- */
 
-static bool end_of_row(struct session *s, int row, enum outcome outcome, const struct error *why, struct error *err)
+bool session_row_end(struct session *s, int row, enum outcome outcome, const struct error *why, struct error *err)
 {
     char how[512];
     switch (outcome) {
@@ -269,7 +274,7 @@ static bool choose(struct session *s, int row)
 static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct error *why, struct error *err)
 {
     for (int tries = 1;; tries++) {
-        if (!start_worker(s, err))
+        if (!session_worker_ready(s, err))
             return false;
         snprintf(s->stage, sizeof s->stage, NOT_TAKEN_UP);
         json_t *message = json_pack("{s:s,s:i,s:o}", "do", "verify", "row", row, "choice", choice_json(s, row));
@@ -290,7 +295,7 @@ static bool verify_row(struct session *s, int row, struct error *err)
     enum outcome outcome;
     if (!ask_verify(s, row, &outcome, &why, err))
         return s->interrupted;
-    if (!end_of_row(s, row, outcome, &why, err))
+    if (!session_row_end(s, row, outcome, &why, err))
         return false;
     if (s->interrupted)
         return true;
@@ -334,7 +339,7 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             json_decref(rows);
             return true;
         }
-        if (!start_worker(s, err)) {
+        if (!session_worker_ready(s, err)) {
             json_decref(rows);
             return s->interrupted;
         }
@@ -355,7 +360,7 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
                       why.text[0] ? why.text : "the worker died, and no row can be blamed");
             return false;
         }
-        if (!end_of_row(s, blamed, outcome, &why, err)) /* the round is repeated without it */
+        if (!session_row_end(s, blamed, outcome, &why, err)) /* the round is repeated without it */
             return false;
         if (s->rows[blamed]->status == ROW_OK || s->rows[blamed]->status == ROW_FOIL)
             condemn(s, blamed, ROW_CRASHED, "%s (while it was timed)", why.text);
@@ -415,6 +420,29 @@ static bool run_cases(struct session *s, struct error *err)
     return true;
 }
 
+void session_close(struct session *s)
+{
+    child_stop(&s->worker, NULL, 0);
+    child_stop(&s->counter, NULL, 0);
+    if (s->inside)
+        worker_close(s->inside);
+    free(s->inside);
+    json_decref(s->inside_events);
+    for (int i = 0; s->rows && i < s->total; i++)
+        row_free(s->rows[i]);
+    for (int i = 0; s->choices && i < s->total; i++)
+        free(s->choices[i]);
+    free(s->choices);
+    free(s->rows);
+    free(s->kept);
+    run_clear(&s->run);
+    if (s->store)
+        store_close(s->store);
+    session_remembered_free(s->remembered);
+    if (s->plan.private_data)
+        plan_free(&s->plan);
+}
+
 bool session_run(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err)
 {
     struct session s = {.options = options, .asked = options->plan, .sink = sink, .worker = {.fd = -1, .errors = -1}, .counter = {.fd = -1, .errors = -1},
@@ -424,6 +452,7 @@ bool session_run(const struct session_options *options, const struct session_sin
     if (!session_open(&s, err) || !session_counts(&s, &s.counts, err))
         goto done;
     session_roofs(&s);
+    s.total = s.plan.row_count;
     s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
     s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
     s.choices = xcalloc((size_t)s.plan.row_count, sizeof *s.choices);
@@ -445,25 +474,7 @@ done:
     result->seconds = child_clock_s() - s.start_s;
     result->rows = s.plan.row_count;
     result->interrupted = s.interrupted;
-    child_stop(&s.worker, NULL, 0);
-    child_stop(&s.counter, NULL, 0);
-    if (s.inside)
-        worker_close(s.inside);
-    free(s.inside);
-    json_decref(s.inside_events);
-    for (int i = 0; s.rows && i < s.plan.row_count; i++)
-        row_free(s.rows[i]);
-    for (int i = 0; s.choices && i < s.plan.row_count; i++)
-        free(s.choices[i]);
-    free(s.choices);
-    free(s.rows);
-    free(s.kept);
-    run_clear(&s.run);
-    if (s.store)
-        store_close(s.store);
-    session_remembered_free(s.remembered);
-    if (s.plan.private_data)
-        plan_free(&s.plan);
+    session_close(&s);
     return ok;
 }
 

@@ -18,7 +18,8 @@ static const struct field row_fields[] = {
     F(row, reason, TEXT),          F(row, check, TEXT),        F(row, error_over_bound, REAL), F(row, dump, TEXT),
     F(row, noise, REAL),           F(row, prepare_ns, REAL),   F(row, first_call_ns, REAL),    F(row, host_call_ns, REAL),
     F(row, workspace_bytes, LONG), F(row, engine, TEXT),       F(row, compiler, TEXT),         F(row, arch, TEXT),
-    F(row, note, TEXT),            F(row, verdicts, TEXT),     F(row, kernels, TEXT),         F(row, uncounted, TEXT),   {NULL, TEXT, 0, 0},
+    F(row, note, TEXT),            F(row, verdicts, TEXT),     F(row, kernels, TEXT),         F(row, uncounted, TEXT),
+    F(row, state_bytes, LONG),     {NULL, TEXT, 0, 0},
 };
 static const struct field step_fields[] = {
     F(row_step, name, CHARS),          F(row_step, kind, CHARS),           F(row_step, prepare, BOOL),     F(row_step, registers, INT),

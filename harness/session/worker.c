@@ -1,5 +1,6 @@
 #include "session/worker.h"
 #include "session/choose.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/text.h"
@@ -189,6 +190,8 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
             compile_row(&loop, (int64_t)i, 0);
         return true;
     }
+    if (!strcmp(verb, "sequence"))
+        return worker_sequence(w, row, err);
     if (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err))
         return false;
     if (!strcmp(verb, "ablate") && row >= 0 && row < w->plan.row_count)
@@ -220,6 +223,7 @@ void worker_close(struct worker *w)
     for (int i = 0; i < WORKER_DATA; i++)
         if (w->data_case[i] >= 0)
             op_data_free(&w->data[i]);
+    worker_sequence_close(w);
     counter_set_free(&w->set);
     cupti_session_close(w->cupti);
     if (w->library)
@@ -249,6 +253,7 @@ int session_worker(void)
     FILE *in = fdopen(3, "r"), *out = fdopen(dup(3), "w");
     if (!in || !out)
         return 2;
+    crash_report();
     struct worker w = {.emit = emit_line, .context = out, .data_case = {-1, -1, -1}};
     char *line = NULL;
     size_t cap = 0;
