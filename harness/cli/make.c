@@ -259,8 +259,7 @@ done:
     free(list.items);
     text_free(&t);
     free(path);
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(rest);
     return code;
 }
@@ -319,8 +318,7 @@ done:
     text_free(&t);
     free(path);
     free(row);
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(rest);
     return code;
 }

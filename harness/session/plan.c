@@ -187,6 +187,24 @@ static bool something_to_search(const struct plan *plan)
     return false;
 }
 
+static void only_selects_nothing(const struct plan *plan, const char *only, struct error *err)
+{
+    int count = plan->scenario->variant_count;
+    const char **names = xcalloc(2 * (size_t)count + 1, sizeof *names);
+    struct text list = {0};
+    for (int i = 0; i < count; i++) {
+        const char *slash = strrchr(plan->scenario->variants[i].name, '/');
+        names[2 * i] = plan->scenario->variants[i].name;
+        names[2 * i + 1] = slash ? slash + 1 : names[2 * i];
+        text_addf(&list, "%s%s", i ? ", " : "", names[2 * i + 1]);
+    }
+    const char *near = text_nearest(only, names, 2 * (size_t)count);
+    error_set(err, ERROR_USAGE, "--only %s selects no variant of this scenario", only);
+    error_hint(err, near ? "--only %s" : "variants: %s", near ? near : text_get(&list));
+    text_free(&list);
+    free(names);
+}
+
 bool plan_make(const struct plan_options *o, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err)
 {
     bool ok = false, *used = NULL;
@@ -221,7 +239,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     for (int i = 0; i < plan->row_count; i++)
         own += plan->rows[i].row_index > 0 || !o->filter.only || plan_listed(o->filter.only, plan_row_variant(&plan->rows[i]));
     if (o->filter.only && !own) {
-        error_set(err, ERROR_USAGE, "--only %s selects no variant of this scenario", o->filter.only);
+        only_selects_nothing(plan, o->filter.only, err);
         goto done;
     }
     if (!plan->row_count) {
