@@ -369,7 +369,7 @@ bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, stru
     const struct tile *t = &p->program.tile;
     if (!case_masks(kept, plan, p->case_index, err))
         return false;
-    if (kept->tile.h != t->h || kept->tile.w != t->w || kept->tile.every != t->every)
+    if (kept->tile.h != t->h || kept->tile.w != t->w || kept->tile.every != t->every || kept->tile.d != t->d)
         tile_stats(&plan->cases[p->case_index].work, kept->mask_in, kept->mask_out, t, &kept->tiles);
     kept->tile = *t;
     *out = kept->tiles;
@@ -401,7 +401,7 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
     struct text text = {0};
     tile_bins_text(&stats, &text);
     row->tile_fill = text_take(&text);
-    row->tile = t->every > 1 ? text_format("%ldx%ld/%ld", (long)t->h, (long)t->w, (long)t->every) : text_format("%ldx%ld", (long)t->h, (long)t->w);
+    row->tile = t->d > 0 ? text_format("%ldx%ldx%ld", (long)t->d, (long)t->h, (long)t->w) : t->every > 1 ? text_format("%ldx%ld/%ld", (long)t->h, (long)t->w, (long)t->every) : text_format("%ldx%ld", (long)t->h, (long)t->w);
     row->tiles = stats.tiles;
     row->tiles_active = stats.active;
     row->flop_scheduled = stats.flop;

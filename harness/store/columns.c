@@ -203,6 +203,7 @@ const struct column columns[] = {
     COUNTER("model.last_wave", "share", "block places that the last wave fills"),
     COUNTER("model.idle_places", "share", "block places that no wave fills"),
     COUNTER("model.clusters_at_most", "clusters", "clusters resident on the GPU at once, at most"),
+    COUNTER("driver.clusters", "clusters", "clusters resident on the GPU at once, by the driver"),
     COUNTER("model.roof_ns", "ns", "the floor computed with ceilings measured on this machine"),
     COUNTER("model.roof_compute_ns", "ns", "its operations at the measured rate of their pipe"),
     COUNTER("model.roof_memory_ns", "ns", "its bytes at the measured rate of a copy"),

@@ -20,6 +20,7 @@ select:
   - {variant: wgmma_blocks_d2s, when: half and plain and layout == NHWC and d2s}
   - {variant: wgmma_wide, when: half and plain and layout == NHWC}
   - {variant: wgmma_rs_nchw, when: half and plain and layout == NCHW and c <= 64}
+  - {variant: through_nhwc, when: half and layout == NCHW}      # any width
   - {variant: wgmma_rs_tf32, when: math == tf32 and plain and layout == NHWC and c <= 64}
   # strict f32: two thirds of the multiplications of 3x3 can be saved
   - {variant: winograd, when: dtype == f32 and math == f32 and plain and c >= 16}
