@@ -319,8 +319,7 @@ done:
     free(list.items);
     text_free(&t);
     free(path);
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(rest);
     return code;
 }
@@ -379,8 +378,7 @@ done:
     text_free(&t);
     free(path);
     free(row);
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(rest);
     return code;
 }
