@@ -8,11 +8,41 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* Length of a colour that report/table paints with at s, 0 when there is none. */
+static size_t colour(const char *s)
+{
+    size_t n = s[0] == '\033' && s[1] == '[' ? 2 + strspn(s + 2, "0123456789;") : 0;
+    return n && s[n] == 'm' ? n + 1 : 0;
+}
+
+/* A terminal obeys what a name in a database or a compiler's log may hold: other control characters than our own colours become '?'. */
+static void put(FILE *out, const char *s)
+{
+    if (!isatty(fileno(out))) {
+        fputs(s, out);
+        return;
+    }
+    while (*s) {
+        unsigned char c = (unsigned char)*s;
+        bool second = c == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0; /* C1, as UTF-8 */
+        size_t n = colour(s);
+        if (n || (c >= 32 && c != 127 && !second) || c == '\n' || c == '\t')
+            fwrite(s, 1, n ? n : 1, out);
+        else
+            fputc('?', out);
+        s += n ? n : second ? 2 : 1;
+    }
+}
+
 int cli_fail(const struct error *err)
 {
-    fprintf(stderr, "bench: %s\n", err->text);
-    if (err->hint[0])
-        fprintf(stderr, "hint: %s\n", err->hint);
+    put(stderr, "bench: ");
+    put(stderr, err->text);
+    if (err->hint[0]) {
+        put(stderr, "\nhint: ");
+        put(stderr, err->hint);
+    }
+    put(stderr, "\n");
     return error_exit_code(err->kind);
 }
 
@@ -30,7 +60,7 @@ int cli_usage(const struct verb *verb, const char *format, ...)
 
 void cli_print(const struct text *t)
 {
-    fputs(text_get(t), stdout);
+    put(stdout, text_get(t));
     fflush(stdout);
 }
 

@@ -55,7 +55,7 @@ static bool take_words(struct profile *p, const char **rest, int count, const ch
         if (!file_exists(database)) {
             error_set(err, ERROR_USAGE, "%s is no scenario, and there is no database %s with a row of that name", rest[0], database);
             error_hint(err, "bench profile SCENARIO ROW");
-        } else if (store_open(database, true, &store, err) && store_last_run(store, NULL, p->a.device, &run, err) && (n = store_rows(store, run.id, &rows, err)) >= 0) {
+        } else if (store_open(database, true, &store, err) && store_last_run(store, NULL, NULL, p->a.device, &run, err) && (n = store_rows(store, run.id, &rows, err)) >= 0) {
             index = why_find(rows, n, all, err);
         } else if (err->kind == ERROR_NONE) {
             error_set(err, ERROR_USAGE, "%s holds no run", database);
@@ -172,7 +172,7 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
     struct scenario *s = scenario_load(p->path, err);
     const char *chip = s ? scenario_chip(s, "emu") : NULL;
     char *emu = chip ? text_format("emu:%s", chip) : NULL;
-    bool ok = s && session_device(p->a.device ? p->a.device : p->device, emu, &device, err);
+    bool ok = s && session_device(p->a.device ? p->a.device : p->device, emu, NULL, &device, err);
     free(emu);
     scenario_free(s);
     if (!ok || !plan_make(&p->a.plan, strncmp(device.spec, "cuda", 4) ? "emu" : "cuda", &device.chip, &plan, err))

@@ -22,22 +22,22 @@ static void on_signal(int signal_number)
     interrupted = 1;
 }
 
-struct screen {
-    struct report_style style;
-    bool live;       /* stderr is a terminal: one progress line, rewritten */
-    bool shown;
-    double last_s;
-    int failures;
-};
+volatile sig_atomic_t *cli_interruptible(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    return &interrupted;
+}
 
-static void wipe(struct screen *s)
+void cli_wipe(struct screen *s)
 {
     if (s->shown)
         fputs("\r\033[K", stderr);
     s->shown = false;
 }
 
-static void on_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
+void cli_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
 {
     struct screen *s = context;
     if (!s->live || seconds - s->last_s < 0.1)
@@ -57,16 +57,16 @@ static void on_case(void *context, const struct run *run, struct row *const *row
 {
     struct screen *s = context;
     struct text t = {0};
-    wipe(s);
+    cli_wipe(s);
     report_case(&t, run, rows, count, &s->style);
     text_add(&t, "\n");
     cli_print(&t);
     text_free(&t);
 }
 
-static void on_note(void *context, const char *text)
+void cli_note(void *context, const char *text)
 {
-    wipe(context);
+    cli_wipe(context);
     fprintf(stderr, "bench: %s\n", text);
 }
 
@@ -74,7 +74,7 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
 {
     struct screen *s = context;
     (void)kept;
-    wipe(s);
+    cli_wipe(s);
     fprintf(stderr, "bench: %s, %d cases, %d rows on %s\n", plan->scenario->name, plan->case_count, plan->row_count, run->device_about);
     for (int i = 0; i < plan->variants.note_count; i++)
         fprintf(stderr, "bench: note: %s\n", plan->variants.notes[i]);
@@ -146,16 +146,13 @@ done:
 int cli_session(struct session_options *o, int show)
 {
     struct screen screen = {.style = cli_style(), .live = isatty(STDERR_FILENO) && (show & CLI_SHOW_BEGIN)};
-    struct session_sink sink = {.context = &screen, .begin = show & CLI_SHOW_BEGIN ? on_begin : NULL, .progress = on_progress,
-                                .case_done = show & CLI_SHOW_CASES ? on_case : NULL, .note = on_note};
+    struct session_sink sink = {.context = &screen, .begin = show & CLI_SHOW_BEGIN ? on_begin : NULL, .progress = cli_progress,
+                                .case_done = show & CLI_SHOW_CASES ? on_case : NULL, .note = cli_note};
     struct session_result result;
     struct error err = {0};
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    o->interrupted = &interrupted;
+    o->interrupted = cli_interruptible();
     bool ok = session_run(o, &sink, &result, &err);
-    wipe(&screen);
+    cli_wipe(&screen);
     if (!ok)
         return cli_fail(&err);
     return finish(o, &result, &screen, show, &err);

@@ -32,13 +32,13 @@ static bool open_stored(struct stored *s, struct error *err)
     }
     if (!store_open(s->database, true, &s->store, err))
         return false;
-    bool found = s->run_id ? store_run(s->store, s->run_id, &s->run, err) : store_last_run(s->store, s->scenario, s->device, &s->run, err);
+    bool found = s->run_id ? store_run(s->store, s->run_id, &s->run, err) : store_last_run(s->store, NULL, s->scenario, s->device, &s->run, err);
     if (!found && s->words && s->scenario && err->kind == ERROR_NONE) { /* the first word is none: it belongs to the row */
         char *words = text_format("%s %s", s->scenario, s->words);
         free(s->words);
         s->words = words;
         s->scenario = NULL;
-        found = store_last_run(s->store, NULL, s->device, &s->run, err);
+        found = store_last_run(s->store, NULL, NULL, s->device, &s->run, err);
     }
     if (!found) {
         if (err->kind == ERROR_NONE) {
@@ -234,6 +234,19 @@ int cli_export(const struct verb *verb, int argc, char **argv)
     return stored_verb(verb, argc, argv, own, 1, make_export, false);
 }
 
+static bool print_run(struct store *store, const struct run *r, struct error *err)
+{
+    int64_t rows = store_row_count(store, r->id, err);
+    char planned[32] = "";
+    if (rows < 0)
+        return false;
+    if (!r->ended[0] && r->planned > rows)
+        snprintf(planned, sizeof planned, ", %d planned", r->planned);
+    printf("%4lld  %s  %-20s %-12s %5lld rows  %s  %s%s\n", (long long)r->id, r->started, r->scenario ? r->scenario : "", r->device ? r->device : "", (long long)rows,
+           r->commit ? r->commit : "", r->ended[0] ? "" : "interrupted", planned);
+    return true;
+}
+
 int cli_history(const struct verb *verb, int argc, char **argv)
 {
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
@@ -256,12 +269,12 @@ int cli_history(const struct verb *verb, int argc, char **argv)
         code = cli_fail(&err);
         goto done;
     }
-    for (int i = 0; i < found; i++) {
-        printf("%4lld  %s  %-20s %-12s %5d rows  %s  %s\n", (long long)runs[i].id, runs[i].started, runs[i].scenario, runs[i].device, runs[i].planned,
-               runs[i].commit ? runs[i].commit : "", runs[i].ended[0] ? "" : "interrupted");
-        run_clear(&runs[i]);
-    }
     code = 0;
+    for (int i = 0; i < found && !code; i++)
+        if (!print_run(store, &runs[i], &err))
+            code = cli_fail(&err);
+    for (int i = 0; i < found; i++)
+        run_clear(&runs[i]);
 done:
     free(runs);
     if (store)

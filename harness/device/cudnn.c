@@ -105,7 +105,32 @@ void cudnn_close(struct cudnn *handle)
         handle->api->cudnnBackendDestroyDescriptor(handle->properties);
     if (handle->handle)
         handle->api->cudnnDestroy(handle->handle);
+    free(handle->choices);
     free(handle);
+}
+
+bool cudnn_conv_same(const struct cudnn_conv *a, const struct cudnn_conv *b)
+{
+    const int64_t x[] = {a->n, a->c, a->h, a->w, a->k, a->r, a->s, a->p, a->q, a->stride, a->pad, a->dilation, a->groups},
+                  y[] = {b->n, b->c, b->h, b->w, b->k, b->r, b->s, b->p, b->q, b->stride, b->pad, b->dilation, b->groups};
+    return !memcmp(x, y, sizeof x) && a->dtype == b->dtype && a->layout == b->layout && a->math == b->math && a->bias == b->bias &&
+           a->residual == b->residual && a->activation == b->activation && a->alpha == b->alpha;
+}
+
+void cudnn_choose(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, int among)
+{
+    if (cudnn_chosen(handle, conv))
+        return;
+    handle->choices = xrealloc(handle->choices, sizeof *handle->choices * (size_t)(handle->choice_count + 1));
+    handle->choices[handle->choice_count++] = (struct cudnn_choice){.conv = *conv, .facts = *facts, .among = among};
+}
+
+const struct cudnn_choice *cudnn_chosen(const struct cudnn *handle, const struct cudnn_conv *conv)
+{
+    for (int i = 0; i < handle->choice_count; i++)
+        if (cudnn_conv_same(&handle->choices[i].conv, conv))
+            return &handle->choices[i];
+    return NULL;
 }
 
 void cudnn_version(const struct cudnn *handle, char *out, size_t bytes)

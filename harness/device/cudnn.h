@@ -31,7 +31,17 @@ void cudnn_version(const struct cudnn *handle, char *out, size_t bytes);
 /* All plans of modes A, B and FALLBACK that finalize and obey the math mode, duplicates dropped, at most `most`. 0 with err when the graph is not supported. */
 int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, struct cudnn_plan ***plans, struct error *err);
 /* The same engine and knobs for an equal convolution with other addresses: a plan keeps what belongs to its own (a bias in 16 bits). NULL on error. */
-struct cudnn_plan *cudnn_plan_again(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan *like, struct error *err);
+struct cudnn_plan *cudnn_plan_again(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *like, struct error *err);
+/* Which plan timing found the fastest of `among` for a convolution, kept as long as the handle: the layers of a chain, and its other chains, need not search again.
+ * cudnn_chosen: NULL when none was kept. */
+struct cudnn_choice {
+    struct cudnn_conv conv;
+    struct cudnn_plan_facts facts;
+    int among;
+};
+void cudnn_choose(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, int among);
+const struct cudnn_choice *cudnn_chosen(const struct cudnn *handle, const struct cudnn_conv *conv);
+bool cudnn_conv_same(const struct cudnn_conv *a, const struct cudnn_conv *b);
 void cudnn_plan_free(struct cudnn_plan *plan);
 const struct cudnn_plan_facts *cudnn_plan_facts(const struct cudnn_plan *plan);
 /* cuDNN's precompiled engines want the bias of 16-bit data in 16 bits (BIAS_NARROWED in notes): a copy is kept, rounded to nearest. Without this call

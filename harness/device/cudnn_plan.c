@@ -8,6 +8,7 @@
 
 #define RESULTS_MAX 256
 #define KNOBS_MAX 32
+#define NARROWED "BIAS_NARROWED" /* among the notes: the bias is given in 16 bits */
 
 struct cudnn_plan {
     const struct cudnn_api *api;
@@ -139,7 +140,7 @@ static bool describe(struct cudnn *h, void *configuration, bool narrow_bias, str
                 text_addf(&t, "%s%s", t.len ? " " : "", names[list[i]]);
             }
         if (narrow_bias)
-            text_addf(&t, "%sBIAS_NARROWED", t.len ? " " : "");
+            text_addf(&t, "%s" NARROWED, t.len ? " " : "");
         snprintf(facts->notes, sizeof facts->notes, "%s", text_get(&t));
         text_free(&t);
         text_addf(&t, "engine %d", facts->engine);
@@ -294,12 +295,11 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
     return list.count;
 }
 
-struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan *like, struct error *err)
+struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *wanted, struct error *err)
 {
-    const struct cudnn_plan_facts *wanted = &like->facts;
     int mode = wanted->mode == 'A' ? HEURISTIC_A : wanted->mode == 'B' ? HEURISTIC_B : HEURISTIC_FALLBACK;
     struct cudnn_plan *made = NULL;
-    struct cudnn_graph *g = cudnn_graph_make(h, conv, like->graph->bias_is_narrow, err);
+    struct cudnn_graph *g = cudnn_graph_make(h, conv, strstr(wanted->notes, NARROWED) != NULL, err);
     if (!g)
         return NULL;
     struct offer *offer = xcalloc(1, sizeof *offer);

@@ -12,6 +12,8 @@ struct cudnn {
     void *properties;                           /* a DEVICEPROP descriptor, or NULL */
     struct device_module *narrow_module;        /* the conversion of a bias, loaded when first needed */
     struct device_function *narrow_function[2]; /* to f16, to bf16 */
+    struct cudnn_choice *choices;
+    int choice_count;
 };
 /* A device that is not there, from cuDNN's own JSON of properties: heuristics and most plans answer, nothing can be executed. */
 bool cudnn_open_described(const char *json, struct cudnn **handle, struct error *err);

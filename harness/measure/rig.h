@@ -21,12 +21,11 @@ struct rig;
 bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs, struct rig **rig,
               struct error *err);
 void rig_close(struct rig *rig);
-/* Packs and uploads the inputs; poisons output and scratch. */
+/* Packs and uploads the inputs; poisons scratch and whatever the program writes. */
 bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
-/* Poisons output and scratch again (scratch only what prepare steps did not make). */
+/* Poisons again what the program writes. */
 bool rig_poison(struct rig *rig, struct error *err);
-/* Runs the prepare steps; wall time with a sync around them. */
-/* ns NULL: the steps are only queued. */
+/* Runs the prepare steps; *ns: wall time with a sync around them. ns NULL: they are only queued. */
 bool rig_prepare(struct rig *rig, double *ns, struct error *err);
 /* Queues all run steps; from its second call on as one graph when the program says so. */
 bool rig_run(struct rig *rig, struct error *err);
@@ -46,7 +45,10 @@ int rig_library_step(const struct rig *rig, int nth);
 int rig_plan_count(const struct rig *rig, int step);
 const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int step, int plan);
 void rig_plan_use(struct rig *rig, int step, int plan);
+int rig_plan_among(const struct rig *rig, int step); /* how many the choice was made among: more than rig_plan_count where an earlier rig of this process made it */
 int rig_plan_used(const struct rig *rig, int step);
+/* The plan in use is the fastest of those timed: later rigs of this process take it for an equal call without a search. */
+void rig_plan_keep(struct rig *rig, int step);
 /* After the choice: equal calls elsewhere in a chain take a plan like the chosen one. */
 bool rig_plan_settle(struct rig *rig, struct error *err);
 const struct program *rig_program(const struct rig *rig);

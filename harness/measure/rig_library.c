@@ -25,15 +25,7 @@ static void conv_of(const struct program *p, const struct step *step, struct cud
         }
 }
 
-static bool same_call(const struct cudnn_conv *a, const struct cudnn_conv *b)
-{
-    const int64_t x[] = {a->n, a->c, a->h, a->w, a->k, a->r, a->s, a->p, a->q, a->stride, a->pad, a->dilation, a->groups},
-                  y[] = {b->n, b->c, b->h, b->w, b->k, b->r, b->s, b->p, b->q, b->stride, b->pad, b->dilation, b->groups};
-    return !memcmp(x, y, sizeof x) && a->dtype == b->dtype && a->layout == b->layout && a->math == b->math && a->bias == b->bias &&
-           a->residual == b->residual && a->activation == b->activation && a->alpha == b->alpha;
-}
-
-static bool make_like(struct rig *rig, int step, const struct cudnn_conv *conv, const struct cudnn_plan *like, struct error *err)
+static bool make_like(struct rig *rig, int step, const struct cudnn_conv *conv, const struct cudnn_plan_facts *like, struct error *err)
 {
     struct rig_step *own = &rig->steps[step];
     struct cudnn_plan *plan = cudnn_plan_again(rig->library, conv, like, err);
@@ -59,12 +51,17 @@ bool rig_library_make(struct rig *rig, int step, struct error *err)
     for (int i = 0; i < step; i++)
         if (p->steps[i].kind == STEP_CUDNN && rig->steps[i].leader < 0) {
             conv_of(p, &p->steps[i], &other);
-            if (!same_call(&conv, &other))
+            if (!cudnn_conv_same(&conv, &other))
                 continue;
             own->leader = i;
-            return make_like(rig, step, &conv, rig->steps[i].plans[0], err);
+            return make_like(rig, step, &conv, cudnn_plan_facts(rig->steps[i].plans[0]), err);
         }
-    own->plan_count = cudnn_plans(rig->library, &conv, rig->keep_inputs ? 1 : PLANS_MAX, &own->plans, err); /* to be checked, not timed: the first */
+    const struct cudnn_choice *chosen = cudnn_chosen(rig->library, &conv);
+    if (chosen && !rig->keep_inputs && make_like(rig, step, &conv, &chosen->facts, NULL)) {
+        own->among = chosen->among;
+        return true;
+    }
+    own->among = own->plan_count = cudnn_plans(rig->library, &conv, rig->keep_inputs ? 1 : PLANS_MAX, &own->plans, err); /* to be checked, not timed: the first */
     return own->plan_count > 0;
 }
 
@@ -127,12 +124,21 @@ int rig_library_step(const struct rig *rig, int nth)
 
 int rig_plan_count(const struct rig *rig, int step) { return rig->steps[step].plan_count; }
 const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int step, int plan) { return cudnn_plan_facts(rig->steps[step].plans[plan]); }
+int rig_plan_among(const struct rig *rig, int step) { return rig->steps[step].among; }
 int rig_plan_used(const struct rig *rig, int step) { return rig->steps[step].plan; }
 
 void rig_plan_use(struct rig *rig, int step, int plan)
 {
     rig->steps[step].plan = plan;
     rig_graph_drop(rig);
+}
+
+void rig_plan_keep(struct rig *rig, int step)
+{
+    const struct rig_step *own = &rig->steps[step];
+    struct cudnn_conv conv;
+    conv_of(rig->program, &rig->program->steps[step], &conv);
+    cudnn_choose(rig->library, &conv, cudnn_plan_facts(own->plans[own->plan]), own->among);
 }
 
 bool rig_plan_settle(struct rig *rig, struct error *err)
@@ -144,7 +150,7 @@ bool rig_plan_settle(struct rig *rig, struct error *err)
         if (!leader)
             continue;
         conv_of(p, &p->steps[i], &conv);
-        if (!make_like(rig, i, &conv, leader->plans[leader->plan], err) || !prepare_step(rig, i, err))
+        if (!make_like(rig, i, &conv, cudnn_plan_facts(leader->plans[leader->plan]), err) || !prepare_step(rig, i, err))
             return false;
     }
     rig_graph_drop(rig);

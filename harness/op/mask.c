@@ -190,12 +190,12 @@ static int64_t input_of(const struct work *work, int64_t output, int64_t tap, in
     int64_t i = work->op->reads(work, output, tap);
     return i >= 0 && i < size ? i : -1;
 }
-static int64_t taps_of(int64_t size) { return size > 0 ? size : 1; }
+static int64_t taps_of(const struct work *w, int64_t size) { return size > 0 ? size : w->op->taps > 0 ? w->op->taps : 1; }
 
 void mask_dilate(const struct work *work, const float *in, float *out)
 {
     const struct work *w = work;
-    int64_t taps = taps_of(w->s);
+    int64_t taps = taps_of(w, w->s);
     float *rows = xmalloc((size_t)(w->h * w->q) * sizeof *rows); /* dilated along x */
     int64_t *from = xmalloc((size_t)(taps * w->q) * sizeof *from);
     for (int64_t i = 0; i < taps * w->q; i++)
@@ -208,7 +208,7 @@ void mask_dilate(const struct work *work, const float *in, float *out)
                 if (from[i] >= 0 && in[y * w->w + from[i]] != 0)
                     rows[y * w->q + i % w->q] = 1;
         for (int64_t p = 0; p < w->p; p++)
-            for (int64_t r = 0; r < taps_of(w->r); r++) {
+            for (int64_t r = 0; r < taps_of(w, w->r); r++) {
                 int64_t y = input_of(w, p, r, w->h);
                 for (int64_t q = 0; y >= 0 && q < w->q; q++)
                     if (rows[y * w->q + q] != 0)
@@ -226,8 +226,8 @@ static void mask_needed(const struct work *w, const float *out, float *in)
     for (int64_t n = 0; n < w->n; n++, in += w->h * w->w, out += w->p * w->q)
         for (int64_t p = 0; p < w->p; p++)
             for (int64_t q = 0; q < w->q; q++)
-                for (int64_t tap = 0; out[p * w->q + q] != 0 && tap < taps_of(w->r) * taps_of(w->s); tap++) {
-                    int64_t y = input_of(w, p, tap / taps_of(w->s), w->h), x = input_of(w, q, tap % taps_of(w->s), w->w);
+                for (int64_t tap = 0; out[p * w->q + q] != 0 && tap < taps_of(w, w->r) * taps_of(w, w->s); tap++) {
+                    int64_t y = input_of(w, p, tap / taps_of(w, w->s), w->h), x = input_of(w, q, tap % taps_of(w, w->s), w->w);
                     if (y >= 0 && x >= 0)
                         in[y * w->w + x] = 1;
                 }
@@ -239,6 +239,24 @@ double mask_density(const float *mask, size_t count)
     for (size_t i = 0; i < count; i++)
         active += mask[i] != 0;
     return count ? (double)active / (double)count : 0;
+}
+
+bool mask_second(const struct work *w, float *out, struct error *err)
+{
+    struct work other = *w;
+    other.mask.seed += 1000003;
+    return mask_make(&other, out, err);
+}
+
+static bool add_second(const struct work *w, float *active, struct error *err)
+{
+    size_t pixels = (size_t)(w->n * w->h * w->w);
+    float *second = xmalloc(pixels * sizeof *second);
+    bool ok = mask_second(w, second, err);
+    for (size_t i = 0; ok && i < pixels; i++)
+        active[i] = active[i] != 0 || second[i] != 0;
+    free(second);
+    return ok;
 }
 
 bool mask_both(const struct work *w, float *in, float *active, struct error *err)
@@ -253,18 +271,20 @@ bool mask_both(const struct work *w, float *in, float *active, struct error *err
     }
     if (!mask_make(w, w->mask.marks_output ? active : in, err))
         return false;
-    if (w->mask.marks_output)
+    if (w->mask.marks_output) {
         mask_needed(w, active, in);
-    else
-        mask_dilate(w, in, active);
-    return true;
+        return true;
+    }
+    mask_dilate(w, in, active);
+    struct tensor t;
+    return !work_tensor(w, ROLE_MASK_SECOND, &t) || add_second(w, active, err);
 }
 
 void work_useful_of(const struct work *w, const float *in, const float *active, struct useful *out)
 {
     size_t inputs = (size_t)(w->n * w->h * w->w), outputs = (size_t)(w->n * w->p * w->q);
     struct tensor t;
-    static const enum tensor_role shrinking[] = {ROLE_INPUT, ROLE_RESIDUAL, ROLE_OUTPUT};
+    static const enum tensor_role shrinking[] = {ROLE_INPUT, ROLE_STORED, ROLE_SECOND, ROLE_RESIDUAL, ROLE_OUTPUT};
     *out = (struct useful){mask_density(in, inputs), mask_density(active, outputs), work_flop(w), work_bytes(w)};
     out->flop *= out->output_share;
     for (int role = ROLE_FILTER; out->output_share == 0 && role <= ROLE_BIAS; role++)
@@ -272,7 +292,7 @@ void work_useful_of(const struct work *w, const float *in, const float *active, 
             out->bytes -= (double)tensor_bytes(&t);
     for (size_t i = 0; i < sizeof shrinking / sizeof shrinking[0]; i++)
         if (work_tensor(w, shrinking[i], &t))
-            out->bytes -= (double)tensor_bytes(&t) * (1 - (shrinking[i] == ROLE_INPUT ? out->input_share : out->output_share));
+            out->bytes -= (double)tensor_bytes(&t) * (1 - (i < 3 ? out->input_share : out->output_share));
 }
 
 bool work_useful(const struct work *w, struct useful *out, struct error *err)

@@ -60,19 +60,21 @@ static void pack_filter(const struct work *w, const float *filter, int64_t k0, i
         }
 }
 
-/* What the taps of one group see for columns q0 .. q0 + Q_BLOCK of output row p, [terms][Q_BLOCK]; zero outside the image. */
+/* What the taps of one group see for columns q0 .. q0 + Q_BLOCK of output row p, [terms][Q_BLOCK]; zero outside the image. In upsample_conv2d every input pixel
+ * is block x block pixels of it. */
 static void pack_input(const struct work *w, const struct op_data *data, size_t image, int64_t c0, int64_t c_count, int64_t p, int64_t q0, double *to,
                        float *magnitude)
 {
+    int64_t block = w->block > 0 ? w->block : 1;
     for (int64_t c = c0; c < c0 + c_count; c++)
         for (int64_t r = 0; r < w->r; r++) {
             int64_t y = p * w->stride - w->pad + r * w->dilation;
-            bool inside = y >= 0 && y < w->h;
-            size_t row = inside ? image + (size_t)((c * w->h + y) * w->w) : 0;
+            bool inside = y >= 0 && y < w->h * block;
+            size_t row = inside ? image + (size_t)((c * w->h + y / block) * w->w) : 0;
             for (int64_t s = 0; s < w->s; s++, to += Q_BLOCK, magnitude += Q_BLOCK)
                 for (int64_t q = 0; q < Q_BLOCK; q++) {
                     int64_t x = (q0 + q) * w->stride - w->pad + s * w->dilation;
-                    double v = inside && x >= 0 && x < w->w ? op_data_input(data, row + (size_t)x) : 0;
+                    double v = inside && x >= 0 && x < w->w * block ? op_data_input(data, row + (size_t)(x / block)) : 0;
                     to[q] = v;
                     magnitude[q] = (float)fabs(v);
                 }

@@ -10,6 +10,7 @@
 const char *const epilogue_names[] = {"bias", "relu", "leaky_relu", "residual", "depth_to_space", "layout", NULL};
 const char *const mask_pattern_names[] = {"none",     "full",  "empty",        "iid",  "blobs", "box",
                                           "scanline", "pixel", "checkerboard", "file", NULL};
+const char *const truncate_names[] = {"max", "l2", "rms", NULL};
 const char *const data_kind_names[] = {"normal", "relu", NULL};
 
 const char *epilogue_name(enum epilogue_kind kind)
@@ -39,9 +40,9 @@ static void describe_filter(const struct work *w, struct text *t)
         text_addf(t, " p%ld", (long)w->pad);
     if (w->output_pad)
         text_addf(t, " op%ld", (long)w->output_pad);
-    if (w->dilation != 1)
+    if (w->dilation > 1)
         text_addf(t, " d%ld", (long)w->dilation);
-    if (w->groups != 1)
+    if (w->groups > 1)
         text_addf(t, " g%ld", (long)w->groups);
 }
 
@@ -66,8 +67,10 @@ void work_describe(const struct work *w, struct text *t)
         text_addf(t, " %ld->%ld", (long)w->c, (long)w->k);
     else
         text_addf(t, " %ld", (long)w->c);
-    if (w->op->has_filter && !w->chain)
+    if ((w->op->has_filter || w->op->tap_sums) && !w->chain)
         describe_filter(w, t);
+    if (w->above > 0)
+        text_addf(t, " %s > %g", truncate_names[w->norm], w->above);
     if (w->chain)
         text_addf(t, " %d layer runs", w->chain->count);
     if (w->block)
@@ -126,10 +129,12 @@ void work_key(const struct work *w, char out[HASH_TEXT])
                  {"s", w->s},           {"stride", w->stride},
                  {"pad", w->pad},       {"dilation", w->dilation},
                  {"groups", w->groups}, {"output_pad", w->output_pad},
-                 {"block", w->block}};
+                 {"block", w->block},     {"norm", w->norm}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (sizes[i].value)
             text_addf(&t, "%s=%ld;", sizes[i].name, (long)sizes[i].value);
+    if (w->above > 0 || w->slope > 0)
+        text_addf(&t, "above=%.17g;slope=%.17g;", w->above, w->slope);
     text_addf(&t, "dtype=%s;layout=%s;", dtype_name(w->dtype), layout_name(w->layout));
     if (w->mode != D2S_NONE)
         text_addf(&t, "mode=%s;", d2s_mode_name(w->mode));

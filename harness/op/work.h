@@ -31,6 +31,10 @@ struct epilogue {
 const char *epilogue_name(enum epilogue_kind kind); /* "bias", "relu", "leaky_relu", "residual", "depth_to_space", "layout" */
 extern const char *const epilogue_names[];          /* NULL-terminated */
 
+/* How the size of a pixel's change is measured over its channels. */
+enum truncate { TRUNCATE_MAX, TRUNCATE_L2, TRUNCATE_RMS, TRUNCATE_COUNT };
+extern const char *const truncate_names[]; /* NULL-terminated */
+
 /* Which pixels of a sparse update are active (decision 4). */
 enum mask_pattern {
     MASK_NONE,
@@ -70,6 +74,8 @@ struct work {
     int64_t output_pad;                        /* conv_transpose2d: rows and columns added at the far end */
     int64_t p, q;                              /* output height and width before any epilogue; derived (k too, except for convolutions) */
     int64_t block;                             /* depth_to_space, space_to_depth, upsample: the factor */
+    int64_t norm;                              /* truncate: enum truncate */
+    double above, slope;                       /* truncate: the threshold, and the activation's slope for negative values */
     enum d2s_mode mode;
     enum dtype dtype;                          /* of activations and filters; bias is f32 */
     enum layout layout;                        /* of activations; layout op: of the source */

@@ -72,6 +72,13 @@ bool field_set(struct work *work, const char *name, const char *what, const stru
                                : kind == FIELD_MATH   ? math_names
                                                       : modes;
     int word;
+    if (kind == FIELD_REAL)
+        return node_real(n, what, (double)f->min, (double)f->max, at, err);
+    if (kind == FIELD_WORD) {
+        int index = node_word(n, what, f->words, err);
+        *(int64_t *)at = index;
+        return index >= 0;
+    }
     if (kind == FIELD_INT)
         return !strcmp(name, "kernel") ? set_kernel(work, f, what, n, err) : node_int(n, what, f->min, f->max, at, err);
     if (!set_word(n, what, words, &word, err))
@@ -81,7 +88,9 @@ bool field_set(struct work *work, const char *name, const char *what, const stru
     case FIELD_LAYOUT: *(at ? (enum layout *)at : &work->layout) = (enum layout)word; break;
     case FIELD_MATH: work->math = (enum math)word; break;
     case FIELD_D2S_MODE: *(at ? (enum d2s_mode *)at : &work->mode) = (enum d2s_mode)word; break;
-    case FIELD_INT: break;
+    case FIELD_INT:
+    case FIELD_REAL:
+    case FIELD_WORD: break;
     }
     return true;
 }
@@ -193,7 +202,9 @@ static bool set_field_of(struct layer *layer, const struct op_field *f, const st
     }
     if (f->kind == FIELD_INT && !strcmp(f->name, "kernel"))
         layer->work.r = layer->work.s = f->fallback;
-    else if (f->kind == FIELD_INT)
+    else if (f->kind == FIELD_REAL)
+        *(double *)((char *)&layer->work + f->offset) = (double)f->fallback;
+    else if (f->kind == FIELD_INT || f->kind == FIELD_WORD)
         memcpy((char *)&layer->work + f->offset, &f->fallback, sizeof f->fallback);
     return true;
 }

@@ -28,12 +28,12 @@ static void describe_host(struct run *run)
         fclose(f);
 }
 
-static void provenance(struct session *s)
+void session_provenance(struct session *s)
 {
     struct run *r = &s->run;
     const struct scenario *sc = s->plan.scenario;
     size_t bytes;
-    *r = (struct run){.planned = s->plan.row_count};
+    *r = (struct run){.planned = s->total};
     time_t now = time(NULL);
     strftime(r->started, sizeof r->started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     r->scenario = xstrdup(sc->name);
@@ -80,7 +80,7 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     struct row **rows = NULL;
     int kept = 0, changed = 0, unfinished = 0, count = 0;
     bool timed = !s->options->no_time && !strncmp(s->device.spec, "cuda", 4);
-    if (!store_last_run(s->store, s->plan.scenario->name, s->device.spec, &old, err))
+    if (!store_last_run(s->store, s->asked.tune ? "tune" : "run", s->plan.scenario->name, s->device.spec, &old, err))
         return err->kind == ERROR_NONE ? 0 : -1;
     count = store_rows(s->store, old.id, &rows, err);
     for (int i = 0; i < count; i++)
@@ -127,7 +127,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     if (*kept < 0)
         goto done;
     int64_t id = s->run.id;
-    provenance(s);
+    session_provenance(s);
     s->run.id = same_run ? id : 0;
     if (!store_run_begin(s->store, &s->run, err))
         goto done;
@@ -155,7 +155,7 @@ bool session_open(struct session *s, struct error *err)
     if (chip)
         emu = text_format("emu:%s%s", chip, bare && o->plan.device[3] ? ",no-check" : "");
     scenario_free(sc);
-    bool ok = session_device(bare && emu ? emu : o->plan.device, emu, &s->device, err);
+    bool ok = session_device(bare && emu ? emu : o->plan.device, emu, o->interrupted, &s->device, err);
     free(emu);
     if (!ok || (o->plan.bundle && !compile_bundle_use(o->plan.bundle, err)))
         return false;

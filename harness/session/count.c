@@ -1,12 +1,11 @@
 /* The verified rows of one case, counted in a worker that times nothing: it opens a session of CUPTI once and keeps it for all cases that
  * follow, at rest between them. */
-#include "base/file.h"
 #include "base/text.h"
 #include "counter/combine.h"
 #include "counter/set.h"
 #include "device/cuda.h"
-#include "device/cupti_pc.h"
 #include "measure/count.h"
+#include "measure/source.h"
 #include "session/wire.h"
 #include "session/worker.h"
 #include <math.h>
@@ -170,65 +169,27 @@ static bool trace(struct tally *t, int i, struct error *err)
     return true;
 }
 
-struct sampling {
-    struct device *dev;
-    struct rig *rig;
-};
-
-static bool sampled_run(void *context, struct error *err)
+/* Where the warps of the row's steps stand, by source line. */
+static bool sample(struct tally *t, int i, struct error *err)
 {
-    struct sampling *s = context;
-    return rig_run(s->rig, err) && s->dev->ops->sync(s->dev, err);
-}
-
-/* About two million samples: the time in cycles of each of the chip's schedulers, over 2^period. */
-static int period_for(const struct chip *chip, double ns)
-{
-    double cycles = (isfinite(ns) ? ns : 1e6) * 1e-9 * chip->clock_max_hz * 4 * chip->sm_count;
-    int period = CUPTI_PC_PERIOD_MIN;
-    while (period < CUPTI_PC_PERIOD_MAX && ldexp(cycles, -period) > 2e6)
-        period++;
-    return period;
-}
-
-/* Samples of the step whose kernel is called so; lines of other files (headers) belong to no line of the variant. */
-static void put_samples(struct row *row, const struct program *p, const struct cupti_samples *samples)
-{
-    for (int i = 0; i < samples->count; i++) {
-        const struct cupti_pc_line *l = &samples->lines[i];
-        int step = -1, line = 0;
-        for (int k = 0; k < p->step_count && step < 0; k++)
-            if (!p->steps[k].prepare && p->steps[k].kind == STEP_KERNEL && !strcmp(p->steps[k].name, l->function))
-                step = k;
-        if (step >= 0 && p->units[p->steps[step].unit].path && !strcmp(file_base(l->file), file_base(p->units[p->steps[step].unit].path)))
-            line = l->line;
-        char name[sizeof ((struct row_metric *)0)->name];
-        snprintf(name, sizeof name, "hw.samples_%s", l->reason);
-        row_add_metric(row, step, line, name, "samples", "cupti", (double)l->samples);
-    }
-    row_add_metric(row, -1, 0, "hw.samples", "samples", "cupti", (double)samples->total);
-    if (samples->dropped)
-        row_add_metric(row, -1, 0, "hw.samples_dropped", "samples", "cupti", (double)samples->dropped);
-}
-
-static bool sample(struct tally *t, int i, struct cupti_pc *pc, struct error *err)
-{
-    struct worker *w = t->w;
-    const struct program *p = rig_program(t->items[i].rig);
-    struct cupti_pc_code *codes = xcalloc((size_t)t->builds[i].count + 1, sizeof *codes);
-    struct cupti_samples samples;
-    struct sampling s = {w->dev, t->items[i].rig};
-    for (int k = 0; k < t->builds[i].count; k++)
-        codes[k] = (struct cupti_pc_code){t->builds[i].images[k].cubin, t->builds[i].images[k].cubin_bytes};
+    const json_t *facts = json_object_get(json_array_get(t->asked, (size_t)i), "facts"), *time = json_object_get(facts, "time_ns");
+    struct source_job job = {.dev = t->w->dev, .rig = t->items[i].rig, .images = t->builds[i].images, .warm = t->warm,
+                             .time_ns = json_is_number(time) ? json_number_value(time) : NAN};
+    struct source_values values;
     stage(t, i, "sample", LOAD_LIMIT_S);
-    double ns = json_number_value(json_object_get(json_object_get(json_array_get(t->asked, (size_t)i), "facts"), "time_ns"));
-    bool ok = (t->warm || cuda_flush_aside(w->dev, err)) && cupti_pc_run(pc, period_for(&w->plan.chip, ns > 0 ? ns : NAN), codes, t->builds[i].count, sampled_run, &s, &samples, err);
-    if (ok) {
-        put_samples(t->rows[i], p, &samples);
-        cupti_samples_free(&samples);
+    if (!source_sample(&job, t->pc, &values, err))
+        return false;
+    for (int k = 0; k < values.count; k++) {
+        const struct source_value *v = &values.items[k];
+        char name[sizeof ((struct row_metric *)0)->name];
+        snprintf(name, sizeof name, "hw.%s", v->name);
+        row_add_metric(t->rows[i], v->step, v->line, name, "samples", "cupti", v->value);
     }
-    free(codes);
-    return ok;
+    row_add_metric(t->rows[i], -1, 0, "hw.samples", "samples", "cupti", values.samples);
+    if (values.dropped > 0)
+        row_add_metric(t->rows[i], -1, 0, "hw.samples_dropped", "samples", "cupti", values.dropped);
+    source_values_free(&values);
+    return true;
 }
 
 static double fact(void *context, const char *name)
@@ -340,7 +301,7 @@ static bool tally(struct tally *t, struct error *err)
 {
     struct worker *w = t->w;
     stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
-    if (w->options.counters.source) { /* the two exclude each other, and sampling wants to see the modules being loaded */
+    if (w->options.counters.source) { /* the two exclude each other */
         void *context, *stream;
         counter_set_free(&w->set);
         cupti_session_close(w->cupti);
@@ -351,7 +312,7 @@ static bool tally(struct tally *t, struct error *err)
         return false;
     }
     for (int i = 0; i < t->count; i++)
-        if (!enter(t, i, err) || (t->pc && !sample(t, i, t->pc, err)))
+        if (!enter(t, i, err) || (t->pc && !sample(t, i, err)))
             return false;
     cupti_pc_close(t->pc);
     t->pc = NULL;

@@ -153,6 +153,8 @@ bool plan_entries_exist(const struct scenario *s, const struct variant_set *set,
         bool exists = false; /* for a layer that a filter left out */
         for (int k = 0; k < s->layer_count && !exists; k++)
             exists = plan_resolve(set, s->variants[i].name, s->layers[k].work.op) != NULL;
+        for (int k = 0; k < s->layer_count && s->sequence_count && !exists; k++)
+            exists = plan_resolve(set, s->variants[i].name, op_of_changes(s->layers[k].work.op)) != NULL;
         if (s->network_count) /* a kernel for a network */
             exists |= plan_resolve(set, s->variants[i].name, op_find("chain")) != NULL;
         if (exists)
@@ -268,6 +270,8 @@ void plan_free(struct plan *plan)
 double plan_arithmetic(const struct row *row, const struct work *work, enum math *math)
 {
     *math = work->op->has_math ? work->math : MATH_NONE;
+    if (row->algorithm && !strcmp(row->algorithm, "collapsed"))
+        return work_collapsed_share(work);
     if (*math != MATH_F32 || !row->algorithm || strcmp(row->algorithm, "split3"))
         return 1;
     *math = MATH_F16_ACC32;

@@ -234,8 +234,8 @@ static void take_identity(struct program *to, struct program *from, const struct
     from->params = from->what = NULL;
     double most = 0;
     for (int i = 0; i < count; i++)
-        if (parts[i].algorithm && verify_factor(parts[i].algorithm) > most) {
-            most = verify_factor(parts[i].algorithm);
+        if (parts[i].algorithm && verify_factor(parts[i].algorithm, &parts[i].work) > most) {
+            most = verify_factor(parts[i].algorithm, &parts[i].work);
             free(to->algorithm);
             to->algorithm = xstrdup(parts[i].algorithm);
         }

@@ -22,12 +22,10 @@ struct trial {
     char *dump_dir;
 };
 
-/* The worst safety report decides what the row is. */
-static void take_reports(struct trial *t)
+void worker_take_reports(const struct worker *w, struct row *row)
 {
     const struct device_report *reports;
-    struct device *dev = t->w->dev;
-    int count = dev->ops->reports ? dev->ops->reports(dev, &reports) : 0;
+    int count = w->dev->ops->reports ? w->dev->ops->reports(w->dev, &reports) : 0;
     if (!count)
         return;
     static const struct {
@@ -42,7 +40,7 @@ static void take_reports(struct trial *t)
                 status = meanings[k].status;
                 first = &reports[i];
             }
-    t->row->status = status;
+    row->status = status;
     struct text reason = {0};
     text_addf(&reason, "%s: ", first->kind);
     if (first->line > 0)
@@ -50,7 +48,7 @@ static void take_reports(struct trial *t)
     text_add(&reason, first->text);
     if (count > 1)
         text_addf(&reason, " (and %d more report%s)", count - 1, count > 2 ? "s" : "");
-    row_set(&t->row->reason, text_get(&reason));
+    row_set(&row->reason, text_get(&reason));
     text_free(&reason);
 }
 
@@ -59,7 +57,7 @@ static bool blame_row(struct trial *t, const struct error *why, enum row_status 
 {
     t->row->status = otherwise;
     row_set(&t->row->reason, why->text);
-    take_reports(t);
+    worker_take_reports(t->w, t->row);
     if (why->kind == ERROR_ENVIRONMENT && t->row->status == otherwise)
         t->row->status = ROW_SKIPPED;
     else if (why->kind == ERROR_USAGE && t->row->status == otherwise)
@@ -135,7 +133,7 @@ static bool judge(struct trial *t, const struct op_data *data, const char *when,
     struct text unsafe = {0};
     *failed = false;
     worker_stage(t->w, t->index, "verify", DATA_LIMIT_S);
-    take_reports(t);
+    worker_take_reports(t->w, t->row);
     if (t->row->status == ROW_PLANNED) {
         if (!rig_check(t->rig, data, &v, &unsafe, t->dump_dir, err)) {
             *failed = true;

@@ -64,7 +64,7 @@ static void record_plans(struct bout *b, int i, int step, const double *medians)
     const char *mode = work->dtype != DTYPE_F32 ? "" : work->math == MATH_TF32 ? ", tf32 as by cuDNN's default" : ", strict f32 (cuDNN's default is tf32)";
     char *plan = worker_plan_text(best);
     char *engine = text_format("%s%s%s%s%s best of %d%s", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "", layer ? ": " : "", plan,
-                               rig_plan_count(rig, step), mode);
+                               rig_plan_among(rig, step), mode);
     row_set(&row->engine, engine);
     free(engine);
     free(plan);
@@ -87,8 +87,10 @@ static bool choose_plans(struct bout *b, int i, struct error *err)
         double *medians = xcalloc((size_t)rig_plan_count(rig, step), sizeof *medians);
         worker_stage(b->w, b->blame, "plans", LOAD_LIMIT_S);
         ok = sample_plans(b->w->dev, rig, step, PLAN_ROUNDS, medians, err);
-        if (ok)
+        if (ok) {
+            rig_plan_keep(rig, step);
             record_plans(b, i, step, medians);
+        }
         free(medians);
     }
     return ok && rig_plan_settle(rig, err);

@@ -23,7 +23,8 @@ static const char *const *layout_words(enum tensor_role role)
     case ROLE_FILTER: return filter;
     case ROLE_BIAS: return linear;
     case ROLE_MASK_IN:
-    case ROLE_MASK_OUT: return mask;
+    case ROLE_MASK_OUT:
+    case ROLE_MASK_SECOND: return mask;
     default: return activation;
     }
 }

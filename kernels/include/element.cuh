@@ -43,6 +43,9 @@ template <> __device__ __forceinline__ unsigned relu_of<__nv_bfloat16>(unsigned 
     return v;
 }
 
+/* Below every number: where the search for a maximum begins. */
+#define LEAST __int_as_float(0xff800000)
+
 /* N bytes that move with one load or store; the address must be a multiple of N. */
 template <int N> struct bytes_of;
 template <> struct bytes_of<1> { using type = unsigned char; };

@@ -1,13 +1,17 @@
 /* sparse_schedule: which tiles of a sparse convolution are active, and which of them a block computes. Tiles are ROWS rows of 8 outputs.
  *
- * A kernel of its own, list_tiles, looks at the mask, a thread a tile: the marks ORed over the filter are the output's mask and the tile's own 8 ROWS bits; for
- * every 32 tiles it notes how many are active, and how many of their pixels. The kernel that computes is launched beside it (pdl) and loads its weights meanwhile;
- * it must leave 4096 registers of an SM free, or it has to wait: hence 160 a thread at most, not the 168 that 384 threads could have. Then the first
- * warpgroup of each block adds the notes up and so knows which tiles are the block's: an equal share of the active tiles, or of the active pixels, in the
- * order of the image, listed some hundred at a time. There are no atomics: the same mask gives the same schedule.
+ * Every block looks at an equal share of the tiles, a thread a tile: the marks ORed over the filter are the output's mask and the tile's own 8 ROWS bits; for
+ * every 32 tiles it writes down how many are active, and how much they weigh. Then it leaves a note with the sums of its share, which carries the number
+ * of the launch in every word: a note is read until that number is there, so it is data and barrier of the grid in one (all blocks must be resident). From
+ * the notes of all blocks the first warpgroup of each knows which tiles are the block's: an equal share of the active tiles, or of their weight, in the order
+ * of the image, listed some hundred at a time. There are no atomics: the same mask gives the same schedule.
+ *
+ * A tile weighs what work it is when it is not computed whole: its active outputs or, with INPUTS, its marked inputs, counted once for each part of a tile whose
+ * outputs they reach.
  *
  * Needs ROWS, R, S as constants; STRIDE and DILATION where they are not 1. */
 #pragma once
+#include "flagged_words.cuh"
 #include "mask_bits.cuh"
 #include "wgmma_tile.cuh"
 
@@ -16,6 +20,11 @@
 #define DILATION 1
 #endif
 constexpr int TAPS = R * S, HALO_H = ROWS + R - 1, HALO_W = 8 + S - 1; /* of a tile with stride and dilation 1 */
+#ifndef INPUTS
+#define INPUTS 0
+#endif
+/* With INPUTS: a part of a tile is so many rows of outputs that its inputs, halo included, are at most 64. */
+constexpr int PART_ROWS = (7 + R) * HALO_W <= 64 && ROWS == 8 ? 8 : 4, PART_HALO_H = PART_ROWS + R - 1;
 struct place {
     int n, y, x; /* of a tile's first output pixel */
 };
@@ -26,25 +35,31 @@ static __device__ __forceinline__ place place_of(int tile, int tiles_x, int tile
 
 struct work {
     place at; /* y < 0: no more */
-    int first; /* its number among the active tiles, or the number of its first pixel among the active pixels */
+    int first; /* what the active tiles before it weigh, or how many they are */
     unsigned long long active;
 };
-constexpr int LIST = 256; /* tiles listed at once */
-static __shared__ work list[LIST];                             /* by rank modulo LIST */
-static __shared__ unsigned pixels_before[129], tiles_before[129]; /* by slice of the sums */
-static __shared__ unsigned near_sums[1024];                   /* the first of the sums */
-static __shared__ unsigned rank_first, rank_end, warp_pixels[4], warp_tiles[4];
+constexpr int LIST = 256;   /* tiles listed at once */
+constexpr int SHARES = 128; /* of the tiles, at most: one for each thread that reads notes */
+static __shared__ work list[LIST];                                          /* by rank modulo LIST */
+static __shared__ unsigned weight_before[SHARES + 1], tiles_before[SHARES + 1]; /* by share */
+static __shared__ unsigned rank_first, rank_end, warp_weight[4], warp_tiles[4], looked_weight[16], looked_tiles[16];
 
 struct image {
     int H, W, P, Q, pad, tiles_x, tiles_y; /* tiles_x counts the padding of the mask's words, too */
 };
 
 /* What all blocks share in global memory. */
-struct share {
-    const unsigned long long *tiles; /* bit 8 i + j of tiles[tile] is output pixel (i, j) of the tile */
-    const unsigned *sums;            /* of 32 tiles: active pixels * 256 + active tiles */
-    int count, words, slice;         /* tiles; sums; how many of them a thread adds up */
+struct common {
+    unsigned long long *tiles; /* bit 8 i + j of tiles[tile] is output pixel (i, j) of the tile */
+    unsigned char *weights;    /* with INPUTS: of the tiles */
+    unsigned *sums;            /* of 32 tiles: weight * 256 + active tiles */
+    unsigned *notes;           /* 4 words a block: weight, number of the launch, active tiles, number of the launch */
+    int count, shares, words;  /* tiles; shares; sums of a share */
 };
+static __device__ __forceinline__ common common_of(unsigned long long *tiles, unsigned char *weights, unsigned *sums, unsigned *notes, int count, int shares)
+{
+    return {tiles, weights, sums, notes, count, shares, ((count + 31) / 32 + shares - 1) / shares};
+}
 
 /* Bits 0, STRIDE, 2 STRIDE ... of eight outputs. */
 static __device__ __forceinline__ unsigned every_stride(unsigned bits)
@@ -56,14 +71,24 @@ static __device__ __forceinline__ unsigned every_stride(unsigned bits)
     return out;
 }
 
-/* The output's mask and the bits of one tile. */
-static __device__ __forceinline__ unsigned long long look_at(int tile, const image &im, const unsigned *mask_in, unsigned char *mask_out)
+/* Parts of a tile that need row i of its halo. */
+static __host__ __device__ constexpr int parts_with(int i)
+{
+    int n = 0;
+    for (int first = 0; first < ROWS; first += PART_ROWS)
+        n += i >= first && i < first + PART_HALO_H;
+    return n;
+}
+
+/* The output's mask, the bits and the weight of one tile. */
+static __device__ __forceinline__ unsigned long long look_at(int tile, const image &im, const unsigned *mask_in, unsigned char *mask_out, unsigned &weight)
 {
     place at = place_of(tile, im.tiles_x, im.tiles_y);
     int words = (im.W + 31) / 32;
     mask_in += (size_t)at.n * im.H * words;
     unsigned inside = at.x + 8 <= im.Q ? 0xff : at.x < im.Q ? (1u << (im.Q - at.x)) - 1 : 0;
     unsigned long long active = 0;
+    unsigned inputs = 0;
     mask_out += ((size_t)at.n * im.P + at.y) * im.tiles_x + at.x / 8;
 #if STRIDE > 1 || DILATION > 1
 #pragma unroll 1
@@ -81,6 +106,7 @@ static __device__ __forceinline__ unsigned long long look_at(int tile, const ima
     for (int i = 0; i < HALO_H; i++) {
         unsigned row = mask_bits(mask_in, at.y - im.pad + i, at.x - im.pad, im.H, words) & ((1u << HALO_W) - 1), bits = 0;
         last[i % R] = row;
+        inputs += INPUTS ? __popc(row) * parts_with(i) : 0;
 #pragma unroll
         for (int s = 1; s < S; s++)
             last[i % R] |= row >> s;
@@ -94,25 +120,40 @@ static __device__ __forceinline__ unsigned long long look_at(int tile, const ima
         }
     }
 #endif
+    weight = !INPUTS ? __popcll(active) : active ? inputs : 0;
     return active;
 }
 
-extern "C" __global__ void __launch_bounds__(128, 16)
-list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums, int H, int W, int P, int Q, int pad, int tiles_x,
-           int tiles_y, int count)
-{
-    asm volatile("griddepcontrol.launch_dependents;");
-    int tile = blockIdx.x * 128 + threadIdx.x;
-    unsigned long long active = tile < count ? look_at(tile, {H, W, P, Q, pad, tiles_x, tiles_y}, mask_in, mask_out) : 0;
-    if (tile < count)
-        tiles[tile] = active;
-    unsigned sum = __reduce_add_sync(~0u, __popcll(active) * 256 + (active != 0));
-    if (threadIdx.x % 32 == 0 && tile < count)
-        sums[tile / 32] = sum;
-}
+/* What every block does first: the number of this launch. Blocks without a share keep count in a note, too. */
+static __device__ __forceinline__ unsigned launch_number(const common &all, int block) { return (unsigned)(load_words(all.notes + block * 4).a >> 32) + 1; }
 
-/* What list_tiles wrote is there. */
-static __device__ __forceinline__ void wait_for_tiles() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+/* Looks at share `own`. All threads of the block. */
+static __device__ __forceinline__ void look_at_share(const common &all, int own, unsigned launch, const image &im, const unsigned *mask_in, unsigned char *mask_out)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, end = min((own + 1) * all.words * 32, (all.count + 31) / 32 * 32);
+    unsigned weight = 0, tiles = 0;
+    for (int tile = own * all.words * 32 + threadIdx.x; own < all.shares && tile < end; tile += blockDim.x) {
+        unsigned own_weight = 0;
+        unsigned long long active = tile < all.count ? look_at(tile, im, mask_in, mask_out, own_weight) : 0;
+        if (tile < all.count)
+            all.tiles[tile] = active;
+        if (INPUTS && tile < all.count)
+            all.weights[tile] = own_weight;
+        unsigned sum = __reduce_add_sync(~0u, own_weight * 256 + (active != 0));
+        if (lane == 0)
+            all.sums[tile / 32] = sum;
+        weight += sum >> 8, tiles += sum & 255;
+    }
+    if (lane == 0)
+        looked_weight[warp] = weight, looked_tiles[warp] = tiles;
+    __syncthreads();
+    if (threadIdx.x != 0)
+        return;
+    for (int i = 1; i < blockDim.x / 32; i++)
+        weight += looked_weight[i], tiles += looked_tiles[i];
+    __threadfence(); /* who reads the note can read the whole share */
+    store_words(all.notes + own * 4, make_uint2(weight, tiles), launch);
+}
 
 static __device__ __forceinline__ unsigned scan(unsigned x)
 {
@@ -124,45 +165,43 @@ static __device__ __forceinline__ unsigned scan(unsigned x)
     return x;
 }
 
-/* Fills pixels_before and tiles_before; the last ones are all of them. */
-static __device__ __forceinline__ void add_up(const share &all)
+/* Waits for all notes of a launch and fills weight_before and tiles_before; the last ones are all of them. 128 threads. */
+static __device__ __forceinline__ void add_up(const common &all, unsigned launch)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    unsigned pixels = 0, tiles = 0;
-#pragma unroll 4
-    for (int i = threadIdx.x * all.slice; i < min((threadIdx.x + 1) * all.slice, all.words); i++) {
-        unsigned sum = all.sums[i];
-        if (i < 1024)
-            near_sums[i] = sum;
-        pixels += sum >> 8, tiles += sum & 255;
-    }
-    unsigned to_pixels = scan(pixels), to_tiles = scan(tiles);
+    words note = {0, 0};
+    if (threadIdx.x < all.shares)
+        do
+            note = load_words_acquire(all.notes + threadIdx.x * 4);
+        while (!is_of(note, launch));
+    unsigned weight = scan((unsigned)note.a), tiles = scan((unsigned)note.b);
     if (lane == 31)
-        warp_pixels[warp] = to_pixels, warp_tiles[warp] = to_tiles;
+        warp_weight[warp] = weight, warp_tiles[warp] = tiles;
     warpgroup_sync(0);
     for (int i = 0; i < warp; i++)
-        to_pixels += warp_pixels[i], to_tiles += warp_tiles[i];
-    pixels_before[threadIdx.x + 1] = to_pixels, tiles_before[threadIdx.x + 1] = to_tiles;
+        weight += warp_weight[i], tiles += warp_tiles[i];
+    weight_before[threadIdx.x + 1] = weight, tiles_before[threadIdx.x + 1] = tiles;
     if (threadIdx.x == 0)
-        pixels_before[0] = tiles_before[0] = 0;
+        weight_before[0] = tiles_before[0] = 0;
     warpgroup_sync(0);
 }
 
-/* What is counted: active tiles, or active pixels. */
+/* What is counted: active tiles, or their weight. */
 struct counting {
-    bool pixels;
-    __device__ __forceinline__ unsigned of(unsigned sum) const { return pixels ? sum >> 8 : sum & 255; }
-    __device__ __forceinline__ unsigned before(int slice) const { return pixels ? pixels_before[slice] : tiles_before[slice]; }
+    bool weight;
+    __device__ __forceinline__ unsigned of(unsigned sum) const { return weight ? sum >> 8 : sum & 255; }
+    __device__ __forceinline__ unsigned before(int share) const { return weight ? weight_before[share] : tiles_before[share]; }
 };
 
 /* The 32 tiles of a word, of which the first active one has this rank and number: those whose numbers are in [from, to) are listed; the tile that holds number
  * from - 1 is the last before them, the one that holds to - 1 the last of them. */
-static __device__ __forceinline__ void list_word(const share &all, const image &im, const counting &count, int word, unsigned number, unsigned rank, unsigned from,
+static __device__ __forceinline__ void list_word(const common &all, const image &im, const counting &count, int word, unsigned number, unsigned rank, unsigned from,
                                                  unsigned to)
 {
     int lane = threadIdx.x % 32, tile = word * 32 + lane;
-    unsigned long long active = tile < all.count ? all.tiles[tile] : 0;
-    unsigned own = count.pixels ? __popcll(active) : active != 0, is = __ballot_sync(~0u, active != 0);
+    unsigned long long active = tile < all.count ? __ldcg(all.tiles + tile) : 0;
+    unsigned weight = !INPUTS ? __popcll(active) : active && count.weight ? __ldcg(all.weights + tile) : 0;
+    unsigned own = count.weight ? weight : active != 0, is = __ballot_sync(~0u, active != 0);
     number += scan(own) - own;
     rank += __popc(is & ((1u << lane) - 1));
     if (active == 0)
@@ -176,22 +215,21 @@ static __device__ __forceinline__ void list_word(const share &all, const image &
 }
 
 /* Lists the tiles whose numbers are in [from, to), at most LIST apart: ranks rank_first .. rank_end - 1. */
-static __device__ __forceinline__ void list_round(const share &all, const image &im, const counting &count, unsigned from, unsigned to)
+static __device__ __forceinline__ void list_round(const common &all, const image &im, const counting &count, unsigned from, unsigned to)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     warpgroup_sync(0); /* the last round is out */
     if (threadIdx.x == 0 && from == 0)
         rank_first = 0;
     unsigned below = from ? from - 1 : 0;
-    for (int s0 = 0; s0 < 128; s0 += 32) {
+    for (int s0 = 0; s0 < all.shares; s0 += 32) {
         unsigned here = count.before(s0 + lane), next = count.before(s0 + lane + 1);
         unsigned hit = __ballot_sync(~0u, here < next && here < to && next > below); /* not the empty ones */
         for (; hit; hit &= hit - 1) {
-            int s = s0 + __ffs(hit) - 1, limit = min((s + 1) * all.slice, all.words);
-            unsigned number = count.before(s), rank = tiles_before[s];
-            for (int first = s * all.slice; first < limit; first += 32) {
-                int word = first + lane;
-                unsigned sum = word >= limit ? 0 : word < 1024 ? near_sums[word] : all.sums[word], numbers = scan(count.of(sum)), ranks = scan(sum & 255);
+            int share = s0 + __ffs(hit) - 1, limit = min((share + 1) * all.words, (all.count + 31) / 32);
+            unsigned number = count.before(share), rank = tiles_before[share];
+            for (int first = share * all.words; first < limit; first += 32) {
+                unsigned sum = first + lane < limit ? __ldcg(all.sums + first + lane) : 0, numbers = scan(count.of(sum)), ranks = scan(sum & 255);
                 unsigned start = number + numbers - count.of(sum);
                 unsigned mine = __ballot_sync(~0u, sum != 0 && start < to && number + numbers > below);
                 for (; mine; mine &= mine - 1) {

@@ -101,3 +101,33 @@ truncate_changes(const TYPE *delta, const unsigned *mask_in, float *sum, float *
     if (out && threadIdx.x == 0 && threadIdx.y == 0)
         mask_out[at_word] = word;
 }
+
+/* Marked pixels and their mask as they are, from a layer that keeps nothing, or to a second reader. */
+extern "C" __global__ void __launch_bounds__(256) hand_over(const TYPE *delta, const unsigned *mask_in, TYPE *out, unsigned *mask_out, int H, int W, int C)
+{
+    int y = blockIdx.y, n = blockIdx.z;
+    size_t at_word = ((size_t)n * H + y) * gridDim.x + blockIdx.x;
+    unsigned changed = mask_in[at_word];
+    for (int i = threadIdx.y; i < 32; i += 8) {
+        int x = blockIdx.x * 32 + i;
+        bool here = changed >> i & 1;
+        for (int c = threadIdx.x; c < C && x < W && (here || ZERO); c += 32) {
+            size_t e = element(n, y, x, c, H, W, C);
+            out[e] = here ? delta[e] : from_f32<TYPE>(0.0f);
+        }
+    }
+    if (threadIdx.x == 0 && threadIdx.y == 0)
+        mask_out[at_word] = changed;
+}
+
+/* Behind a maximum: its input's changes become part of what it stores. */
+extern "C" __global__ void __launch_bounds__(256) accumulate(const TYPE *delta, const unsigned *mask_in, TYPE *stored, int H, int W, int C)
+{
+    int y = blockIdx.y, n = blockIdx.z;
+    unsigned changed = mask_in[((size_t)n * H + y) * gridDim.x + blockIdx.x];
+    for (int i = threadIdx.y; i < 32; i += 8)
+        for (int c = threadIdx.x; c < C && changed >> i & 1; c += 32) {
+            size_t e = element(n, y, blockIdx.x * 32 + i, c, H, W, C);
+            stored[e] = from_f32<TYPE>(to_f32(stored[e]) + to_f32(delta[e]));
+        }
+}

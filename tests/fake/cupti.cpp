@@ -7,8 +7,7 @@
 // FAKE_CUPTI_ENDLESS=1                               the passes never end
 // fake_cupti_launch() is a kernel: a range of its own where the range profiler is set so.
 // Traced, it leaves a record as well, the last launch first; FAKE_CUPTI_RECORDS_LOST=n records are dropped.
-// Sampled, a launch is 3 PCs of the function "kernel" in the cubin that begins with "C": PC 16 * i on line 10 + i of dir/k.cu (PC 32: no line), with 5 + i
-// samples of reason a, as many of a_not_issued, and 1 of b. FAKE_CUPTI_SAMPLES_LOST=n are dropped.
+// Sampled, a launch is 3 PCs of the function "kernel": PC 16 * i with 5 + i samples of reason a, as many of a_not_issued, and 1 of b. FAKE_CUPTI_SAMPLES_LOST=n are dropped.
 // FAKE_CUPTI_RENAME=1                                ranges come back under a name that nobody pushed
 // The chip FAKE1 has fake__a ... fake__h with the roll-up .sum; two metrics fit a pass. Range i (from 0) of metric x (a = 0) has the value
 // 1000 * (i + 1) + x, and is not a number for metric h.
@@ -434,7 +433,6 @@ static void give_samples(CUpti_PCSamplingData *d)
     for (size_t i = 0; i < n; i++) {
         CUpti_PCSamplingPCData *pc = &d->pPcData[i];
         size_t k = (3 - fake.sampled % 3) % 3;
-        pc->cubinCrc = 'C';
         pc->pcOffset = 16 * k;
         pc->functionName = (char *)"kernel";
         pc->stallReasonCount = 3;
@@ -517,22 +515,6 @@ API cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
         fake.sampled = 0;
     MAY_FAIL_PLAINLY;
     give_samples((CUpti_PCSamplingData *)p->pcSamplingData);
-    return CUPTI_SUCCESS;
-}
-API cuptiGetCubinCrc(CUpti_GetCubinCrcParams *p)
-{
-    MAY_FAIL_PLAINLY;
-    p->cubinCrc = *(const char *)p->cubin;
-    return CUPTI_SUCCESS;
-}
-API cuptiGetSassToSourceCorrelation(CUpti_GetSassToSourceCorrelationParams *p)
-{
-    MAY_FAIL_PLAINLY;
-    if (p->pcOffset >= 32)
-        return CUPTI_ERROR_UNKNOWN;
-    p->lineNumber = 10 + (uint32_t)p->pcOffset / 16;
-    p->fileName = strdup("dir/k.cu");
-    p->dirName = strdup("dir");
     return CUPTI_SUCCESS;
 }
 }

@@ -22,6 +22,20 @@ extern "C" __global__ void conflicts(const float *x, float *y)
     __syncwarp();
     y[blockIdx.x * 32 + threadIdx.x] = s[threadIdx.x * 32 + 5];
 }
+// Loads and stores 4 words apart: 8 banks serve 32 lanes, 4 wavefronts each. Blocks of one warp.
+extern "C" __global__ void four_ways(const float *x, float *y)
+{
+    volatile __shared__ float s[128];
+    float v = x[threadIdx.x], sum = 0;
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        s[threadIdx.x * 4 + k] = v + k;
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        sum += s[(31 - threadIdx.x) * 4 + k];
+    y[blockIdx.x * 32 + threadIdx.x] = sum;
+}
 // 1000 multiply-adds a thread.
 extern "C" __global__ void multiply_add(const float *x, float *y)
 {
@@ -62,6 +76,19 @@ extern "C" __global__ void local_array(const float *x, float *y)
 #pragma unroll 1
     for (int k = 0; k < 64; k++)
         sum += a[(k * 7 + at) & 63];
+    y[i] = sum;
+}
+// 48 values that are all needed to the end, where 32 registers are allowed: the compiler has to spill, and says how often. No loop, so that each spill runs once.
+extern "C" __global__ void __maxnreg__(32) spilled(const float *x, float *y)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float v[48], sum = 0;
+#pragma unroll
+    for (int k = 0; k < 48; k++)
+        asm volatile("ld.global.f32 %0, [%1];" : "=f"(v[k]) : "l"(x + i + k)); /* volatile: not read again where it is used */
+#pragma unroll
+    for (int k = 0; k < 48; k++)
+        sum = fmaf(v[k], v[47 - k], sum);
     y[i] = sum;
 }
 // 64 tensor instructions a warp: 16x8x16, f16 into f32.

@@ -125,7 +125,7 @@ def compare_rows(results):
 
 def compare_sweep(results):
     source = os.path.join(here, "counters.cu")
-    names = ["copy", "strided", "conflicts", "multiply_add", "divergent", "local_array", "tensor"]
+    names = re.findall(r'__global__ void (?:__\w+\([^)]*\) )?(\w+)\(', open(source).read())
     _, plain = run([counters, source, "plain", str(SWEEP)])
     text, ours = run([counters, source, "sweep", str(SWEEP), ",".join(CORE)])
     inside = float(re.search(r"^sweep .* ([0-9.]+) s$", text, re.M).group(1))

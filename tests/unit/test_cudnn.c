@@ -227,6 +227,32 @@ static void fused_epilogues(void **state)
     give_back(count);
 }
 
+/* What one rig's timing chose, a later one makes again from its facts alone, the kind of bias included. */
+static void a_choice_is_kept_and_made_again(void **state)
+{
+    need_library();
+    struct error err = {0};
+    struct cudnn_conv c = conv(DTYPE_F16, LAYOUT_NHWC, MATH_F16_ACC32), other = c;
+    c.bias = true;
+    other.bias = true;
+    other.k = 128;
+    assert_null(cudnn_chosen(handle, &c));
+    int count = ask(&c, 6);
+    cudnn_choose(handle, &c, cudnn_plan_facts(plans[3]), count);
+    const struct cudnn_choice *kept = cudnn_chosen(handle, &c);
+    assert_non_null(kept);
+    assert_int_equal(kept->among, count);
+    assert_null(cudnn_chosen(handle, &other));
+    struct cudnn_plan *again = cudnn_plan_again(handle, &c, &kept->facts, &err);
+    assert_non_null(again);
+    assert_string_equal(cudnn_plan_facts(again)->text, cudnn_plan_facts(plans[3])->text);
+    assert_string_equal(cudnn_plan_facts(again)->notes, cudnn_plan_facts(plans[3])->notes);
+    cudnn_plan_free(again);
+    cudnn_choose(handle, &c, cudnn_plan_facts(plans[0]), 1); /* the first choice stays */
+    assert_string_equal(cudnn_chosen(handle, &c)->facts.text, cudnn_plan_facts(plans[3])->text);
+    give_back(count);
+}
+
 static void the_math_mode_filters(void **state)
 {
     need_library();
@@ -292,7 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_equal_the_header), cmocka_unit_test(plans_of_the_headline_layer), cmocka_unit_test(fused_epilogues),
-        cmocka_unit_test(the_math_mode_filters),    cmocka_unit_test(what_cannot_be_is_said),
+        cmocka_unit_test(a_choice_is_kept_and_made_again), cmocka_unit_test(the_math_mode_filters),    cmocka_unit_test(what_cannot_be_is_said),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -175,6 +175,38 @@ static void test_bilinear(void **state)
     assert_non_null(strstr(err.text, "block is 2, 4, 8 or 16, not 3"));
 }
 
+/* The two steps one after the other: a large image, and the convolution of it. */
+static void test_upsample_conv(void **state)
+{
+    struct work w = simple_work("upsample_conv2d", 3, 4, 5), large = conv_work(3, 2, 12, 15, 3);
+    w.block = 3, w.k = 2, w.r = 2, w.s = 3, w.pad = 1;
+    large.r = 2, large.pad = 1, large.n = 1, large.dtype = w.dtype;
+    finish(&w);
+    finish(&large);
+    assert_true(fabs(work_collapsed_share(&w) - 4 / 3.0 * (5 / 3.0) / 6) < 1e-12 && work_collapsed_share(&large) == 1);
+    assert_int_equal(w.p, 13);
+    assert_int_equal(w.q, 15);
+    struct op_data d, l = {0};
+    make_data(&w, DATA_PART_PRECISION, &d);
+    float *pixels = malloc(3 * 12 * 15 * sizeof *pixels);
+    for (int64_t i = 0; i < 3 * 12 * 15; i++)
+        pixels[i] = d.array[ROLE_INPUT][(i / 180 * 4 + i / 15 % 12 / 3) * 5 + i % 15 / 3];
+    l.array[ROLE_INPUT] = pixels;
+    l.array[ROLE_FILTER] = d.array[ROLE_FILTER];
+    for (int64_t k = 0; k < 2; k++)
+        for (int64_t p = 0; p < 13; p++)
+            for (int64_t q = 0; q < 15; q++) {
+                double magnitude, want = conv_at(&large, &l, 0, k, p, q, &magnitude);
+                assert_true(fabs(d.reference[(k * 13 + p) * 15 + q] - want) <= 1e-12 * magnitude);
+            }
+    free(pixels);
+    op_data_free(&d);
+    w.r = 20;
+    struct error err = {0};
+    assert_false(work_finish(&w, &err));
+    assert_non_null(strstr(err.text, "larger than the padded, upsampled input 14x17"));
+}
+
 /* conv -> bias -> leaky_relu -> depth_to_space(CRD) -> residual, and pointwise with the same, by hand. */
 static void test_epilogue(void **state)
 {
@@ -401,7 +433,7 @@ static void test_speed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv2d),         cmocka_unit_test(test_conv_transpose2d),
-                                       cmocka_unit_test(test_depth_to_space), cmocka_unit_test(test_upsample_and_layout), cmocka_unit_test(test_bilinear),
+                                       cmocka_unit_test(test_depth_to_space), cmocka_unit_test(test_upsample_and_layout), cmocka_unit_test(test_bilinear), cmocka_unit_test(test_upsample_conv),
                                        cmocka_unit_test(test_epilogue),       cmocka_unit_test(test_exact_data),
                                        cmocka_unit_test(test_generator),      cmocka_unit_test(test_bounds_accept_and_refuse),
                                        cmocka_unit_test(test_bound_formula), cmocka_unit_test(test_speed)};

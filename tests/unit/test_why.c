@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -122,6 +123,51 @@ static void the_account_balances(void **state)
     assert_true(fabs(ns_of(&a, "roof") - 1600e3) < 1e-6);
     assert_true(fabs(ns_of(&a, "idle") - 2000e3 / 6) < 1e-3);
     assert_true(fabs(ns_of(&a, "unexplained") - (400e3 - 2000e3 / 6)) < 1e-3);
+    fixture_free(&f);
+}
+
+static void line(struct row *r, int at, const char *name, double value)
+{
+    row_add_metric(r, 0, at, name, "", "cupti", value);
+}
+
+/* The counted row of above, sampled too: 93.75 us wait, 40 of 62 for the scoreboard and of that three quarters at line 57; 31.25 us issue. */
+static void waits_have_lines(void **state)
+{
+    struct fixture f = {0};
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/counted", 250, 1);
+    hw(r, "sm_busy", 90);
+    hw(r, "issue_active", 25);
+    hw(r, "stall_long_scoreboard", 40);
+    hw(r, "stall_barrier", 20);
+    hw(r, "stall_wait", 2);
+    line(r, 57, "hw.samples_long_scoreboard", 750);
+    line(r, 61, "hw.samples_long_scoreboard", 200);
+    line(r, 0, "hw.samples_long_scoreboard", 49); /* too few to name */
+    line(r, 62, "hw.samples_long_scoreboard", 1);
+    line(r, 57, "hw.samples_selected", 30);
+    line(r, 70, "hw.samples_selected", 70);
+    struct account a = only(&f, 0);
+    balances(&a);
+    const struct account_part *wait = part(&a, "long_scoreboard"), *issue = part(&a, "issue");
+    assert_int_equal(wait->place_count, 2);
+    assert_string_equal(wait->places[0].where, "counted.cu:57");
+    assert_string_equal(wait->places[1].where, "counted.cu:61");
+    assert_true(fabs(wait->places[0].ns - 0.75 * wait->ns) < 1e-6 && fabs(wait->places[1].ns - 0.2 * wait->ns) < 1e-6);
+    assert_int_equal(part(&a, "barrier")->place_count, 0); /* no sample waits for it: nothing is said */
+    assert_int_equal(issue->place_count, 2);
+    assert_string_equal(issue->places[0].where, "counted.cu:70");
+    struct text t = {0};
+    account_text(&a, &t, "");
+    assert_non_null(strstr(text_get(&t), "45.4 at counted.cu:57, 12.1 at counted.cu:61\n"));
+    text_free(&t);
+    line(r, 71, "hw.executed_instructions", 900); /* what ran counts more than where it was seen */
+    line(r, 70, "hw.executed_instructions", 100);
+    a = only(&f, 0);
+    balances(&a);
+    assert_string_equal(part(&a, "issue")->places[0].where, "counted.cu:71");
+    assert_true(fabs(part(&a, "issue")->places[0].ns - 0.9 * 31.25e3) < 1e-6);
     fixture_free(&f);
 }
 
@@ -480,10 +526,30 @@ static int set_up(void **state)
     return 0;
 }
 
+/* A damaged database may say anything; no sum of it may overflow. */
+static void units_are_bounded(void **state)
+{
+    const double odd[] = {1e308, INFINITY, -1e308, 1e-300};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        struct fixture f = {0};
+        measured_run(&f);
+        row_of(&f, "conv2d/a", 300, 100)->flop = odd[i];
+        struct account a = only(&f, 0);
+        long sum = 0;
+        for (int k = 0; k < a.count; k++) {
+            assert_true(labs(a.parts[k].units) <= 40000000000000000);
+            sum += a.parts[k].units;
+        }
+        assert_int_equal(sum, a.count ? a.total_units : 0);
+        fixture_free(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_account_balances),      cmocka_unit_test(steps_and_gaps_are_parts), cmocka_unit_test(printed_numbers_add_up),
+        cmocka_unit_test(units_are_bounded),         cmocka_unit_test(the_account_balances),     cmocka_unit_test(waits_have_lines),
+        cmocka_unit_test(steps_and_gaps_are_parts),  cmocka_unit_test(printed_numbers_add_up),
         cmocka_unit_test(a_chain_is_held_as_a_whole),
         cmocka_unit_test(verdicts_without_counters), cmocka_unit_test(verdicts_with_counters),   cmocka_unit_test(rows_are_found_by_words),
         cmocka_unit_test(unknown_machines_stay_unknown),

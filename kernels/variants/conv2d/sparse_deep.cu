@@ -22,13 +22,17 @@ let:
   pitch: r * s * slice * 2 + 16                    # of an output channel's weights in a slice
   smem: 16 * floor(slice, 8) * plane + 128 * pitch
   blocks_k: ceil(k, 64)
+  blocks: min(tiles, max(1, floor(sm_count, blocks_k)))
+  shares: min(128, blocks * blocks_k)             # of the tiles, for those who look
   per_tile: r * s * c * 8 * blocks_k * size(filter) # bytes of weights: eight tiles share them
 where:
   - cc == 90
-  - smem + 10240 <= smem_per_block_optin
+  - blocks_k <= sm_count                           # all blocks run at once
+  - smem + 30720 <= smem_per_block_optin
   - floor(r * s * slice, 4) + 16 * rows <= 170     # registers for weights and sums
 define:
   TYPE: type(input)
+  STORE: select(k % 8 == 0, 8, 2)
   ROWS: rows
   SLICE: slice
   EPI_BIAS: has(bias)
@@ -38,24 +42,21 @@ scratch:
   packed: input[blocks_k * floor(c, slice) * 32 * pitch]
   tile_bits: u32[2 * tiles]
   sums: u32[ceil(tiles, 32)]
+  notes: u32[4 * blocks * blocks_k]
   active: u32[1]
 prepare:
+  - fill: notes = 0
   - kernel: pack_weights
     grid: 64 * floor(c, slice), blocks_k
     block: 128
     args: filter, packed, k
 steps:
-  - kernel: list_tiles
-    grid: ceil(tiles, 128)
-    block: 128
-    attributes: {carveout: 100}                    # as conv_tiles, or an SM has to be empty in between
-    args: mask_in, mask_out, tile_bits, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: conv_slices
-    grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
+    grid: blocks, blocks_k
     block: 384
     smem: smem
-    args: input, packed, bias, mask_in, tile_bits, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
-    attributes: {pdl: yes, carveout: 100}
+    args: input, packed, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares
+    attributes: {cooperative: yes, carveout: 100}
 columns:
   tiles_active: active[0]
 */
@@ -65,9 +66,8 @@ columns:
  * until the last slice. A slice of eight tiles takes some 5000 cycles, while the next one's weights arrive: 8 bytes a cycle.
  *
  * The filter is brought into slices once, beforehand (prepare), so that a slice of 64 output channels is one piece of memory. */
-#include "element.cuh"
-#include "epilogue.cuh"
 #include "sparse_copy.cuh"
+#include "sparse_store.cuh"
 
 constexpr int SLICES = C / SLICE, GROUP = 8, STAGES = 16, DEPTH = 4; /* tiles at a time; slices of tiles in shared memory, and a warp's on their way */
 constexpr int RING_BYTES = STAGES * STAGE_BYTES, WEIGHTS_BYTES = 64 * WEIGHTS_PITCH;
@@ -75,6 +75,7 @@ constexpr int RING_BYTES = STAGES * STAGE_BYTES, WEIGHTS_BYTES = 64 * WEIGHTS_PI
 extern __shared__ __align__(128) unsigned char ring[]; /* then two slices of the weights */
 static __shared__ unsigned long long full[STAGES], empty[STAGES], weights_come[2], weights_held[2];
 static __shared__ work ring_work[STAGES];              /* at.y < 0: none, at.n < 0: no more */
+static __shared__ __align__(128) unsigned char staging[2][staged_bytes(ROWS)];
 
 /* packed[block of 64 output channels][slice][channel][tap][SLICE], zeros for channels past the last. */
 extern "C" __global__ void __launch_bounds__(128) pack_weights(const TYPE *filter, TYPE *packed, int K)
@@ -167,13 +168,12 @@ struct producer {
     }
 };
 
-static __device__ __forceinline__ void produce(producer p, const share &all, unsigned *tiles_active)
+static __device__ __forceinline__ void produce(producer p, const common &all, unsigned launch, unsigned *tiles_active)
 {
-    wait_for_tiles();
-    add_up(all);
+    add_up(all, launch);
+    unsigned total = tiles_before[SHARES];
     if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
-        *tiles_active = tiles_before[128];
-    unsigned total = tiles_before[128];
+        *tiles_active = total;
     unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
     p.issued = p.arrived = threadIdx.x / 32;
     for (; from < end; from += LIST) {
@@ -185,34 +185,23 @@ static __device__ __forceinline__ void produce(producer p, const share &all, uns
 }
 
 struct consumer {
-    TYPE *output; /* of the lane's first channel */
+    staged_pixels staged;
+    TYPE *output; /* of the first channel */
     int K, P, Q;
-    bool stores;  /* its two channels exist */
-    float bias0, bias1;
 };
 
 static __device__ __forceinline__ void store_tile(const consumer &to, const work &tile, const float sum[4 * ROWS])
 {
-    int column = threadIdx.x % 4 * 2;
-    unsigned long long own = to.stores ? tile.active >> column : 0;
-    TYPE *out = to.output + (((size_t)tile.at.n * to.P + tile.at.y) * to.Q + tile.at.x + column) * to.K;
-#pragma unroll
-    for (int row = 0; row < ROWS; row++, out += to.Q * to.K)
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-            pack<TYPE, 2> two;
-            two.item[0] = from_f32<TYPE>(activate(sum[4 * row + e] + to.bias0));
-            two.item[1] = from_f32<TYPE>(activate(sum[4 * row + 2 + e] + to.bias1));
-            if (own >> (8 * row + e) & 1)
-                store_pack<TYPE, 2>(out + e * to.K, two);
-        }
+    int first = to.staged.first_pixel();
+    unsigned long long own = tile.active >> first;
+    TYPE *out = to.output + (((size_t)tile.at.n * to.P + tile.at.y + first / 8) * to.Q + tile.at.x + first % 8) * to.K;
+    to.staged.store<ROWS>(sum, [&](int ahead) { return own >> ahead & 1; }, [&](int ahead) { return out + (ahead / 8 * to.Q + ahead % 8) * to.K; });
 }
 
 static __device__ __forceinline__ void consume(const consumer &to)
 {
     int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
-    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours. */
-    unsigned weights = shared_address(ring) + RING_BYTES + (threadIdx.x / 32 % 4 * 16 + lane % 8 * 2 + lane / 8 % 2) * WEIGHTS_PITCH + lane / 16 * 16;
+    unsigned weights = shared_address(ring) + RING_BYTES + (threadIdx.x / 32 % 4 * 16 + lane % 16) * WEIGHTS_PITCH + lane / 16 * 16;
     for (int i = me, slices = 0;;) {
         float sum[GROUP / 2][4 * ROWS];
 #pragma unroll 1
@@ -254,10 +243,14 @@ static __device__ __forceinline__ void consume(const consumer &to)
     }
 }
 
-extern "C" __global__ void __maxnreg__(160)
-conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums,
-            unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+extern "C" __global__ void __launch_bounds__(384, 1)
+conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums,
+            unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares)
 {
+    common all = common_of(tiles, nullptr, sums, notes, count, shares);
+    image im = {H, W, P, Q, pad, tiles_x, tiles_y};
+    int own = blockIdx.y * gridDim.x + blockIdx.x;
+    unsigned launch = launch_number(all, own);
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
             barrier_init(shared_address(&full[i]), 1);
@@ -270,15 +263,13 @@ conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsi
         barrier_init_done();
     }
     __syncthreads();
+    look_at_share(all, own, launch, im, mask_in, mask_out);
     if (threadIdx.x < 128) {
         give_registers<56>();
-        int words = (count + 31) / 32;
-        produce(producer{input, packed, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, count, words, (words + 127) / 128},
-                tiles_active);
+        produce(producer{input, packed, mask_in, im}, all, launch, tiles_active);
     } else {
-        take_registers<208>();
-        int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
-        bool stores = k < K;
-        consume({output + k, K, P, Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
+        take_registers<224>();
+        int k0 = blockIdx.y * 64, group = warpgroup_index();
+        consume({staged_pixels(staging[group - 1], group, bias, k0, K), output + k0, K, P, Q});
     }
 }

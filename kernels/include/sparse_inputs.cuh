@@ -1,0 +1,281 @@
+/* sparse_inputs: a sparse convolution from its active inputs, for sparse_tiles.cuh. What is not marked is zero, so an output is the sum of what the few marked inputs
+ * under its filter contribute; with scattered marks that is hardly more than one.
+ *
+ * A part is PART_ROWS x 8 outputs: its halo is at most 64 inputs. Each warp of the producer packs active parts into a group of up to 64 inputs: it gathers them as columns of
+ * an operand, and lists the group's active outputs, each with the contributions it consists of. Both consumers work on a group: R * S products of the weights
+ * they hold by 32 inputs make R * S contributions of each input, in f32 in shared memory; then half a warp adds up an output, in the order of the taps, and stores
+ * it. An input in the halos of several parts is in a group for each: a part's outputs are its own, and the order of every sum is given.
+ *
+ * Needs what sparse_tiles.cuh needs, C at most 64, ROWS 4 or 8, stride and dilation 1. */
+#pragma once
+
+constexpr int GROUP_INPUTS = 64, GROUP_PAIRS = 64 * TAPS; /* inputs of a group; contributions, and outputs, at most */
+static_assert(PART_HALO_H * HALO_W <= GROUP_INPUTS && ROWS % PART_ROWS == 0, "the halo of a part must fit a group");
+constexpr int OPERAND_PLANE = GROUP_INPUTS * 16 + 16;
+constexpr int PITCH = TAPS * 64 + 4; /* floats of an input's contributions: a wgmma's columns go to different banks */
+constexpr int CONTRIBUTION_BYTES = GROUP_INPUTS * PITCH * 4;
+
+struct __align__(128) group {
+    unsigned char operand[PIECES * OPERAND_PLANE]; /* planes of 8 channels, inputs side by side */
+    uint2 outputs[GROUP_PAIRS];          /* pixel in the batch; contribution, further ones << 14, how many << 24 */
+    unsigned short further[GROUP_PAIRS]; /* contributions of outputs: input * (PITCH / 4) + tap * 16, in 16 bytes */
+    unsigned inputs[GROUP_INPUTS];       /* pixel in the batch */
+    int input_count, output_count;       /* input_count < 0: this warp has no more */
+};
+static __shared__ unsigned long long group_full[4], group_empty[4]; /* barriers */
+
+static __device__ __forceinline__ group *group_of(int warp) { return reinterpret_cast<group *>(space + (CONTRIBUTION_BYTES + 127) / 128 * 128) + warp; }
+static __device__ __forceinline__ void init_groups()
+{
+    for (int i = 0; i < 4; i++) {
+        barrier_init(shared_address(&group_full[i]), 1);
+        barrier_init(shared_address(&group_empty[i]), 8);
+    }
+}
+
+/* --- producer: a warp, which fills the same group again and again --- */
+
+/* A lane's row of 8 outputs: the marks of its inputs, and where in the group what belongs to it goes. */
+struct output_row {
+    unsigned marks[R], active; /* HALO_W bits each; 8 bits */
+    unsigned inputs, outputs, pairs; /* first places */
+    unsigned in_pixel, out_pixel;    /* of the row's first input, which may lie outside, and first output */
+};
+
+struct group_producer {
+    const TYPE *input;
+    const unsigned *mask;
+    image im;
+    group *to;
+    unsigned inputs, outputs, pairs; /* in the group so far */
+    int filled;                      /* groups that this warp has given away */
+
+    __device__ __forceinline__ void open()
+    {
+        barrier_wait(shared_address(&group_empty[threadIdx.x / 32]), filled & 1 ^ 1);
+        inputs = outputs = pairs = 0;
+    }
+    __device__ __forceinline__ void give(int count)
+    {
+        int lane = threadIdx.x % 32;
+        for (int i = inputs * PIECES + lane; count > 0 && i < GROUP_INPUTS * PIECES; i += 32) /* the other columns are zeros */
+            copy_async_16_of(shared_address(to->operand) + i % PIECES * OPERAND_PLANE + i / PIECES * 16, input, 0);
+        copy_async_commit();
+        copy_async_wait<0>();
+        fence_async();
+        if (lane == 0)
+            to->input_count = count, to->output_count = outputs;
+        __syncwarp();
+        if (lane == 0)
+            barrier_arrive(shared_address(&group_full[threadIdx.x / 32]));
+        filled++;
+    }
+
+    /* Lane `ROWS * i + j` has row j of tile i. */
+    __device__ __forceinline__ output_row row_of(const work *tile) const
+    {
+        output_row own = {};
+        int row = threadIdx.x % ROWS, words = (im.W + 31) / 32;
+        if (!tile)
+            return own;
+        const place &at = tile->at;
+        own.active = tile->active >> (8 * row) & 0xff;
+        own.in_pixel = ((unsigned)at.n * im.H + at.y + row - im.pad) * im.W + at.x - im.pad;
+        own.out_pixel = ((unsigned)at.n * im.P + at.y + row) * im.Q + at.x;
+#pragma unroll
+        for (int r = 0; r < R; r++)
+            own.marks[r] = mask_bits(mask + (size_t)at.n * im.H * words, at.y + row + r - im.pad, at.x - im.pad, im.H, words) & ((1u << HALO_W) - 1);
+        return own;
+    }
+    /* The row's inputs that no later row of its part has, in the order of the image. */
+    __device__ __forceinline__ void list_inputs(const output_row &own) const
+    {
+        unsigned at = own.inputs;
+#pragma unroll
+        for (int r = 0; r < R; r++)
+            if (r == 0 || threadIdx.x % PART_ROWS == PART_ROWS - 1)
+                for (unsigned bits = own.marks[r]; bits; bits &= bits - 1)
+                    to->inputs[at++] = own.in_pixel + r * im.W + __ffs(bits) - 1;
+    }
+    __device__ __forceinline__ void list_outputs(const output_row &own) const
+    {
+        unsigned output = own.outputs, pair = own.pairs, first[R]; /* number of the first input of each row of the filter */
+        first[0] = own.inputs;
+#pragma unroll
+        for (int r = 1; r < R; r++)
+            first[r] = first[r - 1] + __popc(own.marks[r - 1]);
+#pragma unroll 1
+        for (unsigned bits = own.active; bits; bits &= bits - 1) {
+            int x = __ffs(bits) - 1;
+            unsigned begin = pair, one = 0;
+#pragma unroll
+            for (int r = 0; r < R; r++) {
+                unsigned at = first[r] + __popc(own.marks[r] & ((1u << x) - 1));
+#pragma unroll
+                for (int s = 0; s < S; s++)
+                    if (own.marks[r] >> (x + s) & 1) {
+                        one = at * (PITCH / 4) + (r * S + s) * 16;
+                        to->further[pair++] = one;
+                        at++;
+                    }
+            }
+            to->outputs[output++] = make_uint2(own.out_pixel + x, one | begin << 14 | (pair - begin - 1) << 24);
+        }
+    }
+
+    /* Rows of up to 32 / ROWS tiles. */
+    __device__ __forceinline__ void put(output_row own)
+    {
+        int lane = threadIdx.x % 32;
+        unsigned last = lane % PART_ROWS == PART_ROWS - 1, size = __popc(own.active) << 10; /* inputs, outputs << 10, pairs << 20: none overflows */
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            size += r == 0 || last ? __popc(own.marks[r]) : 0;
+#pragma unroll
+            for (int s = 0; s < S; s++)
+                size += __popc(own.marks[r] >> s & own.active) << 20;
+        }
+        unsigned end = scan(size), begin = end - size, before = 0; /* what earlier rounds have put */
+        unsigned part_end = __shfl_sync(~0u, end, lane | (PART_ROWS - 1));
+        for (bool waits = true;;) {
+            bool fits = waits && (part_end & 1023) - (before & 1023) + inputs <= GROUP_INPUTS;
+            unsigned put = __ballot_sync(~0u, fits);
+            if (fits) {
+                unsigned at = begin - before;
+                own.inputs = inputs + (at & 1023), own.outputs = outputs + (at >> 10 & 1023), own.pairs = pairs + (at >> 20);
+                list_inputs(own);
+                list_outputs(own);
+            }
+            if (put) {
+                unsigned now = __shfl_sync(~0u, end, 31 - __clz(put)), more = now - before;
+                __syncwarp();
+                for (int i = inputs * PIECES + lane; i < (inputs + (more & 1023)) * PIECES; i += 32)
+                    copy_async_16_of(shared_address(to->operand) + i % PIECES * OPERAND_PLANE + i / PIECES * 16, input + (size_t)to->inputs[i / PIECES] * C + i % PIECES * 8, 16);
+                inputs += more & 1023, outputs += more >> 10 & 1023, pairs += more >> 20;
+                before = now;
+            }
+            waits = waits && !fits;
+            if (!__any_sync(~0u, waits))
+                return;
+            give(inputs);
+            open();
+        }
+    }
+};
+
+static __device__ __forceinline__ void produce_inputs(group_producer p, const common &all, unsigned from, unsigned end)
+{
+    constexpr int TILES = 32 / ROWS; /* at a time */
+    int warp = threadIdx.x / 32, own = threadIdx.x % 32 / ROWS;
+    if (from < end)
+        p.open();
+    for (; from < end; from += LIST) {
+        list_round(all, p.im, {true}, from, min(from + LIST, end));
+        unsigned count = rank_end - rank_first, rank = rank_first + count * warp / 4, limit = rank_first + count * (warp + 1) / 4;
+        output_row row = p.row_of(rank + own < limit ? &list[(rank + own) % LIST] : nullptr);
+        for (; rank < limit; rank += TILES) {
+            output_row next = p.row_of(rank + TILES + own < limit ? &list[(rank + TILES + own) % LIST] : nullptr); /* its marks are on their way meanwhile */
+            p.put(row);
+            row = next;
+        }
+    }
+    if (p.inputs) {
+        p.give(p.inputs);
+        p.open();
+    }
+    p.give(-1);
+}
+
+/* --- consumers: 256 threads --- */
+
+static __device__ __forceinline__ void consumers_sync() { asm volatile("bar.sync 4, 256;" ::: "memory"); }
+
+/* What 32 inputs contribute through each tap; `count` of them are there. parts: of the thread's first channel and input. */
+static __device__ __forceinline__ void contribute(unsigned operand, const unsigned (*held)[4], float *parts, int count)
+{
+    unsigned long long columns = matrix_planes(operand, OPERAND_PLANE, 128);
+    float sum[2][16];
+    int own = threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int tap = 0; tap <= TAPS; tap++) {
+        if (tap < TAPS) {
+            wgmma_begin();
+#pragma unroll
+            for (int c = 0; c < C / 16; c++)
+                wgmma_registers<TYPE, 32>(sum[tap & 1], held[tap * (C / 16) + c], columns + c * 2 * (OPERAND_PLANE / 16), c > 0);
+            wgmma_commit();
+        }
+        if (tap == 0)
+            continue;
+        if (tap < TAPS)
+            wgmma_wait<1>();
+        else
+            wgmma_wait<0>();
+        const float *done = sum[tap & 1 ^ 1];
+#pragma unroll
+        for (int i = 0; i < 16; i++) { /* input i / 4 * 8 + i % 2 of those that begin at the thread's first, channel 8 (i / 2 % 2) further */
+            int ahead = i / 4 * 8 + i % 2;
+            if (own + ahead < count)
+                parts[ahead * PITCH + (tap - 1) * 64 + i / 2 % 2 * 8] = done[i];
+        }
+    }
+}
+
+/* Half a warp an output; a lane has four channels of it. */
+static __device__ __forceinline__ void store_outputs(const group &from, const consumer &to, const float bias[4])
+{
+    constexpr int VECTOR = STORE == 8 ? 4 : 2;
+    int channel = threadIdx.x % 16 * 4, count = from.output_count;
+    const float4 *own = reinterpret_cast<const float4 *>(space) + threadIdx.x % 16;
+#pragma unroll 2
+    for (int i = (threadIdx.x - 128) / 16; i < count; i += 16) {
+        uint2 out = from.outputs[i];
+        int further = out.y >> 24, pair = out.y >> 14 & 1023;
+        float4 sum = own[further ? from.further[pair] : out.y & 16383];
+        for (int j = 1; j <= further; j++) {
+            float4 more = own[from.further[pair + j]];
+            sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
+        }
+        float values[4] = {sum.x, sum.y, sum.z, sum.w};
+#pragma unroll
+        for (int e = 0; e < 4; e += VECTOR) {
+            pack<TYPE, VECTOR> v;
+#pragma unroll
+            for (int j = 0; j < VECTOR; j++)
+                v.item[j] = from_f32<TYPE>(activate(values[e + j] + bias[e + j]));
+            store_if(to.k0 + channel + e < to.K, to.output + (size_t)out.x * to.K + channel + e, v.word);
+        }
+    }
+}
+
+static __device__ __forceinline__ void consume_inputs(const consumer &to, const unsigned (*held)[4])
+{
+    int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
+    float bias[4], *parts = reinterpret_cast<float *>(space) + (me * 32 + lane % 4 * 2) * PITCH + staged_pixels::own_channel();
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        int k = to.k0 + threadIdx.x % 16 * 4 + i;
+        bias[i] = EPI_BIAS && k < to.K ? to.bias[k] : 0.0f;
+    }
+    unsigned over = 0; /* warps of the producer that have no more */
+    for (int turn = 0; over != 15; turn++) {
+        int warp = turn % 4;
+        if (over >> warp & 1)
+            continue;
+        const group &from = *group_of(warp);
+        barrier_wait(shared_address(&group_full[warp]), turn / 4 & 1);
+        int count = __shfl_sync(~0u, from.input_count, 0);
+        if (count < 0) {
+            over |= 1 << warp;
+            continue;
+        }
+        if (me * 32 < count)
+            contribute(shared_address(from.operand) + me * 512, held, parts, count - me * 32);
+        consumers_sync();
+        store_outputs(from, to, bias);
+        __syncwarp();
+        if (lane == 0)
+            barrier_arrive(shared_address(&group_empty[warp]));
+        consumers_sync(); /* the contributions have been read */
+    }
+}
