@@ -53,7 +53,12 @@ static void *finish(struct builder *b, void *d, const char *what)
 
 static int data_of(enum dtype t)
 {
-    return t == DTYPE_F16 ? DATA_HALF : t == DTYPE_BF16 ? DATA_BFLOAT16 : DATA_FLOAT;
+    return t == DTYPE_F16 ? DATA_HALF : t == DTYPE_BF16 ? DATA_BFLOAT16 : t == DTYPE_I8 ? DATA_INT8 : DATA_FLOAT;
+}
+/* What products are summed in; of i8 data that is also the type of the sums that an epilogue reads. */
+static int sums_of(const struct cudnn_conv *c)
+{
+    return c->dtype == DTYPE_I8 ? DATA_INT32 : c->math == MATH_F16_ACC16 ? DATA_HALF : DATA_FLOAT;
 }
 
 /* dim: n,c,h,w (or k,c,r,s); the layout decides the strides. */
@@ -76,7 +81,7 @@ static void *convolution(struct builder *b, void *x, void *w, void *y)
 {
     const struct cudnn_conv *c = b->conv;
     int64_t dims = 2, stride[] = {c->stride, c->stride}, pad[] = {c->pad, c->pad}, dilation[] = {c->dilation, c->dilation};
-    int compute = c->math == MATH_F16_ACC16 ? DATA_HALF : DATA_FLOAT, mode = CROSS_CORRELATION;
+    int compute = sums_of(c), mode = CROSS_CORRELATION;
     void *d = make(b, DESCRIPTOR_CONVOLUTION);
     set(b, d, ATTR_CONVOLUTION_COMP_TYPE, TYPE_DATA_TYPE, 1, &compute);
     set(b, d, ATTR_CONVOLUTION_CONV_MODE, TYPE_CONVOLUTION_MODE, 1, &mode);
@@ -116,20 +121,20 @@ static void *pointwise(struct builder *b, enum cudnn_pointwise kind, void *x, vo
     return finish(b, op, "the epilogue");
 }
 
-/* The operations in order; each result but the last is virtual and f32. */
+/* The operations in order; each result but the last is virtual and f32, sums of i8 are i32. */
 static int operations(struct builder *b, void *ops[4])
 {
     const struct cudnn_conv *c = b->conv;
-    int data = data_of(c->dtype), left = c->bias + c->residual + (c->activation != 0), count = 0;
+    int data = data_of(c->dtype), stored = c->dtype == DTYPE_I8 ? DATA_FLOAT : data, sums = c->dtype == DTYPE_I8 ? DATA_INT32 : DATA_FLOAT, left = c->bias + c->residual + (c->activation != 0), count = 0;
     int64_t x_dim[] = {c->n, c->c, c->h, c->w}, w_dim[] = {c->k, c->c / c->groups, c->r, c->s}, y_dim[] = {c->n, c->k, c->p, c->q},
             bias_dim[] = {1, c->k, 1, 1};
     int64_t uid = UID_VIRTUAL;
-    void *y = tensor(b, UID_Y, y_dim, data, false);
-    void *now = left ? tensor(b, uid++, y_dim, DATA_FLOAT, true) : y;
+    void *y = tensor(b, UID_Y, y_dim, stored, false);
+    void *now = left ? tensor(b, uid++, y_dim, sums, true) : y;
     ops[count++] = convolution(b, tensor(b, UID_X, x_dim, data, false), tensor(b, UID_W, w_dim, data, false), now);
     if (c->residual) {
         void *next = --left ? tensor(b, uid++, y_dim, DATA_FLOAT, true) : y;
-        ops[count++] = pointwise(b, POINTWISE_ADD, now, tensor(b, UID_RESIDUAL, y_dim, data, false), next, 0);
+        ops[count++] = pointwise(b, POINTWISE_ADD, now, tensor(b, UID_RESIDUAL, y_dim, stored, false), next, 0);
         now = next;
     }
     if (c->bias) {

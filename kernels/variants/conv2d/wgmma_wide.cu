@@ -101,13 +101,14 @@ struct tile {
     }
 };
 
-static __device__ __forceinline__ void produce(const buffers &b, const schedule &s, const tensor_map *left_map, const tensor_map *right_map,
-                                               const tensor_map *filter_map, int C, int K, int pad)
+/* Slices and taps have a producer each: neither waits for the other's place. */
+static __device__ __forceinline__ void produce_slices(const buffers &b, const schedule &s, const tensor_map *left_map, const tensor_map *right_map, int C, int pad)
 {
-    int slice = 0, tap = 0, depth = K / (D2S_BLOCK * D2S_BLOCK);
+    int slice = 0;
     for (int t = blockIdx.x; t < s.all; t += gridDim.x) {
         tile at(s, t);
         for (int c = 0; c < C; c += 64)
+#pragma unroll 1 /* a producer has 24 registers */
             for (int r = 0; r < R; r++, slice++) {
                 unsigned full = b.slice_full + slice % ROWS * 8;
                 barrier_wait(b.slice_empty + slice % ROWS * 8, (slice / ROWS & 1) ^ 1);
@@ -115,14 +116,24 @@ static __device__ __forceinline__ void produce(const buffers &b, const schedule 
                 copy_box_4d(b.slice(slice), left_map, full, c, at.q0 - pad, at.p - pad + r, at.n);
                 if (at.wide)
                     copy_box_4d(b.slice(slice) + LEFT * 128, right_map, full, c, at.q0 - pad + LEFT, at.p - pad + r, at.n);
-                for (int x = 0; x < S; x++, tap++) {
-                    full = b.tap_full + tap % AHEAD * 8;
-                    barrier_wait(b.tap_empty + tap % AHEAD * 8, (tap / AHEAD & 1) ^ 1);
-                    barrier_arrive_expect(full, TAP_BYTES);
-#pragma unroll 1 /* the producer has 24 registers */
-                    for (int k = 0; k < 128; k += FILTER_BOX) /* filter_channel() says where a channel's weights lie */
-                        copy_box_4d(b.tap(tap) + k * 128, filter_map, full, c, r * S + x, D2S_CRD ? (at.k0 + k) / depth : 0, D2S_CRD ? (at.k0 + k) % depth : at.k0 + k);
-                }
+            }
+    }
+}
+
+static __device__ __forceinline__ void produce_taps(const buffers &b, const schedule &s, const tensor_map *filter_map, int C, int K)
+{
+    int tap = 0, depth = K / (D2S_BLOCK * D2S_BLOCK);
+    for (int t = blockIdx.x; t < s.all; t += gridDim.x) {
+        int k0 = tile(s, t).k0;
+        for (int c = 0; c < C; c += 64)
+#pragma unroll 1
+            for (int i = 0; i < R * S; i++, tap++) {
+                unsigned full = b.tap_full + tap % AHEAD * 8;
+                barrier_wait(b.tap_empty + tap % AHEAD * 8, (tap / AHEAD & 1) ^ 1);
+                barrier_arrive_expect(full, TAP_BYTES);
+#pragma unroll 1
+                for (int k = 0; k < 128; k += FILTER_BOX) /* filter_channel() says where a channel's weights lie */
+                    copy_box_4d(b.tap(tap) + k * 128, filter_map, full, c, i, D2S_CRD ? (k0 + k) / depth : 0, D2S_CRD ? (k0 + k) % depth : k0 + k);
             }
     }
 }
@@ -235,7 +246,9 @@ conv_wgmma_wide(const __grid_constant__ tensor_map left_map, const __grid_consta
     if (threadIdx.x < 128) {
         give_registers<24>();
         if (threadIdx.x == 0)
-            produce(b, s, &left_map, &right_map, &filter_map, C, K, pad);
+            produce_slices(b, s, &left_map, &right_map, C, pad);
+        else if (threadIdx.x == 32)
+            produce_taps(b, s, &filter_map, C, K);
     } else {
         take_registers<240>();
         consume(b, s, &output_map, &residual_map, bias, C, K);
