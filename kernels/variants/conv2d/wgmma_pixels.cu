@@ -16,12 +16,27 @@ params:
   SQUARE: {values: [auto, 0, 1], default: auto}                    # a block of pixels is 8 x 8, or 64 of a row
   AHEAD: {values: [auto, 3, 4, 6, 8], default: auto}               # taps of weights in shared memory, if not all fit; auto: 72 KB of them, or what fits
 let:
-  widest: select(KB == 'auto', 256, KB)
+  # Four ways to cut the work; the cheapest by what its waves of tiles cost in cycles of products or of shared memory: `steps` of 16 channels of a tap by 64 pixels
+  # take 2 kb or 64 + kb quarter cycles. A tile of its own for each consumer hides what a shared one waits for at its end.
+  steps: r * s * ceil(c, 16)
+  own_k: ceil(k, 96)                                               # own tile of 256 pixels, up to 96 channels
+  own_kb: 16 * ceil(ceil(k, own_k), 16)
+  own: ceil(n * min(ceil(q, 64) * ceil(p, 4), ceil(q, 16) * ceil(p, 16)) * own_k, sm_count) * (steps * max(2 * own_kb, 64 + own_kb) + 500)
+  broad_k: ceil(k, 192)                                            # own tile of 128 pixels, up to 192 channels
+  broad_kb: 16 * ceil(ceil(k, broad_k), 16)
+  broad: ceil(n * min(ceil(q, 64) * ceil(p, 2), ceil(q, 16) * ceil(p, 8)) * broad_k, sm_count) * (steps * max(broad_kb, 32 + broad_kb / 2) + 500)
+  flat_k: ceil(k, 128)                                             # shared tile of 128 pixels, up to 128 channels
+  flat_kb: 16 * ceil(ceil(k, flat_k), 16)
+  flat: ceil(n * min(ceil(q, 64) * ceil(p, 2), ceil(q, 16) * ceil(p, 8)) * flat_k, sm_count) * (steps * max(flat_kb, 32 + flat_kb / 2) + 2000)
+  little_k: ceil(k, 64)                                            # the same, up to 64 channels
+  little: ceil(n * min(ceil(q, 64) * ceil(p, 2), ceil(q, 16) * ceil(p, 8)) * little_k, sm_count) * (steps * 64 + 2000)
+  least: min(own, broad, flat, little)
+  widest: select(KB != 'auto', KB, select(own == least, 96, select(broad == least, 192, select(flat == least, 128, 64))))
   blocks_k: ceil(k, widest)
   kb: 16 * ceil(ceil(k, blocks_k), 16)
-  blocks: select(BLOCKS == 'auto', select(kb <= 96, 4, select(kb <= 192, 2, 1)), BLOCKS)
-  share: select(SHARE == 'auto', kb > 96, SHARE)
-  square: select(SQUARE == 'auto', q % 64 != 0 and q < 256, SQUARE)
+  blocks: select(BLOCKS != 'auto', BLOCKS, select(own == least and kb <= 96, 4, select(own == least or broad == least, select(kb <= 192, 2, 1), 1)))
+  share: select(SHARE == 'auto', own > least and broad > least, SHARE)
+  square: select(SQUARE == 'auto', ceil(q, 16) * ceil(p, 4 * tile_blocks) < ceil(q, 64) * ceil(p, tile_blocks), SQUARE)
   tile_blocks: blocks * (1 + share)
   tile_w: select(square, select(tile_blocks == 1, 8, 16), 64)
   tile_h: tile_blocks * 64 / tile_w
