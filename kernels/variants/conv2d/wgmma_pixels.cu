@@ -14,29 +14,30 @@ params:
   BLOCKS: {values: [auto, 1, 2, 4], default: auto}                 # of 64 pixels, a consumer
   SHARE: {values: [auto, 0, 1], default: auto}                     # 1: both consumers have the same tile, half of its pixels each; 0: they take tiles in turn
   SQUARE: {values: [auto, 0, 1], default: auto}                    # a block of pixels is 8 x 8, or 64 of a row
-  AHEAD: {values: [auto, 3, 4, 6, 8], default: auto}               # taps of weights in shared memory, if not all fit; auto: 72 KB of them, or what fits
+  AHEAD: {values: [auto, 3, 4, 6, 8], default: auto}               # taps of weights in shared memory, if not all fit; auto: 4, or what fits
 let:
-  # Four ways to cut the work; the cheapest by what its waves of tiles cost in cycles of products or of shared memory: `steps` of 16 channels of a tap by 64 pixels
-  # take 2 kb or 64 + kb quarter cycles. A tile of its own for each consumer hides what a shared one waits for at its end.
+  # Five ways to cut the work. Which: the one whose waves of tiles take the least, in 64ths of a cycle. 16 channels of a tap by 64 pixels by kb channels are kb / 2
+  # cycles of products; shared memory gives 16 + kb / 4 cycles of operands and takes in the tap, kb / 4 for all pixels of the tile, at four fifths of its rate.
   steps: r * s * ceil(c, 16)
-  own_k: ceil(k, 96)                                               # own tile of 256 pixels, up to 96 channels
-  own_kb: 16 * ceil(ceil(k, own_k), 16)
-  own: ceil(n * min(ceil(q, 64) * ceil(p, 4), ceil(q, 16) * ceil(p, 16)) * own_k, sm_count) * (steps * max(2 * own_kb, 64 + own_kb) + 500)
-  broad_k: ceil(k, 192)                                            # own tile of 128 pixels, up to 192 channels
-  broad_kb: 16 * ceil(ceil(k, broad_k), 16)
-  broad: ceil(n * min(ceil(q, 64) * ceil(p, 2), ceil(q, 16) * ceil(p, 8)) * broad_k, sm_count) * (steps * max(broad_kb, 32 + broad_kb / 2) + 500)
-  flat_k: ceil(k, 128)                                             # shared tile of 128 pixels, up to 128 channels
-  flat_kb: 16 * ceil(ceil(k, flat_k), 16)
-  flat: ceil(n * min(ceil(q, 64) * ceil(p, 2), ceil(q, 16) * ceil(p, 8)) * flat_k, sm_count) * (steps * max(flat_kb, 32 + flat_kb / 2) + 2000)
-  little_k: ceil(k, 64)                                            # the same, up to 64 channels
-  little: ceil(n * min(ceil(q, 64) * ceil(p, 2), ceil(q, 16) * ceil(p, 8)) * little_k, sm_count) * (steps * 64 + 2000)
-  least: min(own, broad, flat, little)
+  tiles_256: n * min(ceil(q, 64) * ceil(p, 4), ceil(q, 16) * ceil(p, 16))
+  tiles_128: n * min(ceil(q, 64) * ceil(p, 2), ceil(q, 16) * ceil(p, 8))
+  tiles_64: n * min(ceil(q, 64) * p, ceil(q, 8) * ceil(p, 8))
+  kb_192: 16 * ceil(ceil(k, ceil(k, 192)), 16)
+  kb_128: 16 * ceil(ceil(k, ceil(k, 128)), 16)
+  kb_96: 16 * ceil(ceil(k, ceil(k, 96)), 16)
+  kb_64: 16 * ceil(ceil(k, ceil(k, 64)), 16)
+  own: ceil(tiles_256 * ceil(k, 96), sm_count) * (steps * max(128 * kb_96, 5120 + 100 * kb_96) + 32000)       # consumers in turn, 256 pixels each
+  broad: ceil(tiles_128 * ceil(k, 192), sm_count) * (steps * max(64 * kb_192, 2560 + 60 * kb_192) + 32000)    # in turn, 128 pixels, more channels
+  flat: ceil(tiles_128 * ceil(k, 128), sm_count) * (steps * max(64 * kb_128, 2560 + 60 * kb_128) + 128000)    # together, 128 pixels: nobody hides a store
+  little: ceil(tiles_128 * ceil(k, 64), sm_count) * (steps * max(64 * kb_64, 2560 + 60 * kb_64) + 128000)     # together, fewer channels
+  tiny: ceil(tiles_64 * ceil(k, 64), sm_count) * (steps * max(32 * kb_64, 1280 + 40 * kb_64) + 128000)        # one alone
+  least: min(own, broad, flat, little, tiny)
   widest: select(KB != 'auto', KB, select(own == least, 96, select(broad == least, 192, select(flat == least, 128, 64))))
   blocks_k: ceil(k, widest)
   kb: 16 * ceil(ceil(k, blocks_k), 16)
-  blocks: select(BLOCKS != 'auto', BLOCKS, select(own == least and kb <= 96, 4, select(own == least or broad == least, select(kb <= 192, 2, 1), 1)))
-  share: select(SHARE == 'auto', own > least and broad > least, SHARE)
-  square: select(SQUARE == 'auto', ceil(q, 16) * ceil(p, 4 * tile_blocks) < ceil(q, 64) * ceil(p, tile_blocks), SQUARE)
+  blocks: select(BLOCKS != 'auto', BLOCKS, select(own == least and kb <= 96, 4, select((own == least or broad == least) and kb <= 192, 2, 1)))
+  share: select(SHARE != 'auto', SHARE, own > least and broad > least and (flat == least or little == least))
+  square: select(SQUARE != 'auto', SQUARE, ceil(q, select(tile_blocks == 1, 8, 16)) * ceil(p, select(tile_blocks == 1, 8, 4 * tile_blocks)) < ceil(q, 64) * ceil(p, tile_blocks))
   tile_blocks: blocks * (1 + share)
   tile_w: select(square, select(tile_blocks == 1, 8, 16), 64)
   tile_h: tile_blocks * 64 / tile_w
@@ -44,7 +45,7 @@ let:
   taps: ceil(c, 64) * r * s
   fixed: 1024 + 32768 + 512 + 4 * blocks_k * kb                    # staging, barriers, biases
   resident: blocks_k == 1 and taps <= 64 and taps * kb * 128 + 2 * slice + fixed <= smem_per_block_optin
-  ahead: select(resident, taps, select(AHEAD == 'auto', max(2, min(floor(73728, kb * 128), floor(smem_per_block_optin - fixed - 2 * slice, kb * 128 + 16))), AHEAD))
+  ahead: select(resident, taps, select(AHEAD == 'auto', max(2, min(4, floor(smem_per_block_optin - fixed - 2 * slice, kb * 128 + 16))), AHEAD))
   slices: max(2, min(6, floor(smem_per_block_optin - fixed - ahead * (kb * 128 + 16), slice)))
   smem: fixed + slices * slice + ahead * kb * 128 + 16 * ahead
   tiles_x: ceil(q, tile_w)
