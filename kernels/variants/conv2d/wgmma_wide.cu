@@ -50,8 +50,7 @@ steps:
  *  - 1356 tiles on 132 SMs are ten waves and a quarter, and the quarter costs a whole one. So what does not fill a wave is cut into tiles of 128 pixels,
  *    of which there are twice as many at half the price. Rows whose width is an odd number of 128 end in such a half, too.
  *
- * 96 output channels or a row of 48 pixels would leave a quarter and more of a tile empty, and there the library's smaller tiles are faster (0.87 and 0.81 of its
- * speed were measured), so the head does not claim them.
+ * 96 output channels or a row of 48 pixels would leave a quarter and more of a tile empty: the head does not claim them, wgmma_pixels does.
  *
  * Cost: 27 bytes a cycle and SM come in from L2 instead of 23. Measured on an H200, cold: 256->256 at 339x510 264 us, 773 TFLOP/s, where wgmma_blocks takes
  * 284. */
@@ -101,14 +100,13 @@ struct tile {
     }
 };
 
-/* Slices and taps have a producer each: neither waits for the other's place. */
-static __device__ __forceinline__ void produce_slices(const buffers &b, const schedule &s, const tensor_map *left_map, const tensor_map *right_map, int C, int pad)
+static __device__ __forceinline__ void produce(const buffers &b, const schedule &s, const tensor_map *left_map, const tensor_map *right_map,
+                                               const tensor_map *filter_map, int C, int K, int pad)
 {
-    int slice = 0;
+    int slice = 0, tap = 0, depth = K / (D2S_BLOCK * D2S_BLOCK);
     for (int t = blockIdx.x; t < s.all; t += gridDim.x) {
         tile at(s, t);
         for (int c = 0; c < C; c += 64)
-#pragma unroll 1 /* a producer has 24 registers */
             for (int r = 0; r < R; r++, slice++) {
                 unsigned full = b.slice_full + slice % ROWS * 8;
                 barrier_wait(b.slice_empty + slice % ROWS * 8, (slice / ROWS & 1) ^ 1);
@@ -116,24 +114,14 @@ static __device__ __forceinline__ void produce_slices(const buffers &b, const sc
                 copy_box_4d(b.slice(slice), left_map, full, c, at.q0 - pad, at.p - pad + r, at.n);
                 if (at.wide)
                     copy_box_4d(b.slice(slice) + LEFT * 128, right_map, full, c, at.q0 - pad + LEFT, at.p - pad + r, at.n);
-            }
-    }
-}
-
-static __device__ __forceinline__ void produce_taps(const buffers &b, const schedule &s, const tensor_map *filter_map, int C, int K)
-{
-    int tap = 0, depth = K / (D2S_BLOCK * D2S_BLOCK);
-    for (int t = blockIdx.x; t < s.all; t += gridDim.x) {
-        int k0 = tile(s, t).k0;
-        for (int c = 0; c < C; c += 64)
-#pragma unroll 1
-            for (int i = 0; i < R * S; i++, tap++) {
-                unsigned full = b.tap_full + tap % AHEAD * 8;
-                barrier_wait(b.tap_empty + tap % AHEAD * 8, (tap / AHEAD & 1) ^ 1);
-                barrier_arrive_expect(full, TAP_BYTES);
-#pragma unroll 1
-                for (int k = 0; k < 128; k += FILTER_BOX) /* filter_channel() says where a channel's weights lie */
-                    copy_box_4d(b.tap(tap) + k * 128, filter_map, full, c, i, D2S_CRD ? (k0 + k) / depth : 0, D2S_CRD ? (k0 + k) % depth : k0 + k);
+                for (int x = 0; x < S; x++, tap++) {
+                    full = b.tap_full + tap % AHEAD * 8;
+                    barrier_wait(b.tap_empty + tap % AHEAD * 8, (tap / AHEAD & 1) ^ 1);
+                    barrier_arrive_expect(full, TAP_BYTES);
+#pragma unroll 1 /* the producer has 24 registers */
+                    for (int k = 0; k < 128; k += FILTER_BOX) /* filter_channel() says where a channel's weights lie */
+                        copy_box_4d(b.tap(tap) + k * 128, filter_map, full, c, r * S + x, D2S_CRD ? (at.k0 + k) / depth : 0, D2S_CRD ? (at.k0 + k) % depth : at.k0 + k);
+                }
             }
     }
 }
@@ -246,9 +234,7 @@ conv_wgmma_wide(const __grid_constant__ tensor_map left_map, const __grid_consta
     if (threadIdx.x < 128) {
         give_registers<24>();
         if (threadIdx.x == 0)
-            produce_slices(b, s, &left_map, &right_map, C, pad);
-        else if (threadIdx.x == 32)
-            produce_taps(b, s, &filter_map, C, K);
+            produce(b, s, &left_map, &right_map, &filter_map, C, K, pad);
     } else {
         take_registers<240>();
         consume(b, s, &output_map, &residual_map, bias, C, K);
