@@ -160,7 +160,7 @@ static __device__ __forceinline__ seen look_at(int tile, const image &im, const 
     return {active, !INPUTS ? (unsigned)__popcll(active) : active ? inputs : 0};
 }
 
-/* Looks at share `own`. All threads of the block. */
+/* Looks at share `own`. All threads of the block; what each wrote to shared memory before, all can read after. */
 static __device__ __forceinline__ void look_at_share(const common &all, int own, const image &im, const unsigned *mask)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, end = min((own + 1) * all.per_share * 32, (all.count + 31) / 32 * 32);

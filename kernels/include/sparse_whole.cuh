@@ -13,7 +13,7 @@ static __shared__ work ring_work[STAGES];
 /* A warp. */
 static __device__ __forceinline__ void init_tiles()
 {
-    int i = threadIdx.x;
+    int i = threadIdx.x % 32;
     if (i < STAGES) {
         barrier_init(shared_address(&full[i]), 1);
         barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose turn it is */

@@ -19,7 +19,7 @@ let:
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
   plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
-  group: ceil(floor(c, 8) * 1040 + 640 * r * s + 264, 128) * 128           # bytes, of up to 64 inputs
+  group: ceil(floor(c, 8) * 1040 + 1024 * r + 128 * r * s + 264, 128) * 128 # bytes, of up to 64 inputs
   inputs: ceil(64 * (r * s * 64 + 4) * 4, 128) * 128 + 4 * group            # their contributions, and groups
   whole: STAGES * floor(c, 8) * plane + 4096 * ceil(ROWS, 2)                # tiles and what is being stored
   smem: max(inputs, whole, 64 * (r * s * c * 2 + 16))                       # the weights are there before

@@ -253,18 +253,18 @@ conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsi
     int own = blockIdx.y * gridDim.x + blockIdx.x;
     common all(tiles, sums, notes, own, count, shares);
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < STAGES; i++) {
+    if (threadIdx.x >= 352) { /* the last warp, which has the least to look at */
+        int i = threadIdx.x % 32;
+        if (i < STAGES) {
             barrier_init(shared_address(&full[i]), 1);
             barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose tile it is */
         }
-        for (int i = 0; i < 2; i++) {
+        if (i < 2) {
             barrier_init(shared_address(&weights_come[i]), 1);
             barrier_init(shared_address(&weights_held[i]), 8);
         }
         barrier_init_done();
     }
-    __syncthreads();
     look_at_share(all, own, im, mask_in);
     if (threadIdx.x < 128) {
         give_registers<56>();

@@ -16,7 +16,7 @@ let:
   tiles_x: 4 * ceil(q, 32)                         # bytes of a row of the mask
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
-  group: ceil(floor(c, 8) * 1040 + 640 * r * s + 264, 128) * 128           # bytes, of up to 64 inputs
+  group: ceil(floor(c, 8) * 1040 + 1024 * r + 128 * r * s + 264, 128) * 128 # bytes, of up to 64 inputs
   inputs: ceil(64 * (r * s * 64 + 4) * 4, 128) * 128 + 4 * group            # their contributions, and groups
   smem: max(inputs, 64 * (r * s * c * 2 + 16))                       # the weights are there before
   blocks_k: ceil(k, 64)
