@@ -125,7 +125,7 @@ static __device__ __forceinline__ void multiply_whole(float sum[4 * ROWS], unsig
 static __device__ __forceinline__ void consume_tiles(const consumer &to, const unsigned (*held)[4])
 {
     int lane = threadIdx.x % 32, me = warpgroup_index() - 1;
-    staged_pixels staged(space + me * staged_bytes(ROWS), me + 1, to.bias, to.k0, to.K);
+    staged_pixels staged(space + me * staged_bytes(ROWS), ROWS, to.bias, to.k0, to.K);
     for (int i = me;; i += 2) {
         int slot = i % STAGES;
         barrier_wait(shared_address(&full[slot]), i / STAGES & 1);
