@@ -129,10 +129,11 @@ static __device__ __forceinline__ void init_barriers()
 
 extern "C" __global__ void __launch_bounds__(384, 1)
 conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned *tiles, unsigned *sums,
-           unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares)
+           unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares,
+           int per_share)
 {
     int own = blockIdx.y * gridDim.x + blockIdx.x;
-    common all(tiles, sums, notes, GATHERED ? 0 : own, count, shares);
+    common all(tiles, sums, notes, GATHERED ? 0 : own, count, shares, per_share);
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
     if (GATHERED)
         all.launch--; /* of the launch before, which looked */
