@@ -76,10 +76,10 @@ struct ask {
     int by_count;
 };
 
-/* Do cases that differ in this have curves of their own? */
+/* Do cases that differ in this have curves of their own? Type and math always: a sparse row is compared with the library in the same arithmetic. */
 static bool tells_apart(const struct ask *ask, const char *name)
 {
-    bool listed = ask->everything;
+    bool listed = ask->everything || strcmp(name, "dtype") == 0 || strcmp(name, "math") == 0;
     for (int i = 0; i < ask->by_count && !listed; i++) {
         listed = strcmp(ask->by[i], name) == 0;
     }
@@ -115,9 +115,7 @@ static char *shared_title(const struct row *row, const char *pattern, const stru
     if (!ask->everything && tells_apart(ask, "mask.seed") && axis_value(row->axes, "mask", value, sizeof value)) {
         text_addf(&t, "%sseed %s", t.len ? ", " : "", seed_of(value));
     }
-    if (!axis_value(row->axes, "dtype", value, sizeof value) || tells_apart(ask, "dtype")) {
-        text_addf(&t, "%s%s %s", t.len ? ", " : "", row->dtype ? row->dtype : "", row->math ? row->math : "");
-    }
+    text_addf(&t, "%s%s %s", t.len ? ", " : "", row->dtype ? row->dtype : "", row->math ? row->math : "");
     return text_take(&t);
 }
 
