@@ -100,13 +100,15 @@ extern "C" __global__ void __launch_bounds__(256) convert_flat(const ELEMENT_T *
                 piece at(begin + j * 256, first, HW);
                 if (begin + j * 256 >= ITEMS || at.c >= CHANNELS)
                     continue;
-                bool inside = at.p >= 0 && at.p + V <= pixels;
+                if (at.p >= 0 && at.p + V <= pixels) {
 #pragma unroll
-                for (int e = 0; e < V; e++)
-                    if (inside)
+                    for (int e = 0; e < V; e++)
                         *element(at.p + e, at.c) = v[j].item[e];
-                    else if (at.p + e >= 0 && at.p + e < pixels)
-                        *element(at.p + e, at.c) = input[first + (size_t)at.c * HW + at.p + e];
+                } else {
+#pragma unroll 1
+                    for (int e = max(0, -at.p); e < min(V, pixels - at.p); e++)
+                        *element(at.p + e, at.c) = input[first + (long long)at.c * HW + at.p + e];
+                }
             }
         }
     }
@@ -119,16 +121,17 @@ extern "C" __global__ void __launch_bounds__(256) convert_flat(const ELEMENT_T *
             if (at.c >= CHANNELS)
                 continue;
             ELEMENT_T *to = output + first + (long long)at.c * HW + at.p;
-            bool inside = at.p >= 0 && at.p + V <= pixels;
-            pack<ELEMENT_T, V> v;
+            if (at.p >= 0 && at.p + V <= pixels) {
+                pack<ELEMENT_T, V> v;
 #pragma unroll
-            for (int e = 0; e < V; e++)
-                if (inside)
+                for (int e = 0; e < V; e++)
                     v.item[e] = *element(at.p + e, at.c);
-                else if (at.p + e >= 0 && at.p + e < pixels)
-                    to[e] = *element(at.p + e, at.c);
-            if (inside)
                 store_pack<ELEMENT_T, V>(to, v);
+            } else {
+#pragma unroll 1
+                for (int e = max(0, -at.p); e < min(V, pixels - at.p); e++)
+                    to[e] = *element(at.p + e, at.c);
+            }
         }
     } else {
 #pragma unroll(BATCH)
