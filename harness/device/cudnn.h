@@ -7,6 +7,7 @@
 
 struct cudnn_conv { /* what the graph computes: y = activation(conv(x, w) + bias + residual) */
     int64_t n, c, h, w, k, r, s, p, q;
+    int64_t d, t, o;     /* input, filter and output depth; d 0: two dimensions. h and p are then rows of one plane */
     int64_t stride, pad, dilation, groups;
     enum dtype dtype;    /* x, w, y, residual; bias is f32 */
     enum layout layout;  /* NHWC (filter KRSC) or NCHW (filter KCRS) */
