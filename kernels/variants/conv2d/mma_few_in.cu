@@ -146,6 +146,33 @@ static __device__ __forceinline__ void store_8(TYPE *output, const TYPE *residua
     *reinterpret_cast<uint4 *>(output + e) = out;
 }
 
+/* 16 pixels: all products and stores. `to`: element of the lane's first channel of its first pixel; room: pixels of the row from there on; channels: from k on. */
+static __device__ __forceinline__ void multiply_16(const unsigned a[DEPTHS][4], const unsigned held[DEPTHS][GROUPS * 4][2], const float own_bias[GROUPS * 4][2],
+                                                   TYPE *output, const TYPE *residual, size_t to, int room, int K, int channels)
+{
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) { /* one after the other: 16 sums live, not 32 */
+        float sum[4][4];
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            multiply_16x8x16_from<TYPE>(sum[j], a[0], held[0][g * 4 + j], own_bias[g * 4 + j]);
+#pragma unroll
+        for (int d = 1; d < DEPTHS; d++)
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                multiply_16x8x16<TYPE>(sum[j], a[d], held[d][g * 4 + j]);
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            float eight[8];
+#pragma unroll
+            for (int i = 0; i < 8; i++)
+                eight[i] = sum[i / 2][half * 2 + i % 2];
+            if (half * 8 < room && g * 32 < channels)
+                store_8(output, residual, to + (size_t)half * 8 * K + g * 32, eight);
+        }
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(256, DEPTHS <= 2 && (SPARE >= 0 || !EPI_BIAS) && !EPI_RESIDUAL ? 2 : 1)
 conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const TYPE *residual, TYPE *output, int H, int W, int K, int P, int Q, int pad,
                 int tiles_x, int tiles_y, int tiles)
@@ -198,27 +225,7 @@ conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const 
 #pragma unroll
                 for (int half = 0; half < 2; half++) /* the lane's pixel, and the one 8 further on */
                     a[i / 2][i % 2 * 2 + half] = (*reinterpret_cast<const unsigned *>(pixels + distance[i] + half * 8 * STRIDE * C) & mask[i]) | (i == SPARE / 4 ? one : 0);
-#pragma unroll
-            for (int g = 0; g < GROUPS; g++) { /* one after the other: 16 sums live, not 32 */
-                float sum[4][4];
-#pragma unroll
-                for (int j = 0; j < 4; j++)
-                    multiply_16x8x16_from<TYPE>(sum[j], a[0], held[0][g * 4 + j], own_bias[g * 4 + j]);
-#pragma unroll
-                for (int d = 1; d < DEPTHS; d++)
-#pragma unroll
-                    for (int j = 0; j < 4; j++)
-                        multiply_16x8x16<TYPE>(sum[j], a[d], held[d][g * 4 + j]);
-#pragma unroll
-                for (int half = 0; half < 2; half++) {
-                    float eight[8];
-#pragma unroll
-                    for (int i = 0; i < 8; i++)
-                        eight[i] = sum[i / 2][half * 2 + i % 2];
-                    if (half * 8 < room && k + g * 32 < K)
-                        store_8(output, residual, to + (size_t)half * 8 * K + g * 32, eight);
-                }
-            }
+            multiply_16(a, held, own_bias, output, residual, to, room, K, K - k);
         }
         if (more)
             put(shared + (stage ^ 1) * STAGE_ELEMENTS, next);
