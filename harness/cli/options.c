@@ -287,3 +287,11 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
                                     .budget_s = a->budget_s, .counters = a->counters, .filter = {.layers = a->layers, .only = a->only, .set = a->set.items}};
     return true;
 }
+
+void cli_plan_free(struct plan_arguments *a)
+{
+    free(a->variants.items);
+    free(a->set.items);
+    free(a->groups.items);
+    free(a->metrics.items);
+}

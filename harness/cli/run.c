@@ -208,10 +208,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     o.argv = line;
     code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN | CLI_SHOW_CASES) | (no_report ? 0 : CLI_SHOW_PAGES));
 done:
-    free(a.variants.items);
-    free(a.set.items);
-    free(a.groups.items);
-    free(a.metrics.items);
+    cli_plan_free(&a);
     free(path);
     free(database);
     free(line);
@@ -322,8 +319,7 @@ int cli_try(const struct verb *verb, int argc, char **argv)
             nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     } while (loop && !interrupted);
 done:
-    free(a.groups.items);
-    free(a.metrics.items);
+    cli_plan_free(&a);
     free(line);
     free(rest);
     return code;

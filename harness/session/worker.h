@@ -19,6 +19,7 @@
 #include "counter/set.h"
 #include "device/compile.h"
 #include "device/cupti_range.h"
+#include "device/cupti_sass.h"
 #include "measure/rig.h"
 #include "session/plan.h"
 #include <jansson.h>
@@ -38,6 +39,7 @@ struct worker {
     struct device *dev;
     struct cudnn *library;
     struct cupti_session *cupti; /* opened by the first count */
+    struct cupti_sass *sass;     /* opened by the first row that was sampled */
     struct counter_set set;
     char library_error[512];
     const char *dump_dir;

@@ -25,9 +25,11 @@ struct __align__(128) group {
 static __shared__ unsigned long long group_full[4], group_empty[4]; /* barriers */
 
 static __device__ __forceinline__ group *group_of(int warp) { return reinterpret_cast<group *>(space + (CONTRIBUTION_BYTES + 127) / 128 * 128) + warp; }
+/* A warp. */
 static __device__ __forceinline__ void init_groups()
 {
-    for (int i = 0; i < 4; i++) {
+    int i = threadIdx.x;
+    if (i < 4) {
         barrier_init(shared_address(&group_full[i]), 1);
         barrier_init(shared_address(&group_empty[i]), 8);
     }
@@ -37,10 +39,11 @@ static __device__ __forceinline__ void init_groups()
 
 /* A lane's row of 8 outputs: the marks of its inputs, and where in the group what belongs to it goes. */
 struct output_row {
-    unsigned marks[R], active; /* HALO_W bits each; 8 bits */
+    unsigned marks, active;          /* R rows of HALO_W bits; 8 bits */
     unsigned inputs, outputs, pairs; /* first places */
     unsigned in_pixel, out_pixel;    /* of the row's first input, which may lie outside, and first output */
 };
+constexpr unsigned ROW_BITS = (1u << HALO_W) - 1;
 
 struct group_producer {
     const TYPE *input;
@@ -83,41 +86,36 @@ struct group_producer {
         own.in_pixel = ((unsigned)at.n * im.H + at.y + row - im.pad) * im.W + at.x - im.pad;
         own.out_pixel = ((unsigned)at.n * im.P + at.y + row) * im.Q + at.x;
 #pragma unroll
-        for (int r = 0; r < R; r++)
-            own.marks[r] = mask_bits(mask + (size_t)at.n * im.H * words, at.y + row + r - im.pad, at.x - im.pad, im.H, words) & ((1u << HALO_W) - 1);
+        for (int r = 0; r < R; r++) {
+            uint2 bits = load_row(mask + (size_t)at.n * im.H * words, at.y + row + r - im.pad, at.x - im.pad, im.H, words);
+            own.marks |= (__funnelshift_r(bits.x, bits.y, at.x - im.pad) & ROW_BITS) << (r * HALO_W);
+        }
         return own;
     }
     /* The row's inputs that no later row of its part has, in the order of the image. */
+    __device__ __forceinline__ unsigned own_inputs(const output_row &own) const
+    {
+        return threadIdx.x % PART_ROWS == PART_ROWS - 1 ? own.marks : own.marks & ROW_BITS;
+    }
     __device__ __forceinline__ void list_inputs(const output_row &own) const
     {
         unsigned at = own.inputs;
-#pragma unroll
-        for (int r = 0; r < R; r++)
-            if (r == 0 || threadIdx.x % PART_ROWS == PART_ROWS - 1)
-                for (unsigned bits = own.marks[r]; bits; bits &= bits - 1)
-                    to->inputs[at++] = own.in_pixel + r * im.W + __ffs(bits) - 1;
+        for (unsigned bits = own_inputs(own); bits; bits &= bits - 1) {
+            int i = __ffs(bits) - 1;
+            to->inputs[at++] = own.in_pixel + i / HALO_W * im.W + i % HALO_W;
+        }
     }
     __device__ __forceinline__ void list_outputs(const output_row &own) const
     {
-        unsigned output = own.outputs, pair = own.pairs, first[R]; /* number of the first input of each row of the filter */
-        first[0] = own.inputs;
-#pragma unroll
-        for (int r = 1; r < R; r++)
-            first[r] = first[r - 1] + __popc(own.marks[r - 1]);
-#pragma unroll 1
+        constexpr unsigned TAP_BITS = ((1u << S) - 1) * (1 | (R > 1 ? 1u << HALO_W : 0) | (R > 2 ? 1u << 2 * HALO_W : 0));
+        unsigned output = own.outputs, pair = own.pairs;
         for (unsigned bits = own.active; bits; bits &= bits - 1) {
             int x = __ffs(bits) - 1;
             unsigned begin = pair, one = 0;
-#pragma unroll
-            for (int r = 0; r < R; r++) {
-                unsigned at = first[r] + __popc(own.marks[r] & ((1u << x) - 1));
-#pragma unroll
-                for (int s = 0; s < S; s++)
-                    if (own.marks[r] >> (x + s) & 1) {
-                        one = at * (PITCH / 4) + (r * S + s) * 16;
-                        to->further[pair++] = one;
-                        at++;
-                    }
+            for (unsigned taps = own.marks >> x & TAP_BITS; taps; taps &= taps - 1) {
+                int i = __ffs(taps) - 1, row = i / HALO_W, input = own.inputs + __popc(own.marks & ((1u << (x + i)) - 1));
+                one = input * (PITCH / 4) + (i - row * (HALO_W - S)) * 16;
+                to->further[pair++] = one;
             }
             to->outputs[output++] = make_uint2(own.out_pixel + x, one | begin << 14 | (pair - begin - 1) << 24);
         }
@@ -127,14 +125,12 @@ struct group_producer {
     __device__ __forceinline__ void put(output_row own)
     {
         int lane = threadIdx.x % 32;
-        unsigned last = lane % PART_ROWS == PART_ROWS - 1, size = __popc(own.active) << 10; /* inputs, outputs << 10, pairs << 20: none overflows */
+        unsigned size = __popc(own_inputs(own)) | __popc(own.active) << 10; /* inputs, outputs << 10, pairs << 20: none overflows */
 #pragma unroll
-        for (int r = 0; r < R; r++) {
-            size += r == 0 || last ? __popc(own.marks[r]) : 0;
+        for (int r = 0; r < R; r++)
 #pragma unroll
             for (int s = 0; s < S; s++)
-                size += __popc(own.marks[r] >> s & own.active) << 20;
-        }
+                size += __popc(own.marks >> (r * HALO_W + s) & own.active) << 20;
         unsigned end = scan(size), begin = end - size, before = 0; /* what earlier rounds have put */
         unsigned part_end = __shfl_sync(~0u, end, lane | (PART_ROWS - 1));
         for (bool waits = true;;) {
@@ -163,18 +159,20 @@ struct group_producer {
     }
 };
 
+/* Inputs from .. end - 1 of the whole launch are this warp's. */
 static __device__ __forceinline__ void produce_inputs(group_producer p, const common &all, unsigned from, unsigned end)
 {
     constexpr int TILES = 32 / ROWS; /* at a time */
-    int warp = threadIdx.x / 32, own = threadIdx.x % 32 / ROWS;
+    int own = threadIdx.x % 32 / ROWS;
+    lister<1> tiles = {all, p.im, true};
     if (from < end)
         p.open();
-    for (; from < end; from += LIST) {
-        list_round(all, p.im, {true}, from, min(from + LIST, end));
-        unsigned count = rank_end - rank_first, rank = rank_first + count * warp / 4, limit = rank_first + count * (warp + 1) / 4;
-        output_row row = p.row_of(rank + own < limit ? &list[(rank + own) % LIST] : nullptr);
+    for (; from < end; from += tiles.MOST) {
+        tiles.round(from, min(from + tiles.MOST, end));
+        unsigned rank = tiles.first(), limit = tiles.end();
+        output_row row = p.row_of(rank + own < limit ? &tiles.tile(rank + own) : nullptr);
         for (; rank < limit; rank += TILES) {
-            output_row next = p.row_of(rank + TILES + own < limit ? &list[(rank + TILES + own) % LIST] : nullptr); /* its marks are on their way meanwhile */
+            output_row next = p.row_of(rank + TILES + own < limit ? &tiles.tile(rank + TILES + own) : nullptr); /* its marks are on their way meanwhile */
             p.put(row);
             row = next;
         }

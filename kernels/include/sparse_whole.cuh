@@ -10,14 +10,16 @@ static __device__ __forceinline__ unsigned ring_address() { return shared_addres
 static __shared__ unsigned long long full[STAGES], empty[STAGES], turn[2]; /* barriers */
 static __shared__ work ring_work[STAGES];
 
+/* A warp. */
 static __device__ __forceinline__ void init_tiles()
 {
-    for (int i = 0; i < STAGES; i++) {
+    int i = threadIdx.x;
+    if (i < STAGES) {
         barrier_init(shared_address(&full[i]), 1);
         barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose turn it is */
     }
-    barrier_init(shared_address(&turn[0]), 4);
-    barrier_init(shared_address(&turn[1]), 4);
+    if (i < 2)
+        barrier_init(shared_address(&turn[i]), 4);
 }
 
 /* --- producer --- */
@@ -79,20 +81,21 @@ struct producer {
 
 static __device__ __forceinline__ void produce_tiles(producer p, const common &all, unsigned from, unsigned end)
 {
-    int warp = threadIdx.x / 32, before = 0; /* tiles of earlier rounds */
-    p.issued = p.arrived = warp;
+    int before = 0; /* tiles of earlier rounds */
+    lister<4> tiles = {all, p.im, false};
+    p.issued = p.arrived = threadIdx.x / 32;
     for (; from < end; from += LIST) {
-        list_round(all, p.im, {false}, from, min(from + LIST, end));
-        unsigned rank = rank_first - before; /* of the ring's tile 0 */
-        before += rank_end - rank_first;
+        tiles.round(from, min(from + LIST, end));
+        unsigned rank = tiles.first() - before; /* of the ring's tile 0 */
+        before += tiles.end() - tiles.first();
         if (p.issued >= before)
             continue;
-        row_marks marks = load_marks(list[(rank + p.issued) % LIST], p.im, p.mask);
+        row_marks marks = load_marks(tiles.tile(rank + p.issued), p.im, p.mask);
         while (p.issued < before) {
-            const work &tile = list[(rank + p.issued) % LIST];
+            const work &tile = tiles.tile(rank + p.issued);
             row_marks next = marks;
             if (p.issued + 4 < before) /* on their way while this tile's copies are issued */
-                next = load_marks(list[(rank + p.issued + 4) % LIST], p.im, p.mask);
+                next = load_marks(tiles.tile(rank + p.issued + 4), p.im, p.mask);
             p.put(tile, marks, rank + p.issued);
             marks = next;
         }

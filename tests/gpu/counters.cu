@@ -1,4 +1,5 @@
 // Kernels whose counters are known before they run; tests/gpu/counters.c says what each must read. Launched with whole warps only.
+#include <mma.h>
 // One 4-byte word a lane, neighbours beside each other: 4 sectors a request.
 extern "C" __global__ void copy(const float *x, float *y)
 {
@@ -104,4 +105,22 @@ extern "C" __global__ void tensor(const float *x, float *y)
                          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                          : "r"(a), "r"(b));
     y[blockIdx.x * blockDim.x + threadIdx.x] = c[0] + c[1] + c[2] + c[3];
+}
+// 16 matrix products of 16 x 16 x 16 a warp, each two tensor instructions of the machine.
+extern "C" __global__ void warp_matrix(const float *x, float *y)
+{
+    using namespace nvcuda;
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> a;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::col_major> b;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+    wmma::fill_fragment(a, __float2half(x[0]));
+    wmma::fill_fragment(b, __float2half(x[1]));
+    wmma::fill_fragment(c, 0.0f);
+#pragma unroll 1
+    for (int k = 0; k < 16; k++)
+        wmma::mma_sync(c, a, b, c);
+    float sum = 0;
+    for (int k = 0; k < c.num_elements; k++)
+        sum += c.x[k];
+    y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }

@@ -62,6 +62,7 @@ struct cold { /* what is seldom needed of an instruction */
     uint8_t internal; /* a helper op: counts nothing */
     uint16_t flops;   /* per thread; mma: MACs are counted by macs */
     uint32_t macs;    /* per warp */
+    uint8_t mmas;     /* instructions that a machine makes of it, where those are several: wmma */
     uint32_t block;   /* flow id */
     int file, line;
 };
