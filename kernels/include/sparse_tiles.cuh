@@ -69,7 +69,7 @@ static __device__ __forceinline__ void produce(const TYPE *input, const unsigned
         barrier_wait(shared_address(&weights_held), 0);
 #if WHOLE
     if (whole) {
-        produce_tiles({input, mask, im, 0, 0}, all, from, end);
+        produce_tiles({input, mask, im, 0}, all, from, end);
         return;
     }
 #endif
