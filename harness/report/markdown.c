@@ -173,7 +173,7 @@ void report_markdown(struct text *t, const struct run *run, struct row *const *r
     text_add(t, "# ");
     add_prose(t, run->scenario ? run->scenario : "bench");
     text_add(t, "\n\n");
-    summary_counts(&line, rows, count);
+    summary_counts(&line, run, rows, count);
     add_prose(t, text_get(&line));
     text_add(t, "\n");
     text_free(&line);

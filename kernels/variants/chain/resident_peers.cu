@@ -26,7 +26,8 @@ let:
   tiles: n * tiles_y * tiles_x
   groups_k: width / kb
   weight_bytes: kb * 9 * width * 2
-  tile_bytes: (TH + 2) * (TW + 2) * (2 * width + 16)
+  pitch: 2 * width + 16                       # of a pixel in shared memory
+  tile_bytes: (TH + 2) * ((TW + 2) * pitch + (128 - 2 * pitch % 128) % 128)
   smem: 128 + 2 * weight_bytes + 2 * tile_bytes + ways * m_tiles * 16 * (kb + 4) * 4 + runs * (kb + 2) * 4
 where:
   - width % kb == 0
@@ -67,8 +68,8 @@ steps:
 
 /* What changed from resident_bulk, for images so small that a block has one tile: what a layer costs beside its products. On 48 x 48 pixels these are a tenth of it.
  *
- *  - The blocks of a tile, each with its channels, are a cluster: they write their outputs straight into each other's halo tile, a fifth of the way through L2. A
- *    barrier in shared memory counts the warps that have written. Only what other tiles read goes through L2 as before: the pixels at the tile's border, 20 of 36;
+ *  - The blocks of a tile, each with its channels, are a cluster: they send their outputs straight into each other's halo tile, a fifth of the way through L2. A
+ *    barrier there counts the bytes. (Plain stores and an arrival that releases them wait for all stores of the thread, those to L2 too: 1000 cycles of a layer's 4000.) Only what other tiles read goes through L2 as before: the pixels at the tile's border, 20 of 36;
  *    and 28 of the 64 in a halo tile come from there.
  *  - There are two halo tiles. A block that writes into the next one of another block has had that block's outputs of the layer before, so the other is done with the
  *    layer in which it read it. The same holds for what a block keeps for itself.
@@ -82,7 +83,7 @@ constexpr int THREADS = 32 * WARPS;
 constexpr int RING = (TALL * WIDE - TH * TW) * QUADS;       /* quads of a halo tile that other tiles make */
 constexpr int RING_LOADS = (RING + THREADS - 1) / THREADS;  /* of a thread */
 constexpr int CHUNKS = C / 16 / WAYS;                       /* of 16 channels that a split takes of each tap */
-constexpr unsigned HALOS = BARRIERS + 2 * WEIGHT_BYTES;
+constexpr unsigned HALOS = BARRIERS + 2 * WEIGHT_BYTES, PEERS = 16; /* in bytes; PEERS: the barriers for what comes from the cluster, one for each halo tile */
 
 extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights) { order_filter(filter, weights); }
 
@@ -93,13 +94,11 @@ static __device__ __forceinline__ unsigned address_in(unsigned block, unsigned a
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
     return there;
 }
-static __device__ __forceinline__ void store_there(unsigned there, uint2 v)
+/* Four channels to there; the barrier there counts their bytes. Nobody waits for it here. */
+static __device__ __forceinline__ void send_there(unsigned there, unsigned barrier, uint2 v)
 {
-    asm volatile("st.shared::cluster.v2.u32 [%0], {%1, %2};" ::"r"(there), "r"(v.x), "r"(v.y) : "memory");
-}
-static __device__ __forceinline__ void arrive_there(unsigned there)
-{
-    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(there), "l"((unsigned long long)v.y << 32 | v.x), "r"(barrier)
+                 : "memory");
 }
 /* As barrier_wait, for what other blocks of the cluster have written. */
 static __device__ __forceinline__ void wait_for_peers(unsigned barrier, unsigned parity)
@@ -126,7 +125,7 @@ static __device__ __forceinline__ incoming incoming_of(const place &at, int H, i
         int y = side < 0 ? pixel / WIDE * (TALL - 1) : 1 + side / 2, x = side < 0 ? pixel % WIDE : side % 2 * (WIDE - 1);
         bool inside = i < RING && at.y0 + y > 0 && at.y0 + y <= H && at.x0 + x > 0 && at.x0 + x <= W;
         in.from[j] = inside ? ((at.y0 + y - 1) * W + at.x0 + x - 1) * C + i % QUADS * 4 : -1;
-        in.to[j] = (y * WIDE + x) * PITCH + i % QUADS * 8;
+        in.to[j] = y * ROW + x * PITCH + i % QUADS * 8;
     }
     return in;
 }
@@ -164,7 +163,7 @@ static __device__ __forceinline__ outgoing outgoing_of(const place &at, int grou
         int y = out.pixel[j] / TW, x = out.pixel[j] % TW;
         out.where[j] = (int)where;
         out.sums[j] = out.pixel[j] * SUM_PITCH + k;
-        out.own[j] = ((y + 1) * WIDE + x + 1) * PITCH + (group * KB + k) * 2;
+        out.own[j] = (y + 1) * ROW + (x + 1) * PITCH + (group * KB + k) * 2;
         out.border[j] = y == 0 || x == 0 || y == TH - 1 || x == TW - 1;
         out.pixel[j] = any ? out.pixel[j] : -1;
     }
@@ -195,7 +194,7 @@ static __device__ __forceinline__ void multiply_held(float sum[1][PAIRS * 2][4],
 #pragma unroll
         for (int chunk = 0; chunk < CHUNKS; chunk++) {
             unsigned a[4];
-            load_matrix_4(a, own + (tap / 3 * WIDE + tap % 3) * PITCH + chunk * WAYS * 32);
+            load_matrix_4(a, own + tap / 3 * ROW + tap % 3 * PITCH + chunk * WAYS * 32);
 #pragma unroll
             for (int pair = 0; pair < PAIRS; pair++) {
                 uint4 b = f.b[tap][chunk][pair];
@@ -226,7 +225,7 @@ static __device__ __forceinline__ void make(const float *sums, const float *bias
 }
 
 /* To the next halo tile of all blocks of the cluster, and where other tiles read it through L2. */
-static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing &out, unsigned base, unsigned next, int group, unsigned *to, unsigned layer)
+static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing &out, unsigned base, unsigned next, unsigned barrier, int group, unsigned *to, unsigned layer)
 {
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
@@ -237,13 +236,9 @@ static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing
 #pragma unroll
         for (int other = 0; other < GROUPS; other++)
             if (other != group)
-                store_there(address_in(other, base + next + out.own[j]), v[j]);
+                send_there(address_in(other, base + next + out.own[j]), address_in(other, barrier), v[j]);
         *(uint2 *)(shared + next + out.own[j]) = v[j];
     }
-    __syncwarp();
-    int other = threadIdx.x % 32;
-    if (other < GROUPS && other != group)
-        arrive_there(address_in(other, base + 16));
 }
 
 static __device__ __forceinline__ void store(const uint2 v[ITEMS], const outgoing &out, TYPE *output)
@@ -267,12 +262,13 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
     incoming in = incoming_of(at, H, W);
     outgoing out = outgoing_of(at, group, H, W);
     int row = min(m_tile * 16 + lane % 16, TH * TW - 1); /* rows past the tile repeat its last pixel; nobody stores them */
-    unsigned own_row = base + HALOS + (row / TW * WIDE + row % TW) * PITCH + split * 32 + lane / 16 * 16;
+    unsigned own_row = base + HALOS + row / TW * ROW + row % TW * PITCH + split * 32 + lane / 16 * 16;
     uint2 made[2][ITEMS] = {}; /* of the last two links */
+    unsigned from_peers = min(TH, H - at.y0) * min(TW, W - at.x0) * (C - KB) * 2; /* bytes a link */
     keep_links(own_bias, own_links, bias, links, group, runs);
     for (unsigned i = threadIdx.x * 16; i < 2 * TILE_BYTES; i += THREADS * 16) /* what lies outside the image stays zero */
         *(uint4 *)(shared + HALOS + i) = make_uint4(0, 0, 0, 0);
-    begin_bulk(base, GROUPS, GROUPS > 1 ? (GROUPS - 1) * WARPS : 1);
+    begin_bulk(base, GROUPS);
     for (int link = 0; threadIdx.x == 0 && link < 2 && link < runs; link++)
         fetch_weights<1>(base, link, 0, group, weights);
     load_first(shared + HALOS, input + image, at.y0 - 1, at.x0 - 1, H, W);
@@ -288,11 +284,13 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
         if (link) {
             receive(in, (odd ? ping : pong) + image, halo, before + link);
             if (GROUPS > 1)
-                wait_for_peers(base + 16, link - 1 & 1);
+                wait_for_peers(base + PEERS + (odd ^ 1) * 8, link - 1 >> 1 & 1);
         }
         __syncthreads();
         if (threadIdx.x == 0 && link + 2 < runs) /* all warps have these weights */
             fetch_weights<1>(base, link + 2, 0, group, weights);
+        if (threadIdx.x == 0 && GROUPS > 1 && !last) /* what the others will send of this link */
+            barrier_arrive_expect(base + PEERS + odd * 8, from_peers);
         multiply_held(sum, f, own_row + odd * TILE_BYTES);
         share_sums(sums, sum, m_tile, split);
         __syncthreads();
@@ -300,7 +298,7 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
         if (last)
             store(made[1], out, output + image);
         else
-            send(made[1], out, base, next, group, to, before + link + 1);
+            send(made[1], out, base, next, base + PEERS + odd * 8, group, to, before + link + 1);
     }
     if (GROUPS > 1) { /* nobody goes while another may write to it */
         cluster_arrive();
