@@ -89,6 +89,9 @@ enum cli_show { CLI_SHOW_CASES = 1, CLI_SHOW_PAGES = 2, CLI_SHOW_BEGIN = 4, CLI_
 int cli_session(struct session_options *o, int show);
 /* The command line again, for provenance. Caller frees. */
 char *cli_line(int argc, char **argv);
+/* A sidecar for the PTX at `path`, filled in from its entry `kernel` (NULL: the first). */
+struct op;
+bool cli_sidecar(const struct op *op, const char *path, const char *kernel, struct text *t, struct error *err);
 /* The lines of session_registers, for compile and profile. */
 void cli_print_registers(struct text *t, const struct register_point *points, int count);
 

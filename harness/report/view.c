@@ -1,6 +1,7 @@
 /* report/view: see view.h. */
 #include "report/view.h"
 #include "op/op.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +128,7 @@ static void name_row(struct view *v, struct row *const *rows, int count)
         snprintf(value, sizeof value, "%.*s", (int)strcspn(p + equals + 1, ","), p + equals + 1);
         n = strlen(v->name);
         if (varies(rows, count, row, name, value)) {
-            snprintf(v->name + n, sizeof v->name - n, " %s%s", name, value);
+            snprintf(v->name + n, sizeof v->name - n, " %s%s%s", name, isalpha((unsigned char)value[0]) ? "=" : "", value);
         }
     }
 }

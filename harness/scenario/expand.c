@@ -36,12 +36,17 @@ bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct
         int64_t *size;
     } sizes[] = {{"d", &work->d}, {"h", work->op->volume ? &work->plane : &work->h}, {"w", &work->w}};
     int64_t most;
+    const struct work whole = *work;
     *cropped = false;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (node_get(crop, sizes[i].key) && node_int(node_get(crop, sizes[i].key), sizes[i].key, 1, 1 << 20, &most, err) && *sizes[i].size > most) {
             *sizes[i].size = most;
             *cropped = true;
         }
+    if (*cropped && work->mask.pattern == MASK_FILE) {
+        work->mask.whole_h = work->mask.marks_output ? whole.p : whole.h;
+        work->mask.whole_w = work->mask.marks_output ? whole.q : whole.w;
+    }
     return !*cropped || work_finish(work, err);
 }
 

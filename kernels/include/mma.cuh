@@ -34,6 +34,13 @@ __device__ __forceinline__ unsigned load_shared(unsigned address)
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
     return v;
 }
+/* One 8-byte load. */
+__device__ __forceinline__ float2 load_shared_2(unsigned address)
+{
+    float2 v;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(address) : "memory");
+    return v;
+}
 /* One 16-byte load. */
 __device__ __forceinline__ void load_shared_4(float v[4], unsigned address)
 {

@@ -22,7 +22,7 @@ static __shared__ int ring_pixels[TAP_STAGES];  /* of 64, how many there are; < 
 /* A warp. */
 static __device__ __forceinline__ void init_taps()
 {
-    int i = threadIdx.x;
+    int i = threadIdx.x % 32;
     if (i < TAP_STAGES) {
         barrier_init(shared_address(&full[i]), 1);
         barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose turn it is */
@@ -149,7 +149,7 @@ static __device__ __forceinline__ void produce_pixels(tap_producer p, const comm
 static __device__ __forceinline__ void consume_pixels(const consumer &to, const unsigned (*held)[4])
 {
     int lane = threadIdx.x % 32, me = warpgroup_index() - 1;
-    staged_pixels staged(space + me * staged_bytes(8), me + 1, to.bias, to.k0, to.K);
+    staged_pixels staged(space + me * staged_bytes(8), 8, to.bias, to.k0, to.K);
     for (int sixty_four = me;; sixty_four += 2) {
         float sum[32];
         int count = 0;

@@ -13,7 +13,7 @@ static __shared__ work ring_work[STAGES];
 /* A warp. */
 static __device__ __forceinline__ void init_tiles()
 {
-    int i = threadIdx.x;
+    int i = threadIdx.x % 32;
     if (i < STAGES) {
         barrier_init(shared_address(&full[i]), 1);
         barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose turn it is */
@@ -125,7 +125,7 @@ static __device__ __forceinline__ void multiply_whole(float sum[4 * ROWS], unsig
 static __device__ __forceinline__ void consume_tiles(const consumer &to, const unsigned (*held)[4])
 {
     int lane = threadIdx.x % 32, me = warpgroup_index() - 1;
-    staged_pixels staged(space + me * staged_bytes(ROWS), me + 1, to.bias, to.k0, to.K);
+    staged_pixels staged(space + me * staged_bytes(ROWS), ROWS, to.bias, to.k0, to.K);
     for (int i = me;; i += 2) {
         int slot = i % STAGES;
         barrier_wait(shared_address(&full[slot]), i / STAGES & 1);

@@ -50,8 +50,7 @@ steps:
  *  - 1356 tiles on 132 SMs are ten waves and a quarter, and the quarter costs a whole one. So what does not fill a wave is cut into tiles of 128 pixels,
  *    of which there are twice as many at half the price. Rows whose width is an odd number of 128 end in such a half, too.
  *
- * 96 output channels or a row of 48 pixels would leave a quarter and more of a tile empty, and there the library's smaller tiles are faster (0.87 and 0.81 of its
- * speed were measured), so the head does not claim them.
+ * 96 output channels or a row of 48 pixels would leave a quarter and more of a tile empty: the head does not claim them, wgmma_pixels does.
  *
  * Cost: 27 bytes a cycle and SM come in from L2 instead of 23. Measured on an H200, cold: 256->256 at 339x510 264 us, 773 TFLOP/s, where wgmma_blocks takes
  * 284. */

@@ -28,8 +28,8 @@ steps:
 
 /* What changed from warp: the thread owns not an output pixel but a cell, the square between the centres of four input pixels. All block * block outputs inside it are
  * made of the same four corners, with weights that are constants of the compiler: the corners are loaded once, and no position is worked out in floating point.
- * There is one row and one column of cells more than pixels; at the edges corners coincide, and half of the outputs lie outside. The mean is taken along the row first: two
- * instructions an output and corner pair, where four weights would be seven.
+ * There is one row and one column of cells more than pixels; at the edges corners coincide, and half of the outputs lie outside. The mean is taken along one axis first: two
+ * instructions for a pair of corners, where four weights would be seven.
  *
  * Threads follow the channels of NHWC in vectors of 16 bytes. In NCHW, and in NHWC where the channels are no whole vectors, they follow the line of the output: a thread
  * makes a vector of it, which is the upper side of one or more cells, and the same vector of the block - 1 lines below; it takes two short pieces of two input lines, in
@@ -51,26 +51,25 @@ static __device__ __forceinline__ void cell(const ELEMENT_T *input, ELEMENT_T *o
         corner[j] = load_pack<ELEMENT_T, VEC>(input + ((size_t)row * W + column) * C + c);
     }
 #pragma unroll
-    for (int dx = 0; dx < BLOCK; dx++) {
-        int q = x * BLOCK - BLOCK / 2 + dx;
-        if (q < 0 || q >= W * BLOCK)
+    for (int dy = 0; dy < BLOCK; dy++) {
+        int p = y * BLOCK - BLOCK / 2 + dy;
+        if (p < 0 || p >= H * BLOCK)
             continue;
-        float upper[VEC], lower[VEC];
+        float left[VEC], right[VEC];
 #pragma unroll
         for (int e = 0; e < VEC; e++) {
-            upper[e] = mix(to_f32(corner[0].item[e]), to_f32(corner[1].item[e]), share_of(dx));
-            lower[e] = mix(to_f32(corner[2].item[e]), to_f32(corner[3].item[e]), share_of(dx));
+            left[e] = mix(to_f32(corner[0].item[e]), to_f32(corner[2].item[e]), share_of(dy));
+            right[e] = mix(to_f32(corner[1].item[e]), to_f32(corner[3].item[e]), share_of(dy));
         }
 #pragma unroll
-        for (int dy = 0; dy < BLOCK; dy++) {
-            int p = y * BLOCK - BLOCK / 2 + dy;
-            if (p < 0 || p >= H * BLOCK)
-                continue;
-            vec out;
+        for (int dx = 0; dx < BLOCK; dx++) {
+            int q = x * BLOCK - BLOCK / 2 + dx;
+            float out[VEC];
 #pragma unroll
             for (int e = 0; e < VEC; e++)
-                out.item[e] = from_f32<ELEMENT_T>(mix(upper[e], lower[e], share_of(dy)));
-            store_pack<ELEMENT_T, VEC>(output + ((size_t)p * W * BLOCK + q) * C + c, out);
+                out[e] = mix(left[e], right[e], share_of(dx));
+            if (q >= 0 && q < W * BLOCK)
+                store_pack<ELEMENT_T, VEC>(output + ((size_t)p * W * BLOCK + q) * C + c, rounded<ELEMENT_T>(out));
         }
     }
 }
@@ -123,11 +122,11 @@ static __device__ __forceinline__ void line(const ELEMENT_T *input, ELEMENT_T *o
         int p = y * BLOCK - BLOCK / 2 + dy;
         if (p < 0 || p >= H * BLOCK)
             continue;
-        vec out;
+        float out[VEC];
 #pragma unroll
         for (int e = 0; e < VEC; e++)
-            out.item[e] = from_f32<ELEMENT_T>(mix(upper[e], lower[e], share_of(dy)));
-        store_pack<ELEMENT_T, VEC>(output + ((size_t)plane * H * BLOCK + p) * W * BLOCK * CHANNELS + first, out);
+            out[e] = mix(upper[e], lower[e], share_of(dy));
+        store_pack<ELEMENT_T, VEC>(output + ((size_t)plane * H * BLOCK + p) * W * BLOCK * CHANNELS + first, rounded<ELEMENT_T>(out));
     }
 }
 
