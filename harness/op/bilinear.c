@@ -55,7 +55,7 @@ static void row(const struct work *w, const struct op_data *data, int64_t n, int
     }
 }
 
-static int64_t reads(const struct work *w, int64_t output, int64_t tap)
+static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
 {
     int64_t low, high;
     between(output, w->block, 1 << 30, &low, &high);

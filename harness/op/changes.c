@@ -41,7 +41,7 @@ static int tensors_stored(const struct work *w, struct tensor out[OP_MAX_TENSORS
 static int tensors_add(const struct work *w, struct tensor out[OP_MAX_TENSORS]) { return two_tensors(w, ROLE_SECOND, w->c, out); }
 static int tensors_concat(const struct work *w, struct tensor out[OP_MAX_TENSORS]) { return two_tensors(w, ROLE_SECOND, w->k - w->c, out); }
 
-static int64_t reads(const struct work *w, int64_t output, int64_t tap) { return output; }
+static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap) { return output; }
 static double flop_none(const struct work *w) { return 0; }
 static double flop_one(const struct work *w) { return (double)w->n * (double)w->c * (double)w->h * (double)w->w; }
 static double flop_truncate(const struct work *w) { return 4 * flop_one(w); }

@@ -32,7 +32,7 @@ static double flop(const struct work *w)
     return 2.0 * (double)w->n * (double)w->p * (double)w->q * (double)w->k * (double)(w->c / w->groups) * (double)w->r * (double)w->s;
 }
 
-static int64_t reads(const struct work *w, int64_t output, int64_t tap) { return output * w->stride - w->pad + tap * w->dilation; }
+static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap) { return output * w->stride - w->pad + tap * w->dilation; }
 
 static const struct op_field fields[] = {
     FIELDS_NCHW,

@@ -192,7 +192,7 @@ static void reference_row(void *context, int64_t index, int thread)
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err)
 {
     struct reference r = {.work = work, .data = data, .last = epilogue_stage(work, work->epilogue_count)};
-    r.terms = work->op->has_filter ? work->c / work->groups * work->r * work->s : work->op->terms * (work->op->tap_sums ? work->r * work->s : 1);
+    r.terms = work->op->has_filter ? work->c / work->groups * work_filter_taps(work) : work->op->terms * work_filter_taps(work);
     r.bounds = !data->exact || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0 || slope_rounds(work);
     data->output_elements = (size_t)work->n * (size_t)r.last.c * (size_t)r.last.h * (size_t)r.last.w;
     data->reference = malloc(data->output_elements * sizeof *data->reference);

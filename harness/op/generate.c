@@ -57,7 +57,7 @@ struct exact_plan generate_plan(const struct work *w)
         plan.input = plan.input < 1 ? 1 : plan.input;
         return plan;
     }
-    plan.terms = plan.nonzero = w->c / w->groups * w->r * w->s;
+    plan.terms = plan.nonzero = w->c / w->groups * work_filter_taps(w);
     if (plan.terms > limit)
         plan.nonzero = limit;
     for (bool grown = true; grown;) {

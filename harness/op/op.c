@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct op op_conv2d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_upsample_bilinear, op_upsample_conv2d, op_layout, op_pointwise, op_chain, op_pool_max, op_pool_average,
+extern const struct op op_conv2d, op_conv3d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_upsample_bilinear, op_upsample_conv2d, op_layout, op_pointwise, op_chain, op_pool_max, op_pool_average,
     op_pool_max_change, op_truncate, op_add, op_concat, op_densify;
 
-#define OP_COUNT 17
-const struct op *const op_table[OP_COUNT + 1] = {&op_conv2d, &op_conv_transpose2d, &op_depth_to_space, &op_space_to_depth,
+#define OP_COUNT 18
+const struct op *const op_table[OP_COUNT + 1] = {&op_conv2d, &op_conv3d, &op_conv_transpose2d, &op_depth_to_space, &op_space_to_depth,
                                                  &op_upsample, &op_upsample_bilinear, &op_upsample_conv2d, &op_layout, &op_pointwise, &op_chain,
                                                  &op_pool_max, &op_pool_average, &op_pool_max_change, &op_truncate, &op_add, &op_concat,
                                                  &op_densify, NULL};

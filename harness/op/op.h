@@ -10,6 +10,8 @@
 #include "op/work.h"
 
 /* A key of a layer in a scenario, and a symbol in a head's expressions. */
+/* Along which axis an output reads. */
+enum axis_of { AXIS_ROWS, AXIS_COLUMNS };
 enum field_kind { FIELD_INT, FIELD_REAL, FIELD_WORD, FIELD_DTYPE, FIELD_LAYOUT, FIELD_MATH, FIELD_D2S_MODE };
 struct op_field {
     const char *name; /* YAML key; `kernel` sets r and s at once (an int, or [r, s]) */
@@ -57,6 +59,7 @@ struct op {
     const struct op_symbol *symbols; /* ends with name NULL */
     const char *row0;                /* "cudnn" or "copy": the variant that row 0 is */
     bool has_filter, has_math;       /* has_math false: moves data only; tolerance is zero and math is not printed */
+    bool volume;                     /* images are volumes, plane under plane (conv3d.c) */
     bool tap_sums;                   /* no filter, but a window of r x s */
     int taps;                        /* of `reads` along each axis, where there is neither filter nor window; 0 counts as 1 */
     int terms;                       /* of the sum that makes an output, where there is no filter; 0: values are moved, nothing is summed. Times r s of a window */
@@ -74,8 +77,8 @@ struct op {
      * for logical output (before the epilogue) image n_i, row p_i: k*q values, [k][q]. */
     void (*reference_row)(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a);
     /* The input coordinate that output coordinate `output` (before any epilogue) reads through tap `tap`, along one axis; < 0 or >= the
-     * input's size: none. Taps are r along h, s along w; `taps` along each where there is neither filter nor window. NULL: the op takes no mask. */
-    int64_t (*reads)(const struct work *work, int64_t output, int64_t tap);
+     * input's size: none. Taps are r (of volumes t * r) along h, s along w; `taps` along each where there is neither filter nor window. NULL: the op takes no mask. */
+    int64_t (*reads)(const struct work *work, enum axis_of axis, int64_t output, int64_t tap);
     /* Whether an output is active depends on values too: called once with inputs and masks made, clears bits of data->mask_out. May be NULL. */
     void (*settle)(const struct work *work, struct op_data *data);
 };
@@ -117,6 +120,8 @@ bool op_data_reference(const struct work *work, struct op_data *data, struct err
 /* Inputs alone (no reference): what a timed run is fed when verification already happened in another process. */
 bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 
+/* How many taps `reads` is asked for along an axis. */
+int64_t op_taps(const struct work *work, enum axis_of axis);
 /* Mask of the work, floats 0/1 (op/mask.c): n*1*h*w, or n*1*p*q when it marks outputs; and the dilation of an input mask by the op's
  * receptive field: n*1*h*w in, n*1*p*q out; an output pixel is active when any input pixel under its filter, inside the image, is. */
 bool mask_make(const struct work *work, float *out, struct error *err);

@@ -41,7 +41,7 @@ static int tensors_stored(const struct work *w, struct tensor out[OP_MAX_TENSORS
 static double flop(const struct work *w) { return (double)w->n * (double)w->k * (double)w->p * (double)w->q * (double)w->r * (double)w->s; }
 static double flop_change(const struct work *w) { return 3 * flop(w); }
 
-static int64_t reads(const struct work *w, int64_t output, int64_t tap) { return output * w->stride - w->pad + tap; }
+static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap) { return output * w->stride - w->pad + tap; }
 
 #define WINDOW_MOST (16 * 16)
 /* The inputs of an output's window that lie inside the image, as indices into a logical n,c,h,w array. Returns how many. */
@@ -49,7 +49,7 @@ static int window_of(const struct work *w, int64_t n, int64_t c, int64_t p, int6
 {
     int count = 0;
     for (int64_t tap = 0; tap < w->r * w->s; tap++) {
-        int64_t y = reads(w, p, tap / w->s), x = reads(w, q, tap % w->s);
+        int64_t y = reads(w, AXIS_ROWS, p, tap / w->s), x = reads(w, AXIS_COLUMNS, q, tap % w->s);
         if (y >= 0 && y < w->h && x >= 0 && x < w->w)
             at[count++] = (size_t)(((n * w->c + c) * w->h + y) * w->w + x);
     }

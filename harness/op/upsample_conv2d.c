@@ -28,7 +28,7 @@ static double flop(const struct work *w)
     return 2.0 * (double)w->n * (double)w->p * (double)w->q * (double)w->k * (double)w->c * (double)w->r * (double)w->s;
 }
 
-static int64_t reads(const struct work *w, int64_t output, int64_t tap)
+static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
 {
     int64_t at = output - w->pad + tap;
     return at < 0 ? -1 : at / w->block;

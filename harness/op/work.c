@@ -33,7 +33,10 @@ int work_epilogue_find(const struct work *work, enum epilogue_kind kind)
 
 static void describe_filter(const struct work *w, struct text *t)
 {
-    text_addf(t, " %ldx%ld", (long)w->r, (long)w->s);
+    if (w->op->volume)
+        text_addf(t, " %ldx%ldx%ld", (long)w->t, (long)w->r, (long)w->s);
+    else
+        text_addf(t, " %ldx%ld", (long)w->r, (long)w->s);
     if (w->stride != 1)
         text_addf(t, " s%ld", (long)w->stride);
     if (w->pad * 2 != w->dilation * (w->r - 1) || w->pad * 2 != w->dilation * (w->s - 1)) /* not "same" padding */
@@ -78,7 +81,10 @@ void work_describe(const struct work *w, struct text *t)
     if (w->mode != D2S_NONE)
         text_addf(t, " %s", d2s_mode_name(w->mode));
     describe_epilogue(w, t);
-    text_addf(t, "  %ldx%ldx%ld %s", (long)w->n, (long)w->h, (long)w->w, dtype_name(w->dtype));
+    text_addf(t, "  %ldx", (long)w->n);
+    if (w->op->volume)
+        text_addf(t, "%ldx", (long)w->d);
+    text_addf(t, "%ldx%ld %s", (long)(w->op->volume ? w->plane : w->h), (long)w->w, dtype_name(w->dtype));
     if (w->math == MATH_TF32)
         text_add(t, " tf32");
     if (w->math == MATH_F16_ACC32 || w->math == MATH_BF16_ACC32 || w->math == MATH_I8_ACC32)
@@ -129,7 +135,8 @@ void work_key(const struct work *w, char out[HASH_TEXT])
                  {"s", w->s},           {"stride", w->stride},
                  {"pad", w->pad},       {"dilation", w->dilation},
                  {"groups", w->groups}, {"output_pad", w->output_pad},
-                 {"block", w->block},     {"norm", w->norm}};
+                 {"block", w->block},     {"norm", w->norm},
+                 {"d", w->d},           {"t", w->t}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (sizes[i].value)
             text_addf(&t, "%s=%ld;", sizes[i].name, (long)sizes[i].value);

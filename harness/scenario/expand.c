@@ -31,15 +31,21 @@ bool scenario_crop(const struct scenario *s, const char *device_kind, struct wor
 
 bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct error *err)
 {
-    int64_t h, w;
+    const struct {
+        const char *key;
+        int64_t *size;
+    } sizes[] = {{"d", &work->d}, {"h", work->op->volume ? &work->plane : &work->h}, {"w", &work->w}};
+    int64_t most;
+    const struct work whole = *work;
     *cropped = false;
-    if (node_get(crop, "h") && node_int(node_get(crop, "h"), "h", 1, 1 << 20, &h, err) && work->h > h) {
-        work->h = h;
-        *cropped = true;
-    }
-    if (node_get(crop, "w") && node_int(node_get(crop, "w"), "w", 1, 1 << 20, &w, err) && work->w > w) {
-        work->w = w;
-        *cropped = true;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (node_get(crop, sizes[i].key) && node_int(node_get(crop, sizes[i].key), sizes[i].key, 1, 1 << 20, &most, err) && *sizes[i].size > most) {
+            *sizes[i].size = most;
+            *cropped = true;
+        }
+    if (*cropped && work->mask.pattern == MASK_FILE) {
+        work->mask.whole_h = work->mask.marks_output ? whole.p : whole.h;
+        work->mask.whole_w = work->mask.marks_output ? whole.q : whole.w;
     }
     return !*cropped || work_finish(work, err);
 }
@@ -81,7 +87,9 @@ static char *name_case(const struct expansion *x, const struct scenario_case *c,
     struct text t = {0};
     bool open = false;
     text_addf(&t, "%s/%s", x->s->name, c->layer->name);
-    if (c->cropped)
+    if (c->cropped && c->work.op->volume)
+        text_addf(&t, "@%lldx%lldx%lld", (long long)c->work.d, (long long)c->work.plane, (long long)c->work.w);
+    else if (c->cropped)
         text_addf(&t, "@%lldx%lld", (long long)c->work.h, (long long)c->work.w);
     for (int i = 0; i < c->axis_count; i++)
         if (!turns[i].silent[turns[i].at]) {

@@ -48,7 +48,12 @@ bool field_known(const struct op *op, const char *name)
 static bool set_kernel(struct work *work, const struct op_field *f, const char *what, const struct node *n, struct error *err)
 {
     if (n->kind != NODE_LIST)
-        return node_int(n, what, f->min, f->max, &work->r, err) && (work->s = work->r, true);
+        return node_int(n, what, f->min, f->max, &work->r, err) && (work->s = work->r, work->t = work->op->volume ? work->r : 0, true);
+    if (work->op->volume && n->count == 3)
+        return node_int(n->items[0], what, f->min, f->max, &work->t, err) && node_int(n->items[1], what, f->min, f->max, &work->r, err) &&
+               node_int(n->items[2], what, f->min, f->max, &work->s, err);
+    if (work->op->volume)
+        return node_error(n, err, "%s: a number or [depth, height, width] is expected, not a list of %d", what, n->count);
     if (n->count != 2)
         return node_error(n, err, "%s: a number or [height, width] is expected, not a list of %d", what, n->count);
     return node_int(n->items[0], what, f->min, f->max, &work->r, err) && node_int(n->items[1], what, f->min, f->max, &work->s, err);

@@ -64,7 +64,7 @@ const struct column columns[] = {
     CASE(REAL, "bytes_useful", bytes_useful, "B", "compulsory traffic of the active pixels"),
 
     RESULT(TEXT, "id", id, "", "CASE/VARIANT[param=value,...]"),
-    RESULT(INT, "row_index", row_index, "", "order of the variant in its case; 0: row 0"),
+    RESULT(INT, "row_index", row_index, "", "order of the variant in its case, as the scenario has it"),
     RESULT(TEXT, "variant", variant, "", "name of the variant"),
     RESULT(TEXT, "params", params, "", "its parameters"),
     RESULT(CHARS, "key", key, "SHA-256", "of the resolved work, sources, parameters, compiler and device"),

@@ -576,7 +576,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_are_bounded),         cmocka_unit_test(the_account_balances),     cmocka_unit_test(waits_have_lines),
-        cmocka_unit_test(clusters_are_the_drivers),  cmocka_unit_test(steps_and_gaps_are_parts),  cmocka_unit_test(printed_numbers_add_up),
+        cmocka_unit_test(steps_and_gaps_are_parts),  cmocka_unit_test(printed_numbers_add_up),   cmocka_unit_test(clusters_are_the_drivers),
         cmocka_unit_test(a_chain_is_held_as_a_whole),
         cmocka_unit_test(verdicts_without_counters), cmocka_unit_test(verdicts_with_counters),   cmocka_unit_test(rows_are_found_by_words),
         cmocka_unit_test(unknown_machines_stay_unknown),
