@@ -242,8 +242,7 @@ int cli_validate(const struct verb *verb, int argc, char **argv)
         text_free(&t);
     }
 done:
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(rest);
     return worst;
 }
@@ -347,8 +346,7 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
 done:
     text_free(&t);
     free(path);
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(rest);
     return code;
 }

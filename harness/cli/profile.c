@@ -234,10 +234,7 @@ done:
     free(p.id);
     free(p.layers);
     free(p.only);
-    free(p.a.variants.items);
-    free(p.a.set.items);
-    free(p.a.groups.items);
-    free(p.a.metrics.items);
+    cli_plan_free(&p.a);
     text_free(&t);
     free(rest);
     return code;

@@ -11,7 +11,7 @@
 
 struct stored {
     const char *out_dir, *device, *scenario, *to;
-    int run_id;
+    int run_id;     /* -1: the last */
     bool takes_row; /* further words name a row */
     char *words;    /* of the row; NULL: the whole run */
     char *database;
@@ -20,6 +20,24 @@ struct stored {
     struct row **rows;
     int count;
 };
+
+static void no_such_run(struct stored *s, struct error *err)
+{
+    struct run *runs = NULL;
+    int count = s->scenario ? store_runs(s->store, &runs, err) : 0;
+    const char **names = xcalloc((size_t)(count > 0 ? count : 0) + 1, sizeof *names);
+    size_t n = 0;
+    for (int i = 0; i < count; i++)
+        if (runs[i].scenario)
+            names[n++] = runs[i].scenario;
+    const char *near = s->scenario ? text_nearest(s->scenario, names, n) : NULL;
+    error_set(err, ERROR_USAGE, "%s holds no such run%s%s", s->database, s->scenario ? " of scenario " : "", s->scenario ? s->scenario : "");
+    error_hint(err, near ? "%s" : "bench history lists what there is%s", near ? near : "");
+    for (int i = 0; i < count; i++)
+        run_clear(&runs[i]);
+    free(runs);
+    free(names);
+}
 
 static bool open_stored(struct stored *s, struct error *err)
 {
@@ -32,7 +50,7 @@ static bool open_stored(struct stored *s, struct error *err)
     }
     if (!store_open(s->database, true, &s->store, err))
         return false;
-    bool found = s->run_id ? store_run(s->store, s->run_id, &s->run, err) : store_last_run(s->store, NULL, s->scenario, s->device, &s->run, err);
+    bool found = s->run_id >= 0 ? store_run(s->store, s->run_id, &s->run, err) : store_last_run(s->store, NULL, s->scenario, s->device, &s->run, err);
     if (!found && s->words && s->scenario && err->kind == ERROR_NONE) { /* the first word is none: it belongs to the row */
         char *words = text_format("%s %s", s->scenario, s->words);
         free(s->words);
@@ -42,8 +60,7 @@ static bool open_stored(struct stored *s, struct error *err)
     }
     if (!found) {
         if (err->kind == ERROR_NONE) {
-            error_set(err, ERROR_USAGE, "%s holds no such run%s%s", s->database, s->scenario ? " of scenario " : "", s->scenario ? s->scenario : "");
-            error_hint(err, "bench history lists what there is");
+            no_such_run(s, err);
         }
         return false;
     }
@@ -74,7 +91,7 @@ static bool emit(const struct stored *s, const struct text *t, struct error *err
 static int stored_verb(const struct verb *verb, int argc, char **argv, const struct option *own, int own_count,
                        bool (*make)(struct stored *s, struct text *t, struct error *err), bool takes_row)
 {
-    struct stored s = {.takes_row = takes_row};
+    struct stored s = {.takes_row = takes_row, .run_id = -1};
     const struct option common[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &s.out_dir},
         {"--device", 'd', OPTION_TEXT, "DEVICE", "the last run on this device", &s.device},
@@ -142,6 +159,7 @@ static bool make_show(struct stored *s, struct text *t, struct error *err)
     }
     report_tune(t, &s->run, s->rows, s->count, &style);
     report_network(t, &s->run, s->rows, s->count, &style);
+    report_selector(t, &s->run, s->rows, s->count, &style);
     report_answers(t, &s->run, s->rows, s->count, &style);
     report_summary(t, &s->run, s->rows, s->count, 0, session_exit_code(s->rows, s->count), &style);
     return true;

@@ -17,7 +17,7 @@ const struct counter_pair counter_pairs[] = {
     {"emu.branches", {{1, "smsp__inst_executed_op_branch.sum"}}, NO("the compiler unrolls loops and predicates short branches; exits are branches of the machine")},
     {"emu.divergent_branches", {{1, "smsp__sass_branch_targets_threads_divergent.sum"}}, NO("short branches become predicates")},
     {"emu.flop_f32", {{1, THREADS("fadd")}, {1, THREADS("fmul")}, {2, THREADS("ffma")}}, NO("the compiler drops operations of lanes whose result is not stored")},
-    {"emu.warp_tensor", {{1, "sm__inst_executed_pipe_tensor.sum"}, {-1, "sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum"}}, NO("a wmma is two of the machine's; emu counts the fences of warp groups too")},
+    {"emu.tensor_ops", {{1, "sm__inst_executed_pipe_tensor.sum"}, {-1, "sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum"}}, YES},
     {"emu.global_requests_ld", {{1, "smsp__sass_inst_executed_op_global_ld.sum"}}, YES},
     {"emu.global_requests_st", {{1, GLOBAL("requests", "st")}}, YES},
     {"emu.global_requests_atomic", {{1, GLOBAL("requests", "atom")}, {1, GLOBAL("requests", "red")}}, YES},

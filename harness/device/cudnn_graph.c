@@ -53,7 +53,12 @@ static void *finish(struct builder *b, void *d, const char *what)
 
 static int data_of(enum dtype t)
 {
-    return t == DTYPE_F16 ? DATA_HALF : t == DTYPE_BF16 ? DATA_BFLOAT16 : DATA_FLOAT;
+    return t == DTYPE_F16 ? DATA_HALF : t == DTYPE_BF16 ? DATA_BFLOAT16 : t == DTYPE_I8 ? DATA_INT8 : DATA_FLOAT;
+}
+/* What products are summed in; of i8 data that is also the type of the sums that an epilogue reads. */
+static int sums_of(const struct cudnn_conv *c)
+{
+    return c->dtype == DTYPE_I8 ? DATA_INT32 : c->math == MATH_F16_ACC16 ? DATA_HALF : DATA_FLOAT;
 }
 
 /* all: n,c,d,h,w (or k,c,t,r,s), of which two dimensions leave the third out; the layout decides the strides. */
@@ -84,7 +89,7 @@ static void *convolution(struct builder *b, void *x, void *w, void *y)
     const struct cudnn_conv *c = b->conv;
     int64_t dims = c->d > 0 ? 3 : 2, stride[] = {c->stride, c->stride, c->stride}, pad[] = {c->pad, c->pad, c->pad},
             dilation[] = {c->dilation, c->dilation, c->dilation};
-    int compute = c->math == MATH_F16_ACC16 ? DATA_HALF : DATA_FLOAT, mode = CROSS_CORRELATION;
+    int compute = sums_of(c), mode = CROSS_CORRELATION;
     void *d = make(b, DESCRIPTOR_CONVOLUTION);
     set(b, d, ATTR_CONVOLUTION_COMP_TYPE, TYPE_DATA_TYPE, 1, &compute);
     set(b, d, ATTR_CONVOLUTION_CONV_MODE, TYPE_CONVOLUTION_MODE, 1, &mode);
@@ -124,20 +129,22 @@ static void *pointwise(struct builder *b, enum cudnn_pointwise kind, void *x, vo
     return finish(b, op, "the epilogue");
 }
 
-/* The operations in order; each result but the last is virtual and f32. */
+/* The operations in order; each result but the last is virtual and f32, sums of i8 are i32. */
 static int operations(struct builder *b, void *ops[4])
 {
     const struct cudnn_conv *c = b->conv;
-    int data = data_of(c->dtype), left = c->bias + c->residual + (c->activation != 0), count = 0;
+    bool whole = c->dtype == DTYPE_I8;
+    int data = data_of(c->dtype), stored = whole ? DATA_FLOAT : data, sums = whole ? DATA_INT32 : DATA_FLOAT;
+    int left = c->bias + c->residual + (c->activation != 0), count = 0;
     int64_t x_dim[] = {c->n, c->c, c->d, c->h, c->w}, w_dim[] = {c->k, c->c / c->groups, c->t, c->r, c->s}, y_dim[] = {c->n, c->k, c->o, c->p, c->q},
             bias_dim[] = {1, c->k, 1, 1, 1};
     int64_t uid = UID_VIRTUAL;
-    void *y = tensor(b, UID_Y, y_dim, data, false);
-    void *now = left ? tensor(b, uid++, y_dim, DATA_FLOAT, true) : y;
+    void *y = tensor(b, UID_Y, y_dim, stored, false);
+    void *now = left ? tensor(b, uid++, y_dim, sums, true) : y;
     ops[count++] = convolution(b, tensor(b, UID_X, x_dim, data, false), tensor(b, UID_W, w_dim, data, false), now);
     if (c->residual) {
         void *next = --left ? tensor(b, uid++, y_dim, DATA_FLOAT, true) : y;
-        ops[count++] = pointwise(b, POINTWISE_ADD, now, tensor(b, UID_RESIDUAL, y_dim, data, false), next, 0);
+        ops[count++] = pointwise(b, POINTWISE_ADD, now, tensor(b, UID_RESIDUAL, y_dim, stored, false), next, 0);
         now = next;
     }
     if (c->bias) {

@@ -321,6 +321,27 @@ bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err)
     return rig_library_prepare(rig, err) && rig_poison(rig, err);
 }
 
+static struct device_launch launch_of(const struct rig *rig, int i)
+{
+    const struct step *step = &rig->program->steps[i];
+    struct device_launch launch = {.smem = step->smem, .cooperative = step->cooperative, .pdl = step->pdl, .carveout = step->carveout,
+                                   .params = rig->steps[i].params, .param_bytes = rig->steps[i].param_bytes, .time_limit_s = rig->time_limit_s};
+    memcpy(launch.grid, step->grid, sizeof launch.grid);
+    memcpy(launch.block, step->block, sizeof launch.block);
+    memcpy(launch.cluster, step->cluster, sizeof launch.cluster);
+    return launch;
+}
+
+int rig_clusters(struct rig *rig, int step)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    int count = 0;
+    if (!ops->clusters || rig->program->steps[step].kind != STEP_KERNEL)
+        return 0;
+    struct device_launch launch = launch_of(rig, step);
+    return ops->clusters(rig->dev, rig->steps[step].function, &launch, &count, NULL) ? count : 0;
+}
+
 bool rig_run_step(struct rig *rig, int i, struct error *err)
 {
     const struct step *step = &rig->program->steps[i];
@@ -328,11 +349,7 @@ bool rig_run_step(struct rig *rig, int i, struct error *err)
     const struct device_ops *ops = rig->dev->ops;
     switch (step->kind) {
     case STEP_KERNEL: {
-        struct device_launch launch = {.smem = step->smem, .cooperative = step->cooperative, .pdl = step->pdl, .carveout = step->carveout,
-                                       .params = own->params, .param_bytes = own->param_bytes, .time_limit_s = rig->time_limit_s};
-        memcpy(launch.grid, step->grid, sizeof launch.grid);
-        memcpy(launch.block, step->block, sizeof launch.block);
-        memcpy(launch.cluster, step->cluster, sizeof launch.cluster);
+        struct device_launch launch = launch_of(rig, i);
         return ops->launch(rig->dev, own->function, &launch, err) || error_where(err, "kernel %s", step->name);
     }
     case STEP_FILL: {

@@ -39,6 +39,8 @@ uint64_t rig_output_sum(const struct rig *rig);
 bool rig_read(struct rig *rig, struct buffer_ref buffer, int64_t element, double *value, struct error *err);
 /* Where a tensor lies on the device; false when the program has none of that role. For who feeds one rig from another. */
 bool rig_address(const struct rig *rig, enum tensor_role role, uint64_t *address);
+/* Clusters of a step that the device holds at once, by its driver; 0: the step has none, or the device does not say. */
+int rig_clusters(struct rig *rig, int step);
 /* Queues one step, prepare steps included. */
 bool rig_run_step(struct rig *rig, int step, struct error *err);
 /* cuDNN: steps that have plans to choose from, in order (in a chain each distinct call once); -1 behind the last. For each the plans that were

@@ -21,7 +21,7 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void add(struct source_values *v, int step, int line, const char *name, double value)
+static void add(struct source_values *v, int step, int line, const char *name, const char *unit, double value)
 {
     for (int i = 0; i < v->count; i++) {
         struct source_value *s = &v->items[i];
@@ -32,7 +32,7 @@ static void add(struct source_values *v, int step, int line, const char *name, d
     }
     v->items = xrealloc(v->items, (size_t)(v->count + 1) * sizeof *v->items);
     struct source_value *s = &v->items[v->count++];
-    *s = (struct source_value){.step = step, .line = line, .value = value};
+    *s = (struct source_value){.step = step, .line = line, .unit = unit, .value = value};
     snprintf(s->name, sizeof s->name, "%s", name);
 }
 
@@ -63,6 +63,13 @@ static bool launches(const struct step *s)
     return !s->prepare && (s->kind == STEP_KERNEL || s->kind == STEP_CUDNN || s->kind == STEP_CALL);
 }
 
+/* One way to look at a step. */
+struct look {
+    struct cupti_pc *pc; /* NULL: instructions are counted */
+    int period;
+    struct cupti_sass *sass;
+};
+
 static bool sample_step(const struct source_job *job, struct cupti_pc *pc, int period, int step, struct source_values *out, struct error *err)
 {
     struct alone alone = {job->dev, job->rig, step};
@@ -75,7 +82,7 @@ static bool sample_step(const struct source_job *job, struct cupti_pc *pc, int p
         const struct cupti_pc_sample *s = &samples.items[i];
         char name[sizeof out->items->name];
         snprintf(name, sizeof name, "samples_%s", s->reason);
-        add(out, step, strcmp(s->function, kernel) ? 0 : cubin_lines_at(lines, s->offset), name, (double)s->samples);
+        add(out, step, strcmp(s->function, kernel) ? 0 : cubin_lines_at(lines, s->offset), name, "samples", (double)s->samples);
     }
     out->samples += (double)samples.total;
     out->dropped += (double)samples.dropped;
@@ -84,14 +91,57 @@ static bool sample_step(const struct source_job *job, struct cupti_pc *pc, int p
     return true;
 }
 
-/* All steps once, each sampled. */
-static bool sample_row(const struct source_job *job, struct cupti_pc *pc, int period, struct source_values *out, struct error *err)
+static const struct {
+    const char *name, *unit;
+} counted[] = {{"executed_instructions", ""}, {"executed_lanes", ""}, {"executed_sectors", "sectors"}, {"executed_sectors_ideal", "sectors"},
+               {"executed_wavefronts", ""}, {"executed_wavefronts_ideal", ""}, {"executed_local_sectors", "sectors"}};
+/* In the same order. */
+const char *const source_metrics[] = {"smsp__sass_inst_executed",
+                                      "smsp__sass_thread_inst_executed_pred_on",
+                                      "smsp__sass_sectors_mem_global",
+                                      "smsp__sass_sectors_mem_global_ideal",
+                                      "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared",
+                                      "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal",
+                                      "smsp__sass_sectors_mem_local"};
+const int source_metric_count = sizeof source_metrics / sizeof *source_metrics;
+_Static_assert(sizeof source_metrics / sizeof *source_metrics == sizeof counted / sizeof *counted, "each metric has a name");
+
+static bool count_step(const struct source_job *job, struct cupti_sass *sass, int step, struct source_values *out, struct error *err)
+{
+    struct alone alone = {job->dev, job->rig, step};
+    struct cupti_sass_counts counts;
+    if (!cupti_sass_run(sass, run_alone, &alone, &counts, err))
+        return false;
+    struct cubin_lines *lines = lines_of(job, step);
+    const char *kernel = rig_program(job->rig)->steps[step].name;
+    for (int i = 0; i < counts.count; i++) {
+        const struct cupti_sass_count *c = &counts.items[i];
+        add(out, step, strcmp(c->function, kernel) ? 0 : cubin_lines_at(lines, c->offset), counted[c->metric].name, counted[c->metric].unit, (double)c->value);
+    }
+    cubin_lines_close(lines);
+    cupti_sass_counts_free(&counts);
+    return true;
+}
+
+/* All steps once, each looked at. */
+static bool look_at_row(const struct source_job *job, const struct look *look, struct source_values *out, struct error *err)
 {
     const struct program *p = rig_program(job->rig);
     bool ok = rig_poison(job->rig, err) && (job->warm ? rig_run(job->rig, err) : cuda_flush_aside(job->dev, err)) && job->dev->ops->sync(job->dev, err);
     for (int i = 0; ok && i < p->step_count; i++)
         if (!p->steps[i].prepare)
-            ok = launches(&p->steps[i]) ? sample_step(job, pc, period, i, out, err) : rig_run_step(job->rig, i, err);
+            ok = !launches(&p->steps[i]) ? rig_run_step(job->rig, i, err)
+                 : look->pc              ? sample_step(job, look->pc, look->period, i, out, err)
+                                         : count_step(job, look->sass, i, out, err);
+    return ok;
+}
+
+bool source_count(const struct source_job *job, struct cupti_sass *sass, struct source_values *out, struct error *err)
+{
+    *out = (struct source_values){0};
+    bool ok = look_at_row(job, &(struct look){.sass = sass}, out, err);
+    if (!ok)
+        source_values_free(out);
     return ok;
 }
 
@@ -112,7 +162,7 @@ bool source_sample(const struct source_job *job, struct cupti_pc *pc, struct sou
     int period = first_period(job);
     *out = (struct source_values){0};
     do {
-        if (!sample_row(job, pc, period, out, err)) {
+        if (!look_at_row(job, &(struct look){.pc = pc, .period = period}, out, err)) {
             source_values_free(out);
             return false;
         }

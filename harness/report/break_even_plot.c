@@ -126,15 +126,19 @@ static bool group_plot(struct plots *p, const struct break_group *g, const char 
     int lines = g->line_count < LINES_DRAWN ? g->line_count : LINES_DRAWN;
     double least = INFINITY, most = 0, left = INFINITY, right = 0;
     for (int i = 0; i < g->dense_count; i++) {
-        if (g->dense[i].x > 0) {
-            left = fmin(left, g->dense[i].x);
-            right = fmax(right, g->dense[i].x);
+        if (!(g->dense[i].x > 0)) {
+            continue; /* an empty mask is in the tables: the axis is logarithmic */
         }
+        left = fmin(left, g->dense[i].x);
+        right = fmax(right, g->dense[i].x);
         most = fmax(most, g->dense[i].y / 1e3);
         least = fmin(least, (isnan(g->floor[i]) ? g->dense[i].y : fmin(g->floor[i], g->dense[i].y)) / 1e3);
     }
     for (int k = 0; k < lines; k++) {
         for (int i = 0; i < g->lines[k].count; i++) {
+            if (!(g->lines[k].points[i].x > 0)) {
+                continue;
+            }
             most = fmax(most, g->lines[k].ns[i] / 1e3);
             least = fmin(least, g->lines[k].ns[i] / 1e3);
         }

@@ -204,29 +204,77 @@ static void extra_cells(struct table *t, const struct view *v, const struct extr
         table_cell(t, PAINT_NONE, "%s", v->row->error_over_bound >= 0 ? number_3(v->row->error_over_bound, a) : "");
     }
 }
+/* What row_facts fills. */
+static void fact_columns(struct table *t)
+{
+    table_column(t, "regs", ALIGN_RIGHT, false);
+    table_column(t, "spill", ALIGN_RIGHT, false);
+    table_column(t, "smemK", ALIGN_RIGHT, false);
+    table_column(t, "occ", ALIGN_RIGHT, false);
+    table_column(t, "%", ALIGN_LEFT, true);
+}
+
+struct timed_columns {
+    bool roof; /* the share is of the measured roof, else of the floor */
+    bool hardware[HARDWARE];
+    struct extra_columns extra;
+};
+
+static void timed_row(struct table *t, const struct case_view *c, const struct view *v, const struct timed_columns *has)
+{
+    char mark[16], value[NUMBER_TEXT], half[NUMBER_TEXT];
+    double share = has->roof ? v->roof_share : v->floor_share;
+    table_row(t);
+    table_cell(t, PAINT_NONE, "%s", status_mark(v, mark));
+    table_cell(t, PAINT_BOLD, "%s", v->name);
+    if (v->ranked) {
+        number_pair(v->time->median_ns / 1e3, v->half_ns / 1e3, value, half);
+        table_cell(t, PAINT_NONE, "%s", value);
+        table_cell(t, PAINT_DIM, half[0] ? "±%s" : "%s", half);
+    } else {
+        table_cell(t, PAINT_DIM, "not timed");
+        blanks(t, 1);
+    }
+    ratio_cells(t, v);
+    table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, value));
+    row_facts(t, c, v);
+    extra_cells(t, v, &has->extra);
+    hardware_cells(t, v->row, -1, has->hardware);
+    verdict_cell(t, c, v);
+}
+
+static void timed_step(struct table *t, const struct case_view *c, const struct view *v, int step, const struct timed_columns *has)
+{
+    char value[NUMBER_TEXT];
+    const struct row_time *time = step_time(c, v->row, step);
+    table_row(t);
+    blanks(t, 1);
+    table_cell(t, PAINT_DIM, "  %s", v->row->steps[step].name);
+    table_cell(t, PAINT_NONE, "%s", time ? number_3(time->median_ns / 1e3, value) : "");
+    blanks(t, 4);
+    step_facts(t, c, v, step);
+    blanks(t, has->extra.count);
+    hardware_cells(t, v->row, step, has->hardware);
+}
+
 
 /* D: a device that keeps time. */
 static struct table *timed_table(const struct case_view *c)
 {
     struct table *t = table_new();
-    char heading[VARIANT_BASE + 2], mark[16], value[NUMBER_TEXT], half[NUMBER_TEXT];
+    char heading[VARIANT_BASE + 2];
+    struct timed_columns has = {.roof = !isnan(c->roof_ns)};
     snprintf(heading, sizeof heading, "x %s", c->zero_name);
-    bool roof = !isnan(c->roof_ns);
     table_column(t, "#", ALIGN_LEFT, false);
     table_column(t, "variant", ALIGN_LEFT, false);
     table_column(t, "time us", ALIGN_POINT, false);
     table_column(t, "", ALIGN_LEFT, true);
     table_column(t, heading, ALIGN_POINT, false);
     table_column(t, "[95 %]", ALIGN_LEFT, true);
-    table_column(t, roof ? "roof" : "floor", ALIGN_RIGHT, false);
-    table_column(t, "regs", ALIGN_RIGHT, false);
-    table_column(t, "spill", ALIGN_RIGHT, false);
-    table_column(t, "smemK", ALIGN_RIGHT, false);
-    table_column(t, "occ", ALIGN_RIGHT, false);
-    table_column(t, "%", ALIGN_LEFT, true);
-    struct extra_columns extra = extra_columns(t, c);
-    bool shown[HARDWARE];
-    hardware_columns(t, c, shown);
+    table_column(t, has.roof ? "roof" : "floor", ALIGN_RIGHT, false);
+    fact_columns(t);
+    has.extra = extra_columns(t, c);
+    hardware_columns(t, c, has.hardware);
     table_column(t, "binds", ALIGN_LEFT, false);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
@@ -234,37 +282,11 @@ static struct table *timed_table(const struct case_view *c)
         if (sentence_row(t, v) || !usable) {
             continue;
         }
-        table_row(t);
-        table_cell(t, PAINT_NONE, "%s", status_mark(v, mark));
-        table_cell(t, PAINT_BOLD, "%s", v->name);
-        if (v->ranked) {
-            number_pair(v->time->median_ns / 1e3, v->half_ns / 1e3, value, half);
-            table_cell(t, PAINT_NONE, "%s", value);
-            table_cell(t, PAINT_DIM, half[0] ? "±%s" : "%s", half);
-        } else {
-            table_cell(t, PAINT_DIM, "not timed");
-            blanks(t, 1);
-        }
-        ratio_cells(t, v);
-        double share = roof ? v->roof_share : v->floor_share;
-        table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, value));
-        row_facts(t, c, v);
-        extra_cells(t, v, &extra);
-        hardware_cells(t, v->row, -1, shown);
-        verdict_cell(t, c, v);
+        timed_row(t, c, v, &has);
         for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
-            const struct row_time *time = step_time(c, v->row, s);
-            if (v->row->steps[s].prepare) {
-                continue;
+            if (!v->row->steps[s].prepare) {
+                timed_step(t, c, v, s, &has);
             }
-            table_row(t);
-            blanks(t, 1);
-            table_cell(t, PAINT_DIM, "  %s", v->row->steps[s].name);
-            table_cell(t, PAINT_NONE, "%s", time ? number_3(time->median_ns / 1e3, value) : "");
-            blanks(t, 4);
-            step_facts(t, c, v, s);
-            blanks(t, extra.count);
-            hardware_cells(t, v->row, s, shown);
         }
     }
     return t;
@@ -292,11 +314,7 @@ static struct table *counted_table(const struct case_view *c)
     table_column(t, "", ALIGN_LEFT, false);
     table_column(t, "variant", ALIGN_LEFT, false);
     table_column(t, "check", ALIGN_LEFT, false);
-    table_column(t, "regs", ALIGN_RIGHT, false);
-    table_column(t, "spill", ALIGN_RIGHT, false);
-    table_column(t, "smemK", ALIGN_RIGHT, false);
-    table_column(t, "occ", ALIGN_RIGHT, false);
-    table_column(t, "%", ALIGN_LEFT, true);
+    fact_columns(t);
     table_column(t, "warp FMA", ALIGN_RIGHT, false);
     table_column(t, "st sect/req", ALIGN_POINT, false);
     table_column(t, "", ALIGN_LEFT, true);

@@ -196,7 +196,8 @@ static void case_rows(struct text *t, const struct case_view *c)
 {
     static const char facts[] =
         "<th class=\"n\">regs</th><th class=\"n\">spill B</th><th class=\"n\">smem KiB</th><th class=\"n\">occ %</th>";
-    text_add(t, "<div class=\"scroll\"><table><thead><tr><th></th><th>variant</th>");
+    text_add(t, "<div class=\"scroll\">");
+    text_addf(t, "<table%s><thead><tr><th></th><th>variant</th>", c->counts ? " class=\"metrics\"" : "");
     if (c->counts) {
         text_addf(t,
                   "<th>check</th><th class=\"n\">moved / comp.</th><th class=\"n\">ld sect/req</th><th class=\"n\">st sect/req</th>"

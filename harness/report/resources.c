@@ -120,9 +120,13 @@ void resources_occupancy(const struct case_view *c, const struct view *v, int st
         else if (tail.idle > 0)
             text_addf(t, ": the last fills %s %% of the places, %s %% of all stay empty", number_percent(tail.last, a), number_percent(tail.idle, b));
     }
-    double clusters = counter_step(v->row, step, "model.clusters_at_most");
-    if (!isnan(clusters))
+    double clusters = counter_step(v->row, step, "model.clusters_at_most"), told = counter_step(v->row, step, "driver.clusters");
+    if (!isnan(told))
+        text_addf(t, "; %s clusters at once by the driver", number_count(told, a));
+    else if (!isnan(clusters))
         text_addf(t, "; at most %s clusters at once", number_count(clusters, a));
+    if (!isnan(told) && told < clusters)
+        text_addf(t, ", %s %% of what fits without groups of SMs", number_percent(told / clusters, a));
 }
 
 /* The lines that spill most, by the machine code. */

@@ -187,6 +187,56 @@ static bool something_to_search(const struct plan *plan)
     return false;
 }
 
+static bool fits(const struct plan *plan, const struct variant *v, const struct work *work)
+{
+    struct variant_point *points = NULL;
+    struct program program = {0};
+    struct error ignored = {0};
+    int count = variant_points(v, NULL, &points, &ignored);
+    bool ok = count > 0 && variant_bind(&plan->variants, &points[0], work, &plan->chip, &program, &ignored) && program.feasible;
+    program_free(&program);
+    if (count > 0)
+        variant_points_free(points, count);
+    return ok;
+}
+
+/* Times are held against the fastest of the library's rows: which of them --only leaves out is said. */
+static void note_library_left_out(struct plan *plan, const char *only)
+{
+    struct text names = {0};
+    for (int i = 0; only && i < plan->scenario->variant_count; i++)
+        for (int k = 0; k < plan->case_count; k++) {
+            const struct work *work = &plan->cases[k].work;
+            const struct variant *v = plan_resolve(&plan->variants, plan->scenario->variants[i].name, work->op);
+            const struct variant *first = v && work->op->row0 ? plan_resolve(&plan->variants, work->op->row0, work->op) : NULL;
+            if (v && v != first && variant_is_library(v) && !plan_listed(only, v->name) && fits(plan, v, work)) {
+                text_addf(&names, "%s%s", names.len ? ", " : "", v->name);
+                break;
+            }
+        }
+    if (names.len)
+        text_addf(&plan->notes, "--only leaves out %s: where that is faster than row 0, every ratio is too good\n", text_get(&names));
+    text_free(&names);
+}
+
+static void only_selects_nothing(const struct plan *plan, const char *only, struct error *err)
+{
+    int count = plan->scenario->variant_count;
+    const char **names = xcalloc(2 * (size_t)count + 1, sizeof *names);
+    struct text list = {0};
+    for (int i = 0; i < count; i++) {
+        const char *slash = strrchr(plan->scenario->variants[i].name, '/');
+        names[2 * i] = plan->scenario->variants[i].name;
+        names[2 * i + 1] = slash ? slash + 1 : names[2 * i];
+        text_addf(&list, "%s%s", i ? ", " : "", names[2 * i + 1]);
+    }
+    const char *near = text_nearest(only, names, 2 * (size_t)count);
+    error_set(err, ERROR_USAGE, "--only %s selects no variant of this scenario", only);
+    error_hint(err, near ? "--only %s" : "variants: %s", near ? near : text_get(&list));
+    text_free(&list);
+    free(names);
+}
+
 bool plan_make(const struct plan_options *o, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err)
 {
     bool ok = false, *used = NULL;
@@ -221,9 +271,11 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     for (int i = 0; i < plan->row_count; i++)
         own += plan->rows[i].row_index > 0 || !o->filter.only || plan_listed(o->filter.only, plan_row_variant(&plan->rows[i]));
     if (o->filter.only && !own) {
-        error_set(err, ERROR_USAGE, "--only %s selects no variant of this scenario", o->filter.only);
+        only_selects_nothing(plan, o->filter.only, err);
         goto done;
     }
+    if (!strcmp(device_kind, "cuda") && !o->tune)
+        note_library_left_out(plan, o->filter.only);
     if (!plan->row_count) {
         error_set(err, ERROR_USAGE, "%s: no variant fits any of its %d cases", o->scenario_path, plan->case_count);
         error_hint(err, "bench list variants");

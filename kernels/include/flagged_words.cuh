@@ -12,16 +12,12 @@ static __device__ __forceinline__ words load_words(const unsigned *p)
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(v.a), "=l"(v.b) : "l"(p) : "memory");
     return v;
 }
-/* The same; what the writer wrote before a __threadfence and these words can be read as well. */
-static __device__ __forceinline__ words load_words_acquire(const unsigned *p)
+static __device__ __forceinline__ void store_words(unsigned *p, const words &v)
 {
-    words v;
-    asm volatile("ld.acquire.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(v.a), "=l"(v.b) : "l"(p) : "memory");
-    return v;
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(v.a), "l"(v.b) : "memory");
 }
 static __device__ __forceinline__ void store_words(unsigned *p, uint2 data, unsigned number)
 {
-    unsigned long long a = (unsigned long long)number << 32 | data.x, b = (unsigned long long)number << 32 | data.y;
-    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(a), "l"(b) : "memory");
+    store_words(p, words{(unsigned long long)number << 32 | data.x, (unsigned long long)number << 32 | data.y});
 }
 static __device__ __forceinline__ bool is_of(const words &v, unsigned number) { return (unsigned)(v.a >> 32) == number && (unsigned)(v.b >> 32) == number; }

@@ -8,6 +8,7 @@
 constexpr int PITCH = 2 * C + 16;
 constexpr int PIECES = C / 8;
 constexpr int WIDE = TW + 2, TALL = TH + 2;
+constexpr int ROW = WIDE * PITCH + (128 - 2 * PITCH % 128) % 128; /* of a halo tile: pixels that follow each other in the tile inside it lie in other banks, across rows too */
 constexpr int M_TILES = (TH * TW + 15) / 16;
 constexpr int WARPS = M_WARPS * WAYS;
 constexpr int OWN = M_TILES / M_WARPS;   /* groups of 16 pixels of a warp */
@@ -15,7 +16,7 @@ constexpr int GROUPS = C / KB;
 constexpr int PAIRS = KB / 16;           /* of 8-column tiles */
 constexpr int K_STEPS = 9 * C / 16;
 constexpr int WEIGHT_BYTES = KB * 9 * C * 2;
-constexpr int TILE_BYTES = TALL * WIDE * PITCH;
+constexpr int TILE_BYTES = TALL * ROW;
 constexpr int SUM_PITCH = KB + 4;        /* floats */
 constexpr int COLUMNS = 8;               /* of a row of `links` */
 constexpr int ITEMS = (TH * TW * (KB / 4) + 32 * WARPS - 1) / (32 * WARPS); /* groups of four channels that a thread stores */
@@ -37,118 +38,81 @@ static __device__ __forceinline__ void order_filter(const TYPE *filter, TYPE *we
     }
 }
 
-constexpr int QUADS = C / 4, OWN_QUADS = KB / 4;                 /* of channels in a pixel; those of this block */
-constexpr int ALL_QUADS = TALL * WIDE * QUADS;                   /* of a halo tile */
-constexpr int OTHERS = ALL_QUADS - TH * TW * OWN_QUADS;          /* those that other blocks make: the first in the order below */
-constexpr int LOADS = (ALL_QUADS + 32 * WARPS - 1) / (32 * WARPS); /* of a thread */
+constexpr int QUADS = C / 4;                                                          /* of channels in a pixel */
+constexpr int LOADS = (TALL * WIDE * QUADS + 32 * WARPS - 1) / (32 * WARPS);          /* of a thread, for the halo tile */
 
-/* Quad i of a halo tile: the ring around the tile, then the tile's own pixels with the channels of other groups, then with those of this one. */
-struct quad {
-    int y, x, k;
-};
-static __device__ __forceinline__ quad quad_of(int i, int group)
+/* Quad i of the halo tile at (y0, x0): its place in the tile in shared memory, and whether it is inside the image; then `from` is its element. */
+static __device__ __forceinline__ bool halo_quad(int i, int y0, int x0, int H, int W, unsigned *to, size_t *from)
 {
-    constexpr int ring = ALL_QUADS - TH * TW * QUADS, rest = QUADS - OWN_QUADS, middle = TH * TW * rest;
-    int pixel = i / QUADS, side = pixel - 2 * WIDE;
-    if (i < ring)
-        return side < 0 ? quad{pixel / WIDE * (TALL - 1), pixel % WIDE, i % QUADS} : quad{1 + side / 2, side % 2 * (WIDE - 1), i % QUADS};
-    i -= ring;
-    int k = i < middle ? i % (rest + !rest) : (i - middle) % OWN_QUADS;
-    pixel = i < middle ? i / (rest + !rest) : (i - middle) / OWN_QUADS;
-    k += i >= middle ? group * OWN_QUADS : k >= group * OWN_QUADS ? OWN_QUADS : 0;
-    return {1 + pixel / TW, 1 + pixel % TW, k};
-}
-
-/* This thread's quad j of the first `count` of the halo tile at (y0, x0): its place in shared memory; whether it is inside the image: then `from` is its element. */
-static __device__ __forceinline__ bool halo_quad(int j, int count, int group, int y0, int x0, int H, int W, unsigned *to, size_t *from)
-{
-    int i = threadIdx.x + j * 32 * WARPS;
-    quad q = quad_of(i, group);
-    *to = i < count ? (q.y * WIDE + q.x) * PITCH + q.k * 8 : ~0u;
-    *from = ((size_t)(y0 + q.y) * W + x0 + q.x) * C + q.k * 4;
-    return i < count && y0 + q.y >= 0 && y0 + q.y < H && x0 + q.x >= 0 && x0 + q.x < W;
+    int quad = i % QUADS, x = i / QUADS % WIDE, y = i / QUADS / WIDE;
+    *to = y * ROW + x * PITCH + quad * 8;
+    *from = ((size_t)(y0 + y) * W + x0 + x) * C + quad * 4;
+    return i < TALL * WIDE * QUADS && y0 + y >= 0 && y0 + y < H && x0 + x >= 0 && x0 + x < W;
 }
 
 /* The halo tile from the chain's input; zeros outside the image. */
-static __device__ __forceinline__ void load_first(unsigned char *tile, const TYPE *input, int group, int y0, int x0, int H, int W)
+static __device__ __forceinline__ void load_first(unsigned char *tile, const TYPE *input, int y0, int x0, int H, int W)
 {
 #pragma unroll
     for (int j = 0; j < LOADS; j++) {
         unsigned to;
         size_t from;
-        bool inside = halo_quad(j, ALL_QUADS, group, y0, x0, H, W, &to, &from);
-        if (to != ~0u)
+        int i = threadIdx.x + j * 32 * WARPS;
+        bool inside = halo_quad(i, y0, x0, H, W, &to, &from);
+        if (i < TALL * WIDE * QUADS)
             *(uint2 *)(tile + to) = inside ? *(const uint2 *)(input + from) : make_uint2(0, 0);
     }
 }
 
-/* The first `count` quads of the halo tile as layer `layer` leaves them, as soon as it does. All that are not there are asked for again at once: a trip to L2 each,
- * one after another, would be most of a layer's time. */
-static __device__ __forceinline__ void load_next(unsigned char *tile, const unsigned *buffer, int count, int group, int y0, int x0, int H, int W, unsigned layer)
+/* The halo tile as layer `layer` leaves it, as soon as it does. */
+static __device__ __forceinline__ void load_next(unsigned char *tile, const unsigned *buffer, int y0, int x0, int H, int W, unsigned layer)
 {
     words v[LOADS];
-    bool waits;
-#pragma unroll
-    for (int j = 0; j < LOADS; j++)
-        v[j] = words{0, 0}; /* of no layer: these count from 1 */
-    do {
-        waits = false;
-#pragma unroll
-        for (int j = 0; j < LOADS; j++) {
-            unsigned to;
-            size_t from;
-            if (halo_quad(j, count, group, y0, x0, H, W, &to, &from) && !is_of(v[j], layer)) {
-                v[j] = load_words(buffer + from);
-                waits = true;
-            }
-        }
-    } while (waits);
 #pragma unroll
     for (int j = 0; j < LOADS; j++) {
         unsigned to;
         size_t from;
-        bool inside = halo_quad(j, count, group, y0, x0, H, W, &to, &from);
-        if (to != ~0u)
+        if (halo_quad(threadIdx.x + j * 32 * WARPS, y0, x0, H, W, &to, &from))
+            v[j] = load_words(buffer + from);
+    }
+#pragma unroll
+    for (int j = 0; j < LOADS; j++) {
+        unsigned to;
+        size_t from;
+        int i = threadIdx.x + j * 32 * WARPS;
+        bool inside = halo_quad(i, y0, x0, H, W, &to, &from);
+        while (inside && !is_of(v[j], layer))
+            v[j] = load_words(buffer + from);
+        if (i < TALL * WIDE * QUADS)
             *(uint2 *)(tile + to) = inside ? make_uint2((unsigned)v[j].a, (unsigned)v[j].b) : make_uint2(0, 0);
     }
 }
 
-/* What a lane multiplies by in one step of 16 of the depth; a split's steps. */
-struct fragment {
-    uint4 pair[PAIRS];
-};
-constexpr int OWN_STEPS = K_STEPS / WAYS;
-static __device__ __forceinline__ fragment load_fragment(unsigned weights, int step)
-{
-    fragment b;
-#pragma unroll
-    for (int pair = 0; pair < PAIRS; pair++)
-        b.pair[pair] = *(const uint4 *)(shared + (weights + ((step * PAIRS + pair) * 32 + threadIdx.x % 32) * 16));
-    return b;
-}
-
-/* OWN groups of 16 pixels by KB channels, over one split of the depth. `held`: its weights in registers, or NULL: they come from shared memory. */
-static __device__ __forceinline__ void multiply(float sum[OWN][PAIRS * 2][4], unsigned tile, unsigned weights, const fragment *held, int m_tile, int split)
+/* OWN groups of 16 pixels by KB channels, over one split of the depth. */
+static __device__ __forceinline__ void multiply(float sum[OWN][PAIRS * 2][4], unsigned tile, unsigned weights, int m_tile, int split)
 {
     int lane = threadIdx.x % 32;
     unsigned own[OWN];
 #pragma unroll
     for (int m = 0; m < OWN; m++) {
         int pixel = min((m_tile + m) * 16 + lane % 16, TH * TW - 1); /* rows past the tile repeat its last pixel; nobody stores them */
-        own[m] = tile + (pixel / TW * WIDE + pixel % TW) * PITCH + lane / 16 * 16;
+        own[m] = tile + pixel / TW * ROW + pixel % TW * PITCH + lane / 16 * 16;
     }
 #pragma unroll
-    for (int t = 0; t < OWN_STEPS; t++) {
-        int step = split * OWN_STEPS + t, tap = step / (C / 16), c = step % (C / 16);
-        unsigned shift = (tap / 3 * WIDE + tap % 3) * PITCH + c * 32;
-        fragment b = held ? held[t] : load_fragment(weights, step);
+    for (int t = 0; t < K_STEPS / WAYS; t++) {
+        int step = split * (K_STEPS / WAYS) + t, tap = step / (C / 16), c = step % (C / 16);
+        unsigned shift = tap / 3 * ROW + tap % 3 * PITCH + c * 32;
+        uint4 b[PAIRS];
+#pragma unroll
+        for (int pair = 0; pair < PAIRS; pair++)
+            b[pair] = *(const uint4 *)(shared + (weights + ((step * PAIRS + pair) * 32 + lane) * 16));
 #pragma unroll
         for (int m = 0; m < OWN; m++) {
             unsigned a[4];
             load_matrix_4(a, own[m] + shift);
 #pragma unroll
             for (int pair = 0; pair < PAIRS; pair++) {
-                unsigned low[2] = {b.pair[pair].x, b.pair[pair].y}, high[2] = {b.pair[pair].z, b.pair[pair].w};
+                unsigned low[2] = {b[pair].x, b[pair].y}, high[2] = {b[pair].z, b[pair].w};
                 multiply_16x8x16<TYPE>(sum[m][pair * 2], a, low);
                 multiply_16x8x16<TYPE>(sum[m][pair * 2 + 1], a, high);
             }
@@ -232,9 +196,9 @@ static __device__ __forceinline__ void keep_links(float *own_bias, float *own_li
         own_links[i] = links[i / 2 * COLUMNS + 3 + i % 2];
 }
 
-/* A tile of a link from its sums: bias, activation, residual; to the next link's buffer, or to the output. `keep`: also to where the next link reads it. */
-static __device__ __forceinline__ void store_tile(const float *sums, const float *bias, float slope, int source, int link, bool last, bool keep, uint2 add[ITEMS],
-                                                  unsigned char *halo, TYPE *output, unsigned *to, unsigned layer, const place &at, int group, int H, int W)
+/* A tile of a link from its sums: bias, activation, residual; to the next link's buffer, or to the output. */
+static __device__ __forceinline__ void store_tile(const float *sums, const float *bias, float slope, int source, int link, bool last, uint2 add[ITEMS],
+                                                  const unsigned char *halo, TYPE *output, unsigned *to, unsigned layer, const place &at, int group, int H, int W)
 {
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
@@ -242,15 +206,12 @@ static __device__ __forceinline__ void store_tile(const float *sums, const float
         size_t where;
         if (!own_quad(j, at, group, H, W, &pixel, &k, &where))
             continue;
-        uint2 *own = (uint2 *)(halo + ((pixel / TW + 1) * WIDE + pixel % TW + 1) * PITCH + (group * KB + k) * 2);
         if (source == link) /* the link before, or the input of the first: the middle of the halo tile */
-            add[j] = *own;
+            add[j] = *(const uint2 *)(halo + (pixel / TW + 1) * ROW + (pixel % TW + 1) * PITCH + (group * KB + k) * 2);
         uint2 out = finish(sums, bias, pixel, k, slope, source >= 0, add[j]);
         if (last)
             *(uint2 *)(output + where) = out;
         else
             store_words(to + where, out, layer);
-        if (keep)
-            *own = out;
     }
 }

@@ -19,9 +19,11 @@ static __shared__ unsigned long long full[TAP_STAGES], empty[TAP_STAGES]; /* bar
 static __shared__ pixel numbered[NUMBERED];     /* by number modulo NUMBERED, from the block's first */
 static __shared__ int ring_pixels[TAP_STAGES];  /* of 64, how many there are; < 0: no more */
 
+/* A warp. */
 static __device__ __forceinline__ void init_taps()
 {
-    for (int i = 0; i < TAP_STAGES; i++) {
+    int i = threadIdx.x % 32;
+    if (i < TAP_STAGES) {
         barrier_init(shared_address(&full[i]), 1);
         barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose turn it is */
     }
@@ -123,16 +125,17 @@ static __device__ __forceinline__ void produce_pixels(tap_producer p, const comm
     unsigned first = 0, last = 0; /* numbers of the block's first pixel, and of the one behind its last so far */
     int done = 0;                 /* groups of 64 */
     p.issued = p.arrived = threadIdx.x / 32;
+    lister<4> tiles = {all, p.im, true};
     for (bool begun = false; from < end; from += LIST) {
-        list_round(all, p.im, {true}, from, min(from + LIST, end));
-        if (rank_first < rank_end) {
-            const work &tail = list[(rank_end - 1) % LIST];
-            first = begun ? first : list[rank_first % LIST].first;
+        tiles.round(from, min(from + LIST, end));
+        if (tiles.first() < tiles.end()) {
+            const work &tail = tiles.tile(tiles.end() - 1);
+            first = begun ? first : tiles.tile(tiles.first()).first;
             last = tail.first + __popcll(tail.active);
             begun = true;
         }
-        for (unsigned rank = rank_first + threadIdx.x / 32; rank < rank_end; rank += 4)
-            p.number_pixels(list[rank % LIST], first);
+        for (unsigned rank = tiles.first() + threadIdx.x / 32; rank < tiles.end(); rank += 4)
+            p.number_pixels(tiles.tile(rank), first);
         warpgroup_sync(0);
         bool over = from + LIST >= end;
         for (; (done + 1) * 64 <= last - first || (over && done * 64 < last - first); done++)

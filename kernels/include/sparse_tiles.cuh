@@ -22,7 +22,8 @@
 #endif
 extern __shared__ __align__(128) unsigned char space[]; /* first the weights; then what the way of computing needs */
 static __shared__ unsigned long long weights_come, weights_held, decided; /* barriers */
-static __shared__ bool by_tiles;
+enum { NOTHING, BY_TILES, SCATTERED };
+static __shared__ int way; /* what this block computes */
 
 /* What a consumer computes for. */
 struct consumer {
@@ -52,31 +53,34 @@ static __device__ __forceinline__ void ask_weights(const TYPE *filter, int k0, i
         copy_bytes(shared_address(space) + i * WEIGHTS_PITCH, filter + (size_t)min(k0 + i, K - 1) * TAPS * C, TAPS * C * 2, come);
 }
 
-static __device__ __forceinline__ void produce(const TYPE *input, const unsigned *mask, const image &im, const common &all, unsigned launch, unsigned *tiles_active)
+static __device__ __forceinline__ void produce(const TYPE *input, const unsigned *mask, const image &im, const common &all, unsigned *tiles_active)
 {
-    add_up(all, launch);
+    add_up(all);
     unsigned tiles = tiles_before[SHARES], weight = weight_before[SHARES];
     bool whole = WHOLE && (!INPUTS || weight >= (unsigned long long)tiles * SWITCH);
+    unsigned long long total = whole ? tiles : weight;
+    unsigned from = total * blockIdx.x / gridDim.x, end = total * (blockIdx.x + 1) / gridDim.x;
     if (threadIdx.x == 0) {
+        way = from == end ? NOTHING : whole ? BY_TILES : SCATTERED;
+        barrier_arrive(shared_address(&decided));
         if (blockIdx.x == 0 && blockIdx.y == 0)
             *tiles_active = tiles;
-        by_tiles = whole;
-        barrier_arrive(shared_address(&decided));
     }
-    unsigned total = whole ? tiles : weight;
-    unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
-    if (from < end)
-        barrier_wait(shared_address(&weights_held), 0);
+    if (from == end)
+        return;
+    barrier_wait(shared_address(&weights_held), 0);
 #if WHOLE
     if (whole) {
-        produce_tiles({input, mask, im, 0, 0}, all, from, end);
+        produce_tiles({input, mask, im, 0}, all, from, end);
         return;
     }
 #endif
 #if PIXELS
     produce_pixels({input, mask, im, 0, 0}, all, from, end);
 #elif INPUTS
-    produce_inputs({input, mask, im, group_of(threadIdx.x / 32), 0, 0, 0, 0}, all, from, end);
+    int warp = threadIdx.x / 32;
+    produce_inputs({input, mask, im, group_of(warp), 0, 0, 0, 0}, all, from + (unsigned long long)(end - from) * warp / 4,
+                   from + (unsigned long long)(end - from) * (warp + 1) / 4);
 #endif
 }
 
@@ -92,8 +96,10 @@ static __device__ __forceinline__ void consume(const consumer &to)
     if (lane == 0)
         barrier_arrive(shared_address(&weights_held));
     barrier_wait(shared_address(&decided), 0);
+    if (way == NOTHING)
+        return;
 #if WHOLE
-    if (by_tiles) {
+    if (way == BY_TILES) {
         consume_tiles(to, held);
         return;
     }
@@ -105,11 +111,14 @@ static __device__ __forceinline__ void consume(const consumer &to)
 #endif
 }
 
+/* A warp. */
 static __device__ __forceinline__ void init_barriers()
 {
-    barrier_init(shared_address(&weights_come), 1);
-    barrier_init(shared_address(&weights_held), 8);
-    barrier_init(shared_address(&decided), 1);
+    if (threadIdx.x % 32 == 0) {
+        barrier_init(shared_address(&weights_come), 1);
+        barrier_init(shared_address(&weights_held), 8);
+        barrier_init(shared_address(&decided), 1);
+    }
 #if WHOLE
     init_tiles();
 #endif
@@ -123,26 +132,31 @@ static __device__ __forceinline__ void init_barriers()
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles,
-           unsigned char *tile_inputs, unsigned *sums, unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x,
-           int tiles_y, int count, int shares)
+conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned *tiles, unsigned *sums,
+           unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares,
+           int per_share)
 {
-    common all = common_of(tiles, tile_inputs, sums, notes, count, shares);
-    image im = {H, W, P, Q, pad, tiles_x, tiles_y};
     int own = blockIdx.y * gridDim.x + blockIdx.x;
-    unsigned launch = GATHERED ? launch_number(all, 0) - 1 : launch_number(all, own); /* gathered: of the launch before, which looked */
-    if (threadIdx.x == 0)
+    common all(tiles, sums, notes, GATHERED ? 0 : own, count, shares, per_share);
+    image im = {H, W, P, Q, pad, tiles_x, tiles_y};
+    if (GATHERED)
+        all.launch--; /* of the launch before, which looked */
+    if (threadIdx.x >= 352) { /* the last warp, which has the least to look at */
         init_barriers();
-    __syncthreads();
-    if (threadIdx.x >= 352)
+        __syncwarp();
         ask_weights(filter, blockIdx.y * 64, K);
-    if (!GATHERED)
-        look_at_share(all, own, launch, im, mask_in, mask_out);
+    }
+    if (GATHERED)
+        __syncthreads();
+    else
+        look_at_share(all, own, im, mask_in);
     if (threadIdx.x < 128) {
-        give_registers<56>();
-        produce(input, mask_in, im, all, launch, tiles_active);
+        give_registers<72>();
+        produce(input, mask_in, im, all, tiles_active);
     } else {
-        take_registers<224>();
+        take_registers<216>();
+        if (!GATHERED)
+            write_mask<256>(all, own, im, mask_out, threadIdx.x - 128);
         consume({bias, output + blockIdx.y * 64, (int)blockIdx.y * 64, K, P, GATHERED ? 8 : Q});
     }
 }

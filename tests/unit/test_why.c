@@ -1,6 +1,7 @@
 /* Verdict, account and gap from stored rows of known values; what is printed adds up. */
 #include "fixture_rows.h"
 #include "report/account.h"
+#include "report/resources.h"
 #include "report/verdict.h"
 #include "report/why.h"
 #include <setjmp.h>
@@ -168,6 +169,32 @@ static void waits_have_lines(void **state)
     balances(&a);
     assert_string_equal(part(&a, "issue")->places[0].where, "counted.cu:71");
     assert_true(fabs(part(&a, "issue")->places[0].ns - 0.9 * 31.25e3) < 1e-6);
+    fixture_free(&f);
+}
+
+static bool occupancy_says(struct fixture *f, const char *want)
+{
+    struct case_view c;
+    struct text t = {0};
+    case_view_make(&c, &f->run, f->rows, f->count);
+    resources_occupancy(&c, &c.views[0], 0, &t);
+    bool found = strstr(text_get(&t), want) != NULL;
+    text_free(&t);
+    case_view_free(&c);
+    return found;
+}
+
+/* The bound of the model, until the device says how many there are. */
+static void clusters_are_the_drivers(void **state)
+{
+    struct fixture f = {0};
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/clustered", 250, 1);
+    assert_false(occupancy_says(&f, "clusters"));
+    row_add_metric(r, 0, 0, "model.clusters_at_most", "clusters", "model", 132);
+    assert_true(occupancy_says(&f, "; at most 132 clusters at once"));
+    row_add_metric(r, 0, 0, "driver.clusters", "clusters", "driver", 99);
+    assert_true(occupancy_says(&f, "; 99 clusters at once by the driver, 75 % of what fits without groups of SMs"));
     fixture_free(&f);
 }
 
@@ -549,7 +576,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_are_bounded),         cmocka_unit_test(the_account_balances),     cmocka_unit_test(waits_have_lines),
-        cmocka_unit_test(steps_and_gaps_are_parts),  cmocka_unit_test(printed_numbers_add_up),
+        cmocka_unit_test(steps_and_gaps_are_parts),  cmocka_unit_test(printed_numbers_add_up),   cmocka_unit_test(clusters_are_the_drivers),
         cmocka_unit_test(a_chain_is_held_as_a_whole),
         cmocka_unit_test(verdicts_without_counters), cmocka_unit_test(verdicts_with_counters),   cmocka_unit_test(rows_are_found_by_words),
         cmocka_unit_test(unknown_machines_stay_unknown),

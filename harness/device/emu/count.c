@@ -86,7 +86,7 @@ static void count_insn(uint64_t *v, const struct program *p, uint32_t i, const s
     if (c->flops)
         v[COUNT_flop_f16 + (c->flop_type == FLOP_F16 ? 0 : c->flop_type == FLOP_BF16 ? 1 : c->flop_type == FLOP_F32 ? 2 : 3)] += threads * c->flops;
     if (c->class == CLASS_TENSOR && c->macs) {
-        v[COUNT_tensor_ops] += runs;
+        v[COUNT_tensor_ops] += runs * (c->mmas ? c->mmas : 1);
         v[COUNT_tensor_macs] += runs * c->macs;
     }
     if (c->class == CLASS_BARRIER)

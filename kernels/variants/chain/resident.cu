@@ -25,7 +25,8 @@ let:
   tiles: n * tiles_y * tiles_x
   groups_k: width / KB
   weight_bytes: KB * 9 * width * 2
-  tile_bytes: (TH + 2) * (TW + 2) * (2 * width + 16)
+  pitch: 2 * width + 16                       # of a pixel in shared memory
+  tile_bytes: (TH + 2) * ((TW + 2) * pitch + (128 - 2 * pitch % 128) % 128)
   blocks: tiles * groups_k
   smem: 2 * weight_bytes + tile_bytes + ways * m_tiles * 16 * (KB + 4) * 4 + runs * (KB + 2) * 4
   per_sm: max(1, min(floor(smem_per_sm, smem + 1024), floor(512, 32 * warps)))
@@ -104,7 +105,6 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
     int group = blockIdx.x % GROUPS, first = blockIdx.x / GROUPS, stride = gridDim.x / GROUPS;
     if (first >= stride) /* the odd block of a grid that the groups do not divide */
         return;
-    bool alone = tiles <= stride; /* a block's only tile: what it made stays in its halo tile */
     unsigned before = launches[blockIdx.x] * (unsigned)runs; /* equal in all blocks */
     load_weights(base, weights + (size_t)group * (KB * 9 * C));
     copy_async_commit();
@@ -121,13 +121,13 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
             if (source >= 0 && source != link)
                 load_residual(add, source, input + image, to + image, at, group, H, W);
             if (link)
-                load_next(halo, (link & 1 ? ping : pong) + image, alone ? OTHERS : ALL_QUADS, group, at.y0 - 1, at.x0 - 1, H, W, before + link);
+                load_next(halo, (link & 1 ? ping : pong) + image, at.y0 - 1, at.x0 - 1, H, W, before + link);
             else
-                load_first(halo, input + image, group, at.y0 - 1, at.x0 - 1, H, W);
+                load_first(halo, input + image, at.y0 - 1, at.x0 - 1, H, W);
             copy_async_wait<0>(); /* this layer's weights */
             __syncthreads();
             float sum[OWN][PAIRS * 2][4] = {};
-            multiply(sum, base + 2 * WEIGHT_BYTES, (link & 1) * WEIGHT_BYTES, NULL, m_tile, split);
+            multiply(sum, base + 2 * WEIGHT_BYTES, (link & 1) * WEIGHT_BYTES, m_tile, split);
             if (!fetched) {
                 load_weights(base + (link + 1 & 1) * WEIGHT_BYTES, weights + ((size_t)(link + 1) * GROUPS + group) * (KB * 9 * C));
                 copy_async_commit();
@@ -135,8 +135,8 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
             }
             share_sums(sums, sum, m_tile, split);
             __syncthreads();
-            store_tile(sums, own_bias + link * KB, own_links[link * 2 + 1], source, link, last, alone, add, halo, output + image, to + image, before + link + 1, at, group, H, W);
-            if (!alone)
+            store_tile(sums, own_bias + link * KB, own_links[link * 2 + 1], source, link, last, add, halo, output + image, to + image, before + link + 1, at, group, H, W);
+            if (tile + stride < tiles || source == link)
                 __syncthreads(); /* the sums and the halo tile are free */
         }
     }

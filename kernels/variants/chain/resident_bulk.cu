@@ -17,7 +17,6 @@ params:
   SPLIT: {values: [auto, 3, 4, 6, 9, 12], default: auto} # ways the depth is split between warps
   ROWS: {values: [all, one], default: one}    # of 16 pixels that a warp multiplies: all of the tile's, or one
   CLUSTER: {values: [1, 2, 4], default: 1}    # blocks that share what they fetch of the weights
-  HOLD: {values: [0, 1], default: 1}          # 1: a warp has its weights in registers before the activations come
 let:
   steps: 9 * width / 16                       # of 16 in the depth of the product
   ways: select(SPLIT == 'auto', select(steps % 4 == 0, 4, 3), SPLIT)
@@ -28,7 +27,8 @@ let:
   tiles: n * tiles_y * tiles_x
   groups_k: width / KB
   weight_bytes: KB * 9 * width * 2
-  tile_bytes: (TH + 2) * (TW + 2) * (2 * width + 16)
+  pitch: 2 * width + 16                       # of a pixel in shared memory
+  tile_bytes: (TH + 2) * ((TW + 2) * pitch + (128 - 2 * pitch % 128) % 128)
   blocks: ceil(tiles, CLUSTER) * CLUSTER * groups_k
   smem: 128 + 2 * weight_bytes + tile_bytes + ways * m_tiles * 16 * (KB + 4) * 4 + runs * (KB + 2) * 4
   per_sm: max(1, min(floor(smem_per_sm, smem + 1024), floor(512, 32 * warps)))
@@ -36,7 +36,6 @@ where:
   - width % KB == 0
   - steps % ways == 0
   - warps <= 32
-  - HOLD == 0 or steps / ways * KB / 4 <= 80  # registers that hold weights
   - smem <= smem_per_block_optin
   - cc >= 90
   - sm_count >= CLUSTER * groups_k
@@ -77,7 +76,7 @@ steps:
  *    cluster's barrier after their products, and wait there after they have stored.
  *
  * It needs sm_90: the copy engine, and clusters. Checked on emu; no time of it is known yet. */
-#include "resident_cluster.cuh"
+#include "resident_bulk.cuh"
 
 extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights) { order_filter(filter, weights); }
 
@@ -90,21 +89,16 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
     unsigned char *halo = shared + BARRIERS + 2 * WEIGHT_BYTES;
     float *sums = (float *)(halo + TILE_BYTES), *own_bias = sums + WAYS * M_TILES * 16 * SUM_PITCH, *own_links = own_bias + runs * KB;
     int rank = blockIdx.x % CLUSTER, group = blockIdx.x / CLUSTER % GROUPS, first = blockIdx.x / CLUSTER / GROUPS * CLUSTER + rank, stride = gridDim.x / GROUPS;
-    bool alone = tiles <= stride; /* a block's only tile: what it made stays in its halo tile */
     unsigned before = launches[blockIdx.x] * (unsigned)runs; /* equal in all blocks */
     keep_links(own_bias, own_links, bias, links, group, runs);
-    begin_cluster(base, CLUSTER);
+    begin_bulk(base, CLUSTER);
     for (int link = 0; threadIdx.x == 0 && link < 2 && link < runs; link++)
-        fetch_weights(base, link, rank, 0, group, weights);
+        fetch_weights<CLUSTER>(base, link, rank, group, weights);
     for (int link = 0; link < runs; link++) {
-        unsigned *to = link & 1 ? pong : ping, own_weights = BARRIERS + (link & 1) * WEIGHT_BYTES;
+        unsigned *to = link & 1 ? pong : ping;
         int source = (int)own_links[link * 2];
-        bool last = link + 1 == runs, left = false; /* left: done with the weights in shared memory */
-        fragment held[HOLD ? OWN_STEPS : 1];
+        bool last = link + 1 == runs, left = false; /* left: done with the weights */
         barrier_wait(base + (link & 1) * 8, link >> 1 & 1);
-#pragma unroll
-        for (int t = 0; HOLD && t < OWN_STEPS; t++)
-            held[t] = load_fragment(own_weights, split * OWN_STEPS + t);
         for (int tile = first; tile < tiles; tile += stride) {
             place at = place_of(tile, tiles_x, tiles_y);
             size_t image = (size_t)at.n * H * W * C;
@@ -112,20 +106,22 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
             if (source >= 0 && source != link)
                 load_residual(add, source, input + image, to + image, at, group, H, W);
             if (link)
-                load_next(halo, (link & 1 ? ping : pong) + image, alone ? OTHERS : ALL_QUADS, group, at.y0 - 1, at.x0 - 1, H, W, before + link);
+                load_next(halo, (link & 1 ? ping : pong) + image, at.y0 - 1, at.x0 - 1, H, W, before + link);
             else
-                load_first(halo, input + image, group, at.y0 - 1, at.x0 - 1, H, W);
+                load_first(halo, input + image, at.y0 - 1, at.x0 - 1, H, W);
             __syncthreads();
-            if (HOLD && !left)
-                left = leave_weights(base, link, rank, group, weights, runs);
             float sum[OWN][PAIRS * 2][4] = {};
-            multiply(sum, base + BARRIERS + 2 * WEIGHT_BYTES, own_weights, HOLD ? held : NULL, m_tile, split);
+            multiply(sum, base + BARRIERS + 2 * WEIGHT_BYTES, BARRIERS + (link & 1) * WEIGHT_BYTES, m_tile, split);
             share_sums(sums, sum, m_tile, split);
+            if (tile + stride >= tiles && CLUSTER > 1) {
+                cluster_arrive();
+                left = true;
+            }
             __syncthreads();
-            if (!HOLD && tile + stride >= tiles)
-                left = leave_weights(base, link, rank, group, weights, runs);
-            store_tile(sums, own_bias + link * KB, own_links[link * 2 + 1], source, link, last, alone, add, halo, output + image, to + image, before + link + 1, at, group, H, W);
-            if (!alone)
+            if (tile + stride >= tiles && CLUSTER == 1 && threadIdx.x == 0 && link + 2 < runs)
+                fetch_weights<CLUSTER>(base, link + 2, rank, group, weights);
+            store_tile(sums, own_bias + link * KB, own_links[link * 2 + 1], source, link, last, add, halo, output + image, to + image, before + link + 1, at, group, H, W);
+            if (tile + stride < tiles || source == link)
                 __syncthreads(); /* the sums and the halo tile are free */
         }
         if (CLUSTER > 1) {
@@ -133,7 +129,7 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
                 cluster_arrive();
             cluster_wait(); /* nobody in the cluster reads these weights any more */
             if (threadIdx.x == 0 && link + 2 < runs)
-                fetch_weights(base, link + 2, rank, 0, group, weights);
+                fetch_weights<CLUSTER>(base, link + 2, rank, group, weights);
         }
     }
     __syncthreads();

@@ -13,36 +13,36 @@ algorithm: implicit_gemm
 params:
   TH: {values: [4, 6, 8], default: 6}         # rows of output pixels in a tile
   TW: {values: [4, 6, 8, 12, 16], default: 6} # columns
-  KB: {values: [16, 32, 64], default: 32}  # output channels of a block
-  SPLIT: {values: [auto, 3, 4, 6, 9, 12], default: auto} # ways the depth is split between warps
-  CLUSTER: {values: [1, 2, 4], default: 1}    # tiles that share what they fetch of the weights
+  CHANNELS: {values: [auto, 16, 32, 64], default: auto} # output channels of a block
+  SPLIT: {values: [auto, 1, 2, 3, 4, 6, 8], default: auto} # ways the channels are split between warps; auto: 16 each
 let:
-  steps: 9 * width / 16                       # of 16 in the depth of the product
-  ways: select(SPLIT == 'auto', select(steps % 4 == 0, 4, 3), SPLIT)
+  chunks: width / 16                          # of 16 channels
+  ways: select(SPLIT == 'auto', chunks, SPLIT)
+  kb: select(CHANNELS == 'auto', select(width % 32 == 0, 32, 16), CHANNELS)
   m_tiles: ceil(TH * TW, 16)
   warps: ways * m_tiles
   tiles_x: ceil(w, TW)
   tiles_y: ceil(h, TH)
   tiles: n * tiles_y * tiles_x
-  groups_k: width / KB
-  weight_bytes: KB * 9 * width * 2
-  tile_bytes: (TH + 2) * (TW + 2) * (2 * width + 16)
-  cluster: CLUSTER * groups_k
-  smem: 128 + 2 * weight_bytes + 2 * tile_bytes + ways * m_tiles * 16 * (KB + 4) * 4 + runs * (KB + 2) * 4
+  groups_k: width / kb
+  weight_bytes: kb * 9 * width * 2
+  pitch: 2 * width + 16                       # of a pixel in shared memory
+  tile_bytes: (TH + 2) * ((TW + 2) * pitch + (128 - 2 * pitch % 128) % 128)
+  smem: 128 + 2 * weight_bytes + 2 * tile_bytes + ways * m_tiles * 16 * (kb + 4) * 4 + runs * (kb + 2) * 4
 where:
-  - width % KB == 0
-  - steps % ways == 0
+  - width % kb == 0
+  - chunks % ways == 0
   - warps <= 32
   - smem <= smem_per_block_optin
   - cc >= 90
-  - cluster <= 8
-  - tiles % CLUSTER == 0
+  - groups_k <= 8
   - tiles * groups_k <= sm_count              # a block on each SM, for one tile
-  - steps / ways * KB / 4 <= 80               # registers that hold weights
+  - 9 * chunks / ways * kb / 4 <= 80         # registers that hold weights
 define:
   TYPE: type(input)
   C: width
   M_WARPS: m_tiles
+  KB: kb
   WAYS: ways
 scratch:
   weights: input[runs * width * width * 9]
@@ -63,20 +63,27 @@ steps:
     block: 32 * warps
     smem: smem
     args: input, weights, bias, links, ping, pong, output, launches, runs, h, w, tiles_x, tiles_y
-    attributes: {cooperative: yes, cluster: cluster}
+    attributes: {cooperative: yes, cluster: groups_k}
 */
 
-/* What changed from resident_bulk, for images so small that a block has one tile: the way of the activations.
+/* What changed from resident_bulk, for images so small that a block has one tile: what a layer costs beside its products. On 48 x 48 pixels these are a tenth of it.
  *
- *  - The blocks of a tile, each with its channels, are a cluster: they write their outputs straight into each other's halo tile. That is a fifth of the way through
- *    L2. A barrier in shared memory counts the warps that have written.
- *  - Only what other tiles read goes through L2 as before: the pixels at the tile's border, 20 of 36; and 28 of the 64 in a halo tile come from there.
+ *  - The blocks of a tile, each with its channels, are a cluster: they send their outputs straight into each other's halo tile, a fifth of the way through L2. A
+ *    barrier there counts the bytes. (Plain stores and an arrival that releases them wait for all stores of the thread, those to L2 too: 1000 cycles of a layer's 4000.) Only what other tiles read goes through L2 as before: the pixels at the tile's border, 20 of 36;
+ *    and 28 of the 64 in a halo tile come from there.
  *  - There are two halo tiles. A block that writes into the next one of another block has had that block's outputs of the layer before, so the other is done with the
- *    layer in which it read it.
+ *    layer in which it read it. The same holds for what a block keeps for itself.
+ *  - Places do not change from layer to layer: a thread works out once what it reads, where it goes, and what it stores. A dozen divisions a layer and thread, three warps
+ *    to a scheduler, took longer than the products.
+ *  - A warp has its weights in registers before the activations come. It takes the same 16 channels of every tap, so that its addresses are constants behind a base.
  *  - A residual from two links back is what the thread itself made: it stays in a register. */
-#include "resident_cluster.cuh"
+#include "resident_bulk.cuh"
 
-constexpr int RING = ALL_QUADS - TH * TW * QUADS; /* quads that come from other tiles: the first of quad_of */
+constexpr int THREADS = 32 * WARPS;
+constexpr int RING = (TALL * WIDE - TH * TW) * QUADS;       /* quads of a halo tile that other tiles make */
+constexpr int RING_LOADS = (RING + THREADS - 1) / THREADS;  /* of a thread */
+constexpr int CHUNKS = C / 16 / WAYS;                       /* of 16 channels that a split takes of each tap */
+constexpr unsigned HALOS = BARRIERS + 2 * WEIGHT_BYTES, PEERS = 16; /* in bytes; PEERS: the barriers for what comes from the cluster, one for each halo tile */
 
 extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights) { order_filter(filter, weights); }
 
@@ -87,13 +94,11 @@ static __device__ __forceinline__ unsigned address_in(unsigned block, unsigned a
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
     return there;
 }
-static __device__ __forceinline__ void store_there(unsigned there, uint2 v)
+/* Four channels to there; the barrier there counts their bytes. Nobody waits for it here. */
+static __device__ __forceinline__ void send_there(unsigned there, unsigned barrier, uint2 v)
 {
-    asm volatile("st.shared::cluster.v2.u32 [%0], {%1, %2};" ::"r"(there), "r"(v.x), "r"(v.y) : "memory");
-}
-static __device__ __forceinline__ void arrive_there(unsigned there)
-{
-    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(there), "l"((unsigned long long)v.y << 32 | v.x), "r"(barrier)
+                 : "memory");
 }
 /* As barrier_wait, for what other blocks of the cluster have written. */
 static __device__ __forceinline__ void wait_for_peers(unsigned barrier, unsigned parity)
@@ -107,98 +112,195 @@ static __device__ __forceinline__ void wait_for_peers(unsigned barrier, unsigned
     while (!over);
 }
 
-/* The place of a pixel of the tile, channel k, in a halo tile. */
-static __device__ __forceinline__ unsigned own_place(int pixel, int k) { return ((pixel / TW + 1) * WIDE + pixel % TW + 1) * PITCH + k * 2; }
-
-/* What a thread makes of a link, from the sums: it stays in `made` for the link after the next, goes to the blocks that read it, and at last to the output. */
-static __device__ __forceinline__ void store_and_send(const float *sums, const float *bias, float slope, int source, int link, bool last, uint2 made[2][ITEMS],
-                                                      unsigned base, unsigned halos, const TYPE *input, TYPE *output, unsigned *to, unsigned layer, const place &at,
-                                                      int group, int H, int W)
+/* What a thread reads of other tiles in every layer: element in the image and byte in the halo tile of each quad; from < 0: outside the image, or none. */
+struct incoming {
+    int from[RING_LOADS], to[RING_LOADS];
+};
+static __device__ __forceinline__ incoming incoming_of(const place &at, int H, int W)
 {
-    unsigned here = halos + (link & 1) * TILE_BYTES, next = halos + (~link & 1) * TILE_BYTES, first = blockIdx.x % CLUSTER;
+    incoming in;
 #pragma unroll
-    for (int j = 0; j < ITEMS; j++) {
-        int pixel, k;
-        size_t where;
-        if (!own_quad(j, at, group, H, W, &pixel, &k, &where))
-            continue;
-        unsigned own = own_place(pixel, group * KB + k);
-        uint2 add = made[0][j];
-        if (source == link)
-            add = *(const uint2 *)(shared + here + own);
-        else if (source == 0)
-            add = *(const uint2 *)(input + where);
-        uint2 out = finish(sums, bias, pixel, k, slope, source >= 0, add);
-        int y = pixel / TW, x = pixel % TW;
-        if (last)
-            *(uint2 *)(output + where) = out;
-        else if (y == 0 || x == 0 || y == TH - 1 || x == TW - 1)
-            store_words(to + where, out, layer);
-        made[0][j] = made[1][j];
-        made[1][j] = out;
-        *(uint2 *)(shared + next + own) = out;
-#pragma unroll
-        for (int other = 0; other < GROUPS; other++)
-            if (other != group && !last)
-                store_there(address_in(other * CLUSTER + first, base + next + own), out);
+    for (int j = 0; j < RING_LOADS; j++) {
+        int i = threadIdx.x + j * THREADS, pixel = i / QUADS, side = pixel - 2 * WIDE; /* the rows above and below, then left and right */
+        int y = side < 0 ? pixel / WIDE * (TALL - 1) : 1 + side / 2, x = side < 0 ? pixel % WIDE : side % 2 * (WIDE - 1);
+        bool inside = i < RING && at.y0 + y > 0 && at.y0 + y <= H && at.x0 + x > 0 && at.x0 + x <= W;
+        in.from[j] = inside ? ((at.y0 + y - 1) * W + at.x0 + x - 1) * C + i % QUADS * 4 : -1;
+        in.to[j] = y * ROW + x * PITCH + i % QUADS * 8;
     }
-    __syncwarp();
-    int other = threadIdx.x % 32;
-    if (other < GROUPS && other != group && !last)
-        arrive_there(address_in(other * CLUSTER + first, base + 16));
+    return in;
 }
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS, 1)
+/* What other tiles made in `layer`, as soon as it is there. */
+static __device__ __forceinline__ void receive(const incoming &in, const unsigned *buffer, unsigned halo, unsigned layer)
+{
+    words v[RING_LOADS];
+#pragma unroll
+    for (int j = 0; j < RING_LOADS; j++)
+        if (in.from[j] >= 0)
+            v[j] = load_words(buffer + in.from[j]);
+#pragma unroll
+    for (int j = 0; j < RING_LOADS; j++) {
+        while (in.from[j] >= 0 && !is_of(v[j], layer))
+            v[j] = load_words(buffer + in.from[j]);
+        if (in.from[j] >= 0)
+            *(uint2 *)(shared + halo + in.to[j]) = make_uint2((unsigned)v[j].a, (unsigned)v[j].b);
+    }
+}
+
+/* What a thread makes in every layer: four channels of a pixel. sums, own: where their sums and where they themselves lie; pixel < 0: none. */
+struct outgoing {
+    int pixel[ITEMS], where[ITEMS], sums[ITEMS], own[ITEMS];
+    bool border[ITEMS];
+};
+static __device__ __forceinline__ outgoing outgoing_of(const place &at, int group, int H, int W)
+{
+    outgoing out;
+#pragma unroll
+    for (int j = 0; j < ITEMS; j++) {
+        int k;
+        size_t where;
+        bool any = own_quad(j, at, group, H, W, &out.pixel[j], &k, &where);
+        int y = out.pixel[j] / TW, x = out.pixel[j] % TW;
+        out.where[j] = (int)where;
+        out.sums[j] = out.pixel[j] * SUM_PITCH + k;
+        out.own[j] = (y + 1) * ROW + (x + 1) * PITCH + (group * KB + k) * 2;
+        out.border[j] = y == 0 || x == 0 || y == TH - 1 || x == TW - 1;
+        out.pixel[j] = any ? out.pixel[j] : -1;
+    }
+    return out;
+}
+
+struct fragments {
+    uint4 b[9][CHUNKS][PAIRS];
+};
+/* The weights of one split: its chunks of 16 channels of all nine taps. */
+static __device__ __forceinline__ void hold(fragments &f, unsigned weights, int split)
+{
+    unsigned own = weights + (split * PAIRS * 32 + threadIdx.x % 32) * 16;
+#pragma unroll
+    for (int tap = 0; tap < 9; tap++)
+#pragma unroll
+        for (int chunk = 0; chunk < CHUNKS; chunk++)
+#pragma unroll
+            for (int pair = 0; pair < PAIRS; pair++)
+                f.b[tap][chunk][pair] = *(const uint4 *)(shared + (own + ((tap * (C / 16) + chunk * WAYS) * PAIRS + pair) * 512));
+}
+
+/* 16 pixels by KB channels, over one split of the depth. own: this lane's row and half of the first tap. */
+static __device__ __forceinline__ void multiply_held(float sum[1][PAIRS * 2][4], const fragments &f, unsigned own)
+{
+#pragma unroll
+    for (int tap = 0; tap < 9; tap++)
+#pragma unroll
+        for (int chunk = 0; chunk < CHUNKS; chunk++) {
+            unsigned a[4];
+            load_matrix_4(a, own + tap / 3 * ROW + tap % 3 * PITCH + chunk * WAYS * 32);
+#pragma unroll
+            for (int pair = 0; pair < PAIRS; pair++) {
+                uint4 b = f.b[tap][chunk][pair];
+                unsigned low[2] = {b.x, b.y}, high[2] = {b.z, b.w};
+                multiply_16x8x16<TYPE>(sum[0][pair * 2], a, low);
+                multiply_16x8x16<TYPE>(sum[0][pair * 2 + 1], a, high);
+            }
+        }
+}
+
+/* This thread's part of a link, from the sums. What is added comes from the halo tile (what the link reads), from the chain's input, or from two links back: then it is
+ * what this thread made. */
+static __device__ __forceinline__ void make(const float *sums, const float *bias, float slope, int source, int link, const unsigned char *halo, const TYPE *input,
+                                            const outgoing &out, uint2 made[2][ITEMS])
+{
+#pragma unroll
+    for (int j = 0; j < ITEMS; j++) {
+        if (out.pixel[j] < 0)
+            continue;
+        uint2 add = made[0][j];
+        if (source == link)
+            add = *(const uint2 *)(halo + out.own[j]);
+        else if (source == 0)
+            add = *(const uint2 *)(input + out.where[j]);
+        made[0][j] = made[1][j];
+        made[1][j] = finish(sums + out.sums[j], bias + out.sums[j] % SUM_PITCH, 0, 0, slope, source >= 0, add);
+    }
+}
+
+/* To the next halo tile of all blocks of the cluster, and where other tiles read it through L2. */
+static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing &out, unsigned base, unsigned next, unsigned barrier, int group, unsigned *to, unsigned layer)
+{
+#pragma unroll
+    for (int j = 0; j < ITEMS; j++) {
+        if (out.pixel[j] < 0)
+            continue;
+        if (out.border[j])
+            store_words(to + out.where[j], v[j], layer);
+#pragma unroll
+        for (int other = 0; other < GROUPS; other++)
+            if (other != group)
+                send_there(address_in(other, base + next + out.own[j]), address_in(other, barrier), v[j]);
+        *(uint2 *)(shared + next + out.own[j]) = v[j];
+    }
+}
+
+static __device__ __forceinline__ void store(const uint2 v[ITEMS], const outgoing &out, TYPE *output)
+{
+#pragma unroll
+    for (int j = 0; j < ITEMS; j++)
+        if (out.pixel[j] >= 0)
+            *(uint2 *)(output + out.where[j]) = v[j];
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *ping, unsigned *pong, TYPE *output, unsigned *launches, int runs,
            int H, int W, int tiles_x, int tiles_y)
 {
-    int warp = threadIdx.x / 32, m_tile = warp / WAYS, split = warp % WAYS;
-    unsigned base = shared_address(shared);
-    constexpr unsigned halos = BARRIERS + 2 * WEIGHT_BYTES;
-    float *sums = (float *)(shared + halos + 2 * TILE_BYTES), *own_bias = sums + WAYS * M_TILES * 16 * SUM_PITCH, *own_links = own_bias + runs * KB;
-    int rank = blockIdx.x % CLUSTER, group = blockIdx.x / CLUSTER % GROUPS, tile = blockIdx.x / CLUSTER / GROUPS * CLUSTER + rank;
-    unsigned before = launches[blockIdx.x] * (unsigned)runs; /* equal in all blocks */
-    place at = place_of(tile, tiles_x, tiles_y);
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, m_tile = warp / WAYS, split = warp % WAYS;
+    int group = blockIdx.x % GROUPS;
+    unsigned base = shared_address(shared), before = launches[blockIdx.x] * (unsigned)runs; /* equal in all blocks */
+    float *sums = (float *)(shared + HALOS + 2 * TILE_BYTES), *own_bias = sums + WAYS * M_TILES * 16 * SUM_PITCH, *own_links = own_bias + runs * KB;
+    place at = place_of(blockIdx.x / GROUPS, tiles_x, tiles_y);
     size_t image = (size_t)at.n * H * W * C;
+    incoming in = incoming_of(at, H, W);
+    outgoing out = outgoing_of(at, group, H, W);
+    int row = min(m_tile * 16 + lane % 16, TH * TW - 1); /* rows past the tile repeat its last pixel; nobody stores them */
+    unsigned own_row = base + HALOS + row / TW * ROW + row % TW * PITCH + split * 32 + lane / 16 * 16;
     uint2 made[2][ITEMS] = {}; /* of the last two links */
+    unsigned from_peers = min(TH, H - at.y0) * min(TW, W - at.x0) * (C - KB) * 2; /* bytes a link */
     keep_links(own_bias, own_links, bias, links, group, runs);
-    for (unsigned i = threadIdx.x * 16; i < 2 * TILE_BYTES; i += 32 * WARPS * 16) /* what lies outside the image stays zero */
-        *(uint4 *)(shared + halos + i) = make_uint4(0, 0, 0, 0);
-    begin_cluster(base, CLUSTER * GROUPS, (GROUPS - 1) * WARPS);
+    for (unsigned i = threadIdx.x * 16; i < 2 * TILE_BYTES; i += THREADS * 16) /* what lies outside the image stays zero */
+        *(uint4 *)(shared + HALOS + i) = make_uint4(0, 0, 0, 0);
+    begin_bulk(base, GROUPS);
     for (int link = 0; threadIdx.x == 0 && link < 2 && link < runs; link++)
-        fetch_weights(base, link, rank, group * CLUSTER, group, weights);
+        fetch_weights<1>(base, link, 0, group, weights);
+    load_first(shared + HALOS, input + image, at.y0 - 1, at.x0 - 1, H, W);
     for (int link = 0; link < runs; link++) {
-        unsigned *to = (link & 1 ? pong : ping) + image;
-        unsigned halo = halos + (link & 1) * TILE_BYTES, own_weights = BARRIERS + (link & 1) * WEIGHT_BYTES;
+        unsigned odd = link & 1, halo = HALOS + odd * TILE_BYTES, next = HALOS + (odd ^ 1) * TILE_BYTES;
+        unsigned *to = (odd ? pong : ping) + image;
         int source = (int)own_links[link * 2];
+        float slope = own_links[link * 2 + 1], sum[1][PAIRS * 2][4] = {};
         bool last = link + 1 == runs;
-        fragment held[OWN_STEPS];
-        barrier_wait(base + (link & 1) * 8, link >> 1 & 1);
-#pragma unroll
-        for (int t = 0; t < OWN_STEPS; t++)
-            held[t] = load_fragment(own_weights, split * OWN_STEPS + t);
-        if (link == 0)
-            load_first(shared + halo, input + image, group, at.y0 - 1, at.x0 - 1, H, W);
-        else {
-            load_next(shared + halo, (link & 1 ? ping : pong) + image, RING, group, at.y0 - 1, at.x0 - 1, H, W, before + link);
+        fragments f;
+        barrier_wait(base + odd * 8, link >> 1 & 1);
+        hold(f, BARRIERS + odd * WEIGHT_BYTES, split);
+        if (link) {
+            receive(in, (odd ? ping : pong) + image, halo, before + link);
             if (GROUPS > 1)
-                wait_for_peers(base + 16, link - 1 & 1);
+                wait_for_peers(base + PEERS + (odd ^ 1) * 8, link - 1 >> 1 & 1);
         }
         __syncthreads();
-        leave_weights(base, link, rank, group, weights, runs);
-        float sum[1][PAIRS * 2][4] = {};
-        multiply(sum, base + halo, own_weights, held, m_tile, split);
+        if (threadIdx.x == 0 && link + 2 < runs) /* all warps have these weights */
+            fetch_weights<1>(base, link + 2, 0, group, weights);
+        if (threadIdx.x == 0 && GROUPS > 1 && !last) /* what the others will send of this link */
+            barrier_arrive_expect(base + PEERS + odd * 8, from_peers);
+        multiply_held(sum, f, own_row + odd * TILE_BYTES);
         share_sums(sums, sum, m_tile, split);
         __syncthreads();
-        store_and_send(sums, own_bias + link * KB, own_links[link * 2 + 1], source, link, last, made, base, halos, input + image, output + image, to, before + link + 1, at,
-                       group, H, W);
-        if (CLUSTER > 1) {
-            cluster_wait(); /* nobody in the cluster reads these weights any more */
-            if (threadIdx.x == 0 && link + 2 < runs)
-                fetch_weights(base, link + 2, rank, group * CLUSTER, group, weights);
-        }
+        make(sums, own_bias + link * KB, slope, source, link, shared + halo, input + image, out, made);
+        if (last)
+            store(made[1], out, output + image);
+        else
+            send(made[1], out, base, next, base + PEERS + odd * 8, group, to, before + link + 1);
     }
-    if (CLUSTER * GROUPS > 1) { /* nobody goes while another may write to it */
+    if (GROUPS > 1) { /* nobody goes while another may write to it */
         cluster_arrive();
         cluster_wait();
     }

@@ -24,6 +24,7 @@ let:
   blocks_k: ceil(k, 64)
   blocks: min(tiles, max(1, floor(sm_count, blocks_k)))
   shares: min(128, blocks * blocks_k)             # of the tiles, for those who look
+  per_share: ceil(ceil(tiles, 32), shares)         # of 32 tiles
   per_tile: r * s * c * 8 * blocks_k * size(filter) # bytes of weights: eight tiles share them
 where:
   - cc == 90
@@ -40,11 +41,13 @@ define:
 specialise: [c, r, s]
 scratch:
   packed: input[blocks_k * floor(c, slice) * 32 * pitch]
-  tile_bits: u32[2 * tiles]
-  sums: u32[ceil(tiles, 32)]
+  tile_bits: u32[4 * tiles]
+  sums: u32[4 * ceil(tiles, 32)]
   notes: u32[4 * blocks * blocks_k]
   active: u32[1]
 prepare:
+  - fill: tile_bits = 0
+  - fill: sums = 0
   - fill: notes = 0
   - kernel: pack_weights
     grid: 64 * floor(c, slice), blocks_k
@@ -55,7 +58,7 @@ steps:
     grid: blocks, blocks_k
     block: 384
     smem: smem
-    args: input, packed, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares
+    args: input, packed, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
     attributes: {cooperative: yes, carveout: 100}
 columns:
   tiles_active: active[0]
@@ -103,7 +106,7 @@ struct producer {
     __device__ __forceinline__ void put(unsigned rank, unsigned end, const row_marks &marks, int c0)
     {
         int slot = issued % STAGES;
-        const work &tile = list[rank % LIST];
+        const work &tile = lister<4>::tile(rank);
         barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
         if (threadIdx.x % 32 == 0)
             ring_work[slot] = rank < end ? tile : work{{0, -1, 0}, 0, 0};
@@ -146,7 +149,7 @@ struct producer {
 #pragma unroll
         for (int j = 0; j < 2; j++)
             if (first + warp + 4 * j < end)
-                marks[j] = load_marks(list[(first + warp + 4 * j) % LIST], im, mask);
+                marks[j] = load_marks(lister<4>::tile(first + warp + 4 * j), im, mask);
 #pragma unroll 1
         for (int slice = 0; slice < SLICES; slice++) {
             if (warp == 0)
@@ -168,18 +171,19 @@ struct producer {
     }
 };
 
-static __device__ __forceinline__ void produce(producer p, const common &all, unsigned launch, unsigned *tiles_active)
+static __device__ __forceinline__ void produce(producer p, const common &all, unsigned *tiles_active)
 {
-    add_up(all, launch);
+    add_up(all);
     unsigned total = tiles_before[SHARES];
     if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
         *tiles_active = total;
     unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
     p.issued = p.arrived = threadIdx.x / 32;
+    lister<4> tiles = {all, p.im, false};
     for (; from < end; from += LIST) {
-        list_round(all, p.im, {false}, from, min(from + LIST, end));
-        for (unsigned rank = rank_first; rank < rank_end; rank += GROUP)
-            p.put_group(rank, rank_end);
+        tiles.round(from, min(from + LIST, end));
+        for (unsigned rank = tiles.first(); rank < tiles.end(); rank += GROUP)
+            p.put_group(rank, tiles.end());
     }
     p.finish();
 }
@@ -244,31 +248,32 @@ static __device__ __forceinline__ void consume(const consumer &to)
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums,
-            unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares)
+conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned *tiles, unsigned *sums,
+            unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares,
+            int per_share)
 {
-    common all = common_of(tiles, nullptr, sums, notes, count, shares);
-    image im = {H, W, P, Q, pad, tiles_x, tiles_y};
     int own = blockIdx.y * gridDim.x + blockIdx.x;
-    unsigned launch = launch_number(all, own);
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < STAGES; i++) {
+    common all(tiles, sums, notes, own, count, shares, per_share);
+    image im = {H, W, P, Q, pad, tiles_x, tiles_y};
+    if (threadIdx.x >= 352) { /* the last warp, which has the least to look at */
+        int i = threadIdx.x % 32;
+        if (i < STAGES) {
             barrier_init(shared_address(&full[i]), 1);
             barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose tile it is */
         }
-        for (int i = 0; i < 2; i++) {
+        if (i < 2) {
             barrier_init(shared_address(&weights_come[i]), 1);
             barrier_init(shared_address(&weights_held[i]), 8);
         }
         barrier_init_done();
     }
-    __syncthreads();
-    look_at_share(all, own, launch, im, mask_in, mask_out);
+    look_at_share(all, own, im, mask_in);
     if (threadIdx.x < 128) {
         give_registers<56>();
-        produce(producer{input, packed, mask_in, im}, all, launch, tiles_active);
+        produce(producer{input, packed, mask_in, im}, all, tiles_active);
     } else {
         take_registers<224>();
+        write_mask<256>(all, own, im, mask_out, threadIdx.x - 128);
         int k0 = blockIdx.y * 64, group = warpgroup_index();
         consume({staged_pixels(staging[group - 1], group, bias, k0, K), output + k0, K, P, Q});
     }

@@ -10,8 +10,8 @@ dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
 params:
-  PIXELS: {values: [auto, 16, 32], default: auto}  # of an image row that a warp reads; s - 1 fewer outputs come of it
-  AHEAD: {values: [1, 2, 3, 4], default: 2}        # rows on their way
+  PIXELS: {values: [auto, 16, 32, 48, 64], default: auto}  # of an image row that a warp reads; s - 1 fewer outputs come of it
+  AHEAD: {values: [1, 2, 3, 4, 6, 9, 12], default: 2}  # rows on their way
   WARPS: {values: [4, 6, 8], default: 8}           # of a block, side by side
   PER_SM: {values: [1, 2, 3, 4], default: 2}       # blocks an SM
 let:
@@ -26,7 +26,7 @@ let:
   blocks: min(rows_all, PER_SM * sm_count)
   rows_block: ceil(rows_all, blocks)
 where:
-  - weights + sums + rows <= 112
+  - weights + sums + rows <= 190
   - cc >= 80
 define:
   TYPE: type(input)
