@@ -4,6 +4,7 @@ what: wgmma turned round - pixels are the rows of the product and all output cha
 from: wgmma_blocks
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and r <= 7 and s <= 7 and c % 8 == 0 and k % 8 == 0
+  - 2 * c * r * s >= 9 * k                             # else storing takes longer than multiplying
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
@@ -94,8 +95,15 @@ steps:
  *    more than there is: there wgmma_rs is better.
  *  - While results go out no products are made, unless somebody else makes them. Up to 96 channels each consumer has a tile of its own (SHARE 0) and they take turns;
  *    above, a tile of its own would need more bytes from L2 than there are, so both share one.
- *  - Weights that fit stay in shared memory (`resident`); else they stream, one tap at a time, from L2, where all blocks together put them at the start. Before
- *    that, each round of taps waited for memory once: with 36 taps of 256 channels that is most of the time of a small image. */
+ *  - Weights that fit stay in shared memory (`resident`); else they stream, one tap at a time, from L2, where all blocks together put them at the start.
+ *
+ * What binds it is shared memory. Counted for own tiles of 96 channels: 40 cycles of operands, 6 of weights and 4 of pixels that come in, 2 of results, for 48 of
+ * products; measured are 71. The same sum for 80, 128 and 192 channels gives 0.75 to 0.8 of what was measured, so the head's cost model has it with a factor 5 / 4.
+ *
+ * Measured on an H200, cold, against the library in the same run:
+ *     96->96 at 720 x 1280    228 us, 1.17 x       96->96 at 181 x 319     25.5 us, 1.04 x      256->256 at 170 x 255       81.8 us, 1.02 x
+ *     80->80 at 270 x 480    36.3 us, 1.64 x     128->128 at 270 x 480     61.4 us, 1.03 x      256->256 at 16 x 48 x 48    70.6 us, 1.02 x
+ *   160->160 at 270 x 480    92.0 us, 1.29 x     192->192 at 270 x 480    120.6 us, 1.10 x      128->32 at 270 x 480        31.9 us, 1.41 x */
 #include "staged_pixels.cuh"
 
 constexpr int TILE_BLOCKS = PIXEL_BLOCKS * (1 + SHARED_TILE), TAPS = R * S;

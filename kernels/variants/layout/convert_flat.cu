@@ -130,11 +130,11 @@ static __device__ __forceinline__ void give_planes(ELEMENT_T *all, long long fir
         if (at.c >= CHANNELS)
             continue;
         ELEMENT_T *to = all + first + (long long)at.c * HW + at.p;
-        if (at.p >= 0 && at.p + V <= pixels) {
-            pack<ELEMENT_T, V> v;
+        pack<ELEMENT_T, V> v; /* loaded before anything is asked, so that several vectors are on their way */
 #pragma unroll
-            for (int e = 0; e < V; e++)
-                v.item[e] = *element(at.p + e, at.c);
+        for (int e = 0; e < V; e++)
+            v.item[e] = *element(ALIGNED ? at.p + e : min(max(at.p + e, 0), pixels - 1), at.c);
+        if (at.p >= 0 && at.p + V <= pixels) {
             store_pack<ELEMENT_T, V>(to, v);
         } else {
 #pragma unroll 1

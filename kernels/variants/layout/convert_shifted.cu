@@ -5,13 +5,13 @@ from: convert
 needs: layout != to and c * h * w < 2147483648
 dtype: {input: [f32, f16, bf16], output: same}
 params:
-  PIXELS: {values: [64, 128], default: 128}            # of a tile
-  CHANNELS: {values: [32, 64], default: 64}            # of a tile, at most
+  PIXELS: {values: [64, 128, 192, 256], default: 128}  # of a tile
+  CHANNELS: {values: [32, 64], default: 64}            # of a tile, about
 let:
   v: 16 / size(input)
   rows: select(layout == NCHW, c, h * w)               # of the input matrix [rows][cols] that is to be turned
   cols: select(layout == NCHW, h * w, c)
-  channels: min(CHANNELS, v * ceil(c, v))
+  channels: v * ceil(ceil(c, max(1, floor(c + CHANNELS / 2, CHANNELS))), v)
   tile_rows: select(layout == NCHW, channels, PIXELS)
   tile_cols: select(layout == NCHW, PIXELS, channels)
   images: n == 1 or rows * cols % v == 0               # all of them begin at whole vectors
