@@ -15,6 +15,7 @@ params:
   TW: {values: [4, 6, 8, 12, 16], default: 6} # columns
   CHANNELS: {values: [auto, 16, 32, 64], default: auto} # output channels of a block
   SPLIT: {values: [auto, 1, 2, 3, 4, 6, 8], default: auto} # ways the channels are split between warps; auto: 16 each
+  ASK: {values: [0, 3, 5, 7, 9], default: 5}  # taps whose weights a warp loads before it asks for the activations
 let:
   chunks: width / 16                          # of 16 channels
   ways: select(SPLIT == 'auto', chunks, SPLIT)
@@ -75,7 +76,8 @@ steps:
  *    layer in which it read it. The same holds for what a block keeps for itself.
  *  - Places do not change from layer to layer: a thread works out once what it reads, where it goes, and what it stores. A dozen divisions a layer and thread, three warps
  *    to a scheduler, took longer than the products.
- *  - A warp has its weights in registers before the activations come. It takes the same 16 channels of every tap, so that its addresses are constants behind a base.
+ *  - A warp has its weights in registers before the activations come. It asks for these when it has loaded ASK taps: earlier they are not there yet and it
+ *    asks twice, later it waits longer. It takes the same 16 channels of every tap, so that its addresses are constants behind a base.
  *  - The product is turned: channels are its 16 rows, pixels its columns of 8. 36 pixels fill five of these, where they took three rows of 16.
  *  - A residual from two links back is what the thread itself made: it stays in a register. */
 #include "resident_bulk.cuh"
@@ -142,14 +144,18 @@ static __device__ __forceinline__ incoming incoming_of(const place &at, int H, i
     return in;
 }
 
-/* What other tiles made in `layer`, as soon as it is there. */
-static __device__ __forceinline__ void receive(const incoming &in, const unsigned *buffer, unsigned halo, unsigned layer)
+/* Asks for what other tiles make. */
+static __device__ __forceinline__ void ask(words v[RING_LOADS], const incoming &in, const unsigned *buffer)
 {
-    words v[RING_LOADS];
 #pragma unroll
     for (int j = 0; j < RING_LOADS; j++)
         if (in.from[j] >= 0)
             v[j] = load_words(buffer + in.from[j]);
+}
+
+/* Takes what was asked for as soon as it is of `layer`. */
+static __device__ __forceinline__ void receive(words v[RING_LOADS], const incoming &in, const unsigned *buffer, unsigned halo, unsigned layer)
+{
 #pragma unroll
     for (int j = 0; j < RING_LOADS; j++) {
         while (in.from[j] >= 0 && !is_of(v[j], layer))
@@ -185,12 +191,12 @@ static __device__ __forceinline__ outgoing outgoing_of(const place &at, int grou
 struct fragments {
     uint4 a[9][CHUNKS][PAIRS];
 };
-/* The weights of one split: its chunks of 16 channels of all nine taps. */
-static __device__ __forceinline__ void hold(fragments &f, unsigned weights, int split)
+/* The weights of one split: its chunks of 16 channels of some taps. */
+template <int FIRST, int END> static __device__ __forceinline__ void hold(fragments &f, unsigned weights, int split)
 {
     unsigned own = weights + (split * PAIRS * 32 + threadIdx.x % 32) * 16;
 #pragma unroll
-    for (int tap = 0; tap < 9; tap++)
+    for (int tap = FIRST; tap < END; tap++)
 #pragma unroll
         for (int chunk = 0; chunk < CHUNKS; chunk++)
 #pragma unroll
@@ -310,9 +316,14 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
         bool last = link + 1 == runs;
         fragments f;
         barrier_wait(base + odd * 8, link >> 1 & 1);
-        hold(f, BARRIERS + odd * WEIGHT_BYTES, split);
+        words arriving[RING_LOADS];
+        const unsigned *from = (odd ? ping : pong) + image;
+        hold<0, ASK>(f, BARRIERS + odd * WEIGHT_BYTES, split);
+        if (link)
+            ask(arriving, in, from);
+        hold<ASK, 9>(f, BARRIERS + odd * WEIGHT_BYTES, split);
         if (link) {
-            receive(in, (odd ? ping : pong) + image, halo, before + link);
+            receive(arriving, in, from, halo, before + link);
             if (GROUPS > 1)
                 wait_for_peers(base + PEERS + (odd ^ 1) * 8, link - 1 >> 1 & 1);
         }

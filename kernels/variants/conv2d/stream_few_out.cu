@@ -16,8 +16,8 @@ params:
   PER_SM: {values: [1, 2, 3], default: 2}                # blocks an SM
 let:
   columns: select(k <= 4, ceil(s, 2), s)           # blocks of 8: k = 3 takes two taps each
-  pixels: select(PIXELS == 'auto', select(r > 3, 16, select(c <= 16, 48, select(c <= 64 and k <= 4, 32, 16))), PIXELS)
-  ahead: select(AHEAD == 'auto', select(c <= 16, 6, select(c <= 64, 3, 1)), AHEAD)
+  pixels: select(PIXELS == 'auto', select(r > 3, 16, select(c <= 16, select(k <= 4, 48, 32), select(c <= 48 + 16 * (1 - has(residual)) and k <= 4, 32, 16))), PIXELS)
+  ahead: select(AHEAD == 'auto', select(c <= 16, 6, select(r > 3, 1, 3)), AHEAD)
   weights: r * columns * c / 8                     # registers, and so on
   sums: r * columns * pixels / 4
   rows: ahead * pixels * c / 64
