@@ -13,7 +13,7 @@ mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [
 params:
   ROWS: {values: [4, 8], default: 8}               # rows of a tile, which is 8 wide
   STAGES: {values: [4, 8, 12], default: 8}         # tiles with halo in shared memory
-  SWITCH: {values: [8, 12, 16, 20, 24, 32, 48], default: 24}   # inputs are taken when an active tile has fewer of them
+  SWITCH: {values: [4, 6, 8, 10, 12, 16, 24], default: 8}   # inputs are taken when an active tile has fewer of them
 let:
   tiles_x: 4 * ceil(q, 32)                         # bytes of a row of the mask
   tiles_y: ceil(p, ROWS)
