@@ -82,11 +82,18 @@ void cli_note(void *context, const char *text);
 /* From now on Ctrl-C sets the flag, and a second one ends the process. */
 volatile sig_atomic_t *cli_interruptible(void);
 
+void cli_plan_free(struct plan_arguments *a);
+/* The chip of that name, GH100 for NULL; `option` stands before the nearest one in the hint: "--chip ". */
+const struct chip *cli_chip(const char *name, const char *option, struct error *err);
+
 /* Runs a session and prints what happens and what came of it; the exit code. */
 enum cli_show { CLI_SHOW_CASES = 1, CLI_SHOW_PAGES = 2, CLI_SHOW_BEGIN = 4, CLI_SHOW_UNTRIED = 8 };
 int cli_session(struct session_options *o, int show);
 /* The command line again, for provenance. Caller frees. */
 char *cli_line(int argc, char **argv);
+/* A sidecar for the PTX at `path`, filled in from its entry `kernel` (NULL: the first). */
+struct op;
+bool cli_sidecar(const struct op *op, const char *path, const char *kernel, struct text *t, struct error *err);
 /* The lines of session_registers, for compile and profile. */
 void cli_print_registers(struct text *t, const struct register_point *points, int count);
 

@@ -12,7 +12,8 @@ const struct verb verbs[] = {
     {"list", "WHAT [NAME]", "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns", cli_list, false, NULL},
     {"validate", "SCENARIO...", "check scenarios and heads; run nothing", cli_validate, false, NULL},
     {"plan", "SCENARIO", "the expanded cases with FLOP, bytes, floor, rows and an estimate of the run", cli_plan, false, NULL},
-    {"new", "OP FILE.cu", "print the file with a head filled in from its kernel's signature", cli_new, false, "Nothing is changed unless --write is given."},
+    {"new", "OP FILE.cu|.ptx", "print the file with a head filled in from its kernel's signature; for PTX, the sidecar beside it", cli_new, false,
+     "Nothing is changed unless --write is given (a .cu only): bench new conv2d my.ptx >my.yaml"},
     {"compile", "SCENARIO", "compile a plan's kernels without a GPU; registers, spills, shared memory", cli_compile, false,
      "--bundle FILE keeps PTX and cubins for `bench run --bundle FILE` on a machine with a GPU and no compiler."},
     {"emulate", "KERNEL.cu|.ptx [LAUNCH.yaml]", "run any kernel without a GPU: exact counters, memory safety, what each line costs", cli_emulate, false,
@@ -58,10 +59,10 @@ void cli_exit_codes(struct text *t)
                 "  0  done (skipped and infeasible rows included)\n"
                 "  1  an error inside bench, or of CUDA\n"
                 "  2  wrong arguments, scenario, head or database\n"
-                "  3  a regression (gate)\n"
+                "  3  a regression (kept for a gate: no verb tells one yet)\n"
                 "  4  a row is wrong, unsafe, crashed, hung or does not compile\n"
                 "  5  the environment: no such device, a library is missing, counters refused\n"
-                "  6  inconclusive, where asked to fail on it\n"
+                "  6  inconclusive (kept for the same)\n"
                 "130  interrupted; what was stored stays (--resume)\n");
 }
 

@@ -6,6 +6,7 @@
 #include "device/cubin.h"
 #include "measure/roofs.h"
 #include "model/occupancy.h"
+#include "report/table.h"
 #include "session/choose.h"
 #include <errno.h>
 #include <stdio.h>
@@ -40,6 +41,13 @@ int cli_new(const struct verb *verb, int argc, char **argv)
         code = cli_fail(&err);
         goto done;
     }
+    if (text_ends(rest[1], ".ptx")) {
+        struct text sidecar = {0};
+        code = cli_sidecar(op, rest[1], kernel, &sidecar, &err) ? 0 : cli_fail(&err);
+        cli_print(&sidecar);
+        text_free(&sidecar);
+        goto done;
+    }
     source = file_read(rest[1], 8u << 20, &bytes, &err);
     if (source && !source[strspn(source, " \t\r\n")]) { /* bench new conv2d my.cu >my.cu: the shell empties it first */
         error_set(&err, ERROR_USAGE, "%s is empty", rest[1]);
@@ -64,26 +72,66 @@ done:
     return code;
 }
 
-/* What the head said beforehand of its last own kernel, beside what became of it. */
-static void print_prediction(struct text *t, const struct program *p, const struct kernel_facts *f)
+/* The kernel that a head's `predict` speaks of: its last one. */
+static const struct step *predicted_step(const struct program *p)
 {
     const struct step *last = NULL;
     for (int i = 0; i < p->step_count; i++)
         if (p->steps[i].kind == STEP_KERNEL && p->steps[i].unit == 0 && !p->steps[i].prepare)
             last = &p->steps[i];
-    if (!last || strcmp(last->name, f->name))
-        return;
-    const long long actual[PREDICT_COUNT] = {(long long)last->block[0] * last->block[1] * last->block[2], f->static_smem + (long long)last->smem, f->registers};
-    bool any = false;
-    for (int i = 0; i < PREDICT_COUNT; i++) {
-        if (p->predicted[i] >= 0)
-            text_addf(t, "%s%s %lld/%lld", any ? "  " : "    predicted/actual  ", predict_names[i], (long long)p->predicted[i], actual[i]);
-        any |= p->predicted[i] >= 0;
-    }
-    text_addf(t, "%s%s%s", any ? "  " : "", any ? p->params : "", any ? "\n" : "");
+    return last;
 }
 
-static void print_facts(struct text *t, const struct program *p, const struct unit *unit, const struct compiled *c, struct error *err)
+static bool predicts(const struct program *p)
+{
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        if (p->predicted[i] >= 0)
+            return true;
+    return false;
+}
+
+static struct table *prediction_table(void)
+{
+    struct table *t = table_new();
+    table_column(t, "predicted / actual", ALIGN_LEFT, false);
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        table_column(t, predict_names[i], ALIGN_RIGHT, false);
+    table_column(t, "", ALIGN_LEFT, false); /* why not */
+    return t;
+}
+
+/* What a head said beforehand of a row's last kernel, beside what became of it; c NULL: a condition refuses the row, with its reason. */
+static bool add_prediction(struct table **table, const struct plan_row *row, const struct compiled *c, struct error *err)
+{
+    const struct program *p = &row->program;
+    const struct step *last = predicted_step(p);
+    struct kernel_facts *facts = NULL, *own = NULL;
+    if (!predicts(p) || (c && !last))
+        return true;
+    int count = c ? cubin_read(c->cubin, c->cubin_bytes, &facts, err) : 0;
+    for (int i = 0; i < count; i++)
+        if (!strcmp(facts[i].name, last->name))
+            own = &facts[i];
+    struct table *t = *table = *table ? *table : prediction_table();
+    table_row(t);
+    table_cell(t, PAINT_NONE, "%s", row->id);
+    for (int i = 0; i < PREDICT_COUNT; i++) {
+        long long actual = !own ? -1 : i == PREDICT_THREADS ? (long long)last->block[0] * last->block[1] * last->block[2]
+                         : i == PREDICT_SMEM ? own->static_smem + (long long)last->smem : own->registers;
+        if (p->predicted[i] < 0)
+            table_cell(t, PAINT_NONE, " ");
+        else if (actual < 0)
+            table_cell(t, PAINT_NONE, "%lld", (long long)p->predicted[i]);
+        else
+            table_cell(t, PAINT_NONE, "%lld / %lld", (long long)p->predicted[i], actual);
+    }
+    if (!c)
+        table_rest(t, PAINT_NONE, p->reason);
+    free(facts);
+    return count >= 0;
+}
+
+static void print_facts(struct text *t, const struct unit *unit, const struct compiled *c, struct error *err)
 {
     struct kernel_facts *facts = NULL;
     int count = cubin_read(c->cubin, c->cubin_bytes, &facts, err);
@@ -95,8 +143,6 @@ static void print_facts(struct text *t, const struct program *p, const struct un
         text_addf(t, "%-34s %-28s %3d regs  spills %d/%d B  stack %d B  smem %d B  code %d B", unit->label, facts[i].name, facts[i].registers,
                   facts[i].spill_store_bytes, facts[i].spill_load_bytes, facts[i].stack_bytes, facts[i].static_smem, facts[i].code_bytes);
         text_addf(t, "  %s%s\n", c->from_cache ? "cached" : "", c->from_cache ? "" : "compiled");
-        if (unit == p->units)
-            print_prediction(t, p, &facts[i]);
     }
     free(facts);
 }
@@ -162,11 +208,14 @@ struct compile_list {
     int count;
 };
 
-static bool compile_plan(struct plan *plan, const char *compiler, const char *arch, struct compile_list *list, struct text *t, int *broken, struct error *err)
+static bool compile_plan(struct plan *plan, const char *compiler, const char *arch, struct compile_list *list, struct text *t, struct table **predictions, int *broken,
+                         struct error *err)
 {
     for (int i = 0; i < plan->row_count; i++) {
         const struct program *p = &plan->rows[i].program;
         struct error none = {0};
+        if (!plan->rows[i].broken && !p->feasible && !add_prediction(predictions, &plan->rows[i], NULL, err))
+            return false;
         if (plan->rows[i].chain && (plan->rows[i].chain->pick != CHAIN_KERNEL || !choose_unseen(plan, i, &none)))
             continue; /* what its layers' rows do not have is the kernel of many layers */
         for (int u = 0; !plan->rows[i].broken && p->feasible && u < p->unit_count; u++) {
@@ -182,6 +231,10 @@ static bool compile_plan(struct plan *plan, const char *compiler, const char *ar
                 ++*broken;
                 continue;
             }
+            if (u == 0 && !add_prediction(predictions, &plan->rows[i], &c, err)) {
+                compiled_free(&c);
+                return false;
+            }
             bool seen = false;
             for (int k = 0; k < list->count && !seen; k++)
                 seen = !strcmp(list->items[k].key, c.key);
@@ -189,7 +242,7 @@ static bool compile_plan(struct plan *plan, const char *compiler, const char *ar
                 compiled_free(&c);
                 continue;
             }
-            print_facts(t, p, &p->units[u], &c, err);
+            print_facts(t, &p->units[u], &c, err);
             list->items = xrealloc(list->items, sizeof *list->items * (size_t)(list->count + 1));
             list->items[list->count++] = c;
         }
@@ -235,19 +288,19 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
         code = cli_usage(verb, "which scenario?");
         goto done;
     }
-    const struct chip *chip = chip_find(chip_name ? chip_name : "GH100");
-    if (!chip) {
-        const char *near = text_nearest_in(chip_name, chip_names());
-        error_set(&err, ERROR_USAGE, "no chip '%s'", chip_name);
-        error_hint(&err, near ? "--chip %s" : "bench list chips%s", near ? near : "");
+    const struct chip *chip = cli_chip(chip_name, "--chip ", &err);
+    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, full ? "emu" : "cuda", chip, &plan, &err)) {
         code = cli_fail(&err);
         goto done;
     }
-    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, full ? "emu" : "cuda", chip, &plan, &err)) {
-        code = cli_fail(&err);
-        goto done;
+    struct table *predictions = NULL;
+    bool ok = compile_plan(&plan, a.compiler, chip->arch, &list, &t, &predictions, &broken, &err) && (!registers || print_registers(&plan, a.compiler, &t, &err)) && (!bundle || (compile_roofs(a.compiler, chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
+    if (predictions) {
+        const struct report_style style = cli_style();
+        text_add(&t, "\n");
+        table_print(predictions, &t, &style);
+        table_free(predictions);
     }
-    bool ok = compile_plan(&plan, a.compiler, chip->arch, &list, &t, &broken, &err) && (!registers || print_registers(&plan, a.compiler, &t, &err)) && (!bundle || (compile_roofs(a.compiler, chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
     cli_print(&t);
     code = ok ? broken ? 4 : 0 : cli_fail(&err);
     if (ok && bundle)
@@ -259,8 +312,7 @@ done:
     free(list.items);
     text_free(&t);
     free(path);
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(rest);
     return code;
 }
@@ -319,8 +371,7 @@ done:
     text_free(&t);
     free(path);
     free(row);
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(rest);
     return code;
 }

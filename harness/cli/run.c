@@ -111,6 +111,7 @@ static int finish(const struct session_options *o, const struct session_result *
     report_tune(&t, &run, rows, count, &s->style);
     if (!o->plan.tune) {
         report_network(&t, &run, rows, count, &s->style);
+        report_selector(&t, &run, rows, count, &s->style);
         report_answers(&t, &run, rows, count, &s->style);
     }
     report_summary(&t, &run, rows, count, result->seconds, code, &s->style);
@@ -208,10 +209,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     o.argv = line;
     code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN | CLI_SHOW_CASES) | (no_report ? 0 : CLI_SHOW_PAGES));
 done:
-    free(a.variants.items);
-    free(a.set.items);
-    free(a.groups.items);
-    free(a.metrics.items);
+    cli_plan_free(&a);
     free(path);
     free(database);
     free(line);
@@ -322,8 +320,7 @@ int cli_try(const struct verb *verb, int argc, char **argv)
             nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     } while (loop && !interrupted);
 done:
-    free(a.groups.items);
-    free(a.metrics.items);
+    cli_plan_free(&a);
     free(line);
     free(rest);
     return code;

@@ -105,8 +105,7 @@ int cli_sequence(const struct verb *verb, int argc, char **argv)
     code = run_sequences(&o);
 done:
     free(line);
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(path);
     free(database);
     free(rest);

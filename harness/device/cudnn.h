@@ -7,8 +7,9 @@
 
 struct cudnn_conv { /* what the graph computes: y = activation(conv(x, w) + bias + residual) */
     int64_t n, c, h, w, k, r, s, p, q;
+    int64_t d, t, o;     /* input, filter and output depth; d 0: two dimensions. h and p are then rows of one plane */
     int64_t stride, pad, dilation, groups;
-    enum dtype dtype;    /* x, w, y, residual; bias is f32 */
+    enum dtype dtype;    /* x, w, y, residual; bias is f32. Of i8 x and w: sums are i32, y and residual f32 */
     enum layout layout;  /* NHWC (filter KRSC) or NCHW (filter KCRS) */
     enum math math;      /* f32 drops TENSOR_CORE and DOWN_CONVERT engines; tf32 keeps TENSOR_CORE without DOWN_CONVERT on f32 data */
     bool bias, residual;
@@ -28,6 +29,11 @@ struct cudnn_plan_facts {
 bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err);
 void cudnn_close(struct cudnn *handle);
 void cudnn_version(const struct cudnn *handle, char *out, size_t bytes);
+/* A plan as rows tell it: "engine 62 TILE_SIZE=4, mode A rank 1,". malloc'd. */
+char *cudnn_plan_said(const struct cudnn_plan_facts *facts);
+/* From here on cudnn_plans makes no plan but the one that `said` begins with: making one takes up to half a second, where its kernel is compiled then. NULL: all
+ * again. Borrowed. */
+void cudnn_only(struct cudnn *handle, const char *said);
 /* All plans of modes A, B and FALLBACK that finalize and obey the math mode, duplicates dropped, at most `most`. 0 with err when the graph is not supported. */
 int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, struct cudnn_plan ***plans, struct error *err);
 /* The same engine and knobs for an equal convolution with other addresses: a plan keeps what belongs to its own (a bias in 16 bits). NULL on error. */

@@ -90,6 +90,8 @@ struct device_ops {
     /* Queued on the one stream. emu runs at once. */
     bool (*launch)(struct device *dev, struct device_function *function, const struct device_launch *launch, struct error *err);
     bool (*sync)(struct device *dev, struct error *err);
+    /* cuda: clusters of such a launch that the GPU holds at once, by the driver; 0 without clusters. NULL on emu. */
+    bool (*clusters)(struct device *dev, struct device_function *function, const struct device_launch *launch, int *count, struct error *err);
     /* emu: counters and safety reports since the last clear, in a fixed order. NULL on cuda. `line` 0 = whole launch, else per source line. */
     void (*counters)(struct device *dev, void (*visit)(void *context, const char *name, const char *unit, int line, double value), void *context);
     int (*reports)(struct device *dev, const struct device_report **reports);

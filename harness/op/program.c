@@ -53,6 +53,8 @@ int program_tensor(const struct program *p, enum tensor_role role)
 
 const struct work *program_step_work(const struct program *p, const struct step *step)
 {
+    if (step->own_work)
+        return &step->work;
     return p->work.chain ? &p->work.chain->links[step->link].work : &p->work;
 }
 

@@ -94,6 +94,8 @@ struct step {
     struct buffer_ref operand[ROLE_COUNT]; /* STEP_CUDNN, STEP_CALL: by role */
     enum layout operand_layout[ROLE_COUNT]; /* STEP_CALL */
     int link;                /* op chain: the link it belongs to; else 0 */
+    bool own_work;           /* STEP_CUDNN of a variant that is a step of another op's: `work` is what it computes */
+    struct work work;
 };
 
 /* What a head says beforehand of the kernel of its last own step; the compiler's figures stand beside it. */

@@ -28,6 +28,7 @@ struct scenario_case {
     struct coordinate *axes; /* sorted by name */
     int axis_count;
     int64_t repeat;
+    int place;        /* in the scenario's order, counting those that a filter leaves out */
 };
 /* An entry of `variants:` */
 struct scenario_variant {
@@ -69,11 +70,10 @@ struct scenario_network {
     struct network_item root;    /* repeat 1 */
 };
 /* One item of `sequences:`: layers that run over frames, each frame a change of the one before it. */
-enum truncate { TRUNCATE_MAX, TRUNCATE_L2, TRUNCATE_RMS, TRUNCATE_COUNT };
-extern const char *const truncate_names[]; /* NULL-terminated */
 struct scenario_sequence {
     char *name;
-    const struct layer **layers; /* conv2d with bias, activation or neither */
+    const struct layer **layers; /* convolutions with bias, activation or neither; upsampling, pooling, add, concat */
+    int *with;                   /* by layer: whose output is the second tensor of an add or concat; else -1 */
     int layer_count, frames;     /* frame 0 included */
     struct mask changes;         /* which pixels get new values each frame: seed + frame */
     char *video;                 /* or frames from here; NULL */

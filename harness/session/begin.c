@@ -62,11 +62,13 @@ static bool row_final(const struct row *row, bool timed)
     return row->status != ROW_PLANNED && (!timed || !ranked || row->time_count > 0);
 }
 
-/* The key says nothing of networks: the same numbers may now count otherwise. True when that is so. */
-static bool count_anew(struct row *old, const struct row *planned)
+/* The key says nothing of the row's place and of networks: the same numbers may now stand elsewhere and count otherwise. True when that is so. */
+static bool place_anew(struct row *old, const struct row *planned)
 {
     const char *a = old->networks ? old->networks : "", *b = planned->networks ? planned->networks : "";
-    bool same = old->repeat == planned->repeat && !strcmp(a, b);
+    bool same = old->case_index == planned->case_index && old->row_index == planned->row_index && old->repeat == planned->repeat && !strcmp(a, b);
+    old->case_index = planned->case_index;
+    old->row_index = planned->row_index;
     old->repeat = planned->repeat;
     row_set(&old->networks, planned->networks);
     return !same;
@@ -78,7 +80,7 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
 {
     struct run old = {0};
     struct row **rows = NULL;
-    int kept = 0, changed = 0, unfinished = 0, count = 0;
+    int kept = 0, changed = 0, count = 0;
     bool timed = !s->options->no_time && !strncmp(s->device.spec, "cuda", 4);
     if (!store_last_run(s->store, s->asked.tune ? "tune" : "run", s->plan.scenario->name, s->device.spec, &old, err))
         return err->kind == ERROR_NONE ? 0 : -1;
@@ -88,10 +90,8 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
             if (!strcmp(rows[i]->id, s->rows[k]->id)) {
                 if (strcmp(rows[i]->key, s->rows[k]->key)) {
                     changed++;
-                } else if (!row_final(rows[i], timed)) {
-                    unfinished++;
-                } else {
-                    stale[k] = count_anew(rows[i], s->rows[k]);
+                } else if (row_final(rows[i], timed)) {
+                    stale[k] = place_anew(rows[i], s->rows[k]);
                     row_free(s->rows[k]);
                     s->rows[k] = rows[i];
                     s->kept[k] = true;
@@ -108,7 +108,6 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     s->run.id = old.id;
     session_note(s, "resume: run %lld of %s: %d rows kept, %d done again because their source, compiler or settings changed, %d were in flight or not reached",
          (long long)old.id, old.started, kept, changed, s->plan.row_count - kept - changed);
-    (void)unfinished;
     run_clear(&old);
     return count < 0 ? -1 : kept;
 }

@@ -47,7 +47,7 @@ static bool usable(const struct plan *plan, int index, struct row *const *rows)
     return rows ? rows[index]->status == ROW_OK : !p->broken && p->program.feasible && p->program.checked;
 }
 
-enum wanted { WANT_LIBRARY, WANT_ANY, WANT_NAMED };
+enum wanted { WANT_LIBRARY, WANT_OWN, WANT_ANY, WANT_NAMED }; /* OWN: not the library's, which emu does not have */
 
 static int pick(const struct plan *plan, const struct chain_link *link, struct row *const *rows, enum wanted wanted, const char *name)
 {
@@ -56,7 +56,7 @@ static int pick(const struct plan *plan, const struct chain_link *link, struct r
     for (int i = 0; i < plan->row_count; i++) {
         const struct plan_row *p = &plan->rows[i];
         if (!stands_for(plan, i, link) || !usable(plan, i, rows) || (wanted == WANT_LIBRARY && !is_library(p)) ||
-            (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (!rows && wanted == WANT_ANY && is_library(p))) /* nothing is known: not emu's */
+            (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && is_library(p)))
             continue;
         const struct row_time *t = rows && same_size(plan, i, link) ? headline(rows[i]) : NULL;
         if (best < 0 || (t && t->median_ns < best_ns)) {
@@ -94,7 +94,9 @@ static int pick_for(const struct plan *plan, const struct chain_row *chain, cons
     if (at < 0 && chain->pick != CHAIN_BEST && chain->pick != CHAIN_KERNEL)
         at = pick(plan, link, rows, WANT_LIBRARY, NULL);
     if (at < 0 && (chain->pick != CHAIN_LIBRARY || !has_library(plan, link)))
-        at = pick(plan, link, rows, WANT_ANY, NULL);
+        at = pick(plan, link, rows, rows ? WANT_ANY : WANT_OWN, NULL);
+    if (at < 0 && !rows)
+        at = pick(plan, link, rows, WANT_LIBRARY, NULL);
     return at;
 }
 

@@ -192,11 +192,25 @@ static bool run_part(struct trial *t, enum data_part part, double *over, struct 
         return !failed || blame_row(t, err, ROW_CRASHED);
     if (part == DATA_PART_EXACT)
         return true;
+    uint64_t first = rig_output_sum(t->rig);
     if (!rig_poison(t->rig, err))
         return false;
     if (!run_once(t, false, err))
         return blame_row(t, err, ROW_CRASHED);
-    return judge(t, data, "on its second launch (the first was right)", over, err, &failed) || !failed || blame_row(t, err, ROW_CRASHED);
+    bool right = judge(t, data, "on its second launch (the first was right)", over, err, &failed);
+    if (right && t->program->checked)
+        row_add_metric(t->row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(t->rig) == first);
+    return right || !failed || blame_row(t, err, ROW_CRASHED);
+}
+
+/* What only the device knows of its launches. */
+static void ask_device(struct trial *t)
+{
+    for (int i = 0; i < t->program->step_count; i++) {
+        int clusters = rig_clusters(t->rig, i);
+        if (clusters > 0)
+            row_add_metric(t->row, i, 0, "driver.clusters", "clusters", "driver", clusters);
+    }
 }
 
 static void read_columns(struct trial *t)
@@ -272,6 +286,7 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     if (t->row->status != ROW_PLANNED)
         return true;
     read_columns(t);
+    ask_device(t);
     if (!tiles_agree(t, err) || t->row->status != ROW_PLANNED)
         return t->row->status != ROW_PLANNED;
     sum_steps(t->row);

@@ -74,6 +74,7 @@ struct stage {
     struct build build;
     struct rig *rig;
     uint64_t input, output, mask_in, mask_out, sum, sent;
+    uint64_t second, mask_second, stored; /* of an add or concat; of a maximum: the values so far */
     double share; /* of marked inputs, summed over the frames after the first */
 };
 /* One variant on one sequence. */
@@ -83,11 +84,12 @@ struct runner {
     struct sequence_source *source;
     const struct variant_point *point;
     bool sparse, zero;
+    bool unavailable;     /* a variant cannot run on this device */
     struct stage *stages;
     int count;
     struct compiled code;
     struct device_module *module;
-    struct device_function *sparsify, *truncate;
+    struct device_function *sparsify, *truncate, *hand_over, *accumulate;
     uint64_t frame, sent; /* device: the frame in f32, and what of it was sent */
     int64_t state_bytes;
     double *frame_ns;     /* by frame */

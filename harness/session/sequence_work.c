@@ -61,7 +61,7 @@ static char *note_of(const struct runner *r, const struct row *row)
     if (told)
         text_addf(&t, "state %.3g MB; inputs changed", (double)r->state_bytes / 1e6);
     for (int i = 0; told && i < r->count; i++)
-        text_addf(&t, "%s %.2g %%", i ? " ->" : "", 100 * r->stages[i].share / (r->source->q->frames - 1));
+        text_addf(&t, "%s %.3g %%", i ? " ->" : "", 100 * r->stages[i].share / (r->source->q->frames - 1));
     if (r->others.len)
         text_addf(&t, "%s%s", t.len ? "; " : "", text_get(&r->others));
     return t.len ? text_take(&t) : NULL;
@@ -90,7 +90,7 @@ static bool run_job(struct worker *w, const struct sequence_job *job, int index,
         if (w->dev->ops->keeps_time)
             add_times(&r, row);
     } else {
-        row->status = why ? ROW_INFEASIBLE : failed_as(w, &own);
+        row->status = why ? r.unavailable ? ROW_SKIPPED : ROW_INFEASIBLE : failed_as(w, &own);
         row->reason = why ? why : xstrdup(own.text);
     }
     row->note = note_of(&r, row);

@@ -46,11 +46,6 @@ bool bout_check(struct bout *b, int i, const struct op_data *data, const char *w
     return ok;
 }
 
-char *worker_plan_text(const struct cudnn_plan_facts *f)
-{
-    return text_format("%s, mode %c rank %d,", f->text, f->mode, f->rank);
-}
-
 /* Appended for a chain, whose layers each have a choice of their own. */
 static void record_plans(struct bout *b, int i, int step, const double *medians)
 {
@@ -62,7 +57,7 @@ static void record_plans(struct bout *b, int i, int step, const double *medians)
     const char *layer = p->work.chain ? p->work.chain->links[p->steps[step].link].name : NULL;
     /* on f32 data the mode decides more than the engine: cuDNN left alone computes in tf32 */
     const char *mode = work->dtype != DTYPE_F32 ? "" : work->math == MATH_TF32 ? ", tf32 as by cuDNN's default" : ", strict f32 (cuDNN's default is tf32)";
-    char *plan = worker_plan_text(best);
+    char *plan = cudnn_plan_said(best);
     char *engine = text_format("%s%s%s%s%s best of %d%s", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "", layer ? ": " : "", plan,
                                rig_plan_among(rig, step), mode);
     row_set(&row->engine, engine);
@@ -143,7 +138,7 @@ void bout_time(struct row *row, int step, const char *cache, const char *load, c
     }
 }
 
-/* Row 0 of the ratios: the fastest of the library's rows, so that the denominator is never a weak one. */
+/* What the ratios are to, row 0: the fastest of the library's rows, so that the denominator is never a weak one. */
 static int base_of(const struct bout *b, const struct entrant *entrants, int rounds)
 {
     int best = -1;
@@ -186,7 +181,7 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
     const char *cache = plan->warm || plan->sustained ? "warm" : "cold", *load = plan->sustained ? "sustained" : "isolated";
     int base = base_of(b, entrants, result->rounds);
     double noise = NAN;
-    if (base == 0 && entrants[b->count].samples_ns) { /* its twin ran too */
+    if (entrants[b->count].samples_ns) { /* the first one's twin ran too */
         struct estimate aa = estimate_ratio(entrants[0].samples_ns, entrants[b->count].samples_ns, result->rounds);
         noise = fmax(fabs(aa.low - 1), fabs(aa.high - 1));
     }

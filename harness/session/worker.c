@@ -225,6 +225,7 @@ void worker_close(struct worker *w)
             op_data_free(&w->data[i]);
     worker_sequence_close(w);
     counter_set_free(&w->set);
+    cupti_sass_close(w->sass);
     cupti_session_close(w->cupti);
     if (w->library)
         cudnn_close(w->library);

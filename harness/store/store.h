@@ -44,7 +44,7 @@ bool store_run(struct store *store, int64_t run_id, struct run *run, struct erro
 int store_runs(struct store *store, struct run **runs, struct error *err);
 /* How many rows a run has so far. -1 on error. */
 int64_t store_row_count(struct store *store, int64_t run_id, struct error *err);
-/* Rows of a run, by case_index then row_index. -1 on error. Free each row and the array. */
+/* Rows of a run, by case_index then row_index; two cases never have one case_index. -1 on error. Free each row and the array. */
 int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err);
 void rows_free(struct row **rows, int count);
 

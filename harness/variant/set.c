@@ -334,10 +334,13 @@ static bool no_such_variant(const struct variant_set *set, const char *name, con
     size_t n = 0;
     for (int i = 0; i < count; i++) {
         words[n++] = set->items[i]->name;
-        if (op && set->items[i]->op == op)
+        if (!op || set->items[i]->op == op)
             words[n++] = strchr(set->items[i]->name, '/') + 1;
     }
     const char *near = text_nearest(name, words, n);
+    for (int i = 0; i < count && near && !op; i++) /* without an op only the whole name means a variant */
+        if (!strcmp(strchr(set->items[i]->name, '/') + 1, near))
+            near = set->items[i]->name;
     if (where)
         node_error(where, err, "no variant is called '%.100s'", name);
     else

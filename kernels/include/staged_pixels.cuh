@@ -15,6 +15,7 @@ constexpr int STAGE_BYTES = 64 * STORE_BOX * 2, STAGED_BYTES = 2 * 64 * 128; /* 
 
 struct staged_pixels {
     unsigned area, come; /* shared memory: the two places and, with a residual, their barriers */
+    unsigned bias;       /* shared memory: all biases */
     int group;           /* which warpgroup, of those that call with their own area */
     unsigned count;      /* pieces staged so far */
 
@@ -45,7 +46,7 @@ struct staged_pixels {
     }
 
     /* 16 channels of a warp's 16 pixels, from `at` on, which differs from lane to lane. */
-    __device__ __forceinline__ void put(unsigned at, const float sum[8], const float2 bias[2]) const
+    __device__ __forceinline__ void put(unsigned at, const float sum[8], const float2 own_bias[2]) const
     {
         unsigned m[4];
         pack<TYPE, 2> add[4];
@@ -57,7 +58,7 @@ struct staged_pixels {
         }
 #pragma unroll
         for (int i = 0; i < 4; i++) { /* pixels 0-7 and 8-15 of channels 0-7, then of 8-15; a lane's two neighbours are channels */
-            float x = sum[2 * i] + (EPI_BIAS ? bias[i / 2].x : 0), y = sum[2 * i + 1] + (EPI_BIAS ? bias[i / 2].y : 0);
+            float x = sum[2 * i] + (EPI_BIAS ? own_bias[i / 2].x : 0), y = sum[2 * i + 1] + (EPI_BIAS ? own_bias[i / 2].y : 0);
             if (EPI_RESIDUAL) {
                 x += to_f32(add[i].item[0]);
                 y += to_f32(add[i].item[1]);
@@ -68,12 +69,13 @@ struct staged_pixels {
     }
 
     /* After them. The whole warpgroup. What lies past the last pixel or channel is cut off by the copy engine. */
-    __device__ __forceinline__ void store(const float sum[PIXEL_BLOCKS][BLOCK_K / 2], const float *bias, const tensor_map *map, const tensor_map *residual_map, int K, int k0,
+    __device__ __forceinline__ void store(const float sum[PIXEL_BLOCKS][BLOCK_K / 2], const tensor_map *map, const tensor_map *residual_map, int K, int k0,
                                           int n, int p0, int q0)
     {
         bool leader = threadIdx.x % 128 == 0;
         int lane = threadIdx.x % 32, pixel = threadIdx.x / 32 % 4 * 16 + lane % 16;
         unsigned row = pixel * (STORE_BOX * 2) + lane / 16 * 16; /* of the matrices that this lane addresses */
+        unsigned own_bias = bias + (k0 + lane % 4 * 2) * 4;
 #pragma unroll
         for (int i = 0; i < PIECES; i++, count++) {
             unsigned place = count % 2, at = area + place * STAGE_BYTES;
@@ -91,10 +93,8 @@ struct staged_pixels {
                     break;
                 float2 own[2];
 #pragma unroll
-                for (int h = 0; h < 2; h++) {
-                    int mine = k0 + channel + h * 8 + lane % 4 * 2;
-                    own[h] = EPI_BIAS && mine < K ? *reinterpret_cast<const float2 *>(bias + mine) : make_float2(0, 0);
-                }
+                for (int h = 0; h < 2 && EPI_BIAS; h++)
+                    own[h] = load_shared_2(own_bias + (channel + h * 8) * 4);
                 unsigned in = row + k * 2;
                 put(at + (in ^ (in >> 3 & STORE_BOX * 2 - 16)), sum[i % PIXEL_BLOCKS] + channel / 2, own);
             }

@@ -14,7 +14,7 @@ static const struct kernel {
     const char *name;
     uint32_t threads;
 } kernels[] = {{"copy", THREADS},      {"strided", THREADS},     {"conflicts", 32}, {"four_ways", 32}, {"multiply_add", THREADS},
-               {"divergent", THREADS}, {"local_array", THREADS}, {"spilled", THREADS}, {"tensor", 32}};
+               {"divergent", THREADS}, {"local_array", THREADS}, {"spilled", THREADS}, {"tensor", 32}, {"warp_matrix", 32}};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 /* What a value must read: exactly where low and high are the same. */
 static const struct expect {
@@ -36,8 +36,8 @@ static const struct expect {
     {"launch", "copy", "warps_launched", .low = WARPS, .high = WARPS},
     {"launch", "copy", "warps_per_block", .low = THREADS / 32, .high = THREADS / 32},
     {"launch", "tensor", "warps_per_block", .low = 1, .high = 1},
-    {"occupancy", "multiply_add", "occupancy_achieved", .low = 50, .high = 100}, /* 2 waves of full SMs */
-    {"occupancy", "conflicts", "occupancy_achieved", .low = 0, .high = 50},      /* 32 blocks of one warp are all an SM takes */
+    {"occupancy", "multiply_add", "occupancy_achieved", .low = 25, .high = 50.5}, /* 4 blocks of 8 warps for each of 132 SMs: half of the 64, and a tail */
+    {"occupancy", "conflicts", "occupancy_achieved", .low = 0, .high = 6.5},     /* 4 blocks of one warp */
     {"spills", "copy", "local_loads", .low = 0, .high = 0, .emu = "warp_load_local"},
     {"spills", "copy", "local_stores", .low = 0, .high = 0, .emu = "warp_store_local"},
     {"spills", "local_array", "local_loads", .low = WARPS * 64, .high = WARPS * 64, .emu = "warp_load_local"},
@@ -59,9 +59,10 @@ static const struct expect {
     {"divergence", "copy", "branches_divergent", .low = 0, .high = 0, .emu = "divergent_branches"},
     {"divergence", "divergent", "branches_divergent", .low = WARPS, .high = INFINITY, .emu = "divergent_branches"},
     {"divergence", "divergent", "threads_per_instruction", .low = 14, .high = 20, .emu = "thread_instructions", .emu_per = "warp_instructions"},
-    {"tensor", "copy", "tensor_instructions", .low = 0, .high = 0, .emu = "warp_tensor"},
+    {"tensor", "copy", "tensor_instructions", .low = 0, .high = 0, .emu = "tensor_ops"},
     {"tensor", "copy", "tensor_active", .low = 0, .high = 3},
-    {"tensor", "tensor", "tensor_instructions", .low = BLOCKS * 64, .high = BLOCKS * 64, .emu = "warp_tensor"},
+    {"tensor", "tensor", "tensor_instructions", .low = BLOCKS * 64, .high = BLOCKS * 64, .emu = "tensor_ops"},
+    {"tensor", "warp_matrix", "tensor_instructions", .low = BLOCKS * 32, .high = BLOCKS * 32, .emu = "tensor_ops"},
     {"tensor", "tensor", "tensor_ops_f16", .low = BLOCKS * 64 * 4096.0, .high = BLOCKS * 64 * 4096.0, .emu = "tensor_macs", .emu_times = 2}, /* 16 x 8 x 16, two operations each */
 };
 

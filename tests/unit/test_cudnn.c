@@ -87,6 +87,8 @@ SAME(TYPE_BACKEND_DESCRIPTOR, CUDNN_TYPE_BACKEND_DESCRIPTOR);
 SAME(TYPE_CHAR, CUDNN_TYPE_CHAR);
 SAME(DATA_FLOAT, CUDNN_DATA_FLOAT);
 SAME(DATA_HALF, CUDNN_DATA_HALF);
+SAME(DATA_INT8, CUDNN_DATA_INT8);
+SAME(DATA_INT32, CUDNN_DATA_INT32);
 SAME(DATA_BFLOAT16, CUDNN_DATA_BFLOAT16);
 SAME(HEURISTIC_A, CUDNN_HEUR_MODE_A);
 SAME(HEURISTIC_B, CUDNN_HEUR_MODE_B);
@@ -248,6 +250,19 @@ static void a_choice_is_kept_and_made_again(void **state)
     assert_string_equal(cudnn_plan_facts(again)->text, cudnn_plan_facts(plans[3])->text);
     assert_string_equal(cudnn_plan_facts(again)->notes, cudnn_plan_facts(plans[3])->notes);
     cudnn_plan_free(again);
+    struct cudnn_plan **one;
+    char *said = cudnn_plan_said(cudnn_plan_facts(plans[3])), *row = text_format("%s best of 6", said);
+    cudnn_only(handle, row);
+    assert_int_equal(cudnn_plans(handle, &c, 24, &one, &err), 1);
+    assert_string_equal(cudnn_plan_facts(one[0])->text, cudnn_plan_facts(plans[3])->text);
+    cudnn_plan_free(one[0]);
+    free(one);
+    cudnn_only(handle, "engine 4711, mode A rank 0,");
+    assert_int_equal(cudnn_plans(handle, &c, 24, &one, &err), 0);
+    assert_non_null(strstr(err.text, "does not offer the plan 'engine 4711"));
+    cudnn_only(handle, NULL);
+    free(said);
+    free(row);
     cudnn_choose(handle, &c, cudnn_plan_facts(plans[0]), 1); /* the first choice stays */
     assert_string_equal(cudnn_chosen(handle, &c)->facts.text, cudnn_plan_facts(plans[3])->text);
     give_back(count);
@@ -271,6 +286,23 @@ static void the_math_mode_filters(void **state)
     }
     assert_true(tensor > 10);
     give_back(count);
+}
+
+/* 8-bit data with results in f32, as a layer here stores them: the engines are few and none has tensor cores (those store 8 bits). */
+static void whole_numbers(void **state)
+{
+    need_library();
+    for (int i = 0; i < 6; i++) {
+        struct cudnn_conv c = conv(DTYPE_I8, i & 1 ? LAYOUT_NCHW : LAYOUT_NHWC, MATH_I8_ACC32);
+        c.bias = i >= 2;
+        c.activation = i >= 4;
+        int count = ask(&c, 50);
+        for (int k = 0; k < count; k++) {
+            assert_null(strstr(cudnn_plan_facts(plans[k])->notes, "BIAS_NARROWED"));
+            assert_null(strstr(cudnn_plan_facts(plans[k])->notes, "TENSOR_CORE"));
+        }
+        give_back(count);
+    }
 }
 
 static void what_cannot_be_is_said(void **state)
@@ -318,7 +350,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_equal_the_header), cmocka_unit_test(plans_of_the_headline_layer), cmocka_unit_test(fused_epilogues),
-        cmocka_unit_test(a_choice_is_kept_and_made_again), cmocka_unit_test(the_math_mode_filters),    cmocka_unit_test(what_cannot_be_is_said),
+        cmocka_unit_test(a_choice_is_kept_and_made_again), cmocka_unit_test(the_math_mode_filters),    cmocka_unit_test(whole_numbers),
+        cmocka_unit_test(what_cannot_be_is_said),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "base/file.h"
 #include "base/text.h"
 #include "device/compile.h"
 #include "device/emu/emulate.h"
@@ -126,6 +127,52 @@ static void spills_are_known(void **state)
     free(facts);
 }
 
+/* The lines of a kernel in the source: from the one that names it to the brace that ends it. */
+static void place_of(const char *text, const char *kernel, int *first, int *last)
+{
+    char *head = text_format(" %s(const float", kernel);
+    const char *at = strstr(text, head), *end = at ? strstr(at, "\n}\n") : NULL;
+    assert_non_null(end);
+    *first = *last = 1;
+    for (const char *c = text; c <= end; c++) {
+        *first += *c == '\n' && c < at;
+        *last += *c == '\n';
+    }
+    free(head);
+}
+
+/* Every instruction has a line, and it is one of its kernel; the first is the kernel's head. What follows the code has none. */
+static void instructions_have_lines(void **state)
+{
+    struct kernel_facts *facts = NULL;
+    struct error err = {0};
+    size_t bytes;
+    if (!code.ptx)
+        skip();
+    char *text = file_read(SOURCE, 1 << 20, &bytes, &err);
+    int n = cubin_read(code.cubin, code.cubin_bytes, &facts, &err);
+    assert_non_null(text);
+    for (int i = 0; i < n; i++) {
+        int first, last;
+        struct cubin_lines *lines = cubin_lines_open(code.cubin, code.cubin_bytes, facts[i].name, "/elsewhere/counters.cu"), /* names without folders are compared */
+            *others = cubin_lines_open(code.cubin, code.cubin_bytes, facts[i].name, "other.cu");
+        place_of(text, facts[i].name, &first, &last);
+        assert_int_equal(cubin_lines_at(lines, 0), first);
+        for (uint64_t offset = 0; offset < (uint64_t)facts[i].code_bytes; offset += 16) {
+            int line = cubin_lines_at(lines, offset);
+            assert_true(line >= first && line <= last);
+            assert_int_equal(cubin_lines_at(others, offset), 0);
+        }
+        assert_int_equal(cubin_lines_at(lines, (uint64_t)facts[i].code_bytes + 4096), 0);
+        cubin_lines_close(lines);
+        cubin_lines_close(others);
+    }
+    assert_null(cubin_lines_open(code.cubin, code.cubin_bytes, "no_such_kernel", SOURCE));
+    assert_int_equal(cubin_lines_at(NULL, 0), 0);
+    free(facts);
+    free(text);
+}
+
 static struct occupancy occupancy(const struct kernel_facts *facts, int count, const char *kernel, int threads)
 {
     for (int i = 0; i < count; i++)
@@ -160,6 +207,7 @@ static void launch_and_occupancy(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_as_known), cmocka_unit_test(spills_are_known), cmocka_unit_test(launch_and_occupancy)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_as_known), cmocka_unit_test(spills_are_known), cmocka_unit_test(instructions_have_lines),
+                                       cmocka_unit_test(launch_and_occupancy)};
     return cmocka_run_group_tests(tests, begin, end);
 }

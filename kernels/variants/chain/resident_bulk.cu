@@ -27,7 +27,8 @@ let:
   tiles: n * tiles_y * tiles_x
   groups_k: width / KB
   weight_bytes: KB * 9 * width * 2
-  tile_bytes: (TH + 2) * (TW + 2) * (2 * width + 16)
+  pitch: 2 * width + 16                       # of a pixel in shared memory
+  tile_bytes: (TH + 2) * ((TW + 2) * pitch + (128 - 2 * pitch % 128) % 128)
   blocks: ceil(tiles, CLUSTER) * CLUSTER * groups_k
   smem: 128 + 2 * weight_bytes + tile_bytes + ways * m_tiles * 16 * (KB + 4) * 4 + runs * (KB + 2) * 4
   per_sm: max(1, min(floor(smem_per_sm, smem + 1024), floor(512, 32 * warps)))
@@ -75,45 +76,9 @@ steps:
  *    cluster's barrier after their products, and wait there after they have stored.
  *
  * It needs sm_90: the copy engine, and clusters. Checked on emu; no time of it is known yet. */
-#include "resident.cuh"
-#include "wgmma.cuh"
-
-constexpr int BARRIERS = 128; /* bytes in front: one barrier for each buffer of weights */
+#include "resident_bulk.cuh"
 
 extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights) { order_filter(filter, weights); }
-
-__device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
-__device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
-
-/* One thread: this block's part of a layer's weights, to all blocks of the cluster; their barriers count what arrives. */
-static __device__ __forceinline__ void fetch(unsigned base, int link, int rank, int group, const TYPE *weights)
-{
-    constexpr unsigned part = WEIGHT_BYTES / CLUSTER;
-    unsigned barrier = base + (link & 1) * 8, to = base + BARRIERS + (link & 1) * WEIGHT_BYTES + rank * part;
-    const char *from = (const char *)(weights + ((size_t)link * GROUPS + group) * (KB * 9 * C)) + rank * part;
-    barrier_arrive_expect(barrier, WEIGHT_BYTES);
-    if (CLUSTER == 1)
-        copy_bytes(to, from, part, barrier);
-    else
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" ::"r"(to), "l"(from),
-                     "r"(part), "r"(barrier), "h"((unsigned short)((1 << CLUSTER) - 1))
-                     : "memory");
-}
-
-/* Barriers; nobody sends before every one of the cluster's is there. */
-static __device__ __forceinline__ void begin(unsigned base)
-{
-    if (threadIdx.x == 0) {
-        barrier_init(base, 1);
-        barrier_init(base + 8, 1);
-        barrier_init_done();
-    }
-    __syncthreads();
-    if (CLUSTER > 1) {
-        cluster_arrive();
-        cluster_wait();
-    }
-}
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, PER_SM)
 run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *ping, unsigned *pong, TYPE *output, unsigned *launches, int runs,
@@ -126,9 +91,9 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
     int rank = blockIdx.x % CLUSTER, group = blockIdx.x / CLUSTER % GROUPS, first = blockIdx.x / CLUSTER / GROUPS * CLUSTER + rank, stride = gridDim.x / GROUPS;
     unsigned before = launches[blockIdx.x] * (unsigned)runs; /* equal in all blocks */
     keep_links(own_bias, own_links, bias, links, group, runs);
-    begin(base);
+    begin_bulk(base, CLUSTER);
     for (int link = 0; threadIdx.x == 0 && link < 2 && link < runs; link++)
-        fetch(base, link, rank, group, weights);
+        fetch_weights<CLUSTER>(base, link, rank, group, weights);
     for (int link = 0; link < runs; link++) {
         unsigned *to = link & 1 ? pong : ping;
         int source = (int)own_links[link * 2];
@@ -154,7 +119,7 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
             }
             __syncthreads();
             if (tile + stride >= tiles && CLUSTER == 1 && threadIdx.x == 0 && link + 2 < runs)
-                fetch(base, link + 2, rank, group, weights);
+                fetch_weights<CLUSTER>(base, link + 2, rank, group, weights);
             store_tile(sums, own_bias + link * KB, own_links[link * 2 + 1], source, link, last, add, halo, output + image, to + image, before + link + 1, at, group, H, W);
             if (tile + stride < tiles || source == link)
                 __syncthreads(); /* the sums and the halo tile are free */
@@ -164,7 +129,7 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
                 cluster_arrive();
             cluster_wait(); /* nobody in the cluster reads these weights any more */
             if (threadIdx.x == 0 && link + 2 < runs)
-                fetch(base, link + 2, rank, group, weights);
+                fetch_weights<CLUSTER>(base, link + 2, rank, group, weights);
         }
     }
     __syncthreads();

@@ -4,31 +4,51 @@ what: wgmma turned round - pixels are the rows of the product and all output cha
 from: wgmma_blocks
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and r <= 7 and s <= 7 and c % 8 == 0 and k % 8 == 0
+  - 2 * c * r * s >= 9 * k                             # else storing takes longer than multiplying
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
 params:
-  KB: {values: [auto, 32, 64, 96, 128, 192, 256], default: auto}   # output channels a block, at most
+  KB: {values: [auto, 32, 48, 64, 96, 128, 192, 256], default: auto}   # output channels a block, at most
   BLOCKS: {values: [auto, 1, 2, 4], default: auto}                 # of 64 pixels, a consumer
   SHARE: {values: [auto, 0, 1], default: auto}                     # 1: both consumers have the same tile, half of its pixels each; 0: they take tiles in turn
   SQUARE: {values: [auto, 0, 1], default: auto}                    # a block of pixels is 8 x 8, or 64 of a row
-  AHEAD: {values: [auto, 2, 3, 4, 5, 6], default: auto}            # taps of weights in shared memory, if not all fit; auto: 4, or what fits
+  AHEAD: {values: [auto, 3, 4, 6, 8], default: auto}               # taps of weights in shared memory, if not all fit; auto: 4, or what fits
 let:
-  widest: select(KB == 'auto', 256, KB)
+  # Five ways to cut the work. Which: the one whose waves of tiles take the least, in 64ths of a cycle. 16 channels of a tap by 64 pixels by kb channels are kb / 2
+  # cycles of products; shared memory gives 16 + kb / 4 cycles of operands and takes in the tap, kb / 4 for all pixels of the tile, at four fifths of its rate.
+  steps: r * s * ceil(c, 16)
+  tiles_256: n * min(ceil(q, 64) * ceil(p, 4), ceil(q, 16) * ceil(p, 16))
+  tiles_128: n * min(ceil(q, 64) * ceil(p, 2), ceil(q, 16) * ceil(p, 8))
+  tiles_64: n * min(ceil(q, 64) * p, ceil(q, 8) * ceil(p, 8))
+  kb_192: 16 * ceil(ceil(k, ceil(k, 192)), 16)
+  kb_128: 16 * ceil(ceil(k, ceil(k, 128)), 16)
+  kb_96: 16 * ceil(ceil(k, ceil(k, 96)), 16)
+  kb_64: 16 * ceil(ceil(k, ceil(k, 64)), 16)
+  kb_48: 16 * ceil(ceil(k, ceil(k, 48)), 16)
+  own: ceil(tiles_256 * ceil(k, 96), sm_count) * (steps * max(128 * kb_96, 5120 + 100 * kb_96) + 32000)       # consumers in turn, 256 pixels each
+  broad: ceil(tiles_128 * ceil(k, 192), sm_count) * (steps * max(64 * kb_192, 2560 + 60 * kb_192) + 32000)    # in turn, 128 pixels, more channels
+  flat: ceil(tiles_128 * ceil(k, 128), sm_count) * (steps * max(64 * kb_128, 2560 + 60 * kb_128) + 128000)    # together, 128 pixels: nobody hides a store
+  little: ceil(tiles_128 * ceil(k, 48), sm_count) * (steps * max(64 * kb_48, 2560 + 60 * kb_48) + 128000)     # together, fewer channels
+  tiny: ceil(tiles_64 * ceil(k, 64), sm_count) * (steps * max(32 * kb_64, 1280 + 40 * kb_64) + 128000)        # one alone
+  least: min(own, broad, flat, little, tiny)
+  widest: select(KB != 'auto', KB, select(own == least, 96, select(broad == least, 192, select(flat == least, 128, select(little == least, 48, 64)))))
   blocks_k: ceil(k, widest)
   kb: 16 * ceil(ceil(k, blocks_k), 16)
-  blocks: select(BLOCKS == 'auto', select(kb <= 96, 4, select(kb <= 192, 2, 1)), BLOCKS)
-  share: select(SHARE == 'auto', kb > 96, SHARE)
-  square: select(SQUARE == 'auto', q % 64 != 0 and q < 256, SQUARE)
+  blocks: select(BLOCKS != 'auto', BLOCKS, select(own == least and kb <= 96, 4, select((own == least or broad == least) and kb <= 192, 2, 1)))
+  share: select(SHARE != 'auto', SHARE, own > least and broad > least and (flat == least or little == least))
+  lines: n * ceil(q, 64) * ceil(p, tile_blocks) * blocks_k         # tiles, if a block of pixels is 64 of a row
+  squares: n * ceil(q, select(tile_blocks == 1, 8, 16)) * ceil(p, select(tile_blocks == 1, 8, 4 * tile_blocks)) * blocks_k
+  square: select(SQUARE != 'auto', SQUARE, ceil(squares, sm_count) <= ceil(lines, sm_count))   # a smaller border, if that costs no wave
   tile_blocks: blocks * (1 + share)
   tile_w: select(square, select(tile_blocks == 1, 8, 16), 64)
   tile_h: tile_blocks * 64 / tile_w
   slice: (tile_h + r - 1) * ceil(tile_w + s - 1, 8) * 1024         # 64 channels of a tile with its border
   taps: ceil(c, 64) * r * s
-  fixed: 1024 + 32768 + 512
-  resident: taps <= 64 and taps * kb * 128 + 2 * slice + fixed <= smem_per_block_optin
+  fixed: 1024 + 32768 + 512 + 4 * blocks_k * kb                    # staging, barriers, biases
+  resident: blocks_k == 1 and taps <= 64 and taps * kb * 128 + 2 * slice + fixed <= smem_per_block_optin
   ahead: select(resident, taps, select(AHEAD == 'auto', max(2, min(4, floor(smem_per_block_optin - fixed - 2 * slice, kb * 128 + 16))), AHEAD))
   slices: max(2, min(6, floor(smem_per_block_optin - fixed - ahead * (kb * 128 + 16), slice)))
   smem: fixed + slices * slice + ahead * kb * 128 + 16 * ahead
@@ -78,8 +98,15 @@ steps:
  *    more than there is: there wgmma_rs is better.
  *  - While results go out no products are made, unless somebody else makes them. Up to 96 channels each consumer has a tile of its own (SHARE 0) and they take turns;
  *    above, a tile of its own would need more bytes from L2 than there are, so both share one.
- *  - Weights that fit stay in shared memory (`resident`); else they stream, one tap at a time, from L2, where all blocks together put them at the start. Before
- *    that, each round of taps waited for memory once: with 36 taps of 256 channels that is most of the time of a small image. */
+ *  - Weights that fit stay in shared memory (`resident`); else they stream, one tap at a time, from L2, where all blocks together put them at the start.
+ *
+ * What binds it is shared memory. Counted for own tiles of 96 channels: 40 cycles of operands, 6 of weights and 4 of pixels that come in, 2 of results, for 48 of
+ * products; measured are 71. The same sum for 80, 128 and 192 channels gives 0.75 to 0.8 of what was measured, so the head's cost model has it with a factor 5 / 4.
+ *
+ * Measured on an H200, cold, against the library in the same run:
+ *     96->96 at 720 x 1280    228 us, 1.17 x       96->96 at 181 x 319     25.5 us, 1.04 x      256->256 at 170 x 255       81.8 us, 1.02 x
+ *     80->80 at 270 x 480    36.3 us, 1.64 x     128->128 at 270 x 480     61.4 us, 1.03 x      256->256 at 16 x 48 x 48    70.6 us, 1.02 x
+ *   160->160 at 270 x 480    92.0 us, 1.29 x     192->192 at 270 x 480    120.6 us, 1.10 x      128->32 at 270 x 480        31.9 us, 1.41 x */
 #include "staged_pixels.cuh"
 
 constexpr int TILE_BLOCKS = PIXEL_BLOCKS * (1 + SHARED_TILE), TAPS = R * S;
@@ -116,28 +143,37 @@ struct share {
     __device__ __forceinline__ tile at(int t) const { return tile(t, tiles_x, tiles_y, blocks_k); }
 };
 
-static __device__ __forceinline__ void produce(const buffers &b, const share &own, const tensor_map *input_map, const tensor_map *filter_map)
+/* Slices and taps have a producer each: neither waits for the other's place. */
+static __device__ __forceinline__ void produce_slices(const buffers &b, const share &own, const tensor_map *input_map)
 {
-    int slice = 0, tap = 0;
+    int slice = 0;
     for (int t = blockIdx.x; t < own.tiles; t += gridDim.x) {
         tile at = own.at(t);
         for (int c = 0; c < own.C; c += 64, slice++) {
             unsigned full = b.slice_full + slice % SLICES * 8;
             barrier_wait(b.slice_empty + slice % SLICES * 8, (slice / SLICES & 1) ^ 1);
             barrier_arrive_expect(full, SLICE_ROWS * BOX_BYTES);
-#pragma unroll 1 /* the producer has 24 registers */
+#pragma unroll 1 /* a producer has 24 registers */
             for (int y = 0; y < SLICE_ROWS; y++)
                 copy_box_4d(b.slice(slice) + y * (PITCH * 128), input_map, full, c, at.q0 - own.pad, at.p0 - own.pad + y, at.n);
-            if (RESIDENT && t >= gridDim.x)
-                continue;
+        }
+    }
+}
+
+static __device__ __forceinline__ void produce_taps(const buffers &b, const share &own, const tensor_map *filter_map)
+{
+    int tap = 0;
+    for (int t = blockIdx.x; t < own.tiles; t += gridDim.x) {
+        for (int c = 0; c < own.C; c += 64)
 #pragma unroll 1
             for (int i = 0; i < TAPS; i++, tap++) {
-                full = b.tap_full + tap % TAP_SLOTS * 8;
+                unsigned full = b.tap_full + tap % TAP_SLOTS * 8;
                 barrier_wait(b.tap_empty + tap % TAP_SLOTS * 8, (tap / TAP_SLOTS & 1) ^ 1);
                 barrier_arrive_expect(full, TAP_BYTES);
-                copy_box_4d(b.tap(tap), filter_map, full, c, i, 0, at.k0);
+                copy_box_4d(b.tap(tap), filter_map, full, c, i, 0, own.at(t).k0);
             }
-        }
+        if (RESIDENT)
+            break;
     }
 }
 
@@ -190,12 +226,14 @@ static __device__ __forceinline__ void multiply_tile(float sum[PIXEL_BLOCKS][BLO
     }
 }
 
-static __device__ __forceinline__ void consume(const buffers &b, const share &own, unsigned staging, unsigned residual, const tensor_map *output_map,
-                                               const tensor_map *residual_map, const float *bias)
+static __device__ __forceinline__ void consume(const buffers &b, const share &own, staged_pixels stored, const tensor_map *output_map,
+                                               const tensor_map *residual_map)
 {
     int me = warpgroup_index() - 1, slices = (own.C + 63) / 64;
     constexpr int first_x = SHARED_TILE ? PIXEL_BLOCKS % ACROSS * 8 : 0, first_y = SHARED_TILE ? PIXEL_BLOCKS / ACROSS * (SQUARE_BLOCKS ? 8 : 1) : 0;
-    staged_pixels stored = {staging + me * STAGED_BYTES, residual + me * 16, me + 1, 0};
+    stored.area += me * STAGED_BYTES;
+    stored.come += me * 16;
+    stored.group = me + 1;
     unsigned phase = 0;
     for (int j = SHARED_TILE ? 0 : me, t = blockIdx.x + j * gridDim.x; t < own.tiles; j += 2 - SHARED_TILE, t += (2 - SHARED_TILE) * gridDim.x) {
         tile at = own.at(t);
@@ -212,7 +250,7 @@ static __device__ __forceinline__ void consume(const buffers &b, const share &ow
         if (!RESIDENT)
             release(b.tap_empty + (last * TAPS + TAPS - 1) % TAP_SLOTS * 8);
         release(b.slice_empty + last % SLICES * 8);
-        stored.store(sum, bias, output_map, residual_map, own.K, at.k0, at.n, p0, q0);
+        stored.store(sum, output_map, residual_map, own.K, at.k0, at.n, p0, q0);
         phase ^= 1;
     }
     stored.finish();
@@ -231,12 +269,21 @@ conv_wgmma_pixels(const __grid_constant__ tensor_map input_map, const __grid_con
                   const __grid_constant__ tensor_map residual_map, const TYPE *filter, const float *bias, int C, int K, int pad, int tiles_x, int tiles_y,
                   int blocks_k, int tiles)
 {
-    if (threadIdx.x == 32)
+    if (threadIdx.x == 0)
+        prefetch_map(&input_map);
+    else if (threadIdx.x == 32)
+        prefetch_map(&filter_map);
+    else if (threadIdx.x == 64)
         prefetch_weights(filter, K * TAPS * C);
+    else if (threadIdx.x == 128)
+        prefetch_map(&output_map);
     unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
     unsigned staging = base + SLICES * SLICE_BYTES, taps = staging + 2 * STAGED_BYTES, at = taps + TAP_SLOTS * TAP_BYTES;
     buffers b = {base, taps, at, at + SLICES * 8, at + SLICES * 16, at + SLICES * 16 + TAP_SLOTS * 8, at + SLICES * 16 + TAP_SLOTS * 16};
-    unsigned residual = b.turn + 16;
+    unsigned residual = b.turn + 16, biases = residual + 32;
+    if (EPI_BIAS)
+        for (int k = threadIdx.x; k < blocks_k * BLOCK_K; k += 384)
+            store_shared(biases + k * 4, k < K ? __float_as_uint(bias[k]) : 0);
     if (threadIdx.x == 0) {
         for (int i = 0; i < SLICES; i++) {
             barrier_init(b.slice_full + i * 8, 1);
@@ -257,9 +304,11 @@ conv_wgmma_pixels(const __grid_constant__ tensor_map input_map, const __grid_con
     if (threadIdx.x < 128) {
         give_registers<24>();
         if (threadIdx.x == 0)
-            produce(b, own, &input_map, &filter_map);
+            produce_slices(b, own, &input_map);
+        else if (threadIdx.x == 32)
+            produce_taps(b, own, &filter_map);
     } else {
         take_registers<240>();
-        consume(b, own, staging, residual, &output_map, &residual_map, bias);
+        consume(b, own, {staging, residual, biases, 0, 0}, &output_map, &residual_map);
     }
 }

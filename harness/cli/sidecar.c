@@ -1,0 +1,103 @@
+/* `bench new OP FILE.ptx`: the sidecar of code that is compiled already (docs/FOREIGN.md), from what its entry says of itself. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "device/device.h"
+#include "op/op.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define PARAMS_MAX 64
+#define PTX_MAX (64u << 20)
+
+/* Threads of a block as the entry demands or bounds them; 0: it does not say. The directives stand between its parameters and its body. */
+static int block_of(const char *ptx, const char *entry)
+{
+    static const char *const words[] = {".reqntid", ".maxntid"};
+    size_t n = strlen(entry);
+    for (const char *p = ptx; (p = strstr(p, entry)); p += n) {
+        const char *body = strchr(p, '{');
+        bool declared = p > ptx && (p[-1] == ' ' || p[-1] == '\t') && strchr("( \n", p[n]) && p - ptx > 7 && !strncmp(p - 7, ".entry", 6);
+        for (int i = 0; declared && body && i < 2; i++) {
+            const char *found = strstr(p, words[i]);
+            if (found && found < body)
+                return atoi(found + strlen(words[i]));
+        }
+    }
+    return 0;
+}
+
+static bool is_pointer(const struct param *p)
+{
+    return p->kind == PARAM_INT && p->bytes == 8; /* or a 64-bit number: PTX does not tell */
+}
+
+/* What the pointers are in the usual order: what is read, then what is written. Those left over are nobody's tensor. */
+static const char *const *tensor_names(const struct op *op, const struct param *params, int count)
+{
+    static const char *const moves[] = {"input", "output", NULL}, *const plain[] = {"input", "filter", "output", NULL},
+                      *const adds[] = {"input", "filter", "bias", "output", NULL};
+    int pointers = 0;
+    for (int i = 0; i < count; i++)
+        pointers += is_pointer(&params[i]);
+    return !op->has_filter ? moves : pointers < 4 ? plain : adds;
+}
+
+/* Numbers have no names in PTX. */
+static void add_args(struct text *t, const char *const *names, const struct param *params, int count)
+{
+    bool left = false;
+    text_add(t, "    args: ");
+    for (int i = 0; i < count; i++) {
+        const struct param *p = &params[i];
+        const char *comma = i ? ", " : "";
+        if (is_pointer(p)) {
+            text_addf(t, "%s%s", comma, *names ? *names : "0");
+            left |= !*names;
+            names += *names != NULL;
+        } else {
+            text_addf(t, "%s%s%u_%d", comma, p->kind == PARAM_FLOAT ? "f" : p->kind == PARAM_INT ? "i" : "bytes", p->kind == PARAM_BYTES ? p->bytes : 8 * p->bytes, i);
+        }
+    }
+    text_add(t, "   # the entry's parameters; i32_4 is an integer of 32 bits, the parameter after four others: write a\n"
+                "    # symbol in its place (bench list op), an expression or a number, and the tensors in the order that my kernel has them\n");
+    if (left)
+        text_add(t, "    # 0: a pointer to nothing, as Triton's scratch is when a kernel needs none\n");
+}
+
+bool cli_sidecar(const struct op *op, const char *path, const char *kernel, struct text *t, struct error *err)
+{
+    struct param params[PARAMS_MAX];
+    char **entries = NULL;
+    size_t bytes;
+    char *ptx = file_read(path, PTX_MAX, &bytes, err);
+    if (!ptx)
+        return false;
+    int count = device_ptx_entries(ptx, &entries), parameters = -1;
+    if (!kernel && count)
+        kernel = entries[0];
+    if (!kernel)
+        error_set(err, ERROR_USAGE, "%s has no .entry", path);
+    else
+        parameters = device_ptx_signature(ptx, kernel, params, PARAMS_MAX, NULL, err);
+    if (parameters >= 0) {
+        const char *base = strrchr(path, '/');
+        int block = block_of(ptx, kernel);
+        text_addf(t, "op: %s\nwhat: %s   # one line: what this variant does that others do not\nsource: %s\n", op->name, kernel, base ? base + 1 : path);
+        text_addf(t, "# needs: %s   # shapes that my kernel is right for; others become rows with this reason\n", op->has_filter ? "c == 64 and r == 3 and s == 3" : "c % 4 == 0");
+        text_addf(t, "layout: {input: NHWC, %soutput: same}   # how my kernel indexes them\n", op->has_filter ? "filter: RSCK, " : "");
+        text_addf(t, "dtype: {input: f16, output: same%s}   # what my kernel reads, writes and sums in\n", op->has_math ? ", bias: f32, accumulate: f32" : "");
+        const char *const *names = tensor_names(op, params, parameters);
+        bool biased = op->has_filter && !strcmp(names[2], "bias");
+        text_addf(t, "%sepilogue: [bias%s]   # what my kernel does after the op, in this order%s\n", biased ? "" : "# ", biased ? "" : ", relu", biased ? "; add relu when it does" : "");
+        text_addf(t, "steps:\n  - kernel: %s\n    grid: ceil(n * k * p * q, %d)   # one thread an output; change it to how my kernel divides the work\n", kernel, block ? block : 256);
+        text_addf(t, "    block: %d   # %s\n    # smem: 24576   # dynamic shared memory, bytes (Triton: metadata.shared)\n", block ? block : 256,
+                  block ? "as the entry says" : "the entry does not say");
+        add_args(t, names, params, parameters);
+    }
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
+    free(entries);
+    free(ptx);
+    return parameters >= 0;
+}
