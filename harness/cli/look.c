@@ -300,7 +300,9 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     bool cuda = a.device && !strncmp(a.device, "cuda", 4); /* planning needs no GPU: cuda means the full shapes, on an H200's limits */
-    const char *name = a.device && !strncmp(a.device, "emu:", 4) ? a.device + 4 : "GH100";
+    char name[64] = "GH100";
+    if (a.device && !strncmp(a.device, "emu:", 4) && strcmp(a.device + 4, "no-check"))
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(a.device + 4, ","), a.device + 4); /* emu:CHIP,no-check */
     const struct chip *chip = chip_find(name);
     if (!chip) {
         const char *near = text_nearest_in(name, chip_names());
