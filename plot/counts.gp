@@ -10,12 +10,14 @@ set tmargin 2
 set bmargin 2.6
 set lmargin 0
 set rmargin 0
-left = (margin * 6.6 + 12) / width
+left = (margin * 7.2 + 12) / width
 panel = (1 - left - 0.03) / 2
 set lmargin at screen left
 set rmargin at screen left + panel - 0.05
 set xrange [0:most_moved]
-set xtics autofreq
+quarter = most_moved / 4
+power = 10 ** floor(log10(quarter))
+set xtics power * (quarter / power < 2 ? 2 : quarter / power < 5 ? 5 : 10)
 set xlabel "moved / compulsory bytes" offset 0,0.5
 set arrow 1 from 1,graph 0 to 1,graph 1 nohead linecolor rgb "black" linewidth 1.2
 plot data using (0):0:(0):2:($0 - 0.28):($0 + 0.28) with boxxyerror linecolor rgb blue, \
@@ -26,11 +28,13 @@ set rmargin at screen 0.97
 set xrange [0:most_sectors]
 set xtics 8
 set xlabel "sectors a request" offset 0,0.5
-set key at screen 0.97,screen 0.985 right top horizontal maxrows 1 samplen 0.7 width -2
-plot data using (0):0:(0):3:($0 - 0.28):($0 - 0.02) with boxxyerror linecolor rgb orange title "store", \
-     data using (0):0:(0):5:($0 + 0.02):($0 + 0.28) with boxxyerror linecolor rgb teal title "load", \
+set label 11 "store" at screen 0.97,screen 1 right offset -13,-1 textcolor rgb orange
+set label 12 "load" at screen 0.97,screen 1 right offset -8,-1 textcolor rgb teal
+set label 13 "| least" at screen 0.97,screen 1 right offset 0,-1
+plot data using (0):0:(0):3:($0 - 0.28):($0 - 0.02) with boxxyerror linecolor rgb orange notitle, \
+     data using (0):0:(0):5:($0 + 0.02):($0 + 0.28) with boxxyerror linecolor rgb teal notitle, \
      data using 4:($0 - 0.15):(0):(0.14) with vectors nohead linecolor rgb "black" linewidth 2 notitle, \
      data using 4:($0 - 0.15):(0):(-0.14) with vectors nohead linecolor rgb "black" linewidth 2 notitle, \
      data using 6:($0 + 0.15):(0):(0.14) with vectors nohead linecolor rgb "black" linewidth 2 notitle, \
-     data using 6:($0 + 0.15):(0):(-0.14) with vectors nohead linecolor rgb "black" linewidth 2 title "ideal"
+     data using 6:($0 + 0.15):(0):(-0.14) with vectors nohead linecolor rgb "black" linewidth 2 notitle
 unset multiplot

@@ -1,5 +1,5 @@
 # Roofline of one case: useful operations a second over operations a byte, log-log. Slanted: bytes a second of DRAM (a copy) and L2; level: the pipes.
-# data: name, rate, intensity at the least traffic, at DRAM, at L2, at L1 (NaN: not counted), number
+# data: name, rate, intensity at the least traffic, at DRAM, at L2, at L1 (NaN: not counted), numbers, where they stand
 # band_dram, band_l2 (TB/s, 0: not known), pipe, pipe_f32 (TFLOP/s, 0: not known), pipe_name, measured (1: ceilings of this machine), counted (1: a row has counters), left, right, bottom, top
 load "style.gp"
 set lmargin 9
@@ -11,7 +11,11 @@ set xrange [left:right]
 set yrange [bottom:top]
 set format x "%g"
 set format y "%g"
-set xtics (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+if (right / left < 3000) {
+    set xtics (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+} else {
+    set xtics 10
+}
 set xlabel "FLOP a byte" offset 0,0.4
 set ylabel "TFLOP/s" offset 1,0
 set key at screen 0.98,screen 0.02 right bottom horizontal maxcols 4 samplen 1 width 0
@@ -28,4 +32,4 @@ plot dram(x) with lines linecolor rgb blue linewidth 1.8 title (measured ? "DRAM
      data using 5:2 with points pointtype 9 pointsize 0.7 linecolor rgb teal title (counted ? "at L2" : ""), \
      data using 4:2 with points pointtype 7 pointsize 0.8 linecolor rgb blue title (counted ? "at DRAM" : ""), \
      data using 3:2 with points pointtype 6 pointsize 1 linecolor rgb "black" title "at the least traffic", \
-     data using 3:2:7 with labels left offset 0.8,0 notitle
+     data using 8:2:7 with labels left offset 0.8,0 notitle

@@ -51,6 +51,8 @@ const char *expr_text(const struct expr *e);
 /* Calls visit for every name that the expression uses. */
 void expr_names(const struct expr *e, void (*visit)(void *context, const char *name), void *context);
 
+/* Where it begins in its file; 0, 0 when it is not from a file. */
+void expr_place(const struct expr *e, int *line, int *column);
 /* The name, when the expression is nothing but a name; else NULL. */
 const char *expr_name(const struct expr *e);
 /* Asks `known` about every name and every call that is not built in, without evaluating; the first unknown one is an error at its

@@ -445,6 +445,12 @@ void expr_names(const struct expr *e, void (*visit)(void *context, const char *n
     visit_names(e->root, visit, context);
 }
 
+void expr_place(const struct expr *e, int *line, int *column)
+{
+    *line = e->file ? e->line : 0;
+    *column = e->file ? e->column : 0;
+}
+
 const char *expr_name(const struct expr *e)
 {
     return e->root->kind == TERM_NAME ? e->root->name : NULL;

@@ -60,7 +60,7 @@ static bool open_run(struct import *m, struct error *err)
     }
     if (!store_open(m->database, false, &m->store, err))
         return false;
-    bool found = m->run_id ? store_run(m->store, m->run_id, &m->run, err) : store_last_run(m->store, scenario, NULL, &m->run, err);
+    bool found = m->run_id ? store_run(m->store, m->run_id, &m->run, err) : store_last_run(m->store, NULL, scenario, NULL, &m->run, err);
     if (!found) {
         if (err->kind == ERROR_NONE)
             error_set(err, ERROR_USAGE, "%s holds no run of scenario %s", m->database, scenario);

@@ -28,8 +28,7 @@ static void list_set(struct text *t, const char *title, unsigned bits, const cha
 
 static void list_op(struct text *t, const struct op *op)
 {
-    static const char *const roles[] = {"input", "filter", "bias", "residual", "mask_in", "mask_out", "output"};
-    struct work work = {.op = op, .n = 1, .c = 4, .h = 8, .w = 8, .k = 4, .r = 3, .s = 3, .stride = 1, .pad = 1, .dilation = 1, .groups = 1, .block = 2, .mode = D2S_DCR,
+    struct work work = {.op = op, .n = 1, .c = 4, .h = 8, .w = 8, .k = 8, .r = 3, .s = 3, .stride = 1, .pad = 1, .dilation = 1, .groups = 1, .block = 2, .mode = D2S_DCR,
                         .dtype = DTYPE_F32, .layout = LAYOUT_NCHW, .to = LAYOUT_NHWC, .math = MATH_F32};
     struct tensor tensors[OP_MAX_TENSORS];
     struct error ignored = {0};
@@ -43,7 +42,7 @@ static void list_op(struct text *t, const struct op *op)
     if (work_finish(&work, &ignored)) {
         int count = op->tensors(&work, tensors);
         for (int i = 0; i < count; i++)
-            text_addf(t, "  %-10s %s\n", roles[tensors[i].role], tensors[i].written ? "written" : "read");
+            text_addf(t, "  %-10s %s\n", tensor_role_name(tensors[i].role), tensors[i].written ? "written" : "read");
     }
     text_add(t, "\n");
     list_set(t, "epilogue", op->epilogues, epilogue_names, 0);
@@ -113,11 +112,11 @@ static int list_devices(struct text *t)
 {
     struct session_device d;
     struct error err = {0};
-    if (session_device("cuda:0", NULL, &d, &err))
+    if (session_device("cuda:0", NULL, NULL, &d, &err))
         text_addf(t, "cuda:0   %s\n", d.about);
     else
         text_addf(t, "cuda:0   not here: %s\n", err.text);
-    if (session_device("emu", NULL, &d, &err))
+    if (session_device("emu", NULL, NULL, &d, &err))
         text_addf(t, "emu      %s; emu:CHIP for each of bench list chips\n", d.about);
     return 0;
 }
@@ -125,7 +124,7 @@ static int list_devices(struct text *t)
 int cli_list(const struct verb *verb, int argc, char **argv)
 {
     struct option_list dirs = {0};
-    const struct option options[] = {{"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants", &dirs}, {0}};
+    const struct option options[] = {{"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants, or one .cu", &dirs}, {0}};
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     static const char *const whats[] = {"ops", "op", "variants", "variant", "scenarios", "devices", "chips", "columns", NULL};
     struct error err = {0};
@@ -172,6 +171,22 @@ done:
     return code;
 }
 
+/* Mask files are there, can be read, and have the size of their layers. */
+static bool masks_fit(const struct plan *plan, struct error *err)
+{
+    for (int i = 0; i < plan->case_count; i++) {
+        const struct work *w = &plan->cases[i].work;
+        if (w->mask.pattern != MASK_FILE)
+            continue;
+        float *mask = xmalloc((size_t)w->n * (size_t)(w->mask.marks_output ? w->p * w->q : w->h * w->w) * sizeof *mask);
+        bool ok = mask_make(w, mask, err) || error_where(err, "%s", plan->cases[i].id);
+        free(mask);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
 static bool validate_one(const char *name, struct plan_arguments *a, struct text *t, struct error *err)
 {
     static const char *const kinds[] = {"emu", "cuda"};
@@ -184,17 +199,16 @@ static bool validate_one(const char *name, struct plan_arguments *a, struct text
         struct plan plan;
         if (!plan_make(&a->plan, kinds[i], chip, &plan, err))
             goto done;
-        bool fits = scenario_network_check(plan.scenario, err);
-        int broken = 0;
-        for (int k = 0; fits && k < plan.row_count && !broken; k++)
-            if (plan.rows[k].broken) {
+        bool broken = !masks_fit(&plan, err);
+        for (int k = 0; k < plan.row_count && !broken; k++) {
+            broken = plan.rows[k].broken != NULL;
+            if (broken)
                 error_set(err, ERROR_USAGE, "%s: %s", plan.rows[k].id, plan.rows[k].broken);
-                broken = 1;
-            }
-        if (fits && !broken)
+        }
+        if (!broken)
             text_addf(t, i ? "; %s%d cases, %d rows on %s\n" : "%s is valid: %d cases, %d rows on %s", i ? "" : path, plan.case_count, plan.row_count, kinds[i]);
         plan_free(&plan);
-        if (!fits || broken)
+        if (broken)
             goto done;
     }
     ok = true;
@@ -228,8 +242,7 @@ int cli_validate(const struct verb *verb, int argc, char **argv)
         text_free(&t);
     }
 done:
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(rest);
     return worst;
 }
@@ -279,6 +292,23 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
     text_free(&line);
 }
 
+/* Planning opens no device: cuda means the full shapes, on an H200's limits. */
+static const struct chip *device_chip(const char *device, bool *cuda, struct error *err)
+{
+    size_t kind = device ? strcspn(device, ":") : 0;
+    char name[64] = "GH100";
+    *cuda = device && kind == 4 && !strncmp(device, "cuda", kind);
+    if (device && !*cuda && (kind != 3 || strncmp(device, "emu", kind))) {
+        error_set(err, ERROR_USAGE, "there is no device '%.60s'", device);
+        error_hint(err, "cuda:0, emu, emu:CHIP");
+        return NULL;
+    }
+    const char *option = device && device[kind] ? device + kind + 1 : "";
+    if (device && !*cuda && strcmp(option, "no-check") && *option)
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(option, ","), option);
+    return cli_chip(name, "emu:", err);
+}
+
 int cli_plan(const struct verb *verb, int argc, char **argv)
 {
     struct plan_arguments a = {0};
@@ -299,19 +329,9 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
         cli_usage(verb, "which scenario?");
         goto done;
     }
-    bool cuda = a.device && !strncmp(a.device, "cuda", 4); /* planning needs no GPU: cuda means the full shapes, on an H200's limits */
-    char name[64] = "GH100";
-    if (a.device && !strncmp(a.device, "emu:", 4) && strcmp(a.device + 4, "no-check"))
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(a.device + 4, ","), a.device + 4); /* emu:CHIP,no-check */
-    const struct chip *chip = chip_find(name);
-    if (!chip) {
-        const char *near = text_nearest_in(name, chip_names());
-        error_set(&err, ERROR_USAGE, "no chip '%s'", name);
-        error_hint(&err, near ? "emu:%s" : "bench list chips%s", near ? near : "");
-        code = cli_fail(&err);
-        goto done;
-    }
-    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, cuda ? "cuda" : "emu", chip, &plan, &err)) {
+    bool cuda;
+    const struct chip *chip = device_chip(a.device, &cuda, &err);
+    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, cuda ? "cuda" : "emu", chip, &plan, &err)) {
         code = cli_fail(&err);
         goto done;
     }
@@ -335,8 +355,7 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
 done:
     text_free(&t);
     free(path);
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(rest);
     return code;
 }

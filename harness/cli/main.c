@@ -38,7 +38,7 @@ const struct verb verbs[] = {
     {"counters", "[GROUP]", "counter groups: what they tell, and with --chip their passes, without a GPU", cli_counters, false,
      "GROUP is a shipped group or a .yaml of your own. --chip plans all groups that are named, or all there are, in as few passes as CUPTI can."},
     {"sequence", "SCENARIO", "the scenario's sequences: layers over frames with state kept between them, error against dense", cli_sequence, false,
-     "Frame 0 is computed whole; then only what changed goes through the layers. Runs in this process; the rows are stored like those of a run."},
+     "Frame 0 is computed whole; then only what changed goes through the layers. Each row runs in a worker process of its own; rows are stored like those of a run."},
     {"mask", "FRAMES -o FILE", "the frames of a video to mask files: where each changed", cli_mask, false,
      "FRAMES is a Y4M file, pictures (PGM, PPM, PNG) numbered by %03d, or - for a pipe: ffmpeg -i street.mp4 -f yuv4mpegpipe - | bench mask - -o m_%03d.png\n"
      "A pixel is active when it differs from what it was when it was last active, so that slow changes add up. The first frame is active everywhere."},
@@ -59,10 +59,10 @@ void cli_exit_codes(struct text *t)
                 "  0  done (skipped and infeasible rows included)\n"
                 "  1  an error inside bench, or of CUDA\n"
                 "  2  wrong arguments, scenario, head or database\n"
-                "  3  a regression (gate)\n"
+                "  3  a regression (kept for a gate: no verb tells one yet)\n"
                 "  4  a row is wrong, unsafe, crashed, hung or does not compile\n"
                 "  5  the environment: no such device, a library is missing, counters refused\n"
-                "  6  inconclusive, where asked to fail on it\n"
+                "  6  inconclusive (kept for the same)\n"
                 "130  interrupted; what was stored stays (--resume)\n");
 }
 
@@ -74,6 +74,16 @@ static void usage(struct text *t)
             text_addf(t, "  %-11s %s\n", v->name, v->about);
     text_add(t, "\nbench VERB --help says more of each.  First steps: bench doctor; bench run smoke\n\n");
     cli_exit_codes(t);
+}
+
+/* What nobody can read has not been done. */
+static int all_written(int code)
+{
+    struct error err = {0};
+    if (!fflush(stdout) && !ferror(stdout))
+        return code;
+    error_set(&err, ERROR_ENVIRONMENT, "not everything could be written to stdout (is the disk full?)");
+    return code ? code : cli_fail(&err);
 }
 
 int main(int argc, char **argv)
@@ -93,7 +103,7 @@ int main(int argc, char **argv)
     }
     for (const struct verb *v = verbs; v->name; v++) {
         if (!strcmp(v->name, argv[1]))
-            return v->run(v, argc - 1, argv + 1);
+            return all_written(v->run(v, argc - 1, argv + 1));
         if (!v->hidden)
             names[count++] = v->name;
     }

@@ -49,6 +49,12 @@ int cli_new(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     source = file_read(rest[1], 8u << 20, &bytes, &err);
+    if (source && !source[strspn(source, " \t\r\n")]) { /* bench new conv2d my.cu >my.cu: the shell empties it first */
+        error_set(&err, ERROR_USAGE, "%s is empty", rest[1]);
+        error_hint(&err, "bench new %s %s --write puts the head into the file; `>%s` empties it before it is read", rest[0], rest[1], rest[1]);
+        code = cli_fail(&err);
+        goto done;
+    }
     text = source ? variant_new(op, source, kernel, &err) : NULL;
     if (!text || (write && !file_write(rest[1], text, strlen(text), &err))) {
         code = cli_fail(&err);
@@ -282,15 +288,8 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
         code = cli_usage(verb, "which scenario?");
         goto done;
     }
-    const struct chip *chip = chip_find(chip_name ? chip_name : "GH100");
-    if (!chip) {
-        const char *near = text_nearest_in(chip_name, chip_names());
-        error_set(&err, ERROR_USAGE, "no chip '%s'", chip_name);
-        error_hint(&err, near ? "--chip %s" : "bench list chips%s", near ? near : "");
-        code = cli_fail(&err);
-        goto done;
-    }
-    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, full ? "emu" : "cuda", chip, &plan, &err)) {
+    const struct chip *chip = cli_chip(chip_name, "--chip ", &err);
+    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, full ? "emu" : "cuda", chip, &plan, &err)) {
         code = cli_fail(&err);
         goto done;
     }
@@ -313,8 +312,7 @@ done:
     free(list.items);
     text_free(&t);
     free(path);
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(rest);
     return code;
 }
@@ -373,8 +371,7 @@ done:
     text_free(&t);
     free(path);
     free(row);
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(rest);
     return code;
 }

@@ -8,11 +8,41 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* Length of a colour that report/table paints with at s, 0 when there is none. */
+static size_t colour(const char *s)
+{
+    size_t n = s[0] == '\033' && s[1] == '[' ? 2 + strspn(s + 2, "0123456789;") : 0;
+    return n && s[n] == 'm' ? n + 1 : 0;
+}
+
+/* A terminal obeys what a name in a database or a compiler's log may hold: other control characters than our own colours become '?'. */
+static void put(FILE *out, const char *s)
+{
+    if (!isatty(fileno(out))) {
+        fputs(s, out);
+        return;
+    }
+    while (*s) {
+        unsigned char c = (unsigned char)*s;
+        bool second = c == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0; /* C1, as UTF-8 */
+        size_t n = colour(s);
+        if (n || (c >= 32 && c != 127 && !second) || c == '\n' || c == '\t')
+            fwrite(s, 1, n ? n : 1, out);
+        else
+            fputc('?', out);
+        s += n ? n : second ? 2 : 1;
+    }
+}
+
 int cli_fail(const struct error *err)
 {
-    fprintf(stderr, "bench: %s\n", err->text);
-    if (err->hint[0])
-        fprintf(stderr, "hint: %s\n", err->hint);
+    put(stderr, "bench: ");
+    put(stderr, err->text);
+    if (err->hint[0]) {
+        put(stderr, "\nhint: ");
+        put(stderr, err->hint);
+    }
+    put(stderr, "\n");
     return error_exit_code(err->kind);
 }
 
@@ -30,7 +60,7 @@ int cli_usage(const struct verb *verb, const char *format, ...)
 
 void cli_print(const struct text *t)
 {
-    fputs(text_get(t), stdout);
+    put(stdout, text_get(t));
     fflush(stdout);
 }
 
@@ -182,7 +212,7 @@ void cli_plan_options(struct plan_arguments *a, struct option *options)
 {
     const struct option all[PLAN_OPTION_COUNT] = {
         {"--device", 'd', OPTION_TEXT, "DEVICE", "cuda:0, emu, emu:GH100, emu:sm_86, emu:no-check ...; default: the best present", &a->device},
-        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own .cu variants, called NAME/FILE", &a->variants},
+        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own .cu variants, or one .cu; rows are called NAME/FILE", &a->variants},
         {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers (comma list, * and ?)", &a->layers},
         {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants beside row 0 (comma list)", &a->only},
         {"--set", 0, OPTION_LIST, "AXIS=VALUE", "only cases with this value: n=1, mask.density=0.10; or counters: basic, full", &a->set},
@@ -198,7 +228,7 @@ void cli_counter_options(struct plan_arguments *a, struct option *options)
     const struct option all[COUNTER_OPTION_COUNT] = {
         {"--group", 'g', OPTION_LIST, "A,B", "count these groups (bench counters) or FILE.yaml, instead of the scenario's", &a->groups},
         {"--metrics", 'm', OPTION_LIST, "A,B", "count these metrics, as ncu names them", &a->metrics},
-        {"--source", 0, OPTION_FLAG, NULL, "sample where the warps stand and why, by source line (PC sampling)", &a->counters.source},
+        {"--source", 0, OPTION_FLAG, NULL, "by source line: where the warps stand and why (PC sampling), what ran (SASS metrics)", &a->counters.source},
         {"--no-counters", 0, OPTION_FLAG, NULL, "no hardware counters", &a->counters.off},
         {"--require-counters", 0, OPTION_FLAG, NULL, "exit 5 where a row cannot be counted", &a->counters.required},
     };
@@ -256,4 +286,26 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
     a->plan = (struct plan_options){.scenario_path = *path, .device = a->device, .variant_dirs = a->variants.items, .compiler = a->compiler, .bundle = a->bundle,
                                     .budget_s = a->budget_s, .counters = a->counters, .filter = {.layers = a->layers, .only = a->only, .set = a->set.items}};
     return true;
+}
+
+const struct chip *cli_chip(const char *name, const char *option, struct error *err)
+{
+    const struct chip *chip = chip_find(name ? name : "GH100");
+    if (chip)
+        return chip;
+    const char *near = text_nearest_in(name, chip_names());
+    error_set(err, ERROR_USAGE, "no chip '%.60s'", name);
+    if (near)
+        error_hint(err, "%s%s", option, near);
+    else
+        error_hint(err, "bench list chips");
+    return NULL;
+}
+
+void cli_plan_free(struct plan_arguments *a)
+{
+    free(a->variants.items);
+    free(a->set.items);
+    free(a->groups.items);
+    free(a->metrics.items);
 }

@@ -22,22 +22,22 @@ static void on_signal(int signal_number)
     interrupted = 1;
 }
 
-struct screen {
-    struct report_style style;
-    bool live;       /* stderr is a terminal: one progress line, rewritten */
-    bool shown;
-    double last_s;
-    int failures;
-};
+volatile sig_atomic_t *cli_interruptible(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    return &interrupted;
+}
 
-static void wipe(struct screen *s)
+void cli_wipe(struct screen *s)
 {
     if (s->shown)
         fputs("\r\033[K", stderr);
     s->shown = false;
 }
 
-static void on_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
+void cli_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
 {
     struct screen *s = context;
     if (!s->live || seconds - s->last_s < 0.1)
@@ -57,16 +57,16 @@ static void on_case(void *context, const struct run *run, struct row *const *row
 {
     struct screen *s = context;
     struct text t = {0};
-    wipe(s);
+    cli_wipe(s);
     report_case(&t, run, rows, count, &s->style);
     text_add(&t, "\n");
     cli_print(&t);
     text_free(&t);
 }
 
-static void on_note(void *context, const char *text)
+void cli_note(void *context, const char *text)
 {
-    wipe(context);
+    cli_wipe(context);
     fprintf(stderr, "bench: %s\n", text);
 }
 
@@ -74,7 +74,7 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
 {
     struct screen *s = context;
     (void)kept;
-    wipe(s);
+    cli_wipe(s);
     fprintf(stderr, "bench: %s, %d cases, %d rows on %s\n", plan->scenario->name, plan->case_count, plan->row_count, run->device_about);
     for (int i = 0; i < plan->variants.note_count; i++)
         fprintf(stderr, "bench: note: %s\n", plan->variants.notes[i]);
@@ -82,8 +82,21 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
         fprintf(stderr, "bench: note: %.*s\n", (int)strcspn(line, "\n"), line);
 }
 
+/* A file under trial that fits none of the standard layers has been told why by each, but nothing of it ran. */
+static void say_untried(const char *name, struct row *const *rows, int count)
+{
+    int met = 0;
+    for (int i = 0; i < count; i++)
+        if (rows[i]->variant && !strncmp(rows[i]->variant, name, strlen(name)) && rows[i]->status != ROW_INFEASIBLE)
+            return;
+        else if (rows[i]->status == ROW_INFEASIBLE)
+            met++;
+    fprintf(stderr, "bench: %s fits none of these %d layers (infeasible, above)\nhint: check its layout, dtype, math and needs; for a layer of your own: bench run SCENARIO.yaml --variants my=FILE.cu\n",
+            name, met);
+}
+
 /* Everything that was stored of the run, once more as a whole: summary, network, pages. */
-static int finish(const struct session_options *o, const struct session_result *result, struct screen *s, bool pages, struct error *err)
+static int finish(const struct session_options *o, const struct session_result *result, struct screen *s, int show, struct error *err)
 {
     struct store *store = NULL;
     struct run run = {0};
@@ -98,11 +111,14 @@ static int finish(const struct session_options *o, const struct session_result *
     report_tune(&t, &run, rows, count, &s->style);
     if (!o->plan.tune) {
         report_network(&t, &run, rows, count, &s->style);
+        report_selector(&t, &run, rows, count, &s->style);
         report_answers(&t, &run, rows, count, &s->style);
     }
     report_summary(&t, &run, rows, count, result->seconds, code, &s->style);
     cli_print(&t);
-    if (pages && !result->interrupted) {
+    if ((show & CLI_SHOW_UNTRIED) && !result->interrupted)
+        say_untried(o->plan.variant_names[1], rows, count);
+    if ((show & CLI_SHOW_PAGES) && !result->interrupted) {
         char *html = text_format("%s/%s.html", o->out_dir, run.scenario), *md = text_format("%s/%s.md", o->out_dir, run.scenario);
         struct text page = {0}, markdown = {0};
         report_markdown(&markdown, &run, rows, count);
@@ -131,19 +147,16 @@ done:
 int cli_session(struct session_options *o, int show)
 {
     struct screen screen = {.style = cli_style(), .live = isatty(STDERR_FILENO) && (show & CLI_SHOW_BEGIN)};
-    struct session_sink sink = {.context = &screen, .begin = show & CLI_SHOW_BEGIN ? on_begin : NULL, .progress = on_progress,
-                                .case_done = show & CLI_SHOW_CASES ? on_case : NULL, .note = on_note};
+    struct session_sink sink = {.context = &screen, .begin = show & CLI_SHOW_BEGIN ? on_begin : NULL, .progress = cli_progress,
+                                .case_done = show & CLI_SHOW_CASES ? on_case : NULL, .note = cli_note};
     struct session_result result;
     struct error err = {0};
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    o->interrupted = &interrupted;
+    o->interrupted = cli_interruptible();
     bool ok = session_run(o, &sink, &result, &err);
-    wipe(&screen);
+    cli_wipe(&screen);
     if (!ok)
         return cli_fail(&err);
-    return finish(o, &result, &screen, show & CLI_SHOW_PAGES, &err);
+    return finish(o, &result, &screen, show, &err);
 }
 
 char *cli_line(int argc, char **argv)
@@ -196,10 +209,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     o.argv = line;
     code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN | CLI_SHOW_CASES) | (no_report ? 0 : CLI_SHOW_PAGES));
 done:
-    free(a.variants.items);
-    free(a.set.items);
-    free(a.groups.items);
-    free(a.metrics.items);
+    cli_plan_free(&a);
     free(path);
     free(database);
     free(line);
@@ -239,11 +249,11 @@ static char *standard_scenario(const struct op *op, const char *dir, struct erro
     return path;
 }
 
-static int try_once(const char *file, const char *device, const char *out, const char *line, const struct counter_wish *counters)
+static int try_once(const char *file, const char *device, const char *out, const char *line, const struct plan_arguments *a)
 {
     struct error err = {0};
     int code;
-    char *real = realpath(file, NULL), *dir = NULL, *path = NULL, *set = NULL, *name = NULL, *naive = NULL, *database = NULL;
+    char *real = realpath(file, NULL), *path = NULL, *set = NULL, *name = NULL, *naive = NULL, *database = NULL;
     struct variant *v = real ? variant_load(real, "try", &err) : NULL;
     if (!v) {
         if (!real)
@@ -251,8 +261,7 @@ static int try_once(const char *file, const char *device, const char *out, const
         code = cli_fail(&err);
         goto done;
     }
-    dir = file_dir(real);
-    set = text_format("try=%s", dir);
+    set = text_format("try=%s", real); /* without its neighbours, which may be broken */
     name = xstrdup(v->name);
     naive = text_format("%s/%s", v->op->name, !strcmp(v->op->name, "conv2d") ? "naive" : !strcmp(v->op->name, "layout") ? "convert_naive" : "d2s_native");
     path = standard_scenario(v->op, out, &err);
@@ -262,14 +271,13 @@ static int try_once(const char *file, const char *device, const char *out, const
     }
     database = cli_database(out);
     const char *dirs[] = {set, NULL}, *names[] = {naive, name, NULL};
-    struct session_options o = {.plan = {.scenario_path = path, .device = device, .variant_dirs = dirs, .variant_names = names, .counters = *counters}, .database = database,
+    struct session_options o = {.plan = {.scenario_path = path, .device = device, .variant_dirs = dirs, .variant_names = names, .compiler = a->plan.compiler, .counters = a->counters}, .database = database,
                                 .out_dir = out, .argv = line, .dump = true};
-    code = cli_session(&o, CLI_SHOW_BEGIN | CLI_SHOW_CASES);
+    code = cli_session(&o, CLI_SHOW_BEGIN | CLI_SHOW_CASES | CLI_SHOW_UNTRIED);
 done:
     if (v)
         variant_free(v);
     free(real);
-    free(dir);
     free(path);
     free(set);
     free(name);
@@ -290,6 +298,7 @@ int cli_try(const struct verb *verb, int argc, char **argv)
         {"--out", 'o', OPTION_TEXT, "DIR", "default ./.bench", &out},
         {"--loop", 0, OPTION_FLAG, NULL, "again whenever the file is saved, until Ctrl-C", &loop},
         {"--set", 0, OPTION_TEXT, "SET", "counters: basic, full", &a.counters.set},
+        {"--compiler", 0, OPTION_TEXT, "WHICH", "as for bench run", &a.plan.compiler},
         counters[0], counters[1], counters[2], counters[3], counters[4],
         {0},
     };
@@ -306,13 +315,12 @@ int cli_try(const struct verb *verb, int argc, char **argv)
     a.counters.metrics = a.metrics.items;
     do {
         stat(rest[0], &before);
-        code = try_once(rest[0], device, cli_out_dir(out), line, &a.counters);
+        code = try_once(rest[0], device, cli_out_dir(out), line, &a);
         while (loop && !interrupted && (stat(rest[0], &now) || now.st_mtime == before.st_mtime))
             nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     } while (loop && !interrupted);
 done:
-    free(a.groups.items);
-    free(a.metrics.items);
+    cli_plan_free(&a);
     free(line);
     free(rest);
     return code;

@@ -7,6 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+struct shown {
+    struct screen screen; /* first: the context of cli_progress too */
+    int code;
+};
 
 static void add_row(struct text *t, const struct row *row, size_t width)
 {
@@ -33,9 +39,8 @@ static void print_rows(void *context, const struct run *run, struct row *const *
 {
     struct text t = {0};
     size_t width = 0;
-    int *code = context;
-    if (!count)
-        return;
+    struct shown *shown = context;
+    cli_wipe(&shown->screen);
     for (int i = 0; i < count; i++) {
         size_t n = strlen(rows[i]->id) - strlen(rows[i]->case_id) - 1;
         width = n > width ? n : width;
@@ -47,40 +52,60 @@ static void print_rows(void *context, const struct run *run, struct row *const *
     cli_print(&t);
     text_free(&t);
     int own = session_exit_code(rows, count);
-    *code = own ? own : *code;
+    shown->code = own ? own : shown->code;
+}
+
+static int run_sequences(struct session_options *o)
+{
+    struct shown shown = {.screen = {.style = cli_style(), .live = isatty(STDERR_FILENO)}};
+    struct session_sink sink = {.context = &shown, .progress = cli_progress, .case_done = print_rows, .note = cli_note};
+    struct session_result result;
+    struct error err = {0};
+    o->interrupted = cli_interruptible();
+    bool ok = session_sequences(o, &sink, &result, &err);
+    cli_wipe(&shown.screen);
+    if (!ok)
+        return cli_fail(&err);
+    if (result.interrupted)
+        fprintf(stderr, "bench: interrupted; what was stored stays\n");
+    int code = result.interrupted ? 130 : shown.code;
+    printf("%d rows in %s   %.1f s   exit %d\n", result.rows, o->database, result.seconds, code);
+    return code;
 }
 
 int cli_sequence(const struct verb *verb, int argc, char **argv)
 {
     struct plan_arguments a = {0};
-    struct option options[PLAN_OPTION_COUNT + 2] = {{0}};
+    struct session_options o = {0};
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    struct error err = {0};
-    struct session_result result;
-    char *path = NULL, *database = NULL, *line = cli_line(argc, argv);
-    int count, code, rows_code = 0;
+    struct option options[PLAN_OPTION_COUNT + 4] = {{0}};
     cli_plan_options(&a, options);
-    options[PLAN_OPTION_COUNT] = (struct option){"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default: .bench", &out};
+    const struct option own[] = {
+        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default: .bench", &out},
+        {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one launch of a row; default 10 on cuda, 60 on emu", &o.time_limit_s},
+        {"--in-process", 0, OPTION_FLAG, NULL, "no worker process: for debuggers", &o.in_process},
+    };
+    memcpy(options + PLAN_OPTION_COUNT, own, sizeof own);
+    struct error err = {0};
+    char *path = NULL, *database = NULL, *line = cli_line(argc, argv);
+    int count, code;
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     if (count != 1 || a.layers || a.set.count) {
         code = cli_usage(verb, count != 1 ? "one scenario, please" : "layers and axes are not chosen here: a sequence names its layers");
         goto done;
     }
-    database = cli_database(cli_out_dir(out));
-    struct sequence_sink sink = {&rows_code, print_rows};
     if (!cli_plan_arguments(&a, rest[0], &path, &err)) {
         code = cli_fail(&err);
         goto done;
     }
-    struct session_options o = {.plan = a.plan, .database = database, .argv = line};
-    code = session_sequences(&o, &sink, &result, &err) ? rows_code : cli_fail(&err);
-    if (!err.text[0])
-        printf("%d rows in %s   %.1f s   exit %d\n", result.rows, database, result.seconds, code);
+    o.plan = a.plan;
+    o.database = database = cli_database(cli_out_dir(out));
+    o.argv = line;
+    code = run_sequences(&o);
 done:
     free(line);
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(path);
     free(database);
     free(rest);

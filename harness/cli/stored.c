@@ -11,7 +11,7 @@
 
 struct stored {
     const char *out_dir, *device, *scenario, *to;
-    int run_id;
+    int run_id;     /* -1: the last */
     bool takes_row; /* further words name a row */
     char *words;    /* of the row; NULL: the whole run */
     char *database;
@@ -20,6 +20,24 @@ struct stored {
     struct row **rows;
     int count;
 };
+
+static void no_such_run(struct stored *s, struct error *err)
+{
+    struct run *runs = NULL;
+    int count = s->scenario ? store_runs(s->store, &runs, err) : 0;
+    const char **names = xcalloc((size_t)(count > 0 ? count : 0) + 1, sizeof *names);
+    size_t n = 0;
+    for (int i = 0; i < count; i++)
+        if (runs[i].scenario)
+            names[n++] = runs[i].scenario;
+    const char *near = s->scenario ? text_nearest(s->scenario, names, n) : NULL;
+    error_set(err, ERROR_USAGE, "%s holds no such run%s%s", s->database, s->scenario ? " of scenario " : "", s->scenario ? s->scenario : "");
+    error_hint(err, near ? "%s" : "bench history lists what there is%s", near ? near : "");
+    for (int i = 0; i < count; i++)
+        run_clear(&runs[i]);
+    free(runs);
+    free(names);
+}
 
 static bool open_stored(struct stored *s, struct error *err)
 {
@@ -32,18 +50,17 @@ static bool open_stored(struct stored *s, struct error *err)
     }
     if (!store_open(s->database, true, &s->store, err))
         return false;
-    bool found = s->run_id ? store_run(s->store, s->run_id, &s->run, err) : store_last_run(s->store, s->scenario, s->device, &s->run, err);
+    bool found = s->run_id >= 0 ? store_run(s->store, s->run_id, &s->run, err) : store_last_run(s->store, NULL, s->scenario, s->device, &s->run, err);
     if (!found && s->words && s->scenario && err->kind == ERROR_NONE) { /* the first word is none: it belongs to the row */
         char *words = text_format("%s %s", s->scenario, s->words);
         free(s->words);
         s->words = words;
         s->scenario = NULL;
-        found = store_last_run(s->store, NULL, s->device, &s->run, err);
+        found = store_last_run(s->store, NULL, NULL, s->device, &s->run, err);
     }
     if (!found) {
         if (err->kind == ERROR_NONE) {
-            error_set(err, ERROR_USAGE, "%s holds no such run%s%s", s->database, s->scenario ? " of scenario " : "", s->scenario ? s->scenario : "");
-            error_hint(err, "bench history lists what there is");
+            no_such_run(s, err);
         }
         return false;
     }
@@ -74,7 +91,7 @@ static bool emit(const struct stored *s, const struct text *t, struct error *err
 static int stored_verb(const struct verb *verb, int argc, char **argv, const struct option *own, int own_count,
                        bool (*make)(struct stored *s, struct text *t, struct error *err), bool takes_row)
 {
-    struct stored s = {.takes_row = takes_row};
+    struct stored s = {.takes_row = takes_row, .run_id = -1};
     const struct option common[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &s.out_dir},
         {"--device", 'd', OPTION_TEXT, "DEVICE", "the last run on this device", &s.device},
@@ -142,6 +159,7 @@ static bool make_show(struct stored *s, struct text *t, struct error *err)
     }
     report_tune(t, &s->run, s->rows, s->count, &style);
     report_network(t, &s->run, s->rows, s->count, &style);
+    report_selector(t, &s->run, s->rows, s->count, &style);
     report_answers(t, &s->run, s->rows, s->count, &style);
     report_summary(t, &s->run, s->rows, s->count, 0, session_exit_code(s->rows, s->count), &style);
     return true;
@@ -162,22 +180,54 @@ static bool unknown_format(const char *known, struct error *err)
 
 static bool calibration_wanted;
 
-/* The last run of the scenario on a device of that kind. */
-static bool last_on(struct stored *s, const char *kind, struct run *run, struct row ***rows, int *count, struct error *err)
+/* The rows of a run whose ids are not there yet, behind the others; its own list is freed. */
+static void add_missing(struct row ***rows, int *count, struct row **more, int more_count)
+{
+    for (int i = 0; i < more_count; i++) {
+        bool there = false;
+        for (int k = 0; k < *count && !there; k++)
+            there = !strcmp((*rows)[k]->id, more[i]->id);
+        if (there) {
+            row_free(more[i]);
+            continue;
+        }
+        *rows = xrealloc(*rows, (size_t)(*count + 1) * sizeof **rows);
+        (*rows)[(*count)++] = more[i];
+    }
+    free(more);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct run *x = a, *y = b;
+    return (x->id < y->id) - (x->id > y->id);
+}
+
+/* The last run of the scenario on a device of that kind, and the rows that only earlier runs on the same device have. */
+static bool rows_on(struct stored *s, const char *kind, struct run *run, struct row ***rows, int *count, struct error *err)
 {
     struct run *runs;
-    int found = store_runs(s->store, &runs, err), best = -1;
-    if (found < 0)
-        return false;
-    for (int i = 0; i < found; i++)
-        if (runs[i].device && !strncmp(runs[i].device, kind, strlen(kind)) && runs[i].scenario && !strcmp(runs[i].scenario, s->run.scenario) &&
-            (best < 0 || runs[i].id > runs[best].id))
-            best = i;
-    bool ok = best >= 0 || error_set(err, ERROR_USAGE, "%s holds no run of %s on %s", s->database, s->run.scenario, kind);
-    ok = ok && store_run(s->store, runs[best].id, run, err) && (*count = store_rows(s->store, run->id, rows, err)) >= 0;
+    int found = store_runs(s->store, &runs, err);
+    bool ok = found >= 0;
+    if (ok)
+        qsort(runs, (size_t)found, sizeof *runs, newest_first);
+    for (int i = 0; ok && i < found; i++) {
+        const char *about = runs[i].device_about ? runs[i].device_about : "";
+        struct row **more;
+        if (!runs[i].device || strncmp(runs[i].device, kind, strlen(kind)) || !runs[i].scenario || strcmp(runs[i].scenario, s->run.scenario) ||
+            (run->id && strcmp(about, run->device_about ? run->device_about : "")))
+            continue;
+        ok = run->id || store_run(s->store, runs[i].id, run, err);
+        int n = ok ? store_rows(s->store, runs[i].id, &more, err) : -1;
+        ok = n >= 0;
+        if (ok)
+            add_missing(rows, count, more, n);
+    }
+    ok = ok && (run->id || error_set(err, ERROR_USAGE, "%s holds no run of %s on %s", s->database, s->run.scenario, kind));
     for (int i = 0; i < found; i++)
         run_clear(&runs[i]);
-    free(runs);
+    if (found >= 0)
+        free(runs);
     return ok;
 }
 
@@ -186,7 +236,7 @@ static bool make_calibration(struct stored *s, struct text *t, struct error *err
     struct run emu = {0}, cuda = {0};
     struct row **emu_rows = NULL, **cuda_rows = NULL;
     int emu_count = 0, cuda_count = 0;
-    bool ok = last_on(s, "emu", &emu, &emu_rows, &emu_count, err) && last_on(s, "cuda", &cuda, &cuda_rows, &cuda_count, err) &&
+    bool ok = rows_on(s, "emu", &emu, &emu_rows, &emu_count, err) && rows_on(s, "cuda", &cuda, &cuda_rows, &cuda_count, err) &&
               report_calibration(t, &emu, emu_rows, emu_count, &cuda, cuda_rows, cuda_count, err);
     if (emu_rows)
         rows_free(emu_rows, emu_count);
@@ -213,7 +263,7 @@ static bool make_report(struct stored *s, struct text *t, struct error *err)
 int cli_report(const struct verb *verb, int argc, char **argv)
 {
     const struct option own[] = {{"--format", 'f', OPTION_TEXT, "md|html", "default md", &format_wanted},
-                                 {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters beside the hardware's: the last run on each", &calibration_wanted}};
+                                 {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters beside the hardware's: the last runs on each", &calibration_wanted}};
     return stored_verb(verb, argc, argv, own, 2, make_report, false);
 }
 
@@ -232,6 +282,19 @@ int cli_export(const struct verb *verb, int argc, char **argv)
 {
     const struct option own[] = {{"--format", 'f', OPTION_TEXT, "json|csv", "default json", &format_wanted}};
     return stored_verb(verb, argc, argv, own, 1, make_export, false);
+}
+
+static bool print_run(struct store *store, const struct run *r, struct error *err)
+{
+    int64_t rows = store_row_count(store, r->id, err);
+    char planned[32] = "";
+    if (rows < 0)
+        return false;
+    if (!r->ended[0] && r->planned > rows)
+        snprintf(planned, sizeof planned, ", %d planned", r->planned);
+    printf("%4lld  %s  %-20s %-12s %5lld rows  %s  %s%s\n", (long long)r->id, r->started, r->scenario ? r->scenario : "", r->device ? r->device : "", (long long)rows,
+           r->commit ? r->commit : "", r->ended[0] ? "" : "interrupted", planned);
+    return true;
 }
 
 int cli_history(const struct verb *verb, int argc, char **argv)
@@ -256,12 +319,12 @@ int cli_history(const struct verb *verb, int argc, char **argv)
         code = cli_fail(&err);
         goto done;
     }
-    for (int i = 0; i < found; i++) {
-        printf("%4lld  %s  %-20s %-12s %5d rows  %s  %s\n", (long long)runs[i].id, runs[i].started, runs[i].scenario, runs[i].device, runs[i].planned,
-               runs[i].commit ? runs[i].commit : "", runs[i].ended[0] ? "" : "interrupted");
-        run_clear(&runs[i]);
-    }
     code = 0;
+    for (int i = 0; i < found && !code; i++)
+        if (!print_run(store, &runs[i], &err))
+            code = cli_fail(&err);
+    for (int i = 0; i < found; i++)
+        run_clear(&runs[i]);
 done:
     free(runs);
     if (store)

@@ -45,8 +45,7 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
     o.argv = line;
     code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN) | (points ? CLI_SHOW_CASES : 0));
 done:
-    free(a.variants.items);
-    free(a.set.items);
+    cli_plan_free(&a);
     free(path);
     free(database);
     free(line);

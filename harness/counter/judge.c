@@ -63,7 +63,11 @@ static bool fill(const struct judging *j, const char *sentence, struct text *out
         char *name = xstrndup(open + 1, (size_t)(strchr(open, '}') - open) - 1);
         const char *unit = unit_of(j->group, name);
         double d = number(j, name);
-        bool glued = !strcmp(unit, "x");
+        bool glued = !strcmp(unit, "x"), long_time = !strcmp(unit, "ns") && d >= 1000;
+        if (long_time) {
+            d /= 1000;
+            unit = "us";
+        }
         text_add_bytes(out, c, (size_t)(open - c));
         text_addf(out, fabs(d) >= 1000 ? "%.0f%s%s" : "%.3g%s%s", d, *unit && !glued ? " " : "", unit);
         free(name);

@@ -36,4 +36,11 @@ struct spill_line {
 };
 int cubin_spill_lines(const void *cubin, size_t bytes, const char *kernel, const char *file, struct spill_line **out);
 
+/* The source lines of a kernel's machine code, by the same rule. NULL when there is no line table. `cubin` stays the caller's and must outlive it. */
+struct cubin_lines;
+struct cubin_lines *cubin_lines_open(const void *cubin, size_t bytes, const char *kernel, const char *file);
+/* The line of the instruction at that offset into the kernel; 0 = code from elsewhere, or `lines` is NULL. */
+int cubin_lines_at(const struct cubin_lines *lines, uint64_t offset);
+void cubin_lines_close(struct cubin_lines *lines);
+
 #endif

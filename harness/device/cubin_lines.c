@@ -1,4 +1,4 @@
-/* Which source lines spill: the spill annotations of a kernel (offsets into its code) through the cubin's line table. That is DWARF 2 with one opcode of
+/* The source lines of machine code, and which of them spill (the spill annotations of a kernel are offsets into its code). The line table is DWARF 2 with one opcode of
  * NVIDIA's own (0x90): the row is inlined code, called from the row of that number (rows count from 1 over the whole table). Compiled with -lineinfo; checked
  * against readelf's dump of cubins of sm_80 and sm_90. Every offset is checked: the bytes may be hostile. */
 #include "base/file.h"
@@ -348,23 +348,63 @@ static void walk(struct bytes info, const struct bytes *text, const struct lines
     }
 }
 
+/* The kernel's code and its line table. */
+static bool open_lines(struct image *e, const void *cubin, size_t bytes, const char *kernel, struct bytes *text, struct lines *l)
+{
+    Elf64_Shdr header;
+    char *name = text_format(".text.%s", kernel);
+    bool ok = open_image(e, cubin, bytes) && find_section(e, name, text, &header) &&
+              read_lines(e, header.sh_info & 0xffffff, l); /* sh_info of .text: the kernel's symbol, below the register count */
+    free(name);
+    return ok;
+}
+
 int cubin_spill_lines(const void *cubin, size_t bytes, const char *kernel, const char *file, struct spill_line **out)
 {
     struct image e;
     struct lines *l = xcalloc(1, sizeof *l);
     struct bytes text, info;
-    Elf64_Shdr header, info_header;
-    char *text_name = text_format(".text.%s", kernel), *info_name = text_format(".nv.info.%s", kernel);
+    Elf64_Shdr header;
+    char *name = text_format(".nv.info.%s", kernel);
     int count = 0;
     *out = NULL;
-    if (open_image(&e, cubin, bytes) && find_section(&e, text_name, &text, &header) && find_section(&e, info_name, &info, &info_header) &&
-        read_lines(&e, header.sh_info & 0xffffff, l)) /* sh_info of .text: the kernel's symbol, below the register count */
+    if (open_lines(&e, cubin, bytes, kernel, &text, l) && find_section(&e, name, &info, &header))
         walk(info, &text, l, file_base(file), out, &count);
     free(l->rows);
     free(l);
-    free(text_name);
-    free(info_name);
+    free(name);
     if (count)
         qsort(*out, (size_t)count, sizeof **out, by_count);
     return count;
+}
+
+struct cubin_lines {
+    struct lines lines;
+    char *file;
+};
+
+struct cubin_lines *cubin_lines_open(const void *cubin, size_t bytes, const char *kernel, const char *file)
+{
+    struct image e;
+    struct bytes text;
+    struct cubin_lines *c = xcalloc(1, sizeof *c);
+    c->file = xstrdup(file_base(file));
+    if (open_lines(&e, cubin, bytes, kernel, &text, &c->lines))
+        return c;
+    cubin_lines_close(c);
+    return NULL;
+}
+
+int cubin_lines_at(const struct cubin_lines *lines, uint64_t offset)
+{
+    return lines ? line_of(&lines->lines, offset, lines->file) : 0;
+}
+
+void cubin_lines_close(struct cubin_lines *lines)
+{
+    if (!lines)
+        return;
+    free(lines->lines.rows);
+    free(lines->file);
+    free(lines);
 }

@@ -235,6 +235,7 @@ const struct device_ops cuda_device = {
     .symbol = cuda_symbol,
     .tensor_map = cuda_tensor_map,
     .launch = cuda_launch,
+    .clusters = cuda_clusters,
     .sync = cuda_sync,
     .event = cuda_event,
     .event_free = cuda_event_free,

@@ -274,18 +274,18 @@ static bool prepare_function(struct cuda_state *s, struct device_function *f, co
     return true;
 }
 
-bool cuda_launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
+#define ATTRIBUTES_MAX 3
+static bool is_clustered(const struct device_launch *l)
 {
-    struct cuda_state *s = cuda_state(dev);
-    CUlaunchAttribute attributes[3];
+    return l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1; /* one block is no cluster */
+}
+
+/* Prepares the function for such a launch and says it in the driver's words; `attributes` is what the configuration points to. */
+static bool configure(struct cuda_state *s, struct device_function *f, const struct device_launch *l, CUlaunchAttribute attributes[ATTRIBUTES_MAX],
+                      CUlaunchConfig *config, struct error *err)
+{
     unsigned count = 0;
-    void *params[PARAMS_MAX];
-    if (l->param_bytes != f->param_bytes)
-        return error_set(err, ERROR_INTERNAL, "kernel %s takes %zu bytes of parameters, %zu were given", f->name, f->param_bytes,
-                         l->param_bytes);
-    for (int i = 0; i < f->param_count; i++)
-        params[i] = (char *)(uintptr_t)l->params + f->params[i].offset;
-    bool cluster = l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1; /* one block is no cluster */
+    bool cluster = is_clustered(l);
     uint32_t c[3];
     for (int i = 0; i < 3; i++)
         c[i] = cluster && l->cluster[i] == 0 ? 1 : l->cluster[i];
@@ -298,18 +298,46 @@ bool cuda_launch(struct device *dev, struct device_function *f, const struct dev
     if (l->pdl)
         attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                                                   .value.programmaticStreamSerializationAllowed = 1};
-    CUlaunchConfig config = {.gridDimX = l->grid[0],
-                             .gridDimY = l->grid[1],
-                             .gridDimZ = l->grid[2],
-                             .blockDimX = l->block[0],
-                             .blockDimY = l->block[1],
-                             .blockDimZ = l->block[2],
-                             .sharedMemBytes = l->smem,
-                             .hStream = s->stream,
-                             .attrs = attributes,
-                             .numAttrs = count};
+    *config = (CUlaunchConfig){.gridDimX = l->grid[0],
+                               .gridDimY = l->grid[1],
+                               .gridDimZ = l->grid[2],
+                               .blockDimX = l->block[0],
+                               .blockDimY = l->block[1],
+                               .blockDimZ = l->block[2],
+                               .sharedMemBytes = l->smem,
+                               .hStream = s->stream,
+                               .attrs = attributes,
+                               .numAttrs = count};
+    return true;
+}
+
+bool cuda_launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    CUlaunchAttribute attributes[ATTRIBUTES_MAX];
+    CUlaunchConfig config;
+    void *params[PARAMS_MAX];
+    if (l->param_bytes != f->param_bytes)
+        return error_set(err, ERROR_INTERNAL, "kernel %s takes %zu bytes of parameters, %zu were given", f->name, f->param_bytes,
+                         l->param_bytes);
+    for (int i = 0; i < f->param_count; i++)
+        params[i] = (char *)(uintptr_t)l->params + f->params[i].offset;
+    if (!configure(s, f, l, attributes, &config, err))
+        return false;
     CUresult r = s->api->cuLaunchKernelEx(&config, f->handle, params, NULL);
     return r == CUDA_SUCCESS || refused(s, f, l, r, "", err);
+}
+
+bool cuda_clusters(struct device *dev, struct device_function *f, const struct device_launch *l, int *count, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    CUlaunchAttribute attributes[ATTRIBUTES_MAX];
+    CUlaunchConfig config;
+    *count = 0;
+    if (!is_clustered(l))
+        return true;
+    return configure(s, f, l, attributes, &config, err) &&
+           cuda_check(s, s->api->cuOccupancyMaxActiveClusters(count, f->handle, &config), "asking how many clusters fit", err);
 }
 
 bool cuda_sync(struct device *dev, struct error *err)

@@ -14,7 +14,7 @@
     X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) \
     X(cuMemsetD32Async) X(cuMemsetD8Async) X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) \
     X(cuModuleGetGlobal) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncLoad) X(cuFuncGetParamInfo) \
-    X(cuLaunchKernelEx) X(cuTensorMapEncodeTiled) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) \
+    X(cuLaunchKernelEx) X(cuOccupancyMaxActiveClusters) X(cuTensorMapEncodeTiled) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) \
     X(cuEventElapsedTime) X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphUpload) \
     X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy)
 
@@ -79,6 +79,7 @@ int cuda_signature(struct device *dev, const struct device_function *function, c
 bool cuda_symbol(struct device *dev, struct device_module *module, const char *name, uint64_t *address, size_t *bytes, struct error *err);
 bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err);
 bool cuda_launch(struct device *dev, struct device_function *function, const struct device_launch *launch, struct error *err);
+bool cuda_clusters(struct device *dev, struct device_function *function, const struct device_launch *launch, int *count, struct error *err);
 bool cuda_sync(struct device *dev, struct error *err);
 /* cuda_time.c */
 bool cuda_event(struct device *dev, struct device_event **event, struct error *err);

@@ -111,8 +111,8 @@ void cudnn_close(struct cudnn *handle)
 
 bool cudnn_conv_same(const struct cudnn_conv *a, const struct cudnn_conv *b)
 {
-    const int64_t x[] = {a->n, a->c, a->h, a->w, a->k, a->r, a->s, a->p, a->q, a->stride, a->pad, a->dilation, a->groups},
-                  y[] = {b->n, b->c, b->h, b->w, b->k, b->r, b->s, b->p, b->q, b->stride, b->pad, b->dilation, b->groups};
+    const int64_t x[] = {a->n, a->c, a->h, a->w, a->k, a->r, a->s, a->p, a->q, a->stride, a->pad, a->dilation, a->groups, a->d, a->t, a->o},
+                  y[] = {b->n, b->c, b->h, b->w, b->k, b->r, b->s, b->p, b->q, b->stride, b->pad, b->dilation, b->groups, b->d, b->t, b->o};
     return !memcmp(x, y, sizeof x) && a->dtype == b->dtype && a->layout == b->layout && a->math == b->math && a->bias == b->bias &&
            a->residual == b->residual && a->activation == b->activation && a->alpha == b->alpha;
 }

@@ -35,7 +35,7 @@ enum cudnn_type {
     TYPE_CONVOLUTION_MODE = 7, TYPE_HEUR_MODE = 8, TYPE_KNOB_TYPE = 9, TYPE_NUMERICAL_NOTE = 11, TYPE_POINTWISE_MODE = 14,
     TYPE_BACKEND_DESCRIPTOR = 15, TYPE_CHAR = 24
 };
-enum cudnn_data { DATA_FLOAT = 0, DATA_HALF = 2, DATA_BFLOAT16 = 9 };
+enum cudnn_data { DATA_FLOAT = 0, DATA_HALF = 2, DATA_INT8 = 3, DATA_INT32 = 4, DATA_BFLOAT16 = 9 };
 enum cudnn_heuristic { HEURISTIC_B = 1, HEURISTIC_FALLBACK = 2, HEURISTIC_A = 3 };
 enum cudnn_pointwise { POINTWISE_ADD = 0, POINTWISE_RELU_FWD = 100 };
 enum cudnn_note {

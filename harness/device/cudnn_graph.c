@@ -53,19 +53,31 @@ static void *finish(struct builder *b, void *d, const char *what)
 
 static int data_of(enum dtype t)
 {
-    return t == DTYPE_F16 ? DATA_HALF : t == DTYPE_BF16 ? DATA_BFLOAT16 : DATA_FLOAT;
+    return t == DTYPE_F16 ? DATA_HALF : t == DTYPE_BF16 ? DATA_BFLOAT16 : t == DTYPE_I8 ? DATA_INT8 : DATA_FLOAT;
+}
+/* What products are summed in; of i8 data that is also the type of the sums that an epilogue reads. */
+static int sums_of(const struct cudnn_conv *c)
+{
+    return c->dtype == DTYPE_I8 ? DATA_INT32 : c->math == MATH_F16_ACC16 ? DATA_HALF : DATA_FLOAT;
 }
 
-/* dim: n,c,h,w (or k,c,r,s); the layout decides the strides. */
-static void *tensor(struct builder *b, int64_t uid, const int64_t dim[4], int data, bool is_virtual)
+/* all: n,c,d,h,w (or k,c,t,r,s), of which two dimensions leave the third out; the layout decides the strides. */
+static void *tensor(struct builder *b, int64_t uid, const int64_t all[5], int data, bool is_virtual)
 {
     void *d = make(b, DESCRIPTOR_TENSOR);
-    int64_t nhwc[] = {dim[1] * dim[2] * dim[3], 1, dim[3] * dim[1], dim[1]},
-            nchw[] = {dim[1] * dim[2] * dim[3], dim[2] * dim[3], dim[3], 1};
-    int64_t alignment = 16;
+    bool deep = b->conv->d > 0, last = b->conv->layout == LAYOUT_NHWC;
+    int rank = deep ? 5 : 4;
+    int64_t dim[5] = {all[0], all[1]}, stride[5], step = last ? all[1] : 1, alignment = 16;
+    memcpy(dim + 2, all + (deep ? 2 : 3), (size_t)(rank - 2) * sizeof *dim);
+    for (int i = rank - 1; i >= 2; i--) {
+        stride[i] = step;
+        step *= dim[i];
+    }
+    stride[1] = last ? 1 : step;
+    stride[0] = last ? step : step * dim[1];
     set(b, d, ATTR_TENSOR_DATA_TYPE, TYPE_DATA_TYPE, 1, &data);
-    set(b, d, ATTR_TENSOR_DIMENSIONS, TYPE_INT64, 4, dim);
-    set(b, d, ATTR_TENSOR_STRIDES, TYPE_INT64, 4, b->conv->layout == LAYOUT_NHWC ? nhwc : nchw);
+    set(b, d, ATTR_TENSOR_DIMENSIONS, TYPE_INT64, rank, dim);
+    set(b, d, ATTR_TENSOR_STRIDES, TYPE_INT64, rank, stride);
     set(b, d, ATTR_TENSOR_UNIQUE_ID, TYPE_INT64, 1, &uid);
     set(b, d, ATTR_TENSOR_BYTE_ALIGNMENT, TYPE_INT64, 1, &alignment);
     set(b, d, ATTR_TENSOR_IS_VIRTUAL, TYPE_BOOLEAN, 1, &is_virtual);
@@ -75,16 +87,17 @@ static void *tensor(struct builder *b, int64_t uid, const int64_t dim[4], int da
 static void *convolution(struct builder *b, void *x, void *w, void *y)
 {
     const struct cudnn_conv *c = b->conv;
-    int64_t dims = 2, stride[] = {c->stride, c->stride}, pad[] = {c->pad, c->pad}, dilation[] = {c->dilation, c->dilation};
-    int compute = c->math == MATH_F16_ACC16 ? DATA_HALF : DATA_FLOAT, mode = CROSS_CORRELATION;
+    int64_t dims = c->d > 0 ? 3 : 2, stride[] = {c->stride, c->stride, c->stride}, pad[] = {c->pad, c->pad, c->pad},
+            dilation[] = {c->dilation, c->dilation, c->dilation};
+    int compute = sums_of(c), mode = CROSS_CORRELATION;
     void *d = make(b, DESCRIPTOR_CONVOLUTION);
     set(b, d, ATTR_CONVOLUTION_COMP_TYPE, TYPE_DATA_TYPE, 1, &compute);
     set(b, d, ATTR_CONVOLUTION_CONV_MODE, TYPE_CONVOLUTION_MODE, 1, &mode);
     set(b, d, ATTR_CONVOLUTION_SPATIAL_DIMS, TYPE_INT64, 1, &dims);
-    set(b, d, ATTR_CONVOLUTION_DILATIONS, TYPE_INT64, 2, dilation);
-    set(b, d, ATTR_CONVOLUTION_FILTER_STRIDES, TYPE_INT64, 2, stride);
-    set(b, d, ATTR_CONVOLUTION_PRE_PADDINGS, TYPE_INT64, 2, pad);
-    set(b, d, ATTR_CONVOLUTION_POST_PADDINGS, TYPE_INT64, 2, pad);
+    set(b, d, ATTR_CONVOLUTION_DILATIONS, TYPE_INT64, dims, dilation);
+    set(b, d, ATTR_CONVOLUTION_FILTER_STRIDES, TYPE_INT64, dims, stride);
+    set(b, d, ATTR_CONVOLUTION_PRE_PADDINGS, TYPE_INT64, dims, pad);
+    set(b, d, ATTR_CONVOLUTION_POST_PADDINGS, TYPE_INT64, dims, pad);
     finish(b, d, "the convolution");
     float alpha = 1, beta = 0;
     void *op = make(b, DESCRIPTOR_OPERATION_CONVOLUTION_FORWARD);
@@ -116,20 +129,22 @@ static void *pointwise(struct builder *b, enum cudnn_pointwise kind, void *x, vo
     return finish(b, op, "the epilogue");
 }
 
-/* The operations in order; each result but the last is virtual and f32. */
+/* The operations in order; each result but the last is virtual and f32, sums of i8 are i32. */
 static int operations(struct builder *b, void *ops[4])
 {
     const struct cudnn_conv *c = b->conv;
-    int data = data_of(c->dtype), left = c->bias + c->residual + (c->activation != 0), count = 0;
-    int64_t x_dim[] = {c->n, c->c, c->h, c->w}, w_dim[] = {c->k, c->c / c->groups, c->r, c->s}, y_dim[] = {c->n, c->k, c->p, c->q},
-            bias_dim[] = {1, c->k, 1, 1};
+    bool whole = c->dtype == DTYPE_I8;
+    int data = data_of(c->dtype), stored = whole ? DATA_FLOAT : data, sums = whole ? DATA_INT32 : DATA_FLOAT;
+    int left = c->bias + c->residual + (c->activation != 0), count = 0;
+    int64_t x_dim[] = {c->n, c->c, c->d, c->h, c->w}, w_dim[] = {c->k, c->c / c->groups, c->t, c->r, c->s}, y_dim[] = {c->n, c->k, c->o, c->p, c->q},
+            bias_dim[] = {1, c->k, 1, 1, 1};
     int64_t uid = UID_VIRTUAL;
-    void *y = tensor(b, UID_Y, y_dim, data, false);
-    void *now = left ? tensor(b, uid++, y_dim, DATA_FLOAT, true) : y;
+    void *y = tensor(b, UID_Y, y_dim, stored, false);
+    void *now = left ? tensor(b, uid++, y_dim, sums, true) : y;
     ops[count++] = convolution(b, tensor(b, UID_X, x_dim, data, false), tensor(b, UID_W, w_dim, data, false), now);
     if (c->residual) {
         void *next = --left ? tensor(b, uid++, y_dim, DATA_FLOAT, true) : y;
-        ops[count++] = pointwise(b, POINTWISE_ADD, now, tensor(b, UID_RESIDUAL, y_dim, data, false), next, 0);
+        ops[count++] = pointwise(b, POINTWISE_ADD, now, tensor(b, UID_RESIDUAL, y_dim, stored, false), next, 0);
         now = next;
     }
     if (c->bias) {

@@ -233,13 +233,14 @@ static void consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_
 
 static bool check_conv(const struct cudnn_conv *c, struct error *err)
 {
-    bool f32 = c->dtype == DTYPE_F32, f16 = c->dtype == DTYPE_F16, bf16 = c->dtype == DTYPE_BF16;
-    if (!f32 && !f16 && !bf16)
+    bool f32 = c->dtype == DTYPE_F32, f16 = c->dtype == DTYPE_F16, bf16 = c->dtype == DTYPE_BF16, i8 = c->dtype == DTYPE_I8;
+    if (!f32 && !f16 && !bf16 && !i8)
         return error_set(err, ERROR_USAGE, "cuDNN's convolution is not offered for %s", dtype_name(c->dtype));
     if (c->layout != LAYOUT_NHWC && c->layout != LAYOUT_NCHW)
         return error_set(err, ERROR_USAGE, "cuDNN's convolution is not offered for layout %s", layout_name(c->layout));
     bool fits = f32   ? c->math == MATH_F32 || c->math == MATH_TF32
                 : f16 ? c->math == MATH_F16_ACC32 || c->math == MATH_F16_ACC16
+                : i8  ? c->math == MATH_I8_ACC32
                       : c->math == MATH_BF16_ACC32;
     if (!fits)
         return error_set(err, ERROR_USAGE, "cuDNN's convolution of %s data has no math mode %s", dtype_name(c->dtype), math_name(c->math));
@@ -284,7 +285,7 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
         return 0;
     struct plan_list list = {.items = xcalloc((size_t)most, sizeof *list.items), .seen = xcalloc(6 * RESULTS_MAX, sizeof *list.seen)};
     /* The precompiled engines want a bias of the data's type; the engines that compile theirs at run time (seconds each) take it as f32. */
-    bool narrow = conv->bias && conv->dtype != DTYPE_F32;
+    bool narrow = conv->bias && (conv->dtype == DTYPE_F16 || conv->dtype == DTYPE_BF16);
     bool known = offer_all(h, conv, narrow, most, &list, err);
     if (list.count == 0 && narrow) {
         list.seen_count = 0;

@@ -68,9 +68,17 @@ const char *cupti_path(void)
     return cupti.ready ? cupti.library.path : "";
 }
 
-void *cupti_symbol(const char *name, struct error *err)
+bool cupti_functions(const struct cupti_function *functions, size_t count, struct error *err)
 {
-    return load(err) ? library_symbol(&cupti.library, name, err) : NULL;
+    if (!load(err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        void *address = library_symbol(&cupti.library, functions[i].name, err);
+        if (!address)
+            return false;
+        memcpy(functions[i].to, &address, sizeof address);
+    }
+    return true;
 }
 
 bool cupti_chips(const char *const **names, size_t *count, struct error *err)

@@ -9,6 +9,7 @@
 
 #define PCS_MAX 4096 /* of one reading; what is more comes with the next */
 #define READINGS_MAX 1000
+#define HARDWARE_BYTES ((size_t)64 << 20) /* CUPTI's own choice, 512 MiB, takes 0.2 s longer to make */
 #define REASON_PREFIX "smsp__pcsamp_warps_issue_stalled_"
 
 #define CALLS(X)                                                                                                                                              \
@@ -19,18 +20,16 @@
     X(stop, cuptiPCSamplingStop)                                                                                                                              \
     X(get, cuptiPCSamplingGetData)                                                                                                                            \
     X(reason_count, cuptiPCSamplingGetNumStallReasons)                                                                                                        \
-    X(reasons, cuptiPCSamplingGetStallReasons)                                                                                                                \
-    X(source, cuptiGetSassToSourceCorrelation)                                                                                                                \
-    X(crc, cuptiGetCubinCrc)
-#define FIELD(field, function) __typeof__(&function) field;
+    X(reasons, cuptiPCSamplingGetStallReasons)
 #define LOOK_UP(field, function) {#function, &pc->api.field},
 
 struct cupti_pc {
     struct {
-        CALLS(FIELD)
+        CALLS(CUPTI_FIELD)
     } api;
     CUcontext context;
     bool enabled;
+    int period; /* that was set; 0: none */
     size_t reason_count;
     uint32_t *indices;
     char **reasons;
@@ -40,17 +39,8 @@ struct cupti_pc {
 
 static bool load(struct cupti_pc *pc, struct error *err)
 {
-    const struct {
-        const char *name;
-        void *to; /* a pointer to a function pointer */
-    } symbols[] = {CALLS(LOOK_UP)};
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *address = cupti_symbol(symbols[i].name, err);
-        if (!address)
-            return false;
-        memcpy(symbols[i].to, &address, sizeof address);
-    }
-    return true;
+    const struct cupti_function functions[] = {CALLS(LOOK_UP)};
+    return cupti_functions(functions, sizeof functions / sizeof *functions, err);
 }
 
 static bool get_reasons(struct cupti_pc *pc, struct error *err)
@@ -110,6 +100,8 @@ static bool set_up(struct cupti_pc *pc, struct error *err)
          .attributeData.enableStartStopControlData.enableStartStopControl = 1},
         {.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT,
          .attributeData.outputDataFormatData.outputDataFormat = CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED},
+        {.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE,
+         .attributeData.hardwareBufferSizeData.hardwareBufferSize = HARDWARE_BYTES},
         {.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER,
          .attributeData.samplingDataBufferData.samplingDataBuffer = &pc->buffer},
     };
@@ -145,7 +137,7 @@ void cupti_pc_close(struct cupti_pc *pc)
     free(pc);
 }
 
-/* "long_scoreboard"; NULL for those that only repeat part of another ("..._not_issued"). */
+/* "long_scoreboard"; NULL for those that only repeat part of another ("..._not_issued") and for totals that CUPTI lists among them. */
 static const char *reason_of(const struct cupti_pc *pc, uint32_t index)
 {
     static const char again[] = "_not_issued";
@@ -155,57 +147,28 @@ static const char *reason_of(const struct cupti_pc *pc, uint32_t index)
             size_t n = strlen(name), m = sizeof again - 1;
             if (n > m && !strcmp(name + n - m, again))
                 return NULL;
-            return strncmp(name, REASON_PREFIX, sizeof REASON_PREFIX - 1) ? name : name + sizeof REASON_PREFIX - 1;
+            return strncmp(name, REASON_PREFIX, sizeof REASON_PREFIX - 1) ? NULL : name + sizeof REASON_PREFIX - 1;
         }
     return NULL;
 }
 
-static void find_line(const struct cupti_pc *pc, const CUpti_PCSamplingPCData *at, const struct cupti_pc_code *codes, int code_count, struct cupti_pc_line *line)
-{
-    for (int i = 0; i < code_count; i++) {
-        CUpti_GetCubinCrcParams crc = {.size = CUpti_GetCubinCrcParamsSize, .cubinSize = codes[i].bytes, .cubin = codes[i].cubin};
-        if (!codes[i].cubin || pc->api.crc(&crc) || crc.cubinCrc != at->cubinCrc)
-            continue;
-        CUpti_GetSassToSourceCorrelationParams s = {.size = CUpti_GetSassToSourceCorrelationParamsSize, .cubin = codes[i].cubin, .functionName = at->functionName,
-                                                    .cubinSize = codes[i].bytes, .pcOffset = at->pcOffset};
-        if (!pc->api.source(&s)) {
-            line->line = (int)s.lineNumber;
-            snprintf(line->file, sizeof line->file, "%.255s", s.fileName ? s.fileName : "");
-            free(s.fileName);
-            free(s.dirName);
-        }
-        return;
-    }
-}
-
-static void add(struct cupti_samples *out, const struct cupti_pc_line *line)
-{
-    out->total += line->samples;
-    for (int i = 0; i < out->count; i++) {
-        struct cupti_pc_line *l = &out->lines[i];
-        if (l->line == line->line && l->reason == line->reason && !strcmp(l->file, line->file) && !strcmp(l->function, line->function)) {
-            l->samples += line->samples;
-            return;
-        }
-    }
-    out->lines = xrealloc(out->lines, (size_t)(out->count + 1) * sizeof *out->lines);
-    out->lines[out->count++] = *line;
-}
-
 /* What the buffer holds; it is empty afterwards. */
-static void take(struct cupti_pc *pc, const struct cupti_pc_code *codes, int code_count, struct cupti_samples *out)
+static void take(struct cupti_pc *pc, struct cupti_samples *out)
 {
     out->dropped += pc->buffer.droppedSamples;
     for (size_t i = 0; i < pc->buffer.totalNumPcs && i < PCS_MAX; i++) {
         CUpti_PCSamplingPCData *at = &pc->buffer.pPcData[i];
-        struct cupti_pc_line line = {0};
-        snprintf(line.function, sizeof line.function, "%.127s", at->functionName ? at->functionName : "");
-        find_line(pc, at, codes, code_count, &line);
+        struct cupti_pc_sample one = {.offset = at->pcOffset};
+        snprintf(one.function, sizeof one.function, "%.127s", at->functionName ? at->functionName : "");
         for (size_t k = 0; k < at->stallReasonCount && k < pc->reason_count; k++) {
-            line.reason = reason_of(pc, at->stallReason[k].pcSamplingStallReasonIndex);
-            line.samples = at->stallReason[k].samples;
-            if (line.reason && line.samples)
-                add(out, &line);
+            one.reason = reason_of(pc, at->stallReason[k].pcSamplingStallReasonIndex);
+            one.samples = at->stallReason[k].samples;
+            if (!one.reason || !one.samples)
+                continue;
+            if (!(out->count & (out->count - 1))) /* a power of two: full */
+                out->items = xrealloc(out->items, (size_t)(out->count ? 2 * out->count : 1) * sizeof *out->items);
+            out->items[out->count++] = one;
+            out->total += one.samples;
         }
         at->functionName = NULL; /* records share their names, and CUPTI says not when the last of them is gone: they are left to the process */
     }
@@ -213,29 +176,29 @@ static void take(struct cupti_pc *pc, const struct cupti_pc_code *codes, int cod
     pc->buffer.droppedSamples = 0;
 }
 
-static bool read_rest(struct cupti_pc *pc, const struct cupti_pc_code *codes, int code_count, struct cupti_samples *out, struct error *err)
+static bool read_rest(struct cupti_pc *pc, struct cupti_samples *out, struct error *err)
 {
-    take(pc, codes, code_count, out);
+    take(pc, out);
     for (int i = 0; i < READINGS_MAX && pc->buffer.remainingNumPcs; i++) {
         CUpti_PCSamplingGetDataParams g = {.size = CUpti_PCSamplingGetDataParamsSize, .ctx = pc->context, .pcSamplingData = &pc->buffer};
         int code = pc->api.get(&g);
         if (code)
             return cupti_fail(code, "cuptiPCSamplingGetData", err);
-        take(pc, codes, code_count, out);
+        take(pc, out);
     }
     return true;
 }
 
-bool cupti_pc_run(struct cupti_pc *pc, int period, const struct cupti_pc_code *codes, int code_count, bool (*run)(void *context, struct error *err), void *context,
-                  struct cupti_samples *out, struct error *err)
+bool cupti_pc_run(struct cupti_pc *pc, int period, bool (*run)(void *context, struct error *err), void *context, struct cupti_samples *out, struct error *err)
 {
     CUpti_PCSamplingStartParams start = {.size = CUpti_PCSamplingStartParamsSize, .ctx = pc->context};
     CUpti_PCSamplingStopParams stop = {.size = CUpti_PCSamplingStopParamsSize, .ctx = pc->context};
     CUpti_PCSamplingConfigurationInfo info = {.attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD,
                                               .attributeData.samplingPeriodData.samplingPeriod = (uint32_t)period};
     *out = (struct cupti_samples){0};
-    if (!configure(pc, &info, 1, err))
+    if (period != pc->period && !configure(pc, &info, 1, err))
         return false;
+    pc->period = period;
     int code = pc->api.start(&start);
     if (code)
         return cupti_fail(code, "cuptiPCSamplingStart", err);
@@ -243,7 +206,7 @@ bool cupti_pc_run(struct cupti_pc *pc, int period, const struct cupti_pc_code *c
     code = pc->api.stop(&stop);
     if (ok && code)
         ok = cupti_fail(code, "cuptiPCSamplingStop", err);
-    ok = ok && read_rest(pc, codes, code_count, out, err);
+    ok = ok && read_rest(pc, out, err);
     if (!ok)
         cupti_samples_free(out);
     return ok;
@@ -251,6 +214,6 @@ bool cupti_pc_run(struct cupti_pc *pc, int period, const struct cupti_pc_code *c
 
 void cupti_samples_free(struct cupti_samples *samples)
 {
-    free(samples->lines);
+    free(samples->items);
     *samples = (struct cupti_samples){0};
 }

@@ -26,13 +26,12 @@
     X(decode, cuptiRangeProfilerDecodeData)                                                                                                                   \
     X(data_info, cuptiRangeProfilerGetCounterDataInfo)                                                                                                        \
     X(range_info, cuptiRangeProfilerCounterDataGetRangeInfo)
-#define FIELD(field, function) __typeof__(&function) field;
 #define LOOK_UP(field, function) {#function, &api->field},
 
 #define RANGES_LEAST 64 /* room for this many, so that the cases of a run share one configuration */
 
 struct api {
-    CALLS(FIELD)
+    CALLS(CUPTI_FIELD)
 };
 
 struct cupti_session {
@@ -64,17 +63,8 @@ struct cupti_session {
 
 static bool load(struct api *api, struct error *err)
 {
-    const struct {
-        const char *name;
-        void *to; /* a pointer to a function pointer */
-    } symbols[] = {CALLS(LOOK_UP)};
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *address = cupti_symbol(symbols[i].name, err);
-        if (!address)
-            return false;
-        memcpy(symbols[i].to, &address, sizeof address);
-    }
-    return true;
+    const struct cupti_function functions[] = {CALLS(LOOK_UP)};
+    return cupti_functions(functions, sizeof functions / sizeof *functions, err);
 }
 
 /* What the device itself says: a sentence for the part that is not supported, as CUPTI's own result code for it. */

@@ -16,13 +16,12 @@
     X(flush, cuptiActivityFlushAll)                                                                                                                           \
     X(next, cuptiActivityGetNextRecord)                                                                                                                       \
     X(dropped, cuptiActivityGetNumDroppedRecords)
-#define FIELD(field, function) __typeof__(&function) field;
 #define LOOK_UP(field, function) {#function, &api->field},
 
 /* CUPTI hands buffers to callbacks that take no context: what is traced at the moment has to be found from there. */
 static struct trace_now {
     struct api {
-        CALLS(FIELD)
+        CALLS(CUPTI_FIELD)
     } api;
     bool registered;
     struct cupti_trace *into; /* NULL: nothing is traced, records are passed over */
@@ -76,18 +75,11 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
 static bool set_up(struct error *err)
 {
     struct api *api = &now.api;
-    const struct {
-        const char *name;
-        void *to; /* a pointer to a function pointer */
-    } symbols[] = {CALLS(LOOK_UP)};
+    const struct cupti_function functions[] = {CALLS(LOOK_UP)};
     if (now.registered)
         return true;
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *address = cupti_symbol(symbols[i].name, err);
-        if (!address)
-            return false;
-        memcpy(symbols[i].to, &address, sizeof address);
-    }
+    if (!cupti_functions(functions, sizeof functions / sizeof *functions, err))
+        return false;
     int code = api->callbacks(give_buffer, take_buffer);
     if (code)
         return cupti_fail(code, "cuptiActivityRegisterCallbacks", err);

@@ -44,7 +44,8 @@ struct device_launch {
     size_t param_bytes;
     double time_limit_s; /* emu: gives up with an error after this long; 0 = none */
 };
-/* An event of the device's safety checks (emu) : "line 88: global read of 4 bytes at 0x..., 12 bytes past `input` (block 3,0,0 thread 31,0,0)". */
+/* An event of the device's safety checks (emu): "global read of 4 bytes at 0x..., 12 bytes past `input` (block 3,0,0 thread 31,0,0)".
+ * Without a source line (`line` 0) the text begins with the line of the PTX. */
 struct device_report {
     char kind[32]; /* out_of_bounds, misaligned, uninitialised, race, divergent_barrier, inactive_lane, cp_async_wait, trap, assert, deadlock, unsupported, time_limit */
     char text[512];
@@ -89,6 +90,8 @@ struct device_ops {
     /* Queued on the one stream. emu runs at once. */
     bool (*launch)(struct device *dev, struct device_function *function, const struct device_launch *launch, struct error *err);
     bool (*sync)(struct device *dev, struct error *err);
+    /* cuda: clusters of such a launch that the GPU holds at once, by the driver; 0 without clusters. NULL on emu. */
+    bool (*clusters)(struct device *dev, struct device_function *function, const struct device_launch *launch, int *count, struct error *err);
     /* emu: counters and safety reports since the last clear, in a fixed order. NULL on cuda. `line` 0 = whole launch, else per source line. */
     void (*counters)(struct device *dev, void (*visit)(void *context, const char *name, const char *unit, int line, double value), void *context);
     int (*reports)(struct device *dev, const struct device_report **reports);

@@ -115,13 +115,18 @@ static bool make_kernel(struct rig *rig, const struct step *step, struct rig_ste
     if (!ops->function(rig->dev, rig->modules[step->unit], step->name, &out->function, err))
         return false;
     int count = ops->signature(rig->dev, out->function, &params, &out->param_bytes);
-    if (count != step->arg_count)
-        return error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's args list %d", step->name, count, step->arg_count);
+    const struct arg *last = step->arg_count ? &step->args[step->arg_count - 1] : NULL;
+    if (count != step->arg_count) {
+        error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's `args:` lists %d", step->name, count, step->arg_count);
+        return program_where(rig->program, step, last ? last->line : step->line, last ? last->column : step->column, err);
+    }
     out->params = xcalloc(1, out->param_bytes);
     for (int i = 0; i < count; i++) {
         struct param param = settled(&step->args[i], &params[i]);
-        if (!pack_arg(rig, &step->args[i], &param, out->params + params[i].offset, err))
-            return error_where(err, "kernel %s, parameter %d", step->name, i + 1);
+        if (!pack_arg(rig, &step->args[i], &param, out->params + params[i].offset, err)) {
+            error_where(err, "kernel %s, parameter %d", step->name, i + 1);
+            return program_where(rig->program, step, step->args[i].line, step->args[i].column, err);
+        }
     }
     return true;
 }
@@ -224,7 +229,7 @@ void rig_close(struct rig *rig)
 /* Where a sparse variant promises not to look, it finds NaN. */
 static float *hide_inactive(const struct tensor *t, const struct op_data *data)
 {
-    const float *mask = data->array[ROLE_MASK_IN], *from = data->array[ROLE_INPUT];
+    const float *mask = data->array[t->role == ROLE_SECOND ? ROLE_MASK_SECOND : ROLE_MASK_IN], *from = data->array[t->role];
     size_t plane = (size_t)(t->dim[2] * t->dim[3]);
     float *out = xmalloc(tensor_elements(t) * sizeof *out);
     for (int64_t n = 0; n < t->dim[0]; n++)
@@ -244,7 +249,7 @@ static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, stru
     float *hidden = NULL;
     if (!logical)
         return error_set(err, ERROR_INTERNAL, "no data for tensor %s", tensor_role_name(t->role));
-    if (t->role == ROLE_INPUT && p->uses_mask && !p->reads_inactive && data->array[ROLE_MASK_IN] && !p->work.mask.marks_output)
+    if ((t->role == ROLE_INPUT || t->role == ROLE_SECOND) && p->uses_mask && !p->reads_inactive && data->array[ROLE_MASK_IN] && !p->work.mask.marks_output)
         logical = hidden = hide_inactive(t, data);
     unsigned char *storage = xmalloc(rig->tensors[i].bytes);
     tensor_pack(t, logical, storage);
@@ -316,6 +321,27 @@ bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err)
     return rig_library_prepare(rig, err) && rig_poison(rig, err);
 }
 
+static struct device_launch launch_of(const struct rig *rig, int i)
+{
+    const struct step *step = &rig->program->steps[i];
+    struct device_launch launch = {.smem = step->smem, .cooperative = step->cooperative, .pdl = step->pdl, .carveout = step->carveout,
+                                   .params = rig->steps[i].params, .param_bytes = rig->steps[i].param_bytes, .time_limit_s = rig->time_limit_s};
+    memcpy(launch.grid, step->grid, sizeof launch.grid);
+    memcpy(launch.block, step->block, sizeof launch.block);
+    memcpy(launch.cluster, step->cluster, sizeof launch.cluster);
+    return launch;
+}
+
+int rig_clusters(struct rig *rig, int step)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    int count = 0;
+    if (!ops->clusters || rig->program->steps[step].kind != STEP_KERNEL)
+        return 0;
+    struct device_launch launch = launch_of(rig, step);
+    return ops->clusters(rig->dev, rig->steps[step].function, &launch, &count, NULL) ? count : 0;
+}
+
 bool rig_run_step(struct rig *rig, int i, struct error *err)
 {
     const struct step *step = &rig->program->steps[i];
@@ -323,11 +349,7 @@ bool rig_run_step(struct rig *rig, int i, struct error *err)
     const struct device_ops *ops = rig->dev->ops;
     switch (step->kind) {
     case STEP_KERNEL: {
-        struct device_launch launch = {.smem = step->smem, .cooperative = step->cooperative, .pdl = step->pdl, .carveout = step->carveout,
-                                       .params = own->params, .param_bytes = own->param_bytes, .time_limit_s = rig->time_limit_s};
-        memcpy(launch.grid, step->grid, sizeof launch.grid);
-        memcpy(launch.block, step->block, sizeof launch.block);
-        memcpy(launch.cluster, step->cluster, sizeof launch.cluster);
+        struct device_launch launch = launch_of(rig, i);
         return ops->launch(rig->dev, own->function, &launch, err) || error_where(err, "kernel %s", step->name);
     }
     case STEP_FILL: {
@@ -411,45 +433,58 @@ bool rig_run(struct rig *rig, struct error *err)
     return (rig->graph || capture(rig, err)) && rig->dev->ops->graph_launch(rig->dev, rig->graph, err);
 }
 
+/* Whether anything was written before or behind a buffer; the zones begin at its first and end at its last byte. */
 static bool guard_intact(struct rig *rig, const char *name, const struct place *place, struct text *unsafe, struct error *err)
 {
-    uint32_t zone[GUARD_BYTES / 4 + 128];
-    size_t padded = (place->bytes + 511) / 512 * 512, tail = place->bytes / 4 * 4;
-    if (place->bytes % 4)
-        tail += 4; /* the word that the buffer shares with the zone */
+    unsigned char zone[GUARD_BYTES + 512];
+    const uint32_t pattern = GUARD_PATTERN;
+    size_t padded = (place->bytes + 511) / 512 * 512, word = place->bytes / 4 * 4; /* the last word may be half the buffer's */
     for (int side = 0; side < 2; side++) {
-        uint64_t from = side ? place->address + tail : place->base;
-        size_t bytes = side ? padded - tail + rig->guard : rig->guard;
-        if (!rig->dev->ops->read(rig->dev, from, zone, bytes, err))
+        size_t first = side ? place->bytes - word : 0, bytes = side ? padded - word + rig->guard : rig->guard;
+        if (!rig->dev->ops->read(rig->dev, side ? place->address + word : place->base, zone, bytes, err))
             return false;
-        for (size_t i = 0; i < bytes / 4; i++)
-            if (zone[i] != GUARD_PATTERN) {
-                if (side)
-                    text_addf(unsafe, "wrote past the end of %s, first %zu bytes behind it; ", name, tail - place->bytes + 4 * i);
-                else
-                    text_addf(unsafe, "wrote before the start of %s, %zu bytes in front of it; ", name, bytes - 4 * i);
-                break;
-            }
+        size_t at = first;
+        while (at < bytes && zone[at] == ((const unsigned char *)&pattern)[at % 4])
+            at++;
+        if (at < bytes && side)
+            text_addf(unsafe, "wrote past the end of %s, first %zu bytes behind it; ", name, at - first);
+        else if (at < bytes)
+            text_addf(unsafe, "wrote before the start of %s, %zu bytes in front of it; ", name, bytes - at);
     }
     return true;
 }
 
-static bool input_unchanged(struct rig *rig, int i, struct text *unsafe, struct error *err)
+/* Whether a buffer holds what it was fed (`kept`, NULL when no copy was kept). */
+static bool unchanged(struct rig *rig, const char *name, const struct place *place, const unsigned char *kept, size_t element_bytes, struct text *unsafe, struct error *err)
 {
-    if (!rig->inputs[i])
+    if (!kept)
         return true;
-    unsigned char *now = xmalloc(rig->tensors[i].bytes);
-    bool ok = rig->dev->ops->read(rig->dev, rig->tensors[i].address, now, rig->tensors[i].bytes, err);
-    if (ok && memcmp(now, rig->inputs[i], rig->tensors[i].bytes)) {
+    unsigned char *now = xmalloc(place->bytes);
+    bool ok = rig->dev->ops->read(rig->dev, place->address, now, place->bytes, err);
+    if (ok && memcmp(now, kept, place->bytes)) {
         size_t at = 0;
-        while (now[at] == rig->inputs[i][at])
+        while (now[at] == kept[at])
             at++;
-        const struct tensor *t = &rig->program->tensors[i];
-        text_addf(unsafe, "changed its input: %s, first at element %zu of its storage; ", tensor_role_name(t->role),
-                  t->layout == LAYOUT_BITS ? at / 4 : at / dtype_bytes(t->dtype));
+        text_addf(unsafe, "changed its input: %s, first at element %zu of its storage; ", name, at / element_bytes);
     }
     free(now);
     return ok;
+}
+
+static bool inputs_unchanged(struct rig *rig, struct text *unsafe, struct error *err)
+{
+    const struct program *p = rig->program;
+    for (int i = 0; i < p->tensor_count; i++) {
+        const struct tensor *t = &p->tensors[i];
+        if (!unchanged(rig, tensor_role_name(t->role), &rig->tensors[i], rig->inputs[i], t->layout == LAYOUT_BITS ? 4 : dtype_bytes(t->dtype), unsafe, err))
+            return false;
+    }
+    for (int i = 0; i < p->constant_count; i++) {
+        const struct constant *c = &p->constants[i];
+        if (!unchanged(rig, p->scratch[c->scratch].name, &rig->scratch[c->scratch], rig->weights[i], dtype_bytes(c->tensor.dtype), unsafe, err))
+            return false;
+    }
+    return true;
 }
 
 /* The output mask that a sparse variant wrote. What is wrong with it is the row's fault even where every output value is right. */
@@ -473,6 +508,23 @@ static bool check_mask(struct rig *rig, const struct op_data *data, struct verdi
     return ok;
 }
 
+/* FNV-1a over words of 8 bytes in place of bytes; what is left over at the end byte by byte. */
+static uint64_t sum_of(const unsigned char *bytes, size_t count)
+{
+    uint64_t sum = UINT64_C(0xcbf29ce484222325), word;
+    size_t at = 0;
+    for (; at + sizeof word <= count; at += sizeof word) {
+        memcpy(&word, bytes + at, sizeof word);
+        sum = (sum ^ word) * UINT64_C(0x100000001b3);
+        sum ^= sum >> 29; /* else high bits of a word never reach low bits of the sum */
+    }
+    for (; at < count; at++)
+        sum = (sum ^ bytes[at]) * UINT64_C(0x100000001b3);
+    return sum;
+}
+
+uint64_t rig_output_sum(const struct rig *rig) { return rig->output_sum; }
+
 bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir, struct error *err)
 {
     const struct program *p = rig->program;
@@ -485,6 +537,7 @@ bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verd
     storage = xmalloc(rig->tensors[output].bytes);
     if (!rig->dev->ops->read(rig->dev, rig->tensors[output].address, storage, rig->tensors[output].bytes, err))
         goto done;
+    rig->output_sum = sum_of(storage, rig->tensors[output].bytes);
     if (p->checked)
         verify_output(p, data, storage, verdict);
     else
@@ -500,9 +553,8 @@ bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verd
     for (int i = 0; rig->guard && i < p->scratch_count; i++)
         if (!guard_intact(rig, p->scratch[i].name, &rig->scratch[i], unsafe, err))
             goto done;
-    for (int i = 0; i < p->tensor_count; i++)
-        if (!input_unchanged(rig, i, unsafe, err))
-            goto done;
+    if (!inputs_unchanged(rig, unsafe, err))
+        goto done;
     if (unsafe->len >= 2)
         unsafe->data[unsafe->len -= 2] = 0;
     ok = true;

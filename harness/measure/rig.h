@@ -21,12 +21,11 @@ struct rig;
 bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs, struct rig **rig,
               struct error *err);
 void rig_close(struct rig *rig);
-/* Packs and uploads the inputs; poisons output and scratch. */
+/* Packs and uploads the inputs; poisons scratch and whatever the program writes. */
 bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
-/* Poisons output and scratch again (scratch only what prepare steps did not make). */
+/* Poisons again what the program writes. */
 bool rig_poison(struct rig *rig, struct error *err);
-/* Runs the prepare steps; wall time with a sync around them. */
-/* ns NULL: the steps are only queued. */
+/* Runs the prepare steps; *ns: wall time with a sync around them. ns NULL: they are only queued. */
 bool rig_prepare(struct rig *rig, double *ns, struct error *err);
 /* Queues all run steps; from its second call on as one graph when the program says so. */
 bool rig_run(struct rig *rig, struct error *err);
@@ -34,10 +33,14 @@ bool rig_run(struct rig *rig, struct error *err);
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err);
 /* Waits, reads the output and the mask that the variant wrote, compares; then guard zones and inputs. `unsafe` receives "" or the sentence of what was harmed. */
 bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir, struct error *err);
+/* A checksum of the output's bits as the last rig_check read them: equal when another launch gave the same. */
+uint64_t rig_output_sum(const struct rig *rig);
 /* Reads an element of a scratch or tensor buffer (a variant's own column). */
 bool rig_read(struct rig *rig, struct buffer_ref buffer, int64_t element, double *value, struct error *err);
 /* Where a tensor lies on the device; false when the program has none of that role. For who feeds one rig from another. */
 bool rig_address(const struct rig *rig, enum tensor_role role, uint64_t *address);
+/* Clusters of a step that the device holds at once, by its driver; 0: the step has none, or the device does not say. */
+int rig_clusters(struct rig *rig, int step);
 /* Queues one step, prepare steps included. */
 bool rig_run_step(struct rig *rig, int step, struct error *err);
 /* cuDNN: steps that have plans to choose from, in order (in a chain each distinct call once); -1 behind the last. For each the plans that were

@@ -11,6 +11,8 @@ static void conv_of(const struct program *p, const struct step *step, struct cud
     const struct work *w = program_step_work(p, step);
     *out = (struct cudnn_conv){.n = w->n, .c = w->c, .h = w->h, .w = w->w, .k = w->k, .r = w->r, .s = w->s, .p = w->p, .q = w->q, .stride = w->stride,
                                .pad = w->pad, .dilation = w->dilation, .groups = w->groups, .dtype = w->dtype, .math = w->math, .layout = w->layout};
+    if (w->op->volume)
+        out->d = w->d, out->t = w->t, out->o = w->o, out->h = w->plane, out->p = w->plane_out;
     int fused = step->cudnn_epilogue < 0 ? w->epilogue_count : step->cudnn_epilogue;
     for (int i = 0; i < fused && i < w->epilogue_count; i++)
         switch (w->epilogue[i].kind) {

@@ -17,6 +17,17 @@ struct timer {
     struct device *dev;
     struct device_event *from, *to;
 };
+/* Everyone who takes part in a measurement, and what belongs to each: all arrays are by entrant. */
+struct field {
+    struct device *dev;
+    const struct sample_plan *plan;
+    struct entrant *entrants;
+    int count;
+    struct timer *timers;
+    struct device_graph **graphs; /* sustained */
+    double *ns, *host_ns;         /* of the last round */
+    int *order;                   /* ... and who ran when */
+};
 
 static double now_s(void)
 {
@@ -40,25 +51,52 @@ static bool timer_open(struct timer *t, struct device *dev, struct error *err)
     return dev->ops->event(dev, &t->from, err) && dev->ops->event(dev, &t->to, err);
 }
 
+static void field_close(struct field *f)
+{
+    for (int i = 0; i < f->count; i++) {
+        timer_close(&f->timers[i]);
+        if (f->graphs[i])
+            f->dev->ops->graph_free(f->dev, f->graphs[i]);
+    }
+    free(f->timers);
+    free(f->graphs);
+    free(f->ns);
+    free(f->host_ns);
+    free(f->order);
+}
+
+/* To be closed also when it fails. */
+static bool field_open(struct field *f, struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan, struct error *err)
+{
+    size_t n = (size_t)count;
+    *f = (struct field){.dev = dev, .plan = plan, .entrants = entrants, .count = count, .timers = xcalloc(n, sizeof *f->timers), .graphs = xcalloc(n, sizeof *f->graphs),
+                        .ns = xcalloc(n, sizeof *f->ns), .host_ns = xcalloc(n, sizeof *f->host_ns), .order = xcalloc(n, sizeof *f->order)};
+    for (int i = 0; i < count; i++)
+        if (!timer_open(&f->timers[i], dev, err))
+            return false;
+    return true;
+}
+
 static bool before(struct device *dev, struct rig *rig, const struct sample_plan *plan, struct error *err)
 {
     return plan->warm ? rig_run(rig, err) : dev->ops->flush(dev, err);
 }
 
 /* Queues one sample; nothing is waited for. */
-static bool queue(struct device *dev, struct entrant *e, struct device_graph *graph, const struct sample_plan *plan, struct timer *t, double *host_ns,
-                  struct error *err)
+static bool queue(struct field *f, int i, struct error *err)
 {
-    const struct device_ops *ops = dev->ops;
-    if (graph)
-        return ops->record(dev, t->from, err) && ops->graph_launch(dev, graph, err) && ops->record(dev, t->to, err);
-    if (!before(dev, e->rig, plan, err) || !ops->record(dev, t->from, err))
+    const struct device_ops *ops = f->dev->ops;
+    struct rig *rig = f->entrants[i].rig;
+    struct timer *t = &f->timers[i];
+    if (f->graphs[i])
+        return ops->record(f->dev, t->from, err) && ops->graph_launch(f->dev, f->graphs[i], err) && ops->record(f->dev, t->to, err);
+    if (!before(f->dev, rig, f->plan, err) || !ops->record(f->dev, t->from, err))
         return false;
     double start = now_s();
-    if (!rig_run(e->rig, err))
+    if (!rig_run(rig, err))
         return false;
-    *host_ns = (now_s() - start) * 1e9;
-    return ops->record(dev, t->to, err);
+    f->host_ns[i] = (now_s() - start) * 1e9;
+    return ops->record(f->dev, t->to, err);
 }
 
 static bool build_graph(struct device *dev, struct entrant *e, struct timer *t, struct device_graph **graph, struct error *err)
@@ -115,21 +153,19 @@ static void order_of(int round, int count, int *order)
     }
 }
 
-static bool one_round(struct device *dev, struct entrant *entrants, int count, struct device_graph **graphs, struct timer *timers, double *host_ns,
-                      const struct sample_plan *plan, int round, double *ns, int *order, struct error *err)
+/* Everyone's device time into f->ns. */
+static bool one_round(struct field *f, int round, struct error *err)
 {
-    order_of(round, count, order);
-    if (!plan->sustained && (!before(dev, entrants[0].rig, plan, err) || !rig_run(entrants[0].rig, err)))
+    order_of(round, f->count, f->order);
+    if (!f->plan->sustained && (!before(f->dev, f->entrants[0].rig, f->plan, err) || !rig_run(f->entrants[0].rig, err)))
         return false;
-    for (int k = 0; k < count; k++) {
-        int i = order[k];
-        if (!queue(dev, &entrants[i], graphs[i], plan, &timers[i], &host_ns[i], err))
+    for (int k = 0; k < f->count; k++)
+        if (!queue(f, f->order[k], err))
             return false;
-    }
-    if (!dev->ops->sync(dev, err))
+    if (!f->dev->ops->sync(f->dev, err))
         return false;
-    for (int i = 0; i < count; i++)
-        if (!dev->ops->elapsed(dev, timers[i].from, timers[i].to, &ns[i], err))
+    for (int i = 0; i < f->count; i++)
+        if (!f->dev->ops->elapsed(f->dev, f->timers[i].from, f->timers[i].to, &f->ns[i], err))
             return false;
     return true;
 }
@@ -137,36 +173,26 @@ static bool one_round(struct device *dev, struct entrant *entrants, int count, s
 bool sample_round(struct device *dev, struct rig *const *rigs, int count, int round, double *ns, struct error *err)
 {
     const struct sample_plan plan = {0};
+    struct field f;
     struct entrant *entrants = xcalloc((size_t)count, sizeof *entrants);
-    struct device_graph **graphs = xcalloc((size_t)count, sizeof *graphs);
-    struct timer *timers = xcalloc((size_t)count, sizeof *timers);
-    double *host_ns = xcalloc((size_t)count, sizeof *host_ns);
-    int *order = xcalloc((size_t)count, sizeof *order);
-    bool ok = true;
-    for (int i = 0; i < count && ok; i++) {
-        entrants[i].rig = rigs[i];
-        ok = timer_open(&timers[i], dev, err);
-    }
-    ok = ok && one_round(dev, entrants, count, graphs, timers, host_ns, &plan, round, ns, order, err);
     for (int i = 0; i < count; i++)
-        timer_close(&timers[i]);
+        entrants[i].rig = rigs[i];
+    bool ok = field_open(&f, dev, entrants, count, &plan, err) && one_round(&f, round, err);
+    if (ok)
+        memcpy(ns, f.ns, (size_t)count * sizeof *ns);
+    field_close(&f);
     free(entrants);
-    free(graphs);
-    free(timers);
-    free(host_ns);
-    free(order);
     return ok;
 }
 
-static bool first_runs(struct device *dev, struct entrant *entrants, int count, struct device_graph **graphs, struct timer *timers, const struct sample_plan *plan,
-                       sample_announce *announce, void *context, struct error *err)
+static bool first_runs(struct field *f, sample_announce *announce, void *context, struct error *err)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < f->count; i++) {
         announce(context, i);
-        entrants[i].batch = 1;
-        if (!rig_run(entrants[i].rig, err) || !dev->ops->sync(dev, err))
+        f->entrants[i].batch = 1;
+        if (!rig_run(f->entrants[i].rig, err) || !f->dev->ops->sync(f->dev, err))
             return false;
-        if (plan->sustained && !build_graph(dev, &entrants[i], &timers[i], &graphs[i], err))
+        if (f->plan->sustained && !build_graph(f->dev, &f->entrants[i], &f->timers[i], &f->graphs[i], err))
             return false;
     }
     announce(context, -1);
@@ -255,44 +281,36 @@ done:
     return ok;
 }
 
-static bool rounds(struct device *dev, struct entrant *entrants, int count, struct device_graph **graphs, struct timer *timers, const struct sample_plan *plan,
-                   struct sample_result *result, struct error *err)
+/* Rounds until the ratios are known well enough, there are enough of them, or the budget is spent. */
+static bool rounds(struct field *f, struct sample_result *result, struct error *err)
 {
-    double *host = xcalloc((size_t)count, sizeof *host), *ns = xcalloc((size_t)count, sizeof *ns), *hosts = NULL;
-    int *order = xcalloc((size_t)count, sizeof *order);
-    bool ok = false;
-    double start = now_s();
-    hosts = xcalloc((size_t)count * (size_t)plan->rounds_max, sizeof *hosts);
-    for (int r = -plan->warmup_rounds; r < plan->rounds_max; r++) {
+    const struct sample_plan *plan = f->plan;
+    struct entrant *entrants = f->entrants;
+    size_t most = (size_t)plan->rounds_max;
+    double *hosts = xcalloc((size_t)f->count * most, sizeof *hosts), start = now_s();
+    int least = plan->rounds_min < ROUNDS_LEAST ? plan->rounds_min : ROUNDS_LEAST;
+    bool ok = true;
+    for (int r = -plan->warmup_rounds; ok && r < plan->rounds_max; r++) {
         if (r < 0 && now_s() - start > WARMUP_S) { /* the slow ones have warmed the chip long enough */
             start = now_s();
             r = 0;
         }
-        if (!one_round(dev, entrants, count, graphs, timers, host, plan, r < 0 ? r + plan->warmup_rounds : r, ns, order, err))
-            goto done;
-        if (r < 0)
+        ok = one_round(f, r < 0 ? r + plan->warmup_rounds : r, err);
+        if (!ok || r < 0)
             continue;
-        for (int i = 0; i < count; i++) {
-            entrants[i].samples_ns[r] = ns[i] / entrants[i].batch;
-            hosts[(size_t)i * (size_t)plan->rounds_max + (size_t)r] = host[i];
+        for (int i = 0; i < f->count; i++) {
+            entrants[i].samples_ns[r] = f->ns[i] / entrants[i].batch;
+            hosts[(size_t)i * most + (size_t)r] = f->host_ns[i];
         }
         result->rounds = r + 1;
-        if (result->rounds >= plan->rounds_min && result->rounds % 5 == 0) {
-            result->converged = settled(entrants, count, result->rounds, plan->half_width);
-            if (result->converged)
-                break;
-        }
-        if (result->rounds >= (plan->rounds_min < ROUNDS_LEAST ? plan->rounds_min : ROUNDS_LEAST) && now_s() - start > plan->budget_s)
+        if (result->rounds >= plan->rounds_min && result->rounds % 5 == 0)
+            result->converged = settled(entrants, f->count, result->rounds, plan->half_width);
+        if (result->converged || (result->rounds >= least && now_s() - start > plan->budget_s))
             break;
     }
-    for (int i = 0; i < count; i++)
-        entrants[i].host_ns = plan->sustained ? NAN : median(hosts + (size_t)i * (size_t)plan->rounds_max, result->rounds);
-    ok = true;
-done:
+    for (int i = 0; ok && i < f->count; i++)
+        entrants[i].host_ns = plan->sustained ? NAN : median(hosts + (size_t)i * most, result->rounds);
     result->seconds = now_s() - start;
-    free(order);
-    free(host);
-    free(ns);
     free(hosts);
     return ok;
 }
@@ -300,34 +318,16 @@ done:
 bool sample_run(struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan, sample_announce *announce, void *context,
                 struct sample_result *result, struct error *err)
 {
-    bool ok = false;
+    struct field f;
     *result = (struct sample_result){0};
-    struct timer *timers = xcalloc((size_t)count, sizeof *timers);
-    struct device_graph **graphs = xcalloc((size_t)count, sizeof *graphs);
-    if (!dev->ops->keeps_time) {
-        error_set(err, ERROR_INTERNAL, "%s keeps no time", dev->spec);
-        goto done;
-    }
-    for (int i = 0; i < count; i++) {
-        entrants[i].samples_ns = xcalloc((size_t)plan->rounds_max, sizeof(double));
-        if (!timer_open(&timers[i], dev, err))
-            goto done;
-    }
-    if (!first_runs(dev, entrants, count, graphs, timers, plan, announce, context, err) ||
-        !rounds(dev, entrants, count, graphs, timers, plan, result, err))
-        goto done;
+    if (!dev->ops->keeps_time)
+        return error_set(err, ERROR_INTERNAL, "%s keeps no time", dev->spec);
     for (int i = 0; i < count; i++)
-        if (!step_pass(dev, &entrants[i], plan, err))
-            goto done;
-    ok = true;
-done:
-    for (int i = 0; i < count; i++) {
-        timer_close(&timers[i]);
-        if (graphs[i])
-            dev->ops->graph_free(dev, graphs[i]);
-    }
-    free(timers);
-    free(graphs);
+        entrants[i].samples_ns = xcalloc((size_t)plan->rounds_max, sizeof(double));
+    bool ok = field_open(&f, dev, entrants, count, plan, err) && first_runs(&f, announce, context, err) && rounds(&f, result, err);
+    for (int i = 0; ok && i < count; i++)
+        ok = step_pass(dev, &entrants[i], plan, err);
+    field_close(&f);
     return ok;
 }
 

@@ -1,14 +1,17 @@
 #include "measure/verify.h"
 #include "base/pool.h"
 #include "measure/verify_private.h"
+#include "op/bound.h"
 #include "op/convert.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-double verify_factor(const char *algorithm)
+double verify_factor(const char *algorithm, const struct work *w)
 {
+    if (algorithm && !strcmp(algorithm, "collapsed"))
+        return bound_rounded_filter(w->math, (double)(w->c * w->r * w->s), dtype_unit_roundoff(w->dtype));
     static const struct {
         const char *name;
         double factor;
@@ -265,7 +268,7 @@ void verify_output(const struct program *program, const struct op_data *data, co
     *out = (struct verdict){0};
     int output = program_tensor(program, ROLE_OUTPUT), threads = pool_threads();
     struct verify_look look = {.program = program, .data = data, .storage = storage, .t = program->tensors[output], .block = 1};
-    look.factor = verify_factor(program->algorithm);
+    look.factor = verify_factor(program->algorithm, &program->work);
     look.mask = data->mask_out;
     if (look.mask && program->work.p > 0)
         look.block = look.t.dim[2] / program->work.p;

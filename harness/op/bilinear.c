@@ -55,6 +55,13 @@ static void row(const struct work *w, const struct op_data *data, int64_t n, int
     }
 }
 
+static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+{
+    int64_t low, high;
+    between(output, w->block, 1 << 30, &low, &high);
+    return tap ? high : low;
+}
+
 static const struct op_field fields[] = {FIELDS_NCHW, FIELD("block", block, 2, 16, "factor, each direction: 2, 4, 8 or 16"), {.name = NULL}};
 static const struct op_symbol symbols[] = {SYMBOLS_SHAPE, SYMBOL(block, "the factor"), {NULL, 0, NULL}};
 
@@ -66,6 +73,7 @@ const struct op op_upsample_bilinear = {
     .fields = fields,
     .symbols = symbols,
     .row0 = "copy",
+    .taps = 2,
     .terms = 4,
     .epilogues = EPILOGUES_ALL,
     .dtypes = DTYPES_ALL,
@@ -75,4 +83,5 @@ const struct op op_upsample_bilinear = {
     .raw_output = raw_output,
     .flop = flop,
     .reference_row = row,
+    .reads = reads,
 };

@@ -1,4 +1,4 @@
-/* op/bound: how far a correct kernel's sum may be from the exact one. Private to op/.
+/* op/bound: how far a correct kernel's sum may be from the exact one.
  *
  * For a sum of n products, y = sum x w, A = sum |x w|, unit roundoff u of the accumulator (f32 2^-24, f16 2^-11):
  *
@@ -23,6 +23,9 @@
 
 #include "base/dtype.h"
 
+/* How many times as far off is a sum whose filter was changed first and rounded once more, each value by at most u: 1 + min(6 / sqrt(n), 1) u A over the bound
+ * above (without the part that stems from the operands' type). */
+double bound_rounded_filter(enum math math, double terms, double u);
 double bound_sum(enum math math, double terms, double y, double magnitudes);
 
 #endif

@@ -26,21 +26,13 @@ static bool finish(struct work *w, struct error *err)
 
 static void raw_output(const struct work *w, struct tensor *out) { *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout); }
 
-static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
-{
-    out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
-    out[1] = (struct tensor){.role = ROLE_FILTER, .dtype = w->dtype, .layout = w->layout == LAYOUT_NHWC ? LAYOUT_KRSC : LAYOUT_KCRS,
-                             .dim = {w->k, w->c / w->groups, w->r, w->s}};
-    return shape_epilogue_tensors(w, out, 2);
-}
-
 /* 2 n p q k (c / groups) r s, as cuDNN, MLPerf and Boda count: taps that fall on the padding included. */
 static double flop(const struct work *w)
 {
     return 2.0 * (double)w->n * (double)w->p * (double)w->q * (double)w->k * (double)(w->c / w->groups) * (double)w->r * (double)w->s;
 }
 
-static int64_t reads(const struct work *w, int64_t output, int64_t tap) { return output * w->stride - w->pad + tap * w->dilation; }
+static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap) { return output * w->stride - w->pad + tap * w->dilation; }
 
 static const struct op_field fields[] = {
     FIELDS_NCHW,
@@ -73,7 +65,7 @@ const struct op op_conv2d = {
     .dtypes = DTYPES_ALL | BIT(DTYPE_I8),
     .layouts = LAYOUTS_ALL,
     .finish = finish,
-    .tensors = tensors,
+    .tensors = shape_conv_tensors,
     .raw_output = raw_output,
     .flop = flop,
     .reference_row = reference_conv2d_row,

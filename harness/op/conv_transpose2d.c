@@ -26,21 +26,13 @@ static bool finish(struct work *w, struct error *err)
 
 static void raw_output(const struct work *w, struct tensor *out) { *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout); }
 
-static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
-{
-    out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
-    out[1] = (struct tensor){.role = ROLE_FILTER, .dtype = w->dtype, .layout = w->layout == LAYOUT_NHWC ? LAYOUT_KRSC : LAYOUT_KCRS,
-                             .dim = {w->k, w->c / w->groups, w->r, w->s}};
-    return shape_epilogue_tensors(w, out, 2);
-}
-
 /* Every input pixel meets every tap once: 2 n h w c (k / groups) r s; what falls outside the output is included. */
 static double flop(const struct work *w)
 {
     return 2.0 * (double)w->n * (double)w->h * (double)w->w * (double)w->c * (double)(w->k / w->groups) * (double)w->r * (double)w->s;
 }
 
-static int64_t reads(const struct work *w, int64_t output, int64_t tap)
+static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
 {
     int64_t at = output + w->pad - tap * w->dilation;
     return at >= 0 && at % w->stride == 0 ? at / w->stride : -1;
@@ -83,7 +75,7 @@ const struct op op_conv_transpose2d = {
     .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL,
     .finish = finish,
-    .tensors = tensors,
+    .tensors = shape_conv_tensors,
     .raw_output = raw_output,
     .flop = flop,
     .reference_row = reference_conv_transpose2d_row,

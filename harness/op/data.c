@@ -49,12 +49,36 @@ static void blank_plane(void *context, int64_t index, int thread)
             plane[i] = 0;
 }
 
+static void blank_inactive(const struct work *work, float *values, const float *mask, int64_t channels)
+{
+    struct blank b = {values, mask, (size_t)work->h * (size_t)work->w, (size_t)channels};
+    pool_for(work->n * channels, b.plane * b.channels < 100000 ? 1 : 0, blank_plane, &b);
+}
+
+/* The second tensor's mask, which is part of the output's. */
+static bool make_second(const struct work *work, bool full, struct op_data *out, struct error *err)
+{
+    struct tensor t;
+    size_t pixels = (size_t)work->n * (size_t)work->h * (size_t)work->w;
+    float *made = out->array[ROLE_MASK_SECOND] = malloc(pixels * sizeof *made);
+    if (!made)
+        return out_of_memory(work, err);
+    if (!mask_second(work, made, err))
+        return false;
+    for (size_t i = 0; i < pixels; i++)
+        out->mask_out[i] = out->mask_out[i] != 0 || made[i] != 0;
+    if (!full && work_tensor(work, ROLE_SECOND, &t))
+        blank_inactive(work, out->array[ROLE_SECOND], made, t.dim[1]);
+    return true;
+}
+
 /* Masks, and zeros in the input where the mask says that nothing changed. */
 static bool make_masks(const struct work *work, bool full, struct op_data *out, struct error *err)
 {
     if (work->mask.pattern == MASK_NONE)
         return true;
-    size_t outputs = (size_t)work->n * (size_t)work->p * (size_t)work->q, inputs = (size_t)work->n * (size_t)work->h * (size_t)work->w;
+    size_t outputs = (size_t)work->n * (size_t)work->p * (size_t)work->q;
+    size_t inputs = (size_t)work->n * (size_t)work->h * (size_t)work->w;
     out->mask_out = malloc(outputs * sizeof *out->mask_out);
     float *made = malloc((work->mask.marks_output ? outputs : inputs) * sizeof *made);
     if (!out->mask_out || !made) {
@@ -72,10 +96,12 @@ static bool make_masks(const struct work *work, bool full, struct op_data *out, 
     }
     out->array[ROLE_MASK_IN] = made;
     mask_dilate(work, made, out->mask_out);
-    if (!full) {
-        struct blank b = {out->array[ROLE_INPUT], made, (size_t)work->h * (size_t)work->w, (size_t)work->c};
-        pool_for(work->n * work->c, inputs * (size_t)work->c < 100000 ? 1 : 0, blank_plane, &b);
-    }
+    if (!full)
+        blank_inactive(work, out->array[ROLE_INPUT], made, work->c);
+    if (out->array[ROLE_SECOND] && !make_second(work, full, out, err))
+        return false;
+    if (work->op->settle)
+        work->op->settle(work, out);
     return true;
 }
 
@@ -90,7 +116,7 @@ bool op_data_inputs(const struct work *work, enum data_part part, struct op_data
     *out = (struct op_data){.exact = which == DATA_PART_EXACT};
     for (int i = 0; i < count; i++) {
         const struct tensor *t = &list[i];
-        if (t->written || t->role == ROLE_MASK_IN || t->role == ROLE_MASK_OUT)
+        if (t->written || t->layout == LAYOUT_BITS)
             continue;
         out->array[t->role] = malloc(tensor_elements(t) * sizeof(float));
         if (!out->array[t->role]) {
@@ -140,6 +166,9 @@ static void store_row(const struct reference *r, int64_t n_i, int64_t p_i, const
     }
 }
 
+/* truncate: a slope that makes whole numbers inexact. */
+static bool slope_rounds(const struct work *w) { return w->slope > 0 && w->slope < 1; }
+
 static void reference_row(void *context, int64_t index, int thread)
 {
     struct reference *r = context;
@@ -149,7 +178,7 @@ static void reference_row(void *context, int64_t index, int thread)
     double *space = xcalloc(count * (r->bounds ? 4 : 2), sizeof *space);
     struct epilogue_row row = {
         .y = space, .y2 = space + count, .e = r->bounds ? space + 2 * count : NULL, .e2 = r->bounds ? space + 3 * count : NULL};
-    bool sums = r->terms > 0 && r->bounds && !r->data->exact;
+    bool sums = r->terms > 0 && r->bounds && (!r->data->exact || slope_rounds(w));
     w->op->reference_row(w, r->data, n_i, p_i, row.y, sums ? row.e : NULL);
     for (size_t i = 0; sums && i < count; i++)
         row.e[i] = row.e[i] > 0 ? bound_sum(w->math, (double)r->terms, row.y[i], row.e[i]) : 0;
@@ -163,8 +192,8 @@ static void reference_row(void *context, int64_t index, int thread)
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err)
 {
     struct reference r = {.work = work, .data = data, .last = epilogue_stage(work, work->epilogue_count)};
-    r.terms = work->op->has_filter ? work->c / work->groups * work->r * work->s : work->op->terms;
-    r.bounds = !data->exact || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0;
+    r.terms = work->op->has_filter ? work->c / work->groups * work_filter_taps(work) : work->op->terms * work_filter_taps(work);
+    r.bounds = !data->exact || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0 || slope_rounds(work);
     data->output_elements = (size_t)work->n * (size_t)r.last.c * (size_t)r.last.h * (size_t)r.last.w;
     data->reference = malloc(data->output_elements * sizeof *data->reference);
     data->bound = r.bounds ? malloc(data->output_elements * sizeof *data->bound) : NULL;

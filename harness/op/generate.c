@@ -42,18 +42,22 @@ struct exact_plan generate_plan(const struct work *w)
     double largest = dtype_exact_integer(work_result_dtype(w)); /* i8: what f32 holds of the sums */
     if (w->math == MATH_F16_ACC16)
         largest = fmin(largest, dtype_exact_integer(DTYPE_F16));
-    if (w->op->terms) /* bilinear: results are multiples of 1 / (2 block)^2 */
+    if (w->op->terms && w->block) /* bilinear: results are multiples of 1 / (2 block)^2 */
         largest /= 4 * (double)(w->block * w->block);
     int64_t limit = largest > 2 ? (int64_t)largest : 2, share = limit / 8 < 1000 ? limit / 8 : 1000;
-    struct exact_plan plan = {.input = 1, .filter = 1};
+    struct exact_plan plan = {.input = 1, .filter = 1, .unit = 1};
     plan.bias = work_epilogue_find(w, EPILOGUE_BIAS) >= 0 ? share : 0;
     plan.residual = work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0 ? share : 0;
     limit -= plan.bias + plan.residual;
     if (!w->op->has_filter) { /* nothing is summed: as many different values as there are */
-        plan.input = limit - 1;
+        struct tensor t;
+        bool two = work_tensor(w, ROLE_STORED, &t) || work_tensor(w, ROLE_SECOND, &t);
+        plan.unit = w->op->terms == 1 && w->op->tap_sums ? w->r * w->s : 1; /* a mean of whole numbers that is one too */
+        plan.input = (two ? limit / 4 : limit - 1) / plan.unit;
+        plan.input = plan.input < 1 ? 1 : plan.input;
         return plan;
     }
-    plan.terms = plan.nonzero = w->c / w->groups * w->r * w->s;
+    plan.terms = plan.nonzero = w->c / w->groups * work_filter_taps(w);
     if (plan.terms > limit)
         plan.nonzero = limit;
     for (bool grown = true; grown;) {
@@ -73,7 +77,7 @@ struct job {
     size_t count;
     uint64_t key;
     bool exact, rectify;
-    int64_t magnitude;
+    int64_t magnitude, unit;
     struct exact_plan plan;
     int64_t step; /* of the permutation of taps */
     double scale;
@@ -96,7 +100,7 @@ static float exact_value(const struct job *job, size_t i)
     if (job->t->role == ROLE_FILTER && job->plan.nonzero < job->plan.terms && !tap_is_used(job, i))
         return 0;
     uint64_t b = mix(job->key + i * UINT64_C(0x9e3779b97f4a7c15));
-    float magnitude = (float)(1 + (b >> 33) % (uint64_t)job->magnitude);
+    float magnitude = (float)(job->unit * (int64_t)(1 + (b >> 33) % (uint64_t)job->magnitude));
     return b & 1 ? -magnitude : magnitude;
 }
 
@@ -125,6 +129,7 @@ void generate_tensor(const struct work *work, const struct tensor *t, enum data_
     /* the bias too is representable in the work's own type: libraries take the bias of 16-bit data in 16 bits */
     job.round_to = t->role == ROLE_BIAS ? work_result_dtype(work) : t->dtype;
     job.rectify = t->role == ROLE_INPUT && work->data == DATA_RELU;
+    job.unit = t->role == ROLE_INPUT ? job.plan.unit : 1;
     switch (t->role) {
     case ROLE_FILTER: job.magnitude = job.plan.filter; break;
     case ROLE_BIAS: job.magnitude = job.plan.bias; break;

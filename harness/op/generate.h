@@ -9,6 +9,7 @@
  * accumulator hold. */
 struct exact_plan {
     int64_t input, filter, bias, residual; /* magnitudes are 1 .. this (never 0: a dropped term shows) */
+    int64_t unit;                          /* inputs are multiples of it: window of a mean */
     int64_t terms;                         /* of one output's reduction */
     int64_t nonzero;                       /* filter taps that are not 0, per output channel; < terms where the dtype holds no larger sum */
 };

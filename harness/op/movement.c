@@ -135,8 +135,8 @@ static void row_same(const struct work *w, const struct op_data *data, int64_t n
     }
 }
 
-static int64_t reads_block(const struct work *w, int64_t output, int64_t tap) { return output / w->block; }
-static int64_t reads_same(const struct work *w, int64_t output, int64_t tap) { return output; }
+static int64_t reads_block(const struct work *w, enum axis_of axis, int64_t output, int64_t tap) { return output / w->block; }
+static int64_t reads_same(const struct work *w, enum axis_of axis, int64_t output, int64_t tap) { return output; }
 
 #define FIELD_BLOCK(text) FIELD("block", block, 1, 64, text)
 #define FIELD_MODE                                                                                                                         \

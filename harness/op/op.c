@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct op op_conv2d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_upsample_bilinear, op_layout, op_pointwise, op_chain;
+extern const struct op op_conv2d, op_conv3d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_upsample_bilinear, op_upsample_conv2d, op_layout, op_pointwise, op_chain, op_pool_max, op_pool_average,
+    op_pool_max_change, op_truncate, op_add, op_concat, op_densify;
 
-#define OP_COUNT 9
-const struct op *const op_table[OP_COUNT + 1] = {&op_conv2d, &op_conv_transpose2d, &op_depth_to_space, &op_space_to_depth,
-                                                 &op_upsample, &op_upsample_bilinear, &op_layout, &op_pointwise, &op_chain, NULL};
+#define OP_COUNT 18
+const struct op *const op_table[OP_COUNT + 1] = {&op_conv2d, &op_conv3d, &op_conv_transpose2d, &op_depth_to_space, &op_space_to_depth,
+                                                 &op_upsample, &op_upsample_bilinear, &op_upsample_conv2d, &op_layout, &op_pointwise, &op_chain,
+                                                 &op_pool_max, &op_pool_average, &op_pool_max_change, &op_truncate, &op_add, &op_concat,
+                                                 &op_densify, NULL};
 
 const struct op *op_find(const char *name)
 {
@@ -17,6 +20,8 @@ const struct op *op_find(const char *name)
             return op_table[i];
     return NULL;
 }
+
+const struct op *op_of_changes(const struct op *op) { return op == &op_pool_max ? &op_pool_max_change : op; }
 
 const char *const *op_names(void)
 {
@@ -83,6 +88,10 @@ static bool check_math(struct work *work, struct error *err)
 static bool check_fields(const struct work *work, struct error *err)
 {
     for (const struct op_field *f = work->op->fields; f->name; f++) {
+        double real;
+        memcpy(&real, (const char *)work + f->offset, sizeof real);
+        if (f->kind == FIELD_REAL && !(real >= (double)f->min && real <= (double)f->max))
+            return error_set(err, ERROR_USAGE, "%s: %s = %g is not between %ld and %ld", work->op->name, f->name, real, (long)f->min, (long)f->max);
         if (f->kind != FIELD_INT)
             continue;
         int64_t value;
@@ -122,6 +131,14 @@ bool work_finish(struct work *work, struct error *err)
     if (work->layout < 0 || work->layout >= LAYOUT_COUNT || !(op->layouts >> work->layout & 1))
         return error_set(err, ERROR_USAGE, "%s does not take layout %s", op->name, layout_name(work->layout));
     return check_fields(work, err) && check_math(work, err) && op->finish(work, err) && check_tensors(work, err) && check_mask(work, err);
+}
+
+int shape_conv_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS])
+{
+    out[0] = shape_activation(work, ROLE_INPUT, work->c, work->h, work->w, work->layout);
+    out[1] = (struct tensor){.role = ROLE_FILTER, .dtype = work->dtype, .layout = work->layout == LAYOUT_NHWC ? LAYOUT_KRSC : LAYOUT_KCRS,
+                             .dim = {work->k, work->c / work->groups, work->r, work->s}};
+    return shape_epilogue_tensors(work, out, 2);
 }
 
 int shape_epilogue_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS], int count)
@@ -181,6 +198,12 @@ bool work_symbol(const struct work *work, const char *name, struct value *out)
             memcpy(&out->i, (const char *)work + s->offset, sizeof out->i);
             return true;
         }
+    for (const struct op_field *f = work->op->fields; f->name; f++)
+        if (f->kind == FIELD_REAL && !strcmp(f->name, name)) {
+            out->kind = VALUE_REAL;
+            memcpy(&out->d, (const char *)work + f->offset, sizeof out->d);
+            return true;
+        }
     if (!strcmp(name, "layout"))
         text = layout_name(work->layout);
     else if (!strcmp(name, "dtype"))
@@ -207,6 +230,9 @@ const char *const *work_symbol_names(const struct op *op)
         slot++;
     for (const struct op_symbol *s = op->symbols; s->name && count < MAX_SYMBOLS - 6; s++)
         names[slot][count++] = s->name;
+    for (const struct op_field *f = op->fields; f->name && count < MAX_SYMBOLS - 6; f++)
+        if (f->kind == FIELD_REAL)
+            names[slot][count++] = f->name;
     static const char *const texts[] = {"layout", "dtype", "math", "mode", "to"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         names[slot][count++] = texts[i];

@@ -10,13 +10,16 @@
 #include "op/work.h"
 
 /* A key of a layer in a scenario, and a symbol in a head's expressions. */
-enum field_kind { FIELD_INT, FIELD_DTYPE, FIELD_LAYOUT, FIELD_MATH, FIELD_D2S_MODE };
+/* Along which axis an output reads. */
+enum axis_of { AXIS_ROWS, AXIS_COLUMNS };
+enum field_kind { FIELD_INT, FIELD_REAL, FIELD_WORD, FIELD_DTYPE, FIELD_LAYOUT, FIELD_MATH, FIELD_D2S_MODE };
 struct op_field {
     const char *name; /* YAML key; `kernel` sets r and s at once (an int, or [r, s]) */
     enum field_kind kind;
     size_t offset;    /* in struct work */
     int64_t fallback; /* when the scenario says nothing; OP_REQUIRED = an error then */
-    int64_t min, max; /* FIELD_INT */
+    int64_t min, max; /* FIELD_INT, FIELD_REAL */
+    const char *const *words; /* FIELD_WORD: the value is the index of one, an int64_t; NULL-terminated */
     const char *what; /* one line, with the unit */
 };
 #define OP_REQUIRED INT64_MIN
@@ -56,7 +59,10 @@ struct op {
     const struct op_symbol *symbols; /* ends with name NULL */
     const char *row0;                /* "cudnn" or "copy": the variant that row 0 is */
     bool has_filter, has_math;       /* has_math false: moves data only; tolerance is zero and math is not printed */
-    int terms;                       /* of the sum that makes an output, where there is no filter; 0: values are moved, nothing is summed */
+    bool volume;                     /* images are volumes, plane under plane (conv3d.c) */
+    bool tap_sums;                   /* no filter, but a window of r x s */
+    int taps;                        /* of `reads` along each axis, where there is neither filter nor window; 0 counts as 1 */
+    int terms;                       /* of the sum that makes an output, where there is no filter; 0: values are moved, nothing is summed. Times r s of a window */
     unsigned epilogues;              /* bit set of enum epilogue_kind that may follow */
     unsigned dtypes, layouts;        /* bit sets of what is supported */
     /* Derives p, q and the like and checks the shape ("filter 5x5 is larger than the padded input 3x3"). */
@@ -71,14 +77,18 @@ struct op {
      * for logical output (before the epilogue) image n_i, row p_i: k*q values, [k][q]. */
     void (*reference_row)(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a);
     /* The input coordinate that output coordinate `output` (before any epilogue) reads through tap `tap`, along one axis; < 0 or >= the
-     * input's size: none. Taps are r along h, s along w, one where the op has no filter. NULL: the op takes no mask. */
-    int64_t (*reads)(const struct work *work, int64_t output, int64_t tap);
+     * input's size: none. Taps are r (of volumes t * r) along h, s along w; `taps` along each where there is neither filter nor window. NULL: the op takes no mask. */
+    int64_t (*reads)(const struct work *work, enum axis_of axis, int64_t output, int64_t tap);
+    /* Whether an output is active depends on values too: called once with inputs and masks made, clears bits of data->mask_out. May be NULL. */
+    void (*settle)(const struct work *work, struct op_data *data);
 };
 
 /* NULL-terminated table, and look-up by name (NULL when unknown). */
 extern const struct op *const op_table[];
 const struct op *op_find(const char *name);
 const char *const *op_names(void);
+/* The op that makes of changes of its input the changes of its output: itself, but pool_max_change for pool_max. */
+const struct op *op_of_changes(const struct op *op);
 
 /* Checks epilogue and combination rules, calls op->finish. The error has no place: the caller adds it. */
 bool work_finish(struct work *work, struct error *err);
@@ -87,6 +97,8 @@ bool work_tensor(const struct work *work, enum tensor_role role, struct tensor *
 /* FLOP of the dense work; compulsory bytes: each input read once, each output written once (masks and bias included). */
 double work_flop(const struct work *work);
 double work_bytes(const struct work *work);
+/* upsample_conv2d: share of the products that are left when taps on the same input pixel are added first: 4 / 9 for 3x3 and a block of 2. Others: 1. */
+double work_collapsed_share(const struct work *work);
 /* Value of a symbol (n, c, h, w, k, p, q, r, s, stride ..., `layout`, `dtype`, `math`, `mode` as text). False when unknown. */
 bool work_symbol(const struct work *work, const char *name, struct value *out);
 /* Names of all symbols of the op, NULL-terminated; static storage. */
@@ -108,6 +120,8 @@ bool op_data_reference(const struct work *work, struct op_data *data, struct err
 /* Inputs alone (no reference): what a timed run is fed when verification already happened in another process. */
 bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 
+/* How many taps `reads` is asked for along an axis. */
+int64_t op_taps(const struct work *work, enum axis_of axis);
 /* Mask of the work, floats 0/1 (op/mask.c): n*1*h*w, or n*1*p*q when it marks outputs; and the dilation of an input mask by the op's
  * receptive field: n*1*h*w in, n*1*p*q out; an output pixel is active when any input pixel under its filter, inside the image, is. */
 bool mask_make(const struct work *work, float *out, struct error *err);
@@ -115,6 +129,8 @@ void mask_dilate(const struct work *work, const float *in, float *out);
 /* Both masks of a work: the inputs that are marked (or, where outputs are marked, those that an active output reads) and the active outputs.
  * All ones without a mask. */
 bool mask_both(const struct work *work, float *in, float *active, struct error *err);
+/* The mask of `second`: the same pattern with another seed. n*1*h*w. */
+bool mask_second(const struct work *work, float *out, struct error *err);
 /* Share of ones, 0..1. */
 double mask_density(const float *mask, size_t count);
 /* The part of a masked work that must be done: shares of active pixels, FLOP of the active outputs, and the compulsory bytes: active

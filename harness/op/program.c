@@ -53,7 +53,15 @@ int program_tensor(const struct program *p, enum tensor_role role)
 
 const struct work *program_step_work(const struct program *p, const struct step *step)
 {
+    if (step->own_work)
+        return &step->work;
     return p->work.chain ? &p->work.chain->links[step->link].work : &p->work;
+}
+
+bool program_where(const struct program *p, const struct step *step, int line, int column, struct error *err)
+{
+    const struct unit *u = &p->units[step->unit];
+    return u->code == CODE_CUDA && line > 0 && error_where(err, "%s:%d:%d", u->path, line, column);
 }
 
 uint64_t program_scratch_bytes(const struct program *p)

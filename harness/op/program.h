@@ -66,6 +66,7 @@ struct arg {
     int map;                 /* ARG_TENSOR_MAP: index into tensor_maps, or ARG_NO_MAP */
     int64_t i;
     double d;
+    int line, column; /* in the head; 0 = not written there */
 };
 enum step_kind { STEP_KERNEL, STEP_FILL, STEP_COPY, STEP_SYMBOL, STEP_CUDNN, STEP_CALL };
 #define STEP_MAX_ARGS 32
@@ -75,6 +76,7 @@ struct step {
     int unit;
     bool prepare;            /* run once before, timed apart */
     /* STEP_KERNEL */
+    int line, column;        /* of its name in the head */
     uint32_t grid[3], block[3], cluster[3]; /* cluster 0,0,0 = none */
     uint32_t smem;           /* dynamic shared memory, bytes */
     bool cooperative, pdl;
@@ -92,6 +94,8 @@ struct step {
     struct buffer_ref operand[ROLE_COUNT]; /* STEP_CUDNN, STEP_CALL: by role */
     enum layout operand_layout[ROLE_COUNT]; /* STEP_CALL */
     int link;                /* op chain: the link it belongs to; else 0 */
+    bool own_work;           /* STEP_CUDNN of a variant that is a step of another op's: `work` is what it computes */
+    struct work work;
 };
 
 /* What a head says beforehand of the kernel of its last own step; the compiler's figures stand beside it. */
@@ -148,6 +152,8 @@ void program_free(struct program *program);
 int program_tensor(const struct program *program, enum tensor_role role);
 /* The work that a step belongs to: the program's, or a link's. */
 const struct work *program_step_work(const struct program *program, const struct step *step);
+/* Puts "FILE:LINE:COLUMN: " before an error of a kernel step; nothing when the head is not in the unit's file (foreign code) or line is 0. Returns false. */
+bool program_where(const struct program *program, const struct step *step, int line, int column, struct error *err);
 /* Bytes of scratch. */
 uint64_t program_scratch_bytes(const struct program *program);
 

@@ -10,6 +10,8 @@ bool shape_check(const char *what, const int64_t dim[4], struct error *err);
 struct tensor shape_activation(const struct work *w, enum tensor_role role, int64_t c, int64_t h, int64_t width, enum layout layout);
 /* Appends bias, residual, masks and the final output to a tensor list. */
 int shape_epilogue_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS], int count);
+/* All tensors of an op with a filter: k, c / groups, r, s. */
+int shape_conv_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS]);
 
 #define FIELD(yaml, member, least, most, text)                                                                                             \
     {                                                                                                                                      \

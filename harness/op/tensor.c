@@ -7,7 +7,7 @@
 
 const char *tensor_role_name(enum tensor_role role)
 {
-    static const char *const names[ROLE_COUNT] = {"input", "filter", "bias", "residual", "mask_in", "mask_out", "output", "links"};
+    static const char *const names[ROLE_COUNT] = {"input", "filter", "bias", "residual", "mask_in", "mask_out", "output", "links", "stored", "second", "mask_second"};
     return role >= 0 && role < ROLE_COUNT ? names[role] : "none";
 }
 

@@ -5,7 +5,7 @@
 
 /* One axis cut into tiles: the outputs of each and the inputs that these read, each input once. */
 struct span {
-    int64_t first, count; /* outputs first, first + every ... */
+    int64_t *outputs, count;
     int64_t *inputs;
     int64_t input_count;
 };
@@ -20,15 +20,15 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void gather_inputs(const struct work *w, struct span *s, int64_t every, int64_t taps, int64_t size)
+static void gather_inputs(const struct work *w, enum axis_of axis, struct span *s)
 {
+    int64_t taps = op_taps(w, axis), size = axis == AXIS_ROWS ? w->h : w->w;
     s->inputs = xcalloc((size_t)(s->count * taps), sizeof *s->inputs);
-    for (int64_t i = 0; i < s->count; i++)
-        for (int64_t t = 0; t < taps; t++) {
-            int64_t at = w->op->reads(w, s->first + i * every, t);
-            if (at >= 0 && at < size)
-                s->inputs[s->input_count++] = at;
-        }
+    for (int64_t i = 0; i < s->count * taps; i++) {
+        int64_t at = w->op->reads(w, axis, s->outputs[i / taps], i % taps);
+        if (at >= 0 && at < size)
+            s->inputs[s->input_count++] = at;
+    }
     qsort(s->inputs, (size_t)s->input_count, sizeof *s->inputs, ascending);
     int64_t kept = 0;
     for (int64_t i = 0; i < s->input_count; i++)
@@ -37,25 +37,43 @@ static void gather_inputs(const struct work *w, struct span *s, int64_t every, i
     s->input_count = kept;
 }
 
-static struct axis cut_axis(const struct work *w, int64_t outputs, int64_t size, int64_t tile, int64_t every, int64_t taps)
+static struct span *add_span(struct axis *a, int64_t outputs)
 {
-    struct axis a = {0};
-    a.spans = xcalloc((size_t)(every * (outputs / every / tile + 2)), sizeof *a.spans);
+    a->spans = xrealloc(a->spans, (size_t)(a->count + 1) * sizeof *a->spans);
+    struct span *s = &a->spans[a->count++];
+    *s = (struct span){.outputs = xcalloc((size_t)outputs, sizeof *s->outputs)};
+    return s;
+}
+
+/* Tiles of `tile` outputs that lie `every` apart, of an image or of one plane, taken together for `planes` planes from `plane` on. */
+static void cut_planes(const struct work *w, enum axis_of axis, int64_t outputs, int64_t tile, int64_t every, int64_t plane, int64_t planes, struct axis *a)
+{
     for (int64_t phase = 0; phase < every && phase < outputs; phase++) {
         int64_t here = (outputs - phase + every - 1) / every;
         for (int64_t i = 0; i < here; i += tile) {
-            struct span *s = &a.spans[a.count++];
-            *s = (struct span){.first = phase + i * every, .count = here - i < tile ? here - i : tile};
-            gather_inputs(w, s, every, taps > 0 ? taps : 1, size);
+            int64_t count = here - i < tile ? here - i : tile;
+            struct span *s = add_span(a, planes * count);
+            for (; s->count < planes * count; s->count++)
+                s->outputs[s->count] = (plane + s->count / count) * outputs + phase + (i + s->count % count) * every;
+            gather_inputs(w, axis, s);
         }
     }
+}
+
+static struct axis cut_rows(const struct work *w, const struct tile *tile)
+{
+    struct axis a = {0};
+    if (!w->op->volume)
+        cut_planes(w, AXIS_ROWS, w->p, tile->h, tile->every, 0, 1, &a);
+    for (int64_t o = 0; w->op->volume && o < w->o; o += tile->d)
+        cut_planes(w, AXIS_ROWS, w->plane_out, tile->h, 1, o, w->o - o < tile->d ? w->o - o : tile->d, &a);
     return a;
 }
 
 static void free_axis(struct axis *a)
 {
     for (int64_t i = 0; i < a->count; i++)
-        free(a->spans[i].inputs);
+        free(a->spans[i].inputs), free(a->spans[i].outputs);
     free(a->spans);
 }
 
@@ -76,24 +94,24 @@ static int64_t marked_inputs(const float *in, int64_t width, const struct span *
     return marked;
 }
 
-static bool any_active(const float *active, int64_t width, const struct span *rows, const struct span *columns, int64_t every)
+static bool any_active(const float *active, int64_t width, const struct span *rows, const struct span *columns)
 {
     for (int64_t p = 0; p < rows->count; p++)
         for (int64_t q = 0; q < columns->count; q++)
-            if (active[(rows->first + p * every) * width + columns->first + q * every] != 0)
+            if (active[rows->outputs[p] * width + columns->outputs[q]] != 0)
                 return true;
     return false;
 }
 
 static void count_image(const struct work *w, const float *in, const float *active, const struct axis *down, const struct axis *across,
-                        int64_t every, struct tile_stats *out)
+                        struct tile_stats *out)
 {
     double per_output = work_flop(w) / (double)(w->n * w->p * w->q);
     for (int64_t i = 0; i < down->count; i++)
         for (int64_t k = 0; k < across->count; k++) {
             const struct span *rows = &down->spans[i], *columns = &across->spans[k];
             out->tiles++;
-            if (any_active(active, w->q, rows, columns, every)) {
+            if (any_active(active, w->q, rows, columns)) {
                 out->active++;
                 out->flop += per_output * (double)(rows->count * columns->count);
             }
@@ -104,9 +122,10 @@ static void count_image(const struct work *w, const float *in, const float *acti
 void tile_stats(const struct work *w, const float *in, const float *active, const struct tile *tile, struct tile_stats *out)
 {
     *out = (struct tile_stats){0};
-    struct axis down = cut_axis(w, w->p, w->h, tile->h, tile->every, w->r), across = cut_axis(w, w->q, w->w, tile->w, tile->every, w->s);
+    struct axis down = cut_rows(w, tile), across = {0};
+    cut_planes(w, AXIS_COLUMNS, w->q, tile->w, tile->every, 0, 1, &across);
     for (int64_t n = 0; n < w->n; n++)
-        count_image(w, in + n * w->h * w->w, active + n * w->p * w->q, &down, &across, tile->every, out);
+        count_image(w, in + n * w->h * w->w, active + n * w->p * w->q, &down, &across, out);
     free_axis(&down);
     free_axis(&across);
 }

@@ -10,6 +10,7 @@
 const char *const epilogue_names[] = {"bias", "relu", "leaky_relu", "residual", "depth_to_space", "layout", NULL};
 const char *const mask_pattern_names[] = {"none",     "full",  "empty",        "iid",  "blobs", "box",
                                           "scanline", "pixel", "checkerboard", "file", NULL};
+const char *const truncate_names[] = {"max", "l2", "rms", NULL};
 const char *const data_kind_names[] = {"normal", "relu", NULL};
 
 const char *epilogue_name(enum epilogue_kind kind)
@@ -32,16 +33,19 @@ int work_epilogue_find(const struct work *work, enum epilogue_kind kind)
 
 static void describe_filter(const struct work *w, struct text *t)
 {
-    text_addf(t, " %ldx%ld", (long)w->r, (long)w->s);
+    if (w->op->volume)
+        text_addf(t, " %ldx%ldx%ld", (long)w->t, (long)w->r, (long)w->s);
+    else
+        text_addf(t, " %ldx%ld", (long)w->r, (long)w->s);
     if (w->stride != 1)
         text_addf(t, " s%ld", (long)w->stride);
     if (w->pad * 2 != w->dilation * (w->r - 1) || w->pad * 2 != w->dilation * (w->s - 1)) /* not "same" padding */
         text_addf(t, " p%ld", (long)w->pad);
     if (w->output_pad)
         text_addf(t, " op%ld", (long)w->output_pad);
-    if (w->dilation != 1)
+    if (w->dilation > 1)
         text_addf(t, " d%ld", (long)w->dilation);
-    if (w->groups != 1)
+    if (w->groups > 1)
         text_addf(t, " g%ld", (long)w->groups);
 }
 
@@ -66,8 +70,10 @@ void work_describe(const struct work *w, struct text *t)
         text_addf(t, " %ld->%ld", (long)w->c, (long)w->k);
     else
         text_addf(t, " %ld", (long)w->c);
-    if (w->op->has_filter && !w->chain)
+    if ((w->op->has_filter || w->op->tap_sums) && !w->chain)
         describe_filter(w, t);
+    if (w->above > 0)
+        text_addf(t, " %s > %g", truncate_names[w->norm], w->above);
     if (w->chain)
         text_addf(t, " %d layer runs", w->chain->count);
     if (w->block)
@@ -75,7 +81,10 @@ void work_describe(const struct work *w, struct text *t)
     if (w->mode != D2S_NONE)
         text_addf(t, " %s", d2s_mode_name(w->mode));
     describe_epilogue(w, t);
-    text_addf(t, "  %ldx%ldx%ld %s", (long)w->n, (long)w->h, (long)w->w, dtype_name(w->dtype));
+    text_addf(t, "  %ldx", (long)w->n);
+    if (w->op->volume)
+        text_addf(t, "%ldx", (long)w->d);
+    text_addf(t, "%ldx%ld %s", (long)(w->op->volume ? w->plane : w->h), (long)w->w, dtype_name(w->dtype));
     if (w->math == MATH_TF32)
         text_add(t, " tf32");
     if (w->math == MATH_F16_ACC32 || w->math == MATH_BF16_ACC32 || w->math == MATH_I8_ACC32)
@@ -126,10 +135,13 @@ void work_key(const struct work *w, char out[HASH_TEXT])
                  {"s", w->s},           {"stride", w->stride},
                  {"pad", w->pad},       {"dilation", w->dilation},
                  {"groups", w->groups}, {"output_pad", w->output_pad},
-                 {"block", w->block}};
+                 {"block", w->block},     {"norm", w->norm},
+                 {"d", w->d},           {"t", w->t}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (sizes[i].value)
             text_addf(&t, "%s=%ld;", sizes[i].name, (long)sizes[i].value);
+    if (w->above > 0 || w->slope > 0)
+        text_addf(&t, "above=%.17g;slope=%.17g;", w->above, w->slope);
     text_addf(&t, "dtype=%s;layout=%s;", dtype_name(w->dtype), layout_name(w->layout));
     if (w->mode != D2S_NONE)
         text_addf(&t, "mode=%s;", d2s_mode_name(w->mode));

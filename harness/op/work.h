@@ -31,6 +31,10 @@ struct epilogue {
 const char *epilogue_name(enum epilogue_kind kind); /* "bias", "relu", "leaky_relu", "residual", "depth_to_space", "layout" */
 extern const char *const epilogue_names[];          /* NULL-terminated */
 
+/* How the size of a pixel's change is measured over its channels. */
+enum truncate { TRUNCATE_MAX, TRUNCATE_L2, TRUNCATE_RMS, TRUNCATE_COUNT };
+extern const char *const truncate_names[]; /* NULL-terminated */
+
 /* Which pixels of a sparse update are active (decision 4). */
 enum mask_pattern {
     MASK_NONE,
@@ -51,6 +55,7 @@ struct mask {
     int64_t radius;            /* blobs, pixels */
     uint64_t seed;
     char path[256];            /* file */
+    int64_t whole_h, whole_w;  /* file: size of the picture where the layer is cropped and takes its upper left corner; 0: the layer's own size */
     bool marks_output;         /* false: marks inputs, active outputs are their dilation by the filter */
 };
 extern const char *const mask_pattern_names[]; /* NULL-terminated, by enum value */
@@ -70,6 +75,10 @@ struct work {
     int64_t output_pad;                        /* conv_transpose2d: rows and columns added at the far end */
     int64_t p, q;                              /* output height and width before any epilogue; derived (k too, except for convolutions) */
     int64_t block;                             /* depth_to_space, space_to_depth, upsample: the factor */
+    int64_t d, t, o;                           /* conv3d: input, filter and output depth; h and p are rows of all planes together: */
+    int64_t plane, plane_out;                  /* h = d * plane, p = o * plane_out */
+    int64_t norm;                              /* truncate: enum truncate */
+    double above, slope;                       /* truncate: the threshold, and the activation's slope for negative values */
     enum d2s_mode mode;
     enum dtype dtype;                          /* of activations and filters; bias is f32 */
     enum layout layout;                        /* of activations; layout op: of the source */
@@ -83,6 +92,9 @@ struct work {
     int64_t runs, width, straight, back, plain; /* op chain: what all its links have in common (op/chain.h); derived */
     const struct chain *chain;                 /* op chain: its links (op/chain.h); not owned */
 };
+
+/* Taps of a filter or window; 1 without. */
+static inline int64_t work_filter_taps(const struct work *w) { return (w->t > 0 ? w->t : 1) * (w->r > 0 ? w->r : 1) * (w->s > 0 ? w->s : 1); }
 
 /* "conv2d 64->64 3x3 +bias+relu  1x720x1280 f16 acc32 NHWC" appended to t. */
 void work_describe(const struct work *work, struct text *t);

@@ -1,5 +1,6 @@
 #include "report/account.h"
 #include "base/dtype.h"
+#include "base/file.h"
 #include "report/number.h"
 #include <math.h>
 #include <stdio.h>
@@ -8,11 +9,29 @@
 
 #define STALL_SHOWN 4.0 /* % of the warp cycles: smaller reasons are put together */
 #define STALLS_SHOWN 4
+#define PLACE_SHOWN 0.1 /* of a part: smaller places are not named */
 
 double account_counter(const struct view *v, int step, const char *name)
 {
     double value = step >= 0 ? counter_step(v->row, step, name) : NAN;
     return isnan(value) && v->steps <= 1 ? counter_step(v->row, -1, name) : value;
+}
+
+static double counted(const struct view *v, int step, const char *format, const char *level)
+{
+    char name[48];
+    snprintf(name, sizeof name, format, level);
+    return step >= 0 ? account_counter(v, step, name) : counter_step(v->row, -1, name);
+}
+
+double account_intensity(const struct view *v, int step, double flop, const char *level)
+{
+    double stored = counted(v, step, "hw.intensity_%s", level);
+    if (!isnan(stored))
+        return stored;
+    if (strcmp(level, "dram"))
+        return flop / counted(v, step, "hw.%s_bytes", level);
+    return flop / (counted(v, step, "hw.%s_bytes_read", level) + counted(v, step, "hw.%s_bytes_written", level));
 }
 
 static struct account_part *add(struct account *a, enum account_kind kind, const char *key, double ns)
@@ -141,6 +160,35 @@ static int find_stalls(const struct view *v, int step, struct stall *out, int ma
     return count;
 }
 
+/* The source lines that have most of a metric of the step, each with its share of the part's time. */
+static void find_places(const struct view *v, int step, const char *metric, struct account_part *p)
+{
+    const struct row_metric *top[ACCOUNT_PLACES] = {NULL};
+    const struct row_step *s = step >= 0 && step < v->row->step_count ? &v->row->steps[step] : NULL;
+    double sum = 0;
+    for (int i = 0; s && i < v->row->metric_count; i++) {
+        const struct row_metric *m = &v->row->metrics[i], *next;
+        if (m->step != step || strcmp(m->name, metric))
+            continue;
+        sum += m->value;
+        for (int k = 0; m && k < ACCOUNT_PLACES; k++)
+            if (!top[k] || m->value > top[k]->value) {
+                next = top[k];
+                top[k] = m;
+                m = next;
+            }
+    }
+    p->place_count = 0;
+    for (int k = 0; k < ACCOUNT_PLACES && top[k] && top[k]->value >= PLACE_SHOWN * sum; k++) {
+        struct account_place *at = &p->places[p->place_count++];
+        at->ns = p->ns * top[k]->value / sum;
+        if (top[k]->line)
+            snprintf(at->where, sizeof at->where, "%.60s:%d", file_base(s->file), top[k]->line);
+        else
+            snprintf(at->where, sizeof at->where, "code without a line");
+    }
+}
+
 /* Splits what the longest step loses below its roof. */
 static void split_loss(const struct view *v, struct account *a, double loss)
 {
@@ -169,11 +217,17 @@ static void split_loss(const struct view *v, struct account *a, double loss)
             snprintf(p->what, sizeof p->what, "waiting, %s: %.3g %% of a warp's time", stalls[i].name, stalls[i].share);
             for (char *s = p->what; *s; s++)
                 *s = *s == '_' ? ' ' : *s;
+            char metric[64];
+            snprintf(metric, sizeof metric, "hw.samples_%.40s", stalls[i].name);
+            find_places(v, a->step, metric, p);
         }
         if (others > 0)
             snprintf(add(a, ACCOUNT_STALL, "other_waits", waiting * others / sum)->what, 200, "waiting, other reasons");
         struct account_part *p = add(a, ACCOUNT_ISSUE, "issue", left - waiting);
         snprintf(p->what, sizeof p->what, "issuing: the schedulers are busy in %.3g %% of the cycles", issue);
+        find_places(v, a->step, "hw.executed_instructions", p);
+        if (!p->place_count)
+            find_places(v, a->step, "hw.samples_selected", p);
         left = 0;
     }
     if (left != 0) {
@@ -187,15 +241,21 @@ static void split_loss(const struct view *v, struct account *a, double loss)
     }
 }
 
+/* Bounded, for a damaged database may hold any number. */
+static long whole_units(const struct account *a, double ns)
+{
+    return lround(fmax(-1e15, fmin(1e15, ns / a->unit_ns)));
+}
+
 /* Units that add up: each part is rounded, and the largest behind the roof takes what that leaves. */
 static void make_units(struct account *a, double unit_ns)
 {
     a->unit_ns = unit_ns > 0 ? unit_ns : pow(10, floor(log10(a->total_ns)) - 3);
-    a->total_units = lround(a->total_ns / a->unit_ns);
+    a->total_units = whole_units(a, a->total_ns);
     long sum = 0;
     int largest = 0;
     for (int i = 0; i < a->count; i++) {
-        a->parts[i].units = lround(a->parts[i].ns / a->unit_ns);
+        a->parts[i].units = whole_units(a, a->parts[i].ns);
         sum += a->parts[i].units;
         if (i > 0 && (largest == 0 || fabs(a->parts[i].ns) > fabs(a->parts[largest].ns)))
             largest = i;
@@ -217,7 +277,7 @@ struct account account_of(const struct case_view *c, const struct view *v, doubl
     find_roof(c, v, &a, &words);
     a.known = a.known && v->ranked;
     if (a.known) {
-        snprintf(add(&a, ACCOUNT_ROOF, "roof", a.roof_ns)->what, 200, "roof of its own pipe: %.150s", text_get(&words));
+        snprintf(add(&a, ACCOUNT_ROOF, "roof", a.roof_ns)->what, 200, "its own roof: %.150s", text_get(&words));
         if (others > 0)
             snprintf(add(&a, ACCOUNT_STEPS, "steps", others)->what, 200, "other steps: %.150s", text_get(&names));
         split_loss(v, &a, a.step_ns - a.roof_ns);
@@ -225,7 +285,8 @@ struct account account_of(const struct case_view *c, const struct view *v, doubl
         for (int i = 0; i < a.count; i++)
             between -= a.parts[i].ns;
         if (v->steps > 1 && !spread(v->row))
-            snprintf(add(&a, ACCOUNT_BETWEEN, "between", between)->what, 200, "between the steps: what their own times leave of the row's");
+            snprintf(add(&a, ACCOUNT_BETWEEN, "between", between)->what, 200, "%s",
+                     between < 0 ? "the steps overlap: each timed by itself takes longer" : "between the steps: what their own times leave of the row's");
         make_units(&a, unit_ns);
     }
     text_free(&names);
@@ -246,10 +307,20 @@ void account_text(const struct account *a, struct text *t, const char *indent)
     char number[32];
     int width = (int)strlen(account_us(a, a->total_units, number));
     for (int i = 0; i < a->count; i++) {
-        int n = (int)strlen(account_us(a, a->parts[i].units, number));
+        int n = (int)strlen(account_us(a, labs(a->parts[i].units), number));
         width = n > width ? n : width;
     }
-    for (int i = 0; i < a->count; i++)
-        text_addf(t, "%s%c %*s  %s\n", indent, i ? '+' : ' ', width, account_us(a, a->parts[i].units, number), a->parts[i].what);
+    for (int i = 0; i < a->count; i++) {
+        const struct account_part *p = &a->parts[i];
+        text_addf(t, "%s%c %*s  %s\n", indent, p->units < 0 ? '-' : i ? '+' : ' ', width, account_us(a, labs(p->units), number), p->what);
+        for (int k = 0; k < p->place_count; k++) {
+            if (k)
+                text_add(t, ", ");
+            else
+                text_addf(t, "%s  %*s  ", indent, width, "");
+            text_addf(t, "%s at %s", account_us(a, lround(p->places[k].ns / a->unit_ns), number), p->places[k].where);
+        }
+        text_add(t, p->place_count ? "\n" : "");
+    }
     text_addf(t, "%s= %*s us\n", indent, width, account_us(a, a->total_units, number));
 }

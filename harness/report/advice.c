@@ -17,6 +17,7 @@
 #define EXCESS_WAVEFRONTS 1.10
 #define MUCH_MOVED 2.0
 #define COUNTED_WEIGHT 300.0 /* the fastest row's first */
+#define DIVERGENCE_WEIGHT 100.0
 
 struct list {
     struct advice *items;
@@ -152,14 +153,14 @@ static void advise_lines(struct list *l, const struct view *v)
     }
 }
 
-/* What the counters say binds a row, where it has any: before what only the compiler knows. */
+/* What the counters say binds a row, where it has any: before what only the compiler knows. Of emu's verdicts only divergence has no source line above. */
 static void advise_counters(struct list *l, const struct case_view *c, const struct view *v)
 {
     struct verdicts all;
     verdicts_of(c, v, &all);
-    if (all.count && all.items[0].counted) {
-        const struct verdict_item *item = &all.items[0];
-        add(l, v, COUNTED_WEIGHT - v->rank, "%s: %.130s; %.130s", counter_bind_names[item->binds], item->says, item->remedy);
+    const struct verdict_item *item = &all.items[0];
+    if (all.count && (item->counted || item->binds == COUNTER_BIND_DIVERGENCE)) {
+        add(l, v, item->counted ? COUNTED_WEIGHT - v->rank : DIVERGENCE_WEIGHT, "%s: %.140s; %.160s", counter_bind_names[item->binds], item->says, item->remedy);
     }
 }
 

@@ -1,6 +1,7 @@
 /* report/case_table: see case_table.h. */
 #include "report/case_table.h"
 #include "report/number.h"
+#include "report/resources.h"
 #include "report/verdict.h"
 #include <ctype.h>
 #include <math.h>
@@ -44,16 +45,25 @@ static void facts_cells(struct table *t, const struct row_step *s)
     table_cell(t, PAINT_DIM, "%s", s->occupancy >= 0 ? s->limit : "");
 }
 
+/* A library's kernel is as CUPTI saw it: nobody knows what its compiler spilled. */
+static void step_facts(struct table *t, const struct case_view *c, const struct view *v, int step)
+{
+    struct row_step s;
+    if (resources_step(c, v, step, &s)) {
+        facts_cells(t, &s);
+    } else {
+        blanks(t, 5);
+    }
+}
+
 /* The row's own facts, or "3 steps" where each step has its line. */
-static void row_facts(struct table *t, const struct view *v)
+static void row_facts(struct table *t, const struct case_view *c, const struct view *v)
 {
     if (v->steps > 1) {
         table_cell(t, PAINT_DIM, "%d steps", v->steps);
         blanks(t, 4);
-    } else if (v->step >= 0) {
-        facts_cells(t, &v->row->steps[v->step]);
     } else {
-        blanks(t, 5);
+        step_facts(t, c, v, v->step >= 0 ? v->step : 0);
     }
 }
 
@@ -150,9 +160,11 @@ static void hardware_cells(struct table *t, const struct row *row, int step, con
     }
 }
 
-/* What a launch in a graph takes, and what is prepared once: columns where a row of the case has them. */
+/* What a launch in a graph takes, what is prepared once, and of sequences what is kept from frame to frame and how far the result has gone from the dense
+ * one: columns where a row of the case has them. */
 struct extra_columns {
-    bool graph, prepare;
+    bool graph, prepare, sequence;
+    int count;
 };
 
 static struct extra_columns extra_columns(struct table *t, const struct case_view *c)
@@ -161,6 +173,7 @@ static struct extra_columns extra_columns(struct table *t, const struct case_vie
     for (int i = 0; i < c->count; i++) {
         e.graph |= c->views[i].ranked && !strcmp(c->load, "isolated") && row_time(c->rows[i], "warm", "sustained");
         e.prepare |= c->views[i].ranked && isfinite(c->rows[i]->prepare_ns);
+        e.sequence |= c->rows[i]->op && !strcmp(c->rows[i]->op, "sequence");
     }
     if (e.graph) {
         table_column(t, "graph us", ALIGN_POINT, false);
@@ -168,6 +181,11 @@ static struct extra_columns extra_columns(struct table *t, const struct case_vie
     if (e.prepare) {
         table_column(t, "prep us", ALIGN_POINT, false);
     }
+    if (e.sequence) {
+        table_column(t, "state MB", ALIGN_POINT, false);
+        table_column(t, "error/bound", ALIGN_POINT, false);
+    }
+    e.count = e.graph + e.prepare + 2 * e.sequence;
     return e;
 }
 
@@ -181,30 +199,82 @@ static void extra_cells(struct table *t, const struct view *v, const struct extr
     if (e->prepare) {
         table_cell(t, PAINT_NONE, "%s", isfinite(v->row->prepare_ns) ? number_3(v->row->prepare_ns / 1e3, a) : "");
     }
+    if (e->sequence) {
+        table_cell(t, PAINT_NONE, "%s", v->row->state_bytes >= 0 ? number_3((double)v->row->state_bytes / 1e6, a) : "");
+        table_cell(t, PAINT_NONE, "%s", v->row->error_over_bound >= 0 ? number_3(v->row->error_over_bound, a) : "");
+    }
 }
+/* What row_facts fills. */
+static void fact_columns(struct table *t)
+{
+    table_column(t, "regs", ALIGN_RIGHT, false);
+    table_column(t, "spill", ALIGN_RIGHT, false);
+    table_column(t, "smemK", ALIGN_RIGHT, false);
+    table_column(t, "occ", ALIGN_RIGHT, false);
+    table_column(t, "%", ALIGN_LEFT, true);
+}
+
+struct timed_columns {
+    bool roof; /* the share is of the measured roof, else of the floor */
+    bool hardware[HARDWARE];
+    struct extra_columns extra;
+};
+
+static void timed_row(struct table *t, const struct case_view *c, const struct view *v, const struct timed_columns *has)
+{
+    char mark[16], value[NUMBER_TEXT], half[NUMBER_TEXT];
+    double share = has->roof ? v->roof_share : v->floor_share;
+    table_row(t);
+    table_cell(t, PAINT_NONE, "%s", status_mark(v, mark));
+    table_cell(t, PAINT_BOLD, "%s", v->name);
+    if (v->ranked) {
+        number_pair(v->time->median_ns / 1e3, v->half_ns / 1e3, value, half);
+        table_cell(t, PAINT_NONE, "%s", value);
+        table_cell(t, PAINT_DIM, half[0] ? "±%s" : "%s", half);
+    } else {
+        table_cell(t, PAINT_DIM, "not timed");
+        blanks(t, 1);
+    }
+    ratio_cells(t, v);
+    table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, value));
+    row_facts(t, c, v);
+    extra_cells(t, v, &has->extra);
+    hardware_cells(t, v->row, -1, has->hardware);
+    verdict_cell(t, c, v);
+}
+
+static void timed_step(struct table *t, const struct case_view *c, const struct view *v, int step, const struct timed_columns *has)
+{
+    char value[NUMBER_TEXT];
+    const struct row_time *time = step_time(c, v->row, step);
+    table_row(t);
+    blanks(t, 1);
+    table_cell(t, PAINT_DIM, "  %s", v->row->steps[step].name);
+    table_cell(t, PAINT_NONE, "%s", time ? number_3(time->median_ns / 1e3, value) : "");
+    blanks(t, 4);
+    step_facts(t, c, v, step);
+    blanks(t, has->extra.count);
+    hardware_cells(t, v->row, step, has->hardware);
+}
+
 
 /* D: a device that keeps time. */
 static struct table *timed_table(const struct case_view *c)
 {
     struct table *t = table_new();
-    char heading[VARIANT_BASE + 2], mark[16], value[NUMBER_TEXT], half[NUMBER_TEXT];
+    char heading[VARIANT_BASE + 2];
+    struct timed_columns has = {.roof = !isnan(c->roof_ns)};
     snprintf(heading, sizeof heading, "x %s", c->zero_name);
-    bool roof = !isnan(c->roof_ns);
     table_column(t, "#", ALIGN_LEFT, false);
     table_column(t, "variant", ALIGN_LEFT, false);
     table_column(t, "time us", ALIGN_POINT, false);
     table_column(t, "", ALIGN_LEFT, true);
     table_column(t, heading, ALIGN_POINT, false);
     table_column(t, "[95 %]", ALIGN_LEFT, true);
-    table_column(t, roof ? "roof" : "floor", ALIGN_RIGHT, false);
-    table_column(t, "regs", ALIGN_RIGHT, false);
-    table_column(t, "spill", ALIGN_RIGHT, false);
-    table_column(t, "smemK", ALIGN_RIGHT, false);
-    table_column(t, "occ", ALIGN_RIGHT, false);
-    table_column(t, "%", ALIGN_LEFT, true);
-    struct extra_columns extra = extra_columns(t, c);
-    bool shown[HARDWARE];
-    hardware_columns(t, c, shown);
+    table_column(t, has.roof ? "roof" : "floor", ALIGN_RIGHT, false);
+    fact_columns(t);
+    has.extra = extra_columns(t, c);
+    hardware_columns(t, c, has.hardware);
     table_column(t, "binds", ALIGN_LEFT, false);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
@@ -212,37 +282,11 @@ static struct table *timed_table(const struct case_view *c)
         if (sentence_row(t, v) || !usable) {
             continue;
         }
-        table_row(t);
-        table_cell(t, PAINT_NONE, "%s", status_mark(v, mark));
-        table_cell(t, PAINT_BOLD, "%s", v->name);
-        if (v->ranked) {
-            number_pair(v->time->median_ns / 1e3, v->half_ns / 1e3, value, half);
-            table_cell(t, PAINT_NONE, "%s", value);
-            table_cell(t, PAINT_DIM, half[0] ? "±%s" : "%s", half);
-        } else {
-            table_cell(t, PAINT_DIM, "not timed");
-            blanks(t, 1);
-        }
-        ratio_cells(t, v);
-        double share = roof ? v->roof_share : v->floor_share;
-        table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, value));
-        row_facts(t, v);
-        extra_cells(t, v, &extra);
-        hardware_cells(t, v->row, -1, shown);
-        verdict_cell(t, c, v);
+        timed_row(t, c, v, &has);
         for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
-            const struct row_time *time = step_time(c, v->row, s);
-            if (v->row->steps[s].prepare) {
-                continue;
+            if (!v->row->steps[s].prepare) {
+                timed_step(t, c, v, s, &has);
             }
-            table_row(t);
-            blanks(t, 1);
-            table_cell(t, PAINT_DIM, "  %s", v->row->steps[s].name);
-            table_cell(t, PAINT_NONE, "%s", time ? number_3(time->median_ns / 1e3, value) : "");
-            blanks(t, 4);
-            facts_cells(t, &v->row->steps[s]);
-            blanks(t, extra.graph + extra.prepare);
-            hardware_cells(t, v->row, s, shown);
         }
     }
     return t;
@@ -270,11 +314,7 @@ static struct table *counted_table(const struct case_view *c)
     table_column(t, "", ALIGN_LEFT, false);
     table_column(t, "variant", ALIGN_LEFT, false);
     table_column(t, "check", ALIGN_LEFT, false);
-    table_column(t, "regs", ALIGN_RIGHT, false);
-    table_column(t, "spill", ALIGN_RIGHT, false);
-    table_column(t, "smemK", ALIGN_RIGHT, false);
-    table_column(t, "occ", ALIGN_RIGHT, false);
-    table_column(t, "%", ALIGN_LEFT, true);
+    fact_columns(t);
     table_column(t, "warp FMA", ALIGN_RIGHT, false);
     table_column(t, "st sect/req", ALIGN_POINT, false);
     table_column(t, "", ALIGN_LEFT, true);
@@ -290,7 +330,7 @@ static struct table *counted_table(const struct case_view *c)
         table_cell(t, PAINT_NONE, "%s", status_mark(v, mark));
         table_cell(t, PAINT_BOLD, "%s", v->name);
         table_cell(t, PAINT_GOOD, "ok %s", v->row->check ? v->row->check : "");
-        row_facts(t, v);
+        row_facts(t, c, v);
         counter_cells(t, v->warp_fma, v->st_sect_req, v->st_ideal, v->moved_over_compulsory);
         verdict_cell(t, c, v);
         for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {

@@ -43,6 +43,12 @@ void report_kernels(struct text *t, const struct row *row)
 #define SAMPLES "hw.samples_" /* and the reason; hw.samples_dropped is none */
 #define LINES_SHOWN 20
 #define REASONS_SHOWN 3
+#define EXCESS_SHOWN 1.05 /* of the least possible */
+#define LANES_SHOWN 31.5  /* fewer lanes that do something */
+/* Of a source line, by SASS metrics; their names in the row. */
+enum { INSTRUCTIONS, LANES, SECTORS, SECTORS_IDEAL, WAVEFRONTS, WAVEFRONTS_IDEAL, LOCAL, EXECUTED };
+static const char *const executed_names[EXECUTED] = {"hw.executed_instructions",  "hw.executed_lanes",      "hw.executed_sectors", "hw.executed_sectors_ideal",
+                                                     "hw.executed_wavefronts", "hw.executed_wavefronts_ideal", "hw.executed_local_sectors"};
 
 static bool is_sample(const struct row_metric *m)
 {
@@ -51,7 +57,7 @@ static bool is_sample(const struct row_metric *m)
 
 static bool is_counter(const struct row_metric *m, int step)
 {
-    return m->step == step && m->line == 0 && strcmp(m->source, "cupti") == 0 && !is_sample(m);
+    return m->step == step && m->line == 0 && strcmp(m->source, "cupti") == 0 && !is_sample(m) && strncmp(m->name, "hw.executed_", 12) != 0;
 }
 
 static bool is_counted(const struct row *row, int step)
@@ -66,12 +72,15 @@ struct sampled {
     int step, line;
     double samples;
     const struct row_metric *top[REASONS_SHOWN]; /* the most frequent first */
+    double executed[EXECUTED]; /* NaN: not counted */
 };
 
 static int by_samples(const void *a, const void *b)
 {
     const struct sampled *x = a, *y = b;
-    return (x->samples < y->samples) - (x->samples > y->samples);
+    if (x->samples != y->samples)
+        return x->samples < y->samples ? 1 : -1;
+    return (x->executed[INSTRUCTIONS] < y->executed[INSTRUCTIONS]) - (x->executed[INSTRUCTIONS] > y->executed[INSTRUCTIONS]);
 }
 
 static void put_reason(struct sampled *s, const struct row_metric *m)
@@ -87,34 +96,80 @@ static void put_reason(struct sampled *s, const struct row_metric *m)
         }
 }
 
+/* The line's entry; a new one behind the others. */
+static struct sampled *line_of(struct sampled *lines, int *count, const struct row_metric *m)
+{
+    int at = 0;
+    while (at < *count && (lines[at].step != m->step || lines[at].line != m->line))
+        at++;
+    if (at == *count) {
+        lines[(*count)++] = (struct sampled){.step = m->step, .line = m->line};
+        for (int k = 0; k < EXECUTED; k++)
+            lines[at].executed[k] = NAN;
+    }
+    return &lines[at];
+}
+
+static int gather(const struct row *row, struct sampled *lines, double *samples, double *instructions)
+{
+    int count = 0;
+    *samples = *instructions = 0;
+    for (int i = 0; i < row->metric_count; i++) {
+        const struct row_metric *m = &row->metrics[i];
+        if (is_sample(m)) {
+            put_reason(line_of(lines, &count, m), m);
+            *samples += m->value;
+        }
+        for (int k = 0; k < EXECUTED; k++)
+            if (!strcmp(m->name, executed_names[k])) {
+                line_of(lines, &count, m)->executed[k] = m->value;
+                *instructions += k == INSTRUCTIONS ? m->value : 0;
+            }
+    }
+    qsort(lines, (size_t)count, sizeof *lines, by_samples);
+    return count;
+}
+
+/* ", 4.0x sectors": what the line moves over the least that it could. */
+static void add_excess(struct text *t, double moved, double ideal, const char *what)
+{
+    char a[NUMBER_TEXT];
+    if (ideal > 0 && moved >= EXCESS_SHOWN * ideal)
+        text_addf(t, ", %sx the %s", number_3(moved / ideal, a), what);
+}
+
+static void add_executed(struct text *t, const struct sampled *s, double all)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    const double *e = s->executed;
+    if (!(e[INSTRUCTIONS] > 0))
+        return;
+    text_addf(t, "; ran %s (%s %%)", number_count(e[INSTRUCTIONS], a), number_percent(e[INSTRUCTIONS] / all, b));
+    if (e[LANES] / e[INSTRUCTIONS] < LANES_SHOWN)
+        text_addf(t, ", %s of 32 lanes", number_3(e[LANES] / e[INSTRUCTIONS], a));
+    add_excess(t, e[SECTORS], e[SECTORS_IDEAL], "sectors");
+    add_excess(t, e[WAVEFRONTS], e[WAVEFRONTS_IDEAL], "wavefronts");
+    if (e[LOCAL] > 0)
+        text_addf(t, ", %s local sectors", number_count(e[LOCAL], a));
+}
+
 void report_samples(struct text *t, const struct row *row)
 {
     struct sampled *lines = xcalloc((size_t)row->metric_count + 1, sizeof *lines);
-    int count = 0;
-    double all = 0;
+    double all, instructions;
     char a[NUMBER_TEXT];
-    for (int i = 0; i < row->metric_count; i++) {
-        const struct row_metric *m = &row->metrics[i];
-        int at = 0;
-        if (!is_sample(m))
-            continue;
-        while (at < count && (lines[at].step != m->step || lines[at].line != m->line))
-            at++;
-        if (at == count)
-            lines[count++] = (struct sampled){.step = m->step, .line = m->line};
-        put_reason(&lines[at], m);
-        all += m->value;
-    }
-    qsort(lines, (size_t)count, sizeof *lines, by_samples);
+    int count = gather(row, lines, &all, &instructions);
     if (count)
-        text_addf(t, "where the warps stand  share of %s samples, and what they wait for there\n", number_count(all, a));
+        text_addf(t, "where the warps stand  share of %s samples, what they wait for there%s\n", number_count(all, a),
+                  instructions > 0 ? "; warp instructions that ran, share of all" : "");
     for (int i = 0; i < count && i < LINES_SHOWN; i++) {
         const struct row_step *step = lines[i].step >= 0 && lines[i].step < row->step_count ? &row->steps[lines[i].step] : NULL;
         const char *slash = step ? strrchr(step->file, '/') : NULL, *file = slash ? slash + 1 : step ? step->file : "";
-        char *place = lines[i].line ? text_format("%s:%d", file, lines[i].line) : text_format("%s", step ? "headers, and code without a line" : "other kernels");
-        text_addf(t, "  %5s %%  %-36s", number_percent(lines[i].samples / all, a), place);
+        char *place = lines[i].line ? text_format("%s:%d", file, lines[i].line) : text_format("%.24s, no line", step ? step->name : "other kernels");
+        text_addf(t, "  %5s %%  %-*s", number_percent(all > 0 ? lines[i].samples / all : 0, a), lines[i].top[0] || lines[i].executed[INSTRUCTIONS] > 0 ? 36 : 0, place);
         for (int k = 0; k < REASONS_SHOWN && lines[i].top[k]; k++)
             text_addf(t, "%s %s %s %%", k ? "," : "", lines[i].top[k]->name + sizeof SAMPLES - 1, number_percent(lines[i].top[k]->value / lines[i].samples, a));
+        add_executed(t, &lines[i], instructions);
         text_add(t, "\n");
         free(place);
     }

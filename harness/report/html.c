@@ -28,7 +28,7 @@ void html_text(struct text *t, const char *s)
 void html_id(struct text *t, const char *s)
 {
     while (s && *s) {
-        size_t n = strcspn(s, "/[,:"), with = n + (s[n] != '\0');
+        size_t n = strcspn(s, "/[,:_"), with = n + (s[n] != '\0');
         char *piece = xstrndup(s, with);
         html_text(t, piece);
         free(piece);
@@ -53,7 +53,7 @@ void html_figure(struct text *t, const struct plot *plot)
 
 static void lead(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
-    int ok = 0, failed = 0, cases = 0, won = 0, timed = 0;
+    int ok = 0, failed = 0, won = 0, timed = 0;
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
         end = case_end(rows, count, i);
@@ -65,7 +65,6 @@ static void lead(struct text *t, const struct run *run, struct row *const *rows,
         const struct view *best = case_best(&c);
         timed += best != NULL;
         won += best && best->time->ratio_low > 1;
-        cases++;
         case_view_free(&c);
     }
     text_addf(t, "<p class=\"lead\"><b>%d of %d rows verified</b>", ok, count);
@@ -73,13 +72,13 @@ static void lead(struct text *t, const struct run *run, struct row *const *rows,
         text_addf(t, ", <b class=\"bad\">%d failed</b>", failed);
     }
     if (timed) {
-        text_addf(t, "; a variant beats row 0 on <b class=\"%s\">%d of %d cases</b>", won ? "good" : "", won, cases);
+        text_addf(t, "; a variant beats row 0 on <b class=\"%s\">%d of %d timed cases</b>", won ? "good" : "", won, timed);
     } else if (count && device_counts(rows[0]->device)) {
         text_add(t, "; counted on <b>emu</b>: exact counts, no time, no ranking");
     }
     text_add(t, ".</p>\n<p class=\"soft\">");
     struct text line = {0};
-    summary_counts(&line, rows, count);
+    summary_counts(&line, run, rows, count);
     html_text(t, text_get(&line));
     text_free(&line);
     text_add(t, "</p>\n");

@@ -12,6 +12,10 @@ void html_id(struct text *t, const char *s);
 void html_figure(struct text *t, const struct plot *plot);
 /* The section of one case. */
 void html_case(struct text *t, const struct case_view *c, const struct plots *plots);
+/* The cell of a %, with a bar of that length; NaN is an empty one. */
+void html_share(struct text *t, double percent);
+/* How near its rows come to the limits of the machine; nothing without hardware counters. */
+void html_light(struct text *t, const struct case_view *c);
 /* Its counters and metrics, folded away. */
 void html_metrics(struct text *t, const struct case_view *c);
 

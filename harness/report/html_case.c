@@ -2,6 +2,7 @@
 #include "report/case_table.h"
 #include "report/html.h"
 #include "report/number.h"
+#include "report/resources.h"
 #include "report/verdict.h"
 #include <ctype.h>
 #include <math.h>
@@ -98,12 +99,19 @@ static void verdict_cell(struct text *t, const struct case_view *c, const struct
     text_addf(t, ">%s</td>", all.count ? counter_bind_names[all.items[0].binds] : "");
 }
 
-static void steps_cell(struct text *t, const struct view *v)
+/* With what is known of a library's kernel. */
+static void one_step(struct text *t, const struct case_view *c, const struct view *v, int step)
+{
+    struct row_step s;
+    facts_cells(t, resources_step(c, v, step, &s) ? &s : NULL);
+}
+
+static void steps_cell(struct text *t, const struct case_view *c, const struct view *v)
 {
     if (v->steps > 1) {
         text_addf(t, "<td class=\"n soft\" colspan=\"4\">%d steps</td>", v->steps);
     } else {
-        facts_cells(t, v->step >= 0 ? &v->row->steps[v->step] : NULL);
+        one_step(t, c, v, v->step >= 0 ? v->step : 0);
     }
 }
 
@@ -143,7 +151,7 @@ static void timed_row(struct text *t, const struct case_view *c, const struct vi
     text_add(t, "</td>");
     double share = !isnan(c->roof_ns) ? v->roof_share : v->floor_share;
     number_cell(t, !isnan(share), number_percent(share, value), "%");
-    steps_cell(t, v);
+    steps_cell(t, c, v);
     verdict_cell(t, c, v);
     text_add(t, "</tr>\n");
     for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
@@ -155,7 +163,7 @@ static void timed_row(struct text *t, const struct case_view *c, const struct vi
         cell(t, "name", v->row->steps[s].name);
         number_cell(t, time != NULL, time ? number_3(time->median_ns / 1e3, value) : "", NULL);
         text_add(t, "<td></td><td></td>");
-        facts_cells(t, &v->row->steps[s]);
+        one_step(t, c, v, s);
         text_add(t, "<td></td></tr>\n");
     }
 }
@@ -178,11 +186,7 @@ static void counted_row(struct text *t, const struct case_view *c, const struct 
     }
     text_add(t, "</td>");
     number_cell(t, !isnan(v->conflicts), number_count(v->conflicts, a), NULL);
-    if (v->step >= 0) { /* the longest step; all of them are below */
-        facts_cells(t, &v->row->steps[v->step]);
-    } else {
-        facts_cells(t, NULL);
-    }
+    one_step(t, c, v, v->step); /* the longest step; all of them are below */
     number_cell(t, !isnan(v->warp_fma), number_count(v->warp_fma, a), NULL);
     verdict_cell(t, c, v);
     text_add(t, "</tr>\n");
@@ -192,7 +196,8 @@ static void case_rows(struct text *t, const struct case_view *c)
 {
     static const char facts[] =
         "<th class=\"n\">regs</th><th class=\"n\">spill B</th><th class=\"n\">smem KiB</th><th class=\"n\">occ %</th>";
-    text_add(t, "<div class=\"scroll\"><table><thead><tr><th></th><th>variant</th>");
+    text_add(t, "<div class=\"scroll\">");
+    text_addf(t, "<table%s><thead><tr><th></th><th>variant</th>", c->counts ? " class=\"metrics\"" : "");
     if (c->counts) {
         text_addf(t,
                   "<th>check</th><th class=\"n\">moved / comp.</th><th class=\"n\">ld sect/req</th><th class=\"n\">st sect/req</th>"
@@ -296,50 +301,66 @@ static void dims(struct text *t, const int64_t d[3])
     text_add(t, "</td>");
 }
 
-static void step_facts(struct text *t, const struct view *v, const struct row_step *s)
+static void pair_cell(struct text *t, int a, int b, const char *between)
 {
-    char a[NUMBER_TEXT];
-    const int ints[] = {s->registers,    s->spill_store_bytes, s->spill_load_bytes, s->stack_bytes,   s->static_smem,
-                        s->dynamic_smem, s->constant_bytes,    s->code_bytes,       s->blocks_per_sm, s->warps_per_sm};
-    text_add(t, "<tr>");
+    char x[NUMBER_TEXT], y[NUMBER_TEXT];
+    text_add(t, "<td class=\"n\">");
+    if (a >= 0 && b >= 0)
+        text_addf(t, "%s%s%s", number_count(a, x), between, number_count(b, y));
+    text_add(t, "</td>");
+}
+
+#define STEP_COLUMNS 14
+
+static void step_facts(struct text *t, const struct case_view *c, const struct view *v, int index)
+{
+    struct row_step s;
+    char a[NUMBER_TEXT], hash[9];
+    if (!resources_step(c, v, index, &s)) /* with what is known of a library's kernel */
+        s = v->row->steps[index];
+    const int ints[] = {s.constant_bytes, s.code_bytes, s.blocks_per_sm, s.warps_per_sm};
+    text_add(t, s.lift[0] ? "<tr class=\"lifted\">" : "<tr>");
     cell(t, "name", v->name);
-    text_add(t, "<td class=\"mono\">");
-    html_text(t, s->name);
-    text_add(t, s->prepare ? " <small>once, not timed</small></td>" : "</td>");
-    dims(t, s->grid);
-    dims(t, s->block);
-    for (size_t i = 0; i < sizeof ints / sizeof ints[0]; i++) {
+    text_add(t, "<td class=\"mono step\">");
+    html_id(t, s.name);
+    text_add(t, s.prepare ? " <small>once, not timed</small></td>" : "</td>");
+    dims(t, s.grid);
+    dims(t, s.block);
+    number_cell(t, s.registers >= 0, number_count(s.registers, a), NULL);
+    pair_cell(t, s.spill_store_bytes, s.spill_load_bytes, " / ");
+    number_cell(t, s.stack_bytes >= 0, number_count(s.stack_bytes, a), NULL);
+    pair_cell(t, s.static_smem, s.dynamic_smem, " + ");
+    for (size_t i = 0; i < sizeof ints / sizeof ints[0]; i++)
         number_cell(t, ints[i] >= 0, number_count(ints[i], a), NULL);
+    number_cell(t, s.occupancy >= 0, number_percent(s.occupancy, a), s.limit);
+    number_cell(t, s.waves >= 0, number_3(s.waves, a), NULL);
+    snprintf(hash, sizeof hash, "%.8s", s.sass_hash);
+    cell(t, "mono", hash);
+    text_add(t, "</tr>\n");
+    if (s.lift[0]) {
+        text_addf(t, "<tr class=\"step\"><td></td><td colspan=\"%d\">", STEP_COLUMNS);
+        html_text(t, s.lift);
+        text_add(t, "</td></tr>\n");
     }
-    number_cell(t, s->occupancy >= 0, number_percent(s->occupancy, a), s->limit);
-    number_cell(t, s->waves >= 0, number_3(s->waves, a), NULL);
-    cell(t, "soft", s->lift);
-    text_add(t, "<td class=\"mono\">");
-    html_text(t, s->sass_hash[0] ? (char[]){s->sass_hash[0], s->sass_hash[1], s->sass_hash[2], s->sass_hash[3], s->sass_hash[4],
-                                            s->sass_hash[5], s->sass_hash[6], s->sass_hash[7], 0}
-                                 : "");
-    text_add(t, "</td></tr>\n");
 }
 
 static void all_steps(struct text *t, const struct case_view *c)
 {
-    static const char *const heads[] = {"grid",         "block", "regs", "spill st",  "spill ld", "stack", "static smem",
-                                        "dynamic smem", "const", "code", "blocks/SM", "warps/SM", "occ %", "waves"};
+    static const char *const heads[] = {"grid",    "block",  "regs",        "spill B st / ld", "stack B", "smem B static + dynamic",
+                                        "const B", "code B", "blocks / SM", "warps / SM",      "occ %",   "waves"};
     bool any = false;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         for (int s = 0; s < v->row->step_count; s++) {
             if (!any) {
-                text_add(
-                    t,
-                    "<details><summary>Facts of every step</summary><div class=\"scroll\"><table><thead><tr><th>variant</th><th>step</th>");
-                for (size_t h = 0; h < sizeof heads / sizeof heads[0]; h++) {
+                text_add(t, "<details><summary>Launch, registers and occupancy of every step, and what would lift its limit</summary><div class=\"scroll\">"
+                            "<table class=\"metrics\"><thead><tr><th>variant</th><th>step</th>");
+                for (size_t h = 0; h < sizeof heads / sizeof heads[0]; h++)
                     text_addf(t, "<th class=\"n\">%s</th>", heads[h]);
-                }
-                text_add(t, "<th>what lifts it</th><th>SASS</th></tr></thead><tbody>\n");
+                text_add(t, "<th title=\"the same hash is the same machine code\">SASS</th></tr></thead><tbody>\n");
                 any = true;
             }
-            step_facts(t, v, &v->row->steps[s]);
+            step_facts(t, c, v, s);
         }
     }
     text_add(t, any ? "</tbody></table></div></details>\n" : "");
@@ -372,6 +393,7 @@ void html_case(struct text *t, const struct case_view *c, const struct plots *pl
     text_free(&line);
     text_add(t, "</p>\n");
     case_rows(t, c);
+    html_light(t, c);
     for (int i = 0; i < plots->count; i++) {
         if (plots->items[i].case_index == c->rows[0]->case_index &&
             (plots->items[i].kind == PLOT_TIME || plots->items[i].kind == PLOT_COUNTS || plots->items[i].kind == PLOT_ROOFLINE)) {

@@ -142,6 +142,17 @@ static int add_choice(struct text *t, const struct member *members, int count, c
     return kinds;
 }
 
+static bool all_cudnn(const struct member *members, int count)
+{
+    char name[VARIANT_BASE];
+    for (int i = 0; i < count; i++) {
+        if (strncmp(variant_base(zero_of(members[i].of)->row, name), "cudnn", 5) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Row 0 on every layer: its name, its sum. */
 static void sum_zero(struct network *n, const struct member *members, int count)
 {
@@ -151,6 +162,8 @@ static void sum_zero(struct network *n, const struct member *members, int count)
     if (add_choice(&n->zeros, members, count, zero_of) == 1) {
         text_free(&n->zeros);
         variant_base(zero_of(members[0].of)->row, n->zero);
+    } else if (all_cudnn(members, count)) { /* whose fastest row is now one, now another of its graphs */
+        snprintf(n->zero, sizeof n->zero, "cudnn");
     }
 }
 
@@ -374,15 +387,7 @@ void report_network(struct text *t, const struct run *run, struct row *const *ro
     for (int i = 0; i < made; i++) {
         struct text lines = {0};
         network_lines(&networks[i], &lines);
-        const char *label = "network";
-        for (const char *p = text_get(&lines); *p;) {
-            size_t end = strcspn(p, "\n");
-            char *line = xstrndup(p, end);
-            text_add_labelled(t, label, line, style);
-            label = "       ";
-            free(line);
-            p += end + (p[end] == '\n');
-        }
+        text_add_labelled_lines(t, "network", text_get(&lines), style);
         text_free(&lines);
     }
     network_list_free(networks, made);

@@ -165,45 +165,78 @@ static bool counts_plot(struct plots *p, const struct case_view *c, const char *
                       dir, err);
 }
 
-/* The same machine code is shown once, however many cases it ran. */
+/* One machine code of one variant: its layer is named where the variant has several. */
+struct code_facts {
+    char name[192], layer[64];
+    const struct row_step *step;
+    bool several;
+};
+
+/* A library's kernels are not ours to compile; beside one of them our own step is not what the row is about. */
+static bool is_own_code(const struct view *v)
+{
+    bool own = v->step >= 0 && v->row->status != ROW_INFEASIBLE;
+    for (int i = 0; i < v->row->step_count; i++)
+        own &= v->row->steps[i].prepare || (strcmp(v->row->steps[i].kind, "cudnn") && strcmp(v->row->steps[i].kind, "call"));
+    return own;
+}
+
+/* The same machine code is taken once, however many cases it ran. Returns how many did not fit. */
+static int collect_facts(const struct case_view *c, struct code_facts *out, int *count)
+{
+    int more = 0;
+    for (int k = 0; k < c->count; k++) {
+        const struct view *v = &c->views[k];
+        if (!is_own_code(v))
+            continue;
+        const struct row_step *s = &v->row->steps[v->step];
+        bool known = false, several = false;
+        for (int j = 0; j < *count; j++) {
+            const struct row_step *o = out[j].step;
+            bool named = !strcmp(out[j].name, v->name);
+            known |= named && o->registers == s->registers && o->spill_store_bytes == s->spill_store_bytes && fabs(o->occupancy - s->occupancy) < 5e-4;
+            several |= named;
+        }
+        if (known || *count == FACTS_DRAWN) {
+            more += !known;
+            continue;
+        }
+        for (int j = 0; j < *count; j++)
+            out[j].several |= several && !strcmp(out[j].name, v->name);
+        struct code_facts *f = &out[(*count)++];
+        *f = (struct code_facts){.step = s, .several = several};
+        memcpy(f->name, v->name, sizeof f->name);
+        snprintf(f->layer, sizeof f->layer, "%.63s", v->row->layer ? v->row->layer : "");
+    }
+    return more;
+}
+
 static bool facts_plot(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)
 {
     struct plot_draft d = {.base = "facts.gp", .width = WIDTH};
+    struct code_facts *facts = xcalloc(FACTS_DRAWN, sizeof *facts);
     int shown = 0, more = 0, longest = 0;
     double most_spill = 0;
-    char(*seen)[160] = xcalloc(FACTS_DRAWN, sizeof *seen);
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
         end = case_end(rows, count, i);
         case_view_make(&c, run, rows + i, end - i);
-        for (int k = 0; k < c.count; k++) {
-            const struct view *v = &c.views[k];
-            if (v->step < 0 || v->row->status == ROW_INFEASIBLE) {
-                continue;
-            }
-            const struct row_step *s = &v->row->steps[v->step];
-            char key[160];
-            snprintf(key, sizeof key, "%.110s %d %d %.3f", v->name, s->registers, s->spill_store_bytes, s->occupancy);
-            bool known = false;
-            for (int j = 0; j < shown; j++) {
-                known |= strcmp(seen[j], key) == 0;
-            }
-            if (known || shown == FACTS_DRAWN) {
-                more += !known;
-                continue;
-            }
-            memcpy(seen[shown++], key, sizeof key);
-            plot_add_name(&d.data, v->name);
-            add_number(&d.data, s->registers);
-            add_number(&d.data, s->spill_store_bytes >= 0 ? s->spill_store_bytes : NAN);
-            add_number(&d.data, s->occupancy >= 0 ? s->occupancy * 100 : NAN);
-            text_add(&d.data, "\n");
-            longest = name_chars(v->name) > longest ? name_chars(v->name) : longest;
-            most_spill = fmax(most_spill, s->spill_store_bytes);
-        }
+        more += collect_facts(&c, facts, &shown);
         case_view_free(&c);
     }
-    free(seen);
+    for (int i = 0; i < shown; i++) {
+        const struct row_step *s = facts[i].step;
+        char *label = facts[i].several ? text_format("%s: %s", facts[i].layer, facts[i].name) : xstrdup(facts[i].name);
+        plot_add_name(&d.data, label);
+        add_number(&d.data, s->registers);
+        add_number(&d.data, s->spill_store_bytes >= 0 ? s->spill_store_bytes : NAN);
+        add_number(&d.data, s->occupancy >= 0 ? s->occupancy * 100 : NAN);
+        text_add(&d.data, "\n");
+        longest = name_chars(label) > longest ? name_chars(label) : longest;
+        most_spill = fmax(most_spill, s->spill_store_bytes);
+        free(label);
+    }
+    free(facts);
     if (shown < 2) {
         text_free(&d.data);
         return true;
@@ -212,14 +245,12 @@ static bool facts_plot(struct plots *p, const struct run *run, struct row *const
               most_spill > 0 ? pow(2, ceil(log2(fmax(most_spill, 16)))) : 0);
     d.height = 60 + ROW_HEIGHT * shown;
     char rest[64] = "";
-    if (more) {
+    if (more)
         snprintf(rest, sizeof rest, " %d more are in the tables.", more);
-    }
-    return plot_write(
-        p, &d, PLOT_FACTS, -1,
-        text_format("What the compiler made of each variant's longest step: registers and spilled bytes a thread, theoretical occupancy.%s",
-                    rest),
-        dir, err);
+    return plot_write(p, &d, PLOT_FACTS, -1,
+                      text_format("What the compiler made of the longest step of each variant of ours: registers and spilled bytes a thread, theoretical occupancy. "
+                                  "Where a variant has several codes, the layer stands before it.%s%s", most_spill > 0 ? "" : " Nothing spills.", rest),
+                      dir, err);
 }
 
 /* ---- drawing ---- */

@@ -91,7 +91,7 @@ static void add_limits(const struct case_view *c, const struct occupancy_query *
         occupancy_need(c->machine.chip, q, limits[i].limit, o->blocks_per_sm + 1, need, sizeof need);
         text_addf(t, "%s %s %d", i ? "," : "", limits[i].name, own);
         if (need[0] && o->warps_per_sm < c->machine.chip->warps_per_sm)
-            text_addf(t, " (%d with %s)", o->blocks_per_sm + 1, need);
+            text_addf(t, " [%d with %s]", o->blocks_per_sm + 1, need);
     }
 }
 
@@ -120,9 +120,13 @@ void resources_occupancy(const struct case_view *c, const struct view *v, int st
         else if (tail.idle > 0)
             text_addf(t, ": the last fills %s %% of the places, %s %% of all stay empty", number_percent(tail.last, a), number_percent(tail.idle, b));
     }
-    double clusters = counter_step(v->row, step, "model.clusters_at_most");
-    if (!isnan(clusters))
+    double clusters = counter_step(v->row, step, "model.clusters_at_most"), told = counter_step(v->row, step, "driver.clusters");
+    if (!isnan(told))
+        text_addf(t, "; %s clusters at once by the driver", number_count(told, a));
+    else if (!isnan(clusters))
         text_addf(t, "; at most %s clusters at once", number_count(clusters, a));
+    if (!isnan(told) && told < clusters)
+        text_addf(t, ", %s %% of what fits without groups of SMs", number_percent(told / clusters, a));
 }
 
 /* The lines that spill most, by the machine code. */
@@ -162,8 +166,10 @@ void resources_spills(const struct case_view *c, const struct view *v, int step,
     if (s->stack_bytes > 0 && (ld > 0 || st > 0))
         text_addf(t, "; the code has %s loads from and %s stores to local memory, stack %d B", number_count(ld, a), number_count(st, b), s->stack_bytes);
     double loads = account_counter(v, step, "hw.local_loads"), stores = account_counter(v, step, "hw.local_stores");
-    if (!isnan(loads) && !isnan(stores))
-        text_addf(t, "; executed %s local loads and %s stores, one for a warp", number_count(loads, a), number_count(stores, b));
+    if (loads == 0 && stores == 0)
+        text_add(t, "; no local load or store was executed");
+    else if (!isnan(loads) && !isnan(stores))
+        text_addf(t, "; executed %s local loads and %s stores, counted by warp", number_count(loads, a), number_count(stores, b));
     double bytes = account_counter(v, step, "hw.local_bytes"), missed = account_counter(v, step, "hw.local_bytes_missed");
     if (!isnan(bytes) && bytes > 0)
         text_addf(t, ", %s through the L1", number_si(bytes, "B", a));
@@ -234,7 +240,7 @@ void resources_shared(const struct case_view *c, const struct view *v, int step,
         text_addf(t, "; stores take %s passes, %s would do (%s-way)", number_count(st, a), number_count(ideal_st, b), number_short(st / ideal_st, d));
     double waves = account_counter(v, step, "hw.shared_wavefronts"), conflicts = account_counter(v, step, "hw.shared_conflicts");
     if (waves > 0 && !isnan(conflicts))
-        text_addf(t, "; counted %s passes, %s of them conflicts (%s %%)", number_count(waves, a), number_count(conflicts, b), number_percent(conflicts / waves, d));
+        text_addf(t, "; %s passes counted, %s of them conflicts (%s %%)", number_count(waves, a), number_count(conflicts, b), number_percent(conflicts / waves, d));
     double ways_ld = account_counter(v, step, "hw.shared_ways_ld"), ways_st = account_counter(v, step, "hw.shared_ways_st");
     if (ways_ld <= WAYS_MOST)
         text_addf(t, ", %s a load", number_short(ways_ld, a));

@@ -4,16 +4,38 @@
 #include "base/dtype.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WIDTH 620
 #define HEIGHT 380
 
-static double counted(const struct view *v, const char *level)
+/* A point of the plot; points that would lie on each other share one label. */
+struct point {
+    const struct view *v;
+    double x[4], rate;
+    char label[64];
+};
+#define LABEL 0.055  /* height of a label, of the plot's */
+#define L1_FAR 100.0 /* an L1 that is passed by (TMA) has a point that far beyond the ridge; it is left out */
+
+static int by_rate(const void *a, const void *b)
 {
-    char name[40];
-    snprintf(name, sizeof name, "hw.intensity_%s", level);
-    return counter_step(v->row, -1, name);
+    const struct point *p = a, *q = b;
+    return (p->rate < q->rate) - (p->rate > q->rate);
+}
+
+/* Behind a point stand the numbers of all that lie close below it: "1 2 3". `decades`: what the rates span. */
+static void label_points(struct point *points, int count, double decades)
+{
+    double near = pow(10, decades * LABEL);
+    qsort(points, (size_t)count, sizeof *points, by_rate);
+    for (int i = 0, first = 0; i < count; i++) {
+        if (i && (points[first].rate > points[i].rate * near || fabs(points[first].x[0] / points[i].x[0] - 1) > 0.02))
+            first = i;
+        size_t n = strlen(points[first].label);
+        snprintf(points[first].label + n, sizeof points[first].label - n, "%s%d", n ? " " : "", points[i].v->rank);
+    }
 }
 
 static void widen(double *low, double *high, double value)
@@ -35,6 +57,7 @@ bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, 
     double low_x = 1e30, high_x = 0, low_y = 1e30, high_y = 0;
     int rows = 0;
     bool counters = false;
+    struct point *points = xcalloc((size_t)c->count + 1, sizeof *points);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         const struct row *row = v->row;
@@ -42,32 +65,36 @@ bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, 
             continue;
         bool masked = row->flop_useful >= 0 && row->bytes_useful > 0;
         double flop = masked ? row->flop_useful : row->flop, bytes = masked ? row->bytes_useful : row->bytes, rate = flop / v->time->median_ns / 1e3;
-        const double x[] = {flop / bytes, counted(v, "dram"), counted(v, "l2"), counted(v, "l1")};
         if (!(flop > 0))
             continue;
-        plot_add_name(&d.data, v->name);
-        text_addf(&d.data, "\t%.9g", rate);
-        for (int k = 0; k < 4; k++) {
-            counters |= k && isfinite(x[k]);
-            text_addf(&d.data, isfinite(x[k]) ? "\t%.9g" : "\tNaN", x[k]);
-            widen(&low_x, &high_x, x[k]);
-        }
-        text_addf(&d.data, "\t\"%d\"\n", v->rank);
         widen(&low_y, &high_y, rate);
-        rows++;
+        points[rows++] = (struct point){.v = v, .x = {flop / bytes, account_intensity(v, -1, flop, "dram"), account_intensity(v, -1, flop, "l2"), account_intensity(v, -1, flop, "l1")}, .rate = rate};
     }
+    double roof = pipe > 0 ? pipe : f32, ridge = roof / band;
+    widen(&low_y, &high_y, roof);
+    label_points(points, rows, rows ? log10(high_y * 4 / low_y) : 0);
+    for (int i = 0; i < rows; i++) {
+        plot_add_name(&d.data, points[i].v->name);
+        text_addf(&d.data, "\t%.9g", points[i].rate);
+        for (int k = 0; k < 4; k++) {
+            bool there = isfinite(points[i].x[k]) && (k < 3 || points[i].x[k] < L1_FAR * ridge);
+            counters |= k && there;
+            text_addf(&d.data, there ? "\t%.9g" : "\tNaN", points[i].x[k]);
+            widen(&low_x, &high_x, there ? points[i].x[k] : NAN);
+        }
+        text_addf(&d.data, "\t\"%s\"\t%.9g\n", points[i].label, fmax(points[i].x[0], points[i].x[1])); /* fmax: NaN gives way */
+    }
+    free(points);
     if (!rows || band <= 0 || (pipe <= 0 && f32 <= 0)) {
         text_free(&d.data);
         return true;
     }
-    double roof = pipe > 0 ? pipe : f32;
-    widen(&low_x, &high_x, roof / band); /* the ridge is in the picture */
-    widen(&low_y, &high_y, roof);
+    widen(&low_x, &high_x, ridge); /* is in the picture */
     text_addf(&d.script, "band_dram = %.9g\nband_l2 = %.9g\npipe = %.9g\npipe_f32 = %.9g\npipe_name = \"%s\"\nmeasured = %d\ncounted = %d\nleft = %.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\n",
               band, l2, pipe, math == MATH_F32 ? 0 : f32, math_name(math), measured && pipe_measured, counters, low_x / 3, high_x * 3, low_y / 2, high_y * 2);
     return plot_write(p, &d, PLOT_ROOFLINE, first->case_index,
                       text_format("Roofline: useful operations a second over operations a byte, %s. A number is the row's place in the table. Open circle: the least "
-                                  "bytes any kernel moves; filled: the bytes counted at each level.",
+                                  "bytes any kernel moves; filled: the bytes counted at each level, L1 where the kernel does not pass it by.",
                                   measured && pipe_measured ? "under the ceilings measured on this machine" : "under the data sheet's ceilings"),
                       dir, err);
 }

@@ -24,6 +24,8 @@ static bool open_book(void)
     return book.ready;
 }
 
+const struct counter_groups *verdict_groups(void) { return open_book() ? &book.sets[1] : NULL; }
+
 static double over(double a, double b)
 {
     return b > 0 ? a / b : NAN;
@@ -210,6 +212,7 @@ void verdicts_of(const struct case_view *c, const struct view *v, struct verdict
     struct judging j = {.c = c, .v = v, .a = &a, .out = out};
     *out = (struct verdicts){0};
     out->rules = open_book();
+    out->counted = counted(v);
     if (v->row->status != ROW_OK || !out->rules)
         return;
     struct counter_known known = {value_of, &j};

@@ -1,6 +1,7 @@
 /* report/view: see view.h. */
 #include "report/view.h"
 #include "op/op.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +128,7 @@ static void name_row(struct view *v, struct row *const *rows, int count)
         snprintf(value, sizeof value, "%.*s", (int)strcspn(p + equals + 1, ","), p + equals + 1);
         n = strlen(v->name);
         if (varies(rows, count, row, name, value)) {
-            snprintf(v->name + n, sizeof v->name - n, " %s%s", name, value);
+            snprintf(v->name + n, sizeof v->name - n, " %s%s%s", name, isalpha((unsigned char)value[0]) ? "=" : "", value);
         }
     }
 }
@@ -234,6 +235,33 @@ static void view_make(struct view *v, const struct case_view *c, const struct ro
     add_counters(v);
 }
 
+/* The row that the ratios were taken to: its own is 1, without an interval. Of the library's rows it is the fastest, which need not be the first. NULL: none. */
+static const struct view *denominator(const struct case_view *c)
+{
+    const struct view *found = NULL;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        const struct row_time *t = v->ranked ? v->time : NULL;
+        if (t && t->ratio == 1 && t->ratio_low == 1 && t->ratio_high == 1 && (!found || t->median_ns < found->time->median_ns)) {
+            found = v;
+        }
+    }
+    return found;
+}
+
+static void find_zero(struct case_view *c)
+{
+    char base[VARIANT_BASE];
+    c->zero = denominator(c);
+    for (int i = 0; i < c->count && !c->zero; i++) {
+        c->zero = c->rows[i]->row_index == 0 ? &c->views[i] : NULL;
+    }
+    if (c->zero) {
+        const char *slash = strrchr(variant_base(c->zero->row, base), '/');
+        snprintf(c->zero_name, sizeof c->zero_name, "%s", slash ? slash + 1 : base);
+    }
+}
+
 /* Row 0, then ranked by time, then verified without a time, the rest; each in scenario order. */
 static int before(const struct case_view *c, const struct view *a, const struct view *b)
 {
@@ -242,7 +270,7 @@ static int before(const struct case_view *c, const struct view *a, const struct 
     for (int i = 0; i < 2; i++) {
         const struct view *v = both[i];
         bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
-        class[i] = c->counts ? (v->failed ? 1 : 0) : v->ranked ? (v->row->row_index == 0 ? 0 : 1) : usable ? 2 : v->failed ? 4 : 3;
+        class[i] = c->counts ? (v->failed ? 1 : 0) : v->ranked ? (v == c->zero ? 0 : 1) : usable ? 2 : v->failed ? 4 : 3;
     }
     if (class[0] != class[1]) {
         return class[0] < class[1];
@@ -267,7 +295,7 @@ static void sort_views(struct case_view *c)
     for (int i = 0; i < c->count; i++) {
         struct view *v = &c->views[c->order[i]];
         if (v->ranked) {
-            v->rank = v->row->row_index == 0 ? 0 : rank++;
+            v->rank = v == c->zero ? 0 : rank++;
         }
     }
 }
@@ -282,12 +310,6 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
     pick_mode(c);
     for (int i = 0; i < count; i++) {
         view_make(&c->views[i], c, rows[i]);
-        if (rows[i]->row_index == 0) {
-            c->zero = &c->views[i];
-            char base[VARIANT_BASE];
-            const char *slash = strrchr(variant_base(rows[i], base), '/');
-            snprintf(c->zero_name, sizeof c->zero_name, "%s", slash ? slash + 1 : base);
-        }
         if (isnan(c->noise)) {
             c->noise = rows[i]->noise;
         }
@@ -295,6 +317,7 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
             c->roof_ns = counter_step(rows[i], -1, "model.roof_ns");
         }
     }
+    find_zero(c);
     sort_views(c);
 }
 

@@ -32,7 +32,7 @@ struct case_view {
     int *order;              /* ranked by time (row 0 first), then verified without a time, then the rest in scenario order */
     bool counts;             /* a device that keeps no time: no ranking, counters instead */
     char cache[8], load[12]; /* the headline mode; "" when nothing is timed */
-    const struct view *zero; /* row 0, or NULL */
+    const struct view *zero; /* row 0: the fastest of the library's rows, which the ratios are to; else the scenario's first row; or NULL */
     char zero_name[VARIANT_BASE]; /* "cudnn", "copy": without folder and further steps */
     double noise, roof_ns;   /* NaN */
     struct machine machine;

@@ -15,6 +15,7 @@
 #define LABEL 11
 #define ALSO_SHOWN 4
 #define ADVICE_SHOWN 6
+#define BEYOND 100.0 /* times the ridge */
 
 /* "label      text", wrapped below itself. */
 static void line(struct text *t, const struct report_style *style, const char *label, const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -42,7 +43,8 @@ static void add_verdict(struct text *t, const struct case_view *c, const struct 
         return;
     }
     if (!all.count) {
-        line(t, style, "verdict", "no rule holds%s", v->row->status != ROW_OK ? ": the row is not verified" : ": nothing that is known of the row stands out");
+        line(t, style, "verdict", "no rule holds: %s", v->row->status != ROW_OK ? "the row is not verified" : all.counted || c->counts ? "nothing that is known of the row stands out"
+                                                       : "what the compiler, the launch and the time say does not stand out; it was not counted (bench profile counts)");
         return;
     }
     line(t, style, "verdict", "%s: %s  [%s]", counter_bind_names[all.items[0].binds], all.items[0].says, all.items[0].group);
@@ -111,16 +113,16 @@ static void add_roofline(struct text *t, const struct case_view *c, const struct
         text_addf(&words, "; intensity %s FLOP/B at the least traffic", number_3(flop / bytes, n));
         static const char *const levels[] = {"dram", "l2", "l1"}, *const names[] = {"DRAM", "L2", "L1"};
         for (int i = 0; i < 3; i++) {
-            char metric[40];
-            snprintf(metric, sizeof metric, "hw.intensity_%s", levels[i]);
-            double value = account_counter(v, a->step, metric);
-            if (!isnan(value))
+            double value = account_intensity(v, a->step, flop, levels[i]);
+            if (isfinite(value) && (!(rate > 0) || !(band > 0) || value < BEYOND * rate / band)) /* an L1 that TMA passes by serves next to nothing */
                 text_addf(&words, ", %s at %s", number_3(value, n), names[i]);
         }
         if (rate > 0 && band > 0)
             text_addf(&words, "; the ridge is at %s", number_3(rate / band, n));
     }
-    text_addf(&words, "; %s %% of the roof (%s), %s away", number_percent(a->roof_ns / a->step_ns, n), number_time(a->roof_ns, r), number_time(a->step_ns - a->roof_ns, s));
+    double away = a->total_ns - a->roof_ns;
+    text_addf(&words, "; %s %% of its own roof (%s), %s %s", number_percent(a->roof_ns / a->total_ns, n), number_time(a->roof_ns, r), number_time(fabs(away), s),
+              away < 0 ? "below it" : "away");
     line(t, style, "roofline", "%s", text_get(&words));
     text_free(&words);
 }
@@ -194,14 +196,15 @@ static void add_difference(struct text *t, const struct account *a, const struct
 {
     char n[32];
     long d = units_of(a, kind, key) - units_of(b, kind, key);
+    int width = 1 + (int)strlen(account_us(a, labs(a->total_units - b->total_units), n));
     if (d)
-        text_addf(t, "  %s%s  %s\n", d > 0 ? "+" : "", account_us(a, d, n), what);
+        text_addf(t, "%c %*s  %s\n", d > 0 ? '+' : '-', width, account_us(a, labs(d), n), what);
 }
 
 /* Difference of two accounts in one unit, part by part: it adds up to the difference of the times. */
 static void account_gap(const struct account *a, const struct account *b, struct text *t)
 {
-    static const char *const names[ACCOUNT_KINDS] = {"roof of its own pipe", "other steps", "SMs or places without a block", NULL, "issuing", "below the roof, not explained",
+    static const char *const names[ACCOUNT_KINDS] = {"its own roof", "other steps", "SMs or places without a block", NULL, "issuing", "below the roof, not explained",
                                                      "between the steps"};
     char n[32];
     for (int k = 0; k < ACCOUNT_KINDS; k++)
@@ -221,7 +224,7 @@ static void account_gap(const struct account *a, const struct account *b, struct
         }
     }
     long d = a->total_units - b->total_units;
-    text_addf(t, "= %s%s us\n", d > 0 ? "+" : "", account_us(a, d, n));
+    text_addf(t, "=  %s%s us\n", d < 0 ? "-" : "", account_us(a, labs(d), n));
 }
 
 /* A number that both have, in words, when it differs enough to matter. */
@@ -250,6 +253,8 @@ static double value_of(const struct view *v, int step, const struct compared *k,
     return account_counter(v, step, copy) / account_counter(v, step, slash + 1);
 }
 
+#define CONFLICTS "hw.shared_conflict_share"
+
 /* Sectors a request say something only of a row that loads or stores a tenth of its bytes so: bulk copies are no requests. */
 static bool matters(const struct view *v, int step, const char *counter)
 {
@@ -270,7 +275,7 @@ static void add_compared(struct text *t, const struct view *a, int step_a, const
         {"hw.sectors_per_request_st", "emu.global_sectors_st/emu.global_requests_st", "sectors per store request %s instead of %s", false, 1.25},
         {"hw.warp_instructions", "emu.warp_instructions", "executes %sx the instructions of `%s`", true, 1.2},
         {"hw.shared_wavefronts", NULL, "makes %sx the passes through shared memory of `%s`", true, 1.5},
-        {"hw.shared_conflict_share", NULL, "bank conflicts in %s %% of the passes instead of %s %%", false, 1.5},
+        {CONFLICTS, NULL, "bank conflicts in %s %% of the passes instead of %s %%", false, 1.5},
         {"hw.issue_active", NULL, "schedulers busy in %s %% of the cycles instead of %s %%", false, 1.25},
         {"hw.tensor_active", NULL, "tensor pipe busy in %s %% of the cycles instead of %s %%", false, 1.25},
         {"hw.occupancy_achieved", NULL, "%s %% of the warps there instead of %s %%", false, 1.25},
@@ -285,8 +290,8 @@ static void add_compared(struct text *t, const struct view *a, int step_a, const
         }
         if (isnan(p) || isnan(q) || !(q > 0) || !(p > 0) || (less ? q / p : p / q) < k->from)
             continue;
-        if (!matters(a, step_a, k->counter) || !matters(b, step_b, k->counter))
-            continue;
+        if (!matters(a, step_a, k->counter) || !matters(b, step_b, k->counter) || (k->counter && !strcmp(k->counter, CONFLICTS) && fmax(p, q) < 1))
+            continue; /* one conflict in a hundred passes costs nothing */
         text_addf(t, "%s", t->len ? "; " : "");
         if (k->ratio)
             text_addf(t, k->more, number_3(p / q, x), b->name);
@@ -326,6 +331,10 @@ static void add_against(struct text *t, const struct case_view *c, const struct 
         return;
     line(t, style, self ? "next best" : "against", "%s%s: %s, this row takes %sx", best->name, self ? "" : ", the fastest", number_time(best->time->median_ns, n),
          number_3(v->time->median_ns / best->time->median_ns, r));
+    if (c->noise > 0 && fabs(v->time->median_ns / best->time->median_ns - 1) <= c->noise) {
+        line(t, style, "", "that is no difference: row 0 differs from itself by as much (A/A)");
+        return;
+    }
     struct account b = account_of(c, best, a->unit_ns);
     struct text block = {0}, words = {0};
     if (a->known && b.known) {

@@ -48,7 +48,12 @@ bool field_known(const struct op *op, const char *name)
 static bool set_kernel(struct work *work, const struct op_field *f, const char *what, const struct node *n, struct error *err)
 {
     if (n->kind != NODE_LIST)
-        return node_int(n, what, f->min, f->max, &work->r, err) && (work->s = work->r, true);
+        return node_int(n, what, f->min, f->max, &work->r, err) && (work->s = work->r, work->t = work->op->volume ? work->r : 0, true);
+    if (work->op->volume && n->count == 3)
+        return node_int(n->items[0], what, f->min, f->max, &work->t, err) && node_int(n->items[1], what, f->min, f->max, &work->r, err) &&
+               node_int(n->items[2], what, f->min, f->max, &work->s, err);
+    if (work->op->volume)
+        return node_error(n, err, "%s: a number or [depth, height, width] is expected, not a list of %d", what, n->count);
     if (n->count != 2)
         return node_error(n, err, "%s: a number or [height, width] is expected, not a list of %d", what, n->count);
     return node_int(n->items[0], what, f->min, f->max, &work->r, err) && node_int(n->items[1], what, f->min, f->max, &work->s, err);
@@ -72,6 +77,13 @@ bool field_set(struct work *work, const char *name, const char *what, const stru
                                : kind == FIELD_MATH   ? math_names
                                                       : modes;
     int word;
+    if (kind == FIELD_REAL)
+        return node_real(n, what, (double)f->min, (double)f->max, at, err);
+    if (kind == FIELD_WORD) {
+        int index = node_word(n, what, f->words, err);
+        *(int64_t *)at = index;
+        return index >= 0;
+    }
     if (kind == FIELD_INT)
         return !strcmp(name, "kernel") ? set_kernel(work, f, what, n, err) : node_int(n, what, f->min, f->max, at, err);
     if (!set_word(n, what, words, &word, err))
@@ -81,7 +93,9 @@ bool field_set(struct work *work, const char *name, const char *what, const stru
     case FIELD_LAYOUT: *(at ? (enum layout *)at : &work->layout) = (enum layout)word; break;
     case FIELD_MATH: work->math = (enum math)word; break;
     case FIELD_D2S_MODE: *(at ? (enum d2s_mode *)at : &work->mode) = (enum d2s_mode)word; break;
-    case FIELD_INT: break;
+    case FIELD_INT:
+    case FIELD_REAL:
+    case FIELD_WORD: break;
     }
     return true;
 }
@@ -193,7 +207,9 @@ static bool set_field_of(struct layer *layer, const struct op_field *f, const st
     }
     if (f->kind == FIELD_INT && !strcmp(f->name, "kernel"))
         layer->work.r = layer->work.s = f->fallback;
-    else if (f->kind == FIELD_INT)
+    else if (f->kind == FIELD_REAL)
+        *(double *)((char *)&layer->work + f->offset) = (double)f->fallback;
+    else if (f->kind == FIELD_INT || f->kind == FIELD_WORD)
         memcpy((char *)&layer->work + f->offset, &f->fallback, sizeof f->fallback);
     return true;
 }

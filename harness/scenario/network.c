@@ -151,25 +151,6 @@ static bool set_repeats(struct scenario *s, struct error *err)
     return true;
 }
 
-bool networks_parse(struct scenario *s, struct error *err)
-{
-    const struct node *one = node_get(s->root, "network"), *several = node_get(s->root, "networks");
-    if (!one && !several)
-        return true;
-    if (one && several)
-        return node_error(node_key(s->root, "networks"), err, "'network' and 'networks': one of them");
-    if (several && (several->kind != NODE_MAP || !several->count))
-        return node_error(several, err, "networks: a map of names is expected, like {x2: {order: [..]}}");
-    int count = one ? 1 : several->count;
-    if (count > SCENARIO_MAX_ITEMS)
-        return node_error(several, err, "networks: more than %d", SCENARIO_MAX_ITEMS);
-    s->networks = xcalloc((size_t)count, sizeof *s->networks);
-    for (int i = 0; i < count; i++)
-        if (!network_parse(s, one ? NULL : several->keys[i], one ? one : several->items[i], &s->networks[s->network_count++], err))
-            return false;
-    return scenario_network_check(s, err) && set_repeats(s, err);
-}
-
 static const char *shape_text(const struct tensor *t, char out[96])
 {
     snprintf(out, 96, "%lldx%lldx%lldx%lld %s %s", (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3],
@@ -220,14 +201,59 @@ static bool flow_items(const struct network_item *group, struct flow *out, struc
     return group->repeat == 1 || joins(out, out, group->node, err);
 }
 
-bool scenario_network_check(const struct scenario *s, struct error *err)
+/* `residual: NAME` names a layer that has run by then, with an output of the residual's shape. Each group once: what its first time finds, all find.
+ * `ran`: by layer. */
+static bool residuals_exist(const struct scenario *s, const struct network_item *group, bool *ran, struct error *err)
 {
-    for (int i = 0; i < s->network_count; i++) {
-        struct flow flow;
-        if (!flow_items(&s->networks[i].root, &flow, err))
-            return false;
+    for (int i = 0; i < group->count; i++) {
+        const struct network_item *item = &group->items[i];
+        const struct layer *from = item->residual;
+        struct tensor left, added;
+        char x[96], y[96];
+        if (!item->layer) {
+            if (!residuals_exist(s, item, ran, err))
+                return false;
+            continue;
+        }
+        if (from && !ran[from - s->layers])
+            return node_error(node_get(item->node, "residual"), err, "network: '%s' adds the output of '%s', which has not run before it", item->layer->name, from->name);
+        if (from && work_tensor(&from->work, ROLE_OUTPUT, &left) && work_tensor(&item->layer->work, ROLE_RESIDUAL, &added) && memcmp(left.dim, added.dim, sizeof left.dim))
+            return node_error(node_get(item->node, "residual"), err, "network: '%s' adds %s, but '%s' leaves %s", item->layer->name, shape_text(&added, x), from->name,
+                              shape_text(&left, y));
+        ran[item->layer - s->layers] = true;
     }
     return true;
+}
+
+static bool networks_fit(const struct scenario *s, struct error *err)
+{
+    bool ok = true;
+    for (int i = 0; ok && i < s->network_count; i++) {
+        struct flow flow;
+        bool *ran = xcalloc((size_t)s->layer_count, sizeof *ran);
+        ok = flow_items(&s->networks[i].root, &flow, err) && residuals_exist(s, &s->networks[i].root, ran, err);
+        free(ran);
+    }
+    return ok;
+}
+
+bool networks_parse(struct scenario *s, struct error *err)
+{
+    const struct node *one = node_get(s->root, "network"), *several = node_get(s->root, "networks");
+    if (!one && !several)
+        return true;
+    if (one && several)
+        return node_error(node_key(s->root, "networks"), err, "'network' and 'networks': one of them");
+    if (several && (several->kind != NODE_MAP || !several->count))
+        return node_error(several, err, "networks: a map of names is expected, like {x2: {order: [..]}}");
+    int count = one ? 1 : several->count;
+    if (count > SCENARIO_MAX_ITEMS)
+        return node_error(several, err, "networks: more than %d", SCENARIO_MAX_ITEMS);
+    s->networks = xcalloc((size_t)count, sizeof *s->networks);
+    for (int i = 0; i < count; i++)
+        if (!network_parse(s, one ? NULL : several->keys[i], one ? one : several->items[i], &s->networks[s->network_count++], err))
+            return false;
+    return networks_fit(s, err) && set_repeats(s, err);
 }
 
 int64_t scenario_layer_count(const struct scenario *s, int network_index, const struct layer *layer)

@@ -211,7 +211,7 @@ static bool parse_counters(struct scenario *s, struct error *err)
 
 static bool parse_device(const char *device, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"crop", "chip", NULL}, *const crop_keys[] = {"h", "w", NULL};
+    static const char *const keys[] = {"crop", "chip", NULL}, *const crop_keys[] = {"d", "h", "w", NULL};
     char what[WHAT_MAX];
     int64_t ignored;
     snprintf(what, sizeof what, "on %s", device);
@@ -222,7 +222,7 @@ static bool parse_device(const char *device, const struct node *n, struct error 
     if (crop && !node_check_keys(crop, what, crop_keys, err))
         return false;
     if (crop && !crop->count)
-        return node_error(crop, err, "%s: neither h nor w", what);
+        return node_error(crop, err, "%s: neither d, h nor w", what);
     for (int k = 0; crop && k < crop->count; k++)
         if (!node_int(crop->items[k], what, 1, 1 << 20, &ignored, err))
             return false;

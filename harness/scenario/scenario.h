@@ -28,6 +28,7 @@ struct scenario_case {
     struct coordinate *axes; /* sorted by name */
     int axis_count;
     int64_t repeat;
+    int place;        /* in the scenario's order, counting those that a filter leaves out */
 };
 /* An entry of `variants:` */
 struct scenario_variant {
@@ -69,11 +70,10 @@ struct scenario_network {
     struct network_item root;    /* repeat 1 */
 };
 /* One item of `sequences:`: layers that run over frames, each frame a change of the one before it. */
-enum truncate { TRUNCATE_MAX, TRUNCATE_L2, TRUNCATE_RMS, TRUNCATE_COUNT };
-extern const char *const truncate_names[]; /* NULL-terminated */
 struct scenario_sequence {
     char *name;
-    const struct layer **layers; /* conv2d with bias, activation or neither */
+    const struct layer **layers; /* convolutions with bias, activation or neither; upsampling, pooling, add, concat */
+    int *with;                   /* by layer: whose output is the second tensor of an add or concat; else -1 */
     int layer_count, frames;     /* frame 0 included */
     struct mask changes;         /* which pixels get new values each frame: seed + frame */
     char *video;                 /* or frames from here; NULL */
@@ -124,8 +124,6 @@ const char *scenario_chip(const struct scenario *s, const char *device_kind);
 /* Cuts a work as `on.<device_kind>.crop` says, and finishes it. */
 bool scenario_crop(const struct scenario *s, const char *device_kind, struct work *work, bool *cropped, struct error *err);
 
-/* Do the tensors of each network fit from layer to layer? scenario_load has asked already. */
-bool scenario_network_check(const struct scenario *s, struct error *err);
 /* Each network explained: its runs, FLOP and compulsory bytes, then one line per item with the shapes that flow. Nothing without one. */
 void scenario_network_explain(const struct scenario *s, struct text *t);
 /* FLOP of one pass through a network. */

@@ -6,28 +6,78 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const truncate_names[] = {"max", "l2", "rms", NULL};
-
 void sequences_free(struct scenario *s)
 {
     for (int i = 0; i < s->sequence_count; i++) {
         free(s->sequences[i].name);
         free(s->sequences[i].layers);
+        free(s->sequences[i].with);
         free(s->sequences[i].video);
     }
     free(s->sequences);
 }
 
-/* Convolutions with a bias and an activation behind them: what a change can be passed through. */
+static bool is_one_of(const struct work *w, const char *const *names)
+{
+    for (; *names; names++)
+        if (!strcmp(w->op->name, *names))
+            return true;
+    return false;
+}
+static bool takes_two(const struct work *w) { return is_one_of(w, (const char *const[]){"add", "concat", NULL}); }
+
+/* Convolutions with a bias and an activation behind them, and ops that need neither: what a change can be passed through. */
 static bool layer_fits(const struct node *n, const struct layer *layer, struct error *err)
 {
     const struct work *w = &layer->work;
-    bool plain = !strcmp(w->op->name, "conv2d");
+    static const char *const ops[] = {"conv2d", "conv_transpose2d", "upsample", "upsample_bilinear", "pool_average", "pool_max", "add", "concat", NULL};
+    bool plain = is_one_of(w, ops);
     for (int i = 0; i < w->epilogue_count; i++)
         plain &= w->epilogue[i].kind == EPILOGUE_BIAS || w->epilogue[i].kind == EPILOGUE_RELU || w->epilogue[i].kind == EPILOGUE_LEAKY_RELU;
     if (!plain)
-        return node_error(n, err, "sequence: layer '%s' is not a conv2d with nothing but bias and activation behind it", layer->name);
+        return node_error(n, err, "sequence: layer '%s' is neither a convolution with nothing but bias and activation behind it nor upsample, upsample_bilinear, pool_average, "
+                                    "pool_max, add or concat", layer->name);
     return w->mask.pattern == MASK_NONE || node_error(n, err, "sequence: layer '%s' has a mask of its own; the frames make theirs", layer->name);
+}
+
+/* `add`, or `{layer: add, with: first}`. Index of the layer among the scenario's, -1 on error; *with: place of the other one in the sequence. */
+static int parse_item(const struct node *n, const char *const *names, const struct scenario_sequence *q, int *with, struct error *err)
+{
+    static const char *const keys[] = {"layer", "with", NULL};
+    *with = -1;
+    if (n->kind != NODE_MAP)
+        return node_word(n, "sequence: layer", names, err);
+    const struct node *other = node_get(n, "with"), *layer = node_get(n, "layer");
+    if (!node_check_keys(n, "a layer of a sequence", keys, err))
+        return -1;
+    if (!layer || !other) {
+        node_error(n, err, "sequence: '%s' is missing, as in {layer: add, with: first}", layer ? "with" : "layer");
+        return -1;
+    }
+    const char *name = node_text(other, "with", err);
+    if (!name)
+        return -1;
+    for (int i = q->layer_count - 1; i >= 0 && *with < 0; i--) /* its last run */
+        if (!strcmp(q->layers[i]->name, name))
+            *with = i;
+    if (*with < 0) {
+        node_error(other, err, "sequence: no layer '%s' runs before this one", name);
+        return -1;
+    }
+    return node_word(layer, "sequence: layer", names, err);
+}
+
+static bool fits_second(const struct node *n, const struct scenario_sequence *q, const struct layer *layer, int with, struct error *err)
+{
+    const struct work *w = &layer->work;
+    if (takes_two(w) != (with >= 0))
+        return node_error(n, err, with < 0 ? "sequence: layer '%s' is %s of two: {layer: %s, with: NAME} says which other" : "sequence: layer '%s' is %s, which takes nothing `with` it",
+                          layer->name, w->op->name, layer->name);
+    if (with < 0)
+        return true;
+    int64_t wanted = !strcmp(w->op->name, "add") ? w->c : w->k - w->c;
+    return q->layers[with]->work.k == wanted || node_error(n, err, "sequence: layer '%s' takes %lld channels of '%s', which gives %lld", layer->name, (long long)wanted,
+                                                           q->layers[with]->name, (long long)q->layers[with]->work.k);
 }
 
 static bool parse_layers(struct scenario *s, const struct node *of, struct scenario_sequence *q, struct error *err)
@@ -37,11 +87,15 @@ static bool parse_layers(struct scenario *s, const struct node *of, struct scena
     if (!ok)
         node_error(of ? of : q->node, err, "sequence: 'of' is a list of 1 to 64 layers in the order in which they run");
     q->layers = xcalloc(ok ? (size_t)of->count : 1, sizeof *q->layers);
+    q->with = xcalloc(ok ? (size_t)of->count : 1, sizeof *q->with);
+    int with, convolutions = 0;
     for (int i = 0; ok && i < of->count; i++) {
-        int at = node_word(of->items[i], "sequence: layer", names, err);
-        ok = at >= 0 && layer_fits(of->items[i], &s->layers[at], err);
+        int at = parse_item(of->items[i], names, q, &with, err);
+        ok = at >= 0 && layer_fits(of->items[i], &s->layers[at], err) && fits_second(of->items[i], q, &s->layers[at], with, err);
         if (!ok)
             break;
+        q->with[q->layer_count] = with;
+        convolutions += !strcmp(s->layers[at].work.op->name, "conv2d");
         const struct layer *layer = q->layers[q->layer_count++] = &s->layers[at];
         const struct work *w = &layer->work, *before = i ? &q->layers[i - 1]->work : NULL;
         if (before && (w->c != before->k || w->n != before->n || w->dtype != before->dtype || w->layout != before->layout))
@@ -50,6 +104,8 @@ static bool parse_layers(struct scenario *s, const struct node *of, struct scena
                             dtype_name(before->dtype), layout_name(before->layout));
     }
     free((void *)(uintptr_t)names);
+    if (ok && !convolutions)
+        return node_error(of, err, "sequence: none of its layers is a conv2d, which is what its rows' variants are for");
     return ok;
 }
 

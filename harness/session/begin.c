@@ -28,12 +28,12 @@ static void describe_host(struct run *run)
         fclose(f);
 }
 
-static void provenance(struct session *s)
+void session_provenance(struct session *s)
 {
     struct run *r = &s->run;
     const struct scenario *sc = s->plan.scenario;
     size_t bytes;
-    *r = (struct run){.planned = s->plan.row_count};
+    *r = (struct run){.planned = s->total};
     time_t now = time(NULL);
     strftime(r->started, sizeof r->started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     r->scenario = xstrdup(sc->name);
@@ -62,11 +62,13 @@ static bool row_final(const struct row *row, bool timed)
     return row->status != ROW_PLANNED && (!timed || !ranked || row->time_count > 0);
 }
 
-/* The key says nothing of networks: the same numbers may now count otherwise. True when that is so. */
-static bool count_anew(struct row *old, const struct row *planned)
+/* The key says nothing of the row's place and of networks: the same numbers may now stand elsewhere and count otherwise. True when that is so. */
+static bool place_anew(struct row *old, const struct row *planned)
 {
     const char *a = old->networks ? old->networks : "", *b = planned->networks ? planned->networks : "";
-    bool same = old->repeat == planned->repeat && !strcmp(a, b);
+    bool same = old->case_index == planned->case_index && old->row_index == planned->row_index && old->repeat == planned->repeat && !strcmp(a, b);
+    old->case_index = planned->case_index;
+    old->row_index = planned->row_index;
     old->repeat = planned->repeat;
     row_set(&old->networks, planned->networks);
     return !same;
@@ -78,9 +80,9 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
 {
     struct run old = {0};
     struct row **rows = NULL;
-    int kept = 0, changed = 0, unfinished = 0, count = 0;
+    int kept = 0, changed = 0, count = 0;
     bool timed = !s->options->no_time && !strncmp(s->device.spec, "cuda", 4);
-    if (!store_last_run(s->store, s->plan.scenario->name, s->device.spec, &old, err))
+    if (!store_last_run(s->store, s->asked.tune ? "tune" : "run", s->plan.scenario->name, s->device.spec, &old, err))
         return err->kind == ERROR_NONE ? 0 : -1;
     count = store_rows(s->store, old.id, &rows, err);
     for (int i = 0; i < count; i++)
@@ -88,10 +90,8 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
             if (!strcmp(rows[i]->id, s->rows[k]->id)) {
                 if (strcmp(rows[i]->key, s->rows[k]->key)) {
                     changed++;
-                } else if (!row_final(rows[i], timed)) {
-                    unfinished++;
-                } else {
-                    stale[k] = count_anew(rows[i], s->rows[k]);
+                } else if (row_final(rows[i], timed)) {
+                    stale[k] = place_anew(rows[i], s->rows[k]);
                     row_free(s->rows[k]);
                     s->rows[k] = rows[i];
                     s->kept[k] = true;
@@ -108,7 +108,6 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     s->run.id = old.id;
     session_note(s, "resume: run %lld of %s: %d rows kept, %d done again because their source, compiler or settings changed, %d were in flight or not reached",
          (long long)old.id, old.started, kept, changed, s->plan.row_count - kept - changed);
-    (void)unfinished;
     run_clear(&old);
     return count < 0 ? -1 : kept;
 }
@@ -127,7 +126,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     if (*kept < 0)
         goto done;
     int64_t id = s->run.id;
-    provenance(s);
+    session_provenance(s);
     s->run.id = same_run ? id : 0;
     if (!store_run_begin(s->store, &s->run, err))
         goto done;
@@ -155,7 +154,7 @@ bool session_open(struct session *s, struct error *err)
     if (chip)
         emu = text_format("emu:%s%s", chip, bare && o->plan.device[3] ? ",no-check" : "");
     scenario_free(sc);
-    bool ok = session_device(bare && emu ? emu : o->plan.device, emu, &s->device, err);
+    bool ok = session_device(bare && emu ? emu : o->plan.device, emu, o->interrupted, &s->device, err);
     free(emu);
     if (!ok || (o->plan.bundle && !compile_bundle_use(o->plan.bundle, err)))
         return false;

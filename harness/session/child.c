@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,4 +181,60 @@ void child_stop(struct child *child, char *how, size_t how_bytes)
         close(child->errors);
     free(child->buffer);
     *child = (struct child){.fd = -1, .errors = -1};
+}
+
+bool child_failure(const json_t *event, struct error *err)
+{
+    const char *text = json_string_value(json_object_get(event, "text")), *hint = json_string_value(json_object_get(event, "hint"));
+    int kind = (int)json_integer_value(json_object_get(event, "kind"));
+    error_set(err, kind > ERROR_NONE && kind <= ERROR_INTERRUPTED ? (enum error_kind)kind : ERROR_INTERNAL, "%s", text ? text : "a worker failed");
+    return error_hint(err, "%s", hint ? hint : "");
+}
+
+/* The answer or NULL; *died: the worker is gone, and *err says how. */
+static json_t *ask_once(const char *who, const json_t *command, const char *answer, double limit_s, volatile sig_atomic_t *interrupted, bool *died, struct error *err)
+{
+    struct child child;
+    char how[512];
+    json_t *event = NULL;
+    bool over = false;
+    if (!child_start(&child, err))
+        return NULL;
+    child_send(&child, json_incref((json_t *)(uintptr_t)command));
+    double deadline = child_clock_s() + limit_s;
+    while (!over) {
+        enum child_event what = child_next(&child, deadline, interrupted, &event);
+        const char *name = what == CHILD_EVENT ? json_string_value(json_object_get(event, "event")) : NULL;
+        if (name && !strcmp(name, answer))
+            break;
+        over = what != CHILD_EVENT || (name && !strcmp(name, "failed"));
+        *died = what == CHILD_DIED;
+        if (what == CHILD_EVENT && over)
+            child_failure(event, err);
+        else if (what == CHILD_INTERRUPTED)
+            error_set(err, ERROR_INTERRUPTED, "interrupted");
+        else if (what == CHILD_LATE)
+            error_set(err, ERROR_ENVIRONMENT, "%s did not answer within %.0f s", who, limit_s);
+        if (*died) {
+            child_stop(&child, how, sizeof how);
+            error_set(err, ERROR_ENVIRONMENT, "%s died: %s", who, how);
+        }
+        json_decref(event);
+        event = NULL;
+    }
+    child_stop(&child, NULL, 0);
+    return event;
+}
+
+json_t *child_ask(const char *who, const json_t *command, const char *answer, double limit_s, volatile sig_atomic_t *interrupted, struct error *err)
+{
+    json_t *event = NULL;
+    bool died = true;
+    for (int i = 0; i < CHILD_TRIES && died && !event; i++) {
+        died = false;
+        event = ask_once(who, command, answer, limit_s, interrupted, &died, err);
+    }
+    if (event)
+        error_clear(err);
+    return event;
 }

@@ -1,12 +1,11 @@
 /* The verified rows of one case, counted in a worker that times nothing: it opens a session of CUPTI once and keeps it for all cases that
  * follow, at rest between them. */
-#include "base/file.h"
 #include "base/text.h"
 #include "counter/combine.h"
 #include "counter/set.h"
 #include "device/cuda.h"
-#include "device/cupti_pc.h"
 #include "measure/count.h"
+#include "measure/source.h"
 #include "session/wire.h"
 #include "session/worker.h"
 #include <math.h>
@@ -51,14 +50,20 @@ static bool has(void *context, const char *metric)
     return cupti_has(context, metric);
 }
 
+/* "cuda:1" is 1. */
+static int ordinal_of(const struct device *dev)
+{
+    const char *colon = strchr(dev->spec, ':');
+    return colon ? atoi(colon + 1) : 0;
+}
+
 /* Opened for the first case; afterwards only the set is there already. */
 static bool open_counters(struct worker *w, struct error *err)
 {
     void *context, *stream;
     if (w->cupti)
         return true;
-    const char *ordinal = strchr(w->dev->spec, ':');
-    if (!cuda_native(w->dev, &context, &stream, err) || !cupti_session_open(context, ordinal ? atoi(ordinal + 1) : 0, &w->cupti, err))
+    if (!cuda_native(w->dev, &context, &stream, err) || !cupti_session_open(context, ordinal_of(w->dev), &w->cupti, err))
         return false;
     cupti_session_rest(w->cupti); /* it can be had; the rows are traced before they are counted */
     struct cupti_chip *chip = cupti_session_chip(w->cupti);
@@ -162,65 +167,57 @@ static bool trace(struct tally *t, int i, struct error *err)
     return true;
 }
 
-struct sampling {
-    struct device *dev;
-    struct rig *rig;
-};
-
-static bool sampled_run(void *context, struct error *err)
+static void put_lines(struct row *row, struct source_values *values)
 {
-    struct sampling *s = context;
-    return rig_run(s->rig, err) && s->dev->ops->sync(s->dev, err);
-}
-
-/* About two million samples: the time in cycles of each of the chip's schedulers, over 2^period. */
-static int period_for(const struct chip *chip, double ns)
-{
-    double cycles = (isfinite(ns) ? ns : 1e6) * 1e-9 * chip->clock_max_hz * 4 * chip->sm_count;
-    int period = CUPTI_PC_PERIOD_MIN;
-    while (period < CUPTI_PC_PERIOD_MAX && ldexp(cycles, -period) > 2e6)
-        period++;
-    return period;
-}
-
-/* Samples of the step whose kernel is called so; lines of other files (headers) belong to no line of the variant. */
-static void put_samples(struct row *row, const struct program *p, const struct cupti_samples *samples)
-{
-    for (int i = 0; i < samples->count; i++) {
-        const struct cupti_pc_line *l = &samples->lines[i];
-        int step = -1, line = 0;
-        for (int k = 0; k < p->step_count && step < 0; k++)
-            if (!p->steps[k].prepare && p->steps[k].kind == STEP_KERNEL && !strcmp(p->steps[k].name, l->function))
-                step = k;
-        if (step >= 0 && p->units[p->steps[step].unit].path && !strcmp(file_base(l->file), file_base(p->units[p->steps[step].unit].path)))
-            line = l->line;
+    for (int k = 0; k < values->count; k++) {
+        const struct source_value *v = &values->items[k];
         char name[sizeof ((struct row_metric *)0)->name];
-        snprintf(name, sizeof name, "hw.samples_%s", l->reason);
-        row_add_metric(row, step, line, name, "samples", "cupti", (double)l->samples);
+        snprintf(name, sizeof name, "hw.%s", v->name);
+        row_add_metric(row, v->step, v->line, name, v->unit, "cupti", v->value);
     }
-    row_add_metric(row, -1, 0, "hw.samples", "samples", "cupti", (double)samples->total);
-    if (samples->dropped)
-        row_add_metric(row, -1, 0, "hw.samples_dropped", "samples", "cupti", (double)samples->dropped);
+    source_values_free(values);
 }
 
-static bool sample(struct tally *t, int i, struct cupti_pc *pc, struct error *err)
+static struct source_job source_job(struct tally *t, int i)
+{
+    const json_t *facts = json_object_get(json_array_get(t->asked, (size_t)i), "facts"), *time = json_object_get(facts, "time_ns");
+    return (struct source_job){.dev = t->w->dev, .rig = t->items[i].rig, .images = t->builds[i].images, .warm = t->warm,
+                               .time_ns = json_is_number(time) ? json_number_value(time) : NAN};
+}
+
+/* Where the warps of the row's steps stand, by source line. */
+static bool sample(struct tally *t, int i, struct error *err)
+{
+    struct source_job job = source_job(t, i);
+    struct source_values values;
+    stage(t, i, "sample", LOAD_LIMIT_S);
+    if (!source_sample(&job, t->pc, &values, err))
+        return false;
+    row_add_metric(t->rows[i], -1, 0, "hw.samples", "samples", "cupti", values.samples);
+    if (values.dropped > 0)
+        row_add_metric(t->rows[i], -1, 0, "hw.samples_dropped", "samples", "cupti", values.dropped);
+    put_lines(t->rows[i], &values);
+    return true;
+}
+
+/* How often the lines of all rows ran, once they were sampled. */
+static bool count_lines(struct tally *t, struct error *err)
 {
     struct worker *w = t->w;
-    const struct program *p = rig_program(t->items[i].rig);
-    struct cupti_pc_code *codes = xcalloc((size_t)t->builds[i].count + 1, sizeof *codes);
-    struct cupti_samples samples;
-    struct sampling s = {w->dev, t->items[i].rig};
-    for (int k = 0; k < t->builds[i].count; k++)
-        codes[k] = (struct cupti_pc_code){t->builds[i].images[k].cubin, t->builds[i].images[k].cubin_bytes};
-    stage(t, i, "sample", LOAD_LIMIT_S);
-    double ns = json_number_value(json_object_get(json_object_get(json_array_get(t->asked, (size_t)i), "facts"), "time_ns"));
-    bool ok = (t->warm || cuda_flush_aside(w->dev, err)) && cupti_pc_run(pc, period_for(&w->plan.chip, ns > 0 ? ns : NAN), codes, t->builds[i].count, sampled_run, &s, &samples, err);
-    if (ok) {
-        put_samples(t->rows[i], p, &samples);
-        cupti_samples_free(&samples);
+    void *context, *stream;
+    stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
+    if (!w->sass && (!cuda_native(w->dev, &context, &stream, err) ||
+                     !cupti_sass_open(context, ordinal_of(w->dev), source_metrics, source_metric_count, &w->sass, err)))
+        return false;
+    for (int i = 0; i < t->count; i++) {
+        struct source_job job = source_job(t, i);
+        struct source_values values;
+        stage(t, i, "count lines", LOAD_LIMIT_S);
+        if (!source_count(&job, w->sass, &values, err))
+            return false;
+        put_lines(t->rows[i], &values);
     }
-    free(codes);
-    return ok;
+    return true;
 }
 
 static double fact(void *context, const char *name)
@@ -332,21 +329,20 @@ static bool tally(struct tally *t, struct error *err)
 {
     struct worker *w = t->w;
     stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
-    if (w->options.counters.source) { /* the two exclude each other, and sampling wants to see the modules being loaded */
+    if (w->options.counters.source) { /* the range profiler is at rest meanwhile: the two exclude each other */
         void *context, *stream;
-        counter_set_free(&w->set);
-        cupti_session_close(w->cupti);
-        w->cupti = NULL;
         if (!cuda_native(w->dev, &context, &stream, err) || !cupti_pc_open(context, &t->pc, err))
             return error_where(err, "--source");
     } else if (!open_counters(w, err)) {
         return false;
     }
     for (int i = 0; i < t->count; i++)
-        if (!enter(t, i, err) || (t->pc && !sample(t, i, t->pc, err)))
+        if (!enter(t, i, err) || (t->pc && !sample(t, i, err)))
             return false;
     cupti_pc_close(t->pc);
     t->pc = NULL;
+    if (w->options.counters.source && !count_lines(t, err))
+        return error_where(err, "--source");
     stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
     if (!open_counters(w, err))
         return false;

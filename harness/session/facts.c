@@ -122,6 +122,29 @@ static void add_occupancy(struct row *row, int index, const struct step *step, c
     add_limits(row, index, step, &o, chip, out->waves);
 }
 
+/* Is `name` how C++ writes the kernel with its parameters' types: _Z7my_convPKf? */
+static bool is_mangled(const char *name, const char *kernel)
+{
+    size_t digits = strspn(name + 2, "0123456789");
+    return !strncmp(name, "_Z", 2) && digits && (size_t)atoi(name + 2) == strlen(kernel) && !strncmp(name + 2 + digits, kernel, strlen(kernel));
+}
+
+/* What the source has instead of the kernel that the head names. Returns false. */
+static bool no_such_kernel(const struct kernel_facts *facts, int count, const char *kernel, struct error *err)
+{
+    struct text has = {0};
+    for (int i = 0; i < count; i++) {
+        if (is_mangled(facts[i].name, kernel)) {
+            text_free(&has);
+            return error_set(err, ERROR_USAGE, "kernel '%s' has its C++ name: write extern \"C\" before its `__global__ void`", kernel);
+        }
+        text_addf(&has, "%s%s", i ? ", " : "", facts[i].name);
+    }
+    error_set(err, ERROR_USAGE, "the source has no kernel '%s'; it has %s", kernel, has.len ? text_get(&has) : "none (a template needs an instance)");
+    text_free(&has);
+    return false;
+}
+
 bool build_kernel_facts(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err)
 {
     struct kernel_facts *facts;
@@ -134,9 +157,9 @@ bool build_kernel_facts(const struct compiled *c, const char *kernel, struct ker
             *out = facts[i];
             found = true;
         }
-    free(facts);
     if (ok && !found)
-        return error_set(err, ERROR_USAGE, "the head names kernel '%s', which the source does not define (extern \"C\" __global__?)", kernel);
+        ok = no_such_kernel(facts, count, kernel, err);
+    free(facts);
     return ok;
 }
 
@@ -182,7 +205,7 @@ bool build_facts(const struct build *build, const struct program *p, const struc
             continue;
         }
         if (!build_kernel_facts(&build->units[step->unit], step->name, &f, err))
-            return error_where(err, "%s", p->units[step->unit].label);
+            return program_where(p, step, step->line, step->column, err);
         put_launch(out, step, p->units[step->unit].path);
         out->registers = f.registers;
         out->spill_store_bytes = f.spill_store_bytes;

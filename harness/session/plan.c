@@ -92,6 +92,25 @@ bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_ind
     return true;
 }
 
+static bool same_folder(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "/");
+    return a[n] && !strncmp(a, b, n + 1);
+}
+
+/* A variant of --variants that the scenario does not list runs all the same when it was given as a file, or when the scenario lists nothing
+ * of its folder: else the option would do nothing. */
+static bool uninvited(const struct scenario *s, const struct variant *v)
+{
+    bool folder_listed = false;
+    for (int i = 0; i < s->variant_count; i++) {
+        if (!strcmp(s->variants[i].name, v->name))
+            return false;
+        folder_listed |= same_folder(v->name, s->variants[i].name);
+    }
+    return v->given == GIVEN_FILE || (v->given == GIVEN_FOLDER && !folder_listed);
+}
+
 /* Row 0 stands first, whether the scenario names it or not. */
 static bool add_case(struct plan *plan, const struct plan_options *o, int case_index, bool *used, struct error *err)
 {
@@ -118,6 +137,11 @@ static bool add_case(struct plan *plan, const struct plan_options *o, int case_i
         if (v != first && plan_listed(o->filter.only, v->name) && !plan_add_rows(plan, o, case_index, &row_index, v, entry->params, err))
             return false;
     }
+    for (int i = 0; i < plan->variants.count; i++) {
+        const struct variant *v = plan->variants.items[i];
+        if (v->op == op && uninvited(plan->scenario, v) && plan_listed(o->filter.only, v->name) && !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
+            return false;
+    }
     return true;
 }
 
@@ -129,6 +153,8 @@ bool plan_entries_exist(const struct scenario *s, const struct variant_set *set,
         bool exists = false; /* for a layer that a filter left out */
         for (int k = 0; k < s->layer_count && !exists; k++)
             exists = plan_resolve(set, s->variants[i].name, s->layers[k].work.op) != NULL;
+        for (int k = 0; k < s->layer_count && s->sequence_count && !exists; k++)
+            exists = plan_resolve(set, s->variants[i].name, op_of_changes(s->layers[k].work.op)) != NULL;
         if (s->network_count) /* a kernel for a network */
             exists |= plan_resolve(set, s->variants[i].name, op_find("chain")) != NULL;
         if (exists)
@@ -159,6 +185,56 @@ static bool something_to_search(const struct plan *plan)
         if (!plan_pinned(plan, i))
             return true;
     return false;
+}
+
+static bool fits(const struct plan *plan, const struct variant *v, const struct work *work)
+{
+    struct variant_point *points = NULL;
+    struct program program = {0};
+    struct error ignored = {0};
+    int count = variant_points(v, NULL, &points, &ignored);
+    bool ok = count > 0 && variant_bind(&plan->variants, &points[0], work, &plan->chip, &program, &ignored) && program.feasible;
+    program_free(&program);
+    if (count > 0)
+        variant_points_free(points, count);
+    return ok;
+}
+
+/* Times are held against the fastest of the library's rows: which of them --only leaves out is said. */
+static void note_library_left_out(struct plan *plan, const char *only)
+{
+    struct text names = {0};
+    for (int i = 0; only && i < plan->scenario->variant_count; i++)
+        for (int k = 0; k < plan->case_count; k++) {
+            const struct work *work = &plan->cases[k].work;
+            const struct variant *v = plan_resolve(&plan->variants, plan->scenario->variants[i].name, work->op);
+            const struct variant *first = v && work->op->row0 ? plan_resolve(&plan->variants, work->op->row0, work->op) : NULL;
+            if (v && v != first && variant_is_library(v) && !plan_listed(only, v->name) && fits(plan, v, work)) {
+                text_addf(&names, "%s%s", names.len ? ", " : "", v->name);
+                break;
+            }
+        }
+    if (names.len)
+        text_addf(&plan->notes, "--only leaves out %s: where that is faster than row 0, every ratio is too good\n", text_get(&names));
+    text_free(&names);
+}
+
+static void only_selects_nothing(const struct plan *plan, const char *only, struct error *err)
+{
+    int count = plan->scenario->variant_count;
+    const char **names = xcalloc(2 * (size_t)count + 1, sizeof *names);
+    struct text list = {0};
+    for (int i = 0; i < count; i++) {
+        const char *slash = strrchr(plan->scenario->variants[i].name, '/');
+        names[2 * i] = plan->scenario->variants[i].name;
+        names[2 * i + 1] = slash ? slash + 1 : names[2 * i];
+        text_addf(&list, "%s%s", i ? ", " : "", names[2 * i + 1]);
+    }
+    const char *near = text_nearest(only, names, 2 * (size_t)count);
+    error_set(err, ERROR_USAGE, "--only %s selects no variant of this scenario", only);
+    error_hint(err, near ? "--only %s" : "variants: %s", near ? near : text_get(&list));
+    text_free(&list);
+    free(names);
 }
 
 bool plan_make(const struct plan_options *o, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err)
@@ -195,9 +271,11 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     for (int i = 0; i < plan->row_count; i++)
         own += plan->rows[i].row_index > 0 || !o->filter.only || plan_listed(o->filter.only, plan_row_variant(&plan->rows[i]));
     if (o->filter.only && !own) {
-        error_set(err, ERROR_USAGE, "--only %s selects no variant of this scenario", o->filter.only);
+        only_selects_nothing(plan, o->filter.only, err);
         goto done;
     }
+    if (!strcmp(device_kind, "cuda") && !o->tune)
+        note_library_left_out(plan, o->filter.only);
     if (!plan->row_count) {
         error_set(err, ERROR_USAGE, "%s: no variant fits any of its %d cases", o->scenario_path, plan->case_count);
         error_hint(err, "bench list variants");
@@ -244,6 +322,8 @@ void plan_free(struct plan *plan)
 double plan_arithmetic(const struct row *row, const struct work *work, enum math *math)
 {
     *math = work->op->has_math ? work->math : MATH_NONE;
+    if (row->algorithm && !strcmp(row->algorithm, "collapsed"))
+        return work_collapsed_share(work);
     if (*math != MATH_F32 || !row->algorithm || strcmp(row->algorithm, "split3"))
         return 1;
     *math = MATH_F16_ACC32;
@@ -289,7 +369,7 @@ bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, stru
     const struct tile *t = &p->program.tile;
     if (!case_masks(kept, plan, p->case_index, err))
         return false;
-    if (kept->tile.h != t->h || kept->tile.w != t->w || kept->tile.every != t->every)
+    if (kept->tile.h != t->h || kept->tile.w != t->w || kept->tile.every != t->every || kept->tile.d != t->d)
         tile_stats(&plan->cases[p->case_index].work, kept->mask_in, kept->mask_out, t, &kept->tiles);
     kept->tile = *t;
     *out = kept->tiles;
@@ -321,7 +401,7 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
     struct text text = {0};
     tile_bins_text(&stats, &text);
     row->tile_fill = text_take(&text);
-    row->tile = t->every > 1 ? text_format("%ldx%ld/%ld", (long)t->h, (long)t->w, (long)t->every) : text_format("%ldx%ld", (long)t->h, (long)t->w);
+    row->tile = t->d > 0 ? text_format("%ldx%ldx%ld", (long)t->d, (long)t->h, (long)t->w) : t->every > 1 ? text_format("%ldx%ld/%ld", (long)t->h, (long)t->w, (long)t->every) : text_format("%ldx%ld", (long)t->h, (long)t->w);
     row->tiles = stats.tiles;
     row->tiles_active = stats.active;
     row->flop_scheduled = stats.flop;
@@ -345,7 +425,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     row_set(&row->variant, p->program.variant ? p->program.variant : plan_row_variant(p));
     row_set(&row->params, p->program.params ? p->program.params : p->point ? p->point->label : "");
     row_set(&row->device, device);
-    row->case_index = p->case_index;
+    row->case_index = plan->cases[p->case_index].place;
     row->row_index = p->row_index;
     row->repeat = c->repeat;
     scenario_layer_networks(plan->scenario, c->layer, &t);

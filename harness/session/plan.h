@@ -13,7 +13,7 @@
 struct plan_options {
     const char *scenario_path;
     const char *device;               /* "emu", "emu:GH100", "cuda:0"; NULL = best present */
-    const char *const *variant_dirs;  /* "NAME=DIR", NULL-terminated; may be NULL */
+    const char *const *variant_dirs;  /* "NAME=DIR", "NAME=FILE.cu", NULL-terminated; may be NULL */
     const char *const *variant_names; /* instead of the scenario's list (bench try); NULL-terminated; may be NULL */
     struct scenario_filter filter;
     const char *compiler;             /* as compile_request.compiler */
@@ -80,7 +80,8 @@ void plan_chains_free(struct plan *plan);
 bool plan_listed(const char *globs, const char *name);
 /* Is it a row of the library's, which a search compares with and has nothing to search in? */
 bool plan_pinned(const struct plan *plan, int index);
-/* The pipe that a row's floor is counted on, and how often its FLOP go through it: split3 makes each f32 product of three f16 ones on tensor cores. */
+/* The pipe that a row's floor is counted on, and how often its FLOP go through it: split3 makes each f32 product of three f16 ones on tensor cores,
+ * collapsed makes fewer products (work_collapsed_share). */
 double plan_arithmetic(const struct row *row, const struct work *work, enum math *math);
 /* A store row with everything that is known before it runs (identity, work, cost, floor, infeasible or broken reason). */
 struct row *plan_row_new(const struct plan *plan, int index, const char *device);

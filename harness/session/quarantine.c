@@ -22,12 +22,10 @@ struct trial {
     char *dump_dir;
 };
 
-/* The worst safety report decides what the row is. */
-static void take_reports(struct trial *t)
+void worker_take_reports(const struct worker *w, struct row *row)
 {
     const struct device_report *reports;
-    struct device *dev = t->w->dev;
-    int count = dev->ops->reports ? dev->ops->reports(dev, &reports) : 0;
+    int count = w->dev->ops->reports ? w->dev->ops->reports(w->dev, &reports) : 0;
     if (!count)
         return;
     static const struct {
@@ -42,12 +40,16 @@ static void take_reports(struct trial *t)
                 status = meanings[k].status;
                 first = &reports[i];
             }
-    t->row->status = status;
-    char *more = count > 1 ? text_format(" (and %d more reports)", count - 1) : xstrdup("");
-    char *reason = text_format("%s: %s%s", first->kind, first->text, more);
-    row_set(&t->row->reason, reason);
-    free(reason);
-    free(more);
+    row->status = status;
+    struct text reason = {0};
+    text_addf(&reason, "%s: ", first->kind);
+    if (first->line > 0)
+        text_addf(&reason, "%s%s%d: ", file_base(first->file), first->file[0] ? ":" : "line ", first->line);
+    text_add(&reason, first->text);
+    if (count > 1)
+        text_addf(&reason, " (and %d more report%s)", count - 1, count > 2 ? "s" : "");
+    row_set(&row->reason, text_get(&reason));
+    text_free(&reason);
 }
 
 /* A failure while it ran: whose fault is it? Returns true when it was the row's (recorded), false when it is everybody's. */
@@ -55,7 +57,7 @@ static bool blame_row(struct trial *t, const struct error *why, enum row_status 
 {
     t->row->status = otherwise;
     row_set(&t->row->reason, why->text);
-    take_reports(t);
+    worker_take_reports(t->w, t->row);
     if (why->kind == ERROR_ENVIRONMENT && t->row->status == otherwise)
         t->row->status = ROW_SKIPPED;
     else if (why->kind == ERROR_USAGE && t->row->status == otherwise)
@@ -131,7 +133,7 @@ static bool judge(struct trial *t, const struct op_data *data, const char *when,
     struct text unsafe = {0};
     *failed = false;
     worker_stage(t->w, t->index, "verify", DATA_LIMIT_S);
-    take_reports(t);
+    worker_take_reports(t->w, t->row);
     if (t->row->status == ROW_PLANNED) {
         if (!rig_check(t->rig, data, &v, &unsafe, t->dump_dir, err)) {
             *failed = true;
@@ -190,11 +192,25 @@ static bool run_part(struct trial *t, enum data_part part, double *over, struct 
         return !failed || blame_row(t, err, ROW_CRASHED);
     if (part == DATA_PART_EXACT)
         return true;
+    uint64_t first = rig_output_sum(t->rig);
     if (!rig_poison(t->rig, err))
         return false;
     if (!run_once(t, false, err))
         return blame_row(t, err, ROW_CRASHED);
-    return judge(t, data, "on its second launch (the first was right)", over, err, &failed) || !failed || blame_row(t, err, ROW_CRASHED);
+    bool right = judge(t, data, "on its second launch (the first was right)", over, err, &failed);
+    if (right && t->program->checked)
+        row_add_metric(t->row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(t->rig) == first);
+    return right || !failed || blame_row(t, err, ROW_CRASHED);
+}
+
+/* What only the device knows of its launches. */
+static void ask_device(struct trial *t)
+{
+    for (int i = 0; i < t->program->step_count; i++) {
+        int clusters = rig_clusters(t->rig, i);
+        if (clusters > 0)
+            row_add_metric(t->row, i, 0, "driver.clusters", "clusters", "driver", clusters);
+    }
 }
 
 static void read_columns(struct trial *t)
@@ -270,6 +286,7 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     if (t->row->status != ROW_PLANNED)
         return true;
     read_columns(t);
+    ask_device(t);
     if (!tiles_agree(t, err) || t->row->status != ROW_PLANNED)
         return t->row->status != ROW_PLANNED;
     sum_steps(t->row);

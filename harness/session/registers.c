@@ -18,7 +18,7 @@ static bool compile_point(const struct plan *plan, const struct program *p, cons
     bool ok = build_kernel_facts(&c, step->name, &f, err);
     compiled_free(&c);
     if (!ok)
-        return error_where(err, "%s", p->units[step->unit].label);
+        return program_where(p, step, step->line, step->column, err);
     struct occupancy_query q = {.block_threads = (int)(step->block[0] * step->block[1] * step->block[2]), .registers = f.registers,
                                 .static_smem = f.static_smem > 0 ? (size_t)f.static_smem : 0, .dynamic_smem = step->smem, .carveout = step->carveout};
     point->registers = f.registers;

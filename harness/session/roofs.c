@@ -53,39 +53,19 @@ static void read_roofs(const json_t *json, struct roofs *out)
     }
 }
 
-bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, struct roofs *out, char *note, size_t note_bytes, struct error *err)
+bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted, struct roofs *out, char *note, size_t note_bytes,
+                           struct error *err)
 {
-    struct child child;
-    char how[512] = "";
-    bool ok = false, over = false;
-    if (!child_start(&child, err))
+    json_t *command = json_pack("{s:s,s:s?,s:s?,s:s?}", "do", "roofs", "device", spec, "compiler", compiler, "bundle", bundle);
+    json_t *event = child_ask("the process that measures the ceilings", command, "roofs", ROOFS_LIMIT_S, interrupted, err);
+    json_decref(command);
+    if (!event)
         return false;
-    child_send(&child, json_pack("{s:s,s:s?,s:s?,s:s?}", "do", "roofs", "device", spec, "compiler", compiler, "bundle", bundle));
-    while (!over) {
-        json_t *event = NULL;
-        enum child_event what = child_next(&child, child_clock_s() + ROOFS_LIMIT_S, NULL, &event);
-        if (what != CHILD_EVENT) {
-            child_stop(&child, how, sizeof how);
-            error_set(err, ERROR_ENVIRONMENT, what == CHILD_LATE ? "measuring the ceilings took more than 120 s%s%s" : "the process that measures the ceilings died%s%s",
-                      how[0] ? ": " : "", how);
-            break;
-        }
-        const char *name = json_string_value(json_object_get(event, "event")), *text = json_string_value(json_object_get(event, "text"));
-        if (name && !strcmp(name, "roofs")) {
-            const char *said = json_string_value(json_object_get(event, "note"));
-            read_roofs(json_object_get(event, "roofs"), out);
-            snprintf(note, note_bytes, "%s", said ? said : "");
-            ok = over = true;
-        } else if (name && !strcmp(name, "failed")) {
-            int kind = (int)json_integer_value(json_object_get(event, "kind"));
-            error_set(err, kind > ERROR_NONE && kind <= ERROR_INTERRUPTED ? (enum error_kind)kind : ERROR_INTERNAL, "%s", text ? text : "the ceilings cannot be measured");
-            error_hint(err, "%s", json_string_value(json_object_get(event, "hint")));
-            over = true;
-        }
-        json_decref(event);
-    }
-    child_stop(&child, NULL, 0);
-    return ok;
+    const char *said = json_string_value(json_object_get(event, "note"));
+    read_roofs(json_object_get(event, "roofs"), out);
+    snprintf(note, note_bytes, "%s", said ? said : "");
+    json_decref(event);
+    return true;
 }
 
 void session_roofs(struct session *s)
@@ -97,7 +77,7 @@ void session_roofs(struct session *s)
         return;
     if (err.kind == ERROR_NONE) {
         session_progress(s, "the ceilings of this machine, once");
-        if (session_roofs_measure(s->device.spec, s->options->plan.compiler, s->options->plan.bundle, &s->roofs, note, sizeof note, &err))
+        if (session_roofs_measure(s->device.spec, s->options->plan.compiler, s->options->plan.bundle, s->options->interrupted, &s->roofs, note, sizeof note, &err))
             store_roofs_put(s->store, s->device.uuid, &s->roofs, &err);
     }
     if (err.kind != ERROR_NONE)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define SETUP_LIMIT_S 120.0
+#define NOT_TAKEN_UP "start" /* the stage of a row of which its worker has not said a word */
 
 void session_note(struct session *s, const char *format, ...)
 {
@@ -26,9 +27,9 @@ void session_note(struct session *s, const char *format, ...)
 void session_progress(struct session *s, const char *what)
 {
     double spent = child_clock_s() - s->start_s;
-    double eta = s->done > 0 ? spent / s->done * (s->plan.row_count - s->done) : NAN;
+    double eta = s->done > 0 ? spent / s->done * (s->total - s->done) : NAN;
     if (s->sink->progress)
-        s->sink->progress(s->sink->context, s->done, s->plan.row_count, spent, eta, what);
+        s->sink->progress(s->sink->context, s->done, s->total, spent, eta, what);
 }
 
 static json_t *strings(const char *const *list)
@@ -42,29 +43,17 @@ static json_t *strings(const char *const *list)
 json_t *session_setup(const struct session *s, bool compile_only)
 {
     const struct plan_options *o = &s->asked;
-    const struct chip *chip = &s->device.chip;
-    char *hex = xmalloc(2 * sizeof *chip + 1), *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
-    for (size_t i = 0; i < sizeof *chip; i++)
-        snprintf(hex + 2 * i, 3, "%02x", ((const unsigned char *)chip)[i]);
+    char *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
     double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : strncmp(s->device.spec, "cuda", 4) ? 60 : 10;
     json_t *filter = json_pack("{s:s?,s:s?,s:o}", "layers", o->filter.layers, "only", o->filter.only, "set", strings(o->filter.set));
     json_t *counters = json_pack("{s:b,s:b,s:s?,s:o,s:o}", "off", (int)o->counters.off, "source", (int)o->counters.source, "set", o->counters.set, "groups", strings(o->counters.groups), "metrics",
                                  strings(o->counters.metrics));
-    json_t *out = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s?,s:s?,s:s?,s:f,s:f,s:b,s:b,s:o,s:o,s:o,s:o,s:o}", "do", "setup", "scenario", o->scenario_path, "device",
-                            s->device.spec, "chip", hex, "files", s->plan.files, "compiler", o->compiler, "bundle", o->bundle, "dump", dump, "budget", o->budget_s,
+    json_t *out = json_pack("{s:s,s:s,s:s,s:o,s:s,s:s?,s:s?,s:s?,s:f,s:f,s:b,s:b,s:o,s:o,s:o,s:o,s:o}", "do", "setup", "scenario", o->scenario_path, "device",
+                            s->device.spec, "chip", wire_chip(&s->device.chip), "files", s->plan.files, "compiler", o->compiler, "bundle", o->bundle, "dump", dump, "budget", o->budget_s,
                             "time_limit", limit, "compile_only", (int)compile_only, "tune", (int)o->tune, "tuned", strings(o->tuned), "filter", filter, "variants",
                             strings(o->variant_dirs), "names", strings(o->variant_names), "counters", counters);
-    free(hex);
     free(dump);
     return out;
-}
-
-static void failed_event(const json_t *event, struct error *err)
-{
-    const char *text = json_string_value(json_object_get(event, "text")), *hint = json_string_value(json_object_get(event, "hint"));
-    int kind = (int)json_integer_value(json_object_get(event, "kind"));
-    error_set(err, kind > ERROR_NONE && kind <= ERROR_INTERRUPTED ? (enum error_kind)kind : ERROR_INTERNAL, "%s", text ? text : "a worker failed");
-    error_hint(err, "%s", hint ? hint : "");
 }
 
 static void collect(void *context, json_t *event)
@@ -105,7 +94,7 @@ enum outcome session_command(struct session *s, struct child *child, json_t *mes
         if (name && !strcmp(name, "done")) {
             end = json_is_true(json_object_get(event, "lost")) ? OUTCOME_LOST : OUTCOME_DONE;
         } else if (name && !strcmp(name, "failed")) {
-            failed_event(event, err);
+            child_failure(event, err);
             end = OUTCOME_FAILED;
         } else {
             over = false;
@@ -134,23 +123,23 @@ static bool start_inside(struct session *s, struct error *err)
 bool session_start(struct session *s, struct child *child, struct error *err)
 {
     char how[512];
-    if (child->pid > 0)
-        return true;
-    if (!child_start(child, err))
-        return false;
-    switch (session_command(s, child, session_setup(s, false), SETUP_LIMIT_S, ignore_event, err)) {
-    case OUTCOME_DONE: return true;
-    case OUTCOME_FAILED: break;
-    case OUTCOME_INTERRUPTED: s->interrupted = true; break;
-    case OUTCOME_LATE: error_set(err, ERROR_ENVIRONMENT, "a worker did not come up within %.0f s (the device may be busy or blocked)", SETUP_LIMIT_S); break;
-    case OUTCOME_DIED:
-    case OUTCOME_LOST:
+    for (int tries = 1; child->pid <= 0; tries++) {
+        if (!child_start(child, err))
+            return false;
+        enum outcome outcome = session_command(s, child, session_setup(s, false), SETUP_LIMIT_S, ignore_event, err);
+        if (outcome == OUTCOME_DONE)
+            return true;
         child_stop(child, how, sizeof how);
-        error_set(err, ERROR_INTERNAL, "a worker died while it was set up: %s", how);
-        break;
+        s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
+        if (outcome == OUTCOME_LATE)
+            error_set(err, ERROR_ENVIRONMENT, "a worker did not come up within %.0f s (the device may be busy or blocked)", SETUP_LIMIT_S);
+        if (outcome != OUTCOME_DIED)
+            return false;
+        if (tries == CHILD_TRIES)
+            return error_set(err, ERROR_INTERNAL, "%d workers died while they were set up: %s", tries, how);
+        session_note(s, "a worker died while it was set up: %s; started again", how);
     }
-    child_stop(child, NULL, 0);
-    return false;
+    return true;
 }
 
 /* Where a point comes from stands before whatever the worker noted. */
@@ -163,11 +152,21 @@ static void keep_origin(const char *origin, struct row *row)
     free(both);
 }
 
-static bool start_worker(struct session *s, struct error *err)
+bool session_worker_ready(struct session *s, struct error *err)
 {
     if (s->options->in_process)
         return s->inside || start_inside(s, err);
     return session_start(s, &s->worker, err);
+}
+
+void session_stage(struct session *s, const json_t *event, int row, const char *id)
+{
+    s->stage_row = row;
+    snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
+    s->deadline_s = child_clock_s() + json_number_value(json_object_get(event, "limit"));
+    char *what = text_format("%s %s", s->stage, id);
+    session_progress(s, what);
+    free(what);
 }
 
 void session_event(struct session *s, const json_t *event)
@@ -177,12 +176,7 @@ void session_event(struct session *s, const json_t *event)
     if (!name || row >= s->plan.row_count)
         return;
     if (!strcmp(name, "stage")) {
-        s->stage_row = row;
-        snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
-        s->deadline_s = child_clock_s() + json_number_value(json_object_get(event, "limit"));
-        char *what = text_format("%s %s", s->stage, row >= 0 ? s->plan.rows[row].id : "");
-        session_progress(s, what);
-        free(what);
+        session_stage(s, event, row, row >= 0 ? s->plan.rows[row].id : "");
     } else if (!strcmp(name, "row") && row >= 0) {
         wire_row_merge(json_object_get(event, "fields"), s->rows[row]);
         keep_origin(s->plan.rows[row].note, s->rows[row]);
@@ -221,7 +215,7 @@ static void condemn(struct session *s, int row, enum row_status status, const ch
 
 /* ---- verify: each row alone ---- */
 
-static bool end_of_row(struct session *s, int row, enum outcome outcome, const struct error *why, struct error *err)
+bool session_row_end(struct session *s, int row, enum outcome outcome, const struct error *why, struct error *err)
 {
     char how[512];
     switch (outcome) {
@@ -276,6 +270,21 @@ static bool choose(struct session *s, int row)
     return true;
 }
 
+/* A worker that dies before it says a word of the row dies of something else: another is asked. */
+static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct error *why, struct error *err)
+{
+    for (int tries = 1;; tries++) {
+        if (!session_worker_ready(s, err))
+            return false;
+        snprintf(s->stage, sizeof s->stage, NOT_TAKEN_UP);
+        json_t *message = json_pack("{s:s,s:i,s:o}", "do", "verify", "row", row, "choice", choice_json(s, row));
+        *outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, why);
+        if (*outcome != OUTCOME_DIED || strcmp(s->stage, NOT_TAKEN_UP) || tries == CHILD_TRIES)
+            return true;
+        child_stop(&s->worker, NULL, 0);
+    }
+}
+
 static bool verify_row(struct session *s, int row, struct error *err)
 {
     struct error why = {0};
@@ -283,12 +292,10 @@ static bool verify_row(struct session *s, int row, struct error *err)
         s->done++;
         return put(s, row, err);
     }
-    if (!start_worker(s, err))
+    enum outcome outcome;
+    if (!ask_verify(s, row, &outcome, &why, err))
         return s->interrupted;
-    snprintf(s->stage, sizeof s->stage, "start");
-    json_t *message = json_pack("{s:s,s:i,s:o}", "do", "verify", "row", row, "choice", choice_json(s, row));
-    enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
-    if (!end_of_row(s, row, outcome, &why, err))
+    if (!session_row_end(s, row, outcome, &why, err))
         return false;
     if (s->interrupted)
         return true;
@@ -321,6 +328,7 @@ static json_t *choices_of(const struct session *s, int first, int last)
 
 static bool measure_case(struct session *s, int first, int last, struct error *err)
 {
+    int unexplained = 0; /* deaths before anything was said of a row */
     for (int i = first; i < last; i++) /* of a resumed run: chosen anew */
         if (s->kept[i] && (s->rows[i]->status == ROW_OK) && !choose(s, i))
             return put(s, i, err);
@@ -331,7 +339,7 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             json_decref(rows);
             return true;
         }
-        if (!start_worker(s, err)) {
+        if (!session_worker_ready(s, err)) {
             json_decref(rows);
             return s->interrupted;
         }
@@ -346,11 +354,13 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             child_stop(&s->worker, NULL, 0);
             if (s->interrupted)
                 return true;
+            if (outcome == OUTCOME_DIED && ++unexplained < CHILD_TRIES)
+                continue;
             error_set(err, ERROR_INTERNAL, "timing of %s failed: %s", s->plan.cases[s->plan.rows[first].case_index].id,
                       why.text[0] ? why.text : "the worker died, and no row can be blamed");
             return false;
         }
-        if (!end_of_row(s, blamed, outcome, &why, err)) /* the round is repeated without it */
+        if (!session_row_end(s, blamed, outcome, &why, err)) /* the round is repeated without it */
             return false;
         if (s->rows[blamed]->status == ROW_OK || s->rows[blamed]->status == ROW_FOIL)
             condemn(s, blamed, ROW_CRASHED, "%s (while it was timed)", why.text);
@@ -410,6 +420,29 @@ static bool run_cases(struct session *s, struct error *err)
     return true;
 }
 
+void session_close(struct session *s)
+{
+    child_stop(&s->worker, NULL, 0);
+    child_stop(&s->counter, NULL, 0);
+    if (s->inside)
+        worker_close(s->inside);
+    free(s->inside);
+    json_decref(s->inside_events);
+    for (int i = 0; s->rows && i < s->total; i++)
+        row_free(s->rows[i]);
+    for (int i = 0; s->choices && i < s->total; i++)
+        free(s->choices[i]);
+    free(s->choices);
+    free(s->rows);
+    free(s->kept);
+    run_clear(&s->run);
+    if (s->store)
+        store_close(s->store);
+    session_remembered_free(s->remembered);
+    if (s->plan.private_data)
+        plan_free(&s->plan);
+}
+
 bool session_run(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err)
 {
     struct session s = {.options = options, .asked = options->plan, .sink = sink, .worker = {.fd = -1, .errors = -1}, .counter = {.fd = -1, .errors = -1},
@@ -419,6 +452,7 @@ bool session_run(const struct session_options *options, const struct session_sin
     if (!session_open(&s, err) || !session_counts(&s, &s.counts, err))
         goto done;
     session_roofs(&s);
+    s.total = s.plan.row_count;
     s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
     s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
     s.choices = xcalloc((size_t)s.plan.row_count, sizeof *s.choices);
@@ -440,25 +474,7 @@ done:
     result->seconds = child_clock_s() - s.start_s;
     result->rows = s.plan.row_count;
     result->interrupted = s.interrupted;
-    child_stop(&s.worker, NULL, 0);
-    child_stop(&s.counter, NULL, 0);
-    if (s.inside)
-        worker_close(s.inside);
-    free(s.inside);
-    json_decref(s.inside_events);
-    for (int i = 0; s.rows && i < s.plan.row_count; i++)
-        row_free(s.rows[i]);
-    for (int i = 0; s.choices && i < s.plan.row_count; i++)
-        free(s.choices[i]);
-    free(s.choices);
-    free(s.rows);
-    free(s.kept);
-    run_clear(&s.run);
-    if (s.store)
-        store_close(s.store);
-    session_remembered_free(s.remembered);
-    if (s.plan.private_data)
-        plan_free(&s.plan);
+    session_close(&s);
     return ok;
 }
 

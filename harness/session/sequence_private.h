@@ -6,6 +6,28 @@
 #include "session/sequence.h"
 #include "session/worker.h"
 
+#define SEQUENCE_HOST_LIMIT_S 600.0 /* weights, a frame, the dense result of one in double */
+
+/* A row to come: one variant at one point on one sequence. Parent and worker make the same list of the same plan. */
+struct sequence_job {
+    const struct scenario_sequence *q;
+    int sequence, row_index;             /* dense variants first, so that row 0 of a sequence is one of them */
+    const struct variant *variant;
+    const struct variant_point *point;
+    bool sparse;
+};
+struct sequence_jobs {
+    struct sequence_job *items;
+    int count;
+    struct variant_point **points; /* what the items point into */
+    int *point_counts;
+    int list_count;
+};
+bool sequence_jobs_make(const struct plan *plan, const char *only, struct sequence_jobs *out, struct error *err);
+void sequence_jobs_free(struct sequence_jobs *jobs);
+/* A row with everything that is known before it runs. */
+struct row *sequence_row_new(const struct plan *plan, const struct sequence_job *job, const char *device, struct error *err);
+
 /* One layer of a sequence: the work as it stands in the scenario at the size that flows, and its weights. */
 struct sequence_layer {
     struct work work;
@@ -27,6 +49,8 @@ struct sequence_source {
     float **frames;
     double **references; /* of the last layer */
 };
+/* The works of the layers at the size that flows; `out` holds q->layer_count of them. */
+bool sequence_works(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct work *out, struct error *err);
 bool source_open(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct sequence_source *out, struct error *err);
 void source_close(struct sequence_source *s);
 /* Back to frame 0, or to the next one: fills `now`. */
@@ -50,19 +74,22 @@ struct stage {
     struct build build;
     struct rig *rig;
     uint64_t input, output, mask_in, mask_out, sum, sent;
+    uint64_t second, mask_second, stored; /* of an add or concat; of a maximum: the values so far */
     double share; /* of marked inputs, summed over the frames after the first */
 };
 /* One variant on one sequence. */
 struct runner {
     struct worker *w;
+    int row;              /* what stages are announced for */
     struct sequence_source *source;
     const struct variant_point *point;
     bool sparse, zero;
+    bool unavailable;     /* a variant cannot run on this device */
     struct stage *stages;
     int count;
     struct compiled code;
     struct device_module *module;
-    struct device_function *sparsify, *truncate;
+    struct device_function *sparsify, *truncate, *hand_over, *accumulate;
     uint64_t frame, sent; /* device: the frame in f32, and what of it was sent */
     int64_t state_bytes;
     double *frame_ns;     /* by frame */

@@ -9,15 +9,21 @@
 #include <string.h>
 
 #define PLAN_ROUNDS 11
+#define OPEN_LIMIT_S 180.0 /* kernels compiled, prepared, the library's plans tried */
 
 /* ---- binding ---- */
 
 /* Why a bound program cannot stand in the sequence; NULL: it can. */
-static char *unfit(const struct runner *r, const struct stage *s)
+static char *unfit(struct runner *r, const struct stage *s)
 {
     const struct program *p = &s->program;
     if (!p->feasible)
         return xstrdup(p->reason);
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_CUDNN && !r->w->library) {
+            r->unavailable = true;
+            return xstrdup("cuDNN is not available here");
+        }
     if (r->sparse && program_tensor(p, ROLE_MASK_OUT) < 0)
         return xstrdup("it writes no mask_out, which the next layer needs");
     if (p->tensors[program_tensor(p, ROLE_INPUT)].layout != s->work.layout || p->tensors[program_tensor(p, ROLE_OUTPUT)].layout != s->work.layout)
@@ -49,6 +55,14 @@ static bool bind_other(struct runner *r, const struct variant_set *set, struct s
     return true;
 }
 
+/* The layer without what is behind it, and as the op that takes changes. */
+static void pass_changes_through(struct work *w)
+{
+    w->epilogue_count = 0;
+    w->mask = (struct mask){.pattern = MASK_FULL, .density = 1};
+    w->op = op_of_changes(w->op);
+}
+
 bool runner_bind(struct runner *r, const struct variant_set *set, char **why, struct error *err)
 {
     int own = 0;
@@ -58,14 +72,13 @@ bool runner_bind(struct runner *r, const struct variant_set *set, char **why, st
         struct stage *s = &r->stages[i];
         const char *layer = r->source->q->layers[i]->name;
         s->work = r->source->layers[i].work;
-        if (r->sparse) {
-            s->work.epilogue_count = 0;
-            s->work.mask = (struct mask){.pattern = MASK_FULL, .density = 1};
-        }
-        if (!work_finish(&s->work, err) || !variant_bind(set, r->point, &s->work, &r->w->plan.chip, &s->program, err))
+        if (r->sparse)
+            pass_changes_through(&s->work);
+        bool mine = s->work.op == r->point->variant->op;
+        if (!work_finish(&s->work, err) || (mine && !variant_bind(set, r->point, &s->work, &r->w->plan.chip, &s->program, err)))
             break;
         r->count++;
-        char *reason = unfit(r, s);
+        char *reason = mine ? unfit(r, s) : text_format("no %s variant of op %s is listed that can do it", r->sparse ? "sparse" : "dense", s->work.op->name);
         bool found = !reason;
         own += found;
         if (!found && !bind_other(r, set, s, layer, &found, err)) {
@@ -74,7 +87,7 @@ bool runner_bind(struct runner *r, const struct variant_set *set, char **why, st
         }
         if (!found)
             *why = text_format("%s: %s", layer, reason);
-        else if (reason && !first)
+        else if (mine && reason && !first)
             first = text_format("%s: %s", layer, reason);
         free(reason);
         r->zero |= r->sparse && found && s->program.reads_inactive;
@@ -96,8 +109,7 @@ struct slot {
 #define WHOLE(v) {.p = (uint64_t)(v)}
 #define REAL(v) {.f = (float)(v), .real = true}
 
-static bool launch(struct runner *r, struct device_function *f, const struct work *w, int64_t h, int64_t width, const struct slot *slots, int count,
-                   struct error *err)
+static bool launch(struct runner *r, struct device_function *f, int64_t n, int64_t h, int64_t width, const struct slot *slots, int count, struct error *err)
 {
     const struct device_ops *ops = r->w->dev->ops;
     const struct param *params;
@@ -107,7 +119,7 @@ static bool launch(struct runner *r, struct device_function *f, const struct wor
         return error_set(err, ERROR_INTERNAL, "kernels/sequence/delta.cu and session/sequence disagree");
     for (int i = 0; i < count; i++)
         memcpy(packed + params[i].offset, slots[i].real ? (const void *)&slots[i].f : (const void *)&slots[i].p, params[i].bytes);
-    struct device_launch l = {.grid = {(uint32_t)((width + 31) / 32), (uint32_t)h, (uint32_t)w->n}, .block = {32, 8, 1}, .carveout = -1,
+    struct device_launch l = {.grid = {(uint32_t)((h * ((width + 31) / 32) + 7) / 8), 1, (uint32_t)n}, .block = {32, 8, 1}, .carveout = -1,
                               .params = packed, .param_bytes = bytes, .time_limit_s = r->w->time_limit_s};
     return ops->launch(r->w->dev, f, &l, err);
 }
@@ -117,17 +129,53 @@ static bool send_frame(struct runner *r, struct error *err)
     const struct work *w = &r->stages[0].work;
     const struct slot slots[] = {POINTER(r->frame), POINTER(r->sent), POINTER(r->stages[0].input), POINTER(r->stages[0].mask_in), WHOLE(w->h), WHOLE(w->w),
                                  WHOLE(w->c), REAL(r->source->q->threshold), WHOLE(r->source->frame == 0)};
-    return launch(r, r->sparsify, w, w->h, w->w, slots, 9, err);
+    return launch(r, r->sparsify, w->n, w->h, w->w, slots, 9, err);
 }
 
-static bool pass_changes(struct runner *r, int i, struct error *err)
+/* What a layer that keeps no sums passes on, and what an earlier layer's reader gets too: marked pixels and the mask. */
+static bool hand_over(struct runner *r, const struct work *w, uint64_t from, uint64_t mask_from, uint64_t to, uint64_t mask_to, struct error *err)
+{
+    const struct slot slots[] = {POINTER(from), POINTER(mask_from), POINTER(to), POINTER(mask_to), WHOLE(w->p), WHOLE(w->q), WHOLE(w->k)};
+    return launch(r, r->hand_over, w->n, w->p, w->q, slots, 7, err);
+}
+
+/* A maximum's input so far, for the next frame. */
+static bool accumulate(struct runner *r, const struct stage *s, struct error *err)
+{
+    const struct work *w = &s->work;
+    const struct slot slots[] = {POINTER(s->input), POINTER(s->mask_in), POINTER(s->stored), WHOLE(w->h), WHOLE(w->w), WHOLE(w->c)};
+    return launch(r, r->accumulate, w->n, w->h, w->w, slots, 6, err);
+}
+
+/* To the layers further on that take this one's changes with their own. */
+static bool pass_aside(struct runner *r, int i, uint64_t changes, uint64_t mask, struct error *err)
+{
+    for (int k = i + 1; k < r->count; k++)
+        if (r->source->q->with[k] == i && !hand_over(r, &r->stages[i].work, changes, mask, r->stages[k].second, r->stages[k].mask_second, err))
+            return false;
+    return true;
+}
+
+static bool keeps_sums(const struct runner *r, int i) { return i + 1 == r->count || r->stages[i].work.op->has_filter; }
+
+static bool add_changes(struct runner *r, int i, struct error *err)
 {
     const struct stage *s = &r->stages[i], *next = i + 1 < r->count ? s + 1 : NULL;
     const struct work *w = &s->work;
     const struct slot slots[] = {POINTER(s->output), POINTER(s->mask_out), POINTER(s->sum), POINTER(s->sent), POINTER(next ? next->input : 0),
                                  POINTER(next ? next->mask_in : 0), WHOLE(w->p), WHOLE(w->q), WHOLE(w->k), REAL(r->source->layers[i].slope),
                                  REAL(r->source->q->truncate_above), WHOLE(r->source->frame == 0)};
-    return launch(r, r->truncate, w, w->p, w->q, slots, 12, err);
+    return launch(r, r->truncate, w->n, w->p, w->q, slots, 12, err);
+}
+
+static bool pass_changes(struct runner *r, int i, struct error *err)
+{
+    const struct stage *s = &r->stages[i], *next = i + 1 < r->count ? s + 1 : NULL;
+    if (s->stored && !accumulate(r, s, err))
+        return false;
+    if (keeps_sums(r, i) ? !add_changes(r, i, err) : !hand_over(r, &s->work, s->output, s->mask_out, next->input, next->mask_in, err))
+        return false;
+    return !next || pass_aside(r, i, next->input, next->mask_in, err);
 }
 
 /* ---- setting up ---- */
@@ -150,7 +198,8 @@ static bool load_code(struct runner *r, struct error *err)
         struct device_image image = {.label = "sequence/delta", .path = path, .ptx = r->code.ptx, .ptx_bytes = r->code.ptx_bytes, .cubin = r->code.cubin,
                                      .cubin_bytes = r->code.cubin_bytes};
         ok = dev->ops->load(dev, &image, &r->module, err) && dev->ops->function(dev, r->module, "sparsify", &r->sparsify, err) &&
-             dev->ops->function(dev, r->module, "truncate_changes", &r->truncate, err);
+             dev->ops->function(dev, r->module, "truncate_changes", &r->truncate, err) &&
+             dev->ops->function(dev, r->module, "hand_over", &r->hand_over, err) && dev->ops->function(dev, r->module, "accumulate", &r->accumulate, err);
     }
     free(path);
     return ok;
@@ -203,6 +252,16 @@ static bool feed(struct runner *r, int i, struct error *err)
     return ok;
 }
 
+/* Before frame 0 everything is 0. */
+static bool clear_stored(struct runner *r, struct stage *s, struct error *err)
+{
+    struct tensor t;
+    if (!rig_address(s->rig, ROLE_STORED, &s->stored) || !work_tensor(&s->work, ROLE_STORED, &t))
+        return true;
+    r->state_bytes += (int64_t)tensor_bytes(&t);
+    return r->w->dev->ops->fill(r->w->dev, s->stored, 0, tensor_bytes(&t), err);
+}
+
 static bool open_stage(struct runner *r, int i, struct error *err)
 {
     struct stage *s = &r->stages[i];
@@ -211,16 +270,21 @@ static bool open_stage(struct runner *r, int i, struct error *err)
     rig_time_limit(s->rig, r->w->time_limit_s);
     if (!rig_address(s->rig, ROLE_INPUT, &s->input) || !rig_address(s->rig, ROLE_OUTPUT, &s->output))
         return error_set(err, ERROR_INTERNAL, "sequence: a layer without input or output");
+    rig_address(s->rig, ROLE_SECOND, &s->second);
     if (!r->sparse)
         return feed(r, i, err);
+    rig_address(s->rig, ROLE_MASK_SECOND, &s->mask_second);
     if (!rig_address(s->rig, ROLE_MASK_IN, &s->mask_in) || !rig_address(s->rig, ROLE_MASK_OUT, &s->mask_out))
         return error_set(err, ERROR_USAGE, "the variant writes no mask_out, which the next layer needs");
-    return feed(r, i, err) && make_state(r, "sums", outputs, true, &s->sum, err) && write_bias(r, i, err) &&
-           (i + 1 == r->count || make_state(r, "sent", outputs, true, &s->sent, err));
+    if (!feed(r, i, err) || !clear_stored(r, s, err))
+        return false;
+    return !keeps_sums(r, i) || (make_state(r, "sums", outputs, true, &s->sum, err) && write_bias(r, i, err) &&
+           (i + 1 == r->count || make_state(r, "sent", outputs, true, &s->sent, err)));
 }
 
 bool runner_open(struct runner *r, struct error *err)
 {
+    worker_stage(r->w, r->row, "compile", OPEN_LIMIT_S + r->w->time_limit_s);
     for (int i = 0; i < r->count; i++)
         if (!build_make(r->w, &r->stages[i].program, &r->stages[i].build, err) ||
             !rig_open(r->w->dev, r->w->library, &r->stages[i].program, r->stages[i].build.images, false, &r->stages[i].rig, err) || !open_stage(r, i, err))
@@ -299,51 +363,78 @@ static bool sparse_frame(struct runner *r, int unused, struct error *err)
 
 static bool dense_layer(struct runner *r, int i, struct error *err) { return rig_run(r->stages[i].rig, err); }
 
-/* A dense layer's output becomes the next one's input outside the time. */
-static bool dense_frame(struct runner *r, double *ns, struct error *err)
+/* A dense layer's output becomes the next one's input, and another's second tensor, outside the time. */
+static bool dense_result(struct runner *r, int i, struct error *err)
 {
     const struct device_ops *ops = r->w->dev->ops;
-    for (int i = 0; i < r->count; i++) {
-        struct stage *s = &r->stages[i];
-        size_t bytes = (size_t)(s->work.n * s->work.k * s->work.p * s->work.q) * dtype_bytes(s->work.dtype);
-        if (!timed(r, dense_layer, i, ns, err) || (i + 1 < r->count && !ops->copy(r->w->dev, r->stages[i + 1].input, s->output, bytes, err)))
+    const struct stage *s = &r->stages[i];
+    size_t bytes = (size_t)(s->work.n * s->work.k * s->work.p * s->work.q) * dtype_bytes(s->work.dtype);
+    for (int k = i + 1; k < r->count; k++)
+        if ((k == i + 1 && !ops->copy(r->w->dev, r->stages[k].input, s->output, bytes, err)) ||
+            (r->source->q->with[k] == i && !ops->copy(r->w->dev, r->stages[k].second, s->output, bytes, err)))
             return false;
-    }
-    return ops->sync(r->w->dev, err);
+    return true;
 }
 
-/* Marked inputs of every layer; in frames that are looked at, whether every out-mask is the dilation of the in-mask, bit for bit. */
+static bool dense_frame(struct runner *r, double *ns, struct error *err)
+{
+    for (int i = 0; i < r->count; i++)
+        if (!timed(r, dense_layer, i, ns, err) || !dense_result(r, i, err))
+            return false;
+    return r->w->dev->ops->sync(r->w->dev, err);
+}
+
+/* A mask as it is on the device. NULL on error; the caller frees. */
+static float *read_marks(struct runner *r, uint64_t address, int64_t n, int64_t h, int64_t w, struct error *err)
+{
+    struct tensor t = {.role = ROLE_MASK_IN, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {n, 1, h, w}};
+    unsigned char *bits = xmalloc(tensor_bytes(&t));
+    float *marks = xmalloc((size_t)(n * h * w) * sizeof *marks);
+    bool ok = r->w->dev->ops->read(r->w->dev, address, bits, tensor_bytes(&t), err);
+    if (ok)
+        tensor_unpack(&t, bits, marks);
+    free(bits);
+    if (!ok)
+        free(marks);
+    return ok ? marks : NULL;
+}
+
+/* Is the out-mask what the in-masks make it, bit for bit? */
+static bool judge_mask(struct runner *r, int i, const float *marks, struct error *err)
+{
+    struct stage *s = &r->stages[i];
+    const struct work *w = &s->work;
+    size_t outputs = (size_t)(w->n * w->p * w->q), bytes = tensor_bytes(&s->program.tensors[program_tensor(&s->program, ROLE_MASK_OUT)]);
+    struct op_data d = {.mask_out = xmalloc(outputs * sizeof *d.mask_out)};
+    struct verdict v = {.ok = true};
+    unsigned char *out = xmalloc(bytes);
+    float *second = s->mask_second ? read_marks(r, s->mask_second, w->n, w->h, w->w, err) : NULL;
+    mask_dilate(w, marks, d.mask_out);
+    for (size_t k = 0; second && k < outputs; k++)
+        d.mask_out[k] = d.mask_out[k] != 0 || second[k] != 0;
+    bool ok = (second || !s->mask_second) && r->w->dev->ops->read(r->w->dev, s->mask_out, out, bytes, err);
+    if (ok)
+        verify_mask(&s->program, &d, out, &v);
+    free(out);
+    free(second);
+    free(d.mask_out);
+    return ok && (v.ok || error_set(err, ERROR_WRONG, "frame %d, layer %d: %s", r->source->frame, i + 1, v.text));
+}
+
+/* The share of marked inputs of every layer; in frames that are looked at, the out-masks. */
 static bool look_at_masks(struct runner *r, struct error *err)
 {
     for (int i = 0; i < r->count; i++) {
         struct stage *s = &r->stages[i];
         const struct work *w = &s->work;
-        struct tensor in = {.role = ROLE_MASK_IN, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {w->n, 1, w->h, w->w}};
-        size_t inputs = (size_t)(w->n * w->h * w->w), outputs = (size_t)(w->n * w->p * w->q);
-        unsigned char *bits = xmalloc(tensor_bytes(&in));
-        float *marks = xmalloc(inputs * sizeof *marks);
-        struct op_data d = {.mask_out = xmalloc(outputs * sizeof *d.mask_out)};
-        struct verdict v = {.ok = true};
-        bool ok = r->w->dev->ops->read(r->w->dev, s->mask_in, bits, tensor_bytes(&in), err);
-        if (ok) {
-            tensor_unpack(&in, bits, marks);
-            s->share += r->source->frame ? mask_density(marks, inputs) : 0;
-        }
-        if (ok && source_judged(r->source, r->source->frame)) {
-            int index = program_tensor(&s->program, ROLE_MASK_OUT);
-            size_t bytes = tensor_bytes(&s->program.tensors[index]);
-            unsigned char *out = xmalloc(bytes);
-            mask_dilate(w, marks, d.mask_out);
-            ok = r->w->dev->ops->read(r->w->dev, s->mask_out, out, bytes, err);
-            if (ok)
-                verify_mask(&s->program, &d, out, &v);
-            free(out);
-        }
-        free(bits);
+        float *marks = read_marks(r, s->mask_in, w->n, w->h, w->w, err);
+        if (!marks)
+            return false;
+        s->share += r->source->frame ? mask_density(marks, (size_t)(w->n * w->h * w->w)) : 0;
+        bool ok = !source_judged(r->source, r->source->frame) || judge_mask(r, i, marks, err);
         free(marks);
-        free(d.mask_out);
-        if (!ok || !v.ok)
-            return ok ? error_set(err, ERROR_WRONG, "frame %d, layer %d: %s", r->source->frame, i + 1, v.text) : false;
+        if (!ok)
+            return false;
     }
     return true;
 }
@@ -374,11 +465,18 @@ bool runner_frames(struct runner *r, struct error *err)
     r->frame_ns = xcalloc((size_t)q->frames, sizeof *r->frame_ns);
     for (int n = 0; n < q->frames; n++) {
         double *ns = &r->frame_ns[n];
+        char stage[32];
+        snprintf(stage, sizeof stage, "frame %d/%d", n + 1, q->frames);
+        worker_stage(r->w, r->row, "pixels", SEQUENCE_HOST_LIMIT_S);
         if (!(n ? source_next(r->source, err) : source_first(r->source, err)) || !upload(r, err))
             return false;
+        worker_stage(r->w, r->row, stage, (2 * r->count + 1) * r->w->time_limit_s + 5);
         if (!(r->sparse ? timed(r, sparse_frame, 0, ns, err) && r->w->dev->ops->sync(r->w->dev, err) && look_at_masks(r, err) : dense_frame(r, ns, err)))
             return false;
-        if (source_judged(r->source, n) && !judge(r, err))
+        if (!source_judged(r->source, n))
+            continue;
+        worker_stage(r->w, r->row, "verify", SEQUENCE_HOST_LIMIT_S);
+        if (!judge(r, err))
             return false;
     }
     return true;

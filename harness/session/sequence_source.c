@@ -16,26 +16,42 @@ static double slope_of(const struct work *w)
     return work_epilogue_find(w, EPILOGUE_RELU) >= 0 ? 0 : leaky >= 0 ? w->epilogue[leaky].alpha : 1;
 }
 
+bool sequence_works(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct work *out, struct error *err)
+{
+    for (int i = 0; i < q->layer_count; i++) {
+        bool cropped;
+        out[i] = q->layers[i]->work;
+        out[i].seed += (uint64_t)i * 7919; /* weights of its own */
+        if (i) {
+            out[i].h = out[i - 1].p;
+            out[i].w = out[i - 1].q;
+        }
+        int with = q->with[i];
+        if (with >= 0 && (out[i].h != out[with].p || out[i].w != out[with].q)) {
+            error_set(err, ERROR_USAGE, "images of %lld x %lld and of %lld x %lld pixels", (long long)out[i].w, (long long)out[i].h, (long long)out[with].q, (long long)out[with].p);
+            return error_where(err, "sequence %s, layer %s with %s", q->name, q->layers[i]->name, q->layers[with]->name);
+        }
+        if (!(i ? work_finish(&out[i], err) : scenario_crop(s, device_kind, &out[i], &cropped, err)))
+            return error_where(err, "sequence %s, layer %s", q->name, q->layers[i]->name);
+    }
+    return true;
+}
+
 static bool make_layers(const struct scenario *s, const char *device_kind, struct sequence_source *out, struct error *err)
 {
     const struct scenario_sequence *q = out->q;
+    struct work *works = xcalloc((size_t)q->layer_count, sizeof *works);
+    bool ok = sequence_works(s, q, device_kind, works, err);
     out->layers = xcalloc((size_t)q->layer_count, sizeof *out->layers);
-    for (int i = 0; i < q->layer_count; i++) {
+    for (int i = 0; ok && i < q->layer_count; i++) {
         struct sequence_layer *l = &out->layers[i];
-        bool cropped;
-        l->work = q->layers[i]->work;
-        l->work.seed += (uint64_t)i * 7919; /* weights of its own */
-        if (i) {
-            l->work.h = out->layers[i - 1].work.p;
-            l->work.w = out->layers[i - 1].work.q;
-        }
-        if (!(i ? work_finish(&l->work, err) : scenario_crop(s, device_kind, &l->work, &cropped, err)) ||
-            !op_data_inputs(&l->work, DATA_PART_PRECISION, &l->data, err))
-            return error_where(err, "sequence %s, layer %s", q->name, q->layers[i]->name);
+        l->work = works[i];
+        ok = op_data_inputs(&l->work, DATA_PART_PRECISION, &l->data, err) || error_where(err, "sequence %s, layer %s", q->name, q->layers[i]->name);
         l->slope = slope_of(&l->work);
-        out->count++;
+        out->count += ok;
     }
-    return true;
+    free(works);
+    return ok;
 }
 
 /* A video is read again for each row, so it must be a file. */
@@ -205,30 +221,31 @@ bool source_judged(const struct sequence_source *s, int frame)
 /* The dense result of the frame in `now`, in double, each layer's values rounded to f32. */
 static bool make_reference(struct sequence_source *s, struct error *err)
 {
-    float *input = s->now;
-    double **reference = &s->references[s->frame];
+    float **values = xcalloc((size_t)s->count, sizeof *values); /* by layer */
     bool ok = true;
     for (int i = 0; i < s->count && ok; i++) {
         const struct sequence_layer *l = &s->layers[i];
+        int with = s->q->with[i];
         struct op_data d = {.exact = true}; /* no bounds are wanted */
-        d.array[ROLE_INPUT] = input;
+        d.array[ROLE_INPUT] = i ? values[i - 1] : s->now;
+        d.array[ROLE_SECOND] = with >= 0 ? values[with] : NULL;
         d.array[ROLE_FILTER] = l->data.array[ROLE_FILTER];
         d.array[ROLE_BIAS] = l->data.array[ROLE_BIAS];
         ok = op_data_reference(&l->work, &d, err);
-        if (input != s->now)
-            free(input);
-        input = NULL;
         free(d.bound);
-        *reference = d.reference;
         s->outputs = d.output_elements;
         if (ok && i + 1 < s->count) {
-            input = xmalloc(d.output_elements * sizeof *input);
+            values[i] = xmalloc(d.output_elements * sizeof *values[i]);
             for (size_t k = 0; k < d.output_elements; k++)
-                input[k] = (float)d.reference[k];
+                values[i][k] = (float)d.reference[k];
             free(d.reference);
-            *reference = NULL;
+        } else if (ok) {
+            s->references[s->frame] = d.reference;
         }
     }
+    for (int i = 0; i < s->count; i++)
+        free(values[i]);
+    free(values);
     return ok;
 }
 

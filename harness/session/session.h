@@ -44,17 +44,18 @@ bool session_run(const struct session_options *options, const struct session_sin
 /* Exit code that the rows deserve: 4 when one is wrong, unsafe, crashed, hung or broken, else 0. */
 int session_exit_code(struct row *const *rows, int count);
 
-/* What a device would be opened as, asked in a throw-away worker: fills chip, about, uuid, driver. */
+/* What a device would be opened as, asked in a throw-away worker: fills chip, about, uuid, driver. `interrupted`: as in session_options. */
 struct session_device {
     char spec[64], about[160], uuid[64], driver[64];
     struct chip chip;
     char library[128]; /* cuDNN's version; "" = none */
 };
 /* spec NULL: the best present (cuda:0, else emu with the scenario's chip). */
-bool session_device(const char *spec, const char *emu_chip, struct session_device *out, struct error *err);
+bool session_device(const char *spec, const char *emu_chip, volatile sig_atomic_t *interrupted, struct session_device *out, struct error *err);
 
 /* Measures the ceilings of a cuda device in a throw-away worker, some seconds. note: what could not be measured. */
-bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, struct roofs *out, char *note, size_t note_bytes, struct error *err);
+bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted, struct roofs *out, char *note, size_t note_bytes,
+                           struct error *err);
 
 /* The registers and spills that the compiler gives the same kernel under other launch bounds: of its own block size and 1, 2, ... blocks an SM. */
 struct register_point {

@@ -138,7 +138,7 @@ void bout_time(struct row *row, int step, const char *cache, const char *load, c
     }
 }
 
-/* Row 0 of the ratios: the fastest of the library's rows, so that the denominator is never a weak one. */
+/* What the ratios are to, row 0: the fastest of the library's rows, so that the denominator is never a weak one. */
 static int base_of(const struct bout *b, const struct entrant *entrants, int rounds)
 {
     int best = -1;
@@ -181,7 +181,7 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
     const char *cache = plan->warm || plan->sustained ? "warm" : "cold", *load = plan->sustained ? "sustained" : "isolated";
     int base = base_of(b, entrants, result->rounds);
     double noise = NAN;
-    if (base == 0 && entrants[b->count].samples_ns) { /* its twin ran too */
+    if (entrants[b->count].samples_ns) { /* the first one's twin ran too */
         struct estimate aa = estimate_ratio(entrants[0].samples_ns, entrants[b->count].samples_ns, result->rounds);
         noise = fmax(fabs(aa.low - 1), fabs(aa.high - 1));
     }

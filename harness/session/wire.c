@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ static const struct field row_fields[] = {
     F(row, reason, TEXT),          F(row, check, TEXT),        F(row, error_over_bound, REAL), F(row, dump, TEXT),
     F(row, noise, REAL),           F(row, prepare_ns, REAL),   F(row, first_call_ns, REAL),    F(row, host_call_ns, REAL),
     F(row, workspace_bytes, LONG), F(row, engine, TEXT),       F(row, compiler, TEXT),         F(row, arch, TEXT),
-    F(row, note, TEXT),            F(row, verdicts, TEXT),     F(row, kernels, TEXT),         F(row, uncounted, TEXT),   {NULL, TEXT, 0, 0},
+    F(row, note, TEXT),            F(row, verdicts, TEXT),     F(row, kernels, TEXT),         F(row, uncounted, TEXT),
+    F(row, state_bytes, LONG),     {NULL, TEXT, 0, 0},
 };
 static const struct field step_fields[] = {
     F(row_step, name, CHARS),          F(row_step, kind, CHARS),           F(row_step, prepare, BOOL),     F(row_step, registers, INT),
@@ -175,4 +177,27 @@ void wire_row_merge(const json_t *fields, struct row *row)
         read_fields(metric_fields, one, &m);
         row_add_metric(row, m.step, m.line, m.name, m.unit, m.source, m.value);
     }
+}
+
+json_t *wire_chip(const struct chip *chip)
+{
+    const unsigned char *bytes = (const unsigned char *)chip;
+    char hex[2 * sizeof *chip + 1];
+    for (size_t i = 0; i < sizeof *chip; i++)
+        snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+    return json_string(hex);
+}
+
+bool wire_chip_read(const json_t *text, struct chip *chip)
+{
+    const char *hex = json_string_value(text);
+    unsigned byte;
+    if (!hex || strlen(hex) != 2 * sizeof *chip)
+        return false;
+    for (size_t i = 0; i < sizeof *chip; i++) {
+        if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
+            return false;
+        ((unsigned char *)chip)[i] = (unsigned char)byte;
+    }
+    return true;
 }

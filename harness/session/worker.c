@@ -1,10 +1,12 @@
 #include "session/worker.h"
 #include "session/choose.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/text.h"
 #include "op/chain.h"
 #include "session/session.h"
+#include "session/wire.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,17 +57,6 @@ static const char **list_of(const json_t *o, const char *key)
     return out;
 }
 
-static json_t *chip_json(const struct chip *chip)
-{
-    const unsigned char *bytes = (const unsigned char *)chip; /* same executable on both ends */
-    char *hex = xmalloc(2 * sizeof *chip + 1);
-    for (size_t i = 0; i < sizeof *chip; i++)
-        snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-    json_t *j = json_string(hex);
-    free(hex);
-    return j;
-}
-
 static void open_library(struct worker *w)
 {
     struct error err = {0};
@@ -87,7 +78,7 @@ static bool probe(struct worker *w, const json_t *command, struct error *err)
     if (w->library)
         cudnn_version(w->library, version, sizeof version);
     w->emit(w->context, json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "event", "device", "spec", w->dev->spec, "about", w->dev->about, "uuid", w->dev->uuid,
-                                  "driver", w->dev->driver, "library", version, "why", why, "chip", chip_json(&w->dev->chip)));
+                                  "driver", w->dev->driver, "library", version, "why", why, "chip", wire_chip(&w->dev->chip)));
     return true;
 }
 
@@ -118,14 +109,8 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     w->dump_dir = text_of(w->setup, "dump");
     w->time_limit_s = json_number_value(json_object_get(w->setup, "time_limit"));
     struct chip chip;
-    const char *hex = text_of(w->setup, "chip");
-    if (!hex || strlen(hex) != 2 * sizeof chip || !device)
+    if (!device || !wire_chip_read(json_object_get(w->setup, "chip"), &chip))
         return error_set(err, ERROR_INTERNAL, "a worker was set up without a chip");
-    for (size_t i = 0; i < sizeof chip; i++) {
-        unsigned byte;
-        sscanf(hex + 2 * i, "%2x", &byte);
-        ((unsigned char *)&chip)[i] = (unsigned char)byte;
-    }
     if (o->bundle && !compile_bundle_use(o->bundle, err))
         return false;
     if (!plan_make(o, strncmp(device, "cuda", 4) ? "emu" : "cuda", &chip, &w->plan, err))
@@ -205,6 +190,8 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
             compile_row(&loop, (int64_t)i, 0);
         return true;
     }
+    if (!strcmp(verb, "sequence"))
+        return worker_sequence(w, row, err);
     if (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err))
         return false;
     if (!strcmp(verb, "ablate") && row >= 0 && row < w->plan.row_count)
@@ -236,7 +223,9 @@ void worker_close(struct worker *w)
     for (int i = 0; i < WORKER_DATA; i++)
         if (w->data_case[i] >= 0)
             op_data_free(&w->data[i]);
+    worker_sequence_close(w);
     counter_set_free(&w->set);
+    cupti_sass_close(w->sass);
     cupti_session_close(w->cupti);
     if (w->library)
         cudnn_close(w->library);
@@ -265,6 +254,7 @@ int session_worker(void)
     FILE *in = fdopen(3, "r"), *out = fdopen(dup(3), "w");
     if (!in || !out)
         return 2;
+    crash_report();
     struct worker w = {.emit = emit_line, .context = out, .data_case = {-1, -1, -1}};
     char *line = NULL;
     size_t cap = 0;

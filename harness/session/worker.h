@@ -8,6 +8,7 @@
  *   {"do":"count check"}                -> {"event":"done"}             counters can be had here, and the metrics that are asked for exist
  *   {"do":"count","warm":b,"rows":[{"row":i,"engine":"..","facts":{NAME:NUMBER},"steps":{"0":{..}}}]}  -> the same; never sent to a worker that times
  *   {"do":"race","rows":[..]}           -> the same, for `bench tune`
+ *   {"do":"sequence","row":i}           -> {"event":"stage",...} ... {"event":"row",...}: of the list that session/sequence_private.h makes
  *   {"do":"ablate","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{"metrics":[..]}}, {"event":"done"}
  *   anything that fails as a whole      -> {"event":"failed","kind":k,"text":"..","hint":"..","row":i or -1}
  *
@@ -18,6 +19,7 @@
 #include "counter/set.h"
 #include "device/compile.h"
 #include "device/cupti_range.h"
+#include "device/cupti_sass.h"
 #include "measure/rig.h"
 #include "session/plan.h"
 #include <jansson.h>
@@ -37,6 +39,7 @@ struct worker {
     struct device *dev;
     struct cudnn *library;
     struct cupti_session *cupti; /* opened by the first count */
+    struct cupti_sass *sass;     /* opened by the first row that was sampled */
     struct counter_set set;
     char library_error[512];
     const char *dump_dir;
@@ -44,6 +47,7 @@ struct worker {
     bool lost;         /* the device's context died with a row: this process ends after saying so */
     struct tried *tried; /* a search: the points of the case in hand whose launches are their own (tune.c) */
     int tried_count;
+    struct sequence_hold *sequence; /* the sequence in hand (sequence_work.c) */
     /* data of the case in hand */
     int data_case[WORKER_DATA]; /* by enum data_part, then the precision data without zeros (DATA_FULL); -1 = none */
     struct op_data data[WORKER_DATA];
@@ -75,6 +79,11 @@ bool build_facts(const struct build *build, const struct program *program, const
 
 /* quarantine.c, timing.c */
 bool worker_verify(struct worker *w, int row, struct error *err);
+/* The worst of emu's safety reports, if there are any, decides what the row is. */
+void worker_take_reports(const struct worker *w, struct row *row);
+/* sequence_work.c: one row of the scenario's sequences (sequence_private.h), by its place in their list. */
+bool worker_sequence(struct worker *w, int row, struct error *err);
+void worker_sequence_close(struct worker *w);
 /* roofs.c */
 bool worker_roofs(struct worker *w, const json_t *command, struct error *err);
 bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err);

@@ -64,7 +64,7 @@ const struct column columns[] = {
     CASE(REAL, "bytes_useful", bytes_useful, "B", "compulsory traffic of the active pixels"),
 
     RESULT(TEXT, "id", id, "", "CASE/VARIANT[param=value,...]"),
-    RESULT(INT, "row_index", row_index, "", "order of the variant in its case; 0: row 0"),
+    RESULT(INT, "row_index", row_index, "", "order of the variant in its case, as the scenario has it"),
     RESULT(TEXT, "variant", variant, "", "name of the variant"),
     RESULT(TEXT, "params", params, "", "its parameters"),
     RESULT(CHARS, "key", key, "SHA-256", "of the resolved work, sources, parameters, compiler and device"),
@@ -203,6 +203,7 @@ const struct column columns[] = {
     COUNTER("model.last_wave", "share", "block places that the last wave fills"),
     COUNTER("model.idle_places", "share", "block places that no wave fills"),
     COUNTER("model.clusters_at_most", "clusters", "clusters resident on the GPU at once, at most"),
+    COUNTER("driver.clusters", "clusters", "clusters resident on the GPU at once, by the driver"),
     COUNTER("model.roof_ns", "ns", "the floor computed with ceilings measured on this machine"),
     COUNTER("model.roof_compute_ns", "ns", "its operations at the measured rate of their pipe"),
     COUNTER("model.roof_memory_ns", "ns", "its bytes at the measured rate of a copy"),

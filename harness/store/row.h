@@ -69,7 +69,7 @@ struct row {
     char *variant, *params;
     char key[HASH_TEXT];       /* work + sources + params + compiler + device: --resume keeps a row whose key is unchanged */
     char *device;              /* cuda:0, emu:GH100 */
-    int case_index, row_index; /* order of the scenario; row_index 0 = row 0 of its case */
+    int case_index, row_index; /* order of the scenario */
     int64_t repeat;            /* how often the layer runs, in all its networks together */
     char *networks;            /* "edsr_x2:16, x4:1": in which, and how often; absent: in none */
     /* the work */

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "store/database.h"
 #include <endian.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -328,6 +329,18 @@ static bool read_rows(struct store *store, sqlite3_stmt *s, struct reader *reade
     return code == SQLITE_DONE || store_error(store, "reading the rows", err);
 }
 
+/* A run that was resumed with another choice of layers may have given two cases one place: the later one moves behind. */
+static void part_cases(struct row **rows, int count)
+{
+    for (int i = 1; i < count; i++) {
+        const struct row *last = rows[i - 1];
+        bool same = rows[i]->case_id && last->case_id && strcmp(rows[i]->case_id, last->case_id) == 0;
+        if (same || (rows[i]->case_index <= last->case_index && last->case_index < INT_MAX)) {
+            rows[i]->case_index = last->case_index + !same;
+        }
+    }
+}
+
 int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err)
 {
     bool done = false;
@@ -341,7 +354,7 @@ int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct e
     text_add(&sql, ", ");
     columns_list(&sql, COLUMN_RESULT, "r.");
     text_add(&sql, ", r.result FROM result r JOIN \"case\" c ON c.case_key = r.case_key WHERE r.run = ?1 ORDER BY c.case_index, "
-                   "r.row_index, r.result");
+                   "c.case_key, r.row_index, r.result");
     /* One snapshot for all tables, however fast another process writes. */
     bool begun = store_exec(store, "BEGIN", "reading the rows", err);
     if (!begun || !store_prepare(store, text_get(&sql), &s, err) || !reader_open(store, &reader, err)) {
@@ -349,6 +362,9 @@ int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct e
     }
     sqlite3_bind_int64(s, 1, run_id);
     done = read_rows(store, s, &reader, rows, &count, err);
+    if (done) {
+        part_cases(*rows, count);
+    }
 done:
     sqlite3_finalize(s);
     reader_close(&reader);

@@ -403,9 +403,8 @@ done:
     return done;
 }
 
-/* The runs that `where` (with ?1, ?2 the scenario and device, or the id) selects. The count; -1 on error. */
-static int select_runs(struct store *store, const char *where, const char *one, const char *two, int64_t id, struct run **runs,
-                       struct error *err)
+/* The runs that `where` selects, its parameters `texts` (NULL for none; a NULL in it binds as such) or the id. The count; -1 on error. */
+static int select_runs(struct store *store, const char *where, const char *const *texts, int64_t id, struct run **runs, struct error *err)
 {
     struct text sql = {0};
     sqlite3_stmt *s = NULL;
@@ -421,9 +420,9 @@ static int select_runs(struct store *store, const char *where, const char *one, 
     }
     if (id) {
         sqlite3_bind_int64(s, 1, id);
-    } else if (sqlite3_bind_parameter_count(s) == 2) { /* unbound NULLs select everything */
-        sqlite3_bind_text(s, 1, one, -1, SQLITE_TRANSIENT);
-        sqlite3_bind_text(s, 2, two, -1, SQLITE_TRANSIENT);
+    }
+    for (int i = 0; texts && i < sqlite3_bind_parameter_count(s); i++) {
+        sqlite3_bind_text(s, i + 1, texts[i], -1, SQLITE_TRANSIENT);
     }
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
         *runs = xrealloc(*runs, (size_t)(count + 1) * sizeof **runs);
@@ -443,13 +442,14 @@ static int select_runs(struct store *store, const char *where, const char *one, 
     return count;
 }
 
-bool store_last_run(struct store *store, const char *scenario, const char *device, struct run *run, struct error *err)
+bool store_last_run(struct store *store, const char *verb, const char *scenario, const char *device, struct run *run, struct error *err)
 {
     struct run *runs;
+    const char *const texts[] = {verb, scenario, device};
     int count = select_runs(store,
-                            "WHERE (?1 IS NULL OR scenario_name = ?1) AND (?2 IS NULL OR run_device = ?2) "
-                            "ORDER BY run DESC LIMIT 1",
-                            scenario, device, 0, &runs, err);
+                            "WHERE (?1 IS NULL OR argv || ' ' GLOB 'bench ' || ?1 || ' *') AND (?2 IS NULL OR scenario_name = ?2) AND "
+                            "(?3 IS NULL OR run_device = ?3) ORDER BY run DESC LIMIT 1",
+                            texts, 0, &runs, err);
     if (count == 1) {
         *run = runs[0];
     }
@@ -460,7 +460,7 @@ bool store_last_run(struct store *store, const char *scenario, const char *devic
 bool store_run(struct store *store, int64_t run_id, struct run *run, struct error *err)
 {
     struct run *runs;
-    int count = run_id > 0 ? select_runs(store, "WHERE run = ?1", NULL, NULL, run_id, &runs, err) : 0;
+    int count = run_id > 0 ? select_runs(store, "WHERE run = ?1", NULL, run_id, &runs, err) : 0;
     if (count == 1) {
         *run = runs[0];
         free(runs);
@@ -475,5 +475,14 @@ bool store_run(struct store *store, int64_t run_id, struct run *run, struct erro
 
 int store_runs(struct store *store, struct run **runs, struct error *err)
 {
-    return select_runs(store, "ORDER BY run", NULL, NULL, 0, runs, err);
+    return select_runs(store, "ORDER BY run", NULL, 0, runs, err);
+}
+
+int64_t store_row_count(struct store *store, int64_t run_id, struct error *err)
+{
+    int64_t count = -1;
+    char *sql = text_format("SELECT count(*) FROM result WHERE run = %lld", (long long)run_id);
+    bool done = store_integer(store, sql, &count, err);
+    free(sql);
+    return done ? count : -1;
 }

@@ -38,11 +38,13 @@ bool store_roofs_each(struct store *store, void (*visit)(void *context, const ch
 /* Inserts or replaces one whole row (with steps, times, samples, metrics) in one transaction; it is on the disk when this returns. Needs
  * the run to be begun here. The fields of its case (COLUMN_CASE) are shared: the last row put speaks for all. */
 bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err);
-/* Latest run (of a scenario / device when not NULL) that can be resumed or shown; false without err when there is none. */
-bool store_last_run(struct store *store, const char *scenario, const char *device, struct run *run, struct error *err);
+/* Latest run (by `bench VERB`, of a scenario, on a device; NULL = any); false without err when there is none. */
+bool store_last_run(struct store *store, const char *verb, const char *scenario, const char *device, struct run *run, struct error *err);
 bool store_run(struct store *store, int64_t run_id, struct run *run, struct error *err);
 int store_runs(struct store *store, struct run **runs, struct error *err);
-/* Rows of a run, by case_index then row_index. -1 on error. Free each row and the array. */
+/* How many rows a run has so far. -1 on error. */
+int64_t store_row_count(struct store *store, int64_t run_id, struct error *err);
+/* Rows of a run, by case_index then row_index; two cases never have one case_index. -1 on error. Free each row and the array. */
 int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err);
 void rows_free(struct row **rows, int count);
 

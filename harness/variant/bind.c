@@ -158,7 +158,8 @@ static bool bind_tile(struct bind *b, struct error *err)
     }
     if (b->with_mask && m->weights && !expr_eval_int(m->weights, &b->env, &weights, err))
         return false;
-    b->program->tile = (struct tile){size[0], size[1], size[2]};
+    bool volume = b->work->op->volume && m->tile.count == 3;
+    b->program->tile = volume ? (struct tile){size[1], size[2], 1, size[0]} : (struct tile){size[0], size[1], size[2], b->work->op->volume};
     b->program->tile_weight_bytes = weights;
     return true;
 }

@@ -139,6 +139,7 @@ static bool eval_arg(struct bind *b, const struct expr *e, struct arg *out, stru
 {
     const char *name = expr_name(e);
     snprintf(out->name, sizeof out->name, "%s", expr_text(e));
+    expr_place(e, &out->line, &out->column);
     out->kind = ARG_INT;
     int map = name ? head_map_find(b->h, name) : -1, scratch = name ? head_scratch_find(b->h, name) : -1;
     enum tensor_role role = name ? head_role(name) : ROLE_COUNT;
@@ -168,6 +169,8 @@ static bool bind_kernel(struct bind *b, const struct head_step *s, struct error 
 {
     struct step *out = bind_step_new(b->program, STEP_KERNEL, s->prepare);
     snprintf(out->name, sizeof out->name, "%s", s->name);
+    out->line = s->node->line;
+    out->column = s->node->column;
     if (!eval_dims(b, &s->grid, "grid", out->grid, err) || !eval_dims(b, &s->block, "block", out->block, err) ||
         !eval_attributes(b, s, out, err))
         return false;

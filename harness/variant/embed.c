@@ -53,6 +53,10 @@ static void adopt_step(struct program *p, const struct program *inner, const str
     bool is_prepare = s->prepare;
     *s = *from;
     s->prepare = is_prepare;
+    if (s->kind == STEP_CUDNN && !s->own_work) { /* the library is asked for the inner op */
+        s->own_work = true;
+        s->work = inner->work;
+    }
     s->unit = units[from->unit];
     s->to = translate(inner, at, scratch_at, from->to);
     s->from = translate(inner, at, scratch_at, from->from);
@@ -117,6 +121,8 @@ static bool set_field(struct bind *b, const struct named_expr *with, struct work
             w->s = v.i;
         return true;
     }
+    if (f->kind == FIELD_REAL || f->kind == FIELD_WORD)
+        return node_error(with->node, err, "%s of %s cannot be set by a step", f->name, w->op->name);
     const char *word = v.kind == VALUE_TEXT ? v.text : "";
     int parsed = f->kind == FIELD_DTYPE    ? (int)dtype_parse(word)
                  : f->kind == FIELD_LAYOUT ? (int)layout_parse(word)
@@ -133,13 +139,13 @@ static bool set_field(struct bind *b, const struct named_expr *with, struct work
     return true;
 }
 
-/* The other variant's work: this one's, without epilogue and mask, with the shape of its input and what `with` says. */
+/* The other variant's work: this one's, without epilogue (unless the step says so) and mask, with the shape of its input and what `with` says. */
 static bool inner_work(struct bind *b, const struct head_step *s, const struct variant *v, const struct buffer_ref at[ROLE_COUNT],
                        struct work *w, struct error *err)
 {
     *w = b->own;
     w->op = v->op;
-    w->epilogue_count = 0;
+    w->epilogue_count = s->same_epilogue ? w->epilogue_count : 0;
     w->mask = (struct mask){0};
     if (at[ROLE_INPUT].kind == BUFFER_TENSOR) {
         const struct tensor *t = &b->program->tensors[at[ROLE_INPUT].index];

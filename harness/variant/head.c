@@ -99,7 +99,7 @@ void head_expr_list_free(struct expr_list *l)
 
 static bool read_algorithm(const struct node *root, struct error *err)
 {
-    static const char *const words[] = {"direct", "implicit_gemm", "split3", "winograd", "fft", "library", NULL};
+    static const char *const words[] = {"direct", "implicit_gemm", "split3", "winograd", "collapsed", "fft", "library", NULL};
     const struct node *n = node_get(root, "algorithm");
     return !n || node_word(n, "algorithm", words, err) >= 0;
 }

@@ -80,6 +80,7 @@ struct head_step {
     struct named_expr *with;
     int with_count;
     const struct node *params;
+    bool same_epilogue; /* the other variant is bound to this one's fused epilogue too */
 };
 struct head_mask {
     bool given;

@@ -162,7 +162,7 @@ static bool check_arg(const struct head *h, const struct expr *e, struct error *
     enum tensor_role role = name ? head_role(name) : ROLE_COUNT;
     if (role == ROLE_FILTER && !h->op->has_filter)
         return expr_fail(e, err, "%s has no filter", h->op->name);
-    if ((role == ROLE_MASK_IN || role == ROLE_MASK_OUT) && !h->mask.given)
+    if ((role == ROLE_MASK_IN || role == ROLE_MASK_OUT || role == ROLE_MASK_SECOND) && !h->mask.given)
         return expr_fail(e, err, "'%s' is an argument, but the head has no `mask:`", name);
     if (role == ROLE_MASK_OUT && !h->mask.writes_output && !h->mask.output)
         return expr_fail(e, err, "'mask_out' is an argument, but `mask:` says neither `writes: output` nor `needs: output`");

@@ -119,7 +119,7 @@ static bool read_with(struct head_step *s, const struct node *m, struct error *e
 
 static bool read_variant(struct head *h, struct head_step *s, const struct node *m, struct error *err)
 {
-    const struct node *with = node_get(m, "with");
+    const struct node *with = node_get(m, "with"), *epilogue = node_get(m, "epilogue");
     s->params = node_get(m, "params");
     for (int role = 0; role < ROLE_COUNT; role++) {
         const struct node *n = node_get(m, tensor_role_name((enum tensor_role)role));
@@ -129,6 +129,12 @@ static bool read_variant(struct head *h, struct head_step *s, const struct node 
         if (!name || !head_buffer(h, n, name, &s->binds[s->bind_count].buffer, err))
             return false;
         s->binds[s->bind_count++].role = (enum tensor_role)role;
+    }
+    if (epilogue) {
+        const char *word = node_text(epilogue, "epilogue", err);
+        if (!word || strcmp(word, "same"))
+            return word ? node_error(epilogue, err, "a step's epilogue is `same` or left out, not '%.80s'", word) : false;
+        s->same_epilogue = true;
     }
     return !with || read_with(s, with, err);
 }
@@ -144,7 +150,7 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         {"copy", {"copy", "when", NULL}},
         {"symbol", {"symbol", "when", NULL}},
         {"cudnn", {"cudnn", "when", NULL}},
-        {"variant", {"variant", "when", "input", "filter", "bias", "residual", "output", "with", "params", NULL}},
+        {"variant", {"variant", "when", "input", "filter", "bias", "residual", "output", "with", "params", "epilogue", NULL}},
         {"call", {"call", "when", NULL}},
     };
     enum { KINDS = sizeof kinds / sizeof *kinds };

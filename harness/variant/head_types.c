@@ -23,7 +23,8 @@ static const char *const *layout_words(enum tensor_role role)
     case ROLE_FILTER: return filter;
     case ROLE_BIAS: return linear;
     case ROLE_MASK_IN:
-    case ROLE_MASK_OUT: return mask;
+    case ROLE_MASK_OUT:
+    case ROLE_MASK_SECOND: return mask;
     default: return activation;
     }
 }
@@ -163,7 +164,7 @@ static bool read_tile(struct head *h, const struct node *m, struct error *err)
     if (tile && !head_expr_list(tile, "tile", 3, &h->mask.tile, err))
         return false;
     if (tile && h->mask.tile.count < 2)
-        return node_error(tile, err, "tile of mask: height and width in outputs, as in [8, 16]");
+        return node_error(tile, err, "tile of mask: height and width in outputs, as in [8, 16]; of conv3d depth too, as in [4, 4, 32]");
     if (weights && !tile)
         return node_error(weights, err, "weights of mask are bytes a tile; the mask has no `tile:`");
     return !weights || (h->mask.weights = expr_parse(weights, err)) != NULL;

@@ -264,7 +264,7 @@ bool head_buffer(const struct head *h, const struct node *n, const char *name, s
         out->index = role != ROLE_COUNT ? (int)role : scratch;
         if (role == ROLE_FILTER && !h->op->has_filter)
             return node_error(n, err, "%s has no filter", h->op->name);
-        if ((role == ROLE_MASK_IN || role == ROLE_MASK_OUT) && !h->mask.given)
+        if ((role == ROLE_MASK_IN || role == ROLE_MASK_OUT || role == ROLE_MASK_SECOND) && !h->mask.given)
             return node_error(n, err, "'%s' is named, but the head has no `mask:`", name);
         return true;
     }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SOURCE_MAX_BYTES (1u << 30)
 
@@ -173,6 +174,12 @@ static int by_name(const void *a, const void *b)
     return strcmp((*va)->name, (*vb)->name);
 }
 
+static void add_variant(struct variant_set *set, struct variant *v)
+{
+    set->items = xrealloc(set->items, (size_t)(set->count + 1) * sizeof *set->items);
+    set->items[set->count++] = v;
+}
+
 static bool load_files(struct variant_set *set, const char *dir, const char *folder, const char *suffix, struct error *err)
 {
     char **names;
@@ -182,8 +189,7 @@ static bool load_files(struct variant_set *set, const char *dir, const char *fol
         char *path = file_join(dir, names[i]), *note = NULL;
         struct variant *v = done ? load(path, folder, &note, err) : NULL;
         if (v) {
-            set->items = xrealloc(set->items, (size_t)(set->count + 1) * sizeof *set->items);
-            set->items[set->count++] = v;
+            add_variant(set, v);
         } else if (note && *note) {
             add_note(set, note);
         } else if (note) {
@@ -236,14 +242,25 @@ static bool load_extra(struct variant_set *set, const char *spec, struct error *
 {
     size_t n = strcspn(spec, "=");
     if (!spec[n] || !folder_name_ok(spec, n)) {
-        error_set(err, ERROR_USAGE, "--variants %s: should be NAME=DIR", spec);
-        return error_hint(err, "for example --variants my=.");
+        error_set(err, ERROR_USAGE, "--variants %s: should be NAME=DIR or NAME=FILE.cu; rows will be called NAME/FILE", spec);
+        return error_hint(err, access(spec, F_OK) ? "for example --variants my=." : "--variants my=%s", spec);
     }
-    const char *dir = spec + n + 1;
-    if (!file_is_dir(dir))
-        return error_set(err, ERROR_USAGE, "--variants %s: '%s' is no folder", spec, dir);
+    const char *path = spec + n + 1;
+    if (access(path, F_OK))
+        return error_set(err, ERROR_USAGE, "--variants %s: there is no '%s'", spec, path);
     char *folder = xstrndup(spec, n);
-    bool done = load_folder(set, dir, folder, true, err);
+    bool dir = file_is_dir(path), done;
+    int before = set->count;
+    if (dir) {
+        done = load_folder(set, path, folder, true, err);
+    } else {
+        struct variant *v = variant_load(path, folder, err);
+        done = v != NULL;
+        if (v)
+            add_variant(set, v);
+    }
+    for (int i = before; i < set->count; i++)
+        set->items[i]->given = dir ? GIVEN_FOLDER : GIVEN_FILE;
     free(folder);
     return done;
 }
@@ -317,10 +334,13 @@ static bool no_such_variant(const struct variant_set *set, const char *name, con
     size_t n = 0;
     for (int i = 0; i < count; i++) {
         words[n++] = set->items[i]->name;
-        if (op && set->items[i]->op == op)
+        if (!op || set->items[i]->op == op)
             words[n++] = strchr(set->items[i]->name, '/') + 1;
     }
     const char *near = text_nearest(name, words, n);
+    for (int i = 0; i < count && near && !op; i++) /* without an op only the whole name means a variant */
+        if (!strcmp(strchr(set->items[i]->name, '/') + 1, near))
+            near = set->items[i]->name;
     if (where)
         node_error(where, err, "no variant is called '%.100s'", name);
     else

@@ -12,7 +12,9 @@
 #include "op/op.h"
 #include "op/program.h"
 
+enum variant_given { GIVEN_INSTALLED, GIVEN_FOLDER, GIVEN_FILE }; /* with bench, by --variants NAME=DIR, by --variants NAME=FILE */
 struct variant {
+    enum variant_given given;
     char *name;  /* "conv2d/naive" */
     char *path;  /* absolute */
     char *text;  /* the file */
@@ -29,8 +31,8 @@ struct variant_set {
     int note_count;
 };
 
-/* Loads every variant under the installation's kernels/variants and each extra "NAME=DIR" (NULL-terminated list; may be NULL). One bad
- * head is an error naming FILE:LINE:COLUMN. */
+/* Loads every variant under the installation's kernels/variants and each extra "NAME=DIR" or "NAME=FILE" (that file alone; NULL-terminated
+ * list; may be NULL). One bad head is an error naming FILE:LINE:COLUMN. */
 bool variant_set_load(const char *const *extra, struct variant_set *set, struct error *err);
 void variant_set_free(struct variant_set *set);
 /* One file alone (bench try, bench list). Name is `folder`/basename. */

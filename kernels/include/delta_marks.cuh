@@ -85,10 +85,11 @@ static __device__ __forceinline__ void write_mask(const tile &at, const unsigned
 {
     int lane = threadIdx.x % 32, words_out = (Q + 31) / 32;
     for (int word = (at.columns + 31) / 32; word * 32 < at.columns + TILE * DILATION && word < words_out; word++)
-        for (int i = threadIdx.x / 32; i < TILE; i += THREADS / 32) {
-            int p = at.p + i * DILATION, q = word * 32 + lane;
-            unsigned bits = __ballot_sync(~0u, p < P && q < Q && receptive(mask_in, p, q, H, words, pad));
-            if (lane == 0 && p < P)
+#pragma unroll /* the loads of all rows are on their way together */
+        for (int j = 0; j < TILE; j += THREADS / 32) {
+            int i = j + threadIdx.x / 32, p = at.p + i * DILATION, q = word * 32 + lane;
+            unsigned bits = __ballot_sync(~0u, i < TILE && p < P && q < Q && receptive(mask_in, p, q, H, words, pad));
+            if (lane == 0 && i < TILE && p < P)
                 mask_out[(size_t)p * words_out + word] = bits;
         }
 }

@@ -27,11 +27,24 @@ __device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.com
 /* Waits until at most PENDING of this thread's groups are still on their way. A barrier must follow before other threads read. */
 template <int PENDING> __device__ __forceinline__ void copy_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory"); }
 
+/* Arrives at a barrier in shared memory when this thread's copies so far are there; counts as one of those that the barrier waits for. */
+__device__ __forceinline__ void copy_async_arrive(unsigned barrier)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
 /* One 4-byte load. */
 __device__ __forceinline__ unsigned load_shared(unsigned address)
 {
     unsigned v;
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
+    return v;
+}
+/* One 8-byte load. */
+__device__ __forceinline__ float2 load_shared_2(unsigned address)
+{
+    float2 v;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(address) : "memory");
     return v;
 }
 /* One 16-byte load. */
@@ -80,4 +93,18 @@ template <> __device__ __forceinline__ void multiply_16x8x16<__nv_bfloat16>(floa
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+/* d = a * b + c, where c is the same for both rows of a lane: c[0] and c[1] belong to its two columns. */
+template <typename T> __device__ __forceinline__ void multiply_16x8x16_from(float d[4], const unsigned a[4], const unsigned b[2], const float c[2]);
+template <> __device__ __forceinline__ void multiply_16x8x16_from<__half>(float d[4], const unsigned a[4], const unsigned b[2], const float c[2])
+{
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %10, %11};"
+                 : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]));
+}
+template <> __device__ __forceinline__ void multiply_16x8x16_from<__nv_bfloat16>(float d[4], const unsigned a[4], const unsigned b[2], const float c[2])
+{
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %10, %11};"
+                 : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]));
 }

@@ -2,6 +2,7 @@
  * the halo tile, the products and the epilogue. Needs TYPE (2 bytes), C, KB, TH, TW, WAYS and M_WARPS as constants: see chain/resident. */
 #pragma once
 #include "element.cuh"
+#include "flagged_words.cuh"
 #include "mma.cuh"
 
 constexpr int PITCH = 2 * C + 16;
@@ -36,23 +37,6 @@ static __device__ __forceinline__ void order_filter(const TYPE *filter, TYPE *we
         weights[i] = filter[((size_t)(group * KB + column) * C + c) * 9 + tap];
     }
 }
-
-/* Four channels in two words: {two channels, layer} each. Every word is written and read whole. */
-struct words {
-    unsigned long long a, b;
-};
-static __device__ __forceinline__ words load_words(const unsigned *p)
-{
-    words v;
-    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(v.a), "=l"(v.b) : "l"(p) : "memory");
-    return v;
-}
-static __device__ __forceinline__ void store_words(unsigned *p, uint2 data, unsigned layer)
-{
-    unsigned long long a = (unsigned long long)layer << 32 | data.x, b = (unsigned long long)layer << 32 | data.y;
-    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(a), "l"(b) : "memory");
-}
-static __device__ __forceinline__ bool is_of(const words &v, unsigned layer) { return (unsigned)(v.a >> 32) == layer && (unsigned)(v.b >> 32) == layer; }
 
 constexpr int QUADS = C / 4;                                                          /* of channels in a pixel */
 constexpr int LOADS = (TALL * WIDE * QUADS + 32 * WARPS - 1) / (32 * WARPS);          /* of a thread, for the halo tile */

@@ -1,13 +1,17 @@
 /* sparse_schedule: which tiles of a sparse convolution are active, and which of them a block computes. Tiles are ROWS rows of 8 outputs.
  *
- * A kernel of its own, list_tiles, looks at the mask, a thread a tile: the marks ORed over the filter are the output's mask and the tile's own 8 ROWS bits; for
- * every 32 tiles it notes how many are active, and how many of their pixels. The kernel that computes is launched beside it (pdl) and loads its weights meanwhile;
- * it must leave 4096 registers of an SM free, or it has to wait: hence 160 a thread at most, not the 168 that 384 threads could have. Then the first
- * warpgroup of each block adds the notes up and so knows which tiles are the block's: an equal share of the active tiles, or of the active pixels, in the
- * order of the image, listed some hundred at a time. There are no atomics: the same mask gives the same schedule.
+ * Every block looks at an equal share of the tiles, a thread a tile: the marks ORed over the filter are the output's mask and the tile's own 8 ROWS bits. It
+ * writes down what it sees, a sum for every 32 tiles, and a note with the sums of its share. All of that is flagged_words.cuh with the number of the launch, so
+ * it is data and barrier of the grid in one, without a fence or an atomic (all blocks must be resident). From the notes of all blocks the first warpgroup of
+ * each knows which tiles are the block's: an equal share of the active tiles, or of their weight, in the order of the image, listed some at a time. The same
+ * mask gives the same schedule.
+ *
+ * A tile weighs what work it is when it is not computed whole: its active outputs or, with INPUTS, its marked inputs, counted once for each part of a tile whose
+ * outputs they reach.
  *
  * Needs ROWS, R, S as constants; STRIDE and DILATION where they are not 1. */
 #pragma once
+#include "flagged_words.cuh"
 #include "mask_bits.cuh"
 #include "wgmma_tile.cuh"
 
@@ -16,35 +20,76 @@
 #define DILATION 1
 #endif
 constexpr int TAPS = R * S, HALO_H = ROWS + R - 1, HALO_W = 8 + S - 1; /* of a tile with stride and dilation 1 */
+#ifndef INPUTS
+#define INPUTS 0
+#endif
+/* With INPUTS: a part of a tile is so many rows of outputs that its inputs, halo included, are at most 64. */
+constexpr int PART_ROWS = (7 + R) * HALO_W <= 64 && ROWS == 8 ? 8 : 4, PART_HALO_H = PART_ROWS + R - 1;
 struct place {
     int n, y, x; /* of a tile's first output pixel */
 };
 static __device__ __forceinline__ place place_of(int tile, int tiles_x, int tiles_y)
 {
-    return {tile / tiles_x / tiles_y, tile / tiles_x % tiles_y * ROWS, tile % tiles_x * 8};
+    unsigned row = (unsigned)tile / (unsigned)tiles_x, n = row / (unsigned)tiles_y; /* two divisions, which are slow */
+    return {(int)n, (int)(row - n * tiles_y) * ROWS, (int)(tile - row * tiles_x) * 8};
 }
 
 struct work {
     place at; /* y < 0: no more */
-    int first; /* its number among the active tiles, or the number of its first pixel among the active pixels */
+    int first; /* what the active tiles before it weigh, or how many they are */
     unsigned long long active;
 };
-constexpr int LIST = 256; /* tiles listed at once */
-static __shared__ work list[LIST];                             /* by rank modulo LIST */
-static __shared__ unsigned pixels_before[129], tiles_before[129]; /* by slice of the sums */
-static __shared__ unsigned near_sums[1024];                   /* the first of the sums */
-static __shared__ unsigned rank_first, rank_end, warp_pixels[4], warp_tiles[4];
+constexpr int LIST = 256;   /* tiles listed at once */
+constexpr int SHARES = 128; /* of the tiles, at most: one for each thread that reads notes */
+static __shared__ work list[LIST];                                              /* by rank modulo LIST, or a quarter of it for each warp */
+static __shared__ unsigned weight_before[SHARES + 1], tiles_before[SHARES + 1]; /* by share */
+static __shared__ unsigned rank_first[4], rank_end[4], warp_weight[4], warp_tiles[4], looked_weight[16], looked_tiles[16];
 
 struct image {
     int H, W, P, Q, pad, tiles_x, tiles_y; /* tiles_x counts the padding of the mask's words, too */
 };
 
-/* What all blocks share in global memory. */
-struct share {
-    const unsigned long long *tiles; /* bit 8 i + j of tiles[tile] is output pixel (i, j) of the tile */
-    const unsigned *sums;            /* of 32 tiles: active pixels * 256 + active tiles */
-    int count, words, slice;         /* tiles; sums; how many of them a thread adds up */
+/* What all blocks share in global memory, words of {data, number of the launch}. */
+struct common {
+    unsigned *tiles;             /* 4 words a tile: bit 8 i + j is output pixel (i, j); the second number is launch << 8 | weight */
+    unsigned *sums;              /* 4 words for 32 tiles: weight, active tiles */
+    unsigned *notes;             /* 4 words a block: weight, active tiles, of its share */
+    int count, shares, per_share; /* tiles; shares; sums of a share */
+    unsigned launch;
+
+    /* Before this block leaves a note. Blocks without a share keep count in a note, too. */
+    __device__ __forceinline__ common(unsigned *tiles, unsigned *sums, unsigned *notes, int block, int count, int shares, int per_share)
+        : tiles(tiles), sums(sums), notes(notes), count(count), shares(shares), per_share(per_share),
+          launch((unsigned)(load_words(notes + block * 4).a >> 32) + 1)
+    {
+    }
 };
+struct seen {
+    unsigned long long active;
+    unsigned weight;
+};
+static __device__ __forceinline__ void write_tile(const common &all, int tile, const seen &what)
+{
+    words v = {(unsigned long long)all.launch << 32 | (unsigned)what.active, (unsigned long long)(all.launch << 8 | what.weight) << 32 | what.active >> 32};
+    store_words(all.tiles + (size_t)tile * 4, v);
+}
+static __device__ __forceinline__ seen read_tile(const common &all, int tile)
+{
+    words v;
+    do
+        v = load_words(all.tiles + (size_t)tile * 4);
+    while ((unsigned)(v.a >> 32) != all.launch || (unsigned)(v.b >> 40) != (all.launch & 0xffffff));
+    return {v.b << 32 | (unsigned)v.a, (unsigned)(v.b >> 32) & 255};
+}
+/* Weight and number of active tiles. */
+static __device__ __forceinline__ uint2 read_sum(const common &all, const unsigned *sum)
+{
+    words v;
+    do
+        v = load_words(sum);
+    while (!is_of(v, all.launch));
+    return make_uint2((unsigned)v.a, (unsigned)v.b);
+}
 
 /* Bits 0, STRIDE, 2 STRIDE ... of eight outputs. */
 static __device__ __forceinline__ unsigned every_stride(unsigned bits)
@@ -56,63 +101,104 @@ static __device__ __forceinline__ unsigned every_stride(unsigned bits)
     return out;
 }
 
-/* The output's mask and the bits of one tile. */
-static __device__ __forceinline__ unsigned long long look_at(int tile, const image &im, const unsigned *mask_in, unsigned char *mask_out)
+/* Parts of a tile that need row i of its halo. */
+static __host__ __device__ constexpr int parts_with(int i)
+{
+    int n = 0;
+    for (int first = 0; first < ROWS; first += PART_ROWS)
+        n += i >= first && i < first + PART_HALO_H;
+    return n;
+}
+
+/* 32 columns of a mask's row y from x on, as mask_bits, but without a branch: the loads of several rows are on their way together. */
+static __device__ __forceinline__ uint2 load_row(const unsigned *mask, int y, int x, int H, int words)
+{
+    int word = x >> 5;
+    const unsigned *row = mask + (long long)min(max(y, 0), H - 1) * words;
+    unsigned low = __ldg(row + min(max(word, 0), words - 1)), high = __ldg(row + min(max(word + 1, 0), words - 1));
+    bool inside = y >= 0 && y < H;
+    return make_uint2(inside && word >= 0 && word < words ? low : 0, inside && word >= -1 && word + 1 < words ? high : 0);
+}
+
+/* The bits and the weight of one tile. */
+static __device__ __forceinline__ seen look_at(int tile, const image &im, const unsigned *mask)
 {
     place at = place_of(tile, im.tiles_x, im.tiles_y);
     int words = (im.W + 31) / 32;
-    mask_in += (size_t)at.n * im.H * words;
+    mask += (size_t)at.n * im.H * words;
     unsigned inside = at.x + 8 <= im.Q ? 0xff : at.x < im.Q ? (1u << (im.Q - at.x)) - 1 : 0;
     unsigned long long active = 0;
-    mask_out += ((size_t)at.n * im.P + at.y) * im.tiles_x + at.x / 8;
+    unsigned inputs = 0;
 #if STRIDE > 1 || DILATION > 1
 #pragma unroll 1
     for (int i = 0; i < ROWS && at.y + i < im.P; i++) {
         unsigned bits = 0;
         for (int tap = 0; tap < TAPS; tap++)
-            bits |= every_stride(mask_bits(mask_in, (at.y + i) * STRIDE - im.pad + tap / S * DILATION, at.x * STRIDE - im.pad + tap % S * DILATION, im.H, words));
-        bits &= inside;
-        mask_out[i * im.tiles_x] = bits;
-        active |= (unsigned long long)bits << (8 * i);
+            bits |= every_stride(mask_bits(mask, (at.y + i) * STRIDE - im.pad + tap / S * DILATION, at.x * STRIDE - im.pad + tap % S * DILATION, im.H, words));
+        active |= (unsigned long long)(bits & inside) << (8 * i);
     }
 #else
+    uint2 rows[HALO_H];
+#pragma unroll
+    for (int i = 0; i < HALO_H; i++)
+        rows[i] = load_row(mask, at.y - im.pad + i, at.x - im.pad, im.H, words);
     unsigned last[R] = {}; /* rows of the halo, ORed over the filter's columns */
 #pragma unroll
     for (int i = 0; i < HALO_H; i++) {
-        unsigned row = mask_bits(mask_in, at.y - im.pad + i, at.x - im.pad, im.H, words) & ((1u << HALO_W) - 1), bits = 0;
+        unsigned row = __funnelshift_r(rows[i].x, rows[i].y, at.x - im.pad) & ((1u << HALO_W) - 1), bits = 0;
         last[i % R] = row;
+        inputs += INPUTS ? __popc(row) * parts_with(i) : 0;
 #pragma unroll
         for (int s = 1; s < S; s++)
             last[i % R] |= row >> s;
 #pragma unroll
         for (int r = 0; r < R; r++)
             bits |= last[r];
-        bits &= inside;
-        if (i >= R - 1 && at.y + i - (R - 1) < im.P) {
-            mask_out[(i - (R - 1)) * im.tiles_x] = bits;
-            active |= (unsigned long long)bits << (8 * (i - (R - 1)));
-        }
+        if (i >= R - 1 && at.y + i - (R - 1) < im.P)
+            active |= (unsigned long long)(bits & inside) << (8 * (i - (R - 1)));
     }
 #endif
-    return active;
+    return {active, !INPUTS ? (unsigned)__popcll(active) : active ? inputs : 0};
 }
 
-extern "C" __global__ void __launch_bounds__(128, 16)
-list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned long long *tiles, unsigned *sums, int H, int W, int P, int Q, int pad, int tiles_x,
-           int tiles_y, int count)
+/* Looks at share `own`. All threads of the block; what each wrote to shared memory before, all can read after. */
+static __device__ __forceinline__ void look_at_share(const common &all, int own, const image &im, const unsigned *mask)
 {
-    asm volatile("griddepcontrol.launch_dependents;");
-    int tile = blockIdx.x * 128 + threadIdx.x;
-    unsigned long long active = tile < count ? look_at(tile, {H, W, P, Q, pad, tiles_x, tiles_y}, mask_in, mask_out) : 0;
-    if (tile < count)
-        tiles[tile] = active;
-    unsigned sum = __reduce_add_sync(~0u, __popcll(active) * 256 + (active != 0));
-    if (threadIdx.x % 32 == 0 && tile < count)
-        sums[tile / 32] = sum;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, end = min((own + 1) * all.per_share * 32, (all.count + 31) / 32 * 32);
+    unsigned weight = 0, tiles = 0;
+    for (int tile = own * all.per_share * 32 + threadIdx.x; own < all.shares && tile < end; tile += blockDim.x) {
+        seen what = {0, 0};
+        if (tile < all.count) {
+            what = look_at(tile, im, mask);
+            write_tile(all, tile, what);
+        }
+        unsigned word_weight = __reduce_add_sync(~0u, what.weight), word_tiles = __popc(__ballot_sync(~0u, what.active != 0));
+        if (lane == 0)
+            store_words(all.sums + tile / 32 * 4, make_uint2(word_weight, word_tiles), all.launch);
+        weight += word_weight, tiles += word_tiles;
+    }
+    if (lane == 0)
+        looked_weight[warp] = weight, looked_tiles[warp] = tiles;
+    __syncthreads();
+    if (warp > 0)
+        return;
+    weight = __reduce_add_sync(~0u, lane < blockDim.x / 32 ? looked_weight[lane] : 0), tiles = __reduce_add_sync(~0u, lane < blockDim.x / 32 ? looked_tiles[lane] : 0);
+    if (lane == 0)
+        store_words(all.notes + own * 4, make_uint2(weight, tiles), all.launch);
 }
 
-/* What list_tiles wrote is there. */
-static __device__ __forceinline__ void wait_for_tiles() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+/* The output's mask of share `own`: THREADS threads, after it was looked at. */
+template <int THREADS> static __device__ __forceinline__ void write_mask(const common &all, int own, const image &im, unsigned char *mask, int thread)
+{
+    int end = min((own + 1) * all.per_share * 32, all.count);
+    for (int tile = own * all.per_share * 32 + thread; own < all.shares && tile < end; tile += THREADS) {
+        unsigned long long active = read_tile(all, tile).active;
+        place at = place_of(tile, im.tiles_x, im.tiles_y);
+        unsigned char *to = mask + ((size_t)at.n * im.P + at.y) * im.tiles_x + at.x / 8;
+        for (int i = 0; i < ROWS && at.y + i < im.P; i++, to += im.tiles_x)
+            *to = active >> (8 * i);
+    }
+}
 
 static __device__ __forceinline__ unsigned scan(unsigned x)
 {
@@ -124,88 +210,95 @@ static __device__ __forceinline__ unsigned scan(unsigned x)
     return x;
 }
 
-/* Fills pixels_before and tiles_before; the last ones are all of them. */
-static __device__ __forceinline__ void add_up(const share &all)
+/* Waits for all notes and fills weight_before and tiles_before; the last ones are all of them. 128 threads. */
+static __device__ __forceinline__ void add_up(const common &all)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    unsigned pixels = 0, tiles = 0;
-#pragma unroll 4
-    for (int i = threadIdx.x * all.slice; i < min((threadIdx.x + 1) * all.slice, all.words); i++) {
-        unsigned sum = all.sums[i];
-        if (i < 1024)
-            near_sums[i] = sum;
-        pixels += sum >> 8, tiles += sum & 255;
-    }
-    unsigned to_pixels = scan(pixels), to_tiles = scan(tiles);
+    uint2 note = threadIdx.x < all.shares ? read_sum(all, all.notes + threadIdx.x * 4) : make_uint2(0, 0);
+    unsigned weight = scan(note.x), tiles = scan(note.y);
     if (lane == 31)
-        warp_pixels[warp] = to_pixels, warp_tiles[warp] = to_tiles;
+        warp_weight[warp] = weight, warp_tiles[warp] = tiles;
     warpgroup_sync(0);
     for (int i = 0; i < warp; i++)
-        to_pixels += warp_pixels[i], to_tiles += warp_tiles[i];
-    pixels_before[threadIdx.x + 1] = to_pixels, tiles_before[threadIdx.x + 1] = to_tiles;
+        weight += warp_weight[i], tiles += warp_tiles[i];
+    weight_before[threadIdx.x + 1] = weight, tiles_before[threadIdx.x + 1] = tiles;
     if (threadIdx.x == 0)
-        pixels_before[0] = tiles_before[0] = 0;
+        weight_before[0] = tiles_before[0] = 0;
     warpgroup_sync(0);
 }
 
-/* What is counted: active tiles, or active pixels. */
-struct counting {
-    bool pixels;
-    __device__ __forceinline__ unsigned of(unsigned sum) const { return pixels ? sum >> 8 : sum & 255; }
-    __device__ __forceinline__ unsigned before(int slice) const { return pixels ? pixels_before[slice] : tiles_before[slice]; }
-};
+/* Lists tiles for a warpgroup (WARPS 4) or for each of its warps (1); what is counted are active tiles, or their weight. */
+template <int WARPS> struct lister {
+    static constexpr int MOST = WARPS == 4 ? LIST : LIST / 4; /* at once */
+    const common &all;
+    const image &im;
+    bool by_weight;
 
-/* The 32 tiles of a word, of which the first active one has this rank and number: those whose numbers are in [from, to) are listed; the tile that holds number
- * from - 1 is the last before them, the one that holds to - 1 the last of them. */
-static __device__ __forceinline__ void list_word(const share &all, const image &im, const counting &count, int word, unsigned number, unsigned rank, unsigned from,
-                                                 unsigned to)
-{
-    int lane = threadIdx.x % 32, tile = word * 32 + lane;
-    unsigned long long active = tile < all.count ? all.tiles[tile] : 0;
-    unsigned own = count.pixels ? __popcll(active) : active != 0, is = __ballot_sync(~0u, active != 0);
-    number += scan(own) - own;
-    rank += __popc(is & ((1u << lane) - 1));
-    if (active == 0)
-        return;
-    if (number >= from && number < to)
-        list[rank % LIST] = {place_of(tile, im.tiles_x, im.tiles_y), (int)number, active};
-    if (number < from && number + own >= from)
-        rank_first = rank + 1;
-    if (number < to && number + own >= to)
-        rank_end = rank + 1;
-}
+    static __device__ __forceinline__ int own() { return WARPS == 4 ? 0 : threadIdx.x / 32; }
+    static __device__ __forceinline__ void sync()
+    {
+        if (WARPS == 4)
+            warpgroup_sync(0);
+        else
+            __syncwarp();
+    }
+    static __device__ __forceinline__ work &tile(unsigned rank) { return list[own() * MOST + rank % MOST]; }
+    static __device__ __forceinline__ unsigned first() { return rank_first[own()]; } /* ranks of the round */
+    static __device__ __forceinline__ unsigned end() { return rank_end[own()]; }
+    __device__ __forceinline__ unsigned before(int share) const { return by_weight ? weight_before[share] : tiles_before[share]; }
 
-/* Lists the tiles whose numbers are in [from, to), at most LIST apart: ranks rank_first .. rank_end - 1. */
-static __device__ __forceinline__ void list_round(const share &all, const image &im, const counting &count, unsigned from, unsigned to)
-{
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    warpgroup_sync(0); /* the last round is out */
-    if (threadIdx.x == 0 && from == 0)
-        rank_first = 0;
-    unsigned below = from ? from - 1 : 0;
-    for (int s0 = 0; s0 < 128; s0 += 32) {
-        unsigned here = count.before(s0 + lane), next = count.before(s0 + lane + 1);
-        unsigned hit = __ballot_sync(~0u, here < next && here < to && next > below); /* not the empty ones */
-        for (; hit; hit &= hit - 1) {
-            int s = s0 + __ffs(hit) - 1, limit = min((s + 1) * all.slice, all.words);
-            unsigned number = count.before(s), rank = tiles_before[s];
-            for (int first = s * all.slice; first < limit; first += 32) {
-                int word = first + lane;
-                unsigned sum = word >= limit ? 0 : word < 1024 ? near_sums[word] : all.sums[word], numbers = scan(count.of(sum)), ranks = scan(sum & 255);
-                unsigned start = number + numbers - count.of(sum);
-                unsigned mine = __ballot_sync(~0u, sum != 0 && start < to && number + numbers > below);
-                for (; mine; mine &= mine - 1) {
-                    int i = __ffs(mine) - 1;
-                    unsigned c = __shfl_sync(~0u, start, i), r = rank + __shfl_sync(~0u, ranks - (sum & 255), i);
-                    if ((first + i) % 4 == warp)
-                        list_word(all, im, count, first + i, c, r, from, to);
+    /* The 32 tiles of a word, of which the first active one has this rank and number: those whose numbers are in [from, to) are listed; the tile that holds
+     * number from - 1 is the last before them, the one that holds to - 1 the last of them. */
+    __device__ __forceinline__ void word(int word, unsigned number, unsigned rank, unsigned from, unsigned to) const
+    {
+        int lane = threadIdx.x % 32, at = word * 32 + lane;
+        seen what = {0, 0};
+        if (at < all.count)
+            what = read_tile(all, at);
+        unsigned size = by_weight ? what.weight : what.active != 0, is = __ballot_sync(~0u, what.active != 0);
+        number += scan(size) - size;
+        rank += __popc(is & ((1u << lane) - 1));
+        if (what.active == 0)
+            return;
+        if (number >= from && number < to)
+            tile(rank) = {place_of(at, im.tiles_x, im.tiles_y), (int)number, what.active};
+        if (number < from && number + size >= from)
+            rank_first[own()] = rank + 1;
+        if (number < to && number + size >= to)
+            rank_end[own()] = rank + 1;
+    }
+
+    /* Lists the tiles whose numbers are in [from, to), at most MOST apart. */
+    __device__ __forceinline__ void round(unsigned from, unsigned to) const
+    {
+        int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        sync(); /* the last round is out */
+        if (threadIdx.x % (32 * WARPS) == 0 && from == 0)
+            rank_first[own()] = 0;
+        unsigned below = from ? from - 1 : 0;
+        for (int s0 = 0; s0 < all.shares; s0 += 32) {
+            unsigned here = before(s0 + lane), next = before(s0 + lane + 1);
+            unsigned hit = __ballot_sync(~0u, here < next && here < to && next > below); /* not the empty ones */
+            for (; hit; hit &= hit - 1) {
+                int share = s0 + __ffs(hit) - 1, limit = min((share + 1) * all.per_share, (all.count + 31) / 32);
+                unsigned number = before(share), rank = tiles_before[share];
+                for (int first = share * all.per_share; first < limit; first += 32) {
+                    uint2 sum = first + lane < limit ? read_sum(all, all.sums + (first + lane) * 4) : make_uint2(0, 0);
+                    unsigned size = by_weight ? sum.x : sum.y, numbers = scan(size), ranks = scan(sum.y), start = number + numbers - size;
+                    unsigned mine = __ballot_sync(~0u, size != 0 && start < to && start + size > below);
+                    for (; mine; mine &= mine - 1) {
+                        int i = __ffs(mine) - 1;
+                        unsigned c = __shfl_sync(~0u, start, i), k = rank + __shfl_sync(~0u, ranks - sum.y, i);
+                        if (WARPS == 1 || (first + i) % 4 == warp)
+                            word(first + i, c, k, from, to);
+                    }
+                    number += __shfl_sync(~0u, numbers, 31), rank += __shfl_sync(~0u, ranks, 31);
                 }
-                number += __shfl_sync(~0u, numbers, 31), rank += __shfl_sync(~0u, ranks, 31);
             }
         }
+        sync();
     }
-    warpgroup_sync(0);
-}
+};
 
 /* The marks of a tile's inputs: lane i has those of row i of its halo, as the two words they lie in. */
 struct row_marks {

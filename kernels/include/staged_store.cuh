@@ -25,10 +25,13 @@
 #define STORE_BOX 64
 #endif
 
-/* Row of the filter that makes internal channel k; see mma_sync.cu. */
+/* Row of the filter, and place of the bias, of internal channel k; see mma_sync_d2s.cu. */
 static __device__ __forceinline__ int filter_channel(int k, int K)
 {
     int depth = K / (D2S_BLOCK * D2S_BLOCK);
+#ifdef COLLAPSED
+    return k % depth; /* one bias for all phases of an output channel */
+#endif
     return D2S_CRD ? k % depth * (D2S_BLOCK * D2S_BLOCK) + k / depth : k;
 }
 

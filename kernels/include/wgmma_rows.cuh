@@ -24,7 +24,11 @@ constexpr int ROW_BYTES = NCHW ? (STRIP_WIDTH + 16) * 128 : (STRIP_WIDTH + S - 1
 #ifndef FILTER_BOX
 #define FILTER_BOX 64 /* filter rows of a box of weights */
 #endif
-constexpr int TAPS = R * S;
+#ifndef TAP_ROWS
+#define TAP_ROWS R /* upsample_conv2d/collapsed multiplies fewer taps than it has rows in reach, and each block of channels others */
+#define TAP_COLUMNS S
+#endif
+constexpr int TAPS = TAP_ROWS * TAP_COLUMNS;
 constexpr int DEPTH = (CHANNELS + 15) / 16; /* products of 16 channels for a tap */
 constexpr int WEIGHT_BYTES = TAPS * 8192; /* of 64 output channels: per tap 64 rows of 128 bytes */
 constexpr int STORED_BYTES = staged_rows<STRIP_WIDTH>::BYTES;
@@ -64,18 +68,18 @@ template <typename WAIT> static __device__ __forceinline__ void produce(const ri
 }
 #endif
 
-/* Everything of one output row: R * S * DEPTH products. */
-static __device__ __forceinline__ void multiply_row(float sum[STRIP_WIDTH / 2], const ring &ring, int first, const unsigned (*held)[4], unsigned weights)
+/* Everything of one output row: TAPS * DEPTH products. Tap 0 is row `first` of the ring, `across` pixels from the left. */
+static __device__ __forceinline__ void multiply_row(float sum[STRIP_WIDTH / 2], const ring &ring, int first, int across, const unsigned (*held)[4], unsigned weights)
 {
     wgmma_begin();
 #pragma unroll
-    for (int r = 0; r < R; r++) {
-        unsigned long long row = matrix_rows_128(ring.row(first + r));
+    for (int r = 0; r < TAP_ROWS; r++) {
+        unsigned long long row = matrix_rows_128(ring.row(first + r)) + across * 8;
 #pragma unroll
-        for (int s = 0; s < S; s++)
+        for (int s = 0; s < TAP_COLUMNS; s++)
 #pragma unroll
             for (int c = 0; c < DEPTH; c++) { /* descriptors count in 16 bytes: a pixel is 8, 16 channels are 2 */
-                int tap = r * S + s;
+                int tap = r * TAP_COLUMNS + s;
 #if WEIGHTS_SHARED
                 wgmma_shared<TYPE, STRIP_WIDTH>(sum, matrix_rows_128(weights) + tap * 512 + c * 2, row + s * 8 + c * 2, tap + c > 0);
 #else
@@ -98,6 +102,8 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
     staged_rows<STRIP_WIDTH> stored = {staging + me * STORED_BYTES, b.residual + me * 8, (int)(blockIdx.y * SPLIT + (SPLIT == 2 ? me : 0)) * 64, me + 1};
     int k = stored.k0 + threadIdx.x / 32 % 4 * 16 + lane / 4;
     float own_bias[2] = {EPI_BIAS && k < K ? bias[filter_channel(k, K)] : 0, EPI_BIAS && k + 8 < K ? bias[filter_channel(k + 8, K)] : 0};
+
+    int phase_of = TAPS < R * S ? stored.k0 / (K / 4) : 0, down = phase_of / 2, across = phase_of % 2; /* 2x2 of the 3x3 pixels in reach */
 
     barrier_wait(b.weights_come, 0);
 #if WEIGHTS_SHARED
@@ -126,7 +132,7 @@ static __device__ __forceinline__ void consume(const ring &ring, const share &ow
             ring.wait_full(at.loaded + r);
         barrier_wait(b.turn + me * 8, phase ^ (me == 0));
         float sum[STRIP_WIDTH / 2];
-        multiply_row(sum, ring, at.loaded, held, weights);
+        multiply_row(sum, ring, at.loaded + down, across, held, weights);
         if (lane == 0)
             barrier_arrive(b.turn + (me ^ 1) * 8);
         place next = at;

@@ -187,6 +187,7 @@ int main(int argc, char **argv)
         try_list(coverage_plain, argv[i], &right, &all);
         try_list(coverage_warps, argv[i], &right, &all);
         try_list(coverage_tensors, argv[i], &right, &all);
+        try_list(coverage_real, argv[i], &right, &all);
         printf("%-8s %d of %d kernels right\n", argv[i], right, all);
         fflush(stdout);
         right_all += right;

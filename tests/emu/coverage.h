@@ -24,7 +24,7 @@ struct coverage_test {
     bool (*prepare)(struct coverage_run *r); /* changes `before`; may be NULL */
     bool (*check)(const struct coverage_run *r);
 };
-extern const struct coverage_test coverage_plain[], coverage_warps[], coverage_tensors[]; /* ended by a NULL file */
+extern const struct coverage_test coverage_plain[], coverage_warps[], coverage_tensors[], coverage_real[]; /* ended by a NULL file */
 bool coverage_near(double got, double want, double relative);
 
 #endif

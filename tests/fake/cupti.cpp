@@ -7,8 +7,9 @@
 // FAKE_CUPTI_ENDLESS=1                               the passes never end
 // fake_cupti_launch() is a kernel: a range of its own where the range profiler is set so.
 // Traced, it leaves a record as well, the last launch first; FAKE_CUPTI_RECORDS_LOST=n records are dropped.
-// Sampled, a launch is 3 PCs of the function "kernel" in the cubin that begins with "C": PC 16 * i on line 10 + i of dir/k.cu (PC 32: no line), with 5 + i
-// samples of reason a, as many of a_not_issued, and 1 of b. FAKE_CUPTI_SAMPLES_LOST=n are dropped.
+// Sampled, a launch is 3 PCs of the function "kernel": PC 16 * i with 5 + i samples of reason a, as many of a_not_issued, and 1 of b. FAKE_CUPTI_SAMPLES_LOST=n are dropped.
+// Counted by SASS metrics (fake_sass_a, fake_sass_b), a launch is 10 for PC 0 and metric a, 20 for PC 0 and b, 30 for PC 16 and a, and 1 for a metric nobody asked for;
+// FAKE_CUPTI_SASS_LOST=n records are dropped. As with CUPTI 13.0, metrics are set once in a process, and without PC sampling before only the first run counts.
 // FAKE_CUPTI_RENAME=1                                ranges come back under a name that nobody pushed
 // The chip FAKE1 has fake__a ... fake__h with the roll-up .sum; two metrics fit a pass. Range i (from 0) of metric x (a = 0) has the value
 // 1000 * (i + 1) + x, and is not a number for metric h.
@@ -16,6 +17,7 @@
 #include <cupti_pcsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_range_profiler.h>
+#include <cupti_sass_metrics.h>
 #include <cupti_target.h>
 #include <math.h>
 #include <stdint.h>
@@ -33,7 +35,9 @@ static struct {
     size_t config_metrics;
     CUpti_ProfilerRange config_range;
     bool stale, each_kernel;
-    bool sampling_enabled, sampling;
+    bool sampling_enabled, sampling, sampled_ever;
+    bool sass_set, sass_spent, sass_enabled;
+    size_t sass_launches, sass_runs;
     size_t sampled; /* PCs that wait */
     CUpti_PCSamplingData *samples;
     bool traced;
@@ -93,6 +97,7 @@ __attribute__((visibility("default"))) void fake_cupti_launch(void)
         snprintf(fake.names[fake.pushed], NAME, "%zu", fake.numbered + fake.pushed), fake.pushed++;
     fake.launches += fake.traced;
     fake.sampled += fake.sampling ? 3 : 0;
+    fake.sass_launches += fake.sass_enabled && (fake.sampled_ever || fake.sass_runs == 1);
 }
 
 #define API __attribute__((visibility("default"))) CUptiResult
@@ -434,7 +439,6 @@ static void give_samples(CUpti_PCSamplingData *d)
     for (size_t i = 0; i < n; i++) {
         CUpti_PCSamplingPCData *pc = &d->pPcData[i];
         size_t k = (3 - fake.sampled % 3) % 3;
-        pc->cubinCrc = 'C';
         pc->pcOffset = 16 * k;
         pc->functionName = (char *)"kernel";
         pc->stallReasonCount = 3;
@@ -453,7 +457,7 @@ API cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *p)
 {
     MAY_FAIL_PLAINLY;
     WANT(p->size == CUpti_PCSamplingEnableParamsSize && !fake.sampling_enabled && !fake.enabled);
-    fake.sampling_enabled = true;
+    fake.sampling_enabled = fake.sampled_ever = true;
     fake.sampled = 0;
     return CUPTI_SUCCESS;
 }
@@ -519,20 +523,74 @@ API cuptiPCSamplingGetData(CUpti_PCSamplingGetDataParams *p)
     give_samples((CUpti_PCSamplingData *)p->pcSamplingData);
     return CUPTI_SUCCESS;
 }
-API cuptiGetCubinCrc(CUpti_GetCubinCrcParams *p)
+
+// ---- SASS metrics
+
+static const struct {
+    uint64_t metric;
+    uint32_t pc;
+    uint64_t value;
+} sass_records[] = {{501, 0, 10}, {502, 0, 20}, {501, 16, 30}, {999, 16, 1}};
+
+API cuptiSassMetricsGetProperties(CUpti_SassMetrics_GetProperties_Params *p)
 {
-    MAY_FAIL_PLAINLY;
-    p->cubinCrc = *(const char *)p->cubin;
+    MAY_FAIL(p, CUpti_SassMetrics_GetProperties_Params);
+    if (strcmp(p->pChipName, "FAKE1") || strncmp(p->pMetricName, "fake_sass_", 10))
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    p->metric.metricId = 501 + (uint64_t)(p->pMetricName[10] - 'a');
     return CUPTI_SUCCESS;
 }
-API cuptiGetSassToSourceCorrelation(CUpti_GetSassToSourceCorrelationParams *p)
+API cuptiSassMetricsSetConfig(CUpti_SassMetricsSetConfig_Params *p)
 {
-    MAY_FAIL_PLAINLY;
-    if (p->pcOffset >= 32)
-        return CUPTI_ERROR_UNKNOWN;
-    p->lineNumber = 10 + (uint32_t)p->pcOffset / 16;
-    p->fileName = strdup("dir/k.cu");
-    p->dirName = strdup("dir");
+    MAY_FAIL(p, CUpti_SassMetricsSetConfig_Params);
+    WANT(fake.initialized && !fake.sass_set && p->numOfMetricConfig > 0);
+    if (fake.sass_spent)
+        return CUPTI_ERROR_OUT_OF_MEMORY;
+    fake.sass_set = fake.sass_spent = true;
+    return CUPTI_SUCCESS;
+}
+API cuptiSassMetricsUnsetConfig(CUpti_SassMetricsUnsetConfig_Params *p)
+{
+    MAY_FAIL(p, CUpti_SassMetricsUnsetConfig_Params);
+    WANT(fake.sass_set && !fake.sass_enabled);
+    fake.sass_set = false;
+    return CUPTI_SUCCESS;
+}
+API cuptiSassMetricsEnable(CUpti_SassMetricsEnable_Params *p)
+{
+    MAY_FAIL(p, CUpti_SassMetricsEnable_Params);
+    WANT(fake.sass_set && !fake.sass_enabled && !fake.enabled && !fake.sampling_enabled);
+    fake.sass_enabled = true;
+    fake.sass_launches = 0;
+    fake.sass_runs++;
+    return CUPTI_SUCCESS;
+}
+API cuptiSassMetricsDisable(CUpti_SassMetricsDisable_Params *p)
+{
+    bool was = fake.sass_enabled;
+    fake.sass_enabled = false;
+    MAY_FAIL(p, CUpti_SassMetricsDisable_Params);
+    WANT(was);
+    p->numOfDroppedRecords = (size_t)number("FAKE_CUPTI_SASS_LOST");
+    return CUPTI_SUCCESS;
+}
+API cuptiSassMetricsGetDataProperties(CUpti_SassMetricsGetDataProperties_Params *p)
+{
+    MAY_FAIL(p, CUpti_SassMetricsGetDataProperties_Params);
+    WANT(fake.sass_enabled);
+    p->numOfPatchedInstructionRecords = fake.sass_launches ? sizeof sass_records / sizeof *sass_records : 0;
+    p->numOfInstances = fake.sass_launches ? 1 : 0;
+    return CUPTI_SUCCESS;
+}
+API cuptiSassMetricsFlushData(CUpti_SassMetricsFlushData_Params *p)
+{
+    MAY_FAIL(p, CUpti_SassMetricsFlushData_Params);
+    WANT(fake.sass_enabled && fake.sass_launches);
+    for (size_t i = 0; i < p->numOfPatchedInstructionRecords; i++) {
+        p->pMetricsData[i].functionName = "kernel";
+        p->pMetricsData[i].pcOffset = sass_records[i].pc;
+        *p->pMetricsData[i].pInstanceValues = {sass_records[i].metric, sass_records[i].value * fake.sass_launches};
+    }
     return CUPTI_SUCCESS;
 }
 }

@@ -9,60 +9,23 @@
 #include "counter/set.h"
 #include "device/compile.h"
 #include "device/cuda.h"
+#include "device/cubin.h"
 #include "device/cupti_range.h"
+#include "known.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { BLOCKS = 528, THREADS = 256, SWEEP = 100 };
-static const struct kernel {
-    const char *name;
-    uint32_t threads;
-} kernels[] = {{"copy", THREADS},      {"strided", THREADS},     {"conflicts", 32}, {"multiply_add", THREADS},
-               {"divergent", THREADS}, {"local_array", THREADS}, {"tensor", 32}};
-enum { KERNELS = sizeof kernels / sizeof *kernels };
-/* What a value must read: exact when slack is 0, else within low and high. */
-static const struct expect {
-    const char *kernel, *value;
-    double low, high;
-} expects[] = {
-    {"copy", "global_requests_ld", BLOCKS * 8, BLOCKS * 8},
-    {"copy", "global_requests_st", BLOCKS * 8, BLOCKS * 8},
-    {"copy", "sectors_per_request_ld", 4, 4},
-    {"copy", "sectors_per_request_st", 4, 4},
-    {"copy", "useful_ld", 100, 100},
-    {"copy", "blocks", BLOCKS, BLOCKS},
-    {"copy", "warps_launched", BLOCKS * 8, BLOCKS * 8},
-    {"copy", "local_loads", 0, 0},
-    {"copy", "local_stores", 0, 0},
-    {"copy", "shared_wavefronts_st", 0, 0},
-    {"copy", "tensor_instructions", 0, 0},
-    {"copy", "tensor_active", 0, 3},
-    {"copy", "flop_f32_executed", 0, 0},
-    {"copy", "threads_per_instruction", 32, 32},
-    {"copy", "branches_divergent", 0, 0},
-    {"copy", "dram_bytes_read", 0.9 * BLOCKS * THREADS * 4, 2.0 * BLOCKS * THREADS * 4}, /* cold: each input byte comes once */
-    {"strided", "sectors_per_request_ld", 32, 32},
-    {"strided", "useful_ld", 12.5, 12.5},
-    {"conflicts", "shared_stores", BLOCKS * 16, BLOCKS * 16},
-    {"conflicts", "shared_wavefronts_st", BLOCKS * 16 * 32, BLOCKS * 16 * 32},
-    {"conflicts", "shared_ways_st", 32, 32},
-    {"conflicts", "shared_conflict_share", 90, 100},
-    {"multiply_add", "flop_f32_executed", 2000.0 * BLOCKS * THREADS, 2000.0 * BLOCKS * THREADS},
-    {"divergent", "branches_divergent", BLOCKS * 8, INFINITY},
-    {"divergent", "threads_per_instruction", 14, 20},
-    {"local_array", "local_loads", BLOCKS * 8 * 64, BLOCKS * 8 * 64},
-    {"local_array", "local_stores", BLOCKS * 8 * 64, BLOCKS * 8 * 64},
-    {"tensor", "tensor_instructions", BLOCKS * 64, BLOCKS * 64},
-};
+enum { SWEEP = 100 };
 
 struct gpu {
     struct device *dev;
     struct device_module *module;
     struct device_function *functions[KERNELS];
     uint64_t x, y;
+    int spill_loads, spill_stores; /* instructions of `spilled`, by the compiler */
     int only, repeat; /* -1 = each kernel once */
     bool pushed;      /* ranges are pushed and popped; else each kernel is one */
     bool turns;       /* repeat: the kernels in turn, each cold */
@@ -109,6 +72,7 @@ static bool set_up(struct gpu *g, const char *source, struct error *err)
     if (ok) {
         struct device_image image = {"counters", source, code.ptx, code.ptx_bytes, code.cubin, code.cubin_bytes};
         ok = g->dev->ops->load(g->dev, &image, &g->module, err);
+        known_spills(code.cubin, code.cubin_bytes, source, &g->spill_loads, &g->spill_stores);
     }
     for (int i = 0; ok && i < KERNELS; i++)
         ok = g->dev->ops->function(g->dev, g->module, kernels[i].name, &g->functions[i], err);
@@ -134,25 +98,33 @@ static const double *measured_of(const struct cupti_counts *counts, const char *
     return cupti_counts_of(counts, kernel);
 }
 
-static int check(const struct counter_set *set, const struct cupti_counts *counts)
+static int check_one(const struct counter_set *set, const struct cupti_counts *counts, const struct expect *e)
 {
-    int wrong = 0;
-    for (size_t e = 0; e < sizeof expects / sizeof *expects; e++) {
-        const double *measured = measured_of(counts, expects[e].kernel);
-        double got = NAN;
-        for (int p = 0; p < set->pick_count && measured; p++) {
-            const struct counter_group *group = set->picks[p].group;
-            int i = counter_group_value(group, expects[e].value);
-            double *values = calloc((size_t)group->value_count, sizeof *values);
-            counter_set_values(set, p, measured, NULL, values);
-            got = i >= 0 ? values[i] : got;
-            free(values);
-        }
-        bool ok = got >= expects[e].low && got <= expects[e].high;
-        printf("%-6s %-13s %-26s %14.8g", ok ? "ok" : "WRONG", expects[e].kernel, expects[e].value, got);
-        printf(expects[e].low == expects[e].high ? "  = %.8g\n" : "  in %.8g .. %.8g\n", expects[e].low, expects[e].high);
-        wrong += !ok;
+    const double *measured = measured_of(counts, e->kernel);
+    double got = NAN;
+    for (int p = 0; p < set->pick_count && measured; p++) {
+        const struct counter_group *group = set->picks[p].group;
+        int i = strcmp(group->name, e->group) ? -1 : counter_group_value(group, e->value);
+        double *values = calloc((size_t)group->value_count, sizeof *values);
+        counter_set_values(set, p, measured, NULL, values);
+        got = i >= 0 ? values[i] : got;
+        free(values);
     }
+    bool ok = got >= e->low && got <= e->high;
+    printf("%-6s %-11s %-13s %-26s %14.8g", ok ? "ok" : "WRONG", e->group, e->kernel, e->value, got);
+    printf(e->low == e->high ? "  = %.8g\n" : "  in %.8g .. %.8g\n", e->low, e->high);
+    return !ok;
+}
+
+static int check(const struct gpu *g, const struct counter_set *set, const struct cupti_counts *counts)
+{
+    const double loads = (double)WARPS * g->spill_loads, stores = (double)WARPS * g->spill_stores;
+    const struct expect spilled[] = {{"spills", "spilled", "local_loads", .low = loads, .high = loads}, {"spills", "spilled", "local_stores", .low = stores, .high = stores}};
+    int wrong = g->spill_loads < 1 || g->spill_stores < 1;
+    for (size_t e = 0; e < sizeof expects / sizeof *expects; e++)
+        wrong += check_one(set, counts, &expects[e]);
+    for (size_t e = 0; e < sizeof spilled / sizeof *spilled; e++)
+        wrong += check_one(set, counts, &spilled[e]);
     return wrong;
 }
 
@@ -258,7 +230,7 @@ int main(int argc, char **argv)
             goto failed;
         printf("all groups: %d metrics, %d passes, %d %s in %.3g s\n", set.count, counts.passes, KERNELS, g.pushed ? "pushed ranges" : "kernels, each a range",
                now_s() - began);
-        wrong += check(&set, &counts);
+        wrong += check(&g, &set, &counts);
     }
     for (int k = 0; k < KERNELS; k++)
         counter_set_each(&set, measured_of(&counts, kernels[k].name), NULL, print_value, (void *)kernels[k].name);

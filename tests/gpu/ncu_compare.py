@@ -18,23 +18,26 @@ EQUAL = """smsp__inst_executed.sum smsp__thread_inst_executed.sum smsp__inst_exe
  smsp__inst_executed_op_local_ld.sum smsp__inst_executed_op_local_st.sum smsp__inst_executed_op_ldsm.sum smsp__inst_executed_op_branch.sum
  l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum l1tex__t_requests_pipe_lsu_mem_global_op_st.sum l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
  l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum
- sm__inst_executed_pipe_tensor.sum smsp__sass_thread_inst_executed_op_ffma_pred_on.sum sm__ctas_launched.sum smsp__warps_launched.sum""".split()
+ sm__inst_executed_pipe_tensor.sum smsp__sass_thread_inst_executed_op_ffma_pred_on.sum sm__ctas_launched.sum smsp__warps_launched.sum
+ smsp__sass_data_bytes_mem_global_op_ld.sum smsp__sass_data_bytes_mem_global_op_ldgsts.sum smsp__sass_data_bytes_mem_global_op_st.sum""".split()
 SPREAD = """l1tex__data_pipe_lsu_wavefronts_mem_shared.sum l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
  l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum
  l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum dram__bytes_read.sum dram__bytes_write.sum l1tex__t_bytes.sum lts__t_bytes.sum""".split()
 POINTS = """gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed sm__warps_active.avg.pct_of_peak_sustained_active
  smsp__issue_active.avg.pct_of_peak_sustained_active lts__t_sectors.avg.pct_of_peak_sustained_elapsed
- l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active
- sm__throughput.avg.pct_of_peak_sustained_elapsed gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed""".split()
+ l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed
+ sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active.avg.pct_of_peak_sustained_active sm__throughput.avg.pct_of_peak_sustained_elapsed gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed""".split()
 WEIGHTS = ["gpu__time_duration.sum", "sm__cycles_active.avg"]
 ALL = EQUAL + SPREAD + POINTS + WEIGHTS
-# What the sweep counts: the core set of Nsight Compute's first page, 16 metrics.
+# What the sweep counts: 16 metrics that a first look takes.
 CORE = """gpu__time_duration.sum sm__cycles_elapsed.max sm__warps_active.avg.pct_of_peak_sustained_active smsp__issue_active.avg.pct_of_peak_sustained_active
  smsp__inst_executed.sum smsp__inst_executed_op_local_ld.sum smsp__inst_executed_op_local_st.sum dram__bytes_read.sum dram__bytes_write.sum
- gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active
+ gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed
+ sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active.avg.pct_of_peak_sustained_active
  l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum
  l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum sm__cycles_active.avg""".split()
 REPEAT, SWEEP = 5, 100
+FEWER, MORE = 20, 400  # launches, for what a kernel costs beyond the start: under ncu, in process
 again = len(sys.argv) > 2 and sys.argv[1] == "--table"
 if not again and len(sys.argv) != 4:
     sys.exit(__doc__)
@@ -125,15 +128,18 @@ def compare_rows(results):
 
 def compare_sweep(results):
     source = os.path.join(here, "counters.cu")
-    names = ["copy", "strided", "conflicts", "multiply_add", "divergent", "local_array", "tensor"]
+    names = re.findall(r'__global__ void (?:__\w+\([^)]*\) )?(\w+)\(', open(source).read())
     _, plain = run([counters, source, "plain", str(SWEEP)])
     text, ours = run([counters, source, "sweep", str(SWEEP), ",".join(CORE)])
     inside = float(re.search(r"^sweep .* ([0-9.]+) s$", text, re.M).group(1))
     passes = int(re.search(r"^sweep .* ([0-9]+) passes", text, re.M).group(1))
+    _, more = run([counters, source, "sweep", str(MORE), ",".join(CORE)])
     # The flush and the first launch of each kernel are not profiled.
-    theirs, seconds = ncu_kernels(CORE, [counters, source, "plain", str(SWEEP)], "--kernel-name", "regex:^(%s)$" % "|".join(names), "--launch-skip", str(len(names)))
+    select = ["--kernel-name", "regex:^(%s)$" % "|".join(names), "--launch-skip", str(len(names))]
+    theirs, seconds = ncu_kernels(CORE, [counters, source, "plain", str(SWEEP)], *select)
     if len(theirs) != SWEEP:
         sys.exit("ncu saw %d kernels of the sweep, not %d" % (len(theirs), SWEEP))
+    _, fewer = ncu_kernels(CORE, [counters, source, "plain", str(SWEEP)], *select, "--launch-count", str(FEWER))
     mine = {}
     for line in text.splitlines():
         if line.startswith("value,"):
@@ -143,7 +149,7 @@ def compare_sweep(results):
         if metric in EQUAL + SPREAD + POINTS:
             against = [t[metric] for t in theirs if t["name"] == name]
             results.append(("sweep/" + name, 1, metric, statistics.median(values), [min(against), statistics.median(against), max(against)]))
-    return passes, plain, ours, inside, seconds
+    return passes, plain, ours, inside, seconds, more, fewer
 
 
 def about():
@@ -188,7 +194,8 @@ def load():
 
 
 def table(results, cost, sweep, what):
-    passes, plain, ours, inside, theirs = sweep
+    passes, plain, ours, inside, theirs, more, fewer = sweep
+    each, their_each = (more - ours) / (MORE - SWEEP), (theirs - fewer) / (SWEEP - FEWER)
     judged = [r for r in results if r[2] not in ("absent", "state")]
     broken = [r for r in results if not r[3]]
     with open(os.path.join(out, "ncu_compare.md"), "w") as f:
@@ -216,7 +223,8 @@ def table(results, cost, sweep, what):
         p("| ncu | %.2f s | %.1f ms |" % (theirs, 1e3 * (theirs - plain) / SWEEP))
         p("| in process | %.2f s | %.2f ms |" % (ours, 1e3 * (ours - plain) / SWEEP))
         p("| of it opening CUPTI, passes, reading | %.2f s | %.2f ms |" % (inside, 1e3 * inside / SWEEP))
-        p("\nncu takes %.1f times as long." % ((theirs - plain) / (ours - plain)))
+        p("\nncu takes %.1f times as long for %d kernels. Beyond the start a kernel costs %.1f ms under ncu (%d launches against %d) and %.2f ms in process (%d against %d): %.1f times."
+          % ((theirs - plain) / (ours - plain), SWEEP, 1e3 * their_each, SWEEP, FEWER, 1e3 * each, MORE, SWEEP, their_each / each))
         p("\nThe rows of the comparison, %d metrics: `hw.cost_s` of the row against ncu's wall time for one of its five runs (process start taken off):\n" % len(ALL))
         p("| row | kernels | passes | bench, ms | ncu, ms | ratio |\n|---|---|---|---|---|---|")
         for row, n, row_passes, mine, other in cost:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # tests/gpu/run.sh BENCH: everything that needs a GPU, in one go; results under $OUT. Called on the GPU machine after `sh .carry/unpack DIR`.
 #   doctor, the adversaries, EDSR and the notebook timed, PyTorch's times beside bench's, compute-sanitizer over each variant once, the hardware counters of
-#   known kernels, refused, against emu's and against ncu's.
+#   known kernels, counted again and again, by source line, refused, against emu's and against ncu's.
 set -u
 bench=$1
 here=$(cd "$(dirname "$0")/../.." && pwd)
@@ -10,7 +10,7 @@ db=/tmp/bench-run
 mkdir -p "$out"
 step() { printf '\n== %s (%s s)\n' "$1" "$(($(date +%s) - began))"; }
 began=$(date +%s)
-only=${STEPS:-doctor adversaries smoke edsr notebook peers sanitizer counters refused calibrate ncu}
+only=${STEPS:-doctor adversaries smoke edsr notebook peers sanitizer counters counting source refused calibrate ncu}
 want() { case " $only " in *" $1 "*) step "$1" ;; *) return 1 ;; esac; }
 
 want doctor && { "$bench" doctor -o $db; nvidia-smi -q -d CLOCK,POWER,PERFORMANCE | head -60 >"$out/nvidia-smi.txt"; }
@@ -36,6 +36,17 @@ want sanitizer && {
 }
 # Built here: COUNTERS, the program of counters.c, and FAKE, a folder with the stand-in libcupti.so.13 (the heads of both files say how).
 want counters && [ -x "${COUNTERS:-}" ] && "$COUNTERS" "$here/tests/gpu/counters.cu" | tee "$out/counters.txt" | grep -E '^(WRONG|all groups|sweep)|wrong$'
+# Counting outlives cases whose modules are gone: it died about once in eight such counts before sessions rested. The stack of one that dies is kept.
+want counting && {
+    for i in 1 2 3 4 5; do BENCH_BACKTRACE=$out "$bench" run smoke --device cuda:0 -o $db-counting$i --budget 0.02 --no-report -q 2>&1 | tee "$out/counting$i.txt" | tail -n 1; done
+    ! grep -l 'died at' "$out"/counting?.txt
+}
+# Samples and executed instructions by source line, of two cases in one worker.
+want source && {
+    "$bench" run "$here/tests/gpu/compare.yaml" --only 'cudnn,mma_sync,tiled_halo,d2s_native,d2s_transpose_2pass' --device cuda:0 --source -o $db-source --budget 0.05 --no-report -q
+    "$bench" show compare/body mma_sync -o $db-source >"$out/source.txt"
+    grep -c 'long_scoreboard.*; ran ' "$out/source.txt"
+}
 want refused && [ -f "${FAKE:-}/libcupti.so.13" ] && sh "$here/tests/gpu/refused.sh" "$bench" "$FAKE" | tee "$out/refused.txt" | tail -n 1
 want calibrate && { # both devices into one database; the table is reports/emu-calibration.md
     for device in emu:GH100 cuda:0; do

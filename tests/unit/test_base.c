@@ -1,4 +1,5 @@
 /* base/: against the compiler's own _Float16, published hashes, and hand-written cases. */
+#include "base/crash.h"
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -7,11 +8,14 @@
 #include "base/text.h"
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static void half_agrees_with_the_compiler(void **state)
@@ -154,6 +158,37 @@ static void loops_visit_each_index_once(void **state)
         }
 }
 
+/* A process that dies with $BENCH_BACKTRACE set leaves its calls, and dies of the same signal. */
+static void a_crash_leaves_its_stack(void **state)
+{
+    static const int signals[] = {SIGSEGV, SIGABRT};
+    char folder[] = "/tmp/bench-test-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        int status, child = fork();
+        if (child == 0) {
+            setenv("BENCH_BACKTRACE", folder, 1);
+            crash_report();
+            raise(signals[i]);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
+        size_t bytes;
+        struct error err = {0};
+        char *path = text_format("%s/%d.stack", folder, child), *stack = file_read(path, 1 << 20, &bytes, &err), *head = text_format("signal 0x%x\naddress 0x", signals[i]);
+        assert_non_null(stack);
+        assert_int_equal(strncmp(stack, head, strlen(head)), 0);
+        assert_non_null(strstr(stack, "(+0x")); /* a call */
+        assert_non_null(strstr(stack, "\nmap\n"));
+        assert_int_equal(unlink(path), 0);
+        free(head);
+        free(stack);
+        free(path);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +196,7 @@ int main(void)
         cmocka_unit_test(sha256_is_the_published_one),   cmocka_unit_test(nearest_word),
         cmocka_unit_test(globs_and_numbers),             cmocka_unit_test(errors_gain_places),
         cmocka_unit_test(files_are_whole_or_refused),    cmocka_unit_test(loops_visit_each_index_once),
+        cmocka_unit_test(a_crash_leaves_its_stack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,6 +87,8 @@ SAME(TYPE_BACKEND_DESCRIPTOR, CUDNN_TYPE_BACKEND_DESCRIPTOR);
 SAME(TYPE_CHAR, CUDNN_TYPE_CHAR);
 SAME(DATA_FLOAT, CUDNN_DATA_FLOAT);
 SAME(DATA_HALF, CUDNN_DATA_HALF);
+SAME(DATA_INT8, CUDNN_DATA_INT8);
+SAME(DATA_INT32, CUDNN_DATA_INT32);
 SAME(DATA_BFLOAT16, CUDNN_DATA_BFLOAT16);
 SAME(HEURISTIC_A, CUDNN_HEUR_MODE_A);
 SAME(HEURISTIC_B, CUDNN_HEUR_MODE_B);
@@ -286,6 +288,23 @@ static void the_math_mode_filters(void **state)
     give_back(count);
 }
 
+/* 8-bit data with results in f32, as a layer here stores them: the engines are few and none has tensor cores (those store 8 bits). */
+static void whole_numbers(void **state)
+{
+    need_library();
+    for (int i = 0; i < 6; i++) {
+        struct cudnn_conv c = conv(DTYPE_I8, i & 1 ? LAYOUT_NCHW : LAYOUT_NHWC, MATH_I8_ACC32);
+        c.bias = i >= 2;
+        c.activation = i >= 4;
+        int count = ask(&c, 50);
+        for (int k = 0; k < count; k++) {
+            assert_null(strstr(cudnn_plan_facts(plans[k])->notes, "BIAS_NARROWED"));
+            assert_null(strstr(cudnn_plan_facts(plans[k])->notes, "TENSOR_CORE"));
+        }
+        give_back(count);
+    }
+}
+
 static void what_cannot_be_is_said(void **state)
 {
     need_library();
@@ -331,7 +350,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_equal_the_header), cmocka_unit_test(plans_of_the_headline_layer), cmocka_unit_test(fused_epilogues),
-        cmocka_unit_test(a_choice_is_kept_and_made_again), cmocka_unit_test(the_math_mode_filters),    cmocka_unit_test(what_cannot_be_is_said),
+        cmocka_unit_test(a_choice_is_kept_and_made_again), cmocka_unit_test(the_math_mode_filters),    cmocka_unit_test(whole_numbers),
+        cmocka_unit_test(what_cannot_be_is_said),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

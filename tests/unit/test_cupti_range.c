@@ -1,64 +1,14 @@
 /* device/cupti_range against a stand-in libcupti (tests/fake/cupti.cpp) that counts nothing and fails on request: what a count returns, that a range
  * that is dropped, lost, renamed or pushed wrongly is noticed, and that every function failing with every code is one explained error after which
- * counting works again. Skips without a C++ compiler or CUDA's headers. */
+ * counting works again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "base/text.h"
 #include "device/cupti_error.h"
-#include "device/cupti_pc.h"
-#include "device/cupti_range.h"
 #include "device/cupti_trace.h"
+#include "fake_cupti.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-static char folder[] = "/tmp/fakecuptiXXXXXX";
-static bool ready;
-
-static int build_fake(void **state)
-{
-    static const char *const includes[] = {".deps/nvidia/cu13/include", "/usr/local/cuda/include"};
-    const char *cxx = getenv("CXX");
-    for (int i = 0; i < 2 && !ready; i++) {
-        char *header = text_format("%s/cupti_range_profiler.h", includes[i]);
-        if (!access(header, R_OK)) {
-            if (!mkdtemp(folder))
-                return -1;
-            char *command = text_format("%s -std=c++17 -shared -fPIC -fno-exceptions -isystem %s -o %s/libcupti.so.13 tests/fake/cupti.cpp", cxx && *cxx ? cxx : "c++",
-                                        includes[i], folder);
-            ready = system(command) == 0;
-            free(command);
-        }
-        free(header);
-    }
-    setenv("BENCH_LIBRARY_PATH", folder, 1); /* looked in first */
-    return 0;
-}
-
-static int remove_fake(void **state)
-{
-    char *file = text_format("%s/libcupti.so.13", folder);
-    unlink(file);
-    rmdir(folder);
-    free(file);
-    return 0;
-}
-
-static void need_fake(void)
-{
-    static const char *const variables[] = {"FAKE_CUPTI", "FAKE_CUPTI_SUPPORT", "FAKE_CUPTI_DISABLED", "FAKE_CUPTI_DROP", "FAKE_CUPTI_LOSE", "FAKE_CUPTI_ENDLESS",
-                                            "FAKE_CUPTI_RENAME", "FAKE_CUPTI_RECORDS_LOST", "FAKE_CUPTI_SAMPLES_LOST"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        unsetenv(variables[i]);
-    if (!ready) {
-        fprintf(stderr, "skipped: no C++ compiler or no CUPTI headers to build the stand-in with\n");
-        skip();
-    }
-}
 
 /* A pass over ranges of these names; what it does wrong on request. */
 struct work {
@@ -104,16 +54,6 @@ static bool count(struct cupti_session *s, struct work *w, struct cupti_counts *
 {
     struct cupti_job job = {metrics, 5, 4, .pass = pass, .context = w};
     return cupti_count(s, &job, counts, err);
-}
-
-static struct cupti_session *open_session(void)
-{
-    struct cupti_session *s;
-    struct error err = {0};
-    if (!cupti_session_open((void *)&folder, 0, &s, &err))
-        fail_msg("%s", err.text);
-    assert_memory_equal(cupti_path(), folder, strlen(folder)); /* the stand-in and not the real one */
-    return s;
 }
 
 static void counts_right(struct cupti_session *s)
@@ -360,12 +300,8 @@ static bool before(void *context, int index, struct error *err)
 static bool launch_pass(void *context, struct cupti_session *s, int index, struct error *err)
 {
     struct launches *l = context;
-    void (*launch)(void) = NULL;
-    void *address = cupti_symbol("fake_cupti_launch", err);
-    memcpy(&launch, &address, sizeof launch);
     l->passes++;
-    for (int i = 0; i < l->kernels; i++)
-        launch();
+    launch_fake(l->kernels);
     return !l->pushes || cupti_range_push(s, "x", err);
 }
 
@@ -413,16 +349,6 @@ static void test_each_kernel(void **state)
 }
 
 /* What a traced run launched, by start, whatever the order of the records; a session may be open beside it. */
-static bool launch_three(void *context, struct error *err)
-{
-    void (*launch)(void) = NULL;
-    void *address = cupti_symbol("fake_cupti_launch", err);
-    memcpy(&launch, &address, sizeof launch);
-    for (int i = 0; i < 3; i++)
-        launch();
-    return !context || error_set(err, ERROR_WRONG, "the kernel trapped");
-}
-
 static void trace_right(void)
 {
     struct cupti_trace t;
@@ -471,80 +397,10 @@ static void test_trace(void **state)
     cupti_session_close(s);
 }
 
-static uint64_t samples_at(const struct cupti_samples *s, int line, const char *reason)
-{
-    for (int i = 0; i < s->count; i++)
-        if (s->lines[i].line == line && !strcmp(s->lines[i].reason, reason))
-            return s->lines[i].samples;
-    return 0;
-}
-
-/* launch_three: each PC is met three times, read two at a time. */
-static void samples_right(struct cupti_pc *pc)
-{
-    static const struct cupti_pc_code codes[] = {{"other", 5}, {NULL, 0}, {"C cubin", 7}};
-    struct cupti_samples s;
-    struct error err = {0};
-    if (!cupti_pc_run(pc, 9, codes, 3, launch_three, NULL, &s, &err))
-        fail_msg("%s", err.text);
-    assert_int_equal(s.count, 6); /* three places, two reasons: the one that only repeats is left out */
-    assert_int_equal(s.total, 3 * (5 + 6 + 7) + 9);
-    assert_true(samples_at(&s, 10, "a") == 15 && samples_at(&s, 11, "a") == 18 && samples_at(&s, 0, "a") == 21);
-    assert_true(samples_at(&s, 10, "b") == 3 && samples_at(&s, 0, "b") == 3);
-    for (int i = 0; i < s.count; i++) {
-        assert_string_equal(s.lines[i].function, "kernel");
-        assert_string_equal(s.lines[i].file, s.lines[i].line ? "dir/k.cu" : "");
-    }
-    cupti_samples_free(&s);
-}
-
-static void test_pc_sampling(void **state)
-{
-    need_fake();
-    static const char *const at_open[] = {"cuptiPCSamplingEnable", "cuptiPCSamplingGetNumStallReasons", "cuptiPCSamplingGetStallReasons",
-                                          "cuptiPCSamplingSetConfigurationAttribute"},
-                      *const at_run[] = {"cuptiPCSamplingSetConfigurationAttribute", "cuptiPCSamplingStart", "cuptiPCSamplingStop", "cuptiPCSamplingGetData"};
-    struct cupti_pc *pc;
-    struct cupti_samples s;
-    struct error err = {0};
-    for (size_t i = 0; i < sizeof at_open / sizeof *at_open; i++) {
-        char *ask = text_format("%s=35", at_open[i]);
-        setenv("FAKE_CUPTI", ask, 1);
-        assert_false(cupti_pc_open((void *)&folder, &pc, &err));
-        assert_null(pc);
-        assert_int_equal(err.kind, ERROR_ENVIRONMENT);
-        assert_non_null(strstr(err.text, at_open[i]));
-        unsetenv("FAKE_CUPTI");
-        free(ask);
-    }
-    assert_true(cupti_pc_open((void *)&folder, &pc, &err));
-    samples_right(pc);
-    samples_right(pc);
-    for (size_t i = 0; i < sizeof at_run / sizeof *at_run; i++) {
-        char *ask = text_format("%s=27", at_run[i]);
-        setenv("FAKE_CUPTI", ask, 1);
-        assert_false(cupti_pc_run(pc, 9, NULL, 0, launch_three, NULL, &s, &err));
-        assert_null(s.lines);
-        assert_non_null(strstr(err.text, at_run[i]));
-        unsetenv("FAKE_CUPTI");
-        free(ask);
-        samples_right(pc);
-    }
-    assert_false(cupti_pc_run(pc, 9, NULL, 0, launch_three, pc, &s, &err));
-    assert_non_null(strstr(err.text, "the kernel trapped"));
-    setenv("FAKE_CUPTI_SAMPLES_LOST", "4", 1);
-    assert_true(cupti_pc_run(pc, 9, NULL, 0, launch_three, NULL, &s, &err)); /* no cubin: no lines */
-    assert_true(s.dropped > 0 && samples_at(&s, 0, "a") > 0 && samples_at(&s, 10, "a") == 0);
-    cupti_samples_free(&s);
-    cupti_pc_close(pc);
-    struct cupti_session *session = open_session(); /* a session can follow */
-    counts_right(session);
-    cupti_session_close(session);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_other_metrics), cmocka_unit_test(test_each_kernel), cmocka_unit_test(test_trace), cmocka_unit_test(test_pc_sampling),     cmocka_unit_test(test_wrong_passes), cmocka_unit_test(test_lost_ranges),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_other_metrics), cmocka_unit_test(test_each_kernel), cmocka_unit_test(test_trace),
+                                       cmocka_unit_test(test_wrong_passes), cmocka_unit_test(test_lost_ranges),
                                        cmocka_unit_test(test_every_code), cmocka_unit_test(test_close_fails),  cmocka_unit_test(test_support),
                                        cmocka_unit_test(test_bad_jobs)};
     if (!getenv("BENCH_HOME"))

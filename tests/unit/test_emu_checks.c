@@ -30,7 +30,7 @@ static const struct planted table[] = {
     {"no_wait", "cp_async_wait", 99, "cp.async", 0, 0},
     {"waited", NULL, 0, NULL, 0, 0},
     {"early_exit", NULL, 0, NULL, 200, 0},
-    {"null_pointer", "out_of_bounds", 127, "in no buffer", 16, 0},
+    {"null_pointer", "out_of_bounds", 127, "a null pointer", 16, 0},
     {"histogram", NULL, 0, NULL, 256, 0},
 };
 

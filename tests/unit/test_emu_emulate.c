@@ -56,7 +56,7 @@ static void finds_the_bug(void **state)
     assert_int_equal(r.report_count, 1);
     struct text t = {0};
     emulate_text_reports(&r, &t);
-    assert_non_null(strstr(text_get(&t), "checks.cu: out_of_bounds: line 19: global read of 4 bytes"));
+    assert_non_null(strstr(text_get(&t), "checks.cu:19: out_of_bounds: global read of 4 bytes"));
     text_free(&t);
     emulate_free(&r);
 }

@@ -128,7 +128,7 @@ static void test_keys(void **state)
     rejects("op: conv2d\n" STEPS, "2:1", "the head has no `what:`", NULL);
     rejects(TOP, "2:1", "the head has no `steps:`", NULL);
     rejects(TOP STEPS "layuot: {input: NHWC}\n", "8:1", "", "layout");
-    rejects("op: conv3d\nwhat: x\n" STEPS, "2:5", "unknown op 'conv3d'; the ops are", "did you mean 'conv2d'?");
+    rejects("op: conv4d\nwhat: x\n" STEPS, "2:5", "unknown op 'conv4d'; the ops are", "did you mean 'conv2d'?");
     rejects(TOP STEPS "algorithm: windograd\n", "8:12", "", "winograd");
     rejects(TOP STEPS "exact: maybe\n", "8:8", "", NULL);
     rejects(TOP STEPS "check: nothing\n", "8:8", "", NULL);

@@ -265,7 +265,7 @@ static void test_tables(void **state)
         assert_true(work_symbol(&w, "n", &v) && v.kind == VALUE_INT && v.i == 3);
         assert_false(work_symbol(&w, "nonsense", &v));
     }
-    assert_null(op_find("conv3d"));
+    assert_null(op_find("conv4d"));
     assert_null(op_find(NULL));
     struct work w = conv_work(4, 4, 8, 8, 3);
     finish(&w);

@@ -277,9 +277,28 @@ static void who_cannot_run_is_left_out(void **state)
     assert_int_equal(r.still_in, 0);
 }
 
+/* Two that are alike and soon known well: nobody is sent away, and both are looked at 30 times. One alone needs no more than its interval. */
+static void a_tie_is_looked_at_longer(void **state)
+{
+    struct race_plan plan = {.at_once = 4, .rounds_max = 400, .half_width = 0.01, .budget_s = 1e9};
+    for (int count = 1; count <= 2; count++) {
+        struct world w = world_new(3);
+        struct racer racers[2];
+        struct race_result r;
+        struct race_ops ops = ops_of(&w);
+        w.noise = 0.001;
+        w.truth[0] = w.truth[1] = 500;
+        assert_true(race_run(&plan, &ops, racers, count, 1, &r, NULL));
+        assert_true(r.known && r.still_in == count);
+        assert_true(count == 2 ? r.rounds >= 30 && r.rounds < 50 : r.rounds < 12);
+        for (int i = 0; i < count; i++)
+            racer_free(&racers[i]);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_tie_is_looked_at_longer), 
         cmocka_unit_test(finds_the_fastest),          cmocka_unit_test(survives_noise), cmocka_unit_test(ties_stay_in), cmocka_unit_test(budget_ends_it),
         cmocka_unit_test(the_hopeless_leave_early), cmocka_unit_test(base_is_the_fastest_pinned), cmocka_unit_test(who_cannot_run_is_left_out),
     };

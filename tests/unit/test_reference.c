@@ -58,6 +58,37 @@ static void test_conv2d(void **state)
     check_conv(w);
 }
 
+/* From the definition, with five indices; and the mask from what a tap reaches. */
+static void test_conv3d(void **state)
+{
+    struct work w = simple_work("conv3d", 3, 0, 7);
+    w.n = 2, w.k = 4, w.d = 5, w.plane = 6, w.t = 3, w.r = 2, w.s = 3, w.stride = 2, w.pad = 1, w.dtype = DTYPE_F32;
+    w.mask = (struct mask){.pattern = MASK_IID, .density = 0.05, .seed = 3};
+    finish(&w);
+    assert_true(w.o == 3 && w.plane_out == 4 && w.q == 4 && w.h == 30 && w.p == 12);
+    struct op_data d;
+    make_data(&w, DATA_PART_EXACT, &d);
+    int active = 0;
+    for (int64_t i = 0; i < w.n * w.k * w.o * w.plane_out * w.q; i++) {
+        int64_t q = i % w.q, p = i / w.q % w.plane_out, o = i / w.q / w.plane_out % w.o, k = i / w.q / w.plane_out / w.o % w.k, n = i / w.q / w.plane_out / w.o / w.k;
+        double sum = 0;
+        bool marked = false;
+        for (int64_t tap = 0; tap < w.c * w.t * w.r * w.s; tap++) {
+            int64_t s = tap % w.s, r = tap / w.s % w.r, t = tap / w.s / w.r % w.t, c = tap / w.s / w.r / w.t;
+            int64_t z = o * 2 - 1 + t, y = p * 2 - 1 + r, x = q * 2 - 1 + s;
+            if (z < 0 || z >= w.d || y < 0 || y >= w.plane || x < 0 || x >= w.w)
+                continue;
+            sum += (double)d.array[ROLE_INPUT][(((n * w.c + c) * w.d + z) * w.plane + y) * w.w + x] * d.array[ROLE_FILTER][(((k * w.c + c) * w.t + t) * w.r + r) * w.s + s];
+            marked |= d.array[ROLE_MASK_IN][((n * w.d + z) * w.plane + y) * w.w + x] != 0;
+        }
+        assert_true(d.reference[i] == sum);
+        assert_true((d.mask_out[((n * w.o + o) * w.plane_out + p) * w.q + q] != 0) == marked);
+        active += marked;
+    }
+    assert_true(active > 40 && work_flop(&w) == 2.0 * 2 * 4 * 3 * 4 * 4 * 3 * 18);
+    op_data_free(&d);
+}
+
 static void test_conv_transpose2d(void **state)
 {
     struct work w = simple_work("conv_transpose2d", 6, 5, 7);
@@ -173,6 +204,38 @@ static void test_bilinear(void **state)
     struct error err = {0};
     assert_false(work_finish(&w, &err));
     assert_non_null(strstr(err.text, "block is 2, 4, 8 or 16, not 3"));
+}
+
+/* The two steps one after the other: a large image, and the convolution of it. */
+static void test_upsample_conv(void **state)
+{
+    struct work w = simple_work("upsample_conv2d", 3, 4, 5), large = conv_work(3, 2, 12, 15, 3);
+    w.block = 3, w.k = 2, w.r = 2, w.s = 3, w.pad = 1;
+    large.r = 2, large.pad = 1, large.n = 1, large.dtype = w.dtype;
+    finish(&w);
+    finish(&large);
+    assert_true(fabs(work_collapsed_share(&w) - 4 / 3.0 * (5 / 3.0) / 6) < 1e-12 && work_collapsed_share(&large) == 1);
+    assert_int_equal(w.p, 13);
+    assert_int_equal(w.q, 15);
+    struct op_data d, l = {0};
+    make_data(&w, DATA_PART_PRECISION, &d);
+    float *pixels = malloc(3 * 12 * 15 * sizeof *pixels);
+    for (int64_t i = 0; i < 3 * 12 * 15; i++)
+        pixels[i] = d.array[ROLE_INPUT][(i / 180 * 4 + i / 15 % 12 / 3) * 5 + i % 15 / 3];
+    l.array[ROLE_INPUT] = pixels;
+    l.array[ROLE_FILTER] = d.array[ROLE_FILTER];
+    for (int64_t k = 0; k < 2; k++)
+        for (int64_t p = 0; p < 13; p++)
+            for (int64_t q = 0; q < 15; q++) {
+                double magnitude, want = conv_at(&large, &l, 0, k, p, q, &magnitude);
+                assert_true(fabs(d.reference[(k * 13 + p) * 15 + q] - want) <= 1e-12 * magnitude);
+            }
+    free(pixels);
+    op_data_free(&d);
+    w.r = 20;
+    struct error err = {0};
+    assert_false(work_finish(&w, &err));
+    assert_non_null(strstr(err.text, "larger than the padded, upsampled input 14x17"));
 }
 
 /* conv -> bias -> leaky_relu -> depth_to_space(CRD) -> residual, and pointwise with the same, by hand. */
@@ -400,8 +463,8 @@ static void test_speed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv2d),         cmocka_unit_test(test_conv_transpose2d),
-                                       cmocka_unit_test(test_depth_to_space), cmocka_unit_test(test_upsample_and_layout), cmocka_unit_test(test_bilinear),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv2d), cmocka_unit_test(test_conv3d),         cmocka_unit_test(test_conv_transpose2d),
+                                       cmocka_unit_test(test_depth_to_space), cmocka_unit_test(test_upsample_and_layout), cmocka_unit_test(test_bilinear), cmocka_unit_test(test_upsample_conv),
                                        cmocka_unit_test(test_epilogue),       cmocka_unit_test(test_exact_data),
                                        cmocka_unit_test(test_generator),      cmocka_unit_test(test_bounds_accept_and_refuse),
                                        cmocka_unit_test(test_bound_formula), cmocka_unit_test(test_speed)};

@@ -108,7 +108,23 @@ static void test_row(void **state)
     row_add_metric(r, -1, 0, "hw.samples", "samples", "cupti", 200);
     report_samples(&t, r);
     has(&t, "share of 200 samples");
-    has(&t, "\n     60 %  k.cu:41                              long_scoreboard 100 %\n     30 %  k.cu:40                              barrier 83 %, wait 17 %\n     10 %  headers");
+    has(&t, "\n     60 %  k.cu:41                              long_scoreboard 100 %\n     30 %  k.cu:40                              barrier 83 %, wait 17 %\n     10 %  second, no line ");
+    row_add_metric(r, 1, 40, "hw.executed_instructions", "", "cupti", 3000);
+    row_add_metric(r, 1, 40, "hw.executed_lanes", "", "cupti", 48000);
+    row_add_metric(r, 1, 40, "hw.executed_sectors", "", "cupti", 64000);
+    row_add_metric(r, 1, 40, "hw.executed_sectors_ideal", "", "cupti", 16000);
+    row_add_metric(r, 1, 41, "hw.executed_instructions", "", "cupti", 1000);
+    row_add_metric(r, 1, 41, "hw.executed_lanes", "", "cupti", 32000);
+    row_add_metric(r, 1, 41, "hw.executed_wavefronts", "", "cupti", 1000);
+    row_add_metric(r, 1, 41, "hw.executed_wavefronts_ideal", "", "cupti", 1000);
+    row_add_metric(r, 1, 42, "hw.executed_local_sectors", "", "cupti", 9);
+    text_free(&t);
+    report_samples(&t, r);
+    has(&t, "long_scoreboard 100 %; ran 1,000 (25 %)\n");
+    has(&t, "barrier 83 %, wait 17 %; ran 3,000 (75 %), 16.0 of 32 lanes, 4.00x the sectors\n");
+    text_free(&t);
+    report_counters(&t, r); /* lines are no counters of the row */
+    assert_null(strstr(text_get(&t), "executed"));
     text_free(&t);
     r->metric_count = 0;
     row_set(&r->uncounted, "refused");

@@ -79,6 +79,35 @@ static void sums_by_hand(void **state)
     fixture_free(&f);
 }
 
+static void set_ratio(struct row *r, double ratio)
+{
+    r->times[0].ratio = r->times[0].ratio_low = r->times[0].ratio_high = ratio;
+}
+
+/* The library has several rows on a layer; the fastest is what the ratios are to, and so what sums and ranks are held against. */
+static void the_strongest_of_the_library(void **state)
+{
+    const char *conv = "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC";
+    struct fixture f = {0};
+    fixture_run(&f.run, "t", "cuda:0", "GPU");
+    set_ratio(add(&f, 0, "head", "n:1", conv, "conv2d/cudnn", 100), 1);
+    set_ratio(add(&f, 0, "head", "n:1", conv, "conv2d/wgmma_rs", 50), 2);
+    set_ratio(add(&f, 1, "body", "n:2", conv, "conv2d/cudnn + pointwise/epilogue", 230), 140 / 230.0);
+    set_ratio(add(&f, 1, "body", "n:2", conv, "conv2d/cudnn_residual", 140), 1);
+    set_ratio(add(&f, 1, "body", "n:2", conv, "conv2d/wgmma_rs", 110), 140 / 110.0);
+    char *t = told(&f);
+    assert_string_equal(t, "network  n: cudnn (cudnn on head; cudnn_residual on body) 380 us, the sum of 3 dense layer runs (isolated, cold): head, 2 x body\n" /* 100 + 280 */
+                           "         fastest verified of each: 270 us, 1.41 x cudnn: wgmma_rs on head, body\n" /* 50 + 220 */
+                           "         wgmma_rs: 270 us, 1.41 x cudnn\n");
+    free(t);
+    t = case_told(&f, 2, 3);
+    assert_non_null(strstr(t, "x cudnn_residual"));
+    const char *residual = strstr(t, "\n0  cudnn_residual "), *ours = strstr(t, "\n1  wgmma_rs "), *first = strstr(t, "\n2  cudnn + epilogue ");
+    assert_true(residual && ours && first && residual < ours && ours < first);
+    free(t);
+    fixture_free(&f);
+}
+
 /* Layers that only move data have `copy` as row 0, under whatever scenario: it is in row 0's sum, and is never taken for the op. */
 static void copy_is_not_the_op(void **state)
 {
@@ -249,7 +278,7 @@ static void whole_networks_without_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_by_hand),     cmocka_unit_test(copy_is_not_the_op),      cmocka_unit_test(nothing_without_a_network),
+        cmocka_unit_test(sums_by_hand), cmocka_unit_test(the_strongest_of_the_library),     cmocka_unit_test(copy_is_not_the_op),      cmocka_unit_test(nothing_without_a_network),
         cmocka_unit_test(dense_cases_only), cmocka_unit_test(names_of_completed_rows),
         cmocka_unit_test(whole_networks_stand_beside_their_sums), cmocka_unit_test(whole_networks_without_times),
     };

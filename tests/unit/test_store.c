@@ -79,13 +79,13 @@ static void put_get_equality(void **state)
         same_row(f.rows[i], rows[i]);
     }
     rows_free(rows, count);
-    assert_true(store_last_run(store, "edsr_sparse", "cuda:0", &run, &err));
+    assert_true(store_last_run(store, NULL, "edsr_sparse", "cuda:0", &run, &err));
     assert_string_not_equal(run.ended, "");
     strcpy(run.ended, f.run.ended);
     same_columns(COLUMN_RUN, &f.run, &run);
     run_clear(&run);
     err.text[0] = '\0';
-    assert_false(store_last_run(store, "edsr", NULL, &run, &err));
+    assert_false(store_last_run(store, NULL, "edsr", NULL, &run, &err));
     assert_string_equal(err.text, ""); /* none is no error */
     assert_false(store_run(store, 99, &run, &err));
     assert_string_not_equal(err.text, "");
@@ -231,7 +231,7 @@ static void kill_loses_and_doubles_nothing(void **state)
         struct store *store = open_or_fail(false);
         struct run run = {0};
         struct row **rows;
-        assert_true(store_last_run(store, "edsr_sparse", "cuda:0", &run, &err));
+        assert_true(store_last_run(store, NULL, "edsr_sparse", "cuda:0", &run, &err));
         assert_int_equal(run.id, round + 1);
         assert_string_equal(run.ended, "");
         int count = store_rows(store, run.id, &rows, &err);

@@ -65,8 +65,8 @@ static void test_definition(void **state)
     static const struct {
         int64_t kernel, stride, pad, dilation;
         struct tile tile;
-    } shapes[] = {{3, 1, 1, 1, {6, 6, 1}}, {3, 1, 1, 1, {8, 16, 1}}, {3, 2, 1, 1, {3, 3, 1}}, {5, 1, 2, 1, {5, 5, 1}}, {3, 1, 2, 2, {4, 4, 2}},
-                  {7, 2, 3, 1, {3, 3, 1}}, {1, 1, 0, 1, {8, 4, 1}}, {3, 4, 0, 1, {2, 5, 1}}, {3, 1, 1, 1, {1, 1, 1}}, {3, 1, 1, 1, {64, 64, 1}}};
+    } shapes[] = {{3, 1, 1, 1, {6, 6, 1, 0}}, {3, 1, 1, 1, {8, 16, 1, 0}}, {3, 2, 1, 1, {3, 3, 1, 0}}, {5, 1, 2, 1, {5, 5, 1, 0}}, {3, 1, 2, 2, {4, 4, 2, 0}},
+                  {7, 2, 3, 1, {3, 3, 1, 0}}, {1, 1, 0, 1, {8, 4, 1, 0}}, {3, 4, 0, 1, {2, 5, 1, 0}}, {3, 1, 1, 1, {1, 1, 1, 0}}, {3, 1, 1, 1, {64, 64, 1, 0}}};
     static const enum mask_pattern patterns[] = {MASK_IID, MASK_BLOBS, MASK_PIXEL, MASK_EMPTY, MASK_FULL, MASK_CHECKERBOARD};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
@@ -92,7 +92,7 @@ static void test_random_pixels(void **state)
         struct work w = conv_work(64, 64, 720, 1280, 3);
         w.mask = (struct mask){.pattern = MASK_IID, .density = table[i].density, .seed = 1};
         finish(&w);
-        struct tile_stats s = stats_of(&w, (struct tile){6, 6, 1});
+        struct tile_stats s = stats_of(&w, (struct tile){6, 6, 1, 0});
         double tiles = (double)s.tiles;
         assert_int_equal(s.tiles, 120 * 214);
         assert_true(fabs((double)s.bins[0] / tiles - table[i].empty) < 0.012);
@@ -105,7 +105,7 @@ static void test_whole(void **state)
 {
     struct work w = conv_work(8, 8, 30, 50, 3);
     finish(&w);
-    struct tile_stats s = stats_of(&w, (struct tile){8, 8, 1}); /* no mask: everything */
+    struct tile_stats s = stats_of(&w, (struct tile){8, 8, 1, 0}); /* no mask: everything */
     assert_true(s.tiles == 28 && s.active == 28 && s.flop == work_flop(&w));
     struct text t = {0};
     tile_bins_text(&s, &t);

@@ -83,7 +83,7 @@ static void test_set_errors(void **state)
     set_fails("mine", "--variants mine: should be NAME=DIR");
     set_fails("=.", "should be NAME=DIR");
     set_fails("a/b=.", "should be NAME=DIR");
-    set_fails("my=/nowhere/at/all", "'/nowhere/at/all' is no folder");
+    set_fails("my=/nowhere/at/all", "there is no '/nowhere/at/all'");
     char *none = extra("my", "none"), *bad = extra("my", "bad"), *twice = extra("conv2d", "clash");
     set_fails(none, "the folder has no variant");
     set_fails(bad, "bad/bad.cu:3:1: ");

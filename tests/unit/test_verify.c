@@ -121,8 +121,12 @@ static void test_precision_tolerance(void **state)
     put(b, 1, 3, 5, 7, b->d.reference[i] + 17 * b->d.bound[i]);
     fails(b, 1, "");
     stop(b);
-    assert_true(verify_factor("direct") == 1 && verify_factor("split3") == 2 && verify_factor("winograd") == 16 &&
-                verify_factor("my words") == 1);
+    const struct work *w = &b->p.work;
+    assert_true(verify_factor("direct", w) == 1 && verify_factor("split3", w) == 2 && verify_factor("winograd", w) == 16 && verify_factor("my words", w) == 1);
+    /* 64 channels and 3x3 in f16: 578 roundings of 2^-24 each, twice, against 6 / 24 of 2^-11 */
+    struct work deep = {.math = MATH_F16_ACC32, .dtype = DTYPE_F16, .c = 64, .r = 3, .s = 3};
+    double most = 2 * 6 * sqrt(578) * 0x1p-24, factor = verify_factor("collapsed", &deep);
+    assert_true(fabs(factor - (1 + 0x1p-11 * 0.25 * (1 - most) / most)) < 1e-9 && factor > 8 && factor < 9);
 }
 
 /* Each case breaks a fresh copy in one way. */

@@ -1,12 +1,14 @@
 /* Verdict, account and gap from stored rows of known values; what is printed adds up. */
 #include "fixture_rows.h"
 #include "report/account.h"
+#include "report/resources.h"
 #include "report/verdict.h"
 #include "report/why.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -122,6 +124,77 @@ static void the_account_balances(void **state)
     assert_true(fabs(ns_of(&a, "roof") - 1600e3) < 1e-6);
     assert_true(fabs(ns_of(&a, "idle") - 2000e3 / 6) < 1e-3);
     assert_true(fabs(ns_of(&a, "unexplained") - (400e3 - 2000e3 / 6)) < 1e-3);
+    fixture_free(&f);
+}
+
+static void line(struct row *r, int at, const char *name, double value)
+{
+    row_add_metric(r, 0, at, name, "", "cupti", value);
+}
+
+/* The counted row of above, sampled too: 93.75 us wait, 40 of 62 for the scoreboard and of that three quarters at line 57; 31.25 us issue. */
+static void waits_have_lines(void **state)
+{
+    struct fixture f = {0};
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/counted", 250, 1);
+    hw(r, "sm_busy", 90);
+    hw(r, "issue_active", 25);
+    hw(r, "stall_long_scoreboard", 40);
+    hw(r, "stall_barrier", 20);
+    hw(r, "stall_wait", 2);
+    line(r, 57, "hw.samples_long_scoreboard", 750);
+    line(r, 61, "hw.samples_long_scoreboard", 200);
+    line(r, 0, "hw.samples_long_scoreboard", 49); /* too few to name */
+    line(r, 62, "hw.samples_long_scoreboard", 1);
+    line(r, 57, "hw.samples_selected", 30);
+    line(r, 70, "hw.samples_selected", 70);
+    struct account a = only(&f, 0);
+    balances(&a);
+    const struct account_part *wait = part(&a, "long_scoreboard"), *issue = part(&a, "issue");
+    assert_int_equal(wait->place_count, 2);
+    assert_string_equal(wait->places[0].where, "counted.cu:57");
+    assert_string_equal(wait->places[1].where, "counted.cu:61");
+    assert_true(fabs(wait->places[0].ns - 0.75 * wait->ns) < 1e-6 && fabs(wait->places[1].ns - 0.2 * wait->ns) < 1e-6);
+    assert_int_equal(part(&a, "barrier")->place_count, 0); /* no sample waits for it: nothing is said */
+    assert_int_equal(issue->place_count, 2);
+    assert_string_equal(issue->places[0].where, "counted.cu:70");
+    struct text t = {0};
+    account_text(&a, &t, "");
+    assert_non_null(strstr(text_get(&t), "45.4 at counted.cu:57, 12.1 at counted.cu:61\n"));
+    text_free(&t);
+    line(r, 71, "hw.executed_instructions", 900); /* what ran counts more than where it was seen */
+    line(r, 70, "hw.executed_instructions", 100);
+    a = only(&f, 0);
+    balances(&a);
+    assert_string_equal(part(&a, "issue")->places[0].where, "counted.cu:71");
+    assert_true(fabs(part(&a, "issue")->places[0].ns - 0.9 * 31.25e3) < 1e-6);
+    fixture_free(&f);
+}
+
+static bool occupancy_says(struct fixture *f, const char *want)
+{
+    struct case_view c;
+    struct text t = {0};
+    case_view_make(&c, &f->run, f->rows, f->count);
+    resources_occupancy(&c, &c.views[0], 0, &t);
+    bool found = strstr(text_get(&t), want) != NULL;
+    text_free(&t);
+    case_view_free(&c);
+    return found;
+}
+
+/* The bound of the model, until the device says how many there are. */
+static void clusters_are_the_drivers(void **state)
+{
+    struct fixture f = {0};
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/clustered", 250, 1);
+    assert_false(occupancy_says(&f, "clusters"));
+    row_add_metric(r, 0, 0, "model.clusters_at_most", "clusters", "model", 132);
+    assert_true(occupancy_says(&f, "; at most 132 clusters at once"));
+    row_add_metric(r, 0, 0, "driver.clusters", "clusters", "driver", 99);
+    assert_true(occupancy_says(&f, "; 99 clusters at once by the driver, 75 % of what fits without groups of SMs"));
     fixture_free(&f);
 }
 
@@ -440,6 +513,39 @@ static void printed(void **state)
     text_free(&t);
 }
 
+static void words_of(struct fixture *f, int index, struct text *t)
+{
+    struct report_style style = {.width = 200};
+    text_free(t);
+    report_why(t, &f->run, f->rows, f->count, index, &style);
+}
+
+/* A difference within A/A is none; steps that overlap are a part with a minus; a row of two steps is held against the roof with all of its time. */
+static void what_is_no_difference(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    measured_run(&f);
+    row_of(&f, "conv2d/fast", 200, 1);
+    row_of(&f, "conv2d/same", 200.6, 1);
+    struct row *r = row_of(&f, "conv2d/two", 230, 1);
+    fixture_step(r, "epilogue", 24, 0, 0, 1.0, "warps");
+    fixture_time(r, 0, 175, 0, 0, 0, 0);
+    fixture_time(r, 1, 60, 0, 0, 0, 0);
+    f.rows[0]->noise = 0.005;
+    words_of(&f, 1, &t);
+    assert_non_null(strstr(text_get(&t), "that is no difference"));
+    assert_null(strstr(text_get(&t), "not explained\n           = +"));
+    words_of(&f, 0, &t); /* the fastest against the next */
+    assert_non_null(strstr(text_get(&t), "that is no difference"));
+    words_of(&f, 2, &t);
+    assert_null(strstr(text_get(&t), "that is no difference"));
+    assert_non_null(strstr(text_get(&t), "-   5.0  the steps overlap"));
+    assert_non_null(strstr(text_get(&t), "43 % of its own roof (100 us), 130 us away"));
+    fixture_free(&f);
+    text_free(&t);
+}
+
 static int set_up(void **state)
 {
     if (!getenv("BENCH_HOME"))
@@ -447,15 +553,36 @@ static int set_up(void **state)
     return 0;
 }
 
+/* A damaged database may say anything; no sum of it may overflow. */
+static void units_are_bounded(void **state)
+{
+    const double odd[] = {1e308, INFINITY, -1e308, 1e-300};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        struct fixture f = {0};
+        measured_run(&f);
+        row_of(&f, "conv2d/a", 300, 100)->flop = odd[i];
+        struct account a = only(&f, 0);
+        long sum = 0;
+        for (int k = 0; k < a.count; k++) {
+            assert_true(labs(a.parts[k].units) <= 40000000000000000);
+            sum += a.parts[k].units;
+        }
+        assert_int_equal(sum, a.count ? a.total_units : 0);
+        fixture_free(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_account_balances),      cmocka_unit_test(steps_and_gaps_are_parts), cmocka_unit_test(printed_numbers_add_up),
+        cmocka_unit_test(units_are_bounded),         cmocka_unit_test(the_account_balances),     cmocka_unit_test(waits_have_lines),
+        cmocka_unit_test(steps_and_gaps_are_parts),  cmocka_unit_test(printed_numbers_add_up),   cmocka_unit_test(clusters_are_the_drivers),
         cmocka_unit_test(a_chain_is_held_as_a_whole),
         cmocka_unit_test(verdicts_without_counters), cmocka_unit_test(verdicts_with_counters),   cmocka_unit_test(rows_are_found_by_words),
         cmocka_unit_test(unknown_machines_stay_unknown),
         cmocka_unit_test(library_kernels_have_limits),
         cmocka_unit_test(printed),
+        cmocka_unit_test(what_is_no_difference),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -16,6 +16,7 @@ enum mbarrier_op { MBARRIER_INIT, MBARRIER_INVAL, MBARRIER_ARRIVE, MBARRIER_DROP
 void mbarrier_update(struct warp *w, uint8_t *host, struct block *owner, uint32_t offset, int32_t tx, uint32_t arrivals, bool drop);
 /* Copies 16-byte-grained bulk data; the operands of insn.list in bulk copies */
 enum { BULK_DST, BULK_SRC, BULK_SIZE, BULK_MBAR, BULK_MASK, BULK_COORD, BULK_HEADER = BULK_COORD + 5 };
+/* insn.aux of a copy that reduces: 1 + enum atomic_op, type << 8; 0: a plain copy */
 enum bulk_kind { BULK_GLOBAL_TO_SHARED, BULK_SHARED_TO_SHARED, BULK_SHARED_TO_GLOBAL };
 
 /* wgmma: insn.list: n, k, form of a and b, form of d, a from registers, transposed a, transposed b, negate a, negate b, counts, then slots: d, a */

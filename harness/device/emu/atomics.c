@@ -4,14 +4,16 @@
 #include <math.h>
 #include <string.h>
 
-enum atomic_op { ATOMIC_ADD, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_INC, ATOMIC_DEC, ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR, ATOMIC_EXCH, ATOMIC_CAS };
-
-static uint16_t half_sum(uint16_t x, uint16_t y, bool bf16)
+/* fminf and fmaxf give way to the number when one is NaN, as the instruction does. */
+static uint16_t half_apply(uint16_t x, uint16_t y, enum atomic_op op, bool bf16)
 {
-    return bf16 ? bf16_from_f32(bf16_to_f32(x) + bf16_to_f32(y)) : f16_from_f32(f16_to_f32(x) + f16_to_f32(y));
+    float a = bf16 ? bf16_to_f32(x) : f16_to_f32(x), b = bf16 ? bf16_to_f32(y) : f16_to_f32(y);
+    float r = op == ATOMIC_MIN ? fminf(a, b) : op == ATOMIC_MAX ? fmaxf(a, b) : a + b;
+    return bf16 ? bf16_from_f32(r) : f16_from_f32(r);
 }
 
-static uint64_t add_float(uint64_t x, uint64_t y, enum ptx_type t)
+/* f32 and f64 are only added; halves also have min and max */
+static uint64_t apply_float(uint64_t x, uint64_t y, enum atomic_op op, enum ptx_type t)
 {
     if (t == T_F32) {
         float a, b;
@@ -31,9 +33,9 @@ static uint64_t add_float(uint64_t x, uint64_t y, enum ptx_type t)
         return x;
     }
     bool bf = t == T_BF16 || t == T_BF16X2;
-    uint64_t r = half_sum((uint16_t)x, (uint16_t)y, bf);
+    uint64_t r = half_apply((uint16_t)x, (uint16_t)y, op, bf);
     if (t == T_F16X2 || t == T_BF16X2)
-        r |= (uint64_t)half_sum((uint16_t)(x >> 16), (uint16_t)(y >> 16), bf) << 16;
+        r |= (uint64_t)half_apply((uint16_t)(x >> 16), (uint16_t)(y >> 16), op, bf) << 16;
     return r;
 }
 
@@ -41,8 +43,10 @@ static uint64_t apply(uint64_t x, uint64_t y, uint64_t z, enum atomic_op op, enu
 {
     bool is_signed = ptx_type_signed(t);
     int64_t sx = ptx_type_bytes(t) == 4 ? (int32_t)x : (int64_t)x, sy = ptx_type_bytes(t) == 4 ? (int32_t)y : (int64_t)y;
+    if (ptx_type_float(t) && op <= ATOMIC_MAX)
+        return apply_float(x, y, op, t);
     switch (op) {
-    case ATOMIC_ADD: return ptx_type_float(t) ? add_float(x, y, t) : x + y;
+    case ATOMIC_ADD: return x + y;
     case ATOMIC_MIN:
         return is_signed ? (sy < sx ? y : x) : y < x ? y : x;
     case ATOMIC_MAX: return is_signed ? (sy > sx ? y : x) : y > x ? y : x;
@@ -72,6 +76,16 @@ static uint64_t update(uint8_t *host, uint64_t y, uint64_t z, enum atomic_op op,
     case 2: UPDATE(uint16_t)
     case 4: UPDATE(uint32_t)
     default: UPDATE(uint64_t)
+    }
+}
+
+void atomic_reduce(uint8_t *to, const uint8_t *from, uint64_t bytes, enum atomic_op op, enum ptx_type t)
+{
+    uint32_t size = (uint32_t)ptx_type_bytes(t);
+    for (uint64_t k = 0; k + size <= bytes; k += size) {
+        uint64_t value = 0;
+        memcpy(&value, from + k, size);
+        update(to + k, value, 0, op, t);
     }
 }
 

@@ -349,11 +349,15 @@ static bool parse_directive(struct parser *p)
         if (!parser_word(p, spaces[i].word))
             continue;
         struct ptx_var *v = parse_var(p, spaces[i].space, false);
-        if (!v || !name_add(p, v->name, NAME_VAR, 0, 0, v))
-            return false;
-        v->next = p->f->vars;
-        p->f->vars = v;
-        return parser_expect(p, ';');
+        for (; v; v = parse_var_like(p, v)) { /* .b8 a[16], b[16]; */
+            if (!name_add(p, v->name, NAME_VAR, 0, 0, v))
+                return false;
+            v->next = p->f->vars;
+            p->f->vars = v;
+            if (!parser_accept(p, ','))
+                return parser_expect(p, ';');
+        }
+        return false;
     }
     return parser_fail(p, "directive '%.*s' is not supported inside a function", p->t.len, p->t.at);
 }

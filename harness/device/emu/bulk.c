@@ -1,4 +1,5 @@
 /* device/emu/bulk: cp.async.bulk and the tensor (TMA) copies. */
+#include "base/dtype.h"
 #include "device/emu/async.h"
 #include "device/emu/tensormap.h"
 #include <string.h>
@@ -67,6 +68,15 @@ static void known_set(struct warp *w, struct block *b, uint32_t offset, uint64_t
         memset(b->shared_known + offset, 0xff, bytes);
 }
 
+/* What a copy does with the bytes that are there. */
+static void put_bytes(const struct insn *ip, uint8_t *to, const uint8_t *from, uint64_t bytes)
+{
+    if (ip->aux)
+        atomic_reduce(to, from, bytes, (enum atomic_op)((ip->aux & 255) - 1), (enum ptx_type)(ip->aux >> 8));
+    else
+        memmove(to, from, bytes);
+}
+
 static void copy_to_shared(struct warp *w, const struct insn *ip, int i, uint64_t dst, const uint8_t *from, uint64_t bytes)
 {
     const uint32_t *l = ip->list;
@@ -79,7 +89,7 @@ static void copy_to_shared(struct warp *w, const struct insn *ip, int i, uint64_
         struct block *b = mask ? w->block->cluster[r] : owner;
         if (mask && !(mask >> r & 1))
             continue;
-        memmove(b->shared + offset, from, bytes);
+        put_bytes(ip, b->shared + offset, from, bytes);
         known_set(w, b, offset, bytes);
         signal_bytes(w, ip, i, lane_value(w, l[BULK_MBAR], i), mask ? b : NULL, bytes);
     }
@@ -110,11 +120,37 @@ const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip)
                 copy_to_shared(w, ip, i, dst, from, bytes);
         } else {
             const uint8_t *from = shared_stretch(w, ip, i, src, bytes, &owner, &offset);
-            uint8_t *to = from ? stretch(w, ip, i, dst, bytes, true) : NULL;
+            uint8_t *to = from && ip->aux ? stretch(w, ip, i, dst, bytes, false) : NULL; /* a reduction reads what is there */
+            to = from ? stretch(w, ip, i, dst, bytes, true) : to;
             m->sector_sum += sectors_of(dst, bytes);
             if (to)
-                memcpy(to, from, bytes);
+                put_bytes(ip, to, from, bytes);
         }
+    }
+    return ip + 1;
+}
+
+/* st.async, red.async: list: address and mbarrier (64 bits), then the values; size, count as of a store, aux as of a copy */
+const struct insn *emu_store_async(struct warp *w, const struct insn *ip)
+{
+    const uint32_t *l = ip->list;
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        uint32_t bytes = (uint32_t)ip->size * ip->count, offset;
+        uint64_t at = lane_value(w, l[0], i);
+        struct block *owner;
+        uint8_t value[32], *to = shared_stretch(w, ip, i, at, bytes, &owner, &offset);
+        if (!to)
+            continue;
+        if (at % bytes) {
+            emu_report(w, ip, i, "misaligned", "asynchronous store of %u bytes at 0x%llx", bytes, (unsigned long long)at);
+            continue;
+        }
+        for (int v = 0; v < ip->count; v++)
+            memcpy(value + v * ip->size, ip->size == 4 ? (const void *)&SLOT(const uint32_t, w, l[2 + v])[i] : (const void *)&SLOT(const uint64_t, w, l[2 + v])[i], ip->size);
+        put_bytes(ip, to, value, bytes);
+        known_set(w, owner, offset, bytes);
+        signal_bytes(w, ip, i, lane_value(w, l[1], i), NULL, bytes);
     }
     return ip + 1;
 }
@@ -184,7 +220,7 @@ static void move_element_row(struct warp *w, const struct insn *ip, int lane, co
         if (!store)
             memcpy(cell, valid ? there : t->oob_nan ? nan : zero, es);
         else if (valid)
-            memcpy(there, cell, es);
+            put_bytes(ip, there, cell, es);
     }
 }
 
@@ -203,6 +239,18 @@ static void move_box(struct warp *w, const struct insn *ip, int lane, const stru
             inside &= at[k] >= 0 && at[k] <= (int64_t)t->dim[k];
         }
         move_element_row(w, ip, lane, x, at, inside, shared, offset + (uint32_t)(r * x->count[0] * t->element_bytes), store);
+    }
+}
+
+static enum ptx_type element_type(const struct tensormap *t)
+{
+    switch ((enum dtype)t->element_kind) {
+    case DTYPE_F16: return T_F16;
+    case DTYPE_BF16: return T_BF16;
+    case DTYPE_F32: return T_F32;
+    case DTYPE_F64: return T_F64;
+    case DTYPE_I32: return T_S32;
+    default: return t->element_bytes == 8 ? T_U64 : T_U32;
     }
 }
 
@@ -238,7 +286,9 @@ const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip)
             emu_report(w, ip, i, "misaligned", "tensor copy from column %lld: %lld bytes from the row's start, not a multiple of 16 (an illegal instruction on the chip)",
                        (long long)x.start[0], (long long)(x.start[0] * x.t.element_bytes));
         if (store) {
-            move_box(w, ip, i, &x, owner->shared, offset, true);
+            struct insn typed = *ip; /* a reduction's type is the map's */
+            typed.aux = ip->aux ? (uint16_t)(ip->aux | (unsigned)element_type(&x.t) << 8) : 0;
+            move_box(w, &typed, i, &x, owner->shared, offset, true);
             continue;
         }
         for (int r = 0; r < (mask ? w->block->cluster_count : 1); r++) {

@@ -47,7 +47,7 @@ void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kin
             snprintf(e->r.file, sizeof e->r.file, "%s", file ? file : "");
             ptx_instr_text(c->source, op, sizeof op);
             if (c->line > 0)
-                snprintf(e->r.text, sizeof e->r.text, "line %d: %s (block %u,%u,%u thread %u,%u,%u)", c->line, what, w->block->index[0], w->block->index[1], w->block->index[2],
+                snprintf(e->r.text, sizeof e->r.text, "%s (block %u,%u,%u thread %u,%u,%u)", what, w->block->index[0], w->block->index[1], w->block->index[2],
                          at[0], at[1], at[2]);
             else
                 snprintf(e->r.text, sizeof e->r.text, "PTX line %d (%s): %s (block %u,%u,%u thread %u,%u,%u)", c->source->ptx_line, op, what, w->block->index[0],

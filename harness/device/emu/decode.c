@@ -324,7 +324,8 @@ static void sum_frames(struct decode *d)
     if (p->calls && local > p->functions[0].local_bytes)
         local = local * 64 > 65536 ? (local > 65536 ? local * 2 : 65536) : local * 64;
     p->frame_bytes = (uint32_t)frame; /* grows when needed */
-    p->local_bytes = local > PTX_MAX_VAR_BYTES ? (uint32_t)PTX_MAX_VAR_BYTES : (uint32_t)((local + 15) & ~15ull);
+    p->fixed_local_bytes = local > PTX_MAX_VAR_BYTES ? (uint32_t)PTX_MAX_VAR_BYTES : (uint32_t)((local + 15) & ~15ull);
+    p->local_bytes = p->fixed_local_bytes + (p->uses_alloca ? ALLOCA_BYTES : 0);
 }
 
 static void resolve_pointers(struct program *p)

@@ -122,12 +122,12 @@ static bool decode_mul(struct decode *d, bool mad)
     return true;
 }
 
-static bool decode_mul24(struct decode *d)
+static bool decode_mul24(struct decode *d, bool add)
 {
     if (!decode_take(d, "lo"))
         return decode_fail(d, "only .lo is supported") || true;
     enum ptx_type t = decode_take_type(d);
-    decode_simple(d, t == T_U32 ? OP_mul24_u32 : t == T_S32 ? OP_mul24_s32 : OP_none, t, 2);
+    decode_simple(d, t == T_U32 ? (add ? OP_mad24_u32 : OP_mul24_u32) : t == T_S32 ? (add ? OP_mad24_s32 : OP_mul24_s32) : OP_none, t, 2 + add);
     return true;
 }
 
@@ -450,9 +450,14 @@ static bool decode_bits(struct decode *d)
         return true;
     }
     if (is(d, "szext")) {
+        bool wrap = decode_take(d, "wrap");
         decode_take(d, "clamp");
         enum ptx_type t = decode_take_type(d);
-        decode_simple(d, ptx_type_signed(t) ? OP_szext_s32 : OP_szext_u32, t, 2);
+        decode_simple(d, ptx_type_signed(t) ? (wrap ? OP_szext_wrap_s32 : OP_szext_s32) : wrap ? OP_szext_wrap_u32 : OP_szext_u32, t, 2);
+        return true;
+    }
+    if (is(d, "fns")) {
+        decode_simple(d, OP_fns, decode_take_type(d), 3);
         return true;
     }
     return false;
@@ -473,7 +478,7 @@ bool decode_alu(struct decode *d)
         return with_carry(d, t, true, is(d, "subc"));
     }
     if (is(d, "mul") || is(d, "mad") || is(d, "madc")) return decode_mul(d, !is(d, "mul"));
-    if (is(d, "mul24")) return decode_mul24(d);
+    if (is(d, "mul24") || is(d, "mad24")) return decode_mul24(d, is(d, "mad24"));
     if (is(d, "min") || is(d, "max")) return decode_minmax(d, is(d, "min"));
     if (is(d, "abs") || is(d, "neg")) return decode_abs_neg(d, is(d, "abs"));
     if (is(d, "div") || is(d, "rem")) {

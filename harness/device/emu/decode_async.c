@@ -34,7 +34,7 @@ static bool cp_async_copy(struct decode *d)
         l[1] = decode_source(d, more, T_U32, false);
     struct insn *ip = decode_emit(d, OP_cp_async);
     ip->a = to.a, ip->imm = to.imm;
-    ip->flags = (uint8_t)(to.flags | (negated ? 4 : 0));
+    ip->flags = (uint8_t)(to.flags | (negated ? 4 : 0) | (l1 ? 0 : COPY_BYPASS));
     ip->list = l;
     ip->size = (uint8_t)size->bits;
     return true;
@@ -126,8 +126,25 @@ static bool bulk_operands(struct decode *d, uint32_t *l, int kind, int from, boo
     return !d->failed;
 }
 
+static const char *const reductions[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor", NULL}; /* enum atomic_op */
+
+/* The operation of a copy that reduces, as insn.aux has it; what the chip takes is what ptxas lets through. */
+static uint16_t take_reduction(struct decode *d, bool typed)
+{
+    int op = decode_take_word(d, reductions);
+    decode_take(d, "noftz");
+    enum ptx_type t = typed ? decode_take_type(d) : T_NONE;
+    int bytes = ptx_type_bytes(t);
+    bool fits = op >= 0 && (!typed || (bytes >= 2 && bytes <= 8 && (bytes > 2 || ptx_type_float(t)) && (!ptx_type_float(t) || op == ATOMIC_ADD || (bytes == 2 && op <= ATOMIC_MAX))));
+    if (!fits)
+        decode_fail(d, "this reduction is not supported");
+    d->p->ordered = true; /* of floats the order counts, of integers whether all blocks have come */
+    return (uint16_t)((unsigned)(op + 1) | (typed ? (unsigned)t << 8 : 0));
+}
+
 static bool decode_tensor_copy(struct decode *d)
 {
+    uint16_t reduction = is(d, "cp") && instr_has(d->in, "reduce") ? take_reduction(d, false) : 0;
     static const char *const ranks[] = {"1d", "2d", "3d", "4d", "5d", NULL};
     int rank = decode_take_word(d, ranks) + 1;
     decode_take(d, "tile");
@@ -151,6 +168,7 @@ static bool decode_tensor_copy(struct decode *d)
     if (d->failed || !bulk_operands(d, l, kind, 2, multicast))
         return true;
     struct insn *ip = decode_emit(d, OP_tensor_copy);
+    ip->aux = reduction;
     ip->list = l;
     ip->kind = (uint8_t)kind;
     ip->count = (uint8_t)rank;
@@ -159,6 +177,7 @@ static bool decode_tensor_copy(struct decode *d)
 
 static bool cp_bulk(struct decode *d)
 {
+    bool reduces = decode_take(d, "reduce");
     decode_take(d, "async");
     decode_take(d, "bulk");
     if (bulk_group(d))
@@ -177,6 +196,7 @@ static bool cp_bulk(struct decode *d)
     while (decode_take_word(d, (const char *const[]){"shared::cluster", "shared::cta", "global", NULL}) >= 0)
         ;
     int kind = store ? BULK_SHARED_TO_GLOBAL : from_shared ? BULK_SHARED_TO_SHARED : BULK_GLOBAL_TO_SHARED;
+    uint16_t reduction = reduces ? take_reduction(d, true) : 0;
     uint32_t *l = decode_list(d, BULK_HEADER);
     for (int i = 0; i < BULK_HEADER; i++)
         l[i] = NO_REF;
@@ -186,8 +206,39 @@ static bool cp_bulk(struct decode *d)
     if (d->failed || !bulk_operands(d, l, kind, 3, multicast))
         return true;
     struct insn *ip = decode_emit(d, OP_bulk_copy);
+    ip->aux = reduction;
     ip->list = l;
     ip->kind = (uint8_t)kind;
+    return true;
+}
+
+/* st.async and red.async: to shared memory of the cluster, completing on an mbarrier there */
+static bool store_async(struct decode *d)
+{
+    static const char *const words[] = {"async", "weak", "relaxed", "cluster", "shared::cluster", "mbarrier::complete_tx::bytes", NULL};
+    static const char *const vectors[] = {"v2", "v4", NULL};
+    bool reduces = is(d, "red");
+    while (decode_take_word(d, words) >= 0)
+        ;
+    int count = 2 * (decode_take_word(d, vectors) + 1);
+    uint16_t reduction = reduces ? take_reduction(d, true) : 0;
+    enum ptx_type t = reduces ? (enum ptx_type)(reduction >> 8) : decode_take_type(d);
+    int bytes = ptx_type_bytes(t);
+    const struct ptx_operand *value = decode_operand(d, 1);
+    d->p->uses_mbarrier = d->p->uses_cluster = true;
+    count = count ? count : 1;
+    if (d->failed || (bytes != 4 && bytes != 8) || (value->kind == OPERAND_VECTOR ? value->count : 1) != count)
+        return decode_fail(d, "this form is not supported") || true;
+    uint32_t *l = decode_list(d, 2 + count);
+    l[0] = address_value(d, decode_operand(d, 0), true);
+    l[1] = address_value(d, decode_operand(d, 2), true);
+    for (int i = 0; i < count && !d->failed; i++)
+        l[2 + i] = decode_source(d, value->kind == OPERAND_VECTOR ? &value->items[i] : value, t, false);
+    struct insn *ip = decode_emit(d, OP_store_async);
+    ip->list = l;
+    ip->size = (uint8_t)bytes;
+    ip->count = (uint8_t)count;
+    ip->aux = reduction;
     return true;
 }
 
@@ -348,7 +399,8 @@ static bool decode_mapa(struct decode *d)
 
 bool decode_async(struct decode *d)
 {
-    if (is(d, "cp") && instr_has(d->in, "bulk") && !instr_has(d->in, "reduce")) return cp_bulk(d);
+    if (is(d, "cp") && instr_has(d->in, "bulk")) return cp_bulk(d);
+    if ((is(d, "st") || is(d, "red")) && instr_has(d->in, "async")) return store_async(d);
     if (is(d, "cp") && instr_has(d->in, "async") && !instr_has(d->in, "reduce")) return cp_async(d);
     if (is(d, "mbarrier")) return decode_mbarrier(d);
     if (is(d, "wgmma")) return decode_wgmma(d);

@@ -205,11 +205,11 @@ static bool unused_result(const struct decode *d, const struct ptx_operand *o)
     return o->kind == OPERAND_SINK || (o->kind == OPERAND_REG && d->uses[o->reg] == 0);
 }
 
+static bool is_half(enum ptx_type t) { return t == T_F16 || t == T_BF16 || t == T_F16X2 || t == T_BF16X2; }
+
 static bool decode_atom(struct decode *d, bool red)
 {
     static const char *const ops[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas", NULL};
-    if (instr_has(d->in, "async"))
-        return false;
     take_order(d);
     enum ptx_space space = decode_take_space(d);
     int op = decode_take_word(d, ops);
@@ -218,7 +218,7 @@ static bool decode_atom(struct decode *d, bool red)
     int vector = take_vector(d);
     enum ptx_type t = decode_take_type(d);
     int bytes = ptx_type_bytes(t), k = red ? 0 : 1;
-    if (op < 0 || bytes < 2 || bytes > 8 || (ptx_type_float(t) && op != 0) || (space != SPACE_GLOBAL && space != SPACE_SHARED && space != SPACE_GENERIC))
+    if (op < 0 || bytes < 2 || bytes > 8 || (ptx_type_float(t) && op != 0 && !((op == 1 || op == 2) && is_half(t))) || (space != SPACE_GLOBAL && space != SPACE_SHARED && space != SPACE_GENERIC))
         return decode_fail(d, "this atomic is not supported") || true;
     /* what a lock in shared memory is made of: then atomics order the warps, too */
     d->p->shared_spin |= (op == 8 || op == 9) && space != SPACE_GLOBAL;
@@ -287,6 +287,23 @@ static bool decode_isspacep(struct decode *d)
     return true;
 }
 
+/* Memory of the thread that a kernel takes as it goes: behind all variables of functions. */
+static bool decode_alloca(struct decode *d)
+{
+    enum ptx_type t = decode_take_type(d);
+    bool take = is(d, "alloca"), restore = is(d, "stackrestore");
+    const struct ptx_operand *align = take && d->in->count > 2 ? &d->in->operands[2] : NULL;
+    if (t != T_U64 || (align && (align->kind != OPERAND_INT || align->bits > 4096 || (align->bits & (align->bits - 1)))))
+        return decode_fail(d, "this form is not supported") || true;
+    uint32_t a = is(d, "stacksave") ? NO_REF : decode_source(d, decode_operand(d, take), T_U64, false);
+    uint32_t to = restore ? NO_REF : decode_target(d, decode_operand(d, 0), T_U64, false);
+    d->p->uses_alloca = true;
+    struct insn *ip = decode_emit(d, OP_alloca);
+    ip->a = a, ip->d = to;
+    ip->imm = take ? (int64_t)(align && align->bits > 8 ? align->bits : 8) : restore ? -1 : -2;
+    return true;
+}
+
 /* What changes neither results nor counts here. */
 static bool decode_hint(struct decode *d)
 {
@@ -306,7 +323,7 @@ bool decode_memory(struct decode *d)
     if (is(d, "st") && instr_has(d->in, "async")) return store_async(d);
     if (is(d, "st") && !instr_has(d->in, "bulk")) return load_store(d, false);
     if (is(d, "atom")) return decode_atom(d, false);
-    if (is(d, "red")) return decode_atom(d, true);
+    if (is(d, "red") && !instr_has(d->in, "async")) return decode_atom(d, true);
     if (is(d, "cvta")) return decode_cvta(d);
     if (is(d, "isspacep")) return decode_isspacep(d);
     if (is(d, "createpolicy")) {
@@ -316,5 +333,6 @@ bool decode_memory(struct decode *d)
         ip->d = to, ip->a = zero;
         return true;
     }
+    if (is(d, "alloca") || is(d, "stacksave") || is(d, "stackrestore")) return decode_alloca(d);
     return decode_hint(d);
 }

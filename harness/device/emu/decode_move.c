@@ -117,13 +117,30 @@ static int64_t convert_flags(struct decode *d)
     return flags;
 }
 
+/* d = two saturated numbers side by side; bytes are put below the third operand's */
+static bool decode_cvt_pack(struct decode *d)
+{
+    decode_take(d, "sat");
+    enum ptx_type td = decode_take_type(d), ts = decode_take_type(d);
+    bool bytes = bytes_of(td) == 1;
+    if ((!bytes && td != T_U16 && td != T_S16) || (ts != T_S32 && ts != T_U32) || (bytes && decode_take_type(d) != T_B32))
+        return decode_fail(d, "this conversion is not supported") || true;
+    uint32_t a = decode_source(d, decode_operand(d, 1), ts, false), b = decode_source(d, decode_operand(d, 2), ts, false);
+    uint32_t c = bytes ? decode_source(d, decode_operand(d, 3), T_B32, false) : a, to = decode_target(d, decode_operand(d, 0), T_B32, false);
+    struct insn *ip = decode_emit(d, OP_cvt_pack);
+    ip->d = to, ip->a = a, ip->b = b, ip->c = c;
+    ip->aux = (uint16_t)(ptx_type_signed(td) | ptx_type_signed(ts) << 1 | !bytes << 2);
+    return true;
+}
+
 static bool decode_cvt(struct decode *d)
 {
-    bool pack = decode_take(d, "pack");
+    if (decode_take(d, "pack"))
+        return decode_cvt_pack(d);
     int64_t flags = convert_flags(d);
     enum ptx_type td = decode_take_type(d), ts = decode_take_type(d);
     const struct ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
-    if (pack || td == T_NONE || ts == T_NONE || (packed(ts) && !packed(td)))
+    if (td == T_NONE || ts == T_NONE || (packed(ts) && !packed(td)))
         return decode_fail(d, "this conversion is not supported") || true;
     bool two = packed(td) && !packed(ts);
     uint32_t rd = decode_target(d, to, td, !ptx_type_float(td)), a = decode_source(d, from, ts, !ptx_type_float(ts)), b = two ? decode_source(d, decode_operand(d, 2), ts, false) : NO_REF;

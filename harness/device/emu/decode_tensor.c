@@ -58,6 +58,9 @@ static uint32_t *vector_refs(struct decode *d, const struct ptx_operand *o, enum
     return out;
 }
 
+/* The largest matrix that one instruction of the machine adds to is 16 x 8 (sm_80 and later): a wmma of 16 x 16 is two of them, as counted on an H200. */
+#define MACHINE_RESULTS 128
+
 static int length(const struct ptx_operand *o) { return o->kind == OPERAND_VECTOR ? o->count : 1; }
 
 static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, int fb, int fc, uint32_t flags)
@@ -83,6 +86,7 @@ static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, in
     struct insn *ip = decode_emit(d, half ? OP_mma_half : OP_mma);
     ip->list = l;
     d->p->cold[ip->index].macs = (uint32_t)(m * n * k);
+    d->p->cold[ip->index].mmas = (uint8_t)((m * n + MACHINE_RESULTS - 1) / MACHINE_RESULTS);
     return true;
 }
 

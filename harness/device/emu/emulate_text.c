@@ -19,7 +19,9 @@ void emulate_text_reports(const struct emulate_result *r, struct text *t)
 {
     for (int i = 0; i < r->report_count; i++) {
         const struct device_report *p = &r->reports[i];
-        text_addf(t, "%s%s%s: %s", p->file, p->file[0] ? ": " : "", p->kind, p->text);
+        if (p->line > 0)
+            text_addf(t, "%s%s%d: ", p->file, p->file[0] ? ":" : "line ", p->line);
+        text_addf(t, "%s: %s", p->kind, p->text);
         text_addf(t, p->count == 1 ? "\n" : "  (%" PRIu64 " times)\n", p->count);
     }
 }

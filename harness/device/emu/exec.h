@@ -62,6 +62,7 @@ struct cold { /* what is seldom needed of an instruction */
     uint8_t internal; /* a helper op: counts nothing */
     uint16_t flops;   /* per thread; mma: MACs are counted by macs */
     uint32_t macs;    /* per warp */
+    uint8_t mmas;     /* instructions that a machine makes of it, where those are several: wmma */
     uint32_t block;   /* flow id */
     int file, line;
 };
@@ -95,7 +96,8 @@ struct program { /* an entry and everything it may call */
     bool simple_races;  /* and nothing spins on shared memory: tags hold epochs, else vector clocks */
     bool shared_spin;   /* volatile or ordered accesses to shared memory */
     uint8_t shared_shift; /* log2 of the smallest access to shared memory: grains of the race check */
-    bool uses_mbarrier, uses_cluster, uses_heap;
+    bool uses_mbarrier, uses_cluster, uses_heap, uses_alloca;
+    uint32_t fixed_local_bytes; /* of local_bytes: what lies behind is alloca's */
 };
 
 /* ---- memory ---- */
@@ -138,6 +140,7 @@ struct memo {
     uint64_t local_requests, local_sectors;
     uint64_t lanes_off;      /* lanes switched off by a guard, summed; also divergent branches */
     uint64_t events;         /* divergent branches, contention, async copies */
+    uint64_t split;          /* cp.async.cg: pieces beyond the sectors they are of */
     uint64_t bytes;
 };
 struct block_count {
@@ -201,6 +204,7 @@ struct warp {
     size_t stack_room;
     uint8_t *local, *local_known;
     size_t local_stride;
+    uint32_t alloca_top[32];
     int barrier_id;
     uint32_t barrier_count;
     uint32_t tid[3][32]; /* %tid of each lane: the same for every block */
@@ -259,6 +263,7 @@ struct worker { /* one thread of the host and the blocks that are resident on it
 enum { CHECK_BOUNDS = 1, CHECK_KNOWN = 2, CHECK_RACE = 4, CHECK_SYNC = 8 };
 #define CHECK_ALL 15
 
+#define ALLOCA_BYTES (16u << 10) /* a thread; a GPU has 1 KiB of stack unless told otherwise */
 #define HEAP_BYTES (8u << 20) /* what CUDA gives a kernel's malloc, unless told otherwise */
 #define HEAP_CLASSES 20
 struct heap {

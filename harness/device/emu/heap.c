@@ -1,4 +1,4 @@
-/* device/emu/heap: malloc and free of a kernel. Blocks are powers of two from 16 bytes on, each behind a header of 16 bytes; a kernel that calls them runs
+/* device/emu/heap: malloc and free of a kernel, and alloca. The heap's blocks are powers of two from 16 bytes on, each behind a header of 16 bytes; a kernel that calls them runs
  * its blocks in order, so the addresses are always the same. */
 #include "device/emu/slow.h"
 #include <string.h>
@@ -57,4 +57,30 @@ bool heap_give(struct launch *l, uint64_t address)
     memcpy(h->buffer->host + at, &head, sizeof head);
     h->free[head.class] = (uint32_t)at;
     return true;
+}
+
+/* What alloca gave is there until the thread ends, or stackrestore: not only until the function returns. */
+const struct insn *emu_alloca(struct warp *w, const struct insn *ip)
+{
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        uint32_t *top = &w->alloca_top[i];
+        if (ip->imm == -2) {
+            SLOT(uint64_t, w, ip->d)[i] = *top;
+            continue;
+        }
+        uint64_t a = SLOT(const uint64_t, w, ip->a)[i];
+        if (ip->imm == -1) {
+            if (a >= w->program->fixed_local_bytes && a <= *top)
+                *top = (uint32_t)a;
+            continue;
+        }
+        uint64_t at = (*top + (uint64_t)ip->imm - 1) & ~((uint64_t)ip->imm - 1);
+        bool fits = a <= w->local_stride && at + a <= w->local_stride;
+        if (!fits)
+            emu_report(w, ip, i, "out_of_bounds", "alloca of %llu bytes: a thread has %u", (unsigned long long)a, ALLOCA_BYTES);
+        SLOT(uint64_t, w, ip->d)[i] = at;
+        *top = fits ? (uint32_t)(at + a) : *top;
+    }
+    return ip + 1;
 }

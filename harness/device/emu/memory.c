@@ -2,6 +2,9 @@
 #include "device/emu/slow.h"
 #include <string.h>
 
+#define NULL_BYTES 65536u      /* a null pointer and an index */
+#define FAR_BYTES (256ull << 20) /* further from every buffer than this it is no index gone wrong */
+
 struct buffer *space_find(const struct address_space *s, uint64_t address)
 {
     struct buffer *b = space_nearest(s, address);
@@ -212,24 +215,36 @@ void memo_rows(struct memo *m, const uint32_t *a, int matrices)
 /* ---- one lane ---- */
 static const char *access_word(enum access a) { return a == ACCESS_READ ? "read" : a == ACCESS_WRITE ? "write" : "atomic"; }
 
+/* Bytes from an access to a buffer that it misses. */
+static uint64_t distance(const struct buffer *b, uint64_t address, uint32_t bytes)
+{
+    return address < b->base ? b->base - address : address + bytes - (b->base + b->bytes);
+}
+
+/* An address outside of every buffer is told by the nearest one; the first pages and what is far from all of them by itself. */
+static void report_outside(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint32_t bytes, enum access access)
+{
+    const struct address_space *s = w->worker->launch->space;
+    const struct buffer *best = NULL;
+    const char *what = access_word(access);
+    for (int i = 0; i < s->count; i++)
+        if (!best || distance(s->buffers[i], address, bytes) < distance(best, address, bytes))
+            best = s->buffers[i];
+    if (address < NULL_BYTES)
+        emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, a null pointer", what, bytes, (unsigned long long)address);
+    else if (!best || distance(best, address, bytes) > FAR_BYTES)
+        emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, in no buffer", what, bytes, (unsigned long long)address);
+    else
+        emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, %llu bytes %s `%s`", what, bytes, (unsigned long long)address,
+                   (unsigned long long)distance(best, address, bytes), address < best->base ? "before" : "past", best->label);
+}
+
 static uint8_t *lane_global(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint32_t bytes, enum access access)
 {
     const struct address_space *s = w->worker->launch->space;
     struct buffer *b = space_nearest(s, address);
     if (!b || address < b->base || address - b->base + bytes > b->bytes) {
-        struct buffer *best = b;
-        int64_t past = b ? (int64_t)(address + bytes - (b->base + b->bytes)) : 0;
-        for (int i = 0; b && i + 1 < s->count; i++) /* nearer to the next one's start? */
-            if (s->buffers[i] == b && s->buffers[i + 1]->base - address < (uint64_t)past)
-                best = s->buffers[i + 1];
-        if (!best || address < GLOBAL_BASE)
-            emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, in no buffer", access_word(access), bytes, (unsigned long long)address);
-        else if (address < best->base)
-            emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, %llu bytes before `%s`", access_word(access), bytes, (unsigned long long)address,
-                   (unsigned long long)(best->base - address), best->label);
-        else
-            emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, %llu bytes past `%s`", access_word(access), bytes, (unsigned long long)address,
-                   (unsigned long long)(address + bytes - (best->base + best->bytes)), best->label);
+        report_outside(w, ip, lane, address, bytes, access);
         return NULL;
     }
     if (access != ACCESS_READ && b->constant) {

@@ -133,6 +133,27 @@ static bool var_attributes(struct parser *p, struct ptx_var *v, int *vector)
     return true;
 }
 
+/* Name, dimensions, initial value. */
+static bool var_rest(struct parser *p, struct ptx_var *v, uint64_t element)
+{
+    if (!(v->name = parser_take_name(p, "a variable's name")) || !var_dims(p, v))
+        return false;
+    if (!parser_accept(p, '='))
+        return true;
+    struct init in = {.room = v->bytes, .element = element, .var = v};
+    in.data = v->init = arena_alloc(&p->m->arena, v->bytes ? v->bytes : 1);
+    return init_list(p, &in, 0);
+}
+
+struct ptx_var *parse_var_like(struct parser *p, const struct ptx_var *before)
+{
+    struct ptx_var *v = arena_alloc(&p->m->arena, sizeof *v);
+    *v = (struct ptx_var){.space = before->space, .is_extern = before->is_extern, .type = before->type, .align = before->align, .vector = before->vector};
+    uint64_t element = (uint64_t)ptx_type_bytes(v->type);
+    v->bytes = element * (uint64_t)v->vector;
+    return var_rest(p, v, element) ? v : NULL;
+}
+
 struct ptx_var *parse_var(struct parser *p, enum ptx_space space, bool is_extern)
 {
     struct ptx_var *v = arena_alloc(&p->m->arena, sizeof *v);
@@ -149,13 +170,6 @@ struct ptx_var *parse_var(struct parser *p, enum ptx_space space, bool is_extern
     v->bytes = element * (uint64_t)vector;
     if (!v->align)
         v->align = (uint32_t)v->bytes;
-    if (!(v->name = parser_take_name(p, "a variable's name")) || !var_dims(p, v))
-        return NULL;
-    if (parser_accept(p, '=')) {
-        struct init in = {.room = v->bytes, .element = element, .var = v};
-        in.data = v->init = arena_alloc(&p->m->arena, v->bytes ? v->bytes : 1);
-        if (!init_list(p, &in, 0))
-            return NULL;
-    }
-    return v;
+    v->vector = vector;
+    return var_rest(p, v, element) ? v : NULL;
 }

@@ -55,6 +55,8 @@ const struct name *name_find(const struct parser *p, const char *text);
 int name_register(const struct parser *p, const char *text);
 
 /* [.align N] .type name[..] [= {..}], the space already read. */
+/* The next of a list of declarations: the same type as the one before. */
+struct ptx_var *parse_var_like(struct parser *p, const struct ptx_var *before);
 struct ptx_var *parse_var(struct parser *p, enum ptx_space space, bool is_extern);
 bool parse_loc(struct parser *p);
 /* { statements } */

@@ -67,6 +67,7 @@ struct ptx_var {
     enum ptx_type type;
     uint32_t align;
     uint64_t bytes; /* 0: extern shared array of open size */
+    int vector; /* 1, 2 or 4 elements of the type */
     bool is_extern;
     uint8_t *init; /* NULL: zeros */
     struct ptx_reloc *relocs;

@@ -109,6 +109,8 @@ static void warp_start(struct warp *w, int threads)
     w->alive = mask;
     w->node = -1;
     w->local_base = 0;
+    for (int i = 0; i < 32; i++)
+        w->alloca_top[i] = p->fixed_local_bytes;
     w->at = p->functions[0].entry;
     w->ip = NULL;
     w->state = WARP_READY;

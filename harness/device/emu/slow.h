@@ -75,7 +75,12 @@ const struct insn *emu_bar_warp(struct warp *w, const struct insn *ip);
 /* ---- heap.c ---- */
 uint64_t heap_take(struct launch *l, uint64_t bytes); /* 0: none left */
 bool heap_give(struct launch *l, uint64_t address);    /* false: malloc did not give it, or it was given back */
+/* alloca: d = the address in local memory of a = size bytes, imm = alignment; imm < 0: stackrestore of a, -2: stacksave into d */
+const struct insn *emu_alloca(struct warp *w, const struct insn *ip);
 /* ---- atomics.c ---- */
+enum atomic_op { ATOMIC_ADD, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_INC, ATOMIC_DEC, ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR, ATOMIC_EXCH, ATOMIC_CAS };
+/* to[i] = to[i] op from[i] for each element of a stretch, each by itself atomic; `to` aligned to the element. */
+void atomic_reduce(uint8_t *to, const uint8_t *from, uint64_t bytes, enum atomic_op op, enum ptx_type t);
 const struct insn *emu_atom(struct warp *w, const struct insn *ip);
 /* ---- control.c ---- */
 const struct insn *emu_brx(struct warp *w, const struct insn *ip);
@@ -98,6 +103,8 @@ const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_movmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async(struct warp *w, const struct insn *ip);
+#define COPY_BYPASS 8 /* flag: cp.async.cg, past the L1 */
+void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask, uint64_t plain, uint64_t ideal);
 /* Bytes of shared memory that a cp.async fills: nobody may read them before it was waited for. */
 void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes);
 const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip);
@@ -105,6 +112,7 @@ const struct insn *emu_cp_async_commit(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async_arrive(struct warp *w, const struct insn *ip);
 const struct insn *emu_mbarrier(struct warp *w, const struct insn *ip);
 const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip);
+const struct insn *emu_store_async(struct warp *w, const struct insn *ip);
 const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip);
 const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip);
 const struct insn *emu_mapa(struct warp *w, const struct insn *ip);

@@ -207,7 +207,7 @@ const struct insn *warp_call(struct warp *w, const struct insn *ip, const struct
             frame = w->nodes[i].frame_end > frame ? w->nodes[i].frame_end : frame;
             local = w->nodes[i].local_end > local ? w->nodes[i].local_end : local;
         }
-    if (n < 0 || !warp_reserve(w, (size_t)frame + f->frame_bytes) || (f->local_bytes && local + f->local_bytes > w->local_stride)) {
+    if (n < 0 || !warp_reserve(w, (size_t)frame + f->frame_bytes) || (f->local_bytes && local + f->local_bytes > w->program->fixed_local_bytes)) {
         emu_report(w, ip, -1, "out_of_bounds", "the call stack overflows in '%s'", f->ptx->name);
         return warp_stop(w);
     }

@@ -22,13 +22,18 @@ let:
   pitch: r * s * slice * 2 + 16                    # of an output channel's weights in a slice
   smem: 16 * floor(slice, 8) * plane + 128 * pitch
   blocks_k: ceil(k, 64)
+  blocks: min(tiles, max(1, floor(sm_count, blocks_k)))
+  shares: min(128, blocks * blocks_k)             # of the tiles, for those who look
+  per_share: ceil(ceil(tiles, 32), shares)         # of 32 tiles
   per_tile: r * s * c * 8 * blocks_k * size(filter) # bytes of weights: eight tiles share them
 where:
   - cc == 90
-  - smem + 10240 <= smem_per_block_optin
+  - blocks_k <= sm_count                           # all blocks run at once
+  - smem + 30720 <= smem_per_block_optin
   - floor(r * s * slice, 4) + 16 * rows <= 170     # registers for weights and sums
 define:
   TYPE: type(input)
+  STORE: select(k % 8 == 0, 8, 2)
   ROWS: rows
   SLICE: slice
   EPI_BIAS: has(bias)
@@ -36,26 +41,25 @@ define:
 specialise: [c, r, s]
 scratch:
   packed: input[blocks_k * floor(c, slice) * 32 * pitch]
-  tile_bits: u32[2 * tiles]
-  sums: u32[ceil(tiles, 32)]
+  tile_bits: u32[4 * tiles]
+  sums: u32[4 * ceil(tiles, 32)]
+  notes: u32[4 * blocks * blocks_k]
   active: u32[1]
 prepare:
+  - fill: tile_bits = 0
+  - fill: sums = 0
+  - fill: notes = 0
   - kernel: pack_weights
     grid: 64 * floor(c, slice), blocks_k
     block: 128
     args: filter, packed, k
 steps:
-  - kernel: list_tiles
-    grid: ceil(tiles, 128)
-    block: 128
-    attributes: {carveout: 100}                    # as conv_tiles, or an SM has to be empty in between
-    args: mask_in, mask_out, tile_bits, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: conv_slices
-    grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
+    grid: blocks, blocks_k
     block: 384
     smem: smem
-    args: input, packed, bias, mask_in, tile_bits, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
-    attributes: {pdl: yes, carveout: 100}
+    args: input, packed, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
+    attributes: {cooperative: yes, carveout: 100}
 columns:
   tiles_active: active[0]
 */
@@ -65,9 +69,8 @@ columns:
  * until the last slice. A slice of eight tiles takes some 5000 cycles, while the next one's weights arrive: 8 bytes a cycle.
  *
  * The filter is brought into slices once, beforehand (prepare), so that a slice of 64 output channels is one piece of memory. */
-#include "element.cuh"
-#include "epilogue.cuh"
 #include "sparse_copy.cuh"
+#include "sparse_store.cuh"
 
 constexpr int SLICES = C / SLICE, GROUP = 8, STAGES = 16, DEPTH = 4; /* tiles at a time; slices of tiles in shared memory, and a warp's on their way */
 constexpr int RING_BYTES = STAGES * STAGE_BYTES, WEIGHTS_BYTES = 64 * WEIGHTS_PITCH;
@@ -75,6 +78,7 @@ constexpr int RING_BYTES = STAGES * STAGE_BYTES, WEIGHTS_BYTES = 64 * WEIGHTS_PI
 extern __shared__ __align__(128) unsigned char ring[]; /* then two slices of the weights */
 static __shared__ unsigned long long full[STAGES], empty[STAGES], weights_come[2], weights_held[2];
 static __shared__ work ring_work[STAGES];              /* at.y < 0: none, at.n < 0: no more */
+static __shared__ __align__(128) unsigned char staging[2][staged_bytes(ROWS)];
 
 /* packed[block of 64 output channels][slice][channel][tap][SLICE], zeros for channels past the last. */
 extern "C" __global__ void __launch_bounds__(128) pack_weights(const TYPE *filter, TYPE *packed, int K)
@@ -102,7 +106,7 @@ struct producer {
     __device__ __forceinline__ void put(unsigned rank, unsigned end, const row_marks &marks, int c0)
     {
         int slot = issued % STAGES;
-        const work &tile = list[rank % LIST];
+        const work &tile = lister<4>::tile(rank);
         barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
         if (threadIdx.x % 32 == 0)
             ring_work[slot] = rank < end ? tile : work{{0, -1, 0}, 0, 0};
@@ -145,7 +149,7 @@ struct producer {
 #pragma unroll
         for (int j = 0; j < 2; j++)
             if (first + warp + 4 * j < end)
-                marks[j] = load_marks(list[(first + warp + 4 * j) % LIST], im, mask);
+                marks[j] = load_marks(lister<4>::tile(first + warp + 4 * j), im, mask);
 #pragma unroll 1
         for (int slice = 0; slice < SLICES; slice++) {
             if (warp == 0)
@@ -167,52 +171,41 @@ struct producer {
     }
 };
 
-static __device__ __forceinline__ void produce(producer p, const share &all, unsigned *tiles_active)
+static __device__ __forceinline__ void produce(producer p, const common &all, unsigned *tiles_active)
 {
-    wait_for_tiles();
     add_up(all);
+    unsigned total = tiles_before[SHARES];
     if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
-        *tiles_active = tiles_before[128];
-    unsigned total = tiles_before[128];
+        *tiles_active = total;
     unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
     p.issued = p.arrived = threadIdx.x / 32;
+    lister<4> tiles = {all, p.im, false};
     for (; from < end; from += LIST) {
-        list_round(all, p.im, {false}, from, min(from + LIST, end));
-        for (unsigned rank = rank_first; rank < rank_end; rank += GROUP)
-            p.put_group(rank, rank_end);
+        tiles.round(from, min(from + LIST, end));
+        for (unsigned rank = tiles.first(); rank < tiles.end(); rank += GROUP)
+            p.put_group(rank, tiles.end());
     }
     p.finish();
 }
 
 struct consumer {
-    TYPE *output; /* of the lane's first channel */
+    staged_pixels staged;
+    TYPE *output; /* of the first channel */
     int K, P, Q;
-    bool stores;  /* its two channels exist */
-    float bias0, bias1;
 };
 
 static __device__ __forceinline__ void store_tile(const consumer &to, const work &tile, const float sum[4 * ROWS])
 {
-    int column = threadIdx.x % 4 * 2;
-    unsigned long long own = to.stores ? tile.active >> column : 0;
-    TYPE *out = to.output + (((size_t)tile.at.n * to.P + tile.at.y) * to.Q + tile.at.x + column) * to.K;
-#pragma unroll
-    for (int row = 0; row < ROWS; row++, out += to.Q * to.K)
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-            pack<TYPE, 2> two;
-            two.item[0] = from_f32<TYPE>(activate(sum[4 * row + e] + to.bias0));
-            two.item[1] = from_f32<TYPE>(activate(sum[4 * row + 2 + e] + to.bias1));
-            if (own >> (8 * row + e) & 1)
-                store_pack<TYPE, 2>(out + e * to.K, two);
-        }
+    int first = to.staged.first_pixel();
+    unsigned long long own = tile.active >> first;
+    TYPE *out = to.output + (((size_t)tile.at.n * to.P + tile.at.y + first / 8) * to.Q + tile.at.x + first % 8) * to.K;
+    to.staged.store<ROWS>(sum, [&](int ahead) { return own >> ahead & 1; }, [&](int ahead) { return out + (ahead / 8 * to.Q + ahead % 8) * to.K; });
 }
 
 static __device__ __forceinline__ void consume(const consumer &to)
 {
     int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
-    /* Row g of a warp's 16 is channel 2 g, row g + 8 is 2 g + 1: a lane ends up with two neighbours. */
-    unsigned weights = shared_address(ring) + RING_BYTES + (threadIdx.x / 32 % 4 * 16 + lane % 8 * 2 + lane / 8 % 2) * WEIGHTS_PITCH + lane / 16 * 16;
+    unsigned weights = shared_address(ring) + RING_BYTES + (threadIdx.x / 32 % 4 * 16 + lane % 16) * WEIGHTS_PITCH + lane / 16 * 16;
     for (int i = me, slices = 0;;) {
         float sum[GROUP / 2][4 * ROWS];
 #pragma unroll 1
@@ -254,31 +247,34 @@ static __device__ __forceinline__ void consume(const consumer &to)
     }
 }
 
-extern "C" __global__ void __maxnreg__(160)
-conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums,
-            unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count)
+extern "C" __global__ void __launch_bounds__(384, 1)
+conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned *tiles, unsigned *sums,
+            unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares,
+            int per_share)
 {
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < STAGES; i++) {
+    int own = blockIdx.y * gridDim.x + blockIdx.x;
+    common all(tiles, sums, notes, own, count, shares, per_share);
+    image im = {H, W, P, Q, pad, tiles_x, tiles_y};
+    if (threadIdx.x >= 352) { /* the last warp, which has the least to look at */
+        int i = threadIdx.x % 32;
+        if (i < STAGES) {
             barrier_init(shared_address(&full[i]), 1);
             barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose tile it is */
         }
-        for (int i = 0; i < 2; i++) {
+        if (i < 2) {
             barrier_init(shared_address(&weights_come[i]), 1);
             barrier_init(shared_address(&weights_held[i]), 8);
         }
         barrier_init_done();
     }
-    __syncthreads();
+    look_at_share(all, own, im, mask_in);
     if (threadIdx.x < 128) {
         give_registers<56>();
-        int words = (count + 31) / 32;
-        produce(producer{input, packed, mask_in, image{H, W, P, Q, pad, tiles_x, tiles_y}}, share{tiles, sums, count, words, (words + 127) / 128},
-                tiles_active);
+        produce(producer{input, packed, mask_in, im}, all, tiles_active);
     } else {
-        take_registers<208>();
-        int k = blockIdx.y * 64 + threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
-        bool stores = k < K;
-        consume({output + k, K, P, Q, stores, EPI_BIAS && stores ? bias[k] : 0.0f, EPI_BIAS && stores ? bias[k + 1] : 0.0f});
+        take_registers<224>();
+        write_mask<256>(all, own, im, mask_out, threadIdx.x - 128);
+        int k0 = blockIdx.y * 64, group = warpgroup_index();
+        consume({staged_pixels(staging[group - 1], group, bias, k0, K), output + k0, K, P, Q});
     }
 }

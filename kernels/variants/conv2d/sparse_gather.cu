@@ -18,45 +18,53 @@ let:
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
   plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
-  smem: max(STAGES * floor(c, 8) * plane, 64 * (r * s * c * 2 + 16))
+  smem: max(STAGES * floor(c, 8) * plane + 4096 * ceil(ROWS, 2), 64 * (r * s * c * 2 + 16))   # tiles and what is being stored; before, the weights
   blocks_k: ceil(k, 64)
+  shares: min(128, ceil(tiles, 128))
+  per_share: ceil(ceil(tiles, 32), shares)         # of 32 tiles
 where:
   - cc == 90
-  - smem + 8192 <= smem_per_block_optin
+  - smem + 10240 <= smem_per_block_optin
 define:
   TYPE: type(input)
+  STORE: select(k % 8 == 0, 8, 2)
   WHOLE: 1
   PIXELS: 0
+  INPUTS: 0
   SWITCH: 0
   GATHERED: 1
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [c, r, s]
 scratch:
-  tile_bits: u32[2 * tiles]
-  sums: u32[ceil(tiles, 32)]
+  tile_bits: u32[4 * tiles]
+  sums: u32[4 * ceil(tiles, 32)]
+  notes: u32[4 * shares]
   active: u32[1]
   gathered: input[tiles * floor(c, 8) * floor(plane, 2)]
   results: output[tiles * 8 * ROWS * k]
+prepare:
+  - fill: tile_bits = 0
+  - fill: sums = 0
+  - fill: notes = 0
 steps:
   - kernel: list_tiles
-    grid: ceil(tiles, 128)
+    grid: shares
     block: 128
-    attributes: {carveout: 100}                    # as conv_tiles, or an SM has to be empty in between
-    args: mask_in, mask_out, tile_bits, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
+    args: mask_in, mask_out, tile_bits, sums, notes, h, w, p, q, pad, tiles_x, tiles_y, tiles, per_share
   - kernel: gather_tiles
     grid: min(tiles, 4 * sm_count)
     block: 128
-    args: input, mask_in, tile_bits, sums, gathered, h, w, p, q, pad, tiles_x, tiles_y, tiles
+    args: input, mask_in, tile_bits, sums, notes, gathered, h, w, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
   - kernel: conv_tiles
     grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
     block: 384
     smem: smem
-    args: gathered, filter, bias, mask_in, tile_bits, sums, active, results, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    args: gathered, filter, bias, mask_in, mask_out, tile_bits, sums, notes, active, results, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
   - kernel: scatter_tiles
     grid: min(tiles, 4 * sm_count)
     block: 128
-    args: results, tile_bits, sums, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
+    args: results, tile_bits, sums, notes, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
 columns:
   tiles_active: active[0]
 */
@@ -67,26 +75,39 @@ columns:
  * product is sparse_tile's, reading one piece of memory a tile. It is the lower bound of what gathering costs. */
 #include "sparse_tiles.cuh"
 
-/* Each block of 128 threads has its share of the tiles, as a block of conv_tiles; a warp copies a tile. */
-template <typename COPY> static __device__ __forceinline__ void for_tiles(const share &all, const image &im, COPY copy)
+extern "C" __global__ void __launch_bounds__(128)
+list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned *tiles, unsigned *sums, unsigned *notes, int H, int W, int P, int Q, int pad, int tiles_x,
+           int tiles_y, int count, int per_share)
 {
+    common all(tiles, sums, notes, blockIdx.x, count, gridDim.x, per_share);
+    image im = {H, W, P, Q, pad, tiles_x, tiles_y};
+    __syncthreads(); /* all have read the number of the launch */
+    look_at_share(all, blockIdx.x, im, mask_in);
+    write_mask<128>(all, blockIdx.x, im, mask_out, threadIdx.x);
+}
+
+/* Each block of 128 threads has its share of the tiles, as a block of conv_tiles; a warp copies a tile. */
+template <typename COPY> static __device__ __forceinline__ void for_tiles(common all, const image &im, COPY copy)
+{
+    all.launch--; /* of the launch before, which looked */
     add_up(all);
-    unsigned total = tiles_before[128];
+    unsigned total = tiles_before[SHARES];
     unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
+    lister<4> tiles = {all, im, false};
     for (; from < end; from += LIST) {
-        list_round(all, im, {false}, from, min(from + LIST, end));
-        for (unsigned rank = rank_first + threadIdx.x / 32; rank < rank_end; rank += 4)
-            copy(list[rank % LIST], rank);
+        tiles.round(from, min(from + LIST, end));
+        for (unsigned rank = tiles.first() + threadIdx.x / 32; rank < tiles.end(); rank += 4)
+            copy(tiles.tile(rank), rank);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-gather_tiles(const TYPE *input, const unsigned *mask_in, const unsigned long long *tiles, const unsigned *sums, TYPE *gathered, int H, int W, int P, int Q, int pad,
-             int tiles_x, int tiles_y, int count)
+gather_tiles(const TYPE *input, const unsigned *mask_in, unsigned *tiles, unsigned *sums, unsigned *notes, TYPE *gathered, int H, int W, int P,
+             int Q, int pad, int tiles_x, int tiles_y, int count, int shares, int per_share)
 {
-    int words = (count + 31) / 32, lane = threadIdx.x % 32;
+    int lane = threadIdx.x % 32;
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
-    for_tiles({tiles, sums, count, words, (words + 127) / 128}, im, [&](const work &tile, unsigned rank) {
+    for_tiles(common(tiles, sums, notes, 0, count, shares, per_share), im, [&](const work &tile, unsigned rank) {
         unsigned own = load_marks(tile, im, mask_in).bits(tile, pad);
         const TYPE *from = input + (((long long)tile.at.n * H + tile.at.y - pad) * W + tile.at.x - pad) * C;
         uint4 *to = reinterpret_cast<uint4 *>(gathered + (size_t)rank * (STAGE_BYTES / 2));
@@ -103,11 +124,11 @@ gather_tiles(const TYPE *input, const unsigned *mask_in, const unsigned long lon
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-scatter_tiles(const TYPE *results, const unsigned long long *tiles, const unsigned *sums, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x,
-              int tiles_y, int count)
+scatter_tiles(const TYPE *results, unsigned *tiles, unsigned *sums, unsigned *notes, TYPE *output, int H, int W, int K, int P, int Q, int pad,
+              int tiles_x, int tiles_y, int count, int shares, int per_share)
 {
-    int words = (count + 31) / 32, lane = threadIdx.x % 32;
-    for_tiles({tiles, sums, count, words, (words + 127) / 128}, {H, W, P, Q, pad, tiles_x, tiles_y}, [&](const work &tile, unsigned rank) {
+    int lane = threadIdx.x % 32;
+    for_tiles(common(tiles, sums, notes, 0, count, shares, per_share), {H, W, P, Q, pad, tiles_x, tiles_y}, [&](const work &tile, unsigned rank) {
         const unsigned *from = reinterpret_cast<const unsigned *>(results + (size_t)rank * (8 * ROWS) * K);
         unsigned *to = reinterpret_cast<unsigned *>(output + (((size_t)tile.at.n * P + tile.at.y) * Q + tile.at.x) * K);
         for (int e = lane; e < 8 * ROWS * K / 2; e += 32) { /* two channels */

@@ -18,35 +18,41 @@ let:
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
   plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
-  smem: max(STAGES * floor(c, 8) * plane, 64 * (r * s * c * 2 + 16))
+  smem: max(STAGES * floor(c, 8) * plane + 4096 * ceil(ROWS, 2), 64 * (r * s * c * 2 + 16))   # tiles and what is being stored; before, the weights
   blocks_k: ceil(k, 64)
+  blocks: min(tiles, max(1, floor(sm_count, blocks_k)))
+  shares: min(128, blocks * blocks_k)             # of the tiles, for those who look
+  per_share: ceil(ceil(tiles, 32), shares)         # of 32 tiles
 where:
   - cc == 90
-  - smem + 8192 <= smem_per_block_optin
+  - blocks_k <= sm_count                           # all blocks run at once
+  - smem + 10240 <= smem_per_block_optin
 define:
   TYPE: type(input)
+  STORE: select(k % 8 == 0, 8, 2)
   WHOLE: 1
   PIXELS: 0
+  INPUTS: 0
   SWITCH: 0
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [c, r, s]
 scratch:
-  tile_bits: u32[2 * tiles]
-  sums: u32[ceil(tiles, 32)]
+  tile_bits: u32[4 * tiles]
+  sums: u32[4 * ceil(tiles, 32)]
+  notes: u32[4 * blocks * blocks_k]
   active: u32[1]
+prepare:
+  - fill: tile_bits = 0
+  - fill: sums = 0
+  - fill: notes = 0
 steps:
-  - kernel: list_tiles
-    grid: ceil(tiles, 128)
-    block: 128
-    attributes: {carveout: 100}                    # as conv_tiles, or an SM has to be empty in between
-    args: mask_in, mask_out, tile_bits, sums, h, w, p, q, pad, tiles_x, tiles_y, tiles
   - kernel: conv_tiles
-    grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
+    grid: blocks, blocks_k
     block: 384
     smem: smem
-    args: input, filter, bias, mask_in, tile_bits, sums, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles
-    attributes: {pdl: yes, carveout: 100}
+    args: input, filter, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
+    attributes: {cooperative: yes, carveout: 100}
 columns:
   tiles_active: active[0]
 */

@@ -78,8 +78,8 @@ conv_tiled_halo(const INPUT_T *input, const INPUT_T *filter, const float *bias, 
             tile[c * (TILE_H * TILE_W) + pixel] = inside ? to_f32(input[at(c0 + c, y, x, C, H, W)]) : 0.0f;
         }
         __syncthreads();
-        int staged = min(STAGED, C - c0);
-        for (int c = 0; c < staged; c++) {
+        /* Of the last ones there may be fewer. */
+        for (int c = 0; c < STAGED && c0 + c < C; c++) {
             const float *own = tile + (c * TILE_H + ty * STRIDE) * TILE_W + tx * STRIDE;
 #pragma unroll
             for (int r = 0; r < R; r++)

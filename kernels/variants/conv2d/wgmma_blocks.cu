@@ -3,7 +3,8 @@ op: conv2d
 what: wgmma for many channels - two image rows by 128 output channels a block, weights and 64-channel slices of rows stream by TMA
 from: wgmma_rows
 needs:
-  - stride == 1 and dilation == 1 and groups == 1 and r <= 3 and s <= 9 and c % 8 == 0 and k % 8 == 0
+  - stride == 1 and dilation == 1 and groups == 1 and r <= 3 and s <= 9 and k % 8 == 0
+  - c % 64 == 0 and 8 * k >= 7 * 64 * ceil(k, 64)      # else too many of the products are for nothing
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}

@@ -4,7 +4,7 @@ what: wgmma for many channels at full width - 128 output channels by 256 pixels 
 from: wgmma_blocks
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and s <= 9 and c % 8 == 0 and k % 8 == 0
-  - 8 * k >= 7 * 128 * blocks_k and 4 * q >= 3 * 128 * units   # else too many of the products are for nothing
+  - 16 * k >= 15 * 128 * blocks_k and 4 * q >= 3 * 128 * units   # else too many of the products are for nothing
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
@@ -50,8 +50,7 @@ steps:
  *  - 1356 tiles on 132 SMs are ten waves and a quarter, and the quarter costs a whole one. So what does not fill a wave is cut into tiles of 128 pixels,
  *    of which there are twice as many at half the price. Rows whose width is an odd number of 128 end in such a half, too.
  *
- * 96 output channels or a row of 48 pixels would leave a quarter and more of a tile empty, and there the library's smaller tiles are faster (0.87 and 0.81 of its
- * speed were measured), so the head does not claim them.
+ * 96 output channels or a row of 48 pixels would leave a quarter and more of a tile empty: the head does not claim them, wgmma_pixels does.
  *
  * Cost: 27 bytes a cycle and SM come in from L2 instead of 23. Measured on an H200, cold: 256->256 at 339x510 264 us, 773 TFLOP/s, where wgmma_blocks takes
  * 284. */

@@ -5,6 +5,8 @@ from: d2s_transpose_1pass
 needs: block <= 8 and c * h * w < 2147483648     # a thread holds a block of channels in registers
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
+params:
+  TILE: {values: [8192, 16384, 32768], default: 16384}     # bytes of a tile of NHWC, where it takes one
 let:
   nhwc: layout(input) == NHWC
   co: c / (block * block)
@@ -14,9 +16,9 @@ let:
   # NHWC CRD: a thread holds block * block vectors, at most 128 bytes of them: more registers cost more in occupancy than wider stores give.
   cap: select(nhwc and mode == CRD, max(1, floor(128, block * block * size(input))), v_max)
   v: select(run % v_max == 0 and cap >= v_max, v_max, select(run % 4 == 0 and cap >= 4, 4, select(run % 2 == 0 and cap >= 2, 2, 1)))
-  # NHWC: neighbours that do not fill sectors of 32 bytes, as in the last shuffle to 3 channels, go through a tile in shared memory.
-  short: nhwc and run * size(input) % 32 != 0 and 8 * c * size(input) <= 49152
-  pixels: max(8, floor(16384, 8 * c * size(input)) * 8)     # of a tile, in one row
+  # NHWC: neighbours that do not fill sectors of 32 bytes, as in the last shuffle to 3 channels, or fill few, go through a tile in shared memory.
+  short: nhwc and (run * size(input) % 32 != 0 or (mode == CRD and block >= 4)) and 16 * c * size(input) <= 98304
+  pixels: max(8, floor(TILE, 8 * c * size(input)) * 8)     # of a tile, in one row
   line_in: w * c * size(input)
   line_out: w * block * co * size(input)
   items: select(nhwc, select(mode == DCR, h * w * c / v, h * w * (co / v)), h * (w / v) * co * block)
@@ -27,15 +29,15 @@ define:
   VEC: v
   CHANNELS: c
   PIXELS: pixels
-  LOADED: select(line_in % 16 == 0, 16, select(line_in % 8 == 0, 8, size(input)))      # bytes
-  STORED: select(line_out % 16 == 0, 16, select(line_out % 8 == 0, 8, size(input)))
+  DEEP_BYTES: select(line_in % 16 == 0, 16, select(line_in % 8 == 0, 8, select(line_in % 4 == 0, 4, size(input))))
+  LINE_BYTES: select(line_out % 16 == 0, 16, select(line_out % 8 == 0, 8, select(line_out % 4 == 0, 4, size(input))))
 specialise: [block]
 steps:
   - kernel: d2s_tiles
     when: short
     grid: ceil(w, pixels) * h, n
     block: 256
-    smem: pixels * (c * size(input) + 4)
+    smem: 2 * pixels * c * size(input) + 160 * block
     args: input, output, h, w
   - kernel: d2s_native
     when: not short
@@ -50,8 +52,8 @@ steps:
  *
  *   NHWC DCR  for one dy the r * C' channels of a pixel are r * C' neighbours of an output row: a copy of segments, 16 bytes a thread.
  *   NHWC CRD  a thread reads the r * r * VEC neighbours that make VEC channels of r * r output pixels, and stores r * r vectors.
- *   NHWC with short runs: stores of less than a sector cost a whole one each (at r = 4 and 8 channels 0.63 of a copy was measured). A block takes a tile of pixels of a
- *             row to shared memory, whole, and gathers each of the r output lines from there, element by element, 16 bytes a thread.
+ *   NHWC with short runs: stores of less than a sector cost a whole one each, and runs that a thread stores far apart cost nearly as much (a quarter of the time at r = 4,
+ *             half at r = 8). A block takes a tile of pixels of a row to shared memory and permutes it there: shuffle_tile.cuh.
  *   NCHW      a thread reads VEC pixels of the r planes that share an output row and interleaves them: r * VEC neighbours. Stored by the thread itself, a
  *             warp's vectors would lie r apart, two or three stores to a sector, 6 % of the time on an H200; so the warp deals its vectors out anew through
  *             shared memory, and each of its stores is one piece.
@@ -148,42 +150,13 @@ extern "C" __global__ void __launch_bounds__(256) d2s_native(const ELEMENT_T *in
         nhwc_dcr(input, output, i, C, W);
 }
 
-extern __shared__ __align__(16) unsigned char d2s_tile[];
+#if NHWC
+#include "shuffle_tile.cuh"
 
-extern "C" __global__ void __launch_bounds__(256) d2s_tiles(const ELEMENT_T *__restrict__ input, ELEMENT_T *__restrict__ output, int H, int W)
+extern "C" __global__ void __launch_bounds__(256) d2s_tiles(unsigned char *input, unsigned char *output, int H, int W)
 {
-    constexpr int CO = CHANNELS / RR, LINE = BLOCK * CO; /* LINE: elements of an input pixel that share an output line */
-    constexpr int IN = LOADED / (int)sizeof(ELEMENT_T), OUT = STORED / (int)sizeof(ELEMENT_T);
-    constexpr int PAD = CHANNELS * (int)sizeof(ELEMENT_T) % 8 ? 0 : 4 / (int)sizeof(ELEMENT_T); /* pixels an odd number of banks apart */
-    ELEMENT_T *tile = reinterpret_cast<ELEMENT_T *>(d2s_tile);
-    int tiles = (W + PIXELS - 1) / PIXELS, y = blockIdx.x / tiles, x = blockIdx.x % tiles * PIXELS, pixels = min(PIXELS, W - x);
-    const ELEMENT_T *from = input + (((size_t)blockIdx.y * H + y) * W + x) * CHANNELS;
-    ELEMENT_T *to = output + (((size_t)blockIdx.y * H + y) * BLOCK * W + x) * LINE;
-
-    for (int i = threadIdx.x * IN; i < pixels * CHANNELS; i += 256 * IN) {
-        pack<ELEMENT_T, IN> in = load_pack<ELEMENT_T, IN>(from + i);
-        if (PAD == 0) {
-            store_pack<ELEMENT_T, IN>(tile + i, in);
-        } else {
-#pragma unroll
-            for (int e = 0; e < IN; e += PAD) { /* a word: all of one pixel */
-                pack<ELEMENT_T, PAD ? PAD : 1> word;
-#pragma unroll
-                for (int j = 0; j < PAD; j++)
-                    word.item[j] = in.item[e + j];
-                store_pack<ELEMENT_T, PAD ? PAD : 1>(tile + i + e + (i + e) / CHANNELS * PAD, word);
-            }
-        }
-    }
-    __syncthreads();
-    for (int dy = 0; dy < BLOCK; dy++)
-        for (int i = threadIdx.x * OUT; i < pixels * LINE; i += 256 * OUT) { /* element i of line dy: pixel, dx, channel */
-            pack<ELEMENT_T, OUT> out;
-#pragma unroll
-            for (int e = 0; e < OUT; e++) {
-                int pixel = (i + e) / LINE, dx = (i + e) % LINE / CO, c = (i + e) % CO;
-                out.item[e] = tile[pixel * (CHANNELS + PAD) + (CRD ? c * RR + dy * BLOCK + dx : (dy * BLOCK + dx) * CO + c)];
-            }
-            store_pack<ELEMENT_T, OUT>(to + (size_t)dy * W * LINE + i, out);
-        }
+    int strips = (W + PIXELS - 1) / PIXELS, x = blockIdx.x % strips * PIXELS, y = blockIdx.x / strips;
+    size_t row = (size_t)blockIdx.y * H + y, line = (size_t)W * shuffle::LINE * shuffle::SIZE;
+    shuffle::tile<true>(input + (row * W + x) * CHANNELS * shuffle::SIZE, output + row * BLOCK * line + (size_t)x * shuffle::LINE * shuffle::SIZE, line, min(PIXELS, W - x));
 }
+#endif

@@ -32,10 +32,8 @@ steps:
 /* What changed from epilogue: the work is the mask's, as in upsample/sparse_nearest. A warp takes a word of the mask, which is its output's too, numbers the marked
  * pixels and gives PIXEL_LANES lanes to each. It adds the residual where the input is marked; a layer whose residual has a mask of its own
  * would have to OR the two first. */
-#include "element.cuh"
 #include "epilogue.cuh"
-
-static __shared__ unsigned char numbered[8][32]; /* by warp: its marked pixels */
+#include "marked_pixels.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 sparse_epilogue(const INPUT_T *input, const INPUT_T *residual, const float *bias, const unsigned *mask_in, unsigned *mask_out, OUTPUT_T *output, int C, int H, int W,
@@ -48,28 +46,22 @@ sparse_epilogue(const INPUT_T *input, const INPUT_T *residual, const float *bias
     unsigned marks = mask_in[word];
     if (lane == 0)
         mask_out[word] = marks;
-    unsigned char *pixels = numbered[threadIdx.y];
-    if (marks >> lane & 1)
-        pixels[__popc(marks & ((1u << lane) - 1))] = lane;
-    __syncwarp();
-
     size_t first = (((size_t)blockIdx.y * H + index / words) * W + index % words * 32) * C;
-    for (int i = lane / PIXEL_LANES; i < __popc(marks); i += 32 / PIXEL_LANES)
-        for (int c = lane % PIXEL_LANES * VEC; c < C; c += PIXEL_LANES * VEC) {
-            size_t e = first + (size_t)pixels[i] * C + c;
-            pack<INPUT_T, VEC> x = load_pack<INPUT_T, VEC>(input + e), add;
-            if (EPI_RESIDUAL)
-                add = load_pack<INPUT_T, VEC>(residual + e);
-            pack<OUTPUT_T, VEC> y;
+    each_vector<VEC>(marks, C, [&](int column, int c) {
+        size_t e = first + (size_t)column * C + c;
+        pack<INPUT_T, VEC> x = load_pack<INPUT_T, VEC>(input + e), add;
+        if (EPI_RESIDUAL)
+            add = load_pack<INPUT_T, VEC>(residual + e);
+        pack<OUTPUT_T, VEC> y;
 #pragma unroll
-            for (int j = 0; j < VEC; j++) {
-                float sum = to_f32(x.item[j]);
-                if (EPI_BIAS)
-                    sum += bias[c + j];
-                if (EPI_RESIDUAL)
-                    sum += to_f32(add.item[j]);
-                y.item[j] = from_f32<OUTPUT_T>(activate(sum));
-            }
-            store_pack<OUTPUT_T, VEC>(output + e, y);
+        for (int j = 0; j < VEC; j++) {
+            float sum = to_f32(x.item[j]);
+            if (EPI_BIAS)
+                sum += bias[c + j];
+            if (EPI_RESIDUAL)
+                sum += to_f32(add.item[j]);
+            y.item[j] = from_f32<OUTPUT_T>(activate(sum));
         }
+        store_pack<OUTPUT_T, VEC>(output + e, y);
+    });
 }

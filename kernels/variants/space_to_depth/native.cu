@@ -4,6 +4,8 @@ what: one pass at copy speed - d2s_native with loads and stores exchanged
 needs: block <= 8 and c * h * w < 2147483648     # a thread holds a block of channels in registers
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
+params:
+  TILE: {values: [8192, 16384, 32768], default: 16384}     # bytes of a tile of NHWC, where it takes one
 let:
   nhwc: layout(input) == NHWC
   # The deep tensor, here the output: channels and size.
@@ -13,6 +15,11 @@ let:
   # Elements that lie side by side in both tensors, or (NCHW) pixels of a row of the deep one: the vector must divide them.
   run: select(nhwc, select(mode == DCR, block * c, c), wd)
   v_max: 16 / size(input)
+  # NHWC: only whole runs of sectors are moved by the threads that load them; the rest goes through a tile in shared memory.
+  short: nhwc and (run * size(input) % 32 != 0 or mode == CRD) and 16 * deep * size(input) <= 98304
+  pixels: max(8, floor(TILE, 8 * deep * size(input)) * 8)  # of a tile, in one row of the deep tensor
+  line_deep: wd * deep * size(input)
+  line: wd * block * c * size(input)
   # NHWC CRD: a thread holds block * block vectors, at most 256 bytes of them.
   cap: select(nhwc and mode == CRD, max(1, floor(256, block * block * size(input))), v_max)
   v: select(run % v_max == 0 and cap >= v_max, v_max, select(run % 4 == 0 and cap >= 4, 4, select(run % 2 == 0 and cap >= 2, 2, 1)))
@@ -22,16 +29,28 @@ define:
   CRD: mode == CRD
   ELEMENT_T: type(input)
   VEC: v
+  CHANNELS: deep
+  PIXELS: pixels
+  DEEP_BYTES: select(line_deep % 16 == 0, 16, select(line_deep % 8 == 0, 8, select(line_deep % 4 == 0, 4, size(input))))
+  LINE_BYTES: select(line % 16 == 0, 16, select(line % 8 == 0, 8, select(line % 4 == 0, 4, size(input))))
 specialise: [block]
 steps:
+  - kernel: s2d_tiles
+    when: short
+    grid: ceil(wd, pixels) * hd, n
+    block: 256
+    smem: 2 * pixels * deep * size(input) + 160 * block
+    args: input, output, hd, wd
   - kernel: s2d_native
+    when: not short
     grid: ceil(items, 256), n
     block: 256
     args: input, output, deep, hd, wd, items
 */
 
 /* The inverse of depth_to_space/d2s_native, in both modes and both layouts: the same threads own the same vectors, what was a load is a store. See there
- * for who owns what. The composition of the two is the identity, which is the test of both. */
+ * for who owns what. Short runs of NHWC, and all of CRD, go through the same tile backwards (shuffle_tile.cuh): a thread that gathers from r * r places for one
+ * store reads sectors that its neighbours read again, at 0.2 to 0.7 of a copy. The composition of the two is the identity, which is the test of both. */
 #include "element.cuh"
 
 #define RR (BLOCK * BLOCK)
@@ -109,3 +128,14 @@ extern "C" __global__ void __launch_bounds__(256) s2d_native(const ELEMENT_T *in
     else
         nhwc_dcr(input, output, i, C, W);
 }
+
+#if NHWC
+#include "shuffle_tile.cuh"
+
+extern "C" __global__ void __launch_bounds__(256) s2d_tiles(unsigned char *input, unsigned char *output, int H, int W)
+{
+    int strips = (W + PIXELS - 1) / PIXELS, x = blockIdx.x % strips * PIXELS, y = blockIdx.x / strips;
+    size_t row = (size_t)blockIdx.y * H + y, line = (size_t)W * shuffle::LINE * shuffle::SIZE;
+    shuffle::tile<false>(output + (row * W + x) * CHANNELS * shuffle::SIZE, input + row * BLOCK * line + (size_t)x * shuffle::LINE * shuffle::SIZE, line, min(PIXELS, W - x));
+}
+#endif

@@ -8,39 +8,51 @@ dtype: {input: [f32, f16, bf16], output: same}
 let:
   nhwc: layout(input) == NHWC
   v_max: 16 / size(input)
-  run: select(nhwc, c, w)
-  v: select(run % v_max == 0, v_max, select(run % 4 == 0, 4, select(run % 2 == 0, 2, 1)))
+  line: select(nhwc, w * block * c, w)                 # what vectors must divide: a line of the output, or (NCHW) of the input
+  v: select(line % v_max == 0, v_max, select(line % 4 == 0, 4, select(line % 2 == 0, 2, 1)))
 define:
   NHWC: nhwc
+  CHANNELS: select(c % v == 0, 0, c)                   # a constant where elements are looked for one by one
+  WHOLE: c % v == 0                                    # NHWC: a vector is channels of one pixel
   ELEMENT_T: type(input)
   VEC: v
 specialise: [block]
 steps:
   - kernel: nearest
-    grid: ceil(c * h * w / v, 256), n
+    grid: ceil(select(nhwc, h * (line / v), c * h * w / v), 256), n
     block: 256
     args: input, output, c, h, w
 */
 
-/* What changed from nearest_warp: threads, not warps, own vectors, so no lane idles whatever the number of channels; and NCHW works too: there a thread
- * reads VEC pixels of a row and widens them in registers to BLOCK vectors, which go to BLOCK rows. Stored by the thread itself, a warp's vectors would lie BLOCK
- * apart, several stores to a sector; so the warp deals them out anew through shared memory, and each of its stores is one piece (as in d2s_native).
+/* What changed from nearest_warp: threads, not warps, own vectors, so no lane idles whatever the number of channels; and NCHW works too.
  *
- * The traffic is one read and block * block writes of 16 bytes a thread, all neighbours: what is left is the DRAM's own rate of writing. */
+ *   NHWC  a thread makes a vector of an output line and stores it to all BLOCK of them. Neighbours store neighbours, and BLOCK of them load the same vector, which L1
+ *         gives them. Threads that own input vectors load each once, but store pixels two by two: 0.95 of a copy where this has 0.97. Three channels are no whole
+ *         vectors of a pixel: then each element of the vector is looked for by itself, 8 small loads for BLOCK wide stores.
+ *   NCHW  a thread reads VEC pixels of a row and widens them in registers to BLOCK vectors, which go to BLOCK rows. Stored by the thread itself, a warp's vectors would lie
+ *         BLOCK apart, several stores to a sector; so the warp deals them out anew through shared memory, and each of its stores is one piece (as in d2s_native).
+ *
+ * What is left is the DRAM's own rate of writing. */
 #include "element.cuh"
 
 using vec = pack<ELEMENT_T, VEC>;
 
 static __device__ __forceinline__ void nhwc(const ELEMENT_T *input, ELEMENT_T *output, int i, int C, int W)
 {
-    vec in = load_pack<ELEMENT_T, VEC>(input + (size_t)i * VEC);
-    int c = i % (C / VEC) * VEC, pixel = i / (C / VEC);
-    int x = pixel % W, y = pixel / W;
+    int per_line = W * BLOCK * C / VEC, y = i / per_line, e = i % per_line * VEC; /* e: element of the output line */
+    const ELEMENT_T *row = input + (size_t)y * W * C;
+    vec v;
+    if (WHOLE) {
+        v = load_pack<ELEMENT_T, VEC>(row + e / C / BLOCK * C + e % C);
+    } else {
+        constexpr int channels = CHANNELS ? CHANNELS : 1;
+#pragma unroll
+        for (int j = 0; j < VEC; j++)
+            v.item[j] = row[(e + j) / (channels * BLOCK) * channels + (e + j) % channels];
+    }
 #pragma unroll
     for (int dy = 0; dy < BLOCK; dy++)
-#pragma unroll
-        for (int dx = 0; dx < BLOCK; dx++)
-            store_pack<ELEMENT_T, VEC>(output + (((size_t)y * BLOCK + dy) * W * BLOCK + x * BLOCK + dx) * C + c, in);
+        store_pack<ELEMENT_T, VEC>(output + ((size_t)y * BLOCK + dy) * W * BLOCK * C + e, v);
 }
 
 /* Where vector k of a warp waits: eight lanes write every BLOCK-th, and an even BLOCK would take them to the same banks. */
@@ -80,7 +92,7 @@ static __device__ __forceinline__ void nchw(const ELEMENT_T *input, ELEMENT_T *o
 extern "C" __global__ void __launch_bounds__(256) nearest(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W)
 {
     int i = blockIdx.x * 256 + threadIdx.x;
-    bool valid = i < C * H * W / VEC;
+    bool valid = i < (NHWC ? H * (W * BLOCK * C / VEC) : C * H * W / VEC);
     size_t image = (size_t)blockIdx.y * C * H * W;
     input += image;
     output += image * BLOCK * BLOCK;

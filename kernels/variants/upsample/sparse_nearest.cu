@@ -28,9 +28,7 @@ steps:
 /* What changed from nearest_warp: the work is the mask's. A warp takes a word of it, 32 pixels side by side. Their copies are BLOCK words of BLOCK rows of the
  * output's mask, all its own: each lane asks for one bit, the ballot is a word. Then it takes the marked pixels: with 32 lanes a pixel one after another, with
  * fewer 32 / PIXEL_LANES at a time. Every value is read once and stored BLOCK * BLOCK times; what is not marked costs nothing. */
-#include "element.cuh"
-
-static __shared__ unsigned char numbered[8][32]; /* by warp: its marked pixels */
+#include "marked_pixels.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 sparse_nearest(const ELEMENT_T *input, const unsigned *mask_in, unsigned *mask_out, ELEMENT_T *output, int C, int H, int W, int words)
@@ -47,22 +45,14 @@ sparse_nearest(const ELEMENT_T *input, const unsigned *mask_in, unsigned *mask_o
         for (int dy = lane; dy < BLOCK; dy += 32)
             mask_out[(size_t)dy * words_out + i] = bits;
     }
-    unsigned char *pixels = numbered[threadIdx.y];
-    if (marks >> lane & 1)
-        pixels[__popc(marks & ((1u << lane) - 1))] = lane;
-    __syncwarp();
-
     input += (((size_t)n * H + y) * W + word * 32) * C;
     output += (((size_t)n * H + y) * BLOCK * Q + word * 32 * BLOCK) * C;
-    for (int i = lane / PIXEL_LANES; i < __popc(marks); i += 32 / PIXEL_LANES) {
-        int x = pixels[i];
-        for (int c = lane % PIXEL_LANES * VEC; c < C; c += PIXEL_LANES * VEC) {
-            pack<ELEMENT_T, VEC> v = load_pack<ELEMENT_T, VEC>(input + x * C + c);
+    each_vector<VEC>(marks, C, [&](int x, int c) {
+        pack<ELEMENT_T, VEC> v = load_pack<ELEMENT_T, VEC>(input + x * C + c);
 #pragma unroll
-            for (int dy = 0; dy < BLOCK; dy++)
+        for (int dy = 0; dy < BLOCK; dy++)
 #pragma unroll
-                for (int dx = 0; dx < BLOCK; dx++)
-                    store_pack<ELEMENT_T, VEC>(output + ((size_t)dy * Q + x * BLOCK + dx) * C + c, v);
-        }
-    }
+            for (int dx = 0; dx < BLOCK; dx++)
+                store_pack<ELEMENT_T, VEC>(output + ((size_t)dy * Q + x * BLOCK + dx) * C + c, v);
+    });
 }

@@ -1,0 +1,296 @@
+/* sparse_inputs: a sparse convolution from its active inputs, for sparse_tiles.cuh. What is not marked is zero, so an output is the sum of what the few marked inputs
+ * under its filter contribute; with scattered marks that is hardly more than one.
+ *
+ * A part is PART_ROWS x 8 outputs: its halo is at most 64 inputs. Each warp of the producer packs active parts into a group of up to 64 inputs: it gathers them as
+ * columns of an operand, and lists the group's active outputs by rows, each row with its marks: they say which inputs an output consists of. Both consumers
+ * work on a group: a product for each tap, of which each has half, makes R * S contributions of each input, in f32 in shared memory; then half a warp adds up an
+ * output, in the order of the taps, and stores it. An input in the halos of several parts is in a group for each: a part's outputs are its own, and the order of
+ * every sum is given.
+ *
+ * Needs what sparse_tiles.cuh needs, C at most 64, ROWS 4 or 8, stride and dilation 1. */
+#pragma once
+
+constexpr int GROUP_INPUTS = 64, GROUP_ROWS = 64 * R, GROUP_OUTPUTS = 64 * TAPS; /* at most: an input is under R rows and TAPS outputs */
+static_assert(PART_HALO_H * HALO_W <= GROUP_INPUTS && ROWS % PART_ROWS == 0, "the halo of a part must fit a group");
+constexpr int OPERAND_PLANE = GROUP_INPUTS * 16 + 16;
+constexpr int PITCH = TAPS * 64 + 4; /* floats of an input's contributions: a wgmma's columns go to different banks */
+constexpr int CONTRIBUTION_BYTES = GROUP_INPUTS * PITCH * 4;
+
+struct __align__(128) group {
+    unsigned char operand[PIECES * OPERAND_PLANE]; /* planes of 8 channels, inputs side by side */
+    uint4 rows[GROUP_ROWS];                /* of outputs: first pixel in the batch; marks; first input */
+    unsigned short outputs[GROUP_OUTPUTS]; /* row << 3 | column */
+    unsigned inputs[GROUP_INPUTS];         /* pixel in the batch */
+    int input_count, output_count;         /* input_count < 0: this warp has no more */
+};
+static __shared__ unsigned long long group_full[4], group_empty[4]; /* barriers */
+
+static __device__ __forceinline__ group *group_of(int warp) { return reinterpret_cast<group *>(space + (CONTRIBUTION_BYTES + 127) / 128 * 128) + warp; }
+/* A warp. */
+static __device__ __forceinline__ void init_groups()
+{
+    int i = threadIdx.x % 32;
+    if (i < 4) {
+        barrier_init(shared_address(&group_full[i]), 1);
+        barrier_init(shared_address(&group_empty[i]), 8);
+    }
+}
+
+/* --- producer: a warp, which fills the same group again and again --- */
+
+/* A lane's row of 8 outputs: the marks of its inputs, and where in the group what belongs to it goes. */
+struct output_row {
+    unsigned marks, active;         /* R rows of HALO_W bits; 8 bits */
+    unsigned inputs, outputs, rows; /* first places */
+    unsigned in_pixel, out_pixel;   /* of the row's first input, which may lie outside, and first output */
+};
+constexpr unsigned ROW_BITS = (1u << HALO_W) - 1;
+constexpr unsigned TAP_BITS = ((1u << S) - 1) * (1 | (R > 1 ? 1u << HALO_W : 0) | (R > 2 ? 1u << 2 * HALO_W : 0)); /* of an output's marks, from its column on */
+
+struct group_producer {
+    const TYPE *input;
+    const unsigned *mask;
+    image im;
+    group *to;
+    unsigned inputs, outputs, rows; /* in the group so far */
+    int filled;                      /* groups that this warp has given away */
+
+    __device__ __forceinline__ void open()
+    {
+        barrier_wait(shared_address(&group_empty[threadIdx.x / 32]), filled & 1 ^ 1);
+        inputs = outputs = rows = 0;
+    }
+    __device__ __forceinline__ void give(int count)
+    {
+        int lane = threadIdx.x % 32;
+        for (int i = inputs * PIECES + lane; count > 0 && i < GROUP_INPUTS * PIECES; i += 32) /* the other columns are zeros */
+            copy_async_16_of(shared_address(to->operand) + i % PIECES * OPERAND_PLANE + i / PIECES * 16, input, 0);
+        copy_async_commit();
+        copy_async_wait<0>();
+        fence_async();
+        if (lane == 0)
+            to->input_count = count, to->output_count = outputs;
+        __syncwarp();
+        if (lane == 0)
+            barrier_arrive(shared_address(&group_full[threadIdx.x / 32]));
+        filled++;
+    }
+
+    /* Lane `ROWS * i + j` has row j of tile i. */
+    __device__ __forceinline__ output_row row_of(const work *tile) const
+    {
+        output_row own = {};
+        int row = threadIdx.x % ROWS, words = (im.W + 31) / 32;
+        if (!tile)
+            return own;
+        const place &at = tile->at;
+        own.active = tile->active >> (8 * row) & 0xff;
+        own.in_pixel = ((unsigned)at.n * im.H + at.y + row - im.pad) * im.W + at.x - im.pad;
+        own.out_pixel = ((unsigned)at.n * im.P + at.y + row) * im.Q + at.x;
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            uint2 bits = load_row(mask + (size_t)at.n * im.H * words, at.y + row + r - im.pad, at.x - im.pad, im.H, words);
+            own.marks |= (__funnelshift_r(bits.x, bits.y, at.x - im.pad) & ROW_BITS) << (r * HALO_W);
+        }
+        return own;
+    }
+    /* The row's inputs that no later row of its part has, in the order of the image. */
+    __device__ __forceinline__ unsigned own_inputs(const output_row &own) const
+    {
+        return threadIdx.x % PART_ROWS == PART_ROWS - 1 ? own.marks : own.marks & ROW_BITS;
+    }
+    __device__ __forceinline__ void list_inputs(const output_row &own) const
+    {
+        unsigned at = own.inputs;
+        for (unsigned bits = own_inputs(own); bits; bits &= bits - 1) {
+            int i = __ffs(bits) - 1;
+            to->inputs[at++] = own.in_pixel + i / HALO_W * im.W + i % HALO_W;
+        }
+    }
+    __device__ __forceinline__ void list_outputs(const output_row &own) const
+    {
+        if (own.active == 0)
+            return;
+        to->rows[own.rows] = make_uint4(own.out_pixel, own.marks, own.inputs, 0);
+        unsigned at = own.outputs;
+        for (unsigned bits = own.active; bits; bits &= bits - 1)
+            to->outputs[at++] = own.rows << 3 | (__ffs(bits) - 1);
+    }
+
+    /* Rows of up to 32 / ROWS tiles. */
+    __device__ __forceinline__ void put(output_row own)
+    {
+        int lane = threadIdx.x % 32;
+        unsigned size = __popc(own_inputs(own)) | __popc(own.active) << 10 | (own.active != 0) << 20; /* inputs, outputs, rows: none overflows */
+        unsigned end = scan(size), begin = end - size, before = 0; /* what earlier rounds have put */
+        unsigned part_end = __shfl_sync(~0u, end, lane | (PART_ROWS - 1));
+        for (bool waits = true;;) {
+            bool fits = waits && (part_end & 1023) - (before & 1023) + inputs <= GROUP_INPUTS;
+            unsigned put = __ballot_sync(~0u, fits);
+            if (fits) {
+                unsigned at = begin - before;
+                own.inputs = inputs + (at & 1023), own.outputs = outputs + (at >> 10 & 1023), own.rows = rows + (at >> 20);
+                list_inputs(own);
+                list_outputs(own);
+            }
+            if (put) {
+                unsigned now = __shfl_sync(~0u, end, 31 - __clz(put)), more = now - before;
+                __syncwarp();
+                for (int i = inputs * PIECES + lane; i < (inputs + (more & 1023)) * PIECES; i += 32)
+                    copy_async_16_of(shared_address(to->operand) + i % PIECES * OPERAND_PLANE + i / PIECES * 16, input + (size_t)to->inputs[i / PIECES] * C + i % PIECES * 8, 16);
+                inputs += more & 1023, outputs += more >> 10 & 1023, rows += more >> 20;
+                before = now;
+            }
+            waits = waits && !fits;
+            if (!__any_sync(~0u, waits))
+                return;
+            give(inputs);
+            open();
+        }
+    }
+};
+
+/* Inputs from .. end - 1 of the whole launch are this warp's. */
+static __device__ __forceinline__ void produce_inputs(group_producer p, const common &all, unsigned from, unsigned end)
+{
+    constexpr int TILES = 32 / ROWS; /* at a time */
+    int own = threadIdx.x % 32 / ROWS;
+    lister<1> tiles = {all, p.im, true};
+    if (from < end)
+        p.open();
+    for (; from < end; from += tiles.MOST) {
+        tiles.round(from, min(from + tiles.MOST, end));
+        unsigned rank = tiles.first(), limit = tiles.end();
+        output_row row = p.row_of(rank + own < limit ? &tiles.tile(rank + own) : nullptr);
+        for (; rank < limit; rank += TILES) {
+            output_row next = p.row_of(rank + TILES + own < limit ? &tiles.tile(rank + TILES + own) : nullptr); /* its marks are on their way meanwhile */
+            p.put(row);
+            row = next;
+        }
+    }
+    if (p.inputs) {
+        p.give(p.inputs);
+        p.open();
+    }
+    p.give(-1);
+}
+
+/* --- consumers: 256 threads --- */
+
+static __device__ __forceinline__ void consumers_sync() { asm volatile("bar.sync 4, 256;" ::: "memory"); }
+
+/* What 32 inputs contribute through taps FIRST .. LAST - 1; `count` of them are there. parts: of the thread's first channel and input. */
+template <int FIRST, int LAST> static __device__ __forceinline__ void contribute(unsigned operand, const unsigned (*held)[4], float *parts, int count)
+{
+    unsigned long long columns = matrix_planes(operand, OPERAND_PLANE, 128);
+    float sum[2][16];
+    int own = threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int tap = FIRST; tap <= LAST; tap++) {
+        if (tap < LAST) {
+            wgmma_begin();
+#pragma unroll
+            for (int c = 0; c < C / 16; c++)
+                wgmma_registers<TYPE, 32>(sum[tap & 1], held[tap * (C / 16) + c], columns + c * 2 * (OPERAND_PLANE / 16), c > 0);
+            wgmma_commit();
+        }
+        if (tap == FIRST)
+            continue;
+        if (tap < LAST)
+            wgmma_wait<1>();
+        else
+            wgmma_wait<0>();
+        const float *done = sum[tap & 1 ^ 1];
+#pragma unroll
+        for (int i = 0; i < 16; i++) { /* input i / 4 * 8 + i % 2 of those that begin at the thread's first, channel 8 (i / 2 % 2) further */
+            int ahead = i / 4 * 8 + i % 2;
+            if (own + ahead < count)
+                parts[ahead * PITCH + (tap - 1) * 64 + i / 2 % 2 * 8] = done[i];
+        }
+    }
+}
+
+/* What its first marked input contributes to an output; `taps`: its marks, of which the first is taken away. */
+static __device__ __forceinline__ const float4 *next_part(const float4 *own, const uint4 &row, int x, unsigned &taps)
+{
+    int i = __ffs(taps) - 1, input = row.z + __popc(row.y & ((1u << (x + i)) - 1));
+    taps &= taps - 1;
+    return own + input * (PITCH / 4) + (i - i / HALO_W * (HALO_W - S)) * 16;
+}
+
+/* Half a warp an output; a lane has four channels of it. */
+static __device__ __forceinline__ void store_outputs(const group &from, const consumer &to, const float bias[4])
+{
+    constexpr int VECTOR = STORE == 8 ? 4 : 2, AT_ONCE = 2;
+    int channel = threadIdx.x % 16 * 4, count = from.output_count;
+    const float4 *own = reinterpret_cast<const float4 *>(space) + threadIdx.x % 16;
+    for (int i = (threadIdx.x - 128) / 16; i < count; i += 16 * AT_ONCE) {
+        uint4 row[AT_ONCE];
+        int x[AT_ONCE];
+        unsigned taps[AT_ONCE];
+        float4 sum[AT_ONCE];
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) {
+            unsigned which = from.outputs[min(i + 16 * j, count - 1)];
+            row[j] = from.rows[which >> 3], x[j] = which & 7;
+        }
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) {
+            taps[j] = row[j].y >> x[j] & TAP_BITS;
+            sum[j] = *next_part(own, row[j], x[j], taps[j]);
+        }
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) {
+            while (taps[j]) {
+                float4 more = *next_part(own, row[j], x[j], taps[j]);
+                sum[j].x += more.x, sum[j].y += more.y, sum[j].z += more.z, sum[j].w += more.w;
+            }
+            float values[4] = {sum[j].x, sum[j].y, sum[j].z, sum[j].w};
+#pragma unroll
+            for (int e = 0; e < 4; e += VECTOR) {
+                pack<TYPE, VECTOR> v;
+#pragma unroll
+                for (int k = 0; k < VECTOR; k++)
+                    v.item[k] = from_f32<TYPE>(activate(values[e + k] + bias[e + k]));
+                store_if(i + 16 * j < count && to.k0 + channel + e < to.K, to.output + (size_t)(row[j].x + x[j]) * to.K + channel + e, v.word);
+            }
+        }
+    }
+}
+
+static __device__ __forceinline__ void consume_inputs(const consumer &to, const unsigned (*held)[4])
+{
+    int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
+    float bias[4], *parts = reinterpret_cast<float *>(space) + lane % 4 * 2 * PITCH + staged_pixels::own_channel();
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        int k = to.k0 + threadIdx.x % 16 * 4 + i;
+        bias[i] = EPI_BIAS && k < to.K ? to.bias[k] : 0.0f;
+    }
+    unsigned over = 0; /* warps of the producer that have no more */
+    for (int turn = 0; over != 15; turn++) {
+        int warp = turn % 4;
+        if (over >> warp & 1)
+            continue;
+        const group &from = *group_of(warp);
+        barrier_wait(shared_address(&group_full[warp]), turn / 4 & 1);
+        int count = __shfl_sync(~0u, from.input_count, 0);
+        if (count < 0) {
+            over |= 1 << warp;
+            continue;
+        }
+        unsigned operand = shared_address(from.operand);
+        for (int i = 0; i < count; i += 32) { /* the consumers share the taps: often there are not even 32 */
+            if (me == 0)
+                contribute<0, (TAPS + 1) / 2>(operand + i * 16, held, parts + i * PITCH, count - i);
+            else if (TAPS > 1)
+                contribute<(TAPS + 1) / 2, TAPS>(operand + i * 16, held, parts + i * PITCH, count - i);
+        }
+        consumers_sync();
+        store_outputs(from, to, bias);
+        __syncwarp();
+        if (lane == 0)
+            barrier_arrive(shared_address(&group_empty[warp]));
+        consumers_sync(); /* the contributions have been read */
+    }
+}

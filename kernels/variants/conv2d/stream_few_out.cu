@@ -1,0 +1,227 @@
+/* bench 1
+op: conv2d
+what: tensor cores for up to 8 output channels - every pixel is read once, from global memory straight into a fragment; taps are columns of the product
+from: mma_few_out
+needs:
+  - stride == 1 and dilation == 1 and groups == 1 and k <= 8 and c % 16 == 0 and r <= 5 and s <= 5
+  - c * h * w < 2147483648 and k * p * q < 2147483648
+layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
+dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
+algorithm: implicit_gemm
+epilogue: [bias, residual, relu, leaky_relu]
+params:
+  PIXELS: {values: [auto, 16, 32, 48], default: auto}    # of an image row that a warp reads; s - 1 fewer outputs come of it
+  AHEAD: {values: [auto, 1, 2, 3, 4, 6], default: auto}  # rows on their way
+  WARPS: {values: [4, 6, 8], default: 4}                 # of a block, side by side
+  PER_SM: {values: [1, 2, 3], default: 2}                # blocks an SM
+let:
+  columns: select(k <= 4, ceil(s, 2), s)           # blocks of 8: k = 3 takes two taps each
+  pixels: select(PIXELS == 'auto', select(r > 3, 16, select(c <= 16, select(k <= 4, 48, 32), select(c <= 48 + 16 * (1 - has(residual)) and k <= 4, 32, 16))), PIXELS)
+  ahead: select(AHEAD == 'auto', select(c <= 16, 6, select(r > 3, 1, 3)), AHEAD)
+  weights: r * columns * c / 8                     # registers, and so on
+  sums: r * columns * pixels / 4
+  rows: ahead * pixels * c / 64
+  outputs: WARPS * (pixels - s + 1)                    # of a block in a row
+  strips: ceil(q, outputs)
+  rows_all: n * strips * p
+  blocks: min(rows_all, PER_SM * sm_count)
+  rows_block: ceil(rows_all, blocks)
+where:
+  - weights <= 60 and weights + sums + rows <= 192
+  - cc >= 80
+define:
+  TYPE: type(input)
+  FRAGMENTS: pixels / 16
+  ROWS_AHEAD: ahead
+  EPI_BIAS: has(bias)
+  EPI_RESIDUAL: has(residual)
+  EPI_SLOPE: slope(epilogue)
+specialise: [c, k, r, s]
+steps:
+  - kernel: conv_stream_few_out
+    grid: ceil(rows_all, rows_block)
+    block: 32 * WARPS
+    args: input, filter, bias, residual, output, h, w, p, q, pad, strips, rows_all, rows_block
+*/
+
+/* What changed from mma_few_out: the taps of a filter row moved from the depth of the product to its columns. There a pixel was a row of nine products, shifted each
+ * time, and went through shared memory six times for 4 output rows: at 64 channels shared memory was busy for 85 % of the time that DRAM takes.
+ * Here a pixel is multiplied once: by all taps and output channels at the same time, 3 * 3 = 9 of 16 columns.
+ *
+ *  - Column (s, k) of pixel x is what it adds to output x - s. The sum over s is made afterwards, over neighbouring rows of the fragment: a shuffle a tap, once a row
+ *    of outputs, not once for every 16 channels.
+ *  - A warp walks down a strip. An image row adds to R rows of outputs, whose sums stay in registers; one is finished each time. So no pixel is read twice, and there is
+ *    nothing to share: no shared memory, no barrier, only the last S - 1 pixels of a strip are its neighbour's too (L1).
+ *  - The depth may be any permutation of the channels: lane t of a quad takes eight neighbours, 16 bytes, and calls them columns 2 t, 2 t + 1, 2 t + 8 and 2 t + 9 of two
+ *    products. A fragment is a plain load, ROWS_AHEAD rows before it is used.
+ *
+ * Cost: S - 1 of 16 rows of the product are thrown away, and R - 1 image rows at the top of a block's share are read twice. */
+#include "element.cuh"
+#include "epilogue.cuh"
+#include "mma.cuh"
+
+constexpr int TAPS = K <= 4 ? 2 : 1;                 /* of a filter row in 8 columns: column 2 t + e is channel t, tap e; or channel 2 t + e */
+constexpr int COLUMNS = (S + TAPS - 1) / TAPS;
+constexpr int OUTPUTS = FRAGMENTS * 16 - S + 1;      /* of a warp, in a row */
+constexpr int DEPTHS = C / 16;
+constexpr int HALVES = 2 * FRAGMENTS;                /* of 8 pixels: a lane's are lane / 4 of each */
+constexpr int ROUND = ROWS_AHEAD % R == 0 ? ROWS_AHEAD : R % ROWS_AHEAD == 0 ? R : ROWS_AHEAD * R; /* rows until sums and loads are in the same registers again */
+
+/* What a lane holds of one image row: the left operands of FRAGMENTS * DEPTHS products. */
+struct image_row {
+    unsigned a[FRAGMENTS][DEPTHS][4];
+};
+
+/* Channels of this lane in products 2 i and 2 i + 1: 16 bytes at 32 i + 8 t. An odd last product has 8 bytes at 4 t. */
+static __device__ __forceinline__ int own_channel(int depth)
+{
+    int t = threadIdx.x % 4;
+    return depth + 1 == DEPTHS && depth % 2 == 0 ? depth * 16 + t * 4 : depth / 2 * 32 + t * 8 + depth % 2 * 4;
+}
+
+/* own: this lane's pixel 0 of the row; inside: bit h tells whether its pixel of half h lies in the image. */
+static __device__ __forceinline__ void load_row(image_row &row, const TYPE *own, unsigned inside)
+{
+#pragma unroll
+    for (int h = 0; h < HALVES; h++)
+#pragma unroll
+        for (int d = 0; d < DEPTHS; d += 2) {
+            const TYPE *from = own + h * 8 * C + own_channel(d);
+            bool valid = inside >> h & 1;
+            unsigned(*a)[4] = row.a[h / 2];
+            if (d + 1 < DEPTHS) {
+                uint4 v = valid ? *reinterpret_cast<const uint4 *>(from) : make_uint4(0, 0, 0, 0);
+                a[d][h % 2] = v.x;
+                a[d][h % 2 + 2] = v.y;
+                a[d + 1][h % 2] = v.z;
+                a[d + 1][h % 2 + 2] = v.w;
+            } else {
+                uint2 v = valid ? *reinterpret_cast<const uint2 *>(from) : make_uint2(0, 0);
+                a[d][h % 2] = v.x;
+                a[d][h % 2 + 2] = v.y;
+            }
+        }
+}
+
+/* Right operands: column lane / 4 of each block of 8, for every filter row and depth. */
+static __device__ __forceinline__ void load_weights(uint2 held[R][COLUMNS][DEPTHS], const TYPE *filter)
+{
+    int column = threadIdx.x % 32 / 4;
+#pragma unroll
+    for (int r = 0; r < R; r++)
+#pragma unroll
+        for (int b = 0; b < COLUMNS; b++)
+#pragma unroll
+            for (int d = 0; d < DEPTHS; d++) {
+                int s = TAPS == 2 ? 2 * b + column % 2 : b, k = TAPS == 2 ? column / 2 : column;
+                held[r][b][d] = s < S && k < K ? *reinterpret_cast<const uint2 *>(filter + ((k * R + r) * S + s) * C + own_channel(d)) : make_uint2(0, 0);
+            }
+}
+
+/* Sums of one output row: [half][block of columns][a lane's two columns]. */
+struct sums {
+    float of[FRAGMENTS][COLUMNS][4];
+};
+
+static __device__ __forceinline__ void multiply(sums &sum, const image_row &row, const uint2 held[COLUMNS][DEPTHS])
+{
+#pragma unroll
+    for (int d = 0; d < DEPTHS; d++)
+#pragma unroll
+        for (int f = 0; f < FRAGMENTS; f++)
+#pragma unroll
+            for (int b = 0; b < COLUMNS; b++) {
+                unsigned weights[2] = {held[b][d].x, held[b][d].y};
+                multiply_16x8x16<TYPE>(sum.of[f][b], row.a[f][d], weights);
+            }
+}
+
+/* Channel `own` (0, or 1 where a lane has two) of the outputs of half h: tap s of pixel x + s, which another lane holds, or this lane in the next half. */
+static __device__ __forceinline__ float total(const sums &sum, int h, int own)
+{
+    int lane = threadIdx.x % 32;
+    float x = 0;
+#pragma unroll
+    for (int s = 0; s < S; s++) {
+        int b = s / TAPS, e = TAPS == 2 ? s % 2 : own, next = h + 1 < HALVES ? h + 1 : h;
+        float here = sum.of[h / 2][b][h % 2 * 2 + e], there = sum.of[next / 2][b][next % 2 * 2 + e];
+        x += s == 0 ? here : __shfl_sync(0xffffffff, lane / 4 < s ? there : here, (lane + 4 * s) % 32);
+    }
+    return x;
+}
+
+/* place: element of the row's first output of this warp. */
+static __device__ __forceinline__ void finish(const sums &sum, const float own_bias[2], TYPE *output, const TYPE *residual, size_t place, int room)
+{
+    int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int h = 0; h < HALVES; h++)
+#pragma unroll
+        for (int own = 0; own < 3 - TAPS; own++) {
+            int x = h * 8 + lane / 4, k = TAPS == 2 ? lane % 4 : lane % 4 * 2 + own;
+            float v = total(sum, h, own) + own_bias[own];
+            if (x >= room || k >= K)
+                continue;
+            size_t e = place + x * K + k;
+            output[e] = from_f32<TYPE>(activate(EPI_RESIDUAL ? v + to_f32(residual[e]) : v));
+        }
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS, PER_SM)
+conv_stream_few_out(const TYPE *__restrict__ input, const TYPE *__restrict__ filter, const float *bias, const TYPE *residual, TYPE *output, int H, int W, int P, int Q,
+                    int pad, int strips, int rows_all, int rows_block)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    uint2 held[R][COLUMNS][DEPTHS];
+    load_weights(held, filter);
+    float own_bias[2];
+#pragma unroll
+    for (int own = 0; own < 2; own++) {
+        int k = TAPS == 2 ? lane % 4 : lane % 4 * 2 + own;
+        own_bias[own] = EPI_BIAS && k < K ? bias[k] : 0.0f;
+    }
+
+    int end = min(rows_all, (int)(blockIdx.x + 1) * rows_block);
+    for (int row = blockIdx.x * rows_block; row < end;) { /* rows of outputs, strip by strip */
+        int p = row % P, strip = row / P % strips, image = row / P / strips, count = min(P - p, end - row);
+        row += count;
+        int q = (strip * WARPS + warp) * OUTPUTS, x = q - pad + lane / 4, y = p - pad;
+        if (q >= Q)
+            continue;
+        unsigned inside = 0;
+#pragma unroll
+        for (int h = 0; h < HALVES; h++)
+            inside |= (x + h * 8 >= 0 && x + h * 8 < W ? 1u : 0u) << h;
+        const TYPE *next = input + ((long long)image * H * W + (long long)y * W + x) * C; /* what is loaded next, of image row y */
+        int last = min(H, y + count + R - 1), room = min(OUTPUTS, Q - q);
+        size_t place = (((size_t)image * P + p) * Q + q) * K;
+
+        image_row ahead[ROWS_AHEAD];
+        sums sum[R];
+        auto load = [&](image_row &into) {
+            load_row(into, next, y >= 0 && y < last ? inside : 0);
+            next += (size_t)W * C;
+            y++;
+        };
+#pragma unroll
+        for (int i = 0; i < ROWS_AHEAD; i++)
+            load(ahead[i]);
+#pragma unroll 1
+        for (int left = count + R - 1, started = 0; left > 0; started = 1)
+#pragma unroll
+            for (int i = 0; i < ROUND; i++) { /* row r of the filter on this image row is for the output row that began r rows ago */
+                for (int j = 0; j < FRAGMENTS * COLUMNS * 4; j++)
+                    sum[i % R].of[j / 4 / COLUMNS][j / 4 % COLUMNS][j % 4] = 0;
+#pragma unroll
+                for (int r = 0; r < R; r++)
+                    multiply(sum[(i + R - r) % R], ahead[i % ROWS_AHEAD], held[r]);
+                load(ahead[i % ROWS_AHEAD]);
+                if (i >= R - 1 || started) {
+                    finish(sum[(i + 1) % R], own_bias, output, residual, place, room);
+                    place += (size_t)Q * K;
+                }
+                if (--left == 0)
+                    break;
+            }
+    }
+}

@@ -1,0 +1,25 @@
+/* bench 1
+op: conv2d
+what: NCHW of any width by way of NHWC - both layout changes at copy speed, the convolution that `auto` chooses between them
+from: wgmma_rs_nchw
+needs: groups == 1 and c * h * w < 2147483648 and k * p * q < 2147483648
+layout: {input: NCHW, filter: KRSC, output: NCHW, residual: NCHW}
+dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
+algorithm: library
+epilogue: [bias, residual, relu, leaky_relu]
+scratch:
+  x: input[n * c * h * w]
+  y: input[n * k * p * q]
+  z: input[select(has(residual), n * k * p * q, 1)]
+steps:
+  - {variant: layout/convert, input: input, output: x, with: {to: NHWC}}
+  - {variant: layout/convert, input: residual, output: z, with: {to: NHWC}, when: has(residual)}
+  - {variant: conv2d/auto, input: x, residual: z, output: y, epilogue: same, with: {layout: NHWC}}
+  - {variant: layout/convert, input: y, output: output, with: {c: k, h: p, w: q, layout: NHWC, to: NCHW}}
+*/
+
+/* What changed from wgmma_rs_nchw: nothing is asked of the shape. A row of NCHW whose width is no multiple of 8 begins anywhere, and the copy engine can neither
+ * stride such rows nor store them. This is what the library does for every NCHW shape, with layout changes that run at the speed of a copy (layout/convert) where
+ * its own take two to ten times as long.
+ *
+ * Cost: input and output are read and written once more. Where wgmma_rs_nchw can run it is faster. */

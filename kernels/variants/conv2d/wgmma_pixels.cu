@@ -1,0 +1,314 @@
+/* bench 1
+op: conv2d
+what: wgmma turned round - pixels are the rows of the product and all output channels its columns, so that 48, 80, 96 or 160 channels waste nothing
+from: wgmma_blocks
+needs:
+  - stride == 1 and dilation == 1 and groups == 1 and r <= 7 and s <= 7 and c % 8 == 0 and k % 8 == 0
+  - 2 * c * r * s >= 9 * k                             # else storing takes longer than multiplying
+  - c * h * w < 2147483648 and k * p * q < 2147483648
+layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
+dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
+algorithm: implicit_gemm
+epilogue: [bias, residual, relu, leaky_relu]
+params:
+  KB: {values: [auto, 32, 48, 64, 96, 128, 192, 256], default: auto}   # output channels a block, at most
+  BLOCKS: {values: [auto, 1, 2, 4], default: auto}                 # of 64 pixels, a consumer
+  SHARE: {values: [auto, 0, 1], default: auto}                     # 1: both consumers have the same tile, half of its pixels each; 0: they take tiles in turn
+  SQUARE: {values: [auto, 0, 1], default: auto}                    # a block of pixels is 8 x 8, or 64 of a row
+  AHEAD: {values: [auto, 3, 4, 6, 8], default: auto}               # taps of weights in shared memory, if not all fit; auto: 4, or what fits
+let:
+  # Five ways to cut the work. Which: the one whose waves of tiles take the least, in 64ths of a cycle. 16 channels of a tap by 64 pixels by kb channels are kb / 2
+  # cycles of products; shared memory gives 16 + kb / 4 cycles of operands and takes in the tap, kb / 4 for all pixels of the tile, at four fifths of its rate.
+  steps: r * s * ceil(c, 16)
+  tiles_256: n * min(ceil(q, 64) * ceil(p, 4), ceil(q, 16) * ceil(p, 16))
+  tiles_128: n * min(ceil(q, 64) * ceil(p, 2), ceil(q, 16) * ceil(p, 8))
+  tiles_64: n * min(ceil(q, 64) * p, ceil(q, 8) * ceil(p, 8))
+  kb_192: 16 * ceil(ceil(k, ceil(k, 192)), 16)
+  kb_128: 16 * ceil(ceil(k, ceil(k, 128)), 16)
+  kb_96: 16 * ceil(ceil(k, ceil(k, 96)), 16)
+  kb_64: 16 * ceil(ceil(k, ceil(k, 64)), 16)
+  kb_48: 16 * ceil(ceil(k, ceil(k, 48)), 16)
+  own: ceil(tiles_256 * ceil(k, 96), sm_count) * (steps * max(128 * kb_96, 5120 + 100 * kb_96) + 32000)       # consumers in turn, 256 pixels each
+  broad: ceil(tiles_128 * ceil(k, 192), sm_count) * (steps * max(64 * kb_192, 2560 + 60 * kb_192) + 32000)    # in turn, 128 pixels, more channels
+  flat: ceil(tiles_128 * ceil(k, 128), sm_count) * (steps * max(64 * kb_128, 2560 + 60 * kb_128) + 128000)    # together, 128 pixels: nobody hides a store
+  little: ceil(tiles_128 * ceil(k, 48), sm_count) * (steps * max(64 * kb_48, 2560 + 60 * kb_48) + 128000)     # together, fewer channels
+  tiny: ceil(tiles_64 * ceil(k, 64), sm_count) * (steps * max(32 * kb_64, 1280 + 40 * kb_64) + 128000)        # one alone
+  least: min(own, broad, flat, little, tiny)
+  widest: select(KB != 'auto', KB, select(own == least, 96, select(broad == least, 192, select(flat == least, 128, select(little == least, 48, 64)))))
+  blocks_k: ceil(k, widest)
+  kb: 16 * ceil(ceil(k, blocks_k), 16)
+  blocks: select(BLOCKS != 'auto', BLOCKS, select(own == least and kb <= 96, 4, select((own == least or broad == least) and kb <= 192, 2, 1)))
+  share: select(SHARE != 'auto', SHARE, own > least and broad > least and (flat == least or little == least))
+  lines: n * ceil(q, 64) * ceil(p, tile_blocks) * blocks_k         # tiles, if a block of pixels is 64 of a row
+  squares: n * ceil(q, select(tile_blocks == 1, 8, 16)) * ceil(p, select(tile_blocks == 1, 8, 4 * tile_blocks)) * blocks_k
+  square: select(SQUARE != 'auto', SQUARE, ceil(squares, sm_count) <= ceil(lines, sm_count))   # a smaller border, if that costs no wave
+  tile_blocks: blocks * (1 + share)
+  tile_w: select(square, select(tile_blocks == 1, 8, 16), 64)
+  tile_h: tile_blocks * 64 / tile_w
+  slice: (tile_h + r - 1) * ceil(tile_w + s - 1, 8) * 1024         # 64 channels of a tile with its border
+  taps: ceil(c, 64) * r * s
+  fixed: 1024 + 32768 + 512 + 4 * blocks_k * kb                    # staging, barriers, biases
+  resident: blocks_k == 1 and taps <= 64 and taps * kb * 128 + 2 * slice + fixed <= smem_per_block_optin
+  ahead: select(resident, taps, select(AHEAD == 'auto', max(2, min(4, floor(smem_per_block_optin - fixed - 2 * slice, kb * 128 + 16))), AHEAD))
+  slices: max(2, min(6, floor(smem_per_block_optin - fixed - ahead * (kb * 128 + 16), slice)))
+  smem: fixed + slices * slice + ahead * kb * 128 + 16 * ahead
+  tiles_x: ceil(q, tile_w)
+  tiles_y: ceil(p, tile_h)
+  tiles: n * tiles_y * tiles_x * blocks_k
+  box: select(blocks_k == 1 or kb % 64 == 0, 64, select(kb % 32 == 0, 32, 16))   # channels that are stored together
+where:
+  - cc == 90
+  - blocks * kb <= 384                                             # half as many registers hold the sums of a thread
+  - smem <= smem_per_block_optin
+define:
+  TYPE: type(input)
+  BLOCK_K: kb
+  PIXEL_BLOCKS: blocks
+  SHARED_TILE: share
+  SQUARE_BLOCKS: square
+  TILE_W: tile_w
+  TILE_H: tile_h
+  SLICES: slices
+  TAP_SLOTS: ahead
+  RESIDENT: resident
+  STORE_BOX: box
+  EPI_BIAS: has(bias)
+  EPI_RESIDUAL: has(residual)
+  EPI_SLOPE: slope(epilogue)
+specialise: [r, s]
+tensor_maps:
+  input_map: {of: input, box: "64, tile_w + s - 1, 1, 1", swizzle: 128, l2: 256}
+  filter_map: {of: filter, dims: "c, r * s, 1, k", box: "64, 1, 1, kb", swizzle: 128, l2: 256}
+  output_map: {of: output, box: "box, select(square, 8, 64), select(square, 8, 1), 1", swizzle: box * 2}
+  residual_map: {of: residual, box: "box, select(square, 8, 64), select(square, 8, 1), 1", swizzle: box * 2, l2: 256}
+steps:
+  - kernel: conv_wgmma_pixels
+    grid: min(tiles, sm_count)
+    block: 384
+    smem: smem
+    args: input_map, filter_map, output_map, residual_map, filter, bias, c, k, pad, tiles_x, tiles_y, blocks_k, tiles
+*/
+
+/* What changed from wgmma_blocks: which side of the product is which. wgmma's left operand has always 64 rows, its right one 8 to 256 columns in steps of 8. With channels
+ * as rows 96 of them are two times 64, a quarter of the products for nothing; as columns they are 96. Pixels come in any number, so they are the rows.
+ *
+ *  - What 64 pixels are is free as well: 64 of an image row, or 8 x 8 of them (SQUARE), because the distance from one 8 rows of an operand to the next is a field of
+ *    its descriptor. 48 x 48 pixels are 36 squares and nothing is cut off.
+ *  - The price is shared memory: 64 pixels take 16 cycles to read and N channels N / 4, for N / 2 cycles of products. At 96 channels that is 40 of 48, at 48 channels
+ *    more than there is: there wgmma_rs is better.
+ *  - While results go out no products are made, unless somebody else makes them. Up to 96 channels each consumer has a tile of its own (SHARE 0) and they take turns;
+ *    above, a tile of its own would need more bytes from L2 than there are, so both share one.
+ *  - Weights that fit stay in shared memory (`resident`); else they stream, one tap at a time, from L2, where all blocks together put them at the start.
+ *
+ * What binds it is shared memory. Counted for own tiles of 96 channels: 40 cycles of operands, 6 of weights and 4 of pixels that come in, 2 of results, for 48 of
+ * products; measured are 71. The same sum for 80, 128 and 192 channels gives 0.75 to 0.8 of what was measured, so the head's cost model has it with a factor 5 / 4.
+ *
+ * Measured on an H200, cold, against the library in the same run:
+ *     96->96 at 720 x 1280    228 us, 1.17 x       96->96 at 181 x 319     25.5 us, 1.04 x      256->256 at 170 x 255       81.8 us, 1.02 x
+ *     80->80 at 270 x 480    36.3 us, 1.64 x     128->128 at 270 x 480     61.4 us, 1.03 x      256->256 at 16 x 48 x 48    70.6 us, 1.02 x
+ *   160->160 at 270 x 480    92.0 us, 1.29 x     192->192 at 270 x 480    120.6 us, 1.10 x      128->32 at 270 x 480        31.9 us, 1.41 x */
+#include "staged_pixels.cuh"
+
+constexpr int TILE_BLOCKS = PIXEL_BLOCKS * (1 + SHARED_TILE), TAPS = R * S;
+constexpr int PITCH = (TILE_W + S - 1 + 7) / 8 * 8; /* pixels from one row of a slice to the next: whole blocks of the swizzle */
+constexpr int SLICE_ROWS = TILE_H + R - 1, SLICE_BYTES = SLICE_ROWS * PITCH * 128, BOX_BYTES = (TILE_W + S - 1) * 128;
+constexpr int TAP_BYTES = BLOCK_K * 128;
+
+extern __shared__ unsigned char shared_raw[];
+
+/* Addresses in shared memory. Slices (64 channels of a tile and its border) and taps (their weights) are counted over the whole life of the block; each has a
+ * barrier for "has come" and one for "is free". */
+struct buffers {
+    unsigned slices, taps, slice_full, slice_empty, tap_full, tap_empty, turn;
+    __device__ __forceinline__ unsigned slice(int i) const { return slices + i % SLICES * SLICE_BYTES; }
+    __device__ __forceinline__ unsigned tap(int i) const { return taps + i % TAP_SLOTS * TAP_BYTES; }
+};
+
+struct tile {
+    int k0, q0, p0, n;
+    __device__ __forceinline__ tile(int t, int tiles_x, int tiles_y, int blocks_k)
+    {
+        k0 = t % blocks_k * BLOCK_K;
+        t /= blocks_k;
+        q0 = t % tiles_x * TILE_W;
+        t /= tiles_x;
+        p0 = t % tiles_y * TILE_H;
+        n = t / tiles_y;
+    }
+};
+
+/* The work of a block. */
+struct share {
+    int C, K, pad, tiles_x, tiles_y, blocks_k, tiles;
+    __device__ __forceinline__ tile at(int t) const { return tile(t, tiles_x, tiles_y, blocks_k); }
+};
+
+/* Slices and taps have a producer each: neither waits for the other's place. */
+static __device__ __forceinline__ void produce_slices(const buffers &b, const share &own, const tensor_map *input_map)
+{
+    int slice = 0;
+    for (int t = blockIdx.x; t < own.tiles; t += gridDim.x) {
+        tile at = own.at(t);
+        for (int c = 0; c < own.C; c += 64, slice++) {
+            unsigned full = b.slice_full + slice % SLICES * 8;
+            barrier_wait(b.slice_empty + slice % SLICES * 8, (slice / SLICES & 1) ^ 1);
+            barrier_arrive_expect(full, SLICE_ROWS * BOX_BYTES);
+#pragma unroll 1 /* a producer has 24 registers */
+            for (int y = 0; y < SLICE_ROWS; y++)
+                copy_box_4d(b.slice(slice) + y * (PITCH * 128), input_map, full, c, at.q0 - own.pad, at.p0 - own.pad + y, at.n);
+        }
+    }
+}
+
+static __device__ __forceinline__ void produce_taps(const buffers &b, const share &own, const tensor_map *filter_map)
+{
+    int tap = 0;
+    for (int t = blockIdx.x; t < own.tiles; t += gridDim.x) {
+        for (int c = 0; c < own.C; c += 64)
+#pragma unroll 1
+            for (int i = 0; i < TAPS; i++, tap++) {
+                unsigned full = b.tap_full + tap % TAP_SLOTS * 8;
+                barrier_wait(b.tap_empty + tap % TAP_SLOTS * 8, (tap / TAP_SLOTS & 1) ^ 1);
+                barrier_arrive_expect(full, TAP_BYTES);
+                copy_box_4d(b.tap(tap), filter_map, full, c, i, 0, own.at(t).k0);
+            }
+        if (RESIDENT)
+            break;
+    }
+}
+
+static __device__ __forceinline__ void release(unsigned barrier)
+{
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(barrier);
+}
+
+/* 16 * DEPTH channels of one tap. */
+template <int DEPTH>
+static __device__ __forceinline__ void multiply_tap(float sum[PIXEL_BLOCKS][BLOCK_K / 2], unsigned long long pixels, unsigned long long weights, bool add)
+{
+    wgmma_begin();
+#pragma unroll
+    for (int d = 0; d < DEPTH; d++)
+#pragma unroll
+        for (int i = 0; i < PIXEL_BLOCKS; i++) { /* descriptors count in 16 bytes: a pixel is 8, 16 channels are 2 */
+            int offset = SQUARE_BLOCKS ? (i / ACROSS * PITCH + i % ACROSS) * 64 : i * PITCH * 8;
+            wgmma_shared<TYPE, BLOCK_K>(sum[i], pixels + offset + d * 2, weights + d * 2, add || d > 0);
+        }
+    wgmma_commit();
+}
+
+/* slice, tap: the first of the tile; first: the consumer's first block of pixels, in bytes from the tile's. */
+static __device__ __forceinline__ void multiply_tile(float sum[PIXEL_BLOCKS][BLOCK_K / 2], const buffers &b, int slice, int tap, int C, unsigned first)
+{
+    for (int c = 0; c < C; c += 64, slice++) {
+        barrier_wait(b.slice_full + slice % SLICES * 8, slice / SLICES & 1);
+        unsigned row = b.slice(slice) + first;
+#pragma unroll 1
+        for (int i = 0; i < TAPS; i++, tap++) {
+            barrier_wait(b.tap_full + tap % TAP_SLOTS * 8, tap / TAP_SLOTS & 1);
+            unsigned long long pixels = matrix_rows_128(row + (i / S * PITCH + i % S) * 128, SQUARE_BLOCKS ? PITCH * 128 : 1024);
+            unsigned long long weights = matrix_rows_128(b.tap(tap));
+            if (C - c > 48)
+                multiply_tap<4>(sum, pixels, weights, c + i > 0);
+            else if (C - c > 32)
+                multiply_tap<3>(sum, pixels, weights, c + i > 0);
+            else if (C - c > 16)
+                multiply_tap<2>(sum, pixels, weights, c + i > 0);
+            else
+                multiply_tap<1>(sum, pixels, weights, c + i > 0);
+            wgmma_wait<1>(); /* the tap before is done */
+            if (!RESIDENT && c + i > 0)
+                release(b.tap_empty + (tap - 1) % TAP_SLOTS * 8);
+            if (c > 0 && i == 0)
+                release(b.slice_empty + (slice - 1) % SLICES * 8);
+        }
+    }
+}
+
+static __device__ __forceinline__ void consume(const buffers &b, const share &own, staged_pixels stored, const tensor_map *output_map,
+                                               const tensor_map *residual_map)
+{
+    int me = warpgroup_index() - 1, slices = (own.C + 63) / 64;
+    constexpr int first_x = SHARED_TILE ? PIXEL_BLOCKS % ACROSS * 8 : 0, first_y = SHARED_TILE ? PIXEL_BLOCKS / ACROSS * (SQUARE_BLOCKS ? 8 : 1) : 0;
+    stored.area += me * STAGED_BYTES;
+    stored.come += me * 16;
+    stored.group = me + 1;
+    unsigned phase = 0;
+    for (int j = SHARED_TILE ? 0 : me, t = blockIdx.x + j * gridDim.x; t < own.tiles; j += 2 - SHARED_TILE, t += (2 - SHARED_TILE) * gridDim.x) {
+        tile at = own.at(t);
+        int p0 = at.p0 + me * first_y, q0 = at.q0 + me * first_x;
+        stored.begin(residual_map, at.k0, at.n, p0, q0);
+        float sum[PIXEL_BLOCKS][BLOCK_K / 2];
+        if (!SHARED_TILE)
+            barrier_wait(b.turn + me * 8, phase ^ (me == 0));
+        multiply_tile(sum, b, j * slices, RESIDENT ? 0 : j * slices * TAPS, own.C, me * (first_y * PITCH + first_x) * 128);
+        if (!SHARED_TILE)
+            release(b.turn + (me ^ 1) * 8);
+        wgmma_wait<0>();
+        int last = (j + 1) * slices - 1;
+        if (!RESIDENT)
+            release(b.tap_empty + (last * TAPS + TAPS - 1) % TAP_SLOTS * 8);
+        release(b.slice_empty + last % SLICES * 8);
+        stored.store(sum, output_map, residual_map, own.K, at.k0, at.n, p0, q0);
+        phase ^= 1;
+    }
+    stored.finish();
+}
+
+/* Once, and before the first tile: the weights are asked for in all SMs' name, so that each waits once for memory and not once for every few taps. */
+static __device__ __forceinline__ void prefetch_weights(const TYPE *filter, int elements)
+{
+    int part = (elements / 8 + gridDim.x - 1) / gridDim.x * 8, from = blockIdx.x * part;
+    if (from < elements)
+        prefetch_bytes(filter + from, min(part, elements - from) * 2);
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1)
+conv_wgmma_pixels(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map filter_map, const __grid_constant__ tensor_map output_map,
+                  const __grid_constant__ tensor_map residual_map, const TYPE *filter, const float *bias, int C, int K, int pad, int tiles_x, int tiles_y,
+                  int blocks_k, int tiles)
+{
+    if (threadIdx.x == 0)
+        prefetch_map(&input_map);
+    else if (threadIdx.x == 32)
+        prefetch_map(&filter_map);
+    else if (threadIdx.x == 64)
+        prefetch_weights(filter, K * TAPS * C);
+    else if (threadIdx.x == 128)
+        prefetch_map(&output_map);
+    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
+    unsigned staging = base + SLICES * SLICE_BYTES, taps = staging + 2 * STAGED_BYTES, at = taps + TAP_SLOTS * TAP_BYTES;
+    buffers b = {base, taps, at, at + SLICES * 8, at + SLICES * 16, at + SLICES * 16 + TAP_SLOTS * 8, at + SLICES * 16 + TAP_SLOTS * 16};
+    unsigned residual = b.turn + 16, biases = residual + 32;
+    if (EPI_BIAS)
+        for (int k = threadIdx.x; k < blocks_k * BLOCK_K; k += 384)
+            store_shared(biases + k * 4, k < K ? __float_as_uint(bias[k]) : 0);
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < SLICES; i++) {
+            barrier_init(b.slice_full + i * 8, 1);
+            barrier_init(b.slice_empty + i * 8, SHARED_TILE ? 8 : 4); /* a lane of each consuming warp */
+        }
+        for (int i = 0; i < TAP_SLOTS; i++) {
+            barrier_init(b.tap_full + i * 8, 1);
+            barrier_init(b.tap_empty + i * 8, SHARED_TILE ? 8 : 4);
+        }
+        for (int i = 0; i < 2; i++)
+            barrier_init(b.turn + i * 8, 4);
+        for (int i = 0; i < 4; i++)
+            barrier_init(residual + i * 8, 1);
+        barrier_init_done();
+    }
+    __syncthreads();
+    share own = {C, K, pad, tiles_x, tiles_y, blocks_k, tiles};
+    if (threadIdx.x < 128) {
+        give_registers<24>();
+        if (threadIdx.x == 0)
+            produce_slices(b, own, &input_map);
+        else if (threadIdx.x == 32)
+            produce_taps(b, own, &filter_map);
+    } else {
+        take_registers<240>();
+        consume(b, own, {staging, residual, biases, 0, 0}, &output_map, &residual_map);
+    }
+}

@@ -1,0 +1,49 @@
+/* bench 1
+op: densify
+what: stored + input of the marked pixels only - a warp a word of the mask
+needs: k * h * w < 2147483648
+layout: {input: NHWC, output: same, mask_in: bits, mask_out: bits}
+dtype: {input: [f32, f16, bf16], output: same}
+mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [1, 1]}
+params:
+  LANES: {values: [auto, 32], default: auto}       # of a pixel; 32 is a warp a pixel, as DeltaCNN has it; auto: as many as its channels need
+let:
+  v_max: 16 / size(input)
+  v: select(c % v_max == 0, v_max, select(c % 2 == 0, 2, 1))
+  lanes: select(LANES == 'auto', min(32, pow2(ceil(c, v))), LANES)
+  words: ceil(w, 32)
+define:
+  ELEMENT_T: type(input)
+  VEC: v
+  PIXEL_LANES: lanes
+steps:
+  - kernel: sparse_densify
+    grid: ceil(h * words, 8), n
+    block: 32, 8
+    args: input, stored, mask_in, mask_out, output, c, k, h, w, words
+*/
+
+/* DeltaCNN's densify: what its reader wants whole is the state plus what changed. A network gives `stored` as `output` too; here they are two, so that the row
+ * can be run again. */
+#include "marked_pixels.cuh"
+
+extern "C" __global__ void __launch_bounds__(256)
+sparse_densify(const ELEMENT_T *input, const ELEMENT_T *stored, const unsigned *mask_in, unsigned *mask_out, ELEMENT_T *output, int C, int K, int H, int W,
+               int words)
+{
+    int index = blockIdx.x * 8 + threadIdx.y;
+    if (index >= H * words)
+        return; /* a whole warp */
+    size_t word = (size_t)blockIdx.y * H * words + index, first = ((size_t)blockIdx.y * H + index / words) * W + index % words * 32;
+    unsigned marks = mask_in[word];
+    if (threadIdx.x == 0)
+        mask_out[word] = marks;
+    each_vector<VEC>(marks, C, [&](int x, int c) {
+        size_t e = (first + x) * C + c;
+        pack<ELEMENT_T, VEC> u = load_pack<ELEMENT_T, VEC>(input + e), v = load_pack<ELEMENT_T, VEC>(stored + e);
+#pragma unroll
+        for (int j = 0; j < VEC; j++)
+            u.item[j] = from_f32<ELEMENT_T>(to_f32(v.item[j]) + to_f32(u.item[j]));
+        store_pack<ELEMENT_T, VEC>(output + e, u);
+    });
+}

@@ -1,0 +1,66 @@
+/* bench 1
+op: pool_average
+what: the mean of the windows that see a change - a warp a word of the output's mask
+needs: c * h * w < 2147483648 and h * ceil(w, 32) < 67108864
+layout: {input: NHWC, output: same, mask_in: bits, mask_out: bits}
+dtype: {input: [f32, f16, bf16], output: same}
+mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [1, 1]}
+params:
+  LANES: {values: [auto, 32], default: auto}       # of a pixel; 32 is a warp a pixel, as DeltaCNN has it; auto: as many as its channels need
+let:
+  v_max: 16 / size(input)
+  v: select(c % v_max == 0, v_max, select(c % 2 == 0, 2, 1))
+  lanes: select(LANES == 'auto', min(32, pow2(ceil(c, v))), LANES)
+  words: ceil(q, 32)
+define:
+  ELEMENT_T: type(input)
+  VEC: v
+  PIXEL_LANES: lanes
+specialise: [r, s, stride, pad]
+steps:
+  - kernel: sparse_pool_average
+    grid: ceil(p * words, 8), n
+    block: 32, 8
+    args: input, mask_in, mask_out, output, c, h, w, p, q, words
+*/
+
+/* The mean is linear: the mean of the changes is the change of the mean, and nothing has to be stored. Each lane asks the mask about one output's window. */
+#include "marked_pixels.cuh"
+
+extern "C" __global__ void __launch_bounds__(256)
+sparse_pool_average(const ELEMENT_T *input, const unsigned *mask_in, unsigned *mask_out, ELEMENT_T *output, int C, int H, int W, int P, int Q,
+                    int words)
+{
+    int index = blockIdx.x * 8 + threadIdx.y;
+    if (index >= P * words)
+        return; /* a whole warp */
+    int p = index / words, q0 = index % words * 32, q = q0 + threadIdx.x;
+    mask_in += (size_t)blockIdx.y * H * ((W + 31) / 32);
+    bool active = false;
+    for (int r = 0; r < R && q < Q; r++)
+        for (int s = 0; s < S; s++)
+            active |= pixel_marked(mask_in, p * STRIDE - PAD + r, q * STRIDE - PAD + s, H, W);
+    unsigned marks = __ballot_sync(~0u, active);
+    if (threadIdx.x == 0)
+        mask_out[(size_t)blockIdx.y * P * words + index] = marks;
+    input += (size_t)blockIdx.y * C * H * W;
+    output += ((size_t)blockIdx.y * P + p) * Q * C;
+    each_vector<VEC>(marks, C, [&](int column, int c) {
+        float sum[VEC] = {0.0f};
+        for (int r = 0; r < R; r++)
+            for (int s = 0; s < S; s++) {
+                int y = p * STRIDE - PAD + r, x = (q0 + column) * STRIDE - PAD + s;
+                if (!pixel_marked(mask_in, y, x, H, W))
+                    continue; /* no change there */
+                pack<ELEMENT_T, VEC> v = load_pack<ELEMENT_T, VEC>(input + ((size_t)y * W + x) * C + c);
+#pragma unroll
+                for (int j = 0; j < VEC; j++)
+                    sum[j] += to_f32(v.item[j]);
+            }
+        pack<ELEMENT_T, VEC> out;
+#pragma unroll
+        for (int j = 0; j < VEC; j++)
+            out.item[j] = from_f32<ELEMENT_T>(sum[j] / (R * S));
+        store_pack<ELEMENT_T, VEC>(output + (size_t)(q0 + column) * C + c, out);
+    });
+}

@@ -1,0 +1,104 @@
+/* bench 1
+op: upsample_conv2d
+what: four convolutions 2x2 of the small image, one for each phase of the output - taps that meet the same pixel are added beforehand, the store interleaves
+from: two_step
+needs:
+  - block == 2 and r == 3 and s == 3 and pad == 1 and c <= 64 and c % 8 == 0 and k % 8 == 0
+  - c * h * w < 2147483648 and k * p * q < 2147483648
+layout: {input: NHWC, filter: KRSC, output: NHWC}
+dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
+algorithm: collapsed
+epilogue: [bias, relu, leaky_relu]
+params:
+  STRIP: {values: [auto, 64, 128], default: auto}     # pixels of a row that are one product; auto: what wastes less of the last strip
+  RING: {values: [7, 8, 10], default: 8}              # image rows in shared memory
+let:
+  side: select(k % 64 == 0, 2, 3)                      # of the filters that are multiplied: 2, or 3 with zeros where a block's channels belong to two phases
+  box: select(2 * k % 64 == 0, 64, select(2 * k % 32 == 0, 32, 16))
+  strip: select(STRIP == 'auto', select(ceil(w, 64) % 2 == 1 and w < 256, 64, 128), STRIP)
+  row_bytes: ceil(strip + 2, 8) * 1024
+  rest: RING * row_bytes + 2 * strip * 128             # image rows, then results of two consumers; weights pass through the end of it
+  smem: 1024 + max(rest, 3 * row_bytes + 2 * side * side * 8192) + 16 * RING + 48
+  blocks_k: ceil(4 * k, 128)
+  strips: ceil(w, strip)
+  rows_all: n * strips * h
+  blocks: max(1, min(rows_all, floor(sm_count, blocks_k)))
+  rows_block: ceil(rows_all, blocks)                   # of the small image, one after another in a strip
+where:
+  - cc == 90
+  - smem <= smem_per_block_optin
+define:
+  TYPE: type(input)
+  CHANNELS: c
+  STRIP_WIDTH: strip
+  SPLIT: 2
+  EPI_BIAS: has(bias)
+  EPI_RESIDUAL: 0
+  EPI_SLOPE: slope(epilogue)
+  COLLAPSED: 1
+  TAP_ROWS: side
+  TAP_COLUMNS: side
+  D2S_BLOCK: 2
+  D2S_CRD: 0
+  STORE_BOX: box
+specialise: [r, s]
+scratch:
+  summed: input[4 * k * side * side * c]
+tensor_maps:
+  input_map: {of: input, box: "64, strip + 2, 1, 1", swizzle: 128, l2: 256}
+  filter_map: {of: summed, dims: "c, side * side, 1, 4 * k", box: "64, 1, 1, 64", swizzle: 128, l2: 256}
+  output_map: {of: output, dims: "2 * k, w, 2 * h, n", box: "box, strip, 1, 1", swizzle: box * 2}
+prepare:
+  - kernel: sum_filters
+    grid: ceil(4 * k * side * side * c, 256)
+    block: 256
+    args: filter, summed, k, c
+steps:
+  - kernel: conv_collapsed
+    grid: ceil(rows_all, rows_block), blocks_k
+    block: 384
+    smem: smem
+    args: input_map, filter_map, output_map, bias, 4 * k, h, pad, strips, rows_all, rows_block
+*/
+
+/* What changed from two_step: the work. Of the nine pixels of the large image under a 3x3 filter only four are different, so along each axis
+ *
+ *     an even output sees   f0           on pixel y - 1,   f1 + f2   on pixel y
+ *     an odd one            f0 + f1      on pixel y,       f2        on pixel y + 1
+ *
+ * and the filters of the four phases (dy, dx) are 2x2: 4 / 9 of the products, and no large image. The phases are 4 k channels of a convolution of the small image, whose
+ * pixels the store moves apart: depth_to_space, DCR. That is wgmma_rs_d2s; new is only that each phase takes its own 2x2 of the 3x3 pixels in reach, another
+ * row of the ring and another pixel to begin at. The sums are made once, in `prepare`.
+ *
+ * Cost: a sum of taps is rounded to the type of the filter, which `algorithm: collapsed` allows for. Where k is no multiple of 64, 64 rows of a product belong to two
+ * phases or more; then the filters stay 3x3 and five of nine taps are zeros. */
+#include "element.cuh"
+#define WEIGHTS_SHARED 0
+#include "wgmma_rows.cuh"
+
+/* summed[phase * K + k][a][b][c]. Tap a of phase dy adds rows first .. last - 1 of the filter. */
+extern "C" __global__ void __launch_bounds__(256) sum_filters(const TYPE *filter, TYPE *summed, int K, int C)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i >= 4 * K * TAPS * C)
+        return;
+    int c = i % C, tap = i / C % TAPS, k = i / C / TAPS % K, phase = i / C / TAPS / K, begin[2], end[2];
+    for (int axis = 0; axis < 2; axis++) {
+        int d = axis ? phase % 2 : phase / 2, a = axis ? tap % TAP_COLUMNS : tap / TAP_COLUMNS;
+        int at = a - (TAP_ROWS == 3 ? d : 0); /* which of the two; in 3x3 a phase begins at its own pixel */
+        begin[axis] = at == 0 ? 0 : 1 + d;
+        end[axis] = at == 0 ? 1 + d : at == 1 ? 3 : 0;
+    }
+    float sum = 0;
+    for (int r = begin[0]; r < end[0]; r++)
+        for (int s = begin[1]; s < end[1]; s++)
+            sum += to_f32(filter[((k * 3 + r) * 3 + s) * C + c]);
+    summed[i] = from_f32<TYPE>(sum);
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1)
+conv_collapsed(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map filter_map, const __grid_constant__ tensor_map output_map,
+               const float *bias, int K, int P, int pad, int strips, int rows_all, int rows_block)
+{
+    convolve_rows(&input_map, &filter_map, &output_map, nullptr, bias, K, P, pad, strips, rows_all, rows_block);
+}

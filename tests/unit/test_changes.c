@@ -1,0 +1,189 @@
+/* op/pool, op/changes and the mask of op/bilinear: what a change of the input changes in the output, found by changing it, against the masks and against the ops
+ * that pass changes. */
+#include "works.h"
+
+static struct work pool(const char *op, int64_t kernel, int64_t stride, int64_t pad)
+{
+    struct work w = simple_work(op, 3, 9, 11);
+    w.n = 2, w.dtype = DTYPE_F32, w.r = kernel, w.s = kernel, w.stride = stride, w.pad = pad;
+    return w;
+}
+
+static void reference_again(const struct work *w, struct op_data *d)
+{
+    struct error err = {0};
+    free(d->reference);
+    free(d->bound);
+    free(d->mask_out);
+    d->mask_out = NULL;
+    if (!op_data_reference(w, d, &err))
+        fail_msg("%s", err.text);
+}
+
+/* The outputs that differ when pixel `at` of image 0 gets other values are those whose mask the pixel sets. */
+static void check_reach(struct work w)
+{
+    finish(&w);
+    struct op_data d;
+    make_data(&w, DATA_PART_PRECISION, &d);
+    size_t inputs = (size_t)(w.n * w.h * w.w), outputs = (size_t)(w.n * w.p * w.q), plane = (size_t)(w.h * w.w);
+    float *in = calloc(inputs, sizeof *in), *out = calloc(outputs, sizeof *out);
+    float *kept = malloc(inputs * (size_t)w.c * sizeof *kept);
+    memcpy(kept, d.array[ROLE_INPUT], inputs * (size_t)w.c * sizeof *kept);
+    double *before = malloc(d.output_elements * sizeof *before);
+    memcpy(before, d.reference, d.output_elements * sizeof *before);
+    for (size_t at = 0; at < plane; at++) {
+        for (int64_t c = 0; c < w.c; c++)
+            d.array[ROLE_INPUT][(size_t)c * plane + at] += 1000;
+        reference_again(&w, &d);
+        memset(in, 0, inputs * sizeof *in);
+        in[at] = 1;
+        mask_dilate(&w, in, out);
+        for (size_t i = 0; i < outputs; i++) {
+            size_t n = i / (size_t)(w.p * w.q), element = n * (size_t)(w.k * w.p * w.q) + i % (size_t)(w.p * w.q); /* channel 0 */
+            if ((out[i] != 0) != (d.reference[element] != before[element]))
+                fail_msg("%s: input %zu, output %zu: marked %g, was %g, is %g", w.op->name, at, i, out[i], before[element], d.reference[element]);
+        }
+        memcpy(d.array[ROLE_INPUT], kept, inputs * (size_t)w.c * sizeof *kept);
+    }
+    free(kept);
+    free(before);
+    free(in);
+    free(out);
+    op_data_free(&d);
+}
+
+static void test_reach(void **state)
+{
+    struct work w = simple_work("upsample_bilinear", 2, 5, 7);
+    w.block = 2, w.dtype = DTYPE_F32, w.n = 2;
+    check_reach(w);
+    w.block = 4;
+    check_reach(w);
+    check_reach(pool("pool_average", 3, 2, 1));
+    check_reach(pool("pool_average", 2, 2, 0));
+    check_reach(pool("pool_average", 3, 1, 2));
+}
+
+/* max(stored + change) - max(stored) is what pool_max itself makes of both. */
+static void test_max_change(void **state)
+{
+    struct work w = pool("pool_max_change", 3, 2, 1), dense = pool("pool_max", 3, 2, 1);
+    w.mask = (struct mask){.pattern = MASK_IID, .density = 0.3, .seed = 5};
+    finish(&w);
+    finish(&dense);
+    struct op_data d, old, now;
+    make_data(&w, DATA_PART_EXACT, &d);
+    make_data(&dense, DATA_PART_EXACT, &old);
+    make_data(&dense, DATA_PART_EXACT, &now);
+    for (int64_t i = 0; i < w.n * w.c * w.h * w.w; i++) {
+        old.array[ROLE_INPUT][i] = d.array[ROLE_STORED][i];
+        now.array[ROLE_INPUT][i] = d.array[ROLE_STORED][i] + d.array[ROLE_INPUT][i];
+    }
+    reference_again(&dense, &old);
+    reference_again(&dense, &now);
+    size_t moved = 0, plane = (size_t)(w.p * w.q);
+    for (size_t i = 0; i < d.output_elements; i++) {
+        bool active = d.mask_out[i / (plane * (size_t)w.k) * plane + i % plane] != 0;
+        assert_true(active || now.reference[i] == old.reference[i]);
+        assert_true(d.reference[i] == now.reference[i] - old.reference[i]);
+        moved += d.reference[i] != 0;
+    }
+    assert_true(moved > 20);
+    op_data_free(&d);
+    op_data_free(&old);
+    op_data_free(&now);
+}
+
+/* A mean of exact data is a whole number, for windows that are no power of two as well. */
+static void test_average_exact(void **state)
+{
+    struct work w = pool("pool_average", 3, 1, 1);
+    struct op_data d;
+    w.dtype = DTYPE_F16;
+    finish(&w);
+    make_data(&w, DATA_PART_EXACT, &d);
+    for (size_t i = 0; i < d.output_elements; i++)
+        assert_true(d.reference[i] == floor(d.reference[i]) && fabs(d.reference[i]) <= 2048);
+    op_data_free(&d);
+}
+
+/* Passed on is what is clearly above the threshold, held back what is clearly below; nothing lies between. */
+static void test_truncate(void **state)
+{
+    for (int norm = 0; norm < TRUNCATE_COUNT; norm++) {
+        struct work w = simple_work("truncate", 5, 40, 50);
+        w.dtype = DTYPE_F32, w.norm = norm, w.above = norm == TRUNCATE_L2 ? 1.8 : 0.9, w.slope = 0.1;
+        w.mask = (struct mask){.pattern = MASK_IID, .density = 0.5, .seed = 3};
+        finish(&w);
+        struct op_data d;
+        make_data(&w, DATA_PART_PRECISION, &d);
+        int passed = 0, held = 0;
+        for (int64_t i = 0; i < w.h * w.w; i++) {
+            double max = 0, squares = 0;
+            for (int64_t c = 0; c < w.c; c++) {
+                double stored = d.array[ROLE_STORED][c * w.h * w.w + i], now = stored + d.array[ROLE_INPUT][c * w.h * w.w + i];
+                double change = (now < 0 ? 0.1 * now : now) - (stored < 0 ? 0.1 * stored : stored);
+                max = fmax(max, fabs(change));
+                squares += change * change;
+            }
+            double size = norm == TRUNCATE_MAX ? max : norm == TRUNCATE_L2 ? sqrt(squares) : sqrt(squares / (double)w.c);
+            assert_true(d.mask_out[i] != 0 ? size > 1.0005 * w.above : size < 0.9995 * w.above);
+            passed += d.mask_out[i] != 0;
+            held += d.array[ROLE_MASK_IN][i] != 0 && d.mask_out[i] == 0;
+        }
+        assert_true(passed > 100 && held > 100);
+        op_data_free(&d);
+    }
+}
+
+/* Each tensor counts where its own mask is set. */
+static void test_two_masks(void **state)
+{
+    struct work w = simple_work("concat", 3, 20, 30);
+    w.k = 8, w.n = 2;
+    w.mask = (struct mask){.pattern = MASK_IID, .density = 0.2, .seed = 3};
+    finish(&w);
+    struct op_data d;
+    make_data(&w, DATA_PART_PRECISION, &d);
+    size_t plane = 600, both = 0, one = 0;
+    for (size_t i = 0; i < 2 * plane; i++) {
+        bool first = d.array[ROLE_MASK_IN][i] != 0, second = d.array[ROLE_MASK_SECOND][i] != 0;
+        assert_true((d.mask_out[i] != 0) == (first || second));
+        both += first && second;
+        one += first != second;
+        for (size_t k = 0; k < 8; k++) {
+            double want = k < 3 ? first ? d.array[ROLE_INPUT][(i / plane * 3 + k) * plane + i % plane] : 0
+                                : second ? d.array[ROLE_SECOND][(i / plane * 5 + k - 3) * plane + i % plane] : 0;
+            assert_true(d.reference[(i / plane * 8 + k) * plane + i % plane] == want);
+        }
+    }
+    assert_true(both > 10 && one > 100);
+    struct useful u;
+    struct error err = {0};
+    assert_true(work_useful(&w, &u, &err));
+    assert_true(u.output_share == (double)(both + one) / (2 * (double)plane));
+    op_data_free(&d);
+}
+
+static void test_refused(void **state)
+{
+    struct work w = simple_work("concat", 3, 4, 4);
+    w.k = 3;
+    refused(w, "3 channels in all are not more than the first tensor's 3");
+    refused(pool("pool_max", 3, 1, 3), "pad 3 is not smaller than the window 3x3");
+    refused(pool("pool_max", 12, 1, 0), "larger than the padded input");
+    w = pool("pool_max", 3, 1, 1);
+    w.mask = (struct mask){.pattern = MASK_FULL, .density = 1};
+    refused(w, "takes no mask");
+    w = simple_work("truncate", 3, 4, 4);
+    w.above = -1;
+    refused(w, "above = -1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reach),    cmocka_unit_test(test_max_change), cmocka_unit_test(test_average_exact),
+                                       cmocka_unit_test(test_truncate), cmocka_unit_test(test_two_masks),  cmocka_unit_test(test_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

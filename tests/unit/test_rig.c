@@ -1,0 +1,186 @@
+/* measure/rig on a device in host memory without safety checks of its own, as a GPU is: what a kernel harms around its buffers is found. */
+#include "works.h"
+#include "measure/rig.h"
+#include "op/chain.h"
+#include <stdint.h>
+#include <stdio.h>
+
+#define NOTHING (-1)
+#define SCRATCH (-2)
+/* Where the kernel writes: a byte of a buffer, counted from its start. */
+static struct harm {
+    int tensor; /* NOTHING, or SCRATCH: the first scratch buffer */
+    int64_t at;
+    size_t bytes;
+} harm;
+static struct rig *rig;
+static const struct program *program;
+static uint64_t scratch;
+
+static bool alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
+{
+    *address = (uint64_t)(uintptr_t)malloc(bytes);
+    if (!strcmp(label, "filter of a"))
+        scratch = *address + 4096; /* behind the zone before it */
+    return true;
+}
+static void release(struct device *dev, uint64_t address) { free((void *)(uintptr_t)address); }
+static bool put(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
+{
+    memcpy((void *)(uintptr_t)address, from, bytes);
+    return true;
+}
+static bool get(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err)
+{
+    memcpy(to, (void *)(uintptr_t)address, bytes);
+    return true;
+}
+static bool fill(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes, struct error *err)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((unsigned char *)(uintptr_t)address)[i] = (unsigned char)(pattern >> 8 * (i % 4));
+    return true;
+}
+static bool load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err)
+{
+    *module = (struct device_module *)dev;
+    return true;
+}
+static void unload(struct device *dev, struct device_module *module) {}
+static bool function(struct device *dev, struct device_module *module, const char *name, struct device_function **f, struct error *err)
+{
+    *f = (struct device_function *)dev;
+    return true;
+}
+static int signature(struct device *dev, const struct device_function *f, const struct param **params, size_t *param_bytes)
+{
+    *param_bytes = 8;
+    return 0;
+}
+static bool sync(struct device *dev, struct error *err) { return true; }
+
+/* The kernel: the reference's values, and the harm. */
+static const struct op_data *expected;
+static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
+{
+    uint64_t to;
+    const struct tensor *o = &program->tensors[program_tensor(program, ROLE_OUTPUT)];
+    assert_true(rig_address(rig, ROLE_OUTPUT, &to));
+    for (size_t i = 0; i < expected->output_elements; i++) {
+        int64_t at[4];
+        tensor_coordinates(o, i, at);
+        dtype_set(o->dtype, (void *)(uintptr_t)to, tensor_index(o, at[0], at[1], at[2], at[3]), expected->reference[i]);
+    }
+    if (harm.tensor != NOTHING) {
+        to = scratch;
+        assert_true(harm.tensor == SCRATCH || rig_address(rig, program->tensors[harm.tensor].role, &to));
+        unsigned char *p = (unsigned char *)(uintptr_t)(to + (uint64_t)harm.at);
+        for (size_t i = 0; i < harm.bytes; i++)
+            p[i] ^= 0x5a;
+    }
+    return true;
+}
+
+static const struct device_ops ops = {.name = "host", .keeps_time = true, .alloc = alloc, .release = release, .write = put, .read = get, .fill = fill, .load = load,
+                                      .unload = unload, .function = function, .signature = signature, .launch = launch, .sync = sync};
+static struct device device = {.ops = &ops, .spec = "host"};
+
+/* What is said of a program of one kernel that does `h`; values stay right. */
+static void program_says(struct program *p, const struct work *w, struct harm h, const char *want)
+{
+    struct op_data data;
+    make_data(w, w->chain ? DATA_PART_PRECISION : DATA_PART_EXACT, &data);
+    struct unit unit = {.label = "kernel"};
+    struct step step = {.kind = STEP_KERNEL, .name = "kernel"};
+    struct device_image image = {.label = "kernel", .ptx = "."};
+    struct error err = {0};
+    struct verdict v;
+    struct text unsafe = {0};
+    p->units = &unit, p->unit_count = 1, p->steps = &step, p->step_count = 1;
+    program = p, expected = &data, harm = h;
+    if (!rig_open(&device, NULL, p, &image, true, &rig, &err) || !rig_feed(rig, &data, &err) || !rig_run(rig, &err) ||
+        !rig_check(rig, &data, &v, &unsafe, NULL, &err))
+        fail_msg("%s", err.text);
+    assert_true(v.ok);
+    if (strcmp(text_get(&unsafe), want))
+        fail_msg("said '%s', not '%s'", text_get(&unsafe), want);
+    text_free(&unsafe);
+    rig_close(rig);
+    p->units = NULL, p->steps = NULL, p->unit_count = p->step_count = 0;
+    program_free(p);
+    op_data_free(&data);
+}
+
+static void says(int64_t k, struct harm h, const char *want)
+{
+    struct work w = conv_work(3, k, 5, 7, 3); /* with k odd the buffers end inside a word of f16 */
+    finish(&w);
+    struct program p = program_of(&w);
+    program_says(&p, &w, h, want);
+}
+
+/* A network's weights are scratch buffers that were fed. */
+static void chain_says(struct harm h, const char *want)
+{
+    struct error err = {0};
+    struct chain_link link = {.work = conv_work(3, 4, 5, 7, 3), .name = "a", .input = CHAIN_INPUT, .residual = CHAIN_NONE};
+    finish(&link.work);
+    struct chain chain = {&link, 1};
+    struct work w;
+    if (!chain_work(&chain, &w, &err))
+        fail_msg("%s", err.text);
+    struct program p = program_of(&w);
+    int kept = 0;
+    for (int i = 0; i < p.tensor_count; i++)
+        if (p.tensors[i].role == ROLE_INPUT || p.tensors[i].role == ROLE_OUTPUT)
+            p.tensors[kept++] = p.tensors[i];
+    p.tensor_count = kept;
+    p.scratch = calloc(1, sizeof *p.scratch);
+    p.constants = calloc(1, sizeof *p.constants);
+    p.scratch_count = p.constant_count = 1;
+    p.scratch[0] = (struct scratch){"filter of a", DTYPE_F16, 4 * 27};
+    p.constants[0] = (struct constant){.span = 1};
+    assert_true(work_tensor(&link.work, ROLE_FILTER, &p.constants[0].tensor));
+    program_says(&p, &w, h, want);
+}
+
+static int tensor(enum tensor_role role)
+{
+    struct work w = conv_work(3, 5, 5, 7, 3);
+    finish(&w);
+    struct program p = program_of(&w);
+    int index = program_tensor(&p, role);
+    program_free(&p);
+    return index;
+}
+
+static void guards(void **state)
+{
+    int out = tensor(ROLE_OUTPUT), filter = tensor(ROLE_FILTER);
+    int64_t even = 1 * 4 * 5 * 7 * 2, odd = 1 * 5 * 5 * 7 * 2; /* bytes of the output */
+    says(4, (struct harm){NOTHING, 0, 0}, "");
+    says(5, (struct harm){NOTHING, 0, 0}, "");
+    says(4, (struct harm){out, even, 2}, "wrote past the end of output, first 0 bytes behind it");
+    says(5, (struct harm){out, odd, 2}, "wrote past the end of output, first 0 bytes behind it"); /* the word's other half */
+    says(5, (struct harm){out, odd + 3, 1}, "wrote past the end of output, first 3 bytes behind it");
+    says(5, (struct harm){out, odd + 4000, 4}, "wrote past the end of output, first 4000 bytes behind it");
+    says(4, (struct harm){out, -2, 2}, "wrote before the start of output, 2 bytes in front of it");
+    says(4, (struct harm){out, -4096, 1}, "wrote before the start of output, 4096 bytes in front of it");
+    says(5, (struct harm){filter, 5 * 27 * 2, 2}, "wrote past the end of filter, first 0 bytes behind it");
+}
+
+static void inputs(void **state)
+{
+    int in = tensor(ROLE_INPUT), filter = tensor(ROLE_FILTER);
+    says(4, (struct harm){in, 2 * 17, 2}, "changed its input: input, first at element 17 of its storage");
+    says(4, (struct harm){filter, 1, 1}, "changed its input: filter, first at element 0 of its storage");
+    chain_says((struct harm){NOTHING, 0, 0}, "");
+    chain_says((struct harm){SCRATCH, 2 * 100, 2}, "changed its input: filter of a, first at element 100 of its storage");
+    chain_says((struct harm){SCRATCH, 2 * 4 * 27, 2}, "wrote past the end of filter of a, first 0 bytes behind it");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(guards), cmocka_unit_test(inputs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

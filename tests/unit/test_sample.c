@@ -1,0 +1,341 @@
+/* measure/sample on a device of make-believe time: who runs when, what a sample holds, when it stops; then how often a ratio is wrong, by simulation. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "measure/sample.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The one clock. A run of a rig takes its time; everything is drawn from a seeded generator. */
+#define FLUSH_NS 74000.0
+struct rig {
+    double ns, noise; /* its time; relative, one standard deviation */
+    struct program program;
+    struct step steps[2];
+    int runs;
+};
+struct device_event {
+    double at_ns;
+};
+struct device_graph {
+    double ns;
+};
+static struct world {
+    double now_ns, drift; /* drift: how much longer everything takes a second */
+    bool capturing;
+    double captured_ns;
+    char said[4096]; /* "F" flush, "R" a run, "[" and "]" the events of the sample of entrant 0, 1, .. */
+    int events, graphs;
+    uint64_t random;
+} world;
+
+static void say(const char *what)
+{
+    if (strlen(world.said) + 2 < sizeof world.said)
+        strcat(world.said, what);
+}
+
+static double uniform(void)
+{
+    world.random ^= world.random << 13;
+    world.random ^= world.random >> 7;
+    world.random ^= world.random << 17;
+    return ((double)(world.random >> 11) + 0.5) * 0x1p-53;
+}
+
+static double normal(void)
+{
+    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
+}
+
+static bool spend(double ns)
+{
+    double took = ns * (1 + world.drift * world.now_ns / 1e9);
+    if (world.capturing)
+        world.captured_ns += took;
+    else
+        world.now_ns += took;
+    return true;
+}
+
+/* ---- in place of measure/rig ---- */
+bool rig_run(struct rig *rig, struct error *err)
+{
+    rig->runs++;
+    say((char[]){'a' + (char)(rig->program.step_count == 2 ? 25 : rig->program.unit_count), 0});
+    for (int i = 0; i < rig->program.step_count; i++)
+        spend(rig->ns / rig->program.step_count * exp(rig->noise * normal()));
+    return true;
+}
+bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err)
+{
+    for (int i = 0; i < rig->program.step_count; i++) {
+        spend(rig->ns * (rig->program.step_count == 1 ? 1 : i ? 0.75 : 0.25));
+        if (between && !between(context, i, err))
+            return false;
+    }
+    return true;
+}
+bool rig_run_step(struct rig *rig, int step, struct error *err) { return rig_run(rig, err); }
+bool rig_prepare(struct rig *rig, double *ns, struct error *err) { return spend(5000); }
+const struct program *rig_program(const struct rig *rig) { return &rig->program; }
+int rig_plan_count(const struct rig *rig, int step) { return 0; }
+void rig_plan_use(struct rig *rig, int step, int plan) {}
+
+/* ---- the device ---- */
+static bool event(struct device *dev, struct device_event **e, struct error *err)
+{
+    *e = calloc(1, sizeof **e);
+    world.events++;
+    return true;
+}
+static void event_free(struct device *dev, struct device_event *e)
+{
+    world.events--;
+    free(e);
+}
+static bool record(struct device *dev, struct device_event *e, struct error *err)
+{
+    say("|");
+    e->at_ns = world.now_ns;
+    return true;
+}
+static bool elapsed(struct device *dev, struct device_event *from, struct device_event *to, double *ns, struct error *err)
+{
+    *ns = to->at_ns - from->at_ns;
+    return true;
+}
+static bool flush(struct device *dev, struct error *err)
+{
+    say("F");
+    return spend(FLUSH_NS);
+}
+static bool sync(struct device *dev, struct error *err) { return true; }
+static bool graph_begin(struct device *dev, struct error *err)
+{
+    world.capturing = true;
+    world.captured_ns = 0;
+    return true;
+}
+static bool graph_end(struct device *dev, struct device_graph **graph, struct error *err)
+{
+    *graph = calloc(1, sizeof **graph);
+    (*graph)->ns = world.captured_ns;
+    world.capturing = false;
+    world.graphs++;
+    return true;
+}
+static bool graph_launch(struct device *dev, struct device_graph *graph, struct error *err) { return spend(graph->ns); }
+static void graph_free(struct device *dev, struct device_graph *graph)
+{
+    world.graphs--;
+    free(graph);
+}
+static const struct device_ops ops = {.name = "fake", .keeps_time = true, .sync = sync, .event = event, .event_free = event_free, .record = record, .elapsed = elapsed,
+                                      .flush = flush, .graph_begin = graph_begin, .graph_end = graph_end, .graph_launch = graph_launch, .graph_free = graph_free};
+static struct device device = {.ops = &ops, .spec = "fake"};
+
+#define MOST 4
+static struct rig rigs[MOST];
+static struct entrant entrants[MOST];
+
+static void ignore(void *context, int entrant) {}
+
+static struct sample_result sampled(const double *ns, int count, double noise, const struct sample_plan *plan)
+{
+    struct error err = {0};
+    struct sample_result result;
+    for (int i = 0; i < count; i++) {
+        rigs[i] = (struct rig){.ns = ns[i], .noise = noise};
+        rigs[i].program = (struct program){.step_count = 1, .steps = rigs[i].steps, .unit_count = i};
+        entrants[i] = (struct entrant){.rig = &rigs[i]};
+    }
+    world.now_ns = 0;
+    world.said[0] = 0;
+    if (!sample_run(&device, entrants, count, plan, ignore, NULL, &result, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(world.events, 0);
+    assert_int_equal(world.graphs, 0);
+    return result;
+}
+
+static void freed(int count)
+{
+    for (int i = 0; i < count; i++)
+        entrant_free(&entrants[i], 1);
+}
+
+static const struct sample_plan plain = {.rounds_min = 10, .rounds_max = 40, .half_width = 0.005, .budget_s = 60};
+
+/* A sample is the runs between two events, a flush before each and outside of it; nobody waits for the first run after the host. */
+static void a_round_is_interleaved(void **state)
+{
+    const double ns[] = {1000, 2000, 4000};
+    struct sample_plan plan = plain;
+    plan.rounds_min = plan.rounds_max = 2;
+    world.random = 7;
+    struct sample_result result = sampled(ns, 3, 0, &plan);
+    assert_int_equal(result.rounds, 2);
+    for (int i = 0; i < 3; i++)
+        assert_true(fabs(entrants[i].samples_ns[0] - ns[i]) < 1e-6 && fabs(entrants[i].samples_ns[1] - ns[i]) < 1e-6);
+    assert_int_equal(strncmp(world.said, "abc", 3), 0); /* everyone once, to be blamed for what happens */
+    const char *first = world.said + 3;
+    assert_int_equal(strlen(first), 2 * (2 + 3 * 4));
+    for (int r = 0; r < 2; r++) {
+        const char *one = first + r * 14;
+        assert_int_equal(strncmp(one, "Fa", 2), 0); /* untimed */
+        for (int k = 0; k < 3; k++) {
+            assert_int_equal(strncmp(one + 2 + 4 * k, "F|", 2), 0);
+            assert_int_equal(one[2 + 4 * k + 3], '|');
+            assert_int_equal(one[2 + 4 * k + 2], first[(1 - r) * 14 + 2 + 4 * (2 - k) + 2]); /* the odd round in reverse */
+        }
+    }
+    freed(3);
+    plan.warm = true; /* an untimed run in the place of the flush */
+    sampled(ns, 1, 0, &plan);
+    assert_string_equal(world.said, "aaaa|a|aaa|a|");
+    freed(1);
+}
+
+/* Everything slows down by a third while it is measured: medians move, ratios do not. */
+static void drift_cancels(void **state)
+{
+    const double ns[] = {100000, 110000};
+    struct sample_plan plan = plain;
+    plan.rounds_min = 40;
+    world.random = 11;
+    world.drift = 20; /* per second of device time: 40 rounds last about 18 ms */
+    sampled(ns, 2, 0.001, &plan);
+    world.drift = 0;
+    struct estimate ratio = estimate_ratio(entrants[1].samples_ns, entrants[0].samples_ns, 40);
+    assert_true(entrants[0].samples_ns[39] > 1.2 * entrants[0].samples_ns[0]);
+    assert_true(fabs(ratio.median - 1.1) < 0.004);
+    freed(2);
+}
+
+static void it_stops(void **state)
+{
+    const double ns[] = {1000, 2000};
+    struct sample_plan plan = plain;
+    world.random = 13;
+    struct sample_result result = sampled(ns, 2, 0.0001, &plan); /* known well enough at once: the least */
+    assert_true(result.converged && result.rounds == 10);
+    freed(2);
+    plan.rounds_min = 12; /* asked every fifth round */
+    result = sampled(ns, 2, 0.0001, &plan);
+    assert_true(result.converged && result.rounds == 15);
+    freed(2);
+    plan = plain;
+    plan.rounds_max = 1000;
+    for (int i = 0; i < 20; i++) { /* no sooner than asked: each 5 rounds earlier it was not known so well */
+        result = sampled(ns, 2, 0.01, &plan);
+        struct estimate now = estimate_ratio(entrants[0].samples_ns, entrants[1].samples_ns, result.rounds);
+        struct estimate then = estimate_ratio(entrants[0].samples_ns, entrants[1].samples_ns, result.rounds - 5);
+        assert_true(result.converged && estimate_half_width(&now) <= plan.half_width);
+        assert_true(result.rounds == 10 || estimate_half_width(&then) > plan.half_width);
+        freed(2);
+    }
+    plan = plain;
+    plan.rounds_min = 12;
+    plan.half_width = 1e-9;
+    result = sampled(ns, 2, 0.01, &plan); /* never */
+    assert_true(!result.converged && result.rounds == 40);
+    freed(2);
+    plan.rounds_min = 30;
+    plan.budget_s = 0; /* spent: as few as give an interval */
+    result = sampled(ns, 2, 0.01, &plan);
+    assert_true(!result.converged && result.rounds == 10);
+    freed(2);
+    plan.warmup_rounds = 3; /* thrown away */
+    result = sampled(ns, 1, 0, &plan);
+    assert_int_equal(rigs[0].runs, 1 + 2 * (3 + 10));
+    freed(1);
+}
+
+/* A graph of back-to-back runs: as many as last 10 ms, 10 at least and 50 at most; the time is of one. */
+static void sustained(void **state)
+{
+    const struct {
+        double ns;
+        int batch;
+    } cases[] = {{1000, 50}, {400000, 25}, {5e6, 10}};
+    struct sample_plan plan = plain;
+    plan.sustained = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sampled(&cases[i].ns, 1, 0, &plan);
+        assert_int_equal(entrants[0].batch, cases[i].batch);
+        assert_true(fabs(entrants[0].samples_ns[3] - cases[i].ns) < 1e-6 * cases[i].ns);
+        assert_true(isnan(entrants[0].host_ns));
+        freed(1);
+    }
+}
+
+static void steps_and_prepare(void **state)
+{
+    struct error err = {0};
+    struct sample_plan plan = plain;
+    struct sample_result result;
+    double ns;
+    plan.step_rounds = 5;
+    rigs[0] = (struct rig){.ns = 8000};
+    rigs[0].program = (struct program){.step_count = 2, .steps = rigs[0].steps};
+    entrants[0] = (struct entrant){.rig = &rigs[0]};
+    assert_true(sample_run(&device, entrants, 1, &plan, ignore, NULL, &result, &err));
+    assert_int_equal(entrants[0].step_rounds, 5);
+    assert_true(fabs(entrants[0].step_ns[0][4] - 2000) < 1e-6 && fabs(entrants[0].step_ns[1][4] - 6000) < 1e-6);
+    entrant_free(&entrants[0], 2);
+    assert_true(sample_prepare(&device, &rigs[0], 7, &ns, &err) && fabs(ns - 5000) < 1e-6);
+    assert_int_equal(world.events, 0);
+    struct rig *pair[] = {&rigs[0], &rigs[0]};
+    double both[2];
+    assert_true(sample_round(&device, pair, 2, 0, both, &err) && fabs(both[0] - 8000) < 1e-6 && fabs(both[1] - 8000) < 1e-6);
+}
+
+/* Of `trials` measurements of a kernel that is `slower` than row 0, as a share, how many intervals of the ratio lie wholly on one side of 1. */
+static double told(double slower, double noise, int trials)
+{
+    const double ns[] = {100000, 100000 * (1 + slower)};
+    const struct sample_plan plan = {.rounds_min = 30, .rounds_max = 200, .half_width = 0.0025, .budget_s = 60};
+    int apart = 0;
+    for (int i = 0; i < trials; i++) {
+        struct sample_result result = sampled(ns, 2, noise, &plan);
+        struct estimate e = estimate_ratio(entrants[0].samples_ns, entrants[1].samples_ns, result.rounds);
+        apart += e.low > 1 || e.high < 1;
+        freed(2);
+    }
+    return (double)apart / trials;
+}
+
+/* The interval claims 95 %. Stopping as soon as it is narrow takes a little of that: an interval that happens to be too narrow ends the measurement. */
+static void equal_kernels_are_rarely_told_apart(void **state)
+{
+    world.random = 88172645463325252u;
+    const double noise[] = {0.002, 0.005, 0.01, 0.03};
+    for (int i = 0; i < 4; i++) {
+        double share = told(0, noise[i], 1000);
+        if (!(share < 0.08))
+            fail_msg("noise %g: %g of equal pairs are told apart", noise[i], share);
+    }
+}
+
+static void a_slower_kernel_is_told(void **state)
+{
+    world.random = 1234567;
+    assert_true(told(0.01, 0.005, 300) > 0.99);
+    assert_true(told(0.05, 0.03, 300) > 0.99);
+    assert_true(told(0.20, 0.05, 300) > 0.99);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_round_is_interleaved), cmocka_unit_test(drift_cancels), cmocka_unit_test(it_stops),
+                                       cmocka_unit_test(sustained), cmocka_unit_test(steps_and_prepare), cmocka_unit_test(equal_kernels_are_rarely_told_apart),
+                                       cmocka_unit_test(a_slower_kernel_is_told)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
