@@ -64,6 +64,8 @@ static bool set_colours(struct frames *f, const char *c, struct error *err)
         p->shrink_x = p->shrink_y = 2;
     } else if (!strncmp(c, "422", digits) && digits == 3) {
         p->shrink_x = 2, p->shrink_y = 1;
+    } else if (!strncmp(c, "411", digits) && digits == 3) {
+        p->shrink_x = 4, p->shrink_y = 1;
     } else if (!strncmp(c, "444", digits) && digits == 3) {
         p->shrink_x = p->shrink_y = 1;
     } else if (!strncmp(c, "mono", 4)) {
@@ -72,11 +74,11 @@ static bool set_colours(struct frames *f, const char *c, struct error *err)
         if (*rest)
             rest--; /* mono16: what stands behind is read as p16 is */
     } else {
-        return error_set(err, ERROR_USAGE, "%s: Y4M colours '%.20s'; 420, 422, 444 and mono are read, with 8 to 16 bits", f->name, c);
+        return error_set(err, ERROR_USAGE, "%s: Y4M colours '%.20s'; 420, 422, 411, 444 and mono are read, with 8 to 16 bits", f->name, c);
     }
     int bits = *rest && isdigit((unsigned char)rest[1]) ? atoi(rest + 1) : 8;
     if (!strcmp(c, "444alpha") || bits < 8 || bits > 16)
-        return error_set(err, ERROR_USAGE, "%s: Y4M colours '%.20s'; 420, 422, 444 and mono are read, with 8 to 16 bits", f->name, c);
+        return error_set(err, ERROR_USAGE, "%s: Y4M colours '%.20s'; 420, 422, 411, 444 and mono are read, with 8 to 16 bits", f->name, c);
     p->most = (1 << bits) - 1;
     p->sample_bytes = bits > 8 ? 2 : 1;
     return true;

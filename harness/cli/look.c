@@ -171,6 +171,22 @@ done:
     return code;
 }
 
+/* Mask files are there, can be read, and have the size of their layers. */
+static bool masks_fit(const struct plan *plan, struct error *err)
+{
+    for (int i = 0; i < plan->case_count; i++) {
+        const struct work *w = &plan->cases[i].work;
+        if (w->mask.pattern != MASK_FILE)
+            continue;
+        float *mask = xmalloc((size_t)w->n * (size_t)(w->mask.marks_output ? w->p * w->q : w->h * w->w) * sizeof *mask);
+        bool ok = mask_make(w, mask, err) || error_where(err, "%s", plan->cases[i].id);
+        free(mask);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
 static bool validate_one(const char *name, struct plan_arguments *a, struct text *t, struct error *err)
 {
     static const char *const kinds[] = {"emu", "cuda"};
@@ -183,9 +199,9 @@ static bool validate_one(const char *name, struct plan_arguments *a, struct text
         struct plan plan;
         if (!plan_make(&a->plan, kinds[i], chip, &plan, err))
             goto done;
-        bool broken = false;
+        bool broken = !masks_fit(&plan, err);
         for (int k = 0; k < plan.row_count && !broken; k++) {
-            broken = plan.rows[k].broken;
+            broken = plan.rows[k].broken != NULL;
             if (broken)
                 error_set(err, ERROR_USAGE, "%s: %s", plan.rows[k].id, plan.rows[k].broken);
         }
@@ -276,6 +292,23 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
     text_free(&line);
 }
 
+/* Planning opens no device: cuda means the full shapes, on an H200's limits. */
+static const struct chip *device_chip(const char *device, bool *cuda, struct error *err)
+{
+    size_t kind = device ? strcspn(device, ":") : 0;
+    char name[64] = "GH100";
+    *cuda = device && kind == 4 && !strncmp(device, "cuda", kind);
+    if (device && !*cuda && (kind != 3 || strncmp(device, "emu", kind))) {
+        error_set(err, ERROR_USAGE, "there is no device '%.60s'", device);
+        error_hint(err, "cuda:0, emu, emu:CHIP");
+        return NULL;
+    }
+    const char *option = device && device[kind] ? device + kind + 1 : "";
+    if (device && !*cuda && strcmp(option, "no-check") && *option)
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(option, ","), option);
+    return cli_chip(name, "emu:", err);
+}
+
 int cli_plan(const struct verb *verb, int argc, char **argv)
 {
     struct plan_arguments a = {0};
@@ -296,17 +329,9 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
         cli_usage(verb, "which scenario?");
         goto done;
     }
-    bool cuda = a.device && !strncmp(a.device, "cuda", 4); /* planning needs no GPU: cuda means the full shapes, on an H200's limits */
-    const char *name = a.device && !strncmp(a.device, "emu:", 4) ? a.device + 4 : "GH100";
-    const struct chip *chip = chip_find(name);
-    if (!chip) {
-        const char *near = text_nearest_in(name, chip_names());
-        error_set(&err, ERROR_USAGE, "no chip '%s'", name);
-        error_hint(&err, near ? "emu:%s" : "bench list chips%s", near ? near : "");
-        code = cli_fail(&err);
-        goto done;
-    }
-    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, cuda ? "cuda" : "emu", chip, &plan, &err)) {
+    bool cuda;
+    const struct chip *chip = device_chip(a.device, &cuda, &err);
+    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, cuda ? "cuda" : "emu", chip, &plan, &err)) {
         code = cli_fail(&err);
         goto done;
     }

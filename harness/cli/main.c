@@ -59,10 +59,10 @@ void cli_exit_codes(struct text *t)
                 "  0  done (skipped and infeasible rows included)\n"
                 "  1  an error inside bench, or of CUDA\n"
                 "  2  wrong arguments, scenario, head or database\n"
-                "  3  a regression (gate)\n"
+                "  3  a regression (kept for a gate: no verb tells one yet)\n"
                 "  4  a row is wrong, unsafe, crashed, hung or does not compile\n"
                 "  5  the environment: no such device, a library is missing, counters refused\n"
-                "  6  inconclusive, where asked to fail on it\n"
+                "  6  inconclusive (kept for the same)\n"
                 "130  interrupted; what was stored stays (--resume)\n");
 }
 

@@ -76,7 +76,7 @@ static bool all_frames(const struct mask_arguments *a, struct frames *frames, in
     struct image frame;
     bool ok = true, numbered = frames_numbered(a->out);
     int got = 1;
-    for (int number = 0; ok && (!a->frames || number < a->frames); number++) {
+    for (int number = 0; ok && (a->frames < 0 || number < a->frames); number++) {
         got = frames_next(frames, &frame, err);
         if (got != 1)
             break;
@@ -107,14 +107,14 @@ static void print_end(const struct mask_arguments *a, const struct mask_sums *s)
 
 int cli_mask(const struct verb *verb, int argc, char **argv)
 {
-    struct mask_arguments a = {.threshold = 0.05};
+    struct mask_arguments a = {.threshold = 0.05, .frames = -1};
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const struct option options[] = {
         {"--out", 'o', OPTION_TEXT, "FILE", "the masks: a name with %03d ending in .pgm, .pbm or .png", &a.out},
         {"--threshold", 't', OPTION_REAL, "SHARE", "a pixel is active when a channel changed by more, 0 to 1 of white; default 0.05", &a.threshold},
         {"--dilate", 0, OPTION_INT, "PIXELS", "active pixels spread this far to every side", &a.dilate},
         {"--size", 's', OPTION_TEXT, "WxH", "masks of this size; a pixel is active when any that it covers is", &a.size},
-        {"--frames", 'n', OPTION_INT, "COUNT", "at most this many frames", &a.frames},
+        {"--frames", 'n', OPTION_INT, "COUNT", "at most this many frames; default: all", &a.frames},
         {"--raw", 0, OPTION_TEXT, "WxH:FORMAT", "frames without a header: gray, rgb24 or yuv420p", &a.raw},
         {0},
     };
@@ -130,8 +130,9 @@ int cli_mask(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     code = 2;
-    if (a.threshold > 1 || a.dilate > 4096 || strlen(a.out) >= sizeof((struct mask *)0)->path)
-        code = cli_usage(verb, a.threshold > 1   ? "--threshold is a share of white, 0 to 1"
+    if (!a.frames || a.threshold > 1 || a.dilate > 4096 || strlen(a.out) >= sizeof((struct mask *)0)->path)
+        code = cli_usage(verb, !a.frames         ? "--frames 0 leaves nothing; without it all frames are taken"
+                               : a.threshold > 1 ? "--threshold is a share of white, 0 to 1"
                                : a.dilate > 4096 ? "--dilate goes up to 4096 pixels"
                                                  : "the name behind -o is too long");
     else if (!parse_size(a.size, &h, &w, &err) || !(frames = frames_open(rest[0], a.raw, &err)) || !all_frames(&a, frames, h, w, &sums, &err))

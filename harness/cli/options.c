@@ -228,7 +228,7 @@ void cli_counter_options(struct plan_arguments *a, struct option *options)
     const struct option all[COUNTER_OPTION_COUNT] = {
         {"--group", 'g', OPTION_LIST, "A,B", "count these groups (bench counters) or FILE.yaml, instead of the scenario's", &a->groups},
         {"--metrics", 'm', OPTION_LIST, "A,B", "count these metrics, as ncu names them", &a->metrics},
-        {"--source", 0, OPTION_FLAG, NULL, "sample where the warps stand and why, by source line (PC sampling)", &a->counters.source},
+        {"--source", 0, OPTION_FLAG, NULL, "by source line: where the warps stand and why (PC sampling), what ran (SASS metrics)", &a->counters.source},
         {"--no-counters", 0, OPTION_FLAG, NULL, "no hardware counters", &a->counters.off},
         {"--require-counters", 0, OPTION_FLAG, NULL, "exit 5 where a row cannot be counted", &a->counters.required},
     };
@@ -286,6 +286,20 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
     a->plan = (struct plan_options){.scenario_path = *path, .device = a->device, .variant_dirs = a->variants.items, .compiler = a->compiler, .bundle = a->bundle,
                                     .budget_s = a->budget_s, .counters = a->counters, .filter = {.layers = a->layers, .only = a->only, .set = a->set.items}};
     return true;
+}
+
+const struct chip *cli_chip(const char *name, const char *option, struct error *err)
+{
+    const struct chip *chip = chip_find(name ? name : "GH100");
+    if (chip)
+        return chip;
+    const char *near = text_nearest_in(name, chip_names());
+    error_set(err, ERROR_USAGE, "no chip '%.60s'", name);
+    if (near)
+        error_hint(err, "%s%s", option, near);
+    else
+        error_hint(err, "bench list chips");
+    return NULL;
 }
 
 void cli_plan_free(struct plan_arguments *a)

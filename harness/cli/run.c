@@ -111,6 +111,7 @@ static int finish(const struct session_options *o, const struct session_result *
     report_tune(&t, &run, rows, count, &s->style);
     if (!o->plan.tune) {
         report_network(&t, &run, rows, count, &s->style);
+        report_selector(&t, &run, rows, count, &s->style);
         report_answers(&t, &run, rows, count, &s->style);
     }
     report_summary(&t, &run, rows, count, result->seconds, code, &s->style);

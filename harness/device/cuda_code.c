@@ -221,7 +221,7 @@ bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *m, void
     return true;
 }
 
-/* A launch that the driver refuses is the head's mistake: said with its numbers. */
+/* A launch that the driver refuses is the head's mistake, unless only another card would have room for it at once: said with its numbers. */
 static bool refused(struct cuda_state *s, const struct device_function *f, const struct device_launch *l, CUresult r, const char *why,
                     struct error *err)
 {
@@ -240,8 +240,9 @@ static bool refused(struct cuda_state *s, const struct device_function *f, const
     else if (r == CUDA_ERROR_INVALID_CLUSTER_SIZE)
         why = ": no group of SMs has room for such a cluster";
     s->api->cuGetErrorName(r, &name);
+    bool too_large = r == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE || r == CUDA_ERROR_INVALID_CLUSTER_SIZE;
     return error_set(
-        err, ERROR_USAGE,
+        err, too_large ? ERROR_ENVIRONMENT : ERROR_USAGE,
         "kernel %s cannot be launched: grid %u,%u,%u block %u,%u,%u (at most %d threads) cluster %u,%u,%u shared memory %d + %u bytes: %s%s",
         f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], f->max_threads, l->cluster[0], l->cluster[1],
         l->cluster[2], f->static_smem, l->smem, name, why);

@@ -117,6 +117,16 @@ bool cudnn_conv_same(const struct cudnn_conv *a, const struct cudnn_conv *b)
            a->residual == b->residual && a->activation == b->activation && a->alpha == b->alpha;
 }
 
+char *cudnn_plan_said(const struct cudnn_plan_facts *facts)
+{
+    return text_format("%s, mode %c rank %d,", facts->text, facts->mode, facts->rank);
+}
+
+void cudnn_only(struct cudnn *handle, const char *said)
+{
+    handle->only = said;
+}
+
 void cudnn_choose(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, int among)
 {
     if (cudnn_chosen(handle, conv))

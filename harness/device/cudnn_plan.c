@@ -199,6 +199,14 @@ struct plan_list {
     int count, seen_count, disobedient, refused;
 };
 
+static bool wanted(const struct cudnn *h, const struct cudnn_plan_facts *facts)
+{
+    char *said = h->only ? cudnn_plan_said(facts) : NULL;
+    bool is = !said || !strncmp(h->only, said, strlen(said)); /* it ends with a comma */
+    free(said);
+    return is;
+}
+
 static void consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_conv *conv, struct offer *o, int rank,
                      struct plan_list *list)
 {
@@ -210,6 +218,8 @@ static void consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_
         if (strcmp(list->seen[i], facts.text) == 0)
             return;
     memcpy(list->seen[list->seen_count++], facts.text, sizeof facts.text);
+    if (!wanted(h, &facts))
+        return;
     if (!obeys(conv, notes)) {
         list->disobedient++;
         return;
@@ -281,7 +291,9 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
         list.seen_count = 0;
         known = offer_all(h, conv, false, most, &list, err) || known;
     }
-    if (known && list.count == 0 && list.disobedient)
+    if (known && list.count == 0 && h->only)
+        error_set(err, ERROR_USAGE, "cuDNN does not offer the plan '%s' here", h->only);
+    else if (known && list.count == 0 && list.disobedient)
         error_set(err, ERROR_ENVIRONMENT, "cuDNN has no engine for this layer under math %s (%d under another math, %d refused)",
                   math_name(conv->math), list.disobedient, list.refused);
     else if (known && list.count == 0)

@@ -33,6 +33,8 @@ bool rig_run(struct rig *rig, struct error *err);
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err);
 /* Waits, reads the output and the mask that the variant wrote, compares; then guard zones and inputs. `unsafe` receives "" or the sentence of what was harmed. */
 bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir, struct error *err);
+/* A checksum of the output's bits as the last rig_check read them: equal when another launch gave the same. */
+uint64_t rig_output_sum(const struct rig *rig);
 /* Reads an element of a scratch or tensor buffer (a variant's own column). */
 bool rig_read(struct rig *rig, struct buffer_ref buffer, int64_t element, double *value, struct error *err);
 /* Where a tensor lies on the device; false when the program has none of that role. For who feeds one rig from another. */

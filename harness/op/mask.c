@@ -155,17 +155,19 @@ static bool make_file(const struct work *work, int64_t h, int64_t w, float *out,
     char path[sizeof work->mask.path + 128];
     struct image image;
     size_t pixels = (size_t)h * (size_t)w;
+    int64_t whole_h = work->mask.whole_h ? work->mask.whole_h : h, whole_w = work->mask.whole_w ? work->mask.whole_w : w;
     mask_frame_path(&work->mask, 0, path, sizeof path);
     if (!image_read(path, &image, err))
         return error_where(err, "mask");
-    bool fits = image.w == w && image.h == h;
+    bool fits = image.w == whole_w && image.h == whole_h;
     if (!fits)
         error_set(err, ERROR_USAGE, "mask %s is %lld x %lld pixels (width x height), the layer needs %lld x %lld", path, (long long)image.w,
-                  (long long)image.h, (long long)w, (long long)h);
+                  (long long)image.h, (long long)whole_w, (long long)whole_h);
     for (size_t i = 0; fits && i < pixels; i++) {
+        size_t from = (i / (size_t)w * (size_t)whole_w + i % (size_t)w) * (size_t)image.channels;
         out[i] = 0;
         for (int c = 0; c < image.channels; c++)
-            if (2 * image.at[i * (size_t)image.channels + (size_t)c] > image.most)
+            if (2 * image.at[from + (size_t)c] > image.most)
                 out[i] = 1;
     }
     image_free(&image);

@@ -55,6 +55,7 @@ struct mask {
     int64_t radius;            /* blobs, pixels */
     uint64_t seed;
     char path[256];            /* file */
+    int64_t whole_h, whole_w;  /* file: size of the picture where the layer is cropped and takes its upper left corner; 0: the layer's own size */
     bool marks_output;         /* false: marks inputs, active outputs are their dilation by the filter */
 };
 extern const char *const mask_pattern_names[]; /* NULL-terminated, by enum value */

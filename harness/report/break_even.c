@@ -67,19 +67,55 @@ static bool has_density(const char *pattern)
            strcmp(pattern, "scanline") == 0 || strcmp(pattern, "file") == 0;
 }
 
-/* What a case shares with the other densities of its curve: the layer, its other axes, type and math. */
-static char *shared_title(const struct row *row, const char *pattern)
+#define BY_MOST 16
+/* One question of the scenario: `break_even: {against: NAME, by: [layer, n, mask.pattern]}`. */
+struct ask {
+    char against[VARIANT_BASE]; /* "" for row 0 */
+    bool everything;            /* no `by`: cases of one curve differ in nothing but the density */
+    char by[BY_MOST][64];
+    int by_count;
+};
+
+/* Do cases that differ in this have curves of their own? Type and math always: a sparse row is compared with the library in the same arithmetic. */
+static bool tells_apart(const struct ask *ask, const char *name)
+{
+    bool listed = ask->everything || strcmp(name, "dtype") == 0 || strcmp(name, "math") == 0;
+    for (int i = 0; i < ask->by_count && !listed; i++) {
+        listed = strcmp(ask->by[i], name) == 0;
+    }
+    return listed;
+}
+
+/* "3" of "iid:0.10:3"; a seed of 1 is not written. */
+static const char *seed_of(const char *mask)
+{
+    const char *density = strchr(mask, ':'), *seed = density ? strchr(density + 1, ':') : NULL;
+    return seed ? seed + 1 : "1";
+}
+
+/* What a case shares with the other densities of its curve: the layer, its other axes, type and math, as far as they tell curves apart. */
+static char *shared_title(const struct row *row, const char *pattern, const struct ask *ask)
 {
     struct text t = {0};
-    text_addf(&t, "%s", row->layer ? row->layer : "");
+    char name[64], value[64];
+    if (tells_apart(ask, "layer")) {
+        text_addf(&t, "%s", row->layer ? row->layer : "");
+    }
     for (const char *p = row->axes; p && *p;) {
         size_t end = strcspn(p, ",");
-        if (strncmp(p, "mask=", 5) != 0) {
-            text_addf(&t, " %.*s", (int)end, p);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(p, "="), p);
+        if (strcmp(name, "mask") != 0 && tells_apart(ask, name)) {
+            text_addf(&t, "%s%.*s", t.len ? " " : "", (int)end, p);
         }
         p += end + (p[end] == ',');
     }
-    text_addf(&t, ", %s, %s %s", pattern, row->dtype ? row->dtype : "", row->math ? row->math : "");
+    if (tells_apart(ask, "mask.pattern") || tells_apart(ask, "mask")) {
+        text_addf(&t, "%s%s", t.len ? ", " : "", pattern);
+    }
+    if (!ask->everything && tells_apart(ask, "mask.seed") && axis_value(row->axes, "mask", value, sizeof value)) {
+        text_addf(&t, "%sseed %s", t.len ? ", " : "", seed_of(value));
+    }
+    text_addf(&t, "%s%s %s", t.len ? ", " : "", row->dtype ? row->dtype : "", row->math ? row->math : "");
     return text_take(&t);
 }
 
@@ -125,10 +161,15 @@ static double *grown(double *array, int count, double v)
     return array;
 }
 
+#define NEAR 0.03
+/* Cases that a curve does not tell apart are at one density when it is nearly the same: a random mask of another shape has its own. */
+static bool same_density(const struct break_group *g, double a, double b) { return a == b || (g->merges && fabs(a - b) <= NEAR * fmax(a, b)); }
+
 /* Points at one density (other seeds) become one: the mean, and an interval that holds all. */
 static void merge_point(struct crossing_point *p, struct crossing_point with)
 {
     p->runs++;
+    p->x += (with.x - p->x) / (p->runs + 1);
     p->y += (with.y - p->y) / (p->runs + 1);
     p->low = fmin(p->low, with.low);
     p->high = fmax(p->high, with.high);
@@ -138,7 +179,7 @@ static void add_dense(struct break_group *g, double x, const struct row_time *t,
 {
     struct crossing_point p = {x, t->median_ns, t->low_ns > 0 ? t->low_ns : t->median_ns, t->high_ns > 0 ? t->high_ns : t->median_ns, 0};
     for (int i = 0; i < g->dense_count; i++) {
-        if (g->dense[i].x == x) {
+        if (same_density(g, g->dense[i].x, x)) {
             merge_point(&g->dense[i], p);
             return;
         }
@@ -148,11 +189,11 @@ static void add_dense(struct break_group *g, double x, const struct row_time *t,
     g->floor = grown(g->floor, g->dense_count++, floor_ns > 0 ? floor_ns : NAN);
 }
 
-static void add_line_point(struct break_line *l, struct crossing_point p, const struct row_time *t, double waste)
+static void add_line_point(const struct break_group *g, struct break_line *l, struct crossing_point p, const struct row_time *t, double waste)
 {
     double low = t->low_ns > 0 ? t->low_ns : t->median_ns, high = t->high_ns > 0 ? t->high_ns : t->median_ns;
     for (int i = 0; i < l->count; i++) {
-        if (l->points[i].x == p.x) {
+        if (same_density(g, l->points[i].x, p.x)) {
             merge_point(&l->points[i], p);
             l->ns[i] += (t->median_ns - l->ns[i]) / (l->points[i].runs + 1);
             l->ns_low[i] = fmin(l->ns_low[i], low);
@@ -201,23 +242,28 @@ static void add_case(struct break_group *g, const struct case_view *c, const str
             continue;
         }
         double waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
-        add_line_point(line_of(g, v->name), quotient_at(x, v->time, dense->time, paired), v->time, waste);
+        add_line_point(g, line_of(g, v->name), quotient_at(x, v->time, dense->time, paired), v->time, waste);
     }
 }
 
 /* Every pattern with a density that the cases of this title's layer have: full and empty are the ends of each. */
-static void add_to_groups(struct break_group **groups, int *count, const struct case_view *c, const char *against, char (*patterns)[64],
-                          int pattern_count)
+static void add_to_groups(struct break_group **groups, int *count, const struct case_view *c, const struct ask *ask, char (*patterns)[64], int pattern_count)
 {
     char own[64];
+    const char *against = ask->against;
     const struct view *dense = *against ? view_named(c, against) : c->zero && c->zero->ranked ? c->zero : NULL;
     if (!dense || !dense->time || !mask_pattern(c->rows[0], own, sizeof own)) {
         return;
     }
+    ptrdiff_t last = -1;
     for (int i = 0; i < pattern_count; i++) {
         if (strcmp(own, patterns[i]) == 0 || is_end(own)) {
-            struct break_group *g = group_of(groups, count, shared_title(c->rows[0], patterns[i]), *against ? against : c->zero_name);
-            add_case(g, c, dense, dense == c->zero);
+            struct break_group *g = group_of(groups, count, shared_title(c->rows[0], patterns[i], ask), *against ? against : c->zero_name);
+            g->merges = !ask->everything;
+            if (g - *groups != last) { /* of patterns that are not told apart the ends count once */
+                add_case(g, c, dense, dense == c->zero);
+            }
+            last = g - *groups;
         }
     }
 }
@@ -291,8 +337,19 @@ static void finish_group(struct break_group *g)
     }
 }
 
-/* The variants that the scenario asks about: `answers: [{break_even: {against: NAME}}]`; one "" (row 0) when it asks for none. */
-static int asked(const struct run *run, char (*names)[VARIANT_BASE], int most)
+static void read_by(const struct node *by, struct ask *ask)
+{
+    ask->everything = !by;
+    for (int i = 0; by && i < (by->kind == NODE_LIST ? by->count : 1) && ask->by_count < BY_MOST; i++) {
+        const struct node *one = by->kind == NODE_LIST ? by->items[i] : by;
+        if (one->kind == NODE_SCALAR) {
+            snprintf(ask->by[ask->by_count++], sizeof ask->by[0], "%.63s", one->text);
+        }
+    }
+}
+
+/* The scenario's questions; when it asks none, everything against row 0. */
+static int asked(const struct run *run, struct ask *asks, int most)
 {
     struct error ignored = {0};
     const char *text = run && run->scenario_text ? run->scenario_text : "";
@@ -302,12 +359,15 @@ static int asked(const struct run *run, char (*names)[VARIANT_BASE], int most)
     for (int i = 0; list && list->kind == NODE_LIST && i < list->count && count < most; i++) {
         const struct node *answer = node_get(list->items[i], "break_even"), *against = answer ? node_get(answer, "against") : NULL;
         if (against && against->kind == NODE_SCALAR) {
+            struct ask *ask = &asks[count++];
+            *ask = (struct ask){0};
             bool zero = strcmp(against->text, "cudnn") == 0; /* row 0 is the fastest of the library's rows */
-            snprintf(names[count++], VARIANT_BASE, "%s", zero ? "" : against->text);
+            snprintf(ask->against, sizeof ask->against, "%s", zero ? "" : against->text);
+            read_by(node_get(answer, "by"), ask);
         }
     }
     if (!count) {
-        names[count++][0] = '\0';
+        asks[count++] = (struct ask){.everything = true};
     }
     node_free(root);
     return count;
@@ -350,15 +410,16 @@ static void clear_group(struct break_group *g)
 
 int break_even_make(struct break_group **out, const struct run *run, struct row *const *rows, int count)
 {
-    char patterns[PATTERNS_MOST][64], names[ASKED_MOST][VARIANT_BASE];
-    int pattern_count = find_patterns(rows, count, patterns), name_count = asked(run, names, ASKED_MOST), made = 0, kept = 0;
+    char patterns[PATTERNS_MOST][64];
+    struct ask asks[ASKED_MOST];
+    int pattern_count = find_patterns(rows, count, patterns), ask_count = asked(run, asks, ASKED_MOST), made = 0, kept = 0;
     *out = NULL;
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
         end = case_end(rows, count, i);
         case_view_make(&c, run, rows + i, end - i);
-        for (int k = 0; k < name_count && !c.counts; k++) {
-            add_to_groups(out, &made, &c, names[k], patterns, pattern_count);
+        for (int k = 0; k < ask_count && !c.counts; k++) {
+            add_to_groups(out, &made, &c, &asks[k], patterns, pattern_count);
         }
         case_view_free(&c);
     }

@@ -78,7 +78,7 @@ static void lead(struct text *t, const struct run *run, struct row *const *rows,
     }
     text_add(t, ".</p>\n<p class=\"soft\">");
     struct text line = {0};
-    summary_counts(&line, rows, count);
+    summary_counts(&line, run, rows, count);
     html_text(t, text_get(&line));
     text_free(&line);
     text_add(t, "</p>\n");

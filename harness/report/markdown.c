@@ -4,6 +4,7 @@
 #include "report/mask_table.h"
 #include "report/network.h"
 #include "report/number.h"
+#include "report/selector.h"
 #include "report/summary.h"
 #include <math.h>
 #include <stdlib.h>
@@ -173,7 +174,7 @@ void report_markdown(struct text *t, const struct run *run, struct row *const *r
     text_add(t, "# ");
     add_prose(t, run->scenario ? run->scenario : "bench");
     text_add(t, "\n\n");
-    summary_counts(&line, rows, count);
+    summary_counts(&line, run, rows, count);
     add_prose(t, text_get(&line));
     text_add(t, "\n");
     text_free(&line);
@@ -185,6 +186,12 @@ void report_markdown(struct text *t, const struct run *run, struct row *const *r
         text_free(&line);
     }
     network_list_free(networks, made);
+    selector_lines(&line, run, rows, count);
+    if (line.len) {
+        text_add(t, "\n**Selector**  \n");
+        add_prose(t, text_get(&line));
+        text_free(&line);
+    }
     const struct report_style plain = {0};
     report_tune(&line, run, rows, count, &plain);
     if (line.len) { /* as the terminal prints it: columns that belong together stay together */

@@ -387,15 +387,7 @@ void report_network(struct text *t, const struct run *run, struct row *const *ro
     for (int i = 0; i < made; i++) {
         struct text lines = {0};
         network_lines(&networks[i], &lines);
-        const char *label = "network";
-        for (const char *p = text_get(&lines); *p;) {
-            size_t end = strcspn(p, "\n");
-            char *line = xstrndup(p, end);
-            text_add_labelled(t, label, line, style);
-            label = "       ";
-            free(line);
-            p += end + (p[end] == '\n');
-        }
+        text_add_labelled_lines(t, "network", text_get(&lines), style);
         text_free(&lines);
     }
     network_list_free(networks, made);

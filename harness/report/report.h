@@ -19,6 +19,8 @@ void report_summary(struct text *t, const struct run *run, struct row *const *ro
                     const struct report_style *style);
 /* Network line(s): sum over layers x repeat of each variant's isolated time against row 0's. */
 void report_network(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
+/* How far the choices of a rule are from the fastest rows, where one was timed. */
+void report_selector(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* What the scenario's answers ask: for each layer and pattern, below which density a sparse variant beats the dense one. Nothing when no case has a mask. */
 void report_answers(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* What a search found, a table for each variant that was searched: a line a layer with the library's time, that of the one point that serves all layers

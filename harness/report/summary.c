@@ -22,7 +22,7 @@ static int points_of(struct row *const *rows, int count, enum row_status status)
     return points;
 }
 
-void summary_counts(struct text *t, struct row *const *rows, int count)
+void summary_counts(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
     static const char *const words[ROW_STATUS_COUNT] = {
         [ROW_PLANNED] = "not run",       [ROW_OK] = "verified",     [ROW_FOIL] = "baseline", [ROW_WRONG] = "wrong",
@@ -37,7 +37,11 @@ void summary_counts(struct text *t, struct row *const *rows, int count)
         by[s]++;
         unexplained += s != ROW_OK && s != ROW_FOIL && s != ROW_PLANNED && !(rows[i]->reason && rows[i]->reason[0]);
     }
-    text_addf(t, "%d rows: ", count);
+    if (!run->ended[0] && run->planned > count) {
+        text_addf(t, "%d of %d rows: ", count, run->planned);
+    } else {
+        text_addf(t, "%d rows: ", count);
+    }
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         enum row_status s = order[i];
         if (!by[s] && s != ROW_OK) {
@@ -50,7 +54,7 @@ void summary_counts(struct text *t, struct row *const *rows, int count)
         }
         text_add(t, ", ");
     }
-    text_addf(t, "%d without a reason", unexplained);
+    text_addf(t, "%d without a reason%s", unexplained, run->ended[0] ? "" : ", the run has not ended");
 }
 
 void report_summary(struct text *t, const struct run *run, struct row *const *rows, int count, double seconds, int exit_code,
@@ -58,8 +62,7 @@ void report_summary(struct text *t, const struct run *run, struct row *const *ro
 {
     char wall[NUMBER_TEXT];
     struct text line = {0};
-    (void)run;
-    summary_counts(&line, rows, count);
+    summary_counts(&line, run, rows, count);
     if (seconds > 0) { /* a stored run is shown without a wall time */
         text_addf(&line, "   %s", number_duration(seconds, wall));
     }

@@ -181,6 +181,19 @@ void text_add_labelled(struct text *t, const char *label, const char *text, cons
     text_add(t, "\n");
 }
 
+void text_add_labelled_lines(struct text *t, const char *label, const char *lines, const struct report_style *style)
+{
+    char blank[24] = "";
+    for (const char *p = lines; *p;) {
+        size_t end = strcspn(p, "\n");
+        char *line = xstrndup(p, end);
+        text_add_labelled(t, blank[0] ? blank : label, line, style);
+        snprintf(blank, sizeof blank, "%*s", (int)strlen(label), "");
+        free(line);
+        p += end + (p[end] == '\n');
+    }
+}
+
 /* ---- printing ---- */
 
 /* Columns before and from the point (or the end of the number) on. */

@@ -32,6 +32,8 @@ void text_add_wrapped(struct text *t, const char *s, int at, int indent, const s
 /* "label text" and a newline: the lines around a table. */
 #define TEXT_LABEL_COLUMNS 6 /* "why   ", "next  " */
 void text_add_labelled(struct text *t, const char *label, const char *text, const struct report_style *style);
+/* The same for text of several lines; the label stands before the first. */
+void text_add_labelled_lines(struct text *t, const char *label, const char *lines, const struct report_style *style);
 /* Appends the ANSI code of a paint ("" without color). PAINT_NONE ends any. */
 void text_paint(struct text *t, enum paint paint, const struct report_style *style);
 

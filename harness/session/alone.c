@@ -23,8 +23,7 @@ static bool run_alone(struct worker *w, int index, int repeat, const char *engin
     bool ok = false;
     w->dev->ops->range_push ? w->dev->ops->range_push(w->dev, p->id) : (void)0;
     if (!build_make(w, &p->program, &build, err) || !worker_data(w, index, worker_timed_part(w, index), &data, err) ||
-        !rig_open(w->dev, w->library, &p->program, build.images, true, &rig, err) || !rig_feed(rig, data, err) ||
-        !rig_prepare(rig, &ns, err) || (engine && !worker_use_engine(rig, engine, err)))
+        !worker_open_rig(w, &p->program, build.images, true, engine, &rig, err) || !rig_feed(rig, data, err) || !rig_prepare(rig, &ns, err))
         goto done;
     for (int i = 0; i < repeat; i++)
         if (!rig_run(rig, err))

@@ -92,22 +92,15 @@ bool worker_count_check(struct worker *w, struct error *err)
     return ok;
 }
 
-/* The plan that the timing chose for the row's library step, found again among those cuDNN lists here. */
-bool worker_use_engine(struct rig *rig, const char *engine, struct error *err)
+bool worker_open_rig(struct worker *w, const struct program *program, const struct device_image *images, bool keep_inputs, const char *engine, struct rig **rig,
+                     struct error *err)
 {
-    int step = rig_library_step(rig, 0);
-    if (step < 0)
-        return true;
-    for (int k = 0; k < rig_plan_count(rig, step); k++) {
-        char *text = worker_plan_text(rig_plan_facts(rig, step, k));
-        bool same = engine && !strncmp(engine, text, strlen(text)); /* the text ends with a comma */
-        free(text);
-        if (same) {
-            rig_plan_use(rig, step, k);
-            return rig_plan_settle(rig, err);
-        }
-    }
-    return error_set(err, ERROR_USAGE, "cuDNN does not offer the plan '%s' here", engine ? engine : "none");
+    if (w->library)
+        cudnn_only(w->library, engine);
+    bool ok = rig_open(w->dev, w->library, program, images, keep_inputs, rig, err);
+    if (w->library)
+        cudnn_only(w->library, NULL);
+    return ok;
 }
 
 /* Inputs as the timed rows had them. */
@@ -136,10 +129,9 @@ static bool enter(struct tally *t, int i, struct error *err)
     stage(t, i, "load", LOAD_LIMIT_S);
     struct rig **rig = &t->items[i].rig;
     t->items[i].name = p->id;
-    return build_make(w, &p->program, &t->builds[i], err) && rig_open(w->dev, w->library, &p->program, t->builds[i].images, false, rig, err) &&
-           rig_feed(*rig, data, err) && rig_prepare(*rig, &ns, err) &&
-           worker_use_engine(*rig, json_string_value(json_object_get(json_array_get(t->asked, (size_t)i), "engine")), err) && rig_run(*rig, err) &&
-           w->dev->ops->sync(w->dev, err);
+    const char *engine = json_string_value(json_object_get(json_array_get(t->asked, (size_t)i), "engine"));
+    return build_make(w, &p->program, &t->builds[i], err) && worker_open_rig(w, &p->program, t->builds[i].images, false, engine, rig, err) &&
+           rig_feed(*rig, data, err) && rig_prepare(*rig, &ns, err) && rig_run(*rig, err) && w->dev->ops->sync(w->dev, err);
 }
 
 /* The kernels of one run, for the reader and for telling the counted ones apart. */

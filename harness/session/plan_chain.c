@@ -16,22 +16,33 @@ const char *plan_row_variant(const struct plan_row *row)
     return row->chain->pick == CHAIN_LIBRARY ? "chain/library" : row->chain->pick == CHAIN_BEST ? "chain/best" : row->chain->single;
 }
 
-static void add_row(struct plan *plan, int case_index, int *row_index, const struct chain_row *chain, const struct variant_point *point,
-                    const struct plan_options *o)
+/* The rows of one network, as they are added. */
+struct network_rows {
+    struct plan *plan;
+    const struct plan_options *o;
+    bool stream, graph; /* how it is launched */
+    bool singles;       /* still to come: each single variant by itself */
+    int case_index;     /* -1: no row yet */
+    int row_index;      /* of the next row */
+};
+
+static void add_row(struct network_rows *r, const struct chain_row *chain, const struct variant_point *point)
 {
-    struct plan_row row = {.case_index = case_index, .chain = xcalloc(1, sizeof *row.chain), .variant = point ? point->variant : NULL, .point = point};
+    struct plan *plan = r->plan;
+    struct plan_row row = {.case_index = r->case_index, .chain = xcalloc(1, sizeof *row.chain), .variant = point ? point->variant : NULL, .point = point};
     *row.chain = *chain;
     const char *name = plan_row_variant(&row);
-    if (*row_index > 0 && !plan_listed(o->filter.only, name)) {
+    if (r->row_index > 0 && !plan_listed(r->o->filter.only, name)) {
         free(row.chain);
         return;
     }
-    row.row_index = (*row_index)++;
+    row.row_index = r->row_index++;
     struct program *p = &row.program;
     *p = (struct program){.work = *chain->work, .feasible = true, .checked = true, .reads_inactive = true, .graph = chain->graph};
-    p->params = text_format("%s%slaunch=%s%s%s", point ? point->label : "", point && *point->label ? "," : "", chain->graph ? "graph" : "stream", chain->layout == LAYOUT_PLAN_GIVEN ? "" : ",layout=",
-                            chain->layout == LAYOUT_PLAN_GIVEN ? "" : layout_plan_names[chain->layout]);
-    row.id = text_format("%s/%s[%s]", plan->cases[case_index].id, name, p->params);
+    bool planned = chain->layout != LAYOUT_PLAN_GIVEN;
+    p->params = text_format("%s%slaunch=%s%s%s", point ? point->label : "", point && *point->label ? "," : "", chain->graph ? "graph" : "stream", planned ? ",layout=" : "",
+                            planned ? layout_plan_names[chain->layout] : "");
+    row.id = text_format("%s/%s[%s]", plan->cases[r->case_index].id, name, p->params);
     plan->rows = xrealloc(plan->rows, sizeof *plan->rows * (size_t)(plan->row_count + 1));
     plan->rows[plan->row_count++] = row;
 }
@@ -63,8 +74,9 @@ static const char *single_of(const struct plan *plan, const struct chain *chain,
 }
 
 /* Variants of op chain that the scenario lists, each at its points. */
-static bool add_kernels(struct plan *plan, const struct plan_options *o, const struct chain_row *like, int case_index, int *row_index, struct error *err)
+static bool add_kernels(struct network_rows *r, const struct chain_row *like, struct error *err)
 {
+    struct plan *plan = r->plan;
     struct chain_row row = *like;
     row.pick = CHAIN_KERNEL;
     for (int i = 0; i < plan->scenario->variant_count; i++) {
@@ -80,31 +92,32 @@ static bool add_kernels(struct plan *plan, const struct plan_options *o, const s
         kept->items = xrealloc(kept->items, sizeof *kept->items * (size_t)(kept->count + 1));
         kept->items[kept->count++] = own;
         for (int k = 0; k < own.count; k++)
-            add_row(plan, case_index, row_index, &row, &own.points[k], o);
+            add_row(r, &row, &own.points[k]);
     }
     return true;
 }
 
 /* Rows of one layout plan: library and best in each launch; each single variant once, in the network's fastest launch. */
-static bool add_way(struct plan *plan, const struct plan_options *o, const struct way *way, enum layout_plan layout, bool stream, bool graph, bool singles,
-                    int case_index, int *row_index, struct error *err)
+static bool add_way(struct network_rows *r, const struct way *way, enum layout_plan layout, struct error *err)
 {
+    struct plan *plan = r->plan;
     for (int launch = 1; launch >= 0; launch--) {
-        if (!(launch ? graph : stream))
+        if (!(launch ? r->graph : r->stream))
             continue;
         struct chain_row row = {.graph = launch, .layout = layout, .work = &way->work};
         for (int pick = CHAIN_LIBRARY; pick <= CHAIN_BEST; pick++) {
             row.pick = (enum chain_pick)pick;
-            add_row(plan, case_index, row_index, &row, NULL, o);
+            add_row(r, &row, NULL);
         }
-        if (!add_kernels(plan, o, &row, case_index, row_index, err))
+        if (!add_kernels(r, &row, err))
             return false;
     }
-    for (int i = 0; singles && i < plan->scenario->variant_count; i++) {
-        struct chain_row row = {.pick = CHAIN_SINGLE, .single = single_of(plan, &way->chain, i), .graph = graph, .layout = layout, .work = &way->work};
+    for (int i = 0; r->singles && i < plan->scenario->variant_count; i++) {
+        struct chain_row row = {.pick = CHAIN_SINGLE, .single = single_of(plan, &way->chain, i), .graph = r->graph, .layout = layout, .work = &way->work};
         if (row.single)
-            add_row(plan, case_index, row_index, &row, NULL, o);
+            add_row(r, &row, NULL);
     }
+    r->singles = false;
     return true;
 }
 
@@ -140,7 +153,7 @@ static struct way *make_way(struct plan *plan, const struct scenario_network *ne
 
 static int add_chain_case(struct plan *plan, const struct way *way, bool cropped)
 {
-    struct scenario_case c = {.layer = &way->layer, .work = way->work, .cropped = cropped, .repeat = 1};
+    struct scenario_case c = {.layer = &way->layer, .work = way->work, .cropped = cropped, .repeat = 1, .place = plan->cases[plan->case_count - 1].place + 1};
     struct text id = {0};
     text_addf(&id, "%s/%s", plan->scenario->name, way->layer.name);
     if (cropped)
@@ -161,8 +174,9 @@ static int add_chain_case(struct plan *plan, const struct way *way, bool cropped
 static bool add_network(struct plan *plan, const struct plan_options *o, const struct scenario_network *network, const char *device_kind, int layer_cases,
                         struct error *err)
 {
-    bool cuda = !strcmp(device_kind, "cuda"), singles = true, cropped;
-    int case_index = -1, row_index = 0;
+    bool cuda = !strcmp(device_kind, "cuda"), cropped;
+    /* emu has no graphs: the steps are the same ones */
+    struct network_rows r = {.plan = plan, .o = o, .stream = network->stream || !cuda, .graph = network->graph && cuda, .singles = true, .case_index = -1};
     for (int layout = 0; layout < LAYOUT_PLAN_COUNT; layout++) {
         if (!network->plans[layout])
             continue;
@@ -175,13 +189,11 @@ static bool add_network(struct plan *plan, const struct plan_options *o, const s
         plan->case_count = known;
         if (!whole)
             return true;
-        if (case_index < 0)
-            case_index = add_chain_case(plan, way, cropped);
-        /* emu has no graphs: the steps are the same ones */
-        if (!add_way(plan, o, way, (enum layout_plan)layout, network->stream || !cuda, network->graph && cuda,
-                singles && (cuda || way->chain.count <= EMU_SINGLES_MAX), case_index, &row_index, err))
+        if (r.case_index < 0)
+            r.case_index = add_chain_case(plan, way, cropped);
+        r.singles &= cuda || way->chain.count <= EMU_SINGLES_MAX;
+        if (!add_way(&r, way, (enum layout_plan)layout, err))
             return false;
-        singles = false;
     }
     return true;
 }

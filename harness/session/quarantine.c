@@ -192,11 +192,15 @@ static bool run_part(struct trial *t, enum data_part part, double *over, struct 
         return !failed || blame_row(t, err, ROW_CRASHED);
     if (part == DATA_PART_EXACT)
         return true;
+    uint64_t first = rig_output_sum(t->rig);
     if (!rig_poison(t->rig, err))
         return false;
     if (!run_once(t, false, err))
         return blame_row(t, err, ROW_CRASHED);
-    return judge(t, data, "on its second launch (the first was right)", over, err, &failed) || !failed || blame_row(t, err, ROW_CRASHED);
+    bool right = judge(t, data, "on its second launch (the first was right)", over, err, &failed);
+    if (right && t->program->checked)
+        row_add_metric(t->row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(t->rig) == first);
+    return right || !failed || blame_row(t, err, ROW_CRASHED);
 }
 
 /* What only the device knows of its launches. */

@@ -46,11 +46,6 @@ bool bout_check(struct bout *b, int i, const struct op_data *data, const char *w
     return ok;
 }
 
-char *worker_plan_text(const struct cudnn_plan_facts *f)
-{
-    return text_format("%s, mode %c rank %d,", f->text, f->mode, f->rank);
-}
-
 /* Appended for a chain, whose layers each have a choice of their own. */
 static void record_plans(struct bout *b, int i, int step, const double *medians)
 {
@@ -62,7 +57,7 @@ static void record_plans(struct bout *b, int i, int step, const double *medians)
     const char *layer = p->work.chain ? p->work.chain->links[p->steps[step].link].name : NULL;
     /* on f32 data the mode decides more than the engine: cuDNN left alone computes in tf32 */
     const char *mode = work->dtype != DTYPE_F32 ? "" : work->math == MATH_TF32 ? ", tf32 as by cuDNN's default" : ", strict f32 (cuDNN's default is tf32)";
-    char *plan = worker_plan_text(best);
+    char *plan = cudnn_plan_said(best);
     char *engine = text_format("%s%s%s%s%s best of %d%s", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "", layer ? ": " : "", plan,
                                rig_plan_among(rig, step), mode);
     row_set(&row->engine, engine);

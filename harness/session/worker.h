@@ -87,12 +87,11 @@ void worker_sequence_close(struct worker *w);
 /* roofs.c */
 bool worker_roofs(struct worker *w, const json_t *command, struct error *err);
 bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err);
-/* How a row names the plan that was timed; it stands at the start of row->engine. Caller frees. */
-char *worker_plan_text(const struct cudnn_plan_facts *facts);
 /* count.c. The check opens the counters, and closes them again so that nothing is open while others time. */
 bool worker_count_check(struct worker *w, struct error *err);
-/* Uses the plan of the library that is named so (worker_plan_text, or a text that begins with it); nothing to do for other rows. */
-bool worker_use_engine(struct rig *rig, const char *engine, struct error *err);
+/* rig_open; the library makes but the plan that `engine` (a row's, NULL: any) begins with. */
+bool worker_open_rig(struct worker *w, const struct program *program, const struct device_image *images, bool keep_inputs, const char *engine, struct rig **rig,
+                     struct error *err);
 bool worker_count(struct worker *w, const json_t *command, int *blame, struct error *err);
 
 /* ablate.c: what a row costs without its parts, as metrics in an event that says nothing else of it. */

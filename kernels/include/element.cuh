@@ -69,3 +69,19 @@ template <typename T, int V> __device__ __forceinline__ void store_pack(T *p, co
 {
     *reinterpret_cast<decltype(v.word) *>(p) = v.word;
 }
+/* V results as they are stored: 2-byte types are rounded two at a time. */
+template <typename T, int V> __device__ __forceinline__ pack<T, V> rounded(const float (&x)[V])
+{
+    pack<T, V> v;
+    if constexpr (sizeof(T) == 2 && V % 2 == 0) {
+        unsigned *two = reinterpret_cast<unsigned *>(&v.word);
+#pragma unroll
+        for (int i = 0; i < V / 2; i++)
+            two[i] = two_of<T>(x[2 * i], x[2 * i + 1]);
+    } else {
+#pragma unroll
+        for (int i = 0; i < V; i++)
+            v.item[i] = from_f32<T>(x[i]);
+    }
+    return v;
+}

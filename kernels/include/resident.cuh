@@ -8,6 +8,7 @@
 constexpr int PITCH = 2 * C + 16;
 constexpr int PIECES = C / 8;
 constexpr int WIDE = TW + 2, TALL = TH + 2;
+constexpr int ROW = WIDE * PITCH + (128 - 2 * PITCH % 128) % 128; /* of a halo tile: pixels that follow each other in the tile inside it lie in other banks, across rows too */
 constexpr int M_TILES = (TH * TW + 15) / 16;
 constexpr int WARPS = M_WARPS * WAYS;
 constexpr int OWN = M_TILES / M_WARPS;   /* groups of 16 pixels of a warp */
@@ -15,7 +16,7 @@ constexpr int GROUPS = C / KB;
 constexpr int PAIRS = KB / 16;           /* of 8-column tiles */
 constexpr int K_STEPS = 9 * C / 16;
 constexpr int WEIGHT_BYTES = KB * 9 * C * 2;
-constexpr int TILE_BYTES = TALL * WIDE * PITCH;
+constexpr int TILE_BYTES = TALL * ROW;
 constexpr int SUM_PITCH = KB + 4;        /* floats */
 constexpr int COLUMNS = 8;               /* of a row of `links` */
 constexpr int ITEMS = (TH * TW * (KB / 4) + 32 * WARPS - 1) / (32 * WARPS); /* groups of four channels that a thread stores */
@@ -44,7 +45,7 @@ constexpr int LOADS = (TALL * WIDE * QUADS + 32 * WARPS - 1) / (32 * WARPS);    
 static __device__ __forceinline__ bool halo_quad(int i, int y0, int x0, int H, int W, unsigned *to, size_t *from)
 {
     int quad = i % QUADS, x = i / QUADS % WIDE, y = i / QUADS / WIDE;
-    *to = (y * WIDE + x) * PITCH + quad * 8;
+    *to = y * ROW + x * PITCH + quad * 8;
     *from = ((size_t)(y0 + y) * W + x0 + x) * C + quad * 4;
     return i < TALL * WIDE * QUADS && y0 + y >= 0 && y0 + y < H && x0 + x >= 0 && x0 + x < W;
 }
@@ -95,12 +96,12 @@ static __device__ __forceinline__ void multiply(float sum[OWN][PAIRS * 2][4], un
 #pragma unroll
     for (int m = 0; m < OWN; m++) {
         int pixel = min((m_tile + m) * 16 + lane % 16, TH * TW - 1); /* rows past the tile repeat its last pixel; nobody stores them */
-        own[m] = tile + (pixel / TW * WIDE + pixel % TW) * PITCH + lane / 16 * 16;
+        own[m] = tile + pixel / TW * ROW + pixel % TW * PITCH + lane / 16 * 16;
     }
 #pragma unroll
     for (int t = 0; t < K_STEPS / WAYS; t++) {
         int step = split * (K_STEPS / WAYS) + t, tap = step / (C / 16), c = step % (C / 16);
-        unsigned shift = (tap / 3 * WIDE + tap % 3) * PITCH + c * 32;
+        unsigned shift = tap / 3 * ROW + tap % 3 * PITCH + c * 32;
         uint4 b[PAIRS];
 #pragma unroll
         for (int pair = 0; pair < PAIRS; pair++)
@@ -206,7 +207,7 @@ static __device__ __forceinline__ void store_tile(const float *sums, const float
         if (!own_quad(j, at, group, H, W, &pixel, &k, &where))
             continue;
         if (source == link) /* the link before, or the input of the first: the middle of the halo tile */
-            add[j] = *(const uint2 *)(halo + ((pixel / TW + 1) * WIDE + pixel % TW + 1) * PITCH + (group * KB + k) * 2);
+            add[j] = *(const uint2 *)(halo + (pixel / TW + 1) * ROW + (pixel % TW + 1) * PITCH + (group * KB + k) * 2);
         uint2 out = finish(sums, bias, pixel, k, slope, source >= 0, add[j]);
         if (last)
             *(uint2 *)(output + where) = out;

@@ -4,7 +4,7 @@
 #include "resident.cuh"
 #include "wgmma.cuh"
 
-constexpr int BARRIERS = 128; /* bytes in front: one barrier for each buffer of weights, a third for what a kernel has of its own */
+constexpr int BARRIERS = 128; /* bytes in front: one barrier for each buffer of weights, two for what a kernel has of its own */
 
 __device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release;" ::: "memory"); }
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire;" ::: "memory"); }
@@ -24,13 +24,12 @@ template <int SHARERS> static __device__ __forceinline__ void fetch_weights(unsi
                      : "memory");
 }
 
-/* Barriers, the third of which waits for `others` arrivals; nobody sends before every one of the cluster's blocks is there. */
-static __device__ __forceinline__ void begin_bulk(unsigned base, int blocks, int others = 1)
+/* Four barriers: two of the weights, two of what a kernel has of its own. Nobody sends before every one of the cluster's blocks is there. */
+static __device__ __forceinline__ void begin_bulk(unsigned base, int blocks)
 {
     if (threadIdx.x == 0) {
-        barrier_init(base, 1);
-        barrier_init(base + 8, 1);
-        barrier_init(base + 16, others);
+        for (int i = 0; i < 4; i++)
+            barrier_init(base + i * 8, 1);
         barrier_init_done();
     }
     __syncthreads();

@@ -1,15 +1,16 @@
 /* sparse_inputs: a sparse convolution from its active inputs, for sparse_tiles.cuh. What is not marked is zero, so an output is the sum of what the few marked inputs
  * under its filter contribute; with scattered marks that is hardly more than one.
  *
- * A part is PART_ROWS x 8 outputs: its halo is at most 64 inputs. Each warp of the producer packs active parts into a group of up to 64 inputs: it gathers them as columns of
- * an operand, and lists the group's active outputs, each with the contributions it consists of. Both consumers work on a group: R * S products of the weights
- * they hold by 32 inputs make R * S contributions of each input, in f32 in shared memory; then half a warp adds up an output, in the order of the taps, and stores
- * it. An input in the halos of several parts is in a group for each: a part's outputs are its own, and the order of every sum is given.
+ * A part is PART_ROWS x 8 outputs: its halo is at most 64 inputs. Each warp of the producer packs active parts into a group of up to 64 inputs: it gathers them as
+ * columns of an operand, and lists the group's active outputs by rows, each row with its marks: they say which inputs an output consists of. Both consumers
+ * work on a group: a product for each tap, of which each has half, makes R * S contributions of each input, in f32 in shared memory; then half a warp adds up an
+ * output, in the order of the taps, and stores it. An input in the halos of several parts is in a group for each: a part's outputs are its own, and the order of
+ * every sum is given.
  *
  * Needs what sparse_tiles.cuh needs, C at most 64, ROWS 4 or 8, stride and dilation 1. */
 #pragma once
 
-constexpr int GROUP_INPUTS = 64, GROUP_PAIRS = 64 * TAPS; /* inputs of a group; contributions, and outputs, at most */
+constexpr int GROUP_INPUTS = 64, GROUP_ROWS = 64 * R, GROUP_OUTPUTS = 64 * TAPS; /* at most: an input is under R rows and TAPS outputs */
 static_assert(PART_HALO_H * HALO_W <= GROUP_INPUTS && ROWS % PART_ROWS == 0, "the halo of a part must fit a group");
 constexpr int OPERAND_PLANE = GROUP_INPUTS * 16 + 16;
 constexpr int PITCH = TAPS * 64 + 4; /* floats of an input's contributions: a wgmma's columns go to different banks */
@@ -17,10 +18,10 @@ constexpr int CONTRIBUTION_BYTES = GROUP_INPUTS * PITCH * 4;
 
 struct __align__(128) group {
     unsigned char operand[PIECES * OPERAND_PLANE]; /* planes of 8 channels, inputs side by side */
-    uint2 outputs[GROUP_PAIRS];          /* pixel in the batch; contribution, further ones << 14, how many << 24 */
-    unsigned short further[GROUP_PAIRS]; /* contributions of outputs: input * (PITCH / 4) + tap * 16, in 16 bytes */
-    unsigned inputs[GROUP_INPUTS];       /* pixel in the batch */
-    int input_count, output_count;       /* input_count < 0: this warp has no more */
+    uint4 rows[GROUP_ROWS];                /* of outputs: first pixel in the batch; marks; first input */
+    unsigned short outputs[GROUP_OUTPUTS]; /* row << 3 | column */
+    unsigned inputs[GROUP_INPUTS];         /* pixel in the batch */
+    int input_count, output_count;         /* input_count < 0: this warp has no more */
 };
 static __shared__ unsigned long long group_full[4], group_empty[4]; /* barriers */
 
@@ -28,7 +29,7 @@ static __device__ __forceinline__ group *group_of(int warp) { return reinterpret
 /* A warp. */
 static __device__ __forceinline__ void init_groups()
 {
-    int i = threadIdx.x;
+    int i = threadIdx.x % 32;
     if (i < 4) {
         barrier_init(shared_address(&group_full[i]), 1);
         barrier_init(shared_address(&group_empty[i]), 8);
@@ -39,24 +40,25 @@ static __device__ __forceinline__ void init_groups()
 
 /* A lane's row of 8 outputs: the marks of its inputs, and where in the group what belongs to it goes. */
 struct output_row {
-    unsigned marks, active;          /* R rows of HALO_W bits; 8 bits */
-    unsigned inputs, outputs, pairs; /* first places */
-    unsigned in_pixel, out_pixel;    /* of the row's first input, which may lie outside, and first output */
+    unsigned marks, active;         /* R rows of HALO_W bits; 8 bits */
+    unsigned inputs, outputs, rows; /* first places */
+    unsigned in_pixel, out_pixel;   /* of the row's first input, which may lie outside, and first output */
 };
 constexpr unsigned ROW_BITS = (1u << HALO_W) - 1;
+constexpr unsigned TAP_BITS = ((1u << S) - 1) * (1 | (R > 1 ? 1u << HALO_W : 0) | (R > 2 ? 1u << 2 * HALO_W : 0)); /* of an output's marks, from its column on */
 
 struct group_producer {
     const TYPE *input;
     const unsigned *mask;
     image im;
     group *to;
-    unsigned inputs, outputs, pairs; /* in the group so far */
+    unsigned inputs, outputs, rows; /* in the group so far */
     int filled;                      /* groups that this warp has given away */
 
     __device__ __forceinline__ void open()
     {
         barrier_wait(shared_address(&group_empty[threadIdx.x / 32]), filled & 1 ^ 1);
-        inputs = outputs = pairs = 0;
+        inputs = outputs = rows = 0;
     }
     __device__ __forceinline__ void give(int count)
     {
@@ -107,30 +109,19 @@ struct group_producer {
     }
     __device__ __forceinline__ void list_outputs(const output_row &own) const
     {
-        constexpr unsigned TAP_BITS = ((1u << S) - 1) * (1 | (R > 1 ? 1u << HALO_W : 0) | (R > 2 ? 1u << 2 * HALO_W : 0));
-        unsigned output = own.outputs, pair = own.pairs;
-        for (unsigned bits = own.active; bits; bits &= bits - 1) {
-            int x = __ffs(bits) - 1;
-            unsigned begin = pair, one = 0;
-            for (unsigned taps = own.marks >> x & TAP_BITS; taps; taps &= taps - 1) {
-                int i = __ffs(taps) - 1, row = i / HALO_W, input = own.inputs + __popc(own.marks & ((1u << (x + i)) - 1));
-                one = input * (PITCH / 4) + (i - row * (HALO_W - S)) * 16;
-                to->further[pair++] = one;
-            }
-            to->outputs[output++] = make_uint2(own.out_pixel + x, one | begin << 14 | (pair - begin - 1) << 24);
-        }
+        if (own.active == 0)
+            return;
+        to->rows[own.rows] = make_uint4(own.out_pixel, own.marks, own.inputs, 0);
+        unsigned at = own.outputs;
+        for (unsigned bits = own.active; bits; bits &= bits - 1)
+            to->outputs[at++] = own.rows << 3 | (__ffs(bits) - 1);
     }
 
     /* Rows of up to 32 / ROWS tiles. */
     __device__ __forceinline__ void put(output_row own)
     {
         int lane = threadIdx.x % 32;
-        unsigned size = __popc(own_inputs(own)) | __popc(own.active) << 10; /* inputs, outputs << 10, pairs << 20: none overflows */
-#pragma unroll
-        for (int r = 0; r < R; r++)
-#pragma unroll
-            for (int s = 0; s < S; s++)
-                size += __popc(own.marks >> (r * HALO_W + s) & own.active) << 20;
+        unsigned size = __popc(own_inputs(own)) | __popc(own.active) << 10 | (own.active != 0) << 20; /* inputs, outputs, rows: none overflows */
         unsigned end = scan(size), begin = end - size, before = 0; /* what earlier rounds have put */
         unsigned part_end = __shfl_sync(~0u, end, lane | (PART_ROWS - 1));
         for (bool waits = true;;) {
@@ -138,7 +129,7 @@ struct group_producer {
             unsigned put = __ballot_sync(~0u, fits);
             if (fits) {
                 unsigned at = begin - before;
-                own.inputs = inputs + (at & 1023), own.outputs = outputs + (at >> 10 & 1023), own.pairs = pairs + (at >> 20);
+                own.inputs = inputs + (at & 1023), own.outputs = outputs + (at >> 10 & 1023), own.rows = rows + (at >> 20);
                 list_inputs(own);
                 list_outputs(own);
             }
@@ -147,7 +138,7 @@ struct group_producer {
                 __syncwarp();
                 for (int i = inputs * PIECES + lane; i < (inputs + (more & 1023)) * PIECES; i += 32)
                     copy_async_16_of(shared_address(to->operand) + i % PIECES * OPERAND_PLANE + i / PIECES * 16, input + (size_t)to->inputs[i / PIECES] * C + i % PIECES * 8, 16);
-                inputs += more & 1023, outputs += more >> 10 & 1023, pairs += more >> 20;
+                inputs += more & 1023, outputs += more >> 10 & 1023, rows += more >> 20;
                 before = now;
             }
             waits = waits && !fits;
@@ -188,24 +179,24 @@ static __device__ __forceinline__ void produce_inputs(group_producer p, const co
 
 static __device__ __forceinline__ void consumers_sync() { asm volatile("bar.sync 4, 256;" ::: "memory"); }
 
-/* What 32 inputs contribute through each tap; `count` of them are there. parts: of the thread's first channel and input. */
-static __device__ __forceinline__ void contribute(unsigned operand, const unsigned (*held)[4], float *parts, int count)
+/* What 32 inputs contribute through taps FIRST .. LAST - 1; `count` of them are there. parts: of the thread's first channel and input. */
+template <int FIRST, int LAST> static __device__ __forceinline__ void contribute(unsigned operand, const unsigned (*held)[4], float *parts, int count)
 {
     unsigned long long columns = matrix_planes(operand, OPERAND_PLANE, 128);
     float sum[2][16];
     int own = threadIdx.x % 4 * 2;
 #pragma unroll
-    for (int tap = 0; tap <= TAPS; tap++) {
-        if (tap < TAPS) {
+    for (int tap = FIRST; tap <= LAST; tap++) {
+        if (tap < LAST) {
             wgmma_begin();
 #pragma unroll
             for (int c = 0; c < C / 16; c++)
                 wgmma_registers<TYPE, 32>(sum[tap & 1], held[tap * (C / 16) + c], columns + c * 2 * (OPERAND_PLANE / 16), c > 0);
             wgmma_commit();
         }
-        if (tap == 0)
+        if (tap == FIRST)
             continue;
-        if (tap < TAPS)
+        if (tap < LAST)
             wgmma_wait<1>();
         else
             wgmma_wait<0>();
@@ -219,29 +210,50 @@ static __device__ __forceinline__ void contribute(unsigned operand, const unsign
     }
 }
 
+/* What its first marked input contributes to an output; `taps`: its marks, of which the first is taken away. */
+static __device__ __forceinline__ const float4 *next_part(const float4 *own, const uint4 &row, int x, unsigned &taps)
+{
+    int i = __ffs(taps) - 1, input = row.z + __popc(row.y & ((1u << (x + i)) - 1));
+    taps &= taps - 1;
+    return own + input * (PITCH / 4) + (i - i / HALO_W * (HALO_W - S)) * 16;
+}
+
 /* Half a warp an output; a lane has four channels of it. */
 static __device__ __forceinline__ void store_outputs(const group &from, const consumer &to, const float bias[4])
 {
-    constexpr int VECTOR = STORE == 8 ? 4 : 2;
+    constexpr int VECTOR = STORE == 8 ? 4 : 2, AT_ONCE = 2;
     int channel = threadIdx.x % 16 * 4, count = from.output_count;
     const float4 *own = reinterpret_cast<const float4 *>(space) + threadIdx.x % 16;
-#pragma unroll 2
-    for (int i = (threadIdx.x - 128) / 16; i < count; i += 16) {
-        uint2 out = from.outputs[i];
-        int further = out.y >> 24, pair = out.y >> 14 & 1023;
-        float4 sum = own[further ? from.further[pair] : out.y & 16383];
-        for (int j = 1; j <= further; j++) {
-            float4 more = own[from.further[pair + j]];
-            sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
+    for (int i = (threadIdx.x - 128) / 16; i < count; i += 16 * AT_ONCE) {
+        uint4 row[AT_ONCE];
+        int x[AT_ONCE];
+        unsigned taps[AT_ONCE];
+        float4 sum[AT_ONCE];
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) {
+            unsigned which = from.outputs[min(i + 16 * j, count - 1)];
+            row[j] = from.rows[which >> 3], x[j] = which & 7;
         }
-        float values[4] = {sum.x, sum.y, sum.z, sum.w};
 #pragma unroll
-        for (int e = 0; e < 4; e += VECTOR) {
-            pack<TYPE, VECTOR> v;
+        for (int j = 0; j < AT_ONCE; j++) {
+            taps[j] = row[j].y >> x[j] & TAP_BITS;
+            sum[j] = *next_part(own, row[j], x[j], taps[j]);
+        }
 #pragma unroll
-            for (int j = 0; j < VECTOR; j++)
-                v.item[j] = from_f32<TYPE>(activate(values[e + j] + bias[e + j]));
-            store_if(to.k0 + channel + e < to.K, to.output + (size_t)out.x * to.K + channel + e, v.word);
+        for (int j = 0; j < AT_ONCE; j++) {
+            while (taps[j]) {
+                float4 more = *next_part(own, row[j], x[j], taps[j]);
+                sum[j].x += more.x, sum[j].y += more.y, sum[j].z += more.z, sum[j].w += more.w;
+            }
+            float values[4] = {sum[j].x, sum[j].y, sum[j].z, sum[j].w};
+#pragma unroll
+            for (int e = 0; e < 4; e += VECTOR) {
+                pack<TYPE, VECTOR> v;
+#pragma unroll
+                for (int k = 0; k < VECTOR; k++)
+                    v.item[k] = from_f32<TYPE>(activate(values[e + k] + bias[e + k]));
+                store_if(i + 16 * j < count && to.k0 + channel + e < to.K, to.output + (size_t)(row[j].x + x[j]) * to.K + channel + e, v.word);
+            }
         }
     }
 }
@@ -249,7 +261,7 @@ static __device__ __forceinline__ void store_outputs(const group &from, const co
 static __device__ __forceinline__ void consume_inputs(const consumer &to, const unsigned (*held)[4])
 {
     int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
-    float bias[4], *parts = reinterpret_cast<float *>(space) + (me * 32 + lane % 4 * 2) * PITCH + staged_pixels::own_channel();
+    float bias[4], *parts = reinterpret_cast<float *>(space) + lane % 4 * 2 * PITCH + staged_pixels::own_channel();
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         int k = to.k0 + threadIdx.x % 16 * 4 + i;
@@ -267,8 +279,13 @@ static __device__ __forceinline__ void consume_inputs(const consumer &to, const 
             over |= 1 << warp;
             continue;
         }
-        if (me * 32 < count)
-            contribute(shared_address(from.operand) + me * 512, held, parts, count - me * 32);
+        unsigned operand = shared_address(from.operand);
+        for (int i = 0; i < count; i += 32) { /* the consumers share the taps: often there are not even 32 */
+            if (me == 0)
+                contribute<0, (TAPS + 1) / 2>(operand + i * 16, held, parts + i * PITCH, count - i);
+            else if (TAPS > 1)
+                contribute<(TAPS + 1) / 2, TAPS>(operand + i * 16, held, parts + i * PITCH, count - i);
+        }
         consumers_sync();
         store_outputs(from, to, bias);
         __syncwarp();

@@ -22,7 +22,7 @@ static __shared__ int ring_pixels[TAP_STAGES];  /* of 64, how many there are; < 
 /* A warp. */
 static __device__ __forceinline__ void init_taps()
 {
-    int i = threadIdx.x;
+    int i = threadIdx.x % 32;
     if (i < TAP_STAGES) {
         barrier_init(shared_address(&full[i]), 1);
         barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose turn it is */

@@ -30,7 +30,8 @@ struct place {
 };
 static __device__ __forceinline__ place place_of(int tile, int tiles_x, int tiles_y)
 {
-    return {tile / tiles_x / tiles_y, tile / tiles_x % tiles_y * ROWS, tile % tiles_x * 8};
+    unsigned row = (unsigned)tile / (unsigned)tiles_x, n = row / (unsigned)tiles_y; /* two divisions, which are slow */
+    return {(int)n, (int)(row - n * tiles_y) * ROWS, (int)(tile - row * tiles_x) * 8};
 }
 
 struct work {
@@ -57,8 +58,8 @@ struct common {
     unsigned launch;
 
     /* Before this block leaves a note. Blocks without a share keep count in a note, too. */
-    __device__ __forceinline__ common(unsigned *tiles, unsigned *sums, unsigned *notes, int block, int count, int shares)
-        : tiles(tiles), sums(sums), notes(notes), count(count), shares(shares), per_share(((count + 31) / 32 + shares - 1) / shares),
+    __device__ __forceinline__ common(unsigned *tiles, unsigned *sums, unsigned *notes, int block, int count, int shares, int per_share)
+        : tiles(tiles), sums(sums), notes(notes), count(count), shares(shares), per_share(per_share),
           launch((unsigned)(load_words(notes + block * 4).a >> 32) + 1)
     {
     }
@@ -160,7 +161,7 @@ static __device__ __forceinline__ seen look_at(int tile, const image &im, const 
     return {active, !INPUTS ? (unsigned)__popcll(active) : active ? inputs : 0};
 }
 
-/* Looks at share `own`. All threads of the block. */
+/* Looks at share `own`. All threads of the block; what each wrote to shared memory before, all can read after. */
 static __device__ __forceinline__ void look_at_share(const common &all, int own, const image &im, const unsigned *mask)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, end = min((own + 1) * all.per_share * 32, (all.count + 31) / 32 * 32);
@@ -179,11 +180,11 @@ static __device__ __forceinline__ void look_at_share(const common &all, int own,
     if (lane == 0)
         looked_weight[warp] = weight, looked_tiles[warp] = tiles;
     __syncthreads();
-    if (threadIdx.x != 0)
+    if (warp > 0)
         return;
-    for (int i = 1; i < blockDim.x / 32; i++)
-        weight += looked_weight[i], tiles += looked_tiles[i];
-    store_words(all.notes + own * 4, make_uint2(weight, tiles), all.launch);
+    weight = __reduce_add_sync(~0u, lane < blockDim.x / 32 ? looked_weight[lane] : 0), tiles = __reduce_add_sync(~0u, lane < blockDim.x / 32 ? looked_tiles[lane] : 0);
+    if (lane == 0)
+        store_words(all.notes + own * 4, make_uint2(weight, tiles), all.launch);
 }
 
 /* The output's mask of share `own`: THREADS threads, after it was looked at. */

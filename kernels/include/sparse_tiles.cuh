@@ -22,7 +22,8 @@
 #endif
 extern __shared__ __align__(128) unsigned char space[]; /* first the weights; then what the way of computing needs */
 static __shared__ unsigned long long weights_come, weights_held, decided; /* barriers */
-static __shared__ bool by_tiles;
+enum { NOTHING, BY_TILES, SCATTERED };
+static __shared__ int way; /* what this block computes */
 
 /* What a consumer computes for. */
 struct consumer {
@@ -57,19 +58,20 @@ static __device__ __forceinline__ void produce(const TYPE *input, const unsigned
     add_up(all);
     unsigned tiles = tiles_before[SHARES], weight = weight_before[SHARES];
     bool whole = WHOLE && (!INPUTS || weight >= (unsigned long long)tiles * SWITCH);
-    if (threadIdx.x == 0) {
-        if (blockIdx.x == 0 && blockIdx.y == 0)
-            *tiles_active = tiles;
-        by_tiles = whole;
-        barrier_arrive(shared_address(&decided));
-    }
     unsigned long long total = whole ? tiles : weight;
     unsigned from = total * blockIdx.x / gridDim.x, end = total * (blockIdx.x + 1) / gridDim.x;
-    if (from < end)
-        barrier_wait(shared_address(&weights_held), 0);
+    if (threadIdx.x == 0) {
+        way = from == end ? NOTHING : whole ? BY_TILES : SCATTERED;
+        barrier_arrive(shared_address(&decided));
+        if (blockIdx.x == 0 && blockIdx.y == 0)
+            *tiles_active = tiles;
+    }
+    if (from == end)
+        return;
+    barrier_wait(shared_address(&weights_held), 0);
 #if WHOLE
     if (whole) {
-        produce_tiles({input, mask, im, 0, 0}, all, from, end);
+        produce_tiles({input, mask, im, 0}, all, from, end);
         return;
     }
 #endif
@@ -94,8 +96,10 @@ static __device__ __forceinline__ void consume(const consumer &to)
     if (lane == 0)
         barrier_arrive(shared_address(&weights_held));
     barrier_wait(shared_address(&decided), 0);
+    if (way == NOTHING)
+        return;
 #if WHOLE
-    if (by_tiles) {
+    if (way == BY_TILES) {
         consume_tiles(to, held);
         return;
     }
@@ -110,7 +114,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
 /* A warp. */
 static __device__ __forceinline__ void init_barriers()
 {
-    if (threadIdx.x == 0) {
+    if (threadIdx.x % 32 == 0) {
         barrier_init(shared_address(&weights_come), 1);
         barrier_init(shared_address(&weights_held), 8);
         barrier_init(shared_address(&decided), 1);
@@ -129,25 +133,28 @@ static __device__ __forceinline__ void init_barriers()
 
 extern "C" __global__ void __launch_bounds__(384, 1)
 conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned *tiles, unsigned *sums,
-           unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares)
+           unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares,
+           int per_share)
 {
     int own = blockIdx.y * gridDim.x + blockIdx.x;
-    common all(tiles, sums, notes, GATHERED ? 0 : own, count, shares);
+    common all(tiles, sums, notes, GATHERED ? 0 : own, count, shares, per_share);
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
     if (GATHERED)
         all.launch--; /* of the launch before, which looked */
-    if (threadIdx.x < 32)
+    if (threadIdx.x >= 352) { /* the last warp, which has the least to look at */
         init_barriers();
-    __syncthreads();
-    if (threadIdx.x >= 352)
+        __syncwarp();
         ask_weights(filter, blockIdx.y * 64, K);
-    if (!GATHERED)
+    }
+    if (GATHERED)
+        __syncthreads();
+    else
         look_at_share(all, own, im, mask_in);
     if (threadIdx.x < 128) {
-        give_registers<56>();
+        give_registers<72>();
         produce(input, mask_in, im, all, tiles_active);
     } else {
-        take_registers<224>();
+        take_registers<216>();
         if (!GATHERED)
             write_mask<256>(all, own, im, mask_out, threadIdx.x - 128);
         consume({bias, output + blockIdx.y * 64, (int)blockIdx.y * 64, K, P, GATHERED ? 8 : Q});

@@ -335,6 +335,12 @@ static bool boxes(const struct coverage_run *r)
     return true;
 }
 static bool neighbours(const struct coverage_run *r) { ALL(256, GOT_I(0)[i] == (i / 128 * 4 + (i / 32 + 1) % 4) * 32 + 31 - i % 32) }
+static int sent_value(int i)
+{
+    int block = i / 160, from = block / 4 * 4 + (block + 3) % 4, at = i % 160;
+    return at < 32 ? from * 32 + at : (from * 32 + (at - 32) / 4) * 10 + at % 4;
+}
+static bool sent(const struct coverage_run *r) { ALL(1280, GOT_I(0)[i] == sent_value(i)) }
 
 const struct coverage_test coverage_tensors[] = {
     {"tensors", "wmma_product", 0, {3, 3, 1}, {32, 1, 1}, 0, false, "h2304 h2304 n2304 #48", NULL, wmma_product},
@@ -349,6 +355,7 @@ const struct coverage_test coverage_tensors[] = {
     {"tensors", "reduced", 80, {1, 1, 1}, {32, 1, 1}, 0, false, "x32 n32", NULL, reduced},
     {"tensors", "bulk", 90, {2, 1, 1}, {64, 1, 1}, 0, false, "i512 n512", NULL, bulk},
     {"tensors", "boxes", 90, {2, 2, 1}, {256, 1, 1}, 0, false, "m60x14 n1024", NULL, boxes},
+    {"tensors", "sent", 90, {8, 1, 1}, {32, 1, 1}, 0, false, "n1280", NULL, sent},
     {"tensors", "neighbours", 90, {8, 1, 1}, {32, 1, 1}, 0, false, "n256", NULL, neighbours},
     {NULL, NULL, 0, {0}, {0}, 0, false, NULL, NULL, NULL},
 };

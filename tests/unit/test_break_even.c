@@ -164,6 +164,55 @@ static void answers_choose_the_dense_one(void **state)
     fixture_free(&f);
 }
 
+/* sparse takes `slope` us times the density, cudnn 100: they cross at 100 / slope. */
+static void add_slope(struct fixture *f, int index, const char *axes, double d, double slope)
+{
+    char mask[32];
+    snprintf(mask, sizeof mask, "blobs8:%.2f", d);
+    for (int sparse = 0; sparse < 2; sparse++) {
+        double us = sparse ? slope * d : 100;
+        add_point(f, index, mask, d, sparse ? "conv2d/sparse" : "cudnn", us, 0, 100 / us, 100 / us, 100 / us);
+        char *all = text_format("mask=%s,%s", mask, axes);
+        row_set(&f->rows[f->count - 1]->axes, all);
+        row_set(&f->rows[f->count - 1]->case_id, all);
+        free(all);
+    }
+}
+
+/* `by` says which coordinates have curves of their own; cases that differ in the others are one point: the mean, and an interval that holds all. */
+static void by_makes_the_groups(void **state)
+{
+    struct fixture f = {0};
+    struct break_group *g;
+    fixture_run(&f.run, "sparsity", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 4; i++) { /* n = 4: 1 % more pixels, as a random mask of another shape has */
+        double d = (i + 1) / 10.0;
+        add_slope(&f, 2 * i, "n=1", d, 400);
+        add_slope(&f, 2 * i + 1, "n=4", d * 1.01, 600);
+    }
+    row_set(&f.run.scenario_text, "answers:\n  - break_even: {over: mask.density, by: [layer, n, mask.pattern], against: cudnn}\n");
+    assert_int_equal(break_even_make(&g, &f.run, f.rows, f.count), 2);
+    assert_string_equal(g[0].title, "body n=1, blobs8, f16 f16_acc32");
+    near(g[0].lines[0].crossing.at, 0.25);
+    near(g[1].lines[0].crossing.at, 100.0 / 600);
+    break_even_free(g, 2);
+    row_set(&f.run.scenario_text, "answers:\n  - break_even: {over: mask.density, by: [layer, mask.pattern], against: cudnn}\n");
+    assert_int_equal(break_even_make(&g, &f.run, f.rows, f.count), 1);
+    assert_string_equal(g[0].title, "body, blobs8, f16 f16_acc32");
+    assert_int_equal(g[0].lines[0].count, 4);
+    assert_int_equal(g[0].lines[0].points[1].runs, 1);
+    near(g[0].lines[0].points[1].x, 0.201);
+    near(g[0].lines[0].points[1].y, (0.8 + 1.212) / 2);
+    near(g[0].lines[0].points[1].low, 0.8);
+    near(g[0].lines[0].points[1].high, 1.212);
+    break_even_free(g, 1);
+    row_set(&f.run.scenario_text, "answers:\n  - break_even: {over: mask.density, by: n, against: cudnn}\n");
+    assert_int_equal(break_even_make(&g, &f.run, f.rows, f.count), 2);
+    assert_string_equal(g[1].title, "n=4, f16 f16_acc32");
+    break_even_free(g, 2);
+    fixture_free(&f);
+}
+
 /* Other seeds at the same density: the mean, and an interval that holds all. */
 static void seeds_are_merged(void **state)
 {
@@ -273,7 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_cross_where_they_do), cmocka_unit_test(open_ends_and_turns),
         cmocka_unit_test(rows_give_known_crossings), cmocka_unit_test(answers_choose_the_dense_one),
-        cmocka_unit_test(seeds_are_merged),          cmocka_unit_test(nothing_without_masks_or_time), cmocka_unit_test(masks_side_by_side),
+        cmocka_unit_test(by_makes_the_groups), cmocka_unit_test(seeds_are_merged),          cmocka_unit_test(nothing_without_masks_or_time), cmocka_unit_test(masks_side_by_side),
         cmocka_unit_test(plot_has_the_crossing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* device/emu/decode_memory: loads, stores, atomics, addresses. */
+#include "device/emu/async.h"
 #include "device/emu/decode.h"
 #include <string.h>
 
@@ -169,6 +170,36 @@ static bool load_store(struct decode *d, bool load)
     return emit_moved(d, op, &r, &at, t, strong);
 }
 
+/* A store that a barrier counts by its bytes: it is there at once, so both happen one after the other. */
+static bool store_async(struct decode *d)
+{
+    struct place_ref at;
+    decode_take(d, "async");
+    decode_take(d, "mbarrier::complete_tx::bytes");
+    int bytes = 0;
+    for (int i = 0; i < d->in->mod_count; i++) {
+        static const struct {
+            const char *word;
+            int bytes;
+        } words[] = {{"b32", 4}, {"u32", 4}, {"s32", 4}, {"f32", 4}, {"b64", 8}, {"u64", 8}, {"s64", 8}, {"f64", 8}};
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+            if (!strcmp(d->in->mods[i], words[k].word))
+                bytes = words[k].bytes * (instr_has(d->in, "v4") ? 4 : instr_has(d->in, "v2") ? 2 : 1);
+    }
+    if (!bytes || d->in->count != 3)
+        return decode_fail(d, "this form is not supported") || true;
+    if (!load_store(d, false) || d->failed || !decode_address(d, decode_operand(d, 2), SPACE_SHARED, &at))
+        return true;
+    uint32_t count = decode_constant(d, (uint64_t)bytes, 4);
+    struct insn *ip = decode_emit_internal(d, OP_mbarrier);
+    ip->kind = MBARRIER_COMPLETE;
+    ip->d = NO_REF, ip->b = count;
+    ip->a = at.a, ip->imm = at.imm, ip->flags = at.flags;
+    ip->aux = SPACE_SHARED;
+    d->p->uses_mbarrier = true;
+    return true;
+}
+
 static bool unused_result(const struct decode *d, const struct ptx_operand *o)
 {
     return o->kind == OPERAND_SINK || (o->kind == OPERAND_REG && d->uses[o->reg] == 0);
@@ -289,7 +320,8 @@ static bool decode_hint(struct decode *d)
 bool decode_memory(struct decode *d)
 {
     if (is(d, "ld") || is(d, "ldu")) return load_store(d, true);
-    if (is(d, "st") && !instr_has(d->in, "async") && !instr_has(d->in, "bulk")) return load_store(d, false);
+    if (is(d, "st") && instr_has(d->in, "async")) return store_async(d);
+    if (is(d, "st") && !instr_has(d->in, "bulk")) return load_store(d, false);
     if (is(d, "atom")) return decode_atom(d, false);
     if (is(d, "red") && !instr_has(d->in, "async")) return decode_atom(d, true);
     if (is(d, "cvta")) return decode_cvta(d);

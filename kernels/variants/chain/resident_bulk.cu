@@ -27,7 +27,8 @@ let:
   tiles: n * tiles_y * tiles_x
   groups_k: width / KB
   weight_bytes: KB * 9 * width * 2
-  tile_bytes: (TH + 2) * (TW + 2) * (2 * width + 16)
+  pitch: 2 * width + 16                       # of a pixel in shared memory
+  tile_bytes: (TH + 2) * ((TW + 2) * pitch + (128 - 2 * pitch % 128) % 128)
   blocks: ceil(tiles, CLUSTER) * CLUSTER * groups_k
   smem: 128 + 2 * weight_bytes + tile_bytes + ways * m_tiles * 16 * (KB + 4) * 4 + runs * (KB + 2) * 4
   per_sm: max(1, min(floor(smem_per_sm, smem + 1024), floor(512, 32 * warps)))

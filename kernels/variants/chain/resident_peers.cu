@@ -15,6 +15,7 @@ params:
   TW: {values: [4, 6, 8, 12, 16], default: 6} # columns
   CHANNELS: {values: [auto, 16, 32, 64], default: auto} # output channels of a block
   SPLIT: {values: [auto, 1, 2, 3, 4, 6, 8], default: auto} # ways the channels are split between warps; auto: 16 each
+  ASK: {values: [0, 3, 5, 7, 9], default: 5}  # taps whose weights a warp loads before it asks for the activations
 let:
   chunks: width / 16                          # of 16 channels
   ways: select(SPLIT == 'auto', chunks, SPLIT)
@@ -26,7 +27,8 @@ let:
   tiles: n * tiles_y * tiles_x
   groups_k: width / kb
   weight_bytes: kb * 9 * width * 2
-  tile_bytes: (TH + 2) * (TW + 2) * (2 * width + 16)
+  pitch: 2 * width + 16                       # of a pixel in shared memory
+  tile_bytes: (TH + 2) * ((TW + 2) * pitch + (128 - 2 * pitch % 128) % 128)
   smem: 128 + 2 * weight_bytes + 2 * tile_bytes + ways * m_tiles * 16 * (kb + 4) * 4 + runs * (kb + 2) * 4
 where:
   - width % kb == 0
@@ -67,14 +69,16 @@ steps:
 
 /* What changed from resident_bulk, for images so small that a block has one tile: what a layer costs beside its products. On 48 x 48 pixels these are a tenth of it.
  *
- *  - The blocks of a tile, each with its channels, are a cluster: they write their outputs straight into each other's halo tile, a fifth of the way through L2. A
- *    barrier in shared memory counts the warps that have written. Only what other tiles read goes through L2 as before: the pixels at the tile's border, 20 of 36;
+ *  - The blocks of a tile, each with its channels, are a cluster: they send their outputs straight into each other's halo tile, a fifth of the way through L2. A
+ *    barrier there counts the bytes. (Plain stores and an arrival that releases them wait for all stores of the thread, those to L2 too: 1000 cycles of a layer's 4000.) Only what other tiles read goes through L2 as before: the pixels at the tile's border, 20 of 36;
  *    and 28 of the 64 in a halo tile come from there.
  *  - There are two halo tiles. A block that writes into the next one of another block has had that block's outputs of the layer before, so the other is done with the
  *    layer in which it read it. The same holds for what a block keeps for itself.
  *  - Places do not change from layer to layer: a thread works out once what it reads, where it goes, and what it stores. A dozen divisions a layer and thread, three warps
  *    to a scheduler, took longer than the products.
- *  - A warp has its weights in registers before the activations come. It takes the same 16 channels of every tap, so that its addresses are constants behind a base.
+ *  - A warp has its weights in registers before the activations come. It asks for these when it has loaded ASK taps: earlier they are not there yet and it
+ *    asks twice, later it waits longer. It takes the same 16 channels of every tap, so that its addresses are constants behind a base.
+ *  - The product is turned: channels are its 16 rows, pixels its columns of 8. 36 pixels fill five of these, where they took three rows of 16.
  *  - A residual from two links back is what the thread itself made: it stays in a register. */
 #include "resident_bulk.cuh"
 
@@ -82,9 +86,20 @@ constexpr int THREADS = 32 * WARPS;
 constexpr int RING = (TALL * WIDE - TH * TW) * QUADS;       /* quads of a halo tile that other tiles make */
 constexpr int RING_LOADS = (RING + THREADS - 1) / THREADS;  /* of a thread */
 constexpr int CHUNKS = C / 16 / WAYS;                       /* of 16 channels that a split takes of each tap */
-constexpr unsigned HALOS = BARRIERS + 2 * WEIGHT_BYTES;
+constexpr unsigned HALOS = BARRIERS + 2 * WEIGHT_BYTES, PEERS = 16; /* in bytes; PEERS: the barriers for what comes from the cluster, one for each halo tile */
 
-extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights) { order_filter(filter, weights); }
+/* weights[link][group][step of 16 in depth][16 channels][lane][8]: what lane l needs of a. */
+extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights)
+{
+    int link = blockIdx.x / GROUPS, group = blockIdx.x % GROUPS;
+    filter += (size_t)link * C * C * 9;
+    weights += (size_t)blockIdx.x * (KB * 9 * C);
+    for (int i = threadIdx.x; i < KB * 9 * C; i += blockDim.x) {
+        int e = i % 8, lane = i / 8 % 32, m = i / 256 % PAIRS, step = i / 256 / PAIRS;
+        int channel = m * 16 + e / 2 % 2 * 8 + lane / 4, c = step % (C / 16) * 16 + e / 4 * 8 + lane % 4 * 2 + e % 2;
+        weights[i] = filter[((size_t)(group * KB + channel) * C + c) * 9 + step / (C / 16)];
+    }
+}
 
 /* Of another block of the cluster: the address there of what is at `address` here. */
 static __device__ __forceinline__ unsigned address_in(unsigned block, unsigned address)
@@ -93,13 +108,11 @@ static __device__ __forceinline__ unsigned address_in(unsigned block, unsigned a
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
     return there;
 }
-static __device__ __forceinline__ void store_there(unsigned there, uint2 v)
+/* Four channels to there; the barrier there counts their bytes. Nobody waits for it here. */
+static __device__ __forceinline__ void send_there(unsigned there, unsigned barrier, uint2 v)
 {
-    asm volatile("st.shared::cluster.v2.u32 [%0], {%1, %2};" ::"r"(there), "r"(v.x), "r"(v.y) : "memory");
-}
-static __device__ __forceinline__ void arrive_there(unsigned there)
-{
-    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(there), "l"((unsigned long long)v.y << 32 | v.x), "r"(barrier)
+                 : "memory");
 }
 /* As barrier_wait, for what other blocks of the cluster have written. */
 static __device__ __forceinline__ void wait_for_peers(unsigned barrier, unsigned parity)
@@ -126,19 +139,23 @@ static __device__ __forceinline__ incoming incoming_of(const place &at, int H, i
         int y = side < 0 ? pixel / WIDE * (TALL - 1) : 1 + side / 2, x = side < 0 ? pixel % WIDE : side % 2 * (WIDE - 1);
         bool inside = i < RING && at.y0 + y > 0 && at.y0 + y <= H && at.x0 + x > 0 && at.x0 + x <= W;
         in.from[j] = inside ? ((at.y0 + y - 1) * W + at.x0 + x - 1) * C + i % QUADS * 4 : -1;
-        in.to[j] = (y * WIDE + x) * PITCH + i % QUADS * 8;
+        in.to[j] = y * ROW + x * PITCH + i % QUADS * 8;
     }
     return in;
 }
 
-/* What other tiles made in `layer`, as soon as it is there. */
-static __device__ __forceinline__ void receive(const incoming &in, const unsigned *buffer, unsigned halo, unsigned layer)
+/* Asks for what other tiles make. */
+static __device__ __forceinline__ void ask(words v[RING_LOADS], const incoming &in, const unsigned *buffer)
 {
-    words v[RING_LOADS];
 #pragma unroll
     for (int j = 0; j < RING_LOADS; j++)
         if (in.from[j] >= 0)
             v[j] = load_words(buffer + in.from[j]);
+}
+
+/* Takes what was asked for as soon as it is of `layer`. */
+static __device__ __forceinline__ void receive(words v[RING_LOADS], const incoming &in, const unsigned *buffer, unsigned halo, unsigned layer)
+{
 #pragma unroll
     for (int j = 0; j < RING_LOADS; j++) {
         while (in.from[j] >= 0 && !is_of(v[j], layer))
@@ -164,7 +181,7 @@ static __device__ __forceinline__ outgoing outgoing_of(const place &at, int grou
         int y = out.pixel[j] / TW, x = out.pixel[j] % TW;
         out.where[j] = (int)where;
         out.sums[j] = out.pixel[j] * SUM_PITCH + k;
-        out.own[j] = ((y + 1) * WIDE + x + 1) * PITCH + (group * KB + k) * 2;
+        out.own[j] = (y + 1) * ROW + (x + 1) * PITCH + (group * KB + k) * 2;
         out.border[j] = y == 0 || x == 0 || y == TH - 1 || x == TW - 1;
         out.pixel[j] = any ? out.pixel[j] : -1;
     }
@@ -172,38 +189,56 @@ static __device__ __forceinline__ outgoing outgoing_of(const place &at, int grou
 }
 
 struct fragments {
-    uint4 b[9][CHUNKS][PAIRS];
+    uint4 a[9][CHUNKS][PAIRS];
 };
-/* The weights of one split: its chunks of 16 channels of all nine taps. */
-static __device__ __forceinline__ void hold(fragments &f, unsigned weights, int split)
+/* The weights of one split: its chunks of 16 channels of some taps. */
+template <int FIRST, int END> static __device__ __forceinline__ void hold(fragments &f, unsigned weights, int split)
 {
     unsigned own = weights + (split * PAIRS * 32 + threadIdx.x % 32) * 16;
 #pragma unroll
-    for (int tap = 0; tap < 9; tap++)
+    for (int tap = FIRST; tap < END; tap++)
 #pragma unroll
         for (int chunk = 0; chunk < CHUNKS; chunk++)
 #pragma unroll
-            for (int pair = 0; pair < PAIRS; pair++)
-                f.b[tap][chunk][pair] = *(const uint4 *)(shared + (own + ((tap * (C / 16) + chunk * WAYS) * PAIRS + pair) * 512));
+            for (int m = 0; m < PAIRS; m++)
+                f.a[tap][chunk][m] = *(const uint4 *)(shared + (own + ((tap * (C / 16) + chunk * WAYS) * PAIRS + m) * 512));
 }
 
-/* 16 pixels by KB channels, over one split of the depth. own: this lane's row and half of the first tap. */
-static __device__ __forceinline__ void multiply_held(float sum[1][PAIRS * 2][4], const fragments &f, unsigned own)
+/* KB channels by N groups of 8 pixels, over one split of the depth. own: this lane's pixel and half of the first tap. */
+template <int N> static __device__ __forceinline__ void multiply_held(float sum[PAIRS][2][4], const fragments &f, unsigned own)
 {
 #pragma unroll
     for (int tap = 0; tap < 9; tap++)
 #pragma unroll
         for (int chunk = 0; chunk < CHUNKS; chunk++) {
-            unsigned a[4];
-            load_matrix_4(a, own + (tap / 3 * WIDE + tap % 3) * PITCH + chunk * WAYS * 32);
+            unsigned b[4], at = own + tap / 3 * ROW + tap % 3 * PITCH + chunk * WAYS * 32;
+            if (N == 2)
+                load_matrix_4(b, at);
+            else
+                load_matrix_2(b, at);
 #pragma unroll
-            for (int pair = 0; pair < PAIRS; pair++) {
-                uint4 b = f.b[tap][chunk][pair];
-                unsigned low[2] = {b.x, b.y}, high[2] = {b.z, b.w};
-                multiply_16x8x16<TYPE>(sum[0][pair * 2], a, low);
-                multiply_16x8x16<TYPE>(sum[0][pair * 2 + 1], a, high);
-            }
+            for (int m = 0; m < PAIRS; m++)
+#pragma unroll
+                for (int n = 0; n < N; n++) {
+                    const uint4 &v = f.a[tap][chunk][m];
+                    unsigned a[4] = {v.x, v.y, v.z, v.w};
+                    multiply_16x8x16<TYPE>(sum[m][n], a, b + n * 2);
+                }
         }
+}
+
+/* Sums of one split by pixel and channel: each of the 32 lanes in a bank of its own. */
+static __device__ __forceinline__ void share_turned(float *sums, const float sum[PAIRS][2][4], int pixels, int split)
+{
+    int lane = threadIdx.x % 32;
+    float *own = sums + ((split * M_TILES + pixels) * 16 + lane % 4 * 2) * SUM_PITCH + lane / 4;
+#pragma unroll
+    for (int m = 0; m < PAIRS; m++)
+#pragma unroll
+        for (int n = 0; n < 2; n++)
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                own[(n * 8 + e % 2) * SUM_PITCH + m * 16 + e / 2 * 8] = sum[m][n][e];
 }
 
 /* This thread's part of a link, from the sums. What is added comes from the halo tile (what the link reads), from the chain's input, or from two links back: then it is
@@ -226,7 +261,7 @@ static __device__ __forceinline__ void make(const float *sums, const float *bias
 }
 
 /* To the next halo tile of all blocks of the cluster, and where other tiles read it through L2. */
-static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing &out, unsigned base, unsigned next, int group, unsigned *to, unsigned layer)
+static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing &out, unsigned base, unsigned next, unsigned barrier, int group, unsigned *to, unsigned layer)
 {
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
@@ -237,13 +272,9 @@ static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing
 #pragma unroll
         for (int other = 0; other < GROUPS; other++)
             if (other != group)
-                store_there(address_in(other, base + next + out.own[j]), v[j]);
+                send_there(address_in(other, base + next + out.own[j]), address_in(other, barrier), v[j]);
         *(uint2 *)(shared + next + out.own[j]) = v[j];
     }
-    __syncwarp();
-    int other = threadIdx.x % 32;
-    if (other < GROUPS && other != group)
-        arrive_there(address_in(other, base + 16));
 }
 
 static __device__ __forceinline__ void store(const uint2 v[ITEMS], const outgoing &out, TYPE *output)
@@ -258,7 +289,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *ping, unsigned *pong, TYPE *output, unsigned *launches, int runs,
            int H, int W, int tiles_x, int tiles_y)
 {
-    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, m_tile = warp / WAYS, split = warp % WAYS;
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, pixels = warp / WAYS, split = warp % WAYS;
     int group = blockIdx.x % GROUPS;
     unsigned base = shared_address(shared), before = launches[blockIdx.x] * (unsigned)runs; /* equal in all blocks */
     float *sums = (float *)(shared + HALOS + 2 * TILE_BYTES), *own_bias = sums + WAYS * M_TILES * 16 * SUM_PITCH, *own_links = own_bias + runs * KB;
@@ -266,13 +297,14 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
     size_t image = (size_t)at.n * H * W * C;
     incoming in = incoming_of(at, H, W);
     outgoing out = outgoing_of(at, group, H, W);
-    int row = min(m_tile * 16 + lane % 16, TH * TW - 1); /* rows past the tile repeat its last pixel; nobody stores them */
-    unsigned own_row = base + HALOS + (row / TW * WIDE + row % TW) * PITCH + split * 32 + lane / 16 * 16;
+    int pixel = min(pixels * 16 + lane / 16 * 8 + lane % 8, TH * TW - 1); /* past the tile its last pixel again; nobody stores that */
+    unsigned own_pixel = base + HALOS + pixel / TW * ROW + pixel % TW * PITCH + split * 32 + lane / 8 % 2 * 16;
     uint2 made[2][ITEMS] = {}; /* of the last two links */
+    unsigned from_peers = min(TH, H - at.y0) * min(TW, W - at.x0) * (C - KB) * 2; /* bytes a link */
     keep_links(own_bias, own_links, bias, links, group, runs);
     for (unsigned i = threadIdx.x * 16; i < 2 * TILE_BYTES; i += THREADS * 16) /* what lies outside the image stays zero */
         *(uint4 *)(shared + HALOS + i) = make_uint4(0, 0, 0, 0);
-    begin_bulk(base, GROUPS, GROUPS > 1 ? (GROUPS - 1) * WARPS : 1);
+    begin_bulk(base, GROUPS);
     for (int link = 0; threadIdx.x == 0 && link < 2 && link < runs; link++)
         fetch_weights<1>(base, link, 0, group, weights);
     load_first(shared + HALOS, input + image, at.y0 - 1, at.x0 - 1, H, W);
@@ -280,27 +312,37 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
         unsigned odd = link & 1, halo = HALOS + odd * TILE_BYTES, next = HALOS + (odd ^ 1) * TILE_BYTES;
         unsigned *to = (odd ? pong : ping) + image;
         int source = (int)own_links[link * 2];
-        float slope = own_links[link * 2 + 1], sum[1][PAIRS * 2][4] = {};
+        float slope = own_links[link * 2 + 1], sum[PAIRS][2][4] = {};
         bool last = link + 1 == runs;
         fragments f;
         barrier_wait(base + odd * 8, link >> 1 & 1);
-        hold(f, BARRIERS + odd * WEIGHT_BYTES, split);
+        words arriving[RING_LOADS];
+        const unsigned *from = (odd ? ping : pong) + image;
+        hold<0, ASK>(f, BARRIERS + odd * WEIGHT_BYTES, split);
+        if (link)
+            ask(arriving, in, from);
+        hold<ASK, 9>(f, BARRIERS + odd * WEIGHT_BYTES, split);
         if (link) {
-            receive(in, (odd ? ping : pong) + image, halo, before + link);
+            receive(arriving, in, from, halo, before + link);
             if (GROUPS > 1)
-                wait_for_peers(base + 16, link - 1 & 1);
+                wait_for_peers(base + PEERS + (odd ^ 1) * 8, link - 1 >> 1 & 1);
         }
         __syncthreads();
         if (threadIdx.x == 0 && link + 2 < runs) /* all warps have these weights */
             fetch_weights<1>(base, link + 2, 0, group, weights);
-        multiply_held(sum, f, own_row + odd * TILE_BYTES);
-        share_sums(sums, sum, m_tile, split);
+        if (threadIdx.x == 0 && GROUPS > 1 && !last) /* what the others will send of this link */
+            barrier_arrive_expect(base + PEERS + odd * 8, from_peers);
+        if (pixels * 16 + 8 < TH * TW)
+            multiply_held<2>(sum, f, own_pixel + odd * TILE_BYTES);
+        else
+            multiply_held<1>(sum, f, own_pixel + odd * TILE_BYTES);
+        share_turned(sums, sum, pixels, split);
         __syncthreads();
         make(sums, own_bias + link * KB, slope, source, link, shared + halo, input + image, out, made);
         if (last)
             store(made[1], out, output + image);
         else
-            send(made[1], out, base, next, group, to, before + link + 1);
+            send(made[1], out, base, next, base + PEERS + odd * 8, group, to, before + link + 1);
     }
     if (GROUPS > 1) { /* nobody goes while another may write to it */
         cluster_arrive();

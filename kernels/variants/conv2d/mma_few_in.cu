@@ -18,8 +18,8 @@ let:
   pitch: row_elements + 2 + row_elements % 2
   copies: select(stride * c % 2 == 1, 2, 1)
   tile_elements: (7 * stride + r) * row_elements
-  stages: 2 * copies * (7 * stride + r) * pitch * 2
-  smem: 16 * ceil(stages, 16) + 4 * kb              # and the bias
+  stages: 2 * copies * ((7 * stride + r) * pitch + 64) * 2     # bytes, at most
+  smem: 16 * ceil(stages, 16)
   tiles_x: ceil(q, tw)
   tiles_y: ceil(p, 8)
   tiles: n * tiles_y * tiles_x
@@ -54,6 +54,8 @@ steps:
  *  - What the padding pairs read is masked to zero: it may be a neighbour's infinity.
  *  - Weights are stationary in registers (32 for 3x3, 3 -> 64). The next tile is on its way in registers while one is computed: it is only 2 KB.
  *  - The columns are permuted as in mma_sync: a quad stores 64 bytes of a pixel.
+ *  - 3x3 leaves one pair of 16 over. It carries the bias: a pixel's values there are 1 and 1, the weights what the type holds of the bias and what remains of it (22 bits
+ *    together in f16, 16 in bf16). Neither a register nor an addition is left of it; and two results are rounded by one instruction: a third of all instructions less.
  *
  * The work is writing the output: 118 of 124 MB at 720p. Cost: 27 of 32 products are real ones. */
 #include "element.cuh"
@@ -66,8 +68,10 @@ constexpr int DEPTHS = (R * PAIRS + 7) / 8;        /* products of 16 */
 constexpr int TILE_H = 7 * STRIDE + R;
 constexpr int ROW_ELEMENTS = ((TILE_Q - 1) * STRIDE + S) * C;
 constexpr int SHARE = (TILE_H * ROW_ELEMENTS + 255) / 256; /* of the tile, a thread's */
-constexpr int COPY_ELEMENTS = TILE_H * PITCH, STAGE_ELEMENTS = COPIES * COPY_ELEMENTS;
+constexpr int COPY_ELEMENTS = TILE_H * PITCH + (96 - TILE_H * PITCH % 64) % 64; /* the second copy begins half of the banks further on */
+constexpr int STAGE_ELEMENTS = COPIES * COPY_ELEMENTS;
 constexpr int GROUPS = BLOCK_K / 32;
+constexpr int SPARE = EPI_BIAS && R * PAIRS % 8 != 0 ? R * PAIRS : -1; /* the pair that carries the bias */
 
 extern __shared__ __align__(16) unsigned short shared[]; /* two stages of COPIES copies of [TILE_H][PITCH] */
 
@@ -105,7 +109,7 @@ static __device__ __forceinline__ void put(unsigned short *stage, const unsigned
 static __device__ __forceinline__ int pair_of(int i) { return i * 4 + threadIdx.x % 4; }
 
 /* Right operands: column 8 j + n of a group of 32 holds channel 8 * (n / 2) + 2 * j + n % 2. */
-static __device__ __forceinline__ void load_weights(unsigned held[DEPTHS][GROUPS * 4][2], const TYPE *filter, int k0, int K)
+static __device__ __forceinline__ void load_weights(unsigned held[DEPTHS][GROUPS * 4][2], const TYPE *filter, const float *bias, int k0, int K)
 {
     const unsigned short *weights = reinterpret_cast<const unsigned short *>(filter);
     int column = threadIdx.x % 32 / 4;
@@ -119,47 +123,73 @@ static __device__ __forceinline__ void load_weights(unsigned held[DEPTHS][GROUPS
             bool valid = k < K && r < R;
             unsigned low = valid ? from[0] : 0, high = valid && e + 1 < ROW ? from[1] : 0;
             held[i / 2][j][i % 2] = low | high << 16;
+            if (pair == SPARE && k < K) {
+                float high_part = to_f32(from_f32<TYPE>(bias[k]));
+                held[i / 2][j][i % 2] = two_of<TYPE>(high_part, isinf(high_part) ? 0 : bias[k] - high_part);
+            }
         }
     }
 }
 
-static __device__ __forceinline__ void store_8(TYPE *output, const TYPE *residual, size_t e, const float sum[8], unsigned bias)
+static __device__ __forceinline__ void store_8(TYPE *output, const TYPE *residual, size_t e, const float sum[8])
 {
-    pack<TYPE, 8> add, out;
-    float own_bias[8];
-    load_shared_4(own_bias, bias);
-    load_shared_4(own_bias + 4, bias + 16);
+    pack<TYPE, 8> add;
+    uint4 out;
+    unsigned *two = reinterpret_cast<unsigned *>(&out);
     if (EPI_RESIDUAL)
         add = load_pack<TYPE, 8>(residual + e);
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-        float x = sum[i] + own_bias[i];
-        out.item[i] = from_f32<TYPE>(activate(EPI_RESIDUAL ? x + to_f32(add.item[i]) : x));
+    for (int i = 0; i < 4; i++) {
+        float x = sum[2 * i] + (EPI_RESIDUAL ? to_f32(add.item[2 * i]) : 0), y = sum[2 * i + 1] + (EPI_RESIDUAL ? to_f32(add.item[2 * i + 1]) : 0);
+        two[i] = EPI_SLOPE == 0 ? relu_of<TYPE>(two_of<TYPE>(x, y)) : two_of<TYPE>(activate(x), activate(y));
     }
-    store_pack<TYPE, 8>(output + e, out);
+    *reinterpret_cast<uint4 *>(output + e) = out;
 }
 
-/* The bias of the block, and zeros where the end of a row's copy is loaded, masked and never used. */
-static __device__ void begin_shared(float *block_bias, const float *bias, int k0, int K)
+/* 16 pixels: all products and stores. `to`: element of the lane's first channel of its first pixel; room: pixels of the row from there on; channels: from k on. */
+static __device__ __forceinline__ void multiply_16(const unsigned a[DEPTHS][4], const unsigned held[DEPTHS][GROUPS * 4][2], const float own_bias[GROUPS * 4][2],
+                                                   TYPE *output, const TYPE *residual, size_t to, int room, int K, int channels)
 {
-    for (int i = threadIdx.x; i < BLOCK_K; i += 256)
-        block_bias[i] = EPI_BIAS && k0 + i < K ? bias[k0 + i] : 0.0f;
-    for (int i = threadIdx.x; i < 2 * STAGE_ELEMENTS; i += 256)
-        shared[i] = 0;
-    __syncthreads();
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) { /* one after the other: 16 sums live, not 32 */
+        float sum[4][4];
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            multiply_16x8x16_from<TYPE>(sum[j], a[0], held[0][g * 4 + j], own_bias[g * 4 + j]);
+#pragma unroll
+        for (int d = 1; d < DEPTHS; d++)
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                multiply_16x8x16<TYPE>(sum[j], a[d], held[d][g * 4 + j]);
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            float eight[8];
+#pragma unroll
+            for (int i = 0; i < 8; i++)
+                eight[i] = sum[i / 2][half * 2 + i % 2];
+            if (half * 8 < room && g * 32 < channels)
+                store_8(output, residual, to + (size_t)half * 8 * K + g * 32, eight);
+        }
+    }
 }
 
-extern "C" __global__ void __launch_bounds__(256, DEPTHS <= 2 ? 2 : 1)
+extern "C" __global__ void __launch_bounds__(256, DEPTHS <= 2 && (SPARE >= 0 || !EPI_BIAS) && !EPI_RESIDUAL ? 2 : 1)
 conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const TYPE *residual, TYPE *output, int H, int W, int K, int P, int Q, int pad,
                 int tiles_x, int tiles_y, int tiles)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, k0 = blockIdx.y * BLOCK_K;
     unsigned held[DEPTHS][GROUPS * 4][2];
-    load_weights(held, filter, k0, K);
+    load_weights(held, filter, bias, k0, K);
     int k = k0 + lane % 4 * 8; /* and the same 32 further on */
-    float *block_bias = reinterpret_cast<float *>(shared + (2 * STAGE_ELEMENTS + 7) / 8 * 8);
-    begin_shared(block_bias, bias, k0, K);
-    unsigned own_bias = shared_address(block_bias + lane % 4 * 8);
+    float own_bias[GROUPS * 4][2];
+#pragma unroll
+    for (int i = 0; i < GROUPS * 8; i++) {
+        int own = k + i / 8 * 32 + i % 8;
+        own_bias[i / 2][i % 2] = EPI_BIAS && SPARE < 0 && own < K ? bias[own] : 0.0f;
+    }
+    for (int i = threadIdx.x; i < 2 * STAGE_ELEMENTS; i += 256) /* the end of a row's copy is loaded, masked and never used */
+        shared[i] = 0;
+    __syncthreads();
 
     /* Distance of this lane's pairs from a pixel's first value, in elements, and which of their two values count. */
     int distance[2 * DEPTHS];
@@ -170,6 +200,7 @@ conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const 
         distance[i] = r < R ? r * PITCH + e : 0;
         mask[i] = r >= R ? 0 : e + 1 < ROW ? 0xffffffff : 0xffff;
     }
+    unsigned one = SPARE >= 0 && lane % 4 == SPARE % 4 ? two_of<TYPE>(1, 1) : 0;
     int first = lane / 4 * STRIDE * C; /* value of the row where this lane's pixel begins */
     int own = warp * STRIDE * PITCH + (COPIES == 2 && first % 2 ? COPY_ELEMENTS + first - 1 : first);
 
@@ -183,35 +214,18 @@ conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const 
         if (more)
             fetch(next, input, locate(tile + gridDim.x), H, W, pad);
         place at = locate(tile);
-        int p = at.p + warp;
+        int p = at.p + warp, room = p < P ? Q - at.q - lane / 4 : 0; /* outputs of this row from the lane's first on */
+        size_t to = (((size_t)at.n * P + p) * Q + at.q + lane / 4) * K + k;
 #pragma unroll 1
-        for (int x = 0; x < TILE_Q; x += 16) {
+        for (int x = 0; x < TILE_Q; x += 16, room -= 16, to += (size_t)16 * K) {
             const unsigned short *pixels = shared + stage * STAGE_ELEMENTS + own + x * STRIDE * C;
             unsigned a[DEPTHS][4];
 #pragma unroll
             for (int i = 0; i < 2 * DEPTHS; i++)
 #pragma unroll
                 for (int half = 0; half < 2; half++) /* the lane's pixel, and the one 8 further on */
-                    a[i / 2][i % 2 * 2 + half] = *reinterpret_cast<const unsigned *>(pixels + distance[i] + half * 8 * STRIDE * C) & mask[i];
-#pragma unroll
-            for (int g = 0; g < GROUPS; g++) { /* one after the other: 16 sums live, not 32 */
-                float sum[4][4] = {};
-#pragma unroll
-                for (int j = 0; j < 4; j++)
-#pragma unroll
-                    for (int d = 0; d < DEPTHS; d++)
-                        multiply_16x8x16<TYPE>(sum[j], a[d], held[d][g * 4 + j]);
-#pragma unroll
-                for (int half = 0; half < 2; half++) {
-                    int q = at.q + x + lane / 4 + half * 8;
-                    float eight[8];
-#pragma unroll
-                    for (int i = 0; i < 8; i++)
-                        eight[i] = sum[i / 2][half * 2 + i % 2];
-                    if (p < P && q < Q && k + g * 32 < K)
-                        store_8(output, residual, (((size_t)at.n * P + p) * Q + q) * K + k + g * 32, eight, own_bias + g * 128);
-                }
-            }
+                    a[i / 2][i % 2 * 2 + half] = (*reinterpret_cast<const unsigned *>(pixels + distance[i] + half * 8 * STRIDE * C) & mask[i]) | (i == SPARE / 4 ? one : 0);
+            multiply_16(a, held, own_bias, output, residual, to, room, K, K - k);
         }
         if (more)
             put(shared + (stage ^ 1) * STAGE_ELEMENTS, next);

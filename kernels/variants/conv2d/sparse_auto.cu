@@ -19,13 +19,14 @@ let:
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
   plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
-  group: ceil(floor(c, 8) * 1040 + 640 * r * s + 264, 128) * 128           # bytes, of up to 64 inputs
+  group: ceil(floor(c, 8) * 1040 + 1024 * r + 128 * r * s + 264, 128) * 128 # bytes, of up to 64 inputs
   inputs: ceil(64 * (r * s * 64 + 4) * 4, 128) * 128 + 4 * group            # their contributions, and groups
   whole: STAGES * floor(c, 8) * plane + 4096 * ceil(ROWS, 2)                # tiles and what is being stored
   smem: max(inputs, whole, 64 * (r * s * c * 2 + 16))                       # the weights are there before
   blocks_k: ceil(k, 64)
   blocks: min(tiles, max(1, floor(sm_count, blocks_k)))
   shares: min(128, blocks * blocks_k)             # of the tiles, for those who look
+  per_share: ceil(ceil(tiles, 32), shares)         # of 32 tiles
 where:
   - cc == 90
   - blocks_k <= sm_count                           # all blocks run at once
@@ -53,7 +54,7 @@ steps:
     grid: blocks, blocks_k
     block: 384
     smem: smem
-    args: input, filter, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares
+    args: input, filter, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
     attributes: {cooperative: yes, carveout: 100}
 columns:
   tiles_active: active[0]

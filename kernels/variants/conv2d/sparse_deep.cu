@@ -24,6 +24,7 @@ let:
   blocks_k: ceil(k, 64)
   blocks: min(tiles, max(1, floor(sm_count, blocks_k)))
   shares: min(128, blocks * blocks_k)             # of the tiles, for those who look
+  per_share: ceil(ceil(tiles, 32), shares)         # of 32 tiles
   per_tile: r * s * c * 8 * blocks_k * size(filter) # bytes of weights: eight tiles share them
 where:
   - cc == 90
@@ -57,7 +58,7 @@ steps:
     grid: blocks, blocks_k
     block: 384
     smem: smem
-    args: input, packed, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares
+    args: input, packed, bias, mask_in, mask_out, tile_bits, sums, notes, active, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
     attributes: {cooperative: yes, carveout: 100}
 columns:
   tiles_active: active[0]
@@ -248,23 +249,24 @@ static __device__ __forceinline__ void consume(const consumer &to)
 
 extern "C" __global__ void __launch_bounds__(384, 1)
 conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned *tiles, unsigned *sums,
-            unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares)
+            unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares,
+            int per_share)
 {
     int own = blockIdx.y * gridDim.x + blockIdx.x;
-    common all(tiles, sums, notes, own, count, shares);
+    common all(tiles, sums, notes, own, count, shares, per_share);
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < STAGES; i++) {
+    if (threadIdx.x >= 352) { /* the last warp, which has the least to look at */
+        int i = threadIdx.x % 32;
+        if (i < STAGES) {
             barrier_init(shared_address(&full[i]), 1);
             barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose tile it is */
         }
-        for (int i = 0; i < 2; i++) {
+        if (i < 2) {
             barrier_init(shared_address(&weights_come[i]), 1);
             barrier_init(shared_address(&weights_held[i]), 8);
         }
         barrier_init_done();
     }
-    __syncthreads();
     look_at_share(all, own, im, mask_in);
     if (threadIdx.x < 128) {
         give_registers<56>();

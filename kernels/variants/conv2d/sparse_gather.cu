@@ -21,6 +21,7 @@ let:
   smem: max(STAGES * floor(c, 8) * plane + 4096 * ceil(ROWS, 2), 64 * (r * s * c * 2 + 16))   # tiles and what is being stored; before, the weights
   blocks_k: ceil(k, 64)
   shares: min(128, ceil(tiles, 128))
+  per_share: ceil(ceil(tiles, 32), shares)         # of 32 tiles
 where:
   - cc == 90
   - smem + 10240 <= smem_per_block_optin
@@ -50,20 +51,20 @@ steps:
   - kernel: list_tiles
     grid: shares
     block: 128
-    args: mask_in, mask_out, tile_bits, sums, notes, h, w, p, q, pad, tiles_x, tiles_y, tiles
+    args: mask_in, mask_out, tile_bits, sums, notes, h, w, p, q, pad, tiles_x, tiles_y, tiles, per_share
   - kernel: gather_tiles
     grid: min(tiles, 4 * sm_count)
     block: 128
-    args: input, mask_in, tile_bits, sums, notes, gathered, h, w, p, q, pad, tiles_x, tiles_y, tiles, shares
+    args: input, mask_in, tile_bits, sums, notes, gathered, h, w, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
   - kernel: conv_tiles
     grid: min(tiles, max(1, floor(sm_count, blocks_k))), blocks_k
     block: 384
     smem: smem
-    args: gathered, filter, bias, mask_in, mask_out, tile_bits, sums, notes, active, results, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares
+    args: gathered, filter, bias, mask_in, mask_out, tile_bits, sums, notes, active, results, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
   - kernel: scatter_tiles
     grid: min(tiles, 4 * sm_count)
     block: 128
-    args: results, tile_bits, sums, notes, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares
+    args: results, tile_bits, sums, notes, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
 columns:
   tiles_active: active[0]
 */
@@ -76,9 +77,9 @@ columns:
 
 extern "C" __global__ void __launch_bounds__(128)
 list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned *tiles, unsigned *sums, unsigned *notes, int H, int W, int P, int Q, int pad, int tiles_x,
-           int tiles_y, int count)
+           int tiles_y, int count, int per_share)
 {
-    common all(tiles, sums, notes, blockIdx.x, count, gridDim.x);
+    common all(tiles, sums, notes, blockIdx.x, count, gridDim.x, per_share);
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
     __syncthreads(); /* all have read the number of the launch */
     look_at_share(all, blockIdx.x, im, mask_in);
@@ -102,11 +103,11 @@ template <typename COPY> static __device__ __forceinline__ void for_tiles(common
 
 extern "C" __global__ void __launch_bounds__(128)
 gather_tiles(const TYPE *input, const unsigned *mask_in, unsigned *tiles, unsigned *sums, unsigned *notes, TYPE *gathered, int H, int W, int P,
-             int Q, int pad, int tiles_x, int tiles_y, int count, int shares)
+             int Q, int pad, int tiles_x, int tiles_y, int count, int shares, int per_share)
 {
     int lane = threadIdx.x % 32;
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
-    for_tiles(common(tiles, sums, notes, 0, count, shares), im, [&](const work &tile, unsigned rank) {
+    for_tiles(common(tiles, sums, notes, 0, count, shares, per_share), im, [&](const work &tile, unsigned rank) {
         unsigned own = load_marks(tile, im, mask_in).bits(tile, pad);
         const TYPE *from = input + (((long long)tile.at.n * H + tile.at.y - pad) * W + tile.at.x - pad) * C;
         uint4 *to = reinterpret_cast<uint4 *>(gathered + (size_t)rank * (STAGE_BYTES / 2));
@@ -124,10 +125,10 @@ gather_tiles(const TYPE *input, const unsigned *mask_in, unsigned *tiles, unsign
 
 extern "C" __global__ void __launch_bounds__(128)
 scatter_tiles(const TYPE *results, unsigned *tiles, unsigned *sums, unsigned *notes, TYPE *output, int H, int W, int K, int P, int Q, int pad,
-              int tiles_x, int tiles_y, int count, int shares)
+              int tiles_x, int tiles_y, int count, int shares, int per_share)
 {
     int lane = threadIdx.x % 32;
-    for_tiles(common(tiles, sums, notes, 0, count, shares), {H, W, P, Q, pad, tiles_x, tiles_y}, [&](const work &tile, unsigned rank) {
+    for_tiles(common(tiles, sums, notes, 0, count, shares, per_share), {H, W, P, Q, pad, tiles_x, tiles_y}, [&](const work &tile, unsigned rank) {
         const unsigned *from = reinterpret_cast<const unsigned *>(results + (size_t)rank * (8 * ROWS) * K);
         unsigned *to = reinterpret_cast<unsigned *>(output + (((size_t)tile.at.n * P + tile.at.y) * Q + tile.at.x) * K);
         for (int e = lane; e < 8 * ROWS * K / 2; e += 32) { /* two channels */

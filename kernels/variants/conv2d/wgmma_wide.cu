@@ -4,7 +4,7 @@ what: wgmma for many channels at full width - 128 output channels by 256 pixels 
 from: wgmma_blocks
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and s <= 9 and c % 8 == 0 and k % 8 == 0
-  - 8 * k >= 7 * 128 * blocks_k and 4 * q >= 3 * 128 * units   # else too many of the products are for nothing
+  - 16 * k >= 15 * 128 * blocks_k and 4 * q >= 3 * 128 * units   # else too many of the products are for nothing
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}

@@ -5,15 +5,19 @@ from: warp
 needs: block <= 8 and c * (h + 1) * (w + 1) * block < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
+params:
+  WIDE: {values: [2, 4, 16], default: 4}                # the block from which on a cell is divided
 let:
   nhwc: layout(input) == NHWC
   v_max: 16 / size(input)
   cells: nhwc and c % v_max == 0                       # a thread has a whole cell; else a vector of a line
+  columns: cells and block >= WIDE                     # or of a pixel in each of a cell's lines
   planes: select(nhwc, 1, c)
   line: select(nhwc, w * block * c, w * block)         # of the output: what vectors must divide
   v: select(line % v_max == 0, v_max, select(line % 4 == 0, 4, select(line % 2 == 0, 2, 1)))
-  items: select(cells, c / v * (h + 1) * (w + 1), planes * (h + 1) * (line / v))
+  items: select(columns, c / v * (h + 1) * w * block, select(cells, c / v * (h + 1) * (w + 1), planes * (h + 1) * (line / v)))
 define:
+  COLUMNS: columns
   CELLS: cells
   CHANNELS: select(nhwc and not cells, c, 1)           # that are neighbours in a line
   ELEMENT_T: type(input)
@@ -28,8 +32,8 @@ steps:
 
 /* What changed from warp: the thread owns not an output pixel but a cell, the square between the centres of four input pixels. All block * block outputs inside it are
  * made of the same four corners, with weights that are constants of the compiler: the corners are loaded once, and no position is worked out in floating point.
- * There is one row and one column of cells more than pixels; at the edges corners coincide, and half of the outputs lie outside. The mean is taken along the row first: two
- * instructions an output and corner pair, where four weights would be seven.
+ * There is one row and one column of cells more than pixels; at the edges corners coincide, and half of the outputs lie outside. The mean is taken along one axis first: two
+ * instructions for a pair of corners, where four weights would be seven.
  *
  * Threads follow the channels of NHWC in vectors of 16 bytes. In NCHW, and in NHWC where the channels are no whole vectors, they follow the line of the output: a thread
  * makes a vector of it, which is the upper side of one or more cells, and the same vector of the block - 1 lines below; it takes two short pieces of two input lines, in
@@ -51,27 +55,52 @@ static __device__ __forceinline__ void cell(const ELEMENT_T *input, ELEMENT_T *o
         corner[j] = load_pack<ELEMENT_T, VEC>(input + ((size_t)row * W + column) * C + c);
     }
 #pragma unroll
-    for (int dx = 0; dx < BLOCK; dx++) {
-        int q = x * BLOCK - BLOCK / 2 + dx;
-        if (q < 0 || q >= W * BLOCK)
+    for (int dy = 0; dy < BLOCK; dy++) {
+        int p = y * BLOCK - BLOCK / 2 + dy;
+        if (p < 0 || p >= H * BLOCK)
             continue;
-        float upper[VEC], lower[VEC];
+        float left[VEC], right[VEC];
 #pragma unroll
         for (int e = 0; e < VEC; e++) {
-            upper[e] = mix(to_f32(corner[0].item[e]), to_f32(corner[1].item[e]), share_of(dx));
-            lower[e] = mix(to_f32(corner[2].item[e]), to_f32(corner[3].item[e]), share_of(dx));
+            left[e] = mix(to_f32(corner[0].item[e]), to_f32(corner[2].item[e]), share_of(dy));
+            right[e] = mix(to_f32(corner[1].item[e]), to_f32(corner[3].item[e]), share_of(dy));
         }
 #pragma unroll
-        for (int dy = 0; dy < BLOCK; dy++) {
-            int p = y * BLOCK - BLOCK / 2 + dy;
-            if (p < 0 || p >= H * BLOCK)
-                continue;
-            vec out;
+        for (int dx = 0; dx < BLOCK; dx++) {
+            int q = x * BLOCK - BLOCK / 2 + dx;
+            float out[VEC];
 #pragma unroll
             for (int e = 0; e < VEC; e++)
-                out.item[e] = from_f32<ELEMENT_T>(mix(upper[e], lower[e], share_of(dy)));
-            store_pack<ELEMENT_T, VEC>(output + ((size_t)p * W * BLOCK + q) * C + c, out);
+                out[e] = mix(left[e], right[e], share_of(dx));
+            if (q >= 0 && q < W * BLOCK)
+                store_pack<ELEMENT_T, VEC>(output + ((size_t)p * W * BLOCK + q) * C + c, rounded<ELEMENT_T>(out));
         }
+    }
+}
+
+/* A vector of an output pixel in each of the lines whose cells have pixel row y below them: neighbours store neighbours, where a large cell's own thread would store far apart. */
+static __device__ __forceinline__ void column(const ELEMENT_T *input, ELEMENT_T *output, int i, int C, int H, int W)
+{
+    int per_line = W * BLOCK * (C / VEC), c = i % (C / VEC) * VEC, q = i % per_line / (C / VEC), y = i / per_line;
+    int cell = (q + BLOCK / 2) / BLOCK, left = max(cell - 1, 0), right = min(cell, W - 1);
+    float share = ((q + BLOCK / 2) % BLOCK + 0.5f) / BLOCK, side[2][VEC]; /* side: upper and lower */
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+        const ELEMENT_T *row = input + (size_t)(j ? min(y, H - 1) : max(y - 1, 0)) * W * C + c;
+        vec a = load_pack<ELEMENT_T, VEC>(row + left * C), b = load_pack<ELEMENT_T, VEC>(row + right * C);
+#pragma unroll
+        for (int e = 0; e < VEC; e++)
+            side[j][e] = mix(to_f32(a.item[e]), to_f32(b.item[e]), share);
+    }
+#pragma unroll
+    for (int dy = 0; dy < BLOCK; dy++) {
+        int p = y * BLOCK - BLOCK / 2 + dy;
+        float out[VEC];
+#pragma unroll
+        for (int e = 0; e < VEC; e++)
+            out[e] = mix(side[0][e], side[1][e], share_of(dy));
+        if (p >= 0 && p < H * BLOCK)
+            store_pack<ELEMENT_T, VEC>(output + ((size_t)p * W * BLOCK + q) * C + c, rounded<ELEMENT_T>(out));
     }
 }
 
@@ -123,11 +152,11 @@ static __device__ __forceinline__ void line(const ELEMENT_T *input, ELEMENT_T *o
         int p = y * BLOCK - BLOCK / 2 + dy;
         if (p < 0 || p >= H * BLOCK)
             continue;
-        vec out;
+        float out[VEC];
 #pragma unroll
         for (int e = 0; e < VEC; e++)
-            out.item[e] = from_f32<ELEMENT_T>(mix(upper[e], lower[e], share_of(dy)));
-        store_pack<ELEMENT_T, VEC>(output + ((size_t)plane * H * BLOCK + p) * W * BLOCK * CHANNELS + first, out);
+            out[e] = mix(upper[e], lower[e], share_of(dy));
+        store_pack<ELEMENT_T, VEC>(output + ((size_t)plane * H * BLOCK + p) * W * BLOCK * CHANNELS + first, rounded<ELEMENT_T>(out));
     }
 }
 
@@ -138,7 +167,9 @@ extern "C" __global__ void __launch_bounds__(256) bilinear_cell(const ELEMENT_T 
         return;
     input += (size_t)blockIdx.y * C * H * W;
     output += (size_t)blockIdx.y * C * H * W * BLOCK * BLOCK;
-    if (CELLS)
+    if (COLUMNS)
+        column(input, output, i, C, H, W);
+    else if (CELLS)
         cell(input, output, i, C, H, W);
     else
         line(input, output, i, H, W);

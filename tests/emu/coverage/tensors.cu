@@ -212,4 +212,27 @@ KERNEL __cluster_dims__(4, 1, 1) neighbours(int *out)
     out[blockIdx.x * 32 + threadIdx.x] = other[31 - threadIdx.x];
     cluster.sync();
 }
+
+KERNEL __cluster_dims__(4, 1, 1) sent(int *out) /* stores that the other block's barrier counts, of 4 and 16 bytes */
+{
+    __shared__ alignas(16) int s[160];
+    __shared__ alignas(8) uint64_t arrived;
+    auto cluster = cg::this_cluster();
+    unsigned next = (cluster.block_rank() + 1) % 4;
+    int v = blockIdx.x * 32 + threadIdx.x, quad[4] = {10 * v, 10 * v + 1, 10 * v + 2, 10 * v + 3};
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_init(&arrived, 1);
+        ptx::fence_mbarrier_init(ptx::sem_release, ptx::scope_cluster);
+    }
+    cluster.sync();
+    ptx::st_async(cluster.map_shared_rank(s, next) + threadIdx.x, v, cluster.map_shared_rank(&arrived, next));
+    ptx::st_async(cluster.map_shared_rank(s, next) + 32 + 4 * threadIdx.x, quad, cluster.map_shared_rank(&arrived, next));
+    if (threadIdx.x == 0)
+        ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &arrived, sizeof s);
+    while (!ptx::mbarrier_try_wait_parity(&arrived, 0))
+        ;
+    for (int i = threadIdx.x; i < 160; i += 32)
+        out[blockIdx.x * 160 + i] = s[i];
+    cluster.sync();
+}
 #endif

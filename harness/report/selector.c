@@ -1,0 +1,90 @@
+/* report/selector: see selector.h. */
+#include "report/selector.h"
+#include "report/number.h"
+#include "report/table.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEAR 0.05   /* METHOD.md, "selector": a choice within this of the fastest is right */
+#define BEHIND 0.10 /* and one more than this behind row 0 is a loss */
+
+/* A row that a rule's choice became: its parameter `is` says which. */
+static bool chosen(const struct view *v, char *is, size_t bytes)
+{
+    return v->ranked && v->row->params && axis_value(v->row->params, "is", is, bytes);
+}
+
+static const struct view *fastest(const struct case_view *c)
+{
+    const struct view *best = c->zero && c->zero->ranked ? c->zero : NULL, *other = case_best(c);
+    return other && (!best || other->time->median_ns < best->time->median_ns) ? other : best;
+}
+
+struct tally {
+    char rule[VARIANT_BASE], zero[VARIANT_BASE];
+    int cases, near, behind;
+    struct text off;
+};
+
+static void add_case(struct tally *tally, const struct case_view *c, const struct view *rule, const char *is)
+{
+    const struct view *best = fastest(c);
+    char name[VARIANT_BASE];
+    const char *layer = rule->row->layer ? rule->row->layer : "";
+    double over = best ? rule->time->median_ns / best->time->median_ns - 1 : NAN;
+    double behind = c->zero && c->zero->ranked ? rule->time->median_ns / c->zero->time->median_ns - 1 : NAN;
+    tally->cases++;
+    tally->near += over <= NEAR;
+    tally->behind += behind > BEHIND;
+    if (c->zero)
+        strcpy(tally->zero, c->zero_name);
+    if (over > NEAR)
+        text_addf(&tally->off, "%s: %s takes %.1f %% more than %s%s\n", layer, is, 100 * over, variant_base(best->row, name),
+                  behind > BEHIND ? ", and loses to row 0" : "");
+}
+
+/* The rule's row among those of a case; the first rule of the run that is found gives the tally its name. */
+static void look_at_case(struct tally *tally, const struct case_view *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        char is[VARIANT_BASE], name[VARIANT_BASE];
+        if (!chosen(&c->views[i], is, sizeof is))
+            continue;
+        variant_base(c->views[i].row, name);
+        if (!tally->rule[0])
+            strcpy(tally->rule, name);
+        if (!strcmp(tally->rule, name)) {
+            add_case(tally, c, &c->views[i], is);
+            return;
+        }
+    }
+}
+
+void selector_lines(struct text *t, const struct run *run, struct row *const *rows, int count)
+{
+    struct tally tally = {.cases = 0};
+    for (int from = 0, end; from < count; from = end) {
+        struct case_view c;
+        end = case_end(rows, count, from);
+        case_view_make(&c, run, rows + from, end - from);
+        look_at_case(&tally, &c);
+        case_view_free(&c);
+    }
+    if (tally.cases > 1) {
+        text_addf(t, "%s is within %.0f %% of the fastest in %d of %d cases", tally.rule, 100 * NEAR, tally.near, tally.cases);
+        if (tally.zero[0])
+            text_addf(t, ", more than %.0f %% behind %s in %d", 100 * BEHIND, tally.zero, tally.behind);
+        text_add(t, "\n");
+        text_add(t, text_get(&tally.off));
+    }
+    text_free(&tally.off);
+}
+
+void report_selector(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    struct text lines = {0};
+    selector_lines(&lines, run, rows, count);
+    text_add_labelled_lines(t, "selector", text_get(&lines), style);
+    text_free(&lines);
+}

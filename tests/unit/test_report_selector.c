@@ -1,0 +1,66 @@
+/* How far a rule's choices are from the fastest rows: counted by hand on times of three cases. */
+#include "fixture_rows.h"
+#include "report/report.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void add(struct fixture *f, int index, const char *layer, const char *variant, const char *params, double us)
+{
+    struct row *r = fixture_row(f, index, layer, "", "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC", variant, params, ROW_OK);
+    fixture_time(r, -1, us, us / 500, r->row_index ? 0.5 : 1, 0.49, 0.51);
+}
+
+static char *told(const struct fixture *f)
+{
+    const struct report_style plain = {0};
+    struct text t = {0};
+    report_selector(&t, &f->run, f->rows, f->count, &plain);
+    return text_take(&t);
+}
+
+static void choices_by_hand(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    add(&f, 0, "right", "conv2d/cudnn", "", 150);
+    add(&f, 0, "right", "conv2d/auto", "is=wgmma_rs", 92); /* 2 % more than the best: the same kernel, measured twice */
+    add(&f, 0, "right", "conv2d/wgmma_rs", "", 90);
+    add(&f, 1, "slow", "conv2d/cudnn", "", 200);
+    add(&f, 1, "slow", "conv2d/auto", "is=wgmma_rs", 120);
+    add(&f, 1, "slow", "conv2d/wgmma_wide", "", 100);
+    char *t = told(&f);
+    assert_string_equal(t, "selector  auto is within 5 % of the fastest in 1 of 2 cases, more than 10 % behind cudnn in 0\n"
+                           "          slow: wgmma_rs takes 20.0 % more than wgmma_wide\n");
+    free(t);
+    add(&f, 2, "lost", "conv2d/cudnn", "", 80); /* the fastest is row 0 itself */
+    add(&f, 2, "lost", "conv2d/auto", "is=wgmma_rs", 100);
+    t = told(&f);
+    assert_non_null(strstr(t, "in 1 of 3 cases, more than 10 % behind cudnn in 1\n"));
+    assert_non_null(strstr(t, "lost: wgmma_rs takes 25.0 % more than cudnn, and loses to row 0\n"));
+    free(t);
+    fixture_free(&f);
+}
+
+static void nothing_without_a_rule(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    add(&f, 0, "a", "conv2d/cudnn", "", 150);
+    add(&f, 0, "a", "conv2d/tconv", "IS=4,thesis=2", 92); /* other names that end so */
+    add(&f, 1, "b", "conv2d/cudnn", "", 150);
+    add(&f, 1, "b", "conv2d/tconv", "IS=4,thesis=2", 92);
+    char *t = told(&f);
+    assert_string_equal(t, "");
+    free(t);
+    fixture_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_by_hand), cmocka_unit_test(nothing_without_a_rule)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
