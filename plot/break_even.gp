@@ -1,7 +1,7 @@
 # Time over the share of inputs that changed: sparse variants, the dense one (black), the floor (dashed, grey). A ring marks where a sparse variant meets the
 # dense one, with the interval of that density. Below: the share of the scheduled work that the tiles waste, (A - E) / A.
 # data: blocks of name, then x, y, low, high: the dense one, the floor, then the variants; then one block of crossings (x, y, low, high); then
-#       a block a variant of x and waste in %
+#       a block a variant of x and waste in %; then one of the curve through its points
 # lines, least, most, left, right (percent), wasted (blocks of waste with something in them)
 load "style.gp"
 set multiplot
@@ -26,7 +26,7 @@ set ylabel "time, us" offset 0.5,0
 if (!wasted) { set xlabel "inputs changed, %" offset 0,0.3 }
 plot data index 0 using 1:2 with lines linecolor rgb "black" linewidth 2 title columnheader(1), \
      data index 1 using 1:2 with lines linecolor rgb "#707070" linewidth 1.5 dashtype (6,4) title "floor", \
-     for [i=0:lines - 1] data index i + 2 using 1:2 with lines linecolor rgb line_colour[i % 8 + 1] linewidth 1.6 notitle, \
+     for [i=0:lines - 1] data index 2 * lines + 3 + i using 1:2 with lines linecolor rgb line_colour[i % 8 + 1] linewidth 1.6 notitle, \
      for [i=0:lines - 1] data index i + 2 using 1:2:3:4 with yerrorbars linecolor rgb line_colour[i % 8 + 1] pointtype line_point[i % 8 + 1] pointsize 0.6 title columnheader(1), \
      data index lines + 2 using 1:2:3:4 with xerrorbars pointtype 6 pointsize 1.4 linecolor rgb "black" linewidth 1.4 notitle
 if (wasted) {

@@ -2,8 +2,8 @@
  *
  * A volume is stored as an image whose rows are those of all its planes, one plane under the other: d planes of `plane` rows are h = d * plane rows (NCDHW and
  * NDHWC are then NCHW and NHWC of that image), and a filter of t x r x s taps has t * r rows. Masks mark voxels, in the same way. */
+#include "op/reference.h"
 #include "op/shape.h"
-#include <math.h>
 
 static bool finish(struct work *w, struct error *err)
 {
@@ -50,30 +50,6 @@ static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, in
     return z >= 0 && z < w->d && y >= 0 && y < w->plane ? z * w->plane + y : -1;
 }
 
-static void row(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
-{
-    int64_t taps = w->t * w->r;
-    for (int64_t i = 0; i < w->k * w->q; i++)
-        y[i] = 0;
-    for (int64_t i = 0; a && i < w->k * w->q; i++)
-        a[i] = 0;
-    for (int64_t k = 0; k < w->k; k++)
-        for (int64_t c = 0; c < w->c; c++)
-            for (int64_t tap = 0; tap < taps * w->s; tap++) {
-                int64_t from = reads(w, AXIS_ROWS, p, tap / w->s), shift = tap % w->s - w->pad;
-                double f = data->array[ROLE_FILTER][(k * w->c + c) * taps * w->s + tap];
-                for (int64_t q = 0; from >= 0 && q < w->q; q++) {
-                    int64_t x = q * w->stride + shift;
-                    if (x < 0 || x >= w->w)
-                        continue;
-                    double product = op_data_input(data, (size_t)(((n * w->c + c) * w->h + from) * w->w + x)) * f;
-                    y[k * w->q + q] += product;
-                    if (a)
-                        a[k * w->q + q] += fabs(product);
-                }
-            }
-}
-
 static const struct op_field fields[] = {
     FIELD_OR("n", n, 1, 1, 65535, "volumes"),
     FIELD("c", c, 1, 1 << 20, "input channels"),
@@ -111,6 +87,6 @@ const struct op op_conv3d = {
     .tensors = tensors,
     .raw_output = raw_output,
     .flop = flop,
-    .reference_row = row,
+    .reference_row = reference_conv2d_row, /* which asks `reads` where its taps lie */
     .reads = reads,
 };

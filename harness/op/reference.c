@@ -60,24 +60,24 @@ static void pack_filter(const struct work *w, const float *filter, int64_t k0, i
         }
 }
 
-/* What the taps of one group see for columns q0 .. q0 + Q_BLOCK of output row p, [terms][Q_BLOCK]; zero outside the image. In upsample_conv2d every input pixel
- * is block x block pixels of it. */
+#define COLUMN_TAPS_MOST 255
+/* What the taps of one group see for columns q0 .. q0 + Q_BLOCK of output row p, [terms][Q_BLOCK]; zero outside the image. */
 static void pack_input(const struct work *w, const struct op_data *data, size_t image, int64_t c0, int64_t c_count, int64_t p, int64_t q0, double *to,
                        float *magnitude)
 {
-    int64_t block = w->block > 0 ? w->block : 1;
+    int64_t rows = op_taps(w, AXIS_ROWS), x[COLUMN_TAPS_MOST * Q_BLOCK];
+    for (int64_t i = 0; i < w->s * Q_BLOCK; i++)
+        x[i] = w->op->reads(w, AXIS_COLUMNS, q0 + i % Q_BLOCK, i / Q_BLOCK);
     for (int64_t c = c0; c < c0 + c_count; c++)
-        for (int64_t r = 0; r < w->r; r++) {
-            int64_t y = p * w->stride - w->pad + r * w->dilation;
-            bool inside = y >= 0 && y < w->h * block;
-            size_t row = inside ? image + (size_t)((c * w->h + y / block) * w->w) : 0;
-            for (int64_t s = 0; s < w->s; s++, to += Q_BLOCK, magnitude += Q_BLOCK)
-                for (int64_t q = 0; q < Q_BLOCK; q++) {
-                    int64_t x = (q0 + q) * w->stride - w->pad + s * w->dilation;
-                    double v = inside && x >= 0 && x < w->w * block ? op_data_input(data, row + (size_t)(x / block)) : 0;
-                    to[q] = v;
-                    magnitude[q] = (float)fabs(v);
-                }
+        for (int64_t r = 0; r < rows; r++) {
+            int64_t y = w->op->reads(w, AXIS_ROWS, p, r);
+            bool inside = y >= 0 && y < w->h;
+            size_t row = inside ? image + (size_t)((c * w->h + y) * w->w) : 0;
+            for (int64_t i = 0; i < w->s * Q_BLOCK; i++) {
+                double v = inside && x[i] >= 0 && x[i] < w->w ? op_data_input(data, row + (size_t)x[i]) : 0;
+                *to++ = v;
+                *magnitude++ = (float)fabs(v);
+            }
         }
 }
 
@@ -102,7 +102,7 @@ static void group_row(const struct work *w, const struct op_data *data, int64_t 
                       double *y, double *a)
 {
     int64_t c_count = w->c / w->groups, k_count = w->k / w->groups, k_begin = group * k_count, blocks = (k_count + K_BLOCK - 1) / K_BLOCK;
-    size_t terms = (size_t)(c_count * w->r * w->s);
+    size_t terms = (size_t)(c_count * work_filter_taps(w));
     for (int64_t b = 0; b < blocks; b++)
         pack_filter(w, data->array[ROLE_FILTER], k_begin + b * K_BLOCK, k_begin + k_count, terms, m->w + (size_t)b * terms * K_BLOCK,
                     m->w_magnitude + (size_t)b * terms * K_BLOCK);
@@ -134,7 +134,7 @@ void reference_conv2d_row(const struct work *w, const struct op_data *data, int6
         if (!wanted(w, data, n_i, p_i, 0, w->q))
             return;
     }
-    size_t terms = (size_t)(w->c / w->groups * w->r * w->s), k_padded = (size_t)(w->k / w->groups + K_BLOCK);
+    size_t terms = (size_t)(w->c / w->groups * work_filter_taps(w)), k_padded = (size_t)(w->k / w->groups + K_BLOCK);
     struct scratch_space m = {.x = xmalloc(terms * Q_BLOCK * sizeof(double)),
                               .w = xmalloc(terms * k_padded * sizeof(double)),
                               .x_magnitude = xmalloc(terms * Q_BLOCK * sizeof(float)),

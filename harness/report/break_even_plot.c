@@ -97,6 +97,29 @@ static int add_waste(struct text *data, const struct break_group *g, int lines)
     return shown;
 }
 
+#define SAMPLES 16
+/* Between two points the quotient of the times is a line, as in crossing_find: on axes with logarithms that is a curve. */
+static void add_curves(struct text *data, const struct break_group *g, int lines)
+{
+    for (int k = 0; k < lines; k++) {
+        const struct break_line *l = &g->lines[k];
+        int drawn = 0;
+        begin_block(data, l->name);
+        for (int i = 0; i < (l->count - 1) * SAMPLES + 1; i++) {
+            const struct crossing_point *a = &l->points[i / SAMPLES], *b = i % SAMPLES ? a + 1 : a;
+            double share = (double)(i % SAMPLES) / SAMPLES, x = a->x + (b->x - a->x) * share, y = a->y + (b->y - a->y) * share;
+            double us = i % SAMPLES ? y * dense_at(g, x) / 1e3 : l->ns[i / SAMPLES] / 1e3;
+            if (x > 0 && us > 0) {
+                text_addf(data, "%.9g\t%.9g\n", x * 100, us);
+                drawn++;
+            }
+        }
+        if (!drawn) {
+            text_add(data, "NaN\tNaN\n");
+        }
+    }
+}
+
 static bool group_plot(struct plots *p, const struct break_group *g, const char *dir, struct error *err)
 {
     struct plot_draft d = {.base = "break_even.gp", .width = 560, .height = 470};
@@ -126,6 +149,7 @@ static bool group_plot(struct plots *p, const struct break_group *g, const char 
     add_times(&d.data, g, lines);
     add_crossings(&d.data, g, lines);
     int wasted = add_waste(&d.data, g, lines);
+    add_curves(&d.data, g, lines);
     text_addf(&d.script, "lines = %d\nleast = %.9g\nmost = %.9g\nleft = %.9g\nright = %.9g\nwasted = %d\n", lines, least,
               most, left * 80, right * 125, wasted);
     d.height += 18 * ((lines + 2) / 2);

@@ -160,9 +160,11 @@ static void hardware_cells(struct table *t, const struct row *row, int step, con
     }
 }
 
-/* What a launch in a graph takes, and what is prepared once: columns where a row of the case has them. */
+/* What a launch in a graph takes, what is prepared once, and of sequences what is kept from frame to frame and how far the result has gone from the dense
+ * one: columns where a row of the case has them. */
 struct extra_columns {
-    bool graph, prepare;
+    bool graph, prepare, sequence;
+    int count;
 };
 
 static struct extra_columns extra_columns(struct table *t, const struct case_view *c)
@@ -171,6 +173,7 @@ static struct extra_columns extra_columns(struct table *t, const struct case_vie
     for (int i = 0; i < c->count; i++) {
         e.graph |= c->views[i].ranked && !strcmp(c->load, "isolated") && row_time(c->rows[i], "warm", "sustained");
         e.prepare |= c->views[i].ranked && isfinite(c->rows[i]->prepare_ns);
+        e.sequence |= c->rows[i]->op && !strcmp(c->rows[i]->op, "sequence");
     }
     if (e.graph) {
         table_column(t, "graph us", ALIGN_POINT, false);
@@ -178,6 +181,11 @@ static struct extra_columns extra_columns(struct table *t, const struct case_vie
     if (e.prepare) {
         table_column(t, "prep us", ALIGN_POINT, false);
     }
+    if (e.sequence) {
+        table_column(t, "state MB", ALIGN_POINT, false);
+        table_column(t, "error/bound", ALIGN_POINT, false);
+    }
+    e.count = e.graph + e.prepare + 2 * e.sequence;
     return e;
 }
 
@@ -190,6 +198,10 @@ static void extra_cells(struct table *t, const struct view *v, const struct extr
     }
     if (e->prepare) {
         table_cell(t, PAINT_NONE, "%s", isfinite(v->row->prepare_ns) ? number_3(v->row->prepare_ns / 1e3, a) : "");
+    }
+    if (e->sequence) {
+        table_cell(t, PAINT_NONE, "%s", v->row->state_bytes >= 0 ? number_3((double)v->row->state_bytes / 1e6, a) : "");
+        table_cell(t, PAINT_NONE, "%s", v->row->error_over_bound >= 0 ? number_3(v->row->error_over_bound, a) : "");
     }
 }
 /* What row_facts fills. */
@@ -241,7 +253,7 @@ static void timed_step(struct table *t, const struct case_view *c, const struct 
     table_cell(t, PAINT_NONE, "%s", time ? number_3(time->median_ns / 1e3, value) : "");
     blanks(t, 4);
     step_facts(t, c, v, step);
-    blanks(t, has->extra.graph + has->extra.prepare);
+    blanks(t, has->extra.count);
     hardware_cells(t, v->row, step, has->hardware);
 }
 

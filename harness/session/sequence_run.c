@@ -119,7 +119,7 @@ static bool launch(struct runner *r, struct device_function *f, int64_t n, int64
         return error_set(err, ERROR_INTERNAL, "kernels/sequence/delta.cu and session/sequence disagree");
     for (int i = 0; i < count; i++)
         memcpy(packed + params[i].offset, slots[i].real ? (const void *)&slots[i].f : (const void *)&slots[i].p, params[i].bytes);
-    struct device_launch l = {.grid = {(uint32_t)((width + 31) / 32), (uint32_t)h, (uint32_t)n}, .block = {32, 8, 1}, .carveout = -1,
+    struct device_launch l = {.grid = {(uint32_t)((h * ((width + 31) / 32) + 7) / 8), 1, (uint32_t)n}, .block = {32, 8, 1}, .carveout = -1,
                               .params = packed, .param_bytes = bytes, .time_limit_s = r->w->time_limit_s};
     return ops->launch(r->w->dev, f, &l, err);
 }

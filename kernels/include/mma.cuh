@@ -27,6 +27,12 @@ __device__ __forceinline__ void copy_async_commit() { asm volatile("cp.async.com
 /* Waits until at most PENDING of this thread's groups are still on their way. A barrier must follow before other threads read. */
 template <int PENDING> __device__ __forceinline__ void copy_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory"); }
 
+/* Arrives at a barrier in shared memory when this thread's copies so far are there; counts as one of those that the barrier waits for. */
+__device__ __forceinline__ void copy_async_arrive(unsigned barrier)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
 /* One 4-byte load. */
 __device__ __forceinline__ unsigned load_shared(unsigned address)
 {

@@ -1,10 +1,11 @@
 /* sparse_inputs: a sparse convolution from its active inputs, for sparse_tiles.cuh. What is not marked is zero, so an output is the sum of what the few marked inputs
  * under its filter contribute; with scattered marks that is hardly more than one.
  *
- * A part is PART_ROWS x 8 outputs: its halo is at most 64 inputs. Each warp of the producer packs active parts into a group of up to 64 inputs: it gathers them as columns of
- * an operand, and lists the group's active outputs by rows, each row with its marks: they say which inputs an output consists of. Both consumers work on a group: R * S products of the weights
- * they hold by 32 inputs make R * S contributions of each input, in f32 in shared memory; then half a warp adds up an output, in the order of the taps, and stores
- * it. An input in the halos of several parts is in a group for each: a part's outputs are its own, and the order of every sum is given.
+ * A part is PART_ROWS x 8 outputs: its halo is at most 64 inputs. Each warp of the producer packs active parts into a group of up to 64 inputs: it gathers them as
+ * columns of an operand, and lists the group's active outputs by rows, each row with its marks: they say which inputs an output consists of. Both consumers
+ * work on a group: a product for each tap, of which each has half, makes R * S contributions of each input, in f32 in shared memory; then half a warp adds up an
+ * output, in the order of the taps, and stores it. An input in the halos of several parts is in a group for each: a part's outputs are its own, and the order of
+ * every sum is given.
  *
  * Needs what sparse_tiles.cuh needs, C at most 64, ROWS 4 or 8, stride and dilation 1. */
 #pragma once
@@ -178,24 +179,24 @@ static __device__ __forceinline__ void produce_inputs(group_producer p, const co
 
 static __device__ __forceinline__ void consumers_sync() { asm volatile("bar.sync 4, 256;" ::: "memory"); }
 
-/* What 32 inputs contribute through each tap; `count` of them are there. parts: of the thread's first channel and input. */
-static __device__ __forceinline__ void contribute(unsigned operand, const unsigned (*held)[4], float *parts, int count)
+/* What 32 inputs contribute through taps FIRST .. LAST - 1; `count` of them are there. parts: of the thread's first channel and input. */
+template <int FIRST, int LAST> static __device__ __forceinline__ void contribute(unsigned operand, const unsigned (*held)[4], float *parts, int count)
 {
     unsigned long long columns = matrix_planes(operand, OPERAND_PLANE, 128);
     float sum[2][16];
     int own = threadIdx.x % 4 * 2;
 #pragma unroll
-    for (int tap = 0; tap <= TAPS; tap++) {
-        if (tap < TAPS) {
+    for (int tap = FIRST; tap <= LAST; tap++) {
+        if (tap < LAST) {
             wgmma_begin();
 #pragma unroll
             for (int c = 0; c < C / 16; c++)
                 wgmma_registers<TYPE, 32>(sum[tap & 1], held[tap * (C / 16) + c], columns + c * 2 * (OPERAND_PLANE / 16), c > 0);
             wgmma_commit();
         }
-        if (tap == 0)
+        if (tap == FIRST)
             continue;
-        if (tap < TAPS)
+        if (tap < LAST)
             wgmma_wait<1>();
         else
             wgmma_wait<0>();
@@ -260,7 +261,7 @@ static __device__ __forceinline__ void store_outputs(const group &from, const co
 static __device__ __forceinline__ void consume_inputs(const consumer &to, const unsigned (*held)[4])
 {
     int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
-    float bias[4], *parts = reinterpret_cast<float *>(space) + (me * 32 + lane % 4 * 2) * PITCH + staged_pixels::own_channel();
+    float bias[4], *parts = reinterpret_cast<float *>(space) + lane % 4 * 2 * PITCH + staged_pixels::own_channel();
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         int k = to.k0 + threadIdx.x % 16 * 4 + i;
@@ -278,8 +279,13 @@ static __device__ __forceinline__ void consume_inputs(const consumer &to, const 
             over |= 1 << warp;
             continue;
         }
-        if (me * 32 < count)
-            contribute(shared_address(from.operand) + me * 512, held, parts, count - me * 32);
+        unsigned operand = shared_address(from.operand);
+        for (int i = 0; i < count; i += 32) { /* the consumers share the taps: often there are not even 32 */
+            if (me == 0)
+                contribute<0, (TAPS + 1) / 2>(operand + i * 16, held, parts + i * PITCH, count - i);
+            else if (TAPS > 1)
+                contribute<(TAPS + 1) / 2, TAPS>(operand + i * 16, held, parts + i * PITCH, count - i);
+        }
         consumers_sync();
         store_outputs(from, to, bias);
         __syncwarp();

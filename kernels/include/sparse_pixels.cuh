@@ -149,7 +149,7 @@ static __device__ __forceinline__ void produce_pixels(tap_producer p, const comm
 static __device__ __forceinline__ void consume_pixels(const consumer &to, const unsigned (*held)[4])
 {
     int lane = threadIdx.x % 32, me = warpgroup_index() - 1;
-    staged_pixels staged(space + me * staged_bytes(8), 8, to.bias, to.k0, to.K);
+    staged_pixels staged(space + me * staged_bytes(8), me + 1, to.bias, to.k0, to.K);
     for (int sixty_four = me;; sixty_four += 2) {
         float sum[32];
         int count = 0;

@@ -22,7 +22,8 @@
 #endif
 extern __shared__ __align__(128) unsigned char space[]; /* first the weights; then what the way of computing needs */
 static __shared__ unsigned long long weights_come, weights_held, decided; /* barriers */
-static __shared__ bool by_tiles;
+enum { NOTHING, BY_TILES, SCATTERED };
+static __shared__ int way; /* what this block computes */
 
 /* What a consumer computes for. */
 struct consumer {
@@ -57,19 +58,20 @@ static __device__ __forceinline__ void produce(const TYPE *input, const unsigned
     add_up(all);
     unsigned tiles = tiles_before[SHARES], weight = weight_before[SHARES];
     bool whole = WHOLE && (!INPUTS || weight >= (unsigned long long)tiles * SWITCH);
-    if (threadIdx.x == 0) {
-        if (blockIdx.x == 0 && blockIdx.y == 0)
-            *tiles_active = tiles;
-        by_tiles = whole;
-        barrier_arrive(shared_address(&decided));
-    }
     unsigned long long total = whole ? tiles : weight;
     unsigned from = total * blockIdx.x / gridDim.x, end = total * (blockIdx.x + 1) / gridDim.x;
-    if (from < end)
-        barrier_wait(shared_address(&weights_held), 0);
+    if (threadIdx.x == 0) {
+        way = from == end ? NOTHING : whole ? BY_TILES : SCATTERED;
+        barrier_arrive(shared_address(&decided));
+        if (blockIdx.x == 0 && blockIdx.y == 0)
+            *tiles_active = tiles;
+    }
+    if (from == end)
+        return;
+    barrier_wait(shared_address(&weights_held), 0);
 #if WHOLE
     if (whole) {
-        produce_tiles({input, mask, im, 0, 0}, all, from, end);
+        produce_tiles({input, mask, im, 0}, all, from, end);
         return;
     }
 #endif
@@ -94,8 +96,10 @@ static __device__ __forceinline__ void consume(const consumer &to)
     if (lane == 0)
         barrier_arrive(shared_address(&weights_held));
     barrier_wait(shared_address(&decided), 0);
+    if (way == NOTHING)
+        return;
 #if WHOLE
-    if (by_tiles) {
+    if (way == BY_TILES) {
         consume_tiles(to, held);
         return;
     }

@@ -5,7 +5,6 @@
  * Needs what sparse_tiles.cuh needs, and STAGES. GATHERED: tiles come from and go to memory side by side, by rank. */
 #pragma once
 
-constexpr int DEPTH = STAGES / 4; /* tiles that a warp has on their way */
 static __device__ __forceinline__ unsigned ring_address() { return shared_address(space) + 2 * staged_bytes(ROWS); } /* behind what is being stored */
 static __shared__ unsigned long long full[STAGES], empty[STAGES], turn[2]; /* barriers */
 static __shared__ work ring_work[STAGES];
@@ -15,7 +14,7 @@ static __device__ __forceinline__ void init_tiles()
 {
     int i = threadIdx.x % 32;
     if (i < STAGES) {
-        barrier_init(shared_address(&full[i]), 1);
+        barrier_init(shared_address(&full[i]), 33); /* every lane's copies, and what they are */
         barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose turn it is */
     }
     if (i < 2)
@@ -24,57 +23,51 @@ static __device__ __forceinline__ void init_tiles()
 
 /* --- producer --- */
 
-/* A warp of the producer copies a tile by itself: the four have four tiles on their way, and up to DEPTH each. */
+/* A warp of the producer copies a tile by itself: the four have tiles on their way in all free slots. The copies themselves tell the consumers that they are there;
+ * a warp that waited for them would do so behind the next tile's, whose slot is not free yet. */
 struct producer {
     const TYPE *input;
     const unsigned *mask;
     image im;
-    int issued, arrived; /* the ring's numbers of the warp's next tile to copy, and to announce */
+    int issued; /* the ring's number of the warp's next tile */
 
-    __device__ __forceinline__ void arrive_oldest()
-    {
-        fence_async();
-        __syncwarp();
-        if (threadIdx.x % 32 == 0)
-            barrier_arrive(shared_address(&full[arrived % STAGES]));
-        arrived += 4;
-    }
-    __device__ __forceinline__ void put(const work &tile, const row_marks &marks, unsigned rank)
+    __device__ __forceinline__ int next_slot() const
     {
         int slot = issued % STAGES;
         barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
+        return slot;
+    }
+    __device__ __forceinline__ void put(const work &tile, const row_marks &marks, unsigned rank)
+    {
+        int slot = next_slot();
+        unsigned come = shared_address(&full[slot]);
+        issued += 4;
         if (GATHERED) { /* the whole tile is one piece of memory */
             if (threadIdx.x % 32 == 0) {
                 ring_work[slot] = {{(int)rank, 0, 0}, 0, ~0ull};
-                barrier_arrive_expect(shared_address(&full[slot]), STAGE_BYTES);
-                copy_bytes(ring_address() + slot * STAGE_BYTES, input + (size_t)rank * (STAGE_BYTES / 2), STAGE_BYTES, shared_address(&full[slot]));
+                barrier_arrive_expect(come, STAGE_BYTES);
+                copy_bytes(ring_address() + slot * STAGE_BYTES, input + (size_t)rank * (STAGE_BYTES / 2), STAGE_BYTES, come);
             }
-            __syncwarp();
-            issued += 4, arrived += 4;
-            return;
+        } else {
+            copy_tile(ring_address() + slot * STAGE_BYTES, input, tile, marks, im, 0);
+            if (threadIdx.x % 32 == 0) {
+                ring_work[slot] = tile;
+                barrier_arrive(come);
+            }
         }
-        if (threadIdx.x % 32 == 0)
-            ring_work[slot] = tile;
-        copy_tile(ring_address() + slot * STAGE_BYTES, input, tile, marks, im, 0);
-        copy_async_commit();
-        issued += 4;
-        if (issued - arrived == 4 * DEPTH) {
-            copy_async_wait<DEPTH - 1>();
-            arrive_oldest();
-        }
+        copy_async_arrive(come);
+        __syncwarp();
     }
     /* `end`: how many tiles there were. Behind them come two that say so, one for each consumer. */
     __device__ __forceinline__ void finish(int end)
     {
-        copy_async_wait<0>();
-        while (arrived < issued)
-            arrive_oldest();
         for (; issued < end + 2; issued += 4) {
-            int slot = issued % STAGES;
-            barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
-            if (threadIdx.x % 32 == 0)
+            int slot = next_slot();
+            if (threadIdx.x % 32 == 0) {
                 ring_work[slot] = {{0, -1, 0}, 0, 0};
-            arrive_oldest();
+                barrier_arrive(shared_address(&full[slot]));
+            }
+            copy_async_arrive(shared_address(&full[slot]));
         }
     }
 };
@@ -83,7 +76,7 @@ static __device__ __forceinline__ void produce_tiles(producer p, const common &a
 {
     int before = 0; /* tiles of earlier rounds */
     lister<4> tiles = {all, p.im, false};
-    p.issued = p.arrived = threadIdx.x / 32;
+    p.issued = threadIdx.x / 32;
     for (; from < end; from += LIST) {
         tiles.round(from, min(from + LIST, end));
         unsigned rank = tiles.first() - before; /* of the ring's tile 0 */
@@ -125,10 +118,11 @@ static __device__ __forceinline__ void multiply_whole(float sum[4 * ROWS], unsig
 static __device__ __forceinline__ void consume_tiles(const consumer &to, const unsigned (*held)[4])
 {
     int lane = threadIdx.x % 32, me = warpgroup_index() - 1;
-    staged_pixels staged(space + me * staged_bytes(ROWS), ROWS, to.bias, to.k0, to.K);
+    staged_pixels staged(space + me * staged_bytes(ROWS), me + 1, to.bias, to.k0, to.K);
     for (int i = me;; i += 2) {
         int slot = i % STAGES;
         barrier_wait(shared_address(&full[slot]), i / STAGES & 1);
+        fence_async(); /* the copies were ordinary ones */
         work tile = ring_work[slot];
         if (__shfl_sync(~0u, tile.at.y, 0) < 0)
             return;

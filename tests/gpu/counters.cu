@@ -1,5 +1,4 @@
 // Kernels whose counters are known before they run; tests/gpu/counters.c says what each must read. Launched with whole warps only.
-#include <mma.h>
 // One 4-byte word a lane, neighbours beside each other: 4 sectors a request.
 extern "C" __global__ void copy(const float *x, float *y)
 {
@@ -106,21 +105,18 @@ extern "C" __global__ void tensor(const float *x, float *y)
                          : "r"(a), "r"(b));
     y[blockIdx.x * blockDim.x + threadIdx.x] = c[0] + c[1] + c[2] + c[3];
 }
-// 16 matrix products of 16 x 16 x 16 a warp, each two tensor instructions of the machine.
+// 16 matrix products of 16 x 16 x 16 a warp, each two tensor instructions of the machine. By hand: not every compiler has mma.h.
 extern "C" __global__ void warp_matrix(const float *x, float *y)
 {
-    using namespace nvcuda;
-    wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> a;
-    wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::col_major> b;
-    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
-    wmma::fill_fragment(a, __float2half(x[0]));
-    wmma::fill_fragment(b, __float2half(x[1]));
-    wmma::fill_fragment(c, 0.0f);
+    unsigned a = __float_as_uint(x[0]) & 0x3fff3fffu, b = __float_as_uint(x[1]) & 0x3fff3fffu;
+    float c[8] = {0, 0, 0, 0, 0, 0, 0, 0}, sum = 0;
 #pragma unroll 1
     for (int k = 0; k < 16; k++)
-        wmma::mma_sync(c, a, b, c);
-    float sum = 0;
-    for (int k = 0; k < c.num_elements; k++)
-        sum += c.x[k];
+        asm volatile("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%8,%8,%8,%8,%8,%8,%8}, {%9,%9,%9,%9,%9,%9,%9,%9}, {%0,%1,%2,%3,%4,%5,%6,%7};"
+                     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7])
+                     : "r"(a), "r"(b));
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+        sum += c[k];
     y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }

@@ -14,6 +14,7 @@ select:
   - {variant: reg_tiled, when: c * k <= 4 and groups == 1}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
   - {variant: mma_few_in, when: half and layout == NHWC and c <= 4 and not d2s}
+  - {variant: stream_few_out, when: half and layout == NHWC and k <= 8}
   - {variant: mma_few_out, when: half and layout == NHWC and k <= 8}
   - {variant: wgmma_rs_d2s, when: half and plain and layout == NHWC and c <= 64 and d2s}
   # so few channels, or so many taps, that wgmma's 64 rows are mostly empty

@@ -275,6 +275,6 @@ conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsi
         take_registers<224>();
         write_mask<256>(all, own, im, mask_out, threadIdx.x - 128);
         int k0 = blockIdx.y * 64, group = warpgroup_index();
-        consume({staged_pixels(staging[group - 1], ROWS, bias, k0, K), output + k0, K, P, Q});
+        consume({staged_pixels(staging[group - 1], group, bias, k0, K), output + k0, K, P, Q});
     }
 }

@@ -42,6 +42,7 @@ steps:
 /* What changed from tiled: a block first looks at the marks of the inputs that its tile reads, a warp a row of 32 outputs. Each lane asks about its own window,
  * the ballot is the row's word of the output's mask, and the blocks of the first output channels write it. When no word has a bit the block ends: nothing
  * is read, nothing written. Inputs that are not marked are staged as zeros without being read, and only active voxels are stored. */
+#include "mask_bits.cuh"
 #include "volume_tile.cuh"
 
 static __device__ __forceinline__ bool voxel_marked(const unsigned *mask, const volume &v, int z, int y, int x)
@@ -49,9 +50,21 @@ static __device__ __forceinline__ bool voxel_marked(const unsigned *mask, const 
     return z >= 0 && z < v.D && y >= 0 && y < v.H && x >= 0 && x < v.W && (mask[((size_t)z * v.H + y) * ((v.W + 31) / 32) + x / 32] >> (x % 32) & 1);
 }
 
-/* One bit an output of the row: does its window hold a marked input? */
-static __device__ __forceinline__ unsigned row_marks(const unsigned *mask, const volume &v, int o, int p, int q)
+/* One bit an output of the row that begins at q: does its window hold a marked input? With stride 1 a lane has one row of the window, and its word is the input's
+ * words, shifted by each column and ORed; else each lane asks for one output. */
+static __device__ __forceinline__ unsigned row_marks(const unsigned *mask, const volume &v, int o, int p, int q0)
 {
+    int q = q0 + threadIdx.x, words = (v.W + 31) / 32;
+    unsigned word = 0;
+    for (int i = threadIdx.x; STRIDE == 1 && i < FILTER_D * R; i += 32) {
+        int z = o - PAD + i / R, y = p - PAD + i % R;
+        for (int s = 0; s < S && z >= 0 && z < v.D && y >= 0 && y < v.H; s++)
+            word |= mask_bits(mask + ((size_t)z * v.H + y) * words, q0 - PAD + s, words);
+    }
+    for (int step = 16; STRIDE == 1 && step; step /= 2)
+        word |= __shfl_xor_sync(~0u, word, step);
+    if (STRIDE == 1)
+        return v.Q - q0 < 32 ? word & ((1u << (v.Q - q0)) - 1) : word;
     bool active = false;
     for (int tap = 0; tap < FILTER_D * R * S && q < v.Q; tap++)
         active |= voxel_marked(mask, v, o * STRIDE - PAD + tap / (R * S), p * STRIDE - PAD + tap / S % R, q * STRIDE - PAD + tap % S);
@@ -74,7 +87,7 @@ conv3d_sparse(const INPUT_T *input, const INPUT_T *filter, const float *bias, co
     for (int j = 0; j < VOXELS; j++) {
         int row = row_of(j), o = at.o + row / TH, p = at.p + row % TH;
         bool real = row < ROWS && o < O && p < P; /* of a whole warp */
-        marks[j] = real ? row_marks(mask_in, v, o, p, at.q + threadIdx.x) : 0;
+        marks[j] = real ? row_marks(mask_in, v, o, p, at.q) : 0;
         any |= marks[j];
         if (real && blockIdx.y == 0 && threadIdx.x == 0)
             mask_out[((size_t)o * P + p) * words + at.q / 32] = marks[j];
