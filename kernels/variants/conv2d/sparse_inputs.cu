@@ -58,5 +58,9 @@ columns:
 */
 
 /* What changed from sparse_tile: where marks are scattered most tiles are active and few of their outputs; and what is not marked is zero. So the columns of a
- * product are marked inputs, wherever they are, and each is read once for the part of a tile that it reaches, where very_sparse reads it for every tap. */
+ * product are marked inputs, wherever they are, and each is read once for the part of a tile that it reaches, where very_sparse reads it for every tap.
+ *
+ * Measured on an H200, 64 -> 64 3x3 at 720p, cold: 1 % of the inputs at random 29 us and 5 % 67 us, where sparse_tile takes 68 and 91, very_sparse 60 and 172, and
+ * wgmma_rs 92; with 10 % it loses, 106 against 90. Most of the 29 us pass before the consumers have a group: its warp lists tiles for 5,500 cycles and rows for as
+ * many. To try: all tiles of a share read at once. */
 #include "sparse_tiles.cuh"
