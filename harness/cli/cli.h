@@ -83,6 +83,8 @@ void cli_note(void *context, const char *text);
 volatile sig_atomic_t *cli_interruptible(void);
 
 void cli_plan_free(struct plan_arguments *a);
+/* The chip of that name, GH100 for NULL; `option` stands before the nearest one in the hint: "--chip ". */
+const struct chip *cli_chip(const char *name, const char *option, struct error *err);
 
 /* Runs a session and prints what happens and what came of it; the exit code. */
 enum cli_show { CLI_SHOW_CASES = 1, CLI_SHOW_PAGES = 2, CLI_SHOW_BEGIN = 4, CLI_SHOW_UNTRIED = 8 };

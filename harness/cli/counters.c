@@ -201,6 +201,31 @@ done:
     return ok;
 }
 
+/* What was asked for, into t. */
+static bool answer(const struct ask *ask, struct counter_groups *groups, const char **names, int count, struct text *t, struct error *err)
+{
+    if (ask->chip)
+        return strcmp(ask->chip, "?") ? plan(ask, groups, names, count, t, err) : chips(t, err);
+    if (ask->pairs) {
+        report_pairs(t);
+    } else if (ask->pair_metrics) {
+        report_pair_metrics(t);
+        text_add(t, "\n");
+    } else if (ask->values) {
+        values_table(groups, t);
+    } else if (!count) {
+        describe_list(groups, t);
+    }
+    for (int i = 0; i < count; i++) {
+        const struct counter_group *g = counter_groups_find(groups, names[i], err);
+        if (!g)
+            return false;
+        text_add(t, i ? "\n" : "");
+        describe(g, t);
+    }
+    return true;
+}
+
 int cli_counters(const struct verb *verb, int argc, char **argv)
 {
     struct ask ask = {0};
@@ -219,41 +244,13 @@ int cli_counters(const struct verb *verb, int argc, char **argv)
     struct error err = {0};
     struct text t = {0};
     int count, code;
-    bool ok = false;
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     if (!ask.chip && (ask.groups.count || ask.metrics.count || ask.names || ask.list)) {
         code = cli_usage(verb, "which chip? --chip GH100");
         goto done;
     }
-    if (!counter_groups_load(NULL, &groups, &err))
-        goto failed;
-    if (ask.chip) {
-        ok = strcmp(ask.chip, "?") ? plan(&ask, &groups, rest, count, &t, &err) : chips(&t, &err);
-    } else if (ask.pairs) {
-        report_pairs(&t);
-        ok = true;
-    } else if (ask.pair_metrics) {
-        report_pair_metrics(&t);
-        text_add(&t, "\n");
-        ok = true;
-    } else if (ask.values) {
-        values_table(&groups, &t);
-        ok = true;
-    } else if (!count) {
-        describe_list(&groups, &t);
-        ok = true;
-    } else {
-        ok = true;
-        for (int i = 0; ok && i < count; i++) {
-            const struct counter_group *g = counter_groups_find(&groups, rest[i], &err);
-            text_add(&t, i ? "\n" : "");
-            ok = g != NULL;
-            if (g)
-                describe(g, &t);
-        }
-    }
-failed:
+    bool ok = counter_groups_load(NULL, &groups, &err) && answer(&ask, &groups, rest, count, &t, &err);
     code = ok ? 0 : cli_fail(&err);
     if (ok)
         cli_print(&t);

@@ -41,12 +41,9 @@ static bool compile_source(const struct emulate_arguments *a, const struct chip 
 static bool read_source(const struct emulate_arguments *a, const char *file, struct emulate_source *s, struct error *err)
 {
     size_t bytes;
-    const struct chip *chip = chip_find(a->chip ? a->chip : "GH100");
-    if (!chip) {
-        const char *near = text_nearest_in(a->chip, chip_names());
-        error_set(err, ERROR_USAGE, "no chip '%.60s'", a->chip);
-        return error_hint(err, near ? "--chip %s" : "bench list chips%s", near ? near : "");
-    }
+    const struct chip *chip = cli_chip(a->chip, "--chip ", err);
+    if (!chip)
+        return false;
     if (!text_ends(file, ".cu") && !text_ends(file, ".ptx")) {
         error_set(err, ERROR_USAGE, "%.200s: a .cu or a .ptx, please", file);
         return error_hint(err, "bench emulate KERNEL.cu prints a launch to begin with");

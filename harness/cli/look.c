@@ -292,6 +292,23 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
     text_free(&line);
 }
 
+/* Planning opens no device: cuda means the full shapes, on an H200's limits. */
+static const struct chip *device_chip(const char *device, bool *cuda, struct error *err)
+{
+    size_t kind = device ? strcspn(device, ":") : 0;
+    char name[64] = "GH100";
+    *cuda = device && kind == 4 && !strncmp(device, "cuda", kind);
+    if (device && !*cuda && (kind != 3 || strncmp(device, "emu", kind))) {
+        error_set(err, ERROR_USAGE, "there is no device '%.60s'", device);
+        error_hint(err, "cuda:0, emu, emu:CHIP");
+        return NULL;
+    }
+    const char *option = device && device[kind] ? device + kind + 1 : "";
+    if (device && !*cuda && strcmp(option, "no-check") && *option)
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(option, ","), option);
+    return cli_chip(name, "emu:", err);
+}
+
 int cli_plan(const struct verb *verb, int argc, char **argv)
 {
     struct plan_arguments a = {0};
@@ -312,17 +329,9 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
         cli_usage(verb, "which scenario?");
         goto done;
     }
-    bool cuda = a.device && !strncmp(a.device, "cuda", 4); /* planning needs no GPU: cuda means the full shapes, on an H200's limits */
-    const char *name = a.device && !strncmp(a.device, "emu:", 4) ? a.device + 4 : "GH100";
-    const struct chip *chip = chip_find(name);
-    if (!chip) {
-        const char *near = text_nearest_in(name, chip_names());
-        error_set(&err, ERROR_USAGE, "no chip '%s'", name);
-        error_hint(&err, near ? "emu:%s" : "bench list chips%s", near ? near : "");
-        code = cli_fail(&err);
-        goto done;
-    }
-    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, cuda ? "cuda" : "emu", chip, &plan, &err)) {
+    bool cuda;
+    const struct chip *chip = device_chip(a.device, &cuda, &err);
+    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, cuda ? "cuda" : "emu", chip, &plan, &err)) {
         code = cli_fail(&err);
         goto done;
     }

@@ -288,15 +288,8 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
         code = cli_usage(verb, "which scenario?");
         goto done;
     }
-    const struct chip *chip = chip_find(chip_name ? chip_name : "GH100");
-    if (!chip) {
-        const char *near = text_nearest_in(chip_name, chip_names());
-        error_set(&err, ERROR_USAGE, "no chip '%s'", chip_name);
-        error_hint(&err, near ? "--chip %s" : "bench list chips%s", near ? near : "");
-        code = cli_fail(&err);
-        goto done;
-    }
-    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, full ? "emu" : "cuda", chip, &plan, &err)) {
+    const struct chip *chip = cli_chip(chip_name, "--chip ", &err);
+    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, full ? "emu" : "cuda", chip, &plan, &err)) {
         code = cli_fail(&err);
         goto done;
     }

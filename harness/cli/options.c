@@ -288,6 +288,20 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
     return true;
 }
 
+const struct chip *cli_chip(const char *name, const char *option, struct error *err)
+{
+    const struct chip *chip = chip_find(name ? name : "GH100");
+    if (chip)
+        return chip;
+    const char *near = text_nearest_in(name, chip_names());
+    error_set(err, ERROR_USAGE, "no chip '%.60s'", name);
+    if (near)
+        error_hint(err, "%s%s", option, near);
+    else
+        error_hint(err, "bench list chips");
+    return NULL;
+}
+
 void cli_plan_free(struct plan_arguments *a)
 {
     free(a->variants.items);

@@ -30,52 +30,71 @@ static void on_progress(void *context, int done, int total, double seconds, doub
         fprintf(stderr, "\r\033[K%.100s\r", what);
 }
 
-/* "edsr#body_1 naive", "edsr body_1 naive", or words of a row of the last run, whose scenario and device are taken. */
+/* Words of a row of the last run, whose scenario and device are taken. */
+static bool take_stored(struct profile *p, const char *words, const char *out, struct error *err)
+{
+    struct store *store = NULL;
+    struct run run = {0};
+    struct row **rows = NULL;
+    char *database = cli_database(out);
+    int count = -1, index = -1;
+    if (!file_exists(database)) {
+        error_set(err, ERROR_USAGE, "%s is no scenario, and there is no database %s with a row of that name", words, database);
+        error_hint(err, "bench profile SCENARIO ROW");
+        goto done;
+    }
+    if (!store_open(database, true, &store, err))
+        goto done;
+    if (!store_last_run(store, NULL, NULL, p->a.device, &run, err)) {
+        if (err->kind == ERROR_NONE)
+            error_set(err, ERROR_USAGE, "%s holds no run", database);
+        goto done;
+    }
+    count = store_rows(store, run.id, &rows, err);
+    index = count < 0 ? -1 : why_find(rows, count, words, err);
+    if (index < 0)
+        goto done;
+    p->scenario = xstrdup(run.scenario_path);
+    p->words = xstrdup(rows[index]->id);
+    p->device = xstrdup(run.device);
+done:
+    if (count >= 0)
+        rows_free(rows, count);
+    run_clear(&run);
+    if (store)
+        store_close(store);
+    free(database);
+    return index >= 0;
+}
+
+/* "edsr#body_1 naive", "edsr body_1 naive", or words of a stored row. */
 static bool take_words(struct profile *p, const char **rest, int count, const char *out, struct error *err)
 {
     struct text words = {0};
     struct error no_scenario = {0};
     char *first = xstrdup(rest[0]), *hash = strchr(first, '#'), *path = NULL;
-    if (hash)
+    bool ok = true;
+    if (hash) {
         *hash = 0;
+        text_add(&words, hash + 1);
+    }
     for (int i = 1; i < count; i++)
-        text_addf(&words, "%s%s", i > 1 ? " " : "", rest[i]);
+        text_addf(&words, "%s%s", words.len ? " " : "", rest[i]);
     if ((hash || count > 1) && cli_plan_arguments(&p->a, first, &path, &no_scenario)) {
-        free(path);
         p->scenario = xstrdup(first);
-        p->words = hash && words.len ? text_format("%s %s", hash + 1, text_get(&words)) : xstrdup(hash ? hash + 1 : text_get(&words));
+        p->words = xstrdup(text_get(&words));
     } else if (hash) {
         *err = no_scenario;
-    } else { /* a stored row */
-        struct store *store = NULL;
-        struct run run = {0};
-        struct row **rows = NULL;
-        char *database = cli_database(out), *all = words.len ? text_format("%s %s", rest[0], text_get(&words)) : xstrdup(rest[0]);
-        int n = -1, index = -1;
-        if (!file_exists(database)) {
-            error_set(err, ERROR_USAGE, "%s is no scenario, and there is no database %s with a row of that name", rest[0], database);
-            error_hint(err, "bench profile SCENARIO ROW");
-        } else if (store_open(database, true, &store, err) && store_last_run(store, NULL, NULL, p->a.device, &run, err) && (n = store_rows(store, run.id, &rows, err)) >= 0) {
-            index = why_find(rows, n, all, err);
-        } else if (err->kind == ERROR_NONE) {
-            error_set(err, ERROR_USAGE, "%s holds no run", database);
-        }
-        if (index >= 0) {
-            p->scenario = xstrdup(run.scenario_path);
-            p->words = xstrdup(rows[index]->id);
-            p->device = xstrdup(run.device);
-        }
-        if (rows)
-            rows_free(rows, n);
-        run_clear(&run);
-        if (store)
-            store_close(store);
-        free(database);
+        ok = false;
+    } else {
+        char *all = words.len ? text_format("%s %s", first, text_get(&words)) : xstrdup(first);
+        ok = take_stored(p, all, out, err);
         free(all);
     }
     text_free(&words);
+    free(path);
     free(first);
-    return p->words != NULL;
+    return ok;
 }
 
 /* The row among all that the scenario has; the filters that leave it and row 0. */

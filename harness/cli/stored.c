@@ -180,22 +180,54 @@ static bool unknown_format(const char *known, struct error *err)
 
 static bool calibration_wanted;
 
-/* The last run of the scenario on a device of that kind. */
-static bool last_on(struct stored *s, const char *kind, struct run *run, struct row ***rows, int *count, struct error *err)
+/* The rows of a run whose ids are not there yet, behind the others; its own list is freed. */
+static void add_missing(struct row ***rows, int *count, struct row **more, int more_count)
+{
+    for (int i = 0; i < more_count; i++) {
+        bool there = false;
+        for (int k = 0; k < *count && !there; k++)
+            there = !strcmp((*rows)[k]->id, more[i]->id);
+        if (there) {
+            row_free(more[i]);
+            continue;
+        }
+        *rows = xrealloc(*rows, (size_t)(*count + 1) * sizeof **rows);
+        (*rows)[(*count)++] = more[i];
+    }
+    free(more);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct run *x = a, *y = b;
+    return (x->id < y->id) - (x->id > y->id);
+}
+
+/* The last run of the scenario on a device of that kind, and the rows that only earlier runs on the same device have. */
+static bool rows_on(struct stored *s, const char *kind, struct run *run, struct row ***rows, int *count, struct error *err)
 {
     struct run *runs;
-    int found = store_runs(s->store, &runs, err), best = -1;
-    if (found < 0)
-        return false;
-    for (int i = 0; i < found; i++)
-        if (runs[i].device && !strncmp(runs[i].device, kind, strlen(kind)) && runs[i].scenario && !strcmp(runs[i].scenario, s->run.scenario) &&
-            (best < 0 || runs[i].id > runs[best].id))
-            best = i;
-    bool ok = best >= 0 || error_set(err, ERROR_USAGE, "%s holds no run of %s on %s", s->database, s->run.scenario, kind);
-    ok = ok && store_run(s->store, runs[best].id, run, err) && (*count = store_rows(s->store, run->id, rows, err)) >= 0;
+    int found = store_runs(s->store, &runs, err);
+    bool ok = found >= 0;
+    if (ok)
+        qsort(runs, (size_t)found, sizeof *runs, newest_first);
+    for (int i = 0; ok && i < found; i++) {
+        const char *about = runs[i].device_about ? runs[i].device_about : "";
+        struct row **more;
+        if (!runs[i].device || strncmp(runs[i].device, kind, strlen(kind)) || !runs[i].scenario || strcmp(runs[i].scenario, s->run.scenario) ||
+            (run->id && strcmp(about, run->device_about ? run->device_about : "")))
+            continue;
+        ok = run->id || store_run(s->store, runs[i].id, run, err);
+        int n = ok ? store_rows(s->store, runs[i].id, &more, err) : -1;
+        ok = n >= 0;
+        if (ok)
+            add_missing(rows, count, more, n);
+    }
+    ok = ok && (run->id || error_set(err, ERROR_USAGE, "%s holds no run of %s on %s", s->database, s->run.scenario, kind));
     for (int i = 0; i < found; i++)
         run_clear(&runs[i]);
-    free(runs);
+    if (found >= 0)
+        free(runs);
     return ok;
 }
 
@@ -204,7 +236,7 @@ static bool make_calibration(struct stored *s, struct text *t, struct error *err
     struct run emu = {0}, cuda = {0};
     struct row **emu_rows = NULL, **cuda_rows = NULL;
     int emu_count = 0, cuda_count = 0;
-    bool ok = last_on(s, "emu", &emu, &emu_rows, &emu_count, err) && last_on(s, "cuda", &cuda, &cuda_rows, &cuda_count, err) &&
+    bool ok = rows_on(s, "emu", &emu, &emu_rows, &emu_count, err) && rows_on(s, "cuda", &cuda, &cuda_rows, &cuda_count, err) &&
               report_calibration(t, &emu, emu_rows, emu_count, &cuda, cuda_rows, cuda_count, err);
     if (emu_rows)
         rows_free(emu_rows, emu_count);
@@ -231,7 +263,7 @@ static bool make_report(struct stored *s, struct text *t, struct error *err)
 int cli_report(const struct verb *verb, int argc, char **argv)
 {
     const struct option own[] = {{"--format", 'f', OPTION_TEXT, "md|html", "default md", &format_wanted},
-                                 {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters beside the hardware's: the last run on each", &calibration_wanted}};
+                                 {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters beside the hardware's: the last runs on each", &calibration_wanted}};
     return stored_verb(verb, argc, argv, own, 2, make_report, false);
 }
 

@@ -17,6 +17,23 @@ double account_counter(const struct view *v, int step, const char *name)
     return isnan(value) && v->steps <= 1 ? counter_step(v->row, -1, name) : value;
 }
 
+static double counted(const struct view *v, int step, const char *format, const char *level)
+{
+    char name[48];
+    snprintf(name, sizeof name, format, level);
+    return step >= 0 ? account_counter(v, step, name) : counter_step(v->row, -1, name);
+}
+
+double account_intensity(const struct view *v, int step, double flop, const char *level)
+{
+    double stored = counted(v, step, "hw.intensity_%s", level);
+    if (!isnan(stored))
+        return stored;
+    if (strcmp(level, "dram"))
+        return flop / counted(v, step, "hw.%s_bytes", level);
+    return flop / (counted(v, step, "hw.%s_bytes_read", level) + counted(v, step, "hw.%s_bytes_written", level));
+}
+
 static struct account_part *add(struct account *a, enum account_kind kind, const char *key, double ns)
 {
     if (a->count == ACCOUNT_PARTS)

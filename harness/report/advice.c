@@ -160,7 +160,7 @@ static void advise_counters(struct list *l, const struct case_view *c, const str
     verdicts_of(c, v, &all);
     const struct verdict_item *item = &all.items[0];
     if (all.count && (item->counted || item->binds == COUNTER_BIND_DIVERGENCE)) {
-        add(l, v, item->counted ? COUNTED_WEIGHT - v->rank : DIVERGENCE_WEIGHT, "%s: %.130s; %.130s", counter_bind_names[item->binds], item->says, item->remedy);
+        add(l, v, item->counted ? COUNTED_WEIGHT - v->rank : DIVERGENCE_WEIGHT, "%s: %.140s; %.160s", counter_bind_names[item->binds], item->says, item->remedy);
     }
 }
 

@@ -10,20 +10,6 @@
 #define WIDTH 620
 #define HEIGHT 380
 
-/* FLOP a byte at a level: the group roofline's, else from the bytes that the basic groups count. NaN when neither was counted. */
-static double counted(const struct view *v, double flop, const char *level)
-{
-    char name[40];
-    snprintf(name, sizeof name, "hw.intensity_%s", level);
-    double stored = counter_step(v->row, -1, name);
-    if (!isnan(stored))
-        return stored;
-    if (!strcmp(level, "dram"))
-        return flop / (counter_step(v->row, -1, "hw.dram_bytes_read") + counter_step(v->row, -1, "hw.dram_bytes_written"));
-    snprintf(name, sizeof name, "hw.%s_bytes", level);
-    return flop / counter_step(v->row, -1, name);
-}
-
 /* A point of the plot; points that would lie on each other share one label. */
 struct point {
     const struct view *v;
@@ -82,7 +68,7 @@ bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, 
         if (!(flop > 0))
             continue;
         widen(&low_y, &high_y, rate);
-        points[rows++] = (struct point){.v = v, .x = {flop / bytes, counted(v, flop, "dram"), counted(v, flop, "l2"), counted(v, flop, "l1")}, .rate = rate};
+        points[rows++] = (struct point){.v = v, .x = {flop / bytes, account_intensity(v, -1, flop, "dram"), account_intensity(v, -1, flop, "l2"), account_intensity(v, -1, flop, "l1")}, .rate = rate};
     }
     double roof = pipe > 0 ? pipe : f32, ridge = roof / band;
     widen(&low_y, &high_y, roof);

@@ -15,6 +15,7 @@
 #define LABEL 11
 #define ALSO_SHOWN 4
 #define ADVICE_SHOWN 6
+#define BEYOND 100.0 /* times the ridge */
 
 /* "label      text", wrapped below itself. */
 static void line(struct text *t, const struct report_style *style, const char *label, const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -112,10 +113,8 @@ static void add_roofline(struct text *t, const struct case_view *c, const struct
         text_addf(&words, "; intensity %s FLOP/B at the least traffic", number_3(flop / bytes, n));
         static const char *const levels[] = {"dram", "l2", "l1"}, *const names[] = {"DRAM", "L2", "L1"};
         for (int i = 0; i < 3; i++) {
-            char metric[40];
-            snprintf(metric, sizeof metric, "hw.intensity_%s", levels[i]);
-            double value = account_counter(v, a->step, metric);
-            if (!isnan(value))
+            double value = account_intensity(v, a->step, flop, levels[i]);
+            if (isfinite(value) && (!(rate > 0) || !(band > 0) || value < BEYOND * rate / band)) /* an L1 that TMA passes by serves next to nothing */
                 text_addf(&words, ", %s at %s", number_3(value, n), names[i]);
         }
         if (rate > 0 && band > 0)
@@ -197,8 +196,9 @@ static void add_difference(struct text *t, const struct account *a, const struct
 {
     char n[32];
     long d = units_of(a, kind, key) - units_of(b, kind, key);
+    int width = 1 + (int)strlen(account_us(a, labs(a->total_units - b->total_units), n));
     if (d)
-        text_addf(t, "  %s%s  %s\n", d > 0 ? "+" : "", account_us(a, d, n), what);
+        text_addf(t, "%c %*s  %s\n", d > 0 ? '+' : '-', width, account_us(a, labs(d), n), what);
 }
 
 /* Difference of two accounts in one unit, part by part: it adds up to the difference of the times. */
@@ -224,7 +224,7 @@ static void account_gap(const struct account *a, const struct account *b, struct
         }
     }
     long d = a->total_units - b->total_units;
-    text_addf(t, "= %s%s us\n", d > 0 ? "+" : "", account_us(a, d, n));
+    text_addf(t, "=  %s%s us\n", d < 0 ? "-" : "", account_us(a, labs(d), n));
 }
 
 /* A number that both have, in words, when it differs enough to matter. */

@@ -1,6 +1,7 @@
 /* Layers x axes -> cases with ids. */
 #include "base/text.h"
 #include "scenario/private.h"
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@ struct expansion {
     struct rules rules;
     struct scenario_case *cases;
     int count, cap;
+    int place; /* of the next case */
     struct error *err;
 };
 
@@ -114,7 +116,7 @@ static bool impossible(const struct expansion *x, const struct scenario_case *c,
 
 static bool add_case(struct expansion *x, const struct layer *layer, const struct turn *turns, int count)
 {
-    struct scenario_case c = {.layer = layer, .work = layer->work, .repeat = layer->repeat};
+    struct scenario_case c = {.layer = layer, .work = layer->work, .repeat = layer->repeat, .place = x->place++};
     struct error why = {0};
     bool math_set = false, ok = false;
     const struct node *place = layer->node;
@@ -163,17 +165,23 @@ static bool turn_all(struct expansion *x, const struct layer *layer, struct turn
     }
 }
 
+static double combinations(const struct expansion *x, const struct layer *layer)
+{
+    double product = 1;
+    for (int i = 0; i < x->p->axis_count; i++)
+        product *= axis_applies(&x->p->axes[i], layer) ? x->p->axes[i].count : 1;
+    return product;
+}
+
 static bool expand_layer(struct expansion *x, const struct layer *layer, double *total)
 {
     struct turn *turns = xcalloc((size_t)x->p->axis_count + 1, sizeof *turns);
-    double product = 1;
+    double product = combinations(x, layer);
     int count = 0;
     bool ok = false;
     for (int i = 0; i < x->p->axis_count; i++)
-        if (axis_applies(&x->p->axes[i], layer)) {
+        if (axis_applies(&x->p->axes[i], layer))
             turns[count++] = (struct turn){.axis = &x->p->axes[i]};
-            product *= x->p->axes[i].count;
-        }
     *total += product;
     if (!(*total <= SCENARIO_MAX_CASES)) {
         node_error(layer->node, x->err,
@@ -239,7 +247,9 @@ int scenario_expand(const struct scenario *s, const char *device_kind, const str
     if (!layers_select(s, filter->layers, selected, err) || !rules_parse(s, filter->set, &x.rules, err))
         goto done;
     for (int i = 0; i < s->layer_count; i++)
-        if (selected[i] && !expand_layer(&x, &s->layers[i], &total))
+        if (!selected[i])
+            x.place += (int)fmin(combinations(&x, &s->layers[i]), SCENARIO_MAX_CASES);
+        else if (!expand_layer(&x, &s->layers[i], &total))
             goto done;
     ok = rules_hit(&x.rules, s, err) && found_any(&x, filter->set) && ids_differ(&x);
 done:

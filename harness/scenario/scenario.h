@@ -28,6 +28,7 @@ struct scenario_case {
     struct coordinate *axes; /* sorted by name */
     int axis_count;
     int64_t repeat;
+    int place;        /* in the scenario's order, counting those that a filter leaves out */
 };
 /* An entry of `variants:` */
 struct scenario_variant {

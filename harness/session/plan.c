@@ -425,7 +425,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     row_set(&row->variant, p->program.variant ? p->program.variant : plan_row_variant(p));
     row_set(&row->params, p->program.params ? p->program.params : p->point ? p->point->label : "");
     row_set(&row->device, device);
-    row->case_index = p->case_index;
+    row->case_index = plan->cases[p->case_index].place;
     row->row_index = p->row_index;
     row->repeat = c->repeat;
     scenario_layer_networks(plan->scenario, c->layer, &t);

@@ -153,7 +153,7 @@ static struct way *make_way(struct plan *plan, const struct scenario_network *ne
 
 static int add_chain_case(struct plan *plan, const struct way *way, bool cropped)
 {
-    struct scenario_case c = {.layer = &way->layer, .work = way->work, .cropped = cropped, .repeat = 1};
+    struct scenario_case c = {.layer = &way->layer, .work = way->work, .cropped = cropped, .repeat = 1, .place = plan->cases[plan->case_count - 1].place + 1};
     struct text id = {0};
     text_addf(&id, "%s/%s", plan->scenario->name, way->layer.name);
     if (cropped)

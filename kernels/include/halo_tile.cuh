@@ -1,13 +1,13 @@
 /* halo_tile: a tile of an NHWC image with its halo, copied to shared memory by cp.async, zeros outside the image. Needs C (channels, a multiple of 8) and TYPE
  * (2 bytes) as constants.
  *
- * In shared memory pixels are PITCH bytes apart: their channels and 16 bytes more, so that when C is a multiple of 16 eight pixels side by side start in eight
+ * In shared memory pixels are PITCH bytes apart: their channels, rounded up to 16, and 16 bytes more, so that eight pixels side by side start in eight
  * different groups of banks, and every tap and channel is a constant away from a thread's own pixel. A swizzle would save the 16 bytes and cost
  * arithmetic on every load. */
 #pragma once
 #include "mma.cuh"
 
-constexpr int PITCH = 2 * C + 16;
+constexpr int PITCH = (C + 15) / 16 * 32 + 16;
 constexpr int PIECES = C / 8; /* of 16 bytes in a pixel */
 
 /* Rows y0 .., columns x0 .. of an image. A warp a row: it is one piece of memory in NHWC, and what lies in the image is a range of it. The caller commits. */

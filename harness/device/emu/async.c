@@ -21,6 +21,40 @@ void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes)
         memset(w->block->shadow->writer + (offset >> w->program->shared_shift), 0, (bytes >> w->program->shared_shift) * sizeof *w->block->shadow->writer);
 }
 
+/* What is new in a list of at most 32. */
+static bool first_time(uint64_t *seen, int *count, uint64_t value)
+{
+    for (int i = *count - 1; i >= 0; i--)
+        if (seen[i] == value)
+            return false;
+    seen[(*count)++] = value;
+    return true;
+}
+
+/* cp.async.cg by the hardware's rule, as an H200 counts it (tests/gpu/calibration/cp_async_bypass): a piece is what of a 32-byte sector of global memory goes to one
+ * 32-byte stretch of shared memory, and each is counted. A wavefront writes pieces of one global line into one row of the banks, one of each sector.
+ * Where a lane brings zeros, all lanes write them first, like a store. `plain` and `ideal` are the store's wavefronts: they were added already, as were the
+ * sectors. What this takes beyond is no bank conflict. */
+void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask, uint64_t plain, uint64_t ideal)
+{
+    uint64_t sectors[32], pieces[32], parts[32], total = full == mask ? 0 : plain;
+    int sector_count = 0, piece_count = 0, part_count = 0;
+    for (uint32_t rest = full; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest), before = 0;
+        uint64_t sector = from[i] >> 5, row = to[i] >> 7 & 0xffff;
+        if (!first_time(pieces, &piece_count, sector << 18 | (to[i] >> 5 & 0x3ffff)))
+            continue;
+        first_time(sectors, &sector_count, sector);
+        for (int k = 0; k + 1 < piece_count; k++) /* of this sector in this row */
+            before += pieces[k] >> 18 == sector && (pieces[k] >> 2 & 0xffff) == row;
+        first_time(parts, &part_count, ((sector >> 2) << 16 | row) << 5 | (uint64_t)before);
+    }
+    total += (uint64_t)part_count;
+    global->split += (uint64_t)(piece_count - sector_count);
+    shared->wavefront_sum += total - plain;
+    shared->ideal_sum += total - ideal;
+}
+
 /* a = destination (imm), list: source slot, source-size slot or NO_REF, ignore predicate or NO_REF; size = bytes, kind = constant offset of the source in list[3..4] */
 const struct insn *emu_cp_async(struct warp *w, const struct insn *ip)
 {
@@ -62,8 +96,11 @@ const struct insn *emu_cp_async(struct warp *w, const struct insn *ip)
             emu_remember_copy(w, (uint32_t)to[i], ip->size);
     }
     m->events++;
+    uint64_t before = m->wavefront_sum, ideal = m->ideal_sum;
     count_lanes(w, ip, SPACE_GLOBAL, from, good, ip->size);
     count_lanes(w, ip, SPACE_SHARED, to, w->mask, ip->size);
+    if (ip->flags & COPY_BYPASS)
+        emu_count_bypass(m, m, from, to, good, w->mask, m->wavefront_sum - before, m->ideal_sum - ideal);
     return ip + 1;
 }
 

@@ -49,6 +49,7 @@ static void count_memory(uint64_t *v, const struct ptx_instr *in, enum op op, co
     if (async) {
         v[COUNT_async_copies] += m->events;
         v[COUNT_async_sectors] += m->sector_sum;
+        v[COUNT_async_pieces] += op == OP_cp_async ? m->sector_sum + m->split : 0;
         v[COUNT_async_bytes] += m->bytes;
     } else if (atomic) {
         v[COUNT_global_requests_atomic] += m->requests;
@@ -115,7 +116,7 @@ static void merge_workers(const struct launch *l, struct block_count *blocks, st
             to->requests += m->requests, to->sector_sum += m->sector_sum, to->line_sum += m->line_sum, to->best_sum += m->best_sum;
             to->shared_requests += m->shared_requests, to->wavefront_sum += m->wavefront_sum, to->ideal_sum += m->ideal_sum;
             to->local_requests += m->local_requests, to->local_sectors += m->local_sectors;
-            to->lanes_off += m->lanes_off, to->events += m->events, to->bytes += m->bytes;
+            to->lanes_off += m->lanes_off, to->events += m->events, to->bytes += m->bytes, to->split += m->split;
         }
     }
 }

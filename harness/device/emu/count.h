@@ -19,7 +19,7 @@
     X(shared_wavefronts_ideal_st, "wavefront")                                                                                                        \
     X(shared_bank_conflicts, "wavefront") X(local_requests, "request") X(local_sectors, "sector")                                                     \
     X(branches, "instr") X(divergent_branches, "instr") X(atomics, "request") X(atomic_contention, "lane") X(barriers, "instr")                       \
-    X(async_copies, "instr") X(async_sectors, "sector") X(async_bytes, "B")
+    X(async_copies, "instr") X(async_sectors, "sector") X(async_pieces, "") X(async_bytes, "B")
 #define COUNTER_ENUM(name, unit) COUNT_##name,
 enum emu_counter { EMU_COUNTERS(COUNTER_ENUM) COUNT_COUNT };
 

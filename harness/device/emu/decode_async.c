@@ -34,7 +34,7 @@ static bool cp_async_copy(struct decode *d)
         l[1] = decode_source(d, more, T_U32, false);
     struct insn *ip = decode_emit(d, OP_cp_async);
     ip->a = to.a, ip->imm = to.imm;
-    ip->flags = (uint8_t)(to.flags | (negated ? 4 : 0));
+    ip->flags = (uint8_t)(to.flags | (negated ? 4 : 0) | (l1 ? 0 : COPY_BYPASS));
     ip->list = l;
     ip->size = (uint8_t)size->bits;
     return true;

@@ -140,6 +140,7 @@ struct memo {
     uint64_t local_requests, local_sectors;
     uint64_t lanes_off;      /* lanes switched off by a guard, summed; also divergent branches */
     uint64_t events;         /* divergent branches, contention, async copies */
+    uint64_t split;          /* cp.async.cg: pieces beyond the sectors they are of */
     uint64_t bytes;
 };
 struct block_count {

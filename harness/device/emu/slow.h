@@ -103,6 +103,8 @@ const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_movmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async(struct warp *w, const struct insn *ip);
+#define COPY_BYPASS 8 /* flag: cp.async.cg, past the L1 */
+void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask, uint64_t plain, uint64_t ideal);
 /* Bytes of shared memory that a cp.async fills: nobody may read them before it was waited for. */
 void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes);
 const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip);

@@ -15,6 +15,7 @@ params:
   TW: {values: [4, 6, 8, 12, 16], default: 6} # columns
   CHANNELS: {values: [auto, 16, 32, 64], default: auto} # output channels of a block
   SPLIT: {values: [auto, 1, 2, 3, 4, 6, 8], default: auto} # ways the channels are split between warps; auto: 16 each
+  ASK: {values: [0, 3, 5, 7, 9], default: 5}  # taps whose weights a warp loads before it asks for the activations
 let:
   chunks: width / 16                          # of 16 channels
   ways: select(SPLIT == 'auto', chunks, SPLIT)
@@ -75,7 +76,9 @@ steps:
  *    layer in which it read it. The same holds for what a block keeps for itself.
  *  - Places do not change from layer to layer: a thread works out once what it reads, where it goes, and what it stores. A dozen divisions a layer and thread, three warps
  *    to a scheduler, took longer than the products.
- *  - A warp has its weights in registers before the activations come. It takes the same 16 channels of every tap, so that its addresses are constants behind a base.
+ *  - A warp has its weights in registers before the activations come. It asks for these when it has loaded ASK taps: earlier they are not there yet and it
+ *    asks twice, later it waits longer. It takes the same 16 channels of every tap, so that its addresses are constants behind a base.
+ *  - The product is turned: channels are its 16 rows, pixels its columns of 8. 36 pixels fill five of these, where they took three rows of 16.
  *  - A residual from two links back is what the thread itself made: it stays in a register. */
 #include "resident_bulk.cuh"
 
@@ -85,7 +88,18 @@ constexpr int RING_LOADS = (RING + THREADS - 1) / THREADS;  /* of a thread */
 constexpr int CHUNKS = C / 16 / WAYS;                       /* of 16 channels that a split takes of each tap */
 constexpr unsigned HALOS = BARRIERS + 2 * WEIGHT_BYTES, PEERS = 16; /* in bytes; PEERS: the barriers for what comes from the cluster, one for each halo tile */
 
-extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights) { order_filter(filter, weights); }
+/* weights[link][group][step of 16 in depth][16 channels][lane][8]: what lane l needs of a. */
+extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights)
+{
+    int link = blockIdx.x / GROUPS, group = blockIdx.x % GROUPS;
+    filter += (size_t)link * C * C * 9;
+    weights += (size_t)blockIdx.x * (KB * 9 * C);
+    for (int i = threadIdx.x; i < KB * 9 * C; i += blockDim.x) {
+        int e = i % 8, lane = i / 8 % 32, m = i / 256 % PAIRS, step = i / 256 / PAIRS;
+        int channel = m * 16 + e / 2 % 2 * 8 + lane / 4, c = step % (C / 16) * 16 + e / 4 * 8 + lane % 4 * 2 + e % 2;
+        weights[i] = filter[((size_t)(group * KB + channel) * C + c) * 9 + step / (C / 16)];
+    }
+}
 
 /* Of another block of the cluster: the address there of what is at `address` here. */
 static __device__ __forceinline__ unsigned address_in(unsigned block, unsigned address)
@@ -130,14 +144,18 @@ static __device__ __forceinline__ incoming incoming_of(const place &at, int H, i
     return in;
 }
 
-/* What other tiles made in `layer`, as soon as it is there. */
-static __device__ __forceinline__ void receive(const incoming &in, const unsigned *buffer, unsigned halo, unsigned layer)
+/* Asks for what other tiles make. */
+static __device__ __forceinline__ void ask(words v[RING_LOADS], const incoming &in, const unsigned *buffer)
 {
-    words v[RING_LOADS];
 #pragma unroll
     for (int j = 0; j < RING_LOADS; j++)
         if (in.from[j] >= 0)
             v[j] = load_words(buffer + in.from[j]);
+}
+
+/* Takes what was asked for as soon as it is of `layer`. */
+static __device__ __forceinline__ void receive(words v[RING_LOADS], const incoming &in, const unsigned *buffer, unsigned halo, unsigned layer)
+{
 #pragma unroll
     for (int j = 0; j < RING_LOADS; j++) {
         while (in.from[j] >= 0 && !is_of(v[j], layer))
@@ -171,38 +189,56 @@ static __device__ __forceinline__ outgoing outgoing_of(const place &at, int grou
 }
 
 struct fragments {
-    uint4 b[9][CHUNKS][PAIRS];
+    uint4 a[9][CHUNKS][PAIRS];
 };
-/* The weights of one split: its chunks of 16 channels of all nine taps. */
-static __device__ __forceinline__ void hold(fragments &f, unsigned weights, int split)
+/* The weights of one split: its chunks of 16 channels of some taps. */
+template <int FIRST, int END> static __device__ __forceinline__ void hold(fragments &f, unsigned weights, int split)
 {
     unsigned own = weights + (split * PAIRS * 32 + threadIdx.x % 32) * 16;
 #pragma unroll
-    for (int tap = 0; tap < 9; tap++)
+    for (int tap = FIRST; tap < END; tap++)
 #pragma unroll
         for (int chunk = 0; chunk < CHUNKS; chunk++)
 #pragma unroll
-            for (int pair = 0; pair < PAIRS; pair++)
-                f.b[tap][chunk][pair] = *(const uint4 *)(shared + (own + ((tap * (C / 16) + chunk * WAYS) * PAIRS + pair) * 512));
+            for (int m = 0; m < PAIRS; m++)
+                f.a[tap][chunk][m] = *(const uint4 *)(shared + (own + ((tap * (C / 16) + chunk * WAYS) * PAIRS + m) * 512));
 }
 
-/* 16 pixels by KB channels, over one split of the depth. own: this lane's row and half of the first tap. */
-static __device__ __forceinline__ void multiply_held(float sum[1][PAIRS * 2][4], const fragments &f, unsigned own)
+/* KB channels by N groups of 8 pixels, over one split of the depth. own: this lane's pixel and half of the first tap. */
+template <int N> static __device__ __forceinline__ void multiply_held(float sum[PAIRS][2][4], const fragments &f, unsigned own)
 {
 #pragma unroll
     for (int tap = 0; tap < 9; tap++)
 #pragma unroll
         for (int chunk = 0; chunk < CHUNKS; chunk++) {
-            unsigned a[4];
-            load_matrix_4(a, own + tap / 3 * ROW + tap % 3 * PITCH + chunk * WAYS * 32);
+            unsigned b[4], at = own + tap / 3 * ROW + tap % 3 * PITCH + chunk * WAYS * 32;
+            if (N == 2)
+                load_matrix_4(b, at);
+            else
+                load_matrix_2(b, at);
 #pragma unroll
-            for (int pair = 0; pair < PAIRS; pair++) {
-                uint4 b = f.b[tap][chunk][pair];
-                unsigned low[2] = {b.x, b.y}, high[2] = {b.z, b.w};
-                multiply_16x8x16<TYPE>(sum[0][pair * 2], a, low);
-                multiply_16x8x16<TYPE>(sum[0][pair * 2 + 1], a, high);
-            }
+            for (int m = 0; m < PAIRS; m++)
+#pragma unroll
+                for (int n = 0; n < N; n++) {
+                    const uint4 &v = f.a[tap][chunk][m];
+                    unsigned a[4] = {v.x, v.y, v.z, v.w};
+                    multiply_16x8x16<TYPE>(sum[m][n], a, b + n * 2);
+                }
         }
+}
+
+/* Sums of one split by pixel and channel: each of the 32 lanes in a bank of its own. */
+static __device__ __forceinline__ void share_turned(float *sums, const float sum[PAIRS][2][4], int pixels, int split)
+{
+    int lane = threadIdx.x % 32;
+    float *own = sums + ((split * M_TILES + pixels) * 16 + lane % 4 * 2) * SUM_PITCH + lane / 4;
+#pragma unroll
+    for (int m = 0; m < PAIRS; m++)
+#pragma unroll
+        for (int n = 0; n < 2; n++)
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                own[(n * 8 + e % 2) * SUM_PITCH + m * 16 + e / 2 * 8] = sum[m][n][e];
 }
 
 /* This thread's part of a link, from the sums. What is added comes from the halo tile (what the link reads), from the chain's input, or from two links back: then it is
@@ -253,7 +289,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *ping, unsigned *pong, TYPE *output, unsigned *launches, int runs,
            int H, int W, int tiles_x, int tiles_y)
 {
-    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, m_tile = warp / WAYS, split = warp % WAYS;
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, pixels = warp / WAYS, split = warp % WAYS;
     int group = blockIdx.x % GROUPS;
     unsigned base = shared_address(shared), before = launches[blockIdx.x] * (unsigned)runs; /* equal in all blocks */
     float *sums = (float *)(shared + HALOS + 2 * TILE_BYTES), *own_bias = sums + WAYS * M_TILES * 16 * SUM_PITCH, *own_links = own_bias + runs * KB;
@@ -261,8 +297,8 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
     size_t image = (size_t)at.n * H * W * C;
     incoming in = incoming_of(at, H, W);
     outgoing out = outgoing_of(at, group, H, W);
-    int row = min(m_tile * 16 + lane % 16, TH * TW - 1); /* rows past the tile repeat its last pixel; nobody stores them */
-    unsigned own_row = base + HALOS + row / TW * ROW + row % TW * PITCH + split * 32 + lane / 16 * 16;
+    int pixel = min(pixels * 16 + lane / 16 * 8 + lane % 8, TH * TW - 1); /* past the tile its last pixel again; nobody stores that */
+    unsigned own_pixel = base + HALOS + pixel / TW * ROW + pixel % TW * PITCH + split * 32 + lane / 8 % 2 * 16;
     uint2 made[2][ITEMS] = {}; /* of the last two links */
     unsigned from_peers = min(TH, H - at.y0) * min(TW, W - at.x0) * (C - KB) * 2; /* bytes a link */
     keep_links(own_bias, own_links, bias, links, group, runs);
@@ -276,13 +312,18 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
         unsigned odd = link & 1, halo = HALOS + odd * TILE_BYTES, next = HALOS + (odd ^ 1) * TILE_BYTES;
         unsigned *to = (odd ? pong : ping) + image;
         int source = (int)own_links[link * 2];
-        float slope = own_links[link * 2 + 1], sum[1][PAIRS * 2][4] = {};
+        float slope = own_links[link * 2 + 1], sum[PAIRS][2][4] = {};
         bool last = link + 1 == runs;
         fragments f;
         barrier_wait(base + odd * 8, link >> 1 & 1);
-        hold(f, BARRIERS + odd * WEIGHT_BYTES, split);
+        words arriving[RING_LOADS];
+        const unsigned *from = (odd ? ping : pong) + image;
+        hold<0, ASK>(f, BARRIERS + odd * WEIGHT_BYTES, split);
+        if (link)
+            ask(arriving, in, from);
+        hold<ASK, 9>(f, BARRIERS + odd * WEIGHT_BYTES, split);
         if (link) {
-            receive(in, (odd ? ping : pong) + image, halo, before + link);
+            receive(arriving, in, from, halo, before + link);
             if (GROUPS > 1)
                 wait_for_peers(base + PEERS + (odd ^ 1) * 8, link - 1 >> 1 & 1);
         }
@@ -291,8 +332,11 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
             fetch_weights<1>(base, link + 2, 0, group, weights);
         if (threadIdx.x == 0 && GROUPS > 1 && !last) /* what the others will send of this link */
             barrier_arrive_expect(base + PEERS + odd * 8, from_peers);
-        multiply_held(sum, f, own_row + odd * TILE_BYTES);
-        share_sums(sums, sum, m_tile, split);
+        if (pixels * 16 + 8 < TH * TW)
+            multiply_held<2>(sum, f, own_pixel + odd * TILE_BYTES);
+        else
+            multiply_held<1>(sum, f, own_pixel + odd * TILE_BYTES);
+        share_turned(sums, sum, pixels, split);
         __syncthreads();
         make(sums, own_bias + link * KB, slope, source, link, shared + halo, input + image, out, made);
         if (last)

@@ -14,6 +14,7 @@ select:
   - {variant: reg_tiled, when: c * k <= 4 and groups == 1}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
   - {variant: mma_few_in, when: half and layout == NHWC and c <= 4 and not d2s}
+  - {variant: stream_few_out, when: half and layout == NHWC and k <= 8}
   - {variant: mma_few_out, when: half and layout == NHWC and k <= 8}
   - {variant: wgmma_rs_d2s, when: half and plain and layout == NHWC and c <= 64 and d2s}
   # so few channels, or so many taps, that wgmma's 64 rows are mostly empty
@@ -23,6 +24,8 @@ select:
   - {variant: wgmma_blocks_d2s, when: half and plain and layout == NHWC and d2s}
   # many channels: wide tiles waste nothing where there are several waves of them, narrower ones fit the rest
   - {variant: wgmma_wide, when: half and plain and layout == NHWC and c >= 192 and wide_tiles >= 8 * sm_count}
+  # a small image of many channels, 48 x 48 say: the library is a little ahead; smaller ones were not measured
+  - {variant: cudnn, when: half and plain and layout == NHWC and not d2s and c >= 192 and n * p * q < 4096 and n * p * q > 1000}
   - {variant: wgmma_pixels, when: half and plain and layout == NHWC}
   - {variant: wgmma_rs, when: half and plain and layout == NHWC and c <= 64}
   - {variant: wgmma_wide, when: half and plain and layout == NHWC}

@@ -10,27 +10,29 @@ dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
 params:
-  PIXELS: {values: [auto, 16, 32, 48, 64], default: auto}  # of an image row that a warp reads; s - 1 fewer outputs come of it
-  AHEAD: {values: [1, 2, 3, 4, 6, 9, 12], default: 2}  # rows on their way
-  WARPS: {values: [4, 6, 8], default: 8}           # of a block, side by side
-  PER_SM: {values: [1, 2, 3, 4], default: 2}       # blocks an SM
+  PIXELS: {values: [auto, 16, 32, 48], default: auto}    # of an image row that a warp reads; s - 1 fewer outputs come of it
+  AHEAD: {values: [auto, 1, 2, 3, 4, 6], default: auto}  # rows on their way
+  WARPS: {values: [4, 6, 8], default: 4}                 # of a block, side by side
+  PER_SM: {values: [1, 2, 3], default: 2}                # blocks an SM
 let:
   columns: select(k <= 4, ceil(s, 2), s)           # blocks of 8: k = 3 takes two taps each
-  pixels: select(PIXELS == 'auto', select(c <= 32, 32, 16), PIXELS)
+  pixels: select(PIXELS == 'auto', select(r > 3, 16, select(c <= 16, select(k <= 4, 48, 32), select(c <= 48 + 16 * (1 - has(residual)) and k <= 4, 32, 16))), PIXELS)
+  ahead: select(AHEAD == 'auto', select(c <= 16, 6, select(r > 3, 1, 3)), AHEAD)
   weights: r * columns * c / 8                     # registers, and so on
   sums: r * columns * pixels / 4
-  rows: AHEAD * pixels * c / 64
+  rows: ahead * pixels * c / 64
   outputs: WARPS * (pixels - s + 1)                    # of a block in a row
   strips: ceil(q, outputs)
   rows_all: n * strips * p
   blocks: min(rows_all, PER_SM * sm_count)
   rows_block: ceil(rows_all, blocks)
 where:
-  - weights + sums + rows <= 190
+  - weights <= 60 and weights + sums + rows <= 192
   - cc >= 80
 define:
   TYPE: type(input)
   FRAGMENTS: pixels / 16
+  ROWS_AHEAD: ahead
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
@@ -51,7 +53,7 @@ steps:
  *  - A warp walks down a strip. An image row adds to R rows of outputs, whose sums stay in registers; one is finished each time. So no pixel is read twice, and there is
  *    nothing to share: no shared memory, no barrier, only the last S - 1 pixels of a strip are its neighbour's too (L1).
  *  - The depth may be any permutation of the channels: lane t of a quad takes eight neighbours, 16 bytes, and calls them columns 2 t, 2 t + 1, 2 t + 8 and 2 t + 9 of two
- *    products. A fragment is a plain load, AHEAD rows before it is used.
+ *    products. A fragment is a plain load, ROWS_AHEAD rows before it is used.
  *
  * Cost: S - 1 of 16 rows of the product are thrown away, and R - 1 image rows at the top of a block's share are read twice. */
 #include "element.cuh"
@@ -63,7 +65,7 @@ constexpr int COLUMNS = (S + TAPS - 1) / TAPS;
 constexpr int OUTPUTS = FRAGMENTS * 16 - S + 1;      /* of a warp, in a row */
 constexpr int DEPTHS = C / 16;
 constexpr int HALVES = 2 * FRAGMENTS;                /* of 8 pixels: a lane's are lane / 4 of each */
-constexpr int ROUND = AHEAD % R == 0 ? AHEAD : R % AHEAD == 0 ? R : AHEAD * R; /* rows until sums and loads are in the same registers again */
+constexpr int ROUND = ROWS_AHEAD % R == 0 ? ROWS_AHEAD : R % ROWS_AHEAD == 0 ? R : ROWS_AHEAD * R; /* rows until sums and loads are in the same registers again */
 
 /* What a lane holds of one image row: the left operands of FRAGMENTS * DEPTHS products. */
 struct image_row {
@@ -194,7 +196,7 @@ conv_stream_few_out(const TYPE *__restrict__ input, const TYPE *__restrict__ fil
         int last = min(H, y + count + R - 1), room = min(OUTPUTS, Q - q);
         size_t place = (((size_t)image * P + p) * Q + q) * K;
 
-        image_row ahead[AHEAD];
+        image_row ahead[ROWS_AHEAD];
         sums sum[R];
         auto load = [&](image_row &into) {
             load_row(into, next, y >= 0 && y < last ? inside : 0);
@@ -202,7 +204,7 @@ conv_stream_few_out(const TYPE *__restrict__ input, const TYPE *__restrict__ fil
             y++;
         };
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++)
+        for (int i = 0; i < ROWS_AHEAD; i++)
             load(ahead[i]);
 #pragma unroll 1
         for (int left = count + R - 1, started = 0; left > 0; started = 1)
@@ -212,8 +214,8 @@ conv_stream_few_out(const TYPE *__restrict__ input, const TYPE *__restrict__ fil
                     sum[i % R].of[j / 4 / COLUMNS][j / 4 % COLUMNS][j % 4] = 0;
 #pragma unroll
                 for (int r = 0; r < R; r++)
-                    multiply(sum[(i + R - r) % R], ahead[i % AHEAD], held[r]);
-                load(ahead[i % AHEAD]);
+                    multiply(sum[(i + R - r) % R], ahead[i % ROWS_AHEAD], held[r]);
+                load(ahead[i % ROWS_AHEAD]);
                 if (i >= R - 1 || started) {
                     finish(sum[(i + 1) % R], own_bias, output, residual, place, room);
                     place += (size_t)Q * K;

@@ -11,7 +11,7 @@ dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
 params:
-  KB: {values: [auto, 32, 64, 96, 128, 192, 256], default: auto}   # output channels a block, at most
+  KB: {values: [auto, 32, 48, 64, 96, 128, 192, 256], default: auto}   # output channels a block, at most
   BLOCKS: {values: [auto, 1, 2, 4], default: auto}                 # of 64 pixels, a consumer
   SHARE: {values: [auto, 0, 1], default: auto}                     # 1: both consumers have the same tile, half of its pixels each; 0: they take tiles in turn
   SQUARE: {values: [auto, 0, 1], default: auto}                    # a block of pixels is 8 x 8, or 64 of a row
@@ -27,18 +27,21 @@ let:
   kb_128: 16 * ceil(ceil(k, ceil(k, 128)), 16)
   kb_96: 16 * ceil(ceil(k, ceil(k, 96)), 16)
   kb_64: 16 * ceil(ceil(k, ceil(k, 64)), 16)
+  kb_48: 16 * ceil(ceil(k, ceil(k, 48)), 16)
   own: ceil(tiles_256 * ceil(k, 96), sm_count) * (steps * max(128 * kb_96, 5120 + 100 * kb_96) + 32000)       # consumers in turn, 256 pixels each
   broad: ceil(tiles_128 * ceil(k, 192), sm_count) * (steps * max(64 * kb_192, 2560 + 60 * kb_192) + 32000)    # in turn, 128 pixels, more channels
   flat: ceil(tiles_128 * ceil(k, 128), sm_count) * (steps * max(64 * kb_128, 2560 + 60 * kb_128) + 128000)    # together, 128 pixels: nobody hides a store
-  little: ceil(tiles_128 * ceil(k, 64), sm_count) * (steps * max(64 * kb_64, 2560 + 60 * kb_64) + 128000)     # together, fewer channels
+  little: ceil(tiles_128 * ceil(k, 48), sm_count) * (steps * max(64 * kb_48, 2560 + 60 * kb_48) + 128000)     # together, fewer channels
   tiny: ceil(tiles_64 * ceil(k, 64), sm_count) * (steps * max(32 * kb_64, 1280 + 40 * kb_64) + 128000)        # one alone
   least: min(own, broad, flat, little, tiny)
-  widest: select(KB != 'auto', KB, select(own == least, 96, select(broad == least, 192, select(flat == least, 128, 64))))
+  widest: select(KB != 'auto', KB, select(own == least, 96, select(broad == least, 192, select(flat == least, 128, select(little == least, 48, 64)))))
   blocks_k: ceil(k, widest)
   kb: 16 * ceil(ceil(k, blocks_k), 16)
   blocks: select(BLOCKS != 'auto', BLOCKS, select(own == least and kb <= 96, 4, select((own == least or broad == least) and kb <= 192, 2, 1)))
   share: select(SHARE != 'auto', SHARE, own > least and broad > least and (flat == least or little == least))
-  square: select(SQUARE != 'auto', SQUARE, ceil(q, select(tile_blocks == 1, 8, 16)) * ceil(p, select(tile_blocks == 1, 8, 4 * tile_blocks)) < ceil(q, 64) * ceil(p, tile_blocks))
+  lines: n * ceil(q, 64) * ceil(p, tile_blocks) * blocks_k         # tiles, if a block of pixels is 64 of a row
+  squares: n * ceil(q, select(tile_blocks == 1, 8, 16)) * ceil(p, select(tile_blocks == 1, 8, 4 * tile_blocks)) * blocks_k
+  square: select(SQUARE != 'auto', SQUARE, ceil(squares, sm_count) <= ceil(lines, sm_count))   # a smaller border, if that costs no wave
   tile_blocks: blocks * (1 + share)
   tile_w: select(square, select(tile_blocks == 1, 8, 16), 64)
   tile_h: tile_blocks * 64 / tile_w
@@ -266,8 +269,14 @@ conv_wgmma_pixels(const __grid_constant__ tensor_map input_map, const __grid_con
                   const __grid_constant__ tensor_map residual_map, const TYPE *filter, const float *bias, int C, int K, int pad, int tiles_x, int tiles_y,
                   int blocks_k, int tiles)
 {
-    if (threadIdx.x == 64)
+    if (threadIdx.x == 0)
+        prefetch_map(&input_map);
+    else if (threadIdx.x == 32)
+        prefetch_map(&filter_map);
+    else if (threadIdx.x == 64)
         prefetch_weights(filter, K * TAPS * C);
+    else if (threadIdx.x == 128)
+        prefetch_map(&output_map);
     unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
     unsigned staging = base + SLICES * SLICE_BYTES, taps = staging + 2 * STAGED_BYTES, at = taps + TAP_SLOTS * TAP_BYTES;
     buffers b = {base, taps, at, at + SLICES * 8, at + SLICES * 16, at + SLICES * 16 + TAP_SLOTS * 8, at + SLICES * 16 + TAP_SLOTS * 16};

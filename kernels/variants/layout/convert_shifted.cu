@@ -5,15 +5,16 @@ from: convert
 needs: layout != to and c * h * w < 2147483648
 dtype: {input: [f32, f16, bf16], output: same}
 params:
-  PIXELS: {values: [64, 128], default: 128}            # of a tile
-  CHANNELS: {values: [32, 64], default: 64}            # of a tile, at most
+  PIXELS: {values: [auto, 64, 128, 192], default: auto}   # of a tile
+  CHANNELS: {values: [32, 64], default: 64}            # of a tile, about
 let:
   v: 16 / size(input)
   rows: select(layout == NCHW, c, h * w)               # of the input matrix [rows][cols] that is to be turned
   cols: select(layout == NCHW, h * w, c)
-  channels: min(CHANNELS, v * ceil(c, v))
-  tile_rows: select(layout == NCHW, channels, PIXELS)
-  tile_cols: select(layout == NCHW, PIXELS, channels)
+  pixels: select(PIXELS == 'auto', select(size(input) == 2, 192, 128), PIXELS)
+  channels: v * ceil(ceil(c, max(1, floor(c + CHANNELS / 2, CHANNELS))), v)
+  tile_rows: select(layout == NCHW, channels, pixels)
+  tile_cols: select(layout == NCHW, pixels, channels)
   images: n == 1 or rows * cols % v == 0               # all of them begin at whole vectors
   in_vectors: tile_cols / v + 1
   out_vectors: tile_rows / v + 1
@@ -40,7 +41,8 @@ steps:
  *  - Out: the vectors of an output row that begin in the tile, wherever that is: again two neighbours and a shift. The last one needs up to V - 1 elements of
  *    the next tile, so V more rows are loaded than the tile has. Elements move alone only where a whole row of the output begins or ends.
  *
- * Cost: V of TILE_ROWS + V rows are loaded twice (from L2), and everything passes shared memory twice more than in convert. */
+ * Cost: V of TILE_ROWS + V rows are loaded twice (from L2), and everything passes shared memory twice more than in convert.
+ * Measured on an H200, cold, 64 channels of 719 x 1279: 0.89 (to NCHW) and 0.96 of a device copy in f16, 0.89 and 0.94 in f32; convert_tiled 0.61 and 0.70, 0.64 and 0.82. */
 #include "element.cuh"
 #include "mma.cuh"
 

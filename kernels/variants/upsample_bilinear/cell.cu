@@ -5,15 +5,19 @@ from: warp
 needs: block <= 8 and c * (h + 1) * (w + 1) * block < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
+params:
+  WIDE: {values: [2, 4, 16], default: 4}                # the block from which on a cell is divided
 let:
   nhwc: layout(input) == NHWC
   v_max: 16 / size(input)
   cells: nhwc and c % v_max == 0                       # a thread has a whole cell; else a vector of a line
+  columns: cells and block >= WIDE                     # or of a pixel in each of a cell's lines
   planes: select(nhwc, 1, c)
   line: select(nhwc, w * block * c, w * block)         # of the output: what vectors must divide
   v: select(line % v_max == 0, v_max, select(line % 4 == 0, 4, select(line % 2 == 0, 2, 1)))
-  items: select(cells, c / v * (h + 1) * (w + 1), planes * (h + 1) * (line / v))
+  items: select(columns, c / v * (h + 1) * w * block, select(cells, c / v * (h + 1) * (w + 1), planes * (h + 1) * (line / v)))
 define:
+  COLUMNS: columns
   CELLS: cells
   CHANNELS: select(nhwc and not cells, c, 1)           # that are neighbours in a line
   ELEMENT_T: type(input)
@@ -71,6 +75,32 @@ static __device__ __forceinline__ void cell(const ELEMENT_T *input, ELEMENT_T *o
             if (q >= 0 && q < W * BLOCK)
                 store_pack<ELEMENT_T, VEC>(output + ((size_t)p * W * BLOCK + q) * C + c, rounded<ELEMENT_T>(out));
         }
+    }
+}
+
+/* A vector of an output pixel in each of the lines whose cells have pixel row y below them: neighbours store neighbours, where a large cell's own thread would store far apart. */
+static __device__ __forceinline__ void column(const ELEMENT_T *input, ELEMENT_T *output, int i, int C, int H, int W)
+{
+    int per_line = W * BLOCK * (C / VEC), c = i % (C / VEC) * VEC, q = i % per_line / (C / VEC), y = i / per_line;
+    int cell = (q + BLOCK / 2) / BLOCK, left = max(cell - 1, 0), right = min(cell, W - 1);
+    float share = ((q + BLOCK / 2) % BLOCK + 0.5f) / BLOCK, side[2][VEC]; /* side: upper and lower */
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+        const ELEMENT_T *row = input + (size_t)(j ? min(y, H - 1) : max(y - 1, 0)) * W * C + c;
+        vec a = load_pack<ELEMENT_T, VEC>(row + left * C), b = load_pack<ELEMENT_T, VEC>(row + right * C);
+#pragma unroll
+        for (int e = 0; e < VEC; e++)
+            side[j][e] = mix(to_f32(a.item[e]), to_f32(b.item[e]), share);
+    }
+#pragma unroll
+    for (int dy = 0; dy < BLOCK; dy++) {
+        int p = y * BLOCK - BLOCK / 2 + dy;
+        float out[VEC];
+#pragma unroll
+        for (int e = 0; e < VEC; e++)
+            out[e] = mix(side[0][e], side[1][e], share_of(dy));
+        if (p >= 0 && p < H * BLOCK)
+            store_pack<ELEMENT_T, VEC>(output + ((size_t)p * W * BLOCK + q) * C + c, rounded<ELEMENT_T>(out));
     }
 }
 
@@ -137,7 +167,9 @@ extern "C" __global__ void __launch_bounds__(256) bilinear_cell(const ELEMENT_T 
         return;
     input += (size_t)blockIdx.y * C * H * W;
     output += (size_t)blockIdx.y * C * H * W * BLOCK * BLOCK;
-    if (CELLS)
+    if (COLUMNS)
+        column(input, output, i, C, H, W);
+    else if (CELLS)
         cell(input, output, i, C, H, W);
     else
         line(input, output, i, H, W);
