@@ -59,7 +59,7 @@ static char *note_of(const struct runner *r, const struct row *row)
     struct text t = {0};
     bool told = r->sparse && row->check;
     if (told)
-        text_addf(&t, "state %.3g MB; inputs changed", (double)r->state_bytes / 1e6);
+        text_addf(&t, r->state_bytes < 100000000 ? "state %.3g MB; inputs changed" : "state %.0f MB; inputs changed", (double)r->state_bytes / 1e6);
     for (int i = 0; told && i < r->count; i++)
         text_addf(&t, "%s %.3g %%", i ? " ->" : "", 100 * r->stages[i].share / (r->source->q->frames - 1));
     if (r->others.len)

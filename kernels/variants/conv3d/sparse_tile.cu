@@ -41,7 +41,10 @@ steps:
 
 /* What changed from tiled: a block first looks at the marks of the inputs that its tile reads, a warp a row of 32 outputs. Each lane asks about its own window,
  * the ballot is the row's word of the output's mask, and the blocks of the first output channels write it. When no word has a bit the block ends: nothing
- * is read, nothing written. Inputs that are not marked are staged as zeros without being read, and only active voxels are stored. */
+ * is read, nothing written. Inputs that are not marked are staged as zeros without being read, and only active voxels are stored.
+ *
+ * On an H200 (as tiled, balls of radius 8): nothing active 17.9 us, 1 % of the voxels 147, 10 % 549; cuDNN 118 whatever the mask, so it pays below 0.78 %. Balls fill
+ * tiles badly: at 1 % six times the useful work is scheduled. Next: tensor cores, as for tiled, and tiles of 4 x 8 x 8. */
 #include "mask_bits.cuh"
 #include "volume_tile.cuh"
 
