@@ -55,7 +55,10 @@ steps:
  *  - The depth may be any permutation of the channels: lane t of a quad takes eight neighbours, 16 bytes, and calls them columns 2 t, 2 t + 1, 2 t + 8 and 2 t + 9 of two
  *    products. A fragment is a plain load, ROWS_AHEAD rows before it is used.
  *
- * Cost: S - 1 of 16 rows of the product are thrown away, and R - 1 image rows at the top of a block's share are read twice. */
+ * Cost: S - 1 of every 16 to 48 rows of the product are thrown away, and R - 1 image rows at the top of a block's share are read twice. A warp has up to 254 registers, so eight
+ * warps fit an SM, and the bytes on their way are what ROWS_AHEAD makes of that: one row ahead gives 0.82 of a copy at 64 channels, three rows of 32 pixels 0.92.
+ * More than 4 output channels take a block of columns for each tap; of 64 channels that is more than the registers hold (`weights`), and mma_few_out is faster.
+ * Measured on an H200, cold: 64 -> 3 at 1440 x 2560 133 us, 4.6 times cuDNN's best and 1.4 times mma_few_out. */
 #include "element.cuh"
 #include "epilogue.cuh"
 #include "mma.cuh"
