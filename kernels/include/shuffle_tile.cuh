@@ -7,6 +7,9 @@
  *   out      whole pieces again
  * So neither side of global memory sees anything but runs of kilobytes, and shared memory no single elements (but for an odd BLOCK).
  *
+ * Measured on an H200, f16, cold, against a device copy of the same bytes: 3 channels at r = 2, 3, 4, 8 0.92 to 1.06 (each thread for itself: 0.47 to 0.65), 16 channels at
+ * r = 4 and 8 1.00 (0.81, 0.62); space_to_depth CRD 0.94 to 1.04 (0.21 to 0.86).
+ *
  * Needs BLOCK, CRD, CHANNELS (of the deep image), PIXELS (a multiple of 8), ELEMENT_T, DEEP_BYTES and LINE_BYTES (what divides a row of each image, at most 16) as constants. */
 #pragma once
 #include "element.cuh"

@@ -11,6 +11,7 @@ let:
   wide_tiles: n * p * ceil(q, 256) * ceil(k, 128)
 select:
   # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
+  - {variant: vector_rows, when: c * k <= 4 and r <= 3 and s <= 3 and layout == NCHW}      # wider filters were not measured
   - {variant: reg_tiled, when: c * k <= 4 and groups == 1}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
   - {variant: mma_few_in, when: half and layout == NHWC and c <= 4 and not d2s}
