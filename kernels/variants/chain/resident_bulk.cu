@@ -75,7 +75,8 @@ steps:
  *    send it to all of them: a quarter of the traffic with four. A part may be sent when all blocks of the cluster have read what it replaces: they arrive at the
  *    cluster's barrier after their products, and wait there after they have stored.
  *
- * It needs sm_90: the copy engine, and clusters. Checked on emu; no time of it is known yet. */
+ * It needs sm_90: the copy engine, and clusters. On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take 84 us in it, the whole network 103 us. Clusters of
+ * two were 17 us slower (measured when the rest took 120), and with clusters of four 128 blocks do not fit the card at once. */
 #include "resident_bulk.cuh"
 
 extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights) { order_filter(filter, weights); }

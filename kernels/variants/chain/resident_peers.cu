@@ -15,7 +15,6 @@ params:
   TW: {values: [4, 6, 8, 12, 16], default: 6} # columns
   CHANNELS: {values: [auto, 16, 32, 64], default: auto} # output channels of a block
   SPLIT: {values: [auto, 1, 2, 3, 4, 6, 8], default: auto} # ways the channels are split between warps; auto: 16 each
-  ASK: {values: [0, 3, 5, 7, 9], default: 5}  # taps whose weights a warp loads before it asks for the activations
 let:
   chunks: width / 16                          # of 16 channels
   ways: select(SPLIT == 'auto', chunks, SPLIT)
@@ -70,16 +69,22 @@ steps:
 /* What changed from resident_bulk, for images so small that a block has one tile: what a layer costs beside its products. On 48 x 48 pixels these are a tenth of it.
  *
  *  - The blocks of a tile, each with its channels, are a cluster: they send their outputs straight into each other's halo tile, a fifth of the way through L2. A
- *    barrier there counts the bytes. (Plain stores and an arrival that releases them wait for all stores of the thread, those to L2 too: 1000 cycles of a layer's 4000.) Only what other tiles read goes through L2 as before: the pixels at the tile's border, 20 of 36;
- *    and 28 of the 64 in a halo tile come from there.
+ *    barrier there counts the bytes. (Plain stores and an arrival that releases them wait for all stores of the thread, those to L2 too: 600 cycles a layer.) Only
+ *    what other tiles read goes through L2 as before: the pixels at the tile's border, 20 of 36; and 28 of the 64 in a halo tile come from there.
  *  - There are two halo tiles. A block that writes into the next one of another block has had that block's outputs of the layer before, so the other is done with the
  *    layer in which it read it. The same holds for what a block keeps for itself.
  *  - Places do not change from layer to layer: a thread works out once what it reads, where it goes, and what it stores. A dozen divisions a layer and thread, three warps
  *    to a scheduler, took longer than the products.
- *  - A warp has its weights in registers before the activations come. It asks for these when it has loaded ASK taps: earlier they are not there yet and it
- *    asks twice, later it waits longer. It takes the same 16 channels of every tap, so that its addresses are constants behind a base.
+ *  - A warp has its weights in registers before the activations come: it asks for these, then loads the weights. It takes the same 16 channels of every tap, so
+ *    that its addresses are constants behind a base.
  *  - The product is turned: channels are its 16 rows, pixels its columns of 8. 36 pixels fill five of these, where they took three rows of 16.
- *  - A residual from two links back is what the thread itself made: it stays in a register. */
+ *  - A residual from two links back is what the thread itself made: it stays in a register.
+ *
+ * On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take 71 us in it (cold, f16), 84 us in resident_bulk; the whole network 89 us as a graph against 224 us of
+ * cuDNN's best plans. A layer is 3200 cycles: about 1250 from the store of a pixel until its neighbour has it (in which the weights are loaded), 1150 of products,
+ * 550 for sums, epilogue and stores, 250 waiting for each other (clock64 in a copy of this file; the compiler moves instructions across its readings). When a warp asks,
+ * before, amid or behind the weights, makes no difference (89.2 to 89.9 us). What is left to try: wgmma with the pixels of a whole row of halo as its columns (twice the rate,
+ * nothing to add up between warps), and one exchange for two layers with the halo computed twice. */
 #include "resident_bulk.cuh"
 
 constexpr int THREADS = 32 * WARPS;
@@ -191,12 +196,12 @@ static __device__ __forceinline__ outgoing outgoing_of(const place &at, int grou
 struct fragments {
     uint4 a[9][CHUNKS][PAIRS];
 };
-/* The weights of one split: its chunks of 16 channels of some taps. */
-template <int FIRST, int END> static __device__ __forceinline__ void hold(fragments &f, unsigned weights, int split)
+/* The weights of one split: its chunks of 16 channels of all nine taps. */
+static __device__ __forceinline__ void hold(fragments &f, unsigned weights, int split)
 {
     unsigned own = weights + (split * PAIRS * 32 + threadIdx.x % 32) * 16;
 #pragma unroll
-    for (int tap = FIRST; tap < END; tap++)
+    for (int tap = 0; tap < 9; tap++)
 #pragma unroll
         for (int chunk = 0; chunk < CHUNKS; chunk++)
 #pragma unroll
@@ -318,10 +323,9 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
         barrier_wait(base + odd * 8, link >> 1 & 1);
         words arriving[RING_LOADS];
         const unsigned *from = (odd ? ping : pong) + image;
-        hold<0, ASK>(f, BARRIERS + odd * WEIGHT_BYTES, split);
         if (link)
             ask(arriving, in, from);
-        hold<ASK, 9>(f, BARRIERS + odd * WEIGHT_BYTES, split);
+        hold(f, BARRIERS + odd * WEIGHT_BYTES, split);
         if (link) {
             receive(arriving, in, from, halo, before + link);
             if (GROUPS > 1)

@@ -48,7 +48,9 @@ steps:
  *  - 9x9 taps of stride 2 are 5x5 taps of four columns: FSRCNN's last layer, 56 -> 1 channels, half of the columns and an eighth of the depth are zeros, and yet
  *    a tensor core does in one instruction what `phases` does in 2048 multiply-adds of one thread each.
  *  - The weights of 5x5x64 are 200 registers a lane: they lie in shared memory in the order of the instruction's fragments, and each serves four rows of pixels.
- *  - Channels are padded to 16 in shared memory, and what pads them is zero: a weight of zero does not forgive a NaN. */
+ *  - Channels are padded to 16 in shared memory, and what pads them is zero: a weight of zero does not forgive a NaN.
+ *
+ * That layer at 540 x 960 takes 80 us on an H200 (cold), 3013 us in phases; copying its bytes takes 21. The next thing to try is more warps: one block of four fits an SM. */
 #include "element.cuh"
 #include "epilogue.cuh"
 #include "halo_tile.cuh"
