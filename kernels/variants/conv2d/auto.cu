@@ -8,7 +8,6 @@ let:
   plain: stride == 1 and dilation == 1 and groups == 1
   half: dtype == f16 or dtype == bf16
   d2s: has(depth_to_space)
-  wide_tiles: n * p * ceil(q, 256) * ceil(k, 128)
 select:
   # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
   - {variant: vector_rows, when: c * k <= 4 and r <= 3 and s <= 3 and layout == NCHW}      # wider filters were not measured
@@ -23,8 +22,6 @@ select:
   - {variant: wgmma_rs, when: half and plain and layout == NHWC and c <= 64 and (k <= 64 or k % 128 == 0 or k % 128 > 112)}
   - {variant: wgmma_wide_d2s, when: half and plain and layout == NHWC and d2s}
   - {variant: wgmma_blocks_d2s, when: half and plain and layout == NHWC and d2s}
-  # many channels: wide tiles waste nothing where there are several waves of them, narrower ones fit the rest
-  - {variant: wgmma_wide, when: half and plain and layout == NHWC and c >= 192 and wide_tiles >= 8 * sm_count}
   # a small image of many channels, 48 x 48 say: the library is a little ahead; smaller ones were not measured
   - {variant: cudnn, when: half and plain and layout == NHWC and not d2s and c >= 192 and n * p * q < 4096 and n * p * q > 1000}
   - {variant: wgmma_pixels, when: half and plain and layout == NHWC}

@@ -104,9 +104,11 @@ steps:
  * products; measured are 71. The same sum for 80, 128 and 192 channels gives 0.75 to 0.8 of what was measured, so the head's cost model has it with a factor 5 / 4.
  *
  * Measured on an H200, cold, against the library in the same run:
- *     96->96 at 720 x 1280    228 us, 1.17 x       96->96 at 181 x 319     25.5 us, 1.04 x      256->256 at 170 x 255       81.8 us, 1.02 x
- *     80->80 at 270 x 480    36.3 us, 1.64 x     128->128 at 270 x 480     61.4 us, 1.03 x      256->256 at 16 x 48 x 48    70.6 us, 1.02 x
- *   160->160 at 270 x 480    92.0 us, 1.29 x     192->192 at 270 x 480    120.6 us, 1.10 x      128->32 at 270 x 480        31.9 us, 1.41 x */
+ *     96->96 at 720 x 1280    228 us, 1.17 x       96->96 at 181 x 319     24.9 us, 1.04 x      256->256 at 339 x 510        288 us, 1.01 x
+ *     80->80 at 360 x 640    55.8 us, 1.61 x     128->128 at 270 x 480     61.4 us, 1.03 x      256->256 at 16 x 48 x 48    70.6 us, 1.02 x
+ *   160->160 at 270 x 480    92.0 us, 1.29 x     192->192 at 270 x 480    120.6 us, 1.10 x      128->32 at 270 x 480        31.9 us, 1.41 x
+ * and behind it at 48 x 48: 256->256 16.0 us, 0.96 x, and 128->128 11.9 us, 0.96 x. There 108 blocks and fewer read all weights, and shared memory binds each of
+ * them; what is left to try is a cluster that shares the sums of half the channels each. */
 #include "staged_pixels.cuh"
 
 constexpr int TILE_BLOCKS = PIXEL_BLOCKS * (1 + SHARED_TILE), TAPS = R * S;
