@@ -1,22 +1,22 @@
 # Workers that are killed from outside before they took up anything (out of memory, a person) cost nothing: others are started.
 need nvrtc
 bench run "$TOP/scenarios/smoke.yaml" --device emu -o whole --no-report >/dev/null 2>&1 || fail 'the run that is left alone fails'
-# Kills the first workers that the run starts, as soon as they are there: two that look at the device, the two that compile ahead, two that verify.
-strike() { # PID OF_THOSE_BEFORE_THE_PLAN OF_THOSE_AFTER
-    before=$2 after=$3 seen=' '
-    while kill -0 "$1" 2>/dev/null && [ $((before + after)) -gt 0 ]; do
+# Kills workers as soon as they are there: the first two, which look at the device; then those that compile ahead, and the next, until the run tells of one.
+strike() { # PID
+    before=2 seen=' '
+    while kill -0 "$1" 2>/dev/null && ! grep -qs 'started again' log; do
         read -r children <"/proc/$1/task/$1/children" || children=${children:-}
         for child in $children; do
             case $seen in *" $child "*) continue ;; esac
             seen="$seen$child "
-            if [ "$before" -gt 0 ]; then before=$((before - 1)); elif [ -s planned ] || grep -qs ' cases' log; then echo 1 >planned; after=$((after - 1)); else continue; fi
-            [ "$after" -lt 0 ] || kill -KILL "$child" 2>/dev/null
+            if [ "$before" -gt 0 ]; then before=$((before - 1)); elif ! grep -qs ' cases' log || grep -qs 'started again' log; then continue; fi
+            kill -KILL "$child" 2>/dev/null
         done
     done 2>/dev/null
 }
 bench run "$TOP/scenarios/smoke.yaml" --device emu -o out --no-report >log 2>&1 &
 pid=$!
-strike $pid 2 4
+strike $pid
 status=0
 wait $pid || status=$?
 [ $status = 0 ] || { tail -n 5 log >&2; fail "exit status $status"; }
