@@ -343,7 +343,7 @@ KERNEL __launch_bounds__(32 + WIDE) column_sums(const float *__restrict__ x, flo
 KERNEL __cluster_dims__(4, 1, 1) cluster_totals(const int *__restrict__ in, int *__restrict__ out)
 {
     __shared__ __align__(16) int most[4][4];
-    __shared__ unsigned sum, spare;
+    __shared__ unsigned sum;
     __shared__ __align__(8) unsigned long long arrived;
     unsigned rank, to_most, to_sum, to_bar;
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -371,7 +371,6 @@ KERNEL __cluster_dims__(4, 1, 1) cluster_totals(const int *__restrict__ in, int 
             out[blockIdx.x / 4 * 17 + 16] = sum;
     }
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-    (void)spare;
 }
 #endif
 
