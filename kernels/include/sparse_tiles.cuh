@@ -5,7 +5,8 @@
  *   conv2d/sparse_auto    WHOLE or INPUTS for the whole launch, from the numbers of active tiles and inputs
  *   conv2d/sparse_gather  WHOLE, and GATHERED: tiles come from and go to memory of their own, which other kernels fill and empty
  *
- * Tiles are ROWS rows of 8 pixels. One launch, a block an SM, three warpgroups. All of them look at the mask first (sparse_schedule.cuh), while the weights arrive.
+ * Tiles are ROWS rows of 8 pixels. One launch, a block an SM, three warpgroups. All of them look at the mask first (sparse_schedule.cuh); the
+ * weights come when a block has work, since all blocks fetch the same ones and would keep the notes of the schedule waiting.
  *   producer   finds out which tiles are the block's; then its four warps fill buffers in shared memory.
  *   consumers  (two) hold all R * S * C weights of 16 output channels in a warp's registers (144 for 3x3 of 64 channels); R * S * C / 16 wgmma of 64 channels
  *              by as many columns as there are.
@@ -53,7 +54,7 @@ static __device__ __forceinline__ void ask_weights(const TYPE *filter, int k0, i
         copy_bytes(shared_address(space) + i * WEIGHTS_PITCH, filter + (size_t)min(k0 + i, K - 1) * TAPS * C, TAPS * C * 2, come);
 }
 
-static __device__ __forceinline__ void produce(const TYPE *input, const unsigned *mask, const image &im, const common &all, unsigned *tiles_active)
+static __device__ __forceinline__ void produce(const TYPE *input, const TYPE *filter, int K, const unsigned *mask, const image &im, const common &all, unsigned *tiles_active)
 {
     add_up(all);
     unsigned tiles = tiles_before[SHARES], weight = weight_before[SHARES];
@@ -68,6 +69,8 @@ static __device__ __forceinline__ void produce(const TYPE *input, const unsigned
     }
     if (from == end)
         return;
+    if (threadIdx.x < 32)
+        ask_weights(filter, blockIdx.y * 64, K);
     barrier_wait(shared_address(&weights_held), 0);
 #if WHOLE
     if (whole) {
@@ -89,6 +92,9 @@ static __device__ __forceinline__ void consume(const consumer &to)
     int lane = threadIdx.x % 32;
     unsigned held[STEPS][4];
     unsigned own = shared_address(space) + (threadIdx.x / 32 % 4 * 16 + lane % 16) * WEIGHTS_PITCH + lane / 16 * 16;
+    barrier_wait(shared_address(&decided), 0);
+    if (way == NOTHING)
+        return;
     barrier_wait(shared_address(&weights_come), 0);
 #pragma unroll
     for (int i = 0; i < STEPS; i++)
@@ -96,9 +102,6 @@ static __device__ __forceinline__ void consume(const consumer &to)
     __syncwarp(); /* all lanes have read */
     if (lane == 0)
         barrier_arrive(shared_address(&weights_held));
-    barrier_wait(shared_address(&decided), 0);
-    if (way == NOTHING)
-        return;
 #if WHOLE
     if (way == BY_TILES) {
         consume_tiles(to, held);
@@ -142,18 +145,15 @@ conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsig
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
     if (GATHERED)
         all.launch--; /* of the launch before, which looked */
-    if (threadIdx.x >= 352) { /* the last warp, which has the least to look at */
+    if (threadIdx.x >= 352) /* the last warp, which has the least to look at */
         init_barriers();
-        __syncwarp();
-        ask_weights(filter, blockIdx.y * 64, K);
-    }
     if (GATHERED)
         __syncthreads();
     else
         look_at_share(all, own, im, mask_in, mask_out);
     if (threadIdx.x < 128) {
         give_registers<72>();
-        produce(input, mask_in, im, all, tiles_active);
+        produce(input, filter, K, mask_in, im, all, tiles_active);
     } else {
         take_registers<216>();
         consume({bias, output + blockIdx.y * 64, (int)blockIdx.y * 64, K, P, GATHERED ? 8 : Q});
