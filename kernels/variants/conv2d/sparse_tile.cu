@@ -64,6 +64,7 @@ columns:
  * Measured on an H200, 64 -> 64 3x3 at 720p, cold (bench): blobs of 10 and 25 % of the inputs 32.7 and 51.1 us, where cuDNN takes 147.5 and wgmma_rs 92. The products
  * of a tile take 1224 cycles of an SM at their ideal rate, a tile takes about 1500; with random data everywhere the clock falls as well (1.06 us a tile against 0.76
  * with 5 % of the inputs, 127 us in all). What else bounds a tile is not known: the store by whole warps, a deeper ring and copies that announce themselves
- * changed nothing there. To try: tiles of 8 x 16 where neighbours are active. With nothing active, before the weights were put off until there is work: 6.9 us
- * in a graph (2,300 cycles to look at the mask, 6,000 until all notes were read). */
+ * changed nothing there. To try: tiles of 8 x 16 where neighbours are active. With nothing active: 5.7 us in a
+ * graph, 9.2 cold (6.9 in a graph while every block fetched the weights before it knew of any work: 73 KiB in front of the notes; to know first costs other masks
+ * about 1 us). */
 #include "sparse_tiles.cuh"
