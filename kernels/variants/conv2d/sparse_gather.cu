@@ -100,7 +100,7 @@ template <typename COPY> static __device__ __forceinline__ void for_tiles(common
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 4)
 gather_tiles(const TYPE *input, const unsigned *mask_in, unsigned *tiles, unsigned *sums, unsigned *notes, TYPE *gathered, int H, int W, int P,
              int Q, int pad, int tiles_x, int tiles_y, int count, int shares, int per_share)
 {
@@ -122,7 +122,7 @@ gather_tiles(const TYPE *input, const unsigned *mask_in, unsigned *tiles, unsign
     });
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 4)
 scatter_tiles(const TYPE *results, unsigned *tiles, unsigned *sums, unsigned *notes, TYPE *output, int H, int W, int K, int P, int Q, int pad,
               int tiles_x, int tiles_y, int count, int shares, int per_share)
 {
