@@ -367,33 +367,31 @@ static bool range_number(const char *name, long long *number, struct error *err)
     return text_to_int(name, number) || error_set(err, ERROR_ENVIRONMENT, "CUPTI calls the range of a kernel '%.80s', which is no number", name);
 }
 
-/* The lowest number among the kernels that were decoded. */
-static bool first_number(struct cupti_session *s, int count, long long *first, struct error *err)
+/* The place of each decoded range among those of a pass: of a kernel its number less the lowest, of a pushed range that of its name; each name is asked for
+ * once. */
+static bool find_places(struct cupti_session *s, const struct cupti_counts *counts, long long *places, struct error *err)
 {
-    for (int i = 0; i < count; i++) {
-        long long number;
+    long long first = 0;
+    for (int i = 0; i < counts->range_count; i++) {
         const char *name = decoded_name(s, (size_t)i, err);
-        if (!name || !range_number(name, &number, err))
+        if (!name || (s->each_kernel && !range_number(name, &places[i], err)))
             return false;
-        *first = !i || number < *first ? number : *first;
+        if (!s->each_kernel && (places[i] = find_name(counts->names, counts->range_count, name)) < 0)
+            return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range '%.80s' that nobody pushed", name);
+        first = !i || places[i] < first ? places[i] : first;
     }
+    for (int i = 0; s->each_kernel && i < counts->range_count; i++)
+        places[i] -= first;
     return true;
 }
 
 /* One decoded range into its place. */
-static bool take_range(struct cupti_session *s, const struct cupti_job *job, size_t index, long long first, struct cupti_counts *counts, bool *taken,
-                       struct error *err)
+static bool take_range(struct cupti_session *s, const struct cupti_job *job, size_t index, long long place, struct cupti_counts *counts, bool *taken, struct error *err)
 {
-    long long i = -1;
-    const char *name = decoded_name(s, index, err);
-    if (!name || (s->each_kernel && !range_number(name, &i, err)))
-        return false;
-    i = s->each_kernel ? i - first : find_name(counts->names, counts->range_count, name);
-    if (i < 0 || i >= counts->range_count || taken[i])
-        return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range '%.80s' %s", name,
-                         i >= 0 && i < counts->range_count ? "twice" : s->each_kernel ? "out of order" : "that nobody pushed");
-    taken[i] = true;
-    return cupti_evaluate(&s->plan, s->image, s->image_bytes, index, job->metrics, job->metric_count, counts->values + (size_t)i * job->metric_count, err);
+    if (place >= counts->range_count || taken[place])
+        return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range of place %lld %s", place, place < counts->range_count ? "twice" : "out of order");
+    taken[place] = true;
+    return cupti_evaluate(&s->plan, s->image, s->image_bytes, index, job->metrics, job->metric_count, counts->values + (size_t)place * job->metric_count, err);
 }
 
 static bool decode(struct cupti_session *s, size_t *total, struct error *err)
@@ -424,7 +422,6 @@ static bool decode(struct cupti_session *s, size_t *total, struct error *err)
 static bool read_counts(struct cupti_session *s, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
 {
     size_t total = 0;
-    long long first = 0;
     if (!decode(s, &total, err))
         return false;
     size_t cells = total * job->metric_count;
@@ -434,11 +431,12 @@ static bool read_counts(struct cupti_session *s, const struct cupti_job *job, st
     counts->values = xcalloc(cells, sizeof *counts->values);
     for (size_t i = 0; i < cells; i++)
         counts->values[i] = NAN;
-    if (s->each_kernel && !first_number(s, counts->range_count, &first, err))
-        return false;
-    bool *taken = xcalloc(total, sizeof *taken), ok = true;
+    bool *taken = xcalloc(total, sizeof *taken);
+    long long *places = xcalloc(total, sizeof *places);
+    bool ok = find_places(s, counts, places, err);
     for (size_t i = 0; ok && i < total; i++)
-        ok = take_range(s, job, i, first, counts, taken, err);
+        ok = take_range(s, job, i, places[i], counts, taken, err);
+    free(places);
     free(taken);
     return ok;
 }

@@ -1,7 +1,7 @@
 /* sparse_schedule: which tiles of a sparse convolution are active, and which of them a block computes. Tiles are ROWS rows of 8 outputs.
  *
- * Every block looks at an equal share of the tiles, a thread a tile: the marks ORed over the filter are the output's mask and the tile's own 8 ROWS bits. It
- * writes down what it sees, a sum for every 32 tiles, and a note with the sums of its share. All of that is flagged_words.cuh with the number of the launch, so
+ * Every block looks at an equal share of the tiles, a thread a row of four tiles: the marks ORed over the filter are a word of the output's mask, and the words of
+ * eight rows, turned, the bits of the tiles. It writes down what it sees, a sum for every 16 tiles, and a note with the sums of its share. All of that is flagged_words.cuh with the number of the launch, so
  * it is data and barrier of the grid in one, without a fence or an atomic (all blocks must be resident). From the notes of all blocks the first warpgroup of
  * each knows which tiles are the block's: an equal share of the active tiles, or of their weight, in the order of the image, listed some at a time. The same
  * mask gives the same schedule.
@@ -52,9 +52,9 @@ struct image {
 /* What all blocks share in global memory, words of {data, number of the launch}. */
 struct common {
     unsigned *tiles;             /* 4 words a tile: bit 8 i + j is output pixel (i, j); the second number is launch << 8 | weight */
-    unsigned *sums;              /* 4 words for 32 tiles: weight, active tiles */
+    unsigned *sums;              /* 4 words for 16 tiles: weight, active tiles */
     unsigned *notes;             /* 4 words a block: weight, active tiles, of its share */
-    int count, shares, per_share; /* tiles; shares; sums of a share */
+    int count, shares, per_share; /* tiles; shares; of 32 tiles in a share */
     unsigned launch;
 
     /* Before this block leaves a note. Blocks without a share keep count in a note, too. */
@@ -68,11 +68,6 @@ struct seen {
     unsigned long long active;
     unsigned weight;
 };
-static __device__ __forceinline__ void write_tile(const common &all, int tile, const seen &what)
-{
-    words v = {(unsigned long long)all.launch << 32 | (unsigned)what.active, (unsigned long long)(all.launch << 8 | what.weight) << 32 | what.active >> 32};
-    store_words(all.tiles + (size_t)tile * 4, v);
-}
 static __device__ __forceinline__ seen read_tile(const common &all, int tile)
 {
     words v;
@@ -81,7 +76,7 @@ static __device__ __forceinline__ seen read_tile(const common &all, int tile)
     while ((unsigned)(v.a >> 32) != all.launch || (unsigned)(v.b >> 40) != (all.launch & 0xffffff));
     return {v.b << 32 | (unsigned)v.a, (unsigned)(v.b >> 32) & 255};
 }
-/* Weight and number of active tiles. */
+/* Weight and number of active tiles, of a note or a sum. */
 static __device__ __forceinline__ uint2 read_sum(const common &all, const unsigned *sum)
 {
     words v;
@@ -89,6 +84,12 @@ static __device__ __forceinline__ uint2 read_sum(const common &all, const unsign
         v = load_words(sum);
     while (!is_of(v, all.launch));
     return make_uint2((unsigned)v.a, (unsigned)v.b);
+}
+/* Of 32 tiles. */
+static __device__ __forceinline__ uint2 read_sums(const common &all, int word)
+{
+    uint2 low = read_sum(all, all.sums + word * 8), high = read_sum(all, all.sums + word * 8 + 4);
+    return make_uint2(low.x + high.x, low.y + high.y);
 }
 
 /* Bits 0, STRIDE, 2 STRIDE ... of eight outputs. */
@@ -101,15 +102,6 @@ static __device__ __forceinline__ unsigned every_stride(unsigned bits)
     return out;
 }
 
-/* Parts of a tile that need row i of its halo. */
-static __host__ __device__ constexpr int parts_with(int i)
-{
-    int n = 0;
-    for (int first = 0; first < ROWS; first += PART_ROWS)
-        n += i >= first && i < first + PART_HALO_H;
-    return n;
-}
-
 /* 32 columns of a mask's row y from x on, as mask_bits, but without a branch: the loads of several rows are on their way together. */
 static __device__ __forceinline__ uint2 load_row(const unsigned *mask, int y, int x, int H, int words)
 {
@@ -120,62 +112,81 @@ static __device__ __forceinline__ uint2 load_row(const unsigned *mask, int y, in
     return make_uint2(inside && word >= 0 && word < words ? low : 0, inside && word >= -1 && word + 1 < words ? high : 0);
 }
 
-/* The bits and the weight of one tile. */
-static __device__ __forceinline__ seen look_at(int tile, const image &im, const unsigned *mask)
+/* A row of four tiles: 32 outputs of row p from column x on. `weights`: a byte for each tile, with INPUTS. The last row of a part counts the inputs of later rows. */
+static __device__ __forceinline__ unsigned look_at(int n, int p, int x, bool last, const image &im, const unsigned *mask, unsigned *weights)
 {
-    place at = place_of(tile, im.tiles_x, im.tiles_y);
     int words = (im.W + 31) / 32;
-    mask += (size_t)at.n * im.H * words;
-    unsigned inside = at.x + 8 <= im.Q ? 0xff : at.x < im.Q ? (1u << (im.Q - at.x)) - 1 : 0;
-    unsigned long long active = 0;
-    unsigned inputs = 0;
+    unsigned bits = 0, count = 0;
+    mask += (size_t)n * im.H * words;
 #if STRIDE > 1 || DILATION > 1
 #pragma unroll 1
-    for (int i = 0; i < ROWS && at.y + i < im.P; i++) {
-        unsigned bits = 0;
-        for (int tap = 0; tap < TAPS; tap++)
-            bits |= every_stride(mask_bits(mask, (at.y + i) * STRIDE - im.pad + tap / S * DILATION, at.x * STRIDE - im.pad + tap % S * DILATION, im.H, words));
-        active |= (unsigned long long)(bits & inside) << (8 * i);
-    }
+    for (int tap = 0; tap < TAPS; tap++)
+        for (int i = 0; i < 32; i += 8)
+            bits |= every_stride(mask_bits(mask, p * STRIDE - im.pad + tap / S * DILATION, (x + i) * STRIDE - im.pad + tap % S * DILATION, im.H, words)) << i;
 #else
-    uint2 rows[HALO_H];
+    uint2 rows[R];
+    unsigned ahead[R];
 #pragma unroll
-    for (int i = 0; i < HALO_H; i++)
-        rows[i] = load_row(mask, at.y - im.pad + i, at.x - im.pad, im.H, words);
-    unsigned last[R] = {}; /* rows of the halo, ORed over the filter's columns */
+    for (int r = 0; r < R; r++) { /* on their way together */
+        rows[r] = load_row(mask, p - im.pad + r, x - im.pad, im.H, words);
+        ahead[r] = load_row(mask, p - im.pad + r, x - im.pad + 32, im.H, words).y;
+    }
 #pragma unroll
-    for (int i = 0; i < HALO_H; i++) {
-        unsigned row = __funnelshift_r(rows[i].x, rows[i].y, at.x - im.pad) & ((1u << HALO_W) - 1), bits = 0;
-        last[i % R] = row;
-        inputs += INPUTS ? __popc(row) * parts_with(i) : 0;
+    for (int r = 0; r < R; r++) {
+        unsigned low = __funnelshift_r(rows[r].x, rows[r].y, x - im.pad), high = __funnelshift_r(rows[r].y, ahead[r], x - im.pad);
 #pragma unroll
-        for (int s = 1; s < S; s++)
-            last[i % R] |= row >> s;
+        for (int s = 0; s < S; s++)
+            bits |= __funnelshift_r(low, high, s);
 #pragma unroll
-        for (int r = 0; r < R; r++)
-            bits |= last[r];
-        if (i >= R - 1 && at.y + i - (R - 1) < im.P)
-            active |= (unsigned long long)(bits & inside) << (8 * (i - (R - 1)));
+        for (int i = 0; i < 32; i += 8)
+            if (INPUTS && (r == 0 || last))
+                count += __popc(__funnelshift_r(low, high, i) & ((1u << HALO_W) - 1)) << i;
     }
 #endif
-    return {active, !INPUTS ? (unsigned)__popcll(active) : active ? inputs : 0};
+    *weights = count;
+    return x + 32 <= im.Q ? bits : x < im.Q ? bits & ((1u << (im.Q - x)) - 1) : 0;
 }
 
-/* Looks at share `own`. All threads of the block; what each wrote to shared memory before, all can read after. */
-static __device__ __forceinline__ void look_at_share(const common &all, int own, const image &im, const unsigned *mask)
+/* Rows of bytes a lane, of four lanes, to columns of bytes: lane i gets byte i of each, the first lane's lowest. */
+static __device__ __forceinline__ unsigned turn_bytes(unsigned own)
 {
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, end = min((own + 1) * all.per_share * 32, (all.count + 31) / 32 * 32);
+    int lane = threadIdx.x % 4;
+    unsigned other = __shfl_xor_sync(~0u, own, 1);
+    own = lane & 1 ? __byte_perm(other, own, 0x7351) : __byte_perm(own, other, 0x6240); /* bytes 0 2 or 1 3 of two rows, in pairs of rows */
+    other = __shfl_xor_sync(~0u, own, 2);
+    return lane & 2 ? __byte_perm(other, own, 0x7632) : __byte_perm(own, other, 0x5410);
+}
+
+/* Looks at share `own` and writes the output's mask of it. All threads of the block; what each wrote to shared memory before, all can read after. */
+static __device__ __forceinline__ void look_at_share(const common &all, int own, const image &im, const unsigned *mask, unsigned *mask_out)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, row = lane % 8, across = im.tiles_x / 4; /* words of a row */
+    int end = min((own + 1) * all.per_share * 8, (all.count + 31) / 32 * 8);                       /* in four tiles */
     unsigned weight = 0, tiles = 0;
-    for (int tile = own * all.per_share * 32 + threadIdx.x; own < all.shares && tile < end; tile += blockDim.x) {
-        seen what = {0, 0};
-        if (tile < all.count) {
-            what = look_at(tile, im, mask);
-            write_tile(all, tile, what);
+    for (int first = (own * all.per_share * 8) + warp * 4; own < all.shares && first < end; first += blockDim.x / 8) {
+        int four = first + lane / 8;
+        unsigned line = (unsigned)four / (unsigned)across, n = line / (unsigned)im.tiles_y, bits = 0, counts = 0;
+        int word = four - line * across, p = (line - n * im.tiles_y) * ROWS + row;
+        if (four * 4 < all.count && row < ROWS && p < im.P) {
+            bits = look_at(n, p, word * 32, row % PART_ROWS == PART_ROWS - 1, im, mask, &counts);
+            mask_out[((size_t)n * im.P + p) * across + word] = bits;
+        } else if (INPUTS && four * 4 < all.count && row < ROWS) { /* outputs that are none have inputs nevertheless */
+            look_at(n, p, word * 32, row % PART_ROWS == PART_ROWS - 1, im, mask, &counts);
         }
-        unsigned word_weight = __reduce_add_sync(~0u, what.weight), word_tiles = __popc(__ballot_sync(~0u, what.active != 0));
+        bits = turn_bytes(bits); /* lane 4 h + i: rows 4 h .. 4 h + 3 of tile i */
+#pragma unroll
+        for (int i = 1; i < 8; i *= 2)
+            counts += __shfl_xor_sync(~0u, counts, i);
+        unsigned other = __shfl_xor_sync(~0u, bits, 4), size = INPUTS ? counts >> lane % 4 * 8 & 255 : __popc(bits) + __popc(other);
+        size = bits | other ? size : 0;
+        if (four * 4 < all.count) { /* each half with a flag of its own */
+            unsigned long long data = (unsigned long long)(row < 4 ? all.launch : all.launch << 8 | size) << 32 | bits;
+            asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(all.tiles + (size_t)four * 16 + lane % 4 * 4 + row / 4 * 2), "l"(data) : "memory");
+        }
+        unsigned sixteen_weight = __reduce_add_sync(~0u, row < 4 ? size : 0), sixteen_tiles = __popc(__ballot_sync(~0u, row < 4 && (bits | other)));
         if (lane == 0)
-            store_words(all.sums + tile / 32 * 4, make_uint2(word_weight, word_tiles), all.launch);
-        weight += word_weight, tiles += word_tiles;
+            store_words(all.sums + first, make_uint2(sixteen_weight, sixteen_tiles), all.launch);
+        weight += sixteen_weight, tiles += sixteen_tiles;
     }
     if (lane == 0)
         looked_weight[warp] = weight, looked_tiles[warp] = tiles;
@@ -185,19 +196,6 @@ static __device__ __forceinline__ void look_at_share(const common &all, int own,
     weight = __reduce_add_sync(~0u, lane < blockDim.x / 32 ? looked_weight[lane] : 0), tiles = __reduce_add_sync(~0u, lane < blockDim.x / 32 ? looked_tiles[lane] : 0);
     if (lane == 0)
         store_words(all.notes + own * 4, make_uint2(weight, tiles), all.launch);
-}
-
-/* The output's mask of share `own`: THREADS threads, after it was looked at. */
-template <int THREADS> static __device__ __forceinline__ void write_mask(const common &all, int own, const image &im, unsigned char *mask, int thread)
-{
-    int end = min((own + 1) * all.per_share * 32, all.count);
-    for (int tile = own * all.per_share * 32 + thread; own < all.shares && tile < end; tile += THREADS) {
-        unsigned long long active = read_tile(all, tile).active;
-        place at = place_of(tile, im.tiles_x, im.tiles_y);
-        unsigned char *to = mask + ((size_t)at.n * im.P + at.y) * im.tiles_x + at.x / 8;
-        for (int i = 0; i < ROWS && at.y + i < im.P; i++, to += im.tiles_x)
-            *to = active >> (8 * i);
-    }
 }
 
 static __device__ __forceinline__ unsigned scan(unsigned x)
@@ -283,7 +281,7 @@ template <int WARPS> struct lister {
                 int share = s0 + __ffs(hit) - 1, limit = min((share + 1) * all.per_share, (all.count + 31) / 32);
                 unsigned number = before(share), rank = tiles_before[share];
                 for (int first = share * all.per_share; first < limit; first += 32) {
-                    uint2 sum = first + lane < limit ? read_sum(all, all.sums + (first + lane) * 4) : make_uint2(0, 0);
+                    uint2 sum = first + lane < limit ? read_sums(all, first + lane) : make_uint2(0, 0);
                     unsigned size = by_weight ? sum.x : sum.y, numbers = scan(size), ranks = scan(sum.y), start = number + numbers - size;
                     unsigned mine = __ballot_sync(~0u, size != 0 && start < to && start + size > below);
                     for (; mine; mine &= mine - 1) {

@@ -93,6 +93,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
 #pragma unroll
     for (int i = 0; i < STEPS; i++)
         load_matrix_4(held[i], own + i * 32);
+    __syncwarp(); /* all lanes have read */
     if (lane == 0)
         barrier_arrive(shared_address(&weights_held));
     barrier_wait(shared_address(&decided), 0);
@@ -132,7 +133,7 @@ static __device__ __forceinline__ void init_barriers()
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned *tiles, unsigned *sums,
+conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned *mask_out, unsigned *tiles, unsigned *sums,
            unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares,
            int per_share)
 {
@@ -149,14 +150,12 @@ conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsig
     if (GATHERED)
         __syncthreads();
     else
-        look_at_share(all, own, im, mask_in);
+        look_at_share(all, own, im, mask_in, mask_out);
     if (threadIdx.x < 128) {
         give_registers<72>();
         produce(input, mask_in, im, all, tiles_active);
     } else {
         take_registers<216>();
-        if (!GATHERED)
-            write_mask<256>(all, own, im, mask_out, threadIdx.x - 128);
         consume({bias, output + blockIdx.y * 64, (int)blockIdx.y * 64, K, P, GATHERED ? 8 : Q});
     }
 }

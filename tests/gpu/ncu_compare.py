@@ -161,12 +161,12 @@ def about():
 
 def store(results, cost, sweep):
     with open(os.path.join(out, "ncu_compare.csv"), "w", newline="") as f:
-        w = csv.writer(f)
+        w = csv.writer(f, lineterminator="\n")
         w.writerow(["row", "kernels", "metric", "bench"] + ["ncu_%d" % i for i in range(REPEAT)])
         for row, n, metric, ours, theirs in results:
             w.writerow([row, n, metric, ours, *theirs])
     with open(os.path.join(out, "ncu_cost.csv"), "w", newline="") as f:
-        w = csv.writer(f)
+        w = csv.writer(f, lineterminator="\n")
         w.writerow(["about", *about()])
         w.writerow(["sweep", *sweep])
         for line in cost:
@@ -217,7 +217,7 @@ def table(results, cost, sweep, what):
             for r in broken:
                 p("| %s | %s | %.10g | %s | %s |" % (r[0], r[1], r[5], "%.10g" % min(r[6]) if r[6] else "", "%.10g" % max(r[6]) if r[6] else ""))
         p("\n## What it costs\n")
-        p("A sweep of %d launches of seven kernels, each behind a flush, %d metrics (%d passes); wall time of the whole process less that without a profiler (%.2f s):\n"
+        p("A sweep of %d launches of those kernels in turn, each behind a flush, %d metrics (%d passes); wall time of the whole process less that without a profiler (%.2f s):\n"
           % (SWEEP, len(CORE), passes, plain))
         p("| | wall | per kernel |\n|---|---|---|")
         p("| ncu | %.2f s | %.1f ms |" % (theirs, 1e3 * (theirs - plain) / SWEEP))

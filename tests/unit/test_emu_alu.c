@@ -182,6 +182,14 @@ REF(r_cvt_s64, (int64_t)S32(a))
 REF(r_cvt_f32_s32, u32((float)S32(a)))
 REF(r_cvt_f32_u64, u32((float)a))
 REF(r_cvt_f64_f32, u64((double)f32(a)))
+REF(r_cvt_rm_f32_s32, directed((long double)S32(a), -1))
+REF(r_cvt_rp_f32_u64, directed((long double)a, 1))
+REF(r_cvt_rz_f32_s32, directed((long double)S32(a), S32(a) < 0 ? 1 : -1))
+REF(r_cvt_rm_f32_f64, directed((long double)f64(a), -1))
+REF(r_cvt_rp_f32_f64, directed((long double)f64(a), 1))
+/* 64 bits of mantissa hold every u64; the nearest double may lie below it */
+REF(r_cvt_rp_f64_u64, u64((long double)(double)a < (long double)a ? nextafter((double)a, INFINITY) : (double)a))
+REF(r_cvt_rm_f64_u64, u64((long double)(double)a > (long double)a ? nextafter((double)a, -INFINITY) : (double)a))
 REF(r_cvt_rni, u32(rintf(f32(a))))
 REF(r_selp, S32(a) < S32(b) ? c : a)
 static uint64_t r_slow_half(uint64_t a, uint64_t b, uint64_t c) /* cvt.rn.f16.f32 from the definition: the nearest of all 65,536 by bisection of the order */
@@ -234,6 +242,9 @@ static const struct operation operations[] = {
     {"cvt.s32.s8 %d, %a", 32, 32, 0, 0, r_cvt_s8}, {"cvt.sat.u8.s32 %d, %a", 32, 32, 0, 0, r_cvt_sat_u8}, {"cvt.s64.s32 %d, %a", 64, 32, 0, 0, r_cvt_s64},
     {"cvt.rn.f32.s32 %d, %a", 32, 32, 0, 0, r_cvt_f32_s32}, {"cvt.rn.f32.u64 %d, %a", 32, 64, 0, 0, r_cvt_f32_u64}, {"cvt.f64.f32 %d, %a", 64, 32, 0, 0, r_cvt_f64_f32},
     {"cvt.rni.f32.f32 %d, %a", 32, 32, 0, 0, r_cvt_rni}, {"cvt.rn.f16.f32 %d, %a", 16, 32, 0, 0, r_slow_half}, {"cvt.rn.bf16.f32 %d, %a", 16, 32, 0, 0, r_bf16},
+    {"cvt.rm.f32.s32 %d, %a", 32, 32, 0, 0, r_cvt_rm_f32_s32}, {"cvt.rp.f32.u64 %d, %a", 32, 64, 0, 0, r_cvt_rp_f32_u64}, {"cvt.rz.f32.s32 %d, %a", 32, 32, 0, 0, r_cvt_rz_f32_s32},
+    {"cvt.rm.f32.f64 %d, %a", 32, 64, 0, 0, r_cvt_rm_f32_f64}, {"cvt.rp.f32.f64 %d, %a", 32, 64, 0, 0, r_cvt_rp_f32_f64},
+    {"cvt.rp.f64.u64 %d, %a", 64, 64, 0, 0, r_cvt_rp_f64_u64}, {"cvt.rm.f64.u64 %d, %a", 64, 64, 0, 0, r_cvt_rm_f64_u64},
     {"setp.lt.s32 %p, %a, %b; selp.b32 %d, %c, %a, %p", 32, 32, 32, 32, r_selp},
 };
 

@@ -159,9 +159,43 @@ static void test_scatter(void **state)
     op_data_free(&d);
 }
 
+/* A tile of a volume spans planes: each by itself, with three indices; halos meet planes above and below. */
+static void test_volume(void **state)
+{
+    static const int bin_tops[] = {0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
+    struct work w = simple_work("conv3d", 2, 0, 37);
+    struct tile tile = {3, 8, 1, 2};
+    w.k = 3, w.d = 5, w.plane = 7, w.t = w.r = w.s = 3, w.stride = 1, w.pad = 1;
+    w.mask = (struct mask){.pattern = MASK_BLOBS, .radius = 2, .density = 0.04, .seed = 4};
+    finish(&w);
+    float *in = malloc((size_t)(w.h * w.w) * sizeof *in);
+    struct error err = {0};
+    assert_true(mask_make(&w, in, &err));
+    struct tile_stats want = {0}, got = stats_of(&w, tile);
+    for (int64_t i = 0; i < 3 * 3 * 5; i++) { /* 5 / 2, 7 / 3, 37 / 8, rounded up */
+        int64_t o0 = i / 15 * 2, p0 = i / 5 % 3 * 3, q0 = i % 5 * 8, marked = 0, outputs = 0;
+        for (int64_t z = o0 - 1; z <= (o0 + 2 < 5 ? o0 + 2 : 5); z++)
+            for (int64_t y = p0 - 1; y <= (p0 + 3 < 7 ? p0 + 3 : 7); y++)
+                for (int64_t x = q0 - 1; x <= (q0 + 8 < 37 ? q0 + 8 : 37); x++)
+                    marked += z >= 0 && z < 5 && y >= 0 && y < 7 && x >= 0 && x < 37 && in[(z * 7 + y) * 37 + x] != 0;
+        outputs = (o0 + 2 <= 5 ? 2 : 5 - o0) * (p0 + 3 <= 7 ? 3 : 7 - p0) * (q0 + 8 <= 37 ? 8 : 37 - q0);
+        int bin = 0;
+        while (marked > bin_tops[bin])
+            bin++;
+        want.bins[bin]++;
+        want.tiles++;
+        want.active += marked > 0;
+        want.flop += marked > 0 ? (double)outputs * 2 * 2 * 3 * 27 : 0;
+    }
+    assert_true(got.tiles == want.tiles && got.active == want.active && got.flop == want.flop && want.active > 5 && want.active < want.tiles);
+    for (int i = 0; i < TILE_BINS; i++)
+        assert_int_equal(got.bins[i], want.bins[i]);
+    free(in);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_definition), cmocka_unit_test(test_random_pixels), cmocka_unit_test(test_whole),
-                                       cmocka_unit_test(test_scatter)};
+                                       cmocka_unit_test(test_scatter), cmocka_unit_test(test_volume)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

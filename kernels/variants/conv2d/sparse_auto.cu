@@ -13,7 +13,7 @@ mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [
 params:
   ROWS: {values: [4, 8], default: 8}               # rows of a tile, which is 8 wide
   STAGES: {values: [4, 8, 12], default: 8}         # tiles with halo in shared memory
-  SWITCH: {values: [8, 12, 16, 20, 24, 32, 48], default: 24}   # inputs are taken when an active tile has fewer of them
+  SWITCH: {values: [4, 6, 8, 10, 12, 16, 24], default: 8}   # inputs are taken when an active tile has fewer of them
 let:
   tiles_x: 4 * ceil(q, 32)                         # bytes of a row of the mask
   tiles_y: ceil(p, ROWS)
@@ -42,7 +42,7 @@ define:
 specialise: [c, r, s]
 scratch:
   tile_bits: u32[4 * tiles]
-  sums: u32[4 * ceil(tiles, 32)]
+  sums: u32[8 * ceil(tiles, 32)]
   notes: u32[4 * blocks * blocks_k]
   active: u32[1]
 prepare:

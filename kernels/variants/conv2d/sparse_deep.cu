@@ -42,7 +42,7 @@ specialise: [c, r, s]
 scratch:
   packed: input[blocks_k * floor(c, slice) * 32 * pitch]
   tile_bits: u32[4 * tiles]
-  sums: u32[4 * ceil(tiles, 32)]
+  sums: u32[8 * ceil(tiles, 32)]
   notes: u32[4 * blocks * blocks_k]
   active: u32[1]
 prepare:
@@ -248,7 +248,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, unsigned char *mask_out, unsigned *tiles, unsigned *sums,
+conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsigned *mask_in, unsigned *mask_out, unsigned *tiles, unsigned *sums,
             unsigned *notes, unsigned *tiles_active, TYPE *output, int H, int W, int K, int P, int Q, int pad, int tiles_x, int tiles_y, int count, int shares,
             int per_share)
 {
@@ -267,13 +267,12 @@ conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsi
         }
         barrier_init_done();
     }
-    look_at_share(all, own, im, mask_in);
+    look_at_share(all, own, im, mask_in, mask_out);
     if (threadIdx.x < 128) {
         give_registers<56>();
         produce(producer{input, packed, mask_in, im}, all, tiles_active);
     } else {
         take_registers<224>();
-        write_mask<256>(all, own, im, mask_out, threadIdx.x - 128);
         int k0 = blockIdx.y * 64, group = warpgroup_index();
         consume({staged_pixels(staging[group - 1], group, bias, k0, K), output + k0, K, P, Q});
     }

@@ -38,7 +38,7 @@ define:
 specialise: [c, r, s]
 scratch:
   tile_bits: u32[4 * tiles]
-  sums: u32[4 * ceil(tiles, 32)]
+  sums: u32[8 * ceil(tiles, 32)]
   notes: u32[4 * shares]
   active: u32[1]
   gathered: input[tiles * floor(c, 8) * floor(plane, 2)]
@@ -76,14 +76,13 @@ columns:
 #include "sparse_tiles.cuh"
 
 extern "C" __global__ void __launch_bounds__(128)
-list_tiles(const unsigned *mask_in, unsigned char *mask_out, unsigned *tiles, unsigned *sums, unsigned *notes, int H, int W, int P, int Q, int pad, int tiles_x,
+list_tiles(const unsigned *mask_in, unsigned *mask_out, unsigned *tiles, unsigned *sums, unsigned *notes, int H, int W, int P, int Q, int pad, int tiles_x,
            int tiles_y, int count, int per_share)
 {
     common all(tiles, sums, notes, blockIdx.x, count, gridDim.x, per_share);
     image im = {H, W, P, Q, pad, tiles_x, tiles_y};
     __syncthreads(); /* all have read the number of the launch */
-    look_at_share(all, blockIdx.x, im, mask_in);
-    write_mask<128>(all, blockIdx.x, im, mask_out, threadIdx.x);
+    look_at_share(all, blockIdx.x, im, mask_in, mask_out);
 }
 
 /* Each block of 128 threads has its share of the tiles, as a block of conv_tiles; a warp copies a tile. */

@@ -37,7 +37,7 @@ define:
 specialise: [c, r, s, stride, dilation]
 scratch:
   tile_bits: u32[4 * tiles]
-  sums: u32[4 * ceil(tiles, 32)]
+  sums: u32[8 * ceil(tiles, 32)]
   notes: u32[4 * blocks * blocks_k]
   active: u32[1]
 prepare:
