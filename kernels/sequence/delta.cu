@@ -153,6 +153,20 @@ static __device__ __forceinline__ void pass_on(const shape &s, bool valid, int a
         atomicOr(&passed[at / 32], 1u << at % 32);
 }
 
+/* Adds a pixel's changes to what was there. */
+template <typename T> static __device__ __forceinline__ void add_pixel(const shape &s, bool valid, size_t pixel, T *to, const TYPE *delta)
+{
+    each_channel(s, [&](int c) {
+        if (!valid)
+            return;
+        size_t e = s.element(pixel, c);
+        four a = load_four(to + e, s.vec()), d = load_four(delta + e, s.vec());
+        for (int i = 0; i < 4; i++)
+            a.v[i] += d.v[i];
+        store_four(to + e, a, s.vec());
+    });
+}
+
 static __device__ __forceinline__ void write_words(const shape &s, unsigned *mask_out, const unsigned *words)
 {
     __syncthreads();
@@ -178,15 +192,7 @@ truncate_changes(const TYPE *delta, const unsigned *mask_in, float *sum, float *
     int count = list_pixels(s, mask_in, [&](unsigned marks, unsigned inside) { return out && (all || ZERO) ? inside : marks; });
     each_pixel(s, count, [&](bool valid, int at, size_t pixel) {
         bool here = valid && changed[at / 32] >> at % 32 & 1;
-        each_channel(s, [&](int c) { /* a lane sees only the channels that it has added itself */
-            if (!here)
-                return;
-            size_t e = s.element(pixel, c);
-            four a = load_four(sum + e, s.vec()), d = load_four(delta + e, s.vec());
-            for (int i = 0; i < 4; i++)
-                a.v[i] += d.v[i];
-            store_four(sum + e, a, s.vec());
-        });
+        add_pixel(s, here, pixel, sum, delta); /* a lane sees only the channels that it has added itself */
         if (out)
             pass_on(s, valid, at, pixel, sum, sent, out, slope, here || all ? threshold : 3e38f, all);
     });
@@ -215,15 +221,5 @@ extern "C" __global__ void __launch_bounds__(256) accumulate(const TYPE *delta, 
 {
     shape s = {H, W, C};
     int count = list_pixels(s, mask_in, [](unsigned marks, unsigned) { return marks; });
-    each_pixel(s, count, [&](bool valid, int, size_t pixel) {
-        each_channel(s, [&](int c) {
-            if (!valid)
-                return;
-            size_t e = s.element(pixel, c);
-            four a = load_four(stored + e, s.vec()), d = load_four(delta + e, s.vec());
-            for (int i = 0; i < 4; i++)
-                a.v[i] += d.v[i];
-            store_four(stored + e, a, s.vec());
-        });
-    });
+    each_pixel(s, count, [&](bool valid, int, size_t pixel) { add_pixel(s, valid, pixel, stored, delta); });
 }
