@@ -81,21 +81,31 @@ struct group_producer {
         filled++;
     }
 
-    /* Lane `ROWS * i + j` has row j of tile i. */
+    /* The marks of row `row` of a tile's halo; nothing is loaded where `wanted` is false. */
+    __device__ __forceinline__ unsigned row_bits(const place &at, int row, bool wanted) const
+    {
+        int words = (im.W + 31) / 32, y = at.y + row - im.pad, x = at.x - im.pad, word = x >> 5;
+        bool inside = wanted && y >= 0 && y < im.H;
+        unsigned first = ((unsigned)at.n * im.H + (inside ? y : 0)) * words;
+        unsigned low = __ldg(mask + first + min(max(word, 0), words - 1)), high = __ldg(mask + first + min(word + 1, words - 1));
+        low = inside && word >= 0 && word < words ? low : 0, high = inside && word + 1 < words ? high : 0;
+        return __funnelshift_r(low, high, x) & ROW_BITS;
+    }
+    /* Lane `ROWS * i + j` has row j of tile i, and loads rows j and ROWS + j of its halo; the others come from its neighbours. */
     __device__ __forceinline__ output_row row_of(const work *tile) const
     {
+        int lane = threadIdx.x % 32, row = lane % ROWS;
+        const place at = tile ? tile->at : place{0, -im.H, 0};
+        unsigned own_bits = row_bits(at, row, true) | (R > 1 ? row_bits(at, ROWS + row, row < R - 1) << 16 : 0);
         output_row own = {};
-        int row = threadIdx.x % ROWS, words = (im.W + 31) / 32;
-        if (!tile)
-            return own;
-        const place &at = tile->at;
-        own.active = tile->active >> (8 * row) & 0xff;
+        own.active = tile ? tile->active >> (8 * row) & 0xff : 0;
         own.in_pixel = ((unsigned)at.n * im.H + at.y + row - im.pad) * im.W + at.x - im.pad;
         own.out_pixel = ((unsigned)at.n * im.P + at.y + row) * im.Q + at.x;
+        own.marks = own_bits & ROW_BITS;
 #pragma unroll
-        for (int r = 0; r < R; r++) {
-            uint2 bits = load_row(mask + (size_t)at.n * im.H * words, at.y + row + r - im.pad, at.x - im.pad, im.H, words);
-            own.marks |= (__funnelshift_r(bits.x, bits.y, at.x - im.pad) & ROW_BITS) << (r * HALO_W);
+        for (int r = 1; r < R; r++) {
+            unsigned other = __shfl_sync(~0u, own_bits, lane - row + (row + r) % ROWS);
+            own.marks |= (row + r < ROWS ? other & ROW_BITS : other >> 16) << (r * HALO_W);
         }
         return own;
     }
