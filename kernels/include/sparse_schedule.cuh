@@ -197,11 +197,12 @@ static __device__ __forceinline__ void look_at_share(const common &all, int own,
         int four = first + lane / 8;
         unsigned line = im.by_x(four * 4), n = im.by_y(line), bits = 0, counts = 0;
         int word = four - line * across, p = (line - n * im.tiles_y) * ROWS + row;
-        if (four * 4 < all.count && row < ROWS && p < im.P) {
+        if (four * 4 < all.count && row < ROWS && (INPUTS || p < im.P)) { /* with INPUTS outputs that are none have inputs nevertheless */
             bits = look_at(n, p, word * 32, row % PART_ROWS == PART_ROWS - 1, im, mask, &counts);
-            mask_out[((size_t)n * im.P + p) * across + word] = bits;
-        } else if (INPUTS && four * 4 < all.count && row < ROWS) { /* outputs that are none have inputs nevertheless */
-            look_at(n, p, word * 32, row % PART_ROWS == PART_ROWS - 1, im, mask, &counts);
+            if (p < im.P)
+                mask_out[((size_t)n * im.P + p) * across + word] = bits;
+            else
+                bits = 0;
         }
         bits = turn_bytes(bits); /* lane 4 h + i: rows 4 h .. 4 h + 3 of tile i */
 #pragma unroll

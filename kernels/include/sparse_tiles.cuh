@@ -132,7 +132,7 @@ static __device__ __forceinline__ void init_barriers()
 {
     if (threadIdx.x % 32 == 0) {
         barrier_init(shared_address(&weights_come), 8);
-        barrier_init(shared_address(&weights_held), 256);
+        barrier_init(shared_address(&weights_held), 256); /* each lane for itself: racecheck does not follow one that speaks for its warp */
         barrier_init(shared_address(&decided), 1);
     }
 #if WHOLE
