@@ -176,6 +176,13 @@ extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights)
         to[i] = k < C ? filter[((layer * C + k) * C + c) * 9 + tap] : from_f32<TYPE>(0.0f);
     }
 }
+/* Each block asks for its part before anyone knows whether there is work: by then they have come to L2 from memory, once. One thread. */
+static __device__ __forceinline__ void fetch_weights(const TYPE *weights)
+{
+    unsigned bytes = 2 * PRODUCTS * 128 * 16, part = (bytes / 16 + gridDim.x - 1) / gridDim.x * 16, from = blockIdx.x * part;
+    if (from < bytes)
+        prefetch_bytes(reinterpret_cast<const unsigned char *>(weights) + from, min(part, bytes - from));
+}
 static __device__ __forceinline__ void hold_weights(unsigned held[PRODUCTS][4], const TYPE *weights, int layer)
 {
     const uint4 *from = reinterpret_cast<const uint4 *>(weights) + layer * PRODUCTS * 128 + threadIdx.x % 128;
@@ -186,7 +193,7 @@ static __device__ __forceinline__ void hold_weights(unsigned held[PRODUCTS][4], 
     }
 }
 
-/* N columns of a layer; `from`: planes of PLANE_BYTES whose rows of pixels are HALO_W apart. */
+/* N columns of a layer are asked for; `from`: planes of PLANE_BYTES whose rows of pixels are HALO_W apart. */
 template <int N, int PLANE_BYTES> static __device__ __forceinline__ void multiply(float sum[N / 2], unsigned long long from, const unsigned (*held)[4])
 {
     wgmma_begin();
@@ -196,7 +203,6 @@ template <int N, int PLANE_BYTES> static __device__ __forceinline__ void multipl
         wgmma_registers<TYPE, N>(sum, held[i], from + (c * 2 * PLANE_BYTES / 16 + tap / 3 * HALO_W + tap % 3), i > 0);
     }
     wgmma_commit();
-    wgmma_wait<0>();
 }
 
 /* Bias and slope of the two channels of a thread's sums. */
@@ -217,6 +223,12 @@ struct ending {
         return x < 0.0f ? x * slope : x;
     }
 };
+
+static __device__ __forceinline__ bool is_busy()
+{
+    barrier_wait(shared_address(&decided), 0);
+    return busy;
+}
 
 /* Outputs of the first layer become the second one's input. active: bit 0 is the product's column 0; to: where that goes, of channel 0. */
 template <int N> static __device__ __forceinline__ void keep(unsigned to, const float sum[N / 2], unsigned long long active, const ending &end)
@@ -243,6 +255,8 @@ template <int N> static __device__ __forceinline__ void keep(unsigned to, const 
 static __device__ __forceinline__ void first_layer(const TYPE *weights, const float *bias, const float *links)
 {
     unsigned held[PRODUCTS][4];
+    if (!is_busy())
+        return;
     hold_weights(held, weights, 0);
     ending end(bias, links, 0);
     for (int i = 0;; i++) {
@@ -258,8 +272,10 @@ static __device__ __forceinline__ void first_layer(const TYPE *weights, const fl
         if (!over) {
             float sum[32], later[LATER / 2];
             multiply<64, PLANE>(sum, stage, held);
-            keep<64>(between_address(half), sum, what.first[0], end);
             multiply<LATER, PLANE>(later, stage + (COLUMNS - LATER), held);
+            wgmma_wait<1>();
+            keep<64>(between_address(half), sum, what.first[0], end);
+            wgmma_wait<0>();
             __syncwarp(); /* all lanes have read what the tile is */
             if (threadIdx.x % 32 == 0)
                 barrier_arrive(shared_address(&empty[slot]));
@@ -275,6 +291,8 @@ static __device__ __forceinline__ void first_layer(const TYPE *weights, const fl
 static __device__ __forceinline__ void second_layer(const TYPE *weights, const float *bias, const float *links, TYPE *output, const image &im)
 {
     unsigned held[PRODUCTS][4];
+    if (!is_busy())
+        return;
     hold_weights(held, weights, 1);
     ending end(bias, links, 1);
     staged_pixels staged(space + STAGES * STAGE_BYTES + 2 * BETWEEN_BYTES, 2, nullptr, 0, C);
@@ -286,6 +304,7 @@ static __device__ __forceinline__ void second_layer(const TYPE *weights, const f
             return;
         float sum[4 * ROWS];
         multiply<8 * ROWS, BETWEEN_PLANE>(sum, matrix_planes(between_address(half), BETWEEN_PLANE, HALO_W * 16), held);
+        wgmma_wait<0>();
         __syncwarp(); /* all lanes have read what the tile is */
         if (threadIdx.x % 32 == 0)
             barrier_arrive(shared_address(&between_empty[half]));
@@ -321,11 +340,13 @@ conv_two(const TYPE *input, const TYPE *weights, const float *bias, const float 
 {
     common all(tile_bits, sums, notes, blockIdx.x, count, shares, per_share);
     image im = {H, W, H, W, 2, tiles_x, tiles_y};
+    if (threadIdx.x == 0)
+        fetch_weights(weights);
     if (threadIdx.x >= 352) /* the last warp, which has the least to look at */
         init_barriers();
     look_at_share(all, blockIdx.x, im, mask_in, mask_out);
     if (threadIdx.x < 128) {
-        give_registers<72>();
+        give_registers<56>();
         add_up(all);
         unsigned total = tiles_before[SHARES], from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
         if (threadIdx.x == 0) {
@@ -338,12 +359,11 @@ conv_two(const TYPE *input, const TYPE *weights, const float *bias, const float 
             produce({input, mask_in, im, (int)threadIdx.x / 32}, all, from, end);
         return;
     }
-    take_registers<216>();
-    barrier_wait(shared_address(&decided), 0);
-    if (!busy)
-        return;
-    if (threadIdx.x < 256)
+    if (threadIdx.x < 256) {
+        take_registers<240>();
         first_layer(weights, bias, links);
-    else
+    } else {
+        take_registers<216>();
         second_layer(weights, bias, links, output, im);
+    }
 }
