@@ -252,6 +252,50 @@ template <int N> static __device__ __forceinline__ void keep(unsigned to, const 
     }
 }
 
+/* A tile in the first layer's hands: where it reads and writes, and which of its columns are active. */
+struct first_tile {
+    int slot, half;
+    unsigned long long active[2];
+
+    __device__ __forceinline__ unsigned long long operand() const { return matrix_planes(stage_address(slot), PLANE, 128); } /* the columns' pixels lie side by side */
+    __device__ __forceinline__ unsigned long long from(int column) const
+    {
+        return column >= 64 ? active[1] >> (column - 64) : column ? active[0] >> column | active[1] << (64 - column) : active[0];
+    }
+    __device__ __forceinline__ void release() const /* all lanes have read what the tile is */
+    {
+        __syncwarp();
+        if (threadIdx.x % 32 == 0)
+            barrier_arrive(shared_address(&empty[slot]));
+    }
+
+    __device__ __forceinline__ void whole(const unsigned (*held)[4], const ending &end) const
+    {
+        float sum[32], later[LATER / 2];
+        multiply<64, PLANE>(sum, operand(), held);
+        multiply<LATER, PLANE>(later, operand() + (COLUMNS - LATER), held);
+        wgmma_wait<1>();
+        keep<64>(between_address(half), sum, active[0], end);
+        wgmma_wait<0>();
+        release();
+        keep<LATER>(between_address(half) + (COLUMNS - LATER) * 16, later, from(COLUMNS - LATER), end);
+    }
+    /* N columns from `begin` on, where all active ones are; the others are nothing. */
+    template <int N> __device__ __forceinline__ void part(int begin, const unsigned (*held)[4], const ending &end) const
+    {
+        constexpr int OTHERS = COLUMNS - N;
+        int at = __shfl_sync(~0u, min(begin, OTHERS), 0);
+        float sum[N / 2];
+        multiply<N, PLANE>(sum, operand() + at, held);
+        unsigned char *to = space + (between_address(half) - shared_address(space));
+        for (int i = threadIdx.x % 128; i < OTHERS * PIECES; i += 128)
+            *reinterpret_cast<uint4 *>(to + i / OTHERS * BETWEEN_PLANE + (i % OTHERS < at ? i % OTHERS : i % OTHERS + N) * 16) = make_uint4(0, 0, 0, 0);
+        wgmma_wait<0>();
+        release();
+        keep<N>(between_address(half) + at * 16, sum, from(at), end);
+    }
+};
+
 static __device__ __forceinline__ void first_layer(const TYPE *weights, const float *bias, const float *links)
 {
     unsigned held[PRODUCTS][4];
@@ -261,7 +305,6 @@ static __device__ __forceinline__ void first_layer(const TYPE *weights, const fl
     ending end(bias, links, 0);
     for (int i = 0;; i++) {
         int slot = i % STAGES, half = i & 1;
-        unsigned long long stage = matrix_planes(stage_address(slot), PLANE, 128); /* the columns' pixels lie side by side */
         barrier_wait(shared_address(&full[slot]), i / STAGES & 1);
         fence_async(); /* the copies were ordinary ones */
         ring_tile what = ring[slot];
@@ -270,16 +313,15 @@ static __device__ __forceinline__ void first_layer(const TYPE *weights, const fl
             waiting[half] = what.tile;
         bool over = __shfl_sync(~0u, what.tile.at.y, 0) < 0;
         if (!over) {
-            float sum[32], later[LATER / 2];
-            multiply<64, PLANE>(sum, stage, held);
-            multiply<LATER, PLANE>(later, stage + (COLUMNS - LATER), held);
-            wgmma_wait<1>();
-            keep<64>(between_address(half), sum, what.first[0], end);
-            wgmma_wait<0>();
-            __syncwarp(); /* all lanes have read what the tile is */
-            if (threadIdx.x % 32 == 0)
-                barrier_arrive(shared_address(&empty[slot]));
-            keep<LATER>(between_address(half) + (COLUMNS - LATER) * 16, later, what.first[0] >> (COLUMNS - LATER) | what.first[1] << (64 - (COLUMNS - LATER)), end);
+            first_tile tile = {slot, half, {what.first[0], what.first[1]}};
+            int begin = what.first[0] ? __ffsll(what.first[0]) - 1 : 63 + __ffsll(what.first[1]), last = what.first[1] ? 127 - __clzll(what.first[1]) : 63 - __clzll(what.first[0]);
+            int columns = __shfl_sync(~0u, last + 1 - begin, 0);
+            if (columns <= 32)
+                tile.part<32>(begin, held, end);
+            else if (columns <= 64)
+                tile.part<64>(begin, held, end);
+            else
+                tile.whole(held, end);
         }
         fence_async();
         barrier_arrive(shared_address(&between_full[half]));
@@ -288,8 +330,29 @@ static __device__ __forceinline__ void first_layer(const TYPE *weights, const fl
     }
 }
 
+/* Of the second layer HEIGHT rows of a tile from row `top` on. */
+template <int HEIGHT>
+static __device__ __forceinline__ void finish_rows(const work &tile, int half, int top, const unsigned (*held)[4], const ending &end, const staged_pixels &staged, TYPE *output,
+                                                   const image &im)
+{
+    float sum[4 * HEIGHT];
+    multiply<8 * HEIGHT, BETWEEN_PLANE>(sum, matrix_planes(between_address(half), BETWEEN_PLANE, HALO_W * 16) + top * HALO_W, held);
+    wgmma_wait<0>();
+    __syncwarp(); /* all lanes have read what the tile is */
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(shared_address(&between_empty[half]));
+#pragma unroll
+    for (int i = 0; i < 4 * HEIGHT; i++)
+        sum[i] = end.of(sum[i], i / 2 % 2);
+    int first = staged.first_pixel();
+    unsigned long long own = tile.active >> (top * 8) >> first;
+    TYPE *out = output + (((size_t)tile.at.n * im.P + tile.at.y + top) * im.Q + tile.at.x + first / 8 * im.Q + first % 8) * C;
+    staged.store<HEIGHT>(sum, [&](int ahead) { return own >> ahead & 1; }, [&](int ahead) { return out + (ahead / 8 * im.Q + ahead % 8) * C; });
+}
+
 static __device__ __forceinline__ void second_layer(const TYPE *weights, const float *bias, const float *links, TYPE *output, const image &im)
 {
+    constexpr int FEW = 5; /* rows: what a single marked pixel reaches */
     unsigned held[PRODUCTS][4];
     if (!is_busy())
         return;
@@ -302,19 +365,11 @@ static __device__ __forceinline__ void second_layer(const TYPE *weights, const f
         work tile = waiting[half];
         if (__shfl_sync(~0u, tile.at.y, 0) < 0)
             return;
-        float sum[4 * ROWS];
-        multiply<8 * ROWS, BETWEEN_PLANE>(sum, matrix_planes(between_address(half), BETWEEN_PLANE, HALO_W * 16), held);
-        wgmma_wait<0>();
-        __syncwarp(); /* all lanes have read what the tile is */
-        if (threadIdx.x % 32 == 0)
-            barrier_arrive(shared_address(&between_empty[half]));
-#pragma unroll
-        for (int k = 0; k < 4 * ROWS; k++)
-            sum[k] = end.of(sum[k], k / 2 % 2);
-        int first = staged.first_pixel();
-        unsigned long long own = tile.active >> first;
-        TYPE *out = output + (((size_t)tile.at.n * im.P + tile.at.y) * im.Q + tile.at.x + first / 8 * im.Q + first % 8) * C;
-        staged.store<ROWS>(sum, [&](int ahead) { return own >> ahead & 1; }, [&](int ahead) { return out + (ahead / 8 * im.Q + ahead % 8) * C; });
+        int top = (__ffsll(tile.active) - 1) / 8, rows = __shfl_sync(~0u, (63 - __clzll(tile.active)) / 8 + 1 - top, 0);
+        if (rows <= FEW && FEW < ROWS)
+            finish_rows<FEW>(tile, half, __shfl_sync(~0u, min(top, ROWS - FEW), 0), held, end, staged, output, im);
+        else
+            finish_rows<ROWS>(tile, half, 0, held, end, staged, output, im);
     }
 }
 
