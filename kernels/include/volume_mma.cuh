@@ -235,26 +235,27 @@ static __device__ __forceinline__ void convolve_tiles(const TYPE *input, const T
     load_weights(filter, k0, v.K);
     copy_async_commit();
     __syncthreads(); /* the stages are clear */
-    volume_place at = next();
-    look(at);
-    load(at, 0);
-    volume_place ahead = next();
+    volume_place at = {-1, 0, 0, 0}, ahead = next();
     look(ahead);
-    copy_async_wait<1>();
-    __syncthreads(); /* the weights are there */
-    for (int stage = 0; at.n >= 0; stage ^= 1) {
+    for (int stage = 0;; stage ^= 1) {
         load(ahead, stage ^ 1);
         volume_place later = next();
         look(later); /* on its way while the tile is multiplied */
         copy_async_wait<1>();
-        group_sync();
-        float sum[4][WARP_K / 8][4] = {{{0.0f}}};
-        multiply_tile(sum, warp, stage_address(stage));
-        unsigned own = MASKED ? reached(inside[group][stage], warp) : 0;
-        store_tile(output, v, at, warp, sum, own_bias, k,
-                   [&](int z, int y) { return !MASKED || __shfl_sync(~0u, own, y * 2 + z) >> (lane / 4 * STRIDE) & 1; });
-        group_sync(); /* this stage may be overwritten */
+        if (at.n < 0) {
+            __syncthreads(); /* the weights are there; no tile yet */
+        } else {
+            group_sync();
+            float sum[4][WARP_K / 8][4] = {{{0.0f}}};
+            multiply_tile(sum, warp, stage_address(stage));
+            unsigned own = MASKED ? reached(inside[group][stage], warp) : 0;
+            store_tile(output, v, at, warp, sum, own_bias, k,
+                       [&](int z, int y) { return !MASKED || __shfl_sync(~0u, own, y * 2 + z) >> (lane / 4 * STRIDE) & 1; });
+            group_sync(); /* this stage may be overwritten */
+        }
         at = ahead;
+        if (at.n < 0)
+            return;
         ahead = later;
     }
 }

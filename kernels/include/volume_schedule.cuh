@@ -40,13 +40,15 @@ static __device__ __forceinline__ unsigned row_marks(const unsigned *mask, const
 {
     int across = (v.W + 31) / 32, x = q * STRIDE - PAD;
     unsigned inputs[REACH + 1] = {0}, reached = 0;
-    for (int i = 0; i < FILTER_D * R; i++) {
-        int z = o * STRIDE - PAD + i / R, y = p * STRIDE - PAD + i % R;
-        if (z < 0 || z >= v.D || y < 0 || y >= v.H)
-            continue;
 #pragma unroll
-        for (int j = 0; j < REACH; j++)
-            inputs[j] |= mask_bits(mask + ((size_t)z * v.H + y) * across, x + j * 32, across);
+    for (int t = 0; t < FILTER_D; t++) {
+        int z = o * STRIDE - PAD + t;
+        bool real = z >= 0 && z < v.D; /* no branch around the loads: they are on their way together */
+#pragma unroll
+        for (int r = 0; r < R; r++)
+#pragma unroll
+            for (int j = 0; j < REACH; j++)
+                inputs[j] |= mask_bits(mask + (long long)z * v.H * across, p * STRIDE - PAD + r, x + j * 32, real ? v.H : 0, across);
     }
 #pragma unroll
     for (int s = 1; s < S; s *= 2) /* after it bit i is the marks of i .. i + 2 s - 1, or to the end of the window */
