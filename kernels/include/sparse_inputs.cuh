@@ -32,7 +32,7 @@ static __device__ __forceinline__ void init_groups()
     int i = threadIdx.x % 32;
     if (i < 4) {
         barrier_init(shared_address(&group_full[i]), 1);
-        barrier_init(shared_address(&group_empty[i]), 8);
+        barrier_init(shared_address(&group_empty[i]), 256); /* all who read it */
     }
 }
 
@@ -235,16 +235,24 @@ static __device__ __forceinline__ void store_outputs(const group &from, const co
             row[j] = from.rows[which >> 3], x[j] = which & 7;
         }
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) {
-            taps[j] = row[j].y >> x[j] & TAP_BITS;
-            sum[j] = *next_part(own, row[j], x[j], taps[j]);
+        for (int j = 0; j < AT_ONCE; j++)
+            taps[j] = i + 16 * j < count ? row[j].y >> x[j] & TAP_BITS : 0, sum[j] = make_float4(0, 0, 0, 0);
+        for (unsigned left = 1; left;) { /* what each output's next input contributes */
+            float4 more[AT_ONCE];
+            left = 0;
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++) {
+                more[j] = make_float4(0, 0, 0, 0);
+                if (taps[j])
+                    more[j] = *next_part(own, row[j], x[j], taps[j]);
+                left |= taps[j];
+            }
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++)
+                sum[j].x += more[j].x, sum[j].y += more[j].y, sum[j].z += more[j].z, sum[j].w += more[j].w;
         }
 #pragma unroll
         for (int j = 0; j < AT_ONCE; j++) {
-            while (taps[j]) {
-                float4 more = *next_part(own, row[j], x[j], taps[j]);
-                sum[j].x += more.x, sum[j].y += more.y, sum[j].z += more.z, sum[j].w += more.w;
-            }
             float values[4] = {sum[j].x, sum[j].y, sum[j].z, sum[j].w};
 #pragma unroll
             for (int e = 0; e < 4; e += VECTOR) {
@@ -275,7 +283,7 @@ static __device__ __forceinline__ void consume_inputs(const consumer &to, const 
         const group &from = *group_of(warp);
         barrier_wait(shared_address(&group_full[warp]), turn / 4 & 1);
         int count = __shfl_sync(~0u, from.input_count, 0);
-        if (count < 0) {
+        if (count < 0) { /* nobody waits for it */
             over |= 1 << warp;
             continue;
         }
@@ -288,9 +296,7 @@ static __device__ __forceinline__ void consume_inputs(const consumer &to, const 
         }
         consumers_sync();
         store_outputs(from, to, bias);
-        __syncwarp();
-        if (lane == 0)
-            barrier_arrive(shared_address(&group_empty[warp]));
+        barrier_arrive(shared_address(&group_empty[warp]));
         consumers_sync(); /* the contributions have been read */
     }
 }

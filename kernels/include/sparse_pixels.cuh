@@ -159,7 +159,7 @@ static __device__ __forceinline__ void consume_pixels(const consumer &to, const 
             int i = sixty_four * TAPS + tap, slot = i % TAP_STAGES;
             barrier_wait(shared_address(&full[slot]), i / TAP_STAGES & 1);
             if (tap == 0) {
-                count = __shfl_sync(~0u, ring_pixels[slot], 0);
+                count = read_first(ring_pixels[slot]);
                 if (count < 0)
                     return;
             }

@@ -23,6 +23,9 @@ constexpr int TAPS = R * S, HALO_H = ROWS + R - 1, HALO_W = 8 + S - 1; /* of a t
 #ifndef INPUTS
 #define INPUTS 0
 #endif
+#ifndef TOGETHER
+#define TOGETHER 4 /* words of tiles that a lister reads together; who has few registers says 2 */
+#endif
 /* With INPUTS: a part of a tile is so many rows of outputs that its inputs, halo included, are at most 64. */
 constexpr int PART_ROWS = (7 + R) * HALO_W <= 64 && ROWS == 8 ? 8 : 4, PART_HALO_H = PART_ROWS + R - 1;
 struct place {
@@ -39,6 +42,18 @@ struct work {
     int first; /* what the active tiles before it weigh, or how many they are */
     unsigned long long active;
 };
+/* As the first lane reads it, for the whole warp: that lane alone says afterwards that it has been read. */
+template <typename T> static __device__ __forceinline__ T read_first(const T &from)
+{
+    T own = 0;
+    if (threadIdx.x % 32 == 0)
+        own = from;
+    return __shfl_sync(~0u, own, 0);
+}
+static __device__ __forceinline__ work read_work(const work &from)
+{
+    return {{read_first(from.at.n), read_first(from.at.y), read_first(from.at.x)}, 0, read_first(from.active)};
+}
 constexpr int LIST = 256;   /* tiles listed at once */
 constexpr int SHARES = 128; /* of the tiles, at most: one for each thread that reads notes */
 static __shared__ work list[LIST];                                              /* by rank modulo LIST, or a quarter of it for each warp */
@@ -265,7 +280,6 @@ template <int WARPS> struct lister {
     __device__ __forceinline__ bool wants(int word) const { return WARPS == 1 || word % 4 == threadIdx.x / 32; }
 
     /* A share of at most TOGETHER words: all of its tiles are on their way together. To read first where in it the wanted ones are takes longer. */
-    static constexpr int TOGETHER = 4;
     __device__ __forceinline__ void short_share(int share, unsigned from, unsigned to) const
     {
         int first = share * all.per_share * 32 + threadIdx.x % 32, end = min((share + 1) * all.per_share * 32, all.count);

@@ -124,12 +124,11 @@ static __device__ __forceinline__ void consume_tiles(const consumer &to, const u
         int slot = i % STAGES;
         barrier_wait(shared_address(&full[slot]), i / STAGES & 1);
         fence_async(); /* the copies were ordinary ones */
-        work tile = ring_work[slot];
-        if (__shfl_sync(~0u, tile.at.y, 0) < 0)
+        work tile = read_work(ring_work[slot]);
+        if (tile.at.y < 0)
             return;
         float sum[4 * ROWS];
         multiply_whole(sum, ring_address() + slot * STAGE_BYTES, held, me, i / 2);
-        __syncwarp(); /* all lanes have read what the tile is */
         if (lane == 0)
             barrier_arrive(shared_address(&empty[slot]));
         int first = staged.first_pixel();
