@@ -284,7 +284,7 @@ bool compose_chain(const struct work *work, const struct program *const *parts, 
     int count = work->op->tensors(work, all);
     const struct program *last = NULL;
     bool ok = true;
-    *out = (struct program){.work = *work, .checked = true, .tile_weight_bytes = -1};
+    *out = (struct program){.work = *work, .checked = true, .tile_weight_bytes = -1, .predicted = {-1, -1, -1}};
     for (int i = 0; i < c.chain->count; i += spans[i]) {
         last = parts[i];
         if (!last->feasible || program_tensor(last, ROLE_OUTPUT) < 0)

@@ -38,7 +38,7 @@ static void add_row(struct network_rows *r, const struct chain_row *chain, const
     }
     row.row_index = r->row_index++;
     struct program *p = &row.program;
-    *p = (struct program){.work = *chain->work, .feasible = true, .checked = true, .reads_inactive = true, .graph = chain->graph};
+    *p = (struct program){.work = *chain->work, .feasible = true, .checked = true, .reads_inactive = true, .graph = chain->graph, .tile_weight_bytes = -1, .predicted = {-1, -1, -1}};
     bool planned = chain->layout != LAYOUT_PLAN_GIVEN;
     p->params = text_format("%s%slaunch=%s%s%s", point ? point->label : "", point && *point->label ? "," : "", chain->graph ? "graph" : "stream", planned ? ",layout=" : "",
                             planned ? layout_plan_names[chain->layout] : "");
