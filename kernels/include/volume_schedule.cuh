@@ -12,7 +12,7 @@
 #include "volume_mma.cuh"
 
 constexpr int SHARES = 128;                                    /* of the units, at most */
-constexpr int REACH = (31 * STRIDE + S + 31) / 32, ROWS = TILE_D * TILE_H; /* words of inputs under 32 outputs; rows of a tile */
+constexpr int REACH = (31 * STRIDE + REACH_W + 32) / 32, ROWS = TILE_D * TILE_H; /* words of inputs under 32 outputs; rows of a tile */
 static __shared__ unsigned tiles_before[SHARES + 1], looked_tiles[THREADS / 32];
 
 struct schedule {
@@ -48,13 +48,13 @@ static __device__ __forceinline__ unsigned row_marks(const unsigned *mask, const
         for (int r = 0; r < R; r++)
 #pragma unroll
             for (int j = 0; j < REACH; j++)
-                inputs[j] |= mask_bits(mask + (long long)z * v.H * across, p * STRIDE - PAD + r, x + j * 32, real ? v.H : 0, across);
+                inputs[j] |= mask_bits(mask + (long long)z * v.H * across, p * STRIDE - PAD + r * DILATION, x + j * 32, real ? v.H : 0, across);
     }
 #pragma unroll
-    for (int s = 1; s < S; s *= 2) /* after it bit i is the marks of i .. i + 2 s - 1, or to the end of the window */
+    for (int s = 1; s < S; s *= 2) /* after it bit i is the marks of 2 s taps from i on, or of the whole window */
 #pragma unroll
         for (int j = 0; j < REACH; j++)
-            inputs[j] |= __funnelshift_r(inputs[j], inputs[j + 1], 2 * s <= S ? s : S - s);
+            inputs[j] |= __funnelshift_r(inputs[j], inputs[j + 1], (2 * s <= S ? s : S - s) * DILATION);
 #pragma unroll
     for (int i = 0; i < 32; i++)
         reached |= (inputs[i * STRIDE / 32] >> i * STRIDE % 32 & 1) << i;
