@@ -16,8 +16,8 @@
  *  - f32 is multiplied in TF32 (mma.cuh): weights are rounded once, inputs whenever they come to registers.
  *
  * Needs TYPE, C, FILTER_D, R, S, STRIDE, PAD, PLANES (1 or 2, of a warp), TILE_D (a multiple of it), TILE_H (of 8 / PLANES), BLOCK_K, WARP_K (channels of a warp),
- * WARP_GROUPS, VEC_IN (divides C and a piece), STORE (divides WARP_K / 4 and K), EPI_BIAS and EPI_SLOPE as constants; DILATION where it is not 1; MASKED: only outputs that
- * a read input reaches are stored. */
+ * WARP_GROUPS, VEC_IN (divides C and a piece), STORE (divides WARP_K / 4 and K), EPI_BIAS and EPI_SLOPE as constants; DILATION where it is not 1; FLAT: an image;
+ * MASKED: only outputs that a read input reaches are stored. */
 #pragma once
 #include "element.cuh"
 #include "epilogue.cuh"
@@ -29,6 +29,10 @@
 #ifndef DILATION
 #define DILATION 1
 #endif
+#ifndef FLAT
+#define FLAT 0
+#endif
+constexpr int PAD_D = FLAT ? 0 : PAD; /* an image has no planes around it */
 constexpr int PIECE = 16 / sizeof(TYPE), PIECES = (C + PIECE - 1) / PIECE; /* channels of 16 bytes; of them in a voxel */
 constexpr int REACH_H = (R - 1) * DILATION, REACH_W = (S - 1) * DILATION;
 constexpr int IN_D = (TILE_D - 1) * STRIDE + FILTER_D, IN_H = (TILE_H - 1) * STRIDE + REACH_H + 1, IN_W = 7 * STRIDE + REACH_W + 1;
@@ -112,7 +116,7 @@ static __device__ __forceinline__ void clear_stages()
 /* Bits of row `row` of a tile: which of its columns lie in the volume. */
 static __device__ __forceinline__ unsigned inside_bits(const volume &v, const volume_place &at, int row)
 {
-    int z = at.o * STRIDE - PAD + row / IN_H, y = at.p * STRIDE - PAD + row % IN_H, x = at.q * STRIDE - PAD;
+    int z = at.o * STRIDE - PAD_D + row / IN_H, y = at.p * STRIDE - PAD + row % IN_H, x = at.q * STRIDE - PAD;
     if (z < 0 || z >= v.D || y < 0 || y >= v.H || x >= v.W)
         return 0;
     unsigned bits = v.W - x >= 32 ? ~0u : (1u << (v.W - x)) - 1;
@@ -124,7 +128,7 @@ static __device__ __forceinline__ unsigned inside_bits(const volume &v, const vo
 static __device__ __forceinline__ void load_tile(unsigned to, const TYPE *input, const volume &v, const volume_place &at, const unsigned *bits)
 {
     constexpr int PARTS = C / VEC_IN, BYTES = VEC_IN * sizeof(TYPE), LONG = IN_W * PARTS, AT_ONCE = GROUP_THREADS < LONG ? 1 : GROUP_THREADS / LONG;
-    const TYPE *first = input + (((long long)at.n * v.D + at.o * STRIDE - PAD) * v.H + at.p * STRIDE - PAD) * v.W * C + (long long)(at.q * STRIDE - PAD) * C;
+    const TYPE *first = input + (((long long)at.n * v.D + at.o * STRIDE - PAD_D) * v.H + at.p * STRIDE - PAD) * v.W * C + (long long)(at.q * STRIDE - PAD) * C;
     int line = v.W * C, plane = (v.H - IN_H) * line; /* from the last row of a plane to the next plane's first, less a plane's rows */
     for (int e = threadIdx.x % GROUP_THREADS; e < AT_ONCE * LONG; e += GROUP_THREADS) {
         int x = e % LONG / PARTS, part = e % PARTS * VEC_IN, y = e / LONG;
@@ -196,12 +200,28 @@ static __device__ __forceinline__ void multiply_tile(float (&sum)[4][WARP_K / 8]
     }
 }
 
+/* V results as they are stored; of 2-byte types relu takes two at a time. */
+template <typename T, int V> static __device__ __forceinline__ pack<T, V> activated(float (&x)[V])
+{
+    constexpr bool PAIRS = EPI_SLOPE == 0 && sizeof(T) == 2 && V % 2 == 0;
+#pragma unroll
+    for (int i = 0; i < V; i++)
+        x[i] = PAIRS ? x[i] : activate(x[i]);
+    pack<T, V> v = rounded<T, V>(x);
+    if constexpr (PAIRS) {
+        unsigned *two = reinterpret_cast<unsigned *>(&v.word);
+#pragma unroll
+        for (int i = 0; i < V / 2; i++)
+            two[i] = relu_of<T>(two[i]);
+    }
+    return v;
+}
+
 /* wanted(i, half): is this lane's column of that row of the warp to be written, if it is in the volume? k: the lane's first channel; K may end behind it. */
 template <typename WANTED>
 static __device__ __forceinline__ void store_tile(TYPE *output, const volume &v, const volume_place &at, const warp_place &warp, const float (&sum)[4][WARP_K / 8][4],
                                                   const float (&own_bias)[OWN], int k, WANTED wanted)
 {
-    constexpr bool RELU_PAIRS = EPI_SLOPE == 0 && sizeof(TYPE) == 2 && STORE % 2 == 0;
     int q = at.q + threadIdx.x % 32 / 4;
 #pragma unroll
     for (int i = 0; i < 4; i++)
@@ -215,18 +235,10 @@ static __device__ __forceinline__ void store_tile(TYPE *output, const volume &v,
             for (int j = 0; j < OWN; j += STORE) {
                 float x[STORE];
 #pragma unroll
-                for (int e = 0; e < STORE; e++) {
-                    float y = sum[i][(j + e) / 2][half * 2 + (j + e) % 2] + own_bias[j + e];
-                    x[e] = RELU_PAIRS ? y : activate(y);
-                }
-                pack<TYPE, STORE> out = rounded<TYPE, STORE>(x);
-                if constexpr (RELU_PAIRS) {
-#pragma unroll
-                    for (int e = 0; e < STORE / 2; e++)
-                        reinterpret_cast<unsigned *>(&out.word)[e] = relu_of<TYPE>(reinterpret_cast<unsigned *>(&out.word)[e]);
-                }
+                for (int e = 0; e < STORE; e++)
+                    x[e] = sum[i][(j + e) / 2][half * 2 + (j + e) % 2] + own_bias[j + e];
                 if (k + j < v.K)
-                    store_pack<TYPE, STORE>(to + j, out);
+                    store_pack<TYPE, STORE>(to + j, activated<TYPE, STORE>(x));
             }
         }
 }

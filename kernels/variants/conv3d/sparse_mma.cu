@@ -79,7 +79,7 @@ prepare:
   - fill: unit_tiles = 0
   - fill: notes = 0
 steps:
-  - kernel: conv3d_sparse_mma
+  - kernel: conv_active_tiles
     grid: blocks, blocks_k
     block: threads
     smem: smem
@@ -92,33 +92,3 @@ columns:
 /* What changed from mma_sync: the tiles. Which are active is found out inside the launch (volume_schedule.cuh), and each block has an equal share of them. Only marked inputs
  * are read, and only active outputs stored; both are words of the mask, which are on their way while the tile before is multiplied. */
 #include "volume_schedule.cuh"
-
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-conv3d_sparse_mma(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned *mask_out, unsigned *units, unsigned *notes,
-                  unsigned *tiles_active, TYPE *output, int D, int H, int W, int K, int O, int P, int Q, int count, int shares, int words_q, int tiles_p, int tiles_o)
-{
-    volume v = {D, H, W, K, O, P, Q};
-    int own = blockIdx.y * gridDim.x + blockIdx.x;
-    schedule all = {units, notes, count, shares, (count + shares - 1) / shares, words_q, tiles_p, tiles_o, (unsigned)(load_words(notes + own * 4).a >> 32) + 1};
-    look_at_share(all, v, own, mask_in, mask_out);
-    unsigned total = tiles_before[SHARES];
-    if (own == 0 && threadIdx.x == 0)
-        *tiles_active = total;
-    unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x, rank = from + own_group();
-    if (from == end)
-        return;
-    walk tiles(all, from);
-    convolve_tiles(
-        input, filter, bias, output, v,
-        [&]() {
-            volume_place at = {-1, 0, 0, 0};
-            if (rank < end)
-                at = tiles.seek(rank);
-            rank += WARP_GROUPS;
-            return at;
-        },
-        [&](const volume_place &at, int row) {
-            int z = at.o * STRIDE - PAD + row / IN_H, y = at.p * STRIDE - PAD + row % IN_H, words = (W + 31) / 32;
-            return z >= 0 && z < D ? mask_bits(mask_in + ((size_t)at.n * D + z) * H * words, y, at.q * STRIDE - PAD, H, words) : 0;
-        });
-}
