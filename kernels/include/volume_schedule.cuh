@@ -1,6 +1,6 @@
 /* volume_schedule: which tiles of a sparse convolution of volumes are active, and which of them a group of warps computes.
  *
- * A unit is four tiles side by side: their rows of outputs are words of the output's mask. Every block looks at an equal share of the units, a warp a unit, and writes
+ * A unit is four tiles side by side: their rows of outputs are words of the output's mask. Every block looks at an equal share of the units, a lane a row, and writes
  * down which of its tiles are active; and how many there are in its share. Both are flagged_words.cuh with the number of the launch: data and barrier of the grid in
  * one (all blocks must be resident). From the sums each block knows its own share of the active tiles, by rank, and its groups walk over the units that hold
  * them. The same mask gives the same schedule.
@@ -12,7 +12,8 @@
 #include "volume_mma.cuh"
 
 constexpr int SHARES = 128;                                    /* of the units, at most */
-constexpr int REACH = (31 * STRIDE + S + 31) / 32, ROWS = TILE_D * TILE_H; /* words of inputs under 32 outputs; rows of a tile */
+constexpr int REACH = (31 * STRIDE + REACH_W + 32) / 32;       /* words of inputs under 32 outputs */
+constexpr int TILE_ROWS = TILE_D * TILE_H, UNIT_LANES = TILE_ROWS < 32 ? TILE_ROWS : 32; /* rows of a tile, a power of two; lanes that look at a unit */
 static __shared__ unsigned tiles_before[SHARES + 1], looked_tiles[THREADS / 32];
 
 struct schedule {
@@ -42,19 +43,19 @@ static __device__ __forceinline__ unsigned row_marks(const unsigned *mask, const
     unsigned inputs[REACH + 1] = {0}, reached = 0;
 #pragma unroll
     for (int t = 0; t < FILTER_D; t++) {
-        int z = o * STRIDE - PAD + t;
+        int z = o * STRIDE - PAD_D + t;
         bool real = z >= 0 && z < v.D; /* no branch around the loads: they are on their way together */
 #pragma unroll
         for (int r = 0; r < R; r++)
 #pragma unroll
             for (int j = 0; j < REACH; j++)
-                inputs[j] |= mask_bits(mask + (long long)z * v.H * across, p * STRIDE - PAD + r, x + j * 32, real ? v.H : 0, across);
+                inputs[j] |= mask_bits(mask + (long long)z * v.H * across, p * STRIDE - PAD + r * DILATION, x + j * 32, real ? v.H : 0, across);
     }
 #pragma unroll
-    for (int s = 1; s < S; s *= 2) /* after it bit i is the marks of i .. i + 2 s - 1, or to the end of the window */
+    for (int s = 1; s < S; s *= 2) /* after it bit i is the marks of 2 s taps from i on, or of the whole window */
 #pragma unroll
         for (int j = 0; j < REACH; j++)
-            inputs[j] |= __funnelshift_r(inputs[j], inputs[j + 1], 2 * s <= S ? s : S - s);
+            inputs[j] |= __funnelshift_r(inputs[j], inputs[j + 1], (2 * s <= S ? s : S - s) * DILATION);
 #pragma unroll
     for (int i = 0; i < 32; i++)
         reached |= (inputs[i * STRIDE / 32] >> i * STRIDE % 32 & 1) << i;
@@ -64,25 +65,31 @@ static __device__ __forceinline__ unsigned row_marks(const unsigned *mask, const
 /* Looks at the block's share, writes the output's mask of it, and adds up what all blocks saw. All threads of the block. */
 static __device__ __forceinline__ void look_at_share(const schedule &all, const volume &v, int own, const unsigned *mask_in, unsigned *mask_out)
 {
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, end = min((own + 1) * all.per_share, all.count);
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, end = own < all.shares ? min((own + 1) * all.per_share, all.count) : 0;
     unsigned tiles = 0;
-    for (int unit = own * all.per_share + warp; own < all.shares && unit < end; unit += THREADS / 32) {
+    for (int first = own * all.per_share + warp * (32 / UNIT_LANES); first < end; first += THREADS / UNIT_LANES) {
+        int unit = first + lane / UNIT_LANES;
         volume_place at = all.first_of(unit);
         unsigned any = 0;
-        for (int row = lane; row < ROWS; row += 32) {
+#pragma unroll
+        for (int row = lane % UNIT_LANES; row < TILE_ROWS; row += UNIT_LANES) {
             int o = at.o + row / TILE_H, p = at.p + row % TILE_H;
-            if (o >= v.O || p >= v.P)
+            if (unit >= end || o >= v.O || p >= v.P)
                 continue;
             unsigned word = row_marks(mask_in + (size_t)at.n * v.D * v.H * ((v.W + 31) / 32), v, o, p, at.q);
             mask_out[(((size_t)at.n * v.O + o) * v.P + p) * all.words_q + at.q / 32] = word;
             any |= word;
         }
-        any = __reduce_or_sync(~0u, any);
+#pragma unroll
+        for (int i = 1; i < UNIT_LANES; i *= 2)
+            any |= __shfl_xor_sync(~0u, any, i);
         unsigned active = ((any & 255) != 0) | (any >> 8 & 255 ? 2 : 0) | (any >> 16 & 255 ? 4 : 0) | (any >> 24 ? 8 : 0);
-        if (lane == 0)
+        if (lane % UNIT_LANES == 0 && unit < end) {
             store_words(all.units + (size_t)unit * 4, make_uint2(active, 0), all.launch);
-        tiles += __popc(active);
+            tiles += __popc(active);
+        }
     }
+    tiles = __reduce_add_sync(~0u, tiles);
     if (lane == 0)
         looked_tiles[warp] = tiles;
     __syncthreads();
@@ -153,3 +160,34 @@ struct walk {
         return at;
     }
 };
+
+/* conv3d/sparse_mma and conv2d/sparse_mma; an image is one plane. count: units; shares: blocks that look. */
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+conv_active_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned *mask_out, unsigned *units, unsigned *notes,
+                  unsigned *tiles_active, TYPE *output, int D, int H, int W, int K, int O, int P, int Q, int count, int shares, int words_q, int tiles_p, int tiles_o)
+{
+    volume v = {D, H, W, K, O, P, Q};
+    int own = blockIdx.y * gridDim.x + blockIdx.x;
+    schedule all = {units, notes, count, shares, (count + shares - 1) / shares, words_q, tiles_p, tiles_o, (unsigned)(load_words(notes + own * 4).a >> 32) + 1};
+    look_at_share(all, v, own, mask_in, mask_out);
+    unsigned total = tiles_before[SHARES];
+    if (own == 0 && threadIdx.x == 0)
+        *tiles_active = total;
+    unsigned from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x, rank = from + own_group();
+    if (from == end)
+        return;
+    walk tiles(all, from);
+    convolve_tiles(
+        input, filter, bias, output, v,
+        [&]() {
+            volume_place at = {-1, 0, 0, 0};
+            if (rank < end)
+                at = tiles.seek(rank);
+            rank += WARP_GROUPS;
+            return at;
+        },
+        [&](const volume_place &at, int row) {
+            int z = at.o * STRIDE - PAD_D + row / IN_H, y = at.p * STRIDE - PAD + row % IN_H, words = (W + 31) / 32;
+            return z >= 0 && z < D ? mask_bits(mask_in + ((size_t)at.n * D + z) * H * words, y, at.q * STRIDE - PAD, H, words) : 0;
+        });
+}

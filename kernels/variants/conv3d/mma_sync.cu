@@ -6,16 +6,18 @@ needs:
   - c * d * h * w < 2147483648 and k * o * p * q < 2147483648
   - 3 * stride + r < 13 and 7 * stride + s <= 32     # rows of fragments that a warp holds in registers; bits of a row
 layout: {input: NHWC, filter: KRSC, output: same}
-dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
+dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
+math: [tf32, f16_acc32, bf16_acc32]
 algorithm: implicit_gemm
 epilogue: [bias, relu, leaky_relu]
 params:
-  TD: {values: [auto, 2, 4, 8], default: auto}       # outputs of a tile: planes, rows; columns are 8. auto: the largest of 4 x 8, 4 x 4, 2 x 4 that fits
+  TD: {values: [auto, 1, 2, 4, 8], default: auto}    # outputs of a tile: planes, rows; columns are 8. auto: the largest of 4 x 8, 4 x 4, 2 x 4 that fits
   TH: {values: [auto, 4, 8], default: auto}
   KB: {values: [auto, 16, 32, 64], default: auto}    # output channels a block
   GROUPS: {values: [auto, 1, 2, 4], default: auto}   # of warps, each with tiles of its own
 let:
-  pieces: ceil(c, 8)
+  piece: floor(16, size(input))                     # channels of 16 bytes
+  pieces: ceil(c, piece)
   columns: ceil(t * s * pieces, 2) * 2
   kb: select(KB == 'auto', select(k <= 16, 16, select(k <= 32 or columns * r * 1024 > 131072, 32, 64)), KB)
   wk: min(kb, 32)
@@ -27,8 +29,9 @@ let:
   rows_44: (3 * stride + t) * (3 * stride + r)
   stages_48: 2 * pieces * (ceil(rows_48 * line, 8) * 128 + skew)
   stages_44: 2 * pieces * (ceil(rows_44 * line, 8) * 128 + skew)
-  td: select(TD == 'auto', select(stages_44 <= room, 4, 2), TD)
-  th: select(TH == 'auto', select(2 * stages_48 <= room or kb == 64 and stages_48 <= room, 8, 4), TH)
+  td: select(TD == 'auto', select(o == 1, 1, select(stages_44 <= room, 4, 2)), TD)
+  planes: min(td, 2)                                 # of a warp
+  th: select(TH == 'auto', select(td == 1, 8, select(2 * stages_48 <= room or kb == 64 and stages_48 <= room, 8, 4)), TH)
   in_rows: ((td - 1) * stride + t) * ((th - 1) * stride + r)
   stages: 2 * pieces * (ceil(in_rows * line, 8) * 128 + skew)
   group: floor(td * th, 8) * floor(kb, wk)           # warps
@@ -40,15 +43,17 @@ let:
   tiles_p: ceil(p, th)
   tiles_o: ceil(o, td)
   tiles: n * tiles_o * tiles_p * tiles_q
-  v_in: select(c % 8 == 0, 8, select(c % 4 == 0, 4, select(c % 2 == 0, 2, 1)))
-  v_out: select(k % 8 == 0, min(8, floor(wk, 4)), select(k % 4 == 0, 4, select(k % 2 == 0, 2, 1)))
+  v_in: select(c % piece == 0, piece, select(c % 4 == 0, 4, select(c % 2 == 0, 2, 1)))
+  v_out: select(k % 8 == 0, min(piece, floor(wk, 4)), select(k % 4 == 0, 4, select(k % 2 == 0, 2, 1)))
 where:
   - smem + 8 * groups * in_rows <= smem_per_block_optin
   - threads <= 512
+  - td * th >= 8
   - cc >= 80
 define:
   TYPE: type(input)
   FILTER_D: t
+  PLANES: planes
   TILE_D: td
   TILE_H: th
   BLOCK_K: kb
