@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define EXPORT_SCHEMA "bench.rows"
-#define EXPORT_VERSION "1.3.0"
+#define EXPORT_VERSION "1.4.0"
 
 /* Bytes of the UTF-8 character at s; 0 when there is no valid one. */
 static size_t utf8_length(const unsigned char *s)

@@ -91,12 +91,12 @@ static enum row_status failed_as(const struct worker *w, const struct error *own
 static bool run_job(struct worker *w, const struct sequence_job *job, int index, struct row *row, double *density, struct error *err)
 {
     struct sequence_source *source = &w->sequence->source;
-    struct runner r = {.w = w, .row = index, .source = source, .point = job->point, .sparse = job->sparse};
+    struct runner r = {.w = w, .plan = &w->plan, .library = w->library != NULL, .row = index, .source = source, .point = job->point, .sparse = job->sparse};
     struct error own = {0};
     char *why = NULL;
     if (w->dev->ops->clear)
         w->dev->ops->clear(w->dev);
-    bool bound = runner_bind(&r, &w->plan.variants, &why, &own);
+    bool bound = runner_bind(&r, &why, &own);
     if (bound && !why && runner_open(&r, &own) && runner_frames(&r, &own)) {
         add_results(&r, row);
         *density = r.sparse ? r.stages[0].share / (source->q->frames - 1) : -1;
