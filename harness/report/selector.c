@@ -21,6 +21,17 @@ static const struct view *fastest(const struct case_view *c)
     return other && (!best || other->time->median_ns < best->time->median_ns) ? other : best;
 }
 
+/* Is the row the choice itself, measured once more? Then what lies between the two is noise. */
+static bool same_point(const struct view *v, const struct view *rule, const char *is)
+{
+    char name[VARIANT_BASE];
+    const char *params = v->row->params ? v->row->params : "";
+    char *chosen_params = text_format("%s%sis=%s", params, params[0] ? "," : "", variant_base(v->row, name));
+    bool same = strcmp(variant_base(v->row, name), is) == 0 && strcmp(chosen_params, rule->row->params) == 0;
+    free(chosen_params);
+    return same;
+}
+
 struct tally {
     char rule[VARIANT_BASE], zero[VARIANT_BASE];
     int cases, near, behind;
@@ -32,7 +43,7 @@ static void add_case(struct tally *tally, const struct case_view *c, const struc
     const struct view *best = fastest(c);
     char name[VARIANT_BASE];
     const char *layer = rule->row->layer ? rule->row->layer : "";
-    double over = best ? rule->time->median_ns / best->time->median_ns - 1 : NAN;
+    double over = !best ? NAN : same_point(best, rule, is) ? 0 : rule->time->median_ns / best->time->median_ns - 1;
     double behind = c->zero && c->zero->ranked ? rule->time->median_ns / c->zero->time->median_ns - 1 : NAN;
     tally->cases++;
     tally->near += over <= NEAR;

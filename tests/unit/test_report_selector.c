@@ -37,6 +37,24 @@ static void choices_by_hand(void **state)
     assert_string_equal(t, "selector  auto is within 5 % of the fastest in 1 of 2 cases, more than 10 % behind cudnn in 0\n"
                            "          slow: wgmma_rs takes 20.0 % more than wgmma_wide\n");
     free(t);
+    add(&f, 3, "noise", "conv2d/cudnn", "", 80);
+    add(&f, 3, "noise", "conv2d/auto", "KB=64,TH=8,is=wgmma_rs", 60);
+    add(&f, 3, "noise", "conv2d/wgmma_rs", "KB=64,TH=8", 50); /* the same point */
+    add(&f, 4, "point", "conv2d/cudnn", "", 80);
+    add(&f, 4, "point", "conv2d/auto", "KB=64,TH=8,is=wgmma_rs", 60);
+    add(&f, 4, "point", "conv2d/wgmma_rs", "KB=32,TH=8", 50); /* another */
+    t = told(&f);
+    assert_string_equal(t, "selector  auto is within 5 % of the fastest in 2 of 4 cases, more than 10 % behind cudnn in 0\n"
+                           "          slow: wgmma_rs takes 20.0 % more than wgmma_wide\n"
+                           "          point: wgmma_rs takes 20.0 % more than wgmma_rs\n");
+    free(t);
+    fixture_free(&f);
+    fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    add(&f, 0, "right", "conv2d/cudnn", "", 150);
+    add(&f, 0, "right", "conv2d/auto", "is=wgmma_rs", 92);
+    add(&f, 1, "slow", "conv2d/cudnn", "", 200);
+    add(&f, 1, "slow", "conv2d/auto", "is=wgmma_rs", 120);
+    add(&f, 1, "slow", "conv2d/wgmma_wide", "", 100);
     add(&f, 2, "lost", "conv2d/cudnn", "", 80); /* the fastest is row 0 itself */
     add(&f, 2, "lost", "conv2d/auto", "is=wgmma_rs", 100);
     t = told(&f);
