@@ -32,6 +32,7 @@ static __device__ __forceinline__ const TYPE *pixel_of(const TYPE *input, const 
 static __device__ __forceinline__ void stage(staged_t *to, const TYPE *input, const tile &at, int c0, int W)
 {
     constexpr int LANES = CHANNELS / LOADED; /* for a pixel */
+#pragma unroll 1 /* more loads at once do not fit into the registers of twelve blocks */
     for (int e = threadIdx.x; e < INPUTS * LANES; e += THREADS) {
         int i = e / LANES, c = e % LANES * LOADED;
         pack<TYPE, LOADED> v;

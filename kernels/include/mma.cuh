@@ -17,7 +17,11 @@ __device__ __forceinline__ void copy_async_16_of(unsigned to, const void *from, 
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
-/* The same for 4 bytes. */
+/* The same for 8 bytes, and for 4. */
+__device__ __forceinline__ void copy_async_8(unsigned to, const void *from, bool valid)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(valid ? 8 : 0) : "memory");
+}
 __device__ __forceinline__ void copy_async_4(unsigned to, const void *from, bool valid)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(valid ? 4 : 0) : "memory");

@@ -137,6 +137,7 @@ static __device__ __forceinline__ void produce_pixels(tap_producer p, const comm
         for (unsigned rank = tiles.first() + threadIdx.x / 32; rank < tiles.end(); rank += 4)
             p.number_pixels(tiles.tile(rank), first);
         warpgroup_sync(0);
+        wait_for_space<2 * staged_bytes(8) + TAP_STAGES * TAP_BYTES>();
         bool over = from + LIST >= end;
         for (; (done + 1) * 64 <= last - first || (over && done * 64 < last - first); done++)
             p.put(done, min(64, last - first - done * 64));

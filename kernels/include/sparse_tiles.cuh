@@ -11,7 +11,7 @@
  *   consumers  (two) hold all R * S * C weights of 16 output channels in a warp's registers (144 for 3x3 of 64 channels); R * S * C / 16 wgmma of 64 channels
  *              by as many columns as there are.
  *
- * Needs TYPE, C, R, S, ROWS, WHOLE, PIXELS, INPUTS, SWITCH, STORE, EPI_BIAS, EPI_SLOPE as constants; with WHOLE also STAGES. SWITCH: with both, inputs are taken
+ * Needs TYPE, C, R, S, ROWS, WHOLE, PIXELS, INPUTS, SWITCH, WEIGHTS_AT, STORE, EPI_BIAS, EPI_SLOPE as constants; with WHOLE also STAGES. SWITCH: with both, inputs are taken
  * when there are fewer than so many of them for an active tile. */
 #pragma once
 #define SLICE C
@@ -21,8 +21,14 @@
 #ifndef GATHERED
 #define GATHERED 0
 #endif
-extern __shared__ __align__(128) unsigned char space[]; /* first the weights; then what the way of computing needs */
+extern __shared__ __align__(128) unsigned char space[]; /* what the way of computing needs; before, at WEIGHTS_AT, the weights */
 static __shared__ unsigned long long weights_come, weights_held, decided; /* barriers */
+/* Before the producer writes to the first `used` bytes of the space: are the weights in registers? Where there is room they lie behind, and nobody waits. */
+template <int USED> static __device__ __forceinline__ void wait_for_space()
+{
+    if (WEIGHTS_AT < USED)
+        barrier_wait(shared_address(&weights_held), 0);
+}
 enum { NOTHING, BY_TILES, SCATTERED };
 static __shared__ int way; /* what this block computes */
 
@@ -32,6 +38,8 @@ struct consumer {
     TYPE *output; /* of the block's first channel */
     int k0, K, P, Q;
 };
+/* Both consumers, 256 threads. */
+static __device__ __forceinline__ void consumers_sync() { asm volatile("bar.sync 4, 256;" ::: "memory"); }
 #if WHOLE
 #include "sparse_whole.cuh"
 #endif
@@ -51,7 +59,7 @@ static __device__ __forceinline__ void ask_weights(const TYPE *filter, int k0, i
         barrier_arrive_expect(come, 64 * TAPS * C * 2);
     __syncwarp();
     for (int i = lane; i < 64; i += 32) /* channels past the last are copies of it: they are computed and not stored */
-        copy_bytes(shared_address(space) + i * WEIGHTS_PITCH, filter + (size_t)min(k0 + i, K - 1) * TAPS * C, TAPS * C * 2, come);
+        copy_bytes(shared_address(space) + WEIGHTS_AT + i * WEIGHTS_PITCH, filter + (size_t)min(k0 + i, K - 1) * TAPS * C, TAPS * C * 2, come);
 }
 
 static __device__ __forceinline__ void produce(const TYPE *input, const TYPE *filter, int K, const unsigned *mask, const image &im, const common &all, unsigned *tiles_active)
@@ -71,7 +79,6 @@ static __device__ __forceinline__ void produce(const TYPE *input, const TYPE *fi
         return;
     if (threadIdx.x < 32)
         ask_weights(filter, blockIdx.y * 64, K);
-    barrier_wait(shared_address(&weights_held), 0);
 #if WHOLE
     if (whole) {
         produce_tiles({input, mask, im, 0}, all, from, end);
@@ -91,7 +98,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
 {
     int lane = threadIdx.x % 32;
     unsigned held[STEPS][4];
-    unsigned own = shared_address(space) + (threadIdx.x / 32 % 4 * 16 + lane % 16) * WEIGHTS_PITCH + lane / 16 * 16;
+    unsigned own = shared_address(space) + WEIGHTS_AT + (threadIdx.x / 32 % 4 * 16 + lane % 16) * WEIGHTS_PITCH + lane / 16 * 16;
     barrier_wait(shared_address(&decided), 0);
     if (way == NOTHING)
         return;
@@ -102,6 +109,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
     __syncwarp(); /* all lanes have read */
     if (lane == 0)
         barrier_arrive(shared_address(&weights_held));
+    consumers_sync(); /* what they write in place of the weights has been read by both */
 #if WHOLE
     if (way == BY_TILES) {
         consume_tiles(to, held);

@@ -79,6 +79,7 @@ static __device__ __forceinline__ void produce_tiles(producer p, const common &a
     p.issued = threadIdx.x / 32;
     for (; from < end; from += LIST) {
         tiles.round(from, min(from + LIST, end));
+        wait_for_space<2 * staged_bytes(ROWS) + STAGES * STAGE_BYTES>();
         unsigned rank = tiles.first() - before; /* of the ring's tile 0 */
         before += tiles.end() - tiles.first();
         if (p.issued >= before)
@@ -128,6 +129,7 @@ static __device__ __forceinline__ void consume_tiles(const consumer &to, const u
             return;
         float sum[4 * ROWS];
         multiply_whole(sum, ring_address() + slot * STAGE_BYTES, held, me, i / 2);
+        __syncwarp(); /* all lanes have read what the tile is */
         if (lane == 0)
             barrier_arrive(shared_address(&empty[slot]));
         int first = staged.first_pixel();

@@ -20,9 +20,11 @@ let:
   tiles: n * tiles_x * tiles_y
   plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
   group: ceil(floor(c, 8) * 1040 + 1024 * r + 128 * r * s + 264, 128) * 128 # bytes, of up to 64 inputs
-  inputs: ceil(64 * (r * s * 64 + 4) * 4, 128) * 128 + 4 * group            # their contributions, and groups
+  inputs: 4 * group + 64 * (r * s * 64 + 4) * 4                             # groups, and their contributions
   whole: STAGES * floor(c, 8) * plane + 4096 * ceil(ROWS, 2)                # tiles and what is being stored
-  smem: max(inputs, whole, 64 * (r * s * c * 2 + 16))                       # the weights are there before
+  weights: 64 * (r * s * c * 2 + 16)
+  weights_at: select(max(4 * group, whole) + weights + 10240 <= smem_per_block_optin, max(4 * group, whole), 0)   # behind groups or tiles, or there before
+  smem: max(inputs, whole, weights_at + weights)
   blocks_k: ceil(k, 64)
   blocks: min(tiles, max(1, floor(sm_count, blocks_k)))
   shares: min(128, blocks * blocks_k)             # of the tiles, for those who look
@@ -37,6 +39,7 @@ define:
   WHOLE: 1
   PIXELS: 0
   INPUTS: 1
+  WEIGHTS_AT: weights_at
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [c, r, s]
