@@ -190,6 +190,8 @@ void choose_describe(const struct plan *plan, int index, const int *choice, stru
 
 struct sum {
     double ns, low, high, warm;
+    double back; /* short rows as one of 50 launches in a graph, the others warm where that was measured */
+    bool shorts; /* there are such rows */
 };
 
 static bool add_times(const struct plan *plan, const struct chain *chain, const int *choice, struct row *const *rows, struct sum *sum)
@@ -207,7 +209,12 @@ static bool add_times(const struct plan *plan, const struct chain *chain, const 
         sum->low += t->low_ns;
         sum->high += t->high_ns;
         sum->warm += warm ? warm->median_ns : NAN;
+        const struct row_time *graph = row_time(rows[choice[i]], "warm", "sustained");
+        sum->back += (graph ? graph : warm ? warm : t)->median_ns;
+        sum->shorts |= graph != NULL;
     }
+    if (!sum->shorts)
+        sum->back = NAN;
     return true;
 }
 
@@ -217,7 +224,7 @@ static void put_sum(struct row *out, const char *name, const struct sum *sum)
     const struct {
         const char *suffix;
         double value;
-    } parts[] = {{"_ns", sum->ns}, {"_low_ns", sum->low}, {"_high_ns", sum->high}, {"_warm_ns", sum->warm}};
+    } parts[] = {{"_ns", sum->ns}, {"_low_ns", sum->low}, {"_high_ns", sum->high}, {"_warm_ns", sum->warm}, {"_back_ns", sum->back}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         snprintf(full, sizeof full, "chain.%s%s", name, parts[i].suffix);
         if (isfinite(parts[i].value))
@@ -225,34 +232,45 @@ static void put_sum(struct row *out, const char *name, const struct sum *sum)
     }
 }
 
-/* Time of the kernels of one row, as they were traced, that only change a layout: those inside of the library. NaN: not traced. */
-static double library_layout(const struct layout_kernels *names, const struct row *row)
+/* Adds the times of those kernels of one row, as they were traced, that only change a layout: ns[i] for the i-th name of the list. False: not traced. */
+static bool add_library_layout(const struct layout_kernels *names, const struct row *row, double *ns)
 {
-    json_t *list = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL;
-    double ns = list ? 0 : NAN;
+    json_t *list = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL, *one;
+    bool traced = list != NULL;
     size_t i;
-    json_t *one;
     json_array_foreach(list, i, one)
     {
         const char *name = json_string_value(json_object_get(one, "name"));
-        if (name && layout_kernels_match(names, name))
-            ns += json_number_value(json_object_get(one, "ns"));
+        int at = name ? layout_kernels_find(names, name) : -1;
+        if (at >= 0)
+            ns[at] += json_number_value(json_object_get(one, "ns"));
     }
     json_decref(list);
-    return ns;
+    return traced;
 }
 
 static void put_library_layout(const struct chain *chain, const int *choice, struct row *const *rows, struct row *out)
 {
     struct layout_kernels names;
-    double ns = 0;
+    double sum = 0;
+    bool traced = true;
     layout_kernels_load(NULL, &names);
+    double *ns = xcalloc((size_t)names.count + 1, sizeof *ns);
     for (int i = 0; i < chain->count; i++)
         if (choice[i] >= 0)
-            ns += library_layout(&names, rows[choice[i]]);
+            traced &= add_library_layout(&names, rows[choice[i]], ns);
+    for (int i = 0; i < names.count && traced; i++) {
+        char name[64], metric[96];
+        layout_kernels_name(&names, i, name, sizeof name);
+        snprintf(metric, sizeof metric, "chain.inside.%s_ns", name);
+        sum += ns[i];
+        if (ns[i] > 0)
+            row_add_metric(out, -1, 0, metric, "ns", "cupti", ns[i]);
+    }
+    if (traced)
+        row_add_metric(out, -1, 0, "chain.library_layout_ns", "ns", "cupti", sum);
+    free(ns);
     layout_kernels_free(&names);
-    if (isfinite(ns))
-        row_add_metric(out, -1, 0, "chain.library_layout_ns", "ns", "cupti", ns);
 }
 
 void choose_sums(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct row *out)

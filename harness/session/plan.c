@@ -482,6 +482,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     }
     row->flop = work_flop(&c->work);
     row->bytes = work_bytes(&c->work);
+    row->claims = p->broken || !p->program.feasible ? -1 : p->program.claims;
     row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
     row_set(&row->arch, plan->chip.arch);
     row_set(&row->note, p->note);
