@@ -18,6 +18,7 @@ mkdir -p "$work/home" "$work/none" "$work/rows"
 # NAME VERB FILE [LAYERS]: one process each.
 cat >"$work/jobs" <<'JOBS'
 chains run tests/cli/chains-resident/net.yaml
+masked run tests/cli/chains-masked/nets.yaml a_1,a_2,b,d
 halves sequence tests/cli/sequences/halves.yaml
 fragment sequence tests/cli/sequences/fragment.yaml
 deconv run tests/cli/transposed/t.yaml
