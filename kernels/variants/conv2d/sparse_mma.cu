@@ -24,7 +24,8 @@ let:
   weights: columns * r * kb * 16
   line: stride * ceil(7 * stride + (s - 1) * dilation + 1, stride)
   in_rows: (ROWS - 1) * stride + (r - 1) * dilation + 1
-  stages: 2 * pieces * (ceil(in_rows * line, 8) * 128 + select(pieces == 2, 64, select(pieces == 4, 32, 16)))
+  unit: select(pieces % 2 == 0, 32, 16)             # bytes of a voxel that lie together
+  stages: 2 * floor(pieces * 16, unit) * (ceil(in_rows * line * unit, 128) * 128 + 32)
   group: floor(ROWS, 8) * floor(kb, wk)             # warps
   sets: select(GROUPS == 'auto', max(1, min(floor(8, group), floor(smem_per_block_optin - weights - 4096, stages))), GROUPS)
   threads: 32 * group * sets

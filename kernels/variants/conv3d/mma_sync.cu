@@ -24,16 +24,17 @@ let:
   weights: columns * r * kb * 16
   room: smem_per_block_optin - weights - 4096
   line: stride * ceil(7 * stride + s, stride)
-  skew: select(pieces == 2, 64, select(pieces == 4, 32, 16))
+  unit: select(pieces % 2 == 0, 32, 16)             # bytes of a voxel that lie together
+  planes_c: floor(pieces * 16, unit)
   rows_48: (3 * stride + t) * (7 * stride + r)
   rows_44: (3 * stride + t) * (3 * stride + r)
-  stages_48: 2 * pieces * (ceil(rows_48 * line, 8) * 128 + skew)
-  stages_44: 2 * pieces * (ceil(rows_44 * line, 8) * 128 + skew)
+  stages_48: 2 * planes_c * (ceil(rows_48 * line * unit, 128) * 128 + 32)
+  stages_44: 2 * planes_c * (ceil(rows_44 * line * unit, 128) * 128 + 32)
   td: select(TD == 'auto', select(o == 1, 1, select(stages_44 <= room, 4, 2)), TD)
   planes: min(td, 2)                                 # of a warp
   th: select(TH == 'auto', select(td == 1, 8, select(2 * stages_48 <= room or kb == 64 and stages_48 <= room, 8, 4)), TH)
   in_rows: ((td - 1) * stride + t) * ((th - 1) * stride + r)
-  stages: 2 * pieces * (ceil(in_rows * line, 8) * 128 + skew)
+  stages: 2 * planes_c * (ceil(in_rows * line * unit, 128) * 128 + 32)
   group: floor(td * th, 8) * floor(kb, wk)           # warps
   groups: select(GROUPS == 'auto', select(2 * stages <= room and group <= 8, 2, 1), GROUPS)
   threads: 32 * group * groups
