@@ -2,8 +2,8 @@
  *   conv3d/mma_sync                      all
  *   conv3d/sparse_mma, conv2d/sparse_mma  those that a marked input reaches (volume_schedule.cuh)
  *
- * A tile is TILE_D x TILE_H x 8 outputs by BLOCK_K channels, and belongs to a group of warps. The block's weights lie in shared memory; each group has two places for
- * tiles with halo, and cp.async fills one while the other is multiplied. A block has WARP_GROUPS groups, which do not wait for each other: one multiplies while another
+ * A tile is TILE_D x TILE_H x 8 outputs by BLOCK_K channels, and belongs to a group of warps. The block's weights lie in shared memory; each group has STAGES places
+ * for tiles with halo, and cp.async fills the others while one is multiplied. A block has WARP_GROUPS groups, which do not wait for each other: one multiplies while another
  * stores.
  *
  *  - In shared memory a tile is planes of a piece of 16 bytes or of two, [piece][z][y][x], so that eight outputs side by side are read without bank conflicts and without
@@ -17,7 +17,7 @@
  *  - f32 is multiplied in TF32 (mma.cuh): weights are rounded once, inputs whenever they come to registers.
  *
  * Needs TYPE, C, FILTER_D, R, S, STRIDE, PAD, PLANES (1 or 2, of a warp), TILE_D (a multiple of it), TILE_H (of 8 / PLANES), BLOCK_K, WARP_K (channels of a warp),
- * WARP_GROUPS, VEC_IN (divides C and a piece), STORE (divides WARP_K / 4 and K), EPI_BIAS and EPI_SLOPE as constants; DILATION where it is not 1; FLAT: an image;
+ * WARP_GROUPS, STAGES, VEC_IN (divides C and a piece), STORE (divides WARP_K / 4 and K), EPI_BIAS and EPI_SLOPE as constants; DILATION where it is not 1; FLAT: an image;
  * MASKED: only outputs that a read input reaches are stored. */
 #pragma once
 #include "element.cuh"
@@ -50,8 +50,8 @@ constexpr int MARKS = (IN_ROWS + GROUP_THREADS - 1) / GROUP_THREADS; /* rows of 
 /* A tile's products in turns, one for each plane of the filter, where they are many: the code has to come from memory, too. */
 constexpr int TURNS = STEPS * R * WARP_K > 1024 && S * PIECES % 2 == 0 ? FILTER_D : 1, TURN_STEPS = STEPS / TURNS, UNROLLED = TURN_STEPS * R <= 160 ? TURN_STEPS : 4;
 
-extern __shared__ __align__(128) unsigned char space[]; /* the weights, then two stages for each group */
-static __shared__ unsigned inside[WARP_GROUPS][2][IN_ROWS]; /* bit x: input x of the row is read */
+extern __shared__ __align__(128) unsigned char space[]; /* the weights, then STAGES stages for each group */
+static __shared__ unsigned inside[WARP_GROUPS][STAGES][IN_ROWS]; /* bit x: input x of the row is read */
 
 struct volume {
     int D, H, W, K, O, P, Q; /* input and output */
@@ -62,7 +62,7 @@ struct volume_place {
 
 static __device__ __forceinline__ int own_group() { return threadIdx.x / GROUP_THREADS; }
 static __device__ __forceinline__ void group_sync() { asm volatile("bar.sync %0, %1;" ::"r"(own_group() + 1), "n"(GROUP_THREADS) : "memory"); }
-static __device__ __forceinline__ unsigned stage_address(int stage) { return shared_address(space) + WEIGHT_BYTES + (own_group() * 2 + stage) * STAGE_BYTES; }
+static __device__ __forceinline__ unsigned stage_address(int stage) { return shared_address(space) + WEIGHT_BYTES + (own_group() * STAGES + stage) * STAGE_BYTES; }
 
 /* Where column x of a tile's row lies, in voxels. */
 static __host__ __device__ constexpr int column_place(int x) { return x / STRIDE + x % STRIDE * PART_W; }
@@ -114,7 +114,7 @@ static __device__ __forceinline__ void load_weights(const TYPE *filter, int k0, 
 /* Channels that no voxel has are zeros for as long as the block runs. */
 static __device__ __forceinline__ void clear_stages()
 {
-    for (int i = threadIdx.x; C % PIECE && i < WARP_GROUPS * 2 * STAGE_BYTES / 16; i += THREADS)
+    for (int i = threadIdx.x; C % PIECE && i < WARP_GROUPS * STAGES * STAGE_BYTES / 16; i += THREADS)
         reinterpret_cast<uint4 *>(space + WEIGHT_BYTES)[i] = make_uint4(0, 0, 0, 0);
 }
 
@@ -298,27 +298,32 @@ static __device__ __forceinline__ void convolve_tiles(const TYPE *input, const T
     load_weights(filter, k0, v.K);
     copy_async_commit();
     __syncthreads(); /* the stages are clear */
-    volume_place at = {-1, 0, 0, 0}, ahead = next();
+    volume_place coming[STAGES - 1], ahead = next(); /* tiles in shared memory, or on their way; the next one */
     look(ahead);
-    for (int stage = 0;; stage ^= 1) {
-        load(ahead, stage ^ 1);
-        volume_place later = next();
-        look(later); /* on its way while the tile is multiplied */
-        copy_async_wait<1>();
-        if (at.n < 0) {
-            __syncthreads(); /* the weights are there; no tile yet */
-        } else {
+    for (int i = 0, stage = 0;; i++) {
+        load(ahead, stage);
+        stage = stage + 1 == STAGES ? 0 : stage + 1; /* of the oldest tile */
+        volume_place at = coming[0];
+#pragma unroll
+        for (int j = 0; j < STAGES - 2; j++)
+            coming[j] = coming[j + 1];
+        coming[STAGES - 2] = ahead;
+        ahead = next();
+        look(ahead); /* on its way while the tile is multiplied */
+        if (i < STAGES - 1)
+            continue;
+        copy_async_wait<STAGES - 1>();
+        if (i == STAGES - 1)
+            __syncthreads(); /* the weights are there, too */
+        else
             group_sync();
-            float sum[4][WARP_K / 8][4] = {{{0.0f}}};
-            multiply_tile(sum, warp, stage_address(stage));
-            unsigned own = MASKED ? reached(inside[group][stage], warp) : 0;
-            store_tile(output, v, at, warp, sum, own_bias, k,
-                       [&](int i, int half) { return !MASKED || __shfl_sync(~0u, own, i * 2 + half) >> (lane / 4 * STRIDE) & 1; });
-            group_sync(); /* this stage may be overwritten */
-        }
-        at = ahead;
         if (at.n < 0)
             return;
-        ahead = later;
+        float sum[4][WARP_K / 8][4] = {{{0.0f}}};
+        multiply_tile(sum, warp, stage_address(stage));
+        unsigned own = MASKED ? reached(inside[group][stage], warp) : 0;
+        store_tile(output, v, at, warp, sum, own_bias, k,
+                   [&](int i, int half) { return !MASKED || __shfl_sync(~0u, own, i * 2 + half) >> (lane / 4 * STRIDE) & 1; });
+        group_sync(); /* this stage may be overwritten */
     }
 }
