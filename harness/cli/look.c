@@ -53,6 +53,14 @@ static void list_op(struct text *t, const struct op *op)
     text_addf(t, "row 0      %s\n", op->row0 ? op->row0 : "none");
 }
 
+/* Where it is at par with the library, as its head says: one condition a line. */
+static void list_claims(struct text *t, const struct variant *v)
+{
+    const struct node *n = node_get(v->head, "claims");
+    for (int i = 0; n && i < (n->kind == NODE_LIST ? n->count : 1); i++)
+        text_addf(t, "%-34s %s %s\n", "", i ? "   and" : "claims", n->kind == NODE_LIST ? n->items[i]->text : n->text);
+}
+
 static int list_variants(struct text *t, const struct option_list *dirs, const char *one, struct error *err)
 {
     struct variant_set set = {0};
@@ -67,6 +75,8 @@ static int list_variants(struct text *t, const struct option_list *dirs, const c
         text_addf(t, "%-34s %s%s%s%s\n", v->name, v->what ? v->what : "", v->from ? " (from " : "", v->from ? v->from : "", v->from ? ")" : "");
         if (one)
             text_addf(t, "%s\n\n%s", v->path, v->text);
+        else
+            list_claims(t, v);
     }
     for (int i = 0; i < set.note_count; i++)
         fprintf(stderr, "bench: note: %s\n", set.notes[i]);
@@ -251,7 +261,7 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
 {
     const struct scenario_case *c = &plan->cases[index];
     struct text line = {0};
-    int ready = 0, infeasible = 0, broken = 0;
+    int ready = 0, infeasible = 0, broken = 0, claimed = 0;
     double flop = work_flop(&c->work), bytes = work_bytes(&c->work);
     struct useful useful = {1, 1, flop, bytes};
     struct error mask = {0};
@@ -259,6 +269,7 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
     struct floor f = floor_of(&plan->chip, useful.flop, useful.bytes, c->work.op->has_math ? (int)c->work.math : (int)MATH_NONE, 0);
     for (int i = 0; i < plan->row_count; i++)
         if (plan->rows[i].case_index == index) {
+            claimed += !plan->rows[i].broken && plan->rows[i].program.feasible && plan->rows[i].program.claims;
             if (plan->rows[i].broken)
                 broken++;
             else if (plan->rows[i].program.feasible)
@@ -282,6 +293,8 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
     else if (c->repeat > 1)
         text_addf(t, "  x%lld", (long long)c->repeat);
     text_addf(t, "  %d rows ready, %d infeasible", ready, infeasible);
+    if (claimed)
+        text_addf(t, ", %d claim%s to be at par with the library", claimed, claimed == 1 ? "s" : "");
     text_addf(t, broken ? ", %d broken\n" : "\n", broken);
     for (int i = 0; all_rows && i < plan->row_count; i++) {
         const struct plan_row *r = &plan->rows[i];

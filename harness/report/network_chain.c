@@ -85,13 +85,20 @@ static void add_speedups(struct text *t, const struct row *row, const struct row
     }
 }
 
+/* Which of several: a network is run whole once for each mask. */
+static void add_whole(struct text *t, const struct row *row)
+{
+    text_addf(t, "whole%s%s", row->axes && *row->axes ? " " : "", row->axes ? row->axes : "");
+}
+
 static void add_timed(struct text *t, const struct view *v)
 {
     const struct row *row = v->row;
     char value[NUMBER_TEXT], half[NUMBER_TEXT];
     double ns = v->time->median_ns;
     number_pair(ns / 1e3, v->half_ns / 1e3, value, half);
-    text_addf(t, "whole, %s: %s us%s%s", v->name, value, *half ? " ±" : "", half);
+    add_whole(t, row);
+    text_addf(t, ", %s: %s us%s%s", v->name, value, *half ? " ±" : "", half);
     add_speedups(t, row, v->time);
     add_difference(t, row, ns);
     add_layout(t, row, ns);
@@ -128,11 +135,13 @@ static void add_case(struct text *t, const struct case_view *c)
         }
     }
     if (singles > SINGLES_TOLD) {
-        text_addf(t, "whole: %d more, in the table of %s\n", singles - SINGLES_TOLD, c->count ? c->rows[0]->case_id : "");
+        add_whole(t, c->rows[0]);
+        text_addf(t, ": %d more, in the table of %s\n", singles - SINGLES_TOLD, c->count ? c->rows[0]->case_id : "");
     }
     if (!timed) {
         char a[NUMBER_TEXT];
-        text_addf(t, "whole: %d of %d chains verified against the net in double", verified, c->count);
+        add_whole(t, c->rows[0]);
+        text_addf(t, ": %d of %d chains verified against the net in double", verified, c->count);
         if (verified) {
             text_addf(t, ", %s of the tolerance at most", number_3(worst, a));
         }

@@ -25,12 +25,12 @@ static const struct row_time *headline(const struct row *row)
     return t || !row ? t : row_time(row, "warm", "isolated");
 }
 
-/* Does the row stand for this link: its layer, dense, in this layout and type? Sizes may differ where cases are cropped. */
+/* Does the row stand for this link: its layer, with the network's mask, in this layout and type? Sizes may differ where cases are cropped. */
 static bool stands_for(const struct plan *plan, int index, const struct chain_link *link)
 {
     const struct plan_row *p = &plan->rows[index];
     const struct scenario_case *c = &plan->cases[p->case_index];
-    return !p->chain && !strcmp(c->layer->name, link->name) && c->work.mask.pattern == MASK_NONE && c->work.layout == link->work.layout &&
+    return !p->chain && !strcmp(c->layer->name, link->name) && mask_same(&c->work.mask, &link->work.mask) && c->work.layout == link->work.layout &&
            c->work.dtype == link->work.dtype && c->work.math == link->work.math && c->work.n == link->work.n && c->work.c == link->work.c &&
            c->work.k == link->work.k;
 }
@@ -49,14 +49,25 @@ static bool usable(const struct plan *plan, int index, struct row *const *rows)
 
 enum wanted { WANT_LIBRARY, WANT_OWN, WANT_ANY, WANT_NAMED }; /* OWN: not the library's, which emu does not have */
 
-static int pick(const struct plan *plan, const struct chain_link *link, struct row *const *rows, enum wanted wanted, const char *name)
+/* Marks go from layer to layer or nowhere: a chain of a masked network is sparse on every link or dense on every one. */
+static bool is_sparse(const struct plan *plan, const struct chain_row *chain)
+{
+    if (chain->work->mask.pattern == MASK_NONE || chain->pick == CHAIN_LIBRARY)
+        return false;
+    for (int i = 0; chain->pick == CHAIN_SINGLE && i < plan->row_count; i++)
+        if (plan->rows[i].variant && !strcmp(plan->rows[i].variant->name, chain->single) && plan->rows[i].program.uses_mask)
+            return true;
+    return chain->pick != CHAIN_SINGLE;
+}
+
+static int pick(const struct plan *plan, const struct chain_link *link, struct row *const *rows, enum wanted wanted, const char *name, bool sparse)
 {
     int best = -1;
     double best_ns = INFINITY;
     for (int i = 0; i < plan->row_count; i++) {
         const struct plan_row *p = &plan->rows[i];
         if (!stands_for(plan, i, link) || !usable(plan, i, rows) || (wanted == WANT_LIBRARY && !is_library(p)) ||
-            (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && is_library(p)))
+            (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && is_library(p)) || p->program.uses_mask != sparse)
             continue;
         const struct row_time *t = rows && same_size(plan, i, link) ? headline(rows[i]) : NULL;
         if (best < 0 || (t && t->median_ns < best_ns)) {
@@ -87,16 +98,17 @@ static const char *library_reason(const struct plan *plan, const struct chain_li
 static int pick_for(const struct plan *plan, const struct chain_row *chain, const struct chain_link *link, struct row *const *rows, bool *own)
 {
     int at = -1;
+    bool sparse = is_sparse(plan, chain);
     if (chain->pick == CHAIN_SINGLE) {
-        at = pick(plan, link, rows, WANT_NAMED, chain->single);
+        at = pick(plan, link, rows, WANT_NAMED, chain->single, sparse);
         *own |= at >= 0;
     }
     if (at < 0 && chain->pick != CHAIN_BEST && chain->pick != CHAIN_KERNEL)
-        at = pick(plan, link, rows, WANT_LIBRARY, NULL);
+        at = pick(plan, link, rows, WANT_LIBRARY, NULL, sparse);
     if (at < 0 && (chain->pick != CHAIN_LIBRARY || !has_library(plan, link)))
-        at = pick(plan, link, rows, rows ? WANT_ANY : WANT_OWN, NULL);
+        at = pick(plan, link, rows, rows ? WANT_ANY : WANT_OWN, NULL, sparse);
     if (at < 0 && !rows)
-        at = pick(plan, link, rows, WANT_LIBRARY, NULL);
+        at = pick(plan, link, rows, WANT_LIBRARY, NULL, sparse);
     return at;
 }
 
@@ -114,6 +126,8 @@ int *choose_links(const struct plan *plan, int index, struct row *const *rows, c
         const char *reason = row->pick == CHAIN_LIBRARY ? library_reason(plan, link, rows) : "";
         if (*reason)
             snprintf(why, why_bytes, "layer '%s': %s", link->name, reason);
+        else if (is_sparse(plan, row))
+            snprintf(why, why_bytes, "layer '%s' has no verified sparse row with this mask, so nothing can be chosen for it", link->name);
         else
             snprintf(why, why_bytes, "layer '%s' has no verified row in %s, so nothing can be chosen for it (axes: {layout: [NHWC, NCHW]} measures both)",
                      link->name, layout_name(link->work.layout));

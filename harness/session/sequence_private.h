@@ -3,6 +3,7 @@
 #define BENCH_SESSION_SEQUENCE_PRIVATE_H
 
 #include "base/frames.h"
+#include "base/hash.h"
 #include "session/sequence.h"
 #include "session/worker.h"
 
@@ -97,6 +98,7 @@ struct runner {
     int64_t state_bytes;
     double *frame_ns;     /* by frame */
     struct sequence_error error;
+    struct hash *outputs; /* the last layer's bits in the frames that are looked at; NULL: not begun, or ended */
     struct text others;   /* "conv2d/sparse_naive on head": layers that the row's variant cannot do */
     struct variant_point **kept; /* theirs */
     int kept_count;

@@ -356,6 +356,9 @@ void runner_close(struct runner *r)
     if (r->module)
         ops->unload(r->w->dev, r->module);
     compiled_free(&r->code);
+    char unread[HASH_TEXT];
+    if (r->outputs)
+        hash_end(r->outputs, unread);
     free(r->frame_ns);
     runner_unbind(r);
 }
@@ -488,6 +491,7 @@ static bool judge(struct runner *r, struct error *err)
     float *got = xmalloc(tensor_elements(&t) * sizeof *got);
     bool ok = r->w->dev->ops->read(r->w->dev, r->sparse ? s->sum : s->output, stored, tensor_bytes(&t), err);
     if (ok) {
+        hash_add(r->outputs, stored, tensor_bytes(&t));
         tensor_unpack(&t, stored, got);
         for (size_t i = 0; r->sparse && i < tensor_elements(&t); i++)
             got[i] *= got[i] < 0 ? (float)slope : 1;
@@ -502,6 +506,7 @@ bool runner_frames(struct runner *r, struct error *err)
 {
     const struct scenario_sequence *q = r->source->q;
     r->frame_ns = xcalloc((size_t)q->frames, sizeof *r->frame_ns);
+    r->outputs = hash_begin();
     for (int n = 0; n < q->frames; n++) {
         double *ns = &r->frame_ns[n];
         char stage[32];

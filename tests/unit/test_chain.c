@@ -32,7 +32,7 @@ static void make(const struct scenario *s, enum layout_plan plan, struct chain *
 {
     struct error err = {0};
     bool cropped;
-    if (!scenario_chain(s, &s->networks[0], "cuda", plan, chain, &cropped, &err) || !chain_work(chain, work, &err))
+    if (!scenario_chain(s, &s->networks[0], "cuda", plan, NULL, chain, &cropped, &err) || !chain_work(chain, work, &err))
         fail_msg("%s", err.text);
     assert_false(cropped);
 }
@@ -246,7 +246,7 @@ static void refused(const char *order, const char *want)
     struct chain c;
     bool cropped;
     if (s)
-        assert_false(scenario_chain(s, &s->networks[0], "cuda", LAYOUT_PLAN_GIVEN, &c, &cropped, &err));
+        assert_false(scenario_chain(s, &s->networks[0], "cuda", LAYOUT_PLAN_GIVEN, NULL, &c, &cropped, &err));
     if (!strstr(err.text, want))
         fail_msg("'%s' is not said: %s", want, err.text);
     scenario_free(s);
