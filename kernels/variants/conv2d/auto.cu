@@ -9,7 +9,7 @@ let:
   half: dtype == f16 or dtype == bf16
   d2s: has(depth_to_space)
   cover: min(64 * ceil(q, 64) * p, 128 * ceil(q, 16) * ceil(p, 8), 64 * ceil(q, 8) * ceil(p, 8))      # pixels of an image with what its tiles have too much
-  small: c >= 160 and n * p * q < 4096 or c > 64 and 3 * cover > 4 * p * q    # the library, whose tiles cross rows and images, cuts such images better
+  small: c >= 112 and n * p * q < 4096 or c > 64 and 3 * cover > 4 * p * q    # the library, whose tiles cross rows and images, cuts such images better
 select:
   # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
   - {variant: vector_rows, when: c * k <= 4 and r <= 3 and s <= 3 and layout == NCHW}      # wider filters were not measured
@@ -22,8 +22,9 @@ select:
   - {variant: mma_few_out, when: half and layout == NHWC and k <= 8}
   - {variant: wgmma_rs_d2s, when: half and plain and layout == NHWC and c <= 64 and d2s}
   # so few channels, or so many taps, that wgmma's 64 rows are mostly empty
-  - {variant: mma_sync, when: half and plain and layout == NHWC and not d2s and (c <= 16 and k <= 32 or c <= 32 and r * s > 9)}
-  - {variant: wgmma_pixels, when: half and plain and layout == NHWC and c <= 32 and k <= 32}
+  - {variant: mma_sync, when: half and plain and layout == NHWC and not d2s and (c <= 16 and k <= 32 or c <= 32 and k <= 32 and r * s > 9)}
+  - {variant: wgmma_pixels, when: half and plain and layout == NHWC and not d2s and (c <= 32 and (k <= 32 or r * s > 9) or r * s == 1 and (c <= 48 or c <= 64 and k > 64))}
+  - {variant: cudnn, when: half and plain and layout == NHWC and not d2s and (c <= 32 and k > 4 * c or r * s == 1 and c > 64 and k <= 64)}   # little is multiplied for what is moved
   - {variant: wgmma_rs, when: half and plain and layout == NHWC and c <= 64 and (k <= 64 or k % 128 == 0 or k % 128 > 112)}
   - {variant: wgmma_wide_d2s, when: half and plain and layout == NHWC and d2s}
   - {variant: wgmma_blocks_d2s, when: half and plain and layout == NHWC and d2s}

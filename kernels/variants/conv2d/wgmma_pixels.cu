@@ -250,7 +250,7 @@ static __device__ __forceinline__ void multiply_tile(sum_type sum[PIXEL_BLOCKS][
 static __device__ __forceinline__ void consume(const buffers &b, const share &own, stored_pixels stored, const tensor_map *output_map,
                                                const tensor_map *residual_map)
 {
-    int me = warpgroup_index() - 1, slices = (own.C + 63) / 64;
+    int me = warpgroup_index() - 1, slices = (own.C + CHANNELS - 1) / CHANNELS;
     constexpr int first_x = SHARED_TILE ? PIXEL_BLOCKS % ACROSS * 8 : 0, first_y = SHARED_TILE ? PIXEL_BLOCKS / ACROSS * (SQUARE_BLOCKS ? 8 : 1) : 0;
     stored.take(me);
     unsigned phase = 0;
