@@ -11,6 +11,10 @@ dtype: {input: [f16, bf16, f32, i8], filter: same, output: [same, f32], bias: f3
 math: [f16_acc32, bf16_acc32, tf32, i8_acc32]
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
+claims:
+  - math != f32
+  - c < 112 or n * p * q >= 4096 and 3 * cover <= 4 * p * q
+  - k <= 3 * c and (r * s > 1 or c <= 64 or k > 64)
 params:
   KB: {values: [auto, 32, 48, 64, 96, 128, 192, 256], default: auto}   # output channels a block, at most
   BLOCKS: {values: [auto, 1, 2, 4], default: auto}                 # of 64 pixels, a consumer
@@ -18,6 +22,7 @@ params:
   SQUARE: {values: [auto, 0, 1], default: auto}                    # a block of pixels is 8 x 8, or 64 of a row
   AHEAD: {values: [auto, 3, 4, 6, 8], default: auto}               # taps of weights in shared memory, if not all fit; auto: 4, or what fits
 let:
+  cover: min(64 * ceil(q, 64) * p, 128 * ceil(q, 16) * ceil(p, 8), 64 * ceil(q, 8) * ceil(p, 8))      # pixels of an image with what its tiles have too much
   # Five ways to cut the work. Which: the one whose waves of tiles take the least, in 64ths of a cycle. 32 bytes of a tap's channels by 64 pixels by kb channels are kb / 2
   # cycles of products; shared memory gives 16 + kb / 4 cycles of operands and takes in the tap, kb / 4 for all pixels of the tile, at four fifths of its rate.
   steps: r * s * ceil(c * size(input), 32)
