@@ -108,6 +108,10 @@ steps:
  *  - While results go out no products are made, unless somebody else makes them. Up to 96 channels each consumer has a tile of its own (SHARE 0) and they take turns;
  *    above, a tile of its own would need more bytes from L2 than there are, so both share one.
  *  - Weights that fit stay in shared memory (`resident`); else they stream, one tap at a time, from L2, where all blocks together put them at the start.
+ *  - A pixel's row in shared memory is 128 bytes and one product 32 bytes deep whatever the type: 64 channels of 16 bits, 32 of tf32, 128 of 8 bits. The loop does not
+ *    know; the type decides what the sums are (exact in 32 bits for whole numbers) and, being 4 bytes, how they are stored (direct_pixels.cuh). tf32 is read as f32 and
+ *    cut off, not rounded.
+ *  - A dilated filter's taps lie further apart in the tile, which grows by that; nothing else changes.
  *
  * What binds it is shared memory. Counted for own tiles of 96 channels: 40 cycles of operands, 6 of weights and 4 of pixels that come in, 2 of results, for 48 of
  * products; measured are 71. The same sum for 80, 128 and 192 channels gives 0.75 to 0.8 of what was measured, so the head's cost model has it with a factor 5 / 4.
