@@ -110,10 +110,11 @@ bool op_data_inputs(const struct work *work, enum data_part part, struct op_data
     bool full = part & DATA_FULL;
     enum data_part which = (enum data_part)((int)part & ~(int)DATA_FULL);
     struct tensor list[OP_MAX_TENSORS];
-    if (work->chain)
-        return chain_data_inputs(work, part, out, err);
-    int count = work->op->tensors(work, list);
-    *out = (struct op_data){.exact = which == DATA_PART_EXACT};
+    if (work->chain && !chain_data_inputs(work, part, out, err))
+        return false;
+    int count = work->chain ? 0 : work->op->tensors(work, list);
+    if (!work->chain)
+        *out = (struct op_data){.exact = which == DATA_PART_EXACT};
     for (int i = 0; i < count; i++) {
         const struct tensor *t = &list[i];
         if (t->written || t->layout == LAYOUT_BITS)

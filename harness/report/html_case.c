@@ -130,10 +130,10 @@ static void timed_row(struct text *t, const struct case_view *c, const struct vi
         int n = snprintf(spread, sizeof spread, half[0] ? "±%s" : "%s", half);
         const struct row_time *graph = strcmp(c->load, "isolated") ? NULL : row_time(v->row, "warm", "sustained");
         if (graph) {
-            n += snprintf(spread + n, sizeof spread - (size_t)n, " · in a graph %s", number_3(graph->median_ns / 1e3, low));
+            n += snprintf(spread + n, sizeof spread - (size_t)n, "\nin a graph %s", number_3(graph->median_ns / 1e3, low));
         }
         if (isfinite(v->row->prepare_ns)) {
-            snprintf(spread + n, sizeof spread - (size_t)n, " · prepares %s", number_3(v->row->prepare_ns / 1e3, low));
+            snprintf(spread + n, sizeof spread - (size_t)n, "\nprepares %s", number_3(v->row->prepare_ns / 1e3, low));
         }
     }
     number_cell(t, true, v->ranked ? value : "not timed", spread);

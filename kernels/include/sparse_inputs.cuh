@@ -14,7 +14,6 @@ constexpr int GROUP_INPUTS = 64, GROUP_ROWS = 64 * R, GROUP_OUTPUTS = 64 * TAPS;
 static_assert(PART_HALO_H * HALO_W <= GROUP_INPUTS && ROWS % PART_ROWS == 0, "the halo of a part must fit a group");
 constexpr int OPERAND_PLANE = GROUP_INPUTS * 16 + 16;
 constexpr int PITCH = TAPS * 64 + 4; /* floats of an input's contributions: a wgmma's columns go to different banks */
-constexpr int CONTRIBUTION_BYTES = GROUP_INPUTS * PITCH * 4;
 
 struct __align__(128) group {
     unsigned char operand[PIECES * OPERAND_PLANE]; /* planes of 8 channels, inputs side by side */
@@ -25,14 +24,15 @@ struct __align__(128) group {
 };
 static __shared__ unsigned long long group_full[4], group_empty[4]; /* barriers */
 
-static __device__ __forceinline__ group *group_of(int warp) { return reinterpret_cast<group *>(space + (CONTRIBUTION_BYTES + 127) / 128 * 128) + warp; }
+static __device__ __forceinline__ group *group_of(int warp) { return reinterpret_cast<group *>(space) + warp; }
+static __device__ __forceinline__ float *contributions() { return reinterpret_cast<float *>(space + 4 * sizeof(group)); }
 /* A warp. */
 static __device__ __forceinline__ void init_groups()
 {
     int i = threadIdx.x % 32;
     if (i < 4) {
         barrier_init(shared_address(&group_full[i]), 1);
-        barrier_init(shared_address(&group_empty[i]), 8);
+        barrier_init(shared_address(&group_empty[i]), 256); /* all who read it */
     }
 }
 
@@ -112,9 +112,10 @@ struct group_producer {
         if (own.active == 0)
             return;
         to->rows[own.rows] = make_uint4(own.out_pixel, own.marks, own.inputs, 0);
-        unsigned at = own.outputs;
-        for (unsigned bits = own.active; bits; bits &= bits - 1)
-            to->outputs[at++] = own.rows << 3 | (__ffs(bits) - 1);
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            if (own.active >> i & 1)
+                to->outputs[own.outputs + __popc(own.active & ((1u << i) - 1))] = own.rows << 3 | i;
     }
 
     /* Rows of up to 32 / ROWS tiles. */
@@ -160,6 +161,7 @@ static __device__ __forceinline__ void produce_inputs(group_producer p, const co
         p.open();
     for (; from < end; from += tiles.MOST) {
         tiles.round(from, min(from + tiles.MOST, end));
+        wait_for_space<4 * sizeof(group)>();
         unsigned rank = tiles.first(), limit = tiles.end();
         output_row row = p.row_of(rank + own < limit ? &tiles.tile(rank + own) : nullptr);
         for (; rank < limit; rank += TILES) {
@@ -176,8 +178,6 @@ static __device__ __forceinline__ void produce_inputs(group_producer p, const co
 }
 
 /* --- consumers: 256 threads --- */
-
-static __device__ __forceinline__ void consumers_sync() { asm volatile("bar.sync 4, 256;" ::: "memory"); }
 
 /* What 32 inputs contribute through taps FIRST .. LAST - 1; `count` of them are there. parts: of the thread's first channel and input. */
 template <int FIRST, int LAST> static __device__ __forceinline__ void contribute(unsigned operand, const unsigned (*held)[4], float *parts, int count)
@@ -221,9 +221,9 @@ static __device__ __forceinline__ const float4 *next_part(const float4 *own, con
 /* Half a warp an output; a lane has four channels of it. */
 static __device__ __forceinline__ void store_outputs(const group &from, const consumer &to, const float bias[4])
 {
-    constexpr int VECTOR = STORE == 8 ? 4 : 2, AT_ONCE = 2;
+    constexpr int VECTOR = STORE == 8 ? 4 : 2, AT_ONCE = 4;
     int channel = threadIdx.x % 16 * 4, count = from.output_count;
-    const float4 *own = reinterpret_cast<const float4 *>(space) + threadIdx.x % 16;
+    const float4 *own = reinterpret_cast<const float4 *>(contributions()) + threadIdx.x % 16;
     for (int i = (threadIdx.x - 128) / 16; i < count; i += 16 * AT_ONCE) {
         uint4 row[AT_ONCE];
         int x[AT_ONCE];
@@ -235,16 +235,24 @@ static __device__ __forceinline__ void store_outputs(const group &from, const co
             row[j] = from.rows[which >> 3], x[j] = which & 7;
         }
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) {
-            taps[j] = row[j].y >> x[j] & TAP_BITS;
-            sum[j] = *next_part(own, row[j], x[j], taps[j]);
+        for (int j = 0; j < AT_ONCE; j++)
+            taps[j] = i + 16 * j < count ? row[j].y >> x[j] & TAP_BITS : 0, sum[j] = make_float4(0, 0, 0, 0);
+        for (unsigned left = 1; left;) { /* what each output's next input contributes */
+            float4 more[AT_ONCE];
+            left = 0;
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++) {
+                more[j] = make_float4(0, 0, 0, 0);
+                if (taps[j])
+                    more[j] = *next_part(own, row[j], x[j], taps[j]);
+                left |= taps[j];
+            }
+#pragma unroll
+            for (int j = 0; j < AT_ONCE; j++)
+                sum[j].x += more[j].x, sum[j].y += more[j].y, sum[j].z += more[j].z, sum[j].w += more[j].w;
         }
 #pragma unroll
         for (int j = 0; j < AT_ONCE; j++) {
-            while (taps[j]) {
-                float4 more = *next_part(own, row[j], x[j], taps[j]);
-                sum[j].x += more.x, sum[j].y += more.y, sum[j].z += more.z, sum[j].w += more.w;
-            }
             float values[4] = {sum[j].x, sum[j].y, sum[j].z, sum[j].w};
 #pragma unroll
             for (int e = 0; e < 4; e += VECTOR) {
@@ -261,7 +269,7 @@ static __device__ __forceinline__ void store_outputs(const group &from, const co
 static __device__ __forceinline__ void consume_inputs(const consumer &to, const unsigned (*held)[4])
 {
     int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
-    float bias[4], *parts = reinterpret_cast<float *>(space) + lane % 4 * 2 * PITCH + staged_pixels::own_channel();
+    float bias[4], *parts = contributions() + lane % 4 * 2 * PITCH + staged_pixels::own_channel();
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         int k = to.k0 + threadIdx.x % 16 * 4 + i;
@@ -275,7 +283,7 @@ static __device__ __forceinline__ void consume_inputs(const consumer &to, const 
         const group &from = *group_of(warp);
         barrier_wait(shared_address(&group_full[warp]), turn / 4 & 1);
         int count = __shfl_sync(~0u, from.input_count, 0);
-        if (count < 0) {
+        if (count < 0) { /* nobody waits for it */
             over |= 1 << warp;
             continue;
         }
@@ -288,9 +296,7 @@ static __device__ __forceinline__ void consume_inputs(const consumer &to, const 
         }
         consumers_sync();
         store_outputs(from, to, bias);
-        __syncwarp();
-        if (lane == 0)
-            barrier_arrive(shared_address(&group_empty[warp]));
+        barrier_arrive(shared_address(&group_empty[warp]));
         consumers_sync(); /* the contributions have been read */
     }
 }

@@ -207,13 +207,7 @@ WGMMA_OF_TYPE(__half, "f16.f16")
 WGMMA_OF_TYPE(__nv_bfloat16, "bf16.bf16")
 
 /* The same in tf32, 8 deep: a row of 128 bytes is 32 elements. a: (row l / 4, depth l % 4), (row + 8, same), (row, depth + 4), (row + 8, depth + 4). The low 13
- * bits of an f32 in shared memory are not looked at; registers should be rounded first. */
-__device__ __forceinline__ unsigned round_tf32(float x)
-{
-    unsigned v;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(v) : "f"(x));
-    return v;
-}
+ * bits of an f32 in shared memory are not looked at; registers should be rounded first (round_tf32). */
 template <int N> __device__ __forceinline__ void wgmma_registers_tf32(float d[N / 2], const unsigned a[4], unsigned long long b, bool add);
 WGMMA_REGISTERS(wgmma_registers_tf32<64>, "k8", "tf32.tf32", "1, 1", 64, 32, 32, 33, 34, 35, 36, 37)
 WGMMA_REGISTERS(wgmma_registers_tf32<128>, "k8", "tf32.tf32", "1, 1", 128, 64, 64, 65, 66, 67, 68, 69)
