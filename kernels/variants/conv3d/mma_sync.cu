@@ -92,7 +92,7 @@ conv3d_mma_sync(const TYPE *input, const TYPE *filter, const float *bias, TYPE *
                 int tiles)
 {
     volume v = {D, H, W, K, O, P, Q};
-    int tiles_o = (O + TILE_D - 1) / TILE_D, tile = blockIdx.x * WARP_GROUPS + own_group();
+    int tiles_o = (O + TILE_D - 1) / TILE_D, tile = own_group() * gridDim.x + blockIdx.x; /* the last round's go to different blocks */
     convolve_tiles(
         input, filter, bias, output, v,
         [&]() {
