@@ -305,8 +305,8 @@ static __device__ __forceinline__ void make(const float *sums, const finishing &
     }
 }
 
-/* To the next halo tile of all blocks of the cluster, and where other tiles read it through L2. */
-static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing &out, unsigned base, unsigned next, unsigned barrier, int group, TYPE *link)
+/* To the next halo tile of all blocks of the cluster, whose shared memory begins there[], and where other tiles read it through L2. */
+static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing &out, const unsigned there[GROUPS], unsigned next, unsigned barrier, int group, TYPE *link)
 {
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
@@ -317,7 +317,7 @@ static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing
 #pragma unroll
         for (int other = 0; other < GROUPS; other++)
             if (other != group)
-                send_there(address_in(other, base + next + out.own[j]), address_in(other, barrier), v[j]);
+                send_there(there[other] + next + out.own[j], there[other] + barrier, v[j]);
         *(uint2 *)(shared + next + out.own[j]) = v[j];
     }
 }
@@ -339,14 +339,9 @@ static __device__ __forceinline__ void store(const uint2 v[ITEMS], const outgoin
             *(uint2 *)(output + out.where[j]) = v[j];
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
-run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *exchange, TYPE *output, unsigned *launches, int runs, int H, int W,
-           int tiles_x, int tiles_y, int elements)
+/* Nothing of it waits for memory: barriers, the weights of two links on their way, and zeros, which stay outside the image. */
+static __device__ __forceinline__ void begin(unsigned base, bool fetches, int runs, int group, const TYPE *weights)
 {
-    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, pixels = warp / WAYS, split = warp % WAYS;
-    int group = blockIdx.x % GROUPS;
-    bool fetches = threadIdx.x == THREADS - 32; /* in a warp with few products */
-    unsigned base = shared_address(shared), launch = launches[blockIdx.x];
     if (fetches) {
         for (int i = 0; i < 4; i++)
             barrier_init(base + i * 8, 1);
@@ -354,11 +349,21 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
         for (int link = 0; link < 2 && link < runs; link++)
             fetch_weights<1>(base, link, 0, group, weights);
     }
-    for (unsigned i = threadIdx.x * 16; i < 2 * TILE_BYTES; i += THREADS * 16) /* what lies outside the image stays zero */
+    for (unsigned i = threadIdx.x * 16; i < 2 * TILE_BYTES; i += THREADS * 16)
         *(uint4 *)(shared + HALOS + i) = make_uint4(0, 0, 0, 0);
     __syncthreads();
     if (GROUPS > 1)
         cluster_arrive();
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *exchange, TYPE *output, unsigned *launches, int runs, int H, int W,
+           int tiles_x, int tiles_y, int elements)
+{
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, pixels = warp / WAYS, split = warp % WAYS, group = blockIdx.x % GROUPS;
+    bool fetches = threadIdx.x == THREADS - 32; /* in a warp with few products */
+    unsigned base = shared_address(shared), launch = launches[blockIdx.x];
+    begin(base, fetches, runs, group, weights);
     float *sums = (float *)(shared + HALOS + 2 * TILE_BYTES);
     place at = place_of(blockIdx.x / GROUPS, tiles_x, tiles_y);
     size_t image = (size_t)at.n * H * W * C;
@@ -370,6 +375,9 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
     unsigned own_pixel = base + HALOS + pixel / TW * ROW + pixel % TW * PITCH + split * 32 + lane / 8 % 2 * 16;
     uint2 made[2][ITEMS] = {}; /* of the last two links */
     unsigned from_peers = min(TH, H - at.y0) * min(TW, W - at.x0) * (C - KB) * 2; /* bytes a link */
+    unsigned there[GROUPS];
+    for (int other = 0; other < GROUPS; other++)
+        there[other] = address_in(other, base);
     fetch_early(in, own);
     if (GROUPS > 1) /* nobody sends before every one of the cluster's blocks is there */
         cluster_wait();
@@ -410,7 +418,7 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
         if (last)
             store(made[1], out, output + image);
         else
-            send(made[1], out, base, next, base + PEERS + odd * 8, group, to);
+            send(made[1], out, there, next, PEERS + odd * 8, group, to);
     }
     if (threadIdx.x == 0) /* nobody writes to a block that is through: it has waited for all that others send it */
         launches[blockIdx.x] = launch + 1;
