@@ -277,6 +277,11 @@ static void whole_networks_without_times(void **state)
     char *t = told(&f);
     assert_string_equal(t, "network  x2, whole: 1 of 2 chains verified against the net in double, 0.100 of the tolerance at most; not timed\n");
     free(t);
+    for (int i = 2; i < 4; i++) /* of several cases each line says which */
+        row_set(&f.rows[i]->axes, "mask=pixel");
+    t = told(&f);
+    assert_string_equal(t, "network  x2, whole mask=pixel: 1 of 2 chains verified against the net in double, 0.100 of the tolerance at most; not timed\n");
+    free(t);
     fixture_free(&f);
 }
 
