@@ -260,6 +260,19 @@ done:
     return worst;
 }
 
+/* A row of a plan: why it cannot run, or which variant a rule takes and whether that claims the shape. */
+static void plan_line(struct text *t, const struct plan_row *r, const char *name)
+{
+    const char *is = r->program.params ? strstr(r->program.params, "is=") : NULL;
+    bool rule = is && (is == r->program.params || is[-1] == ',');
+    text_addf(t, "    %s", name);
+    if (r->broken || !r->program.feasible)
+        text_addf(t, "  -- %s", r->broken ? r->broken : r->program.reason);
+    else
+        text_addf(t, "%s%s%s", rule ? "  is " : "", rule ? is + 3 : "", r->program.claims ? "  claims" : "");
+    text_add(t, "\n");
+}
+
 static void plan_case(struct text *t, const struct plan *plan, int index, bool all_rows)
 {
     const struct scenario_case *c = &plan->cases[index];
@@ -302,8 +315,7 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
     for (int i = 0; all_rows && i < plan->row_count; i++) {
         const struct plan_row *r = &plan->rows[i];
         if (r->case_index == index)
-            text_addf(t, "    %s%s%s\n", r->id + strlen(c->id) + 1, r->broken || !r->program.feasible ? "  -- " : "",
-                      r->broken ? r->broken : r->program.feasible ? "" : r->program.reason);
+            plan_line(t, r, r->id + strlen(c->id) + 1);
     }
     text_free(&line);
 }

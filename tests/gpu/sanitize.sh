@@ -38,7 +38,7 @@ changes run tests/cli/changes/changes.yaml
 volumes run tests/cli/conv3d/volumes.yaml
 contract run tests/cli/sparse-contract/contract.yaml
 sparse_16 run tests/cli/sparse-kernels/kernels.yaml body,batch,narrow,deep
-sparse_shape run tests/cli/sparse-kernels/kernels.yaml one,five,half,stride,strided,far
+sparse_shape run tests/cli/sparse-kernels/kernels.yaml one,five,half,stride,strided,far,three,tf32
 sparse_32 run tests/cli/sparse-kernels/kernels.yaml f32,seven,dilated,depth,deconv,deconv6,up,act
 JOBS
 # The scenarios as they are, without the library's rows; of the networks every kernel that takes links together.

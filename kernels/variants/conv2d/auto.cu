@@ -5,44 +5,44 @@ dtype: {input: [f32, f16, bf16, i8], filter: same, output: [same, f32], bias: f3
 math: [f32, tf32, f16_acc32, bf16_acc32, i8_acc32]
 epilogue: [bias, residual, relu, leaky_relu, depth_to_space]
 let:
+  half: (dtype == f16 or dtype == bf16) and layout == NHWC
   plain: stride == 1 and dilation == 1 and groups == 1
-  half: dtype == f16 or dtype == bf16
   d2s: has(depth_to_space)
-  cover: min(64 * ceil(q, 64) * p, 128 * ceil(q, 16) * ceil(p, 8), 64 * ceil(q, 8) * ceil(p, 8))      # pixels of an image with what its tiles have too much
-  small: c >= 160 and n * p * q < 4096 or c > 64 and 3 * cover > 4 * p * q    # the library, whose tiles cross rows and images, cuts such images better
 select:
   # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
   - {variant: vector_rows, when: c * k <= 4 and r <= 3 and s <= 3 and layout == NCHW}      # wider filters were not measured
   - {variant: reg_tiled, when: c * k <= 4 and groups == 1}
   - {variant: depthwise, when: groups == c and c > 1}
-  - {variant: reg_tiled, when: half and groups > 1 and c <= 12 * groups and layout == NHWC}
+  - {variant: reg_tiled, when: half and groups > 1 and c <= 12 * groups}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
-  - {variant: mma_few_in, when: half and layout == NHWC and c <= 4 and not d2s}
-  - {variant: stream_few_out, when: half and layout == NHWC and k <= 8}
-  - {variant: mma_few_out, when: half and layout == NHWC and k <= 8}
-  - {variant: wgmma_rs_d2s, when: half and plain and layout == NHWC and c <= 64 and d2s}
+  - {variant: mma_few_in, when: half and c <= 4 and not d2s}
+  - {variant: stream_few_out, when: half and k <= 8}
+  - {variant: mma_few_out, when: half and k <= 8}
+  # a store that is the depth_to_space
+  - {variant: wgmma_rs_d2s, when: half and plain and c <= 64 and d2s}
+  - {variant: wgmma_rs, when: half and plain and c <= 64 and d2s}
+  - {variant: wgmma_wide_d2s, when: half and plain and d2s}
+  - {variant: wgmma_blocks_d2s, when: half and plain and d2s}
   # so few channels, or so many taps, that wgmma's 64 rows are mostly empty
-  - {variant: mma_sync, when: half and plain and layout == NHWC and not d2s and (c <= 16 and k <= 32 or c <= 32 and r * s > 9)}
-  - {variant: wgmma_pixels, when: half and plain and layout == NHWC and c <= 32 and k <= 32}
-  - {variant: wgmma_rs, when: half and plain and layout == NHWC and c <= 64 and (k <= 64 or k % 128 == 0 or k % 128 > 112)}
-  - {variant: wgmma_wide_d2s, when: half and plain and layout == NHWC and d2s}
-  - {variant: wgmma_blocks_d2s, when: half and plain and layout == NHWC and d2s}
-  - {variant: cudnn, when: half and plain and layout == NHWC and not d2s and small}
-  - {variant: wgmma_pixels, when: half and layout == NHWC}
-  - {variant: wgmma_rs, when: half and plain and layout == NHWC and c <= 64}
-  - {variant: wgmma_wide, when: half and plain and layout == NHWC}
-  - {variant: wgmma_rs_nchw, when: half and plain and layout == NCHW and c <= 64}
-  - {variant: through_nhwc, when: (half or math == tf32) and layout == NCHW}      # any width
-  - {variant: wgmma_rs_tf32, when: math == tf32 and plain and layout == NHWC and c > 32 and c <= 64}
-  - {variant: wgmma_pixels, when: math == tf32 and layout == NHWC and not small}
+  - {variant: mma_sync, when: half and plain and not d2s and k <= 32 and (c <= 16 or c <= 32 and r * s > 9)}
+  # of those that claim the shape the one whose tiles leave least empty; the library where nobody does
+  - {variant: wgmma_pixels, claimed: yes, when: half and (c <= 32 and (k <= 32 or r * s > 9) or r * s == 1 and (c <= 48 or c <= 64 and k > 64))}
+  - {variant: wgmma_rs, claimed: yes, when: half and (k <= 64 or k % 128 == 0 or k % 128 > 112)}
+  - {variant: wgmma_pixels, claimed: yes, when: half}
+  - {variant: wgmma_rs, claimed: yes, when: half}
+  - {variant: cudnn_residual, when: half}
+  - {variant: cudnn, when: half and cc >= 80}
+  - {variant: wgmma_rs_nchw, when: layout == NCHW and plain and c <= 64}
+  - {variant: through_nhwc, when: layout == NCHW and math != f32}      # any width
+  - {variant: wgmma_rs_tf32, claimed: yes, when: math == tf32}
+  - {variant: wgmma_pixels, claimed: yes, when: math == tf32}
   # strict f32: two thirds of the multiplications of 3x3 can be saved
   - {variant: tiled_halo, when: math == f32 and plain and k <= 4 and c >= 16 and r * s <= 9 and layout == NHWC}
   - {variant: winograd, when: math == f32 and plain and c >= 16 and (layout == NHWC or k > 32)}
   - {variant: halo_regs, when: math == f32 and plain and c >= 8 and (layout == NHWC or k > 32)}
   # 8-bit whole numbers
-  - {variant: wgmma_pixels, when: dtype == i8}
-  - {variant: cudnn_s8, when: dtype == i8}
-  - {variant: mma_sync_s8, when: dtype == i8}
+  - {variant: wgmma_pixels, claimed: yes, when: dtype == i8}
+  - {variant: cudnn_s8, when: dtype == i8 and c % 16 == 0}
   - {variant: dp4a, when: dtype == i8}
   - {variant: cudnn, when: cc >= 80}
   - variant: reg_tiled

@@ -8,6 +8,7 @@ dtype: {input: [f16, bf16, f32], output: same, bias: f32, accumulate: f32}
 math: [f16_acc32, bf16_acc32, tf32]
 algorithm: library
 epilogue: [bias, residual, relu, leaky_relu]
+claims: cc == 90 and dtype != f32 and n * p * q >= 8192
 scratch:
   x: input[n * c * h * w]
   y: input[n * k * p * q]

@@ -9,6 +9,7 @@ needs:
 layout: {input: NCHW, filter: KCRS, output: NCHW}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
 epilogue: [bias, relu, leaky_relu]
+claims: cc == 90 and c * k == 1 and r == s and (r == 3 or r == 5) and p * q >= 1000000
 params:
   ROWS: {values: [1, 2, 4, 8], default: 4}         # outputs a thread along y; 4 along x
   THREADS: {values: [64, 128], default: 64}

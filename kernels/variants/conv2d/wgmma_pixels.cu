@@ -11,6 +11,10 @@ dtype: {input: [f16, bf16, f32, i8], filter: same, output: [same, f32], bias: f3
 math: [f16_acc32, bf16_acc32, tf32, i8_acc32]
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
+claims:
+  - math != f32
+  - c < 112 or n * p * q >= 4096 and 3 * cover <= 4 * p * q
+  - k <= 3 * c and (r * s > 1 or c <= 64 or k > 64)
 params:
   KB: {values: [auto, 32, 48, 64, 96, 128, 192, 256], default: auto}   # output channels a block, at most
   BLOCKS: {values: [auto, 1, 2, 4], default: auto}                 # of 64 pixels, a consumer
@@ -18,6 +22,7 @@ params:
   SQUARE: {values: [auto, 0, 1], default: auto}                    # a block of pixels is 8 x 8, or 64 of a row
   AHEAD: {values: [auto, 3, 4, 6, 8], default: auto}               # taps of weights in shared memory, if not all fit; auto: 4, or what fits
 let:
+  cover: min(64 * ceil(q, 64) * p, 128 * ceil(q, 16) * ceil(p, 8), 64 * ceil(q, 8) * ceil(p, 8))      # pixels of an image with what its tiles have too much
   # Five ways to cut the work. Which: the one whose waves of tiles take the least, in 64ths of a cycle. 32 bytes of a tap's channels by 64 pixels by kb channels are kb / 2
   # cycles of products; shared memory gives 16 + kb / 4 cycles of operands and takes in the tap, kb / 4 for all pixels of the tile, at four fifths of its rate.
   steps: r * s * ceil(c * size(input), 32)
@@ -103,6 +108,10 @@ steps:
  *  - While results go out no products are made, unless somebody else makes them. Up to 96 channels each consumer has a tile of its own (SHARE 0) and they take turns;
  *    above, a tile of its own would need more bytes from L2 than there are, so both share one.
  *  - Weights that fit stay in shared memory (`resident`); else they stream, one tap at a time, from L2, where all blocks together put them at the start.
+ *  - A pixel's row in shared memory is 128 bytes and one product 32 bytes deep whatever the type: 64 channels of 16 bits, 32 of tf32, 128 of 8 bits. The loop does not
+ *    know; the type decides what the sums are (exact in 32 bits for whole numbers) and, being 4 bytes, how they are stored (direct_pixels.cuh). tf32 is read as f32 and
+ *    cut off, not rounded.
+ *  - A dilated filter's taps lie further apart in the tile, which grows by that; nothing else changes.
  *
  * What binds it is shared memory. Counted for own tiles of 96 channels: 40 cycles of operands, 6 of weights and 4 of pixels that come in, 2 of results, for 48 of
  * products; measured are 71. The same sum for 80, 128 and 192 channels gives 0.75 to 0.8 of what was measured, so the head's cost model has it with a factor 5 / 4.
@@ -250,7 +259,7 @@ static __device__ __forceinline__ void multiply_tile(sum_type sum[PIXEL_BLOCKS][
 static __device__ __forceinline__ void consume(const buffers &b, const share &own, stored_pixels stored, const tensor_map *output_map,
                                                const tensor_map *residual_map)
 {
-    int me = warpgroup_index() - 1, slices = (own.C + 63) / 64;
+    int me = warpgroup_index() - 1, slices = (own.C + CHANNELS - 1) / CHANNELS;
     constexpr int first_x = SHARED_TILE ? PIXEL_BLOCKS % ACROSS * 8 : 0, first_y = SHARED_TILE ? PIXEL_BLOCKS / ACROSS * (SQUARE_BLOCKS ? 8 : 1) : 0;
     stored.take(me);
     unsigned phase = 0;
