@@ -62,15 +62,15 @@ static void add_lists(struct text *t, const struct case_view *c)
         }
     }
     free(advice);
-    for (int k = 0; k < 2 * c->count; k++) { /* warnings, then why there are no counters */
-        int i = k % c->count;
-        const char *note = row_note(c->rows[i], k >= c->count);
-        if (note[0] && (i == 0 || strcmp(note, row_note(c->rows[i - 1], k >= c->count)) != 0)) {
-            char *item = text_format("%s%s", k >= c->count ? "no hardware counters: " : "", note);
-            add_item(&items, c->views[i].name, item);
-            free(item);
-        }
+    struct text lines = {0};
+    case_ablations(c, &lines);
+    case_notes(c, false, &lines);
+    case_notes(c, true, &lines);
+    char *rest = lines.data;
+    for (const char *name, *what; case_next_line(&rest, &name, &what);) {
+        add_item(&items, name, what);
     }
+    text_free(&lines);
     if (items.len) {
         text_add(t, "\n");
         text_add_bytes(t, items.data, items.len);

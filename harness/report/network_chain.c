@@ -44,7 +44,7 @@ static void add_signed(struct text *t, const char *what, double ns)
     text_addf(t, " %s %s %s", ns < 0 ? "-" : "+", number_time(fabs(ns), a), what);
 }
 
-/* "its layers by themselves 3.90 ms - 300 us warm L2 + 120 us layout changes of the plan + 380 us launches and gaps" */
+/* "its layers by themselves 3.90 ms - 300 us warm L2 + 120 us layout changes of the plan + 380 us launches, gaps and the rest" */
 static void add_difference(struct text *t, const struct row *row, double chain_ns)
 {
     double sum = metric(row, "chain.sum_ns"), warm = metric(row, "chain.sum_warm_ns"), back = metric(row, "chain.sum_back_ns"), layout = metric(row, "chain.plan_layout_ns");
@@ -68,7 +68,7 @@ static void add_difference(struct text *t, const struct row *row, double chain_n
         add_signed(t, "layout changes of the plan", layout);
         rest -= layout;
     }
-    add_signed(t, isnan(warm) ? "warm L2, launches and gaps" : "launches and gaps", rest);
+    add_signed(t, isnan(warm) ? "warm L2, launches, gaps and the rest" : "launches, gaps and the rest", rest);
 }
 
 static void add_speedups(struct text *t, const struct row *row, const struct row_time *time)

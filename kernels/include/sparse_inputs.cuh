@@ -55,6 +55,13 @@ struct group_producer {
     unsigned inputs, outputs, rows; /* in the group so far */
     int filled;                      /* groups that this warp has given away */
 
+    /* Before the first group. A product has 32 columns or 64: what is behind the last input does not reach the others, but is not just anything. */
+    __device__ __forceinline__ void clear() const
+    {
+        for (int i = threadIdx.x % 32; i < PIECES * GROUP_INPUTS; i += 32)
+            reinterpret_cast<uint4 *>(to->operand)[i / GROUP_INPUTS * (OPERAND_PLANE / 16) + i % GROUP_INPUTS] = make_uint4(0, 0, 0, 0);
+        __syncwarp();
+    }
     __device__ __forceinline__ void open()
     {
         barrier_wait(shared_address(&group_empty[threadIdx.x / 32]), filled & 1 ^ 1);
@@ -63,8 +70,6 @@ struct group_producer {
     __device__ __forceinline__ void give(int count)
     {
         int lane = threadIdx.x % 32;
-        for (int i = inputs * PIECES + lane; count > 0 && i < GROUP_INPUTS * PIECES; i += 32) /* the other columns are zeros */
-            copy_async_16_of(shared_address(to->operand) + i % PIECES * OPERAND_PLANE + i / PIECES * 16, input, 0);
         copy_async_commit();
         copy_async_wait<0>();
         fence_async();
@@ -76,21 +81,31 @@ struct group_producer {
         filled++;
     }
 
-    /* Lane `ROWS * i + j` has row j of tile i. */
+    /* The marks of row `row` of a tile's halo; nothing is loaded where `wanted` is false. */
+    __device__ __forceinline__ unsigned row_bits(const place &at, int row, bool wanted) const
+    {
+        int words = (im.W + 31) / 32, y = at.y + row - im.pad, x = at.x - im.pad, word = x >> 5;
+        bool inside = wanted && y >= 0 && y < im.H;
+        unsigned first = ((unsigned)at.n * im.H + (inside ? y : 0)) * words;
+        unsigned low = __ldg(mask + first + min(max(word, 0), words - 1)), high = __ldg(mask + first + min(word + 1, words - 1));
+        low = inside && word >= 0 && word < words ? low : 0, high = inside && word + 1 < words ? high : 0;
+        return __funnelshift_r(low, high, x) & ROW_BITS;
+    }
+    /* Lane `ROWS * i + j` has row j of tile i, and loads rows j and ROWS + j of its halo; the others come from its neighbours. */
     __device__ __forceinline__ output_row row_of(const work *tile) const
     {
+        int lane = threadIdx.x % 32, row = lane % ROWS;
+        const place at = tile ? tile->at : place{0, -im.H, 0};
+        unsigned own_bits = row_bits(at, row, true) | (R > 1 ? row_bits(at, ROWS + row, row < R - 1) << 16 : 0);
         output_row own = {};
-        int row = threadIdx.x % ROWS, words = (im.W + 31) / 32;
-        if (!tile)
-            return own;
-        const place &at = tile->at;
-        own.active = tile->active >> (8 * row) & 0xff;
+        own.active = tile ? tile->active >> (8 * row) & 0xff : 0;
         own.in_pixel = ((unsigned)at.n * im.H + at.y + row - im.pad) * im.W + at.x - im.pad;
         own.out_pixel = ((unsigned)at.n * im.P + at.y + row) * im.Q + at.x;
+        own.marks = own_bits & ROW_BITS;
 #pragma unroll
-        for (int r = 0; r < R; r++) {
-            uint2 bits = load_row(mask + (size_t)at.n * im.H * words, at.y + row + r - im.pad, at.x - im.pad, im.H, words);
-            own.marks |= (__funnelshift_r(bits.x, bits.y, at.x - im.pad) & ROW_BITS) << (r * HALO_W);
+        for (int r = 1; r < R; r++) {
+            unsigned other = __shfl_sync(~0u, own_bits, lane - row + (row + r) % ROWS);
+            own.marks |= (row + r < ROWS ? other & ROW_BITS : other >> 16) << (r * HALO_W);
         }
         return own;
     }
@@ -157,11 +172,13 @@ static __device__ __forceinline__ void produce_inputs(group_producer p, const co
     constexpr int TILES = 32 / ROWS; /* at a time */
     int own = threadIdx.x % 32 / ROWS;
     lister<1> tiles = {all, p.im, true};
-    if (from < end)
+    if (from < end) {
+        wait_for_space<4 * sizeof(group)>();
+        p.clear();
         p.open();
+    }
     for (; from < end; from += tiles.MOST) {
         tiles.round(from, min(from + tiles.MOST, end));
-        wait_for_space<4 * sizeof(group)>();
         unsigned rank = tiles.first(), limit = tiles.end();
         output_row row = p.row_of(rank + own < limit ? &tiles.tile(rank + own) : nullptr);
         for (; rank < limit; rank += TILES) {
@@ -210,49 +227,51 @@ template <int FIRST, int LAST> static __device__ __forceinline__ void contribute
     }
 }
 
-/* What its first marked input contributes to an output; `taps`: its marks, of which the first is taken away. */
-static __device__ __forceinline__ const float4 *next_part(const float4 *own, const uint4 &row, int x, unsigned &taps)
-{
-    int i = __ffs(taps) - 1, input = row.z + __popc(row.y & ((1u << (x + i)) - 1));
-    taps &= taps - 1;
-    return own + input * (PITCH / 4) + (i - i / HALO_W * (HALO_W - S)) * 16;
-}
+/* Which output of a group a lane knows about. */
+struct group_output {
+    uint4 row;          /* of the group */
+    int x;              /* in the row */
+    unsigned taps;      /* its marks that have not been added */
 
-/* Half a warp an output; a lane has four channels of it. */
+    /* Where the contribution of its next marked input begins, in 16 bytes. There must be one. */
+    __device__ __forceinline__ int next_part()
+    {
+        int i = __ffs(taps) - 1, input = row.z + __popc(row.y & ((1u << (x + i)) - 1));
+        taps &= taps - 1;
+        return input * (PITCH / 4) + (i - i / HALO_W * (HALO_W - S)) * 16;
+    }
+};
+
+/* A warp takes 2 * AT_ONCE outputs: its lanes find out where their contributions are, then half a warp adds up each, a lane four channels. */
 static __device__ __forceinline__ void store_outputs(const group &from, const consumer &to, const float bias[4])
 {
     constexpr int VECTOR = STORE == 8 ? 4 : 2, AT_ONCE = 4;
-    int channel = threadIdx.x % 16 * 4, count = from.output_count;
-    const float4 *own = reinterpret_cast<const float4 *>(contributions()) + threadIdx.x % 16;
-    for (int i = (threadIdx.x - 128) / 16; i < count; i += 16 * AT_ONCE) {
-        uint4 row[AT_ONCE];
-        int x[AT_ONCE];
-        unsigned taps[AT_ONCE];
+    int lane = threadIdx.x % 32, half = lane / 16 * AT_ONCE, channel = lane % 16 * 4, count = from.output_count;
+    const float4 *parts = reinterpret_cast<const float4 *>(contributions()) + lane % 16;
+    for (int first = (threadIdx.x - 128) / 32 * (2 * AT_ONCE); first < count; first += 8 * 2 * AT_ONCE) {
+        int which = from.outputs[min(first + lane % (2 * AT_ONCE), count - 1)];
+        group_output own = {from.rows[which >> 3], which & 7, 0};
+        own.taps = own.row.y >> own.x & TAP_BITS;
+        unsigned pixel = own.row.x + own.x;
+        int part = own.next_part();
         float4 sum[AT_ONCE];
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) {
-            unsigned which = from.outputs[min(i + 16 * j, count - 1)];
-            row[j] = from.rows[which >> 3], x[j] = which & 7;
-        }
-#pragma unroll
         for (int j = 0; j < AT_ONCE; j++)
-            taps[j] = i + 16 * j < count ? row[j].y >> x[j] & TAP_BITS : 0, sum[j] = make_float4(0, 0, 0, 0);
-        for (unsigned left = 1; left;) { /* what each output's next input contributes */
-            float4 more[AT_ONCE];
-            left = 0;
+            sum[j] = parts[__shfl_sync(~0u, part, half + j)];
+        while (__any_sync(~0u, own.taps)) {
+            part = own.taps ? own.next_part() : -1;
 #pragma unroll
             for (int j = 0; j < AT_ONCE; j++) {
-                more[j] = make_float4(0, 0, 0, 0);
-                if (taps[j])
-                    more[j] = *next_part(own, row[j], x[j], taps[j]);
-                left |= taps[j];
+                int next = __shfl_sync(~0u, part, half + j);
+                if (next >= 0) {
+                    float4 more = parts[next];
+                    sum[j].x += more.x, sum[j].y += more.y, sum[j].z += more.z, sum[j].w += more.w;
+                }
             }
-#pragma unroll
-            for (int j = 0; j < AT_ONCE; j++)
-                sum[j].x += more[j].x, sum[j].y += more[j].y, sum[j].z += more[j].z, sum[j].w += more[j].w;
         }
 #pragma unroll
         for (int j = 0; j < AT_ONCE; j++) {
+            TYPE *out = to.output + (size_t)__shfl_sync(~0u, pixel, half + j) * to.K + channel;
             float values[4] = {sum[j].x, sum[j].y, sum[j].z, sum[j].w};
 #pragma unroll
             for (int e = 0; e < 4; e += VECTOR) {
@@ -260,7 +279,7 @@ static __device__ __forceinline__ void store_outputs(const group &from, const co
 #pragma unroll
                 for (int k = 0; k < VECTOR; k++)
                     v.item[k] = from_f32<TYPE>(activate(values[e + k] + bias[e + k]));
-                store_if(i + 16 * j < count && to.k0 + channel + e < to.K, to.output + (size_t)(row[j].x + x[j]) * to.K + channel + e, v.word);
+                store_if(first + half + j < count && to.k0 + channel + e < to.K, out + e, v.word);
             }
         }
     }

@@ -31,11 +31,30 @@ constexpr int PART_ROWS = (7 + R) * HALO_W <= 64 && ROWS == 8 ? 8 : 4, PART_HALO
 struct place {
     int n, y, x; /* of a tile's first output pixel */
 };
-static __device__ __forceinline__ place place_of(int tile, int tiles_x, int tiles_y)
-{
-    unsigned row = (unsigned)tile / (unsigned)tiles_x, n = row / (unsigned)tiles_y; /* two divisions, which are slow */
-    return {(int)n, (int)(row - n * tiles_y) * ROWS, (int)(tile - row * tiles_x) * 8};
-}
+/* Divides numbers below 2^31 by the same one: a division is some hundred cycles, which a warp alone waits for. */
+struct divider {
+    unsigned by, scale; /* 2^32 / by, rounded up */
+    __device__ __forceinline__ divider(unsigned by) : by(by), scale(~0u / by + 1) {}
+    __device__ __forceinline__ unsigned operator()(unsigned x) const
+    {
+        unsigned quotient = by == 1 ? x : __umulhi(x, scale); /* right, or one too large */
+        return quotient - (quotient * by > x);
+    }
+};
+struct image {
+    int H, W, P, Q, pad, tiles_x, tiles_y; /* tiles_x counts the padding of the mask's words, too */
+    divider by_x, by_y;                     /* by tiles_x and tiles_y */
+
+    __device__ __forceinline__ image(int H, int W, int P, int Q, int pad, int tiles_x, int tiles_y)
+        : H(H), W(W), P(P), Q(Q), pad(pad), tiles_x(tiles_x), tiles_y(tiles_y), by_x(tiles_x), by_y(tiles_y)
+    {
+    }
+    __device__ __forceinline__ place place_of(int tile) const
+    {
+        unsigned row = by_x(tile), n = by_y(row);
+        return {(int)n, (int)(row - n * tiles_y) * ROWS, (int)(tile - row * tiles_x) * 8};
+    }
+};
 
 struct work {
     place at; /* y < 0: no more */
@@ -59,10 +78,6 @@ constexpr int SHARES = 128; /* of the tiles, at most: one for each thread that r
 static __shared__ work list[LIST];                                              /* by rank modulo LIST, or a quarter of it for each warp */
 static __shared__ unsigned weight_before[SHARES + 1], tiles_before[SHARES + 1]; /* by share */
 static __shared__ unsigned rank_first[4], rank_end[4], warp_weight[4], warp_tiles[4], looked_weight[16], looked_tiles[16];
-
-struct image {
-    int H, W, P, Q, pad, tiles_x, tiles_y; /* tiles_x counts the padding of the mask's words, too */
-};
 
 /* What all blocks share in global memory, words of {data, number of the launch}. */
 struct common {
@@ -180,7 +195,7 @@ static __device__ __forceinline__ void look_at_share(const common &all, int own,
     unsigned weight = 0, tiles = 0;
     for (int first = (own * all.per_share * 8) + warp * 4; own < all.shares && first < end; first += blockDim.x / 8) {
         int four = first + lane / 8;
-        unsigned line = (unsigned)four / (unsigned)across, n = line / (unsigned)im.tiles_y, bits = 0, counts = 0;
+        unsigned line = im.by_x(four * 4), n = im.by_y(line), bits = 0, counts = 0;
         int word = four - line * across, p = (line - n * im.tiles_y) * ROWS + row;
         if (four * 4 < all.count && row < ROWS && p < im.P) {
             bits = look_at(n, p, word * 32, row % PART_ROWS == PART_ROWS - 1, im, mask, &counts);
@@ -266,16 +281,19 @@ template <int WARPS> struct lister {
     {
         int lane = threadIdx.x % 32;
         unsigned is = __ballot_sync(~0u, what.active != 0), size = by_weight ? what.weight : what.active != 0;
-        unsigned sizes = by_weight ? scan(size) : __popc(is & ~0u >> (31 - lane)), own = number + sizes - size, own_rank = rank + __popc(is & ((1u << lane) - 1));
-        number += __shfl_sync(~0u, sizes, 31), rank += __popc(is);
-        if (!wanted || what.active == 0)
+        unsigned all_sizes = by_weight ? __reduce_add_sync(~0u, size) : __popc(is), start = number, start_rank = rank;
+        number += all_sizes, rank += __popc(is);
+        if (!wanted || start >= to || number < from)
             return;
-        if (own >= from && own < to)
-            tile(own_rank) = {place_of(at, im.tiles_x, im.tiles_y), (int)own, what.active};
-        if (own < from && own + size >= from)
-            rank_first[this->own()] = own_rank + 1;
-        if (own < to && own + size >= to)
-            rank_end[this->own()] = own_rank + 1;
+        unsigned first = start - size + (by_weight ? scan(size) : __popc(is & ~0u >> (31 - lane))), own_rank = start_rank + __popc(is & ((1u << lane) - 1));
+        if (what.active == 0)
+            return;
+        if (first >= from && first < to)
+            tile(own_rank) = {im.place_of(at), (int)first, what.active};
+        if (first < from && first + size >= from)
+            rank_first[own()] = own_rank + 1;
+        if (first < to && first + size >= to)
+            rank_end[own()] = own_rank + 1;
     }
     __device__ __forceinline__ bool wants(int word) const { return WARPS == 1 || word % 4 == threadIdx.x / 32; }
 

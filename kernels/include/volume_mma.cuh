@@ -2,12 +2,13 @@
  *   conv3d/mma_sync                      all
  *   conv3d/sparse_mma, conv2d/sparse_mma  those that a marked input reaches (volume_schedule.cuh)
  *
- * A tile is TILE_D x TILE_H x 8 outputs by BLOCK_K channels, and belongs to a group of warps. The block's weights lie in shared memory; each group has two places for
- * tiles with halo, and cp.async fills one while the other is multiplied. A block has WARP_GROUPS groups, which do not wait for each other: one multiplies while another
+ * A tile is TILE_D x TILE_H x 8 outputs by BLOCK_K channels, and belongs to a group of warps. The block's weights lie in shared memory; each group has STAGES places
+ * for tiles with halo, and cp.async fills the others while one is multiplied. A block has WARP_GROUPS groups, which do not wait for each other: one multiplies while another
  * stores.
  *
- *  - In shared memory a tile is planes of pieces of 16 bytes, [piece][z][y][x], so eight outputs side by side are 128 bytes side by side, for ldmatrix without
- *    bank conflicts and without padding, and any tap is a constant further on. With a stride the columns of one remainder lie together, for the same reason.
+ *  - In shared memory a tile is planes of a piece of 16 bytes or of two, [piece][z][y][x], so that eight outputs side by side are read without bank conflicts and without
+ *    padding, and any tap is a constant further on (one for each column of the filter). Two where there are pairs: 32 bytes of global memory that go to two places are
+ *    fetched twice. The pieces of a pair change places every four voxels. With a stride the columns of one remainder lie together.
  *  - 16 rows of a product are 8 columns of two rows of outputs: of the same row of two planes, or with PLANES 1 of rows 4 apart. A warp has 4 such pairs one below the
  *    other, so a fragment serves every filter row that it belongs to.
  *  - The depth of a product is two columns of the filter: a column is a piece of one (t, s), 8 channels (4 of f32). With two pieces or a multiple of them they are
@@ -16,7 +17,7 @@
  *  - f32 is multiplied in TF32 (mma.cuh): weights are rounded once, inputs whenever they come to registers.
  *
  * Needs TYPE, C, FILTER_D, R, S, STRIDE, PAD, PLANES (1 or 2, of a warp), TILE_D (a multiple of it), TILE_H (of 8 / PLANES), BLOCK_K, WARP_K (channels of a warp),
- * WARP_GROUPS, VEC_IN (divides C and a piece), STORE (divides WARP_K / 4 and K), EPI_BIAS and EPI_SLOPE as constants; DILATION where it is not 1; FLAT: an image;
+ * WARP_GROUPS, STAGES, VEC_IN (divides C and a piece), STORE (divides WARP_K / 4 and K), EPI_BIAS and EPI_SLOPE as constants; DILATION where it is not 1; FLAT: an image;
  * MASKED: only outputs that a read input reaches are stored. */
 #pragma once
 #include "element.cuh"
@@ -37,8 +38,9 @@ constexpr int PIECE = 16 / sizeof(TYPE), PIECES = (C + PIECE - 1) / PIECE; /* ch
 constexpr int REACH_H = (R - 1) * DILATION, REACH_W = (S - 1) * DILATION;
 constexpr int IN_D = (TILE_D - 1) * STRIDE + FILTER_D, IN_H = (TILE_H - 1) * STRIDE + REACH_H + 1, IN_W = 7 * STRIDE + REACH_W + 1;
 constexpr int IN_ROWS = IN_D * IN_H, PART_W = (IN_W + STRIDE - 1) / STRIDE, PITCH = STRIDE * PART_W; /* voxels of a row, those of one remainder together */
-constexpr int PLANE = (IN_ROWS * PITCH + 7) / 8 * 128 + (PIECES == 2 ? 64 : PIECES == 4 ? 32 : 16);   /* pieces of a voxel in different banks */
-constexpr int STAGE_BYTES = PIECES * PLANE;
+constexpr int PAIRED = PIECES % 2 == 0, UNIT = PAIRED ? 32 : 16;              /* bytes of a voxel in a plane */
+constexpr int PLANE = (IN_ROWS * PITCH * UNIT + 127) / 128 * 128 + 32;       /* pieces of a voxel in different banks */
+constexpr int STAGE_BYTES = PIECES * 16 / UNIT * PLANE;
 constexpr int COLUMNS = FILTER_D * S * PIECES, STEPS = (COLUMNS + 1) / 2;
 constexpr int WEIGHT_BYTES = STEPS * 2 * R * BLOCK_K * 16; /* [step][row of the filter][half of the depth][output channel][piece] */
 constexpr int FRAGMENT_ROWS = 3 * STRIDE + REACH_H + 1, OWN = WARP_K / 4; /* channels that a lane stores */
@@ -48,8 +50,8 @@ constexpr int MARKS = (IN_ROWS + GROUP_THREADS - 1) / GROUP_THREADS; /* rows of 
 /* A tile's products in turns, one for each plane of the filter, where they are many: the code has to come from memory, too. */
 constexpr int TURNS = STEPS * R * WARP_K > 1024 && S * PIECES % 2 == 0 ? FILTER_D : 1, TURN_STEPS = STEPS / TURNS, UNROLLED = TURN_STEPS * R <= 160 ? TURN_STEPS : 4;
 
-extern __shared__ __align__(128) unsigned char space[]; /* the weights, then two stages for each group */
-static __shared__ unsigned inside[WARP_GROUPS][2][IN_ROWS]; /* bit x: input x of the row is read */
+extern __shared__ __align__(128) unsigned char space[]; /* the weights, then STAGES stages for each group */
+static __shared__ unsigned inside[WARP_GROUPS][STAGES][IN_ROWS]; /* bit x: input x of the row is read */
 
 struct volume {
     int D, H, W, K, O, P, Q; /* input and output */
@@ -60,15 +62,18 @@ struct volume_place {
 
 static __device__ __forceinline__ int own_group() { return threadIdx.x / GROUP_THREADS; }
 static __device__ __forceinline__ void group_sync() { asm volatile("bar.sync %0, %1;" ::"r"(own_group() + 1), "n"(GROUP_THREADS) : "memory"); }
-static __device__ __forceinline__ unsigned stage_address(int stage) { return shared_address(space) + WEIGHT_BYTES + (own_group() * 2 + stage) * STAGE_BYTES; }
+static __device__ __forceinline__ unsigned stage_address(int stage) { return shared_address(space) + WEIGHT_BYTES + (own_group() * STAGES + stage) * STAGE_BYTES; }
 
 /* Where column x of a tile's row lies, in voxels. */
 static __host__ __device__ constexpr int column_place(int x) { return x / STRIDE + x % STRIDE * PART_W; }
-/* Bytes from an output's own voxel to column `column` of the filter. */
-static __device__ constexpr int column_offset(int column)
+/* Where a piece of a voxel lies in a row of its plane, and which plane that is. */
+static __device__ __forceinline__ unsigned in_row(int place, int piece) { return place * UNIT + (PAIRED ? (piece ^ place >> 2) % 2 * 16 : 0); }
+static __host__ __device__ constexpr int plane_of(int piece) { return PAIRED ? piece / 2 : piece; }
+/* Bytes from an output's own voxel to column `column` of the filter, but for its place in the row when pieces are paired. */
+static __host__ __device__ constexpr int column_offset(int column)
 {
     int tap = column / PIECES;
-    return (tap / S * IN_H * PITCH + column_place(tap % S * DILATION)) * 16 + column % PIECES * PLANE;
+    return (tap / S * IN_H * PITCH + (PAIRED ? 0 : column_place(tap % S * DILATION))) * UNIT + plane_of(column % PIECES) * PLANE;
 }
 
 /* What the tensor cores see of f32: TF32. */
@@ -81,8 +86,8 @@ static __device__ __forceinline__ void load_inputs(unsigned a[4], unsigned from)
     for (int i = 0; i < 4 && sizeof(TYPE) == 4; i++)
         a[i] = round_tf32(__uint_as_float(a[i]));
 }
-template <typename T> static __device__ __forceinline__ void multiply_step(float d[4], const unsigned a[4], const unsigned b[2]) { multiply_16x8x16<T>(d, a, b); }
-template <> __device__ __forceinline__ void multiply_step<float>(float d[4], const unsigned a[4], const unsigned b[2]) { multiply_16x8x8_tf32(d, a, b); }
+template <typename T> static __device__ __forceinline__ void multiply_fragment(float d[4], const unsigned a[4], const unsigned b[2]) { multiply_16x8x16<T>(d, a, b); }
+template <> __device__ __forceinline__ void multiply_fragment<float>(float d[4], const unsigned a[4], const unsigned b[2]) { multiply_16x8x8_tf32(d, a, b); }
 
 /* The filter of channels k0 .. k0 + BLOCK_K - 1, stored K, FILTER_D*R, S, C. The caller commits; all threads of the block. */
 static __device__ __forceinline__ void load_weights(const TYPE *filter, int k0, int K)
@@ -109,7 +114,7 @@ static __device__ __forceinline__ void load_weights(const TYPE *filter, int k0, 
 /* Channels that no voxel has are zeros for as long as the block runs. */
 static __device__ __forceinline__ void clear_stages()
 {
-    for (int i = threadIdx.x; C % PIECE && i < WARP_GROUPS * 2 * STAGE_BYTES / 16; i += THREADS)
+    for (int i = threadIdx.x; C % PIECE && i < WARP_GROUPS * STAGES * STAGE_BYTES / 16; i += THREADS)
         reinterpret_cast<uint4 *>(space + WEIGHT_BYTES)[i] = make_uint4(0, 0, 0, 0);
 }
 
@@ -129,10 +134,10 @@ static __device__ __forceinline__ void load_tile(unsigned to, const TYPE *input,
 {
     constexpr int PARTS = C / VEC_IN, BYTES = VEC_IN * sizeof(TYPE), LONG = IN_W * PARTS, AT_ONCE = GROUP_THREADS < LONG ? 1 : GROUP_THREADS / LONG;
     const TYPE *first = input + (((long long)at.n * v.D + at.o * STRIDE - PAD_D) * v.H + at.p * STRIDE - PAD) * v.W * C + (long long)(at.q * STRIDE - PAD) * C;
-    int line = v.W * C, plane = (v.H - IN_H) * line; /* from the last row of a plane to the next plane's first, less a plane's rows */
+    long long line = (long long)v.W * C, plane = (v.H - IN_H) * line; /* what a tile's rows of a plane leave out */
     for (int e = threadIdx.x % GROUP_THREADS; e < AT_ONCE * LONG; e += GROUP_THREADS) {
         int x = e % LONG / PARTS, part = e % PARTS * VEC_IN, y = e / LONG;
-        unsigned place = to + part / PIECE * PLANE + (y * PITCH + column_place(x)) * 16 + part % PIECE * sizeof(TYPE);
+        unsigned place = to + plane_of(part / PIECE) * PLANE + y * PITCH * UNIT + in_row(column_place(x), part / PIECE) + part % PIECE * sizeof(TYPE);
         const TYPE *from = first + y * line + x * C + part;
 #pragma unroll 4
         for (int row = y; row < IN_ROWS; row += AT_ONCE) {
@@ -149,7 +154,7 @@ static __device__ __forceinline__ void load_tile(unsigned to, const TYPE *input,
                 copy_async_4(place, valid ? from : input, valid);
             else
                 reinterpret_cast<TYPE *>(space)[(place - shared_address(space)) / 2] = valid ? *from : from_f32<TYPE>(0.0f);
-            y += AT_ONCE, from += AT_ONCE * line, place += AT_ONCE * PITCH * 16;
+            y += AT_ONCE, from += AT_ONCE * line, place += AT_ONCE * PITCH * UNIT;
         }
     }
 }
@@ -169,35 +174,45 @@ struct warp_place {
     __device__ __forceinline__ int row(int i, int half) const { return PLANES == 2 ? y + i : y + i + half * 4; }
 };
 
+/* Two columns of the filter, all its rows. inputs, weights: this lane's address. */
+static __device__ __forceinline__ void multiply_step(float (&sum)[4][WARP_K / 8][4], unsigned inputs, unsigned weights)
+{
+    unsigned a[FRAGMENT_ROWS][4];
+#pragma unroll
+    for (int row = 0; row < FRAGMENT_ROWS; row++)
+        load_inputs(a[row], inputs + row * PITCH * UNIT);
+#pragma unroll
+    for (int r = 0; r < R; r++) {
+        unsigned b[WARP_K / 16][4];
+#pragma unroll
+        for (int j = 0; j < WARP_K / 16; j++)
+            load_matrix_4(b[j], weights + r * 2 * BLOCK_K * 16 + j * 256);
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+#pragma unroll
+            for (int j = 0; j < WARP_K / 8; j++)
+                multiply_fragment<TYPE>(sum[i][j], a[i * STRIDE + r * DILATION], &b[j / 2][j % 2 * 2]);
+    }
+}
+
 /* sum[i][j]: rows are 8 columns of the two rows of pair i of this warp, columns 8 j .. 8 j + 7 of its channels. */
 static __device__ __forceinline__ void multiply_tile(float (&sum)[4][WARP_K / 8][4], const warp_place &warp, unsigned stage)
 {
     int lane = threadIdx.x % 32, half = lane / 16;
-    unsigned voxels = stage + ((warp.plane(lane / 8 % 2) * STRIDE * IN_H + warp.row(0, lane / 8 % 2) * STRIDE) * PITCH + lane % 8) * 16 + half * PLANE;
+    unsigned voxels = stage + (warp.plane(lane / 8 % 2) * STRIDE * IN_H + warp.row(0, lane / 8 % 2) * STRIDE) * PITCH * UNIT;
+    unsigned across[PAIRED ? S : 1]; /* this lane's voxel and half of the depth, for each column of the filter */
+#pragma unroll
+    for (int s = 0; s < (PAIRED ? S : 1); s++)
+        across[s] = PAIRED ? in_row(lane % 8 + column_place(s * DILATION), half) : lane % 8 * 16 + half * PLANE;
     unsigned weights = shared_address(space) + (lane / 8 % 2 * BLOCK_K + warp.k + half * 8 + lane % 8) * 16;
 #pragma unroll 1
-    for (int t = 0; t < TURNS; t++, voxels += IN_H * PITCH * 16, weights += TURN_STEPS * R * 2 * BLOCK_K * 16)
+    for (int t = 0; t < TURNS; t++, voxels += IN_H * PITCH * UNIT, weights += TURN_STEPS * R * 2 * BLOCK_K * 16)
 #pragma unroll UNROLLED
         for (int step = 0; step < TURN_STEPS; step++) {
-        int first = column_offset(2 * step), second = column_offset(2 * step + 1 < COLUMNS ? 2 * step + 1 : 2 * step);
-        unsigned from = voxels + first + half * (second - first - PLANE); /* nothing to do where the second is the same voxel's next channels */
-        unsigned a[FRAGMENT_ROWS][4];
-#pragma unroll
-        for (int row = 0; row < FRAGMENT_ROWS; row++)
-            load_inputs(a[row], from + row * PITCH * 16);
-#pragma unroll
-        for (int r = 0; r < R; r++) {
-            unsigned b[WARP_K / 16][4];
-#pragma unroll
-            for (int j = 0; j < WARP_K / 16; j++)
-                load_matrix_4(b[j], weights + (step * R + r) * 2 * BLOCK_K * 16 + j * 256);
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-#pragma unroll
-                for (int j = 0; j < WARP_K / 8; j++)
-                    multiply_step<TYPE>(sum[i][j], a[i * STRIDE + r * DILATION], &b[j / 2][j % 2 * 2]);
+            int first = column_offset(2 * step), second = column_offset(2 * step + 1 < COLUMNS ? 2 * step + 1 : 2 * step);
+            unsigned from = voxels + first + (PAIRED ? across[2 * step / PIECES % S] : across[0] + half * (second - first - PLANE));
+            multiply_step(sum, from, weights + step * R * 2 * BLOCK_K * 16);
         }
-    }
 }
 
 /* V results as they are stored; of 2-byte types relu takes two at a time. */
@@ -289,27 +304,32 @@ static __device__ __forceinline__ void convolve_tiles(const TYPE *input, const T
     load_weights(filter, k0, v.K);
     copy_async_commit();
     __syncthreads(); /* the stages are clear */
-    volume_place at = {-1, 0, 0, 0}, ahead = next();
+    volume_place coming[STAGES - 1], ahead = next(); /* tiles in shared memory, or on their way; the next one */
     look(ahead);
-    for (int stage = 0;; stage ^= 1) {
-        load(ahead, stage ^ 1);
-        volume_place later = next();
-        look(later); /* on its way while the tile is multiplied */
-        copy_async_wait<1>();
-        if (at.n < 0) {
-            __syncthreads(); /* the weights are there; no tile yet */
-        } else {
+    for (int i = 0, stage = 0;; i++) {
+        load(ahead, stage);
+        stage = stage + 1 == STAGES ? 0 : stage + 1; /* of the oldest tile */
+        volume_place at = coming[0];
+#pragma unroll
+        for (int j = 0; j < STAGES - 2; j++)
+            coming[j] = coming[j + 1];
+        coming[STAGES - 2] = ahead;
+        ahead = next();
+        look(ahead); /* on its way while the tile is multiplied */
+        if (i < STAGES - 1)
+            continue;
+        copy_async_wait<STAGES - 1>();
+        if (i == STAGES - 1)
+            __syncthreads(); /* the weights are there, too */
+        else
             group_sync();
-            float sum[4][WARP_K / 8][4] = {{{0.0f}}};
-            multiply_tile(sum, warp, stage_address(stage));
-            unsigned own = MASKED ? reached(inside[group][stage], warp) : 0;
-            store_tile(output, v, at, warp, sum, own_bias, k,
-                       [&](int i, int half) { return !MASKED || __shfl_sync(~0u, own, i * 2 + half) >> (lane / 4 * STRIDE) & 1; });
-            group_sync(); /* this stage may be overwritten */
-        }
-        at = ahead;
         if (at.n < 0)
             return;
-        ahead = later;
+        float sum[4][WARP_K / 8][4] = {{{0.0f}}};
+        multiply_tile(sum, warp, stage_address(stage));
+        unsigned own = MASKED ? reached(inside[group][stage], warp) : 0;
+        store_tile(output, v, at, warp, sum, own_bias, k,
+                   [&](int i, int half) { return !MASKED || __shfl_sync(~0u, own, i * 2 + half) >> (lane / 4 * STRIDE) & 1; });
+        group_sync(); /* this stage may be overwritten */
     }
 }

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""How delta_tile stands to DeltaCNN's own kernel, mask by mask: delta_peers.py ROWS.csv [OWN.csv]
+"""How delta_tile stands to DeltaCNN's own kernel, mask by mask: delta_peers.py OWN.csv ROWS.csv...
 
-ROWS.csv: bench export deltacnn_peers --format csv. OWN.csv: times measured outside bench (default: reports/gallery/deltacnn_own-h200.csv). Prints Markdown; exit
-status 1 when a mask is above the limit. DeltaCNN computes f16 in half2, so its f16 stands beside our f16_acc16."""
+OWN.csv: times measured outside bench, reports/gallery/deltacnn_own-h200.csv. ROWS.csv: bench export deltacnn_peers --format csv, of one run or of several.
+Prints Markdown; exit status 1 when a mask is above the limit. DeltaCNN computes f16 in half2, so its f16 stands beside our f16_acc16."""
 import csv
-import os
 import sys
 
 LIMIT = 1.15
@@ -18,16 +17,17 @@ def read_own(path):
     return about, list(csv.DictReader(line for line in lines if not line.startswith('#')))
 
 
-def read_rows(path):
-    """(layer, mask) -> variant -> (us, low, high)."""
+def read_rows(paths):
+    """(layer, mask) -> variant -> (us, low, high) of verified rows."""
     out = {}
-    with open(path, newline='') as f:
-        for row in csv.DictReader(f):
-            if row['status'] != 'ok' or not row['median_ns']:
-                continue
-            mask = dict(a.split('=', 1) for a in row['axes'].split(',')).get('mask', '')
-            times = tuple(float(row[k]) / 1e3 for k in ('median_ns', 'low_ns', 'high_ns'))
-            out.setdefault((row['layer'], mask), {})[row['variant'].split('/')[-1]] = times
+    for path in paths:
+        with open(path, newline='') as f:
+            for row in csv.DictReader(f):
+                if row['status'] != 'ok' or not row['median_ns']:
+                    continue
+                mask = dict(a.split('=', 1) for a in row['axes'].split(',')).get('mask', '')
+                times = tuple(float(row[k]) / 1e3 for k in ('median_ns', 'low_ns', 'high_ns'))
+                out.setdefault((row['layer'], mask), {})[row['variant'].split('/')[-1]] = times
     return out
 
 
@@ -48,11 +48,10 @@ def line(mask, kind, own, variants):
 
 
 def main():
-    if not 2 <= len(sys.argv) <= 3:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
-    default = os.path.join(os.path.dirname(__file__), '../../reports/gallery/deltacnn_own-h200.csv')
-    about, own = read_own(sys.argv[2] if len(sys.argv) == 3 else default)
-    rows = read_rows(sys.argv[1])
+    about, own = read_own(sys.argv[1])
+    rows = read_rows(sys.argv[2:])
     lines, above, missing = [], [], []
     for kind, layer in LAYERS.items():
         for o in own:

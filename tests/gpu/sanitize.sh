@@ -18,6 +18,7 @@ mkdir -p "$work/home" "$work/none" "$work/rows"
 # NAME VERB FILE [LAYERS]: one process each.
 cat >"$work/jobs" <<'JOBS'
 chains run tests/cli/chains-resident/net.yaml
+masked run tests/cli/chains-masked/nets.yaml
 halves sequence tests/cli/sequences/halves.yaml
 fragment sequence tests/cli/sequences/fragment.yaml
 deconv run tests/cli/transposed/t.yaml
@@ -26,7 +27,7 @@ doubled run tests/cli/upsample-conv/transposed.yaml a,b,c,e,f
 few_in run tests/cli/few-channels/few_in.yaml
 few_out run tests/cli/few-channels/few_out.yaml a,b,c,d,e,f,g
 dense_16 run scenarios/dense_small.yaml c16,c64,c80
-dense_wide run scenarios/dense_small.yaml k320
+dense_wide run scenarios/dense_small.yaml k320,c128,d2s_dcr
 dense_shape run scenarios/dense_small.yaml bf,k1,k5,k35,stride2,dil
 dense_few run scenarios/dense_small.yaml few_in,few_in2,few_out,i8,i8_k5
 dense_chw run scenarios/dense_small.yaml chw,chw_odd,d2s,group,depth,depth_d2
@@ -37,7 +38,7 @@ changes run tests/cli/changes/changes.yaml
 volumes run tests/cli/conv3d/volumes.yaml
 contract run tests/cli/sparse-contract/contract.yaml
 sparse_16 run tests/cli/sparse-kernels/kernels.yaml body,batch,narrow,deep
-sparse_shape run tests/cli/sparse-kernels/kernels.yaml one,five,half,stride,strided,far
+sparse_shape run tests/cli/sparse-kernels/kernels.yaml one,five,half,stride,strided,far,three,tf32
 sparse_32 run tests/cli/sparse-kernels/kernels.yaml f32,seven,dilated,depth,deconv,deconv6,up,act
 JOBS
 # The scenarios as they are, without the library's rows; of the networks every kernel that takes links together.
@@ -75,14 +76,16 @@ set -- -o "$dir" --device cuda:0 --in-process ${layers:+--layer "$layers"}
 [ "$verb" = run ] && set -- "$@" --no-time --no-counters --no-report
 [ -f "${BUNDLES:-/none}/$name.bundle" ] && set -- "$@" --bundle "$BUNDLES/$name.bundle"
 [ "$tool" = memcheck ] && barriers= || barriers='--num-cuda-barriers 65536'
-timeout -s INT -k 3 "${LIMIT:-60}" compute-sanitizer --tool "$tool" $barriers --log-file "$log" "$bench" "$verb" "$work/$name.yaml" "$@" >"$said" 2>&1
+timeout -k 3 "${LIMIT:-60}" compute-sanitizer --tool "$tool" $barriers --log-file "$log" \
+    sh -c 'echo $$ >"$0"; exec "$@"' "$dir.pid" "$bench" "$verb" "$work/$name.yaml" "$@" >"$said" 2>&1
 rc=$?
+[ "$rc" -lt 124 ] || kill -9 "$(cat "$dir.pid")" # the tool lets go of what it ran, which would go on beside the next
 "$bench" export "$(sed -n 's/^scenario: *//p' "$work/$name.yaml")" -o "$dir" --format csv 2>/dev/null | csv_columns variant status | awk -F '\t' -v sequence="$verb" '
     $2 == "ok" {parts = split(sequence == "run" ? $1 : "sequence/delta", part, / \+ /); for (i = 1; i <= parts; i++) n[part[i]]++} END {for (v in n) print v, n[v]}' >"$work/rows/$name-$tool.variants"
 rows=$(awk '{n += $2} END {print n + 0}' "$work/rows/$name-$tool.variants") # a row of two steps is a row of both variants
 found=$(sed -n 's/.*RACECHECK SUMMARY: \([0-9]*\) hazards.*/\1/p; s/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p' "$log" | tail -n 1)
 if [ -z "$found" ]; then
-    result '' "no result after ${LIMIT:-60} s (exit $rc)"
+    result '' "ended after ${LIMIT:-60} s (exit $rc); $(grep -c 'Error: ' "$log") errors until then"
 elif [ "$found" = 0 ]; then
     result 0 "$(grep -m1 -o 'Warning: .*' "$log" | tr -d ,)"
     rm -f "$log" "$said"

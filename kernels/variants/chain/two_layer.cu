@@ -176,6 +176,13 @@ extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights)
         to[i] = k < C ? filter[((layer * C + k) * C + c) * 9 + tap] : from_f32<TYPE>(0.0f);
     }
 }
+/* Each block asks for its part before anyone knows whether there is work: by then they have come to L2 from memory, once. One thread. */
+static __device__ __forceinline__ void fetch_weights(const TYPE *weights)
+{
+    unsigned bytes = 2 * PRODUCTS * 128 * 16, part = (bytes / 16 + gridDim.x - 1) / gridDim.x * 16, from = blockIdx.x * part;
+    if (from < bytes)
+        prefetch_bytes(reinterpret_cast<const unsigned char *>(weights) + from, min(part, bytes - from));
+}
 static __device__ __forceinline__ void hold_weights(unsigned held[PRODUCTS][4], const TYPE *weights, int layer)
 {
     const uint4 *from = reinterpret_cast<const uint4 *>(weights) + layer * PRODUCTS * 128 + threadIdx.x % 128;
@@ -186,7 +193,7 @@ static __device__ __forceinline__ void hold_weights(unsigned held[PRODUCTS][4], 
     }
 }
 
-/* N columns of a layer; `from`: planes of PLANE_BYTES whose rows of pixels are HALO_W apart. */
+/* N columns of a layer are asked for; `from`: planes of PLANE_BYTES whose rows of pixels are HALO_W apart. */
 template <int N, int PLANE_BYTES> static __device__ __forceinline__ void multiply(float sum[N / 2], unsigned long long from, const unsigned (*held)[4])
 {
     wgmma_begin();
@@ -196,7 +203,6 @@ template <int N, int PLANE_BYTES> static __device__ __forceinline__ void multipl
         wgmma_registers<TYPE, N>(sum, held[i], from + (c * 2 * PLANE_BYTES / 16 + tap / 3 * HALO_W + tap % 3), i > 0);
     }
     wgmma_commit();
-    wgmma_wait<0>();
 }
 
 /* Bias and slope of the two channels of a thread's sums. */
@@ -217,6 +223,12 @@ struct ending {
         return x < 0.0f ? x * slope : x;
     }
 };
+
+static __device__ __forceinline__ bool is_busy()
+{
+    barrier_wait(shared_address(&decided), 0);
+    return busy;
+}
 
 /* Outputs of the first layer become the second one's input. active: bit 0 is the product's column 0; to: where that goes, of channel 0. */
 template <int N> static __device__ __forceinline__ void keep(unsigned to, const float sum[N / 2], unsigned long long active, const ending &end)
@@ -240,14 +252,59 @@ template <int N> static __device__ __forceinline__ void keep(unsigned to, const 
     }
 }
 
+/* A tile in the first layer's hands: where it reads and writes, and which of its columns are active. */
+struct first_tile {
+    int slot, half;
+    unsigned long long active[2];
+
+    __device__ __forceinline__ unsigned long long operand() const { return matrix_planes(stage_address(slot), PLANE, 128); } /* the columns' pixels lie side by side */
+    __device__ __forceinline__ unsigned long long from(int column) const
+    {
+        return column >= 64 ? active[1] >> (column - 64) : column ? active[0] >> column | active[1] << (64 - column) : active[0];
+    }
+    __device__ __forceinline__ void release() const /* all lanes have read what the tile is */
+    {
+        __syncwarp();
+        if (threadIdx.x % 32 == 0)
+            barrier_arrive(shared_address(&empty[slot]));
+    }
+
+    __device__ __forceinline__ void whole(const unsigned (*held)[4], const ending &end) const
+    {
+        float sum[32], later[LATER / 2];
+        multiply<64, PLANE>(sum, operand(), held);
+        multiply<LATER, PLANE>(later, operand() + (COLUMNS - LATER), held);
+        wgmma_wait<1>();
+        keep<64>(between_address(half), sum, active[0], end);
+        wgmma_wait<0>();
+        release();
+        keep<LATER>(between_address(half) + (COLUMNS - LATER) * 16, later, from(COLUMNS - LATER), end);
+    }
+    /* N columns from `begin` on, where all active ones are; the others are nothing. */
+    template <int N> __device__ __forceinline__ void part(int begin, const unsigned (*held)[4], const ending &end) const
+    {
+        constexpr int OTHERS = COLUMNS - N;
+        int at = __shfl_sync(~0u, min(begin, OTHERS), 0);
+        float sum[N / 2];
+        multiply<N, PLANE>(sum, operand() + at, held);
+        unsigned char *to = space + (between_address(half) - shared_address(space));
+        for (int i = threadIdx.x % 128; i < OTHERS * PIECES; i += 128)
+            *reinterpret_cast<uint4 *>(to + i / OTHERS * BETWEEN_PLANE + (i % OTHERS < at ? i % OTHERS : i % OTHERS + N) * 16) = make_uint4(0, 0, 0, 0);
+        wgmma_wait<0>();
+        release();
+        keep<N>(between_address(half) + at * 16, sum, from(at), end);
+    }
+};
+
 static __device__ __forceinline__ void first_layer(const TYPE *weights, const float *bias, const float *links)
 {
     unsigned held[PRODUCTS][4];
+    if (!is_busy())
+        return;
     hold_weights(held, weights, 0);
     ending end(bias, links, 0);
     for (int i = 0;; i++) {
         int slot = i % STAGES, half = i & 1;
-        unsigned long long stage = matrix_planes(stage_address(slot), PLANE, 128); /* the columns' pixels lie side by side */
         barrier_wait(shared_address(&full[slot]), i / STAGES & 1);
         fence_async(); /* the copies were ordinary ones */
         ring_tile what = ring[slot];
@@ -256,14 +313,15 @@ static __device__ __forceinline__ void first_layer(const TYPE *weights, const fl
             waiting[half] = what.tile;
         bool over = __shfl_sync(~0u, what.tile.at.y, 0) < 0;
         if (!over) {
-            float sum[32], later[LATER / 2];
-            multiply<64, PLANE>(sum, stage, held);
-            keep<64>(between_address(half), sum, what.first[0], end);
-            multiply<LATER, PLANE>(later, stage + (COLUMNS - LATER), held);
-            __syncwarp(); /* all lanes have read what the tile is */
-            if (threadIdx.x % 32 == 0)
-                barrier_arrive(shared_address(&empty[slot]));
-            keep<LATER>(between_address(half) + (COLUMNS - LATER) * 16, later, what.first[0] >> (COLUMNS - LATER) | what.first[1] << (64 - (COLUMNS - LATER)), end);
+            first_tile tile = {slot, half, {what.first[0], what.first[1]}};
+            int begin = what.first[0] ? __ffsll(what.first[0]) - 1 : 63 + __ffsll(what.first[1]), last = what.first[1] ? 127 - __clzll(what.first[1]) : 63 - __clzll(what.first[0]);
+            int columns = __shfl_sync(~0u, last + 1 - begin, 0);
+            if (columns <= 32)
+                tile.part<32>(begin, held, end);
+            else if (columns <= 64)
+                tile.part<64>(begin, held, end);
+            else
+                tile.whole(held, end);
         }
         fence_async();
         barrier_arrive(shared_address(&between_full[half]));
@@ -272,9 +330,32 @@ static __device__ __forceinline__ void first_layer(const TYPE *weights, const fl
     }
 }
 
+/* Of the second layer HEIGHT rows of a tile from row `top` on. */
+template <int HEIGHT>
+static __device__ __forceinline__ void finish_rows(const work &tile, int half, int top, const unsigned (*held)[4], const ending &end, const staged_pixels &staged, TYPE *output,
+                                                   const image &im)
+{
+    float sum[4 * HEIGHT];
+    multiply<8 * HEIGHT, BETWEEN_PLANE>(sum, matrix_planes(between_address(half), BETWEEN_PLANE, HALO_W * 16) + top * HALO_W, held);
+    wgmma_wait<0>();
+    __syncwarp(); /* all lanes have read what the tile is */
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(shared_address(&between_empty[half]));
+#pragma unroll
+    for (int i = 0; i < 4 * HEIGHT; i++)
+        sum[i] = end.of(sum[i], i / 2 % 2);
+    int first = staged.first_pixel();
+    unsigned long long own = tile.active >> (top * 8) >> first;
+    TYPE *out = output + (((size_t)tile.at.n * im.P + tile.at.y + top) * im.Q + tile.at.x + first / 8 * im.Q + first % 8) * C;
+    staged.store<HEIGHT>(sum, [&](int ahead) { return own >> ahead & 1; }, [&](int ahead) { return out + (ahead / 8 * im.Q + ahead % 8) * C; });
+}
+
 static __device__ __forceinline__ void second_layer(const TYPE *weights, const float *bias, const float *links, TYPE *output, const image &im)
 {
+    constexpr int FEW = 5; /* rows: what a single marked pixel reaches */
     unsigned held[PRODUCTS][4];
+    if (!is_busy())
+        return;
     hold_weights(held, weights, 1);
     ending end(bias, links, 1);
     staged_pixels staged(space + STAGES * STAGE_BYTES + 2 * BETWEEN_BYTES, 2, nullptr, 0, C);
@@ -284,18 +365,11 @@ static __device__ __forceinline__ void second_layer(const TYPE *weights, const f
         work tile = waiting[half];
         if (__shfl_sync(~0u, tile.at.y, 0) < 0)
             return;
-        float sum[4 * ROWS];
-        multiply<8 * ROWS, BETWEEN_PLANE>(sum, matrix_planes(between_address(half), BETWEEN_PLANE, HALO_W * 16), held);
-        __syncwarp(); /* all lanes have read what the tile is */
-        if (threadIdx.x % 32 == 0)
-            barrier_arrive(shared_address(&between_empty[half]));
-#pragma unroll
-        for (int k = 0; k < 4 * ROWS; k++)
-            sum[k] = end.of(sum[k], k / 2 % 2);
-        int first = staged.first_pixel();
-        unsigned long long own = tile.active >> first;
-        TYPE *out = output + (((size_t)tile.at.n * im.P + tile.at.y) * im.Q + tile.at.x + first / 8 * im.Q + first % 8) * C;
-        staged.store<ROWS>(sum, [&](int ahead) { return own >> ahead & 1; }, [&](int ahead) { return out + (ahead / 8 * im.Q + ahead % 8) * C; });
+        int top = (__ffsll(tile.active) - 1) / 8, rows = __shfl_sync(~0u, (63 - __clzll(tile.active)) / 8 + 1 - top, 0);
+        if (rows <= FEW && FEW < ROWS)
+            finish_rows<FEW>(tile, half, __shfl_sync(~0u, min(top, ROWS - FEW), 0), held, end, staged, output, im);
+        else
+            finish_rows<ROWS>(tile, half, 0, held, end, staged, output, im);
     }
 }
 
@@ -321,11 +395,13 @@ conv_two(const TYPE *input, const TYPE *weights, const float *bias, const float 
 {
     common all(tile_bits, sums, notes, blockIdx.x, count, shares, per_share);
     image im = {H, W, H, W, 2, tiles_x, tiles_y};
+    if (threadIdx.x == 0)
+        fetch_weights(weights);
     if (threadIdx.x >= 352) /* the last warp, which has the least to look at */
         init_barriers();
     look_at_share(all, blockIdx.x, im, mask_in, mask_out);
     if (threadIdx.x < 128) {
-        give_registers<72>();
+        give_registers<56>();
         add_up(all);
         unsigned total = tiles_before[SHARES], from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
         if (threadIdx.x == 0) {
@@ -338,12 +414,11 @@ conv_two(const TYPE *input, const TYPE *weights, const float *bias, const float 
             produce({input, mask_in, im, (int)threadIdx.x / 32}, all, from, end);
         return;
     }
-    take_registers<216>();
-    barrier_wait(shared_address(&decided), 0);
-    if (!busy)
-        return;
-    if (threadIdx.x < 256)
+    if (threadIdx.x < 256) {
+        take_registers<240>();
         first_layer(weights, bias, links);
-    else
+    } else {
+        take_registers<216>();
         second_layer(weights, bias, links, output, im);
+    }
 }

@@ -14,6 +14,7 @@ mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [
 params:
   ROWS: {values: [8, 16], default: 8}               # of a tile, which is 8 wide
   KB: {values: [auto, 16, 32, 48, 64], default: auto} # output channels a block
+  STAGES: {values: [2, 3, 4], default: 2}            # tiles of a group in shared memory
   GROUPS: {values: [auto, 1, 2, 4, 8], default: auto} # of warps, each with tiles of its own
 let:
   piece: floor(16, size(input))                     # channels of 16 bytes
@@ -24,12 +25,13 @@ let:
   weights: columns * r * kb * 16
   line: stride * ceil(7 * stride + (s - 1) * dilation + 1, stride)
   in_rows: (ROWS - 1) * stride + (r - 1) * dilation + 1
-  stages: 2 * pieces * (ceil(in_rows * line, 8) * 128 + select(pieces == 2, 64, select(pieces == 4, 32, 16)))
+  unit: select(pieces % 2 == 0, 32, 16)             # bytes of a voxel that lie together
+  stages: STAGES * floor(pieces * 16, unit) * (ceil(in_rows * line * unit, 128) * 128 + 32)
   group: floor(ROWS, 8) * floor(kb, wk)             # warps
   sets: select(GROUPS == 'auto', max(1, min(floor(8, group), floor(smem_per_block_optin - weights - 4096, stages))), GROUPS)
   threads: 32 * group * sets
   smem: weights + sets * stages
-  per_sm: max(1, min(floor(smem_per_sm, smem + 8 * sets * in_rows + 2048), floor(512, threads)))
+  per_sm: max(1, min(floor(smem_per_sm, smem + 4 * STAGES * sets * in_rows + 2048), floor(512, threads)))
   words_q: ceil(q, 32)                               # four tiles
   tiles_p: ceil(p, ROWS)
   units: n * tiles_p * words_q
@@ -39,7 +41,7 @@ let:
   v_in: select(c % piece == 0, piece, select(c % 4 == 0, 4, select(c % 2 == 0, 2, 1)))
   v_out: select(k % 8 == 0, min(piece, floor(wk, 4)), select(k % 4 == 0, 4, select(k % 2 == 0, 2, 1)))
 where:
-  - smem + 8 * sets * in_rows + 1024 <= smem_per_block_optin
+  - smem + 4 * STAGES * sets * in_rows + 1024 <= smem_per_block_optin
   - threads <= 512
   - blocks_k <= per_sm * sm_count                    # all blocks run at once
   - cc >= 80

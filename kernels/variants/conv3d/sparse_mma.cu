@@ -15,31 +15,34 @@ params:
   TD: {values: [auto, 1, 2, 4, 8], default: auto}    # outputs of a tile: planes, rows; columns are 8. auto: the largest of 4 x 8, 4 x 4, 2 x 4 that fits
   TH: {values: [auto, 4, 8], default: auto}
   KB: {values: [auto, 16, 32, 64], default: auto}    # output channels a block
+  STAGES: {values: [2, 3, 4], default: 2}            # tiles of a group in shared memory
   GROUPS: {values: [auto, 1, 2, 4], default: auto}   # of warps, each with tiles of its own
 let:
   piece: floor(16, size(input))                     # channels of 16 bytes
   pieces: ceil(c, piece)
   columns: ceil(t * s * pieces, 2) * 2
   kb: select(KB == 'auto', select(k <= 16, 16, select(k <= 32 or columns * r * 1024 > 131072, 32, 64)), KB)
-  wk: min(kb, 32)
   weights: columns * r * kb * 16
   room: smem_per_block_optin - weights - 4096
   line: stride * ceil(7 * stride + s, stride)
-  skew: select(pieces == 2, 64, select(pieces == 4, 32, 16))
+  unit: select(pieces % 2 == 0, 32, 16)             # bytes of a voxel that lie together
+  planes_c: floor(pieces * 16, unit)
   rows_48: (3 * stride + t) * (7 * stride + r)
   rows_44: (3 * stride + t) * (3 * stride + r)
-  stages_48: 2 * pieces * (ceil(rows_48 * line, 8) * 128 + skew)
-  stages_44: 2 * pieces * (ceil(rows_44 * line, 8) * 128 + skew)
+  stages_48: STAGES * planes_c * (ceil(rows_48 * line * unit, 128) * 128 + 32)
+  stages_44: STAGES * planes_c * (ceil(rows_44 * line * unit, 128) * 128 + 32)
   td: select(TD == 'auto', select(o == 1, 1, select(stages_44 <= room, 4, 2)), TD)
   planes: min(td, 2)                                 # of a warp
-  th: select(TH == 'auto', select(td == 1, 8, select(2 * stages_48 <= room or kb == 64 and stages_48 <= room, 8, 4)), TH)
+  th: select(TH == 'auto', select(td == 1 or stages_48 <= room, 8, 4), TH)
   in_rows: ((td - 1) * stride + t) * ((th - 1) * stride + r)
-  stages: 2 * pieces * (ceil(in_rows * line, 8) * 128 + skew)
-  group: floor(td * th, 8) * floor(kb, wk)           # warps
-  groups: select(GROUPS == 'auto', select(2 * stages <= room and group <= 8, 2, 1), GROUPS)
+  stages: STAGES * planes_c * (ceil(in_rows * line * unit, 128) * 128 + 32)
+  voxels: floor(td * th, 8)                          # warps side by side
+  groups: select(GROUPS == 'auto', select(2 * stages <= room and voxels * ceil(kb, 32) <= 8, 2, 1), GROUPS)
+  wk: select(voxels * ceil(kb, 32) * groups < 4, 16, min(kb, 32))   # channels of a warp: each scheduler has one
+  group: voxels * floor(kb, wk)                      # warps
   threads: 32 * group * groups
   smem: weights + groups * stages
-  per_sm: max(1, min(floor(smem_per_sm, smem + 8 * groups * in_rows + 1024), floor(512, threads)))
+  per_sm: max(1, min(floor(smem_per_sm, smem + 4 * STAGES * groups * in_rows + 1024), floor(512, threads)))
   words_q: ceil(q, 32)                               # four tiles
   tiles_p: ceil(p, th)
   tiles_o: ceil(o, td)
@@ -50,7 +53,7 @@ let:
   v_in: select(c % piece == 0, piece, select(c % 4 == 0, 4, select(c % 2 == 0, 2, 1)))
   v_out: select(k % 8 == 0, min(piece, floor(wk, 4)), select(k % 4 == 0, 4, select(k % 2 == 0, 2, 1)))
 where:
-  - smem + 8 * groups * in_rows <= smem_per_block_optin
+  - smem + 4 * STAGES * groups * in_rows <= smem_per_block_optin
   - threads <= 512
   - td * th >= 8
   - blocks_k <= per_sm * sm_count                    # all blocks run at once
