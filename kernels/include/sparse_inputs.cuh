@@ -14,7 +14,6 @@ constexpr int GROUP_INPUTS = 64, GROUP_ROWS = 64 * R, GROUP_OUTPUTS = 64 * TAPS;
 static_assert(PART_HALO_H * HALO_W <= GROUP_INPUTS && ROWS % PART_ROWS == 0, "the halo of a part must fit a group");
 constexpr int OPERAND_PLANE = GROUP_INPUTS * 16 + 16;
 constexpr int PITCH = TAPS * 64 + 4; /* floats of an input's contributions: a wgmma's columns go to different banks */
-constexpr int CONTRIBUTION_BYTES = GROUP_INPUTS * PITCH * 4;
 
 struct __align__(128) group {
     unsigned char operand[PIECES * OPERAND_PLANE]; /* planes of 8 channels, inputs side by side */
@@ -25,14 +24,15 @@ struct __align__(128) group {
 };
 static __shared__ unsigned long long group_full[4], group_empty[4]; /* barriers */
 
-static __device__ __forceinline__ group *group_of(int warp) { return reinterpret_cast<group *>(space + (CONTRIBUTION_BYTES + 127) / 128 * 128) + warp; }
+static __device__ __forceinline__ group *group_of(int warp) { return reinterpret_cast<group *>(space) + warp; }
+static __device__ __forceinline__ float *contributions() { return reinterpret_cast<float *>(space + 4 * sizeof(group)); }
 /* A warp. */
 static __device__ __forceinline__ void init_groups()
 {
     int i = threadIdx.x % 32;
     if (i < 4) {
         barrier_init(shared_address(&group_full[i]), 1);
-        barrier_init(shared_address(&group_empty[i]), 8);
+        barrier_init(shared_address(&group_empty[i]), 256); /* all who read it */
     }
 }
 
@@ -55,6 +55,13 @@ struct group_producer {
     unsigned inputs, outputs, rows; /* in the group so far */
     int filled;                      /* groups that this warp has given away */
 
+    /* Before the first group. A product has 32 columns or 64: what is behind the last input does not reach the others, but is not just anything. */
+    __device__ __forceinline__ void clear() const
+    {
+        for (int i = threadIdx.x % 32; i < PIECES * GROUP_INPUTS; i += 32)
+            reinterpret_cast<uint4 *>(to->operand)[i / GROUP_INPUTS * (OPERAND_PLANE / 16) + i % GROUP_INPUTS] = make_uint4(0, 0, 0, 0);
+        __syncwarp();
+    }
     __device__ __forceinline__ void open()
     {
         barrier_wait(shared_address(&group_empty[threadIdx.x / 32]), filled & 1 ^ 1);
@@ -63,8 +70,6 @@ struct group_producer {
     __device__ __forceinline__ void give(int count)
     {
         int lane = threadIdx.x % 32;
-        for (int i = inputs * PIECES + lane; count > 0 && i < GROUP_INPUTS * PIECES; i += 32) /* the other columns are zeros */
-            copy_async_16_of(shared_address(to->operand) + i % PIECES * OPERAND_PLANE + i / PIECES * 16, input, 0);
         copy_async_commit();
         copy_async_wait<0>();
         fence_async();
@@ -76,21 +81,31 @@ struct group_producer {
         filled++;
     }
 
-    /* Lane `ROWS * i + j` has row j of tile i. */
+    /* The marks of row `row` of a tile's halo; nothing is loaded where `wanted` is false. */
+    __device__ __forceinline__ unsigned row_bits(const place &at, int row, bool wanted) const
+    {
+        int words = (im.W + 31) / 32, y = at.y + row - im.pad, x = at.x - im.pad, word = x >> 5;
+        bool inside = wanted && y >= 0 && y < im.H;
+        unsigned first = ((unsigned)at.n * im.H + (inside ? y : 0)) * words;
+        unsigned low = __ldg(mask + first + min(max(word, 0), words - 1)), high = __ldg(mask + first + min(word + 1, words - 1));
+        low = inside && word >= 0 && word < words ? low : 0, high = inside && word + 1 < words ? high : 0;
+        return __funnelshift_r(low, high, x) & ROW_BITS;
+    }
+    /* Lane `ROWS * i + j` has row j of tile i, and loads rows j and ROWS + j of its halo; the others come from its neighbours. */
     __device__ __forceinline__ output_row row_of(const work *tile) const
     {
+        int lane = threadIdx.x % 32, row = lane % ROWS;
+        const place at = tile ? tile->at : place{0, -im.H, 0};
+        unsigned own_bits = row_bits(at, row, true) | (R > 1 ? row_bits(at, ROWS + row, row < R - 1) << 16 : 0);
         output_row own = {};
-        int row = threadIdx.x % ROWS, words = (im.W + 31) / 32;
-        if (!tile)
-            return own;
-        const place &at = tile->at;
-        own.active = tile->active >> (8 * row) & 0xff;
+        own.active = tile ? tile->active >> (8 * row) & 0xff : 0;
         own.in_pixel = ((unsigned)at.n * im.H + at.y + row - im.pad) * im.W + at.x - im.pad;
         own.out_pixel = ((unsigned)at.n * im.P + at.y + row) * im.Q + at.x;
+        own.marks = own_bits & ROW_BITS;
 #pragma unroll
-        for (int r = 0; r < R; r++) {
-            uint2 bits = load_row(mask + (size_t)at.n * im.H * words, at.y + row + r - im.pad, at.x - im.pad, im.H, words);
-            own.marks |= (__funnelshift_r(bits.x, bits.y, at.x - im.pad) & ROW_BITS) << (r * HALO_W);
+        for (int r = 1; r < R; r++) {
+            unsigned other = __shfl_sync(~0u, own_bits, lane - row + (row + r) % ROWS);
+            own.marks |= (row + r < ROWS ? other & ROW_BITS : other >> 16) << (r * HALO_W);
         }
         return own;
     }
@@ -112,9 +127,10 @@ struct group_producer {
         if (own.active == 0)
             return;
         to->rows[own.rows] = make_uint4(own.out_pixel, own.marks, own.inputs, 0);
-        unsigned at = own.outputs;
-        for (unsigned bits = own.active; bits; bits &= bits - 1)
-            to->outputs[at++] = own.rows << 3 | (__ffs(bits) - 1);
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            if (own.active >> i & 1)
+                to->outputs[own.outputs + __popc(own.active & ((1u << i) - 1))] = own.rows << 3 | i;
     }
 
     /* Rows of up to 32 / ROWS tiles. */
@@ -156,8 +172,11 @@ static __device__ __forceinline__ void produce_inputs(group_producer p, const co
     constexpr int TILES = 32 / ROWS; /* at a time */
     int own = threadIdx.x % 32 / ROWS;
     lister<1> tiles = {all, p.im, true};
-    if (from < end)
+    if (from < end) {
+        wait_for_space<4 * sizeof(group)>();
+        p.clear();
         p.open();
+    }
     for (; from < end; from += tiles.MOST) {
         tiles.round(from, min(from + tiles.MOST, end));
         unsigned rank = tiles.first(), limit = tiles.end();
@@ -176,8 +195,6 @@ static __device__ __forceinline__ void produce_inputs(group_producer p, const co
 }
 
 /* --- consumers: 256 threads --- */
-
-static __device__ __forceinline__ void consumers_sync() { asm volatile("bar.sync 4, 256;" ::: "memory"); }
 
 /* What 32 inputs contribute through taps FIRST .. LAST - 1; `count` of them are there. parts: of the thread's first channel and input. */
 template <int FIRST, int LAST> static __device__ __forceinline__ void contribute(unsigned operand, const unsigned (*held)[4], float *parts, int count)
@@ -210,41 +227,51 @@ template <int FIRST, int LAST> static __device__ __forceinline__ void contribute
     }
 }
 
-/* What its first marked input contributes to an output; `taps`: its marks, of which the first is taken away. */
-static __device__ __forceinline__ const float4 *next_part(const float4 *own, const uint4 &row, int x, unsigned &taps)
-{
-    int i = __ffs(taps) - 1, input = row.z + __popc(row.y & ((1u << (x + i)) - 1));
-    taps &= taps - 1;
-    return own + input * (PITCH / 4) + (i - i / HALO_W * (HALO_W - S)) * 16;
-}
+/* Which output of a group a lane knows about. */
+struct group_output {
+    uint4 row;          /* of the group */
+    int x;              /* in the row */
+    unsigned taps;      /* its marks that have not been added */
 
-/* Half a warp an output; a lane has four channels of it. */
+    /* Where the contribution of its next marked input begins, in 16 bytes. There must be one. */
+    __device__ __forceinline__ int next_part()
+    {
+        int i = __ffs(taps) - 1, input = row.z + __popc(row.y & ((1u << (x + i)) - 1));
+        taps &= taps - 1;
+        return input * (PITCH / 4) + (i - i / HALO_W * (HALO_W - S)) * 16;
+    }
+};
+
+/* A warp takes 2 * AT_ONCE outputs: its lanes find out where their contributions are, then half a warp adds up each, a lane four channels. */
 static __device__ __forceinline__ void store_outputs(const group &from, const consumer &to, const float bias[4])
 {
-    constexpr int VECTOR = STORE == 8 ? 4 : 2, AT_ONCE = 2;
-    int channel = threadIdx.x % 16 * 4, count = from.output_count;
-    const float4 *own = reinterpret_cast<const float4 *>(space) + threadIdx.x % 16;
-    for (int i = (threadIdx.x - 128) / 16; i < count; i += 16 * AT_ONCE) {
-        uint4 row[AT_ONCE];
-        int x[AT_ONCE];
-        unsigned taps[AT_ONCE];
+    constexpr int VECTOR = STORE == 8 ? 4 : 2, AT_ONCE = 4;
+    int lane = threadIdx.x % 32, half = lane / 16 * AT_ONCE, channel = lane % 16 * 4, count = from.output_count;
+    const float4 *parts = reinterpret_cast<const float4 *>(contributions()) + lane % 16;
+    for (int first = (threadIdx.x - 128) / 32 * (2 * AT_ONCE); first < count; first += 8 * 2 * AT_ONCE) {
+        int which = from.outputs[min(first + lane % (2 * AT_ONCE), count - 1)];
+        group_output own = {from.rows[which >> 3], which & 7, 0};
+        own.taps = own.row.y >> own.x & TAP_BITS;
+        unsigned pixel = own.row.x + own.x;
+        int part = own.next_part();
         float4 sum[AT_ONCE];
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) {
-            unsigned which = from.outputs[min(i + 16 * j, count - 1)];
-            row[j] = from.rows[which >> 3], x[j] = which & 7;
-        }
+        for (int j = 0; j < AT_ONCE; j++)
+            sum[j] = parts[__shfl_sync(~0u, part, half + j)];
+        while (__any_sync(~0u, own.taps)) {
+            part = own.taps ? own.next_part() : -1;
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) {
-            taps[j] = row[j].y >> x[j] & TAP_BITS;
-            sum[j] = *next_part(own, row[j], x[j], taps[j]);
-        }
-#pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) {
-            while (taps[j]) {
-                float4 more = *next_part(own, row[j], x[j], taps[j]);
-                sum[j].x += more.x, sum[j].y += more.y, sum[j].z += more.z, sum[j].w += more.w;
+            for (int j = 0; j < AT_ONCE; j++) {
+                int next = __shfl_sync(~0u, part, half + j);
+                if (next >= 0) {
+                    float4 more = parts[next];
+                    sum[j].x += more.x, sum[j].y += more.y, sum[j].z += more.z, sum[j].w += more.w;
+                }
             }
+        }
+#pragma unroll
+        for (int j = 0; j < AT_ONCE; j++) {
+            TYPE *out = to.output + (size_t)__shfl_sync(~0u, pixel, half + j) * to.K + channel;
             float values[4] = {sum[j].x, sum[j].y, sum[j].z, sum[j].w};
 #pragma unroll
             for (int e = 0; e < 4; e += VECTOR) {
@@ -252,7 +279,7 @@ static __device__ __forceinline__ void store_outputs(const group &from, const co
 #pragma unroll
                 for (int k = 0; k < VECTOR; k++)
                     v.item[k] = from_f32<TYPE>(activate(values[e + k] + bias[e + k]));
-                store_if(i + 16 * j < count && to.k0 + channel + e < to.K, to.output + (size_t)(row[j].x + x[j]) * to.K + channel + e, v.word);
+                store_if(first + half + j < count && to.k0 + channel + e < to.K, out + e, v.word);
             }
         }
     }
@@ -261,7 +288,7 @@ static __device__ __forceinline__ void store_outputs(const group &from, const co
 static __device__ __forceinline__ void consume_inputs(const consumer &to, const unsigned (*held)[4])
 {
     int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
-    float bias[4], *parts = reinterpret_cast<float *>(space) + lane % 4 * 2 * PITCH + staged_pixels::own_channel();
+    float bias[4], *parts = contributions() + lane % 4 * 2 * PITCH + staged_pixels::own_channel();
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         int k = to.k0 + threadIdx.x % 16 * 4 + i;
@@ -275,7 +302,7 @@ static __device__ __forceinline__ void consume_inputs(const consumer &to, const 
         const group &from = *group_of(warp);
         barrier_wait(shared_address(&group_full[warp]), turn / 4 & 1);
         int count = __shfl_sync(~0u, from.input_count, 0);
-        if (count < 0) {
+        if (count < 0) { /* nobody waits for it */
             over |= 1 << warp;
             continue;
         }
@@ -288,9 +315,7 @@ static __device__ __forceinline__ void consume_inputs(const consumer &to, const 
         }
         consumers_sync();
         store_outputs(from, to, bias);
-        __syncwarp();
-        if (lane == 0)
-            barrier_arrive(shared_address(&group_empty[warp]));
+        barrier_arrive(shared_address(&group_empty[warp]));
         consumers_sync(); /* the contributions have been read */
     }
 }

@@ -137,6 +137,7 @@ static __device__ __forceinline__ void produce_pixels(tap_producer p, const comm
         for (unsigned rank = tiles.first() + threadIdx.x / 32; rank < tiles.end(); rank += 4)
             p.number_pixels(tiles.tile(rank), first);
         warpgroup_sync(0);
+        wait_for_space<2 * staged_bytes(8) + TAP_STAGES * TAP_BYTES>();
         bool over = from + LIST >= end;
         for (; (done + 1) * 64 <= last - first || (over && done * 64 < last - first); done++)
             p.put(done, min(64, last - first - done * 64));
@@ -158,7 +159,7 @@ static __device__ __forceinline__ void consume_pixels(const consumer &to, const 
             int i = sixty_four * TAPS + tap, slot = i % TAP_STAGES;
             barrier_wait(shared_address(&full[slot]), i / TAP_STAGES & 1);
             if (tap == 0) {
-                count = __shfl_sync(~0u, ring_pixels[slot], 0);
+                count = read_first(ring_pixels[slot]);
                 if (count < 0)
                     return;
             }

@@ -23,31 +23,61 @@ constexpr int TAPS = R * S, HALO_H = ROWS + R - 1, HALO_W = 8 + S - 1; /* of a t
 #ifndef INPUTS
 #define INPUTS 0
 #endif
+#ifndef TOGETHER
+#define TOGETHER 4 /* words of tiles that a lister reads together; who has few registers says 2 */
+#endif
 /* With INPUTS: a part of a tile is so many rows of outputs that its inputs, halo included, are at most 64. */
 constexpr int PART_ROWS = (7 + R) * HALO_W <= 64 && ROWS == 8 ? 8 : 4, PART_HALO_H = PART_ROWS + R - 1;
 struct place {
     int n, y, x; /* of a tile's first output pixel */
 };
-static __device__ __forceinline__ place place_of(int tile, int tiles_x, int tiles_y)
-{
-    unsigned row = (unsigned)tile / (unsigned)tiles_x, n = row / (unsigned)tiles_y; /* two divisions, which are slow */
-    return {(int)n, (int)(row - n * tiles_y) * ROWS, (int)(tile - row * tiles_x) * 8};
-}
+/* Divides numbers below 2^31 by the same one: a division is some hundred cycles, which a warp alone waits for. */
+struct divider {
+    unsigned by, scale; /* 2^32 / by, rounded up */
+    __device__ __forceinline__ divider(unsigned by) : by(by), scale(~0u / by + 1) {}
+    __device__ __forceinline__ unsigned operator()(unsigned x) const
+    {
+        unsigned quotient = by == 1 ? x : __umulhi(x, scale); /* right, or one too large */
+        return quotient - (quotient * by > x);
+    }
+};
+struct image {
+    int H, W, P, Q, pad, tiles_x, tiles_y; /* tiles_x counts the padding of the mask's words, too */
+    divider by_x, by_y;                     /* by tiles_x and tiles_y */
+
+    __device__ __forceinline__ image(int H, int W, int P, int Q, int pad, int tiles_x, int tiles_y)
+        : H(H), W(W), P(P), Q(Q), pad(pad), tiles_x(tiles_x), tiles_y(tiles_y), by_x(tiles_x), by_y(tiles_y)
+    {
+    }
+    __device__ __forceinline__ place place_of(int tile) const
+    {
+        unsigned row = by_x(tile), n = by_y(row);
+        return {(int)n, (int)(row - n * tiles_y) * ROWS, (int)(tile - row * tiles_x) * 8};
+    }
+};
 
 struct work {
     place at; /* y < 0: no more */
     int first; /* what the active tiles before it weigh, or how many they are */
     unsigned long long active;
 };
+/* As the first lane reads it, for the whole warp: that lane alone says afterwards that it has been read. */
+template <typename T> static __device__ __forceinline__ T read_first(const T &from)
+{
+    T own = 0;
+    if (threadIdx.x % 32 == 0)
+        own = from;
+    return __shfl_sync(~0u, own, 0);
+}
+static __device__ __forceinline__ work read_work(const work &from)
+{
+    return {{read_first(from.at.n), read_first(from.at.y), read_first(from.at.x)}, 0, read_first(from.active)};
+}
 constexpr int LIST = 256;   /* tiles listed at once */
 constexpr int SHARES = 128; /* of the tiles, at most: one for each thread that reads notes */
 static __shared__ work list[LIST];                                              /* by rank modulo LIST, or a quarter of it for each warp */
 static __shared__ unsigned weight_before[SHARES + 1], tiles_before[SHARES + 1]; /* by share */
 static __shared__ unsigned rank_first[4], rank_end[4], warp_weight[4], warp_tiles[4], looked_weight[16], looked_tiles[16];
-
-struct image {
-    int H, W, P, Q, pad, tiles_x, tiles_y; /* tiles_x counts the padding of the mask's words, too */
-};
 
 /* What all blocks share in global memory, words of {data, number of the launch}. */
 struct common {
@@ -68,12 +98,12 @@ struct seen {
     unsigned long long active;
     unsigned weight;
 };
-static __device__ __forceinline__ seen read_tile(const common &all, int tile)
+static __device__ __forceinline__ words load_tile(const common &all, int tile) { return load_words(all.tiles + (size_t)tile * 4); }
+/* What was loaded of a tile; again, until it is of this launch. */
+static __device__ __forceinline__ seen read_tile(const common &all, int tile, words v)
 {
-    words v;
-    do
-        v = load_words(all.tiles + (size_t)tile * 4);
-    while ((unsigned)(v.a >> 32) != all.launch || (unsigned)(v.b >> 40) != (all.launch & 0xffffff));
+    while ((unsigned)(v.a >> 32) != all.launch || (unsigned)(v.b >> 40) != (all.launch & 0xffffff))
+        v = load_tile(all, tile);
     return {v.b << 32 | (unsigned)v.a, (unsigned)(v.b >> 32) & 255};
 }
 /* Weight and number of active tiles, of a note or a sum. */
@@ -165,7 +195,7 @@ static __device__ __forceinline__ void look_at_share(const common &all, int own,
     unsigned weight = 0, tiles = 0;
     for (int first = (own * all.per_share * 8) + warp * 4; own < all.shares && first < end; first += blockDim.x / 8) {
         int four = first + lane / 8;
-        unsigned line = (unsigned)four / (unsigned)across, n = line / (unsigned)im.tiles_y, bits = 0, counts = 0;
+        unsigned line = im.by_x(four * 4), n = im.by_y(line), bits = 0, counts = 0;
         int word = four - line * across, p = (line - n * im.tiles_y) * ROWS + row;
         if (four * 4 < all.count && row < ROWS && p < im.P) {
             bits = look_at(n, p, word * 32, row % PART_ROWS == PART_ROWS - 1, im, mask, &counts);
@@ -245,31 +275,76 @@ template <int WARPS> struct lister {
     static __device__ __forceinline__ unsigned end() { return rank_end[own()]; }
     __device__ __forceinline__ unsigned before(int share) const { return by_weight ? weight_before[share] : tiles_before[share]; }
 
-    /* The 32 tiles of a word, of which the first active one has this rank and number: those whose numbers are in [from, to) are listed; the tile that holds
-     * number from - 1 is the last before them, the one that holds to - 1 the last of them. */
-    __device__ __forceinline__ void word(int word, unsigned number, unsigned rank, unsigned from, unsigned to) const
+    /* What one word's tiles are, a lane each, when `number` and `rank` are the first active one's: those whose numbers are in [from, to) are listed; the tile that
+     * holds number from - 1 is the last before them, the one that holds to - 1 the last of them. Number and rank go on to the next word's. */
+    __device__ __forceinline__ void word(bool wanted, int at, const seen &what, unsigned &number, unsigned &rank, unsigned from, unsigned to) const
     {
-        int lane = threadIdx.x % 32, at = word * 32 + lane;
-        seen what = {0, 0};
-        if (at < all.count)
-            what = read_tile(all, at);
-        unsigned size = by_weight ? what.weight : what.active != 0, is = __ballot_sync(~0u, what.active != 0);
-        number += scan(size) - size;
-        rank += __popc(is & ((1u << lane) - 1));
+        int lane = threadIdx.x % 32;
+        unsigned is = __ballot_sync(~0u, what.active != 0), size = by_weight ? what.weight : what.active != 0;
+        unsigned all_sizes = by_weight ? __reduce_add_sync(~0u, size) : __popc(is), start = number, start_rank = rank;
+        number += all_sizes, rank += __popc(is);
+        if (!wanted || start >= to || number < from)
+            return;
+        unsigned first = start - size + (by_weight ? scan(size) : __popc(is & ~0u >> (31 - lane))), own_rank = start_rank + __popc(is & ((1u << lane) - 1));
         if (what.active == 0)
             return;
-        if (number >= from && number < to)
-            tile(rank) = {place_of(at, im.tiles_x, im.tiles_y), (int)number, what.active};
-        if (number < from && number + size >= from)
-            rank_first[own()] = rank + 1;
-        if (number < to && number + size >= to)
-            rank_end[own()] = rank + 1;
+        if (first >= from && first < to)
+            tile(own_rank) = {im.place_of(at), (int)first, what.active};
+        if (first < from && first + size >= from)
+            rank_first[own()] = own_rank + 1;
+        if (first < to && first + size >= to)
+            rank_end[own()] = own_rank + 1;
+    }
+    __device__ __forceinline__ bool wants(int word) const { return WARPS == 1 || word % 4 == threadIdx.x / 32; }
+
+    /* A share of at most TOGETHER words: all of its tiles are on their way together. To read first where in it the wanted ones are takes longer. */
+    __device__ __forceinline__ void short_share(int share, unsigned from, unsigned to) const
+    {
+        int first = share * all.per_share * 32 + threadIdx.x % 32, end = min((share + 1) * all.per_share * 32, all.count);
+        unsigned number = before(share), rank = tiles_before[share];
+        words loaded[TOGETHER];
+#pragma unroll
+        for (int i = 0; i < TOGETHER; i++)
+            loaded[i] = first + i * 32 < end ? load_tile(all, first + i * 32) : words{0, 0};
+#pragma unroll 1 /* or the code is four times as long */
+        for (int i = 0; i < all.per_share; i++) {
+            int at = first + i * 32;
+            seen what = {0, 0};
+            if (at < end)
+                what = read_tile(all, at, loaded[0]);
+            word(wants(i), at, what, number, rank, from, to);
+#pragma unroll
+            for (int j = 1; j < TOGETHER; j++)
+                loaded[j - 1] = loaded[j];
+        }
+    }
+    /* A share of any length: only words that hold some of [below, to) are read. */
+    __device__ __forceinline__ void long_share(int share, unsigned below, unsigned from, unsigned to) const
+    {
+        int lane = threadIdx.x % 32, limit = min((share + 1) * all.per_share, (all.count + 31) / 32);
+        unsigned number = before(share), rank = tiles_before[share];
+        for (int first = share * all.per_share; first < limit; first += 32) {
+            uint2 sum = first + lane < limit ? read_sums(all, first + lane) : make_uint2(0, 0);
+            unsigned size = by_weight ? sum.x : sum.y, numbers = scan(size), ranks = scan(sum.y), start = number + numbers - size;
+            unsigned mine = __ballot_sync(~0u, size != 0 && start < to && start + size > below);
+            for (; mine; mine &= mine - 1) {
+                int i = __ffs(mine) - 1, at = (first + i) * 32 + lane;
+                unsigned c = __shfl_sync(~0u, start, i), k = rank + __shfl_sync(~0u, ranks - sum.y, i);
+                if (!wants(first + i))
+                    continue;
+                seen what = {0, 0};
+                if (at < all.count)
+                    what = read_tile(all, at, load_tile(all, at));
+                word(true, at, what, c, k, from, to);
+            }
+            number += __shfl_sync(~0u, numbers, 31), rank += __shfl_sync(~0u, ranks, 31);
+        }
     }
 
     /* Lists the tiles whose numbers are in [from, to), at most MOST apart. */
     __device__ __forceinline__ void round(unsigned from, unsigned to) const
     {
-        int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        int lane = threadIdx.x % 32;
         sync(); /* the last round is out */
         if (threadIdx.x % (32 * WARPS) == 0 && from == 0)
             rank_first[own()] = 0;
@@ -278,20 +353,11 @@ template <int WARPS> struct lister {
             unsigned here = before(s0 + lane), next = before(s0 + lane + 1);
             unsigned hit = __ballot_sync(~0u, here < next && here < to && next > below); /* not the empty ones */
             for (; hit; hit &= hit - 1) {
-                int share = s0 + __ffs(hit) - 1, limit = min((share + 1) * all.per_share, (all.count + 31) / 32);
-                unsigned number = before(share), rank = tiles_before[share];
-                for (int first = share * all.per_share; first < limit; first += 32) {
-                    uint2 sum = first + lane < limit ? read_sums(all, first + lane) : make_uint2(0, 0);
-                    unsigned size = by_weight ? sum.x : sum.y, numbers = scan(size), ranks = scan(sum.y), start = number + numbers - size;
-                    unsigned mine = __ballot_sync(~0u, size != 0 && start < to && start + size > below);
-                    for (; mine; mine &= mine - 1) {
-                        int i = __ffs(mine) - 1;
-                        unsigned c = __shfl_sync(~0u, start, i), k = rank + __shfl_sync(~0u, ranks - sum.y, i);
-                        if (WARPS == 1 || (first + i) % 4 == warp)
-                            word(first + i, c, k, from, to);
-                    }
-                    number += __shfl_sync(~0u, numbers, 31), rank += __shfl_sync(~0u, ranks, 31);
-                }
+                int share = s0 + __ffs(hit) - 1;
+                if (all.per_share <= TOGETHER)
+                    short_share(share, from, to);
+                else
+                    long_share(share, below, from, to);
             }
         }
         sync();

@@ -2,7 +2,7 @@
  *   conv2d/sparse_tile    WHOLE: the pixels of an active tile, active or not (sparse_whole.cuh)
  *   conv2d/very_sparse    PIXELS: 64 active outputs from wherever they are (sparse_pixels.cuh)
  *   conv2d/sparse_inputs  INPUTS: up to 64 active inputs, whose contributions are added up (sparse_inputs.cuh)
- *   conv2d/sparse_auto    WHOLE or INPUTS for the whole launch, from the numbers of active tiles and inputs
+ *   conv2d/sparse_either  WHOLE or INPUTS for the whole launch, from the numbers of active tiles and inputs
  *   conv2d/sparse_gather  WHOLE, and GATHERED: tiles come from and go to memory of their own, which other kernels fill and empty
  *
  * Tiles are ROWS rows of 8 pixels. One launch, a block an SM, three warpgroups. All of them look at the mask first (sparse_schedule.cuh); the
@@ -11,7 +11,7 @@
  *   consumers  (two) hold all R * S * C weights of 16 output channels in a warp's registers (144 for 3x3 of 64 channels); R * S * C / 16 wgmma of 64 channels
  *              by as many columns as there are.
  *
- * Needs TYPE, C, R, S, ROWS, WHOLE, PIXELS, INPUTS, SWITCH, STORE, EPI_BIAS, EPI_SLOPE as constants; with WHOLE also STAGES. SWITCH: with both, inputs are taken
+ * Needs TYPE, C, R, S, ROWS, WHOLE, PIXELS, INPUTS, SWITCH, WEIGHTS_AT, STORE, EPI_BIAS, EPI_SLOPE as constants; with WHOLE also STAGES. SWITCH: with both, inputs are taken
  * when there are fewer than so many of them for an active tile. */
 #pragma once
 #define SLICE C
@@ -21,8 +21,14 @@
 #ifndef GATHERED
 #define GATHERED 0
 #endif
-extern __shared__ __align__(128) unsigned char space[]; /* first the weights; then what the way of computing needs */
+extern __shared__ __align__(128) unsigned char space[]; /* what the way of computing needs; before, at WEIGHTS_AT, the weights */
 static __shared__ unsigned long long weights_come, weights_held, decided; /* barriers */
+/* Before the producer writes to the first `used` bytes of the space: are the weights in registers? Where there is room they lie behind, and nobody waits. */
+template <int USED> static __device__ __forceinline__ void wait_for_space()
+{
+    if (WEIGHTS_AT < USED)
+        barrier_wait(shared_address(&weights_held), 0);
+}
 enum { NOTHING, BY_TILES, SCATTERED };
 static __shared__ int way; /* what this block computes */
 
@@ -32,6 +38,8 @@ struct consumer {
     TYPE *output; /* of the block's first channel */
     int k0, K, P, Q;
 };
+/* Both consumers, 256 threads. */
+static __device__ __forceinline__ void consumers_sync() { asm volatile("bar.sync 4, 256;" ::: "memory"); }
 #if WHOLE
 #include "sparse_whole.cuh"
 #endif
@@ -42,25 +50,31 @@ struct consumer {
 #include "sparse_inputs.cuh"
 #endif
 
-/* The filter of channels k0 .. k0 + 63 comes to shared memory, a row for each, WEIGHTS_PITCH apart: eight rows start in eight different groups of banks. A warp. */
+/* The filter of channels k0 .. k0 + 63 comes to shared memory, a row for each, WEIGHTS_PITCH apart: eight rows start in eight different groups of banks. A warp of the
+ * consumers asks for eight rows; every block begins with other ones, or all of them would wait for the same part of L2. */
 static __device__ __forceinline__ void ask_weights(const TYPE *filter, int k0, int K)
 {
     unsigned come = shared_address(&weights_come);
-    int lane = threadIdx.x % 32;
+    int lane = threadIdx.x % 32, i = ((threadIdx.x - 128) / 32 * 8 + lane + blockIdx.x) % 64;
     if (lane == 0)
-        barrier_arrive_expect(come, 64 * TAPS * C * 2);
+        barrier_arrive_expect(come, 8 * TAPS * C * 2);
     __syncwarp();
-    for (int i = lane; i < 64; i += 32) /* channels past the last are copies of it: they are computed and not stored */
-        copy_bytes(shared_address(space) + i * WEIGHTS_PITCH, filter + (size_t)min(k0 + i, K - 1) * TAPS * C, TAPS * C * 2, come);
+    if (lane < 8) /* channels past the last are copies of it: they are computed and not stored */
+        copy_bytes(shared_address(space) + WEIGHTS_AT + i * WEIGHTS_PITCH, filter + (size_t)min(k0 + i, K - 1) * TAPS * C, TAPS * C * 2, come);
 }
 
-static __device__ __forceinline__ void produce(const TYPE *input, const TYPE *filter, int K, const unsigned *mask, const image &im, const common &all, unsigned *tiles_active)
+/* The first of the shares of `total` that begins here: total * block / blocks. */
+static __device__ __forceinline__ unsigned share_begin(unsigned total, unsigned block, unsigned blocks)
+{
+    return total / blocks * block + total % blocks * block / blocks;
+}
+
+static __device__ __forceinline__ void produce(const TYPE *input, const unsigned *mask, const image &im, const common &all, unsigned *tiles_active)
 {
     add_up(all);
     unsigned tiles = tiles_before[SHARES], weight = weight_before[SHARES];
     bool whole = WHOLE && (!INPUTS || weight >= (unsigned long long)tiles * SWITCH);
-    unsigned long long total = whole ? tiles : weight;
-    unsigned from = total * blockIdx.x / gridDim.x, end = total * (blockIdx.x + 1) / gridDim.x;
+    unsigned total = whole ? tiles : weight, from = share_begin(total, blockIdx.x, gridDim.x), end = share_begin(total, blockIdx.x + 1, gridDim.x);
     if (threadIdx.x == 0) {
         way = from == end ? NOTHING : whole ? BY_TILES : SCATTERED;
         barrier_arrive(shared_address(&decided));
@@ -69,9 +83,6 @@ static __device__ __forceinline__ void produce(const TYPE *input, const TYPE *fi
     }
     if (from == end)
         return;
-    if (threadIdx.x < 32)
-        ask_weights(filter, blockIdx.y * 64, K);
-    barrier_wait(shared_address(&weights_held), 0);
 #if WHOLE
     if (whole) {
         produce_tiles({input, mask, im, 0}, all, from, end);
@@ -87,14 +98,15 @@ static __device__ __forceinline__ void produce(const TYPE *input, const TYPE *fi
 #endif
 }
 
-static __device__ __forceinline__ void consume(const consumer &to)
+static __device__ __forceinline__ void consume(const consumer &to, const TYPE *filter)
 {
     int lane = threadIdx.x % 32;
     unsigned held[STEPS][4];
-    unsigned own = shared_address(space) + (threadIdx.x / 32 % 4 * 16 + lane % 16) * WEIGHTS_PITCH + lane / 16 * 16;
+    unsigned own = shared_address(space) + WEIGHTS_AT + (threadIdx.x / 32 % 4 * 16 + lane % 16) * WEIGHTS_PITCH + lane / 16 * 16;
     barrier_wait(shared_address(&decided), 0);
     if (way == NOTHING)
         return;
+    ask_weights(filter, to.k0, to.K);
     barrier_wait(shared_address(&weights_come), 0);
 #pragma unroll
     for (int i = 0; i < STEPS; i++)
@@ -102,6 +114,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
     __syncwarp(); /* all lanes have read */
     if (lane == 0)
         barrier_arrive(shared_address(&weights_held));
+    consumers_sync(); /* what they write in place of the weights has been read by both */
 #if WHOLE
     if (way == BY_TILES) {
         consume_tiles(to, held);
@@ -119,7 +132,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
 static __device__ __forceinline__ void init_barriers()
 {
     if (threadIdx.x % 32 == 0) {
-        barrier_init(shared_address(&weights_come), 1);
+        barrier_init(shared_address(&weights_come), 8);
         barrier_init(shared_address(&weights_held), 8);
         barrier_init(shared_address(&decided), 1);
     }
@@ -153,9 +166,9 @@ conv_tiles(const TYPE *input, const TYPE *filter, const float *bias, const unsig
         look_at_share(all, own, im, mask_in, mask_out);
     if (threadIdx.x < 128) {
         give_registers<72>();
-        produce(input, filter, K, mask_in, im, all, tiles_active);
+        produce(input, mask_in, im, all, tiles_active);
     } else {
         take_registers<216>();
-        consume({bias, output + blockIdx.y * 64, (int)blockIdx.y * 64, K, P, GATHERED ? 8 : Q});
+        consume({bias, output + blockIdx.y * 64, (int)blockIdx.y * 64, K, P, GATHERED ? 8 : Q}, filter);
     }
 }

@@ -79,6 +79,7 @@ static __device__ __forceinline__ void produce_tiles(producer p, const common &a
     p.issued = threadIdx.x / 32;
     for (; from < end; from += LIST) {
         tiles.round(from, min(from + LIST, end));
+        wait_for_space<2 * staged_bytes(ROWS) + STAGES * STAGE_BYTES>();
         unsigned rank = tiles.first() - before; /* of the ring's tile 0 */
         before += tiles.end() - tiles.first();
         if (p.issued >= before)
@@ -123,8 +124,8 @@ static __device__ __forceinline__ void consume_tiles(const consumer &to, const u
         int slot = i % STAGES;
         barrier_wait(shared_address(&full[slot]), i / STAGES & 1);
         fence_async(); /* the copies were ordinary ones */
-        work tile = ring_work[slot];
-        if (__shfl_sync(~0u, tile.at.y, 0) < 0)
+        work tile = read_work(ring_work[slot]);
+        if (tile.at.y < 0)
             return;
         float sum[4 * ROWS];
         multiply_whole(sum, ring_address() + slot * STAGE_BYTES, held, me, i / 2);

@@ -9,6 +9,7 @@ layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
+claims: cc == 90 and stride == 1 and n * p * q >= 65536
 params:
   PER_SM: {values: [1, 2, 3, 4], default: 2}       # blocks an SM
   WIDE: {values: [0, 1], default: 1}               # a block has more than 64 channels where its weights fit the registers

@@ -69,6 +69,7 @@ columns:
  * until the last slice. A slice of eight tiles takes some 5000 cycles, while the next one's weights arrive: 8 bytes a cycle.
  *
  * The filter is brought into slices once, beforehand (prepare), so that a slice of 64 output channels is one piece of memory. */
+#define TOGETHER 2
 #include "sparse_copy.cuh"
 #include "sparse_store.cuh"
 
@@ -219,9 +220,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
 #pragma unroll
             for (int step = 0; step < STEPS; step++)
                 load_matrix_4(held[step], weights + buffer * WEIGHTS_BYTES + step * 32);
-            __syncwarp();
-            if (lane == 0)
-                barrier_arrive(shared_address(&weights_held[buffer]));
+            barrier_arrive(shared_address(&weights_held[buffer]));
 #pragma unroll
             for (int j = 0; j < GROUP / 2; j++, i += 2) {
                 int slot = i % STAGES;
@@ -239,9 +238,7 @@ static __device__ __forceinline__ void consume(const consumer &to)
                     if (slice == SLICES - 1)
                         store_tile(to, ring_work[slot], sum[j]);
                 }
-                __syncwarp();
-                if (lane == 0)
-                    barrier_arrive(shared_address(&empty[slot]));
+                barrier_arrive(shared_address(&empty[slot]));
             }
         }
     }
@@ -259,11 +256,11 @@ conv_slices(const TYPE *input, const TYPE *packed, const float *bias, const unsi
         int i = threadIdx.x % 32;
         if (i < STAGES) {
             barrier_init(shared_address(&full[i]), 1);
-            barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose tile it is */
+            barrier_init(shared_address(&empty[i]), 128); /* the consumer whose tile it is */
         }
         if (i < 2) {
             barrier_init(shared_address(&weights_come[i]), 1);
-            barrier_init(shared_address(&weights_held[i]), 8);
+            barrier_init(shared_address(&weights_held[i]), 256); /* all who read them */
         }
         barrier_init_done();
     }

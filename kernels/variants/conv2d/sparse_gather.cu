@@ -18,7 +18,10 @@ let:
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
   plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
-  smem: max(STAGES * floor(c, 8) * plane + 4096 * ceil(ROWS, 2), 64 * (r * s * c * 2 + 16))   # tiles and what is being stored; before, the weights
+  whole: STAGES * floor(c, 8) * plane + 4096 * ceil(ROWS, 2)                # bytes, of tiles and what is being stored
+  weights: 64 * (r * s * c * 2 + 16)
+  weights_at: select(whole + weights + 10240 <= smem_per_block_optin, whole, 0)   # behind them, or there before
+  smem: max(whole, weights_at + weights)
   blocks_k: ceil(k, 64)
   shares: min(128, ceil(tiles, 128))
   per_share: ceil(ceil(tiles, 32), shares)         # of 32 tiles
@@ -33,6 +36,7 @@ define:
   INPUTS: 0
   SWITCH: 0
   GATHERED: 1
+  WEIGHTS_AT: weights_at
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [c, r, s]

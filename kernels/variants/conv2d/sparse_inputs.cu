@@ -17,8 +17,8 @@ let:
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
   group: ceil(floor(c, 8) * 1040 + 1024 * r + 128 * r * s + 264, 128) * 128 # bytes, of up to 64 inputs
-  inputs: ceil(64 * (r * s * 64 + 4) * 4, 128) * 128 + 4 * group            # their contributions, and groups
-  smem: max(inputs, 64 * (r * s * c * 2 + 16))                       # the weights are there before
+  weights_at: 4 * group                            # bytes; behind the groups, the weights come before the contributions
+  smem: weights_at + 64 * (r * s * 64 + 4) * 4
   blocks_k: ceil(k, 64)
   blocks: min(tiles, max(1, floor(sm_count, blocks_k)))
   shares: min(128, blocks * blocks_k)             # of the tiles, for those who look
@@ -34,6 +34,7 @@ define:
   PIXELS: 0
   INPUTS: 1
   SWITCH: 0
+  WEIGHTS_AT: weights_at
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [c, r, s]

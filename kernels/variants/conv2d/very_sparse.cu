@@ -16,7 +16,10 @@ let:
   tiles_x: 4 * ceil(q, 32)                         # bytes of a row of the mask
   tiles_y: ceil(p, ROWS)
   tiles: n * tiles_x * tiles_y
-  smem: max(20 * floor(c, 8) * 1040 + 16384, 64 * (r * s * c * 2 + 16))   # taps of 64 pixels and what is being stored; before, the weights
+  taps: 20 * floor(c, 8) * 1040 + 16384                                     # bytes, of taps of 64 pixels and what is being stored
+  weights: 64 * (r * s * c * 2 + 16)
+  weights_at: select(taps + weights + 28672 <= smem_per_block_optin, taps, 0)     # behind them, or there before
+  smem: max(taps, weights_at + weights)
   blocks_k: ceil(k, 64)
   blocks: min(tiles, max(1, floor(sm_count, blocks_k)))
   shares: min(128, blocks * blocks_k)             # of the tiles, for those who look
@@ -32,6 +35,7 @@ define:
   PIXELS: 1
   INPUTS: 0
   SWITCH: 0
+  WEIGHTS_AT: weights_at
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [c, r, s, stride, dilation]
