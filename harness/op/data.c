@@ -141,6 +141,16 @@ struct reference {
     int64_t terms;
 };
 
+/* A row without any is not computed: it would be cleared. */
+static bool any_active(const struct reference *r, int64_t n_i, int64_t p_i)
+{
+    const float *mask = r->data->mask_out + (n_i * r->work->p + p_i) * r->work->q;
+    for (int64_t q = 0; q < r->work->q; q++)
+        if (mask[q] != 0)
+            return true;
+    return false;
+}
+
 /* An inactive output is the epilogue of nothing. */
 static void clear_inactive(const struct reference *r, int64_t n_i, int64_t p_i, double *y, double *e)
 {
@@ -180,7 +190,9 @@ static void reference_row(void *context, int64_t index, int thread)
     struct epilogue_row row = {
         .y = space, .y2 = space + count, .e = r->bounds ? space + 2 * count : NULL, .e2 = r->bounds ? space + 3 * count : NULL};
     bool sums = r->terms > 0 && r->bounds && (!r->data->exact || slope_rounds(w));
-    w->op->reference_row(w, r->data, n_i, p_i, row.y, sums ? row.e : NULL);
+    bool wanted = !r->data->mask_out || any_active(r, n_i, p_i);
+    if (wanted)
+        w->op->reference_row(w, r->data, n_i, p_i, row.y, sums ? row.e : NULL);
     for (size_t i = 0; sums && i < count; i++)
         row.e[i] = row.e[i] > 0 ? bound_sum(w->math, (double)r->terms, row.y[i], row.e[i]) : 0;
     if (r->data->mask_out)

@@ -147,7 +147,7 @@ conv_delta(const TYPE *input, const TYPE *filter, const float *bias, const unsig
            int pad)
 {
     int k;
-    tile at = begin(k, K, P, Q, pad);
+    tile at = begin(k, pad);
     mask_in += (size_t)at.n * H * ((W + 31) / 32), mask_out += (size_t)at.n * P * ((Q + 31) / 32);
     int count = look(at, mask_in, mask_out, H, W, P, Q, pad);
     if (count == 0)

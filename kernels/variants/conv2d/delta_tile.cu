@@ -22,6 +22,7 @@ define:
   ACC16: math == f16_acc16
   TILE: tile
   THREADS: threads
+  BLOCKS_K: blocks_k
   FEW: select(math != f16_acc16 and r == 3 and s == 3 and stride == 1 and dilation == 1, 4, 0)
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)

@@ -8,7 +8,9 @@ needs:
 layout: {input: [NHWC, NCHW], filter: CRSK, output: same, residual: same}
 dtype: {input: f32, output: f32, bias: f32, accumulate: f32}
 epilogue: [bias, residual, relu, leaky_relu]
-claims: cc == 90 and r * s == 1 and c >= 64 and n * p * q >= 16384
+claims:
+  - r * s == 1 and c >= 64 or layout == NHWC and c >= 16 and k >= 16 and k <= 32
+  - cc == 90 and n * p * q >= 16384
 params:
   TH: {values: [4, 8], default: 8}             # output rows of a tile, which is 32 wide
   KB: {values: [auto, 32, 64, 128], default: auto}     # output channels a block; auto: 64, or 32 where there are no more

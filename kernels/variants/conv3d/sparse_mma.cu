@@ -22,7 +22,6 @@ let:
   pieces: ceil(c, piece)
   columns: ceil(t * s * pieces, 2) * 2
   kb: select(KB == 'auto', select(k <= 16, 16, select(k <= 32 or columns * r * 1024 > 131072, 32, 64)), KB)
-  wk: min(kb, 32)
   weights: columns * r * kb * 16
   room: smem_per_block_optin - weights - 4096
   line: stride * ceil(7 * stride + s, stride)
@@ -34,11 +33,13 @@ let:
   stages_44: STAGES * planes_c * (ceil(rows_44 * line * unit, 128) * 128 + 32)
   td: select(TD == 'auto', select(o == 1, 1, select(stages_44 <= room, 4, 2)), TD)
   planes: min(td, 2)                                 # of a warp
-  th: select(TH == 'auto', select(td == 1, 8, select(2 * stages_48 <= room or kb == 64 and stages_48 <= room, 8, 4)), TH)
+  th: select(TH == 'auto', select(td == 1 or stages_48 <= room, 8, 4), TH)
   in_rows: ((td - 1) * stride + t) * ((th - 1) * stride + r)
   stages: STAGES * planes_c * (ceil(in_rows * line * unit, 128) * 128 + 32)
-  group: floor(td * th, 8) * floor(kb, wk)           # warps
-  groups: select(GROUPS == 'auto', select(2 * stages <= room and group <= 8, 2, 1), GROUPS)
+  voxels: floor(td * th, 8)                          # warps side by side
+  groups: select(GROUPS == 'auto', select(2 * stages <= room and voxels * ceil(kb, 32) <= 8, 2, 1), GROUPS)
+  wk: select(voxels * ceil(kb, 32) * groups < 4, 16, min(kb, 32))   # channels of a warp: each scheduler has one
+  group: voxels * floor(kb, wk)                      # warps
   threads: 32 * group * groups
   smem: weights + groups * stages
   per_sm: max(1, min(floor(smem_per_sm, smem + 4 * STAGES * groups * in_rows + 1024), floor(512, threads)))

@@ -24,7 +24,7 @@ let:
   line_out: w * block * co * size(input)
   items: select(nhwc, select(mode == DCR, h * w * c / v, h * w * (co / v)), h * (w / v) * co * block)
   # NCHW of a width that vectors do not divide: strips of rows in shared memory.
-  strips: not nhwc and v < v_max
+  strips: not nhwc and v < v_max and n * c / block < 65536
   px: select(block <= 3, 4, select(block == 4, 2, 1))
   strip: px * min(ceil(w, px), 128)
   rows: max(1, min(h, floor(STRIP, strip * block * size(input))))

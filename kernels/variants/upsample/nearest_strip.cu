@@ -2,7 +2,7 @@
 op: upsample
 what: nearest of rows that begin at any element - a strip of them goes through shared memory, so that every access to global memory is of 16 bytes
 from: nearest
-needs: block <= 8 and c * h * w * block * block < 2147483648 and smem <= 98304
+needs: block <= 8 and c * h * w * block * block < 2147483648 and smem <= 98304 and n * planes < 65536
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 params:
@@ -12,6 +12,7 @@ params:
 let:
   nhwc: layout(input) == NHWC
   v: 16 / size(input)
+  planes: select(nhwc, 1, c)
   ch: select(nhwc, c, 1)                                        # of a line: neighbours
   # An item: px pixels of the input by cg channels.
   cg: select(ch <= 4, ch, select(ch % 4 == 0, 4, select(ch % 2 == 0, 2, 1)))
@@ -41,12 +42,15 @@ define:
 specialise: [block]
 steps:
   - kernel: nearest_strip
-    grid: ceil(w, width) * ceil(h, rows), n * select(nhwc, 1, c)
+    grid: ceil(w, width) * ceil(h, rows), n * planes
     block: threads
     smem: smem
     args: input, output, h, n * c * h * w
 */
 
+/* What changed from nearest: rows need not be whole vectors, as in upsample_bilinear/strip. Where the output's rows begin alike, a row is made once and given BLOCK times.
+ *
+ * Measured on an H200, f16, cold, of the foil: 3 channels x2 of 1439 x 2559 0.96 (nearest 0.56), in NCHW 0.93 (0.55), 66 channels of 719 x 1279 1.00 (0.90). */
 #include "strip.cuh"
 
 constexpr int V = 16 / sizeof(ELEMENT_T), LINE = WIDTH * CHANNELS, GROUPS = CHANNELS / CG;
