@@ -32,7 +32,7 @@ static __device__ __forceinline__ void init_groups()
 {
     int i = threadIdx.x % 32;
     if (i < 4) {
-        barrier_init(shared_address(&group_full[i]), 1);
+        barrier_init(shared_address(&group_full[i]), 32); /* all who wrote it */
         barrier_init(shared_address(&group_empty[i]), 256); /* all who read it */
     }
 }
@@ -54,9 +54,9 @@ struct group_producer {
     image im;
     group *to;
     unsigned used; /* counts in the group so far: inputs, outputs << 10, rows << 20; none overflows */
-    int filled;                      /* groups that this warp has given away */
+    int filled;    /* groups that this warp has given away */
 
-    /* Before the first group. A product has 32 columns or 64: what is behind the last input does not reach the others, but is not just anything. */
+    /* Before the first group. A product may have more columns than there are inputs; what the others hold reaches no output, but somebody must have written it. */
     __device__ __forceinline__ void clear() const
     {
         for (int i = threadIdx.x % 32; i < PIECES * GROUP_INPUTS; i += 32)
@@ -76,9 +76,7 @@ struct group_producer {
         fence_async();
         if (lane == 0)
             to->input_count = count, to->output_count = used >> 10 & 1023;
-        __syncwarp();
-        if (lane == 0)
-            barrier_arrive(shared_address(&group_full[threadIdx.x / 32]));
+        barrier_arrive(shared_address(&group_full[threadIdx.x / 32]));
         filled++;
     }
 
@@ -250,9 +248,9 @@ template <int COLUMNS> static __device__ __forceinline__ void contribute(int me,
 
 /* Which output of a group a lane knows about. */
 struct group_output {
-    uint4 row;          /* of the group */
-    int x;              /* in the row */
-    unsigned taps;      /* its marks that have not been added */
+    uint4 row;     /* of the group */
+    int x;         /* in the row */
+    unsigned taps; /* its marks that have not been added */
 
     /* Where the contribution of its next marked input begins, in 16 bytes. There must be one. */
     __device__ __forceinline__ int next_part()

@@ -29,6 +29,7 @@ template <int USED> static __device__ __forceinline__ void wait_for_space()
     if (WEIGHTS_AT < USED)
         barrier_wait(shared_address(&weights_held), 0);
 }
+constexpr unsigned FEW_TILES = 3; /* a block: with fewer, to list inputs takes longer than the products that it saves */
 enum { NOTHING, BY_TILES, SCATTERED };
 static __shared__ int way; /* what this block computes */
 
@@ -73,7 +74,7 @@ static __device__ __forceinline__ void produce(const TYPE *input, const unsigned
 {
     add_up(all);
     unsigned tiles = tiles_before[SHARES], weight = weight_before[SHARES];
-    bool whole = WHOLE && (!INPUTS || weight >= (unsigned long long)tiles * SWITCH);
+    bool whole = WHOLE && (!INPUTS || tiles < FEW_TILES * gridDim.x || weight >= (unsigned long long)tiles * SWITCH);
     unsigned total = whole ? tiles : weight, from = share_begin(total, blockIdx.x, gridDim.x), end = share_begin(total, blockIdx.x + 1, gridDim.x);
     if (threadIdx.x == 0) {
         way = from == end ? NOTHING : whole ? BY_TILES : SCATTERED;
@@ -111,9 +112,7 @@ static __device__ __forceinline__ void consume(const consumer &to, const TYPE *f
 #pragma unroll
     for (int i = 0; i < STEPS; i++)
         load_matrix_4(held[i], own + i * 32);
-    __syncwarp(); /* all lanes have read */
-    if (lane == 0)
-        barrier_arrive(shared_address(&weights_held));
+    barrier_arrive(shared_address(&weights_held));
     consumers_sync(); /* what they write in place of the weights has been read by both */
 #if WHOLE
     if (way == BY_TILES) {
@@ -133,7 +132,7 @@ static __device__ __forceinline__ void init_barriers()
 {
     if (threadIdx.x % 32 == 0) {
         barrier_init(shared_address(&weights_come), 8);
-        barrier_init(shared_address(&weights_held), 8);
+        barrier_init(shared_address(&weights_held), 256);
         barrier_init(shared_address(&decided), 1);
     }
 #if WHOLE
