@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void list_ops(struct text *t)
+static void list_ops(struct text *t) /* the first sentence about each: a point inside a number ends none */
 {
-    for (int i = 0; op_table[i]; i++)
-        text_addf(t, "%-18s %.*s\n", op_table[i]->name, (int)strcspn(op_table[i]->about, "."), op_table[i]->about);
+    for (int i = 0; op_table[i]; i++) {
+        const char *about = op_table[i]->about, *end = strstr(about, ". ");
+        size_t length = end ? (size_t)(end - about) : strlen(about);
+        text_addf(t, "%-18s %.*s\n", op_table[i]->name, (int)(length - (!end && length && about[length - 1] == '.')), about);
+    }
 }
 
 static void list_set(struct text *t, const char *title, unsigned bits, const char *const *names, int first)

@@ -86,8 +86,8 @@ static __device__ __forceinline__ void load_inputs(unsigned a[4], unsigned from)
     for (int i = 0; i < 4 && sizeof(TYPE) == 4; i++)
         a[i] = round_tf32(__uint_as_float(a[i]));
 }
-template <typename T> static __device__ __forceinline__ void multiply_step(float d[4], const unsigned a[4], const unsigned b[2]) { multiply_16x8x16<T>(d, a, b); }
-template <> __device__ __forceinline__ void multiply_step<float>(float d[4], const unsigned a[4], const unsigned b[2]) { multiply_16x8x8_tf32(d, a, b); }
+template <typename T> static __device__ __forceinline__ void multiply_fragment(float d[4], const unsigned a[4], const unsigned b[2]) { multiply_16x8x16<T>(d, a, b); }
+template <> __device__ __forceinline__ void multiply_fragment<float>(float d[4], const unsigned a[4], const unsigned b[2]) { multiply_16x8x8_tf32(d, a, b); }
 
 /* The filter of channels k0 .. k0 + BLOCK_K - 1, stored K, FILTER_D*R, S, C. The caller commits; all threads of the block. */
 static __device__ __forceinline__ void load_weights(const TYPE *filter, int k0, int K)
@@ -134,7 +134,7 @@ static __device__ __forceinline__ void load_tile(unsigned to, const TYPE *input,
 {
     constexpr int PARTS = C / VEC_IN, BYTES = VEC_IN * sizeof(TYPE), LONG = IN_W * PARTS, AT_ONCE = GROUP_THREADS < LONG ? 1 : GROUP_THREADS / LONG;
     const TYPE *first = input + (((long long)at.n * v.D + at.o * STRIDE - PAD_D) * v.H + at.p * STRIDE - PAD) * v.W * C + (long long)(at.q * STRIDE - PAD) * C;
-    int line = v.W * C, plane = (v.H - IN_H) * line; /* from the last row of a plane to the next plane's first, less a plane's rows */
+    long long line = (long long)v.W * C, plane = (v.H - IN_H) * line; /* what a tile's rows of a plane leave out */
     for (int e = threadIdx.x % GROUP_THREADS; e < AT_ONCE * LONG; e += GROUP_THREADS) {
         int x = e % LONG / PARTS, part = e % PARTS * VEC_IN, y = e / LONG;
         unsigned place = to + plane_of(part / PIECE) * PLANE + y * PITCH * UNIT + in_row(column_place(x), part / PIECE) + part % PIECE * sizeof(TYPE);
@@ -174,6 +174,27 @@ struct warp_place {
     __device__ __forceinline__ int row(int i, int half) const { return PLANES == 2 ? y + i : y + i + half * 4; }
 };
 
+/* Two columns of the filter, all its rows. inputs, weights: this lane's address. */
+static __device__ __forceinline__ void multiply_step(float (&sum)[4][WARP_K / 8][4], unsigned inputs, unsigned weights)
+{
+    unsigned a[FRAGMENT_ROWS][4];
+#pragma unroll
+    for (int row = 0; row < FRAGMENT_ROWS; row++)
+        load_inputs(a[row], inputs + row * PITCH * UNIT);
+#pragma unroll
+    for (int r = 0; r < R; r++) {
+        unsigned b[WARP_K / 16][4];
+#pragma unroll
+        for (int j = 0; j < WARP_K / 16; j++)
+            load_matrix_4(b[j], weights + r * 2 * BLOCK_K * 16 + j * 256);
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+#pragma unroll
+            for (int j = 0; j < WARP_K / 8; j++)
+                multiply_fragment<TYPE>(sum[i][j], a[i * STRIDE + r * DILATION], &b[j / 2][j % 2 * 2]);
+    }
+}
+
 /* sum[i][j]: rows are 8 columns of the two rows of pair i of this warp, columns 8 j .. 8 j + 7 of its channels. */
 static __device__ __forceinline__ void multiply_tile(float (&sum)[4][WARP_K / 8][4], const warp_place &warp, unsigned stage)
 {
@@ -188,25 +209,10 @@ static __device__ __forceinline__ void multiply_tile(float (&sum)[4][WARP_K / 8]
     for (int t = 0; t < TURNS; t++, voxels += IN_H * PITCH * UNIT, weights += TURN_STEPS * R * 2 * BLOCK_K * 16)
 #pragma unroll UNROLLED
         for (int step = 0; step < TURN_STEPS; step++) {
-        int first = column_offset(2 * step), second = column_offset(2 * step + 1 < COLUMNS ? 2 * step + 1 : 2 * step);
-        unsigned from = voxels + first + (PAIRED ? across[2 * step / PIECES % S] : across[0] + half * (second - first - PLANE));
-        unsigned a[FRAGMENT_ROWS][4];
-#pragma unroll
-        for (int row = 0; row < FRAGMENT_ROWS; row++)
-            load_inputs(a[row], from + row * PITCH * UNIT);
-#pragma unroll
-        for (int r = 0; r < R; r++) {
-            unsigned b[WARP_K / 16][4];
-#pragma unroll
-            for (int j = 0; j < WARP_K / 16; j++)
-                load_matrix_4(b[j], weights + (step * R + r) * 2 * BLOCK_K * 16 + j * 256);
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-#pragma unroll
-                for (int j = 0; j < WARP_K / 8; j++)
-                    multiply_step<TYPE>(sum[i][j], a[i * STRIDE + r * DILATION], &b[j / 2][j % 2 * 2]);
+            int first = column_offset(2 * step), second = column_offset(2 * step + 1 < COLUMNS ? 2 * step + 1 : 2 * step);
+            unsigned from = voxels + first + (PAIRED ? across[2 * step / PIECES % S] : across[0] + half * (second - first - PLANE));
+            multiply_step(sum, from, weights + step * R * 2 * BLOCK_K * 16);
         }
-    }
 }
 
 /* V results as they are stored; of 2-byte types relu takes two at a time. */

@@ -73,7 +73,12 @@ steps:
  *
  *  - The blocks of a tile, each with its channels, are a cluster: they send their outputs straight into each other's halo tile, a fifth of the way through L2. A
  *    barrier there counts the bytes. (Plain stores and an arrival that releases them wait for all stores of the thread, those to L2 too: 600 cycles a layer.) Only
- *    what other tiles read goes through L2 as before: the pixels at the tile's border, 20 of 36; and 28 of the 64 in a halo tile come from there.
+ *    what other tiles read goes through L2: the pixels at the tile's border, 20 of 36; and 28 of the 64 in a halo tile come from there.
+ *  - What goes through L2 carries no number. A word of four channels is absent while it is four negative zeros, and no output is one; so it takes half the bytes of a
+ *    word that says of which layer it is. Each link has a place of its own, which the launch clears for the launch after the next: two sets, and the end of a kernel
+ *    between clearing and writing. (With three places in turn, cleared by the link before, 3 us less; but then only fences say that a word was cleared before it is read
+ *    again, and those cost 8 to 15 us wherever they stand.) What a launch has not touched lately is prefetched to L2 a link ahead: 1 to 5 us where the cache is cold.
+ *  - A launch begins with what waits for nothing: barriers, then the weights; biases and slopes are read by the thread that needs them, one link ahead.
  *  - There are two halo tiles. A block that writes into the next one of another block has had that block's outputs of the layer before, so the other is done with the
  *    layer in which it read it. The same holds for what a block keeps for itself.
  *  - Places do not change from layer to layer: a thread works out once what it reads, where it goes, and what it stores. A dozen divisions a layer and thread, three warps
@@ -83,11 +88,12 @@ steps:
  *  - The product is turned: channels are its 16 rows, pixels its columns of 8. 36 pixels fill five of these, where they took three rows of 16.
  *  - A residual from two links back is what the thread itself made: it stays in a register.
  *
- * On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take 71 us in it (cold, f16), 84 us in resident_bulk; the whole network 89 us as a graph against 224 us of
- * cuDNN's best plans. A layer is 3200 cycles: about 1250 from the store of a pixel until its neighbour has it (in which the weights are loaded), 1150 of products,
- * 550 for sums, epilogue and stores, 250 waiting for each other (clock64 in a copy of this file; the compiler moves instructions across its readings). When a warp asks,
- * before, amid or behind the weights, makes no difference (89.2 to 89.9 us). What is left to try: wgmma with the pixels of a whole row of halo as its columns (twice the rate,
- * nothing to add up between warps), and one exchange for two layers with the halo computed twice. */
+ * On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take 68 us in it (cold, f16), 83 us in resident_bulk; the whole network 86 us as a graph against 224 us of
+ * cuDNN's best plans (reports/networks/edsr_x2_48-h200.md). Other sizes: 71 us at 32 x 32, 97 at 64 x 64 in tiles of 8 x 8 (body_sizes-h200.md, 148 and 153 with a launch a layer).
+ * A layer is 3000 cycles: 1800 from the store of a pixel until the last of its neighbours has it (in which the weights are loaded), 600 of products, which is the rate of
+ * mma.sync (650 in a loop of nothing else), 130 for sharing sums, 500 for epilogue and stores (clock64 in a copy of this file). A launch takes 2.6 us to its first
+ * product. So two thirds are the way through L2 and back, and polls that come too early: two polls in flight cost 5 to 8 us, 60 ns between polls 3, asking later 2. What is left
+ * to try: clusters of 16 blocks, whose inner borders need no L2, and one exchange for two layers with the halo computed twice (by these figures 9 % less). */
 #include "resident_bulk.cuh"
 
 constexpr int THREADS = 32 * WARPS;
@@ -142,11 +148,12 @@ constexpr unsigned long long ABSENT = 0x8000800080008000;
 static __device__ __forceinline__ unsigned without_negative_zeros(unsigned v) { return v & ((v & 0x7fff7fff) + 0x7fff7fff | 0x7fff7fff); }
 static __device__ __forceinline__ void leave(TYPE *there, unsigned long long v) { asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(there), "l"(v) : "memory"); }
 
-/* What a thread reads of other tiles in every layer: element in the image and byte in the halo tile of each octet; from < 0: outside the image, or none. */
+/* What a thread reads of other tiles in every layer: each octet in the link that is to be read next, and its byte in the halo tile; from NULL: outside the image, or none. */
 struct incoming {
-    int from[RING_LOADS], to[RING_LOADS];
+    const TYPE *from[RING_LOADS];
+    int to[RING_LOADS];
 };
-static __device__ __forceinline__ incoming incoming_of(const place &at, int H, int W)
+static __device__ __forceinline__ incoming incoming_of(const place &at, const TYPE *first, int H, int W)
 {
     incoming in;
 #pragma unroll
@@ -154,7 +161,7 @@ static __device__ __forceinline__ incoming incoming_of(const place &at, int H, i
         int i = threadIdx.x + j * THREADS, pixel = i / OCTETS, side = pixel - 2 * WIDE; /* the rows above and below, then left and right */
         int y = side < 0 ? pixel / WIDE * (TALL - 1) : 1 + side / 2, x = side < 0 ? pixel % WIDE : side % 2 * (WIDE - 1);
         bool inside = i < RING && at.y0 + y > 0 && at.y0 + y <= H && at.x0 + x > 0 && at.x0 + x <= W;
-        in.from[j] = inside ? ((at.y0 + y - 1) * W + at.x0 + x - 1) * C + i % OCTETS * 8 : -1;
+        in.from[j] = inside ? first + ((at.y0 + y - 1) * W + at.x0 + x - 1) * C + i % OCTETS * 8 : 0;
         in.to[j] = y * ROW + x * PITCH + i % OCTETS * 16;
     }
     return in;
@@ -162,42 +169,43 @@ static __device__ __forceinline__ incoming incoming_of(const place &at, int H, i
 
 static __device__ __forceinline__ words load_octet(const TYPE *p) { return load_words((const unsigned *)p); }
 
-/* Asks for what other tiles make. */
-static __device__ __forceinline__ void ask(words v[RING_LOADS], const incoming &in, const TYPE *link)
+/* Asks for what other tiles make, and has the link after that brought to L2: each has a place of its own there, which the launches before may have lost. */
+static __device__ __forceinline__ void ask(words v[RING_LOADS], const incoming &in)
 {
 #pragma unroll
     for (int j = 0; j < RING_LOADS; j++)
-        if (in.from[j] >= 0)
-            v[j] = load_octet(link + in.from[j]);
+        if (in.from[j])
+            v[j] = load_octet(in.from[j]);
+}
+static __device__ __forceinline__ void fetch_early(const incoming &in, int ahead)
+{
+#pragma unroll
+    for (int j = 0; j < RING_LOADS; j++)
+        if (in.from[j])
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(in.from[j] + ahead));
 }
 
-/* Takes what was asked for as soon as it is there. */
-static __device__ __forceinline__ void receive(words v[RING_LOADS], const incoming &in, const TYPE *link, unsigned halo)
+/* Takes what was asked for as soon as it is there, and goes on to the next link. */
+static __device__ __forceinline__ void receive(words v[RING_LOADS], incoming &in, unsigned halo, int elements)
 {
 #pragma unroll
     for (int j = 0; j < RING_LOADS; j++) {
-        while (in.from[j] >= 0 && (v[j].a == ABSENT || v[j].b == ABSENT))
-            v[j] = load_octet(link + in.from[j]);
-        if (in.from[j] >= 0)
+        while (in.from[j] && (v[j].a == ABSENT || v[j].b == ABSENT))
+            v[j] = load_octet(in.from[j]);
+        if (in.from[j]) {
             *(ulonglong2 *)(shared + halo + in.to[j]) = make_ulonglong2(v[j].a, v[j].b);
+            in.from[j] += elements;
+        }
     }
 }
 
-/* To L2, before it is asked for: each link has a place of its own there, which the last launches may have lost. */
-static __device__ __forceinline__ void fetch_early(const incoming &in, const TYPE *link)
-{
-#pragma unroll
-    for (int j = 0; j < RING_LOADS; j++)
-        if (in.from[j] >= 0)
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(link + in.from[j]));
-}
-
-/* What a thread makes in every layer: four channels of a pixel. where: in the image; sums, own: where their sums and where they themselves lie; pixel < 0: none. */
+/* What a thread makes in every layer: four channels of a pixel. where: in the image; sums, own: where their sums and where they themselves lie; to: where other tiles
+ * read them in the link at hand, NULL: none does; pixel < 0: none. */
 struct outgoing {
     int pixel[ITEMS], channel[ITEMS], where[ITEMS], sums[ITEMS], own[ITEMS];
-    bool border[ITEMS];
+    TYPE *to[ITEMS];
 };
-static __device__ __forceinline__ outgoing outgoing_of(const place &at, int group, int H, int W)
+static __device__ __forceinline__ outgoing outgoing_of(const place &at, TYPE *first, int group, int H, int W)
 {
     outgoing out;
 #pragma unroll
@@ -210,7 +218,7 @@ static __device__ __forceinline__ outgoing outgoing_of(const place &at, int grou
         out.where[j] = (int)where;
         out.sums[j] = out.pixel[j] * SUM_PITCH + k;
         out.own[j] = (y + 1) * ROW + (x + 1) * PITCH + out.channel[j] * 2;
-        out.border[j] = y == 0 || x == 0 || y == TH - 1 || x == TW - 1;
+        out.to[j] = any && (y == 0 || x == 0 || y == TH - 1 || x == TW - 1) ? first + where : 0;
         out.pixel[j] = any ? out.pixel[j] : -1;
     }
     return out;
@@ -286,49 +294,56 @@ static __device__ __forceinline__ finishing finishing_of(int link, const outgoin
     return f;
 }
 
-/* This thread's part of a link, from the sums. What is added comes from the halo tile (what the link reads), from the chain's input, or from two links back: then it is
- * what this thread made. */
-static __device__ __forceinline__ void make(const float *sums, const finishing &f, int link, const unsigned char *halo, const TYPE *input, const outgoing &out,
-                                            uint2 made[2][ITEMS])
+/* What a link adds: what it reads itself, which lies in the halo tile, the chain's input, or what came two links back: that this thread made. */
+static __device__ __forceinline__ void residual_of(uint2 add[ITEMS], int source, int link, const unsigned char *halo, const TYPE *input, const outgoing &out,
+                                                   const uint2 before[ITEMS])
 {
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
-        if (out.pixel[j] < 0)
-            continue;
-        uint2 add = made[0][j];
-        if (f.source == link)
-            add = *(const uint2 *)(halo + out.own[j]);
-        else if (f.source == 0)
-            add = *(const uint2 *)(input + out.where[j]);
-        made[0][j] = made[1][j];
-        made[1][j] = finish(sums + out.sums[j], (const float *)&f.bias[j], 0, 0, f.slope, f.source >= 0, add);
+        add[j] = before[j];
+        if (out.pixel[j] >= 0 && source == link)
+            add[j] = *(const uint2 *)(halo + out.own[j]);
+        else if (out.pixel[j] >= 0 && source == 0)
+            add[j] = *(const uint2 *)(input + out.where[j]);
     }
 }
 
-/* To the next halo tile of all blocks of the cluster, and where other tiles read it through L2. */
-static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing &out, unsigned base, unsigned next, unsigned barrier, int group, TYPE *link)
+/* This thread's part of a link, from the sums. */
+static __device__ __forceinline__ void make(const float *sums, const finishing &f, const uint2 add[ITEMS], const outgoing &out, uint2 made[2][ITEMS])
 {
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
+        made[0][j] = made[1][j];
+        if (out.pixel[j] >= 0)
+            made[1][j] = finish(sums + out.sums[j], (const float *)&f.bias[j], 0, 0, f.slope, f.source >= 0, add[j]);
+    }
+}
+
+/* To where other tiles read it through L2, and to the next halo tile of all blocks of the cluster: there[] is where the shared memory of the others begins. */
+static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing &out, const unsigned there[GROUPS], unsigned next, unsigned barrier)
+{
+#pragma unroll
+    for (int j = 0; j < ITEMS; j++) {
+        if (out.to[j])
+            leave(out.to[j], (unsigned long long)without_negative_zeros(v[j].y) << 32 | without_negative_zeros(v[j].x));
         if (out.pixel[j] < 0)
             continue;
-        if (out.border[j])
-            leave(link + out.where[j], (unsigned long long)without_negative_zeros(v[j].y) << 32 | without_negative_zeros(v[j].x));
 #pragma unroll
-        for (int other = 0; other < GROUPS; other++)
-            if (other != group)
-                send_there(address_in(other, base + next + out.own[j]), address_in(other, barrier), v[j]);
+        for (int i = 0; i < GROUPS - 1; i++)
+            send_there(there[i] + next + out.own[j], there[i] + barrier, v[j]);
         *(uint2 *)(shared + next + out.own[j]) = v[j];
     }
 }
 
-/* For the next launch. */
-static __device__ __forceinline__ void clear(const outgoing &out, TYPE *link)
+/* What the next launch will wait for in this link is absent again. Then on to the next link. */
+static __device__ __forceinline__ void clear(outgoing &out, ptrdiff_t spare, int elements)
 {
 #pragma unroll
     for (int j = 0; j < ITEMS; j++)
-        if (out.pixel[j] >= 0 && out.border[j])
-            leave(link + out.where[j], ABSENT);
+        if (out.to[j]) {
+            leave(out.to[j] + spare, ABSENT);
+            out.to[j] += elements;
+        }
 }
 
 static __device__ __forceinline__ void store(const uint2 v[ITEMS], const outgoing &out, TYPE *output)
@@ -339,14 +354,9 @@ static __device__ __forceinline__ void store(const uint2 v[ITEMS], const outgoin
             *(uint2 *)(output + out.where[j]) = v[j];
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
-run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *exchange, TYPE *output, unsigned *launches, int runs, int H, int W,
-           int tiles_x, int tiles_y, int elements)
+/* Nothing of it waits for memory: barriers, the weights of two links on their way, and zeros, which stay outside the image. */
+static __device__ __forceinline__ void begin(unsigned base, bool fetches, int runs, int group, const TYPE *weights)
 {
-    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, pixels = warp / WAYS, split = warp % WAYS;
-    int group = blockIdx.x % GROUPS;
-    bool fetches = threadIdx.x == THREADS - 32; /* in a warp with few products */
-    unsigned base = shared_address(shared), launch = launches[blockIdx.x];
     if (fetches) {
         for (int i = 0; i < 4; i++)
             barrier_init(base + i * 8, 1);
@@ -354,64 +364,76 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
         for (int link = 0; link < 2 && link < runs; link++)
             fetch_weights<1>(base, link, 0, group, weights);
     }
-    for (unsigned i = threadIdx.x * 16; i < 2 * TILE_BYTES; i += THREADS * 16) /* what lies outside the image stays zero */
+    for (unsigned i = threadIdx.x * 16; i < 2 * TILE_BYTES; i += THREADS * 16)
         *(uint4 *)(shared + HALOS + i) = make_uint4(0, 0, 0, 0);
     __syncthreads();
     if (GROUPS > 1)
         cluster_arrive();
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *exchange, TYPE *output, unsigned *launches, int runs, int H, int W,
+           int tiles_x, int tiles_y, int elements)
+{
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, pixels = warp / WAYS, split = warp % WAYS, group = blockIdx.x % GROUPS;
+    bool fetches = threadIdx.x == THREADS - 32; /* in a warp with few products */
+    unsigned base = shared_address(shared), launch = launches[blockIdx.x];
+    begin(base, fetches, runs, group, weights);
     float *sums = (float *)(shared + HALOS + 2 * TILE_BYTES);
     place at = place_of(blockIdx.x / GROUPS, tiles_x, tiles_y);
     size_t image = (size_t)at.n * H * W * C;
     load_first(shared + HALOS, input + image, at.y0 - 1, at.x0 - 1, H, W);
-    TYPE *own = (TYPE *)exchange + (size_t)(launch & 1) * runs * elements + image, *spare = (TYPE *)exchange + (size_t)(~launch & 1) * runs * elements + image;
-    incoming in = incoming_of(at, H, W);
-    outgoing out = outgoing_of(at, group, H, W);
+    ptrdiff_t half = (ptrdiff_t)runs * elements, spare = launch & 1 ? -half : half; /* of exchange: for launches of even and of odd number */
+    TYPE *first = (TYPE *)exchange + (launch & 1 ? half : 0) + image;
+    incoming in = incoming_of(at, first, H, W);
+    outgoing out = outgoing_of(at, first, group, H, W);
     int pixel = min(pixels * 16 + lane / 16 * 8 + lane % 8, TH * TW - 1); /* past the tile its last pixel again; nobody stores that */
     unsigned own_pixel = base + HALOS + pixel / TW * ROW + pixel % TW * PITCH + split * 32 + lane / 8 % 2 * 16;
     uint2 made[2][ITEMS] = {}; /* of the last two links */
     unsigned from_peers = min(TH, H - at.y0) * min(TW, W - at.x0) * (C - KB) * 2; /* bytes a link */
-    fetch_early(in, own);
+    unsigned there[GROUPS];
+    for (int i = 0; i < GROUPS - 1; i++)
+        there[i] = address_in((group + 1 + i) % GROUPS, base);
+    words arriving[RING_LOADS];
+    fetch_early(in, 0);
     if (GROUPS > 1) /* nobody sends before every one of the cluster's blocks is there */
         cluster_wait();
     for (int link = 0; link < runs; link++) {
         unsigned odd = link & 1, halo = HALOS + odd * TILE_BYTES, next = HALOS + (odd ^ 1) * TILE_BYTES;
-        TYPE *to = own + (size_t)link * elements;
         float sum[PAIRS][2][4] = {};
-        bool last = link + 1 == runs;
-        words arriving[RING_LOADS];
+        uint2 add[ITEMS];
         fragments f;
-        if (link)
-            ask(arriving, in, to - elements);
         finishing end = finishing_of(link, out, bias, links);
         barrier_wait(base + odd * 8, link >> 1 & 1);
         hold(f, BARRIERS + odd * WEIGHT_BYTES, split);
-        if (!last) {
-            clear(out, spare + (size_t)link * elements);
-            fetch_early(in, to + elements);
-        }
         if (link) {
-            receive(arriving, in, to - elements, halo);
+            receive(arriving, in, halo, elements);
             if (GROUPS > 1)
                 wait_for_peers(base + PEERS + (odd ^ 1) * 8, link - 1 >> 1 & 1);
         }
         __syncthreads();
         if (fetches && link + 2 < runs) /* all warps have these weights */
             fetch_weights<1>(base, link + 2, 0, group, weights);
-        if (fetches && GROUPS > 1 && !last) /* what the others will send of this link */
+        if (fetches && GROUPS > 1 && link + 1 < runs) /* what the others will send of this link */
             barrier_arrive_expect(base + PEERS + odd * 8, from_peers);
         __syncwarp(); /* for products whole warps are wanted */
+        residual_of(add, end.source, link, shared + halo, input + image, out, made[0]);
         if (pixels * 16 + 8 < TH * TW)
             multiply_held<2>(sum, f, own_pixel + odd * TILE_BYTES);
         else
             multiply_held<1>(sum, f, own_pixel + odd * TILE_BYTES);
         share_turned(sums, sum, pixels, split);
         __syncthreads();
-        make(sums, end, link, shared + halo, input + image, out, made);
-        if (last)
-            store(made[1], out, output + image);
-        else
-            send(made[1], out, base, next, base + PEERS + odd * 8, group, to);
+        make(sums, end, add, out, made);
+        if (link + 1 == runs)
+            break;
+        send(made[1], out, there, next, PEERS + odd * 8);
+        ask(arriving, in);
+        clear(out, spare, elements);
+        if (link + 2 < runs)
+            fetch_early(in, elements);
     }
+    store(made[1], out, output + image);
     if (threadIdx.x == 0) /* nobody writes to a block that is through: it has waited for all that others send it */
         launches[blockIdx.x] = launch + 1;
 }

@@ -12,11 +12,12 @@ epilogue: [bias, residual, relu, leaky_relu]
 claims: cc == 90 and stride == 1 and n * p * q >= 65536
 params:
   PER_SM: {values: [1, 2, 3, 4], default: 2}       # blocks an SM
+  WIDE: {values: [0, 1], default: 1}               # a block has more than 64 channels where its weights fit the registers
   TILE_W: {values: [32, 64], default: 32}          # outputs of a tile's row
-  EARLY: {values: [0, 1], default: 1}
 let:
-  kb: select(k <= 32, 32, 64)                      # output channels a block
-  tw: select(stride == 1, TILE_W, 32)              # tile: 8 rows of so many outputs
+  depths: ceil(r * ceil(s * c, 2), 8)              # products of 16
+  kb: select(k <= 32, 32, select(depths == 1 and k > 64 and WIDE, select(k <= 96, 96, 128), 64))   # output channels a block
+  tw: floor(TILE_W, stride)                        # tile: 8 rows of so many outputs
   row_elements: ((tw - 1) * stride + s) * c
   pitch: row_elements + 2 + row_elements % 2
   copies: select(stride * c % 2 == 1, 2, 1)
@@ -61,7 +62,9 @@ steps:
  *    together in f16, 16 in bf16). Neither a register nor an addition is left of it; and two results are rounded by one instruction: a third of all instructions less.
  *
  * The work is writing the output: 118 of 124 MB at 720p. Cost: 27 of 32 products are real ones.
- * Measured on an H200, 3 -> 64 at 720p, cold: 42 us, 2.9 times cuDNN's best, 0.81 of a device copy of the same bytes. Nsight Compute showed every second issue slot without a ready
+ * Measured on an H200, 3 -> 64 at 720p, cold: 39.5 us, about 0.85 of what a device copy of the same bytes takes. It was 41.3 when every warp gathered the weights' fragments for itself, 64
+ * loads of 2 bytes a lane from up to five lines each, before its first product; now a block gathers them once, with the first tile already on its way. Rows of 32 outputs a tile for 64 and
+ * stores that pass by L2 change nothing more. Nsight Compute showed every second issue slot without a ready
  * warp (16 warps an SM; three blocks of 80 registers spill and are slower). Fragments gathered from global memory, with no tile and no barrier, took 77 us: 16 loads of 2 bytes in
  * place of 8 of 4. What is left to try: results through stmatrix and the copy engine, as staged_store.cuh does, which frees the warp from its stores. */
 #include "element.cuh"
@@ -183,15 +186,14 @@ static __device__ __forceinline__ void multiply_16(const unsigned a[DEPTHS][4], 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256, DEPTHS <= 2 && (SPARE >= 0 || !EPI_BIAS) && !EPI_RESIDUAL ? 2 : 1)
+extern "C" __global__ void __launch_bounds__(256, DEPTHS <= (TILE_Q == 32 ? 3 : 2) && (SPARE >= 0 || !EPI_BIAS) && !EPI_RESIDUAL ? 2 : 1)
 conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const TYPE *residual, TYPE *output, int H, int W, int K, int P, int Q, int pad,
                 int tiles_x, int tiles_y, int tiles)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, k0 = blockIdx.y * BLOCK_K;
     auto locate = [&](int t) { return place{t / tiles_x / tiles_y, t / tiles_x % tiles_y * 8, t % tiles_x * TILE_Q}; };
     unsigned short next[SHARE];
-    if (EARLY)
-        fetch(next, input, locate(blockIdx.x), H, W, pad);
+    fetch(next, input, locate(blockIdx.x), H, W, pad);
     unsigned held[DEPTHS][GROUPS * 4][2];
     load_weights(held, filter, bias, k0, K);
     int k = k0 + lane % 4 * 8; /* and the same 32 further on */
@@ -218,8 +220,6 @@ conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const 
     int first = lane / 4 * STRIDE * C; /* value of the row where this lane's pixel begins */
     int own = warp * STRIDE * PITCH + (COPIES == 2 && first % 2 ? COPY_ELEMENTS + first - 1 : first);
 
-    if (!EARLY)
-        fetch(next, input, locate(blockIdx.x), H, W, pad);
     put(shared, next);
     __syncthreads();
     for (int tile = blockIdx.x, stage = 0; tile < tiles; tile += gridDim.x, stage ^= 1) {

@@ -41,7 +41,9 @@ steps:
  * ldmatrix knows 16-bit elements only, but moves 16 bytes a row: four f32 are as good as eight halves, and a lane ends up with exactly the one element of a row that the
  * TF32 fragments want there.
  *
- * What it costs: every input is read from L1 or L2 once a tap. wgmma_rs_tf32 keeps it, where its shape fits. */
+ * What it costs: every input is read from L1 or L2 once a tap. wgmma_rs_tf32 keeps it, where its shape fits.
+ *
+ * On an H200 64 -> 64 3x3 at 360 x 640 takes 249 us, a third of cuDNN's speed (reports/tune/breadth-h200.md): the price of reading nine times. */
 #include "gemm_words.cuh"
 
 struct tf32_word {

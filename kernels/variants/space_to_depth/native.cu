@@ -26,9 +26,9 @@ let:
   v: select(run % v_max == 0 and cap >= v_max, v_max, select(run % 4 == 0 and cap >= 4, 4, select(run % 2 == 0 and cap >= 2, 2, 1)))
   items: select(nhwc, select(mode == DCR, hd * wd * deep / v, hd * wd * (c / v)), hd * (wd / v) * c * block)
   # NCHW of a width that vectors do not divide: strips of rows in shared memory.
-  strips: not nhwc and v < v_max
+  strips: not nhwc and v < v_max and n * deep / block < 65536
   px: select(block <= 3, 4, select(block == 4, 2, 1))
-  strip: px * min(ceil(wd, px), 128)
+  strip: px * ceil(wd, px * ceil(wd, 128 * px))            # pixels: strips of a row are alike
   rows: max(1, min(hd, floor(STRIP, strip * block * size(input))))
   pitch_deep: ceil(strip + 2 * v_max, v_max) * v_max + wd % v_max
   plane: ceil(rows * pitch_deep + 2 * v_max, v_max) * v_max

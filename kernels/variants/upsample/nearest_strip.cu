@@ -2,7 +2,7 @@
 op: upsample
 what: nearest of rows that begin at any element - a strip of them goes through shared memory, so that every access to global memory is of 16 bytes
 from: nearest
-needs: block <= 8 and c * h * w * block * block < 2147483648 and smem <= 98304
+needs: block <= 8 and c * h * w * block * block < 2147483648 and smem <= 98304 and n * planes < 65536
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 params:
@@ -12,12 +12,14 @@ params:
 let:
   nhwc: layout(input) == NHWC
   v: 16 / size(input)
+  planes: select(nhwc, 1, c)
   ch: select(nhwc, c, 1)                                        # of a line: neighbours
   # An item: px pixels of the input by cg channels.
   cg: select(ch <= 4, ch, select(ch % 4 == 0, 4, select(ch % 2 == 0, 2, 1)))
   px: select(cg < ch, 1, select(PIXELS != 'auto', PIXELS, select(ch * block <= 8, 4, select(ch * block <= 16, 2, 1))))
   threads: select(THREADS == 'auto', select(block <= 2, 128, select(block <= 4, 64, 32)), THREADS)
-  width: min(px * ceil(w, px), px * max(1, floor(select(cg < ch, 4, 1) * threads * cg, ch)))
+  widest: px * max(1, floor(select(cg < ch, 4, 1) * threads * cg, ch))
+  width: px * ceil(w, px * ceil(w, widest))                     # strips of a row are alike
   rows: max(1, floor(TILE, block * block * width * ch * size(input)))
   same: w * block * ch % v == 0                                 # the lines of a pixel begin alike: made once
   lines: select(same, 1, block)
@@ -41,12 +43,15 @@ define:
 specialise: [block]
 steps:
   - kernel: nearest_strip
-    grid: ceil(w, width) * ceil(h, rows), n * select(nhwc, 1, c)
+    grid: ceil(w, width) * ceil(h, rows), n * planes
     block: threads
     smem: smem
     args: input, output, h, n * c * h * w
 */
 
+/* What changed from nearest: rows need not be whole vectors, as in upsample_bilinear/strip. Where the output's rows begin alike, a row is made once and given BLOCK times.
+ *
+ * Measured on an H200, f16, cold, of the foil: 3 channels x2 of 1439 x 2559 0.96 (nearest 0.56), in NCHW 0.93 (0.55), 66 channels of 719 x 1279 1.00 (0.90). */
 #include "strip.cuh"
 
 constexpr int V = 16 / sizeof(ELEMENT_T), LINE = WIDTH * CHANNELS, GROUPS = CHANNELS / CG;
@@ -65,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 512 / BLOCK_THREADS)
     int x0 = blockIdx.x % strips * STRIP, y0 = blockIdx.x / strips * ROWS, pixels = min(STRIP, WIDTH - x0), rows = min(ROWS, H - y0);
     long long line = (long long)blockIdx.y * H + y0, from = line * LINE + x0 * CHANNELS, to = line * (BLOCK * BLOCK * LINE) + x0 * BLOCK * CHANNELS;
     ELEMENT_T *in = reinterpret_cast<ELEMENT_T *>(shared), *out = in + OUT_AT;
-    strip::take<ELEMENT_T, PITCH_IN, BLOCK_THREADS>(in, input, from, LINE, pixels * CHANNELS, 0, rows, end);
+    strip::take<ELEMENT_T, STRIP * CHANNELS, PITCH_IN, BLOCK_THREADS>(in, input, from, LINE, pixels * CHANNELS, 0, rows, end);
     copy_async_commit();
     copy_async_wait<0>();
     __syncthreads();
@@ -104,8 +109,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 512 / BLOCK_THREADS)
     }
     __syncthreads();
     if (LINES == BLOCK)
-        strip::give<ELEMENT_T, PITCH_OUT, BLOCK_THREADS>(output, out, to, LINE * BLOCK, pixels * BLOCK * CHANNELS, 0, rows * BLOCK);
+        strip::give<ELEMENT_T, STRIP * BLOCK * CHANNELS, PITCH_OUT, BLOCK_THREADS>(output, out, to, LINE * BLOCK, pixels * BLOCK * CHANNELS, 0, rows * BLOCK);
     else
         for (int dy = 0; dy < BLOCK; dy++)
-            strip::give<ELEMENT_T, PITCH_OUT, BLOCK_THREADS>(output, out, to + dy * LINE * BLOCK, LINE * BLOCK * BLOCK, pixels * BLOCK * CHANNELS, 0, rows);
+            strip::give<ELEMENT_T, STRIP * BLOCK * CHANNELS, PITCH_OUT, BLOCK_THREADS>(output, out, to + dy * LINE * BLOCK, LINE * BLOCK * BLOCK, pixels * BLOCK * CHANNELS, 0, rows);
 }

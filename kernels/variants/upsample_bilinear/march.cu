@@ -6,18 +6,19 @@ needs: block <= 16 and c * (h + 1) * w * block < 2147483648 and (layout(input) =
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 params:
-  ROWS: {values: [1, 2, 4, 8], default: 4}        # of cells, that a thread goes down
-  STREAM: {values: [0, 1], default: 0}
+  ROWS: {values: [auto, 1, 2, 4, 8], default: auto}    # of cells, that a thread goes down
 let:
   nhwc: layout(input) == NHWC
   v: 16 / size(input)
   vectors: w * block * select(nhwc, c, 1) / v          # of a line of the output
-  groups: ceil(h + 1, ROWS)
+  rows: select(ROWS != 'auto', ROWS, select(block > 2, 1, select(nhwc, 4, 2)))
+  groups: ceil(h + 1, rows)
 define:
   NHWC: nhwc
   ELEMENT_T: type(input)
   VECTORS: vectors
   GROUPS: groups
+  GROUP_ROWS: rows
   CHANNELS: select(nhwc, c, 1)
   WIDTH: w
 specialise: [block]
@@ -28,6 +29,16 @@ steps:
     args: input, output, select(nhwc, 1, c), h
 */
 
+/* What changed from cell: there a thread's place in the image took four divisions by numbers known only at the launch, and every row of the input was mixed twice, for the
+ * cells above it and below. Here the shape's numbers are constants, and a thread goes down: it keeps the last row's mean, loads the next row while it stores the lines
+ * between, and mixes each row once along itself. 64 channels x2: 72 instructions of a warp (PTX, counted by emu) for 512 bytes moved in place of 83, in NCHW 65 in place of 79. Threads follow the
+ * line of the output in both layouts, so a warp stores 512 bytes in one piece, where cell's lay a pixel apart.
+ *
+ * The fewer rows a thread goes down, the fewer lines of the image are open at a time: 1, 2, 4, 8 and 16 rows of 64 channels x2 ran at 0.84, 0.97, 0.99, 0.96 and 0.94 of the
+ * foil in NHWC, 0.90, 1.02, 0.99, 0.94 and 0.92 in NCHW; from x4 on one row is best (x4 1.02, x8 0.98; cell 1.01, 0.96). Stores that pass by L2 (.cs) gained 2 % at 8 rows, nothing at 4.
+ * cell was 0.95 and 0.92 of the foil (H200, f16, cold).
+ *
+ * Cost: only whole vectors; `strip` takes the rest. A kernel is compiled for each width. */
 #include "element.cuh"
 
 constexpr int V = 16 / sizeof(ELEMENT_T);
@@ -100,15 +111,6 @@ struct column {
 };
 #endif
 
-static __device__ __forceinline__ void store(ELEMENT_T *to, const float (&x)[V])
-{
-    vec v = rounded<ELEMENT_T>(x);
-    if (STREAM)
-        __stcs(reinterpret_cast<uint4 *>(to), v.word);
-    else
-        store_pack<ELEMENT_T, V>(to, v);
-}
-
 extern "C" __global__ void __launch_bounds__(256) bilinear_march(const ELEMENT_T *__restrict__ input, ELEMENT_T *__restrict__ output, int planes, int H)
 {
     int i = blockIdx.x * 256 + threadIdx.x, group = i / VECTORS, plane = group / GROUPS;
@@ -116,7 +118,7 @@ extern "C" __global__ void __launch_bounds__(256) bilinear_march(const ELEMENT_T
         return;
     i %= VECTORS;
     constexpr int line_in = WIDTH * CHANNELS, line_out = WIDTH * BLOCK * CHANNELS;
-    int y = group % GROUPS * ROWS, end = min(y + ROWS, H + 1); /* cells between rows y - 1 and y of the input */
+    int y = group % GROUPS * GROUP_ROWS, end = min(y + GROUP_ROWS, H + 1); /* cells between rows y - 1 and y of the input */
     size_t first = ((size_t)blockIdx.y * planes + plane) * H;
     const ELEMENT_T *row = input + first * line_in;
     ELEMENT_T *to = output + (first * BLOCK + y * BLOCK) * line_out + i * V - BLOCK / 2 * line_out;
@@ -136,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(256) bilinear_march(const ELEMENT_T
             for (int e = 0; e < V; e++)
                 out[e] = mix(upper[e], lower[e], share_of(dy));
             if (dy < BLOCK / 2 ? y > 0 : y < H)
-                store(to, out);
+                store_pack<ELEMENT_T, V>(to, rounded<ELEMENT_T>(out));
         }
 #pragma unroll
         for (int e = 0; e < V; e++)
