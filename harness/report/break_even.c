@@ -238,7 +238,7 @@ static void add_case(struct break_group *g, const struct case_view *c, const str
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
         const struct row *r = v->row;
-        if (!v->ranked || r->status != ROW_OK || runs_dense(r)) {
+        if (!v->ranked || v == dense || r->status != ROW_OK || runs_dense(r)) {
             continue;
         }
         double waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
