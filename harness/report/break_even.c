@@ -119,12 +119,6 @@ static char *shared_title(const struct row *row, const char *pattern, const stru
     return text_take(&t);
 }
 
-/* A row of a masked case that does all outputs. */
-static bool runs_dense(const struct row *row)
-{
-    return !row->tile && row->flop_scheduled == row->flop;
-}
-
 static struct break_group *group_of(struct break_group **groups, int *count, char *title, const char *against)
 {
     for (int i = 0; i < *count; i++) {
@@ -238,7 +232,7 @@ static void add_case(struct break_group *g, const struct case_view *c, const str
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
         const struct row *r = v->row;
-        if (!v->ranked || v == dense || r->status != ROW_OK || runs_dense(r)) {
+        if (!v->ranked || v == dense || r->status != ROW_OK || row_runs_dense(r)) {
             continue;
         }
         double waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
@@ -255,7 +249,7 @@ static const struct view *own_dense(const struct case_view *c)
     }
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (v->ranked && v->row->status == ROW_OK && runs_dense(v->row) && (!best || v->time->median_ns < best->time->median_ns)) {
+        if (v->ranked && v->row->status == ROW_OK && row_runs_dense(v->row) && (!best || v->time->median_ns < best->time->median_ns)) {
             best = v;
         }
     }

@@ -9,10 +9,11 @@
 
 #define NEAR 0.05   /* METHOD.md, "selector": a choice within this of the fastest is right */
 
-/* A row that a rule's choice became: its parameter `is` says which. */
+/* A row that a rule's choice became: its parameter `is` says which. Where there is a mask, a rule over dense variants has not the choice of the fastest. */
 static bool chosen(const struct view *v, char *is, size_t bytes)
 {
-    return v->ranked && v->row->params && axis_value(v->row->params, "is", is, bytes);
+    bool has_choice = v->row->density_in < 0 || !row_runs_dense(v->row);
+    return v->ranked && has_choice && v->row->params && axis_value(v->row->params, "is", is, bytes);
 }
 
 static const struct view *fastest(const struct case_view *c)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How delta_tile stands to DeltaCNN's own kernel, mask by mask: delta_peers.py OWN.csv ROWS.csv...
 
-OWN.csv: times measured outside bench, reports/gallery/deltacnn_own-h200.csv. ROWS.csv: bench export deltacnn_peers --format csv, of one run or of several.
+OWN.csv: times measured outside bench, reports/gallery/deltacnn_own-h200.csv. ROWS.csv: bench export deltacnn_peers --format csv, of one run or of several; of a row that is in two the later counts.
 Prints Markdown; exit status 1 when a mask is above the limit. DeltaCNN computes f16 in half2, so its f16 stands beside our f16_acc16."""
 import csv
 import sys
@@ -32,19 +32,18 @@ def read_rows(paths):
 
 
 def us(v):
-    return '%.0f' % v if v >= 1000 else '%.3g' % v
+    return '%.0f' % v if v >= 100 else '%#.3g' % v
 
 
-def line(mask, kind, own, variants):
-    cells, above = [mask, kind, us(own)], False
-    for name in ('delta_tile', 'delta_very_sparse'):
-        times = variants.get(name)
-        cells += [us(times[0]), '%.2f [%.2f %.2f]' % tuple(t / own for t in times)] if times else ['', '']
-        above |= name == 'delta_tile' and times is not None and times[0] / own > LIMIT
-    others = {n: t for n, t in variants.items() if n.startswith(('sparse_', 'very_sparse'))}
-    best = min(others, key=lambda n: others[n][0]) if others else None
-    cells += [us(variants['cudnn'][0]) if 'cudnn' in variants else '', '%s %s' % (us(others[best][0]), best) if best else '']
-    return '| ' + ' | '.join(cells) + ' |', above
+HEADS = ['mask', 'type', 'DeltaCNN us', 'delta_tile us', 'x DeltaCNN', 'delta_very_sparse us', 'cudnn us', 'fastest of ours us']
+
+
+def cells_of(mask, kind, own, variants):
+    tile, sparse = variants.get('delta_tile'), variants.get('delta_very_sparse')
+    ours = {n: t for n, t in variants.items() if n.startswith(('sparse_', 'very_sparse'))}
+    best = min(ours, key=lambda n: ours[n][0]) if ours else None
+    return [mask, kind, us(own), us(tile[0]) if tile else '', '%.2f [%.2f %.2f]' % tuple(t / own for t in tile) if tile else '', us(sparse[0]) if sparse else '',
+            us(variants['cudnn'][0]) if 'cudnn' in variants else '', '%s %s' % (us(ours[best][0]), best) if best else '']
 
 
 def main():
@@ -55,15 +54,16 @@ def main():
     lines, above, missing = [], [], []
     for kind, layer in LAYERS.items():
         for o in own:
-            variants = rows.get((layer, o['mask']), {})
-            text, bad = line(o['mask'], kind, float(o[kind]), variants)
-            lines.append(text)
-            above += ['%s %s' % (kind, o['mask'])] * bad
-            missing += ['%s %s' % (kind, o['mask'])] * ('delta_tile' not in variants)
-    print('# delta_tile beside DeltaCNN\n\nDeltaCNN: %s\n\nOurs: isolated, cold, of the run of this folder; the quotient is of medians of two processes and two days, its interval '
-          'only ours.\n' % about)
-    print('| mask | type | DeltaCNN us | delta_tile us | x DeltaCNN | delta_very_sparse us | x DeltaCNN | cudnn us | fastest of ours us |\n|---|---|---:|---:|---:|---:|---:|---:|---|')
-    print('\n'.join(lines))
+            variants, name = rows.get((layer, o['mask']), {}), '%s %s' % (kind, o['mask'])
+            lines.append(cells_of(o['mask'], kind, float(o[kind]), variants))
+            if 'delta_tile' not in variants:
+                missing.append(name)
+            elif variants['delta_tile'][0] / float(o[kind]) > LIMIT:
+                above.append(name)
+    shown = [i for i in range(len(HEADS)) if any(line[i] for line in lines)]
+    print('# delta_tile beside DeltaCNN\n\nDeltaCNN: %s\n\nOurs: isolated, cold, verified. The quotient is of medians of two processes on two days, its interval only ours.\n' % about)
+    for cells in [HEADS, ['---' if i < 2 else '---:' for i in range(len(HEADS))], *lines]:
+        print('| ' + ' | '.join(cells[i] for i in shown) + ' |')
     print('\n%d of %d at most %g x DeltaCNN%s%s' % (len(lines) - len(above) - len(missing), len(lines), LIMIT, '; above it: ' + ', '.join(above) if above else '',
                                                   '; not timed: ' + ', '.join(missing) if missing else ''))
     sys.exit(bool(above))
