@@ -89,7 +89,8 @@ steps:
  *  - A residual from two links back is what the thread itself made: it stays in a register.
  *
  * On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take 68 us in it (cold, f16), 83 us in resident_bulk; the whole network 86 us as a graph against 224 us of
- * cuDNN's best plans (reports/networks/edsr_x2_48-h200.md). Other sizes: 71 us at 32 x 32, 97 at 64 x 64 in tiles of 8 x 8 (body_sizes-h200.md, 148 and 153 with a launch a layer).
+ * cuDNN's best plans (reports/networks/edsr_x2_48-h200.md). Other sizes: 71 us at 32 x 32, 97 at 64 x 64 in tiles of 8 x 8
+ * (body_sizes-h200.md; 148 and 153 with a launch a layer).
  * A layer is 3000 cycles: 1800 from the store of a pixel until the last of its neighbours has it (in which the weights are loaded), 600 of products, which is the rate of
  * mma.sync (650 in a loop of nothing else), 130 for sharing sums, 500 for epilogue and stores (clock64 in a copy of this file). A launch takes 2.6 us to its first
  * product. So the way through L2 and back is more than half. It does not bear more traffic: two polls in flight cost 5 to 8 us; but 60 ns between polls cost 3, asking later 2, and
