@@ -89,11 +89,13 @@ steps:
  *  - A residual from two links back is what the thread itself made: it stays in a register.
  *
  * On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take 68 us in it (cold, f16), 83 us in resident_bulk; the whole network 86 us as a graph against 224 us of
- * cuDNN's best plans (reports/networks/edsr_x2_48-h200.md). Other sizes: 71 us at 32 x 32, 97 at 64 x 64 in tiles of 8 x 8 (body_sizes-h200.md, 148 and 153 with a launch a layer).
+ * cuDNN's best plans (reports/networks/edsr_x2_48-h200.md). Other sizes: 71 us at 32 x 32, 97 at 64 x 64 in tiles of 8 x 8
+ * (body_sizes-h200.md; 148 and 153 with a launch a layer).
  * A layer is 3000 cycles: 1800 from the store of a pixel until the last of its neighbours has it (in which the weights are loaded), 600 of products, which is the rate of
  * mma.sync (650 in a loop of nothing else), 130 for sharing sums, 500 for epilogue and stores (clock64 in a copy of this file). A launch takes 2.6 us to its first
- * product. So two thirds are the way through L2 and back, and polls that come too early: two polls in flight cost 5 to 8 us, 60 ns between polls 3, asking later 2. What is left
- * to try: clusters of 16 blocks, whose inner borders need no L2, and one exchange for two layers with the halo computed twice (by these figures 9 % less). */
+ * product. So the way through L2 and back is more than half. It does not bear more traffic: two polls in flight cost 5 to 8 us; but 60 ns between polls cost 3, asking later 2, and
+ * clearing and prefetching right behind the question, from addresses kept in registers, 1.7. What is left to try: clusters of 16 blocks, whose inner borders need no L2, and one
+ * exchange for two layers with the halo computed twice (by these figures 9 % less). */
 #include "resident_bulk.cuh"
 
 constexpr int THREADS = 32 * WARPS;
@@ -148,12 +150,11 @@ constexpr unsigned long long ABSENT = 0x8000800080008000;
 static __device__ __forceinline__ unsigned without_negative_zeros(unsigned v) { return v & ((v & 0x7fff7fff) + 0x7fff7fff | 0x7fff7fff); }
 static __device__ __forceinline__ void leave(TYPE *there, unsigned long long v) { asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(there), "l"(v) : "memory"); }
 
-/* What a thread reads of other tiles in every layer: each octet in the link that is to be read next, and its byte in the halo tile; from NULL: outside the image, or none. */
+/* What a thread reads of other tiles in every layer: element in the image and byte in the halo tile of each octet; from < 0: outside the image, or none. */
 struct incoming {
-    const TYPE *from[RING_LOADS];
-    int to[RING_LOADS];
+    int from[RING_LOADS], to[RING_LOADS];
 };
-static __device__ __forceinline__ incoming incoming_of(const place &at, const TYPE *first, int H, int W)
+static __device__ __forceinline__ incoming incoming_of(const place &at, int H, int W)
 {
     incoming in;
 #pragma unroll
@@ -161,7 +162,7 @@ static __device__ __forceinline__ incoming incoming_of(const place &at, const TY
         int i = threadIdx.x + j * THREADS, pixel = i / OCTETS, side = pixel - 2 * WIDE; /* the rows above and below, then left and right */
         int y = side < 0 ? pixel / WIDE * (TALL - 1) : 1 + side / 2, x = side < 0 ? pixel % WIDE : side % 2 * (WIDE - 1);
         bool inside = i < RING && at.y0 + y > 0 && at.y0 + y <= H && at.x0 + x > 0 && at.x0 + x <= W;
-        in.from[j] = inside ? first + ((at.y0 + y - 1) * W + at.x0 + x - 1) * C + i % OCTETS * 8 : 0;
+        in.from[j] = inside ? ((at.y0 + y - 1) * W + at.x0 + x - 1) * C + i % OCTETS * 8 : -1;
         in.to[j] = y * ROW + x * PITCH + i % OCTETS * 16;
     }
     return in;
@@ -169,43 +170,42 @@ static __device__ __forceinline__ incoming incoming_of(const place &at, const TY
 
 static __device__ __forceinline__ words load_octet(const TYPE *p) { return load_words((const unsigned *)p); }
 
-/* Asks for what other tiles make, and has the link after that brought to L2: each has a place of its own there, which the launches before may have lost. */
-static __device__ __forceinline__ void ask(words v[RING_LOADS], const incoming &in)
+/* Asks for what other tiles make. */
+static __device__ __forceinline__ void ask(words v[RING_LOADS], const incoming &in, const TYPE *link)
 {
 #pragma unroll
     for (int j = 0; j < RING_LOADS; j++)
-        if (in.from[j])
-            v[j] = load_octet(in.from[j]);
-}
-static __device__ __forceinline__ void fetch_early(const incoming &in, int ahead)
-{
-#pragma unroll
-    for (int j = 0; j < RING_LOADS; j++)
-        if (in.from[j])
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(in.from[j] + ahead));
+        if (in.from[j] >= 0)
+            v[j] = load_octet(link + in.from[j]);
 }
 
-/* Takes what was asked for as soon as it is there, and goes on to the next link. */
-static __device__ __forceinline__ void receive(words v[RING_LOADS], incoming &in, unsigned halo, int elements)
+/* Takes what was asked for as soon as it is there. */
+static __device__ __forceinline__ void receive(words v[RING_LOADS], const incoming &in, const TYPE *link, unsigned halo)
 {
 #pragma unroll
     for (int j = 0; j < RING_LOADS; j++) {
-        while (in.from[j] && (v[j].a == ABSENT || v[j].b == ABSENT))
-            v[j] = load_octet(in.from[j]);
-        if (in.from[j]) {
+        while (in.from[j] >= 0 && (v[j].a == ABSENT || v[j].b == ABSENT))
+            v[j] = load_octet(link + in.from[j]);
+        if (in.from[j] >= 0)
             *(ulonglong2 *)(shared + halo + in.to[j]) = make_ulonglong2(v[j].a, v[j].b);
-            in.from[j] += elements;
-        }
     }
 }
 
-/* What a thread makes in every layer: four channels of a pixel. where: in the image; sums, own: where their sums and where they themselves lie; to: where other tiles
- * read them in the link at hand, NULL: none does; pixel < 0: none. */
+/* To L2, before it is asked for: each link has a place of its own there, which the last launches may have lost. */
+static __device__ __forceinline__ void fetch_early(const incoming &in, const TYPE *link)
+{
+#pragma unroll
+    for (int j = 0; j < RING_LOADS; j++)
+        if (in.from[j] >= 0)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(link + in.from[j]));
+}
+
+/* What a thread makes in every layer: four channels of a pixel. where: in the image; sums, own: where their sums and where they themselves lie; pixel < 0: none. */
 struct outgoing {
     int pixel[ITEMS], channel[ITEMS], where[ITEMS], sums[ITEMS], own[ITEMS];
-    TYPE *to[ITEMS];
+    bool border[ITEMS];
 };
-static __device__ __forceinline__ outgoing outgoing_of(const place &at, TYPE *first, int group, int H, int W)
+static __device__ __forceinline__ outgoing outgoing_of(const place &at, int group, int H, int W)
 {
     outgoing out;
 #pragma unroll
@@ -218,7 +218,7 @@ static __device__ __forceinline__ outgoing outgoing_of(const place &at, TYPE *fi
         out.where[j] = (int)where;
         out.sums[j] = out.pixel[j] * SUM_PITCH + k;
         out.own[j] = (y + 1) * ROW + (x + 1) * PITCH + out.channel[j] * 2;
-        out.to[j] = any && (y == 0 || x == 0 || y == TH - 1 || x == TW - 1) ? first + where : 0;
+        out.border[j] = y == 0 || x == 0 || y == TH - 1 || x == TW - 1;
         out.pixel[j] = any ? out.pixel[j] : -1;
     }
     return out;
@@ -294,56 +294,49 @@ static __device__ __forceinline__ finishing finishing_of(int link, const outgoin
     return f;
 }
 
-/* What a link adds: what it reads itself, which lies in the halo tile, the chain's input, or what came two links back: that this thread made. */
-static __device__ __forceinline__ void residual_of(uint2 add[ITEMS], int source, int link, const unsigned char *halo, const TYPE *input, const outgoing &out,
-                                                   const uint2 before[ITEMS])
+/* This thread's part of a link, from the sums. What is added comes from the halo tile (what the link reads), from the chain's input, or from two links back: then it is
+ * what this thread made. */
+static __device__ __forceinline__ void make(const float *sums, const finishing &f, int link, const unsigned char *halo, const TYPE *input, const outgoing &out,
+                                            uint2 made[2][ITEMS])
 {
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
-        add[j] = before[j];
-        if (out.pixel[j] >= 0 && source == link)
-            add[j] = *(const uint2 *)(halo + out.own[j]);
-        else if (out.pixel[j] >= 0 && source == 0)
-            add[j] = *(const uint2 *)(input + out.where[j]);
-    }
-}
-
-/* This thread's part of a link, from the sums. */
-static __device__ __forceinline__ void make(const float *sums, const finishing &f, const uint2 add[ITEMS], const outgoing &out, uint2 made[2][ITEMS])
-{
-#pragma unroll
-    for (int j = 0; j < ITEMS; j++) {
-        made[0][j] = made[1][j];
-        if (out.pixel[j] >= 0)
-            made[1][j] = finish(sums + out.sums[j], (const float *)&f.bias[j], 0, 0, f.slope, f.source >= 0, add[j]);
-    }
-}
-
-/* To where other tiles read it through L2, and to the next halo tile of all blocks of the cluster: there[] is where the shared memory of the others begins. */
-static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing &out, const unsigned there[GROUPS], unsigned next, unsigned barrier)
-{
-#pragma unroll
-    for (int j = 0; j < ITEMS; j++) {
-        if (out.to[j])
-            leave(out.to[j], (unsigned long long)without_negative_zeros(v[j].y) << 32 | without_negative_zeros(v[j].x));
         if (out.pixel[j] < 0)
             continue;
+        uint2 add = made[0][j];
+        if (f.source == link)
+            add = *(const uint2 *)(halo + out.own[j]);
+        else if (f.source == 0)
+            add = *(const uint2 *)(input + out.where[j]);
+        made[0][j] = made[1][j];
+        made[1][j] = finish(sums + out.sums[j], (const float *)&f.bias[j], 0, 0, f.slope, f.source >= 0, add);
+    }
+}
+
+/* To the next halo tile of all blocks of the cluster, whose shared memory begins there[], and where other tiles read it through L2. */
+static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing &out, const unsigned there[GROUPS], unsigned next, unsigned barrier, int group, TYPE *link)
+{
 #pragma unroll
-        for (int i = 0; i < GROUPS - 1; i++)
-            send_there(there[i] + next + out.own[j], there[i] + barrier, v[j]);
+    for (int j = 0; j < ITEMS; j++) {
+        if (out.pixel[j] < 0)
+            continue;
+        if (out.border[j])
+            leave(link + out.where[j], (unsigned long long)without_negative_zeros(v[j].y) << 32 | without_negative_zeros(v[j].x));
+#pragma unroll
+        for (int other = 0; other < GROUPS; other++)
+            if (other != group)
+                send_there(there[other] + next + out.own[j], there[other] + barrier, v[j]);
         *(uint2 *)(shared + next + out.own[j]) = v[j];
     }
 }
 
-/* What the next launch will wait for in this link is absent again. Then on to the next link. */
-static __device__ __forceinline__ void clear(outgoing &out, ptrdiff_t spare, int elements)
+/* For the next launch. */
+static __device__ __forceinline__ void clear(const outgoing &out, TYPE *link)
 {
 #pragma unroll
     for (int j = 0; j < ITEMS; j++)
-        if (out.to[j]) {
-            leave(out.to[j] + spare, ABSENT);
-            out.to[j] += elements;
-        }
+        if (out.pixel[j] >= 0 && out.border[j])
+            leave(link + out.where[j], ABSENT);
 }
 
 static __device__ __forceinline__ void store(const uint2 v[ITEMS], const outgoing &out, TYPE *output)
@@ -383,57 +376,58 @@ run_layers(const TYPE *input, const TYPE *weights, const float *bias, const floa
     place at = place_of(blockIdx.x / GROUPS, tiles_x, tiles_y);
     size_t image = (size_t)at.n * H * W * C;
     load_first(shared + HALOS, input + image, at.y0 - 1, at.x0 - 1, H, W);
-    ptrdiff_t half = (ptrdiff_t)runs * elements, spare = launch & 1 ? -half : half; /* of exchange: for launches of even and of odd number */
-    TYPE *first = (TYPE *)exchange + (launch & 1 ? half : 0) + image;
-    incoming in = incoming_of(at, first, H, W);
-    outgoing out = outgoing_of(at, first, group, H, W);
+    TYPE *own = (TYPE *)exchange + (size_t)(launch & 1) * runs * elements + image, *spare = (TYPE *)exchange + (size_t)(~launch & 1) * runs * elements + image;
+    incoming in = incoming_of(at, H, W);
+    outgoing out = outgoing_of(at, group, H, W);
     int pixel = min(pixels * 16 + lane / 16 * 8 + lane % 8, TH * TW - 1); /* past the tile its last pixel again; nobody stores that */
     unsigned own_pixel = base + HALOS + pixel / TW * ROW + pixel % TW * PITCH + split * 32 + lane / 8 % 2 * 16;
     uint2 made[2][ITEMS] = {}; /* of the last two links */
     unsigned from_peers = min(TH, H - at.y0) * min(TW, W - at.x0) * (C - KB) * 2; /* bytes a link */
     unsigned there[GROUPS];
-    for (int i = 0; i < GROUPS - 1; i++)
-        there[i] = address_in((group + 1 + i) % GROUPS, base);
-    words arriving[RING_LOADS];
-    fetch_early(in, 0);
+    for (int other = 0; other < GROUPS; other++)
+        there[other] = address_in(other, base);
+    fetch_early(in, own);
     if (GROUPS > 1) /* nobody sends before every one of the cluster's blocks is there */
         cluster_wait();
     for (int link = 0; link < runs; link++) {
         unsigned odd = link & 1, halo = HALOS + odd * TILE_BYTES, next = HALOS + (odd ^ 1) * TILE_BYTES;
+        TYPE *to = own + (size_t)link * elements;
         float sum[PAIRS][2][4] = {};
-        uint2 add[ITEMS];
+        bool last = link + 1 == runs;
+        words arriving[RING_LOADS];
         fragments f;
+        if (link)
+            ask(arriving, in, to - elements);
         finishing end = finishing_of(link, out, bias, links);
         barrier_wait(base + odd * 8, link >> 1 & 1);
         hold(f, BARRIERS + odd * WEIGHT_BYTES, split);
+        if (!last) {
+            clear(out, spare + (size_t)link * elements);
+            fetch_early(in, to + elements);
+        }
         if (link) {
-            receive(arriving, in, halo, elements);
+            receive(arriving, in, to - elements, halo);
             if (GROUPS > 1)
                 wait_for_peers(base + PEERS + (odd ^ 1) * 8, link - 1 >> 1 & 1);
         }
         __syncthreads();
         if (fetches && link + 2 < runs) /* all warps have these weights */
             fetch_weights<1>(base, link + 2, 0, group, weights);
-        if (fetches && GROUPS > 1 && link + 1 < runs) /* what the others will send of this link */
+        if (fetches && GROUPS > 1 && !last) /* what the others will send of this link */
             barrier_arrive_expect(base + PEERS + odd * 8, from_peers);
         __syncwarp(); /* for products whole warps are wanted */
-        residual_of(add, end.source, link, shared + halo, input + image, out, made[0]);
         if (pixels * 16 + 8 < TH * TW)
             multiply_held<2>(sum, f, own_pixel + odd * TILE_BYTES);
         else
             multiply_held<1>(sum, f, own_pixel + odd * TILE_BYTES);
         share_turned(sums, sum, pixels, split);
         __syncthreads();
-        make(sums, end, add, out, made);
-        if (link + 1 == runs)
-            break;
-        send(made[1], out, there, next, PEERS + odd * 8);
-        ask(arriving, in);
-        clear(out, spare, elements);
-        if (link + 2 < runs)
-            fetch_early(in, elements);
+        make(sums, end, link, shared + halo, input + image, out, made);
+        if (last)
+            store(made[1], out, output + image);
+        else
+            send(made[1], out, there, next, PEERS + odd * 8, group, to);
     }
-    store(made[1], out, output + image);
     if (threadIdx.x == 0) /* nobody writes to a block that is through: it has waited for all that others send it */
         launches[blockIdx.x] = launch + 1;
 }
