@@ -138,7 +138,7 @@ struct reference {
     struct op_data *data;
     struct stage last;
     bool bounds;
-    int64_t terms;
+    int64_t terms, least; /* products of an output; of them those that are not zero, at least */
 };
 
 /* A row without any is not computed: it would be cleared. */
@@ -194,7 +194,7 @@ static void reference_row(void *context, int64_t index, int thread)
     if (wanted)
         w->op->reference_row(w, r->data, n_i, p_i, row.y, sums ? row.e : NULL);
     for (size_t i = 0; sums && i < count; i++)
-        row.e[i] = row.e[i] > 0 ? bound_sum(w->math, (double)r->terms, row.y[i], row.e[i]) : 0;
+        row.e[i] = row.e[i] > 0 ? bound_sum(w->math, (double)r->terms, (double)r->least, row.y[i], row.e[i]) : 0;
     if (r->data->mask_out)
         clear_inactive(r, n_i, p_i, row.y, row.e);
     epilogue_apply(w, r->data, n_i, p_i, &row);
@@ -206,6 +206,7 @@ bool op_data_reference(const struct work *work, struct op_data *data, struct err
 {
     struct reference r = {.work = work, .data = data, .last = epilogue_stage(work, work->epilogue_count)};
     r.terms = work->op->has_filter ? work->c / work->groups * work_filter_taps(work) : work->op->terms * work_filter_taps(work);
+    r.least = data->array[ROLE_MASK_IN] && work->op->has_filter ? work->c / work->groups : r.terms;
     r.bounds = !data->exact || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0 || slope_rounds(work);
     data->output_elements = (size_t)work->n * (size_t)r.last.c * (size_t)r.last.h * (size_t)r.last.w;
     data->reference = malloc(data->output_elements * sizeof *data->reference);

@@ -6,7 +6,7 @@
  *   conv2d/sparse_gather  WHOLE, and GATHERED: tiles come from and go to memory of their own, which other kernels fill and empty
  *
  * Tiles are ROWS rows of 8 pixels. One launch, a block an SM, three warpgroups. All of them look at the mask first (sparse_schedule.cuh); the
- * weights come when a block has work, since all blocks fetch the same ones and would keep the notes of the schedule waiting.
+ * weights come when a block has work: all blocks fetch the same ones, which takes L2 2 us, and would keep the notes of the schedule waiting.
  *   producer   finds out which tiles are the block's; then its four warps fill buffers in shared memory.
  *   consumers  (two) hold all R * S * C weights of 16 output channels in a warp's registers (144 for 3x3 of 64 channels); R * S * C / 16 wgmma of 64 channels
  *              by as many columns as there are.
@@ -93,7 +93,7 @@ static __device__ __forceinline__ void produce(const TYPE *input, const unsigned
     produce_pixels({input, mask, im, 0, 0}, all, from, end);
 #elif INPUTS
     int warp = threadIdx.x / 32;
-    produce_inputs({input, mask, im, group_of(warp), 0, 0, 0, 0}, all, from + (unsigned long long)(end - from) * warp / 4,
+    produce_inputs({input, mask, im, group_of(warp), 0, 0}, all, from + (unsigned long long)(end - from) * warp / 4,
                    from + (unsigned long long)(end - from) * (warp + 1) / 4);
 #endif
 }

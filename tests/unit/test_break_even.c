@@ -238,6 +238,26 @@ static void seeds_are_merged(void **state)
     fixture_free(&f);
 }
 
+/* Row 0 that only moves the bytes is nobody's rival: the fastest dense row is. 400 d + 10 = 100 at 22.5 %. */
+static void a_copy_is_no_rival(void **state)
+{
+    struct fixture f = {0};
+    struct break_group *g;
+    make_rows(&f);
+    for (int i = 0; i < f.count; i++) {
+        if (strcmp(f.rows[i]->variant, "cudnn") == 0) {
+            f.rows[i]->status = ROW_FOIL;
+            row_set(&f.rows[i]->variant, "conv2d/copy");
+        }
+    }
+    assert_int_equal(break_even_make(&g, &f.run, f.rows, f.count), 2);
+    assert_string_equal(g[0].against, "wgmma");
+    assert_string_equal(g[0].lines[0].name, "sparse_tile");
+    near(g[0].lines[0].crossing.at, 0.225);
+    break_even_free(g, 2);
+    fixture_free(&f);
+}
+
 /* Every mask a line, every variant a column; one whose row is wrong has no time. */
 static void masks_side_by_side(void **state)
 {
@@ -322,7 +342,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_cross_where_they_do), cmocka_unit_test(open_ends_and_turns),
         cmocka_unit_test(rows_give_known_crossings), cmocka_unit_test(answers_choose_the_dense_one),
-        cmocka_unit_test(by_makes_the_groups), cmocka_unit_test(seeds_are_merged),          cmocka_unit_test(nothing_without_masks_or_time), cmocka_unit_test(masks_side_by_side),
+        cmocka_unit_test(by_makes_the_groups), cmocka_unit_test(seeds_are_merged),          cmocka_unit_test(nothing_without_masks_or_time),
+        cmocka_unit_test(a_copy_is_no_rival), cmocka_unit_test(masks_side_by_side),
         cmocka_unit_test(plot_has_the_crossing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

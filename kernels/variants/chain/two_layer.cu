@@ -401,7 +401,7 @@ conv_two(const TYPE *input, const TYPE *weights, const float *bias, const float 
         init_barriers();
     look_at_share(all, blockIdx.x, im, mask_in, mask_out);
     if (threadIdx.x < 128) {
-        give_registers<56>();
+        give_registers<56>(); /* 56 + 240 + 208 = 3 * 168: what the block was launched with, and no register more, or it would wait for ever */
         add_up(all);
         unsigned total = tiles_before[SHARES], from = (unsigned long long)total * blockIdx.x / gridDim.x, end = (unsigned long long)total * (blockIdx.x + 1) / gridDim.x;
         if (threadIdx.x == 0) {
@@ -418,7 +418,7 @@ conv_two(const TYPE *input, const TYPE *weights, const float *bias, const float 
         take_registers<240>();
         first_layer(weights, bias, links);
     } else {
-        take_registers<216>();
+        take_registers<208>();
         second_layer(weights, bias, links, output, im);
     }
 }

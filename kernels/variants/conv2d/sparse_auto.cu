@@ -12,7 +12,8 @@ select:
   - {variant: sparse_either, when: half and plain}       # up to 64 channels and 3x3
   - {variant: sparse_tile, when: half and plain}         # wider filters
   - {variant: sparse_deep, when: half and plain}         # more channels
-  - {variant: very_sparse, when: half}                   # strides and dilations
+  - {variant: sparse_mma, when: half and stride > 1, params: {ROWS: 16}}
+  - {variant: very_sparse, when: half}                   # dilations, many rows
   - variant: sparse_mma                                 # any channels; f32 in TF32
   - {variant: delta_depthwise, when: groups > 1}
   - variant: delta_tile

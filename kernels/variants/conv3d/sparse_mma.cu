@@ -16,7 +16,7 @@ params:
   TH: {values: [auto, 4, 8], default: auto}
   KB: {values: [auto, 16, 32, 64], default: auto}    # output channels a block
   STAGES: {values: [2, 3, 4], default: 2}            # tiles of a group in shared memory
-  GROUPS: {values: [auto, 1, 2, 4], default: auto}   # of warps, each with tiles of its own
+  GROUPS: {values: [auto, 1, 2, 4, 8], default: auto}   # of warps, each with tiles of its own
 let:
   piece: floor(16, size(input))                     # channels of 16 bytes
   pieces: ceil(c, piece)
@@ -33,11 +33,13 @@ let:
   stages_44: STAGES * planes_c * (ceil(rows_44 * line * unit, 128) * 128 + 32)
   td: select(TD == 'auto', select(o == 1, 1, select(stages_44 <= room, 4, 2)), TD)
   planes: min(td, 2)                                 # of a warp
-  th: select(TH == 'auto', select(td == 1 or stages_48 <= room, 8, 4), TH)
+  flow: t * r * s == 1                               # bound by memory: more and smaller tiles on their way
+  th: select(TH == 'auto', select(td == 1 or stages_48 <= room and not flow, 8, 4), TH)
   in_rows: ((td - 1) * stride + t) * ((th - 1) * stride + r)
   stages: STAGES * planes_c * (ceil(in_rows * line * unit, 128) * 128 + 32)
   voxels: floor(td * th, 8)                          # warps side by side
-  groups: select(GROUPS == 'auto', select(2 * stages <= room and voxels * ceil(kb, 32) <= 8, 2, 1), GROUPS)
+  most: select(flow, 4, 2)
+  groups: select(GROUPS == 'auto', max(1, min(most, min(floor(room, stages), floor(16, voxels * ceil(kb, 32))))), GROUPS)
   wk: select(voxels * ceil(kb, 32) * groups < 4, 16, min(kb, 32))   # channels of a warp: each scheduler has one
   group: voxels * floor(kb, wk)                      # warps
   threads: 32 * group * groups
