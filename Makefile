@@ -86,7 +86,7 @@ check: all
 SANITIZE := BUILD=build-asan BIN=build-asan/bench CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 sanitize:
 	@$(MAKE) --no-print-directory $(SANITIZE) all units build-asan/coverage build-asan/fuzz/fuzz_ptx
-	@BENCH=$(abspath build-asan/bench) BUILD=$(abspath build-asan) sh tests/run unit cli faults
+	@SLOWER=5 BENCH=$(abspath build-asan/bench) BUILD=$(abspath build-asan) sh tests/run unit cli faults
 fuzz:
 	@$(MAKE) --no-print-directory $(SANITIZE) fuzzers
 	@BUILD=$(abspath build-asan) sh tests/fuzz/run $(FUZZ_SECONDS)

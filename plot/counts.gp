@@ -10,7 +10,7 @@ set tmargin 2
 set bmargin 2.6
 set lmargin 0
 set rmargin 0
-left = (margin * 7.2 + 12) / width
+left = (margin * 8.0 + 12) / width
 panel = (1 - left - 0.03) / 2
 set lmargin at screen left
 set rmargin at screen left + panel - 0.05

@@ -6,7 +6,7 @@ set multiplot
 set yrange [rows - 0.4:-0.6]
 unset ytics
 set grid noytics
-left = (margin * 7.2 + 12) / width
+left = (margin * 8.0 + 12) / width
 panels = most_spill > 0 ? 3 : 2
 panel = (1 - left - 0.03) / panels
 set tmargin 0.6

@@ -1,11 +1,11 @@
 # One line a variant over a numeric axis: time with its interval, or a count.
 # data: one block a variant: its name, then x, y, low, high
-# lines, axis, measure, tall (1: log scale), least, most
+# lines, columns (of names below), axis, measure, tall (1: log scale), least, most
 load "style.gp"
 set lmargin 8
 set tmargin 0.6
 set rmargin 2
-set bmargin 3 + 1.2 * ceil(lines / 2.0)
+set bmargin 3 + 1.2 * ceil(lines / (columns + 0.0))
 set xlabel axis offset 0,0.3
 set ylabel measure offset 0.5,0
 if (tall) {
@@ -17,6 +17,6 @@ if (tall) {
     set yrange [0:*]
 }
 set offsets graph 0.03, graph 0.03, graph 0.05, 0
-set key below horizontal left maxcols 2 samplen 2.5 width 2
+set key below horizontal left Left reverse maxcols columns samplen 2.5 width 2
 plot for [i=0:lines - 1] data index i using 1:2 with lines linecolor rgb line_colour[i % 8 + 1] linewidth 1.6 notitle, \
      for [i=0:lines - 1] data index i using 1:2:3:4 with yerrorbars linecolor rgb line_colour[i % 8 + 1] pointtype line_point[i % 8 + 1] pointsize 0.6 title columnheader(1)

@@ -5,7 +5,7 @@
 fail() { echo "fail: $*" >&2; exit 1; }
 # Skips the case, saying why.
 skip() { echo "$*" >&2; exit 77; }
-# Skips unless this machine has: nvrtc, gnuplot, gpu, nonroot, sqlite3 ...
+# Skips unless this machine has: nvrtc, gnuplot, gpu, nonroot, sqlite3 ...; built/PROGRAM: what make test builds beside bench, not older than it.
 need() {
     case $1 in
     nvrtc)
@@ -15,6 +15,9 @@ need() {
         skip 'no NVRTC here: sh ci/setup fetches it' ;;
     gpu) nvidia-smi -L 2>/dev/null | grep -q '^GPU' || skip 'no GPU here' ;;
     no-gpu) ! nvidia-smi -L 2>/dev/null | grep -q '^GPU' || skip 'this machine has a GPU' ;;
+    built/*)
+        [ -x "$BUILD/${1#built/}" ] || skip "$1 is not built: make test builds it"
+        [ -z "$(find "$BUILD/libbench.a" -newer "$BUILD/${1#built/}")" ] || skip "$1 is older than this bench: make test builds it again" ;;
     nonroot) [ "$(id -u)" != 0 ] || skip 'root may do everything' ;;
     *) command -v "$1" >/dev/null 2>&1 || skip "no $1 here" ;;
     esac

@@ -289,8 +289,12 @@ static int next_picture(struct frames *f, struct image *out, struct error *err)
 
 static int next_pnm(struct frames *f, struct image *out, struct error *err)
 {
-    bool end;
-    return image_read_pnm(f->name, f->file, out, &end, err) ? 1 : end ? 0 : -1;
+    int first = getc(f->file);
+    ungetc(first, f->file);
+    bool end, ok = image_read_pnm(f->name, f->file, out, &end, err);
+    if (!ok && !end && f->number == 0 && first != 'P')
+        error_hint(err, "frames are Y4M or pictures, of any other video: ffmpeg -i VIDEO -pix_fmt yuv420p frames.y4m");
+    return ok ? 1 : end ? 0 : -1;
 }
 
 int frames_next(struct frames *f, struct image *out, struct error *err)

@@ -82,7 +82,7 @@ static void check_gpu(struct checkup *c)
         line(c, GOOD, "counters", restricted ? "root may read them" : "not restricted", NULL);
 }
 
-static void check_library(struct checkup *c, const char *what, const char *soname, const char *use)
+static void check_library(struct checkup *c, const char *what, const char *soname, const char *use, const char *hint)
 {
     const char *const names[] = {soname, NULL};
     struct library lib;
@@ -92,7 +92,7 @@ static void check_library(struct checkup *c, const char *what, const char *sonam
         library_close(&lib);
     } else {
         char *detail = text_format("%s not found: %s", soname, use);
-        line(c, ABSENT, what, detail, "sh ci/setup");
+        line(c, ABSENT, what, detail, hint);
         free(detail);
     }
 }
@@ -145,8 +145,9 @@ int cli_doctor(const struct verb *verb, int argc, char **argv)
     check_compiler(&c);
     check_emu(&c);
     check_gpu(&c);
-    check_library(&c, "CUPTI", "libcupti.so.13", "no hardware counters");
-    check_library(&c, "cublasLt", "libcublasLt.so.13", "ceilings of matrix products come from bench's own kernels");
+    check_library(&c, "CUPTI", "libcupti.so.13", "no hardware counters", "sh ci/setup");
+    check_library(&c, "cublasLt", "libcublasLt.so.13", "ceilings of matrix products come from bench's own kernels",
+                  "sh ci/setup fetches it where a driver is found");
     check_gnuplot(&c);
     check_folders(&c, cli_out_dir(out));
     text_add(&c.text, c.missing ? "\nsomething that bench needs is missing (NO above)\n" : "\nready: bench run smoke\n");

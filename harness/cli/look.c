@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void list_ops(struct text *t)
+static void list_ops(struct text *t) /* the first sentence about each: a point inside a number ends none */
 {
-    for (int i = 0; op_table[i]; i++)
-        text_addf(t, "%-18s %.*s\n", op_table[i]->name, (int)strcspn(op_table[i]->about, "."), op_table[i]->about);
+    for (int i = 0; op_table[i]; i++) {
+        const char *about = op_table[i]->about, *end = strstr(about, ". ");
+        size_t length = end ? (size_t)(end - about) : strlen(about);
+        text_addf(t, "%-18s %.*s\n", op_table[i]->name, (int)(length - (!end && length && about[length - 1] == '.')), about);
+    }
 }
 
 static void list_set(struct text *t, const char *title, unsigned bits, const char *const *names, int first)
@@ -53,6 +56,14 @@ static void list_op(struct text *t, const struct op *op)
     text_addf(t, "row 0      %s\n", op->row0 ? op->row0 : "none");
 }
 
+/* Where it is at par with the library, as its head says: one condition a line. */
+static void list_claims(struct text *t, const struct variant *v)
+{
+    const struct node *n = node_get(v->head, "claims");
+    for (int i = 0; n && i < (n->kind == NODE_LIST ? n->count : 1); i++)
+        text_addf(t, "%-34s %s %s\n", "", i ? "   and" : "claims", n->kind == NODE_LIST ? n->items[i]->text : n->text);
+}
+
 static int list_variants(struct text *t, const struct option_list *dirs, const char *one, struct error *err)
 {
     struct variant_set set = {0};
@@ -67,6 +78,8 @@ static int list_variants(struct text *t, const struct option_list *dirs, const c
         text_addf(t, "%-34s %s%s%s%s\n", v->name, v->what ? v->what : "", v->from ? " (from " : "", v->from ? v->from : "", v->from ? ")" : "");
         if (one)
             text_addf(t, "%s\n\n%s", v->path, v->text);
+        else
+            list_claims(t, v);
     }
     for (int i = 0; i < set.note_count; i++)
         fprintf(stderr, "bench: note: %s\n", set.notes[i]);
@@ -247,11 +260,24 @@ done:
     return worst;
 }
 
+/* A row of a plan: why it cannot run, or which variant a rule takes and whether that claims the shape. */
+static void plan_line(struct text *t, const struct plan_row *r, const char *name)
+{
+    const char *is = r->program.params ? strstr(r->program.params, "is=") : NULL;
+    bool rule = is && (is == r->program.params || is[-1] == ',');
+    text_addf(t, "    %s", name);
+    if (r->broken || !r->program.feasible)
+        text_addf(t, "  -- %s", r->broken ? r->broken : r->program.reason);
+    else
+        text_addf(t, "%s%s%s", rule ? "  is " : "", rule ? is + 3 : "", r->program.claims ? "  claims" : "");
+    text_add(t, "\n");
+}
+
 static void plan_case(struct text *t, const struct plan *plan, int index, bool all_rows)
 {
     const struct scenario_case *c = &plan->cases[index];
     struct text line = {0};
-    int ready = 0, infeasible = 0, broken = 0;
+    int ready = 0, infeasible = 0, broken = 0, claimed = 0;
     double flop = work_flop(&c->work), bytes = work_bytes(&c->work);
     struct useful useful = {1, 1, flop, bytes};
     struct error mask = {0};
@@ -259,6 +285,7 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
     struct floor f = floor_of(&plan->chip, useful.flop, useful.bytes, c->work.op->has_math ? (int)c->work.math : (int)MATH_NONE, 0);
     for (int i = 0; i < plan->row_count; i++)
         if (plan->rows[i].case_index == index) {
+            claimed += !plan->rows[i].broken && plan->rows[i].program.feasible && plan->rows[i].program.claims;
             if (plan->rows[i].broken)
                 broken++;
             else if (plan->rows[i].program.feasible)
@@ -282,12 +309,13 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
     else if (c->repeat > 1)
         text_addf(t, "  x%lld", (long long)c->repeat);
     text_addf(t, "  %d rows ready, %d infeasible", ready, infeasible);
+    if (claimed)
+        text_addf(t, ", %d claim%s to be at par with the library", claimed, claimed == 1 ? "s" : "");
     text_addf(t, broken ? ", %d broken\n" : "\n", broken);
     for (int i = 0; all_rows && i < plan->row_count; i++) {
         const struct plan_row *r = &plan->rows[i];
         if (r->case_index == index)
-            text_addf(t, "    %s%s%s\n", r->id + strlen(c->id) + 1, r->broken || !r->program.feasible ? "  -- " : "",
-                      r->broken ? r->broken : r->program.feasible ? "" : r->program.reason);
+            plan_line(t, r, r->id + strlen(c->id) + 1);
     }
     text_free(&line);
 }

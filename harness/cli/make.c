@@ -8,6 +8,7 @@
 #include "model/occupancy.h"
 #include "report/table.h"
 #include "session/choose.h"
+#include "session/sequence.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,16 +132,16 @@ static bool add_prediction(struct table **table, const struct plan_row *row, con
     return count >= 0;
 }
 
-static void print_facts(struct text *t, const struct unit *unit, const struct compiled *c, struct error *err)
+static void print_facts(struct text *t, const char *label, const struct compiled *c, struct error *err)
 {
     struct kernel_facts *facts = NULL;
     int count = cubin_read(c->cubin, c->cubin_bytes, &facts, err);
     if (count < 0 || !cubin_add_log(c->log, facts, count, err)) {
-        text_addf(t, "%s: %s\n", unit->label, err->text);
+        text_addf(t, "%s: %s\n", label, err->text);
         count = 0;
     }
     for (int i = 0; i < count; i++) {
-        text_addf(t, "%-34s %-28s %3d regs  spills %d/%d B  stack %d B  smem %d B  code %d B", unit->label, facts[i].name, facts[i].registers,
+        text_addf(t, "%-34s %-28s %3d regs  spills %d/%d B  stack %d B  smem %d B  code %d B", label, facts[i].name, facts[i].registers,
                   facts[i].spill_store_bytes, facts[i].spill_load_bytes, facts[i].stack_bytes, facts[i].static_smem, facts[i].code_bytes);
         text_addf(t, "  %s%s\n", c->from_cache ? "cached" : "", c->from_cache ? "" : "compiled");
     }
@@ -203,66 +204,83 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
     return ok;
 }
 
-struct compile_list {
+/* What was compiled so far, each image once, and what is printed of it. */
+struct compiling {
+    const char *compiler;
     struct compiled *items;
-    int count;
+    int count, broken;
+    struct text text;
+    struct table *predictions;
+    bool silent; /* nothing more is printed */
 };
 
-static bool compile_plan(struct plan *plan, const char *compiler, const char *arch, struct compile_list *list, struct text *t, struct table **predictions, int *broken,
-                         struct error *err)
+/* True with *c NULL: it does not compile, which is told and counted. Else *c is kept in the list. */
+static bool add_image(struct compiling *list, const struct compile_request *request, const struct compiled **c, struct error *err)
+{
+    struct compile_request own = *request;
+    struct compiled made = {0};
+    own.compiler = list->compiler;
+    *c = NULL;
+    if (!compile(&own, &made, err)) {
+        if (err->kind == ERROR_ENVIRONMENT)
+            return false;
+        fprintf(stderr, "bench: %s\n", err->text);
+        list->broken++;
+        return true;
+    }
+    for (int k = 0; k < list->count && !*c; k++)
+        if (!strcmp(list->items[k].key, made.key))
+            *c = &list->items[k];
+    if (*c) {
+        compiled_free(&made);
+        return true;
+    }
+    list->items = xrealloc(list->items, sizeof *list->items * (size_t)(list->count + 1));
+    list->items[list->count] = made;
+    *c = &list->items[list->count++];
+    if (!list->silent)
+        print_facts(&list->text, request->label, *c, err);
+    return true;
+}
+
+static bool compile_plan(struct plan *plan, const char *arch, struct compiling *list, struct error *err)
 {
     for (int i = 0; i < plan->row_count; i++) {
         const struct program *p = &plan->rows[i].program;
         struct error none = {0};
-        if (!plan->rows[i].broken && !p->feasible && !add_prediction(predictions, &plan->rows[i], NULL, err))
+        if (!plan->rows[i].broken && !p->feasible && !add_prediction(&list->predictions, &plan->rows[i], NULL, err))
             return false;
         if (plan->rows[i].chain && (plan->rows[i].chain->pick != CHAIN_KERNEL || !choose_unseen(plan, i, &none)))
             continue; /* what its layers' rows do not have is the kernel of many layers */
         for (int u = 0; !plan->rows[i].broken && p->feasible && u < p->unit_count; u++) {
             struct compile_request request = {.path = p->units[u].path, .label = p->units[u].label, .defines = (const char *const *)p->units[u].defines,
-                                              .define_count = p->units[u].define_count, .arch = arch, .compiler = compiler};
-            struct compiled c = {0};
+                                              .define_count = p->units[u].define_count, .arch = arch};
+            const struct compiled *c;
             if (!request.path || p->units[u].code != CODE_CUDA)
                 continue;
-            if (!compile(&request, &c, err)) {
-                if (err->kind == ERROR_ENVIRONMENT)
-                    return false;
-                fprintf(stderr, "bench: %s\n", err->text);
-                ++*broken;
-                continue;
-            }
-            if (u == 0 && !add_prediction(predictions, &plan->rows[i], &c, err)) {
-                compiled_free(&c);
+            if (!add_image(list, &request, &c, err) || (c && u == 0 && !add_prediction(&list->predictions, &plan->rows[i], c, err)))
                 return false;
-            }
-            bool seen = false;
-            for (int k = 0; k < list->count && !seen; k++)
-                seen = !strcmp(list->items[k].key, c.key);
-            if (seen) {
-                compiled_free(&c);
-                continue;
-            }
-            print_facts(t, &p->units[u], &c, err);
-            list->items = xrealloc(list->items, sizeof *list->items * (size_t)(list->count + 1));
-            list->items[list->count++] = c;
         }
     }
     return true;
 }
 
+static bool add_sequence_image(void *context, const struct compile_request *request, struct error *err)
+{
+    const struct compiled *c;
+    return add_image(context, request, &c, err);
+}
+
 /* The kernels that measure a machine's ceilings travel with the bundle. */
-static bool compile_roofs(const char *compiler, const char *arch, struct compile_list *list, struct error *err)
+static bool compile_roofs(const char *arch, struct compiling *list, struct error *err)
 {
     char *path = roofs_source();
-    struct compile_request request = {.path = path, .label = "roofs", .arch = arch, .compiler = compiler};
-    struct compiled c = {0};
-    bool ok = compile(&request, &c, err);
+    struct compile_request request = {.path = path, .label = "roofs", .arch = arch};
+    const struct compiled *c;
+    list->silent = true;
+    bool ok = add_image(list, &request, &c, err);
     free(path);
-    if (!ok)
-        return false;
-    list->items = xrealloc(list->items, sizeof *list->items * (size_t)(list->count + 1));
-    list->items[list->count++] = c;
-    return true;
+    return ok;
 }
 
 int cli_compile(const struct verb *verb, int argc, char **argv)
@@ -271,12 +289,11 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     const char *chip_name = NULL, *bundle = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     bool full = false, registers = false;
     struct option options[PLAN_OPTION_COUNT + 4] = {{0}};
-    struct compile_list list = {0};
+    struct compiling list = {0};
     struct error err = {0};
-    struct text t = {0};
     struct plan plan;
     char *path = NULL;
-    int count, code, broken = 0;
+    int count, code;
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT - 1] = (struct option){"--bundle", 0, OPTION_TEXT, "FILE", "write PTX and cubins there", &bundle};
     options[PLAN_OPTION_COUNT] = (struct option){"--chip", 0, OPTION_TEXT, "CHIP", "what to compile for: GH100, sm_86, H200 ...; default GH100", &chip_name};
@@ -288,21 +305,25 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
         code = cli_usage(verb, "which scenario?");
         goto done;
     }
+    const char *kind = full ? "emu" : "cuda";
     const struct chip *chip = cli_chip(chip_name, "--chip ", &err);
-    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, full ? "emu" : "cuda", chip, &plan, &err)) {
+    if (!chip || !cli_plan_arguments(&a, rest[0], &path, &err) || !plan_make(&a.plan, kind, chip, &plan, &err)) {
         code = cli_fail(&err);
         goto done;
     }
-    struct table *predictions = NULL;
-    bool ok = compile_plan(&plan, a.compiler, chip->arch, &list, &t, &predictions, &broken, &err) && (!registers || print_registers(&plan, a.compiler, &t, &err)) && (!bundle || (compile_roofs(a.compiler, chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
-    if (predictions) {
+    list.compiler = a.compiler;
+    bool ok = compile_plan(&plan, chip->arch, &list, &err) &&
+              session_sequence_compiles(&plan, kind, a.plan.filter.only, add_sequence_image, &list, &err) &&
+              (!registers || print_registers(&plan, a.compiler, &list.text, &err)) &&
+              (!bundle || (compile_roofs(chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
+    if (list.predictions) {
         const struct report_style style = cli_style();
-        text_add(&t, "\n");
-        table_print(predictions, &t, &style);
-        table_free(predictions);
+        text_add(&list.text, "\n");
+        table_print(list.predictions, &list.text, &style);
+        table_free(list.predictions);
     }
-    cli_print(&t);
-    code = ok ? broken ? 4 : 0 : cli_fail(&err);
+    cli_print(&list.text);
+    code = ok ? list.broken ? 4 : 0 : cli_fail(&err);
     if (ok && bundle)
         printf("%d images for %s in %s\n", list.count, chip->arch, bundle);
     plan_free(&plan);
@@ -310,7 +331,7 @@ done:
     for (int i = 0; i < list.count; i++)
         compiled_free(&list.items[i]);
     free(list.items);
-    text_free(&t);
+    text_free(&list.text);
     free(path);
     cli_plan_free(&a);
     free(rest);

@@ -112,6 +112,7 @@ static int finish(const struct session_options *o, const struct session_result *
     if (!o->plan.tune) {
         report_network(&t, &run, rows, count, &s->style);
         report_selector(&t, &run, rows, count, &s->style);
+        report_claims(&t, &run, rows, count, &s->style);
         report_answers(&t, &run, rows, count, &s->style);
     }
     report_summary(&t, &run, rows, count, result->seconds, code, &s->style);

@@ -160,6 +160,7 @@ static bool make_show(struct stored *s, struct text *t, struct error *err)
     report_tune(t, &s->run, s->rows, s->count, &style);
     report_network(t, &s->run, s->rows, s->count, &style);
     report_selector(t, &s->run, s->rows, s->count, &style);
+    report_claims(t, &s->run, s->rows, s->count, &style);
     report_answers(t, &s->run, s->rows, s->count, &style);
     report_summary(t, &s->run, s->rows, s->count, 0, session_exit_code(s->rows, s->count), &style);
     return true;

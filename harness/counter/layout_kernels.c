@@ -33,10 +33,19 @@ void layout_kernels_free(struct layout_kernels *list)
     *list = (struct layout_kernels){0};
 }
 
-bool layout_kernels_match(const struct layout_kernels *list, const char *kernel)
+int layout_kernels_find(const struct layout_kernels *list, const char *kernel)
 {
     for (int i = 0; i < list->count; i++)
         if (text_glob(list->globs[i], kernel))
-            return true;
-    return false;
+            return i;
+    return -1;
+}
+
+void layout_kernels_name(const struct layout_kernels *list, int i, char *name, size_t bytes)
+{
+    size_t n = 0;
+    for (const char *c = list->globs[i]; *c && n + 1 < bytes; c++)
+        if (*c != '*')
+            name[n++] = *c;
+    name[n] = 0;
 }

@@ -4,7 +4,7 @@
 #ifndef BENCH_COUNTER_LAYOUT_KERNELS_H
 #define BENCH_COUNTER_LAYOUT_KERNELS_H
 
-#include <stdbool.h>
+#include <stddef.h>
 
 struct layout_kernels {
     char **globs;
@@ -13,6 +13,9 @@ struct layout_kernels {
 /* NULL path: the installation's list. A file that is not there is an empty list. */
 void layout_kernels_load(const char *path, struct layout_kernels *list);
 void layout_kernels_free(struct layout_kernels *list);
-bool layout_kernels_match(const struct layout_kernels *list, const char *kernel);
+/* Index of the first glob that fits the kernel; -1: none, it does more. */
+int layout_kernels_find(const struct layout_kernels *list, const char *kernel);
+/* Glob i without its stars: what the kernel is called among people. */
+void layout_kernels_name(const struct layout_kernels *list, int i, char *name, size_t bytes);
 
 #endif

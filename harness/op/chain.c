@@ -40,8 +40,13 @@ static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
     out[1] = (struct tensor){.role = ROLE_FILTER, .dtype = w->dtype, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, elements_of(w, ROLE_FILTER)}};
     out[2] = (struct tensor){.role = ROLE_BIAS, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, elements_of(w, ROLE_BIAS)}};
     out[3] = (struct tensor){.role = ROLE_LINKS, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, links * CHAIN_COLUMNS}};
-    raw_output(w, &out[4]);
-    return 5;
+    int count = 4;
+    if (w->mask.pattern != MASK_NONE)
+        out[count++] = (struct tensor){.role = ROLE_MASK_IN, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {w->n, 1, w->h, w->w}};
+    if (w->mask.pattern != MASK_NONE)
+        out[count++] = (struct tensor){.role = ROLE_MASK_OUT, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {w->n, 1, w->p, w->q}, .written = true};
+    raw_output(w, &out[count++]);
+    return count;
 }
 
 static double flop(const struct work *w)
@@ -204,9 +209,11 @@ bool chain_work(const struct chain *chain, struct work *out, struct error *err)
         if (!fits(chain, i, ROLE_INPUT, l->input, err) || (adds && !fits(chain, i, ROLE_RESIDUAL, l->residual, err)))
             return false;
     }
+    if (!chain_passes_marks(chain, err))
+        return false;
     const struct work *first = &chain->links[0].work;
     *out = (struct work){.op = &op_chain, .n = first->n, .c = first->c, .h = first->h, .w = first->w, .dtype = first->dtype, .layout = first->layout,
-                         .data = first->data, .seed = first->seed, .chain = chain};
+                         .data = first->data, .seed = first->seed, .mask = first->mask, .chain = chain};
     for (int i = 0; i < chain->count && out->math == MATH_NONE; i++)
         out->math = chain->links[i].work.math;
     if (!source_tensor(chain, chain->count - 1, &last))
@@ -348,11 +355,13 @@ static struct errors carried(const struct chain_link *l, const float *filter, co
     return through_epilogue(w, w->op->has_filter ? mix(w, filter, in) : move(w->k, block, w->mode, in), residual);
 }
 
-/* Of one channel of one image: the mean of the squares of a link's own errors. */
+/* Of one channel of one image: the squares of a link's own errors. */
 struct own_errors {
     const struct op_data *data;
     size_t plane;
+    int64_t channels;
     double unit;
+    const float *active;      /* n * plane; NULL: all are */
     double *sums, *roundings; /* by plane */
 };
 
@@ -362,7 +371,10 @@ static void own_of_plane(void *context, int64_t index, int thread)
     size_t from = (size_t)index * o->plane;
     double sums = 0, roundings = 0;
     (void)thread;
+    const float *active = o->active ? o->active + (size_t)(index / o->channels) * o->plane : NULL;
     for (size_t i = from; i < from + o->plane; i++) {
+        if (active && active[i - from] == 0)
+            continue;
         double b = o->data->bound ? o->data->bound[i] : 0, r = o->unit * o->data->reference[i];
         sums += b * b;
         roundings += r * r;
@@ -371,19 +383,22 @@ static void own_of_plane(void *context, int64_t index, int thread)
     o->roundings[index] = roundings;
 }
 
-/* Adds a link's own: the mean over the pixels of its bound, and of one rounding of what it stores. */
-static void add_own(struct errors *e, const struct work *w, const struct op_data *data)
+/* Adds a link's own: the mean over the (active) pixels of its bound, and of one rounding of what it stores. */
+static void add_own(struct errors *e, const struct work *w, const struct op_data *data, const float *active)
 {
     int64_t planes = w->n * e->channels;
-    struct own_errors own = {.data = data, .plane = data->output_elements / (size_t)planes, .unit = dtype_unit_roundoff(w->dtype)};
+    struct own_errors own = {.data = data, .plane = data->output_elements / (size_t)planes, .channels = e->channels, .unit = dtype_unit_roundoff(w->dtype), .active = active};
+    double pixels = (double)(own.plane * (size_t)w->n) * (active ? mask_density(active, own.plane * (size_t)w->n) : 1);
     if (!w->op->has_filter && !w->epilogue_count)
         return; /* it only moves */
+    if (pixels < 1)
+        return; /* nothing is computed */
     own.sums = xcalloc((size_t)planes, sizeof(double));
     own.roundings = xcalloc((size_t)planes, sizeof(double));
     pool_for(planes, data->output_elements < 100000 ? 1 : 0, own_of_plane, &own);
     for (int64_t i = 0; i < planes; i++) {
-        e->sums[i % e->channels] += own.sums[i] / (double)(own.plane * (size_t)w->n);
-        e->roundings[i % e->channels] += own.roundings[i] / (double)(own.plane * (size_t)w->n);
+        e->sums[i % e->channels] += own.sums[i] / pixels;
+        e->roundings[i % e->channels] += own.roundings[i] / pixels;
     }
     free(own.sums);
     free(own.roundings);
@@ -399,16 +414,32 @@ struct walk {
     struct errors *errors; /* by link */
     struct errors clean;   /* of the input */
     double *input;
+    float *marks;          /* of what the last link left; NULL: it has no mask, or runs as if it had none */
 };
 
 static const double *values_of(const struct walk *k, int link) { return link < 0 ? k->input : k->values[link]; }
 static const struct errors *errors_of(const struct walk *k, int link) { return link < 0 ? &k->clean : &k->errors[link]; }
+
+/* What a link leaves inactive is nothing to the next one, whatever the link's epilogue makes of nothing. */
+static void forget_inactive(const struct work *w, const float *active, double *values, int64_t channels)
+{
+    size_t plane = (size_t)(w->p * w->q);
+    for (size_t i = 0; i < (size_t)(w->n * channels) * plane; i++)
+        if (active[i / plane / (size_t)channels * plane + i % plane] == 0)
+            values[i] = 0;
+}
 
 static bool walk_link(struct walk *k, int i, struct error *err)
 {
     const struct chain_link *l = &k->chain->links[i];
     struct op_data one = {.wide_input = values_of(k, l->input)};
     bool last = i == k->chain->count - 1;
+    if (k->marks) {
+        float *active = chain_marks(l, k->marks);
+        free(k->marks);
+        k->marks = active;
+    }
+    one.mask_out = last ? k->out->mask_out : k->marks; /* of the last one all that is looked at */
     if (l->residual != CHAIN_NONE)
         one.wide_residual = values_of(k, l->residual);
     if (l->layer >= 0) {
@@ -431,7 +462,9 @@ static bool walk_link(struct walk *k, int i, struct error *err)
         k->out->output_elements = one.output_elements;
         errors_free(&e);
     } else {
-        add_own(&e, &l->work, &one);
+        add_own(&e, &l->work, &one, k->marks);
+        if (k->marks)
+            forget_inactive(&l->work, k->marks, one.reference, e.channels);
         k->errors[i] = e;
         k->values[i] = one.reference;
         free(one.bound);
@@ -447,7 +480,7 @@ static bool walk_link(struct walk *k, int i, struct error *err)
 bool chain_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err)
 {
     const struct chain *chain = work->chain;
-    if (!chain_data_inputs(work, part, out, err))
+    if (!op_data_inputs(work, part, out, err))
         return false;
     struct walk k = {.chain = chain, .out = out, .clean = errors_new(work->c)};
     size_t inputs = (size_t)work->n * (size_t)work->c * (size_t)work->h * (size_t)work->w;
@@ -458,6 +491,11 @@ bool chain_data_make(const struct work *work, enum data_part part, struct op_dat
     k.input = xmalloc(inputs * sizeof *k.input);
     for (size_t i = 0; i < inputs; i++)
         k.input[i] = out->array[ROLE_INPUT][i];
+    if (out->array[ROLE_MASK_IN] && !(part & DATA_FULL)) {
+        size_t pixels = inputs / (size_t)work->c;
+        k.marks = xmalloc(pixels * sizeof *k.marks);
+        memcpy(k.marks, out->array[ROLE_MASK_IN], pixels * sizeof *k.marks);
+    }
     for (int i = 0; i < chain->count; i++) {
         if (chain->links[i].input >= 0)
             k.last_use[chain->links[i].input] = i;
@@ -471,6 +509,7 @@ bool chain_data_make(const struct work *work, enum data_part part, struct op_dat
         errors_free(&k.errors[i]);
     }
     errors_free(&k.clean);
+    free(k.marks);
     free(k.values);
     free(k.errors);
     free(k.last_use);

@@ -35,7 +35,8 @@ float *chain_constant(const struct chain *chain, int first, int count, const str
  * outside reads any but the last of them. Free with chain_free. */
 bool chain_part(const struct chain *chain, int first, int count, struct chain *out);
 
-/* The work of the whole; it borrows the chain. False: the links' tensors do not fit (err names the link). */
+/* The work of the whole; it borrows the chain. False: the links' tensors do not fit (err names the link). The mask of the first link's work is that of the whole:
+ * see below. */
 bool chain_work(const struct chain *chain, struct work *out, struct error *err);
 void chain_free(struct chain *chain);
 
@@ -54,6 +55,20 @@ void chain_free(struct chain *chain);
  * of the number of links where activations keep their size. */
 #define CHAIN_SPREAD 4.0
 bool chain_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
+/* Without masks: op_data_inputs adds them. */
 bool chain_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
+
+/* Masks: where the links' works have one, the first one's marks the inputs that changed. Each link's active outputs are its receptive field's dilation of the
+ * marks it is given, and these are the marks that the next link is given (only the pattern of the others' masks counts for nothing: their own layers' cases
+ * have it). A pixel that a link leaves inactive counts as 0 for the next one, whatever its buffer holds: nothing changed there. So the values are those of
+ * the links' sparse kernels run one after another, and with a bias they are not the dense net's: that has act(bias) there. Dense rows are held to the dense net:
+ * DATA_FULL gives the full input and the net without masks between its links, of which the active outputs count.
+ *
+ * Only a straight row of links that each read the one before, without residual and with outputs where their marks are, passes marks on. */
+bool chain_passes_marks(const struct chain *chain, struct error *err);
+/* Active outputs of a link from the marks that it is given: n*1*p*q of its work, malloc'd. */
+float *chain_marks(const struct chain_link *link, const float *in);
+/* FLOP of the active outputs of all links, from the marks of the chain's input. */
+double chain_useful_flop(const struct chain *chain, const float *in);
 
 #endif

@@ -14,6 +14,7 @@ struct compose {
     const struct chain *chain;
     struct program *out;
     struct buffer_ref *flows; /* by link: where its output lies */
+    struct buffer_ref *marks; /* by link: where the mask of its output lies */
     struct lake *lakes;
     int lake_count;
 };
@@ -59,6 +60,22 @@ static struct buffer_ref place_output(struct compose *c, int from, int link, con
 static struct buffer_ref flow_of(const struct compose *c, int link)
 {
     return link >= 0 ? c->flows[link] : (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, ROLE_INPUT)};
+}
+
+/* The mask of what a link leaves: the chain's own, or a buffer between it and the next one. */
+static struct buffer_ref place_marks(struct compose *c, int link, const struct tensor *t)
+{
+    if (link == c->chain->count - 1)
+        return (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, ROLE_MASK_OUT)};
+    struct scratch s = {.dtype = t->dtype, .elements = (int64_t)(tensor_bytes(t) / dtype_bytes(t->dtype))};
+    char name[PROGRAM_NAME];
+    snprintf(name, sizeof name, "marks %d", link);
+    return (struct buffer_ref){BUFFER_SCRATCH, add_scratch(c->out, &s, name)};
+}
+
+static struct buffer_ref marks_of(const struct compose *c, int link)
+{
+    return link >= 0 ? c->marks[link] : (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, ROLE_MASK_IN)};
 }
 
 static struct buffer_ref add_constant(struct compose *c, int link, int span, const struct tensor *t)
@@ -142,12 +159,18 @@ static bool place_tensors(struct compose *c, int link, int span, const struct pr
             r->tensors[i] = add_constant(c, link, span, t);
             continue;
         }
-        const struct work *of = t->role == ROLE_OUTPUT ? &c->chain->links[link + span - 1].work : &l->work;
+        bool leaves = t->role == ROLE_OUTPUT || t->role == ROLE_MASK_OUT;
+        const struct work *of = leaves ? &c->chain->links[link + span - 1].work : &l->work;
         if (!work_tensor(of, t->role, &wanted) || wanted.layout != t->layout) {
             c->out->reason = text_format("chain: %s wants the %s of layer '%s' in %s", part->variant, tensor_role_name(t->role), l->name, layout_name(t->layout));
             return false;
         }
-        r->tensors[i] = t->role == ROLE_OUTPUT ? c->flows[link + span - 1] : flow_of(c, t->role == ROLE_INPUT ? l->input : l->residual);
+        if (t->role == ROLE_MASK_OUT)
+            r->tensors[i] = c->marks[link + span - 1] = place_marks(c, link + span - 1, t);
+        else if (t->role == ROLE_MASK_IN)
+            r->tensors[i] = marks_of(c, l->input);
+        else
+            r->tensors[i] = leaves ? c->flows[link + span - 1] : flow_of(c, t->role == ROLE_INPUT ? l->input : l->residual);
     }
     return true;
 }
@@ -168,6 +191,17 @@ static int place_scratch(struct compose *c, const struct scratch *s, const char 
     if (between)
         snprintf(p->scratch[at].name, sizeof p->scratch[at].name, "between %d", at);
     return at;
+}
+
+static void take_columns(struct program *p, const struct program *part, const struct renaming *r)
+{
+    p->tile = part->tile;
+    p->tile_weight_bytes = part->tile_weight_bytes;
+    p->columns = xcalloc((size_t)part->column_count + 1, sizeof *p->columns);
+    for (; p->column_count < part->column_count; p->column_count++) {
+        p->columns[p->column_count] = part->columns[p->column_count];
+        p->columns[p->column_count].buffer = renamed(r, part->columns[p->column_count].buffer);
+    }
 }
 
 static bool add_part(struct compose *c, int link, int span, const struct program *part)
@@ -193,6 +227,8 @@ static bool add_part(struct compose *c, int link, int span, const struct program
     }
     for (int i = 0; i < part->step_count; i++)
         add_step(p, &part->steps[i], &r, link);
+    if (span == c->chain->count) /* it is the whole, so what it counts is the whole's */
+        take_columns(p, part, &r);
     free(r.units);
     free(r.scratch);
     return true;
@@ -211,27 +247,63 @@ static void prepare_first(struct program *p)
     p->steps = sorted;
 }
 
+/* Do the parts pass marks on from each to the next, or none of them? False with the program's reason. */
+static bool marks_pass(struct compose *c, const struct program *const *parts, const int *spans)
+{
+    const struct program *before = NULL;
+    for (int i = 0; i < c->chain->count; before = parts[i], i += spans[i]) {
+        const struct program *part = parts[i];
+        if (before && before->uses_mask != part->uses_mask)
+            c->out->reason = text_format("chain: %s works on marked pixels, %s on all", (before->uses_mask ? before : part)->variant, (before->uses_mask ? part : before)->variant);
+        else if (before && part->uses_mask && program_tensor(before, ROLE_MASK_OUT) < 0)
+            c->out->reason = text_format("chain: %s writes no mask, and %s reads it", before->variant, part->variant);
+        else if (before && part->uses_mask && part->reads_inactive && before->inactive != INACTIVE_ZERO)
+            c->out->reason = text_format("chain: %s reads all pixels, also those that %s leaves as they were", part->variant, before->variant);
+        if (c->out->reason)
+            return false;
+    }
+    c->out->uses_mask = parts[0]->uses_mask;
+    c->out->reads_inactive = !c->out->uses_mask || parts[0]->reads_inactive;
+    c->out->inactive = before->inactive;
+    return true;
+}
+
+/* The tiles of links that each run by themselves. */
+static void keep_tiles(struct compose *c, const struct program *const *parts, const int *spans)
+{
+    c->out->link_tiles = xcalloc((size_t)c->chain->count, sizeof *c->out->link_tiles);
+    for (int i = 0; i < c->chain->count; i += spans[i])
+        if (spans[i] == 1)
+            c->out->link_tiles[i] = parts[i]->tile;
+}
+
 bool compose_chain(const struct work *work, const struct program *const *parts, const int *spans, struct program *out, struct error *err)
 {
     struct compose c = {.chain = work->chain, .out = out};
     struct tensor all[OP_MAX_TENSORS];
     int count = work->op->tensors(work, all);
+    const struct program *last = NULL;
     bool ok = true;
-    *out = (struct program){.work = *work, .checked = true, .reads_inactive = true};
+    *out = (struct program){.work = *work, .checked = true, .tile_weight_bytes = -1, .predicted = {-1, -1, -1}};
+    for (int i = 0; i < c.chain->count; i += spans[i]) {
+        last = parts[i];
+        if (!last->feasible || program_tensor(last, ROLE_OUTPUT) < 0)
+            return error_set(err, ERROR_INTERNAL, "chain: link %d has no program", i);
+    }
+    if (!marks_pass(&c, parts, spans))
+        return true;
     out->tensors = xcalloc((size_t)count, sizeof *out->tensors);
     for (int i = 0; i < count; i++) /* the weights are the parts' constants */
-        if (all[i].role == ROLE_INPUT || all[i].role == ROLE_OUTPUT)
+        if (all[i].role == ROLE_INPUT || all[i].role == ROLE_OUTPUT || (out->uses_mask && all[i].role == ROLE_MASK_IN) ||
+            (out->uses_mask && all[i].role == ROLE_MASK_OUT && program_tensor(last, ROLE_MASK_OUT) >= 0))
             out->tensors[out->tensor_count++] = all[i];
     c.flows = xcalloc((size_t)c.chain->count, sizeof *c.flows);
-    for (int i = 0; ok && i < c.chain->count; i += spans[i]) {
-        if (!parts[i]->feasible || program_tensor(parts[i], ROLE_OUTPUT) < 0) {
-            error_set(err, ERROR_INTERNAL, "chain: link %d has no program", i);
-            ok = false;
-            break;
-        }
+    c.marks = xcalloc((size_t)c.chain->count, sizeof *c.marks);
+    keep_tiles(&c, parts, spans);
+    for (int i = 0; ok && i < c.chain->count; i += spans[i])
         ok = add_part(&c, i, spans[i], parts[i]);
-    }
     free(c.flows);
+    free(c.marks);
     free(c.lakes);
     prepare_first(out);
     out->feasible = ok;

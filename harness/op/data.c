@@ -110,10 +110,11 @@ bool op_data_inputs(const struct work *work, enum data_part part, struct op_data
     bool full = part & DATA_FULL;
     enum data_part which = (enum data_part)((int)part & ~(int)DATA_FULL);
     struct tensor list[OP_MAX_TENSORS];
-    if (work->chain)
-        return chain_data_inputs(work, part, out, err);
-    int count = work->op->tensors(work, list);
-    *out = (struct op_data){.exact = which == DATA_PART_EXACT};
+    if (work->chain && !chain_data_inputs(work, part, out, err))
+        return false;
+    int count = work->chain ? 0 : work->op->tensors(work, list);
+    if (!work->chain)
+        *out = (struct op_data){.exact = which == DATA_PART_EXACT};
     for (int i = 0; i < count; i++) {
         const struct tensor *t = &list[i];
         if (t->written || t->layout == LAYOUT_BITS)
@@ -137,8 +138,18 @@ struct reference {
     struct op_data *data;
     struct stage last;
     bool bounds;
-    int64_t terms;
+    int64_t terms, least; /* products of an output; of them those that are not zero, at least */
 };
+
+/* A row without any is not computed: it would be cleared. */
+static bool any_active(const struct reference *r, int64_t n_i, int64_t p_i)
+{
+    const float *mask = r->data->mask_out + (n_i * r->work->p + p_i) * r->work->q;
+    for (int64_t q = 0; q < r->work->q; q++)
+        if (mask[q] != 0)
+            return true;
+    return false;
+}
 
 /* An inactive output is the epilogue of nothing. */
 static void clear_inactive(const struct reference *r, int64_t n_i, int64_t p_i, double *y, double *e)
@@ -179,9 +190,11 @@ static void reference_row(void *context, int64_t index, int thread)
     struct epilogue_row row = {
         .y = space, .y2 = space + count, .e = r->bounds ? space + 2 * count : NULL, .e2 = r->bounds ? space + 3 * count : NULL};
     bool sums = r->terms > 0 && r->bounds && (!r->data->exact || slope_rounds(w));
-    w->op->reference_row(w, r->data, n_i, p_i, row.y, sums ? row.e : NULL);
+    bool wanted = !r->data->mask_out || any_active(r, n_i, p_i);
+    if (wanted)
+        w->op->reference_row(w, r->data, n_i, p_i, row.y, sums ? row.e : NULL);
     for (size_t i = 0; sums && i < count; i++)
-        row.e[i] = row.e[i] > 0 ? bound_sum(w->math, (double)r->terms, row.y[i], row.e[i]) : 0;
+        row.e[i] = row.e[i] > 0 ? bound_sum(w->math, (double)r->terms, (double)r->least, row.y[i], row.e[i]) : 0;
     if (r->data->mask_out)
         clear_inactive(r, n_i, p_i, row.y, row.e);
     epilogue_apply(w, r->data, n_i, p_i, &row);
@@ -193,6 +206,7 @@ bool op_data_reference(const struct work *work, struct op_data *data, struct err
 {
     struct reference r = {.work = work, .data = data, .last = epilogue_stage(work, work->epilogue_count)};
     r.terms = work->op->has_filter ? work->c / work->groups * work_filter_taps(work) : work->op->terms * work_filter_taps(work);
+    r.least = data->array[ROLE_MASK_IN] && work->op->has_filter ? work->c / work->groups : r.terms;
     r.bounds = !data->exact || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0 || slope_rounds(work);
     data->output_elements = (size_t)work->n * (size_t)r.last.c * (size_t)r.last.h * (size_t)r.last.w;
     data->reference = malloc(data->output_elements * sizeof *data->reference);

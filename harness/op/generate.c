@@ -53,6 +53,8 @@ struct exact_plan generate_plan(const struct work *w)
         struct tensor t;
         bool two = work_tensor(w, ROLE_STORED, &t) || work_tensor(w, ROLE_SECOND, &t);
         plan.unit = w->op->terms == 1 && w->op->tap_sums ? w->r * w->s : 1; /* a mean of whole numbers that is one too */
+        if (plan.unit > 1) /* before it is divided, the sum too is a number that f32 holds */
+            limit = (int64_t)fmin((double)limit, dtype_exact_integer(DTYPE_F32) / (double)plan.unit);
         plan.input = (two ? limit / 4 : limit - 1) / plan.unit;
         plan.input = plan.input < 1 ? 1 : plan.input;
         return plan;

@@ -1,5 +1,6 @@
 #include "base/image.h"
 #include "base/text.h"
+#include "op/chain.h"
 #include "op/generate.h"
 #include "op/op.h"
 #include <ctype.h>
@@ -160,9 +161,11 @@ static bool make_file(const struct work *work, int64_t h, int64_t w, float *out,
     if (!image_read(path, &image, err))
         return error_where(err, "mask");
     bool fits = image.w == whole_w && image.h == whole_h;
-    if (!fits)
+    if (!fits) {
         error_set(err, ERROR_USAGE, "mask %s is %lld x %lld pixels (width x height), the layer needs %lld x %lld", path, (long long)image.w,
                   (long long)image.h, (long long)whole_w, (long long)whole_h);
+        error_hint(err, "bench mask VIDEO -o NAME --size %lldx%lld makes masks of that size", (long long)whole_w, (long long)whole_h);
+    }
     for (size_t i = 0; fits && i < pixels; i++) {
         size_t from = (i / (size_t)w * (size_t)whole_w + i % (size_t)w) * (size_t)image.channels;
         out[i] = 0;
@@ -204,8 +207,25 @@ static int64_t input_of(const struct work *w, enum axis_of axis, int64_t output,
     return i >= 0 && i < (axis == AXIS_ROWS ? w->h : w->w) ? i : -1;
 }
 
+/* Through all links of a chain. */
+static void dilate_chain(const struct work *work, const float *in, float *out)
+{
+    float *marks = NULL;
+    for (int i = 0; i < work->chain->count; i++) {
+        float *next = chain_marks(&work->chain->links[i], marks ? marks : in);
+        free(marks);
+        marks = next;
+    }
+    memcpy(out, marks, (size_t)(work->n * work->p * work->q) * sizeof *out);
+    free(marks);
+}
+
 void mask_dilate(const struct work *work, const float *in, float *out)
 {
+    if (work->chain) {
+        dilate_chain(work, in, out);
+        return;
+    }
     const struct work *w = work;
     int64_t taps = op_taps(w, AXIS_COLUMNS);
     float *rows = xmalloc((size_t)(w->h * w->q) * sizeof *rows); /* dilated along x */
@@ -299,7 +319,7 @@ void work_useful_of(const struct work *w, const float *in, const float *active, 
     struct tensor t;
     static const enum tensor_role shrinking[] = {ROLE_INPUT, ROLE_STORED, ROLE_SECOND, ROLE_RESIDUAL, ROLE_OUTPUT};
     *out = (struct useful){mask_density(in, inputs), mask_density(active, outputs), work_flop(w), work_bytes(w)};
-    out->flop *= out->output_share;
+    out->flop = w->chain && w->mask.pattern != MASK_NONE ? chain_useful_flop(w->chain, in) : out->flop * out->output_share;
     for (int role = ROLE_FILTER; out->output_share == 0 && role <= ROLE_BIAS; role++)
         if (work_tensor(w, (enum tensor_role)role, &t))
             out->bytes -= (double)tensor_bytes(&t);

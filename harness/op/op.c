@@ -108,7 +108,7 @@ static bool check_mask(const struct work *work, struct error *err)
     const struct mask *m = &work->mask;
     if (m->pattern == MASK_NONE)
         return true;
-    if (!work->op->reads)
+    if (!work->op->reads && !work->chain) /* of a chain chain_passes_marks has looked at the links */
         return error_set(err, ERROR_USAGE, "%s takes no mask", work->op->name);
     if (m->pattern < 0 || m->pattern >= MASK_PATTERN_COUNT)
         return error_set(err, ERROR_USAGE, "unknown mask pattern");

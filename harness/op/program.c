@@ -30,6 +30,7 @@ void program_free(struct program *p)
     free(p->tensor_maps);
     free(p->steps);
     free(p->columns);
+    free(p->link_tiles);
     memset(p, 0, sizeof *p);
 }
 

@@ -122,12 +122,14 @@ struct program {
     bool feasible;
     char *reason;              /* why not: the clause and both values */
     bool exact;                /* must be bit-exact on exact data (declared `exact: no` = false) */
+    bool claims;               /* its head says: at most a tenth slower than the library on this work */
     bool graph;                /* its run steps are captured once and launched as one CUDA graph */
     bool checked;              /* false: moves the compulsory bytes only, is not the op (row 0 `copy`) */
     bool uses_mask;            /* false with a masked work: runs dense, compared at active outputs */
     bool reads_inactive;       /* true: may read inactive inputs (then they hold data, not NaN) */
     enum inactive inactive;
     struct tile tile;          /* of a sparse variant that declares its tiles; h 0: none, and when it runs dense */
+    struct tile *link_tiles;   /* op chain: by link, those of the variant that runs it alone; NULL in other programs */
     int64_t tile_weight_bytes; /* filter bytes that a tile reads, as its head says; -1: it does not say */
     bool filter_packed;        /* the filter is stored in another layout than the case's; permuted once outside the time */
     struct tensor *tensors;    /* in the layouts that this program wants */

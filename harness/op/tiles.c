@@ -1,13 +1,16 @@
 #include "op/tiles.h"
-#include "op/op.h"
+#include "base/text.h"
+#include "op/chain.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* One axis cut into tiles: the outputs of each and the inputs that these read, each input once. */
+/* One axis cut into tiles: the outputs of each and the inputs that these read, each input once. `made`: of a chain, by link, how many outputs of it the tile
+ * computes (the last link's are its own, the others' those that the next link reads); else its outputs. */
 struct span {
     int64_t *outputs, count;
     int64_t *inputs;
     int64_t input_count;
+    int64_t *made;
 };
 struct axis {
     struct span *spans;
@@ -20,21 +23,40 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* What these outputs read through one op, each once; malloc'd. */
+static int64_t *read_by(const struct work *w, enum axis_of axis, const int64_t *outputs, int64_t count, int64_t *read)
+{
+    int64_t taps = op_taps(w, axis), size = axis == AXIS_ROWS ? w->h : w->w, found = 0, kept = 0;
+    int64_t *inputs = xcalloc((size_t)(count * taps), sizeof *inputs);
+    for (int64_t i = 0; i < count * taps; i++) {
+        int64_t at = w->op->reads(w, axis, outputs[i / taps], i % taps);
+        if (at >= 0 && at < size)
+            inputs[found++] = at;
+    }
+    qsort(inputs, (size_t)found, sizeof *inputs, ascending);
+    for (int64_t i = 0; i < found; i++)
+        if (!kept || inputs[i] != inputs[kept - 1])
+            inputs[kept++] = inputs[i];
+    *read = kept;
+    return inputs;
+}
+
+static int links_of(const struct work *w) { return w->chain ? w->chain->count : 1; }
+static const struct work *link_of(const struct work *w, int i) { return w->chain ? &w->chain->links[i].work : w; }
+
 static void gather_inputs(const struct work *w, enum axis_of axis, struct span *s)
 {
-    int64_t taps = op_taps(w, axis), size = axis == AXIS_ROWS ? w->h : w->w;
-    s->inputs = xcalloc((size_t)(s->count * taps), sizeof *s->inputs);
-    for (int64_t i = 0; i < s->count * taps; i++) {
-        int64_t at = w->op->reads(w, axis, s->outputs[i / taps], i % taps);
-        if (at >= 0 && at < size)
-            s->inputs[s->input_count++] = at;
+    const int64_t *outputs = s->outputs;
+    int64_t count = s->count;
+    s->made = xcalloc((size_t)links_of(w), sizeof *s->made);
+    for (int i = links_of(w) - 1; i >= 0; i--) {
+        int64_t *before = s->inputs;
+        s->made[i] = count;
+        s->inputs = read_by(link_of(w, i), axis, outputs, count, &s->input_count);
+        outputs = s->inputs;
+        count = s->input_count;
+        free(before);
     }
-    qsort(s->inputs, (size_t)s->input_count, sizeof *s->inputs, ascending);
-    int64_t kept = 0;
-    for (int64_t i = 0; i < s->input_count; i++)
-        if (!kept || s->inputs[i] != s->inputs[kept - 1])
-            s->inputs[kept++] = s->inputs[i];
-    s->input_count = kept;
 }
 
 static struct span *add_span(struct axis *a, int64_t outputs)
@@ -73,7 +95,7 @@ static struct axis cut_rows(const struct work *w, const struct tile *tile)
 static void free_axis(struct axis *a)
 {
     for (int64_t i = 0; i < a->count; i++)
-        free(a->spans[i].inputs), free(a->spans[i].outputs);
+        free(a->spans[i].inputs), free(a->spans[i].outputs), free(a->spans[i].made);
     free(a->spans);
 }
 
@@ -106,14 +128,19 @@ static bool any_active(const float *active, int64_t width, const struct span *ro
 static void count_image(const struct work *w, const float *in, const float *active, const struct axis *down, const struct axis *across,
                         struct tile_stats *out)
 {
-    double per_output = work_flop(w) / (double)(w->n * w->p * w->q);
+    double per_output[CHAIN_MAX_LINKS];
+    for (int i = 0; i < links_of(w); i++) {
+        const struct work *l = link_of(w, i);
+        per_output[i] = work_flop(l) / (double)(l->n * l->p * l->q);
+    }
     for (int64_t i = 0; i < down->count; i++)
         for (int64_t k = 0; k < across->count; k++) {
             const struct span *rows = &down->spans[i], *columns = &across->spans[k];
             out->tiles++;
             if (any_active(active, w->q, rows, columns)) {
                 out->active++;
-                out->flop += per_output * (double)(rows->count * columns->count);
+                for (int l = 0; l < links_of(w); l++)
+                    out->flop += per_output[l] * (double)(rows->made[l] * columns->made[l]);
             }
             out->bins[bin_of(marked_inputs(in, w->w, rows, columns))]++;
         }

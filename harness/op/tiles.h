@@ -14,7 +14,7 @@ struct tile {
 #define TILE_BINS 12
 struct tile_stats {
     int64_t tiles, active; /* active: an output of it is */
-    double flop;           /* A, scheduled: all outputs of the active tiles that lie inside the image */
+    double flop;           /* A, scheduled: all outputs of the active tiles that lie inside the image; of a chain also, for each, what it needs of the links before the last */
     int64_t bins[TILE_BINS];
 };
 /* in, active: the two masks of the work (mask_both). */

@@ -18,6 +18,12 @@ const char *epilogue_name(enum epilogue_kind kind)
     return kind >= 0 && kind < EPILOGUE_COUNT ? epilogue_names[kind] : "none";
 }
 
+bool mask_same(const struct mask *a, const struct mask *b)
+{
+    return a->pattern == b->pattern && a->density == b->density && a->radius == b->radius && a->seed == b->seed &&
+           a->marks_output == b->marks_output && !strcmp(a->path, b->path);
+}
+
 enum dtype work_result_dtype(const struct work *work)
 {
     return work->dtype == DTYPE_I8 ? DTYPE_F32 : work->dtype;

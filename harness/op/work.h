@@ -58,6 +58,8 @@ struct mask {
     int64_t whole_h, whole_w;  /* file: size of the picture where the layer is cropped and takes its upper left corner; 0: the layer's own size */
     bool marks_output;         /* false: marks inputs, active outputs are their dilation by the filter */
 };
+/* The same pixels of images of one size. */
+bool mask_same(const struct mask *a, const struct mask *b);
 extern const char *const mask_pattern_names[]; /* NULL-terminated, by enum value */
 
 /* Distribution of the precision data. normal: N(0,1) full mantissa; relu: max(0, normal). */

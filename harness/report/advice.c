@@ -1,5 +1,6 @@
 /* report/advice: the first rules: from the facts and counters of a row to one sentence that says where to look. */
 #include "base/file.h"
+#include "report/claims.h"
 #include "report/number.h"
 #include "report/verdict.h"
 #include "report/view.h"
@@ -67,7 +68,10 @@ static void advise_time(struct list *l, const struct case_view *c, const struct 
     if (!v->ranked) {
         return;
     }
-    double ns = v->time->median_ns;
+    double ns = v->time->median_ns, excess = claim_excess(c, v);
+    if (excess) {
+        add(l, v, 900, "claims this shape, but takes %s times as long as %s", number_3(excess, a), c->zero_name);
+    }
     if (v->floor_share > BELOW_FLOOR) {
         add(l, v, 1000, "%s us is below the floor of %s (%s), which nothing can beat: the work, the chip's figures or the timing is wrong",
             number_3(ns / 1e3, a), number_time(v->row->floor_ns, b), v->row->floor_by);

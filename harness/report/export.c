@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define EXPORT_SCHEMA "bench.rows"
-#define EXPORT_VERSION "1.3.0"
+#define EXPORT_VERSION "1.4.0"
 
 /* Bytes of the UTF-8 character at s; 0 when there is no valid one. */
 static size_t utf8_length(const unsigned char *s)
@@ -256,6 +256,19 @@ static int metric_names(struct row *const *rows, int count, const char ***out)
     return distinct;
 }
 
+/* A variant's own column may be called what one of every row is, such as tiles_active. */
+static bool is_column(const char *name)
+{
+    for (size_t g = 0; g < sizeof csv_groups / sizeof csv_groups[0]; g++) {
+        for (const struct column *c = columns; c->name; c++) {
+            if (c->group == csv_groups[g] && strcmp(c->name, name) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static void csv_row(struct text *t, const struct view *v, const char **metrics, int metric_count)
 {
     const struct row *row = v->row;
@@ -296,7 +309,7 @@ void report_csv(struct text *t, const struct run *run, struct row *const *rows, 
         }
     }
     for (int i = 0; i < metric_count; i++) {
-        text_add(t, ",");
+        text_add(t, is_column(metrics[i]) ? ",metric." : ",");
         text_add_csv(t, metrics[i]);
     }
     text_add(t, "\r\n");

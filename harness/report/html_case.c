@@ -130,10 +130,10 @@ static void timed_row(struct text *t, const struct case_view *c, const struct vi
         int n = snprintf(spread, sizeof spread, half[0] ? "±%s" : "%s", half);
         const struct row_time *graph = strcmp(c->load, "isolated") ? NULL : row_time(v->row, "warm", "sustained");
         if (graph) {
-            n += snprintf(spread + n, sizeof spread - (size_t)n, " · in a graph %s", number_3(graph->median_ns / 1e3, low));
+            n += snprintf(spread + n, sizeof spread - (size_t)n, "\nin a graph %s", number_3(graph->median_ns / 1e3, low));
         }
         if (isfinite(v->row->prepare_ns)) {
-            snprintf(spread + n, sizeof spread - (size_t)n, " · prepares %s", number_3(v->row->prepare_ns / 1e3, low));
+            snprintf(spread + n, sizeof spread - (size_t)n, "\nprepares %s", number_3(v->row->prepare_ns / 1e3, low));
         }
     }
     number_cell(t, true, v->ranked ? value : "not timed", spread);
@@ -249,6 +249,20 @@ static void why(struct text *t, const struct case_view *c)
     free(advice);
 }
 
+/* A paragraph for each line "NAME: TEXT". Empties them. */
+static void add_named(struct text *t, const char *before, struct text *lines)
+{
+    char *rest = lines->data;
+    for (const char *name, *what; case_next_line(&rest, &name, &what);) {
+        text_addf(t, "<p class=\"groups\">%s<b>", before);
+        html_text(t, name);
+        text_add(t, "</b>: ");
+        html_text(t, what);
+        text_add(t, "</p>\n");
+    }
+    text_free(lines);
+}
+
 static void reasons(struct text *t, const struct case_view *c)
 {
     struct reason_group *groups;
@@ -261,19 +275,15 @@ static void reasons(struct text *t, const struct case_view *c)
         text_add(t, "</small></p>\n");
     }
     reason_groups_free(groups, count);
-    for (int k = 0; k < 2 * c->count; k++) { /* warnings, then why there are no counters */
-        int i = k % c->count;
-        bool counters = k >= c->count;
-        const char *note = row_note(c->rows[i], counters);
-        planned += !counters && c->rows[i]->status == ROW_PLANNED;
-        if (note[0] && (i == 0 || strcmp(note, row_note(c->rows[i - 1], counters)) != 0)) {
-            text_add(t, "<p class=\"groups\">note, <b>");
-            html_text(t, c->views[i].name);
-            text_add(t, counters ? "</b>: no hardware counters: " : "</b>: ");
-            html_text(t, note);
-            text_add(t, "</p>\n");
-        }
+    for (int i = 0; i < c->count; i++) {
+        planned += c->rows[i]->status == ROW_PLANNED;
     }
+    struct text lines = {0};
+    case_ablations(c, &lines);
+    add_named(t, "", &lines);
+    case_notes(c, false, &lines);
+    case_notes(c, true, &lines);
+    add_named(t, "note, ", &lines);
     if (planned) {
         text_addf(t, "<p class=\"groups\">%d of %d rows were not run yet.</p>\n", planned, c->count);
     }

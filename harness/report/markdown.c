@@ -1,6 +1,7 @@
 /* report/markdown: the whole run as one Markdown text, for a pull request or a notebook. */
 #include "report/break_even.h"
 #include "report/case_table.h"
+#include "report/claims.h"
 #include "report/mask_table.h"
 #include "report/network.h"
 #include "report/number.h"
@@ -61,15 +62,15 @@ static void add_lists(struct text *t, const struct case_view *c)
         }
     }
     free(advice);
-    for (int k = 0; k < 2 * c->count; k++) { /* warnings, then why there are no counters */
-        int i = k % c->count;
-        const char *note = row_note(c->rows[i], k >= c->count);
-        if (note[0] && (i == 0 || strcmp(note, row_note(c->rows[i - 1], k >= c->count)) != 0)) {
-            char *item = text_format("%s%s", k >= c->count ? "no hardware counters: " : "", note);
-            add_item(&items, c->views[i].name, item);
-            free(item);
-        }
+    struct text lines = {0};
+    case_ablations(c, &lines);
+    case_notes(c, false, &lines);
+    case_notes(c, true, &lines);
+    char *rest = lines.data;
+    for (const char *name, *what; case_next_line(&rest, &name, &what);) {
+        add_item(&items, name, what);
     }
+    text_free(&lines);
     if (items.len) {
         text_add(t, "\n");
         text_add_bytes(t, items.data, items.len);
@@ -167,6 +168,16 @@ static void add_break_even(struct text *t, const struct run *run, struct row *co
     break_even_free(groups, made);
 }
 
+/* Lines about the whole run under a word; nothing when there are none. Empties the lines. */
+static void add_section(struct text *t, const char *word, struct text *lines)
+{
+    if (lines->len) {
+        text_addf(t, "\n**%s**  \n", word);
+        add_prose(t, text_get(lines));
+    }
+    text_free(lines);
+}
+
 void report_markdown(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
     struct text line = {0};
@@ -181,17 +192,13 @@ void report_markdown(struct text *t, const struct run *run, struct row *const *r
     int made = network_list_make(&networks, run, rows, count);
     for (int i = 0; i < made; i++) {
         network_lines(&networks[i], &line);
-        text_add(t, "\n**Network**  \n");
-        add_prose(t, text_get(&line));
-        text_free(&line);
+        add_section(t, "Network", &line);
     }
     network_list_free(networks, made);
     selector_lines(&line, run, rows, count);
-    if (line.len) {
-        text_add(t, "\n**Selector**  \n");
-        add_prose(t, text_get(&line));
-        text_free(&line);
-    }
+    add_section(t, "Selector", &line);
+    claims_lines(&line, run, rows, count);
+    add_section(t, "Claims", &line);
     const struct report_style plain = {0};
     report_tune(&line, run, rows, count, &plain);
     if (line.len) { /* as the terminal prints it: columns that belong together stay together */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define SINGLES_TOLD 3
+#define INSIDE "chain.inside." /* NAME_ns: a kernel of the library that only changes a layout */
 
 static double metric(const struct row *row, const char *name)
 {
@@ -21,9 +22,20 @@ static void add_layout(struct text *t, const struct row *row, double chain_ns)
     if (!isnan(ours) && ours > 0) {
         text_addf(t, "; layout changes of ours %s %%", number_percent(ours / chain_ns, a));
     }
-    if (!isnan(theirs)) {
-        text_addf(t, "; layout changes inside the library %s %%", number_percent(theirs / chain_ns, b));
+    if (isnan(theirs)) {
+        return;
     }
+    text_addf(t, "; layout changes inside the library %s %%", number_percent(theirs / chain_ns, b));
+    const char *before = " (";
+    for (int i = 0; i < row->metric_count; i++) {
+        const struct row_metric *m = &row->metrics[i];
+        size_t length = strlen(m->name);
+        if (strncmp(m->name, INSIDE, strlen(INSIDE)) == 0) {
+            text_addf(t, "%s%.*s %s", before, (int)(length - strlen(INSIDE) - strlen("_ns")), m->name + strlen(INSIDE), number_time(m->value, b));
+            before = ", ";
+        }
+    }
+    text_add(t, *before == ',' ? ")" : "");
 }
 
 static void add_signed(struct text *t, const char *what, double ns)
@@ -32,10 +44,10 @@ static void add_signed(struct text *t, const char *what, double ns)
     text_addf(t, " %s %s %s", ns < 0 ? "-" : "+", number_time(fabs(ns), a), what);
 }
 
-/* "its layers by themselves 3.90 ms - 300 us warm L2 + 120 us layout changes + 380 us launches, gaps and the rest" */
+/* "its layers by themselves 3.90 ms - 300 us warm L2 + 120 us layout changes of the plan + 380 us launches, gaps and the rest" */
 static void add_difference(struct text *t, const struct row *row, double chain_ns)
 {
-    double sum = metric(row, "chain.sum_ns"), warm = metric(row, "chain.sum_warm_ns"), layout = metric(row, "chain.layout_ns");
+    double sum = metric(row, "chain.sum_ns"), warm = metric(row, "chain.sum_warm_ns"), back = metric(row, "chain.sum_back_ns"), layout = metric(row, "chain.plan_layout_ns");
     char a[NUMBER_TEXT];
     if (isnan(sum)) {
         return;
@@ -45,15 +57,18 @@ static void add_difference(struct text *t, const struct row *row, double chain_n
     if (!(warm < sum)) { /* short kernels wait for the host in warm rows: then those say nothing of L2 */
         warm = NAN;
     }
-    if (!isnan(warm)) {
+    if (!isnan(back)) {
+        add_signed(t, "warm L2 and launches of short layers", back - sum);
+        rest -= back - sum;
+    } else if (!isnan(warm)) {
         add_signed(t, "warm L2", warm - sum);
         rest -= warm - sum;
     }
     if (!isnan(layout) && layout > 0) {
-        add_signed(t, "layout changes", layout);
+        add_signed(t, "layout changes of the plan", layout);
         rest -= layout;
     }
-    add_signed(t, isnan(warm) ? "warm L2, launches and gaps" : "launches and gaps", rest);
+    add_signed(t, isnan(warm) ? "warm L2, launches, gaps and the rest" : "launches, gaps and the rest", rest);
 }
 
 static void add_speedups(struct text *t, const struct row *row, const struct row_time *time)
@@ -70,13 +85,20 @@ static void add_speedups(struct text *t, const struct row *row, const struct row
     }
 }
 
+/* Which of several: a network is run whole once for each mask. */
+static void add_whole(struct text *t, const struct row *row)
+{
+    text_addf(t, "whole%s%s", row->axes && *row->axes ? " " : "", row->axes ? row->axes : "");
+}
+
 static void add_timed(struct text *t, const struct view *v)
 {
     const struct row *row = v->row;
     char value[NUMBER_TEXT], half[NUMBER_TEXT];
     double ns = v->time->median_ns;
     number_pair(ns / 1e3, v->half_ns / 1e3, value, half);
-    text_addf(t, "whole, %s: %s us%s%s", v->name, value, *half ? " ±" : "", half);
+    add_whole(t, row);
+    text_addf(t, ", %s: %s us%s%s", v->name, value, *half ? " ±" : "", half);
     add_speedups(t, row, v->time);
     add_difference(t, row, ns);
     add_layout(t, row, ns);
@@ -113,11 +135,13 @@ static void add_case(struct text *t, const struct case_view *c)
         }
     }
     if (singles > SINGLES_TOLD) {
-        text_addf(t, "whole: %d more, in the table of %s\n", singles - SINGLES_TOLD, c->count ? c->rows[0]->case_id : "");
+        add_whole(t, c->rows[0]);
+        text_addf(t, ": %d more, in the table of %s\n", singles - SINGLES_TOLD, c->count ? c->rows[0]->case_id : "");
     }
     if (!timed) {
         char a[NUMBER_TEXT];
-        text_addf(t, "whole: %d of %d chains verified against the net in double", verified, c->count);
+        add_whole(t, c->rows[0]);
+        text_addf(t, ": %d of %d chains verified against the net in double", verified, c->count);
         if (verified) {
             text_addf(t, ", %s of the tolerance at most", number_3(worst, a));
         }

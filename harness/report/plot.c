@@ -165,9 +165,9 @@ static bool counts_plot(struct plots *p, const struct case_view *c, const char *
                       dir, err);
 }
 
-/* One machine code of one variant: its layer is named where the variant has several. */
+/* One machine code of one variant: its case is named where the variant has several. */
 struct code_facts {
-    char name[192], layer[64];
+    char name[192], where[96];
     const struct row_step *step;
     bool several;
 };
@@ -206,7 +206,8 @@ static int collect_facts(const struct case_view *c, struct code_facts *out, int 
         struct code_facts *f = &out[(*count)++];
         *f = (struct code_facts){.step = s, .several = several};
         memcpy(f->name, v->name, sizeof f->name);
-        snprintf(f->layer, sizeof f->layer, "%.63s", v->row->layer ? v->row->layer : "");
+        const char *id = v->row->case_id ? v->row->case_id : "", *slash = strchr(id, '/');
+        snprintf(f->where, sizeof f->where, "%.95s", slash ? slash + 1 : id);
     }
     return more;
 }
@@ -226,7 +227,7 @@ static bool facts_plot(struct plots *p, const struct run *run, struct row *const
     }
     for (int i = 0; i < shown; i++) {
         const struct row_step *s = facts[i].step;
-        char *label = facts[i].several ? text_format("%s: %s", facts[i].layer, facts[i].name) : xstrdup(facts[i].name);
+        char *label = facts[i].several ? text_format("%s, %s", facts[i].name, facts[i].where) : xstrdup(facts[i].name);
         plot_add_name(&d.data, label);
         add_number(&d.data, s->registers);
         add_number(&d.data, s->spill_store_bytes >= 0 ? s->spill_store_bytes : NAN);
@@ -249,7 +250,7 @@ static bool facts_plot(struct plots *p, const struct run *run, struct row *const
         snprintf(rest, sizeof rest, " %d more are in the tables.", more);
     return plot_write(p, &d, PLOT_FACTS, -1,
                       text_format("What the compiler made of the longest step of each variant of ours: registers and spilled bytes a thread, theoretical occupancy. "
-                                  "Where a variant has several codes, the layer stands before it.%s%s", most_spill > 0 ? "" : " Nothing spills.", rest),
+                                  "Where a variant has several codes, the case stands behind it.%s%s", most_spill > 0 ? "" : " Nothing spills.", rest),
                       dir, err);
 }
 

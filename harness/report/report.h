@@ -21,6 +21,8 @@ void report_summary(struct text *t, const struct run *run, struct row *const *ro
 void report_network(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* How far the choices of a rule are from the fastest rows, where one was timed. */
 void report_selector(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
+/* How many rows whose heads claim their case are at par with the library, and which are not. */
+void report_claims(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* What the scenario's answers ask: for each layer and pattern, below which density a sparse variant beats the dense one. Nothing when no case has a mask. */
 void report_answers(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* What a search found, a table for each variant that was searched: a line a layer with the library's time, that of the one point that serves all layers
@@ -31,7 +33,7 @@ void report_wisdom(struct text *t, const struct wisdom *list, int count, const s
 void report_markdown(struct text *t, const struct run *run, struct row *const *rows, int count);
 /* One self-contained page: tables, SVG plots inline (gnuplot; scripts and data kept in `dir`/plots). Without gnuplot the page says so. */
 bool report_html(struct text *t, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
-/* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "1.3.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
+/* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "1.4.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
  * columns of store/row.h. */
 void report_json(struct text *t, const struct run *run, struct row *const *rows, int count);
 void report_csv(struct text *t, const struct run *run, struct row *const *rows, int count);

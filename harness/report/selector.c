@@ -1,5 +1,6 @@
 /* report/selector: see selector.h. */
 #include "report/selector.h"
+#include "report/claims.h"
 #include "report/number.h"
 #include "report/table.h"
 #include <math.h>
@@ -7,18 +8,29 @@
 #include <string.h>
 
 #define NEAR 0.05   /* METHOD.md, "selector": a choice within this of the fastest is right */
-#define BEHIND 0.10 /* and one more than this behind row 0 is a loss */
 
-/* A row that a rule's choice became: its parameter `is` says which. */
+/* A row that a rule's choice became: its parameter `is` says which. Where there is a mask, a rule over dense variants has not the choice of the fastest. */
 static bool chosen(const struct view *v, char *is, size_t bytes)
 {
-    return v->ranked && v->row->params && axis_value(v->row->params, "is", is, bytes);
+    bool has_choice = v->row->density_in < 0 || !row_runs_dense(v->row);
+    return v->ranked && has_choice && v->row->params && axis_value(v->row->params, "is", is, bytes);
 }
 
 static const struct view *fastest(const struct case_view *c)
 {
     const struct view *best = c->zero && c->zero->ranked ? c->zero : NULL, *other = case_best(c);
     return other && (!best || other->time->median_ns < best->time->median_ns) ? other : best;
+}
+
+/* Is the row the choice itself, measured once more? Then what lies between the two is noise. */
+static bool same_point(const struct view *v, const struct view *rule, const char *is)
+{
+    char name[VARIANT_BASE];
+    const char *params = v->row->params ? v->row->params : "";
+    char *chosen_params = text_format("%s%sis=%s", params, params[0] ? "," : "", variant_base(v->row, name));
+    bool same = strcmp(variant_base(v->row, name), is) == 0 && strcmp(chosen_params, rule->row->params) == 0;
+    free(chosen_params);
+    return same;
 }
 
 struct tally {
@@ -32,16 +44,16 @@ static void add_case(struct tally *tally, const struct case_view *c, const struc
     const struct view *best = fastest(c);
     char name[VARIANT_BASE];
     const char *layer = rule->row->layer ? rule->row->layer : "";
-    double over = best ? rule->time->median_ns / best->time->median_ns - 1 : NAN;
+    double over = !best ? NAN : same_point(best, rule, is) ? 0 : rule->time->median_ns / best->time->median_ns - 1;
     double behind = c->zero && c->zero->ranked ? rule->time->median_ns / c->zero->time->median_ns - 1 : NAN;
     tally->cases++;
     tally->near += over <= NEAR;
-    tally->behind += behind > BEHIND;
+    tally->behind += behind > PAR;
     if (c->zero)
         strcpy(tally->zero, c->zero_name);
     if (over > NEAR)
         text_addf(&tally->off, "%s: %s takes %.1f %% more than %s%s\n", layer, is, 100 * over, variant_base(best->row, name),
-                  behind > BEHIND ? ", and loses to row 0" : "");
+                  behind > PAR ? ", and loses to row 0" : "");
 }
 
 /* The rule's row among those of a case; the first rule of the run that is found gives the tally its name. */
@@ -74,7 +86,7 @@ void selector_lines(struct text *t, const struct run *run, struct row *const *ro
     if (tally.cases > 1) {
         text_addf(t, "%s is within %.0f %% of the fastest in %d of %d cases", tally.rule, 100 * NEAR, tally.near, tally.cases);
         if (tally.zero[0])
-            text_addf(t, ", more than %.0f %% behind %s in %d", 100 * BEHIND, tally.zero, tally.behind);
+            text_addf(t, ", more than %.0f %% behind %s in %d", 100 * PAR, tally.zero, tally.behind);
         text_add(t, "\n");
         text_add(t, text_get(&tally.off));
     }

@@ -9,6 +9,7 @@
 #define LINES_MAX 8
 #define SWEEPS_DRAWN 16
 #define POINTS_MIN 3
+#define TWO_COLUMNS 12 /* characters of the longest name up to which two stand side by side under a plot */
 #define TALL_RANGE 12.0 /* largest over smallest y from which a log scale reads better */
 
 /* One measured point of one line. */
@@ -108,7 +109,7 @@ static bool group_plot(struct plots *p, const struct sweep *s, const char *group
 {
     struct plot_draft d = {.base = "sweep.gp", .width = 500};
     struct point *points = xcalloc((size_t)s->count, sizeof *points);
-    int n = 0, lines = 0, last = -1, distinct = 0;
+    int n = 0, lines = 0, last = -1, distinct = 0, longest = 0;
     double least = INFINITY, most = 0;
     for (int i = 0; i < s->count; i++) {
         if (strcmp(s->points[i].group, group) == 0) {
@@ -133,6 +134,7 @@ static bool group_plot(struct plots *p, const struct sweep *s, const char *group
             plot_add_name(&d.data, s->lines[points[i].line]);
             text_add(&d.data, "\n");
             last = points[i].line;
+            longest = (int)fmax(longest, (double)strlen(s->lines[last]));
         }
         text_addf(&d.data, "%.9g\t%.9g\t%.9g\t%.9g\n", points[i].x, points[i].y, points[i].low, points[i].high);
         least = fmin(least, points[i].y);
@@ -144,9 +146,10 @@ static bool group_plot(struct plots *p, const struct sweep *s, const char *group
     for (char *c = axis; *c; c++) { /* into a script: letters only */
         *c = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '.' ? *c : '_';
     }
-    text_addf(&d.script, "lines = %d\naxis = \"%s\"\nmeasure = \"%s\"\ntall = %d\nleast = %.9g\nmost = %.9g\n", lines, axis,
+    int side_by_side = longest <= TWO_COLUMNS ? 2 : 1;
+    text_addf(&d.script, "lines = %d\ncolumns = %d\naxis = \"%s\"\nmeasure = \"%s\"\ntall = %d\nleast = %.9g\nmost = %.9g\n", lines, side_by_side, axis,
               counts ? "moved / compulsory bytes" : "time, us", most > TALL_RANGE * least, least, most);
-    d.height = 270 + 18 * ((lines + 1) / 2);
+    d.height = 270 + 18 * ((lines + side_by_side - 1) / side_by_side);
     return plot_write(p, &d, PLOT_SWEEP, -1,
                       text_format("%s over %s, %s: %s.%s", counts ? "Bytes moved over compulsory bytes" : "Time", s->axis,
                                   group[0] == ' ' ? group + 1 : group,

@@ -78,31 +78,6 @@ static void add_modes(struct text *t, const struct case_view *c, const struct re
     add_lines(t, "also", &modes, style);
 }
 
-/* Warnings of rows, or why they have no hardware counters: each said once with the rows it is about. */
-static void add_notes(struct text *t, const struct case_view *c, bool counters, const struct report_style *style)
-{
-    for (int i = 0; i < c->count; i++) {
-        const char *note = row_note(c->rows[i], counters);
-        bool said = !note[0];
-        int same = 0;
-        for (int j = 0; j < c->count && !said; j++) {
-            bool equal = strcmp(row_note(c->rows[j], counters), note) == 0;
-            said = equal && j < i;
-            same += equal;
-        }
-        if (!said) {
-            struct text line = {0};
-            text_add(&line, c->views[i].name);
-            if (same > 1) {
-                text_addf(&line, " (and %d more)", same - 1);
-            }
-            text_addf(&line, counters ? ": no hardware counters: %s" : ": %s", note);
-            text_add_labelled(t, "note", text_get(&line), style);
-            text_free(&line);
-        }
-    }
-}
-
 /* Numbers that a variant declares itself (`columns:` in its head). */
 static void add_own_columns(struct text *t, const struct case_view *c, const struct report_style *style)
 {
@@ -248,8 +223,10 @@ void report_case(struct text *t, const struct run *run, struct row *const *rows,
     case_ablations(&c, &ablations);
     add_lines(&below, "ablate", &ablations, style);
     add_own_columns(&below, &c, style);
-    add_notes(&below, &c, false, style);
-    add_notes(&below, &c, true, style);
+    struct text notes = {0};
+    case_notes(&c, false, &notes);
+    case_notes(&c, true, &notes);
+    add_lines(&below, "note", &notes, style);
     add_advice(&below, &c, style);
     add_next(&below, &c, style);
     if (below.len) {

@@ -58,6 +58,11 @@ static size_t print_name(const struct row *row, char *out, size_t size)
     return (size_t)length < size ? (size_t)length : size - 1;
 }
 
+bool row_runs_dense(const struct row *row)
+{
+    return !row->tile && row->flop_scheduled == row->flop;
+}
+
 bool axis_value(const char *axes, const char *name, char *out, size_t size)
 {
     size_t n = strlen(name);

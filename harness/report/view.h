@@ -54,6 +54,8 @@ const char *variant_base(const struct row *row, char out[VARIANT_BASE]);
 const char *row_note(const struct row *row, bool counters);
 /* One value of "a=1,b=2"; false when absent. */
 bool axis_value(const char *axes, const char *name, char *out, size_t size);
+/* A row of a masked case that does all outputs. */
+bool row_runs_dense(const struct row *row);
 /* A counter of the whole row: its own total, else the sum over its timed steps. NaN when absent. */
 double counter_total(const struct row *row, const char *name);
 double counter_step(const struct row *row, int step, const char *name);

@@ -9,6 +9,7 @@ const char *const layout_plan_names[] = {"given", "NCHW", "NHWC", "per_op", "end
 struct builder {
     const struct node *crop;
     enum layout_plan plan;
+    struct mask mask;
     struct chain *chain;
     bool *cropped;
     int layers; /* runs of layers so far */
@@ -91,6 +92,7 @@ static bool layer_work(struct builder *b, const struct layer *layer, int from, s
 {
     struct tensor t;
     *w = layer->work;
+    w->mask = b->mask;
     if (b->plan != LAYOUT_PLAN_GIVEN) {
         if (!strcmp(w->op->name, "layout") || work_epilogue_find(w, EPILOGUE_LAYOUT) >= 0)
             return error_set(b->err, ERROR_USAGE, "layer '%s' changes the layout itself, so the network has no other layout plan", layer->name);
@@ -142,12 +144,14 @@ static bool add_group(struct builder *b, const struct network_item *group, int *
     return ok;
 }
 
-bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan,
+bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan, const struct mask *mask,
                     struct chain *out, bool *cropped, struct error *err)
 {
     const struct parsed *p = s->parsed;
     struct builder b = {.crop = node_get(node_get(p->on, device_kind), "crop"), .plan = plan, .chain = out, .cropped = cropped, .err = err};
     int now = CHAIN_INPUT;
+    if (mask)
+        b.mask = *mask;
     *out = (struct chain){0};
     *cropped = false;
     bool ok = add_group(&b, &network->root, &now);

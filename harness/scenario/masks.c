@@ -21,12 +21,6 @@ static const struct {
     [MASK_FILE] = {.path = true},
 };
 
-bool mask_same(const struct mask *a, const struct mask *b)
-{
-    return a->pattern == b->pattern && a->density == b->density && a->radius == b->radius && a->seed == b->seed &&
-           a->marks_output == b->marks_output && !strcmp(a->path, b->path);
-}
-
 void density_print(double density, char *out, size_t bytes)
 {
     snprintf(out, bytes, "%.2f", density);

@@ -60,7 +60,6 @@ struct mask_sink {
     bool (*add)(void *context, const struct node *n, const struct mask *mask, char *label, struct error *err); /* takes the label */
 };
 bool masks_parse(const struct scenario *s, const struct node *n, bool marks_output, const struct mask_sink *sink, struct error *err);
-bool mask_same(const struct mask *a, const struct mask *b);
 /* `0.10`, `0.005`: at least two decimals, so that a density is written one way in every id. */
 void density_print(double density, char *out, size_t bytes);
 /* The word behind `marks:`, input when absent. */

@@ -128,9 +128,10 @@ bool scenario_crop(const struct scenario *s, const char *device_kind, struct wor
 void scenario_network_explain(const struct scenario *s, struct text *t);
 /* FLOP of one pass through a network. */
 double scenario_network_flop(const struct scenario_network *network);
-/* The links of a network under a layout plan, its input cut to the device kind's crop; free with chain_free. False with the reason when it
- * cannot be run whole: more than CHAIN_MAX_LINKS runs, a residual that nothing fits, layouts that the network changes itself. */
-bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan,
+/* The links of a network under a layout plan, its input cut to the device kind's crop; free with chain_free. `mask`: of the network's input, and what the
+ * layers' own cases are found by; NULL: none. False with the reason when it cannot be run whole: more than CHAIN_MAX_LINKS runs, a residual that
+ * nothing fits, layouts that the network changes itself. */
+bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan, const struct mask *mask,
                     struct chain *out, bool *cropped, struct error *err);
 /* How often a layer runs in a network; 0: it is not in it. */
 int64_t scenario_layer_count(const struct scenario *s, int network_index, const struct layer *layer);

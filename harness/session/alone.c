@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "session/choose.h"
 #include "session/parent.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,19 @@ static void drop(void *context, json_t *event)
 {
     (void)context;
     json_decref(event);
+}
+
+/* False, saying why and on which layer: a step is the library's, which is not to be had. */
+static bool has_library(const struct worker *w, const struct plan_row *row, struct error *err)
+{
+    const struct program *p = &row->program;
+    const char *why = w->dev->ops->keeps_time ? w->library_error : "cuDNN needs a GPU";
+    for (int i = 0; i < p->step_count && !w->library; i++)
+        if (p->steps[i].kind == STEP_CUDNN)
+            return p->work.chain ? error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: layer '%s' is cuDNN's: %s", row->id, w->dev->ops->name,
+                                             p->work.chain->links[p->steps[i].link].name, why)
+                                 : error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: %s", row->id, w->dev->ops->name, why);
+    return true;
 }
 
 static bool run_alone(struct worker *w, int index, int repeat, const char *engine, struct text *text, struct error *err)
@@ -47,12 +61,15 @@ done:
 bool session_alone(const struct plan_options *options, const char *row_id, int repeat, const char *engine, struct text *text, struct error *err)
 {
     struct worker w = {.emit = drop, .options = *options, .data_case = {-1, -1, -1}};
+    struct error own = {0};
     bool ok = false;
     int index;
     if (!device_open(options->device ? options->device : "emu", &w.dev, err))
         goto done;
-    if (w.dev->ops->keeps_time && !cudnn_open(w.dev, &w.library, &(struct error){0}))
-        w.library = NULL; /* only a cuDNN row needs it, and says so */
+    if (w.dev->ops->keeps_time && !cudnn_open(w.dev, &w.library, &own)) { /* only a cuDNN row needs it, and says so */
+        w.library = NULL;
+        snprintf(w.library_error, sizeof w.library_error, "%.500s", own.text);
+    }
     w.planned = plan_make(options, w.dev->ops->name, &w.dev->chip, &w.plan, err);
     if (!w.planned || (index = plan_find(&w.plan, row_id, err)) < 0)
         goto done;
@@ -63,7 +80,7 @@ bool session_alone(const struct plan_options *options, const char *row_id, int r
                   w.plan.rows[index].broken ? w.plan.rows[index].broken : w.plan.rows[index].program.reason);
         goto done;
     }
-    ok = run_alone(&w, index, repeat, engine, text, err);
+    ok = has_library(&w, &w.plan.rows[index], err) && run_alone(&w, index, repeat, engine, text, err);
 done:
     worker_close(&w);
     return ok;

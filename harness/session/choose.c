@@ -25,12 +25,12 @@ static const struct row_time *headline(const struct row *row)
     return t || !row ? t : row_time(row, "warm", "isolated");
 }
 
-/* Does the row stand for this link: its layer, dense, in this layout and type? Sizes may differ where cases are cropped. */
+/* Does the row stand for this link: its layer, with the network's mask, in this layout and type? Sizes may differ where cases are cropped. */
 static bool stands_for(const struct plan *plan, int index, const struct chain_link *link)
 {
     const struct plan_row *p = &plan->rows[index];
     const struct scenario_case *c = &plan->cases[p->case_index];
-    return !p->chain && !strcmp(c->layer->name, link->name) && c->work.mask.pattern == MASK_NONE && c->work.layout == link->work.layout &&
+    return !p->chain && !strcmp(c->layer->name, link->name) && mask_same(&c->work.mask, &link->work.mask) && c->work.layout == link->work.layout &&
            c->work.dtype == link->work.dtype && c->work.math == link->work.math && c->work.n == link->work.n && c->work.c == link->work.c &&
            c->work.k == link->work.k;
 }
@@ -49,14 +49,25 @@ static bool usable(const struct plan *plan, int index, struct row *const *rows)
 
 enum wanted { WANT_LIBRARY, WANT_OWN, WANT_ANY, WANT_NAMED }; /* OWN: not the library's, which emu does not have */
 
-static int pick(const struct plan *plan, const struct chain_link *link, struct row *const *rows, enum wanted wanted, const char *name)
+/* Marks go from layer to layer or nowhere: a chain of a masked network is sparse on every link or dense on every one. */
+static bool is_sparse(const struct plan *plan, const struct chain_row *chain)
+{
+    if (chain->work->mask.pattern == MASK_NONE || chain->pick == CHAIN_LIBRARY)
+        return false;
+    for (int i = 0; chain->pick == CHAIN_SINGLE && i < plan->row_count; i++)
+        if (plan->rows[i].variant && !strcmp(plan->rows[i].variant->name, chain->single) && plan->rows[i].program.uses_mask)
+            return true;
+    return chain->pick != CHAIN_SINGLE;
+}
+
+static int pick(const struct plan *plan, const struct chain_link *link, struct row *const *rows, enum wanted wanted, const char *name, bool sparse)
 {
     int best = -1;
     double best_ns = INFINITY;
     for (int i = 0; i < plan->row_count; i++) {
         const struct plan_row *p = &plan->rows[i];
         if (!stands_for(plan, i, link) || !usable(plan, i, rows) || (wanted == WANT_LIBRARY && !is_library(p)) ||
-            (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && is_library(p)))
+            (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && is_library(p)) || p->program.uses_mask != sparse)
             continue;
         const struct row_time *t = rows && same_size(plan, i, link) ? headline(rows[i]) : NULL;
         if (best < 0 || (t && t->median_ns < best_ns)) {
@@ -87,16 +98,17 @@ static const char *library_reason(const struct plan *plan, const struct chain_li
 static int pick_for(const struct plan *plan, const struct chain_row *chain, const struct chain_link *link, struct row *const *rows, bool *own)
 {
     int at = -1;
+    bool sparse = is_sparse(plan, chain);
     if (chain->pick == CHAIN_SINGLE) {
-        at = pick(plan, link, rows, WANT_NAMED, chain->single);
+        at = pick(plan, link, rows, WANT_NAMED, chain->single, sparse);
         *own |= at >= 0;
     }
     if (at < 0 && chain->pick != CHAIN_BEST && chain->pick != CHAIN_KERNEL)
-        at = pick(plan, link, rows, WANT_LIBRARY, NULL);
+        at = pick(plan, link, rows, WANT_LIBRARY, NULL, sparse);
     if (at < 0 && (chain->pick != CHAIN_LIBRARY || !has_library(plan, link)))
-        at = pick(plan, link, rows, rows ? WANT_ANY : WANT_OWN, NULL);
+        at = pick(plan, link, rows, rows ? WANT_ANY : WANT_OWN, NULL, sparse);
     if (at < 0 && !rows)
-        at = pick(plan, link, rows, WANT_LIBRARY, NULL);
+        at = pick(plan, link, rows, WANT_LIBRARY, NULL, sparse);
     return at;
 }
 
@@ -114,6 +126,8 @@ int *choose_links(const struct plan *plan, int index, struct row *const *rows, c
         const char *reason = row->pick == CHAIN_LIBRARY ? library_reason(plan, link, rows) : "";
         if (*reason)
             snprintf(why, why_bytes, "layer '%s': %s", link->name, reason);
+        else if (is_sparse(plan, row))
+            snprintf(why, why_bytes, "layer '%s' has no verified sparse row with this mask, so nothing can be chosen for it", link->name);
         else
             snprintf(why, why_bytes, "layer '%s' has no verified row in %s, so nothing can be chosen for it (axes: {layout: [NHWC, NCHW]} measures both)",
                      link->name, layout_name(link->work.layout));
@@ -176,6 +190,8 @@ void choose_describe(const struct plan *plan, int index, const int *choice, stru
 
 struct sum {
     double ns, low, high, warm;
+    double back; /* short rows as one of 50 launches in a graph, the others warm where that was measured */
+    bool shorts; /* there are such rows */
 };
 
 static bool add_times(const struct plan *plan, const struct chain *chain, const int *choice, struct row *const *rows, struct sum *sum)
@@ -193,7 +209,12 @@ static bool add_times(const struct plan *plan, const struct chain *chain, const 
         sum->low += t->low_ns;
         sum->high += t->high_ns;
         sum->warm += warm ? warm->median_ns : NAN;
+        const struct row_time *graph = row_time(rows[choice[i]], "warm", "sustained");
+        sum->back += (graph ? graph : warm ? warm : t)->median_ns;
+        sum->shorts |= graph != NULL;
     }
+    if (!sum->shorts)
+        sum->back = NAN;
     return true;
 }
 
@@ -203,7 +224,7 @@ static void put_sum(struct row *out, const char *name, const struct sum *sum)
     const struct {
         const char *suffix;
         double value;
-    } parts[] = {{"_ns", sum->ns}, {"_low_ns", sum->low}, {"_high_ns", sum->high}, {"_warm_ns", sum->warm}};
+    } parts[] = {{"_ns", sum->ns}, {"_low_ns", sum->low}, {"_high_ns", sum->high}, {"_warm_ns", sum->warm}, {"_back_ns", sum->back}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         snprintf(full, sizeof full, "chain.%s%s", name, parts[i].suffix);
         if (isfinite(parts[i].value))
@@ -211,34 +232,45 @@ static void put_sum(struct row *out, const char *name, const struct sum *sum)
     }
 }
 
-/* Time of the kernels of one row, as they were traced, that only change a layout: those inside of the library. NaN: not traced. */
-static double library_layout(const struct layout_kernels *names, const struct row *row)
+/* Adds the times of those kernels of one row, as they were traced, that only change a layout: ns[i] for the i-th name of the list. False: not traced. */
+static bool add_library_layout(const struct layout_kernels *names, const struct row *row, double *ns)
 {
-    json_t *list = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL;
-    double ns = list ? 0 : NAN;
+    json_t *list = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL, *one;
+    bool traced = list != NULL;
     size_t i;
-    json_t *one;
     json_array_foreach(list, i, one)
     {
         const char *name = json_string_value(json_object_get(one, "name"));
-        if (name && layout_kernels_match(names, name))
-            ns += json_number_value(json_object_get(one, "ns"));
+        int at = name ? layout_kernels_find(names, name) : -1;
+        if (at >= 0)
+            ns[at] += json_number_value(json_object_get(one, "ns"));
     }
     json_decref(list);
-    return ns;
+    return traced;
 }
 
 static void put_library_layout(const struct chain *chain, const int *choice, struct row *const *rows, struct row *out)
 {
     struct layout_kernels names;
-    double ns = 0;
+    double sum = 0;
+    bool traced = true;
     layout_kernels_load(NULL, &names);
+    double *ns = xcalloc((size_t)names.count + 1, sizeof *ns);
     for (int i = 0; i < chain->count; i++)
         if (choice[i] >= 0)
-            ns += library_layout(&names, rows[choice[i]]);
+            traced &= add_library_layout(&names, rows[choice[i]], ns);
+    for (int i = 0; i < names.count && traced; i++) {
+        char name[64], metric[96];
+        layout_kernels_name(&names, i, name, sizeof name);
+        snprintf(metric, sizeof metric, "chain.inside.%s_ns", name);
+        sum += ns[i];
+        if (ns[i] > 0)
+            row_add_metric(out, -1, 0, metric, "ns", "cupti", ns[i]);
+    }
+    if (traced)
+        row_add_metric(out, -1, 0, "chain.library_layout_ns", "ns", "cupti", sum);
+    free(ns);
     layout_kernels_free(&names);
-    if (isfinite(ns))
-        row_add_metric(out, -1, 0, "chain.library_layout_ns", "ns", "cupti", ns);
 }
 
 void choose_sums(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct row *out)

@@ -12,7 +12,8 @@ bool choose_unseen(struct plan *plan, int row, struct error *err);
 /* "mma_sync on body_1, body_2; cudnn on head" into t. */
 void choose_describe(const struct plan *plan, int row, const int *choice, struct text *t);
 /* Metrics of the chain's row from the isolated times of the chosen rows: their sum and its interval (chain.sum_ns, _low, _high), the same over
- * the library's rows (chain.library_sum_ns ...), warm sums where they were measured. */
+ * the library's rows (chain.library_sum_ns ...), warm sums and those of rows back to back where they were measured; what changes a layout inside of the library,
+ * all of it and by kernel (chain.library_layout_ns, chain.inside.NAME_ns). */
 void choose_sums(const struct plan *plan, int index, const int *choice, struct row *const *rows, struct row *out);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "model/floor.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -376,11 +377,62 @@ bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, stru
     return true;
 }
 
-static bool set_sparse(const struct plan *plan, int index, struct row *row, struct error *err)
+/* Of the links of a chain that each run by themselves; NAN when one declares no tiles. */
+static double scheduled_by_links(const struct chain *chain, const struct tile *tiles, const float *mask_in)
+{
+    struct tile_stats stats;
+    float *marks = NULL;
+    double flop = 0;
+    for (int i = 0; i < chain->count; i++) {
+        const struct chain_link *l = &chain->links[i];
+        const float *in = marks;
+        float *next = chain_marks(l, in ? in : mask_in);
+        if (tiles[i].h > 0)
+            tile_stats(&l->work, in ? in : mask_in, next, &tiles[i], &stats);
+        flop += tiles[i].h > 0 ? stats.flop : NAN;
+        free(marks);
+        marks = next;
+    }
+    free(marks);
+    return flop;
+}
+
+bool plan_row_scheduled(const struct plan *plan, int index, struct row *row, struct error *err)
 {
     const struct plan_row *p = &plan->rows[index];
     const struct tile *t = &p->program.tile;
     struct tile_stats stats;
+    struct kept *kept = plan->private_data;
+    if (plan->cases[p->case_index].work.mask.pattern == MASK_NONE)
+        return true;
+    if (!case_masks(kept, plan, p->case_index, err))
+        return false;
+    if (!p->program.uses_mask)
+        row->flop_scheduled = row->flop;
+    if (p->program.uses_mask && p->program.link_tiles && t->h < 1) {
+        double flop = scheduled_by_links(plan->cases[p->case_index].work.chain, p->program.link_tiles, kept->mask_in);
+        row->flop_scheduled = isnan(flop) ? row->flop_scheduled : flop;
+    }
+    if (t->h < 1)
+        return true;
+    if (!plan_tiles(plan, index, &stats, err))
+        return false;
+    struct text text = {0};
+    tile_bins_text(&stats, &text);
+    free(row->tile_fill);
+    free(row->tile);
+    row->tile_fill = text_take(&text);
+    row->tile = t->d > 0 ? text_format("%ldx%ldx%ld", (long)t->d, (long)t->h, (long)t->w) : t->every > 1 ? text_format("%ldx%ld/%ld", (long)t->h, (long)t->w, (long)t->every) : text_format("%ldx%ld", (long)t->h, (long)t->w);
+    row->tiles = stats.tiles;
+    row->tiles_active = stats.active;
+    row->flop_scheduled = stats.flop;
+    row->tile_weight_bytes = p->program.tile_weight_bytes;
+    return true;
+}
+
+static bool set_sparse(const struct plan *plan, int index, struct row *row, struct error *err)
+{
+    const struct plan_row *p = &plan->rows[index];
     struct kept *kept = plan->private_data;
     if (!case_masks(kept, plan, p->case_index, err))
         return false;
@@ -392,21 +444,7 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
     row->density_out = useful.output_share;
     row->flop_useful = useful.flop;
     row->bytes_useful = useful.bytes;
-    if (!p->program.uses_mask)
-        row->flop_scheduled = row->flop;
-    if (t->h < 1)
-        return true;
-    if (!plan_tiles(plan, index, &stats, err))
-        return false;
-    struct text text = {0};
-    tile_bins_text(&stats, &text);
-    row->tile_fill = text_take(&text);
-    row->tile = t->d > 0 ? text_format("%ldx%ldx%ld", (long)t->d, (long)t->h, (long)t->w) : t->every > 1 ? text_format("%ldx%ld/%ld", (long)t->h, (long)t->w, (long)t->every) : text_format("%ldx%ld", (long)t->h, (long)t->w);
-    row->tiles = stats.tiles;
-    row->tiles_active = stats.active;
-    row->flop_scheduled = stats.flop;
-    row->tile_weight_bytes = p->program.tile_weight_bytes;
-    return true;
+    return p->chain || plan_row_scheduled(plan, index, row, err); /* a chain's program is made later */
 }
 
 struct row *plan_row_new(const struct plan *plan, int index, const char *device)
@@ -444,6 +482,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     }
     row->flop = work_flop(&c->work);
     row->bytes = work_bytes(&c->work);
+    row->claims = p->broken || !p->program.feasible ? -1 : p->program.claims;
     row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
     row_set(&row->arch, plan->chip.arch);
     row_set(&row->note, p->note);

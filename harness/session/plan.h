@@ -89,6 +89,9 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
 void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT]);
 /* The tiles of a row whose variant declares them, counted on the CPU. False with err when the mask cannot be made. */
 bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, struct error *err);
+/* What the row's program schedules of a masked case, and its tiles: of a chain's row when its program is made (plan_chain_bind). False with err when the mask
+ * cannot be made. */
+bool plan_row_scheduled(const struct plan *plan, int index, struct row *row, struct error *err);
 /* Index of a row by id, or by a shortened form that matches exactly one ("body_1 my/tile_list"); -1 + error with near ids. */
 int plan_find(const struct plan *plan, const char *id, struct error *err);
 

@@ -38,7 +38,7 @@ static void add_row(struct network_rows *r, const struct chain_row *chain, const
     }
     row.row_index = r->row_index++;
     struct program *p = &row.program;
-    *p = (struct program){.work = *chain->work, .feasible = true, .checked = true, .reads_inactive = true, .graph = chain->graph};
+    *p = (struct program){.work = *chain->work, .feasible = true, .checked = true, .reads_inactive = true, .graph = chain->graph, .tile_weight_bytes = -1, .predicted = {-1, -1, -1}};
     bool planned = chain->layout != LAYOUT_PLAN_GIVEN;
     p->params = text_format("%s%slaunch=%s%s%s", point ? point->label : "", point && *point->label ? "," : "", chain->graph ? "graph" : "stream", planned ? ",layout=" : "",
                             planned ? layout_plan_names[chain->layout] : "");
@@ -121,43 +121,57 @@ static bool add_way(struct network_rows *r, const struct way *way, enum layout_p
     return true;
 }
 
-/* Every layer of the network is measured in this plan. */
-static bool is_whole(const struct plan *plan, const struct chain *chain)
+/* Every layer of the network is measured in this plan, with the mask that the network has. */
+static bool is_whole(const struct plan *plan, int layer_cases, const struct chain *chain)
 {
     for (int i = 0; i < chain->count; i++) {
         bool found = chain->links[i].layer < 0;
-        for (int c = 0; c < plan->case_count && !found; c++)
-            found = !strcmp(plan->cases[c].layer->name, chain->links[i].name);
+        for (int c = 0; c < layer_cases && !found; c++)
+            found = !strcmp(plan->cases[c].layer->name, chain->links[i].name) && mask_same(&plan->cases[c].work.mask, &chain->links[i].work.mask);
         if (!found)
             return false;
     }
     return true;
 }
 
-static struct way *make_way(struct plan *plan, const struct scenario_network *network, const char *device_kind, enum layout_plan layout, bool *cropped)
+/* What the network runs with: a mask of the layers' cases. */
+struct marks {
+    struct mask mask;
+    const char *label; /* in ids, the case's; NULL: no mask, or the layers' own */
+};
+
+/* NULL: the network cannot be run whole, which the notes say once, or is not measured whole. */
+static struct way *make_way(struct plan *plan, const struct scenario_network *network, const char *device_kind, int layer_cases, enum layout_plan layout,
+                            const struct marks *marks, bool *cropped)
 {
     struct way *way = xcalloc(1, sizeof *way);
     struct error why = {0};
-    if (scenario_chain(plan->scenario, network, device_kind, layout, &way->chain, cropped, &why) && chain_work(&way->chain, &way->work, &why)) {
+    bool made = scenario_chain(plan->scenario, network, device_kind, layout, &marks->mask, &way->chain, cropped, &why);
+    if (made && is_whole(plan, layer_cases, &way->chain) && chain_work(&way->chain, &way->work, &why)) {
         struct kept *kept = plan->private_data;
         way->layer = (struct layer){.name = network->name, .work = way->work, .repeat = 1, .node = network->root.node};
         kept->ways = xrealloc(kept->ways, (size_t)(kept->way_count + 1) * sizeof(struct way *));
         kept->ways[kept->way_count++] = way;
         return way;
     }
-    text_addf(&plan->notes, "network %s, layout %s: not run whole: %s\n", network->name, layout_plan_names[layout], why.text);
+    char *note = text_format("network %s, layout %s: not run whole: %s\n", network->name, layout_plan_names[layout], why.text);
+    if (why.kind != ERROR_NONE && !strstr(text_get(&plan->notes), note))
+        text_add(&plan->notes, note);
+    free(note);
     chain_free(&way->chain);
     free(way);
     return NULL;
 }
 
-static int add_chain_case(struct plan *plan, const struct way *way, bool cropped)
+static int add_chain_case(struct plan *plan, const struct way *way, const struct marks *marks, bool cropped)
 {
     struct scenario_case c = {.layer = &way->layer, .work = way->work, .cropped = cropped, .repeat = 1, .place = plan->cases[plan->case_count - 1].place + 1};
     struct text id = {0};
     text_addf(&id, "%s/%s", plan->scenario->name, way->layer.name);
     if (cropped)
         text_addf(&id, "@%lldx%lld", (long long)way->work.h, (long long)way->work.w);
+    if (marks->label)
+        text_addf(&id, "[mask=%s]", marks->label);
     c.id = text_take(&id);
     for (int i = 0; i < plan->case_count; i++)
         if (!strcmp(plan->cases[i].id, c.id)) { /* a layer has the network's name */
@@ -166,31 +180,25 @@ static int add_chain_case(struct plan *plan, const struct way *way, bool cropped
             c.id = other;
         }
     c.axes = xcalloc(1, sizeof *c.axes);
+    if (marks->label)
+        c.axes[c.axis_count++] = (struct coordinate){xstrdup("mask"), xstrdup(marks->label)};
     plan->cases = xrealloc(plan->cases, sizeof *plan->cases * (size_t)(plan->case_count + 1));
     plan->cases[plan->case_count] = c;
     return plan->case_count++;
 }
 
 static bool add_network(struct plan *plan, const struct plan_options *o, const struct scenario_network *network, const char *device_kind, int layer_cases,
-                        struct error *err)
+                        const struct marks *marks, struct error *err)
 {
     bool cuda = !strcmp(device_kind, "cuda"), cropped;
     /* emu has no graphs: the steps are the same ones */
     struct network_rows r = {.plan = plan, .o = o, .stream = network->stream || !cuda, .graph = network->graph && cuda, .singles = true, .case_index = -1};
     for (int layout = 0; layout < LAYOUT_PLAN_COUNT; layout++) {
-        if (!network->plans[layout])
-            continue;
-        const struct way *way = make_way(plan, network, device_kind, (enum layout_plan)layout, &cropped);
+        const struct way *way = network->plans[layout] ? make_way(plan, network, device_kind, layer_cases, (enum layout_plan)layout, marks, &cropped) : NULL;
         if (!way)
             continue;
-        int known = plan->case_count; /* chains before this one are no layers */
-        plan->case_count = layer_cases;
-        bool whole = is_whole(plan, &way->chain);
-        plan->case_count = known;
-        if (!whole)
-            return true;
         if (r.case_index < 0)
-            r.case_index = add_chain_case(plan, way, cropped);
+            r.case_index = add_chain_case(plan, way, marks, cropped);
         r.singles &= cuda || way->chain.count <= EMU_SINGLES_MAX;
         if (!add_way(&r, way, (enum layout_plan)layout, err))
             return false;
@@ -198,15 +206,46 @@ static bool add_network(struct plan *plan, const struct plan_options *o, const s
     return true;
 }
 
-bool plan_chains_add(struct plan *plan, const struct plan_options *o, const char *device_kind, struct error *err)
+/* None, and every mask that a layer has here. */
+static struct marks *list_masks(const struct plan *plan, int layer_cases, int *count)
 {
-    int layer_cases = plan->case_count;
-    if (o->variant_names || (o->filter.set && o->filter.set[0]))
-        return true; /* parts of a network */
-    for (int i = 0; i < plan->scenario->network_count; i++)
-        if (!add_network(plan, o, &plan->scenario->networks[i], device_kind, layer_cases, err))
+    struct marks *list = xcalloc((size_t)layer_cases + 1, sizeof *list);
+    *count = 1;
+    for (int i = 0; i < layer_cases; i++) {
+        struct marks one = {.mask = plan->cases[i].work.mask};
+        bool known = false;
+        for (int k = 0; k < *count && !known; k++)
+            known = mask_same(&list[k].mask, &one.mask);
+        for (int a = 0; a < plan->cases[i].axis_count; a++)
+            if (!strcmp(plan->cases[i].axes[a].axis, "mask"))
+                one.label = plan->cases[i].axes[a].value;
+        if (!known)
+            list[(*count)++] = one;
+    }
+    return list;
+}
+
+/* Cases left out by anything but their mask are parts of a network. */
+static bool masks_only(const char *const *set)
+{
+    for (; set && *set; set++)
+        if (strncmp(*set, "mask", 4))
             return false;
     return true;
+}
+
+bool plan_chains_add(struct plan *plan, const struct plan_options *o, const char *device_kind, struct error *err)
+{
+    int layer_cases = plan->case_count, count;
+    bool ok = true;
+    if (o->variant_names || !masks_only(o->filter.set))
+        return true; /* parts of a network */
+    struct marks *masks = list_masks(plan, layer_cases, &count);
+    for (int i = 0; i < plan->scenario->network_count; i++)
+        for (int k = 0; ok && k < count; k++)
+            ok = add_network(plan, o, &plan->scenario->networks[i], device_kind, layer_cases, &masks[k], err);
+    free(masks);
+    return ok;
 }
 
 void plan_chains_free(struct plan *plan)

@@ -170,7 +170,7 @@ static bool run_part(struct trial *t, enum data_part part, double *over, struct 
     struct op_data *data;
     bool failed;
     worker_stage(t->w, t->index, "data", DATA_LIMIT_S);
-    if (!worker_data(t->w, t->index, part, &data, err))
+    if (!worker_data(t->w, t->index, worker_verified_part(t->w, t->index, part), &data, err))
         return false;
     worker_stage(t->w, t->index, "load", LOAD_LIMIT_S);
     double prepare = NAN, start;

@@ -267,6 +267,9 @@ static bool choose(struct session *s, int row)
     choose_describe(&s->plan, row, s->choices[row], &what);
     row_set(&s->rows[row]->what, text_get(&what));
     text_free(&what);
+    struct error err = {0}; /* a head that cannot be bound is told when the row is verified */
+    if (s->plan.rows[row].chain->work->mask.pattern != MASK_NONE && plan_chain_bind(&s->plan, row, s->choices[row], &err))
+        plan_row_scheduled(&s->plan, row, s->rows[row], &err);
     return true;
 }
 

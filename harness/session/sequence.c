@@ -65,6 +65,10 @@ static bool run_rows(struct session *s, struct error *err)
 
 static bool make_rows(struct session *s, const struct sequence_jobs *jobs, struct error *err)
 {
+    const char *only = s->options->plan.filter.only;
+    if (!jobs->count)
+        return only ? error_set(err, ERROR_USAGE, "--only %s selects no variant of op conv2d of this scenario", only)
+                    : error_set(err, ERROR_USAGE, "%s: none of its variants is of op conv2d", s->plan.scenario->path);
     s->rows = xcalloc((size_t)jobs->count, sizeof *s->rows);
     for (; s->total < jobs->count; s->total++)
         if (!(s->rows[s->total] = sequence_row_new(&s->plan, &jobs->items[s->total], s->device.spec, err)))

@@ -43,10 +43,7 @@ bool sequence_jobs_make(const struct plan *plan, const char *only, struct sequen
             if (!add_kind(plan, only, i, sparse, &row_index, out, err))
                 return false;
     }
-    if (out->count)
-        return true;
-    return only ? error_set(err, ERROR_USAGE, "--only %s selects no variant of op conv2d of this scenario", only)
-                : error_set(err, ERROR_USAGE, "%s: none of its variants is of op conv2d", sc->path);
+    return true;
 }
 
 void sequence_jobs_free(struct sequence_jobs *jobs)
@@ -101,4 +98,32 @@ struct row *sequence_row_new(const struct plan *plan, const struct sequence_job 
         return row;
     row_free(row);
     return NULL;
+}
+
+static bool compiles_of_job(const struct plan *plan, const struct sequence_job *job, const char *device_kind, sequence_compile take, void *context, struct error *err)
+{
+    struct sequence_source source = {.q = job->q, .count = job->q->layer_count};
+    struct runner r = {.plan = plan, .library = true, .source = &source, .point = job->point, .sparse = job->sparse};
+    struct work *works = xcalloc((size_t)source.count, sizeof *works);
+    char *why = NULL;
+    source.layers = xcalloc((size_t)source.count, sizeof *source.layers);
+    bool ok = sequence_works(plan->scenario, job->q, device_kind, works, err);
+    for (int i = 0; i < source.count; i++)
+        source.layers[i].work = works[i];
+    ok = ok && runner_bind(&r, &why, err) && (why || runner_compiles(&r, take, context, err));
+    runner_unbind(&r);
+    free(why);
+    free(source.layers);
+    free(works);
+    return ok;
+}
+
+bool session_sequence_compiles(const struct plan *plan, const char *device_kind, const char *only, sequence_compile take, void *context, struct error *err)
+{
+    struct sequence_jobs jobs;
+    bool ok = sequence_jobs_make(plan, only, &jobs, err);
+    for (int i = 0; ok && i < jobs.count; i++)
+        ok = compiles_of_job(plan, &jobs.items[i], device_kind, take, context, err);
+    sequence_jobs_free(&jobs);
+    return ok;
 }

@@ -3,6 +3,7 @@
 #define BENCH_SESSION_SEQUENCE_PRIVATE_H
 
 #include "base/frames.h"
+#include "base/hash.h"
 #include "session/sequence.h"
 #include "session/worker.h"
 
@@ -23,6 +24,7 @@ struct sequence_jobs {
     int *point_counts;
     int list_count;
 };
+/* None is no error here. */
 bool sequence_jobs_make(const struct plan *plan, const char *only, struct sequence_jobs *out, struct error *err);
 void sequence_jobs_free(struct sequence_jobs *jobs);
 /* A row with everything that is known before it runs. */
@@ -79,7 +81,9 @@ struct stage {
 };
 /* One variant on one sequence. */
 struct runner {
-    struct worker *w;
+    struct worker *w;     /* NULL: it is only bound */
+    const struct plan *plan;
+    bool library;         /* there is cuDNN */
     int row;              /* what stages are announced for */
     struct sequence_source *source;
     const struct variant_point *point;
@@ -94,6 +98,7 @@ struct runner {
     int64_t state_bytes;
     double *frame_ns;     /* by frame */
     struct sequence_error error;
+    struct hash *outputs; /* the last layer's bits in the frames that are looked at; NULL: not begun, or ended */
     struct text others;   /* "conv2d/sparse_naive on head": layers that the row's variant cannot do */
     struct variant_point **kept; /* theirs */
     int kept_count;
@@ -101,10 +106,13 @@ struct runner {
 
 /* sequence_run.c */
 /* False on an error; *why set (caller frees): the variant can do no layer, or one has nobody. */
-bool runner_bind(struct runner *r, const struct variant_set *set, char **why, struct error *err);
+bool runner_bind(struct runner *r, char **why, struct error *err);
 bool runner_open(struct runner *r, struct error *err);
 /* All frames from the first: times, marked shares and errors into the runner. ERROR_WRONG: an out-mask is not the dilation of the in-mask. */
 bool runner_frames(struct runner *r, struct error *err);
 void runner_close(struct runner *r);
+/* What a runner that is bound compiles, one after another. */
+bool runner_compiles(const struct runner *r, sequence_compile take, void *context, struct error *err);
+void runner_unbind(struct runner *r);
 
 #endif

@@ -20,7 +20,7 @@ static char *unfit(struct runner *r, const struct stage *s)
     if (!p->feasible)
         return xstrdup(p->reason);
     for (int i = 0; i < p->step_count; i++)
-        if (p->steps[i].kind == STEP_CUDNN && !r->w->library) {
+        if (p->steps[i].kind == STEP_CUDNN && !r->library) {
             r->unavailable = true;
             return xstrdup("cuDNN is not available here");
         }
@@ -32,9 +32,10 @@ static char *unfit(struct runner *r, const struct stage *s)
 }
 
 /* Another variant of the same kind for a layer that the row's own cannot do: the first of the scenario that can. */
-static bool bind_other(struct runner *r, const struct variant_set *set, struct stage *s, const char *layer, bool *found, struct error *err)
+static bool bind_other(struct runner *r, struct stage *s, const char *layer, bool *found, struct error *err)
 {
-    const struct scenario *sc = r->w->plan.scenario;
+    const struct scenario *sc = r->plan->scenario;
+    const struct variant_set *set = &r->plan->variants;
     *found = false;
     for (int i = 0; i < sc->variant_count && !*found; i++) {
         const struct variant *v = plan_resolve(set, sc->variants[i].name, s->work.op);
@@ -42,7 +43,7 @@ static bool bind_other(struct runner *r, const struct variant_set *set, struct s
         if (!v || v == r->point->variant || variant_reads_mask(v) != r->sparse)
             continue;
         program_free(&s->program);
-        if (variant_points(v, NULL, &points, err) < 1 || !variant_bind(set, &points[0], &s->work, &r->w->plan.chip, &s->program, err))
+        if (variant_points(v, NULL, &points, err) < 1 || !variant_bind(set, &points[0], &s->work, &r->plan->chip, &s->program, err))
             return false;
         char *why = unfit(r, s);
         *found = !why;
@@ -63,7 +64,7 @@ static void pass_changes_through(struct work *w)
     w->op = op_of_changes(w->op);
 }
 
-bool runner_bind(struct runner *r, const struct variant_set *set, char **why, struct error *err)
+bool runner_bind(struct runner *r, char **why, struct error *err)
 {
     int own = 0;
     char *first = NULL;
@@ -75,13 +76,13 @@ bool runner_bind(struct runner *r, const struct variant_set *set, char **why, st
         if (r->sparse)
             pass_changes_through(&s->work);
         bool mine = s->work.op == r->point->variant->op;
-        if (!work_finish(&s->work, err) || (mine && !variant_bind(set, r->point, &s->work, &r->w->plan.chip, &s->program, err)))
+        if (!work_finish(&s->work, err) || (mine && !variant_bind(&r->plan->variants, r->point, &s->work, &r->plan->chip, &s->program, err)))
             break;
         r->count++;
         char *reason = mine ? unfit(r, s) : text_format("no %s variant of op %s is listed that can do it", r->sparse ? "sparse" : "dense", s->work.op->name);
         bool found = !reason;
         own += found;
-        if (!found && !bind_other(r, set, s, layer, &found, err)) {
+        if (!found && !bind_other(r, s, layer, &found, err)) {
             free(reason);
             break;
         }
@@ -180,28 +181,60 @@ static bool pass_changes(struct runner *r, int i, struct error *err)
 
 /* ---- setting up ---- */
 
-static bool load_code(struct runner *r, struct error *err)
+/* kernels/sequence/delta.cu for this sequence; `text` holds what the request points to. */
+struct delta {
+    char text[4][64];
+    const char *defines[4];
+    char *path;
+    struct compile_request request;
+};
+static void delta_request(const struct runner *r, struct delta *d)
 {
     const struct work *w = &r->stages[0].work;
+    snprintf(d->text[0], sizeof d->text[0], "TYPE=%s", dtype_cuda(w->dtype));
+    snprintf(d->text[1], sizeof d->text[1], "NHWC=%d", w->layout == LAYOUT_NHWC);
+    snprintf(d->text[2], sizeof d->text[2], "MODE=%d", (int)r->source->q->truncate);
+    snprintf(d->text[3], sizeof d->text[3], "ZERO=%d", r->zero);
+    for (int i = 0; i < 4; i++)
+        d->defines[i] = d->text[i];
+    d->path = file_share("kernels/sequence/delta.cu");
+    d->request = (struct compile_request){.path = d->path, .label = "sequence/delta", .defines = d->defines, .define_count = 4, .arch = r->plan->chip.arch};
+}
+
+bool runner_compiles(const struct runner *r, sequence_compile take, void *context, struct error *err)
+{
+    bool ok = true;
+    for (int i = 0; i < r->count; i++)
+        for (int k = 0; ok && k < r->stages[i].program.unit_count; k++) {
+            const struct unit *u = &r->stages[i].program.units[k];
+            struct compile_request request = {.path = u->path, .label = u->label, .defines = (const char *const *)u->defines, .define_count = u->define_count,
+                                              .arch = r->plan->chip.arch};
+            ok = !u->path || u->code != CODE_CUDA || take(context, &request, err);
+        }
+    if (ok && r->sparse) {
+        struct delta d;
+        delta_request(r, &d);
+        ok = take(context, &d.request, err);
+        free(d.path);
+    }
+    return ok;
+}
+
+static bool load_code(struct runner *r, struct error *err)
+{
     struct device *dev = r->w->dev;
-    char type[64], nhwc[16], mode[16], zero[16];
-    snprintf(type, sizeof type, "TYPE=%s", dtype_cuda(w->dtype));
-    snprintf(nhwc, sizeof nhwc, "NHWC=%d", w->layout == LAYOUT_NHWC);
-    snprintf(mode, sizeof mode, "MODE=%d", (int)r->source->q->truncate);
-    snprintf(zero, sizeof zero, "ZERO=%d", r->zero);
-    const char *const defines[] = {type, nhwc, mode, zero};
-    char *path = file_share("kernels/sequence/delta.cu");
-    struct compile_request request = {.path = path, .label = "sequence/delta", .defines = defines, .define_count = 4, .arch = r->w->plan.chip.arch,
-                                      .compiler = r->w->options.compiler};
-    bool ok = compile(&request, &r->code, err);
+    struct delta d;
+    delta_request(r, &d);
+    d.request.compiler = r->w->options.compiler;
+    bool ok = compile(&d.request, &r->code, err);
     if (ok) {
-        struct device_image image = {.label = "sequence/delta", .path = path, .ptx = r->code.ptx, .ptx_bytes = r->code.ptx_bytes, .cubin = r->code.cubin,
+        struct device_image image = {.label = d.request.label, .path = d.path, .ptx = r->code.ptx, .ptx_bytes = r->code.ptx_bytes, .cubin = r->code.cubin,
                                      .cubin_bytes = r->code.cubin_bytes};
         ok = dev->ops->load(dev, &image, &r->module, err) && dev->ops->function(dev, r->module, "sparsify", &r->sparsify, err) &&
              dev->ops->function(dev, r->module, "truncate_changes", &r->truncate, err) &&
              dev->ops->function(dev, r->module, "hand_over", &r->hand_over, err) && dev->ops->function(dev, r->module, "accumulate", &r->accumulate, err);
     }
-    free(path);
+    free(d.path);
     return ok;
 }
 
@@ -293,6 +326,17 @@ bool runner_open(struct runner *r, struct error *err)
                           make_state(r, "sent of the frame", r->source->elements, true, &r->sent, err));
 }
 
+void runner_unbind(struct runner *r)
+{
+    for (int i = 0; i < r->count; i++)
+        program_free(&r->stages[i].program);
+    for (int i = 0; i < r->kept_count; i++)
+        variant_points_free(r->kept[i], 1);
+    free(r->kept);
+    text_free(&r->others);
+    free(r->stages);
+}
+
 void runner_close(struct runner *r)
 {
     const struct device_ops *ops = r->w->dev->ops;
@@ -308,17 +352,15 @@ void runner_close(struct runner *r)
             ops->release(r->w->dev, s->sent);
         rig_close(s->rig);
         build_free(&s->build);
-        program_free(&s->program);
     }
     if (r->module)
         ops->unload(r->w->dev, r->module);
     compiled_free(&r->code);
-    for (int i = 0; i < r->kept_count; i++)
-        variant_points_free(r->kept[i], 1);
-    free(r->kept);
-    text_free(&r->others);
-    free(r->stages);
+    char unread[HASH_TEXT];
+    if (r->outputs)
+        hash_end(r->outputs, unread);
     free(r->frame_ns);
+    runner_unbind(r);
 }
 
 /* ---- frames ---- */
@@ -449,6 +491,7 @@ static bool judge(struct runner *r, struct error *err)
     float *got = xmalloc(tensor_elements(&t) * sizeof *got);
     bool ok = r->w->dev->ops->read(r->w->dev, r->sparse ? s->sum : s->output, stored, tensor_bytes(&t), err);
     if (ok) {
+        hash_add(r->outputs, stored, tensor_bytes(&t));
         tensor_unpack(&t, stored, got);
         for (size_t i = 0; r->sparse && i < tensor_elements(&t); i++)
             got[i] *= got[i] < 0 ? (float)slope : 1;
@@ -463,6 +506,7 @@ bool runner_frames(struct runner *r, struct error *err)
 {
     const struct scenario_sequence *q = r->source->q;
     r->frame_ns = xcalloc((size_t)q->frames, sizeof *r->frame_ns);
+    r->outputs = hash_begin();
     for (int n = 0; n < q->frames; n++) {
         double *ns = &r->frame_ns[n];
         char stage[32];

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OUTPUT_BITS 48 /* a double has 53 */
+
 /* Frames and references are the same for every row of a sequence, so they are kept from one to the next. */
 struct sequence_hold {
     struct sequence_jobs jobs;
@@ -30,7 +32,17 @@ static void add_times(const struct runner *r, struct row *row)
     row_add_metric(row, -1, 0, "sequence.frame0_ns", "ns", "measured", r->frame_ns[0]);
 }
 
-static void add_results(const struct runner *r, struct row *row)
+/* As many bits of the hash as a stored number holds. */
+static void add_output_bits(struct runner *r, struct row *row)
+{
+    char hex[HASH_TEXT];
+    hash_end(r->outputs, hex);
+    r->outputs = NULL;
+    hex[OUTPUT_BITS / 4] = 0;
+    row_add_metric(row, -1, 0, "sequence.output_bits", "", "verify", (double)strtoull(hex, NULL, 16));
+}
+
+static void add_results(struct runner *r, struct row *row)
 {
     const struct scenario_sequence *q = r->source->q;
     int after = q->frames - 1;
@@ -39,6 +51,7 @@ static void add_results(const struct runner *r, struct row *row)
     row->state_bytes = r->state_bytes;
     row_add_metric(row, -1, 0, "sequence.error_largest", "rms", "measured", r->error.largest);
     row_add_metric(row, -1, 0, "sequence.error_rms", "rms", "measured", r->error.rms);
+    add_output_bits(r, row);
     for (int i = 0; r->sparse && i < r->count; i++) {
         char name[80];
         snprintf(name, sizeof name, "sequence.density_layer%d", i + 1);
@@ -78,12 +91,12 @@ static enum row_status failed_as(const struct worker *w, const struct error *own
 static bool run_job(struct worker *w, const struct sequence_job *job, int index, struct row *row, double *density, struct error *err)
 {
     struct sequence_source *source = &w->sequence->source;
-    struct runner r = {.w = w, .row = index, .source = source, .point = job->point, .sparse = job->sparse};
+    struct runner r = {.w = w, .plan = &w->plan, .library = w->library != NULL, .row = index, .source = source, .point = job->point, .sparse = job->sparse};
     struct error own = {0};
     char *why = NULL;
     if (w->dev->ops->clear)
         w->dev->ops->clear(w->dev);
-    bool bound = runner_bind(&r, &w->plan.variants, &why, &own);
+    bool bound = runner_bind(&r, &why, &own);
     if (bound && !why && runner_open(&r, &own) && runner_frames(&r, &own)) {
         add_results(&r, row);
         *density = r.sparse ? r.stages[0].share / (source->q->frames - 1) : -1;

@@ -158,7 +158,7 @@ static int base_of(const struct bout *b, const struct entrant *entrants, int rou
 /* What of a chain is layout change, and what its steps come to with an event between each two. */
 static void put_chain(struct row *row, const struct program *p, const struct entrant *e)
 {
-    double layout = 0, all = 0;
+    double layout = 0, plan = 0, all = 0; /* plan: in links of their own, which no layer's row has */
     int steps = 0;
     if (!p->work.chain || !e->step_ns || row_metric(row, -1, "chain.steps_ns"))
         return;
@@ -168,12 +168,14 @@ static void put_chain(struct row *row, const struct program *p, const struct ent
         double ns = estimate_median(e->step_ns[s], e->step_rounds).median;
         bool changes = p->steps[s].kind == STEP_KERNEL && !strncmp(p->units[p->steps[s].unit].label, "layout/", 7);
         layout += changes ? ns : 0;
+        plan += p->work.chain->links[p->steps[s].link].layer < 0 ? ns : 0;
         all += ns;
         steps++;
     }
     row_add_metric(row, -1, 0, "chain.steps", "", "model", steps);
     row_add_metric(row, -1, 0, "chain.steps_ns", "ns", "model", all);
     row_add_metric(row, -1, 0, "chain.layout_ns", "ns", "model", layout);
+    row_add_metric(row, -1, 0, "chain.plan_layout_ns", "ns", "model", plan);
 }
 
 static void report(struct bout *b, const struct entrant *entrants, const struct sample_plan *plan, const struct sample_result *result)

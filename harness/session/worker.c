@@ -41,6 +41,12 @@ enum data_part worker_timed_part(const struct worker *w, int row)
     return full ? (enum data_part)(DATA_PART_PRECISION | DATA_FULL) : DATA_PART_PRECISION;
 }
 
+enum data_part worker_verified_part(const struct worker *w, int row, enum data_part part)
+{
+    bool dense = worker_timed_part(w, row) & DATA_FULL;
+    return dense && w->plan.rows[row].chain ? (enum data_part)(part | DATA_FULL) : part;
+}
+
 static const char *text_of(const json_t *o, const char *key)
 {
     return json_string_value(json_object_get(o, key));

@@ -72,6 +72,7 @@ const struct column columns[] = {
     RESULT(TEXT, "what", what, "", "the variant in one line, from its head"),
     RESULT(TEXT, "from", from, "", "the variant it was made from"),
     RESULT(TEXT, "algorithm", algorithm, "", "direct, winograd, ..."),
+    RESULT(INT_NEG, "claims", claims, "", "1: the head says that it is at par with the library on this work"),
     RESULT(REAL_ZERO, "floor_ns", floor_ns, "ns", "the physical floor of the work on this chip"),
     RESULT(CHARS, "floor_by", floor_by, "", "what sets the floor: compute, memory or launch"),
     RESULT(STATUS, "status", status, "", "ok, foil, wrong, unsafe, crashed, hung, broken, infeasible, skipped or planned"),

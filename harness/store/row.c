@@ -37,6 +37,7 @@ struct row *row_new(void)
     row->scratch_bytes = row->workspace_bytes = -1;
     row->flop_useful = row->bytes_useful = row->flop_scheduled = NAN;
     row->tiles = row->tiles_active = row->tile_weight_bytes = row->state_bytes = -1;
+    row->claims = -1;
     return row;
 }
 

@@ -77,6 +77,7 @@ struct row {
     char *op, *dtype, *math, *layout;
     char *what, *from, *algorithm;
     double flop, bytes; /* direct-equivalent FLOP; compulsory bytes */
+    int claims;         /* 1: its head says that it is at par with the library on this work; 0: it does not; -1 = not known */
     double floor_ns;    /* 0 = not known */
     char floor_by[16];
     double density_in, density_out; /* -1 = no mask */

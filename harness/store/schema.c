@@ -77,7 +77,10 @@ static const char wisdom[] =
     " source_hash TEXT, median_ns REAL, low_ns REAL, high_ns REAL, ratio REAL, ratio_low REAL, ratio_high REAL, points INTEGER, timed INTEGER, tuned TEXT,"
     " PRIMARY KEY (signature, variant, chip, compiler)) STRICT, WITHOUT ROWID;";
 
-static const char *const migrations[] = {tables, views, networks, sparse, roofs, counted, wisdom};
+/* 8: whether a head claims to be at par with the library. */
+static const char claims[] = "ALTER TABLE result ADD COLUMN claims INTEGER;";
+
+static const char *const migrations[] = {tables, views, networks, sparse, roofs, counted, wisdom, claims};
 #define MIGRATIONS ((int)(sizeof migrations / sizeof migrations[0]))
 
 int schema_version(void)

@@ -164,6 +164,21 @@ static bool bind_tile(struct bind *b, struct error *err)
     return true;
 }
 
+/* Does the head claim this work? It speaks of its own kernels at the default point, so that what completes a row takes the claim away. */
+bool bind_claim(struct bind *b, struct error *err)
+{
+    bool claims = b->h->claims.count > 0 && !b->completed;
+    for (int i = 0; i < b->point->count && claims; i++)
+        claims = value_equal(&b->point->values[i], &b->h->params[head_param_find(b->h, b->point->names[i])].fallback);
+    for (int i = 0; i < b->h->claims.count && claims; i++) {
+        char why[400];
+        if (!expr_test(b->h->claims.items[i], &b->env, &claims, why, sizeof why, err))
+            return false;
+    }
+    b->program->claims = claims;
+    return true;
+}
+
 static void begin_program(struct bind *b)
 {
     const struct variant *v = b->point->variant;
@@ -202,7 +217,7 @@ bool bind_at_depth(const struct variant_set *set, const struct variant_point *po
         if (bind_match(&b, err) && match_where(&b, err) && bind_select(&b, err))
             return true;
     } else if (bind_match(&b, err) && predict(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) && bind_scratch(&b, err) &&
-             bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) && bind_tile(&b, err) && bind_complete(&b, err)) {
+             bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) && bind_tile(&b, err) && bind_complete(&b, err) && bind_claim(&b, err)) {
         program->uses_mask = b.with_mask;
         program->reads_inactive = !b.with_mask || !b.h->mask.reads_active;
         program->inactive = b.h->mask.inactive;

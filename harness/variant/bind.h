@@ -35,6 +35,10 @@ bool bind_infeasible(struct bind *b, const char *format, ...) __attribute__((for
 bool bind_at_depth(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
                    int depth, struct program *program, struct error *err);
 
+/* bind.c */
+/* Says in the program whether the head claims the work. */
+bool bind_claim(struct bind *b, struct error *err);
+
 /* bind_env.c */
 void bind_env_init(struct bind *b);
 const struct tensor *bind_tensor(const struct bind *b, enum tensor_role role); /* NULL: this work has none */

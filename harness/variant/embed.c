@@ -5,6 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool same_ref(struct buffer_ref a, struct buffer_ref b) { return a.kind == b.kind && a.index == b.index; }
+
+/* Does a step so far use this buffer? */
+static bool is_used(const struct program *p, struct buffer_ref ref)
+{
+    for (int i = 0; i < p->step_count; i++) {
+        const struct step *s = &p->steps[i];
+        bool used = same_ref(s->from, ref) || same_ref(s->to, ref);
+        for (int k = 0; k < ROLE_COUNT; k++)
+            used |= same_ref(s->operand[k], ref);
+        for (int k = 0; k < s->arg_count; k++)
+            used |= s->args[k].kind == ARG_BUFFER && same_ref(s->args[k].buffer, ref);
+        if (used)
+            return true;
+    }
+    for (int i = 0; i < p->tensor_map_count; i++)
+        if (same_ref(p->tensor_maps[i].buffer, ref))
+            return true;
+    return false;
+}
+
+/* A filter whose layout the head leaves open, and that no step has read yet, is permuted for the first one that does. */
+static void suit_filter(struct bind *b, const struct tensor *t, struct buffer_ref ref)
+{
+    struct tensor *own = ref.kind == BUFFER_TENSOR ? &b->program->tensors[ref.index] : NULL;
+    if (own && own->role == ROLE_FILTER && t->role == ROLE_FILTER && !b->h->layout[ROLE_FILTER].node && !is_used(b->program, ref))
+        own->layout = t->layout;
+}
+
 /* Does the buffer hold what the inner program's tensor wants? */
 static bool check_buffer(struct bind *b, const struct program *inner, const struct tensor *t, struct buffer_ref ref)
 {
@@ -72,6 +101,8 @@ bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref a
 {
     struct program *p = b->program;
     bool fits = true;
+    for (int i = 0; i < inner->tensor_count; i++)
+        suit_filter(b, &inner->tensors[i], at[inner->tensors[i].role]);
     for (int i = 0; i < inner->tensor_count && fits; i++)
         fits = check_buffer(b, inner, &inner->tensors[i], at[inner->tensors[i].role]);
     if (fits) {

@@ -177,15 +177,19 @@ static bool read_ablate(struct head *h, const struct node *root, struct error *e
     return true;
 }
 
+/* Conditions that must all hold. One is an expression: commas separate nothing here, so that a scalar goes to the parser whole. */
+static bool read_all_of(const struct node *root, const char *key, struct expr_list *out, struct error *err)
+{
+    const struct node *n = node_get(root, key);
+    if (!n)
+        return true;
+    out->node = n;
+    return n->kind == NODE_LIST ? head_expr_list(n, key, HEAD_MAX_ITEMS, out, err) : add_expr(out, n, key, 1, err);
+}
+
 static bool read_conditions(struct head *h, const struct node *root, struct error *err)
 {
-    const struct node *needs = node_get(root, "needs"), *where = node_get(root, "where");
-    /* A condition is one expression: commas separate nothing here, so that a scalar goes to the parser whole. */
-    if (needs && !(needs->kind == NODE_LIST ? head_expr_list(needs, "needs", HEAD_MAX_ITEMS, &h->needs, err)
-                                            : add_expr(&h->needs, needs, "needs", 1, err)))
-        return false;
-    return !where || (where->kind == NODE_LIST ? head_expr_list(where, "where", HEAD_MAX_ITEMS, &h->where, err)
-                                               : add_expr(&h->where, where, "where", 1, err));
+    return read_all_of(root, "needs", &h->needs, err) && read_all_of(root, "where", &h->where, err) && read_all_of(root, "claims", &h->claims, err);
 }
 
 /* A sidecar's own keys, and what a head cannot have when its code is compiled already. */
@@ -238,7 +242,7 @@ struct head *head_read(const struct node *root, struct error *err)
 {
     static const char *const keys[] = {"op",         "what",    "from",        "needs",   "layout", "dtype",   "math",  "algorithm",
                                        "exact",      "check",   "epilogue",    "mask",    "params", "let",     "where", "define",
-                                        "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select", "columns", "predict", "ablate", "source", "on", NULL};
+                                        "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select", "columns", "predict", "ablate", "source", "on", "claims", NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&
@@ -286,6 +290,7 @@ void head_free(struct head *h)
         return;
     head_expr_list_free(&h->needs);
     head_expr_list_free(&h->where);
+    head_expr_list_free(&h->claims);
     head_expr_list_free(&h->mask.tile);
     expr_free(h->mask.weights);
     free_named(h->lets, h->let_count);

@@ -80,6 +80,7 @@ struct head_step {
     struct named_expr *with;
     int with_count;
     const struct node *params;
+    bool claimed;       /* of `select:`: taken only where the other head claims the work */
     bool same_epilogue; /* the other variant is bound to this one's fused epilogue too */
 };
 struct head_mask {
@@ -99,6 +100,7 @@ struct head_column {
 struct head {
     const struct op *op;
     struct expr_list needs, where;
+    struct expr_list claims; /* at par with the library where all hold; absent: claims nothing */
     struct head_choice layout[ROLE_COUNT], dtype[ROLE_COUNT], accumulate;
     enum math math[MATH_COUNT];
     int math_count;

@@ -119,7 +119,11 @@ static bool read_with(struct head_step *s, const struct node *m, struct error *e
 
 static bool read_variant(struct head *h, struct head_step *s, const struct node *m, struct error *err)
 {
-    const struct node *with = node_get(m, "with"), *epilogue = node_get(m, "epilogue");
+    const struct node *with = node_get(m, "with"), *epilogue = node_get(m, "epilogue"), *claimed = node_get(m, "claimed");
+    if (claimed && !h->selects)
+        return node_error(node_key(m, "claimed"), err, "`claimed:` belongs to an item of `select:`; a step is always run");
+    if (claimed && !node_bool(claimed, "claimed", &s->claimed, err))
+        return false;
     s->params = node_get(m, "params");
     for (int role = 0; role < ROLE_COUNT; role++) {
         const struct node *n = node_get(m, tensor_role_name((enum tensor_role)role));
@@ -150,7 +154,7 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         {"copy", {"copy", "when", NULL}},
         {"symbol", {"symbol", "when", NULL}},
         {"cudnn", {"cudnn", "when", NULL}},
-        {"variant", {"variant", "when", "input", "filter", "bias", "residual", "output", "with", "params", "epilogue", NULL}},
+        {"variant", {"variant", "when", "claimed", "input", "filter", "bias", "residual", "output", "with", "params", "epilogue", NULL}},
         {"call", {"call", "when", NULL}},
     };
     enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -205,7 +209,7 @@ static bool read_list(struct head *h, const struct node *list, const char *what,
 static bool read_select(struct head *h, const struct node *root, const struct node *list, struct error *err)
 {
     static const char *const alone[] = {"scratch", "tensor_maps", "prepare", "steps", "define", "specialise", "columns"};
-    static const char *const keys[] = {"variant", "when", "params", NULL};
+    static const char *const keys[] = {"variant", "when", "claimed", "params", NULL};
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
         if (node_get(root, alone[i]))
             return node_error(node_get(root, alone[i]), err, "a head with `select:` has no `%s:` of its own", alone[i]);

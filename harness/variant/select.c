@@ -55,11 +55,12 @@ bool bind_select(struct bind *b, struct error *err)
         const struct variant *v = variant_find(b->set, s->name, b->h->op, s->node, err);
         if (!v || !bind_candidate(b, s, v, &inner, err)) {
             broken = true;
-        } else if (inner.feasible) {
+        } else if (inner.feasible && (inner.claims || !s->claimed)) {
             adopt(b, v, &inner);
-            done = true;
+            done = b->h->claims.count == 0 || bind_claim(b, err); /* a rule without claims has those of its choice */
+            broken = !done;
         } else {
-            text_addf(&why, "%s%s: %s", why.len ? "; " : "", v->name, inner.reason);
+            text_addf(&why, "%s%s: %s", why.len ? "; " : "", v->name, inner.feasible ? "it does not claim this shape" : inner.reason);
             program_free(&inner);
         }
     }

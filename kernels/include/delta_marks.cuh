@@ -1,5 +1,5 @@
 /* delta_marks: what the kernels after DeltaCNN's pattern (delta_tile.cuh) share: which tile a block has, the marks of its inputs, the mask of its outputs, and sums
- * of one output channel in f32 or two in half2. Needs TYPE, ACC16, TILE, THREADS, R, S, STRIDE, DILATION as constants. */
+ * of one output channel in f32 or two in half2. Needs TYPE, ACC16, TILE, THREADS, BLOCKS_K, R, S, STRIDE, DILATION as constants. */
 #pragma once
 #include "element.cuh"
 #include "epilogue.cuh"
@@ -96,42 +96,44 @@ static __device__ __forceinline__ void write_mask(const tile &at, const unsigned
 
 constexpr int LOOKS = (INPUTS + THREADS - 1) / THREADS; /* inputs that a thread looks at */
 
-/* Which of the thread's inputs are marked: the loads. */
-static __device__ __forceinline__ void load_marks(bool marked[LOOKS], const tile &at, const unsigned *mask, int H, int W, int words)
+/* Column of the thread's j-th input. */
+static __device__ __forceinline__ int column_of(const tile &at, int j) { return at.x + (j * THREADS + threadIdx.x) % HALO_W * DILATION; }
+/* The words that the marks of the thread's inputs are in. They are not looked at here, so that nobody waits for the loads yet. */
+static __device__ __forceinline__ void load_marks(unsigned word[LOOKS], const tile &at, const unsigned *mask, int H, int W, int words)
 {
 #pragma unroll
     for (int j = 0; j < LOOKS; j++) {
-        int i = j * THREADS + threadIdx.x, y = at.y + i / HALO_W * DILATION, x = at.x + i % HALO_W * DILATION;
-        marked[j] = i < INPUTS && y >= 0 && y < H && x >= 0 && x < W && (__ldg(mask + (long long)y * words + x / 32) >> (x & 31) & 1);
+        int i = j * THREADS + threadIdx.x, y = at.y + i / HALO_W * DILATION, x = column_of(at, j);
+        word[j] = i < INPUTS && y >= 0 && y < H && x >= 0 && x < W ? __ldg(mask + (long long)y * words + x / 32) : 0;
     }
 }
 /* Fills `marks`; how many inputs are marked. */
-static __device__ __forceinline__ int share_marks(const bool marked[LOOKS])
+static __device__ __forceinline__ int share_marks(const unsigned word[LOOKS], const tile &at)
 {
     int count = 0;
 #pragma unroll
     for (int j = 0; j < LOOKS; j++) {
         int i = j * THREADS + threadIdx.x;
-        unsigned bits = __ballot_sync(~0u, marked[j]);
+        bool marked = word[j] >> (column_of(at, j) & 31) & 1;
+        unsigned bits = __ballot_sync(~0u, marked);
         if (threadIdx.x % 32 == 0 && i < INPUTS)
             marks[i / 32] = bits;
-        count += __syncthreads_count(marked[j]);
+        count += __syncthreads_count(marked);
     }
     return count;
 }
 
-/* The block's tile; k: the thread's first output channel. Grid: columns, rows, images times blocks of channels. */
-static __device__ __forceinline__ tile begin(int &k, int K, int P, int Q, int pad)
+/* The block's tile; k: the thread's first output channel. Grid: columns, rows, images times BLOCKS_K blocks of channels. */
+static __device__ __forceinline__ tile begin(int &k, int pad)
 {
-    int blocks_k = (K + THREADS * OWN - 1) / (THREADS * OWN);
     tile at;
-    at.n = blockIdx.z / blocks_k;
+    at.n = blockIdx.z / BLOCKS_K;
     at.columns = blockIdx.x / DILATION * TILE * DILATION;
     at.q = at.columns + blockIdx.x % DILATION, at.p = blockIdx.y / DILATION * TILE * DILATION + blockIdx.y % DILATION;
     at.y = TRANSPOSED ? at.p / STRIDE + first_input(R) : at.p * STRIDE - pad;
     at.x = TRANSPOSED ? at.q / STRIDE + first_input(S) : at.q * STRIDE - pad;
-    at.writes_mask = blockIdx.z % blocks_k == 0 && blockIdx.x % DILATION == 0;
-    k = (blockIdx.z % blocks_k * THREADS + threadIdx.x) * OWN;
+    at.writes_mask = blockIdx.z % BLOCKS_K == 0 && blockIdx.x % DILATION == 0;
+    k = (blockIdx.z % BLOCKS_K * THREADS + threadIdx.x) * OWN;
     return at;
 }
 
@@ -139,11 +141,11 @@ static __device__ __forceinline__ tile begin(int &k, int K, int P, int Q, int pa
 static __device__ __forceinline__ int look(const tile &at, const unsigned *mask_in, unsigned *mask_out, int H, int W, int P, int Q, int pad)
 {
     int words = (W + 31) / 32;
-    bool marked[LOOKS];
-    load_marks(marked, at, mask_in, H, W, words); /* on their way while the mask is written */
+    unsigned word[LOOKS];
+    load_marks(word, at, mask_in, H, W, words); /* on their way while the mask is written */
     if (at.writes_mask)
         write_mask(at, mask_in, mask_out, H, words, P, Q, pad);
-    int count = share_marks(marked);
+    int count = share_marks(word, at);
     if (count == 0)
         return 0;
 #pragma unroll

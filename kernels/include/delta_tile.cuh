@@ -32,6 +32,7 @@ static __device__ __forceinline__ const TYPE *pixel_of(const TYPE *input, const 
 static __device__ __forceinline__ void stage(staged_t *to, const TYPE *input, const tile &at, int c0, int W)
 {
     constexpr int LANES = CHANNELS / LOADED; /* for a pixel */
+#pragma unroll 1 /* more loads at once do not fit into the registers of twelve blocks */
     for (int e = threadIdx.x; e < INPUTS * LANES; e += THREADS) {
         int i = e / LANES, c = e % LANES * LOADED;
         pack<TYPE, LOADED> v;
@@ -134,14 +135,19 @@ static __device__ __forceinline__ void multiply_few(const tile &at, const TYPE *
 #endif
 
 /* Most blocks only look, so how many of them are on an SM decides what an empty mask takes. The usual case, f32 and 3x3, needs 96 registers and makes do with 80:
- * 23.6 us against 25.2 on an H200 at 720p with nothing marked, for 3 % more where there is work. */
-constexpr int RESIDENT = !ACC16 && TILE == 6 && TAPS == 9 && THREADS == 64 && FEW <= 4 ? 12 : 0; /* 0: as the compiler likes */
+ * 6 % less on an H200 at 720p with nothing marked, for 3 % more where there is work. 0: as the compiler likes, but with a stride, in half2 or with
+ * a large filter it would rather spill than have fewer blocks. */
+constexpr int RESIDENT = FEW && STRIDE > 1                                           ? 640 / THREADS
+                         : ACC16                                                     ? (FEW ? 512 / THREADS : 0)
+                         : TILE == 6 && TAPS == 9 && THREADS == 64 && FEW <= 4       ? 12
+                         : TAPS > 9 && THREADS == 32                                 ? 512 / THREADS
+                                                                                     : 0;
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 conv_delta(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned *mask_out, TYPE *output, int H, int W, int K, int P, int Q,
            int pad)
 {
     int k;
-    tile at = begin(k, K, P, Q, pad);
+    tile at = begin(k, pad);
     mask_in += (size_t)at.n * H * ((W + 31) / 32), mask_out += (size_t)at.n * P * ((Q + 31) / 32);
     int count = look(at, mask_in, mask_out, H, W, P, Q, pad);
     if (count == 0)

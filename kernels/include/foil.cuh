@@ -21,3 +21,17 @@ template <typename T, int V> static __device__ __forceinline__ void move_bytes(c
     else if (to_f32(v.item[0]) == 12345.0f)
         store_pack<T, V>(output, v);
 }
+
+/* The same for an output that is `copies` times the input: `vectors` and `rest` elements, which the last thread moves. */
+template <typename T, int V> static __device__ __forceinline__ void repeat_bytes(const T *input, T *output, long long vectors, int copies, int rest)
+{
+    long long i = (long long)blockIdx.x * 256 + threadIdx.x;
+    if (i < vectors) {
+        pack<T, V> v = load_pack<T, V>(input + i * V);
+        for (int j = 0; j < copies; j++)
+            store_pack<T, V>(output + (j * vectors + i) * V, v);
+    } else if (i == vectors) {
+        for (int j = 0; j < rest * copies; j++)
+            output[vectors * copies * V + j] = input[vectors * V + j % rest];
+    }
+}

@@ -17,7 +17,11 @@ __device__ __forceinline__ void copy_async_16_of(unsigned to, const void *from, 
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
-/* The same for 4 bytes. */
+/* The same for 8 bytes, and for 4. */
+__device__ __forceinline__ void copy_async_8(unsigned to, const void *from, bool valid)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(valid ? 8 : 0) : "memory");
+}
 __device__ __forceinline__ void copy_async_4(unsigned to, const void *from, bool valid)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(valid ? 4 : 0) : "memory");
@@ -107,4 +111,20 @@ template <> __device__ __forceinline__ void multiply_16x8x16_from<__nv_bfloat16>
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %10, %11};"
                  : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]));
+}
+
+/* To the nearest number of 10 bits of fraction, ties away from 0: an f32 as the TF32 instructions want it, which look at these bits only. */
+__device__ __forceinline__ unsigned round_tf32(float x)
+{
+    unsigned v;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(v) : "f"(x));
+    return v;
+}
+/* d += a * b in TF32: 16 rows, 8 columns, 8 deep. Lane l holds of a (row l / 4, depth l % 4), (row + 8, same), (row, depth + 4), (row + 8, depth + 4), which is what
+ * load_matrix_4 gives for rows of f32, since four of them are as wide as eight halves; of b (depth l % 4, column l / 4) and (depth + 4, same). */
+__device__ __forceinline__ void multiply_16x8x8_tf32(float d[4], const unsigned a[4], const unsigned b[2])
+{
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }

@@ -34,6 +34,14 @@ struct staged_pixels {
         copy(true, map, i, place, k0, n, p0, q0);
     }
 
+    /* The area of a warpgroup, `me` of those that store. */
+    __device__ __forceinline__ void take(int me)
+    {
+        area += me * STAGED_BYTES;
+        come += me * 16;
+        group = me + 1;
+    }
+
     /* Before the products of a tile: asks for its first residuals. */
     __device__ __forceinline__ void begin(const tensor_map *residual_map, int k0, int n, int p0, int q0) const
     {

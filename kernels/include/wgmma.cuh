@@ -146,69 +146,72 @@ template <typename T, int N> __device__ __forceinline__ void wgmma_shared(float 
 #define WGMMA_TEXT_112 WGMMA_TEXT_104 ", %104, %105, %106, %107, %108, %109, %110, %111"
 #define WGMMA_TEXT_120 WGMMA_TEXT_112 ", %112, %113, %114, %115, %116, %117, %118, %119"
 #define WGMMA_TEXT_128 WGMMA_TEXT_120 ", %120, %121, %122, %123, %124, %125, %126, %127"
-#define WGMMA_SUMS_8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
-#define WGMMA_SUMS_16(i) WGMMA_SUMS_8(i), WGMMA_SUMS_8(i + 8)
-#define WGMMA_SUMS_24(i) WGMMA_SUMS_16(i), WGMMA_SUMS_8(i + 16)
-#define WGMMA_SUMS_32(i) WGMMA_SUMS_16(i), WGMMA_SUMS_16(i + 16)
-#define WGMMA_SUMS_40(i) WGMMA_SUMS_32(i), WGMMA_SUMS_8(i + 32)
-#define WGMMA_SUMS_48(i) WGMMA_SUMS_32(i), WGMMA_SUMS_16(i + 32)
-#define WGMMA_SUMS_56(i) WGMMA_SUMS_32(i), WGMMA_SUMS_24(i + 32)
-#define WGMMA_SUMS_64(i) WGMMA_SUMS_32(i), WGMMA_SUMS_32(i + 32)
-#define WGMMA_SUMS_72(i) WGMMA_SUMS_64(i), WGMMA_SUMS_8(i + 64)
-#define WGMMA_SUMS_80(i) WGMMA_SUMS_64(i), WGMMA_SUMS_16(i + 64)
-#define WGMMA_SUMS_88(i) WGMMA_SUMS_64(i), WGMMA_SUMS_24(i + 64)
-#define WGMMA_SUMS_96(i) WGMMA_SUMS_64(i), WGMMA_SUMS_32(i + 64)
-#define WGMMA_SUMS_104(i) WGMMA_SUMS_64(i), WGMMA_SUMS_40(i + 64)
-#define WGMMA_SUMS_112(i) WGMMA_SUMS_64(i), WGMMA_SUMS_48(i + 64)
-#define WGMMA_SUMS_120(i) WGMMA_SUMS_64(i), WGMMA_SUMS_56(i + 64)
-#define WGMMA_SUMS_128(i) WGMMA_SUMS_64(i), WGMMA_SUMS_64(i + 64)
+#define WGMMA_SUMS_8(R, i) "+" R(d[i]), "+" R(d[i + 1]), "+" R(d[i + 2]), "+" R(d[i + 3]), "+" R(d[i + 4]), "+" R(d[i + 5]), "+" R(d[i + 6]), "+" R(d[i + 7])
+#define WGMMA_SUMS_16(R, i) WGMMA_SUMS_8(R, i), WGMMA_SUMS_8(R, i + 8)
+#define WGMMA_SUMS_24(R, i) WGMMA_SUMS_16(R, i), WGMMA_SUMS_8(R, i + 16)
+#define WGMMA_SUMS_32(R, i) WGMMA_SUMS_16(R, i), WGMMA_SUMS_16(R, i + 16)
+#define WGMMA_SUMS_40(R, i) WGMMA_SUMS_32(R, i), WGMMA_SUMS_8(R, i + 32)
+#define WGMMA_SUMS_48(R, i) WGMMA_SUMS_32(R, i), WGMMA_SUMS_16(R, i + 32)
+#define WGMMA_SUMS_56(R, i) WGMMA_SUMS_32(R, i), WGMMA_SUMS_24(R, i + 32)
+#define WGMMA_SUMS_64(R, i) WGMMA_SUMS_32(R, i), WGMMA_SUMS_32(R, i + 32)
+#define WGMMA_SUMS_72(R, i) WGMMA_SUMS_64(R, i), WGMMA_SUMS_8(R, i + 64)
+#define WGMMA_SUMS_80(R, i) WGMMA_SUMS_64(R, i), WGMMA_SUMS_16(R, i + 64)
+#define WGMMA_SUMS_88(R, i) WGMMA_SUMS_64(R, i), WGMMA_SUMS_24(R, i + 64)
+#define WGMMA_SUMS_96(R, i) WGMMA_SUMS_64(R, i), WGMMA_SUMS_32(R, i + 64)
+#define WGMMA_SUMS_104(R, i) WGMMA_SUMS_64(R, i), WGMMA_SUMS_40(R, i + 64)
+#define WGMMA_SUMS_112(R, i) WGMMA_SUMS_64(R, i), WGMMA_SUMS_48(R, i + 64)
+#define WGMMA_SUMS_120(R, i) WGMMA_SUMS_64(R, i), WGMMA_SUMS_56(R, i + 64)
+#define WGMMA_SUMS_128(R, i) WGMMA_SUMS_64(R, i), WGMMA_SUMS_64(R, i + 64)
 #define WGMMA_REGISTERS(NAME, SHAPE, TYPES, FLAGS, N, HALF, A0, A1, A2, A3, B, ADD)                                                                        \
     template <> __device__ __forceinline__ void NAME(float d[HALF], const unsigned a[4], unsigned long long b, bool add)                                   \
     {                                                                                                                                                      \
         asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" #ADD ", 0;\nwgmma.mma_async.sync.aligned.m64n" #N SHAPE ".f32." TYPES " {" WGMMA_TEXT_##HALF \
                      "}, {%" #A0 ", %" #A1 ", %" #A2 ", %" #A3 "}, %" #B ", add, " FLAGS ";\n}"                                                            \
-                     : WGMMA_SUMS_##HALF(0)                                                                                                                \
+                     : WGMMA_SUMS_##HALF("f", 0)                                                                                                           \
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)add));                                                                 \
     }
-#define WGMMA_SHARED(T, TYPES, N, HALF, A, B, ADD)                                                                                                      \
-    template <> __device__ __forceinline__ void wgmma_shared<T, N>(float d[HALF], unsigned long long a, unsigned long long b, bool add)                 \
-    {                                                                                                                                                   \
-        asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" #ADD ", 0;\nwgmma.mma_async.sync.aligned.m64n" #N "k16.f32." TYPES " {" WGMMA_TEXT_##HALF \
-                     "}, %" #A ", %" #B ", add, 1, 1, 0, 0;\n}"                                                                                         \
-                     : WGMMA_SUMS_##HALF(0)                                                                                                             \
-                     : "l"(a), "l"(b), "r"((int)add));                                                                                                  \
+/* SUM, R: type of the sums, and its letter among asm's constraints. SHAPE: their PTX type behind the depth, then the operands' types. FLAGS: scales and
+ * transpositions, where the operands' types have them. */
+#define WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, N, HALF, A, B, ADD)                                                                            \
+    template <> __device__ __forceinline__ void wgmma_shared<T, N>(SUM d[HALF], unsigned long long a, unsigned long long b, bool add)        \
+    {                                                                                                                                        \
+        asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" #ADD ", 0;\nwgmma.mma_async.sync.aligned.m64n" #N SHAPE " {" WGMMA_TEXT_##HALF \
+                     "}, %" #A ", %" #B ", add" FLAGS ";\n}"                                                                                 \
+                     : WGMMA_SUMS_##HALF(R, 0)                                                                                               \
+                     : "l"(a), "l"(b), "r"((int)add));                                                                                       \
     }
+/* All widths. */
+#define WGMMA_SHAREDS(T, SUM, R, SHAPE, FLAGS)                                                                                               \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 16, 8, 8, 9, 10)                                                                                   \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 32, 16, 16, 17, 18)                                                                                \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 48, 24, 24, 25, 26)                                                                                \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 64, 32, 32, 33, 34)                                                                                \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 80, 40, 40, 41, 42)                                                                                \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 96, 48, 48, 49, 50)                                                                                \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 112, 56, 56, 57, 58)                                                                               \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 128, 64, 64, 65, 66)                                                                               \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 144, 72, 72, 73, 74)                                                                               \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 160, 80, 80, 81, 82)                                                                               \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 176, 88, 88, 89, 90)                                                                               \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 192, 96, 96, 97, 98)                                                                               \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 208, 104, 104, 105, 106)                                                                           \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 224, 112, 112, 113, 114)                                                                           \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 240, 120, 120, 121, 122)                                                                           \
+    WGMMA_SHARED(T, SUM, R, SHAPE, FLAGS, 256, 128, 128, 129, 130)
 #define WGMMA_COMMA ,
 #define WGMMA_OF_TYPE(T, TYPES)                                                                                   \
     WGMMA_REGISTERS(wgmma_registers<T WGMMA_COMMA 64>, "k16", TYPES, "1, 1, 0", 64, 32, 32, 33, 34, 35, 36, 37)   \
     WGMMA_REGISTERS(wgmma_registers<T WGMMA_COMMA 128>, "k16", TYPES, "1, 1, 0", 128, 64, 64, 65, 66, 67, 68, 69) \
-    WGMMA_SHARED(T, TYPES, 16, 8, 8, 9, 10)                                                                       \
-    WGMMA_SHARED(T, TYPES, 32, 16, 16, 17, 18)                                                                    \
-    WGMMA_SHARED(T, TYPES, 48, 24, 24, 25, 26)                                                                    \
-    WGMMA_SHARED(T, TYPES, 64, 32, 32, 33, 34)                                                                    \
-    WGMMA_SHARED(T, TYPES, 80, 40, 40, 41, 42)                                                                    \
-    WGMMA_SHARED(T, TYPES, 96, 48, 48, 49, 50)                                                                    \
-    WGMMA_SHARED(T, TYPES, 112, 56, 56, 57, 58)                                                                   \
-    WGMMA_SHARED(T, TYPES, 128, 64, 64, 65, 66)                                                                   \
-    WGMMA_SHARED(T, TYPES, 144, 72, 72, 73, 74)                                                                   \
-    WGMMA_SHARED(T, TYPES, 160, 80, 80, 81, 82)                                                                   \
-    WGMMA_SHARED(T, TYPES, 176, 88, 88, 89, 90)                                                                   \
-    WGMMA_SHARED(T, TYPES, 192, 96, 96, 97, 98)                                                                   \
-    WGMMA_SHARED(T, TYPES, 208, 104, 104, 105, 106)                                                               \
-    WGMMA_SHARED(T, TYPES, 224, 112, 112, 113, 114)                                                               \
-    WGMMA_SHARED(T, TYPES, 240, 120, 120, 121, 122)                                                               \
-    WGMMA_SHARED(T, TYPES, 256, 128, 128, 129, 130)
+    WGMMA_SHAREDS(T, float, "f", "k16.f32." TYPES, ", 1, 1, 0, 0")
 WGMMA_OF_TYPE(__half, "f16.f16")
 WGMMA_OF_TYPE(__nv_bfloat16, "bf16.bf16")
 
 /* The same in tf32, 8 deep: a row of 128 bytes is 32 elements. a: (row l / 4, depth l % 4), (row + 8, same), (row, depth + 4), (row + 8, depth + 4). The low 13
- * bits of an f32 in shared memory are not looked at; registers should be rounded first. */
-__device__ __forceinline__ unsigned round_tf32(float x)
-{
-    unsigned v;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(v) : "f"(x));
-    return v;
-}
+ * bits of an f32 in shared memory are not looked at; registers should be rounded first (round_tf32). */
 template <int N> __device__ __forceinline__ void wgmma_registers_tf32(float d[N / 2], const unsigned a[4], unsigned long long b, bool add);
 WGMMA_REGISTERS(wgmma_registers_tf32<64>, "k8", "tf32.tf32", "1, 1", 64, 32, 32, 33, 34, 35, 36, 37)
 WGMMA_REGISTERS(wgmma_registers_tf32<128>, "k8", "tf32.tf32", "1, 1", 128, 64, 64, 65, 66, 67, 68, 69)
+/* Both operands in shared memory, where every type has 32 bytes of depth in one product: 8 of tf32 (T is float), 32 whole numbers of 8 bits, whose sums are exact. */
+WGMMA_SHAREDS(float, float, "f", "k8.f32.tf32.tf32", ", 1, 1")
+template <typename T, int N> __device__ __forceinline__ void wgmma_shared(int d[N / 2], unsigned long long a, unsigned long long b, bool add);
+WGMMA_SHAREDS(signed char, int, "r", "k32.s32.s8.s8", "")

@@ -26,14 +26,7 @@ want peers && {
     "$bench" export peers -o $db --format json --to "$out/peers.json"
     python3 "$here/tests/gpu/torch_peers.py" "$here/scenarios/peers.yaml" "$out/peers.json" | tee "$out/torch.txt"
 }
-want sanitizer && {
-    "$bench" plan smoke --device cuda --rows | sed -n 's/^    \([^ ]*\)$/\1/p' >/tmp/rows
-    for row in $(sort -u /tmp/rows | grep -v cudnn); do
-        timeout 120 "$bench" exec smoke "$row" --device cuda:0 -- compute-sanitizer --tool memcheck --error-exitcode 9 >/tmp/san 2>&1 ||
-            { echo "sanitizer: $row"; tail -n 12 /tmp/san; }
-    done
-    echo "sanitizer: $(sort -u /tmp/rows | grep -vc cudnn) rows looked at"
-}
+want sanitizer && sh "$here/tests/gpu/sanitize.sh" "$bench" "$out/sanitizer" # BUNDLES= where there is no compiler
 # Built here: COUNTERS, the program of counters.c, and FAKE, a folder with the stand-in libcupti.so.13 (the heads of both files say how).
 want counters && [ -x "${COUNTERS:-}" ] && "$COUNTERS" "$here/tests/gpu/counters.cu" | tee "$out/counters.txt" | grep -E '^(WRONG|all groups|sweep)|wrong$'
 # Counting outlives cases whose modules are gone: it died about once in eight such counts before sessions rested. The stack of one that dies is kept.

@@ -195,6 +195,10 @@ static inline bool write_heads(void)
          "op: conv2d\nwhat: x\nscratch:\n  a: u32[1]\nsteps:\n  - variant: conv2d/fills\n  - fill: a = 0\n"},
         {"kernels/variants/conv2d/pick.cu", "op: conv2d\nwhat: x\nepilogue: [bias]\nmath: [f16_acc32, tf32]\nneeds: c > 1\nselect:\n  - {variant: limits, when: k == 1, params: {X: 64}}\n"
                                             "  - variant: tf32\n  - {variant: conv2d/raw, when: not has(bias)}\n  - {variant: naive, when: k != 3}\n"},
+        {"kernels/variants/conv2d/fast.cu", "op: conv2d\nwhat: x\nparams: {X: [32, 64]}\nclaims: [c <= 64, k % 64 == 0 and cc == 90]\n"
+                                            "steps:\n  - kernel: k\n    grid: n\n    block: X\n    args: input, filter, output\n"},
+        {"kernels/variants/conv2d/choice.cu", "op: conv2d\nwhat: x\nselect:\n  - {variant: fast, claimed: yes}\n  - variant: raw\n"},
+        {"kernels/variants/conv2d/strict.cu", "op: conv2d\nwhat: x\nclaims: c > 64\nselect:\n  - {variant: fast, claimed: yes}\n"},
         {"kernels/variants/upsample/copy.cu", "op: upsample\nwhat: x\ncheck: none\nsteps:\n  - copy: output = input\n"},
         {"kernels/variants/depth_to_space/d2s_native.cu",
          "op: depth_to_space\nwhat: x\ndtype: {input: f16}\ndefine: {BLOCK_: block, CRD_: mode == CRD}\nsteps:\n  - kernel: d2s\n    grid: "

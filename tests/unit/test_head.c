@@ -118,6 +118,9 @@ static void test_complete_keys(void **state)
         "    attributes: {cluster: \"2, 1\", cooperative: yes, pdl: no, carveout: A}\n"
         "  - {variant: layout/convert, input: buf, output: output, with: {to: NCHW}, params: {T: 3}}\n"
         "columns:\n  first: ints[0]\n");
+    accepts(TOP STEPS "params: {TH: [4, 8]}\nlet: {half: dtype == f16}\nclaims: [half and c <= 64, \"k % TH == 0\", cc == 90]\n");
+    accepts(TOP STEPS "claims: has(bias) or min(c, k) > 3\n"); /* one condition, whatever its commas */
+    accepts("op: conv2d\nwhat: x\nselect:\n  - {variant: a, claimed: yes, when: c > 3}\n  - variant: b\n");
     accepts("op: depth_to_space\nwhat: x\ncheck: none\nsteps:\n  - copy: output = input\n");
     accepts("op: conv2d\nwhat: x\nsteps: [{cudnn: conv2d}]\n");
 }
@@ -134,6 +137,18 @@ static void test_keys(void **state)
     rejects(TOP STEPS "check: nothing\n", "8:8", "", NULL);
     rejects(TOP STEPS "op: conv2d\n", "8:1", "", NULL);
     rejects("[op, conv2d]\n", "2:1", "", NULL);
+}
+
+static void test_claims(void **state)
+{
+    rejects(TOP STEPS "claim: c <= 64\n", "8:1", "", "claims");
+    rejects(TOP STEPS "claims: chanels <= 64\n", "8:9", "unknown name 'chanels'", NULL);
+    rejects(TOP STEPS "claims:\n  - c <= 64\n  - cc = 90\n", "10:8", "'=' is not an operator; equality is '=='", NULL);
+    rejects(TOP STEPS "claims: []\n", "8:9", "claims is an empty list", NULL);
+    rejects(TOP STEPS "claims: {c: 64}\n", "8:9", "", NULL);
+    rejects(TOP "select:\n  - {variant: a, claimed: perhaps}\n", "5:27", "", NULL);
+    rejects(TOP "select:\n  - {variant: a, claims: yes}\n", "5:18", "", "claimed");
+    rejects(TOP "steps:\n  - {variant: a, claimed: yes}\n", "5:18", "`claimed:` belongs to an item of `select:`", NULL);
 }
 
 static void test_types(void **state)
@@ -383,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_experience_heads),
         cmocka_unit_test(test_complete_keys),
         cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_claims),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_steps),

@@ -22,10 +22,10 @@ static void shipped_list(void **state)
     layout_kernels_load(NULL, &list);
     assert_true(list.count >= 5);
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
-        if (!layout_kernels_match(&list, moves[i]))
+        if (layout_kernels_find(&list, moves[i]) < 0)
             fail_msg("%s is not known", moves[i]);
     for (size_t i = 0; i < sizeof computes / sizeof *computes; i++)
-        if (layout_kernels_match(&list, computes[i]))
+        if (layout_kernels_find(&list, computes[i]) >= 0)
             fail_msg("%s only moves?", computes[i]);
     layout_kernels_free(&list);
 }
@@ -40,11 +40,14 @@ static void own_list(void **state)
     close(fd);
     layout_kernels_load(path, &list);
     assert_int_equal(list.count, 1);
-    assert_true(layout_kernels_match(&list, "turn_4") && !layout_kernels_match(&list, "return"));
+    assert_true(layout_kernels_find(&list, "turn_4") == 0 && layout_kernels_find(&list, "return") == -1);
+    char name[8];
+    layout_kernels_name(&list, 0, name, sizeof name);
+    assert_string_equal(name, "turn");
     layout_kernels_free(&list);
     unlink(path);
     layout_kernels_load(path, &list);
-    assert_true(list.count == 0 && !layout_kernels_match(&list, "turn_4"));
+    assert_true(list.count == 0 && layout_kernels_find(&list, "turn_4") == -1);
     layout_kernels_free(&list);
 }
 

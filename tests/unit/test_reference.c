@@ -425,6 +425,13 @@ static void test_bounds_accept_and_refuse(void **state)
     assert_true(share_outside(acc16, as_is, DTYPE_F16) == 0);
     assert_true(share_outside(tf32, tf32_from_f32, DTYPE_F32) == 0);
     assert_true(share_outside(tf32, truncated_tf32, DTYPE_F32) == 0);
+    /* of a mask's outputs most have few products that are not zero, and less of their errors cancels */
+    struct work sparse = conv_work(20, 32, 48, 48, 5);
+    sparse.dtype = DTYPE_F32, sparse.math = MATH_TF32;
+    sparse.mask.pattern = MASK_IID, sparse.mask.density = 0.01;
+    assert_true(share_outside(sparse, tf32_from_f32, DTYPE_F32) == 0);
+    assert_true(share_outside(sparse, truncated_tf32, DTYPE_F32) == 0);
+    assert_true(share_outside(sparse, as_bf16, DTYPE_F32) > 0.001);
     /* a lesser type than the math mode says */
     assert_true(share_outside(f16, as_is, DTYPE_F16) > 0.01);
     assert_true(share_outside(f32, tf32_from_f32, DTYPE_F32) > 0.01);
@@ -437,13 +444,14 @@ static void test_bounds_accept_and_refuse(void **state)
 static void test_bound_formula(void **state)
 {
     const double u = 0x1p-24;
-    assert_true(fabs(bound_sum(MATH_F32, 9, 0, 1) / (11 * u) - 1) < 1e-5); /* few terms: the worst case, n + 2 */
-    assert_true(fabs(bound_sum(MATH_F32, 574, 0, 1) / (6 * 24 * u) - 1) < 1e-4);
-    assert_true(fabs(bound_sum(MATH_F16_ACC32, 574, 5, 3) / (3 * 2 * 6 * 24 * u) - 1) < 1e-4); /* tensor cores cut off */
+    assert_true(fabs(bound_sum(MATH_F32, 9, 9, 0, 1) / (11 * u) - 1) < 1e-5); /* few terms: the worst case, n + 2 */
+    assert_true(fabs(bound_sum(MATH_F32, 574, 574, 0, 1) / (6 * 24 * u) - 1) < 1e-4);
+    assert_true(fabs(bound_sum(MATH_F16_ACC32, 574, 574, 5, 3) / (3 * 2 * 6 * 24 * u) - 1) < 1e-4); /* tensor cores cut off */
     double gu = 6 * 24 * 0x1p-11;
-    assert_true(fabs(bound_sum(MATH_F16_ACC16, 574, 0, 1) / (gu / (1 - gu)) - 1) < 1e-9);
-    assert_true(isfinite(bound_sum(MATH_F16_ACC16, 1e6, 0, 1)));
-    assert_true(fabs(bound_sum(MATH_TF32, 574, 2, 1) - (2 * 6 * 24 * u + 0x1p-10 * (4 + 6 / sqrt(574)))) < 1e-7);
+    assert_true(fabs(bound_sum(MATH_F16_ACC16, 574, 574, 0, 1) / (gu / (1 - gu)) - 1) < 1e-9);
+    assert_true(isfinite(bound_sum(MATH_F16_ACC16, 1e6, 1e6, 0, 1)));
+    assert_true(fabs(bound_sum(MATH_TF32, 574, 574, 2, 1) - (2 * 6 * 24 * u + 0x1p-10 * (4 + 6 / sqrt(574)))) < 1e-7);
+    assert_true(fabs(bound_sum(MATH_TF32, 574, 64, 2, 1) - (2 * 6 * 24 * u + 0x1p-10 * (4 + 6 / sqrt(64)))) < 1e-7);
 }
 
 static void test_speed(void **state)

@@ -1,5 +1,6 @@
-/* How far a rule's choices are from the fastest rows: counted by hand on times of three cases. */
+/* How far a rule's choices are from the fastest rows, and which claims hold: counted by hand on times of three cases. */
 #include "fixture_rows.h"
+#include "report/claims.h"
 #include "report/report.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,11 +37,51 @@ static void choices_by_hand(void **state)
     assert_string_equal(t, "selector  auto is within 5 % of the fastest in 1 of 2 cases, more than 10 % behind cudnn in 0\n"
                            "          slow: wgmma_rs takes 20.0 % more than wgmma_wide\n");
     free(t);
+    add(&f, 3, "noise", "conv2d/cudnn", "", 80);
+    add(&f, 3, "noise", "conv2d/auto", "KB=64,TH=8,is=wgmma_rs", 60);
+    add(&f, 3, "noise", "conv2d/wgmma_rs", "KB=64,TH=8", 50); /* the same point */
+    add(&f, 4, "point", "conv2d/cudnn", "", 80);
+    add(&f, 4, "point", "conv2d/auto", "KB=64,TH=8,is=wgmma_rs", 60);
+    add(&f, 4, "point", "conv2d/wgmma_rs", "KB=32,TH=8", 50); /* another */
+    t = told(&f);
+    assert_string_equal(t, "selector  auto is within 5 % of the fastest in 2 of 4 cases, more than 10 % behind cudnn in 0\n"
+                           "          slow: wgmma_rs takes 20.0 % more than wgmma_wide\n"
+                           "          point: wgmma_rs takes 20.0 % more than wgmma_rs\n");
+    free(t);
+    fixture_free(&f);
+    fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    add(&f, 0, "right", "conv2d/cudnn", "", 150);
+    add(&f, 0, "right", "conv2d/auto", "is=wgmma_rs", 92);
+    add(&f, 1, "slow", "conv2d/cudnn", "", 200);
+    add(&f, 1, "slow", "conv2d/auto", "is=wgmma_rs", 120);
+    add(&f, 1, "slow", "conv2d/wgmma_wide", "", 100);
     add(&f, 2, "lost", "conv2d/cudnn", "", 80); /* the fastest is row 0 itself */
     add(&f, 2, "lost", "conv2d/auto", "is=wgmma_rs", 100);
     t = told(&f);
     assert_non_null(strstr(t, "in 1 of 3 cases, more than 10 % behind cudnn in 1\n"));
     assert_non_null(strstr(t, "lost: wgmma_rs takes 25.0 % more than cudnn, and loses to row 0\n"));
+    free(t);
+    fixture_free(&f);
+}
+
+/* Where there is a mask, the rule over dense variants is not held against a sparse row; the one over sparse variants is. */
+static void masked_cases_ask_the_sparse_rule(void **state)
+{
+    struct fixture f = {0};
+    fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 2; i++) {
+        add(&f, i, i ? "full" : "few", "conv2d/cudnn", "", 150);
+        add(&f, i, i ? "full" : "few", "conv2d/auto", "is=wgmma_rs", 90);
+        add(&f, i, i ? "full" : "few", "conv2d/sparse_auto", "is=sparse_either", i ? 120 : 30);
+    }
+    for (int i = 0; i < f.count; i++) {
+        f.rows[i]->density_in = i < 3 ? 0.1 : 1;
+        f.rows[i]->flop = f.rows[i]->flop_scheduled = 100e9;
+        row_set(&f.rows[i]->tile, i % 3 == 2 ? "8x8" : NULL);
+    }
+    char *t = told(&f);
+    assert_string_equal(t, "selector  sparse_auto is within 5 % of the fastest in 1 of 2 cases, more than 10 % behind cudnn in 0\n"
+                           "          full: sparse_either takes 33.3 % more than auto\n");
     free(t);
     fixture_free(&f);
 }
@@ -59,8 +100,62 @@ static void nothing_without_a_rule(void **state)
     fixture_free(&f);
 }
 
+/* A row that says of itself that it is at par (1), nothing of it (0), or comes from a store that does not know (-1). */
+static void claim(struct fixture *f, int index, const char *variant, int claims, double us, double ratio)
+{
+    struct row *r = fixture_row(f, index, index ? "b" : "a", "", "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC", variant, "", ROW_OK);
+    r->claims = claims;
+    fixture_time(r, -1, us, us / 500, ratio, ratio == 1 ? 1 : ratio - 0.01, ratio == 1 ? 1 : ratio + 0.01);
+}
+
+static void claims_by_hand(void **state)
+{
+    struct fixture f = {0};
+    const struct report_style plain = {0};
+    struct text t = {0};
+    fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    claim(&f, 0, "conv2d/cudnn", 0, 100, 1);
+    claim(&f, 0, "conv2d/wgmma_rs", 1, 90, 1.11);
+    claim(&f, 0, "conv2d/naive", 0, 9000, 0.0111); /* promised nothing */
+    claim(&f, 1, "conv2d/cudnn", 0, 100, 1);
+    claim(&f, 1, "conv2d/wgmma_rs", 1, 109, 0.917); /* 9 % behind: at par */
+    claim(&f, 1, "conv2d/old", -1, 9000, 0.0111);
+    report_claims(&t, &f.run, f.rows, f.count, &plain);
+    assert_string_equal(text_get(&t), "claims  2 of 2 rows that claim their shape are at most 10 % behind the library\n");
+    text_free(&t);
+    claim(&f, 1, "conv2d/wgmma_wide", 1, 114, 0.877);
+    report_claims(&t, &f.run, f.rows, f.count, &plain);
+    assert_string_equal(text_get(&t), "claims  2 of 3 rows that claim their shape are at most 10 % behind the library\n"
+                                      "        b: wgmma_wide claims this shape, but takes 1.14 times as long as cudnn\n");
+    text_free(&t);
+    struct case_view c;
+    struct advice *advice;
+    case_view_make(&c, &f.run, f.rows + 3, 4);
+    int count = advise(&c, &advice);
+    assert_int_equal(count, 1);
+    assert_string_equal(advice[0].text, "claims this shape, but takes 1.14 times as long as cudnn");
+    free(advice);
+    case_view_free(&c);
+    fixture_free(&f);
+}
+
+/* Without the library nothing is proved and nothing broken. */
+static void no_library_no_claim(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    fixture_run(&f.run, "grid", "cuda:0", "NVIDIA H200");
+    claim(&f, 0, "depth_to_space/copy", 0, 100, 1);
+    claim(&f, 0, "depth_to_space/d2s_native", 1, 150, 0.667);
+    claims_lines(&t, &f.run, f.rows, f.count);
+    assert_int_equal(t.len, 0);
+    fixture_free(&f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_by_hand), cmocka_unit_test(nothing_without_a_rule)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_by_hand), cmocka_unit_test(masked_cases_ask_the_sparse_rule),
+                                       cmocka_unit_test(nothing_without_a_rule), cmocka_unit_test(claims_by_hand),
+                                       cmocka_unit_test(no_library_no_claim)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

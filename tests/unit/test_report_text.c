@@ -131,6 +131,26 @@ static void ranking(void **state)
     fixture_free(&f);
 }
 
+/* Rows of one time keep the scenario's order and have a rank each; row 0 stays row 0 when it is one of them. */
+static void ranking_of_a_tie(void **state)
+{
+    static const char *const names[] = {"conv2d/cudnn", "my/late", "conv2d/naive", "conv2d/tconv", "my/slow"};
+    static const double us[] = {20, 20, 20, 10, 30};
+    static const int order[] = {0, 3, 1, 2, 4};
+    struct fixture f = {0};
+    struct case_view c;
+    fixture_run(&f.run, "t", "cuda:0", "NVIDIA H200");
+    for (int i = 0; i < 5; i++)
+        fixture_time(fixture_row(&f, 0, "a", "", "conv2d 8->8 3x3", names[i], "", ROW_OK), -1, us[i], 0.1, 20 / us[i], 0.9, 1.1);
+    case_view_make(&c, &f.run, f.rows, f.count);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(c.order[i], order[i]);
+        assert_int_equal(c.views[c.order[i]].rank, i);
+    }
+    case_view_free(&c);
+    fixture_free(&f);
+}
+
 /* emu ranks nothing and shows no time, even when a row came with one. */
 static void emu_has_no_time(void **state)
 {
@@ -229,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(terminal_h200),   cmocka_unit_test(terminal_emu),       cmocka_unit_test(terminal_ascii_narrow),
         cmocka_unit_test(terminal_colour), cmocka_unit_test(markdown),           cmocka_unit_test(ranking),
+        cmocka_unit_test(ranking_of_a_tie),
         cmocka_unit_test(graph_and_prepare), cmocka_unit_test(emu_has_no_time), cmocka_unit_test(absent_is_not_zero), cmocka_unit_test(every_failure_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

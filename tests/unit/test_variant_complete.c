@@ -134,6 +134,41 @@ static void test_select(void **state)
     broken("op: conv2d\nwhat: x\nselect:\n  - variant: nobody\n", conv(), "5:14", "no variant is called 'nobody'");
 }
 
+/* A claim is about the work, the default point and the variant's own kernels; a rule has its choice's. */
+static void test_claims(void **state)
+{
+    struct work w = conv();
+    binds("conv2d/fast", NULL, w);
+    assert_true(p.claims); /* 64 channels, whole 64 */
+    binds("conv2d/fast", "{X: 64}", w);
+    assert_false(p.claims); /* not the default point */
+    binds("conv2d/naive", NULL, w);
+    assert_false(p.claims); /* its head says nothing */
+    binds("conv2d/choice", NULL, w);
+    assert_true(p.claims);
+    assert_string_equal(p.params, "X=32,is=fast");
+    add(&w, (struct epilogue){.kind = EPILOGUE_BIAS});
+    binds("conv2d/fast", NULL, w);
+    assert_string_equal(p.variant, "conv2d/fast + pointwise/epilogue");
+    assert_false(p.claims); /* another kernel completes it */
+    w = conv();
+    w.c = 80;
+    binds("conv2d/fast", NULL, w);
+    assert_false(p.claims); /* c <= 64 */
+    binds("conv2d/choice", NULL, w);
+    assert_string_equal(p.params, "is=raw"); /* fast could, but does not claim it */
+    assert_false(p.claims);
+    w = conv();
+    w.k = 72;
+    binds("conv2d/fast", NULL, w);
+    assert_false(p.claims); /* k % 64 == 0: every condition counts */
+    w.c = 1;
+    infeasible("conv2d/strict", w, "select: conv2d/fast: it does not claim this shape");
+    w = conv();
+    binds("conv2d/strict", NULL, w);
+    assert_false(p.claims); /* a rule's own word goes before its choice's */
+}
+
 static void test_completion_missing(void **state)
 {
     struct work w = conv();
@@ -223,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_completion),         cmocka_unit_test(test_two_activations), cmocka_unit_test(test_completion_chain),
         cmocka_unit_test(test_select),
+        cmocka_unit_test(test_claims),
         cmocka_unit_test(test_completion_missing), cmocka_unit_test(test_variant_steps),   cmocka_unit_test(test_hostile_nesting),
     };
     return cmocka_run_group_tests(tests, load_all, drop_all);

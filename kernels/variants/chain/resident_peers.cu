@@ -6,29 +6,32 @@ needs:
   - r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1
   - width >= 16 and width % 16 == 0
   - straight == 1 and plain == 1 and back <= 2
-  - n * h * w * width < 1073741824
+  - n * h * w * width * runs < 1073741824
 layout: {input: NHWC, output: NHWC}
 dtype: {input: [f16, bf16], filter: same, bias: f32, output: same, accumulate: f32}
 algorithm: implicit_gemm
 params:
-  TH: {values: [4, 6, 8], default: 6}         # rows of output pixels in a tile
-  TW: {values: [4, 6, 8, 12, 16], default: 6} # columns
+  HEIGHT: {values: [auto, 4, 6, 8], default: auto} # rows of output pixels in a tile
+  WIDTH: {values: [auto, 4, 6, 8, 12, 16], default: auto} # columns; auto: tiles of 6 x 6 if there is an SM for each of their blocks, else of 8 x 8
   CHANNELS: {values: [auto, 16, 32, 64], default: auto} # output channels of a block
   SPLIT: {values: [auto, 1, 2, 3, 4, 6, 8], default: auto} # ways the channels are split between warps; auto: 16 each
 let:
   chunks: width / 16                          # of 16 channels
   ways: select(SPLIT == 'auto', chunks, SPLIT)
   kb: select(CHANNELS == 'auto', select(width % 32 == 0, 32, 16), CHANNELS)
-  m_tiles: ceil(TH * TW, 16)
-  warps: ways * m_tiles
-  tiles_x: ceil(w, TW)
-  tiles_y: ceil(h, TH)
-  tiles: n * tiles_y * tiles_x
   groups_k: width / kb
+  side: select(n * ceil(h, 6) * ceil(w, 6) * groups_k <= sm_count, 6, 8)
+  th: select(HEIGHT == 'auto', side, HEIGHT)
+  tw: select(WIDTH == 'auto', side, WIDTH)
+  m_tiles: ceil(th * tw, 16)
+  warps: ways * m_tiles
+  tiles_x: ceil(w, tw)
+  tiles_y: ceil(h, th)
+  tiles: n * tiles_y * tiles_x
   weight_bytes: kb * 9 * width * 2
   pitch: 2 * width + 16                       # of a pixel in shared memory
-  tile_bytes: (TH + 2) * ((TW + 2) * pitch + (128 - 2 * pitch % 128) % 128)
-  smem: 128 + 2 * weight_bytes + 2 * tile_bytes + ways * m_tiles * 16 * (kb + 4) * 4 + runs * (kb + 2) * 4
+  tile_bytes: (th + 2) * ((tw + 2) * pitch + (128 - 2 * pitch % 128) % 128)
+  smem: 128 + 2 * weight_bytes + 2 * tile_bytes + ways * m_tiles * 16 * (kb + 4) * 4
 where:
   - width % kb == 0
   - chunks % ways == 0
@@ -41,28 +44,28 @@ where:
 define:
   TYPE: type(input)
   C: width
+  TH: th
+  TW: tw
   M_WARPS: m_tiles
   KB: kb
   WAYS: ways
 scratch:
   weights: input[runs * width * width * 9]
-  ping: u32[n * h * w * width]                # two channels and their flag in 8 bytes
-  pong: u32[n * h * w * width]
+  exchange: u32[runs * n * h * w * width]     # two of the output's type for every output of every link: for launches of even and of odd number
   launches: u32[tiles * groups_k]
 prepare:
   - kernel: order_weights
     grid: runs * groups_k
     block: 256
     args: filter, weights
-  - fill: ping = 0
-  - fill: pong = 0
+  - fill: exchange = 2147516416                # negative zeros
   - fill: launches = 0
 steps:
   - kernel: run_layers
     grid: tiles * groups_k
     block: 32 * warps
     smem: smem
-    args: input, weights, bias, links, ping, pong, output, launches, runs, h, w, tiles_x, tiles_y
+    args: input, weights, bias, links, exchange, output, launches, runs, h, w, tiles_x, tiles_y, n * h * w * width
     attributes: {cooperative: yes, cluster: groups_k}
 */
 
@@ -70,7 +73,12 @@ steps:
  *
  *  - The blocks of a tile, each with its channels, are a cluster: they send their outputs straight into each other's halo tile, a fifth of the way through L2. A
  *    barrier there counts the bytes. (Plain stores and an arrival that releases them wait for all stores of the thread, those to L2 too: 600 cycles a layer.) Only
- *    what other tiles read goes through L2 as before: the pixels at the tile's border, 20 of 36; and 28 of the 64 in a halo tile come from there.
+ *    what other tiles read goes through L2: the pixels at the tile's border, 20 of 36; and 28 of the 64 in a halo tile come from there.
+ *  - What goes through L2 carries no number. A word of four channels is absent while it is four negative zeros, and no output is one; so it takes half the bytes of a
+ *    word that says of which layer it is. Each link has a place of its own, which the launch clears for the launch after the next: two sets, and the end of a kernel
+ *    between clearing and writing. (With three places in turn, cleared by the link before, 3 us less; but then only fences say that a word was cleared before it is read
+ *    again, and those cost 8 to 15 us wherever they stand.) What a launch has not touched lately is prefetched to L2 a link ahead: 1 to 5 us where the cache is cold.
+ *  - A launch begins with what waits for nothing: barriers, then the weights; biases and slopes are read by the thread that needs them, one link ahead.
  *  - There are two halo tiles. A block that writes into the next one of another block has had that block's outputs of the layer before, so the other is done with the
  *    layer in which it read it. The same holds for what a block keeps for itself.
  *  - Places do not change from layer to layer: a thread works out once what it reads, where it goes, and what it stores. A dozen divisions a layer and thread, three warps
@@ -80,17 +88,21 @@ steps:
  *  - The product is turned: channels are its 16 rows, pixels its columns of 8. 36 pixels fill five of these, where they took three rows of 16.
  *  - A residual from two links back is what the thread itself made: it stays in a register.
  *
- * On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take 71 us in it (cold, f16), 84 us in resident_bulk; the whole network 89 us as a graph against 224 us of
- * cuDNN's best plans. A layer is 3200 cycles: about 1250 from the store of a pixel until its neighbour has it (in which the weights are loaded), 1150 of products,
- * 550 for sums, epilogue and stores, 250 waiting for each other (clock64 in a copy of this file; the compiler moves instructions across its readings). When a warp asks,
- * before, amid or behind the weights, makes no difference (89.2 to 89.9 us). What is left to try: wgmma with the pixels of a whole row of halo as its columns (twice the rate,
- * nothing to add up between warps), and one exchange for two layers with the halo computed twice. */
+ * On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take 68 us in it (cold, f16), 83 us in resident_bulk; the whole network 86 us as a graph against 224 us of
+ * cuDNN's best plans (reports/networks/edsr_x2_48-h200.md). Other sizes: 71 us at 32 x 32, 97 at 64 x 64 in tiles of 8 x 8
+ * (body_sizes-h200.md; 148 and 153 with a launch a layer).
+ * A layer is 3000 cycles: 1800 from the store of a pixel until the last of its neighbours has it (in which the weights are loaded), 600 of products, which is the rate of
+ * mma.sync (650 in a loop of nothing else), 130 for sharing sums, 500 for epilogue and stores (clock64 in a copy of this file). A launch takes 2.6 us to its first
+ * product. So the way through L2 and back is more than half. It does not bear more traffic: two polls in flight cost 5 to 8 us; but 60 ns between polls cost 3, asking later 2, and
+ * clearing and prefetching right behind the question, from addresses kept in registers, 1.7. What is left to try: clusters of 16 blocks, whose inner borders need no L2, and one
+ * exchange for two layers with the halo computed twice (by these figures 9 % less). */
 #include "resident_bulk.cuh"
 
 constexpr int THREADS = 32 * WARPS;
-constexpr int RING = (TALL * WIDE - TH * TW) * QUADS;       /* quads of a halo tile that other tiles make */
-constexpr int RING_LOADS = (RING + THREADS - 1) / THREADS;  /* of a thread */
-constexpr int CHUNKS = C / 16 / WAYS;                       /* of 16 channels that a split takes of each tap */
+constexpr int OCTETS = C / 8;                                /* of channels in a pixel */
+constexpr int RING = (TALL * WIDE - TH * TW) * OCTETS;       /* octets of a halo tile that other tiles make */
+constexpr int RING_LOADS = (RING + THREADS - 1) / THREADS;   /* of a thread */
+constexpr int CHUNKS = C / 16 / WAYS;                        /* of 16 channels that a split takes of each tap */
 constexpr unsigned HALOS = BARRIERS + 2 * WEIGHT_BYTES, PEERS = 16; /* in bytes; PEERS: the barriers for what comes from the cluster, one for each halo tile */
 
 /* weights[link][group][step of 16 in depth][16 channels][lane][8]: what lane l needs of a. */
@@ -131,7 +143,14 @@ static __device__ __forceinline__ void wait_for_peers(unsigned barrier, unsigned
     while (!over);
 }
 
-/* What a thread reads of other tiles in every layer: element in the image and byte in the halo tile of each quad; from < 0: outside the image, or none. */
+/* What is not there yet: no output is a negative zero where others read it. 8 bytes are written and read whole, so who reads something else has four channels. */
+constexpr unsigned long long ABSENT = 0x8000800080008000;
+
+/* Two values of 16 bits, negative zeros made positive. */
+static __device__ __forceinline__ unsigned without_negative_zeros(unsigned v) { return v & ((v & 0x7fff7fff) + 0x7fff7fff | 0x7fff7fff); }
+static __device__ __forceinline__ void leave(TYPE *there, unsigned long long v) { asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(there), "l"(v) : "memory"); }
+
+/* What a thread reads of other tiles in every layer: element in the image and byte in the halo tile of each octet; from < 0: outside the image, or none. */
 struct incoming {
     int from[RING_LOADS], to[RING_LOADS];
 };
@@ -140,39 +159,50 @@ static __device__ __forceinline__ incoming incoming_of(const place &at, int H, i
     incoming in;
 #pragma unroll
     for (int j = 0; j < RING_LOADS; j++) {
-        int i = threadIdx.x + j * THREADS, pixel = i / QUADS, side = pixel - 2 * WIDE; /* the rows above and below, then left and right */
+        int i = threadIdx.x + j * THREADS, pixel = i / OCTETS, side = pixel - 2 * WIDE; /* the rows above and below, then left and right */
         int y = side < 0 ? pixel / WIDE * (TALL - 1) : 1 + side / 2, x = side < 0 ? pixel % WIDE : side % 2 * (WIDE - 1);
         bool inside = i < RING && at.y0 + y > 0 && at.y0 + y <= H && at.x0 + x > 0 && at.x0 + x <= W;
-        in.from[j] = inside ? ((at.y0 + y - 1) * W + at.x0 + x - 1) * C + i % QUADS * 4 : -1;
-        in.to[j] = y * ROW + x * PITCH + i % QUADS * 8;
+        in.from[j] = inside ? ((at.y0 + y - 1) * W + at.x0 + x - 1) * C + i % OCTETS * 8 : -1;
+        in.to[j] = y * ROW + x * PITCH + i % OCTETS * 16;
     }
     return in;
 }
 
+static __device__ __forceinline__ words load_octet(const TYPE *p) { return load_words((const unsigned *)p); }
+
 /* Asks for what other tiles make. */
-static __device__ __forceinline__ void ask(words v[RING_LOADS], const incoming &in, const unsigned *buffer)
+static __device__ __forceinline__ void ask(words v[RING_LOADS], const incoming &in, const TYPE *link)
 {
 #pragma unroll
     for (int j = 0; j < RING_LOADS; j++)
         if (in.from[j] >= 0)
-            v[j] = load_words(buffer + in.from[j]);
+            v[j] = load_octet(link + in.from[j]);
 }
 
-/* Takes what was asked for as soon as it is of `layer`. */
-static __device__ __forceinline__ void receive(words v[RING_LOADS], const incoming &in, const unsigned *buffer, unsigned halo, unsigned layer)
+/* Takes what was asked for as soon as it is there. */
+static __device__ __forceinline__ void receive(words v[RING_LOADS], const incoming &in, const TYPE *link, unsigned halo)
 {
 #pragma unroll
     for (int j = 0; j < RING_LOADS; j++) {
-        while (in.from[j] >= 0 && !is_of(v[j], layer))
-            v[j] = load_words(buffer + in.from[j]);
+        while (in.from[j] >= 0 && (v[j].a == ABSENT || v[j].b == ABSENT))
+            v[j] = load_octet(link + in.from[j]);
         if (in.from[j] >= 0)
-            *(uint2 *)(shared + halo + in.to[j]) = make_uint2((unsigned)v[j].a, (unsigned)v[j].b);
+            *(ulonglong2 *)(shared + halo + in.to[j]) = make_ulonglong2(v[j].a, v[j].b);
     }
 }
 
-/* What a thread makes in every layer: four channels of a pixel. sums, own: where their sums and where they themselves lie; pixel < 0: none. */
+/* To L2, before it is asked for: each link has a place of its own there, which the last launches may have lost. */
+static __device__ __forceinline__ void fetch_early(const incoming &in, const TYPE *link)
+{
+#pragma unroll
+    for (int j = 0; j < RING_LOADS; j++)
+        if (in.from[j] >= 0)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(link + in.from[j]));
+}
+
+/* What a thread makes in every layer: four channels of a pixel. where: in the image; sums, own: where their sums and where they themselves lie; pixel < 0: none. */
 struct outgoing {
-    int pixel[ITEMS], where[ITEMS], sums[ITEMS], own[ITEMS];
+    int pixel[ITEMS], channel[ITEMS], where[ITEMS], sums[ITEMS], own[ITEMS];
     bool border[ITEMS];
 };
 static __device__ __forceinline__ outgoing outgoing_of(const place &at, int group, int H, int W)
@@ -184,9 +214,10 @@ static __device__ __forceinline__ outgoing outgoing_of(const place &at, int grou
         size_t where;
         bool any = own_quad(j, at, group, H, W, &out.pixel[j], &k, &where);
         int y = out.pixel[j] / TW, x = out.pixel[j] % TW;
+        out.channel[j] = group * KB + k;
         out.where[j] = (int)where;
         out.sums[j] = out.pixel[j] * SUM_PITCH + k;
-        out.own[j] = (y + 1) * ROW + (x + 1) * PITCH + (group * KB + k) * 2;
+        out.own[j] = (y + 1) * ROW + (x + 1) * PITCH + out.channel[j] * 2;
         out.border[j] = y == 0 || x == 0 || y == TH - 1 || x == TW - 1;
         out.pixel[j] = any ? out.pixel[j] : -1;
     }
@@ -246,40 +277,66 @@ static __device__ __forceinline__ void share_turned(float *sums, const float sum
                 own[(n * 8 + e % 2) * SUM_PITCH + m * 16 + e / 2 * 8] = sum[m][n][e];
 }
 
+/* What a link needs beside its products. */
+struct finishing {
+    float4 bias[ITEMS];
+    int source; /* of its residual */
+    float slope;
+};
+static __device__ __forceinline__ finishing finishing_of(int link, const outgoing &out, const float *bias, const float *links)
+{
+    finishing f;
+#pragma unroll
+    for (int j = 0; j < ITEMS; j++)
+        f.bias[j] = *(const float4 *)(bias + link * C + out.channel[j]);
+    f.source = (int)links[link * COLUMNS + 3];
+    f.slope = links[link * COLUMNS + 4];
+    return f;
+}
+
 /* This thread's part of a link, from the sums. What is added comes from the halo tile (what the link reads), from the chain's input, or from two links back: then it is
  * what this thread made. */
-static __device__ __forceinline__ void make(const float *sums, const float *bias, float slope, int source, int link, const unsigned char *halo, const TYPE *input,
-                                            const outgoing &out, uint2 made[2][ITEMS])
+static __device__ __forceinline__ void make(const float *sums, const finishing &f, int link, const unsigned char *halo, const TYPE *input, const outgoing &out,
+                                            uint2 made[2][ITEMS])
 {
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
         if (out.pixel[j] < 0)
             continue;
         uint2 add = made[0][j];
-        if (source == link)
+        if (f.source == link)
             add = *(const uint2 *)(halo + out.own[j]);
-        else if (source == 0)
+        else if (f.source == 0)
             add = *(const uint2 *)(input + out.where[j]);
         made[0][j] = made[1][j];
-        made[1][j] = finish(sums + out.sums[j], bias + out.sums[j] % SUM_PITCH, 0, 0, slope, source >= 0, add);
+        made[1][j] = finish(sums + out.sums[j], (const float *)&f.bias[j], 0, 0, f.slope, f.source >= 0, add);
     }
 }
 
-/* To the next halo tile of all blocks of the cluster, and where other tiles read it through L2. */
-static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing &out, unsigned base, unsigned next, unsigned barrier, int group, unsigned *to, unsigned layer)
+/* To the next halo tile of all blocks of the cluster, whose shared memory begins there[], and where other tiles read it through L2. */
+static __device__ __forceinline__ void send(const uint2 v[ITEMS], const outgoing &out, const unsigned there[GROUPS], unsigned next, unsigned barrier, int group, TYPE *link)
 {
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
         if (out.pixel[j] < 0)
             continue;
         if (out.border[j])
-            store_words(to + out.where[j], v[j], layer);
+            leave(link + out.where[j], (unsigned long long)without_negative_zeros(v[j].y) << 32 | without_negative_zeros(v[j].x));
 #pragma unroll
         for (int other = 0; other < GROUPS; other++)
             if (other != group)
-                send_there(address_in(other, base + next + out.own[j]), address_in(other, barrier), v[j]);
+                send_there(there[other] + next + out.own[j], there[other] + barrier, v[j]);
         *(uint2 *)(shared + next + out.own[j]) = v[j];
     }
+}
+
+/* For the next launch. */
+static __device__ __forceinline__ void clear(const outgoing &out, TYPE *link)
+{
+#pragma unroll
+    for (int j = 0; j < ITEMS; j++)
+        if (out.pixel[j] >= 0 && out.border[j])
+            leave(link + out.where[j], ABSENT);
 }
 
 static __device__ __forceinline__ void store(const uint2 v[ITEMS], const outgoing &out, TYPE *output)
@@ -290,68 +347,87 @@ static __device__ __forceinline__ void store(const uint2 v[ITEMS], const outgoin
             *(uint2 *)(output + out.where[j]) = v[j];
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
-run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *ping, unsigned *pong, TYPE *output, unsigned *launches, int runs,
-           int H, int W, int tiles_x, int tiles_y)
+/* Nothing of it waits for memory: barriers, the weights of two links on their way, and zeros, which stay outside the image. */
+static __device__ __forceinline__ void begin(unsigned base, bool fetches, int runs, int group, const TYPE *weights)
 {
-    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, pixels = warp / WAYS, split = warp % WAYS;
-    int group = blockIdx.x % GROUPS;
-    unsigned base = shared_address(shared), before = launches[blockIdx.x] * (unsigned)runs; /* equal in all blocks */
-    float *sums = (float *)(shared + HALOS + 2 * TILE_BYTES), *own_bias = sums + WAYS * M_TILES * 16 * SUM_PITCH, *own_links = own_bias + runs * KB;
+    if (fetches) {
+        for (int i = 0; i < 4; i++)
+            barrier_init(base + i * 8, 1);
+        barrier_init_done();
+        for (int link = 0; link < 2 && link < runs; link++)
+            fetch_weights<1>(base, link, 0, group, weights);
+    }
+    for (unsigned i = threadIdx.x * 16; i < 2 * TILE_BYTES; i += THREADS * 16)
+        *(uint4 *)(shared + HALOS + i) = make_uint4(0, 0, 0, 0);
+    __syncthreads();
+    if (GROUPS > 1)
+        cluster_arrive();
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+run_layers(const TYPE *input, const TYPE *weights, const float *bias, const float *links, unsigned *exchange, TYPE *output, unsigned *launches, int runs, int H, int W,
+           int tiles_x, int tiles_y, int elements)
+{
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32, pixels = warp / WAYS, split = warp % WAYS, group = blockIdx.x % GROUPS;
+    bool fetches = threadIdx.x == THREADS - 32; /* in a warp with few products */
+    unsigned base = shared_address(shared), launch = launches[blockIdx.x];
+    begin(base, fetches, runs, group, weights);
+    float *sums = (float *)(shared + HALOS + 2 * TILE_BYTES);
     place at = place_of(blockIdx.x / GROUPS, tiles_x, tiles_y);
     size_t image = (size_t)at.n * H * W * C;
+    load_first(shared + HALOS, input + image, at.y0 - 1, at.x0 - 1, H, W);
+    TYPE *own = (TYPE *)exchange + (size_t)(launch & 1) * runs * elements + image, *spare = (TYPE *)exchange + (size_t)(~launch & 1) * runs * elements + image;
     incoming in = incoming_of(at, H, W);
     outgoing out = outgoing_of(at, group, H, W);
     int pixel = min(pixels * 16 + lane / 16 * 8 + lane % 8, TH * TW - 1); /* past the tile its last pixel again; nobody stores that */
     unsigned own_pixel = base + HALOS + pixel / TW * ROW + pixel % TW * PITCH + split * 32 + lane / 8 % 2 * 16;
     uint2 made[2][ITEMS] = {}; /* of the last two links */
     unsigned from_peers = min(TH, H - at.y0) * min(TW, W - at.x0) * (C - KB) * 2; /* bytes a link */
-    keep_links(own_bias, own_links, bias, links, group, runs);
-    for (unsigned i = threadIdx.x * 16; i < 2 * TILE_BYTES; i += THREADS * 16) /* what lies outside the image stays zero */
-        *(uint4 *)(shared + HALOS + i) = make_uint4(0, 0, 0, 0);
-    begin_bulk(base, GROUPS);
-    for (int link = 0; threadIdx.x == 0 && link < 2 && link < runs; link++)
-        fetch_weights<1>(base, link, 0, group, weights);
-    load_first(shared + HALOS, input + image, at.y0 - 1, at.x0 - 1, H, W);
+    unsigned there[GROUPS];
+    for (int other = 0; other < GROUPS; other++)
+        there[other] = address_in(other, base);
+    fetch_early(in, own);
+    if (GROUPS > 1) /* nobody sends before every one of the cluster's blocks is there */
+        cluster_wait();
     for (int link = 0; link < runs; link++) {
         unsigned odd = link & 1, halo = HALOS + odd * TILE_BYTES, next = HALOS + (odd ^ 1) * TILE_BYTES;
-        unsigned *to = (odd ? pong : ping) + image;
-        int source = (int)own_links[link * 2];
-        float slope = own_links[link * 2 + 1], sum[PAIRS][2][4] = {};
+        TYPE *to = own + (size_t)link * elements;
+        float sum[PAIRS][2][4] = {};
         bool last = link + 1 == runs;
-        fragments f;
-        barrier_wait(base + odd * 8, link >> 1 & 1);
         words arriving[RING_LOADS];
-        const unsigned *from = (odd ? ping : pong) + image;
+        fragments f;
         if (link)
-            ask(arriving, in, from);
+            ask(arriving, in, to - elements);
+        finishing end = finishing_of(link, out, bias, links);
+        barrier_wait(base + odd * 8, link >> 1 & 1);
         hold(f, BARRIERS + odd * WEIGHT_BYTES, split);
+        if (!last) {
+            clear(out, spare + (size_t)link * elements);
+            fetch_early(in, to + elements);
+        }
         if (link) {
-            receive(arriving, in, from, halo, before + link);
+            receive(arriving, in, to - elements, halo);
             if (GROUPS > 1)
                 wait_for_peers(base + PEERS + (odd ^ 1) * 8, link - 1 >> 1 & 1);
         }
         __syncthreads();
-        if (threadIdx.x == 0 && link + 2 < runs) /* all warps have these weights */
+        if (fetches && link + 2 < runs) /* all warps have these weights */
             fetch_weights<1>(base, link + 2, 0, group, weights);
-        if (threadIdx.x == 0 && GROUPS > 1 && !last) /* what the others will send of this link */
+        if (fetches && GROUPS > 1 && !last) /* what the others will send of this link */
             barrier_arrive_expect(base + PEERS + odd * 8, from_peers);
+        __syncwarp(); /* for products whole warps are wanted */
         if (pixels * 16 + 8 < TH * TW)
             multiply_held<2>(sum, f, own_pixel + odd * TILE_BYTES);
         else
             multiply_held<1>(sum, f, own_pixel + odd * TILE_BYTES);
         share_turned(sums, sum, pixels, split);
         __syncthreads();
-        make(sums, own_bias + link * KB, slope, source, link, shared + halo, input + image, out, made);
+        make(sums, end, link, shared + halo, input + image, out, made);
         if (last)
             store(made[1], out, output + image);
         else
-            send(made[1], out, base, next, base + PEERS + odd * 8, group, to, before + link + 1);
+            send(made[1], out, there, next, PEERS + odd * 8, group, to);
     }
-    if (GROUPS > 1) { /* nobody goes while another may write to it */
-        cluster_arrive();
-        cluster_wait();
-    }
-    if (threadIdx.x == 0)
-        launches[blockIdx.x] = launches[blockIdx.x] + 1;
+    if (threadIdx.x == 0) /* nobody writes to a block that is through: it has waited for all that others send it */
+        launches[blockIdx.x] = launch + 1;
 }

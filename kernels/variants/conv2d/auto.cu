@@ -1,46 +1,58 @@
 /* bench 1
 op: conv2d
 what: the variant that this shape wants, by rule - no timing, no search
-dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-math: [f32, tf32, f16_acc32, bf16_acc32]
+dtype: {input: [f32, f16, bf16, i8], filter: same, output: [same, f32], bias: f32, accumulate: [f32, i32]}
+math: [f32, tf32, f16_acc32, bf16_acc32, i8_acc32]
 epilogue: [bias, residual, relu, leaky_relu, depth_to_space]
 let:
+  half: (dtype == f16 or dtype == bf16) and layout == NHWC
   plain: stride == 1 and dilation == 1 and groups == 1
-  half: dtype == f16 or dtype == bf16
   d2s: has(depth_to_space)
 select:
   # so few channels that nothing is shared: what matters is that a value stays in registers for all its taps
   - {variant: vector_rows, when: c * k <= 4 and r <= 3 and s <= 3 and layout == NCHW}      # wider filters were not measured
   - {variant: reg_tiled, when: c * k <= 4 and groups == 1}
+  - {variant: depthwise, when: groups == c and c > 1}
+  - {variant: reg_tiled, when: half and groups > 1 and c <= 12 * groups}
   # 16-bit tensor cores, NHWC: the ends of a network have designs of their own
-  - {variant: mma_few_in, when: half and layout == NHWC and c <= 4 and not d2s}
-  - {variant: stream_few_out, when: half and layout == NHWC and k <= 8}
-  - {variant: mma_few_out, when: half and layout == NHWC and k <= 8}
-  - {variant: wgmma_rs_d2s, when: half and plain and layout == NHWC and c <= 64 and d2s}
+  - {variant: mma_few_in, when: half and c <= 4 and not d2s}
+  - {variant: stream_few_out, when: half and k <= 8}
+  - {variant: mma_few_out, when: half and k <= 8}
+  # a store that is the depth_to_space
+  - {variant: wgmma_rs_d2s, when: half and plain and c <= 64 and d2s}
+  - {variant: wgmma_rs, when: half and plain and c <= 64 and d2s}
+  - {variant: wgmma_wide_d2s, when: half and plain and d2s}
+  - {variant: wgmma_blocks_d2s, when: half and plain and d2s}
   # so few channels, or so many taps, that wgmma's 64 rows are mostly empty
-  - {variant: mma_sync, when: half and plain and layout == NHWC and not d2s and (c <= 16 and k <= 32 or c <= 32 and r * s > 9)}
-  - {variant: wgmma_rs, when: half and plain and layout == NHWC and c <= 64 and (k <= 64 or k % 128 == 0 or k % 128 > 112)}
-  - {variant: wgmma_wide_d2s, when: half and plain and layout == NHWC and d2s}
-  - {variant: wgmma_blocks_d2s, when: half and plain and layout == NHWC and d2s}
-  # a small image of many channels, 48 x 48 say: the library is a little ahead; smaller ones were not measured
-  - {variant: cudnn, when: half and plain and layout == NHWC and not d2s and c >= 192 and n * p * q < 4096 and n * p * q > 1000}
-  - {variant: wgmma_pixels, when: half and plain and layout == NHWC}
-  - {variant: wgmma_rs, when: half and plain and layout == NHWC and c <= 64}
-  - {variant: wgmma_wide, when: half and plain and layout == NHWC}
-  - {variant: wgmma_rs_nchw, when: half and plain and layout == NCHW and c <= 64}
-  - {variant: through_nhwc, when: half and layout == NCHW}      # any width
-  - {variant: wgmma_rs_tf32, when: math == tf32 and plain and layout == NHWC and c <= 64}
+  - {variant: mma_sync, when: half and plain and not d2s and k <= 32 and (c <= 16 or c <= 32 and r * s > 9)}
+  # of those that claim the shape the one whose tiles leave least empty; the library where nobody does
+  - {variant: wgmma_pixels, claimed: yes, when: half and (c <= 32 and (k <= 32 or r * s > 9) or r * s == 1 and (c <= 48 or c <= 64 and k > 64))}
+  - {variant: wgmma_rs, claimed: yes, when: half and (k <= 64 or k % 128 == 0 or k % 128 > 112)}
+  - {variant: wgmma_pixels, claimed: yes, when: half}
+  - {variant: wgmma_rs, claimed: yes, when: half}
+  - {variant: cudnn_residual, when: half}
+  - {variant: cudnn, when: half and cc >= 80}
+  - {variant: wgmma_rs_nchw, when: layout == NCHW and plain and c <= 64}
+  - {variant: through_nhwc, when: layout == NCHW and math != f32}      # any width
+  - {variant: wgmma_rs_tf32, claimed: yes, when: math == tf32 and c > 48}
+  - {variant: wgmma_pixels, claimed: yes, when: math == tf32}
   # strict f32: two thirds of the multiplications of 3x3 can be saved
-  - {variant: winograd, when: dtype == f32 and math == f32 and plain and c >= 16}
-  - {variant: halo_regs, when: dtype == f32 and math == f32 and plain and c >= 8}
+  - {variant: tiled_halo, when: math == f32 and plain and k <= 4 and c >= 16 and r * s <= 9 and layout == NHWC}
+  - {variant: halo_regs, when: math == f32 and plain and c >= 8 and k >= 8 and k <= 32}      # winograd's 64 channels a block would be half empty
+  - {variant: winograd, when: math == f32 and plain and c >= 16 and (layout == NHWC or k > 32)}
+  - {variant: halo_regs, when: math == f32 and plain and c >= 8 and (layout == NHWC or k > 32)}
+  # 8-bit whole numbers
+  - {variant: wgmma_pixels, claimed: yes, when: dtype == i8}
+  - {variant: cudnn_s8, when: dtype == i8 and c % 16 == 0}
+  - {variant: dp4a, when: dtype == i8}
   - {variant: cudnn, when: cc >= 80}
   - variant: reg_tiled
   - variant: naive
 */
 
 /* No kernel: a rule. The report shows which variant it took, and the distance to the row's best is what the rule costs; after a run over many layers the line
- * `selector` counts the cases where it is off. scenarios/auto_grid.yaml is such a run: on an H200 28 of 33 choices were within 5 % and none more than 10 %
- * behind the library (reports/gallery/auto_grid-h200.md). Four of the other five led to rules here or to
- * narrower claims there; 32->32 at 270 x 480 is left, 6.6 % behind wgmma_pixels.
+ * `selector` counts the cases where it is off. scenarios/auto_grid.yaml and auto_unseen.yaml are such runs, the second over shapes that no kernel was tuned for
+ * (reports/gallery). What they showed is either a condition here or, better, the `claims:` of a variant: whoever claims a shape is at par with the library there, and
+ * where nobody does the library is taken.
  *
- * The variants it does not take are chapters on the way here, or for older chips: each says what it costs, and none is meant to beat the library everywhere. */
+ * The variants it does not take are chapters on the way here, or for older chips: each says what it costs, and none claims what it does not reach. */

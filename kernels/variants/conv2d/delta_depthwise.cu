@@ -22,6 +22,7 @@ define:
   ACC16: math == f16_acc16
   TILE: tile
   THREADS: threads
+  BLOCKS_K: blocks_k
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [r, s, stride, dilation]
@@ -42,7 +43,7 @@ conv_delta_depthwise(const TYPE *input, const TYPE *filter, const float *bias, c
                      int Q, int pad)
 {
     int k;
-    tile at = begin(k, K, P, Q, pad);
+    tile at = begin(k, pad);
     mask_in += (size_t)at.n * H * ((W + 31) / 32), mask_out += (size_t)at.n * P * ((Q + 31) / 32);
     if (look(at, mask_in, mask_out, H, W, P, Q, pad) == 0 || k >= K)
         return;

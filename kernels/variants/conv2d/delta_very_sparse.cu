@@ -25,6 +25,7 @@ define:
   ACC16: math == f16_acc16
   TILE: tile
   THREADS: threads
+  BLOCKS_K: blocks_k
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [c, r, s, stride, dilation]

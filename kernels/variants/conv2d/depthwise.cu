@@ -6,6 +6,7 @@ needs: groups == c and c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: [NHWC, NCHW], filter: RSCK, output: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
 epilogue: [bias, relu, leaky_relu]
+claims: cc == 90 and r * s > 1 and c >= 64 and n * p * q >= 8192
 params:
   PX: {values: [1, 2, 4, 8], default: 4}           # neighbouring outputs of a line
   PY: {values: [1, 2, 4], default: 2}              # lines

@@ -9,11 +9,15 @@ layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
+claims: cc == 90 and stride == 1 and n * p * q >= 65536
 params:
   PER_SM: {values: [1, 2, 3, 4], default: 2}       # blocks an SM
+  WIDE: {values: [0, 1], default: 1}               # a block has more than 64 channels where its weights fit the registers
+  TILE_W: {values: [32, 64], default: 32}          # outputs of a tile's row
 let:
-  kb: select(k <= 32, 32, 64)                      # output channels a block
-  tw: select(stride == 1, 64, 32)                  # tile: 8 rows of so many outputs
+  depths: ceil(r * ceil(s * c, 2), 8)              # products of 16
+  kb: select(k <= 32, 32, select(depths == 1 and k > 64 and WIDE, select(k <= 96, 96, 128), 64))   # output channels a block
+  tw: floor(TILE_W, stride)                        # tile: 8 rows of so many outputs
   row_elements: ((tw - 1) * stride + s) * c
   pitch: row_elements + 2 + row_elements % 2
   copies: select(stride * c % 2 == 1, 2, 1)
@@ -58,7 +62,9 @@ steps:
  *    together in f16, 16 in bf16). Neither a register nor an addition is left of it; and two results are rounded by one instruction: a third of all instructions less.
  *
  * The work is writing the output: 118 of 124 MB at 720p. Cost: 27 of 32 products are real ones.
- * Measured on an H200, 3 -> 64 at 720p, cold: 42 us, 2.9 times cuDNN's best, 0.81 of a device copy of the same bytes. Nsight Compute showed every second issue slot without a ready
+ * Measured on an H200, 3 -> 64 at 720p, cold: 40.6 us, 3.0 times cuDNN's best, 0.73 of the copy roof. It was 42.3 when every warp gathered the weights' fragments for itself, 64
+ * loads of 2 bytes a lane from up to five lines each, before its first product; now a block gathers them once, with the first tile already on its way. Rows of 32 outputs a tile for 64 and
+ * stores that pass by L2 change nothing more. Nsight Compute showed every second issue slot without a ready
  * warp (16 warps an SM; three blocks of 80 registers spill and are slower). Fragments gathered from global memory, with no tile and no barrier, took 77 us: 16 loads of 2 bytes in
  * place of 8 of 4. What is left to try: results through stmatrix and the copy engine, as staged_store.cuh does, which frees the warp from its stores. */
 #include "element.cuh"
@@ -111,27 +117,31 @@ static __device__ __forceinline__ void put(unsigned short *stage, const unsigned
 /* Pair i of this lane's: of product i / 2, its lower (even i) or upper 8 of the depth. */
 static __device__ __forceinline__ int pair_of(int i) { return i * 4 + threadIdx.x % 4; }
 
-/* Right operands: column 8 j + n of a group of 32 holds channel 8 * (n / 2) + 2 * j + n % 2. */
+/* Right operands: column 8 j + n of a group of 32 holds channel 8 * (n / 2) + 2 * j + n % 2. All warps hold the same: each makes an eighth of them for all. */
+constexpr int OPERANDS = 2 * DEPTHS * GROUPS * 4; /* words of a lane */
+
 static __device__ __forceinline__ void load_weights(unsigned held[DEPTHS][GROUPS * 4][2], const TYPE *filter, const float *bias, int k0, int K)
 {
+    __shared__ unsigned words[OPERANDS * 32];
     const unsigned short *weights = reinterpret_cast<const unsigned short *>(filter);
-    int column = threadIdx.x % 32 / 4;
 #pragma unroll
-    for (int i = 0; i < 2 * DEPTHS; i++) {
-        int pair = pair_of(i), r = pair / PAIRS, e = pair % PAIRS * 2;
-#pragma unroll
-        for (int j = 0; j < GROUPS * 4; j++) {
-            int k = k0 + j / 4 * 32 + column / 2 * 8 + j % 4 * 2 + column % 2;
-            const unsigned short *from = weights + ((size_t)k * R + r) * ROW + e;
-            bool valid = k < K && r < R;
-            unsigned low = valid ? from[0] : 0, high = valid && e + 1 < ROW ? from[1] : 0;
-            held[i / 2][j][i % 2] = low | high << 16;
-            if (pair == SPARE && k < K) {
-                float high_part = to_f32(from_f32<TYPE>(bias[k]));
-                held[i / 2][j][i % 2] = two_of<TYPE>(high_part, isinf(high_part) ? 0 : bias[k] - high_part);
-            }
+    for (int w = threadIdx.x; w < OPERANDS * 32; w += 256) {
+        int lane = w % 32, j = w / 32 % (GROUPS * 4), column = lane / 4;
+        int pair = w / (GROUPS * 4 * 32) * 4 + lane % 4, r = pair / PAIRS, e = pair % PAIRS * 2;
+        int k = k0 + j / 4 * 32 + column / 2 * 8 + j % 4 * 2 + column % 2;
+        const unsigned short *from = weights + ((size_t)k * R + r) * ROW + e;
+        bool valid = k < K && r < R;
+        unsigned low = valid ? from[0] : 0, high = valid && e + 1 < ROW ? from[1] : 0;
+        words[w] = low | high << 16;
+        if (pair == SPARE && k < K) {
+            float high_part = to_f32(from_f32<TYPE>(bias[k]));
+            words[w] = two_of<TYPE>(high_part, isinf(high_part) ? 0 : bias[k] - high_part);
         }
     }
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < OPERANDS; i++)
+        held[i / (GROUPS * 8)][i % (GROUPS * 4)][i / (GROUPS * 4) % 2] = words[i * 32 + threadIdx.x % 32];
 }
 
 static __device__ __forceinline__ void store_8(TYPE *output, const TYPE *residual, size_t e, const float sum[8])
@@ -176,11 +186,14 @@ static __device__ __forceinline__ void multiply_16(const unsigned a[DEPTHS][4], 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(256, DEPTHS <= 2 && (SPARE >= 0 || !EPI_BIAS) && !EPI_RESIDUAL ? 2 : 1)
+extern "C" __global__ void __launch_bounds__(256, DEPTHS <= (TILE_Q == 32 ? 3 : 2) && (SPARE >= 0 || !EPI_BIAS) && !EPI_RESIDUAL ? 2 : 1)
 conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const TYPE *residual, TYPE *output, int H, int W, int K, int P, int Q, int pad,
                 int tiles_x, int tiles_y, int tiles)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, k0 = blockIdx.y * BLOCK_K;
+    auto locate = [&](int t) { return place{t / tiles_x / tiles_y, t / tiles_x % tiles_y * 8, t % tiles_x * TILE_Q}; };
+    unsigned short next[SHARE];
+    fetch(next, input, locate(blockIdx.x), H, W, pad);
     unsigned held[DEPTHS][GROUPS * 4][2];
     load_weights(held, filter, bias, k0, K);
     int k = k0 + lane % 4 * 8; /* and the same 32 further on */
@@ -207,9 +220,6 @@ conv_mma_few_in(const TYPE *input, const TYPE *filter, const float *bias, const 
     int first = lane / 4 * STRIDE * C; /* value of the row where this lane's pixel begins */
     int own = warp * STRIDE * PITCH + (COPIES == 2 && first % 2 ? COPY_ELEMENTS + first - 1 : first);
 
-    auto locate = [&](int t) { return place{t / tiles_x / tiles_y, t / tiles_x % tiles_y * 8, t % tiles_x * TILE_Q}; };
-    unsigned short next[SHARE];
-    fetch(next, input, locate(blockIdx.x), H, W, pad);
     put(shared, next);
     __syncthreads();
     for (int tile = blockIdx.x, stage = 0; tile < tiles; tile += gridDim.x, stage ^= 1) {

@@ -9,6 +9,7 @@ layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
+claims: cc == 90 and stride == 1 and dilation == 1 and c <= 32 and k <= 32 and n * p * q >= 65536
 params:
   ROWS: {values: [auto, 8, 16], default: auto}     # of outputs in a tile, which is 16 wide; auto: 16 where two such tiles fit
   KB: {values: [auto, 32, 64], default: auto}      # output channels a block

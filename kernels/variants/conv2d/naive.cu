@@ -32,7 +32,10 @@ steps:
  * naive_uncoalesced is this kernel with that one thing wrong.
  *
  * Cost: two loads for one multiply-add. Each input element is loaded r * s * k times; caches save the bandwidth of DRAM but not the instructions,
- * and those are the limit: about 7 instructions a multiply-add. Every tap is checked against the border. */
+ * and those are the limit: about 7 instructions a multiply-add. Every tap is checked against the border.
+ *
+ * On an H200 EDSR's body (64 -> 64, 720p, f16 NHWC) takes 12610 us, cuDNN 144.8 (reports/gallery/why-h200.txt: the L1's data banks are busy in 97 % of the
+ * cycles); the notebook's image, f32, 46.4 us, cuDNN 22.4 (notebook-h200.md). */
 #include "element.cuh"
 #include "epilogue.cuh"
 #include "tensor.cuh"

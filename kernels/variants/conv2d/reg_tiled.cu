@@ -40,7 +40,10 @@ steps:
  *
  * With groups a thread walks only over its own group's channels; depthwise, that is one.
  *
- * Cost: 16 accumulators, a row of the window and (up to 25 taps) the filter in registers. */
+ * Cost: 16 accumulators, a row of the window and (up to 25 taps) the filter in registers.
+ *
+ * On an H200 the notebook's image takes 11.7 us, tiled_halo 22.8, cuDNN 22.4: for one channel registers win. EDSR's body takes 4264 us, tiled_halo 8997; what is left idle is
+ * the tensor cores, 14 times as wide. */
 #include "element.cuh"
 #include "epilogue.cuh"
 #include "tensor.cuh"

@@ -2,7 +2,7 @@
 op: conv2d
 what: the sparse variant that this shape wants, by rule; what the mask wants is decided on the device
 dtype: {input: [f32, f16, bf16], output: same, bias: f32}
-math: [f32, f16_acc32, f16_acc16, bf16_acc32]
+math: [f32, tf32, f16_acc32, f16_acc16, bf16_acc32]
 epilogue: [bias, relu, leaky_relu]
 mask: {needs: input, writes: output, inactive: untouched}
 let:
@@ -12,7 +12,9 @@ select:
   - {variant: sparse_either, when: half and plain}       # up to 64 channels and 3x3
   - {variant: sparse_tile, when: half and plain}         # wider filters
   - {variant: sparse_deep, when: half and plain}         # more channels
-  - {variant: very_sparse, when: half}                   # strides and dilations
+  - {variant: sparse_mma, when: half and stride > 1, params: {ROWS: 16}}
+  - {variant: very_sparse, when: half}                   # dilations, many rows
+  - variant: sparse_mma                                 # any channels; f32 in TF32
   - {variant: delta_depthwise, when: groups > 1}
   - variant: delta_tile
   - variant: sparse_naive

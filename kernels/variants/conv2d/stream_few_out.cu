@@ -9,6 +9,7 @@ layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
+claims: cc == 90 and n * p * q >= 65536
 params:
   PIXELS: {values: [auto, 16, 32, 48], default: auto}    # of an image row that a warp reads; s - 1 fewer outputs come of it
   AHEAD: {values: [auto, 1, 2, 3, 4, 6], default: auto}  # rows on their way

@@ -73,7 +73,8 @@ steps:
  * Where a block's lines belong to two images, the lines under the last output of one and the first of the next do not overlap: `images` counts that.
  *
  * The model: `smem` is exact, and equals what the compiler reports. `registers` counts what must be live at once; past 224 it spills. Boda's issue 21 is the
- * point MT=32 NT=16 MB=8 NB=16 on AlexNet's first layer: 1056 + 13230 floats are 57144 bytes, and 663 registers.
+ * point MT=32 NT=16 MB=8 NB=16 on AlexNet's first layer: 1056 + 13230 floats are 57144 bytes, and 663 registers. Boda takes fewer pixels a thread than MT where
+ * the whole batch has so few that a fifth would be wasted; here MT is what it says.
  *
  * What it costs: two barriers for every filter row, and one input channel at a time is little work between them; the default tile of 8 lines of 8 pixels
  * reads its halo 1.6 times; neighbouring threads are groups of channels, so a store scatters over as many planes. Boda re-orders the whole input into blocks beforehand; here the block picks its lines itself. */

@@ -4,9 +4,11 @@ what: NCHW of any width by way of NHWC - both layout changes at copy speed, the 
 from: wgmma_rs_nchw
 needs: groups == 1 and c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NCHW, filter: KRSC, output: NCHW, residual: NCHW}
-dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
+dtype: {input: [f16, bf16, f32], output: same, bias: f32, accumulate: f32}
+math: [f16_acc32, bf16_acc32, tf32]
 algorithm: library
 epilogue: [bias, residual, relu, leaky_relu]
+claims: cc == 90 and dtype != f32 and n * p * q >= 8192
 scratch:
   x: input[n * c * h * w]
   y: input[n * k * p * q]

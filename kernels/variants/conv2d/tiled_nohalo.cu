@@ -30,7 +30,10 @@ steps:
  *  - Two barriers a channel, where naive has none.
  *  - With one channel and a 3x3 filter there is little to save: L1 already held those nine taps.
  *
- * A thread is one pixel in NHWC too, so there its loads and stores stride a pixel's channels; in NCHW they are neighbours. */
+ * A thread is one pixel in NHWC too, so there its loads and stores stride a pixel's channels; in NCHW they are neighbours.
+ *
+ * On an H200 the notebook's image takes 37.3 us, naive 46.4: the tile pays here, if little, and 81 to 88 % of the cycles issue instructions. EDSR's body in NHWC takes
+ * 53920 us, four times naive's, for the stride. */
 #include "element.cuh"
 #include "epilogue.cuh"
 #include "tensor.cuh"

@@ -9,6 +9,7 @@ needs:
 layout: {input: NCHW, filter: KCRS, output: NCHW}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
 epilogue: [bias, relu, leaky_relu]
+claims: cc == 90 and c * k == 1 and r == s and (r == 3 or r == 5) and p * q >= 1000000
 params:
   ROWS: {values: [1, 2, 4, 8], default: 4}         # outputs a thread along y; 4 along x
   THREADS: {values: [64, 128], default: 64}
@@ -34,7 +35,8 @@ steps:
  * The filter is in constant memory. With every loop over it unrolled, a tap is an operand of the multiplication itself: no register holds it, no instruction loads it.
  *
  * Cost: a vector to the left and to the right is loaded for one element each; L1 has them. With few channels this is a streaming kernel, and what is left are the latencies
- * of its launch and of its first load: one channel of 1000 x 2000 and 3x3 takes 8.5 us on an H200, a device copy of the same bytes 9.6, reg_tiled 12.6, cuDNN 23. */
+ * of its launch and of its first load: one channel of 1000 x 2000 takes 10.6 us on an H200 with 3x3 and 11.9 with 5x5 (5.4 and 7.2 each in a graph of 50), reg_tiled
+ * 11.7 and 16.6, cuDNN 22.4 and 48.7; copying the bytes would take 3.9 at the rate of a long copy (reports/gallery/notebook-h200.md). */
 #include "element.cuh"
 #include "epilogue.cuh"
 

@@ -3,13 +3,18 @@ op: conv2d
 what: wgmma turned round - pixels are the rows of the product and all output channels its columns, so that 48, 80, 96 or 160 channels waste nothing
 from: wgmma_blocks
 needs:
-  - stride == 1 and dilation == 1 and groups == 1 and r <= 7 and s <= 7 and c % 8 == 0 and k % 8 == 0
-  - 2 * c * r * s >= 9 * k                             # else storing takes longer than multiplying
+  - stride == 1 and groups == 1 and r <= 7 and s <= 7
+  - c * size(input) % 16 == 0 and k * size(output) % 16 == 0     # the copy engine's grain: 16 bytes of a pixel
   - c * h * w < 2147483648 and k * p * q < 2147483648
 layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
-dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
+dtype: {input: [f16, bf16, f32, i8], filter: same, output: [same, f32], bias: f32, accumulate: [f32, i32]}
+math: [f16_acc32, bf16_acc32, tf32, i8_acc32]
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
+claims:
+  - math != f32
+  - c < 112 or n * p * q >= 4096 and 3 * cover <= 4 * p * q
+  - k <= 3 * c and (r * s > 1 or c <= 64 or k > 64)
 params:
   KB: {values: [auto, 32, 48, 64, 96, 128, 192, 256], default: auto}   # output channels a block, at most
   BLOCKS: {values: [auto, 1, 2, 4], default: auto}                 # of 64 pixels, a consumer
@@ -17,9 +22,10 @@ params:
   SQUARE: {values: [auto, 0, 1], default: auto}                    # a block of pixels is 8 x 8, or 64 of a row
   AHEAD: {values: [auto, 3, 4, 6, 8], default: auto}               # taps of weights in shared memory, if not all fit; auto: 4, or what fits
 let:
-  # Five ways to cut the work. Which: the one whose waves of tiles take the least, in 64ths of a cycle. 16 channels of a tap by 64 pixels by kb channels are kb / 2
+  cover: min(64 * ceil(q, 64) * p, 128 * ceil(q, 16) * ceil(p, 8), 64 * ceil(q, 8) * ceil(p, 8))      # pixels of an image with what its tiles have too much
+  # Five ways to cut the work. Which: the one whose waves of tiles take the least, in 64ths of a cycle. 32 bytes of a tap's channels by 64 pixels by kb channels are kb / 2
   # cycles of products; shared memory gives 16 + kb / 4 cycles of operands and takes in the tap, kb / 4 for all pixels of the tile, at four fifths of its rate.
-  steps: r * s * ceil(c, 16)
+  steps: r * s * ceil(c * size(input), 32)
   tiles_256: n * min(ceil(q, 64) * ceil(p, 4), ceil(q, 16) * ceil(p, 16))
   tiles_128: n * min(ceil(q, 64) * ceil(p, 2), ceil(q, 16) * ceil(p, 8))
   tiles_64: n * min(ceil(q, 64) * p, ceil(q, 8) * ceil(p, 8))
@@ -45,9 +51,11 @@ let:
   tile_blocks: blocks * (1 + share)
   tile_w: select(square, select(tile_blocks == 1, 8, 16), 64)
   tile_h: tile_blocks * 64 / tile_w
-  slice: (tile_h + r - 1) * ceil(tile_w + s - 1, 8) * 1024         # 64 channels of a tile with its border
-  taps: ceil(c, 64) * r * s
-  fixed: 1024 + 32768 + 512 + 4 * blocks_k * kb                    # staging, barriers, biases
+  tile_row: tile_w + (s - 1) * dilation
+  slice: (tile_h + (r - 1) * dilation) * ceil(tile_row, 8) * 1024  # 128 bytes of channels of a tile with its border
+  channels: 128 / size(input)                                      # that these are
+  taps: ceil(c, channels) * r * s
+  fixed: 1024 + select(size(output) == 2, 32768, 0) + 512 + 4 * blocks_k * kb   # staging, barriers, biases
   resident: blocks_k == 1 and taps <= 64 and taps * kb * 128 + 2 * slice + fixed <= smem_per_block_optin
   ahead: select(resident, taps, select(AHEAD == 'auto', max(2, min(4, floor(smem_per_block_optin - fixed - 2 * slice, kb * 128 + 16))), AHEAD))
   slices: max(2, min(6, floor(smem_per_block_optin - fixed - ahead * (kb * 128 + 16), slice)))
@@ -55,13 +63,14 @@ let:
   tiles_x: ceil(q, tile_w)
   tiles_y: ceil(p, tile_h)
   tiles: n * tiles_y * tiles_x * blocks_k
-  box: select(blocks_k == 1 or kb % 64 == 0, 64, select(kb % 32 == 0, 32, 16))   # channels that are stored together
+  box: select(size(output) == 4, 16, select(blocks_k == 1 or kb % 64 == 0, 64, select(kb % 32 == 0, 32, 16)))   # channels that are stored together
 where:
   - cc == 90
   - blocks * kb <= 384                                             # half as many registers hold the sums of a thread
   - smem <= smem_per_block_optin
 define:
   TYPE: type(input)
+  OUTPUT_BYTES: size(output)
   BLOCK_K: kb
   PIXEL_BLOCKS: blocks
   SHARED_TILE: share
@@ -75,18 +84,18 @@ define:
   EPI_BIAS: has(bias)
   EPI_RESIDUAL: has(residual)
   EPI_SLOPE: slope(epilogue)
-specialise: [r, s]
+specialise: [r, s, dilation]
 tensor_maps:
-  input_map: {of: input, box: "64, tile_w + s - 1, 1, 1", swizzle: 128, l2: 256}
-  filter_map: {of: filter, dims: "c, r * s, 1, k", box: "64, 1, 1, kb", swizzle: 128, l2: 256}
-  output_map: {of: output, box: "box, select(square, 8, 64), select(square, 8, 1), 1", swizzle: box * 2}
-  residual_map: {of: residual, box: "box, select(square, 8, 64), select(square, 8, 1), 1", swizzle: box * 2, l2: 256}
+  input_map: {of: input, box: "channels, tile_row, 1, 1", swizzle: 128, l2: 256}
+  filter_map: {of: filter, dims: "c, r * s, 1, k", box: "channels, 1, 1, kb", swizzle: 128, l2: 256}
+  output_map: {of: output, box: "box, select(square, 8, 64), select(square, 8, 1), 1", swizzle: box * size(output)}
+  residual_map: {of: residual, box: "box, select(square, 8, 64), select(square, 8, 1), 1", swizzle: box * size(output), l2: 256}
 steps:
   - kernel: conv_wgmma_pixels
     grid: min(tiles, sm_count)
     block: 384
     smem: smem
-    args: input_map, filter_map, output_map, residual_map, filter, bias, c, k, pad, tiles_x, tiles_y, blocks_k, tiles
+    args: input_map, filter_map, output_map, residual_map, filter, bias, residual, output, c, k, p, q, pad, tiles_x, tiles_y, blocks_k, tiles
 */
 
 /* What changed from wgmma_blocks: which side of the product is which. wgmma's left operand has always 64 rows, its right one 8 to 256 columns in steps of 8. With channels
@@ -99,6 +108,10 @@ steps:
  *  - While results go out no products are made, unless somebody else makes them. Up to 96 channels each consumer has a tile of its own (SHARE 0) and they take turns;
  *    above, a tile of its own would need more bytes from L2 than there are, so both share one.
  *  - Weights that fit stay in shared memory (`resident`); else they stream, one tap at a time, from L2, where all blocks together put them at the start.
+ *  - A pixel's row in shared memory is 128 bytes and one product 32 bytes deep whatever the type: 64 channels of 16 bits, 32 of tf32, 128 of 8 bits. The loop does not
+ *    know; the type decides what the sums are (exact in 32 bits for whole numbers) and, being 4 bytes, how they are stored (direct_pixels.cuh). tf32 is read as f32 and
+ *    cut off, not rounded.
+ *  - A dilated filter's taps lie further apart in the tile, which grows by that; nothing else changes.
  *
  * What binds it is shared memory. Counted for own tiles of 96 channels: 40 cycles of operands, 6 of weights and 4 of pixels that come in, 2 of results, for 48 of
  * products; measured are 71. The same sum for 80, 128 and 192 channels gives 0.75 to 0.8 of what was measured, so the head's cost model has it with a factor 5 / 4.
@@ -107,18 +120,35 @@ steps:
  *     96->96 at 720 x 1280    228 us, 1.17 x       96->96 at 181 x 319     24.9 us, 1.04 x      256->256 at 339 x 510        288 us, 1.01 x
  *     80->80 at 360 x 640    55.8 us, 1.61 x     128->128 at 270 x 480     61.4 us, 1.03 x      256->256 at 16 x 48 x 48    70.6 us, 1.02 x
  *   160->160 at 270 x 480    92.0 us, 1.29 x     192->192 at 270 x 480    120.6 us, 1.10 x      128->32 at 270 x 480        31.9 us, 1.41 x
+ *     96->96 1x1, 333 x 777  30.8 us, 1.21 x     48->48 dilated, 3 x 101 x 173  14.3 us, 1.34 x   24->24 tf32, 3 x 101 x 173  13.9 us, 1.39 x
+ *     48->48 tf32, 333 x 777 57.5 us, 3.47 x     128->128 tf32, 270 x 480        109 us, 1.10 x   320->320 tf32, 101 x 173     117 us, 1.00 x
+ *     96->96 i8, 333 x 777   59.2 us, 1.93 x     96->144 i8, 1x1, 3 x 101 x 173 19.3 us, 1.63 x   48->48 i8, 3 x 101 x 173    19.7 us, 1.67 x
  * and behind it at 48 x 48: 256->256 16.0 us, 0.96 x, and 128->128 11.9 us, 0.96 x. There 108 blocks and fewer read all weights, and shared memory binds each of
  * them; what is left to try is a cluster that shares the sums of half the channels each. */
+#if OUTPUT_BYTES == 2
 #include "staged_pixels.cuh"
+using stored_pixels = staged_pixels;
+constexpr int STAGED = 2 * STAGED_BYTES; /* of two consumers */
+#else
+#include "direct_pixels.cuh"
+using stored_pixels = direct_pixels;
+constexpr int STAGED = 0;
+#endif
 
 constexpr int TILE_BLOCKS = PIXEL_BLOCKS * (1 + SHARED_TILE), TAPS = R * S;
-constexpr int PITCH = (TILE_W + S - 1 + 7) / 8 * 8; /* pixels from one row of a slice to the next: whole blocks of the swizzle */
-constexpr int SLICE_ROWS = TILE_H + R - 1, SLICE_BYTES = SLICE_ROWS * PITCH * 128, BOX_BYTES = (TILE_W + S - 1) * 128;
+constexpr int CHANNELS = 128 / sizeof(TYPE); /* of a pixel in a slice */
+constexpr int TILE_ROW = TILE_W + (S - 1) * DILATION, PITCH = (TILE_ROW + 7) / 8 * 8; /* pixels from one row of a slice to the next: whole blocks of the swizzle */
+constexpr int SLICE_ROWS = TILE_H + (R - 1) * DILATION, SLICE_BYTES = SLICE_ROWS * PITCH * 128, BOX_BYTES = TILE_ROW * 128;
 constexpr int TAP_BYTES = BLOCK_K * 128;
+
+/* What the products are added up in: 8 bits exactly. */
+template <typename T> struct sum_of { using type = float; };
+template <> struct sum_of<signed char> { using type = int; };
+using sum_type = typename sum_of<TYPE>::type;
 
 extern __shared__ unsigned char shared_raw[];
 
-/* Addresses in shared memory. Slices (64 channels of a tile and its border) and taps (their weights) are counted over the whole life of the block; each has a
+/* Addresses in shared memory. Slices (CHANNELS channels of a tile and its border) and taps (their weights) are counted over the whole life of the block; each has a
  * barrier for "has come" and one for "is free". */
 struct buffers {
     unsigned slices, taps, slice_full, slice_empty, tap_full, tap_empty, turn;
@@ -151,7 +181,7 @@ static __device__ __forceinline__ void produce_slices(const buffers &b, const sh
     int slice = 0;
     for (int t = blockIdx.x; t < own.tiles; t += gridDim.x) {
         tile at = own.at(t);
-        for (int c = 0; c < own.C; c += 64, slice++) {
+        for (int c = 0; c < own.C; c += CHANNELS, slice++) {
             unsigned full = b.slice_full + slice % SLICES * 8;
             barrier_wait(b.slice_empty + slice % SLICES * 8, (slice / SLICES & 1) ^ 1);
             barrier_arrive_expect(full, SLICE_ROWS * BOX_BYTES);
@@ -166,7 +196,7 @@ static __device__ __forceinline__ void produce_taps(const buffers &b, const shar
 {
     int tap = 0;
     for (int t = blockIdx.x; t < own.tiles; t += gridDim.x) {
-        for (int c = 0; c < own.C; c += 64)
+        for (int c = 0; c < own.C; c += CHANNELS)
 #pragma unroll 1
             for (int i = 0; i < TAPS; i++, tap++) {
                 unsigned full = b.tap_full + tap % TAP_SLOTS * 8;
@@ -185,15 +215,15 @@ static __device__ __forceinline__ void release(unsigned barrier)
         barrier_arrive(barrier);
 }
 
-/* 16 * DEPTH channels of one tap. */
+/* 32 * DEPTH bytes of channels of one tap. */
 template <int DEPTH>
-static __device__ __forceinline__ void multiply_tap(float sum[PIXEL_BLOCKS][BLOCK_K / 2], unsigned long long pixels, unsigned long long weights, bool add)
+static __device__ __forceinline__ void multiply_tap(sum_type sum[PIXEL_BLOCKS][BLOCK_K / 2], unsigned long long pixels, unsigned long long weights, bool add)
 {
     wgmma_begin();
 #pragma unroll
     for (int d = 0; d < DEPTH; d++)
 #pragma unroll
-        for (int i = 0; i < PIXEL_BLOCKS; i++) { /* descriptors count in 16 bytes: a pixel is 8, 16 channels are 2 */
+        for (int i = 0; i < PIXEL_BLOCKS; i++) { /* descriptors count in 16 bytes: a pixel is 8, a product's depth 2 */
             int offset = SQUARE_BLOCKS ? (i / ACROSS * PITCH + i % ACROSS) * 64 : i * PITCH * 8;
             wgmma_shared<TYPE, BLOCK_K>(sum[i], pixels + offset + d * 2, weights + d * 2, add || d > 0);
         }
@@ -201,21 +231,22 @@ static __device__ __forceinline__ void multiply_tap(float sum[PIXEL_BLOCKS][BLOC
 }
 
 /* slice, tap: the first of the tile; first: the consumer's first block of pixels, in bytes from the tile's. */
-static __device__ __forceinline__ void multiply_tile(float sum[PIXEL_BLOCKS][BLOCK_K / 2], const buffers &b, int slice, int tap, int C, unsigned first)
+static __device__ __forceinline__ void multiply_tile(sum_type sum[PIXEL_BLOCKS][BLOCK_K / 2], const buffers &b, int slice, int tap, int C, unsigned first)
 {
-    for (int c = 0; c < C; c += 64, slice++) {
+    for (int c = 0; c < C; c += CHANNELS, slice++) {
         barrier_wait(b.slice_full + slice % SLICES * 8, slice / SLICES & 1);
         unsigned row = b.slice(slice) + first;
 #pragma unroll 1
         for (int i = 0; i < TAPS; i++, tap++) {
             barrier_wait(b.tap_full + tap % TAP_SLOTS * 8, tap / TAP_SLOTS & 1);
-            unsigned long long pixels = matrix_rows_128(row + (i / S * PITCH + i % S) * 128, SQUARE_BLOCKS ? PITCH * 128 : 1024);
+            unsigned long long pixels = matrix_rows_128(row + (i / S * PITCH + i % S) * DILATION * 128, SQUARE_BLOCKS ? PITCH * 128 : 1024);
             unsigned long long weights = matrix_rows_128(b.tap(tap));
-            if (C - c > 48)
+            int left = (C - c) * (int)sizeof(TYPE);
+            if (left > 96)
                 multiply_tap<4>(sum, pixels, weights, c + i > 0);
-            else if (C - c > 32)
+            else if (left > 64)
                 multiply_tap<3>(sum, pixels, weights, c + i > 0);
-            else if (C - c > 16)
+            else if (left > 32)
                 multiply_tap<2>(sum, pixels, weights, c + i > 0);
             else
                 multiply_tap<1>(sum, pixels, weights, c + i > 0);
@@ -228,20 +259,18 @@ static __device__ __forceinline__ void multiply_tile(float sum[PIXEL_BLOCKS][BLO
     }
 }
 
-static __device__ __forceinline__ void consume(const buffers &b, const share &own, staged_pixels stored, const tensor_map *output_map,
+static __device__ __forceinline__ void consume(const buffers &b, const share &own, stored_pixels stored, const tensor_map *output_map,
                                                const tensor_map *residual_map)
 {
-    int me = warpgroup_index() - 1, slices = (own.C + 63) / 64;
+    int me = warpgroup_index() - 1, slices = (own.C + CHANNELS - 1) / CHANNELS;
     constexpr int first_x = SHARED_TILE ? PIXEL_BLOCKS % ACROSS * 8 : 0, first_y = SHARED_TILE ? PIXEL_BLOCKS / ACROSS * (SQUARE_BLOCKS ? 8 : 1) : 0;
-    stored.area += me * STAGED_BYTES;
-    stored.come += me * 16;
-    stored.group = me + 1;
+    stored.take(me);
     unsigned phase = 0;
     for (int j = SHARED_TILE ? 0 : me, t = blockIdx.x + j * gridDim.x; t < own.tiles; j += 2 - SHARED_TILE, t += (2 - SHARED_TILE) * gridDim.x) {
         tile at = own.at(t);
         int p0 = at.p0 + me * first_y, q0 = at.q0 + me * first_x;
         stored.begin(residual_map, at.k0, at.n, p0, q0);
-        float sum[PIXEL_BLOCKS][BLOCK_K / 2];
+        sum_type sum[PIXEL_BLOCKS][BLOCK_K / 2];
         if (!SHARED_TILE)
             barrier_wait(b.turn + me * 8, phase ^ (me == 0));
         multiply_tile(sum, b, j * slices, RESIDENT ? 0 : j * slices * TAPS, own.C, me * (first_y * PITCH + first_x) * 128);
@@ -261,15 +290,16 @@ static __device__ __forceinline__ void consume(const buffers &b, const share &ow
 /* Once, and before the first tile: the weights are asked for in all SMs' name, so that each waits once for memory and not once for every few taps. */
 static __device__ __forceinline__ void prefetch_weights(const TYPE *filter, int elements)
 {
-    int part = (elements / 8 + gridDim.x - 1) / gridDim.x * 8, from = blockIdx.x * part;
+    constexpr int grain = 16 / sizeof(TYPE);
+    int part = (elements / grain + gridDim.x - 1) / gridDim.x * grain, from = blockIdx.x * part;
     if (from < elements)
-        prefetch_bytes(filter + from, min(part, elements - from) * 2);
+        prefetch_bytes(filter + from, min(part, elements - from) * (int)sizeof(TYPE));
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1)
 conv_wgmma_pixels(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map filter_map, const __grid_constant__ tensor_map output_map,
-                  const __grid_constant__ tensor_map residual_map, const TYPE *filter, const float *bias, int C, int K, int pad, int tiles_x, int tiles_y,
-                  int blocks_k, int tiles)
+                  const __grid_constant__ tensor_map residual_map, const TYPE *filter, const float *bias, const void *residual_at, void *output_at, int C, int K,
+                  int P, int Q, int pad, int tiles_x, int tiles_y, int blocks_k, int tiles)
 {
     if (threadIdx.x == 0)
         prefetch_map(&input_map);
@@ -280,7 +310,7 @@ conv_wgmma_pixels(const __grid_constant__ tensor_map input_map, const __grid_con
     else if (threadIdx.x == 128)
         prefetch_map(&output_map);
     unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
-    unsigned staging = base + SLICES * SLICE_BYTES, taps = staging + 2 * STAGED_BYTES, at = taps + TAP_SLOTS * TAP_BYTES;
+    unsigned staging = base + SLICES * SLICE_BYTES, taps = staging + STAGED, at = taps + TAP_SLOTS * TAP_BYTES;
     buffers b = {base, taps, at, at + SLICES * 8, at + SLICES * 16, at + SLICES * 16 + TAP_SLOTS * 8, at + SLICES * 16 + TAP_SLOTS * 16};
     unsigned residual = b.turn + 16, biases = residual + 32;
     if (EPI_BIAS)
@@ -311,6 +341,11 @@ conv_wgmma_pixels(const __grid_constant__ tensor_map input_map, const __grid_con
             produce_taps(b, own, &filter_map);
     } else {
         take_registers<240>();
-        consume(b, own, {staging, residual, biases, 0, 0}, &output_map, &residual_map);
+#if OUTPUT_BYTES == 2
+        stored_pixels stored = {staging, residual, biases, 0, 0};
+#else
+        stored_pixels stored = {(float *)output_at, (const float *)residual_at, P, Q, biases};
+#endif
+        consume(b, own, stored, &output_map, &residual_map);
     }
 }

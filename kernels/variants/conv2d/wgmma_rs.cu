@@ -10,6 +10,7 @@ layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
+claims: c >= 24 and (k <= 4 * c or c > 32 and k <= 8 * c) and (r * s > 1 or k <= 64)
 params:
   STRIP: {values: [auto, 64, 128], default: auto}     # pixels of a row that are one product; auto: what wastes less of the last strip
   RING: {values: [7, 8, 10], default: 8}              # image rows in shared memory

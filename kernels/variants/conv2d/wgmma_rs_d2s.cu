@@ -12,6 +12,7 @@ layout: {input: NHWC, filter: KRSC, output: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, relu, leaky_relu, depth_to_space]
+claims: c == 64 and n * p * q >= 65536
 params:
   STRIP: {values: [auto, 64, 128], default: auto}     # pixels of a row that are one product; auto: what wastes less of the last strip
   RING: {values: [7, 8, 10], default: 8}              # image rows in shared memory

@@ -10,6 +10,7 @@ layout: {input: NCHW, filter: KRSC, output: NCHW, residual: NCHW}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
+claims: c > 48 and k > 48
 params:
   STRIP: {values: [auto, 64, 128], default: auto}     # pixels of a row that are one product; auto: what wastes less of the last strip
   RING: {values: [7], default: 7}                     # image rows in shared memory, after three that are still NCHW

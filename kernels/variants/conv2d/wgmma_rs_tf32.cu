@@ -10,6 +10,7 @@ dtype: {input: f32, output: f32, bias: f32, accumulate: f32}
 math: [tf32]
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
+claims: c >= 48 and n * p * q >= 65536
 params:
   STRIP: {values: [auto, 64, 128], default: auto}     # pixels of a row that are one product; auto: what wastes less of the last strip
 let:

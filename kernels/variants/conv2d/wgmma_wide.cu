@@ -10,6 +10,7 @@ layout: {input: NHWC, filter: KRSC, output: NHWC, residual: NHWC}
 dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: implicit_gemm
 epilogue: [bias, residual, relu, leaky_relu]
+claims: c >= 256 and n * p * q >= 32768
 params:
   ROWS: {values: [3, 4], default: 3}                   # slices of image rows in shared memory
   AHEAD: {values: [3, 4, 5], default: 4}               # taps of weights in shared memory

@@ -24,6 +24,7 @@ define:
   ACC16: math == f16_acc16
   TILE: tile
   THREADS: threads
+  BLOCKS_K: blocks_k
   FEW: 0
   TRANSPOSED: 1
   DILATION: 1

@@ -7,6 +7,7 @@ layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 params:
   TILE: {values: [8192, 16384, 32768], default: 16384}     # bytes of a tile of NHWC, where it takes one
+  STRIP: {values: [4096, 8192, 16384], default: 8192}    # bytes of the lines that a block makes or takes, in NCHW of any width
 let:
   nhwc: layout(input) == NHWC
   co: c / (block * block)
@@ -22,6 +23,14 @@ let:
   line_in: w * c * size(input)
   line_out: w * block * co * size(input)
   items: select(nhwc, select(mode == DCR, h * w * c / v, h * w * (co / v)), h * (w / v) * co * block)
+  # NCHW of a width that vectors do not divide: strips of rows in shared memory.
+  strips: not nhwc and v < v_max and n * c / block < 65536
+  px: select(block <= 3, 4, select(block == 4, 2, 1))
+  strip: px * ceil(w, px * ceil(w, 128 * px))            # pixels: strips of a row are alike
+  rows: max(1, min(h, floor(STRIP, strip * block * size(input))))
+  pitch_deep: ceil(strip + 2 * v_max, v_max) * v_max + w % v_max
+  plane: ceil(rows * pitch_deep + 2 * v_max, v_max) * v_max
+  pitch_line: ceil(strip * block + 2 * v_max, v_max) * v_max + block * block * w % v_max
 define:
   NHWC: nhwc
   CRD: mode == CRD
@@ -31,6 +40,14 @@ define:
   PIXELS: pixels
   DEEP_BYTES: select(line_in % 16 == 0, 16, select(line_in % 8 == 0, 8, select(line_in % 4 == 0, 4, size(input))))
   LINE_BYTES: select(line_out % 16 == 0, 16, select(line_out % 8 == 0, 8, select(line_out % 4 == 0, 4, size(input))))
+  STRIPS: strips
+  WIDTH: w
+  STRIP_PIXELS: strip
+  ROWS: rows
+  PX: px
+  PLANE: plane
+  PITCH_DEEP: pitch_deep
+  PITCH_LINE: pitch_line
 specialise: [block]
 steps:
   - kernel: d2s_tiles
@@ -40,10 +57,16 @@ steps:
     smem: 2 * pixels * c * size(input) + 160 * block
     args: input, output, h, w
   - kernel: d2s_native
-    when: not short
+    when: not short and not strips
     grid: ceil(items, 256), n
     block: 256
     args: input, output, c, h, w, items
+  - kernel: d2s_strips
+    when: strips
+    grid: ceil(w, strip) * ceil(h, rows), n * c / block
+    block: 128
+    smem: (block * plane + rows * pitch_line + 2 * v_max) * size(input)
+    args: input, output, c, h, n * c * h * w
 */
 
 /* What changed from the transpose chain: it is not a transpose. Element (c, y, x) of the output, with dy = y mod r and dx = x mod r, is
@@ -59,7 +82,8 @@ steps:
  *             shared memory, and each of its stores is one piece.
  *
  * All indices into a thread's block are constants: the permutation costs register moves (prmt for 2-byte types).
- * VEC shrinks to what the shape's alignment allows; an odd width in NCHW costs VEC = 1. */
+ * VEC shrinks to what the shape's alignment allows. In NCHW a width that whole vectors do not divide, an odd one say, would leave 2 to 8 bytes a thread: then pieces of rows go
+ * through shared memory, where they lie as far from a multiple of 16 bytes as in global memory: shuffle_strip.cuh. */
 #include "element.cuh"
 
 #define RR (BLOCK * BLOCK)
@@ -158,5 +182,15 @@ extern "C" __global__ void __launch_bounds__(256) d2s_tiles(unsigned char *input
     int strips = (W + PIXELS - 1) / PIXELS, x = blockIdx.x % strips * PIXELS, y = blockIdx.x / strips;
     size_t row = (size_t)blockIdx.y * H + y, line = (size_t)W * shuffle::LINE * shuffle::SIZE;
     shuffle::tile<true>(input + (row * W + x) * CHANNELS * shuffle::SIZE, output + row * BLOCK * line + (size_t)x * shuffle::LINE * shuffle::SIZE, line, min(PIXELS, W - x));
+}
+#endif
+
+#if STRIPS
+#define SHUFFLE_THREADS 128
+#include "shuffle_strip.cuh"
+
+extern "C" __global__ void __launch_bounds__(128) d2s_strips(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, long long end)
+{
+    shuffle::strip_of_block<true>(input, output, C, H, end);
 }
 #endif

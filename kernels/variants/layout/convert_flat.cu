@@ -1,162 +1,176 @@
 /* bench 1
 op: layout
-what: NCHW <-> NHWC of any size - a tile has all channels, so in NHWC it is one piece of memory; in NCHW vectors follow the addresses, not the tile
+what: NCHW <-> NHWC of any size - a tile has all channels, so in NHWC it is one piece of memory; vectors on both sides follow the addresses, not the tile
 from: convert
 needs: layout != to and c * h * w < 2147483648 and c * size(input) <= 2048
 dtype: {input: [f32, f16, bf16], output: same}
 params:
-  TILE: {values: [16384, 24576, 32768], default: 24576}    # bytes of a block's tile, at most
+  TILE: {values: [auto, 4096, 8192, 16384, 32768], default: auto}  # bytes of a block's tile, about
+  THREADS: {values: [auto, 64, 128, 256], default: auto}
 let:
   v: 16 / size(input)
-  image: c * h * w * size(input)
-  flat: select(n == 1 or image % 16 == 0, 16, select(image % 8 == 0, 8, select(image % 4 == 0, 4, size(input))))   # bytes: where images begin
-  pixels: max(v, min(4096, floor(TILE, 16 * c) * v))       # of a tile: whole vectors
+  few: layout == NHWC and 16 * c <= 128
+  many: layout == NHWC and 16 * c > 256
+  tile: select(TILE != 'auto', TILE, select(few, 4096, select(many or c > 80, 16384, 8192)))
+  threads: select(THREADS != 'auto', THREADS, select(few, 64, select(many, 256, 128)))
+  # Of a tile: whole lines of 128 bytes of a plane, or whole vectors.
+  pixels: min(4096, select(tile >= 128 * c or c > 80 and 128 * c <= 49152, max(1, floor(tile, 128 * c)) * (128 / size(input)), max(v, floor(tile, 16 * c) * v)))
+  image: c * h * w
 define:
   ELEMENT_T: type(input)
   FROM_NHWC: layout == NHWC
   CHANNELS: c
   PIXELS: pixels
-  FLAT: flat
-  ALIGNED: h * w % v == 0 and (n == 1 or image % 16 == 0)  # planes begin at whole vectors
+  BLOCK_THREADS: threads
+  ALIGNED: h * w % v == 0 and (n == 1 or image % v == 0)   # planes begin at whole vectors
 steps:
   - kernel: convert_flat
     grid: ceil(h * w, pixels), n
-    block: 256
-    smem: pixels * c * size(input)
-    args: input, output, h * w
+    block: threads
+    smem: ceil((pixels + 2 * v) * c * size(input) + 32, 128) * 128
+    args: input, output, h * w, n * image
 */
 
-/* What changed from convert: neither the channels nor the pixels need be whole vectors.
+/* What changed from convert: neither the channels nor the pixels need be whole vectors, and no image or plane need begin at one.
  *
- *  - A tile of PIXELS pixels with all their channels is one piece of NHWC, wherever a pixel begins: it moves 16 bytes a thread.
- *  - A plane of NCHW begins anywhere. Its vectors are cut where the addresses are multiples of 16 bytes, so the first and the last of a tile hang over its edge, and
- *    only there elements move alone.
- *  - In shared memory the tile lies as in NHWC, and an element of a plane's vector is found by itself: 2 or 4 bytes at a time, which is the cost. Lanes take four
- *    channels of eight vectors: 128 bytes of each plane, and, with vector L at place L ^ (a few bits of its pixel), eight different groups of banks.
+ *  - A tile of PIXELS pixels with all their channels is one piece of NHWC, wherever a pixel begins. In shared memory it lies as in NHWC, and as far from a multiple of 16
+ *    bytes as there: so 16 bytes move at once.
+ *  - A plane of NCHW begins anywhere. Its vectors are cut where the addresses are multiples of 16 bytes, so the first and the last of a tile hang over its edge. To NCHW a tile
+ *    stores the vectors that begin in it, and has taken V - 1 pixels more than its own. To NHWC it takes every vector that touches it, and puts what hangs over beside
+ *    its pixels, where nothing looks. Elements move alone only where a plane or the tensor ends.
+ *  - Between the two an element moves by itself: 2 or 4 bytes of shared memory at a time. Lanes take four channels of eight vectors: 128 bytes of each plane.
+ *  - Tiles are small. Where a tensor is one wave of blocks, all of them load, then turn, then store; the smaller the tile, the sooner the first of them stores. But a tile's part of
+ *    a plane is whole lines of 128 bytes where it can be: 66 channels to NCHW ran at 0.94 of a copy with 128 pixels a tile and 0.77 with 120.
  *
- * Measured on an H200, cold, 3 channels of 1440 x 2560: 0.90 to 1.04 of a device copy (f16) where convert_tiled, whose tiles of 64 x 64 are nearly empty, has 0.06; with an odd
- * number of pixels 0.65 (to NCHW) and 0.88. Its own limit is not DRAM but the element in shared memory: 32 of them a cycle and SM, half of what DRAM asks for with 2-byte types. */
+ * Measured on an H200, f16, cold, of a device copy of the same bytes: 3 channels of 1440 x 2560 0.95 to NCHW and 0.94 back, of 1439 x 2559 1.14 (the copy of odd bytes is slow there); 16 channels of
+ * 719 x 1279 1.11 both ways (convert_shifted 0.76, 0.71); 66 channels 0.92 to NCHW. Back 66 channels had 0.87 to 0.89 with blocks of 128 threads, 0.78 with 256 and 64 registers each: what is
+ * left there is the wait for loads, 4 vectors a thread and then none until they are put. To try next: two tiles a block, one on its way while the other is put. */
 #include "element.cuh"
+#include "mma.cuh"
 
-constexpr int V = 16 / sizeof(ELEMENT_T), ELEMENTS = PIXELS * CHANNELS;
-constexpr int FLAT_V = FLAT / (int)sizeof(ELEMENT_T);
-constexpr int LANES_C = CHANNELS < 4 ? CHANNELS : 4;
-constexpr int CHUNKS = (CHANNELS + LANES_C - 1) / LANES_C;
-constexpr int COLUMNS = PIXELS / V + (ALIGNED ? 0 : 1);   /* vectors of a plane that a tile touches */
-constexpr int ITEMS = COLUMNS * LANES_C * CHUNKS;
-constexpr int BATCH = 4;                                  /* vectors that a thread has on their way */
+constexpr int SIZE = sizeof(ELEMENT_T), V = 16 / SIZE;
+constexpr int LANES_C = CHANNELS < 4 ? CHANNELS : 4, CHUNKS = (CHANNELS + LANES_C - 1) / LANES_C;
+constexpr int COLUMNS = PIXELS / V;                       /* vectors of a plane that begin in a tile */
 
-/* Pixels of neighbouring vectors lie CHANNELS vectors apart, and that number's factors of 2 take them to the same banks: as many bits of the pixel's vector are added. */
-constexpr int ZEROS = CHANNELS % 8 == 0 ? 3 : CHANNELS % 4 == 0 ? 2 : CHANNELS % 2 == 0 ? 1 : 0;
+/* Neighbouring vectors of a plane lie CHANNELS vectors apart, and that number's factors of 2 take them to the same banks: bits from above are added to a vector's place. */
+constexpr int twos(int n) { return n % 2 ? 0 : 1 + twos(n / 2); }
+constexpr int ABOVE = twos(CHANNELS) > 3 ? twos(CHANNELS) : 3, MASK = (1 << (twos(CHANNELS) < 3 ? twos(CHANNELS) : 3)) - 1;
 
-extern __shared__ __align__(16) unsigned char tile[];
+extern __shared__ __align__(128) unsigned char tile[];
 
-/* Element of the tile: channel c of pixel p. */
-static __device__ __forceinline__ ELEMENT_T *element(int p, int c)
+/* Element i of the tile. */
+static __device__ __forceinline__ ELEMENT_T *at(int i)
 {
-    int i = p * CHANNELS + c;
-    return reinterpret_cast<ELEMENT_T *>(tile) + (i ^ (p / V >> (3 - ZEROS) & ((1 << ZEROS) - 1)) * V);
-}
-/* FLAT bytes at element i. */
-static __device__ __forceinline__ ELEMENT_T *flat(int i)
-{
-    return reinterpret_cast<ELEMENT_T *>(tile) + (i ^ (i / CHANNELS / V >> (3 - ZEROS) & ((1 << ZEROS) - 1)) * V);
+    unsigned byte = i * SIZE;
+    return reinterpret_cast<ELEMENT_T *>(tile + (byte ^ (byte >> ABOVE & MASK << 4)));
 }
 
-/* Item i of the planes: channel, and the pixel of the tile at which its vector begins (negative, or past the end, where it hangs over). */
+/* Vector number i of the planes: its channel, and the pixel of the tile at which it begins. `first`: element where the tile's pixels begin in plane 0. */
 struct piece {
-    int c, p;
-    __device__ __forceinline__ piece(int i, long long first, int HW) /* first: element where the tile's pixels begin in plane 0 */
+    int c, j, p;
+    __device__ __forceinline__ piece(int i, int columns, unsigned first, unsigned HW)
     {
-        c = i % LANES_C + i / (LANES_C * COLUMNS) * LANES_C;
-        p = i / LANES_C % COLUMNS * V - (ALIGNED ? 0 : (int)((first + (long long)c * HW) % V));
+        c = i % LANES_C + i / (LANES_C * columns) * LANES_C;
+        j = i / LANES_C % columns;
+        int over = ALIGNED ? 0 : (first + c * HW) % V; /* elements from the address before, a multiple of 16 bytes, to the tile's own */
+        p = j * V + (FROM_NHWC ? (V - over) % V : -over);
     }
 };
 
-/* The tile as one piece of NHWC: in, and out. */
-static __device__ __forceinline__ void take_flat(const ELEMENT_T *from, int elements)
+/* `all` is the tensor, of `end` elements; the tile's own begin at `start`. */
+static __device__ __forceinline__ void take_flat(const ELEMENT_T *all, long long start, int elements, long long end)
 {
-#pragma unroll(BATCH)
-    for (int i = threadIdx.x * FLAT_V; i < elements; i += 256 * FLAT_V)
-        if (i + FLAT_V <= elements)
-            store_pack<ELEMENT_T, FLAT_V>(flat(i), load_pack<ELEMENT_T, FLAT_V>(from + i));
-        else
-            for (int e = i; e < elements; e++)
-                *flat(e) = from[e];
+    int over = start % V, vectors = (over + elements + V - 1) / V;
+    const ELEMENT_T *from = all + start - over;
+    long long left = (end - start + over) * SIZE;
+#pragma unroll 4
+    for (int i = threadIdx.x; i < vectors; i += BLOCK_THREADS)
+        copy_async_16_of(shared_address(at(i * V)), from + i * V, left - i * 16 >= 16 ? 16 : (unsigned)(left - i * 16));
+    copy_async_commit();
+    copy_async_wait<0>();
 }
-static __device__ __forceinline__ void give_flat(ELEMENT_T *to, int elements)
+static __device__ __forceinline__ void give_planes(ELEMENT_T *all, long long image, int p0, int over, int HW)
 {
-#pragma unroll(BATCH)
-    for (int i = threadIdx.x * FLAT_V; i < elements; i += 256 * FLAT_V)
-        if (i + FLAT_V <= elements)
-            store_pack<ELEMENT_T, FLAT_V>(to + i, load_pack<ELEMENT_T, FLAT_V>(flat(i)));
-        else
-            for (int e = i; e < elements; e++)
-                to[e] = *flat(e);
+    long long first = image + p0;
+#pragma unroll 2
+    for (int i = threadIdx.x; i < COLUMNS * LANES_C * CHUNKS; i += BLOCK_THREADS) {
+        piece v(i, COLUMNS, (unsigned)first, HW);
+        if (v.c >= CHANNELS)
+            continue;
+        ELEMENT_T *to = all + first + (size_t)v.c * HW + v.p;
+        int from = over + v.p * CHANNELS + v.c, left = HW - p0 - v.p;
+        if (left >= V) {
+            pack<ELEMENT_T, V> out;
+#pragma unroll
+            for (int e = 0; e < V; e++)
+                out.item[e] = *at(from + e * CHANNELS);
+            store_pack<ELEMENT_T, V>(to, out);
+        } else {
+            for (int e = 0; e < left; e++)
+                to[e] = *at(from + e * CHANNELS);
+        }
+        if (!ALIGNED && p0 == 0 && v.j == 0)
+            for (int e = -v.p; e < min(0, left); e++) /* before the plane's first whole vector */
+                to[e] = *at(from + e * CHANNELS);
+    }
 }
 
-/* As pieces of planes; `all` is the tensor, `first` the tile's first element of plane 0. */
-static __device__ __forceinline__ void take_planes(const ELEMENT_T *all, long long first, int HW, int pixels)
+constexpr int ORIGIN = V * CHANNELS; /* of a tile that is filled from planes: what hangs over comes before */
+
+static __device__ __forceinline__ void take_planes(const ELEMENT_T *all, long long image, int p0, int over, int HW, int pixels, long long end)
 {
-    for (int begin = threadIdx.x; begin < ITEMS; begin += 256 * BATCH) {
-        pack<ELEMENT_T, V> v[BATCH];
+    constexpr int columns = COLUMNS + (ALIGNED ? 0 : 1), items = columns * LANES_C * CHUNKS, each = (items + BLOCK_THREADS - 1) / BLOCK_THREADS;
+    constexpr int batches = (each + 3) / 4, BATCH = (each + batches - 1) / batches; /* vectors that a thread has on their way */
+    long long first = image + p0;
+    for (int begin = threadIdx.x; begin < items; begin += BLOCK_THREADS * BATCH) {
+        pack<ELEMENT_T, V> in[BATCH];
 #pragma unroll
-        for (int j = 0; j < BATCH; j++) {
-            piece at(begin + j * 256, first, HW);
-            if (begin + j * 256 < ITEMS && at.c < CHANNELS && at.p >= 0 && at.p + V <= pixels)
-                v[j] = load_pack<ELEMENT_T, V>(all + first + (size_t)at.c * HW + at.p);
+        for (int k = 0; k < BATCH; k++) {
+            piece v(begin + k * BLOCK_THREADS, columns, (unsigned)first, HW);
+            if (v.c < CHANNELS && v.p < pixels && first + (long long)v.c * HW + v.p + V <= end)
+                in[k] = load_pack<ELEMENT_T, V>(all + first + (long long)v.c * HW + v.p);
         }
 #pragma unroll
-        for (int j = 0; j < BATCH; j++) {
-            piece at(begin + j * 256, first, HW);
-            if (begin + j * 256 >= ITEMS || at.c >= CHANNELS)
+        for (int k = 0; k < BATCH; k++) {
+            piece v(begin + k * BLOCK_THREADS, columns, (unsigned)first, HW);
+            int to = ORIGIN + over + v.p * CHANNELS + v.c;
+            long long from = first + (long long)v.c * HW + v.p;
+            if (v.c >= CHANNELS || v.p >= pixels)
                 continue;
-            if (at.p >= 0 && at.p + V <= pixels) {
+            if (from + V <= end) {
 #pragma unroll
                 for (int e = 0; e < V; e++)
-                    *element(at.p + e, at.c) = v[j].item[e];
+                    *at(to + e * CHANNELS) = in[k].item[e];
             } else {
-#pragma unroll 1
-                for (int e = max(0, -at.p); e < min(V, pixels - at.p); e++)
-                    *element(at.p + e, at.c) = all[first + (long long)at.c * HW + at.p + e];
+                for (int e = 0; from + e < end; e++)
+                    *at(to + e * CHANNELS) = all[from + e];
             }
         }
     }
 }
-static __device__ __forceinline__ void give_planes(ELEMENT_T *all, long long first, int HW, int pixels)
+static __device__ __forceinline__ void give_flat(ELEMENT_T *to, int over, int elements)
 {
-#pragma unroll(BATCH)
-    for (int i = threadIdx.x; i < ITEMS; i += 256) {
-        piece at(i, first, HW);
-        if (at.c >= CHANNELS)
-            continue;
-        ELEMENT_T *to = all + first + (long long)at.c * HW + at.p;
-        pack<ELEMENT_T, V> v; /* loaded before anything is asked, so that several vectors are on their way */
-#pragma unroll
-        for (int e = 0; e < V; e++)
-            v.item[e] = *element(ALIGNED ? at.p + e : min(max(at.p + e, 0), pixels - 1), at.c);
-        if (at.p >= 0 && at.p + V <= pixels) {
-            store_pack<ELEMENT_T, V>(to, v);
-        } else {
-#pragma unroll 1
-            for (int e = max(0, -at.p); e < min(V, pixels - at.p); e++)
-                to[e] = *element(at.p + e, at.c);
-        }
-    }
+    int skipped = min((V - over) % V, elements), vectors = (elements - skipped) / V, rest = (elements - skipped) % V;
+#pragma unroll 4
+    for (int i = threadIdx.x; i < vectors; i += BLOCK_THREADS)
+        *reinterpret_cast<uint4 *>(to + skipped + i * V) = *reinterpret_cast<const uint4 *>(at(ORIGIN + over + skipped + i * V)); /* as a pack it becomes four stores */
+    if (threadIdx.x < skipped)
+        to[threadIdx.x] = *at(ORIGIN + over + threadIdx.x);
+    if (threadIdx.x < rest)
+        to[skipped + vectors * V + threadIdx.x] = *at(ORIGIN + over + skipped + vectors * V + threadIdx.x);
 }
 
-extern "C" __global__ void __launch_bounds__(256) convert_flat(const ELEMENT_T *__restrict__ input, ELEMENT_T *__restrict__ output, int HW)
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 1024 / BLOCK_THREADS) convert_flat(const ELEMENT_T *__restrict__ input, ELEMENT_T *__restrict__ output, int HW, long long end)
 {
-    int p0 = blockIdx.x * PIXELS, pixels = min(PIXELS, HW - p0), elements = pixels * CHANNELS;
-    size_t image = (size_t)blockIdx.y * CHANNELS * HW, whole = image + (size_t)p0 * CHANNELS; /* whole: the tile in NHWC */
-    long long first = (long long)image + p0;
+    int p0 = blockIdx.x * PIXELS, pixels = min(PIXELS, HW - p0);
+    long long image = (long long)blockIdx.y * CHANNELS * HW, start = image + (long long)p0 * CHANNELS; /* start: of the tile, in NHWC */
     if (FROM_NHWC)
-        take_flat(input + whole, elements);
+        take_flat(input, start, min(PIXELS + (ALIGNED ? 0 : V - 1), HW - p0) * CHANNELS, end);
     else
-        take_planes(input, first, HW, pixels);
+        take_planes(input, image, p0, start % V, HW, pixels, end);
     __syncthreads();
     if (FROM_NHWC)
-        give_planes(output, first, HW, pixels);
+        give_planes(output, image, p0, start % V, HW);
     else
-        give_flat(output + whole, elements);
+        give_flat(output + start, start % V, pixels * CHANNELS);
 }

@@ -6,6 +6,7 @@ layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 params:
   TILE: {values: [8192, 16384, 32768], default: 16384}     # bytes of a tile of NHWC, where it takes one
+  STRIP: {values: [4096, 8192, 16384], default: 8192}    # bytes of the lines that a block makes or takes, in NCHW of any width
 let:
   nhwc: layout(input) == NHWC
   # The deep tensor, here the output: channels and size.
@@ -24,6 +25,14 @@ let:
   cap: select(nhwc and mode == CRD, max(1, floor(256, block * block * size(input))), v_max)
   v: select(run % v_max == 0 and cap >= v_max, v_max, select(run % 4 == 0 and cap >= 4, 4, select(run % 2 == 0 and cap >= 2, 2, 1)))
   items: select(nhwc, select(mode == DCR, hd * wd * deep / v, hd * wd * (c / v)), hd * (wd / v) * c * block)
+  # NCHW of a width that vectors do not divide: strips of rows in shared memory.
+  strips: not nhwc and v < v_max and n * deep / block < 65536
+  px: select(block <= 3, 4, select(block == 4, 2, 1))
+  strip: px * ceil(wd, px * ceil(wd, 128 * px))            # pixels: strips of a row are alike
+  rows: max(1, min(hd, floor(STRIP, strip * block * size(input))))
+  pitch_deep: ceil(strip + 2 * v_max, v_max) * v_max + wd % v_max
+  plane: ceil(rows * pitch_deep + 2 * v_max, v_max) * v_max
+  pitch_line: ceil(strip * block + 2 * v_max, v_max) * v_max + block * block * wd % v_max
 define:
   NHWC: nhwc
   CRD: mode == CRD
@@ -33,6 +42,14 @@ define:
   PIXELS: pixels
   DEEP_BYTES: select(line_deep % 16 == 0, 16, select(line_deep % 8 == 0, 8, select(line_deep % 4 == 0, 4, size(input))))
   LINE_BYTES: select(line % 16 == 0, 16, select(line % 8 == 0, 8, select(line % 4 == 0, 4, size(input))))
+  STRIPS: strips
+  WIDTH: wd
+  STRIP_PIXELS: strip
+  ROWS: rows
+  PX: px
+  PLANE: plane
+  PITCH_DEEP: pitch_deep
+  PITCH_LINE: pitch_line
 specialise: [block]
 steps:
   - kernel: s2d_tiles
@@ -42,10 +59,16 @@ steps:
     smem: 2 * pixels * deep * size(input) + 160 * block
     args: input, output, hd, wd
   - kernel: s2d_native
-    when: not short
+    when: not short and not strips
     grid: ceil(items, 256), n
     block: 256
     args: input, output, deep, hd, wd, items
+  - kernel: s2d_strips
+    when: strips
+    grid: ceil(wd, strip) * ceil(hd, rows), n * deep / block
+    block: 128
+    smem: (block * plane + rows * pitch_line + 2 * v_max) * size(input)
+    args: input, output, deep, hd, n * deep * hd * wd
 */
 
 /* The inverse of depth_to_space/d2s_native, in both modes and both layouts: the same threads own the same vectors, what was a load is a store. See there
@@ -137,5 +160,15 @@ extern "C" __global__ void __launch_bounds__(256) s2d_tiles(unsigned char *input
     int strips = (W + PIXELS - 1) / PIXELS, x = blockIdx.x % strips * PIXELS, y = blockIdx.x / strips;
     size_t row = (size_t)blockIdx.y * H + y, line = (size_t)W * shuffle::LINE * shuffle::SIZE;
     shuffle::tile<false>(output + (row * W + x) * CHANNELS * shuffle::SIZE, input + row * BLOCK * line + (size_t)x * shuffle::LINE * shuffle::SIZE, line, min(PIXELS, W - x));
+}
+#endif
+
+#if STRIPS
+#define SHUFFLE_THREADS 128
+#include "shuffle_strip.cuh"
+
+extern "C" __global__ void __launch_bounds__(128) s2d_strips(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, long long end)
+{
+    shuffle::strip_of_block<false>(input, output, C, H, end);
 }
 #endif

@@ -42,7 +42,9 @@ steps:
 
 using vec = pack<ELEMENT_T, VEC>;
 
-static __device__ __forceinline__ float mix(float a, float b, float share) { return fmaf(share, b - a, a); }
+/* From the nearer side: the difference of a large far value and a small near one is rounded as the large one is, and may count for half at most. */
+static __device__ __forceinline__ float mix_near(float near, float far, float share) { return fmaf(share, far - near, near); }
+static __device__ __forceinline__ float mix(float a, float b, float share) { return share <= 0.5f ? mix_near(a, b, share) : fmaf(share - 1, b - a, b); }
 constexpr float share_of(int place) { return (place + 0.5f) / BLOCK; } /* of the farther side, for the output at this place in a cell */
 
 static __device__ __forceinline__ void cell(const ELEMENT_T *input, ELEMENT_T *output, int i, int C, int H, int W)
@@ -82,15 +84,17 @@ static __device__ __forceinline__ void cell(const ELEMENT_T *input, ELEMENT_T *o
 static __device__ __forceinline__ void column(const ELEMENT_T *input, ELEMENT_T *output, int i, int C, int H, int W)
 {
     int per_line = W * BLOCK * (C / VEC), c = i % (C / VEC) * VEC, q = i % per_line / (C / VEC), y = i / per_line;
-    int cell = (q + BLOCK / 2) / BLOCK, left = max(cell - 1, 0), right = min(cell, W - 1);
-    float share = ((q + BLOCK / 2) % BLOCK + 0.5f) / BLOCK, side[2][VEC]; /* side: upper and lower */
+    int cell = (q + BLOCK / 2) / BLOCK, place = (q + BLOCK / 2) % BLOCK;
+    bool turned = place >= BLOCK / 2; /* the right pixel is the nearer one */
+    int near = turned ? min(cell, W - 1) : max(cell - 1, 0), far = turned ? max(cell - 1, 0) : min(cell, W - 1);
+    float share = ((turned ? BLOCK - 1 - place : place) + 0.5f) / BLOCK, side[2][VEC]; /* side: upper and lower */
 #pragma unroll
     for (int j = 0; j < 2; j++) {
         const ELEMENT_T *row = input + (size_t)(j ? min(y, H - 1) : max(y - 1, 0)) * W * C + c;
-        vec a = load_pack<ELEMENT_T, VEC>(row + left * C), b = load_pack<ELEMENT_T, VEC>(row + right * C);
+        vec a = load_pack<ELEMENT_T, VEC>(row + near * C), b = load_pack<ELEMENT_T, VEC>(row + far * C);
 #pragma unroll
         for (int e = 0; e < VEC; e++)
-            side[j][e] = mix(to_f32(a.item[e]), to_f32(b.item[e]), share);
+            side[j][e] = mix_near(to_f32(a.item[e]), to_f32(b.item[e]), share);
     }
 #pragma unroll
     for (int dy = 0; dy < BLOCK; dy++) {
@@ -140,11 +144,13 @@ static __device__ __forceinline__ void line(const ELEMENT_T *input, ELEMENT_T *o
     } else {
 #pragma unroll
         for (int e = 0; e < VEC; e++) {
-            int q = (first + e) / CHANNELS, c = (first + e) % CHANNELS, cell = (q + BLOCK / 2) / BLOCK;
+            int q = (first + e) / CHANNELS, c = (first + e) % CHANNELS, cell = (q + BLOCK / 2) / BLOCK, place = (q + BLOCK / 2) % BLOCK;
             int left = max(cell - 1, 0) * CHANNELS + c, right = min(cell, W - 1) * CHANNELS + c;
-            float share = ((q + BLOCK / 2) % BLOCK + 0.5f) / BLOCK;
-            upper[e] = mix(to_f32(above[left]), to_f32(above[right]), share);
-            lower[e] = mix(to_f32(below[left]), to_f32(below[right]), share);
+            bool turned = place >= BLOCK / 2;
+            int near = turned ? right : left, far = turned ? left : right;
+            float share = ((turned ? BLOCK - 1 - place : place) + 0.5f) / BLOCK;
+            upper[e] = mix_near(to_f32(above[near]), to_f32(above[far]), share);
+            lower[e] = mix_near(to_f32(below[near]), to_f32(below[far]), share);
         }
     }
 #pragma unroll

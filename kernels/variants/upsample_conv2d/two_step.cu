@@ -2,7 +2,6 @@
 op: upsample_conv2d
 what: two steps - nearest upsampling, then the convolution of the large image that `auto` chooses
 from: cudnn
-layout: {input: NHWC, filter: KRSC, output: same}
 dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
 math: [f32, tf32, f16_acc32, bf16_acc32]
 algorithm: library

@@ -1,0 +1,58 @@
+/* Masks of a chain: what each link is told, and what it tells the next one. */
+#include "base/text.h"
+#include "op/chain.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* What keeps a link from passing marks on; NULL: nothing. */
+static const char *hindrance(const struct chain *chain, int i)
+{
+    const struct chain_link *l = &chain->links[i];
+    const struct work *w = &l->work;
+    struct tensor t;
+    if (w->mask.pattern == MASK_NONE)
+        return l->layer < 0 ? "changes the layout, which takes no mask" : "has no mask";
+    if (w->mask.marks_output)
+        return "marks outputs";
+    if (l->input != i - 1 || l->residual != CHAIN_NONE || work_tensor(w, ROLE_SECOND, &t) || work_tensor(w, ROLE_STORED, &t))
+        return "reads more than the layer before it";
+    if (!work_tensor(w, ROLE_OUTPUT, &t) || t.dim[2] != w->p || t.dim[3] != w->q)
+        return "moves pixels in its epilogue";
+    return NULL;
+}
+
+bool chain_passes_marks(const struct chain *chain, struct error *err)
+{
+    bool masked = false;
+    for (int i = 0; i < chain->count; i++)
+        masked |= chain->links[i].work.mask.pattern != MASK_NONE;
+    for (int i = 0; masked && i < chain->count; i++) {
+        const char *why = hindrance(chain, i);
+        if (why)
+            return error_set(err, ERROR_USAGE, "chain: layer '%s' %s; marks pass only through layers that each read the one before, and nothing else", chain->links[i].name, why);
+    }
+    return true;
+}
+
+float *chain_marks(const struct chain_link *link, const float *in)
+{
+    const struct work *w = &link->work;
+    float *out = xmalloc((size_t)(w->n * w->p * w->q) * sizeof *out);
+    mask_dilate(w, in, out);
+    return out;
+}
+
+double chain_useful_flop(const struct chain *chain, const float *in)
+{
+    float *marks = NULL;
+    double flop = 0;
+    for (int i = 0; i < chain->count; i++) {
+        const struct work *w = &chain->links[i].work;
+        float *next = chain_marks(&chain->links[i], marks ? marks : in);
+        flop += work_flop(w) * mask_density(next, (size_t)(w->n * w->p * w->q));
+        free(marks);
+        marks = next;
+    }
+    free(marks);
+    return flop;
+}
