@@ -437,8 +437,9 @@ static bool walk_link(struct walk *k, int i, struct error *err)
     if (k->marks) {
         float *active = chain_marks(l, k->marks);
         free(k->marks);
-        one.mask_out = k->marks = active;
+        k->marks = active;
     }
+    one.mask_out = last ? k->out->mask_out : k->marks; /* of the last one all that is looked at */
     if (l->residual != CHAIN_NONE)
         one.wide_residual = values_of(k, l->residual);
     if (l->layer >= 0) {

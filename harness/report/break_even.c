@@ -238,7 +238,7 @@ static void add_case(struct break_group *g, const struct case_view *c, const str
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
         const struct row *r = v->row;
-        if (!v->ranked || r->status != ROW_OK || runs_dense(r)) {
+        if (!v->ranked || v == dense || r->status != ROW_OK || runs_dense(r)) {
             continue;
         }
         double waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
@@ -246,19 +246,35 @@ static void add_case(struct break_group *g, const struct case_view *c, const str
     }
 }
 
+/* Row 0; where that only moves the bytes, the fastest row that does the op and all of it. */
+static const struct view *own_dense(const struct case_view *c)
+{
+    const struct view *best = NULL;
+    if (!c->zero || !c->zero->ranked || c->zero->row->status == ROW_OK) {
+        return c->zero && c->zero->ranked ? c->zero : NULL;
+    }
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        if (v->ranked && v->row->status == ROW_OK && runs_dense(v->row) && (!best || v->time->median_ns < best->time->median_ns)) {
+            best = v;
+        }
+    }
+    return best;
+}
+
 /* Every pattern with a density that the cases of this title's layer have: full and empty are the ends of each. */
 static void add_to_groups(struct break_group **groups, int *count, const struct case_view *c, const struct ask *ask, char (*patterns)[64], int pattern_count)
 {
     char own[64];
-    const char *against = ask->against;
-    const struct view *dense = *against ? view_named(c, against) : c->zero && c->zero->ranked ? c->zero : NULL;
+    const struct view *dense = *ask->against ? view_named(c, ask->against) : own_dense(c);
     if (!dense || !dense->time || !mask_pattern(c->rows[0], own, sizeof own)) {
         return;
     }
+    const char *against = *ask->against ? ask->against : dense == c->zero ? c->zero_name : variant_short(dense->row);
     ptrdiff_t last = -1;
     for (int i = 0; i < pattern_count; i++) {
         if (strcmp(own, patterns[i]) == 0 || is_end(own)) {
-            struct break_group *g = group_of(groups, count, shared_title(c->rows[0], patterns[i], ask), *against ? against : c->zero_name);
+            struct break_group *g = group_of(groups, count, shared_title(c->rows[0], patterns[i], ask), against);
             g->merges = !ask->everything;
             if (g - *groups != last) { /* of patterns that are not told apart the ends count once */
                 add_case(g, c, dense, dense == c->zero);

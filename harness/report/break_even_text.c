@@ -81,14 +81,14 @@ static void table_line(struct table *t, const struct break_group *g, const struc
     if (l->crossing.kind == CROSSING_AT) {
         table_cell(t, PAINT_NONE, "%s", percent(l->crossing.at, a));
         add_interval(&text, l);
+        table_cell(t, PAINT_DIM, "%s", text_get(&text));
+        text_free(&text);
     } else {
+        table_cell(t, PAINT_DIM, "%s", l->crossing.kind == CROSSING_WINS    ? "no crossing: faster throughout"
+                                       : l->crossing.kind == CROSSING_LOSES ? "no crossing: slower throughout"
+                                                                            : "one density only");
         table_cell(t, PAINT_NONE, "%s", "");
-        text_add(&text, l->crossing.kind == CROSSING_WINS    ? "no crossing: faster throughout"
-                        : l->crossing.kind == CROSSING_LOSES ? "no crossing: slower throughout"
-                                                             : "one density only");
     }
-    table_cell(t, PAINT_DIM, "%s", text_get(&text));
-    text_free(&text);
     add_range(&text, l);
     table_cell(t, PAINT_NONE, "%s", text_get(&text));
     text_free(&text);

@@ -135,13 +135,13 @@ static __device__ __forceinline__ void multiply_few(const tile &at, const TYPE *
 #endif
 
 /* Most blocks only look, so how many of them are on an SM decides what an empty mask takes. The usual case, f32 and 3x3, needs 96 registers and makes do with 80:
- * 23.6 us against 25.2 on an H200 at 720p with nothing marked, for 3 % more where there is work. 0: as the compiler likes; in the two cases before it, it would rather
- * spill than have fewer blocks. */
-constexpr int RESIDENT = ACC16                                                        ? 0
-                         : TILE == 6 && TAPS == 9 && THREADS == 64 && FEW <= 4        ? 12
-                         : FEW && STRIDE > 1                                          ? 640 / THREADS
-                         : TAPS > 9 && THREADS == 32                                  ? 512 / THREADS
-                                                                                      : 0;
+ * 6 % less on an H200 at 720p with nothing marked, for 3 % more where there is work. 0: as the compiler likes, but with a stride, in half2 or with
+ * a large filter it would rather spill than have fewer blocks. */
+constexpr int RESIDENT = FEW && STRIDE > 1                                           ? 640 / THREADS
+                         : ACC16                                                     ? (FEW ? 512 / THREADS : 0)
+                         : TILE == 6 && TAPS == 9 && THREADS == 64 && FEW <= 4       ? 12
+                         : TAPS > 9 && THREADS == 32                                 ? 512 / THREADS
+                                                                                     : 0;
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 conv_delta(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned *mask_out, TYPE *output, int H, int W, int K, int P, int Q,
            int pad)

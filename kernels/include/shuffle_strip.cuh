@@ -24,9 +24,9 @@ static __device__ __forceinline__ void strip_of(const ELEMENT_T *input, ELEMENT_
     ELEMENT_T *plane = reinterpret_cast<ELEMENT_T *>(strips), *lines = plane + BLOCK * PLANE;
     if (TO_LINES)
         for (int dx = 0; dx < BLOCK; dx++)
-            strip::take<ELEMENT_T, PITCH_DEEP, SHUFFLE_THREADS>(plane + dx * PLANE, input, deep + dx * planes, WIDTH, pixels, 0, rows, end);
+            strip::take<ELEMENT_T, STRIP_PIXELS, PITCH_DEEP, SHUFFLE_THREADS>(plane + dx * PLANE, input, deep + dx * planes, WIDTH, pixels, 0, rows, end);
     else
-        strip::take<ELEMENT_T, PITCH_LINE, SHUFFLE_THREADS>(lines, input, shallow, line, pixels * BLOCK, 0, rows, end);
+        strip::take<ELEMENT_T, STRIP_PIXELS * BLOCK, PITCH_LINE, SHUFFLE_THREADS>(lines, input, shallow, line, pixels * BLOCK, 0, rows, end);
     copy_async_commit();
     copy_async_wait<0>();
     __syncthreads();
@@ -67,10 +67,10 @@ static __device__ __forceinline__ void strip_of(const ELEMENT_T *input, ELEMENT_
     }
     __syncthreads();
     if (TO_LINES)
-        strip::give<ELEMENT_T, PITCH_LINE, SHUFFLE_THREADS>(output, lines, shallow, line, pixels * BLOCK, 0, rows);
+        strip::give<ELEMENT_T, STRIP_PIXELS * BLOCK, PITCH_LINE, SHUFFLE_THREADS>(output, lines, shallow, line, pixels * BLOCK, 0, rows);
     else
         for (int dx = 0; dx < BLOCK; dx++)
-            strip::give<ELEMENT_T, PITCH_DEEP, SHUFFLE_THREADS>(output, plane + dx * PLANE, deep + dx * planes, WIDTH, pixels, 0, rows);
+            strip::give<ELEMENT_T, STRIP_PIXELS, PITCH_DEEP, SHUFFLE_THREADS>(output, plane + dx * PLANE, deep + dx * planes, WIDTH, pixels, 0, rows);
 }
 
 /* Grid: strips of a row times groups of ROWS rows, and (image, channel of the shallow image, dy). C, H: of the deep image. */

@@ -13,6 +13,7 @@
 constexpr int GROUP_INPUTS = 64, GROUP_ROWS = 64 * R, GROUP_OUTPUTS = 64 * TAPS; /* at most: an input is under R rows and TAPS outputs */
 static_assert(PART_HALO_H * HALO_W <= GROUP_INPUTS && ROWS % PART_ROWS == 0, "the halo of a part must fit a group");
 constexpr int OPERAND_PLANE = GROUP_INPUTS * 16 + 16;
+constexpr int WIDE = 40; /* a product has 32 columns, or so many when that does for a group: more do not fit in registers */
 constexpr int PITCH = TAPS * 64 + 4; /* floats of an input's contributions: a wgmma's columns go to different banks */
 
 struct __align__(128) group {
@@ -31,7 +32,7 @@ static __device__ __forceinline__ void init_groups()
 {
     int i = threadIdx.x % 32;
     if (i < 4) {
-        barrier_init(shared_address(&group_full[i]), 1);
+        barrier_init(shared_address(&group_full[i]), 32); /* all who wrote it */
         barrier_init(shared_address(&group_empty[i]), 256); /* all who read it */
     }
 }
@@ -52,10 +53,10 @@ struct group_producer {
     const unsigned *mask;
     image im;
     group *to;
-    unsigned inputs, outputs, rows; /* in the group so far */
-    int filled;                      /* groups that this warp has given away */
+    unsigned used; /* counts in the group so far: inputs, outputs << 10, rows << 20; none overflows */
+    int filled;    /* groups that this warp has given away */
 
-    /* Before the first group. A product has 32 columns or 64: what is behind the last input does not reach the others, but is not just anything. */
+    /* Before the first group. A product may have more columns than there are inputs; what the others hold reaches no output, but somebody must have written it. */
     __device__ __forceinline__ void clear() const
     {
         for (int i = threadIdx.x % 32; i < PIECES * GROUP_INPUTS; i += 32)
@@ -65,7 +66,7 @@ struct group_producer {
     __device__ __forceinline__ void open()
     {
         barrier_wait(shared_address(&group_empty[threadIdx.x / 32]), filled & 1 ^ 1);
-        inputs = outputs = rows = 0;
+        used = 0;
     }
     __device__ __forceinline__ void give(int count)
     {
@@ -74,10 +75,8 @@ struct group_producer {
         copy_async_wait<0>();
         fence_async();
         if (lane == 0)
-            to->input_count = count, to->output_count = outputs;
-        __syncwarp();
-        if (lane == 0)
-            barrier_arrive(shared_address(&group_full[threadIdx.x / 32]));
+            to->input_count = count, to->output_count = used >> 10 & 1023;
+        barrier_arrive(shared_address(&group_full[threadIdx.x / 32]));
         filled++;
     }
 
@@ -137,34 +136,42 @@ struct group_producer {
     __device__ __forceinline__ void put(output_row own)
     {
         int lane = threadIdx.x % 32;
-        unsigned size = __popc(own_inputs(own)) | __popc(own.active) << 10 | (own.active != 0) << 20; /* inputs, outputs, rows: none overflows */
+        unsigned size = __popc(own_inputs(own)) | __popc(own.active) << 10 | (own.active != 0) << 20; /* as `used` */
         unsigned end = scan(size), begin = end - size, before = 0; /* what earlier rounds have put */
         unsigned part_end = __shfl_sync(~0u, end, lane | (PART_ROWS - 1));
         for (bool waits = true;;) {
-            bool fits = waits && (part_end & 1023) - (before & 1023) + inputs <= GROUP_INPUTS;
+            bool fits = waits && (part_end & 1023) - (before & 1023) + (used & 1023) <= GROUP_INPUTS;
             unsigned put = __ballot_sync(~0u, fits);
             if (fits) {
-                unsigned at = begin - before;
-                own.inputs = inputs + (at & 1023), own.outputs = outputs + (at >> 10 & 1023), own.rows = rows + (at >> 20);
+                unsigned at = used + begin - before;
+                own.inputs = at & 1023, own.outputs = at >> 10 & 1023, own.rows = at >> 20;
                 list_inputs(own);
                 list_outputs(own);
             }
             if (put) {
-                unsigned now = __shfl_sync(~0u, end, 31 - __clz(put)), more = now - before;
+                unsigned now = __shfl_sync(~0u, end, 31 - __clz(put)), inputs = used & 1023, limit = inputs + (now - before & 1023);
                 __syncwarp();
-                for (int i = inputs * PIECES + lane; i < (inputs + (more & 1023)) * PIECES; i += 32)
+                for (int i = inputs * PIECES + lane; i < limit * PIECES; i += 32)
                     copy_async_16_of(shared_address(to->operand) + i % PIECES * OPERAND_PLANE + i / PIECES * 16, input + (size_t)to->inputs[i / PIECES] * C + i % PIECES * 8, 16);
-                inputs += more & 1023, outputs += more >> 10 & 1023, rows += more >> 20;
+                used += now - before;
                 before = now;
             }
             waits = waits && !fits;
             if (!__any_sync(~0u, waits))
                 return;
-            give(inputs);
+            give(used & 1023);
             open();
         }
     }
 };
+
+static __shared__ unsigned inputs_end[4]; /* of each warp: there is no register for it, nor for its address */
+static __device__ __forceinline__ unsigned own_end()
+{
+    unsigned thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    return inputs_end[thread / 32];
+}
 
 /* Inputs from .. end - 1 of the whole launch are this warp's. */
 static __device__ __forceinline__ void produce_inputs(group_producer p, const common &all, unsigned from, unsigned end)
@@ -172,13 +179,16 @@ static __device__ __forceinline__ void produce_inputs(group_producer p, const co
     constexpr int TILES = 32 / ROWS; /* at a time */
     int own = threadIdx.x % 32 / ROWS;
     lister<1> tiles = {all, p.im, true};
+    if (threadIdx.x % 32 == 0)
+        inputs_end[threadIdx.x / 32] = end;
+    __syncwarp();
     if (from < end) {
         wait_for_space<4 * sizeof(group)>();
         p.clear();
         p.open();
     }
-    for (; from < end; from += tiles.MOST) {
-        tiles.round(from, min(from + tiles.MOST, end));
+    for (; from < own_end(); from += tiles.MOST) {
+        tiles.round(from, min(from + tiles.MOST, own_end()));
         unsigned rank = tiles.first(), limit = tiles.end();
         output_row row = p.row_of(rank + own < limit ? &tiles.tile(rank + own) : nullptr);
         for (; rank < limit; rank += TILES) {
@@ -187,8 +197,8 @@ static __device__ __forceinline__ void produce_inputs(group_producer p, const co
             row = next;
         }
     }
-    if (p.inputs) {
-        p.give(p.inputs);
+    if (p.used) {
+        p.give(p.used & 1023);
         p.open();
     }
     p.give(-1);
@@ -196,11 +206,11 @@ static __device__ __forceinline__ void produce_inputs(group_producer p, const co
 
 /* --- consumers: 256 threads --- */
 
-/* What 32 inputs contribute through taps FIRST .. LAST - 1; `count` of them are there. parts: of the thread's first channel and input. */
-template <int FIRST, int LAST> static __device__ __forceinline__ void contribute(unsigned operand, const unsigned (*held)[4], float *parts, int count)
+/* What COLUMNS inputs contribute through taps FIRST .. LAST - 1; `count` of them are there. parts: of the thread's first channel and input. */
+template <int COLUMNS, int FIRST, int LAST> static __device__ __forceinline__ void contribute(unsigned operand, const unsigned (*held)[4], float *parts, int count)
 {
     unsigned long long columns = matrix_planes(operand, OPERAND_PLANE, 128);
-    float sum[2][16];
+    float sum[2][COLUMNS / 2];
     int own = threadIdx.x % 4 * 2;
 #pragma unroll
     for (int tap = FIRST; tap <= LAST; tap++) {
@@ -208,7 +218,7 @@ template <int FIRST, int LAST> static __device__ __forceinline__ void contribute
             wgmma_begin();
 #pragma unroll
             for (int c = 0; c < C / 16; c++)
-                wgmma_registers<TYPE, 32>(sum[tap & 1], held[tap * (C / 16) + c], columns + c * 2 * (OPERAND_PLANE / 16), c > 0);
+                wgmma_registers<TYPE, COLUMNS>(sum[tap & 1], held[tap * (C / 16) + c], columns + c * 2 * (OPERAND_PLANE / 16), c > 0);
             wgmma_commit();
         }
         if (tap == FIRST)
@@ -219,7 +229,7 @@ template <int FIRST, int LAST> static __device__ __forceinline__ void contribute
             wgmma_wait<0>();
         const float *done = sum[tap & 1 ^ 1];
 #pragma unroll
-        for (int i = 0; i < 16; i++) { /* input i / 4 * 8 + i % 2 of those that begin at the thread's first, channel 8 (i / 2 % 2) further */
+        for (int i = 0; i < COLUMNS / 2; i++) { /* input i / 4 * 8 + i % 2 of those that begin at the thread's first, channel 8 (i / 2 % 2) further */
             int ahead = i / 4 * 8 + i % 2;
             if (own + ahead < count)
                 parts[ahead * PITCH + (tap - 1) * 64 + i / 2 % 2 * 8] = done[i];
@@ -227,11 +237,20 @@ template <int FIRST, int LAST> static __device__ __forceinline__ void contribute
     }
 }
 
+/* The consumers share the taps: often there are not even COLUMNS inputs. */
+template <int COLUMNS> static __device__ __forceinline__ void contribute(int me, unsigned operand, const unsigned (*held)[4], float *parts, int count)
+{
+    if (me == 0)
+        contribute<COLUMNS, 0, (TAPS + 1) / 2>(operand, held, parts, count);
+    else if (TAPS > 1)
+        contribute<COLUMNS, (TAPS + 1) / 2, TAPS>(operand, held, parts, count);
+}
+
 /* Which output of a group a lane knows about. */
 struct group_output {
-    uint4 row;          /* of the group */
-    int x;              /* in the row */
-    unsigned taps;      /* its marks that have not been added */
+    uint4 row;     /* of the group */
+    int x;         /* in the row */
+    unsigned taps; /* its marks that have not been added */
 
     /* Where the contribution of its next marked input begins, in 16 bytes. There must be one. */
     __device__ __forceinline__ int next_part()
@@ -245,7 +264,7 @@ struct group_output {
 /* A warp takes 2 * AT_ONCE outputs: its lanes find out where their contributions are, then half a warp adds up each, a lane four channels. */
 static __device__ __forceinline__ void store_outputs(const group &from, const consumer &to, const float bias[4])
 {
-    constexpr int VECTOR = STORE == 8 ? 4 : 2, AT_ONCE = 4;
+    constexpr int VECTOR = STORE == 8 ? 4 : 2, AT_ONCE = 5;
     int lane = threadIdx.x % 32, half = lane / 16 * AT_ONCE, channel = lane % 16 * 4, count = from.output_count;
     const float4 *parts = reinterpret_cast<const float4 *>(contributions()) + lane % 16;
     for (int first = (threadIdx.x - 128) / 32 * (2 * AT_ONCE); first < count; first += 8 * 2 * AT_ONCE) {
@@ -307,12 +326,11 @@ static __device__ __forceinline__ void consume_inputs(const consumer &to, const 
             continue;
         }
         unsigned operand = shared_address(from.operand);
-        for (int i = 0; i < count; i += 32) { /* the consumers share the taps: often there are not even 32 */
-            if (me == 0)
-                contribute<0, (TAPS + 1) / 2>(operand + i * 16, held, parts + i * PITCH, count - i);
-            else if (TAPS > 1)
-                contribute<(TAPS + 1) / 2, TAPS>(operand + i * 16, held, parts + i * PITCH, count - i);
-        }
+        if (count > 32 && count <= WIDE)
+            contribute<WIDE>(me, operand, held, parts, count);
+        else
+            for (int i = 0; i < count; i += 32)
+                contribute<32>(me, operand + i * 16, held, parts + i * PITCH, count - i);
         consumers_sync();
         store_outputs(from, to, bias);
         barrier_arrive(shared_address(&group_empty[warp]));

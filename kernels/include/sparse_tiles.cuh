@@ -6,7 +6,7 @@
  *   conv2d/sparse_gather  WHOLE, and GATHERED: tiles come from and go to memory of their own, which other kernels fill and empty
  *
  * Tiles are ROWS rows of 8 pixels. One launch, a block an SM, three warpgroups. All of them look at the mask first (sparse_schedule.cuh); the
- * weights come when a block has work, since all blocks fetch the same ones and would keep the notes of the schedule waiting.
+ * weights come when a block has work: all blocks fetch the same ones, which takes L2 2 us, and would keep the notes of the schedule waiting.
  *   producer   finds out which tiles are the block's; then its four warps fill buffers in shared memory.
  *   consumers  (two) hold all R * S * C weights of 16 output channels in a warp's registers (144 for 3x3 of 64 channels); R * S * C / 16 wgmma of 64 channels
  *              by as many columns as there are.
@@ -29,6 +29,7 @@ template <int USED> static __device__ __forceinline__ void wait_for_space()
     if (WEIGHTS_AT < USED)
         barrier_wait(shared_address(&weights_held), 0);
 }
+constexpr unsigned FEW_TILES = 3; /* a block: with fewer, to list inputs takes longer than the products that it saves */
 enum { NOTHING, BY_TILES, SCATTERED };
 static __shared__ int way; /* what this block computes */
 
@@ -73,7 +74,7 @@ static __device__ __forceinline__ void produce(const TYPE *input, const unsigned
 {
     add_up(all);
     unsigned tiles = tiles_before[SHARES], weight = weight_before[SHARES];
-    bool whole = WHOLE && (!INPUTS || weight >= (unsigned long long)tiles * SWITCH);
+    bool whole = WHOLE && (!INPUTS || tiles < FEW_TILES * gridDim.x || weight >= (unsigned long long)tiles * SWITCH);
     unsigned total = whole ? tiles : weight, from = share_begin(total, blockIdx.x, gridDim.x), end = share_begin(total, blockIdx.x + 1, gridDim.x);
     if (threadIdx.x == 0) {
         way = from == end ? NOTHING : whole ? BY_TILES : SCATTERED;
@@ -93,7 +94,7 @@ static __device__ __forceinline__ void produce(const TYPE *input, const unsigned
     produce_pixels({input, mask, im, 0, 0}, all, from, end);
 #elif INPUTS
     int warp = threadIdx.x / 32;
-    produce_inputs({input, mask, im, group_of(warp), 0, 0, 0, 0}, all, from + (unsigned long long)(end - from) * warp / 4,
+    produce_inputs({input, mask, im, group_of(warp), 0, 0}, all, from + (unsigned long long)(end - from) * warp / 4,
                    from + (unsigned long long)(end - from) * (warp + 1) / 4);
 #endif
 }
@@ -111,9 +112,7 @@ static __device__ __forceinline__ void consume(const consumer &to, const TYPE *f
 #pragma unroll
     for (int i = 0; i < STEPS; i++)
         load_matrix_4(held[i], own + i * 32);
-    __syncwarp(); /* all lanes have read */
-    if (lane == 0)
-        barrier_arrive(shared_address(&weights_held));
+    barrier_arrive(shared_address(&weights_held));
     consumers_sync(); /* what they write in place of the weights has been read by both */
 #if WHOLE
     if (way == BY_TILES) {
@@ -133,7 +132,7 @@ static __device__ __forceinline__ void init_barriers()
 {
     if (threadIdx.x % 32 == 0) {
         barrier_init(shared_address(&weights_come), 8);
-        barrier_init(shared_address(&weights_held), 8);
+        barrier_init(shared_address(&weights_held), 256);
         barrier_init(shared_address(&decided), 1);
     }
 #if WHOLE

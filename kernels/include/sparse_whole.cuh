@@ -1,45 +1,29 @@
 /* sparse_whole: a sparse convolution by whole tiles, for sparse_tiles.cuh: a product's columns are the pixels of an active tile, active or not.
  *
- * A slot of the ring is a tile with its halo (sparse_copy.cuh); a tap is the same operand from another start.
+ * A slot of the ring is a tile with its halo (sparse_ring.cuh, sparse_copy.cuh); a tap is the same operand from another start.
  *
  * Needs what sparse_tiles.cuh needs, and STAGES. GATHERED: tiles come from and go to memory side by side, by rank. */
 #pragma once
+#include "sparse_ring.cuh"
 
 static __device__ __forceinline__ unsigned ring_address() { return shared_address(space) + 2 * staged_bytes(ROWS); } /* behind what is being stored */
-static __shared__ unsigned long long full[STAGES], empty[STAGES], turn[2]; /* barriers */
+static __shared__ unsigned long long turn[2]; /* barriers */
 static __shared__ work ring_work[STAGES];
 
 /* A warp. */
 static __device__ __forceinline__ void init_tiles()
 {
-    int i = threadIdx.x % 32;
-    if (i < STAGES) {
-        barrier_init(shared_address(&full[i]), 33); /* every lane's copies, and what they are */
-        barrier_init(shared_address(&empty[i]), 4); /* a lane of each warp of the consumer whose turn it is */
-    }
-    if (i < 2)
-        barrier_init(shared_address(&turn[i]), 4);
+    init_ring();
+    if (threadIdx.x % 32 < 2)
+        barrier_init(shared_address(&turn[threadIdx.x % 32]), 4);
 }
 
 /* --- producer --- */
 
-/* A warp of the producer copies a tile by itself: the four have tiles on their way in all free slots. The copies themselves tell the consumers that they are there;
- * a warp that waited for them would do so behind the next tile's, whose slot is not free yet. */
-struct producer {
-    const TYPE *input;
-    const unsigned *mask;
-    image im;
-    int issued; /* the ring's number of the warp's next tile */
-
-    __device__ __forceinline__ int next_slot() const
-    {
-        int slot = issued % STAGES;
-        barrier_wait(shared_address(&empty[slot]), issued / STAGES & 1 ^ 1);
-        return slot;
-    }
+struct producer : ring_producer {
     __device__ __forceinline__ void put(const work &tile, const row_marks &marks, unsigned rank)
     {
-        int slot = next_slot();
+        int slot = free_slot(issued);
         unsigned come = shared_address(&full[slot]);
         issued += 4;
         if (GATHERED) { /* the whole tile is one piece of memory */
@@ -62,7 +46,7 @@ struct producer {
     __device__ __forceinline__ void finish(int end)
     {
         for (; issued < end + 2; issued += 4) {
-            int slot = next_slot();
+            int slot = free_slot(issued);
             if (threadIdx.x % 32 == 0) {
                 ring_work[slot] = {{0, -1, 0}, 0, 0};
                 barrier_arrive(shared_address(&full[slot]));
@@ -74,27 +58,7 @@ struct producer {
 
 static __device__ __forceinline__ void produce_tiles(producer p, const common &all, unsigned from, unsigned end)
 {
-    int before = 0; /* tiles of earlier rounds */
-    lister<4> tiles = {all, p.im, false};
-    p.issued = threadIdx.x / 32;
-    for (; from < end; from += LIST) {
-        tiles.round(from, min(from + LIST, end));
-        wait_for_space<2 * staged_bytes(ROWS) + STAGES * STAGE_BYTES>();
-        unsigned rank = tiles.first() - before; /* of the ring's tile 0 */
-        before += tiles.end() - tiles.first();
-        if (p.issued >= before)
-            continue;
-        row_marks marks = load_marks(tiles.tile(rank + p.issued), p.im, p.mask);
-        while (p.issued < before) {
-            const work &tile = tiles.tile(rank + p.issued);
-            row_marks next = marks;
-            if (p.issued + 4 < before) /* on their way while this tile's copies are issued */
-                next = load_marks(tiles.tile(rank + p.issued + 4), p.im, p.mask);
-            p.put(tile, marks, rank + p.issued);
-            marks = next;
-        }
-    }
-    p.finish(before);
+    p.finish(produce_ring(p, all, from, end, [] { wait_for_space<2 * staged_bytes(ROWS) + STAGES * STAGE_BYTES>(); }));
 }
 
 /* --- consumers: two warpgroups --- */

@@ -28,6 +28,7 @@ few_in run tests/cli/few-channels/few_in.yaml
 few_out run tests/cli/few-channels/few_out.yaml a,b,c,d,e,f,g
 dense_16 run scenarios/dense_small.yaml c16,c64,c80
 dense_wide run scenarios/dense_small.yaml k320,c128,d2s_dcr
+dense_more run tests/gpu/sanitize_dense.yaml
 dense_shape run scenarios/dense_small.yaml bf,k1,k5,k35,stride2,dil
 dense_few run scenarios/dense_small.yaml few_in,few_in2,few_out,i8,i8_k5
 dense_chw run scenarios/dense_small.yaml chw,chw_odd,d2s,group,depth,depth_d2

@@ -164,6 +164,22 @@ static void answers_choose_the_dense_one(void **state)
     fixture_free(&f);
 }
 
+/* Against a sparse variant the others have curves, it itself has none. */
+static void nothing_is_held_against_itself(void **state)
+{
+    struct fixture f = {0};
+    struct break_group *g;
+    make_rows(&f);
+    row_set(&f.run.scenario_text, "scenario: x\nanswers:\n  - break_even: {over: mask.density, against: conv2d/sparse_tile}\n");
+    assert_int_equal(break_even_make(&g, &f.run, f.rows, f.count), 2);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(g[i].line_count, 1);
+        assert_string_equal(g[i].lines[0].name, "delta_tile");
+    }
+    break_even_free(g, 2);
+    fixture_free(&f);
+}
+
 /* sparse takes `slope` us times the density, cudnn 100: they cross at 100 / slope. */
 static void add_slope(struct fixture *f, int index, const char *axes, double d, double slope)
 {
@@ -235,6 +251,26 @@ static void seeds_are_merged(void **state)
     near(g->lines[0].points[0].high, 0.7);
     near(g->lines[0].crossing.at, 0.15);
     break_even_free(g, 1);
+    fixture_free(&f);
+}
+
+/* Row 0 that only moves the bytes is nobody's rival: the fastest dense row is. 400 d + 10 = 100 at 22.5 %. */
+static void a_copy_is_no_rival(void **state)
+{
+    struct fixture f = {0};
+    struct break_group *g;
+    make_rows(&f);
+    for (int i = 0; i < f.count; i++) {
+        if (strcmp(f.rows[i]->variant, "cudnn") == 0) {
+            f.rows[i]->status = ROW_FOIL;
+            row_set(&f.rows[i]->variant, "conv2d/copy");
+        }
+    }
+    assert_int_equal(break_even_make(&g, &f.run, f.rows, f.count), 2);
+    assert_string_equal(g[0].against, "wgmma");
+    assert_string_equal(g[0].lines[0].name, "sparse_tile");
+    near(g[0].lines[0].crossing.at, 0.225);
+    break_even_free(g, 2);
     fixture_free(&f);
 }
 
@@ -321,8 +357,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_cross_where_they_do), cmocka_unit_test(open_ends_and_turns),
-        cmocka_unit_test(rows_give_known_crossings), cmocka_unit_test(answers_choose_the_dense_one),
-        cmocka_unit_test(by_makes_the_groups), cmocka_unit_test(seeds_are_merged),          cmocka_unit_test(nothing_without_masks_or_time), cmocka_unit_test(masks_side_by_side),
+        cmocka_unit_test(rows_give_known_crossings), cmocka_unit_test(answers_choose_the_dense_one), cmocka_unit_test(nothing_is_held_against_itself),
+        cmocka_unit_test(by_makes_the_groups), cmocka_unit_test(seeds_are_merged),          cmocka_unit_test(nothing_without_masks_or_time),
+        cmocka_unit_test(a_copy_is_no_rival), cmocka_unit_test(masks_side_by_side),
         cmocka_unit_test(plot_has_the_crossing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

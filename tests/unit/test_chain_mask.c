@@ -121,7 +121,8 @@ static void full_data_are_of_the_dense_net(void **state)
     assert_true(op_data_make(&w, (enum data_part)(DATA_PART_PRECISION | DATA_FULL), &d, &err));
     two_layers(&d, NULL, want);
     for (int i = 0; i < K * PIXELS; i++)
-        assert_true(fabs(d.reference[i] - want[i]) <= 1e-13 * (1 + fabs(want[i])));
+        if (d.mask_out[i / (K * H * W) * H * W + i % (H * W)] != 0)
+            assert_true(fabs(d.reference[i] - want[i]) <= 1e-13 * (1 + fabs(want[i])));
     for (int i = 0; i < C * PIXELS; i++)
         zeros += d.array[ROLE_INPUT][i] == 0;
     assert_true(zeros < PIXELS / 10);

@@ -36,6 +36,7 @@ where:
   - warps <= 32
   - smem <= smem_per_block_optin
   - cc >= 80
+  - blocks <= 2 * per_sm * sm_count           # tiles of a block: with four, a launch a layer is faster
 define:
   TYPE: type(input)
   C: width
@@ -69,7 +70,7 @@ steps:
  * through L2. So this kernel runs all layers in one launch.
  *
  *  - A block owns a tile of TH x TW pixels and KB output channels, the same ones in every layer. 6 x 6 pixels and 32 channels make 128 blocks of 48 x 48 x 64:
- *    as many as there are SMs, each with half of a layer's weights. Larger images give a block several tiles, one after another in each layer.
+ *    as many as there are SMs, each with half of a layer's weights. Larger images give a block two tiles, one after another in each layer.
  *  - There is no barrier between layers, not even a flag beside the data: two channels and the number of the layer that made them are one 8-byte word, which
  *    is written and read whole. A block polls the words of its own halo until they are of the layer it needs. So a layer costs one store and one load through
  *    L2, where a flag costs a fence, a store, a poll and then the load.

@@ -38,6 +38,7 @@ select:
   - {variant: wgmma_pixels, claimed: yes, when: math == tf32}
   # strict f32: two thirds of the multiplications of 3x3 can be saved
   - {variant: tiled_halo, when: math == f32 and plain and k <= 4 and c >= 16 and r * s <= 9 and layout == NHWC}
+  - {variant: halo_regs, when: math == f32 and plain and c >= 8 and k >= 8 and k <= 32}      # winograd's 64 channels a block would be half empty
   - {variant: winograd, when: math == f32 and plain and c >= 16 and (layout == NHWC or k > 32)}
   - {variant: halo_regs, when: math == f32 and plain and c >= 8 and (layout == NHWC or k > 32)}
   # 8-bit whole numbers

@@ -61,7 +61,11 @@ columns:
 /* What changed from sparse_tile: where marks are scattered most tiles are active and few of their outputs; and what is not marked is zero. So the columns of a
  * product are marked inputs, wherever they are, and each is read once for the part of a tile that it reaches, where very_sparse reads it for every tap.
  *
- * Measured on an H200, 64 -> 64 3x3 at 720p, cold: 1 % of the inputs at random 29 us and 5 % 67 us, where sparse_tile takes 68 and 91, very_sparse 60 and 172, and
- * wgmma_rs 92; with 10 % it loses, 106 against 90. Most of the 29 us pass before the consumers have a group: its warp lists tiles for 5,500 cycles and rows for as
- * many. To try: all tiles of a share read at once. */
+ * Measured on an H200, 64 -> 64 3x3 at 720p, cold (reports/gallery/sparsity_targets-h200.md): 1 % of the inputs at random 28.8 us and 5 % 65, where sparse_tile takes
+ * 64 and 92 and wgmma_rs 91; with blobs it loses, 113 against 30 at 10 %.
+ *
+ * With 1 % a block has 131 inputs in parts and 608 outputs, four groups. Its 43,000 cycles, by clock64: 7,300 until all notes are there, 7,800 to list tiles, 7,900
+ * to list rows and to gather (a warp alone, five times four tiles), then 5,000 a group: 1,500 to 2,000 for the products, 1,800 to add up and store, the rest barriers.
+ * To ask for the weights before the notes are there kept those waiting as long. To try: all twelve warps list, since eight have nothing to do then; groups of 32
+ * inputs of each consumer's own, so that one multiplies while the other adds up; parts of 8 rows where no more than 64 inputs are marked. */
 #include "sparse_tiles.cuh"

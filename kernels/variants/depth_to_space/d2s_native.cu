@@ -26,7 +26,7 @@ let:
   # NCHW of a width that vectors do not divide: strips of rows in shared memory.
   strips: not nhwc and v < v_max and n * c / block < 65536
   px: select(block <= 3, 4, select(block == 4, 2, 1))
-  strip: px * min(ceil(w, px), 128)
+  strip: px * ceil(w, px * ceil(w, 128 * px))            # pixels: strips of a row are alike
   rows: max(1, min(h, floor(STRIP, strip * block * size(input))))
   pitch_deep: ceil(strip + 2 * v_max, v_max) * v_max + w % v_max
   plane: ceil(rows * pitch_deep + 2 * v_max, v_max) * v_max
@@ -82,7 +82,8 @@ steps:
  *             shared memory, and each of its stores is one piece.
  *
  * All indices into a thread's block are constants: the permutation costs register moves (prmt for 2-byte types).
- * VEC shrinks to what the shape's alignment allows; an odd width in NCHW costs VEC = 1. */
+ * VEC shrinks to what the shape's alignment allows. In NCHW a width that whole vectors do not divide, an odd one say, would leave 2 to 8 bytes a thread: then pieces of rows go
+ * through shared memory, where they lie as far from a multiple of 16 bytes as in global memory: shuffle_strip.cuh. */
 #include "element.cuh"
 
 #define RR (BLOCK * BLOCK)

@@ -5,23 +5,28 @@ from: convert
 needs: layout != to and c * h * w < 2147483648 and c * size(input) <= 2048
 dtype: {input: [f32, f16, bf16], output: same}
 params:
-  TILE: {values: [4096, 8192, 16384, 32768], default: 8192}    # bytes of a block's tile, at most
-  THREADS: {values: [64, 128, 256], default: 128}
+  TILE: {values: [auto, 4096, 8192, 16384, 32768], default: auto}  # bytes of a block's tile, about
+  THREADS: {values: [auto, 64, 128, 256], default: auto}
 let:
   v: 16 / size(input)
+  few: layout == NHWC and 16 * c <= 128
+  many: 16 * c > 256
+  tile: select(TILE != 'auto', TILE, select(few, 4096, select(many, 16384, 8192)))
+  threads: select(THREADS != 'auto', THREADS, select(few, 64, select(many, 256, 128)))
   # Of a tile: whole lines of 128 bytes of a plane, or whole vectors.
-  pixels: min(4096, select(TILE >= 128 * c, floor(TILE, 128 * c) * (128 / size(input)), max(v, floor(TILE, 16 * c) * v)))
+  pixels: min(4096, select(tile >= 128 * c or many and 128 * c <= 49152, max(1, floor(tile, 128 * c)) * (128 / size(input)), max(v, floor(tile, 16 * c) * v)))
   image: c * h * w
 define:
   ELEMENT_T: type(input)
   FROM_NHWC: layout == NHWC
   CHANNELS: c
   PIXELS: pixels
+  BLOCK_THREADS: threads
   ALIGNED: h * w % v == 0 and (n == 1 or image % v == 0)   # planes begin at whole vectors
 steps:
   - kernel: convert_flat
     grid: ceil(h * w, pixels), n
-    block: THREADS
+    block: threads
     smem: ceil((pixels + 2 * v) * c * size(input) + 32, 128) * 128
     args: input, output, h * w, n * image
 */
@@ -41,7 +46,6 @@ steps:
 constexpr int SIZE = sizeof(ELEMENT_T), V = 16 / SIZE;
 constexpr int LANES_C = CHANNELS < 4 ? CHANNELS : 4, CHUNKS = (CHANNELS + LANES_C - 1) / LANES_C;
 constexpr int COLUMNS = PIXELS / V;                       /* vectors of a plane that begin in a tile */
-constexpr int BATCH = 4;                                  /* vectors that a thread has on their way */
 
 /* Neighbouring vectors of a plane lie CHANNELS vectors apart, and that number's factors of 2 take them to the same banks: bits from above are added to a vector's place. */
 constexpr int twos(int n) { return n % 2 ? 0 : 1 + twos(n / 2); }
@@ -75,7 +79,7 @@ static __device__ __forceinline__ void take_flat(const ELEMENT_T *all, long long
     const ELEMENT_T *from = all + start - over;
     long long left = (end - start + over) * SIZE;
 #pragma unroll 4
-    for (int i = threadIdx.x; i < vectors; i += THREADS)
+    for (int i = threadIdx.x; i < vectors; i += BLOCK_THREADS)
         copy_async_16_of(shared_address(at(i * V)), from + i * V, left - i * 16 >= 16 ? 16 : (unsigned)(left - i * 16));
     copy_async_commit();
     copy_async_wait<0>();
@@ -84,7 +88,7 @@ static __device__ __forceinline__ void give_planes(ELEMENT_T *all, long long ima
 {
     long long first = image + p0;
 #pragma unroll 2
-    for (int i = threadIdx.x; i < COLUMNS * LANES_C * CHUNKS; i += THREADS) {
+    for (int i = threadIdx.x; i < COLUMNS * LANES_C * CHUNKS; i += BLOCK_THREADS) {
         piece v(i, COLUMNS, (unsigned)first, HW);
         if (v.c >= CHANNELS)
             continue;
@@ -110,19 +114,20 @@ constexpr int ORIGIN = V * CHANNELS; /* of a tile that is filled from planes: wh
 
 static __device__ __forceinline__ void take_planes(const ELEMENT_T *all, long long image, int p0, int over, int HW, int pixels, long long end)
 {
-    constexpr int columns = COLUMNS + (ALIGNED ? 0 : 1), items = columns * LANES_C * CHUNKS;
+    constexpr int columns = COLUMNS + (ALIGNED ? 0 : 1), items = columns * LANES_C * CHUNKS, each = (items + BLOCK_THREADS - 1) / BLOCK_THREADS;
+    constexpr int batches = (each + 5) / 6, BATCH = (each + batches - 1) / batches; /* vectors that a thread has on their way */
     long long first = image + p0;
-    for (int begin = threadIdx.x; begin < items; begin += THREADS * BATCH) {
+    for (int begin = threadIdx.x; begin < items; begin += BLOCK_THREADS * BATCH) {
         pack<ELEMENT_T, V> in[BATCH];
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
-            piece v(begin + k * THREADS, columns, (unsigned)first, HW);
+            piece v(begin + k * BLOCK_THREADS, columns, (unsigned)first, HW);
             if (v.c < CHANNELS && v.p < pixels && first + (long long)v.c * HW + v.p + V <= end)
                 in[k] = load_pack<ELEMENT_T, V>(all + first + (long long)v.c * HW + v.p);
         }
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
-            piece v(begin + k * THREADS, columns, (unsigned)first, HW);
+            piece v(begin + k * BLOCK_THREADS, columns, (unsigned)first, HW);
             int to = ORIGIN + over + v.p * CHANNELS + v.c;
             long long from = first + (long long)v.c * HW + v.p;
             if (v.c >= CHANNELS || v.p >= pixels)
@@ -142,7 +147,7 @@ static __device__ __forceinline__ void give_flat(ELEMENT_T *to, int over, int el
 {
     int skipped = min((V - over) % V, elements), vectors = (elements - skipped) / V, rest = (elements - skipped) % V;
 #pragma unroll 4
-    for (int i = threadIdx.x; i < vectors; i += THREADS)
+    for (int i = threadIdx.x; i < vectors; i += BLOCK_THREADS)
         *reinterpret_cast<uint4 *>(to + skipped + i * V) = *reinterpret_cast<const uint4 *>(at(ORIGIN + over + skipped + i * V)); /* as a pack it becomes four stores */
     if (threadIdx.x < skipped)
         to[threadIdx.x] = *at(ORIGIN + over + threadIdx.x);
@@ -150,7 +155,7 @@ static __device__ __forceinline__ void give_flat(ELEMENT_T *to, int over, int el
         to[skipped + vectors * V + threadIdx.x] = *at(ORIGIN + over + skipped + vectors * V + threadIdx.x);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS) convert_flat(const ELEMENT_T *__restrict__ input, ELEMENT_T *__restrict__ output, int HW, long long end)
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 1024 / BLOCK_THREADS) convert_flat(const ELEMENT_T *__restrict__ input, ELEMENT_T *__restrict__ output, int HW, long long end)
 {
     int p0 = blockIdx.x * PIXELS, pixels = min(PIXELS, HW - p0);
     long long image = (long long)blockIdx.y * CHANNELS * HW, start = image + (long long)p0 * CHANNELS; /* start: of the tile, in NHWC */

@@ -28,7 +28,7 @@ let:
   # NCHW of a width that vectors do not divide: strips of rows in shared memory.
   strips: not nhwc and v < v_max and n * deep / block < 65536
   px: select(block <= 3, 4, select(block == 4, 2, 1))
-  strip: px * min(ceil(wd, px), 128)
+  strip: px * ceil(wd, px * ceil(wd, 128 * px))            # pixels: strips of a row are alike
   rows: max(1, min(hd, floor(STRIP, strip * block * size(input))))
   pitch_deep: ceil(strip + 2 * v_max, v_max) * v_max + wd % v_max
   plane: ceil(rows * pitch_deep + 2 * v_max, v_max) * v_max

@@ -18,7 +18,8 @@ let:
   cg: select(ch <= 4, ch, select(ch % 4 == 0, 4, select(ch % 2 == 0, 2, 1)))
   px: select(cg < ch, 1, select(PIXELS != 'auto', PIXELS, select(ch * block <= 8, 4, select(ch * block <= 16, 2, 1))))
   threads: select(THREADS == 'auto', select(block <= 2, 128, select(block <= 4, 64, 32)), THREADS)
-  width: min(px * ceil(w, px), px * max(1, floor(select(cg < ch, 4, 1) * threads * cg, ch)))
+  widest: px * max(1, floor(select(cg < ch, 4, 1) * threads * cg, ch))
+  width: px * ceil(w, px * ceil(w, widest))                     # strips of a row are alike
   rows: max(1, floor(TILE, block * block * width * ch * size(input)))
   same: w * block * ch % v == 0                                 # the lines of a pixel begin alike: made once
   lines: select(same, 1, block)
@@ -69,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 512 / BLOCK_THREADS)
     int x0 = blockIdx.x % strips * STRIP, y0 = blockIdx.x / strips * ROWS, pixels = min(STRIP, WIDTH - x0), rows = min(ROWS, H - y0);
     long long line = (long long)blockIdx.y * H + y0, from = line * LINE + x0 * CHANNELS, to = line * (BLOCK * BLOCK * LINE) + x0 * BLOCK * CHANNELS;
     ELEMENT_T *in = reinterpret_cast<ELEMENT_T *>(shared), *out = in + OUT_AT;
-    strip::take<ELEMENT_T, PITCH_IN, BLOCK_THREADS>(in, input, from, LINE, pixels * CHANNELS, 0, rows, end);
+    strip::take<ELEMENT_T, STRIP * CHANNELS, PITCH_IN, BLOCK_THREADS>(in, input, from, LINE, pixels * CHANNELS, 0, rows, end);
     copy_async_commit();
     copy_async_wait<0>();
     __syncthreads();
@@ -108,8 +109,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 512 / BLOCK_THREADS)
     }
     __syncthreads();
     if (LINES == BLOCK)
-        strip::give<ELEMENT_T, PITCH_OUT, BLOCK_THREADS>(output, out, to, LINE * BLOCK, pixels * BLOCK * CHANNELS, 0, rows * BLOCK);
+        strip::give<ELEMENT_T, STRIP * BLOCK * CHANNELS, PITCH_OUT, BLOCK_THREADS>(output, out, to, LINE * BLOCK, pixels * BLOCK * CHANNELS, 0, rows * BLOCK);
     else
         for (int dy = 0; dy < BLOCK; dy++)
-            strip::give<ELEMENT_T, PITCH_OUT, BLOCK_THREADS>(output, out, to + dy * LINE * BLOCK, LINE * BLOCK * BLOCK, pixels * BLOCK * CHANNELS, 0, rows);
+            strip::give<ELEMENT_T, STRIP * BLOCK * CHANNELS, PITCH_OUT, BLOCK_THREADS>(output, out, to + dy * LINE * BLOCK, LINE * BLOCK * BLOCK, pixels * BLOCK * CHANNELS, 0, rows);
 }

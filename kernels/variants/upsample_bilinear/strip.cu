@@ -16,11 +16,12 @@ let:
   ch: select(nhwc, c, 1)                                        # of a line: neighbours
   # An item: px pixels of the input by cg channels.
   cg: select(ch <= 4 and ch * block <= 32, ch, select(ch % 4 == 0 and block <= 8, 4, select(ch % 2 == 0, 2, 1)))
-  # The item's pixels in a line of the output are at most 48 bytes, or 24 where they are stored 4 bytes at a time: more would meet in the same banks.
-  most: floor(select(w * block * ch % v == 0, 48, 24), ch * block * size(input))
+  # The item's pixels in a line of the output are at most 24 bytes: more would meet in the same banks, or leave a block with one row.
+  most: floor(24, ch * block * size(input))
   px: select(cg < ch, 1, select(PIXELS != 'auto', PIXELS, select(most >= 4, 4, select(most >= 2, 2, 1))))
   threads: select(THREADS == 'auto', select(block <= 2, 128, select(block <= 4, 64, 32)), THREADS)
-  width: min(px * ceil(w, px), px * max(1, floor(select(cg < ch, 4, 1) * threads * cg, ch)))
+  widest: px * max(1, floor(select(cg < ch, 4, 1) * threads * cg, ch))
+  width: px * ceil(w, px * ceil(w, widest))                     # strips of a row are alike
   rows: max(1, floor(TILE, block * block * width * ch * size(input)))
   pitch_in: ceil((width + 2) * ch + 2 * v, v) * v + w * ch % v
   pitch_out: ceil(width * block * ch + 2 * v, v) * v + w * block * ch % v
@@ -114,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) bilinear_strip(const
     long long from = ((long long)blockIdx.y * H + y0 - 1) * LINE + (x0 - 1) * CHANNELS; /* rows y0 - 1 on, pixels x0 - 1 on */
     ELEMENT_T *in = reinterpret_cast<ELEMENT_T *>(shared), *out = in + OUT_AT;
     int low = y0 == 0, high = min(rows + 1, H + 1 - y0); /* rows that exist */
-    strip::take<ELEMENT_T, PITCH_IN, BLOCK_THREADS>(in, input, from, LINE, (pixels + 2) * CHANNELS, low, high, end);
+    strip::take<ELEMENT_T, (STRIP + 2) * CHANNELS, PITCH_IN, BLOCK_THREADS>(in, input, from, LINE, (pixels + 2) * CHANNELS, low, high, end);
     copy_async_commit();
     copy_async_wait<0>();
     __syncthreads();
@@ -157,6 +158,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS) bilinear_strip(const
         }
     }
     __syncthreads();
-    strip::give<ELEMENT_T, PITCH_OUT, BLOCK_THREADS>(output, out, to, LINE * BLOCK, pixels * BLOCK * CHANNELS, y0 == 0 ? BLOCK / 2 : 0,
+    strip::give<ELEMENT_T, STRIP * BLOCK * CHANNELS, PITCH_OUT, BLOCK_THREADS>(output, out, to, LINE * BLOCK, pixels * BLOCK * CHANNELS, y0 == 0 ? BLOCK / 2 : 0,
                                               rows * BLOCK - (y0 + rows > H ? BLOCK / 2 : 0));
 }
