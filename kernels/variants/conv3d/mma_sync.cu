@@ -87,7 +87,8 @@ steps:
  * What the first one gained on the way: pieces of a voxel in pairs, because every 32 bytes came twice, 91 to 81 us; the last round's tiles on different SMs, 76.
  * What binds it is mma.sync: when it took 92 us the tensor pipe worked in 54 % of the cycles, and warps waited for it or for their own last product in half of theirs. To
  * try: wgmma with voxels as rows. 1x1x1 is bound by memory, and bytes are not what it loses (31 MB come in, as they must): of 33 us an SM had no block for 7, and a
- * group's loads, products and stores follow each other. To try there: consecutive voxels by the copy engine, results through shared memory. */
+ * group's loads, products and stores follow each other; more tiles on their way change little (GROUPS 8, STAGES 3, TD 2:
+ * 26.0). To try there: consecutive voxels by the copy engine, results through shared memory. */
 #include "volume_mma.cuh"
 
 static __device__ __forceinline__ volume_place place_of(int tile, int tiles, int tiles_p, int tiles_q, int tiles_o)
