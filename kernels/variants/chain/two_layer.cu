@@ -76,6 +76,7 @@ columns:
 #define STORE 8
 #define EPI_BIAS 0 /* bias and activation of two layers are applied here */
 #define EPI_SLOPE 1
+#define TOGETHER 2
 #include "sparse_copy.cuh"
 #include "sparse_ring.cuh"
 #include "sparse_store.cuh"
