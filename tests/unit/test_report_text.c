@@ -1,5 +1,6 @@
 /* The terminal, the summary, the network and Markdown, as golden texts; and what must hold whatever the golden says. */
 #include "fixture_rows.h"
+#include "report/case_table.h"
 #include "report/view.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -151,6 +152,35 @@ static void ranking_of_a_tie(void **state)
     fixture_free(&f);
 }
 
+/* Rows of one machine code, launched alike, that lie further apart than noise: said once, of the outer two. */
+static void placement_is_said(void **state)
+{
+    static const struct {
+        const char *variant, *code;
+        double us;
+        int blocks;
+    } rows[] = {{"conv2d/cudnn", "", 40, 80},   {"conv2d/auto", "aa", 24, 80}, {"conv2d/mma_sync", "aa", 30, 80}, {"my/copy", "aa", 26, 80},
+                {"my/more_blocks", "aa", 35, 81}, {"my/other", "bb", 20, 80},   {"my/near", "bb", 20.1, 80}};
+    struct fixture f = {0};
+    struct case_view c;
+    struct text t = {0};
+    fixture_run(&f.run, "t", "cuda:0", "NVIDIA H200");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct row *r = fixture_row(&f, 0, "a", "", "conv2d 8->8 3x3", rows[i].variant, "", ROW_OK);
+        struct row_step *s = fixture_step(r, "conv", 32, 0, 8, 0.5, "regs");
+        snprintf(s->sass_hash, sizeof s->sass_hash, "%s", rows[i].code);
+        s->grid[0] = rows[i].blocks;
+        fixture_time(r, -1, rows[i].us, 0.2, 40 / rows[i].us, 0.9, 1.1);
+    }
+    case_view_make(&c, &f.run, f.rows, f.count);
+    case_notes(&c, false, &t);
+    char *said = text_take(&t);
+    assert_string_equal(said, "mma_sync: the machine code of auto, and 25.0 % slower: where a row's buffers lie is a part of its time\n");
+    free(said);
+    case_view_free(&c);
+    fixture_free(&f);
+}
+
 /* emu ranks nothing and shows no time, even when a row came with one. */
 static void emu_has_no_time(void **state)
 {
@@ -249,7 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(terminal_h200),   cmocka_unit_test(terminal_emu),       cmocka_unit_test(terminal_ascii_narrow),
         cmocka_unit_test(terminal_colour), cmocka_unit_test(markdown),           cmocka_unit_test(ranking),
-        cmocka_unit_test(ranking_of_a_tie),
+        cmocka_unit_test(ranking_of_a_tie), cmocka_unit_test(placement_is_said),
         cmocka_unit_test(graph_and_prepare), cmocka_unit_test(emu_has_no_time), cmocka_unit_test(absent_is_not_zero), cmocka_unit_test(every_failure_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
