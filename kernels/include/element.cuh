@@ -85,3 +85,6 @@ template <typename T, int V> __device__ __forceinline__ pack<T, V> rounded(const
     }
     return v;
 }
+
+/* The widest power of two, up to `widest`, that divides n: how many of n elements are moved at once. */
+constexpr int divisor(int n, int widest) { return n % widest == 0 ? widest : divisor(n, widest / 2); }

@@ -19,9 +19,6 @@ namespace shuffle {
 constexpr int SIZE = sizeof(ELEMENT_T), V = 16 / SIZE, SQUARE = BLOCK * BLOCK;
 constexpr int CO = CHANNELS / SQUARE, LINE = BLOCK * CO; /* channels of the shallow image; elements of a pixel that share a line */
 
-/* The widest power of two, up to `widest`, that divides n. */
-constexpr int divisor(int n, int widest) { return n % widest == 0 ? widest : divisor(n, widest / 2); }
-
 constexpr bool SUBSETS = CO % V == 0;             /* a thread takes V channels of a pixel, else all of GROUP pixels */
 constexpr int TAKEN = SUBSETS ? V : CO;           /* channels of an item */
 /* Pixels that make whole vectors, if that is not more than 72 elements; else shorter vectors. */

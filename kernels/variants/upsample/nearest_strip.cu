@@ -56,9 +56,6 @@ steps:
 
 constexpr int V = 16 / sizeof(ELEMENT_T), LINE = WIDTH * CHANNELS, GROUPS = CHANNELS / CG;
 constexpr int OUT = PX * BLOCK; /* pixels of an item in a line of the output */
-
-/* The widest power of two up to `widest` that divides n. */
-constexpr int divisor(int n, int widest) { return n % widest == 0 ? widest : divisor(n, widest / 2); }
 constexpr bool WHOLE = CG == CHANNELS; /* an item's pixels are neighbours */
 constexpr int STORE = divisor(LINE * BLOCK, divisor(WHOLE ? OUT * CG : CG, V)), LOAD = divisor(LINE, divisor(WHOLE ? PX * CG : CG, V));
 

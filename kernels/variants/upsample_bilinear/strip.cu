@@ -65,9 +65,6 @@ steps:
 
 constexpr int V = 16 / sizeof(ELEMENT_T), LINE = WIDTH * CHANNELS, GROUPS = CHANNELS / CG;
 constexpr int OUT = PX * BLOCK; /* pixels of an item in a line of the output */
-
-/* The widest power of two up to `widest` that divides n. */
-constexpr int divisor(int n, int widest) { return n % widest == 0 ? widest : divisor(n, widest / 2); }
 constexpr int RUN = CG == CHANNELS ? OUT * CG : CG; /* elements of an item that are neighbours */
 constexpr int STORE = divisor(LINE * BLOCK, divisor(RUN, V)), LOAD = divisor(LINE, divisor(CG, V));
 
