@@ -4,7 +4,7 @@ status=0
 copy=$work/copy
 fresh() {
     rm -rf "$copy"; mkdir -p "$copy/bin" "$copy/build"
-    for part in harness kernels plot ci .ci tests METHOD.md; do [ ! -e "$ROOT/$part" ] || cp -R "$ROOT/$part" "$copy/"; done
+    for part in harness kernels plot ci .ci tests METHOD.md .clang-format; do [ ! -e "$ROOT/$part" ] || cp -R "$ROOT/$part" "$copy/"; done
     [ ! -d "$ROOT/.deps" ] || ln -s "$ROOT/.deps" "$copy/.deps"
     mkdir -p "$copy/kernels/variants/conv2d"; rm -rf "$copy/kernels/variants"/*/*
     : >"$copy/kernels/variants/conv2d/naive.cu"
@@ -54,6 +54,7 @@ expect columns 'the table of emu against the hardware' sed -i '/| emu.b |/d' MET
 expect columns 'column empty has no paragraph' sed -i 's/id  -/empty  -/' bin/bench
 expect length 'zz.c: 601 lines' long_file harness/base/zz.c
 expect length 'zz() has 73 lines' long_function harness/base/zz.c
+expect format 'zz_format.c:1: not as clang-format writes it' append harness/base/zz_format.c 'int  zz;'
 expect help 'bench run --help: fails' sed -i '/run --help/d' bin/bench
 expect help 'does not name the exit codes' sed -i 's/; exit codes: 0//' bin/bench
 expect help 'lists no verb' sed -i 's/"  run/"run/' bin/bench

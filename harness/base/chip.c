@@ -60,16 +60,11 @@
 
 /* The first of a chip or an arch is what its name alone means. */
 static const struct chip table[] = {
-    {BOARD("TU102", "RTX 2080 Ti", 68, 5.5, 1.545e9, 616e9), SM_75},
-    {BOARD("TU104", "T4", 40, 4, 1.59e9, 320e9), SM_75},
-    {BOARD("GA100", "A100 SXM", 108, 40, 1.41e9, 2.039e12), SM_80},
-    {BOARD("GA102", "RTX A6000", 84, 6, 1.80e9, 768e9), SM_86},
-    {BOARD("GA102", "RTX 3090", 82, 6, 1.695e9, 936e9), SM_86},
-    {BOARD("AD102", "L40S", 142, 96, 2.52e9, 864e9), SM_89},
-    {BOARD("AD102", "RTX 4090", 128, 72, 2.52e9, 1008e9), SM_89},
-    {BOARD("GH100", "H200 SXM", 132, 60, 1.98e9, 4.8e12), SM_90},
-    {BOARD("GH100", "H100 SXM", 132, 50, 1.98e9, 3.35e12), SM_90},
-    {BOARD("GB100", "B200 SXM", 148, 126, 1.965e9, 8e12), SM_100},
+    {BOARD("TU102", "RTX 2080 Ti", 68, 5.5, 1.545e9, 616e9), SM_75},  {BOARD("TU104", "T4", 40, 4, 1.59e9, 320e9), SM_75},
+    {BOARD("GA100", "A100 SXM", 108, 40, 1.41e9, 2.039e12), SM_80},   {BOARD("GA102", "RTX A6000", 84, 6, 1.80e9, 768e9), SM_86},
+    {BOARD("GA102", "RTX 3090", 82, 6, 1.695e9, 936e9), SM_86},       {BOARD("AD102", "L40S", 142, 96, 2.52e9, 864e9), SM_89},
+    {BOARD("AD102", "RTX 4090", 128, 72, 2.52e9, 1008e9), SM_89},     {BOARD("GH100", "H200 SXM", 132, 60, 1.98e9, 4.8e12), SM_90},
+    {BOARD("GH100", "H100 SXM", 132, 50, 1.98e9, 3.35e12), SM_90},    {BOARD("GB100", "B200 SXM", 148, 126, 1.965e9, 8e12), SM_100},
     {BOARD("GB202", "RTX 5090", 170, 96, 2.407e9, 1.792e12), SM_120},
 };
 #define TABLE_COUNT ((int)(sizeof table / sizeof table[0]))
@@ -147,7 +142,9 @@ double chip_flop_s(const struct chip *chip, int math)
     case MATH_F16_ACC32:
     case MATH_F16_ACC16: per_sm = chip->flop_f16_tensor; break;
     case MATH_BF16_ACC32: per_sm = chip->flop_bf16_tensor; break;
-    case MATH_I8_ACC32: per_sm = chip->cc >= 75 ? 2 * chip->flop_f16_tensor : 0; break; /* twice f16 on every chip of the table that has it */
+    case MATH_I8_ACC32:
+        per_sm = chip->cc >= 75 ? 2 * chip->flop_f16_tensor : 0;
+        break; /* twice f16 on every chip of the table that has it */
     case MATH_NONE:
     case MATH_COUNT: break;
     }

@@ -29,16 +29,46 @@ static int find(const char *name, const char *const *names)
     return 0;
 }
 
-enum dtype dtype_parse(const char *name) { return (enum dtype)find(name, dtype_names); }
-const char *dtype_name(enum dtype t) { return t > DTYPE_NONE && t < DTYPE_COUNT ? types[t].name : "none"; }
-size_t dtype_bytes(enum dtype t) { return t > DTYPE_NONE && t < DTYPE_COUNT ? types[t].bytes : 0; }
-const char *dtype_cuda(enum dtype t) { return t > DTYPE_NONE && t < DTYPE_COUNT ? types[t].cuda : "void"; }
-double dtype_unit_roundoff(enum dtype t) { return t < DTYPE_COUNT ? types[t].roundoff : 0; }
-double dtype_exact_integer(enum dtype t) { return t < DTYPE_COUNT ? types[t].exact : 0; }
-enum layout layout_parse(const char *name) { return (enum layout)find(name, layout_names); }
-const char *layout_name(enum layout l) { return l > LAYOUT_NONE && l < LAYOUT_COUNT ? layout_names[l - 1] : "none"; }
-enum math math_parse(const char *name) { return (enum math)find(name, math_names); }
-const char *math_name(enum math m) { return m > MATH_NONE && m < MATH_COUNT ? math_names[m - 1] : "none"; }
+enum dtype dtype_parse(const char *name)
+{
+    return (enum dtype)find(name, dtype_names);
+}
+const char *dtype_name(enum dtype t)
+{
+    return t > DTYPE_NONE && t < DTYPE_COUNT ? types[t].name : "none";
+}
+size_t dtype_bytes(enum dtype t)
+{
+    return t > DTYPE_NONE && t < DTYPE_COUNT ? types[t].bytes : 0;
+}
+const char *dtype_cuda(enum dtype t)
+{
+    return t > DTYPE_NONE && t < DTYPE_COUNT ? types[t].cuda : "void";
+}
+double dtype_unit_roundoff(enum dtype t)
+{
+    return t < DTYPE_COUNT ? types[t].roundoff : 0;
+}
+double dtype_exact_integer(enum dtype t)
+{
+    return t < DTYPE_COUNT ? types[t].exact : 0;
+}
+enum layout layout_parse(const char *name)
+{
+    return (enum layout)find(name, layout_names);
+}
+const char *layout_name(enum layout l)
+{
+    return l > LAYOUT_NONE && l < LAYOUT_COUNT ? layout_names[l - 1] : "none";
+}
+enum math math_parse(const char *name)
+{
+    return (enum math)find(name, math_names);
+}
+const char *math_name(enum math m)
+{
+    return m > MATH_NONE && m < MATH_COUNT ? math_names[m - 1] : "none";
+}
 
 enum math math_default(enum dtype t)
 {

@@ -33,14 +33,25 @@ void dtype_set(enum dtype t, void *array, size_t index, double value);
 
 /* Activations: NCHW, NHWC. Filters: KCRS (k output channels outermost), KRSC, RSCK, CRSK. BITS: one bit a pixel,
  * u32[n][h][ceil(w/32)], low bit = small x. LINEAR: anything one-dimensional. */
-enum layout { LAYOUT_NONE, LAYOUT_NCHW, LAYOUT_NHWC, LAYOUT_KCRS, LAYOUT_KRSC, LAYOUT_RSCK, LAYOUT_CRSK, LAYOUT_BITS, LAYOUT_LINEAR, LAYOUT_COUNT };
+enum layout {
+    LAYOUT_NONE,
+    LAYOUT_NCHW,
+    LAYOUT_NHWC,
+    LAYOUT_KCRS,
+    LAYOUT_KRSC,
+    LAYOUT_RSCK,
+    LAYOUT_CRSK,
+    LAYOUT_BITS,
+    LAYOUT_LINEAR,
+    LAYOUT_COUNT
+};
 enum layout layout_parse(const char *name);
 const char *layout_name(enum layout l);
 extern const char *const layout_names[];
 
 /* Arithmetic of the products and sums (decision 5). f32: IEEE single, no TF32. tf32: products of operands rounded to
- * TF32, f32 sums. f16_acc32 / bf16_acc32: exact products of 16-bit operands, f32 sums. f16_acc16: f16 sums. i8_acc32: products and sums of whole numbers
- * in 32 bits, exact; the result is stored as f32. */
+ * TF32, f32 sums. f16_acc32 / bf16_acc32: exact products of 16-bit operands, f32 sums. f16_acc16: f16 sums. i8_acc32: products and sums of
+ * whole numbers in 32 bits, exact; the result is stored as f32. */
 enum math { MATH_NONE, MATH_F32, MATH_TF32, MATH_F16_ACC32, MATH_F16_ACC16, MATH_BF16_ACC32, MATH_I8_ACC32, MATH_COUNT };
 enum math math_parse(const char *name);
 const char *math_name(enum math m);
@@ -48,7 +59,8 @@ extern const char *const math_names[];
 /* The mode a dtype gets when none is named: f32 -> f32, f16 -> f16_acc32, bf16 -> bf16_acc32, i8 -> i8_acc32. */
 enum math math_default(enum dtype t);
 
-/* depth_to_space channel order. DCR (ONNX, TensorFlow): source channel = C'*(b*dy + dx) + c. CRD (PyTorch PixelShuffle): c*b*b + b*dy + dx. */
+/* depth_to_space channel order. DCR (ONNX, TensorFlow): source channel = C'*(b*dy + dx) + c. CRD (PyTorch PixelShuffle): c*b*b + b*dy + dx.
+ */
 enum d2s_mode { D2S_NONE, D2S_DCR, D2S_CRD };
 enum d2s_mode d2s_mode_parse(const char *name);
 const char *d2s_mode_name(enum d2s_mode m);

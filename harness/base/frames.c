@@ -12,10 +12,10 @@ enum source { SOURCE_PICTURES, SOURCE_PICTURE, SOURCE_PNM, SOURCE_Y4M, SOURCE_RA
 /* How the planes of a Y4M or raw frame lie. */
 struct planes {
     int64_t w, h;
-    bool packed;             /* rgb24: three samples a pixel */
-    int count;               /* planes: 1 or 3 */
-    int shrink_x, shrink_y;  /* of the chroma planes */
-    int most, sample_bytes;  /* 16-bit samples are little-endian */
+    bool packed;            /* rgb24: three samples a pixel */
+    int count;              /* planes: 1 or 3 */
+    int shrink_x, shrink_y; /* of the chroma planes */
+    int most, sample_bytes; /* 16-bit samples are little-endian */
 };
 struct frames {
     enum source kind;
@@ -103,7 +103,8 @@ static bool open_y4m(struct frames *f, struct error *err)
     char line[LINE_MAX_BYTES], *rest = line;
     bool end;
     f->kind = SOURCE_Y4M;
-    f->planes = (struct planes){.count = 3, .shrink_x = 2, .shrink_y = 2, .most = 255, .sample_bytes = 1}; /* what a stream without C means */
+    f->planes =
+        (struct planes){.count = 3, .shrink_x = 2, .shrink_y = 2, .most = 255, .sample_bytes = 1}; /* what a stream without C means */
     if (!read_line(f, line, &end, err))
         return false;
     strsep(&rest, " ");
@@ -234,7 +235,8 @@ static int next_planes(struct frames *f, struct image *out, struct error *err)
         return 0;
     ungetc(c, f->file);
     if (p->w > IMAGE_MAX_PIXELS / p->h) {
-        error_set(err, ERROR_USAGE, "%s: frames of %lld x %lld pixels are more than %lld", f->name, (long long)p->w, (long long)p->h, (long long)IMAGE_MAX_PIXELS);
+        error_set(err, ERROR_USAGE, "%s: frames of %lld x %lld pixels are more than %lld", f->name, (long long)p->w, (long long)p->h,
+                  (long long)IMAGE_MAX_PIXELS);
         return -1;
     }
     int channels = p->packed ? 3 : p->count;
@@ -309,8 +311,8 @@ int frames_next(struct frames *f, struct image *out, struct error *err)
     case SOURCE_RAW: got = next_planes(f, out, err); break;
     }
     if (got == 1 && f->w && (out->w != f->w || out->h != f->h)) {
-        error_set(err, ERROR_USAGE, "%s: frame %d has %lld x %lld pixels, those before it %lld x %lld", f->name, f->number, (long long)out->w,
-                  (long long)out->h, (long long)f->w, (long long)f->h);
+        error_set(err, ERROR_USAGE, "%s: frame %d has %lld x %lld pixels, those before it %lld x %lld", f->name, f->number,
+                  (long long)out->w, (long long)out->h, (long long)f->w, (long long)f->h);
         image_free(out);
         return -1;
     }

@@ -1,4 +1,5 @@
-/* base/frames: the frames of a video, one after another: numbered pictures, a stream of pictures, Y4M, or raw samples; from files or standard input. */
+/* base/frames: the frames of a video, one after another: numbered pictures, a stream of pictures, Y4M, or raw samples; from files or
+ * standard input. */
 #ifndef BENCH_BASE_FRAMES_H
 #define BENCH_BASE_FRAMES_H
 
@@ -6,8 +7,8 @@
 
 /* Does the name have %d or %0Nd for a frame's number? */
 bool frames_numbered(const char *name);
-/* `source`: a Y4M or PNM file, one PNG, a picture's name with %d or %0Nd for the frame's number (from 0 or 1 on), or `-` for standard input. `raw` (may be NULL):
- * the source is headerless, "640x360:yuv420p", formats gray, rgb24, yuv420p. All frames have one size. */
+/* `source`: a Y4M or PNM file, one PNG, a picture's name with %d or %0Nd for the frame's number (from 0 or 1 on), or `-` for standard
+ * input. `raw` (may be NULL): the source is headerless, "640x360:yuv420p", formats gray, rgb24, yuv420p. All frames have one size. */
 struct frames;
 struct frames *frames_open(const char *source, const char *raw, struct error *err);
 /* Of an open stream; the caller closes it after frames_close. */

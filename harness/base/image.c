@@ -17,16 +17,17 @@ void image_free(struct image *image)
 static bool make_room(const char *name, struct image *i, struct error *err)
 {
     if (i->w < 1 || i->h < 1 || i->w > IMAGE_MAX_PIXELS / i->h)
-        return error_set(err, ERROR_USAGE, "%s: %lld x %lld pixels, between 1 and %lld in all are read", name, (long long)i->w, (long long)i->h,
-                         (long long)IMAGE_MAX_PIXELS);
+        return error_set(err, ERROR_USAGE, "%s: %lld x %lld pixels, between 1 and %lld in all are read", name, (long long)i->w,
+                         (long long)i->h, (long long)IMAGE_MAX_PIXELS);
     i->at = malloc((size_t)(i->w * i->h * i->channels) * sizeof *i->at);
-    return i->at || error_set(err, ERROR_ENVIRONMENT, "%s: not enough memory for %lld x %lld pixels", name, (long long)i->w, (long long)i->h);
+    return i->at ||
+           error_set(err, ERROR_ENVIRONMENT, "%s: not enough memory for %lld x %lld pixels", name, (long long)i->w, (long long)i->h);
 }
 
 /* ---- PNM ---- */
 
-/* The next number: white space and # comments before it are passed over. -1 when there is none or it is absurd. The character behind it is taken, as a binary
- * header's last one must be. */
+/* The next number: white space and # comments before it are passed over. -1 when there is none or it is absurd. The character behind it is
+ * taken, as a binary header's last one must be. */
 static long pnm_number(FILE *file)
 {
     int c = getc(file);
@@ -144,7 +145,10 @@ static bool read_png(const char *name, const void *bytes, size_t count, struct i
 
 /* ---- files ---- */
 
-static bool is_png(const void *bytes, size_t count) { return count >= 4 && !memcmp(bytes, "\x89PNG", 4); }
+static bool is_png(const void *bytes, size_t count)
+{
+    return count >= 4 && !memcmp(bytes, "\x89PNG", 4);
+}
 
 bool image_read_memory(const char *name, const void *bytes, size_t count, struct image *out, struct error *err)
 {

@@ -21,7 +21,8 @@ struct image {
 /* By the file's first bytes. A 1 of a PBM (black) is the largest value: as a mask it is active. The alpha of a PNG is over black. */
 bool image_read(const char *path, struct image *out, struct error *err);
 bool image_read_memory(const char *name, const void *bytes, size_t count, struct image *out, struct error *err);
-/* One PNM picture from a stream, which may hold several behind each other. End of file before its first byte: false, with *end set and err untouched. */
+/* One PNM picture from a stream, which may hold several behind each other. End of file before its first byte: false, with *end set and err
+ * untouched. */
 bool image_read_pnm(const char *name, FILE *file, struct image *out, bool *end, struct error *err);
 void image_free(struct image *image);
 /* h * w values, nonzero = active, white. By the name's end: .pgm, .pbm or .png. Written beside and renamed. */

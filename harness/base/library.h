@@ -10,8 +10,9 @@ struct library {
     char path[4096]; /* the file that was loaded */
 };
 /* Tries `sonames` (NULL-terminated, e.g. "libnvrtc.so.13") in: $BENCH_LIBRARY_PATH (colon list), the installation's own wheels
- * (.deps/nvidia/<any>/lib under the source tree, share/bench/nvidia/<any>/lib installed), the loader's default path, /usr/local/cuda/lib64, the CUPTI folder under it, and
- * site-packages/nvidia/<any>/lib of $VIRTUAL_ENV and of the python3 on PATH. The error lists where it looked and what to do. */
+ * (.deps/nvidia/<any>/lib under the source tree, share/bench/nvidia/<any>/lib installed), the loader's default path, /usr/local/cuda/lib64,
+ * the CUPTI folder under it, and site-packages/nvidia/<any>/lib of $VIRTUAL_ENV and of the python3 on PATH. The error lists where it looked
+ * and what to do. */
 bool library_open(struct library *lib, const char *const *sonames, struct error *err);
 /* Address of a function; an environment error naming library and symbol when it is missing. */
 void *library_symbol(struct library *lib, const char *name, struct error *err);

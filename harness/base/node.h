@@ -20,11 +20,11 @@ enum node_kind { NODE_NULL, NODE_SCALAR, NODE_LIST, NODE_MAP };
 
 struct node {
     enum node_kind kind;
-    const char *file; /* as given to node_parse; shared by the document */
-    int line, column; /* 1-based, in the file */
-    char *text;       /* NODE_SCALAR: the value */
-    bool quoted;      /* NODE_SCALAR: was quoted, so it is text even if it looks like a number */
-    int count;        /* NODE_LIST, NODE_MAP */
+    const char *file;    /* as given to node_parse; shared by the document */
+    int line, column;    /* 1-based, in the file */
+    char *text;          /* NODE_SCALAR: the value */
+    bool quoted;         /* NODE_SCALAR: was quoted, so it is text even if it looks like a number */
+    int count;           /* NODE_LIST, NODE_MAP */
     struct node **items; /* the values */
     struct node **keys;  /* NODE_MAP: the keys, scalars, same order as in the file */
 };

@@ -263,7 +263,10 @@ bool text_to_real(const char *s, double *out)
     return true;
 }
 
-static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.'; }
+static bool in_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
+}
 
 bool text_words_whole(const char *wanted, const char *s)
 {

@@ -13,12 +13,12 @@
 /* One option of a verb; the table generates --help and is the only place that knows it. */
 enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_INT, OPTION_REAL, OPTION_LIST };
 struct option {
-    const char *name;     /* "--device"; */
-    char letter;          /* 'd', or 0 */
+    const char *name; /* "--device"; */
+    char letter;      /* 'd', or 0 */
     enum option_kind kind;
     const char *argument; /* "DEVICE"; NULL for a flag */
     const char *help;
-    void *to;             /* bool *, const char **, int *, double *, struct option_list * */
+    void *to; /* bool *, const char **, int *, double *, struct option_list * */
 };
 struct option_list {
     const char **items; /* NULL-terminated once anything was given; else NULL */
@@ -30,14 +30,15 @@ struct verb {
     const char *about;     /* one line */
     int (*run)(const struct verb *verb, int argc, char **argv);
     bool hidden;
-    const char *more;      /* a paragraph for its --help; may be NULL */
+    const char *more; /* a paragraph for its --help; may be NULL */
 };
 extern const struct verb verbs[];
 
-/* Parses argv[1..]; positional arguments are gathered to the front of `rest` (argc strings at most). What follows `--` is left whole: its index in argv is
- * returned through `tail` (0 = none; NULL: `--` is refused). Prints help and returns 0 in *exit_code when --help was asked.
- * False: stop with *exit_code. */
-bool cli_options(const struct verb *verb, const struct option *options, int argc, char **argv, const char **rest, int *rest_count, int *tail, int *exit_code);
+/* Parses argv[1..]; positional arguments are gathered to the front of `rest` (argc strings at most). What follows `--` is left whole: its
+ * index in argv is returned through `tail` (0 = none; NULL: `--` is refused). Prints help and returns 0 in *exit_code when --help was
+ * asked. False: stop with *exit_code. */
+bool cli_options(const struct verb *verb, const struct option *options, int argc, char **argv, const char **rest, int *rest_count,
+                 int *tail, int *exit_code);
 /* Prints "bench: text" and "hint: ..." to stderr; returns the exit code of its kind. */
 int cli_fail(const struct error *err);
 /* "bench VERB: too many arguments" and the like: exit 2. */
@@ -72,7 +73,7 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
 /* What a run shows on stderr while it goes on: callbacks of a session_sink whose context begins with a screen. */
 struct screen {
     struct report_style style;
-    bool live;       /* stderr is a terminal: one progress line, rewritten */
+    bool live; /* stderr is a terminal: one progress line, rewritten */
     bool shown;
     double last_s;
 };

@@ -61,8 +61,8 @@ static void describe(const struct counter_group *g, struct text *t)
     if (g->rule_count)
         text_add(t, "\nverdicts\n");
     for (int i = 0; i < g->rule_count; i++)
-        text_addf(t, "  %-11s when %s\n              %s\n              -> %s\n", counter_bind_names[g->rules[i].binds], expr_text(g->rules[i].when), g->rules[i].says,
-                  g->rules[i].remedy);
+        text_addf(t, "  %-11s when %s\n              %s\n              -> %s\n", counter_bind_names[g->rules[i].binds],
+                  expr_text(g->rules[i].when), g->rules[i].says, g->rules[i].remedy);
 }
 
 /* "a,b" given once or several times, as one list; strings are in *copy, which the caller frees with the array. */
@@ -132,8 +132,8 @@ static bool plan_line(struct cupti_chip *chip, const char *name, const struct co
     return true;
 }
 
-static bool plan_groups(struct cupti_chip *chip, const struct counter_group **groups, int count, const char *const *metrics, int metric_count, bool names,
-                        struct text *t, struct error *err)
+static bool plan_groups(struct cupti_chip *chip, const struct counter_group **groups, int count, const char *const *metrics,
+                        int metric_count, bool names, struct text *t, struct error *err)
 {
     const struct counter_chip asked = {cupti_name(chip), has, chip};
     struct counter_set set;
@@ -163,11 +163,13 @@ static const char *chip_name(const char *given)
     return known ? known->name : given;
 }
 
-static bool plan(const struct ask *ask, struct counter_groups *shipped, const char *const *positional, int positional_count, struct text *t, struct error *err)
+static bool plan(const struct ask *ask, struct counter_groups *shipped, const char *const *positional, int positional_count, struct text *t,
+                 struct error *err)
 {
     char *group_copy, *metric_copy;
     int group_count, metric_count, count = 0;
-    const char **group_names = split(&ask->groups, &group_copy, &group_count), **metrics = split(&ask->metrics, &metric_copy, &metric_count);
+    const char **group_names = split(&ask->groups, &group_copy, &group_count),
+               **metrics = split(&ask->metrics, &metric_copy, &metric_count);
     const struct counter_group **groups = xcalloc((size_t)(positional_count + group_count + shipped->count) + 1, sizeof *groups);
     struct cupti_chip *chip = NULL;
     bool ok = false;

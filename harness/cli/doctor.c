@@ -22,7 +22,8 @@ enum sign { GOOD, ABSENT, BAD };
 static void line(struct checkup *c, enum sign sign, const char *what, const char *detail, const char *cure)
 {
     static const char *const marks[] = {"ok ", " - ", "NO "}, *const colors[] = {"\033[32m", "", "\033[31m"};
-    text_addf(&c->text, "%s%s%s %-12s %s\n", c->color ? colors[sign] : "", marks[sign], c->color && *colors[sign] ? "\033[0m" : "", what, detail);
+    text_addf(&c->text, "%s%s%s %-12s %s\n", c->color ? colors[sign] : "", marks[sign], c->color && *colors[sign] ? "\033[0m" : "", what,
+              detail);
     if (cure && *cure)
         text_addf(&c->text, "                 -> %s\n", cure);
     c->missing += sign == BAD;
@@ -37,7 +38,8 @@ static void check_compiler(struct checkup *c)
     else
         line(c, BAD, "compiler", err.text, err.hint);
     char *source = file_share("kernels/variants/conv2d/naive.cu");
-    line(c, file_exists(source) ? GOOD : BAD, "kernels", source, file_exists(source) ? NULL : "set BENCH_HOME to the folder that holds kernels/variants");
+    line(c, file_exists(source) ? GOOD : BAD, "kernels", source,
+         file_exists(source) ? NULL : "set BENCH_HOME to the folder that holds kernels/variants");
     free(source);
 }
 
@@ -59,14 +61,16 @@ static void check_gpu(struct checkup *c)
     struct session_device d;
     struct error err = {0};
     if (!session_device("cuda:0", NULL, NULL, &d, &err)) {
-        line(c, ABSENT, "GPU", err.text, err.hint[0] ? err.hint : "without one bench runs on emu: right or wrong, safe or not, exact counts, no times");
+        line(c, ABSENT, "GPU", err.text,
+             err.hint[0] ? err.hint : "without one bench runs on emu: right or wrong, safe or not, exact counts, no times");
         return;
     }
     line(c, GOOD, "GPU", d.about, NULL);
     if (d.library[0])
         line(c, GOOD, "cuDNN", d.library, NULL);
     else
-        line(c, BAD, "cuDNN", "not found: convolution layers have no row 0", "sh ci/setup fetches it where a driver is found; or BENCH_LIBRARY_PATH=FOLDER");
+        line(c, BAD, "cuDNN", "not found: convolution layers have no row 0",
+             "sh ci/setup fetches it where a driver is found; or BENCH_LIBRARY_PATH=FOLDER");
     char text[4096] = "";
     FILE *f = fopen("/proc/driver/nvidia/params", "r");
     if (f) {
@@ -108,7 +112,8 @@ static void check_gnuplot(struct checkup *c)
         else
             free(file);
     }
-    line(c, found ? GOOD : ABSENT, "gnuplot", found ? found : "not on PATH: reports have tables but no plots", found ? NULL : "apt-get install gnuplot-nox");
+    line(c, found ? GOOD : ABSENT, "gnuplot", found ? found : "not on PATH: reports have tables but no plots",
+         found ? NULL : "apt-get install gnuplot-nox");
     free(found);
     free(copy);
 }
@@ -129,7 +134,8 @@ static void check_folders(struct checkup *c, const char *out_dir)
     char *dir = cache && *cache ? xstrdup(cache) : xdg && *xdg ? file_join(xdg, "bench") : file_join(home ? home : "/tmp", ".cache/bench");
     error_clear(&err);
     bool ok = file_make_dirs(dir, &err) && !access(dir, W_OK);
-    line(c, ok ? GOOD : ABSENT, "cache", dir, ok ? NULL : "cannot be written: every run compiles anew; BENCH_CACHE=DIR names another folder");
+    line(c, ok ? GOOD : ABSENT, "cache", dir,
+         ok ? NULL : "cannot be written: every run compiles anew; BENCH_CACHE=DIR names another folder");
     free(dir);
 }
 

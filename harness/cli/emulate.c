@@ -22,10 +22,15 @@ struct emulate_source {
     size_t ptx_bytes;
 };
 
-static bool compile_source(const struct emulate_arguments *a, const struct chip *chip, const char *file, struct emulate_source *s, struct error *err)
+static bool compile_source(const struct emulate_arguments *a, const struct chip *chip, const char *file, struct emulate_source *s,
+                           struct error *err)
 {
-    struct compile_request request = {.path = s->path, .label = file_base(file), .defines = a->defines.items, .define_count = a->defines.count,
-                                      .arch = a->arch ? a->arch : chip->arch, .compiler = a->compiler};
+    struct compile_request request = {.path = s->path,
+                                      .label = file_base(file),
+                                      .defines = a->defines.items,
+                                      .define_count = a->defines.count,
+                                      .arch = a->arch ? a->arch : chip->arch,
+                                      .compiler = a->compiler};
     if (!compile(&request, &s->compiled, err)) {
         bool nvcc = a->compiler && !strncmp(a->compiler, "nvcc", 4);
         if (err->kind == ERROR_USAGE && !nvcc && (strstr(s->text, "<<<") || strstr(s->text, " main(")))
@@ -69,8 +74,15 @@ static int emulate_launch(const struct emulate_arguments *a, const char *file, c
     struct node *launch = node_parse_file(yaml, &err);
     /* a .ptx that names its source file is listed in the lines of that file */
     bool own_lines = text_ends(file, ".cu") || !strstr(s->ptx, "\n\t.file\t");
-    struct emulate_request request = {.label = file_base(file), .ptx = s->ptx, .ptx_bytes = s->ptx_bytes, .source = own_lines ? s->path : NULL, .launch = launch,
-                                      .kernel = a->kernel, .chip = a->chip, .no_check = a->no_check, .threads = a->threads};
+    struct emulate_request request = {.label = file_base(file),
+                                      .ptx = s->ptx,
+                                      .ptx_bytes = s->ptx_bytes,
+                                      .source = own_lines ? s->path : NULL,
+                                      .launch = launch,
+                                      .kernel = a->kernel,
+                                      .chip = a->chip,
+                                      .no_check = a->no_check,
+                                      .threads = a->threads};
     int code;
     if (!launch || !emulate(&request, &result, &err)) {
         code = cli_fail(&err);

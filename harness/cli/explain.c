@@ -78,8 +78,9 @@ int cli_roofs(const struct verb *verb, int argc, char **argv)
     database = cli_database(out);
     bool ok = true;
     if (measure) {
-        ok = session_device(device ? device : "cuda:0", NULL, NULL, &d, &err) && session_roofs_measure(d.spec, compiler, bundle, NULL, &roofs, note, sizeof note, &err) &&
-             file_make_dirs(out, &err) && store_open(database, false, &store, &err) && store_roofs_put(store, d.uuid, &roofs, &err);
+        ok = session_device(device ? device : "cuda:0", NULL, NULL, &d, &err) &&
+             session_roofs_measure(d.spec, compiler, bundle, NULL, &roofs, note, sizeof note, &err) && file_make_dirs(out, &err) &&
+             store_open(database, false, &store, &err) && store_roofs_put(store, d.uuid, &roofs, &err);
     } else if (!file_exists(database)) {
         error_set(&err, ERROR_USAGE, "%s: there is no database", database);
         error_hint(&err, "bench roofs --measure makes one on a machine with a GPU; -o DIR names another folder");
@@ -123,7 +124,7 @@ static char *row_words(const char **rest, int *count, const char **database)
 
 struct stored_row {
     struct store *store;
-    struct run *runs; /* by number */
+    struct run *runs;   /* by number */
     int run_count, run; /* index of the one the row is in */
     struct row **rows;
     int count, index;

@@ -42,9 +42,11 @@ static bool read_file(struct import *m, struct error *err)
     if (!m->root)
         return error_set(err, ERROR_USAGE, "%s:%d:%d: %s", m->path, where.line, where.column, where.text);
     m->provenance = json_object_get(m->root, "provenance");
-    if (json_integer_value(json_object_get(m->root, "bench_import")) != 1 || !text_at(m->root, "scenario") || !json_is_object(m->provenance) ||
-        !text_at(m->provenance, "tool") || !text_at(m->provenance, "device") || !json_is_array(json_object_get(m->root, "rows")))
-        return error_set(err, ERROR_USAGE, "%s: an import is {bench_import: 1, scenario, provenance: {tool, device, ..}, rows: [..]}", m->path);
+    if (json_integer_value(json_object_get(m->root, "bench_import")) != 1 || !text_at(m->root, "scenario") ||
+        !json_is_object(m->provenance) || !text_at(m->provenance, "tool") || !text_at(m->provenance, "device") ||
+        !json_is_array(json_object_get(m->root, "rows")))
+        return error_set(err, ERROR_USAGE, "%s: an import is {bench_import: 1, scenario, provenance: {tool, device, ..}, rows: [..]}",
+                         m->path);
     if (json_array_size(json_object_get(m->root, "rows")))
         return true;
     return error_set(err, ERROR_USAGE, "%s: it has no rows", m->path);
@@ -69,7 +71,8 @@ static bool open_run(struct import *m, struct error *err)
     if (strcmp(m->run.scenario, scenario))
         return error_set(err, ERROR_USAGE, "run %lld is of scenario %s, the file of %s", (long long)m->run.id, m->run.scenario, scenario);
     if (!m->run.uuid || !m->run.uuid[0])
-        return error_set(err, ERROR_USAGE, "run %lld was made on %s, which keeps no time: nothing can stand beside it", (long long)m->run.id, m->run.device);
+        return error_set(err, ERROR_USAGE, "run %lld was made on %s, which keeps no time: nothing can stand beside it",
+                         (long long)m->run.id, m->run.device);
     if (uuid && strcmp(uuid, m->run.uuid)) /* times of two GPUs are not compared */
         return error_set(err, ERROR_USAGE, "the file was measured on GPU %s, run %lld on %s", uuid, (long long)m->run.id, m->run.uuid);
     m->count = store_rows(m->store, m->run.id, &m->rows, err);
@@ -103,7 +106,8 @@ static bool add_time(struct row *row, const json_t *entry, struct error *err)
     const json_t *samples = json_object_get(entry, "samples_ns");
     const char *cache = text_at(entry, "cache"), *load = text_at(entry, "load");
     int count = (int)json_array_size(samples);
-    if (count < 6 || !cache || !load || (strcmp(cache, "cold") && strcmp(cache, "warm")) || (strcmp(load, "isolated") && strcmp(load, "sustained")))
+    if (count < 6 || !cache || !load || (strcmp(cache, "cold") && strcmp(cache, "warm")) ||
+        (strcmp(load, "isolated") && strcmp(load, "sustained")))
         return error_set(err, ERROR_USAGE, "a row has cache (cold, warm), load (isolated, sustained) and at least 6 samples_ns");
     struct row_time *t = row_add_time(row);
     t->step = -1;
@@ -132,13 +136,16 @@ static bool add_row(struct import *m, const json_t *entry, struct error *err)
     if (!like || !variant || !strchr(variant, '/'))
         return error_set(err, ERROR_USAGE, "%s", like ? "a row has a variant, TOOL/OP" : "no case of the run has that layer or id");
     struct row *row = row_new();
-    const char *const from[] = {like->case_id, like->scenario, like->layer, like->axes, like->networks, like->work, like->op, like->dtype, like->math, like->layout};
-    char **const to[] = {&row->case_id, &row->scenario, &row->layer, &row->axes, &row->networks, &row->work, &row->op, &row->dtype, &row->math, &row->layout};
+    const char *const from[] = {like->case_id, like->scenario, like->layer, like->axes, like->networks,
+                                like->work,    like->op,       like->dtype, like->math, like->layout};
+    char **const to[] = {&row->case_id, &row->scenario, &row->layer, &row->axes, &row->networks,
+                         &row->work,    &row->op,       &row->dtype, &row->math, &row->layout};
     for (size_t i = 0; i < sizeof to / sizeof *to; i++)
         row_set(to[i], from[i]);
     char *id = text_format("%s/%s", like->case_id, variant);
-    char *note = text_format("foreign: measured by %s, imported from %s (SHA-256 %.12s); bench has not verified it, and its rounds are not paired",
-                             text_at(m->provenance, "tool"), file_base(m->path), m->hash);
+    char *note =
+        text_format("foreign: measured by %s, imported from %s (SHA-256 %.12s); bench has not verified it, and its rounds are not paired",
+                    text_at(m->provenance, "tool"), file_base(m->path), m->hash);
     row_set(&row->id, id);
     row_set(&row->variant, variant);
     row_set(&row->what, what ? what : "an op of another program");

@@ -31,8 +31,24 @@ static void list_set(struct text *t, const char *title, unsigned bits, const cha
 
 static void list_op(struct text *t, const struct op *op)
 {
-    struct work work = {.op = op, .n = 1, .c = 4, .h = 8, .w = 8, .k = 8, .r = 3, .s = 3, .stride = 1, .pad = 1, .dilation = 1, .groups = 1, .block = 2, .mode = D2S_DCR,
-                        .dtype = DTYPE_F32, .layout = LAYOUT_NCHW, .to = LAYOUT_NHWC, .math = MATH_F32};
+    struct work work = {.op = op,
+                        .n = 1,
+                        .c = 4,
+                        .h = 8,
+                        .w = 8,
+                        .k = 8,
+                        .r = 3,
+                        .s = 3,
+                        .stride = 1,
+                        .pad = 1,
+                        .dilation = 1,
+                        .groups = 1,
+                        .block = 2,
+                        .mode = D2S_DCR,
+                        .dtype = DTYPE_F32,
+                        .layout = LAYOUT_NCHW,
+                        .to = LAYOUT_NHWC,
+                        .math = MATH_F32};
     struct tensor tensors[OP_MAX_TENSORS];
     struct error ignored = {0};
     text_addf(t, "%s: %s\n\nlayer keys\n", op->name, op->about);
@@ -75,7 +91,8 @@ static int list_variants(struct text *t, const struct option_list *dirs, const c
         if (one && strcmp(one, v->name))
             continue;
         found++;
-        text_addf(t, "%-34s %s%s%s%s\n", v->name, v->what ? v->what : "", v->from ? " (from " : "", v->from ? v->from : "", v->from ? ")" : "");
+        text_addf(t, "%-34s %s%s%s%s\n", v->name, v->what ? v->what : "", v->from ? " (from " : "", v->from ? v->from : "",
+                  v->from ? ")" : "");
         if (one)
             text_addf(t, "%s\n\n%s", v->path, v->text);
         else
@@ -219,7 +236,8 @@ static bool validate_one(const char *name, struct plan_arguments *a, struct text
                 error_set(err, ERROR_USAGE, "%s: %s", plan.rows[k].id, plan.rows[k].broken);
         }
         if (!broken)
-            text_addf(t, i ? "; %s%d cases, %d rows on %s\n" : "%s is valid: %d cases, %d rows on %s", i ? "" : path, plan.case_count, plan.row_count, kinds[i]);
+            text_addf(t, i ? "; %s%d cases, %d rows on %s\n" : "%s is valid: %d cases, %d rows on %s", i ? "" : path, plan.case_count,
+                      plan.row_count, kinds[i]);
         plan_free(&plan);
         if (broken)
             goto done;
@@ -297,8 +315,8 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
     text_addf(t, "%s\n  %s%s\n", c->id, text_get(&line), c->cropped ? "  (cropped)" : "");
     text_addf(t, "  %.4g GFLOP  %.4g MB", flop / 1e9, bytes / 1e6);
     if (sparse && made)
-        text_addf(t, "  %.3g %% of inputs change, %.3g %% of outputs: %.4g GFLOP, %.4g MB", useful.input_share * 100, useful.output_share * 100, useful.flop / 1e9,
-                  useful.bytes / 1e6);
+        text_addf(t, "  %.3g %% of inputs change, %.3g %% of outputs: %.4g GFLOP, %.4g MB", useful.input_share * 100,
+                  useful.output_share * 100, useful.flop / 1e9, useful.bytes / 1e6);
     else if (sparse)
         text_addf(t, "  %s", mask.text);
     text_addf(t, "  floor %.3g us (%s)", f.ns / 1e3, floor_by_name(f.by));
@@ -349,7 +367,8 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
     char *path = NULL;
     int count, code;
     cli_plan_options(&a, options);
-    options[PLAN_OPTION_COUNT] = (struct option){"--rows", 0, OPTION_FLAG, NULL, "every row, with the reason of those that cannot run", &all_rows};
+    options[PLAN_OPTION_COUNT] =
+        (struct option){"--rows", 0, OPTION_FLAG, NULL, "every row, with the reason of those that cannot run", &all_rows};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     code = 2;
@@ -371,12 +390,13 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
         for (int k = 0; k < plan.row_count; k++)
             rows += plan.rows[k].case_index == i && plan.rows[k].program.feasible;
         /* emu: about 3 runs a row at some 10^9 multiply-adds a second; cuda: reference, transfers, then the layer's budget at most */
-        seconds += cuda ? 2 + work_flop(&plan.cases[i].work) / 20e9 + fmin(plan.time.budget_s, rows * 1.0) : rows * (0.05 + 3 * work_flop(&plan.cases[i].work) / 2e9);
+        seconds += cuda ? 2 + work_flop(&plan.cases[i].work) / 20e9 + fmin(plan.time.budget_s, rows * 1.0)
+                        : rows * (0.05 + 3 * work_flop(&plan.cases[i].work) / 2e9);
     }
     scenario_network_explain(plan.scenario, &t);
     text_add(&t, text_get(&plan.notes));
-    text_addf(&t, "%d cases, %d rows; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, plan.row_count, total_flop / 1e9, ceil(seconds),
-              cuda ? "an H200" : "emu with 2 cores");
+    text_addf(&t, "%d cases, %d rows; %.4g GFLOP with repeats; about %.0f s on %s\n", plan.case_count, plan.row_count, total_flop / 1e9,
+              ceil(seconds), cuda ? "an H200" : "emu with 2 cores");
     plan_free(&plan);
     cli_print(&t);
     code = 0;

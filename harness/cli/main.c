@@ -6,23 +6,27 @@
 
 const struct verb verbs[] = {
     {"run", "SCENARIO", "verify, time and count every variant of every case of a scenario", cli_run, false,
-     "SCENARIO is a .yaml file, or the name of a shipped one (bench list scenarios). Rows are stored as they arise; after Ctrl-C or a crash, --resume goes on."},
+     "SCENARIO is a .yaml file, or the name of a shipped one (bench list scenarios). Rows are stored as they arise; after Ctrl-C or a "
+     "crash, --resume goes on."},
     {"try", "FILE.cu", "one variant file against row 0 and `naive` on its op's standard layers", cli_try, false,
      "The file needs a head (bench new makes one). --loop runs again whenever the file is saved."},
     {"list", "WHAT [NAME]", "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns", cli_list, false, NULL},
     {"validate", "SCENARIO...", "check scenarios and heads; run nothing", cli_validate, false, NULL},
     {"plan", "SCENARIO", "the expanded cases with FLOP, bytes, floor, rows and an estimate of the run", cli_plan, false, NULL},
-    {"new", "OP FILE.cu|.ptx", "print the file with a head filled in from its kernel's signature; for PTX, the sidecar beside it", cli_new, false,
-     "Nothing is changed unless --write is given (a .cu only): bench new conv2d my.ptx >my.yaml"},
+    {"new", "OP FILE.cu|.ptx", "print the file with a head filled in from its kernel's signature; for PTX, the sidecar beside it", cli_new,
+     false, "Nothing is changed unless --write is given (a .cu only): bench new conv2d my.ptx >my.yaml"},
     {"compile", "SCENARIO", "compile a plan's kernels without a GPU; registers, spills, shared memory", cli_compile, false,
      "--bundle FILE keeps PTX and cubins for `bench run --bundle FILE` on a machine with a GPU and no compiler."},
-    {"emulate", "KERNEL.cu|.ptx [LAUNCH.yaml]", "run any kernel without a GPU: exact counters, memory safety, what each line costs", cli_emulate, false,
-     "Without LAUNCH.yaml it prints one to begin with, from the kernel's parameters: bench emulate k.cu >k.yaml. docs/EMU.md tells the rest.\n"
+    {"emulate", "KERNEL.cu|.ptx [LAUNCH.yaml]", "run any kernel without a GPU: exact counters, memory safety, what each line costs",
+     cli_emulate, false,
+     "Without LAUNCH.yaml it prints one to begin with, from the kernel's parameters: bench emulate k.cu >k.yaml. docs/EMU.md tells the "
+     "rest.\n"
      "Exit status 4 when the safety checks found something or the kernel did not finish."},
     {"exec", "SCENARIO ROW [-- COMMAND...]", "run one row alone, under ncu, nsys, cuda-gdb, compute-sanitizer ...", cli_exec, false,
      "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"). Without a COMMAND the row runs in this process."},
     {"tune", "SCENARIO", "search the parameters of variants, in one run with the library; remember the best of each layer", cli_tune, false,
-     "All values of a parameter are tried unless the scenario names some. Points that the variant's conditions, spills or limits rule out are rows with their reason.\n"
+     "All values of a parameter are tried unless the scenario names some. Points that the variant's conditions, spills or limits rule out "
+     "are rows with their reason.\n"
      "`bench run --tuned` takes what was found."},
     {"wisdom", "", "what bench tune has found: list it, write it to a file, read it from one", cli_wisdom, false, NULL},
     {"merge", "INTO.db FROM.db...", "add the runs, rows and wisdom of other databases to one", cli_merge, false,
@@ -30,23 +34,33 @@ const struct verb verbs[] = {
     {"import-ops", "FILE", "a list of convolutions in Boda's format, one to a line, as a scenario", cli_import_ops, false,
      "A layer for each different line; its repeat is how often the line stood there. An error names FILE:LINE:COLUMN."},
     {"import", "FILE.json", "times of another program, measured beside a run on the same GPU, as rows marked foreign", cli_import, false,
-     "tests/gpu/torch_peers.py SCENARIO.yaml -o FILE.json times PyTorch's own ops for the layers of a scenario. Such rows are not verified, have no paired ratio, and count in no sum."},
+     "tests/gpu/torch_peers.py SCENARIO.yaml -o FILE.json times PyTorch's own ops for the layers of a scenario. Such rows are not "
+     "verified, have no paired ratio, and count in no sum."},
     {"show", "[SCENARIO] [ROW]", "the tables of a stored run again; of one row every kernel and counter", cli_show, false, NULL},
     {"report", "[SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
     {"export", "[SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
     {"history", "", "the stored runs", cli_history, false, NULL},
     {"counters", "[GROUP]", "counter groups: what they tell, and with --chip their passes, without a GPU", cli_counters, false,
-     "GROUP is a shipped group or a .yaml of your own. --chip plans all groups that are named, or all there are, in as few passes as CUPTI can."},
-    {"sequence", "SCENARIO", "the scenario's sequences: layers over frames with state kept between them, error against dense", cli_sequence, false,
-     "Frame 0 is computed whole; then only what changed goes through the layers. Each row runs in a worker process of its own; rows are stored like those of a run."},
+     "GROUP is a shipped group or a .yaml of your own. --chip plans all groups that are named, or all there are, in as few passes as CUPTI "
+     "can."},
+    {"sequence", "SCENARIO", "the scenario's sequences: layers over frames with state kept between them, error against dense", cli_sequence,
+     false,
+     "Frame 0 is computed whole; then only what changed goes through the layers. Each row runs in a worker process of its own; rows are "
+     "stored like those of a run."},
     {"mask", "FRAMES -o FILE", "the frames of a video to mask files: where each changed", cli_mask, false,
-     "FRAMES is a Y4M file, pictures (PGM, PPM, PNG) numbered by %03d, or - for a pipe: ffmpeg -i street.mp4 -f yuv4mpegpipe - | bench mask - -o m_%03d.png\n"
-     "A pixel is active when it differs from what it was when it was last active, so that slow changes add up. The first frame is active everywhere."},
+     "FRAMES is a Y4M file, pictures (PGM, PPM, PNG) numbered by %03d, or - for a pipe: ffmpeg -i street.mp4 -f yuv4mpegpipe - | bench "
+     "mask - -o m_%03d.png\n"
+     "A pixel is active when it differs from what it was when it was last active, so that slow changes add up. The first frame is active "
+     "everywhere."},
     {"why", "ROW [FILE.db]", "what binds a stored row, where its time goes, and what the fastest does better", cli_why, false,
-     "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"), of the newest run that has it. It needs no GPU: everything comes from the database."},
-    {"profile", "SCENARIO ROW | ROW", "run one row with every counter and print all that explains it: why, code, counters, source lines, launch bounds", cli_profile, false,
-     "ROW is words of a row id (\"body_1 naive\"; SCENARIO#body_1 too); without a scenario a row of the last stored run is run again. Its rows are kept in DIR/profile."},
-    {"roofs", "", "what this machine was measured to do at the most: copy, L2, shared memory, FLOP by type, an empty launch", cli_roofs, false,
+     "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"), of the newest run that has it. It needs no GPU: everything "
+     "comes from the database."},
+    {"profile", "SCENARIO ROW | ROW",
+     "run one row with every counter and print all that explains it: why, code, counters, source lines, launch bounds", cli_profile, false,
+     "ROW is words of a row id (\"body_1 naive\"; SCENARIO#body_1 too); without a scenario a row of the last stored run is run again. Its "
+     "rows are kept in DIR/profile."},
+    {"roofs", "", "what this machine was measured to do at the most: copy, L2, shared memory, FLOP by type, an empty launch", cli_roofs,
+     false,
      "bench run measures a machine once, when its database has no figures; --measure does it again. Every row's roof is made of them."},
     {"doctor", "", "what works on this machine, what does not, and what to do about it", cli_doctor, false, NULL},
     {"worker", "", "started by bench itself", cli_worker, true, NULL},

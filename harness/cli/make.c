@@ -52,7 +52,8 @@ int cli_new(const struct verb *verb, int argc, char **argv)
     source = file_read(rest[1], 8u << 20, &bytes, &err);
     if (source && !source[strspn(source, " \t\r\n")]) { /* bench new conv2d my.cu >my.cu: the shell empties it first */
         error_set(&err, ERROR_USAGE, "%s is empty", rest[1]);
-        error_hint(&err, "bench new %s %s --write puts the head into the file; `>%s` empties it before it is read", rest[0], rest[1], rest[1]);
+        error_hint(&err, "bench new %s %s --write puts the head into the file; `>%s` empties it before it is read", rest[0], rest[1],
+                   rest[1]);
         code = cli_fail(&err);
         goto done;
     }
@@ -117,8 +118,10 @@ static bool add_prediction(struct table **table, const struct plan_row *row, con
     table_row(t);
     table_cell(t, PAINT_NONE, "%s", row->id);
     for (int i = 0; i < PREDICT_COUNT; i++) {
-        long long actual = !own ? -1 : i == PREDICT_THREADS ? (long long)last->block[0] * last->block[1] * last->block[2]
-                         : i == PREDICT_SMEM ? own->static_smem + (long long)last->smem : own->registers;
+        long long actual = !own                   ? -1
+                           : i == PREDICT_THREADS ? (long long)last->block[0] * last->block[1] * last->block[2]
+                           : i == PREDICT_SMEM    ? own->static_smem + (long long)last->smem
+                                                  : own->registers;
         if (p->predicted[i] < 0)
             table_cell(t, PAINT_NONE, " ");
         else if (actual < 0)
@@ -160,8 +163,8 @@ void cli_print_registers(struct text *t, const struct register_point *points, in
         if (p->failed)
             text_add(t, "  does not compile so\n");
         else
-            text_addf(t, "  %3d regs  spills %d/%d B  %d block%s fit%s\n", p->registers, p->spill_store_bytes, p->spill_load_bytes, p->blocks_per_sm,
-                      p->blocks_per_sm == 1 ? "" : "s", p->blocks_per_sm == 1 ? "s" : "");
+            text_addf(t, "  %3d regs  spills %d/%d B  %d block%s fit%s\n", p->registers, p->spill_store_bytes, p->spill_load_bytes,
+                      p->blocks_per_sm, p->blocks_per_sm == 1 ? "" : "s", p->blocks_per_sm == 1 ? "s" : "");
     }
 }
 
@@ -190,7 +193,8 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
                 struct register_point points[REGISTER_POINTS];
                 int count = session_registers(plan, i, k, compiler, points, err);
                 ok = count >= 0;
-                text_addf(t, "%s %s  block %ux%ux%u  %zu B dynamic shared memory\n", u->label, s->name, s->block[0], s->block[1], s->block[2], (size_t)s->smem);
+                text_addf(t, "%s %s  block %ux%ux%u  %zu B dynamic shared memory\n", u->label, s->name, s->block[0], s->block[1],
+                          s->block[2], (size_t)s->smem);
                 cli_print_registers(t, points, count);
                 seen = xrealloc(seen, sizeof *seen * (size_t)(seen_count + 1));
                 seen[seen_count++] = text_take(&key);
@@ -253,8 +257,11 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
         if (plan->rows[i].chain && (plan->rows[i].chain->pick != CHAIN_KERNEL || !choose_unseen(plan, i, &none)))
             continue; /* what its layers' rows do not have is the kernel of many layers */
         for (int u = 0; !plan->rows[i].broken && p->feasible && u < p->unit_count; u++) {
-            struct compile_request request = {.path = p->units[u].path, .label = p->units[u].label, .defines = (const char *const *)p->units[u].defines,
-                                              .define_count = p->units[u].define_count, .arch = arch};
+            struct compile_request request = {.path = p->units[u].path,
+                                              .label = p->units[u].label,
+                                              .defines = (const char *const *)p->units[u].defines,
+                                              .define_count = p->units[u].define_count,
+                                              .arch = arch};
             const struct compiled *c;
             if (!request.path || p->units[u].code != CODE_CUDA)
                 continue;
@@ -296,9 +303,12 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     int count, code;
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT - 1] = (struct option){"--bundle", 0, OPTION_TEXT, "FILE", "write PTX and cubins there", &bundle};
-    options[PLAN_OPTION_COUNT] = (struct option){"--chip", 0, OPTION_TEXT, "CHIP", "what to compile for: GH100, sm_86, H200 ...; default GH100", &chip_name};
-    options[PLAN_OPTION_COUNT + 1] = (struct option){"--emu", 0, OPTION_FLAG, NULL, "the shapes that run on emu (cropped) instead of a GPU's", &full};
-    options[PLAN_OPTION_COUNT + 2] = (struct option){"--registers", 0, OPTION_FLAG, NULL, "registers and spills of each kernel at other launch bounds too", &registers};
+    options[PLAN_OPTION_COUNT] =
+        (struct option){"--chip", 0, OPTION_TEXT, "CHIP", "what to compile for: GH100, sm_86, H200 ...; default GH100", &chip_name};
+    options[PLAN_OPTION_COUNT + 1] =
+        (struct option){"--emu", 0, OPTION_FLAG, NULL, "the shapes that run on emu (cropped) instead of a GPU's", &full};
+    options[PLAN_OPTION_COUNT + 2] =
+        (struct option){"--registers", 0, OPTION_FLAG, NULL, "registers and spills of each kernel at other launch bounds too", &registers};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     if (count != 1) {
@@ -367,7 +377,8 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     char *path = NULL, *row = NULL;
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT] = (struct option){"--repeat", 'n', OPTION_INT, "N", "launches; default 1", &repeat};
-    options[PLAN_OPTION_COUNT + 1] = (struct option){"--engine", 0, OPTION_TEXT, "TEXT", "cuDNN's plan, as the row's `engine` has it; default its first", &engine};
+    options[PLAN_OPTION_COUNT + 1] =
+        (struct option){"--engine", 0, OPTION_TEXT, "TEXT", "cuDNN's plan, as the row's `engine` has it; default its first", &engine};
     if (!cli_options(verb, options, argc, argv, rest, &count, &tail, &code))
         goto done;
     if (count < 2) {

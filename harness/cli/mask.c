@@ -70,7 +70,8 @@ done:
     return ok;
 }
 
-static bool all_frames(const struct mask_arguments *a, struct frames *frames, int64_t h, int64_t w, struct mask_sums *sums, struct error *err)
+static bool all_frames(const struct mask_arguments *a, struct frames *frames, int64_t h, int64_t w, struct mask_sums *sums,
+                       struct error *err)
 {
     struct change change = {.threshold = a->threshold, .dilate = a->dilate};
     struct image frame;
@@ -111,7 +112,8 @@ int cli_mask(const struct verb *verb, int argc, char **argv)
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const struct option options[] = {
         {"--out", 'o', OPTION_TEXT, "FILE", "the masks: a name with %03d ending in .pgm, .pbm or .png", &a.out},
-        {"--threshold", 't', OPTION_REAL, "SHARE", "a pixel is active when a channel changed by more, 0 to 1 of white; default 0.05", &a.threshold},
+        {"--threshold", 't', OPTION_REAL, "SHARE", "a pixel is active when a channel changed by more, 0 to 1 of white; default 0.05",
+         &a.threshold},
         {"--dilate", 0, OPTION_INT, "PIXELS", "active pixels spread this far to every side", &a.dilate},
         {"--size", 's', OPTION_TEXT, "WxH", "masks of this size; a pixel is active when any that it covers is", &a.size},
         {"--frames", 'n', OPTION_INT, "COUNT", "at most this many frames; default: all", &a.frames},
@@ -135,7 +137,8 @@ int cli_mask(const struct verb *verb, int argc, char **argv)
                                : a.threshold > 1 ? "--threshold is a share of white, 0 to 1"
                                : a.dilate > 4096 ? "--dilate goes up to 4096 pixels"
                                                  : "the name behind -o is too long");
-    else if (!parse_size(a.size, &h, &w, &err) || !(frames = frames_open(rest[0], a.raw, &err)) || !all_frames(&a, frames, h, w, &sums, &err))
+    else if (!parse_size(a.size, &h, &w, &err) || !(frames = frames_open(rest[0], a.raw, &err)) ||
+             !all_frames(&a, frames, h, w, &sums, &err))
         code = cli_fail(&err);
     else
         code = 0;

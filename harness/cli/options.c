@@ -140,7 +140,8 @@ static bool set_option(const struct option *o, const char *value, char *why, siz
 static const struct option *find_option(const struct option *options, const char *word, size_t length)
 {
     for (const struct option *o = options; o && o->name; o++)
-        if ((strlen(o->name) == length && !strncmp(o->name, word, length)) || (length == 2 && o->letter && word[0] == '-' && word[1] == o->letter))
+        if ((strlen(o->name) == length && !strncmp(o->name, word, length)) ||
+            (length == 2 && o->letter && word[0] == '-' && word[1] == o->letter))
             return o;
     return NULL;
 }
@@ -160,7 +161,8 @@ static int unknown_option(const struct verb *verb, const struct option *options,
     return 2;
 }
 
-bool cli_options(const struct verb *verb, const struct option *options, int argc, char **argv, const char **rest, int *rest_count, int *tail, int *exit_code)
+bool cli_options(const struct verb *verb, const struct option *options, int argc, char **argv, const char **rest, int *rest_count,
+                 int *tail, int *exit_code)
 {
     char why[160];
     *rest_count = 0;
@@ -211,8 +213,10 @@ bool cli_options(const struct verb *verb, const struct option *options, int argc
 void cli_plan_options(struct plan_arguments *a, struct option *options)
 {
     const struct option all[PLAN_OPTION_COUNT] = {
-        {"--device", 'd', OPTION_TEXT, "DEVICE", "cuda:0, emu, emu:GH100, emu:sm_86, emu:no-check ...; default: the best present", &a->device},
-        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own .cu variants, or one .cu; rows are called NAME/FILE", &a->variants},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "cuda:0, emu, emu:GH100, emu:sm_86, emu:no-check ...; default: the best present",
+         &a->device},
+        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own .cu variants, or one .cu; rows are called NAME/FILE",
+         &a->variants},
         {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers (comma list, * and ?)", &a->layers},
         {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants beside row 0 (comma list)", &a->only},
         {"--set", 0, OPTION_LIST, "AXIS=VALUE", "only cases with this value: n=1, mask.density=0.10; or counters: basic, full", &a->set},
@@ -228,7 +232,8 @@ void cli_counter_options(struct plan_arguments *a, struct option *options)
     const struct option all[COUNTER_OPTION_COUNT] = {
         {"--group", 'g', OPTION_LIST, "A,B", "count these groups (bench counters) or FILE.yaml, instead of the scenario's", &a->groups},
         {"--metrics", 'm', OPTION_LIST, "A,B", "count these metrics, as ncu names them", &a->metrics},
-        {"--source", 0, OPTION_FLAG, NULL, "by source line: where the warps stand and why (PC sampling), what ran (SASS metrics)", &a->counters.source},
+        {"--source", 0, OPTION_FLAG, NULL, "by source line: where the warps stand and why (PC sampling), what ran (SASS metrics)",
+         &a->counters.source},
         {"--no-counters", 0, OPTION_FLAG, NULL, "no hardware counters", &a->counters.off},
         {"--require-counters", 0, OPTION_FLAG, NULL, "exit 5 where a row cannot be counted", &a->counters.required},
     };
@@ -283,8 +288,14 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
             return false;
         }
     }
-    a->plan = (struct plan_options){.scenario_path = *path, .device = a->device, .variant_dirs = a->variants.items, .compiler = a->compiler, .bundle = a->bundle,
-                                    .budget_s = a->budget_s, .counters = a->counters, .filter = {.layers = a->layers, .only = a->only, .set = a->set.items}};
+    a->plan = (struct plan_options){.scenario_path = *path,
+                                    .device = a->device,
+                                    .variant_dirs = a->variants.items,
+                                    .compiler = a->compiler,
+                                    .bundle = a->bundle,
+                                    .budget_s = a->budget_s,
+                                    .counters = a->counters,
+                                    .filter = {.layers = a->layers, .only = a->only, .set = a->set.items}};
     return true;
 }
 

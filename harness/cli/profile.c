@@ -133,7 +133,8 @@ static int print_row(const struct profile *p, const struct session_options *o, i
     struct row **rows = NULL;
     int count = -1, index = -1, code = 1;
     struct report_style style = cli_style();
-    if (store_open(o->database, true, &store, err) && store_run(store, run_id, &run, err) && (count = store_rows(store, run_id, &rows, err)) >= 0)
+    if (store_open(o->database, true, &store, err) && store_run(store, run_id, &run, err) &&
+        (count = store_rows(store, run_id, &rows, err)) >= 0)
         index = why_find(rows, count, p->id, err);
     if (index >= 0) {
         int first = index, last = index;
@@ -143,7 +144,8 @@ static int print_row(const struct profile *p, const struct session_options *o, i
             last++;
         struct text more = {0};
         report_why(t, &run, rows + first, last - first, index - first, &style);
-        void (*const lists[])(struct text *, const struct row *, const struct report_style *) = {listing_code, listing_counters, listing_lines};
+        void (*const lists[])(struct text *, const struct row *, const struct report_style *) = {listing_code, listing_counters,
+                                                                                                 listing_lines};
         static const char *const titles[] = {"code", "counters", "source lines"};
         for (int i = 0; i < 3; i++) {
             lists[i](&more, rows[index], &style);
@@ -229,7 +231,8 @@ int cli_profile(const struct verb *verb, int argc, char **argv)
     struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 2] = {{0}};
     cli_plan_options(&p.a, options);
     cli_counter_options(&p.a, options + PLAN_OPTION_COUNT);
-    options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT] = (struct option){"--out", 'o', OPTION_TEXT, "DIR", "where stored rows are looked up, and DIR/profile is kept; default ./.bench", &out};
+    options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT] = (struct option){
+        "--out", 'o', OPTION_TEXT, "DIR", "where stored rows are looked up, and DIR/profile is kept; default ./.bench", &out};
     struct error err = {0};
     struct text t = {0};
     int count, code;

@@ -91,7 +91,9 @@ static void say_untried(const char *name, struct row *const *rows, int count)
             return;
         else if (rows[i]->status == ROW_INFEASIBLE)
             met++;
-    fprintf(stderr, "bench: %s fits none of these %d layers (infeasible, above)\nhint: check its layout, dtype, math and needs; for a layer of your own: bench run SCENARIO.yaml --variants my=FILE.cu\n",
+    fprintf(stderr,
+            "bench: %s fits none of these %d layers (infeasible, above)\nhint: check its layout, dtype, math and needs; for a layer of "
+            "your own: bench run SCENARIO.yaml --variants my=FILE.cu\n",
             name, met);
 }
 
@@ -103,7 +105,8 @@ static int finish(const struct session_options *o, const struct session_result *
     struct row **rows = NULL;
     struct text t = {0};
     int code = 1, count = 0;
-    if (!store_open(o->database, true, &store, err) || !store_run(store, result->run_id, &run, err) || (count = store_rows(store, result->run_id, &rows, err)) < 0) {
+    if (!store_open(o->database, true, &store, err) || !store_run(store, result->run_id, &run, err) ||
+        (count = store_rows(store, result->run_id, &rows, err)) < 0) {
         code = cli_fail(err);
         goto done;
     }
@@ -148,8 +151,11 @@ done:
 int cli_session(struct session_options *o, int show)
 {
     struct screen screen = {.style = cli_style(), .live = isatty(STDERR_FILENO) && (show & CLI_SHOW_BEGIN)};
-    struct session_sink sink = {.context = &screen, .begin = show & CLI_SHOW_BEGIN ? on_begin : NULL, .progress = cli_progress,
-                                .case_done = show & CLI_SHOW_CASES ? on_case : NULL, .note = cli_note};
+    struct session_sink sink = {.context = &screen,
+                                .begin = show & CLI_SHOW_BEGIN ? on_begin : NULL,
+                                .progress = cli_progress,
+                                .case_done = show & CLI_SHOW_CASES ? on_case : NULL,
+                                .note = cli_note};
     struct session_result result;
     struct error err = {0};
     o->interrupted = cli_interruptible();
@@ -181,7 +187,8 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     const struct option own[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "database, dumps and reports; default ./.bench", &out},
         {"--resume", 0, OPTION_FLAG, NULL, "go on with the last run of this scenario: keep rows whose key is unchanged", &o.resume},
-        {"--tuned", 0, OPTION_FLAG, NULL, "each variant at its best point of this layer, where bench tune has found one (bench wisdom)", &o.tuned},
+        {"--tuned", 0, OPTION_FLAG, NULL, "each variant at its best point of this layer, where bench tune has found one (bench wisdom)",
+         &o.tuned},
         {"--ablate", 0, OPTION_FLAG, NULL, "time verified rows without store, bias or maths, where a head offers it", &o.ablate},
         {"--dump", 0, OPTION_FLAG, NULL, "write tensors and an error map of every wrong row", &o.dump},
         {"--no-time", 0, OPTION_FLAG, NULL, "verify only, also where there is a GPU", &o.no_time},
@@ -232,8 +239,9 @@ static char *standard_scenario(const struct op *op, const char *dir, struct erro
         text_add(&t, "layers:\n  to_nhwc: {op: layout, n: 1, c: 64, h: 720, w: 1280, dtype: f16, layout: NCHW, to: NHWC}\n"
                      "  to_nchw: {op: layout, n: 1, c: 64, h: 720, w: 1280, dtype: f16, layout: NHWC, to: NCHW}\n");
     else if (strstr(op->name, "space") || !strncmp(op->name, "upsample", 8))
-        text_addf(&t, "layers:\n  nhwc: {op: %s, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f16, layout: NHWC%s}\n"
-                      "  nchw: {op: %s, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f32, layout: NCHW%s}\n",
+        text_addf(&t,
+                  "layers:\n  nhwc: {op: %s, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f16, layout: NHWC%s}\n"
+                  "  nchw: {op: %s, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f32, layout: NCHW%s}\n",
                   op->name, strstr(op->name, "space") ? ", mode: CRD" : "", op->name, strstr(op->name, "space") ? ", mode: DCR" : "");
     else {
         error_set(err, ERROR_USAGE, "bench try has no standard layers for op %s; write a scenario and use bench run --variants", op->name);
@@ -264,7 +272,10 @@ static int try_once(const char *file, const char *device, const char *out, const
     }
     set = text_format("try=%s", real); /* without its neighbours, which may be broken */
     name = xstrdup(v->name);
-    naive = text_format("%s/%s", v->op->name, !strcmp(v->op->name, "conv2d") ? "naive" : !strcmp(v->op->name, "layout") ? "convert_naive" : "d2s_native");
+    naive = text_format("%s/%s", v->op->name,
+                        !strcmp(v->op->name, "conv2d")   ? "naive"
+                        : !strcmp(v->op->name, "layout") ? "convert_naive"
+                                                         : "d2s_native");
     path = standard_scenario(v->op, out, &err);
     if (!path) {
         code = cli_fail(&err);
@@ -272,8 +283,16 @@ static int try_once(const char *file, const char *device, const char *out, const
     }
     database = cli_database(out);
     const char *dirs[] = {set, NULL}, *names[] = {naive, name, NULL};
-    struct session_options o = {.plan = {.scenario_path = path, .device = device, .variant_dirs = dirs, .variant_names = names, .compiler = a->plan.compiler, .counters = a->counters}, .database = database,
-                                .out_dir = out, .argv = line, .dump = true};
+    struct session_options o = {.plan = {.scenario_path = path,
+                                         .device = device,
+                                         .variant_dirs = dirs,
+                                         .variant_names = names,
+                                         .compiler = a->plan.compiler,
+                                         .counters = a->counters},
+                                .database = database,
+                                .out_dir = out,
+                                .argv = line,
+                                .dump = true};
     code = cli_session(&o, CLI_SHOW_BEGIN | CLI_SHOW_CASES | CLI_SHOW_UNTRIED);
 done:
     if (v)
@@ -300,7 +319,11 @@ int cli_try(const struct verb *verb, int argc, char **argv)
         {"--loop", 0, OPTION_FLAG, NULL, "again whenever the file is saved, until Ctrl-C", &loop},
         {"--set", 0, OPTION_TEXT, "SET", "counters: basic, full", &a.counters.set},
         {"--compiler", 0, OPTION_TEXT, "WHICH", "as for bench run", &a.plan.compiler},
-        counters[0], counters[1], counters[2], counters[3], counters[4],
+        counters[0],
+        counters[1],
+        counters[2],
+        counters[3],
+        counters[4],
         {0},
     };
     int count, code;

@@ -36,7 +36,7 @@ static bool is_pointer(const struct param *p)
 static const char *const *tensor_names(const struct op *op, const struct param *params, int count)
 {
     static const char *const moves[] = {"input", "output", NULL}, *const plain[] = {"input", "filter", "output", NULL},
-                      *const adds[] = {"input", "filter", "bias", "output", NULL};
+                             *const adds[] = {"input", "filter", "bias", "output", NULL};
     int pointers = 0;
     for (int i = 0; i < count; i++)
         pointers += is_pointer(&params[i]);
@@ -56,11 +56,16 @@ static void add_args(struct text *t, const char *const *names, const struct para
             left |= !*names;
             names += *names != NULL;
         } else {
-            text_addf(t, "%s%s%u_%d", comma, p->kind == PARAM_FLOAT ? "f" : p->kind == PARAM_INT ? "i" : "bytes", p->kind == PARAM_BYTES ? p->bytes : 8 * p->bytes, i);
+            text_addf(t, "%s%s%u_%d", comma,
+                      p->kind == PARAM_FLOAT ? "f"
+                      : p->kind == PARAM_INT ? "i"
+                                             : "bytes",
+                      p->kind == PARAM_BYTES ? p->bytes : 8 * p->bytes, i);
         }
     }
-    text_add(t, "   # the entry's parameters; i32_4 is an integer of 32 bits, the parameter after four others: write a\n"
-                "    # symbol in its place (bench list op), an expression or a number, and the tensors in the order that my kernel has them\n");
+    text_add(
+        t, "   # the entry's parameters; i32_4 is an integer of 32 bits, the parameter after four others: write a\n"
+           "    # symbol in its place (bench list op), an expression or a number, and the tensors in the order that my kernel has them\n");
     if (left)
         text_add(t, "    # 0: a pointer to nothing, as Triton's scratch is when a kernel needs none\n");
 }
@@ -83,16 +88,23 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
     if (parameters >= 0) {
         const char *base = strrchr(path, '/');
         int block = block_of(ptx, kernel);
-        text_addf(t, "op: %s\nwhat: %s   # one line: what this variant does that others do not\nsource: %s\n", op->name, kernel, base ? base + 1 : path);
-        text_addf(t, "# needs: %s   # shapes that my kernel is right for; others become rows with this reason\n", op->has_filter ? "c == 64 and r == 3 and s == 3" : "c % 4 == 0");
+        text_addf(t, "op: %s\nwhat: %s   # one line: what this variant does that others do not\nsource: %s\n", op->name, kernel,
+                  base ? base + 1 : path);
+        text_addf(t, "# needs: %s   # shapes that my kernel is right for; others become rows with this reason\n",
+                  op->has_filter ? "c == 64 and r == 3 and s == 3" : "c % 4 == 0");
         text_addf(t, "layout: {input: NHWC, %soutput: same}   # how my kernel indexes them\n", op->has_filter ? "filter: RSCK, " : "");
-        text_addf(t, "dtype: {input: f16, output: same%s}   # what my kernel reads, writes and sums in\n", op->has_math ? ", bias: f32, accumulate: f32" : "");
+        text_addf(t, "dtype: {input: f16, output: same%s}   # what my kernel reads, writes and sums in\n",
+                  op->has_math ? ", bias: f32, accumulate: f32" : "");
         const char *const *names = tensor_names(op, params, parameters);
         bool biased = op->has_filter && !strcmp(names[2], "bias");
-        text_addf(t, "%sepilogue: [bias%s]   # what my kernel does after the op, in this order%s\n", biased ? "" : "# ", biased ? "" : ", relu", biased ? "; add relu when it does" : "");
-        text_addf(t, "steps:\n  - kernel: %s\n    grid: ceil(n * k * p * q, %d)   # one thread an output; change it to how my kernel divides the work\n", kernel, block ? block : 256);
-        text_addf(t, "    block: %d   # %s\n    # smem: 24576   # dynamic shared memory, bytes (Triton: metadata.shared)\n", block ? block : 256,
-                  block ? "as the entry says" : "the entry does not say");
+        text_addf(t, "%sepilogue: [bias%s]   # what my kernel does after the op, in this order%s\n", biased ? "" : "# ",
+                  biased ? "" : ", relu", biased ? "; add relu when it does" : "");
+        text_addf(t,
+                  "steps:\n  - kernel: %s\n    grid: ceil(n * k * p * q, %d)   # one thread an output; change it to how my kernel divides "
+                  "the work\n",
+                  kernel, block ? block : 256);
+        text_addf(t, "    block: %d   # %s\n    # smem: 24576   # dynamic shared memory, bytes (Triton: metadata.shared)\n",
+                  block ? block : 256, block ? "as the entry says" : "the entry does not say");
         add_args(t, names, params, parameters);
     }
     for (int i = 0; i < count; i++)

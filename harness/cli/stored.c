@@ -31,7 +31,8 @@ static void no_such_run(struct stored *s, struct error *err)
         if (runs[i].scenario)
             names[n++] = runs[i].scenario;
     const char *near = s->scenario ? text_nearest(s->scenario, names, n) : NULL;
-    error_set(err, ERROR_USAGE, "%s holds no such run%s%s", s->database, s->scenario ? " of scenario " : "", s->scenario ? s->scenario : "");
+    error_set(err, ERROR_USAGE, "%s holds no such run%s%s", s->database, s->scenario ? " of scenario " : "",
+              s->scenario ? s->scenario : "");
     error_hint(err, near ? "%s" : "bench history lists what there is%s", near ? near : "");
     for (int i = 0; i < count; i++)
         run_clear(&runs[i]);
@@ -50,7 +51,8 @@ static bool open_stored(struct stored *s, struct error *err)
     }
     if (!store_open(s->database, true, &s->store, err))
         return false;
-    bool found = s->run_id >= 0 ? store_run(s->store, s->run_id, &s->run, err) : store_last_run(s->store, NULL, s->scenario, s->device, &s->run, err);
+    bool found = s->run_id >= 0 ? store_run(s->store, s->run_id, &s->run, err)
+                                : store_last_run(s->store, NULL, s->scenario, s->device, &s->run, err);
     if (!found && s->words && s->scenario && err->kind == ERROR_NONE) { /* the first word is none: it belongs to the row */
         char *words = text_format("%s %s", s->scenario, s->words);
         free(s->words);
@@ -215,8 +217,8 @@ static bool rows_on(struct stored *s, const char *kind, struct run *run, struct 
     for (int i = 0; ok && i < found; i++) {
         const char *about = runs[i].device_about ? runs[i].device_about : "";
         struct row **more;
-        if (!runs[i].device || strncmp(runs[i].device, kind, strlen(kind)) || !runs[i].scenario || strcmp(runs[i].scenario, s->run.scenario) ||
-            (run->id && strcmp(about, run->device_about ? run->device_about : "")))
+        if (!runs[i].device || strncmp(runs[i].device, kind, strlen(kind)) || !runs[i].scenario ||
+            strcmp(runs[i].scenario, s->run.scenario) || (run->id && strcmp(about, run->device_about ? run->device_about : "")))
             continue;
         ok = run->id || store_run(s->store, runs[i].id, run, err);
         int n = ok ? store_rows(s->store, runs[i].id, &more, err) : -1;
@@ -263,8 +265,9 @@ static bool make_report(struct stored *s, struct text *t, struct error *err)
 
 int cli_report(const struct verb *verb, int argc, char **argv)
 {
-    const struct option own[] = {{"--format", 'f', OPTION_TEXT, "md|html", "default md", &format_wanted},
-                                 {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters beside the hardware's: the last runs on each", &calibration_wanted}};
+    const struct option own[] = {
+        {"--format", 'f', OPTION_TEXT, "md|html", "default md", &format_wanted},
+        {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters beside the hardware's: the last runs on each", &calibration_wanted}};
     return stored_verb(verb, argc, argv, own, 2, make_report, false);
 }
 
@@ -293,8 +296,8 @@ static bool print_run(struct store *store, const struct run *r, struct error *er
         return false;
     if (!r->ended[0] && r->planned > rows)
         snprintf(planned, sizeof planned, ", %d planned", r->planned);
-    printf("%4lld  %s  %-20s %-12s %5lld rows  %s  %s%s\n", (long long)r->id, r->started, r->scenario ? r->scenario : "", r->device ? r->device : "", (long long)rows,
-           r->commit ? r->commit : "", r->ended[0] ? "" : "interrupted", planned);
+    printf("%4lld  %s  %-20s %-12s %5lld rows  %s  %s%s\n", (long long)r->id, r->started, r->scenario ? r->scenario : "",
+           r->device ? r->device : "", (long long)rows, r->commit ? r->commit : "", r->ended[0] ? "" : "interrupted", planned);
     return true;
 }
 

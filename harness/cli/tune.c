@@ -19,7 +19,8 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
         {"--out", 'o', OPTION_TEXT, "DIR", "database and reports; default ./.bench", &out},
         {"--resume", 0, OPTION_FLAG, NULL, "go on with the last run of this scenario: keep layers that are done", &o.resume},
         {"--points", 0, OPTION_FLAG, NULL, "print a table of all points for every layer, too", &points},
-        {"--no-time", 0, OPTION_FLAG, NULL, "find nothing: verify every point and say which are infeasible, also without a GPU", &o.no_time},
+        {"--no-time", 0, OPTION_FLAG, NULL, "find nothing: verify every point and say which are infeasible, also without a GPU",
+         &o.no_time},
         {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one run of a point; default 10 on cuda, 60 on emu", &o.time_limit_s},
         {"--quiet", 'q', OPTION_FLAG, NULL, "only the closing tables", &quiet},
     };
@@ -120,7 +121,8 @@ int cli_wisdom(const struct verb *verb, int argc, char **argv)
     const struct option options[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out},
         {"--export", 0, OPTION_TEXT, "FILE", "write all of it there as JSON (docs/EXPORT.md)", &to},
-        {"--import", 0, OPTION_TEXT, "FILE", "add what such a file holds; it replaces what is known of the same layer, variant, chip and compiler", &from},
+        {"--import", 0, OPTION_TEXT, "FILE",
+         "add what such a file holds; it replaces what is known of the same layer, variant, chip and compiler", &from},
         {0},
     };
     struct error err = {0};
@@ -166,8 +168,8 @@ int cli_merge(const struct verb *verb, int argc, char **argv)
             code = cli_fail(&err);
             break;
         }
-        printf("%s: %d runs with %d rows added, %d were there; %d points of wisdom added, %d were there or older\n", rest[i], n.runs, n.rows, n.runs_known, n.wisdom,
-               n.wisdom_older);
+        printf("%s: %d runs with %d rows added, %d were there; %d points of wisdom added, %d were there or older\n", rest[i], n.runs,
+               n.rows, n.runs_known, n.wisdom, n.wisdom_older);
     }
 done:
     store_close(store);

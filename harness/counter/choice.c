@@ -28,8 +28,8 @@ static bool add_set(struct counter_choice *c, const char *set, struct error *err
 }
 
 /* The words of "A,B" lists, one after the other. `each` returns false to stop. */
-static bool each_word(const char *const *lists, const char *option, bool (*each)(struct counter_choice *c, char *word, struct error *err), struct counter_choice *c,
-                      char *copy, struct error *err)
+static bool each_word(const char *const *lists, const char *option, bool (*each)(struct counter_choice *c, char *word, struct error *err),
+                      struct counter_choice *c, char *copy, struct error *err)
 {
     int words = 0;
     for (int i = 0; lists && lists[i]; i++) {
@@ -91,7 +91,8 @@ bool counter_choose(const struct counter_wish *wish, const struct node *scenario
     }
     if (wish->set && !add_set(c, wish->set, err))
         goto done;
-    if (!each_word(wish->groups, "--group", one_group, c, words, err) || !each_word(wish->metrics, "--metrics", one_metric, c, c->strings, err))
+    if (!each_word(wish->groups, "--group", one_group, c, words, err) ||
+        !each_word(wish->metrics, "--metrics", one_metric, c, c->strings, err))
         goto done;
     for (int i = 0; !asked && scenario && i < scenario->count; i++)
         add(c, counter_groups_find(&c->known, scenario->items[i]->text, err));

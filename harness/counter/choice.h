@@ -6,22 +6,23 @@
 
 /* As the command line has it. */
 struct counter_wish {
-    bool off;                    /* --no-counters */
-    bool source;                 /* --source: stall reasons by source line as well */
-    bool required;               /* --require-counters: what cannot be counted is an ERROR_ENVIRONMENT */
-    const char *set;             /* --set basic | full; NULL = not given */
-    const char *const *groups;   /* --group, each "A,B" or FILE.yaml; NULL-terminated; may be NULL */
-    const char *const *metrics;  /* --metrics, each "a.sum,b.avg" as ncu names them; NULL-terminated; may be NULL */
+    bool off;                   /* --no-counters */
+    bool source;                /* --source: stall reasons by source line as well */
+    bool required;              /* --require-counters: what cannot be counted is an ERROR_ENVIRONMENT */
+    const char *set;            /* --set basic | full; NULL = not given */
+    const char *const *groups;  /* --group, each "A,B" or FILE.yaml; NULL-terminated; may be NULL */
+    const char *const *metrics; /* --metrics, each "a.sum,b.avg" as ncu names them; NULL-terminated; may be NULL */
 };
 struct counter_choice {
     struct counter_groups known;
     const struct counter_group **groups; /* of `known`, each once */
     int count;
-    const char **metrics;                /* asked for by name; whether a chip has them is asked later */
+    const char **metrics; /* asked for by name; whether a chip has them is asked later */
     int metric_count;
-    char *strings;                       /* holds the metrics' names */
+    char *strings; /* holds the metrics' names */
 };
-/* `scenario`: the scenario's `counters:` list or NULL; its names are checked whether they are used or not, and an error stands at the name. --set,
+/* `scenario`: the scenario's `counters:` list or NULL; its names are checked whether they are used or not, and an error stands at the name.
+ * --set,
  * --group and --metrics add up, and replace the scenario's. Nothing is chosen when counters are off. */
 bool counter_choose(const struct counter_wish *wish, const struct node *scenario, struct counter_choice *choice, struct error *err);
 void counter_choice_free(struct counter_choice *choice);

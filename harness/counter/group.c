@@ -8,7 +8,8 @@
 
 enum { NAME_MAX_BYTES = 60, UNIT_MAX_BYTES = 15, METRIC_MAX_BYTES = 200 };
 
-const char *const counter_bind_names[] = {"latency", "memory", "compute", "occupancy", "spills", "conflicts", "divergence", "launch", "tail", NULL};
+const char *const counter_bind_names[] = {"latency",   "memory",     "compute", "occupancy", "spills",
+                                          "conflicts", "divergence", "launch",  "tail",      NULL};
 
 const struct counter_fact counter_facts[] = {
     {"occupancy_theoretical", "%", "warps per SM that fit, of the most there can be"},

@@ -1,5 +1,5 @@
-/* counter/group: a counter group is a file: hardware metrics with fallbacks for other chips, values computed from them, rules that judge the
- * values, and a paragraph that teaches. To add a group: one YAML in harness/counter/groups/, or anywhere (`--group my.yaml`).
+/* counter/group: a counter group is a file: hardware metrics with fallbacks for other chips, values computed from them, rules that judge
+ * the values, and a paragraph that teaches. To add a group: one YAML in harness/counter/groups/, or anywhere (`--group my.yaml`).
  *
  *   group: shared                       # = the file's name
  *   about: one line
@@ -10,10 +10,9 @@
  *     wavefronts: l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
  *     dram_read:  [dram__bytes_read.sum, fbpa__dram_read_bytes.sum]
  *     gmma:       {optional: smsp__warps_issue_stalled_gmma.sum}      # values that need it are absent on chips without
- *     moves:      {optional: sm__x_op_moves.sum, else: 0}             # a chip without the metric has no such thing: this number stands for it
- *   values:                             # base/expr over metrics, facts and the values above
- *     conflict_share: {value: 100 * conflicts / wavefronts, unit: "%", what: ...}
- *   rules:
+ *     moves:      {optional: sm__x_op_moves.sum, else: 0}             # a chip without the metric has no such thing: this number stands for
+ * it values:                             # base/expr over metrics, facts and the values above conflict_share: {value: 100 * conflicts /
+ * wavefronts, unit: "%", what: ...} rules:
  *     - when: conflict_share >= 10
  *       binds: conflicts                # one of counter_bind_names
  *       says: "{conflict_share} of the shared wavefronts are conflicts"
@@ -49,11 +48,11 @@ struct counter_fact {
 extern const struct counter_fact counter_facts[]; /* ends with name NULL */
 
 struct counter_metric {
-    const char *name;      /* in formulas */
-    const char **choices;  /* CUPTI's names, the preferred first */
+    const char *name;     /* in formulas */
+    const char **choices; /* CUPTI's names, the preferred first */
     int count;
     bool optional;
-    double otherwise;      /* what an optional metric is on a chip without; NaN: absent */
+    double otherwise; /* what an optional metric is on a chip without; NaN: absent */
     const struct node *node;
 };
 struct counter_value {

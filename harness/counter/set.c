@@ -24,7 +24,8 @@ static int put(struct counter_set *set, const char *metric)
 }
 
 /* The first name that the chip has. */
-static bool pick_metric(struct counter_set *set, const struct counter_metric *m, const struct counter_chip *chip, int *index, struct error *err)
+static bool pick_metric(struct counter_set *set, const struct counter_metric *m, const struct counter_chip *chip, int *index,
+                        struct error *err)
 {
     struct text tried = {0};
     *index = -1;
@@ -61,7 +62,8 @@ static void compare_name(void *context, const char *name)
 
 static bool same_meaning(const struct counter_group *a, int i, const struct counter_group *b, int k)
 {
-    struct pair p = {a, b, !strcmp(expr_text(a->values[i].expr), expr_text(b->values[k].expr)) && !strcmp(a->values[i].unit, b->values[k].unit)};
+    struct pair p = {a, b,
+                     !strcmp(expr_text(a->values[i].expr), expr_text(b->values[k].expr)) && !strcmp(a->values[i].unit, b->values[k].unit)};
     expr_names(a->values[i].expr, compare_name, &p);
     return p.same;
 }
@@ -81,8 +83,8 @@ static bool check_meaning(const struct counter_set *set, const struct counter_gr
     return true;
 }
 
-bool counter_set_make(const struct counter_group *const *groups, int count, const char *const *extra, int extra_count, const struct counter_chip *chip,
-                      struct counter_set *set, struct error *err)
+bool counter_set_make(const struct counter_group *const *groups, int count, const char *const *extra, int extra_count,
+                      const struct counter_chip *chip, struct counter_set *set, struct error *err)
 {
     *set = (struct counter_set){0};
     set->picks = xcalloc((size_t)count + 1, sizeof *set->picks);
@@ -125,7 +127,7 @@ struct view {
     const struct counter_pick *pick;
     const double *measured; /* NULL: only which metrics there are is asked */
     const struct counter_known *facts;
-    const double *values;   /* computed so far */
+    const double *values; /* computed so far */
     int value_count;
     bool absent;
 };

@@ -154,8 +154,8 @@ char *compile_prelude(const struct compile_request *r)
 {
     if (!r->bounds.threads)
         return xstrdup("");
-    return text_format("#undef __launch_bounds__\n#define __launch_bounds__(...) __attribute__((launch_bounds(%d, %d)))\n", r->bounds.threads,
-                       r->bounds.blocks);
+    return text_format("#undef __launch_bounds__\n#define __launch_bounds__(...) __attribute__((launch_bounds(%d, %d)))\n",
+                       r->bounds.threads, r->bounds.blocks);
 }
 
 bool compile(const struct compile_request *r, struct compiled *out, struct error *err)
@@ -238,7 +238,8 @@ bool compile_failed(const struct compiler *c, const struct compile_request *r, c
     if (hidden)
         text_addf(&t, "\n(%d more lines)", hidden);
     if (c->kind == COMPILER_NVRTC && strstr(log, "cannot open source file"))
-        text_add(&t, "\n(nvrtc has no headers of the host, such as <stdio.h> or <vector>: put them under #ifndef __CUDACC_RTC__, or use --compiler nvcc)");
+        text_add(&t, "\n(nvrtc has no headers of the host, such as <stdio.h> or <vector>: put them under #ifndef __CUDACC_RTC__, or use "
+                     "--compiler nvcc)");
     error_set(err, ERROR_USAGE, "%s does not compile for %s with %s:%s", r->label, r->arch, c->version,
               t.len ? text_get(&t) : "\n(the compiler said nothing)");
     text_free(&t);

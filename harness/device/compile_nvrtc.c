@@ -11,9 +11,19 @@
 #include <sys/stat.h>
 
 #define FUNCTIONS(X) \
-    X(nvrtcGetErrorString) X(nvrtcVersion) X(nvrtcGetNumSupportedArchs) X(nvrtcGetSupportedArchs) X(nvrtcCreateProgram) \
-    X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcGetPTXSize) X(nvrtcGetPTX) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN) \
-    X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog)
+    X(nvrtcGetErrorString) \
+    X(nvrtcVersion) \
+    X(nvrtcGetNumSupportedArchs) \
+    X(nvrtcGetSupportedArchs) \
+    X(nvrtcCreateProgram) \
+    X(nvrtcDestroyProgram) \
+    X(nvrtcCompileProgram) \
+    X(nvrtcGetPTXSize) \
+    X(nvrtcGetPTX) \
+    X(nvrtcGetCUBINSize) \
+    X(nvrtcGetCUBIN) \
+    X(nvrtcGetProgramLogSize) \
+    X(nvrtcGetProgramLog)
 
 struct nvrtc {
     struct library library;
@@ -27,8 +37,8 @@ static bool failed(const struct nvrtc *n, const char *what, nvrtcResult r, struc
     return error_set(err, ERROR_INTERNAL, "NVRTC: %s: %s", what, n->nvrtcGetErrorString(r));
 }
 
-/* NVRTC asks the loader for its built-in functions by name alone, and a folder of wheels is not on the loader's path: the file beside it is loaded
- * first, so that the name is known. Missing, it is NVRTC that says so. */
+/* NVRTC asks the loader for its built-in functions by name alone, and a folder of wheels is not on the loader's path: the file beside it is
+ * loaded first, so that the name is known. Missing, it is NVRTC that says so. */
 static void open_builtins(struct nvrtc *n)
 {
     int major = 0, minor = 0;
@@ -61,7 +71,8 @@ static bool probe_build(const struct nvrtc *n, char *out, size_t room, struct er
             n->nvrtcGetProgramLog(program, log);
         log[strcspn(log, "\n")] = 0;
         n->nvrtcDestroyProgram(&program);
-        return error_set(err, ERROR_ENVIRONMENT, "NVRTC %s compiles nothing: %s", n->library.path, log[0] ? log : n->nvrtcGetErrorString(r));
+        return error_set(err, ERROR_ENVIRONMENT, "NVRTC %s compiles nothing: %s", n->library.path,
+                         log[0] ? log : n->nvrtcGetErrorString(r));
     }
     if (n->nvrtcGetPTXSize(program, &bytes) == NVRTC_SUCCESS) {
         ptx = xcalloc(1, bytes + 1);

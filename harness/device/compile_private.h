@@ -40,7 +40,8 @@ bool nvrtc_compile(const struct compiler *c, const struct source *s, const struc
                    struct error *err);
 bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                   struct error *err);
-/* What goes before the source so that other launch bounds hold; "" when the request has none. Line numbers stay the source's. Caller frees. */
+/* What goes before the source so that other launch bounds hold; "" when the request has none. Line numbers stay the source's. Caller frees.
+ */
 char *compile_prelude(const struct compile_request *r);
 /* The compiler's error lines as one error, shortened at a line's end. */
 bool compile_failed(const struct compiler *c, const struct compile_request *r, const char *log, struct error *err);

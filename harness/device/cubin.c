@@ -16,8 +16,13 @@
 #define SMEM_RESERVED 1024
 /* Attributes of .nv.info, by the names that ptxas's own string table gives them. */
 enum attribute {
-    ATTRIBUTE_MAX_THREADS = 0x05, ATTRIBUTE_REQNTID = 0x10, ATTRIBUTE_FRAME_SIZE = 0x11, ATTRIBUTE_PARAM_SIZE = 0x19,
-    ATTRIBUTE_REGCOUNT = 0x2f, ATTRIBUTE_NUM_BARRIERS = 0x4c, ATTRIBUTE_ANNOTATIONS = 0x55
+    ATTRIBUTE_MAX_THREADS = 0x05,
+    ATTRIBUTE_REQNTID = 0x10,
+    ATTRIBUTE_FRAME_SIZE = 0x11,
+    ATTRIBUTE_PARAM_SIZE = 0x19,
+    ATTRIBUTE_REGCOUNT = 0x2f,
+    ATTRIBUTE_NUM_BARRIERS = 0x4c,
+    ATTRIBUTE_ANNOTATIONS = 0x55
 };
 #define FORMAT_BYTES 4     /* the size field counts bytes that follow; in formats 1 to 3 it is the value */
 #define ANNOTATION_SPILL 1 /* pairs (1, offset in .text): an instruction that spills or fills a register */

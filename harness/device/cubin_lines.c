@@ -1,6 +1,7 @@
-/* The source lines of machine code, and which of them spill (the spill annotations of a kernel are offsets into its code). The line table is DWARF 2 with one opcode of
- * NVIDIA's own (0x90): the row is inlined code, called from the row of that number (rows count from 1 over the whole table). Compiled with -lineinfo; checked
- * against readelf's dump of cubins of sm_80 and sm_90. Every offset is checked: the bytes may be hostile. */
+/* The source lines of machine code, and which of them spill (the spill annotations of a kernel are offsets into its code). The line table
+ * is DWARF 2 with one opcode of NVIDIA's own (0x90): the row is inlined code, called from the row of that number (rows count from 1 over
+ * the whole table). Compiled with -lineinfo; checked against readelf's dump of cubins of sm_80 and sm_90. Every offset is checked: the
+ * bytes may be hostile. */
 #include "base/file.h"
 #include "base/text.h"
 #include "device/cubin.h"
@@ -269,7 +270,8 @@ static bool read_lines(const struct image *e, uint32_t symbol, struct lines *l)
         return false;
     unit.end = unit.p + length;
     struct program p = {.start = section.p, .relocations = &relocations, .symbol = symbol};
-    if (!number(&unit, 2, &version) || version < 2 || version > 3 || !number(&unit, 4, &header_length) || header_length > (uint64_t)(unit.end - unit.p))
+    if (!number(&unit, 2, &version) || version < 2 || version > 3 || !number(&unit, 4, &header_length) ||
+        header_length > (uint64_t)(unit.end - unit.p))
         return false;
     header = (struct bytes){unit.p, unit.p + header_length};
     p.code = (struct bytes){header.end, unit.end};
@@ -328,7 +330,8 @@ static int by_count(const void *a, const void *b)
 }
 
 /* Visits the offsets that the annotations mark as spills. */
-static void walk(struct bytes info, const struct bytes *text, const struct lines *l, const char *file, struct spill_line **lines, int *count)
+static void walk(struct bytes info, const struct bytes *text, const struct lines *l, const char *file, struct spill_line **lines,
+                 int *count)
 {
     while (info.end - info.p >= 4) {
         int format = info.p[0], attribute = info.p[1];

@@ -1,5 +1,5 @@
-/* cublasLt by dlopen. Its header is not among the pinned ones, so the few calls, codes and the one result structure that bench needs are declared
- * here, by the documentation of cuBLAS 13.0 ("Using the cublasLt API"); they have not changed since cuBLAS 11. */
+/* cublasLt by dlopen. Its header is not among the pinned ones, so the few calls, codes and the one result structure that bench needs are
+ * declared here, by the documentation of cuBLAS 13.0 ("Using the cublasLt API"); they have not changed since cuBLAS 11. */
 #include "device/cublas.h"
 #include "base/dtype.h"
 #include "base/library.h"
@@ -7,8 +7,8 @@
 #include "device/cuda_private.h"
 #include <stdlib.h>
 
-enum { TYPE_F32 = 0, TYPE_F16 = 2, TYPE_BF16 = 14 };                        /* cudaDataType */
-enum { COMPUTE_F16 = 64, COMPUTE_F32 = 68, COMPUTE_TF32 = 77 };             /* cublasComputeType_t */
+enum { TYPE_F32 = 0, TYPE_F16 = 2, TYPE_BF16 = 14 };            /* cudaDataType */
+enum { COMPUTE_F16 = 64, COMPUTE_F32 = 68, COMPUTE_TF32 = 77 }; /* cublasComputeType_t */
 enum { DESC_TRANSA = 3, PREFERENCE_WORKSPACE = 1, OPERATION_TRANSPOSE = 1 };
 
 struct heuristic { /* cublasLtMatmulHeuristicResult_t */
@@ -33,9 +33,11 @@ struct cublas {
     int (*preference_create)(void **preference);
     int (*preference_destroy)(void *preference);
     int (*preference_set)(void *preference, int attribute, const void *value, size_t bytes);
-    int (*heuristic)(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference, int wanted, struct heuristic *results, int *count);
-    int (*matmul)(void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b, void *b_layout, const void *beta,
-                  const void *c, void *c_layout, void *d, void *d_layout, const void *algorithm, void *workspace, size_t workspace_bytes, void *stream);
+    int (*heuristic)(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference, int wanted, struct heuristic *results,
+                     int *count);
+    int (*matmul)(void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b, void *b_layout,
+                  const void *beta, const void *c, void *c_layout, void *d, void *d_layout, const void *algorithm, void *workspace,
+                  size_t workspace_bytes, void *stream);
 };
 
 struct cublas_gemm {
@@ -97,20 +99,26 @@ static bool make(struct cublas_gemm *g, int math, int n, struct error *err)
 {
     struct cublas *c = g->library;
     int type = math == MATH_F16_ACC32 || math == MATH_F16_ACC16 ? TYPE_F16 : math == MATH_BF16_ACC32 ? TYPE_BF16 : TYPE_F32;
-    int compute = math == MATH_F16_ACC16 ? COMPUTE_F16 : math == MATH_TF32 ? COMPUTE_TF32 : COMPUTE_F32, transpose = OPERATION_TRANSPOSE, count = 0;
+    int compute = math == MATH_F16_ACC16 ? COMPUTE_F16
+                  : math == MATH_TF32    ? COMPUTE_TF32
+                                         : COMPUTE_F32,
+        transpose = OPERATION_TRANSPOSE, count = 0;
     size_t workspace = CUBLAS_WORKSPACE;
     void *preference = NULL;
     g->half_scale = math == MATH_F16_ACC16;
-    bool ok = !c->desc_create(&g->desc, compute, g->half_scale ? TYPE_F16 : TYPE_F32) && !c->desc_set(g->desc, DESC_TRANSA, &transpose, sizeof transpose) &&
+    bool ok = !c->desc_create(&g->desc, compute, g->half_scale ? TYPE_F16 : TYPE_F32) &&
+              !c->desc_set(g->desc, DESC_TRANSA, &transpose, sizeof transpose) &&
               !c->layout_create(&g->layout, type, (uint64_t)n, (uint64_t)n, n) && !c->preference_create(&preference) &&
               !c->preference_set(preference, PREFERENCE_WORKSPACE, &workspace, sizeof workspace) &&
-              !c->heuristic(c->handle, g->desc, g->layout, g->layout, g->layout, g->layout, preference, 1, &g->plan, &count) && count == 1 && !g->plan.state;
+              !c->heuristic(c->handle, g->desc, g->layout, g->layout, g->layout, g->layout, preference, 1, &g->plan, &count) &&
+              count == 1 && !g->plan.state;
     if (preference)
         c->preference_destroy(preference);
     return ok || error_set(err, ERROR_ENVIRONMENT, "cublasLt has no product of %d x %d matrices in %s", n, n, math_name((enum math)math));
 }
 
-bool cublas_gemm_make(struct cublas *c, int math, int n, uint64_t a, uint64_t b, uint64_t d, uint64_t workspace, struct cublas_gemm **out, struct error *err)
+bool cublas_gemm_make(struct cublas *c, int math, int n, uint64_t a, uint64_t b, uint64_t d, uint64_t workspace, struct cublas_gemm **out,
+                      struct error *err)
 {
     struct cublas_gemm *g = xcalloc(1, sizeof *g);
     *g = (struct cublas_gemm){.library = c, .a = a, .b = b, .d = d, .workspace = workspace};

@@ -91,7 +91,8 @@ static bool check_params(struct cuda_state *s, const struct device_function *f, 
     return true; /* asking for one more would say whether there are more, but every refused call is an error in compute-sanitizer's eyes */
 }
 
-/* A cubin without its PTX: the driver tells offsets and sizes, no types. The end of the list is a refused call, which compute-sanitizer reports. */
+/* A cubin without its PTX: the driver tells offsets and sizes, no types. The end of the list is a refused call, which compute-sanitizer
+ * reports. */
 static bool ask_params(struct cuda_state *s, struct device_function *f, struct error *err)
 {
     size_t offset, bytes;
@@ -221,7 +222,8 @@ bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *m, void
     return true;
 }
 
-/* A launch that the driver refuses is the head's mistake, unless only another card would have room for it at once: said with its numbers. */
+/* A launch that the driver refuses is the head's mistake, unless only another card would have room for it at once: said with its numbers.
+ */
 static bool refused(struct cuda_state *s, const struct device_function *f, const struct device_launch *l, CUresult r, const char *why,
                     struct error *err)
 {
@@ -241,11 +243,11 @@ static bool refused(struct cuda_state *s, const struct device_function *f, const
         why = ": no group of SMs has room for such a cluster";
     s->api->cuGetErrorName(r, &name);
     bool too_large = r == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE || r == CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    return error_set(
-        err, too_large ? ERROR_ENVIRONMENT : ERROR_USAGE,
-        "kernel %s cannot be launched: grid %u,%u,%u block %u,%u,%u (at most %d threads) cluster %u,%u,%u shared memory %d + %u bytes: %s%s",
-        f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], f->max_threads, l->cluster[0], l->cluster[1],
-        l->cluster[2], f->static_smem, l->smem, name, why);
+    return error_set(err, too_large ? ERROR_ENVIRONMENT : ERROR_USAGE,
+                     "kernel %s cannot be launched: grid %u,%u,%u block %u,%u,%u (at most %d threads) cluster %u,%u,%u shared memory %d + "
+                     "%u bytes: %s%s",
+                     f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], f->max_threads, l->cluster[0],
+                     l->cluster[1], l->cluster[2], f->static_smem, l->smem, name, why);
 }
 
 static bool prepare_function(struct cuda_state *s, struct device_function *f, const struct device_launch *l, uint64_t cluster_blocks,
@@ -281,8 +283,8 @@ static bool is_clustered(const struct device_launch *l)
 }
 
 /* Prepares the function for such a launch and says it in the driver's words; `attributes` is what the configuration points to. */
-static bool configure(struct cuda_state *s, struct device_function *f, const struct device_launch *l, CUlaunchAttribute attributes[ATTRIBUTES_MAX],
-                      CUlaunchConfig *config, struct error *err)
+static bool configure(struct cuda_state *s, struct device_function *f, const struct device_launch *l,
+                      CUlaunchAttribute attributes[ATTRIBUTES_MAX], CUlaunchConfig *config, struct error *err)
 {
     unsigned count = 0;
     bool cluster = is_clustered(l);

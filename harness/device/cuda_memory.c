@@ -50,7 +50,8 @@ void cuda_memory_close(struct cuda_state *s)
     if (s->flush.module)
         s->api->cuModuleUnload(s->flush.module);
     if (s->aside_context) { /* with all that is in it */
-        __typeof__(&cuCtxDestroy) destroy = (__typeof__(&cuCtxDestroy))library_symbol((struct library *)&s->api->library, "cuCtxDestroy_v2", NULL);
+        __typeof__(&cuCtxDestroy) destroy =
+            (__typeof__(&cuCtxDestroy))library_symbol((struct library *)&s->api->library, "cuCtxDestroy_v2", NULL);
         if (destroy)
             destroy(s->aside_context);
         s->api->cuCtxSetCurrent(s->context);
@@ -148,8 +149,8 @@ static bool flush_run(struct cuda_state *s, const struct chip *chip, struct cuda
            cuda_check(s, s->api->cuLaunchKernelEx(&config, f->read, params, NULL), "flushing L2", err);
 }
 
-/* Writing alone would leave dirty lines whose way to memory falls into the sample; reading the same buffer back leaves clean ones. On an H200 this takes
- * 74 us of GPU and 8 us of host time, and waits for nothing: the host queues the sample meanwhile (tests/gpu/probe). */
+/* Writing alone would leave dirty lines whose way to memory falls into the sample; reading the same buffer back leaves clean ones. On an
+ * H200 this takes 74 us of GPU and 8 us of host time, and waits for nothing: the host queues the sample meanwhile (tests/gpu/probe). */
 bool cuda_flush(struct device *dev, struct error *err)
 {
     struct cuda_state *s = cuda_state(dev);
@@ -175,6 +176,7 @@ bool cuda_flush_aside(struct device *dev, struct error *err)
     struct cuda_state *s = cuda_state(dev);
     bool ok = s->aside.buffer || aside_open(dev, err);
     ok = ok && cuda_check(s, s->api->cuCtxSetCurrent(s->aside_context), "going to the second context", err) &&
-         flush_run(s, &dev->chip, &s->aside, s->aside_stream, err) && cuda_check(s, s->api->cuStreamSynchronize(s->aside_stream), "flushing L2", err);
+         flush_run(s, &dev->chip, &s->aside, s->aside_stream, err) &&
+         cuda_check(s, s->api->cuStreamSynchronize(s->aside_stream), "flushing L2", err);
     return cuda_check(s, s->api->cuCtxSetCurrent(s->context), "coming back to the first context", ok ? err : NULL) && ok;
 }

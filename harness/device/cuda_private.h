@@ -8,15 +8,52 @@
 
 /* cuda.h renames many of these to their newest version (cuMemAlloc to cuMemAlloc_v2): fields and symbols follow the renamed names. */
 #define CUDA_FUNCTIONS(X) \
-    X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString) X(cuDeviceGet) X(cuDeviceGetCount) \
-    X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceGetUuid) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) \
-    X(cuCtxSetCurrent) X(cuCtxResetPersistingL2Cache) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) \
-    X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) \
-    X(cuMemsetD32Async) X(cuMemsetD8Async) X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) \
-    X(cuModuleGetGlobal) X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncLoad) X(cuFuncGetParamInfo) \
-    X(cuLaunchKernelEx) X(cuOccupancyMaxActiveClusters) X(cuTensorMapEncodeTiled) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) \
-    X(cuEventElapsedTime) X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphUpload) \
-    X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy)
+    X(cuInit) \
+    X(cuDriverGetVersion) \
+    X(cuGetErrorName) \
+    X(cuGetErrorString) \
+    X(cuDeviceGet) \
+    X(cuDeviceGetCount) \
+    X(cuDeviceGetName) \
+    X(cuDeviceGetAttribute) \
+    X(cuDeviceGetUuid) \
+    X(cuDevicePrimaryCtxRetain) \
+    X(cuDevicePrimaryCtxRelease) \
+    X(cuCtxSetCurrent) \
+    X(cuCtxResetPersistingL2Cache) \
+    X(cuStreamCreate) \
+    X(cuStreamDestroy) \
+    X(cuStreamSynchronize) \
+    X(cuMemGetInfo) \
+    X(cuMemAlloc) \
+    X(cuMemFree) \
+    X(cuMemcpyHtoDAsync) \
+    X(cuMemcpyDtoHAsync) \
+    X(cuMemcpyDtoDAsync) \
+    X(cuMemsetD32Async) \
+    X(cuMemsetD8Async) \
+    X(cuModuleLoadDataEx) \
+    X(cuModuleUnload) \
+    X(cuModuleGetFunction) \
+    X(cuModuleGetGlobal) \
+    X(cuFuncGetAttribute) \
+    X(cuFuncSetAttribute) \
+    X(cuFuncLoad) \
+    X(cuFuncGetParamInfo) \
+    X(cuLaunchKernelEx) \
+    X(cuOccupancyMaxActiveClusters) \
+    X(cuTensorMapEncodeTiled) \
+    X(cuEventCreate) \
+    X(cuEventDestroy) \
+    X(cuEventRecord) \
+    X(cuEventElapsedTime) \
+    X(cuStreamBeginCapture) \
+    X(cuStreamEndCapture) \
+    X(cuGraphInstantiate) \
+    X(cuGraphUpload) \
+    X(cuGraphLaunch) \
+    X(cuGraphExecDestroy) \
+    X(cuGraphDestroy)
 
 struct cuda_api {
     struct library library;

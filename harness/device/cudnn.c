@@ -17,9 +17,18 @@ static bool load_api(struct cudnn_api *api, struct error *err)
     library_open(&nvrtc, compiler, NULL);
     bool ok = true;
 #define LOAD(name) ok = ok && (api->name = (__typeof__(api->name))library_symbol(&api->library, #name, err));
-    LOAD(cudnnGetVersion) LOAD(cudnnGetErrorString) LOAD(cudnnGetLastErrorString) LOAD(cudnnCreate) LOAD(cudnnDestroy)
-    LOAD(cudnnSetStream) LOAD(cudnnBackendCreateDescriptor) LOAD(cudnnBackendDestroyDescriptor) LOAD(cudnnBackendFinalize)
-    LOAD(cudnnBackendSetAttribute) LOAD(cudnnBackendGetAttribute) LOAD(cudnnBackendExecute)
+    LOAD(cudnnGetVersion)
+    LOAD(cudnnGetErrorString)
+    LOAD(cudnnGetLastErrorString)
+    LOAD(cudnnCreate)
+    LOAD(cudnnDestroy)
+    LOAD(cudnnSetStream)
+    LOAD(cudnnBackendCreateDescriptor)
+    LOAD(cudnnBackendDestroyDescriptor)
+    LOAD(cudnnBackendFinalize)
+    LOAD(cudnnBackendSetAttribute)
+    LOAD(cudnnBackendGetAttribute)
+    LOAD(cudnnBackendExecute)
 #undef LOAD
     return ok;
 }

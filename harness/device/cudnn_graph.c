@@ -136,8 +136,8 @@ static int operations(struct builder *b, void *ops[4])
     bool whole = c->dtype == DTYPE_I8;
     int data = data_of(c->dtype), stored = whole ? DATA_FLOAT : data, sums = whole ? DATA_INT32 : DATA_FLOAT;
     int left = c->bias + c->residual + (c->activation != 0), count = 0;
-    int64_t x_dim[] = {c->n, c->c, c->d, c->h, c->w}, w_dim[] = {c->k, c->c / c->groups, c->t, c->r, c->s}, y_dim[] = {c->n, c->k, c->o, c->p, c->q},
-            bias_dim[] = {1, c->k, 1, 1, 1};
+    int64_t x_dim[] = {c->n, c->c, c->d, c->h, c->w}, w_dim[] = {c->k, c->c / c->groups, c->t, c->r, c->s},
+            y_dim[] = {c->n, c->k, c->o, c->p, c->q}, bias_dim[] = {1, c->k, 1, 1, 1};
     int64_t uid = UID_VIRTUAL;
     void *y = tensor(b, UID_Y, y_dim, stored, false);
     void *now = left ? tensor(b, uid++, y_dim, sums, true) : y;
@@ -195,20 +195,21 @@ void cudnn_graph_release(struct cudnn_graph *g)
     free(g);
 }
 
-static const char narrow_ptx[] =
-    ".version 7.1\n.target sm_80\n.address_size 64\n"
-    ".visible .entry narrow_f16(.param .u64 from, .param .u64 to, .param .u32 count)\n{\n"
-    ".reg .pred %p<2>; .reg .b16 %h<2>; .reg .f32 %f<2>; .reg .b32 %r<8>; .reg .b64 %d<8>;\n"
-    "ld.param.u64 %d0, [from]; ld.param.u64 %d1, [to]; ld.param.u32 %r0, [count];\n"
-    "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.u32 %r4, %r1, %r2, %r3; setp.ge.u32 %p0, %r4, %r0; @%p0 bra done;\n"
-    "mul.wide.u32 %d2, %r4, 4; add.u64 %d2, %d0, %d2; mul.wide.u32 %d3, %r4, 2; add.u64 %d3, %d1, %d3;\n"
-    "ld.global.f32 %f0, [%d2]; cvt.rn.f16.f32 %h0, %f0; st.global.b16 [%d3], %h0;\ndone: ret;\n}\n"
-    ".visible .entry narrow_bf16(.param .u64 from, .param .u64 to, .param .u32 count)\n{\n"
-    ".reg .pred %p<2>; .reg .b16 %h<2>; .reg .f32 %f<2>; .reg .b32 %r<8>; .reg .b64 %d<8>;\n"
-    "ld.param.u64 %d0, [from]; ld.param.u64 %d1, [to]; ld.param.u32 %r0, [count];\n"
-    "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.u32 %r4, %r1, %r2, %r3; setp.ge.u32 %p0, %r4, %r0; @%p0 bra done;\n"
-    "mul.wide.u32 %d2, %r4, 4; add.u64 %d2, %d0, %d2; mul.wide.u32 %d3, %r4, 2; add.u64 %d3, %d1, %d3;\n"
-    "ld.global.f32 %f0, [%d2]; cvt.rn.bf16.f32 %h0, %f0; st.global.b16 [%d3], %h0;\ndone: ret;\n}\n";
+static const char narrow_ptx[] = ".version 7.1\n.target sm_80\n.address_size 64\n"
+                                 ".visible .entry narrow_f16(.param .u64 from, .param .u64 to, .param .u32 count)\n{\n"
+                                 ".reg .pred %p<2>; .reg .b16 %h<2>; .reg .f32 %f<2>; .reg .b32 %r<8>; .reg .b64 %d<8>;\n"
+                                 "ld.param.u64 %d0, [from]; ld.param.u64 %d1, [to]; ld.param.u32 %r0, [count];\n"
+                                 "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.u32 %r4, %r1, %r2, %r3; "
+                                 "setp.ge.u32 %p0, %r4, %r0; @%p0 bra done;\n"
+                                 "mul.wide.u32 %d2, %r4, 4; add.u64 %d2, %d0, %d2; mul.wide.u32 %d3, %r4, 2; add.u64 %d3, %d1, %d3;\n"
+                                 "ld.global.f32 %f0, [%d2]; cvt.rn.f16.f32 %h0, %f0; st.global.b16 [%d3], %h0;\ndone: ret;\n}\n"
+                                 ".visible .entry narrow_bf16(.param .u64 from, .param .u64 to, .param .u32 count)\n{\n"
+                                 ".reg .pred %p<2>; .reg .b16 %h<2>; .reg .f32 %f<2>; .reg .b32 %r<8>; .reg .b64 %d<8>;\n"
+                                 "ld.param.u64 %d0, [from]; ld.param.u64 %d1, [to]; ld.param.u32 %r0, [count];\n"
+                                 "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.u32 %r4, %r1, %r2, %r3; "
+                                 "setp.ge.u32 %p0, %r4, %r0; @%p0 bra done;\n"
+                                 "mul.wide.u32 %d2, %r4, 4; add.u64 %d2, %d0, %d2; mul.wide.u32 %d3, %r4, 2; add.u64 %d3, %d1, %d3;\n"
+                                 "ld.global.f32 %f0, [%d2]; cvt.rn.bf16.f32 %h0, %f0; st.global.b16 [%d3], %h0;\ndone: ret;\n}\n";
 
 bool cudnn_narrow(struct cudnn *h, struct cudnn_graph *g, uint64_t bias, struct error *err)
 {

@@ -80,13 +80,51 @@ static void offer_open(struct cudnn *h, struct cudnn_graph *g, char name, int mo
 
 static const char *knob_name(int knob, char *unknown, size_t bytes)
 {
-    static const char *const names[] = { /* by cuDNN's number of the knob */
-        "SPLIT_K", "SWIZZLE", "TILE_SIZE", "USE_TEX", "EDGE", "KBLOCK", "LDGA", "LDGB", "CHUNK_K", "SPLIT_H", "WINO_TILE",
-        "MULTIPLY", "SPLIT_K_BUF", "TILEK", "STAGES", "REDUCTION_MODE", "CTA_SPLIT_K_MODE", "SPLIT_K_SLC", "IDX_MODE", "SLICED",
-        "SPLIT_RS", "SINGLEBUFFER", "LDGC", "SPECFILT", "KERNEL_CFG", "WORKSPACE", "TILE_CGA", "CGA_M", "CGA_N", "BLOCK_SIZE",
-        "OCCUPANCY", "ARRAY_SIZE_PER_THREAD", "NUM_C_PER_BLOCK", "SPLIT_COLS", "TILE_ROWS", "TILE_COLS", "LOAD_SIZE", "CTA_COUNT",
-        "STREAM_K", "SPLIT_P_SLC", "TILE_M", "TILE_N", "WARP_SPEC_CFG", "SWAP_AB"
-    };
+    static const char *const names[] = {/* by cuDNN's number of the knob */
+                                        "SPLIT_K",
+                                        "SWIZZLE",
+                                        "TILE_SIZE",
+                                        "USE_TEX",
+                                        "EDGE",
+                                        "KBLOCK",
+                                        "LDGA",
+                                        "LDGB",
+                                        "CHUNK_K",
+                                        "SPLIT_H",
+                                        "WINO_TILE",
+                                        "MULTIPLY",
+                                        "SPLIT_K_BUF",
+                                        "TILEK",
+                                        "STAGES",
+                                        "REDUCTION_MODE",
+                                        "CTA_SPLIT_K_MODE",
+                                        "SPLIT_K_SLC",
+                                        "IDX_MODE",
+                                        "SLICED",
+                                        "SPLIT_RS",
+                                        "SINGLEBUFFER",
+                                        "LDGC",
+                                        "SPECFILT",
+                                        "KERNEL_CFG",
+                                        "WORKSPACE",
+                                        "TILE_CGA",
+                                        "CGA_M",
+                                        "CGA_N",
+                                        "BLOCK_SIZE",
+                                        "OCCUPANCY",
+                                        "ARRAY_SIZE_PER_THREAD",
+                                        "NUM_C_PER_BLOCK",
+                                        "SPLIT_COLS",
+                                        "TILE_ROWS",
+                                        "TILE_COLS",
+                                        "LOAD_SIZE",
+                                        "CTA_COUNT",
+                                        "STREAM_K",
+                                        "SPLIT_P_SLC",
+                                        "TILE_M",
+                                        "TILE_N",
+                                        "WARP_SPEC_CFG",
+                                        "SWAP_AB"};
     if (knob >= 0 && knob < (int)(sizeof names / sizeof *names) && names[knob])
         return names[knob];
     snprintf(unknown, bytes, "KNOB%d", knob);
@@ -116,10 +154,16 @@ static void describe_knobs(const struct cudnn_api *api, void *configuration, str
 /* Engine, knobs and numerical notes of a configuration; false when it does not say. */
 static bool describe(struct cudnn *h, void *configuration, bool narrow_bias, struct cudnn_plan_facts *facts, unsigned *notes)
 {
-    static const char *const names[NOTE_COUNT] = {
-        "TENSOR_CORE", "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION", "FFT", "NONDETERMINISTIC", "WINOGRAD",
-        "WINOGRAD_TILE_4x4", "WINOGRAD_TILE_6x6", "WINOGRAD_TILE_13x13", "STRICT_NAN_PROP"
-    };
+    static const char *const names[NOTE_COUNT] = {"TENSOR_CORE",
+                                                  "DOWN_CONVERT_INPUTS",
+                                                  "REDUCED_PRECISION_REDUCTION",
+                                                  "FFT",
+                                                  "NONDETERMINISTIC",
+                                                  "WINOGRAD",
+                                                  "WINOGRAD_TILE_4x4",
+                                                  "WINOGRAD_TILE_6x6",
+                                                  "WINOGRAD_TILE_13x13",
+                                                  "STRICT_NAN_PROP"};
     const struct cudnn_api *api = h->api;
     void *engine = NULL;
     int64_t index = -1, count = 0;
@@ -308,7 +352,8 @@ int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct
     return list.count;
 }
 
-struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *wanted, struct error *err)
+struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *wanted,
+                                    struct error *err)
 {
     int mode = wanted->mode == 'A' ? HEURISTIC_A : wanted->mode == 'B' ? HEURISTIC_B : HEURISTIC_FALLBACK;
     struct cudnn_plan *made = NULL;

@@ -21,8 +21,8 @@ struct cupti_chip {
     struct cupti_shim_host *host; /* for questions; a plan has its own, for what is added to one can not be taken back */
 };
 
-/* libcupti asks the loader for these by name alone when it is first used, and a folder of wheels is not on the loader's path: the files beside it
- * are loaded first, so that the names are known. Missing, it is CUPTI that says so. */
+/* libcupti asks the loader for these by name alone when it is first used, and a folder of wheels is not on the loader's path: the files
+ * beside it are loaded first, so that the names are known. Missing, it is CUPTI that says so. */
 static void open_companions(const char *library)
 {
     static const char *const names[] = {"libnvperf_host.so", "libnvperf_target.so"};
@@ -163,7 +163,8 @@ static bool has_rollup(struct cupti_chip *chip, enum cupti_shim_kind kind, const
 
 static bool find(struct cupti_chip *chip, const char *metric, struct cupti_metric *out)
 {
-    if (cupti_shim_properties(&cupti.shim, chip->host, metric, &out->kind, &out->about, &out->unit) || (unsigned)out->kind >= CUPTI_SHIM_KINDS)
+    if (cupti_shim_properties(&cupti.shim, chip->host, metric, &out->kind, &out->about, &out->unit) ||
+        (unsigned)out->kind >= CUPTI_SHIM_KINDS)
         return false;
     return has_rollup(chip, out->kind, metric);
 }
@@ -191,8 +192,9 @@ static bool wrong_rollup(struct cupti_chip *chip, enum cupti_shim_kind kind, con
     const char *given = metric + strlen(base), *near = *given ? text_nearest(given, rollups, count) : NULL;
     struct text some = {0};
     text_add_list(&some, rollups, count < 12 ? count : 12);
-    error_set(err, ERROR_USAGE, *given ? "metric '%.200s': %s has no such roll-up; it has %s%s" : "metric '%.200s' needs a roll-up: %s has %s%s", metric, base,
-              text_get(&some), count > 12 ? ", ..." : "");
+    error_set(err, ERROR_USAGE,
+              *given ? "metric '%.200s': %s has no such roll-up; it has %s%s" : "metric '%.200s' needs a roll-up: %s has %s%s", metric,
+              base, text_get(&some), count > 12 ? ", ..." : "");
     if (near || count)
         error_hint(err, "%s%s", base, near ? near : kind == CUPTI_SHIM_COUNTER ? ".sum" : rollups[0]);
     text_free(&some);
@@ -309,8 +311,8 @@ void cupti_plan_free(struct cupti_plan *plan)
     *plan = (struct cupti_plan){0};
 }
 
-bool cupti_evaluate(const struct cupti_plan *plan, const uint8_t *data, size_t bytes, size_t range, const char *const *metrics, size_t count, double *values,
-                    struct error *err)
+bool cupti_evaluate(const struct cupti_plan *plan, const uint8_t *data, size_t bytes, size_t range, const char *const *metrics,
+                    size_t count, double *values, struct error *err)
 {
     int code = cupti_shim_evaluate(&cupti.shim, plan->host, data, bytes, range, metrics, count, values);
     return code ? cupti_fail(code, cupti_shim_names[CUPTI_SHIM_EVALUATE], err) : true;

@@ -1,8 +1,8 @@
 /* device/cupti: hardware counters planned with no GPU: which metrics a chip has, and how many passes a set of them takes.
  *
  * libcupti is loaded when it is first needed and stays. Everything here runs without a driver, except metrics whose name says `_sass_`
- * when they are collected (device/cupti_range.h). A missing library is an ERROR_ENVIRONMENT; a name that is not known is an ERROR_USAGE with the
- * nearest one as hint. */
+ * when they are collected (device/cupti_range.h). A missing library is an ERROR_ENVIRONMENT; a name that is not known is an ERROR_USAGE
+ * with the nearest one as hint. */
 #ifndef BENCH_DEVICE_CUPTI_H
 #define BENCH_DEVICE_CUPTI_H
 
@@ -38,8 +38,8 @@ bool cupti_describe(struct cupti_chip *chip, const char *metric, struct cupti_me
 int cupti_list(struct cupti_chip *chip, const char *pattern, struct text *out, struct error *err);
 
 struct cupti_plan {
-    size_t passes;                /* how often the kernel must run */
-    uint8_t *config;              /* CUPTI's config image: what the range profiler is set to */
+    size_t passes;   /* how often the kernel must run */
+    uint8_t *config; /* CUPTI's config image: what the range profiler is set to */
     size_t config_bytes;
     struct cupti_shim_host *host; /* scheduled for exactly these metrics; cupti_evaluate needs it */
 };
@@ -47,10 +47,10 @@ struct cupti_plan {
 bool cupti_plan(struct cupti_chip *chip, const char *const *metrics, size_t count, struct cupti_plan *plan, struct error *err);
 void cupti_plan_free(struct cupti_plan *plan);
 /* The values of a decoded range (device/cupti_range), in the order of `metrics`, which are those that were planned. */
-bool cupti_evaluate(const struct cupti_plan *plan, const uint8_t *data, size_t bytes, size_t range, const char *const *metrics, size_t count, double *values,
-                    struct error *err);
-/* Finds functions of libcupti, which is loaded when it is not: `to` points at a pointer of CUPTI's own type. What is missing is an ERROR_ENVIRONMENT.
- * A module lists what it calls as X(field, function), and has a structure of those fields. */
+bool cupti_evaluate(const struct cupti_plan *plan, const uint8_t *data, size_t bytes, size_t range, const char *const *metrics,
+                    size_t count, double *values, struct error *err);
+/* Finds functions of libcupti, which is loaded when it is not: `to` points at a pointer of CUPTI's own type. What is missing is an
+ * ERROR_ENVIRONMENT. A module lists what it calls as X(field, function), and has a structure of those fields. */
 struct cupti_function {
     const char *name;
     void *to;

@@ -7,10 +7,10 @@
 /* One line a code of cupti_result.h. */
 struct cupti_cause {
     int code;
-    const char *name;  /* as in the header, without CUPTI_ERROR_ */
-    bool machine;      /* true: this machine or this moment refuses (exit 5 when counters are required); false: bench asked wrongly */
-    const char *what;  /* a sentence */
-    const char *cure;  /* what to do; "" = nothing to be done by the user */
+    const char *name; /* as in the header, without CUPTI_ERROR_ */
+    bool machine;     /* true: this machine or this moment refuses (exit 5 when counters are required); false: bench asked wrongly */
+    const char *what; /* a sentence */
+    const char *cure; /* what to do; "" = nothing to be done by the user */
 };
 extern const struct cupti_cause cupti_causes[]; /* ends with name NULL */
 /* NULL for a code that the header does not know. */

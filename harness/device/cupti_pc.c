@@ -12,14 +12,14 @@
 #define HARDWARE_BYTES ((size_t)64 << 20) /* CUPTI's own choice, 512 MiB, takes 0.2 s longer to make */
 #define REASON_PREFIX "smsp__pcsamp_warps_issue_stalled_"
 
-#define CALLS(X)                                                                                                                                              \
-    X(enable, cuptiPCSamplingEnable)                                                                                                                          \
-    X(disable, cuptiPCSamplingDisable)                                                                                                                        \
-    X(configure, cuptiPCSamplingSetConfigurationAttribute)                                                                                                    \
-    X(start, cuptiPCSamplingStart)                                                                                                                            \
-    X(stop, cuptiPCSamplingStop)                                                                                                                              \
-    X(get, cuptiPCSamplingGetData)                                                                                                                            \
-    X(reason_count, cuptiPCSamplingGetNumStallReasons)                                                                                                        \
+#define CALLS(X) \
+    X(enable, cuptiPCSamplingEnable) \
+    X(disable, cuptiPCSamplingDisable) \
+    X(configure, cuptiPCSamplingSetConfigurationAttribute) \
+    X(start, cuptiPCSamplingStart) \
+    X(stop, cuptiPCSamplingStop) \
+    X(get, cuptiPCSamplingGetData) \
+    X(reason_count, cuptiPCSamplingGetNumStallReasons) \
     X(reasons, cuptiPCSamplingGetStallReasons)
 #define LOOK_UP(field, function) {#function, &pc->api.field},
 
@@ -46,7 +46,8 @@ static bool load(struct cupti_pc *pc, struct error *err)
 static bool get_reasons(struct cupti_pc *pc, struct error *err)
 {
     size_t count = 0;
-    CUpti_PCSamplingGetNumStallReasonsParams n = {.size = CUpti_PCSamplingGetNumStallReasonsParamsSize, .ctx = pc->context, .numStallReasons = &count};
+    CUpti_PCSamplingGetNumStallReasonsParams n = {
+        .size = CUpti_PCSamplingGetNumStallReasonsParamsSize, .ctx = pc->context, .numStallReasons = &count};
     int code = pc->api.reason_count(&n);
     if (code)
         return cupti_fail(code, "cuptiPCSamplingGetNumStallReasons", err);
@@ -54,8 +55,11 @@ static bool get_reasons(struct cupti_pc *pc, struct error *err)
     pc->reasons = xcalloc(count + 1, sizeof *pc->reasons);
     for (; pc->reason_count < count; pc->reason_count++)
         pc->reasons[pc->reason_count] = xcalloc(CUPTI_STALL_REASON_STRING_SIZE, 1);
-    CUpti_PCSamplingGetStallReasonsParams r = {.size = CUpti_PCSamplingGetStallReasonsParamsSize, .ctx = pc->context, .numStallReasons = count,
-                                               .stallReasonIndex = pc->indices, .stallReasons = pc->reasons};
+    CUpti_PCSamplingGetStallReasonsParams r = {.size = CUpti_PCSamplingGetStallReasonsParamsSize,
+                                               .ctx = pc->context,
+                                               .numStallReasons = count,
+                                               .stallReasonIndex = pc->indices,
+                                               .stallReasons = pc->reasons};
     code = pc->api.reasons(&r);
     return code ? cupti_fail(code, "cuptiPCSamplingGetStallReasons", err) : true;
 }
@@ -73,7 +77,9 @@ static void make_buffer(struct cupti_pc *pc)
 
 static bool configure(struct cupti_pc *pc, CUpti_PCSamplingConfigurationInfo *infos, size_t count, struct error *err)
 {
-    CUpti_PCSamplingConfigurationInfoParams p = {.size = CUpti_PCSamplingConfigurationInfoParamsSize, .ctx = pc->context, .numAttributes = count,
+    CUpti_PCSamplingConfigurationInfoParams p = {.size = CUpti_PCSamplingConfigurationInfoParamsSize,
+                                                 .ctx = pc->context,
+                                                 .numAttributes = count,
                                                  .pPCSamplingConfigurationInfo = infos};
     int code = pc->api.configure(&p);
     return code ? cupti_fail(code, "cuptiPCSamplingSetConfigurationAttribute", err) : true;
@@ -170,7 +176,8 @@ static void take(struct cupti_pc *pc, struct cupti_samples *out)
             out->items[out->count++] = one;
             out->total += one.samples;
         }
-        at->functionName = NULL; /* records share their names, and CUPTI says not when the last of them is gone: they are left to the process */
+        at->functionName =
+            NULL; /* records share their names, and CUPTI says not when the last of them is gone: they are left to the process */
     }
     pc->buffer.totalNumPcs = 0;
     pc->buffer.droppedSamples = 0;
@@ -189,7 +196,8 @@ static bool read_rest(struct cupti_pc *pc, struct cupti_samples *out, struct err
     return true;
 }
 
-bool cupti_pc_run(struct cupti_pc *pc, int period, bool (*run)(void *context, struct error *err), void *context, struct cupti_samples *out, struct error *err)
+bool cupti_pc_run(struct cupti_pc *pc, int period, bool (*run)(void *context, struct error *err), void *context, struct cupti_samples *out,
+                  struct error *err)
 {
     CUpti_PCSamplingStartParams start = {.size = CUpti_PCSamplingStartParamsSize, .ctx = pc->context};
     CUpti_PCSamplingStopParams stop = {.size = CUpti_PCSamplingStopParamsSize, .ctx = pc->context};

@@ -8,23 +8,23 @@
 #include <string.h>
 
 /* The functions, by CUPTI's own types, and the parameter block of each. */
-#define CALLS(X)                                                                                                                                              \
-    X(init, cuptiProfilerInitialize)                                                                                                                          \
-    X(deinit, cuptiProfilerDeInitialize)                                                                                                                      \
-    X(supported, cuptiProfilerDeviceSupported)                                                                                                                \
-    X(chip_name, cuptiDeviceGetChipName)                                                                                                                      \
-    X(availability, cuptiProfilerGetCounterAvailability)                                                                                                      \
-    X(enable, cuptiRangeProfilerEnable)                                                                                                                       \
-    X(disable, cuptiRangeProfilerDisable)                                                                                                                     \
-    X(data_size, cuptiRangeProfilerGetCounterDataSize)                                                                                                        \
-    X(data_init, cuptiRangeProfilerCounterDataImageInitialize)                                                                                                \
-    X(set_config, cuptiRangeProfilerSetConfig)                                                                                                                \
-    X(start, cuptiRangeProfilerStart)                                                                                                                         \
-    X(stop, cuptiRangeProfilerStop)                                                                                                                           \
-    X(push, cuptiRangeProfilerPushRange)                                                                                                                      \
-    X(pop, cuptiRangeProfilerPopRange)                                                                                                                        \
-    X(decode, cuptiRangeProfilerDecodeData)                                                                                                                   \
-    X(data_info, cuptiRangeProfilerGetCounterDataInfo)                                                                                                        \
+#define CALLS(X) \
+    X(init, cuptiProfilerInitialize) \
+    X(deinit, cuptiProfilerDeInitialize) \
+    X(supported, cuptiProfilerDeviceSupported) \
+    X(chip_name, cuptiDeviceGetChipName) \
+    X(availability, cuptiProfilerGetCounterAvailability) \
+    X(enable, cuptiRangeProfilerEnable) \
+    X(disable, cuptiRangeProfilerDisable) \
+    X(data_size, cuptiRangeProfilerGetCounterDataSize) \
+    X(data_init, cuptiRangeProfilerCounterDataImageInitialize) \
+    X(set_config, cuptiRangeProfilerSetConfig) \
+    X(start, cuptiRangeProfilerStart) \
+    X(stop, cuptiRangeProfilerStop) \
+    X(push, cuptiRangeProfilerPushRange) \
+    X(pop, cuptiRangeProfilerPopRange) \
+    X(decode, cuptiRangeProfilerDecodeData) \
+    X(data_info, cuptiRangeProfilerGetCounterDataInfo) \
     X(range_info, cuptiRangeProfilerCounterDataGetRangeInfo)
 #define LOOK_UP(field, function) {#function, &api->field},
 
@@ -42,9 +42,9 @@ struct cupti_session {
     struct cupti_chip *chip;
     CUpti_RangeProfiler_Object *profiler;
     bool initialized;
-    /* What the profiler was last set to. CUPTI 13.0 keeps the first config image of an enabled profiler by its address: set to another one, it reads what is
-     * no longer there at the next start (seen on an H200: a crash in BeginPass, or error 999). So one configuration lasts as long as the profiler
-     * is enabled; other metrics, and the other kind of range, enable it anew. */
+    /* What the profiler was last set to. CUPTI 13.0 keeps the first config image of an enabled profiler by its address: set to another one,
+     * it reads what is no longer there at the next start (seen on an H200: a crash in BeginPass, or error 999). So one configuration lasts
+     * as long as the profiler is enabled; other metrics, and the other kind of range, enable it anew. */
     struct cupti_plan plan;
     char **metrics;
     size_t metric_count;
@@ -91,8 +91,8 @@ static bool check_support(struct cupti_session *s, int device, struct error *err
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED || parts[i].level == CUPTI_PROFILER_CONFIGURATION_DISABLED)
-            return cupti_fail(parts[i].level == CUPTI_PROFILER_CONFIGURATION_DISABLED ? parts[i].disabled : parts[i].unsupported, "cuptiProfilerDeviceSupported",
-                              err);
+            return cupti_fail(parts[i].level == CUPTI_PROFILER_CONFIGURATION_DISABLED ? parts[i].disabled : parts[i].unsupported,
+                              "cuptiProfilerDeviceSupported", err);
     return cupti_fail(CUPTI_ERROR_NOT_SUPPORTED, "cuptiProfilerDeviceSupported", err);
 }
 
@@ -223,7 +223,9 @@ bool cupti_range_push(struct cupti_session *session, const char *name, struct er
     PARAMS(CUpti_RangeProfiler_PushRange, p);
     if (!session->running || session->open || session->each_kernel)
         return error_set(err, ERROR_INTERNAL, "range '%.80s' is pushed %s", name,
-                         session->open ? "inside of another" : session->running ? "where each kernel is a range" : "outside of a pass");
+                         session->open      ? "inside of another"
+                         : session->running ? "where each kernel is a range"
+                                            : "outside of a pass");
     if (!check_name(session, name, err))
         return false;
     p.pRangeProfilerObject = session->profiler;
@@ -364,11 +366,12 @@ static const char *decoded_name(struct cupti_session *s, size_t index, struct er
 
 static bool range_number(const char *name, long long *number, struct error *err)
 {
-    return text_to_int(name, number) || error_set(err, ERROR_ENVIRONMENT, "CUPTI calls the range of a kernel '%.80s', which is no number", name);
+    return text_to_int(name, number) ||
+           error_set(err, ERROR_ENVIRONMENT, "CUPTI calls the range of a kernel '%.80s', which is no number", name);
 }
 
-/* The place of each decoded range among those of a pass: of a kernel its number less the lowest, of a pushed range that of its name; each name is asked for
- * once. */
+/* The place of each decoded range among those of a pass: of a kernel its number less the lowest, of a pushed range that of its name; each
+ * name is asked for once. */
 static bool find_places(struct cupti_session *s, const struct cupti_counts *counts, long long *places, struct error *err)
 {
     long long first = 0;
@@ -386,12 +389,15 @@ static bool find_places(struct cupti_session *s, const struct cupti_counts *coun
 }
 
 /* One decoded range into its place. */
-static bool take_range(struct cupti_session *s, const struct cupti_job *job, size_t index, long long place, struct cupti_counts *counts, bool *taken, struct error *err)
+static bool take_range(struct cupti_session *s, const struct cupti_job *job, size_t index, long long place, struct cupti_counts *counts,
+                       bool *taken, struct error *err)
 {
     if (place >= counts->range_count || taken[place])
-        return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range of place %lld %s", place, place < counts->range_count ? "twice" : "out of order");
+        return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range of place %lld %s", place,
+                         place < counts->range_count ? "twice" : "out of order");
     taken[place] = true;
-    return cupti_evaluate(&s->plan, s->image, s->image_bytes, index, job->metrics, job->metric_count, counts->values + (size_t)place * job->metric_count, err);
+    return cupti_evaluate(&s->plan, s->image, s->image_bytes, index, job->metrics, job->metric_count,
+                          counts->values + (size_t)place * job->metric_count, err);
 }
 
 static bool decode(struct cupti_session *s, size_t *total, struct error *err)
@@ -411,10 +417,11 @@ static bool decode(struct cupti_session *s, size_t *total, struct error *err)
     if (!decode.numOfRangeDropped && (s->each_kernel ? *total && *total <= (size_t)s->image_ranges : *total == (size_t)s->known))
         return true;
     if (s->each_kernel)
-        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu kernels and returned %zu: the counts are not used", decode.numOfRangeDropped, *total);
+        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu kernels and returned %zu: the counts are not used", decode.numOfRangeDropped,
+                  *total);
     else
-        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu of the ranges and returned %zu of %d: the counts are not used", decode.numOfRangeDropped, *total,
-                  s->known);
+        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu of the ranges and returned %zu of %d: the counts are not used",
+                  decode.numOfRangeDropped, *total, s->known);
     error_hint(err, "count fewer rows at once (--only, --layer) or fewer groups");
     return false;
 }

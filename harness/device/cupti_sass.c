@@ -8,15 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CALLS(X)                                                                                                                                              \
-    X(init, cuptiProfilerInitialize)                                                                                                                          \
-    X(chip_name, cuptiDeviceGetChipName)                                                                                                                      \
-    X(properties, cuptiSassMetricsGetProperties)                                                                                                              \
-    X(set_config, cuptiSassMetricsSetConfig)                                                                                                                  \
-    X(unset_config, cuptiSassMetricsUnsetConfig)                                                                                                              \
-    X(enable, cuptiSassMetricsEnable)                                                                                                                         \
-    X(disable, cuptiSassMetricsDisable)                                                                                                                       \
-    X(data_size, cuptiSassMetricsGetDataProperties)                                                                                                           \
+#define CALLS(X) \
+    X(init, cuptiProfilerInitialize) \
+    X(chip_name, cuptiDeviceGetChipName) \
+    X(properties, cuptiSassMetricsGetProperties) \
+    X(set_config, cuptiSassMetricsSetConfig) \
+    X(unset_config, cuptiSassMetricsUnsetConfig) \
+    X(enable, cuptiSassMetricsEnable) \
+    X(disable, cuptiSassMetricsDisable) \
+    X(data_size, cuptiSassMetricsGetDataProperties) \
     X(flush, cuptiSassMetricsFlushData)
 #define LOOK_UP(field, function) {#function, &sass->api.field},
 
@@ -36,7 +36,8 @@ struct cupti_sass {
 static bool find_metrics(struct cupti_sass *sass, const char *chip, const char *const *metrics, int count, struct error *err)
 {
     for (int i = 0; i < count && sass->count < CUPTI_SASS_METRICS_MAX; i++) {
-        CUpti_SassMetrics_GetProperties_Params p = {.structSize = CUpti_SassMetrics_GetProperties_Params_STRUCT_SIZE, .pChipName = chip, .pMetricName = metrics[i]};
+        CUpti_SassMetrics_GetProperties_Params p = {
+            .structSize = CUpti_SassMetrics_GetProperties_Params_STRUCT_SIZE, .pChipName = chip, .pMetricName = metrics[i]};
         if (sass->api.properties(&p))
             continue;
         sass->metrics[sass->count] = i;
@@ -60,8 +61,10 @@ static bool set_up(struct cupti_sass *sass, const char *const *metrics, int coun
         return cupti_fail(code, "cuptiDeviceGetChipName", err);
     if (!find_metrics(sass, chip.pChipName, metrics, count, err))
         return false;
-    CUpti_SassMetricsSetConfig_Params config = {.structSize = CUpti_SassMetricsSetConfig_Params_STRUCT_SIZE, .numOfMetricConfig = sass->count,
-                                                .pConfigs = sass->configs, .deviceIndex = sass->device};
+    CUpti_SassMetricsSetConfig_Params config = {.structSize = CUpti_SassMetricsSetConfig_Params_STRUCT_SIZE,
+                                                .numOfMetricConfig = sass->count,
+                                                .pConfigs = sass->configs,
+                                                .deviceIndex = sass->device};
     code = sass->api.set_config(&config);
     sass->configured = !code;
     return code ? cupti_fail(code, "cuptiSassMetricsSetConfig", err) : true;
@@ -102,7 +105,8 @@ static int metric_of(const struct cupti_sass *sass, uint64_t id)
 /* The records of what ran: one for each instruction and metric that counts there, the whole GPU in one instance. */
 static bool take(struct cupti_sass *sass, struct cupti_sass_counts *out, struct error *err)
 {
-    CUpti_SassMetricsGetDataProperties_Params size = {.structSize = CUpti_SassMetricsGetDataProperties_Params_STRUCT_SIZE, .ctx = sass->context};
+    CUpti_SassMetricsGetDataProperties_Params size = {.structSize = CUpti_SassMetricsGetDataProperties_Params_STRUCT_SIZE,
+                                                      .ctx = sass->context};
     int code = sass->api.data_size(&size);
     if (code)
         return cupti_fail(code, "cuptiSassMetricsGetDataProperties", err);
@@ -115,8 +119,11 @@ static bool take(struct cupti_sass *sass, struct cupti_sass_counts *out, struct 
         data[i].structSize = sizeof *data;
         data[i].pInstanceValues = values + i * each;
     }
-    CUpti_SassMetricsFlushData_Params flush = {.structSize = CUpti_SassMetricsFlushData_Params_STRUCT_SIZE, .ctx = sass->context,
-                                               .numOfPatchedInstructionRecords = n, .numOfInstances = each, .pMetricsData = data};
+    CUpti_SassMetricsFlushData_Params flush = {.structSize = CUpti_SassMetricsFlushData_Params_STRUCT_SIZE,
+                                               .ctx = sass->context,
+                                               .numOfPatchedInstructionRecords = n,
+                                               .numOfInstances = each,
+                                               .pMetricsData = data};
     code = sass->api.flush(&flush);
     out->items = code ? NULL : xcalloc(n * each, sizeof *out->items);
     for (size_t i = 0; !code && i < n * each; i++) {
@@ -131,9 +138,11 @@ static bool take(struct cupti_sass *sass, struct cupti_sass_counts *out, struct 
     return code ? cupti_fail(code, "cuptiSassMetricsFlushData", err) : true;
 }
 
-bool cupti_sass_run(struct cupti_sass *sass, bool (*run)(void *context, struct error *err), void *context, struct cupti_sass_counts *out, struct error *err)
+bool cupti_sass_run(struct cupti_sass *sass, bool (*run)(void *context, struct error *err), void *context, struct cupti_sass_counts *out,
+                    struct error *err)
 {
-    CUpti_SassMetricsEnable_Params enable = {.structSize = CUpti_SassMetricsEnable_Params_STRUCT_SIZE, .ctx = sass->context, .enableLazyPatching = 1};
+    CUpti_SassMetricsEnable_Params enable = {
+        .structSize = CUpti_SassMetricsEnable_Params_STRUCT_SIZE, .ctx = sass->context, .enableLazyPatching = 1};
     CUpti_SassMetricsDisable_Params disable = {.structSize = CUpti_SassMetricsDisable_Params_STRUCT_SIZE, .ctx = sass->context};
     *out = (struct cupti_sass_counts){0};
     int code = sass->api.enable(&enable);
@@ -144,7 +153,8 @@ bool cupti_sass_run(struct cupti_sass *sass, bool (*run)(void *context, struct e
     if (ok && code)
         ok = cupti_fail(code, "cuptiSassMetricsDisable", err);
     if (ok && disable.numOfDroppedRecords)
-        ok = error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu of its records of instructions: the counts are not used", disable.numOfDroppedRecords);
+        ok = error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu of its records of instructions: the counts are not used",
+                       disable.numOfDroppedRecords);
     if (!ok)
         cupti_sass_counts_free(out);
     return ok;

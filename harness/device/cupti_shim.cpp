@@ -3,15 +3,16 @@
 #include <cupti_profiler_host.h>
 
 /* A parameter block of CUPTI: zero but for its size, which says how much of it this caller knows. */
-#define PARAMS(type, name)                    \
+#define PARAMS(type, name) \
     CUpti_Profiler_Host_##type##_Params name = {}; \
     name.structSize = CUpti_Profiler_Host_##type##_Params_STRUCT_SIZE
 #define CALL(shim, index, function, params) (reinterpret_cast<decltype(&function)>((shim)->call[index])(&(params)))
 
 const char *const cupti_shim_names[CUPTI_SHIM_CALLS] = {
-    "cuptiProfilerHostInitialize",         "cuptiProfilerHostDeinitialize",       "cuptiProfilerHostGetSupportedChips", "cuptiProfilerHostGetBaseMetrics",
-    "cuptiProfilerHostGetSubMetrics",      "cuptiProfilerHostGetMetricProperties", "cuptiProfilerHostConfigAddMetrics",  "cuptiProfilerHostGetConfigImageSize",
-    "cuptiProfilerHostGetConfigImage",     "cuptiProfilerHostGetNumOfPasses",     "cuptiProfilerHostEvaluateToGpuValues",
+    "cuptiProfilerHostInitialize",       "cuptiProfilerHostDeinitialize",        "cuptiProfilerHostGetSupportedChips",
+    "cuptiProfilerHostGetBaseMetrics",   "cuptiProfilerHostGetSubMetrics",       "cuptiProfilerHostGetMetricProperties",
+    "cuptiProfilerHostConfigAddMetrics", "cuptiProfilerHostGetConfigImageSize",  "cuptiProfilerHostGetConfigImage",
+    "cuptiProfilerHostGetNumOfPasses",   "cuptiProfilerHostEvaluateToGpuValues",
 };
 
 static CUpti_Profiler_Host_Object *object(struct cupti_shim_host *host)
@@ -46,7 +47,8 @@ int cupti_shim_chips(const struct cupti_shim *shim, const char *const **names, s
     return code;
 }
 
-int cupti_shim_base_metrics(const struct cupti_shim *shim, struct cupti_shim_host *host, enum cupti_shim_kind kind, const char *const **names, size_t *count)
+int cupti_shim_base_metrics(const struct cupti_shim *shim, struct cupti_shim_host *host, enum cupti_shim_kind kind,
+                            const char *const **names, size_t *count)
 {
     PARAMS(GetBaseMetrics, p);
     p.pHostObject = object(host);
@@ -57,8 +59,8 @@ int cupti_shim_base_metrics(const struct cupti_shim *shim, struct cupti_shim_hos
     return code;
 }
 
-int cupti_shim_sub_metrics(const struct cupti_shim *shim, struct cupti_shim_host *host, enum cupti_shim_kind kind, const char *metric, const char *const **names,
-                           size_t *count)
+int cupti_shim_sub_metrics(const struct cupti_shim *shim, struct cupti_shim_host *host, enum cupti_shim_kind kind, const char *metric,
+                           const char *const **names, size_t *count)
 {
     PARAMS(GetSubMetrics, p);
     p.pHostObject = object(host);
@@ -70,8 +72,8 @@ int cupti_shim_sub_metrics(const struct cupti_shim *shim, struct cupti_shim_host
     return code;
 }
 
-int cupti_shim_properties(const struct cupti_shim *shim, struct cupti_shim_host *host, const char *metric, enum cupti_shim_kind *kind, const char **about,
-                          const char **unit)
+int cupti_shim_properties(const struct cupti_shim *shim, struct cupti_shim_host *host, const char *metric, enum cupti_shim_kind *kind,
+                          const char **about, const char **unit)
 {
     PARAMS(GetMetricProperties, p);
     p.pHostObject = object(host);
@@ -120,8 +122,8 @@ int cupti_shim_passes(const struct cupti_shim *shim, const uint8_t *config, size
     return code;
 }
 
-int cupti_shim_evaluate(const struct cupti_shim *shim, struct cupti_shim_host *host, const uint8_t *data, size_t bytes, size_t range, const char *const *metrics,
-                        size_t count, double *values)
+int cupti_shim_evaluate(const struct cupti_shim *shim, struct cupti_shim_host *host, const uint8_t *data, size_t bytes, size_t range,
+                        const char *const *metrics, size_t count, double *values)
 {
     PARAMS(EvaluateToGpuValues, p);
     p.pHostObject = object(host);

@@ -40,19 +40,20 @@ struct cupti_shim_host; /* CUPTI's host object of one chip */
 int cupti_shim_initialize(const struct cupti_shim *shim, const char *chip, const uint8_t *availability, struct cupti_shim_host **host);
 int cupti_shim_deinitialize(const struct cupti_shim *shim, struct cupti_shim_host *host);
 int cupti_shim_chips(const struct cupti_shim *shim, const char *const **names, size_t *count);
-int cupti_shim_base_metrics(const struct cupti_shim *shim, struct cupti_shim_host *host, enum cupti_shim_kind kind, const char *const **names, size_t *count);
+int cupti_shim_base_metrics(const struct cupti_shim *shim, struct cupti_shim_host *host, enum cupti_shim_kind kind,
+                            const char *const **names, size_t *count);
 /* ".sum", ".avg.per_second": what may follow a metric's name. */
-int cupti_shim_sub_metrics(const struct cupti_shim *shim, struct cupti_shim_host *host, enum cupti_shim_kind kind, const char *metric, const char *const **names,
-                           size_t *count);
-int cupti_shim_properties(const struct cupti_shim *shim, struct cupti_shim_host *host, const char *metric, enum cupti_shim_kind *kind, const char **about,
-                          const char **unit);
+int cupti_shim_sub_metrics(const struct cupti_shim *shim, struct cupti_shim_host *host, enum cupti_shim_kind kind, const char *metric,
+                           const char *const **names, size_t *count);
+int cupti_shim_properties(const struct cupti_shim *shim, struct cupti_shim_host *host, const char *metric, enum cupti_shim_kind *kind,
+                          const char **about, const char **unit);
 int cupti_shim_add_metrics(const struct cupti_shim *shim, struct cupti_shim_host *host, const char *const *metrics, size_t count);
 int cupti_shim_config_size(const struct cupti_shim *shim, struct cupti_shim_host *host, size_t *bytes);
 int cupti_shim_config(const struct cupti_shim *shim, struct cupti_shim_host *host, uint8_t *config, size_t bytes);
 int cupti_shim_passes(const struct cupti_shim *shim, const uint8_t *config, size_t bytes, size_t *passes);
 /* The values of a decoded range; CUPTI takes the names as they were added. */
-int cupti_shim_evaluate(const struct cupti_shim *shim, struct cupti_shim_host *host, const uint8_t *data, size_t bytes, size_t range, const char *const *metrics,
-                        size_t count, double *values);
+int cupti_shim_evaluate(const struct cupti_shim *shim, struct cupti_shim_host *host, const uint8_t *data, size_t bytes, size_t range,
+                        const char *const *metrics, size_t count, double *values);
 
 #ifdef __cplusplus
 }

@@ -9,12 +9,12 @@
 
 #define BUFFER_BYTES (1u << 20)
 
-#define CALLS(X)                                                                                                                                              \
-    X(callbacks, cuptiActivityRegisterCallbacks)                                                                                                              \
-    X(enable, cuptiActivityEnable)                                                                                                                            \
-    X(disable, cuptiActivityDisable)                                                                                                                          \
-    X(flush, cuptiActivityFlushAll)                                                                                                                           \
-    X(next, cuptiActivityGetNextRecord)                                                                                                                       \
+#define CALLS(X) \
+    X(callbacks, cuptiActivityRegisterCallbacks) \
+    X(enable, cuptiActivityEnable) \
+    X(disable, cuptiActivityDisable) \
+    X(flush, cuptiActivityFlushAll) \
+    X(next, cuptiActivityGetNextRecord) \
     X(dropped, cuptiActivityGetNumDroppedRecords)
 #define LOOK_UP(field, function) {#function, &api->field},
 

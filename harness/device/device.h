@@ -29,7 +29,12 @@ struct device_image {
     size_t cubin_bytes;
 };
 /* A kernel parameter as the compiled signature has it, from the PTX. */
-enum param_kind { PARAM_INT, PARAM_FLOAT, PARAM_BYTES, PARAM_ANY }; /* pointers are PARAM_INT of 8 bytes; structs PARAM_BYTES; of a cubin alone: PARAM_ANY */
+enum param_kind {
+    PARAM_INT,
+    PARAM_FLOAT,
+    PARAM_BYTES,
+    PARAM_ANY
+}; /* pointers are PARAM_INT of 8 bytes; structs PARAM_BYTES; of a cubin alone: PARAM_ANY */
 struct param {
     enum param_kind kind;
     uint32_t bytes, align;
@@ -39,7 +44,7 @@ struct device_launch {
     uint32_t grid[3], block[3], cluster[3];
     uint32_t smem; /* dynamic, bytes */
     bool cooperative, pdl;
-    int carveout;  /* %, -1 = default */
+    int carveout;       /* %, -1 = default */
     const void *params; /* packed by the signature's offsets; 128-byte tensor maps inside it were made by tensor_map */
     size_t param_bytes;
     double time_limit_s; /* emu: gives up with an error after this long; 0 = none */
@@ -47,7 +52,8 @@ struct device_launch {
 /* An event of the device's safety checks (emu): "global read of 4 bytes at 0x..., 12 bytes past `input` (block 3,0,0 thread 31,0,0)".
  * Without a source line (`line` 0) the text begins with the line of the PTX. */
 struct device_report {
-    char kind[32]; /* out_of_bounds, misaligned, uninitialised, race, divergent_barrier, inactive_lane, cp_async_wait, trap, assert, deadlock, unsupported, time_limit */
+    char kind[32]; /* out_of_bounds, misaligned, uninitialised, race, divergent_barrier, inactive_lane, cp_async_wait, trap, assert,
+                      deadlock, unsupported, time_limit */
     char text[512];
     char file[256];
     int line;
@@ -76,14 +82,16 @@ struct device_ops {
     void (*release)(struct device *dev, uint64_t address);
     bool (*write)(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err);
     bool (*read)(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err);
-    bool (*fill)(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes, struct error *err); /* 32-bit pattern; bytes % 4 may be != 0 */
+    bool (*fill)(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes,
+                 struct error *err); /* 32-bit pattern; bytes % 4 may be != 0 */
     bool (*copy)(struct device *dev, uint64_t to, uint64_t from, size_t bytes, struct error *err);
     /* emu: marks a buffer's bytes as never written, so that a read of them is reported. NULL on cuda. */
     void (*forget)(struct device *dev, uint64_t address, size_t bytes);
     /* Code. */
     bool (*load)(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err);
     void (*unload)(struct device *dev, struct device_module *module);
-    bool (*function)(struct device *dev, struct device_module *module, const char *name, struct device_function **function, struct error *err);
+    bool (*function)(struct device *dev, struct device_module *module, const char *name, struct device_function **function,
+                     struct error *err);
     int (*signature)(struct device *dev, const struct device_function *function, const struct param **params, size_t *param_bytes);
     bool (*symbol)(struct device *dev, struct device_module *module, const char *name, uint64_t *address, size_t *bytes, struct error *err);
     bool (*tensor_map)(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err);
@@ -91,12 +99,16 @@ struct device_ops {
     bool (*launch)(struct device *dev, struct device_function *function, const struct device_launch *launch, struct error *err);
     bool (*sync)(struct device *dev, struct error *err);
     /* cuda: clusters of such a launch that the GPU holds at once, by the driver; 0 without clusters. NULL on emu. */
-    bool (*clusters)(struct device *dev, struct device_function *function, const struct device_launch *launch, int *count, struct error *err);
-    /* emu: counters and safety reports since the last clear, in a fixed order. NULL on cuda. `line` 0 = whole launch, else per source line. */
-    void (*counters)(struct device *dev, void (*visit)(void *context, const char *name, const char *unit, int line, double value), void *context);
+    bool (*clusters)(struct device *dev, struct device_function *function, const struct device_launch *launch, int *count,
+                     struct error *err);
+    /* emu: counters and safety reports since the last clear, in a fixed order. NULL on cuda. `line` 0 = whole launch, else per source line.
+     */
+    void (*counters)(struct device *dev, void (*visit)(void *context, const char *name, const char *unit, int line, double value),
+                     void *context);
     int (*reports)(struct device *dev, const struct device_report **reports);
     void (*clear)(struct device *dev);
-    /* cuda: time. Events resolve 32 ns on an H200 (0.5 us is promised). flush: writes, then reads back, 2x L2, on the stream, and resets persisting lines. */
+    /* cuda: time. Events resolve 32 ns on an H200 (0.5 us is promised). flush: writes, then reads back, 2x L2, on the stream, and resets
+     * persisting lines. */
     bool (*event)(struct device *dev, struct device_event **event, struct error *err);
     void (*event_free)(struct device *dev, struct device_event *event);
     bool (*record)(struct device *dev, struct device_event *event, struct error *err);
@@ -113,10 +125,10 @@ struct device_ops {
 
 struct device {
     const struct device_ops *ops;
-    struct chip chip;      /* the limits and rates in force: the table's for emu, the driver's (rates from the table) for cuda */
-    char spec[64];         /* "cuda:0", "emu:GH100" */
-    char about[160];       /* "NVIDIA H200 · driver 580.159.04 · 132 SMs", "emu · GH100 (sm_90a)" */
-    char uuid[64];         /* "" on emu */
+    struct chip chip; /* the limits and rates in force: the table's for emu, the driver's (rates from the table) for cuda */
+    char spec[64];    /* "cuda:0", "emu:GH100" */
+    char about[160];  /* "NVIDIA H200 · driver 580.159.04 · 132 SMs", "emu · GH100 (sm_90a)" */
+    char uuid[64];    /* "" on emu */
     char driver[64];
     void *private_data;
 };

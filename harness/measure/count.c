@@ -28,7 +28,8 @@ static bool traced_run(void *context, struct error *err)
 bool count_trace(struct device *dev, struct counted *item, bool warm, struct error *err)
 {
     struct tracing t = {dev, item->rig};
-    return rig_poison(item->rig, err) && dev->ops->sync(dev, err) && same_state(dev, item, warm, err) && cupti_trace_run(traced_run, &t, &item->trace, err);
+    return rig_poison(item->rig, err) && dev->ops->sync(dev, err) && same_state(dev, item, warm, err) &&
+           cupti_trace_run(traced_run, &t, &item->trace, err);
 }
 
 /* A kernel step launches one kernel, fills and copies none; the rest is the library's. */
@@ -102,7 +103,8 @@ static double *combine(const struct count_job *job, const double *values, int la
     for (size_t i = 0; i < (size_t)launches * n; i++)
         absent[i] = NAN;
     for (size_t m = 0; m < n; m++)
-        out[m] = counter_combine(job->metrics[m], values + m, time < n ? values + time : absent, active < n ? values + active : absent, (int)n, launches);
+        out[m] = counter_combine(job->metrics[m], values + m, time < n ? values + time : absent, active < n ? values + active : absent,
+                                 (int)n, launches);
     free(absent);
     return out;
 }
@@ -135,12 +137,18 @@ bool count_run(const struct count_job *job, struct count_result *result, struct 
     *result = (struct count_result){0};
     for (int i = 0; i < job->count; i++)
         ranges += count_ranges(&job->items[i], job->warm);
-    struct cupti_job asked = {.metrics = job->metrics, .metric_count = job->metric_count, .range_max = ranges, .each_kernel = true, .pass = pass, .before = poison_all,
+    struct cupti_job asked = {.metrics = job->metrics,
+                              .metric_count = job->metric_count,
+                              .range_max = ranges,
+                              .each_kernel = true,
+                              .pass = pass,
+                              .before = poison_all,
                               .context = (void *)job};
     if (!cupti_count(job->session, &asked, &counts, err))
         return false;
     bool ok = counts.range_count == ranges ||
-              error_set(err, ERROR_ENVIRONMENT, "CUPTI counted %d kernels where %d were traced: the counts are not used", counts.range_count, ranges);
+              error_set(err, ERROR_ENVIRONMENT, "CUPTI counted %d kernels where %d were traced: the counts are not used",
+                        counts.range_count, ranges);
     if (ok) {
         *result = (struct count_result){.passes = counts.passes, .count = job->count, .metric_count = job->metric_count};
         result->rows = xcalloc((size_t)job->count, sizeof *result->rows);

@@ -1,9 +1,10 @@
-/* measure/count: hardware counters of several rigs on one device, and the kernels they launch, through CUPTI (device/cupti_range.h, cupti_trace.h).
+/* measure/count: hardware counters of several rigs on one device, and the kernels they launch, through CUPTI (device/cupti_range.h,
+ * cupti_trace.h).
  *
  * Every kernel is a range of its own, so that its elapsed cycles are its own, as under ncu; what a row or a step is comes of its kernels by
- * counter/combine. Everything is counted again in every pass, from the same state: inputs are never written (a row that did is unsafe and does not come
- * here), the output is poisoned anew, then the caches are flushed (cold) or the row runs once uncounted (warm), as before the time that stands beside
- * the counts. Scratch is what the run before left, as in the timed loop. Nothing is timed here. */
+ * counter/combine. Everything is counted again in every pass, from the same state: inputs are never written (a row that did is unsafe and
+ * does not come here), the output is poisoned anew, then the caches are flushed (cold) or the row runs once uncounted (warm), as before the
+ * time that stands beside the counts. Scratch is what the run before left, as in the timed loop. Nothing is timed here. */
 #ifndef BENCH_MEASURE_COUNT_H
 #define BENCH_MEASURE_COUNT_H
 
@@ -12,8 +13,8 @@
 #include "measure/rig.h"
 
 struct counted {
-    struct rig *rig;  /* has run once: modules are loaded */
-    const char *name; /* of the row, for NVTX and messages */
+    struct rig *rig;          /* has run once: modules are loaded */
+    const char *name;         /* of the row, for NVTX and messages */
     struct cupti_trace trace; /* one run: count_trace */
 };
 /* One run of the row in the state it is counted in, traced: fills item->trace. Free with cupti_trace_free. */
@@ -29,7 +30,7 @@ struct count_job {
     const struct counted *items; /* traced; each launches a kernel at least */
     int count;
     bool warm;
-    const char *const *metrics;  /* the weights of counter/combine are among them */
+    const char *const *metrics; /* the weights of counter/combine are among them */
     size_t metric_count;
     /* Told before an item runs, in every pass: for the watchdog. */
     void (*announce)(void *context, int item);
@@ -41,8 +42,8 @@ struct count_result {
     double **rows;   /* by item: metric_count values; NaN = absent */
     double ***steps; /* by item, by program step: the same, NULL where the step launches nothing; NULL for an item of one run step */
 };
-/* Counts all items at once; together they take CUPTI_RANGES_MAX ranges at most. Fails when CUPTI returns another number of kernels than were
- * traced. Free with count_free. */
+/* Counts all items at once; together they take CUPTI_RANGES_MAX ranges at most. Fails when CUPTI returns another number of kernels than
+ * were traced. Free with count_free. */
 bool count_run(const struct count_job *job, struct count_result *result, struct error *err);
 void count_free(struct count_result *result, const struct counted *items);
 

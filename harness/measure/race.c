@@ -12,9 +12,9 @@ struct heat {
     const struct race_ops *ops;
     struct racer *racers;
     int count, pinned;
-    int *who, in;       /* contenders that are still in */
-    double *pinned_ns;  /* [pinned][rounds_max] */
-    double deadline_s;  /* of this heat */
+    int *who, in;      /* contenders that are still in */
+    double *pinned_ns; /* [pinned][rounds_max] */
+    double deadline_s; /* of this heat */
     int rounds;
     bool last, known;
 };
@@ -182,7 +182,8 @@ static bool fill(struct heat *h, int *next, struct error *err)
     return true;
 }
 
-bool race_run(const struct race_plan *plan, const struct race_ops *ops, struct racer *racers, int count, int pinned, struct race_result *result, struct error *err)
+bool race_run(const struct race_plan *plan, const struct race_ops *ops, struct racer *racers, int count, int pinned,
+              struct race_result *result, struct error *err)
 {
     struct heat h = {.plan = plan, .ops = ops, .racers = racers, .count = count, .pinned = pinned};
     int next = 0;

@@ -1,12 +1,14 @@
 /* measure/race: which of many is the fastest, in no more rounds than the noise asks for. Knows no device: whoever calls it takes the times.
  *
- * Successive halving with confidence. A round visits the pinned entrants (row 0, which everything is compared with) and all contenders that are
- * still in, interleaved. After RACE_FIRST_LOOK rounds, and each time their number has grown by half, a contender leaves whose 95 % interval of the
- * median lies above that of the best. Nobody leaves for being slower by a little: what the noise cannot tell apart stays in.
+ * Successive halving with confidence. A round visits the pinned entrants (row 0, which everything is compared with) and all contenders that
+ * are still in, interleaved. After RACE_FIRST_LOOK rounds, and each time their number has grown by half, a contender leaves whose 95 %
+ * interval of the median lies above that of the best. Nobody leaves for being slower by a little: what the noise cannot tell apart stays
+ * in.
  *
- * Not everybody fits on the device at once: contenders enter in heats, and who is still in at the end of a heat meets the next heat (where more than
- * half of the room is still taken then, the slower ones by median give way: the only ones that leave without proof). Samples of different heats are
- * never compared. The last heat goes on until the best is known to `half_width` and stands alone or had 30 rounds, or until the budget is spent. */
+ * Not everybody fits on the device at once: contenders enter in heats, and who is still in at the end of a heat meets the next heat (where
+ * more than half of the room is still taken then, the slower ones by median give way: the only ones that leave without proof). Samples of
+ * different heats are never compared. The last heat goes on until the best is known to `half_width` and stands alone or had 30 rounds, or
+ * until the budget is spent. */
 #ifndef BENCH_MEASURE_RACE_H
 #define BENCH_MEASURE_RACE_H
 
@@ -21,8 +23,8 @@ struct racer {
     double *samples_ns; /* of the last heat it was in; round i of it is round i of the pinned ones in base_ns */
     double *base_ns;    /* the fastest pinned entrant in the same rounds; NULL: none is pinned */
     int rounds;
-    bool out;           /* left before the end */
-    int beaten_by;      /* index of the contender that was best then; -1 */
+    bool out;      /* left before the end */
+    int beaten_by; /* index of the contender that was best then; -1 */
 };
 struct race_plan {
     int at_once;       /* contenders on the device at once, at least 2 */
@@ -46,7 +48,8 @@ struct race_result {
     int heats, rounds; /* rounds of all heats */
 };
 /* racers: `count` of them, filled; free each with racer_free. */
-bool race_run(const struct race_plan *plan, const struct race_ops *ops, struct racer *racers, int count, int pinned, struct race_result *result, struct error *err);
+bool race_run(const struct race_plan *plan, const struct race_ops *ops, struct racer *racers, int count, int pinned,
+              struct race_result *result, struct error *err);
 void racer_free(struct racer *racer);
 
 #endif

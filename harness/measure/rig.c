@@ -1,4 +1,4 @@
-/* Buffers, code, arguments; running; and the checks around a run. */
+/* Buffers, code, arguments; running. */
 #include "measure/rig_private.h"
 #include "op/chain.h"
 #include <math.h>
@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#define GUARD_BYTES 4096
-#define GUARD_PATTERN 0xA5C3F00Du
 
 bool rig_place_make(struct rig *rig, const char *label, size_t bytes, struct place *place, struct error *err)
 {
@@ -20,8 +17,8 @@ bool rig_place_make(struct rig *rig, const char *label, size_t bytes, struct pla
     place->address = place->base + rig->guard;
     if (!rig->guard)
         return true;
-    return ops->fill(rig->dev, place->base, GUARD_PATTERN, rig->guard, err) &&
-           ops->fill(rig->dev, place->address + bytes / 4 * 4, GUARD_PATTERN, padded - bytes / 4 * 4 + rig->guard, err);
+    return ops->fill(rig->dev, place->base, RIG_GUARD_PATTERN, rig->guard, err) &&
+           ops->fill(rig->dev, place->address + bytes / 4 * 4, RIG_GUARD_PATTERN, padded - bytes / 4 * 4 + rig->guard, err);
 }
 
 struct place *rig_place_of(struct rig *rig, struct buffer_ref ref)
@@ -41,15 +38,21 @@ static bool make_buffers(struct rig *rig, struct error *err)
         if (!rig_place_make(rig, tensor_role_name(p->tensors[i].role), tensor_bytes(&p->tensors[i]), &rig->tensors[i], err))
             return false;
     for (int i = 0; i < p->scratch_count; i++)
-        if (!rig_place_make(rig, p->scratch[i].name, (size_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype), &rig->scratch[i], err))
+        if (!rig_place_make(rig, p->scratch[i].name, (size_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype), &rig->scratch[i],
+                            err))
             return false;
     return true;
 }
 
 static bool pack_map(struct rig *rig, const struct tensor_map *map, void *out, struct error *err)
 {
-    struct device_tensor_map d = {.element_bytes = (int)dtype_bytes(map->dtype), .element_kind = (int)map->dtype, .rank = map->rank,
-                                  .swizzle = map->swizzle, .interleave = map->interleave, .l2_promotion = map->l2_promotion, .oob_nan = map->oob_nan};
+    struct device_tensor_map d = {.element_bytes = (int)dtype_bytes(map->dtype),
+                                  .element_kind = (int)map->dtype,
+                                  .rank = map->rank,
+                                  .swizzle = map->swizzle,
+                                  .interleave = map->interleave,
+                                  .l2_promotion = map->l2_promotion,
+                                  .oob_nan = map->oob_nan};
     d.address = rig_place_of(rig, map->buffer)->address;
     memcpy(d.dim, map->dim, sizeof d.dim);
     memcpy(d.stride_bytes, map->stride_bytes, sizeof d.stride_bytes);
@@ -68,7 +71,8 @@ static bool pack_int(const struct arg *arg, const struct param *param, unsigned 
     int64_t limit = param->bytes >= 8 ? INT64_MAX : (INT64_C(1) << (8 * param->bytes)) - 1; /* signedness is not in the signature */
     int64_t least = param->bytes >= 8 ? INT64_MIN : -(INT64_C(1) << (8 * param->bytes - 1));
     if (v > limit || v < least)
-        return error_set(err, ERROR_USAGE, "argument %s = %lld does not fit the kernel's %u-byte parameter", arg->name, (long long)v, param->bytes);
+        return error_set(err, ERROR_USAGE, "argument %s = %lld does not fit the kernel's %u-byte parameter", arg->name, (long long)v,
+                         param->bytes);
     memcpy(to, &v, param->bytes); /* little endian */
     return true;
 }
@@ -92,13 +96,15 @@ static bool pack_arg(struct rig *rig, const struct arg *arg, const struct param 
         return true;
     case ARG_TENSOR_MAP:
         if (param->kind != PARAM_BYTES || param->bytes != 128)
-            return error_set(err, ERROR_USAGE, "argument %s is a tensor map, but the kernel's parameter is not a CUtensorMap by value", arg->name);
+            return error_set(err, ERROR_USAGE, "argument %s is a tensor map, but the kernel's parameter is not a CUtensorMap by value",
+                             arg->name);
         return arg->map == ARG_NO_MAP || pack_map(rig, &rig->program->tensor_maps[arg->map], to, err); /* `to` is zeros */
     case ARG_INT:
     case ARG_REAL: break;
     }
     if (param->kind == PARAM_BYTES)
-        return error_set(err, ERROR_USAGE, "argument %s is a number, but the kernel's parameter is a struct of %u bytes", arg->name, param->bytes);
+        return error_set(err, ERROR_USAGE, "argument %s is a number, but the kernel's parameter is a struct of %u bytes", arg->name,
+                         param->bytes);
     if (param->kind == PARAM_INT)
         return pack_int(arg, param, to, err);
     double v = arg->kind == ARG_REAL ? arg->d : (double)arg->i;
@@ -145,7 +151,8 @@ static bool make_step(struct rig *rig, int i, struct error *err)
             return false;
         uint64_t bytes = step->bytes ? step->bytes : rig_place_of(rig, step->from)->bytes;
         if (bytes > out->symbol_bytes)
-            return error_set(err, ERROR_USAGE, "symbol %s holds %zu bytes, the step uploads %llu", step->symbol, out->symbol_bytes, (unsigned long long)bytes);
+            return error_set(err, ERROR_USAGE, "symbol %s holds %zu bytes, the step uploads %llu", step->symbol, out->symbol_bytes,
+                             (unsigned long long)bytes);
         return true;
     case STEP_CALL: return rig_call_make(rig, i, err);
     case STEP_FILL:
@@ -154,13 +161,13 @@ static bool make_step(struct rig *rig, int i, struct error *err)
     return true;
 }
 
-bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs, struct rig **out,
-              struct error *err)
+bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs,
+              struct rig **out, struct error *err)
 {
     struct rig *rig = xcalloc(1, sizeof *rig);
     bool ok = false;
     *rig = (struct rig){.dev = dev, .library = library, .program = program, .keep_inputs = keep_inputs};
-    rig->guard = dev->ops->forget ? 0 : GUARD_BYTES; /* emu checks every access itself, exactly */
+    rig->guard = dev->ops->forget ? 0 : RIG_GUARD_BYTES; /* emu checks every access itself, exactly */
     rig->modules = xcalloc((size_t)program->unit_count, sizeof *rig->modules);
     rig->steps = xcalloc((size_t)program->step_count, sizeof *rig->steps);
     rig->tensors = xcalloc((size_t)program->tensor_count, sizeof *rig->tensors);
@@ -249,7 +256,8 @@ static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, stru
     float *hidden = NULL;
     if (!logical)
         return error_set(err, ERROR_INTERNAL, "no data for tensor %s", tensor_role_name(t->role));
-    if ((t->role == ROLE_INPUT || t->role == ROLE_SECOND) && p->uses_mask && !p->reads_inactive && data->array[ROLE_MASK_IN] && !p->work.mask.marks_output)
+    if ((t->role == ROLE_INPUT || t->role == ROLE_SECOND) && p->uses_mask && !p->reads_inactive && data->array[ROLE_MASK_IN] &&
+        !p->work.mask.marks_output)
         logical = hidden = hide_inactive(t, data);
     unsigned char *storage = xmalloc(rig->tensors[i].bytes);
     tensor_pack(t, logical, storage);
@@ -324,8 +332,13 @@ bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err)
 static struct device_launch launch_of(const struct rig *rig, int i)
 {
     const struct step *step = &rig->program->steps[i];
-    struct device_launch launch = {.smem = step->smem, .cooperative = step->cooperative, .pdl = step->pdl, .carveout = step->carveout,
-                                   .params = rig->steps[i].params, .param_bytes = rig->steps[i].param_bytes, .time_limit_s = rig->time_limit_s};
+    struct device_launch launch = {.smem = step->smem,
+                                   .cooperative = step->cooperative,
+                                   .pdl = step->pdl,
+                                   .carveout = step->carveout,
+                                   .params = rig->steps[i].params,
+                                   .param_bytes = rig->steps[i].param_bytes,
+                                   .time_limit_s = rig->time_limit_s};
     memcpy(launch.grid, step->grid, sizeof launch.grid);
     memcpy(launch.block, step->block, sizeof launch.block);
     memcpy(launch.cluster, step->cluster, sizeof launch.cluster);
@@ -433,136 +446,6 @@ bool rig_run(struct rig *rig, struct error *err)
     return (rig->graph || capture(rig, err)) && rig->dev->ops->graph_launch(rig->dev, rig->graph, err);
 }
 
-/* Whether anything was written before or behind a buffer; the zones begin at its first and end at its last byte. */
-static bool guard_intact(struct rig *rig, const char *name, const struct place *place, struct text *unsafe, struct error *err)
-{
-    unsigned char zone[GUARD_BYTES + 512];
-    const uint32_t pattern = GUARD_PATTERN;
-    size_t padded = (place->bytes + 511) / 512 * 512, word = place->bytes / 4 * 4; /* the last word may be half the buffer's */
-    for (int side = 0; side < 2; side++) {
-        size_t first = side ? place->bytes - word : 0, bytes = side ? padded - word + rig->guard : rig->guard;
-        if (!rig->dev->ops->read(rig->dev, side ? place->address + word : place->base, zone, bytes, err))
-            return false;
-        size_t at = first;
-        while (at < bytes && zone[at] == ((const unsigned char *)&pattern)[at % 4])
-            at++;
-        if (at < bytes && side)
-            text_addf(unsafe, "wrote past the end of %s, first %zu bytes behind it; ", name, at - first);
-        else if (at < bytes)
-            text_addf(unsafe, "wrote before the start of %s, %zu bytes in front of it; ", name, bytes - at);
-    }
-    return true;
-}
-
-/* Whether a buffer holds what it was fed (`kept`, NULL when no copy was kept). */
-static bool unchanged(struct rig *rig, const char *name, const struct place *place, const unsigned char *kept, size_t element_bytes, struct text *unsafe, struct error *err)
-{
-    if (!kept)
-        return true;
-    unsigned char *now = xmalloc(place->bytes);
-    bool ok = rig->dev->ops->read(rig->dev, place->address, now, place->bytes, err);
-    if (ok && memcmp(now, kept, place->bytes)) {
-        size_t at = 0;
-        while (now[at] == kept[at])
-            at++;
-        text_addf(unsafe, "changed its input: %s, first at element %zu of its storage; ", name, at / element_bytes);
-    }
-    free(now);
-    return ok;
-}
-
-static bool inputs_unchanged(struct rig *rig, struct text *unsafe, struct error *err)
-{
-    const struct program *p = rig->program;
-    for (int i = 0; i < p->tensor_count; i++) {
-        const struct tensor *t = &p->tensors[i];
-        if (!unchanged(rig, tensor_role_name(t->role), &rig->tensors[i], rig->inputs[i], t->layout == LAYOUT_BITS ? 4 : dtype_bytes(t->dtype), unsafe, err))
-            return false;
-    }
-    for (int i = 0; i < p->constant_count; i++) {
-        const struct constant *c = &p->constants[i];
-        if (!unchanged(rig, p->scratch[c->scratch].name, &rig->scratch[c->scratch], rig->weights[i], dtype_bytes(c->tensor.dtype), unsafe, err))
-            return false;
-    }
-    return true;
-}
-
-/* The output mask that a sparse variant wrote. What is wrong with it is the row's fault even where every output value is right. */
-static bool check_mask(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct error *err)
-{
-    const struct program *p = rig->program;
-    int mask = program_tensor(p, ROLE_MASK_OUT);
-    if (mask < 0 || !p->tensors[mask].written || !p->checked)
-        return true;
-    unsigned char *storage = xmalloc(rig->tensors[mask].bytes);
-    bool ok = rig->dev->ops->read(rig->dev, rig->tensors[mask].address, storage, rig->tensors[mask].bytes, err);
-    struct verdict own;
-    if (ok)
-        verify_mask(p, data, storage, &own);
-    if (ok && !own.ok) {
-        size_t at = verdict->ok ? 0 : strlen(verdict->text);
-        snprintf(verdict->text + at, sizeof verdict->text - at, "%s%s", at ? "; " : "", own.text);
-        verdict->ok = false;
-    }
-    free(storage);
-    return ok;
-}
-
-/* FNV-1a over words of 8 bytes in place of bytes; what is left over at the end byte by byte. */
-static uint64_t sum_of(const unsigned char *bytes, size_t count)
-{
-    uint64_t sum = UINT64_C(0xcbf29ce484222325), word;
-    size_t at = 0;
-    for (; at + sizeof word <= count; at += sizeof word) {
-        memcpy(&word, bytes + at, sizeof word);
-        sum = (sum ^ word) * UINT64_C(0x100000001b3);
-        sum ^= sum >> 29; /* else high bits of a word never reach low bits of the sum */
-    }
-    for (; at < count; at++)
-        sum = (sum ^ bytes[at]) * UINT64_C(0x100000001b3);
-    return sum;
-}
-
-uint64_t rig_output_sum(const struct rig *rig) { return rig->output_sum; }
-
-bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir, struct error *err)
-{
-    const struct program *p = rig->program;
-    int output = program_tensor(p, ROLE_OUTPUT);
-    unsigned char *storage = NULL;
-    bool ok = false;
-    *verdict = (struct verdict){0};
-    if (!rig->dev->ops->sync(rig->dev, err))
-        goto done;
-    storage = xmalloc(rig->tensors[output].bytes);
-    if (!rig->dev->ops->read(rig->dev, rig->tensors[output].address, storage, rig->tensors[output].bytes, err))
-        goto done;
-    rig->output_sum = sum_of(storage, rig->tensors[output].bytes);
-    if (p->checked)
-        verify_output(p, data, storage, verdict);
-    else
-        verdict->ok = true;
-    bool values_right = verdict->ok;
-    if (!check_mask(rig, data, verdict, err))
-        goto done;
-    if (!values_right && dump_dir && !verify_dump(p, data, storage, dump_dir, err))
-        goto done;
-    for (int i = 0; rig->guard && i < p->tensor_count; i++)
-        if (!guard_intact(rig, tensor_role_name(p->tensors[i].role), &rig->tensors[i], unsafe, err))
-            goto done;
-    for (int i = 0; rig->guard && i < p->scratch_count; i++)
-        if (!guard_intact(rig, p->scratch[i].name, &rig->scratch[i], unsafe, err))
-            goto done;
-    if (!inputs_unchanged(rig, unsafe, err))
-        goto done;
-    if (unsafe->len >= 2)
-        unsafe->data[unsafe->len -= 2] = 0;
-    ok = true;
-done:
-    free(storage);
-    return ok;
-}
-
 bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *value, struct error *err)
 {
     const struct place *place = rig_place_of(rig, ref);
@@ -577,8 +460,14 @@ bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *v
     return true;
 }
 
-const struct program *rig_program(const struct rig *rig) { return rig->program; }
-void rig_time_limit(struct rig *rig, double seconds) { rig->time_limit_s = seconds; }
+const struct program *rig_program(const struct rig *rig)
+{
+    return rig->program;
+}
+void rig_time_limit(struct rig *rig, double seconds)
+{
+    rig->time_limit_s = seconds;
+}
 bool rig_address(const struct rig *rig, enum tensor_role role, uint64_t *address)
 {
     int index = program_tensor(rig->program, role);

@@ -1,8 +1,8 @@
 /* measure/rig: a program set up on a device: buffers with guard zones, loaded code, packed arguments; fed, run and checked.
  *
  * Order: rig_open, rig_feed, rig_prepare, rig_run (any number), rig_check, rig_close. A fault of the variant (its signature does not
- * match its head, a limit refused at launch) is an ERROR_USAGE; a fault of the device while it ran (trap, illegal address) is an ERROR_WRONG;
- * a library that is missing, or has no engine for the call, is an ERROR_ENVIRONMENT. */
+ * match its head, a limit refused at launch) is an ERROR_USAGE; a fault of the device while it ran (trap, illegal address) is an
+ * ERROR_WRONG; a library that is missing, or has no engine for the call, is an ERROR_ENVIRONMENT. */
 #ifndef BENCH_MEASURE_RIG_H
 #define BENCH_MEASURE_RIG_H
 
@@ -16,10 +16,10 @@
 
 struct rig;
 
-/* images: one per unit of the program (ptx NULL where the unit has no source). `library` is needed by programs with a cuDNN step, else NULL.
- * keep_inputs: keep host copies, so that rig_check can say whether an input was changed. */
-bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs, struct rig **rig,
-              struct error *err);
+/* images: one per unit of the program (ptx NULL where the unit has no source). `library` is needed by programs with a cuDNN step, else
+ * NULL. keep_inputs: keep host copies, so that rig_check can say whether an input was changed. */
+bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs,
+              struct rig **rig, struct error *err);
 void rig_close(struct rig *rig);
 /* Packs and uploads the inputs; poisons scratch and whatever the program writes. */
 bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
@@ -31,8 +31,10 @@ bool rig_prepare(struct rig *rig, double *ns, struct error *err);
 bool rig_run(struct rig *rig, struct error *err);
 /* Queues run steps one by one, calling `between` after each (step index of the program): counters per step, events per step. */
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err);
-/* Waits, reads the output and the mask that the variant wrote, compares; then guard zones and inputs. `unsafe` receives "" or the sentence of what was harmed. */
-bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir, struct error *err);
+/* Waits, reads the output and the mask that the variant wrote, compares; then guard zones and inputs. `unsafe` receives "" or the sentence
+ * of what was harmed. */
+bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir,
+               struct error *err);
 /* A checksum of the output's bits as the last rig_check read them: equal when another launch gave the same. */
 uint64_t rig_output_sum(const struct rig *rig);
 /* Reads an element of a scratch or tensor buffer (a variant's own column). */
@@ -43,13 +45,15 @@ bool rig_address(const struct rig *rig, enum tensor_role role, uint64_t *address
 int rig_clusters(struct rig *rig, int step);
 /* Queues one step, prepare steps included. */
 bool rig_run_step(struct rig *rig, int step, struct error *err);
-/* cuDNN: steps that have plans to choose from, in order (in a chain each distinct call once); -1 behind the last. For each the plans that were
- * found, and which is used: chosen by the caller after timing them. */
+/* cuDNN: steps that have plans to choose from, in order (in a chain each distinct call once); -1 behind the last. For each the plans that
+ * were found, and which is used: chosen by the caller after timing them. */
 int rig_library_step(const struct rig *rig, int nth);
 int rig_plan_count(const struct rig *rig, int step);
 const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int step, int plan);
 void rig_plan_use(struct rig *rig, int step, int plan);
-int rig_plan_among(const struct rig *rig, int step); /* how many the choice was made among: more than rig_plan_count where an earlier rig of this process made it */
+int rig_plan_among(
+    const struct rig *rig,
+    int step); /* how many the choice was made among: more than rig_plan_count where an earlier rig of this process made it */
 int rig_plan_used(const struct rig *rig, int step);
 /* The plan in use is the fastest of those timed: later rigs of this process take it for an equal call without a search. */
 void rig_plan_keep(struct rig *rig, int step);

@@ -25,8 +25,11 @@ struct rig_call {
 
 static struct bench_tensor describe(const struct tensor *t, enum layout layout, const struct place *place)
 {
-    struct bench_tensor out = {.name = tensor_role_name(t->role), .dtype = dtype_name(t->dtype), .layout = layout == LAYOUT_LINEAR ? "linear" : layout_name(layout),
-                               .data = (void *)(uintptr_t)place->address, .bytes = place->bytes};
+    struct bench_tensor out = {.name = tensor_role_name(t->role),
+                               .dtype = dtype_name(t->dtype),
+                               .layout = layout == LAYOUT_LINEAR ? "linear" : layout_name(layout),
+                               .data = (void *)(uintptr_t)place->address,
+                               .bytes = place->bytes};
     for (int i = 0; i < 4; i++)
         out.dim[i] = t->dim[i];
     return out;
@@ -50,8 +53,11 @@ static void describe_buffers(struct rig *rig, const struct step *step, struct ri
         const struct scratch *s = &rig->program->scratch[step->args[i].buffer.index];
         const struct place *place = rig_place_of(rig, step->args[i].buffer);
         c->places[c->call.tensor_count + i] = place;
-        c->workspaces[c->call.workspace_count++] = (struct bench_tensor){.name = step->args[i].name, .dtype = dtype_name(s->dtype), .layout = "linear",
-                                                                         .dim = {1, 1, 1, s->elements}, .data = (void *)(uintptr_t)place->address,
+        c->workspaces[c->call.workspace_count++] = (struct bench_tensor){.name = step->args[i].name,
+                                                                         .dtype = dtype_name(s->dtype),
+                                                                         .layout = "linear",
+                                                                         .dim = {1, 1, 1, s->elements},
+                                                                         .data = (void *)(uintptr_t)place->address,
                                                                          .bytes = place->bytes};
     }
 }
@@ -84,7 +90,8 @@ bool rig_call_make(struct rig *rig, int i, struct error *err)
     void *context = NULL;
     bool host = !rig->dev->ops->keeps_time;
     if (host && !unit->on_host)
-        return error_set(err, ERROR_ENVIRONMENT, "not on emu: %s is a library for a GPU (`on: [cuda, emu]` if it also computes in host memory)", unit->label);
+        return error_set(err, ERROR_ENVIRONMENT,
+                         "not on emu: %s is a library for a GPU (`on: [cuda, emu]` if it also computes in host memory)", unit->label);
     struct rig_call *c = rig->steps[i].call = xcalloc(1, sizeof *c);
     c->library = dlopen(unit->path, RTLD_NOW | RTLD_LOCAL);
     if (!c->library)
@@ -92,8 +99,15 @@ bool rig_call_make(struct rig *rig, int i, struct error *err)
     c->function = (bench_function *)(uintptr_t)dlsym(c->library, step->name);
     if (!c->function)
         return error_set(err, ERROR_USAGE, "%s exports no function '%s'", unit->path, step->name);
-    c->call = (struct bench_call){.version = BENCH_FOREIGN_VERSION, .on_host = host, .op = w->op->name, .math = math_name(w->math), .tensors = c->tensors,
-                                  .workspaces = c->workspaces, .symbols = c->symbols, .epilogue = c->epilogue, .message = c->message,
+    c->call = (struct bench_call){.version = BENCH_FOREIGN_VERSION,
+                                  .on_host = host,
+                                  .op = w->op->name,
+                                  .math = math_name(w->math),
+                                  .tensors = c->tensors,
+                                  .workspaces = c->workspaces,
+                                  .symbols = c->symbols,
+                                  .epilogue = c->epilogue,
+                                  .message = c->message,
                                   .message_bytes = sizeof c->message};
     describe_buffers(rig, step, c);
     describe_work(w, step->cudnn_epilogue, c);
@@ -112,7 +126,8 @@ static bool invoke(struct rig *rig, int i, struct error *err)
                      result == BENCH_UNSUPPORTED ? "does not offer this work" : "failed", c->message[0] ? ": " : "", c->message);
 }
 
-/* emu: the data are copied out, the function works on the copies, and all of them go back: also an input that it should not have touched. */
+/* emu: the data are copied out, the function works on the copies, and all of them go back: also an input that it should not have touched.
+ */
 static bool run_on_host(struct rig *rig, int i, struct error *err)
 {
     struct rig_call *c = rig->steps[i].call;
@@ -131,7 +146,8 @@ static bool run_on_host(struct rig *rig, int i, struct error *err)
         const char *name = k < c->call.tensor_count ? c->tensors[k].name : c->workspaces[k - c->call.tensor_count].name;
         for (size_t b = 0; ok && b < GUARD_BYTES; b++)
             if (copies[k][c->places[k]->bytes + b] != GUARD_BYTE)
-                ok = error_set(err, ERROR_WRONG, "%s wrote past the end of %s, first %zu bytes behind it", rig->program->steps[i].name, name, b);
+                ok = error_set(err, ERROR_WRONG, "%s wrote past the end of %s, first %zu bytes behind it", rig->program->steps[i].name,
+                               name, b);
         ok = ok && rig->dev->ops->write(rig->dev, c->places[k]->address, copies[k], c->places[k]->bytes, err);
     }
     for (int k = 0; k < count; k++)

@@ -9,8 +9,22 @@
 static void conv_of(const struct program *p, const struct step *step, struct cudnn_conv *out)
 {
     const struct work *w = program_step_work(p, step);
-    *out = (struct cudnn_conv){.n = w->n, .c = w->c, .h = w->h, .w = w->w, .k = w->k, .r = w->r, .s = w->s, .p = w->p, .q = w->q, .stride = w->stride,
-                               .pad = w->pad, .dilation = w->dilation, .groups = w->groups, .dtype = w->dtype, .math = w->math, .layout = w->layout};
+    *out = (struct cudnn_conv){.n = w->n,
+                               .c = w->c,
+                               .h = w->h,
+                               .w = w->w,
+                               .k = w->k,
+                               .r = w->r,
+                               .s = w->s,
+                               .p = w->p,
+                               .q = w->q,
+                               .stride = w->stride,
+                               .pad = w->pad,
+                               .dilation = w->dilation,
+                               .groups = w->groups,
+                               .dtype = w->dtype,
+                               .math = w->math,
+                               .layout = w->layout};
     if (w->op->volume)
         out->d = w->d, out->t = w->t, out->o = w->o, out->h = w->plane, out->p = w->plane_out;
     int fused = step->cudnn_epilogue < 0 ? w->epilogue_count : step->cudnn_epilogue;
@@ -63,7 +77,8 @@ bool rig_library_make(struct rig *rig, int step, struct error *err)
         own->among = chosen->among;
         return true;
     }
-    own->among = own->plan_count = cudnn_plans(rig->library, &conv, rig->keep_inputs ? 1 : PLANS_MAX, &own->plans, err); /* to be checked, not timed: the first */
+    own->among = own->plan_count =
+        cudnn_plans(rig->library, &conv, rig->keep_inputs ? 1 : PLANS_MAX, &own->plans, err); /* to be checked, not timed: the first */
     return own->plan_count > 0;
 }
 
@@ -124,10 +139,22 @@ int rig_library_step(const struct rig *rig, int nth)
     return -1;
 }
 
-int rig_plan_count(const struct rig *rig, int step) { return rig->steps[step].plan_count; }
-const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int step, int plan) { return cudnn_plan_facts(rig->steps[step].plans[plan]); }
-int rig_plan_among(const struct rig *rig, int step) { return rig->steps[step].among; }
-int rig_plan_used(const struct rig *rig, int step) { return rig->steps[step].plan; }
+int rig_plan_count(const struct rig *rig, int step)
+{
+    return rig->steps[step].plan_count;
+}
+const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int step, int plan)
+{
+    return cudnn_plan_facts(rig->steps[step].plans[plan]);
+}
+int rig_plan_among(const struct rig *rig, int step)
+{
+    return rig->steps[step].among;
+}
+int rig_plan_used(const struct rig *rig, int step)
+{
+    return rig->steps[step].plan;
+}
 
 void rig_plan_use(struct rig *rig, int step, int plan)
 {
@@ -148,7 +175,8 @@ bool rig_plan_settle(struct rig *rig, struct error *err)
     const struct program *p = rig->program;
     struct cudnn_conv conv;
     for (int i = 0; i < p->step_count; i++) {
-        const struct rig_step *leader = p->steps[i].kind == STEP_CUDNN && rig->steps[i].leader >= 0 ? &rig->steps[rig->steps[i].leader] : NULL;
+        const struct rig_step *leader =
+            p->steps[i].kind == STEP_CUDNN && rig->steps[i].leader >= 0 ? &rig->steps[rig->steps[i].leader] : NULL;
         if (!leader)
             continue;
         conv_of(p, &p->steps[i], &conv);

@@ -4,6 +4,10 @@
 
 #include "measure/rig.h"
 
+/* What lies in front of and behind each buffer on a device that does not check accesses itself. */
+#define RIG_GUARD_BYTES 4096
+#define RIG_GUARD_PATTERN 0xA5C3F00Du
+
 struct place {
     uint64_t base, address; /* address = base + the guard in front */
     size_t bytes;
@@ -16,10 +20,10 @@ struct rig_step {
     size_t symbol_bytes;
     /* STEP_CUDNN */
     struct cudnn_plan **plans;
-    int plan_count, plan; /* plan: the one that runs */
-    int among;            /* so many were timed when it was chosen, here or in an earlier rig of this process */
+    int plan_count, plan;  /* plan: the one that runs */
+    int among;             /* so many were timed when it was chosen, here or in an earlier rig of this process */
     struct rig_call *call; /* STEP_CALL */
-    int leader;           /* an earlier step with the same call: it chooses, this one has a plan of its own like the chosen; -1: itself */
+    int leader;            /* an earlier step with the same call: it chooses, this one has a plan of its own like the chosen; -1: itself */
 };
 struct rig {
     struct device *dev;
@@ -28,15 +32,15 @@ struct rig {
     struct device_module **modules; /* by unit */
     struct rig_step *steps;
     struct place *tensors, *scratch;
-    unsigned char **inputs; /* host copies by tensor, NULL unless kept */
+    unsigned char **inputs;  /* host copies by tensor, NULL unless kept */
     unsigned char **weights; /* by constant, likewise */
     bool keep_inputs;
     size_t guard;
     struct place workspace;
     double time_limit_s;
-    bool has_run;            /* all steps once: what a library does at its first call must not fall into a capture */
+    bool has_run; /* all steps once: what a library does at its first call must not fall into a capture */
     struct device_graph *graph;
-    uint64_t output_sum;     /* of the bits of the output, at the last check */
+    uint64_t output_sum; /* of the bits of the output, at the last check */
 };
 
 bool rig_place_make(struct rig *rig, const char *label, size_t bytes, struct place *place, struct error *err);

@@ -15,7 +15,7 @@
 #define BURST_NS 2e6
 #define LAUNCHES 31
 #define GRAPH_NODES 200
-#define L2_SHARE 4    /* of the L2 that roof_l2 reads: it must stay there */
+#define L2_SHARE 4 /* of the L2 that roof_l2 reads: it must stay there */
 #define GEMM 8192
 #define GEMM_F32 4096 /* 18 ms would be long */
 
@@ -88,10 +88,15 @@ struct roof_params { /* the one signature of roofs.cu */
     int32_t count, iterations;
 };
 
-static bool launch(struct bench_roofs *r, struct device_function *f, const struct roof_kernel *k, int blocks, int count, int iterations, struct error *err)
+static bool launch(struct bench_roofs *r, struct device_function *f, const struct roof_kernel *k, int blocks, int count, int iterations,
+                   struct error *err)
 {
     struct roof_params params = {r->b, r->a, count, iterations};
-    struct device_launch l = {.grid = {(uint32_t)blocks, 1, 1}, .block = {ROOF_THREADS, 1, 1}, .smem = k ? (uint32_t)k->smem : 0, .carveout = -1, .params = &params,
+    struct device_launch l = {.grid = {(uint32_t)blocks, 1, 1},
+                              .block = {ROOF_THREADS, 1, 1},
+                              .smem = k ? (uint32_t)k->smem : 0,
+                              .carveout = -1,
+                              .params = &params,
                               .param_bytes = sizeof params};
     return r->ops->launch(r->dev, f, &l, err);
 }
@@ -154,7 +159,8 @@ static bool run_launch(struct bench_roofs *r, struct error *err)
     if (!r->ops->function(r->dev, r->module, "roof_empty", &f, err))
         return false;
     for (int i = 0; i < LAUNCHES; i++)
-        if (!r->ops->flush(r->dev, err) || !r->ops->record(r->dev, r->from, err) || !launch(r, f, NULL, 1, 0, 0, err) || !elapsed(r, &ns[i], err))
+        if (!r->ops->flush(r->dev, err) || !r->ops->record(r->dev, r->from, err) || !launch(r, f, NULL, 1, 0, 0, err) ||
+            !elapsed(r, &ns[i], err))
             return false;
     qsort(ns, LAUNCHES, sizeof *ns, by_value);
     keep(r, "launch", "ns", "empty kernel, median", ns[LAUNCHES / 2]);
@@ -214,7 +220,8 @@ static bool run_library(struct bench_roofs *r, struct error *err)
     return alive;
 }
 
-/* Random half-precision values in [-0.5, 0.5], two a word: fit for a product of any type, and for the power a product of random data takes. */
+/* Random half-precision values in [-0.5, 0.5], two a word: fit for a product of any type, and for the power a product of random data takes.
+ */
 static bool feed(struct bench_roofs *r, struct error *err)
 {
     size_t bytes = (size_t)8 << 20;
@@ -254,7 +261,8 @@ bool roofs_measure(struct device *dev, const char *compiler, struct roofs *out, 
     }
     struct compile_request request = {.path = path, .label = "roofs", .arch = dev->chip.arch, .compiler = compiler};
     bool ok = compile(&request, &c, err);
-    struct device_image image = {.label = "roofs", .path = path, .ptx = c.ptx, .ptx_bytes = c.ptx_bytes, .cubin = c.cubin, .cubin_bytes = c.cubin_bytes};
+    struct device_image image = {
+        .label = "roofs", .path = path, .ptx = c.ptx, .ptx_bytes = c.ptx_bytes, .cubin = c.cubin, .cubin_bytes = c.cubin_bytes};
     ok = ok && r.ops->load(dev, &image, &r.module, err) && r.ops->event(dev, &r.from, err) && r.ops->event(dev, &r.to, err) &&
          r.ops->alloc(dev, "roof a", BUFFER_BYTES, &r.a, err) && r.ops->alloc(dev, "roof b", BUFFER_BYTES, &r.b, err) && run_all(&r, err);
     bool dead = !ok && err->kind == ERROR_WRONG; /* then nothing can be given back */

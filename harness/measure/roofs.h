@@ -1,8 +1,9 @@
-/* measure/roofs: the ceilings of this machine: bytes a second of copy, L2 and shared memory, FLOP a second of each pipe, the time of a launch that does
- * nothing. Kernels that do one thing (kernels/roofs/roofs.cu) and, where cublasLt is here, its matrix products; the better of both counts.
+/* measure/roofs: the ceilings of this machine: bytes a second of copy, L2 and shared memory, FLOP a second of each pipe, the time of a
+ * launch that does nothing. Kernels that do one thing (kernels/roofs/roofs.cu) and, where cublasLt is here, its matrix products; the better
+ * of both counts.
  *
- * Each is the best of a few bursts of about 2 ms on an otherwise idle GPU, with random data, at the clocks the card gives: what a kernel as short as
- * a layer can meet, not what the card sustains for minutes. */
+ * Each is the best of a few bursts of about 2 ms on an otherwise idle GPU, with random data, at the clocks the card gives: what a kernel as
+ * short as a layer can meet, not what the card sustains for minutes. */
 #ifndef BENCH_MEASURE_ROOFS_H
 #define BENCH_MEASURE_ROOFS_H
 
@@ -26,8 +27,8 @@ double roof_amount(const struct roof_kernel *k, int blocks, int iterations);
 /* roofs.cu for the compiler; the caller frees. */
 char *roofs_source(void);
 
-/* Needs a device that keeps time. What cannot be measured (a pipe the chip lacks, no memory) is left out; `note` says so ("" when nothing is missing).
- * compiler: as in compile_request. */
+/* Needs a device that keeps time. What cannot be measured (a pipe the chip lacks, no memory) is left out; `note` says so ("" when nothing
+ * is missing). compiler: as in compile_request. */
 bool roofs_measure(struct device *dev, const char *compiler, struct roofs *out, char *note, unsigned note_bytes, struct error *err);
 
 #endif

@@ -9,7 +9,7 @@
 #define SUSTAINED_NS 10e6 /* a sustained sample lasts about this long */
 #define WARMUP_S 1.0
 #define STEPS_S 1.0
-#define ROUNDS_LEAST 10   /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
+#define ROUNDS_LEAST 10 /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
 #define SUSTAINED_MIN 10
 #define SUSTAINED_MAX 50
 
@@ -66,11 +66,19 @@ static void field_close(struct field *f)
 }
 
 /* To be closed also when it fails. */
-static bool field_open(struct field *f, struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan, struct error *err)
+static bool field_open(struct field *f, struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan,
+                       struct error *err)
 {
     size_t n = (size_t)count;
-    *f = (struct field){.dev = dev, .plan = plan, .entrants = entrants, .count = count, .timers = xcalloc(n, sizeof *f->timers), .graphs = xcalloc(n, sizeof *f->graphs),
-                        .ns = xcalloc(n, sizeof *f->ns), .host_ns = xcalloc(n, sizeof *f->host_ns), .order = xcalloc(n, sizeof *f->order)};
+    *f = (struct field){.dev = dev,
+                        .plan = plan,
+                        .entrants = entrants,
+                        .count = count,
+                        .timers = xcalloc(n, sizeof *f->timers),
+                        .graphs = xcalloc(n, sizeof *f->graphs),
+                        .ns = xcalloc(n, sizeof *f->ns),
+                        .host_ns = xcalloc(n, sizeof *f->host_ns),
+                        .order = xcalloc(n, sizeof *f->order)};
     for (int i = 0; i < count; i++)
         if (!timer_open(&f->timers[i], dev, err))
             return false;
@@ -103,8 +111,8 @@ static bool build_graph(struct device *dev, struct entrant *e, struct timer *t, 
 {
     const struct device_ops *ops = dev->ops;
     double ns;
-    if (!rig_run(e->rig, err) || !ops->record(dev, t->from, err) || !rig_run(e->rig, err) || !ops->record(dev, t->to, err) || !ops->sync(dev, err) ||
-        !ops->elapsed(dev, t->from, t->to, &ns, err))
+    if (!rig_run(e->rig, err) || !ops->record(dev, t->from, err) || !rig_run(e->rig, err) || !ops->record(dev, t->to, err) ||
+        !ops->sync(dev, err) || !ops->elapsed(dev, t->from, t->to, &ns, err))
         return false;
     double wanted = ns > 0 ? SUSTAINED_NS / ns : SUSTAINED_MAX;
     e->batch = wanted < SUSTAINED_MIN ? SUSTAINED_MIN : wanted > SUSTAINED_MAX ? SUSTAINED_MAX : (int)wanted;
@@ -217,8 +225,8 @@ bool sample_prepare(struct device *dev, struct rig *rig, int round_count, double
     double *ns = xcalloc((size_t)round_count, sizeof *ns);
     bool ok = timer_open(&t, dev, err);
     for (int r = 0; r < round_count && ok; r++)
-        ok = dev->ops->flush(dev, err) && dev->ops->record(dev, t.from, err) && rig_prepare(rig, NULL, err) && dev->ops->record(dev, t.to, err) &&
-             dev->ops->sync(dev, err) && dev->ops->elapsed(dev, t.from, t.to, &ns[r], err);
+        ok = dev->ops->flush(dev, err) && dev->ops->record(dev, t.from, err) && rig_prepare(rig, NULL, err) &&
+             dev->ops->record(dev, t.to, err) && dev->ops->sync(dev, err) && dev->ops->elapsed(dev, t.from, t.to, &ns[r], err);
     if (ok)
         *median_ns = median(ns, round_count);
     timer_close(&t);
@@ -315,8 +323,8 @@ static bool rounds(struct field *f, struct sample_result *result, struct error *
     return ok;
 }
 
-bool sample_run(struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan, sample_announce *announce, void *context,
-                struct sample_result *result, struct error *err)
+bool sample_run(struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan, sample_announce *announce,
+                void *context, struct sample_result *result, struct error *err)
 {
     struct field f;
     *result = (struct sample_result){0};
@@ -361,8 +369,9 @@ bool sample_plans(struct device *dev, struct rig *rig, int step, int round_count
             if (!usable[i])
                 continue;
             rig_plan_use(rig, step, i);
-            if (!dev->ops->flush(dev, err) || !dev->ops->record(dev, t.from, err) || !rig_run_step(rig, step, err) || !dev->ops->record(dev, t.to, err) ||
-                !dev->ops->sync(dev, err) || !dev->ops->elapsed(dev, t.from, t.to, &ns[(size_t)i * (size_t)round_count + (size_t)r], err))
+            if (!dev->ops->flush(dev, err) || !dev->ops->record(dev, t.from, err) || !rig_run_step(rig, step, err) ||
+                !dev->ops->record(dev, t.to, err) || !dev->ops->sync(dev, err) ||
+                !dev->ops->elapsed(dev, t.from, t.to, &ns[(size_t)i * (size_t)round_count + (size_t)r], err))
                 goto done;
         }
     for (int i = 0; i < plans; i++) {

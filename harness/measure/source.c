@@ -10,8 +10,8 @@
 
 #define SAMPLES_ENOUGH 1e5
 #define SECONDS_MOST 2.0
-#define PERIOD_LEAST 8        /* shorter ones lose samples on an H200 */
-#define DROPPED_MOST 0.01     /* share of the samples */
+#define PERIOD_LEAST 8    /* shorter ones lose samples on an H200 */
+#define DROPPED_MOST 0.01 /* share of the samples */
 #define SCHEDULERS_PER_SM 4
 
 static double now_s(void)
@@ -42,7 +42,9 @@ static struct cubin_lines *lines_of(const struct source_job *job, int step)
     const struct program *p = rig_program(job->rig);
     const struct step *s = &p->steps[step];
     const struct device_image *image = s->kind == STEP_KERNEL ? &job->images[s->unit] : NULL;
-    return image && image->cubin && p->units[s->unit].path ? cubin_lines_open(image->cubin, image->cubin_bytes, s->name, p->units[s->unit].path) : NULL;
+    return image && image->cubin && p->units[s->unit].path
+               ? cubin_lines_open(image->cubin, image->cubin_bytes, s->name, p->units[s->unit].path)
+               : NULL;
 }
 
 /* One step on its own; the steps before it have run. */
@@ -70,7 +72,8 @@ struct look {
     struct cupti_sass *sass;
 };
 
-static bool sample_step(const struct source_job *job, struct cupti_pc *pc, int period, int step, struct source_values *out, struct error *err)
+static bool sample_step(const struct source_job *job, struct cupti_pc *pc, int period, int step, struct source_values *out,
+                        struct error *err)
 {
     struct alone alone = {job->dev, job->rig, step};
     struct cupti_samples samples;
@@ -93,8 +96,9 @@ static bool sample_step(const struct source_job *job, struct cupti_pc *pc, int p
 
 static const struct {
     const char *name, *unit;
-} counted[] = {{"executed_instructions", ""}, {"executed_lanes", ""}, {"executed_sectors", "sectors"}, {"executed_sectors_ideal", "sectors"},
-               {"executed_wavefronts", ""}, {"executed_wavefronts_ideal", ""}, {"executed_local_sectors", "sectors"}};
+} counted[] = {{"executed_instructions", ""},         {"executed_lanes", ""},      {"executed_sectors", "sectors"},
+               {"executed_sectors_ideal", "sectors"}, {"executed_wavefronts", ""}, {"executed_wavefronts_ideal", ""},
+               {"executed_local_sectors", "sectors"}};
 /* In the same order. */
 const char *const source_metrics[] = {"smsp__sass_inst_executed",
                                       "smsp__sass_thread_inst_executed_pred_on",
@@ -116,7 +120,8 @@ static bool count_step(const struct source_job *job, struct cupti_sass *sass, in
     const char *kernel = rig_program(job->rig)->steps[step].name;
     for (int i = 0; i < counts.count; i++) {
         const struct cupti_sass_count *c = &counts.items[i];
-        add(out, step, strcmp(c->function, kernel) ? 0 : cubin_lines_at(lines, c->offset), counted[c->metric].name, counted[c->metric].unit, (double)c->value);
+        add(out, step, strcmp(c->function, kernel) ? 0 : cubin_lines_at(lines, c->offset), counted[c->metric].name, counted[c->metric].unit,
+            (double)c->value);
     }
     cubin_lines_close(lines);
     cupti_sass_counts_free(&counts);
@@ -127,7 +132,8 @@ static bool count_step(const struct source_job *job, struct cupti_sass *sass, in
 static bool look_at_row(const struct source_job *job, const struct look *look, struct source_values *out, struct error *err)
 {
     const struct program *p = rig_program(job->rig);
-    bool ok = rig_poison(job->rig, err) && (job->warm ? rig_run(job->rig, err) : cuda_flush_aside(job->dev, err)) && job->dev->ops->sync(job->dev, err);
+    bool ok = rig_poison(job->rig, err) && (job->warm ? rig_run(job->rig, err) : cuda_flush_aside(job->dev, err)) &&
+              job->dev->ops->sync(job->dev, err);
     for (int i = 0; ok && i < p->step_count; i++)
         if (!p->steps[i].prepare)
             ok = !launches(&p->steps[i]) ? rig_run_step(job->rig, i, err)

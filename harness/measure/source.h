@@ -1,8 +1,9 @@
-/* measure/source: where the warps of a rig's steps stand, and why, by source line, through CUPTI's PC sampling (device/cupti_pc.h); and how often each line ran, with
- * how many lanes, and what it moved, through its SASS metrics (device/cupti_sass.h).
+/* measure/source: where the warps of a rig's steps stand, and why, by source line, through CUPTI's PC sampling (device/cupti_pc.h); and how
+ * often each line ran, with how many lanes, and what it moved, through its SASS metrics (device/cupti_sass.h).
  *
- * Every step is looked at by itself, so that two steps with one kernel are told apart, from the state that the steps before it leave, the first from the state
- * of the time beside it (cold or warm). Code that was inlined from a header counts at the line that calls it. Nothing is timed here. */
+ * Every step is looked at by itself, so that two steps with one kernel are told apart, from the state that the steps before it leave, the
+ * first from the state of the time beside it (cold or warm). Code that was inlined from a header counts at the line that calls it. Nothing
+ * is timed here. */
 #ifndef BENCH_MEASURE_SOURCE_H
 #define BENCH_MEASURE_SOURCE_H
 
@@ -28,8 +29,8 @@ struct source_job {
     bool warm;
     double time_ns; /* of a run, for the first guess of the period; NaN: unknown */
 };
-/* Samples the row until there are enough for percentages of a line, or for two seconds; with a longer period when the hardware loses some. Free with
- * source_values_free. */
+/* Samples the row until there are enough for percentages of a line, or for two seconds; with a longer period when the hardware loses some.
+ * Free with source_values_free. */
 bool source_sample(const struct source_job *job, struct cupti_pc *pc, struct source_values *out, struct error *err);
 /* What source_count counts, for cupti_sass_open. */
 extern const char *const source_metrics[];

@@ -8,16 +8,16 @@
 
 struct verdict {
     bool ok;
-    int64_t elements, wrong;   /* compared; wrong, NaN and unwritten included */
-    int64_t nan, unwritten;    /* unwritten: still the poison pattern */
-    int64_t touched_inactive;  /* with a mask and inactive: untouched: canaries that changed */
+    int64_t elements, wrong;         /* compared; wrong, NaN and unwritten included */
+    int64_t nan, unwritten;          /* unwritten: still the poison pattern */
+    int64_t touched_inactive;        /* with a mask and inactive: untouched: canaries that changed */
     double worst_error, worst_bound; /* of the worst element by error / bound */
-    double error_over_bound;   /* max of error / bound over all elements: "0.1 tol"; 0 exact */
-    int64_t worst_at[4];       /* n,c,h,w of it */
+    double error_over_bound;         /* max of error / bound over all elements: "0.1 tol"; 0 exact */
+    int64_t worst_at[4];             /* n,c,h,w of it */
     double worst_got, worst_want;
-    char pattern[256];         /* "all in column 719: never written", "all in channels 3, 5: channels 3 and 5 swapped", "scattered over ..." */
-    char text[512];            /* the sentence for the row: "output(0,719,1270,63) = 0.412, want 0.731 ±0.004; 40,960 of 58,982,400 elements,
-                                * all in row 719"; coordinates in the order of the storage. When ok: "exact", or "0.12 of the tolerance" */
+    char pattern[256]; /* "all in column 719: never written", "all in channels 3, 5: channels 3 and 5 swapped", "scattered over ..." */
+    char text[512];    /* the sentence for the row: "output(0,719,1270,63) = 0.412, want 0.731 ±0.004; 40,960 of 58,982,400 elements,
+                        * all in row 719"; coordinates in the order of the storage. When ok: "exact", or "0.12 of the tolerance" */
 };
 /* The poison that outputs and scratch are filled with before a run: a 32-bit pattern that is a NaN as f32, f16 pair and bf16 pair. */
 #define VERIFY_POISON 0x7FE57FE5u

@@ -18,8 +18,8 @@ struct verify_look {
     const float *mask; /* data->mask_out, or NULL */
     int64_t block;     /* output pixels per mask pixel, each direction */
     /* collected */
-    int64_t *wrong_at[4];         /* histograms of wrong elements by n, c, h, w */
-    int64_t border;               /* largest distance of a wrong element from the nearest image edge */
+    int64_t *wrong_at[4];          /* histograms of wrong elements by n, c, h, w */
+    int64_t border;                /* largest distance of a wrong element from the nearest image edge */
     struct verify_sample *samples; /* up to VERIFY_SAMPLES_PER_ROW for each (n, h) */
     int64_t *row_wrong;            /* wrong elements of each (n, h) */
 };

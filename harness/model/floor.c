@@ -63,8 +63,11 @@ struct ceilings ceilings_of(const struct roofs *roofs)
     snprintf(c.date, sizeof c.date, "%s", roofs->measured);
     for (int i = 0; i < roofs->count; i++) {
         const struct roof *r = &roofs->items[i];
-        double *to = !strcmp(r->name, "copy") ? &c.copy_bytes_s : !strcmp(r->name, "l2") ? &c.l2_bytes_s : !strcmp(r->name, "shared") ? &c.shared_bytes_s
-                     : !strcmp(r->name, "launch") ? &c.launch_ns : NULL;
+        double *to = !strcmp(r->name, "copy")     ? &c.copy_bytes_s
+                     : !strcmp(r->name, "l2")     ? &c.l2_bytes_s
+                     : !strcmp(r->name, "shared") ? &c.shared_bytes_s
+                     : !strcmp(r->name, "launch") ? &c.launch_ns
+                                                  : NULL;
         for (int math = MATH_F32; !to && math < MATH_COUNT; math++)
             if (!strcmp(r->name, math_name((enum math)math)))
                 to = &c.flop_s[math];

@@ -7,12 +7,13 @@
 
 enum floor_by { FLOOR_UNKNOWN, FLOOR_COMPUTE, FLOOR_MEMORY, FLOOR_LAUNCH };
 struct floor {
-    double ns;         /* max of the three; 0 = not known */
+    double ns; /* max of the three; 0 = not known */
     enum floor_by by;
     double compute_ns, memory_ns, launch_ns;
 };
-/* floor = max(flop / (rate of the math's pipe at maximum clock), bytes / peak DRAM bandwidth, launch). `math` is an enum math of base/dtype.h, MATH_NONE for data
- * movement; a math whose tensor pipe the chip lacks falls to f32 SIMT. cold: bytes come from DRAM; warm: from L2 when they fit in it. */
+/* floor = max(flop / (rate of the math's pipe at maximum clock), bytes / peak DRAM bandwidth, launch). `math` is an enum math of
+ * base/dtype.h, MATH_NONE for data movement; a math whose tensor pipe the chip lacks falls to f32 SIMT. cold: bytes come from DRAM; warm:
+ * from L2 when they fit in it. */
 struct floor floor_of(const struct chip *chip, double flop, double bytes, int math, int warm);
 const char *floor_by_name(enum floor_by by); /* "tensor" is said by the caller; "compute", "memory", "launch" */
 

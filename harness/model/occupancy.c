@@ -49,7 +49,10 @@ static bool ask(const struct chip *chip, const struct occupancy_query *q, cudaOc
            CUDA_OCC_SUCCESS;
 }
 
-static int warps_of(const struct chip *chip, int threads) { return (threads + chip->warp_size - 1) / chip->warp_size; }
+static int warps_of(const struct chip *chip, int threads)
+{
+    return (threads + chip->warp_size - 1) / chip->warp_size;
+}
 
 static void fill(const struct chip *chip, const struct occupancy_query *q, const cudaOccResult *r, struct occupancy *o)
 {
@@ -173,7 +176,8 @@ double occupancy_waves(const struct chip *chip, const struct occupancy *o, doubl
     return grid_blocks / ((double)o->blocks_per_sm * chip->sm_count);
 }
 
-void occupancy_need(const struct chip *chip, const struct occupancy_query *query, enum occupancy_limit limit, int blocks, char *out, size_t bytes)
+void occupancy_need(const struct chip *chip, const struct occupancy_query *query, enum occupancy_limit limit, int blocks, char *out,
+                    size_t bytes)
 {
     struct occupancy o = {0};
     cudaOccResult result;

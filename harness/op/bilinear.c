@@ -1,5 +1,6 @@
-/* upsample_bilinear: every output pixel is the mean of four input pixels, weighted by distance; pixels are squares, their centres half a pixel inside
- * (PyTorch's align_corners=False, ONNX's half_pixel), and beyond the edge lies the edge. Output pixel y is at (y + 0.5) / block - 0.5 of the input. */
+/* upsample_bilinear: every output pixel is the mean of four input pixels, weighted by distance; pixels are squares, their centres half a
+ * pixel inside (PyTorch's align_corners=False, ONNX's half_pixel), and beyond the edge lies the edge. Output pixel y is at (y + 0.5) /
+ * block - 0.5 of the input. */
 #include "op/shape.h"
 #include <math.h>
 
@@ -16,7 +17,10 @@ static bool finish(struct work *w, struct error *err)
     return true;
 }
 
-static void raw_output(const struct work *w, struct tensor *out) { *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout); }
+static void raw_output(const struct work *w, struct tensor *out)
+{
+    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
+}
 
 static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
 {
@@ -25,7 +29,10 @@ static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
 }
 
 /* Four products an output pixel and channel, the weights being there. */
-static double flop(const struct work *w) { return 8.0 * (double)w->n * (double)w->c * (double)w->p * (double)w->q; }
+static double flop(const struct work *w)
+{
+    return 8.0 * (double)w->n * (double)w->c * (double)w->p * (double)w->q;
+}
 
 /* The two input coordinates that an output coordinate lies between, and the share of the second. */
 static double between(int64_t at, int64_t block, int64_t size, int64_t *low, int64_t *high)
@@ -62,13 +69,15 @@ static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, in
     return tap ? high : low;
 }
 
-static const struct op_field fields[] = {FIELDS_NCHW, FIELD("block", block, 2, 16, "factor, each direction: 2, 4, 8 or 16"), {.name = NULL}};
+static const struct op_field fields[] = {
+    FIELDS_NCHW, FIELD("block", block, 2, 16, "factor, each direction: 2, 4, 8 or 16"), {.name = NULL}};
 static const struct op_symbol symbols[] = {SYMBOLS_SHAPE, SYMBOL(block, "the factor"), {NULL, 0, NULL}};
 
 extern const struct op op_upsample_bilinear;
 const struct op op_upsample_bilinear = {
     .name = "upsample_bilinear",
-    .about = "Bilinear upsampling by a power of two: output pixel (y, x) is the input at ((y + 0.5)/block - 0.5, (x + 0.5)/block - 0.5), between the "
+    .about = "Bilinear upsampling by a power of two: output pixel (y, x) is the input at ((y + 0.5)/block - 0.5, (x + 0.5)/block - 0.5), "
+             "between the "
              "four pixels around it, the edge repeated (align_corners=False).",
     .fields = fields,
     .symbols = symbols,

@@ -10,7 +10,10 @@ static double share_of(enum math math, double terms)
     return gu < 0.5 ? gu / (1 - gu) : 2 * gu;
 }
 
-double bound_rounded_filter(enum math math, double terms, double u) { return 1 + fmin(6 / sqrt(terms), 1) * u / share_of(math, terms); }
+double bound_rounded_filter(enum math math, double terms, double u)
+{
+    return 1 + fmin(6 / sqrt(terms), 1) * u / share_of(math, terms);
+}
 
 double bound_sum(enum math math, double terms, double least, double y, double magnitudes)
 {

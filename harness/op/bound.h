@@ -12,8 +12,8 @@
  * CS 7:e330, 2021), t = 1 otherwise.
  *
  * tf32 loses bits of the operands first: a relative 2^-10 each if they are cut off (2^-11 if rounded). Cut off, every product shrinks, on
- * average by 2^-10 of its value; the rest is random: 2^-10 (2 |y| + min(6 / sqrt(m), 2) A), where m is how many products are not zero. Of a mask's
- * outputs that may be the channels of one marked pixel; without a mask it is n.
+ * average by 2^-10 of its value; the rest is random: 2^-10 (2 |y| + min(6 / sqrt(m), 2) A), where m is how many products are not zero. Of a
+ * mask's outputs that may be the channels of one marked pixel; without a mask it is n.
  *
  * i8_acc32 sums whole numbers exactly; only the change to f32 rounds: 2^-23 |y|.
  *
@@ -24,8 +24,8 @@
 
 #include "base/dtype.h"
 
-/* How many times as far off is a sum whose filter was changed first and rounded once more, each value by at most u: 1 + min(6 / sqrt(n), 1) u A over the bound
- * above (without the part that stems from the operands' type). */
+/* How many times as far off is a sum whose filter was changed first and rounded once more, each value by at most u: 1 + min(6 / sqrt(n), 1)
+ * u A over the bound above (without the part that stems from the operands' type). */
 double bound_rounded_filter(enum math math, double terms, double u);
 /* least: the fewest products that are not zero in a sum of `terms` of them. */
 double bound_sum(enum math math, double terms, double least, double y, double magnitudes);

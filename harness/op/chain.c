@@ -37,14 +37,16 @@ static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
 {
     int64_t links = w->chain ? w->chain->count : 1;
     out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
-    out[1] = (struct tensor){.role = ROLE_FILTER, .dtype = w->dtype, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, elements_of(w, ROLE_FILTER)}};
+    out[1] =
+        (struct tensor){.role = ROLE_FILTER, .dtype = w->dtype, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, elements_of(w, ROLE_FILTER)}};
     out[2] = (struct tensor){.role = ROLE_BIAS, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, elements_of(w, ROLE_BIAS)}};
     out[3] = (struct tensor){.role = ROLE_LINKS, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, links * CHAIN_COLUMNS}};
     int count = 4;
     if (w->mask.pattern != MASK_NONE)
         out[count++] = (struct tensor){.role = ROLE_MASK_IN, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {w->n, 1, w->h, w->w}};
     if (w->mask.pattern != MASK_NONE)
-        out[count++] = (struct tensor){.role = ROLE_MASK_OUT, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {w->n, 1, w->p, w->q}, .written = true};
+        out[count++] = (struct tensor){
+            .role = ROLE_MASK_OUT, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {w->n, 1, w->p, w->q}, .written = true};
     raw_output(w, &out[count++]);
     return count;
 }
@@ -82,10 +84,22 @@ static const struct op_symbol symbols[] = {SYMBOLS_SHAPE,
 extern const struct op op_chain;
 const struct op op_chain = {
     .name = "chain",
-    .about = "A network of a scenario, run whole: its layers one after another, each reading what an earlier one wrote. n, c, h, w are those of its "
+    .about = "A network of a scenario, run whole: its layers one after another, each reading what an earlier one wrote. n, c, h, w are "
+             "those of its "
              "input, k, p, q of its output.",
-    .fields = no_fields, .symbols = symbols, .row0 = NULL, .has_filter = true, .has_math = true, .epilogues = 0, .dtypes = DTYPES_ALL,
-    .layouts = LAYOUTS_ALL, .finish = finish, .tensors = tensors, .raw_output = raw_output, .flop = flop, .reference_row = NULL,
+    .fields = no_fields,
+    .symbols = symbols,
+    .row0 = NULL,
+    .has_filter = true,
+    .has_math = true,
+    .epilogues = 0,
+    .dtypes = DTYPES_ALL,
+    .layouts = LAYOUTS_ALL,
+    .finish = finish,
+    .tensors = tensors,
+    .raw_output = raw_output,
+    .flop = flop,
+    .reference_row = NULL,
 };
 
 /* What link i reads as input or residual. */
@@ -98,13 +112,15 @@ static bool fits(const struct chain *chain, int i, enum tensor_role role, int fr
 {
     struct tensor given, wanted;
     if (from >= i || from < CHAIN_INPUT || !source_tensor(chain, from, &given) || !work_tensor(&chain->links[i].work, role, &wanted))
-        return error_set(err, ERROR_INTERNAL, "chain: link %d (%s) reads its %s from nowhere", i, chain->links[i].name, tensor_role_name(role));
+        return error_set(err, ERROR_INTERNAL, "chain: link %d (%s) reads its %s from nowhere", i, chain->links[i].name,
+                         tensor_role_name(role));
     if (!memcmp(given.dim, wanted.dim, sizeof given.dim) && given.dtype == wanted.dtype && given.layout == wanted.layout)
         return true;
-    return error_set(err, ERROR_USAGE, "chain: the %s of layer '%s' is %lldx%lldx%lldx%lld %s, but %s is %lldx%lldx%lldx%lld %s", tensor_role_name(role),
-                     chain->links[i].name, (long long)wanted.dim[0], (long long)wanted.dim[1], (long long)wanted.dim[2], (long long)wanted.dim[3],
-                     layout_name(wanted.layout), from < 0 ? "the network's input" : chain->links[from].name, (long long)given.dim[0],
-                     (long long)given.dim[1], (long long)given.dim[2], (long long)given.dim[3], layout_name(given.layout));
+    return error_set(err, ERROR_USAGE, "chain: the %s of layer '%s' is %lldx%lldx%lldx%lld %s, but %s is %lldx%lldx%lldx%lld %s",
+                     tensor_role_name(role), chain->links[i].name, (long long)wanted.dim[0], (long long)wanted.dim[1],
+                     (long long)wanted.dim[2], (long long)wanted.dim[3], layout_name(wanted.layout),
+                     from < 0 ? "the network's input" : chain->links[from].name, (long long)given.dim[0], (long long)given.dim[1],
+                     (long long)given.dim[2], (long long)given.dim[3], layout_name(given.layout));
 }
 
 /* What a kernel for all links can rely on. */
@@ -121,8 +137,8 @@ static void in_common(const struct chain *chain, struct work *out)
         bool active = work_epilogue_find(w, EPILOGUE_RELU) >= 0 || work_epilogue_find(w, EPILOGUE_LEAKY_RELU) >= 0;
         bool adds = work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0;
         bool moves = work_epilogue_find(w, EPILOGUE_DEPTH_TO_SPACE) >= 0 || work_epilogue_find(w, EPILOGUE_LAYOUT) >= 0;
-        alike &= !strcmp(w->op->name, "conv2d") && w->r == first->r && w->s == first->s && w->stride == first->stride && w->pad == first->pad &&
-                 w->dilation == first->dilation && w->groups == first->groups && w->layout == first->layout;
+        alike &= !strcmp(w->op->name, "conv2d") && w->r == first->r && w->s == first->s && w->stride == first->stride &&
+                 w->pad == first->pad && w->dilation == first->dilation && w->groups == first->groups && w->layout == first->layout;
         if (w->c != out->width || w->k != out->width)
             out->width = 0;
         out->straight &= l->input == i - 1;
@@ -180,17 +196,23 @@ float *chain_constant(const struct chain *chain, int first, int count, const str
     for (int i = 0; i < count; i++) {
         const struct chain_link *l = &chain->links[first + i];
         const struct op_data *own = l->layer >= 0 && l->layer < data->link_count ? &data->links[l->layer] : NULL;
-        size_t filters = l->work.op->has_filter ? (size_t)(l->work.k * (l->work.c / l->work.groups) * l->work.r * l->work.s) : 0, biases = (size_t)l->work.k;
+        size_t filters = l->work.op->has_filter ? (size_t)(l->work.k * (l->work.c / l->work.groups) * l->work.r * l->work.s) : 0,
+               biases = (size_t)l->work.k;
         if (role == ROLE_FILTER && own && own->array[ROLE_FILTER] && filter + filters <= elements)
             memcpy(out + filter, own->array[ROLE_FILTER], filters * sizeof *out);
         if (role == ROLE_BIAS && own && own->array[ROLE_BIAS] && bias + biases <= elements)
             memcpy(out + bias, own->array[ROLE_BIAS], biases * sizeof *out);
         if (role == ROLE_LINKS && (size_t)(i + 1) * CHAIN_COLUMNS <= elements) {
-            const double row[CHAIN_COLUMNS] = {(double)l->work.c, (double)l->work.k, l->input - first + 1 > 0 ? l->input - first + 1 : 0,
-                                               l->residual == CHAIN_NONE         ? -1
+            const double row[CHAIN_COLUMNS] = {(double)l->work.c,
+                                               (double)l->work.k,
+                                               l->input - first + 1 > 0 ? l->input - first + 1 : 0,
+                                               l->residual == CHAIN_NONE     ? -1
                                                : l->residual - first + 1 > 0 ? l->residual - first + 1
-                                                                                 : 0,
-                                               slope_of(&l->work), (double)filter, (double)bias, 0};
+                                                                             : 0,
+                                               slope_of(&l->work),
+                                               (double)filter,
+                                               (double)bias,
+                                               0};
             for (int c = 0; c < CHAIN_COLUMNS; c++)
                 out[i * CHAIN_COLUMNS + c] = (float)row[c];
         }
@@ -212,8 +234,17 @@ bool chain_work(const struct chain *chain, struct work *out, struct error *err)
     if (!chain_passes_marks(chain, err))
         return false;
     const struct work *first = &chain->links[0].work;
-    *out = (struct work){.op = &op_chain, .n = first->n, .c = first->c, .h = first->h, .w = first->w, .dtype = first->dtype, .layout = first->layout,
-                         .data = first->data, .seed = first->seed, .mask = first->mask, .chain = chain};
+    *out = (struct work){.op = &op_chain,
+                         .n = first->n,
+                         .c = first->c,
+                         .h = first->h,
+                         .w = first->w,
+                         .dtype = first->dtype,
+                         .layout = first->layout,
+                         .data = first->data,
+                         .seed = first->seed,
+                         .mask = first->mask,
+                         .chain = chain};
     for (int i = 0; i < chain->count && out->math == MATH_NONE; i++)
         out->math = chain->links[i].work.math;
     if (!source_tensor(chain, chain->count - 1, &last))
@@ -284,7 +315,8 @@ struct errors {
 
 static struct errors errors_new(int64_t channels)
 {
-    return (struct errors){.sums = xcalloc((size_t)channels, sizeof(double)), .roundings = xcalloc((size_t)channels, sizeof(double)), .channels = channels};
+    return (struct errors){
+        .sums = xcalloc((size_t)channels, sizeof(double)), .roundings = xcalloc((size_t)channels, sizeof(double)), .channels = channels};
 }
 
 static void errors_free(struct errors *e)
@@ -387,7 +419,11 @@ static void own_of_plane(void *context, int64_t index, int thread)
 static void add_own(struct errors *e, const struct work *w, const struct op_data *data, const float *active)
 {
     int64_t planes = w->n * e->channels;
-    struct own_errors own = {.data = data, .plane = data->output_elements / (size_t)planes, .channels = e->channels, .unit = dtype_unit_roundoff(w->dtype), .active = active};
+    struct own_errors own = {.data = data,
+                             .plane = data->output_elements / (size_t)planes,
+                             .channels = e->channels,
+                             .unit = dtype_unit_roundoff(w->dtype),
+                             .active = active};
     double pixels = (double)(own.plane * (size_t)w->n) * (active ? mask_density(active, own.plane * (size_t)w->n) : 1);
     if (!w->op->has_filter && !w->epilogue_count)
         return; /* it only moves */
@@ -409,16 +445,22 @@ static void add_own(struct errors *e, const struct work *w, const struct op_data
 struct walk {
     const struct chain *chain;
     struct op_data *out;
-    double **values;       /* by link, while a later one reads them */
+    double **values; /* by link, while a later one reads them */
     int *last_use;
     struct errors *errors; /* by link */
     struct errors clean;   /* of the input */
     double *input;
-    float *marks;          /* of what the last link left; NULL: it has no mask, or runs as if it had none */
+    float *marks; /* of what the last link left; NULL: it has no mask, or runs as if it had none */
 };
 
-static const double *values_of(const struct walk *k, int link) { return link < 0 ? k->input : k->values[link]; }
-static const struct errors *errors_of(const struct walk *k, int link) { return link < 0 ? &k->clean : &k->errors[link]; }
+static const double *values_of(const struct walk *k, int link)
+{
+    return link < 0 ? k->input : k->values[link];
+}
+static const struct errors *errors_of(const struct walk *k, int link)
+{
+    return link < 0 ? &k->clean : &k->errors[link];
+}
 
 /* What a link leaves inactive is nothing to the next one, whatever the link's epilogue makes of nothing. */
 static void forget_inactive(const struct work *w, const float *active, double *values, int64_t channels)
@@ -448,7 +490,8 @@ static bool walk_link(struct walk *k, int i, struct error *err)
     }
     if (!op_data_reference(&l->work, &one, err))
         return false;
-    struct errors e = carried(l, one.array[ROLE_FILTER], errors_of(k, l->input), l->residual == CHAIN_NONE ? NULL : errors_of(k, l->residual));
+    struct errors e =
+        carried(l, one.array[ROLE_FILTER], errors_of(k, l->input), l->residual == CHAIN_NONE ? NULL : errors_of(k, l->residual));
     if (last) {
         size_t plane = one.output_elements / (size_t)l->work.n / (size_t)e.channels;
         k->out->carried = xmalloc(one.output_elements * sizeof *k->out->carried);

@@ -1,7 +1,8 @@
 /* op/chain: works that run one after another, tensors flowing from each to the next: a network, run whole.
  *
  * A work of op `chain` has the shape of the whole (n, c, h, w in; k, p, q out) and points to its links. Links are in logical order of
- * execution; each names where its input and residual come from. Weights are seeded: each layer run has filter and bias of its own, the same ones under every layout plan. */
+ * execution; each names where its input and residual come from. Weights are seeded: each layer run has filter and bias of its own, the same
+ * ones under every layout plan. */
 #ifndef BENCH_OP_CHAIN_H
 #define BENCH_OP_CHAIN_H
 
@@ -23,27 +24,29 @@ struct chain {
 /* A kernel of op chain is given, beside input and output:
  *   filter  all filters one after another, each in logical order (k, c, r, s)
  *   bias    all biases, f32; zeros for a link without one
- *   links   f32, CHAIN_COLUMNS for each link: c, k, source of its input, source of its residual, slope for negative values (1: no activation),
- *           first element in filter, first element in bias, 0. A source is 0 for the chain's input, i + 1 for the output of link i, -1 for none.
- * and may ask, beside n c h w k p q: runs (links); r s stride pad dilation groups (what all links are convolutions with; 0 when they differ);
- * width (c and k of every link; 0 when they differ); straight (1: each link reads the one before it); back (how many links back a residual
- * comes from at most; that of the chain's input does not count); plain (1: no epilogue beyond bias and either an activation or a residual). */
+ *   links   f32, CHAIN_COLUMNS for each link: c, k, source of its input, source of its residual, slope for negative values (1: no
+ * activation), first element in filter, first element in bias, 0. A source is 0 for the chain's input, i + 1 for the output of link i, -1
+ * for none. and may ask, beside n c h w k p q: runs (links); r s stride pad dilation groups (what all links are convolutions with; 0 when
+ * they differ); width (c and k of every link; 0 when they differ); straight (1: each link reads the one before it); back (how many links
+ * back a residual comes from at most; that of the chain's input does not count); plain (1: no epilogue beyond bias and either an activation
+ * or a residual). */
 #define CHAIN_COLUMNS 8
 /* Values of filter, bias or links for a run of links, malloc'd; weights of data. */
 float *chain_constant(const struct chain *chain, int first, int count, const struct op_data *data, enum tensor_role role, size_t elements);
-/* Links first .. first + count - 1 as a chain of their own, when everything they read comes from among them or is one tensor outside, and nobody
- * outside reads any but the last of them. Free with chain_free. */
+/* Links first .. first + count - 1 as a chain of their own, when everything they read comes from among them or is one tensor outside, and
+ * nobody outside reads any but the last of them. Free with chain_free. */
 bool chain_part(const struct chain *chain, int first, int count, struct chain *out);
 
-/* The work of the whole; it borrows the chain. False: the links' tensors do not fit (err names the link). The mask of the first link's work is that of the whole:
- * see below. */
+/* The work of the whole; it borrows the chain. False: the links' tensors do not fit (err names the link). The mask of the first link's work
+ * is that of the whole: see below. */
 bool chain_work(const struct chain *chain, struct work *out, struct error *err);
 void chain_free(struct chain *chain);
 
-/* Data of the whole: array[ROLE_INPUT]; filter and bias of each layer run in data->links, by `layer`; reference and bound of the last output.
+/* Data of the whole: array[ROLE_INPUT]; filter and bias of each layer run in data->links, by `layer`; reference and bound of the last
+ * output.
  *
- * Values: the input is that of the first link's own precision data. Filters are N(0, 1) times sqrt(g / terms), g = 2 before relu, 2 / (1 + a^2)
- * before leaky relu, 1 else, so that activations keep their size from link to link (He et al. 2015); a link that adds a residual has a
+ * Values: the input is that of the first link's own precision data. Filters are N(0, 1) times sqrt(g / terms), g = 2 before relu, 2 / (1 +
+ * a^2) before leaky relu, 1 else, so that activations keep their size from link to link (He et al. 2015); a link that adds a residual has a
  * quarter of that, so that a row of residual blocks does not grow beyond f16. The biases are a tenth of N(0, 1).
  *
  * Reference: the whole net in double, nothing rounded between links, weights as the dtype holds them.
@@ -58,11 +61,12 @@ bool chain_data_make(const struct work *work, enum data_part part, struct op_dat
 /* Without masks: op_data_inputs adds them. */
 bool chain_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 
-/* Masks: where the links' works have one, the first one's marks the inputs that changed. Each link's active outputs are its receptive field's dilation of the
- * marks it is given, and these are the marks that the next link is given (only the pattern of the others' masks counts for nothing: their own layers' cases
- * have it). A pixel that a link leaves inactive counts as 0 for the next one, whatever its buffer holds: nothing changed there. So the values are those of
- * the links' sparse kernels run one after another, and with a bias they are not the dense net's: that has act(bias) there. Dense rows are held to the dense net:
- * DATA_FULL gives the full input and the net without masks between its links, of which the active outputs count.
+/* Masks: where the links' works have one, the first one's marks the inputs that changed. Each link's active outputs are its receptive
+ * field's dilation of the marks it is given, and these are the marks that the next link is given (only the pattern of the others' masks
+ * counts for nothing: their own layers' cases have it). A pixel that a link leaves inactive counts as 0 for the next one, whatever its
+ * buffer holds: nothing changed there. So the values are those of the links' sparse kernels run one after another, and with a bias they are
+ * not the dense net's: that has act(bias) there. Dense rows are held to the dense net: DATA_FULL gives the full input and the net without
+ * masks between its links, of which the active outputs count.
  *
  * Only a straight row of links that each read the one before, without residual and with outputs where their marks are, passes marks on. */
 bool chain_passes_marks(const struct chain *chain, struct error *err);

@@ -29,7 +29,9 @@ bool chain_passes_marks(const struct chain *chain, struct error *err)
     for (int i = 0; masked && i < chain->count; i++) {
         const char *why = hindrance(chain, i);
         if (why)
-            return error_set(err, ERROR_USAGE, "chain: layer '%s' %s; marks pass only through layers that each read the one before, and nothing else", chain->links[i].name, why);
+            return error_set(err, ERROR_USAGE,
+                             "chain: layer '%s' %s; marks pass only through layers that each read the one before, and nothing else",
+                             chain->links[i].name, why);
     }
     return true;
 }

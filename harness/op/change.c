@@ -52,8 +52,9 @@ bool change_step(struct change *c, const struct image *frame, float *mask, struc
         return true;
     }
     if (frame->w != c->last.w || frame->h != c->last.h || frame->channels != c->last.channels || frame->most != c->last.most)
-        return error_set(err, ERROR_USAGE, "a frame of %lld x %lld pixels, %d channels up to %d follows one of %lld x %lld, %d, %d", (long long)frame->w,
-                         (long long)frame->h, frame->channels, frame->most, (long long)c->last.w, (long long)c->last.h, c->last.channels, c->last.most);
+        return error_set(err, ERROR_USAGE, "a frame of %lld x %lld pixels, %d channels up to %d follows one of %lld x %lld, %d, %d",
+                         (long long)frame->w, (long long)frame->h, frame->channels, frame->most, (long long)c->last.w, (long long)c->last.h,
+                         c->last.channels, c->last.most);
     for (int64_t i = 0; i < pixels; i++)
         mask[i] = differs(c, frame, i);
     if (c->dilate > 0)

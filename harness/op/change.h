@@ -4,8 +4,9 @@
 
 #include "base/image.h"
 
-/* A pixel is active when any channel differs by more than `threshold` (share of white, 0..1) from what it was when it was last active, so that slow changes add
- * up and none is lost; then the mask is dilated by `dilate` pixels to every side, and every active pixel is remembered as it is now. */
+/* A pixel is active when any channel differs by more than `threshold` (share of white, 0..1) from what it was when it was last active, so
+ * that slow changes add up and none is lost; then the mask is dilated by `dilate` pixels to every side, and every active pixel is
+ * remembered as it is now. */
 struct change {
     double threshold;
     int64_t dilate;

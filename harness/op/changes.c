@@ -1,5 +1,6 @@
-/* What stands between the convolutions of a network that passes changes: truncate (an activation that holds small changes back), add, concat and densify.
- * Each is a function of its tensors; what a network keeps from frame to frame is `stored`, and densify is what adds to it. */
+/* What stands between the convolutions of a network that passes changes: truncate (an activation that holds small changes back), add,
+ * concat and densify. Each is a function of its tensors; what a network keeps from frame to frame is `stored`, and densify is what adds to
+ * it. */
 #include "op/shape.h"
 #include <math.h>
 
@@ -25,7 +26,10 @@ static bool finish_concat(struct work *w, struct error *err)
     return ok;
 }
 
-static void raw_output(const struct work *w, struct tensor *out) { *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout); }
+static void raw_output(const struct work *w, struct tensor *out)
+{
+    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
+}
 
 static int two_tensors(const struct work *w, enum tensor_role other, int64_t channels, struct tensor out[OP_MAX_TENSORS])
 {
@@ -37,16 +41,40 @@ static int two_tensors(const struct work *w, enum tensor_role other, int64_t cha
     return shape_epilogue_tensors(w, out, count);
 }
 
-static int tensors_stored(const struct work *w, struct tensor out[OP_MAX_TENSORS]) { return two_tensors(w, ROLE_STORED, w->c, out); }
-static int tensors_add(const struct work *w, struct tensor out[OP_MAX_TENSORS]) { return two_tensors(w, ROLE_SECOND, w->c, out); }
-static int tensors_concat(const struct work *w, struct tensor out[OP_MAX_TENSORS]) { return two_tensors(w, ROLE_SECOND, w->k - w->c, out); }
+static int tensors_stored(const struct work *w, struct tensor out[OP_MAX_TENSORS])
+{
+    return two_tensors(w, ROLE_STORED, w->c, out);
+}
+static int tensors_add(const struct work *w, struct tensor out[OP_MAX_TENSORS])
+{
+    return two_tensors(w, ROLE_SECOND, w->c, out);
+}
+static int tensors_concat(const struct work *w, struct tensor out[OP_MAX_TENSORS])
+{
+    return two_tensors(w, ROLE_SECOND, w->k - w->c, out);
+}
 
-static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap) { return output; }
-static double flop_none(const struct work *w) { return 0; }
-static double flop_one(const struct work *w) { return (double)w->n * (double)w->c * (double)w->h * (double)w->w; }
-static double flop_truncate(const struct work *w) { return 4 * flop_one(w); }
+static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+{
+    return output;
+}
+static double flop_none(const struct work *w)
+{
+    return 0;
+}
+static double flop_one(const struct work *w)
+{
+    return (double)w->n * (double)w->c * (double)w->h * (double)w->w;
+}
+static double flop_truncate(const struct work *w)
+{
+    return 4 * flop_one(w);
+}
 
-static size_t row_at(const struct work *w, int64_t channels, int64_t n, int64_t c, int64_t p) { return (size_t)(((n * channels + c) * w->h + p) * w->w); }
+static size_t row_at(const struct work *w, int64_t channels, int64_t n, int64_t c, int64_t p)
+{
+    return (size_t)(((n * channels + c) * w->h + p) * w->w);
+}
 
 /* input + other, element by element. */
 static void add_rows(const struct work *w, const struct op_data *data, enum tensor_role other, int64_t n, int64_t p, double *y, double *a)
@@ -60,8 +88,14 @@ static void add_rows(const struct work *w, const struct op_data *data, enum tens
                 a[to] = fabs(u) + fabs(v);
         }
 }
-static void row_add(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a) { add_rows(w, data, ROLE_SECOND, n, p, y, a); }
-static void row_densify(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a) { add_rows(w, data, ROLE_STORED, n, p, y, a); }
+static void row_add(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
+{
+    add_rows(w, data, ROLE_SECOND, n, p, y, a);
+}
+static void row_densify(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
+{
+    add_rows(w, data, ROLE_STORED, n, p, y, a);
+}
 
 static void row_concat(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
 {
@@ -72,7 +106,10 @@ static void row_concat(const struct work *w, const struct op_data *data, int64_t
                                        : (double)data->array[ROLE_SECOND][row_at(w, w->k - w->c, n, k - w->c, p) + (size_t)x];
 }
 
-static double activated(const struct work *w, double v) { return v < 0 ? v * w->slope : v; }
+static double activated(const struct work *w, double v)
+{
+    return v < 0 ? v * w->slope : v;
+}
 
 /* What the activation makes of a change at one element. */
 static double change_at(const struct work *w, const struct op_data *data, size_t at)
@@ -103,7 +140,8 @@ static double change_norm(const struct work *w, const struct op_data *data, int6
     return w->norm == TRUNCATE_MAX ? norm : w->norm == TRUNCATE_L2 ? sqrt(norm) : sqrt(norm / (double)w->c);
 }
 
-/* Which changes are passed on. Where rounding could decide that, the change is taken out of the data: every right kernel makes the same mask. */
+/* Which changes are passed on. Where rounding could decide that, the change is taken out of the data: every right kernel makes the same
+ * mask. */
 static void settle_truncate(const struct work *w, struct op_data *data)
 {
     for (int64_t i = 0; i < w->n * w->h * w->w; i++) {
@@ -117,41 +155,86 @@ static void settle_truncate(const struct work *w, struct op_data *data)
     }
 }
 
-static const struct op_field fields_concat[] = {FIELDS_NCHW, FIELD("k", k, 2, 1 << 20, "channels of both tensors together"), {.name = NULL}};
+static const struct op_field fields_concat[] = {
+    FIELDS_NCHW, FIELD("k", k, 2, 1 << 20, "channels of both tensors together"), {.name = NULL}};
 static const struct op_field fields_plain[] = {FIELDS_NCHW, {.name = NULL}};
 static const struct op_field fields_truncate[] = {
     FIELDS_NCHW,
-    {.name = "norm", .kind = FIELD_WORD, .offset = offsetof(struct work, norm), .fallback = TRUNCATE_MAX, .words = truncate_names,
+    {.name = "norm",
+     .kind = FIELD_WORD,
+     .offset = offsetof(struct work, norm),
+     .fallback = TRUNCATE_MAX,
+     .words = truncate_names,
      .what = "how a pixel's change is measured over its channels: max, l2 or rms"},
-    {.name = "above", .kind = FIELD_REAL, .offset = offsetof(struct work, above), .fallback = OP_REQUIRED, .max = 1000000, .what = "a change is passed on when it is larger"},
-    {.name = "slope", .kind = FIELD_REAL, .offset = offsetof(struct work, slope), .fallback = 0, .max = 1, .what = "of the activation for negative values: 0 for relu, 1 for none"},
+    {.name = "above",
+     .kind = FIELD_REAL,
+     .offset = offsetof(struct work, above),
+     .fallback = OP_REQUIRED,
+     .max = 1000000,
+     .what = "a change is passed on when it is larger"},
+    {.name = "slope",
+     .kind = FIELD_REAL,
+     .offset = offsetof(struct work, slope),
+     .fallback = 0,
+     .max = 1,
+     .what = "of the activation for negative values: 0 for relu, 1 for none"},
     {.name = NULL},
 };
 static const struct op_symbol symbols[] = {SYMBOLS_SHAPE, {NULL, 0, NULL}};
 static const struct op_symbol symbols_truncate[] = {SYMBOLS_SHAPE, SYMBOL(norm, "0: max, 1: l2, 2: rms"), {NULL, 0, NULL}};
 
-#define CHANGES                                                                                                                             \
-    .row0 = "copy", .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL, .raw_output = raw_output, .reads = reads
+#define CHANGES .row0 = "copy", .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL, .raw_output = raw_output, .reads = reads
 extern const struct op op_truncate, op_add, op_concat, op_densify;
 const struct op op_truncate = {
     .name = "truncate",
-    .about = "An activation of changes that holds small ones back: f(stored + input) - f(stored), where input holds the changes since `stored` and f has a slope for "
-             "negative values. With a mask a pixel is passed on (mask_out) only when its norm over the channels is above the threshold; without one all are.",
-    .fields = fields_truncate, .symbols = symbols_truncate, .finish = finish, .tensors = tensors_stored, .flop = flop_truncate, .reference_row = row_truncate,
-    .settle = settle_truncate, .terms = 3, CHANGES,
+    .about = "An activation of changes that holds small ones back: f(stored + input) - f(stored), where input holds the changes since "
+             "`stored` and f has a slope for "
+             "negative values. With a mask a pixel is passed on (mask_out) only when its norm over the channels is above the threshold; "
+             "without one all are.",
+    .fields = fields_truncate,
+    .symbols = symbols_truncate,
+    .finish = finish,
+    .tensors = tensors_stored,
+    .flop = flop_truncate,
+    .reference_row = row_truncate,
+    .settle = settle_truncate,
+    .terms = 3,
+    CHANGES,
 };
 const struct op op_add = {
     .name = "add",
     .about = "input + second, each with a mask of its own: an output is active where either is, and what is not marked counts as 0.",
-    .fields = fields_plain, .symbols = symbols, .finish = finish, .tensors = tensors_add, .flop = flop_one, .reference_row = row_add, .terms = 2, CHANGES,
+    .fields = fields_plain,
+    .symbols = symbols,
+    .finish = finish,
+    .tensors = tensors_add,
+    .flop = flop_one,
+    .reference_row = row_add,
+    .terms = 2,
+    CHANGES,
 };
 const struct op op_concat = {
     .name = "concat",
-    .about = "The channels of input, then those of second (k in all), each with a mask of its own: an output is active where either is, and what is not marked is 0.",
-    .fields = fields_concat, .symbols = symbols, .finish = finish_concat, .tensors = tensors_concat, .flop = flop_none, .reference_row = row_concat, CHANGES,
+    .about = "The channels of input, then those of second (k in all), each with a mask of its own: an output is active where either is, "
+             "and what is not marked is 0.",
+    .fields = fields_concat,
+    .symbols = symbols,
+    .finish = finish_concat,
+    .tensors = tensors_concat,
+    .flop = flop_none,
+    .reference_row = row_concat,
+    CHANGES,
 };
 const struct op op_densify = {
     .name = "densify",
-    .about = "stored + input: the values after the changes. With a mask only what changed is computed and stored, as in a network that adds to its state in place.",
-    .fields = fields_plain, .symbols = symbols, .finish = finish, .tensors = tensors_stored, .flop = flop_one, .reference_row = row_densify, .terms = 2, CHANGES,
+    .about = "stored + input: the values after the changes. With a mask only what changed is computed and stored, as in a network that "
+             "adds to its state in place.",
+    .fields = fields_plain,
+    .symbols = symbols,
+    .finish = finish,
+    .tensors = tensors_stored,
+    .flop = flop_one,
+    .reference_row = row_densify,
+    .terms = 2,
+    CHANGES,
 };

@@ -107,7 +107,11 @@ static int add_unit(struct program *p, const struct unit *u, bool own)
             return i;
     p->units = xrealloc(p->units, (size_t)(p->unit_count + 1) * sizeof *p->units);
     struct unit *to = &p->units[p->unit_count];
-    *to = (struct unit){.path = u->path ? xstrdup(u->path) : NULL, .label = xstrdup(u->label), .define_count = u->define_count, .code = u->code, .on_host = u->on_host};
+    *to = (struct unit){.path = u->path ? xstrdup(u->path) : NULL,
+                        .label = xstrdup(u->label),
+                        .define_count = u->define_count,
+                        .code = u->code,
+                        .on_host = u->on_host};
     to->defines = xcalloc((size_t)u->define_count + 1, sizeof *to->defines);
     for (int i = 0; i < u->define_count; i++)
         to->defines[i] = xstrdup(u->defines[i]);
@@ -162,7 +166,8 @@ static bool place_tensors(struct compose *c, int link, int span, const struct pr
         bool leaves = t->role == ROLE_OUTPUT || t->role == ROLE_MASK_OUT;
         const struct work *of = leaves ? &c->chain->links[link + span - 1].work : &l->work;
         if (!work_tensor(of, t->role, &wanted) || wanted.layout != t->layout) {
-            c->out->reason = text_format("chain: %s wants the %s of layer '%s' in %s", part->variant, tensor_role_name(t->role), l->name, layout_name(t->layout));
+            c->out->reason = text_format("chain: %s wants the %s of layer '%s' in %s", part->variant, tensor_role_name(t->role), l->name,
+                                         layout_name(t->layout));
             return false;
         }
         if (t->role == ROLE_MASK_OUT)
@@ -181,7 +186,8 @@ static int place_scratch(struct compose *c, const struct scratch *s, const char 
     struct program *p = c->out;
     bool between = !strncmp(s->name, "between", 7);
     for (int i = 0; between && i < p->scratch_count; i++) {
-        bool free_here = !strncmp(p->scratch[i].name, "between", 7) && p->scratch[i].elements == s->elements && p->scratch[i].dtype == s->dtype;
+        bool free_here =
+            !strncmp(p->scratch[i].name, "between", 7) && p->scratch[i].elements == s->elements && p->scratch[i].dtype == s->dtype;
         for (int k = 0; k < taken_count && free_here; k++)
             free_here = taken[k] != i;
         if (free_here)
@@ -254,11 +260,13 @@ static bool marks_pass(struct compose *c, const struct program *const *parts, co
     for (int i = 0; i < c->chain->count; before = parts[i], i += spans[i]) {
         const struct program *part = parts[i];
         if (before && before->uses_mask != part->uses_mask)
-            c->out->reason = text_format("chain: %s works on marked pixels, %s on all", (before->uses_mask ? before : part)->variant, (before->uses_mask ? part : before)->variant);
+            c->out->reason = text_format("chain: %s works on marked pixels, %s on all", (before->uses_mask ? before : part)->variant,
+                                         (before->uses_mask ? part : before)->variant);
         else if (before && part->uses_mask && program_tensor(before, ROLE_MASK_OUT) < 0)
             c->out->reason = text_format("chain: %s writes no mask, and %s reads it", before->variant, part->variant);
         else if (before && part->uses_mask && part->reads_inactive && before->inactive != INACTIVE_ZERO)
-            c->out->reason = text_format("chain: %s reads all pixels, also those that %s leaves as they were", part->variant, before->variant);
+            c->out->reason =
+                text_format("chain: %s reads all pixels, also those that %s leaves as they were", part->variant, before->variant);
         if (c->out->reason)
             return false;
     }

@@ -24,7 +24,10 @@ static bool finish(struct work *w, struct error *err)
     return true;
 }
 
-static void raw_output(const struct work *w, struct tensor *out) { *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout); }
+static void raw_output(const struct work *w, struct tensor *out)
+{
+    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
+}
 
 /* 2 n p q k (c / groups) r s, as cuDNN, MLPerf and Boda count: taps that fall on the padding included. */
 static double flop(const struct work *w)
@@ -32,7 +35,10 @@ static double flop(const struct work *w)
     return 2.0 * (double)w->n * (double)w->p * (double)w->q * (double)w->k * (double)(w->c / w->groups) * (double)w->r * (double)w->s;
 }
 
-static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap) { return output * w->stride - w->pad + tap * w->dilation; }
+static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+{
+    return output * w->stride - w->pad + tap * w->dilation;
+}
 
 static const struct op_field fields[] = {
     FIELDS_NCHW,
@@ -45,8 +51,13 @@ static const struct op_field fields[] = {
     {.name = NULL},
 };
 static const struct op_symbol symbols[] = {
-    SYMBOLS_SHAPE, SYMBOL(r, "filter height"), SYMBOL(s, "filter width"), SYMBOL(stride, "pixels between neighbouring outputs"),
-    SYMBOL(pad, "zero pixels around the input"), SYMBOL(dilation, "pixels between neighbouring taps"), SYMBOL(groups, "groups of channels"),
+    SYMBOLS_SHAPE,
+    SYMBOL(r, "filter height"),
+    SYMBOL(s, "filter width"),
+    SYMBOL(stride, "pixels between neighbouring outputs"),
+    SYMBOL(pad, "zero pixels around the input"),
+    SYMBOL(dilation, "pixels between neighbouring taps"),
+    SYMBOL(groups, "groups of channels"),
     {NULL, 0, NULL},
 };
 

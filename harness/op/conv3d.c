@@ -1,7 +1,9 @@
-/* conv3d: y[n][k][o][p][q] = sum over c, t, r, s of x[n][c][o*stride - pad + t][p*stride - pad + r][q*stride - pad + s] * f[k][c][t][r][s], zero outside.
+/* conv3d: y[n][k][o][p][q] = sum over c, t, r, s of x[n][c][o*stride - pad + t][p*stride - pad + r][q*stride - pad + s] * f[k][c][t][r][s],
+ * zero outside.
  *
- * A volume is stored as an image whose rows are those of all its planes, one plane under the other: d planes of `plane` rows are h = d * plane rows (NCDHW and
- * NDHWC are then NCHW and NHWC of that image), and a filter of t x r x s taps has t * r rows. Masks mark voxels, in the same way. */
+ * A volume is stored as an image whose rows are those of all its planes, one plane under the other: d planes of `plane` rows are h = d *
+ * plane rows (NCDHW and NDHWC are then NCHW and NHWC of that image), and a filter of t x r x s taps has t * r rows. Masks mark voxels, in
+ * the same way. */
 #include "op/reference.h"
 #include "op/shape.h"
 
@@ -10,10 +12,11 @@ static bool finish(struct work *w, struct error *err)
     if (w->s < 1 || w->s > 255 || w->t < 1 || w->t > 255)
         return error_set(err, ERROR_USAGE, "conv3d: a filter of %ldx%ldx%ld", (long)w->t, (long)w->r, (long)w->s);
     if (w->d * w->plane > SHAPE_MAX_ELEMENTS)
-        return error_set(err, ERROR_USAGE, "conv3d: %ld planes of %ld rows are more than %ld", (long)w->d, (long)w->plane, (long)SHAPE_MAX_ELEMENTS);
+        return error_set(err, ERROR_USAGE, "conv3d: %ld planes of %ld rows are more than %ld", (long)w->d, (long)w->plane,
+                         (long)SHAPE_MAX_ELEMENTS);
     if (w->t > w->d + 2 * w->pad || w->r > w->plane + 2 * w->pad || w->s > w->w + 2 * w->pad)
-        return error_set(err, ERROR_USAGE, "the filter %ldx%ldx%ld is larger than the padded input %ldx%ldx%ld", (long)w->t, (long)w->r, (long)w->s,
-                         (long)(w->d + 2 * w->pad), (long)(w->plane + 2 * w->pad), (long)(w->w + 2 * w->pad));
+        return error_set(err, ERROR_USAGE, "the filter %ldx%ldx%ld is larger than the padded input %ldx%ldx%ld", (long)w->t, (long)w->r,
+                         (long)w->s, (long)(w->d + 2 * w->pad), (long)(w->plane + 2 * w->pad), (long)(w->w + 2 * w->pad));
     w->o = (w->d + 2 * w->pad - w->t) / w->stride + 1;
     w->plane_out = (w->plane + 2 * w->pad - w->r) / w->stride + 1;
     w->q = (w->w + 2 * w->pad - w->s) / w->stride + 1;
@@ -26,12 +29,17 @@ static bool finish(struct work *w, struct error *err)
     return true;
 }
 
-static void raw_output(const struct work *w, struct tensor *out) { *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout); }
+static void raw_output(const struct work *w, struct tensor *out)
+{
+    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
+}
 
 static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
 {
     out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
-    out[1] = (struct tensor){.role = ROLE_FILTER, .dtype = w->dtype, .layout = w->layout == LAYOUT_NHWC ? LAYOUT_KRSC : LAYOUT_KCRS,
+    out[1] = (struct tensor){.role = ROLE_FILTER,
+                             .dtype = w->dtype,
+                             .layout = w->layout == LAYOUT_NHWC ? LAYOUT_KRSC : LAYOUT_KCRS,
                              .dim = {w->k, w->c, w->t * w->r, w->s}};
     return shape_epilogue_tensors(w, out, 2);
 }
@@ -63,16 +71,28 @@ static const struct op_field fields[] = {
     {.name = NULL},
 };
 static const struct op_symbol symbols[] = {
-    SYMBOL(n, "volumes"), SYMBOL(c, "input channels"), SYMBOL(d, "input depth"), {"h", offsetof(struct work, plane), "input height"}, SYMBOL(w, "input width"),
-    SYMBOL(k, "output channels"), SYMBOL(o, "output depth"), {"p", offsetof(struct work, plane_out), "output height"}, SYMBOL(q, "output width"),
-    SYMBOL(t, "filter depth"), SYMBOL(r, "filter height"), SYMBOL(s, "filter width"), SYMBOL(stride, "voxels between neighbouring outputs"),
-    SYMBOL(pad, "zero voxels around the input"), {NULL, 0, NULL},
+    SYMBOL(n, "volumes"),
+    SYMBOL(c, "input channels"),
+    SYMBOL(d, "input depth"),
+    {"h", offsetof(struct work, plane), "input height"},
+    SYMBOL(w, "input width"),
+    SYMBOL(k, "output channels"),
+    SYMBOL(o, "output depth"),
+    {"p", offsetof(struct work, plane_out), "output height"},
+    SYMBOL(q, "output width"),
+    SYMBOL(t, "filter depth"),
+    SYMBOL(r, "filter height"),
+    SYMBOL(s, "filter width"),
+    SYMBOL(stride, "voxels between neighbouring outputs"),
+    SYMBOL(pad, "zero voxels around the input"),
+    {NULL, 0, NULL},
 };
 
 extern const struct op op_conv3d;
 const struct op op_conv3d = {
     .name = "conv3d",
-    .about = "Three-dimensional convolution (cross-correlation) with zero padding. Tensors, with planes one under the other: input n,c,d*h,w; filter k,c,t*r,s; output "
+    .about = "Three-dimensional convolution (cross-correlation) with zero padding. Tensors, with planes one under the other: input "
+             "n,c,d*h,w; filter k,c,t*r,s; output "
              "n,k,o*p,q. NHWC is NDHWC. A mask marks voxels.",
     .fields = fields,
     .symbols = symbols,

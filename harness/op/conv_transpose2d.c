@@ -24,7 +24,10 @@ static bool finish(struct work *w, struct error *err)
     return true;
 }
 
-static void raw_output(const struct work *w, struct tensor *out) { *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout); }
+static void raw_output(const struct work *w, struct tensor *out)
+{
+    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
+}
 
 /* Every input pixel meets every tap once: 2 n h w c (k / groups) r s; what falls outside the output is included. */
 static double flop(const struct work *w)

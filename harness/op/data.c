@@ -178,7 +178,10 @@ static void store_row(const struct reference *r, int64_t n_i, int64_t p_i, const
 }
 
 /* truncate: a slope that makes whole numbers inexact. */
-static bool slope_rounds(const struct work *w) { return w->slope > 0 && w->slope < 1; }
+static bool slope_rounds(const struct work *w)
+{
+    return w->slope > 0 && w->slope < 1;
+}
 
 static void reference_row(void *context, int64_t index, int thread)
 {

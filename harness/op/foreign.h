@@ -1,11 +1,11 @@
-/* foreign.h: what a shared library exports to be a row of bench. For authors: include this file alone (C or C++), export one function, and name
- * it in a sidecar (docs/FOREIGN.md):
+/* foreign.h: what a shared library exports to be a row of bench. For authors: include this file alone (C or C++), export one function, and
+ * name it in a sidecar (docs/FOREIGN.md):
  *
  *     extern "C" int my_conv(struct bench_call *call) { ... queue kernels on call->stream ...; return 0; }
  *
- * It is called once for every run of the row, must only queue work on the stream (no synchronisation: it may be captured into a CUDA graph), and may
- * keep state between calls. Return 0; BENCH_UNSUPPORTED when this shape or type is not offered (the row is skipped); anything else is a failure.
- * A reason may be written to `message`. */
+ * It is called once for every run of the row, must only queue work on the stream (no synchronisation: it may be captured into a CUDA
+ * graph), and may keep state between calls. Return 0; BENCH_UNSUPPORTED when this shape or type is not offered (the row is skipped);
+ * anything else is a failure. A reason may be written to `message`. */
 #ifndef BENCH_OP_FOREIGN_H
 #define BENCH_OP_FOREIGN_H
 
@@ -29,9 +29,9 @@ struct bench_symbol {
     long long value;
 };
 struct bench_call {
-    int version;  /* BENCH_FOREIGN_VERSION; fields are only ever added behind the last one */
-    int on_host;  /* 1: on emu; data are host memory and the work must be done on return */
-    void *stream; /* the CUstream; 0 on the host */
+    int version;           /* BENCH_FOREIGN_VERSION; fields are only ever added behind the last one */
+    int on_host;           /* 1: on emu; data are host memory and the work must be done on return */
+    void *stream;          /* the CUstream; 0 on the host */
     const char *op, *math; /* "conv2d"; "f16_acc32" ... */
     int tensor_count, workspace_count, symbol_count;
     const struct bench_tensor *tensors;    /* those that this layer has */

@@ -86,7 +86,10 @@ struct job {
     enum dtype round_to;
 };
 
-static int64_t gcd(int64_t a, int64_t b) { return b ? gcd(b, a % b) : a; }
+static int64_t gcd(int64_t a, int64_t b)
+{
+    return b ? gcd(b, a % b) : a;
+}
 
 /* Which taps of output channel k are not zero: a window of `nonzero` over a fixed permutation of all taps, moving on by its own length
  * from channel to channel, so that together the channels use every tap. */

@@ -17,13 +17,19 @@ struct plane {
     uint64_t stream, drawn;
 };
 
-static double draw(struct plane *p) { return generate_uniform(p->mask->seed, p->stream, p->drawn++); }
+static double draw(struct plane *p)
+{
+    return generate_uniform(p->mask->seed, p->stream, p->drawn++);
+}
 static int64_t draw_below(struct plane *p, int64_t n)
 {
     int64_t v = (int64_t)(draw(p) * (double)n);
     return v < n ? v : n - 1;
 }
-static int64_t wanted_pixels(const struct plane *p) { return (int64_t)llround(p->mask->density * (double)(p->d * p->h * p->w)); }
+static int64_t wanted_pixels(const struct plane *p)
+{
+    return (int64_t)llround(p->mask->density * (double)(p->d * p->h * p->w));
+}
 
 static void make_iid(struct plane *p)
 {
@@ -31,7 +37,10 @@ static void make_iid(struct plane *p)
         p->at[i] = draw(p) < p->mask->density;
 }
 
-static int64_t between(int64_t v, int64_t low, int64_t high) { return v < low ? low : v > high ? high : v; }
+static int64_t between(int64_t v, int64_t low, int64_t high)
+{
+    return v < low ? low : v > high ? high : v;
+}
 
 /* One rectangle of the image's own proportions, in a volume one cuboid. */
 static void make_box(struct plane *p)
@@ -95,7 +104,8 @@ static int64_t add_disc(struct plane *p, int64_t centre, int64_t radius, int64_t
 static void make_blobs(struct plane *p)
 {
     int64_t wanted = wanted_pixels(p), radius = p->mask->radius, across_h = 2 * radius + 1 < p->h ? 2 * radius + 1 : p->h;
-    int64_t across_w = 2 * radius + 1 < p->w ? 2 * radius + 1 : p->w, across_d = 2 * radius + 1 < p->d ? 2 * radius + 1 : p->d, pixels = p->d * p->h * p->w;
+    int64_t across_w = 2 * radius + 1 < p->w ? 2 * radius + 1 : p->w, across_d = 2 * radius + 1 < p->d ? 2 * radius + 1 : p->d,
+            pixels = p->d * p->h * p->w;
     struct disc_pixel *space = xmalloc((size_t)(across_d * across_h * across_w) * sizeof *space);
     while (wanted > 0) {
         int64_t centre = draw_below(p, pixels), tries = 0;

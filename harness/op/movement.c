@@ -13,7 +13,10 @@ static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
     return shape_epilogue_tensors(w, out, 1);
 }
 
-static double no_flop(const struct work *w) { return 0; }
+static double no_flop(const struct work *w)
+{
+    return 0;
+}
 
 /* Clears what a convolution would have used, so that it cannot split keys. */
 static void derive(struct work *w, int64_t k, int64_t p, int64_t q)
@@ -135,14 +138,20 @@ static void row_same(const struct work *w, const struct op_data *data, int64_t n
     }
 }
 
-static int64_t reads_block(const struct work *w, enum axis_of axis, int64_t output, int64_t tap) { return output / w->block; }
-static int64_t reads_same(const struct work *w, enum axis_of axis, int64_t output, int64_t tap) { return output; }
+static int64_t reads_block(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+{
+    return output / w->block;
+}
+static int64_t reads_same(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+{
+    return output;
+}
 
 #define FIELD_BLOCK(text) FIELD("block", block, 1, 64, text)
-#define FIELD_MODE                                                                                                                         \
-    {                                                                                                                                      \
-        .name = "mode", .kind = FIELD_D2S_MODE, .offset = offsetof(struct work, mode), .fallback = OP_REQUIRED,                            \
-        .what = "channel order: DCR or CRD"                                                                                                \
+#define FIELD_MODE \
+    { \
+        .name = "mode", .kind = FIELD_D2S_MODE, .offset = offsetof(struct work, mode), .fallback = OP_REQUIRED, \
+        .what = "channel order: DCR or CRD" \
     }
 static const struct op_field fields_d2s[] = {
     FIELDS_NCHW, FIELD_BLOCK("pixels of the output per pixel of the input, each direction"), FIELD_MODE, {.name = NULL}};
@@ -158,8 +167,8 @@ static const struct op_field fields_pointwise[] = {FIELDS_NCHW, {.name = NULL}};
 static const struct op_symbol symbols_block[] = {SYMBOLS_SHAPE, SYMBOL(block, "the factor"), {NULL, 0, NULL}};
 static const struct op_symbol symbols_plain[] = {SYMBOLS_SHAPE, {NULL, 0, NULL}};
 
-#define MOVEMENT                                                                                                                           \
-    .row0 = "copy", .has_filter = false, .has_math = false, .epilogues = EPILOGUES_ALL, .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL,      \
+#define MOVEMENT \
+    .row0 = "copy", .has_filter = false, .has_math = false, .epilogues = EPILOGUES_ALL, .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL, \
     .tensors = tensors, .raw_output = raw_output, .flop = no_flop
 
 extern const struct op op_depth_to_space, op_space_to_depth, op_upsample, op_layout, op_pointwise;
@@ -180,18 +189,30 @@ const struct op op_depth_to_space = {
 const struct op op_space_to_depth = {
     .name = "space_to_depth",
     .about = "The inverse of depth_to_space, in both modes: output n, c*block^2, h/block, w/block.",
-    .fields = fields_s2d, .symbols = symbols_block, .finish = finish_space_to_depth, .reference_row = row_space_to_depth, MOVEMENT,
+    .fields = fields_s2d,
+    .symbols = symbols_block,
+    .finish = finish_space_to_depth,
+    .reference_row = row_space_to_depth,
+    MOVEMENT,
 };
 const struct op op_upsample = {
     .name = "upsample",
     .about = "Nearest-neighbour upsampling: every pixel becomes block x block equal pixels.",
-    .fields = fields_upsample, .symbols = symbols_block, .finish = finish_upsample, .reference_row = row_upsample,
-    .reads = reads_block, MOVEMENT,
+    .fields = fields_upsample,
+    .symbols = symbols_block,
+    .finish = finish_upsample,
+    .reference_row = row_upsample,
+    .reads = reads_block,
+    MOVEMENT,
 };
 const struct op op_layout = {
     .name = "layout",
     .about = "The same values in another storage order: `layout` is the source's, `to` the result's (NCHW, NHWC).",
-    .fields = fields_layout, .symbols = symbols_plain, .finish = finish_layout, .reference_row = row_same, MOVEMENT,
+    .fields = fields_layout,
+    .symbols = symbols_plain,
+    .finish = finish_layout,
+    .reference_row = row_same,
+    MOVEMENT,
 };
 const struct op op_pointwise = {
     .name = "pointwise",

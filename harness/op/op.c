@@ -4,14 +4,30 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct op op_conv2d, op_conv3d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_upsample_bilinear, op_upsample_conv2d, op_layout, op_pointwise, op_chain, op_pool_max, op_pool_average,
-    op_pool_max_change, op_truncate, op_add, op_concat, op_densify;
+extern const struct op op_conv2d, op_conv3d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_upsample_bilinear,
+    op_upsample_conv2d, op_layout, op_pointwise, op_chain, op_pool_max, op_pool_average, op_pool_max_change, op_truncate, op_add, op_concat,
+    op_densify;
 
 #define OP_COUNT 18
-const struct op *const op_table[OP_COUNT + 1] = {&op_conv2d, &op_conv3d, &op_conv_transpose2d, &op_depth_to_space, &op_space_to_depth,
-                                                 &op_upsample, &op_upsample_bilinear, &op_upsample_conv2d, &op_layout, &op_pointwise, &op_chain,
-                                                 &op_pool_max, &op_pool_average, &op_pool_max_change, &op_truncate, &op_add, &op_concat,
-                                                 &op_densify, NULL};
+const struct op *const op_table[OP_COUNT + 1] = {&op_conv2d,
+                                                 &op_conv3d,
+                                                 &op_conv_transpose2d,
+                                                 &op_depth_to_space,
+                                                 &op_space_to_depth,
+                                                 &op_upsample,
+                                                 &op_upsample_bilinear,
+                                                 &op_upsample_conv2d,
+                                                 &op_layout,
+                                                 &op_pointwise,
+                                                 &op_chain,
+                                                 &op_pool_max,
+                                                 &op_pool_average,
+                                                 &op_pool_max_change,
+                                                 &op_truncate,
+                                                 &op_add,
+                                                 &op_concat,
+                                                 &op_densify,
+                                                 NULL};
 
 const struct op *op_find(const char *name)
 {
@@ -21,7 +37,10 @@ const struct op *op_find(const char *name)
     return NULL;
 }
 
-const struct op *op_of_changes(const struct op *op) { return op == &op_pool_max ? &op_pool_max_change : op; }
+const struct op *op_of_changes(const struct op *op)
+{
+    return op == &op_pool_max ? &op_pool_max_change : op;
+}
 
 const char *const *op_names(void)
 {
@@ -91,7 +110,8 @@ static bool check_fields(const struct work *work, struct error *err)
         double real;
         memcpy(&real, (const char *)work + f->offset, sizeof real);
         if (f->kind == FIELD_REAL && !(real >= (double)f->min && real <= (double)f->max))
-            return error_set(err, ERROR_USAGE, "%s: %s = %g is not between %ld and %ld", work->op->name, f->name, real, (long)f->min, (long)f->max);
+            return error_set(err, ERROR_USAGE, "%s: %s = %g is not between %ld and %ld", work->op->name, f->name, real, (long)f->min,
+                             (long)f->max);
         if (f->kind != FIELD_INT)
             continue;
         int64_t value;
@@ -136,7 +156,9 @@ bool work_finish(struct work *work, struct error *err)
 int shape_conv_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS])
 {
     out[0] = shape_activation(work, ROLE_INPUT, work->c, work->h, work->w, work->layout);
-    out[1] = (struct tensor){.role = ROLE_FILTER, .dtype = work->dtype, .layout = work->layout == LAYOUT_NHWC ? LAYOUT_KRSC : LAYOUT_KCRS,
+    out[1] = (struct tensor){.role = ROLE_FILTER,
+                             .dtype = work->dtype,
+                             .layout = work->layout == LAYOUT_NHWC ? LAYOUT_KRSC : LAYOUT_KCRS,
                              .dim = {work->k, work->c / work->groups, work->r, work->s}};
     return shape_epilogue_tensors(work, out, 2);
 }
@@ -177,7 +199,10 @@ bool work_tensor(const struct work *work, enum tensor_role role, struct tensor *
     return false;
 }
 
-double work_flop(const struct work *work) { return work->op->flop(work); }
+double work_flop(const struct work *work)
+{
+    return work->op->flop(work);
+}
 
 double work_bytes(const struct work *work)
 {

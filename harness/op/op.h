@@ -16,11 +16,11 @@ enum field_kind { FIELD_INT, FIELD_REAL, FIELD_WORD, FIELD_DTYPE, FIELD_LAYOUT, 
 struct op_field {
     const char *name; /* YAML key; `kernel` sets r and s at once (an int, or [r, s]) */
     enum field_kind kind;
-    size_t offset;    /* in struct work */
-    int64_t fallback; /* when the scenario says nothing; OP_REQUIRED = an error then */
-    int64_t min, max; /* FIELD_INT, FIELD_REAL */
+    size_t offset;            /* in struct work */
+    int64_t fallback;         /* when the scenario says nothing; OP_REQUIRED = an error then */
+    int64_t min, max;         /* FIELD_INT, FIELD_REAL */
     const char *const *words; /* FIELD_WORD: the value is the index of one, an int64_t; NULL-terminated */
-    const char *what; /* one line, with the unit */
+    const char *what;         /* one line, with the unit */
 };
 #define OP_REQUIRED INT64_MIN
 /* A name that expressions may use: derived or given. */
@@ -41,9 +41,9 @@ struct op_data {
     bool exact;               /* values are small integers: every correct kernel gives `reference` bit for bit (-0 counts as 0) */
     size_t output_elements;   /* of reference, bound */
     const double *wide_input, *wide_residual; /* not owned: activations inside a chain, in double, in place of array[...] */
-    struct op_data *links;    /* op chain: filter and bias of each layer run */
+    struct op_data *links;                    /* op chain: filter and bias of each layer run */
     int link_count;
-    float *carried;           /* op chain: what the roundings of all links but the last may add to an element's error; else NULL */
+    float *carried; /* op chain: what the roundings of all links but the last may add to an element's error; else NULL */
 };
 /* Element i of the input (logical order). */
 static inline double op_data_input(const struct op_data *data, size_t i)
@@ -62,9 +62,10 @@ struct op {
     bool volume;                     /* images are volumes, plane under plane (conv3d.c) */
     bool tap_sums;                   /* no filter, but a window of r x s */
     int taps;                        /* of `reads` along each axis, where there is neither filter nor window; 0 counts as 1 */
-    int terms;                       /* of the sum that makes an output, where there is no filter; 0: values are moved, nothing is summed. Times r s of a window */
-    unsigned epilogues;              /* bit set of enum epilogue_kind that may follow */
-    unsigned dtypes, layouts;        /* bit sets of what is supported */
+    int terms; /* of the sum that makes an output, where there is no filter; 0: values are moved, nothing is summed. Times r s of a window
+                */
+    unsigned epilogues;       /* bit set of enum epilogue_kind that may follow */
+    unsigned dtypes, layouts; /* bit sets of what is supported */
     /* Derives p, q and the like and checks the shape ("filter 5x5 is larger than the padded input 3x3"). */
     bool (*finish)(struct work *work, struct error *err);
     /* The tensors in canonical layout, of the layer with its whole epilogue: output is the final one. Returns how many. */
@@ -77,9 +78,11 @@ struct op {
      * for logical output (before the epilogue) image n_i, row p_i: k*q values, [k][q]. */
     void (*reference_row)(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a);
     /* The input coordinate that output coordinate `output` (before any epilogue) reads through tap `tap`, along one axis; < 0 or >= the
-     * input's size: none. Taps are r (of volumes t * r) along h, s along w; `taps` along each where there is neither filter nor window. NULL: the op takes no mask. */
+     * input's size: none. Taps are r (of volumes t * r) along h, s along w; `taps` along each where there is neither filter nor window.
+     * NULL: the op takes no mask. */
     int64_t (*reads)(const struct work *work, enum axis_of axis, int64_t output, int64_t tap);
-    /* Whether an output is active depends on values too: called once with inputs and masks made, clears bits of data->mask_out. May be NULL. */
+    /* Whether an output is active depends on values too: called once with inputs and masks made, clears bits of data->mask_out. May be
+     * NULL. */
     void (*settle)(const struct work *work, struct op_data *data);
 };
 
@@ -97,7 +100,8 @@ bool work_tensor(const struct work *work, enum tensor_role role, struct tensor *
 /* FLOP of the dense work; compulsory bytes: each input read once, each output written once (masks and bias included). */
 double work_flop(const struct work *work);
 double work_bytes(const struct work *work);
-/* upsample_conv2d: share of the products that are left when taps on the same input pixel are added first: 4 / 9 for 3x3 and a block of 2. Others: 1. */
+/* upsample_conv2d: share of the products that are left when taps on the same input pixel are added first: 4 / 9 for 3x3 and a block of 2.
+ * Others: 1. */
 double work_collapsed_share(const struct work *work);
 /* Value of a symbol (n, c, h, w, k, p, q, r, s, stride ..., `layout`, `dtype`, `math`, `mode` as text). False when unknown. */
 bool work_symbol(const struct work *work, const char *name, struct value *out);
@@ -126,8 +130,8 @@ int64_t op_taps(const struct work *work, enum axis_of axis);
  * receptive field: n*1*h*w in, n*1*p*q out; an output pixel is active when any input pixel under its filter, inside the image, is. */
 bool mask_make(const struct work *work, float *out, struct error *err);
 void mask_dilate(const struct work *work, const float *in, float *out);
-/* Both masks of a work: the inputs that are marked (or, where outputs are marked, those that an active output reads) and the active outputs.
- * All ones without a mask. */
+/* Both masks of a work: the inputs that are marked (or, where outputs are marked, those that an active output reads) and the active
+ * outputs. All ones without a mask. */
 bool mask_both(const struct work *work, float *in, float *active, struct error *err);
 /* The mask of `second`: the same pattern with another seed. n*1*h*w. */
 bool mask_second(const struct work *work, float *out, struct error *err);

@@ -1,6 +1,6 @@
-/* Pooling: pool_max and pool_average of a window, and pool_max_change, which pools changes: the largest value of a window after the changes less the one
- * before, from the values that are stored (DeltaCNN's rule). The mean is linear, so pool_average of changes is the change of the mean: it takes a mask as it is.
- * Outside the image: nothing for a maximum, zeros for a mean, which always divides by all r * s. */
+/* Pooling: pool_max and pool_average of a window, and pool_max_change, which pools changes: the largest value of a window after the changes
+ * less the one before, from the values that are stored (DeltaCNN's rule). The mean is linear, so pool_average of changes is the change of
+ * the mean: it takes a mask as it is. Outside the image: nothing for a maximum, zeros for a mean, which always divides by all r * s. */
 #include "op/shape.h"
 #include <math.h>
 
@@ -9,8 +9,8 @@ static bool finish(struct work *w, struct error *err)
     if (w->s < 1 || w->s > 16) /* the field `kernel` is r; s came with it */
         return error_set(err, ERROR_USAGE, "%s: window width %ld is not between 1 and 16", w->op->name, (long)w->s);
     if (w->pad >= w->r || w->pad >= w->s)
-        return error_set(err, ERROR_USAGE, "%s: pad %ld is not smaller than the window %ldx%ld: an output would see nothing", w->op->name, (long)w->pad, (long)w->r,
-                         (long)w->s);
+        return error_set(err, ERROR_USAGE, "%s: pad %ld is not smaller than the window %ldx%ld: an output would see nothing", w->op->name,
+                         (long)w->pad, (long)w->r, (long)w->s);
     if (w->r > w->h + 2 * w->pad || w->s > w->w + 2 * w->pad)
         return error_set(err, ERROR_USAGE, "%s: the window %ldx%ld is larger than the padded input", w->op->name, (long)w->r, (long)w->s);
     w->k = w->c;
@@ -22,7 +22,10 @@ static bool finish(struct work *w, struct error *err)
     return true;
 }
 
-static void raw_output(const struct work *w, struct tensor *out) { *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout); }
+static void raw_output(const struct work *w, struct tensor *out)
+{
+    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
+}
 
 static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
 {
@@ -38,10 +41,19 @@ static int tensors_stored(const struct work *w, struct tensor out[OP_MAX_TENSORS
 }
 
 /* A comparison or an addition for each value of a window. */
-static double flop(const struct work *w) { return (double)w->n * (double)w->k * (double)w->p * (double)w->q * (double)w->r * (double)w->s; }
-static double flop_change(const struct work *w) { return 3 * flop(w); }
+static double flop(const struct work *w)
+{
+    return (double)w->n * (double)w->k * (double)w->p * (double)w->q * (double)w->r * (double)w->s;
+}
+static double flop_change(const struct work *w)
+{
+    return 3 * flop(w);
+}
 
-static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap) { return output * w->stride - w->pad + tap; }
+static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+{
+    return output * w->stride - w->pad + tap;
+}
 
 #define WINDOW_MOST (16 * 16)
 /* The inputs of an output's window that lie inside the image, as indices into a logical n,c,h,w array. Returns how many. */
@@ -101,30 +113,52 @@ static void row_max_change(const struct work *w, const struct op_data *data, int
     }
 }
 
-#define FIELDS_POOL(window)                                                                                                                 \
-    FIELDS_NCHW, FIELD("kernel", r, 1, 16, window ": a number, or [r, s]"), FIELD_OR("stride", stride, 1, 1, 255, "pixels between neighbouring outputs"), \
-        FIELD_OR("pad", pad, 0, 0, 15, "pixels beyond the edge that windows may reach"), {.name = NULL}
+#define FIELDS_POOL(window) \
+    FIELDS_NCHW, FIELD("kernel", r, 1, 16, window ": a number, or [r, s]"), \
+        FIELD_OR("stride", stride, 1, 1, 255, "pixels between neighbouring outputs"), \
+        FIELD_OR("pad", pad, 0, 0, 15, "pixels beyond the edge that windows may reach"), \
+    { \
+        .name = NULL \
+    }
 static const struct op_field fields[] = {FIELDS_POOL("window, pixels")};
-static const struct op_symbol symbols[] = {SYMBOLS_SHAPE, SYMBOL(r, "window height"), SYMBOL(s, "window width"), SYMBOL(stride, "pixels between neighbouring outputs"),
-                                           SYMBOL(pad, "pixels beyond the edge"), {NULL, 0, NULL}};
+static const struct op_symbol symbols[] = {SYMBOLS_SHAPE,
+                                           SYMBOL(r, "window height"),
+                                           SYMBOL(s, "window width"),
+                                           SYMBOL(stride, "pixels between neighbouring outputs"),
+                                           SYMBOL(pad, "pixels beyond the edge"),
+                                           {NULL, 0, NULL}};
 
-#define POOL                                                                                                                                \
-    .fields = fields, .symbols = symbols, .row0 = "copy", .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL, .finish = finish, .raw_output = raw_output, \
-    .tap_sums = true
+#define POOL \
+    .fields = fields, .symbols = symbols, .row0 = "copy", .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL, .finish = finish, \
+    .raw_output = raw_output, .tap_sums = true
 
 extern const struct op op_pool_max, op_pool_average, op_pool_max_change;
 const struct op op_pool_max = {
     .name = "pool_max",
     .about = "The largest value of each r x s window; output n,c,p,q. Of values, not of changes: those take pool_max_change.",
-    .tensors = tensors, .flop = flop, .reference_row = row_max, POOL,
+    .tensors = tensors,
+    .flop = flop,
+    .reference_row = row_max,
+    POOL,
 };
 const struct op op_pool_average = {
     .name = "pool_average",
     .about = "The mean of each r x s window, zeros outside the image included; output n,c,p,q. With a mask it pools changes.",
-    .tensors = tensors, .flop = flop, .reference_row = row_average, .reads = reads, .terms = 1, POOL,
+    .tensors = tensors,
+    .flop = flop,
+    .reference_row = row_average,
+    .reads = reads,
+    .terms = 1,
+    POOL,
 };
 const struct op op_pool_max_change = {
     .name = "pool_max_change",
-    .about = "Max pooling by changes: of each window max(stored + input) - max(stored), where input holds the changes since `stored`, n,c,h,w both.",
-    .tensors = tensors_stored, .flop = flop_change, .reference_row = row_max_change, .reads = reads, .terms = 2, POOL,
+    .about = "Max pooling by changes: of each window max(stored + input) - max(stored), where input holds the changes since `stored`, "
+             "n,c,h,w both.",
+    .tensors = tensors_stored,
+    .flop = flop_change,
+    .reference_row = row_max_change,
+    .reads = reads,
+    .terms = 2,
+    POOL,
 };

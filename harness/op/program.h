@@ -15,11 +15,11 @@
 enum code { CODE_CUDA, CODE_PTX, CODE_CUBIN, CODE_LIBRARY };
 /* One source file compiled with one set of -D. A completed variant (decision 3) has several. */
 struct unit {
-    char *path;          /* absolute path of the .cu, or of foreign code (NULL: no kernel in it, as for cudnn and copy) */
+    char *path; /* absolute path of the .cu, or of foreign code (NULL: no kernel in it, as for cudnn and copy) */
     enum code code;
-    bool on_host;        /* CODE_LIBRARY: it also computes in host memory, so that emu can run it */
-    char *label;         /* variant name, for messages: "conv2d/naive" */
-    char **defines;      /* "NAME=VALUE", in the head's order */
+    bool on_host;   /* CODE_LIBRARY: it also computes in host memory, so that emu can run it */
+    char *label;    /* variant name, for messages: "conv2d/naive" */
+    char **defines; /* "NAME=VALUE", in the head's order */
     int define_count;
 };
 /* Compiled alike: same file, same -D. */
@@ -52,10 +52,10 @@ struct tensor_map {
     uint64_t stride_bytes[5]; /* [0] unused (dense) */
     uint32_t box[5];
     uint32_t element_stride[5];
-    int swizzle;    /* 0, 32, 64, 128 */
-    int interleave; /* 0, 16, 32 */
+    int swizzle;      /* 0, 32, 64, 128 */
+    int interleave;   /* 0, 16, 32 */
     int l2_promotion; /* 0, 64, 128, 256 */
-    bool oob_nan;   /* out-of-range elements: NaN instead of zero */
+    bool oob_nan;     /* out-of-range elements: NaN instead of zero */
 };
 #define ARG_NO_MAP (-1) /* of a tensor that this work does not have: zeros, which no kernel may use */
 enum arg_kind { ARG_BUFFER, ARG_INT, ARG_REAL, ARG_TENSOR_MAP };
@@ -63,7 +63,7 @@ struct arg {
     enum arg_kind kind;
     char name[PROGRAM_NAME]; /* as in the head, for messages */
     struct buffer_ref buffer;
-    int map;                 /* ARG_TENSOR_MAP: index into tensor_maps, or ARG_NO_MAP */
+    int map; /* ARG_TENSOR_MAP: index into tensor_maps, or ARG_NO_MAP */
     int64_t i;
     double d;
     int line, column; /* in the head; 0 = not written there */
@@ -74,27 +74,27 @@ struct step {
     enum step_kind kind;
     char name[PROGRAM_NAME]; /* kernel name, or "fill count", "copy output", "symbol F_c", "cudnn" */
     int unit;
-    bool prepare;            /* run once before, timed apart */
+    bool prepare; /* run once before, timed apart */
     /* STEP_KERNEL */
-    int line, column;        /* of its name in the head */
+    int line, column;                       /* of its name in the head */
     uint32_t grid[3], block[3], cluster[3]; /* cluster 0,0,0 = none */
-    uint32_t smem;           /* dynamic shared memory, bytes */
+    uint32_t smem;                          /* dynamic shared memory, bytes */
     bool cooperative, pdl;
-    int carveout;            /* preferred shared memory share in %, -1 = driver's choice */
+    int carveout; /* preferred shared memory share in %, -1 = driver's choice */
     struct arg args[STEP_MAX_ARGS];
     int arg_count;
     /* STEP_FILL: `to` = 32-bit pattern; STEP_COPY: `to` = `from`, whole buffers of `bytes`; STEP_SYMBOL: module symbol `symbol` = `from` */
     struct buffer_ref to, from;
     uint32_t fill;
-    uint64_t bytes;          /* STEP_COPY, STEP_SYMBOL, STEP_FILL; 0 = the whole destination */
+    uint64_t bytes; /* STEP_COPY, STEP_SYMBOL, STEP_FILL; 0 = the whole destination */
     char symbol[PROGRAM_NAME];
     /* STEP_CUDNN: which epilogue items the graph fuses, counted from the front; < 0: as many as cuDNN can */
     int cudnn_epilogue;
     /* STEP_CALL: `name` is the function of the unit's library; args are its scratch buffers; cudnn_epilogue counts what it fuses */
-    struct buffer_ref operand[ROLE_COUNT]; /* STEP_CUDNN, STEP_CALL: by role */
+    struct buffer_ref operand[ROLE_COUNT];  /* STEP_CUDNN, STEP_CALL: by role */
     enum layout operand_layout[ROLE_COUNT]; /* STEP_CALL */
-    int link;                /* op chain: the link it belongs to; else 0 */
-    bool own_work;           /* STEP_CUDNN of a variant that is a step of another op's: `work` is what it computes */
+    int link;                               /* op chain: the link it belongs to; else 0 */
+    bool own_work;                          /* STEP_CUDNN of a variant that is a step of another op's: `work` is what it computes */
     struct work work;
 };
 
@@ -102,7 +102,8 @@ struct step {
 enum predict { PREDICT_THREADS, PREDICT_SMEM, PREDICT_REGISTERS, PREDICT_COUNT };
 extern const char *const predict_names[]; /* "threads", "smem", "registers", NULL */
 
-/* Parts that a variant can be compiled without, to see what they cost: -DABLATE_STORE ... The result is wrong on purpose and never a row. */
+/* Parts that a variant can be compiled without, to see what they cost: -DABLATE_STORE ... The result is wrong on purpose and never a row.
+ */
 enum ablation { ABLATE_STORE, ABLATE_BIAS, ABLATE_MATHS, ABLATE_COUNT };
 extern const char *const ablation_names[]; /* "store", "bias", "maths", NULL */
 
@@ -115,18 +116,18 @@ struct program_column { /* a variant's own number, read after the verified run *
 
 struct program {
     struct work work;
-    char *variant;             /* "conv2d/naive" or, completed, "conv2d/naive + pointwise/epilogue" */
-    char *params;              /* "BPS=2,CC=16", sorted; "" when none */
-    char *what;                /* one line from the head */
-    char *algorithm;           /* "direct", "winograd", "split3" ... */
+    char *variant;   /* "conv2d/naive" or, completed, "conv2d/naive + pointwise/epilogue" */
+    char *params;    /* "BPS=2,CC=16", sorted; "" when none */
+    char *what;      /* one line from the head */
+    char *algorithm; /* "direct", "winograd", "split3" ... */
     bool feasible;
-    char *reason;              /* why not: the clause and both values */
-    bool exact;                /* must be bit-exact on exact data (declared `exact: no` = false) */
-    bool claims;               /* its head says: at most a tenth slower than the library on this work */
-    bool graph;                /* its run steps are captured once and launched as one CUDA graph */
-    bool checked;              /* false: moves the compulsory bytes only, is not the op (row 0 `copy`) */
-    bool uses_mask;            /* false with a masked work: runs dense, compared at active outputs */
-    bool reads_inactive;       /* true: may read inactive inputs (then they hold data, not NaN) */
+    char *reason;        /* why not: the clause and both values */
+    bool exact;          /* must be bit-exact on exact data (declared `exact: no` = false) */
+    bool claims;         /* its head says: at most a tenth slower than the library on this work */
+    bool graph;          /* its run steps are captured once and launched as one CUDA graph */
+    bool checked;        /* false: moves the compulsory bytes only, is not the op (row 0 `copy`) */
+    bool uses_mask;      /* false with a masked work: runs dense, compared at active outputs */
+    bool reads_inactive; /* true: may read inactive inputs (then they hold data, not NaN) */
     enum inactive inactive;
     struct tile tile;          /* of a sparse variant that declares its tiles; h 0: none, and when it runs dense */
     struct tile *link_tiles;   /* op chain: by link, those of the variant that runs it alone; NULL in other programs */
@@ -142,19 +143,21 @@ struct program {
     int tensor_map_count;
     struct unit *units;
     int unit_count;
-    struct step *steps;        /* prepare steps first */
+    struct step *steps; /* prepare steps first */
     int step_count;
     struct program_column *columns;
     int column_count;
     bool ablations[ABLATE_COUNT]; /* that its head offers */
-    int64_t predicted[PREDICT_COUNT]; /* of a block: threads, bytes of shared memory; of a thread: registers. -1: the head says nothing of it */
+    int64_t
+        predicted[PREDICT_COUNT]; /* of a block: threads, bytes of shared memory; of a thread: registers. -1: the head says nothing of it */
 };
 void program_free(struct program *program);
 /* Index of the tensor with this role, or -1. */
 int program_tensor(const struct program *program, enum tensor_role role);
 /* The work that a step belongs to: the program's, or a link's. */
 const struct work *program_step_work(const struct program *program, const struct step *step);
-/* Puts "FILE:LINE:COLUMN: " before an error of a kernel step; nothing when the head is not in the unit's file (foreign code) or line is 0. Returns false. */
+/* Puts "FILE:LINE:COLUMN: " before an error of a kernel step; nothing when the head is not in the unit's file (foreign code) or line is 0.
+ * Returns false. */
 bool program_where(const struct program *program, const struct step *step, int line, int column, struct error *err);
 /* Bytes of scratch. */
 uint64_t program_scratch_bytes(const struct program *program);

@@ -12,7 +12,6 @@ enum { K_BLOCK = 4, Q_BLOCK = 8 };
  * named by a maker's arch on that maker only. */
 #define CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3", "fp-contract=fast")))
 
-
 typedef double four __attribute__((vector_size(32), aligned(8)));
 typedef float eight __attribute__((vector_size(32), aligned(4)));
 
@@ -62,8 +61,8 @@ static void pack_filter(const struct work *w, const float *filter, int64_t k0, i
 
 #define COLUMN_TAPS_MOST 255
 /* What the taps of one group see for columns q0 .. q0 + Q_BLOCK of output row p, [terms][Q_BLOCK]; zero outside the image. */
-static void pack_input(const struct work *w, const struct op_data *data, size_t image, int64_t c0, int64_t c_count, int64_t p, int64_t q0, double *to,
-                       float *magnitude)
+static void pack_input(const struct work *w, const struct op_data *data, size_t image, int64_t c0, int64_t c_count, int64_t p, int64_t q0,
+                       double *to, float *magnitude)
 {
     int64_t rows = op_taps(w, AXIS_ROWS), x[COLUMN_TAPS_MOST * Q_BLOCK];
     for (int64_t i = 0; i < w->s * Q_BLOCK; i++)
@@ -97,7 +96,8 @@ static bool wanted(const struct work *w, const struct op_data *data, int64_t n_i
     return !mask;
 }
 
-/* One group's channels over a whole output row, blocks of columns without an active output left out. Filters are packed once per row, inputs once per block of columns. */
+/* One group's channels over a whole output row, blocks of columns without an active output left out. Filters are packed once per row,
+ * inputs once per block of columns. */
 static void group_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, int64_t group, struct scratch_space *m,
                       double *y, double *a)
 {

@@ -13,20 +13,23 @@ int shape_epilogue_tensors(const struct work *work, struct tensor out[OP_MAX_TEN
 /* All tensors of an op with a filter: k, c / groups, r, s. */
 int shape_conv_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS]);
 
-#define FIELD(yaml, member, least, most, text)                                                                                             \
-    {                                                                                                                                      \
-        .name = yaml, .kind = FIELD_INT, .offset = offsetof(struct work, member), .fallback = OP_REQUIRED, .min = least, .max = most,      \
-        .what = text                                                                                                                       \
+#define FIELD(yaml, member, least, most, text) \
+    { \
+        .name = yaml, .kind = FIELD_INT, .offset = offsetof(struct work, member), .fallback = OP_REQUIRED, .min = least, .max = most, \
+        .what = text \
     }
-#define FIELD_OR(yaml, member, value, least, most, text)                                                                                   \
-    {                                                                                                                                      \
-        .name = yaml, .kind = FIELD_INT, .offset = offsetof(struct work, member), .fallback = value, .min = least, .max = most,            \
-        .what = text                                                                                                                       \
+#define FIELD_OR(yaml, member, value, least, most, text) \
+    { \
+        .name = yaml, .kind = FIELD_INT, .offset = offsetof(struct work, member), .fallback = value, .min = least, .max = most, \
+        .what = text \
     }
-#define SYMBOL(member, text) {#member, offsetof(struct work, member), text}
+#define SYMBOL(member, text) \
+    { \
+#member, offsetof(struct work, member), text \
+    }
 /* n, c, h, w, which every op has. */
-#define FIELDS_NCHW                                                                                                                        \
-    FIELD_OR("n", n, 1, 1, 65535, "images"), FIELD("c", c, 1, 1 << 20, "input channels"),                                                  \
+#define FIELDS_NCHW \
+    FIELD_OR("n", n, 1, 1, 65535, "images"), FIELD("c", c, 1, 1 << 20, "input channels"), \
         FIELD("h", h, 1, 1 << 20, "input height, pixels"), FIELD("w", w, 1, 1 << 20, "input width, pixels")
 #define SYMBOLS_SHAPE \
     SYMBOL(n, "images"), SYMBOL(c, "input channels"), SYMBOL(h, "input height"), SYMBOL(w, "input width"), SYMBOL(k, "output channels"), \

@@ -7,7 +7,8 @@
 
 const char *tensor_role_name(enum tensor_role role)
 {
-    static const char *const names[ROLE_COUNT] = {"input", "filter", "bias", "residual", "mask_in", "mask_out", "output", "links", "stored", "second", "mask_second"};
+    static const char *const names[ROLE_COUNT] = {"input",  "filter", "bias",   "residual", "mask_in",    "mask_out",
+                                                  "output", "links",  "stored", "second",   "mask_second"};
     return role >= 0 && role < ROLE_COUNT ? names[role] : "none";
 }
 
@@ -16,7 +17,10 @@ size_t tensor_elements(const struct tensor *t)
     return (size_t)t->dim[0] * (size_t)t->dim[1] * (size_t)t->dim[2] * (size_t)t->dim[3];
 }
 
-static size_t words_per_row(const struct tensor *t) { return ((size_t)t->dim[3] + 31) / 32; }
+static size_t words_per_row(const struct tensor *t)
+{
+    return ((size_t)t->dim[3] + 31) / 32;
+}
 
 size_t tensor_bytes(const struct tensor *t)
 {
@@ -187,7 +191,10 @@ static void unpack_row(void *context, int64_t index, int thread)
 }
 
 /* Threads cost more than small tensors take. */
-static int threads_for(const struct tensor *t) { return tensor_elements(t) < 100000 ? 1 : 0; }
+static int threads_for(const struct tensor *t)
+{
+    return tensor_elements(t) < 100000 ? 1 : 0;
+}
 
 void tensor_pack(const struct tensor *t, const float *logical, void *storage)
 {

@@ -10,10 +10,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum tensor_role { ROLE_INPUT, ROLE_FILTER, ROLE_BIAS, ROLE_RESIDUAL, ROLE_MASK_IN, ROLE_MASK_OUT, ROLE_OUTPUT, ROLE_LINKS, ROLE_STORED, ROLE_SECOND, ROLE_MASK_SECOND,
-                   ROLE_COUNT };
+enum tensor_role {
+    ROLE_INPUT,
+    ROLE_FILTER,
+    ROLE_BIAS,
+    ROLE_RESIDUAL,
+    ROLE_MASK_IN,
+    ROLE_MASK_OUT,
+    ROLE_OUTPUT,
+    ROLE_LINKS,
+    ROLE_STORED,
+    ROLE_SECOND,
+    ROLE_MASK_SECOND,
+    ROLE_COUNT
+};
 /* "input", "filter", "bias", "residual", "mask_in", "mask_out", "output", "links" (op chain: what its kernels must know of each link),
- * "stored" (values before the changes in `input`), "second" (the other tensor of add and concat), "mask_second": the names that heads use. */
+ * "stored" (values before the changes in `input`), "second" (the other tensor of add and concat), "mask_second": the names that heads use.
+ */
 const char *tensor_role_name(enum tensor_role role);
 
 struct tensor {

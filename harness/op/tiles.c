@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One axis cut into tiles: the outputs of each and the inputs that these read, each input once. `made`: of a chain, by link, how many outputs of it the tile
- * computes (the last link's are its own, the others' those that the next link reads); else its outputs. */
+/* One axis cut into tiles: the outputs of each and the inputs that these read, each input once. `made`: of a chain, by link, how many
+ * outputs of it the tile computes (the last link's are its own, the others' those that the next link reads); else its outputs. */
 struct span {
     int64_t *outputs, count;
     int64_t *inputs;
@@ -41,8 +41,14 @@ static int64_t *read_by(const struct work *w, enum axis_of axis, const int64_t *
     return inputs;
 }
 
-static int links_of(const struct work *w) { return w->chain ? w->chain->count : 1; }
-static const struct work *link_of(const struct work *w, int i) { return w->chain ? &w->chain->links[i].work : w; }
+static int links_of(const struct work *w)
+{
+    return w->chain ? w->chain->count : 1;
+}
+static const struct work *link_of(const struct work *w, int i)
+{
+    return w->chain ? &w->chain->links[i].work : w;
+}
 
 static void gather_inputs(const struct work *w, enum axis_of axis, struct span *s)
 {
@@ -68,7 +74,8 @@ static struct span *add_span(struct axis *a, int64_t outputs)
 }
 
 /* Tiles of `tile` outputs that lie `every` apart, of an image or of one plane, taken together for `planes` planes from `plane` on. */
-static void cut_planes(const struct work *w, enum axis_of axis, int64_t outputs, int64_t tile, int64_t every, int64_t plane, int64_t planes, struct axis *a)
+static void cut_planes(const struct work *w, enum axis_of axis, int64_t outputs, int64_t tile, int64_t every, int64_t plane, int64_t planes,
+                       struct axis *a)
 {
     for (int64_t phase = 0; phase < every && phase < outputs; phase++) {
         int64_t here = (outputs - phase + every - 1) / every;

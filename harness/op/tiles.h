@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "op/work.h"
 
-/* A tile of h x w outputs (before any epilogue) that lie `every` pixels apart, both ways: with dilation d a kernel may take every d-th pixel, so
- * that neighbours in the tile share inputs. h 0: the variant declares no tiles. */
+/* A tile of h x w outputs (before any epilogue) that lie `every` pixels apart, both ways: with dilation d a kernel may take every d-th
+ * pixel, so that neighbours in the tile share inputs. h 0: the variant declares no tiles. */
 struct tile {
     int64_t h, w, every, d; /* d: planes of a volume that a tile spans (then `every` is 1); 0 in images */
 };
@@ -14,7 +14,8 @@ struct tile {
 #define TILE_BINS 12
 struct tile_stats {
     int64_t tiles, active; /* active: an output of it is */
-    double flop;           /* A, scheduled: all outputs of the active tiles that lie inside the image; of a chain also, for each, what it needs of the links before the last */
+    double flop; /* A, scheduled: all outputs of the active tiles that lie inside the image; of a chain also, for each, what it needs of the
+                    links before the last */
     int64_t bins[TILE_BINS];
 };
 /* in, active: the two masks of the work (mask_both). */

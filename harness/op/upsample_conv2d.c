@@ -1,6 +1,6 @@
 /* upsample_conv2d: nearest-neighbour upsampling by `block`, then conv2d with stride 1: y[n][k][p][q] = sum over c, r, s of
- * x[n][c][(p - pad + r) / block][(q - pad + s) / block] * f[k][c][r][s], zero outside the upsampled image. The reference computes just that: the filter as it is, on
- * every tap. A variant may add the taps that fall on the same input pixel first (algorithm: collapsed). */
+ * x[n][c][(p - pad + r) / block][(q - pad + s) / block] * f[k][c][r][s], zero outside the upsampled image. The reference computes just
+ * that: the filter as it is, on every tap. A variant may add the taps that fall on the same input pixel first (algorithm: collapsed). */
 #include "op/reference.h"
 #include "op/shape.h"
 
@@ -20,7 +20,10 @@ static bool finish(struct work *w, struct error *err)
     return true;
 }
 
-static void raw_output(const struct work *w, struct tensor *out) { *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout); }
+static void raw_output(const struct work *w, struct tensor *out)
+{
+    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
+}
 
 /* FLOP of the two steps, 2 n p q k c r s: what is saved by adding taps first is a variant's own. */
 static double flop(const struct work *w)
@@ -57,14 +60,19 @@ static const struct op_field fields[] = {
     {.name = NULL},
 };
 static const struct op_symbol symbols[] = {
-    SYMBOLS_SHAPE, SYMBOL(block, "the factor"), SYMBOL(r, "filter height"), SYMBOL(s, "filter width"), SYMBOL(pad, "zero pixels around the upsampled image"),
+    SYMBOLS_SHAPE,
+    SYMBOL(block, "the factor"),
+    SYMBOL(r, "filter height"),
+    SYMBOL(s, "filter width"),
+    SYMBOL(pad, "zero pixels around the upsampled image"),
     {NULL, 0, NULL},
 };
 
 extern const struct op op_upsample_conv2d;
 const struct op op_upsample_conv2d = {
     .name = "upsample_conv2d",
-    .about = "Nearest-neighbour upsampling, then a convolution of stride 1 (resize-convolution). Tensors: input n,c,h,w; filter k,c,r,s; output n,k,p,q with "
+    .about = "Nearest-neighbour upsampling, then a convolution of stride 1 (resize-convolution). Tensors: input n,c,h,w; filter k,c,r,s; "
+             "output n,k,p,q with "
              "p = h block + 2 pad - r + 1.",
     .fields = fields,
     .symbols = symbols,

@@ -141,7 +141,7 @@ void work_key(const struct work *w, char out[HASH_TEXT])
                  {"s", w->s},           {"stride", w->stride},
                  {"pad", w->pad},       {"dilation", w->dilation},
                  {"groups", w->groups}, {"output_pad", w->output_pad},
-                 {"block", w->block},     {"norm", w->norm},
+                 {"block", w->block},   {"norm", w->norm},
                  {"d", w->d},           {"t", w->t}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (sizes[i].value)

@@ -54,9 +54,10 @@ struct mask {
     double density;            /* wanted share of active pixels, 0..1 */
     int64_t radius;            /* blobs, pixels */
     uint64_t seed;
-    char path[256];            /* file */
-    int64_t whole_h, whole_w;  /* file: size of the picture where the layer is cropped and takes its upper left corner; 0: the layer's own size */
-    bool marks_output;         /* false: marks inputs, active outputs are their dilation by the filter */
+    char path[256]; /* file */
+    int64_t whole_h,
+        whole_w;       /* file: size of the picture where the layer is cropped and takes its upper left corner; 0: the layer's own size */
+    bool marks_output; /* false: marks inputs, active outputs are their dilation by the filter */
 };
 /* The same pixels of images of one size. */
 bool mask_same(const struct mask *a, const struct mask *b);
@@ -72,19 +73,19 @@ struct chain;
 /* Fields that an op does not use are 0. Sizes are in elements. */
 struct work {
     const struct op *op;
-    int64_t n, c, h, w;                        /* input: batch, channels, height, width */
+    int64_t n, c, h, w;                             /* input: batch, channels, height, width */
     int64_t k, r, s, stride, pad, dilation, groups; /* conv2d: output channels, filter height and width */
-    int64_t output_pad;                        /* conv_transpose2d: rows and columns added at the far end */
-    int64_t p, q;                              /* output height and width before any epilogue; derived (k too, except for convolutions) */
-    int64_t block;                             /* depth_to_space, space_to_depth, upsample: the factor */
-    int64_t d, t, o;                           /* conv3d: input, filter and output depth; h and p are rows of all planes together: */
-    int64_t plane, plane_out;                  /* h = d * plane, p = o * plane_out */
-    int64_t norm;                              /* truncate: enum truncate */
-    double above, slope;                       /* truncate: the threshold, and the activation's slope for negative values */
+    int64_t output_pad;                             /* conv_transpose2d: rows and columns added at the far end */
+    int64_t p, q;             /* output height and width before any epilogue; derived (k too, except for convolutions) */
+    int64_t block;            /* depth_to_space, space_to_depth, upsample: the factor */
+    int64_t d, t, o;          /* conv3d: input, filter and output depth; h and p are rows of all planes together: */
+    int64_t plane, plane_out; /* h = d * plane, p = o * plane_out */
+    int64_t norm;             /* truncate: enum truncate */
+    double above, slope;      /* truncate: the threshold, and the activation's slope for negative values */
     enum d2s_mode mode;
-    enum dtype dtype;                          /* of activations and filters; bias is f32 */
-    enum layout layout;                        /* of activations; layout op: of the source */
-    enum layout to;                            /* layout op: of the result */
+    enum dtype dtype;   /* of activations and filters; bias is f32 */
+    enum layout layout; /* of activations; layout op: of the source */
+    enum layout to;     /* layout op: of the result */
     enum math math;
     struct epilogue epilogue[WORK_MAX_EPILOGUE];
     int epilogue_count;
@@ -92,11 +93,14 @@ struct work {
     enum data_kind data;
     uint64_t seed;
     int64_t runs, width, straight, back, plain; /* op chain: what all its links have in common (op/chain.h); derived */
-    const struct chain *chain;                 /* op chain: its links (op/chain.h); not owned */
+    const struct chain *chain;                  /* op chain: its links (op/chain.h); not owned */
 };
 
 /* Taps of a filter or window; 1 without. */
-static inline int64_t work_filter_taps(const struct work *w) { return (w->t > 0 ? w->t : 1) * (w->r > 0 ? w->r : 1) * (w->s > 0 ? w->s : 1); }
+static inline int64_t work_filter_taps(const struct work *w)
+{
+    return (w->t > 0 ? w->t : 1) * (w->r > 0 ? w->r : 1) * (w->s > 0 ? w->s : 1);
+}
 
 /* "conv2d 64->64 3x3 +bias+relu  1x720x1280 f16 acc32 NHWC" appended to t. */
 void work_describe(const struct work *work, struct text *t);

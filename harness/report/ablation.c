@@ -25,12 +25,14 @@ void case_ablations(const struct case_view *c, struct text *t)
         if (!(whole > 0) || row->status != ROW_OK) {
             continue;
         }
-        text_addf(t, "%s: %s %s whole", c->views[i].name, ns ? number_3(whole / 1e3, a) : number_count(whole, a), ns ? "us" : "warp instructions");
+        text_addf(t, "%s: %s %s whole", c->views[i].name, ns ? number_3(whole / 1e3, a) : number_count(whole, a),
+                  ns ? "us" : "warp instructions");
         for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
             snprintf(name, sizeof name, "no_%s", parts[k]);
             double left = part(row, name, what), change = left / whole - 1;
             if (isfinite(left)) {
-                text_addf(t, "%s%s %s (%+.*f %%)", separator, parts[k], ns ? number_3(left / 1e3, a) : number_count(left, a), fabs(change) < 0.1 ? 1 : 0, change * 100);
+                text_addf(t, "%s%s %s (%+.*f %%)", separator, parts[k], ns ? number_3(left / 1e3, a) : number_count(left, a),
+                          fabs(change) < 0.1 ? 1 : 0, change * 100);
                 separator = ", ";
             }
         }

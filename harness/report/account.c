@@ -107,7 +107,10 @@ static void find_roof(const struct case_view *c, const struct view *v, struct ac
 {
     const struct row *row = v->row;
     bool masked = row->flop_useful >= 0 && row->bytes_useful >= 0, rate_measured = false, bytes_measured = false;
-    double flop = row->flop_scheduled > 0 ? row->flop_scheduled : masked ? row->flop_useful : row->flop, bytes = masked ? row->bytes_useful : row->bytes;
+    double flop = row->flop_scheduled > 0 ? row->flop_scheduled
+                  : masked                ? row->flop_useful
+                                          : row->flop,
+           bytes = masked ? row->bytes_useful : row->bytes;
     double rate = flop > 0 && a->pipe_math != MATH_NONE ? machine_flop_s(&c->machine, a->pipe_math, &rate_measured) : 0;
     double band = machine_bytes_s(&c->machine, &bytes_measured);
     char n[NUMBER_TEXT], r[NUMBER_TEXT];
@@ -121,7 +124,10 @@ static void find_roof(const struct case_view *c, const struct view *v, struct ac
     if (idle)
         text_add(words, "a launch that does nothing takes longer than its work would");
     else if (a->compute_ns > a->memory_ns)
-        text_addf(words, "%s on %s%s at %s", number_si(flop, "FLOP", n), math_name((enum math)a->pipe_math), a->tensor == 1 ? " tensor cores" : a->tensor == 0 ? " multiply-adds" : "",
+        text_addf(words, "%s on %s%s at %s", number_si(flop, "FLOP", n), math_name((enum math)a->pipe_math),
+                  a->tensor == 1   ? " tensor cores"
+                  : a->tensor == 0 ? " multiply-adds"
+                                   : "",
                   number_si(rate, "FLOP/s", r));
     else
         text_addf(words, "%s at %s", number_si(bytes, "B", n), number_si(band, "B/s", r));
@@ -149,7 +155,8 @@ static int find_stalls(const struct view *v, int step, struct stall *out, int ma
     *sum = 0;
     for (int i = 0; i < v->row->metric_count; i++) {
         const struct row_metric *m = &v->row->metrics[i];
-        if (m->step != at || m->line || strncmp(m->name, "hw.stall_", 9) || !strcmp(m->name, "hw.stall_selected") || !strcmp(m->name, "hw.stall_not_selected") || !(m->value > 0))
+        if (m->step != at || m->line || strncmp(m->name, "hw.stall_", 9) || !strcmp(m->name, "hw.stall_selected") ||
+            !strcmp(m->name, "hw.stall_not_selected") || !(m->value > 0))
             continue;
         *sum += m->value;
         if (count < max)
@@ -233,11 +240,13 @@ static void split_loss(const struct view *v, struct account *a, double loss)
     if (left != 0) {
         struct account_part *p = add(a, ACCOUNT_UNEXPLAINED, "unexplained", left);
         if (spread(v->row))
-            snprintf(p->what, sizeof p->what, "%s the roof, in %d steps: the rows of its layers say why", left < 0 ? "above" : "below", v->steps);
+            snprintf(p->what, sizeof p->what, "%s the roof, in %d steps: the rows of its layers say why", left < 0 ? "above" : "below",
+                     v->steps);
         else
-            snprintf(p->what, sizeof p->what, "%s", left < 0 ? "faster than that roof: the ceiling is too low for it, or it does less than the whole work"
-                                                : isnan(issue) ? "below the roof, not explained: the row has no counters of issue and stalls"
-                                                               : "below the roof, not explained");
+            snprintf(p->what, sizeof p->what, "%s",
+                     left < 0       ? "faster than that roof: the ceiling is too low for it, or it does less than the whole work"
+                     : isnan(issue) ? "below the roof, not explained: the row has no counters of issue and stalls"
+                                    : "below the roof, not explained");
     }
 }
 
@@ -286,7 +295,8 @@ struct account account_of(const struct case_view *c, const struct view *v, doubl
             between -= a.parts[i].ns;
         if (v->steps > 1 && !spread(v->row))
             snprintf(add(&a, ACCOUNT_BETWEEN, "between", between)->what, 200, "%s",
-                     between < 0 ? "the steps overlap: each timed by itself takes longer" : "between the steps: what their own times leave of the row's");
+                     between < 0 ? "the steps overlap: each timed by itself takes longer"
+                                 : "between the steps: what their own times leave of the row's");
         make_units(&a, unit_ns);
     }
     text_free(&names);

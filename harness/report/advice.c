@@ -157,14 +157,16 @@ static void advise_lines(struct list *l, const struct view *v)
     }
 }
 
-/* What the counters say binds a row, where it has any: before what only the compiler knows. Of emu's verdicts only divergence has no source line above. */
+/* What the counters say binds a row, where it has any: before what only the compiler knows. Of emu's verdicts only divergence has no source
+ * line above. */
 static void advise_counters(struct list *l, const struct case_view *c, const struct view *v)
 {
     struct verdicts all;
     verdicts_of(c, v, &all);
     const struct verdict_item *item = &all.items[0];
     if (all.count && (item->counted || item->binds == COUNTER_BIND_DIVERGENCE)) {
-        add(l, v, item->counted ? COUNTED_WEIGHT - v->rank : DIVERGENCE_WEIGHT, "%s: %.140s; %.160s", counter_bind_names[item->binds], item->says, item->remedy);
+        add(l, v, item->counted ? COUNTED_WEIGHT - v->rank : DIVERGENCE_WEIGHT, "%s: %.140s; %.160s", counter_bind_names[item->binds],
+            item->says, item->remedy);
     }
 }
 

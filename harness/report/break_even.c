@@ -76,7 +76,8 @@ struct ask {
     int by_count;
 };
 
-/* Do cases that differ in this have curves of their own? Type and math always: a sparse row is compared with the library in the same arithmetic. */
+/* Do cases that differ in this have curves of their own? Type and math always: a sparse row is compared with the library in the same
+ * arithmetic. */
 static bool tells_apart(const struct ask *ask, const char *name)
 {
     bool listed = ask->everything || strcmp(name, "dtype") == 0 || strcmp(name, "math") == 0;
@@ -157,7 +158,10 @@ static double *grown(double *array, int count, double v)
 
 #define NEAR 0.03
 /* Cases that a curve does not tell apart are at one density when it is nearly the same: a random mask of another shape has its own. */
-static bool same_density(const struct break_group *g, double a, double b) { return a == b || (g->merges && fabs(a - b) <= NEAR * fmax(a, b)); }
+static bool same_density(const struct break_group *g, double a, double b)
+{
+    return a == b || (g->merges && fabs(a - b) <= NEAR * fmax(a, b));
+}
 
 /* Points at one density (other seeds) become one: the mean, and an interval that holds all. */
 static void merge_point(struct crossing_point *p, struct crossing_point with)
@@ -183,7 +187,8 @@ static void add_dense(struct break_group *g, double x, const struct row_time *t,
     g->floor = grown(g->floor, g->dense_count++, floor_ns > 0 ? floor_ns : NAN);
 }
 
-static void add_line_point(const struct break_group *g, struct break_line *l, struct crossing_point p, const struct row_time *t, double waste)
+static void add_line_point(const struct break_group *g, struct break_line *l, struct crossing_point p, const struct row_time *t,
+                           double waste)
 {
     double low = t->low_ns > 0 ? t->low_ns : t->median_ns, high = t->high_ns > 0 ? t->high_ns : t->median_ns;
     for (int i = 0; i < l->count; i++) {
@@ -257,7 +262,8 @@ static const struct view *own_dense(const struct case_view *c)
 }
 
 /* Every pattern with a density that the cases of this title's layer have: full and empty are the ends of each. */
-static void add_to_groups(struct break_group **groups, int *count, const struct case_view *c, const struct ask *ask, char (*patterns)[64], int pattern_count)
+static void add_to_groups(struct break_group **groups, int *count, const struct case_view *c, const struct ask *ask, char (*patterns)[64],
+                          int pattern_count)
 {
     char own[64];
     const struct view *dense = *ask->against ? view_named(c, ask->against) : own_dense(c);

@@ -1,5 +1,5 @@
-/* report/break_even: at which density does sparse stop paying? From stored rows alone: for every layer, pattern and what else the cases differ in, the times
- * of each sparse variant over those of a dense one, and where the two curves cross. */
+/* report/break_even: at which density does sparse stop paying? From stored rows alone: for every layer, pattern and what else the cases
+ * differ in, the times of each sparse variant over those of a dense one, and where the two curves cross. */
 #ifndef BENCH_REPORT_BREAK_EVEN_H
 #define BENCH_REPORT_BREAK_EVEN_H
 
@@ -21,8 +21,8 @@ struct crossing {
     double at, low, high; /* low, high NaN: the interval's end lies outside the measured range */
     int turns;            /* how often the curve passes 1, either way; above 1 the first turn to losing is `at` */
 };
-/* Points sorted by x, each x once. Between points y is a line. The interval's lower end is where the upper ends of the intervals first cross 1, its upper
- * end where the lower ends last do. */
+/* Points sorted by x, each x once. Between points y is a line. The interval's lower end is where the upper ends of the intervals first
+ * cross 1, its upper end where the lower ends last do. */
 struct crossing crossing_find(const struct crossing_point *points, int count);
 
 /* One sparse variant (with its parameters) in a group. */
@@ -35,14 +35,14 @@ struct break_line {
     struct crossing crossing;
 };
 struct break_group {
-    char *title;   /* "body_1, blobs24, f16 f16_acc32": what its cases share */
+    char *title; /* "body_1, blobs24, f16 f16_acc32": what its cases share */
     char against[VARIANT_BASE];
     struct crossing_point *dense; /* x, time and interval of `against`, ns */
     double *floor;                /* ns, at the same x; NaN */
     int dense_count;
-    struct break_line *lines;     /* largest break-even first */
+    struct break_line *lines; /* largest break-even first */
     int line_count;
-    bool merges;   /* by the scenario's `by:` cases that differ in more than the density may be on one curve */
+    bool merges; /* by the scenario's `by:` cases that differ in more than the density may be on one curve */
 };
 /* By and against what the scenario's answers say, else row 0. Groups with two densities or more; their count. */
 int break_even_make(struct break_group **out, const struct run *run, struct row *const *rows, int count);

@@ -150,15 +150,16 @@ static bool group_plot(struct plots *p, const struct break_group *g, const char 
     add_crossings(&d.data, g, lines);
     int wasted = add_waste(&d.data, g, lines);
     add_curves(&d.data, g, lines);
-    text_addf(&d.script, "lines = %d\nleast = %.9g\nmost = %.9g\nleft = %.9g\nright = %.9g\nwasted = %d\n", lines, least,
-              most, left * 80, right * 125, wasted);
+    text_addf(&d.script, "lines = %d\nleast = %.9g\nmost = %.9g\nleft = %.9g\nright = %.9g\nwasted = %d\n", lines, least, most, left * 80,
+              right * 125, wasted);
     d.height += 18 * ((lines + 2) / 2);
-    return plot_write(p, &d, PLOT_BREAK_EVEN, -1,
-                      text_format("%s: time over the share of inputs that changed, against %s (black). A ring is a break-even with its 95 %% "
-                                  "interval.%s%s",
-                                  g->title, g->against, wasted ? " Below: the share of scheduled work that tiles waste." : "",
-                                  g->line_count > lines ? " Variants beyond the first eight are in the table." : ""),
-                      dir, err);
+    return plot_write(
+        p, &d, PLOT_BREAK_EVEN, -1,
+        text_format("%s: time over the share of inputs that changed, against %s (black). A ring is a break-even with its 95 %% "
+                    "interval.%s%s",
+                    g->title, g->against, wasted ? " Below: the share of scheduled work that tiles waste." : "",
+                    g->line_count > lines ? " Variants beyond the first eight are in the table." : ""),
+        dir, err);
 }
 
 bool break_evens_plot(struct plots *p, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)

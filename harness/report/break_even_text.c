@@ -84,9 +84,10 @@ static void table_line(struct table *t, const struct break_group *g, const struc
         table_cell(t, PAINT_DIM, "%s", text_get(&text));
         text_free(&text);
     } else {
-        table_cell(t, PAINT_DIM, "%s", l->crossing.kind == CROSSING_WINS    ? "no crossing: faster throughout"
-                                       : l->crossing.kind == CROSSING_LOSES ? "no crossing: slower throughout"
-                                                                            : "one density only");
+        table_cell(t, PAINT_DIM, "%s",
+                   l->crossing.kind == CROSSING_WINS    ? "no crossing: faster throughout"
+                   : l->crossing.kind == CROSSING_LOSES ? "no crossing: slower throughout"
+                                                        : "one density only");
         table_cell(t, PAINT_NONE, "%s", "");
     }
     add_range(&text, l);

@@ -113,11 +113,17 @@ static void add_pair(struct text *t, const struct counter_pair *p, const struct 
     text_addf(t, "| %s | ", p->emu);
     add_terms(t, p);
     if (s->ratios)
-        text_addf(t, " | %d | %d | %d | %.4g | %.4g | %.4g", s->ratios, s->both_zero, s->one_zero, s->ratio[0], s->ratio[s->ratios / 2], s->ratio[s->ratios - 1]);
+        text_addf(t, " | %d | %d | %d | %.4g | %.4g | %.4g", s->ratios, s->both_zero, s->one_zero, s->ratio[0], s->ratio[s->ratios / 2],
+                  s->ratio[s->ratios - 1]);
     else
         text_addf(t, " | 0 | %d | %d |  |  | ", s->both_zero, s->one_zero);
-    text_addf(t, " | %s | %s |\n", !s->ratios && !s->one_zero ? "never counted" : constant ? "yes" : "no",
-              p->gated && (s->ratios || s->one_zero) && !constant ? "**gated, but should not be**" : p->gated ? "gated" : "reported");
+    text_addf(t, " | %s | %s |\n",
+              !s->ratios && !s->one_zero ? "never counted"
+              : constant                 ? "yes"
+                                         : "no",
+              p->gated && (s->ratios || s->one_zero) && !constant ? "**gated, but should not be**"
+              : p->gated                                          ? "gated"
+                                                                  : "reported");
 }
 
 static void add_rows(struct text *t, const struct matches *m)
@@ -135,17 +141,20 @@ static void add_rows(struct text *t, const struct matches *m)
         }
 }
 
-bool report_calibration(struct text *t, const struct run *emu, struct row *const *emu_rows, int emu_count, const struct run *cuda, struct row *const *cuda_rows,
-                        int cuda_count, struct error *err)
+bool report_calibration(struct text *t, const struct run *emu, struct row *const *emu_rows, int emu_count, const struct run *cuda,
+                        struct row *const *cuda_rows, int cuda_count, struct error *err)
 {
     struct matches m = match_rows(emu_rows, emu_count, cuda_rows, cuda_count);
     int counted = 0;
     text_addf(t,
-              "# emu against CUPTI\n\nWritten by `bench report %s --calibration`. emu: run %lld, %s. CUPTI: run %lld, %s, driver %s, %s, and for rows that it does not have the "
-              "newest run before on that device. %d rows that both verified; the ratio is emu over CUPTI. `constant`: all ratios within %g %% of their median, and no row that only one of the two counted.\n\n",
-              cuda->scenario ? cuda->scenario : "", (long long)emu->id, emu->device ? emu->device : "", (long long)cuda->id, cuda->device_about ? cuda->device_about : "",
-              cuda->driver ? cuda->driver : "", cuda->started, m.count, 100 * CONSTANT);
-    text_add(t, "| emu | CUPTI | rows | both 0 | one 0 | lowest | median | highest | constant | in code |\n|---|---|---|---|---|---|---|---|---|---|\n");
+              "# emu against CUPTI\n\nWritten by `bench report %s --calibration`. emu: run %lld, %s. CUPTI: run %lld, %s, driver %s, %s, "
+              "and for rows that it does not have the "
+              "newest run before on that device. %d rows that both verified; the ratio is emu over CUPTI. `constant`: all ratios within %g "
+              "%% of their median, and no row that only one of the two counted.\n\n",
+              cuda->scenario ? cuda->scenario : "", (long long)emu->id, emu->device ? emu->device : "", (long long)cuda->id,
+              cuda->device_about ? cuda->device_about : "", cuda->driver ? cuda->driver : "", cuda->started, m.count, 100 * CONSTANT);
+    text_add(t, "| emu | CUPTI | rows | both 0 | one 0 | lowest | median | highest | constant | in code "
+                "|\n|---|---|---|---|---|---|---|---|---|---|\n");
     for (const struct counter_pair *p = counter_pairs; p->emu; p++) {
         struct summary s = summarise(&m, p);
         counted += s.rows;
@@ -156,7 +165,9 @@ bool report_calibration(struct text *t, const struct run *emu, struct row *const
     free(m.items);
     if (counted)
         return true;
-    error_set(err, ERROR_USAGE, "no counter was counted in both runs (%s and %s)", emu->device ? emu->device : "", cuda->device ? cuda->device : "");
-    error_hint(err, "bench run %s --device cuda:0 --metrics \"$(bench counters --pair-metrics)\"", cuda->scenario ? cuda->scenario : "SCENARIO");
+    error_set(err, ERROR_USAGE, "no counter was counted in both runs (%s and %s)", emu->device ? emu->device : "",
+              cuda->device ? cuda->device : "");
+    error_hint(err, "bench run %s --device cuda:0 --metrics \"$(bench counters --pair-metrics)\"",
+               cuda->scenario ? cuda->scenario : "SCENARIO");
     return false;
 }

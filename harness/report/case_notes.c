@@ -10,8 +10,9 @@ static bool same_launches(const struct row *a, const struct row *b)
     for (int i = 0; same && i < a->step_count; i++) {
         const struct row_step *s = &a->steps[i], *o = &b->steps[i];
         bool known = s->sass_hash[0] || strcmp(s->kind, "fill") == 0;
-        same = known && strcmp(s->kind, o->kind) == 0 && strcmp(s->sass_hash, o->sass_hash) == 0 && memcmp(s->grid, o->grid, sizeof s->grid) == 0 &&
-               memcmp(s->block, o->block, sizeof s->block) == 0 && s->dynamic_smem == o->dynamic_smem;
+        same = known && strcmp(s->kind, o->kind) == 0 && strcmp(s->sass_hash, o->sass_hash) == 0 &&
+               memcmp(s->grid, o->grid, sizeof s->grid) == 0 && memcmp(s->block, o->block, sizeof s->block) == 0 &&
+               s->dynamic_smem == o->dynamic_smem;
     }
     return same;
 }
@@ -22,7 +23,8 @@ static bool apart(const struct case_view *c, const struct view *fast, const stru
     return slow->time->low_ns > fast->time->high_ns && share > (isnan(c->noise) ? 0 : c->noise);
 }
 
-/* Of rows that are the same machine code the fastest and the slowest, where they lie further apart than the A/A test: METHOD.md, `noise`. */
+/* Of rows that are the same machine code the fastest and the slowest, where they lie further apart than the A/A test: METHOD.md, `noise`.
+ */
 static void placement_note(const struct case_view *c, struct text *t)
 {
     for (int i = 0; i < c->count; i++) {
@@ -36,8 +38,8 @@ static void placement_note(const struct case_view *c, struct text *t)
             slow = !slow || other->time->median_ns > slow->time->median_ns ? other : slow;
         }
         if (first && slow && apart(c, fast, slow))
-            text_addf(t, "%s: the machine code of %s, and %.1f %% slower: where a row's buffers lie is a part of its time\n", slow->name, fast->name,
-                      100 * (slow->time->median_ns / fast->time->median_ns - 1));
+            text_addf(t, "%s: the machine code of %s, and %.1f %% slower: where a row's buffers lie is a part of its time\n", slow->name,
+                      fast->name, 100 * (slow->time->median_ns / fast->time->median_ns - 1));
     }
 }
 

@@ -128,10 +128,8 @@ static const struct {
     const char *heading, *metric;
     double warn; /* from here on, marked */
 } hardware[] = {
-    {"dram %", "hw.dram_throughput", INFINITY},
-    {"issue %", "hw.issue_active", INFINITY},
-    {"tensor %", "hw.tensor_active", INFINITY},
-    {"ld sect/req", "hw.sectors_per_request_ld", 16},
+    {"dram %", "hw.dram_throughput", INFINITY},  {"issue %", "hw.issue_active", INFINITY},
+    {"tensor %", "hw.tensor_active", INFINITY},  {"ld sect/req", "hw.sectors_per_request_ld", 16},
     {"confl %", "hw.shared_conflict_share", 10},
 };
 #define HARDWARE ((int)(sizeof hardware / sizeof *hardware))
@@ -160,8 +158,8 @@ static void hardware_cells(struct table *t, const struct row *row, int step, con
     }
 }
 
-/* What a launch in a graph takes, what is prepared once, and of sequences what is kept from frame to frame and how far the result has gone from the dense
- * one: columns where a row of the case has them. */
+/* What a launch in a graph takes, what is prepared once, and of sequences what is kept from frame to frame and how far the result has gone
+ * from the dense one: columns where a row of the case has them. */
 struct extra_columns {
     bool graph, prepare, sequence;
     int count;
@@ -257,7 +255,6 @@ static void timed_step(struct table *t, const struct case_view *c, const struct 
     hardware_cells(t, v->row, step, has->hardware);
 }
 
-
 /* D: a device that keeps time. */
 static struct table *timed_table(const struct case_view *c)
 {
@@ -346,7 +343,8 @@ static struct table *counted_table(const struct case_view *c)
             double st = counter_step(v->row, s, "emu.global_sectors_st"), ld = counter_step(v->row, s, "emu.global_sectors_ld");
             double requests = counter_step(v->row, s, "emu.global_requests_st"), copied = counter_step(v->row, s, "emu.async_sectors");
             counter_cells(t, counter_step(v->row, s, "emu.warp_fma"), over(st, requests),
-                          over(counter_step(v->row, s, "emu.global_sectors_ideal_st"), requests), over(32 * (st + ld + (isnan(copied) ? 0 : copied)), v->row->bytes));
+                          over(counter_step(v->row, s, "emu.global_sectors_ideal_st"), requests),
+                          over(32 * (st + ld + (isnan(copied) ? 0 : copied)), v->row->bytes));
         }
     }
     return t;

@@ -20,8 +20,8 @@ void case_modes(const struct case_view *c, struct text *t);
 void failure_text(const struct view *v, struct text *t);
 /* "tconv: 213 us whole; without store 190 (-11 %), bias 212 (-0.5 %)": one line for each row that was run without its parts. */
 void case_ablations(const struct case_view *c, struct text *t);
-/* "tconv (and 1 more): stopped at 30 rounds ...": warnings of rows, or why they have no hardware counters; each said once. Behind the warnings
- * rows of the same machine code whose times are further apart than noise. */
+/* "tconv (and 1 more): stopped at 30 rounds ...": warnings of rows, or why they have no hardware counters; each said once. Behind the
+ * warnings rows of the same machine code whose times are further apart than noise. */
 void case_notes(const struct case_view *c, bool counters, struct text *t);
 /* Cuts the first line "NAME: TEXT" off *lines: both end in 0. False: none is left. */
 bool case_next_line(char **lines, const char **name, const char **text);

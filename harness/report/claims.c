@@ -34,8 +34,8 @@ void claims_lines(struct text *t, const struct run *run, struct row *const *rows
             claimed += testable(&c, v);
             kept += testable(&c, v) && !excess;
             if (excess) {
-                text_addf(&broken, "%s: %s claims this shape, but takes %s times as long as %s\n", v->row->layer ? v->row->layer : "", v->name,
-                          number_3(excess, n), c.zero_name);
+                text_addf(&broken, "%s: %s claims this shape, but takes %s times as long as %s\n", v->row->layer ? v->row->layer : "",
+                          v->name, number_3(excess, n), c.zero_name);
             }
         }
         case_view_free(&c);

@@ -6,7 +6,8 @@
 
 #define PAR 0.10 /* METHOD.md, "Claims": at par is no more than this behind the library */
 
-/* How many times the library's time a row takes that claims its case and is not at par; 0: the claim holds, or there is none, no time or no library. */
+/* How many times the library's time a row takes that claims its case and is not at par; 0: the claim holds, or there is none, no time or no
+ * library. */
 double claim_excess(const struct case_view *c, const struct view *v);
 /* One line on all timed rows that claim their case, and one for each whose claim is broken; nothing where none claims. */
 void claims_lines(struct text *t, const struct run *run, struct row *const *rows, int count);

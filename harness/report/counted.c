@@ -14,8 +14,8 @@ static long long number_of(const json_t *o, const char *key)
 static void triple(const json_t *o, const char *key, char out[48])
 {
     const json_t *a = json_object_get(o, key);
-    snprintf(out, 48, "%lldx%lldx%lld", (long long)json_integer_value(json_array_get(a, 0)), (long long)json_integer_value(json_array_get(a, 1)),
-             (long long)json_integer_value(json_array_get(a, 2)));
+    snprintf(out, 48, "%lldx%lldx%lld", (long long)json_integer_value(json_array_get(a, 0)),
+             (long long)json_integer_value(json_array_get(a, 1)), (long long)json_integer_value(json_array_get(a, 2)));
 }
 
 void report_kernels(struct text *t, const struct row *row)
@@ -23,8 +23,8 @@ void report_kernels(struct text *t, const struct row *row)
     json_t *list = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL, *one;
     size_t i;
     if (json_array_size(list))
-        text_addf(t, "kernels  one run, as CUPTI saw it in a pass of its own\n  %-4s %10s %8s %5s %8s  %-16s %-12s name\n", "step", "time us", "gap us", "regs", "smem B",
-                  "grid", "block");
+        text_addf(t, "kernels  one run, as CUPTI saw it in a pass of its own\n  %-4s %10s %8s %5s %8s  %-16s %-12s name\n", "step",
+                  "time us", "gap us", "regs", "smem B", "grid", "block");
     json_array_foreach(list, i, one)
     {
         char time[NUMBER_TEXT], gap[NUMBER_TEXT] = "", grid[48], block[48];
@@ -47,8 +47,9 @@ void report_kernels(struct text *t, const struct row *row)
 #define LANES_SHOWN 31.5  /* fewer lanes that do something */
 /* Of a source line, by SASS metrics; their names in the row. */
 enum { INSTRUCTIONS, LANES, SECTORS, SECTORS_IDEAL, WAVEFRONTS, WAVEFRONTS_IDEAL, LOCAL, EXECUTED };
-static const char *const executed_names[EXECUTED] = {"hw.executed_instructions",  "hw.executed_lanes",      "hw.executed_sectors", "hw.executed_sectors_ideal",
-                                                     "hw.executed_wavefronts", "hw.executed_wavefronts_ideal", "hw.executed_local_sectors"};
+static const char *const executed_names[EXECUTED] = {"hw.executed_instructions",  "hw.executed_lanes",      "hw.executed_sectors",
+                                                     "hw.executed_sectors_ideal", "hw.executed_wavefronts", "hw.executed_wavefronts_ideal",
+                                                     "hw.executed_local_sectors"};
 
 static bool is_sample(const struct row_metric *m)
 {
@@ -72,7 +73,7 @@ struct sampled {
     int step, line;
     double samples;
     const struct row_metric *top[REASONS_SHOWN]; /* the most frequent first */
-    double executed[EXECUTED]; /* NaN: not counted */
+    double executed[EXECUTED];                   /* NaN: not counted */
 };
 
 static int by_samples(const void *a, const void *b)
@@ -165,10 +166,13 @@ void report_samples(struct text *t, const struct row *row)
     for (int i = 0; i < count && i < LINES_SHOWN; i++) {
         const struct row_step *step = lines[i].step >= 0 && lines[i].step < row->step_count ? &row->steps[lines[i].step] : NULL;
         const char *slash = step ? strrchr(step->file, '/') : NULL, *file = slash ? slash + 1 : step ? step->file : "";
-        char *place = lines[i].line ? text_format("%s:%d", file, lines[i].line) : text_format("%.24s, no line", step ? step->name : "other kernels");
-        text_addf(t, "  %5s %%  %-*s", number_percent(all > 0 ? lines[i].samples / all : 0, a), lines[i].top[0] || lines[i].executed[INSTRUCTIONS] > 0 ? 36 : 0, place);
+        char *place =
+            lines[i].line ? text_format("%s:%d", file, lines[i].line) : text_format("%.24s, no line", step ? step->name : "other kernels");
+        text_addf(t, "  %5s %%  %-*s", number_percent(all > 0 ? lines[i].samples / all : 0, a),
+                  lines[i].top[0] || lines[i].executed[INSTRUCTIONS] > 0 ? 36 : 0, place);
         for (int k = 0; k < REASONS_SHOWN && lines[i].top[k]; k++)
-            text_addf(t, "%s %s %s %%", k ? "," : "", lines[i].top[k]->name + sizeof SAMPLES - 1, number_percent(lines[i].top[k]->value / lines[i].samples, a));
+            text_addf(t, "%s %s %s %%", k ? "," : "", lines[i].top[k]->name + sizeof SAMPLES - 1,
+                      number_percent(lines[i].top[k]->value / lines[i].samples, a));
         add_executed(t, &lines[i], instructions);
         text_add(t, "\n");
         free(place);
@@ -185,7 +189,8 @@ static void counters_of(struct text *t, const struct row *row, int step)
     for (int i = 0; i < row->metric_count; i++) {
         const struct row_metric *m = &row->metrics[i];
         if (is_counter(m, step))
-            text_addf(t, "  %-40s %16s %s\n", m->name, fabs(m->value) >= 1000 || m->value == floor(m->value) ? number_count(m->value, a) : number_3(m->value, a), m->unit);
+            text_addf(t, "  %-40s %16s %s\n", m->name,
+                      fabs(m->value) >= 1000 || m->value == floor(m->value) ? number_count(m->value, a) : number_3(m->value, a), m->unit);
     }
 }
 

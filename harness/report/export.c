@@ -102,21 +102,22 @@ static json_t *json_why(const struct case_view *c, const struct view *v)
     struct account a = account_of(c, v, 0);
     for (int i = 0; i < all.count; i++) {
         const struct verdict_item *item = &all.items[i];
-        json_array_append_new(rules, json_pack("{s:s,s:o,s:o,s:o}", "binds", counter_bind_names[item->binds], "rule", json_text(item->group), "says",
-                                                     json_text(item->says), "try", json_text(item->remedy)));
+        json_array_append_new(rules, json_pack("{s:s,s:o,s:o,s:o}", "binds", counter_bind_names[item->binds], "rule",
+                                               json_text(item->group), "says", json_text(item->says), "try", json_text(item->remedy)));
     }
     for (int i = 0; i < a.count; i++) {
-        json_t *part = json_pack("{s:o,s:o,s:o}", "part", json_text(a.parts[i].key), "what", json_text(a.parts[i].what), "ns", json_number(a.parts[i].ns));
+        json_t *part = json_pack("{s:o,s:o,s:o}", "part", json_text(a.parts[i].key), "what", json_text(a.parts[i].what), "ns",
+                                 json_number(a.parts[i].ns));
         for (int k = 0; k < a.parts[i].place_count; k++) {
             if (!k)
                 json_object_set_new(part, "places", json_array());
-            json_array_append_new(json_object_get(part, "places"),
-                                  json_pack("{s:o,s:o}", "at", json_text(a.parts[i].places[k].where), "ns", json_number(a.parts[i].places[k].ns)));
+            json_array_append_new(json_object_get(part, "places"), json_pack("{s:o,s:o}", "at", json_text(a.parts[i].places[k].where), "ns",
+                                                                             json_number(a.parts[i].places[k].ns)));
         }
         json_array_append_new(parts, part);
     }
-    return json_pack("{s:o,s:o,s:o}", "binds", all.count ? json_string(counter_bind_names[all.items[0].binds]) : json_null(), "rules", rules, "account",
-                     a.known ? parts : (json_decref(parts), json_null()));
+    return json_pack("{s:o,s:o,s:o}", "binds", all.count ? json_string(counter_bind_names[all.items[0].binds]) : json_null(), "rules",
+                     rules, "account", a.known ? parts : (json_decref(parts), json_null()));
 }
 
 static json_t *json_row(const struct case_view *c, const struct view *v)

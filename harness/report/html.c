@@ -279,10 +279,13 @@ static void how_to_read(struct text *t, bool counts)
                     "<li><b>isolated, cold</b>: one launch at a time, caches flushed before each. <b>A/A</b>: row 0 measured against "
                     "itself in the same rounds; a difference below it is "
                     "noise.</li>\n"
-                    "<li><b>Against the machine's limits</b>: hardware counters of launches of their own, several passes each, so a share may be a little above "
-                    "100. A row of several kernels has their sums and means, and its steps below. Behind <b>Every counter</b> they stand by group, with what "
+                    "<li><b>Against the machine's limits</b>: hardware counters of launches of their own, several passes each, so a share "
+                    "may be a little above "
+                    "100. A row of several kernels has their sums and means, and its steps below. Behind <b>Every counter</b> they stand "
+                    "by group, with what "
                     "they mean.</li>\n"
-                    "<li><b>Why each row is as fast as it is</b>: what binds it, and its time as a sum of parts that adds up; the parts by waiting reason "
+                    "<li><b>Why each row is as fast as it is</b>: what binds it, and its time as a sum of parts that adds up; the parts by "
+                    "waiting reason "
                     "say what the lost time looks like, not what would be gained (METHOD.md, Why).</li>\n");
     }
     text_add(t, "<li><b>occ %</b>: warps that can be resident over the chip's maximum, and what limits them. <b>spill</b>: bytes a thread "

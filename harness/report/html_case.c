@@ -117,7 +117,8 @@ static void steps_cell(struct text *t, const struct case_view *c, const struct v
 
 static void timed_row(struct text *t, const struct case_view *c, const struct view *v)
 {
-    char value[NUMBER_TEXT], half[NUMBER_TEXT], low[NUMBER_TEXT], high[NUMBER_TEXT], spread[4 * NUMBER_TEXT + 48], interval[3 * NUMBER_TEXT];
+    char value[NUMBER_TEXT], half[NUMBER_TEXT], low[NUMBER_TEXT], high[NUMBER_TEXT], spread[4 * NUMBER_TEXT + 48],
+        interval[3 * NUMBER_TEXT];
     text_addf(t, "<tr%s><td class=\"mark\">", v->rank == 0 ? " class=\"zero\"" : "");
     if (v->rank >= 0) {
         text_addf(t, "%d", v->rank);
@@ -363,7 +364,8 @@ static void all_steps(struct text *t, const struct case_view *c)
         const struct view *v = &c->views[c->order[i]];
         for (int s = 0; s < v->row->step_count; s++) {
             if (!any) {
-                text_add(t, "<details><summary>Launch, registers and occupancy of every step, and what would lift its limit</summary><div class=\"scroll\">"
+                text_add(t, "<details><summary>Launch, registers and occupancy of every step, and what would lift its limit</summary><div "
+                            "class=\"scroll\">"
                             "<table class=\"metrics\"><thead><tr><th>variant</th><th>step</th>");
                 for (size_t h = 0; h < sizeof heads / sizeof heads[0]; h++)
                     text_addf(t, "<th class=\"n\">%s</th>", heads[h]);

@@ -1,4 +1,5 @@
-/* report/html_light: how near each row of a case comes to the limits of the machine, in one table: the counters that say where to look first. */
+/* report/html_light: how near each row of a case comes to the limits of the machine, in one table: the counters that say where to look
+ * first. */
 #include "report/account.h"
 #include "report/html.h"
 #include "report/number.h"
@@ -35,8 +36,8 @@ static void put_wait(struct text *t, const struct view *v, int step)
     const struct row_metric *most = NULL;
     for (int i = 0; i < v->row->metric_count; i++) {
         const struct row_metric *m = &v->row->metrics[i];
-        if (m->step == step && !m->line && !strncmp(m->name, "hw.stall_", 9) && strcmp(m->name + 9, "selected") && strcmp(m->name + 9, "not_selected") &&
-            (!most || m->value > most->value))
+        if (m->step == step && !m->line && !strncmp(m->name, "hw.stall_", 9) && strcmp(m->name + 9, "selected") &&
+            strcmp(m->name + 9, "not_selected") && (!most || m->value > most->value))
             most = m;
     }
     text_add(t, "<td>");
@@ -88,7 +89,8 @@ void html_light(struct text *t, const struct case_view *c)
         if (!v->ranked || !is_counted(v))
             continue;
         if (!open) {
-            text_add(t, "<h3>Against the machine's limits <small>hardware counters, % of peak</small></h3>\n<div class=\"scroll\"><table class=\"metrics\"><thead><tr><th></th>");
+            text_add(t, "<h3>Against the machine's limits <small>hardware counters, % of peak</small></h3>\n<div class=\"scroll\"><table "
+                        "class=\"metrics\"><thead><tr><th></th>");
             for (size_t k = 0; k < SHOWN; k++)
                 text_addf(t, "<th class=\"n\" title=\"%s\">%s</th>", shown[k].what, shown[k].head);
             text_add(t, "<th title=\"the state that takes most of a warp's time\">warps wait for</th></tr></thead><tbody>\n");

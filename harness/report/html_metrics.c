@@ -1,4 +1,5 @@
-/* report/html_metrics: every counter and metric of a case, one column a variant, in the sections of the counter groups; folded away below its table. */
+/* report/html_metrics: every counter and metric of a case, one column a variant, in the sections of the counter groups; folded away below
+ * its table. */
 #include "report/html.h"
 #include "report/number.h"
 #include "report/verdict.h"
@@ -197,7 +198,9 @@ static void put_plans(struct text *t, const struct view *v, bool *open)
             plans[count++] = &v->row->metrics[i];
     if (count) {
         qsort(plans, (size_t)count, sizeof *plans, by_value);
-        text_add(t, *open ? "" : "<h4>cudnn plans <small>that were tried, fastest first: engine, heuristic and its rank; median us</small></h4>\n");
+        text_add(t,
+                 *open ? ""
+                       : "<h4>cudnn plans <small>that were tried, fastest first: engine, heuristic and its rank; median us</small></h4>\n");
         *open = true;
         text_add(t, "<p class=\"groups\"><b>");
         html_text(t, v->name);
@@ -215,7 +218,8 @@ static void put_plans(struct text *t, const struct view *v, bool *open)
 
 void html_metrics(struct text *t, const struct case_view *c)
 {
-    static const char *const order[] = {"core", "roofline", "memory", "l2", "coalescing", "shared", "occupancy", "stalls", "tensor", "divergence", "spills", "launch"};
+    static const char *const order[] = {"core",      "roofline", "memory", "l2",         "coalescing", "shared",
+                                        "occupancy", "stalls",   "tensor", "divergence", "spills",     "launch"};
     struct line *all;
     int count = names_of(c, &all);
     const struct counter_groups *groups = verdict_groups();

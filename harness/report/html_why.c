@@ -1,4 +1,5 @@
-/* report/html_why: the words of `bench why` for the rows of a case, the kernels it launched and its source lines, folded away below its table. */
+/* report/html_why: the words of `bench why` for the rows of a case, the kernels it launched and its source lines, folded away below its
+ * table. */
 #include "report/counted.h"
 #include "report/html.h"
 #include "report/listing.h"
@@ -36,7 +37,9 @@ void html_why(struct text *t, const struct case_view *c)
         verdicts_of(c, v, &all);
         report_why(&words, c->run, c->rows, c->count, (int)(v - c->views), &style);
         add_parts(&words, v->row, &style);
-        text_add(t, shown++ ? "" : "<details><summary>Why each row is as fast as it is: verdict, account of its time, what the fastest does better, kernels, source lines</summary>\n");
+        text_add(t, shown++ ? ""
+                            : "<details><summary>Why each row is as fast as it is: verdict, account of its time, what the fastest does "
+                              "better, kernels, source lines</summary>\n");
         text_add(t, "<details><summary>");
         html_text(t, v->name);
         text_addf(t, "%s%s</summary><pre>", all.count ? ": " : "", all.count ? counter_bind_names[all.items[0].binds] : "");

@@ -103,7 +103,8 @@ static int lines_of(const struct row *row, int step, int **out)
         most = 1000000;
     char *seen = xcalloc((size_t)most + 1, 1);
     for (int i = 0; i < row->metric_count; i++)
-        if (row->metrics[i].step == step && row->metrics[i].line > 0 && row->metrics[i].line <= most && !strncmp(row->metrics[i].name, "emu.", 4))
+        if (row->metrics[i].step == step && row->metrics[i].line > 0 && row->metrics[i].line <= most &&
+            !strncmp(row->metrics[i].name, "emu.", 4))
             seen[row->metrics[i].line] = 1;
     *out = xcalloc((size_t)most + 1, sizeof **out);
     for (int i = 1; i <= most; i++)
@@ -134,7 +135,8 @@ static void add_source(struct text *t, const char *source, int line, const struc
     free(text);
 }
 
-static void add_step(struct text *t, const struct row *row, int step, const int *lines, int count, const char *source, const struct report_style *style)
+static void add_step(struct text *t, const struct row *row, int step, const int *lines, int count, const char *source,
+                     const struct report_style *style)
 {
     double whole = at(row, step, 0, "emu.warp_instructions");
     text_addf(t, "%6s %6s %8s %15s %15s %17s\n", "line", "inst %", "lanes", "ld sect (least)", "st sect (least)", "smem pass (least)");
@@ -142,7 +144,8 @@ static void add_step(struct text *t, const struct row *row, int step, const int 
         int n = lines[i];
         char a[NUMBER_TEXT], b[NUMBER_TEXT], pair[3 * NUMBER_TEXT];
         double warps = at(row, step, n, "emu.warp_instructions"), threads = at(row, step, n, "emu.thread_instructions");
-        text_addf(t, "%6d %6s %8s", n, warps > 0 && whole > 0 ? number_percent(warps / whole, a) : "", warps > 0 && threads > 0 ? number_short(threads / warps, b) : "");
+        text_addf(t, "%6d %6s %8s", n, warps > 0 && whole > 0 ? number_percent(warps / whole, a) : "",
+                  warps > 0 && threads > 0 ? number_short(threads / warps, b) : "");
         static const char *const kinds[] = {"ld", "st"};
         for (int k = 0; k < 2; k++) {
             char sectors[48], ideal[48], requests[48];
@@ -152,7 +155,8 @@ static void add_step(struct text *t, const struct row *row, int step, const int 
             double r = at(row, step, n, requests);
             pair[0] = 0;
             if (r > 0)
-                snprintf(pair, sizeof pair, "%s (%s)", number_short(at(row, step, n, sectors) / r, a), number_short(at(row, step, n, ideal) / r, b));
+                snprintf(pair, sizeof pair, "%s (%s)", number_short(at(row, step, n, sectors) / r, a),
+                         number_short(at(row, step, n, ideal) / r, b));
             text_addf(t, " %15s", pair);
         }
         double passes = 0, least = 0;
@@ -205,7 +209,8 @@ void listing_code(struct text *t, const struct row *row, const struct report_sty
             const struct row_metric *m = &row->metrics[i];
             char n[NUMBER_TEXT];
             if (m->step == step && !strncmp(m->name, "static.", 7) && m->value > 0)
-                text_addf(&words, "%s%s %s", words.len ? ", " : "", !strncmp(m->name, "static.sass_", 12) ? m->name + 12 : m->name + 7, number_count(m->value, n));
+                text_addf(&words, "%s%s %s", words.len ? ", " : "", !strncmp(m->name, "static.sass_", 12) ? m->name + 12 : m->name + 7,
+                          number_count(m->value, n));
         }
         if (words.len)
             text_addf(t, "%s: machine instructions by class: %s\n", row->steps[step].name, text_get(&words));

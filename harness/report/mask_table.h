@@ -6,7 +6,7 @@
 #include "report/view.h"
 
 struct mask_table {
-    char *title; /* "f16, c=64, f16 f16_acc32": what its cases share */
+    char *title;         /* "f16, c=64, f16 f16_acc32": what its cases share */
     struct table *table; /* mask, inputs and outputs active in %, then the time of each variant in us; the fastest of a mask is bold */
 };
 /* Layers with two timed masks or more. Their count. */

@@ -11,28 +11,28 @@ struct network_sum {
 };
 struct network {
     char *name;
-    int64_t runs;           /* of all its layers that the rows have */
+    int64_t runs; /* of all its layers that the rows have */
     int layers;
-    bool timed;             /* some layer is */
-    struct text members;    /* "head, 16 x body_1, up" */
-    struct text missing;    /* layers without a dense, timed row 0: there is no sum then */
-    struct text mode;       /* "isolated, cold"; "" when the layers differ in it */
+    bool timed;              /* some layer is */
+    struct text members;     /* "head, 16 x body_1, up" */
+    struct text missing;     /* layers without a dense, timed row 0: there is no sum then */
+    struct text mode;        /* "isolated, cold"; "" when the layers differ in it */
     char zero[VARIANT_BASE]; /* "cudnn" where row 0 is that on every layer, else "row 0" */
-    struct text zeros;      /* only then: "cudnn on head, up; copy on shuffle" */
+    struct text zeros;       /* only then: "cudnn on head, up; copy on shuffle" */
     double zero_ns;
     struct text unverified; /* layers where no row is verified and timed (a foil is not the op): there is no fastest of each then */
     double fastest_ns;
-    bool all_zero;          /* row 0 is the fastest on every layer */
-    struct text choice;     /* "reg_tiled on head; cudnn on body_1, up" */
+    bool all_zero;            /* row 0 is the fastest on every layer */
+    struct text choice;       /* "reg_tiled on head; cudnn on body_1, up" */
     struct network_sum *sums; /* by time; without row 0 */
     int count;
-    struct text chains;     /* lines: the network run whole, each way it was */
-    int partial;            /* variants that are timed on some of its layers only */
+    struct text chains; /* lines: the network run whole, each way it was */
+    int partial;        /* variants that are timed on some of its layers only */
 };
 /* Those that the rows name (column `networks`), in that order, each with two runs at the least and something timed. Returns the count. */
 int network_list_make(struct network **out, const struct run *run, struct row *const *rows, int count);
-/* One line for each verified and timed way in which the network was run whole: its time, end-to-end and layer-wise speed-up together, and what lies
- * between it and the sum of its layers. One line in all where nothing was timed. */
+/* One line for each verified and timed way in which the network was run whole: its time, end-to-end and layer-wise speed-up together, and
+ * what lies between it and the sum of its layers. One line in all where nothing was timed. */
 void network_chains(struct text *t, const struct run *run, struct row *const *rows, int count, const char *network);
 void network_list_free(struct network *networks, int count);
 /* One line a sum: "x2: cudnn 6.17 ms, the sum of 36 dense layer runs (isolated, cold): head, ...". */

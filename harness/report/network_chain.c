@@ -31,7 +31,8 @@ static void add_layout(struct text *t, const struct row *row, double chain_ns)
         const struct row_metric *m = &row->metrics[i];
         size_t length = strlen(m->name);
         if (strncmp(m->name, INSIDE, strlen(INSIDE)) == 0) {
-            text_addf(t, "%s%.*s %s", before, (int)(length - strlen(INSIDE) - strlen("_ns")), m->name + strlen(INSIDE), number_time(m->value, b));
+            text_addf(t, "%s%.*s %s", before, (int)(length - strlen(INSIDE) - strlen("_ns")), m->name + strlen(INSIDE),
+                      number_time(m->value, b));
             before = ", ";
         }
     }
@@ -47,7 +48,8 @@ static void add_signed(struct text *t, const char *what, double ns)
 /* "its layers by themselves 3.90 ms - 300 us warm L2 + 120 us layout changes of the plan + 380 us launches, gaps and the rest" */
 static void add_difference(struct text *t, const struct row *row, double chain_ns)
 {
-    double sum = metric(row, "chain.sum_ns"), warm = metric(row, "chain.sum_warm_ns"), back = metric(row, "chain.sum_back_ns"), layout = metric(row, "chain.plan_layout_ns");
+    double sum = metric(row, "chain.sum_ns"), warm = metric(row, "chain.sum_warm_ns"), back = metric(row, "chain.sum_back_ns"),
+           layout = metric(row, "chain.plan_layout_ns");
     char a[NUMBER_TEXT];
     if (isnan(sum)) {
         return;
@@ -74,14 +76,17 @@ static void add_difference(struct text *t, const struct row *row, double chain_n
 static void add_speedups(struct text *t, const struct row *row, const struct row_time *time)
 {
     double sum = metric(row, "chain.sum_ns"), low = metric(row, "chain.sum_low_ns"), high = metric(row, "chain.sum_high_ns");
-    double zero = metric(row, "chain.library_sum_ns"), zero_low = metric(row, "chain.library_sum_low_ns"), zero_high = metric(row, "chain.library_sum_high_ns");
+    double zero = metric(row, "chain.library_sum_ns"), zero_low = metric(row, "chain.library_sum_low_ns"),
+           zero_high = metric(row, "chain.library_sum_high_ns");
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
     if (isnan(time->ratio) || (time->ratio_low == 1 && time->ratio_high == 1)) { /* the library itself */
         return;
     }
-    text_addf(t, ", %s x library [%s, %s] end to end", number_3(time->ratio, a), number_3(time->ratio_low, b), number_3(time->ratio_high, c));
+    text_addf(t, ", %s x library [%s, %s] end to end", number_3(time->ratio, a), number_3(time->ratio_low, b),
+              number_3(time->ratio_high, c));
     if (sum > 0 && zero > 0 && low > 0 && high > 0) {
-        text_addf(t, ", %s x [%s, %s] over its layers", number_3(zero / sum, a), number_3(zero_low / high, b), number_3(zero_high / low, c));
+        text_addf(t, ", %s x [%s, %s] over its layers", number_3(zero / sum, a), number_3(zero_low / high, b),
+                  number_3(zero_high / low, c));
     }
 }
 

@@ -194,7 +194,8 @@ static int collect_facts(const struct case_view *c, struct code_facts *out, int 
         for (int j = 0; j < *count; j++) {
             const struct row_step *o = out[j].step;
             bool named = !strcmp(out[j].name, v->name);
-            known |= named && o->registers == s->registers && o->spill_store_bytes == s->spill_store_bytes && fabs(o->occupancy - s->occupancy) < 5e-4;
+            known |= named && o->registers == s->registers && o->spill_store_bytes == s->spill_store_bytes &&
+                     fabs(o->occupancy - s->occupancy) < 5e-4;
             several |= named;
         }
         if (known || *count == FACTS_DRAWN) {
@@ -249,8 +250,10 @@ static bool facts_plot(struct plots *p, const struct run *run, struct row *const
     if (more)
         snprintf(rest, sizeof rest, " %d more are in the tables.", more);
     return plot_write(p, &d, PLOT_FACTS, -1,
-                      text_format("What the compiler made of the longest step of each variant of ours: registers and spilled bytes a thread, theoretical occupancy. "
-                                  "Where a variant has several codes, the case stands behind it.%s%s", most_spill > 0 ? "" : " Nothing spills.", rest),
+                      text_format("What the compiler made of the longest step of each variant of ours: registers and spilled bytes a "
+                                  "thread, theoretical occupancy. "
+                                  "Where a variant has several codes, the case stands behind it.%s%s",
+                                  most_spill > 0 ? "" : " Nothing spills.", rest),
                       dir, err);
 }
 
@@ -352,7 +355,8 @@ bool plots_make(struct plots *p, const struct run *run, struct row *const *rows,
         done = c.counts ? counts_plot(p, &c, folder, err) : time_plot(p, &c, folder, err) && roofline_plot(p, &c, folder, err);
         case_view_free(&c);
     }
-    done = done && break_evens_plot(p, run, rows, count, folder, err) && sweeps_make(p, run, rows, count, folder, err) && facts_plot(p, run, rows, count, folder, err);
+    done = done && break_evens_plot(p, run, rows, count, folder, err) && sweeps_make(p, run, rows, count, folder, err) &&
+           facts_plot(p, run, rows, count, folder, err);
     if (left_out) {
         p->left_out = text_format("The first %d cases have a plot of their own; the other %d do not.", CASES_DRAWN, left_out);
     }

@@ -23,10 +23,11 @@ void report_network(struct text *t, const struct run *run, struct row *const *ro
 void report_selector(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* How many rows whose heads claim their case are at par with the library, and which are not. */
 void report_claims(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
-/* What the scenario's answers ask: for each layer and pattern, below which density a sparse variant beats the dense one. Nothing when no case has a mask. */
+/* What the scenario's answers ask: for each layer and pattern, below which density a sparse variant beats the dense one. Nothing when no
+ * case has a mask. */
 void report_answers(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
-/* What a search found, a table for each variant that was searched: a line a layer with the library's time, that of the one point that serves all layers
- * best, and that of the layer's own best point; then their sums. Nothing when the run was no search. */
+/* What a search found, a table for each variant that was searched: a line a layer with the library's time, that of the one point that
+ * serves all layers best, and that of the layer's own best point; then their sums. Nothing when the run was no search. */
 void report_tune(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* The wisdom of a database, a line for each. */
 void report_wisdom(struct text *t, const struct wisdom *list, int count, const struct report_style *style);

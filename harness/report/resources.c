@@ -30,7 +30,8 @@ static bool library_step(const struct case_view *c, const struct row *row, int s
     json_t *all = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL, *one;
     const json_t *longest = NULL;
     size_t i;
-    json_array_foreach(all, i, one) if (fact(one, "step") == step && (!longest || json_number_value(json_object_get(one, "ns")) > json_number_value(json_object_get(longest, "ns"))))
+    json_array_foreach(all, i, one) if (fact(one, "step") == step && (!longest || json_number_value(json_object_get(one, "ns")) >
+                                                                                      json_number_value(json_object_get(longest, "ns"))))
         longest = one;
     bool ok = longest && fact(longest, "registers") > 0 && c->machine.chip;
     if (ok) {
@@ -43,9 +44,11 @@ static bool library_step(const struct case_view *c, const struct row *row, int s
         out->registers = fact(longest, "registers");
         out->static_smem = fact(longest, "static_smem");
         out->dynamic_smem = fact(longest, "dynamic_smem");
-        struct occupancy_query q = {.block_threads = (int)(out->block[0] * out->block[1] * out->block[2]), .registers = out->registers,
+        struct occupancy_query q = {.block_threads = (int)(out->block[0] * out->block[1] * out->block[2]),
+                                    .registers = out->registers,
                                     .static_smem = out->static_smem > 0 ? (size_t)out->static_smem : 0,
-                                    .dynamic_smem = out->dynamic_smem > 0 ? (size_t)out->dynamic_smem : 0, .carveout = -1};
+                                    .dynamic_smem = out->dynamic_smem > 0 ? (size_t)out->dynamic_smem : 0,
+                                    .carveout = -1};
         struct occupancy o = occupancy_of(c->machine.chip, &q);
         ok = o.possible;
         out->blocks_per_sm = o.blocks_per_sm;
@@ -66,12 +69,15 @@ bool resources_step(const struct case_view *c, const struct view *v, int step, s
     return (out->registers >= 0 && out->block[0] > 0) || (out->registers < 0 && library_step(c, v->row, step, out));
 }
 
-/* The calculator's answer again; false when the chip is not in the table or it says something else than the row (a carve-out, another board). */
+/* The calculator's answer again; false when the chip is not in the table or it says something else than the row (a carve-out, another
+ * board). */
 static bool ask(const struct case_view *c, const struct row_step *s, struct occupancy_query *q, struct occupancy *o)
 {
-    *q = (struct occupancy_query){.block_threads = (int)(s->block[0] * s->block[1] * s->block[2]), .registers = s->registers,
+    *q = (struct occupancy_query){.block_threads = (int)(s->block[0] * s->block[1] * s->block[2]),
+                                  .registers = s->registers,
                                   .static_smem = s->static_smem > 0 ? (size_t)s->static_smem : 0,
-                                  .dynamic_smem = s->dynamic_smem > 0 ? (size_t)s->dynamic_smem : 0, .carveout = -1};
+                                  .dynamic_smem = s->dynamic_smem > 0 ? (size_t)s->dynamic_smem : 0,
+                                  .carveout = -1};
     if (!c->machine.chip)
         return false;
     *o = occupancy_of(c->machine.chip, q);
@@ -104,8 +110,9 @@ void resources_occupancy(const struct case_view *c, const struct view *v, int st
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     if (!resources_step(c, v, step, s) || s->occupancy < 0)
         return;
-    text_addf(t, "%d block%s of %lld threads on an SM, %d warps, %s %% of what it holds", s->blocks_per_sm, s->blocks_per_sm == 1 ? "" : "s",
-              (long long)(s->block[0] * s->block[1] * s->block[2]), s->warps_per_sm, number_percent(s->occupancy, a));
+    text_addf(t, "%d block%s of %lld threads on an SM, %d warps, %s %% of what it holds", s->blocks_per_sm,
+              s->blocks_per_sm == 1 ? "" : "s", (long long)(s->block[0] * s->block[1] * s->block[2]), s->warps_per_sm,
+              number_percent(s->occupancy, a));
     if (ask(c, s, &q, &o))
         add_limits(c, &q, &o, t);
     else
@@ -118,7 +125,8 @@ void resources_occupancy(const struct case_view *c, const struct view *v, int st
         if (tail.waves < 1)
             text_addf(t, ": %s %% of the GPU's places get no block", number_percent(tail.idle, b));
         else if (tail.idle > 0)
-            text_addf(t, ": the last fills %s %% of the places, %s %% of all stay empty", number_percent(tail.last, a), number_percent(tail.idle, b));
+            text_addf(t, ": the last fills %s %% of the places, %s %% of all stay empty", number_percent(tail.last, a),
+                      number_percent(tail.idle, b));
     }
     double clusters = counter_step(v->row, step, "model.clusters_at_most"), told = counter_step(v->row, step, "driver.clusters");
     if (!isnan(told))
@@ -142,8 +150,11 @@ static void add_spill_lines(const struct view *v, int step, struct text *t)
         bool both = loads && next && next->step == step && next->line == m->line && !strcmp(next->name, "static.spill_stores");
         if (shown++ == SPILL_LINES)
             return;
-        text_addf(t, "%s%s:%d %.0f loads, %.0f stores", shown > 1 ? "; " : "; in the code at ", file_base(v->row->steps[step].file), m->line, loads ? m->value : 0,
-                  both ? next->value : stores ? m->value : 0);
+        text_addf(t, "%s%s:%d %.0f loads, %.0f stores", shown > 1 ? "; " : "; in the code at ", file_base(v->row->steps[step].file),
+                  m->line, loads ? m->value : 0,
+                  both     ? next->value
+                  : stores ? m->value
+                           : 0);
         i += both;
     }
 }
@@ -157,14 +168,16 @@ void resources_spills(const struct case_view *c, const struct view *v, int step,
     double instructions = counter_step(v->row, step, "static.spill_instructions");
     double ld = counter_step(v->row, step, "static.sass_ldl"), st = counter_step(v->row, step, "static.sass_stl");
     if (s->spill_store_bytes || s->spill_load_bytes) {
-        text_addf(t, "%d B stored and %d B loaded a thread at %d registers, by the compiler", s->spill_store_bytes, s->spill_load_bytes, s->registers);
+        text_addf(t, "%d B stored and %d B loaded a thread at %d registers, by the compiler", s->spill_store_bytes, s->spill_load_bytes,
+                  s->registers);
         if (!isnan(instructions))
             text_addf(t, " (%s spill instructions)", number_count(instructions, a));
     } else {
         text_addf(t, "none at %d registers", s->registers);
     }
     if (s->stack_bytes > 0 && (ld > 0 || st > 0))
-        text_addf(t, "; the code has %s loads from and %s stores to local memory, stack %d B", number_count(ld, a), number_count(st, b), s->stack_bytes);
+        text_addf(t, "; the code has %s loads from and %s stores to local memory, stack %d B", number_count(ld, a), number_count(st, b),
+                  s->stack_bytes);
     double loads = account_counter(v, step, "hw.local_loads"), stores = account_counter(v, step, "hw.local_stores");
     if (loads == 0 && stores == 0)
         text_add(t, "; no local load or store was executed");
@@ -226,21 +239,26 @@ void resources_shared(const struct case_view *c, const struct view *v, int step,
         text_add(t, "none");
     } else if (ask(c, s, &q, &o)) {
         long other = (long)o.smem_per_block - s->static_smem - s->dynamic_smem;
-        text_addf(t, "%s KiB a block: %d B static, %d B dynamic, %ld B of the system and rounding; %s of the SM's %s KiB", number_short((double)o.smem_per_block / 1024, a),
-                  s->static_smem, s->dynamic_smem, other, number_short((double)o.smem_per_block * o.blocks_per_sm / 1024, b),
+        text_addf(t, "%s KiB a block: %d B static, %d B dynamic, %ld B of the system and rounding; %s of the SM's %s KiB",
+                  number_short((double)o.smem_per_block / 1024, a), s->static_smem, s->dynamic_smem, other,
+                  number_short((double)o.smem_per_block * o.blocks_per_sm / 1024, b),
                   number_short((double)c->machine.chip->smem_per_sm / 1024, d));
     } else {
         text_addf(t, "%d B static, %d B dynamic a block", s->static_smem, s->dynamic_smem);
     }
     double ld = account_counter(v, step, "emu.shared_wavefronts_ld"), st = account_counter(v, step, "emu.shared_wavefronts_st");
-    double ideal_ld = account_counter(v, step, "emu.shared_wavefronts_ideal_ld"), ideal_st = account_counter(v, step, "emu.shared_wavefronts_ideal_st");
+    double ideal_ld = account_counter(v, step, "emu.shared_wavefronts_ideal_ld"),
+           ideal_st = account_counter(v, step, "emu.shared_wavefronts_ideal_st");
     if (ideal_ld > 0)
-        text_addf(t, "; loads take %s passes, %s would do (%s-way)", number_count(ld, a), number_count(ideal_ld, b), number_short(ld / ideal_ld, d));
+        text_addf(t, "; loads take %s passes, %s would do (%s-way)", number_count(ld, a), number_count(ideal_ld, b),
+                  number_short(ld / ideal_ld, d));
     if (ideal_st > 0)
-        text_addf(t, "; stores take %s passes, %s would do (%s-way)", number_count(st, a), number_count(ideal_st, b), number_short(st / ideal_st, d));
+        text_addf(t, "; stores take %s passes, %s would do (%s-way)", number_count(st, a), number_count(ideal_st, b),
+                  number_short(st / ideal_st, d));
     double waves = account_counter(v, step, "hw.shared_wavefronts"), conflicts = account_counter(v, step, "hw.shared_conflicts");
     if (waves > 0 && !isnan(conflicts))
-        text_addf(t, "; %s passes counted, %s of them conflicts (%s %%)", number_count(waves, a), number_count(conflicts, b), number_percent(conflicts / waves, d));
+        text_addf(t, "; %s passes counted, %s of them conflicts (%s %%)", number_count(waves, a), number_count(conflicts, b),
+                  number_percent(conflicts / waves, d));
     double ways_ld = account_counter(v, step, "hw.shared_ways_ld"), ways_st = account_counter(v, step, "hw.shared_ways_st");
     if (ways_ld <= WAYS_MOST)
         text_addf(t, ", %s a load", number_short(ways_ld, a));

@@ -1,5 +1,5 @@
-/* report/resources: what one step takes of an SM and what that allows, whole: occupancy limit by limit, spills, shared memory. From stored rows; the
- * limits are computed again from the step's facts and the chip's table, and left out where they contradict what was stored. */
+/* report/resources: what one step takes of an SM and what that allows, whole: occupancy limit by limit, spills, shared memory. From stored
+ * rows; the limits are computed again from the step's facts and the chip's table, and left out where they contradict what was stored. */
 #ifndef BENCH_REPORT_RESOURCES_H
 #define BENCH_REPORT_RESOURCES_H
 

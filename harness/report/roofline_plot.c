@@ -64,11 +64,15 @@ bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, 
         if (!v->ranked || row->status != ROW_OK || !(row->flop > 0) || !(row->bytes > 0))
             continue;
         bool masked = row->flop_useful >= 0 && row->bytes_useful > 0;
-        double flop = masked ? row->flop_useful : row->flop, bytes = masked ? row->bytes_useful : row->bytes, rate = flop / v->time->median_ns / 1e3;
+        double flop = masked ? row->flop_useful : row->flop, bytes = masked ? row->bytes_useful : row->bytes,
+               rate = flop / v->time->median_ns / 1e3;
         if (!(flop > 0))
             continue;
         widen(&low_y, &high_y, rate);
-        points[rows++] = (struct point){.v = v, .x = {flop / bytes, account_intensity(v, -1, flop, "dram"), account_intensity(v, -1, flop, "l2"), account_intensity(v, -1, flop, "l1")}, .rate = rate};
+        points[rows++] = (struct point){.v = v,
+                                        .x = {flop / bytes, account_intensity(v, -1, flop, "dram"), account_intensity(v, -1, flop, "l2"),
+                                              account_intensity(v, -1, flop, "l1")},
+                                        .rate = rate};
     }
     double roof = pipe > 0 ? pipe : f32, ridge = roof / band;
     widen(&low_y, &high_y, roof);
@@ -90,11 +94,16 @@ bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, 
         return true;
     }
     widen(&low_x, &high_x, ridge); /* is in the picture */
-    text_addf(&d.script, "band_dram = %.9g\nband_l2 = %.9g\npipe = %.9g\npipe_f32 = %.9g\npipe_name = \"%s\"\nmeasured = %d\ncounted = %d\nleft = %.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\n",
-              band, l2, pipe, math == MATH_F32 ? 0 : f32, math_name(math), measured && pipe_measured, counters, low_x / 3, high_x * 3, low_y / 2, high_y * 2);
-    return plot_write(p, &d, PLOT_ROOFLINE, first->case_index,
-                      text_format("Roofline: useful operations a second over operations a byte, %s. A number is the row's place in the table. Open circle: the least "
-                                  "bytes any kernel moves; filled: the bytes counted at each level, L1 where the kernel does not pass it by.",
-                                  measured && pipe_measured ? "under the ceilings measured on this machine" : "under the data sheet's ceilings"),
-                      dir, err);
+    text_addf(&d.script,
+              "band_dram = %.9g\nband_l2 = %.9g\npipe = %.9g\npipe_f32 = %.9g\npipe_name = \"%s\"\nmeasured = %d\ncounted = %d\nleft = "
+              "%.9g\nright = %.9g\nbottom = %.9g\ntop = %.9g\n",
+              band, l2, pipe, math == MATH_F32 ? 0 : f32, math_name(math), measured && pipe_measured, counters, low_x / 3, high_x * 3,
+              low_y / 2, high_y * 2);
+    return plot_write(
+        p, &d, PLOT_ROOFLINE, first->case_index,
+        text_format("Roofline: useful operations a second over operations a byte, %s. A number is the row's place in the table. Open "
+                    "circle: the least "
+                    "bytes any kernel moves; filled: the bytes counted at each level, L1 where the kernel does not pass it by.",
+                    measured && pipe_measured ? "under the ceilings measured on this machine" : "under the data sheet's ceilings"),
+        dir, err);
 }

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEAR 0.05   /* METHOD.md, "selector": a choice within this of the fastest is right */
+#define NEAR 0.05 /* METHOD.md, "selector": a choice within this of the fastest is right */
 
-/* A row that a rule's choice became: its parameter `is` says which. Where there is a mask, a rule over dense variants has not the choice of the fastest. */
+/* A row that a rule's choice became: its parameter `is` says which. Where there is a mask, a rule over dense variants has not the choice of
+ * the fastest. */
 static bool chosen(const struct view *v, char *is, size_t bytes)
 {
     bool has_choice = v->row->density_in < 0 || !row_runs_dense(v->row);

@@ -9,7 +9,7 @@
 #define LINES_MAX 8
 #define SWEEPS_DRAWN 16
 #define POINTS_MIN 3
-#define TWO_COLUMNS 12 /* characters of the longest name up to which two stand side by side under a plot */
+#define TWO_COLUMNS 12  /* characters of the longest name up to which two stand side by side under a plot */
 #define TALL_RANGE 12.0 /* largest over smallest y from which a log scale reads better */
 
 /* One measured point of one line. */
@@ -147,8 +147,8 @@ static bool group_plot(struct plots *p, const struct sweep *s, const char *group
         *c = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '.' ? *c : '_';
     }
     int side_by_side = longest <= TWO_COLUMNS ? 2 : 1;
-    text_addf(&d.script, "lines = %d\ncolumns = %d\naxis = \"%s\"\nmeasure = \"%s\"\ntall = %d\nleast = %.9g\nmost = %.9g\n", lines, side_by_side, axis,
-              counts ? "moved / compulsory bytes" : "time, us", most > TALL_RANGE * least, least, most);
+    text_addf(&d.script, "lines = %d\ncolumns = %d\naxis = \"%s\"\nmeasure = \"%s\"\ntall = %d\nleast = %.9g\nmost = %.9g\n", lines,
+              side_by_side, axis, counts ? "moved / compulsory bytes" : "time, us", most > TALL_RANGE * least, least, most);
     d.height = 270 + 18 * ((lines + side_by_side - 1) / side_by_side);
     return plot_write(p, &d, PLOT_SWEEP, -1,
                       text_format("%s over %s, %s: %s.%s", counts ? "Bytes moved over compulsory bytes" : "Time", s->axis,

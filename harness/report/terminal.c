@@ -134,7 +134,8 @@ static void add_word(struct text *t, const char *word)
     text_addf(t, plain ? "%s" : "'%s'", word);
 }
 
-/* Options of the command that made the run, without which another command does not find the same rows. `which`: their short and long names. */
+/* Options of the command that made the run, without which another command does not find the same rows. `which`: their short and long names.
+ */
 static void add_options(struct text *t, const struct run *run, const char *const *which)
 {
     char *copy = xstrdup(run && run->argv ? run->argv : ""), *rest = copy;
@@ -157,7 +158,8 @@ static void add_options(struct text *t, const struct run *run, const char *const
 /* The next command: to see a failure, else to look into the fastest row of one's own. */
 static void add_next(struct text *t, const struct case_view *c, const struct report_style *style)
 {
-    static const char *const run_options[] = {"-V", "--variants", "-d", "--device", "-o", "--out", NULL}, *const exec_options[] = {"-V", "--variants", "-d", "--device", NULL},
+    static const char *const run_options[] = {"-V", "--variants", "-d", "--device", "-o", "--out", NULL},
+                             *const exec_options[] = {"-V", "--variants", "-d", "--device", NULL},
                              *const why_options[] = {"-o", "--out", NULL};
     const struct view *failed = NULL, *best = case_best(c);
     for (int i = 0; i < c->count; i++) {
@@ -171,7 +173,8 @@ static void add_next(struct text *t, const struct case_view *c, const struct rep
         return;
     char base[VARIANT_BASE];
     const char *name = variant_base(v->row, base); /* the command line knows the variant, not what completed it here */
-    const char *layer = v->row->layer ? v->row->layer : "LAYER", *scenario = c->run && c->run->scenario_path ? c->run->scenario_path : "SCENARIO";
+    const char *layer = v->row->layer ? v->row->layer : "LAYER",
+               *scenario = c->run && c->run->scenario_path ? c->run->scenario_path : "SCENARIO";
     struct text line = {0}, row = {0};
     if (v->row->axes && v->row->axes[0]) /* several cases have these words */
         text_addf(&row, "'%s'", v->row->id);

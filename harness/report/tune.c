@@ -53,13 +53,14 @@ static void look_at(struct searched *s, struct row *const *all, int all_count)
 {
     for (int i = 0; i < all_count; i++) { /* the fastest of the rows that were not searched */
         const struct row_time *t = time_of(all[i]), *best = time_of(s->library);
-        if (t && !row_metric(all[i], -1, "tune.best_of") && !row_metric(all[i], -1, "tune.tied_with_best") && !row_metric(all[i], -1, "tune.dropped_after") &&
-            (!best || t->median_ns < best->median_ns))
+        if (t && !row_metric(all[i], -1, "tune.best_of") && !row_metric(all[i], -1, "tune.tied_with_best") &&
+            !row_metric(all[i], -1, "tune.dropped_after") && (!best || t->median_ns < best->median_ns))
             s->library = all[i];
     }
     for (int i = 0; i < s->count; i++) {
         const struct row *row = s->rows[i];
-        bool failed = row->status == ROW_WRONG || row->status == ROW_UNSAFE || row->status == ROW_CRASHED || row->status == ROW_HUNG || row->status == ROW_BROKEN;
+        bool failed = row->status == ROW_WRONG || row->status == ROW_UNSAFE || row->status == ROW_CRASHED || row->status == ROW_HUNG ||
+                      row->status == ROW_BROKEN;
         s->timed += time_of(row) != NULL;
         s->verified += row->status == ROW_OK;
         s->twins += is_twin(row);
@@ -160,14 +161,16 @@ static void counts_line(struct text *t, const struct searched *layers, int count
         twins += layers[l].twins;
         wrong += layers[l].wrong;
     }
-    char *line = text_format("%d points on %d layer%s: %d right, %d of them timed; %d outside the variant's conditions, %d spill or do not fit, %d the same as another, %d failed",
+    char *line = text_format("%d points on %d layer%s: %d right, %d of them timed; %d outside the variant's conditions, %d spill or do not "
+                             "fit, %d the same as another, %d failed",
                              points, count, count == 1 ? "" : "s", verified, timed, infeasible, spilled, twins, wrong);
     text_add_wrapped(t, line, 0, 2, style);
     text_add(t, "\n");
     free(line);
 }
 
-static void layers_table(struct text *t, const struct searched *layers, int count, const struct everywhere *all, const char *library, const struct report_style *style)
+static void layers_table(struct text *t, const struct searched *layers, int count, const struct everywhere *all, const char *library,
+                         const struct report_style *style)
 {
     struct table *table = table_new();
     char *x = text_format("x %s", library), *us = text_format("%s us", library);
@@ -195,8 +198,9 @@ static void one_table(struct text *t, const struct run *run, const struct search
     for (int l = count - 1; l >= 0; l--)
         if (layers[l].library)
             snprintf(name, sizeof name, "%.50s", variant_base(layers[l].library, base));
-    text_addf(t, "tune  %s: %s on %s \302\267 %s%s%s\n", run->scenario, variant_base(layers[0].rows[0], base), run->device_about ? run->device_about : run->device,
-              run->compiler ? run->compiler : "", name[0] ? " \302\267 isolated, cold, interleaved with " : "", name);
+    text_addf(t, "tune  %s: %s on %s \302\267 %s%s%s\n", run->scenario, variant_base(layers[0].rows[0], base),
+              run->device_about ? run->device_about : run->device, run->compiler ? run->compiler : "",
+              name[0] ? " \302\267 isolated, cold, interleaved with " : "", name);
     counts_line(t, layers, count, style);
     text_add(t, "\n");
     if (all.layers)
@@ -228,7 +232,8 @@ static int points_of(struct row *const *rows, int count, const char *variant, in
     return n;
 }
 
-static void variant_table(struct text *t, const struct run *run, struct row *const *rows, int count, const char *variant, const struct report_style *style)
+static void variant_table(struct text *t, const struct run *run, struct row *const *rows, int count, const char *variant,
+                          const struct report_style *style)
 {
     struct searched *layers = NULL;
     int found = 0;

@@ -24,7 +24,10 @@ static bool open_book(void)
     return book.ready;
 }
 
-const struct counter_groups *verdict_groups(void) { return open_book() ? &book.sets[1] : NULL; }
+const struct counter_groups *verdict_groups(void)
+{
+    return open_book() ? &book.sets[1] : NULL;
+}
 
 static double over(double a, double b)
 {

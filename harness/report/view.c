@@ -240,7 +240,8 @@ static void view_make(struct view *v, const struct case_view *c, const struct ro
     add_counters(v);
 }
 
-/* The row that the ratios were taken to: its own is 1, without an interval. Of the library's rows it is the fastest, which need not be the first. NULL: none. */
+/* The row that the ratios were taken to: its own is 1, without an interval. Of the library's rows it is the fastest, which need not be the
+ * first. NULL: none. */
 static const struct view *denominator(const struct case_view *c)
 {
     const struct view *found = NULL;

@@ -34,7 +34,7 @@ struct case_view {
     char cache[8], load[12]; /* the headline mode; "" when nothing is timed */
     const struct view *zero; /* row 0: the fastest of the library's rows, which the ratios are to; else the scenario's first row; or NULL */
     char zero_name[VARIANT_BASE]; /* "cudnn", "copy": without folder and further steps */
-    double noise, roof_ns;   /* NaN */
+    double noise, roof_ns;        /* NaN */
     struct machine machine;
 };
 

@@ -1,4 +1,5 @@
-/* report/why: everything that explains one row, in words: verdict, account, what it takes of an SM, the lines that cost, and the gap to the best. */
+/* report/why: everything that explains one row, in words: verdict, account, what it takes of an SM, the lines that cost, and the gap to the
+ * best. */
 #include "report/why.h"
 #include "base/dtype.h"
 #include "report/account.h"
@@ -18,7 +19,8 @@
 #define BEYOND 100.0 /* times the ridge */
 
 /* "label      text", wrapped below itself. */
-static void line(struct text *t, const struct report_style *style, const char *label, const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void line(struct text *t, const struct report_style *style, const char *label, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 static void line(struct text *t, const struct report_style *style, const char *label, const char *format, ...)
 {
     struct text words = {0};
@@ -43,8 +45,11 @@ static void add_verdict(struct text *t, const struct case_view *c, const struct 
         return;
     }
     if (!all.count) {
-        line(t, style, "verdict", "no rule holds: %s", v->row->status != ROW_OK ? "the row is not verified" : all.counted || c->counts ? "nothing that is known of the row stands out"
-                                                       : "what the compiler, the launch and the time say does not stand out; it was not counted (bench profile counts)");
+        line(t, style, "verdict", "no rule holds: %s",
+             v->row->status != ROW_OK ? "the row is not verified"
+             : all.counted || c->counts
+                 ? "nothing that is known of the row stands out"
+                 : "what the compiler, the launch and the time say does not stand out; it was not counted (bench profile counts)");
         return;
     }
     line(t, style, "verdict", "%s: %s  [%s]", counter_bind_names[all.items[0].binds], all.items[0].says, all.items[0].group);
@@ -89,13 +94,16 @@ static void add_traffic(struct text *t, const struct view *v)
         width = (int)strlen(n[i]) > width ? (int)strlen(n[i]) : width;
     text_addf(&block, "  %*s B  compulsory: every operand once\n", width, n[1]);
     text_addf(&block, "+ %*s B  sectors that the requests do not fill\n", width, n[2]);
-    text_addf(&block, "+ %*s B  %s\n", width, n[3], again < 0 ? "not asked for: the kernel does not touch all of its operands" : "asked for again, by other blocks, warps or instructions");
+    text_addf(&block, "+ %*s B  %s\n", width, n[3],
+              again < 0 ? "not asked for: the kernel does not touch all of its operands"
+                        : "asked for again, by other blocks, warps or instructions");
     text_addf(&block, "= %*s B asked of the memory system (emu; no caches, no time)\n", width, n[0]);
     add_lines(t, &block, "traffic");
     text_free(&block);
 }
 
-static void add_roofline(struct text *t, const struct case_view *c, const struct view *v, const struct account *a, const struct report_style *style)
+static void add_roofline(struct text *t, const struct case_view *c, const struct view *v, const struct account *a,
+                         const struct report_style *style)
 {
     char n[NUMBER_TEXT], r[NUMBER_TEXT], s[NUMBER_TEXT];
     struct text words = {0};
@@ -114,29 +122,32 @@ static void add_roofline(struct text *t, const struct case_view *c, const struct
         static const char *const levels[] = {"dram", "l2", "l1"}, *const names[] = {"DRAM", "L2", "L1"};
         for (int i = 0; i < 3; i++) {
             double value = account_intensity(v, a->step, flop, levels[i]);
-            if (isfinite(value) && (!(rate > 0) || !(band > 0) || value < BEYOND * rate / band)) /* an L1 that TMA passes by serves next to nothing */
+            if (isfinite(value) &&
+                (!(rate > 0) || !(band > 0) || value < BEYOND * rate / band)) /* an L1 that TMA passes by serves next to nothing */
                 text_addf(&words, ", %s at %s", number_3(value, n), names[i]);
         }
         if (rate > 0 && band > 0)
             text_addf(&words, "; the ridge is at %s", number_3(rate / band, n));
     }
     double away = a->total_ns - a->roof_ns;
-    text_addf(&words, "; %s %% of its own roof (%s), %s %s", number_percent(a->roof_ns / a->total_ns, n), number_time(a->roof_ns, r), number_time(fabs(away), s),
-              away < 0 ? "below it" : "away");
+    text_addf(&words, "; %s %% of its own roof (%s), %s %s", number_percent(a->roof_ns / a->total_ns, n), number_time(a->roof_ns, r),
+              number_time(fabs(away), s), away < 0 ? "below it" : "away");
     line(t, style, "roofline", "%s", text_get(&words));
     text_free(&words);
 }
 
 static void add_step(struct text *t, const struct case_view *c, const struct view *v, int step, const struct report_style *style)
 {
-    static void (*const parts[])(const struct case_view *, const struct view *, int, struct text *) = {resources_occupancy, resources_spills, resources_shared};
+    static void (*const parts[])(const struct case_view *, const struct view *, int, struct text *) = {resources_occupancy,
+                                                                                                       resources_spills, resources_shared};
     static const char *const labels[] = {"occupancy", "spills", "shared"};
     struct row_step facts;
     bool known = resources_step(c, v, step, &facts), library = known && v->row->steps[step].registers < 0;
     if (v->steps > 1 && known)
         line(t, style, "step", "%s", v->row->steps[step].name);
     if (library)
-        line(t, style, "kernel", "%s: %d registers, %lld blocks", facts.name, facts.registers, (long long)(facts.grid[0] * facts.grid[1] * facts.grid[2]));
+        line(t, style, "kernel", "%s: %d registers, %lld blocks", facts.name, facts.registers,
+             (long long)(facts.grid[0] * facts.grid[1] * facts.grid[2]));
     for (int i = 0; i < 3; i++) {
         struct text words = {0};
         parts[i](c, v, step, &words);
@@ -152,8 +163,8 @@ static bool said(const struct row *row, int step)
     const struct row_step *s = &row->steps[step];
     for (int i = 0; i < step; i++) {
         const struct row_step *o = &row->steps[i];
-        if (!o->prepare && s->registers >= 0 && !strcmp(o->name, s->name) && o->registers == s->registers && o->dynamic_smem == s->dynamic_smem &&
-            !memcmp(o->grid, s->grid, sizeof s->grid) && !memcmp(o->block, s->block, sizeof s->block))
+        if (!o->prepare && s->registers >= 0 && !strcmp(o->name, s->name) && o->registers == s->registers &&
+            o->dynamic_smem == s->dynamic_smem && !memcmp(o->grid, s->grid, sizeof s->grid) && !memcmp(o->block, s->block, sizeof s->block))
             return true;
     }
     return false;
@@ -192,7 +203,8 @@ static long units_of(const struct account *a, enum account_kind kind, const char
     return sum;
 }
 
-static void add_difference(struct text *t, const struct account *a, const struct account *b, enum account_kind kind, const char *key, const char *what)
+static void add_difference(struct text *t, const struct account *a, const struct account *b, enum account_kind kind, const char *key,
+                           const char *what)
 {
     char n[32];
     long d = units_of(a, kind, key) - units_of(b, kind, key);
@@ -204,8 +216,9 @@ static void add_difference(struct text *t, const struct account *a, const struct
 /* Difference of two accounts in one unit, part by part: it adds up to the difference of the times. */
 static void account_gap(const struct account *a, const struct account *b, struct text *t)
 {
-    static const char *const names[ACCOUNT_KINDS] = {"its own roof", "other steps", "SMs or places without a block", NULL, "issuing", "below the roof, not explained",
-                                                     "between the steps"};
+    static const char *const names[ACCOUNT_KINDS] = {
+        "its own roof",     "other steps", "SMs or places without a block", NULL, "issuing", "below the roof, not explained",
+        "between the steps"};
     char n[32];
     for (int k = 0; k < ACCOUNT_KINDS; k++)
         if (names[k])
@@ -232,7 +245,7 @@ struct compared {
     const char *counter, *emu; /* of hardware, else of emu */
     const char *more;          /* "reads %s the bytes of `%s`" or "%s instead of" */
     bool ratio;
-    double from;               /* ratio from which it is said */
+    double from; /* ratio from which it is said */
 };
 
 static double value_of(const struct view *v, int step, const struct compared *k, bool hardware)
@@ -271,8 +284,10 @@ static void add_compared(struct text *t, const struct view *a, int step_a, const
         {"hw.dram_bytes_read", "emu.reads", "reads %sx the bytes of `%s`", true, 1.2},
         {"hw.dram_bytes_written", "emu.global_sectors_st", "writes %sx the bytes of `%s`", true, 1.2},
         {"hw.l2_to_l1_bytes", NULL, "takes %sx as much from L2 as `%s`", true, 1.5},
-        {"hw.sectors_per_request_ld", "emu.global_sectors_ld/emu.global_requests_ld", "sectors per load request %s instead of %s", false, 1.25},
-        {"hw.sectors_per_request_st", "emu.global_sectors_st/emu.global_requests_st", "sectors per store request %s instead of %s", false, 1.25},
+        {"hw.sectors_per_request_ld", "emu.global_sectors_ld/emu.global_requests_ld", "sectors per load request %s instead of %s", false,
+         1.25},
+        {"hw.sectors_per_request_st", "emu.global_sectors_st/emu.global_requests_st", "sectors per store request %s instead of %s", false,
+         1.25},
         {"hw.warp_instructions", "emu.warp_instructions", "executes %sx the instructions of `%s`", true, 1.2},
         {"hw.shared_wavefronts", NULL, "makes %sx the passes through shared memory of `%s`", true, 1.5},
         {CONFLICTS, NULL, "bank conflicts in %s %% of the passes instead of %s %%", false, 1.5},
@@ -290,7 +305,8 @@ static void add_compared(struct text *t, const struct view *a, int step_a, const
         }
         if (isnan(p) || isnan(q) || !(q > 0) || !(p > 0) || (less ? q / p : p / q) < k->from)
             continue;
-        if (!matters(a, step_a, k->counter) || !matters(b, step_b, k->counter) || (k->counter && !strcmp(k->counter, CONFLICTS) && fmax(p, q) < 1))
+        if (!matters(a, step_a, k->counter) || !matters(b, step_b, k->counter) ||
+            (k->counter && !strcmp(k->counter, CONFLICTS) && fmax(p, q) < 1))
             continue; /* one conflict in a hundred passes costs nothing */
         text_addf(t, "%s", t->len ? "; " : "");
         if (k->ratio)
@@ -313,14 +329,16 @@ static void add_static(struct text *t, const struct view *a, const struct accoun
     if (!s || !o || s->registers < 0 || o->registers < 0)
         return;
     if (s->occupancy > 0 && o->occupancy > 1.25 * s->occupancy)
-        text_addf(t, "%soccupancy %s %% instead of %s %%", t->len ? "; " : "", number_percent(s->occupancy, x), number_percent(o->occupancy, y));
+        text_addf(t, "%soccupancy %s %% instead of %s %%", t->len ? "; " : "", number_percent(s->occupancy, x),
+                  number_percent(o->occupancy, y));
     if (s->spill_store_bytes > o->spill_store_bytes)
         text_addf(t, "%sspills %d B a thread, `%s` %d", t->len ? "; " : "", s->spill_store_bytes, b->name, o->spill_store_bytes);
     if (s->waves > 0 && o->waves > 0 && s->waves < 1 && o->waves >= 1)
         text_addf(t, "%s%s of a wave, `%s` %s", t->len ? "; " : "", number_3(s->waves, x), b->name, number_3(o->waves, y));
 }
 
-static void add_against(struct text *t, const struct case_view *c, const struct view *v, const struct account *a, const struct report_style *style)
+static void add_against(struct text *t, const struct case_view *c, const struct view *v, const struct account *a,
+                        const struct report_style *style)
 {
     const struct view *best = v->ranked ? fastest_of(c, NULL) : NULL;
     char n[NUMBER_TEXT], r[NUMBER_TEXT];
@@ -329,8 +347,8 @@ static void add_against(struct text *t, const struct case_view *c, const struct 
         best = fastest_of(c, v);
     if (!best || best == v || !v->ranked)
         return;
-    line(t, style, self ? "next best" : "against", "%s%s: %s, this row takes %sx", best->name, self ? "" : ", the fastest", number_time(best->time->median_ns, n),
-         number_3(v->time->median_ns / best->time->median_ns, r));
+    line(t, style, self ? "next best" : "against", "%s%s: %s, this row takes %sx", best->name, self ? "" : ", the fastest",
+         number_time(best->time->median_ns, n), number_3(v->time->median_ns / best->time->median_ns, r));
     if (c->noise > 0 && fabs(v->time->median_ns / best->time->median_ns - 1) <= c->noise) {
         line(t, style, "", "that is no difference: row 0 differs from itself by as much (A/A)");
         return;
@@ -351,7 +369,8 @@ static void add_against(struct text *t, const struct case_view *c, const struct 
 }
 
 /* On a device without time: the row that asks for the fewest bytes stands in for the best. */
-static void add_against_counts(struct text *t, const struct case_view *c, const struct view *v, const struct account *a, const struct report_style *style)
+static void add_against_counts(struct text *t, const struct case_view *c, const struct view *v, const struct account *a,
+                               const struct report_style *style)
 {
     const struct view *best = NULL;
     for (int i = 0; i < c->count; i++) {
@@ -397,7 +416,8 @@ void report_why(struct text *t, const struct run *run, struct row *const *rows, 
         add_lines(t, &block, "account");
         text_free(&block);
     } else if (v->ranked) {
-        line(t, style, "account", "%s, but no ceilings are known of this machine: neither measured nor in the chip table", number_time(v->time->median_ns, (char[NUMBER_TEXT]){0}));
+        line(t, style, "account", "%s, but no ceilings are known of this machine: neither measured nor in the chip table",
+             number_time(v->time->median_ns, (char[NUMBER_TEXT]){0}));
     }
     add_roofline(t, &c, v, &a, style);
     add_traffic(t, v);

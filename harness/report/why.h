@@ -6,8 +6,8 @@
 
 /* rows: those of one case, in order; `index` the row among them. */
 void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style);
-/* The row that the words mean: its id, or words of it in order; where several have them, the one whose variant is called like the last word. -1 and a
- * usage error with near ids. */
+/* The row that the words mean: its id, or words of it in order; where several have them, the one whose variant is called like the last
+ * word. -1 and a usage error with near ids. */
 int why_find(struct row *const *rows, int count, const char *words, struct error *err);
 
 #endif

@@ -12,7 +12,7 @@ struct builder {
     struct mask mask;
     struct chain *chain;
     bool *cropped;
-    int layers; /* runs of layers so far */
+    int layers;              /* runs of layers so far */
     const struct layer **of; /* by link: the layer whose run it ends, else NULL */
     struct error *err;
 };
@@ -25,7 +25,8 @@ struct scope {
 
 static bool output_of(const struct builder *b, int link, struct tensor *t)
 {
-    return link >= 0 ? work_tensor(&b->chain->links[link].work, ROLE_OUTPUT, t) : b->chain->count > 0 && work_tensor(&b->chain->links[0].work, ROLE_INPUT, t);
+    return link >= 0 ? work_tensor(&b->chain->links[link].work, ROLE_OUTPUT, t)
+                     : b->chain->count > 0 && work_tensor(&b->chain->links[0].work, ROLE_INPUT, t);
 }
 
 static int add_link(struct builder *b, const struct work *work, const char *name, int input, int residual, int layer)
@@ -47,8 +48,16 @@ static bool in_layout(struct builder *b, int *link, enum layout to, const struct
     }
     if (t.layout == to)
         return true;
-    struct work w = {.op = op_find("layout"), .n = t.dim[0], .c = t.dim[1], .h = t.dim[2], .w = t.dim[3], .dtype = t.dtype, .layout = t.layout,
-                     .to = to, .data = like->data, .seed = like->seed};
+    struct work w = {.op = op_find("layout"),
+                     .n = t.dim[0],
+                     .c = t.dim[1],
+                     .h = t.dim[2],
+                     .w = t.dim[3],
+                     .dtype = t.dtype,
+                     .layout = t.layout,
+                     .to = to,
+                     .data = like->data,
+                     .seed = like->seed};
     if (!work_finish(&w, b->err))
         return false;
     *link = add_link(b, &w, to == LAYOUT_NHWC ? "to NHWC" : "to NCHW", *link, CHAIN_NONE, -1);
@@ -70,10 +79,12 @@ static bool find_residual(struct builder *b, const struct network_item *item, co
         for (int i = b->chain->count - 1; i >= 0; i--)
             if (b->of[i] == item->residual) {
                 *link = i;
-                return same_shape(b, i, &wanted) || error_set(b->err, ERROR_USAGE, "layer '%s' adds the output of '%s', which has another shape",
-                                                              item->layer->name, item->residual->name);
+                return same_shape(b, i, &wanted) ||
+                       error_set(b->err, ERROR_USAGE, "layer '%s' adds the output of '%s', which has another shape", item->layer->name,
+                                 item->residual->name);
             }
-        return error_set(b->err, ERROR_USAGE, "layer '%s' adds the output of '%s', which has not run before it", item->layer->name, item->residual->name);
+        return error_set(b->err, ERROR_USAGE, "layer '%s' adds the output of '%s', which has not run before it", item->layer->name,
+                         item->residual->name);
     }
     *link = scope->input;
     if (same_shape(b, *link, &wanted))
@@ -95,7 +106,8 @@ static bool layer_work(struct builder *b, const struct layer *layer, int from, s
     w->mask = b->mask;
     if (b->plan != LAYOUT_PLAN_GIVEN) {
         if (!strcmp(w->op->name, "layout") || work_epilogue_find(w, EPILOGUE_LAYOUT) >= 0)
-            return error_set(b->err, ERROR_USAGE, "layer '%s' changes the layout itself, so the network has no other layout plan", layer->name);
+            return error_set(b->err, ERROR_USAGE, "layer '%s' changes the layout itself, so the network has no other layout plan",
+                             layer->name);
         w->layout = b->plan == LAYOUT_PLAN_NCHW ? LAYOUT_NCHW : LAYOUT_NHWC;
     }
     if (b->chain->count == 0)
@@ -144,8 +156,8 @@ static bool add_group(struct builder *b, const struct network_item *group, int *
     return ok;
 }
 
-bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan, const struct mask *mask,
-                    struct chain *out, bool *cropped, struct error *err)
+bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan,
+                    const struct mask *mask, struct chain *out, bool *cropped, struct error *err)
 {
     const struct parsed *p = s->parsed;
     struct builder b = {.crop = node_get(node_get(p->on, device_kind), "crop"), .plan = plan, .chain = out, .cropped = cropped, .err = err};

@@ -41,7 +41,8 @@ bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct
     const struct work whole = *work;
     *cropped = false;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (node_get(crop, sizes[i].key) && node_int(node_get(crop, sizes[i].key), sizes[i].key, 1, 1 << 20, &most, err) && *sizes[i].size > most) {
+        if (node_get(crop, sizes[i].key) && node_int(node_get(crop, sizes[i].key), sizes[i].key, 1, 1 << 20, &most, err) &&
+            *sizes[i].size > most) {
             *sizes[i].size = most;
             *cropped = true;
         }

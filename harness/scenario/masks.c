@@ -44,8 +44,8 @@ bool layer_takes_mask(const struct layer *layer)
     return work_finish(&work, NULL);
 }
 
-/* The file stands beside the scenario; the id has its name as written, in letters that an id may have. `frame` becomes the name's %d; < 0: none is
- * named, and the first is meant when the file is read. */
+/* The file stands beside the scenario; the id has its name as written, in letters that an id may have. `frame` becomes the name's %d; < 0:
+ * none is named, and the first is meant when the file is read. */
 static bool parse_path(const struct scenario *s, const struct node *n, int frame, struct mask *mask, struct text *label, struct error *err)
 {
     const struct parsed *p = s->parsed;

@@ -201,8 +201,8 @@ static bool flow_items(const struct network_item *group, struct flow *out, struc
     return group->repeat == 1 || joins(out, out, group->node, err);
 }
 
-/* `residual: NAME` names a layer that has run by then, with an output of the residual's shape. Each group once: what its first time finds, all find.
- * `ran`: by layer. */
+/* `residual: NAME` names a layer that has run by then, with an output of the residual's shape. Each group once: what its first time finds,
+ * all find. `ran`: by layer. */
 static bool residuals_exist(const struct scenario *s, const struct network_item *group, bool *ran, struct error *err)
 {
     for (int i = 0; i < group->count; i++) {
@@ -216,10 +216,12 @@ static bool residuals_exist(const struct scenario *s, const struct network_item 
             continue;
         }
         if (from && !ran[from - s->layers])
-            return node_error(node_get(item->node, "residual"), err, "network: '%s' adds the output of '%s', which has not run before it", item->layer->name, from->name);
-        if (from && work_tensor(&from->work, ROLE_OUTPUT, &left) && work_tensor(&item->layer->work, ROLE_RESIDUAL, &added) && memcmp(left.dim, added.dim, sizeof left.dim))
-            return node_error(node_get(item->node, "residual"), err, "network: '%s' adds %s, but '%s' leaves %s", item->layer->name, shape_text(&added, x), from->name,
-                              shape_text(&left, y));
+            return node_error(node_get(item->node, "residual"), err, "network: '%s' adds the output of '%s', which has not run before it",
+                              item->layer->name, from->name);
+        if (from && work_tensor(&from->work, ROLE_OUTPUT, &left) && work_tensor(&item->layer->work, ROLE_RESIDUAL, &added) &&
+            memcmp(left.dim, added.dim, sizeof left.dim))
+            return node_error(node_get(item->node, "residual"), err, "network: '%s' adds %s, but '%s' leaves %s", item->layer->name,
+                              shape_text(&added, x), from->name, shape_text(&left, y));
         ran[item->layer - s->layers] = true;
     }
     return true;
@@ -305,8 +307,8 @@ void scenario_network_explain(const struct scenario *s, struct text *t)
         struct totals sum = {0};
         struct text lines = {0};
         explain_items(&s->networks[i].root, 1, 1, &sum, &lines);
-        text_addf(t, "network %s: %.0f layer runs, %.4g GFLOP, %.4g GB to move at least\n%s", s->networks[i].name, sum.runs,
-                  sum.flop / 1e9, sum.bytes / 1e9, text_get(&lines));
+        text_addf(t, "network %s: %.0f layer runs, %.4g GFLOP, %.4g GB to move at least\n%s", s->networks[i].name, sum.runs, sum.flop / 1e9,
+                  sum.bytes / 1e9, text_get(&lines));
         text_free(&lines);
     }
 }

@@ -147,7 +147,8 @@ static bool agrees(struct reader *r, const struct value *values, const char *of,
     int64_t again;
     const struct value *v = get(r, values, of);
     return number(r, values, of, key, with, &again) &&
-           (again == with || fail_at(r, v->column, "%s.%s is %lld, but %lld follows from the rest", of, key ? key : "v", (long long)again, (long long)with));
+           (again == with ||
+            fail_at(r, v->column, "%s.%s is %lld, but %lld follows from the rest", of, key ? key : "v", (long long)again, (long long)with));
 }
 
 static bool operation_of(struct reader *r, const struct value *whole, struct operation *o)
@@ -157,30 +158,35 @@ static bool operation_of(struct reader *r, const struct value *whole, struct ope
     if (!type || type->child != -1)
         return fail_at(r, whole->column, "no str_vals.type");
     if (type->word_length != 11 || memcmp(type->word, "Convolution", 11))
-        return fail_at(r, type->column, "type %.*s: only Convolution is known", type->word_length < 40 ? type->word_length : 40, type->word);
+        return fail_at(r, type->column, "type %.*s: only Convolution is known", type->word_length < 40 ? type->word_length : 40,
+                       type->word);
     if (!values || values->child == -1)
         return fail_at(r, whole->column, "no nda_vals");
-    if (!number(r, values, "in", "img", -1, &o->n) || !number(r, values, "in", "chan", -1, &o->c) || !number(r, values, "in", "y", -1, &o->h) ||
-        !number(r, values, "in", "x", -1, &o->w) || !number(r, values, "filts", "out_chan", -1, &o->k) || !number(r, values, "filts", "in_chan", -1, &in_channels) ||
-        !number(r, values, "filts", "y", -1, &o->r) || !number(r, values, "filts", "x", -1, &o->s) || !number(r, values, "stride", "y", 1, &o->stride) ||
-        !number(r, values, "stride", "x", 1, &wide_stride) || !number(r, values, "in_pad", "y", 0, &o->pad) || !number(r, values, "in_pad", "x", 0, &wide_pad) ||
+    if (!number(r, values, "in", "img", -1, &o->n) || !number(r, values, "in", "chan", -1, &o->c) ||
+        !number(r, values, "in", "y", -1, &o->h) || !number(r, values, "in", "x", -1, &o->w) ||
+        !number(r, values, "filts", "out_chan", -1, &o->k) || !number(r, values, "filts", "in_chan", -1, &in_channels) ||
+        !number(r, values, "filts", "y", -1, &o->r) || !number(r, values, "filts", "x", -1, &o->s) ||
+        !number(r, values, "stride", "y", 1, &o->stride) || !number(r, values, "stride", "x", 1, &wide_stride) ||
+        !number(r, values, "in_pad", "y", 0, &o->pad) || !number(r, values, "in_pad", "x", 0, &wide_pad) ||
         !number(r, values, "conv_has_relu", NULL, 0, &relu))
         return false;
     o->relu = relu != 0;
     if (!o->n || !o->c || !o->h || !o->w || !o->k || !o->r || !o->s || !o->stride || !in_channels)
         return fail_at(r, values->column, "a size or a stride of 0");
     if (o->stride != wide_stride || o->pad != wide_pad)
-        return fail_at(r, values->column, "stride and padding that differ in y and x are not supported (%lld, %lld and %lld, %lld)", (long long)o->stride,
-                       (long long)wide_stride, (long long)o->pad, (long long)wide_pad);
+        return fail_at(r, values->column, "stride and padding that differ in y and x are not supported (%lld, %lld and %lld, %lld)",
+                       (long long)o->stride, (long long)wide_stride, (long long)o->pad, (long long)wide_pad);
     if (o->c % in_channels || o->k % (o->c / in_channels))
-        return fail_at(r, get(r, values, "filts")->column, "filters of %lld channels do not divide an input of %lld into groups", (long long)in_channels, (long long)o->c);
+        return fail_at(r, get(r, values, "filts")->column, "filters of %lld channels do not divide an input of %lld into groups",
+                       (long long)in_channels, (long long)o->c);
     o->groups = o->c / in_channels;
     if (o->h + 2 * o->pad < o->r || o->w + 2 * o->pad < o->s)
         return fail_at(r, values->column, "the filter of %lldx%lld is larger than the padded input", (long long)o->r, (long long)o->s);
     int64_t p = (o->h + 2 * o->pad - o->r) / o->stride + 1, q = (o->w + 2 * o->pad - o->s) / o->stride + 1;
-    return agrees(r, values, "kern_sz", "y", o->r) && agrees(r, values, "kern_sz", "x", o->s) && agrees(r, values, "biases", "out_chan", o->k) &&
-           agrees(r, values, "out_chans", NULL, o->k) && agrees(r, values, "out", "img", o->n) && agrees(r, values, "out", "chan", o->k) &&
-           agrees(r, values, "out", "y", p) && agrees(r, values, "out", "x", q);
+    return agrees(r, values, "kern_sz", "y", o->r) && agrees(r, values, "kern_sz", "x", o->s) &&
+           agrees(r, values, "biases", "out_chan", o->k) && agrees(r, values, "out_chans", NULL, o->k) &&
+           agrees(r, values, "out", "img", o->n) && agrees(r, values, "out", "chan", o->k) && agrees(r, values, "out", "y", p) &&
+           agrees(r, values, "out", "x", q);
 }
 
 static bool one_line(struct reader *r, struct operation *o)
@@ -196,21 +202,22 @@ static bool one_line(struct reader *r, struct operation *o)
 
 static bool same(const struct operation *a, const struct operation *b)
 {
-    return a->n == b->n && a->c == b->c && a->h == b->h && a->w == b->w && a->k == b->k && a->r == b->r && a->s == b->s && a->stride == b->stride && a->pad == b->pad &&
-           a->groups == b->groups && a->relu == b->relu;
+    return a->n == b->n && a->c == b->c && a->h == b->h && a->w == b->w && a->k == b->k && a->r == b->r && a->s == b->s &&
+           a->stride == b->stride && a->pad == b->pad && a->groups == b->groups && a->relu == b->relu;
 }
 
 static void add_layer(struct text *t, const struct operation *o)
 {
-    text_addf(t, "  n%lld_c%lld_%lldx%lld_k%lld_%lldx%lld", (long long)o->n, (long long)o->c, (long long)o->h, (long long)o->w, (long long)o->k, (long long)o->r, (long long)o->s);
+    text_addf(t, "  n%lld_c%lld_%lldx%lld_k%lld_%lldx%lld", (long long)o->n, (long long)o->c, (long long)o->h, (long long)o->w,
+              (long long)o->k, (long long)o->r, (long long)o->s);
     if (o->stride != 1)
         text_addf(t, "_s%lld", (long long)o->stride);
     if (o->pad)
         text_addf(t, "_p%lld", (long long)o->pad);
     if (o->groups != 1)
         text_addf(t, "_g%lld", (long long)o->groups);
-    text_addf(t, "%s: {n: %lld, c: %lld, h: %lld, w: %lld, k: %lld, kernel: ", o->relu ? "_relu" : "", (long long)o->n, (long long)o->c, (long long)o->h, (long long)o->w,
-              (long long)o->k);
+    text_addf(t, "%s: {n: %lld, c: %lld, h: %lld, w: %lld, k: %lld, kernel: ", o->relu ? "_relu" : "", (long long)o->n, (long long)o->c,
+              (long long)o->h, (long long)o->w, (long long)o->k);
     text_addf(t, o->r == o->s ? "%lld" : "[%lld, %lld]", (long long)o->r, (long long)o->s);
     if (o->stride != 1)
         text_addf(t, ", stride: %lld", (long long)o->stride);

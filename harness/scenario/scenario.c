@@ -263,8 +263,8 @@ static bool parse(struct scenario *s, struct error *err)
     static const char *const keys[] = {"scenario", "about",    "defaults", "data",     "layers", "network", "networks", "sequences",
                                        "axes",     "variants", "time",     "counters", "on",     "answers", NULL};
     return node_check_keys(s->root, "a scenario", keys, err) && parse_name(s, err) && parse_layers(s, err) && parse_data(s, err) &&
-           axes_parse(s, node_get(s->root, "axes"), err) && networks_parse(s, err) && sequences_parse(s, err) && parse_variants(s, err) && parse_time(s, err) &&
-           parse_counters(s, err) && parse_on(s, err) && answers_parse(s, node_get(s->root, "answers"), err);
+           axes_parse(s, node_get(s->root, "axes"), err) && networks_parse(s, err) && sequences_parse(s, err) && parse_variants(s, err) &&
+           parse_time(s, err) && parse_counters(s, err) && parse_on(s, err) && answers_parse(s, node_get(s->root, "answers"), err);
 }
 
 struct scenario *scenario_load(const char *path, struct error *err)

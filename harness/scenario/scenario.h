@@ -13,7 +13,7 @@
 struct layer {
     char *name;
     struct work work; /* before axes; finished */
-    int64_t repeat; /* its runs in all networks together; what the layer itself says (else 1) when it is in none */
+    int64_t repeat;   /* its runs in all networks together; what the layer itself says (else 1) when it is in none */
     const struct node *node;
 };
 /* One coordinate of a case: axis `mask`, printed `blobs24:0.10:1`. */
@@ -21,14 +21,14 @@ struct coordinate {
     char *axis, *value;
 };
 struct scenario_case {
-    char *id;         /* SCENARIO/LAYER[@HxW][axis=value,...] (decision 7) */
+    char *id; /* SCENARIO/LAYER[@HxW][axis=value,...] (decision 7) */
     const struct layer *layer;
     struct work work; /* cropped, axes applied, finished */
     bool cropped;
     struct coordinate *axes; /* sorted by name */
     int axis_count;
     int64_t repeat;
-    int place;        /* in the scenario's order, counting those that a filter leaves out */
+    int place; /* in the scenario's order, counting those that a filter leaves out */
 };
 /* An entry of `variants:` */
 struct scenario_variant {
@@ -39,14 +39,14 @@ struct scenario_variant {
 enum cache_mode { CACHE_COLD, CACHE_WARM };
 enum load_mode { LOAD_ISOLATED, LOAD_SUSTAINED };
 struct timing_plan {
-    bool cache[2], load[2];   /* which of each are wanted; default cold + isolated */
-    double half_width;        /* stop when the 95 % interval's half width of every ratio is below this; default 0.005 */
-    double budget_s;          /* per layer; default 20 */
+    bool cache[2], load[2];     /* which of each are wanted; default cold + isolated */
+    double half_width;          /* stop when the 95 % interval's half width of every ratio is below this; default 0.005 */
+    double budget_s;            /* per layer; default 20 */
     int rounds_min, rounds_max; /* default 30, 1000 */
 };
 /* One item of network.order, in a tree. */
 struct network_item {
-    const struct layer *layer;   /* NULL: a repeated group */
+    const struct layer *layer; /* NULL: a repeated group */
     int64_t repeat;
     struct network_item *items;
     int count;
@@ -55,8 +55,8 @@ struct network_item {
 };
 /* In which layouts a network's chain runs. */
 enum layout_plan {
-    LAYOUT_PLAN_GIVEN,  /* as its layers say */
-    LAYOUT_PLAN_NCHW,   /* everything */
+    LAYOUT_PLAN_GIVEN, /* as its layers say */
+    LAYOUT_PLAN_NCHW,  /* everything */
     LAYOUT_PLAN_NHWC,
     LAYOUT_PLAN_PER_OP, /* NCHW between the layers; each runs in NHWC and converts what it reads and what it leaves */
     LAYOUT_PLAN_ENDS,   /* NCHW in and out; one conversion at each end, NHWC between */
@@ -64,10 +64,10 @@ enum layout_plan {
 };
 extern const char *const layout_plan_names[]; /* "given", "NCHW", "NHWC", "per_op", "ends"; NULL-terminated */
 struct scenario_network {
-    char *name;                  /* its key under `networks:`; the scenario's name for the one of `network:` */
-    bool stream, graph;          /* how its chain is launched */
+    char *name;         /* its key under `networks:`; the scenario's name for the one of `network:` */
+    bool stream, graph; /* how its chain is launched */
     bool plans[LAYOUT_PLAN_COUNT];
-    struct network_item root;    /* repeat 1 */
+    struct network_item root; /* repeat 1 */
 };
 /* One item of `sequences:`: layers that run over frames, each frame a change of the one before it. */
 struct scenario_sequence {
@@ -81,7 +81,7 @@ struct scenario_sequence {
     double threshold;            /* of the input: what a pixel's largest change must be above */
     enum truncate truncate;      /* how a pixel's change is measured behind an activation */
     double truncate_above;
-    double bound;                /* largest error allowed in any frame, over the root mean square of the dense result */
+    double bound; /* largest error allowed in any frame, over the root mean square of the dense result */
     const struct node *node;
 };
 struct scenario {
@@ -99,8 +99,8 @@ struct scenario {
     int network_count;
     struct scenario_sequence *sequences;
     int sequence_count;
-    const struct node *answers;  /* checked; read by report/ */
-    void *parsed;                /* private */
+    const struct node *answers; /* checked; read by report/ */
+    void *parsed;               /* private */
 };
 
 struct scenario *scenario_load(const char *path, struct error *err);
@@ -108,10 +108,10 @@ void scenario_free(struct scenario *s);
 
 /* What the command line narrows or sets (each may be NULL / 0). */
 struct scenario_filter {
-    const char *layers;         /* comma list of globs over layer names; each must select one */
-    const char *only;           /* comma list of globs over variant names, used by session/ */
-    const char *const *set;     /* "axis=value", "mask.density=0.10,0.25", "mask=blobs*", NULL-terminated: keeps the cases that match all;
-                                 * each value must match one */
+    const char *layers;     /* comma list of globs over layer names; each must select one */
+    const char *only;       /* comma list of globs over variant names, used by session/ */
+    const char *const *set; /* "axis=value", "mask.density=0.10,0.25", "mask=blobs*", NULL-terminated: keeps the cases that match all;
+                             * each value must match one */
 };
 /* Expands for a device kind ("emu", "cuda": picks `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing is an error that
  * names it (decision 13). Returns the count; -1 on error. */
@@ -128,11 +128,11 @@ bool scenario_crop(const struct scenario *s, const char *device_kind, struct wor
 void scenario_network_explain(const struct scenario *s, struct text *t);
 /* FLOP of one pass through a network. */
 double scenario_network_flop(const struct scenario_network *network);
-/* The links of a network under a layout plan, its input cut to the device kind's crop; free with chain_free. `mask`: of the network's input, and what the
- * layers' own cases are found by; NULL: none. False with the reason when it cannot be run whole: more than CHAIN_MAX_LINKS runs, a residual that
- * nothing fits, layouts that the network changes itself. */
-bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan, const struct mask *mask,
-                    struct chain *out, bool *cropped, struct error *err);
+/* The links of a network under a layout plan, its input cut to the device kind's crop; free with chain_free. `mask`: of the network's
+ * input, and what the layers' own cases are found by; NULL: none. False with the reason when it cannot be run whole: more than
+ * CHAIN_MAX_LINKS runs, a residual that nothing fits, layouts that the network changes itself. */
+bool scenario_chain(const struct scenario *s, const struct scenario_network *network, const char *device_kind, enum layout_plan plan,
+                    const struct mask *mask, struct chain *out, bool *cropped, struct error *err);
 /* How often a layer runs in a network; 0: it is not in it. */
 int64_t scenario_layer_count(const struct scenario *s, int network_index, const struct layer *layer);
 /* Appends "edsr_x2:16, x4:1", the runs in each network that the layer is in; nothing when it is in none. */

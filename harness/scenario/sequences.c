@@ -24,23 +24,32 @@ static bool is_one_of(const struct work *w, const char *const *names)
             return true;
     return false;
 }
-static bool takes_two(const struct work *w) { return is_one_of(w, (const char *const[]){"add", "concat", NULL}); }
+static bool takes_two(const struct work *w)
+{
+    return is_one_of(w, (const char *const[]){"add", "concat", NULL});
+}
 
 /* Convolutions with a bias and an activation behind them, and ops that need neither: what a change can be passed through. */
 static bool layer_fits(const struct node *n, const struct layer *layer, struct error *err)
 {
     const struct work *w = &layer->work;
-    static const char *const ops[] = {"conv2d", "conv_transpose2d", "upsample", "upsample_bilinear", "pool_average", "pool_max", "add", "concat", NULL};
+    static const char *const ops[] = {"conv2d", "conv_transpose2d", "upsample", "upsample_bilinear", "pool_average", "pool_max",
+                                      "add",    "concat",           NULL};
     bool plain = is_one_of(w, ops);
     for (int i = 0; i < w->epilogue_count; i++)
         plain &= w->epilogue[i].kind == EPILOGUE_BIAS || w->epilogue[i].kind == EPILOGUE_RELU || w->epilogue[i].kind == EPILOGUE_LEAKY_RELU;
     if (!plain)
-        return node_error(n, err, "sequence: layer '%s' is neither a convolution with nothing but bias and activation behind it nor upsample, upsample_bilinear, pool_average, "
-                                    "pool_max, add or concat", layer->name);
-    return w->mask.pattern == MASK_NONE || node_error(n, err, "sequence: layer '%s' has a mask of its own; the frames make theirs", layer->name);
+        return node_error(n, err,
+                          "sequence: layer '%s' is neither a convolution with nothing but bias and activation behind it nor upsample, "
+                          "upsample_bilinear, pool_average, "
+                          "pool_max, add or concat",
+                          layer->name);
+    return w->mask.pattern == MASK_NONE ||
+           node_error(n, err, "sequence: layer '%s' has a mask of its own; the frames make theirs", layer->name);
 }
 
-/* `add`, or `{layer: add, with: first}`. Index of the layer among the scenario's, -1 on error; *with: place of the other one in the sequence. */
+/* `add`, or `{layer: add, with: first}`. Index of the layer among the scenario's, -1 on error; *with: place of the other one in the
+ * sequence. */
 static int parse_item(const struct node *n, const char *const *names, const struct scenario_sequence *q, int *with, struct error *err)
 {
     static const char *const keys[] = {"layer", "with", NULL};
@@ -71,13 +80,16 @@ static bool fits_second(const struct node *n, const struct scenario_sequence *q,
 {
     const struct work *w = &layer->work;
     if (takes_two(w) != (with >= 0))
-        return node_error(n, err, with < 0 ? "sequence: layer '%s' is %s of two: {layer: %s, with: NAME} says which other" : "sequence: layer '%s' is %s, which takes nothing `with` it",
+        return node_error(n, err,
+                          with < 0 ? "sequence: layer '%s' is %s of two: {layer: %s, with: NAME} says which other"
+                                   : "sequence: layer '%s' is %s, which takes nothing `with` it",
                           layer->name, w->op->name, layer->name);
     if (with < 0)
         return true;
     int64_t wanted = !strcmp(w->op->name, "add") ? w->c : w->k - w->c;
-    return q->layers[with]->work.k == wanted || node_error(n, err, "sequence: layer '%s' takes %lld channels of '%s', which gives %lld", layer->name, (long long)wanted,
-                                                           q->layers[with]->name, (long long)q->layers[with]->work.k);
+    return q->layers[with]->work.k == wanted ||
+           node_error(n, err, "sequence: layer '%s' takes %lld channels of '%s', which gives %lld", layer->name, (long long)wanted,
+                      q->layers[with]->name, (long long)q->layers[with]->work.k);
 }
 
 static bool parse_layers(struct scenario *s, const struct node *of, struct scenario_sequence *q, struct error *err)
@@ -99,9 +111,9 @@ static bool parse_layers(struct scenario *s, const struct node *of, struct scena
         const struct layer *layer = q->layers[q->layer_count++] = &s->layers[at];
         const struct work *w = &layer->work, *before = i ? &q->layers[i - 1]->work : NULL;
         if (before && (w->c != before->k || w->n != before->n || w->dtype != before->dtype || w->layout != before->layout))
-            ok = node_error(of->items[i], err, "sequence: layer '%s' takes %lld channels, %s %s; '%s' before it gives %lld, %s %s", layer->name,
-                            (long long)w->c, dtype_name(w->dtype), layout_name(w->layout), q->layers[i - 1]->name, (long long)before->k,
-                            dtype_name(before->dtype), layout_name(before->layout));
+            ok = node_error(of->items[i], err, "sequence: layer '%s' takes %lld channels, %s %s; '%s' before it gives %lld, %s %s",
+                            layer->name, (long long)w->c, dtype_name(w->dtype), layout_name(w->layout), q->layers[i - 1]->name,
+                            (long long)before->k, dtype_name(before->dtype), layout_name(before->layout));
     }
     free((void *)(uintptr_t)names);
     if (ok && !convolutions)
@@ -123,7 +135,8 @@ static bool take_mask(void *context, const struct node *n, const struct mask *ma
 
 static bool parse_frames(struct scenario *s, const struct node *map, struct scenario_sequence *q, struct error *err)
 {
-    const struct node *frames = node_get(map, "frames"), *changes = node_get(map, "changes"), *video = node_get(map, "video"), *noise = node_get(map, "noise");
+    const struct node *frames = node_get(map, "frames"), *changes = node_get(map, "changes"), *video = node_get(map, "video"),
+                      *noise = node_get(map, "noise");
     const struct parsed *p = s->parsed;
     int64_t count = 0;
     if (!frames || !node_int(frames, "frames", 2, 10000, &count, err))
@@ -140,7 +153,8 @@ static bool parse_frames(struct scenario *s, const struct node *map, struct scen
         return false;
     q->video = strcmp(p->folder, ".") ? file_join(p->folder, text) : xstrdup(text);
     int64_t c = q->layers[0]->work.c;
-    return c == 1 || c == 3 || node_error(video, err, "sequence: a video has 1 or 3 channels, layer '%s' takes %lld", q->layers[0]->name, (long long)c);
+    return c == 1 || c == 3 ||
+           node_error(video, err, "sequence: a video has 1 or 3 channels, layer '%s' takes %lld", q->layers[0]->name, (long long)c);
 }
 
 /* `truncate: {max: 0.01}` */
@@ -168,10 +182,11 @@ static bool parse_sequence(struct scenario *s, const struct node *key, const str
             return node_error(key, err, "sequence '%s' has the name of a layer", q->name);
     const struct node *threshold = node_get(map, "threshold"), *bound = node_get(map, "bound");
     if (!bound)
-        return node_error(map, err, "sequence: 'bound' is missing: the largest error allowed, over the root mean square of the dense result");
+        return node_error(map, err,
+                          "sequence: 'bound' is missing: the largest error allowed, over the root mean square of the dense result");
     return parse_layers(s, node_get(map, "of"), q, err) && parse_frames(s, map, q, err) &&
-           (!threshold || node_real(threshold, "threshold", 0, 1e6, &q->threshold, err)) && parse_truncate(node_get(map, "truncate"), q, err) &&
-           node_real(bound, "bound", 0, 1e6, &q->bound, err);
+           (!threshold || node_real(threshold, "threshold", 0, 1e6, &q->threshold, err)) &&
+           parse_truncate(node_get(map, "truncate"), q, err) && node_real(bound, "bound", 0, 1e6, &q->bound, err);
 }
 
 bool sequences_parse(struct scenario *s, struct error *err)
@@ -180,7 +195,9 @@ bool sequences_parse(struct scenario *s, struct error *err)
     if (!map)
         return true;
     if (map->kind != NODE_MAP || !map->count || map->count > SCENARIO_MAX_ITEMS)
-        return node_error(map, err, "sequences: a map of names, like {street: {of: [body], frames: 8, changes: {pattern: box, density: 0.05}, bound: 0.05}}");
+        return node_error(
+            map, err,
+            "sequences: a map of names, like {street: {of: [body], frames: 8, changes: {pattern: box, density: 0.05}, bound: 0.05}}");
     s->sequences = xcalloc((size_t)map->count, sizeof *s->sequences);
     for (int i = 0; i < map->count; i++)
         if (!parse_sequence(s, map->keys[i], map->items[i], err))

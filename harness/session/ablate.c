@@ -58,8 +58,8 @@ static bool set_up(struct worker *w, int row, struct ablated *a, int part, struc
     worker_stage(w, row, "ablate", LOAD_LIMIT_S);
     without(a, &w->plan.rows[row].program, part);
     return build_make(w, &a->program, &a->build, err) && worker_data(w, row, worker_timed_part(w, row), &data, err) &&
-           rig_open(w->dev, w->library, &a->program, a->build.images, false, &a->rig, err) && rig_feed(a->rig, data, err) && rig_prepare(a->rig, &ns, err) &&
-           rig_run(a->rig, err) && w->dev->ops->sync(w->dev, err);
+           rig_open(w->dev, w->library, &a->program, a->build.images, false, &a->rig, err) && rig_feed(a->rig, data, err) &&
+           rig_prepare(a->rig, &ns, err) && rig_run(a->rig, err) && w->dev->ops->sync(w->dev, err);
 }
 
 /* `what`: ns or instructions. */
@@ -123,7 +123,8 @@ bool worker_ablate(struct worker *w, int index, struct error *err)
     for (int i = 0; i <= WHOLE && ok; i++)
         if (i == WHOLE || p->ablations[i])
             ok = set_up(w, index, &parts[i], i, err);
-    ok = ok && (w->dev->ops->keeps_time ? time_parts(w, index, parts, out, err) : !w->dev->ops->counters || count_parts(w, parts, out, err));
+    ok =
+        ok && (w->dev->ops->keeps_time ? time_parts(w, index, parts, out, err) : !w->dev->ops->counters || count_parts(w, parts, out, err));
     if (ok) {
         json_t *fields = wire_row(out);
         json_object_del(fields, "status"); /* the row was judged elsewhere */

@@ -19,8 +19,8 @@ static bool has_library(const struct worker *w, const struct plan_row *row, stru
     const char *why = w->dev->ops->keeps_time ? w->library_error : "cuDNN needs a GPU";
     for (int i = 0; i < p->step_count && !w->library; i++)
         if (p->steps[i].kind == STEP_CUDNN)
-            return p->work.chain ? error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: layer '%s' is cuDNN's: %s", row->id, w->dev->ops->name,
-                                             p->work.chain->links[p->steps[i].link].name, why)
+            return p->work.chain ? error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: layer '%s' is cuDNN's: %s", row->id,
+                                             w->dev->ops->name, p->work.chain->links[p->steps[i].link].name, why)
                                  : error_set(err, ERROR_ENVIRONMENT, "%s cannot run on %s: %s", row->id, w->dev->ops->name, why);
     return true;
 }
@@ -44,7 +44,8 @@ static bool run_alone(struct worker *w, int index, int repeat, const char *engin
             goto done;
     if (!rig_check(rig, data, &v, &unsafe, NULL, err))
         goto done;
-    text_addf(text, "%s  %s%s%s\n", p->id, v.ok ? p->program.checked ? "right" : "ran (nothing to check)" : v.text, unsafe.len ? "; it " : "", text_get(&unsafe));
+    text_addf(text, "%s  %s%s%s\n", p->id, v.ok ? p->program.checked ? "right" : "ran (nothing to check)" : v.text,
+              unsafe.len ? "; it " : "", text_get(&unsafe));
     if (!v.ok || unsafe.len) {
         error_set(err, ERROR_WRONG, "%s: %s%s", p->id, v.ok ? "" : v.text, text_get(&unsafe));
         goto done;
@@ -58,7 +59,8 @@ done:
     return ok;
 }
 
-bool session_alone(const struct plan_options *options, const char *row_id, int repeat, const char *engine, struct text *text, struct error *err)
+bool session_alone(const struct plan_options *options, const char *row_id, int repeat, const char *engine, struct text *text,
+                   struct error *err)
 {
     struct worker w = {.emit = drop, .options = *options, .data_case = {-1, -1, -1}};
     struct error own = {0};

@@ -48,7 +48,8 @@ void session_provenance(struct session *s)
     r->driver = xstrdup(s->device.driver);
     r->compiler = xstrdup(s->compiler);
     r->seed = sc->layer_count ? sc->layers[0].work.seed : 0;
-    json_t *environment = json_pack("{s:s,s:s,s:i}", "cudnn", s->device.library, "arch", s->device.chip.arch, "bench_threads", pool_threads());
+    json_t *environment =
+        json_pack("{s:s,s:s,s:i}", "cudnn", s->device.library, "arch", s->device.chip.arch, "bench_threads", pool_threads());
     if (s->roofs.count)
         json_object_set_new(environment, "roofs", roofs_json(&s->roofs));
     r->environment = json_dumps(environment, JSON_COMPACT);
@@ -62,11 +63,13 @@ static bool row_final(const struct row *row, bool timed)
     return row->status != ROW_PLANNED && (!timed || !ranked || row->time_count > 0);
 }
 
-/* The key says nothing of the row's place and of networks: the same numbers may now stand elsewhere and count otherwise. True when that is so. */
+/* The key says nothing of the row's place and of networks: the same numbers may now stand elsewhere and count otherwise. True when that is
+ * so. */
 static bool place_anew(struct row *old, const struct row *planned)
 {
     const char *a = old->networks ? old->networks : "", *b = planned->networks ? planned->networks : "";
-    bool same = old->case_index == planned->case_index && old->row_index == planned->row_index && old->repeat == planned->repeat && !strcmp(a, b);
+    bool same =
+        old->case_index == planned->case_index && old->row_index == planned->row_index && old->repeat == planned->repeat && !strcmp(a, b);
     old->case_index = planned->case_index;
     old->row_index = planned->row_index;
     old->repeat = planned->repeat;
@@ -106,8 +109,10 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     free(rows);
     *same_run = true;
     s->run.id = old.id;
-    session_note(s, "resume: run %lld of %s: %d rows kept, %d done again because their source, compiler or settings changed, %d were in flight or not reached",
-         (long long)old.id, old.started, kept, changed, s->plan.row_count - kept - changed);
+    session_note(s,
+                 "resume: run %lld of %s: %d rows kept, %d done again because their source, compiler or settings changed, %d were in "
+                 "flight or not reached",
+                 (long long)old.id, old.started, kept, changed, s->plan.row_count - kept - changed);
     run_clear(&old);
     return count < 0 ? -1 : kept;
 }
@@ -179,4 +184,3 @@ bool session_open(struct session *s, struct error *err)
     free(dir);
     return ok && (!o->tuned || session_judge_remembered(s, err));
 }
-

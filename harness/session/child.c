@@ -187,12 +187,14 @@ bool child_failure(const json_t *event, struct error *err)
 {
     const char *text = json_string_value(json_object_get(event, "text")), *hint = json_string_value(json_object_get(event, "hint"));
     int kind = (int)json_integer_value(json_object_get(event, "kind"));
-    error_set(err, kind > ERROR_NONE && kind <= ERROR_INTERRUPTED ? (enum error_kind)kind : ERROR_INTERNAL, "%s", text ? text : "a worker failed");
+    error_set(err, kind > ERROR_NONE && kind <= ERROR_INTERRUPTED ? (enum error_kind)kind : ERROR_INTERNAL, "%s",
+              text ? text : "a worker failed");
     return error_hint(err, "%s", hint ? hint : "");
 }
 
 /* The answer or NULL; *died: the worker is gone, and *err says how. */
-static json_t *ask_once(const char *who, const json_t *command, const char *answer, double limit_s, volatile sig_atomic_t *interrupted, bool *died, struct error *err)
+static json_t *ask_once(const char *who, const json_t *command, const char *answer, double limit_s, volatile sig_atomic_t *interrupted,
+                        bool *died, struct error *err)
 {
     struct child child;
     char how[512];
@@ -226,7 +228,8 @@ static json_t *ask_once(const char *who, const json_t *command, const char *answ
     return event;
 }
 
-json_t *child_ask(const char *who, const json_t *command, const char *answer, double limit_s, volatile sig_atomic_t *interrupted, struct error *err)
+json_t *child_ask(const char *who, const json_t *command, const char *answer, double limit_s, volatile sig_atomic_t *interrupted,
+                  struct error *err)
 {
     json_t *event = NULL;
     bool died = true;

@@ -10,9 +10,9 @@
 #include <sys/types.h>
 
 struct child {
-    pid_t pid;      /* 0: not running */
-    int fd;         /* socket: JSON lines both ways */
-    int errors;     /* a memory file that holds what it wrote to stderr */
+    pid_t pid;  /* 0: not running */
+    int fd;     /* socket: JSON lines both ways */
+    int errors; /* a memory file that holds what it wrote to stderr */
     char *buffer;
     size_t used, cap;
 };
@@ -23,14 +23,16 @@ bool child_start(struct child *child, struct error *err);
 bool child_send(struct child *child, json_t *command);
 /* Waits for the next event until `deadline_s` (CLOCK_MONOTONIC seconds; 0 = for ever). *event is a new reference on CHILD_EVENT. */
 enum child_event child_next(struct child *child, double deadline_s, volatile sig_atomic_t *interrupted, json_t **event);
-/* Kills (SIGKILL), reaps, frees. `how` (may be NULL) receives "killed by signal 11 (Segmentation fault)", "exited with 1", plus its last line on stderr. */
+/* Kills (SIGKILL), reaps, frees. `how` (may be NULL) receives "killed by signal 11 (Segmentation fault)", "exited with 1", plus its last
+ * line on stderr. */
 void child_stop(struct child *child, char *how, size_t how_bytes);
 double child_clock_s(void);
 /* What a "failed" event says, as an error. False. */
 bool child_failure(const json_t *event, struct error *err);
-/* One command to a throw-away worker: the event called `answer` (new reference), NULL + err otherwise. One that is killed from outside is asked again.
- * `who` begins the sentence of a worker that dies or does not answer in time. */
-json_t *child_ask(const char *who, const json_t *command, const char *answer, double limit_s, volatile sig_atomic_t *interrupted, struct error *err);
+/* One command to a throw-away worker: the event called `answer` (new reference), NULL + err otherwise. One that is killed from outside is
+ * asked again. `who` begins the sentence of a worker that dies or does not answer in time. */
+json_t *child_ask(const char *who, const json_t *command, const char *answer, double limit_s, volatile sig_atomic_t *interrupted,
+                  struct error *err);
 /* How often a worker is started that dies before it takes up anything: killed from outside, short of memory. */
 #define CHILD_TRIES 3
 

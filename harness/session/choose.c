@@ -25,14 +25,15 @@ static const struct row_time *headline(const struct row *row)
     return t || !row ? t : row_time(row, "warm", "isolated");
 }
 
-/* Does the row stand for this link: its layer, with the network's mask, in this layout and type? Sizes may differ where cases are cropped. */
+/* Does the row stand for this link: its layer, with the network's mask, in this layout and type? Sizes may differ where cases are cropped.
+ */
 static bool stands_for(const struct plan *plan, int index, const struct chain_link *link)
 {
     const struct plan_row *p = &plan->rows[index];
     const struct scenario_case *c = &plan->cases[p->case_index];
-    return !p->chain && !strcmp(c->layer->name, link->name) && mask_same(&c->work.mask, &link->work.mask) && c->work.layout == link->work.layout &&
-           c->work.dtype == link->work.dtype && c->work.math == link->work.math && c->work.n == link->work.n && c->work.c == link->work.c &&
-           c->work.k == link->work.k;
+    return !p->chain && !strcmp(c->layer->name, link->name) && mask_same(&c->work.mask, &link->work.mask) &&
+           c->work.layout == link->work.layout && c->work.dtype == link->work.dtype && c->work.math == link->work.math &&
+           c->work.n == link->work.n && c->work.c == link->work.c && c->work.k == link->work.k;
 }
 
 static bool same_size(const struct plan *plan, int index, const struct chain_link *link)
@@ -60,14 +61,16 @@ static bool is_sparse(const struct plan *plan, const struct chain_row *chain)
     return chain->pick != CHAIN_SINGLE;
 }
 
-static int pick(const struct plan *plan, const struct chain_link *link, struct row *const *rows, enum wanted wanted, const char *name, bool sparse)
+static int pick(const struct plan *plan, const struct chain_link *link, struct row *const *rows, enum wanted wanted, const char *name,
+                bool sparse)
 {
     int best = -1;
     double best_ns = INFINITY;
     for (int i = 0; i < plan->row_count; i++) {
         const struct plan_row *p = &plan->rows[i];
         if (!stands_for(plan, i, link) || !usable(plan, i, rows) || (wanted == WANT_LIBRARY && !is_library(p)) ||
-            (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && is_library(p)) || p->program.uses_mask != sparse)
+            (wanted == WANT_NAMED && strcmp(p->variant->name, name)) || (wanted == WANT_OWN && is_library(p)) ||
+            p->program.uses_mask != sparse)
             continue;
         const struct row_time *t = rows && same_size(plan, i, link) ? headline(rows[i]) : NULL;
         if (best < 0 || (t && t->median_ns < best_ns)) {
@@ -95,7 +98,8 @@ static const char *library_reason(const struct plan *plan, const struct chain_li
     return "";
 }
 
-static int pick_for(const struct plan *plan, const struct chain_row *chain, const struct chain_link *link, struct row *const *rows, bool *own)
+static int pick_for(const struct plan *plan, const struct chain_row *chain, const struct chain_link *link, struct row *const *rows,
+                    bool *own)
 {
     int at = -1;
     bool sparse = is_sparse(plan, chain);
@@ -129,7 +133,8 @@ int *choose_links(const struct plan *plan, int index, struct row *const *rows, c
         else if (is_sparse(plan, row))
             snprintf(why, why_bytes, "layer '%s' has no verified sparse row with this mask, so nothing can be chosen for it", link->name);
         else
-            snprintf(why, why_bytes, "layer '%s' has no verified row in %s, so nothing can be chosen for it (axes: {layout: [NHWC, NCHW]} measures both)",
+            snprintf(why, why_bytes,
+                     "layer '%s' has no verified row in %s, so nothing can be chosen for it (axes: {layout: [NHWC, NCHW]} measures both)",
                      link->name, layout_name(link->work.layout));
         free(choice);
         return NULL;
@@ -145,7 +150,8 @@ bool choose_unseen(struct plan *plan, int index, struct error *err)
 {
     char why[512];
     int *choice = choose_links(plan, index, NULL, why, sizeof why);
-    bool ok = choice ? plan_chain_bind(plan, index, choice, err) : error_set(err, ERROR_USAGE, "%s cannot run: %s", plan->rows[index].id, why);
+    bool ok =
+        choice ? plan_chain_bind(plan, index, choice, err) : error_set(err, ERROR_USAGE, "%s cannot run: %s", plan->rows[index].id, why);
     free(choice);
     return ok;
 }
@@ -232,7 +238,8 @@ static void put_sum(struct row *out, const char *name, const struct sum *sum)
     }
 }
 
-/* Adds the times of those kernels of one row, as they were traced, that only change a layout: ns[i] for the i-th name of the list. False: not traced. */
+/* Adds the times of those kernels of one row, as they were traced, that only change a layout: ns[i] for the i-th name of the list. False:
+ * not traced. */
 static bool add_library_layout(const struct layout_kernels *names, const struct row *row, double *ns)
 {
     json_t *list = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL, *one;

@@ -22,12 +22,12 @@ struct tally {
     struct worker *w;
     const json_t *asked; /* by row: {"row":i,"engine":"..","facts":{NAME:NUMBER},"steps":{"0":{..}}} */
     int count;
-    int *index;          /* plan row of each */
+    int *index; /* plan row of each */
     struct build *builds;
     struct counted *items;
-    struct row **rows;   /* what is reported */
+    struct row **rows;      /* what is reported */
     struct op_data data[2]; /* as timed: without, and with DATA_FULL */
-    struct cupti_pc *pc; /* while rows are sampled */
+    struct cupti_pc *pc;    /* while rows are sampled */
     bool has_data[2], warm;
     int first; /* of the items that are being counted */
     int blame;
@@ -92,8 +92,8 @@ bool worker_count_check(struct worker *w, struct error *err)
     return ok;
 }
 
-bool worker_open_rig(struct worker *w, const struct program *program, const struct device_image *images, bool keep_inputs, const char *engine, struct rig **rig,
-                     struct error *err)
+bool worker_open_rig(struct worker *w, const struct program *program, const struct device_image *images, bool keep_inputs,
+                     const char *engine, struct rig **rig, struct error *err)
 {
     if (w->library)
         cudnn_only(w->library, engine);
@@ -130,8 +130,9 @@ static bool enter(struct tally *t, int i, struct error *err)
     struct rig **rig = &t->items[i].rig;
     t->items[i].name = p->id;
     const char *engine = json_string_value(json_object_get(json_array_get(t->asked, (size_t)i), "engine"));
-    return build_make(w, &p->program, &t->builds[i], err) && worker_open_rig(w, &p->program, t->builds[i].images, false, engine, rig, err) &&
-           rig_feed(*rig, data, err) && rig_prepare(*rig, &ns, err) && rig_run(*rig, err) && w->dev->ops->sync(w->dev, err);
+    return build_make(w, &p->program, &t->builds[i], err) &&
+           worker_open_rig(w, &p->program, t->builds[i].images, false, engine, rig, err) && rig_feed(*rig, data, err) &&
+           rig_prepare(*rig, &ns, err) && rig_run(*rig, err) && w->dev->ops->sync(w->dev, err);
 }
 
 /* The kernels of one run, for the reader and for telling the counted ones apart. */
@@ -152,9 +153,10 @@ static bool trace(struct tally *t, int i, struct error *err)
         }
         for (int k = first; k < first + count; k++) {
             const struct cupti_kernel *one = &item->trace.kernels[k];
-            json_t *j = json_pack("{s:i,s:s,s:I,s:i,s:i,s:i,s:[i,i,i],s:[i,i,i]}", "step", step, "name", one->name, "ns", (json_int_t)(one->end_ns - one->start_ns),
-                                  "registers", one->registers, "static_smem", one->static_smem, "dynamic_smem", one->dynamic_smem, "grid", one->grid[0],
-                                  one->grid[1], one->grid[2], "block", one->block[0], one->block[1], one->block[2]);
+            json_t *j = json_pack("{s:i,s:s,s:I,s:i,s:i,s:i,s:[i,i,i],s:[i,i,i]}", "step", step, "name", one->name, "ns",
+                                  (json_int_t)(one->end_ns - one->start_ns), "registers", one->registers, "static_smem", one->static_smem,
+                                  "dynamic_smem", one->dynamic_smem, "grid", one->grid[0], one->grid[1], one->grid[2], "block",
+                                  one->block[0], one->block[1], one->block[2]);
             if (k > 0)
                 json_object_set_new(j, "gap_ns", json_integer((json_int_t)(one->start_ns - one[-1].end_ns)));
             json_array_append_new(list, j);
@@ -171,7 +173,7 @@ static void put_lines(struct row *row, struct source_values *values)
 {
     for (int k = 0; k < values->count; k++) {
         const struct source_value *v = &values->items[k];
-        char name[sizeof ((struct row_metric *)0)->name];
+        char name[sizeof((struct row_metric *)0)->name];
         snprintf(name, sizeof name, "hw.%s", v->name);
         row_add_metric(row, v->step, v->line, name, v->unit, "cupti", v->value);
     }
@@ -181,7 +183,10 @@ static void put_lines(struct row *row, struct source_values *values)
 static struct source_job source_job(struct tally *t, int i)
 {
     const json_t *facts = json_object_get(json_array_get(t->asked, (size_t)i), "facts"), *time = json_object_get(facts, "time_ns");
-    return (struct source_job){.dev = t->w->dev, .rig = t->items[i].rig, .images = t->builds[i].images, .warm = t->warm,
+    return (struct source_job){.dev = t->w->dev,
+                               .rig = t->items[i].rig,
+                               .images = t->builds[i].images,
+                               .warm = t->warm,
                                .time_ns = json_is_number(time) ? json_number_value(time) : NAN};
 }
 
@@ -237,7 +242,7 @@ struct sheet {
 static void put_value(void *context, const struct counter_value *value, double number)
 {
     struct sheet *s = context;
-    char name[sizeof ((struct row_metric *)0)->name];
+    char name[sizeof((struct row_metric *)0)->name];
     snprintf(name, sizeof name, "hw.%s", value->name);
     row_add_metric(s->row, s->step, 0, name, value->unit, "cupti", number);
 }
@@ -247,10 +252,11 @@ static void put_verdict(void *context, const struct counter_rule *rule, const ch
     struct sheet *s = context;
     size_t i;
     json_t *one;
-    json_array_foreach(s->verdicts, i, one) if (json_integer_value(json_object_get(one, "step")) == s->step &&
-                                                !strcmp(json_string_value(json_object_get(one, "says")), says)) return; /* two groups share a rule */
-    json_array_append_new(s->verdicts, json_pack("{s:i,s:s,s:s,s:s,s:s}", "step", s->step, "group", s->group->name, "binds", counter_bind_names[rule->binds], "says",
-                                                 says, "try", advice));
+    json_array_foreach(s->verdicts, i,
+                       one) if (json_integer_value(json_object_get(one, "step")) == s->step &&
+                                !strcmp(json_string_value(json_object_get(one, "says")), says)) return; /* two groups share a rule */
+    json_array_append_new(s->verdicts, json_pack("{s:i,s:s,s:s,s:s,s:s}", "step", s->step, "group", s->group->name, "binds",
+                                                 counter_bind_names[rule->binds], "says", says, "try", advice));
 }
 
 static void take(struct tally *t, int i, int step, const double *measured, const json_t *facts, json_t *verdicts)
@@ -308,12 +314,20 @@ static bool count_some(struct tally *t, int first, int *next, struct error *err)
     *next = last > first ? last : first + 1;
     if (last == first) {
         bool none = t->items[first].trace.kernel_count == 0;
-        row_set(&t->rows[first]->uncounted, none ? "it launches no kernel, only copies" : "it launches more kernels than CUPTI can tell apart");
+        row_set(&t->rows[first]->uncounted,
+                none ? "it launches no kernel, only copies" : "it launches more kernels than CUPTI can tell apart");
         return true;
     }
     t->first = first;
-    struct count_job job = {.dev = w->dev, .session = w->cupti, .items = t->items + first, .count = last - first, .announce = announce, .context = t,
-                            .warm = t->warm, .metrics = w->set.metrics, .metric_count = (size_t)w->set.count};
+    struct count_job job = {.dev = w->dev,
+                            .session = w->cupti,
+                            .items = t->items + first,
+                            .count = last - first,
+                            .announce = announce,
+                            .context = t,
+                            .warm = t->warm,
+                            .metrics = w->set.metrics,
+                            .metric_count = (size_t)w->set.count};
     struct count_result result;
     double began = now_s();
     if (!count_run(&job, &result, err))

@@ -161,15 +161,20 @@ static void take_blow(struct session *s, int first, int last, enum outcome outco
     int row = s->stage_row;
     child_stop(&s->counter, how, sizeof how);
     /* What the machine refuses at the door it refuses every case; what fails later is the case's. */
-    if (outcome == OUTCOME_FAILED && !strcmp(s->stage, WORKER_STAGE_COUNTERS) && (why->kind == ERROR_ENVIRONMENT || why->kind == ERROR_USAGE)) {
+    if (outcome == OUTCOME_FAILED && !strcmp(s->stage, WORKER_STAGE_COUNTERS) &&
+        (why->kind == ERROR_ENVIRONMENT || why->kind == ERROR_USAGE)) {
         give_up(s, why);
         return;
     }
-    snprintf(text, sizeof text, "counting %s at '%s'%s%.300s", outcome == OUTCOME_LATE ? "hung" : outcome == OUTCOME_DIED ? "died" : "failed", s->stage,
-             why->text[0] || how[0] ? ": " : "", why->text[0] ? why->text : how);
+    snprintf(text, sizeof text, "counting %s at '%s'%s%.300s",
+             outcome == OUTCOME_LATE   ? "hung"
+             : outcome == OUTCOME_DIED ? "died"
+                                       : "failed",
+             s->stage, why->text[0] || how[0] ? ": " : "", why->text[0] ? why->text : how);
     if (!s->counter_again) { /* a worker may die of what the rows before it left in CUPTI: a fresh one tries them all once more */
         s->counter_again = true;
-        session_note(s, "%s: %s; once more in a fresh process", row >= first && row < last ? s->rows[row]->id : s->rows[first]->case_id, text);
+        session_note(s, "%s: %s; once more in a fresh process", row >= first && row < last ? s->rows[row]->id : s->rows[first]->case_id,
+                     text);
         return;
     }
     if (row >= first && row < last)
@@ -206,7 +211,8 @@ static bool count_once(struct session *s, int first, int last)
             give_up(s, &why);
         return false;
     }
-    enum outcome outcome = session_command(s, &s->counter, json_pack("{s:s,s:b,s:o}", "do", "count", "warm", (int)warm, "rows", rows), START_LIMIT_S, session_event, &why);
+    enum outcome outcome = session_command(s, &s->counter, json_pack("{s:s,s:b,s:o}", "do", "count", "warm", (int)warm, "rows", rows),
+                                           START_LIMIT_S, session_event, &why);
     if (outcome == OUTCOME_DONE)
         return false;
     if (outcome == OUTCOME_INTERRUPTED) {
@@ -226,7 +232,8 @@ bool session_count(struct session *s, int first, int last, struct error *err)
         return true;
     mark(s, first, last, s->uncounted[0] ? s->uncounted : "CUPTI returned nothing");
     for (int i = first; s->options->plan.counters.required && i < last; i++)
-        if (s->rows[i]->uncounted && !(s->rows[i]->kernels && !strcmp(s->rows[i]->kernels, "[]"))) { /* copies alone have nothing to count */
+        if (s->rows[i]->uncounted &&
+            !(s->rows[i]->kernels && !strcmp(s->rows[i]->kernels, "[]"))) { /* copies alone have nothing to count */
             error_set(err, ERROR_ENVIRONMENT, "%s was not counted: %s", s->rows[i]->id, s->rows[i]->uncounted);
             return error_hint(err, "--require-counters stops here; without it the run goes on with times alone");
         }

@@ -11,7 +11,8 @@ static void take(char *to, size_t bytes, const json_t *event, const char *key)
     snprintf(to, bytes, "%s", s ? s : "");
 }
 
-bool session_device(const char *spec, const char *emu_chip, volatile sig_atomic_t *interrupted, struct session_device *out, struct error *err)
+bool session_device(const char *spec, const char *emu_chip, volatile sig_atomic_t *interrupted, struct session_device *out,
+                    struct error *err)
 {
     json_t *command = json_pack("{s:s,s:s?,s:s?}", "do", "probe", "device", spec, "emu", emu_chip);
     json_t *event = child_ask("the device probe", command, "device", PROBE_LIMIT_S, interrupted, err);
@@ -22,7 +23,8 @@ bool session_device(const char *spec, const char *emu_chip, volatile sig_atomic_
             err->kind = ERROR_ENVIRONMENT;
         return false;
     }
-    bool ok = wire_chip_read(json_object_get(event, "chip"), &out->chip) || error_set(err, ERROR_INTERNAL, "the device probe answered without a chip");
+    bool ok = wire_chip_read(json_object_get(event, "chip"), &out->chip) ||
+              error_set(err, ERROR_INTERNAL, "the device probe answered without a chip");
     take(out->spec, sizeof out->spec, event, "spec");
     take(out->about, sizeof out->about, event, "about");
     take(out->uuid, sizeof out->uuid, event, "uuid");

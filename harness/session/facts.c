@@ -41,18 +41,26 @@ bool build_make(const struct worker *w, const struct program *program, struct bu
                 build_free(build);
                 return false;
             }
-            build->images[i] = (struct device_image){.label = u->label, .path = u->path, .ptx = c->ptx, .ptx_bytes = c->ptx_bytes, .cubin = c->cubin,
+            build->images[i] = (struct device_image){.label = u->label,
+                                                     .path = u->path,
+                                                     .ptx = c->ptx,
+                                                     .ptx_bytes = c->ptx_bytes,
+                                                     .cubin = c->cubin,
                                                      .cubin_bytes = c->cubin_bytes};
             continue;
         }
-        struct compile_request request = {.path = u->path, .label = u->label, .defines = (const char *const *)u->defines, .define_count = u->define_count,
-                                          .arch = w->plan.chip.arch, .compiler = w->options.compiler};
+        struct compile_request request = {.path = u->path,
+                                          .label = u->label,
+                                          .defines = (const char *const *)u->defines,
+                                          .define_count = u->define_count,
+                                          .arch = w->plan.chip.arch,
+                                          .compiler = w->options.compiler};
         if (!compile(&request, c, err)) {
             build_free(build);
             return false;
         }
-        build->images[i] = (struct device_image){.label = u->label, .path = u->path, .ptx = c->ptx, .ptx_bytes = c->ptx_bytes, .cubin = c->cubin,
-                                                 .cubin_bytes = c->cubin_bytes};
+        build->images[i] = (struct device_image){
+            .label = u->label, .path = u->path, .ptx = c->ptx, .ptx_bytes = c->ptx_bytes, .cubin = c->cubin, .cubin_bytes = c->cubin_bytes};
     }
     return true;
 }
@@ -72,9 +80,10 @@ static void add_sass(struct row *row, int step, const struct kernel_facts *f)
         const char *name;
         int value;
     } counts[] = {
-        {"static.sass_total", f->sass_total},   {"static.sass_ffma", f->sass_ffma}, {"static.sass_hfma2", f->sass_hfma2}, {"static.sass_mma", f->sass_mma},
-        {"static.sass_gmma", f->sass_gmma},     {"static.sass_ldg", f->sass_ldg},   {"static.sass_stg", f->sass_stg},     {"static.sass_lds", f->sass_lds},
-        {"static.sass_sts", f->sass_sts},       {"static.sass_ldl", f->sass_ldl},   {"static.sass_stl", f->sass_stl},     {"static.sass_ldsm", f->sass_ldsm},
+        {"static.sass_total", f->sass_total},   {"static.sass_ffma", f->sass_ffma}, {"static.sass_hfma2", f->sass_hfma2},
+        {"static.sass_mma", f->sass_mma},       {"static.sass_gmma", f->sass_gmma}, {"static.sass_ldg", f->sass_ldg},
+        {"static.sass_stg", f->sass_stg},       {"static.sass_lds", f->sass_lds},   {"static.sass_sts", f->sass_sts},
+        {"static.sass_ldl", f->sass_ldl},       {"static.sass_stl", f->sass_stl},   {"static.sass_ldsm", f->sass_ldsm},
         {"static.sass_ldgsts", f->sass_ldgsts}, {"static.sass_bar", f->sass_bar},   {"static.spill_instructions", f->spill_instructions},
         {"static.barriers", f->barriers},
     };
@@ -84,7 +93,8 @@ static void add_sass(struct row *row, int step, const struct kernel_facts *f)
 }
 
 /* Each limiter by itself, the shared memory of an SM, the last wave, clusters: what `limit` and `waves` leave out. */
-static void add_limits(struct row *row, int index, const struct step *step, const struct occupancy *o, const struct chip *chip, double waves)
+static void add_limits(struct row *row, int index, const struct step *step, const struct occupancy *o, const struct chip *chip,
+                       double waves)
 {
     static const enum occupancy_limit limits[] = {LIMIT_REGISTERS, LIMIT_SMEM, LIMIT_WARPS, LIMIT_BLOCKS};
     struct occupancy_tail tail;
@@ -107,8 +117,11 @@ static void add_limits(struct row *row, int index, const struct step *step, cons
 static void add_occupancy(struct row *row, int index, const struct step *step, const struct kernel_facts *f, const struct chip *chip)
 {
     struct row_step *out = &row->steps[index];
-    struct occupancy_query query = {.block_threads = (int)(step->block[0] * step->block[1] * step->block[2]), .registers = f->registers,
-                                    .static_smem = f->static_smem > 0 ? (size_t)f->static_smem : 0, .dynamic_smem = step->smem, .carveout = step->carveout};
+    struct occupancy_query query = {.block_threads = (int)(step->block[0] * step->block[1] * step->block[2]),
+                                    .registers = f->registers,
+                                    .static_smem = f->static_smem > 0 ? (size_t)f->static_smem : 0,
+                                    .dynamic_smem = step->smem,
+                                    .carveout = step->carveout};
     if (f->registers < 0 || f->static_smem < 0)
         return;
     struct occupancy o = occupancy_of(chip, &query);
@@ -126,7 +139,8 @@ static void add_occupancy(struct row *row, int index, const struct step *step, c
 static bool is_mangled(const char *name, const char *kernel)
 {
     size_t digits = strspn(name + 2, "0123456789");
-    return !strncmp(name, "_Z", 2) && digits && (size_t)atoi(name + 2) == strlen(kernel) && !strncmp(name + 2 + digits, kernel, strlen(kernel));
+    return !strncmp(name, "_Z", 2) && digits && (size_t)atoi(name + 2) == strlen(kernel) &&
+           !strncmp(name + 2 + digits, kernel, strlen(kernel));
 }
 
 /* What the source has instead of the kernel that the head names. Returns false. */
@@ -140,7 +154,8 @@ static bool no_such_kernel(const struct kernel_facts *facts, int count, const ch
         }
         text_addf(&has, "%s%s", i ? ", " : "", facts[i].name);
     }
-    error_set(err, ERROR_USAGE, "the source has no kernel '%s'; it has %s", kernel, has.len ? text_get(&has) : "none (a template needs an instance)");
+    error_set(err, ERROR_USAGE, "the source has no kernel '%s'; it has %s", kernel,
+              has.len ? text_get(&has) : "none (a template needs an instance)");
     text_free(&has);
     return false;
 }

@@ -13,23 +13,24 @@ struct session {
     struct plan_options asked; /* options->plan, with what --tuned adds */
     struct plan plan;
     struct store *store;
-    struct roofs roofs;   /* of this machine; count 0: not known */
+    struct roofs roofs; /* of this machine; count 0: not known */
     struct run run;
     struct row **rows;
-    int total;            /* how many: of the plan, or of its sequences */
-    int **choices;        /* by row: what a chain's links run, once chosen; else NULL */
-    bool *kept;           /* by row: taken over from the interrupted run */
+    int total;     /* how many: of the plan, or of its sequences */
+    int **choices; /* by row: what a chain's links run, once chosen; else NULL */
+    bool *kept;    /* by row: taken over from the interrupted run */
     char compiler[96];
-    char **remembered;    /* plan.tuned */
+    char **remembered; /* plan.tuned */
     struct child worker;
-    struct child counter;  /* the worker that counts: it is asked for nothing else, for a session of CUPTI disturbs what is timed in its process */
-    bool counts;           /* this run counts at all */
-    bool counter_again;    /* the case in hand has been tried in a second worker */
+    struct child
+        counter; /* the worker that counts: it is asked for nothing else, for a session of CUPTI disturbs what is timed in its process */
+    bool counts; /* this run counts at all */
+    bool counter_again; /* the case in hand has been tried in a second worker */
     int counter_deaths;
     char uncounted[512];   /* why nothing more is counted; "" = it goes on */
     struct worker *inside; /* --in-process */
     json_t *inside_events;
-    int stage_row;         /* what the worker announced last */
+    int stage_row; /* what the worker announced last */
     char stage[24];
     double deadline_s;
     double start_s;
@@ -45,7 +46,8 @@ json_t *session_setup(const struct session *s, bool compile_only);
 /* One command to a worker; events arrive at `handle` until it is done. */
 enum outcome { OUTCOME_DONE, OUTCOME_LOST, OUTCOME_FAILED, OUTCOME_DIED, OUTCOME_LATE, OUTCOME_INTERRUPTED };
 typedef void event_handler(struct session *s, const json_t *event);
-enum outcome session_command(struct session *s, struct child *child, json_t *command, double limit_s, event_handler *handle, struct error *err);
+enum outcome session_command(struct session *s, struct child *child, json_t *command, double limit_s, event_handler *handle,
+                             struct error *err);
 /* The handler that takes stages, rows and environment. */
 void session_event(struct session *s, const json_t *event);
 /* What a stage event says: who is to blame from now on, until when, and the line of progress. */
@@ -61,7 +63,8 @@ void session_close(struct session *s);
 bool session_counts(const struct session *s, bool *counts, struct error *err);
 /* Asks the machine once, before anything is timed: what it refuses, and metrics that nobody has, are told early. False: they are needed. */
 bool session_count_check(struct session *s, struct error *err);
-/* Hardware counters of a case's verified rows, into s->rows. What goes wrong is told and stays with the counters, unless they are required. */
+/* Hardware counters of a case's verified rows, into s->rows. What goes wrong is told and stays with the counters, unless they are required.
+ */
 bool session_count(struct session *s, int first, int last, struct error *err);
 /* Opens device, plan, compiler and store (begin.c). */
 bool session_open(struct session *s, struct error *err);
@@ -80,7 +83,8 @@ void session_precompile(struct session *s);
 /* ablating.c: asks for the parts of each verified row of a case that offers them; what fails is a note of the row and nothing more. */
 bool session_ablate(struct session *s, int first, int last, struct error *err);
 
-/* wisdom.c. What was remembered for --tuned, as plan_options.tuned wants it, from the run's own database; *list is NULL when there is none. */
+/* wisdom.c. What was remembered for --tuned, as plan_options.tuned wants it, from the run's own database; *list is NULL when there is none.
+ */
 bool session_remembered(const char *database, const struct session_device *device, const char *compiler, char ***list, struct error *err);
 void session_remembered_free(char **list);
 /* After the plan and the store: says of each row that runs a remembered point when its source has changed since. */

@@ -37,7 +37,8 @@ bool plan_pinned(const struct plan *plan, int index)
 }
 
 /* The remembered point of a variant on a layer, and what is to be said about it. False: none; its own points run. */
-static bool remembered(const struct plan_options *o, const struct work *work, const struct variant *variant, struct points *own, char **note)
+static bool remembered(const struct plan_options *o, const struct work *work, const struct variant *variant, struct points *own,
+                       char **note)
 {
     char signature[HASH_TEXT];
     work_signature(work, signature);
@@ -49,7 +50,8 @@ static bool remembered(const struct plan_options *o, const struct work *work, co
         if (found && variant_at(variant, label, &own->points, &gone))
             own->count = 1;
         if (found)
-            *note = own->count ? xstrdup(rest) : text_format("the remembered point %s is none of its points any more; its declared ones run", label);
+            *note = own->count ? xstrdup(rest)
+                               : text_format("the remembered point %s is none of its points any more; its declared ones run", label);
         free(copy);
         if (found)
             break;
@@ -57,8 +59,8 @@ static bool remembered(const struct plan_options *o, const struct work *work, co
     return own->count > 0;
 }
 
-bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant, const struct node *params,
-                   struct error *err)
+bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
+                   const struct node *params, struct error *err)
 {
     struct kept *kept = plan->private_data;
     struct points own = {0};
@@ -140,7 +142,8 @@ static bool add_case(struct plan *plan, const struct plan_options *o, int case_i
     }
     for (int i = 0; i < plan->variants.count; i++) {
         const struct variant *v = plan->variants.items[i];
-        if (v->op == op && uninvited(plan->scenario, v) && plan_listed(o->filter.only, v->name) && !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
+        if (v->op == op && uninvited(plan->scenario, v) && plan_listed(o->filter.only, v->name) &&
+            !plan_add_rows(plan, o, case_index, &row_index, v, NULL, err))
             return false;
     }
     return true;
@@ -260,11 +263,12 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     for (int i = 0; i < plan->case_count; i++)
         if (!add_case(plan, o, i, used, err))
             goto done;
-    if ((!o->tune && !plan_chains_add(plan, o, device_kind, err)) || (!o->variant_names && !plan_entries_exist(plan->scenario, &plan->variants, used, err)))
+    if ((!o->tune && !plan_chains_add(plan, o, device_kind, err)) ||
+        (!o->variant_names && !plan_entries_exist(plan->scenario, &plan->variants, used, err)))
         goto done;
     if (o->tune && !something_to_search(plan)) {
-        error_set(err, ERROR_USAGE, "%s%s%s: none of these variants has parameters with more than one value", o->scenario_path, o->filter.only ? " --only " : "",
-                  o->filter.only ? o->filter.only : "");
+        error_set(err, ERROR_USAGE, "%s%s%s: none of these variants has parameters with more than one value", o->scenario_path,
+                  o->filter.only ? " --only " : "", o->filter.only ? o->filter.only : "");
         error_hint(err, "bench list variant NAME shows a variant's parameters");
         goto done;
     }
@@ -422,7 +426,9 @@ bool plan_row_scheduled(const struct plan *plan, int index, struct row *row, str
     free(row->tile_fill);
     free(row->tile);
     row->tile_fill = text_take(&text);
-    row->tile = t->d > 0 ? text_format("%ldx%ldx%ld", (long)t->d, (long)t->h, (long)t->w) : t->every > 1 ? text_format("%ldx%ld/%ld", (long)t->h, (long)t->w, (long)t->every) : text_format("%ldx%ld", (long)t->h, (long)t->w);
+    row->tile = t->d > 0       ? text_format("%ldx%ldx%ld", (long)t->d, (long)t->h, (long)t->w)
+                : t->every > 1 ? text_format("%ldx%ld/%ld", (long)t->h, (long)t->w, (long)t->every)
+                               : text_format("%ldx%ld", (long)t->h, (long)t->w);
     row->tiles = stats.tiles;
     row->tiles_active = stats.active;
     row->flop_scheduled = stats.flop;
@@ -486,7 +492,8 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
     row_set(&row->arch, plan->chip.arch);
     row_set(&row->note, p->note);
-    static const char *const metrics[] = {"model.threads", "model.smem_bytes", "model.registers"}, *const units[] = {"threads", "B", "registers"};
+    static const char *const metrics[] = {"model.threads", "model.smem_bytes", "model.registers"}, *const units[] = {"threads", "B",
+                                                                                                                     "registers"};
     for (int i = 0; i < PREDICT_COUNT; i++)
         if (!p->broken && p->program.predicted[i] >= 0)
             row_add_metric(row, -1, 0, metrics[i], units[i], "model", (double)p->program.predicted[i]);

@@ -29,7 +29,8 @@ struct network_rows {
 static void add_row(struct network_rows *r, const struct chain_row *chain, const struct variant_point *point)
 {
     struct plan *plan = r->plan;
-    struct plan_row row = {.case_index = r->case_index, .chain = xcalloc(1, sizeof *row.chain), .variant = point ? point->variant : NULL, .point = point};
+    struct plan_row row = {
+        .case_index = r->case_index, .chain = xcalloc(1, sizeof *row.chain), .variant = point ? point->variant : NULL, .point = point};
     *row.chain = *chain;
     const char *name = plan_row_variant(&row);
     if (r->row_index > 0 && !plan_listed(r->o->filter.only, name)) {
@@ -38,10 +39,16 @@ static void add_row(struct network_rows *r, const struct chain_row *chain, const
     }
     row.row_index = r->row_index++;
     struct program *p = &row.program;
-    *p = (struct program){.work = *chain->work, .feasible = true, .checked = true, .reads_inactive = true, .graph = chain->graph, .tile_weight_bytes = -1, .predicted = {-1, -1, -1}};
+    *p = (struct program){.work = *chain->work,
+                          .feasible = true,
+                          .checked = true,
+                          .reads_inactive = true,
+                          .graph = chain->graph,
+                          .tile_weight_bytes = -1,
+                          .predicted = {-1, -1, -1}};
     bool planned = chain->layout != LAYOUT_PLAN_GIVEN;
-    p->params = text_format("%s%slaunch=%s%s%s", point ? point->label : "", point && *point->label ? "," : "", chain->graph ? "graph" : "stream", planned ? ",layout=" : "",
-                            planned ? layout_plan_names[chain->layout] : "");
+    p->params = text_format("%s%slaunch=%s%s%s", point ? point->label : "", point && *point->label ? "," : "",
+                            chain->graph ? "graph" : "stream", planned ? ",layout=" : "", planned ? layout_plan_names[chain->layout] : "");
     row.id = text_format("%s/%s[%s]", plan->cases[r->case_index].id, name, p->params);
     plan->rows = xrealloc(plan->rows, sizeof *plan->rows * (size_t)(plan->row_count + 1));
     plan->rows[plan->row_count++] = row;
@@ -113,7 +120,8 @@ static bool add_way(struct network_rows *r, const struct way *way, enum layout_p
             return false;
     }
     for (int i = 0; r->singles && i < plan->scenario->variant_count; i++) {
-        struct chain_row row = {.pick = CHAIN_SINGLE, .single = single_of(plan, &way->chain, i), .graph = r->graph, .layout = layout, .work = &way->work};
+        struct chain_row row = {
+            .pick = CHAIN_SINGLE, .single = single_of(plan, &way->chain, i), .graph = r->graph, .layout = layout, .work = &way->work};
         if (row.single)
             add_row(r, &row, NULL);
     }
@@ -127,7 +135,8 @@ static bool is_whole(const struct plan *plan, int layer_cases, const struct chai
     for (int i = 0; i < chain->count; i++) {
         bool found = chain->links[i].layer < 0;
         for (int c = 0; c < layer_cases && !found; c++)
-            found = !strcmp(plan->cases[c].layer->name, chain->links[i].name) && mask_same(&plan->cases[c].work.mask, &chain->links[i].work.mask);
+            found = !strcmp(plan->cases[c].layer->name, chain->links[i].name) &&
+                    mask_same(&plan->cases[c].work.mask, &chain->links[i].work.mask);
         if (!found)
             return false;
     }
@@ -141,8 +150,8 @@ struct marks {
 };
 
 /* NULL: the network cannot be run whole, which the notes say once, or is not measured whole. */
-static struct way *make_way(struct plan *plan, const struct scenario_network *network, const char *device_kind, int layer_cases, enum layout_plan layout,
-                            const struct marks *marks, bool *cropped)
+static struct way *make_way(struct plan *plan, const struct scenario_network *network, const char *device_kind, int layer_cases,
+                            enum layout_plan layout, const struct marks *marks, bool *cropped)
 {
     struct way *way = xcalloc(1, sizeof *way);
     struct error why = {0};
@@ -165,7 +174,8 @@ static struct way *make_way(struct plan *plan, const struct scenario_network *ne
 
 static int add_chain_case(struct plan *plan, const struct way *way, const struct marks *marks, bool cropped)
 {
-    struct scenario_case c = {.layer = &way->layer, .work = way->work, .cropped = cropped, .repeat = 1, .place = plan->cases[plan->case_count - 1].place + 1};
+    struct scenario_case c = {
+        .layer = &way->layer, .work = way->work, .cropped = cropped, .repeat = 1, .place = plan->cases[plan->case_count - 1].place + 1};
     struct text id = {0};
     text_addf(&id, "%s/%s", plan->scenario->name, way->layer.name);
     if (cropped)
@@ -187,14 +197,16 @@ static int add_chain_case(struct plan *plan, const struct way *way, const struct
     return plan->case_count++;
 }
 
-static bool add_network(struct plan *plan, const struct plan_options *o, const struct scenario_network *network, const char *device_kind, int layer_cases,
-                        const struct marks *marks, struct error *err)
+static bool add_network(struct plan *plan, const struct plan_options *o, const struct scenario_network *network, const char *device_kind,
+                        int layer_cases, const struct marks *marks, struct error *err)
 {
     bool cuda = !strcmp(device_kind, "cuda"), cropped;
     /* emu has no graphs: the steps are the same ones */
-    struct network_rows r = {.plan = plan, .o = o, .stream = network->stream || !cuda, .graph = network->graph && cuda, .singles = true, .case_index = -1};
+    struct network_rows r = {
+        .plan = plan, .o = o, .stream = network->stream || !cuda, .graph = network->graph && cuda, .singles = true, .case_index = -1};
     for (int layout = 0; layout < LAYOUT_PLAN_COUNT; layout++) {
-        const struct way *way = network->plans[layout] ? make_way(plan, network, device_kind, layer_cases, (enum layout_plan)layout, marks, &cropped) : NULL;
+        const struct way *way =
+            network->plans[layout] ? make_way(plan, network, device_kind, layer_cases, (enum layout_plan)layout, marks, &cropped) : NULL;
         if (!way)
             continue;
         if (r.case_index < 0)
@@ -293,8 +305,8 @@ static void take_identity(struct program *to, struct program *from, const struct
 }
 
 /* The row's variant on links first ..; false when it does not take them. */
-static bool bind_span(const struct plan *plan, const struct plan_row *row, const struct chain *whole, int first, int count, struct program *out,
-                      struct error *err)
+static bool bind_span(const struct plan *plan, const struct plan_row *row, const struct chain *whole, int first, int count,
+                      struct program *out, struct error *err)
 {
     struct chain part;
     struct work work;
@@ -343,7 +355,8 @@ bool plan_chain_bind(struct plan *plan, int index, const int *choice, struct err
     bool ok = spans != NULL;
     for (int i = 0; ok && i < chain->count; i += spans[i]) {
         joined += spans[i] > 1;
-        ok = spans[i] > 1 ? bind_span(plan, row, chain, i, spans[i], &parts[i], err) : bind_link(plan, &chain->links[i], choice[i], &parts[i], err);
+        ok = spans[i] > 1 ? bind_span(plan, row, chain, i, spans[i], &parts[i], err)
+                          : bind_link(plan, &chain->links[i], choice[i], &parts[i], err);
         list[i] = &parts[i];
         if (ok && !parts[i].feasible && !whole.reason)
             whole.reason = text_format("layer '%s': %s", chain->links[i].name, parts[i].reason);

@@ -30,9 +30,10 @@ struct kept {
 
 /* The variant an entry means for an op: "conv2d/naive" as it stands, "naive" inside the op's folder. NULL: it is not for this op. */
 const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op);
-/* Is every name of the list `variants` a variant of an op that a layer has, or of a chain? used[i] (may be NULL): entry i is known to be. */
+/* Is every name of the list `variants` a variant of an op that a layer has, or of a chain? used[i] (may be NULL): entry i is known to be.
+ */
 bool plan_entries_exist(const struct scenario *s, const struct variant_set *set, const bool *used, struct error *err);
-bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant, const struct node *params,
-                   struct error *err);
+bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
+                   const struct node *params, struct error *err);
 
 #endif

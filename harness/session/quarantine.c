@@ -1,4 +1,5 @@
-/* One row alone: compiled, run on exact and on full-mantissa data, checked, its output, guard zones and inputs looked at. What it kills is its own. */
+/* One row alone: compiled, run on exact and on full-mantissa data, checked, its output, guard zones and inputs looked at. What it kills is
+ * its own. */
 #include "base/file.h"
 #include "base/text.h"
 #include "session/wire.h"
@@ -31,7 +32,8 @@ void worker_take_reports(const struct worker *w, struct row *row)
     static const struct {
         const char *kind;
         enum row_status status;
-    } meanings[] = {{"time_limit", ROW_HUNG}, {"deadlock", ROW_HUNG}, {"trap", ROW_CRASHED}, {"assert", ROW_CRASHED}, {"unsupported", ROW_SKIPPED}};
+    } meanings[] = {
+        {"time_limit", ROW_HUNG}, {"deadlock", ROW_HUNG}, {"trap", ROW_CRASHED}, {"assert", ROW_CRASHED}, {"unsupported", ROW_SKIPPED}};
     enum row_status status = ROW_UNSAFE;
     const struct device_report *first = &reports[0];
     for (int i = 0; i < count; i++)
@@ -235,8 +237,9 @@ static bool tiles_agree(struct trial *t, struct error *err)
         return false;
     if (own->value == (double)stats.active)
         return true;
-    char *reason = text_format("its column tiles_active is %.15g, but %lld of %lld tiles of %lldx%lld have an active output", own->value,
-                               (long long)stats.active, (long long)stats.tiles, (long long)t->program->tile.h, (long long)t->program->tile.w);
+    char *reason =
+        text_format("its column tiles_active is %.15g, but %lld of %lld tiles of %lldx%lld have an active output", own->value,
+                    (long long)stats.active, (long long)stats.tiles, (long long)t->program->tile.h, (long long)t->program->tile.w);
     t->row->status = ROW_WRONG;
     row_set(&t->row->reason, reason);
     free(reason);

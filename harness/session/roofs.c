@@ -1,4 +1,5 @@
-/* The ceilings of a machine: measured once, in a process of its own, kept by GPU in the database, and the roof that they are for each row. */
+/* The ceilings of a machine: measured once, in a process of its own, kept by GPU in the database, and the roof that they are for each row.
+ */
 #include "base/text.h"
 #include "measure/roofs.h"
 #include "model/floor.h"
@@ -22,7 +23,8 @@ json_t *roofs_json(const struct roofs *roofs)
 /* In the worker: an event `roofs`. */
 bool worker_roofs(struct worker *w, const json_t *command, struct error *err)
 {
-    const char *spec = json_string_value(json_object_get(command, "device")), *compiler = json_string_value(json_object_get(command, "compiler"));
+    const char *spec = json_string_value(json_object_get(command, "device")),
+               *compiler = json_string_value(json_object_get(command, "compiler"));
     const char *bundle = json_string_value(json_object_get(command, "bundle"));
     struct roofs roofs;
     char note[512];
@@ -53,8 +55,8 @@ static void read_roofs(const json_t *json, struct roofs *out)
     }
 }
 
-bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted, struct roofs *out, char *note, size_t note_bytes,
-                           struct error *err)
+bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted,
+                           struct roofs *out, char *note, size_t note_bytes, struct error *err)
 {
     json_t *command = json_pack("{s:s,s:s?,s:s?,s:s?}", "do", "roofs", "device", spec, "compiler", compiler, "bundle", bundle);
     json_t *event = child_ask("the process that measures the ceilings", command, "roofs", ROOFS_LIMIT_S, interrupted, err);
@@ -77,7 +79,8 @@ void session_roofs(struct session *s)
         return;
     if (err.kind == ERROR_NONE) {
         session_progress(s, "the ceilings of this machine, once");
-        if (session_roofs_measure(s->device.spec, s->options->plan.compiler, s->options->plan.bundle, s->options->interrupted, &s->roofs, note, sizeof note, &err))
+        if (session_roofs_measure(s->device.spec, s->options->plan.compiler, s->options->plan.bundle, s->options->interrupted, &s->roofs,
+                                  note, sizeof note, &err))
             store_roofs_put(s->store, s->device.uuid, &s->roofs, &err);
     }
     if (err.kind != ERROR_NONE)

@@ -46,12 +46,13 @@ json_t *session_setup(const struct session *s, bool compile_only)
     char *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
     double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : strncmp(s->device.spec, "cuda", 4) ? 60 : 10;
     json_t *filter = json_pack("{s:s?,s:s?,s:o}", "layers", o->filter.layers, "only", o->filter.only, "set", strings(o->filter.set));
-    json_t *counters = json_pack("{s:b,s:b,s:s?,s:o,s:o}", "off", (int)o->counters.off, "source", (int)o->counters.source, "set", o->counters.set, "groups", strings(o->counters.groups), "metrics",
-                                 strings(o->counters.metrics));
-    json_t *out = json_pack("{s:s,s:s,s:s,s:o,s:s,s:s?,s:s?,s:s?,s:f,s:f,s:b,s:b,s:o,s:o,s:o,s:o,s:o}", "do", "setup", "scenario", o->scenario_path, "device",
-                            s->device.spec, "chip", wire_chip(&s->device.chip), "files", s->plan.files, "compiler", o->compiler, "bundle", o->bundle, "dump", dump, "budget", o->budget_s,
-                            "time_limit", limit, "compile_only", (int)compile_only, "tune", (int)o->tune, "tuned", strings(o->tuned), "filter", filter, "variants",
-                            strings(o->variant_dirs), "names", strings(o->variant_names), "counters", counters);
+    json_t *counters = json_pack("{s:b,s:b,s:s?,s:o,s:o}", "off", (int)o->counters.off, "source", (int)o->counters.source, "set",
+                                 o->counters.set, "groups", strings(o->counters.groups), "metrics", strings(o->counters.metrics));
+    json_t *out = json_pack("{s:s,s:s,s:s,s:o,s:s,s:s?,s:s?,s:s?,s:f,s:f,s:b,s:b,s:o,s:o,s:o,s:o,s:o}", "do", "setup", "scenario",
+                            o->scenario_path, "device", s->device.spec, "chip", wire_chip(&s->device.chip), "files", s->plan.files,
+                            "compiler", o->compiler, "bundle", o->bundle, "dump", dump, "budget", o->budget_s, "time_limit", limit,
+                            "compile_only", (int)compile_only, "tune", (int)o->tune, "tuned", strings(o->tuned), "filter", filter,
+                            "variants", strings(o->variant_dirs), "names", strings(o->variant_names), "counters", counters);
     free(dump);
     return out;
 }
@@ -72,7 +73,8 @@ static enum outcome command_inside(struct session *s, json_t *command, event_han
     return ok ? OUTCOME_DONE : OUTCOME_FAILED;
 }
 
-enum outcome session_command(struct session *s, struct child *child, json_t *message, double limit_s, event_handler *handle, struct error *err)
+enum outcome session_command(struct session *s, struct child *child, json_t *message, double limit_s, event_handler *handle,
+                             struct error *err)
 {
     if (s->inside)
         return command_inside(s, message, handle, err);
@@ -331,7 +333,7 @@ static json_t *choices_of(const struct session *s, int first, int last)
 
 static bool measure_case(struct session *s, int first, int last, struct error *err)
 {
-    int unexplained = 0; /* deaths before anything was said of a row */
+    int unexplained = 0;               /* deaths before anything was said of a row */
     for (int i = first; i < last; i++) /* of a resumed run: chosen anew */
         if (s->kept[i] && (s->rows[i]->status == ROW_OK) && !choose(s, i))
             return put(s, i, err);
@@ -347,7 +349,8 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             return s->interrupted;
         }
         s->stage_row = -1;
-        json_t *message = json_pack("{s:s,s:o,s:o}", "do", s->asked.tune ? "race" : "measure", "rows", rows, "choices", choices_of(s, first, last));
+        json_t *message =
+            json_pack("{s:s,s:o,s:o}", "do", s->asked.tune ? "race" : "measure", "rows", rows, "choices", choices_of(s, first, last));
         enum outcome outcome = session_command(s, &s->worker, message, SETUP_LIMIT_S, session_event, &why);
         if (outcome == OUTCOME_DONE)
             break;
@@ -448,7 +451,11 @@ void session_close(struct session *s)
 
 bool session_run(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err)
 {
-    struct session s = {.options = options, .asked = options->plan, .sink = sink, .worker = {.fd = -1, .errors = -1}, .counter = {.fd = -1, .errors = -1},
+    struct session s = {.options = options,
+                        .asked = options->plan,
+                        .sink = sink,
+                        .worker = {.fd = -1, .errors = -1},
+                        .counter = {.fd = -1, .errors = -1},
                         .start_s = child_clock_s()};
     bool ok = false;
     *result = (struct session_result){0};

@@ -92,10 +92,17 @@ static bool has_sequence(const struct session_options *o, struct error *err)
 
 bool session_sequences(const struct session_options *o, const struct session_sink *sink, struct session_result *result, struct error *err)
 {
-    struct session s = {.options = o, .asked = o->plan, .sink = sink, .worker = {.fd = -1, .errors = -1}, .counter = {.fd = -1, .errors = -1}, .start_s = child_clock_s()};
+    struct session s = {.options = o,
+                        .asked = o->plan,
+                        .sink = sink,
+                        .worker = {.fd = -1, .errors = -1},
+                        .counter = {.fd = -1, .errors = -1},
+                        .start_s = child_clock_s()};
     struct sequence_jobs jobs = {0};
-    bool ok = has_sequence(o, err) && session_open(&s, err) && sequence_jobs_make(&s.plan, o->plan.filter.only, &jobs, err) && make_rows(&s, &jobs, err) && run_rows(&s, err);
-    *result = (struct session_result){.run_id = s.run.id, .rows = s.done, .seconds = child_clock_s() - s.start_s, .interrupted = s.interrupted};
+    bool ok = has_sequence(o, err) && session_open(&s, err) && sequence_jobs_make(&s.plan, o->plan.filter.only, &jobs, err) &&
+              make_rows(&s, &jobs, err) && run_rows(&s, err);
+    *result =
+        (struct session_result){.run_id = s.run.id, .rows = s.done, .seconds = child_clock_s() - s.start_s, .interrupted = s.interrupted};
     sequence_jobs_free(&jobs);
     session_close(&s);
     return ok;

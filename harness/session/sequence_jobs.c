@@ -15,7 +15,8 @@ static void add_points(struct sequence_jobs *jobs, struct variant_point *points,
 }
 
 /* One kind of variants, sparse or dense, on one sequence. */
-static bool add_kind(const struct plan *plan, const char *only, int sequence, bool sparse, int *row_index, struct sequence_jobs *jobs, struct error *err)
+static bool add_kind(const struct plan *plan, const char *only, int sequence, bool sparse, int *row_index, struct sequence_jobs *jobs,
+                     struct error *err)
 {
     const struct scenario *sc = plan->scenario;
     for (int i = 0; i < sc->variant_count; i++) {
@@ -61,7 +62,8 @@ static bool describe(const struct plan *plan, const struct scenario_sequence *q,
     struct text t = {0};
     struct work *works = xcalloc((size_t)q->layer_count, sizeof *works);
     bool ok = sequence_works(plan->scenario, q, strncmp(device, "cuda", 4) ? "emu" : "cuda", works, err);
-    text_addf(&t, "%d layers, %d frames, truncate %s %g, threshold %g; first ", q->layer_count, q->frames, truncate_names[q->truncate], q->truncate_above, q->threshold);
+    text_addf(&t, "%d layers, %d frames, truncate %s %g, threshold %g; first ", q->layer_count, q->frames, truncate_names[q->truncate],
+              q->truncate_above, q->threshold);
     row->flop = row->bytes = 0;
     for (int i = 0; ok && i < q->layer_count; i++) {
         row->flop += work_flop(&works[i]);
@@ -100,7 +102,8 @@ struct row *sequence_row_new(const struct plan *plan, const struct sequence_job 
     return NULL;
 }
 
-static bool compiles_of_job(const struct plan *plan, const struct sequence_job *job, const char *device_kind, sequence_compile take, void *context, struct error *err)
+static bool compiles_of_job(const struct plan *plan, const struct sequence_job *job, const char *device_kind, sequence_compile take,
+                            void *context, struct error *err)
 {
     struct sequence_source source = {.q = job->q, .count = job->q->layer_count};
     struct runner r = {.plan = plan, .library = true, .source = &source, .point = job->point, .sparse = job->sparse};
@@ -118,7 +121,8 @@ static bool compiles_of_job(const struct plan *plan, const struct sequence_job *
     return ok;
 }
 
-bool session_sequence_compiles(const struct plan *plan, const char *device_kind, const char *only, sequence_compile take, void *context, struct error *err)
+bool session_sequence_compiles(const struct plan *plan, const char *device_kind, const char *only, sequence_compile take, void *context,
+                               struct error *err)
 {
     struct sequence_jobs jobs;
     bool ok = sequence_jobs_make(plan, only, &jobs, err);

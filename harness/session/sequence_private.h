@@ -12,7 +12,7 @@
 /* A row to come: one variant at one point on one sequence. Parent and worker make the same list of the same plan. */
 struct sequence_job {
     const struct scenario_sequence *q;
-    int sequence, row_index;             /* dense variants first, so that row 0 of a sequence is one of them */
+    int sequence, row_index; /* dense variants first, so that row 0 of a sequence is one of them */
     const struct variant *variant;
     const struct variant_point *point;
     bool sparse;
@@ -40,20 +40,22 @@ struct sequence_layer {
 struct sequence_source {
     const struct scenario_sequence *q;
     struct sequence_layer *layers;
-    int count, frame; /* frame: of `now` */
+    int count, frame;  /* frame: of `now` */
     float *base, *now; /* n,c,h,w: without and with noise; values that the dtype holds */
     size_t elements;
     struct frames *video;
-    bool failed;       /* no frame could be had: nobody's row, but the sequence's fault */
+    bool failed; /* no frame could be had: nobody's row, but the sequence's fault */
     size_t outputs;
-    bool large;        /* fewer frames are looked at */
+    bool large; /* fewer frames are looked at */
     /* Made once, for every row of the sequence; NULL: not yet. */
     float **frames;
     double **references; /* of the last layer */
 };
 /* The works of the layers at the size that flows; `out` holds q->layer_count of them. */
-bool sequence_works(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct work *out, struct error *err);
-bool source_open(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct sequence_source *out, struct error *err);
+bool sequence_works(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct work *out,
+                    struct error *err);
+bool source_open(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct sequence_source *out,
+                 struct error *err);
 void source_close(struct sequence_source *s);
 /* Back to frame 0, or to the next one: fills `now`. */
 bool source_first(struct sequence_source *s, struct error *err);
@@ -61,7 +63,8 @@ bool source_next(struct sequence_source *s, struct error *err);
 /* Frames whose result and masks are looked at: 0, powers of two, the last; of a large sequence 0, 1 and the last. */
 bool source_judged(const struct sequence_source *s, int frame);
 
-/* The largest and the root mean square error so far, over the root mean square of the dense result of the frame; and of which frame the largest is. */
+/* The largest and the root mean square error so far, over the root mean square of the dense result of the frame; and of which frame the
+ * largest is. */
 struct sequence_error {
     double largest, rms;
     int frame;
@@ -77,18 +80,18 @@ struct stage {
     struct rig *rig;
     uint64_t input, output, mask_in, mask_out, sum, sent;
     uint64_t second, mask_second, stored; /* of an add or concat; of a maximum: the values so far */
-    double share; /* of marked inputs, summed over the frames after the first */
+    double share;                         /* of marked inputs, summed over the frames after the first */
 };
 /* One variant on one sequence. */
 struct runner {
-    struct worker *w;     /* NULL: it is only bound */
+    struct worker *w; /* NULL: it is only bound */
     const struct plan *plan;
-    bool library;         /* there is cuDNN */
-    int row;              /* what stages are announced for */
+    bool library; /* there is cuDNN */
+    int row;      /* what stages are announced for */
     struct sequence_source *source;
     const struct variant_point *point;
     bool sparse, zero;
-    bool unavailable;     /* a variant cannot run on this device */
+    bool unavailable; /* a variant cannot run on this device */
     struct stage *stages;
     int count;
     struct compiled code;
@@ -96,10 +99,10 @@ struct runner {
     struct device_function *sparsify, *truncate, *hand_over, *accumulate;
     uint64_t frame, sent; /* device: the frame in f32, and what of it was sent */
     int64_t state_bytes;
-    double *frame_ns;     /* by frame */
+    double *frame_ns; /* by frame */
     struct sequence_error error;
-    struct hash *outputs; /* the last layer's bits in the frames that are looked at; NULL: not begun, or ended */
-    struct text others;   /* "conv2d/sparse_naive on head": layers that the row's variant cannot do */
+    struct hash *outputs;        /* the last layer's bits in the frames that are looked at; NULL: not begun, or ended */
+    struct text others;          /* "conv2d/sparse_naive on head": layers that the row's variant cannot do */
     struct variant_point **kept; /* theirs */
     int kept_count;
 };
@@ -108,7 +111,8 @@ struct runner {
 /* False on an error; *why set (caller frees): the variant can do no layer, or one has nobody. */
 bool runner_bind(struct runner *r, char **why, struct error *err);
 bool runner_open(struct runner *r, struct error *err);
-/* All frames from the first: times, marked shares and errors into the runner. ERROR_WRONG: an out-mask is not the dilation of the in-mask. */
+/* All frames from the first: times, marked shares and errors into the runner. ERROR_WRONG: an out-mask is not the dilation of the in-mask.
+ */
 bool runner_frames(struct runner *r, struct error *err);
 void runner_close(struct runner *r);
 /* What a runner that is bound compiles, one after another. */

@@ -26,7 +26,8 @@ static char *unfit(struct runner *r, const struct stage *s)
         }
     if (r->sparse && program_tensor(p, ROLE_MASK_OUT) < 0)
         return xstrdup("it writes no mask_out, which the next layer needs");
-    if (p->tensors[program_tensor(p, ROLE_INPUT)].layout != s->work.layout || p->tensors[program_tensor(p, ROLE_OUTPUT)].layout != s->work.layout)
+    if (p->tensors[program_tensor(p, ROLE_INPUT)].layout != s->work.layout ||
+        p->tensors[program_tensor(p, ROLE_OUTPUT)].layout != s->work.layout)
         return xstrdup("it works in another layout than the sequence");
     return NULL;
 }
@@ -76,10 +77,13 @@ bool runner_bind(struct runner *r, char **why, struct error *err)
         if (r->sparse)
             pass_changes_through(&s->work);
         bool mine = s->work.op == r->point->variant->op;
-        if (!work_finish(&s->work, err) || (mine && !variant_bind(&r->plan->variants, r->point, &s->work, &r->plan->chip, &s->program, err)))
+        if (!work_finish(&s->work, err) ||
+            (mine && !variant_bind(&r->plan->variants, r->point, &s->work, &r->plan->chip, &s->program, err)))
             break;
         r->count++;
-        char *reason = mine ? unfit(r, s) : text_format("no %s variant of op %s is listed that can do it", r->sparse ? "sparse" : "dense", s->work.op->name);
+        char *reason =
+            mine ? unfit(r, s)
+                 : text_format("no %s variant of op %s is listed that can do it", r->sparse ? "sparse" : "dense", s->work.op->name);
         bool found = !reason;
         own += found;
         if (!found && !bind_other(r, s, layer, &found, err)) {
@@ -106,11 +110,21 @@ struct slot {
     float f;
     bool real;
 };
-#define POINTER(v) {.p = (v)}
-#define WHOLE(v) {.p = (uint64_t)(v)}
-#define REAL(v) {.f = (float)(v), .real = true}
+#define POINTER(v) \
+    { \
+        .p = (v) \
+    }
+#define WHOLE(v) \
+    { \
+        .p = (uint64_t)(v) \
+    }
+#define REAL(v) \
+    { \
+        .f = (float)(v), .real = true \
+    }
 
-static bool launch(struct runner *r, struct device_function *f, int64_t n, int64_t h, int64_t width, const struct slot *slots, int count, struct error *err)
+static bool launch(struct runner *r, struct device_function *f, int64_t n, int64_t h, int64_t width, const struct slot *slots, int count,
+                   struct error *err)
 {
     const struct device_ops *ops = r->w->dev->ops;
     const struct param *params;
@@ -120,21 +134,27 @@ static bool launch(struct runner *r, struct device_function *f, int64_t n, int64
         return error_set(err, ERROR_INTERNAL, "kernels/sequence/delta.cu and session/sequence disagree");
     for (int i = 0; i < count; i++)
         memcpy(packed + params[i].offset, slots[i].real ? (const void *)&slots[i].f : (const void *)&slots[i].p, params[i].bytes);
-    struct device_launch l = {.grid = {(uint32_t)((h * ((width + 31) / 32) + 7) / 8), 1, (uint32_t)n}, .block = {32, 8, 1}, .carveout = -1,
-                              .params = packed, .param_bytes = bytes, .time_limit_s = r->w->time_limit_s};
+    struct device_launch l = {.grid = {(uint32_t)((h * ((width + 31) / 32) + 7) / 8), 1, (uint32_t)n},
+                              .block = {32, 8, 1},
+                              .carveout = -1,
+                              .params = packed,
+                              .param_bytes = bytes,
+                              .time_limit_s = r->w->time_limit_s};
     return ops->launch(r->w->dev, f, &l, err);
 }
 
 static bool send_frame(struct runner *r, struct error *err)
 {
     const struct work *w = &r->stages[0].work;
-    const struct slot slots[] = {POINTER(r->frame), POINTER(r->sent), POINTER(r->stages[0].input), POINTER(r->stages[0].mask_in), WHOLE(w->h), WHOLE(w->w),
-                                 WHOLE(w->c), REAL(r->source->q->threshold), WHOLE(r->source->frame == 0)};
+    const struct slot slots[] = {
+        POINTER(r->frame), POINTER(r->sent), POINTER(r->stages[0].input),   POINTER(r->stages[0].mask_in), WHOLE(w->h),
+        WHOLE(w->w),       WHOLE(w->c),      REAL(r->source->q->threshold), WHOLE(r->source->frame == 0)};
     return launch(r, r->sparsify, w->n, w->h, w->w, slots, 9, err);
 }
 
 /* What a layer that keeps no sums passes on, and what an earlier layer's reader gets too: marked pixels and the mask. */
-static bool hand_over(struct runner *r, const struct work *w, uint64_t from, uint64_t mask_from, uint64_t to, uint64_t mask_to, struct error *err)
+static bool hand_over(struct runner *r, const struct work *w, uint64_t from, uint64_t mask_from, uint64_t to, uint64_t mask_to,
+                      struct error *err)
 {
     const struct slot slots[] = {POINTER(from), POINTER(mask_from), POINTER(to), POINTER(mask_to), WHOLE(w->p), WHOLE(w->q), WHOLE(w->k)};
     return launch(r, r->hand_over, w->n, w->p, w->q, slots, 7, err);
@@ -152,20 +172,33 @@ static bool accumulate(struct runner *r, const struct stage *s, struct error *er
 static bool pass_aside(struct runner *r, int i, uint64_t changes, uint64_t mask, struct error *err)
 {
     for (int k = i + 1; k < r->count; k++)
-        if (r->source->q->with[k] == i && !hand_over(r, &r->stages[i].work, changes, mask, r->stages[k].second, r->stages[k].mask_second, err))
+        if (r->source->q->with[k] == i &&
+            !hand_over(r, &r->stages[i].work, changes, mask, r->stages[k].second, r->stages[k].mask_second, err))
             return false;
     return true;
 }
 
-static bool keeps_sums(const struct runner *r, int i) { return i + 1 == r->count || r->stages[i].work.op->has_filter; }
+static bool keeps_sums(const struct runner *r, int i)
+{
+    return i + 1 == r->count || r->stages[i].work.op->has_filter;
+}
 
 static bool add_changes(struct runner *r, int i, struct error *err)
 {
     const struct stage *s = &r->stages[i], *next = i + 1 < r->count ? s + 1 : NULL;
     const struct work *w = &s->work;
-    const struct slot slots[] = {POINTER(s->output), POINTER(s->mask_out), POINTER(s->sum), POINTER(s->sent), POINTER(next ? next->input : 0),
-                                 POINTER(next ? next->mask_in : 0), WHOLE(w->p), WHOLE(w->q), WHOLE(w->k), REAL(r->source->layers[i].slope),
-                                 REAL(r->source->q->truncate_above), WHOLE(r->source->frame == 0)};
+    const struct slot slots[] = {POINTER(s->output),
+                                 POINTER(s->mask_out),
+                                 POINTER(s->sum),
+                                 POINTER(s->sent),
+                                 POINTER(next ? next->input : 0),
+                                 POINTER(next ? next->mask_in : 0),
+                                 WHOLE(w->p),
+                                 WHOLE(w->q),
+                                 WHOLE(w->k),
+                                 REAL(r->source->layers[i].slope),
+                                 REAL(r->source->q->truncate_above),
+                                 WHOLE(r->source->frame == 0)};
     return launch(r, r->truncate, w->n, w->p, w->q, slots, 12, err);
 }
 
@@ -198,7 +231,8 @@ static void delta_request(const struct runner *r, struct delta *d)
     for (int i = 0; i < 4; i++)
         d->defines[i] = d->text[i];
     d->path = file_share("kernels/sequence/delta.cu");
-    d->request = (struct compile_request){.path = d->path, .label = "sequence/delta", .defines = d->defines, .define_count = 4, .arch = r->plan->chip.arch};
+    d->request = (struct compile_request){
+        .path = d->path, .label = "sequence/delta", .defines = d->defines, .define_count = 4, .arch = r->plan->chip.arch};
 }
 
 bool runner_compiles(const struct runner *r, sequence_compile take, void *context, struct error *err)
@@ -207,7 +241,10 @@ bool runner_compiles(const struct runner *r, sequence_compile take, void *contex
     for (int i = 0; i < r->count; i++)
         for (int k = 0; ok && k < r->stages[i].program.unit_count; k++) {
             const struct unit *u = &r->stages[i].program.units[k];
-            struct compile_request request = {.path = u->path, .label = u->label, .defines = (const char *const *)u->defines, .define_count = u->define_count,
+            struct compile_request request = {.path = u->path,
+                                              .label = u->label,
+                                              .defines = (const char *const *)u->defines,
+                                              .define_count = u->define_count,
                                               .arch = r->plan->chip.arch};
             ok = !u->path || u->code != CODE_CUDA || take(context, &request, err);
         }
@@ -228,11 +265,16 @@ static bool load_code(struct runner *r, struct error *err)
     d.request.compiler = r->w->options.compiler;
     bool ok = compile(&d.request, &r->code, err);
     if (ok) {
-        struct device_image image = {.label = d.request.label, .path = d.path, .ptx = r->code.ptx, .ptx_bytes = r->code.ptx_bytes, .cubin = r->code.cubin,
+        struct device_image image = {.label = d.request.label,
+                                     .path = d.path,
+                                     .ptx = r->code.ptx,
+                                     .ptx_bytes = r->code.ptx_bytes,
+                                     .cubin = r->code.cubin,
                                      .cubin_bytes = r->code.cubin_bytes};
         ok = dev->ops->load(dev, &image, &r->module, err) && dev->ops->function(dev, r->module, "sparsify", &r->sparsify, err) &&
              dev->ops->function(dev, r->module, "truncate_changes", &r->truncate, err) &&
-             dev->ops->function(dev, r->module, "hand_over", &r->hand_over, err) && dev->ops->function(dev, r->module, "accumulate", &r->accumulate, err);
+             dev->ops->function(dev, r->module, "hand_over", &r->hand_over, err) &&
+             dev->ops->function(dev, r->module, "accumulate", &r->accumulate, err);
     }
     free(d.path);
     return ok;
@@ -242,7 +284,8 @@ static bool make_state(struct runner *r, const char *label, size_t elements, boo
 {
     const struct device_ops *ops = r->w->dev->ops;
     r->state_bytes += state ? (int64_t)(elements * sizeof(float)) : 0;
-    return ops->alloc(r->w->dev, label, elements * sizeof(float), address, err) && ops->fill(r->w->dev, *address, 0, elements * sizeof(float), err);
+    return ops->alloc(r->w->dev, label, elements * sizeof(float), address, err) &&
+           ops->fill(r->w->dev, *address, 0, elements * sizeof(float), err);
 }
 
 /* Frame 0 begins with the bias in every sum. */
@@ -312,7 +355,7 @@ static bool open_stage(struct runner *r, int i, struct error *err)
     if (!feed(r, i, err) || !clear_stored(r, s, err))
         return false;
     return !keeps_sums(r, i) || (make_state(r, "sums", outputs, true, &s->sum, err) && write_bias(r, i, err) &&
-           (i + 1 == r->count || make_state(r, "sent", outputs, true, &s->sent, err)));
+                                 (i + 1 == r->count || make_state(r, "sent", outputs, true, &s->sent, err)));
 }
 
 bool runner_open(struct runner *r, struct error *err)
@@ -320,7 +363,8 @@ bool runner_open(struct runner *r, struct error *err)
     worker_stage(r->w, r->row, "compile", OPEN_LIMIT_S + r->w->time_limit_s);
     for (int i = 0; i < r->count; i++)
         if (!build_make(r->w, &r->stages[i].program, &r->stages[i].build, err) ||
-            !rig_open(r->w->dev, r->w->library, &r->stages[i].program, r->stages[i].build.images, false, &r->stages[i].rig, err) || !open_stage(r, i, err))
+            !rig_open(r->w->dev, r->w->library, &r->stages[i].program, r->stages[i].build.images, false, &r->stages[i].rig, err) ||
+            !open_stage(r, i, err))
             return error_where(err, "%s", r->point->variant->name);
     return !r->sparse || (load_code(r, err) && make_state(r, "frame", r->source->elements, false, &r->frame, err) &&
                           make_state(r, "sent of the frame", r->source->elements, true, &r->sent, err));
@@ -384,8 +428,9 @@ static bool timed(struct runner *r, bool (*piece)(struct runner *r, int i, struc
     double own = 0;
     if (!ops->keeps_time)
         return piece(r, i, err);
-    bool ok = ops->event(r->w->dev, &from, err) && ops->event(r->w->dev, &to, err) && ops->record(r->w->dev, from, err) && piece(r, i, err) &&
-              ops->record(r->w->dev, to, err) && ops->sync(r->w->dev, err) && ops->elapsed(r->w->dev, from, to, &own, err);
+    bool ok = ops->event(r->w->dev, &from, err) && ops->event(r->w->dev, &to, err) && ops->record(r->w->dev, from, err) &&
+              piece(r, i, err) && ops->record(r->w->dev, to, err) && ops->sync(r->w->dev, err) &&
+              ops->elapsed(r->w->dev, from, to, &own, err);
     if (from)
         ops->event_free(r->w->dev, from);
     if (to)
@@ -403,7 +448,10 @@ static bool sparse_frame(struct runner *r, int unused, struct error *err)
     return ok;
 }
 
-static bool dense_layer(struct runner *r, int i, struct error *err) { return rig_run(r->stages[i].rig, err); }
+static bool dense_layer(struct runner *r, int i, struct error *err)
+{
+    return rig_run(r->stages[i].rig, err);
+}
 
 /* A dense layer's output becomes the next one's input, and another's second tensor, outside the time. */
 static bool dense_result(struct runner *r, int i, struct error *err)
@@ -486,7 +534,8 @@ static bool judge(struct runner *r, struct error *err)
     const struct stage *s = &r->stages[r->count - 1];
     const struct work *w = &s->work;
     double slope = r->source->layers[r->count - 1].slope;
-    struct tensor t = {.role = ROLE_OUTPUT, .dtype = r->sparse ? DTYPE_F32 : w->dtype, .layout = w->layout, .dim = {w->n, w->k, w->p, w->q}};
+    struct tensor t = {
+        .role = ROLE_OUTPUT, .dtype = r->sparse ? DTYPE_F32 : w->dtype, .layout = w->layout, .dim = {w->n, w->k, w->p, w->q}};
     unsigned char *stored = xmalloc(tensor_bytes(&t));
     float *got = xmalloc(tensor_elements(&t) * sizeof *got);
     bool ok = r->w->dev->ops->read(r->w->dev, r->sparse ? s->sum : s->output, stored, tensor_bytes(&t), err);
@@ -515,7 +564,8 @@ bool runner_frames(struct runner *r, struct error *err)
         if (!(n ? source_next(r->source, err) : source_first(r->source, err)) || !upload(r, err))
             return false;
         worker_stage(r->w, r->row, stage, (2 * r->count + 1) * r->w->time_limit_s + 5);
-        if (!(r->sparse ? timed(r, sparse_frame, 0, ns, err) && r->w->dev->ops->sync(r->w->dev, err) && look_at_masks(r, err) : dense_frame(r, ns, err)))
+        if (!(r->sparse ? timed(r, sparse_frame, 0, ns, err) && r->w->dev->ops->sync(r->w->dev, err) && look_at_masks(r, err)
+                        : dense_frame(r, ns, err)))
             return false;
         if (!source_judged(r->source, n))
             continue;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGE_FLOP 5e9          /* of a frame: from here on the reference takes seconds */
-#define KEPT_MOST_BYTES (4e9)   /* of frames kept for the next row */
+#define LARGE_FLOP 5e9        /* of a frame: from here on the reference takes seconds */
+#define KEPT_MOST_BYTES (4e9) /* of frames kept for the next row */
 
 static double slope_of(const struct work *w)
 {
@@ -16,7 +16,8 @@ static double slope_of(const struct work *w)
     return work_epilogue_find(w, EPILOGUE_RELU) >= 0 ? 0 : leaky >= 0 ? w->epilogue[leaky].alpha : 1;
 }
 
-bool sequence_works(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct work *out, struct error *err)
+bool sequence_works(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct work *out,
+                    struct error *err)
 {
     for (int i = 0; i < q->layer_count; i++) {
         bool cropped;
@@ -28,7 +29,8 @@ bool sequence_works(const struct scenario *s, const struct scenario_sequence *q,
         }
         int with = q->with[i];
         if (with >= 0 && (out[i].h != out[with].p || out[i].w != out[with].q)) {
-            error_set(err, ERROR_USAGE, "images of %lld x %lld and of %lld x %lld pixels", (long long)out[i].w, (long long)out[i].h, (long long)out[with].q, (long long)out[with].p);
+            error_set(err, ERROR_USAGE, "images of %lld x %lld and of %lld x %lld pixels", (long long)out[i].w, (long long)out[i].h,
+                      (long long)out[with].q, (long long)out[with].p);
             return error_where(err, "sequence %s, layer %s with %s", q->name, q->layers[i]->name, q->layers[with]->name);
         }
         if (!(i ? work_finish(&out[i], err) : scenario_crop(s, device_kind, &out[i], &cropped, err)))
@@ -46,7 +48,8 @@ static bool make_layers(const struct scenario *s, const char *device_kind, struc
     for (int i = 0; ok && i < q->layer_count; i++) {
         struct sequence_layer *l = &out->layers[i];
         l->work = works[i];
-        ok = op_data_inputs(&l->work, DATA_PART_PRECISION, &l->data, err) || error_where(err, "sequence %s, layer %s", q->name, q->layers[i]->name);
+        ok = op_data_inputs(&l->work, DATA_PART_PRECISION, &l->data, err) ||
+             error_where(err, "sequence %s, layer %s", q->name, q->layers[i]->name);
         l->slope = slope_of(&l->work);
         out->count += ok;
     }
@@ -62,7 +65,8 @@ static bool is_again(const struct scenario_sequence *q, struct error *err)
     return error_set(err, ERROR_USAGE, "sequence %s: video %s is a device or a pipe, not a file", q->name, q->video);
 }
 
-bool source_open(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct sequence_source *out, struct error *err)
+bool source_open(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct sequence_source *out,
+                 struct error *err)
 {
     *out = (struct sequence_source){.q = q};
     if (!is_again(q, err) || !make_layers(s, device_kind, out, err)) {
@@ -106,11 +110,13 @@ static bool video_frame(struct sequence_source *s, struct error *err)
     struct image image;
     int got = frames_next(s->video, &image, err);
     if (got != 1)
-        return got < 0 ? false : error_set(err, ERROR_USAGE, "%s has %d frames, sequence %s wants %d", s->q->video, s->frame, s->q->name, s->q->frames);
+        return got < 0
+                   ? false
+                   : error_set(err, ERROR_USAGE, "%s has %d frames, sequence %s wants %d", s->q->video, s->frame, s->q->name, s->q->frames);
     bool fits = image.w >= w->w && image.h >= w->h && (image.channels == w->c || w->c == 1);
     if (!fits)
-        error_set(err, ERROR_USAGE, "%s: frames of %lld x %lld pixels and %d channels, sequence %s needs %lld x %lld and %lld", s->q->video, (long long)image.w,
-                  (long long)image.h, image.channels, s->q->name, (long long)w->w, (long long)w->h, (long long)w->c);
+        error_set(err, ERROR_USAGE, "%s: frames of %lld x %lld pixels and %d channels, sequence %s needs %lld x %lld and %lld", s->q->video,
+                  (long long)image.w, (long long)image.h, image.channels, s->q->name, (long long)w->w, (long long)w->h, (long long)w->c);
     for (int64_t n = 0; fits && n < w->n; n++)
         for (int64_t c = 0; c < w->c; c++)
             for (int64_t i = 0; i < w->h * w->w; i++)

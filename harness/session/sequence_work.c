@@ -62,7 +62,8 @@ static void add_results(struct runner *r, struct row *row)
         return;
     }
     row->status = ROW_WRONG;
-    row->reason = r->error.finite ? text_format("frame %d is wrong by %.3g of the dense result's root mean square, %g is allowed", r->error.frame, r->error.largest, q->bound)
+    row->reason = r->error.finite ? text_format("frame %d is wrong by %.3g of the dense result's root mean square, %g is allowed",
+                                                r->error.frame, r->error.largest, q->bound)
                                   : xstrdup("the result is not finite");
 }
 
@@ -72,7 +73,8 @@ static char *note_of(const struct runner *r, const struct row *row)
     struct text t = {0};
     bool told = r->sparse && row->check;
     if (told)
-        text_addf(&t, r->state_bytes < 100000000 ? "state %.3g MB; inputs changed" : "state %.0f MB; inputs changed", (double)r->state_bytes / 1e6);
+        text_addf(&t, r->state_bytes < 100000000 ? "state %.3g MB; inputs changed" : "state %.0f MB; inputs changed",
+                  (double)r->state_bytes / 1e6);
     for (int i = 0; told && i < r->count; i++)
         text_addf(&t, "%s %.3g %%", i ? " ->" : "", 100 * r->stages[i].share / (r->source->q->frames - 1));
     if (r->others.len)
@@ -91,7 +93,13 @@ static enum row_status failed_as(const struct worker *w, const struct error *own
 static bool run_job(struct worker *w, const struct sequence_job *job, int index, struct row *row, double *density, struct error *err)
 {
     struct sequence_source *source = &w->sequence->source;
-    struct runner r = {.w = w, .plan = &w->plan, .library = w->library != NULL, .row = index, .source = source, .point = job->point, .sparse = job->sparse};
+    struct runner r = {.w = w,
+                       .plan = &w->plan,
+                       .library = w->library != NULL,
+                       .row = index,
+                       .source = source,
+                       .point = job->point,
+                       .sparse = job->sparse};
     struct error own = {0};
     char *why = NULL;
     if (w->dev->ops->clear)

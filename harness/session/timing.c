@@ -14,7 +14,7 @@
 #define STEP_ROUNDS 15
 #define PLAN_ROUNDS 11
 #define PREPARE_ROUNDS 7
-#define SHORT_NS 20e3       /* below this a launch is a good part of what an event sees: the row is timed in a graph too */
+#define SHORT_NS 20e3 /* below this a launch is a good part of what an event sees: the row is timed in a graph too */
 #define GRAPH_ROUNDS 60
 #define GRAPH_BUDGET_S 0.5
 #define LOAD_LIMIT_S 120.0
@@ -56,10 +56,12 @@ static void record_plans(struct bout *b, int i, int step, const double *medians)
     const struct work *work = program_step_work(p, &p->steps[step]);
     const char *layer = p->work.chain ? p->work.chain->links[p->steps[step].link].name : NULL;
     /* on f32 data the mode decides more than the engine: cuDNN left alone computes in tf32 */
-    const char *mode = work->dtype != DTYPE_F32 ? "" : work->math == MATH_TF32 ? ", tf32 as by cuDNN's default" : ", strict f32 (cuDNN's default is tf32)";
+    const char *mode = work->dtype != DTYPE_F32  ? ""
+                       : work->math == MATH_TF32 ? ", tf32 as by cuDNN's default"
+                                                 : ", strict f32 (cuDNN's default is tf32)";
     char *plan = cudnn_plan_said(best);
-    char *engine = text_format("%s%s%s%s%s best of %d%s", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "", layer ? ": " : "", plan,
-                               rig_plan_among(rig, step), mode);
+    char *engine = text_format("%s%s%s%s%s best of %d%s", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "",
+                               layer ? ": " : "", plan, rig_plan_among(rig, step), mode);
     row_set(&row->engine, engine);
     free(engine);
     free(plan);
@@ -112,7 +114,8 @@ bool bout_enter(struct bout *b, int i, struct error *err)
         return false;
     if (rig_library_step(b->rigs[i], 0) >= 0 && !choose_plans(b, i, err))
         return false;
-    return rig_poison(b->rigs[i], err) && rig_run(b->rigs[i], err) && bout_check(b, i, data, "(in the measuring process, before timing)", err);
+    return rig_poison(b->rigs[i], err) && rig_run(b->rigs[i], err) &&
+           bout_check(b, i, data, "(in the measuring process, before timing)", err);
 }
 
 void bout_time(struct row *row, int step, const char *cache, const char *load, const double *ns, const double *base, int rounds)
@@ -200,8 +203,8 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
                 bout_time(row, s, cache, load, entrants[i].step_ns[s], NULL, entrants[i].step_rounds);
         put_chain(row, p, &entrants[i]);
         if (!result->converged) {
-            char *note = text_format("%s%sstopped at %d rounds before every ratio was known to %.2g %%", row->note ? row->note : "", row->note ? "; " : "",
-                                     result->rounds, plan->half_width * 100);
+            char *note = text_format("%s%sstopped at %d rounds before every ratio was known to %.2g %%", row->note ? row->note : "",
+                                     row->note ? "; " : "", result->rounds, plan->half_width * 100);
             row_set(&row->note, note);
             free(note);
         }
@@ -213,8 +216,13 @@ static bool time_mode(struct bout *b, bool warm, bool sustained, struct error *e
     struct worker *w = b->w;
     const struct timing_plan *t = &w->plan.time;
     int modes = (t->load[LOAD_ISOLATED] ? t->cache[CACHE_COLD] + t->cache[CACHE_WARM] : 0) + t->load[LOAD_SUSTAINED];
-    struct sample_plan plan = {.warm = warm, .sustained = sustained, .rounds_min = sustained ? 10 : t->rounds_min, .rounds_max = t->rounds_max,
-                               .half_width = t->half_width, .budget_s = t->budget_s / modes, .warmup_rounds = sustained ? 1 : WARMUP_ROUNDS,
+    struct sample_plan plan = {.warm = warm,
+                               .sustained = sustained,
+                               .rounds_min = sustained ? 10 : t->rounds_min,
+                               .rounds_max = t->rounds_max,
+                               .half_width = t->half_width,
+                               .budget_s = t->budget_s / modes,
+                               .warmup_rounds = sustained ? 1 : WARMUP_ROUNDS,
                                .step_rounds = STEP_ROUNDS};
     struct sample_result result;
     struct entrant *entrants = xcalloc((size_t)b->count + 1, sizeof *entrants);
@@ -229,13 +237,18 @@ static bool time_mode(struct bout *b, bool warm, bool sustained, struct error *e
     return ok;
 }
 
-/* The short rows of a case, back to back in a graph of 50: what a launch costs does not hide what the kernel does. A mode of its own beside those that were asked
- * for; long rows take no part. */
+/* The short rows of a case, back to back in a graph of 50: what a launch costs does not hide what the kernel does. A mode of its own beside
+ * those that were asked for; long rows take no part. */
 static bool time_short(struct bout *b, struct error *err)
 {
     struct bout brief = *b;
-    struct sample_plan plan = {.warm = true, .sustained = true, .rounds_min = 10, .rounds_max = GRAPH_ROUNDS, .half_width = b->w->plan.time.half_width,
-                               .budget_s = GRAPH_BUDGET_S, .warmup_rounds = 1};
+    struct sample_plan plan = {.warm = true,
+                               .sustained = true,
+                               .rounds_min = 10,
+                               .rounds_max = GRAPH_ROUNDS,
+                               .half_width = b->w->plan.time.half_width,
+                               .budget_s = GRAPH_BUDGET_S,
+                               .warmup_rounds = 1};
     struct sample_result result;
     struct entrant *entrants = xcalloc((size_t)b->count + 1, sizeof *entrants);
     brief.index = xcalloc((size_t)b->count, sizeof *brief.index);
@@ -314,8 +327,8 @@ static bool bout(struct bout *b, struct error *err)
     bout_environment(w, case_id);
     for (int i = 0; i < b->count; i++) {
         b->blame = b->index[i];
-        if (!worker_data(w, b->index[i], worker_timed_part(w, b->index[i]), &data, err) || !rig_poison(b->rigs[i], err) || !rig_run(b->rigs[i], err) ||
-            !bout_check(b, i, data, "(after the timed loop)", err))
+        if (!worker_data(w, b->index[i], worker_timed_part(w, b->index[i]), &data, err) || !rig_poison(b->rigs[i], err) ||
+            !rig_run(b->rigs[i], err) || !bout_check(b, i, data, "(after the timed loop)", err))
             return false;
     }
     b->blame = -1;

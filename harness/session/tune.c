@@ -10,10 +10,10 @@
 #include <string.h>
 #include <time.h>
 
-#define AT_ONCE 12           /* contenders on the device at once */
-#define AT_ONCE_BYTES 24e9   /* ... and the memory they may take together */
+#define AT_ONCE 12         /* contenders on the device at once */
+#define AT_ONCE_BYTES 24e9 /* ... and the memory they may take together */
 #define ROUNDS_MAX 400
-#define WATCH_S 60.0         /* the parent hears from a race this often at the least */
+#define WATCH_S 60.0 /* the parent hears from a race this often at the least */
 
 struct tried {
     int row;
@@ -31,7 +31,8 @@ static void hash_launches(const struct program *p, const struct row *facts, char
         hash_add(h, s->grid, sizeof s->grid);
         hash_add(h, s->block, sizeof s->block);
         hash_add(h, s->cluster, sizeof s->cluster);
-        const int64_t plain[] = {s->smem, s->cooperative, s->pdl, s->carveout, s->prepare, s->fill, (int64_t)s->bytes, s->to.kind, s->to.index, s->from.kind, s->from.index};
+        const int64_t plain[] = {s->smem,           s->cooperative, s->pdl,      s->carveout,  s->prepare,   s->fill,
+                                 (int64_t)s->bytes, s->to.kind,     s->to.index, s->from.kind, s->from.index};
         hash_add(h, plain, sizeof plain);
         for (int a = 0; a < s->arg_count; a++) {
             const int64_t arg[] = {s->args[a].kind, s->args[a].buffer.kind, s->args[a].buffer.index, s->args[a].map, s->args[a].i};
@@ -56,10 +57,12 @@ static char *refusal(const struct worker *w, int index, const struct row *facts)
         if (p->steps[i].kind != STEP_KERNEL)
             continue;
         if (f->spill_store_bytes > 0 || f->spill_load_bytes > 0)
-            return text_format("%s spills: %d bytes a thread stored, %d loaded, with %d registers", f->name, f->spill_store_bytes, f->spill_load_bytes, f->registers);
+            return text_format("%s spills: %d bytes a thread stored, %d loaded, with %d registers", f->name, f->spill_store_bytes,
+                               f->spill_load_bytes, f->registers);
         if (f->blocks_per_sm == 0)
-            return text_format("%s: no block fits on an SM, limited by %s: %lld threads with %d registers, %d bytes of shared memory", f->name, f->limit,
-                               (long long)(f->block[0] * f->block[1] * f->block[2]), f->registers, f->static_smem + f->dynamic_smem);
+            return text_format("%s: no block fits on an SM, limited by %s: %lld threads with %d registers, %d bytes of shared memory",
+                               f->name, f->limit, (long long)(f->block[0] * f->block[1] * f->block[2]), f->registers,
+                               f->static_smem + f->dynamic_smem);
     }
     return NULL;
 }
@@ -106,7 +109,7 @@ struct search {
     int *pinned, pinned_count; /* indices into the bout */
     int *points, point_count;  /* of the variant in hand */
     struct racer *racers;
-    double *pinned_ns;         /* [pinned][ROUNDS_MAX] of the heat that is on */
+    double *pinned_ns; /* [pinned][ROUNDS_MAX] of the heat that is on */
     int pinned_rounds;
     double told_s;
 };
@@ -138,7 +141,8 @@ static bool point_leave(void *context, int contender, struct error *err)
     s->b.blame = s->b.index[i];
     struct op_data *data;
     if (!s->racers[contender].out &&
-        (!worker_data(s->b.w, s->b.index[i], worker_timed_part(s->b.w, s->b.index[i]), &data, err) || !rig_poison(s->b.rigs[i], err) || !rig_run(s->b.rigs[i], err) || !bout_check(&s->b, i, data, "(after the timed loop)", err)))
+        (!worker_data(s->b.w, s->b.index[i], worker_timed_part(s->b.w, s->b.index[i]), &data, err) || !rig_poison(s->b.rigs[i], err) ||
+         !rig_run(s->b.rigs[i], err) || !bout_check(&s->b, i, data, "(after the timed loop)", err)))
         return false;
     s->b.blame = -1;
     s->told_s = 0;
@@ -180,8 +184,12 @@ static void report_race(struct search *s, const struct race_result *result)
         if (!r->rounds || row->status != ROW_OK)
             continue;
         bout_time(row, -1, "cold", "isolated", r->samples_ns, r->base_ns, r->rounds);
-        row_add_metric(row, -1, 0, r->out ? "tune.dropped_after" : i == result->best ? "tune.best_of" : "tune.tied_with_best", r->out || i != result->best ? "rounds" : "points",
-                       "model", r->out || i != result->best ? r->rounds : s->point_count);
+        row_add_metric(row, -1, 0,
+                       r->out              ? "tune.dropped_after"
+                       : i == result->best ? "tune.best_of"
+                                           : "tune.tied_with_best",
+                       r->out || i != result->best ? "rounds" : "points", "model",
+                       r->out || i != result->best ? r->rounds : s->point_count);
     }
     const double *base = NULL; /* the fastest of the library's rows, as for the points */
     for (int i = 0; i < s->pinned_count; i++) {

@@ -13,28 +13,48 @@ struct field {
     enum kind kind;
     size_t offset, bytes;
 };
-#define F(type, member, kind) {#member, kind, offsetof(struct type, member), sizeof(((struct type *)0)->member)}
+#define F(type, member, kind) \
+    { \
+#member, kind, offsetof(struct type, member), sizeof(((struct type *)0)->member) \
+    }
 static const struct field row_fields[] = {
-    F(row, reason, TEXT),          F(row, check, TEXT),        F(row, error_over_bound, REAL), F(row, dump, TEXT),
-    F(row, noise, REAL),           F(row, prepare_ns, REAL),   F(row, first_call_ns, REAL),    F(row, host_call_ns, REAL),
-    F(row, workspace_bytes, LONG), F(row, engine, TEXT),       F(row, compiler, TEXT),         F(row, arch, TEXT),
-    F(row, note, TEXT),            F(row, verdicts, TEXT),     F(row, kernels, TEXT),         F(row, uncounted, TEXT),
-    F(row, state_bytes, LONG),     {NULL, TEXT, 0, 0},
+    F(row, reason, TEXT),        F(row, check, TEXT),        F(row, error_over_bound, REAL),
+    F(row, dump, TEXT),          F(row, noise, REAL),        F(row, prepare_ns, REAL),
+    F(row, first_call_ns, REAL), F(row, host_call_ns, REAL), F(row, workspace_bytes, LONG),
+    F(row, engine, TEXT),        F(row, compiler, TEXT),     F(row, arch, TEXT),
+    F(row, note, TEXT),          F(row, verdicts, TEXT),     F(row, kernels, TEXT),
+    F(row, uncounted, TEXT),     F(row, state_bytes, LONG),  {NULL, TEXT, 0, 0},
 };
 static const struct field step_fields[] = {
-    F(row_step, name, CHARS),          F(row_step, kind, CHARS),           F(row_step, prepare, BOOL),     F(row_step, registers, INT),
-    F(row_step, spill_store_bytes, INT), F(row_step, spill_load_bytes, INT), F(row_step, stack_bytes, INT),  F(row_step, static_smem, INT),
-    F(row_step, dynamic_smem, INT),    F(row_step, constant_bytes, INT),   F(row_step, code_bytes, INT),   F(row_step, sass_hash, CHARS),
-    F(row_step, blocks_per_sm, INT),   F(row_step, warps_per_sm, INT),     F(row_step, occupancy, REAL),   F(row_step, limit, CHARS),
-    F(row_step, lift, CHARS),          F(row_step, waves, REAL),           F(row_step, file, CHARS),       {NULL, TEXT, 0, 0},
+    F(row_step, name, CHARS),
+    F(row_step, kind, CHARS),
+    F(row_step, prepare, BOOL),
+    F(row_step, registers, INT),
+    F(row_step, spill_store_bytes, INT),
+    F(row_step, spill_load_bytes, INT),
+    F(row_step, stack_bytes, INT),
+    F(row_step, static_smem, INT),
+    F(row_step, dynamic_smem, INT),
+    F(row_step, constant_bytes, INT),
+    F(row_step, code_bytes, INT),
+    F(row_step, sass_hash, CHARS),
+    F(row_step, blocks_per_sm, INT),
+    F(row_step, warps_per_sm, INT),
+    F(row_step, occupancy, REAL),
+    F(row_step, limit, CHARS),
+    F(row_step, lift, CHARS),
+    F(row_step, waves, REAL),
+    F(row_step, file, CHARS),
+    {NULL, TEXT, 0, 0},
 };
 static const struct field time_fields[] = {
-    F(row_time, step, INT),      F(row_time, cache, CHARS),   F(row_time, load, CHARS),      F(row_time, median_ns, REAL), F(row_time, low_ns, REAL),
-    F(row_time, high_ns, REAL),  F(row_time, p05_ns, REAL),   F(row_time, p95_ns, REAL),     F(row_time, ratio, REAL),     F(row_time, ratio_low, REAL),
-    F(row_time, ratio_high, REAL), F(row_time, rounds, INT),  {NULL, TEXT, 0, 0},
+    F(row_time, step, INT),    F(row_time, cache, CHARS),    F(row_time, load, CHARS),      F(row_time, median_ns, REAL),
+    F(row_time, low_ns, REAL), F(row_time, high_ns, REAL),   F(row_time, p05_ns, REAL),     F(row_time, p95_ns, REAL),
+    F(row_time, ratio, REAL),  F(row_time, ratio_low, REAL), F(row_time, ratio_high, REAL), F(row_time, rounds, INT),
+    {NULL, TEXT, 0, 0},
 };
 static const struct field metric_fields[] = {
-    F(row_metric, step, INT),   F(row_metric, line, INT),     F(row_metric, name, CHARS), F(row_metric, unit, CHARS),
+    F(row_metric, step, INT),     F(row_metric, line, INT),   F(row_metric, name, CHARS), F(row_metric, unit, CHARS),
     F(row_metric, source, CHARS), F(row_metric, value, REAL), {NULL, TEXT, 0, 0},
 };
 

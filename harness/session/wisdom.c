@@ -13,7 +13,8 @@ static char *chip_name_of(const struct session_device *device)
     return xstrndup(device->about, end ? (size_t)(end - device->about) : strlen(device->about));
 }
 
-/* Which of two remembered points of one variant on one layer is nearer to this machine: its chip counts more than its compiler, then the newer one. */
+/* Which of two remembered points of one variant on one layer is nearer to this machine: its chip counts more than its compiler, then the
+ * newer one. */
 static int nearness(const struct wisdom *w, const char *chip, const char *compiler)
 {
     return 2 * !strcmp(w->chip, chip) + !strcmp(w->compiler, compiler);
@@ -22,7 +23,8 @@ static int nearness(const struct wisdom *w, const char *chip, const char *compil
 static char *entry(const struct wisdom *w, const char *chip, const char *compiler)
 {
     struct text t = {0};
-    text_addf(&t, "%s\t%s\t%s\tpoint tuned %.10s on %s with %s", w->signature, w->variant, w->params ? w->params : "", w->tuned, w->chip, w->compiler);
+    text_addf(&t, "%s\t%s\t%s\tpoint tuned %.10s on %s with %s", w->signature, w->variant, w->params ? w->params : "", w->tuned, w->chip,
+              w->compiler);
     if (strcmp(w->chip, chip))
         text_addf(&t, "; stale: this is %s", chip);
     if (strcmp(w->compiler, compiler))
@@ -86,8 +88,8 @@ bool session_judge_remembered(struct session *s, struct error *err)
             continue;
         work_signature(&s->plan.cases[p->case_index].work, signature);
         for (int k = 0; k < count && !same_source; k++)
-            same_source = !strcmp(all[k].signature, signature) && !strcmp(all[k].variant, p->variant->name) && !strcmp(all[k].params ? all[k].params : "", p->point->label) &&
-                          !strcmp(all[k].source_hash, p->variant->hash);
+            same_source = !strcmp(all[k].signature, signature) && !strcmp(all[k].variant, p->variant->name) &&
+                          !strcmp(all[k].params ? all[k].params : "", p->point->label) && !strcmp(all[k].source_hash, p->variant->hash);
         if (!same_source) {
             char *more = text_format("%s; stale: %s.cu has changed since", p->note, p->variant->name);
             free(p->note);
@@ -123,10 +125,20 @@ static bool best_of(const struct session *s, int first, int last, struct wisdom 
     }
     if (!best)
         return false;
-    *w = (struct wisdom){.work = xstrdup(best->work), .variant = xstrdup(s->plan.rows[first].variant->name), .params = xstrdup(best->params ? best->params : ""),
-                         .chip = chip_name_of(&s->device), .arch = xstrdup(s->plan.chip.arch), .compiler = xstrdup(s->compiler), .median_ns = time->median_ns,
-                         .low_ns = time->low_ns, .high_ns = time->high_ns, .ratio = time->ratio, .ratio_low = time->ratio_low, .ratio_high = time->ratio_high,
-                         .points = last - first, .timed = timed};
+    *w = (struct wisdom){.work = xstrdup(best->work),
+                         .variant = xstrdup(s->plan.rows[first].variant->name),
+                         .params = xstrdup(best->params ? best->params : ""),
+                         .chip = chip_name_of(&s->device),
+                         .arch = xstrdup(s->plan.chip.arch),
+                         .compiler = xstrdup(s->compiler),
+                         .median_ns = time->median_ns,
+                         .low_ns = time->low_ns,
+                         .high_ns = time->high_ns,
+                         .ratio = time->ratio,
+                         .ratio_low = time->ratio_low,
+                         .ratio_high = time->ratio_high,
+                         .points = last - first,
+                         .timed = timed};
     work_signature(&s->plan.cases[s->plan.rows[first].case_index].work, w->signature);
     memcpy(w->source_hash, s->plan.rows[first].variant->hash, sizeof w->source_hash);
     now_utc(w->tuned);

@@ -83,8 +83,9 @@ static bool probe(struct worker *w, const json_t *command, struct error *err)
     open_library(w);
     if (w->library)
         cudnn_version(w->library, version, sizeof version);
-    w->emit(w->context, json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "event", "device", "spec", w->dev->spec, "about", w->dev->about, "uuid", w->dev->uuid,
-                                  "driver", w->dev->driver, "library", version, "why", why, "chip", wire_chip(&w->dev->chip)));
+    w->emit(w->context,
+            json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "event", "device", "spec", w->dev->spec, "about", w->dev->about, "uuid",
+                      w->dev->uuid, "driver", w->dev->driver, "library", version, "why", why, "chip", wire_chip(&w->dev->chip)));
     return true;
 }
 
@@ -145,7 +146,8 @@ static void compile_row(void *context, int64_t i, int thread)
     struct build build;
     struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
     (void)thread;
-    if ((!loop->w->plan.rows[row].chain || choose_unseen(&loop->w->plan, row, &ignored)) && build_make(loop->w, &loop->w->plan.rows[row].program, &build, &ignored))
+    if ((!loop->w->plan.rows[row].chain || choose_unseen(&loop->w->plan, row, &ignored)) &&
+        build_make(loop->w, &loop->w->plan.rows[row].program, &build, &ignored))
         build_free(&build);
     loop->w->emit(loop->w->context, json_pack("{s:s,s:i}", "event", "compiled", "row", row));
 }
@@ -158,7 +160,8 @@ static bool take_choice(struct worker *w, int row, const json_t *choice, struct 
         return true;
     int count = chain->work->chain->count;
     int *links = xcalloc((size_t)count, sizeof *links);
-    bool ok = json_array_size(choice) == (size_t)count || error_set(err, ERROR_INTERNAL, "a chain of %d links was chosen %zu rows", count, json_array_size(choice));
+    bool ok = json_array_size(choice) == (size_t)count ||
+              error_set(err, ERROR_INTERNAL, "a chain of %d links was chosen %zu rows", count, json_array_size(choice));
     for (int i = 0; ok && i < count; i++) {
         links[i] = (int)json_integer_value(json_array_get(choice, (size_t)i));
         ok = links[i] < w->plan.row_count || error_set(err, ERROR_INTERNAL, "a chain was chosen row %d of %d", links[i], w->plan.row_count);

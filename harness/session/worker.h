@@ -6,7 +6,8 @@
  *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
  *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
  *   {"do":"count check"}                -> {"event":"done"}             counters can be had here, and the metrics that are asked for exist
- *   {"do":"count","warm":b,"rows":[{"row":i,"engine":"..","facts":{NAME:NUMBER},"steps":{"0":{..}}}]}  -> the same; never sent to a worker that times
+ *   {"do":"count","warm":b,"rows":[{"row":i,"engine":"..","facts":{NAME:NUMBER},"steps":{"0":{..}}}]}  -> the same; never sent to a worker
+ * that times
  *   {"do":"race","rows":[..]}           -> the same, for `bench tune`
  *   {"do":"sequence","row":i}           -> {"event":"stage",...} ... {"event":"row",...}: of the list that session/sequence_private.h makes
  *   {"do":"ablate","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{"metrics":[..]}}, {"event":"done"}
@@ -32,7 +33,7 @@ struct worker {
     void (*emit)(void *context, json_t *event); /* takes the reference */
     void *context;
     struct plan_options options;
-    json_t *setup;     /* keeps the strings of options alive */
+    json_t *setup; /* keeps the strings of options alive */
     const char **lists[6];
     struct plan plan;
     bool planned;
@@ -44,7 +45,7 @@ struct worker {
     char library_error[512];
     const char *dump_dir;
     double time_limit_s;
-    bool lost;         /* the device's context died with a row: this process ends after saying so */
+    bool lost;           /* the device's context died with a row: this process ends after saying so */
     struct tried *tried; /* a search: the points of the case in hand whose launches are their own (tune.c) */
     int tried_count;
     struct sequence_hold *sequence; /* the sequence in hand (sequence_work.c) */
@@ -92,16 +93,16 @@ bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct err
 /* count.c. The check opens the counters, and closes them again so that nothing is open while others time. */
 bool worker_count_check(struct worker *w, struct error *err);
 /* rig_open; the library makes but the plan that `engine` (a row's, NULL: any) begins with. */
-bool worker_open_rig(struct worker *w, const struct program *program, const struct device_image *images, bool keep_inputs, const char *engine, struct rig **rig,
-                     struct error *err);
+bool worker_open_rig(struct worker *w, const struct program *program, const struct device_image *images, bool keep_inputs,
+                     const char *engine, struct rig **rig, struct error *err);
 bool worker_count(struct worker *w, const json_t *command, int *blame, struct error *err);
 
 /* ablate.c: what a row costs without its parts, as metrics in an event that says nothing else of it. */
 bool worker_ablate(struct worker *w, int row, struct error *err);
 
 /* tune.c: the search. */
-/* What the compiler made of a point refuses it: it spills, one block of it does not fit, or another point is the same launches of the same machine code.
- * Makes `row` infeasible with the reason; false when the point is worth a run. */
+/* What the compiler made of a point refuses it: it spills, one block of it does not fit, or another point is the same launches of the same
+ * machine code. Makes `row` infeasible with the reason; false when the point is worth a run. */
 bool worker_refuses(struct worker *w, int row, struct row *fields);
 /* "measure" for a search: the points of each variant race against each other, with the library's rows in every round. */
 bool worker_race(struct worker *w, const json_t *rows, int *blame, struct error *err);

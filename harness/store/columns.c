@@ -2,10 +2,10 @@
 #include "store/store.h"
 #include <stddef.h>
 
-#define FIELD(group, type, noun, name, field, unit, what)                                                                                  \
-    {                                                                                                                                      \
-        name, unit, what, COLUMN_##group, COLUMN_##type, (unsigned)offsetof(struct noun, field),                                           \
-            (unsigned)sizeof(((struct noun *)0)->field)                                                                                    \
+#define FIELD(group, type, noun, name, field, unit, what) \
+    { \
+        name, unit, what, COLUMN_##group, COLUMN_##type, (unsigned)offsetof(struct noun, field), \
+            (unsigned)sizeof(((struct noun *)0)->field) \
     }
 #define RUN(type, name, field, unit, what) FIELD(RUN, type, run, name, field, unit, what)
 #define CASE(type, name, field, unit, what) FIELD(CASE, type, row, name, field, unit, what)
@@ -14,13 +14,13 @@
 #define TIME(type, name, field, unit, what) FIELD(TIME, type, row_time, name, field, unit, what)
 #define METRIC(type, name, field, unit, what) FIELD(METRIC, type, row_metric, name, field, unit, what)
 #define WISDOM(type, name, field, unit, what) FIELD(WISDOM, type, wisdom, name, field, unit, what)
-#define DERIVED(name, unit, what)                                                                                                          \
-    {                                                                                                                                      \
-        name, unit, what, COLUMN_DERIVED, COLUMN_NONE, 0, 0                                                                                \
+#define DERIVED(name, unit, what) \
+    { \
+        name, unit, what, COLUMN_DERIVED, COLUMN_NONE, 0, 0 \
     }
-#define COUNTER(name, unit, what)                                                                                                          \
-    {                                                                                                                                      \
-        name, unit, what, COLUMN_COUNTER, COLUMN_NONE, 0, 0                                                                                \
+#define COUNTER(name, unit, what) \
+    { \
+        name, unit, what, COLUMN_COUNTER, COLUMN_NONE, 0, 0 \
     }
 
 const struct column columns[] = {

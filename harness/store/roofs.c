@@ -8,7 +8,8 @@ bool store_roofs_put(struct store *store, const char *uuid, const struct roofs *
     sqlite3_stmt *s = NULL;
     if (!store_writable(store, err) || !store_exec(store, "BEGIN IMMEDIATE", "storing ceilings", err))
         return false;
-    bool ok = store_prepare(store, "INSERT OR REPLACE INTO roof (uuid, measured, name, value, unit, how) VALUES (?1, ?2, ?3, ?4, ?5, ?6)", &s, err);
+    bool ok = store_prepare(store, "INSERT OR REPLACE INTO roof (uuid, measured, name, value, unit, how) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                            &s, err);
     for (int i = 0; ok && i < roofs->count; i++) {
         const struct roof *r = &roofs->items[i];
         const char *const texts[] = {uuid, roofs->measured, r->name};
@@ -38,8 +39,11 @@ bool store_roofs(struct store *store, const char *uuid, struct roofs *roofs, str
     sqlite3_stmt *s = NULL;
     int step;
     *roofs = (struct roofs){0};
-    if (!store_prepare(store, "SELECT measured, name, value, unit, how FROM roof WHERE uuid = ?1 AND measured = (SELECT max(measured) FROM roof WHERE uuid = ?1)"
-                              " ORDER BY name", &s, err))
+    if (!store_prepare(store,
+                       "SELECT measured, name, value, unit, how FROM roof WHERE uuid = ?1 AND measured = (SELECT max(measured) FROM roof "
+                       "WHERE uuid = ?1)"
+                       " ORDER BY name",
+                       &s, err))
         return false;
     sqlite3_bind_text(s, 1, uuid, -1, SQLITE_TRANSIENT);
     while ((step = sqlite3_step(s)) == SQLITE_ROW && roofs->count < ROOFS_MAX) {
@@ -55,7 +59,8 @@ bool store_roofs(struct store *store, const char *uuid, struct roofs *roofs, str
     return ok && roofs->count > 0;
 }
 
-bool store_roofs_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct roofs *roofs), void *context, struct error *err)
+bool store_roofs_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct roofs *roofs), void *context,
+                      struct error *err)
 {
     sqlite3_stmt *s = NULL;
     int step;

@@ -80,7 +80,7 @@ struct row {
     int claims;         /* 1: its head says that it is at par with the library on this work; 0: it does not; -1 = not known */
     double floor_ns;    /* 0 = not known */
     char floor_by[16];
-    double density_in, density_out; /* -1 = no mask */
+    double density_in, density_out;   /* -1 = no mask */
     double flop_useful, bytes_useful; /* what the mask leaves of flop and bytes; NaN = no mask */
     /* outcome */
     enum row_status status;
@@ -99,13 +99,13 @@ struct row {
     /* of a sparse variant that declares its tiles */
     char *tile;                                     /* "8x16", "4x4/2": outputs, and how far apart they lie when not side by side */
     int64_t tiles, tiles_active, tile_weight_bytes; /* -1 = absent */
-    double flop_scheduled;                          /* all outputs of the active tiles; of a dense row of a masked case: flop. NaN = absent */
-    char *tile_fill;                                /* "0:12298 1:20 2:8 3-4:74": tiles by the marked inputs under them */
-    int64_t state_bytes;                            /* kept from frame to frame; -1 = absent */
-    char *engine;                                   /* cuDNN's plan text */
-    char *verdicts; /* JSON list: what the counter groups' rules say, {step, group, binds, says, try} */
-    char *kernels;  /* JSON list: every kernel that ran, as CUPTI saw it, also inside of the library */
-    char *uncounted; /* why there are no hardware counters though they were asked for */
+    double flop_scheduled; /* all outputs of the active tiles; of a dense row of a masked case: flop. NaN = absent */
+    char *tile_fill;       /* "0:12298 1:20 2:8 3-4:74": tiles by the marked inputs under them */
+    int64_t state_bytes;   /* kept from frame to frame; -1 = absent */
+    char *engine;          /* cuDNN's plan text */
+    char *verdicts;        /* JSON list: what the counter groups' rules say, {step, group, binds, says, try} */
+    char *kernels;         /* JSON list: every kernel that ran, as CUPTI saw it, also inside of the library */
+    char *uncounted;       /* why there are no hardware counters though they were asked for */
     struct row_metric *metrics;
     int metric_count;
     /* provenance */

@@ -43,7 +43,8 @@ static const char networks[] =
     "ALTER TABLE \"case\" ADD COLUMN networks TEXT;"
     "DROP VIEW row;"
     "CREATE VIEW row AS SELECT result.*, \"case\".\"case\", case_index, scenario, layer, axes, repeat, networks, work, op, dtype,"
-    " math, layout, flop, bytes, density_in, density_out, timing.cache, timing.load, median_ns, low_ns, high_ns, ratio, ratio_low, ratio_high, rounds"
+    " math, layout, flop, bytes, density_in, density_out, timing.cache, timing.load, median_ns, low_ns, high_ns, ratio, ratio_low, "
+    "ratio_high, rounds"
     " FROM result JOIN \"case\" USING (case_key) LEFT JOIN timing ON timing.result = result.result AND timing.time_step = -1;";
 
 /* 4: what a mask leaves of the work, and what a sparse variant's tiles make of it. */
@@ -64,18 +65,20 @@ static const char sparse[] =
     " FROM result JOIN \"case\" USING (case_key) LEFT JOIN timing ON timing.result = result.result AND timing.time_step = -1;";
 
 /* 5: what a GPU was measured to do at the most, by its UUID; the newest `measured` counts. */
-static const char roofs[] = "CREATE TABLE roof (uuid TEXT NOT NULL, measured TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, unit TEXT,"
-                            " how TEXT, PRIMARY KEY (uuid, measured, name)) STRICT, WITHOUT ROWID;";
+static const char roofs[] =
+    "CREATE TABLE roof (uuid TEXT NOT NULL, measured TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, unit TEXT,"
+    " how TEXT, PRIMARY KEY (uuid, measured, name)) STRICT, WITHOUT ROWID;";
 
 /* 6: hardware counters: verdicts, the kernels that ran, why there are none. */
 static const char counted[] = "ALTER TABLE result ADD COLUMN verdicts TEXT; ALTER TABLE result ADD COLUMN kernels TEXT;"
                               "ALTER TABLE result ADD COLUMN uncounted TEXT;";
 
 /* 7: what `bench tune` found. */
-static const char wisdom[] =
-    "CREATE TABLE wisdom (signature TEXT NOT NULL, work TEXT, variant TEXT NOT NULL, params TEXT, chip TEXT NOT NULL, arch TEXT, compiler TEXT NOT NULL,"
-    " source_hash TEXT, median_ns REAL, low_ns REAL, high_ns REAL, ratio REAL, ratio_low REAL, ratio_high REAL, points INTEGER, timed INTEGER, tuned TEXT,"
-    " PRIMARY KEY (signature, variant, chip, compiler)) STRICT, WITHOUT ROWID;";
+static const char wisdom[] = "CREATE TABLE wisdom (signature TEXT NOT NULL, work TEXT, variant TEXT NOT NULL, params TEXT, chip TEXT NOT "
+                             "NULL, arch TEXT, compiler TEXT NOT NULL,"
+                             " source_hash TEXT, median_ns REAL, low_ns REAL, high_ns REAL, ratio REAL, ratio_low REAL, ratio_high REAL, "
+                             "points INTEGER, timed INTEGER, tuned TEXT,"
+                             " PRIMARY KEY (signature, variant, chip, compiler)) STRICT, WITHOUT ROWID;";
 
 /* 8: whether a head claims to be at par with the library. */
 static const char claims[] = "ALTER TABLE result ADD COLUMN claims INTEGER;";

@@ -34,7 +34,8 @@ bool store_run_environment(struct store *store, int64_t run_id, const char *json
 bool store_roofs_put(struct store *store, const char *uuid, const struct roofs *roofs, struct error *err);
 bool store_roofs(struct store *store, const char *uuid, struct roofs *roofs, struct error *err);
 /* Visits the newest set of every GPU that has one. */
-bool store_roofs_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct roofs *roofs), void *context, struct error *err);
+bool store_roofs_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct roofs *roofs), void *context,
+                      struct error *err);
 /* Inserts or replaces one whole row (with steps, times, samples, metrics) in one transaction; it is on the disk when this returns. Needs
  * the run to be begun here. The fields of its case (COLUMN_CASE) are shared: the last row put speaks for all. */
 bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err);
@@ -48,16 +49,16 @@ int64_t store_row_count(struct store *store, int64_t run_id, struct error *err);
 int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err);
 void rows_free(struct row **rows, int count);
 
-/* The best point of a variant on a layer, as `bench tune` found it on one chip with one compiler. One for each (signature, variant, chip, compiler): the
- * newer replaces the older. */
+/* The best point of a variant on a layer, as `bench tune` found it on one chip with one compiler. One for each (signature, variant, chip,
+ * compiler): the newer replaces the older. */
 struct wisdom {
-    char signature[HASH_TEXT];   /* work_signature of the layer */
+    char signature[HASH_TEXT]; /* work_signature of the layer */
     char *work, *variant, *params;
     char *chip, *arch, *compiler;
-    char source_hash[HASH_TEXT]; /* of the variant's file when it was tuned */
+    char source_hash[HASH_TEXT];                                     /* of the variant's file when it was tuned */
     double median_ns, low_ns, high_ns, ratio, ratio_low, ratio_high; /* as in row_time; NaN = absent */
-    int points, timed;           /* of the search: all, and those that were run */
-    char tuned[32];              /* UTC */
+    int points, timed;                                               /* of the search: all, and those that were run */
+    char tuned[32];                                                  /* UTC */
 };
 void wisdom_clear(struct wisdom *w);
 bool store_wisdom_put(struct store *store, const struct wisdom *w, struct error *err);
@@ -70,8 +71,8 @@ void wisdom_write(struct text *t, const struct wisdom *list, int count);
 /* Reads such a text; -1 + error naming FILE and the entry. `file` is for messages. */
 int wisdom_parse(const char *file, const char *text, size_t bytes, struct wisdom **list, struct error *err);
 
-/* Adds everything of another database that this one does not have: runs (with new numbers, by when they began) with their rows, measured roofs, and wisdom (the newer one
- * wins). A run is the same when all that is known of it is. All or nothing. */
+/* Adds everything of another database that this one does not have: runs (with new numbers, by when they began) with their rows, measured
+ * roofs, and wisdom (the newer one wins). A run is the same when all that is known of it is. All or nothing. */
 struct merge_counts {
     int runs, runs_known, rows, wisdom, wisdom_older;
 };

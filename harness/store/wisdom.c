@@ -100,7 +100,8 @@ static bool take_value(const struct column *c, const json_t *value, struct wisdo
 {
     struct column_value v = {0};
     bool text = c->type == COLUMN_TEXT || c->type == COLUMN_CHARS, real = c->type == COLUMN_REAL;
-    if (c->type == COLUMN_CHARS && json_is_string(value) && json_string_length(value) >= c->size) /* would be cut, perhaps inside a character */
+    if (c->type == COLUMN_CHARS && json_is_string(value) &&
+        json_string_length(value) >= c->size) /* would be cut, perhaps inside a character */
         return false;
     if (!value || json_is_null(value))
         v.absent = true;
@@ -126,7 +127,8 @@ static bool take_entry(const char *file, int index, const json_t *one, struct wi
             return error_set(err, ERROR_USAGE, "%s: entry %d: '%s' is missing or of another kind", file, index, c->name);
     bool hashes = strspn(w->signature, "0123456789abcdef") == HASH_TEXT - 1 && strspn(w->source_hash, "0123456789abcdef") == HASH_TEXT - 1;
     if (!hashes || !w->variant || !*w->variant || !w->chip || !*w->chip || !w->compiler || !*w->compiler || !w->tuned[0])
-        return error_set(err, ERROR_USAGE, "%s: entry %d: signature, source_hash, variant, chip, compiler and tuned must all be there", file, index);
+        return error_set(err, ERROR_USAGE, "%s: entry %d: signature, source_hash, variant, chip, compiler and tuned must all be there",
+                         file, index);
     if (strpbrk(w->variant, "\t\n") || strpbrk(w->params ? w->params : "", "\t\n"))
         return error_set(err, ERROR_USAGE, "%s: entry %d: a control character in a name", file, index);
     return true;
@@ -136,7 +138,8 @@ int wisdom_parse(const char *file, const char *text, size_t bytes, struct wisdom
 {
     json_error_t where;
     json_t *whole = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &where), *entries = json_object_get(whole, "wisdom");
-    const char *schema = json_string_value(json_object_get(whole, "schema")), *version = json_string_value(json_object_get(whole, "version"));
+    const char *schema = json_string_value(json_object_get(whole, "schema")),
+               *version = json_string_value(json_object_get(whole, "version"));
     int count = -1;
     *list = NULL;
     if (!whole) {

@@ -183,7 +183,8 @@ static void begin_program(struct bind *b)
 {
     const struct variant *v = b->point->variant;
     struct program *p = b->program;
-    *p = (struct program){.tile_weight_bytes = -1, .work = *b->work, .exact = b->h->exact, .checked = b->h->checked, .predicted = {-1, -1, -1}};
+    *p = (struct program){
+        .tile_weight_bytes = -1, .work = *b->work, .exact = b->h->exact, .checked = b->h->checked, .predicted = {-1, -1, -1}};
     memcpy(p->ablations, b->h->ablations, sizeof p->ablations);
     p->variant = xstrdup(v->name);
     p->params = xstrdup(b->point->label);
@@ -216,8 +217,9 @@ bool bind_at_depth(const struct variant_set *set, const struct variant_point *po
     } else if (b.h->selects) {
         if (bind_match(&b, err) && match_where(&b, err) && bind_select(&b, err))
             return true;
-    } else if (bind_match(&b, err) && predict(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) && bind_scratch(&b, err) &&
-             bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) && bind_tile(&b, err) && bind_complete(&b, err) && bind_claim(&b, err)) {
+    } else if (bind_match(&b, err) && predict(&b, err) && match_where(&b, err) && make_tensors(&b, err) && make_unit(&b, err) &&
+               bind_scratch(&b, err) && bind_maps(&b, err) && bind_steps(&b, err) && bind_columns(&b, err) && bind_tile(&b, err) &&
+               bind_complete(&b, err) && bind_claim(&b, err)) {
         program->uses_mask = b.with_mask;
         program->reads_inactive = !b.with_mask || !b.h->mask.reads_active;
         program->inactive = b.h->mask.inactive;

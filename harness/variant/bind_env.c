@@ -27,7 +27,9 @@ static enum dtype tensor_dtype(const struct bind *b, enum tensor_role role)
     const struct tensor *t = bind_tensor(b, role);
     if (t)
         return t->dtype;
-    return role == ROLE_BIAS ? DTYPE_F32 : role == ROLE_MASK_IN || role == ROLE_MASK_OUT || role == ROLE_MASK_SECOND ? DTYPE_U32 : b->own.dtype;
+    return role == ROLE_BIAS                                                           ? DTYPE_F32
+           : role == ROLE_MASK_IN || role == ROLE_MASK_OUT || role == ROLE_MASK_SECOND ? DTYPE_U32
+                                                                                       : b->own.dtype;
 }
 
 enum dtype bind_scratch_dtype(const struct bind *b, int scratch)

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_ref(struct buffer_ref a, struct buffer_ref b) { return a.kind == b.kind && a.index == b.index; }
+static bool same_ref(struct buffer_ref a, struct buffer_ref b)
+{
+    return a.kind == b.kind && a.index == b.index;
+}
 
 /* Does a step so far use this buffer? */
 static bool is_used(const struct program *p, struct buffer_ref ref)
@@ -170,7 +173,8 @@ static bool set_field(struct bind *b, const struct named_expr *with, struct work
     return true;
 }
 
-/* The other variant's work: this one's, without epilogue (unless the step says so) and mask, with the shape of its input and what `with` says. */
+/* The other variant's work: this one's, without epilogue (unless the step says so) and mask, with the shape of its input and what `with`
+ * says. */
 static bool inner_work(struct bind *b, const struct head_step *s, const struct variant *v, const struct buffer_ref at[ROLE_COUNT],
                        struct work *w, struct error *err)
 {

@@ -189,13 +189,15 @@ static bool read_all_of(const struct node *root, const char *key, struct expr_li
 
 static bool read_conditions(struct head *h, const struct node *root, struct error *err)
 {
-    return read_all_of(root, "needs", &h->needs, err) && read_all_of(root, "where", &h->where, err) && read_all_of(root, "claims", &h->claims, err);
+    return read_all_of(root, "needs", &h->needs, err) && read_all_of(root, "where", &h->where, err) &&
+           read_all_of(root, "claims", &h->claims, err);
 }
 
 /* A sidecar's own keys, and what a head cannot have when its code is compiled already. */
 static bool read_source(struct head *h, const struct node *root, struct error *err)
 {
-    static const char *const suffixes[] = {".ptx", ".cubin", ".so"}, *const devices[] = {"cuda", "emu", NULL}, *const compiled[] = {"define", "specialise"};
+    static const char *const suffixes[] = {".ptx", ".cubin", ".so"}, *const devices[] = {"cuda", "emu", NULL},
+                             *const compiled[] = {"define", "specialise"};
     const struct node *source = node_get(root, "source"), *on = node_get(root, "on");
     h->code = CODE_CUDA;
     if (!source)
@@ -240,13 +242,15 @@ static bool check_source(const struct head *h, struct error *err)
 
 struct head *head_read(const struct node *root, struct error *err)
 {
-    static const char *const keys[] = {"op",         "what",    "from",        "needs",   "layout", "dtype",   "math",  "algorithm",
-                                       "exact",      "check",   "epilogue",    "mask",    "params", "let",     "where", "define",
-                                        "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select", "columns", "predict", "ablate", "source", "on", "claims", NULL};
+    static const char *const keys[] = {"op",         "what",    "from",        "needs",   "layout", "dtype",  "math",    "algorithm",
+                                       "exact",      "check",   "epilogue",    "mask",    "params", "let",    "where",   "define",
+                                       "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select", "columns", "predict",
+                                       "ablate",     "source",  "on",          "claims",  NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&
-        read_source(h, root, err) && head_read_steps(h, root, err) && read_predict(h, root, err) && read_ablate(h, root, err) && check_source(h, err) && head_check(h, err))
+        read_source(h, root, err) && head_read_steps(h, root, err) && read_predict(h, root, err) && read_ablate(h, root, err) &&
+        check_source(h, err) && head_check(h, err))
         return h;
     head_free(h);
     return NULL;

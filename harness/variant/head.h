@@ -128,7 +128,7 @@ struct head {
     int column_count;
     bool ablations[ABLATE_COUNT];
     struct expr *predict[PREDICT_COUNT]; /* NULL: not predicted */
-    char **names; /* every name that an expression may use, NULL-terminated, for suggestions */
+    char **names;                        /* every name that an expression may use, NULL-terminated, for suggestions */
     int name_count;
 };
 

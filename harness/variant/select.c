@@ -10,7 +10,8 @@ static bool bind_candidate(struct bind *b, const struct head_step *s, const stru
 {
     struct variant_point *points = NULL;
     if (b->depth >= BIND_MAX_DEPTH || v == b->point->variant)
-        return node_error(s->node, err, v == b->point->variant ? "a variant cannot select itself" : "variants select variants more than %d deep",
+        return node_error(s->node, err,
+                          v == b->point->variant ? "a variant cannot select itself" : "variants select variants more than %d deep",
                           BIND_MAX_DEPTH);
     int count = variant_points(v, s->params, &points, err);
     if (count < 0)

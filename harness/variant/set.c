@@ -85,7 +85,8 @@ static struct variant *load_head(const char *path, const char *folder, char **no
         hash_bytes(v->text, bytes, v->hash);
         if (!source)
             return v;
-        node_error(source, err, "source: the code of a .cu is the file itself; a head for %.80s is a file of its own, NAME.yaml", source->text);
+        node_error(source, err, "source: the code of a .cu is the file itself; a head for %.80s is a file of its own, NAME.yaml",
+                   source->text);
     }
     variant_free(v);
     return NULL;

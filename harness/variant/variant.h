@@ -15,9 +15,9 @@
 enum variant_given { GIVEN_INSTALLED, GIVEN_FOLDER, GIVEN_FILE }; /* with bench, by --variants NAME=DIR, by --variants NAME=FILE */
 struct variant {
     enum variant_given given;
-    char *name;  /* "conv2d/naive" */
-    char *path;  /* absolute */
-    char *text;  /* the file */
+    char *name; /* "conv2d/naive" */
+    char *path; /* absolute */
+    char *text; /* the file */
     const struct op *op;
     char *what, *from, *algorithm;
     char hash[HASH_TEXT]; /* of the file */
@@ -39,7 +39,8 @@ void variant_set_free(struct variant_set *set);
 struct variant *variant_load(const char *path, const char *folder, struct error *err);
 void variant_free(struct variant *v);
 /* By full name, or by short name inside the op's own folder ("naive" for conv2d). Error with the nearest name at `where` (may be NULL). */
-const struct variant *variant_find(const struct variant_set *set, const char *name, const struct op *op, const struct node *where, struct error *err);
+const struct variant *variant_find(const struct variant_set *set, const char *name, const struct op *op, const struct node *where,
+                                   struct error *err);
 
 /* Has its head a `mask:`? One without it runs dense wherever it runs. */
 bool variant_reads_mask(const struct variant *v);
@@ -52,7 +53,8 @@ struct variant_point {
     int count;
     char (*names)[PROGRAM_NAME];
     struct value *values;
-    char *label; /* "BPS=2,CC=16"; only parameters named by the scenario or not at default ... all of them, sorted; "" when the variant has none */
+    char *label; /* "BPS=2,CC=16"; only parameters named by the scenario or not at default ... all of them, sorted; "" when the variant has
+                    none */
 };
 /* Expands parameters: `override` is a scenario's map {TH: [8, 16], CC: 16} (NULL: defaults only). Values outside the head's list are an
  * error at their place unless the head gives a range. Returns the count, points malloc'd; -1 on error. */
@@ -63,10 +65,10 @@ int variant_space(const struct variant *v, const struct node *override, struct v
 bool variant_at(const struct variant *v, const char *label, struct variant_point **point, struct error *err);
 void variant_points_free(struct variant_point *points, int count);
 
-/* Binds a point to a work on a chip. False only for a broken head (an expression that cannot be evaluated: error at its place). An infeasible
- * point is a success with program->feasible = false and the reason: condition, layout, dtype, math, epilogue, mask, parameter clause, limits of
- * the chip (threads, shared memory, grid). `set` provides the completing variants (pointwise/epilogue, depth_to_space/d2s_native,
- * layout/...) for epilogue items that the variant does not fuse. */
+/* Binds a point to a work on a chip. False only for a broken head (an expression that cannot be evaluated: error at its place). An
+ * infeasible point is a success with program->feasible = false and the reason: condition, layout, dtype, math, epilogue, mask, parameter
+ * clause, limits of the chip (threads, shared memory, grid). `set` provides the completing variants (pointwise/epilogue,
+ * depth_to_space/d2s_native, layout/...) for epilogue items that the variant does not fuse. */
 bool variant_bind(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
                   struct program *program, struct error *err);
 

@@ -1,5 +1,6 @@
-/* coverage ARCH...: compiles the kernels of tests/emu/coverage/ with the pinned compiler for each architecture (sm_75 ... sm_120), runs them on emu with
- * every check on, compares with results computed here, and prints the share that is right and without a finding. Exit status 1 when one is not. */
+/* coverage ARCH...: compiles the kernels of tests/emu/coverage/ with the pinned compiler for each architecture (sm_75 ... sm_120), runs
+ * them on emu with every check on, compares with results computed here, and prints the share that is right and without a finding. Exit
+ * status 1 when one is not. */
 #include "coverage.h"
 #include "base/text.h"
 #include "device/compile.h"
@@ -23,7 +24,8 @@ static void fill(char kind, void *to, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
         switch (kind) {
-        case 'f': case 'm': ((float *)to)[i] = (float)(2 * next() - 1); break;
+        case 'f':
+        case 'm': ((float *)to)[i] = (float)(2 * next() - 1); break;
         case 'd': ((double *)to)[i] = 2 * next() - 1; break;
         case 'h': ((uint16_t *)to)[i] = f16_from_f64(2 * next() - 1); break;
         case 'b': ((uint16_t *)to)[i] = bf16_from_f32((float)(2 * next() - 1)); break;
@@ -85,8 +87,14 @@ static bool make_arguments(struct bench *b, const struct coverage_test *t, struc
             if (!make_buffer(b, kind, kind == 'm' ? (int64_t)whole * height : whole, err))
                 return false;
             uint64_t address = b->address[b->run.buffers - 1];
-            struct device_tensor_map map = {.address = address, .element_bytes = 4, .element_kind = DTYPE_F32, .rank = 2, .dim = {(uint64_t)whole, (uint64_t)height},
-                                            .stride_bytes = {0, (uint64_t)whole * 4}, .box = {32, 8}, .element_stride = {1, 1}};
+            struct device_tensor_map map = {.address = address,
+                                            .element_bytes = 4,
+                                            .element_kind = DTYPE_F32,
+                                            .rank = 2,
+                                            .dim = {(uint64_t)whole, (uint64_t)height},
+                                            .stride_bytes = {0, (uint64_t)whole * 4},
+                                            .box = {32, 8},
+                                            .element_stride = {1, 1}};
             if (kind == 'm' && !emu_device.tensor_map(&b->dev, &map, to, err))
                 return false;
             if (kind != 'm')
@@ -112,7 +120,8 @@ static bool launch(struct bench *b, const struct coverage_test *t, struct error 
             return false;
         at = strchr(at, ' ') ? strchr(at, ' ') + 1 : "";
     }
-    struct device_launch l = {.smem = t->smem, .cooperative = t->cooperative, .params = b->params, .param_bytes = bytes, .time_limit_s = 30};
+    struct device_launch l = {
+        .smem = t->smem, .cooperative = t->cooperative, .params = b->params, .param_bytes = bytes, .time_limit_s = 30};
     memcpy(l.grid, t->grid, sizeof l.grid);
     memcpy(l.block, t->block, sizeof l.block);
     if (!emu_device.launch(&b->dev, b->function, &l, err))

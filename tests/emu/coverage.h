@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 #define COVERAGE_BUFFERS 8
-/* `args` of a kernel, in the signature's order: `f1024` floats in [-1, 1); `z` zeros, `i` ints 0 to 99, `u` bytes, `h` halves, `b` bfloat16, `d` doubles, `n` never
- * written (4-byte elements), `q` 8-byte integers, `s` 16-bit integers; `#12` an int, `%0.5` a float; `m32x16` a tensor map of the first buffer (2-D floats, boxes of 32 x 8). */
+/* `args` of a kernel, in the signature's order: `f1024` floats in [-1, 1); `z` zeros, `i` ints 0 to 99, `u` bytes, `h` halves, `b`
+ * bfloat16, `d` doubles, `n` never written (4-byte elements), `q` 8-byte integers, `s` 16-bit integers; `#12` an int, `%0.5` a float;
+ * `m32x16` a tensor map of the first buffer (2-D floats, boxes of 32 x 8). */
 struct coverage_run {
     void *before[COVERAGE_BUFFERS], *after[COVERAGE_BUFFERS]; /* host copies of the buffers, in order */
     int64_t count[COVERAGE_BUFFERS];

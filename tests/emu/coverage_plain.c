@@ -10,15 +10,21 @@
 #define GOT_F(k) ((const float *)r->after[k])
 #define GOT_I(k) ((const int *)r->after[k])
 #define GOT_U(k) ((const unsigned *)r->after[k])
-#define ALL(n, ...)                     \
-    for (int i = 0; i < (n); i++)       \
-        if (!(__VA_ARGS__))             \
-            return false;               \
+#define ALL(n, ...) \
+    for (int i = 0; i < (n); i++) \
+        if (!(__VA_ARGS__)) \
+            return false; \
     return true;
 
-bool coverage_near(double got, double want, double relative) { return fabs(got - want) <= relative * (1 + fabs(want)); }
+bool coverage_near(double got, double want, double relative)
+{
+    return fabs(got - want) <= relative * (1 + fabs(want));
+}
 
-static bool saxpy(const struct coverage_run *r) { ALL(1000, coverage_near(GOT_F(1)[i], 2.5 * (double)F(0)[i] + (double)F(1)[i], 1e-6)) }
+static bool saxpy(const struct coverage_run *r)
+{
+    ALL(1000, coverage_near(GOT_F(1)[i], 2.5 * (double)F(0)[i] + (double)F(1)[i], 1e-6))
+}
 static bool transpose(const struct coverage_run *r)
 {
     for (int y = 0; y < 45; y++)
@@ -166,7 +172,10 @@ static bool blelloch(const struct coverage_run *r)
                 return false;
     return true;
 }
-static int by_int(const void *a, const void *b) { return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b); }
+static int by_int(const void *a, const void *b)
+{
+    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
+}
 static bool bitonic(const struct coverage_run *r)
 {
     int t[512];
@@ -175,11 +184,15 @@ static bool bitonic(const struct coverage_run *r)
     qsort(t + 256, 256, 4, by_int);
     return !memcmp(t, GOT_I(0), sizeof t);
 }
-static double normal(double x) { return 0.5 * erfc(-x * sqrt(0.5)); }
+static double normal(double x)
+{
+    return 0.5 * erfc(-x * sqrt(0.5));
+}
 static bool black_scholes(const struct coverage_run *r)
 {
     for (int i = 0; i < 300; i++) {
-        double s = 20 + 10 * (double)F(0)[i], x = 20 + 10 * (double)F(1)[i], root = 0.3 * sqrt(0.5), d1 = (log(s / x) + (0.02 + 0.045) * 0.5) / root;
+        double s = 20 + 10 * (double)F(0)[i], x = 20 + 10 * (double)F(1)[i], root = 0.3 * sqrt(0.5),
+               d1 = (log(s / x) + (0.02 + 0.045) * 0.5) / root;
         if (!coverage_near(GOT_F(2)[i], s * normal(d1) - x * exp(-0.01) * normal(d1 - root), 1e-5))
             return false;
     }
@@ -250,8 +263,9 @@ static bool bits(const struct coverage_run *r)
             permuted |= (uint32_t)(both >> 8 * pick[k] & 0xff) << 8 * k;
             dot += (x >> 8 * k & 0xff) * (y >> 8 * k & 0xff);
         }
-        uint32_t want = (uint32_t)__builtin_popcount(x) + (y ? (uint32_t)__builtin_clz(y) : 32) * 3 + (uint32_t)__builtin_ffs((int)x) * 5 + reversed(y) + permuted +
-                        (uint32_t)((uint64_t)x * y >> 32) + (uint32_t)(both << 7 >> 32) + x / (y | 1) + x % (y | 1) + dot;
+        uint32_t want = (uint32_t)__builtin_popcount(x) + (y ? (uint32_t)__builtin_clz(y) : 32) * 3 + (uint32_t)__builtin_ffs((int)x) * 5 +
+                        reversed(y) + permuted + (uint32_t)((uint64_t)x * y >> 32) + (uint32_t)(both << 7 >> 32) + x / (y | 1) +
+                        x % (y | 1) + dot;
         if (GOT_U(2)[i] != want)
             return false;
     }
@@ -266,7 +280,8 @@ static bool chars(const struct coverage_run *r)
     const int64_t *e = r->before[4];
     for (int i = 0; i < 64; i++) {
         int8_t x = (int8_t)(a[i] * b[i] + c[i]);
-        if (((const int8_t *)r->after[0])[i] != x || ((const int16_t *)r->after[2])[i] != (int16_t)(c[i] / ((d[i] & 7) + 1) - (b[i] >> (d[i] & 3))) ||
+        if (((const int8_t *)r->after[0])[i] != x ||
+            ((const int16_t *)r->after[2])[i] != (int16_t)(c[i] / ((d[i] & 7) + 1) - (b[i] >> (d[i] & 3))) ||
             ((const int64_t *)r->after[4])[i] != (int64_t)((uint64_t)(int64_t)x << (d[i] & 15)) / 7 + e[i] % 1000003 - (e[i] >> 3))
             return false;
     }
@@ -276,15 +291,18 @@ static bool doubles(const struct coverage_run *r)
 {
     const double *x = r->before[0];
     ALL(200, coverage_near(((const double *)r->after[1])[i],
-                           sqrt(fabs(x[i])) / 3 + fma(x[i], x[i], -1.0) + exp(x[i]) * sin(x[i]) + pow(fabs(x[i]) + 1, 1.5) + floor(4 * x[i]) + (x[i] > 0 ? log1p(x[i]) : cbrt(x[i])), 1e-13))
+                           sqrt(fabs(x[i])) / 3 + fma(x[i], x[i], -1.0) + exp(x[i]) * sin(x[i]) + pow(fabs(x[i]) + 1, 1.5) +
+                               floor(4 * x[i]) + (x[i] > 0 ? log1p(x[i]) : cbrt(x[i])),
+                           1e-13))
 }
 static bool floats(const struct coverage_run *r)
 {
     for (int i = 0; i < 200; i++) {
         float f = F(0)[i];
         double x = (double)f;
-        double want = sin(x) + cos((double)(10 * f)) + tan(x) + exp(x) + log((double)(1.5f + f)) + tanh(x) + erf(x) + pow((double)(2 + f), (double)1.3f) + atan2(x, (double)0.7f) +
-                      fmod((double)(9 * f), (double)0.37f) + rint((double)(5 * f)) + trunc((double)(7 * f)) + cbrt(x) + exp2(x) + log1p(0.5 * x) + asin(x) + hypot(x, 2) +
+        double want = sin(x) + cos((double)(10 * f)) + tan(x) + exp(x) + log((double)(1.5f + f)) + tanh(x) + erf(x) +
+                      pow((double)(2 + f), (double)1.3f) + atan2(x, (double)0.7f) + fmod((double)(9 * f), (double)0.37f) +
+                      rint((double)(5 * f)) + trunc((double)(7 * f)) + cbrt(x) + exp2(x) + log1p(0.5 * x) + asin(x) + hypot(x, 2) +
                       fmax(x, (double)0.1f) + copysign(3, x) + 1 / (x + 2);
         if (!coverage_near(GOT_F(1)[i], want, 2e-6))
             return false;

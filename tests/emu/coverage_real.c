@@ -10,8 +10,14 @@
 #define GOT_I(k) ((const int *)r->after[k])
 #define GOT_U(k) ((const unsigned *)r->after[k])
 
-static double half_at(const void *v, int i) { return (double)f16_to_f32(((const uint16_t *)v)[i]); }
-static double bf16_at(const void *v, int i) { return (double)bf16_to_f32(((const uint16_t *)v)[i]); }
+static double half_at(const void *v, int i)
+{
+    return (double)f16_to_f32(((const uint16_t *)v)[i]);
+}
+static double bf16_at(const void *v, int i)
+{
+    return (double)bf16_to_f32(((const uint16_t *)v)[i]);
+}
 
 static bool gemm_stages(const struct coverage_run *r)
 {
@@ -182,7 +188,10 @@ static bool narrowed(const struct coverage_run *r)
     return true;
 }
 
-static int by_value(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static int by_value(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
 static bool own_array(const struct coverage_run *r)
 {
     for (int t = 0; t < 64; t++) {
@@ -199,7 +208,16 @@ static bool own_array(const struct coverage_run *r)
 const struct coverage_test coverage_real[] = {
     {"real", "gemm_stages", 80, {2, 2, 1}, {128, 1, 1}, 3 * 2 * 64 * 32 * 2, false, "h7280 h9360 n6300 #70 #90 #104", NULL, gemm_stages},
     {"real", "rms_norm", 80, {3, 1, 1}, {128, 1, 1}, 0, false, "b3000 b1000 b3000 #1000 %0.00001", NULL, rms_norm},
-    {"real", "attention", 80, {2, 1, 1}, {128, 1, 1}, 64 * 128 + 4 * 32 * 128, false, "h6400 h6400 h6400 h6400 #100 %0.125", NULL, attention},
+    {"real",
+     "attention",
+     80,
+     {2, 1, 1},
+     {128, 1, 1},
+     64 * 128 + 4 * 32 * 128,
+     false,
+     "h6400 h6400 h6400 h6400 #100 %0.125",
+     NULL,
+     attention},
     {"real", "quantised_rows", 0, {3, 1, 1}, {32, 2, 1}, 0, false, "u4320 u1440 n6 #40", prepare_rows, quantised_rows},
     {"real", "column_sums", 90, {3, 1, 1}, {288, 1, 1}, 0, false, "f5376 z256 z1 #21", NULL, column_sums},
     {"real", "cluster_totals", 90, {8, 1, 1}, {32, 1, 1}, 0, false, "i256 n34", NULL, cluster_totals},

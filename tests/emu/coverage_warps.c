@@ -10,10 +10,10 @@
 #define GOT_F(k) ((const float *)r->after[k])
 #define GOT_I(k) ((const int *)r->after[k])
 #define GOT_U(k) ((const unsigned *)r->after[k])
-#define ALL(n, ...)                     \
-    for (int i = 0; i < (n); i++)       \
-        if (!(__VA_ARGS__))             \
-            return false;               \
+#define ALL(n, ...) \
+    for (int i = 0; i < (n); i++) \
+        if (!(__VA_ARGS__)) \
+            return false; \
     return true;
 
 static bool reduce(const struct coverage_run *r)
@@ -62,7 +62,10 @@ static bool layernorm(const struct coverage_run *r)
     }
     return true;
 }
-static int by_int(const void *a, const void *b) { return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b); }
+static int by_int(const void *a, const void *b)
+{
+    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
+}
 static bool compact(const struct coverage_run *r)
 {
     int want[500], got[500], n = 0;
@@ -118,13 +121,26 @@ static bool lock(const struct coverage_run *r)
             return false;
     return GOT_I(0)[0] == 64;
 }
-static bool shapes(const struct coverage_run *r) { ALL(64, coverage_near(GOT_F(1)[i], (i & 1 ? 1 : 3) * (double)F(0)[i] * (double)F(0)[i], 1e-6)) }
+static bool shapes(const struct coverage_run *r)
+{
+    ALL(64, coverage_near(GOT_F(1)[i], (i & 1 ? 1 : 3) * (double)F(0)[i] * (double)F(0)[i], 1e-6))
+}
 static bool pointers(const struct coverage_run *r)
 {
-    ALL(64, coverage_near(GOT_F(1)[i], i % 3 == 0 ? 2 * (double)F(0)[i] : i % 3 == 1 ? (double)F(0)[i] * (double)F(0)[i] : (double)F(0)[i] - 1, 1e-6))
+    ALL(64, coverage_near(GOT_F(1)[i],
+                          i % 3 == 0   ? 2 * (double)F(0)[i]
+                          : i % 3 == 1 ? (double)F(0)[i] * (double)F(0)[i]
+                                       : (double)F(0)[i] - 1,
+                          1e-6))
 }
-static int ackermann(int m, int n) { return m == 0 ? n + 1 : n == 0 ? ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1)); }
-static bool recursion(const struct coverage_run *r) { ALL(64, GOT_I(0)[i] == ackermann(i % 3, i % 5)) }
+static int ackermann(int m, int n)
+{
+    return m == 0 ? n + 1 : n == 0 ? ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1));
+}
+static bool recursion(const struct coverage_run *r)
+{
+    ALL(64, GOT_I(0)[i] == ackermann(i % 3, i % 5))
+}
 static int machine_of(int v, int t)
 {
     int turns = 0;
@@ -135,7 +151,10 @@ static int machine_of(int v, int t)
         case 1: v = v * 3 & 0xffff; break;
         case 2: v -= i; break;
         case 3: v ^= t; break;
-        case 4: skip = v & 8; v += !skip; break;
+        case 4:
+            skip = v & 8;
+            v += !skip;
+            break;
         case 5: v = v << 1 & 0x7fff; break;
         case 6: v = (~v & 0xfff) + 7; break;
         case 7: v += 7; break;
@@ -148,14 +167,23 @@ static int machine_of(int v, int t)
     }
     return v * 100 + turns;
 }
-static bool machine(const struct coverage_run *r) { ALL(64, GOT_I(1)[i] == machine_of(I(0)[i], i)) }
-static bool structures(const struct coverage_run *r) { ALL(64, GOT_I(0)[i] == i * (i % 40) + 1000 + (i * 7) % 40) }
+static bool machine(const struct coverage_run *r)
+{
+    ALL(64, GOT_I(1)[i] == machine_of(I(0)[i], i))
+}
+static bool structures(const struct coverage_run *r)
+{
+    ALL(64, GOT_I(0)[i] == i * (i % 40) + 1000 + (i * 7) % 40)
+}
 static bool halves(const struct coverage_run *r)
 {
     const uint16_t *x = r->before[0], *y = r->before[1], *got = r->after[1];
     ALL(200, got[i] == f16_from_f64(0.5 * (double)f16_to_f32(x[i]) + fmax((double)f16_to_f32(y[i]), 0)))
 }
-static float rounded(double v) { return bf16_to_f32(bf16_from_f32((float)v)); }
+static float rounded(double v)
+{
+    return bf16_to_f32(bf16_from_f32((float)v));
+}
 static bool brains(const struct coverage_run *r)
 {
     for (int i = 0; i < 100; i++) {
@@ -235,7 +263,10 @@ const struct coverage_test coverage_warps[] = {
 };
 
 /* ---- tensors.cu ---- */
-static double half_at(const struct coverage_run *r, int k, int i) { return (double)f16_to_f32(((const uint16_t *)r->before[k])[i]); }
+static double half_at(const struct coverage_run *r, int k, int i)
+{
+    return (double)f16_to_f32(((const uint16_t *)r->before[k])[i]);
+}
 static bool wmma_product(const struct coverage_run *r)
 {
     for (int y = 0; y < 48; y++)
@@ -261,8 +292,14 @@ static bool bytes_product(const struct coverage_run *r, int n, int k, int start)
         }
     return true;
 }
-static bool wmma_bytes(const struct coverage_run *r) { return bytes_product(r, 16, 16, 1); }
-static bool mma_bytes(const struct coverage_run *r) { return bytes_product(r, 8, 32, 0); }
+static bool wmma_bytes(const struct coverage_run *r)
+{
+    return bytes_product(r, 16, 16, 1);
+}
+static bool mma_bytes(const struct coverage_run *r)
+{
+    return bytes_product(r, 8, 32, 0);
+}
 static double tf32(float v)
 {
     uint32_t u;
@@ -310,8 +347,14 @@ static bool cub_scan(const struct coverage_run *r)
             return false;
     return GOT_I(1)[256] == sum;
 }
-static bool arrive_wait(const struct coverage_run *r) { ALL(256, GOT_I(1)[i] == I(0)[i / 128 * 128 + 127 - i % 128]) }
-static bool staged(const struct coverage_run *r) { ALL(640, GOT_F(1)[i] == 2 * F(0)[i / 128 * 128 + 127 - i % 128]) }
+static bool arrive_wait(const struct coverage_run *r)
+{
+    ALL(256, GOT_I(1)[i] == I(0)[i / 128 * 128 + 127 - i % 128])
+}
+static bool staged(const struct coverage_run *r)
+{
+    ALL(640, GOT_F(1)[i] == 2 * F(0)[i / 128 * 128 + 127 - i % 128])
+}
 static bool reduced(const struct coverage_run *r)
 {
     unsigned sum = 0, most = 0, parity = 0;
@@ -324,7 +367,10 @@ static bool reduced(const struct coverage_run *r)
     }
     ALL(32, GOT_U(1)[i] == sum + 3 * most + 5 * (unsigned)least + 7 * parity)
 }
-static bool bulk(const struct coverage_run *r) { ALL(512, GOT_I(1)[i] == 3 * I(0)[i] + 1) }
+static bool bulk(const struct coverage_run *r)
+{
+    ALL(512, GOT_I(1)[i] == 3 * I(0)[i] + 1)
+}
 static bool boxes(const struct coverage_run *r)
 {
     for (int i = 0; i < 4 * 256; i++) {
@@ -334,13 +380,19 @@ static bool boxes(const struct coverage_run *r)
     }
     return true;
 }
-static bool neighbours(const struct coverage_run *r) { ALL(256, GOT_I(0)[i] == (i / 128 * 4 + (i / 32 + 1) % 4) * 32 + 31 - i % 32) }
+static bool neighbours(const struct coverage_run *r)
+{
+    ALL(256, GOT_I(0)[i] == (i / 128 * 4 + (i / 32 + 1) % 4) * 32 + 31 - i % 32)
+}
 static int sent_value(int i)
 {
     int block = i / 160, from = block / 4 * 4 + (block + 3) % 4, at = i % 160;
     return at < 32 ? from * 32 + at : (from * 32 + (at - 32) / 4) * 10 + at % 4;
 }
-static bool sent(const struct coverage_run *r) { ALL(1280, GOT_I(0)[i] == sent_value(i)) }
+static bool sent(const struct coverage_run *r)
+{
+    ALL(1280, GOT_I(0)[i] == sent_value(i))
+}
 
 const struct coverage_test coverage_tensors[] = {
     {"tensors", "wmma_product", 0, {3, 3, 1}, {32, 1, 1}, 0, false, "h2304 h2304 n2304 #48", NULL, wmma_product},

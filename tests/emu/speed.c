@@ -1,5 +1,6 @@
 /* What `make bench-emu` prints: how fast the interpreter runs kernels that are shipped, on this machine. Times are of single launches, the
- * fastest of several, in this process: processor time of one thread, wall time of two; a rate is warp instructions (of PTX) or multiply-adds of matrix instructions a second and core.
+ * fastest of several, in this process: processor time of one thread, wall time of two; a rate is warp instructions (of PTX) or
+ * multiply-adds of matrix instructions a second and core.
  *
  *   speed SCENARIO [ROW-GLOB]   $SPEED_ROUNDS: launches of each kind, default 5 */
 #include "base/pool.h"
@@ -12,7 +13,10 @@
 #include <sys/resource.h>
 #include <time.h>
 
-static void drop(void *context, json_t *event) { json_decref(event); }
+static void drop(void *context, json_t *event)
+{
+    json_decref(event);
+}
 
 /* One thread is timed by the processor time it gets, so that a busy machine disturbs less; several by the wall clock. */
 static double now_s(int threads)
@@ -60,15 +64,18 @@ static bool time_row(struct worker *w, int index, int rounds, struct error *err)
     double ns, bounds = 0, all = 0, two = 0;
     int cores = pool_threads() < 2 ? 1 : 2;
     bool ok = build_make(w, &p->program, &build, err) && worker_data(w, index, DATA_PART_PRECISION, &data, err) &&
-              rig_open(w->dev, w->library, &p->program, build.images, true, &rig, err) && rig_feed(rig, data, err) && rig_prepare(rig, &ns, err);
+              rig_open(w->dev, w->library, &p->program, build.images, true, &rig, err) && rig_feed(rig, data, err) &&
+              rig_prepare(rig, &ns, err);
     if (ok) {
         w->dev->ops->clear(w->dev);
         ok = rig_run(rig, err);
         w->dev->ops->counters(w->dev, see, &c);
     }
-    ok = ok && fastest(w, rig, 1, false, rounds, &bounds, err) && fastest(w, rig, 1, true, rounds, &all, err) && fastest(w, rig, cores, false, rounds, &two, err);
+    ok = ok && fastest(w, rig, 1, false, rounds, &bounds, err) && fastest(w, rig, 1, true, rounds, &all, err) &&
+         fastest(w, rig, cores, false, rounds, &two, err);
     if (ok) {
-        printf("%-58s %7.2f M %9.1f %9.1f %6.0f %% %8.2f", p->id, c.instructions / 1e6, c.instructions / bounds / 1e6, c.instructions / all / 1e6, 100 * bounds / all, bounds / two);
+        printf("%-58s %7.2f M %9.1f %9.1f %6.0f %% %8.2f", p->id, c.instructions / 1e6, c.instructions / bounds / 1e6,
+               c.instructions / all / 1e6, 100 * bounds / all, bounds / two);
         if (c.macs > 0)
             printf("   %7.2f", c.macs / bounds / 1e9);
         printf("\n");

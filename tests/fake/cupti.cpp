@@ -7,9 +7,12 @@
 // FAKE_CUPTI_ENDLESS=1                               the passes never end
 // fake_cupti_launch() is a kernel: a range of its own where the range profiler is set so.
 // Traced, it leaves a record as well, the last launch first; FAKE_CUPTI_RECORDS_LOST=n records are dropped.
-// Sampled, a launch is 3 PCs of the function "kernel": PC 16 * i with 5 + i samples of reason a, as many of a_not_issued, and 1 of b. FAKE_CUPTI_SAMPLES_LOST=n are dropped.
-// Counted by SASS metrics (fake_sass_a, fake_sass_b), a launch is 10 for PC 0 and metric a, 20 for PC 0 and b, 30 for PC 16 and a, and 1 for a metric nobody asked for;
-// FAKE_CUPTI_SASS_LOST=n records are dropped. As with CUPTI 13.0, metrics are set once in a process, and without PC sampling before only the first run counts.
+// Sampled, a launch is 3 PCs of the function "kernel": PC 16 * i with 5 + i samples of reason a, as many of a_not_issued, and 1 of b.
+// FAKE_CUPTI_SAMPLES_LOST=n are dropped.
+// Counted by SASS metrics (fake_sass_a, fake_sass_b), a launch is 10 for PC 0 and metric a, 20 for PC 0 and b, 30 for PC 16 and a, and 1
+// for a metric nobody asked for;
+// FAKE_CUPTI_SASS_LOST=n records are dropped. As with CUPTI 13.0, metrics are set once in a process, and without PC sampling before only
+// the first run counts.
 // FAKE_CUPTI_RENAME=1                                ranges come back under a name that nobody pushed
 // The chip FAKE1 has fake__a ... fake__h with the roll-up .sum; two metrics fit a pass. Range i (from 0) of metric x (a = 0) has the value
 // 1000 * (i + 1) + x, and is not a number for metric h.

@@ -21,7 +21,10 @@ struct attempt {
     uint8_t data[FUZZ_MAX_BYTES];
 };
 
-static uint64_t next(uint64_t *state) { return fuzz_next(state); }
+static uint64_t next(uint64_t *state)
+{
+    return fuzz_next(state);
+}
 
 static double now_s(void)
 {
@@ -51,7 +54,8 @@ static void replace_piece(struct attempt *a, size_t at, size_t removed, const ui
     a->bytes += added - removed;
 }
 
-/* One small damage: a bit, a byte, a word of a size at the edge of its type, a piece cut, doubled or taken from another seed, a digit run. */
+/* One small damage: a bit, a byte, a word of a size at the edge of its type, a piece cut, doubled or taken from another seed, a digit run.
+ */
 static void mutate(struct attempt *a, const struct seed *seeds, int count, uint64_t *rng)
 {
     static const uint64_t edges[] = {0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 0x7fffffffffffffff, UINT64_MAX};

@@ -10,7 +10,8 @@
 
 /* Gives the bytes to the parser under test. Whatever they are, it returns; every refusal must carry a text (abort() when it does not). */
 void fuzz_one(const uint8_t *data, size_t bytes);
-/* Optional: damages the input in a way its format allows (a token for another), so that more than the parser is reached. Returns the new length, at most `room`. */
+/* Optional: damages the input in a way its format allows (a token for another), so that more than the parser is reached. Returns the new
+ * length, at most `room`. */
 size_t fuzz_mutate(uint8_t *data, size_t bytes, size_t room, uint64_t *rng) __attribute__((weak));
 /* xorshift64: the next number of a repeatable series. */
 static inline uint64_t fuzz_next(uint64_t *state)

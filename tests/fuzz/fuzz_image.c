@@ -1,4 +1,5 @@
-/* Pictures and streams of frames. The first byte picks: a picture (a mask file), a stream with its own header, or one of the raw formats. */
+/* Pictures and streams of frames. The first byte picks: a picture (a mask file), a stream with its own header, or one of the raw formats.
+ */
 #include "base/frames.h"
 #include "fuzz/common.h"
 #include <string.h>

@@ -1,5 +1,6 @@
-/* PTX on the interpreter: whatever loads is launched, with buffers for its pointers, few blocks and a short time limit. The damage is done by token:
- * one kernel of the file is kept, and in it operands, modifiers, numbers and lines are exchanged, so that most of it still loads and runs. */
+/* PTX on the interpreter: whatever loads is launched, with buffers for its pointers, few blocks and a short time limit. The damage is done
+ * by token: one kernel of the file is kept, and in it operands, modifiers, numbers and lines are exchanged, so that most of it still loads
+ * and runs. */
 #include "device/device.h"
 #include "fuzz/common.h"
 #include <ctype.h>
@@ -28,12 +29,26 @@ static void launch(struct device *dev, struct device_module *module, const char 
         else if (params[i].kind != PARAM_BYTES && params[i].bytes == 4)
             memcpy(packed + params[i].offset, &number, 4);
         else if (params[i].bytes == 128) { /* a tensor map */
-            struct device_tensor_map map = {.address = buffer, .element_bytes = 4, .element_kind = 1, .rank = 2, .dim = {16, 16}, .stride_bytes = {0, 64}, .box = {16, 8}, .element_stride = {1, 1}};
+            struct device_tensor_map map = {.address = buffer,
+                                            .element_bytes = 4,
+                                            .element_kind = 1,
+                                            .rank = 2,
+                                            .dim = {16, 16},
+                                            .stride_bytes = {0, 64},
+                                            .box = {16, 8},
+                                            .element_stride = {1, 1}};
             dev->ops->tensor_map(dev, &map, packed + params[i].offset, NULL);
         }
     }
-    struct device_launch l = {.grid = {1 + dice % 3, 1, 1}, .block = {dice & 8 ? 64 : 37, dice & 16 ? 2 : 1, 1}, .cluster = {1, 1, 1}, .smem = 2048, .cooperative = dice & 32,
-                              .carveout = -1, .params = packed, .param_bytes = param_bytes, .time_limit_s = 0.1};
+    struct device_launch l = {.grid = {1 + dice % 3, 1, 1},
+                              .block = {dice & 8 ? 64 : 37, dice & 16 ? 2 : 1, 1},
+                              .cluster = {1, 1, 1},
+                              .smem = 2048,
+                              .cooperative = dice & 32,
+                              .carveout = -1,
+                              .params = packed,
+                              .param_bytes = param_bytes,
+                              .time_limit_s = 0.1};
     if (!dev->ops->launch(dev, function, &l, &err) || !dev->ops->sync(dev, &err))
         must_explain(&err);
     const struct device_report *reports = NULL;
@@ -143,17 +158,84 @@ static struct piece line(const uint8_t *data, size_t bytes, size_t body, uint64_
 
 size_t fuzz_mutate(uint8_t *data, size_t bytes, size_t room, uint64_t *rng)
 {
-    static const char *const spare[] = {".u32", ".s32", ".u64", ".s64", ".b16", ".b32", ".b64", ".f32", ".f64", ".f16", ".u8", ".s8", ".v2", ".v4", ".global", ".shared", ".local", ".sat", ".ftz",
-                                        ".rn", ".rz", ".cc", ".wide", ".hi", ".lo", ".volatile", ".relaxed", ".x4", ".trans", ".pred", "%tid.x", "%laneid", "%clock", "0", "1", "-1", "31", "32", "63",
-                                        "1024", "2147483647", "4294967295", "0x8000000000000000", "0f7fc00000", "0f00000000", "0d7ff8000000000000", "@%p1", "@!%p1", "bra", "add", "mad", "setp", "cvt",
-                                        "shfl", "bar", "atom", "red", "ld", "st", "mov", "ret", "exit", "trap", "fma", "div", "prmt", "vote", "match", "mma", "selp"};
+    static const char *const spare[] = {".u32",
+                                        ".s32",
+                                        ".u64",
+                                        ".s64",
+                                        ".b16",
+                                        ".b32",
+                                        ".b64",
+                                        ".f32",
+                                        ".f64",
+                                        ".f16",
+                                        ".u8",
+                                        ".s8",
+                                        ".v2",
+                                        ".v4",
+                                        ".global",
+                                        ".shared",
+                                        ".local",
+                                        ".sat",
+                                        ".ftz",
+                                        ".rn",
+                                        ".rz",
+                                        ".cc",
+                                        ".wide",
+                                        ".hi",
+                                        ".lo",
+                                        ".volatile",
+                                        ".relaxed",
+                                        ".x4",
+                                        ".trans",
+                                        ".pred",
+                                        "%tid.x",
+                                        "%laneid",
+                                        "%clock",
+                                        "0",
+                                        "1",
+                                        "-1",
+                                        "31",
+                                        "32",
+                                        "63",
+                                        "1024",
+                                        "2147483647",
+                                        "4294967295",
+                                        "0x8000000000000000",
+                                        "0f7fc00000",
+                                        "0f00000000",
+                                        "0d7ff8000000000000",
+                                        "@%p1",
+                                        "@!%p1",
+                                        "bra",
+                                        "add",
+                                        "mad",
+                                        "setp",
+                                        "cvt",
+                                        "shfl",
+                                        "bar",
+                                        "atom",
+                                        "red",
+                                        "ld",
+                                        "st",
+                                        "mov",
+                                        "ret",
+                                        "exit",
+                                        "trap",
+                                        "fma",
+                                        "div",
+                                        "prmt",
+                                        "vote",
+                                        "match",
+                                        "mma",
+                                        "selp"};
     bytes = keep_one(data, bytes, rng);
     const uint8_t *open = memchr(data, '{', bytes);
     size_t body = open ? (size_t)(open - data) : 0;
     for (uint64_t n = fuzz_next(rng) % 5 + 1; n && bytes > body + 8; n--) {
         struct piece a = word(data, bytes, body, rng), b = word(data, bytes, body, rng);
         switch (fuzz_next(rng) % 6) {
-        case 0: case 1: /* a word of the same file in another's place */
+        case 0:
+        case 1: /* a word of the same file in another's place */
             bytes = put(data, bytes, room, a, (const char *)data + b.at, b.bytes < 400 ? b.bytes : 0);
             break;
         case 2: {
@@ -161,9 +243,7 @@ size_t fuzz_mutate(uint8_t *data, size_t bytes, size_t room, uint64_t *rng)
             bytes = put(data, bytes, room, a, s, strlen(s));
             break;
         }
-        case 3: /* a line less */
-            bytes = put(data, bytes, room, line(data, bytes, body, rng), "", 0);
-            break;
+        case 3: /* a line less */ bytes = put(data, bytes, room, line(data, bytes, body, rng), "", 0); break;
         case 4: { /* a line twice, or elsewhere */
             struct piece from = line(data, bytes, body, rng), to = line(data, bytes, body, rng);
             to.bytes = 0;

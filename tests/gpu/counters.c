@@ -1,11 +1,11 @@
 /* counters [tests/gpu/counters.cu]: the hardware counters of kernels that are known before they run, and what counting costs. Needs a GPU.
  *
  * Prints one line a check, `ok` or `WRONG`, and exits 1 when a count that must be exact is not.
- *   counters FILE.cu plain N           launches N kernels, the seven in turn, each behind a flush: for ncu, and for the time without a profiler
- *   counters FILE.cu sweep N M1,M2,... counts those metrics of the same N launches in this process; prints them and the seconds it took
- * Built by
- *   cc -std=c17 -D_GNU_SOURCE -Iharness -c -o build/gpu_counters.o tests/gpu/counters.c
- *   c++ -static-libstdc++ -static-libgcc -o build/gpu_counters build/gpu_counters.o build/libbench.a -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -l:libpng16.a -l:libz.a -lm -ldl -lpthread */
+ *   counters FILE.cu plain N           launches N kernels, the seven in turn, each behind a flush: for ncu, and for the time without a
+ * profiler counters FILE.cu sweep N M1,M2,... counts those metrics of the same N launches in this process; prints them and the seconds it
+ * took Built by cc -std=c17 -D_GNU_SOURCE -Iharness -c -o build/gpu_counters.o tests/gpu/counters.c c++ -static-libstdc++ -static-libgcc -o
+ * build/gpu_counters build/gpu_counters.o build/libbench.a -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -l:libpng16.a -l:libz.a
+ * -lm -ldl -lpthread */
 #include "counter/set.h"
 #include "device/compile.h"
 #include "device/cuda.h"
@@ -26,9 +26,9 @@ struct gpu {
     struct device_function *functions[KERNELS];
     uint64_t x, y;
     int spill_loads, spill_stores; /* instructions of `spilled`, by the compiler */
-    int only, repeat; /* -1 = each kernel once */
-    bool pushed;      /* ranges are pushed and popped; else each kernel is one */
-    bool turns;       /* repeat: the kernels in turn, each cold */
+    int only, repeat;              /* -1 = each kernel once */
+    bool pushed;                   /* ranges are pushed and popped; else each kernel is one */
+    bool turns;                    /* repeat: the kernels in turn, each cold */
 };
 
 static double now_s(void)
@@ -41,7 +41,12 @@ static double now_s(void)
 static bool launch(struct gpu *g, int k, struct error *err)
 {
     uint64_t params[2] = {g->x, g->y};
-    struct device_launch l = {.grid = {BLOCKS, 1, 1}, .block = {kernels[k].threads, 1, 1}, .cluster = {1, 1, 1}, .carveout = -1, .params = params, .param_bytes = sizeof params};
+    struct device_launch l = {.grid = {BLOCKS, 1, 1},
+                              .block = {kernels[k].threads, 1, 1},
+                              .cluster = {1, 1, 1},
+                              .carveout = -1,
+                              .params = params,
+                              .param_bytes = sizeof params};
     return g->dev->ops->launch(g->dev, g->functions[k], &l, err);
 }
 
@@ -54,8 +59,8 @@ static bool pass(void *context, struct cupti_session *s, int index, struct error
         char name[64];
         int k = g->turns ? i % KERNELS : g->only < 0 ? i : g->only;
         snprintf(name, sizeof name, g->only < 0 ? "%s" : "%s %d", kernels[k].name, i);
-        if ((g->only < 0 && !cuda_flush_aside(g->dev, err)) || (g->pushed && !cupti_range_push(s, name, err)) || !launch(g, k, err) || !ops->sync(g->dev, err) ||
-            (g->pushed && !cupti_range_pop(s, err)))
+        if ((g->only < 0 && !cuda_flush_aside(g->dev, err)) || (g->pushed && !cupti_range_push(s, name, err)) || !launch(g, k, err) ||
+            !ops->sync(g->dev, err) || (g->pushed && !cupti_range_pop(s, err)))
             return false;
     }
     return true;
@@ -76,8 +81,10 @@ static bool set_up(struct gpu *g, const char *source, struct error *err)
     }
     for (int i = 0; ok && i < KERNELS; i++)
         ok = g->dev->ops->function(g->dev, g->module, kernels[i].name, &g->functions[i], err);
-    ok = ok && g->dev->ops->alloc(g->dev, "x", (size_t)BLOCKS * THREADS * 32, &g->x, err) && g->dev->ops->alloc(g->dev, "y", (size_t)BLOCKS * THREADS * 4, &g->y, err) &&
-         g->dev->ops->fill(g->dev, g->x, 0x3f800000, (size_t)BLOCKS * THREADS * 32, err) && g->dev->ops->write(g->dev, g->x, first, sizeof first, err);
+    ok = ok && g->dev->ops->alloc(g->dev, "x", (size_t)BLOCKS * THREADS * 32, &g->x, err) &&
+         g->dev->ops->alloc(g->dev, "y", (size_t)BLOCKS * THREADS * 4, &g->y, err) &&
+         g->dev->ops->fill(g->dev, g->x, 0x3f800000, (size_t)BLOCKS * THREADS * 32, err) &&
+         g->dev->ops->write(g->dev, g->x, first, sizeof first, err);
     for (int i = 0; ok && i < KERNELS; i++)
         ok = launch(g, i, err) && g->dev->ops->sync(g->dev, err); /* once before any range */
     compiled_free(&code);
@@ -119,7 +126,8 @@ static int check_one(const struct counter_set *set, const struct cupti_counts *c
 static int check(const struct gpu *g, const struct counter_set *set, const struct cupti_counts *counts)
 {
     const double loads = (double)WARPS * g->spill_loads, stores = (double)WARPS * g->spill_stores;
-    const struct expect spilled[] = {{"spills", "spilled", "local_loads", .low = loads, .high = loads}, {"spills", "spilled", "local_stores", .low = stores, .high = stores}};
+    const struct expect spilled[] = {{"spills", "spilled", "local_loads", .low = loads, .high = loads},
+                                     {"spills", "spilled", "local_stores", .low = stores, .high = stores}};
     int wrong = g->spill_loads < 1 || g->spill_stores < 1;
     for (size_t e = 0; e < sizeof expects / sizeof *expects; e++)
         wrong += check_one(set, counts, &expects[e]);
@@ -143,14 +151,20 @@ static bool sweep(struct gpu *g, struct cupti_session *s, struct counter_groups 
         return false;
     g->only = 0;
     g->repeat = SWEEP;
-    struct cupti_job job = {.metrics = set.metrics, .metric_count = (size_t)set.count, .range_max = SWEEP, .each_kernel = !g->pushed, .pass = pass, .context = g};
+    struct cupti_job job = {.metrics = set.metrics,
+                            .metric_count = (size_t)set.count,
+                            .range_max = SWEEP,
+                            .each_kernel = !g->pushed,
+                            .pass = pass,
+                            .context = g};
     bool ok = true;
     for (int again = 0; ok && again < 2; again++) {
         double began = now_s();
         ok = cupti_count(s, &job, &counts, err);
         if (ok)
-            printf("sweep: %d kernels, core, %d passes, %s: %.3g ms a kernel%s\n", SWEEP, counts.passes, g->pushed ? "pushed ranges" : "each a range",
-                   1e3 * (now_s() - began) / SWEEP, again ? "" : " (with the profiler enabled anew)");
+            printf("sweep: %d kernels, core, %d passes, %s: %.3g ms a kernel%s\n", SWEEP, counts.passes,
+                   g->pushed ? "pushed ranges" : "each a range", 1e3 * (now_s() - began) / SWEEP,
+                   again ? "" : " (with the profiler enabled anew)");
         if (ok)
             cupti_counts_free(&counts);
     }
@@ -166,7 +180,8 @@ static bool sweep_named(struct gpu *g, struct cupti_session *s, char *list, doub
     struct cupti_counts counts;
     for (char *rest = list, *one; count < 64 && (one = strsep(&rest, ","));)
         metrics[count++] = one;
-    struct cupti_job job = {.metrics = metrics, .metric_count = count, .range_max = g->repeat, .each_kernel = true, .pass = pass, .context = g};
+    struct cupti_job job = {
+        .metrics = metrics, .metric_count = count, .range_max = g->repeat, .each_kernel = true, .pass = pass, .context = g};
     double began = now_s();
     if (!cupti_count(s, &job, &counts, err))
         return false;
@@ -190,7 +205,8 @@ static int other_mode(struct gpu *g, int argc, char **argv, struct error *err)
     if (plain)
         ok = pass(g, NULL, 0, err);
     else
-        ok = argc > 4 && cuda_native(g->dev, &context, &stream, err) && cupti_session_open(context, 0, &s, err) && sweep_named(g, s, argv[4], now_s() - began, err);
+        ok = argc > 4 && cuda_native(g->dev, &context, &stream, err) && cupti_session_open(context, 0, &s, err) &&
+             sweep_named(g, s, argv[4], now_s() - began, err);
     if (ok && plain)
         printf("plain %d kernels %.6f s\n", g->repeat, now_s() - began);
     if (!ok)
@@ -225,11 +241,16 @@ int main(int argc, char **argv)
         cupti_counts_free(&counts);
         began = now_s();
         g.pushed = again == 0;
-        struct cupti_job job = {.metrics = set.metrics, .metric_count = (size_t)set.count, .range_max = KERNELS, .each_kernel = !g.pushed, .pass = pass, .context = &g};
+        struct cupti_job job = {.metrics = set.metrics,
+                                .metric_count = (size_t)set.count,
+                                .range_max = KERNELS,
+                                .each_kernel = !g.pushed,
+                                .pass = pass,
+                                .context = &g};
         if (!cupti_count(s, &job, &counts, &err))
             goto failed;
-        printf("all groups: %d metrics, %d passes, %d %s in %.3g s\n", set.count, counts.passes, KERNELS, g.pushed ? "pushed ranges" : "kernels, each a range",
-               now_s() - began);
+        printf("all groups: %d metrics, %d passes, %d %s in %.3g s\n", set.count, counts.passes, KERNELS,
+               g.pushed ? "pushed ranges" : "kernels, each a range", now_s() - began);
         wrong += check(&g, &set, &counts);
     }
     for (int k = 0; k < KERNELS; k++)

@@ -365,7 +365,7 @@ static void bias_and_graph(struct probe *p, struct cudnn *h)
     release(p, &t);
 }
 
-#define SIZE                                                                                                                               \
+#define SIZE \
     .n = 1, .c = 64, .h = 720, .w = 1280, .k = 64, .r = 3, .s = 3, .p = 720, .q = 1280, .stride = 1, .pad = 1, .dilation = 1, .groups = 1
 #define SMALL .n = 2, .c = 32, .h = 37, .w = 53, .k = 64, .r = 3, .s = 3, .p = 19, .q = 27, .stride = 2, .pad = 1, .dilation = 1
 void probe_cudnn(struct probe *p)

@@ -153,8 +153,8 @@ static void copy_bandwidth(struct probe *p)
 #define CHASE_NODES 4096 /* one every 4 KiB: 16 MiB, which fit every L2 of interest */
 #define CHASE_WORDS 1024
 
-/* Dependent loads over 16 MiB after different preparations: does the flush empty L2? (On this GPU L2 and memory differ little in bandwidth, much in
- * latency.) */
+/* Dependent loads over 16 MiB after different preparations: does the flush empty L2? (On this GPU L2 and memory differ little in bandwidth,
+ * much in latency.) */
 static void flush_works(struct probe *p)
 {
     static const char *const names[] = {"warm", "flush", "two_flushes", "write_only_256MB"};
@@ -164,8 +164,9 @@ static void flush_works(struct probe *p)
     uint32_t *next = xcalloc((size_t)CHASE_NODES * CHASE_WORDS, 4);
     for (uint32_t i = 0; i < CHASE_NODES; i++) /* a full cycle with long, irregular jumps */
         next[i * CHASE_WORDS] = (i * 1664525u + 1013904223u) % CHASE_NODES * CHASE_WORDS;
-    bool ok = OPS->alloc(p->dev, "chain", (size_t)CHASE_NODES * CHASE_WORDS * 4, &chain, &err) && OPS->alloc(p->dev, "end", 512, &end, &err) &&
-              OPS->alloc(p->dev, "big", 256000000, &big, &err) && OPS->write(p->dev, chain, next, (size_t)CHASE_NODES * CHASE_WORDS * 4, &err);
+    bool ok = OPS->alloc(p->dev, "chain", (size_t)CHASE_NODES * CHASE_WORDS * 4, &chain, &err) &&
+              OPS->alloc(p->dev, "end", 512, &end, &err) && OPS->alloc(p->dev, "big", 256000000, &big, &err) &&
+              OPS->write(p->dev, chain, next, (size_t)CHASE_NODES * CHASE_WORDS * 4, &err);
     struct {
         uint64_t next, end;
         int steps;
@@ -190,8 +191,8 @@ static void flush_works(struct probe *p)
         median[m] = probe_median(ns[m], 20) / CHASE_NODES;
         probe_number(p, name, median[m], "ns");
     }
-    probe_check(p, "flush: loads come from memory, as far as after two", ok && median[1] > 1.3 * median[0] && fabs(median[1] - median[2]) < 0.05 * median[2],
-                &err);
+    probe_check(p, "flush: loads come from memory, as far as after two",
+                ok && median[1] > 1.3 * median[0] && fabs(median[1] - median[2]) < 0.05 * median[2], &err);
     free(next);
     OPS->release(p->dev, chain);
     OPS->release(p->dev, end);

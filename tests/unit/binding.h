@@ -184,17 +184,21 @@ static inline bool write_heads(void)
          "steps:\n  - fill: a = 0xFFFFFFFF\n  - fill: b = 1.5\n  - fill: c_ = 1.5\n  - fill: d = 1.5\n  - fill: e = 7\n  - fill: f = -1\n  "
          "- fill: g = 0\n"},
         {"kernels/variants/conv2d/tma.cu",
-         "op: conv2d\nwhat: x\nepilogue: [residual]\nscratch:\n  s_: f32[64 * 64]\ntensor_maps:\n  r_map: {of: residual, box: \"64, 18, 1, 1\"}\n  x_map: {of: input, box: \"64, 18, 1, 1\", swizzle: 128, oob: "
+         "op: conv2d\nwhat: x\nepilogue: [residual]\nscratch:\n  s_: f32[64 * 64]\ntensor_maps:\n  r_map: {of: residual, box: \"64, 18, 1, "
+         "1\"}\n  x_map: {of: input, box: \"64, 18, 1, 1\", swizzle: 128, oob: "
          "nan}\n"
-         "  s_map: {of: s_, box: \"8, 8\", dims: \"64, 64\"}\nsteps:\n  - kernel: k\n    grid: n\n    block: 32\n    args: x_map, s_map, r_map\n"},
+         "  s_map: {of: s_, box: \"8, 8\", dims: \"64, 64\"}\nsteps:\n  - kernel: k\n    grid: n\n    block: 32\n    args: x_map, s_map, "
+         "r_map\n"},
         {"kernels/variants/conv2d/wrapped.cu",
          "op: conv2d\nwhat: x\nscratch:\n  turned: input[n * c * h * w]\nsteps:\n  - {variant: layout/convert, output: turned, with: {to: "
          "NCHW}}\n"
          "  - kernel: k\n    grid: n\n    block: 32\n    args: turned, output\nprepare:\n  - symbol: F_c = filter\n"},
         {"kernels/variants/conv2d/nested.cu",
          "op: conv2d\nwhat: x\nscratch:\n  a: u32[1]\nsteps:\n  - variant: conv2d/fills\n  - fill: a = 0\n"},
-        {"kernels/variants/conv2d/pick.cu", "op: conv2d\nwhat: x\nepilogue: [bias]\nmath: [f16_acc32, tf32]\nneeds: c > 1\nselect:\n  - {variant: limits, when: k == 1, params: {X: 64}}\n"
-                                            "  - variant: tf32\n  - {variant: conv2d/raw, when: not has(bias)}\n  - {variant: naive, when: k != 3}\n"},
+        {"kernels/variants/conv2d/pick.cu",
+         "op: conv2d\nwhat: x\nepilogue: [bias]\nmath: [f16_acc32, tf32]\nneeds: c > 1\nselect:\n  - {variant: limits, when: k == 1, "
+         "params: {X: 64}}\n"
+         "  - variant: tf32\n  - {variant: conv2d/raw, when: not has(bias)}\n  - {variant: naive, when: k != 3}\n"},
         {"kernels/variants/conv2d/fast.cu", "op: conv2d\nwhat: x\nparams: {X: [32, 64]}\nclaims: [c <= 64, k % 64 == 0 and cc == 90]\n"
                                             "steps:\n  - kernel: k\n    grid: n\n    block: X\n    args: input, filter, output\n"},
         {"kernels/variants/conv2d/choice.cu", "op: conv2d\nwhat: x\nselect:\n  - {variant: fast, claimed: yes}\n  - variant: raw\n"},

@@ -30,7 +30,8 @@ static inline void emu_test_text(struct emu_test *t, const char *label, const ch
         fail_msg("%s", t->err.text);
     const struct param *params;
     emu_device.signature(&t->dev, t->function, &params, &t->param_bytes);
-    t->launch = (struct device_launch){.grid = {1, 1, 1}, .block = {32, 1, 1}, .params = t->params, .param_bytes = t->param_bytes, .time_limit_s = 30};
+    t->launch = (struct device_launch){
+        .grid = {1, 1, 1}, .block = {32, 1, 1}, .params = t->params, .param_bytes = t->param_bytes, .time_limit_s = 30};
 }
 
 /* A fixture of tests/emu. */
@@ -62,16 +63,28 @@ static inline void emu_test_argument(struct emu_test *t, const void *value, size
     memcpy(t->params + t->used, value, bytes);
     t->used += bytes;
 }
-static inline void emu_test_pointer(struct emu_test *t, uint64_t address) { emu_test_argument(t, &address, 8); }
-static inline void emu_test_int(struct emu_test *t, int32_t v) { emu_test_argument(t, &v, 4); }
+static inline void emu_test_pointer(struct emu_test *t, uint64_t address)
+{
+    emu_test_argument(t, &address, 8);
+}
+static inline void emu_test_int(struct emu_test *t, int32_t v)
+{
+    emu_test_argument(t, &v, 4);
+}
 
-static inline bool emu_test_launch(struct emu_test *t) { return emu_device.launch(&t->dev, t->function, &t->launch, &t->err); }
+static inline bool emu_test_launch(struct emu_test *t)
+{
+    return emu_device.launch(&t->dev, t->function, &t->launch, &t->err);
+}
 static inline void emu_test_run(struct emu_test *t)
 {
     if (!emu_test_launch(t))
         fail_msg("%s", t->err.text);
 }
-static inline void emu_test_read(struct emu_test *t, uint64_t address, void *to, size_t bytes) { assert_true(emu_device.read(&t->dev, address, to, bytes, &t->err)); }
+static inline void emu_test_read(struct emu_test *t, uint64_t address, void *to, size_t bytes)
+{
+    assert_true(emu_device.read(&t->dev, address, to, bytes, &t->err));
+}
 
 struct emu_counter_wanted {
     const char *name;
@@ -100,7 +113,10 @@ static inline const struct device_report *emu_test_report_at(struct emu_test *t,
             return &r[i];
     return NULL;
 }
-static inline const struct device_report *emu_test_report(struct emu_test *t, const char *kind) { return emu_test_report_at(t, kind, 0); }
+static inline const struct device_report *emu_test_report(struct emu_test *t, const char *kind)
+{
+    return emu_test_report_at(t, kind, 0);
+}
 static inline int emu_test_reports(struct emu_test *t)
 {
     const struct device_report *r;

@@ -1,5 +1,5 @@
-/* A stand-in libcupti for the tests of device/cupti_*: built from tests/fake/cupti.cpp into a folder that the loader looks in first. Skips without a C++ compiler
- * or CUDA's headers. */
+/* A stand-in libcupti for the tests of device/cupti_*: built from tests/fake/cupti.cpp into a folder that the loader looks in first. Skips
+ * without a C++ compiler or CUDA's headers. */
 #ifndef BENCH_TESTS_FAKE_CUPTI_H
 #define BENCH_TESTS_FAKE_CUPTI_H
 
@@ -22,8 +22,8 @@ static inline int build_fake(void **state)
         if (!access(header, R_OK)) {
             if (!mkdtemp(folder))
                 return -1;
-            char *command = text_format("%s -std=c++17 -shared -fPIC -fno-exceptions -isystem %s -o %s/libcupti.so.13 tests/fake/cupti.cpp", cxx && *cxx ? cxx : "c++",
-                                        includes[i], folder);
+            char *command = text_format("%s -std=c++17 -shared -fPIC -fno-exceptions -isystem %s -o %s/libcupti.so.13 tests/fake/cupti.cpp",
+                                        cxx && *cxx ? cxx : "c++", includes[i], folder);
             ready = system(command) == 0;
             free(command);
         }
@@ -44,8 +44,9 @@ static inline int remove_fake(void **state)
 
 static inline void need_fake(void)
 {
-    static const char *const variables[] = {"FAKE_CUPTI", "FAKE_CUPTI_SUPPORT", "FAKE_CUPTI_DISABLED", "FAKE_CUPTI_DROP", "FAKE_CUPTI_LOSE", "FAKE_CUPTI_ENDLESS",
-                                            "FAKE_CUPTI_RENAME", "FAKE_CUPTI_RECORDS_LOST", "FAKE_CUPTI_SAMPLES_LOST", "FAKE_CUPTI_SASS_LOST"};
+    static const char *const variables[] = {
+        "FAKE_CUPTI",         "FAKE_CUPTI_SUPPORT", "FAKE_CUPTI_DISABLED",     "FAKE_CUPTI_DROP",         "FAKE_CUPTI_LOSE",
+        "FAKE_CUPTI_ENDLESS", "FAKE_CUPTI_RENAME",  "FAKE_CUPTI_RECORDS_LOST", "FAKE_CUPTI_SAMPLES_LOST", "FAKE_CUPTI_SASS_LOST"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         unsetenv(variables[i]);
     if (!ready) {

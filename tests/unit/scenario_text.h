@@ -48,9 +48,9 @@ static inline struct scenario *loaded(const char *text)
 }
 
 /* Two layers (a: conv2d 4->4 3x3 8x8, m: layout), one variant, and what the test adds. */
-#define SCENARIO_HEAD                                                                                                                      \
+#define SCENARIO_HEAD \
     "scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 3, pad: 1}\n  m: {op: layout, n: 1, c: 4, h: 8, w: 8, " \
-    "to: NHWC}\n"                                                                                                                          \
+    "to: NHWC}\n" \
     "variants: [conv2d/naive]\n"
 
 /* The ids of an expansion, one a line, without the scenario's name. */

@@ -176,7 +176,8 @@ static void a_crash_leaves_its_stack(void **state)
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
         size_t bytes;
         struct error err = {0};
-        char *path = text_format("%s/%d.stack", folder, child), *stack = file_read(path, 1 << 20, &bytes, &err), *head = text_format("signal 0x%x\naddress 0x", signals[i]);
+        char *path = text_format("%s/%d.stack", folder, child), *stack = file_read(path, 1 << 20, &bytes, &err),
+             *head = text_format("signal 0x%x\naddress 0x", signals[i]);
         assert_non_null(stack);
         assert_int_equal(strncmp(stack, head, strlen(head)), 0);
         assert_non_null(strstr(stack, "(+0x")); /* a call */
@@ -192,10 +193,14 @@ static void a_crash_leaves_its_stack(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(half_agrees_with_the_compiler), cmocka_unit_test(sixteen_bit_rounds_once),
-        cmocka_unit_test(sha256_is_the_published_one),   cmocka_unit_test(nearest_word),
-        cmocka_unit_test(globs_and_numbers),             cmocka_unit_test(errors_gain_places),
-        cmocka_unit_test(files_are_whole_or_refused),    cmocka_unit_test(loops_visit_each_index_once),
+        cmocka_unit_test(half_agrees_with_the_compiler),
+        cmocka_unit_test(sixteen_bit_rounds_once),
+        cmocka_unit_test(sha256_is_the_published_one),
+        cmocka_unit_test(nearest_word),
+        cmocka_unit_test(globs_and_numbers),
+        cmocka_unit_test(errors_gain_places),
+        cmocka_unit_test(files_are_whole_or_refused),
+        cmocka_unit_test(loops_visit_each_index_once),
         cmocka_unit_test(a_crash_leaves_its_stack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,8 @@ static void lines_cross_where_they_do(void **state)
 /* The interval reaches out of the measured range at the left; the curve turns three times. */
 static void open_ends_and_turns(void **state)
 {
-    const struct crossing_point p[] = {{0.1, 0.98, 0.9, 1.1, 0}, {0.2, 1.02, 0.95, 1.1, 0}, {0.3, 0.99, 0.9, 1.1, 0}, {0.4, 1.09, 1.05, 1.2, 0}};
+    const struct crossing_point p[] = {
+        {0.1, 0.98, 0.9, 1.1, 0}, {0.2, 1.02, 0.95, 1.1, 0}, {0.3, 0.99, 0.9, 1.1, 0}, {0.4, 1.09, 1.05, 1.2, 0}};
     struct crossing c = crossing_find(p, 4);
     assert_int_equal(c.kind, CROSSING_AT);
     near(c.at, 0.15);
@@ -64,8 +65,8 @@ static void open_ends_and_turns(void **state)
 
 /* ---- from rows ---- */
 
-static void add_point(struct fixture *f, int index, const char *mask, double density, const char *variant, double us, double half, double ratio,
-                      double low, double high)
+static void add_point(struct fixture *f, int index, const char *mask, double density, const char *variant, double us, double half,
+                      double ratio, double low, double high)
 {
     char axes[64];
     snprintf(axes, sizeof axes, "c=64,mask=%s", mask);
@@ -104,8 +105,8 @@ static void make_rows(struct fixture *f)
     add_density(f, 5, "checkerboard", 0.5);
 }
 
-/* Times are lines in the density, so the crossing is exact: 400 d + 10 = 150 at 35 %, 3000 d = 150 at 5 %; the row of a checkerboard is in no group, the dense
- * wgmma is no sparse variant. */
+/* Times are lines in the density, so the crossing is exact: 400 d + 10 = 150 at 35 %, 3000 d = 150 at 5 %; the row of a checkerboard is in
+ * no group, the dense wgmma is no sparse variant. */
 static void rows_give_known_crossings(void **state)
 {
     struct fixture f = {0};
@@ -195,7 +196,8 @@ static void add_slope(struct fixture *f, int index, const char *axes, double d, 
     }
 }
 
-/* `by` says which coordinates have curves of their own; cases that differ in the others are one point: the mean, and an interval that holds all. */
+/* `by` says which coordinates have curves of their own; cases that differ in the others are one point: the mean, and an interval that holds
+ * all. */
 static void by_makes_the_groups(void **state)
 {
     struct fixture f = {0};
@@ -286,8 +288,8 @@ static void masks_side_by_side(void **state)
     assert_string_equal(tables->title, "body, c=64, f16 f16_acc32");
     table_markdown(tables->table, &t);
     if (!strstr(text_get(&t), "| mask | in % | out % | cudnn | wgmma | sparse_tile | delta_tile |") ||
-        !strstr(text_get(&t), "| blobs24:0.01 | 1 | 1 | 150 | 100 | 14.0 | 30.0 |") || !strstr(text_get(&t), "| blobs24:0.10 | 10 | 10 | 150 | 100 | | 300 |") ||
-        !strstr(text_get(&t), "| checkerboard | 50 | 50 |")) {
+        !strstr(text_get(&t), "| blobs24:0.01 | 1 | 1 | 150 | 100 | 14.0 | 30.0 |") ||
+        !strstr(text_get(&t), "| blobs24:0.10 | 10 | 10 | 150 | 100 | | 300 |") || !strstr(text_get(&t), "| checkerboard | 50 | 50 |")) {
         fail_msg("%s", text_get(&t));
     }
     text_free(&t);
@@ -356,10 +358,16 @@ static void plot_has_the_crossing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_cross_where_they_do), cmocka_unit_test(open_ends_and_turns),
-        cmocka_unit_test(rows_give_known_crossings), cmocka_unit_test(answers_choose_the_dense_one), cmocka_unit_test(nothing_is_held_against_itself),
-        cmocka_unit_test(by_makes_the_groups), cmocka_unit_test(seeds_are_merged),          cmocka_unit_test(nothing_without_masks_or_time),
-        cmocka_unit_test(a_copy_is_no_rival), cmocka_unit_test(masks_side_by_side),
+        cmocka_unit_test(lines_cross_where_they_do),
+        cmocka_unit_test(open_ends_and_turns),
+        cmocka_unit_test(rows_give_known_crossings),
+        cmocka_unit_test(answers_choose_the_dense_one),
+        cmocka_unit_test(nothing_is_held_against_itself),
+        cmocka_unit_test(by_makes_the_groups),
+        cmocka_unit_test(seeds_are_merged),
+        cmocka_unit_test(nothing_without_masks_or_time),
+        cmocka_unit_test(a_copy_is_no_rival),
+        cmocka_unit_test(masks_side_by_side),
         cmocka_unit_test(plot_has_the_crossing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,7 +195,8 @@ static void tolerance_grows_with_depth(void **state)
     }
 }
 
-/* The chain as a program: weights are buffers of their own, activations share four (the skips of the block and of the whole body live across two others). */
+/* The chain as a program: weights are buffers of their own, activations share four (the skips of the block and of the whole body live
+ * across two others). */
 static void programs_are_joined(void **state)
 {
     char *path = text_file(small), why[256];
@@ -343,7 +344,8 @@ static void choices_follow_the_times(void **state)
         rows[i] = known(&plan, i, library ? 10 : !strcmp(layer, "head") ? 8 : 20);
         if (library) {
             add_median(rows[i], "warm", "sustained", 7);
-            row_set(&rows[i]->kernels, "[{\"name\": \"_ZN5cudnn3ops16nchwToNhwcKernelIfEv\", \"ns\": 3000}, {\"name\": \"fprop\", \"ns\": 6000}]");
+            row_set(&rows[i]->kernels,
+                    "[{\"name\": \"_ZN5cudnn3ops16nchwToNhwcKernelIfEv\", \"ns\": 3000}, {\"name\": \"fprop\", \"ns\": 6000}]");
         } else {
             row_set(&rows[i]->kernels, "[{\"name\": \"conv_naive\", \"ns\": 5000}]");
         }
@@ -398,9 +400,14 @@ static void choices_follow_the_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(residuals_are_those_of_edsr), cmocka_unit_test(layout_plans_convert_where_they_say),
-        cmocka_unit_test(reference_is_the_net_in_double), cmocka_unit_test(tolerance_grows_with_depth),
-        cmocka_unit_test(programs_are_joined), cmocka_unit_test(parts_are_chains), cmocka_unit_test(choices_follow_the_times), cmocka_unit_test(what_cannot_run_whole_says_why),
+        cmocka_unit_test(residuals_are_those_of_edsr),
+        cmocka_unit_test(layout_plans_convert_where_they_say),
+        cmocka_unit_test(reference_is_the_net_in_double),
+        cmocka_unit_test(tolerance_grows_with_depth),
+        cmocka_unit_test(programs_are_joined),
+        cmocka_unit_test(parts_are_chains),
+        cmocka_unit_test(choices_follow_the_times),
+        cmocka_unit_test(what_cannot_run_whole_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* op/chain with masks: what each link is told, the values between links, D, A and E, and how programs pass marks on; against loops written here. */
+/* op/chain with masks: what each link is told, the values between links, D, A and E, and how programs pass marks on; against loops written
+ * here. */
 #include "op/compose.h"
 #include "op/tiles.h"
 #include "scenario_text.h"
@@ -71,7 +72,8 @@ static void two_layers(const struct op_data *d, const float *between, double *ou
     free(x);
 }
 
-/* Where a filter reaches from a marked pixel, layer by layer; pixels that the first layer leaves are nothing to the second, biased or not. */
+/* Where a filter reaches from a marked pixel, layer by layer; pixels that the first layer leaves are nothing to the second, biased or not.
+ */
 static void values_stop_where_marks_end(void **state)
 {
     struct chain c;
@@ -159,7 +161,8 @@ static void bounds_do_not_depend_on_density(void **state)
     assert_true(mean[1] > mean[0] / 3 && mean[1] < mean[0] * 3);
 }
 
-/* One marked pixel in the middle of the first image: 9 and 25 outputs of the layers. A tile of 4x4 makes up to 6x6 of the first layer's, cut at the image. */
+/* One marked pixel in the middle of the first image: 9 and 25 outputs of the layers. A tile of 4x4 makes up to 6x6 of the first layer's,
+ * cut at the image. */
 static void work_is_counted_link_by_link(void **state)
 {
     struct chain c;
@@ -289,9 +292,18 @@ static void parts_must_fit(void **state)
                  {true, true, true, true, INACTIVE_UNTOUCHED, "y reads all pixels, also those that x leaves as they were"}};
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         struct error err = {0};
-        struct program x = {.variant = "x", .feasible = true, .uses_mask = tries[i].first_sparse, .tensors = with, .tensor_count = tries[i].first_tells ? 2 : 1,
+        struct program x = {.variant = "x",
+                            .feasible = true,
+                            .uses_mask = tries[i].first_sparse,
+                            .tensors = with,
+                            .tensor_count = tries[i].first_tells ? 2 : 1,
                             .inactive = tries[i].left},
-                       y = {.variant = "y", .feasible = true, .uses_mask = tries[i].second_sparse, .reads_inactive = tries[i].second_reads_all, .tensors = with, .tensor_count = 2},
+                       y = {.variant = "y",
+                            .feasible = true,
+                            .uses_mask = tries[i].second_sparse,
+                            .reads_inactive = tries[i].second_reads_all,
+                            .tensors = with,
+                            .tensor_count = 2},
                        out = {0};
         const struct program *const parts[] = {&x, &y};
         assert_true(compose_chain(&w, parts, (int[]){1, 1}, &out, &err));
@@ -307,8 +319,12 @@ static void parts_must_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_stop_where_marks_end), cmocka_unit_test(full_data_are_of_the_dense_net), cmocka_unit_test(bounds_do_not_depend_on_density),
-        cmocka_unit_test(work_is_counted_link_by_link), cmocka_unit_test(every_mask_is_a_case), cmocka_unit_test(what_passes_no_marks_says_why),
+        cmocka_unit_test(values_stop_where_marks_end),
+        cmocka_unit_test(full_data_are_of_the_dense_net),
+        cmocka_unit_test(bounds_do_not_depend_on_density),
+        cmocka_unit_test(work_is_counted_link_by_link),
+        cmocka_unit_test(every_mask_is_a_case),
+        cmocka_unit_test(what_passes_no_marks_says_why),
         cmocka_unit_test(parts_must_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* op/pool, op/changes and the mask of op/bilinear: what a change of the input changes in the output, found by changing it, against the masks and against the ops
- * that pass changes. */
+/* op/pool, op/changes and the mask of op/bilinear: what a change of the input changes in the output, found by changing it, against the
+ * masks and against the ops that pass changes. */
 #include "works.h"
 
 static struct work pool(const char *op, int64_t kernel, int64_t stride, int64_t pad)
@@ -42,7 +42,8 @@ static void check_reach(struct work w)
         for (size_t i = 0; i < outputs; i++) {
             size_t n = i / (size_t)(w.p * w.q), element = n * (size_t)(w.k * w.p * w.q) + i % (size_t)(w.p * w.q); /* channel 0 */
             if ((out[i] != 0) != (d.reference[element] != before[element]))
-                fail_msg("%s: input %zu, output %zu: marked %g, was %g, is %g", w.op->name, at, i, out[i], before[element], d.reference[element]);
+                fail_msg("%s: input %zu, output %zu: marked %g, was %g, is %g", w.op->name, at, i, out[i], before[element],
+                         d.reference[element]);
         }
         memcpy(d.array[ROLE_INPUT], kept, inputs * (size_t)w.c * sizeof *kept);
     }
@@ -153,8 +154,9 @@ static void test_two_masks(void **state)
         both += first && second;
         one += first != second;
         for (size_t k = 0; k < 8; k++) {
-            double want = k < 3 ? first ? d.array[ROLE_INPUT][(i / plane * 3 + k) * plane + i % plane] : 0
-                                : second ? d.array[ROLE_SECOND][(i / plane * 5 + k - 3) * plane + i % plane] : 0;
+            double want = k < 3    ? first ? d.array[ROLE_INPUT][(i / plane * 3 + k) * plane + i % plane] : 0
+                          : second ? d.array[ROLE_SECOND][(i / plane * 5 + k - 3) * plane + i % plane]
+                                   : 0;
             assert_true(d.reference[(i / plane * 8 + k) * plane + i % plane] == want);
         }
     }
@@ -183,7 +185,8 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reach),    cmocka_unit_test(test_max_change), cmocka_unit_test(test_average_exact),
-                                       cmocka_unit_test(test_truncate), cmocka_unit_test(test_two_masks),  cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reach),         cmocka_unit_test(test_max_change),
+                                       cmocka_unit_test(test_average_exact), cmocka_unit_test(test_truncate),
+                                       cmocka_unit_test(test_two_masks),     cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -434,7 +434,8 @@ static void other_launch_bounds(const char *compiler)
     assert_int_equal(facts_of(&r, "spills").registers, 32); /* the cache keeps them apart */
     r.path = write_source("free.cu", "extern \"C\" __global__ void free_of_bounds(const float *x, float *y, int n)\n{\n    float a[60];\n"
                                      "    for (int i = 0; i < 60; i++)\n        a[i] = x[i * n + threadIdx.x];\n"
-                                     "    for (int k = 0; k < n; k++)\n        for (int i = 0; i < 60; i++)\n            a[i] = a[i] * a[(i + 7) % 60] + a[(i + 1) % 60];\n"
+                                     "    for (int k = 0; k < n; k++)\n        for (int i = 0; i < 60; i++)\n            a[i] = a[i] * "
+                                     "a[(i + 7) % 60] + a[(i + 1) % 60];\n"
                                      "    for (int i = 0; i < 60; i++)\n        y[i * n + threadIdx.x] = a[i];\n}\n");
     assert_true(facts_of(&r, "free_of_bounds").registers > 60);
     r.bounds = (struct compile_bounds){.threads = 64, .blocks = 24, .registers = 40};
@@ -444,8 +445,8 @@ static void other_launch_bounds(const char *compiler)
     free((char *)r.path);
 }
 
-/* Spills by line against what else the cubin says of them: every annotated instruction is a load or a store of some line of that kernel (7 to 19), most
- * of them in the loop (16). */
+/* Spills by line against what else the cubin says of them: every annotated instruction is a load or a store of some line of that kernel (7
+ * to 19), most of them in the loop (16). */
 static void spills_have_lines(void **state)
 {
     need_compiler();
@@ -456,7 +457,8 @@ static void spills_have_lines(void **state)
         struct compiled c;
         struct kernel_facts *facts;
         struct spill_line *lines;
-        struct compile_request r = {.path = "tests/unit/data/facts.cu", .label = "test/facts", .arch = archs[k / 2], .compiler = compilers[k % 2]};
+        struct compile_request r = {
+            .path = "tests/unit/data/facts.cu", .label = "test/facts", .arch = archs[k / 2], .compiler = compilers[k % 2]};
         if (!compile_version(r.compiler, version, sizeof version, &err))
             continue;
         must(compile(&r, &c, &err), &err);

@@ -1,4 +1,5 @@
-/* counter/group: what a group file may say, that each mistake is one error at its own place (counted by hand), and that the shipped groups load. */
+/* counter/group: what a group file may say, that each mistake is one error at its own place (counted by hand), and that the shipped groups
+ * load. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,8 +37,10 @@ static void rejects(const char *yaml, const char *message, const char *hint)
 static void test_good(void **state)
 {
     struct error err;
-    struct counter_group *g = load(TOP METRICS "  c: {optional: u__z.avg.per_second}\n" VALUES "  s: {value: 100 * r + c, unit: \"%\", what: w}\n"
-                                       "rules:\n  - {when: s >= 10 and waves < 1, binds: tail, says: \"{s} of {waves}\", try: t}\n", &err);
+    struct counter_group *g =
+        load(TOP METRICS "  c: {optional: u__z.avg.per_second}\n" VALUES "  s: {value: 100 * r + c, unit: \"%\", what: w}\n"
+                         "rules:\n  - {when: s >= 10 and waves < 1, binds: tail, says: \"{s} of {waves}\", try: t}\n",
+             &err);
     if (!g)
         fail_msg("%s", err.text);
     assert_string_equal(g->name, "t");
@@ -85,7 +88,8 @@ static void test_mistakes(void **state)
     rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: latency, says: s}\n", "t.yaml:10:5: a rule needs", NULL);
     rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memoir, says: s, try: t}\n", "t.yaml:10:26: ", "memory");
     rejects(TOP METRICS VALUES "rules:\n  - {when: rr > 1, binds: memory, says: s, try: t}\n", "t.yaml:10:12: ", "r");
-    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: \"{wave}\", try: t}\n", "t.yaml:10:40: {wave} is no metric", "{waves}");
+    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: \"{wave}\", try: t}\n", "t.yaml:10:40: {wave} is no metric",
+            "{waves}");
     rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: \"{r\", try: t}\n", "t.yaml:10:40: a { has no }", NULL);
 }
 
@@ -95,7 +99,8 @@ static void test_find(void **state)
     struct error err = {0};
     if (!counter_groups_load("harness/counter/groups", &groups, &err))
         fail_msg("%s", err.text);
-    static const char *const wanted[] = {"coalescing", "core", "divergence", "l2", "launch", "memory", "occupancy", "roofline", "shared", "spills", "stalls", "tensor"};
+    static const char *const wanted[] = {"coalescing", "core",     "divergence", "l2",     "launch", "memory",
+                                         "occupancy",  "roofline", "shared",     "spills", "stalls", "tensor"};
     assert_int_equal(groups.count, (int)(sizeof wanted / sizeof *wanted));
     for (int i = 0; i < groups.count; i++) {
         const struct counter_group *g = groups.items[i];
@@ -140,6 +145,7 @@ static void test_files(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_mistakes), cmocka_unit_test(test_find), cmocka_unit_test(test_files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_mistakes), cmocka_unit_test(test_find),
+                                       cmocka_unit_test(test_files)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,14 +10,16 @@
 #include <string.h>
 
 #define GROUP(name) "group: " name "\nabout: a\nteaches: long\n"
-static const char one[] = GROUP("one") "metrics:\n  a: u__a.sum\n  b: [u__b.sum, v__b.sum]\n  c: {optional: u__c.sum}\n"
-                                       "values:\n  half: {value: a / 2, unit: B, what: w}\n  ratio: {value: 100 * half / b, unit: \"%\", what: w}\n"
-                                       "  extra: {value: c + half, what: w}\n  per_wave: {value: a / waves, what: w}\n"
-                                       "rules:\n  - {when: ratio >= 10, binds: conflicts, says: \"{ratio} of {b}, {half}\", try: \"less than {ratio}\"}\n"
-                                       "  - {when: ratio > 1000, binds: memory, says: never, try: t}\n"
-                                       "  - {when: per_wave > 0, binds: tail, says: \"{waves} waves\", try: t}\n"
-                                       "  - {when: extra > 0, binds: spills, says: s, try: t}\n";
-static const char two[] = GROUP("two") "metrics:\n  a: u__a.sum\n  d: u__d.sum\nvalues:\n  half: {value: a / 2, unit: B, what: v}\n  both: {value: a + d, what: w}\n";
+static const char one[] =
+    GROUP("one") "metrics:\n  a: u__a.sum\n  b: [u__b.sum, v__b.sum]\n  c: {optional: u__c.sum}\n"
+                 "values:\n  half: {value: a / 2, unit: B, what: w}\n  ratio: {value: 100 * half / b, unit: \"%\", what: w}\n"
+                 "  extra: {value: c + half, what: w}\n  per_wave: {value: a / waves, what: w}\n"
+                 "rules:\n  - {when: ratio >= 10, binds: conflicts, says: \"{ratio} of {b}, {half}\", try: \"less than {ratio}\"}\n"
+                 "  - {when: ratio > 1000, binds: memory, says: never, try: t}\n"
+                 "  - {when: per_wave > 0, binds: tail, says: \"{waves} waves\", try: t}\n"
+                 "  - {when: extra > 0, binds: spills, says: s, try: t}\n";
+static const char two[] = GROUP(
+    "two") "metrics:\n  a: u__a.sum\n  d: u__d.sum\nvalues:\n  half: {value: a / 2, unit: B, what: v}\n  both: {value: a + d, what: w}\n";
 /* the same words, but `a` is something else */
 static const char liar[] = GROUP("liar") "metrics:\n  a: u__z.sum\nvalues:\n  half: {value: a / 2, unit: B, what: v}\n";
 
@@ -137,7 +139,8 @@ static void test_absent(void **state)
 /* What a chip without the metric cannot do stands as a number, so that a sum with it is still there. */
 static void test_otherwise(void **state)
 {
-    struct counter_group *g = load(GROUP("o") "metrics:\n  a: u__a.sum\n  m: {optional: u__m.sum, else: 0}\nvalues:\n  left: {value: a - m, what: w}\n");
+    struct counter_group *g =
+        load(GROUP("o") "metrics:\n  a: u__a.sum\n  m: {optional: u__m.sum, else: 0}\nvalues:\n  left: {value: a - m, what: w}\n");
     static const char *const without[] = {"u__a.sum", NULL}, *const with[] = {"u__a.sum", "u__m.sum", NULL};
     for (int k = 0; k < 2; k++) {
         struct counter_chip chip = {"X", has, (void *)(k ? with : without)};
@@ -173,6 +176,7 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_merge_and_values), cmocka_unit_test(test_absent), cmocka_unit_test(test_otherwise), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_merge_and_values), cmocka_unit_test(test_absent),
+                                       cmocka_unit_test(test_otherwise), cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,7 +241,8 @@ int main(void)
         cmocka_unit_test(nvrtc_and_nvcc_lines_are_read_alike),
         cmocka_unit_test(a_contradiction_names_both_values),
         cmocka_unit_test(the_hash_follows_the_code),
-        cmocka_unit_test(hostile_bytes), cmocka_unit_test(lying_sizes),
+        cmocka_unit_test(hostile_bytes),
+        cmocka_unit_test(lying_sizes),
         cmocka_unit_test(other_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

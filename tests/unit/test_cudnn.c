@@ -115,10 +115,13 @@ _Static_assert(sizeof(cudnnDataType_t) == sizeof(int) && sizeof(cudnnBackendNume
 
 /* An H200 as its data sheet and cuDNN's own property names describe it. */
 static const char h200[] =
-    "{\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],\"regsPerBlock\":65536,\"multiProcessorCount\":132,\"warpSize\":32,"
-    "\"maxSharedMemoryPerBlock\":49152,\"maxSharedMemoryPerBlockOptin\":232448,\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,"
+    "{\"maxGridSize\":[2147483647,65535,65535],\"maxBlockSize\":[1024,1024,64],\"regsPerBlock\":65536,\"multiProcessorCount\":132,"
+    "\"warpSize\":32,"
+    "\"maxSharedMemoryPerBlock\":49152,\"maxSharedMemoryPerBlockOptin\":232448,\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":"
+    "65536,"
     "\"maxCtasPerSM\":32,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":2048,\"pciDeviceId\":0,\"isTccDriver\":0,\"supportCoopLaunch\":1,"
-    "\"totalGlobalMem\":150754820096,\"smClockRateKHz\":1980000,\"memClockRateKHz\":3201000,\"l2CacheSize\":62914560,\"cudaDeviceId\":0,\"deviceVer\":900,"
+    "\"totalGlobalMem\":150754820096,\"smClockRateKHz\":1980000,\"memClockRateKHz\":3201000,\"l2CacheSize\":62914560,\"cudaDeviceId\":0,"
+    "\"deviceVer\":900,"
     "\"driverVer\":13000,\"deviceName\":\"NVIDIA H200\"}";
 static struct cudnn *handle;
 static char why_not[256];
@@ -349,8 +352,8 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_equal_the_header), cmocka_unit_test(plans_of_the_headline_layer), cmocka_unit_test(fused_epilogues),
-        cmocka_unit_test(a_choice_is_kept_and_made_again), cmocka_unit_test(the_math_mode_filters),    cmocka_unit_test(whole_numbers),
+        cmocka_unit_test(numbers_equal_the_header),        cmocka_unit_test(plans_of_the_headline_layer), cmocka_unit_test(fused_epilogues),
+        cmocka_unit_test(a_choice_is_kept_and_made_again), cmocka_unit_test(the_math_mode_filters),       cmocka_unit_test(whole_numbers),
         cmocka_unit_test(what_cannot_be_is_said),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,5 +1,6 @@
-/* device/cupti and the shipped counter groups: planned on the chips that users own, with no GPU and no driver. Pass counts of single metrics are those that
- * CUPTI 13.0 was seen to give before this was written (a probe, not this code). Skips where libcupti is not installed. */
+/* device/cupti and the shipped counter groups: planned on the chips that users own, with no GPU and no driver. Pass counts of single
+ * metrics are those that CUPTI 13.0 was seen to give before this was written (a probe, not this code). Skips where libcupti is not
+ * installed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,9 +105,9 @@ static void test_fallbacks(void **state)
     assert_true(cupti_has(gh100, "dram__bytes_read.sum"));
     assert_true(cupti_has(gh100, "smsp__warps_issue_stalled_gmma.sum"));
     assert_false(cupti_has(gb202, "smsp__warps_issue_stalled_gmma.sum"));
-    assert_false(cupti_has(gh100, "sm__inst_executed_pipe_fp16.sum"));       /* quoted on the web */
-    assert_false(cupti_has(gh100, "launch__waves_per_multiprocessor.sum"));  /* ncu's own */
-    assert_false(cupti_has(gh100, "dram__bytes_read"));                      /* no roll-up */
+    assert_false(cupti_has(gh100, "sm__inst_executed_pipe_fp16.sum"));      /* quoted on the web */
+    assert_false(cupti_has(gh100, "launch__waves_per_multiprocessor.sum")); /* ncu's own */
+    assert_false(cupti_has(gh100, "dram__bytes_read"));                     /* no roll-up */
     assert_false(cupti_has(gh100, "dram__bytes_read.pct"));
     assert_false(cupti_has(gh100, ""));
     cupti_close(gb202);
@@ -126,11 +127,13 @@ static void test_pass_counts(void **state)
         fprintf(stderr, "skipped: CUPTI %u is not 13.0\n", version);
         skip();
     }
-    const char *const sm[] = {"sm__throughput.avg.pct_of_peak_sustained_elapsed"}, *const l1[] = {"l1tex__throughput.avg.pct_of_peak_sustained_active"},
+    const char *const sm[] = {"sm__throughput.avg.pct_of_peak_sustained_elapsed"},
+                      *const l1[] = {"l1tex__throughput.avg.pct_of_peak_sustained_active"},
                       *const l2[] = {"lts__throughput.avg.pct_of_peak_sustained_elapsed"}, *const hit[] = {"lts__t_sector_hit_rate.pct"},
-                      *const flop[] = {"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
-                                       "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", "smsp__sass_thread_inst_executed_op_hadd_pred_on.sum",
-                                       "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum"};
+                      *const flop[] = {
+                          "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum",
+                          "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", "smsp__sass_thread_inst_executed_op_hadd_pred_on.sum",
+                          "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum"};
     assert_int_equal(passes("GH100", sm, 1), 8);
     assert_int_equal(passes("GH100", l1, 1), 5);
     assert_int_equal(passes("GH100", l2, 1), 4);
@@ -156,10 +159,13 @@ static void test_unknown(void **state)
     need_cupti();
     struct cupti_chip *chip = chip_of("GH100");
     /* the bad one of a batch is named, though CUPTI itself only says "invalid parameter" for the whole */
-    refuses(chip, (const char *const[]){"sm__cycles_elapsed.max", "dram__byts_read.sum"}, 2, "GH100 has no metric 'dram__byts_read.sum'", "dram__bytes_read.sum");
-    refuses(chip, (const char *const[]){"sm__cycles_elapsed.maks"}, 1, "sm__cycles_elapsed has no such roll-up; it has ", "sm__cycles_elapsed.max");
+    refuses(chip, (const char *const[]){"sm__cycles_elapsed.max", "dram__byts_read.sum"}, 2, "GH100 has no metric 'dram__byts_read.sum'",
+            "dram__bytes_read.sum");
+    refuses(chip, (const char *const[]){"sm__cycles_elapsed.maks"}, 1, "sm__cycles_elapsed has no such roll-up; it has ",
+            "sm__cycles_elapsed.max");
     refuses(chip, (const char *const[]){"sm__cycles_elapsed"}, 1, "metric 'sm__cycles_elapsed' needs a roll-up", "sm__cycles_elapsed.sum");
-    refuses(chip, (const char *const[]){"zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"}, 1, "GH100 has no metric", "bench counters --chip GH100 --list '*' names them all");
+    refuses(chip, (const char *const[]){"zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"}, 1, "GH100 has no metric",
+            "bench counters --chip GH100 --list '*' names them all");
     refuses(chip, (const char *const[]){""}, 1, "GH100 has no metric ''", "bench counters --chip GH100 --list '*' names them all");
     refuses(chip, NULL, 0, "no metrics to plan", "");
     cupti_close(chip);
@@ -174,11 +180,22 @@ static void test_unknown(void **state)
 /* Every code of the header is explained by its own name, in its own words, and the refusals of a machine have a cure. */
 static void test_causes(void **state)
 {
-    static const struct { int code; bool machine; } known[] = {{CUPTI_ERROR_HARDWARE_BUSY, true}, {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, true},
-        {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, true}, {CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED, true}, {CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, true},
-        {CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, true}, {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, true}, {CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED, true},
-        {CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, true}, {CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, true}, {CUPTI_ERROR_INVALID_PARAMETER, false},
-        {CUPTI_ERROR_INVALID_OPERATION, false}, {CUPTI_ERROR_UNKNOWN, false}};
+    static const struct {
+        int code;
+        bool machine;
+    } known[] = {{CUPTI_ERROR_HARDWARE_BUSY, true},
+                 {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, true},
+                 {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, true},
+                 {CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED, true},
+                 {CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, true},
+                 {CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, true},
+                 {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, true},
+                 {CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED, true},
+                 {CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, true},
+                 {CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, true},
+                 {CUPTI_ERROR_INVALID_PARAMETER, false},
+                 {CUPTI_ERROR_INVALID_OPERATION, false},
+                 {CUPTI_ERROR_UNKNOWN, false}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct error err = {0};
         assert_false(cupti_fail(known[i].code, "cuptiX", &err));
@@ -223,7 +240,8 @@ int main(void)
 {
     if (!getenv("BENCH_HOME"))
         setenv("BENCH_HOME", ".", 1); /* tests run from the root of the repository */
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shipped_groups), cmocka_unit_test(test_fallbacks), cmocka_unit_test(test_pass_counts),
-                                       cmocka_unit_test(test_unknown),        cmocka_unit_test(test_causes),    cmocka_unit_test(test_names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shipped_groups), cmocka_unit_test(test_fallbacks),
+                                       cmocka_unit_test(test_pass_counts),    cmocka_unit_test(test_unknown),
+                                       cmocka_unit_test(test_causes),         cmocka_unit_test(test_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

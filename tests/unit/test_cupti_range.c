@@ -1,6 +1,6 @@
-/* device/cupti_range against a stand-in libcupti (tests/fake/cupti.cpp) that counts nothing and fails on request: what a count returns, that a range
- * that is dropped, lost, renamed or pushed wrongly is noticed, and that every function failing with every code is one explained error after which
- * counting works again. */
+/* device/cupti_range against a stand-in libcupti (tests/fake/cupti.cpp) that counts nothing and fails on request: what a count returns,
+ * that a range that is dropped, lost, renamed or pushed wrongly is noticed, and that every function failing with every code is one
+ * explained error after which counting works again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +71,8 @@ static void counts_right(struct cupti_session *s)
         const double *v = cupti_counts_of(&c, names[r]);
         assert_string_equal(c.names[r], names[r]);
         assert_ptr_equal(v, c.values + r * 5);
-        assert_true(v[0] == 1000 * (r + 1) + 2 && v[1] == 1000 * (r + 1) && isnan(v[2]) && v[3] == 1000 * (r + 1) + 1 && v[4] == 1000 * (r + 1) + 6);
+        assert_true(v[0] == 1000 * (r + 1) + 2 && v[1] == 1000 * (r + 1) && isnan(v[2]) && v[3] == 1000 * (r + 1) + 1 &&
+                    v[4] == 1000 * (r + 1) + 6);
     }
     assert_null(cupti_counts_of(&c, "other"));
     cupti_counts_free(&c);
@@ -117,7 +118,8 @@ static void test_wrong_passes(void **state)
     counts_right(s);
     fails(s, (struct work){names, 3, 0, NESTS, 0}, ERROR_INTERNAL, "inside of another");
     fails(s, (struct work){names, 3, 0, TWICE, 0}, ERROR_INTERNAL, "pushed twice");
-    fails(s, (struct work){names, 3, 0, OTHER_NAME, 2}, ERROR_INTERNAL, "pass 2 pushes range 'else' where pass 0 had 'edsr/body_1/two[tile=8]#0'");
+    fails(s, (struct work){names, 3, 0, OTHER_NAME, 2}, ERROR_INTERNAL,
+          "pass 2 pushes range 'else' where pass 0 had 'edsr/body_1/two[tile=8]#0'");
     fails(s, (struct work){names, 3, 0, FEWER, 1}, ERROR_INTERNAL, "pass 1 pushed 2 ranges, pass 0 3");
     fails(s, (struct work){names, 3, 0, MORE, 1}, ERROR_INTERNAL, "where pass 0 had 'none'");
     fails(s, (struct work){names, 3, 0, TOO_MANY, 0}, ERROR_INTERNAL, "pushes more than 4 ranges");
@@ -179,12 +181,27 @@ static void try_code(const char *function, int code, bool opening)
 
 static void test_every_code(void **state)
 {
-    static const char *const opening[] = {"cuptiProfilerInitialize", "cuptiProfilerDeviceSupported", "cuptiDeviceGetChipName", "cuptiProfilerGetCounterAvailability",
-                                          "cuptiProfilerHostGetSupportedChips", "cuptiRangeProfilerEnable"};
-    static const char *const counting[] = {"cuptiProfilerHostConfigAddMetrics", "cuptiProfilerHostGetConfigImageSize", "cuptiProfilerHostGetConfigImage",
-        "cuptiProfilerHostGetNumOfPasses", "cuptiRangeProfilerGetCounterDataSize", "cuptiRangeProfilerCounterDataImageInitialize", "cuptiRangeProfilerSetConfig",
-        "cuptiRangeProfilerStart", "cuptiRangeProfilerPushRange", "cuptiRangeProfilerPopRange", "cuptiRangeProfilerStop", "cuptiRangeProfilerDecodeData",
-        "cuptiRangeProfilerGetCounterDataInfo", "cuptiRangeProfilerCounterDataGetRangeInfo", "cuptiProfilerHostEvaluateToGpuValues"};
+    static const char *const opening[] = {"cuptiProfilerInitialize",
+                                          "cuptiProfilerDeviceSupported",
+                                          "cuptiDeviceGetChipName",
+                                          "cuptiProfilerGetCounterAvailability",
+                                          "cuptiProfilerHostGetSupportedChips",
+                                          "cuptiRangeProfilerEnable"};
+    static const char *const counting[] = {"cuptiProfilerHostConfigAddMetrics",
+                                           "cuptiProfilerHostGetConfigImageSize",
+                                           "cuptiProfilerHostGetConfigImage",
+                                           "cuptiProfilerHostGetNumOfPasses",
+                                           "cuptiRangeProfilerGetCounterDataSize",
+                                           "cuptiRangeProfilerCounterDataImageInitialize",
+                                           "cuptiRangeProfilerSetConfig",
+                                           "cuptiRangeProfilerStart",
+                                           "cuptiRangeProfilerPushRange",
+                                           "cuptiRangeProfilerPopRange",
+                                           "cuptiRangeProfilerStop",
+                                           "cuptiRangeProfilerDecodeData",
+                                           "cuptiRangeProfilerGetCounterDataInfo",
+                                           "cuptiRangeProfilerCounterDataGetRangeInfo",
+                                           "cuptiProfilerHostEvaluateToGpuValues"};
     need_fake();
     for (int code = 1; code <= 1000; code = code < 48 ? code + 1 : code < 999 ? 999 : 1001) { /* 47 and 48 are in no header */
         for (size_t i = 0; i < sizeof opening / sizeof *opening; i++)
@@ -213,9 +230,14 @@ static void test_support(void **state)
     static const struct {
         const char *variable, *part;
         int code;
-    } refusals[] = {{"FAKE_CUPTI_SUPPORT", "vGpu", 33}, {"FAKE_CUPTI_DISABLED", "vGpu", 40}, {"FAKE_CUPTI_SUPPORT", "confidentialCompute", 41},
-                    {"FAKE_CUPTI_SUPPORT", "cmp", 42},  {"FAKE_CUPTI_SUPPORT", "sli", 44},   {"FAKE_CUPTI_SUPPORT", "wsl", 45},
-                    {"FAKE_CUPTI_SUPPORT", "architecture", 2}, {"FAKE_CUPTI_SUPPORT", "something new", 27}};
+    } refusals[] = {{"FAKE_CUPTI_SUPPORT", "vGpu", 33},
+                    {"FAKE_CUPTI_DISABLED", "vGpu", 40},
+                    {"FAKE_CUPTI_SUPPORT", "confidentialCompute", 41},
+                    {"FAKE_CUPTI_SUPPORT", "cmp", 42},
+                    {"FAKE_CUPTI_SUPPORT", "sli", 44},
+                    {"FAKE_CUPTI_SUPPORT", "wsl", 45},
+                    {"FAKE_CUPTI_SUPPORT", "architecture", 2},
+                    {"FAKE_CUPTI_SUPPORT", "something new", 27}};
     need_fake();
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         struct cupti_session *s;
@@ -250,8 +272,8 @@ static void test_bad_jobs(void **state)
     cupti_session_close(s);
 }
 
-/* CUPTI 13.0 goes on reading the first config image of an enabled profiler (the stand-in does too): other metrics, and more ranges than there is
- * room for, need another start. */
+/* CUPTI 13.0 goes on reading the first config image of an enabled profiler (the stand-in does too): other metrics, and more ranges than
+ * there is room for, need another start. */
 static void test_other_metrics(void **state)
 {
     need_fake();
@@ -399,10 +421,11 @@ static void test_trace(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_other_metrics), cmocka_unit_test(test_each_kernel), cmocka_unit_test(test_trace),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts),       cmocka_unit_test(test_other_metrics),
+                                       cmocka_unit_test(test_each_kernel),  cmocka_unit_test(test_trace),
                                        cmocka_unit_test(test_wrong_passes), cmocka_unit_test(test_lost_ranges),
-                                       cmocka_unit_test(test_every_code), cmocka_unit_test(test_close_fails),  cmocka_unit_test(test_support),
-                                       cmocka_unit_test(test_bad_jobs)};
+                                       cmocka_unit_test(test_every_code),   cmocka_unit_test(test_close_fails),
+                                       cmocka_unit_test(test_support),      cmocka_unit_test(test_bad_jobs)};
     if (!getenv("BENCH_HOME"))
         setenv("BENCH_HOME", ".", 1); /* tests run from the root of the repository */
     return cmocka_run_group_tests(tests, build_fake, remove_fake);

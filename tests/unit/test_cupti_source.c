@@ -1,5 +1,5 @@
-/* device/cupti_pc and device/cupti_sass against a stand-in libcupti (tests/fake/cupti.cpp): samples and instructions arrive whole, every function that fails is one
- * explained error, and sampling, counting by instruction and the range profiler leave each other alone. */
+/* device/cupti_pc and device/cupti_sass against a stand-in libcupti (tests/fake/cupti.cpp): samples and instructions arrive whole, every
+ * function that fails is one explained error, and sampling, counting by instruction and the range profiler leave each other alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,8 @@ static void test_pc_sampling(void **state)
     need_fake();
     static const char *const at_open[] = {"cuptiPCSamplingEnable", "cuptiPCSamplingGetNumStallReasons", "cuptiPCSamplingGetStallReasons",
                                           "cuptiPCSamplingSetConfigurationAttribute"},
-                      *const at_run[] = {"cuptiPCSamplingSetConfigurationAttribute", "cuptiPCSamplingStart", "cuptiPCSamplingStop", "cuptiPCSamplingGetData"};
+                             *const at_run[] = {"cuptiPCSamplingSetConfigurationAttribute", "cuptiPCSamplingStart", "cuptiPCSamplingStop",
+                                                "cuptiPCSamplingGetData"};
     struct cupti_pc *pc;
     struct cupti_samples s;
     struct error err = {0};
@@ -111,7 +112,8 @@ static void instructions_right(struct cupti_sass *sass)
     if (!cupti_sass_run(sass, launch_three, NULL, &c, &err))
         fail_msg("%s", err.text);
     assert_int_equal(c.count, 3); /* nobody asked for the fourth */
-    assert_true(counted_at(&c, 0, 0) == 30 && counted_at(&c, 0, 2) == 60 && counted_at(&c, 16, 0) == 90); /* the second name is no metric of the chip */
+    assert_true(counted_at(&c, 0, 0) == 30 && counted_at(&c, 0, 2) == 60 &&
+                counted_at(&c, 16, 0) == 90); /* the second name is no metric of the chip */
     assert_string_equal(c.items[0].function, "kernel");
     cupti_sass_counts_free(&c);
 }
@@ -121,8 +123,9 @@ static void test_sass_metrics(void **state)
 {
     need_fake();
     static const char *const metrics[] = {"fake_sass_a", "no_such", "fake_sass_b"}, *const none[] = {"no_such"},
-                      *const at_open[] = {"cuptiProfilerInitialize", "cuptiDeviceGetChipName", "cuptiSassMetricsSetConfig"},
-                      *const at_run[] = {"cuptiSassMetricsEnable", "cuptiSassMetricsGetDataProperties", "cuptiSassMetricsFlushData", "cuptiSassMetricsDisable"};
+                             *const at_open[] = {"cuptiProfilerInitialize", "cuptiDeviceGetChipName", "cuptiSassMetricsSetConfig"},
+                             *const at_run[] = {"cuptiSassMetricsEnable", "cuptiSassMetricsGetDataProperties", "cuptiSassMetricsFlushData",
+                                                "cuptiSassMetricsDisable"};
     struct cupti_sass *sass;
     struct cupti_sass_counts c;
     struct error err = {0};

@@ -45,7 +45,12 @@ static uint64_t u64(double d)
 }
 #define S32(v) ((int32_t)(v))
 #define S64(v) ((int64_t)(v))
-#define REF(name, ...) static uint64_t name(uint64_t a, uint64_t b, uint64_t c) { (void)a, (void)b, (void)c; return (uint64_t)(__VA_ARGS__); }
+#define REF(name, ...) \
+    static uint64_t name(uint64_t a, uint64_t b, uint64_t c) \
+    { \
+        (void)a, (void)b, (void)c; \
+        return (uint64_t)(__VA_ARGS__); \
+    }
 REF(r_add, a + b)
 REF(r_sub, a - b)
 REF(r_mul, a *b)
@@ -142,7 +147,10 @@ REF(r_ffma, u32(fmaf(f32(a), f32(b), f32(c))))
 REF(r_fdiv, u32(f32(a) / f32(b)))
 REF(r_fsqrt, u32(sqrtf(f32(a))))
 REF(r_frcp, u32(1.0f / f32(a)))
-static float zap(float f) { return fabsf(f) < FLT_MIN ? copysignf(0, f) : f; }
+static float zap(float f)
+{
+    return fabsf(f) < FLT_MIN ? copysignf(0, f) : f;
+}
 REF(r_fadd_ftz, u32(zap(zap(f32(a)) + zap(f32(b)))))
 REF(r_ffma_ftz, u32(zap(fmaf(zap(f32(a)), zap(f32(b)), zap(f32(c))))))
 REF(r_dadd, u64(f64(a) + f64(b)))
@@ -172,9 +180,20 @@ static uint64_t directed(long double exact, int direction)
         f = nextafterf(f, INFINITY);
     return u32(f);
 }
-static uint64_t r_fmul_rm(uint64_t a, uint64_t b, uint64_t c) { (void)c; return directed((long double)f32(a) * f32(b), -1); }
-static uint64_t r_fmul_rp(uint64_t a, uint64_t b, uint64_t c) { (void)c; return directed((long double)f32(a) * f32(b), 1); }
-REF(r_cvt_s32_rzi, f32(a) != f32(a) ? 0u : (uint32_t)(f32(a) >= 2147483648.0f ? INT32_MAX : f32(a) < -2147483648.0f ? INT32_MIN : (int32_t)f32(a)))
+static uint64_t r_fmul_rm(uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)c;
+    return directed((long double)f32(a) * f32(b), -1);
+}
+static uint64_t r_fmul_rp(uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)c;
+    return directed((long double)f32(a) * f32(b), 1);
+}
+REF(r_cvt_s32_rzi, f32(a) != f32(a) ? 0u
+                                    : (uint32_t)(f32(a) >= 2147483648.0f   ? INT32_MAX
+                                                 : f32(a) < -2147483648.0f ? INT32_MIN
+                                                                           : (int32_t)f32(a)))
 REF(r_cvt_u8, (uint8_t)a)
 REF(r_cvt_s8, (uint32_t)(int8_t)a)
 REF(r_cvt_sat_u8, S32(a) < 0 ? 0u : S32(a) > 255 ? 255u : (uint32_t)a)
@@ -192,7 +211,8 @@ REF(r_cvt_rp_f64_u64, u64((long double)(double)a < (long double)a ? nextafter((d
 REF(r_cvt_rm_f64_u64, u64((long double)(double)a > (long double)a ? nextafter((double)a, -INFINITY) : (double)a))
 REF(r_cvt_rni, u32(rintf(f32(a))))
 REF(r_selp, S32(a) < S32(b) ? c : a)
-static uint64_t r_slow_half(uint64_t a, uint64_t b, uint64_t c) /* cvt.rn.f16.f32 from the definition: the nearest of all 65,536 by bisection of the order */
+static uint64_t r_slow_half(uint64_t a, uint64_t b,
+                            uint64_t c) /* cvt.rn.f16.f32 from the definition: the nearest of all 65,536 by bisection of the order */
 {
     (void)b, (void)c;
     float x = f32(a), m = fabsf(x);
@@ -220,31 +240,77 @@ static uint64_t r_bf16(uint64_t a, uint64_t b, uint64_t c)
 }
 
 static const struct operation operations[] = {
-    {"add.s32 %d, %a, %b", 32, 32, 32, 0, r_add}, {"sub.s64 %d, %a, %b", 64, 64, 64, 0, r_sub}, {"add.s16 %d, %a, %b", 16, 16, 16, 0, r_add},
-    {"mul.lo.s32 %d, %a, %b", 32, 32, 32, 0, r_mul}, {"mul.lo.s64 %d, %a, %b", 64, 64, 64, 0, r_mul}, {"mad.lo.s32 %d, %a, %b, %c", 32, 32, 32, 32, r_mad},
-    {"mul.hi.s32 %d, %a, %b", 32, 32, 32, 0, r_mulhi_s32}, {"mul.hi.u32 %d, %a, %b", 32, 32, 32, 0, r_mulhi_u32}, {"mul.hi.u64 %d, %a, %b", 64, 64, 64, 0, r_mulhi_u64},
-    {"mul.hi.s64 %d, %a, %b", 64, 64, 64, 0, r_mulhi_s64}, {"mul.wide.s32 %d, %a, %b", 64, 32, 32, 0, r_wide_s32}, {"mul.wide.u16 %d, %a, %b", 32, 16, 16, 0, r_wide_u16},
-    {"mad.wide.s32 %d, %a, %b, %c", 64, 32, 32, 64, r_madwide_s32}, {"min.s32 %d, %a, %b", 32, 32, 32, 0, r_min_s32}, {"max.u64 %d, %a, %b", 64, 64, 64, 0, r_max_u64},
-    {"min.s16 %d, %a, %b", 16, 16, 16, 0, r_min_s16}, {"div.s32 %d, %a, %b", 32, 32, 32, 0, r_div_s32}, {"div.u32 %d, %a, %b", 32, 32, 32, 0, r_div_u32},
-    {"rem.s32 %d, %a, %b", 32, 32, 32, 0, r_rem_s32}, {"rem.u64 %d, %a, %b", 64, 64, 64, 0, r_rem_u64}, {"div.s64 %d, %a, %b", 64, 64, 64, 0, r_div_s64},
-    {"shl.b32 %d, %a, %b", 32, 32, 32, 0, r_shl_32}, {"shr.s32 %d, %a, %b", 32, 32, 32, 0, r_shr_s32}, {"shr.u64 %d, %a, %b", 64, 64, 32, 0, r_shr_u64},
-    {"shr.s64 %d, %a, %b", 64, 64, 32, 0, r_shr_s64}, {"shf.l.wrap.b32 %d, %a, %b, %c", 32, 32, 32, 32, r_shf_l},
-    {"shf.r.clamp.b32 %d, %a, %b, %c", 32, 32, 32, 32, r_shf_r_clamp}, {"popc.b32 %d, %a", 32, 32, 0, 0, r_popc}, {"clz.b64 %d, %a", 32, 64, 0, 0, r_clz64},
-    {"bfind.u32 %d, %a", 32, 32, 0, 0, r_bfind}, {"brev.b32 %d, %a", 32, 32, 0, 0, r_brev}, {"bfe.s32 %d, %a, %b, %c", 32, 32, 32, 32, r_bfe_s32},
-    {"bfe.u32 %d, %a, %b, %c", 32, 32, 32, 32, r_bfe_u32}, {"bfi.b32 %d, %a, %b, 5, %c", 32, 32, 32, 32, r_bfi}, {"prmt.b32 %d, %a, %b, %c", 32, 32, 32, 32, r_prmt},
-    {"lop3.b32 %d, %a, %b, %c, 0x6a", 32, 32, 32, 32, r_lop3}, {"dp4a.s32.s32 %d, %a, %b, %c", 32, 32, 32, 32, r_dp4a},
-    {"add.f32 %d, %a, %b", 32, 32, 32, 0, r_fadd}, {"sub.rn.f32 %d, %a, %b", 32, 32, 32, 0, r_fsub}, {"mul.f32 %d, %a, %b", 32, 32, 32, 0, r_fmul},
-    {"fma.rn.f32 %d, %a, %b, %c", 32, 32, 32, 32, r_ffma}, {"div.rn.f32 %d, %a, %b", 32, 32, 32, 0, r_fdiv}, {"sqrt.rn.f32 %d, %a", 32, 32, 0, 0, r_fsqrt},
-    {"rcp.rn.f32 %d, %a", 32, 32, 0, 0, r_frcp}, {"add.ftz.f32 %d, %a, %b", 32, 32, 32, 0, r_fadd_ftz}, {"fma.rn.ftz.f32 %d, %a, %b, %c", 32, 32, 32, 32, r_ffma_ftz},
-    {"add.f64 %d, %a, %b", 64, 64, 64, 0, r_dadd}, {"fma.rn.f64 %d, %a, %b, %c", 64, 64, 64, 64, r_dfma}, {"neg.f32 %d, %a", 32, 32, 0, 0, r_neg},
-    {"min.f32 %d, %a, %b", 32, 32, 32, 0, r_fmin}, {"add.sat.f32 %d, %a, %b", 32, 32, 32, 0, r_sat}, {"mul.rm.f32 %d, %a, %b", 32, 32, 32, 0, r_fmul_rm},
-    {"mul.rp.f32 %d, %a, %b", 32, 32, 32, 0, r_fmul_rp}, {"cvt.rzi.s32.f32 %d, %a", 32, 32, 0, 0, r_cvt_s32_rzi}, {"cvt.u32.u8 %d, %a", 32, 32, 0, 0, r_cvt_u8},
-    {"cvt.s32.s8 %d, %a", 32, 32, 0, 0, r_cvt_s8}, {"cvt.sat.u8.s32 %d, %a", 32, 32, 0, 0, r_cvt_sat_u8}, {"cvt.s64.s32 %d, %a", 64, 32, 0, 0, r_cvt_s64},
-    {"cvt.rn.f32.s32 %d, %a", 32, 32, 0, 0, r_cvt_f32_s32}, {"cvt.rn.f32.u64 %d, %a", 32, 64, 0, 0, r_cvt_f32_u64}, {"cvt.f64.f32 %d, %a", 64, 32, 0, 0, r_cvt_f64_f32},
-    {"cvt.rni.f32.f32 %d, %a", 32, 32, 0, 0, r_cvt_rni}, {"cvt.rn.f16.f32 %d, %a", 16, 32, 0, 0, r_slow_half}, {"cvt.rn.bf16.f32 %d, %a", 16, 32, 0, 0, r_bf16},
-    {"cvt.rm.f32.s32 %d, %a", 32, 32, 0, 0, r_cvt_rm_f32_s32}, {"cvt.rp.f32.u64 %d, %a", 32, 64, 0, 0, r_cvt_rp_f32_u64}, {"cvt.rz.f32.s32 %d, %a", 32, 32, 0, 0, r_cvt_rz_f32_s32},
-    {"cvt.rm.f32.f64 %d, %a", 32, 64, 0, 0, r_cvt_rm_f32_f64}, {"cvt.rp.f32.f64 %d, %a", 32, 64, 0, 0, r_cvt_rp_f32_f64},
-    {"cvt.rp.f64.u64 %d, %a", 64, 64, 0, 0, r_cvt_rp_f64_u64}, {"cvt.rm.f64.u64 %d, %a", 64, 64, 0, 0, r_cvt_rm_f64_u64},
+    {"add.s32 %d, %a, %b", 32, 32, 32, 0, r_add},
+    {"sub.s64 %d, %a, %b", 64, 64, 64, 0, r_sub},
+    {"add.s16 %d, %a, %b", 16, 16, 16, 0, r_add},
+    {"mul.lo.s32 %d, %a, %b", 32, 32, 32, 0, r_mul},
+    {"mul.lo.s64 %d, %a, %b", 64, 64, 64, 0, r_mul},
+    {"mad.lo.s32 %d, %a, %b, %c", 32, 32, 32, 32, r_mad},
+    {"mul.hi.s32 %d, %a, %b", 32, 32, 32, 0, r_mulhi_s32},
+    {"mul.hi.u32 %d, %a, %b", 32, 32, 32, 0, r_mulhi_u32},
+    {"mul.hi.u64 %d, %a, %b", 64, 64, 64, 0, r_mulhi_u64},
+    {"mul.hi.s64 %d, %a, %b", 64, 64, 64, 0, r_mulhi_s64},
+    {"mul.wide.s32 %d, %a, %b", 64, 32, 32, 0, r_wide_s32},
+    {"mul.wide.u16 %d, %a, %b", 32, 16, 16, 0, r_wide_u16},
+    {"mad.wide.s32 %d, %a, %b, %c", 64, 32, 32, 64, r_madwide_s32},
+    {"min.s32 %d, %a, %b", 32, 32, 32, 0, r_min_s32},
+    {"max.u64 %d, %a, %b", 64, 64, 64, 0, r_max_u64},
+    {"min.s16 %d, %a, %b", 16, 16, 16, 0, r_min_s16},
+    {"div.s32 %d, %a, %b", 32, 32, 32, 0, r_div_s32},
+    {"div.u32 %d, %a, %b", 32, 32, 32, 0, r_div_u32},
+    {"rem.s32 %d, %a, %b", 32, 32, 32, 0, r_rem_s32},
+    {"rem.u64 %d, %a, %b", 64, 64, 64, 0, r_rem_u64},
+    {"div.s64 %d, %a, %b", 64, 64, 64, 0, r_div_s64},
+    {"shl.b32 %d, %a, %b", 32, 32, 32, 0, r_shl_32},
+    {"shr.s32 %d, %a, %b", 32, 32, 32, 0, r_shr_s32},
+    {"shr.u64 %d, %a, %b", 64, 64, 32, 0, r_shr_u64},
+    {"shr.s64 %d, %a, %b", 64, 64, 32, 0, r_shr_s64},
+    {"shf.l.wrap.b32 %d, %a, %b, %c", 32, 32, 32, 32, r_shf_l},
+    {"shf.r.clamp.b32 %d, %a, %b, %c", 32, 32, 32, 32, r_shf_r_clamp},
+    {"popc.b32 %d, %a", 32, 32, 0, 0, r_popc},
+    {"clz.b64 %d, %a", 32, 64, 0, 0, r_clz64},
+    {"bfind.u32 %d, %a", 32, 32, 0, 0, r_bfind},
+    {"brev.b32 %d, %a", 32, 32, 0, 0, r_brev},
+    {"bfe.s32 %d, %a, %b, %c", 32, 32, 32, 32, r_bfe_s32},
+    {"bfe.u32 %d, %a, %b, %c", 32, 32, 32, 32, r_bfe_u32},
+    {"bfi.b32 %d, %a, %b, 5, %c", 32, 32, 32, 32, r_bfi},
+    {"prmt.b32 %d, %a, %b, %c", 32, 32, 32, 32, r_prmt},
+    {"lop3.b32 %d, %a, %b, %c, 0x6a", 32, 32, 32, 32, r_lop3},
+    {"dp4a.s32.s32 %d, %a, %b, %c", 32, 32, 32, 32, r_dp4a},
+    {"add.f32 %d, %a, %b", 32, 32, 32, 0, r_fadd},
+    {"sub.rn.f32 %d, %a, %b", 32, 32, 32, 0, r_fsub},
+    {"mul.f32 %d, %a, %b", 32, 32, 32, 0, r_fmul},
+    {"fma.rn.f32 %d, %a, %b, %c", 32, 32, 32, 32, r_ffma},
+    {"div.rn.f32 %d, %a, %b", 32, 32, 32, 0, r_fdiv},
+    {"sqrt.rn.f32 %d, %a", 32, 32, 0, 0, r_fsqrt},
+    {"rcp.rn.f32 %d, %a", 32, 32, 0, 0, r_frcp},
+    {"add.ftz.f32 %d, %a, %b", 32, 32, 32, 0, r_fadd_ftz},
+    {"fma.rn.ftz.f32 %d, %a, %b, %c", 32, 32, 32, 32, r_ffma_ftz},
+    {"add.f64 %d, %a, %b", 64, 64, 64, 0, r_dadd},
+    {"fma.rn.f64 %d, %a, %b, %c", 64, 64, 64, 64, r_dfma},
+    {"neg.f32 %d, %a", 32, 32, 0, 0, r_neg},
+    {"min.f32 %d, %a, %b", 32, 32, 32, 0, r_fmin},
+    {"add.sat.f32 %d, %a, %b", 32, 32, 32, 0, r_sat},
+    {"mul.rm.f32 %d, %a, %b", 32, 32, 32, 0, r_fmul_rm},
+    {"mul.rp.f32 %d, %a, %b", 32, 32, 32, 0, r_fmul_rp},
+    {"cvt.rzi.s32.f32 %d, %a", 32, 32, 0, 0, r_cvt_s32_rzi},
+    {"cvt.u32.u8 %d, %a", 32, 32, 0, 0, r_cvt_u8},
+    {"cvt.s32.s8 %d, %a", 32, 32, 0, 0, r_cvt_s8},
+    {"cvt.sat.u8.s32 %d, %a", 32, 32, 0, 0, r_cvt_sat_u8},
+    {"cvt.s64.s32 %d, %a", 64, 32, 0, 0, r_cvt_s64},
+    {"cvt.rn.f32.s32 %d, %a", 32, 32, 0, 0, r_cvt_f32_s32},
+    {"cvt.rn.f32.u64 %d, %a", 32, 64, 0, 0, r_cvt_f32_u64},
+    {"cvt.f64.f32 %d, %a", 64, 32, 0, 0, r_cvt_f64_f32},
+    {"cvt.rni.f32.f32 %d, %a", 32, 32, 0, 0, r_cvt_rni},
+    {"cvt.rn.f16.f32 %d, %a", 16, 32, 0, 0, r_slow_half},
+    {"cvt.rn.bf16.f32 %d, %a", 16, 32, 0, 0, r_bf16},
+    {"cvt.rm.f32.s32 %d, %a", 32, 32, 0, 0, r_cvt_rm_f32_s32},
+    {"cvt.rp.f32.u64 %d, %a", 32, 64, 0, 0, r_cvt_rp_f32_u64},
+    {"cvt.rz.f32.s32 %d, %a", 32, 32, 0, 0, r_cvt_rz_f32_s32},
+    {"cvt.rm.f32.f64 %d, %a", 32, 64, 0, 0, r_cvt_rm_f32_f64},
+    {"cvt.rp.f32.f64 %d, %a", 32, 64, 0, 0, r_cvt_rp_f32_f64},
+    {"cvt.rp.f64.u64 %d, %a", 64, 64, 0, 0, r_cvt_rp_f64_u64},
+    {"cvt.rm.f64.u64 %d, %a", 64, 64, 0, 0, r_cvt_rm_f64_u64},
     {"setp.lt.s32 %p, %a, %b; selp.b32 %d, %c, %a, %p", 32, 32, 32, 32, r_selp},
 };
 
@@ -252,7 +318,8 @@ static const struct operation operations[] = {
 static char *kernel_text(const struct operation *o, bool odd)
 {
     struct text t = {0};
-    text_add(&t, PTX_HEAD ".visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u64 pd)\n{\n.reg .b64 %x<9>;\n.reg .b32 %t<4>;\n.reg .pred %p, %q;\n");
+    text_add(&t, PTX_HEAD ".visible .entry k(.param .u64 pa, .param .u64 pb, .param .u64 pc, .param .u64 pd)\n{\n.reg .b64 %x<9>;\n.reg "
+                          ".b32 %t<4>;\n.reg .pred %p, %q;\n");
     text_addf(&t, ".reg .b%d %%d;\n.reg .b%d %%a;\n.reg .b%d %%b;\n.reg .b%d %%c;\n", o->d, o->a, o->b ? o->b : 32, o->c ? o->c : 32);
     text_add(&t, "mov.u32 %t1, %tid.x;\nand.b32 %t2, %t1, 1;\nsetp.eq.s32 %q, %t2, 0;\nmul.wide.u32 %x1, %t1, 8;\n");
     if (odd)
@@ -260,7 +327,8 @@ static char *kernel_text(const struct operation *o, bool odd)
     const char *names = "abcd";
     for (int i = 0; i < 4; i++)
         text_addf(&t, "ld.param.u64 %%x%d, [p%c];\nadd.s64 %%x%d, %%x%d, %%x1;\n", i + 2, names[i], i + 2, i + 2);
-    text_addf(&t, "ld.global.b%d %%a, [%%x2];\nld.global.b%d %%b, [%%x3];\nld.global.b%d %%c, [%%x4];\n", o->a, o->b ? o->b : 32, o->c ? o->c : 32);
+    text_addf(&t, "ld.global.b%d %%a, [%%x2];\nld.global.b%d %%b, [%%x3];\nld.global.b%d %%c, [%%x4];\n", o->a, o->b ? o->b : 32,
+              o->c ? o->c : 32);
     text_addf(&t, "%s;\nst.global.b%d [%%x5], %%d;\nEND: ret;\n}\n", o->text, o->d);
     return text_take(&t);
 }
@@ -277,8 +345,9 @@ static uint64_t random_64(void)
 /* Numbers near each other, small ones, the awkward ones of each type. */
 static uint64_t operand(int i, int which)
 {
-    static const uint32_t awkward[] = {0, 0x80000000, 1, 0xffffffff, 0x7fffffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x3f800000, 0xbf800000, 0x00800000, 0x007fffff, 0x7f7fffff,
-                                       0x477fe000, 0x33000000, 0x38800000, 0x4f000000, 0xcf000000, 31, 32, 33, 64};
+    static const uint32_t awkward[] = {0,          0x80000000, 1,          0xffffffff, 0x7fffffff, 0x7f800000, 0xff800000, 0x7fc00000,
+                                       0x3f800000, 0xbf800000, 0x00800000, 0x007fffff, 0x7f7fffff, 0x477fe000, 0x33000000, 0x38800000,
+                                       0x4f000000, 0xcf000000, 31,         32,         33,         64};
     int n = sizeof awkward / sizeof *awkward;
     if (i < n * n)
         return awkward[(which ? i / n : i) % n] | (uint64_t)awkward[(i + which * 7) % n] << 32;
@@ -290,7 +359,10 @@ static uint64_t operand(int i, int which)
     }
 }
 
-static uint64_t mask_of(int bits) { return bits == 64 ? ~0ull : ((uint64_t)1 << bits) - 1; }
+static uint64_t mask_of(int bits)
+{
+    return bits == 64 ? ~0ull : ((uint64_t)1 << bits) - 1;
+}
 
 static void run_operation(const struct operation *o, bool odd)
 {
@@ -312,12 +384,13 @@ static void run_operation(const struct operation *o, bool odd)
     emu_test_run(&t);
     emu_test_read(&t, out, d, sizeof d);
     for (int i = 0; i < N; i++) {
-        uint64_t want = o->reference(a[i] & mask_of(o->a), b[i] & mask_of(o->b ? o->b : 32), c[i] & mask_of(o->c ? o->c : 32)) & mask_of(o->d);
+        uint64_t want =
+            o->reference(a[i] & mask_of(o->a), b[i] & mask_of(o->b ? o->b : 32), c[i] & mask_of(o->c ? o->c : 32)) & mask_of(o->d);
         if (odd && i % 2 == 0)
             want = 0x1111111111111111ull & mask_of(o->d);
         if ((d[i] & mask_of(o->d)) != want)
-            fail_msg("%s: a %llx b %llx c %llx: %llx, want %llx", o->text, (unsigned long long)a[i], (unsigned long long)b[i], (unsigned long long)c[i],
-                     (unsigned long long)(d[i] & mask_of(o->d)), (unsigned long long)want);
+            fail_msg("%s: a %llx b %llx c %llx: %llx, want %llx", o->text, (unsigned long long)a[i], (unsigned long long)b[i],
+                     (unsigned long long)c[i], (unsigned long long)(d[i] & mask_of(o->d)), (unsigned long long)want);
     }
     assert_int_equal(emu_test_reports(&t), 0);
     emu_test_close(&t);
@@ -332,9 +405,18 @@ static void run_all(const char *isa)
     }
     unsetenv("BENCH_EMU_ISA");
 }
-static void portable(void **state) { run_all("portable"); }
-static void v3(void **state) { run_all("v3"); }
-static void v4(void **state) { run_all("v4"); }
+static void portable(void **state)
+{
+    run_all("portable");
+}
+static void v3(void **state)
+{
+    run_all("v3");
+}
+static void v4(void **state)
+{
+    run_all("v4");
+}
 
 /* f16 and bf16 fused multiply-add: one rounding, against double-double arithmetic. Every lane of f16x2. */
 static double half_value(uint16_t h)
@@ -369,7 +451,8 @@ static void half_fma(void **state)
     for (int i = 0; i < N; i++) {
         d[i] = (uint32_t)pd[i];
         for (int h = 0; h < 2; h++) {
-            double exact = half_value((uint16_t)(a[i] >> 16 * h)) * half_value((uint16_t)(b[i] >> 16 * h)) + half_value((uint16_t)(c[i] >> 16 * h)); /* exact: at most 41 bits */
+            double exact = half_value((uint16_t)(a[i] >> 16 * h)) * half_value((uint16_t)(b[i] >> 16 * h)) +
+                           half_value((uint16_t)(c[i] >> 16 * h)); /* exact: at most 41 bits */
             double got = half_value((uint16_t)(d[i] >> 16 * h));
             if (exact != exact) {
                 assert_int_equal((uint16_t)(d[i] >> 16 * h), 0x7fff);
@@ -384,7 +467,8 @@ static void half_fma(void **state)
             e = e - 1 < -14 ? -14 : e - 1;
             double want = ldexp(rint(ldexp(exact, 10 - e)), e - 10);
             if (got != want)
-                fail_msg("fma.f16 %04x %04x %04x: %g, want %g", a[i] >> 16 * h & 0xffff, b[i] >> 16 * h & 0xffff, c[i] >> 16 * h & 0xffff, got, want);
+                fail_msg("fma.f16 %04x %04x %04x: %g, want %g", a[i] >> 16 * h & 0xffff, b[i] >> 16 * h & 0xffff, c[i] >> 16 * h & 0xffff,
+                         got, want);
         }
     }
     emu_test_close(&t);

@@ -1,4 +1,5 @@
-/* Planted bugs of each safety class are found at their line of tests/emu/checks.cu, with thread and buffer; clean kernels give no report. */
+/* Planted bugs of each safety class are found at their line of tests/emu/checks.cu, with thread and buffer; clean kernels give no report.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,7 +133,7 @@ static void reports_are_deterministic(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(planted_bugs), cmocka_unit_test(other_dialect), cmocka_unit_test(without_checks), cmocka_unit_test(writes_stay_inside),
-                                       cmocka_unit_test(reports_are_deterministic)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(planted_bugs), cmocka_unit_test(other_dialect), cmocka_unit_test(without_checks),
+                                       cmocka_unit_test(writes_stay_inside), cmocka_unit_test(reports_are_deterministic)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

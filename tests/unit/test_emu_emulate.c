@@ -32,7 +32,10 @@ static void counts_and_values(void **state)
 {
     struct emulate_result r;
     struct error err = {0};
-    if (!run("checks", "kernel: clean\ngrid: 2\nblock: [256]\nbuffers:\n  x: {count: 512, data: index}\n  y: {count: 2, data: none, show: 2}\nargs: [x, y, 512]\n", &r, &err))
+    if (!run("checks",
+             "kernel: clean\ngrid: 2\nblock: [256]\nbuffers:\n  x: {count: 512, data: index}\n  y: {count: 2, data: none, show: 2}\nargs: "
+             "[x, y, 512]\n",
+             &r, &err))
         fail_msg("%s", err.text);
     assert_true(r.finished);
     assert_int_equal(r.report_count, 0);
@@ -51,7 +54,8 @@ static void finds_the_bug(void **state)
 {
     struct emulate_result r;
     struct error err = {0};
-    assert_true(run("checks", "{kernel: past_end, grid: 1, block: 256, buffers: {x: {count: 256}, y: {count: 256}}, args: [x, y, 0]}", &r, &err));
+    assert_true(
+        run("checks", "{kernel: past_end, grid: 1, block: 256, buffers: {x: {count: 256}, y: {count: 256}}, args: [x, y, 0]}", &r, &err));
     assert_true(r.finished);
     assert_int_equal(r.report_count, 1);
     struct text t = {0};
@@ -65,7 +69,9 @@ static void a_hang_is_a_result(void **state)
 {
     struct emulate_result r;
     struct error err = {0};
-    assert_true(run("flow_90a", "{kernel: endless, grid: 1, block: 32, time limit: 0.1 s, buffers: {x: {type: i32, count: 32}}, args: [x, x, 0]}", &r, &err));
+    assert_true(run("flow_90a",
+                    "{kernel: endless, grid: 1, block: 32, time limit: 0.1 s, buffers: {x: {type: i32, count: 32}}, args: [x, x, 0]}", &r,
+                    &err));
     assert_false(r.finished);
     assert_non_null(strstr(r.why, "time limit"));
     emulate_free(&r);
@@ -99,6 +105,7 @@ static void mistakes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_and_values), cmocka_unit_test(finds_the_bug), cmocka_unit_test(a_hang_is_a_result), cmocka_unit_test(mistakes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_and_values), cmocka_unit_test(finds_the_bug),
+                                       cmocka_unit_test(a_hang_is_a_result), cmocka_unit_test(mistakes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

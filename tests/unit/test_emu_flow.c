@@ -20,7 +20,10 @@ static int collatz(int v)
     }
     return steps;
 }
-static int depth(int n) { return n <= 0 ? 0 : 1 + depth(n / 2); }
+static int depth(int n)
+{
+    return n <= 0 ? 0 : 1 + depth(n / 2);
+}
 static int choice(int v, int i)
 {
     switch (v % 9) {
@@ -167,11 +170,12 @@ static void traps_and_asserts(void **state)
 static void irreducible(void **state)
 {
     static const char ptx[] = PTX_HEAD ".visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<8>;\n.reg .b64 %x<4>;\n.reg .pred %p<4>;\n"
-                              "ld.param.u64 %x1, [out];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %x2, %r1, 4;\nadd.s64 %x1, %x1, %x2;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\n"
-                              "and.b32 %r4, %r1, 1;\nsetp.eq.s32 %p1, %r4, 1;\n@%p1 bra B;\n"
-                              "A: add.s32 %r2, %r2, 1;\nadd.s32 %r3, %r3, 1;\nsetp.ge.s32 %p2, %r3, %r1;\n@%p2 bra OUT;\n"
-                              "B: add.s32 %r2, %r2, 100;\nadd.s32 %r3, %r3, 1;\nsetp.lt.s32 %p3, %r3, %r1;\n@%p3 bra A;\n"
-                              "OUT: st.global.u32 [%x1], %r2;\nret;\n}\n";
+                                       "ld.param.u64 %x1, [out];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %x2, %r1, 4;\nadd.s64 %x1, %x1, "
+                                       "%x2;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\n"
+                                       "and.b32 %r4, %r1, 1;\nsetp.eq.s32 %p1, %r4, 1;\n@%p1 bra B;\n"
+                                       "A: add.s32 %r2, %r2, 1;\nadd.s32 %r3, %r3, 1;\nsetp.ge.s32 %p2, %r3, %r1;\n@%p2 bra OUT;\n"
+                                       "B: add.s32 %r2, %r2, 100;\nadd.s32 %r3, %r3, 1;\nsetp.lt.s32 %p3, %r3, %r1;\n@%p3 bra A;\n"
+                                       "OUT: st.global.u32 [%x1], %r2;\nret;\n}\n";
     struct emu_test t;
     int got[32];
     emu_test_text(&t, "irreducible", ptx, "k");
@@ -204,10 +208,12 @@ static void a_long_block(void **state)
     struct text text = {0};
     struct emu_test t;
     int32_t out[32];
-    text_add(&text, PTX_HEAD ".visible .entry k(.param .u64 out) { .reg .b64 %rd<4>; .reg .b32 %r<4>; .reg .f32 %f<2>; .reg .pred %p<2>;\n"
-                             "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.x; mov.f32 %f1, 0f00000000; setp.lt.u32 %p1, %r1, 5;\n");
+    text_add(&text, PTX_HEAD
+             ".visible .entry k(.param .u64 out) { .reg .b64 %rd<4>; .reg .b32 %r<4>; .reg .f32 %f<2>; .reg .pred %p<2>;\n"
+             "ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.x; mov.f32 %f1, 0f00000000; setp.lt.u32 %p1, %r1, 5;\n");
     for (int i = 0; i < 60000; i++)
-        text_add(&text, "add.s32 %r2, %r2, 1;\n@%p1 add.s32 %r2, %r2, 1;\nfma.rn.f32 %f1, %f1, %f1, %f1;\nsetp.lt.u32 %p1, %r1, 5;\nselp.b32 %r3, %r1, %r2, %p1;\ncvt.rn.f32.s32 %f1, %r1;\n"
+        text_add(&text, "add.s32 %r2, %r2, 1;\n@%p1 add.s32 %r2, %r2, 1;\nfma.rn.f32 %f1, %f1, %f1, %f1;\nsetp.lt.u32 %p1, %r1, "
+                        "5;\nselp.b32 %r3, %r1, %r2, %p1;\ncvt.rn.f32.s32 %f1, %r1;\n"
                         "add.cc.u32 %r3, %r3, %r3;\nshl.b32 %r3, %r3, 1;\n");
     text_add(&text, "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2; ret; }\n");
     emu_test_text(&t, "long", text_get(&text), "k");
@@ -224,8 +230,12 @@ static void a_long_block(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_long_block), cmocka_unit_test(same_as_c), cmocka_unit_test(threads_change_nothing),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_long_block),
+                                       cmocka_unit_test(same_as_c),
+                                       cmocka_unit_test(threads_change_nothing),
                                        cmocka_unit_test(hangs_are_reported),
-                                       cmocka_unit_test(deadlock_is_reported), cmocka_unit_test(traps_and_asserts), cmocka_unit_test(irreducible)};
+                                       cmocka_unit_test(deadlock_is_reported),
+                                       cmocka_unit_test(traps_and_asserts),
+                                       cmocka_unit_test(irreducible)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

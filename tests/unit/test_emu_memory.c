@@ -38,7 +38,8 @@ static void strides(void **state)
 {
     static const struct {
         int stride, sectors, lines;
-    } table[] = {{0, 1, 1}, {1, 4, 1}, {2, 8, 2}, {3, 12, 3}, {4, 16, 4}, {5, 20, 5}, {8, 32, 8}, {16, 32, 16}, {32, 32, 32}, {100, 32, 32}};
+    } table[] = {{0, 1, 1},  {1, 4, 1},  {2, 8, 2},    {3, 12, 3},   {4, 16, 4},
+                 {5, 20, 5}, {8, 32, 8}, {16, 32, 16}, {32, 32, 32}, {100, 32, 32}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct emu_test t;
         run(&t, "strided", table[i].stride);
@@ -117,8 +118,8 @@ static void wide_conflicts(void **state)
     }
 }
 
-/* METHOD.md's rule for 64 bits, on addresses by lane: half-warps by themselves, all at once when the lanes of all pairs n, n^1 or of all pairs n, n^2
- * read one address. Without the rule each of these would take 2; what is conflict-free by it takes 1. */
+/* METHOD.md's rule for 64 bits, on addresses by lane: half-warps by themselves, all at once when the lanes of all pairs n, n^1 or of all
+ * pairs n, n^2 read one address. Without the rule each of these would take 2; what is conflict-free by it takes 1. */
 static void wide_pairs(void **state)
 {
     static const struct {
@@ -126,13 +127,12 @@ static void wide_pairs(void **state)
         uint32_t mask;
         int wavefronts, ideal;
     } table[] = {
-        {{1, 2, 4, 8, 16}, ~0u, 2, 2},  /* 32 different addresses */
-        {{0, 1, 2, 4, 8}, ~0u, 1, 1},   /* n and n^1 */
-        {{1, 0, 2, 4, 8}, ~0u, 1, 1},   /* n and n^2 */
-        {{1, 2, 0, 4, 8}, ~0u, 2, 2},   /* n and n^4 do not count */
-        {{1, 0, 2, 4, 16}, ~0u, 2, 1},  /* the halves lie on the same banks */
-        {{1, 2, 4, 8, 16}, 0xffffu, 1, 1},
-        {{1, 2, 4, 8, 16}, 0x5555u, 1, 1},
+        {{1, 2, 4, 8, 16}, ~0u, 2, 2}, /* 32 different addresses */
+        {{0, 1, 2, 4, 8}, ~0u, 1, 1},  /* n and n^1 */
+        {{1, 0, 2, 4, 8}, ~0u, 1, 1},  /* n and n^2 */
+        {{1, 2, 0, 4, 8}, ~0u, 2, 2},  /* n and n^4 do not count */
+        {{1, 0, 2, 4, 16}, ~0u, 2, 1}, /* the halves lie on the same banks */
+        {{1, 2, 4, 8, 16}, 0xffffu, 1, 1}, {{1, 2, 4, 8, 16}, 0x5555u, 1, 1},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct memo m = {.mask = table[i].mask};
@@ -217,8 +217,9 @@ static void float_atomics(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(strides), cmocka_unit_test(shifts), cmocka_unit_test(vectors), cmocka_unit_test(bank_conflicts),
-                                       cmocka_unit_test(wide_conflicts), cmocka_unit_test(wide_pairs), cmocka_unit_test(local_memory), cmocka_unit_test(flop), cmocka_unit_test(contention),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strides),        cmocka_unit_test(shifts),         cmocka_unit_test(vectors),
+                                       cmocka_unit_test(bank_conflicts), cmocka_unit_test(wide_conflicts), cmocka_unit_test(wide_pairs),
+                                       cmocka_unit_test(local_memory),   cmocka_unit_test(flop),           cmocka_unit_test(contention),
                                        cmocka_unit_test(float_atomics)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Bugs of tests/emu/planted.cu, one a kernel, are found at their line, for any number of threads; the clean kernels beside them give no report, and
- * the right values. Both code generators. */
+/* Bugs of tests/emu/planted.cu, one a kernel, are found at their line, for any number of threads; the clean kernels beside them give no
+ * report, and the right values. Both code generators. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,15 +40,23 @@ static const struct planted table[] = {
     {"barrier_passed_over", NULL, 0, NULL, 1, true},
 };
 
-static float value(int i) { return (float)(i % 7); }
+static float value(int i)
+{
+    return (float)(i % 7);
+}
 
 static void wanted_values(const struct planted *p, const float *out)
 {
     for (int i = 0; i < 256; i++) {
-        float want = !strcmp(p->kernel, "locked") ? 8 : !strcmp(p->kernel, "one_warp") ? value(i / 32 * 32 + 31 - i % 32) : !strcmp(p->kernel, "named_halves") ? value(i ^ 127)
-                     : !strcmp(p->kernel, "given_back") ? value(i)
-                     : !strcmp(p->kernel, "ring") ? 6 * value(255 - i) : !strcmp(p->kernel, "barrier_passed_over") ? value(255 - i)
-                     : !strcmp(p->kernel, "bytes_apart") ? value(i % 32 * 8 + i / 32) : i < 128 ? 0 : value(255 - i) + 2;
+        float want = !strcmp(p->kernel, "locked")                ? 8
+                     : !strcmp(p->kernel, "one_warp")            ? value(i / 32 * 32 + 31 - i % 32)
+                     : !strcmp(p->kernel, "named_halves")        ? value(i ^ 127)
+                     : !strcmp(p->kernel, "given_back")          ? value(i)
+                     : !strcmp(p->kernel, "ring")                ? 6 * value(255 - i)
+                     : !strcmp(p->kernel, "barrier_passed_over") ? value(255 - i)
+                     : !strcmp(p->kernel, "bytes_apart")         ? value(i % 32 * 8 + i / 32)
+                     : i < 128                                   ? 0
+                                                                 : value(255 - i) + 2;
         if (out[i] != want)
             fail_msg("%s: out[%d] is %g, want %g", p->kernel, i, (double)out[i], (double)want);
     }
@@ -107,11 +115,12 @@ static void add_up(void *context, const char *name, const char *unit, int line, 
     for (; *name; name++)
         *sum = *sum * 1.000001 + v * (line + 1) + *name;
 }
-static const char *const float_atomics = PTX_HEAD
-    ".visible .entry k(.param .u64 in, .param .u64 out) { .reg .b64 %rd<6>; .reg .b32 %r<6>; .reg .f32 %f<3>;\n"
-    "ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.s32 %r4, %r2, %r3, %r1;\n"
-    "and.b32 %r5, %r4, 1023; mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd1, %rd3; ld.global.f32 %f1, [%rd4];\n"
-    "and.b32 %r5, %r4, 3; mul.wide.u32 %rd3, %r5, 4; add.s64 %rd5, %rd2, %rd3; atom.global.add.f32 %f2, [%rd5], %f1; ret; }\n";
+static const char *const float_atomics =
+    PTX_HEAD ".visible .entry k(.param .u64 in, .param .u64 out) { .reg .b64 %rd<6>; .reg .b32 %r<6>; .reg .f32 %f<3>;\n"
+             "ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; "
+             "mad.lo.s32 %r4, %r2, %r3, %r1;\n"
+             "and.b32 %r5, %r4, 1023; mul.wide.u32 %rd3, %r5, 4; add.s64 %rd4, %rd1, %rd3; ld.global.f32 %f1, [%rd4];\n"
+             "and.b32 %r5, %r4, 3; mul.wide.u32 %rd3, %r5, 4; add.s64 %rd5, %rd2, %rd3; atom.global.add.f32 %f2, [%rd5], %f1; ret; }\n";
 
 /* Sums of floats in every order that blocks could have would differ in the last bits. */
 static void float_atomics_in_order(void **state)

@@ -1,4 +1,5 @@
-/* base/frames, base/image, op/change: streams written out byte by byte; masks against the rule applied to whole histories; hostile streams. */
+/* base/frames, base/image, op/change: streams written out byte by byte; masks against the rule applied to whole histories; hostile streams.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +43,12 @@ static void test_streams(void **state)
     struct image image;
     assert_int_equal(FRAMES("YUV4MPEG2 W3 H2 F30:1 Ip C420jpeg\nFRAME\nabcdefghijFRAME Ip\nABCDEFGHIJ", NULL, NULL), 2);
     assert_true(image.w == 3 && image.h == 2 && image.channels == 3 && image.most == 255);
-    static const char want[] = "AGI" "BGI" "CHJ" "DGI" "EGI" "FHJ"; /* chroma of 2x2 pixels: two columns of one row */
+    static const char want[] = "AGI"
+                               "BGI"
+                               "CHJ"
+                               "DGI"
+                               "EGI"
+                               "FHJ"; /* chroma of 2x2 pixels: two columns of one row */
     for (int i = 0; i < 18; i++)
         assert_int_equal(image.at[i], want[i]);
     image_free(&image);
@@ -233,7 +239,8 @@ static void test_broken_png(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_streams), cmocka_unit_test(test_hostile_streams), cmocka_unit_test(test_change),
-                                       cmocka_unit_test(test_fit),     cmocka_unit_test(test_files),           cmocka_unit_test(test_broken_png)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_streams), cmocka_unit_test(test_hostile_streams),
+                                       cmocka_unit_test(test_change),  cmocka_unit_test(test_fit),
+                                       cmocka_unit_test(test_files),   cmocka_unit_test(test_broken_png)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* kernels/variants: the heads that are shipped. Every one binds or says why not, on the layers of real networks and on odd ones; Boda's model, written as the
- * head of conv2d/tconv, gives Boda's published numbers; each family of layers has the variants that were made for it. No compiler, no GPU. */
+/* kernels/variants: the heads that are shipped. Every one binds or says why not, on the layers of real networks and on odd ones; Boda's
+ * model, written as the head of conv2d/tconv, gives Boda's published numbers; each family of layers has the variants that were made for it.
+ * No compiler, no GPU. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,8 +31,22 @@ static int end(void **state)
 
 static struct work conv(int n, int c, int h, int w, int k, int filter, int stride, int pad, enum dtype dtype, enum layout layout)
 {
-    return (struct work){.op = op_find("conv2d"), .n = n, .c = c, .h = h, .w = w, .k = k, .r = filter, .s = filter, .stride = stride, .pad = pad, .dilation = 1,
-                         .groups = 1, .dtype = dtype, .layout = layout, .math = math_default(dtype), .seed = 1};
+    return (struct work){.op = op_find("conv2d"),
+                         .n = n,
+                         .c = c,
+                         .h = h,
+                         .w = w,
+                         .k = k,
+                         .r = filter,
+                         .s = filter,
+                         .stride = stride,
+                         .pad = pad,
+                         .dilation = 1,
+                         .groups = 1,
+                         .dtype = dtype,
+                         .layout = layout,
+                         .math = math_default(dtype),
+                         .seed = 1};
 }
 
 /* Binds a variant at its defaults, or at `params`; the program is the caller's. */
@@ -64,9 +79,10 @@ static bool feasible(const char *name, struct work w, const char *chip)
 static void every_head_binds_or_says_why(void **state)
 {
     static const int shapes[][7] = {/* n c h w k filter stride */
-                                    {1, 64, 720, 1280, 64, 3, 1}, {1, 3, 720, 1280, 64, 3, 1},  {1, 64, 1440, 2560, 3, 3, 1}, {1, 256, 339, 510, 256, 3, 1},
-                                    {2, 48, 17, 19, 96, 3, 1},    {1, 1, 1000, 2000, 1, 15, 1}, {20, 3, 227, 227, 96, 11, 4}, {32, 7, 5, 3, 9, 1, 1},
-                                    {1, 16, 1, 1, 8, 1, 1},       {1, 128, 33, 31, 128, 5, 2}};
+                                    {1, 64, 720, 1280, 64, 3, 1},  {1, 3, 720, 1280, 64, 3, 1}, {1, 64, 1440, 2560, 3, 3, 1},
+                                    {1, 256, 339, 510, 256, 3, 1}, {2, 48, 17, 19, 96, 3, 1},   {1, 1, 1000, 2000, 1, 15, 1},
+                                    {20, 3, 227, 227, 96, 11, 4},  {32, 7, 5, 3, 9, 1, 1},      {1, 16, 1, 1, 8, 1, 1},
+                                    {1, 128, 33, 31, 128, 5, 2}};
     static const char *chips[] = {"sm_75", "sm_80", "sm_90a", "sm_100", "sm_120"};
     int bound_count = 0;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -132,14 +148,17 @@ static void tconv_is_bodas_model(void **state)
     static const struct {
         int n, c, h, w, k, filter, stride, pad, lines, tile, in_lines, blk_x, filts, bytes, grid[3];
     } golden[] = {
-        {5, 384, 13, 13, 384, 3, 1, 1, 8, 16, 12, 10, 384, 2016, {9, 2, 3}},     {5, 64, 56, 56, 192, 3, 1, 1, 8, 16, 10, 10, 384, 1936, {35, 7, 2}},
-        {5, 96, 27, 27, 256, 5, 1, 2, 8, 16, 16, 12, 640, 3328, {17, 4, 2}},     {1, 3, 224, 224, 64, 7, 2, 3, 16, 8, 37, 21, 448, 4900, {7, 14, 1}},
-        {1, 64, 720, 1280, 64, 3, 1, 1, 16, 8, 18, 10, 192, 1488, {45, 160, 1}}, {1, 16, 2880, 5120, 3, 3, 1, 1, 128, 1, 130, 10, 24, 5296, {23, 640, 1}},
+        {5, 384, 13, 13, 384, 3, 1, 1, 8, 16, 12, 10, 384, 2016, {9, 2, 3}},
+        {5, 64, 56, 56, 192, 3, 1, 1, 8, 16, 10, 10, 384, 1936, {35, 7, 2}},
+        {5, 96, 27, 27, 256, 5, 1, 2, 8, 16, 16, 12, 640, 3328, {17, 4, 2}},
+        {1, 3, 224, 224, 64, 7, 2, 3, 16, 8, 37, 21, 448, 4900, {7, 14, 1}},
+        {1, 64, 720, 1280, 64, 3, 1, 1, 16, 8, 18, 10, 192, 1488, {45, 160, 1}},
+        {1, 16, 2880, 5120, 3, 3, 1, 1, 128, 1, 130, 10, 24, 5296, {23, 640, 1}},
     };
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
         struct program p = bound("conv2d/tconv", NULL,
-                                 conv(golden[i].n, golden[i].c, golden[i].h, golden[i].w, golden[i].k, golden[i].filter, golden[i].stride, golden[i].pad,
-                                      DTYPE_F32, LAYOUT_NCHW),
+                                 conv(golden[i].n, golden[i].c, golden[i].h, golden[i].w, golden[i].k, golden[i].filter, golden[i].stride,
+                                      golden[i].pad, DTYPE_F32, LAYOUT_NCHW),
                                  "H200");
         assert_true(p.feasible);
         const struct step *s = &p.steps[p.step_count - 1];
@@ -188,15 +207,16 @@ static long lines_of(int n, int p_lines, int blk_y, int r, int stride)
     return most;
 }
 
-/* The head's formulas against the seed's rules written another way, over shapes and points drawn at random: never less shared memory than the lines of any
- * block need, and exactly that where every block is full. */
+/* The head's formulas against the seed's rules written another way, over shapes and points drawn at random: never less shared memory than
+ * the lines of any block need, and exactly that where every block is full. */
 static void tconv_predicts_what_it_needs(void **state)
 {
     unsigned state_ = 12345;
     int compared = 0, exact = 0;
 #define DRAW(below) ((int)((state_ = state_ * 1103515245u + 12345u) / 65536u % (unsigned)(below)))
     for (int trial = 0; trial < 3000; trial++) {
-        int filter = 1 + 2 * DRAW(6), stride = 1 << DRAW(3), n = 1 + DRAW(6), h = filter + DRAW(40), w = filter + DRAW(40), k = 1 + DRAW(300);
+        int filter = 1 + 2 * DRAW(6), stride = 1 << DRAW(3), n = 1 + DRAW(6), h = filter + DRAW(40), w = filter + DRAW(40),
+            k = 1 + DRAW(300);
         int mt = 4 << DRAW(4), nt = 4 << DRAW(3), mb = 4 << DRAW(4), nb = 4 << DRAW(4);
         struct work op = conv(n, 3, h, w, k, filter, stride, 0, DTYPE_F32, LAYOUT_NCHW);
         char *point = text_format("{MT: %d, NT: %d, MB: %d, NB: %d}", mt, nt, mb, nb);
@@ -207,9 +227,11 @@ static void tconv_predicts_what_it_needs(void **state)
         tile = tile > 16 ? 16 : tile;
         tile = tile > 3 * pieces ? 3 * pieces : tile;
         if (threads % tile != 0 || threads > mb * nb)
-            fail_msg("n %d k %d %dx%d filter %d: %ld threads in groups of %ld, at most %d: %s", n, k, h, w, filter, threads, tile, mb * nb, p.reason);
+            fail_msg("n %d k %d %dx%d filter %d: %ld threads in groups of %ld, at most %d: %s", n, k, h, w, filter, threads, tile, mb * nb,
+                     p.reason);
         assert_true(threads + tile > mb * nb || threads / tile >= pieces); /* the most that fit, or all there are */
-        long need = 4 * (filter * channels * tile + lines_of(n, (int)p.work.p, (int)(threads / tile), filter, stride) * ((mt - 1L) * stride + filter));
+        long need = 4 * (filter * channels * tile +
+                         lines_of(n, (int)p.work.p, (int)(threads / tile), filter, stride) * ((mt - 1L) * stride + filter));
         if (smem < need)
             fail_msg("n %d p %d filter %d stride %d: %ld predicted, %ld needed", n, (int)p.work.p, filter, stride, smem, need);
         exact += smem == need;
@@ -225,8 +247,9 @@ static void tconv_predicts_what_it_needs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_head_binds_or_says_why), cmocka_unit_test(every_family_has_its_variants), cmocka_unit_test(tconv_is_bodas_model),
-        cmocka_unit_test(bodas_issue_21_is_refused), cmocka_unit_test(tconv_predicts_what_it_needs),
+        cmocka_unit_test(every_head_binds_or_says_why), cmocka_unit_test(every_family_has_its_variants),
+        cmocka_unit_test(tconv_is_bodas_model),         cmocka_unit_test(bodas_issue_21_is_refused),
+        cmocka_unit_test(tconv_predicts_what_it_needs),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -1,4 +1,5 @@
-/* The ruler itself, on the interpreter: the kernels of tests/gpu/counters.cu read what their text says (tests/gpu/known.h), as tests/gpu/counters.c asks of CUPTI. */
+/* The ruler itself, on the interpreter: the kernels of tests/gpu/counters.cu read what their text says (tests/gpu/known.h), as
+ * tests/gpu/counters.c asks of CUPTI. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,8 +22,9 @@ static struct emulate_result results[KERNELS];
 
 static void run(int k, struct error *err)
 {
-    char *yaml = text_format("{kernel: %s, grid: %d, block: %u, buffers: {x: {count: %d, data: index}, y: {count: %d, data: none}}, args: [x, y]}", kernels[k].name, BLOCKS,
-                             kernels[k].threads, BLOCKS * THREADS * 8, BLOCKS * THREADS);
+    char *yaml =
+        text_format("{kernel: %s, grid: %d, block: %u, buffers: {x: {count: %d, data: index}, y: {count: %d, data: none}}, args: [x, y]}",
+                    kernels[k].name, BLOCKS, kernels[k].threads, BLOCKS * THREADS * 8, BLOCKS * THREADS);
     struct node *launch = node_parse_text("launch", yaml, strlen(yaml), 1, 1, err);
     struct emulate_request request = {.label = "counters", .ptx = code.ptx, .ptx_bytes = code.ptx_bytes, .launch = launch, .chip = CHIP};
     if (!launch || !emulate(&request, &results[k], err))
@@ -104,7 +106,8 @@ static void reads_as_known(void **state)
         assert_true(met[g]);
 }
 
-/* Spills are the compiler's: the interpreter runs PTX, which has none. Its log and its annotations agree, and each instruction moves one register. */
+/* Spills are the compiler's: the interpreter runs PTX, which has none. Its log and its annotations agree, and each instruction moves one
+ * register. */
 static void spills_are_known(void **state)
 {
     struct kernel_facts *facts = NULL;
@@ -154,7 +157,8 @@ static void instructions_have_lines(void **state)
     assert_non_null(text);
     for (int i = 0; i < n; i++) {
         int first, last;
-        struct cubin_lines *lines = cubin_lines_open(code.cubin, code.cubin_bytes, facts[i].name, "/elsewhere/counters.cu"), /* names without folders are compared */
+        struct cubin_lines *lines = cubin_lines_open(code.cubin, code.cubin_bytes, facts[i].name,
+                                                     "/elsewhere/counters.cu"), /* names without folders are compared */
             *others = cubin_lines_open(code.cubin, code.cubin_bytes, facts[i].name, "other.cu");
         place_of(text, facts[i].name, &first, &last);
         assert_int_equal(cubin_lines_at(lines, 0), first);
@@ -177,7 +181,8 @@ static struct occupancy occupancy(const struct kernel_facts *facts, int count, c
 {
     for (int i = 0; i < count; i++)
         if (!strcmp(facts[i].name, kernel)) {
-            struct occupancy_query q = {.block_threads = threads, .registers = facts[i].registers, .static_smem = (size_t)facts[i].static_smem, .carveout = -1};
+            struct occupancy_query q = {
+                .block_threads = threads, .registers = facts[i].registers, .static_smem = (size_t)facts[i].static_smem, .carveout = -1};
             return occupancy_of(chip_find(CHIP), &q);
         }
     fail_msg("no kernel %s", kernel);
@@ -192,7 +197,8 @@ static void launch_and_occupancy(void **state)
     if (!code.ptx)
         skip();
     int n = cubin_read(code.cubin, code.cubin_bytes, &facts, &err);
-    struct occupancy full = occupancy(facts, n, "multiply_add", THREADS), spilled = occupancy(facts, n, "spilled", THREADS), small = occupancy(facts, n, "tensor", 32);
+    struct occupancy full = occupancy(facts, n, "multiply_add", THREADS), spilled = occupancy(facts, n, "spilled", THREADS),
+                     small = occupancy(facts, n, "tensor", 32);
     assert_int_equal(full.blocks_per_sm, 8);
     assert_true(full.share == 1);
     assert_int_equal(spilled.warps_per_sm, 64); /* 32 registers are what full occupancy takes */
@@ -207,7 +213,7 @@ static void launch_and_occupancy(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_as_known), cmocka_unit_test(spills_are_known), cmocka_unit_test(instructions_have_lines),
-                                       cmocka_unit_test(launch_and_occupancy)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_as_known), cmocka_unit_test(spills_are_known),
+                                       cmocka_unit_test(instructions_have_lines), cmocka_unit_test(launch_and_occupancy)};
     return cmocka_run_group_tests(tests, begin, end);
 }

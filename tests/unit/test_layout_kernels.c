@@ -13,10 +13,13 @@
 static void shipped_list(void **state)
 {
     static const char *const moves[] = {
-        "void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true, (cudnnKernelDataType_t)0>(cudnn::ops::nchw2nhwc_params_t<float>, __half const *, __half *)",
+        "void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true, "
+        "(cudnnKernelDataType_t)0>(cudnn::ops::nchw2nhwc_params_t<float>, __half const *, __half *)",
         "void cudnn::ops::nhwcToNchwKernel<float, float, float, true, false, (cudnnKernelDataType_t)2>", "nhwcAddPaddingKernel",
-        "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase &)>>"};
-    static const char *const computes[] = {"sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x64x64", "conv_wgmma_blocks", "pointwise_epilogue",
+        "void at::native::elementwise_kernel<128, 4, "
+        "at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase &)>>"};
+    static const char *const computes[] = {"sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x64x64",
+                                           "conv_wgmma_blocks", "pointwise_epilogue",
                                            "void cutlass__5x_cudnn::Kernel<cutlass_tensorop_f16_s16816fprop>"};
     struct layout_kernels list;
     layout_kernels_load(NULL, &list);

@@ -83,7 +83,7 @@ static void test_patterns(void **state)
     w = masked(60, 80, MASK_IID, 0.3, 0);
     w.n = 2;
     float *a = make(&w), *b = make(&w);
-    assert_memory_equal(a, b, 2 * 4800 * sizeof *a); /* the seed decides */
+    assert_memory_equal(a, b, 2 * 4800 * sizeof *a);        /* the seed decides */
     assert_memory_not_equal(a, a + 4800, 4800 * sizeof *a); /* and each image has its own */
     w.mask.seed = 2;
     free(b);
@@ -114,10 +114,11 @@ static void test_published_masks(void **state)
         enum mask_pattern pattern;
         int64_t radius;
         double density, dilated, tiles_8x8, tiles_16x16, slack;
-    } table[] = { /* kernels.md, S2: one mask each, of discs of "radius ~24" and "~8" that vary, so tiles agree within an eighth */
+    } table[] = {
+        /* kernels.md, S2: one mask each, of discs of "radius ~24" and "~8" that vary, so tiles agree within an eighth */
         {MASK_IID, 0, 0.01, 0.086, 0.63, 0.96, 0.01},       {MASK_IID, 0, 0.05, 0.37, 0.994, 1, 0.006},
-        {MASK_BLOBS, 24, 0.05, 0.055, 0.072, 0.093, 0.006},  {MASK_BLOBS, 24, 0.10, 0.11, 0.146, 0.19, 0.012},
-        {MASK_BLOBS, 24, 0.25, 0.27, 0.344, 0.43, 0.02},     {MASK_BLOBS, 24, 0.50, 0.54, 0.65, 0.76, 0.03},
+        {MASK_BLOBS, 24, 0.05, 0.055, 0.072, 0.093, 0.006}, {MASK_BLOBS, 24, 0.10, 0.11, 0.146, 0.19, 0.012},
+        {MASK_BLOBS, 24, 0.25, 0.27, 0.344, 0.43, 0.02},    {MASK_BLOBS, 24, 0.50, 0.54, 0.65, 0.76, 0.03},
         {MASK_BLOBS, 8, 0.10, 0.129, 0.244, 0.39, 0.025},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

@@ -274,12 +274,12 @@ static void files_that_are_none(void **state)
     free(big);
 }
 
-#define REFUSED(call, words)                                                                                                               \
-    do {                                                                                                                                   \
-        memset(&err, 0, sizeof err);                                                                                                       \
-        assert_false(call);                                                                                                                \
-        if (!strstr(err.text, words) || strncmp(err.text, "f.yaml:", 7))                                                                   \
-            fail_msg("got `%s`, want `%s`", err.text, words);                                                                              \
+#define REFUSED(call, words) \
+    do { \
+        memset(&err, 0, sizeof err); \
+        assert_false(call); \
+        if (!strstr(err.text, words) || strncmp(err.text, "f.yaml:", 7)) \
+            fail_msg("got `%s`, want `%s`", err.text, words); \
     } while (0)
 
 static void numbers(void **state)

@@ -25,16 +25,16 @@ static void test_by_hand(void **state)
         int blocks;
         enum occupancy_limit limit;
     } table[] = {
-        {"sm_75", 256, 32, 0, 4, LIMIT_WARPS},          /* 32 warps */
-        {"sm_75", 256, 96, 0, 2, LIMIT_REGISTERS},      /* 16,384 / 3,072 = 5 warps a scheduler, 20 in all */
-        {"sm_75", 128, 32, 33 * 1024, 1, LIMIT_SMEM},   /* of 64 KiB */
+        {"sm_75", 256, 32, 0, 4, LIMIT_WARPS},        /* 32 warps */
+        {"sm_75", 256, 96, 0, 2, LIMIT_REGISTERS},    /* 16,384 / 3,072 = 5 warps a scheduler, 20 in all */
+        {"sm_75", 128, 32, 33 * 1024, 1, LIMIT_SMEM}, /* of 64 KiB */
         {"sm_75", 32, 32, 0, 16, LIMIT_BLOCKS},
-        {"sm_80", 256, 40, 0, 6, LIMIT_REGISTERS},      /* 16,384 / 1,280 = 12 a scheduler, 48 in all */
-        {"sm_80", 256, 32, 20 * 1024, 7, LIMIT_SMEM},   /* 164 KiB / 21 KiB */
+        {"sm_80", 256, 40, 0, 6, LIMIT_REGISTERS},    /* 16,384 / 1,280 = 12 a scheduler, 48 in all */
+        {"sm_80", 256, 32, 20 * 1024, 7, LIMIT_SMEM}, /* 164 KiB / 21 KiB */
         {"sm_80", 256, 32, 0, 8, LIMIT_WARPS},
-        {"sm_86", 256, 32, 0, 6, LIMIT_WARPS},          /* 48 warps */
-        {"sm_86", 1024, 32, 0, 1, LIMIT_WARPS},         /* 32 of 48 */
-        {"sm_86", 256, 32, 48 * 1024, 2, LIMIT_SMEM},   /* 100 / 49 */
+        {"sm_86", 256, 32, 0, 6, LIMIT_WARPS},        /* 48 warps */
+        {"sm_86", 1024, 32, 0, 1, LIMIT_WARPS},       /* 32 of 48 */
+        {"sm_86", 256, 32, 48 * 1024, 2, LIMIT_SMEM}, /* 100 / 49 */
         {"sm_86", 64, 16, 0, 16, LIMIT_BLOCKS},
         {"sm_89", 32, 16, 0, 24, LIMIT_BLOCKS},
         {"sm_89", 256, 128, 0, 2, LIMIT_REGISTERS},
@@ -45,8 +45,8 @@ static void test_by_hand(void **state)
         {"sm_90", 256, 32, 100 * 1024, 2, LIMIT_SMEM},
         {"sm_90", 1024, 32, 0, 2, LIMIT_WARPS},
         {"sm_90", 256, 24, 227 * 1024, 1, LIMIT_SMEM},
-        {"sm_100", 128, 255, 0, 2, LIMIT_REGISTERS},         /* 16,384 / 8,192 = 2 a scheduler */
-        {"sm_100", 256, 32, 113 * 1024, 2, LIMIT_SMEM},      /* 2 x 114 = 228 KiB, exactly */
+        {"sm_100", 128, 255, 0, 2, LIMIT_REGISTERS},    /* 16,384 / 8,192 = 2 a scheduler */
+        {"sm_100", 256, 32, 113 * 1024, 2, LIMIT_SMEM}, /* 2 x 114 = 228 KiB, exactly */
         {"sm_120", 256, 32, 0, 6, LIMIT_WARPS},
         {"sm_120", 32, 16, 0, 24, LIMIT_BLOCKS},
         {"sm_120", 256, 32, 99 * 1024, 1, LIMIT_SMEM},
@@ -135,15 +135,16 @@ static void test_carveout_and_waves(void **state)
     struct occupancy_query q = {.block_threads = 128, .registers = 32, .dynamic_smem = 10 * 1024, .carveout = 100};
     const struct chip *h = chip_find("sm_90");
     assert_int_equal(occupancy_of(h, &q).blocks_per_sm, 16); /* warps: 20 would fit in 228 KiB */
-    q.carveout = 14;                                          /* 32 KiB: two blocks of 11 KiB */
+    q.carveout = 14;                                         /* 32 KiB: two blocks of 11 KiB */
     assert_int_equal(occupancy_of(h, &q).blocks_per_sm, 2);
     struct occupancy o = of("sm_90", 256, 80, 0);
     assert_true(fabs(occupancy_waves(h, &o, 132 * 3 * 2.5) - 2.5) < 1e-12);
 }
 
-/* Each limiter's own limit, against the columns that NVIDIA's occupancy calculator (the spreadsheet of CUDA 11, "limited by ...") and Nsight
- * Compute's launch__occupancy_limit_* give for these inputs. Registers: floor(floor(65,536 / 4 / (registers x 32 rounded up to 256)) x 4 /
- * warps of a block); warps: warps of an SM / warps of a block; shared: bytes of an SM / (bytes + 1,024 from cc 8.0, rounded up to 128). */
+/* Each limiter's own limit, against the columns that NVIDIA's occupancy calculator (the spreadsheet of CUDA 11, "limited by ...") and
+ * Nsight Compute's launch__occupancy_limit_* give for these inputs. Registers: floor(floor(65,536 / 4 / (registers x 32 rounded up to 256))
+ * x 4 / warps of a block); warps: warps of an SM / warps of a block; shared: bytes of an SM / (bytes + 1,024 from cc 8.0, rounded up to
+ * 128). */
 static void test_each_limit(void **state)
 {
     const struct {
@@ -164,7 +165,8 @@ static void test_each_limit(void **state)
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct occupancy o = of(table[i].chip, table[i].threads, table[i].registers, table[i].smem);
-        int warps = o.blocks_by[LIMIT_WARPS], blocks = o.blocks_by[LIMIT_BLOCKS], registers = o.blocks_by[LIMIT_REGISTERS], smem = o.blocks_by[LIMIT_SMEM];
+        int warps = o.blocks_by[LIMIT_WARPS], blocks = o.blocks_by[LIMIT_BLOCKS], registers = o.blocks_by[LIMIT_REGISTERS],
+            smem = o.blocks_by[LIMIT_SMEM];
         if (warps != table[i].warps || blocks != table[i].blocks || registers != table[i].by_registers || smem != table[i].by_smem)
             fail_msg("case %zu: warps %d, blocks %d, registers %d, shared memory %d", i, warps, blocks, registers, smem);
     }
@@ -180,13 +182,14 @@ static const char *need(const char *chip, int threads, int registers, size_t sme
 
 static void test_need(void **state)
 {
-    assert_string_equal(need("sm_90", 256, 69, 0, LIMIT_REGISTERS, 4), "5 fewer registers (64)"); /* 8 warps x 4 blocks = 8 a scheduler: 2,048 each */
+    assert_string_equal(need("sm_90", 256, 69, 0, LIMIT_REGISTERS, 4),
+                        "5 fewer registers (64)"); /* 8 warps x 4 blocks = 8 a scheduler: 2,048 each */
     assert_string_equal(need("sm_90", 256, 64, 0, LIMIT_REGISTERS, 4), "");
     assert_string_equal(need("sm_90", 256, 64, 0, LIMIT_REGISTERS, 5), "16 fewer registers (48)");
     assert_string_equal(need("sm_90", 256, 64, 0, LIMIT_SMEM, 5), "");
     assert_string_equal(need("sm_90", 256, 32, 100 * 1024, LIMIT_SMEM, 3), "25600 fewer bytes of shared memory (76800)");
     assert_string_equal(need("sm_86", 1024, 32, 0, LIMIT_WARPS, 2), "blocks of at most 768 threads");
-    assert_string_equal(need("sm_90", 256, 32, 0, LIMIT_BLOCKS, 33), ""); /* nothing gives more block slots */
+    assert_string_equal(need("sm_90", 256, 32, 0, LIMIT_BLOCKS, 33), "");    /* nothing gives more block slots */
     assert_string_equal(need("sm_90", 1024, 64, 0, LIMIT_REGISTERS, 9), ""); /* nine blocks of 32 warps never fit */
     struct occupancy_query q = {.block_threads = 256, .registers = 200, .carveout = -1};
     const int most[] = {255, 128, 80, 64, 48, 40, 32, 32};
@@ -210,8 +213,13 @@ static void test_tail_and_clusters(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_limit), cmocka_unit_test(test_need), cmocka_unit_test(test_tail_and_clusters),
-                                       cmocka_unit_test(test_by_hand), cmocka_unit_test(test_lift), cmocka_unit_test(test_lift_is_true),
-                                       cmocka_unit_test(test_impossible), cmocka_unit_test(test_carveout_and_waves)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_each_limit),
+                                       cmocka_unit_test(test_need),
+                                       cmocka_unit_test(test_tail_and_clusters),
+                                       cmocka_unit_test(test_by_hand),
+                                       cmocka_unit_test(test_lift),
+                                       cmocka_unit_test(test_lift_is_true),
+                                       cmocka_unit_test(test_impossible),
+                                       cmocka_unit_test(test_carveout_and_waves)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static void test_published_flop_and_bytes(void **state)
 static void test_the_thread(void **state)
 {
     double total = 0;
-    const int64_t convs[][4] = {{3, 64, 720, 1280},   {64, 64, 720, 1280}, {64, 64, 720, 1280},   {64, 64, 720, 1280}, {64, 64, 720, 1280},
+    const int64_t convs[][4] = {{3, 64, 720, 1280},  {64, 64, 720, 1280},  {64, 64, 720, 1280},  {64, 64, 720, 1280}, {64, 64, 720, 1280},
                                 {64, 64, 720, 1280}, {64, 128, 720, 1280}, {32, 64, 1440, 2560}, {16, 3, 2880, 5120}};
     for (size_t i = 0; i < sizeof convs / sizeof *convs; i++) {
         struct work w = layer(convs[i][0], convs[i][1], convs[i][2], convs[i][3], DTYPE_F16);
@@ -317,7 +317,8 @@ static void test_eight_bits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_eight_bits), cmocka_unit_test(test_published_flop_and_bytes),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_eight_bits),
+                                       cmocka_unit_test(test_published_flop_and_bytes),
                                        cmocka_unit_test(test_the_thread),
                                        cmocka_unit_test(test_conv_shapes),
                                        cmocka_unit_test(test_refusals),

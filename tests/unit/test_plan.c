@@ -71,12 +71,13 @@ static double floor_at(const struct plan *plan, const char *variant)
     return 0;
 }
 
-/* Three products of f16 tensor cores in place of one of f32: an SM of Hopper makes 4096 FLOP a clock of the first and 256 of the second, 66.9 TFLOP/s (NVIDIA's
- * Hopper whitepaper; the data sheet of the H200). */
+/* Three products of f16 tensor cores in place of one of f32: an SM of Hopper makes 4096 FLOP a clock of the first and 256 of the
+ * second, 66.9 TFLOP/s (NVIDIA's Hopper whitepaper; the data sheet of the H200). */
 static void split3_has_its_own_floor(void **state)
 {
-    char *path = text_file("scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 256, h: 720, w: 1280, k: 256, kernel: 3, pad: 1, layout: NHWC}}\n"
-                           "variants: [conv2d/general_tiled, conv2d/split_f16]\n");
+    char *path =
+        text_file("scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 256, h: 720, w: 1280, k: 256, kernel: 3, pad: 1, layout: NHWC}}\n"
+                  "variants: [conv2d/general_tiled, conv2d/split_f16]\n");
     struct plan_options options = {.scenario_path = path};
     struct error err = {0};
     struct plan plan;
@@ -90,10 +91,12 @@ static void split3_has_its_own_floor(void **state)
     free(path);
 }
 
-/* A search: every point of what has a choice, narrowed by the scenario; row 0 and the library's rows; nothing else. And the point that is remembered for a layer. */
+/* A search: every point of what has a choice, narrowed by the scenario; row 0 and the library's rows; nothing else. And the point that is
+ * remembered for a layer. */
 static void searches_and_remembered_points(void **state)
 {
-    char *path = text_file("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1}\n  b: {op: conv2d, n: 1, c: 8, h: 16, w: 17, k: 8, kernel: 3, pad: 1}\n"
+    char *path = text_file("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1}\n  b: {op: conv2d, "
+                           "n: 1, c: 8, h: 16, w: 17, k: 8, kernel: 3, pad: 1}\n"
                            "variants: [conv2d/cudnn_plain, conv2d/winograd, conv2d/tconv: {MT: [8, 16], NT: 8, MB: 8}]\n");
     struct plan_options options = {.scenario_path = path, .tune = true};
     struct error err = {0};
@@ -151,6 +154,7 @@ static void searches_and_remembered_points(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(split3_has_its_own_floor), cmocka_unit_test(searches_and_remembered_points), cmocka_unit_test(rows_name_their_networks), cmocka_unit_test(words_mean_the_variant_called_so)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(split3_has_its_own_floor), cmocka_unit_test(searches_and_remembered_points),
+                                       cmocka_unit_test(rows_name_their_networks), cmocka_unit_test(words_mean_the_variant_called_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,9 +17,9 @@ struct world {
     uint64_t state;
     bool in[MANY];
     int entered[MANY], left[MANY], now_in, most_in, visits, rounds;
-    int cannot[3];                 /* contenders that refuse to enter, -1 ends */
-    int environment;               /* one whose entry is an error of everybody; -1 none */
-    double clock;                  /* seconds of simulated device time */
+    int cannot[3];   /* contenders that refuse to enter, -1 ends */
+    int environment; /* one whose entry is an error of everybody; -1 none */
+    double clock;    /* seconds of simulated device time */
 };
 
 static double uniform(struct world *w)
@@ -86,7 +86,12 @@ static double clock_s(void *context)
 
 static struct world world_new(uint64_t seed)
 {
-    return (struct world){.pinned = {1000, 900}, .pinned_count = 1, .noise = 0.01, .state = seed * 2654435761u + 12345, .cannot = {-1, -1, -1}, .environment = -1};
+    return (struct world){.pinned = {1000, 900},
+                          .pinned_count = 1,
+                          .noise = 0.01,
+                          .state = seed * 2654435761u + 12345,
+                          .cannot = {-1, -1, -1},
+                          .environment = -1};
 }
 
 static struct race_ops ops_of(struct world *w)
@@ -101,7 +106,8 @@ static void everybody_left(const struct world *w, int count)
         assert_int_equal(w->entered[i], w->left[i]);
 }
 
-/* 60 points between 1 and 3 times the best: the winner is within a noise of the truth, for far fewer samples than timing all of them 30 times. */
+/* 60 points between 1 and 3 times the best: the winner is within a noise of the truth, for far fewer samples than timing all of them 30
+ * times. */
 static void finds_the_fastest(void **state)
 {
     int found = 0, trials = 200, visits = 0;
@@ -277,7 +283,8 @@ static void who_cannot_run_is_left_out(void **state)
     assert_int_equal(r.still_in, 0);
 }
 
-/* Two that are alike and soon known well: nobody is sent away, and both are looked at 30 times. One alone needs no more than its interval. */
+/* Two that are alike and soon known well: nobody is sent away, and both are looked at 30 times. One alone needs no more than its interval.
+ */
 static void a_tie_is_looked_at_longer(void **state)
 {
     struct race_plan plan = {.at_once = 4, .rounds_max = 400, .half_width = 0.01, .budget_s = 1e9};
@@ -298,9 +305,15 @@ static void a_tie_is_looked_at_longer(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_tie_is_looked_at_longer), 
-        cmocka_unit_test(finds_the_fastest),          cmocka_unit_test(survives_noise), cmocka_unit_test(ties_stay_in), cmocka_unit_test(budget_ends_it),
-        cmocka_unit_test(the_hopeless_leave_early), cmocka_unit_test(base_is_the_fastest_pinned), cmocka_unit_test(who_cannot_run_is_left_out),
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tie_is_looked_at_longer),
+        cmocka_unit_test(finds_the_fastest),
+        cmocka_unit_test(survives_noise),
+        cmocka_unit_test(ties_stay_in),
+        cmocka_unit_test(budget_ends_it),
+        cmocka_unit_test(the_hopeless_leave_early),
+        cmocka_unit_test(base_is_the_fastest_pinned),
+        cmocka_unit_test(who_cannot_run_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,8 @@ static void test_conv3d(void **state)
     make_data(&w, DATA_PART_EXACT, &d);
     int active = 0;
     for (int64_t i = 0; i < w.n * w.k * w.o * w.plane_out * w.q; i++) {
-        int64_t q = i % w.q, p = i / w.q % w.plane_out, o = i / w.q / w.plane_out % w.o, k = i / w.q / w.plane_out / w.o % w.k, n = i / w.q / w.plane_out / w.o / w.k;
+        int64_t q = i % w.q, p = i / w.q % w.plane_out, o = i / w.q / w.plane_out % w.o, k = i / w.q / w.plane_out / w.o % w.k,
+                n = i / w.q / w.plane_out / w.o / w.k;
         double sum = 0;
         bool marked = false;
         for (int64_t tap = 0; tap < w.c * w.t * w.r * w.s; tap++) {
@@ -78,7 +79,8 @@ static void test_conv3d(void **state)
             int64_t z = o * 2 - 1 + t, y = p * 2 - 1 + r, x = q * 2 - 1 + s;
             if (z < 0 || z >= w.d || y < 0 || y >= w.plane || x < 0 || x >= w.w)
                 continue;
-            sum += (double)d.array[ROLE_INPUT][(((n * w.c + c) * w.d + z) * w.plane + y) * w.w + x] * d.array[ROLE_FILTER][(((k * w.c + c) * w.t + t) * w.r + r) * w.s + s];
+            sum += (double)d.array[ROLE_INPUT][(((n * w.c + c) * w.d + z) * w.plane + y) * w.w + x] *
+                   d.array[ROLE_FILTER][(((k * w.c + c) * w.t + t) * w.r + r) * w.s + s];
             marked |= d.array[ROLE_MASK_IN][((n * w.d + z) * w.plane + y) * w.w + x] != 0;
         }
         assert_true(d.reference[i] == sum);
@@ -400,7 +402,10 @@ static double share_outside(struct work w, float (*operand)(float), enum dtype a
     return (double)outside / (double)count;
 }
 
-static float as_is(float x) { return x; }
+static float as_is(float x)
+{
+    return x;
+}
 static float truncated_tf32(float x)
 {
     uint32_t bits;
@@ -409,7 +414,10 @@ static float truncated_tf32(float x)
     memcpy(&x, &bits, 4);
     return x;
 }
-static float as_bf16(float x) { return bf16_to_f32(bf16_from_f32(x)); }
+static float as_bf16(float x)
+{
+    return bf16_to_f32(bf16_from_f32(x));
+}
 
 static void test_bounds_accept_and_refuse(void **state)
 {
@@ -471,10 +479,18 @@ static void test_speed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv2d), cmocka_unit_test(test_conv3d),         cmocka_unit_test(test_conv_transpose2d),
-                                       cmocka_unit_test(test_depth_to_space), cmocka_unit_test(test_upsample_and_layout), cmocka_unit_test(test_bilinear), cmocka_unit_test(test_upsample_conv),
-                                       cmocka_unit_test(test_epilogue),       cmocka_unit_test(test_exact_data),
-                                       cmocka_unit_test(test_generator),      cmocka_unit_test(test_bounds_accept_and_refuse),
-                                       cmocka_unit_test(test_bound_formula), cmocka_unit_test(test_speed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_conv2d),
+                                       cmocka_unit_test(test_conv3d),
+                                       cmocka_unit_test(test_conv_transpose2d),
+                                       cmocka_unit_test(test_depth_to_space),
+                                       cmocka_unit_test(test_upsample_and_layout),
+                                       cmocka_unit_test(test_bilinear),
+                                       cmocka_unit_test(test_upsample_conv),
+                                       cmocka_unit_test(test_epilogue),
+                                       cmocka_unit_test(test_exact_data),
+                                       cmocka_unit_test(test_generator),
+                                       cmocka_unit_test(test_bounds_accept_and_refuse),
+                                       cmocka_unit_test(test_bound_formula),
+                                       cmocka_unit_test(test_speed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

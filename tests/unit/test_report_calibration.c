@@ -1,4 +1,5 @@
-/* report/calibration: pairs of rows made by hand, and what the table says of each: constant, not constant, counted by one only, never counted. */
+/* report/calibration: pairs of rows made by hand, and what the table says of each: constant, not constant, counted by one only, never
+ * counted. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +51,8 @@ static void test_table(void **state)
     assert_true(report_calibration(&t, &e, emu, 3, &c, cuda, 4, &err));
     has(&t, "2 rows that both verified");
     has(&t, "| emu.global_sectors_st | l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum | 2 | 0 | 0 | 1 | 1 | 1 | yes | gated |");
-    has(&t, "| emu.global_requests_st | l1tex__t_requests_pipe_lsu_mem_global_op_st.sum | 2 | 0 | 0 | 1 | 2 | 2 | no | **gated, but should not be** |");
+    has(&t, "| emu.global_requests_st | l1tex__t_requests_pipe_lsu_mem_global_op_st.sum | 2 | 0 | 0 | 1 | 2 | 2 | no | **gated, but should "
+            "not be** |");
     has(&t, "| emu.warp_load_local | smsp__inst_executed_op_local_ld.sum | 0 | 1 | 1 |  |  |  | no | **gated, but should not be** |");
     has(&t, "| emu.warp_instructions | smsp__inst_executed.sum | 2 | 0 | 0 | 2 | 2 | 2 | yes | reported |");
     has(&t, "| s/a/two | emu.global_sectors_st | 200 | 200 | 1 |");
@@ -90,8 +92,10 @@ static void test_row(void **state)
     row_add_metric(r, -1, 0, "hw.blocks", "blocks", "cupti", 12345);
     row_add_metric(r, 1, 0, "hw.dram_throughput", "%", "cupti", 41.25);
     row_add_metric(r, -1, 0, "emu.barriers", "", "emu", 7);
-    row_set(&r->kernels, "[{\"step\":0,\"name\":\"k0\",\"ns\":1500,\"registers\":40,\"static_smem\":16,\"dynamic_smem\":1024,\"grid\":[4,2,1],\"block\":[128,1,1]},"
-                         "{\"step\":1,\"name\":\"k1\",\"ns\":2500,\"gap_ns\":800,\"registers\":32,\"static_smem\":0,\"dynamic_smem\":0,\"grid\":[1,1,1],\"block\":[32,1,1]}]");
+    row_set(&r->kernels, "[{\"step\":0,\"name\":\"k0\",\"ns\":1500,\"registers\":40,\"static_smem\":16,\"dynamic_smem\":1024,\"grid\":[4,2,"
+                         "1],\"block\":[128,1,1]},"
+                         "{\"step\":1,\"name\":\"k1\",\"ns\":2500,\"gap_ns\":800,\"registers\":32,\"static_smem\":0,\"dynamic_smem\":0,"
+                         "\"grid\":[1,1,1],\"block\":[32,1,1]}]");
     report_kernels(&t, r);
     report_counters(&t, r);
     has(&t, "  0          1.50             40     1040  4x2x1            128x1x1      k0\n");
@@ -108,7 +112,8 @@ static void test_row(void **state)
     row_add_metric(r, -1, 0, "hw.samples", "samples", "cupti", 200);
     report_samples(&t, r);
     has(&t, "share of 200 samples");
-    has(&t, "\n     60 %  k.cu:41                              long_scoreboard 100 %\n     30 %  k.cu:40                              barrier 83 %, wait 17 %\n     10 %  second, no line ");
+    has(&t, "\n     60 %  k.cu:41                              long_scoreboard 100 %\n     30 %  k.cu:40                              "
+            "barrier 83 %, wait 17 %\n     10 %  second, no line ");
     row_add_metric(r, 1, 40, "hw.executed_instructions", "", "cupti", 3000);
     row_add_metric(r, 1, 40, "hw.executed_lanes", "", "cupti", 48000);
     row_add_metric(r, 1, 40, "hw.executed_sectors", "", "cupti", 64000);

@@ -95,7 +95,8 @@ static void json_says_why(void **state)
     json_t *document = document_of(&f);
     int known = 0, bound = 0;
     for (int i = 0; i < f.count; i++) {
-        const json_t *row = json_array_get(json_object_get(document, "rows"), (size_t)i), *why = json_object_get(row, "why"), *account = json_object_get(why, "account");
+        const json_t *row = json_array_get(json_object_get(document, "rows"), (size_t)i), *why = json_object_get(row, "why"),
+                     *account = json_object_get(why, "account");
         const char *binds = json_string_value(json_object_get(why, "binds"));
         const json_t *first = json_array_get(json_object_get(why, "rules"), 0);
         assert_true(binds ? !strcmp(binds, json_string_value(json_object_get(first, "binds"))) : !first);
@@ -228,10 +229,8 @@ static void csv_sums_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_round_trips),
-        cmocka_unit_test(json_says_why), cmocka_unit_test(json_takes_hostile_text),
-        cmocka_unit_test(csv_is_quoted),
-        cmocka_unit_test(csv_sums_steps),
+        cmocka_unit_test(json_round_trips), cmocka_unit_test(json_says_why),  cmocka_unit_test(json_takes_hostile_text),
+        cmocka_unit_test(csv_is_quoted),    cmocka_unit_test(csv_sums_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

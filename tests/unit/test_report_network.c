@@ -25,7 +25,8 @@ static char *case_told(const struct fixture *f, int from, int count)
     return text_take(&t);
 }
 
-static struct row *add(struct fixture *f, int index, const char *layer, const char *networks, const char *work, const char *variant, double us)
+static struct row *add(struct fixture *f, int index, const char *layer, const char *networks, const char *work, const char *variant,
+                       double us)
 {
     struct row *r = fixture_row(f, index, layer, "", work, variant, "", us > 0 ? ROW_OK : ROW_INFEASIBLE);
     row_set(&r->networks, networks);
@@ -66,15 +67,16 @@ static void sums_by_hand(void **state)
     char *t = told(&f);
     assert_string_equal(
         t, "network  x2: cudnn 3.12 ms, the sum of 18 dense layer runs (isolated, cold): head, 16 x body, up\n" /* 120 + 2400 + 600 */
-           "         fastest verified of each: 3.05 ms, 1.02 x cudnn: reg_tiled on head; cudnn on body; wgmma_d2s on up\n" /* 100 + 2400 + 550 */
-           "         cudnn_plain: 4.28 ms, 0.729 x cudnn\n"   /* 180 + 3200 + 900 */
-           "         reg_tiled: 100 ms, 0.0312 x cudnn\n"     /* 100 + 80000 + 20000 */
+           "         fastest verified of each: 3.05 ms, 1.02 x cudnn: reg_tiled on head; cudnn on body; wgmma_d2s on up\n" /* 100 + 2400 +
+                                                                                                                              550 */
+           "         cudnn_plain: 4.28 ms, 0.729 x cudnn\n"                  /* 180 + 3200 + 900 */
+           "         reg_tiled: 100 ms, 0.0312 x cudnn\n"                    /* 100 + 80000 + 20000 */
            "         2 more variants are timed on some of its layers only\n" /* mma_sync not on head; wgmma_d2s */
            "network  x4: cudnn 1.44 ms, the sum of 4 dense layer runs (isolated, cold): 2 x head, 2 x up\n" /* 240 + 1200 */
            "         fastest verified of each: 1.30 ms, 1.11 x cudnn: reg_tiled on head; wgmma_d2s on up\n" /* 200 + 1100 */
-           "         cudnn_plain: 2.16 ms, 0.667 x cudnn\n"  /* 360 + 1800 */
-           "         reg_tiled: 40.2 ms, 0.0358 x cudnn\n"   /* 200 + 40000 */
-           "         2 more variants are timed on some of its layers only\n"); /* mma_sync, wgmma_d2s */
+           "         cudnn_plain: 2.16 ms, 0.667 x cudnn\n"                                                 /* 360 + 1800 */
+           "         reg_tiled: 40.2 ms, 0.0358 x cudnn\n"                                                  /* 200 + 40000 */
+           "         2 more variants are timed on some of its layers only\n");                              /* mma_sync, wgmma_d2s */
     free(t);
     fixture_free(&f);
 }
@@ -96,13 +98,15 @@ static void the_strongest_of_the_library(void **state)
     set_ratio(add(&f, 1, "body", "n:2", conv, "conv2d/cudnn_residual", 140), 1);
     set_ratio(add(&f, 1, "body", "n:2", conv, "conv2d/wgmma_rs", 110), 140 / 110.0);
     char *t = told(&f);
-    assert_string_equal(t, "network  n: cudnn (cudnn on head; cudnn_residual on body) 380 us, the sum of 3 dense layer runs (isolated, cold): head, 2 x body\n" /* 100 + 280 */
+    assert_string_equal(t, "network  n: cudnn (cudnn on head; cudnn_residual on body) 380 us, the sum of 3 dense layer runs (isolated, "
+                           "cold): head, 2 x body\n"                                                           /* 100 + 280 */
                            "         fastest verified of each: 270 us, 1.41 x cudnn: wgmma_rs on head, body\n" /* 50 + 220 */
                            "         wgmma_rs: 270 us, 1.41 x cudnn\n");
     free(t);
     t = case_told(&f, 2, 3);
     assert_non_null(strstr(t, "x cudnn_residual"));
-    const char *residual = strstr(t, "\n0  cudnn_residual "), *ours = strstr(t, "\n1  wgmma_rs "), *first = strstr(t, "\n2  cudnn + epilogue ");
+    const char *residual = strstr(t, "\n0  cudnn_residual "), *ours = strstr(t, "\n1  wgmma_rs "),
+               *first = strstr(t, "\n2  cudnn + epilogue ");
     assert_true(residual && ours && first && residual < ours && ours < first);
     free(t);
     fixture_free(&f);
@@ -118,9 +122,10 @@ static void copy_is_not_the_op(void **state)
     add(&f, 1, "shuffle", "n:1", d2s, "depth_to_space/copy", 40)->status = ROW_FOIL;
     add(&f, 1, "shuffle", "n:1", d2s, "depth_to_space/d2s_native", 50);
     char *t = told(&f);
-    assert_string_equal(t, "network  n: row 0 (cudnn on conv; copy on shuffle) 240 us, the sum of 3 dense layer runs (isolated, cold): 2 x conv, shuffle\n"
-                           "         fastest verified of each: 250 us, 0.960 x row 0: cudnn on conv; d2s_native on shuffle\n"
-                           "         1 more variant is timed on some of its layers only\n");
+    assert_string_equal(
+        t, "network  n: row 0 (cudnn on conv; copy on shuffle) 240 us, the sum of 3 dense layer runs (isolated, cold): 2 x conv, shuffle\n"
+           "         fastest verified of each: 250 us, 0.960 x row 0: cudnn on conv; d2s_native on shuffle\n"
+           "         1 more variant is timed on some of its layers only\n");
     free(t);
     f.rows[2]->status = ROW_CRASHED; /* now nothing runs the shuffle */
     t = told(&f);
@@ -136,7 +141,8 @@ static void copy_is_not_the_op(void **state)
 
 static void nothing_without_a_network(void **state)
 {
-    static const char *const none[] = {NULL, "", ":", "x", "x:", ":3", "x:0", "x:-3", "x:3y", "x: 3", "x:99999999999999999999999", ",,, ,", "x:1", ", :1,x::"};
+    static const char *const none[] = {
+        NULL, "", ":", "x", "x:", ":3", "x:0", "x:-3", "x:3y", "x: 3", "x:99999999999999999999999", ",,, ,", "x:1", ", :1,x::"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) { /* and what a damaged database may hold; "x:1" on one layer is no sum */
         struct fixture f = {0};
         fixture_run(&f.run, "t", "cuda:0", "GPU");
@@ -147,7 +153,8 @@ static void nothing_without_a_network(void **state)
         free(t);
         row_set(&f.rows[0]->networks, "bad, x:-1, y:2, :");
         t = told(&f);
-        assert_non_null(strstr(t, "network  y: cudnn 20.0 us, the sum of 2 dense layer runs (isolated, cold): 2 x a\n         fastest verified of each: cudnn everywhere\n"));
+        assert_non_null(strstr(t, "network  y: cudnn 20.0 us, the sum of 2 dense layer runs (isolated, cold): 2 x a\n         fastest "
+                                  "verified of each: cudnn everywhere\n"));
         free(t);
         fixture_free(&f);
     }
@@ -189,9 +196,11 @@ static void names_of_completed_rows(void **state)
     assert_non_null(strstr(t, "next  bench why body cudnn_plain")); /* what the command line can find */
     assert_non_null(strstr(t, "bench exec scenarios/edsr.yaml body cudnn_plain -- "));
     free(t);
-    row_set(&f.run.argv, "bench run scenarios/edsr.yaml --variants my=k -d emu -o /tmp/o --quiet"); /* a command that is pasted finds the same rows */
+    row_set(&f.run.argv,
+            "bench run scenarios/edsr.yaml --variants my=k -d emu -o /tmp/o --quiet"); /* a command that is pasted finds the same rows */
     t = case_told(&f, 4, 2);
-    assert_non_null(strstr(t, "next  bench why body cudnn_plain -o /tmp/o · bench exec scenarios/edsr.yaml body cudnn_plain --variants my=k -d emu -- ncu"));
+    assert_non_null(strstr(
+        t, "next  bench why body cudnn_plain -o /tmp/o · bench exec scenarios/edsr.yaml body cudnn_plain --variants my=k -d emu -- ncu"));
     free(t);
     t = case_told(&f, 8, f.count - 8);
     assert_non_null(strstr(t, "--only mma_sync_d2s --dump --variants my=k -d emu -o /tmp/o\n"));
@@ -246,13 +255,15 @@ static void whole_networks_stand_beside_their_sums(void **state)
     for (int i = 0; i < 5; i++)
         chain(&f, singles[i], "launch=graph", 4000 + 100 * i, 0.7);
     char *t = told(&f);
-    const char *const wanted[] = {
-        "whole, library: 3,000 us ±3; its layers by themselves 3.12 ms - 420 us warm L2 + 100 us layout changes of the plan + 200 us launches, gaps and the rest; "
-        "layout changes of ours 4 %; layout changes inside the library 10 % (nchwToNhwcKernel 200 us, nhwcToNchwKernel 100 us); cudnn on head\n",
-        /* 3120 / 2080; 3000 / 2100; 3200 / 2000 */
-        "whole, best: 2,000 us ±2, 1.50 x library [1.48, 1.52] end to end, 1.50 x [1.43, 1.60] over its layers; its layers by themselves 2.08 ms - "
-        "130 us warm L2 and launches of short layers + 50.0 us launches, gaps and the rest; cudnn on head\n",
-        "whole, conv2d/c: 4,200 us", "whole: 2 more, in the table of edsr/x2\n"};
+    const char *const wanted[] = {"whole, library: 3,000 us ±3; its layers by themselves 3.12 ms - 420 us warm L2 + 100 us layout changes "
+                                  "of the plan + 200 us launches, gaps and the rest; "
+                                  "layout changes of ours 4 %; layout changes inside the library 10 % (nchwToNhwcKernel 200 us, "
+                                  "nhwcToNchwKernel 100 us); cudnn on head\n",
+                                  /* 3120 / 2080; 3000 / 2100; 3200 / 2000 */
+                                  "whole, best: 2,000 us ±2, 1.50 x library [1.48, 1.52] end to end, 1.50 x [1.43, 1.60] over its layers; "
+                                  "its layers by themselves 2.08 ms - "
+                                  "130 us warm L2 and launches of short layers + 50.0 us launches, gaps and the rest; cudnn on head\n",
+                                  "whole, conv2d/c: 4,200 us", "whole: 2 more, in the table of edsr/x2\n"};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (!strstr(t, wanted[i]))
             fail_msg("not said: %s\n%s", wanted[i], t);
@@ -271,16 +282,19 @@ static void whole_networks_without_times(void **state)
         row_set(&r->networks, "x2:16");
     }
     for (int i = 0; i < 2; i++) {
-        struct row *r = fixture_row(&f, 1, "x2", "", "chain", i ? "chain/best" : "chain/library", "launch=stream", i ? ROW_OK : ROW_SKIPPED);
+        struct row *r =
+            fixture_row(&f, 1, "x2", "", "chain", i ? "chain/best" : "chain/library", "launch=stream", i ? ROW_OK : ROW_SKIPPED);
         row_set(&r->op, "chain");
     }
     char *t = told(&f);
-    assert_string_equal(t, "network  x2, whole: 1 of 2 chains verified against the net in double, 0.100 of the tolerance at most; not timed\n");
+    assert_string_equal(
+        t, "network  x2, whole: 1 of 2 chains verified against the net in double, 0.100 of the tolerance at most; not timed\n");
     free(t);
     for (int i = 2; i < 4; i++) /* of several cases each line says which */
         row_set(&f.rows[i]->axes, "mask=pixel");
     t = told(&f);
-    assert_string_equal(t, "network  x2, whole mask=pixel: 1 of 2 chains verified against the net in double, 0.100 of the tolerance at most; not timed\n");
+    assert_string_equal(
+        t, "network  x2, whole mask=pixel: 1 of 2 chains verified against the net in double, 0.100 of the tolerance at most; not timed\n");
     free(t);
     fixture_free(&f);
 }
@@ -288,9 +302,14 @@ static void whole_networks_without_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_by_hand), cmocka_unit_test(the_strongest_of_the_library),     cmocka_unit_test(copy_is_not_the_op),      cmocka_unit_test(nothing_without_a_network),
-        cmocka_unit_test(dense_cases_only), cmocka_unit_test(names_of_completed_rows),
-        cmocka_unit_test(whole_networks_stand_beside_their_sums), cmocka_unit_test(whole_networks_without_times),
+        cmocka_unit_test(sums_by_hand),
+        cmocka_unit_test(the_strongest_of_the_library),
+        cmocka_unit_test(copy_is_not_the_op),
+        cmocka_unit_test(nothing_without_a_network),
+        cmocka_unit_test(dense_cases_only),
+        cmocka_unit_test(names_of_completed_rows),
+        cmocka_unit_test(whole_networks_stand_beside_their_sums),
+        cmocka_unit_test(whole_networks_without_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,8 +159,9 @@ static void placement_is_said(void **state)
         const char *variant, *code;
         double us;
         int blocks;
-    } rows[] = {{"conv2d/cudnn", "", 40, 80},   {"conv2d/auto", "aa", 24, 80}, {"conv2d/mma_sync", "aa", 30, 80}, {"my/copy", "aa", 26, 80},
-                {"my/more_blocks", "aa", 35, 81}, {"my/other", "bb", 20, 80},   {"my/near", "bb", 20.1, 80}};
+    } rows[] = {{"conv2d/cudnn", "", 40, 80}, {"conv2d/auto", "aa", 24, 80},    {"conv2d/mma_sync", "aa", 30, 80},
+                {"my/copy", "aa", 26, 80},    {"my/more_blocks", "aa", 35, 81}, {"my/other", "bb", 20, 80},
+                {"my/near", "bb", 20.1, 80}};
     struct fixture f = {0};
     struct case_view c;
     struct text t = {0};
@@ -239,15 +240,20 @@ static void every_failure_is_said(void **state)
     fixture_free(&f);
 }
 
-/* A short row has its time in a graph beside the isolated one, and a row that prepares something what that takes; others have neither column. */
+/* A short row has its time in a graph beside the isolated one, and a row that prepares something what that takes; others have neither
+ * column. */
 static void graph_and_prepare(void **state)
 {
     struct fixture f = {0};
     const struct report_style plain = {0};
     fixture_run(&f.run, "t", "cuda:0", "NVIDIA H200");
     for (int i = 0; i < 3; i++)
-        fixture_time(fixture_row(&f, 0, "a", "", "conv2d 8->8 3x3", i == 0 ? "conv2d/cudnn" : i == 1 ? "conv2d/tconv" : "conv2d/naive", "", ROW_OK), -1, 10.0 * (i + 1), 0.1,
-                     1.0 / (i + 1), 0.3, 0.6);
+        fixture_time(fixture_row(&f, 0, "a", "", "conv2d 8->8 3x3",
+                                 i == 0   ? "conv2d/cudnn"
+                                 : i == 1 ? "conv2d/tconv"
+                                          : "conv2d/naive",
+                                 "", ROW_OK),
+                     -1, 10.0 * (i + 1), 0.1, 1.0 / (i + 1), 0.3, 0.6);
     struct text t = {0};
     report_case(&t, &f.run, f.rows, f.count, &plain);
     assert_null(strstr(text_get(&t), "graph us"));
@@ -277,10 +283,10 @@ static void graph_and_prepare(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(terminal_h200),   cmocka_unit_test(terminal_emu),       cmocka_unit_test(terminal_ascii_narrow),
-        cmocka_unit_test(terminal_colour), cmocka_unit_test(markdown),           cmocka_unit_test(ranking),
-        cmocka_unit_test(ranking_of_a_tie), cmocka_unit_test(placement_is_said),
-        cmocka_unit_test(graph_and_prepare), cmocka_unit_test(emu_has_no_time), cmocka_unit_test(absent_is_not_zero), cmocka_unit_test(every_failure_is_said),
+        cmocka_unit_test(terminal_h200),    cmocka_unit_test(terminal_emu),       cmocka_unit_test(terminal_ascii_narrow),
+        cmocka_unit_test(terminal_colour),  cmocka_unit_test(markdown),           cmocka_unit_test(ranking),
+        cmocka_unit_test(ranking_of_a_tie), cmocka_unit_test(placement_is_said),  cmocka_unit_test(graph_and_prepare),
+        cmocka_unit_test(emu_has_no_time),  cmocka_unit_test(absent_is_not_zero), cmocka_unit_test(every_failure_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

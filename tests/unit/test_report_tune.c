@@ -10,10 +10,14 @@
 
 enum fate { BEST, TIED, DROPPED, TWIN, REFUSED, OUTSIDE, WRONG };
 
-static struct row *point(struct fixture *f, int index, const char *layer, const char *params, enum fate fate, double us, double library_us, const char *twin)
+static struct row *point(struct fixture *f, int index, const char *layer, const char *params, enum fate fate, double us, double library_us,
+                         const char *twin)
 {
     bool timed = fate <= DROPPED || fate == WRONG;
-    struct row *r = fixture_row(f, index, layer, "", "conv2d 64->64 3x3", "conv2d/tconv", params, fate == WRONG ? ROW_WRONG : timed ? ROW_OK : ROW_INFEASIBLE);
+    struct row *r = fixture_row(f, index, layer, "", "conv2d 64->64 3x3", "conv2d/tconv", params,
+                                fate == WRONG ? ROW_WRONG
+                                : timed       ? ROW_OK
+                                              : ROW_INFEASIBLE);
     r->repeat = index ? 10 : 1;
     if (timed || fate == REFUSED || fate == TWIN)
         fixture_step(r, "conv_tconv", 64, fate == REFUSED ? 40 : 0, 12, 0.5, "regs");
@@ -27,7 +31,11 @@ static struct row *point(struct fixture *f, int index, const char *layer, const 
     if (fate == REFUSED || fate == OUTSIDE)
         row_set(&r->reason, fate == REFUSED ? "conv_tconv spills: 40 bytes" : "where registers <= 224: 663 > 224");
     if (fate <= DROPPED)
-        row_add_metric(r, -1, 0, fate == BEST ? "tune.best_of" : fate == TIED ? "tune.tied_with_best" : "tune.dropped_after", "rounds", "model", 9);
+        row_add_metric(r, -1, 0,
+                       fate == BEST   ? "tune.best_of"
+                       : fate == TIED ? "tune.tied_with_best"
+                                      : "tune.dropped_after",
+                       "rounds", "model", 9);
     return r;
 }
 
@@ -41,8 +49,9 @@ static void library(struct fixture *f, int index, const char *layer, double us, 
     r->repeat = index ? 10 : 1;
 }
 
-/* Layer `thin` runs once, `wide` ten times. T=4 is the best of thin; T=8 of wide, where T=4 does not exist and T=16 is the same code as T=8.
- * T=16 runs on both: on thin itself, on wide through T=8; so does T=8. T=8 costs 30 + 10 x 100, T=16 costs 25 + 10 x 100: T=16 is the one point. */
+/* Layer `thin` runs once, `wide` ten times. T=4 is the best of thin; T=8 of wide, where T=4 does not exist and T=16 is the same code as
+ * T=8. T=16 runs on both: on thin itself, on wide through T=8; so does T=8. T=8 costs 30 + 10 x 100, T=16 costs 25 + 10 x 100: T=16 is the
+ * one point. */
 static void two_layers(struct fixture *f)
 {
     fixture_run(&f->run, "boda", "cuda:0", "NVIDIA H200");
@@ -96,11 +105,14 @@ static void three_columns(void **state)
     struct fixture f = {0};
     two_layers(&f);
     char *text = told(&f);
-    expect_line(text, "thin", "thin 40.0 25.00 1.60 20.00 2.00 3 1 T=4"); /* the library's faster row; the wrong point is none of the timed */
+    expect_line(text, "thin",
+                "thin 40.0 25.00 1.60 20.00 2.00 3 1 T=4"); /* the library's faster row; the wrong point is none of the timed */
     expect_line(text, "wide", "wide 200.0 100.0 2.00 100.0 2.00 2 2 T=8");
     expect_line(text, "sum", "sum 2,040 1,025 1.99 1,020 2.00"); /* 40 + 2000, 25 + 1000, 20 + 1000 */
     expect_line(text, "one point", "one point T=16, right on 2 of 2 layers");
-    expect_line(text, "9 points", "9 points on 2 layers: 5 right, 5 of them timed; 1 outside the variant's conditions, 1 spill or do not fit, 1 the same as another, 1 failed");
+    expect_line(text, "9 points",
+                "9 points on 2 layers: 5 right, 5 of them timed; 1 outside the variant's conditions, 1 spill or do not fit, 1 the same as "
+                "another, 1 failed");
     assert_non_null(strstr(text, "interleaved with cudnn"));
     free(text);
     fixture_free(&f);
@@ -153,6 +165,7 @@ static void no_search_no_table(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(three_columns), cmocka_unit_test(a_layer_without_a_point), cmocka_unit_test(markdown_has_it), cmocka_unit_test(no_search_no_table)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(three_columns), cmocka_unit_test(a_layer_without_a_point),
+                                       cmocka_unit_test(markdown_has_it), cmocka_unit_test(no_search_no_table)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

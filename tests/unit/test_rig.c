@@ -24,7 +24,10 @@ static bool alloc(struct device *dev, const char *label, size_t bytes, uint64_t 
         scratch = *address + 4096; /* behind the zone before it */
     return true;
 }
-static void release(struct device *dev, uint64_t address) { free((void *)(uintptr_t)address); }
+static void release(struct device *dev, uint64_t address)
+{
+    free((void *)(uintptr_t)address);
+}
 static bool put(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err)
 {
     memcpy((void *)(uintptr_t)address, from, bytes);
@@ -57,7 +60,10 @@ static int signature(struct device *dev, const struct device_function *f, const 
     *param_bytes = 8;
     return 0;
 }
-static bool sync(struct device *dev, struct error *err) { return true; }
+static bool sync(struct device *dev, struct error *err)
+{
+    return true;
+}
 
 /* The kernel: the reference's values, and the harm. */
 static const struct op_data *expected;
@@ -81,8 +87,19 @@ static bool launch(struct device *dev, struct device_function *f, const struct d
     return true;
 }
 
-static const struct device_ops ops = {.name = "host", .keeps_time = true, .alloc = alloc, .release = release, .write = put, .read = get, .fill = fill, .load = load,
-                                      .unload = unload, .function = function, .signature = signature, .launch = launch, .sync = sync};
+static const struct device_ops ops = {.name = "host",
+                                      .keeps_time = true,
+                                      .alloc = alloc,
+                                      .release = release,
+                                      .write = put,
+                                      .read = get,
+                                      .fill = fill,
+                                      .load = load,
+                                      .unload = unload,
+                                      .function = function,
+                                      .signature = signature,
+                                      .launch = launch,
+                                      .sync = sync};
 static struct device device = {.ops = &ops, .spec = "host"};
 
 /* What is said of a program of one kernel that does `h`; values stay right. */

@@ -107,7 +107,8 @@ static void operations_are_those_counted(void **state)
 }
 
 /* The compiler may drop or merge what has no effect: the machine code, in which each loop is unrolled several times,
- * must hold the loads and operations of two iterations at least. (Loads of shared memory that were merged once made it 15 times the hardware's rate.) */
+ * must hold the loads and operations of two iterations at least. (Loads of shared memory that were merged once made it 15 times the
+ * hardware's rate.) */
 static void machine_code_keeps_the_work(void **state)
 {
     need_compiler();
@@ -121,9 +122,10 @@ static void machine_code_keeps_the_work(void **state)
             const char *kernel;
             int has, wants;
         } table[] = {
-            {"roof_copy", f->sass_ldg, 4},        {"roof_copy", f->sass_stg, 4},        {"roof_l2", f->sass_ldg, 8},         {"roof_shared", f->sass_lds, 16},
-            {"roof_f32", f->sass_ffma, 128},       {"roof_mma_f16", f->sass_mma, 16},     {"roof_mma_bf16", f->sass_mma, 16},   {"roof_mma_tf32", f->sass_mma, 16},
-            {"roof_mma_f16_acc16", f->sass_mma, 16}, {"roof_wgmma_f16", f->sass_gmma, 8}, {"roof_wgmma_bf16", f->sass_gmma, 8}, {"roof_wgmma_tf32", f->sass_gmma, 8},
+            {"roof_copy", f->sass_ldg, 4},       {"roof_copy", f->sass_stg, 4},        {"roof_l2", f->sass_ldg, 8},
+            {"roof_shared", f->sass_lds, 16},    {"roof_f32", f->sass_ffma, 128},      {"roof_mma_f16", f->sass_mma, 16},
+            {"roof_mma_bf16", f->sass_mma, 16},  {"roof_mma_tf32", f->sass_mma, 16},   {"roof_mma_f16_acc16", f->sass_mma, 16},
+            {"roof_wgmma_f16", f->sass_gmma, 8}, {"roof_wgmma_bf16", f->sass_gmma, 8}, {"roof_wgmma_tf32", f->sass_gmma, 8},
         };
         for (size_t k = 0; k < sizeof table / sizeof *table; k++)
             if (!strcmp(f->name, table[k].kernel)) {
@@ -171,7 +173,6 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_those_counted), cmocka_unit_test(operations_are_those_counted),
-                                       cmocka_unit_test(machine_code_keeps_the_work),
-                                       cmocka_unit_test(a_device_without_time_has_none)};
+                                       cmocka_unit_test(machine_code_keeps_the_work), cmocka_unit_test(a_device_without_time_has_none)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,4 +1,5 @@
-/* measure/sample on a device of make-believe time: who runs when, what a sample holds, when it stops; then how often a ratio is wrong, by simulation. */
+/* measure/sample on a device of make-believe time: who runs when, what a sample holds, when it stops; then how often a ratio is wrong, by
+ * simulation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,10 +83,22 @@ bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, 
     }
     return true;
 }
-bool rig_run_step(struct rig *rig, int step, struct error *err) { return rig_run(rig, err); }
-bool rig_prepare(struct rig *rig, double *ns, struct error *err) { return spend(5000); }
-const struct program *rig_program(const struct rig *rig) { return &rig->program; }
-int rig_plan_count(const struct rig *rig, int step) { return 0; }
+bool rig_run_step(struct rig *rig, int step, struct error *err)
+{
+    return rig_run(rig, err);
+}
+bool rig_prepare(struct rig *rig, double *ns, struct error *err)
+{
+    return spend(5000);
+}
+const struct program *rig_program(const struct rig *rig)
+{
+    return &rig->program;
+}
+int rig_plan_count(const struct rig *rig, int step)
+{
+    return 0;
+}
 void rig_plan_use(struct rig *rig, int step, int plan) {}
 
 /* ---- the device ---- */
@@ -116,7 +129,10 @@ static bool flush(struct device *dev, struct error *err)
     say("F");
     return spend(FLUSH_NS);
 }
-static bool sync(struct device *dev, struct error *err) { return true; }
+static bool sync(struct device *dev, struct error *err)
+{
+    return true;
+}
 static bool graph_begin(struct device *dev, struct error *err)
 {
     world.capturing = true;
@@ -131,14 +147,27 @@ static bool graph_end(struct device *dev, struct device_graph **graph, struct er
     world.graphs++;
     return true;
 }
-static bool graph_launch(struct device *dev, struct device_graph *graph, struct error *err) { return spend(graph->ns); }
+static bool graph_launch(struct device *dev, struct device_graph *graph, struct error *err)
+{
+    return spend(graph->ns);
+}
 static void graph_free(struct device *dev, struct device_graph *graph)
 {
     world.graphs--;
     free(graph);
 }
-static const struct device_ops ops = {.name = "fake", .keeps_time = true, .sync = sync, .event = event, .event_free = event_free, .record = record, .elapsed = elapsed,
-                                      .flush = flush, .graph_begin = graph_begin, .graph_end = graph_end, .graph_launch = graph_launch, .graph_free = graph_free};
+static const struct device_ops ops = {.name = "fake",
+                                      .keeps_time = true,
+                                      .sync = sync,
+                                      .event = event,
+                                      .event_free = event_free,
+                                      .record = record,
+                                      .elapsed = elapsed,
+                                      .flush = flush,
+                                      .graph_begin = graph_begin,
+                                      .graph_end = graph_end,
+                                      .graph_launch = graph_launch,
+                                      .graph_free = graph_free};
 static struct device device = {.ops = &ops, .spec = "fake"};
 
 #define MOST 4
@@ -297,7 +326,8 @@ static void steps_and_prepare(void **state)
     assert_true(sample_round(&device, pair, 2, 0, both, &err) && fabs(both[0] - 8000) < 1e-6 && fabs(both[1] - 8000) < 1e-6);
 }
 
-/* Of `trials` measurements of a kernel that is `slower` than row 0, as a share, how many intervals of the ratio lie wholly on one side of 1. */
+/* Of `trials` measurements of a kernel that is `slower` than row 0, as a share, how many intervals of the ratio lie wholly on one side
+ * of 1. */
 static double told(double slower, double noise, int trials)
 {
     const double ns[] = {100000, 100000 * (1 + slower)};
@@ -312,7 +342,8 @@ static double told(double slower, double noise, int trials)
     return (double)apart / trials;
 }
 
-/* The interval claims 95 %. Stopping as soon as it is narrow takes a little of that: an interval that happens to be too narrow ends the measurement. */
+/* The interval claims 95 %. Stopping as soon as it is narrow takes a little of that: an interval that happens to be too narrow ends the
+ * measurement. */
 static void equal_kernels_are_rarely_told_apart(void **state)
 {
     world.random = 88172645463325252u;
@@ -334,8 +365,12 @@ static void a_slower_kernel_is_told(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_round_is_interleaved), cmocka_unit_test(drift_cancels), cmocka_unit_test(it_stops),
-                                       cmocka_unit_test(sustained), cmocka_unit_test(steps_and_prepare), cmocka_unit_test(equal_kernels_are_rarely_told_apart),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_round_is_interleaved),
+                                       cmocka_unit_test(drift_cancels),
+                                       cmocka_unit_test(it_stops),
+                                       cmocka_unit_test(sustained),
+                                       cmocka_unit_test(steps_and_prepare),
+                                       cmocka_unit_test(equal_kernels_are_rarely_told_apart),
                                        cmocka_unit_test(a_slower_kernel_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,8 +80,13 @@ static void shipped_networks_have_the_published_cost(void **state)
         const char *name;
         int64_t repeat;
         const char *networks;
-    } layers[] = {{"head", 2, "edsr_x2:1, x4:1"}, {"body_1", 16, "edsr_x2:16"}, {"body_2", 20, "edsr_x2:17, x4:3"}, {"tail", 1, "edsr_x2:1"},
-                  {"x4_body", 2, "x4:2"},         {"x4_tail", 1, "x4:1"},       {"shuffle_1", 1, ""}};
+    } layers[] = {{"head", 2, "edsr_x2:1, x4:1"},
+                  {"body_1", 16, "edsr_x2:16"},
+                  {"body_2", 20, "edsr_x2:17, x4:3"},
+                  {"tail", 1, "edsr_x2:1"},
+                  {"x4_body", 2, "x4:2"},
+                  {"x4_tail", 1, "x4:1"},
+                  {"shuffle_1", 1, ""}};
     int found = 0;
     for (int i = 0; i < s->layer_count; i++)
         for (size_t k = 0; k < sizeof layers / sizeof layers[0]; k++)
@@ -241,11 +246,12 @@ static void block_loads(const char *block, size_t bytes)
         text_add(&t, "scenario: t\n");
     text_add(&t, own);
     if (!strstr(own, "layers:\n"))
-        text_add(&t,
-                 "defaults: {n: 1, c: 4, h: 8, w: 8, op: pointwise, epilogue: [relu]}\n"
-                 "layers:\n  body: {op: conv2d, k: 4, kernel: 3, pad: 7}\n  head: {}\n  body_1: {}\n  body_2: {epilogue: [residual]}\n  up: {}\n  tail: {}\n"
-                 "  x4_body: {}\n  x4_up: {}\n  x4_tail: {}\n  enter: {op: conv2d, k: 4, kernel: 3, pad: 7}\n  fine: {op: conv2d, h: 20, w: 20, k: 4, kernel: 3, pad: 1}\n"
-                 "  join: {op: add, h: 20, w: 20, epilogue: []}\n");
+        text_add(&t, "defaults: {n: 1, c: 4, h: 8, w: 8, op: pointwise, epilogue: [relu]}\n"
+                     "layers:\n  body: {op: conv2d, k: 4, kernel: 3, pad: 7}\n  head: {}\n  body_1: {}\n  body_2: {epilogue: [residual]}\n "
+                     " up: {}\n  tail: {}\n"
+                     "  x4_body: {}\n  x4_up: {}\n  x4_tail: {}\n  enter: {op: conv2d, k: 4, kernel: 3, pad: 7}\n  fine: {op: conv2d, h: "
+                     "20, w: 20, k: 4, kernel: 3, pad: 1}\n"
+                     "  join: {op: add, h: 20, w: 20, epilogue: []}\n");
     if (!strstr(own, "variants:"))
         text_add(&t, "variants: [cudnn]\n");
     if (!strncmp(own, "answers:", 8))

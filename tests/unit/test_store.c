@@ -334,9 +334,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(put_get_equality),     TEST(put_replaces_whole_row),         TEST(environment_merges),
-        TEST(tables_match_columns), TEST(kill_loses_and_doubles_nothing), TEST(a_running_run_holds_the_database),
-        TEST(two_in_one_process),   TEST(ceilings_are_kept_by_gpu_and_date),
+        TEST(put_get_equality),
+        TEST(put_replaces_whole_row),
+        TEST(environment_merges),
+        TEST(tables_match_columns),
+        TEST(kill_loses_and_doubles_nothing),
+        TEST(a_running_run_holds_the_database),
+        TEST(two_in_one_process),
+        TEST(ceilings_are_kept_by_gpu_and_date),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,8 @@ static void rows_are_the_same(const char *a, int64_t run_a, const char *b, int64
             assert_int_equal(ra[i]->times[k].rounds, rb[i]->times[k].rounds);
             assert_int_equal(!ra[i]->times[k].samples_ns, !rb[i]->times[k].samples_ns);
             if (ra[i]->times[k].samples_ns)
-                assert_memory_equal(ra[i]->times[k].samples_ns, rb[i]->times[k].samples_ns, sizeof(double) * (size_t)ra[i]->times[k].rounds);
+                assert_memory_equal(ra[i]->times[k].samples_ns, rb[i]->times[k].samples_ns,
+                                    sizeof(double) * (size_t)ra[i]->times[k].rounds);
         }
     }
     rows_free(ra, na);
@@ -135,9 +136,20 @@ static void an_interrupted_run_gives_way(void **state)
 
 static struct wisdom point(const char *variant, const char *params, const char *chip, const char *tuned, double ns)
 {
-    struct wisdom w = {.work = xstrdup("conv2d 64->64"), .variant = xstrdup(variant), .params = xstrdup(params), .chip = xstrdup(chip), .arch = xstrdup("sm_90a"),
-                       .compiler = xstrdup("nvrtc 13"), .median_ns = ns, .low_ns = ns - 1, .high_ns = ns + 1, .ratio = 2, .ratio_low = 1.9, .ratio_high = 2.1,
-                       .points = 96, .timed = 40};
+    struct wisdom w = {.work = xstrdup("conv2d 64->64"),
+                       .variant = xstrdup(variant),
+                       .params = xstrdup(params),
+                       .chip = xstrdup(chip),
+                       .arch = xstrdup("sm_90a"),
+                       .compiler = xstrdup("nvrtc 13"),
+                       .median_ns = ns,
+                       .low_ns = ns - 1,
+                       .high_ns = ns + 1,
+                       .ratio = 2,
+                       .ratio_low = 1.9,
+                       .ratio_high = 2.1,
+                       .points = 96,
+                       .timed = 40};
     memset(w.signature, 'a', HASH_TEXT - 1);
     memset(w.source_hash, 'b', HASH_TEXT - 1);
     snprintf(w.tuned, sizeof w.tuned, "%s", tuned);
@@ -208,7 +220,8 @@ static void every_table_is_merged(void **state)
     struct store *store = open_at(path);
     struct text names = {0};
     sqlite3_stmt *s;
-    assert_true(store_prepare(store, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name", &s, &err));
+    assert_true(
+        store_prepare(store, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name", &s, &err));
     while (sqlite3_step(s) == SQLITE_ROW)
         text_addf(&names, "%s ", (const char *)sqlite3_column_text(s, 0));
     sqlite3_finalize(s);
@@ -220,6 +233,7 @@ static void every_table_is_merged(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {TEST(runs_and_rows), TEST(an_interrupted_run_gives_way), TEST(wisdom_newest_wins), TEST(refusals), TEST(every_table_is_merged)};
+    const struct CMUnitTest tests[] = {TEST(runs_and_rows), TEST(an_interrupted_run_gives_way), TEST(wisdom_newest_wins), TEST(refusals),
+                                       TEST(every_table_is_merged)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,9 +50,18 @@ static struct tile_stats plainly(const struct work *w, struct tile tile)
                     s.tiles++;
                     s.active += active;
                     s.flop += active ? (double)outputs * per_output : 0;
-                    int bin = marked == 0 ? 0 : marked == 1 ? 1 : marked == 2 ? 2 : marked <= 4 ? 3 : marked <= 8 ? 4 : marked <= 16 ? 5
-                              : marked <= 32 ? 6 : marked <= 64 ? 7 : marked <= 128 ? 8
-                              : marked <= 256 ? 9 : marked <= 512 ? 10 : 11;
+                    int bin = marked == 0     ? 0
+                              : marked == 1   ? 1
+                              : marked == 2   ? 2
+                              : marked <= 4   ? 3
+                              : marked <= 8   ? 4
+                              : marked <= 16  ? 5
+                              : marked <= 32  ? 6
+                              : marked <= 64  ? 7
+                              : marked <= 128 ? 8
+                              : marked <= 256 ? 9
+                              : marked <= 512 ? 10
+                                              : 11;
                     s.bins[bin]++;
                 }
     free(in);
@@ -65,8 +74,9 @@ static void test_definition(void **state)
     static const struct {
         int64_t kernel, stride, pad, dilation;
         struct tile tile;
-    } shapes[] = {{3, 1, 1, 1, {6, 6, 1, 0}}, {3, 1, 1, 1, {8, 16, 1, 0}}, {3, 2, 1, 1, {3, 3, 1, 0}}, {5, 1, 2, 1, {5, 5, 1, 0}}, {3, 1, 2, 2, {4, 4, 2, 0}},
-                  {7, 2, 3, 1, {3, 3, 1, 0}}, {1, 1, 0, 1, {8, 4, 1, 0}}, {3, 4, 0, 1, {2, 5, 1, 0}}, {3, 1, 1, 1, {1, 1, 1, 0}}, {3, 1, 1, 1, {64, 64, 1, 0}}};
+    } shapes[] = {{3, 1, 1, 1, {6, 6, 1, 0}}, {3, 1, 1, 1, {8, 16, 1, 0}}, {3, 2, 1, 1, {3, 3, 1, 0}}, {5, 1, 2, 1, {5, 5, 1, 0}},
+                  {3, 1, 2, 2, {4, 4, 2, 0}}, {7, 2, 3, 1, {3, 3, 1, 0}},  {1, 1, 0, 1, {8, 4, 1, 0}}, {3, 4, 0, 1, {2, 5, 1, 0}},
+                  {3, 1, 1, 1, {1, 1, 1, 0}}, {3, 1, 1, 1, {64, 64, 1, 0}}};
     static const enum mask_pattern patterns[] = {MASK_IID, MASK_BLOBS, MASK_PIXEL, MASK_EMPTY, MASK_FULL, MASK_CHECKERBOARD};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
@@ -109,7 +119,8 @@ static void test_whole(void **state)
     assert_true(s.tiles == 28 && s.active == 28 && s.flop == work_flop(&w));
     struct text t = {0};
     tile_bins_text(&s, &t);
-    assert_string_equal(text_get(&t), "17-32:4 33-64:1 65-128:23"); /* 3 columns of inputs at the right; 7x9 at the lower left; the rest 7x10 to 10x10 */
+    assert_string_equal(text_get(&t),
+                        "17-32:4 33-64:1 65-128:23"); /* 3 columns of inputs at the right; 7x9 at the lower left; the rest 7x10 to 10x10 */
     text_free(&t);
     s = (struct tile_stats){.bins = {7, 6, 5, 4, 3, 0, 2, 0, 0, 0, 0, 1}};
     tile_bins_text(&s, &t);
@@ -187,7 +198,8 @@ static void test_volume(void **state)
         want.active += marked > 0;
         want.flop += marked > 0 ? (double)outputs * 2 * 2 * 3 * 27 : 0;
     }
-    assert_true(got.tiles == want.tiles && got.active == want.active && got.flop == want.flop && want.active > 5 && want.active < want.tiles);
+    assert_true(got.tiles == want.tiles && got.active == want.active && got.flop == want.flop && want.active > 5 &&
+                want.active < want.tiles);
     for (int i = 0; i < TILE_BINS; i++)
         assert_int_equal(got.bins[i], want.bins[i]);
     free(in);
@@ -195,7 +207,7 @@ static void test_volume(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_definition), cmocka_unit_test(test_random_pixels), cmocka_unit_test(test_whole),
-                                       cmocka_unit_test(test_scatter), cmocka_unit_test(test_volume)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_definition), cmocka_unit_test(test_random_pixels),
+                                       cmocka_unit_test(test_whole), cmocka_unit_test(test_scatter), cmocka_unit_test(test_volume)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,7 +111,8 @@ static void test_infeasible(void **state)
     changed = w;
     changed.stride = 2;
     infeasible("my/halo_regs", changed, "needs stride == 1: 2 != 1");
-    infeasible_on("my/halo_regs", "{TH: 16, TW: 32, KB: 64}", w, &turing, "where smem <= smem_per_block_optin: 78480 > 65536, with CC=16,KB=64,TH=16,TW=32");
+    infeasible_on("my/halo_regs", "{TH: 16, TW: 32, KB: 64}", w, &turing,
+                  "where smem <= smem_per_block_optin: 78480 > 65536, with CC=16,KB=64,TH=16,TW=32");
     infeasible_on("my/halo_regs", "{TH: 16, TW: 32, CC: 4, KB: 64}", w,
                   &(struct chip){.threads_per_block = 1024, .smem_per_block_optin = 1000},
                   "where smem <= smem_per_block_optin: 21456 > 1000, with CC=4,KB=64,TH=16,TW=32");

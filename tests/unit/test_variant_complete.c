@@ -256,10 +256,9 @@ static void test_hostile_nesting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_completion),         cmocka_unit_test(test_two_activations), cmocka_unit_test(test_completion_chain),
-        cmocka_unit_test(test_select),
-        cmocka_unit_test(test_claims),
-        cmocka_unit_test(test_completion_missing), cmocka_unit_test(test_variant_steps),   cmocka_unit_test(test_hostile_nesting),
+        cmocka_unit_test(test_completion),    cmocka_unit_test(test_two_activations), cmocka_unit_test(test_completion_chain),
+        cmocka_unit_test(test_select),        cmocka_unit_test(test_claims),          cmocka_unit_test(test_completion_missing),
+        cmocka_unit_test(test_variant_steps), cmocka_unit_test(test_hostile_nesting),
     };
     return cmocka_run_group_tests(tests, load_all, drop_all);
 }

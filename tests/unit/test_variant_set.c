@@ -149,7 +149,8 @@ static void test_points(void **state)
     assert_true(variant_at(v, "A=10,BIG=7,TH=4,WORD=float4", &one, &err));
     assert_string_equal(one->label, "A=10,BIG=7,TH=4,WORD=float4");
     variant_points_free(one, 1);
-    const char *const gone[] = {"A=10,BIG=7,TH=5,WORD=float4", "A=10,BIG=7,WORD=float4", "A=10,BIG=7,NEW=1,TH=4,WORD=float4", "A=10,,=", ""};
+    const char *const gone[] = {"A=10,BIG=7,TH=5,WORD=float4", "A=10,BIG=7,WORD=float4", "A=10,BIG=7,NEW=1,TH=4,WORD=float4",
+                                "A=10,,=", ""};
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
         error_clear(&err);
         assert_false(variant_at(v, gone[i], &one, &err));

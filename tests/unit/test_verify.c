@@ -40,9 +40,15 @@ static void stop(struct bench *b)
     free(b);
 }
 
-static void look(struct bench *b) { verify_output(&b->p, &b->d, b->storage, &b->v); }
+static void look(struct bench *b)
+{
+    verify_output(&b->p, &b->d, b->storage, &b->v);
+}
 
-static size_t at_index(const struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w) { return tensor_index(&b->o, n, c, h, w); }
+static size_t at_index(const struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+    return tensor_index(&b->o, n, c, h, w);
+}
 static void put(struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w, double v)
 {
     dtype_set(b->o.dtype, b->storage, at_index(b, n, c, h, w), v);
@@ -122,7 +128,8 @@ static void test_precision_tolerance(void **state)
     fails(b, 1, "");
     stop(b);
     const struct work *w = &b->p.work;
-    assert_true(verify_factor("direct", w) == 1 && verify_factor("split3", w) == 2 && verify_factor("winograd", w) == 16 && verify_factor("my words", w) == 1);
+    assert_true(verify_factor("direct", w) == 1 && verify_factor("split3", w) == 2 && verify_factor("winograd", w) == 16 &&
+                verify_factor("my words", w) == 1);
     /* 64 channels and 3x3 in f16: 578 roundings of 2^-24 each, twice, against 6 / 24 of 2^-11 */
     struct work deep = {.math = MATH_F16_ACC32, .dtype = DTYPE_F16, .c = 64, .r = 3, .s = 3};
     double most = 2 * 6 * sqrt(578) * 0x1p-24, factor = verify_factor("collapsed", &deep);
@@ -151,7 +158,8 @@ static void test_places(void **state)
         assert_non_null(strstr(b->v.text, "was not written"));
         EVERY(y == 23, put(b, n, c, y, x, get(b, n, c, y, x) + 1));
         fails(b, 2 * 16 * 40, "all in row 23");
-        assert_true(b->v.worst_at[0] == 0 && b->v.worst_at[1] == 0 && b->v.worst_at[2] == 23 && b->v.worst_at[3] == 0); /* the first of equals */
+        assert_true(b->v.worst_at[0] == 0 && b->v.worst_at[1] == 0 && b->v.worst_at[2] == 23 &&
+                    b->v.worst_at[3] == 0); /* the first of equals */
         assert_true(b->v.worst_error == 1);
         EVERY(c == 5, put(b, n, c, y, x, NAN));
         fails(b, 2 * 24 * 40, "all in channel 5: NaN");
@@ -245,7 +253,7 @@ static void test_exact_data_notices(void **state)
         struct op_data changed = b->d;
         double *row = malloc((size_t)(b->w.k * b->w.q) * sizeof *row);
         changed.array[ROLE_FILTER] = malloc((size_t)(terms * b->w.k) * sizeof(float));
-        for (int64_t drop = 0; drop < terms; drop += terms > 100 ? 37 : 1) { /* one (c, r, s) is left out */
+        for (int64_t drop = 0; drop<terms; drop += terms> 100 ? 37 : 1) { /* one (c, r, s) is left out */
             memcpy(changed.array[ROLE_FILTER], b->d.array[ROLE_FILTER], (size_t)(terms * b->w.k) * sizeof(float));
             for (int64_t k = 0; k < b->w.k; k++)
                 changed.array[ROLE_FILTER][k * terms + drop] = 0;
@@ -317,7 +325,8 @@ static void test_mask_out(void **state)
     assert_true(b->v.ok && b->v.elements == 960);
     bits[1] |= 0xffffff00; /* the bits of row 0 behind its last column, which a next layer would count */
     verify_mask(&b->p, &b->d, bits, &b->v);
-    assert_true(!b->v.ok && b->v.wrong == 24 && b->v.worst_at[2] == 0 && b->v.worst_at[3] == 40 && strstr(b->v.text, "past the last column"));
+    assert_true(!b->v.ok && b->v.wrong == 24 && b->v.worst_at[2] == 0 && b->v.worst_at[3] == 40 &&
+                strstr(b->v.text, "past the last column"));
     bits[1] &= 0xff;
     bits[7 * 2] ^= 1u << 9;
     verify_mask(&b->p, &b->d, bits, &b->v);

@@ -18,9 +18,10 @@
 static void measured_run(struct fixture *f)
 {
     fixture_run(&f->run, "edsr", "cuda:0", "NVIDIA H200 · driver 580.65.06 · 132 SMs");
-    row_set(&f->run.environment, "{\"roofs\":{\"measured\":\"2026-11-21T22:00:00Z\",\"copy\":{\"value\":4e12,\"unit\":\"B/s\",\"how\":\"\"},"
-                                 "\"f16_acc32\":{\"value\":8e14,\"unit\":\"FLOP/s\",\"how\":\"\"},\"f32\":{\"value\":5e13,\"unit\":\"FLOP/s\",\"how\":\"\"},"
-                                 "\"launch\":{\"value\":2000,\"unit\":\"ns\",\"how\":\"\"}}}");
+    row_set(&f->run.environment,
+            "{\"roofs\":{\"measured\":\"2026-11-21T22:00:00Z\",\"copy\":{\"value\":4e12,\"unit\":\"B/s\",\"how\":\"\"},"
+            "\"f16_acc32\":{\"value\":8e14,\"unit\":\"FLOP/s\",\"how\":\"\"},\"f32\":{\"value\":5e13,\"unit\":\"FLOP/s\",\"how\":\"\"},"
+            "\"launch\":{\"value\":2000,\"unit\":\"ns\",\"how\":\"\"}}}");
 }
 
 /* 80 GFLOP and 200 MB: 100 us on tensor cores, 1600 us on f32, 50 us of bytes. One step of 16 blocks an SM's worth of everything. */
@@ -132,7 +133,8 @@ static void line(struct row *r, int at, const char *name, double value)
     row_add_metric(r, 0, at, name, "", "cupti", value);
 }
 
-/* The counted row of above, sampled too: 93.75 us wait, 40 of 62 for the scoreboard and of that three quarters at line 57; 31.25 us issue. */
+/* The counted row of above, sampled too: 93.75 us wait, 40 of 62 for the scoreboard and of that three quarters at line 57; 31.25 us issue.
+ */
 static void waits_have_lines(void **state)
 {
     struct fixture f = {0};
@@ -275,7 +277,6 @@ static void printed_numbers_add_up(void **state)
     }
 }
 
-
 static void expect(struct fixture *f, int index, const char *binds, const char *says)
 {
     struct case_view c;
@@ -284,7 +285,8 @@ static void expect(struct fixture *f, int index, const char *binds, const char *
     verdicts_of(&c, &c.views[index], &v);
     assert_true(v.rules);
     if (!binds[0] ? v.count != 0 : !v.count || strcmp(counter_bind_names[v.items[0].binds], binds) || !strstr(v.items[0].says, says))
-        fail_msg("row %s: '%s: %s', want '%s: ...%s...'", f->rows[index]->variant, v.count ? counter_bind_names[v.items[0].binds] : "", v.count ? v.items[0].says : "", binds, says);
+        fail_msg("row %s: '%s: %s', want '%s: ...%s...'", f->rows[index]->variant, v.count ? counter_bind_names[v.items[0].binds] : "",
+                 v.count ? v.items[0].says : "", binds, says);
     case_view_free(&c);
 }
 
@@ -430,8 +432,10 @@ static void library_kernels_have_limits(void **state)
     r->bytes = 200e6;
     snprintf(row_add_step(r)->name, 96, "cudnn");
     fixture_time(r, -1, 145, 0.5, 1, 1, 1);
-    row_set(&r->kernels, "[{\"step\":0,\"name\":\"small\",\"ns\":900,\"registers\":16,\"static_smem\":0,\"dynamic_smem\":0,\"grid\":[9,1,1],\"block\":[32,1,1]},"
-                         "{\"step\":0,\"name\":\"sm90_xmma\",\"ns\":142655,\"registers\":168,\"static_smem\":0,\"dynamic_smem\":231424,\"grid\":[15,8,1],\"block\":[384,1,1]}]");
+    row_set(&r->kernels, "[{\"step\":0,\"name\":\"small\",\"ns\":900,\"registers\":16,\"static_smem\":0,\"dynamic_smem\":0,\"grid\":[9,1,1]"
+                         ",\"block\":[32,1,1]},"
+                         "{\"step\":0,\"name\":\"sm90_xmma\",\"ns\":142655,\"registers\":168,\"static_smem\":0,\"dynamic_smem\":231424,"
+                         "\"grid\":[15,8,1],\"block\":[384,1,1]}]");
     report_why(&t, &f.run, f.rows, f.count, 0, &style);
     assert_non_null(strstr(text_get(&t), "kernel     sm90_xmma: 168 registers, 120 blocks"));
     assert_non_null(strstr(text_get(&t), "1 block of 384 threads on an SM, 12 warps"));
@@ -520,7 +524,8 @@ static void words_of(struct fixture *f, int index, struct text *t)
     report_why(t, &f->run, f->rows, f->count, index, &style);
 }
 
-/* A difference within A/A is none; steps that overlap are a part with a minus; a row of two steps is held against the roof with all of its time. */
+/* A difference within A/A is none; steps that overlap are a part with a minus; a row of two steps is held against the roof with all of its
+ * time. */
 static void what_is_no_difference(void **state)
 {
     struct fixture f = {0};
@@ -575,10 +580,16 @@ static void units_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_are_bounded),         cmocka_unit_test(the_account_balances),     cmocka_unit_test(waits_have_lines),
-        cmocka_unit_test(steps_and_gaps_are_parts),  cmocka_unit_test(printed_numbers_add_up),   cmocka_unit_test(clusters_are_the_drivers),
+        cmocka_unit_test(units_are_bounded),
+        cmocka_unit_test(the_account_balances),
+        cmocka_unit_test(waits_have_lines),
+        cmocka_unit_test(steps_and_gaps_are_parts),
+        cmocka_unit_test(printed_numbers_add_up),
+        cmocka_unit_test(clusters_are_the_drivers),
         cmocka_unit_test(a_chain_is_held_as_a_whole),
-        cmocka_unit_test(verdicts_without_counters), cmocka_unit_test(verdicts_with_counters),   cmocka_unit_test(rows_are_found_by_words),
+        cmocka_unit_test(verdicts_without_counters),
+        cmocka_unit_test(verdicts_with_counters),
+        cmocka_unit_test(rows_are_found_by_words),
         cmocka_unit_test(unknown_machines_stay_unknown),
         cmocka_unit_test(library_kernels_have_limits),
         cmocka_unit_test(printed),

@@ -18,7 +18,8 @@ void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes)
     w->copies[w->copy_count++] = (struct async_copy){offset, bytes, w->async_groups};
     memset(w->block->shared_known + offset, KNOWN_PENDING, bytes);
     if (w->quick_watch) /* as if nobody had written it: sends a read to known_shared */
-        memset(w->block->shadow->writer + (offset >> w->program->shared_shift), 0, (bytes >> w->program->shared_shift) * sizeof *w->block->shadow->writer);
+        memset(w->block->shadow->writer + (offset >> w->program->shared_shift), 0,
+               (bytes >> w->program->shared_shift) * sizeof *w->block->shadow->writer);
 }
 
 /* What is new in a list of at most 32. */
@@ -31,11 +32,12 @@ static bool first_time(uint64_t *seen, int *count, uint64_t value)
     return true;
 }
 
-/* cp.async.cg by the hardware's rule, as an H200 counts it (tests/gpu/calibration/cp_async_bypass): a piece is what of a 32-byte sector of global memory goes to one
- * 32-byte stretch of shared memory, and each is counted. A wavefront writes pieces of one global line into one row of the banks, one of each sector.
- * Where a lane brings zeros, all lanes write them first, like a store. `plain` and `ideal` are the store's wavefronts: they were added already, as were the
- * sectors. What this takes beyond is no bank conflict. */
-void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask, uint64_t plain, uint64_t ideal)
+/* cp.async.cg by the hardware's rule, as an H200 counts it (tests/gpu/calibration/cp_async_bypass): a piece is what of a 32-byte sector of
+ * global memory goes to one 32-byte stretch of shared memory, and each is counted. A wavefront writes pieces of one global line into one
+ * row of the banks, one of each sector. Where a lane brings zeros, all lanes write them first, like a store. `plain` and `ideal` are the
+ * store's wavefronts: they were added already, as were the sectors. What this takes beyond is no bank conflict. */
+void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask,
+                      uint64_t plain, uint64_t ideal)
 {
     uint64_t sectors[32], pieces[32], parts[32], total = full == mask ? 0 : plain;
     int sector_count = 0, piece_count = 0, part_count = 0;
@@ -55,7 +57,8 @@ void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *
     shared->ideal_sum += total - ideal;
 }
 
-/* a = destination (imm), list: source slot, source-size slot or NO_REF, ignore predicate or NO_REF; size = bytes, kind = constant offset of the source in list[3..4] */
+/* a = destination (imm), list: source slot, source-size slot or NO_REF, ignore predicate or NO_REF; size = bytes, kind = constant offset of
+ * the source in list[3..4] */
 const struct insn *emu_cp_async(struct warp *w, const struct insn *ip)
 {
     const uint32_t *l = ip->list;
@@ -138,7 +141,8 @@ const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip)
 /* ---- mbarrier ---- */
 static uint64_t mbarrier_pack(uint32_t expected, uint32_t pending, int32_t tx, uint32_t phase)
 {
-    return (uint64_t)(expected & 0xfffff) | (uint64_t)(pending & 0xfffff) << 20 | ((uint64_t)((uint32_t)tx & 0x7fffff)) << 40 | (uint64_t)phase << 63;
+    return (uint64_t)(expected & 0xfffff) | (uint64_t)(pending & 0xfffff) << 20 | ((uint64_t)((uint32_t)tx & 0x7fffff)) << 40 |
+           (uint64_t)phase << 63;
 }
 
 void mbarrier_update(struct warp *w, uint8_t *host, struct block *owner, uint32_t offset, int32_t tx, uint32_t arrivals, bool drop)
@@ -188,7 +192,8 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
         memcpy(host, &v, 8);
         break;
     case MBARRIER_INVAL: break;
-    case MBARRIER_ARRIVE: case MBARRIER_DROP:
+    case MBARRIER_ARRIVE:
+    case MBARRIER_DROP:
         if (ip->d != NO_REF)
             SLOT(uint64_t, w, ip->d)[i] = v;
         if (ip->flags & 4) /* expect_tx first: b holds the bytes, one arrival */
@@ -201,7 +206,8 @@ static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t
         memcpy(host, &v, 8);
         break;
     case MBARRIER_COMPLETE: mbarrier_update(w, host, owner, offset, -(int32_t)count, 0, false); break;
-    case MBARRIER_TEST: case MBARRIER_TRY: *yes = MBARRIER_PHASE(v) != MBARRIER_PHASE(SLOT(const uint64_t, w, ip->b)[i]); break;
+    case MBARRIER_TEST:
+    case MBARRIER_TRY: *yes = MBARRIER_PHASE(v) != MBARRIER_PHASE(SLOT(const uint64_t, w, ip->b)[i]); break;
     default: *yes = MBARRIER_PHASE(v) != (count & 1); break;
     }
     if (*yes && owner == w->block)

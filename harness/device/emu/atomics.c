@@ -47,8 +47,7 @@ static uint64_t apply(uint64_t x, uint64_t y, uint64_t z, enum atomic_op op, enu
         return apply_float(x, y, op, t);
     switch (op) {
     case ATOMIC_ADD: return x + y;
-    case ATOMIC_MIN:
-        return is_signed ? (sy < sx ? y : x) : y < x ? y : x;
+    case ATOMIC_MIN: return is_signed ? (sy < sx ? y : x) : y < x ? y : x;
     case ATOMIC_MAX: return is_signed ? (sy > sx ? y : x) : y > x ? y : x;
     case ATOMIC_INC: return x >= y ? 0 : x + 1;
     case ATOMIC_DEC: return x == 0 || x > y ? y : x - 1;
@@ -61,14 +60,14 @@ static uint64_t apply(uint64_t x, uint64_t y, uint64_t z, enum atomic_op op, enu
 }
 
 /* One atomic on host memory that other threads may share. */
-#define UPDATE(T)                                                                                                         \
-    {                                                                                                                     \
-        T *p = (T *)(void *)host;                                                                                         \
-        T old = __atomic_load_n(p, __ATOMIC_RELAXED), want;                                                               \
-        do                                                                                                                \
-            want = (T)apply(old, y, z, op, t);                                                                            \
-        while (!__atomic_compare_exchange_n(p, &old, want, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));                   \
-        return old;                                                                                                       \
+#define UPDATE(T) \
+    { \
+        T *p = (T *)(void *)host; \
+        T old = __atomic_load_n(p, __ATOMIC_RELAXED), want; \
+        do \
+            want = (T)apply(old, y, z, op, t); \
+        while (!__atomic_compare_exchange_n(p, &old, want, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)); \
+        return old; \
     }
 static uint64_t update(uint8_t *host, uint64_t y, uint64_t z, enum atomic_op op, enum ptx_type t)
 {
@@ -119,7 +118,8 @@ static uint32_t contention(const uint64_t *address, uint32_t mask)
     return most;
 }
 
-/* a = address, b, c = operands (vectors: list, count), d = old value or NO_REF; kind = operation, aux = type | space << 8; flags 1 = wide shared address */
+/* a = address, b, c = operands (vectors: list, count), d = old value or NO_REF; kind = operation, aux = type | space << 8; flags 1 = wide
+ * shared address */
 const struct insn *emu_atom(struct warp *w, const struct insn *ip)
 {
     enum ptx_type t = (enum ptx_type)(ip->aux & 255);
@@ -138,7 +138,8 @@ const struct insn *emu_atom(struct warp *w, const struct insn *ip)
         }
         good |= 1u << i;
         if (ip->count == 1) {
-            uint64_t old = update(host, lane_value(w, ip->b, bytes, i), ip->c == NO_REF ? 0 : lane_value(w, ip->c, bytes, i), (enum atomic_op)ip->kind, t);
+            uint64_t old = update(host, lane_value(w, ip->b, bytes, i), ip->c == NO_REF ? 0 : lane_value(w, ip->c, bytes, i),
+                                  (enum atomic_op)ip->kind, t);
             if (ip->d != NO_REF)
                 put_value(w, ip->d, bytes, i, old);
             continue;

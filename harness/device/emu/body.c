@@ -222,7 +222,7 @@ static bool split_op(struct parser *p, struct ptx_instr *in)
     parser_next(p);
     while (p->t.kind == TOKEN_WORD && p->t.at[0] == '.') {
         char *more = arena_text(&p->m->arena, p->t.at + 1, (size_t)p->t.len - 1);
-        for (char *part = more; part; ) {
+        for (char *part = more; part;) {
             char *dot = strchr(part, '.');
             if (dot)
                 *dot++ = 0;
@@ -337,7 +337,8 @@ static bool parse_directive(struct parser *p)
     static const struct {
         const char *word;
         enum ptx_space space;
-    } spaces[] = {{".local", SPACE_LOCAL}, {".shared", SPACE_SHARED}, {".param", SPACE_PARAM}, {".global", SPACE_GLOBAL}, {".const", SPACE_CONST}};
+    } spaces[] = {
+        {".local", SPACE_LOCAL}, {".shared", SPACE_SHARED}, {".param", SPACE_PARAM}, {".global", SPACE_GLOBAL}, {".const", SPACE_CONST}};
     split_directive(p);
     if (parser_word(p, ".reg"))
         return parse_reg(p);

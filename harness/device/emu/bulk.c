@@ -4,9 +4,15 @@
 #include "device/emu/tensormap.h"
 #include <string.h>
 
-static uint64_t lane_value(const struct warp *w, uint32_t ref, int i) { return SLOT(const uint64_t, w, ref)[i]; }
+static uint64_t lane_value(const struct warp *w, uint32_t ref, int i)
+{
+    return SLOT(const uint64_t, w, ref)[i];
+}
 
-static uint32_t sectors_of(uint64_t address, uint64_t bytes) { return bytes ? (uint32_t)((address + bytes - 1) / 32 - address / 32 + 1) : 0; }
+static uint32_t sectors_of(uint64_t address, uint64_t bytes)
+{
+    return bytes ? (uint32_t)((address + bytes - 1) / 32 - address / 32 + 1) : 0;
+}
 
 /* A stretch of global memory, checked; NULL and a report when it is not inside one buffer. */
 static uint8_t *stretch(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint64_t bytes, bool write)
@@ -14,8 +20,8 @@ static uint8_t *stretch(struct warp *w, const struct insn *ip, int lane, uint64_
     struct buffer *b = space_find(w->worker->launch->space, address);
     if (!b || bytes > b->bytes - (address - b->base) || (write && b->constant)) {
         b = b ? b : space_nearest(w->worker->launch->space, address);
-        emu_report(w, ip, lane, "out_of_bounds", "bulk global %s of %llu bytes at 0x%llx, not inside `%s`", write ? "write" : "read", (unsigned long long)bytes,
-                   (unsigned long long)address, b ? b->label : "any buffer");
+        emu_report(w, ip, lane, "out_of_bounds", "bulk global %s of %llu bytes at 0x%llx, not inside `%s`", write ? "write" : "read",
+                   (unsigned long long)bytes, (unsigned long long)address, b ? b->label : "any buffer");
         return NULL;
     }
     uint64_t offset = address - b->base;
@@ -27,16 +33,19 @@ static uint8_t *stretch(struct warp *w, const struct insn *ip, int lane, uint64_
 }
 
 /* Shared memory of the block that an address of the cluster names. */
-static uint8_t *shared_stretch(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint64_t bytes, struct block **owner, uint32_t *offset)
+static uint8_t *shared_stretch(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint64_t bytes, struct block **owner,
+                               uint32_t *offset)
 {
     address &= WINDOW_BYTES - 1;
     uint32_t rank = (uint32_t)(address >> CLUSTER_SHIFT);
-    struct block *b = rank == 0 ? w->block : w->block->cluster && rank <= (uint32_t)w->block->cluster_count ? w->block->cluster[rank - 1] : NULL;
+    struct block *b = rank == 0                                                        ? w->block
+                      : w->block->cluster && rank <= (uint32_t)w->block->cluster_count ? w->block->cluster[rank - 1]
+                                                                                       : NULL;
     *offset = (uint32_t)(address & ((1u << CLUSTER_SHIFT) - 1));
     *owner = b;
     if (!b || *offset < SHARED_RESERVED || bytes > b->shared_bytes || *offset > b->shared_bytes - bytes) {
-        emu_report(w, ip, lane, "out_of_bounds", "bulk access to %llu bytes of shared memory at 0x%llx; the block ends at 0x%x", (unsigned long long)bytes,
-                   (unsigned long long)address, w->block->shared_bytes);
+        emu_report(w, ip, lane, "out_of_bounds", "bulk access to %llu bytes of shared memory at 0x%llx; the block ends at 0x%x",
+                   (unsigned long long)bytes, (unsigned long long)address, w->block->shared_bytes);
         return NULL;
     }
     return b->shared + *offset;
@@ -57,8 +66,8 @@ static bool aligned_16(struct warp *w, const struct insn *ip, int lane, uint64_t
 {
     if (!((a | b | bytes) & 15))
         return true;
-    emu_report(w, ip, lane, "misaligned", "bulk copy of %llu bytes between 0x%llx and 0x%llx: all must be multiples of 16", (unsigned long long)bytes, (unsigned long long)a,
-               (unsigned long long)b);
+    emu_report(w, ip, lane, "misaligned", "bulk copy of %llu bytes between 0x%llx and 0x%llx: all must be multiples of 16",
+               (unsigned long long)bytes, (unsigned long long)a, (unsigned long long)b);
     return false;
 }
 
@@ -147,7 +156,10 @@ const struct insn *emu_store_async(struct warp *w, const struct insn *ip)
             continue;
         }
         for (int v = 0; v < ip->count; v++)
-            memcpy(value + v * ip->size, ip->size == 4 ? (const void *)&SLOT(const uint32_t, w, l[2 + v])[i] : (const void *)&SLOT(const uint64_t, w, l[2 + v])[i], ip->size);
+            memcpy(value + v * ip->size,
+                   ip->size == 4 ? (const void *)&SLOT(const uint32_t, w, l[2 + v])[i]
+                                 : (const void *)&SLOT(const uint64_t, w, l[2 + v])[i],
+                   ip->size);
         put_bytes(ip, to, value, bytes);
         known_set(w, owner, offset, bytes);
         signal_bytes(w, ip, i, lane_value(w, l[1], i), NULL, bytes);
@@ -187,14 +199,16 @@ struct box {
     uint64_t elements;
 };
 
-static void move_element_row(struct warp *w, const struct insn *ip, int lane, const struct box *x, const int64_t *at, bool inside, uint8_t *shared, uint32_t offset, bool store)
+static void move_element_row(struct warp *w, const struct insn *ip, int lane, const struct box *x, const int64_t *at, bool inside,
+                             uint8_t *shared, uint32_t offset, bool store)
 {
     const struct tensormap *t = &x->t;
     uint32_t es = t->element_bytes, n = x->count[0], step = t->element_stride[0];
     uint64_t row = t->address;
     for (int k = 1; k < t->rank; k++)
         row += (uint64_t)at[k] * t->stride_16[k] * 16;
-    int64_t dim = (int64_t)t->dim[0] + 1, first = x->start[0] < 0 ? (-x->start[0] + step - 1) / step : 0, last = (dim - 1 - x->start[0]) / (int64_t)step;
+    int64_t dim = (int64_t)t->dim[0] + 1, first = x->start[0] < 0 ? (-x->start[0] + step - 1) / step : 0,
+            last = (dim - 1 - x->start[0]) / (int64_t)step;
     if (dim - 1 - x->start[0] < 0)
         last = -1;
     if (last >= (int64_t)n)
@@ -283,8 +297,10 @@ const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip)
             continue;
         }
         if (!store && x.start[0] * x.t.element_bytes % 16) /* found on an H200, with every shape of box and either swizzle */
-            emu_report(w, ip, i, "misaligned", "tensor copy from column %lld: %lld bytes from the row's start, not a multiple of 16 (an illegal instruction on the chip)",
-                       (long long)x.start[0], (long long)(x.start[0] * x.t.element_bytes));
+            emu_report(
+                w, ip, i, "misaligned",
+                "tensor copy from column %lld: %lld bytes from the row's start, not a multiple of 16 (an illegal instruction on the chip)",
+                (long long)x.start[0], (long long)(x.start[0] * x.t.element_bytes));
         if (store) {
             struct insn typed = *ip; /* a reduction's type is the map's */
             typed.aux = ip->aux ? (uint16_t)(ip->aux | (unsigned)element_type(&x.t) << 8) : 0;

@@ -47,11 +47,11 @@ void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kin
             snprintf(e->r.file, sizeof e->r.file, "%s", file ? file : "");
             ptx_instr_text(c->source, op, sizeof op);
             if (c->line > 0)
-                snprintf(e->r.text, sizeof e->r.text, "%s (block %u,%u,%u thread %u,%u,%u)", what, w->block->index[0], w->block->index[1], w->block->index[2],
-                         at[0], at[1], at[2]);
+                snprintf(e->r.text, sizeof e->r.text, "%s (block %u,%u,%u thread %u,%u,%u)", what, w->block->index[0], w->block->index[1],
+                         w->block->index[2], at[0], at[1], at[2]);
             else
-                snprintf(e->r.text, sizeof e->r.text, "PTX line %d (%s): %s (block %u,%u,%u thread %u,%u,%u)", c->source->ptx_line, op, what, w->block->index[0],
-                         w->block->index[1], w->block->index[2], at[0], at[1], at[2]);
+                snprintf(e->r.text, sizeof e->r.text, "PTX line %d (%s): %s (block %u,%u,%u thread %u,%u,%u)", c->source->ptx_line, op,
+                         what, w->block->index[0], w->block->index[1], w->block->index[2], at[0], at[1], at[2]);
         }
     }
     pthread_mutex_unlock(&t->lock);
@@ -71,12 +71,13 @@ bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *
         k += n;
     }
     if (!known)
-        emu_report(w, ip, lane, "uninitialised", "global read of %u bytes at 0x%llx, offset %llu of `%s`, never written", bytes, (unsigned long long)(b->base + offset),
-               (unsigned long long)offset, b->label);
+        emu_report(w, ip, lane, "uninitialised", "global read of %u bytes at 0x%llx, offset %llu of `%s`, never written", bytes,
+                   (unsigned long long)(b->base + offset), (unsigned long long)offset, b->label);
     return known;
 }
 
-void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes, bool store)
+void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes,
+                  bool store)
 {
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
@@ -122,7 +123,8 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
         }
         access = ACCESS_ATOMIC;
     }
-    if (access == ACCESS_ATOMIC && !simple) /* the next atomic on this place knows what this warp did before: locks, tickets, barriers of atomics */
+    if (access == ACCESS_ATOMIC &&
+        !simple) /* the next atomic on this place knows what this warp did before: locks, tickets, barriers of atomics */
         race_wait(w, at);
     if (unordered(w, writer) && !(access == ACCESS_ATOMIC && (writer & SHADOW_ATOMIC)))
         race(w, ip, lane, at, words[access], writer & 63);
@@ -140,7 +142,8 @@ static void race_grain(struct warp *w, const struct insn *ip, struct block *b, i
         s->writer[grain] = now | id;
 }
 
-static void known_shared(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes, enum access access)
+static void known_shared(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes,
+                         enum access access)
 {
     bool known = false, pending = false, quick = w->quick_watch; /* then a tag tells of a write, too */
     for (uint32_t k = offset; k < offset + bytes; k++) {
@@ -150,12 +153,14 @@ static void known_shared(struct warp *w, const struct insn *ip, struct block *b,
             b->shared_known[k] = 0xff;
     }
     if (pending && access != ACCESS_WRITE)
-        emu_report(w, ip, lane, "cp_async_wait", "shared read of %u bytes at 0x%x before the cp.async that fills them was waited for", bytes, offset);
+        emu_report(w, ip, lane, "cp_async_wait", "shared read of %u bytes at 0x%x before the cp.async that fills them was waited for",
+                   bytes, offset);
     if (!known && access != ACCESS_WRITE)
         emu_report(w, ip, lane, "uninitialised", "shared read of %u bytes at 0x%x that no thread has written", bytes, offset);
 }
 
-void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes, enum access access)
+void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes,
+                       enum access access)
 {
     int shift = w->program->shared_shift;
     if (w->checks & CHECK_KNOWN)

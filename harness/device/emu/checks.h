@@ -25,7 +25,7 @@ struct shadow {
     uint32_t *writer, *reader;
     uint32_t grains;
 };
-#define KNOWN_PENDING 0x80 /* in shared_known: copied by a cp.async that nobody has waited for */
+#define KNOWN_PENDING 0x80         /* in shared_known: copied by a cp.async that nobody has waited for */
 #define EPOCH_MAX ((1u << 25) - 1) /* what fits a tag */
 #define SHADOW_MANY 63u
 #define SHADOW_ATOMIC 64u

@@ -160,10 +160,11 @@ static const struct insn *system_call(struct warp *w, const struct insn *ip)
             set_result(w, ip, i, &one, 4);
             break;
         case CALL_ASSERTFAIL:
-            print_text(w, argument(w, ip, 0, i, 8) , expression, sizeof expression);
+            print_text(w, argument(w, ip, 0, i, 8), expression, sizeof expression);
             print_text(w, argument(w, ip, 1, i, 8), file, sizeof file);
             print_text(w, argument(w, ip, 3, i, 8), function, sizeof function);
-            emu_report(w, ip, i, "assert", "%s:%u: %s: assertion `%s` failed", file, (unsigned)argument(w, ip, 2, i, 4), function, expression);
+            emu_report(w, ip, i, "assert", "%s:%u: %s: assertion `%s` failed", file, (unsigned)argument(w, ip, 2, i, 4), function,
+                       expression);
             break;
         case CALL_MALLOC:
             address = heap_take(w->worker->launch, argument(w, ip, 0, i, 8));
@@ -172,7 +173,8 @@ static const struct insn *system_call(struct warp *w, const struct insn *ip)
         default:
             address = argument(w, ip, 0, i, 8);
             if (!heap_give(w->worker->launch, address))
-                emu_report(w, ip, i, "out_of_bounds", "free of 0x%llx, which malloc did not give or which was given back", (unsigned long long)address);
+                emu_report(w, ip, i, "out_of_bounds", "free of 0x%llx, which malloc did not give or which was given back",
+                           (unsigned long long)address);
             break;
         }
     }
@@ -218,8 +220,12 @@ const struct insn *emu_call(struct warp *w, const struct insn *ip)
 }
 
 /* ---- barriers of the block ---- */
-/* kind: 0 sync, 1 arrive, 2 red.popc, 3 red.and, 4 red.or; a = id, b = count or NO_REF; c = predicate (flags 1 negated); flags 2 = not aligned */
-static uint32_t uniform_value(const struct warp *w, uint32_t ref, uint32_t mask) { return SLOT(const uint32_t, w, ref)[__builtin_ctz(mask)]; }
+/* kind: 0 sync, 1 arrive, 2 red.popc, 3 red.and, 4 red.or; a = id, b = count or NO_REF; c = predicate (flags 1 negated); flags 2 = not
+ * aligned */
+static uint32_t uniform_value(const struct warp *w, uint32_t ref, uint32_t mask)
+{
+    return SLOT(const uint32_t, w, ref)[__builtin_ctz(mask)];
+}
 
 static uint64_t warps_alive(const struct block *b)
 {
@@ -300,16 +306,19 @@ void barrier_warp_arrives(struct warp *w)
         if (!(f->ip->flags & 2))
             missing |= f->wanted;
         if (f->ip != ip && (w->checks & CHECK_SYNC) && !((f->ip->flags | ip->flags) & 2))
-            emu_report(w, f->ip, __builtin_ctz(f->mask), "divergent_barrier", "lanes 0x%08x of warp %d wait at this barrier, lanes 0x%08x at the one of line %d", f->mask, w->id,
-                   first->mask, w->program->cold[ip->index].line);
+            emu_report(w, f->ip, __builtin_ctz(f->mask), "divergent_barrier",
+                       "lanes 0x%08x of warp %d wait at this barrier, lanes 0x%08x at the one of line %d", f->mask, w->id, first->mask,
+                       w->program->cold[ip->index].line);
     }
     if ((missing & ~here) && (w->checks & CHECK_SYNC))
-        emu_report(w, ip, __builtin_ctz(here), "divergent_barrier", "lanes 0x%08x of warp %d come to the barrier, lanes 0x%08x do not", here, w->id, missing & ~here);
+        emu_report(w, ip, __builtin_ctz(here), "divergent_barrier", "lanes 0x%08x of warp %d come to the barrier, lanes 0x%08x do not",
+                   here, w->id, missing & ~here);
     uint32_t id = w->barrier_id & 15;
     struct barrier *bar = &b->barriers[id];
-    if ((w->checks & CHECK_SYNC) && bar->present && bar->first != ip && !bar->expected && !(ip->flags & 2) && bar->first->kind == ip->kind && ip->kind == 0 &&
-        w->program->cold[ip->index].line != w->program->cold[bar->first->index].line)
-        emu_report(w, ip, __builtin_ctz(here), "divergent_barrier", "warp %d waits at this barrier, others at the one of line %d", w->id, w->program->cold[bar->first->index].line);
+    if ((w->checks & CHECK_SYNC) && bar->present && bar->first != ip && !bar->expected && !(ip->flags & 2) &&
+        bar->first->kind == ip->kind && ip->kind == 0 && w->program->cold[ip->index].line != w->program->cold[bar->first->index].line)
+        emu_report(w, ip, __builtin_ctz(here), "divergent_barrier", "warp %d waits at this barrier, others at the one of line %d", w->id,
+                   w->program->cold[bar->first->index].line);
     if (!bar->present) {
         bar->reduce_and = 1;
         bar->first = ip;

@@ -16,8 +16,14 @@ struct number { /* exact: integers as i or u, floats as f */
     double f;
 };
 
-static bool form_is_float(int form) { return form >= FORM_F16; }
-static int form_bits(int form) { return form <= FORM_S8 ? 8 : form <= FORM_S16 ? 16 : form <= FORM_S32 ? 32 : form <= FORM_S64 ? 64 : 0; }
+static bool form_is_float(int form)
+{
+    return form >= FORM_F16;
+}
+static int form_bits(int form)
+{
+    return form <= FORM_S8 ? 8 : form <= FORM_S16 ? 16 : form <= FORM_S32 ? 32 : form <= FORM_S64 ? 64 : 0;
+}
 
 static double fp8_value(uint8_t v, bool e4m3)
 {
@@ -192,7 +198,10 @@ static uint64_t to_half(struct number n, bool bf16, int64_t flags)
     return f16_from_f64(r);
 }
 
-static float flush_small(float f) { return fabsf(f) < 0x1p-126f ? copysignf(0, f) : f; }
+static float flush_small(float f)
+{
+    return fabsf(f) < 0x1p-126f ? copysignf(0, f) : f;
+}
 
 static uint64_t convert_one(struct number n, int form, int64_t flags)
 {
@@ -211,7 +220,8 @@ static uint64_t convert_one(struct number n, int form, int64_t flags)
     switch (form) {
     case FORM_F16: return to_half(n, false, flags);
     case FORM_BF16: return to_half(n, true, flags);
-    case FORM_E4M3: case FORM_E5M2:
+    case FORM_E4M3:
+    case FORM_E5M2:
         if ((flags & CONVERT_RELU) && n.f < 0)
             n.f = 0;
         return fp8_round(n.f, form == FORM_E4M3);
@@ -234,7 +244,10 @@ static uint64_t convert_one(struct number n, int form, int64_t flags)
     }
 }
 
-static uint8_t *lane_at(struct warp *w, uint32_t ref, uint32_t bytes, int i) { return SLOT(uint8_t, w, ref) + (size_t)i * bytes; }
+static uint8_t *lane_at(struct warp *w, uint32_t ref, uint32_t bytes, int i)
+{
+    return SLOT(uint8_t, w, ref) + (size_t)i * bytes;
+}
 
 static void convert_packed(struct warp *w, const struct insn *ip, int i)
 {
@@ -245,7 +258,8 @@ static void convert_packed(struct warp *w, const struct insn *ip, int i)
         uint16_t in;
         memcpy(&in, lane_at(w, ip->a, ip->size, i), 2);
         uint8_t low = (uint8_t)in, high = (uint8_t)(in >> 8);
-        v = convert_one(fetch(&high, ip->kind, 1), ip->aux, flags & ~CONVERT_UNPACK) << 16 | convert_one(fetch(&low, ip->kind, 1), ip->aux, flags & ~CONVERT_UNPACK);
+        v = convert_one(fetch(&high, ip->kind, 1), ip->aux, flags & ~CONVERT_UNPACK) << 16 |
+            convert_one(fetch(&low, ip->kind, 1), ip->aux, flags & ~CONVERT_UNPACK);
     } else if (ip->b == NO_REF) { /* f16x2 -> e4m3x2 */
         const uint8_t *in = lane_at(w, ip->a, ip->size, i);
         v = convert_one(fetch(in + 2, ip->kind, 2), ip->aux, flags) << width | convert_one(fetch(in, ip->kind, 2), ip->aux, flags);

@@ -10,13 +10,30 @@
 const char *const emu_counter_names[COUNT_COUNT] = {EMU_COUNTERS(COUNTER_NAME)};
 const char *const emu_counter_units[COUNT_COUNT] = {EMU_COUNTERS(COUNTER_UNIT)};
 
-static const enum emu_counter class_counter[CLASS_COUNT] = {
-    [CLASS_FMA] = COUNT_warp_fma, [CLASS_FLOAT] = COUNT_warp_float, [CLASS_F64] = COUNT_warp_f64, [CLASS_HALF] = COUNT_warp_half, [CLASS_SPECIAL_FN] = COUNT_warp_special,
-    [CLASS_TENSOR] = COUNT_warp_tensor, [CLASS_INT] = COUNT_warp_int, [CLASS_CONVERT] = COUNT_warp_convert, [CLASS_COMPARE] = COUNT_warp_compare, [CLASS_MOVE] = COUNT_warp_move,
-    [CLASS_LOAD_GLOBAL] = COUNT_warp_load_global, [CLASS_STORE_GLOBAL] = COUNT_warp_store_global, [CLASS_LOAD_SHARED] = COUNT_warp_load_shared,
-    [CLASS_STORE_SHARED] = COUNT_warp_store_shared, [CLASS_LOAD_LOCAL] = COUNT_warp_load_local, [CLASS_STORE_LOCAL] = COUNT_warp_store_local,
-    [CLASS_LOAD_CONST] = COUNT_warp_load_const, [CLASS_GENERIC] = COUNT_warp_generic, [CLASS_ATOMIC] = COUNT_warp_atomic, [CLASS_ASYNC] = COUNT_warp_async,
-    [CLASS_WARP] = COUNT_warp_shuffle, [CLASS_BARRIER] = COUNT_warp_barrier, [CLASS_BRANCH] = COUNT_warp_branch, [CLASS_OTHER] = COUNT_warp_other};
+static const enum emu_counter class_counter[CLASS_COUNT] = {[CLASS_FMA] = COUNT_warp_fma,
+                                                            [CLASS_FLOAT] = COUNT_warp_float,
+                                                            [CLASS_F64] = COUNT_warp_f64,
+                                                            [CLASS_HALF] = COUNT_warp_half,
+                                                            [CLASS_SPECIAL_FN] = COUNT_warp_special,
+                                                            [CLASS_TENSOR] = COUNT_warp_tensor,
+                                                            [CLASS_INT] = COUNT_warp_int,
+                                                            [CLASS_CONVERT] = COUNT_warp_convert,
+                                                            [CLASS_COMPARE] = COUNT_warp_compare,
+                                                            [CLASS_MOVE] = COUNT_warp_move,
+                                                            [CLASS_LOAD_GLOBAL] = COUNT_warp_load_global,
+                                                            [CLASS_STORE_GLOBAL] = COUNT_warp_store_global,
+                                                            [CLASS_LOAD_SHARED] = COUNT_warp_load_shared,
+                                                            [CLASS_STORE_SHARED] = COUNT_warp_store_shared,
+                                                            [CLASS_LOAD_LOCAL] = COUNT_warp_load_local,
+                                                            [CLASS_STORE_LOCAL] = COUNT_warp_store_local,
+                                                            [CLASS_LOAD_CONST] = COUNT_warp_load_const,
+                                                            [CLASS_GENERIC] = COUNT_warp_generic,
+                                                            [CLASS_ATOMIC] = COUNT_warp_atomic,
+                                                            [CLASS_ASYNC] = COUNT_warp_async,
+                                                            [CLASS_WARP] = COUNT_warp_shuffle,
+                                                            [CLASS_BARRIER] = COUNT_warp_barrier,
+                                                            [CLASS_BRANCH] = COUNT_warp_branch,
+                                                            [CLASS_OTHER] = COUNT_warp_other};
 
 static struct line_counts *line_of(struct totals *t, int line)
 {
@@ -41,7 +58,10 @@ static struct line_counts *line_of(struct totals *t, int line)
     return &t->lines[low];
 }
 
-static bool is_store(const struct ptx_instr *in) { return in->op[0] == 's'; }
+static bool is_store(const struct ptx_instr *in)
+{
+    return in->op[0] == 's';
+}
 
 static void count_memory(uint64_t *v, const struct ptx_instr *in, enum op op, const struct memo *m)
 {
@@ -85,7 +105,10 @@ static void count_insn(uint64_t *v, const struct program *p, uint32_t i, const s
     v[COUNT_thread_instructions] += threads;
     v[class_counter[c->class]] += runs;
     if (c->flops)
-        v[COUNT_flop_f16 + (c->flop_type == FLOP_F16 ? 0 : c->flop_type == FLOP_BF16 ? 1 : c->flop_type == FLOP_F32 ? 2 : 3)] += threads * c->flops;
+        v[COUNT_flop_f16 + (c->flop_type == FLOP_F16    ? 0
+                            : c->flop_type == FLOP_BF16 ? 1
+                            : c->flop_type == FLOP_F32  ? 2
+                                                        : 3)] += threads * c->flops;
     if (c->class == CLASS_TENSOR && c->macs) {
         v[COUNT_tensor_ops] += runs * (c->mmas ? c->mmas : 1);
         v[COUNT_tensor_macs] += runs * c->macs;

@@ -21,8 +21,13 @@ bool decode_fail(struct decode *d, const char *format, ...)
     const struct ptx_place *at = d->in ? &d->in->place : NULL;
     /* not the kernel's fault: its row is skipped, with this reason */
     if (at && at->line > 0 && at->file > 0 && at->file < d->m->file_count && d->m->files[at->file])
-        return error_set(d->err, ERROR_ENVIRONMENT, "%s: %s:%d: PTX line %d: '%s': %s", d->m->label, d->m->files[at->file], at->line, d->in->ptx_line, op, what);
-    return error_set(d->err, ERROR_ENVIRONMENT, "%s: PTX line %d: '%s': %s", d->m->label, d->in ? d->in->ptx_line : d->f ? d->f->line : 0, op, what);
+        return error_set(d->err, ERROR_ENVIRONMENT, "%s: %s:%d: PTX line %d: '%s': %s", d->m->label, d->m->files[at->file], at->line,
+                         d->in->ptx_line, op, what);
+    return error_set(d->err, ERROR_ENVIRONMENT, "%s: PTX line %d: '%s': %s", d->m->label,
+                     d->in  ? d->in->ptx_line
+                     : d->f ? d->f->line
+                            : 0,
+                     op, what);
 }
 
 /* ---- modifiers ---- */
@@ -97,10 +102,19 @@ static struct insn *emit_as(struct decode *d, enum op op, bool internal)
     }
     return ip;
 }
-struct insn *decode_emit(struct decode *d, enum op op) { return emit_as(d, op, false); }
-struct insn *decode_emit_internal(struct decode *d, enum op op) { return emit_as(d, op, true); }
+struct insn *decode_emit(struct decode *d, enum op op)
+{
+    return emit_as(d, op, false);
+}
+struct insn *decode_emit_internal(struct decode *d, enum op op)
+{
+    return emit_as(d, op, true);
+}
 
-uint32_t *decode_list(struct decode *d, int n) { return arena_alloc(&d->p->arena, (size_t)(n > 0 ? n : 1) * sizeof(uint32_t)); }
+uint32_t *decode_list(struct decode *d, int n)
+{
+    return arena_alloc(&d->p->arena, (size_t)(n > 0 ? n : 1) * sizeof(uint32_t));
+}
 
 static uint32_t new_flow(struct decode *d, uint32_t order)
 {
@@ -171,7 +185,8 @@ static bool decode_plain(struct decode *d, uint32_t next_flow)
     } else if (instr_is(in, "brx")) {
         if (!decode_brx(d))
             return false;
-    } else if (!decode_alu(d) && !decode_float(d) && !decode_memory(d) && !decode_warp(d) && !decode_tensor(d) && !decode_async(d) && !decode_video(d)) {
+    } else if (!decode_alu(d) && !decode_float(d) && !decode_memory(d) && !decode_warp(d) && !decode_tensor(d) && !decode_async(d) &&
+               !decode_video(d)) {
         return decode_fail(d, "emu does not know this instruction");
     }
     for (int i = 0; i < in->mod_count && !d->failed; i++)
@@ -257,7 +272,9 @@ static bool decode_block(struct decode *d, int b)
     bool open = true;
     for (int i = block->first; i < block->end; i++) {
         d->in = d->f->instrs[i];
-        bool ok = instr_is(d->in, "bra") ? decode_branch(d, next_flow) : d->in->guard >= 0 ? decode_guarded(d, next_flow) : decode_plain(d, next_flow);
+        bool ok = instr_is(d->in, "bra") ? decode_branch(d, next_flow)
+                  : d->in->guard >= 0    ? decode_guarded(d, next_flow)
+                                         : decode_plain(d, next_flow);
         if (!ok)
             return false;
         open = !instr_ends_block(d->in);

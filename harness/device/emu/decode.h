@@ -33,8 +33,8 @@ struct decode {
     uint16_t *uses;      /* by register: how often it is read, to know unused results */
     /* the instruction at hand */
     const struct ptx_instr *in;
-    uint32_t flow;       /* current */
-    uint32_t taken;      /* modifiers understood, as bits */
+    uint32_t flow;  /* current */
+    uint32_t taken; /* modifiers understood, as bits */
     int scratch;
     uint64_t dynamic_align;
     struct constant_seen {
@@ -53,12 +53,12 @@ uint32_t decode_param_layout(const struct ptx_var *params, uint32_t *offsets, in
 
 /* ---- shared by decode*.c ---- */
 bool decode_fail(struct decode *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
-bool decode_take(struct decode *d, const char *mod);            /* the modifier is there: consume it */
-enum ptx_type decode_take_type(struct decode *d);               /* the next type among the modifiers; T_NONE */
+bool decode_take(struct decode *d, const char *mod);              /* the modifier is there: consume it */
+enum ptx_type decode_take_type(struct decode *d);                 /* the next type among the modifiers; T_NONE */
 int decode_take_word(struct decode *d, const char *const *words); /* the first of the words that is there, -1 */
-void decode_take_prefix(struct decode *d, const char *prefix);  /* consumes all that begin so: hints of caches */
+void decode_take_prefix(struct decode *d, const char *prefix);    /* consumes all that begin so: hints of caches */
 struct insn *decode_emit(struct decode *d, enum op op);
-struct insn *decode_emit_internal(struct decode *d, enum op op); /* counts nothing */
+struct insn *decode_emit_internal(struct decode *d, enum op op);   /* counts nothing */
 const struct ptx_operand *decode_operand(struct decode *d, int k); /* fails when it is missing */
 /* Slot of an operand that is read as `t`; wide: a register of more bytes is fine, too. */
 uint32_t decode_source(struct decode *d, const struct ptx_operand *o, enum ptx_type t, bool wide);
@@ -95,7 +95,7 @@ bool decode_call(struct decode *d, uint32_t next_flow);
 
 /* One family each: true when the op was theirs (or failed). */
 bool decode_alu(struct decode *d);
-bool decode_move(struct decode *d);   /* mov, cvt */
+bool decode_move(struct decode *d); /* mov, cvt */
 bool decode_float(struct decode *d);
 bool decode_memory(struct decode *d);
 bool decode_warp(struct decode *d);

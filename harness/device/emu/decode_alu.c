@@ -2,8 +2,14 @@
 #include "device/emu/decode.h"
 #include <string.h>
 
-static bool is(struct decode *d, const char *op) { return !strcmp(d->in->op, op); }
-static int bytes_of(enum ptx_type t) { return ptx_type_bytes(t); }
+static bool is(struct decode *d, const char *op)
+{
+    return !strcmp(d->in->op, op);
+}
+static int bytes_of(enum ptx_type t)
+{
+    return ptx_type_bytes(t);
+}
 
 /* By width: op16, op32, op64. */
 enum op decode_by_width(struct decode *d, enum ptx_type t, enum op op16, enum op op32, enum op op64)
@@ -67,7 +73,9 @@ static bool decode_addsub(struct decode *d, bool subtract)
         decode_simple(d, subtract ? OP_none : OP_add_16x2, t, 2);
         return true;
     }
-    decode_simple(d, subtract ? decode_by_width(d, t, OP_sub_16, OP_sub_32, OP_sub_64) : decode_by_width(d, t, OP_add_16, OP_add_32, OP_add_64), t, 2);
+    decode_simple(
+        d, subtract ? decode_by_width(d, t, OP_sub_16, OP_sub_32, OP_sub_64) : decode_by_width(d, t, OP_add_16, OP_add_32, OP_add_64), t,
+        2);
     return true;
 }
 
@@ -84,11 +92,20 @@ static enum ptx_type doubled(enum ptx_type t)
 
 static bool wide_product(struct decode *d, enum ptx_type t, bool mad)
 {
-    enum op op = mad ? (t == T_U16 ? OP_madwide_u16 : t == T_S16 ? OP_madwide_s16 : t == T_U32 ? OP_madwide_u32 : t == T_S32 ? OP_madwide_s32 : OP_none)
-                     : (t == T_U16 ? OP_mulwide_u16 : t == T_S16 ? OP_mulwide_s16 : t == T_U32 ? OP_mulwide_u32 : t == T_S32 ? OP_mulwide_s32 : OP_none);
+    enum op op = mad ? (t == T_U16   ? OP_madwide_u16
+                        : t == T_S16 ? OP_madwide_s16
+                        : t == T_U32 ? OP_madwide_u32
+                        : t == T_S32 ? OP_madwide_s32
+                                     : OP_none)
+                     : (t == T_U16   ? OP_mulwide_u16
+                        : t == T_S16 ? OP_mulwide_s16
+                        : t == T_U32 ? OP_mulwide_u32
+                        : t == T_S32 ? OP_mulwide_s32
+                                     : OP_none);
     if (op == OP_none)
         return decode_fail(d, "type '.%s' is not supported here", ptx_type_name(t)) || true;
-    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false), c = mad ? decode_source(d, decode_operand(d, 3), doubled(t), false) : NO_REF;
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false),
+             c = mad ? decode_source(d, decode_operand(d, 3), doubled(t), false) : NO_REF;
     uint32_t to = decode_target(d, decode_operand(d, 0), doubled(t), false);
     struct insn *ip = decode_emit(d, op);
     ip->d = to, ip->a = a, ip->b = b, ip->c = c;
@@ -127,7 +144,11 @@ static bool decode_mul24(struct decode *d, bool add)
     if (!decode_take(d, "lo"))
         return decode_fail(d, "only .lo is supported") || true;
     enum ptx_type t = decode_take_type(d);
-    decode_simple(d, t == T_U32 ? (add ? OP_mad24_u32 : OP_mul24_u32) : t == T_S32 ? (add ? OP_mad24_s32 : OP_mul24_s32) : OP_none, t, 2 + add);
+    decode_simple(d,
+                  t == T_U32   ? (add ? OP_mad24_u32 : OP_mul24_u32)
+                  : t == T_S32 ? (add ? OP_mad24_s32 : OP_mul24_s32)
+                               : OP_none,
+                  t, 2 + add);
     return true;
 }
 
@@ -139,8 +160,10 @@ static bool decode_minmax(struct decode *d, bool min)
         decode_simple(d, t == T_U16X2 ? (min ? OP_min_u16x2 : OP_max_u16x2) : min ? OP_min_s16x2 : OP_max_s16x2, t, 2);
         return true;
     }
-    decode_simple(d, min ? signed_op(t, OP_min_u16, OP_min_s16, OP_min_u32, OP_min_s32, OP_min_u64, OP_min_s64)
-                  : signed_op(t, OP_max_u16, OP_max_s16, OP_max_u32, OP_max_s32, OP_max_u64, OP_max_s64), t, 2);
+    decode_simple(d,
+                  min ? signed_op(t, OP_min_u16, OP_min_s16, OP_min_u32, OP_min_s32, OP_min_u64, OP_min_s64)
+                      : signed_op(t, OP_max_u16, OP_max_s16, OP_max_u32, OP_max_s32, OP_max_u64, OP_max_s64),
+                  t, 2);
     if (relu && !d->failed) {
         uint32_t to = d->p->code[d->p->count - 1].d;
         struct insn *ip = decode_emit_internal(d, OP_relu_s32);
@@ -161,7 +184,8 @@ static bool decode_shift(struct decode *d, bool left)
         op = decode_by_width(d, t, OP_shr_s16, OP_shr_s32, OP_shr_s64);
     else
         op = decode_by_width(d, t, OP_shr_u16, OP_shr_u32, OP_shr_u64);
-    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), T_U32, false), to = decode_target(d, decode_operand(d, 0), t, false);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), T_U32, false),
+             to = decode_target(d, decode_operand(d, 0), t, false);
     struct insn *ip = decode_emit(d, op);
     ip->d = to, ip->a = a, ip->b = b;
     return true;
@@ -202,12 +226,16 @@ static bool decode_fields(struct decode *d, bool insert)
     enum ptx_type t = decode_take_type(d);
     bool wide = bytes_of(t) == 8;
     uint32_t to = decode_target(d, decode_operand(d, 0), t, false), a = decode_source(d, decode_operand(d, 1), t, false);
-    uint32_t b = decode_source(d, decode_operand(d, 2), insert ? t : T_U32, false), c = decode_source(d, decode_operand(d, 3), T_U32, false), *l = NULL;
+    uint32_t b = decode_source(d, decode_operand(d, 2), insert ? t : T_U32, false),
+             c = decode_source(d, decode_operand(d, 3), T_U32, false), *l = NULL;
     if (insert) {
         l = decode_list(d, 1);
         l[0] = decode_source(d, decode_operand(d, 4), T_U32, false);
     }
-    struct insn *ip = decode_emit(d, insert ? (wide ? OP_bfi_64 : OP_bfi_32) : ptx_type_signed(t) ? (wide ? OP_bfe_s64 : OP_bfe_s32) : wide ? OP_bfe_u64 : OP_bfe_u32);
+    struct insn *ip = decode_emit(d, insert               ? (wide ? OP_bfi_64 : OP_bfi_32)
+                                     : ptx_type_signed(t) ? (wide ? OP_bfe_s64 : OP_bfe_s32)
+                                     : wide               ? OP_bfe_u64
+                                                          : OP_bfe_u32);
     ip->d = to, ip->a = a, ip->b = b, ip->c = c, ip->list = l;
     return true;
 }
@@ -280,7 +308,8 @@ static bool decode_logic(struct decode *d)
 }
 
 /* ---- comparisons ---- */
-static const char *const compare_words[] = {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "lo", "ls", "hi", "hs", NULL};
+static const char *const compare_words[] = {"eq",  "ne",  "lt",  "le",  "gt", "ge", "equ", "neu", "ltu", "leu",
+                                            "gtu", "geu", "num", "nan", "lo", "ls", "hi",  "hs",  NULL};
 static int take_compare(struct decode *d)
 {
     static const int unsigned_words[] = {CMP_LT, CMP_LE, CMP_GT, CMP_GE};
@@ -293,15 +322,21 @@ static int take_compare(struct decode *d)
 static enum op compare_op(enum ptx_type t)
 {
     switch (t) {
-    case T_B16: case T_U16: return OP_setp_u16;
+    case T_B16:
+    case T_U16: return OP_setp_u16;
     case T_S16: return OP_setp_s16;
-    case T_B32: case T_U32: return OP_setp_u32;
+    case T_B32:
+    case T_U32: return OP_setp_u32;
     case T_S32: return OP_setp_s32;
-    case T_B64: case T_U64: return OP_setp_u64;
+    case T_B64:
+    case T_U64: return OP_setp_u64;
     case T_S64: return OP_setp_s64;
     case T_F32: return OP_setp_f32;
     case T_F64: return OP_setp_f64;
-    case T_F16: case T_BF16: case T_F16X2: case T_BF16X2: return OP_setp_half;
+    case T_F16:
+    case T_BF16:
+    case T_F16X2:
+    case T_BF16X2: return OP_setp_half;
     default: return OP_none;
     }
 }
@@ -322,10 +357,12 @@ static bool decode_setp(struct decode *d)
     enum ptx_type t = decode_take_type(d);
     enum op op = compare_op(t);
     const struct ptx_operand *o = decode_operand(d, 0);
-    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false), c = NO_REF, *l = decode_list(d, 1);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false), c = NO_REF,
+             *l = decode_list(d, 1);
     if (join)
         c = decode_pred(d, decode_operand(d, 3), &negated);
-    if (op == OP_none || (o->kind != OPERAND_SINK && (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)) || (o->reg2 >= 0 && d->f->regs[o->reg2] != T_PRED))
+    if (op == OP_none || (o->kind != OPERAND_SINK && (o->kind != OPERAND_REG || d->f->regs[o->reg] != T_PRED)) ||
+        (o->reg2 >= 0 && d->f->regs[o->reg2] != T_PRED))
         return decode_fail(d, "these operands do not fit") || true;
     if (ftz && t == T_F32) {
         a = flushed(d, a);
@@ -355,7 +392,8 @@ static bool decode_set(struct decode *d)
         return decode_fail(d, "a boolean operand is not supported") || true;
     bool ftz = decode_take(d, "ftz");
     enum ptx_type td = decode_take_type(d), ts = decode_take_type(d);
-    uint32_t a = decode_source(d, decode_operand(d, 1), ts, false), b = decode_source(d, decode_operand(d, 2), ts, false), to = decode_target(d, decode_operand(d, 0), td, false);
+    uint32_t a = decode_source(d, decode_operand(d, 1), ts, false), b = decode_source(d, decode_operand(d, 2), ts, false),
+             to = decode_target(d, decode_operand(d, 0), td, false);
     if (compare_op(ts) == OP_setp_half) {
         struct insn *ip = decode_emit(d, OP_set_half);
         ip->d = to, ip->a = a, ip->b = b;
@@ -385,7 +423,8 @@ static bool decode_select(struct decode *d)
 {
     enum ptx_type t = decode_take_type(d);
     bool negated;
-    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false), c = decode_pred(d, decode_operand(d, 3), &negated);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false),
+             c = decode_pred(d, decode_operand(d, 3), &negated);
     uint32_t to = decode_target(d, decode_operand(d, 0), t, false);
     struct insn *ip = decode_emit(d, decode_by_width(d, t, OP_selp_16, OP_selp_32, OP_selp_64));
     ip->d = to, ip->a = a, ip->b = b, ip->c = c;
@@ -397,7 +436,8 @@ static bool decode_slct(struct decode *d)
 {
     decode_take(d, "ftz");
     enum ptx_type t = decode_take_type(d), tc = decode_take_type(d);
-    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false), c = decode_source(d, decode_operand(d, 3), tc, false), to = decode_target(d, decode_operand(d, 0), t, false);
+    uint32_t a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false),
+             c = decode_source(d, decode_operand(d, 3), tc, false), to = decode_target(d, decode_operand(d, 0), t, false);
     struct insn *ip = decode_emit(d, tc == T_F32 ? (bytes_of(t) == 4 ? OP_slctf_32 : OP_none) : bytes_of(t) == 8 ? OP_slct_64 : OP_slct_32);
     ip->d = to, ip->a = a, ip->b = b, ip->c = c;
     return ip->op != OP_none || decode_fail(d, "these types are not supported") || true;
@@ -406,7 +446,9 @@ static bool decode_slct(struct decode *d)
 static bool decode_abs_neg(struct decode *d, bool absolute)
 {
     enum ptx_type t = decode_take_type(d);
-    decode_simple(d, absolute ? decode_by_width(d, t, OP_abs_s16, OP_abs_s32, OP_abs_s64) : decode_by_width(d, t, OP_neg_16, OP_neg_32, OP_neg_64), t, 1);
+    decode_simple(
+        d, absolute ? decode_by_width(d, t, OP_abs_s16, OP_abs_s32, OP_abs_s64) : decode_by_width(d, t, OP_neg_16, OP_neg_32, OP_neg_64), t,
+        1);
     return true;
 }
 
@@ -423,16 +465,26 @@ static bool float_type(const struct ptx_instr *in)
 
 static bool decode_bits(struct decode *d)
 {
-    if (is(d, "shl") || is(d, "shr")) return decode_shift(d, is(d, "shl"));
-    if (is(d, "shf")) return decode_funnel(d);
-    if (is(d, "popc")) return counting(d, OP_popc_32, OP_popc_64, 0);
-    if (is(d, "clz")) return counting(d, OP_clz_32, OP_clz_64, 0);
-    if (is(d, "bfind")) return decode_bfind(d);
-    if (is(d, "bfe") || is(d, "bfi")) return decode_fields(d, is(d, "bfi"));
-    if (is(d, "prmt")) return decode_prmt(d);
-    if (is(d, "lop3")) return decode_lop3(d);
-    if (is(d, "dp4a") || is(d, "dp2a")) return decode_dot(d, is(d, "dp4a"));
-    if (is(d, "and") || is(d, "or") || is(d, "xor") || is(d, "not")) return decode_logic(d);
+    if (is(d, "shl") || is(d, "shr"))
+        return decode_shift(d, is(d, "shl"));
+    if (is(d, "shf"))
+        return decode_funnel(d);
+    if (is(d, "popc"))
+        return counting(d, OP_popc_32, OP_popc_64, 0);
+    if (is(d, "clz"))
+        return counting(d, OP_clz_32, OP_clz_64, 0);
+    if (is(d, "bfind"))
+        return decode_bfind(d);
+    if (is(d, "bfe") || is(d, "bfi"))
+        return decode_fields(d, is(d, "bfi"));
+    if (is(d, "prmt"))
+        return decode_prmt(d);
+    if (is(d, "lop3"))
+        return decode_lop3(d);
+    if (is(d, "dp4a") || is(d, "dp2a"))
+        return decode_dot(d, is(d, "dp4a"));
+    if (is(d, "and") || is(d, "or") || is(d, "xor") || is(d, "not"))
+        return decode_logic(d);
     if (is(d, "cnot")) {
         enum ptx_type t = decode_take_type(d);
         decode_simple(d, decode_by_width(d, t, OP_cnot_16, OP_cnot_32, OP_cnot_64), t, 1);
@@ -465,26 +517,38 @@ static bool decode_bits(struct decode *d)
 
 bool decode_alu(struct decode *d)
 {
-    if (is(d, "setp")) return decode_setp(d);
-    if (is(d, "set")) return decode_set(d);
-    if (is(d, "selp")) return decode_select(d);
-    if (is(d, "slct")) return decode_slct(d);
-    if (is(d, "mov") || is(d, "cvt")) return decode_move(d);
+    if (is(d, "setp"))
+        return decode_setp(d);
+    if (is(d, "set"))
+        return decode_set(d);
+    if (is(d, "selp"))
+        return decode_select(d);
+    if (is(d, "slct"))
+        return decode_slct(d);
+    if (is(d, "mov") || is(d, "cvt"))
+        return decode_move(d);
     if (float_type(d->in))
         return false;
-    if (is(d, "add") || is(d, "sub")) return decode_addsub(d, is(d, "sub"));
+    if (is(d, "add") || is(d, "sub"))
+        return decode_addsub(d, is(d, "sub"));
     if (is(d, "addc") || is(d, "subc")) {
         enum ptx_type t = decode_take_type(d);
         return with_carry(d, t, true, is(d, "subc"));
     }
-    if (is(d, "mul") || is(d, "mad") || is(d, "madc")) return decode_mul(d, !is(d, "mul"));
-    if (is(d, "mul24") || is(d, "mad24")) return decode_mul24(d, is(d, "mad24"));
-    if (is(d, "min") || is(d, "max")) return decode_minmax(d, is(d, "min"));
-    if (is(d, "abs") || is(d, "neg")) return decode_abs_neg(d, is(d, "abs"));
+    if (is(d, "mul") || is(d, "mad") || is(d, "madc"))
+        return decode_mul(d, !is(d, "mul"));
+    if (is(d, "mul24") || is(d, "mad24"))
+        return decode_mul24(d, is(d, "mad24"));
+    if (is(d, "min") || is(d, "max"))
+        return decode_minmax(d, is(d, "min"));
+    if (is(d, "abs") || is(d, "neg"))
+        return decode_abs_neg(d, is(d, "abs"));
     if (is(d, "div") || is(d, "rem")) {
         enum ptx_type t = decode_take_type(d);
-        decode_simple(d, is(d, "div") ? signed_op(t, OP_div_u16, OP_div_s16, OP_div_u32, OP_div_s32, OP_div_u64, OP_div_s64)
-                               : signed_op(t, OP_rem_u16, OP_rem_s16, OP_rem_u32, OP_rem_s32, OP_rem_u64, OP_rem_s64), t, 2);
+        decode_simple(d,
+                      is(d, "div") ? signed_op(t, OP_div_u16, OP_div_s16, OP_div_u32, OP_div_s32, OP_div_u64, OP_div_s64)
+                                   : signed_op(t, OP_rem_u16, OP_rem_s16, OP_rem_u32, OP_rem_s32, OP_rem_u64, OP_rem_s64),
+                      t, 2);
         return true;
     }
     if (is(d, "sad")) {

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is(struct decode *d, const char *op) { return !strcmp(d->in->op, op); }
+static bool is(struct decode *d, const char *op)
+{
+    return !strcmp(d->in->op, op);
+}
 
 /* ---- cp.async ---- */
 static bool cp_async_copy(struct decode *d)
@@ -135,7 +138,8 @@ static uint16_t take_reduction(struct decode *d, bool typed)
     decode_take(d, "noftz");
     enum ptx_type t = typed ? decode_take_type(d) : T_NONE;
     int bytes = ptx_type_bytes(t);
-    bool fits = op >= 0 && (!typed || (bytes >= 2 && bytes <= 8 && (bytes > 2 || ptx_type_float(t)) && (!ptx_type_float(t) || op == ATOMIC_ADD || (bytes == 2 && op <= ATOMIC_MAX))));
+    bool fits = op >= 0 && (!typed || (bytes >= 2 && bytes <= 8 && (bytes > 2 || ptx_type_float(t)) &&
+                                       (!ptx_type_float(t) || op == ATOMIC_ADD || (bytes == 2 && op <= ATOMIC_MAX))));
     if (!fits)
         decode_fail(d, "this reduction is not supported");
     d->p->ordered = true; /* of floats the order counts, of integers whether all blocks have come */
@@ -190,7 +194,8 @@ static bool cp_bulk(struct decode *d)
     d->p->uses_mbarrier = true;
     if (decode_take(d, "tensor"))
         return decode_tensor_copy(d);
-    bool store = decode_take(d, "bulk_group"), multicast = decode_take(d, "multicast::cluster"), from_shared = instr_has(d->in, "shared::cta") && !instr_has(d->in, "global");
+    bool store = decode_take(d, "bulk_group"), multicast = decode_take(d, "multicast::cluster"),
+         from_shared = instr_has(d->in, "shared::cta") && !instr_has(d->in, "global");
     decode_take(d, "mbarrier::complete_tx::bytes");
     decode_take_prefix(d, "L2::");
     while (decode_take_word(d, (const char *const[]){"shared::cluster", "shared::cta", "global", NULL}) >= 0)
@@ -260,7 +265,8 @@ static bool mbarrier_wait(struct decode *d, bool test, const struct place_ref *a
 
 static bool decode_mbarrier(struct decode *d)
 {
-    static const char *const ops[] = {"init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait", "pending_count", NULL};
+    static const char *const ops[] = {"init",        "inval",     "arrive",   "arrive_drop",   "expect_tx",
+                                      "complete_tx", "test_wait", "try_wait", "pending_count", NULL};
     static const char *const words[] = {"release", "acquire", "relaxed", "cta", "cluster", "noComplete", NULL};
     int op = decode_take_word(d, ops);
     bool expect = (op == 2 || op == 3) && decode_take(d, "expect_tx"), parity = decode_take(d, "parity");
@@ -301,7 +307,8 @@ static int wgmma_form(struct decode *d)
     static const struct {
         const char *word;
         enum mma_form form;
-    } words[] = {{"f16", MMA_F16}, {"bf16", MMA_BF16}, {"tf32", MMA_TF32}, {"f32", MMA_F32}, {"s8", MMA_S8}, {"u8", MMA_U8}, {"s32", MMA_S32}, {"e4m3", MMA_E4M3}, {"e5m2", MMA_E5M2}};
+    } words[] = {{"f16", MMA_F16}, {"bf16", MMA_BF16}, {"tf32", MMA_TF32}, {"f32", MMA_F32},  {"s8", MMA_S8},
+                 {"u8", MMA_U8},   {"s32", MMA_S32},   {"e4m3", MMA_E4M3}, {"e5m2", MMA_E5M2}};
     for (int i = 0; i < d->in->mod_count; i++)
         for (size_t k = 0; k < sizeof words / sizeof *words && !(d->taken >> i & 1); k++)
             if (!strcmp(d->in->mods[i], words[k].word)) {
@@ -329,11 +336,12 @@ static bool decode_mma_async(struct decode *d)
     const struct ptx_operand *regs = decode_operand(d, 0), *a = decode_operand(d, 1);
     int count = fd == MMA_F16 ? n / 4 : n / 2, na = a->kind == OPERAND_VECTOR ? a->count : 0;
     bool sparse_or_sat = decode_take(d, "sp") || decode_take(d, "satfinite");
-    if (m != 64 || n < 8 || n > 256 || n % 8 || k < 8 || k > 32 || fd < 0 || fa < 0 || fb < 0 || sparse_or_sat || regs->kind != OPERAND_VECTOR || regs->count != count ||
-        (na && na != 4))
+    if (m != 64 || n < 8 || n > 256 || n % 8 || k < 8 || k > 32 || fd < 0 || fa < 0 || fb < 0 || sparse_or_sat ||
+        regs->kind != OPERAND_VECTOR || regs->count != count || (na && na != 4))
         return decode_fail(d, "this form is not supported") || true;
     uint32_t *l = decode_list(d, WGMMA_HEADER + count + na);
-    const uint32_t header[WGMMA_HEADER] = {(uint32_t)n, (uint32_t)k, (uint32_t)fa, (uint32_t)fb, (uint32_t)fd, na != 0, 0, 0, 0, 0, (uint32_t)count, (uint32_t)na};
+    const uint32_t header[WGMMA_HEADER] = {(uint32_t)n, (uint32_t)k, (uint32_t)fa,    (uint32_t)fb, (uint32_t)fd, na != 0, 0, 0,
+                                           0,           0,           (uint32_t)count, (uint32_t)na};
     memcpy(l, header, sizeof header);
     for (int i = 0; i < count; i++)
         l[WGMMA_HEADER + i] = decode_target(d, &regs->items[i], T_B32, false);
@@ -388,7 +396,8 @@ static bool decode_mapa(struct decode *d)
     enum ptx_type t = decode_take_type(d);
     const struct ptx_operand *o = decode_operand(d, 1);
     enum ptx_type ta = rank && o->kind == OPERAND_REG && decode_reg_bytes(d, o->reg) == 8 ? T_U64 : t;
-    uint32_t to = decode_target(d, decode_operand(d, 0), rank ? T_U32 : t, false), a = decode_source(d, o, ta, false), b = rank ? NO_REF : decode_source(d, decode_operand(d, 2), T_U32, false);
+    uint32_t to = decode_target(d, decode_operand(d, 0), rank ? T_U32 : t, false), a = decode_source(d, o, ta, false),
+             b = rank ? NO_REF : decode_source(d, decode_operand(d, 2), T_U32, false);
     d->p->uses_cluster = true;
     struct insn *ip = decode_emit(d, OP_mapa);
     ip->d = to, ip->a = a, ip->b = b;
@@ -399,13 +408,20 @@ static bool decode_mapa(struct decode *d)
 
 bool decode_async(struct decode *d)
 {
-    if (is(d, "cp") && instr_has(d->in, "bulk")) return cp_bulk(d);
-    if ((is(d, "st") || is(d, "red")) && instr_has(d->in, "async")) return store_async(d);
-    if (is(d, "cp") && instr_has(d->in, "async") && !instr_has(d->in, "reduce")) return cp_async(d);
-    if (is(d, "mbarrier")) return decode_mbarrier(d);
-    if (is(d, "wgmma")) return decode_wgmma(d);
-    if (is(d, "barrier") && instr_has(d->in, "cluster")) return decode_cluster(d);
-    if (is(d, "mapa") || is(d, "getctarank")) return decode_mapa(d);
+    if (is(d, "cp") && instr_has(d->in, "bulk"))
+        return cp_bulk(d);
+    if ((is(d, "st") || is(d, "red")) && instr_has(d->in, "async"))
+        return store_async(d);
+    if (is(d, "cp") && instr_has(d->in, "async") && !instr_has(d->in, "reduce"))
+        return cp_async(d);
+    if (is(d, "mbarrier"))
+        return decode_mbarrier(d);
+    if (is(d, "wgmma"))
+        return decode_wgmma(d);
+    if (is(d, "barrier") && instr_has(d->in, "cluster"))
+        return decode_cluster(d);
+    if (is(d, "mapa") || is(d, "getctarank"))
+        return decode_mapa(d);
     if (is(d, "setmaxnreg") || is(d, "griddepcontrol") || is(d, "tensormap")) {
         if (is(d, "tensormap"))
             return false; /* changing a map in place */

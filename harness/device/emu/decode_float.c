@@ -2,8 +2,14 @@
 #include "device/emu/decode.h"
 #include <string.h>
 
-static bool is(struct decode *d, const char *op) { return !strcmp(d->in->op, op); }
-static bool is_half(enum ptx_type t) { return t == T_F16 || t == T_F16X2 || t == T_BF16 || t == T_BF16X2; }
+static bool is(struct decode *d, const char *op)
+{
+    return !strcmp(d->in->op, op);
+}
+static bool is_half(enum ptx_type t)
+{
+    return t == T_F16 || t == T_F16X2 || t == T_BF16 || t == T_BF16X2;
+}
 
 struct modes {
     int round; /* enum round_mode, -1 none */
@@ -25,7 +31,10 @@ static struct modes take_modes(struct decode *d)
     return m;
 }
 
-static bool bad_type(struct decode *d, enum ptx_type t) { return decode_fail(d, "type '.%s' is not supported here", ptx_type_name(t)) || true; }
+static bool bad_type(struct decode *d, enum ptx_type t)
+{
+    return decode_fail(d, "type '.%s' is not supported here", ptx_type_name(t)) || true;
+}
 
 static bool finish(struct decode *d, enum op op, enum ptx_type t, int n, struct modes m)
 {
@@ -55,10 +64,13 @@ static bool finish(struct decode *d, enum op op, enum ptx_type t, int n, struct 
 /* add sub mul fma */
 static bool arithmetic(struct decode *d, int what)
 {
-    static const enum op plain[] = {OP_add_f32, OP_sub_f32, OP_mul_f32, OP_fma_f32}, ftz[] = {OP_add_ftz_f32, OP_sub_ftz_f32, OP_mul_ftz_f32, OP_fma_ftz_f32};
-    static const enum op rounded[] = {OP_add_round_f32, OP_sub_round_f32, OP_mul_round_f32, OP_fma_round_f32}, f64[] = {OP_add_f64, OP_sub_f64, OP_mul_f64, OP_fma_f64};
+    static const enum op plain[] = {OP_add_f32, OP_sub_f32, OP_mul_f32, OP_fma_f32},
+                         ftz[] = {OP_add_ftz_f32, OP_sub_ftz_f32, OP_mul_ftz_f32, OP_fma_ftz_f32};
+    static const enum op rounded[] = {OP_add_round_f32, OP_sub_round_f32, OP_mul_round_f32, OP_fma_round_f32},
+                         f64[] = {OP_add_f64, OP_sub_f64, OP_mul_f64, OP_fma_f64};
     static const enum op rounded64[] = {OP_add_round_f64, OP_sub_round_f64, OP_mul_round_f64, OP_fma_round_f64};
-    static const enum op half[] = {OP_half_add, OP_half_sub, OP_half_mul, OP_half_fma}, two[] = {OP_add_f32x2, OP_sub_f32x2, OP_mul_f32x2, OP_fma_f32x2};
+    static const enum op half[] = {OP_half_add, OP_half_sub, OP_half_mul, OP_half_fma},
+                         two[] = {OP_add_f32x2, OP_sub_f32x2, OP_mul_f32x2, OP_fma_f32x2};
     struct modes m = take_modes(d);
     enum ptx_type t = decode_take_type(d);
     int n = what == 3 ? 3 : 2;
@@ -97,7 +109,8 @@ static bool min_max(struct decode *d, bool min)
         op = min ? OP_min_f64 : OP_max_f64;
     if (op == OP_none || d->in->count < 3 || d->in->count > 4)
         return bad_type(d, t);
-    uint32_t to = decode_target(d, decode_operand(d, 0), t, false), a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), t, false);
+    uint32_t to = decode_target(d, decode_operand(d, 0), t, false), a = decode_source(d, decode_operand(d, 1), t, false),
+             b = decode_source(d, decode_operand(d, 2), t, false);
     uint32_t c = d->in->count == 4 ? decode_source(d, decode_operand(d, 3), t, false) : NO_REF, x = a, y = b;
     uint32_t t0 = decode_scratch(d), t1 = decode_scratch(d), t2 = decode_scratch(d);
     if (m.xorsign) { /* magnitudes first */
@@ -128,9 +141,9 @@ static bool unary(struct decode *d)
         const char *name;
         enum op f32, ftz, f64, half;
     } table[] = {
-        {"sin", OP_sin_f32, OP_sin_ftz_f32, OP_none, OP_none},     {"cos", OP_cos_f32, OP_cos_ftz_f32, OP_none, OP_none},
-        {"lg2", OP_lg2_f32, OP_lg2_ftz_f32, OP_none, OP_none},     {"ex2", OP_ex2_f32, OP_ex2_ftz_f32, OP_none, OP_half_ex2},
-        {"tanh", OP_tanh_f32, OP_none, OP_none, OP_half_tanh},     {"rsqrt", OP_rsqrt_f32, OP_rsqrt_ftz_f32, OP_rsqrt_f64, OP_none},
+        {"sin", OP_sin_f32, OP_sin_ftz_f32, OP_none, OP_none},        {"cos", OP_cos_f32, OP_cos_ftz_f32, OP_none, OP_none},
+        {"lg2", OP_lg2_f32, OP_lg2_ftz_f32, OP_none, OP_none},        {"ex2", OP_ex2_f32, OP_ex2_ftz_f32, OP_none, OP_half_ex2},
+        {"tanh", OP_tanh_f32, OP_none, OP_none, OP_half_tanh},        {"rsqrt", OP_rsqrt_f32, OP_rsqrt_ftz_f32, OP_rsqrt_f64, OP_none},
         {"sqrt", OP_sqrt_f32, OP_sqrt_ftz_f32, OP_sqrt_f64, OP_none}, {"rcp", OP_rcp_f32, OP_rcp_ftz_f32, OP_rcp_f64, OP_none},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -154,8 +167,11 @@ static bool sign_op(struct decode *d, bool absolute)
 {
     struct modes m = take_modes(d);
     enum ptx_type t = decode_take_type(d);
-    enum op op = t == T_F32 ? (absolute ? OP_abs_f32 : OP_neg_f32) : t == T_F64 ? (absolute ? OP_abs_f64 : OP_neg_f64)
-                 : t == T_F16 || t == T_BF16 ? (absolute ? OP_abs_h : OP_neg_h) : t == T_F16X2 || t == T_BF16X2 ? (absolute ? OP_abs_h2 : OP_neg_h2) : OP_none;
+    enum op op = t == T_F32                      ? (absolute ? OP_abs_f32 : OP_neg_f32)
+                 : t == T_F64                    ? (absolute ? OP_abs_f64 : OP_neg_f64)
+                 : t == T_F16 || t == T_BF16     ? (absolute ? OP_abs_h : OP_neg_h)
+                 : t == T_F16X2 || t == T_BF16X2 ? (absolute ? OP_abs_h2 : OP_neg_h2)
+                                                 : OP_none;
     bool ftz = m.ftz && t == T_F32;
     finish(d, op, t, 1, (struct modes){.round = -1});
     if (ftz && !d->failed) {
@@ -182,14 +198,22 @@ static bool test_property(struct decode *d)
 
 bool decode_float(struct decode *d)
 {
-    if (is(d, "add")) return arithmetic(d, 0);
-    if (is(d, "sub")) return arithmetic(d, 1);
-    if (is(d, "mul")) return arithmetic(d, 2);
-    if (is(d, "fma") || is(d, "mad")) return arithmetic(d, 3);
-    if (is(d, "div")) return divide(d);
-    if (is(d, "min") || is(d, "max")) return min_max(d, is(d, "min"));
-    if (is(d, "abs") || is(d, "neg")) return sign_op(d, is(d, "abs"));
-    if (is(d, "testp")) return test_property(d);
+    if (is(d, "add"))
+        return arithmetic(d, 0);
+    if (is(d, "sub"))
+        return arithmetic(d, 1);
+    if (is(d, "mul"))
+        return arithmetic(d, 2);
+    if (is(d, "fma") || is(d, "mad"))
+        return arithmetic(d, 3);
+    if (is(d, "div"))
+        return divide(d);
+    if (is(d, "min") || is(d, "max"))
+        return min_max(d, is(d, "min"));
+    if (is(d, "abs") || is(d, "neg"))
+        return sign_op(d, is(d, "abs"));
+    if (is(d, "testp"))
+        return test_property(d);
     if (is(d, "copysign")) {
         enum ptx_type t = decode_take_type(d);
         return finish(d, t == T_F32 ? OP_copysign_f32 : t == T_F64 ? OP_copysign_f64 : OP_none, t, 2, (struct modes){.round = -1});

@@ -3,7 +3,10 @@
 #include "device/emu/decode.h"
 #include <string.h>
 
-static bool is(struct decode *d, const char *op) { return !strcmp(d->in->op, op); }
+static bool is(struct decode *d, const char *op)
+{
+    return !strcmp(d->in->op, op);
+}
 
 static void take_hints(struct decode *d)
 {
@@ -18,7 +21,10 @@ static void take_hints(struct decode *d)
 /* Memory order words; true: other threads may be waited for through this access. */
 static bool take_order(struct decode *d)
 {
-    static const char *const strong[] = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "sc", NULL}, *const scopes[] = {"cta", "cluster", "gpu", "sys", NULL};
+    static const char *const strong[] = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "sc", NULL}, *const scopes[] = {
+                                                                                                                          "cta", "cluster",
+                                                                                                                          "gpu", "sys",
+                                                                                                                          NULL};
     bool any = false;
     while (decode_take_word(d, strong) >= 0)
         any = true;
@@ -205,7 +211,10 @@ static bool unused_result(const struct decode *d, const struct ptx_operand *o)
     return o->kind == OPERAND_SINK || (o->kind == OPERAND_REG && d->uses[o->reg] == 0);
 }
 
-static bool is_half(enum ptx_type t) { return t == T_F16 || t == T_BF16 || t == T_F16X2 || t == T_BF16X2; }
+static bool is_half(enum ptx_type t)
+{
+    return t == T_F16 || t == T_BF16 || t == T_F16X2 || t == T_BF16X2;
+}
 
 static bool decode_atom(struct decode *d, bool red)
 {
@@ -218,7 +227,8 @@ static bool decode_atom(struct decode *d, bool red)
     int vector = take_vector(d);
     enum ptx_type t = decode_take_type(d);
     int bytes = ptx_type_bytes(t), k = red ? 0 : 1;
-    if (op < 0 || bytes < 2 || bytes > 8 || (ptx_type_float(t) && op != 0 && !((op == 1 || op == 2) && is_half(t))) || (space != SPACE_GLOBAL && space != SPACE_SHARED && space != SPACE_GENERIC))
+    if (op < 0 || bytes < 2 || bytes > 8 || (ptx_type_float(t) && op != 0 && !((op == 1 || op == 2) && is_half(t))) ||
+        (space != SPACE_GLOBAL && space != SPACE_SHARED && space != SPACE_GENERIC))
         return decode_fail(d, "this atomic is not supported") || true;
     /* what a lock in shared memory is made of: then atomics order the warps, too */
     d->p->shared_spin |= (op == 8 || op == 9) && space != SPACE_GLOBAL;
@@ -232,7 +242,8 @@ static bool decode_atom(struct decode *d, bool red)
         b = op == 9 ? decode_source(d, decode_operand(d, k + 2), t, false) : NO_REF;
         result = red || decode_operand(d, 0)->kind == OPERAND_SINK ? NO_REF : decode_target(d, decode_operand(d, 0), t, false);
     } else {
-        if (value->kind != OPERAND_VECTOR || value->count != vector || (!red && (decode_operand(d, 0)->kind != OPERAND_VECTOR || decode_operand(d, 0)->count != vector)))
+        if (value->kind != OPERAND_VECTOR || value->count != vector ||
+            (!red && (decode_operand(d, 0)->kind != OPERAND_VECTOR || decode_operand(d, 0)->count != vector)))
             return decode_fail(d, "vectors of %d were expected", vector) || true;
         l = decode_list(d, 2 * vector);
         for (int i = 0; i < vector; i++) {
@@ -319,13 +330,20 @@ static bool decode_hint(struct decode *d)
 
 bool decode_memory(struct decode *d)
 {
-    if (is(d, "ld") || is(d, "ldu")) return load_store(d, true);
-    if (is(d, "st") && instr_has(d->in, "async")) return store_async(d);
-    if (is(d, "st") && !instr_has(d->in, "bulk")) return load_store(d, false);
-    if (is(d, "atom")) return decode_atom(d, false);
-    if (is(d, "red") && !instr_has(d->in, "async")) return decode_atom(d, true);
-    if (is(d, "cvta")) return decode_cvta(d);
-    if (is(d, "isspacep")) return decode_isspacep(d);
+    if (is(d, "ld") || is(d, "ldu"))
+        return load_store(d, true);
+    if (is(d, "st") && instr_has(d->in, "async"))
+        return store_async(d);
+    if (is(d, "st") && !instr_has(d->in, "bulk"))
+        return load_store(d, false);
+    if (is(d, "atom"))
+        return decode_atom(d, false);
+    if (is(d, "red") && !instr_has(d->in, "async"))
+        return decode_atom(d, true);
+    if (is(d, "cvta"))
+        return decode_cvta(d);
+    if (is(d, "isspacep"))
+        return decode_isspacep(d);
     if (is(d, "createpolicy")) {
         d->taken = ~0u;
         uint32_t to = decode_target(d, decode_operand(d, 0), T_B64, false), zero = decode_constant(d, 0, 8);
@@ -333,6 +351,7 @@ bool decode_memory(struct decode *d)
         ip->d = to, ip->a = zero;
         return true;
     }
-    if (is(d, "alloca") || is(d, "stacksave") || is(d, "stackrestore")) return decode_alloca(d);
+    if (is(d, "alloca") || is(d, "stacksave") || is(d, "stackrestore"))
+        return decode_alloca(d);
     return decode_hint(d);
 }

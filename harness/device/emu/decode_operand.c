@@ -38,7 +38,10 @@ uint32_t decode_constant(struct decode *d, uint64_t bits, int bytes)
     *seen = (struct constant_seen){bits, bytes, at | 1};
     return at | 1;
 }
-uint32_t decode_constant_mask(struct decode *d, bool value) { return decode_constant(d, value ? 0xffffffffu : 0, 4); }
+uint32_t decode_constant_mask(struct decode *d, bool value)
+{
+    return decode_constant(d, value ? 0xffffffffu : 0, 4);
+}
 
 /* ---- operands ---- */
 const struct ptx_operand *decode_operand(struct decode *d, int k)
@@ -51,9 +54,18 @@ const struct ptx_operand *decode_operand(struct decode *d, int k)
     return &d->in->operands[k];
 }
 
-int decode_reg_bytes(const struct decode *d, int reg) { return slot_bytes(d->f->regs[reg]) / 32; }
-uint32_t decode_slot(const struct decode *d, int reg) { return d->slots.offset[reg]; }
-uint32_t decode_scratch(struct decode *d) { return (uint32_t)(d->scratch++ & 15) * 256; }
+int decode_reg_bytes(const struct decode *d, int reg)
+{
+    return slot_bytes(d->f->regs[reg]) / 32;
+}
+uint32_t decode_slot(const struct decode *d, int reg)
+{
+    return d->slots.offset[reg];
+}
+uint32_t decode_scratch(struct decode *d)
+{
+    return (uint32_t)(d->scratch++ & 15) * 256;
+}
 
 /* Address of a variable or function as a constant; *local: it has to be added to the activation's base. */
 bool decode_is_address(struct decode *d, const struct ptx_operand *o, uint64_t *value, bool *local)
@@ -152,9 +164,12 @@ uint32_t decode_source(struct decode *d, const struct ptx_operand *o, enum ptx_t
             return 0;
         }
         return decode_slot(d, o->reg);
-    case OPERAND_INT: case OPERAND_F32: case OPERAND_F64: return immediate(d, o, t);
+    case OPERAND_INT:
+    case OPERAND_F32:
+    case OPERAND_F64: return immediate(d, o, t);
     case OPERAND_SPECIAL: return special_operand(d, o, bytes);
-    case OPERAND_VAR: case OPERAND_SYMBOL:
+    case OPERAND_VAR:
+    case OPERAND_SYMBOL:
         if (!decode_is_address(d, o, &value, &local))
             return 0;
         if (local) {
@@ -163,9 +178,7 @@ uint32_t decode_source(struct decode *d, const struct ptx_operand *o, enum ptx_t
             return ip->d = decode_scratch(d);
         }
         return decode_constant(d, value, bytes < 4 ? 8 : bytes);
-    default:
-        decode_fail(d, "an operand of this kind does not fit here");
-        return 0;
+    default: decode_fail(d, "an operand of this kind does not fit here"); return 0;
     }
 }
 
@@ -174,7 +187,8 @@ uint32_t decode_target(struct decode *d, const struct ptx_operand *o, enum ptx_t
     int bytes = ptx_type_bytes(t) < 2 ? 2 : ptx_type_bytes(t);
     if (o->kind == OPERAND_SINK)
         return decode_scratch(d);
-    if (o->kind != OPERAND_REG || d->f->regs[o->reg] == T_PRED || (wide ? decode_reg_bytes(d, o->reg) < bytes : decode_reg_bytes(d, o->reg) != bytes)) {
+    if (o->kind != OPERAND_REG || d->f->regs[o->reg] == T_PRED ||
+        (wide ? decode_reg_bytes(d, o->reg) < bytes : decode_reg_bytes(d, o->reg) != bytes)) {
         decode_fail(d, "the result must be a register of %d bits", 8 * ptx_type_bytes(t));
         return 0;
     }
@@ -198,8 +212,9 @@ enum ptx_space decode_take_space(struct decode *d)
     static const struct {
         const char *word;
         enum ptx_space space;
-    } words[] = {{"global", SPACE_GLOBAL}, {"shared::cta", SPACE_SHARED}, {"shared::cluster", SPACE_SHARED}, {"shared", SPACE_SHARED}, {"local", SPACE_LOCAL},
-                 {"const", SPACE_CONST}, {"param::entry", SPACE_PARAM}, {"param::func", SPACE_PARAM}, {"param", SPACE_PARAM}};
+    } words[] = {{"global", SPACE_GLOBAL},      {"shared::cta", SPACE_SHARED}, {"shared::cluster", SPACE_SHARED},
+                 {"shared", SPACE_SHARED},      {"local", SPACE_LOCAL},        {"const", SPACE_CONST},
+                 {"param::entry", SPACE_PARAM}, {"param::func", SPACE_PARAM},  {"param", SPACE_PARAM}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (decode_take(d, words[i].word))
             return words[i].space;

@@ -22,7 +22,10 @@ static void place(struct decode *d, const struct ptx_var *v, uint64_t at, uint32
     d->placed[d->placed_count++] = (struct placed){v, at, stride, function};
 }
 
-static uint64_t align_up(uint64_t v, uint64_t a) { return a > 1 ? (v + a - 1) & ~(a - 1) : v; }
+static uint64_t align_up(uint64_t v, uint64_t a)
+{
+    return a > 1 ? (v + a - 1) & ~(a - 1) : v;
+}
 
 uint32_t decode_param_layout(const struct ptx_var *params, uint32_t *offsets, int max)
 {

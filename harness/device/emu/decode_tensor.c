@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is(struct decode *d, const char *op) { return !strcmp(d->in->op, op); }
+static bool is(struct decode *d, const char *op)
+{
+    return !strcmp(d->in->op, op);
+}
 
 static bool take_shape(struct decode *d, int *m, int *n, int *k)
 {
@@ -24,8 +27,9 @@ static int take_form(struct decode *d)
     static const struct {
         const char *word;
         enum mma_form form;
-    } words[] = {{"f16", MMA_F16}, {"bf16", MMA_BF16}, {"tf32", MMA_TF32}, {"f32", MMA_F32}, {"f64", MMA_F64}, {"s8", MMA_S8}, {"u8", MMA_U8}, {"s32", MMA_S32},
-                 {"e4m3", MMA_E4M3}, {"e5m2", MMA_E5M2}, {"s4", MMA_S4}, {"u4", MMA_U4}, {"b1", MMA_B1}};
+    } words[] = {{"f16", MMA_F16}, {"bf16", MMA_BF16}, {"tf32", MMA_TF32}, {"f32", MMA_F32},   {"f64", MMA_F64},
+                 {"s8", MMA_S8},   {"u8", MMA_U8},     {"s32", MMA_S32},   {"e4m3", MMA_E4M3}, {"e5m2", MMA_E5M2},
+                 {"s4", MMA_S4},   {"u4", MMA_U4},     {"b1", MMA_B1}};
     for (int i = 0; i < d->in->mod_count; i++) {
         if (d->taken >> i & 1)
             continue;
@@ -38,7 +42,10 @@ static int take_form(struct decode *d)
     return -1;
 }
 
-static enum ptx_type reg_type(int form) { return form == MMA_F64 ? T_F64 : T_B32; }
+static enum ptx_type reg_type(int form)
+{
+    return form == MMA_F64 ? T_F64 : T_B32;
+}
 
 /* Registers that a matrix of that many elements needs; fragments may hold more (repeated). */
 static int registers(int rows, int cols, int form)
@@ -58,10 +65,14 @@ static uint32_t *vector_refs(struct decode *d, const struct ptx_operand *o, enum
     return out;
 }
 
-/* The largest matrix that one instruction of the machine adds to is 16 x 8 (sm_80 and later): a wmma of 16 x 16 is two of them, as counted on an H200. */
+/* The largest matrix that one instruction of the machine adds to is 16 x 8 (sm_80 and later): a wmma of 16 x 16 is two of them, as counted
+ * on an H200. */
 #define MACHINE_RESULTS 128
 
-static int length(const struct ptx_operand *o) { return o->kind == OPERAND_VECTOR ? o->count : 1; }
+static int length(const struct ptx_operand *o)
+{
+    return o->kind == OPERAND_VECTOR ? o->count : 1;
+}
 
 static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, int fb, int fc, uint32_t flags)
 {
@@ -75,14 +86,25 @@ static bool finish_mma(struct decode *d, int m, int n, int k, int fd, int fa, in
         count += length(o[i]);
     }
     uint32_t *l = decode_list(d, MMA_HEADER + count), *at = l + MMA_HEADER;
-    const uint32_t header[MMA_HEADER] = {(uint32_t)m, (uint32_t)n, (uint32_t)k, (uint32_t)fa, (uint32_t)fb, (uint32_t)fc, (uint32_t)fd, flags,
-                                         (uint32_t)length(o[0]), (uint32_t)length(o[1]), (uint32_t)length(o[2]), (uint32_t)length(o[3])};
+    const uint32_t header[MMA_HEADER] = {(uint32_t)m,
+                                         (uint32_t)n,
+                                         (uint32_t)k,
+                                         (uint32_t)fa,
+                                         (uint32_t)fb,
+                                         (uint32_t)fc,
+                                         (uint32_t)fd,
+                                         flags,
+                                         (uint32_t)length(o[0]),
+                                         (uint32_t)length(o[1]),
+                                         (uint32_t)length(o[2]),
+                                         (uint32_t)length(o[3])};
     memcpy(l, header, sizeof header);
     at = vector_refs(d, o[0], reg_type(fd), true, at);
     at = vector_refs(d, o[1], reg_type(fa), false, at);
     at = vector_refs(d, o[2], reg_type(fb), false, at);
     vector_refs(d, o[3], reg_type(fc), false, at);
-    bool half = (fa == MMA_F16 || fa == MMA_BF16) && fa == fb && fc == fd && (fd == MMA_F32 || fd == MMA_F16) && n % 8 == 0 && m % 16 == 0 && m * n <= 512 && (k == 8 || k == 16);
+    bool half = (fa == MMA_F16 || fa == MMA_BF16) && fa == fb && fc == fd && (fd == MMA_F32 || fd == MMA_F16) && n % 8 == 0 &&
+                m % 16 == 0 && m * n <= 512 && (k == 8 || k == 16);
     struct insn *ip = decode_emit(d, half ? OP_mma_half : OP_mma);
     ip->list = l;
     d->p->cold[ip->index].macs = (uint32_t)(m * n * k);
@@ -96,7 +118,8 @@ static bool decode_mma(struct decode *d)
     decode_take(d, "sync");
     decode_take(d, "aligned");
     uint32_t flags = 0;
-    bool shape = decode_take_word(d, (const char *const[]){"sp", "sp::ordered_metadata", "block_scale", NULL}) < 0 && take_shape(d, &m, &n, &k);
+    bool shape =
+        decode_take_word(d, (const char *const[]){"sp", "sp::ordered_metadata", "block_scale", NULL}) < 0 && take_shape(d, &m, &n, &k);
     if (!shape)
         return decode_fail(d, "this shape is not supported") || true;
     decode_take(d, "row");
@@ -143,12 +166,18 @@ static bool wmma_memory(struct decode *d, int m, int n, int k, int which, bool s
     if (!decode_address(d, decode_operand(d, store ? 0 : 1), space, &at))
         return true;
     uint32_t stride = d->in->count > 2 ? decode_source(d, decode_operand(d, 2), T_U32, false)
-                                       : decode_constant(d, (uint64_t)(which == 0 ? (column ? m : k) : which == 1 ? (column ? k : n) : column ? m : n), 4);
+                                       : decode_constant(d,
+                                                         (uint64_t)(which == 0   ? (column ? m : k)
+                                                                    : which == 1 ? (column ? k : n)
+                                                                    : column     ? m
+                                                                                 : n),
+                                                         4);
     int rows = which == 1 ? k : m, cols = which == 0 ? k : n;
     if (length(regs) < registers(rows, cols, form))
         return decode_fail(d, "%d registers, %d are needed", length(regs), registers(rows, cols, form)) || true;
     uint32_t *l = decode_list(d, WMMA_HEADER + length(regs));
-    const uint32_t header[WMMA_HEADER] = {(uint32_t)m, (uint32_t)n, (uint32_t)k, (uint32_t)form, (uint32_t)which, column, (uint32_t)length(regs)};
+    const uint32_t header[WMMA_HEADER] = {(uint32_t)m,     (uint32_t)n, (uint32_t)k,           (uint32_t)form,
+                                          (uint32_t)which, column,      (uint32_t)length(regs)};
     memcpy(l, header, sizeof header);
     vector_refs(d, regs, reg_type(form), !store, l + WMMA_HEADER);
     struct insn *ip = decode_emit(d, store ? OP_wmma_store : OP_wmma_load);
@@ -199,9 +228,12 @@ static bool decode_matrix_move(struct decode *d, bool store)
 
 bool decode_tensor(struct decode *d)
 {
-    if (is(d, "mma")) return decode_mma(d);
-    if (is(d, "wmma")) return decode_wmma(d);
-    if (is(d, "ldmatrix") || is(d, "stmatrix")) return decode_matrix_move(d, is(d, "stmatrix"));
+    if (is(d, "mma"))
+        return decode_mma(d);
+    if (is(d, "wmma"))
+        return decode_wmma(d);
+    if (is(d, "ldmatrix") || is(d, "stmatrix"))
+        return decode_matrix_move(d, is(d, "stmatrix"));
     if (is(d, "movmatrix")) {
         d->taken = ~0u;
         uint32_t to = decode_target(d, decode_operand(d, 0), T_B32, false), a = decode_source(d, decode_operand(d, 1), T_B32, false);

@@ -2,7 +2,10 @@
 #include "device/emu/decode.h"
 #include <string.h>
 
-static bool is(struct decode *d, const char *op) { return !strcmp(d->in->op, op); }
+static bool is(struct decode *d, const char *op)
+{
+    return !strcmp(d->in->op, op);
+}
 
 static uint32_t pred_target(struct decode *d, const struct ptx_operand *o)
 {
@@ -66,7 +69,8 @@ static bool decode_shfl(struct decode *d)
     decode_take_type(d);
     const struct ptx_operand *o = decode_operand(d, 0);
     uint32_t *l = decode_list(d, 2), to = o->kind == OPERAND_SINK ? NO_REF : decode_target(d, o, T_B32, false);
-    uint32_t a = decode_source(d, decode_operand(d, 1), T_B32, false), b = decode_source(d, decode_operand(d, 2), T_B32, false), c = decode_source(d, decode_operand(d, 3), T_B32, false);
+    uint32_t a = decode_source(d, decode_operand(d, 1), T_B32, false), b = decode_source(d, decode_operand(d, 2), T_B32, false),
+             c = decode_source(d, decode_operand(d, 3), T_B32, false);
     l[0] = sync ? decode_source(d, decode_operand(d, 4), T_B32, false) : NO_REF;
     l[1] = pred_second(d, o);
     if (mode < 0)
@@ -86,7 +90,8 @@ static bool decode_vote(struct decode *d)
     decode_take_type(d);
     if (mode < 0)
         return decode_fail(d, "a mode was expected") || true;
-    uint32_t to = mode == 3 ? decode_target(d, decode_operand(d, 0), T_B32, false) : pred_target(d, decode_operand(d, 0)), a = decode_pred(d, decode_operand(d, 1), &negated);
+    uint32_t to = mode == 3 ? decode_target(d, decode_operand(d, 0), T_B32, false) : pred_target(d, decode_operand(d, 0)),
+             a = decode_pred(d, decode_operand(d, 1), &negated);
     uint32_t b = sync ? decode_source(d, decode_operand(d, 2), T_B32, false) : NO_REF;
     struct insn *ip = decode_emit(d, OP_vote);
     ip->kind = (uint8_t)mode;
@@ -103,7 +108,8 @@ static bool decode_match(struct decode *d)
     decode_take(d, "sync");
     enum ptx_type t = decode_take_type(d);
     const struct ptx_operand *o = decode_operand(d, 0);
-    uint32_t to = o->kind == OPERAND_SINK ? NO_REF : decode_target(d, o, T_B32, false), a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), T_B32, false);
+    uint32_t to = o->kind == OPERAND_SINK ? NO_REF : decode_target(d, o, T_B32, false),
+             a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), T_B32, false);
     uint32_t p = pred_second(d, o);
     struct insn *ip = decode_emit(d, OP_match);
     ip->kind = all;
@@ -119,8 +125,16 @@ static bool decode_redux(struct decode *d)
     int op = decode_take_word(d, ops);
     bool absolute = decode_take(d, "abs"), nan = decode_take(d, "NaN");
     enum ptx_type t = decode_take_type(d);
-    int kind = op == 0 ? 0 : op == 1 ? (t == T_F32 ? 8 : ptx_type_signed(t) ? 3 : 1) : op == 2 ? (t == T_F32 ? 9 : ptx_type_signed(t) ? 4 : 2) : op + 2;
-    uint32_t to = decode_target(d, decode_operand(d, 0), t, false), a = decode_source(d, decode_operand(d, 1), t, false), b = decode_source(d, decode_operand(d, 2), T_B32, false);
+    int kind = op == 0   ? 0
+               : op == 1 ? (t == T_F32           ? 8
+                            : ptx_type_signed(t) ? 3
+                                                 : 1)
+               : op == 2 ? (t == T_F32           ? 9
+                            : ptx_type_signed(t) ? 4
+                                                 : 2)
+                         : op + 2;
+    uint32_t to = decode_target(d, decode_operand(d, 0), t, false), a = decode_source(d, decode_operand(d, 1), t, false),
+             b = decode_source(d, decode_operand(d, 2), T_B32, false);
     if (op < 0 || ptx_type_bytes(t) != 4)
         return decode_fail(d, "this reduction is not supported") || true;
     struct insn *ip = decode_emit(d, OP_redux);
@@ -132,11 +146,16 @@ static bool decode_redux(struct decode *d)
 
 bool decode_warp(struct decode *d)
 {
-    if (is(d, "bar") || is(d, "barrier")) return decode_bar(d);
-    if (is(d, "shfl")) return decode_shfl(d);
-    if (is(d, "vote")) return decode_vote(d);
-    if (is(d, "match")) return decode_match(d);
-    if (is(d, "redux")) return decode_redux(d);
+    if (is(d, "bar") || is(d, "barrier"))
+        return decode_bar(d);
+    if (is(d, "shfl"))
+        return decode_shfl(d);
+    if (is(d, "vote"))
+        return decode_vote(d);
+    if (is(d, "match"))
+        return decode_match(d);
+    if (is(d, "redux"))
+        return decode_redux(d);
     if (is(d, "activemask")) {
         decode_take_type(d);
         uint32_t to = decode_target(d, decode_operand(d, 0), T_B32, false);
@@ -146,7 +165,8 @@ bool decode_warp(struct decode *d)
     if (is(d, "elect")) {
         decode_take(d, "sync");
         const struct ptx_operand *o = decode_operand(d, 0);
-        uint32_t to = o->kind == OPERAND_SINK ? NO_REF : decode_target(d, o, T_B32, false), p = pred_second(d, o), b = decode_source(d, decode_operand(d, 1), T_B32, false);
+        uint32_t to = o->kind == OPERAND_SINK ? NO_REF : decode_target(d, o, T_B32, false), p = pred_second(d, o),
+                 b = decode_source(d, decode_operand(d, 1), T_B32, false);
         if (p == NO_REF)
             return decode_fail(d, "a predicate result was expected") || true;
         struct insn *ip = decode_emit(d, OP_elect);
@@ -190,7 +210,8 @@ static enum insn_class memory_class(const struct ptx_instr *in, bool load)
 
 static void classify_float(const struct ptx_instr *in, struct cold *c, enum ptx_type t)
 {
-    bool fused = instr_is(in, "fma") || instr_is(in, "mad"), arithmetic = fused || instr_is(in, "add") || instr_is(in, "sub") || instr_is(in, "mul") || instr_is(in, "div");
+    bool fused = instr_is(in, "fma") || instr_is(in, "mad"),
+         arithmetic = fused || instr_is(in, "add") || instr_is(in, "sub") || instr_is(in, "mul") || instr_is(in, "div");
     bool two = t == T_F16X2 || t == T_BF16X2 || t == T_F32X2;
     c->class = t == T_F64 ? CLASS_F64 : t == T_F32 || t == T_F32X2 ? (fused ? CLASS_FMA : CLASS_FLOAT) : CLASS_HALF;
     if (!arithmetic)
@@ -199,19 +220,60 @@ static void classify_float(const struct ptx_instr *in, struct cold *c, enum ptx_
     c->flop_type = t == T_F64 ? FLOP_F64 : t == T_F32 || t == T_F32X2 ? FLOP_F32 : t == T_BF16 || t == T_BF16X2 ? FLOP_BF16 : FLOP_F16;
 }
 
+static const struct {
+    const char *op;
+    enum insn_class class;
+} classes[] = {{"mov", CLASS_MOVE},
+               {"selp", CLASS_MOVE},
+               {"slct", CLASS_MOVE},
+               {"cvta", CLASS_MOVE},
+               {"cvt", CLASS_CONVERT},
+               {"setp", CLASS_COMPARE},
+               {"set", CLASS_COMPARE},
+               {"testp", CLASS_COMPARE},
+               {"isspacep", CLASS_COMPARE},
+               {"bra", CLASS_BRANCH},
+               {"brx", CLASS_BRANCH},
+               {"call", CLASS_BRANCH},
+               {"ret", CLASS_BRANCH},
+               {"exit", CLASS_BRANCH},
+               {"trap", CLASS_OTHER},
+               {"bar", CLASS_BARRIER},
+               {"barrier", CLASS_BARRIER},
+               {"mbarrier", CLASS_BARRIER},
+               {"shfl", CLASS_WARP},
+               {"vote", CLASS_WARP},
+               {"match", CLASS_WARP},
+               {"redux", CLASS_WARP},
+               {"activemask", CLASS_WARP},
+               {"elect", CLASS_WARP},
+               {"atom", CLASS_ATOMIC},
+               {"red", CLASS_ATOMIC},
+               {"mma", CLASS_TENSOR},
+               {"wgmma", CLASS_TENSOR},
+               {"ldmatrix", CLASS_LOAD_SHARED},
+               {"stmatrix", CLASS_STORE_SHARED},
+               {"movmatrix", CLASS_WARP},
+               {"cp", CLASS_ASYNC},
+               {"ex2", CLASS_SPECIAL_FN},
+               {"lg2", CLASS_SPECIAL_FN},
+               {"sin", CLASS_SPECIAL_FN},
+               {"cos", CLASS_SPECIAL_FN},
+               {"tanh", CLASS_SPECIAL_FN},
+               {"rcp", CLASS_SPECIAL_FN},
+               {"rsqrt", CLASS_SPECIAL_FN},
+               {"sqrt", CLASS_SPECIAL_FN},
+               {"membar", CLASS_OTHER},
+               {"fence", CLASS_OTHER},
+               {"nanosleep", CLASS_OTHER},
+               {"prefetch", CLASS_OTHER},
+               {"mapa", CLASS_MOVE},
+               {"setmaxnreg", CLASS_OTHER},
+               {"griddepcontrol", CLASS_OTHER},
+               {"createpolicy", CLASS_OTHER}};
+
 void decode_classify(const struct ptx_instr *in, struct cold *c)
 {
-    static const struct {
-        const char *op;
-        enum insn_class class;
-    } table[] = {{"mov", CLASS_MOVE}, {"selp", CLASS_MOVE}, {"slct", CLASS_MOVE}, {"cvta", CLASS_MOVE}, {"cvt", CLASS_CONVERT}, {"setp", CLASS_COMPARE}, {"set", CLASS_COMPARE},
-                 {"testp", CLASS_COMPARE}, {"isspacep", CLASS_COMPARE}, {"bra", CLASS_BRANCH}, {"brx", CLASS_BRANCH}, {"call", CLASS_BRANCH}, {"ret", CLASS_BRANCH},
-                 {"exit", CLASS_BRANCH}, {"trap", CLASS_OTHER}, {"bar", CLASS_BARRIER}, {"barrier", CLASS_BARRIER}, {"mbarrier", CLASS_BARRIER}, {"shfl", CLASS_WARP},
-                 {"vote", CLASS_WARP}, {"match", CLASS_WARP}, {"redux", CLASS_WARP}, {"activemask", CLASS_WARP}, {"elect", CLASS_WARP}, {"atom", CLASS_ATOMIC}, {"red", CLASS_ATOMIC},
-                 {"mma", CLASS_TENSOR}, {"wgmma", CLASS_TENSOR}, {"ldmatrix", CLASS_LOAD_SHARED}, {"stmatrix", CLASS_STORE_SHARED}, {"movmatrix", CLASS_WARP}, {"cp", CLASS_ASYNC},
-                 {"ex2", CLASS_SPECIAL_FN}, {"lg2", CLASS_SPECIAL_FN}, {"sin", CLASS_SPECIAL_FN}, {"cos", CLASS_SPECIAL_FN}, {"tanh", CLASS_SPECIAL_FN},
-                 {"rcp", CLASS_SPECIAL_FN}, {"rsqrt", CLASS_SPECIAL_FN}, {"sqrt", CLASS_SPECIAL_FN}, {"membar", CLASS_OTHER}, {"fence", CLASS_OTHER}, {"nanosleep", CLASS_OTHER},
-                 {"prefetch", CLASS_OTHER}, {"mapa", CLASS_MOVE}, {"setmaxnreg", CLASS_OTHER}, {"griddepcontrol", CLASS_OTHER}, {"createpolicy", CLASS_OTHER}};
     enum ptx_type t = first_type(in);
     if (instr_is(in, "ld") || instr_is(in, "ldu") || instr_is(in, "st")) {
         c->class = (uint8_t)memory_class(in, !instr_is(in, "st"));
@@ -221,9 +283,9 @@ void decode_classify(const struct ptx_instr *in, struct cold *c)
         c->class = instr_has(in, "mma") ? CLASS_TENSOR : CLASS_GENERIC;
         return;
     }
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (instr_is(in, table[i].op)) {
-            c->class = (uint8_t)table[i].class;
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (instr_is(in, classes[i].op)) {
+            c->class = (uint8_t)classes[i].class;
             return;
         }
     if (ptx_type_float(t))

@@ -86,15 +86,24 @@ static void emu_close(struct device *dev)
     dev->private_data = NULL;
 }
 
-void emu_set_threads(struct device *dev, int threads) { ((struct emu *)dev->private_data)->threads = threads; }
-void emu_set_checks(struct device *dev, bool on) { ((struct emu *)dev->private_data)->checks = on ? CHECK_ALL : CHECK_BOUNDS; }
+void emu_set_threads(struct device *dev, int threads)
+{
+    ((struct emu *)dev->private_data)->threads = threads;
+}
+void emu_set_checks(struct device *dev, bool on)
+{
+    ((struct emu *)dev->private_data)->checks = on ? CHECK_ALL : CHECK_BOUNDS;
+}
 const char *emu_isa_name(void)
 {
     const char *name;
     isa_table(&name);
     return name;
 }
-const char *emu_source_file(const struct device *dev) { return ((const struct emu *)dev->private_data)->totals.file; }
+const char *emu_source_file(const struct device *dev)
+{
+    return ((const struct emu *)dev->private_data)->totals.file;
+}
 
 /* ---- buffers ---- */
 static struct buffer *buffer_new(struct emu *e, const char *label, size_t bytes, bool known, struct error *err)
@@ -144,7 +153,10 @@ static bool emu_alloc(struct device *dev, const char *label, size_t bytes, uint6
     return b != NULL;
 }
 
-static void emu_release(struct device *dev, uint64_t address) { buffer_remove(dev->private_data, address); }
+static void emu_release(struct device *dev, uint64_t address)
+{
+    buffer_remove(dev->private_data, address);
+}
 
 /* The buffer that holds all these bytes. */
 static struct buffer *range(struct device *dev, uint64_t address, size_t bytes, const char *what, struct error *err)
@@ -316,12 +328,17 @@ static void fill_signature(struct device_function *f, const struct ptx_function 
     const struct ptx_var *v = entry->params;
     for (int i = 0; i < n; i++, v = v->next) {
         bool array = v->bytes != (uint64_t)ptx_type_bytes(v->type);
-        f->params[i] = (struct param){.kind = array ? PARAM_BYTES : ptx_type_float(v->type) ? PARAM_FLOAT : PARAM_INT, .bytes = (uint32_t)v->bytes, .align = v->align,
+        f->params[i] = (struct param){.kind = array                     ? PARAM_BYTES
+                                              : ptx_type_float(v->type) ? PARAM_FLOAT
+                                                                        : PARAM_INT,
+                                      .bytes = (uint32_t)v->bytes,
+                                      .align = v->align,
                                       .offset = offsets[i]};
     }
 }
 
-static bool emu_function(struct device *dev, struct device_module *module, const char *name, struct device_function **function, struct error *err)
+static bool emu_function(struct device *dev, struct device_module *module, const char *name, struct device_function **function,
+                         struct error *err)
 {
     const struct ptx_function *entry = ptx_find_function(module->ptx, name);
     if (!entry || !entry->is_entry || !entry->has_body) {
@@ -356,7 +373,8 @@ static int emu_signature(struct device *dev, const struct device_function *funct
     return function->param_count;
 }
 
-static bool emu_symbol(struct device *dev, struct device_module *module, const char *name, uint64_t *address, size_t *bytes, struct error *err)
+static bool emu_symbol(struct device *dev, struct device_module *module, const char *name, uint64_t *address, size_t *bytes,
+                       struct error *err)
 {
     const struct ptx_var *v = ptx_find_var(module->ptx, name);
     if (!v || !v->address)
@@ -373,31 +391,38 @@ static bool check_launch(const struct device *dev, const struct device_function 
     const char *label = f->module->label;
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
     int most = dev->chip.threads_per_block > 0 ? dev->chip.threads_per_block : 1024;
-    size_t smem = (size_t)(f->program->shared_bytes - SHARED_RESERVED) + l->smem, limit = dev->chip.smem_per_block_optin ? dev->chip.smem_per_block_optin : 232448;
+    size_t smem = (size_t)(f->program->shared_bytes - SHARED_RESERVED) + l->smem,
+           limit = dev->chip.smem_per_block_optin ? dev->chip.smem_per_block_optin : 232448;
     for (int i = 0; i < 3; i++) {
         if (!l->grid[i] || !l->block[i] || l->grid[i] > (i ? 65535u : 0x7fffffffu) || l->block[i] > 1024)
-            return error_set(err, ERROR_USAGE, "%s: grid %u,%u,%u block %u,%u,%u cannot be launched", label, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2]);
+            return error_set(err, ERROR_USAGE, "%s: grid %u,%u,%u block %u,%u,%u cannot be launched", label, l->grid[0], l->grid[1],
+                             l->grid[2], l->block[0], l->block[1], l->block[2]);
         if (l->cluster[i] > 1 && l->grid[i] % l->cluster[i])
             return error_set(err, ERROR_USAGE, "%s: the grid is no multiple of the cluster", label);
         if (entry->req_threads[0] && (uint32_t)entry->req_threads[i] != l->block[i])
-            return error_set(err, ERROR_USAGE, "%s: '%s' wants blocks of %d,%d,%d threads", label, entry->name, entry->req_threads[0], entry->req_threads[1], entry->req_threads[2]);
+            return error_set(err, ERROR_USAGE, "%s: '%s' wants blocks of %d,%d,%d threads", label, entry->name, entry->req_threads[0],
+                             entry->req_threads[1], entry->req_threads[2]);
     }
     if (threads > (uint64_t)most)
         return error_set(err, ERROR_USAGE, "%s: %llu threads in a block; %d at most", label, (unsigned long long)threads, most);
     if (entry->max_threads > 0 && threads > (uint64_t)entry->max_threads)
-        return error_set(err, ERROR_USAGE, "%s: %llu threads in a block; __launch_bounds__ of '%s' says %d", label, (unsigned long long)threads, entry->name, entry->max_threads);
+        return error_set(err, ERROR_USAGE, "%s: %llu threads in a block; __launch_bounds__ of '%s' says %d", label,
+                         (unsigned long long)threads, entry->name, entry->max_threads);
     if (smem > limit)
         return error_set(err, ERROR_USAGE, "%s: %zu bytes of shared memory in a block; %s has %zu", label, smem, dev->chip.name, limit);
     if (l->param_bytes != f->program->param_bytes)
-        return error_set(err, ERROR_USAGE, "%s: %zu bytes of parameters; '%s' takes %u", label, l->param_bytes, entry->name, f->program->param_bytes);
-    uint64_t cluster = (uint64_t)(l->cluster[0] ? l->cluster[0] : 1) * (l->cluster[1] ? l->cluster[1] : 1) * (l->cluster[2] ? l->cluster[2] : 1);
+        return error_set(err, ERROR_USAGE, "%s: %zu bytes of parameters; '%s' takes %u", label, l->param_bytes, entry->name,
+                         f->program->param_bytes);
+    uint64_t cluster =
+        (uint64_t)(l->cluster[0] ? l->cluster[0] : 1) * (l->cluster[1] ? l->cluster[1] : 1) * (l->cluster[2] ? l->cluster[2] : 1);
     if (l->cooperative && l->cluster[1] * l->cluster[2] > 1)
         return error_set(err, ERROR_USAGE, "%s: a cooperative grid of clusters in y or z is not interpreted", label);
     if (cluster > CLUSTER_MAX)
         return error_set(err, ERROR_USAGE, "%s: a cluster of %llu blocks; %d at most", label, (unsigned long long)cluster, CLUSTER_MAX);
     uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     if (l->cooperative && blocks > (uint64_t)(dev->chip.sm_count > 0 ? dev->chip.sm_count : 132) * 32)
-        return error_set(err, ERROR_USAGE, "%s: a cooperative grid of %llu blocks does not fit on the chip at once", label, (unsigned long long)blocks);
+        return error_set(err, ERROR_USAGE, "%s: a cooperative grid of %llu blocks does not fit on the chip at once", label,
+                         (unsigned long long)blocks);
     return true;
 }
 
@@ -407,7 +432,8 @@ static void keep_reports(struct emu *e, const struct report_table *t)
     for (int i = 0; i < t->count; i++) {
         const struct device_report *r = &t->entries[i].r;
         int k = 0;
-        while (k < e->report_count && (e->reports[k].line != r->line || strcmp(e->reports[k].kind, r->kind) || strcmp(e->reports[k].text, r->text)))
+        while (k < e->report_count &&
+               (e->reports[k].line != r->line || strcmp(e->reports[k].kind, r->kind) || strcmp(e->reports[k].text, r->text)))
             k++;
         if (k < e->report_count)
             e->reports[k].count += r->count;
@@ -437,13 +463,23 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     uint8_t *params = xcalloc(1, launch->param_bytes + 64); /* loads never reach beyond, vectors are checked */
     if (launch->param_bytes)
         memcpy(params, launch->params, launch->param_bytes);
-    struct launch l = {.program = function->program, .space = &e->space, .chip = &dev->chip, .params = params, .checks = e->checks, .cooperative = launch->cooperative,
-                       .threads = e->threads, .turns_max = TURNS_MAX, .limit_s = launch->time_limit_s, .reports = t};
+    struct launch l = {.program = function->program,
+                       .space = &e->space,
+                       .chip = &dev->chip,
+                       .params = params,
+                       .checks = e->checks,
+                       .cooperative = launch->cooperative,
+                       .threads = e->threads,
+                       .turns_max = TURNS_MAX,
+                       .limit_s = launch->time_limit_s,
+                       .reports = t};
     const int *fixed = function->program->functions[0].ptx->cluster;
     for (int i = 0; i < 3; i++) {
         l.grid[i] = launch->grid[i];
         l.block[i] = launch->block[i];
-        l.cluster[i] = launch->cluster[i] > 1 ? launch->cluster[i] : fixed[0] > 0 && fixed[i] > 0 && launch->grid[i] % (uint32_t)fixed[i] == 0 ? (uint32_t)fixed[i] : 1;
+        l.cluster[i] = launch->cluster[i] > 1                                                      ? launch->cluster[i]
+                       : fixed[0] > 0 && fixed[i] > 0 && launch->grid[i] % (uint32_t)fixed[i] == 0 ? (uint32_t)fixed[i]
+                                                                                                   : 1;
     }
     l.dynamic_at = function->program->shared_bytes;
     l.shared_bytes = l.dynamic_at + launch->smem;
@@ -465,11 +501,18 @@ static bool emu_launch(struct device *dev, struct device_function *function, con
     return ok;
 }
 
-static bool emu_tensor_map(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err) { return tensormap_encode(map, out128, err); }
-static bool emu_sync(struct device *dev, struct error *err) { return true; }
+static bool emu_tensor_map(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err)
+{
+    return tensormap_encode(map, out128, err);
+}
+static bool emu_sync(struct device *dev, struct error *err)
+{
+    return true;
+}
 
 /* ---- counters and reports ---- */
-static void emu_counters(struct device *dev, void (*visit)(void *context, const char *name, const char *unit, int line, double value), void *context)
+static void emu_counters(struct device *dev, void (*visit)(void *context, const char *name, const char *unit, int line, double value),
+                         void *context)
 {
     struct emu *e = dev->private_data;
     uint64_t read = 0, written = 0;
@@ -511,7 +554,27 @@ static void emu_clear(struct device *dev)
 }
 
 const struct device_ops emu_device = {
-    .name = "emu", .version = DEVICE_OPS_VERSION, .keeps_time = false, .open = emu_open, .close = emu_close, .alloc = emu_alloc, .release = emu_release, .write = emu_write,
-    .read = emu_read, .fill = emu_fill, .copy = emu_copy, .forget = emu_forget, .load = emu_load, .unload = emu_unload, .function = emu_function,
-    .signature = emu_signature, .symbol = emu_symbol, .tensor_map = emu_tensor_map, .launch = emu_launch, .sync = emu_sync, .counters = emu_counters, .reports = emu_reports, .clear = emu_clear,
+    .name = "emu",
+    .version = DEVICE_OPS_VERSION,
+    .keeps_time = false,
+    .open = emu_open,
+    .close = emu_close,
+    .alloc = emu_alloc,
+    .release = emu_release,
+    .write = emu_write,
+    .read = emu_read,
+    .fill = emu_fill,
+    .copy = emu_copy,
+    .forget = emu_forget,
+    .load = emu_load,
+    .unload = emu_unload,
+    .function = emu_function,
+    .signature = emu_signature,
+    .symbol = emu_symbol,
+    .tensor_map = emu_tensor_map,
+    .launch = emu_launch,
+    .sync = emu_sync,
+    .counters = emu_counters,
+    .reports = emu_reports,
+    .clear = emu_clear,
 };

@@ -39,7 +39,8 @@ char *emulate_find_kernel(const char *label, const char *ptx, const char *wanted
         error_hint(err, "a __global__ template needs an instantiation");
     } else {
         if (matching)
-            error_set(err, ERROR_USAGE, "%s: there are %d kernels%s%.80s: say which with 'kernel'", label, matching, wanted ? " called " : "", wanted ? wanted : "");
+            error_set(err, ERROR_USAGE, "%s: there are %d kernels%s%.80s: say which with 'kernel'", label, matching,
+                      wanted ? " called " : "", wanted ? wanted : "");
         else
             error_set(err, ERROR_USAGE, "%s: there is no kernel '%.80s'", label, wanted);
         error_hint(err, "there is %.400s", text_get(&all));
@@ -98,7 +99,8 @@ static void see_counter(void *context, const char *name, const char *unit, int l
         c->threads = value;
     else if (!strncmp(name, "emu.global_requests_", 20))
         c->requests += value;
-    else if (!strcmp(name, "emu.global_sectors_ld") || !strcmp(name, "emu.global_sectors_st") || !strcmp(name, "emu.global_sectors_atomic") || !strcmp(name, "emu.async_sectors"))
+    else if (!strcmp(name, "emu.global_sectors_ld") || !strcmp(name, "emu.global_sectors_st") ||
+             !strcmp(name, "emu.global_sectors_atomic") || !strcmp(name, "emu.async_sectors"))
         c->sectors += value;
     else if (!strcmp(name, "emu.shared_wavefronts_ld") || !strcmp(name, "emu.shared_wavefronts_st"))
         c->wavefronts += value;
@@ -164,8 +166,8 @@ bool emulate(const struct emulate_request *request, struct emulate_result *out, 
         goto done;
     snprintf(out->device, sizeof out->device, "%s", e->dev.about);
     emu_set_threads(&e->dev, request->threads);
-    ok = emulate_read_launch(e, err) && emu_device.load(&e->dev, &image, &e->module, err) && find_kernel(e, err) && emulate_make_buffers(e, err) &&
-         emulate_set_arguments(e, err) && run(e, err);
+    ok = emulate_read_launch(e, err) && emu_device.load(&e->dev, &image, &e->module, err) && find_kernel(e, err) &&
+         emulate_make_buffers(e, err) && emulate_set_arguments(e, err) && run(e, err);
 done:
     emu_device.unload(&e->dev, e->module);
     if (opened)

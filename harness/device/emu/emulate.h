@@ -25,8 +25,8 @@
 #include <stddef.h>
 
 struct emulate_request {
-    const char *label;  /* for messages: "saxpy.cu" */
-    const char *ptx;    /* NUL-terminated */
+    const char *label; /* for messages: "saxpy.cu" */
+    const char *ptx;   /* NUL-terminated */
     size_t ptx_bytes;
     const char *source; /* path of the .cu or .ptx, for the listing; NULL: no source text beside the counts */
     const struct node *launch;
@@ -77,7 +77,9 @@ void emulate_text_shown(const struct emulate_result *r, struct text *t);
 /* The same as one JSON object (docs/EMU.md); NaN and infinities of buffers are strings. */
 void emulate_json(const struct emulate_result *r, struct text *t);
 
-/* A launch to begin with, as YAML: the kernel's parameters, guessed from what the PTX does with them, named as in `source_text` (NULL: numbered). */
-bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const char *source_text, const char *kernel, struct text *out, struct error *err);
+/* A launch to begin with, as YAML: the kernel's parameters, guessed from what the PTX does with them, named as in `source_text` (NULL:
+ * numbered). */
+bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const char *source_text, const char *kernel, struct text *out,
+                   struct error *err);
 
 #endif

@@ -33,7 +33,8 @@ static bool three(const struct node *n, const char *what, int64_t max, uint32_t 
 
 bool emulate_read_launch(struct emulation *e, struct error *err)
 {
-    static const char *const keys[] = {"kernel", "grid", "block", "cluster", "cooperative", "smem", "time limit", "buffers", "symbols", "args", NULL};
+    static const char *const keys[] = {"kernel",     "grid",    "block",   "cluster", "cooperative", "smem",
+                                       "time limit", "buffers", "symbols", "args",    NULL};
     const struct node *n = e->request->launch;
     int64_t smem = 0;
     double limit = 60;
@@ -41,7 +42,8 @@ bool emulate_read_launch(struct emulation *e, struct error *err)
         return false;
     if (!node_get(n, "grid") || !node_get(n, "block"))
         return node_error(n, err, "a launch needs 'grid' and 'block'");
-    if (!three(node_get(n, "grid"), "grid", INT32_MAX, e->launch.grid, err) || !three(node_get(n, "block"), "block", 1024, e->launch.block, err) ||
+    if (!three(node_get(n, "grid"), "grid", INT32_MAX, e->launch.grid, err) ||
+        !three(node_get(n, "block"), "block", 1024, e->launch.block, err) ||
         !three(node_get(n, "cluster"), "cluster", 16, e->launch.cluster, err))
         return false;
     if (node_get(n, "smem") && !node_int(node_get(n, "smem"), "smem", 0, 1 << 20, &smem, err))
@@ -84,7 +86,10 @@ static bool fill_word(const struct node *data, const struct buffer_wanted *b, ui
     *none = word == 4;
     bool real = b->type == DTYPE_F32 || b->type == DTYPE_F16 || b->type == DTYPE_BF16 || b->type == DTYPE_F64;
     for (int64_t i = 0; i < b->count && word < 4; i++) {
-        double v = word == 1 ? 1 : word == 2 ? (double)i : word == 3 ? (real ? 2 * next_random(&seed) - 1 : (double)(int)(next_random(&seed) * 100)) : 0;
+        double v = word == 1   ? 1
+                   : word == 2 ? (double)i
+                   : word == 3 ? (real ? 2 * next_random(&seed) - 1 : (double)(int)(next_random(&seed) * 100))
+                               : 0;
         dtype_set(b->type, host, (size_t)i, v);
     }
     return true;
@@ -103,7 +108,8 @@ static void *fill(const struct node *n, const struct buffer_wanted *b, bool *non
         error_set(err, ERROR_ENVIRONMENT, "no memory for %zu bytes of '%s'", (size_t)b->count * dtype_bytes(b->type), b->name);
         return NULL;
     }
-    if (data && data->kind == NODE_LIST && data->count > 0 ? fill_list(data, b, host, err) : fill_word(data, b, (uint64_t)seed, host, none, err))
+    if (data && data->kind == NODE_LIST && data->count > 0 ? fill_list(data, b, host, err)
+                                                           : fill_word(data, b, (uint64_t)seed, host, none, err))
         return host;
     free(host);
     return NULL;
@@ -139,7 +145,8 @@ static bool make_buffer(struct emulation *e, const char *name, const struct node
     bool none, ok;
     size_t bytes = (size_t)b->count * dtype_bytes(b->type);
     void *host = fill(n, b, &none, err);
-    ok = host && emu_device.alloc(&e->dev, name, bytes, &b->address, err) && (none || emu_device.write(&e->dev, b->address, host, bytes, err));
+    ok = host && emu_device.alloc(&e->dev, name, bytes, &b->address, err) &&
+         (none || emu_device.write(&e->dev, b->address, host, bytes, err));
     free(host);
     e->buffer_count += ok;
     return ok;
@@ -220,7 +227,8 @@ static bool add_field(struct emulation *e, const struct node *n, const struct pa
         const char *number = space ? space + 1 : text;
         type = wide ? DTYPE_NONE : space ? dtype_parse(word) : text_to_int(text, &whole) ? DTYPE_I32 : DTYPE_F32;
         if ((!wide && type == DTYPE_NONE) || !text_to_real(number, &v) || (wide && !text_to_int(number, &whole)))
-            return node_error(n, err, "a field of argument %d is a buffer, a number or a type and a number ('i32 3'), not '%.40s'", index + 1, text);
+            return node_error(n, err, "a field of argument %d is a buffer, a number or a type and a number ('i32 3'), not '%.40s'",
+                              index + 1, text);
         bytes = wide ? 8 : (uint32_t)dtype_bytes(type);
         if (wide)
             value.u = (uint64_t)whole;
@@ -257,7 +265,8 @@ static bool numbers(const struct node *m, const char *key, int count, int64_t ma
     return true;
 }
 
-/* {tensor map: x, dims: [64, 64], box: [32, 8], strides: [256], swizzle: 128}: the innermost dimension first, strides in bytes of all but it. */
+/* {tensor map: x, dims: [64, 64], box: [32, 8], strides: [256], swizzle: 128}: the innermost dimension first, strides in bytes of all but
+ * it. */
 static bool set_tensor_map(struct emulation *e, const struct node *n, const struct param *p, int index, struct error *err)
 {
     static const char *const keys[] = {"tensor map", "dims", "box", "strides", "swizzle", NULL};
@@ -270,7 +279,8 @@ static bool set_tensor_map(struct emulation *e, const struct node *n, const stru
         return node_error(n, err, b ? "argument %d is no tensor map" : "argument %d needs 'tensor map', the name of a buffer", index + 1);
     if (!dims || dims->kind != NODE_LIST || dims->count < 1 || dims->count > 5)
         return node_error(n, err, "a tensor map needs 'dims', a list of 1 to 5");
-    struct device_tensor_map map = {.address = b->address, .element_bytes = (int)dtype_bytes(b->type), .element_kind = (int)b->type, .rank = dims->count};
+    struct device_tensor_map map = {
+        .address = b->address, .element_bytes = (int)dtype_bytes(b->type), .element_kind = (int)b->type, .rank = dims->count};
     int64_t size[5], box[5], stride[5], swizzle = 0, bytes = map.element_bytes;
     if (!numbers(n, "dims", map.rank, COUNT_MAX, size, err) || !numbers(n, "box", map.rank, 256, box, err) ||
         (node_get(n, "strides") && !numbers(n, "strides", map.rank - 1, (int64_t)1 << 40, stride, err)) ||
@@ -311,7 +321,8 @@ static bool set_argument(struct emulation *e, const struct node *n, const struct
         return true;
     }
     if (p->kind != PARAM_INT || p->bytes > 8)
-        return node_error(n, err, "argument %d is a structure of %u bytes: give its fields as a list, [i32 3, f32 0.5]", index + 1, p->bytes);
+        return node_error(n, err, "argument %d is a structure of %u bytes: give its fields as a list, [i32 3, f32 0.5]", index + 1,
+                          p->bytes);
     int64_t v;
     if (!node_int(n, what, INT64_MIN, INT64_MAX, &v, err))
         return false;

@@ -93,12 +93,20 @@ static enum dtype element(const struct start *s, const struct ptx_instr *in, con
     case T_F64: return DTYPE_F64;
     case T_B64: return DTYPE_F64;
     case T_F32: return DTYPE_F32;
-    case T_B32: return reg < 0 || used_as(s, reg, "f32") ? DTYPE_F32 : used_as(s, reg, "bf16x2") ? DTYPE_BF16 : used_as(s, reg, "f16x2") ? DTYPE_F16 : DTYPE_I32;
+    case T_B32:
+        return reg < 0 || used_as(s, reg, "f32") ? DTYPE_F32
+               : used_as(s, reg, "bf16x2")       ? DTYPE_BF16
+               : used_as(s, reg, "f16x2")        ? DTYPE_F16
+                                                 : DTYPE_I32;
     case T_S32: return DTYPE_I32;
     case T_U32: return DTYPE_U32;
-    case T_B16: case T_U16: case T_S16: case T_F16: return reg >= 0 && (used_as(s, reg, "bf16")) ? DTYPE_BF16 : DTYPE_F16;
+    case T_B16:
+    case T_U16:
+    case T_S16:
+    case T_F16: return reg >= 0 && (used_as(s, reg, "bf16")) ? DTYPE_BF16 : DTYPE_F16;
     case T_S8: return DTYPE_I8;
-    case T_U8: case T_B8: return DTYPE_U8;
+    case T_U8:
+    case T_B8: return DTYPE_U8;
     default: return DTYPE_F32;
     }
 }
@@ -112,7 +120,8 @@ static int origin_of(const struct start *s, const struct ptx_operand *o)
 
 static void access_memory(struct start *s, const struct ptx_instr *in)
 {
-    bool store = instr_is(in, "st") || instr_is(in, "red") || instr_is(in, "atom") || (instr_is(in, "wmma") && instr_has(in, "store")), load = !store || !instr_is(in, "st");
+    bool store = instr_is(in, "st") || instr_is(in, "red") || instr_is(in, "atom") || (instr_is(in, "wmma") && instr_has(in, "store")),
+         load = !store || !instr_is(in, "st");
     for (int k = 0; k < in->count; k++) {
         int p = in->operands[k].kind == OPERAND_ADDRESS ? origin_of(s, &in->operands[k]) : -1;
         if (p < 0)
@@ -172,7 +181,8 @@ static void write_buffers(const struct start *s, struct text *t)
     for (int i = 0; i < s->count; i++) {
         const struct guess *g = &s->params[i];
         if (g->pointer || g->var->bytes == 128)
-            text_addf(t, "  %s: {type: %s, count: 1024, data: %s}\n", g->name, dtype_name(g->type), g->written && !g->read ? "none, show: 8" : "random");
+            text_addf(t, "  %s: {type: %s, count: 1024, data: %s}\n", g->name, dtype_name(g->type),
+                      g->written && !g->read ? "none, show: 8" : "random");
     }
 }
 
@@ -206,7 +216,8 @@ static void write_symbols(const struct start *s, struct text *t)
     bool any = false;
     for (const struct ptx_var *v = s->m->vars; v; v = v->next)
         if (v->space == SPACE_CONST && !v->init && v->bytes) {
-            text_addf(t, "%s  %s: {type: %s, data: ones}  # __constant__, %llu bytes\n", any ? "" : "symbols:\n", v->name, v->bytes % 4 ? "u8" : "f32", (unsigned long long)v->bytes);
+            text_addf(t, "%s  %s: {type: %s, data: ones}  # __constant__, %llu bytes\n", any ? "" : "symbols:\n", v->name,
+                      v->bytes % 4 ? "u8" : "f32", (unsigned long long)v->bytes);
             any = true;
         }
 }
@@ -217,9 +228,11 @@ static void write(const struct start *s, const char *label, struct text *t)
     text_addf(t, "# a launch of %s, to be adapted: bench emulate %s THIS.yaml\n", f->name, label);
     text_addf(t, "kernel: %s\ngrid: [4, 1, 1]\n", f->name);
     if (f->req_threads[0])
-        text_addf(t, "block: [%d, %d, %d]  # the kernel insists on it\n", f->req_threads[0], f->req_threads[1] ? f->req_threads[1] : 1, f->req_threads[2] ? f->req_threads[2] : 1);
+        text_addf(t, "block: [%d, %d, %d]  # the kernel insists on it\n", f->req_threads[0], f->req_threads[1] ? f->req_threads[1] : 1,
+                  f->req_threads[2] ? f->req_threads[2] : 1);
     else
-        text_addf(t, "block: [%d, 1, 1]%s\n", f->max_threads > 0 ? f->max_threads : 256, f->max_threads > 0 ? "  # at most, by __launch_bounds__" : "");
+        text_addf(t, "block: [%d, 1, 1]%s\n", f->max_threads > 0 ? f->max_threads : 256,
+                  f->max_threads > 0 ? "  # at most, by __launch_bounds__" : "");
     if (dynamic_shared(s))
         text_add(t, "smem: 4096  # bytes of dynamic shared memory\n");
     write_buffers(s, t);
@@ -227,7 +240,8 @@ static void write(const struct start *s, const char *label, struct text *t)
     write_arguments(s, t);
 }
 
-bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const char *source_text, const char *kernel, struct text *out, struct error *err)
+bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const char *source_text, const char *kernel, struct text *out,
+                   struct error *err)
 {
     struct start *s = xcalloc(1, sizeof *s);
     char *entry = NULL;

@@ -54,8 +54,8 @@ void emulate_text_lines(const struct emulate_result *r, struct text *t)
     text_add(t, "   line  warp instr      %  lanes  requests   sectors  wavefronts   ideal  source\n");
     for (int i = 0; i < r->line_count; i++) {
         const struct emulate_line *c = &r->lines[i];
-        text_addf(t, "%c %5d  %10.0f  %5.1f  %5.1f", i == dearest ? '>' : ' ', c->line, c->instructions, all > 0 ? 100 * c->instructions / all : 0,
-                  c->instructions > 0 ? c->threads / c->instructions : 0);
+        text_addf(t, "%c %5d  %10.0f  %5.1f  %5.1f", i == dearest ? '>' : ' ', c->line, c->instructions,
+                  all > 0 ? 100 * c->instructions / all : 0, c->instructions > 0 ? c->threads / c->instructions : 0);
         number(t, c->requests, 9);
         number(t, c->sectors, 9);
         number(t, c->wavefronts, 11);
@@ -114,16 +114,21 @@ static json_t *json_number(double v)
     return v == floor(v) && fabs(v) < 9e15 ? json_integer((json_int_t)v) : json_real(v);
 }
 
-static json_t *json_three(const uint32_t v[3]) { return json_pack("[I, I, I]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]); }
+static json_t *json_three(const uint32_t v[3])
+{
+    return json_pack("[I, I, I]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]);
+}
 
 static json_t *json_lines(const struct emulate_result *r)
 {
     json_t *lines = json_array();
     for (int i = 0; i < r->line_count; i++) {
         const struct emulate_line *c = &r->lines[i];
-        json_array_append_new(lines, json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "line", c->line, "warp_instructions", json_number(c->instructions), "thread_instructions",
-                                               json_number(c->threads), "global_requests", json_number(c->requests), "global_sectors", json_number(c->sectors),
-                                               "shared_wavefronts", json_number(c->wavefronts), "shared_wavefronts_ideal", json_number(c->ideal)));
+        json_array_append_new(lines,
+                              json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "line", c->line, "warp_instructions",
+                                        json_number(c->instructions), "thread_instructions", json_number(c->threads), "global_requests",
+                                        json_number(c->requests), "global_sectors", json_number(c->sectors), "shared_wavefronts",
+                                        json_number(c->wavefronts), "shared_wavefronts_ideal", json_number(c->ideal)));
     }
     return lines;
 }
@@ -142,8 +147,8 @@ void emulate_json(const struct emulate_result *r, struct text *t)
         json_object_set_new(counters, r->counters[i].name, json_number(r->counters[i].value));
     for (int i = 0; i < r->report_count; i++) {
         const struct device_report *p = &r->reports[i];
-        json_array_append_new(reports, json_pack("{s:o, s:o, s:i, s:o, s:I}", "kind", json_text(p->kind), "file", json_text(p->file), "line", p->line, "text", json_text(p->text),
-                                                 "count", (json_int_t)p->count));
+        json_array_append_new(reports, json_pack("{s:o, s:o, s:i, s:o, s:I}", "kind", json_text(p->kind), "file", json_text(p->file),
+                                                 "line", p->line, "text", json_text(p->text), "count", (json_int_t)p->count));
     }
     for (int i = 0; i < r->shown_count; i++) {
         const struct emulate_values *v = &r->shown[i];
@@ -152,9 +157,10 @@ void emulate_json(const struct emulate_result *r, struct text *t)
             json_array_append_new(list, json_number(dtype_get(v->type, v->values, (size_t)k)));
         json_object_set_new(buffers, v->name, list);
     }
-    json_t *all = json_pack("{s:i, s:o, s:o, s:o, s:o, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "kernel", json_text(r->kernel), "device", json_text(r->device), "grid",
-                            json_three(r->launch.grid), "block", json_three(r->launch.block), "smem", (json_int_t)r->launch.smem, "finished", r->finished, "why", json_text(r->why),
-                            "buffers", buffers, "reports", reports, "counters", counters, "lines", json_lines(r));
+    json_t *all = json_pack("{s:i, s:o, s:o, s:o, s:o, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "kernel", json_text(r->kernel),
+                            "device", json_text(r->device), "grid", json_three(r->launch.grid), "block", json_three(r->launch.block),
+                            "smem", (json_int_t)r->launch.smem, "finished", r->finished, "why", json_text(r->why), "buffers", buffers,
+                            "reports", reports, "counters", counters, "lines", json_lines(r));
     char *s = json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     text_add(t, s ? s : "{}");
     text_add(t, "\n");

@@ -51,9 +51,31 @@ struct flow { /* a basic block */
 };
 /* Instruction classes: what one PTX instruction counts as. */
 enum insn_class {
-    CLASS_FMA, CLASS_FLOAT, CLASS_F64, CLASS_HALF, CLASS_SPECIAL_FN, CLASS_TENSOR, CLASS_INT, CLASS_CONVERT, CLASS_COMPARE, CLASS_MOVE, CLASS_LOAD_GLOBAL, CLASS_STORE_GLOBAL,
-    CLASS_LOAD_SHARED, CLASS_STORE_SHARED, CLASS_LOAD_LOCAL, CLASS_STORE_LOCAL, CLASS_LOAD_CONST, CLASS_GENERIC, CLASS_ATOMIC, CLASS_ASYNC, CLASS_WARP, CLASS_BARRIER, CLASS_BRANCH,
-    CLASS_OTHER, CLASS_COUNT
+    CLASS_FMA,
+    CLASS_FLOAT,
+    CLASS_F64,
+    CLASS_HALF,
+    CLASS_SPECIAL_FN,
+    CLASS_TENSOR,
+    CLASS_INT,
+    CLASS_CONVERT,
+    CLASS_COMPARE,
+    CLASS_MOVE,
+    CLASS_LOAD_GLOBAL,
+    CLASS_STORE_GLOBAL,
+    CLASS_LOAD_SHARED,
+    CLASS_STORE_SHARED,
+    CLASS_LOAD_LOCAL,
+    CLASS_STORE_LOCAL,
+    CLASS_LOAD_CONST,
+    CLASS_GENERIC,
+    CLASS_ATOMIC,
+    CLASS_ASYNC,
+    CLASS_WARP,
+    CLASS_BARRIER,
+    CLASS_BRANCH,
+    CLASS_OTHER,
+    CLASS_COUNT
 };
 enum flop_type { FLOP_F16, FLOP_BF16, FLOP_F32, FLOP_F64, FLOP_COUNT };
 struct cold { /* what is seldom needed of an instruction */
@@ -72,7 +94,7 @@ struct function {
     const struct flow *entry;
     uint32_t param_count, result_count;
     uint32_t *params, *results; /* pairs (offset in the frame, bytes a lane) of device functions */
-    uint64_t handle; /* what a function pointer holds */
+    uint64_t handle;            /* what a function pointer holds */
 };
 struct program { /* an entry and everything it may call */
     const struct ptx_module *module;
@@ -90,11 +112,11 @@ struct program { /* an entry and everything it may call */
     uint32_t shared_bytes;             /* static, the reserved part included */
     uint32_t param_bytes;
     bool calls, recursive;
-    bool zero_frame; /* some register may be read before it is written */
-    bool ordered;   /* results may depend on the order of blocks: float or consumed atomics, volatile loads */
-    bool full_barriers; /* only __syncthreads orders warps */
-    bool simple_races;  /* and nothing spins on shared memory: tags hold epochs, else vector clocks */
-    bool shared_spin;   /* volatile or ordered accesses to shared memory */
+    bool zero_frame;      /* some register may be read before it is written */
+    bool ordered;         /* results may depend on the order of blocks: float or consumed atomics, volatile loads */
+    bool full_barriers;   /* only __syncthreads orders warps */
+    bool simple_races;    /* and nothing spins on shared memory: tags hold epochs, else vector clocks */
+    bool shared_spin;     /* volatile or ordered accesses to shared memory */
     uint8_t shared_shift; /* log2 of the smallest access to shared memory: grains of the race check */
     bool uses_mbarrier, uses_cluster, uses_heap, uses_alloca;
     uint32_t fixed_local_bytes; /* of local_bytes: what lies behind is alloca's */
@@ -104,8 +126,8 @@ struct program { /* an entry and everything it may call */
 struct buffer {
     uint64_t base, bytes;
     uint8_t *host;
-    uint8_t *known;             /* NULL: everything was written; else one bit a byte */
-    uint8_t *read, *written;    /* one byte per 32-byte sector: touched since the last clear */
+    uint8_t *known;          /* NULL: everything was written; else one bit a byte */
+    uint8_t *read, *written; /* one byte per 32-byte sector: touched since the last clear */
     char label[64];
     bool constant;
 };
@@ -126,8 +148,8 @@ struct memo {
     int32_t min, max; /* of rel */
     uint32_t low;     /* all rel or-ed */
     uint8_t pattern;
-    uint8_t spans;        /* stretches without a gap: global, every sector between from and to is touched; shared, every byte */
-    uint8_t space, phase; /* enum ptx_space the pattern was seen in; shared: first address mod 4 */
+    uint8_t spans;             /* stretches without a gap: global, every sector between from and to is touched; shared, every byte */
+    uint8_t space, phase;      /* enum ptx_space the pattern was seen in; shared: first address mod 4 */
     uint8_t wavefronts, ideal; /* shared; ideal also: sectors that would do for a global access */
     int32_t from[32], to[32];  /* bytes of each span, as rel; ascending */
     uint8_t runs;              /* lanes side by side, of 4 bytes each: few such runs make the pattern; 0: not so */
@@ -135,12 +157,12 @@ struct memo {
     int32_t run_base[RUNS_MAX]; /* where lane 0 of the run would be, as rel */
     struct buffer *buffer;
     /* counters since the last clear */
-    uint64_t requests, sector_sum, line_sum, best_sum;          /* global */
-    uint64_t shared_requests, wavefront_sum, ideal_sum;         /* shared */
+    uint64_t requests, sector_sum, line_sum, best_sum;  /* global */
+    uint64_t shared_requests, wavefront_sum, ideal_sum; /* shared */
     uint64_t local_requests, local_sectors;
-    uint64_t lanes_off;      /* lanes switched off by a guard, summed; also divergent branches */
-    uint64_t events;         /* divergent branches, contention, async copies */
-    uint64_t split;          /* cp.async.cg: pieces beyond the sectors they are of */
+    uint64_t lanes_off; /* lanes switched off by a guard, summed; also divergent branches */
+    uint64_t events;    /* divergent branches, contention, async copies */
+    uint64_t split;     /* cp.async.cg: pieces beyond the sectors they are of */
     uint64_t bytes;
 };
 struct block_count {
@@ -151,7 +173,7 @@ struct block_count {
 enum warp_state { WARP_READY, WARP_BARRIER, WARP_DONE, WARP_STOPPED };
 enum fragment_state { FRAGMENT_READY, FRAGMENT_BARRIER, FRAGMENT_SYNC };
 struct fragment {
-    const struct flow *at;  /* enters this block; NULL: goes on at ip */
+    const struct flow *at; /* enters this block; NULL: goes on at ip */
     const struct insn *ip;
     uint32_t mask;
     int32_t node;
@@ -190,13 +212,13 @@ struct warp {
     const struct flow *at; /* READY with at: enters it; else goes on at ip */
     const struct insn *ip;
     enum warp_state state;
-    int id;              /* in the block */
-    uint64_t turns;      /* used up since the start */
-    uint32_t carry;      /* CC.CF by lane */
+    int id;         /* in the block */
+    uint64_t turns; /* used up since the start */
+    uint32_t carry; /* CC.CF by lane */
     int checks;
-    uint32_t stalls;     /* waits on an mbarrier that failed in a row */
-    uint32_t polls;      /* atomics and volatile reads since the last switch */
-    int boost;           /* >0: waiting fragments run first, for fairness to spinning lanes */
+    uint32_t stalls; /* waits on an mbarrier that failed in a row */
+    uint32_t polls;  /* atomics and volatile reads since the last switch */
+    int boost;       /* >0: waiting fragments run first, for fairness to spinning lanes */
     struct fragment fragments[32];
     struct call_node *nodes;
     int node_room;
@@ -207,15 +229,15 @@ struct warp {
     uint32_t alloca_top[32];
     int barrier_id;
     uint32_t barrier_count;
-    uint32_t tid[3][32]; /* %tid of each lane: the same for every block */
-    uint32_t clocks[64]; /* vector clock over the block's warps, for the race check */
-    uint64_t ticks;      /* %clock */
+    uint32_t tid[3][32];   /* %tid of each lane: the same for every block */
+    uint32_t clocks[64];   /* vector clock over the block's warps, for the race check */
+    uint64_t ticks;        /* %clock */
     uint32_t async_groups; /* cp.async: groups committed; copies nobody has waited for */
     struct async_copy *copies;
     int copy_count, copy_room;
     uint32_t cluster_phase; /* of the cluster barrier it arrived at */
-    bool quick_watch; /* shared memory is watched by span: watch.inc */
-    bool guarded; /* inside a guarded instruction: other lanes are not elsewhere but switched off */
+    bool quick_watch;       /* shared memory is watched by span: watch.inc */
+    bool guarded;           /* inside a guarded instruction: other lanes are not elsewhere but switched off */
 };
 struct barrier {
     uint32_t arrived;  /* threads */
@@ -231,8 +253,8 @@ struct block {
     uint32_t index[3];
     uint64_t number;
     uint8_t *shared;
-    uint32_t shared_bytes; /* with the reserved part */
-    uint8_t *shared_known; /* one byte a byte: 0xff written */
+    uint32_t shared_bytes;       /* with the reserved part */
+    uint8_t *shared_known;       /* one byte a byte: 0xff written */
     uint32_t epoch, first_epoch; /* one more at every full barrier, and at every block that runs here: the first of this block */
     struct shadow *shadow;
     struct warp *warps;
@@ -243,7 +265,7 @@ struct block {
     struct block **cluster; /* by rank */
     int cluster_rank, cluster_count;
     uint32_t cluster_arrived, cluster_phase; /* in rank 0: warps at the cluster's barrier */
-    struct sync_point *points; /* mbarriers seen, for the race check */
+    struct sync_point *points;               /* mbarriers seen, for the race check */
     int point_count;
     bool failed;
 };
@@ -264,7 +286,7 @@ enum { CHECK_BOUNDS = 1, CHECK_KNOWN = 2, CHECK_RACE = 4, CHECK_SYNC = 8 };
 #define CHECK_ALL 15
 
 #define ALLOCA_BYTES (16u << 10) /* a thread; a GPU has 1 KiB of stack unless told otherwise */
-#define HEAP_BYTES (8u << 20) /* what CUDA gives a kernel's malloc, unless told otherwise */
+#define HEAP_BYTES (8u << 20)    /* what CUDA gives a kernel's malloc, unless told otherwise */
 #define HEAP_CLASSES 20
 struct heap {
     struct buffer *buffer; /* NULL: the kernel calls no malloc */
@@ -283,9 +305,9 @@ struct launch {
     bool cooperative;
     struct heap heap;
     uint64_t workspace; /* cooperative: zeroed global memory for the grid's barrier */
-    int threads;       /* of the host; 0 = all */
+    int threads;        /* of the host; 0 = all */
     uint64_t turns_max; /* of one warp between two waits: more is a hang */
-    double deadline;   /* monotonic seconds, 0 = none */
+    double deadline;    /* monotonic seconds, 0 = none */
     double limit_s;
     atomic_int stop;  /* a reported end of everything */
     atomic_int fatal; /* some block did not finish */

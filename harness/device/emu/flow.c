@@ -6,7 +6,10 @@
 #define MAX_BLOCKS 200000
 #define MAX_NEST 200
 
-bool instr_is(const struct ptx_instr *in, const char *op) { return !strcmp(in->op, op); }
+bool instr_is(const struct ptx_instr *in, const char *op)
+{
+    return !strcmp(in->op, op);
+}
 
 bool instr_has(const struct ptx_instr *in, const char *mod)
 {
@@ -28,9 +31,34 @@ bool instr_ends_block(const struct ptx_instr *in)
 
 int instr_writes(const struct ptx_instr *in, bool *also_read)
 {
-    static const char *const none[] = {"st", "stmatrix", "red", "bra", "brx", "ret", "exit", "trap", "brkpt", "bar", "barrier", "membar", "fence", "cp", "prefetch",
-                                       "prefetchu", "nanosleep", "call", "multimem", "discard", "applypriority", "griddepcontrol", "setmaxnreg", "tensormap", "pmevent",
-                                       ".branchtargets", ".calltargets", NULL};
+    static const char *const none[] = {"st",
+                                       "stmatrix",
+                                       "red",
+                                       "bra",
+                                       "brx",
+                                       "ret",
+                                       "exit",
+                                       "trap",
+                                       "brkpt",
+                                       "bar",
+                                       "barrier",
+                                       "membar",
+                                       "fence",
+                                       "cp",
+                                       "prefetch",
+                                       "prefetchu",
+                                       "nanosleep",
+                                       "call",
+                                       "multimem",
+                                       "discard",
+                                       "applypriority",
+                                       "griddepcontrol",
+                                       "setmaxnreg",
+                                       "tensormap",
+                                       "pmevent",
+                                       ".branchtargets",
+                                       ".calltargets",
+                                       NULL};
     *also_read = false;
     if (in->count == 0)
         return 0;
@@ -64,7 +92,8 @@ static const struct ptx_operand *brx_list(const struct ptx_function *f, const st
     return instr_is(t, ".branchtargets") ? &t->operands[0] : NULL;
 }
 
-static bool block_successors(struct arena *arena, const struct ptx_module *m, const struct ptx_function *f, struct graph *g, struct graph_block *b, struct error *err)
+static bool block_successors(struct arena *arena, const struct ptx_module *m, const struct ptx_function *f, struct graph *g,
+                             struct graph_block *b, struct error *err)
 {
     const struct ptx_instr *last = f->instrs[b->end - 1];
     const struct ptx_operand *list = NULL;
@@ -195,7 +224,13 @@ static void order_blocks(struct graph *g)
 {
     int n = g->count;
     int *memory = xcalloc((size_t)n * 7 + 1, sizeof *memory);
-    struct order o = {.g = g, .member = memory, .index = memory + n, .low = memory + 2 * n, .stack = memory + 3 * n, .work = memory + 4 * n, .edge = memory + 5 * n,
+    struct order o = {.g = g,
+                      .member = memory,
+                      .index = memory + n,
+                      .low = memory + 2 * n,
+                      .stack = memory + 3 * n,
+                      .work = memory + 4 * n,
+                      .edge = memory + 5 * n,
                       .on_stack = memory + 6 * n};
     int *nodes = xmalloc((size_t)n * sizeof *nodes);
     for (int i = 0; i < n; i++)

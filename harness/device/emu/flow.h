@@ -34,7 +34,8 @@ struct slots {
     bool undefined; /* some register may be read before it is written */
 };
 #define SLOT_SCRATCH 4096u /* the first bytes of every frame: for multi-step instructions */
-bool slots_assign(struct arena *arena, const struct ptx_module *m, const struct ptx_function *f, const struct graph *g, struct slots *out, struct error *err);
+bool slots_assign(struct arena *arena, const struct ptx_module *m, const struct ptx_function *f, const struct graph *g, struct slots *out,
+                  struct error *err);
 int slot_bytes(enum ptx_type t); /* 4 for a predicate, else 32 lanes; 8-bit registers take 16 bits */
 
 #endif

@@ -1,11 +1,11 @@
-/* device/emu/heap: malloc and free of a kernel, and alloca. The heap's blocks are powers of two from 16 bytes on, each behind a header of 16 bytes; a kernel that calls them runs
- * its blocks in order, so the addresses are always the same. */
+/* device/emu/heap: malloc and free of a kernel, and alloca. The heap's blocks are powers of two from 16 bytes on, each behind a header of
+ * 16 bytes; a kernel that calls them runs its blocks in order, so the addresses are always the same. */
 #include "device/emu/slow.h"
 #include <string.h>
 
 #define HEADER 16u
 
-struct heap_header { /* in the heap's own memory, where a kernel may overwrite it */
+struct heap_header {      /* in the heap's own memory, where a kernel may overwrite it */
     uint32_t class, next; /* next free one of its class: offset of its header, 0 = none */
     uint64_t taken;
 };
@@ -18,7 +18,7 @@ uint64_t heap_take(struct launch *l, uint64_t bytes)
     if (!h->buffer || bytes == 0 || bytes > HEAP_BYTES / 2)
         return 0;
     while ((uint64_t)16 << class < bytes)
-        class++;
+        class ++;
     uint64_t size = (uint64_t)16 << class, at = h->free[class];
     struct heap_header head = {.class = class, .taken = TAKEN};
     if (at) {

@@ -47,13 +47,14 @@ static const struct {
     const char *name;
     unsigned char bytes, is_signed, is_float;
 } type_table[T_COUNT] = {
-    [T_NONE] = {"", 0, 0, 0}, [T_PRED] = {"pred", 0, 0, 0}, [T_B8] = {"b8", 1, 0, 0}, [T_B16] = {"b16", 2, 0, 0}, [T_B32] = {"b32", 4, 0, 0},
-    [T_B64] = {"b64", 8, 0, 0}, [T_B128] = {"b128", 16, 0, 0}, [T_U8] = {"u8", 1, 0, 0}, [T_U16] = {"u16", 2, 0, 0}, [T_U32] = {"u32", 4, 0, 0},
-    [T_U64] = {"u64", 8, 0, 0}, [T_S8] = {"s8", 1, 1, 0}, [T_S16] = {"s16", 2, 1, 0}, [T_S32] = {"s32", 4, 1, 0}, [T_S64] = {"s64", 8, 1, 0},
-    [T_F16] = {"f16", 2, 0, 1}, [T_F16X2] = {"f16x2", 4, 0, 1}, [T_BF16] = {"bf16", 2, 0, 1}, [T_BF16X2] = {"bf16x2", 4, 0, 1},
-    [T_TF32] = {"tf32", 4, 0, 1}, [T_F32] = {"f32", 4, 0, 1}, [T_F32X2] = {"f32x2", 8, 0, 1}, [T_F64] = {"f64", 8, 0, 1},
-    [T_U16X2] = {"u16x2", 4, 0, 0}, [T_S16X2] = {"s16x2", 4, 1, 0}, [T_E4M3] = {"e4m3", 1, 0, 1}, [T_E5M2] = {"e5m2", 1, 0, 1},
-    [T_E4M3X2] = {"e4m3x2", 2, 0, 1}, [T_E5M2X2] = {"e5m2x2", 2, 0, 1},
+    [T_NONE] = {"", 0, 0, 0},         [T_PRED] = {"pred", 0, 0, 0},   [T_B8] = {"b8", 1, 0, 0},         [T_B16] = {"b16", 2, 0, 0},
+    [T_B32] = {"b32", 4, 0, 0},       [T_B64] = {"b64", 8, 0, 0},     [T_B128] = {"b128", 16, 0, 0},    [T_U8] = {"u8", 1, 0, 0},
+    [T_U16] = {"u16", 2, 0, 0},       [T_U32] = {"u32", 4, 0, 0},     [T_U64] = {"u64", 8, 0, 0},       [T_S8] = {"s8", 1, 1, 0},
+    [T_S16] = {"s16", 2, 1, 0},       [T_S32] = {"s32", 4, 1, 0},     [T_S64] = {"s64", 8, 1, 0},       [T_F16] = {"f16", 2, 0, 1},
+    [T_F16X2] = {"f16x2", 4, 0, 1},   [T_BF16] = {"bf16", 2, 0, 1},   [T_BF16X2] = {"bf16x2", 4, 0, 1}, [T_TF32] = {"tf32", 4, 0, 1},
+    [T_F32] = {"f32", 4, 0, 1},       [T_F32X2] = {"f32x2", 8, 0, 1}, [T_F64] = {"f64", 8, 0, 1},       [T_U16X2] = {"u16x2", 4, 0, 0},
+    [T_S16X2] = {"s16x2", 4, 1, 0},   [T_E4M3] = {"e4m3", 1, 0, 1},   [T_E5M2] = {"e5m2", 1, 0, 1},     [T_E4M3X2] = {"e4m3x2", 2, 0, 1},
+    [T_E5M2X2] = {"e5m2x2", 2, 0, 1},
 };
 
 enum ptx_type ptx_type_parse(const char *s)
@@ -63,10 +64,22 @@ enum ptx_type ptx_type_parse(const char *s)
             return (enum ptx_type)t;
     return T_NONE;
 }
-const char *ptx_type_name(enum ptx_type t) { return type_table[t].name; }
-int ptx_type_bytes(enum ptx_type t) { return type_table[t].bytes; }
-bool ptx_type_signed(enum ptx_type t) { return type_table[t].is_signed; }
-bool ptx_type_float(enum ptx_type t) { return type_table[t].is_float; }
+const char *ptx_type_name(enum ptx_type t)
+{
+    return type_table[t].name;
+}
+int ptx_type_bytes(enum ptx_type t)
+{
+    return type_table[t].bytes;
+}
+bool ptx_type_signed(enum ptx_type t)
+{
+    return type_table[t].is_signed;
+}
+bool ptx_type_float(enum ptx_type t)
+{
+    return type_table[t].is_float;
+}
 
 /* ---- lexer ---- */
 static void skip_blank(struct lexer *lx)
@@ -95,8 +108,14 @@ static void skip_blank(struct lexer *lx)
     }
 }
 
-static bool word_start(char c) { return isalpha((unsigned char)c) || c == '_' || c == '$' || c == '%' || c == '.'; }
-static bool word_more(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.'; }
+static bool word_start(char c)
+{
+    return isalpha((unsigned char)c) || c == '_' || c == '$' || c == '%' || c == '.';
+}
+static bool word_more(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.';
+}
 
 static int hex_digit(char c)
 {

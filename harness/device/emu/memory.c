@@ -2,7 +2,7 @@
 #include "device/emu/slow.h"
 #include <string.h>
 
-#define NULL_BYTES 65536u      /* a null pointer and an index */
+#define NULL_BYTES 65536u        /* a null pointer and an index */
 #define FAR_BYTES (256ull << 20) /* further from every buffer than this it is no index gone wrong */
 
 struct buffer *space_find(const struct address_space *s, uint64_t address)
@@ -79,7 +79,8 @@ static void learn_runs(struct memo *m)
     }
 }
 
-/* From mask and rel all the rest but counts. `gap`: starts that far apart belong to one span. Returns how many different addresses there are. */
+/* From mask and rel all the rest but counts. `gap`: starts that far apart belong to one span. Returns how many different addresses there
+ * are. */
 static uint32_t memo_learn(struct memo *m, uint32_t bytes, int32_t gap)
 {
     int32_t v[32];
@@ -213,7 +214,10 @@ void memo_rows(struct memo *m, const uint32_t *a, int matrices)
 }
 
 /* ---- one lane ---- */
-static const char *access_word(enum access a) { return a == ACCESS_READ ? "read" : a == ACCESS_WRITE ? "write" : "atomic"; }
+static const char *access_word(enum access a)
+{
+    return a == ACCESS_READ ? "read" : a == ACCESS_WRITE ? "write" : "atomic";
+}
 
 /* Bytes from an access to a buffer that it misses. */
 static uint64_t distance(const struct buffer *b, uint64_t address, uint32_t bytes)
@@ -231,12 +235,14 @@ static void report_outside(struct warp *w, const struct insn *ip, int lane, uint
         if (!best || distance(s->buffers[i], address, bytes) < distance(best, address, bytes))
             best = s->buffers[i];
     if (address < NULL_BYTES)
-        emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, a null pointer", what, bytes, (unsigned long long)address);
+        emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, a null pointer", what, bytes,
+                   (unsigned long long)address);
     else if (!best || distance(best, address, bytes) > FAR_BYTES)
         emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, in no buffer", what, bytes, (unsigned long long)address);
     else
-        emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, %llu bytes %s `%s`", what, bytes, (unsigned long long)address,
-                   (unsigned long long)distance(best, address, bytes), address < best->base ? "before" : "past", best->label);
+        emu_report(w, ip, lane, "out_of_bounds", "global %s of %u bytes at 0x%llx, %llu bytes %s `%s`", what, bytes,
+                   (unsigned long long)address, (unsigned long long)distance(best, address, bytes),
+                   address < best->base ? "before" : "past", best->label);
 }
 
 static uint8_t *lane_global(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint32_t bytes, enum access access)
@@ -248,7 +254,8 @@ static uint8_t *lane_global(struct warp *w, const struct insn *ip, int lane, uin
         return NULL;
     }
     if (access != ACCESS_READ && b->constant) {
-        emu_report(w, ip, lane, "out_of_bounds", "%s of %u bytes at 0x%llx to constant `%s`", access_word(access), bytes, (unsigned long long)address, b->label);
+        emu_report(w, ip, lane, "out_of_bounds", "%s of %u bytes at 0x%llx to constant `%s`", access_word(access), bytes,
+                   (unsigned long long)address, b->label);
         return NULL;
     }
     uint64_t offset = address - b->base;
@@ -272,8 +279,9 @@ static uint8_t *lane_shared(struct warp *w, const struct insn *ip, int lane, uin
     else if (rank)
         offset = b->shared_bytes;
     if (offset < SHARED_RESERVED || offset + bytes > b->shared_bytes) {
-        emu_report(w, ip, lane, "out_of_bounds", "shared %s of %u bytes at 0x%llx; the block has 0x%x to 0x%x (%u bytes)", access_word(access), bytes, (unsigned long long)address,
-               SHARED_RESERVED, b->shared_bytes, b->shared_bytes - SHARED_RESERVED);
+        emu_report(w, ip, lane, "out_of_bounds", "shared %s of %u bytes at 0x%llx; the block has 0x%x to 0x%x (%u bytes)",
+                   access_word(access), bytes, (unsigned long long)address, SHARED_RESERVED, b->shared_bytes,
+                   b->shared_bytes - SHARED_RESERVED);
         return NULL;
     }
     if (w->checks & (CHECK_KNOWN | CHECK_RACE))
@@ -284,8 +292,8 @@ static uint8_t *lane_shared(struct warp *w, const struct insn *ip, int lane, uin
 static uint8_t *lane_local(struct warp *w, const struct insn *ip, int lane, uint64_t address, uint32_t bytes, enum access access)
 {
     if (address + bytes > w->local_stride || address + bytes < address) {
-        emu_report(w, ip, lane, "out_of_bounds", "local %s of %u bytes at 0x%llx; the thread has %llu bytes", access_word(access), bytes, (unsigned long long)address,
-               (unsigned long long)w->local_stride);
+        emu_report(w, ip, lane, "out_of_bounds", "local %s of %u bytes at 0x%llx; the thread has %llu bytes", access_word(access), bytes,
+                   (unsigned long long)address, (unsigned long long)w->local_stride);
         return NULL;
     }
     size_t at = (size_t)lane * w->local_stride + address;
@@ -298,12 +306,14 @@ static uint8_t *lane_local(struct warp *w, const struct insn *ip, int lane, uint
                 *bits |= bit;
         }
         if (!known && access == ACCESS_READ)
-            emu_report(w, ip, lane, "uninitialised", "local read of %u bytes at 0x%llx that the thread has not written", bytes, (unsigned long long)address);
+            emu_report(w, ip, lane, "uninitialised", "local read of %u bytes at 0x%llx that the thread has not written", bytes,
+                       (unsigned long long)address);
     }
     return w->local + at;
 }
 
-uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_space space, uint64_t address, uint32_t bytes, enum access access)
+uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_space space, uint64_t address, uint32_t bytes,
+                      enum access access)
 {
     if (space == SPACE_GENERIC) {
         space = space_of(address);
@@ -313,7 +323,8 @@ uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_
     static const char *const names[SPACE_COUNT] = {"generic", "global", "shared", "local", "constant", "parameter"};
     uint32_t align = bytes & (0 - bytes);
     if (address & (align - 1)) {
-        emu_report(w, ip, lane, "misaligned", "%s %s of %u bytes at 0x%llx, not a multiple of %u", names[space], access_word(access), bytes, (unsigned long long)address, align);
+        emu_report(w, ip, lane, "misaligned", "%s %s of %u bytes at 0x%llx, not a multiple of %u", names[space], access_word(access), bytes,
+                   (unsigned long long)address, align);
         return NULL;
     }
     switch (space) {
@@ -321,7 +332,8 @@ uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_
     case SPACE_LOCAL: return lane_local(w, ip, lane, address, bytes, access);
     case SPACE_PARAM:
         if (access != ACCESS_READ || address + bytes > w->program->param_bytes) {
-            emu_report(w, ip, lane, "out_of_bounds", "parameter %s of %u bytes at offset 0x%llx of %u", access_word(access), bytes, (unsigned long long)address, w->program->param_bytes);
+            emu_report(w, ip, lane, "out_of_bounds", "parameter %s of %u bytes at offset 0x%llx of %u", access_word(access), bytes,
+                       (unsigned long long)address, w->program->param_bytes);
             return NULL;
         }
         return (uint8_t *)(uintptr_t)w->worker->launch->params + address;
@@ -410,9 +422,12 @@ static void lane_in(struct warp *w, const struct insn *ip, int i, const uint8_t 
             continue;
         memcpy(&x, from, ip->size < 8 ? ip->size : 8);
         switch (ip->kind) {
-        case MOVE_16: case MOVE_U8_16: SLOT(uint16_t, w, ref)[i] = (uint16_t)x; break;
+        case MOVE_16:
+        case MOVE_U8_16: SLOT(uint16_t, w, ref)[i] = (uint16_t)x; break;
         case MOVE_S8_16: SLOT(uint16_t, w, ref)[i] = (uint16_t)(int8_t)x; break;
-        case MOVE_32: case MOVE_U8_32: case MOVE_U16_32: SLOT(uint32_t, w, ref)[i] = (uint32_t)x; break;
+        case MOVE_32:
+        case MOVE_U8_32:
+        case MOVE_U16_32: SLOT(uint32_t, w, ref)[i] = (uint32_t)x; break;
         case MOVE_S8_32: SLOT(uint32_t, w, ref)[i] = (uint32_t)(int8_t)x; break;
         case MOVE_S16_32: SLOT(uint32_t, w, ref)[i] = (uint32_t)(int16_t)x; break;
         case MOVE_S8_64: SLOT(uint64_t, w, ref)[i] = (uint64_t)(int8_t)x; break;
@@ -432,8 +447,14 @@ static void lane_out(struct warp *w, const struct insn *ip, int i, uint8_t *to)
     for (int v = 0; v < ip->count; v++, to += ip->size) {
         uint32_t ref = ip->count == 1 ? ip->d : ip->list[v];
         switch (ip->kind) {
-        case MOVE_16: case MOVE_U8_16: case MOVE_S8_16: memcpy(to, &SLOT(uint16_t, w, ref)[i], ip->size); break;
-        case MOVE_32: case MOVE_U8_32: case MOVE_S8_32: case MOVE_U16_32: case MOVE_S16_32: memcpy(to, &SLOT(uint32_t, w, ref)[i], ip->size); break;
+        case MOVE_16:
+        case MOVE_U8_16:
+        case MOVE_S8_16: memcpy(to, &SLOT(uint16_t, w, ref)[i], ip->size); break;
+        case MOVE_32:
+        case MOVE_U8_32:
+        case MOVE_S8_32:
+        case MOVE_U16_32:
+        case MOVE_S16_32: memcpy(to, &SLOT(uint32_t, w, ref)[i], ip->size); break;
         case MOVE_128: memcpy(to, &SLOT(uint64_t, w, ref)[2 * i], 16); break;
         default: memcpy(to, &SLOT(uint64_t, w, ref)[i], ip->size); break;
         }
@@ -464,8 +485,14 @@ static const struct insn *move_any(struct warp *w, const struct insn *ip, enum p
         emu_poll(w);
     return ip + 1;
 }
-const struct insn *emu_load_any(struct warp *w, const struct insn *ip, enum ptx_space space) { return move_any(w, ip, ip->op == OP_ld_generic ? SPACE_GENERIC : space, false); }
-const struct insn *emu_store_any(struct warp *w, const struct insn *ip, enum ptx_space space) { return move_any(w, ip, ip->op == OP_st_generic ? SPACE_GENERIC : space, true); }
+const struct insn *emu_load_any(struct warp *w, const struct insn *ip, enum ptx_space space)
+{
+    return move_any(w, ip, ip->op == OP_ld_generic ? SPACE_GENERIC : space, false);
+}
+const struct insn *emu_store_any(struct warp *w, const struct insn *ip, enum ptx_space space)
+{
+    return move_any(w, ip, ip->op == OP_st_generic ? SPACE_GENERIC : space, true);
+}
 
 /* A function's parameter variables: imm = offset of lane 0's copy in the frame, aux = bytes between lanes. */
 void emu_load_frame(struct warp *w, const struct insn *ip)

@@ -53,18 +53,55 @@ void move_unpack(struct warp *w, const struct insn *ip)
 }
 
 const char *const special_names[SPECIAL_COUNT] = {
-    [SPECIAL_TID_X] = "%tid.x", [SPECIAL_TID_Y] = "%tid.y", [SPECIAL_TID_Z] = "%tid.z", [SPECIAL_NTID_X] = "%ntid.x", [SPECIAL_NTID_Y] = "%ntid.y", [SPECIAL_NTID_Z] = "%ntid.z",
-    [SPECIAL_CTAID_X] = "%ctaid.x", [SPECIAL_CTAID_Y] = "%ctaid.y", [SPECIAL_CTAID_Z] = "%ctaid.z", [SPECIAL_NCTAID_X] = "%nctaid.x", [SPECIAL_NCTAID_Y] = "%nctaid.y",
-    [SPECIAL_NCTAID_Z] = "%nctaid.z", [SPECIAL_LANEID] = "%laneid", [SPECIAL_WARPID] = "%warpid", [SPECIAL_NWARPID] = "%nwarpid", [SPECIAL_SMID] = "%smid", [SPECIAL_NSMID] = "%nsmid",
-    [SPECIAL_GRIDID] = "%gridid", [SPECIAL_LANEMASK_EQ] = "%lanemask_eq", [SPECIAL_LANEMASK_LE] = "%lanemask_le", [SPECIAL_LANEMASK_LT] = "%lanemask_lt",
-    [SPECIAL_LANEMASK_GE] = "%lanemask_ge", [SPECIAL_LANEMASK_GT] = "%lanemask_gt", [SPECIAL_CLOCK] = "%clock", [SPECIAL_CLOCK_HI] = "%clock_hi", [SPECIAL_CLOCK64] = "%clock64",
-    [SPECIAL_GLOBALTIMER] = "%globaltimer", [SPECIAL_GLOBALTIMER_LO] = "%globaltimer_lo", [SPECIAL_GLOBALTIMER_HI] = "%globaltimer_hi",
-    [SPECIAL_DYNAMIC_SMEM] = "%dynamic_smem_size", [SPECIAL_TOTAL_SMEM] = "%total_smem_size", [SPECIAL_CLUSTERID_X] = "%clusterid.x", [SPECIAL_CLUSTERID_Y] = "%clusterid.y",
-    [SPECIAL_CLUSTERID_Z] = "%clusterid.z", [SPECIAL_NCLUSTERID_X] = "%nclusterid.x", [SPECIAL_NCLUSTERID_Y] = "%nclusterid.y", [SPECIAL_NCLUSTERID_Z] = "%nclusterid.z",
-    [SPECIAL_CLUSTER_CTAID_X] = "%cluster_ctaid.x", [SPECIAL_CLUSTER_CTAID_Y] = "%cluster_ctaid.y", [SPECIAL_CLUSTER_CTAID_Z] = "%cluster_ctaid.z",
-    [SPECIAL_CLUSTER_NCTAID_X] = "%cluster_nctaid.x", [SPECIAL_CLUSTER_NCTAID_Y] = "%cluster_nctaid.y", [SPECIAL_CLUSTER_NCTAID_Z] = "%cluster_nctaid.z",
-    [SPECIAL_CLUSTER_CTARANK] = "%cluster_ctarank", [SPECIAL_CLUSTER_NCTARANK] = "%cluster_nctarank", [SPECIAL_IS_EXPLICIT_CLUSTER] = "%is_explicit_cluster",
-    [SPECIAL_ENVREG0] = "%envreg0", [SPECIAL_ENVREG1] = "%envreg1", [SPECIAL_ENVREG2] = "%envreg2",
+    [SPECIAL_TID_X] = "%tid.x",
+    [SPECIAL_TID_Y] = "%tid.y",
+    [SPECIAL_TID_Z] = "%tid.z",
+    [SPECIAL_NTID_X] = "%ntid.x",
+    [SPECIAL_NTID_Y] = "%ntid.y",
+    [SPECIAL_NTID_Z] = "%ntid.z",
+    [SPECIAL_CTAID_X] = "%ctaid.x",
+    [SPECIAL_CTAID_Y] = "%ctaid.y",
+    [SPECIAL_CTAID_Z] = "%ctaid.z",
+    [SPECIAL_NCTAID_X] = "%nctaid.x",
+    [SPECIAL_NCTAID_Y] = "%nctaid.y",
+    [SPECIAL_NCTAID_Z] = "%nctaid.z",
+    [SPECIAL_LANEID] = "%laneid",
+    [SPECIAL_WARPID] = "%warpid",
+    [SPECIAL_NWARPID] = "%nwarpid",
+    [SPECIAL_SMID] = "%smid",
+    [SPECIAL_NSMID] = "%nsmid",
+    [SPECIAL_GRIDID] = "%gridid",
+    [SPECIAL_LANEMASK_EQ] = "%lanemask_eq",
+    [SPECIAL_LANEMASK_LE] = "%lanemask_le",
+    [SPECIAL_LANEMASK_LT] = "%lanemask_lt",
+    [SPECIAL_LANEMASK_GE] = "%lanemask_ge",
+    [SPECIAL_LANEMASK_GT] = "%lanemask_gt",
+    [SPECIAL_CLOCK] = "%clock",
+    [SPECIAL_CLOCK_HI] = "%clock_hi",
+    [SPECIAL_CLOCK64] = "%clock64",
+    [SPECIAL_GLOBALTIMER] = "%globaltimer",
+    [SPECIAL_GLOBALTIMER_LO] = "%globaltimer_lo",
+    [SPECIAL_GLOBALTIMER_HI] = "%globaltimer_hi",
+    [SPECIAL_DYNAMIC_SMEM] = "%dynamic_smem_size",
+    [SPECIAL_TOTAL_SMEM] = "%total_smem_size",
+    [SPECIAL_CLUSTERID_X] = "%clusterid.x",
+    [SPECIAL_CLUSTERID_Y] = "%clusterid.y",
+    [SPECIAL_CLUSTERID_Z] = "%clusterid.z",
+    [SPECIAL_NCLUSTERID_X] = "%nclusterid.x",
+    [SPECIAL_NCLUSTERID_Y] = "%nclusterid.y",
+    [SPECIAL_NCLUSTERID_Z] = "%nclusterid.z",
+    [SPECIAL_CLUSTER_CTAID_X] = "%cluster_ctaid.x",
+    [SPECIAL_CLUSTER_CTAID_Y] = "%cluster_ctaid.y",
+    [SPECIAL_CLUSTER_CTAID_Z] = "%cluster_ctaid.z",
+    [SPECIAL_CLUSTER_NCTAID_X] = "%cluster_nctaid.x",
+    [SPECIAL_CLUSTER_NCTAID_Y] = "%cluster_nctaid.y",
+    [SPECIAL_CLUSTER_NCTAID_Z] = "%cluster_nctaid.z",
+    [SPECIAL_CLUSTER_CTARANK] = "%cluster_ctarank",
+    [SPECIAL_CLUSTER_NCTARANK] = "%cluster_nctarank",
+    [SPECIAL_IS_EXPLICIT_CLUSTER] = "%is_explicit_cluster",
+    [SPECIAL_ENVREG0] = "%envreg0",
+    [SPECIAL_ENVREG1] = "%envreg1",
+    [SPECIAL_ENVREG2] = "%envreg2",
 };
 
 static uint64_t lane_special(const struct warp *w, enum special s, int lane)
@@ -108,8 +145,10 @@ static uint64_t warp_special(struct warp *w, enum special s)
     case SPECIAL_SMID: return l->chip->sm_count > 0 ? b->number % (uint64_t)l->chip->sm_count : 0;
     case SPECIAL_NSMID: return (uint64_t)(l->chip->sm_count > 0 ? l->chip->sm_count : 1);
     case SPECIAL_GRIDID: return 1;
-    case SPECIAL_CLOCK: case SPECIAL_CLOCK64: case SPECIAL_GLOBALTIMER: case SPECIAL_GLOBALTIMER_LO: /* counts up; no time is meant */
-        return w->ticks += 64;
+    case SPECIAL_CLOCK:
+    case SPECIAL_CLOCK64:
+    case SPECIAL_GLOBALTIMER:
+    case SPECIAL_GLOBALTIMER_LO: /* counts up; no time is meant */ return w->ticks += 64;
     case SPECIAL_DYNAMIC_SMEM: return l->shared_bytes - l->dynamic_at;
     case SPECIAL_TOTAL_SMEM: return l->shared_bytes - SHARED_RESERVED;
     case SPECIAL_CLUSTER_CTARANK: return (uint64_t)b->cluster_rank;

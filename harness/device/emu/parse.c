@@ -9,7 +9,10 @@
 #define BUCKETS 4096
 
 /* ---- tokens ---- */
-void parser_next(struct parser *p) { lexer_next(&p->lx, &p->t); }
+void parser_next(struct parser *p)
+{
+    lexer_next(&p->lx, &p->t);
+}
 
 bool parser_fail(struct parser *p, const char *format, ...)
 {
@@ -33,7 +36,10 @@ bool parser_is(const struct parser *p, const char *word)
 {
     return p->t.kind == TOKEN_WORD && strlen(word) == (size_t)p->t.len && !memcmp(p->t.at, word, (size_t)p->t.len);
 }
-bool parser_is_punct(const struct parser *p, char c) { return p->t.kind == TOKEN_PUNCT && p->t.bits == (unsigned char)c; }
+bool parser_is_punct(const struct parser *p, char c)
+{
+    return p->t.kind == TOKEN_PUNCT && p->t.bits == (unsigned char)c;
+}
 
 bool parser_accept(struct parser *p, char c)
 {
@@ -42,7 +48,10 @@ bool parser_accept(struct parser *p, char c)
     parser_next(p);
     return true;
 }
-bool parser_expect(struct parser *p, char c) { return parser_accept(p, c) || parser_fail(p, "'%c' was expected", c); }
+bool parser_expect(struct parser *p, char c)
+{
+    return parser_accept(p, c) || parser_fail(p, "'%c' was expected", c);
+}
 
 bool parser_word(struct parser *p, const char *word)
 {

@@ -120,8 +120,8 @@ static bool var_attributes(struct parser *p, struct ptx_var *v, int *vector)
             *vector = 2;
         } else if (parser_word(p, ".v4")) {
             *vector = 4;
-        } else if (parser_word(p, ".ptr") || (v->type != T_NONE && (parser_word(p, ".global") || parser_word(p, ".const") || parser_word(p, ".local") ||
-                                                                   parser_word(p, ".shared")))) {
+        } else if (parser_word(p, ".ptr") || (v->type != T_NONE && (parser_word(p, ".global") || parser_word(p, ".const") ||
+                                                                    parser_word(p, ".local") || parser_word(p, ".shared")))) {
             continue;
         } else if (type != T_NONE && ptx_type_bytes(type) && v->type == T_NONE) {
             v->type = type;
@@ -148,7 +148,8 @@ static bool var_rest(struct parser *p, struct ptx_var *v, uint64_t element)
 struct ptx_var *parse_var_like(struct parser *p, const struct ptx_var *before)
 {
     struct ptx_var *v = arena_alloc(&p->m->arena, sizeof *v);
-    *v = (struct ptx_var){.space = before->space, .is_extern = before->is_extern, .type = before->type, .align = before->align, .vector = before->vector};
+    *v = (struct ptx_var){
+        .space = before->space, .is_extern = before->is_extern, .type = before->type, .align = before->align, .vector = before->vector};
     uint64_t element = (uint64_t)ptx_type_bytes(v->type);
     v->bytes = element * (uint64_t)v->vector;
     return var_rest(p, v, element) ? v : NULL;

@@ -27,8 +27,36 @@ void arena_free(struct arena *a);
 
 /* ---- types and state spaces ---- */
 enum ptx_type {
-    T_NONE, T_PRED, T_B8, T_B16, T_B32, T_B64, T_B128, T_U8, T_U16, T_U32, T_U64, T_S8, T_S16, T_S32, T_S64,
-    T_F16, T_F16X2, T_BF16, T_BF16X2, T_TF32, T_F32, T_F32X2, T_F64, T_U16X2, T_S16X2, T_E4M3, T_E5M2, T_E4M3X2, T_E5M2X2, T_COUNT
+    T_NONE,
+    T_PRED,
+    T_B8,
+    T_B16,
+    T_B32,
+    T_B64,
+    T_B128,
+    T_U8,
+    T_U16,
+    T_U32,
+    T_U64,
+    T_S8,
+    T_S16,
+    T_S32,
+    T_S64,
+    T_F16,
+    T_F16X2,
+    T_BF16,
+    T_BF16X2,
+    T_TF32,
+    T_F32,
+    T_F32X2,
+    T_F64,
+    T_U16X2,
+    T_S16X2,
+    T_E4M3,
+    T_E5M2,
+    T_E4M3X2,
+    T_E5M2X2,
+    T_COUNT
 };
 enum ptx_type ptx_type_parse(const char *s); /* without the dot; T_NONE when it is no type */
 const char *ptx_type_name(enum ptx_type t);
@@ -67,7 +95,7 @@ struct ptx_var {
     enum ptx_type type;
     uint32_t align;
     uint64_t bytes; /* 0: extern shared array of open size */
-    int vector; /* 1, 2 or 4 elements of the type */
+    int vector;     /* 1, 2 or 4 elements of the type */
     bool is_extern;
     uint8_t *init; /* NULL: zeros */
     struct ptx_reloc *relocs;
@@ -75,16 +103,28 @@ struct ptx_var {
     struct ptx_var *next;
 };
 
-enum operand_kind { OPERAND_NONE, OPERAND_REG, OPERAND_INT, OPERAND_F32, OPERAND_F64, OPERAND_SYMBOL, OPERAND_VAR, OPERAND_ADDRESS, OPERAND_VECTOR, OPERAND_LIST,
-                    OPERAND_SPECIAL, OPERAND_SINK };
+enum operand_kind {
+    OPERAND_NONE,
+    OPERAND_REG,
+    OPERAND_INT,
+    OPERAND_F32,
+    OPERAND_F64,
+    OPERAND_SYMBOL,
+    OPERAND_VAR,
+    OPERAND_ADDRESS,
+    OPERAND_VECTOR,
+    OPERAND_LIST,
+    OPERAND_SPECIAL,
+    OPERAND_SINK
+};
 struct ptx_operand {
     enum operand_kind kind;
-    bool negated;         /* !%p */
-    int reg, reg2;        /* REG; ADDRESS base; reg2: the q of p|q; -1 = none */
-    uint64_t bits;        /* INT, F32, F64; ADDRESS and VAR: the offset */
-    const char *name;     /* SYMBOL (unresolved), SPECIAL ("%tid.x") */
-    struct ptx_var *var;  /* VAR, or ADDRESS of a variable */
-    int target;           /* SYMBOL that is a label: index of an instruction; -1 otherwise */
+    bool negated;              /* !%p */
+    int reg, reg2;             /* REG; ADDRESS base; reg2: the q of p|q; -1 = none */
+    uint64_t bits;             /* INT, F32, F64; ADDRESS and VAR: the offset */
+    const char *name;          /* SYMBOL (unresolved), SPECIAL ("%tid.x") */
+    struct ptx_var *var;       /* VAR, or ADDRESS of a variable */
+    int target;                /* SYMBOL that is a label: index of an instruction; -1 otherwise */
     struct ptx_operand *items; /* VECTOR, LIST, ADDRESS [map, {..}, ..]: the rest */
     int count;
 };
@@ -93,8 +133,8 @@ struct ptx_place {
 };
 #define PTX_MAX_OPERANDS 12
 struct ptx_instr {
-    const char *op;                    /* "ld" */
-    const char *mods[PTX_MAX_MODS];    /* "global", "v4", "f32" */
+    const char *op;                 /* "ld" */
+    const char *mods[PTX_MAX_MODS]; /* "global", "v4", "f32" */
     int mod_count;
     int guard; /* register, -1 = none */
     bool guard_negated;
@@ -116,7 +156,7 @@ struct ptx_function {
     int reg_count, reg_room;
     struct ptx_instr **instrs;
     int instr_count, instr_room;
-    int max_threads; /* -1 = not given */
+    int max_threads;    /* -1 = not given */
     int req_threads[3]; /* 0 = not given */
     int cluster[3];     /* .reqnctapercluster; 0 = not given */
     int line;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <time.h>
 
-#define FUEL (1 << 15) /* block entries in a turn: some milliseconds at most, so that the time limit holds */
+#define FUEL (1 << 15)  /* block entries in a turn: some milliseconds at most, so that the time limit holds */
 #define STALLS_MAX 2000 /* failed waits in a row */
 
 static double now_s(void)
@@ -270,7 +270,8 @@ static void run_group(void *context, int64_t index, int thread)
         uint64_t number = (uint64_t)r;
         if (!l->cooperative) { /* group -> cluster -> block */
             uint64_t cx = l->grid[0] / c[0], cy = l->grid[1] / c[1], n = (uint64_t)index;
-            uint64_t x = n % cx * c[0] + (uint64_t)r % c[0], y = n / cx % cy * c[1] + (uint64_t)r / c[0] % c[1], z = n / cx / cy * c[2] + (uint64_t)r / c[0] / c[1];
+            uint64_t x = n % cx * c[0] + (uint64_t)r % c[0], y = n / cx % cy * c[1] + (uint64_t)r / c[0] % c[1],
+                     z = n / cx / cy * c[2] + (uint64_t)r / c[0] / c[1];
             number = x + l->grid[0] * (y + l->grid[1] * z);
         }
         int of = l->cooperative ? (int)c[0] : g->size; /* all blocks are resident: those of a cluster stand side by side */

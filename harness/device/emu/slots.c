@@ -18,13 +18,14 @@ int slot_bytes(enum ptx_type t)
 struct live {
     const struct ptx_function *f;
     const struct graph *g;
-    size_t words;            /* of a set */
+    size_t words;             /* of a set */
     uint64_t *in, *use, *def; /* by block */
-    int *start, *end;        /* by register: interval in half instructions; start -1 = never used */
-    int block, at;           /* while walking */
+    int *start, *end;         /* by register: interval in half instructions; start -1 = never used */
+    int block, at;            /* while walking */
 };
 
-static void walk_operand(struct live *l, const struct ptx_operand *o, bool write, bool read, void (*see)(struct live *l, int reg, bool write))
+static void walk_operand(struct live *l, const struct ptx_operand *o, bool write, bool read,
+                         void (*see)(struct live *l, int reg, bool write))
 {
     bool address = o->kind == OPERAND_ADDRESS;
     if (o->reg >= 0) {
@@ -82,12 +83,14 @@ static void stretch(struct live *l, int reg, int position)
 /* Operands of lane-wise instructions may share a slot with their result; others write before they have read everything. */
 static bool lane_wise(const struct ptx_instr *in)
 {
-    static const char *const ops[] = {"add", "sub", "mul", "mad", "fma", "and", "or", "xor", "not", "shl", "shr", "min", "max", "neg", "abs", "selp", "setp", "mov", "div",
-                                      "rem", "shf", "lop3", "bfe", "bfi", "prmt", "ex2", "lg2", "rcp", "sqrt", "rsqrt", "sin", "cos", "tanh", "popc", "clz", "cvt", NULL};
+    static const char *const ops[] = {"add", "sub", "mul",  "mad",   "fma", "and", "or",   "xor",  "not",  "shl", "shr", "min",  "max",
+                                      "neg", "abs", "selp", "setp",  "mov", "div", "rem",  "shf",  "lop3", "bfe", "bfi", "prmt", "ex2",
+                                      "lg2", "rcp", "sqrt", "rsqrt", "sin", "cos", "tanh", "popc", "clz",  "cvt", NULL};
     if (in->count < 2 || in->operands[0].kind != OPERAND_REG || in->operands[0].reg2 >= 0)
         return false;
     for (int i = 1; i < in->count; i++)
-        if (in->operands[i].kind != OPERAND_REG && in->operands[i].kind != OPERAND_INT && in->operands[i].kind != OPERAND_F32 && in->operands[i].kind != OPERAND_F64)
+        if (in->operands[i].kind != OPERAND_REG && in->operands[i].kind != OPERAND_INT && in->operands[i].kind != OPERAND_F32 &&
+            in->operands[i].kind != OPERAND_F64)
             return false;
     for (int i = 0; ops[i]; i++)
         if (instr_is(in, ops[i]))
@@ -251,12 +254,14 @@ static uint32_t scan(struct live *l, uint32_t *offset)
     return at > MAX_FRAME ? 0 : (uint32_t)at;
 }
 
-bool slots_assign(struct arena *arena, const struct ptx_module *m, const struct ptx_function *f, const struct graph *g, struct slots *out, struct error *err)
+bool slots_assign(struct arena *arena, const struct ptx_module *m, const struct ptx_function *f, const struct graph *g, struct slots *out,
+                  struct error *err)
 {
     int n = f->reg_count;
     struct live l = {.f = f, .g = g, .words = ((size_t)n + 63) / 64};
     if (l.words * 64 * (size_t)g->count > MAX_LIVE_BITS)
-        return error_set(err, ERROR_USAGE, "%s: function '%s' is too large to analyse: %d registers in %d blocks", m->label, f->name, n, g->count);
+        return error_set(err, ERROR_USAGE, "%s: function '%s' is too large to analyse: %d registers in %d blocks", m->label, f->name, n,
+                         g->count);
     size_t set = (l.words * (size_t)g->count + 1) * 8;
     l.in = xcalloc(1, set);
     l.use = xcalloc(1, set);
@@ -280,5 +285,6 @@ bool slots_assign(struct arena *arena, const struct ptx_module *m, const struct 
     free(l.def);
     free(l.start);
     free(l.end);
-    return out->bytes || error_set(err, ERROR_USAGE, "%s: function '%s' needs registers of more than %u bytes a warp", m->label, f->name, MAX_FRAME);
+    return out->bytes ||
+           error_set(err, ERROR_USAGE, "%s: function '%s' needs registers of more than %u bytes a warp", m->label, f->name, MAX_FRAME);
 }

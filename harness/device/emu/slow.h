@@ -28,7 +28,8 @@ static inline uint32_t span_sectors(const struct memo *m, int64_t at, uint32_t *
     return sectors;
 }
 /* The host address of one lane's access after every check, or NULL when it was reported and must not happen. */
-uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_space space, uint64_t address, uint32_t bytes, enum access access);
+uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_space space, uint64_t address, uint32_t bytes,
+                      enum access access);
 /* Counts an access of several lanes by space; pointers NULL are left out. */
 void count_lanes(struct warp *w, const struct insn *ip, enum ptx_space space, const uint64_t *address, uint32_t mask, uint32_t bytes);
 const struct insn *emu_load_any(struct warp *w, const struct insn *ip, enum ptx_space space);
@@ -45,11 +46,14 @@ void emu_poll(struct warp *w);
 
 /* ---- checks.c ---- */
 /* Adds to the launch's reports; lane < 0: the warp. The example kept is the first in block, warp, lane order. */
-void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...) __attribute__((format(printf, 5, 6)));
-void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes, bool store);
+void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes,
+                  bool store);
 bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store);
 void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, uint32_t offset, uint32_t bytes, bool store);
-void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes, enum access access);
+void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes,
+                       enum access access);
 /* Order between the warps of a block: everyone in `mask` has waited for everyone in `arrived`. */
 void race_join(struct block *b, uint64_t arrived, uint64_t waiting);
 /* What the warp did before is known to those that wait on the mbarrier at `offset` later. */
@@ -74,7 +78,7 @@ const struct insn *emu_elect(struct warp *w, const struct insn *ip);
 const struct insn *emu_bar_warp(struct warp *w, const struct insn *ip);
 /* ---- heap.c ---- */
 uint64_t heap_take(struct launch *l, uint64_t bytes); /* 0: none left */
-bool heap_give(struct launch *l, uint64_t address);    /* false: malloc did not give it, or it was given back */
+bool heap_give(struct launch *l, uint64_t address);   /* false: malloc did not give it, or it was given back */
 /* alloca: d = the address in local memory of a = size bytes, imm = alignment; imm < 0: stackrestore of a, -2: stacksave into d */
 const struct insn *emu_alloca(struct warp *w, const struct insn *ip);
 /* ---- atomics.c ---- */
@@ -104,7 +108,8 @@ const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_movmatrix(struct warp *w, const struct insn *ip);
 const struct insn *emu_cp_async(struct warp *w, const struct insn *ip);
 #define COPY_BYPASS 8 /* flag: cp.async.cg, past the L1 */
-void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask, uint64_t plain, uint64_t ideal);
+void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask,
+                      uint64_t plain, uint64_t ideal);
 /* Bytes of shared memory that a cp.async fills: nobody may read them before it was waited for. */
 void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes);
 const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip);

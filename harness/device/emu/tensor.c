@@ -78,9 +78,7 @@ static double element(const struct warp *w, uint32_t ref, int lane, int e, enum 
         u &= 0xffffe000u; /* the tensor core looks at 19 bits */
         memcpy(&x, &u, 4);
         return (double)x;
-    default:
-        memcpy(&x, &u, 4);
-        return (double)x;
+    default: memcpy(&x, &u, 4); return (double)x;
     }
 }
 
@@ -113,7 +111,10 @@ struct tiles { /* 32 x 16, 8 x 32, 16 x 8 x 256 (b1) ... */
     double a[16 * 256], b[256 * 32], c[32 * 32];
 };
 
-static int elements(enum mma_form f) { return mma_form_bits(f) >= 32 ? 1 : 32 / mma_form_bits(f); }
+static int elements(enum mma_form f)
+{
+    return mma_form_bits(f) >= 32 ? 1 : 32 / mma_form_bits(f);
+}
 
 static void gather(const struct warp *w, const uint32_t *l, const uint32_t *refs, struct tiles *t)
 {
@@ -166,7 +167,10 @@ static double sum_one(const struct tiles *t, const uint32_t *l, int row, int col
     return sum;
 }
 
-float emu_fp8(uint8_t v, bool e4m3) { return (float)fp8(v, e4m3); }
+float emu_fp8(uint8_t v, bool e4m3)
+{
+    return (float)fp8(v, e4m3);
+}
 
 void emu_wgmma_a(struct warp *w, const uint32_t *list, uint32_t h, uint32_t k0, float *out)
 {
@@ -294,7 +298,8 @@ static const struct insn *wmma_move(struct warp *w, const struct insn *ip, bool 
 {
     const uint32_t *l = ip->list;
     enum mma_form f = (enum mma_form)l[WMMA_FORM];
-    int m = (int)l[WMMA_M], n = (int)l[WMMA_N], k = (int)l[WMMA_K], bits = mma_form_bits(f), bytes = bits / 8, per = bits >= 32 ? 1 : 32 / bits;
+    int m = (int)l[WMMA_M], n = (int)l[WMMA_N], k = (int)l[WMMA_K], bits = mma_form_bits(f), bytes = bits / 8,
+        per = bits >= 32 ? 1 : 32 / bits;
     enum ptx_space space = (enum ptx_space)ip->aux;
     uint64_t address[32], first[32];
     lane_addresses(w, ip, space, address);
@@ -326,5 +331,11 @@ static const struct insn *wmma_move(struct warp *w, const struct insn *ip, bool 
     }
     return ip + 1;
 }
-const struct insn *emu_wmma_load(struct warp *w, const struct insn *ip) { return wmma_move(w, ip, false); }
-const struct insn *emu_wmma_store(struct warp *w, const struct insn *ip) { return wmma_move(w, ip, true); }
+const struct insn *emu_wmma_load(struct warp *w, const struct insn *ip)
+{
+    return wmma_move(w, ip, false);
+}
+const struct insn *emu_wmma_store(struct warp *w, const struct insn *ip)
+{
+    return wmma_move(w, ip, true);
+}

@@ -22,7 +22,8 @@ static bool check(const struct device_tensor_map *m, struct error *err)
         if (m->element_stride[i] < 1 || m->element_stride[i] > 8)
             return error_set(err, ERROR_USAGE, "tensor map element stride %d is %u; 1 to 8 are possible", i, m->element_stride[i]);
         if (i > 0 && (m->stride_bytes[i] % 16 || m->stride_bytes[i] >= (uint64_t)1 << 36))
-            return error_set(err, ERROR_USAGE, "tensor map stride %d is %llu bytes, not a multiple of 16", i, (unsigned long long)m->stride_bytes[i]);
+            return error_set(err, ERROR_USAGE, "tensor map stride %d is %llu bytes, not a multiple of 16", i,
+                             (unsigned long long)m->stride_bytes[i]);
     }
     uint32_t inner = m->box[0] * (uint32_t)m->element_bytes;
     if (inner % 16)

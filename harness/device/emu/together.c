@@ -25,7 +25,8 @@ static uint32_t member_mask(const struct warp *w, uint32_t ref)
     return all;
 }
 
-/* Lanes of different masks may run one instruction together, as the tiles of cooperative groups do: those of `rest` that share the first one's. */
+/* Lanes of different masks may run one instruction together, as the tiles of cooperative groups do: those of `rest` that share the first
+ * one's. */
 static uint32_t next_group(struct warp *w, const struct insn *ip, uint32_t ref, uint32_t rest, uint32_t *members)
 {
     uint32_t group = 0;
@@ -37,12 +38,15 @@ static uint32_t next_group(struct warp *w, const struct insn *ip, uint32_t ref, 
             group |= SLOT(const uint32_t, w, ref)[__builtin_ctz(k)] == *members ? k & (0u - k) : 0;
     uint32_t outside = group & ~*members;
     if ((w->checks & CHECK_SYNC) && outside)
-        emu_report(w, ip, __builtin_ctz(outside), "inactive_lane", "lane %d runs this but is not in its mask 0x%08x", __builtin_ctz(outside), *members);
+        emu_report(w, ip, __builtin_ctz(outside), "inactive_lane", "lane %d runs this but is not in its mask 0x%08x",
+                   __builtin_ctz(outside), *members);
     return group;
 }
-#define EACH_GROUP(ref) for (uint32_t rest_ = w->mask, group, members; rest_ && (group = next_group(w, ip, ref, rest_, &members), true); rest_ &= ~group)
+#define EACH_GROUP(ref) \
+    for (uint32_t rest_ = w->mask, group, members; rest_ && (group = next_group(w, ip, ref, rest_, &members), true); rest_ &= ~group)
 
-/* a = value, b = lane or delta, c = clamp and segment; list: [0] member mask or NO_REF, [1] predicate d2 or NO_REF; kind: 0 up, 1 down, 2 bfly, 3 idx */
+/* a = value, b = lane or delta, c = clamp and segment; list: [0] member mask or NO_REF, [1] predicate d2 or NO_REF; kind: 0 up, 1 down, 2
+ * bfly, 3 idx */
 const struct insn *emu_shfl(struct warp *w, const struct insn *ip)
 {
     const struct insn *next;
@@ -51,24 +55,36 @@ const struct insn *emu_shfl(struct warp *w, const struct insn *ip)
     const uint32_t *a = SLOT(const uint32_t, w, ip->a), *b = SLOT(const uint32_t, w, ip->b), *c = SLOT(const uint32_t, w, ip->c);
     uint32_t out[32], inside = 0;
     EACH_GROUP(ip->list[0])
-        for (uint32_t rest = group; rest; rest &= rest - 1) {
-            int lane = __builtin_ctz(rest), from;
-            int delta = (int)(b[lane] & 31), clamp = (int)(c[lane] & 31), segment = (int)(c[lane] >> 8 & 31);
-            int most = (lane & segment) | (clamp & ~segment), least = lane & segment;
-            bool ok;
-            switch (ip->kind) {
-            case 0: from = lane - delta; ok = from >= most; break;
-            case 1: from = lane + delta; ok = from <= most; break;
-            case 2: from = lane ^ delta; ok = from <= most; break;
-            default: from = least | (delta & ~segment); ok = from <= most; break;
-            }
-            if (!ok)
-                from = lane;
-            inside |= ok ? 1u << lane : 0;
-            if (!(group >> from & 1) && (w->checks & CHECK_SYNC))
-                emu_report(w, ip, lane, "inactive_lane", "lane %d reads lane %d, which does not take part (mask 0x%08x)", lane, from, members);
-            out[lane] = group >> from & 1 ? a[from] : a[lane];
+    for (uint32_t rest = group; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest), from;
+        int delta = (int)(b[lane] & 31), clamp = (int)(c[lane] & 31), segment = (int)(c[lane] >> 8 & 31);
+        int most = (lane & segment) | (clamp & ~segment), least = lane & segment;
+        bool ok;
+        switch (ip->kind) {
+        case 0:
+            from = lane - delta;
+            ok = from >= most;
+            break;
+        case 1:
+            from = lane + delta;
+            ok = from <= most;
+            break;
+        case 2:
+            from = lane ^ delta;
+            ok = from <= most;
+            break;
+        default:
+            from = least | (delta & ~segment);
+            ok = from <= most;
+            break;
         }
+        if (!ok)
+            from = lane;
+        inside |= ok ? 1u << lane : 0;
+        if (!(group >> from & 1) && (w->checks & CHECK_SYNC))
+            emu_report(w, ip, lane, "inactive_lane", "lane %d reads lane %d, which does not take part (mask 0x%08x)", lane, from, members);
+        out[lane] = group >> from & 1 ? a[from] : a[lane];
+    }
     if (ip->d != NO_REF)
         for (uint32_t rest = w->mask; rest; rest &= rest - 1)
             SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = out[__builtin_ctz(rest)];
@@ -79,7 +95,10 @@ const struct insn *emu_shfl(struct warp *w, const struct insn *ip)
     return ip + 1;
 }
 
-static uint32_t predicate(const struct warp *w, const struct insn *ip) { return *SLOT(const uint32_t, w, ip->a) ^ (ip->flags & 1 ? ~0u : 0); }
+static uint32_t predicate(const struct warp *w, const struct insn *ip)
+{
+    return *SLOT(const uint32_t, w, ip->a) ^ (ip->flags & 1 ? ~0u : 0);
+}
 
 /* kind: 0 all, 1 any, 2 uni, 3 ballot; b = member mask or NO_REF */
 const struct insn *emu_vote(struct warp *w, const struct insn *ip)
@@ -112,18 +131,19 @@ const struct insn *emu_match(struct warp *w, const struct insn *ip)
     if (wait_for(w, ip, member_mask(w, ip->b), &next))
         return next;
     EACH_GROUP(ip->b)
-        for (uint32_t rest = group; rest; rest &= rest - 1) {
-            int i = __builtin_ctz(rest);
-            uint32_t found = 0;
-            for (uint32_t all = members & group; all; all &= all - 1) {
-                int k = __builtin_ctz(all);
-                bool same = ip->size == 8 ? SLOT(const uint64_t, w, ip->a)[i] == SLOT(const uint64_t, w, ip->a)[k] : SLOT(const uint32_t, w, ip->a)[i] == SLOT(const uint32_t, w, ip->a)[k];
-                found |= same ? 1u << k : 0;
-            }
-            bool everyone = found == (members & group);
-            same_all |= everyone ? 1u << i : 0;
-            out[i] = ip->kind == 0 || everyone ? found : 0;
+    for (uint32_t rest = group; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        uint32_t found = 0;
+        for (uint32_t all = members & group; all; all &= all - 1) {
+            int k = __builtin_ctz(all);
+            bool same = ip->size == 8 ? SLOT(const uint64_t, w, ip->a)[i] == SLOT(const uint64_t, w, ip->a)[k]
+                                      : SLOT(const uint32_t, w, ip->a)[i] == SLOT(const uint32_t, w, ip->a)[k];
+            found |= same ? 1u << k : 0;
         }
+        bool everyone = found == (members & group);
+        same_all |= everyone ? 1u << i : 0;
+        out[i] = ip->kind == 0 || everyone ? found : 0;
+    }
     for (uint32_t rest = w->mask; rest && ip->d != NO_REF; rest &= rest - 1)
         SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = out[__builtin_ctz(rest)];
     if (ip->c != NO_REF) {
@@ -217,7 +237,6 @@ const struct insn *emu_bar_warp(struct warp *w, const struct insn *ip)
     const struct insn *next;
     if (wait_for(w, ip, member_mask(w, ip->a), &next))
         return next;
-    EACH_GROUP(ip->a)
-        ;
+    EACH_GROUP(ip->a);
     return ip + 1;
 }

@@ -28,7 +28,8 @@ static uint32_t video(const struct insn *ip, uint32_t a, uint32_t b, uint32_t c)
         default: v = x > y ? x : y; break;
         }
         if (ip->flags & VIDEO_SAT) {
-            int64_t low = ip->flags & VIDEO_D_SIGNED ? -((int64_t)1 << (bits - 1)) : 0, high = ((int64_t)1 << (bits - (ip->flags & VIDEO_D_SIGNED ? 1 : 0))) - 1;
+            int64_t low = ip->flags & VIDEO_D_SIGNED ? -((int64_t)1 << (bits - 1)) : 0,
+                    high = ((int64_t)1 << (bits - (ip->flags & VIDEO_D_SIGNED ? 1 : 0))) - 1;
             v = v < low ? low : v > high ? high : v;
         }
         r |= ((uint32_t)v & ((1u << bits) - 1)) << (i * bits);
@@ -41,7 +42,8 @@ void emu_video(struct warp *w, const struct insn *ip)
 {
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
         int i = __builtin_ctz(rest);
-        SLOT(uint32_t, w, ip->d)[i] = video(ip, SLOT(const uint32_t, w, ip->a)[i], SLOT(const uint32_t, w, ip->b)[i], SLOT(const uint32_t, w, ip->c)[i]);
+        SLOT(uint32_t, w, ip->d)
+        [i] = video(ip, SLOT(const uint32_t, w, ip->a)[i], SLOT(const uint32_t, w, ip->b)[i], SLOT(const uint32_t, w, ip->c)[i]);
     }
 }
 
@@ -56,13 +58,15 @@ bool decode_video(struct decode *d)
             kind = i;
     if (kind < 0)
         return false;
-    bool td = decode_take_type(d) == T_S32, ta = decode_take_type(d) == T_S32, tb = decode_take_type(d) == T_S32, sat = decode_take(d, "sat"), sum = decode_take(d, "add");
+    bool td = decode_take_type(d) == T_S32, ta = decode_take_type(d) == T_S32, tb = decode_take_type(d) == T_S32,
+         sat = decode_take(d, "sat"), sum = decode_take(d, "add");
     uint32_t a = decode_source(d, decode_operand(d, 1), T_B32, false), b = decode_source(d, decode_operand(d, 2), T_B32, false);
     uint32_t c = decode_source(d, decode_operand(d, 3), T_B32, false), to = decode_target(d, decode_operand(d, 0), T_B32, false);
     struct insn *ip = decode_emit(d, OP_video);
     ip->d = to, ip->a = a, ip->b = b, ip->c = c;
     ip->kind = (uint8_t)kind;
     ip->count = op[length - 1] == '2' ? 2 : 4;
-    ip->flags = (uint8_t)((td ? VIDEO_D_SIGNED : 0) | (ta ? VIDEO_A_SIGNED : 0) | (tb ? VIDEO_B_SIGNED : 0) | (sat ? VIDEO_SAT : 0) | (sum ? VIDEO_SUM : 0));
+    ip->flags = (uint8_t)((td ? VIDEO_D_SIGNED : 0) | (ta ? VIDEO_A_SIGNED : 0) | (tb ? VIDEO_B_SIGNED : 0) | (sat ? VIDEO_SAT : 0) |
+                          (sum ? VIDEO_SUM : 0));
     return true;
 }

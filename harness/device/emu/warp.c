@@ -110,7 +110,8 @@ const struct insn *warp_next_fragment(struct warp *w)
         return run_fragment(w, best);
     if (waiting >= 0) { /* the lanes it waits for stand at a barrier, or wait themselves */
         struct fragment *f = &w->fragments[waiting];
-        emu_report(w, f->ip, __builtin_ctz(f->mask), "deadlock", "lanes 0x%08x wait for lanes 0x%08x, which wait elsewhere", f->mask, f->wanted & w->alive & ~f->mask);
+        emu_report(w, f->ip, __builtin_ctz(f->mask), "deadlock", "lanes 0x%08x wait for lanes 0x%08x, which wait elsewhere", f->mask,
+                   f->wanted & w->alive & ~f->mask);
         return warp_stop(w);
     }
     w->state = w->others ? WARP_BARRIER : WARP_DONE;
@@ -207,14 +208,22 @@ const struct insn *warp_call(struct warp *w, const struct insn *ip, const struct
             frame = w->nodes[i].frame_end > frame ? w->nodes[i].frame_end : frame;
             local = w->nodes[i].local_end > local ? w->nodes[i].local_end : local;
         }
-    if (n < 0 || !warp_reserve(w, (size_t)frame + f->frame_bytes) || (f->local_bytes && local + f->local_bytes > w->program->fixed_local_bytes)) {
+    if (n < 0 || !warp_reserve(w, (size_t)frame + f->frame_bytes) ||
+        (f->local_bytes && local + f->local_bytes > w->program->fixed_local_bytes)) {
         emu_report(w, ip, -1, "out_of_bounds", "the call stack overflows in '%s'", f->ptx->name);
         return warp_stop(w);
     }
     uint8_t *caller = w->base[0];
     struct call_node *node = &w->nodes[n];
-    *node = (struct call_node){.parent = w->node, .mask = mask, .frame = frame, .frame_end = frame + f->frame_bytes, .local = local, .local_end = local + f->local_bytes,
-                               .function = f, .call = ip, .depth = (w->node < 0 ? 0 : w->nodes[w->node].depth) + 1};
+    *node = (struct call_node){.parent = w->node,
+                               .mask = mask,
+                               .frame = frame,
+                               .frame_end = frame + f->frame_bytes,
+                               .local = local,
+                               .local_end = local + f->local_bytes,
+                               .function = f,
+                               .call = ip,
+                               .depth = (w->node < 0 ? 0 : w->nodes[w->node].depth) + 1};
     uint32_t arguments = ip->list[0];
     for (uint32_t k = 0; k < arguments && k < f->param_count; k++) {
         const uint32_t *from = ip->list + 3 + 2 * k;

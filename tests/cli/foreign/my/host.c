@@ -22,12 +22,14 @@ static long long symbol(const struct bench_call *call, const char *name)
 
 int conv(struct bench_call *call)
 {
-    const struct bench_tensor *x = tensor(call, "input"), *f = tensor(call, "filter"), *bias = tensor(call, "bias"), *y = tensor(call, "output");
+    const struct bench_tensor *x = tensor(call, "input"), *f = tensor(call, "filter"), *bias = tensor(call, "bias"),
+                              *y = tensor(call, "output");
     const float *input = x->data, *filter = f->data, *add = bias->data;
     float *output = y->data, *row = call->workspaces[0].data;
     long long pad = symbol(call, "pad");
     if (call->version != BENCH_FOREIGN_VERSION || !call->on_host || call->workspace_count != 1 || strcmp(call->workspaces[0].name, "row") ||
-        call->workspaces[0].dim[3] != y->dim[3] || strcmp(call->epilogue, "bias,relu") || call->slope != 0 || strcmp(f->layout, "KCRS") || symbol(call, "k") != 7)
+        call->workspaces[0].dim[3] != y->dim[3] || strcmp(call->epilogue, "bias,relu") || call->slope != 0 || strcmp(f->layout, "KCRS") ||
+        symbol(call, "k") != 7)
         return 7;
     for (long long i = 0; i < y->dim[0] * y->dim[1] * y->dim[2]; i++) {
         long long py = i % y->dim[2], o = i / y->dim[2] % y->dim[1], b = i / y->dim[2] / y->dim[1];

@@ -1,0 +1,142 @@
+/* What a run left behind: the output, the mask, guard zones, and inputs that must be as they were. */
+#include "measure/rig_private.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether anything was written before or behind a buffer; the zones begin at its first and end at its last byte. */
+static bool guard_intact(struct rig *rig, const char *name, const struct place *place, struct text *unsafe, struct error *err)
+{
+    unsigned char zone[RIG_GUARD_BYTES + 512];
+    const uint32_t pattern = RIG_GUARD_PATTERN;
+    size_t padded = (place->bytes + 511) / 512 * 512, word = place->bytes / 4 * 4; /* the last word may be half the buffer's */
+    for (int side = 0; side < 2; side++) {
+        size_t first = side ? place->bytes - word : 0, bytes = side ? padded - word + rig->guard : rig->guard;
+        if (!rig->dev->ops->read(rig->dev, side ? place->address + word : place->base, zone, bytes, err))
+            return false;
+        size_t at = first;
+        while (at < bytes && zone[at] == ((const unsigned char *)&pattern)[at % 4])
+            at++;
+        if (at < bytes && side)
+            text_addf(unsafe, "wrote past the end of %s, first %zu bytes behind it; ", name, at - first);
+        else if (at < bytes)
+            text_addf(unsafe, "wrote before the start of %s, %zu bytes in front of it; ", name, bytes - at);
+    }
+    return true;
+}
+
+/* Whether a buffer holds what it was fed (`kept`, NULL when no copy was kept). */
+static bool unchanged(struct rig *rig, const char *name, const struct place *place, const unsigned char *kept, size_t element_bytes,
+                      struct text *unsafe, struct error *err)
+{
+    if (!kept)
+        return true;
+    unsigned char *now = xmalloc(place->bytes);
+    bool ok = rig->dev->ops->read(rig->dev, place->address, now, place->bytes, err);
+    if (ok && memcmp(now, kept, place->bytes)) {
+        size_t at = 0;
+        while (now[at] == kept[at])
+            at++;
+        text_addf(unsafe, "changed its input: %s, first at element %zu of its storage; ", name, at / element_bytes);
+    }
+    free(now);
+    return ok;
+}
+
+static bool inputs_unchanged(struct rig *rig, struct text *unsafe, struct error *err)
+{
+    const struct program *p = rig->program;
+    for (int i = 0; i < p->tensor_count; i++) {
+        const struct tensor *t = &p->tensors[i];
+        if (!unchanged(rig, tensor_role_name(t->role), &rig->tensors[i], rig->inputs[i],
+                       t->layout == LAYOUT_BITS ? 4 : dtype_bytes(t->dtype), unsafe, err))
+            return false;
+    }
+    for (int i = 0; i < p->constant_count; i++) {
+        const struct constant *c = &p->constants[i];
+        if (!unchanged(rig, p->scratch[c->scratch].name, &rig->scratch[c->scratch], rig->weights[i], dtype_bytes(c->tensor.dtype), unsafe,
+                       err))
+            return false;
+    }
+    return true;
+}
+
+/* The output mask that a sparse variant wrote. What is wrong with it is the row's fault even where every output value is right. */
+static bool check_mask(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct error *err)
+{
+    const struct program *p = rig->program;
+    int mask = program_tensor(p, ROLE_MASK_OUT);
+    if (mask < 0 || !p->tensors[mask].written || !p->checked)
+        return true;
+    unsigned char *storage = xmalloc(rig->tensors[mask].bytes);
+    bool ok = rig->dev->ops->read(rig->dev, rig->tensors[mask].address, storage, rig->tensors[mask].bytes, err);
+    struct verdict own;
+    if (ok)
+        verify_mask(p, data, storage, &own);
+    if (ok && !own.ok) {
+        size_t at = verdict->ok ? 0 : strlen(verdict->text);
+        snprintf(verdict->text + at, sizeof verdict->text - at, "%s%s", at ? "; " : "", own.text);
+        verdict->ok = false;
+    }
+    free(storage);
+    return ok;
+}
+
+/* FNV-1a over words of 8 bytes in place of bytes; what is left over at the end byte by byte. */
+static uint64_t sum_of(const unsigned char *bytes, size_t count)
+{
+    uint64_t sum = UINT64_C(0xcbf29ce484222325), word;
+    size_t at = 0;
+    for (; at + sizeof word <= count; at += sizeof word) {
+        memcpy(&word, bytes + at, sizeof word);
+        sum = (sum ^ word) * UINT64_C(0x100000001b3);
+        sum ^= sum >> 29; /* else high bits of a word never reach low bits of the sum */
+    }
+    for (; at < count; at++)
+        sum = (sum ^ bytes[at]) * UINT64_C(0x100000001b3);
+    return sum;
+}
+
+uint64_t rig_output_sum(const struct rig *rig)
+{
+    return rig->output_sum;
+}
+
+bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir,
+               struct error *err)
+{
+    const struct program *p = rig->program;
+    int output = program_tensor(p, ROLE_OUTPUT);
+    unsigned char *storage = NULL;
+    bool ok = false;
+    *verdict = (struct verdict){0};
+    if (!rig->dev->ops->sync(rig->dev, err))
+        goto done;
+    storage = xmalloc(rig->tensors[output].bytes);
+    if (!rig->dev->ops->read(rig->dev, rig->tensors[output].address, storage, rig->tensors[output].bytes, err))
+        goto done;
+    rig->output_sum = sum_of(storage, rig->tensors[output].bytes);
+    if (p->checked)
+        verify_output(p, data, storage, verdict);
+    else
+        verdict->ok = true;
+    bool values_right = verdict->ok;
+    if (!check_mask(rig, data, verdict, err))
+        goto done;
+    if (!values_right && dump_dir && !verify_dump(p, data, storage, dump_dir, err))
+        goto done;
+    for (int i = 0; rig->guard && i < p->tensor_count; i++)
+        if (!guard_intact(rig, tensor_role_name(p->tensors[i].role), &rig->tensors[i], unsafe, err))
+            goto done;
+    for (int i = 0; rig->guard && i < p->scratch_count; i++)
+        if (!guard_intact(rig, p->scratch[i].name, &rig->scratch[i], unsafe, err))
+            goto done;
+    if (!inputs_unchanged(rig, unsafe, err))
+        goto done;
+    if (unsafe->len >= 2)
+        unsafe->data[unsafe->len -= 2] = 0;
+    ok = true;
+done:
+    free(storage);
+    return ok;
+}
