@@ -30,8 +30,8 @@ ALL_CXXFLAGS = -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra -Wno-unused-pa
 # Linked statically where Debian has the archive, so that the one file can be carried to a GPU machine.
 LIBS    := -l:libyaml.a -l:libsqlite3.a -l:libjansson.a -l:libmd.a -l:libpng16.a -l:libz.a -lm -ldl -lpthread
 
-SOURCES := $(filter-out harness/cli/main.c,$(wildcard harness/*/*.c harness/device/emu/*.c))
-SHIMS   := $(wildcard harness/*/*_shim.cpp)
+SOURCES := $(filter-out harness/cli/main.c,$(wildcard harness/*/*.c harness/device/*/*.c))
+SHIMS   := $(wildcard harness/device/*/*_shim.cpp)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(SHIMS:%.cpp=$(BUILD)/%.o)
 MAIN    := $(BUILD)/harness/cli/main.o
 LIBRARY := $(BUILD)/libbench.a
@@ -42,7 +42,7 @@ LINK    := $(if $(SHIMS),$(CXX) -static-libstdc++ -static-libgcc,$(CC))
 
 # What `bench --version` and every stored run tell. Written only when it changed, so that only the files that name it are built again.
 COMMIT_H     := $(BUILD)/commit.h
-COMMIT_USERS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -lw BENCH_COMMIT harness/*/*.c))
+COMMIT_USERS := $(patsubst %.c,$(BUILD)/%.o,$(shell grep -lw BENCH_COMMIT harness/*/*.c harness/device/*/*.c))
 $(shell sh ci/commit $(COMMIT_H))
 
 cuda_headers = $(if $(CUDA_INCLUDE),,$(error no CUDA headers in .deps/nvidia/cu13/include or /usr/local/cuda/include: sh ci/setup make))
@@ -62,7 +62,7 @@ $(BUILD)/%.o: %.cpp Makefile
 $(COMMIT_USERS): $(COMMIT_H)
 $(COMMIT_USERS): INCLUDE += -include $(COMMIT_H)
 # The interpreter's hot loops want more than -O2; each file there picks its instruction sets itself (target_clones).
-$(BUILD)/harness/device/emu/%.o: CFLAGS += -O3
+$(BUILD)/harness/emu/%.o: CFLAGS += -O3
 $(BUILD)/tests/%: tests/unit/%.c $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,TEST,$<)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP -MF $@.d -MT $@ -c -o $@.o $<

@@ -37,8 +37,12 @@ long_file() { awk 'BEGIN { for (i = 0; i < 601; i++) print "/* line */" }' >"$1"
 long_function() { { echo 'int zz(void)'; echo '{'; awk 'BEGIN { for (i = 0; i < 70; i++) print "    f();" }'; echo '}'; } >>"$1"; }
 
 expect layers 'base/ may not call op/' append harness/base/text.h '#include "op/op.h"'
+expect layers 'session/ may not call device/cuda/' append harness/session/run.c '#include "device/cuda/cuda.h"'
+expect layers 'session/ may not call measure/' append harness/session/run.c '#include "measure/rig.h"'
+expect layers 'plan/ may not call device/' append harness/plan/plan.c '#include "device/device.h"'
+expect layers 'a circle' sed -i 's/^op: .*/& session/' ci/layers.txt
 expect layers 'harness/zz/ is not in ci/layers.txt' sh -c 'mkdir harness/zz && echo "int x;" >harness/zz/a.c'
-expect layers 'leaves its folder' append harness/op/op.h '#include "../store/row.h"'
+expect layers 'leaves its folder' append harness/op/op.h '#include "../row/row.h"'
 expect layers 'only device/ may include CUDA headers' append harness/report/report.h '#include <cuda.h>'
 expect symbols 'calls zz_high() of op/' compile base/zz_upward 'int zz_high(void); int zz_up(void); int zz_up(void) { return zz_high(); }'
 expect symbols 'defines zz_low() that harness/base/zz_low defines too' compile op/zz_twice 'int zz_low(void); int zz_low(void) { return 2; }'

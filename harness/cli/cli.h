@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "report/report.h"
 #include "session/session.h"
+#include "worker/worker.h"
 #include <signal.h>
 #include <stdbool.h>
 
@@ -95,7 +96,7 @@ char *cli_line(int argc, char **argv);
 /* A sidecar for the PTX at `path`, filled in from its entry `kernel` (NULL: the first). */
 struct op;
 bool cli_sidecar(const struct op *op, const char *path, const char *kernel, struct text *t, struct error *err);
-/* The lines of session_registers, for compile and profile. */
+/* The lines of worker_registers, for compile and profile. */
 void cli_print_registers(struct text *t, const struct register_point *points, int count);
 
 int cli_run(const struct verb *verb, int argc, char **argv);

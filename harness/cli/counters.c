@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "counter/set.h"
-#include "device/cupti.h"
+#include "device/cupti/cupti.h"
 #include "report/calibration.h"
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/cli.h"
-#include "device/compile.h"
+#include "device/compile/compile.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void check_emu(struct checkup *c)
 {
     struct session_device d;
     struct error err = {0};
-    if (session_device("emu", NULL, NULL, &d, &err)) {
+    if (session_device(&(struct session_probe){.spec = "emu"}, NULL, &d, &err)) {
         char *detail = text_format("%s, %d threads: verifies and counts, keeps no time", d.about, pool_threads());
         line(c, GOOD, "emu", detail, NULL);
         free(detail);
@@ -60,7 +60,7 @@ static void check_gpu(struct checkup *c)
 {
     struct session_device d;
     struct error err = {0};
-    if (!session_device("cuda:0", NULL, NULL, &d, &err)) {
+    if (!session_device(&(struct session_probe){.spec = "cuda:0"}, NULL, &d, &err)) {
         line(c, ABSENT, "GPU", err.text,
              err.hint[0] ? err.hint : "without one bench runs on emu: right or wrong, safe or not, exact counts, no times");
         return;

@@ -2,8 +2,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "device/compile.h"
-#include "device/emu/emulate.h"
+#include "device/compile/compile.h"
+#include "emu/emulate.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -78,7 +78,7 @@ int cli_roofs(const struct verb *verb, int argc, char **argv)
     database = cli_database(out);
     bool ok = true;
     if (measure) {
-        ok = session_device(device ? device : "cuda:0", NULL, NULL, &d, &err) &&
+        ok = session_device(&(struct session_probe){.spec = device ? device : "cuda:0"}, NULL, &d, &err) &&
              session_roofs_measure(d.spec, compiler, bundle, NULL, &roofs, note, sizeof note, &err) && file_make_dirs(out, &err) &&
              store_open(database, false, &store, &err) && store_roofs_put(store, d.uuid, &roofs, &err);
     } else if (!file_exists(database)) {
@@ -87,7 +87,7 @@ int cli_roofs(const struct verb *verb, int argc, char **argv)
         ok = false;
     } else {
         struct error ignored = {0}; /* without a GPU the stored figures are printed all the same */
-        session_device(device ? device : "cuda:0", NULL, NULL, &d, &ignored);
+        session_device(&(struct session_probe){.spec = device ? device : "cuda:0"}, NULL, &d, &ignored);
         ok = store_open(database, true, &store, &err);
     }
     struct roof_print p = {.t = &t, .chip = d.uuid[0] ? &d.chip : NULL, .uuid = d.uuid};

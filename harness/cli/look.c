@@ -142,11 +142,11 @@ static int list_devices(struct text *t)
 {
     struct session_device d;
     struct error err = {0};
-    if (session_device("cuda:0", NULL, NULL, &d, &err))
+    if (session_device(&(struct session_probe){.spec = "cuda:0"}, NULL, &d, &err))
         text_addf(t, "cuda:0   %s\n", d.about);
     else
         text_addf(t, "cuda:0   not here: %s\n", err.text);
-    if (session_device("emu", NULL, NULL, &d, &err))
+    if (session_device(&(struct session_probe){.spec = "emu"}, NULL, &d, &err))
         text_addf(t, "emu      %s; emu:CHIP for each of bench list chips\n", d.about);
     return 0;
 }

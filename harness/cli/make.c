@@ -2,13 +2,12 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "device/compile.h"
-#include "device/cubin.h"
+#include "device/compile/compile.h"
+#include "device/compile/cubin.h"
 #include "measure/roofs.h"
 #include "model/occupancy.h"
 #include "report/table.h"
-#include "session/choose.h"
-#include "session/sequence.h"
+#include "plan/choose.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,7 +190,7 @@ static bool print_registers(const struct plan *plan, const char *compiler, struc
                 known = !strcmp(seen[n], text_get(&key));
             if (!known) {
                 struct register_point points[REGISTER_POINTS];
-                int count = session_registers(plan, i, k, compiler, points, err);
+                int count = worker_registers(plan, i, k, compiler, points, err);
                 ok = count >= 0;
                 text_addf(t, "%s %s  block %ux%ux%u  %zu B dynamic shared memory\n", u->label, s->name, s->block[0], s->block[1],
                           s->block[2], (size_t)s->smem);
@@ -323,7 +322,7 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     }
     list.compiler = a.compiler;
     bool ok = compile_plan(&plan, chip->arch, &list, &err) &&
-              session_sequence_compiles(&plan, kind, a.plan.filter.only, add_sequence_image, &list, &err) &&
+              worker_sequence_compiles(&plan, kind, a.plan.filter.only, add_sequence_image, &list, &err) &&
               (!registers || print_registers(&plan, a.compiler, &list.text, &err)) &&
               (!bundle || (compile_roofs(chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
     if (list.predictions) {
@@ -393,7 +392,7 @@ int cli_exec(const struct verb *verb, int argc, char **argv)
     for (int i = 1; i < count; i++)
         text_addf(&words, "%s%s", i > 1 ? " " : "", rest[i]);
     row = text_take(&words);
-    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !session_alone(&a.plan, row, repeat, engine, &t, &err)) {
+    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !worker_alone(&a.plan, row, repeat, engine, &t, &err)) {
         code = cli_fail(&err);
         goto done;
     }

@@ -170,7 +170,7 @@ static bool add_registers(const struct profile *p, const struct plan *plan, int 
     const struct program *program = &plan->rows[index].program;
     for (int i = 0; !plan->rows[index].broken && program->feasible && i < program->step_count; i++) {
         struct register_point points[REGISTER_POINTS];
-        int count = session_registers(plan, index, i, p->a.compiler, points, err);
+        int count = worker_registers(plan, index, i, p->a.compiler, points, err);
         if (count < 0)
             return false;
         if (count)
@@ -193,7 +193,8 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
     struct scenario *s = scenario_load(p->path, err);
     const char *chip = s ? scenario_chip(s, "emu") : NULL;
     char *emu = chip ? text_format("emu:%s", chip) : NULL;
-    bool ok = s && session_device(p->a.device ? p->a.device : p->device, emu, NULL, &device, err);
+    bool ok =
+        s && session_device(&(struct session_probe){.spec = p->a.device ? p->a.device : p->device, .emu_chip = emu}, NULL, &device, err);
     free(emu);
     scenario_free(s);
     if (!ok || !plan_make(&p->a.plan, strncmp(device.spec, "cuda", 4) ? "emu" : "cuda", &device.chip, &plan, err))

@@ -180,7 +180,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     struct plan_arguments a = {0};
     struct session_options o = {0};
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    bool quiet = false, no_report = false;
+    bool quiet = false, no_report = false, in_process = false;
     struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 14] = {{0}};
     cli_plan_options(&a, options);
     cli_counter_options(&a, options + PLAN_OPTION_COUNT);
@@ -193,7 +193,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         {"--dump", 0, OPTION_FLAG, NULL, "write tensors and an error map of every wrong row", &o.dump},
         {"--no-time", 0, OPTION_FLAG, NULL, "verify only, also where there is a GPU", &o.no_time},
         {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one run of a row; default 10 on cuda, 60 on emu", &o.time_limit_s},
-        {"--in-process", 0, OPTION_FLAG, NULL, "no worker processes: for debuggers", &o.in_process},
+        {"--in-process", 0, OPTION_FLAG, NULL, "no worker processes: for debuggers", &in_process},
         {"--no-report", 0, OPTION_FLAG, NULL, "no Markdown and HTML page at the end", &no_report},
         {"--quiet", 'q', OPTION_FLAG, NULL, "only the closing lines", &quiet},
     };
@@ -212,6 +212,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     o.plan = a.plan;
+    o.inside = in_process ? &worker_inside : NULL;
     o.out_dir = cli_out_dir(out);
     o.database = database = cli_database(o.out_dir);
     o.argv = line;
@@ -354,6 +355,6 @@ int cli_worker(const struct verb *verb, int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    session_worker();
+    worker_main();
     return cli_usage(verb, "it is started by bench itself");
 }

@@ -77,13 +77,14 @@ int cli_sequence(const struct verb *verb, int argc, char **argv)
 {
     struct plan_arguments a = {0};
     struct session_options o = {0};
+    bool in_process = false;
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct option options[PLAN_OPTION_COUNT + 4] = {{0}};
     cli_plan_options(&a, options);
     const struct option own[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default: .bench", &out},
         {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one launch of a row; default 10 on cuda, 60 on emu", &o.time_limit_s},
-        {"--in-process", 0, OPTION_FLAG, NULL, "no worker process: for debuggers", &o.in_process},
+        {"--in-process", 0, OPTION_FLAG, NULL, "no worker process: for debuggers", &in_process},
     };
     memcpy(options + PLAN_OPTION_COUNT, own, sizeof own);
     struct error err = {0};
@@ -100,6 +101,7 @@ int cli_sequence(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     o.plan = a.plan;
+    o.inside = in_process ? &worker_inside : NULL;
     o.database = database = cli_database(cli_out_dir(out));
     o.argv = line;
     code = run_sequences(&o);

@@ -1,7 +1,8 @@
 /* device/device: one interface to a GPU (`cuda:0`) and to the embedded PTX interpreter (`emu`, `emu:GH100`).
  *
  * A device runs single launches on one stream and answers with plain numbers. It knows nothing of variants, works and rows. Addresses are
- * device addresses; on emu they live in an emulated space of their own. To add a device: one .c and one line in device_table. */
+ * device addresses; on emu they live in an emulated space of their own. To add a device: one .c and one line in device_table
+ * (worker/devices.c). */
 #ifndef BENCH_DEVICE_DEVICE_H
 #define BENCH_DEVICE_DEVICE_H
 
@@ -133,9 +134,6 @@ struct device {
     void *private_data;
 };
 
-extern const struct device_ops *const device_table[]; /* NULL-terminated */
-/* "cuda", "cuda:1", "emu", "emu:GH100", "emu:sm_86". */
-bool device_open(const char *spec, struct device **dev, struct error *err);
 void device_close(struct device *dev);
 /* The best present: "cuda:0" when a driver and a GPU answer, else "emu". Loads the driver: call it in a throw-away worker only. */
 bool device_cuda_present(char *why, size_t why_bytes);

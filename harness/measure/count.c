@@ -1,7 +1,7 @@
 #include "measure/count.h"
 #include "base/text.h"
 #include "counter/combine.h"
-#include "device/cuda.h"
+#include "device/cuda/cuda.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

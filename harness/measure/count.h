@@ -8,8 +8,8 @@
 #ifndef BENCH_MEASURE_COUNT_H
 #define BENCH_MEASURE_COUNT_H
 
-#include "device/cupti_range.h"
-#include "device/cupti_trace.h"
+#include "device/cupti/range.h"
+#include "device/cupti/trace.h"
 #include "measure/rig.h"
 
 struct counted {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "device/cudnn.h"
+#include "device/cudnn/cudnn.h"
 #include "device/device.h"
 #include "measure/verify.h"
 #include "op/op.h"

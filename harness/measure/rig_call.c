@@ -1,6 +1,6 @@
 /* The steps of a program that call a function of a foreign library: op/foreign.h. */
 #include "base/text.h"
-#include "device/cuda.h"
+#include "device/cuda/cuda.h"
 #include "measure/rig_private.h"
 #include "op/foreign.h"
 #include <dlfcn.h>

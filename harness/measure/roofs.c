@@ -2,8 +2,8 @@
 #include "base/dtype.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "device/compile.h"
-#include "device/cublas.h"
+#include "device/compile/compile.h"
+#include "device/cuda/cublas.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "measure/source.h"
 #include "base/text.h"
-#include "device/cubin.h"
-#include "device/cuda.h"
+#include "device/compile/cubin.h"
+#include "device/cuda/cuda.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #ifndef BENCH_MEASURE_SOURCE_H
 #define BENCH_MEASURE_SOURCE_H
 
-#include "device/cupti_pc.h"
-#include "device/cupti_sass.h"
+#include "device/cupti/pc.h"
+#include "device/cupti/sass.h"
 #include "measure/rig.h"
 
 struct source_value {

@@ -8,20 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-double verify_factor(const char *algorithm, const struct work *w)
-{
-    if (algorithm && !strcmp(algorithm, "collapsed"))
-        return bound_rounded_filter(w->math, (double)(w->c * w->r * w->s), dtype_unit_roundoff(w->dtype));
-    static const struct {
-        const char *name;
-        double factor;
-    } factors[] = {{"direct", 1}, {"implicit_gemm", 1}, {"split3", 2}, {"winograd", 16}, {"fft", 16}, {"library", 16}};
-    for (size_t i = 0; algorithm && i < sizeof factors / sizeof factors[0]; i++)
-        if (!strcmp(algorithm, factors[i].name))
-            return factors[i].factor;
-    return 1; /* an unknown word earns no slack */
-}
-
 double verify_tolerance(const struct verify_look *look, size_t i)
 {
     double carried = look->data->carried ? look->data->carried[i] : 0; /* by a chain's earlier links */
@@ -268,7 +254,7 @@ void verify_output(const struct program *program, const struct op_data *data, co
     *out = (struct verdict){0};
     int output = program_tensor(program, ROLE_OUTPUT), threads = pool_threads();
     struct verify_look look = {.program = program, .data = data, .storage = storage, .t = program->tensors[output], .block = 1};
-    look.factor = verify_factor(program->algorithm, &program->work);
+    look.factor = bound_factor(program->algorithm, &program->work);
     look.mask = data->mask_out;
     if (look.mask && program->work.p > 0)
         look.block = look.t.dim[2] / program->work.p;

@@ -25,7 +25,6 @@ struct verdict {
  * rounding). factor: of the algorithm ("direct" 1, "winograd" 16, others as docs/HEAD.md says); with data->mask_out, inactive pixels must
  * be as `inactive` says. Threaded. */
 void verify_output(const struct program *program, const struct op_data *data, const void *storage, struct verdict *out);
-double verify_factor(const char *algorithm, const struct work *work);
 /* The output mask that a variant wrote (LAYOUT_BITS storage of mask_out), against the reference: every bit, those behind the last column
  * included, which must be 0 so that the next layer can count bits. worst_at is n,0,y,x of the first wrong bit; x may be past the image. */
 void verify_mask(const struct program *program, const struct op_data *data, const void *storage, struct verdict *out);

@@ -1,5 +1,6 @@
 #include "base/file.h"
 #include "measure/verify_private.h"
+#include "op/bound.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ bool verify_dump(const struct program *program, const struct op_data *data, cons
 {
     struct verify_look look = {.program = program, .data = data, .storage = storage, .block = 1, .mask = data->mask_out};
     look.t = program->tensors[program_tensor(program, ROLE_OUTPUT)];
-    look.factor = verify_factor(program->algorithm, &program->work);
+    look.factor = bound_factor(program->algorithm, &program->work);
     if (look.mask && program->work.p > 0)
         look.block = look.t.dim[2] / program->work.p;
     if (!file_make_dirs(dir, err))

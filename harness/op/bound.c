@@ -1,5 +1,6 @@
 #include "op/bound.h"
 #include <math.h>
+#include <string.h>
 
 /* Share of the sum of magnitudes that the roundings of the sum may cost. */
 static double share_of(enum math math, double terms)
@@ -23,4 +24,18 @@ double bound_sum(enum math math, double terms, double least, double y, double ma
     if (math == MATH_TF32)
         error += 0x1p-10 * (2 * fabs(y) + fmin(6 / sqrt(least), 2) * magnitudes);
     return error;
+}
+
+double bound_factor(const char *algorithm, const struct work *w)
+{
+    if (algorithm && !strcmp(algorithm, "collapsed"))
+        return bound_rounded_filter(w->math, (double)(w->c * w->r * w->s), dtype_unit_roundoff(w->dtype));
+    static const struct {
+        const char *name;
+        double factor;
+    } factors[] = {{"direct", 1}, {"implicit_gemm", 1}, {"split3", 2}, {"winograd", 16}, {"fft", 16}, {"library", 16}};
+    for (size_t i = 0; algorithm && i < sizeof factors / sizeof factors[0]; i++)
+        if (!strcmp(algorithm, factors[i].name))
+            return factors[i].factor;
+    return 1; /* an unknown word earns no slack */
 }

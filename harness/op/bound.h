@@ -22,12 +22,15 @@
 #ifndef BENCH_OP_BOUND_H
 #define BENCH_OP_BOUND_H
 
-#include "base/dtype.h"
+#include "op/work.h"
 
 /* How many times as far off is a sum whose filter was changed first and rounded once more, each value by at most u: 1 + min(6 / sqrt(n), 1)
  * u A over the bound above (without the part that stems from the operands' type). */
 double bound_rounded_filter(enum math math, double terms, double u);
 /* least: the fewest products that are not zero in a sum of `terms` of them. */
 double bound_sum(enum math math, double terms, double least, double y, double magnitudes);
+/* How many times as far off as a direct sum an algorithm may be: "direct" 1, "winograd" 16, others as docs/HEAD.md says; 1 for a word that
+ * is not known. */
+double bound_factor(const char *algorithm, const struct work *work);
 
 #endif

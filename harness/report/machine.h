@@ -4,7 +4,7 @@
 #define BENCH_REPORT_MACHINE_H
 
 #include "model/floor.h"
-#include "store/store.h"
+#include "row/store.h"
 #include <stdbool.h>
 
 struct machine {

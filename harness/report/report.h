@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "store/store.h"
+#include "row/store.h"
 
 struct report_style {
     bool color; /* ANSI */
@@ -35,7 +35,7 @@ void report_markdown(struct text *t, const struct run *run, struct row *const *r
 /* One self-contained page: tables, SVG plots inline (gnuplot; scripts and data kept in `dir`/plots). Without gnuplot the page says so. */
 bool report_html(struct text *t, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
 /* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "1.4.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
- * columns of store/row.h. */
+ * columns of row/row.h. */
 void report_json(struct text *t, const struct run *run, struct row *const *rows, int count);
 void report_csv(struct text *t, const struct run *run, struct row *const *rows, int count);
 

@@ -64,7 +64,7 @@ const struct row_time *step_time(const struct case_view *c, const struct row *ro
 /* "fastest verified": the view ranked first other than row 0; NULL when none. */
 const struct view *case_best(const struct case_view *c);
 
-/* A COLUMN_DERIVED column of store/row.h; NaN when absent. */
+/* A COLUMN_DERIVED column of row/row.h; NaN when absent. */
 double view_derived(const struct view *v, const char *name);
 
 /* Infeasible rows with the same reason (numbers inside the parentheses may differ), compactly. */

@@ -1,141 +1,50 @@
-/* A row without one of its parts, beside the whole row: compiled with -DABLATE_..., run, never checked. */
+/* The parent's part of --ablate: one row at a time, in the worker that timed it; a failure is that row's note. */
 #include "base/text.h"
-#include "measure/sample.h"
-#include "measure/statistics.h"
-#include "session/wire.h"
-#include "session/worker.h"
-#include <ctype.h>
-#include <math.h>
-#include <stdio.h>
+#include "session/parent.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 31
-#define WARMUP 3
-#define LOAD_LIMIT_S 180.0
-#define WHOLE ABLATE_COUNT /* index of the row itself */
+#define START_LIMIT_S 120.0
 
-struct ablated {
-    struct program program; /* the row's, but for its units */
-    struct unit *units;
-    char *define;
-    struct build build;
-    struct rig *rig; /* NULL: not offered */
-};
-
-/* The row's program with one more -D for its own file. */
-static void without(struct ablated *a, const struct program *whole, int part)
+static bool offers(const struct session *s, int row)
 {
-    a->program = *whole;
-    a->units = xcalloc((size_t)whole->unit_count, sizeof *a->units);
-    memcpy(a->units, whole->units, sizeof *a->units * (size_t)whole->unit_count);
-    a->program.units = a->units;
-    if (part == WHOLE)
-        return;
-    struct unit *own = &a->units[0];
-    char **defines = xcalloc((size_t)own->define_count + 1, sizeof *defines);
-    memcpy(defines, own->defines, sizeof *defines * (size_t)own->define_count);
-    a->define = text_format("ABLATE_%s=1", ablation_names[part]);
-    for (char *c = a->define; *c != '='; c++)
-        *c = (char)toupper((unsigned char)*c);
-    defines[own->define_count++] = a->define;
-    own->defines = defines;
+    const struct plan_row *p = &s->plan.rows[row];
+    for (int i = 0; i < ABLATE_COUNT; i++)
+        if (p->program.ablations[i] && !p->chain && s->rows[row]->status == ROW_OK && !s->kept[row])
+            return true;
+    return false;
 }
 
-static void forget(struct ablated *a)
+static void note_failure(struct session *s, int row, enum outcome outcome, const struct error *why)
 {
-    if (a->define)
-        free(a->units[0].defines);
-    free(a->define);
-    free(a->units);
-    build_free(&a->build);
+    const char *how = outcome == OUTCOME_LATE ? "it hung" : outcome == OUTCOME_DIED ? "its process died" : why->text;
+    char *old = s->rows[row]->note, *note = text_format("%s%snot ablated: %.400s", old ? old : "", old ? "; " : "", how);
+    for (char *c = note; *c; c++) /* a compiler's log has several lines, a note is one */
+        *c = *c == '\n' ? ' ' : *c;
+    row_set(&s->rows[row]->note, note);
+    free(note);
 }
 
-static bool set_up(struct worker *w, int row, struct ablated *a, int part, struct error *err)
+bool session_ablate(struct session *s, int first, int last, struct error *err)
 {
-    struct op_data *data;
-    double ns;
-    worker_stage(w, row, "ablate", LOAD_LIMIT_S);
-    without(a, &w->plan.rows[row].program, part);
-    return build_make(w, &a->program, &a->build, err) && worker_data(w, row, worker_timed_part(w, row), &data, err) &&
-           rig_open(w->dev, w->library, &a->program, a->build.images, false, &a->rig, err) && rig_feed(a->rig, data, err) &&
-           rig_prepare(a->rig, &ns, err) && rig_run(a->rig, err) && w->dev->ops->sync(w->dev, err);
-}
-
-/* `what`: ns or instructions. */
-static void put(struct row *row, int part, const char *what, const char *unit, const char *source, double value)
-{
-    char name[80];
-    snprintf(name, sizeof name, "ablate.%s%s_%s", part == WHOLE ? "whole" : "no_", part == WHOLE ? "" : ablation_names[part], what);
-    row_add_metric(row, -1, 0, name, unit, source, value);
-}
-
-static bool time_parts(struct worker *w, int row, struct ablated *parts, struct row *out, struct error *err)
-{
-    struct rig *rigs[WHOLE + 1];
-    int which[WHOLE + 1], count = 0;
-    double ns[WHOLE + 1], samples[WHOLE + 1][ROUNDS];
-    for (int i = WHOLE; i >= 0; i--) /* the whole first: it also takes the first run of each round, which is not timed */
-        if (parts[i].rig) {
-            which[count] = i;
-            rigs[count++] = parts[i].rig;
-        }
-    for (int r = -WARMUP; r < ROUNDS; r++) {
-        worker_stage(w, row, "ablate", w->time_limit_s * (count + 1) + 5);
-        if (!sample_round(w->dev, rigs, count, r + WARMUP, ns, err))
-            return false;
-        for (int i = 0; i < count && r >= 0; i++)
-            samples[i][r] = ns[i];
-    }
-    for (int i = 0; i < count; i++)
-        put(out, which[i], "ns", "ns", "events", estimate_median(samples[i], ROUNDS).median);
-    return true;
-}
-
-static void add_instructions(void *context, const char *name, const char *unit, int line, double value)
-{
-    (void)unit;
-    if (!line && !strcmp(name, "emu.warp_instructions"))
-        *(double *)context += value;
-}
-
-static bool count_parts(struct worker *w, struct ablated *parts, struct row *out, struct error *err)
-{
-    for (int i = WHOLE; i >= 0; i--) {
-        double instructions = 0;
-        if (!parts[i].rig)
+    for (int i = first; i < last && !s->interrupted; i++) {
+        struct error why = {0};
+        if (!offers(s, i))
             continue;
-        w->dev->ops->clear(w->dev);
-        if (!rig_run(parts[i].rig, err) || !w->dev->ops->sync(w->dev, err))
+        enum outcome outcome = OUTCOME_FAILED;
+        if (s->options->inside)
+            error_set(&why, ERROR_USAGE, "not with --in-process");
+        else if (session_start(s, &s->worker, &why))
+            outcome = session_command(s, &s->worker, json_pack("{s:s,s:i}", "do", "ablate", "row", i), START_LIMIT_S, session_event, &why);
+        s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
+        if (outcome != OUTCOME_DONE && !s->options->inside)
+            child_stop(&s->worker, NULL, 0);
+        if (s->interrupted)
+            return true;
+        if (outcome != OUTCOME_DONE)
+            note_failure(s, i, outcome, &why);
+        if (!store_put(s->store, s->run.id, s->rows[i], err))
             return false;
-        w->dev->ops->counters(w->dev, add_instructions, &instructions);
-        put(out, i, "instructions", "", "emu", instructions);
     }
     return true;
-}
-
-bool worker_ablate(struct worker *w, int index, struct error *err)
-{
-    struct ablated parts[WHOLE + 1] = {0};
-    const struct program *p = &w->plan.rows[index].program;
-    struct row *out = row_new();
-    bool ok = true;
-    for (int i = 0; i <= WHOLE && ok; i++)
-        if (i == WHOLE || p->ablations[i])
-            ok = set_up(w, index, &parts[i], i, err);
-    ok =
-        ok && (w->dev->ops->keeps_time ? time_parts(w, index, parts, out, err) : !w->dev->ops->counters || count_parts(w, parts, out, err));
-    if (ok) {
-        json_t *fields = wire_row(out);
-        json_object_del(fields, "status"); /* the row was judged elsewhere */
-        w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", index, "fields", fields));
-    }
-    for (int i = 0; i <= WHOLE; i++) {
-        if (ok)
-            rig_close(parts[i].rig); /* else the context may be lost, and this process ends */
-        if (parts[i].units)
-            forget(&parts[i]);
-    }
-    row_free(out);
-    return ok;
 }

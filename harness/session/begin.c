@@ -3,7 +3,6 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "device/compile.h"
 #include "session/parent.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,12 +45,12 @@ void session_provenance(struct session *s)
     r->device_about = xstrdup(s->device.about);
     r->uuid = xstrdup(s->device.uuid);
     r->driver = xstrdup(s->device.driver);
-    r->compiler = xstrdup(s->compiler);
+    r->compiler = xstrdup(s->device.compiler);
     r->seed = sc->layer_count ? sc->layers[0].work.seed : 0;
     json_t *environment =
         json_pack("{s:s,s:s,s:i}", "cudnn", s->device.library, "arch", s->device.chip.arch, "bench_threads", pool_threads());
     if (s->roofs.count)
-        json_object_set_new(environment, "roofs", roofs_json(&s->roofs));
+        json_object_set_new(environment, "roofs", wire_roofs(&s->roofs));
     r->environment = json_dumps(environment, JSON_COMPACT);
     json_decref(environment);
     describe_host(r);
@@ -124,7 +123,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
         s->rows[i] = plan_row_new(&s->plan, i, s->device.spec);
         session_row_roof(s, i);
         char *device = text_format("%s %s %s", s->device.about, s->device.uuid, s->device.library);
-        plan_row_key(&s->plan, i, device, s->compiler, s->rows[i]->key);
+        plan_row_key(&s->plan, i, device, s->device.compiler, s->rows[i]->key);
         free(device);
     }
     *kept = s->options->resume ? resume(s, &same_run, stale, err) : 0;
@@ -159,22 +158,17 @@ bool session_open(struct session *s, struct error *err)
     if (chip)
         emu = text_format("emu:%s%s", chip, bare && o->plan.device[3] ? ",no-check" : "");
     scenario_free(sc);
-    bool ok = session_device(bare && emu ? emu : o->plan.device, emu, o->interrupted, &s->device, err);
+    struct session_probe ask = {bare && emu ? emu : o->plan.device, emu, o->plan.compiler, o->plan.bundle, .compiles = true};
+    bool ok = session_device(&ask, o->interrupted, &s->device, err);
     free(emu);
-    if (!ok || (o->plan.bundle && !compile_bundle_use(o->plan.bundle, err)))
+    if (!ok)
         return false;
-    if (!compile_version(o->plan.compiler, s->compiler, sizeof s->compiler, err)) {
-        if (!o->plan.bundle)
-            return false;
-        snprintf(s->compiler, sizeof s->compiler, "bundle");
-        error_clear(err);
-    }
     bool timed = !strncmp(s->device.spec, "cuda", 4);
     if (o->plan.tune && !timed && !o->no_time) {
         error_set(err, ERROR_ENVIRONMENT, "%s keeps no time: points cannot be compared on it", s->device.spec);
         return error_hint(err, "a search needs a GPU; here, bench tune --no-time verifies every point and says which are infeasible");
     }
-    if (o->tuned && !session_remembered(o->database, &s->device, s->compiler, &s->remembered, err))
+    if (o->tuned && !session_remembered(o->database, &s->device, s->device.compiler, &s->remembered, err))
         return false;
     s->asked.tuned = (const char *const *)s->remembered;
     if (!plan_make(&s->asked, timed ? "cuda" : "emu", &s->device.chip, &s->plan, err))

@@ -2,9 +2,9 @@
 #ifndef BENCH_SESSION_PARENT_H
 #define BENCH_SESSION_PARENT_H
 
+#include "message/wire.h"
 #include "session/child.h"
 #include "session/session.h"
-#include "session/worker.h"
 
 struct session {
     const struct session_options *options;
@@ -16,10 +16,9 @@ struct session {
     struct roofs roofs; /* of this machine; count 0: not known */
     struct run run;
     struct row **rows;
-    int total;     /* how many: of the plan, or of its sequences */
-    int **choices; /* by row: what a chain's links run, once chosen; else NULL */
-    bool *kept;    /* by row: taken over from the interrupted run */
-    char compiler[96];
+    int total;         /* how many: of the plan, or of its sequences */
+    int **choices;     /* by row: what a chain's links run, once chosen; else NULL */
+    bool *kept;        /* by row: taken over from the interrupted run */
     char **remembered; /* plan.tuned */
     struct child worker;
     struct child
@@ -27,8 +26,8 @@ struct session {
     bool counts; /* this run counts at all */
     bool counter_again; /* the case in hand has been tried in a second worker */
     int counter_deaths;
-    char uncounted[512];   /* why nothing more is counted; "" = it goes on */
-    struct worker *inside; /* --in-process */
+    char uncounted[512]; /* why nothing more is counted; "" = it goes on */
+    void *inside;        /* what serves in this process (--in-process), else NULL */
     json_t *inside_events;
     int stage_row; /* what the worker announced last */
     char stage[24];
@@ -74,7 +73,6 @@ void session_provenance(struct session *s);
 bool session_rows(struct session *s, int *kept, struct error *err);
 /* The machine's ceilings: from the database, or measured now and kept (roofs.c); never fails, it says what is missing. */
 void session_roofs(struct session *s);
-json_t *roofs_json(const struct roofs *roofs);
 /* The roof of a row, as metrics. */
 void session_row_roof(const struct session *s, int index);
 /* Fills the compiler's cache with a few workers (precompile.c); what goes wrong there is told when the row's turn comes. */

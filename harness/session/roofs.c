@@ -1,7 +1,7 @@
 /* The ceilings of a machine: measured once, in a process of its own, kept by GPU in the database, and the roof that they are for each row.
  */
 #include "base/text.h"
-#include "measure/roofs.h"
+#include "message/wire.h"
 #include "model/floor.h"
 #include "session/parent.h"
 #include <stdio.h>
@@ -9,51 +9,6 @@
 #include <string.h>
 
 #define ROOFS_LIMIT_S 120.0
-
-json_t *roofs_json(const struct roofs *roofs)
-{
-    json_t *out = json_pack("{s:s}", "measured", roofs->measured);
-    for (int i = 0; i < roofs->count; i++) {
-        const struct roof *r = &roofs->items[i];
-        json_object_set_new(out, r->name, json_pack("{s:f,s:s,s:s}", "value", r->value, "unit", r->unit, "how", r->how));
-    }
-    return out;
-}
-
-/* In the worker: an event `roofs`. */
-bool worker_roofs(struct worker *w, const json_t *command, struct error *err)
-{
-    const char *spec = json_string_value(json_object_get(command, "device")),
-               *compiler = json_string_value(json_object_get(command, "compiler"));
-    const char *bundle = json_string_value(json_object_get(command, "bundle"));
-    struct roofs roofs;
-    char note[512];
-    if (bundle && !compile_bundle_use(bundle, err))
-        return false;
-    if (!device_open(spec ? spec : "cuda:0", &w->dev, err) || !roofs_measure(w->dev, compiler, &roofs, note, sizeof note, err))
-        return false;
-    w->emit(w->context, json_pack("{s:s,s:s,s:s,s:o}", "event", "roofs", "note", note, "uuid", w->dev->uuid, "roofs", roofs_json(&roofs)));
-    return true;
-}
-
-static void read_roofs(const json_t *json, struct roofs *out)
-{
-    const char *name, *measured = json_string_value(json_object_get(json, "measured"));
-    json_t *one;
-    *out = (struct roofs){0};
-    snprintf(out->measured, sizeof out->measured, "%s", measured ? measured : "");
-    json_object_foreach((json_t *)json, name, one)
-    {
-        const char *unit = json_string_value(json_object_get(one, "unit")), *how = json_string_value(json_object_get(one, "how"));
-        if (!json_is_object(one) || !unit || out->count == ROOFS_MAX)
-            continue;
-        struct roof *r = &out->items[out->count++];
-        snprintf(r->name, sizeof r->name, "%s", name);
-        snprintf(r->unit, sizeof r->unit, "%s", unit);
-        snprintf(r->how, sizeof r->how, "%s", how ? how : "");
-        r->value = json_number_value(json_object_get(one, "value"));
-    }
-}
 
 bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted,
                            struct roofs *out, char *note, size_t note_bytes, struct error *err)
@@ -64,7 +19,7 @@ bool session_roofs_measure(const char *spec, const char *compiler, const char *b
     if (!event)
         return false;
     const char *said = json_string_value(json_object_get(event, "note"));
-    read_roofs(json_object_get(event, "roofs"), out);
+    wire_roofs_read(json_object_get(event, "roofs"), out);
     snprintf(note, note_bytes, "%s", said ? said : "");
     json_decref(event);
     return true;
@@ -75,7 +30,7 @@ void session_roofs(struct session *s)
     struct error err = {0};
     char note[512] = "";
     bool timed = !s->options->no_time && !strncmp(s->device.spec, "cuda", 4);
-    if (!timed || !s->device.uuid[0] || s->options->in_process || store_roofs(s->store, s->device.uuid, &s->roofs, &err))
+    if (!timed || !s->device.uuid[0] || s->options->inside || store_roofs(s->store, s->device.uuid, &s->roofs, &err))
         return;
     if (err.kind == ERROR_NONE) {
         session_progress(s, "the ceilings of this machine, once");

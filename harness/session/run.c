@@ -1,9 +1,9 @@
 /* The parent of a run: hands rows to workers, watches the clock, blames what dies, stores what comes back. */
 #include "base/file.h"
 #include "base/text.h"
-#include "session/choose.h"
+#include "plan/choose.h"
 #include "session/parent.h"
-#include "session/wire.h"
+#include "message/wire.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static enum outcome command_inside(struct session *s, json_t *command, event_han
 {
     size_t i;
     json_t *event;
-    bool ok = worker_handle(s->inside, command, err);
+    bool ok = s->options->inside->handle(s->inside, command, err);
     json_decref(command);
     json_array_foreach(s->inside_events, i, event) handle(s, event);
     json_array_clear(s->inside_events);
@@ -117,8 +117,7 @@ static void ignore_event(struct session *s, const json_t *event)
 static bool start_inside(struct session *s, struct error *err)
 {
     s->inside_events = json_array();
-    s->inside = xcalloc(1, sizeof *s->inside);
-    *s->inside = (struct worker){.emit = collect, .context = s->inside_events, .data_case = {-1, -1}};
+    s->inside = s->options->inside->open(collect, s->inside_events);
     return command_inside(s, session_setup(s, false), ignore_event, err) == OUTCOME_DONE;
 }
 
@@ -156,7 +155,7 @@ static void keep_origin(const char *origin, struct row *row)
 
 bool session_worker_ready(struct session *s, struct error *err)
 {
-    if (s->options->in_process)
+    if (s->options->inside)
         return s->inside || start_inside(s, err);
     return session_start(s, &s->worker, err);
 }
@@ -431,8 +430,7 @@ void session_close(struct session *s)
     child_stop(&s->worker, NULL, 0);
     child_stop(&s->counter, NULL, 0);
     if (s->inside)
-        worker_close(s->inside);
-    free(s->inside);
+        s->options->inside->close(s->inside);
     json_decref(s->inside_events);
     for (int i = 0; s->rows && i < s->total; i++)
         row_free(s->rows[i]);
@@ -473,7 +471,7 @@ bool session_run(const struct session_options *options, const struct session_sin
         sink->begin(sink->context, &s.run, &s.plan, result->kept);
     if (!session_count_check(&s, err))
         goto done;
-    if (!options->in_process)
+    if (!options->inside)
         session_precompile(&s);
     if (!run_cases(&s, err))
         goto done;

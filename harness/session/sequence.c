@@ -2,8 +2,8 @@
 #include "session/sequence.h"
 #include "base/text.h"
 #include "session/parent.h"
-#include "session/sequence_private.h"
-#include "session/wire.h"
+#include "plan/sequence.h"
+#include "message/wire.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

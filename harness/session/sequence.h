@@ -8,14 +8,7 @@
 #ifndef BENCH_SESSION_SEQUENCE_H
 #define BENCH_SESSION_SEQUENCE_H
 
-#include "device/compile.h"
 #include "session/session.h"
-
-/* Every file that the sequences of a plan compile, each as often as it is asked for: on a machine with the library, as `device_kind` crops.
- * Nothing without a sequence. */
-typedef bool (*sequence_compile)(void *context, const struct compile_request *request, struct error *err);
-bool session_sequence_compiles(const struct plan *plan, const char *device_kind, const char *only, sequence_compile take, void *context,
-                               struct error *err);
 
 /* Rows go into options->database; sink->case_done gets those of a whole sequence, sink->begin no plan. Of the plan's options scenario,
  * device, variant folders, compiler, bundle and `only` count. An error when the scenario has no sequence. */

@@ -6,9 +6,10 @@
 #define BENCH_SESSION_SESSION_H
 
 #include "base/error.h"
+#include "message/server.h"
+#include "plan/plan.h"
 #include "scenario/scenario.h"
-#include "session/plan.h"
-#include "store/store.h"
+#include "row/store.h"
 #include <signal.h>
 
 /* Called as things happen; all optional. Rows stay the session's. */
@@ -25,13 +26,13 @@ struct session_options {
     const char *out_dir;  /* dumps and reports */
     const char *argv;     /* for provenance */
     bool resume;
-    bool tuned;                         /* each variant at the point that was remembered for the layer in `database`, where there is one */
-    bool dump;                          /* write tensors and error map of wrong rows */
-    bool in_process;                    /* no workers: for debuggers */
-    bool ablate;                        /* what each part costs that a head offers to leave out */
-    bool no_time;                       /* verify only, also on cuda */
-    double time_limit_s;                /* for one run of a row's steps; 0 = 10 s on cuda, 60 s on emu */
-    volatile sig_atomic_t *interrupted; /* set by a signal handler; may be NULL */
+    bool tuned;                          /* each variant at the point that was remembered for the layer in `database`, where there is one */
+    bool dump;                           /* write tensors and error map of wrong rows */
+    const struct message_server *inside; /* serves in this process, for debuggers; NULL: workers do */
+    bool ablate;                         /* what each part costs that a head offers to leave out */
+    bool no_time;                        /* verify only, also on cuda */
+    double time_limit_s;                 /* for one run of a row's steps; 0 = 10 s on cuda, 60 s on emu */
+    volatile sig_atomic_t *interrupted;  /* set by a signal handler; may be NULL */
 };
 struct session_result {
     int64_t run_id;
@@ -49,35 +50,18 @@ struct session_device {
     char spec[64], about[160], uuid[64], driver[64];
     struct chip chip;
     char library[128]; /* cuDNN's version; "" = none */
+    char compiler[96]; /* its name and version, "bundle" where only a bundle is to be had; "" when none was asked for */
 };
-/* spec NULL: the best present (cuda:0, else emu with the scenario's chip). */
-bool session_device(const char *spec, const char *emu_chip, volatile sig_atomic_t *interrupted, struct session_device *out,
-                    struct error *err);
+/* spec NULL: the best present (cuda:0, else emu with the scenario's chip). compiler and bundle as in plan_options, for the version of what
+ * will compile; with `compiles` false no compiler is looked for. */
+struct session_probe {
+    const char *spec, *emu_chip, *compiler, *bundle;
+    bool compiles;
+};
+bool session_device(const struct session_probe *ask, volatile sig_atomic_t *interrupted, struct session_device *out, struct error *err);
 
 /* Measures the ceilings of a cuda device in a throw-away worker, some seconds. note: what could not be measured. */
 bool session_roofs_measure(const char *spec, const char *compiler, const char *bundle, volatile sig_atomic_t *interrupted,
                            struct roofs *out, char *note, size_t note_bytes, struct error *err);
-
-/* The registers and spills that the compiler gives the same kernel under other launch bounds: of its own block size and 1, 2, ... blocks an
- * SM. */
-struct register_point {
-    int blocks;  /* asked for; 0 = the bounds of the source */
-    int allowed; /* registers a thread that so many blocks leave; 0 for the source's own */
-    int registers, spill_store_bytes, spill_load_bytes;
-    int blocks_per_sm; /* that then fit, with the shared memory of this launch */
-    bool failed;       /* the compiler refuses these bounds; the others are not known then */
-};
-#define REGISTER_POINTS 9
-/* Of one kernel step of a row; needs the compiler and no GPU. Count of points (the first is the source's own), 0 when the step is no
- * kernel, -1 + err. */
-int session_registers(const struct plan *plan, int row, int step, const char *compiler, struct register_point points[REGISTER_POINTS],
-                      struct error *err);
-
-/* The hidden verb `bench worker`: serves commands on fd 3 until it closes, and ends the process. Returns 2 when there is no fd 3. */
-int session_worker(void);
-/* Runs one row alone in this process, for `bench exec ROW -- COMMAND`: open, feed, prepare, `repeat` runs, verify. The verdict's sentence
- * goes to `text`. `engine`: the library's plan as a stored row names it; NULL = the first that its heuristics list. */
-bool session_alone(const struct plan_options *options, const char *row_id, int repeat, const char *engine, struct text *text,
-                   struct error *err);
 
 #endif

@@ -3,7 +3,7 @@
  * status 1 when one is not. */
 #include "coverage.h"
 #include "base/text.h"
-#include "device/compile.h"
+#include "device/compile/compile.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define BENCH_TESTS_EMU_COVERAGE_H
 
 #include "base/dtype.h"
-#include "device/emu/emu.h"
+#include "emu/emu.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  *   speed SCENARIO [ROW-GLOB]   $SPEED_ROUNDS: launches of each kind, default 5 */
 #include "base/pool.h"
 #include "base/text.h"
-#include "device/emu/emu.h"
-#include "session/parent.h"
+#include "emu/emu.h"
+#include "worker/private.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

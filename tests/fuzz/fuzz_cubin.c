@@ -1,5 +1,5 @@
 /* Cubins, and compiler logs: the input is both. */
-#include "device/cubin.h"
+#include "device/compile/cubin.h"
 #include "fuzz/common.h"
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef BENCH_TESTS_GPU_KNOWN_H
 #define BENCH_TESTS_GPU_KNOWN_H
 
-#include "device/cubin.h"
+#include "device/compile/cubin.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

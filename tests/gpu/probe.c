@@ -1,9 +1,10 @@
 /* probe [--bundle FILE] [--write-bundle FILE] [--source probe.cu] [--out FILE.json]   (see probe.h; built by `make probe`)
  * probe ping | spin | trap | wild | crooked: what the children do. */
 #include "probe.h"
+#include "worker/devices.h"
 #include "base/file.h"
-#include "device/cuda.h"
-#include "device/nvml.h"
+#include "device/cuda/cuda.h"
+#include "device/cuda/nvml.h"
 #include <math.h>
 #include <poll.h>
 #include <signal.h>

@@ -5,8 +5,8 @@
 #define BENCH_TESTS_GPU_PROBE_H
 
 #include "base/text.h"
-#include "device/compile.h"
-#include "device/cudnn.h"
+#include "device/compile/compile.h"
+#include "device/cudnn/cudnn.h"
 #include "device/device.h"
 
 struct probe {

@@ -1,6 +1,6 @@
 /* Every hook of device/cuda against results that are known beforehand. */
 #include "probe.h"
-#include "device/cuda.h"
+#include "device/cuda/cuda.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What decides how timing is done: the cost of a flush, the resolution of events, launch floors, graph nodes, copies. */
 #include "probe.h"
-#include "device/cuda_private.h"
+#include "device/cuda/private.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

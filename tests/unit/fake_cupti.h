@@ -4,7 +4,7 @@
 #define BENCH_TESTS_FAKE_CUPTI_H
 
 #include "base/text.h"
-#include "device/cupti_range.h"
+#include "device/cupti/range.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

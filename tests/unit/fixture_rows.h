@@ -1,10 +1,10 @@
-/* Rows as an H200 and a laptop give them, for the tests of store/ and report/. Times, registers and shared memory of the sparse case are
+/* Rows as an H200 and a laptop give them, for the tests of row/ and report/. Times, registers and shared memory of the sparse case are
  * those that were once measured for it; the rest is plausible. */
 #ifndef BENCH_TESTS_FIXTURE_ROWS_H
 #define BENCH_TESTS_FIXTURE_ROWS_H
 
 #include "base/text.h"
-#include "store/store.h"
+#include "row/store.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

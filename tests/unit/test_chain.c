@@ -1,8 +1,8 @@
 /* op/chain, scenario/chain, op/compose: a network run whole, against loops written here and counts done by hand. */
 #include "op/compose.h"
 #include "scenario_text.h"
-#include "session/choose.h"
-#include "session/plan.h"
+#include "plan/choose.h"
+#include "plan/plan.h"
 #include <math.h>
 
 static const char small[] = "scenario: t\n"

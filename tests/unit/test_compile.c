@@ -2,8 +2,8 @@
  * compiler is missing. */
 #include "base/file.h"
 #include "base/text.h"
-#include "device/compile.h"
-#include "device/cubin.h"
+#include "device/compile/compile.h"
+#include "device/compile/cubin.h"
 #include "device/device.h"
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* cubin.c against cuobjdump -res-usage, nvdisasm (both 13.5) and ptxas -v of three committed cubins, and against hostile bytes. */
 #include "base/file.h"
 #include "base/text.h"
-#include "device/cubin.h"
+#include "device/compile/cubin.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

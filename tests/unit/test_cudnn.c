@@ -1,6 +1,6 @@
 /* The cuDNN adaptor without a GPU: its numbers against cudnn.h where there is one, and its plans for a described H200 where libcudnn is. */
 #include "base/text.h"
-#include "device/cudnn_private.h"
+#include "device/cudnn/private.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

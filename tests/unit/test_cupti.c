@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "counter/set.h"
-#include "device/cupti.h"
-#include "device/cupti_error.h"
+#include "device/cupti/cupti.h"
+#include "device/cupti/error.h"
 #include <cupti_result.h>
 #include <stdio.h>
 #include <stdlib.h>

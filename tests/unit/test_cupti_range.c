@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "device/cupti_error.h"
-#include "device/cupti_trace.h"
+#include "device/cupti/error.h"
+#include "device/cupti/trace.h"
 #include "fake_cupti.h"
 #include <math.h>
 

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "device/cupti_pc.h"
-#include "device/cupti_sass.h"
+#include "device/cupti/pc.h"
+#include "device/cupti/sass.h"
 #include "fake_cupti.h"
 
 static bool two_kernels(void *context, struct cupti_session *s, int index, struct error *err)

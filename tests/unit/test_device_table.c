@@ -1,8 +1,9 @@
 /* The table of devices: complete, and its errors in words. Nothing here needs a GPU; where a driver answers, cuda:0 is opened as well. */
-#include "device/cuda_private.h"
-#include "device/cubin.h"
-#include "device/compile.h"
-#include "device/nvml.h"
+#include "device/cuda/private.h"
+#include "worker/devices.h"
+#include "device/compile/cubin.h"
+#include "device/compile/compile.h"
+#include "device/cuda/nvml.h"
 #include "base/file.h"
 #include "base/text.h"
 #include <setjmp.h>

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "device/emu/slow.h"
+#include "emu/slow.h"
 #include "emu_run.h"
 
 static float in[4096];

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include "base/file.h"
 #include "base/text.h"
-#include "device/compile.h"
-#include "device/emu/emulate.h"
+#include "device/compile/compile.h"
+#include "emu/emulate.h"
 #include "gpu/known.h"
 #include "model/occupancy.h"
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* session/plan: what a row knows of its case before it runs. */
+/* plan: what a row knows of its case before it runs. */
 #include "scenario_text.h"
-#include "session/plan.h"
+#include "plan/plan.h"
 #include <math.h>
 
 /* The rows of a layer carry its runs in each network; those of a layer in none carry none. */

@@ -6,8 +6,9 @@
 
 #include <cmocka.h>
 
-#include "device/compile.h"
-#include "device/cubin.h"
+#include "device/compile/compile.h"
+#include "worker/devices.h"
+#include "device/compile/cubin.h"
 #include "emu_run.h"
 #include "measure/roofs.h"
 

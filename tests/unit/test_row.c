@@ -1,6 +1,6 @@
 /* A row starts with everything absent; the column table reaches every field and knows each field's absent. */
 #include "base/text.h"
-#include "store/store.h"
+#include "row/store.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* store/merge, store/wisdom: two databases become one, and what tune found is kept. */
+/* row/merge, row/wisdom: two databases become one, and what tune found is kept. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,6 +2,7 @@
 #include "works.h"
 #include "base/file.h"
 #include "measure/verify.h"
+#include "op/bound.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -128,11 +129,11 @@ static void test_precision_tolerance(void **state)
     fails(b, 1, "");
     stop(b);
     const struct work *w = &b->p.work;
-    assert_true(verify_factor("direct", w) == 1 && verify_factor("split3", w) == 2 && verify_factor("winograd", w) == 16 &&
-                verify_factor("my words", w) == 1);
+    assert_true(bound_factor("direct", w) == 1 && bound_factor("split3", w) == 2 && bound_factor("winograd", w) == 16 &&
+                bound_factor("my words", w) == 1);
     /* 64 channels and 3x3 in f16: 578 roundings of 2^-24 each, twice, against 6 / 24 of 2^-11 */
     struct work deep = {.math = MATH_F16_ACC32, .dtype = DTYPE_F16, .c = 64, .r = 3, .s = 3};
-    double most = 2 * 6 * sqrt(578) * 0x1p-24, factor = verify_factor("collapsed", &deep);
+    double most = 2 * 6 * sqrt(578) * 0x1p-24, factor = bound_factor("collapsed", &deep);
     assert_true(fabs(factor - (1 + 0x1p-11 * 0.25 * (1 - most) / most)) < 1e-9 && factor > 8 && factor < 9);
 }
 

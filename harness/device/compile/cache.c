@@ -1,0 +1,259 @@
+/* Compiled items on disk: one file an item in the cache, many in a bundle. Each item carries a checksum: a damaged one is as good as
+ * absent. */
+#include "base/file.h"
+#include "device/compile/private.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENTRY_MAGIC "bench-compiled 1\n"
+#define BUNDLE_MAGIC "bench-bundle 1\n"
+#define ENTRY_MAX_BYTES (256u << 20)
+#define BUNDLE_MAX_BYTES (1024u << 20)
+
+/* Layout: magic, then fields as an 8-byte little-endian length and the bytes, then the SHA-256 of all that as 64 digits. */
+static void add_field(struct text *t, const void *data, size_t bytes)
+{
+    unsigned char length[8];
+    for (int i = 0; i < 8; i++)
+        length[i] = (unsigned char)((uint64_t)bytes >> 8 * i);
+    text_add_bytes(t, length, sizeof length);
+    text_add_bytes(t, data, bytes);
+}
+
+void entry_write(struct text *t, const struct compiled *c)
+{
+    size_t start = t->len;
+    char check[HASH_TEXT];
+    text_add(t, ENTRY_MAGIC);
+    add_field(t, c->key, strlen(c->key));
+    add_field(t, c->request, strlen(c->request));
+    add_field(t, c->compiler, strlen(c->compiler));
+    add_field(t, c->arch, strlen(c->arch));
+    add_field(t, c->log ? c->log : "", c->log ? strlen(c->log) : 0);
+    add_field(t, c->ptx ? c->ptx : "", c->ptx_bytes);
+    add_field(t, c->cubin ? c->cubin : "", c->cubin_bytes);
+    hash_bytes(t->data + start, t->len - start, check);
+    text_add(t, check);
+}
+
+struct reader {
+    const char *data;
+    size_t bytes, at;
+    bool ok;
+};
+
+static char *read_field(struct reader *r, size_t *bytes)
+{
+    uint64_t n = 0;
+    if (!r->ok || r->bytes - r->at < 8) {
+        r->ok = false;
+        return NULL;
+    }
+    for (int i = 7; i >= 0; i--)
+        n = n << 8 | (unsigned char)r->data[r->at + (size_t)i];
+    r->at += 8;
+    if (n > r->bytes - r->at) {
+        r->ok = false;
+        return NULL;
+    }
+    char *p = xmalloc((size_t)n + 1);
+    memcpy(p, r->data + r->at, (size_t)n);
+    p[n] = 0;
+    r->at += (size_t)n;
+    if (bytes)
+        *bytes = (size_t)n;
+    return p;
+}
+
+static void read_text_field(struct reader *r, char *out, size_t room)
+{
+    char *s = read_field(r, NULL);
+    snprintf(out, room, "%s", s ? s : "");
+    free(s);
+}
+
+bool entry_read(const char *data, size_t bytes, struct compiled *c, size_t *next)
+{
+    struct reader r = {data, bytes, strlen(ENTRY_MAGIC), true};
+    char check[HASH_TEXT];
+    *c = (struct compiled){0};
+    if (bytes < r.at || memcmp(data, ENTRY_MAGIC, r.at))
+        return false;
+    read_text_field(&r, c->key, sizeof c->key);
+    read_text_field(&r, c->request, sizeof c->request);
+    read_text_field(&r, c->compiler, sizeof c->compiler);
+    read_text_field(&r, c->arch, sizeof c->arch);
+    c->log = read_field(&r, NULL);
+    c->ptx = read_field(&r, &c->ptx_bytes);
+    c->cubin = read_field(&r, &c->cubin_bytes);
+    bool ok = r.ok && r.bytes - r.at >= HASH_TEXT - 1;
+    if (ok) {
+        hash_bytes(data, r.at, check);
+        ok = memcmp(check, data + r.at, HASH_TEXT - 1) == 0;
+    }
+    if (!ok) {
+        compiled_free(c);
+        return false;
+    }
+    *next = r.at + HASH_TEXT - 1;
+    return true;
+}
+
+/* The cache folder, made when it is missing; NULL and a reason when there can be none. */
+static char *cache_folder(char *why, size_t bytes)
+{
+    const char *given = getenv("BENCH_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char *dir = NULL;
+    struct error err = {0};
+    why[0] = 0;
+    if (given && *given)
+        dir = xstrdup(given);
+    else if (xdg && *xdg == '/')
+        dir = file_join(xdg, "bench");
+    else if (home && *home)
+        dir = file_join(home, ".cache/bench");
+    if (!dir) {
+        snprintf(why, bytes, "neither BENCH_CACHE, XDG_CACHE_HOME nor HOME is set");
+    } else if (!file_make_dirs(dir, &err)) {
+        snprintf(why, bytes, "%.300s", err.text);
+    } else if (access(dir, W_OK | X_OK)) {
+        snprintf(why, bytes, "%s: %s", dir, strerror(errno));
+    }
+    if (why[0]) {
+        free(dir);
+        return NULL;
+    }
+    return dir;
+}
+
+bool compile_cache_note(char *note, size_t bytes)
+{
+    char why[512];
+    char *dir = cache_folder(why, sizeof why);
+    free(dir);
+    snprintf(note, bytes, "%s%s", dir ? "" : "nothing compiled is kept: ", why);
+    return dir == NULL;
+}
+
+static char *cache_path(const char *name)
+{
+    char why[512];
+    char *dir = cache_folder(why, sizeof why), *path = dir ? file_join(dir, name) : NULL;
+    free(dir);
+    return path;
+}
+
+char *cache_load(const char *name, size_t *bytes)
+{
+    char *path = cache_path(name);
+    char *data = path && file_exists(path) ? file_read(path, ENTRY_MAX_BYTES, bytes, NULL) : NULL;
+    free(path);
+    return data;
+}
+
+void cache_save(const char *name, const void *data, size_t bytes)
+{
+    char *path = cache_path(name);
+    if (path)
+        file_write(path, data, bytes, NULL); /* a full disk costs the next run its time, not this one its result */
+    free(path);
+}
+
+/* The bundle in use: one a process, as the command line gave it. */
+static pthread_mutex_t bundle_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    char *path;
+    struct compiled *items;
+    int count;
+} bundle;
+
+bool compile_bundle_write(const char *path, const struct compiled *items, int count, struct error *err)
+{
+    struct text t = {0};
+    text_add(&t, BUNDLE_MAGIC);
+    for (int i = 0; i < count; i++)
+        entry_write(&t, &items[i]);
+    bool ok = file_write(path, text_get(&t), t.len, err);
+    text_free(&t);
+    return ok;
+}
+
+static void close_locked(void)
+{
+    for (int i = 0; i < bundle.count; i++)
+        compiled_free(&bundle.items[i]);
+    free(bundle.items);
+    free(bundle.path);
+    memset(&bundle, 0, sizeof bundle);
+}
+
+void compile_bundle_close(void)
+{
+    pthread_mutex_lock(&bundle_lock);
+    close_locked();
+    pthread_mutex_unlock(&bundle_lock);
+}
+
+bool compile_bundle_use(const char *path, struct error *err)
+{
+    size_t bytes, at = strlen(BUNDLE_MAGIC), next;
+    bool ok = false;
+    char *data = file_read(path, BUNDLE_MAX_BYTES, &bytes, err);
+    if (!data)
+        return false;
+    pthread_mutex_lock(&bundle_lock);
+    close_locked();
+    if (bytes < at || memcmp(data, BUNDLE_MAGIC, at)) {
+        error_set(err, ERROR_USAGE, "%s: not a bundle of `bench compile --bundle`", path);
+        goto done;
+    }
+    while (at < bytes) {
+        struct compiled c;
+        if (!entry_read(data + at, bytes - at, &c, &next)) {
+            error_set(err, ERROR_USAGE, "%s: damaged behind item %d (byte %zu)", path, bundle.count, at);
+            goto done;
+        }
+        bundle.items = xrealloc(bundle.items, sizeof *bundle.items * (size_t)(bundle.count + 1));
+        bundle.items[bundle.count++] = c;
+        at += next;
+    }
+    bundle.path = xstrdup(path);
+    ok = true;
+done:
+    if (!ok)
+        close_locked();
+    pthread_mutex_unlock(&bundle_lock);
+    free(data);
+    return ok;
+}
+
+const char *bundle_path(void)
+{
+    return bundle.path;
+}
+
+bool bundle_find(const char *request, const char *compiler, struct compiled *out)
+{
+    bool found = false;
+    size_t n = compiler ? strcspn(compiler, ":") : 0;
+    pthread_mutex_lock(&bundle_lock);
+    for (int i = 0; i < bundle.count && !found; i++) {
+        const struct compiled *c = &bundle.items[i];
+        if (strcmp(c->request, request) || strncmp(c->compiler, compiler ? compiler : "", n))
+            continue;
+        *out = *c;
+        out->ptx = xmalloc(c->ptx_bytes + 1);
+        memcpy(out->ptx, c->ptx, c->ptx_bytes + 1);
+        out->cubin = xmalloc(c->cubin_bytes + 1);
+        memcpy(out->cubin, c->cubin, c->cubin_bytes);
+        out->log = xstrdup(c->log);
+        out->from_bundle = true;
+        found = true;
+    }
+    pthread_mutex_unlock(&bundle_lock);
+    return found;
+}

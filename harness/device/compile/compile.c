@@ -1,0 +1,247 @@
+#include "base/file.h"
+#include "device/compile/private.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define FORMAT "compile 1" /* changes when keys mean something else */
+
+/* The compilers opened so far, by the name they were asked for. */
+static pthread_mutex_t compilers_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    char *name;
+    struct compiler compiler;
+} compilers[8];
+static int compiler_count;
+
+bool compiler_parse(const char *name, enum compiler_kind *kind, const char **path, struct error *err)
+{
+    size_t n = strcspn(name, ":");
+    *path = name[n] ? name + n + 1 : NULL;
+    if (n == 5 && strncmp(name, "nvrtc", n) == 0)
+        *kind = COMPILER_NVRTC;
+    else if (n == 4 && strncmp(name, "nvcc", n) == 0)
+        *kind = COMPILER_NVCC;
+    else {
+        error_set(err, ERROR_USAGE, "no such compiler: '%s'", name);
+        return error_hint(err, "nvrtc (the pinned one), nvrtc:/path/libnvrtc.so.13, nvcc, nvcc:/path/nvcc");
+    }
+    if (*path && !**path)
+        return error_set(err, ERROR_USAGE, "compiler '%s': a path is missing behind the colon", name);
+    return true;
+}
+
+const struct compiler *compiler_open(const char *name, struct error *err)
+{
+    const struct compiler *found = NULL;
+    enum compiler_kind kind;
+    const char *path;
+    if (!name)
+        name = "nvrtc";
+    if (!compiler_parse(name, &kind, &path, err))
+        return NULL;
+    pthread_mutex_lock(&compilers_lock);
+    for (int i = 0; i < compiler_count && !found; i++)
+        if (strcmp(compilers[i].name, name) == 0)
+            found = &compilers[i].compiler;
+    if (!found && compiler_count == (int)(sizeof compilers / sizeof *compilers)) {
+        error_set(err, ERROR_USAGE, "more than %d compilers in one process", compiler_count);
+    } else if (!found) {
+        struct compiler *c = &compilers[compiler_count].compiler;
+        *c = (struct compiler){.kind = kind};
+        if (kind == COMPILER_NVRTC ? nvrtc_open(c, path, err) : nvcc_open(c, path, err)) {
+            compilers[compiler_count++].name = xstrdup(name);
+            found = c;
+        }
+    }
+    pthread_mutex_unlock(&compilers_lock);
+    return found;
+}
+
+bool compile_version(const char *compiler, char *out, size_t bytes, struct error *err)
+{
+    const struct compiler *c = compiler_open(compiler, err);
+    if (c)
+        snprintf(out, bytes, "%s", c->version);
+    return c != NULL;
+}
+
+char *compile_cuda_include(void)
+{
+    static const char *const places[] = {".deps/nvidia/cu13/include", "nvidia/cu13/include", "/usr/local/cuda/include"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char *dir = *places[i] == '/' ? xstrdup(places[i]) : file_share(places[i]);
+        char *probe = file_join(dir, "cuda_fp16.h");
+        bool found = file_exists(probe);
+        free(probe);
+        if (found)
+            return dir;
+        free(dir);
+    }
+    return NULL;
+}
+
+/* What makes two requests the same work, wherever the files lie; with the compiler's build it is the key. */
+static void hash_request(const struct source *s, const struct compile_request *r, enum compiler_kind kind, const char *build,
+                         char out[HASH_TEXT])
+{
+    struct hash *h = hash_begin();
+    hash_add_text(h, FORMAT);
+    hash_add_text(h, file_base(s->path));
+    hash_add(h, s->text, s->bytes);
+    hash_add_text(h, s->includes);
+    for (int i = 0; i < r->define_count; i++)
+        hash_add_text(h, r->defines[i]);
+    hash_add_text(h, kind == COMPILER_NVRTC ? COMPILE_FLAGS_NVRTC : COMPILE_FLAGS_NVCC);
+    hash_add_text(h, r->arch);
+    if (r->bounds.threads)
+        hash_add(h, &r->bounds, sizeof r->bounds);
+    hash_add_text(h, build);
+    hash_end(h, out);
+}
+
+/* The cache's file also depends on where things lie: PTX and line tables carry the paths that messages show. */
+static char *entry_name(const struct source *s, const struct compiler *c, const char *key)
+{
+    char out[HASH_TEXT];
+    struct hash *h = hash_begin();
+    hash_add_text(h, key);
+    hash_add_text(h, s->path);
+    hash_add_text(h, s->folders[1] ? s->folders[1] : "");
+    hash_add_text(h, c->include ? c->include : "");
+    hash_end(h, out);
+    return text_format("%s.compiled", out);
+}
+
+static bool from_cache(const char *name, const char *key, struct compiled *out)
+{
+    size_t bytes, next;
+    struct compiled c;
+    char *data = cache_load(name, &bytes);
+    bool ok = data && entry_read(data, bytes, &c, &next);
+    free(data);
+    if (!ok)
+        return false;
+    if (next != bytes || strcmp(c.key, key)) {
+        compiled_free(&c);
+        return false;
+    }
+    *out = c;
+    out->from_cache = true;
+    return true;
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool compile_now(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+                        struct error *err)
+{
+    double start = now_s();
+    bool ok = c->kind == COMPILER_NVRTC ? nvrtc_compile(c, s, r, out, err) : nvcc_compile(c, s, r, out, err);
+    out->seconds = now_s() - start;
+    return ok;
+}
+
+/* Both compilers define the macro before the source begins. */
+char *compile_prelude(const struct compile_request *r)
+{
+    if (!r->bounds.threads)
+        return xstrdup("");
+    return text_format("#undef __launch_bounds__\n#define __launch_bounds__(...) __attribute__((launch_bounds(%d, %d)))\n",
+                       r->bounds.threads, r->bounds.blocks);
+}
+
+bool compile(const struct compile_request *r, struct compiled *out, struct error *err)
+{
+    struct source s = {0};
+    enum compiler_kind kind;
+    const char *path;
+    char request[HASH_TEXT], key[HASH_TEXT];
+    char *name = NULL;
+    bool ok = false;
+    *out = (struct compiled){0};
+    if (!compiler_parse(r->compiler ? r->compiler : "nvrtc", &kind, &path, err) || !source_read(r->path, &s, err))
+        goto done;
+    hash_request(&s, r, kind, "", request);
+    if (bundle_find(request, r->compiler, out)) {
+        ok = true;
+        goto done;
+    }
+    const struct compiler *c = compiler_open(r->compiler, err);
+    if (!c) {
+        if (bundle_path())
+            error_where(err, "%s is not in the bundle %s, and cannot be compiled here", r->label, bundle_path());
+        goto done;
+    }
+    hash_request(&s, r, kind, c->build, key);
+    name = entry_name(&s, c, key);
+    if (from_cache(name, key, out)) {
+        ok = true;
+        goto done;
+    }
+    if (!compile_now(c, &s, r, out, err))
+        goto done;
+    memcpy(out->key, key, sizeof key);
+    memcpy(out->request, request, sizeof request);
+    snprintf(out->compiler, sizeof out->compiler, "%s", c->version);
+    snprintf(out->arch, sizeof out->arch, "%s", r->arch);
+    struct text entry = {0};
+    entry_write(&entry, out);
+    cache_save(name, entry.data, entry.len);
+    text_free(&entry);
+    ok = true;
+done:
+    free(name);
+    source_free(&s);
+    if (!ok)
+        compiled_free(out);
+    return ok;
+}
+
+void compiled_free(struct compiled *c)
+{
+    free(c->ptx);
+    free(c->cubin);
+    free(c->log);
+    *c = (struct compiled){0};
+}
+
+/* Diagnostics come as blocks behind blank lines; a block of warnings alone is left out, so that the errors fit. */
+bool compile_failed(const struct compiler *c, const struct compile_request *r, const char *log, struct error *err)
+{
+    struct text t = {0};
+    int hidden = 0;
+    for (const char *p = log; *p;) {
+        const char *end = strstr(p, "\n\n");
+        size_t n = end ? (size_t)(end - p) : strlen(p);
+        char *block = xstrndup(p, n);
+        bool wanted = strstr(block, "error") || strstr(block, "fatal") || !strstr(block, "warning");
+        char *rest = block, *line;
+        while (wanted && (line = strsep(&rest, "\n"))) {
+            if (strstr(line, "ptxas info") || !line[strspn(line, " \t\r")])
+                continue;
+            if (t.len + strlen(line) > 1700)
+                hidden++;
+            else
+                text_addf(&t, "\n%s", line);
+        }
+        free(block);
+        p += n + (end ? 2 : 0);
+    }
+    if (hidden)
+        text_addf(&t, "\n(%d more lines)", hidden);
+    if (c->kind == COMPILER_NVRTC && strstr(log, "cannot open source file"))
+        text_add(&t, "\n(nvrtc has no headers of the host, such as <stdio.h> or <vector>: put them under #ifndef __CUDACC_RTC__, or use "
+                     "--compiler nvcc)");
+    error_set(err, ERROR_USAGE, "%s does not compile for %s with %s:%s", r->label, r->arch, c->version,
+              t.len ? text_get(&t) : "\n(the compiler said nothing)");
+    text_free(&t);
+    return false;
+}

@@ -1,0 +1,55 @@
+/* device/compile/compile: CUDA C to PTX and cubin with the pinned NVRTC, cached by content (decision 9). Needs no GPU and no driver. */
+#ifndef BENCH_DEVICE_COMPILE_COMPILE_H
+#define BENCH_DEVICE_COMPILE_COMPILE_H
+
+#include "base/error.h"
+#include "base/hash.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Launch bounds instead of the source's: __launch_bounds__(threads, blocks) for kernels that have any, at most `registers` a thread for
+ * those that have none. threads 0: as the source says. */
+struct compile_bounds {
+    int threads, blocks, registers;
+};
+struct compile_request {
+    const char *path;           /* the .cu: absolute; messages and line numbers name it */
+    const char *label;          /* "conv2d/naive" */
+    const char *const *defines; /* "NAME=VALUE", define_count of them */
+    int define_count;
+    const char *arch;     /* "sm_90a" */
+    const char *compiler; /* NULL or "nvrtc": the pinned one; "nvrtc:/path/libnvrtc.so.13"; "nvcc" or "nvcc:/path": that nvcc with ptxas */
+    struct compile_bounds bounds;
+};
+struct compiled {
+    char *ptx;
+    size_t ptx_bytes;
+    void *cubin;
+    size_t cubin_bytes;
+    char *log;         /* compiler's and ptxas's, -v */
+    char compiler[96]; /* "nvrtc 13.0.88" */
+    char arch[16];
+    char key[HASH_TEXT];     /* of source, every included file, -D, flags, compiler build, arch; the same wherever the files lie */
+    char request[HASH_TEXT]; /* the same without the compiler build: what a bundle is searched by */
+    bool from_cache, from_bundle;
+    double seconds; /* 0 from the cache */
+};
+/* Options always given: -lineinfo, -std=c++17, -default-device, --ptxas-options=-v, -I the .cu's folder, -I kernels/include, -I the CUDA
+ * headers. A compile error is a usage error whose text is the compiler's own lines, at the variant's file and line. */
+bool compile(const struct compile_request *request, struct compiled *out, struct error *err);
+void compiled_free(struct compiled *c);
+/* Version of the compiler that `compiler` names, without compiling: "nvrtc 13.0.88". */
+bool compile_version(const char *compiler, char *out, size_t bytes, struct error *err);
+/* Where the cache is: $BENCH_CACHE, else $XDG_CACHE_HOME/bench, else ~/.cache/bench. An entry that is damaged is compiled again and
+ * replaced. A folder that cannot be written means no cache: true then, and `note` says why (asked once by cli/; "" and false when all is
+ * well). */
+bool compile_cache_note(char *note, size_t bytes);
+/* The folder with cuda_fp16.h and the like that compilations use; NULL when there is none. Caller frees. */
+char *compile_cuda_include(void);
+
+/* Bundles: PTX and cubins of a whole plan in one file, for a machine without the compiler. compile() looks in the opened bundle first. */
+bool compile_bundle_write(const char *path, const struct compiled *items, int count, struct error *err);
+bool compile_bundle_use(const char *path, struct error *err);
+void compile_bundle_close(void);
+
+#endif

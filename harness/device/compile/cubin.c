@@ -1,0 +1,329 @@
+/* Reads a cubin's ELF. The format is NVIDIA's and not documented; the facts used here were established by comparing cubins of sm_80, sm_90
+ * and sm_100 with ptxas -v and nvdisasm (docs of the constants stand beside them). Every offset and count is checked: the bytes may be
+ * hostile. */
+#include "device/compile/cubin.h"
+#include "base/text.h"
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MACHINE_CUDA 190
+#define SYMBOL_ENTRY 0x10 /* in st_other: a kernel, as against a device function */
+#define NAME_MAX_BYTES 4096
+#define KERNELS_MAX 4096
+/* From sm_90 on every block has 1,024 bytes more shared memory than it declared, and sections say so. */
+#define SMEM_RESERVED 1024
+/* Attributes of .nv.info, by the names that ptxas's own string table gives them. */
+enum attribute {
+    ATTRIBUTE_MAX_THREADS = 0x05,
+    ATTRIBUTE_REQNTID = 0x10,
+    ATTRIBUTE_FRAME_SIZE = 0x11,
+    ATTRIBUTE_PARAM_SIZE = 0x19,
+    ATTRIBUTE_REGCOUNT = 0x2f,
+    ATTRIBUTE_NUM_BARRIERS = 0x4c,
+    ATTRIBUTE_ANNOTATIONS = 0x55
+};
+#define FORMAT_BYTES 4     /* the size field counts bytes that follow; in formats 1 to 3 it is the value */
+#define ANNOTATION_SPILL 1 /* pairs (1, offset in .text): an instruction that spills or fills a register */
+
+struct kernel_place { /* where one kernel lives in the file */
+    const char *name;
+    uint32_t section, symbol;
+    struct kernel_facts facts;
+};
+struct elf {
+    const unsigned char *data;
+    size_t bytes;
+    Elf64_Ehdr head;
+    uint32_t section_count;
+    const char *names;
+    size_t names_bytes;
+    int cc;
+    bool new_abi;                 /* ABI 8, CUDA 13: absent barriers mean none */
+    struct kernel_place *kernels; /* sorted by name */
+    int count;
+    uint64_t spent; /* bytes looked at: sections of a hostile file may all point at the same bytes */
+};
+
+static bool broken(struct error *err, const char *what)
+{
+    return error_set(err, ERROR_INTERNAL, "cubin: %s", what);
+}
+
+static bool inside(const struct elf *e, uint64_t offset, uint64_t bytes)
+{
+    return offset <= e->bytes && bytes <= e->bytes - offset;
+}
+
+/* Counts what is about to be read; false when the file makes us read far more than it holds. */
+static bool afford(struct elf *e, uint64_t bytes, struct error *err)
+{
+    e->spent += bytes;
+    return e->spent <= 4 * (uint64_t)e->bytes || broken(err, "its sections overlap");
+}
+
+/* Section i by value: the file need not be aligned. */
+static Elf64_Shdr section(const struct elf *e, uint32_t i)
+{
+    Elf64_Shdr s;
+    memcpy(&s, e->data + e->head.e_shoff + (uint64_t)i * sizeof s, sizeof s);
+    return s;
+}
+
+/* A NUL-terminated name inside a string table, "" for anything else. */
+static const char *string_at(const char *table, size_t bytes, uint32_t offset)
+{
+    if (offset >= bytes)
+        return "";
+    size_t room = bytes - offset;
+    return memchr(table + offset, 0, room < NAME_MAX_BYTES ? room : NAME_MAX_BYTES) ? table + offset : "";
+}
+
+static const char *section_name(const struct elf *e, const Elf64_Shdr *s)
+{
+    return string_at(e->names, e->names_bytes, s->sh_name);
+}
+
+static uint32_t word_at(const unsigned char *p)
+{
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return v;
+}
+
+static bool open_elf(struct elf *e, const void *cubin, size_t bytes, struct error *err)
+{
+    *e = (struct elf){.data = cubin, .bytes = bytes};
+    if (bytes < sizeof e->head)
+        return broken(err, "shorter than an ELF header");
+    memcpy(&e->head, cubin, sizeof e->head);
+    if (memcmp(e->head.e_ident, ELFMAG, SELFMAG) || e->head.e_ident[EI_CLASS] != ELFCLASS64 || e->head.e_ident[EI_DATA] != ELFDATA2LSB)
+        return broken(err, "not a 64-bit little-endian ELF file");
+    if (e->head.e_machine != MACHINE_CUDA)
+        return broken(err, "not for an NVIDIA GPU");
+    if (e->head.e_shentsize != sizeof(Elf64_Shdr) || e->head.e_shnum == 0 || e->head.e_shstrndx >= e->head.e_shnum ||
+        !inside(e, e->head.e_shoff, (uint64_t)e->head.e_shnum * sizeof(Elf64_Shdr)))
+        return broken(err, "its section table lies outside the file");
+    e->section_count = e->head.e_shnum;
+    Elf64_Shdr names = section(e, e->head.e_shstrndx);
+    if (!inside(e, names.sh_offset, names.sh_size))
+        return broken(err, "its section names lie outside the file");
+    e->names = (const char *)e->data + names.sh_offset;
+    e->names_bytes = names.sh_size;
+    /* The architecture: byte 1 of the flags since ABI 8 (0x9005a04: 0x5a = 90), byte 0 before. */
+    e->new_abi = e->head.e_ident[EI_ABIVERSION] >= 8;
+    e->cc = (int)(e->head.e_flags >> (e->new_abi ? 8 : 0) & 0xff);
+    return true;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct kernel_place *)a)->name, ((const struct kernel_place *)b)->name);
+}
+
+static struct kernel_place *find_kernel(const struct elf *e, const char *name)
+{
+    struct kernel_place key = {.name = name};
+    return e->count ? bsearch(&key, e->kernels, (size_t)e->count, sizeof key, by_name) : NULL;
+}
+
+static void nothing_known(struct kernel_facts *f, const char *name)
+{
+    memset(f, 0xff, sizeof *f); /* every int -1 */
+    memset(f->name, 0, sizeof f->name);
+    memset(f->sass_hash, 0, sizeof f->sass_hash);
+    snprintf(f->name, sizeof f->name, "%s", name);
+}
+
+/* The kernels are the function symbols marked as entries. */
+static bool find_kernels(struct elf *e, struct error *err)
+{
+    for (uint32_t i = 0; i < e->section_count; i++) {
+        Elf64_Shdr table = section(e, i);
+        if (table.sh_type != SHT_SYMTAB)
+            continue;
+        if (!inside(e, table.sh_offset, table.sh_size) || table.sh_link >= e->section_count)
+            return broken(err, "its symbol table lies outside the file");
+        Elf64_Shdr strings = section(e, table.sh_link);
+        if (!inside(e, strings.sh_offset, strings.sh_size))
+            return broken(err, "its symbol names lie outside the file");
+        uint64_t count = table.sh_size / sizeof(Elf64_Sym);
+        for (uint64_t k = 0; k < count && k < UINT32_MAX; k++) {
+            Elf64_Sym s;
+            memcpy(&s, e->data + table.sh_offset + k * sizeof s, sizeof s);
+            if (ELF64_ST_TYPE(s.st_info) != STT_FUNC || !(s.st_other & SYMBOL_ENTRY) || s.st_shndx == SHN_UNDEF ||
+                s.st_shndx >= e->section_count)
+                continue;
+            if (e->count == KERNELS_MAX)
+                return broken(err, "more than 4,096 kernels");
+            e->kernels = xrealloc(e->kernels, sizeof *e->kernels * (size_t)(e->count + 1));
+            struct kernel_place *p = &e->kernels[e->count++];
+            p->name = string_at((const char *)e->data + strings.sh_offset, strings.sh_size, s.st_name);
+            p->section = s.st_shndx;
+            p->symbol = (uint32_t)k;
+            nothing_known(&p->facts, p->name);
+        }
+        break; /* a file has one symbol table */
+    }
+    if (e->count)
+        qsort(e->kernels, (size_t)e->count, sizeof *e->kernels, by_name);
+    return true;
+}
+
+/* Static counts of opcode classes. An instruction is 16 bytes from sm_70 on; its low 9 bits are the operation, the 3 above them the operand
+ * form. The numbers were read off nvdisasm for sm_80, sm_86, sm_90a, sm_100a and sm_120a and mean the same in all of them, but for 0x035:
+ * HFMA2.MMA up to sm_90, IADD later. */
+static void count_opcodes(const unsigned char *text, size_t bytes, int cc, struct kernel_facts *f)
+{
+    if (cc < 75 || cc > 121 || bytes % 16)
+        return;
+    int n[512] = {0};
+    for (size_t i = 0; i < bytes; i += 16)
+        n[word_at(text + i) & 0x1ff]++;
+    f->sass_total = (int)(bytes / 16) - n[0x118]; /* without NOP, which only pads */
+    f->sass_ffma = n[0x023] + n[0x049];           /* FFMA, and the two-wide FFMA2 of sm_100 */
+    f->sass_hfma2 = n[0x031] + (cc < 100 ? n[0x035] : 0);
+    f->sass_mma = n[0x037] + n[0x03c] + n[0x03d] + n[0x03f] + n[0x07a] + (cc >= 100 ? n[0x1ea] : 0); /* I, H, B, D, QMMA, UTCHMMA */
+    f->sass_gmma = n[0x1f0] + n[0x1f1] + n[0x1f2] + n[0x1f3];                                        /* H, I, B, QGMMA */
+    f->sass_ldg = n[0x181];
+    f->sass_stg = n[0x186];
+    f->sass_lds = n[0x184];
+    f->sass_sts = n[0x188];
+    f->sass_ldl = n[0x183];
+    f->sass_stl = n[0x187];
+    f->sass_ldsm = n[0x03b];
+    f->sass_ldgsts = n[0x1ae];
+    f->sass_bar = n[0x11d];
+}
+
+static bool read_text(struct elf *e, struct kernel_place *k, struct error *err)
+{
+    Elf64_Shdr s = section(e, k->section);
+    if (s.sh_type != SHT_PROGBITS || !inside(e, s.sh_offset, s.sh_size) || s.sh_size > INT32_MAX)
+        return error_set(err, ERROR_INTERNAL, "cubin: the code of kernel %s lies outside the file", k->facts.name);
+    if (!afford(e, s.sh_size, err))
+        return false;
+    k->facts.code_bytes = (int)s.sh_size;
+    hash_bytes(e->data + s.sh_offset, s.sh_size, k->facts.sass_hash);
+    count_opcodes(e->data + s.sh_offset, s.sh_size, e->cc, &k->facts);
+    return true;
+}
+
+static int clamp(uint64_t v)
+{
+    return v > INT32_MAX ? INT32_MAX : (int)v;
+}
+
+/* One attribute that belongs to a kernel; `value` is the size field, `p` its payload of `bytes` (format 4 only). */
+static void kernel_attribute(struct kernel_facts *f, int attribute, const unsigned char *p, size_t bytes, uint32_t value)
+{
+    switch (attribute) {
+    case ATTRIBUTE_MAX_THREADS:
+    case ATTRIBUTE_REQNTID:
+        if (bytes >= 12) {
+            uint64_t x = word_at(p), y = word_at(p + 4), z = word_at(p + 8);
+            if (x <= 4096 && y <= 4096 && z <= 4096)
+                f->max_threads = clamp(x * y * z);
+        }
+        break;
+    case ATTRIBUTE_PARAM_SIZE: f->param_bytes = (int)value; break;
+    case ATTRIBUTE_NUM_BARRIERS: f->barriers = (int)value; break;
+    case ATTRIBUTE_ANNOTATIONS:
+        for (size_t i = 0; i + 8 <= bytes; i += 8)
+            f->spill_instructions += word_at(p + i) == ANNOTATION_SPILL;
+        break;
+    }
+}
+
+/* The module's own attributes name the kernel by its symbol. */
+static void module_attribute(struct elf *e, int attribute, const unsigned char *p, size_t bytes)
+{
+    if (bytes < 8 || (attribute != ATTRIBUTE_REGCOUNT && attribute != ATTRIBUTE_FRAME_SIZE))
+        return;
+    for (int i = 0; i < e->count; i++)
+        if (e->kernels[i].symbol == word_at(p)) {
+            if (attribute == ATTRIBUTE_REGCOUNT)
+                e->kernels[i].facts.registers = clamp(word_at(p + 4));
+            else
+                e->kernels[i].facts.stack_bytes = clamp(word_at(p + 4));
+            return;
+        }
+}
+
+static bool read_info(struct elf *e, const Elf64_Shdr *s, struct kernel_place *kernel, struct error *err)
+{
+    if (!inside(e, s->sh_offset, s->sh_size))
+        return broken(err, "an .nv.info section lies outside the file");
+    /* A module attribute is looked up among all kernels: charge it as such. */
+    if (!afford(e, kernel ? s->sh_size : s->sh_size * (uint64_t)(1 + e->count / 64), err))
+        return false;
+    const unsigned char *p = e->data + s->sh_offset, *end = p + s->sh_size;
+    if (kernel) {
+        kernel->facts.spill_instructions = 0;
+        if (e->new_abi)
+            kernel->facts.barriers = 0;
+        kernel->facts.param_bytes = 0;
+    }
+    while (end - p >= 4) {
+        int format = p[0], attribute = p[1];
+        uint32_t size = p[2] | (uint32_t)p[3] << 8;
+        p += 4;
+        size_t bytes = format == FORMAT_BYTES ? size : 0;
+        if (bytes > (size_t)(end - p))
+            return broken(err, "an attribute of .nv.info runs past its section");
+        if (kernel)
+            kernel_attribute(&kernel->facts, attribute, p, bytes, format == 1 || format == 2 ? size & 0xff : size);
+        else
+            module_attribute(e, attribute, p, bytes);
+        p += bytes;
+    }
+    return true;
+}
+
+/* Sections are matched by their exact names: sm_100 has look-alikes (.nv.merc.*, .nv.capmerc.*). */
+static bool read_sections(struct elf *e, struct error *err)
+{
+    int constants = 0;
+    for (int i = 0; i < e->count; i++)
+        e->kernels[i].facts.static_smem = 0; /* a kernel without shared memory has no section */
+    for (uint32_t i = 0; i < e->section_count; i++) {
+        Elf64_Shdr s = section(e, i);
+        const char *name = section_name(e, &s);
+        struct kernel_place *k;
+        if (strcmp(name, ".nv.info") == 0) {
+            if (!read_info(e, &s, NULL, err))
+                return false;
+        } else if (strncmp(name, ".nv.info.", 9) == 0 && (k = find_kernel(e, name + 9))) {
+            if (!read_info(e, &s, k, err))
+                return false;
+        } else if (strncmp(name, ".nv.shared.", 11) == 0 && (k = find_kernel(e, name + 11))) {
+            uint64_t reserved = e->cc >= 90 ? SMEM_RESERVED : 0;
+            k->facts.static_smem = clamp(s.sh_size > reserved ? s.sh_size - reserved : 0);
+        } else if (strcmp(name, ".nv.constant3") == 0) {
+            constants = clamp(s.sh_size);
+        }
+    }
+    for (int i = 0; i < e->count; i++)
+        e->kernels[i].facts.constant_bytes = constants;
+    return true;
+}
+
+int cubin_read(const void *cubin, size_t bytes, struct kernel_facts **facts, struct error *err)
+{
+    struct elf e;
+    int count = -1;
+    *facts = NULL;
+    if (!open_elf(&e, cubin, bytes, err) || !find_kernels(&e, err) || !read_sections(&e, err))
+        goto done;
+    for (int i = 0; i < e.count; i++)
+        if (!read_text(&e, &e.kernels[i], err))
+            goto done;
+    *facts = xcalloc((size_t)e.count + 1, sizeof **facts);
+    for (int i = 0; i < e.count; i++)
+        (*facts)[i] = e.kernels[i].facts;
+    count = e.count;
+done:
+    free(e.kernels);
+    return count;
+}

@@ -1,0 +1,182 @@
+/* nvcc and its ptxas as another compiler: it needs a host compiler, and writes files; both stay in a folder of their own. */
+#include "base/file.h"
+#include "device/compile/private.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+#define OUTPUT_MAX_BYTES (64u << 20)
+
+/* Runs argv with both outputs into a file; the exit status, or -1 when it could not be started. */
+static int spawn_into(char *const *argv, const char *file, struct error *err)
+{
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    int status = -1;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    int failure = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (failure) {
+        error_set(err, ERROR_ENVIRONMENT, "%s cannot be run: %s", argv[0], strerror(failure));
+        error_hint(err, "leave --compiler out: the pinned NVRTC needs no nvcc");
+        return -1;
+    }
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* A folder of our own for the files that nvcc keeps. */
+static char *make_folder(struct error *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *dir = text_format("%s/bench-nvcc.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (mkdtemp(dir))
+        return dir;
+    error_set(err, ERROR_ENVIRONMENT, "%s: cannot be made: %s", dir, strerror(errno));
+    free(dir);
+    return NULL;
+}
+
+static void remove_folder(char *dir)
+{
+    char **names;
+    int count = file_list(dir, "", &names, NULL);
+    for (int i = 0; i < count; i++) {
+        char *path = file_join(dir, names[i]);
+        unlink(path);
+        free(path);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    rmdir(dir);
+    free(dir);
+}
+
+bool nvcc_open(struct compiler *c, const char *path, struct error *err)
+{
+    static const char *const places[] = {"nvcc", "/usr/local/cuda/bin/nvcc"};
+    char *dir = make_folder(err), *out = NULL, *log = NULL;
+    bool ok = false;
+    if (!dir)
+        return false;
+    out = file_join(dir, "version");
+    for (int i = 0; i < (path ? 1 : 2) && !ok; i++) {
+        snprintf(c->path, sizeof c->path, "%s", path ? path : places[i]);
+        char *argv[] = {c->path, "--version", NULL};
+        ok = spawn_into(argv, out, err) == 0;
+    }
+    if (!ok) {
+        if (err && err->kind == ERROR_NONE)
+            error_set(err, ERROR_ENVIRONMENT, "%s --version fails", c->path);
+        goto done;
+    }
+    log = file_read(out, OUTPUT_MAX_BYTES, NULL, err);
+    char version[32] = "", build[48] = "";
+    const char *v = log ? strstr(log, ", V") : NULL, *b = log ? strstr(log, "Build cuda") : NULL;
+    ok = v && sscanf(v, ", V%31[0-9.]", version) == 1;
+    if (b)
+        sscanf(b, "Build %47s", build);
+    if (!ok) {
+        error_set(err, ERROR_ENVIRONMENT, "%s does not say its version: no nvcc?", c->path);
+        goto done;
+    }
+    error_clear(err);
+    snprintf(c->version, sizeof c->version, "nvcc %s", version);
+    snprintf(c->build, sizeof c->build, "nvcc %s %s", version, build);
+done:
+    free(log);
+    free(out);
+    remove_folder(dir);
+    return ok;
+}
+
+/* The one file in dir that ends so; NULL with an error otherwise. */
+static char *read_kept(const char *dir, const char *suffix, size_t *bytes, struct error *err)
+{
+    char **names, *data = NULL;
+    int count = file_list(dir, suffix, &names, err);
+    if (count < 0)
+        return NULL;
+    if (count != 1)
+        error_set(err, ERROR_INTERNAL, "nvcc left %d files of kind %s", count, suffix);
+    for (int i = 0; i < count; i++) {
+        char *path = file_join(dir, names[i]);
+        if (count == 1)
+            data = file_read(path, OUTPUT_MAX_BYTES, bytes, err);
+        free(path);
+        free(names[i]);
+    }
+    free(names);
+    return data;
+}
+
+bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+                  struct error *err)
+{
+    char *dir = make_folder(err), *log = NULL, *prelude = NULL, *before = NULL;
+    bool ok = false;
+    int count = 0;
+    if (!dir)
+        return false;
+    char **argv = xcalloc((size_t)r->define_count + 24, sizeof *argv);
+    char flags[] = COMPILE_FLAGS_NVCC, *rest = flags, *flag;
+    const char *arch = strncmp(r->arch, "sm_", 3) == 0 ? r->arch + 3 : r->arch;
+    argv[count++] = xstrdup(c->path);
+    argv[count++] = text_format("-gencode=arch=compute_%s,code=sm_%s", arch, arch);
+    while ((flag = strsep(&rest, " ")))
+        argv[count++] = xstrdup(flag);
+    argv[count++] = xstrdup("--keep");
+    argv[count++] = text_format("--keep-dir=%s", dir);
+    for (int i = 0; i < 2; i++)
+        if (s->folders[i])
+            argv[count++] = text_format("-I%s", s->folders[i]);
+    for (int i = 0; i < r->define_count; i++)
+        argv[count++] = text_format("-D%s", r->defines[i]);
+    if (r->bounds.threads) {
+        prelude = compile_prelude(r);
+        before = file_join(dir, "bounds.h");
+        argv[count++] = text_format("--maxrregcount=%d", r->bounds.registers);
+        argv[count++] = xstrdup("-include");
+        argv[count++] = xstrdup(before);
+        if (!file_write(before, prelude, strlen(prelude), err))
+            goto done;
+    }
+    argv[count++] = xstrdup("-o");
+    argv[count++] = text_format("%s/result.cubin", dir);
+    argv[count++] = xstrdup(s->path);
+    log = file_join(dir, "log");
+    int status = spawn_into(argv, log, err);
+    if (status < 0)
+        goto done;
+    out->log = file_read(log, OUTPUT_MAX_BYTES, NULL, err);
+    if (!out->log)
+        goto done;
+    if (status) {
+        compile_failed(c, r, out->log, err);
+        goto done;
+    }
+    out->ptx = read_kept(dir, ".ptx", &out->ptx_bytes, err);
+    out->cubin = out->ptx ? read_kept(dir, "result.cubin", &out->cubin_bytes, err) : NULL;
+    ok = out->cubin != NULL;
+done:
+    for (int i = 0; i < count; i++)
+        free(argv[i]);
+    free(argv);
+    free(log);
+    free(prelude);
+    free(before);
+    remove_folder(dir);
+    return ok;
+}

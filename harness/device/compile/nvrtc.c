@@ -1,0 +1,280 @@
+/* NVRTC by dlopen: CUDA C to PTX and cubin in one call, no driver needed. */
+#include "base/file.h"
+#include "base/text.h"
+#include "base/library.h"
+#include "device/compile/private.h"
+#include <dlfcn.h>
+#include <nvrtc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FUNCTIONS(X) \
+    X(nvrtcGetErrorString) \
+    X(nvrtcVersion) \
+    X(nvrtcGetNumSupportedArchs) \
+    X(nvrtcGetSupportedArchs) \
+    X(nvrtcCreateProgram) \
+    X(nvrtcDestroyProgram) \
+    X(nvrtcCompileProgram) \
+    X(nvrtcGetPTXSize) \
+    X(nvrtcGetPTX) \
+    X(nvrtcGetCUBINSize) \
+    X(nvrtcGetCUBIN) \
+    X(nvrtcGetProgramLogSize) \
+    X(nvrtcGetProgramLog)
+
+struct nvrtc {
+    struct library library;
+#define FIELD(name) __typeof__(name) *name;
+    FUNCTIONS(FIELD)
+#undef FIELD
+};
+
+static bool failed(const struct nvrtc *n, const char *what, nvrtcResult r, struct error *err)
+{
+    return error_set(err, ERROR_INTERNAL, "NVRTC: %s: %s", what, n->nvrtcGetErrorString(r));
+}
+
+/* NVRTC asks the loader for its built-in functions by name alone, and a folder of wheels is not on the loader's path: the file beside it is
+ * loaded first, so that the name is known. Missing, it is NVRTC that says so. */
+static void open_builtins(struct nvrtc *n)
+{
+    int major = 0, minor = 0;
+    if (n->nvrtcVersion(&major, &minor) != NVRTC_SUCCESS)
+        return;
+    char *dir = file_dir(n->library.path), *path = text_format("%s/libnvrtc-builtins.so.%d.%d", dir, major, minor);
+    if (file_exists(path))
+        dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* stays for the life of the process */
+    free(path);
+    free(dir);
+}
+
+/* The build is only said in the PTX that it writes: "release 13.0, V13.0.88", "Compiler Build ID: CL-36424714". */
+static bool probe_build(const struct nvrtc *n, char *out, size_t room, struct error *err)
+{
+    nvrtcProgram program;
+    size_t bytes = 0;
+    int major = 0, minor = 0;
+    nvrtcResult r = n->nvrtcVersion(&major, &minor);
+    if (r == NVRTC_SUCCESS)
+        r = n->nvrtcCreateProgram(&program, "", "probe", 0, NULL, NULL);
+    if (r != NVRTC_SUCCESS)
+        return failed(n, "it does not start", r, err);
+    const char *option = "--gpu-architecture=compute_90";
+    char *ptx = NULL, version[32] = "", build[32] = "";
+    r = n->nvrtcCompileProgram(program, 1, &option);
+    if (r != NVRTC_SUCCESS) { /* not even an empty program: say what the compiler says, so that doctor does not call it ok */
+        char log[512] = "";
+        if (n->nvrtcGetProgramLogSize(program, &bytes) == NVRTC_SUCCESS && bytes <= sizeof log)
+            n->nvrtcGetProgramLog(program, log);
+        log[strcspn(log, "\n")] = 0;
+        n->nvrtcDestroyProgram(&program);
+        return error_set(err, ERROR_ENVIRONMENT, "NVRTC %s compiles nothing: %s", n->library.path,
+                         log[0] ? log : n->nvrtcGetErrorString(r));
+    }
+    if (n->nvrtcGetPTXSize(program, &bytes) == NVRTC_SUCCESS) {
+        ptx = xcalloc(1, bytes + 1);
+        if (n->nvrtcGetPTX(program, ptx) == NVRTC_SUCCESS) {
+            const char *v = strstr(ptx, ", V"), *b = strstr(ptx, "Build ID: ");
+            if (v)
+                sscanf(v, ", V%31[0-9.]", version);
+            if (b)
+                sscanf(b, "Build ID: %31[A-Za-z0-9._-]", build);
+        }
+    }
+    free(ptx);
+    n->nvrtcDestroyProgram(&program);
+    if (version[0])
+        snprintf(out, room, "nvrtc %s\n%s", version, build);
+    else
+        snprintf(out, room, "nvrtc %d.%d\n%s", major, minor, build);
+    return true;
+}
+
+/* The probe costs some 70 ms: the cache remembers it by the library's path, size and time. */
+static bool find_build(const struct nvrtc *n, struct compiler *c, struct error *err)
+{
+    struct stat st = {0};
+    char key[HASH_TEXT], text[160];
+    size_t bytes = 0;
+    stat(c->path, &st);
+    struct hash *h = hash_begin();
+    hash_add_text(h, c->path);
+    hash_add(h, &st.st_size, sizeof st.st_size);
+    hash_add(h, &st.st_mtim, sizeof st.st_mtim);
+    hash_end(h, key);
+    char *name = text_format("%s.compiler", key), *known = st.st_size ? cache_load(name, &bytes) : NULL;
+    bool ok = known && bytes < sizeof text && strncmp(known, "nvrtc ", 6) == 0 && strchr(known, '\n');
+    if (ok)
+        snprintf(text, sizeof text, "%s", known);
+    else if ((ok = probe_build(n, text, sizeof text, err)))
+        cache_save(name, text, strlen(text));
+    free(known);
+    free(name);
+    if (ok) {
+        char *newline = strchr(text, '\n');
+        *newline = 0;
+        snprintf(c->version, sizeof c->version, "%.90s", text);
+        snprintf(c->build, sizeof c->build, "%.50s %.40s", text, newline + 1);
+    }
+    return ok;
+}
+
+/* The headers beside the library belong to it; else those of the installation. */
+static char *find_include(const char *library)
+{
+    char *dir = file_dir(library), *beside = file_join(dir, "../include"), *probe = file_join(beside, "cuda_fp16.h");
+    bool found = file_exists(probe);
+    free(dir);
+    free(probe);
+    if (found)
+        return beside;
+    free(beside);
+    return compile_cuda_include();
+}
+
+bool nvrtc_open(struct compiler *c, const char *path, struct error *err)
+{
+    static const char *const sonames[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
+    struct nvrtc *n = xcalloc(1, sizeof *n);
+    if (path) {
+        n->library.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        snprintf(n->library.path, sizeof n->library.path, "%s", path);
+        if (!n->library.handle)
+            error_set(err, ERROR_ENVIRONMENT, "compiler nvrtc:%s: %s", path, dlerror());
+    } else if (!library_open(&n->library, sonames, err)) {
+        error_where(err, "the compiler NVRTC");
+    }
+    bool ok = n->library.handle != NULL;
+#define LOAD(name) ok = ok && (n->name = (__typeof__(n->name))library_symbol(&n->library, #name, err));
+    FUNCTIONS(LOAD)
+#undef LOAD
+    if (ok) {
+        open_builtins(n);
+        snprintf(c->path, sizeof c->path, "%s", n->library.path);
+        ok = find_build(n, c, err);
+    }
+    if (!ok) {
+        library_close(&n->library);
+        free(n);
+        return false;
+    }
+    c->include = find_include(c->path);
+    c->private_data = n;
+    return true;
+}
+
+/* An architecture that this NVRTC does not know is said in words. */
+static bool check_arch(const struct nvrtc *n, const struct compiler *c, const char *arch, struct error *err)
+{
+    int count = 0, wanted = 0;
+    if (sscanf(arch, "sm_%d", &wanted) != 1)
+        return error_set(err, ERROR_USAGE, "'%s' is no architecture: sm_90a, sm_86 ...", arch);
+    if (n->nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS || count <= 0)
+        return true;
+    int *archs = xcalloc((size_t)count, sizeof *archs);
+    struct text list = {0};
+    bool known = n->nvrtcGetSupportedArchs(archs) != NVRTC_SUCCESS;
+    for (int i = 0; i < count; i++) {
+        known = known || archs[i] == wanted;
+        text_addf(&list, "%ssm_%d", i ? ", " : "", archs[i]);
+    }
+    if (!known)
+        error_set(err, ERROR_ENVIRONMENT, "%s cannot compile for %s; it knows %s", c->version, arch, text_get(&list));
+    text_free(&list);
+    free(archs);
+    return known;
+}
+
+static char *get_text(nvrtcResult (*size)(nvrtcProgram, size_t *), nvrtcResult (*get)(nvrtcProgram, char *), nvrtcProgram program,
+                      size_t *bytes)
+{
+    size_t n = 0;
+    char *out = NULL;
+    if (size(program, &n) == NVRTC_SUCCESS) {
+        out = xcalloc(1, n + 1);
+        if (n && get(program, out) != NVRTC_SUCCESS) {
+            free(out);
+            out = NULL;
+        }
+    }
+    if (bytes)
+        *bytes = n;
+    return out;
+}
+
+static void add_option(char **options, int *count, char *option)
+{
+    options[(*count)++] = option;
+}
+
+static int make_options(const struct compiler *c, const struct source *s, const struct compile_request *r, char **options)
+{
+    int count = 0;
+    char flags[] = COMPILE_FLAGS_NVRTC, *rest = flags, *flag;
+    add_option(options, &count, text_format("--gpu-architecture=%s", r->arch));
+    while ((flag = strsep(&rest, " ")))
+        add_option(options, &count, xstrdup(flag));
+    for (int i = 0; i < 2; i++)
+        if (s->folders[i])
+            add_option(options, &count, text_format("-I%s", s->folders[i]));
+    if (c->include) {
+        add_option(options, &count, text_format("-I%s", c->include));
+        char *cccl = file_join(c->include, "cccl"); /* where CUDA 13 keeps <cuda/std/...> */
+        if (file_is_dir(cccl))
+            add_option(options, &count, text_format("-I%s", cccl));
+        free(cccl);
+    }
+    for (int i = 0; i < r->define_count; i++)
+        add_option(options, &count, text_format("-D%s", r->defines[i]));
+    if (r->bounds.threads)
+        add_option(options, &count, text_format("--maxrregcount=%d", r->bounds.registers));
+    return count;
+}
+
+bool nvrtc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+                   struct error *err)
+{
+    const struct nvrtc *n = c->private_data;
+    nvrtcProgram program = NULL;
+    bool ok = false;
+    int count = 0;
+    char **options = xcalloc((size_t)r->define_count + 16, sizeof *options);
+    if (!check_arch(n, c, r->arch, err))
+        goto done;
+    char *prelude = compile_prelude(r), *text = *prelude ? text_format("%s#line 1\n%s", prelude, s->text) : NULL;
+    nvrtcResult result = n->nvrtcCreateProgram(&program, text ? text : s->text, s->path, 0, NULL, NULL);
+    free(prelude);
+    free(text);
+    if (result != NVRTC_SUCCESS) {
+        failed(n, s->path, result, err);
+        goto done;
+    }
+    count = make_options(c, s, r, options);
+    result = n->nvrtcCompileProgram(program, count, (const char *const *)options);
+    out->log = get_text(n->nvrtcGetProgramLogSize, n->nvrtcGetProgramLog, program, NULL);
+    if (result != NVRTC_SUCCESS) {
+        if (result == NVRTC_ERROR_COMPILATION || (out->log && strlen(out->log) > 1))
+            compile_failed(c, r, out->log ? out->log : "", err);
+        else
+            failed(n, s->path, result, err);
+        goto done;
+    }
+    out->ptx = get_text(n->nvrtcGetPTXSize, n->nvrtcGetPTX, program, &out->ptx_bytes);
+    out->cubin = get_text(n->nvrtcGetCUBINSize, n->nvrtcGetCUBIN, program, &out->cubin_bytes);
+    if (!out->log || !out->ptx || !out->cubin || !out->cubin_bytes) {
+        error_set(err, ERROR_INTERNAL, "%s: %s gave no code for %s", r->label, c->version, r->arch);
+        goto done;
+    }
+    out->ptx_bytes = strlen(out->ptx); /* NVRTC counts the NUL */
+    ok = true;
+done:
+    if (program)
+        n->nvrtcDestroyProgram(&program);
+    for (int i = 0; i < count; i++)
+        free(options[i]);
+    free(options);
+    return ok;
+}

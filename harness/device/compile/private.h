@@ -1,0 +1,59 @@
+/* device/compile, between its files: sources and their hash (compile_source.c), entries on disk (compile_cache.c), the two compilers. */
+#ifndef BENCH_DEVICE_COMPILE_PRIVATE_H
+#define BENCH_DEVICE_COMPILE_PRIVATE_H
+
+#include "base/text.h"
+#include "device/compile/compile.h"
+
+/* Options of every compilation, by compiler; part of the key. */
+#define COMPILE_FLAGS_NVRTC "-lineinfo -std=c++17 -default-device --ptxas-options=-v"
+#define COMPILE_FLAGS_NVCC "-lineinfo -std=c++17 -Xptxas -v -cubin"
+
+enum compiler_kind { COMPILER_NVRTC, COMPILER_NVCC };
+struct compiler {
+    enum compiler_kind kind;
+    char path[4096];  /* the library, or the nvcc */
+    char version[96]; /* "nvrtc 13.0.88" */
+    char build[96];   /* version and build number: part of the key */
+    char *include;    /* CUDA headers, or NULL */
+    void *private_data;
+};
+/* Splits "nvrtc", "nvrtc:/path", "nvcc", "nvcc:/path". */
+bool compiler_parse(const char *name, enum compiler_kind *kind, const char **path, struct error *err);
+/* Opened once a process and kept; safe from several threads. */
+const struct compiler *compiler_open(const char *name, struct error *err);
+bool nvrtc_open(struct compiler *c, const char *path, struct error *err);
+bool nvcc_open(struct compiler *c, const char *path, struct error *err);
+
+/* A source with everything it includes from the variant's folder and kernels/include. */
+struct source {
+    char *path, *text;
+    size_t bytes;
+    char *folders[2];         /* include folders: the .cu's own, kernels/include */
+    char includes[HASH_TEXT]; /* of every included file's name and content */
+};
+bool source_read(const char *path, struct source *s, struct error *err);
+void source_free(struct source *s);
+
+/* Both fill ptx, cubin and log of `out`; a compile error is a usage error with the compiler's lines. */
+bool nvrtc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+                   struct error *err);
+bool nvcc_compile(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
+                  struct error *err);
+/* What goes before the source so that other launch bounds hold; "" when the request has none. Line numbers stay the source's. Caller frees.
+ */
+char *compile_prelude(const struct compile_request *r);
+/* The compiler's error lines as one error, shortened at a line's end. */
+bool compile_failed(const struct compiler *c, const struct compile_request *r, const char *log, struct error *err);
+
+/* One compiled item as bytes with a checksum, and back. `next` is where the following item starts. */
+void entry_write(struct text *t, const struct compiled *c);
+bool entry_read(const char *data, size_t bytes, struct compiled *c, size_t *next);
+/* Cache files by name: entries, and small notes such as a compiler's version. NULL / nothing when there is no cache. */
+char *cache_load(const char *name, size_t *bytes);
+void cache_save(const char *name, const void *data, size_t bytes);
+/* The item of the opened bundle with this request, made by this kind of compiler when one is named. */
+bool bundle_find(const char *request, const char *compiler, struct compiled *out);
+const char *bundle_path(void); /* NULL: none is open */
+
+#endif

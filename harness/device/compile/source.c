@@ -1,0 +1,147 @@
+/* What a compilation depends on: the .cu and every file it can include from its own folder and from kernels/include, found by reading
+ * `#include` and
+ * `__has_include` lines without a preprocessor. Includes behind a false #if count too: a needless recompilation at worst. Headers of CUDA
+ * itself are covered by the compiler's build number. */
+#include "base/file.h"
+#include "device/compile/private.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SOURCE_MAX_BYTES (16u << 20)
+#define INCLUDES_MAX 512
+
+struct includes {
+    struct source *source;
+    struct hash *hash;
+    char *paths[INCLUDES_MAX]; /* files already read */
+    int count;
+};
+
+static bool scan_file(struct includes *in, const char *path, const char *text, struct error *err);
+
+/* Feeds one file to the hash under the name it was asked by; its content and what it includes in turn only the first time. */
+static bool add_file(struct includes *in, const char *name, const char *path, struct error *err)
+{
+    hash_add_text(in->hash, name);
+    for (int i = 0; i < in->count; i++)
+        if (strcmp(in->paths[i], path) == 0) {
+            hash_add(in->hash, &i, sizeof i);
+            return true;
+        }
+    if (in->count == INCLUDES_MAX)
+        return error_set(err, ERROR_USAGE, "%s: more than %d included files", in->source->path, INCLUDES_MAX);
+    in->paths[in->count++] = xstrdup(path);
+    size_t bytes;
+    char *text = file_read(path, SOURCE_MAX_BYTES, &bytes, err);
+    if (!text)
+        return false;
+    hash_add(in->hash, text, bytes);
+    bool ok = scan_file(in, path, text, err);
+    free(text);
+    return ok;
+}
+
+/* `name` as an include of the file in `folder` (NULL for <name>): the first place where it exists. */
+static bool add_include(struct includes *in, const char *name, const char *folder, struct error *err)
+{
+    const char *places[3] = {folder, in->source->folders[0], in->source->folders[1]};
+    for (int i = 0; i < 3; i++) {
+        if (!places[i])
+            continue;
+        char *path = file_join(places[i], name);
+        bool found = file_exists(path) && !file_is_dir(path);
+        bool ok = found ? add_file(in, name, path, err) : true;
+        free(path);
+        if (found)
+            return ok;
+    }
+    return true; /* a header of CUDA, or none: then the compiler says so */
+}
+
+/* `#include MACRO`: any file of both folders could be meant. */
+static bool add_all(struct includes *in, struct error *err)
+{
+    bool ok = true;
+    for (int f = 0; f < 2 && ok; f++) {
+        char **names;
+        int count = in->source->folders[f] ? file_list(in->source->folders[f], "", &names, NULL) : 0;
+        for (int i = 0; i < count; i++) {
+            char *path = file_join(in->source->folders[f], names[i]);
+            const char *dot = strrchr(names[i], '.');
+            if (ok && dot && (strcmp(dot, ".h") == 0 || strcmp(dot, ".cuh") == 0 || strcmp(dot, ".inc") == 0 || strcmp(dot, ".hpp") == 0))
+                ok = add_file(in, names[i], path, err);
+            free(path);
+            free(names[i]);
+        }
+        if (count >= 0 && in->source->folders[f])
+            free(names);
+    }
+    return ok;
+}
+
+/* p stands behind `include` or `__has_include(`. */
+static bool take_name(struct includes *in, const char *p, const char *folder, bool directive, struct error *err)
+{
+    while (*p == ' ' || *p == '\t' || *p == '(')
+        p++;
+    if (*p == '"' || *p == '<') {
+        size_t n = strcspn(p + 1, *p == '"' ? "\"\n" : ">\n");
+        if (n == 0 || n > 1000)
+            return true;
+        char *name = xstrndup(p + 1, n);
+        bool ok = add_include(in, name, *p == '"' ? folder : NULL, err);
+        free(name);
+        return ok;
+    }
+    return directive && (isalpha((unsigned char)*p) || *p == '_') ? add_all(in, err) : true;
+}
+
+static bool scan_file(struct includes *in, const char *path, const char *text, struct error *err)
+{
+    char *folder = file_dir(path);
+    bool ok = true;
+    for (const char *line = text; ok && *line;) {
+        size_t n = strcspn(line, "\n");
+        const char *p = line + strspn(line, " \t");
+        if (*p == '#') {
+            p++;
+            p += strspn(p, " \t");
+            if (strncmp(p, "include", 7) == 0 && strncmp(p, "include_", 8) != 0)
+                ok = take_name(in, p + 7, folder, true, err);
+            for (const char *h = p; ok && (h = memmem(h, (size_t)(line + n - h), "__has_include", 13)); h += 13)
+                ok = take_name(in, h + 13, folder, false, err);
+        }
+        line += n + (line[n] == '\n');
+    }
+    free(folder);
+    return ok;
+}
+
+bool source_read(const char *path, struct source *s, struct error *err)
+{
+    *s = (struct source){.path = xstrdup(path)};
+    struct includes in = {.source = s, .hash = NULL};
+    s->text = file_read(path, SOURCE_MAX_BYTES, &s->bytes, err);
+    if (!s->text)
+        return false;
+    if (strlen(s->text) != s->bytes)
+        return error_set(err, ERROR_USAGE, "%s: a NUL byte in a source file", path);
+    s->folders[0] = file_dir(path);
+    s->folders[1] = file_share("kernels/include");
+    in.hash = hash_begin();
+    bool ok = scan_file(&in, path, s->text, err);
+    hash_end(in.hash, s->includes);
+    for (int i = 0; i < in.count; i++)
+        free(in.paths[i]);
+    return ok;
+}
+
+void source_free(struct source *s)
+{
+    free(s->path);
+    free(s->text);
+    free(s->folders[0]);
+    free(s->folders[1]);
+    *s = (struct source){0};
+}

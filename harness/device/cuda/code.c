@@ -1,0 +1,349 @@
+/* Modules, functions, launches and tensor maps. */
+#include "base/dtype.h"
+#include "base/text.h"
+#include "device/cuda/private.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARAMS_MAX 64
+#define SMEM_STATIC_MAX (48u << 10) /* more than this a function must ask for */
+
+struct device_module {
+    CUmodule handle;
+    char *ptx, *label;
+    struct device_function *functions; /* freed with the module */
+};
+struct device_function {
+    CUfunction handle;
+    struct device_function *next;
+    char *name;
+    struct param params[PARAMS_MAX];
+    int param_count;
+    size_t param_bytes;
+    int static_smem, max_threads;
+    /* what was last set by attribute, so that a launch sets only what changes */
+    uint32_t smem;
+    int carveout;
+    bool large_cluster;
+};
+
+static bool load_image(struct cuda_state *s, const void *image, CUmodule *module, CUresult *result, char *log, size_t log_bytes)
+{
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_GENERATE_LINE_INFO};
+    void *values[] = {log, (void *)(uintptr_t)log_bytes, (void *)(uintptr_t)1};
+    log[0] = 0;
+    *result = s->api->cuModuleLoadDataEx(module, image, 3, options, values);
+    log[log_bytes - 1] = 0;
+    return *result == CUDA_SUCCESS;
+}
+
+bool cuda_load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    CUresult r = CUDA_ERROR_INVALID_IMAGE;
+    CUmodule handle = NULL;
+    char log[1024] = "", what[160];
+    bool ok = image->cubin && image->cubin_bytes && load_image(s, image->cubin, &handle, &r, log, sizeof log);
+    /* Another architecture's cubin: the driver compiles the PTX. Any other failure of a cubin is told as such. */
+    bool other_arch = r == CUDA_ERROR_NO_BINARY_FOR_GPU || r == CUDA_ERROR_INVALID_IMAGE || r == CUDA_ERROR_INVALID_SOURCE;
+    if (!ok && other_arch && image->ptx)
+        ok = load_image(s, image->ptx, &handle, &r, log, sizeof log);
+    if (!ok) {
+        snprintf(what, sizeof what, "loading %s", image->label ? image->label : "a kernel");
+        cuda_check(s, r, what, err);
+        if (log[0] && err)
+            error_set(err, err->kind, "%s: %.900s", what, log);
+        return false;
+    }
+    *module = xcalloc(1, sizeof **module);
+    **module = (struct device_module){.handle = handle,
+                                      .ptx = image->ptx ? xstrndup(image->ptx, image->ptx_bytes) : NULL,
+                                      .label = xstrdup(image->label ? image->label : "")};
+    return true;
+}
+
+void cuda_unload(struct device *dev, struct device_module *module)
+{
+    struct cuda_state *s = cuda_state(dev);
+    s->api->cuModuleUnload(module->handle);
+    for (struct device_function *f = module->functions, *next; f; f = next) {
+        next = f->next;
+        free(f->name);
+        free(f);
+    }
+    free(module->ptx);
+    free(module->label);
+    free(module);
+}
+
+/* The driver knows the sizes too: both must say the same. Its offsets count from the constant bank's start, so they differ where an
+ * alignment exceeds 16 (a tensor map): launches pass a pointer for each parameter, and never depend on them. */
+static bool check_params(struct cuda_state *s, const struct device_function *f, struct error *err)
+{
+    size_t offset = 0, bytes = 0;
+    for (int i = 0; i < f->param_count; i++) {
+        CUresult r = s->api->cuFuncGetParamInfo(f->handle, (size_t)i, &offset, &bytes);
+        if (r != CUDA_SUCCESS || bytes != f->params[i].bytes)
+            return error_set(err, ERROR_INTERNAL, "kernel %s: parameter %d: its PTX says %u bytes, the driver %zu", f->name, i,
+                             f->params[i].bytes, bytes);
+    }
+    return true; /* asking for one more would say whether there are more, but every refused call is an error in compute-sanitizer's eyes */
+}
+
+/* A cubin without its PTX: the driver tells offsets and sizes, no types. The end of the list is a refused call, which compute-sanitizer
+ * reports. */
+static bool ask_params(struct cuda_state *s, struct device_function *f, struct error *err)
+{
+    size_t offset, bytes;
+    f->param_count = 0;
+    f->param_bytes = 0;
+    while (s->api->cuFuncGetParamInfo(f->handle, (size_t)f->param_count, &offset, &bytes) == CUDA_SUCCESS) {
+        if (f->param_count == PARAMS_MAX)
+            return error_set(err, ERROR_USAGE, "kernel %s: more than %d parameters", f->name, PARAMS_MAX);
+        f->params[f->param_count++] = (struct param){.kind = PARAM_ANY, .bytes = (uint32_t)bytes, .offset = (uint32_t)offset};
+        f->param_bytes = offset + bytes;
+    }
+    return true;
+}
+
+bool cuda_function(struct device *dev, struct device_module *module, const char *name, struct device_function **function, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    struct device_function *f = xcalloc(1, sizeof *f);
+    f->carveout = -1;
+    f->name = xstrdup(name);
+    bool ok = false;
+    if (module->ptx)
+        f->param_count = device_ptx_signature(module->ptx, name, f->params, PARAMS_MAX, &f->param_bytes, err);
+    if (f->param_count < 0)
+        goto done;
+    CUresult found = s->api->cuModuleGetFunction(&f->handle, module->handle, name);
+    if (found == CUDA_ERROR_NOT_FOUND) {
+        error_set(err, ERROR_USAGE, "%s has no kernel '%s'", module->label, name);
+        goto done;
+    }
+    if (!cuda_check(s, found, name, err) || !cuda_check(s, s->api->cuFuncLoad(f->handle), name, err) ||
+        !(module->ptx ? check_params(s, f, err) : ask_params(s, f, err)))
+        goto done;
+    s->api->cuFuncGetAttribute(&f->static_smem, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f->handle);
+    s->api->cuFuncGetAttribute(&f->max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f->handle);
+    f->next = module->functions;
+    module->functions = f;
+    *function = f;
+    ok = true;
+done:
+    if (!ok) {
+        free(f->name);
+        free(f);
+    }
+    return ok;
+}
+
+int cuda_signature(struct device *dev, const struct device_function *function, const struct param **params, size_t *param_bytes)
+{
+    *params = function->params;
+    *param_bytes = function->param_bytes;
+    return function->param_count;
+}
+
+bool cuda_symbol(struct device *dev, struct device_module *module, const char *name, uint64_t *address, size_t *bytes, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    CUdeviceptr p = 0;
+    CUresult r = s->api->cuModuleGetGlobal(&p, bytes, module->handle, name);
+    if (r == CUDA_ERROR_NOT_FOUND) {
+        error_set(err, ERROR_USAGE, "%s has no symbol '%s'", module->label, name);
+        return error_hint(err, "extern \"C\" __constant__ keeps the name; a symbol that no kernel uses is left out");
+    }
+    *address = p;
+    return cuda_check(s, r, name, err);
+}
+
+static bool map_kind(int dtype, CUtensorMapDataType *out)
+{
+    switch ((enum dtype)dtype) {
+    case DTYPE_F32: *out = CU_TENSOR_MAP_DATA_TYPE_FLOAT32; return true;
+    case DTYPE_F16: *out = CU_TENSOR_MAP_DATA_TYPE_FLOAT16; return true;
+    case DTYPE_BF16: *out = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16; return true;
+    case DTYPE_F64: *out = CU_TENSOR_MAP_DATA_TYPE_FLOAT64; return true;
+    case DTYPE_I8:
+    case DTYPE_U8: *out = CU_TENSOR_MAP_DATA_TYPE_UINT8; return true;
+    case DTYPE_I32: *out = CU_TENSOR_MAP_DATA_TYPE_INT32; return true;
+    case DTYPE_U32: *out = CU_TENSOR_MAP_DATA_TYPE_UINT32; return true;
+    case DTYPE_NONE:
+    case DTYPE_COUNT: break;
+    }
+    return false;
+}
+
+/* Index of value in a list of four, or -1. */
+static int one_of(int value, int a, int b, int c, int d)
+{
+    const int list[] = {a, b, c, d};
+    for (int i = 0; i < 4; i++)
+        if (list[i] == value)
+            return i;
+    return -1;
+}
+
+bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *m, void *out128, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    CUtensorMap map __attribute__((aligned(64)));
+    CUtensorMapDataType kind;
+    cuuint64_t dim[5], strides[5];
+    cuuint32_t box[5], element[5];
+    int swizzle = one_of(m->swizzle, 0, 32, 64, 128), interleave = one_of(m->interleave, 0, 16, 32, -1),
+        promotion = one_of(m->l2_promotion, 0, 64, 128, 256);
+    if (m->rank < 1 || m->rank > 5 || !map_kind(m->element_kind, &kind) || swizzle < 0 || interleave < 0 || promotion < 0)
+        return error_set(
+            err, ERROR_USAGE,
+            "tensor map: rank %d (1 to 5), swizzle %d (0, 32, 64, 128), interleave %d (0, 16, 32), L2 promotion %d (0, 64, 128, 256)",
+            m->rank, m->swizzle, m->interleave, m->l2_promotion);
+    for (int i = 0; i < m->rank; i++) {
+        dim[i] = m->dim[i];
+        box[i] = m->box[i];
+        element[i] = m->element_stride[i] ? m->element_stride[i] : 1;
+        if (i)
+            strides[i - 1] = m->stride_bytes[i];
+    }
+    CUresult r =
+        s->api->cuTensorMapEncodeTiled(&map, kind, (cuuint32_t)m->rank, (void *)(uintptr_t)m->address, dim, strides, box, element,
+                                       (CUtensorMapInterleave)interleave, (CUtensorMapSwizzle)swizzle, (CUtensorMapL2promotion)promotion,
+                                       m->oob_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (r == CUDA_ERROR_INVALID_VALUE)
+        return error_set(err, ERROR_USAGE,
+                         "tensor map refused (CUDA_ERROR_INVALID_VALUE): the address must be a multiple of 16, strides multiples of 16, "
+                         "each box edge 1 to 256, and the inner box at most the swizzle's width in bytes");
+    if (!cuda_check(s, r, "tensor map", err))
+        return false;
+    memcpy(out128, &map, 128);
+    return true;
+}
+
+/* A launch that the driver refuses is the head's mistake, unless only another card would have room for it at once: said with its numbers.
+ */
+static bool refused(struct cuda_state *s, const struct device_function *f, const struct device_launch *l, CUresult r, const char *why,
+                    struct error *err)
+{
+    const char *name = "";
+    struct error driver = {0};
+    cuda_check(s, r, f->name, &driver);
+    if (driver.kind == ERROR_WRONG || s->lost) {
+        if (err)
+            *err = driver;
+        return false;
+    }
+    if (r == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)
+        why = ": its registers or shared memory do not fit one SM at this block size";
+    else if (r == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
+        why = ": a cooperative grid must fit the GPU at once";
+    else if (r == CUDA_ERROR_INVALID_CLUSTER_SIZE)
+        why = ": no group of SMs has room for such a cluster";
+    s->api->cuGetErrorName(r, &name);
+    bool too_large = r == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE || r == CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    return error_set(err, too_large ? ERROR_ENVIRONMENT : ERROR_USAGE,
+                     "kernel %s cannot be launched: grid %u,%u,%u block %u,%u,%u (at most %d threads) cluster %u,%u,%u shared memory %d + "
+                     "%u bytes: %s%s",
+                     f->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], f->max_threads, l->cluster[0],
+                     l->cluster[1], l->cluster[2], f->static_smem, l->smem, name, why);
+}
+
+static bool prepare_function(struct cuda_state *s, struct device_function *f, const struct device_launch *l, uint64_t cluster_blocks,
+                             struct error *err)
+{
+    CUresult r = CUDA_SUCCESS;
+    if (l->smem > f->smem && l->smem + (uint64_t)f->static_smem > SMEM_STATIC_MAX) {
+        r = l->smem > INT32_MAX ? CUDA_ERROR_INVALID_VALUE
+                                : s->api->cuFuncSetAttribute(f->handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)l->smem);
+        if (r != CUDA_SUCCESS)
+            return refused(s, f, l, r, ": that much shared memory a block cannot have here", err);
+        f->smem = l->smem;
+    }
+    if (l->carveout != f->carveout) {
+        r = s->api->cuFuncSetAttribute(f->handle, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, l->carveout);
+        if (r != CUDA_SUCCESS)
+            return refused(s, f, l, r, ": a carveout is a percentage, or -1", err);
+        f->carveout = l->carveout;
+    }
+    if (cluster_blocks > 8 && !f->large_cluster) {
+        r = s->api->cuFuncSetAttribute(f->handle, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+        if (r != CUDA_SUCCESS)
+            return refused(s, f, l, r, ": clusters of more than 8 blocks are not allowed here", err);
+        f->large_cluster = true;
+    }
+    return true;
+}
+
+#define ATTRIBUTES_MAX 3
+static bool is_clustered(const struct device_launch *l)
+{
+    return l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1; /* one block is no cluster */
+}
+
+/* Prepares the function for such a launch and says it in the driver's words; `attributes` is what the configuration points to. */
+static bool configure(struct cuda_state *s, struct device_function *f, const struct device_launch *l,
+                      CUlaunchAttribute attributes[ATTRIBUTES_MAX], CUlaunchConfig *config, struct error *err)
+{
+    unsigned count = 0;
+    bool cluster = is_clustered(l);
+    uint32_t c[3];
+    for (int i = 0; i < 3; i++)
+        c[i] = cluster && l->cluster[i] == 0 ? 1 : l->cluster[i];
+    if (!prepare_function(s, f, l, cluster ? (uint64_t)c[0] * c[1] * c[2] : 1, err))
+        return false;
+    if (cluster)
+        attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = {c[0], c[1], c[2]}};
+    if (l->cooperative)
+        attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    if (l->pdl)
+        attributes[count++] = (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                                  .value.programmaticStreamSerializationAllowed = 1};
+    *config = (CUlaunchConfig){.gridDimX = l->grid[0],
+                               .gridDimY = l->grid[1],
+                               .gridDimZ = l->grid[2],
+                               .blockDimX = l->block[0],
+                               .blockDimY = l->block[1],
+                               .blockDimZ = l->block[2],
+                               .sharedMemBytes = l->smem,
+                               .hStream = s->stream,
+                               .attrs = attributes,
+                               .numAttrs = count};
+    return true;
+}
+
+bool cuda_launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    CUlaunchAttribute attributes[ATTRIBUTES_MAX];
+    CUlaunchConfig config;
+    void *params[PARAMS_MAX];
+    if (l->param_bytes != f->param_bytes)
+        return error_set(err, ERROR_INTERNAL, "kernel %s takes %zu bytes of parameters, %zu were given", f->name, f->param_bytes,
+                         l->param_bytes);
+    for (int i = 0; i < f->param_count; i++)
+        params[i] = (char *)(uintptr_t)l->params + f->params[i].offset;
+    if (!configure(s, f, l, attributes, &config, err))
+        return false;
+    CUresult r = s->api->cuLaunchKernelEx(&config, f->handle, params, NULL);
+    return r == CUDA_SUCCESS || refused(s, f, l, r, "", err);
+}
+
+bool cuda_clusters(struct device *dev, struct device_function *f, const struct device_launch *l, int *count, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    CUlaunchAttribute attributes[ATTRIBUTES_MAX];
+    CUlaunchConfig config;
+    *count = 0;
+    if (!is_clustered(l))
+        return true;
+    return configure(s, f, l, attributes, &config, err) &&
+           cuda_check(s, s->api->cuOccupancyMaxActiveClusters(count, f->handle, &config), "asking how many clusters fit", err);
+}
+
+bool cuda_sync(struct device *dev, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    return cuda_check(s, s->api->cuStreamSynchronize(s->stream), "waiting for the GPU", err);
+}

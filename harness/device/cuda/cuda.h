@@ -1,0 +1,21 @@
+/* device/cuda/cuda: a GPU through the CUDA driver API, loaded at run time: `cuda`, `cuda:1`.
+ *
+ * An error that has killed the context (a trap, an access outside of memory, a launch that timed out) is sticky: every later call fails
+ * too. Its kind is ERROR_WRONG then, and the worker that holds the device should end; every other failure of the driver is ERROR_INTERNAL
+ * or ERROR_ENVIRONMENT. */
+#ifndef BENCH_DEVICE_CUDA_CUDA_H
+#define BENCH_DEVICE_CUDA_CUDA_H
+
+#include "device/device.h"
+
+extern const struct device_ops cuda_device;
+
+/* For libraries that queue work of their own beside a device's launches (cuDNN): the CUcontext and CUstream of a cuda device. */
+bool cuda_native(struct device *dev, void **context, void **stream, struct error *err);
+/* Flushes the caches as the device's `flush` does, but in a second context on the same GPU, and waits: what runs there is no part of what
+ * CUPTI counts or traces in the first. Persisting lines stay. Nothing of the device may be in flight. */
+bool cuda_flush_aside(struct device *dev, struct error *err);
+/* True when the device has met a sticky error: nothing more can run in this process. */
+bool cuda_is_lost(const struct device *dev);
+
+#endif

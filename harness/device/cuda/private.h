@@ -1,0 +1,135 @@
+/* device/cuda, between its files: the driver's functions, and what a device holds. */
+#ifndef BENCH_DEVICE_CUDA_PRIVATE_H
+#define BENCH_DEVICE_CUDA_PRIVATE_H
+
+#include "base/library.h"
+#include "device/cuda/cuda.h"
+#include <cuda.h>
+
+/* cuda.h renames many of these to their newest version (cuMemAlloc to cuMemAlloc_v2): fields and symbols follow the renamed names. */
+#define CUDA_FUNCTIONS(X) \
+    X(cuInit) \
+    X(cuDriverGetVersion) \
+    X(cuGetErrorName) \
+    X(cuGetErrorString) \
+    X(cuDeviceGet) \
+    X(cuDeviceGetCount) \
+    X(cuDeviceGetName) \
+    X(cuDeviceGetAttribute) \
+    X(cuDeviceGetUuid) \
+    X(cuDevicePrimaryCtxRetain) \
+    X(cuDevicePrimaryCtxRelease) \
+    X(cuCtxSetCurrent) \
+    X(cuCtxResetPersistingL2Cache) \
+    X(cuStreamCreate) \
+    X(cuStreamDestroy) \
+    X(cuStreamSynchronize) \
+    X(cuMemGetInfo) \
+    X(cuMemAlloc) \
+    X(cuMemFree) \
+    X(cuMemcpyHtoDAsync) \
+    X(cuMemcpyDtoHAsync) \
+    X(cuMemcpyDtoDAsync) \
+    X(cuMemsetD32Async) \
+    X(cuMemsetD8Async) \
+    X(cuModuleLoadDataEx) \
+    X(cuModuleUnload) \
+    X(cuModuleGetFunction) \
+    X(cuModuleGetGlobal) \
+    X(cuFuncGetAttribute) \
+    X(cuFuncSetAttribute) \
+    X(cuFuncLoad) \
+    X(cuFuncGetParamInfo) \
+    X(cuLaunchKernelEx) \
+    X(cuOccupancyMaxActiveClusters) \
+    X(cuTensorMapEncodeTiled) \
+    X(cuEventCreate) \
+    X(cuEventDestroy) \
+    X(cuEventRecord) \
+    X(cuEventElapsedTime) \
+    X(cuStreamBeginCapture) \
+    X(cuStreamEndCapture) \
+    X(cuGraphInstantiate) \
+    X(cuGraphUpload) \
+    X(cuGraphLaunch) \
+    X(cuGraphExecDestroy) \
+    X(cuGraphDestroy)
+
+struct cuda_api {
+    struct library library;
+#define CUDA_FIELD(name) __typeof__(name) *name;
+    CUDA_FUNCTIONS(CUDA_FIELD)
+#undef CUDA_FIELD
+};
+/* Loads the driver's library once a process and calls cuInit; an environment error in words when there is no driver, no GPU or too old a
+ * driver. */
+const struct cuda_api *cuda_api(struct error *err);
+
+struct cuda_allocation {
+    CUdeviceptr base;
+    uint64_t address; /* base, rounded up to 512 */
+    size_t bytes;
+};
+/* A buffer of 2x L2, and the two kernels that write and read it. */
+struct cuda_flush {
+    CUmodule module;
+    CUfunction write, read;
+    CUdeviceptr buffer;
+    size_t bytes;
+    uint32_t round;
+};
+struct cuda_state {
+    const struct cuda_api *api;
+    CUdevice device;
+    CUcontext context;
+    CUstream stream;
+    bool lost; /* a sticky error was met */
+    struct cuda_allocation *allocations;
+    int allocation_count;
+    struct cuda_flush flush, aside;
+    CUcontext aside_context; /* cuda_flush_aside */
+    CUstream aside_stream;
+};
+static inline struct cuda_state *cuda_state(const struct device *dev)
+{
+    return dev->private_data;
+}
+/* True for success; else sets err: "WHAT: CUDA_ERROR_...: meaning", ERROR_WRONG and dev lost when the context is dead. */
+bool cuda_check(struct cuda_state *s, CUresult r, const char *what, struct error *err);
+
+/* The hooks, by file. cuda_memory.c */
+bool cuda_alloc(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
+void cuda_release(struct device *dev, uint64_t address);
+bool cuda_write(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err);
+bool cuda_read(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err);
+bool cuda_fill(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes, struct error *err);
+bool cuda_copy(struct device *dev, uint64_t to, uint64_t from, size_t bytes, struct error *err);
+bool cuda_flush(struct device *dev, struct error *err);
+void cuda_memory_close(struct cuda_state *s);
+extern const char cuda_flush_ptx[];
+/* cuda_code.c */
+bool cuda_load(struct device *dev, const struct device_image *image, struct device_module **module, struct error *err);
+void cuda_unload(struct device *dev, struct device_module *module);
+bool cuda_function(struct device *dev, struct device_module *module, const char *name, struct device_function **function,
+                   struct error *err);
+int cuda_signature(struct device *dev, const struct device_function *function, const struct param **params, size_t *param_bytes);
+bool cuda_symbol(struct device *dev, struct device_module *module, const char *name, uint64_t *address, size_t *bytes, struct error *err);
+bool cuda_tensor_map(struct device *dev, const struct device_tensor_map *map, void *out128, struct error *err);
+bool cuda_launch(struct device *dev, struct device_function *function, const struct device_launch *launch, struct error *err);
+bool cuda_clusters(struct device *dev, struct device_function *function, const struct device_launch *launch, int *count, struct error *err);
+bool cuda_sync(struct device *dev, struct error *err);
+/* cuda_time.c */
+bool cuda_event(struct device *dev, struct device_event **event, struct error *err);
+void cuda_event_free(struct device *dev, struct device_event *event);
+bool cuda_record(struct device *dev, struct device_event *event, struct error *err);
+bool cuda_elapsed(struct device *dev, struct device_event *from, struct device_event *to, double *ns, struct error *err);
+bool cuda_graph_begin(struct device *dev, struct error *err);
+bool cuda_graph_end(struct device *dev, struct device_graph **graph, struct error *err);
+bool cuda_graph_launch(struct device *dev, struct device_graph *graph, struct error *err);
+void cuda_graph_free(struct device *dev, struct device_graph *graph);
+void cuda_range_push(struct device *dev, const char *name);
+void cuda_range_pop(struct device *dev);
+/* cuda_chip.c: limits from the driver's attributes, rates from base/chip's table. */
+void cuda_chip(struct device *dev);
+
+#endif

@@ -1,0 +1,103 @@
+/* Events, graphs by stream capture, and NVTX ranges. */
+#include "base/text.h"
+#include "device/cuda/private.h"
+#include <stdlib.h>
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define HAVE_NVTX 1
+#endif
+
+struct device_event {
+    CUevent handle;
+};
+struct device_graph {
+    CUgraph graph;
+    CUgraphExec executable;
+};
+
+bool cuda_event(struct device *dev, struct device_event **event, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    CUevent handle;
+    if (!cuda_check(s, s->api->cuEventCreate(&handle, CU_EVENT_DEFAULT), "making an event", err))
+        return false;
+    *event = xcalloc(1, sizeof **event);
+    (*event)->handle = handle;
+    return true;
+}
+
+void cuda_event_free(struct device *dev, struct device_event *event)
+{
+    cuda_state(dev)->api->cuEventDestroy(event->handle);
+    free(event);
+}
+
+bool cuda_record(struct device *dev, struct device_event *event, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    return cuda_check(s, s->api->cuEventRecord(event->handle, s->stream), "recording an event", err);
+}
+
+bool cuda_elapsed(struct device *dev, struct device_event *from, struct device_event *to, double *ns, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    float ms = 0;
+    if (!cuda_check(s, s->api->cuEventElapsedTime(&ms, from->handle, to->handle), "reading the time", err))
+        return false;
+    *ns = (double)ms * 1e6;
+    return true;
+}
+
+bool cuda_graph_begin(struct device *dev, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    return cuda_check(s, s->api->cuStreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED), "beginning a graph", err);
+}
+
+bool cuda_graph_end(struct device *dev, struct device_graph **graph, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    struct device_graph g = {0};
+    bool ok = cuda_check(s, s->api->cuStreamEndCapture(s->stream, &g.graph), "ending a graph", err) &&
+              cuda_check(s, s->api->cuGraphInstantiate(&g.executable, g.graph, 0), "instantiating a graph", err) &&
+              cuda_check(s, s->api->cuGraphUpload(g.executable, s->stream), "uploading a graph", err);
+    if (!ok) {
+        if (g.executable)
+            s->api->cuGraphExecDestroy(g.executable);
+        if (g.graph)
+            s->api->cuGraphDestroy(g.graph);
+        return false;
+    }
+    *graph = xcalloc(1, sizeof **graph);
+    **graph = g;
+    return true;
+}
+
+bool cuda_graph_launch(struct device *dev, struct device_graph *graph, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    return cuda_check(s, s->api->cuGraphLaunch(graph->executable, s->stream), "launching a graph", err);
+}
+
+void cuda_graph_free(struct device *dev, struct device_graph *graph)
+{
+    struct cuda_state *s = cuda_state(dev);
+    s->api->cuGraphExecDestroy(graph->executable);
+    s->api->cuGraphDestroy(graph->graph);
+    free(graph);
+}
+
+/* Without a tool attached both calls cost nanoseconds. */
+void cuda_range_push(struct device *dev, const char *name)
+{
+#ifdef HAVE_NVTX
+    nvtxRangePushA(name);
+#endif
+}
+
+void cuda_range_pop(struct device *dev)
+{
+#ifdef HAVE_NVTX
+    nvtxRangePop();
+#endif
+}

@@ -1,0 +1,159 @@
+#include "device/cudnn/cudnn.h"
+#include "base/text.h"
+#include "device/cuda/cuda.h"
+#include "device/cudnn/private.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool load_api(struct cudnn_api *api, struct error *err)
+{
+    static const char *const sonames[] = {"libcudnn.so.9", NULL}, *const compiler[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
+    struct library nvrtc;
+    if (!library_open(&api->library, sonames, err))
+        return error_where(err, "cuDNN");
+    /* cuDNN looks for NVRTC by its soname when an engine compiles its kernel: found then, wherever ours lies. Kept loaded. */
+    library_open(&nvrtc, compiler, NULL);
+    bool ok = true;
+#define LOAD(name) ok = ok && (api->name = (__typeof__(api->name))library_symbol(&api->library, #name, err));
+    LOAD(cudnnGetVersion)
+    LOAD(cudnnGetErrorString)
+    LOAD(cudnnGetLastErrorString)
+    LOAD(cudnnCreate)
+    LOAD(cudnnDestroy)
+    LOAD(cudnnSetStream)
+    LOAD(cudnnBackendCreateDescriptor)
+    LOAD(cudnnBackendDestroyDescriptor)
+    LOAD(cudnnBackendFinalize)
+    LOAD(cudnnBackendSetAttribute)
+    LOAD(cudnnBackendGetAttribute)
+    LOAD(cudnnBackendExecute)
+#undef LOAD
+    return ok;
+}
+
+const struct cudnn_api *cudnn_api(struct error *err)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct cudnn_api api;
+    static bool loaded;
+    pthread_mutex_lock(&lock);
+    if (!loaded) {
+        loaded = load_api(&api, err);
+        if (!loaded)
+            library_close(&api.library);
+    }
+    pthread_mutex_unlock(&lock);
+    return loaded ? &api : NULL;
+}
+
+bool cudnn_failed(const struct cudnn_api *api, int status, const char *what, struct error *err)
+{
+    char said[600] = "";
+    api->cudnnGetLastErrorString(said, sizeof said - 1);
+    for (char *c = said; *c; c++)
+        if (*c == '\n')
+            *c = ' ';
+    bool unsupported = status >= STATUS_NOT_SUPPORTED && status <= STATUS_NOT_SUPPORTED_LAST;
+    return error_set(err, unsupported ? ERROR_USAGE : ERROR_INTERNAL, "cuDNN: %s: %s%s%s", what, api->cudnnGetErrorString(status),
+                     said[0] ? ": " : "", said);
+}
+
+bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err)
+{
+    void *context, *stream;
+    const struct cudnn_api *api;
+    if (!cuda_native(dev, &context, &stream, err) || !(api = cudnn_api(err)))
+        return false;
+    struct cudnn *h = xcalloc(1, sizeof *h);
+    h->api = api;
+    h->dev = dev;
+    int status = api->cudnnCreate(&h->handle);
+    if (status == STATUS_SUCCESS)
+        status = api->cudnnSetStream(h->handle, stream);
+    if (status != STATUS_SUCCESS) {
+        cudnn_failed(api, status, "it does not start", err);
+        if (err && err->kind == ERROR_INTERNAL)
+            err->kind = ERROR_ENVIRONMENT;
+        cudnn_close(h);
+        return false;
+    }
+    *handle = h;
+    return true;
+}
+
+bool cudnn_open_described(const char *json, struct cudnn **handle, struct error *err)
+{
+    const struct cudnn_api *api = cudnn_api(err);
+    if (!api)
+        return false;
+    struct cudnn *h = xcalloc(1, sizeof *h);
+    h->api = api;
+    int status = api->cudnnBackendCreateDescriptor(DESCRIPTOR_DEVICEPROP, &h->properties);
+    if (status == STATUS_SUCCESS)
+        status = api->cudnnBackendSetAttribute(h->properties, ATTR_DEVICEPROP_JSON_REPRESENTATION, TYPE_CHAR, (int64_t)strlen(json), json);
+    if (status == STATUS_SUCCESS)
+        status = api->cudnnBackendFinalize(h->properties);
+    if (status != STATUS_SUCCESS) {
+        cudnn_failed(api, status, "a described device", err);
+        cudnn_close(h);
+        return false;
+    }
+    *handle = h;
+    return true;
+}
+
+void cudnn_close(struct cudnn *handle)
+{
+    if (!handle)
+        return;
+    if (handle->narrow_module)
+        handle->dev->ops->unload(handle->dev, handle->narrow_module);
+    if (handle->properties)
+        handle->api->cudnnBackendDestroyDescriptor(handle->properties);
+    if (handle->handle)
+        handle->api->cudnnDestroy(handle->handle);
+    free(handle->choices);
+    free(handle);
+}
+
+bool cudnn_conv_same(const struct cudnn_conv *a, const struct cudnn_conv *b)
+{
+    const int64_t x[] = {a->n, a->c, a->h, a->w, a->k, a->r, a->s, a->p, a->q, a->stride, a->pad, a->dilation, a->groups, a->d, a->t, a->o},
+                  y[] = {b->n, b->c, b->h, b->w, b->k, b->r, b->s, b->p, b->q, b->stride, b->pad, b->dilation, b->groups, b->d, b->t, b->o};
+    return !memcmp(x, y, sizeof x) && a->dtype == b->dtype && a->layout == b->layout && a->math == b->math && a->bias == b->bias &&
+           a->residual == b->residual && a->activation == b->activation && a->alpha == b->alpha;
+}
+
+char *cudnn_plan_said(const struct cudnn_plan_facts *facts)
+{
+    return text_format("%s, mode %c rank %d,", facts->text, facts->mode, facts->rank);
+}
+
+void cudnn_only(struct cudnn *handle, const char *said)
+{
+    handle->only = said;
+}
+
+void cudnn_choose(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, int among)
+{
+    if (cudnn_chosen(handle, conv))
+        return;
+    handle->choices = xrealloc(handle->choices, sizeof *handle->choices * (size_t)(handle->choice_count + 1));
+    handle->choices[handle->choice_count++] = (struct cudnn_choice){.conv = *conv, .facts = *facts, .among = among};
+}
+
+const struct cudnn_choice *cudnn_chosen(const struct cudnn *handle, const struct cudnn_conv *conv)
+{
+    for (int i = 0; i < handle->choice_count; i++)
+        if (cudnn_conv_same(&handle->choices[i].conv, conv))
+            return &handle->choices[i];
+    return NULL;
+}
+
+void cudnn_version(const struct cudnn *handle, char *out, size_t bytes)
+{
+    size_t v = handle->api->cudnnGetVersion(); /* 91900: 9.19.0 */
+    snprintf(out, bytes, "cudnn %zu.%zu.%zu", v / 10000, v % 10000 / 100, v % 100);
+}

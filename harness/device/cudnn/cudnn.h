@@ -1,0 +1,65 @@
+/* device/cudnn/cudnn: convolution with fused bias and activation through cuDNN's backend API, loaded at run time; every plan its heuristics
+ * offer. */
+#ifndef BENCH_DEVICE_CUDNN_CUDNN_H
+#define BENCH_DEVICE_CUDNN_CUDNN_H
+
+#include "base/dtype.h"
+#include "device/device.h"
+
+struct cudnn_conv { /* what the graph computes: y = activation(conv(x, w) + bias + residual) */
+    int64_t n, c, h, w, k, r, s, p, q;
+    int64_t d, t, o; /* input, filter and output depth; d 0: two dimensions. h and p are then rows of one plane */
+    int64_t stride, pad, dilation, groups;
+    enum dtype dtype;   /* x, w, y, residual; bias is f32. Of i8 x and w: sums are i32, y and residual f32 */
+    enum layout layout; /* NHWC (filter KRSC) or NCHW (filter KCRS) */
+    enum math math;     /* f32 drops TENSOR_CORE and DOWN_CONVERT engines; tf32 keeps TENSOR_CORE without DOWN_CONVERT on f32 data */
+    bool bias, residual;
+    int activation; /* 0 none, 1 relu, 2 leaky relu */
+    double alpha;   /* leaky relu */
+};
+struct cudnn; /* a handle on a device */
+struct cudnn_plan;
+struct cudnn_plan_facts {
+    char text[256]; /* "engine 62 TILE_SIZE=4 CGA_M=8" */
+    int engine;
+    char mode; /* 'A', 'B' or 'F': the heuristic mode that offered it */
+    int rank;  /* in that mode, 0 first */
+    uint64_t workspace_bytes;
+    char notes[128]; /* "TENSOR_CORE" ... */
+};
+bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err);
+void cudnn_close(struct cudnn *handle);
+void cudnn_version(const struct cudnn *handle, char *out, size_t bytes);
+/* A plan as rows tell it: "engine 62 TILE_SIZE=4, mode A rank 1,". malloc'd. */
+char *cudnn_plan_said(const struct cudnn_plan_facts *facts);
+/* From here on cudnn_plans makes no plan but the one that `said` begins with: making one takes up to half a second, where its kernel is
+ * compiled then. NULL: all again. Borrowed. */
+void cudnn_only(struct cudnn *handle, const char *said);
+/* All plans of modes A, B and FALLBACK that finalize and obey the math mode, duplicates dropped, at most `most`. 0 with err when the graph
+ * is not supported. */
+int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, struct cudnn_plan ***plans, struct error *err);
+/* The same engine and knobs for an equal convolution with other addresses: a plan keeps what belongs to its own (a bias in 16 bits). NULL
+ * on error. */
+struct cudnn_plan *cudnn_plan_again(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *like,
+                                    struct error *err);
+/* Which plan timing found the fastest of `among` for a convolution, kept as long as the handle: the layers of a chain, and its other
+ * chains, need not search again. cudnn_chosen: NULL when none was kept. */
+struct cudnn_choice {
+    struct cudnn_conv conv;
+    struct cudnn_plan_facts facts;
+    int among;
+};
+void cudnn_choose(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, int among);
+const struct cudnn_choice *cudnn_chosen(const struct cudnn *handle, const struct cudnn_conv *conv);
+bool cudnn_conv_same(const struct cudnn_conv *a, const struct cudnn_conv *b);
+void cudnn_plan_free(struct cudnn_plan *plan);
+const struct cudnn_plan_facts *cudnn_plan_facts(const struct cudnn_plan *plan);
+/* cuDNN's precompiled engines want the bias of 16-bit data in 16 bits (BIAS_NARROWED in notes): a copy is kept, rounded to nearest. Without
+ * this call cudnn_execute converts anew every time, inside the time. To be called after every write to the bias; serves all plans of one
+ * cudnn_plans. */
+bool cudnn_prepare(struct cudnn *handle, const struct cudnn_plan *plan, uint64_t bias, struct error *err);
+/* Queues it on the device's stream. Unused addresses are 0. */
+bool cudnn_execute(struct cudnn *handle, const struct cudnn_plan *plan, uint64_t x, uint64_t w, uint64_t y, uint64_t bias,
+                   uint64_t residual, uint64_t workspace, struct error *err);
+
+#endif

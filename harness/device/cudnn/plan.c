@@ -1,0 +1,454 @@
+/* The plans that cuDNN's heuristics offer for a graph, which of them obey the math mode, and running one. */
+#include "base/text.h"
+#include "device/cuda/cuda.h"
+#include "device/cudnn/private.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RESULTS_MAX 256
+#define KNOBS_MAX 32
+#define NARROWED "BIAS_NARROWED" /* among the notes: the bias is given in 16 bits */
+
+struct cudnn_plan {
+    const struct cudnn_api *api;
+    struct cudnn_graph *graph;
+    void *configuration, *plan;
+    struct cudnn_plan_facts facts;
+    unsigned tensors; /* bit set of the UIDs to pass */
+    /* the variant pack of the last execution, made anew when an address differs */
+    void *pack;
+    uint64_t addresses[6];
+};
+/* Engine configurations of one heuristic mode, best first. */
+struct offer {
+    char mode;
+    void *heuristic;
+    void *configurations[RESULTS_MAX];
+    int count;
+};
+
+static bool get(const struct cudnn_api *api, void *d, enum cudnn_attribute name, enum cudnn_type type, int64_t wanted, int64_t *count,
+                void *values)
+{
+    int64_t got = 0;
+    bool ok = api->cudnnBackendGetAttribute(d, (int)name, (int)type, wanted, &got, values) == STATUS_SUCCESS;
+    if (count)
+        *count = ok ? got : 0;
+    return ok;
+}
+
+static bool set(const struct cudnn_api *api, void *d, enum cudnn_attribute name, enum cudnn_type type, int64_t count, const void *values)
+{
+    return api->cudnnBackendSetAttribute(d, (int)name, (int)type, count, values) == STATUS_SUCCESS;
+}
+
+static void offer_close(const struct cudnn_api *api, struct offer *o)
+{
+    for (int i = 0; i < o->count; i++)
+        if (o->configurations[i])
+            api->cudnnBackendDestroyDescriptor(o->configurations[i]);
+    if (o->heuristic)
+        api->cudnnBackendDestroyDescriptor(o->heuristic);
+    o->count = 0;
+    o->heuristic = NULL;
+}
+
+/* A mode that has nothing to offer for this graph leaves count 0. */
+static void offer_open(struct cudnn *h, struct cudnn_graph *g, char name, int mode, struct offer *o)
+{
+    const struct cudnn_api *api = h->api;
+    int64_t found = 0;
+    *o = (struct offer){.mode = name};
+    if (api->cudnnBackendCreateDescriptor(DESCRIPTOR_ENGINEHEUR, &o->heuristic) != STATUS_SUCCESS)
+        return;
+    bool ok = set(api, o->heuristic, ATTR_ENGINEHEUR_OPERATION_GRAPH, TYPE_BACKEND_DESCRIPTOR, 1, &g->operations) &&
+              set(api, o->heuristic, ATTR_ENGINEHEUR_MODE, TYPE_HEUR_MODE, 1, &mode) &&
+              (!h->properties || set(api, o->heuristic, ATTR_ENGINEHEUR_DEVICEPROP, TYPE_BACKEND_DESCRIPTOR, 1, &h->properties)) &&
+              api->cudnnBackendFinalize(o->heuristic) == STATUS_SUCCESS &&
+              get(api, o->heuristic, ATTR_ENGINEHEUR_RESULTS, TYPE_BACKEND_DESCRIPTOR, 0, &found, NULL);
+    if (!ok)
+        return;
+    int wanted = found < RESULTS_MAX ? (int)found : RESULTS_MAX;
+    while (o->count < wanted && api->cudnnBackendCreateDescriptor(DESCRIPTOR_ENGINECFG, &o->configurations[o->count]) == STATUS_SUCCESS)
+        o->count++;
+    if (o->count && !get(api, o->heuristic, ATTR_ENGINEHEUR_RESULTS, TYPE_BACKEND_DESCRIPTOR, o->count, &found, o->configurations))
+        found = 0;
+    while (o->count > found)
+        api->cudnnBackendDestroyDescriptor(o->configurations[--o->count]);
+}
+
+static const char *knob_name(int knob, char *unknown, size_t bytes)
+{
+    static const char *const names[] = {/* by cuDNN's number of the knob */
+                                        "SPLIT_K",
+                                        "SWIZZLE",
+                                        "TILE_SIZE",
+                                        "USE_TEX",
+                                        "EDGE",
+                                        "KBLOCK",
+                                        "LDGA",
+                                        "LDGB",
+                                        "CHUNK_K",
+                                        "SPLIT_H",
+                                        "WINO_TILE",
+                                        "MULTIPLY",
+                                        "SPLIT_K_BUF",
+                                        "TILEK",
+                                        "STAGES",
+                                        "REDUCTION_MODE",
+                                        "CTA_SPLIT_K_MODE",
+                                        "SPLIT_K_SLC",
+                                        "IDX_MODE",
+                                        "SLICED",
+                                        "SPLIT_RS",
+                                        "SINGLEBUFFER",
+                                        "LDGC",
+                                        "SPECFILT",
+                                        "KERNEL_CFG",
+                                        "WORKSPACE",
+                                        "TILE_CGA",
+                                        "CGA_M",
+                                        "CGA_N",
+                                        "BLOCK_SIZE",
+                                        "OCCUPANCY",
+                                        "ARRAY_SIZE_PER_THREAD",
+                                        "NUM_C_PER_BLOCK",
+                                        "SPLIT_COLS",
+                                        "TILE_ROWS",
+                                        "TILE_COLS",
+                                        "LOAD_SIZE",
+                                        "CTA_COUNT",
+                                        "STREAM_K",
+                                        "SPLIT_P_SLC",
+                                        "TILE_M",
+                                        "TILE_N",
+                                        "WARP_SPEC_CFG",
+                                        "SWAP_AB"};
+    if (knob >= 0 && knob < (int)(sizeof names / sizeof *names) && names[knob])
+        return names[knob];
+    snprintf(unknown, bytes, "KNOB%d", knob);
+    return unknown;
+}
+
+static void describe_knobs(const struct cudnn_api *api, void *configuration, struct text *t)
+{
+    void *choices[KNOBS_MAX] = {0};
+    int made = 0;
+    int64_t count = 0; /* asked for its count alone, this attribute answers 0: offer more than enough */
+    while (made < KNOBS_MAX && api->cudnnBackendCreateDescriptor(DESCRIPTOR_KNOB_CHOICE, &choices[made]) == STATUS_SUCCESS)
+        made++;
+    if (made && get(api, configuration, ATTR_ENGINECFG_KNOB_CHOICES, TYPE_BACKEND_DESCRIPTOR, made, &count, choices))
+        for (int i = 0; i < made && i < count; i++) {
+            int knob = -1;
+            int64_t value = 0;
+            char unknown[24];
+            if (get(api, choices[i], ATTR_KNOB_CHOICE_KNOB_TYPE, TYPE_KNOB_TYPE, 1, NULL, &knob) &&
+                get(api, choices[i], ATTR_KNOB_CHOICE_KNOB_VALUE, TYPE_INT64, 1, NULL, &value))
+                text_addf(t, " %s=%lld", knob_name(knob, unknown, sizeof unknown), (long long)value);
+        }
+    for (int i = 0; i < made; i++)
+        api->cudnnBackendDestroyDescriptor(choices[i]);
+}
+
+/* Engine, knobs and numerical notes of a configuration; false when it does not say. */
+static bool describe(struct cudnn *h, void *configuration, bool narrow_bias, struct cudnn_plan_facts *facts, unsigned *notes)
+{
+    static const char *const names[NOTE_COUNT] = {"TENSOR_CORE",
+                                                  "DOWN_CONVERT_INPUTS",
+                                                  "REDUCED_PRECISION_REDUCTION",
+                                                  "FFT",
+                                                  "NONDETERMINISTIC",
+                                                  "WINOGRAD",
+                                                  "WINOGRAD_TILE_4x4",
+                                                  "WINOGRAD_TILE_6x6",
+                                                  "WINOGRAD_TILE_13x13",
+                                                  "STRICT_NAN_PROP"};
+    const struct cudnn_api *api = h->api;
+    void *engine = NULL;
+    int64_t index = -1, count = 0;
+    int list[NOTE_COUNT];
+    struct text t = {0};
+    if (api->cudnnBackendCreateDescriptor(DESCRIPTOR_ENGINE, &engine) != STATUS_SUCCESS)
+        return false;
+    bool ok = get(api, configuration, ATTR_ENGINECFG_ENGINE, TYPE_BACKEND_DESCRIPTOR, 1, NULL, &engine) &&
+              get(api, engine, ATTR_ENGINE_GLOBAL_INDEX, TYPE_INT64, 1, NULL, &index);
+    *notes = 0;
+    if (ok) {
+        facts->engine = (int)index;
+        if (!get(api, engine, ATTR_ENGINE_NUMERICAL_NOTE, TYPE_NUMERICAL_NOTE, NOTE_COUNT, &count, list))
+            count = 0;
+        for (int64_t i = 0; i < count && i < NOTE_COUNT; i++)
+            if (list[i] >= 0 && list[i] < NOTE_COUNT) {
+                *notes |= 1u << list[i];
+                text_addf(&t, "%s%s", t.len ? " " : "", names[list[i]]);
+            }
+        if (narrow_bias)
+            text_addf(&t, "%s" NARROWED, t.len ? " " : "");
+        snprintf(facts->notes, sizeof facts->notes, "%s", text_get(&t));
+        text_free(&t);
+        text_addf(&t, "engine %d", facts->engine);
+        describe_knobs(api, configuration, &t);
+        snprintf(facts->text, sizeof facts->text, "%s", text_get(&t));
+        text_free(&t);
+    }
+    api->cudnnBackendDestroyDescriptor(engine);
+    return ok;
+}
+
+/* Decision 5: what a mode permits. f32: IEEE products, so neither tensor cores nor narrower inputs. tf32: tensor cores, but on the f32 data
+ * as they are. 16-bit modes with f32 sums: no engine that sums in less. f16_acc16: anything. */
+static bool obeys(const struct cudnn_conv *conv, unsigned notes)
+{
+    bool tensor = notes & 1u << NOTE_TENSOR_CORE, narrow = notes & 1u << NOTE_DOWN_CONVERT_INPUTS,
+         low = notes & 1u << NOTE_REDUCED_PRECISION_REDUCTION;
+    switch (conv->math) {
+    case MATH_F32: return !tensor && !narrow && !low;
+    case MATH_TF32: return !narrow && !low;
+    case MATH_F16_ACC32:
+    case MATH_BF16_ACC32: return !low;
+    default: return true;
+    }
+}
+
+static struct cudnn_plan *plan_make(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_conv *conv, void **configuration,
+                                    struct cudnn_plan_facts facts)
+{
+    const struct cudnn_api *api = h->api;
+    void *plan = NULL;
+    int64_t workspace = 0;
+    if (api->cudnnBackendCreateDescriptor(DESCRIPTOR_EXECUTION_PLAN, &plan) != STATUS_SUCCESS)
+        return NULL;
+    bool ok = set(api, plan, ATTR_EXECUTION_PLAN_ENGINE_CONFIG, TYPE_BACKEND_DESCRIPTOR, 1, configuration) &&
+              (!h->handle || set(api, plan, ATTR_EXECUTION_PLAN_HANDLE, TYPE_HANDLE, 1, &h->handle)) &&
+              (!h->properties || set(api, plan, ATTR_EXECUTION_PLAN_DEVICEPROP, TYPE_BACKEND_DESCRIPTOR, 1, &h->properties)) &&
+              api->cudnnBackendFinalize(plan) == STATUS_SUCCESS && /* refuses what the heuristics offered but the device cannot do */
+              get(api, plan, ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, TYPE_INT64, 1, NULL, &workspace) && workspace >= 0;
+    if (!ok) {
+        api->cudnnBackendDestroyDescriptor(plan);
+        return NULL;
+    }
+    struct cudnn_plan *p = xcalloc(1, sizeof *p);
+    *p = (struct cudnn_plan){.api = api, .graph = g, .configuration = *configuration, .plan = plan, .facts = facts};
+    p->facts.workspace_bytes = (uint64_t)workspace;
+    p->tensors = 1u << UID_X | 1u << UID_W | 1u << UID_Y | (conv->bias ? 1u << UID_BIAS : 0) | (conv->residual ? 1u << UID_RESIDUAL : 0);
+    g->users++;
+    *configuration = NULL; /* the plan's now */
+    return p;
+}
+
+struct plan_list {
+    struct cudnn_plan **items;
+    char (*seen)[sizeof((struct cudnn_plan_facts *)0)->text]; /* every configuration looked at, so that none is tried twice */
+    int count, seen_count, disobedient, refused;
+};
+
+static bool wanted(const struct cudnn *h, const struct cudnn_plan_facts *facts)
+{
+    char *said = h->only ? cudnn_plan_said(facts) : NULL;
+    bool is = !said || !strncmp(h->only, said, strlen(said)); /* it ends with a comma */
+    free(said);
+    return is;
+}
+
+static void consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_conv *conv, struct offer *o, int rank,
+                     struct plan_list *list)
+{
+    struct cudnn_plan_facts facts = {.mode = o->mode, .rank = rank};
+    unsigned notes;
+    if (!describe(h, o->configurations[rank], g->bias_is_narrow, &facts, &notes))
+        return;
+    for (int i = 0; i < list->seen_count; i++)
+        if (strcmp(list->seen[i], facts.text) == 0)
+            return;
+    memcpy(list->seen[list->seen_count++], facts.text, sizeof facts.text);
+    if (!wanted(h, &facts))
+        return;
+    if (!obeys(conv, notes)) {
+        list->disobedient++;
+        return;
+    }
+    struct cudnn_plan *p = plan_make(h, g, conv, &o->configurations[rank], facts);
+    if (p)
+        list->items[list->count++] = p;
+    else
+        list->refused++;
+}
+
+static bool check_conv(const struct cudnn_conv *c, struct error *err)
+{
+    bool f32 = c->dtype == DTYPE_F32, f16 = c->dtype == DTYPE_F16, bf16 = c->dtype == DTYPE_BF16, i8 = c->dtype == DTYPE_I8;
+    if (!f32 && !f16 && !bf16 && !i8)
+        return error_set(err, ERROR_USAGE, "cuDNN's convolution is not offered for %s", dtype_name(c->dtype));
+    if (c->layout != LAYOUT_NHWC && c->layout != LAYOUT_NCHW)
+        return error_set(err, ERROR_USAGE, "cuDNN's convolution is not offered for layout %s", layout_name(c->layout));
+    bool fits = f32   ? c->math == MATH_F32 || c->math == MATH_TF32
+                : f16 ? c->math == MATH_F16_ACC32 || c->math == MATH_F16_ACC16
+                : i8  ? c->math == MATH_I8_ACC32
+                      : c->math == MATH_BF16_ACC32;
+    if (!fits)
+        return error_set(err, ERROR_USAGE, "cuDNN's convolution of %s data has no math mode %s", dtype_name(c->dtype), math_name(c->math));
+    if (c->groups < 1 || c->c % c->groups || c->k % c->groups)
+        return error_set(err, ERROR_USAGE, "%lld groups do not divide %lld and %lld channels", (long long)c->groups, (long long)c->c,
+                         (long long)c->k);
+    return true;
+}
+
+/* All plans of one graph into the list: rank by rank, so that a small `most` still holds the best of every mode. False when it is no graph
+ * for cuDNN. */
+static bool offer_all(struct cudnn *h, const struct cudnn_conv *conv, bool narrow_bias, int most, struct plan_list *list, struct error *err)
+{
+    static const struct {
+        char name;
+        int mode;
+    } modes[] = {{'A', HEURISTIC_A}, {'B', HEURISTIC_B}, {'F', HEURISTIC_FALLBACK}};
+    struct cudnn_graph *g = cudnn_graph_make(h, conv, narrow_bias, err);
+    if (!g)
+        return false;
+    struct offer *offers = xcalloc(3, sizeof *offers);
+    int ranks = 0;
+    for (int m = 0; m < 3; m++) {
+        offer_open(h, g, modes[m].name, modes[m].mode, &offers[m]);
+        ranks = offers[m].count > ranks ? offers[m].count : ranks;
+    }
+    for (int rank = 0; rank < ranks; rank++)
+        for (int m = 0; m < 3; m++)
+            if (rank < offers[m].count && list->count < most)
+                consider(h, g, conv, &offers[m], rank, list);
+    for (int m = 0; m < 3; m++)
+        offer_close(h->api, &offers[m]);
+    free(offers);
+    cudnn_graph_release(g);
+    return true;
+}
+
+int cudnn_plans(struct cudnn *h, const struct cudnn_conv *conv, int most, struct cudnn_plan ***plans, struct error *err)
+{
+    *plans = NULL;
+    if (most <= 0 || !check_conv(conv, err))
+        return 0;
+    struct plan_list list = {.items = xcalloc((size_t)most, sizeof *list.items), .seen = xcalloc(6 * RESULTS_MAX, sizeof *list.seen)};
+    /* The precompiled engines want a bias of the data's type; the engines that compile theirs at run time (seconds each) take it as f32. */
+    bool narrow = conv->bias && (conv->dtype == DTYPE_F16 || conv->dtype == DTYPE_BF16);
+    bool known = offer_all(h, conv, narrow, most, &list, err);
+    if (list.count == 0 && narrow) {
+        list.seen_count = 0;
+        known = offer_all(h, conv, false, most, &list, err) || known;
+    }
+    if (known && list.count == 0 && h->only)
+        error_set(err, ERROR_USAGE, "cuDNN does not offer the plan '%s' here", h->only);
+    else if (known && list.count == 0 && list.disobedient)
+        error_set(err, ERROR_ENVIRONMENT, "cuDNN has no engine for this layer under math %s (%d under another math, %d refused)",
+                  math_name(conv->math), list.disobedient, list.refused);
+    else if (known && list.count == 0)
+        error_set(err, ERROR_ENVIRONMENT, "cuDNN has no engine for this layer with this epilogue (%d offered, all refused)", list.refused);
+    free(list.seen);
+    if (list.count) {
+        error_clear(err);
+        *plans = list.items;
+    } else {
+        free(list.items);
+    }
+    return list.count;
+}
+
+struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *conv, const struct cudnn_plan_facts *wanted,
+                                    struct error *err)
+{
+    int mode = wanted->mode == 'A' ? HEURISTIC_A : wanted->mode == 'B' ? HEURISTIC_B : HEURISTIC_FALLBACK;
+    struct cudnn_plan *made = NULL;
+    struct cudnn_graph *g = cudnn_graph_make(h, conv, strstr(wanted->notes, NARROWED) != NULL, err);
+    if (!g)
+        return NULL;
+    struct offer *offer = xcalloc(1, sizeof *offer);
+    offer_open(h, g, wanted->mode, mode, offer);
+    for (int i = 0; i < offer->count && !made; i++) {
+        struct cudnn_plan_facts facts = {.mode = wanted->mode, .rank = i};
+        unsigned notes;
+        if (describe(h, offer->configurations[i], g->bias_is_narrow, &facts, &notes) && !strcmp(facts.text, wanted->text))
+            made = plan_make(h, g, conv, &offer->configurations[i], facts);
+    }
+    offer_close(h->api, offer);
+    free(offer);
+    cudnn_graph_release(g);
+    if (!made)
+        error_set(err, ERROR_ENVIRONMENT, "cuDNN does not offer %s a second time", wanted->text);
+    return made;
+}
+
+void cudnn_plan_free(struct cudnn_plan *p)
+{
+    if (!p)
+        return;
+    if (p->pack)
+        p->api->cudnnBackendDestroyDescriptor(p->pack);
+    p->api->cudnnBackendDestroyDescriptor(p->plan);
+    p->api->cudnnBackendDestroyDescriptor(p->configuration);
+    cudnn_graph_release(p->graph);
+    free(p);
+}
+
+const struct cudnn_plan_facts *cudnn_plan_facts(const struct cudnn_plan *plan)
+{
+    return &plan->facts;
+}
+
+/* addresses: x, w, y, bias, residual, workspace, in the order of the UIDs. */
+static bool pack_make(struct cudnn_plan *p, const uint64_t addresses[6], struct error *err)
+{
+    int64_t uids[5], count = 0;
+    void *pointers[5], *workspace = (void *)(uintptr_t)addresses[5];
+    uint64_t narrow = p->graph->narrow_bias;
+    for (int64_t uid = UID_X; uid <= UID_RESIDUAL; uid++)
+        if (p->tensors & 1u << uid) {
+            uids[count] = uid;
+            pointers[count++] = (void *)(uintptr_t)(uid == UID_BIAS && narrow ? narrow : addresses[uid - UID_X]);
+        }
+    if (p->pack)
+        p->api->cudnnBackendDestroyDescriptor(p->pack);
+    p->pack = NULL;
+    int status = p->api->cudnnBackendCreateDescriptor(DESCRIPTOR_VARIANT_PACK, &p->pack);
+    if (status == STATUS_SUCCESS)
+        status = p->api->cudnnBackendSetAttribute(p->pack, ATTR_VARIANT_PACK_UNIQUE_IDS, TYPE_INT64, count, uids);
+    if (status == STATUS_SUCCESS)
+        status = p->api->cudnnBackendSetAttribute(p->pack, ATTR_VARIANT_PACK_DATA_POINTERS, TYPE_VOID_PTR, count, pointers);
+    if (status == STATUS_SUCCESS)
+        status = p->api->cudnnBackendSetAttribute(p->pack, ATTR_VARIANT_PACK_WORKSPACE, TYPE_VOID_PTR, 1, &workspace);
+    if (status == STATUS_SUCCESS)
+        status = p->api->cudnnBackendFinalize(p->pack);
+    if (status == STATUS_SUCCESS) {
+        memcpy(p->addresses, addresses, sizeof p->addresses);
+        return true;
+    }
+    if (p->pack)
+        p->api->cudnnBackendDestroyDescriptor(p->pack);
+    p->pack = NULL;
+    return cudnn_failed(p->api, status, p->facts.text, err);
+}
+
+bool cudnn_prepare(struct cudnn *h, const struct cudnn_plan *plan, uint64_t bias, struct error *err)
+{
+    struct cudnn_graph *g = plan->graph;
+    if (!g->narrow_bias)
+        return true;
+    g->prepared_bias = 0;
+    if (!cudnn_narrow(h, g, bias, err))
+        return false;
+    g->prepared_bias = bias;
+    return true;
+}
+
+bool cudnn_execute(struct cudnn *h, const struct cudnn_plan *plan, uint64_t x, uint64_t w, uint64_t y, uint64_t bias, uint64_t residual,
+                   uint64_t workspace, struct error *err)
+{
+    struct cudnn_plan *p = (struct cudnn_plan *)(uintptr_t)plan; /* its pack is a cache */
+    const uint64_t addresses[6] = {x, w, y, bias, residual, workspace};
+    if (!h->handle)
+        return error_set(err, ERROR_INTERNAL, "cuDNN: a described device executes nothing");
+    if ((!p->pack || memcmp(addresses, p->addresses, sizeof addresses)) && !pack_make(p, addresses, err))
+        return false;
+    if (p->graph->narrow_bias && p->graph->prepared_bias != bias && !cudnn_narrow(h, p->graph, bias, err))
+        return false;
+    int status = h->api->cudnnBackendExecute(h->handle, p->plan, p->pack);
+    return status == STATUS_SUCCESS || cudnn_failed(h->api, status, p->facts.text, err);
+}

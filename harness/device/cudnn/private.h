@@ -1,0 +1,45 @@
+/* device/cudnn, between its files. */
+#ifndef BENCH_DEVICE_CUDNN_PRIVATE_H
+#define BENCH_DEVICE_CUDNN_PRIVATE_H
+
+#include "device/cudnn/cudnn.h"
+#include "device/cudnn/api.h"
+
+struct cudnn {
+    const struct cudnn_api *api;
+    struct device *dev;                         /* NULL for a described device */
+    void *handle;                               /* NULL for a described device */
+    void *properties;                           /* a DEVICEPROP descriptor, or NULL */
+    struct device_module *narrow_module;        /* the conversion of a bias, loaded when first needed */
+    struct device_function *narrow_function[2]; /* to f16, to bf16 */
+    const char *only;                           /* cudnn_only; or NULL */
+    struct cudnn_choice *choices;
+    int choice_count;
+};
+/* A device that is not there, from cuDNN's own JSON of properties: heuristics and most plans answer, nothing can be executed. */
+bool cudnn_open_described(const char *json, struct cudnn **handle, struct error *err);
+
+/* Ids of the tensors in the graph. */
+enum { UID_X = 1, UID_W, UID_Y, UID_BIAS, UID_RESIDUAL, UID_VIRTUAL };
+#define GRAPH_DESCRIPTORS_MAX 48
+/* The operations of one convolution; its descriptors live as long as a plan made of it. */
+struct cudnn_graph {
+    const struct cudnn_api *api;
+    void *operations; /* the OPERATIONGRAPH */
+    void *own[GRAPH_DESCRIPTORS_MAX];
+    int count;
+    int users;
+    bool bias_is_narrow; /* the graph's bias has the data's 16-bit type: */
+    struct device *dev;
+    int64_t channels;
+    enum dtype dtype;
+    uint64_t narrow_bias;   /* ours, filled from the caller's f32 bias; 0 on a described device */
+    uint64_t prepared_bias; /* the caller promised (cudnn_prepare) that narrow_bias holds this one; 0 = none */
+};
+/* NULL + err when the graph is not one that cuDNN takes. */
+struct cudnn_graph *cudnn_graph_make(struct cudnn *handle, const struct cudnn_conv *conv, bool narrow_bias, struct error *err);
+/* Queues the conversion of the f32 bias into graph->narrow_bias. */
+bool cudnn_narrow(struct cudnn *handle, struct cudnn_graph *graph, uint64_t bias, struct error *err);
+void cudnn_graph_release(struct cudnn_graph *graph);
+
+#endif

@@ -1,0 +1,41 @@
+/* device/cupti/pc: where warps stand, and why, by instruction: CUPTI's PC sampling. Every 2^period cycles each scheduler notes the
+ * instruction that one of its warps is at and what it waits for; a line's share of the samples is its share of the warps' time. Short
+ * periods lose samples: the hardware's buffer cannot be emptied as fast as it is filled (on an H200 none were lost at 2^8 cycles, seven of
+ * ten at 2^5).
+ *
+ * Modules may be loaded before or after it is opened. Close it before a session of device/cupti_range is opened: the two exclude each
+ * other. What a machine refuses is an ERROR_ENVIRONMENT with the cure as hint. One thread samples at a time. */
+#ifndef BENCH_DEVICE_CUPTI_PC_H
+#define BENCH_DEVICE_CUPTI_PC_H
+
+#include "base/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CUPTI_PC_PERIOD_MIN 5
+#define CUPTI_PC_PERIOD_MAX 31
+
+struct cupti_pc;
+/* `context` is the CUcontext, current on this thread. */
+bool cupti_pc_open(void *context, struct cupti_pc **pc, struct error *err);
+void cupti_pc_close(struct cupti_pc *pc);
+
+struct cupti_pc_sample { /* of one instruction: how often it was seen for one reason */
+    char function[128];  /* as compiled */
+    uint64_t offset;     /* into the function: cubin_lines_at has its line */
+    const char *reason;  /* "long_scoreboard"; lives as long as the cupti_pc */
+    uint64_t samples;
+};
+struct cupti_samples {
+    struct cupti_pc_sample *items;
+    int count;
+    uint64_t total;   /* of all items */
+    uint64_t dropped; /* by the hardware: its buffer was full */
+};
+/* Samples what `run` launches; `run` waits for it. Free with cupti_samples_free. */
+bool cupti_pc_run(struct cupti_pc *pc, int period, bool (*run)(void *context, struct error *err), void *context, struct cupti_samples *out,
+                  struct error *err);
+void cupti_samples_free(struct cupti_samples *samples);
+
+#endif

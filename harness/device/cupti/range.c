@@ -1,0 +1,499 @@
+#include "device/cupti/range.h"
+#include "base/text.h"
+#include "device/cupti/error.h"
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The functions, by CUPTI's own types, and the parameter block of each. */
+#define CALLS(X) \
+    X(init, cuptiProfilerInitialize) \
+    X(deinit, cuptiProfilerDeInitialize) \
+    X(supported, cuptiProfilerDeviceSupported) \
+    X(chip_name, cuptiDeviceGetChipName) \
+    X(availability, cuptiProfilerGetCounterAvailability) \
+    X(enable, cuptiRangeProfilerEnable) \
+    X(disable, cuptiRangeProfilerDisable) \
+    X(data_size, cuptiRangeProfilerGetCounterDataSize) \
+    X(data_init, cuptiRangeProfilerCounterDataImageInitialize) \
+    X(set_config, cuptiRangeProfilerSetConfig) \
+    X(start, cuptiRangeProfilerStart) \
+    X(stop, cuptiRangeProfilerStop) \
+    X(push, cuptiRangeProfilerPushRange) \
+    X(pop, cuptiRangeProfilerPopRange) \
+    X(decode, cuptiRangeProfilerDecodeData) \
+    X(data_info, cuptiRangeProfilerGetCounterDataInfo) \
+    X(range_info, cuptiRangeProfilerCounterDataGetRangeInfo)
+#define LOOK_UP(field, function) {#function, &api->field},
+
+#define RANGES_LEAST 64 /* room for this many, so that the cases of a run share one configuration */
+
+struct api {
+    CALLS(CUPTI_FIELD)
+};
+
+struct cupti_session {
+    struct api api;
+    CUcontext context;
+    char *chip_name;
+    uint8_t *availability;
+    struct cupti_chip *chip;
+    CUpti_RangeProfiler_Object *profiler;
+    bool initialized;
+    /* What the profiler was last set to. CUPTI 13.0 keeps the first config image of an enabled profiler by its address: set to another one,
+     * it reads what is no longer there at the next start (seen on an H200: a crash in BeginPass, or error 999). So one configuration lasts
+     * as long as the profiler is enabled; other metrics, and the other kind of range, enable it anew. */
+    struct cupti_plan plan;
+    char **metrics;
+    size_t metric_count;
+    uint8_t *image; /* that CUPTI decodes into, for image_ranges */
+    size_t image_bytes;
+    int image_ranges;
+    bool set_to_kernels;
+    /* while a pass runs */
+    bool running, open, each_kernel;
+    int pass, pushed, range_max, known;
+    char **names; /* of pass 0 */
+};
+
+/* A parameter block: zero but for its size. */
+#define PARAMS(type, name) type##_Params name = {.structSize = type##_Params_STRUCT_SIZE}
+
+static bool load(struct api *api, struct error *err)
+{
+    const struct cupti_function functions[] = {CALLS(LOOK_UP)};
+    return cupti_functions(functions, sizeof functions / sizeof *functions, err);
+}
+
+/* What the device itself says: a sentence for the part that is not supported, as CUPTI's own result code for it. */
+static bool check_support(struct cupti_session *s, int device, struct error *err)
+{
+    PARAMS(CUpti_Profiler_DeviceSupported, p);
+    p.cuDevice = device;
+    p.api = CUPTI_PROFILER_RANGE_PROFILING;
+    int code = s->api.supported(&p);
+    if (code)
+        return cupti_fail(code, "cuptiProfilerDeviceSupported", err);
+    if (p.isSupported == CUPTI_PROFILER_CONFIGURATION_SUPPORTED)
+        return true;
+    const struct {
+        CUpti_Profiler_Support_Level level;
+        int unsupported, disabled;
+    } parts[] = {
+        {p.confidentialCompute, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED},
+        {p.vGpu, CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES},
+        {p.sli, CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED, CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED},
+        {p.cmp, CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED},
+        {p.wsl, CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED},
+        {p.architecture, CUPTI_ERROR_INVALID_DEVICE, CUPTI_ERROR_INVALID_DEVICE},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED || parts[i].level == CUPTI_PROFILER_CONFIGURATION_DISABLED)
+            return cupti_fail(parts[i].level == CUPTI_PROFILER_CONFIGURATION_DISABLED ? parts[i].disabled : parts[i].unsupported,
+                              "cuptiProfilerDeviceSupported", err);
+    return cupti_fail(CUPTI_ERROR_NOT_SUPPORTED, "cuptiProfilerDeviceSupported", err);
+}
+
+/* Which counters this device, at this moment, lets us have. */
+static bool get_availability(struct cupti_session *s, struct error *err)
+{
+    PARAMS(CUpti_Profiler_GetCounterAvailability, p);
+    p.ctx = s->context;
+    int code = s->api.availability(&p);
+    if (!code) {
+        s->availability = xcalloc(p.counterAvailabilityImageSize + 1, 1);
+        p.pCounterAvailabilityImage = s->availability;
+        code = s->api.availability(&p);
+    }
+    return code ? cupti_fail(code, "cuptiProfilerGetCounterAvailability", err) : true;
+}
+
+static bool enable(struct cupti_session *s, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_Enable, p);
+    p.ctx = s->context;
+    int code = s->api.enable(&p);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerEnable", err);
+    s->profiler = p.pRangeProfilerObject;
+    return true;
+}
+
+/* Leaves the profiler disabled and without a configuration. */
+static bool disable(struct cupti_session *s, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_Disable, p);
+    p.pRangeProfilerObject = s->profiler;
+    int code = s->profiler ? s->api.disable(&p) : 0;
+    s->profiler = NULL;
+    cupti_plan_free(&s->plan);
+    for (size_t i = 0; i < s->metric_count; i++)
+        free(s->metrics[i]);
+    free(s->metrics);
+    free(s->image);
+    s->metrics = NULL;
+    s->image = NULL;
+    s->metric_count = s->image_bytes = 0;
+    s->image_ranges = 0;
+    return code ? cupti_fail(code, "cuptiRangeProfilerDisable", err) : true;
+}
+
+static bool open_session(struct cupti_session *s, int device, struct error *err)
+{
+    PARAMS(CUpti_Profiler_Initialize, init);
+    PARAMS(CUpti_Device_GetChipName, chip);
+    if (!load(&s->api, err))
+        return false;
+    int code = s->api.init(&init);
+    if (code)
+        return cupti_fail(code, "cuptiProfilerInitialize", err);
+    s->initialized = true;
+    if (!check_support(s, device, err))
+        return false;
+    chip.deviceIndex = (size_t)device;
+    code = s->api.chip_name(&chip);
+    if (code)
+        return cupti_fail(code, "cuptiDeviceGetChipName", err);
+    s->chip_name = xstrdup(chip.pChipName);
+    return get_availability(s, err) && cupti_open(s->chip_name, s->availability, &s->chip, err) && enable(s, err);
+}
+
+bool cupti_session_open(void *context, int device, struct cupti_session **session_out, struct error *err)
+{
+    struct cupti_session *s = xcalloc(1, sizeof *s);
+    *session_out = NULL;
+    s->context = context;
+    if (!open_session(s, device, err)) {
+        cupti_session_close(s);
+        return false;
+    }
+    *session_out = s;
+    return true;
+}
+
+void cupti_session_close(struct cupti_session *session)
+{
+    if (!session)
+        return;
+    PARAMS(CUpti_Profiler_DeInitialize, deinit);
+    disable(session, NULL);
+    cupti_close(session->chip);
+    if (session->initialized)
+        session->api.deinit(&deinit);
+    free(session->availability);
+    free(session->chip_name);
+    free(session);
+}
+
+void cupti_session_rest(struct cupti_session *session)
+{
+    if (session)
+        disable(session, NULL);
+}
+
+struct cupti_chip *cupti_session_chip(struct cupti_session *session)
+{
+    return session->chip;
+}
+
+/* Whether the range is the one that this place of a pass had before. */
+static bool check_name(struct cupti_session *s, const char *name, struct error *err)
+{
+    if (!*name || strlen(name) > CUPTI_RANGE_NAME_MAX || strchr(name, '\n'))
+        return error_set(err, ERROR_INTERNAL, "'%.80s' cannot name a range: 1 to %d characters in one line", name, CUPTI_RANGE_NAME_MAX);
+    if (s->pushed >= s->range_max)
+        return error_set(err, ERROR_INTERNAL, "pass %d pushes more than %d ranges ('%.80s')", s->pass, s->range_max, name);
+    if (s->pass > 0) {
+        if (s->pushed >= s->known || strcmp(s->names[s->pushed], name))
+            return error_set(err, ERROR_INTERNAL, "pass %d pushes range '%.80s' where pass 0 had '%.80s'", s->pass, name,
+                             s->pushed < s->known ? s->names[s->pushed] : "none");
+        return true;
+    }
+    for (int i = 0; i < s->known; i++)
+        if (!strcmp(s->names[i], name))
+            return error_set(err, ERROR_INTERNAL, "range '%.80s' is pushed twice in a pass", name);
+    s->names[s->known++] = xstrdup(name);
+    return true;
+}
+
+bool cupti_range_push(struct cupti_session *session, const char *name, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_PushRange, p);
+    if (!session->running || session->open || session->each_kernel)
+        return error_set(err, ERROR_INTERNAL, "range '%.80s' is pushed %s", name,
+                         session->open      ? "inside of another"
+                         : session->running ? "where each kernel is a range"
+                                            : "outside of a pass");
+    if (!check_name(session, name, err))
+        return false;
+    p.pRangeProfilerObject = session->profiler;
+    p.pRangeName = name;
+    int code = session->api.push(&p);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerPushRange", err);
+    session->open = true;
+    session->pushed++;
+    return true;
+}
+
+bool cupti_range_pop(struct cupti_session *session, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_PopRange, p);
+    if (!session->open)
+        return error_set(err, ERROR_INTERNAL, "a range is popped that was not pushed");
+    session->open = false;
+    p.pRangeProfilerObject = session->profiler;
+    int code = session->api.pop(&p);
+    return code ? cupti_fail(code, "cuptiRangeProfilerPopRange", err) : true;
+}
+
+static bool same_metrics(const struct cupti_session *s, const struct cupti_job *job)
+{
+    bool same = s->metric_count == job->metric_count && s->image_ranges >= job->range_max && s->set_to_kernels == job->each_kernel;
+    for (size_t i = 0; same && i < job->metric_count; i++)
+        same = !strcmp(s->metrics[i], job->metrics[i]);
+    return same;
+}
+
+/* A new configuration on a profiler that has none. */
+static bool plan_metrics(struct cupti_session *s, const struct cupti_job *job, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_GetCounterDataSize, size);
+    int ranges = RANGES_LEAST;
+    while (ranges < job->range_max)
+        ranges *= 2;
+    if (!cupti_plan(s->chip, job->metrics, job->metric_count, &s->plan, err))
+        return false;
+    s->metrics = xcalloc(job->metric_count, sizeof *s->metrics);
+    for (; s->metric_count < job->metric_count; s->metric_count++)
+        s->metrics[s->metric_count] = xstrdup(job->metrics[s->metric_count]);
+    size.pRangeProfilerObject = s->profiler;
+    size.pMetricNames = (const char **)(uintptr_t)s->metrics;
+    size.numMetrics = s->metric_count;
+    size.maxNumOfRanges = (size_t)ranges;
+    size.maxNumRangeTreeNodes = (uint32_t)ranges;
+    int code = s->api.data_size(&size);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerGetCounterDataSize", err);
+    s->image_bytes = size.counterDataSize;
+    s->image = xcalloc(size.counterDataSize + 1, 1);
+    s->image_ranges = ranges;
+    s->set_to_kernels = job->each_kernel;
+    return true;
+}
+
+static bool configure(struct cupti_session *s, const struct cupti_job *job, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize, init);
+    PARAMS(CUpti_RangeProfiler_SetConfig, config);
+    if (!same_metrics(s, job)) {
+        if ((s->metric_count || !s->profiler) && (!disable(s, err) || !enable(s, err)))
+            return false;
+        if (!plan_metrics(s, job, err)) {
+            cupti_plan_free(&s->plan);
+            return false;
+        }
+    }
+    init.pRangeProfilerObject = config.pRangeProfilerObject = s->profiler;
+    init.counterDataSize = config.counterDataImageSize = s->image_bytes;
+    init.pCounterData = config.pCounterDataImage = s->image;
+    int code = s->api.data_init(&init);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerCounterDataImageInitialize", err);
+    config.pConfig = s->plan.config;
+    config.configSize = s->plan.config_bytes;
+    config.range = job->each_kernel ? CUPTI_AutoRange : CUPTI_UserRange;
+    config.replayMode = CUPTI_UserReplay;
+    config.maxRangesPerPass = (size_t)s->image_ranges;
+    config.numNestingLevels = config.minNestingLevel = config.targetNestingLevel = 1;
+    code = s->api.set_config(&config);
+    return code ? cupti_fail(code, "cuptiRangeProfilerSetConfig", err) : true;
+}
+
+/* One pass. Whatever happens in it, CUPTI is left stopped and without an open range. */
+static bool run_pass(struct cupti_session *s, const struct cupti_job *job, bool *done, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_Start, start);
+    PARAMS(CUpti_RangeProfiler_Stop, stop);
+    start.pRangeProfilerObject = stop.pRangeProfilerObject = s->profiler;
+    if (job->before && !job->before(job->context, s->pass, err))
+        return false;
+    int code = s->api.start(&start);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerStart", err);
+    s->running = true;
+    s->pushed = 0;
+    bool ok = job->pass(job->context, s, s->pass, err);
+    if (s->open) {
+        cupti_range_pop(s, NULL);
+        ok = ok && error_set(err, ERROR_INTERNAL, "pass %d leaves a range open", s->pass);
+    }
+    s->running = false;
+    code = s->api.stop(&stop);
+    if (ok && code)
+        return cupti_fail(code, "cuptiRangeProfilerStop", err);
+    if (ok && !s->each_kernel && (s->pushed != s->known || !s->known))
+        return error_set(err, ERROR_INTERNAL, "pass %d pushed %d ranges, pass 0 %d", s->pass, s->pushed, s->known);
+    *done = stop.isAllPassSubmitted != 0;
+    return ok;
+}
+
+static int find_name(char *const *names, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(names[i], name))
+            return i;
+    return -1;
+}
+
+/* The name of a decoded range. CUPTI numbers kernels on through all counts of a session. */
+static const char *decoded_name(struct cupti_session *s, size_t index, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_CounterData_GetRangeInfo, info);
+    info.pCounterDataImage = s->image;
+    info.counterDataImageSize = s->image_bytes;
+    info.rangeIndex = index;
+    info.rangeDelimiter = "\n"; /* between nested ranges: none here, and ids hold slashes */
+    int code = s->api.range_info(&info);
+    if (code) {
+        cupti_fail(code, "cuptiRangeProfilerCounterDataGetRangeInfo", err);
+        return NULL;
+    }
+    return info.rangeName ? info.rangeName : "";
+}
+
+static bool range_number(const char *name, long long *number, struct error *err)
+{
+    return text_to_int(name, number) ||
+           error_set(err, ERROR_ENVIRONMENT, "CUPTI calls the range of a kernel '%.80s', which is no number", name);
+}
+
+/* The place of each decoded range among those of a pass: of a kernel its number less the lowest, of a pushed range that of its name; each
+ * name is asked for once. */
+static bool find_places(struct cupti_session *s, const struct cupti_counts *counts, long long *places, struct error *err)
+{
+    long long first = 0;
+    for (int i = 0; i < counts->range_count; i++) {
+        const char *name = decoded_name(s, (size_t)i, err);
+        if (!name || (s->each_kernel && !range_number(name, &places[i], err)))
+            return false;
+        if (!s->each_kernel && (places[i] = find_name(counts->names, counts->range_count, name)) < 0)
+            return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range '%.80s' that nobody pushed", name);
+        first = !i || places[i] < first ? places[i] : first;
+    }
+    for (int i = 0; s->each_kernel && i < counts->range_count; i++)
+        places[i] -= first;
+    return true;
+}
+
+/* One decoded range into its place. */
+static bool take_range(struct cupti_session *s, const struct cupti_job *job, size_t index, long long place, struct cupti_counts *counts,
+                       bool *taken, struct error *err)
+{
+    if (place >= counts->range_count || taken[place])
+        return error_set(err, ERROR_ENVIRONMENT, "CUPTI returns the range of place %lld %s", place,
+                         place < counts->range_count ? "twice" : "out of order");
+    taken[place] = true;
+    return cupti_evaluate(&s->plan, s->image, s->image_bytes, index, job->metrics, job->metric_count,
+                          counts->values + (size_t)place * job->metric_count, err);
+}
+
+static bool decode(struct cupti_session *s, size_t *total, struct error *err)
+{
+    PARAMS(CUpti_RangeProfiler_DecodeData, decode);
+    PARAMS(CUpti_RangeProfiler_GetCounterDataInfo, info);
+    decode.pRangeProfilerObject = s->profiler;
+    int code = s->api.decode(&decode);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerDecodeData", err);
+    info.pCounterDataImage = s->image;
+    info.counterDataImageSize = s->image_bytes;
+    code = s->api.data_info(&info);
+    if (code)
+        return cupti_fail(code, "cuptiRangeProfilerGetCounterDataInfo", err);
+    *total = info.numTotalRanges;
+    if (!decode.numOfRangeDropped && (s->each_kernel ? *total && *total <= (size_t)s->image_ranges : *total == (size_t)s->known))
+        return true;
+    if (s->each_kernel)
+        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu kernels and returned %zu: the counts are not used", decode.numOfRangeDropped,
+                  *total);
+    else
+        error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu of the ranges and returned %zu of %d: the counts are not used",
+                  decode.numOfRangeDropped, *total, s->known);
+    error_hint(err, "count fewer rows at once (--only, --layer) or fewer groups");
+    return false;
+}
+
+static bool read_counts(struct cupti_session *s, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
+{
+    size_t total = 0;
+    if (!decode(s, &total, err))
+        return false;
+    size_t cells = total * job->metric_count;
+    counts->range_count = (int)total;
+    counts->metric_count = job->metric_count;
+    counts->passes = s->pass;
+    counts->values = xcalloc(cells, sizeof *counts->values);
+    for (size_t i = 0; i < cells; i++)
+        counts->values[i] = NAN;
+    bool *taken = xcalloc(total, sizeof *taken);
+    long long *places = xcalloc(total, sizeof *places);
+    bool ok = find_places(s, counts, places, err);
+    for (size_t i = 0; ok && i < total; i++)
+        ok = take_range(s, job, i, places[i], counts, taken, err);
+    free(places);
+    free(taken);
+    return ok;
+}
+
+static bool run_passes(struct cupti_session *s, const struct cupti_job *job, struct error *err)
+{
+    bool done = false;
+    for (s->pass = 0; !done; s->pass++) {
+        if ((size_t)s->pass >= s->plan.passes * 2 + 2)
+            return error_set(err, ERROR_ENVIRONMENT, "CUPTI planned %zu passes and still wants more after %d", s->plan.passes, s->pass);
+        if (!run_pass(s, job, &done, err))
+            return error_where(err, "counting pass %d of %zu", s->pass + 1, s->plan.passes);
+    }
+    return true;
+}
+
+bool cupti_count(struct cupti_session *session, const struct cupti_job *job, struct cupti_counts *counts, struct error *err)
+{
+    struct cupti_session *s = session;
+    *counts = (struct cupti_counts){0};
+    if (job->range_max < 1 || job->range_max > CUPTI_RANGES_MAX)
+        return error_set(err, ERROR_INTERNAL, "%d ranges at once: 1 to %d are possible", job->range_max, CUPTI_RANGES_MAX);
+    s->names = job->each_kernel ? NULL : xcalloc((size_t)job->range_max, sizeof *s->names);
+    s->range_max = job->range_max;
+    s->each_kernel = job->each_kernel;
+    s->known = 0;
+    bool ok = configure(s, job, err) && run_passes(s, job, err);
+    counts->names = s->names;
+    counts->range_count = s->known;
+    ok = ok && read_counts(s, job, counts, err);
+    s->names = NULL;
+    if (!ok) {
+        counts->range_count = s->known; /* names to free */
+        cupti_counts_free(counts);
+        disable(s, NULL); /* the next count begins with a profiler that nothing happened to */
+    }
+    return ok;
+}
+
+void cupti_counts_free(struct cupti_counts *counts)
+{
+    for (int i = 0; counts->names && i < counts->range_count; i++)
+        free(counts->names[i]);
+    free(counts->names);
+    free(counts->values);
+    *counts = (struct cupti_counts){0};
+}
+
+const double *cupti_counts_of(const struct cupti_counts *counts, const char *name)
+{
+    int i = counts->names ? find_name(counts->names, counts->range_count, name) : -1;
+    return i < 0 ? NULL : counts->values + (size_t)i * counts->metric_count;
+}

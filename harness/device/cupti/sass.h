@@ -1,0 +1,40 @@
+/* device/cupti/sass: how often each machine instruction ran, with how many lanes, and what it moved: CUPTI's SASS metrics. CUPTI patches
+ * the code for it, so that the kernel counts itself: exact, whatever else the hardware does, and nothing may be timed meanwhile.
+ *
+ * What CUPTI 13.0 does on an H200, and does not say: a process can set the metrics once, and never again after taking them back; and only
+ * where PC sampling has been on before (device/cupti_pc.h, opened and closed) is every function patched - else it is the first one that is
+ * launched, and no other ever after. So there is one of these in a process, opened behind PC sampling and kept to the end. It is at rest
+ * between runs, when PC sampling and the range profiler can work. What a machine refuses is an ERROR_ENVIRONMENT with the cure as hint. One
+ * thread at a time. */
+#ifndef BENCH_DEVICE_CUPTI_SASS_H
+#define BENCH_DEVICE_CUPTI_SASS_H
+
+#include "base/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CUPTI_SASS_METRICS_MAX 16
+
+struct cupti_sass;
+/* `context` is the CUcontext, current on this thread; `device` its CUDA ordinal. Metrics are named without a roll-up
+ * ("smsp__sass_inst_executed"); one that the chip does not have is never counted. */
+bool cupti_sass_open(void *context, int device, const char *const *metrics, int count, struct cupti_sass **sass, struct error *err);
+void cupti_sass_close(struct cupti_sass *sass);
+
+struct cupti_sass_count { /* of one instruction and metric */
+    char function[128];   /* as compiled */
+    uint64_t offset;      /* into the function: cubin_lines_at has its line */
+    int metric;           /* index of those asked for */
+    uint64_t value;
+};
+struct cupti_sass_counts {
+    struct cupti_sass_count *items;
+    int count; /* 0: CUPTI patched nothing of what ran */
+};
+/* Counts what `run` launches; `run` waits for it. Free with cupti_sass_counts_free. */
+bool cupti_sass_run(struct cupti_sass *sass, bool (*run)(void *context, struct error *err), void *context, struct cupti_sass_counts *out,
+                    struct error *err);
+void cupti_sass_counts_free(struct cupti_sass_counts *counts);
+
+#endif

@@ -1,0 +1,147 @@
+#include "device/cupti/trace.h"
+#include "base/text.h"
+#include "device/cupti/cupti.h"
+#include "device/cupti/error.h"
+#include <cupti.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUFFER_BYTES (1u << 20)
+
+#define CALLS(X) \
+    X(callbacks, cuptiActivityRegisterCallbacks) \
+    X(enable, cuptiActivityEnable) \
+    X(disable, cuptiActivityDisable) \
+    X(flush, cuptiActivityFlushAll) \
+    X(next, cuptiActivityGetNextRecord) \
+    X(dropped, cuptiActivityGetNumDroppedRecords)
+#define LOOK_UP(field, function) {#function, &api->field},
+
+/* CUPTI hands buffers to callbacks that take no context: what is traced at the moment has to be found from there. */
+static struct trace_now {
+    struct api {
+        CALLS(CUPTI_FIELD)
+    } api;
+    bool registered;
+    struct cupti_trace *into; /* NULL: nothing is traced, records are passed over */
+    size_t dropped;
+} now;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* CUPTI may return buffers from a thread of its own */
+
+static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *bytes, size_t *records)
+{
+    *buffer = aligned_alloc(8, BUFFER_BYTES);
+    *bytes = *buffer ? BUFFER_BYTES : 0;
+    *records = 0; /* as many as fit */
+}
+
+static void take_kernel(struct cupti_trace *t, const CUpti_ActivityKernel10 *k)
+{
+    t->kernels = xrealloc(t->kernels, (size_t)(t->kernel_count + 1) * sizeof *t->kernels);
+    t->kernels[t->kernel_count++] = (struct cupti_kernel){.name = xstrdup(k->name ? k->name : ""),
+                                                          .start_ns = k->start,
+                                                          .end_ns = k->end,
+                                                          .registers = k->registersPerThread,
+                                                          .static_smem = k->staticSharedMemory,
+                                                          .dynamic_smem = k->dynamicSharedMemory,
+                                                          .grid = {k->gridX, k->gridY, k->gridZ},
+                                                          .block = {k->blockX, k->blockY, k->blockZ}};
+}
+
+static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
+{
+    CUpti_Activity *record = NULL;
+    size_t dropped = 0;
+    (void)bytes;
+    pthread_mutex_lock(&lock);
+    while (now.api.next(buffer, valid, &record) == CUPTI_SUCCESS) {
+        if (!now.into)
+            continue;
+        if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || record->kind == CUPTI_ACTIVITY_KIND_KERNEL)
+            take_kernel(now.into, (const CUpti_ActivityKernel10 *)record);
+        else if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY || record->kind == CUPTI_ACTIVITY_KIND_MEMSET)
+            now.into->copies++;
+    }
+    if (now.api.dropped(context, stream, &dropped) == CUPTI_SUCCESS)
+        now.dropped += dropped;
+    pthread_mutex_unlock(&lock);
+    free(buffer);
+}
+
+static bool set_up(struct error *err)
+{
+    struct api *api = &now.api;
+    const struct cupti_function functions[] = {CALLS(LOOK_UP)};
+    if (now.registered)
+        return true;
+    if (!cupti_functions(functions, sizeof functions / sizeof *functions, err))
+        return false;
+    int code = api->callbacks(give_buffer, take_buffer);
+    if (code)
+        return cupti_fail(code, "cuptiActivityRegisterCallbacks", err);
+    now.registered = true;
+    return true;
+}
+
+static void point_at(struct cupti_trace *trace)
+{
+    pthread_mutex_lock(&lock);
+    now.into = trace;
+    now.dropped = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct cupti_kernel *x = a, *y = b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* Enabled, run, flushed; `enabled` kinds have to be disabled. */
+static bool record(bool (*run)(void *context, struct error *err), void *context, int *enabled, struct error *err)
+{
+    int code;
+    for (; *enabled < KINDS; ++*enabled) {
+        code = now.api.enable(kinds[*enabled]);
+        if (code)
+            return cupti_fail(code, "cuptiActivityEnable", err);
+    }
+    if (!run(context, err))
+        return false;
+    code = now.api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    return code ? cupti_fail(code, "cuptiActivityFlushAll", err) : true;
+}
+
+bool cupti_trace_run(bool (*run)(void *context, struct error *err), void *context, struct cupti_trace *trace, struct error *err)
+{
+    int enabled = 0;
+    *trace = (struct cupti_trace){0};
+    if (!set_up(err))
+        return false;
+    now.api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* what others left goes nowhere */
+    point_at(trace);
+    bool ok = record(run, context, &enabled, err);
+    for (int i = 0; i < enabled; i++)
+        now.api.disable(kinds[i]);
+    size_t dropped = now.dropped;
+    point_at(NULL);
+    if (ok && dropped)
+        ok = error_set(err, ERROR_ENVIRONMENT, "CUPTI dropped %zu activity records: the list of kernels is not whole", dropped);
+    if (!ok)
+        cupti_trace_free(trace);
+    else if (trace->kernel_count)
+        qsort(trace->kernels, (size_t)trace->kernel_count, sizeof *trace->kernels, by_start);
+    return ok;
+}
+
+void cupti_trace_free(struct cupti_trace *trace)
+{
+    for (int i = 0; i < trace->kernel_count; i++)
+        free(trace->kernels[i].name);
+    free(trace->kernels);
+    *trace = (struct cupti_trace){0};
+}

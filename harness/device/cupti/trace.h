@@ -1,0 +1,30 @@
+/* device/cupti/trace: every kernel that this process launches, also inside of a library, from CUPTI's activity records: what each was, how
+ * long it took.
+ *
+ * Goes beside a session of device/cupti_range that counts nothing at the moment, and needs no permission that counting needs. A traced
+ * launch is some microseconds slower: never time one. One thread traces at a time. */
+#ifndef BENCH_DEVICE_CUPTI_TRACE_H
+#define BENCH_DEVICE_CUPTI_TRACE_H
+
+#include "base/error.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cupti_kernel {
+    char *name;                    /* as compiled: C++ names are mangled */
+    uint64_t start_ns, end_ns;     /* CUPTI's clock */
+    int registers;                 /* a thread */
+    int static_smem, dynamic_smem; /* bytes a block */
+    int grid[3], block[3];
+};
+struct cupti_trace {
+    struct cupti_kernel *kernels; /* by start */
+    int kernel_count;
+    int copies; /* memory copies and fills among them */
+};
+/* Traces what `run` launches; `run` waits for it before it returns. Records that CUPTI had to drop are an error. Free with
+ * cupti_trace_free. */
+bool cupti_trace_run(bool (*run)(void *context, struct error *err), void *context, struct cupti_trace *trace, struct error *err);
+void cupti_trace_free(struct cupti_trace *trace);
+
+#endif

@@ -1,0 +1,334 @@
+#include "emu/async.h"
+#include "base/text.h"
+#include "emu/checks.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- cp.async ---- */
+struct async_copy {
+    uint32_t offset, bytes, group;
+};
+
+void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes)
+{
+    if (w->copy_count == w->copy_room) {
+        w->copy_room = w->copy_room ? w->copy_room * 2 : 256;
+        w->copies = xrealloc(w->copies, (size_t)w->copy_room * sizeof *w->copies);
+    }
+    w->copies[w->copy_count++] = (struct async_copy){offset, bytes, w->async_groups};
+    memset(w->block->shared_known + offset, KNOWN_PENDING, bytes);
+    if (w->quick_watch) /* as if nobody had written it: sends a read to known_shared */
+        memset(w->block->shadow->writer + (offset >> w->program->shared_shift), 0,
+               (bytes >> w->program->shared_shift) * sizeof *w->block->shadow->writer);
+}
+
+/* What is new in a list of at most 32. */
+static bool first_time(uint64_t *seen, int *count, uint64_t value)
+{
+    for (int i = *count - 1; i >= 0; i--)
+        if (seen[i] == value)
+            return false;
+    seen[(*count)++] = value;
+    return true;
+}
+
+/* cp.async.cg by the hardware's rule, as an H200 counts it (tests/gpu/calibration/cp_async_bypass): a piece is what of a 32-byte sector of
+ * global memory goes to one 32-byte stretch of shared memory, and each is counted. A wavefront writes pieces of one global line into one
+ * row of the banks, one of each sector. Where a lane brings zeros, all lanes write them first, like a store. `plain` and `ideal` are the
+ * store's wavefronts: they were added already, as were the sectors. What this takes beyond is no bank conflict. */
+void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask,
+                      uint64_t plain, uint64_t ideal)
+{
+    uint64_t sectors[32], pieces[32], parts[32], total = full == mask ? 0 : plain;
+    int sector_count = 0, piece_count = 0, part_count = 0;
+    for (uint32_t rest = full; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest), before = 0;
+        uint64_t sector = from[i] >> 5, row = to[i] >> 7 & 0xffff;
+        if (!first_time(pieces, &piece_count, sector << 18 | (to[i] >> 5 & 0x3ffff)))
+            continue;
+        first_time(sectors, &sector_count, sector);
+        for (int k = 0; k + 1 < piece_count; k++) /* of this sector in this row */
+            before += pieces[k] >> 18 == sector && (pieces[k] >> 2 & 0xffff) == row;
+        first_time(parts, &part_count, ((sector >> 2) << 16 | row) << 5 | (uint64_t)before);
+    }
+    total += (uint64_t)part_count;
+    global->split += (uint64_t)(piece_count - sector_count);
+    shared->wavefront_sum += total - plain;
+    shared->ideal_sum += total - ideal;
+}
+
+/* a = destination (imm), list: source slot, source-size slot or NO_REF, ignore predicate or NO_REF; size = bytes, kind = constant offset of
+ * the source in list[3..4] */
+const struct insn *emu_cp_async(struct warp *w, const struct insn *ip)
+{
+    const uint32_t *l = ip->list;
+    uint64_t to[32], from[32];
+    uint32_t good = 0;
+    struct memo *m = &w->memos[ip->memo];
+    int64_t source_offset = (int64_t)((uint64_t)l[4] << 32 | l[3]);
+    lane_addresses(w, ip, SPACE_SHARED, to);
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        uint32_t bytes = ip->size;
+        from[i] = SLOT(const uint64_t, w, l[0])[i] + (uint64_t)source_offset;
+        if (l[1] != NO_REF)
+            bytes = SLOT(const uint32_t, w, l[1])[i] < bytes ? SLOT(const uint32_t, w, l[1])[i] : bytes;
+        if (l[2] != NO_REF && (*SLOT(const uint32_t, w, l[2]) >> i & 1) != (ip->flags >> 2 & 1))
+            bytes = 0;
+        uint8_t *dst = resolve_lane(w, ip, i, SPACE_SHARED, to[i], ip->size, ACCESS_WRITE);
+        if (!dst)
+            continue;
+        uint8_t line[16] = {0};
+        if (bytes) {
+            uint8_t *src;
+            if (bytes == ip->size) {
+                src = resolve_lane(w, ip, i, space_of(from[i]), from[i], bytes, ACCESS_READ);
+            } else { /* part of a line: byte by byte, the alignment is that of the line */
+                src = from[i] % ip->size ? NULL : resolve_lane(w, ip, i, SPACE_GLOBAL, from[i], 1, ACCESS_READ);
+                for (uint32_t k = 1; k < bytes && src; k++)
+                    src = resolve_lane(w, ip, i, SPACE_GLOBAL, from[i] + k, 1, ACCESS_READ) ? src : NULL;
+            }
+            if (src) {
+                memcpy(line, src, bytes);
+                good |= 1u << i;
+            }
+            m->bytes += bytes;
+        }
+        memcpy(dst, line, ip->size);
+        if ((w->checks & CHECK_KNOWN) && to[i] >> CLUSTER_SHIFT == 0)
+            emu_remember_copy(w, (uint32_t)to[i], ip->size);
+    }
+    m->events++;
+    uint64_t before = m->wavefront_sum, ideal = m->ideal_sum;
+    count_lanes(w, ip, SPACE_GLOBAL, from, good, ip->size);
+    count_lanes(w, ip, SPACE_SHARED, to, w->mask, ip->size);
+    if (ip->flags & COPY_BYPASS)
+        emu_count_bypass(m, m, from, to, good, w->mask, m->wavefront_sum - before, m->ideal_sum - ideal);
+    return ip + 1;
+}
+
+const struct insn *emu_cp_async_commit(struct warp *w, const struct insn *ip)
+{
+    w->async_groups++;
+    return ip + 1;
+}
+
+/* Copies of groups before `first_open` may be read by the threads that waited, and by others after a barrier. */
+static void release_copies(struct warp *w, const struct insn *ip, uint32_t first_open)
+{
+    int keep = 0;
+    for (int i = 0; i < w->copy_count; i++) {
+        const struct async_copy *c = &w->copies[i];
+        if ((int32_t)(c->group - first_open) >= 0) {
+            w->copies[keep++] = *c;
+            continue;
+        }
+        memset(w->block->shared_known + c->offset, 0xff, c->bytes);
+        if (w->checks & CHECK_RACE)
+            retag_shared(w, c->offset, c->bytes);
+    }
+    w->copy_count = keep;
+}
+
+/* imm = groups that may stay open; -1: wait_all, which also takes what is not committed */
+const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip)
+{
+    uint32_t open = ip->imm < 0 ? 0 : (uint32_t)ip->imm;
+    release_copies(w, ip, ip->imm < 0 ? w->async_groups + 1 : w->async_groups - (open > w->async_groups ? w->async_groups : open));
+    return ip + 1;
+}
+
+/* ---- mbarrier ---- */
+static uint64_t mbarrier_pack(uint32_t expected, uint32_t pending, int32_t tx, uint32_t phase)
+{
+    return (uint64_t)(expected & 0xfffff) | (uint64_t)(pending & 0xfffff) << 20 | ((uint64_t)((uint32_t)tx & 0x7fffff)) << 40 |
+           (uint64_t)phase << 63;
+}
+
+void mbarrier_update(struct warp *w, uint8_t *host, struct block *owner, uint32_t offset, int32_t tx, uint32_t arrivals, bool drop)
+{
+    uint64_t v;
+    memcpy(&v, host, 8);
+    uint32_t expected = MBARRIER_EXPECTED(v), pending = MBARRIER_PENDING(v), phase = MBARRIER_PHASE(v);
+    int32_t bytes = MBARRIER_TX(v) + tx;
+    pending = pending > arrivals ? pending - arrivals : 0;
+    if (drop)
+        expected = expected > arrivals ? expected - arrivals : 0;
+    if (pending == 0 && bytes == 0) {
+        phase ^= 1;
+        pending = expected;
+    }
+    v = mbarrier_pack(expected, pending, bytes, phase);
+    memcpy(host, &v, 8);
+    if (arrivals && owner == w->block)
+        race_arrive(w, offset);
+}
+
+static struct block *owner_of(struct warp *w, uint64_t address, uint32_t *offset)
+{
+    uint32_t rank = (uint32_t)(address >> CLUSTER_SHIFT) & 0xff;
+    *offset = (uint32_t)address & ((1u << CLUSTER_SHIFT) - 1);
+    return rank && w->block->cluster && rank <= (uint32_t)w->block->cluster_count ? w->block->cluster[rank - 1] : w->block;
+}
+
+const struct insn *warp_retry(struct warp *w, const struct insn *ip)
+{
+    w->ip = ip;
+    w->at = NULL;
+    w->fuel = -1;
+    w->stalls++;
+    return NULL;
+}
+
+static void mbarrier_lane(struct warp *w, const struct insn *ip, int i, uint64_t address, uint8_t *host, bool *yes)
+{
+    uint64_t v;
+    uint32_t offset, count = ip->b == NO_REF ? 1 : SLOT(const uint32_t, w, ip->b)[i];
+    struct block *owner = owner_of(w, address, &offset);
+    memcpy(&v, host, 8);
+    switch (ip->kind) {
+    case MBARRIER_INIT:
+        v = mbarrier_pack(count, count, 0, 0);
+        memcpy(host, &v, 8);
+        break;
+    case MBARRIER_INVAL: break;
+    case MBARRIER_ARRIVE:
+    case MBARRIER_DROP:
+        if (ip->d != NO_REF)
+            SLOT(uint64_t, w, ip->d)[i] = v;
+        if (ip->flags & 4) /* expect_tx first: b holds the bytes, one arrival */
+            mbarrier_update(w, host, owner, offset, (int32_t)count, 1, false);
+        else
+            mbarrier_update(w, host, owner, offset, 0, count, ip->kind == MBARRIER_DROP);
+        break;
+    case MBARRIER_EXPECT: /* no phase ends by expecting more */
+        v = mbarrier_pack(MBARRIER_EXPECTED(v), MBARRIER_PENDING(v), MBARRIER_TX(v) + (int32_t)count, MBARRIER_PHASE(v));
+        memcpy(host, &v, 8);
+        break;
+    case MBARRIER_COMPLETE: mbarrier_update(w, host, owner, offset, -(int32_t)count, 0, false); break;
+    case MBARRIER_TEST:
+    case MBARRIER_TRY: *yes = MBARRIER_PHASE(v) != MBARRIER_PHASE(SLOT(const uint64_t, w, ip->b)[i]); break;
+    default: *yes = MBARRIER_PHASE(v) != (count & 1); break;
+    }
+    if (*yes && owner == w->block)
+        race_wait(w, offset);
+}
+
+/* a = address; b = count, bytes, parity or state; d = state or predicate; aux = space; flags 4 = arrive.expect_tx */
+const struct insn *emu_mbarrier(struct warp *w, const struct insn *ip)
+{
+    uint64_t address[32];
+    uint32_t passed = 0;
+    enum ptx_space space = (enum ptx_space)ip->aux;
+    bool waits = ip->kind >= MBARRIER_TEST && ip->kind <= MBARRIER_TRY_PARITY;
+    if (ip->kind == MBARRIER_COUNT) {
+        for (uint32_t rest = w->mask; rest; rest &= rest - 1)
+            SLOT(uint32_t, w, ip->d)[__builtin_ctz(rest)] = MBARRIER_PENDING(SLOT(const uint64_t, w, ip->b)[__builtin_ctz(rest)]);
+        return ip + 1;
+    }
+    lane_addresses(w, ip, space, address);
+    int checks = w->checks; /* the barrier's own words are no data */
+    w->checks &= ~(CHECK_RACE | CHECK_KNOWN);
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        bool yes = false;
+        if (space == SPACE_GENERIC)
+            address[i] &= WINDOW_BYTES - 1;
+        uint8_t *host = resolve_lane(w, ip, i, SPACE_SHARED, address[i], 8, ip->kind == MBARRIER_INIT ? ACCESS_WRITE : ACCESS_ATOMIC);
+        if (host)
+            mbarrier_lane(w, ip, i, address[i], host, &yes);
+        passed |= yes || !host ? 1u << i : 0;
+    }
+    w->checks = checks;
+    if (!waits)
+        return ip + 1;
+    uint32_t *d = SLOT(uint32_t, w, ip->d);
+    *d = (*d & ~w->mask) | (passed & w->mask);
+    if (passed == w->mask) {
+        w->stalls = 0;
+    } else { /* let the others run */
+        w->stalls++;
+        w->fuel -= 1 << 19;
+        if (w->others && ++w->polls > 256) {
+            w->polls = 0;
+            w->boost = 1024;
+        }
+    }
+    return ip + 1;
+}
+
+/* cp.async.mbarrier.arrive: all earlier copies of these threads have arrived by now; kind 1 = .noinc */
+const struct insn *emu_cp_async_arrive(struct warp *w, const struct insn *ip)
+{
+    uint64_t address[32];
+    release_copies(w, ip, w->async_groups + 1);
+    lane_addresses(w, ip, (enum ptx_space)ip->aux, address);
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        uint32_t offset;
+        uint64_t at = address[i] & (WINDOW_BYTES - 1);
+        int checks = w->checks;
+        w->checks &= ~(CHECK_RACE | CHECK_KNOWN);
+        uint8_t *host = resolve_lane(w, ip, i, SPACE_SHARED, at, 8, ACCESS_ATOMIC);
+        w->checks = checks;
+        struct block *owner = owner_of(w, at, &offset);
+        if (host && ip->kind) /* without .noinc the pending count is first raised by one: nothing changes */
+            mbarrier_update(w, host, owner, offset, 0, 1, false);
+    }
+    return ip + 1;
+}
+
+/* ---- clusters ---- */
+/* kind: 0 arrive, 1 wait */
+const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip)
+{
+    struct block *first = w->block->cluster ? w->block->cluster[0] : w->block;
+    int all = 0;
+    if (w->others) { /* the warp comes as one */
+        uint32_t missing = w->alive & ~w->mask;
+        warp_park(w, NULL, ip, FRAGMENT_SYNC, w->mask | missing);
+        return warp_next_fragment(w);
+    }
+    if (ip->kind == 0) {
+        w->cluster_phase = first->cluster_phase;
+        first->cluster_arrived++;
+    }
+    for (int b = 0; b < w->block->cluster_count; b++) {
+        const struct block *block = w->block->cluster ? w->block->cluster[b] : w->block;
+        for (int i = 0; i < block->warp_count; i++)
+            all += block->warps[i].state != WARP_DONE;
+    }
+    if (first->cluster_arrived && first->cluster_arrived >= (uint32_t)all) {
+        first->cluster_arrived = 0;
+        first->cluster_phase++;
+        for (int b = 0; b < w->block->cluster_count; b++) {
+            struct block *block = w->block->cluster ? w->block->cluster[b] : w->block;
+            race_join(block, ~0ull, ~0ull);
+        }
+    }
+    if (ip->kind == 1 && first->cluster_phase == w->cluster_phase)
+        return warp_retry(w, ip);
+    w->stalls = 0;
+    return ip + 1;
+}
+
+/* d = a's address in the block of rank b; size 4 or 8; kind 1: getctarank */
+const struct insn *emu_mapa(struct warp *w, const struct insn *ip)
+{
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        uint64_t a = ip->size == 4 ? SLOT(const uint32_t, w, ip->a)[i] : SLOT(const uint64_t, w, ip->a)[i];
+        if (ip->kind == 1) {
+            uint32_t rank = (uint32_t)(a >> CLUSTER_SHIFT) & 0xff;
+            SLOT(uint32_t, w, ip->d)[i] = rank ? rank - 1 : (uint32_t)w->block->cluster_rank;
+            continue;
+        }
+        uint32_t rank = SLOT(const uint32_t, w, ip->b)[i];
+        a = (a & ~((uint64_t)0xff << CLUSTER_SHIFT)) | (uint64_t)((rank & 0xff) + 1) << CLUSTER_SHIFT;
+        if (ip->size == 4)
+            SLOT(uint32_t, w, ip->d)[i] = (uint32_t)a;
+        else
+            SLOT(uint64_t, w, ip->d)[i] = a;
+    }
+    return ip + 1;
+}

@@ -1,0 +1,54 @@
+/* emu/async: asynchronous copies and mbarriers. Data arrives at once; what waits is only the right to read it. */
+#ifndef BENCH_EMU_ASYNC_H
+#define BENCH_EMU_ASYNC_H
+
+#include "emu/slow.h"
+
+/* An mbarrier in shared memory: expected arrivals of a phase, arrivals still missing, bytes still missing, parity of the phase. */
+#define MBARRIER_EXPECTED(v) ((uint32_t)(v)&0xfffff)
+#define MBARRIER_PENDING(v) ((uint32_t)((v) >> 20) & 0xfffff)
+#define MBARRIER_TX(v) ((int32_t)((int64_t)((v) << 1) >> 41)) /* bits 40 to 62, signed */
+#define MBARRIER_PHASE(v) ((uint32_t)((v) >> 63))
+
+enum mbarrier_op {
+    MBARRIER_INIT,
+    MBARRIER_INVAL,
+    MBARRIER_ARRIVE,
+    MBARRIER_DROP,
+    MBARRIER_EXPECT,
+    MBARRIER_COMPLETE,
+    MBARRIER_TEST,
+    MBARRIER_TEST_PARITY,
+    MBARRIER_TRY,
+    MBARRIER_TRY_PARITY,
+    MBARRIER_COUNT
+};
+/* Adds bytes expected (positive) or arrived (negative) and arrivals (negative: that many came). */
+void mbarrier_update(struct warp *w, uint8_t *host, struct block *owner, uint32_t offset, int32_t tx, uint32_t arrivals, bool drop);
+/* Copies 16-byte-grained bulk data; the operands of insn.list in bulk copies */
+enum { BULK_DST, BULK_SRC, BULK_SIZE, BULK_MBAR, BULK_MASK, BULK_COORD, BULK_HEADER = BULK_COORD + 5 };
+/* insn.aux of a copy that reduces: 1 + enum atomic_op, type << 8; 0: a plain copy */
+enum bulk_kind { BULK_GLOBAL_TO_SHARED, BULK_SHARED_TO_SHARED, BULK_SHARED_TO_GLOBAL };
+
+/* wgmma: insn.list: n, k, form of a and b, form of d, a from registers, transposed a, transposed b, negate a, negate b, counts, then slots:
+ * d, a */
+enum {
+    WGMMA_N,
+    WGMMA_K,
+    WGMMA_FA,
+    WGMMA_FB,
+    WGMMA_FD,
+    WGMMA_A_REGS,
+    WGMMA_TRANS_A,
+    WGMMA_TRANS_B,
+    WGMMA_NEG_A,
+    WGMMA_NEG_B,
+    WGMMA_COUNT_D,
+    WGMMA_COUNT_A,
+    WGMMA_HEADER
+};
+
+/* Waits: the same instruction is tried again in a later turn. */
+const struct insn *warp_retry(struct warp *w, const struct insn *ip);
+
+#endif

@@ -1,0 +1,255 @@
+#include "emu/checks.h"
+#include "base/text.h"
+#include "emu/slow.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- reports ---- */
+static void thread_index(const struct warp *w, int lane, uint32_t out[3])
+{
+    const uint32_t *dim = w->worker->launch->block;
+    uint32_t t = (uint32_t)w->id * 32 + (uint32_t)(lane < 0 ? __builtin_ctz(w->mask | 1u << 31) : lane);
+    out[0] = t % dim[0];
+    out[1] = t / dim[0] % dim[1];
+    out[2] = t / dim[0] / dim[1];
+}
+
+void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
+{
+    struct report_table *t = w->worker->launch->reports;
+    uint64_t position = w->block->number << 16 | (uint64_t)w->id << 6 | (uint64_t)(lane < 0 ? 0 : lane + 1);
+    const struct cold *c = &w->program->cold[ip->index];
+    pthread_mutex_lock(&t->lock);
+    struct report_entry *e = NULL;
+    for (int i = 0; i < t->count && !e; i++)
+        if (t->entries[i].index == ip->index && !strcmp(t->entries[i].r.kind, kind))
+            e = &t->entries[i];
+    bool fresh = !e;
+    if (!e && t->count < REPORT_MAX) {
+        e = &t->entries[t->count++];
+        *e = (struct report_entry){.index = ip->index};
+        snprintf(e->r.kind, sizeof e->r.kind, "%s", kind);
+    }
+    if (e) {
+        e->r.count++;
+        if (fresh || position < e->position) {
+            char what[256], op[64];
+            uint32_t at[3];
+            va_list args;
+            va_start(args, format);
+            vsnprintf(what, sizeof what, format, args);
+            va_end(args);
+            thread_index(w, lane, at);
+            e->position = position;
+            e->r.line = c->line;
+            const char *file = c->file > 0 && c->file < w->program->module->file_count ? w->program->module->files[c->file] : NULL;
+            snprintf(e->r.file, sizeof e->r.file, "%s", file ? file : "");
+            ptx_instr_text(c->source, op, sizeof op);
+            if (c->line > 0)
+                snprintf(e->r.text, sizeof e->r.text, "%s (block %u,%u,%u thread %u,%u,%u)", what, w->block->index[0], w->block->index[1],
+                         w->block->index[2], at[0], at[1], at[2]);
+            else
+                snprintf(e->r.text, sizeof e->r.text, "PTX line %d (%s): %s (block %u,%u,%u thread %u,%u,%u)", c->source->ptx_line, op,
+                         what, w->block->index[0], w->block->index[1], w->block->index[2], at[0], at[1], at[2]);
+        }
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- bytes never written: global ----
+ * A read is reported when nothing it reads was ever written: words read whole and masked afterwards are no error. */
+bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store)
+{
+    bool known = store;
+    for (uint64_t k = offset; k < offset + bytes;) { /* a bitmap byte at a time */
+        uint64_t n = 8 - (k & 7) < offset + bytes - k ? 8 - (k & 7) : offset + bytes - k;
+        uint8_t bits = (uint8_t)(((1u << n) - 1) << (k & 7)), seen = __atomic_load_n(&b->known[k >> 3], __ATOMIC_RELAXED);
+        if (store && (seen & bits) != bits)
+            __atomic_fetch_or(&b->known[k >> 3], bits, __ATOMIC_RELAXED);
+        known |= (seen & bits) != 0;
+        k += n;
+    }
+    if (!known)
+        emu_report(w, ip, lane, "uninitialised", "global read of %u bytes at 0x%llx, offset %llu of `%s`, never written", bytes,
+                   (unsigned long long)(b->base + offset), (unsigned long long)offset, b->label);
+    return known;
+}
+
+void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes,
+                  bool store)
+{
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        uint64_t at = offset + (uint64_t)(int64_t)m->rel[i];
+        if (!store && !(at & 7) && bytes == 8 && __atomic_load_n(&b->known[at >> 3], __ATOMIC_RELAXED) == 0xff)
+            continue;
+        known_lane(w, ip, i, b, at, bytes, store);
+    }
+}
+
+/* ---- shared memory: bytes never written, races ---- */
+static void race(struct warp *w, const struct insn *ip, int lane, uint32_t offset, const char *what, uint32_t other)
+{
+    if (other == SHADOW_MANY)
+        emu_report(w, ip, lane, "race", "%s shared memory at 0x%x races with other warps: no barrier between them", what, offset);
+    else
+        emu_report(w, ip, lane, "race", "%s shared memory at 0x%x races with warp %u: no barrier between them", what, offset, other);
+}
+
+/* true when warp w has not waited for what `tag` says */
+static bool unordered(const struct warp *w, uint32_t tag)
+{
+    uint32_t other = tag & 63;
+    if (!tag || other == (uint32_t)w->id)
+        return false;
+    if (w->program->simple_races)
+        return tag >> 7 >= w->block->epoch;
+    return other != SHADOW_MANY && tag >> 7 > w->clocks[other];
+}
+
+static void race_grain(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t grain, enum access access)
+{
+    static const char *const words[] = {"read of", "write to", "atomic on"};
+    struct shadow *s = b->shadow;
+    bool simple = w->program->simple_races;
+    uint32_t now = (simple ? b->epoch : w->clocks[w->id]) << 7, id = (uint32_t)w->id, writer = s->writer[grain], reader = s->reader[grain];
+    uint32_t at = grain << w->program->shared_shift;
+    if ((ip->flags & 2) && ip->op != OP_atom) { /* volatile: a flag; what its writer did before is known to the reader */
+        if (access == ACCESS_READ) {
+            if (writer && (writer & 63) != id && (writer & 63) != SHADOW_MANY)
+                race_join(b, 1ull << (writer & 63), 1ull << id);
+            return;
+        }
+        access = ACCESS_ATOMIC;
+    }
+    if (access == ACCESS_ATOMIC &&
+        !simple) /* the next atomic on this place knows what this warp did before: locks, tickets, barriers of atomics */
+        race_wait(w, at);
+    if (unordered(w, writer) && !(access == ACCESS_ATOMIC && (writer & SHADOW_ATOMIC)))
+        race(w, ip, lane, at, words[access], writer & 63);
+    if (access == ACCESS_READ) {
+        s->reader[grain] = now | (unordered(w, reader) ? SHADOW_MANY : id);
+        return;
+    }
+    if (unordered(w, reader))
+        race(w, ip, lane, at, words[access], reader & 63);
+    if (access == ACCESS_ATOMIC)
+        s->writer[grain] = now | SHADOW_ATOMIC | (unordered(w, writer) ? SHADOW_MANY : id);
+    if (access == ACCESS_ATOMIC && !simple)
+        race_arrive(w, at);
+    if (access == ACCESS_WRITE)
+        s->writer[grain] = now | id;
+}
+
+static void known_shared(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes,
+                         enum access access)
+{
+    bool known = false, pending = false, quick = w->quick_watch; /* then a tag tells of a write, too */
+    for (uint32_t k = offset; k < offset + bytes; k++) {
+        known |= b->shared_known[k] != 0 || (quick && b->shadow->writer[k >> w->program->shared_shift] >> 7 >= b->first_epoch);
+        pending |= b->shared_known[k] == KNOWN_PENDING;
+        if (access == ACCESS_WRITE)
+            b->shared_known[k] = 0xff;
+    }
+    if (pending && access != ACCESS_WRITE)
+        emu_report(w, ip, lane, "cp_async_wait", "shared read of %u bytes at 0x%x before the cp.async that fills them was waited for",
+                   bytes, offset);
+    if (!known && access != ACCESS_WRITE)
+        emu_report(w, ip, lane, "uninitialised", "shared read of %u bytes at 0x%x that no thread has written", bytes, offset);
+}
+
+void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes,
+                       enum access access)
+{
+    int shift = w->program->shared_shift;
+    if (w->checks & CHECK_KNOWN)
+        known_shared(w, ip, b, lane, offset, bytes, access);
+    if ((w->checks & CHECK_RACE) && b == w->block && b->shadow)
+        for (uint32_t g = offset >> shift; g <= (offset + bytes - 1) >> shift; g++)
+            race_grain(w, ip, b, lane, g, access);
+}
+
+void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, uint32_t offset, uint32_t bytes, bool store)
+{
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        check_shared_lane(w, ip, w->block, i, offset + (uint32_t)m->rel[i], bytes, store ? ACCESS_WRITE : ACCESS_READ);
+    }
+    if (store && (ip->flags & 2))
+        w->clocks[w->id]++;
+}
+
+void race_join(struct block *b, uint64_t arrived, uint64_t waiting)
+{
+    uint32_t all[64] = {0};
+    if (++b->epoch == EPOCH_MAX && b->shadow && b->warps[0].program->simple_races) { /* begin again, keeping who wrote */
+        for (uint32_t g = 0; g < b->shadow->grains; g++)
+            b->shadow->writer[g] = b->shadow->writer[g] >> 7 >= b->first_epoch ? 1u << 7 : 0;
+        memset(b->shadow->reader, 0, b->shadow->grains * sizeof *b->shadow->reader);
+        b->first_epoch = 1;
+        b->epoch = 2;
+    }
+    if (!b->shadow || b->warps[0].program->simple_races)
+        return;
+    for (int i = 0; i < b->warp_count; i++)
+        if (arrived >> i & 1)
+            for (int k = 0; k < b->warp_count; k++)
+                if (b->warps[i].clocks[k] > all[k])
+                    all[k] = b->warps[i].clocks[k];
+    for (int i = 0; i < b->warp_count; i++) {
+        if (waiting >> i & 1)
+            for (int k = 0; k < b->warp_count; k++)
+                if (all[k] > b->warps[i].clocks[k])
+                    b->warps[i].clocks[k] = all[k];
+        if (arrived >> i & 1)
+            b->warps[i].clocks[i]++;
+    }
+}
+
+/* ---- order through mbarriers ---- */
+struct sync_point {
+    uint32_t offset;
+    uint32_t clocks[32];
+};
+#define POINTS_MAX 256
+
+static struct sync_point *point_of(struct block *b, uint32_t offset, bool add)
+{
+    for (int i = 0; i < b->point_count; i++)
+        if (b->points[i].offset == offset)
+            return &b->points[i];
+    if (!add || b->point_count == POINTS_MAX)
+        return NULL;
+    if (!b->points)
+        b->points = xcalloc(POINTS_MAX, sizeof *b->points);
+    struct sync_point *p = &b->points[b->point_count++];
+    memset(p, 0, sizeof *p);
+    p->offset = offset;
+    return p;
+}
+
+void race_arrive(struct warp *w, uint32_t offset)
+{
+    struct sync_point *p = w->block->shadow ? point_of(w->block, offset, true) : NULL;
+    for (int i = 0; p && i < 32; i++)
+        p->clocks[i] = w->clocks[i] > p->clocks[i] ? w->clocks[i] : p->clocks[i];
+    if (p)
+        w->clocks[w->id]++;
+}
+
+void race_wait(struct warp *w, uint32_t offset)
+{
+    const struct sync_point *p = w->block->shadow ? point_of(w->block, offset, false) : NULL;
+    for (int i = 0; p && i < 32; i++)
+        w->clocks[i] = p->clocks[i] > w->clocks[i] ? p->clocks[i] : w->clocks[i];
+}
+
+void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes)
+{
+    struct shadow *s = w->block->shadow;
+    int shift = w->program->shared_shift;
+    uint32_t now = (w->program->simple_races ? w->block->epoch : w->clocks[w->id]) << 7 | (uint32_t)w->id;
+    for (uint32_t g = offset >> shift; s && g <= (offset + bytes - 1) >> shift; g++)
+        s->writer[g] = now;
+}

@@ -1,0 +1,33 @@
+/* emu/checks: the table of reports of a launch, and the shadow of shared memory. */
+#ifndef BENCH_EMU_CHECKS_H
+#define BENCH_EMU_CHECKS_H
+
+#include "device/device.h"
+#include "emu/exec.h"
+#include <pthread.h>
+
+#define REPORT_MAX 256 /* different places; more are counted in the last one */
+struct report_entry {
+    struct device_report r;
+    uint64_t position; /* of the example: block, warp, lane */
+    uint32_t index;    /* instruction */
+};
+struct report_table {
+    pthread_mutex_t lock;
+    struct report_entry entries[REPORT_MAX];
+    int count;
+    const char *label; /* of the variant */
+};
+
+/* Of each grain of shared memory (1 << program.shared_shift bytes): who wrote it last and who has read it. Simple kernels: watch.inc;
+ * others: (warp's clock << 7 | atomic << 6 | warp), 0 = nobody; reader warp 63: several. */
+struct shadow {
+    uint32_t *writer, *reader;
+    uint32_t grains;
+};
+#define KNOWN_PENDING 0x80         /* in shared_known: copied by a cp.async that nobody has waited for */
+#define EPOCH_MAX ((1u << 25) - 1) /* what fits a tag */
+#define SHADOW_MANY 63u
+#define SHADOW_ATOMIC 64u
+
+#endif

@@ -1,0 +1,17 @@
+/* emu/convert: bits of a general cvt's imm. */
+#ifndef BENCH_EMU_CONVERT_H
+#define BENCH_EMU_CONVERT_H
+
+/* mode: enum round_mode; INTEGRAL: .rni .rzi .rmi .rpi between floats; PACK: two sources into one; UNPACK: one into two */
+enum {
+    CONVERT_MODE = 7,
+    CONVERT_FTZ = 8,
+    CONVERT_SAT = 16,
+    CONVERT_INTEGRAL = 32,
+    CONVERT_PACK = 64,
+    CONVERT_RELU = 128,
+    CONVERT_FINITE = 256,
+    CONVERT_UNPACK = 512
+};
+
+#endif

@@ -1,0 +1,83 @@
+/* emu/count: the counters emu.*: names, units, sums of launches, by source line. Their meaning: docs/EMU.md. */
+#ifndef BENCH_EMU_COUNT_H
+#define BENCH_EMU_COUNT_H
+
+#include "emu/exec.h"
+
+#define EMU_COUNTERS(X) \
+    X(warp_instructions, "instr") \
+    X(thread_instructions, "instr") \
+    X(warp_fma, "instr") \
+    X(warp_float, "instr") \
+    X(warp_f64, "instr") \
+    X(warp_half, "instr") \
+    X(warp_special, "instr") \
+    X(warp_tensor, "instr") \
+    X(warp_int, "instr") \
+    X(warp_convert, "instr") \
+    X(warp_compare, "instr") \
+    X(warp_move, "instr") \
+    X(warp_load_global, "instr") \
+    X(warp_store_global, "instr") \
+    X(warp_load_shared, "instr") \
+    X(warp_store_shared, "instr") \
+    X(warp_load_local, "instr") \
+    X(warp_store_local, "instr") \
+    X(warp_load_const, "instr") \
+    X(warp_generic, "instr") \
+    X(warp_atomic, "instr") \
+    X(warp_async, "instr") \
+    X(warp_shuffle, "instr") \
+    X(warp_barrier, "instr") \
+    X(warp_branch, "instr") \
+    X(warp_other, "instr") \
+    X(flop_f16, "FLOP") \
+    X(flop_bf16, "FLOP") \
+    X(flop_f32, "FLOP") \
+    X(flop_f64, "FLOP") \
+    X(tensor_ops, "instr") \
+    X(tensor_macs, "MAC") \
+    X(global_requests_ld, "request") \
+    X(global_requests_st, "request") \
+    X(global_requests_atomic, "request") \
+    X(global_sectors_ld, "sector") \
+    X(global_sectors_st, "sector") \
+    X(global_sectors_atomic, "sector") \
+    X(global_sectors_ideal_ld, "sector") \
+    X(global_sectors_ideal_st, "sector") \
+    X(global_lines, "line") \
+    X(shared_requests, "request") \
+    X(shared_wavefronts_ld, "wavefront") \
+    X(shared_wavefronts_st, "wavefront") \
+    X(shared_wavefronts_ideal_ld, "wavefront") \
+    X(shared_wavefronts_ideal_st, "wavefront") \
+    X(shared_bank_conflicts, "wavefront") \
+    X(local_requests, "request") \
+    X(local_sectors, "sector") \
+    X(branches, "instr") \
+    X(divergent_branches, "instr") \
+    X(atomics, "request") \
+    X(atomic_contention, "lane") \
+    X(barriers, "instr") \
+    X(async_copies, "instr") \
+    X(async_sectors, "sector") \
+    X(async_pieces, "") \
+    X(async_bytes, "B")
+#define COUNTER_ENUM(name, unit) COUNT_##name,
+enum emu_counter { EMU_COUNTERS(COUNTER_ENUM) COUNT_COUNT };
+
+struct line_counts {
+    int line;
+    uint64_t value[COUNT_COUNT];
+};
+struct totals {
+    uint64_t whole[COUNT_COUNT];
+    struct line_counts *lines; /* sorted by line; of the kernel's own file only */
+    int line_count, line_room;
+    char file[256];
+};
+extern const char *const emu_counter_names[COUNT_COUNT], *const emu_counter_units[COUNT_COUNT];
+void totals_add(struct totals *t, const struct launch *l);
+void totals_clear(struct totals *t);
+
+#endif

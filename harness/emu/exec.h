@@ -1,0 +1,350 @@
+/* emu/exec: what the interpreter runs on: decoded instructions, programs, warps, blocks, workers.
+ *
+ * A warp is a plain struct and every handler returns the next instruction or NULL, so that a warp can be left and resumed at
+ * any instruction. Lanes that part are fragments; the fragment whose block comes first in a loop-aware order of the flow
+ * graph runs, and fragments that meet at a block's start become one, so lanes join at the earliest place they can. */
+#ifndef BENCH_EMU_EXEC_H
+#define BENCH_EMU_EXEC_H
+
+#include "base/chip.h"
+#include "emu/ptx.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Windows of the generic address space. Global buffers lie from GLOBAL_BASE on; shared, local and parameter space are small windows. */
+#define SHARED_WINDOW 0x00007a0000000000ull
+#define LOCAL_WINDOW 0x00007b0000000000ull
+#define PARAM_WINDOW 0x00007c0000000000ull
+#define GLOBAL_BASE 0x00007d0000000000ull
+#define WINDOW_BYTES 0x0000010000000000ull
+#define SHARED_RESERVED 1024u /* the first bytes of shared memory belong to the system */
+#define CLUSTER_SHIFT 24      /* shared::cluster addresses: (rank + 1) << 24 | offset */
+#define CLUSTER_MAX 16
+
+struct warp;
+struct insn;
+struct flow;
+typedef const struct insn *(*op_fn)(struct warp *w, const struct insn *ip);
+
+/* ---- programs ---- */
+struct insn { /* 56 bytes; operands are byte offsets from base[ref & 1]: 0 the frame, 1 the constants */
+    op_fn fn;
+    uint32_t d, a, b, c;
+    int64_t imm;
+    union {
+        const uint32_t *list;      /* more operands */
+        const struct flow *target; /* branches */
+        const struct function *callee;
+    };
+    uint32_t index; /* into program.cold */
+    uint32_t memo;  /* into worker.memos */
+    uint16_t op;
+    uint8_t size, count; /* memory: bytes of an element, elements */
+    uint8_t kind, flags; /* per handler */
+    uint16_t aux;
+};
+struct flow { /* a basic block */
+    const struct insn *start;
+    uint32_t id, order; /* order: loop-aware topological; the least runs first */
+};
+/* Instruction classes: what one PTX instruction counts as. */
+enum insn_class {
+    CLASS_FMA,
+    CLASS_FLOAT,
+    CLASS_F64,
+    CLASS_HALF,
+    CLASS_SPECIAL_FN,
+    CLASS_TENSOR,
+    CLASS_INT,
+    CLASS_CONVERT,
+    CLASS_COMPARE,
+    CLASS_MOVE,
+    CLASS_LOAD_GLOBAL,
+    CLASS_STORE_GLOBAL,
+    CLASS_LOAD_SHARED,
+    CLASS_STORE_SHARED,
+    CLASS_LOAD_LOCAL,
+    CLASS_STORE_LOCAL,
+    CLASS_LOAD_CONST,
+    CLASS_GENERIC,
+    CLASS_ATOMIC,
+    CLASS_ASYNC,
+    CLASS_WARP,
+    CLASS_BARRIER,
+    CLASS_BRANCH,
+    CLASS_OTHER,
+    CLASS_COUNT
+};
+enum flop_type { FLOP_F16, FLOP_BF16, FLOP_F32, FLOP_F64, FLOP_COUNT };
+struct cold { /* what is seldom needed of an instruction */
+    const struct ptx_instr *source;
+    uint8_t class, flop_type, guarded;
+    uint8_t internal; /* a helper op: counts nothing */
+    uint16_t flops;   /* per thread; mma: MACs are counted by macs */
+    uint32_t macs;    /* per warp */
+    uint8_t mmas;     /* instructions that a machine makes of it, where those are several: wmma */
+    uint32_t block;   /* flow id */
+    int file, line;
+};
+struct function {
+    const struct ptx_function *ptx;
+    uint32_t frame_bytes, local_bytes;
+    const struct flow *entry;
+    uint32_t param_count, result_count;
+    uint32_t *params, *results; /* pairs (offset in the frame, bytes a lane) of device functions */
+    uint64_t handle;            /* what a function pointer holds */
+};
+struct program { /* an entry and everything it may call */
+    const struct ptx_module *module;
+    struct arena arena;
+    struct function *functions; /* [0] is the entry */
+    int function_count;
+    struct insn *code;
+    struct cold *cold;
+    uint32_t count, memo_count;
+    struct flow *flows;
+    uint32_t flow_count;
+    uint8_t *constants; /* 64-byte aligned, allocated apart */
+    uint32_t constant_bytes;
+    uint32_t frame_bytes, local_bytes; /* of the deepest path; recursion: of one turn of each, times 64 */
+    uint32_t shared_bytes;             /* static, the reserved part included */
+    uint32_t param_bytes;
+    bool calls, recursive;
+    bool zero_frame;      /* some register may be read before it is written */
+    bool ordered;         /* results may depend on the order of blocks: float or consumed atomics, volatile loads */
+    bool full_barriers;   /* only __syncthreads orders warps */
+    bool simple_races;    /* and nothing spins on shared memory: tags hold epochs, else vector clocks */
+    bool shared_spin;     /* volatile or ordered accesses to shared memory */
+    uint8_t shared_shift; /* log2 of the smallest access to shared memory: grains of the race check */
+    bool uses_mbarrier, uses_cluster, uses_heap, uses_alloca;
+    uint32_t fixed_local_bytes; /* of local_bytes: what lies behind is alloca's */
+};
+
+/* ---- memory ---- */
+struct buffer {
+    uint64_t base, bytes;
+    uint8_t *host;
+    uint8_t *known;          /* NULL: everything was written; else one bit a byte */
+    uint8_t *read, *written; /* one byte per 32-byte sector: touched since the last clear */
+    char label[64];
+    bool constant;
+};
+struct address_space {
+    struct buffer **buffers; /* sorted by base */
+    int count, room;
+    uint64_t next;
+};
+struct buffer *space_find(const struct address_space *s, uint64_t address); /* NULL: in none */
+struct buffer *space_nearest(const struct address_space *s, uint64_t address);
+
+/* Access pattern of a memory instruction, remembered from its last execution, and its counters. */
+enum pattern { PATTERN_NONE, PATTERN_UNIFORM, PATTERN_DENSE, PATTERN_OTHER };
+#define RUNS_MAX 4
+struct memo {
+    _Alignas(64) int32_t rel[32]; /* lane address - first active lane's */
+    uint32_t mask;
+    int32_t min, max; /* of rel */
+    uint32_t low;     /* all rel or-ed */
+    uint8_t pattern;
+    uint8_t spans;             /* stretches without a gap: global, every sector between from and to is touched; shared, every byte */
+    uint8_t space, phase;      /* enum ptx_space the pattern was seen in; shared: first address mod 4 */
+    uint8_t wavefronts, ideal; /* shared; ideal also: sectors that would do for a global access */
+    int32_t from[32], to[32];  /* bytes of each span, as rel; ascending */
+    uint8_t runs;              /* lanes side by side, of 4 bytes each: few such runs make the pattern; 0: not so */
+    uint32_t run_lanes[RUNS_MAX];
+    int32_t run_base[RUNS_MAX]; /* where lane 0 of the run would be, as rel */
+    struct buffer *buffer;
+    /* counters since the last clear */
+    uint64_t requests, sector_sum, line_sum, best_sum;  /* global */
+    uint64_t shared_requests, wavefront_sum, ideal_sum; /* shared */
+    uint64_t local_requests, local_sectors;
+    uint64_t lanes_off; /* lanes switched off by a guard, summed; also divergent branches */
+    uint64_t events;    /* divergent branches, contention, async copies */
+    uint64_t split;     /* cp.async.cg: pieces beyond the sectors they are of */
+    uint64_t bytes;
+};
+struct block_count {
+    uint64_t executions, threads;
+};
+
+/* ---- execution ---- */
+enum warp_state { WARP_READY, WARP_BARRIER, WARP_DONE, WARP_STOPPED };
+enum fragment_state { FRAGMENT_READY, FRAGMENT_BARRIER, FRAGMENT_SYNC };
+struct fragment {
+    const struct flow *at; /* enters this block; NULL: goes on at ip */
+    const struct insn *ip;
+    uint32_t mask;
+    int32_t node;
+    uint8_t state;
+    uint32_t wanted; /* FRAGMENT_SYNC: lanes waited for; FRAGMENT_BARRIER: lanes alive elsewhere when it arrived */
+};
+struct call_node { /* one activation of a device function, shared by all lanes that entered it together */
+    int32_t parent;
+    uint32_t mask; /* lanes not yet returned; 0 = free */
+    uint32_t frame, frame_end;
+    uint32_t local, local_end;
+    const struct function *function;
+    const struct insn *call; /* the call instruction; its successor block is where lanes return to */
+    uint32_t depth;
+};
+#define NODE_MAX 4096
+
+struct worker;
+struct block;
+/* One warp: can be left and resumed at any instruction. mask 0: nothing runs, a fragment has to be picked. */
+struct warp {
+    uint8_t *base[2];
+    uint32_t mask;  /* active lanes of the running fragment (predicated-on lanes inside a guarded instruction) */
+    uint32_t lanes; /* popcount of mask */
+    int32_t fuel;
+    int others; /* fragments waiting */
+    struct block_count *blocks;
+    struct memo *memos;
+    struct block *block;
+    struct worker *worker;
+    const struct program *program;
+    _Alignas(64) int32_t on[32]; /* mask as lanes: 0 or -1 */
+    uint32_t alive;
+    int32_t node;
+    uint32_t local_base;
+    const struct flow *at; /* READY with at: enters it; else goes on at ip */
+    const struct insn *ip;
+    enum warp_state state;
+    int id;         /* in the block */
+    uint64_t turns; /* used up since the start */
+    uint32_t carry; /* CC.CF by lane */
+    int checks;
+    uint32_t stalls; /* waits on an mbarrier that failed in a row */
+    uint32_t polls;  /* atomics and volatile reads since the last switch */
+    int boost;       /* >0: waiting fragments run first, for fairness to spinning lanes */
+    struct fragment fragments[32];
+    struct call_node *nodes;
+    int node_room;
+    uint8_t *stack; /* frames */
+    size_t stack_room;
+    uint8_t *local, *local_known;
+    size_t local_stride;
+    uint32_t alloca_top[32];
+    int barrier_id;
+    uint32_t barrier_count;
+    uint32_t tid[3][32];   /* %tid of each lane: the same for every block */
+    uint32_t clocks[64];   /* vector clock over the block's warps, for the race check */
+    uint64_t ticks;        /* %clock */
+    uint32_t async_groups; /* cp.async: groups committed; copies nobody has waited for */
+    struct async_copy *copies;
+    int copy_count, copy_room;
+    uint32_t cluster_phase; /* of the cluster barrier it arrived at */
+    bool quick_watch;       /* shared memory is watched by span: watch.inc */
+    bool guarded;           /* inside a guarded instruction: other lanes are not elsewhere but switched off */
+};
+struct barrier {
+    uint32_t arrived;  /* threads */
+    uint32_t expected; /* 0 = all */
+    uint64_t waiting;  /* warps that sync */
+    uint64_t present;  /* warps that arrived or sync */
+    const struct insn *first;
+    uint32_t reduce_and, reduce_or, reduce_count;
+    uint32_t generation;
+};
+struct shadow; /* race check, checks.h */
+struct block {
+    uint32_t index[3];
+    uint64_t number;
+    uint8_t *shared;
+    uint32_t shared_bytes;       /* with the reserved part */
+    uint8_t *shared_known;       /* one byte a byte: 0xff written */
+    uint32_t epoch, first_epoch; /* one more at every full barrier, and at every block that runs here: the first of this block */
+    struct shadow *shadow;
+    struct warp *warps;
+    int warp_count;
+    int thread_count;
+    struct barrier barriers[16];
+    int done;
+    struct block **cluster; /* by rank */
+    int cluster_rank, cluster_count;
+    uint32_t cluster_arrived, cluster_phase; /* in rank 0: warps at the cluster's barrier */
+    struct sync_point *points;               /* mbarriers seen, for the race check */
+    int point_count;
+    bool failed;
+};
+
+struct launch;
+struct worker { /* one thread of the host and the blocks that are resident on it */
+    struct launch *launch;
+    struct block_count *blocks;
+    struct memo *memos;
+    struct block *residents; /* one, a cluster, or a cooperative grid */
+    struct block **by_rank;
+    int resident_count;
+    float *wgmma_tiles; /* B of one wgmma */
+    uint32_t turns;
+};
+
+enum { CHECK_BOUNDS = 1, CHECK_KNOWN = 2, CHECK_RACE = 4, CHECK_SYNC = 8 };
+#define CHECK_ALL 15
+
+#define ALLOCA_BYTES (16u << 10) /* a thread; a GPU has 1 KiB of stack unless told otherwise */
+#define HEAP_BYTES (8u << 20)    /* what CUDA gives a kernel's malloc, unless told otherwise */
+#define HEAP_CLASSES 20
+struct heap {
+    struct buffer *buffer; /* NULL: the kernel calls no malloc */
+    uint64_t used;
+    uint32_t free[HEAP_CLASSES]; /* by class: offset of the first free block's header, 0 = none */
+};
+
+struct launch {
+    const struct program *program;
+    struct address_space *space;
+    const struct chip *chip;
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t shared_bytes, dynamic_at;
+    const uint8_t *params;
+    int checks;
+    bool cooperative;
+    struct heap heap;
+    uint64_t workspace; /* cooperative: zeroed global memory for the grid's barrier */
+    int threads;        /* of the host; 0 = all */
+    uint64_t turns_max; /* of one warp between two waits: more is a hang */
+    double deadline;    /* monotonic seconds, 0 = none */
+    double limit_s;
+    atomic_int stop;  /* a reported end of everything */
+    atomic_int fatal; /* some block did not finish */
+    struct report_table *reports;
+    struct worker *workers;
+    int worker_count;
+    struct printed *printed;
+    int printed_count;
+};
+/* Runs it; false + err when it could not finish (deadlock, trap, time limit, unsupported). Counters stay in the workers. */
+bool launch_run(struct launch *l, struct error *err);
+void launch_free(struct launch *l);
+
+/* ---- handlers ---- */
+enum op;
+extern const op_fn isa_table_portable[];
+extern const op_fn isa_table_v3[];
+extern const op_fn isa_table_v4[];
+/* The best table this processor runs; $BENCH_EMU_ISA = portable, v3, v4 asks for less. */
+const op_fn *isa_table(const char **name);
+
+/* ---- fragments and calls (flow of control that is not hot) ---- */
+const struct insn *warp_enter_slow(struct warp *w, const struct flow *to);
+const struct insn *warp_diverge(struct warp *w, const struct flow *taken, const struct flow *not_taken, uint32_t mask_taken);
+const struct insn *warp_next_fragment(struct warp *w); /* picks one of the waiting; NULL: none is ready */
+void warp_set_mask(struct warp *w, uint32_t mask);
+/* Sets the running lanes aside; pick the next with warp_next_fragment. */
+void warp_park(struct warp *w, const struct flow *at, const struct insn *ip, uint8_t state, uint32_t wanted);
+/* Goes on where the warp was left; NULL when it waits, yields or ended. */
+const struct insn *warp_resume(struct warp *w);
+/* Memory of the frames; false: too deep. */
+bool warp_reserve(struct warp *w, size_t bytes);
+/* The running lanes end. */
+const struct insn *warp_exit(struct warp *w);
+const struct insn *warp_call(struct warp *w, const struct insn *ip, const struct function *f, uint32_t mask);
+const struct insn *warp_return(struct warp *w);
+/* Stops the whole block: trap, unsupported, ... (already reported). */
+const struct insn *warp_stop(struct warp *w);
+
+#endif

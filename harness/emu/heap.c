@@ -1,0 +1,86 @@
+/* emu/heap: malloc and free of a kernel, and alloca. The heap's blocks are powers of two from 16 bytes on, each behind a header of
+ * 16 bytes; a kernel that calls them runs its blocks in order, so the addresses are always the same. */
+#include "emu/slow.h"
+#include <string.h>
+
+#define HEADER 16u
+
+struct heap_header {      /* in the heap's own memory, where a kernel may overwrite it */
+    uint32_t class, next; /* next free one of its class: offset of its header, 0 = none */
+    uint64_t taken;
+};
+#define TAKEN 0x7461806b656e2164ull
+
+uint64_t heap_take(struct launch *l, uint64_t bytes)
+{
+    struct heap *h = &l->heap;
+    uint32_t class = 0;
+    if (!h->buffer || bytes == 0 || bytes > HEAP_BYTES / 2)
+        return 0;
+    while ((uint64_t)16 << class < bytes)
+        class ++;
+    uint64_t size = (uint64_t)16 << class, at = h->free[class];
+    struct heap_header head = {.class = class, .taken = TAKEN};
+    if (at) {
+        struct heap_header old;
+        memcpy(&old, h->buffer->host + at, sizeof old);
+        h->free[class] = old.next < HEAP_BYTES - HEADER - size ? old.next & ~15u : 0; /* whatever stands there */
+    } else {
+        if (h->used + HEADER + size > HEAP_BYTES)
+            return 0;
+        at = h->used + (h->used == 0 ? 16 : 0); /* offset 0 means none */
+        if (at + HEADER + size > HEAP_BYTES)
+            return 0;
+        h->used = at + HEADER + size;
+    }
+    memcpy(h->buffer->host + at, &head, sizeof head);
+    memset(h->buffer->host + at + HEADER, 0, size);
+    if (h->buffer->known)
+        memset(h->buffer->known + (at + HEADER) / 8, 0, size / 8);
+    return h->buffer->base + at + HEADER;
+}
+
+bool heap_give(struct launch *l, uint64_t address)
+{
+    struct heap *h = &l->heap;
+    struct heap_header head;
+    if (address == 0)
+        return true;
+    if (!h->buffer || address < h->buffer->base + 16 + HEADER || address - h->buffer->base >= h->used || (address & 15))
+        return false;
+    uint64_t at = address - h->buffer->base - HEADER;
+    memcpy(&head, h->buffer->host + at, sizeof head);
+    if (head.taken != TAKEN || head.class >= HEAP_CLASSES || at + HEADER + ((uint64_t)16 << head.class) > h->used)
+        return false;
+    head.taken = 0;
+    head.next = h->free[head.class];
+    memcpy(h->buffer->host + at, &head, sizeof head);
+    h->free[head.class] = (uint32_t)at;
+    return true;
+}
+
+/* What alloca gave is there until the thread ends, or stackrestore: not only until the function returns. */
+const struct insn *emu_alloca(struct warp *w, const struct insn *ip)
+{
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        uint32_t *top = &w->alloca_top[i];
+        if (ip->imm == -2) {
+            SLOT(uint64_t, w, ip->d)[i] = *top;
+            continue;
+        }
+        uint64_t a = SLOT(const uint64_t, w, ip->a)[i];
+        if (ip->imm == -1) {
+            if (a >= w->program->fixed_local_bytes && a <= *top)
+                *top = (uint32_t)a;
+            continue;
+        }
+        uint64_t at = (*top + (uint64_t)ip->imm - 1) & ~((uint64_t)ip->imm - 1);
+        bool fits = a <= w->local_stride && at + a <= w->local_stride;
+        if (!fits)
+            emu_report(w, ip, i, "out_of_bounds", "alloca of %llu bytes: a thread has %u", (unsigned long long)a, ALLOCA_BYTES);
+        SLOT(uint64_t, w, ip->d)[i] = at;
+        *top = fits ? (uint32_t)(at + a) : *top;
+    }
+    return ip + 1;
+}

@@ -1,0 +1,462 @@
+/* emu/parse: PTX module level: functions, variables, directives. */
+#include "emu/parser.h"
+#include "base/text.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS 4096
+
+/* ---- tokens ---- */
+void parser_next(struct parser *p)
+{
+    lexer_next(&p->lx, &p->t);
+}
+
+bool parser_fail(struct parser *p, const char *format, ...)
+{
+    if (p->failed)
+        return false;
+    p->failed = true;
+    char what[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    int len = p->t.len < 40 ? p->t.len : 40;
+    if (p->t.kind == TOKEN_END)
+        error_set(p->err, ERROR_USAGE, "%s: PTX line %d: %s (at the end of the text)", p->m->label, p->t.line, what);
+    else
+        error_set(p->err, ERROR_USAGE, "%s: PTX line %d: %s (at '%.*s')", p->m->label, p->t.line, what, len, p->t.at);
+    return false;
+}
+
+bool parser_is(const struct parser *p, const char *word)
+{
+    return p->t.kind == TOKEN_WORD && strlen(word) == (size_t)p->t.len && !memcmp(p->t.at, word, (size_t)p->t.len);
+}
+bool parser_is_punct(const struct parser *p, char c)
+{
+    return p->t.kind == TOKEN_PUNCT && p->t.bits == (unsigned char)c;
+}
+
+bool parser_accept(struct parser *p, char c)
+{
+    if (!parser_is_punct(p, c))
+        return false;
+    parser_next(p);
+    return true;
+}
+bool parser_expect(struct parser *p, char c)
+{
+    return parser_accept(p, c) || parser_fail(p, "'%c' was expected", c);
+}
+
+bool parser_word(struct parser *p, const char *word)
+{
+    if (!parser_is(p, word))
+        return false;
+    parser_next(p);
+    return true;
+}
+
+char *parser_take_name(struct parser *p, const char *what)
+{
+    if (p->t.kind != TOKEN_WORD || p->t.at[0] == '.') {
+        parser_fail(p, "%s was expected", what);
+        return NULL;
+    }
+    char *s = arena_text(&p->m->arena, p->t.at, (size_t)p->t.len);
+    parser_next(p);
+    return s;
+}
+
+bool parser_int(struct parser *p, int64_t *out)
+{
+    bool minus = parser_accept(p, '-');
+    if (p->t.kind != TOKEN_INT)
+        return parser_fail(p, "an integer was expected");
+    *out = (int64_t)(minus ? 0 - p->t.bits : p->t.bits);
+    parser_next(p);
+    return true;
+}
+
+/* ---- names and scopes ---- */
+static unsigned name_hash(const char *s)
+{
+    unsigned h = 2166136261u;
+    while (*s)
+        h = (h ^ (unsigned char)*s++) * 16777619u;
+    return h % BUCKETS;
+}
+
+const struct name *name_find(const struct parser *p, const char *text)
+{
+    for (int i = p->buckets[name_hash(text)]; i >= 0; i = p->names[i].before)
+        if (p->names[i].kind != NAME_LABEL && !strcmp(p->names[i].text, text))
+            return &p->names[i];
+    return NULL;
+}
+
+static const struct name *find_label(const struct parser *p, const char *text, int depth)
+{
+    for (int i = p->buckets[name_hash(text)]; i >= 0; i = p->names[i].before)
+        if (p->names[i].kind == NAME_LABEL && p->names[i].depth == depth && !strcmp(p->names[i].text, text))
+            return &p->names[i];
+    return NULL;
+}
+
+bool name_add(struct parser *p, const char *text, enum name_kind kind, int value, int count, struct ptx_var *var)
+{
+    if (kind == NAME_LABEL && find_label(p, text, p->depth))
+        return parser_fail(p, "label '%s' twice", text);
+    if (p->name_count == p->name_room) {
+        p->name_room = p->name_room ? p->name_room * 2 : 256;
+        p->names = xrealloc(p->names, (size_t)p->name_room * sizeof *p->names);
+    }
+    unsigned h = name_hash(text);
+    p->names[p->name_count] = (struct name){text, kind, value, count, var, p->depth, p->buckets[h]};
+    p->buckets[h] = p->name_count++;
+    return true;
+}
+
+int name_register(const struct parser *p, const char *text)
+{
+    const struct name *n = name_find(p, text);
+    if (n && n->kind == NAME_REG)
+        return n->value;
+    size_t len = strlen(text), cut = len;
+    while (cut > 0 && text[cut - 1] >= '0' && text[cut - 1] <= '9')
+        cut--;
+    if (cut == len || cut == 0 || len - cut > 7 || cut > 100)
+        return -1;
+    char prefix[104];
+    memcpy(prefix, text, cut);
+    prefix[cut] = 0;
+    n = name_find(p, prefix);
+    int index = atoi(text + cut);
+    return n && n->kind == NAME_REGS && index < n->count ? n->value + index : -1;
+}
+
+void scope_open(struct parser *p)
+{
+    p->depth++;
+    p->scope_pending[p->depth] = p->pending_count;
+}
+
+void scope_close(struct parser *p)
+{
+    int keep = p->scope_pending[p->depth];
+    for (int i = keep; i < p->pending_count; i++) {
+        struct ptx_operand *o = p->pending[i].operand;
+        const struct name *n = find_label(p, o->name, p->depth);
+        if (n)
+            o->target = n->value;
+        else
+            p->pending[keep++] = p->pending[i];
+    }
+    p->pending_count = keep;
+    while (p->name_count && p->names[p->name_count - 1].depth == p->depth) {
+        struct name *n = &p->names[--p->name_count];
+        p->buckets[name_hash(n->text)] = n->before;
+    }
+    p->depth--;
+}
+
+/* .loc file line column [, function_name label[+n], inlined_at file line column] ; the word is read. */
+bool parse_loc(struct parser *p)
+{
+    int64_t file = 0, line = 0, column = 0;
+    if (!parser_int(p, &file) || !parser_int(p, &line) || !parser_int(p, &column))
+        return false;
+    p->place = (struct ptx_place){(int)file, (int)line};
+    p->inlined = (struct ptx_place){0, 0};
+    if (!parser_accept(p, ','))
+        return true;
+    while (p->t.kind != TOKEN_END && !parser_is(p, "inlined_at") && !parser_is_punct(p, ';'))
+        parser_next(p);
+    if (!parser_word(p, "inlined_at"))
+        return parser_fail(p, "'inlined_at' was expected");
+    if (!parser_int(p, &file) || !parser_int(p, &line) || !parser_int(p, &column))
+        return false;
+    p->inlined = (struct ptx_place){(int)file, (int)line};
+    return true;
+}
+
+/* ---- functions ---- */
+static bool parse_params(struct parser *p, struct ptx_var **list)
+{
+    struct ptx_var **tail = list;
+    if (parser_accept(p, ')'))
+        return true;
+    do {
+        if (!parser_word(p, ".param"))
+            return parser_fail(p, "'.param' was expected");
+        struct ptx_var *v = parse_var(p, SPACE_PARAM, false);
+        if (!v || !name_add(p, v->name, NAME_VAR, 0, 0, v))
+            return false;
+        *tail = v;
+        tail = &v->next;
+    } while (parser_accept(p, ','));
+    return parser_expect(p, ')');
+}
+
+static bool three_ints(struct parser *p, int out[3])
+{
+    out[0] = out[1] = out[2] = 1;
+    for (int i = 0; i < 3; i++) {
+        int64_t n = 0;
+        if (!parser_int(p, &n))
+            return false;
+        if (n < 0 || n > 1 << 20)
+            return parser_fail(p, "a dimension of %lld", (long long)n);
+        out[i] = (int)n;
+        if (i < 2 && !parser_accept(p, ','))
+            break;
+    }
+    return true;
+}
+
+static bool function_attributes(struct parser *p, struct ptx_function *f)
+{
+    int dims[3];
+    int64_t n = 0;
+    while (p->t.kind == TOKEN_WORD && p->t.at[0] == '.') {
+        if (parser_word(p, ".maxntid")) {
+            if (!three_ints(p, dims))
+                return false;
+            int64_t all = (int64_t)dims[0] * dims[1] * dims[2];
+            f->max_threads = all > 1 << 20 ? 1 << 20 : (int)all;
+        } else if (parser_word(p, ".reqntid")) {
+            if (!three_ints(p, f->req_threads))
+                return false;
+        } else if (parser_word(p, ".reqnctapercluster")) {
+            if (!three_ints(p, f->cluster))
+                return false;
+        } else if (parser_word(p, ".minnctapersm") || parser_word(p, ".maxnreg") || parser_word(p, ".maxclusterrank")) {
+            if (!parser_int(p, &n))
+                return false;
+        } else if (parser_word(p, ".pragma")) {
+            while (p->t.kind != TOKEN_END && !parser_accept(p, ';'))
+                parser_next(p);
+        } else if (!parser_word(p, ".noreturn") && !parser_word(p, ".explicitcluster") && !parser_word(p, ".blocksareclusters")) {
+            return parser_fail(p, "function attribute '%.*s' is not supported", p->t.len, p->t.at);
+        }
+    }
+    return true;
+}
+
+/* The word .func or .entry is read. A body replaces an earlier declaration. */
+static bool parse_function(struct parser *p, bool is_entry)
+{
+    struct ptx_function *f = arena_alloc(&p->m->arena, sizeof *f);
+    f->is_entry = is_entry;
+    f->max_threads = -1;
+    f->line = p->t.line;
+    p->f = f;
+    p->place = p->inlined = (struct ptx_place){0, 0};
+    scope_open(p);
+    if (p->t.kind == TOKEN_WORD && parser_is(p, ".attribute")) {
+        parser_next(p);
+        if (!parser_skip_parentheses(p))
+            return false;
+    }
+    if (parser_accept(p, '(') && !parse_params(p, &f->results))
+        return false;
+    if (!(f->name = parser_take_name(p, "a function's name")))
+        return false;
+    if (parser_accept(p, '(') && !parse_params(p, &f->params))
+        return false;
+    if (!function_attributes(p, f))
+        return false;
+    if (parser_is_punct(p, '{')) {
+        if (!parse_body(p))
+            return false;
+    } else {
+        parser_accept(p, ';');
+    }
+    scope_close(p);
+    p->pending_count = 0;
+    struct ptx_function *old = ptx_find_function(p->m, f->name);
+    if (old && old->has_body && f->has_body)
+        return parser_fail(p, "function '%s' twice", f->name);
+    if (old) {
+        if (f->has_body) {
+            struct ptx_function *next = old->next;
+            *old = *f;
+            old->next = next;
+        }
+        return true;
+    }
+    struct ptx_function **tail = &p->m->functions;
+    while (*tail)
+        tail = &(*tail)->next;
+    *tail = f;
+    return true;
+}
+
+static bool module_var(struct parser *p, enum ptx_space space, bool is_extern)
+{
+    struct ptx_var *v = parse_var(p, space, is_extern);
+    if (!v)
+        return false;
+    const struct name *old = name_find(p, v->name);
+    if (old && old->kind == NAME_VAR && old->var->is_extern && !v->is_extern && old->var->space == space) {
+        struct ptx_var *next = old->var->next; /* a definition behind its declaration */
+        *old->var = *v;
+        old->var->next = next;
+        return parser_expect(p, ';');
+    }
+    if (!name_add(p, v->name, NAME_VAR, 0, 0, v))
+        return false;
+    v->next = p->m->vars;
+    p->m->vars = v;
+    return parser_expect(p, ';');
+}
+
+static bool parse_file(struct parser *p)
+{
+    int64_t n = 0;
+    if (!parser_int(p, &n))
+        return false;
+    if (n < 0 || n > 100000 || p->t.kind != TOKEN_TEXT)
+        return parser_fail(p, "'.file' wants a number and a name");
+    if (n >= p->m->file_count) {
+        int room = (int)n * 2 + 8;
+        const char **files = arena_alloc(&p->m->arena, (size_t)room * sizeof *files);
+        if (p->m->file_count)
+            memcpy(files, p->m->files, (size_t)p->m->file_count * sizeof *files);
+        p->m->files = files;
+        p->m->file_count = room;
+    }
+    p->m->files[n] = arena_text(&p->m->arena, p->t.at + 1, (size_t)p->t.len - 2);
+    parser_next(p);
+    while (parser_accept(p, ',')) {
+        int64_t ignored;
+        if (!parser_int(p, &ignored))
+            return false;
+    }
+    return true;
+}
+
+static bool parse_section(struct parser *p)
+{
+    while (p->t.kind != TOKEN_END && !parser_is_punct(p, '{'))
+        parser_next(p);
+    while (p->t.kind != TOKEN_END && !parser_is_punct(p, '}'))
+        parser_next(p);
+    return parser_expect(p, '}');
+}
+
+static bool parse_target(struct parser *p)
+{
+    snprintf(p->m->target, sizeof p->m->target, "%.*s", p->t.len < 31 ? p->t.len : 31, p->t.at);
+    do
+        parser_next(p);
+    while (parser_accept(p, ','));
+    return true;
+}
+
+static bool parse_top(struct parser *p)
+{
+    bool is_extern = false;
+    int64_t n = 0;
+    if (parser_word(p, ".version")) {
+        double v = 0;
+        memcpy(&v, &p->t.bits, 8);
+        p->m->version = p->t.kind == TOKEN_F64 && v > 0 && v < 100 ? (int)(v * 10 + 0.5) : 0;
+        parser_next(p);
+        return true;
+    }
+    if (parser_word(p, ".target"))
+        return parse_target(p);
+    if (parser_word(p, ".address_size"))
+        return parser_int(p, &n) && (n == 64 || parser_fail(p, "only 64-bit addresses are supported"));
+    if (parser_word(p, ".file"))
+        return parse_file(p);
+    if (parser_word(p, ".section"))
+        return parse_section(p);
+    if (parser_word(p, ".loc"))
+        return parse_loc(p);
+    while (parser_is(p, ".extern") || parser_is(p, ".visible") || parser_is(p, ".weak") || parser_is(p, ".common")) {
+        is_extern |= parser_is(p, ".extern");
+        parser_next(p);
+    }
+    if (parser_word(p, ".func"))
+        return parse_function(p, false);
+    if (parser_word(p, ".entry"))
+        return parse_function(p, true);
+    if (parser_word(p, ".global"))
+        return module_var(p, SPACE_GLOBAL, is_extern);
+    if (parser_word(p, ".const"))
+        return module_var(p, SPACE_CONST, is_extern);
+    if (parser_word(p, ".shared"))
+        return module_var(p, SPACE_SHARED, is_extern);
+    if (parser_word(p, ".pragma")) {
+        parser_next(p);
+        return parser_expect(p, ';');
+    }
+    return parser_fail(p, "this is not supported at module level");
+}
+
+struct ptx_module *ptx_parse(const char *label, const char *text, size_t bytes, struct error *err)
+{
+    if (bytes > PTX_MAX_BYTES) {
+        error_set(err, ERROR_USAGE, "%s: PTX of %zu bytes; %u at most", label, bytes, PTX_MAX_BYTES);
+        return NULL;
+    }
+    while (bytes && text[bytes - 1] == 0)
+        bytes--;
+    struct ptx_module *m = xcalloc(1, sizeof *m);
+    m->label = arena_text(&m->arena, label, strlen(label));
+    struct parser p = {.lx = {text, text + bytes, 1}, .m = m, .err = err};
+    p.buckets = xmalloc(BUCKETS * sizeof *p.buckets);
+    for (int i = 0; i < BUCKETS; i++)
+        p.buckets[i] = -1;
+    parser_next(&p);
+    while (p.t.kind != TOKEN_END && !p.failed)
+        if (!parse_top(&p))
+            parser_fail(&p, "not understood");
+    if (!p.failed && !m->target[0])
+        parser_fail(&p, "no '.target' in this text: is it PTX?");
+    free(p.buckets);
+    free(p.names);
+    free(p.pending);
+    if (p.failed) {
+        ptx_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+void ptx_free(struct ptx_module *m)
+{
+    if (!m)
+        return;
+    arena_free(&m->arena);
+    free(m);
+}
+
+struct ptx_function *ptx_find_function(const struct ptx_module *m, const char *name)
+{
+    for (struct ptx_function *f = m->functions; f; f = f->next)
+        if (!strcmp(f->name, name))
+            return f;
+    return NULL;
+}
+
+struct ptx_var *ptx_find_var(const struct ptx_module *m, const char *name)
+{
+    for (struct ptx_var *v = m->vars; v; v = v->next)
+        if (!strcmp(v->name, name))
+            return v;
+    return NULL;
+}
+
+void ptx_instr_text(const struct ptx_instr *in, char *out, size_t bytes)
+{
+    size_t n = (size_t)snprintf(out, bytes, "%s", in->op);
+    for (int i = 0; i < in->mod_count && n < bytes; i++)
+        n += (size_t)snprintf(out + n, bytes - n, ".%s", in->mods[i]);
+}

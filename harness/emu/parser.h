@@ -1,0 +1,65 @@
+/* emu/parser: what parse.c (module level) and body.c (inside functions) share. */
+#ifndef BENCH_EMU_PARSER_H
+#define BENCH_EMU_PARSER_H
+
+#include "emu/ptx.h"
+
+enum name_kind { NAME_REG, NAME_REGS, NAME_VAR, NAME_LABEL };
+struct name {
+    const char *text;
+    enum name_kind kind;
+    int value, count; /* register id, or first id and how many; instruction index of a label */
+    struct ptx_var *var;
+    int depth;  /* of the scope */
+    int before; /* next in the bucket */
+};
+struct pending { /* a symbol operand that may turn out to be a label */
+    struct ptx_operand *operand;
+};
+struct parser {
+    struct lexer lx;
+    struct token t;
+    struct ptx_module *m;
+    struct ptx_function *f;
+    struct error *err;
+    bool failed;
+    struct name *names;
+    int name_count, name_room;
+    int *buckets;
+    struct pending *pending;
+    int pending_count, pending_room;
+    int depth;
+    int scope_pending[PTX_MAX_DEPTH + 2];
+    int vars_tail;
+    struct ptx_place place, inlined;
+};
+
+/* token helpers */
+void parser_next(struct parser *p);
+bool parser_fail(struct parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool parser_is(const struct parser *p, const char *word);
+bool parser_is_punct(const struct parser *p, char c);
+bool parser_accept(struct parser *p, char c);
+bool parser_expect(struct parser *p, char c);
+bool parser_word(struct parser *p, const char *word); /* accepts it */
+char *parser_take_name(struct parser *p, const char *what);
+bool parser_int(struct parser *p, int64_t *out); /* with an optional sign */
+bool parser_skip_parentheses(struct parser *p);
+
+/* scopes */
+void scope_open(struct parser *p);
+void scope_close(struct parser *p); /* binds labels */
+bool name_add(struct parser *p, const char *text, enum name_kind kind, int value, int count, struct ptx_var *var);
+const struct name *name_find(const struct parser *p, const char *text);
+/* A register by name, also out of a range: its id or -1. */
+int name_register(const struct parser *p, const char *text);
+
+/* [.align N] .type name[..] [= {..}], the space already read. */
+/* The next of a list of declarations: the same type as the one before. */
+struct ptx_var *parse_var_like(struct parser *p, const struct ptx_var *before);
+struct ptx_var *parse_var(struct parser *p, enum ptx_space space, bool is_extern);
+bool parse_loc(struct parser *p);
+/* { statements } */
+bool parse_body(struct parser *p);
+
+#endif

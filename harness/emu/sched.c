@@ -1,0 +1,395 @@
+/* emu/sched: blocks over threads, warps of a block in turns. */
+#include "base/pool.h"
+#include "base/text.h"
+#include "emu/checks.h"
+#include "emu/slow.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <time.h>
+
+#define FUEL (1 << 15)  /* block entries in a turn: some milliseconds at most, so that the time limit holds */
+#define STALLS_MAX 2000 /* failed waits in a row */
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- resident blocks ---- */
+static void *room(size_t bytes)
+{
+    size_t n = (bytes + 63) & ~(size_t)63;
+    void *p = aligned_alloc(64, n ? n : 64);
+    if (!p)
+        abort();
+    memset(p, 0, n ? n : 64);
+    return p;
+}
+
+static void resident_new(struct worker *k, struct block *b, int warps)
+{
+    const struct launch *l = k->launch;
+    const struct program *p = l->program;
+    b->shared_bytes = l->shared_bytes;
+    b->shared = room(l->shared_bytes);
+    b->shared_known = room(l->shared_bytes);
+    b->warp_count = warps;
+    b->warps = room((size_t)warps * sizeof *b->warps);
+    if (l->checks & CHECK_RACE) {
+        struct shadow *s = xcalloc(1, sizeof *s);
+        s->grains = (l->shared_bytes >> p->shared_shift) + 64;
+        s->writer = xcalloc(s->grains, sizeof *s->writer);
+        s->reader = xcalloc(s->grains, sizeof *s->reader);
+        b->shadow = s;
+    }
+    for (int i = 0; i < warps; i++) {
+        struct warp *w = &b->warps[i];
+        w->stack_room = p->frame_bytes;
+        w->stack = room(w->stack_room);
+        w->local_stride = p->local_bytes;
+        w->local = p->local_bytes ? room(32 * w->local_stride) : NULL;
+        w->local_known = p->local_bytes ? room(32 * w->local_stride / 8 + 1) : NULL;
+        w->block = b;
+        w->worker = k;
+        w->program = p;
+        w->blocks = k->blocks;
+        w->memos = k->memos;
+        w->checks = l->checks;
+        w->id = i;
+        for (uint32_t lane = 0; lane < 32; lane++) {
+            uint32_t t = (uint32_t)i * 32 + lane;
+            w->tid[0][lane] = t % l->block[0];
+            w->tid[1][lane] = t / l->block[0] % l->block[1];
+            w->tid[2][lane] = t / l->block[0] / l->block[1];
+        }
+        w->quick_watch = b->shadow && p->simple_races && l->checks == CHECK_ALL;
+    }
+}
+
+static void resident_free(struct block *b)
+{
+    for (int i = 0; b->warps && i < b->warp_count; i++) {
+        free(b->warps[i].stack);
+        free(b->warps[i].local);
+        free(b->warps[i].local_known);
+        free(b->warps[i].nodes);
+        free(b->warps[i].copies);
+    }
+    if (b->shadow) {
+        free(b->shadow->writer);
+        free(b->shadow->reader);
+        free(b->shadow);
+    }
+    free(b->shared);
+    free(b->shared_known);
+    free(b->points);
+    free(b->warps);
+}
+
+static void warp_start(struct warp *w, int threads)
+{
+    const struct program *p = w->program;
+    int lanes = threads - w->id * 32;
+    uint32_t mask = lanes >= 32 ? ~0u : (1u << lanes) - 1;
+    if (p->zero_frame)
+        memset(w->stack, 0, w->stack_room);
+    if (w->local) {
+        memset(w->local, 0, 32 * w->local_stride);
+        memset(w->local_known, 0, 32 * w->local_stride / 8 + 1);
+    }
+    for (int i = 0; i < w->node_room; i++)
+        w->nodes[i].mask = 0;
+    w->base[0] = w->stack;
+    w->base[1] = p->constants;
+    w->others = 0;
+    w->alive = mask;
+    w->node = -1;
+    w->local_base = 0;
+    for (int i = 0; i < 32; i++)
+        w->alloca_top[i] = p->fixed_local_bytes;
+    w->at = p->functions[0].entry;
+    w->ip = NULL;
+    w->state = WARP_READY;
+    w->carry = 0;
+    w->polls = w->stalls = 0;
+    w->boost = 0;
+    w->ticks = w->turns = 0;
+    w->guarded = false;
+    w->async_groups = 0;
+    w->copy_count = 0;
+    w->cluster_phase = 0;
+    memset(w->clocks, 0, sizeof w->clocks);
+    w->clocks[w->id] = 1;
+    warp_set_mask(w, mask);
+}
+
+static void block_start(struct worker *k, struct block *b, uint64_t number, int rank, int count)
+{
+    const struct launch *l = k->launch;
+    b->number = number;
+    b->index[0] = (uint32_t)(number % l->grid[0]);
+    b->index[1] = (uint32_t)(number / l->grid[0] % l->grid[1]);
+    b->index[2] = (uint32_t)(number / l->grid[0] / l->grid[1]);
+    b->thread_count = (int)(l->block[0] * l->block[1] * l->block[2]);
+    b->done = 0;
+    b->failed = false;
+    b->cluster = k->by_rank;
+    b->cluster_rank = rank;
+    b->cluster_count = count;
+    b->cluster_arrived = b->cluster_phase = 0;
+    b->point_count = 0;
+    memset(b->barriers, 0, sizeof b->barriers);
+    memset(b->shared, 0, b->shared_bytes);
+    if (l->checks & CHECK_KNOWN)
+        memset(b->shared_known, 0, b->shared_bytes);
+    if (b->shadow && (!l->program->simple_races || b->epoch >= EPOCH_MAX / 2)) { /* clocks start again, epochs go on */
+        b->epoch = 0;
+        memset(b->shadow->writer, 0, b->shadow->grains * sizeof *b->shadow->writer);
+        memset(b->shadow->reader, 0, b->shadow->grains * sizeof *b->shadow->reader);
+    }
+    b->first_epoch = ++b->epoch;
+    for (int i = 0; i < b->warp_count; i++)
+        warp_start(&b->warps[i], b->thread_count);
+}
+
+/* ---- turns ---- */
+static const struct insn *place_of(const struct warp *w)
+{
+    if (w->at)
+        return w->at->start;
+    if (w->ip)
+        return w->ip;
+    if (w->others)
+        return w->fragments[0].at ? w->fragments[0].at->start : w->fragments[0].ip;
+    return w->program->code;
+}
+
+static void give_up(struct warp *w, const char *format, double seconds)
+{
+    char text[128];
+    snprintf(text, sizeof text, format, seconds);
+    if (!w->mask)
+        w->mask = w->alive ? w->alive : 1;
+    emu_report(w, place_of(w), __builtin_ctz(w->mask), "time_limit", "%s", text);
+    w->worker->launch->stop = 1;
+    w->worker->launch->fatal = 1;
+}
+
+static void run_turn(struct warp *w)
+{
+    struct launch *l = w->worker->launch;
+    w->fuel = FUEL;
+    const struct insn *ip = warp_resume(w);
+    while (ip)
+        ip = ip->fn(w, ip);
+    if (w->state == WARP_BARRIER) {
+        w->turns = 0;
+        barrier_warp_arrives(w);
+    } else if (w->state == WARP_DONE) {
+        barrier_warp_done(w->block);
+    } else if (w->state == WARP_READY && w->fuel < 0 && ++w->turns > l->turns_max) {
+        give_up(w, "the kernel does not end: a warp ran its limit of instructions%.0s", 0);
+    }
+    if (l->deadline > 0 && (w->fuel < 0 || !(++w->worker->turns & 63)) && w->state != WARP_DONE && now_s() > l->deadline)
+        give_up(w, "gave up after the time limit of %.3g s", l->limit_s);
+}
+
+/* Every warp that has not ended waits at a barrier, or has failed to pass an mbarrier again and again. */
+static bool all_stalled(const struct worker *k, int count)
+{
+    for (int b = 0; b < count; b++)
+        for (int i = 0; i < k->residents[b].warp_count && !k->residents[b].failed; i++) {
+            const struct warp *w = &k->residents[b].warps[i];
+            if (w->state == WARP_READY && w->stalls < STALLS_MAX)
+                return false;
+        }
+    return true;
+}
+
+/* All warps of the resident blocks in turns until all have ended. */
+static void run_residents(struct worker *k, int count)
+{
+    struct launch *l = k->launch;
+    for (;;) {
+        bool ran = false, alive = false;
+        for (int b = 0; b < count; b++) {
+            struct block *block = &k->residents[b];
+            for (int i = 0; i < block->warp_count && !block->failed; i++) {
+                if (block->warps[i].state != WARP_READY)
+                    continue;
+                run_turn(&block->warps[i]);
+                ran = true;
+                if (atomic_load_explicit(&l->stop, memory_order_relaxed))
+                    return;
+            }
+            for (int i = 0; i < block->warp_count && !block->failed; i++)
+                alive |= block->warps[i].state != WARP_DONE;
+            if (block->failed)
+                l->fatal = 1;
+        }
+        if (!alive)
+            return;
+        if (ran && !all_stalled(k, count))
+            continue;
+        for (int b = 0; b < count; b++) {
+            struct block *block = &k->residents[b];
+            for (int i = 0; i < block->warp_count && !block->failed; i++) {
+                struct warp *w = &block->warps[i];
+                if (w->state == WARP_DONE)
+                    continue;
+                w->mask = w->alive;
+                emu_report(w, place_of(w), __builtin_ctz(w->alive), "deadlock", "warp %d waits for what never comes", w->id);
+                block->failed = true;
+            }
+        }
+        l->fatal = 1;
+        return;
+    }
+}
+
+/* ---- the grid ---- */
+struct grid {
+    struct launch *launch;
+    uint64_t groups;
+    int size; /* blocks in a group */
+};
+
+static void run_group(void *context, int64_t index, int thread)
+{
+    const struct grid *g = context;
+    struct launch *l = g->launch;
+    struct worker *k = &l->workers[thread];
+    if (atomic_load_explicit(&l->stop, memory_order_relaxed))
+        return;
+    const uint32_t *c = l->cluster;
+    for (int r = 0; r < g->size; r++) {
+        uint64_t number = (uint64_t)r;
+        if (!l->cooperative) { /* group -> cluster -> block */
+            uint64_t cx = l->grid[0] / c[0], cy = l->grid[1] / c[1], n = (uint64_t)index;
+            uint64_t x = n % cx * c[0] + (uint64_t)r % c[0], y = n / cx % cy * c[1] + (uint64_t)r / c[0] % c[1],
+                     z = n / cx / cy * c[2] + (uint64_t)r / c[0] / c[1];
+            number = x + l->grid[0] * (y + l->grid[1] * z);
+        }
+        int of = l->cooperative ? (int)c[0] : g->size; /* all blocks are resident: those of a cluster stand side by side */
+        block_start(k, &k->residents[r], number, r % of, of);
+        k->residents[r].cluster = k->by_rank + r / of * of;
+    }
+    run_residents(k, g->size);
+}
+
+static void worker_new(struct worker *k, struct launch *l, int residents, int warps)
+{
+    const struct program *p = l->program;
+    k->launch = l;
+    k->blocks = xcalloc(p->flow_count + 1, sizeof *k->blocks);
+    k->memos = room(((size_t)p->memo_count + 1) * sizeof *k->memos);
+    k->residents = xcalloc((size_t)residents, sizeof *k->residents);
+    k->by_rank = xcalloc((size_t)residents, sizeof *k->by_rank);
+    k->resident_count = residents;
+    k->wgmma_tiles = xmalloc(32 * 4 * 64 * sizeof *k->wgmma_tiles);
+    for (int i = 0; i < residents; i++) {
+        resident_new(k, &k->residents[i], warps);
+        k->by_rank[i] = &k->residents[i];
+    }
+}
+
+static bool explain(struct launch *l, struct error *err)
+{
+    struct report_table *t = l->reports;
+    static const char *const kinds[] = {"unsupported", "trap", "assert", "time_limit", "deadlock", NULL};
+    for (int k = 0; kinds[k]; k++)
+        for (int i = 0; i < t->count; i++)
+            if (!strcmp(t->entries[i].r.kind, kinds[k]))
+                return error_set(err, k == 0 ? ERROR_USAGE : ERROR_WRONG, "%s: %s: %s", t->label, kinds[k], t->entries[i].r.text);
+    for (int i = 0; i < t->count; i++)
+        return error_set(err, ERROR_WRONG, "%s: %s: %s", t->label, t->entries[i].r.kind, t->entries[i].r.text);
+    return error_set(err, ERROR_INTERNAL, "%s: the launch ended without a reason", t->label);
+}
+
+struct printed {
+    uint64_t block;
+    int order;
+    char *text;
+    size_t bytes;
+};
+
+void emu_print(struct launch *l, uint64_t block, const char *text, size_t bytes)
+{
+    pthread_mutex_lock(&l->reports->lock);
+    if ((l->printed_count & (l->printed_count - 1)) == 0)
+        l->printed = xrealloc(l->printed, (size_t)(l->printed_count ? l->printed_count * 2 : 1) * sizeof *l->printed);
+    struct printed *p = &l->printed[l->printed_count];
+    *p = (struct printed){block, l->printed_count++, xmalloc(bytes + 1), bytes};
+    memcpy(p->text, text, bytes);
+    pthread_mutex_unlock(&l->reports->lock);
+}
+
+static int by_block(const void *a, const void *b)
+{
+    const struct printed *x = a, *y = b;
+    if (x->block != y->block)
+        return x->block < y->block ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* A kernel's printf goes where the CUDA driver would send it: to the process's own output. */
+static void show_printed(struct launch *l)
+{
+    if (l->printed_count)
+        qsort(l->printed, (size_t)l->printed_count, sizeof *l->printed, by_block);
+    for (int i = 0; i < l->printed_count; i++) {
+        for (size_t at = 0; at < l->printed[i].bytes;) {
+            ssize_t n = write(STDOUT_FILENO, l->printed[i].text + at, l->printed[i].bytes - at);
+            if (n <= 0)
+                break;
+            at += (size_t)n;
+        }
+        free(l->printed[i].text);
+    }
+    free(l->printed);
+    l->printed = NULL;
+    l->printed_count = 0;
+}
+
+bool launch_run(struct launch *l, struct error *err)
+{
+    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    struct grid g = {.launch = l, .size = (int)(l->cluster[0] * l->cluster[1] * l->cluster[2])};
+    int warps = (int)((l->block[0] * l->block[1] * l->block[2] + 31) / 32);
+    if (l->cooperative)
+        g.size = (int)blocks;
+    g.groups = blocks / (uint64_t)g.size;
+    int threads = l->program->ordered || l->cooperative ? 1 : l->threads > 0 ? l->threads : pool_threads();
+    if ((uint64_t)threads > g.groups)
+        threads = (int)g.groups;
+    l->workers = xcalloc((size_t)threads, sizeof *l->workers);
+    l->worker_count = threads;
+    for (int i = 0; i < threads; i++)
+        worker_new(&l->workers[i], l, g.size, warps);
+    if (l->limit_s > 0)
+        l->deadline = now_s() + l->limit_s;
+    pool_for((int64_t)g.groups, threads, run_group, &g);
+    show_printed(l);
+    return !l->fatal || explain(l, err);
+}
+
+void launch_free(struct launch *l)
+{
+    for (int i = 0; i < l->worker_count; i++) {
+        struct worker *k = &l->workers[i];
+        for (int b = 0; b < k->resident_count; b++)
+            resident_free(&k->residents[b]);
+        free(k->residents);
+        free(k->by_rank);
+        free(k->wgmma_tiles);
+        free(k->blocks);
+        free(k->memos);
+    }
+    free(l->workers);
+    l->workers = NULL;
+    l->worker_count = 0;
+}

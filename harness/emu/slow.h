@@ -1,0 +1,125 @@
+/* emu/slow: everything the handlers call that is not compiled per instruction set. */
+#ifndef BENCH_EMU_SLOW_H
+#define BENCH_EMU_SLOW_H
+
+#include "emu/exec.h"
+#include "emu/ops.h"
+
+#define SLOT(T, w, ref) ((T *)(void *)((w)->base[(ref)&1] + ((ref) & ~1u)))
+
+/* ---- memory.c ---- */
+enum access { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
+/* Learns the pattern of the active lanes' addresses; false: too irregular (several buffers, no buffer, other spaces). */
+bool memo_global(struct warp *w, struct memo *m, const uint64_t *a, uint64_t first_address, uint32_t bytes);
+void memo_rows(struct memo *m, const uint32_t *a, int matrices);
+void memo_shared(struct warp *w, const struct insn *ip, struct memo *m, const uint32_t *a, uint32_t bytes);
+/* Different 32-byte sectors, and 128-byte lines, of a learnt global pattern whose first lane is at `at`. */
+static inline uint32_t span_sectors(const struct memo *m, int64_t at, uint32_t *lines)
+{
+    uint32_t sectors = 0, line_count = 0;
+    int64_t line = -1;
+    for (int s = 0; s < m->spans; s++) {
+        int64_t low = (at + m->from[s]) >> 5, high = (at + m->to[s] - 1) >> 5;
+        sectors += (uint32_t)(high - low) + 1;
+        line_count += (uint32_t)((high >> 2) - (low >> 2)) + (low >> 2 != line);
+        line = high >> 2;
+    }
+    *lines = line_count;
+    return sectors;
+}
+/* The host address of one lane's access after every check, or NULL when it was reported and must not happen. */
+uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_space space, uint64_t address, uint32_t bytes,
+                      enum access access);
+/* Counts an access of several lanes by space; pointers NULL are left out. */
+void count_lanes(struct warp *w, const struct insn *ip, enum ptx_space space, const uint64_t *address, uint32_t mask, uint32_t bytes);
+const struct insn *emu_load_any(struct warp *w, const struct insn *ip, enum ptx_space space);
+const struct insn *emu_store_any(struct warp *w, const struct insn *ip, enum ptx_space space);
+void emu_load_frame(struct warp *w, const struct insn *ip);
+void emu_store_frame(struct warp *w, const struct insn *ip);
+void emu_isspace(struct warp *w, const struct insn *ip);
+/* Lane addresses of operand a + imm as 64 bit, whatever its slot's width. */
+void lane_addresses(const struct warp *w, const struct insn *ip, enum ptx_space space, uint64_t *out);
+enum ptx_space space_of(uint64_t generic);
+int group_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes);
+int shared_wavefronts(const struct memo *m, uint32_t mask, uint32_t phase, uint32_t bytes, int *ideal);
+void emu_poll(struct warp *w);
+
+/* ---- checks.c ---- */
+/* Adds to the launch's reports; lane < 0: the warp. The example kept is the first in block, warp, lane order. */
+void emu_report(struct warp *w, const struct insn *ip, int lane, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+void known_global(struct warp *w, const struct insn *ip, struct buffer *b, const struct memo *m, uint64_t offset, uint32_t bytes,
+                  bool store);
+bool known_lane(struct warp *w, const struct insn *ip, int lane, struct buffer *b, uint64_t offset, uint32_t bytes, bool store);
+void check_shared(struct warp *w, const struct insn *ip, const struct memo *m, uint32_t offset, uint32_t bytes, bool store);
+void check_shared_lane(struct warp *w, const struct insn *ip, struct block *b, int lane, uint32_t offset, uint32_t bytes,
+                       enum access access);
+/* Order between the warps of a block: everyone in `mask` has waited for everyone in `arrived`. */
+void race_join(struct block *b, uint64_t arrived, uint64_t waiting);
+/* What the warp did before is known to those that wait on the mbarrier at `offset` later. */
+void race_arrive(struct warp *w, uint32_t offset);
+void race_wait(struct warp *w, uint32_t offset);
+/* Bytes of a finished cp.async count as written now. */
+void retag_shared(struct warp *w, uint32_t offset, uint32_t bytes);
+
+/* ---- convert.c, move.c, video.c ---- */
+void emu_video(struct warp *w, const struct insn *ip);
+void emu_convert(struct warp *w, const struct insn *ip);
+void move_pack(struct warp *w, const struct insn *ip);
+void move_unpack(struct warp *w, const struct insn *ip);
+void move_special(struct warp *w, const struct insn *ip);
+
+/* ---- together.c: what a warp does together ---- */
+const struct insn *emu_shfl(struct warp *w, const struct insn *ip);
+const struct insn *emu_vote(struct warp *w, const struct insn *ip);
+const struct insn *emu_match(struct warp *w, const struct insn *ip);
+const struct insn *emu_redux(struct warp *w, const struct insn *ip);
+const struct insn *emu_elect(struct warp *w, const struct insn *ip);
+const struct insn *emu_bar_warp(struct warp *w, const struct insn *ip);
+/* ---- heap.c ---- */
+uint64_t heap_take(struct launch *l, uint64_t bytes); /* 0: none left */
+bool heap_give(struct launch *l, uint64_t address);   /* false: malloc did not give it, or it was given back */
+/* alloca: d = the address in local memory of a = size bytes, imm = alignment; imm < 0: stackrestore of a, -2: stacksave into d */
+const struct insn *emu_alloca(struct warp *w, const struct insn *ip);
+/* ---- atomics.c ---- */
+enum atomic_op { ATOMIC_ADD, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_INC, ATOMIC_DEC, ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR, ATOMIC_EXCH, ATOMIC_CAS };
+/* to[i] = to[i] op from[i] for each element of a stretch, each by itself atomic; `to` aligned to the element. */
+void atomic_reduce(uint8_t *to, const uint8_t *from, uint64_t bytes, enum atomic_op op, enum ptx_type t);
+const struct insn *emu_atom(struct warp *w, const struct insn *ip);
+/* ---- control.c ---- */
+const struct insn *emu_brx(struct warp *w, const struct insn *ip);
+const struct insn *emu_call(struct warp *w, const struct insn *ip);
+const struct insn *emu_trap(struct warp *w, const struct insn *ip);
+const struct insn *emu_unsupported(struct warp *w, const struct insn *ip);
+const struct insn *emu_bar(struct warp *w, const struct insn *ip);
+const struct insn *emu_yield(struct warp *w, const struct insn *ip);
+enum call_kind { CALL_DIRECT, CALL_INDIRECT, CALL_VPRINTF, CALL_ASSERTFAIL, CALL_MALLOC, CALL_FREE };
+/* The warp's lanes have all come to a barrier (state WARP_BARRIER) / a warp ended. */
+void barrier_warp_arrives(struct warp *w);
+void barrier_warp_done(struct block *b);
+/* Text of printf, kept in block order until the launch ends. */
+void emu_print(struct launch *l, uint64_t block, const char *text, size_t bytes);
+/* ---- tensor.c, wgmma.c, async.c, bulk.c, cluster.c ---- */
+const struct insn *emu_mma(struct warp *w, const struct insn *ip);
+const struct insn *emu_wmma_load(struct warp *w, const struct insn *ip);
+const struct insn *emu_wmma_store(struct warp *w, const struct insn *ip);
+const struct insn *emu_ldmatrix(struct warp *w, const struct insn *ip);
+const struct insn *emu_stmatrix(struct warp *w, const struct insn *ip);
+const struct insn *emu_movmatrix(struct warp *w, const struct insn *ip);
+const struct insn *emu_cp_async(struct warp *w, const struct insn *ip);
+#define COPY_BYPASS 8 /* flag: cp.async.cg, past the L1 */
+void emu_count_bypass(struct memo *global, struct memo *shared, const uint64_t *from, const uint64_t *to, uint32_t full, uint32_t mask,
+                      uint64_t plain, uint64_t ideal);
+/* Bytes of shared memory that a cp.async fills: nobody may read them before it was waited for. */
+void emu_remember_copy(struct warp *w, uint32_t offset, uint32_t bytes);
+const struct insn *emu_cp_async_wait(struct warp *w, const struct insn *ip);
+const struct insn *emu_cp_async_commit(struct warp *w, const struct insn *ip);
+const struct insn *emu_cp_async_arrive(struct warp *w, const struct insn *ip);
+const struct insn *emu_mbarrier(struct warp *w, const struct insn *ip);
+const struct insn *emu_bulk_copy(struct warp *w, const struct insn *ip);
+const struct insn *emu_store_async(struct warp *w, const struct insn *ip);
+const struct insn *emu_tensor_copy(struct warp *w, const struct insn *ip);
+const struct insn *emu_cluster_barrier(struct warp *w, const struct insn *ip);
+const struct insn *emu_mapa(struct warp *w, const struct insn *ip);
+
+#endif

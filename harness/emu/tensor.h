@@ -1,0 +1,28 @@
+/* emu/tensor: matrix instructions: which lane holds what, and the arithmetic model.
+ *
+ * A register of lane (g = lane / 4, t = lane % 4) holds E = 32 / bits neighbouring elements along k. As 32 lanes x E elements, a register
+ * is therefore an 8 x 4E tile in row order. Model: products exact; sums in f32, one fused rounding per product, k ascending, starting from
+ * c (tf32, f16, bf16, fp8); f16 results are rounded once at the end; integers exact; f64 fused in order. */
+#ifndef BENCH_EMU_TENSOR_H
+#define BENCH_EMU_TENSOR_H
+
+#include "emu/slow.h"
+
+enum mma_form { MMA_F16, MMA_BF16, MMA_TF32, MMA_F32, MMA_F64, MMA_S8, MMA_U8, MMA_S32, MMA_E4M3, MMA_E5M2, MMA_S4, MMA_U4, MMA_B1 };
+/* insn.list of an mma: this header, then the slots of d, a, b, c */
+enum { MMA_M, MMA_N, MMA_K, MMA_FA, MMA_FB, MMA_FC, MMA_FD, MMA_FLAGS, MMA_COUNT_D, MMA_COUNT_A, MMA_COUNT_B, MMA_COUNT_C, MMA_HEADER };
+enum { MMA_SAT = 1, MMA_AND_POPC = 2 };
+/* wmma loads and stores: insn.list: M, N, K, form, which (0 a, 1 b, 2 c), column-major, count, slots */
+enum { WMMA_M, WMMA_N, WMMA_K, WMMA_FORM, WMMA_WHICH, WMMA_COLUMN, WMMA_COUNT, WMMA_HEADER };
+
+int mma_form_bits(enum mma_form f);
+/* Element e of register r of a lane: its row and its k (a), its k and column (b: row = k), its row and column (c). */
+void mma_place_a(int m, int k, int bits, int r, int lane, int e, int *row, int *col);
+void mma_place_b(int n, int k, int bits, int r, int lane, int e, int *row, int *col);
+void mma_place_c(int m, int n, int bits, int r, int lane, int e, int *row, int *col);
+
+float emu_fp8(uint8_t v, bool e4m3);
+/* wgmma's A from registers: rows 8 h on, k0 to k0 + 7 of the warp, in row order. */
+void emu_wgmma_a(struct warp *w, const uint32_t *list, uint32_t h, uint32_t k0, float *out);
+
+#endif

@@ -1,0 +1,72 @@
+/* emu/video: the SIMD video instructions that CUDA's __vabsdiff2 and the like become: v{add,sub,avrg,absdiff,min,max}{2,4}, on two
+ * halfwords or four bytes of a register, with .sat and .add. Selected parts (".h10") are those in place; others are not known. */
+#include "emu/decode.h"
+#include "emu/slow.h"
+#include <string.h>
+
+enum { VIDEO_ADD, VIDEO_SUB, VIDEO_AVERAGE, VIDEO_DIFFERENCE, VIDEO_MIN, VIDEO_MAX };
+enum { VIDEO_D_SIGNED = 1, VIDEO_A_SIGNED = 2, VIDEO_B_SIGNED = 4, VIDEO_SAT = 8, VIDEO_SUM = 16 };
+
+static int64_t part(uint32_t v, int index, int bits, bool is_signed)
+{
+    uint32_t u = v >> (index * bits) & ((1u << bits) - 1);
+    return is_signed && (u >> (bits - 1)) ? (int64_t)u - ((int64_t)1 << bits) : (int64_t)u;
+}
+
+static uint32_t video(const struct insn *ip, uint32_t a, uint32_t b, uint32_t c)
+{
+    int parts = ip->count, bits = 32 / parts;
+    uint32_t r = 0, sum = c;
+    for (int i = 0; i < parts; i++) {
+        int64_t x = part(a, i, bits, ip->flags & VIDEO_A_SIGNED), y = part(b, i, bits, ip->flags & VIDEO_B_SIGNED), v;
+        switch (ip->kind) {
+        case VIDEO_ADD: v = x + y; break;
+        case VIDEO_SUB: v = x - y; break;
+        case VIDEO_AVERAGE: v = (x + y + (x + y >= 0)) >> 1; break;
+        case VIDEO_DIFFERENCE: v = x > y ? x - y : y - x; break;
+        case VIDEO_MIN: v = x < y ? x : y; break;
+        default: v = x > y ? x : y; break;
+        }
+        if (ip->flags & VIDEO_SAT) {
+            int64_t low = ip->flags & VIDEO_D_SIGNED ? -((int64_t)1 << (bits - 1)) : 0,
+                    high = ((int64_t)1 << (bits - (ip->flags & VIDEO_D_SIGNED ? 1 : 0))) - 1;
+            v = v < low ? low : v > high ? high : v;
+        }
+        r |= ((uint32_t)v & ((1u << bits) - 1)) << (i * bits);
+        sum += (uint32_t)v;
+    }
+    return ip->flags & VIDEO_SUM ? sum : r;
+}
+
+void emu_video(struct warp *w, const struct insn *ip)
+{
+    for (uint32_t rest = w->mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        SLOT(uint32_t, w, ip->d)
+        [i] = video(ip, SLOT(const uint32_t, w, ip->a)[i], SLOT(const uint32_t, w, ip->b)[i], SLOT(const uint32_t, w, ip->c)[i]);
+    }
+}
+
+bool decode_video(struct decode *d)
+{
+    static const char *const names[] = {"vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"};
+    const char *op = d->in->op;
+    size_t length = strlen(op);
+    int kind = -1;
+    for (int i = 0; i < 6; i++)
+        if (length == strlen(names[i]) + 1 && !strncmp(op, names[i], length - 1) && (op[length - 1] == '2' || op[length - 1] == '4'))
+            kind = i;
+    if (kind < 0)
+        return false;
+    bool td = decode_take_type(d) == T_S32, ta = decode_take_type(d) == T_S32, tb = decode_take_type(d) == T_S32,
+         sat = decode_take(d, "sat"), sum = decode_take(d, "add");
+    uint32_t a = decode_source(d, decode_operand(d, 1), T_B32, false), b = decode_source(d, decode_operand(d, 2), T_B32, false);
+    uint32_t c = decode_source(d, decode_operand(d, 3), T_B32, false), to = decode_target(d, decode_operand(d, 0), T_B32, false);
+    struct insn *ip = decode_emit(d, OP_video);
+    ip->d = to, ip->a = a, ip->b = b, ip->c = c;
+    ip->kind = (uint8_t)kind;
+    ip->count = op[length - 1] == '2' ? 2 : 4;
+    ip->flags = (uint8_t)((td ? VIDEO_D_SIGNED : 0) | (ta ? VIDEO_A_SIGNED : 0) | (tb ? VIDEO_B_SIGNED : 0) | (sat ? VIDEO_SAT : 0) |
+                          (sum ? VIDEO_SUM : 0));
+    return true;
+}

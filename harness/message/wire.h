@@ -1,0 +1,26 @@
+/* message/wire: what a worker found out about a row, as JSON between the processes. */
+#ifndef BENCH_MESSAGE_WIRE_H
+#define BENCH_MESSAGE_WIRE_H
+
+#include "base/chip.h"
+#include "base/roof.h"
+#include "row/row.h"
+#include <jansson.h>
+
+/* The fields a worker sets (status, reason, check, facts, times, metrics ...); identity stays with the parent's row. New reference. */
+json_t *wire_row(const struct row *row);
+/* Lays them over a row; unknown or ill-typed fields are ignored. */
+void wire_row_merge(const json_t *fields, struct row *row);
+
+/* A chip's limits; both ends are the same executable. */
+json_t *wire_chip(const struct chip *chip);
+bool wire_chip_read(const json_t *text, struct chip *chip);
+
+/* The stage at which a counting worker asks the machine for its counters: what fails there fails for every case. At most 20 characters. */
+#define WORKER_STAGE_COUNTERS "open counters"
+
+/* The ceilings of a machine. */
+json_t *wire_roofs(const struct roofs *roofs);
+void wire_roofs_read(const json_t *json, struct roofs *roofs);
+
+#endif

@@ -1,0 +1,99 @@
+/* plan/plan: every row of a run, before anything runs: cases x variants x points, bound to a chip. The parent and each worker make the
+ * same plan from the same files, and talk about rows by number. */
+#ifndef BENCH_PLAN_PLAN_H
+#define BENCH_PLAN_PLAN_H
+
+#include "base/chip.h"
+#include "counter/choice.h"
+#include "op/program.h"
+#include "scenario/scenario.h"
+#include "row/row.h"
+#include "variant/variant.h"
+
+struct plan_options {
+    const char *scenario_path;
+    const char *device;               /* "emu", "emu:GH100", "cuda:0"; NULL = best present */
+    const char *const *variant_dirs;  /* "NAME=DIR", "NAME=FILE.cu", NULL-terminated; may be NULL */
+    const char *const *variant_names; /* instead of the scenario's list (bench try); NULL-terminated; may be NULL */
+    struct scenario_filter filter;
+    const char *compiler; /* as compile_request.compiler */
+    const char *bundle;   /* a file of compiled units to take first; may be NULL */
+    double budget_s;      /* instead of the scenario's; 0 = the scenario's */
+    bool tune;            /* all points of every variant that has parameters, beside row 0 and the library's rows */
+    /* Instead of the points the scenario names: "SIGNATURE\tVARIANT\tPARAMS\tNOTE" (work_signature; the note goes to the row),
+     * NULL-terminated; may be NULL. */
+    const char *const *tuned;
+    struct counter_wish counters; /* instead of the scenario's */
+};
+/* A network run whole. Which variant runs each link is chosen when the rows of its layers are known (plan/choose.h). */
+enum chain_pick {
+    CHAIN_LIBRARY, /* the library's fastest row on each layer; on layers that it has no op for, the fastest verified */
+    CHAIN_BEST,    /* the fastest verified row on each layer */
+    CHAIN_KERNEL,  /* one kernel runs as many links as it takes (a variant of op chain); the fastest verified row on each other layer */
+    CHAIN_SINGLE   /* one variant on the layers where it is verified, the library elsewhere */
+};
+struct chain_row {
+    enum chain_pick pick;
+    const char *single; /* name of that variant, as the rows of the layers have it */
+    bool graph;
+    enum layout_plan layout;
+    const struct work *work; /* of the whole under that layout plan */
+};
+struct plan_row {
+    int case_index, row_index;
+    struct chain_row *chain; /* NULL: a layer's row. Else variant and point are NULL, but for CHAIN_KERNEL */
+    const struct variant *variant;
+    const struct variant_point *point;
+    struct program program;
+    char *id;     /* CASE/VARIANT[params] */
+    char *broken; /* why the head could not be bound, or NULL */
+    char *note;   /* where the point comes from when it is not the scenario's, or NULL */
+};
+struct plan {
+    struct scenario *scenario;
+    struct scenario_case *cases;
+    int case_count;
+    struct variant_set variants;
+    struct plan_row *rows; /* by case, row 0 first */
+    int row_count;
+    struct chip chip;
+    struct timing_plan time;
+    bool tune; /* its times are those of a race: another key */
+    struct counter_choice counters;
+    struct text notes;     /* lines: networks that are not run whole, and why */
+    char files[HASH_TEXT]; /* of the scenario and every variant file: parent and worker must agree */
+    void *private_data;
+};
+/* `device_kind` is "emu" or "cuda". */
+bool plan_make(const struct plan_options *options, const char *device_kind, const struct chip *chip, struct plan *plan, struct error *err);
+void plan_free(struct plan *plan);
+/* Full name of a row's variant: "conv2d/naive", "chain/best". */
+const char *plan_row_variant(const struct plan_row *row);
+/* Makes the program of a chain's row of the rows chosen for its links: plan rows, -1 for the layout changes of a plan. An infeasible one
+ * has its reason in the program. */
+/* How many links from each on the row's variant of op chain runs at once: 1 for a link by itself, 0 inside a longer span. Malloc'd; NULL on
+ * error. */
+int *plan_chain_spans(const struct plan *plan, int row, struct error *err);
+bool plan_chain_bind(struct plan *plan, int row, const int *choice, struct error *err);
+/* Private to plan*.c. */
+bool plan_chains_add(struct plan *plan, const struct plan_options *options, const char *device_kind, struct error *err);
+void plan_chains_free(struct plan *plan);
+bool plan_listed(const char *globs, const char *name);
+/* Is it a row of the library's, which a search compares with and has nothing to search in? */
+bool plan_pinned(const struct plan *plan, int index);
+/* The pipe that a row's floor is counted on, and how often its FLOP go through it: split3 makes each f32 product of three f16 ones on
+ * tensor cores, collapsed makes fewer products (work_collapsed_share). */
+double plan_arithmetic(const struct row *row, const struct work *work, enum math *math);
+/* A store row with everything that is known before it runs (identity, work, cost, floor, infeasible or broken reason). */
+struct row *plan_row_new(const struct plan *plan, int index, const char *device);
+/* Key of a row (decision 11): work, sources, parameters, compiler, device, timing. */
+void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT]);
+/* The tiles of a row whose variant declares them, counted on the CPU. False with err when the mask cannot be made. */
+bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, struct error *err);
+/* What the row's program schedules of a masked case, and its tiles: of a chain's row when its program is made (plan_chain_bind). False with
+ * err when the mask cannot be made. */
+bool plan_row_scheduled(const struct plan *plan, int index, struct row *row, struct error *err);
+/* Index of a row by id, or by a shortened form that matches exactly one ("body_1 my/tile_list"); -1 + error with near ids. */
+int plan_find(const struct plan *plan, const char *id, struct error *err);
+
+#endif

@@ -1,0 +1,39 @@
+/* plan/private: what plan.c and plan_chain.c share. */
+#ifndef BENCH_PLAN_PRIVATE_H
+#define BENCH_PLAN_PRIVATE_H
+
+#include "plan/plan.h"
+
+/* Points of the variants that a plan uses; kept because programs and rows refer to them. */
+struct points {
+    struct variant_point *points;
+    int count;
+};
+/* A network under one layout plan. */
+struct way {
+    struct chain chain;
+    struct work work;
+    struct layer layer; /* stands for the network where a case wants a layer */
+};
+struct kept {
+    struct points *items;
+    int count;
+    struct way **ways;
+    int way_count;
+    /* the masks of the last case that was looked at: rows come case by case */
+    int mask_case;
+    float *mask_in, *mask_out;
+    struct useful useful;
+    struct tile tile; /* h 0: none was counted */
+    struct tile_stats tiles;
+};
+
+/* The variant an entry means for an op: "conv2d/naive" as it stands, "naive" inside the op's folder. NULL: it is not for this op. */
+const struct variant *plan_resolve(const struct variant_set *set, const char *name, const struct op *op);
+/* Is every name of the list `variants` a variant of an op that a layer has, or of a chain? used[i] (may be NULL): entry i is known to be.
+ */
+bool plan_entries_exist(const struct scenario *s, const struct variant_set *set, const bool *used, struct error *err);
+bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
+                   const struct node *params, struct error *err);
+
+#endif

@@ -1,0 +1,41 @@
+/* row/database: what store.c, schema.c and rows.c share: the connection and its errors. */
+#ifndef BENCH_ROW_DATABASE_H
+#define BENCH_ROW_DATABASE_H
+
+#include "base/text.h"
+#include "row/store.h"
+#include <sqlite3.h>
+
+struct store {
+    char *path;
+    sqlite3 *db;
+    bool read_only;
+    int lock;    /* fd; -1: not held */
+    int64_t run; /* that holds the lock; 0: none */
+};
+
+#define STORE_APPLICATION_ID 0x62656e63 /* "benc": tells our databases from other people's */
+
+/* Turns SQLite's last failure into one error: kind, what `doing` was, hint. Returns false. */
+bool store_error(struct store *store, const char *doing, struct error *err);
+bool store_exec(struct store *store, const char *sql, const char *doing, struct error *err);
+bool store_prepare(struct store *store, const char *sql, sqlite3_stmt **statement, struct error *err);
+/* A single integer: `PRAGMA user_version`, `SELECT count(*) ...`. */
+bool store_integer(struct store *store, const char *sql, int64_t *value, struct error *err);
+/* Refuses on a connection that may only read. */
+bool store_writable(struct store *store, struct error *err);
+
+/* The newest schema that this build knows. */
+int schema_version(void);
+/* Brings the database from `from` to schema_version(), each step in its own transaction. */
+bool schema_migrate(struct store *store, int from, struct error *err);
+
+/* Binds and reads a struct by the column table. Parameters and result columns are in table order, from index `first`
+ * (1-based to bind, 0-based to read); both return the index behind the last. */
+int columns_bind(sqlite3_stmt *statement, int first, enum column_group group, const void *base);
+int columns_read(sqlite3_stmt *statement, int first, enum column_group group, void *base);
+/* "a", "b", ... of a group; each with `prefix` before it. */
+void columns_list(struct text *t, enum column_group group, const char *prefix);
+int columns_count(enum column_group group);
+
+#endif

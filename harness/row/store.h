@@ -1,0 +1,81 @@
+/* row/store: runs and rows in SQLite (WAL, versioned migrations). Only the parent process has a connection. */
+#ifndef BENCH_ROW_STORE_H
+#define BENCH_ROW_STORE_H
+
+#include "base/error.h"
+#include "base/roof.h"
+#include "base/text.h"
+#include "row/row.h"
+
+struct store;
+/* Opens, creating and migrating. Errors with a hint, exit 2: newer schema ("written by a newer bench (schema 7, this one knows 4)"), not a
+ * database, damaged. Another run holds it: says which pid, waits not. Read-only folder: says so. */
+bool store_open(const char *path, bool read_only, struct store **store, struct error *err);
+void store_close(struct store *store);
+
+struct run { /* provenance: text fields are JSON-safe UTF-8 */
+    int64_t id;
+    char started[32], ended[32]; /* UTC, ISO 8601; ended "" = interrupted or running */
+    char *scenario, *scenario_path, *scenario_hash, *scenario_text;
+    char *argv, *commit; /* commit: "1a2b3c4" or "1a2b3c4+dirty", of bench itself */
+    char *device, *device_about, *uuid, *driver, *compiler, *host, *cpu;
+    char *environment; /* JSON object: clocks, throttle, cudnn version, flush cost ... */
+    uint64_t seed;
+    int planned; /* rows */
+};
+void run_clear(struct run *run);
+/* Starts a run (run->id 0: fills it; > 0: takes up that run again, as --resume does). `started` is filled when empty. Takes the write lock
+ * of the database until store_run_end or death. */
+bool store_run_begin(struct store *store, struct run *run, struct error *err);
+bool store_run_end(struct store *store, int64_t run_id, struct error *err);
+/* Merges keys into the run's environment JSON object, objects inside it too. */
+bool store_run_environment(struct store *store, int64_t run_id, const char *json, struct error *err);
+/* The ceilings measured on the GPU of that UUID. Put adds a dated set; get gives the newest (false without err: never measured). */
+bool store_roofs_put(struct store *store, const char *uuid, const struct roofs *roofs, struct error *err);
+bool store_roofs(struct store *store, const char *uuid, struct roofs *roofs, struct error *err);
+/* Visits the newest set of every GPU that has one. */
+bool store_roofs_each(struct store *store, void (*visit)(void *context, const char *uuid, const struct roofs *roofs), void *context,
+                      struct error *err);
+/* Inserts or replaces one whole row (with steps, times, samples, metrics) in one transaction; it is on the disk when this returns. Needs
+ * the run to be begun here. The fields of its case (COLUMN_CASE) are shared: the last row put speaks for all. */
+bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err);
+/* Latest run (by `bench VERB`, of a scenario, on a device; NULL = any); false without err when there is none. */
+bool store_last_run(struct store *store, const char *verb, const char *scenario, const char *device, struct run *run, struct error *err);
+bool store_run(struct store *store, int64_t run_id, struct run *run, struct error *err);
+int store_runs(struct store *store, struct run **runs, struct error *err);
+/* How many rows a run has so far. -1 on error. */
+int64_t store_row_count(struct store *store, int64_t run_id, struct error *err);
+/* Rows of a run, by case_index then row_index; two cases never have one case_index. -1 on error. Free each row and the array. */
+int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct error *err);
+void rows_free(struct row **rows, int count);
+
+/* The best point of a variant on a layer, as `bench tune` found it on one chip with one compiler. One for each (signature, variant, chip,
+ * compiler): the newer replaces the older. */
+struct wisdom {
+    char signature[HASH_TEXT]; /* work_signature of the layer */
+    char *work, *variant, *params;
+    char *chip, *arch, *compiler;
+    char source_hash[HASH_TEXT];                                     /* of the variant's file when it was tuned */
+    double median_ns, low_ns, high_ns, ratio, ratio_low, ratio_high; /* as in row_time; NaN = absent */
+    int points, timed;                                               /* of the search: all, and those that were run */
+    char tuned[32];                                                  /* UTC */
+};
+void wisdom_clear(struct wisdom *w);
+bool store_wisdom_put(struct store *store, const struct wisdom *w, struct error *err);
+/* All of it, by variant, work, then the newest first. -1 on error. Clear each and free the array. */
+int store_wisdom(struct store *store, struct wisdom **list, struct error *err);
+
+/* Wisdom as a file: {"schema": "bench.wisdom", "version": "1.0.0", "wisdom": [{COLUMN: VALUE, ...}, ...]}, absent values null. */
+#define WISDOM_FILE_MAX_BYTES (64u << 20)
+void wisdom_write(struct text *t, const struct wisdom *list, int count);
+/* Reads such a text; -1 + error naming FILE and the entry. `file` is for messages. */
+int wisdom_parse(const char *file, const char *text, size_t bytes, struct wisdom **list, struct error *err);
+
+/* Adds everything of another database that this one does not have: runs (with new numbers, by when they began) with their rows, measured
+ * roofs, and wisdom (the newer one wins). A run is the same when all that is known of it is. All or nothing. */
+struct merge_counts {
+    int runs, runs_known, rows, wisdom, wisdom_older;
+};
+bool store_merge(struct store *into, const char *from, struct merge_counts *counts, struct error *err);
+
+#endif

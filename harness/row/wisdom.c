@@ -1,0 +1,168 @@
+/* row/wisdom: the best points that searches found. */
+#include "base/text.h"
+#include "row/database.h"
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void wisdom_clear(struct wisdom *w)
+{
+    free(w->work);
+    free(w->variant);
+    free(w->params);
+    free(w->chip);
+    free(w->arch);
+    free(w->compiler);
+    memset(w, 0, sizeof *w);
+}
+
+bool store_wisdom_put(struct store *store, const struct wisdom *w, struct error *err)
+{
+    struct text sql = {0};
+    sqlite3_stmt *s = NULL;
+    if (!store_writable(store, err))
+        return false;
+    text_add(&sql, "INSERT OR REPLACE INTO wisdom (");
+    columns_list(&sql, COLUMN_WISDOM, "");
+    text_add(&sql, ") VALUES (?1");
+    for (int i = 1; i < columns_count(COLUMN_WISDOM); i++)
+        text_addf(&sql, ", ?%d", i + 1);
+    text_add(&sql, ")");
+    bool done = store_prepare(store, text_get(&sql), &s, err);
+    text_free(&sql);
+    if (done) {
+        columns_bind(s, 1, COLUMN_WISDOM, w);
+        done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "remembering a point", err);
+    }
+    sqlite3_finalize(s);
+    return done;
+}
+
+int store_wisdom(struct store *store, struct wisdom **list, struct error *err)
+{
+    struct text sql = {0};
+    sqlite3_stmt *s = NULL;
+    int count = 0, code;
+    *list = NULL;
+    text_add(&sql, "SELECT ");
+    columns_list(&sql, COLUMN_WISDOM, "");
+    text_add(&sql, " FROM wisdom ORDER BY variant, work, signature, tuned DESC, chip, compiler");
+    bool ready = store_prepare(store, text_get(&sql), &s, err);
+    text_free(&sql);
+    if (!ready)
+        return -1;
+    while ((code = sqlite3_step(s)) == SQLITE_ROW) {
+        *list = xrealloc(*list, (size_t)(count + 1) * sizeof **list);
+        memset(&(*list)[count], 0, sizeof **list);
+        columns_read(s, 0, COLUMN_WISDOM, &(*list)[count++]);
+    }
+    sqlite3_finalize(s);
+    if (code == SQLITE_DONE)
+        return count;
+    store_error(store, "reading what was tuned", err);
+    for (int i = 0; i < count; i++)
+        wisdom_clear(&(*list)[i]);
+    free(*list);
+    *list = NULL;
+    return -1;
+}
+
+/* ---- as a file ---- */
+
+#define SCHEMA "bench.wisdom"
+#define VERSION "1.0.0"
+
+void wisdom_write(struct text *t, const struct wisdom *list, int count)
+{
+    json_t *entries = json_array();
+    for (int i = 0; i < count; i++) {
+        json_t *one = json_object();
+        for (const struct column *c = columns; c->name; c++) {
+            if (c->group != COLUMN_WISDOM)
+                continue;
+            struct column_value v = column_get(c, &list[i]);
+            json_t *value = v.absent ? NULL : v.text ? json_string(v.text) : v.is_real ? json_real(v.real) : json_integer(v.integer);
+            json_object_set_new(one, c->name, value ? value : json_null());
+        }
+        json_array_append_new(entries, one);
+    }
+    json_t *whole = json_pack("{s:s,s:s,s:o}", "schema", SCHEMA, "version", VERSION, "wisdom", entries);
+    char *text = json_dumps(whole, JSON_INDENT(1));
+    text_add(t, text);
+    text_add(t, "\n");
+    free(text);
+    json_decref(whole);
+}
+
+/* One field from JSON; false when it is of another kind than the column. */
+static bool take_value(const struct column *c, const json_t *value, struct wisdom *w)
+{
+    struct column_value v = {0};
+    bool text = c->type == COLUMN_TEXT || c->type == COLUMN_CHARS, real = c->type == COLUMN_REAL;
+    if (c->type == COLUMN_CHARS && json_is_string(value) &&
+        json_string_length(value) >= c->size) /* would be cut, perhaps inside a character */
+        return false;
+    if (!value || json_is_null(value))
+        v.absent = true;
+    else if (text && json_is_string(value))
+        v.text = json_string_value(value);
+    else if (real && json_is_number(value)) {
+        v.is_real = true;
+        v.real = json_number_value(value);
+    } else if (!text && !real && json_is_integer(value))
+        v.integer = json_integer_value(value);
+    else
+        return false;
+    if (c->type == COLUMN_INT && v.absent)
+        return false;
+    column_set(c, w, &v);
+    return true;
+}
+
+static bool take_entry(const char *file, int index, const json_t *one, struct wisdom *w, struct error *err)
+{
+    for (const struct column *c = columns; c->name; c++)
+        if (c->group == COLUMN_WISDOM && !take_value(c, json_object_get(one, c->name), w))
+            return error_set(err, ERROR_USAGE, "%s: entry %d: '%s' is missing or of another kind", file, index, c->name);
+    bool hashes = strspn(w->signature, "0123456789abcdef") == HASH_TEXT - 1 && strspn(w->source_hash, "0123456789abcdef") == HASH_TEXT - 1;
+    if (!hashes || !w->variant || !*w->variant || !w->chip || !*w->chip || !w->compiler || !*w->compiler || !w->tuned[0])
+        return error_set(err, ERROR_USAGE, "%s: entry %d: signature, source_hash, variant, chip, compiler and tuned must all be there",
+                         file, index);
+    if (strpbrk(w->variant, "\t\n") || strpbrk(w->params ? w->params : "", "\t\n"))
+        return error_set(err, ERROR_USAGE, "%s: entry %d: a control character in a name", file, index);
+    return true;
+}
+
+int wisdom_parse(const char *file, const char *text, size_t bytes, struct wisdom **list, struct error *err)
+{
+    json_error_t where;
+    json_t *whole = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &where), *entries = json_object_get(whole, "wisdom");
+    const char *schema = json_string_value(json_object_get(whole, "schema")),
+               *version = json_string_value(json_object_get(whole, "version"));
+    int count = -1;
+    *list = NULL;
+    if (!whole) {
+        error_set(err, ERROR_USAGE, "%s:%d:%d: %s", file, where.line, where.column, where.text);
+        goto done;
+    }
+    if (!schema || strcmp(schema, SCHEMA) || !version || strncmp(version, "1.", 2) || !json_is_array(entries)) {
+        error_set(err, ERROR_USAGE, "%s: not a file of " SCHEMA " " VERSION, file);
+        error_hint(err, "bench wisdom --export FILE writes one");
+        goto done;
+    }
+    count = (int)json_array_size(entries);
+    *list = xcalloc((size_t)count + 1, sizeof **list);
+    for (int i = 0; i < count; i++) {
+        if (take_entry(file, i, json_array_get(entries, (size_t)i), &(*list)[i], err))
+            continue;
+        for (int k = 0; k <= i; k++)
+            wisdom_clear(&(*list)[k]);
+        free(*list);
+        *list = NULL;
+        count = -1;
+    }
+done:
+    json_decref(whole);
+    return count;
+}

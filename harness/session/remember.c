@@ -1,0 +1,162 @@
+/* What a search found, to the database and back: `bench tune` writes it, `bench run --tuned` asks for it. */
+#include "base/file.h"
+#include "base/text.h"
+#include "session/parent.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* The GPU's product name: what a device says of itself up to its driver. */
+static char *chip_name_of(const struct session_device *device)
+{
+    const char *end = strstr(device->about, " \302\267 ");
+    return xstrndup(device->about, end ? (size_t)(end - device->about) : strlen(device->about));
+}
+
+/* Which of two remembered points of one variant on one layer is nearer to this machine: its chip counts more than its compiler, then the
+ * newer one. */
+static int nearness(const struct wisdom *w, const char *chip, const char *compiler)
+{
+    return 2 * !strcmp(w->chip, chip) + !strcmp(w->compiler, compiler);
+}
+
+static char *entry(const struct wisdom *w, const char *chip, const char *compiler)
+{
+    struct text t = {0};
+    text_addf(&t, "%s\t%s\t%s\tpoint tuned %.10s on %s with %s", w->signature, w->variant, w->params ? w->params : "", w->tuned, w->chip,
+              w->compiler);
+    if (strcmp(w->chip, chip))
+        text_addf(&t, "; stale: this is %s", chip);
+    if (strcmp(w->compiler, compiler))
+        text_addf(&t, "; stale: this compiler is %s", compiler);
+    return text_take(&t);
+}
+
+/* The parent of a run knows the sources only once the plan is made: session_stale says the rest. */
+bool session_remembered(const char *database, const struct session_device *device, const char *compiler, char ***list, struct error *err)
+{
+    struct store *store = NULL;
+    struct wisdom *all = NULL;
+    int count = 0, made = 0;
+    *list = NULL;
+    if (!file_exists(database))
+        return true;
+    if (!store_open(database, true, &store, err) || (count = store_wisdom(store, &all, err)) < 0) {
+        store_close(store);
+        return false;
+    }
+    char **out = xcalloc((size_t)count + 1, sizeof *out), *chip = chip_name_of(device);
+    for (int i = 0; i < count; i++) {
+        int best = i;
+        bool seen = false; /* sorted by variant and layer, but an earlier one may be the same layer */
+        for (int k = 0; k < count; k++) {
+            if (strcmp(all[k].signature, all[i].signature) || strcmp(all[k].variant, all[i].variant))
+                continue;
+            seen = seen || k < i;
+            if (nearness(&all[k], chip, compiler) > nearness(&all[best], chip, compiler))
+                best = k;
+        }
+        if (!seen)
+            out[made++] = entry(&all[best], chip, compiler);
+    }
+    for (int i = 0; i < count; i++)
+        wisdom_clear(&all[i]);
+    free(all);
+    free(chip);
+    store_close(store);
+    *list = out;
+    return true;
+}
+
+void session_remembered_free(char **list)
+{
+    for (int i = 0; list && list[i]; i++)
+        free(list[i]);
+    free(list);
+}
+
+/* The tuned rows whose source is not the one that was tuned get a word about it; those without wisdom too. */
+bool session_judge_remembered(struct session *s, struct error *err)
+{
+    struct wisdom *all = NULL;
+    int count = store_wisdom(s->store, &all, err);
+    for (int i = 0; count >= 0 && i < s->plan.row_count; i++) {
+        struct plan_row *p = &s->plan.rows[i];
+        char signature[HASH_TEXT];
+        bool same_source = false;
+        if (!p->note)
+            continue;
+        work_signature(&s->plan.cases[p->case_index].work, signature);
+        for (int k = 0; k < count && !same_source; k++)
+            same_source = !strcmp(all[k].signature, signature) && !strcmp(all[k].variant, p->variant->name) &&
+                          !strcmp(all[k].params ? all[k].params : "", p->point->label) && !strcmp(all[k].source_hash, p->variant->hash);
+        if (!same_source) {
+            char *more = text_format("%s; stale: %s.cu has changed since", p->note, p->variant->name);
+            free(p->note);
+            p->note = more;
+        }
+    }
+    for (int k = 0; k < count; k++)
+        wisdom_clear(&all[k]);
+    free(all);
+    return count >= 0;
+}
+
+static void now_utc(char out[32])
+{
+    time_t now = time(NULL);
+    strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+}
+
+/* What the search says of the best of rows first..last-1, all of one variant; false when it has none. */
+static bool best_of(const struct session *s, int first, int last, struct wisdom *w)
+{
+    const struct row *best = NULL;
+    const struct row_time *time = NULL;
+    int timed = 0;
+    for (int i = first; i < last; i++) {
+        const struct row *row = s->rows[i];
+        const struct row_time *t = row->status == ROW_OK ? row_time(row, "cold", "isolated") : NULL;
+        timed += t != NULL;
+        if (t && row_metric(row, -1, "tune.best_of")) {
+            best = row;
+            time = t;
+        }
+    }
+    if (!best)
+        return false;
+    *w = (struct wisdom){.work = xstrdup(best->work),
+                         .variant = xstrdup(s->plan.rows[first].variant->name),
+                         .params = xstrdup(best->params ? best->params : ""),
+                         .chip = chip_name_of(&s->device),
+                         .arch = xstrdup(s->plan.chip.arch),
+                         .compiler = xstrdup(s->device.compiler),
+                         .median_ns = time->median_ns,
+                         .low_ns = time->low_ns,
+                         .high_ns = time->high_ns,
+                         .ratio = time->ratio,
+                         .ratio_low = time->ratio_low,
+                         .ratio_high = time->ratio_high,
+                         .points = last - first,
+                         .timed = timed};
+    work_signature(&s->plan.cases[s->plan.rows[first].case_index].work, w->signature);
+    memcpy(w->source_hash, s->plan.rows[first].variant->hash, sizeof w->source_hash);
+    now_utc(w->tuned);
+    return true;
+}
+
+bool session_learn(struct session *s, int first, int last, struct error *err)
+{
+    for (int from = first, to; from < last; from = to) {
+        struct wisdom w;
+        for (to = from; to < last && s->plan.rows[to].variant == s->plan.rows[from].variant;)
+            to++;
+        if (plan_pinned(&s->plan, from) || !best_of(s, from, to, &w))
+            continue;
+        bool ok = store_wisdom_put(s->store, &w, err);
+        wisdom_clear(&w);
+        if (!ok)
+            return false;
+    }
+    return true;
+}

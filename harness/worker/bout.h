@@ -1,0 +1,28 @@
+/* worker/bout: rows of one case that are timed together in one worker; shared by timing.c and tune.c. */
+#ifndef BENCH_WORKER_BOUT_H
+#define BENCH_WORKER_BOUT_H
+
+#include "worker/private.h"
+
+struct bout {
+    struct worker *w;
+    int count;         /* rows */
+    int *index;        /* plan row of each */
+    struct row **rows; /* what is reported */
+    struct build *builds;
+    struct rig **rigs; /* NULL: not on the device */
+    int blame;         /* plan row that was running, -1 = none */
+};
+void bout_open(struct bout *b, struct worker *w, const json_t *rows);
+/* Reports every row when `ok`, closes rigs, frees. */
+void bout_close(struct bout *b, bool ok);
+/* Loads row i, runs what it prepares, finds the library's fastest plan, runs and checks it: the row's status says how that went. */
+bool bout_enter(struct bout *b, int i, struct error *err);
+/* Compares the output as it lies there; a row that fails is WRONG or UNSAFE with the reason and `when`. */
+bool bout_check(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err);
+/* Adds the estimate of `rounds` samples to a row; base (may be NULL): the same rounds of what it is compared with. */
+void bout_time(struct row *row, int step, const char *cache, const char *load, const double *ns, const double *base, int rounds);
+/* Clocks, power and temperature as they are now, to the run's environment under `name`. */
+void bout_environment(struct worker *w, const char *name);
+
+#endif

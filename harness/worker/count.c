@@ -1,0 +1,408 @@
+/* The verified rows of one case, counted in a worker that times nothing: it opens a session of CUPTI once and keeps it for all cases that
+ * follow, at rest between them. */
+#include "base/text.h"
+#include "counter/combine.h"
+#include "counter/set.h"
+#include "device/cuda/cuda.h"
+#include "measure/count.h"
+#include "measure/source.h"
+#include "message/wire.h"
+#include "worker/private.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define OPEN_LIMIT_S 60.0
+#define LOAD_LIMIT_S 120.0
+#define DATA_LIMIT_S 600.0
+
+struct tally {
+    struct worker *w;
+    const json_t *asked; /* by row: {"row":i,"engine":"..","facts":{NAME:NUMBER},"steps":{"0":{..}}} */
+    int count;
+    int *index; /* plan row of each */
+    struct build *builds;
+    struct counted *items;
+    struct row **rows;      /* what is reported */
+    struct op_data data[2]; /* as timed: without, and with DATA_FULL */
+    struct cupti_pc *pc;    /* while rows are sampled */
+    bool has_data[2], warm;
+    int first; /* of the items that are being counted */
+    int blame;
+};
+
+static void stage(struct tally *t, int i, const char *name, double limit_s)
+{
+    t->blame = i < 0 ? -1 : t->index[i];
+    worker_stage(t->w, t->blame, name, limit_s);
+}
+
+static void announce(void *context, int item)
+{
+    struct tally *t = context;
+    stage(t, t->first + item, "count", t->w->time_limit_s * 2 + 30);
+}
+
+static bool has(void *context, const char *metric)
+{
+    return cupti_has(context, metric);
+}
+
+/* "cuda:1" is 1. */
+static int ordinal_of(const struct device *dev)
+{
+    const char *colon = strchr(dev->spec, ':');
+    return colon ? atoi(colon + 1) : 0;
+}
+
+/* Opened for the first case; afterwards only the set is there already. */
+static bool open_counters(struct worker *w, struct error *err)
+{
+    void *context, *stream;
+    if (w->cupti)
+        return true;
+    if (!cuda_native(w->dev, &context, &stream, err) || !cupti_session_open(context, ordinal_of(w->dev), &w->cupti, err))
+        return false;
+    cupti_session_rest(w->cupti); /* it can be had; the rows are traced before they are counted */
+    struct cupti_chip *chip = cupti_session_chip(w->cupti);
+    const struct counter_choice *c = &w->plan.counters;
+    struct counter_chip asked = {cupti_name(chip), has, chip};
+    struct cupti_metric ignored;
+    for (int i = 0; i < c->metric_count; i++)
+        if (!cupti_describe(chip, c->metrics[i], &ignored, err))
+            return false;
+    /* The user's metrics first, then the weights that rows of several kernels need. */
+    const char **extra = xcalloc((size_t)c->metric_count + 2, sizeof *extra);
+    memcpy(extra, c->metrics, (size_t)c->metric_count * sizeof *extra);
+    extra[c->metric_count] = counter_weight_time;
+    extra[c->metric_count + 1] = counter_weight_active;
+    bool ok = counter_set_make(c->groups, c->count, extra, c->metric_count + 2, &asked, &w->set, err);
+    free(extra);
+    return ok;
+}
+
+bool worker_count_check(struct worker *w, struct error *err)
+{
+    bool ok = open_counters(w, err);
+    counter_set_free(&w->set);
+    cupti_session_close(w->cupti);
+    w->cupti = NULL;
+    return ok;
+}
+
+bool worker_open_rig(struct worker *w, const struct program *program, const struct device_image *images, bool keep_inputs,
+                     const char *engine, struct rig **rig, struct error *err)
+{
+    if (w->library)
+        cudnn_only(w->library, engine);
+    bool ok = rig_open(w->dev, w->library, program, images, keep_inputs, rig, err);
+    if (w->library)
+        cudnn_only(w->library, NULL);
+    return ok;
+}
+
+/* Inputs as the timed rows had them. */
+static bool get_data(struct tally *t, int i, struct op_data **data, struct error *err)
+{
+    enum data_part part = worker_timed_part(t->w, t->index[i]);
+    int slot = part & DATA_FULL ? 1 : 0;
+    if (!t->has_data[slot]) {
+        stage(t, -1, "data", DATA_LIMIT_S);
+        if (!op_data_inputs(&t->w->plan.cases[t->w->plan.rows[t->index[i]].case_index].work, part, &t->data[slot], err))
+            return false;
+        t->has_data[slot] = true;
+    }
+    *data = &t->data[slot];
+    return true;
+}
+
+static bool enter(struct tally *t, int i, struct error *err)
+{
+    struct worker *w = t->w;
+    const struct plan_row *p = &w->plan.rows[t->index[i]];
+    struct op_data *data;
+    double ns;
+    if (!get_data(t, i, &data, err))
+        return false;
+    stage(t, i, "load", LOAD_LIMIT_S);
+    struct rig **rig = &t->items[i].rig;
+    t->items[i].name = p->id;
+    const char *engine = json_string_value(json_object_get(json_array_get(t->asked, (size_t)i), "engine"));
+    return build_make(w, &p->program, &t->builds[i], err) &&
+           worker_open_rig(w, &p->program, t->builds[i].images, false, engine, rig, err) && rig_feed(*rig, data, err) &&
+           rig_prepare(*rig, &ns, err) && rig_run(*rig, err) && w->dev->ops->sync(w->dev, err);
+}
+
+/* The kernels of one run, for the reader and for telling the counted ones apart. */
+static bool trace(struct tally *t, int i, struct error *err)
+{
+    struct counted *item = &t->items[i];
+    json_t *list = json_array();
+    stage(t, i, "trace", LOAD_LIMIT_S);
+    if (!count_trace(t->w->dev, item, t->warm, err)) {
+        json_decref(list);
+        return false;
+    }
+    for (int step = 0; step < rig_program(item->rig)->step_count; step++) {
+        int first, count = count_launches(item, step, &first);
+        if (count < 0 || first + count > item->trace.kernel_count) {
+            json_decref(list);
+            return error_set(err, ERROR_INTERNAL, "%s launched %d kernels, fewer than it has steps", item->name, item->trace.kernel_count);
+        }
+        for (int k = first; k < first + count; k++) {
+            const struct cupti_kernel *one = &item->trace.kernels[k];
+            json_t *j = json_pack("{s:i,s:s,s:I,s:i,s:i,s:i,s:[i,i,i],s:[i,i,i]}", "step", step, "name", one->name, "ns",
+                                  (json_int_t)(one->end_ns - one->start_ns), "registers", one->registers, "static_smem", one->static_smem,
+                                  "dynamic_smem", one->dynamic_smem, "grid", one->grid[0], one->grid[1], one->grid[2], "block",
+                                  one->block[0], one->block[1], one->block[2]);
+            if (k > 0)
+                json_object_set_new(j, "gap_ns", json_integer((json_int_t)(one->start_ns - one[-1].end_ns)));
+            json_array_append_new(list, j);
+        }
+    }
+    char *text = json_dumps(list, JSON_COMPACT);
+    row_set(&t->rows[i]->kernels, text);
+    free(text);
+    json_decref(list);
+    return true;
+}
+
+static void put_lines(struct row *row, struct source_values *values)
+{
+    for (int k = 0; k < values->count; k++) {
+        const struct source_value *v = &values->items[k];
+        char name[sizeof((struct row_metric *)0)->name];
+        snprintf(name, sizeof name, "hw.%s", v->name);
+        row_add_metric(row, v->step, v->line, name, v->unit, "cupti", v->value);
+    }
+    source_values_free(values);
+}
+
+static struct source_job source_job(struct tally *t, int i)
+{
+    const json_t *facts = json_object_get(json_array_get(t->asked, (size_t)i), "facts"), *time = json_object_get(facts, "time_ns");
+    return (struct source_job){.dev = t->w->dev,
+                               .rig = t->items[i].rig,
+                               .images = t->builds[i].images,
+                               .warm = t->warm,
+                               .time_ns = json_is_number(time) ? json_number_value(time) : NAN};
+}
+
+/* Where the warps of the row's steps stand, by source line. */
+static bool sample(struct tally *t, int i, struct error *err)
+{
+    struct source_job job = source_job(t, i);
+    struct source_values values;
+    stage(t, i, "sample", LOAD_LIMIT_S);
+    if (!source_sample(&job, t->pc, &values, err))
+        return false;
+    row_add_metric(t->rows[i], -1, 0, "hw.samples", "samples", "cupti", values.samples);
+    if (values.dropped > 0)
+        row_add_metric(t->rows[i], -1, 0, "hw.samples_dropped", "samples", "cupti", values.dropped);
+    put_lines(t->rows[i], &values);
+    return true;
+}
+
+/* How often the lines of all rows ran, once they were sampled. */
+static bool count_lines(struct tally *t, struct error *err)
+{
+    struct worker *w = t->w;
+    void *context, *stream;
+    stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
+    if (!w->sass && (!cuda_native(w->dev, &context, &stream, err) ||
+                     !cupti_sass_open(context, ordinal_of(w->dev), source_metrics, source_metric_count, &w->sass, err)))
+        return false;
+    for (int i = 0; i < t->count; i++) {
+        struct source_job job = source_job(t, i);
+        struct source_values values;
+        stage(t, i, "count lines", LOAD_LIMIT_S);
+        if (!source_count(&job, w->sass, &values, err))
+            return false;
+        put_lines(t->rows[i], &values);
+    }
+    return true;
+}
+
+static double fact(void *context, const char *name)
+{
+    const json_t *j = json_object_get(context, name);
+    return json_is_number(j) ? json_number_value(j) : NAN;
+}
+
+/* Where the values of one range go. */
+struct sheet {
+    struct row *row;
+    int step;
+    const struct counter_group *group;
+    json_t *verdicts;
+};
+
+static void put_value(void *context, const struct counter_value *value, double number)
+{
+    struct sheet *s = context;
+    char name[sizeof((struct row_metric *)0)->name];
+    snprintf(name, sizeof name, "hw.%s", value->name);
+    row_add_metric(s->row, s->step, 0, name, value->unit, "cupti", number);
+}
+
+static void put_verdict(void *context, const struct counter_rule *rule, const char *says, const char *advice)
+{
+    struct sheet *s = context;
+    size_t i;
+    json_t *one;
+    json_array_foreach(s->verdicts, i,
+                       one) if (json_integer_value(json_object_get(one, "step")) == s->step &&
+                                !strcmp(json_string_value(json_object_get(one, "says")), says)) return; /* two groups share a rule */
+    json_array_append_new(s->verdicts, json_pack("{s:i,s:s,s:s,s:s,s:s}", "step", s->step, "group", s->group->name, "binds",
+                                                 counter_bind_names[rule->binds], "says", says, "try", advice));
+}
+
+static void take(struct tally *t, int i, int step, const double *measured, const json_t *facts, json_t *verdicts)
+{
+    struct worker *w = t->w;
+    struct counter_known known = {fact, (void *)facts};
+    struct sheet s = {.row = t->rows[i], .step = step, .verdicts = verdicts};
+    counter_set_each(&w->set, measured, &known, put_value, &s);
+    for (int m = 0; m < w->plan.counters.metric_count; m++) { /* the set has them first */
+        struct cupti_metric about;
+        bool described = cupti_describe(cupti_session_chip(w->cupti), w->set.metrics[m], &about, NULL);
+        if (isfinite(measured[m]))
+            row_add_metric(t->rows[i], step, 0, w->set.metrics[m], described ? about.unit : "", "cupti", measured[m]);
+    }
+    for (int p = 0; p < w->set.pick_count; p++) {
+        s.group = w->set.picks[p].group;
+        counter_set_judge(&w->set, p, measured, &known, put_verdict, &s);
+    }
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void report(struct tally *t, int i, const double *row, double *const *steps, int passes, double seconds)
+{
+    const json_t *asked = json_array_get(t->asked, (size_t)i), *facts = json_object_get(asked, "steps");
+    json_t *verdicts = json_array();
+    char number[16];
+    take(t, i, -1, row, json_object_get(asked, "facts"), verdicts);
+    for (int k = 0; steps && k < rig_program(t->items[i].rig)->step_count; k++) {
+        snprintf(number, sizeof number, "%d", k);
+        if (steps[k])
+            take(t, i, k, steps[k], json_object_get(facts, number), verdicts);
+    }
+    row_add_metric(t->rows[i], -1, 0, "hw.passes", "", "cupti", passes);
+    row_add_metric(t->rows[i], -1, 0, "hw.cost_s", "s", "cupti", seconds);
+    row_add_metric(t->rows[i], -1, 0, "hw.kernels", "", "cupti", t->items[i].trace.kernel_count);
+    char *text = json_dumps(verdicts, JSON_COMPACT);
+    row_set(&t->rows[i]->verdicts, text);
+    free(text);
+    json_decref(verdicts);
+}
+
+/* As many rows at once as CUPTI has ranges for; those that launch no kernel are passed over. */
+static bool count_some(struct tally *t, int first, int *next, struct error *err)
+{
+    struct worker *w = t->w;
+    int ranges = 0, last = first;
+    while (last < t->count && t->items[last].trace.kernel_count && ranges + count_ranges(&t->items[last], t->warm) <= CUPTI_RANGES_MAX)
+        ranges += count_ranges(&t->items[last++], t->warm);
+    *next = last > first ? last : first + 1;
+    if (last == first) {
+        bool none = t->items[first].trace.kernel_count == 0;
+        row_set(&t->rows[first]->uncounted,
+                none ? "it launches no kernel, only copies" : "it launches more kernels than CUPTI can tell apart");
+        return true;
+    }
+    t->first = first;
+    struct count_job job = {.dev = w->dev,
+                            .session = w->cupti,
+                            .items = t->items + first,
+                            .count = last - first,
+                            .announce = announce,
+                            .context = t,
+                            .warm = t->warm,
+                            .metrics = w->set.metrics,
+                            .metric_count = (size_t)w->set.count};
+    struct count_result result;
+    double began = now_s();
+    if (!count_run(&job, &result, err))
+        return false;
+    double seconds = (now_s() - began) / (last - first);
+    for (int i = first; i < last; i++)
+        report(t, i, result.rows[i - first], result.steps[i - first], result.passes, seconds);
+    count_free(&result, t->items + first);
+    return true;
+}
+
+static bool tally(struct tally *t, struct error *err)
+{
+    struct worker *w = t->w;
+    stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
+    if (w->options.counters.source) { /* the range profiler is at rest meanwhile: the two exclude each other */
+        void *context, *stream;
+        if (!cuda_native(w->dev, &context, &stream, err) || !cupti_pc_open(context, &t->pc, err))
+            return error_where(err, "--source");
+    } else if (!open_counters(w, err)) {
+        return false;
+    }
+    for (int i = 0; i < t->count; i++)
+        if (!enter(t, i, err) || (t->pc && !sample(t, i, err)))
+            return false;
+    cupti_pc_close(t->pc);
+    t->pc = NULL;
+    if (w->options.counters.source && !count_lines(t, err))
+        return error_where(err, "--source");
+    stage(t, -1, WORKER_STAGE_COUNTERS, OPEN_LIMIT_S);
+    if (!open_counters(w, err))
+        return false;
+    for (int i = 0; i < t->count; i++)
+        if (!trace(t, i, err))
+            return false;
+    for (int i = 0; i < t->count;)
+        if (!count_some(t, i, &i, err))
+            return false;
+    stage(t, -1, "count", LOAD_LIMIT_S);
+    cupti_session_rest(w->cupti);
+    return true;
+}
+
+bool worker_count(struct worker *w, const json_t *command, int *blame, struct error *err)
+{
+    const json_t *asked = json_object_get(command, "rows");
+    size_t count = json_array_size(asked);
+    struct tally t = {.w = w, .asked = asked, .count = (int)count, .blame = -1, .warm = json_is_true(json_object_get(command, "warm"))};
+    t.index = xcalloc(count, sizeof *t.index);
+    t.rows = xcalloc(count, sizeof *t.rows);
+    t.builds = xcalloc(count, sizeof *t.builds);
+    t.items = xcalloc(count, sizeof *t.items);
+    for (size_t i = 0; i < count; i++) {
+        t.index[i] = (int)json_integer_value(json_object_get(json_array_get(asked, i), "row"));
+        t.rows[i] = row_new();
+        t.rows[i]->status = w->plan.rows[t.index[i]].program.checked ? ROW_OK : ROW_FOIL;
+    }
+    bool ok = count > 0 && tally(&t, err);
+    *blame = t.blame;
+    cupti_pc_close(t.pc);
+    for (size_t i = 0; i < count; i++) {
+        if (ok)
+            w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", t.index[i], "fields", wire_row(t.rows[i])));
+        if (ok)
+            rig_close(t.items[i].rig); /* else the context may be lost, and this process ends */
+        cupti_trace_free(&t.items[i].trace);
+        build_free(&t.builds[i]);
+        row_free(t.rows[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        if (t.has_data[i])
+            op_data_free(&t.data[i]);
+    free(t.index);
+    free(t.rows);
+    free(t.builds);
+    free(t.items);
+    return ok;
+}

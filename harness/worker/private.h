@@ -1,0 +1,113 @@
+/* worker/private: what one worker process holds, and what it does. Commands and events are JSON lines:
+ *
+ *   {"do":"setup", ...}                 -> {"event":"hello", ...}        plan made, device opened
+ *   {"do":"roofs", "device":..}     -> {"event":"roofs","uuid":..,"roofs":{..},"note":".."}   the ceilings of the machine; needs no setup
+ *   {"do":"compile","rows":[..]}        -> {"event":"compiled","row":i} per row, {"event":"done"}
+ *   {"do":"verify","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{..}}, {"event":"done"}
+ *   {"do":"measure","rows":[..]}        -> {"event":"stage",...} ... {"event":"row",...} per row, {"event":"done"}
+ *   {"do":"count check"}                -> {"event":"done"}             counters can be had here, and the metrics that are asked for exist
+ *   {"do":"count","warm":b,"rows":[{"row":i,"engine":"..","facts":{NAME:NUMBER},"steps":{"0":{..}}}]}  -> the same; never sent to a worker
+ * that times
+ *   {"do":"race","rows":[..]}           -> the same, for `bench tune`
+ *   {"do":"sequence","row":i}           -> {"event":"stage",...} ... {"event":"row",...}: of the list that plan/sequence.h makes
+ *   {"do":"ablate","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{"metrics":[..]}}, {"event":"done"}
+ *   anything that fails as a whole      -> {"event":"failed","kind":k,"text":"..","hint":"..","row":i or -1}
+ *
+ * Before anything that may take long or never end, a stage event says what, for which row, and how long at most. */
+#ifndef BENCH_WORKER_PRIVATE_H
+#define BENCH_WORKER_PRIVATE_H
+
+#include "counter/set.h"
+#include "device/compile/compile.h"
+#include "device/cupti/range.h"
+#include "device/cupti/sass.h"
+#include "measure/rig.h"
+#include "message/wire.h"
+#include "plan/plan.h"
+#include "worker/devices.h"
+#include "worker/worker.h"
+#include <jansson.h>
+
+#define WORKER_DATA (DATA_PART_COUNT + 1)
+
+struct worker {
+    void (*emit)(void *context, json_t *event); /* takes the reference */
+    void *context;
+    struct plan_options options;
+    json_t *setup; /* keeps the strings of options alive */
+    const char **lists[6];
+    struct plan plan;
+    bool planned;
+    struct device *dev;
+    struct cudnn *library;
+    struct cupti_session *cupti; /* opened by the first count */
+    struct cupti_sass *sass;     /* opened by the first row that was sampled */
+    struct counter_set set;
+    char library_error[512];
+    const char *dump_dir;
+    double time_limit_s;
+    bool lost;           /* the device's context died with a row: this process ends after saying so */
+    struct tried *tried; /* a search: the points of the case in hand whose launches are their own (tune.c) */
+    int tried_count;
+    struct sequence_hold *sequence; /* the sequence in hand (sequence_work.c) */
+    /* data of the case in hand */
+    int data_case[WORKER_DATA]; /* by enum data_part, then the precision data without zeros (DATA_FULL); -1 = none */
+    struct op_data data[WORKER_DATA];
+};
+
+/* A worker that holds nothing yet. Events go to `emit`, which takes the reference. */
+void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), void *context);
+void worker_stage(struct worker *w, int row, const char *stage, double limit_s);
+bool worker_handle(struct worker *w, const json_t *command, struct error *err);
+void worker_close(struct worker *w);
+/* Data of a row's case, made once and kept until another case is asked for. */
+bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err);
+
+/* The data that a row is timed on. A row that runs dense on a case whose mask marks inputs gets an input full of data: a dense kernel
+ * meets no zeros in real use, and a multiplier fed with zeros draws less power. */
+enum data_part worker_timed_part(const struct worker *w, int row);
+/* And the data that it is verified on: the part, but of a network with a mask a dense row is held to the dense net (op/chain.h). */
+enum data_part worker_verified_part(const struct worker *w, int row, enum data_part part);
+
+/* Compiled units of one row (facts.c). */
+struct build {
+    struct compiled *units;
+    struct device_image *images;
+    int count;
+};
+bool build_make(const struct worker *w, const struct program *program, struct build *build, struct error *err);
+void build_free(struct build *build);
+/* What the compiler says of one kernel of a unit. */
+struct kernel_facts;
+bool build_kernel_facts(const struct compiled *c, const char *kernel, struct kernel_facts *out, struct error *err);
+/* Registers, spills, shared memory, occupancy of each step into row->steps; SASS counts into metrics. */
+bool build_facts(const struct build *build, const struct program *program, const struct chip *chip, struct row *row, struct error *err);
+
+/* quarantine.c, timing.c */
+bool worker_verify(struct worker *w, int row, struct error *err);
+/* The worst of emu's safety reports, if there are any, decides what the row is. */
+void worker_take_reports(const struct worker *w, struct row *row);
+/* sequence_work.c: one row of the scenario's sequences (sequence_private.h), by its place in their list. */
+bool worker_sequence(struct worker *w, int row, struct error *err);
+void worker_sequence_close(struct worker *w);
+/* roofs.c */
+bool worker_roofs(struct worker *w, const json_t *command, struct error *err);
+bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct error *err);
+/* count.c. The check opens the counters, and closes them again so that nothing is open while others time. */
+bool worker_count_check(struct worker *w, struct error *err);
+/* rig_open; the library makes but the plan that `engine` (a row's, NULL: any) begins with. */
+bool worker_open_rig(struct worker *w, const struct program *program, const struct device_image *images, bool keep_inputs,
+                     const char *engine, struct rig **rig, struct error *err);
+bool worker_count(struct worker *w, const json_t *command, int *blame, struct error *err);
+
+/* ablate.c: what a row costs without its parts, as metrics in an event that says nothing else of it. */
+bool worker_ablate(struct worker *w, int row, struct error *err);
+
+/* tune.c: the search. */
+/* What the compiler made of a point refuses it: it spills, one block of it does not fit, or another point is the same launches of the same
+ * machine code. Makes `row` infeasible with the reason; false when the point is worth a run. */
+bool worker_refuses(struct worker *w, int row, struct row *fields);
+/* "measure" for a search: the points of each variant race against each other, with the library's rows in every round. */
+bool worker_race(struct worker *w, const json_t *rows, int *blame, struct error *err);
+
+#endif

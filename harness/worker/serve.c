@@ -1,0 +1,335 @@
+#include "worker/private.h"
+#include "plan/choose.h"
+#include "base/crash.h"
+#include "base/file.h"
+#include "base/pool.h"
+#include "base/text.h"
+#include "op/chain.h"
+#include "message/wire.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), void *context)
+{
+    *w = (struct worker){.emit = emit, .context = context};
+    for (int i = 0; i < WORKER_DATA; i++)
+        w->data_case[i] = -1;
+}
+
+void worker_stage(struct worker *w, int row, const char *stage, double limit_s)
+{
+    w->emit(w->context, json_pack("{s:s,s:i,s:s,s:f}", "event", "stage", "row", row, "stage", stage, "limit", limit_s));
+}
+
+bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err)
+{
+    int wanted = w->plan.rows[row].case_index, slot = part & DATA_FULL ? WORKER_DATA - 1 : (int)part;
+    if (w->data_case[slot] != wanted) {
+        if (w->data_case[slot] >= 0)
+            op_data_free(&w->data[slot]);
+        w->data_case[slot] = -1;
+        if (!op_data_make(&w->plan.cases[wanted].work, part, &w->data[slot], err))
+            return error_where(err, "data of %s", w->plan.cases[wanted].id);
+        w->data_case[slot] = wanted;
+    }
+    *data = &w->data[slot];
+    return true;
+}
+
+enum data_part worker_timed_part(const struct worker *w, int row)
+{
+    const struct program *p = &w->plan.rows[row].program;
+    const struct mask *mask = &w->plan.cases[w->plan.rows[row].case_index].work.mask;
+    bool full = mask->pattern != MASK_NONE && !mask->marks_output && !p->uses_mask;
+    return full ? (enum data_part)(DATA_PART_PRECISION | DATA_FULL) : DATA_PART_PRECISION;
+}
+
+enum data_part worker_verified_part(const struct worker *w, int row, enum data_part part)
+{
+    bool dense = worker_timed_part(w, row) & DATA_FULL;
+    return dense && w->plan.rows[row].chain ? (enum data_part)(part | DATA_FULL) : part;
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+    return json_string_value(json_object_get(o, key));
+}
+
+static const char **list_of(const json_t *o, const char *key)
+{
+    const json_t *a = json_object_get(o, key);
+    if (!json_is_array(a))
+        return NULL;
+    const char **out = xcalloc(json_array_size(a) + 1, sizeof *out);
+    for (size_t i = 0; i < json_array_size(a); i++)
+        out[i] = json_string_value(json_array_get(a, i));
+    return out;
+}
+
+static void open_library(struct worker *w)
+{
+    struct error err = {0};
+    if (w->library || w->library_error[0] || !w->dev->ops->keeps_time)
+        return;
+    if (!cudnn_open(w->dev, &w->library, &err))
+        snprintf(w->library_error, sizeof w->library_error, "%.500s", err.text);
+}
+
+/* What will compile: "bundle" where nothing can but a bundle is to be had; "" when nobody asked. */
+static bool probe_compiler(const json_t *command, char *out, size_t bytes, struct error *err)
+{
+    const char *bundle = text_of(command, "bundle");
+    out[0] = 0;
+    if (!json_is_true(json_object_get(command, "compiles")))
+        return true;
+    if (bundle && !compile_bundle_use(bundle, err))
+        return false;
+    if (compile_version(text_of(command, "compiler"), out, bytes, err))
+        return true;
+    snprintf(out, bytes, "bundle");
+    if (bundle)
+        error_clear(err);
+    return bundle;
+}
+
+static bool probe(struct worker *w, const json_t *command, struct error *err)
+{
+    char compiler[96];
+    const char *spec = text_of(command, "device"), *emu = text_of(command, "emu");
+    char why[512] = "", version[128] = "";
+    if (!spec)
+        spec = device_cuda_present(why, sizeof why) ? "cuda:0" : emu ? emu : "emu";
+    if (!device_open(spec, &w->dev, err) || !probe_compiler(command, compiler, sizeof compiler, err))
+        return false;
+    open_library(w);
+    if (w->library)
+        cudnn_version(w->library, version, sizeof version);
+    w->emit(w->context, json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:o}", "event", "device", "spec", w->dev->spec, "about", w->dev->about,
+                                  "uuid", w->dev->uuid, "driver", w->dev->driver, "library", version, "compiler", compiler, "why", why,
+                                  "chip", wire_chip(&w->dev->chip)));
+    return true;
+}
+
+static bool setup(struct worker *w, const json_t *command, struct error *err)
+{
+    w->setup = json_deep_copy(command);
+    const json_t *filter = json_object_get(w->setup, "filter");
+    const char *device = text_of(w->setup, "device");
+    struct plan_options *o = &w->options;
+    o->scenario_path = text_of(w->setup, "scenario");
+    o->device = device;
+    o->variant_dirs = w->lists[0] = list_of(w->setup, "variants");
+    o->variant_names = w->lists[1] = list_of(w->setup, "names");
+    o->filter.layers = text_of(filter, "layers");
+    o->filter.only = text_of(filter, "only");
+    o->filter.set = w->lists[2] = list_of(filter, "set");
+    o->compiler = text_of(w->setup, "compiler");
+    o->bundle = text_of(w->setup, "bundle");
+    const json_t *counters = json_object_get(w->setup, "counters");
+    o->counters.off = json_is_true(json_object_get(counters, "off"));
+    o->counters.source = json_is_true(json_object_get(counters, "source"));
+    o->counters.set = text_of(counters, "set");
+    o->counters.groups = w->lists[3] = list_of(counters, "groups");
+    o->counters.metrics = w->lists[4] = list_of(counters, "metrics");
+    o->budget_s = json_number_value(json_object_get(w->setup, "budget"));
+    o->tune = json_is_true(json_object_get(w->setup, "tune"));
+    o->tuned = w->lists[5] = list_of(w->setup, "tuned");
+    w->dump_dir = text_of(w->setup, "dump");
+    w->time_limit_s = json_number_value(json_object_get(w->setup, "time_limit"));
+    struct chip chip;
+    if (!device || !wire_chip_read(json_object_get(w->setup, "chip"), &chip))
+        return error_set(err, ERROR_INTERNAL, "a worker was set up without a chip");
+    if (o->bundle && !compile_bundle_use(o->bundle, err))
+        return false;
+    if (!plan_make(o, strncmp(device, "cuda", 4) ? "emu" : "cuda", &chip, &w->plan, err))
+        return false;
+    w->planned = true;
+    const char *files = text_of(w->setup, "files");
+    if (!files || strcmp(files, w->plan.files))
+        return error_set(err, ERROR_USAGE, "the scenario or a variant file changed while the run went on; start it again");
+    if (!json_is_true(json_object_get(w->setup, "compile_only"))) {
+        if (!device_open(device, &w->dev, err))
+            return false;
+        open_library(w);
+    }
+    return true;
+}
+
+struct compile_loop {
+    struct worker *w;
+    const json_t *rows;
+};
+
+static void compile_row(void *context, int64_t i, int thread)
+{
+    struct compile_loop *loop = context;
+    int row = (int)json_integer_value(json_array_get(loop->rows, (size_t)i));
+    struct build build;
+    struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
+    (void)thread;
+    if ((!loop->w->plan.rows[row].chain || choose_unseen(&loop->w->plan, row, &ignored)) &&
+        build_make(loop->w, &loop->w->plan.rows[row].program, &build, &ignored))
+        build_free(&build);
+    loop->w->emit(loop->w->context, json_pack("{s:s,s:i}", "event", "compiled", "row", row));
+}
+
+/* A chain's program is made of the rows that the parent chose for its links. */
+static bool take_choice(struct worker *w, int row, const json_t *choice, struct error *err)
+{
+    const struct chain_row *chain = row >= 0 && row < w->plan.row_count ? w->plan.rows[row].chain : NULL;
+    if (!chain || !json_array_size(choice))
+        return true;
+    int count = chain->work->chain->count;
+    int *links = xcalloc((size_t)count, sizeof *links);
+    bool ok = json_array_size(choice) == (size_t)count ||
+              error_set(err, ERROR_INTERNAL, "a chain of %d links was chosen %zu rows", count, json_array_size(choice));
+    for (int i = 0; ok && i < count; i++) {
+        links[i] = (int)json_integer_value(json_array_get(choice, (size_t)i));
+        ok = links[i] < w->plan.row_count || error_set(err, ERROR_INTERNAL, "a chain was chosen row %d of %d", links[i], w->plan.row_count);
+    }
+    ok = ok && plan_chain_bind(&w->plan, row, links, err);
+    free(links);
+    return ok;
+}
+
+static bool take_choices(struct worker *w, const json_t *choices, struct error *err)
+{
+    const char *name;
+    const json_t *choice;
+    json_object_foreach((json_t *)(uintptr_t)choices, name, choice) if (!take_choice(w, atoi(name), choice, err)) return false;
+    return true;
+}
+
+bool worker_handle(struct worker *w, const json_t *command, struct error *err)
+{
+    const char *verb = text_of(command, "do");
+    int row = (int)json_integer_value(json_object_get(command, "row"));
+    if (!verb)
+        return error_set(err, ERROR_INTERNAL, "a command without a verb");
+    if (!strcmp(verb, "probe"))
+        return probe(w, command, err);
+    if (!strcmp(verb, "setup"))
+        return setup(w, command, err);
+    if (!strcmp(verb, "roofs"))
+        return worker_roofs(w, command, err);
+    if (!w->planned)
+        return error_set(err, ERROR_INTERNAL, "'%s' before setup", verb);
+    if (!strcmp(verb, "compile")) {
+        struct compile_loop loop = {w, json_object_get(command, "rows")};
+        for (size_t i = 0; i < json_array_size(loop.rows); i++)
+            compile_row(&loop, (int64_t)i, 0);
+        return true;
+    }
+    if (!strcmp(verb, "sequence"))
+        return worker_sequence(w, row, err);
+    if (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err))
+        return false;
+    if (!strcmp(verb, "ablate") && row >= 0 && row < w->plan.row_count)
+        return worker_ablate(w, row, err);
+    if (!strcmp(verb, "verify") && row >= 0 && row < w->plan.row_count)
+        return worker_verify(w, row, err);
+    if (!strcmp(verb, "measure") || !strcmp(verb, "race")) {
+        int blame = -1;
+        const json_t *rows = json_object_get(command, "rows");
+        if (!strcmp(verb, "race") ? worker_race(w, rows, &blame, err) : worker_measure(w, rows, &blame, err))
+            return true;
+        w->emit(w->context, json_pack("{s:s,s:i}", "event", "blame", "row", blame));
+        return false;
+    }
+    if (!strcmp(verb, "count check"))
+        return worker_count_check(w, err);
+    if (!strcmp(verb, "count")) {
+        int blame = -1;
+        if (worker_count(w, command, &blame, err))
+            return true;
+        w->emit(w->context, json_pack("{s:s,s:i}", "event", "blame", "row", blame));
+        return false;
+    }
+    return error_set(err, ERROR_INTERNAL, "unknown command '%s'", verb);
+}
+
+void worker_close(struct worker *w)
+{
+    for (int i = 0; i < WORKER_DATA; i++)
+        if (w->data_case[i] >= 0)
+            op_data_free(&w->data[i]);
+    worker_sequence_close(w);
+    counter_set_free(&w->set);
+    cupti_sass_close(w->sass);
+    cupti_session_close(w->cupti);
+    if (w->library)
+        cudnn_close(w->library);
+    if (w->dev)
+        device_close(w->dev);
+    if (w->planned)
+        plan_free(&w->plan);
+    for (size_t i = 0; i < sizeof w->lists / sizeof *w->lists; i++)
+        free(w->lists[i]);
+    free(w->tried);
+    json_decref(w->setup);
+}
+
+static void emit_line(void *context, json_t *event)
+{
+    FILE *out = context;
+    char *line = json_dumps(event, JSON_COMPACT);
+    json_decref(event);
+    fprintf(out, "%s\n", line ? line : "{\"event\":\"failed\",\"kind\":1,\"text\":\"a message that is not UTF-8\",\"hint\":\"\"}");
+    fflush(out);
+    free(line);
+}
+
+static void *inside_open(void (*emit)(void *context, json_t *event), void *context)
+{
+    struct worker *w = xcalloc(1, sizeof *w);
+    worker_init(w, emit, context);
+    return w;
+}
+
+static bool inside_handle(void *server, const json_t *command, struct error *err)
+{
+    return worker_handle(server, command, err);
+}
+
+static void inside_close(void *server)
+{
+    worker_close(server);
+    free(server);
+}
+
+const struct message_server worker_inside = {inside_open, inside_handle, inside_close};
+
+int worker_main(void)
+{
+    FILE *in = fdopen(3, "r"), *out = fdopen(dup(3), "w");
+    if (!in || !out)
+        return 2;
+    crash_report();
+    struct worker w;
+    worker_init(&w, emit_line, out);
+    char *line = NULL;
+    size_t cap = 0;
+    int code = 0;
+    while (code == 0 && getline(&line, &cap, in) > 0) {
+        struct error err = {0};
+        json_t *command = json_loads(line, 0, NULL);
+        bool ok = command && worker_handle(&w, command, &err);
+        json_decref(command);
+        if (ok) {
+            emit_line(out, json_pack("{s:s,s:b}", "event", "done", "lost", (int)w.lost));
+            if (w.lost)
+                break;
+        } else {
+            emit_line(out, json_pack("{s:s,s:i,s:s,s:s}", "event", "failed", "kind", (int)err.kind, "text", err.text, "hint", err.hint));
+            code = 1;
+        }
+    }
+    free(line);
+    if (code == 0 && !w.lost)
+        worker_close(&w);
+    fflush(NULL);
+    _exit(code); /* a lost context must not hang its own tear-down */
+}

@@ -1,0 +1,337 @@
+/* One row alone: compiled, run on exact and on full-mantissa data, checked, its output, guard zones and inputs looked at. What it kills is
+ * its own. */
+#include "base/file.h"
+#include "base/text.h"
+#include "message/wire.h"
+#include "worker/private.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define COMPILE_LIMIT_S 180.0
+#define DATA_LIMIT_S 600.0
+#define LOAD_LIMIT_S 60.0
+
+struct trial {
+    struct worker *w;
+    const struct program *program;
+    struct rig *rig;
+    struct row *row;
+    int index, step;
+    char *dump_dir;
+};
+
+void worker_take_reports(const struct worker *w, struct row *row)
+{
+    const struct device_report *reports;
+    int count = w->dev->ops->reports ? w->dev->ops->reports(w->dev, &reports) : 0;
+    if (!count)
+        return;
+    static const struct {
+        const char *kind;
+        enum row_status status;
+    } meanings[] = {
+        {"time_limit", ROW_HUNG}, {"deadlock", ROW_HUNG}, {"trap", ROW_CRASHED}, {"assert", ROW_CRASHED}, {"unsupported", ROW_SKIPPED}};
+    enum row_status status = ROW_UNSAFE;
+    const struct device_report *first = &reports[0];
+    for (int i = 0; i < count; i++)
+        for (size_t k = 0; k < sizeof meanings / sizeof *meanings; k++)
+            if (!strcmp(reports[i].kind, meanings[k].kind)) {
+                status = meanings[k].status;
+                first = &reports[i];
+            }
+    row->status = status;
+    struct text reason = {0};
+    text_addf(&reason, "%s: ", first->kind);
+    if (first->line > 0)
+        text_addf(&reason, "%s%s%d: ", file_base(first->file), first->file[0] ? ":" : "line ", first->line);
+    text_add(&reason, first->text);
+    if (count > 1)
+        text_addf(&reason, " (and %d more report%s)", count - 1, count > 2 ? "s" : "");
+    row_set(&row->reason, text_get(&reason));
+    text_free(&reason);
+}
+
+/* A failure while it ran: whose fault is it? Returns true when it was the row's (recorded), false when it is everybody's. */
+static bool blame_row(struct trial *t, const struct error *why, enum row_status otherwise)
+{
+    t->row->status = otherwise;
+    row_set(&t->row->reason, why->text);
+    worker_take_reports(t->w, t->row);
+    if (why->kind == ERROR_ENVIRONMENT && t->row->status == otherwise)
+        t->row->status = ROW_SKIPPED;
+    else if (why->kind == ERROR_USAGE && t->row->status == otherwise)
+        t->row->status = ROW_BROKEN;
+    return true;
+}
+
+static void count_metric(void *context, const char *name, const char *unit, int line, double value)
+{
+    struct trial *t = context;
+    if (value != 0 || line == 0)
+        row_add_metric(t->row, t->step, line, name, unit, "emu", value);
+}
+
+static void take_instructions(void *context, const char *name, const char *unit, int line, double value)
+{
+    (void)unit;
+    if (!line && !strcmp(name, "emu.warp_instructions"))
+        *(double *)context += value;
+}
+
+/* A copy and a host function run no instruction of emu's: their counts are unknown, not 0. */
+static bool count_step(void *context, int step, struct error *err)
+{
+    struct trial *t = context;
+    struct device *dev = t->w->dev;
+    (void)err;
+    t->step = step;
+    double instructions = 0;
+    dev->ops->counters(dev, take_instructions, &instructions);
+    if (instructions > 0)
+        dev->ops->counters(dev, count_metric, t);
+    const struct device_report *reports;
+    if (dev->ops->reports(dev, &reports) > 0)
+        return true; /* keep the reports for take_reports */
+    dev->ops->clear(dev);
+    return true;
+}
+
+/* Sums of the steps' counters, for the row. */
+static void sum_steps(struct row *row)
+{
+    int count = row->metric_count;
+    for (int i = 0; i < count; i++) {
+        struct row_metric m = row->metrics[i]; /* a copy: adding moves the array */
+        if (strcmp(m.source, "emu") || m.line || m.step < 0)
+            continue;
+        bool seen = false;
+        for (int k = count; k < row->metric_count && !seen; k++)
+            if (!strcmp(row->metrics[k].name, m.name)) {
+                row->metrics[k].value += m.value;
+                seen = true;
+            }
+        if (!seen)
+            row_add_metric(row, -1, 0, m.name, m.unit, "emu", m.value);
+    }
+}
+
+static bool run_once(struct trial *t, bool counted, struct error *err)
+{
+    struct device *dev = t->w->dev;
+    worker_stage(t->w, t->index, "run", t->w->time_limit_s + 5);
+    if (!counted || !dev->ops->counters)
+        return rig_run(t->rig, err) && dev->ops->sync(dev, err);
+    dev->ops->clear(dev);
+    return rig_run_stepwise(t->rig, count_step, t, err) && dev->ops->sync(dev, err);
+}
+
+/* After a run: true when the row is still right. */
+static bool judge(struct trial *t, const struct op_data *data, const char *when, double *over, struct error *err, bool *failed)
+{
+    struct verdict v;
+    struct text unsafe = {0};
+    *failed = false;
+    worker_stage(t->w, t->index, "verify", DATA_LIMIT_S);
+    worker_take_reports(t->w, t->row);
+    if (t->row->status == ROW_PLANNED) {
+        if (!rig_check(t->rig, data, &v, &unsafe, t->dump_dir, err)) {
+            *failed = true;
+        } else if (!v.ok) {
+            t->row->status = ROW_WRONG;
+            char *reason = text_format("%s%s%s%s", v.text, *when ? " " : "", when, unsafe.len ? "; it also " : "");
+            char *whole = text_format("%s%s", reason, text_get(&unsafe));
+            row_set(&t->row->reason, whole);
+            free(whole);
+            free(reason);
+            if (t->dump_dir)
+                row_set(&t->row->dump, t->dump_dir);
+        } else if (unsafe.len) {
+            t->row->status = ROW_UNSAFE;
+            row_set(&t->row->reason, text_get(&unsafe));
+        }
+        if (over && v.error_over_bound >= 0)
+            *over = v.error_over_bound;
+    }
+    text_free(&unsafe);
+    return !*failed && t->row->status == ROW_PLANNED;
+}
+
+static double now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
+}
+
+/* One part of decision 10. Twice on the second part: a kernel that is right only on its first launch is wrong. */
+static bool run_part(struct trial *t, enum data_part part, double *over, struct error *err)
+{
+    struct op_data *data;
+    bool failed;
+    worker_stage(t->w, t->index, "data", DATA_LIMIT_S);
+    if (!worker_data(t->w, t->index, worker_verified_part(t->w, t->index, part), &data, err))
+        return false;
+    worker_stage(t->w, t->index, "load", LOAD_LIMIT_S);
+    double prepare = NAN, start;
+    if (t->w->dev->ops->clear)
+        t->w->dev->ops->clear(t->w->dev);
+    if (!rig_feed(t->rig, data, err))
+        return false;
+    worker_stage(t->w, t->index, "run", t->w->time_limit_s + 5);
+    if (!rig_prepare(t->rig, &prepare, err))
+        return blame_row(t, err, ROW_CRASHED);
+    start = now_ns();
+    if (!run_once(t, part == DATA_PART_EXACT, err))
+        return blame_row(t, err, ROW_CRASHED);
+    if (part == DATA_PART_EXACT && t->w->dev->ops->keeps_time) {
+        t->row->first_call_ns = now_ns() - start;
+        t->row->prepare_ns = prepare;
+    }
+    if (!judge(t, data, part == DATA_PART_EXACT ? "(exact data)" : "", over, err, &failed))
+        return !failed || blame_row(t, err, ROW_CRASHED);
+    if (part == DATA_PART_EXACT)
+        return true;
+    uint64_t first = rig_output_sum(t->rig);
+    if (!rig_poison(t->rig, err))
+        return false;
+    if (!run_once(t, false, err))
+        return blame_row(t, err, ROW_CRASHED);
+    bool right = judge(t, data, "on its second launch (the first was right)", over, err, &failed);
+    if (right && t->program->checked)
+        row_add_metric(t->row, -1, 0, "verify.same_bits", "", "verify", rig_output_sum(t->rig) == first);
+    return right || !failed || blame_row(t, err, ROW_CRASHED);
+}
+
+/* What only the device knows of its launches. */
+static void ask_device(struct trial *t)
+{
+    for (int i = 0; i < t->program->step_count; i++) {
+        int clusters = rig_clusters(t->rig, i);
+        if (clusters > 0)
+            row_add_metric(t->row, i, 0, "driver.clusters", "clusters", "driver", clusters);
+    }
+}
+
+static void read_columns(struct trial *t)
+{
+    for (int i = 0; i < t->program->column_count; i++) {
+        const struct program_column *c = &t->program->columns[i];
+        double value;
+        struct error ignored = {0};
+        if (rig_read(t->rig, c->buffer, c->element, &value, &ignored))
+            row_add_metric(t->row, -1, 0, c->name, "", "variant", value);
+    }
+}
+
+/* A variant that counts its own active tiles must have counted as many as the CPU. */
+static bool tiles_agree(struct trial *t, struct error *err)
+{
+    const struct row_metric *own = row_metric(t->row, -1, "tiles_active");
+    struct tile_stats stats;
+    if (!own || t->program->tile.h < 1)
+        return true;
+    if (!plan_tiles(&t->w->plan, t->index, &stats, err))
+        return false;
+    if (own->value == (double)stats.active)
+        return true;
+    char *reason =
+        text_format("its column tiles_active is %.15g, but %lld of %lld tiles of %lldx%lld have an active output", own->value,
+                    (long long)stats.active, (long long)stats.tiles, (long long)t->program->tile.h, (long long)t->program->tile.w);
+    t->row->status = ROW_WRONG;
+    row_set(&t->row->reason, reason);
+    free(reason);
+    return true;
+}
+
+static void describe_check(struct trial *t, bool exact, double over)
+{
+    struct text text = {0};
+    if (exact)
+        text_add(&text, "exact");
+    if (isfinite(over)) {
+        text_addf(&text, "%s%.2g tol", exact ? " + " : "", over);
+        t->row->error_over_bound = over;
+    }
+    row_set(&t->row->check, text_get(&text));
+    text_free(&text);
+}
+
+static bool try_row(struct trial *t, const struct build *build, struct error *err)
+{
+    const struct program *p = t->program;
+    struct worker *w = t->w;
+    double over = NAN;
+    bool exact = p->exact && p->checked;
+    if (!p->feasible) { /* a chain's, known only now */
+        t->row->status = ROW_INFEASIBLE;
+        row_set(&t->row->reason, p->reason);
+        return true;
+    }
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_CUDNN && !w->library) {
+            t->row->status = ROW_SKIPPED;
+            row_set(&t->row->reason, w->dev->ops->keeps_time ? w->library_error : "not on emu: cuDNN needs a GPU");
+            return true;
+        }
+    worker_stage(w, t->index, "load", LOAD_LIMIT_S);
+    if (!rig_open(w->dev, w->library, p, build->images, true, &t->rig, err))
+        return blame_row(t, err, ROW_BROKEN);
+    rig_time_limit(t->rig, w->time_limit_s);
+    if (rig_library_step(t->rig, 0) >= 0)
+        row_set(&t->row->engine, rig_plan_facts(t->rig, rig_library_step(t->rig, 0), 0)->text);
+    if ((exact || !p->checked) && !run_part(t, DATA_PART_EXACT, NULL, err))
+        return false;
+    if (t->row->status == ROW_PLANNED && p->checked && !run_part(t, DATA_PART_PRECISION, &over, err))
+        return false;
+    if (t->row->status != ROW_PLANNED)
+        return true;
+    read_columns(t);
+    ask_device(t);
+    if (!tiles_agree(t, err) || t->row->status != ROW_PLANNED)
+        return t->row->status != ROW_PLANNED;
+    sum_steps(t->row);
+    t->row->status = p->checked ? ROW_OK : ROW_FOIL;
+    if (p->checked)
+        describe_check(t, exact, w->plan.cases[w->plan.rows[t->index].case_index].work.op->has_math ? over : NAN);
+    return true;
+}
+
+bool worker_verify(struct worker *w, int index, struct error *err)
+{
+    const struct plan_row *p = &w->plan.rows[index];
+    struct trial t = {.w = w, .program = &p->program, .row = row_new(), .index = index};
+    struct build build = {0};
+    bool ok = false;
+    if (w->dump_dir) {
+        char name[HASH_TEXT];
+        hash_bytes(p->id, strlen(p->id), name);
+        name[12] = 0;
+        t.dump_dir = file_join(w->dump_dir, name);
+    }
+    worker_stage(w, index, "compile", COMPILE_LIMIT_S);
+    if (!build_make(w, &p->program, &build, err) || !build_facts(&build, &p->program, &w->plan.chip, t.row, err)) {
+        if (err->kind == ERROR_ENVIRONMENT) /* no compiler at all: nobody's row */
+            goto done;
+        t.row->status = ROW_BROKEN;
+        row_set(&t.row->reason, err->text);
+    } else {
+        for (int i = 0; i < build.count && !t.row->compiler; i++)
+            if (build.units[i].compiler[0])
+                row_set(&t.row->compiler, build.units[i].compiler);
+        if (!(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
+            goto done;
+    }
+    w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", index, "fields", wire_row(t.row)));
+    w->lost = t.row->status == ROW_CRASHED && w->dev->ops->keeps_time;
+    ok = true;
+done:
+    if (!w->lost) /* else closing would only fail again */
+        rig_close(t.rig);
+    build_free(&build);
+    row_free(t.row);
+    free(t.dump_dir);
+    return ok;
+}
