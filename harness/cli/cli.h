@@ -99,10 +99,25 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
 /* The lines of worker_registers, for compile and profile. */
 void cli_print_registers(struct text *t, const struct register_point *points, int count);
 
+/* The verbs' parts that stand in files of their own. */
+int cli_list_runs(const char *out_dir);
+/* What bench tune has found: printed, written to the file `to` or read from the file `from`, where they are not NULL. */
+int cli_wisdom(const char *out_dir, const char *to, const char *from);
+/* Everything of the database `from` into the one of out_dir. */
+int cli_import_database(const char *from, const char *out_dir);
+/* Times of another program into the last run of their scenario, or into run `run_id`. */
+int cli_import_rows(const char *path, const char *out_dir, int run_id);
+struct roofs_arguments {
+    bool measure;
+    const char *device, *compiler, *bundle;
+};
+int cli_roofs(const struct roofs_arguments *a, const char *out_dir);
+/* One row run again with every counter; `words` as in the verb's help. Takes the options that make a plan from `a`. */
+int cli_profile(struct plan_arguments *a, const char **words, int count, const char *out_dir);
+
 int cli_run(const struct verb *verb, int argc, char **argv);
 int cli_try(const struct verb *verb, int argc, char **argv);
 int cli_list(const struct verb *verb, int argc, char **argv);
-int cli_validate(const struct verb *verb, int argc, char **argv);
 int cli_plan(const struct verb *verb, int argc, char **argv);
 int cli_new(const struct verb *verb, int argc, char **argv);
 int cli_compile(const struct verb *verb, int argc, char **argv);
@@ -111,19 +126,13 @@ int cli_exec(const struct verb *verb, int argc, char **argv);
 int cli_show(const struct verb *verb, int argc, char **argv);
 int cli_report(const struct verb *verb, int argc, char **argv);
 int cli_export(const struct verb *verb, int argc, char **argv);
-int cli_history(const struct verb *verb, int argc, char **argv);
 int cli_counters(const struct verb *verb, int argc, char **argv);
 int cli_sequence(const struct verb *verb, int argc, char **argv);
 int cli_mask(const struct verb *verb, int argc, char **argv);
-int cli_profile(const struct verb *verb, int argc, char **argv);
 int cli_why(const struct verb *verb, int argc, char **argv);
-int cli_roofs(const struct verb *verb, int argc, char **argv);
 int cli_doctor(const struct verb *verb, int argc, char **argv);
 int cli_tune(const struct verb *verb, int argc, char **argv);
-int cli_wisdom(const struct verb *verb, int argc, char **argv);
-int cli_import_ops(const struct verb *verb, int argc, char **argv);
 int cli_import(const struct verb *verb, int argc, char **argv);
-int cli_merge(const struct verb *verb, int argc, char **argv);
 int cli_worker(const struct verb *verb, int argc, char **argv);
 
 #endif

@@ -142,11 +142,29 @@ static void check_folders(struct checkup *c, const char *out_dir)
 int cli_doctor(const struct verb *verb, int argc, char **argv)
 {
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    const struct option options[] = {{"--out", 'o', OPTION_TEXT, "DIR", "the folder to check; default ./.bench", &out}, {0}};
+    struct roofs_arguments roofs = {0};
+    bool show_roofs = false;
+    const struct option options[] = {
+        {"--out", 'o', OPTION_TEXT, "DIR", "the folder to check; default ./.bench", &out},
+        {"--roofs", 0, OPTION_FLAG, NULL, "print what this machine was measured to do at the most", &show_roofs},
+        {"--measure", 0, OPTION_FLAG, NULL, "measure that now, also when it was measured before", &roofs.measure},
+        {"--device", 'd', OPTION_TEXT, "DEVICE", "of the ceilings; default cuda:0", &roofs.device},
+        {"--compiler", 0, OPTION_TEXT, "NAME", "as in bench run", &roofs.compiler},
+        {"--bundle", 0, OPTION_TEXT, "FILE", "compiled elsewhere by bench compile --bundle", &roofs.bundle},
+        {0},
+    };
     int count, code;
     struct checkup c = {.color = cli_style().color};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
+    if (count) {
+        code = cli_usage(verb, "too many arguments");
+        goto done;
+    }
+    if (show_roofs || roofs.measure) {
+        code = cli_roofs(&roofs, cli_out_dir(out));
+        goto done;
+    }
     text_addf(&c.text, "bench %s  %s\n", bench_version(), file_self());
     check_compiler(&c);
     check_emu(&c);

@@ -1,4 +1,4 @@
-/* Verbs that explain: why, roofs. */
+/* The verb why, and the ceilings that bench doctor prints. */
 #include "base/dtype.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -49,64 +49,40 @@ static void print_roofs(void *context, const char *uuid, const struct roofs *roo
     }
 }
 
-int cli_roofs(const struct verb *verb, int argc, char **argv)
+int cli_roofs(const struct roofs_arguments *a, const char *out_dir)
 {
-    const char *out = NULL, *device = NULL, *compiler = NULL, *bundle = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    bool measure = false;
-    const struct option options[] = {
-        {"--measure", 0, OPTION_FLAG, NULL, "measure this machine now, also when it was measured before", &measure},
-        {"--device", 'd', OPTION_TEXT, "DEVICE", "default cuda:0", &device},
-        {"--compiler", 0, OPTION_TEXT, "NAME", "as in bench run", &compiler},
-        {"--bundle", 0, OPTION_TEXT, "FILE", "compiled elsewhere by bench compile --bundle", &bundle},
-        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out},
-        {0},
-    };
-    struct error err = {0};
+    struct error err = {0}, ignored = {0};
     struct text t = {0};
     struct store *store = NULL;
     struct session_device d = {0};
+    struct session_probe ask = {.spec = a->device ? a->device : "cuda:0"};
     struct roofs roofs;
-    char note[512] = "", *database = NULL;
-    int count, code = 0;
-    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count) {
-        code = cli_usage(verb, "too many arguments");
-        goto done;
-    }
-    out = cli_out_dir(out);
-    database = cli_database(out);
+    char note[512] = "", *database = cli_database(out_dir);
     bool ok = true;
-    if (measure) {
-        ok = session_device(&(struct session_probe){.spec = device ? device : "cuda:0"}, NULL, &d, &err) &&
-             session_roofs_measure(d.spec, compiler, bundle, NULL, &roofs, note, sizeof note, &err) && file_make_dirs(out, &err) &&
-             store_open(database, false, &store, &err) && store_roofs_put(store, d.uuid, &roofs, &err);
+    if (a->measure) {
+        ok = session_device(&ask, NULL, &d, &err) &&
+             session_roofs_measure(d.spec, a->compiler, a->bundle, NULL, &roofs, note, sizeof note, &err) &&
+             file_make_dirs(out_dir, &err) && store_open(database, false, &store, &err) && store_roofs_put(store, d.uuid, &roofs, &err);
     } else if (!file_exists(database)) {
         error_set(&err, ERROR_USAGE, "%s: there is no database", database);
-        error_hint(&err, "bench roofs --measure makes one on a machine with a GPU; -o DIR names another folder");
-        ok = false;
-    } else {
-        struct error ignored = {0}; /* without a GPU the stored figures are printed all the same */
-        session_device(&(struct session_probe){.spec = device ? device : "cuda:0"}, NULL, &d, &ignored);
+        ok = error_hint(&err, "bench doctor --measure makes one on a machine with a GPU; -o DIR names another folder");
+    } else { /* without a GPU the stored figures are printed all the same */
+        session_device(&ask, NULL, &d, &ignored);
         ok = store_open(database, true, &store, &err);
     }
     struct roof_print p = {.t = &t, .chip = d.uuid[0] ? &d.chip : NULL, .uuid = d.uuid};
     ok = ok && store_roofs_each(store, print_roofs, &p, &err);
     if (ok && !p.count) {
         error_set(&err, ERROR_USAGE, "%s holds no measured ceilings", database);
-        error_hint(&err, "bench roofs --measure, or any timed run, on a machine with a GPU");
-        ok = false;
+        ok = error_hint(&err, "bench doctor --measure, or any timed run, on a machine with a GPU");
     }
-    code = ok ? 0 : cli_fail(&err);
+    int code = ok ? 0 : cli_fail(&err);
     cli_print(&t);
     if (note[0])
         fprintf(stderr, "bench: note: not measured: %s\n", note);
-done:
-    if (store)
-        store_close(store);
+    store_close(store);
     text_free(&t);
     free(database);
-    free(rest);
     return code;
 }
 
@@ -171,7 +147,7 @@ static bool find_row(struct stored_row *r, const char *database, const char *dev
     }
     if (!any) {
         error_set(err, ERROR_USAGE, "%s holds no such run", database);
-        error_hint(err, "bench history lists what there is");
+        error_hint(err, "bench list runs lists what there is");
     }
     return false;
 }
@@ -200,27 +176,37 @@ static int why_row(const char *database, const char *device, int run_id, const c
 
 int cli_why(const struct verb *verb, int argc, char **argv)
 {
-    const char *out = NULL, *device = NULL, *given = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    struct plan_arguments a = {0};
+    const char *out = NULL, *given = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    bool measure = false;
     int run_id = 0, count, code;
-    const struct option options[] = {
+    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 4] = {{0}};
+    const struct option own[] = {
+        {"--measure", 0, OPTION_FLAG, NULL, "run the row again with every counter; the options of bench run belong to it", &measure},
         {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out},
-        {"--device", 'd', OPTION_TEXT, "DEVICE", "only runs on this device", &device},
-        {"--run", 0, OPTION_INT, "N", "only this run (bench history); default: the newest that has the row", &run_id},
-        {0},
+        {"--run", 0, OPTION_INT, "N", "only this run (bench list runs); default: the newest that has the row", &run_id},
     };
+    memcpy(options, own, sizeof own);
+    cli_plan_options(&a, options + 3);
+    cli_counter_options(&a, options + 3 + PLAN_OPTION_COUNT);
     struct text t = {0};
     char *words = NULL, *database = NULL;
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
+    if (measure && count) {
+        code = cli_profile(&a, rest, count, cli_out_dir(out));
+        goto done;
+    }
     words = row_words(rest, &count, &given);
     if (!count) {
-        code = cli_usage(verb, "which row? bench why body_1 naive");
+        code = cli_usage(verb, measure ? "which row? bench why --measure edsr body_1 naive" : "which row? bench why body_1 naive");
         goto done;
     }
     database = given ? xstrdup(given) : cli_database(cli_out_dir(out));
-    code = why_row(database, device, run_id, words, &t);
+    code = why_row(database, a.device, run_id, words, &t);
     cli_print(&t);
 done:
+    cli_plan_free(&a);
     text_free(&t);
     free(words);
     free(database);

@@ -1,4 +1,4 @@
-/* The verb import-ops: lists of operations of other tools as scenarios. */
+/* The verb import: databases of other machines, times of other programs, lists of operations as scenarios. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -20,38 +20,80 @@ static char *name_of(const char *path)
     return name;
 }
 
-int cli_import_ops(const struct verb *verb, int argc, char **argv)
+int cli_import_database(const char *from, const char *out_dir)
 {
-    const char *name = NULL, *to = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    const struct option options[] = {
-        {"--name", 0, OPTION_TEXT, "NAME", "of the scenario; default: the file's", &name},
-        {"--to", 0, OPTION_TEXT, "FILE", "write there instead of to stdout", &to},
-        {0},
-    };
+    struct store *store = NULL;
+    struct error err = {0};
+    struct merge_counts n;
+    char *database = cli_database(out_dir);
+    bool ok = file_make_dirs(out_dir, &err) && store_open(database, false, &store, &err) && store_merge(store, from, &n, &err);
+    if (ok)
+        printf("%s: %d runs with %d rows added, %d were there; %d points of wisdom added, %d were there or older\n", from, n.runs, n.rows,
+               n.runs_known, n.wisdom, n.wisdom_older);
+    store_close(store);
+    free(database);
+    return ok ? 0 : cli_fail(&err);
+}
+
+static int import_ops(const char *path, const char *name, const char *to)
+{
     struct error err = {0};
     struct text t = {0};
-    char *text = NULL, *own = NULL;
     size_t bytes;
-    int count, code;
-    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count != 1) {
-        code = cli_usage(verb, count ? "one file at a time" : "which file?");
-        goto done;
-    }
-    own = name ? xstrdup(name) : name_of(rest[0]);
-    text = file_read(rest[0], OP_LINES_MAX_BYTES, &bytes, &err);
-    if (!text || !op_lines_scenario(rest[0], text, bytes, own, &t, &err) || (to && !file_write(to, t.data, t.len, &err))) {
-        code = cli_fail(&err);
-        goto done;
-    }
-    if (!to)
+    char *own = name ? xstrdup(name) : name_of(path), *text = file_read(path, OP_LINES_MAX_BYTES, &bytes, &err);
+    bool ok = text && op_lines_scenario(path, text, bytes, own, &t, &err) && (!to || file_write(to, t.data, t.len, &err));
+    if (ok && !to)
         cli_print(&t);
-    code = 0;
-done:
     free(own);
     free(text);
     text_free(&t);
+    return ok ? 0 : cli_fail(&err);
+}
+
+enum import_kind { IMPORT_DATABASE, IMPORT_ROWS, IMPORT_OPS };
+/* By what the file begins with, or its name: what is neither a database nor JSON is a list. */
+static enum import_kind import_kind(const char *path)
+{
+    static const char sqlite[] = "SQLite format 3";
+    char head[64] = "";
+    FILE *f = fopen(path, "r");
+    size_t got = f ? fread(head, 1, sizeof head - 1, f) : 0;
+    if (f)
+        fclose(f);
+    head[got] = 0;
+    if (!strcmp(head, sqlite) || text_ends(path, ".db"))
+        return IMPORT_DATABASE;
+    return head[strspn(head, " \t\r\n")] == '{' || text_ends(path, ".json") ? IMPORT_ROWS : IMPORT_OPS;
+}
+
+int cli_import(const struct verb *verb, int argc, char **argv)
+{
+    const char *name = NULL, *to = NULL, *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    int run_id = 0, count, code, lists = 0;
+    const struct option options[] = {
+        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out},
+        {"--run", 0, OPTION_INT, "N", "times: into this run instead of the last of the scenario", &run_id},
+        {"--name", 0, OPTION_TEXT, "NAME", "convolutions: of the scenario; default: the file's", &name},
+        {"--to", 0, OPTION_TEXT, "FILE", "convolutions: write the scenario there instead of to stdout", &to},
+        {0},
+    };
+    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
+        goto done;
+    for (int i = 0; i < count; i++)
+        lists += import_kind(rest[i]) == IMPORT_OPS;
+    if (!count || (lists && count > 1)) {
+        code = cli_usage(verb, count ? "one list of convolutions at a time" : "which file?");
+        goto done;
+    }
+    out = cli_out_dir(out);
+    code = 0;
+    for (int i = 0; i < count && !code; i++)
+        switch (import_kind(rest[i])) {
+        case IMPORT_DATABASE: code = cli_import_database(rest[i], out); break;
+        case IMPORT_ROWS: code = cli_import_rows(rest[i], out, run_id); break;
+        case IMPORT_OPS: code = import_ops(rest[i], name, to); break;
+        }
+done:
     free(rest);
     return code;
 }

@@ -194,28 +194,13 @@ static bool import_all(struct import *m, struct error *err)
     return ok;
 }
 
-int cli_import(const struct verb *verb, int argc, char **argv)
+int cli_import_rows(const char *path, const char *out_dir, int run_id)
 {
-    struct import m = {0};
-    const struct option options[] = {
-        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &m.out_dir},
-        {"--run", 0, OPTION_INT, "N", "into this run instead of the last of the scenario", &m.run_id},
-        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL},
-    };
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
+    struct import m = {.path = path, .out_dir = out_dir, .run_id = run_id};
     struct error err = {0};
-    int count, code;
-    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count != 1) {
-        code = cli_usage(verb, "which file?");
-        goto done;
-    }
-    m.path = rest[0];
-    code = read_file(&m, &err) && open_run(&m, &err) && import_all(&m, &err) ? 0 : cli_fail(&err);
+    int code = read_file(&m, &err) && open_run(&m, &err) && import_all(&m, &err) ? 0 : cli_fail(&err);
     if (code == 0)
         printf("%d rows of %s in run %lld: bench show %s\n", m.added, text_at(m.provenance, "tool"), (long long)m.run.id, m.run.scenario);
-done:
     if (m.rows)
         rows_free(m.rows, m.count);
     run_clear(&m.run);
@@ -223,6 +208,5 @@ done:
         store_close(m.store);
     json_decref(m.root);
     free(m.database);
-    free(rest);
     return code;
 }

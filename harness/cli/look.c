@@ -1,4 +1,4 @@
-/* Verbs that look and run nothing: list, validate, plan. */
+/* Verbs that look and run nothing: list, plan. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -154,9 +154,14 @@ static int list_devices(struct text *t)
 int cli_list(const struct verb *verb, int argc, char **argv)
 {
     struct option_list dirs = {0};
-    const struct option options[] = {{"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants, or one .cu", &dirs}, {0}};
+    const char *out = NULL;
+    const struct option options[] = {
+        {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants, or one .cu", &dirs},
+        {"--out", 'o', OPTION_TEXT, "DIR", "runs: where the database is; default ./.bench", &out},
+        {0},
+    };
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    static const char *const whats[] = {"ops", "op", "variants", "variant", "scenarios", "devices", "chips", "columns", NULL};
+    static const char *const whats[] = {"ops", "op", "variants", "variant", "scenarios", "devices", "chips", "columns", "runs", NULL};
     struct error err = {0};
     struct text t = {0};
     int count, code;
@@ -182,6 +187,8 @@ int cli_list(const struct verb *verb, int argc, char **argv)
         code = list_scenarios(&t, &err);
     } else if (!strcmp(what, "chips")) {
         list_chips(&t);
+    } else if (!strcmp(what, "runs")) {
+        code = cli_list_runs(cli_out_dir(out));
     } else if (!strcmp(what, "devices")) {
         code = list_devices(&t);
     } else if (!strcmp(what, "columns")) {
@@ -190,7 +197,7 @@ int cli_list(const struct verb *verb, int argc, char **argv)
     } else {
         const char *near = text_nearest_in(what, whats);
         error_set(&err, ERROR_USAGE, "nothing called '%s' to list", what);
-        error_hint(&err, "%s", near ? near : "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns");
+        error_hint(&err, "%s", near ? near : "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns, runs");
         code = cli_fail(&err);
     }
     cli_print(&t);
@@ -248,33 +255,21 @@ done:
     return ok;
 }
 
-int cli_validate(const struct verb *verb, int argc, char **argv)
+/* Every scenario is looked at; the first fault decides the exit code. */
+static int validate(const char *const *names, int count, struct plan_arguments *a)
 {
-    struct plan_arguments a = {0};
-    struct option options[PLAN_OPTION_COUNT + 1] = {{0}};
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    struct error err = {0};
-    int count, code, worst = 0;
-    cli_plan_options(&a, options);
-    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code)) {
-        worst = code;
-        goto done;
-    }
-    if (!count)
-        worst = cli_usage(verb, "which scenario?");
+    int worst = 0;
     for (int i = 0; i < count; i++) {
+        struct error err = {0};
         struct text t = {0};
-        if (!validate_one(rest[i], &a, &t, &err)) {
-            code = cli_fail(&err);
-            worst = worst ? worst : code;
-        } else {
+        if (validate_one(names[i], a, &t, &err)) {
             cli_print(&t);
+        } else {
+            int code = cli_fail(&err);
+            worst = worst ? worst : code;
         }
         text_free(&t);
     }
-done:
-    cli_plan_free(&a);
-    free(rest);
     return worst;
 }
 
@@ -358,8 +353,8 @@ static const struct chip *device_chip(const char *device, bool *cuda, struct err
 int cli_plan(const struct verb *verb, int argc, char **argv)
 {
     struct plan_arguments a = {0};
-    bool all_rows = false;
-    struct option options[PLAN_OPTION_COUNT + 2] = {{0}};
+    bool all_rows = false, check = false;
+    struct option options[PLAN_OPTION_COUNT + 3] = {{0}};
     const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     struct error err = {0};
     struct text t = {0};
@@ -369,11 +364,16 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
     cli_plan_options(&a, options);
     options[PLAN_OPTION_COUNT] =
         (struct option){"--rows", 0, OPTION_FLAG, NULL, "every row, with the reason of those that cannot run", &all_rows};
+    options[PLAN_OPTION_COUNT + 1] = (struct option){
+        "--check", 0, OPTION_FLAG, NULL, "only say whether scenarios, heads and mask files are valid; exit 2 when one is not", &check};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
-    code = 2;
-    if (count != 1) {
-        cli_usage(verb, "which scenario?");
+    if (count < 1 || (count > 1 && !check)) {
+        code = cli_usage(verb, count ? "one scenario at a time, but for --check" : "which scenario?");
+        goto done;
+    }
+    if (check) {
+        code = validate(rest, count, &a);
         goto done;
     }
     bool cuda;

@@ -10,9 +10,10 @@ const struct verb verbs[] = {
      "crash, --resume goes on."},
     {"try", "FILE.cu", "one variant file against row 0 and `naive` on its op's standard layers", cli_try, false,
      "The file needs a head (bench new makes one). --loop runs again whenever the file is saved."},
-    {"list", "WHAT [NAME]", "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns", cli_list, false, NULL},
-    {"validate", "SCENARIO...", "check scenarios and heads; run nothing", cli_validate, false, NULL},
-    {"plan", "SCENARIO", "the expanded cases with FLOP, bytes, floor, rows and an estimate of the run", cli_plan, false, NULL},
+    {"list", "WHAT [NAME]", "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns, runs", cli_list, false,
+     "`bench list runs` tells what the database holds, oldest first."},
+    {"plan", "SCENARIO...", "the expanded cases with FLOP, bytes, floor, rows and an estimate of the run", cli_plan, false,
+     "--check says of each scenario whether it and every head it uses is valid, on emu and on a GPU, and runs nothing."},
     {"new", "OP FILE.cu|.ptx", "print the file with a head filled in from its kernel's signature; for PTX, the sidecar beside it", cli_new,
      false, "Nothing is changed unless --write is given (a .cu only): bench new conv2d my.ptx >my.yaml"},
     {"compile", "SCENARIO", "compile a plan's kernels without a GPU; registers, spills, shared memory", cli_compile, false,
@@ -24,22 +25,22 @@ const struct verb verbs[] = {
      "Exit status 4 when the safety checks found something or the kernel did not finish."},
     {"exec", "SCENARIO ROW [-- COMMAND...]", "run one row alone, under ncu, nsys, cuda-gdb, compute-sanitizer ...", cli_exec, false,
      "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"). Without a COMMAND the row runs in this process."},
-    {"tune", "SCENARIO", "search the parameters of variants, in one run with the library; remember the best of each layer", cli_tune, false,
+    {"tune", "[SCENARIO]", "search the parameters of variants, in one run with the library; remember the best of each layer", cli_tune,
+     false,
      "All values of a parameter are tried unless the scenario names some. Points that the variant's conditions, spills or limits rule out "
      "are rows with their reason.\n"
-     "`bench run --tuned` takes what was found."},
-    {"wisdom", "", "what bench tune has found: list it, write it to a file, read it from one", cli_wisdom, false, NULL},
-    {"merge", "INTO.db FROM.db...", "add the runs, rows and wisdom of other databases to one", cli_merge, false,
-     "Runs that are there already are left alone; of two findings for the same layer, variant, chip and compiler the newer stays."},
-    {"import-ops", "FILE", "a list of convolutions in Boda's format, one to a line, as a scenario", cli_import_ops, false,
-     "A layer for each different line; its repeat is how often the line stood there. An error names FILE:LINE:COLUMN."},
-    {"import", "FILE.json", "times of another program, measured beside a run on the same GPU, as rows marked foreign", cli_import, false,
-     "tests/gpu/torch_peers.py SCENARIO.yaml -o FILE.json times PyTorch's own ops for the layers of a scenario. Such rows are not "
-     "verified, have no paired ratio, and count in no sum."},
+     "`bench run --tuned` takes what was found; --list prints it, --export writes it to a file, --import reads such a file."},
+    {"import", "FILE...", "what other runs and programs know: a database, times in JSON, or a list of convolutions", cli_import, false,
+     "FILE.db: its runs, rows and tuned points are added to the database. Runs that are there already are left alone; of two findings for "
+     "the same layer, variant, chip and compiler the newer stays.\n"
+     "FILE.json: times of another program, measured beside a run on the same GPU, as rows marked foreign. tests/gpu/torch_peers.py "
+     "SCENARIO.yaml -o FILE.json times PyTorch's own ops for the layers of a scenario. Such rows are not verified, have no paired ratio, "
+     "and count in no sum.\n"
+     "Any other FILE: convolutions in Boda's format, one to a line, printed as a scenario. A layer for each different line; its repeat is "
+     "how often the line stood there. An error names FILE:LINE:COLUMN."},
     {"show", "[SCENARIO] [ROW]", "the tables of a stored run again; of one row every kernel and counter", cli_show, false, NULL},
     {"report", "[SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
     {"export", "[SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
-    {"history", "", "the stored runs", cli_history, false, NULL},
     {"counters", "[GROUP]", "counter groups: what they tell, and with --chip their passes, without a GPU", cli_counters, false,
      "GROUP is a shipped group or a .yaml of your own. --chip plans all groups that are named, or all there are, in as few passes as CUPTI "
      "can."},
@@ -52,19 +53,25 @@ const struct verb verbs[] = {
      "mask - -o m_%03d.png\n"
      "A pixel is active when it differs from what it was when it was last active, so that slow changes add up. The first frame is active "
      "everywhere."},
-    {"why", "ROW [FILE.db]", "what binds a stored row, where its time goes, and what the fastest does better", cli_why, false,
-     "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"), of the newest run that has it. It needs no GPU: everything "
-     "comes from the database."},
-    {"profile", "SCENARIO ROW | ROW",
-     "run one row with every counter and print all that explains it: why, code, counters, source lines, launch bounds", cli_profile, false,
-     "ROW is words of a row id (\"body_1 naive\"; SCENARIO#body_1 too); without a scenario a row of the last stored run is run again. Its "
-     "rows are kept in DIR/profile."},
-    {"roofs", "", "what this machine was measured to do at the most: copy, L2, shared memory, FLOP by type, an empty launch", cli_roofs,
+    {"why", "ROW [FILE.db] | --measure [SCENARIO] ROW", "what binds a row, where its time goes, and what the fastest does better", cli_why,
      false,
-     "bench run measures a machine once, when its database has no figures; --measure does it again. Every row's roof is made of them."},
-    {"doctor", "", "what works on this machine, what does not, and what to do about it", cli_doctor, false, NULL},
+     "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"; SCENARIO#body_1 too), of the newest run that has it. "
+     "It needs no GPU: everything comes from the database.\n"
+     "--measure runs the row again, with every counter, and prints all that explains it: code, counters, source lines, launch bounds "
+     "too. Without a scenario it is a row of the last stored run. Its rows are kept in DIR/profile."},
+    {"doctor", "", "what works on this machine, what does not, and what to do about it", cli_doctor, false,
+     "--roofs prints what this machine was measured to do at the most: copy, L2, shared memory, FLOP by type, an empty launch. bench run "
+     "measures a machine once, when its database has no figures; --measure does it again. Every row's roof is made of them."},
     {"worker", "", "started by bench itself", cli_worker, true, NULL},
     {NULL, NULL, NULL, NULL, false, NULL},
+};
+
+/* Verbs of earlier versions, and what does the same now. */
+static const struct {
+    const char *old, *now;
+} renamed[] = {
+    {"validate", "plan --check"}, {"wisdom", "tune --list"},    {"merge", "import"},         {"import-ops", "import"},
+    {"history", "list runs"},     {"profile", "why --measure"}, {"roofs", "doctor --roofs"},
 };
 
 void cli_exit_codes(struct text *t)
@@ -123,6 +130,12 @@ int main(int argc, char **argv)
     }
     struct error err = {0};
     error_set(&err, ERROR_USAGE, "no verb '%.60s'", argv[1]);
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (!strcmp(renamed[i].old, argv[1])) {
+            error_set(&err, ERROR_USAGE, "'%s' is `bench %s` now", argv[1], renamed[i].now);
+            error_hint(&err, "bench %.*s --help", (int)strcspn(renamed[i].now, " "), renamed[i].now);
+            return cli_fail(&err);
+        }
     const char *near = text_nearest(argv[1], names, count);
     error_hint(&err, near ? "bench %s" : "bench --help lists the verbs%s", near ? near : "");
     return cli_fail(&err);

@@ -1,4 +1,4 @@
-/* bench profile: runs one row (and row 0 beside it) with every counter group, and prints all that explains it. */
+/* bench why --measure: runs one row (and row 0 beside it) with every counter group, and prints all that explains it. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 struct profile {
-    struct plan_arguments a;
+    struct plan_arguments *a;
     char *scenario, *words; /* of the command line */
     char *device;           /* of the stored row */
     char *path, *id, *layers, *only, **set;
@@ -40,12 +40,12 @@ static bool take_stored(struct profile *p, const char *words, const char *out, s
     int count = -1, index = -1;
     if (!file_exists(database)) {
         error_set(err, ERROR_USAGE, "%s is no scenario, and there is no database %s with a row of that name", words, database);
-        error_hint(err, "bench profile SCENARIO ROW");
+        error_hint(err, "bench why --measure SCENARIO ROW");
         goto done;
     }
     if (!store_open(database, true, &store, err))
         goto done;
-    if (!store_last_run(store, NULL, NULL, p->a.device, &run, err)) {
+    if (!store_last_run(store, NULL, NULL, p->a->device, &run, err)) {
         if (err->kind == ERROR_NONE)
             error_set(err, ERROR_USAGE, "%s holds no run", database);
         goto done;
@@ -80,7 +80,7 @@ static bool take_words(struct profile *p, const char **rest, int count, const ch
     }
     for (int i = 1; i < count; i++)
         text_addf(&words, "%s%s", words.len ? " " : "", rest[i]);
-    if ((hash || count > 1) && cli_plan_arguments(&p->a, first, &path, &no_scenario)) {
+    if ((hash || count > 1) && cli_plan_arguments(p->a, first, &path, &no_scenario)) {
         p->scenario = xstrdup(first);
         p->words = xstrdup(text_get(&words));
     } else if (hash) {
@@ -170,7 +170,7 @@ static bool add_registers(const struct profile *p, const struct plan *plan, int 
     const struct program *program = &plan->rows[index].program;
     for (int i = 0; !plan->rows[index].broken && program->feasible && i < program->step_count; i++) {
         struct register_point points[REGISTER_POINTS];
-        int count = worker_registers(plan, index, i, p->a.compiler, points, err);
+        int count = worker_registers(plan, index, i, p->a->compiler, points, err);
         if (count < 0)
             return false;
         if (count)
@@ -186,25 +186,26 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
     struct plan plan = {0};
     struct session_result result;
     int index, code = 0;
-    if (!p->a.counters.set && !p->a.groups.count && !p->a.metrics.count)
-        p->a.counters.set = "full";
-    if (!cli_plan_arguments(&p->a, p->scenario, &p->path, err))
+    if (!p->a->counters.set && !p->a->groups.count && !p->a->metrics.count)
+        p->a->counters.set = "full";
+    if (!cli_plan_arguments(p->a, p->scenario, &p->path, err))
         return cli_fail(err);
     struct scenario *s = scenario_load(p->path, err);
     const char *chip = s ? scenario_chip(s, "emu") : NULL;
     char *emu = chip ? text_format("emu:%s", chip) : NULL;
     bool ok =
-        s && session_device(&(struct session_probe){.spec = p->a.device ? p->a.device : p->device, .emu_chip = emu}, NULL, &device, err);
+        s && session_device(&(struct session_probe){.spec = p->a->device ? p->a->device : p->device, .emu_chip = emu}, NULL, &device, err);
     free(emu);
     scenario_free(s);
-    if (!ok || !plan_make(&p->a.plan, strncmp(device.spec, "cuda", 4) ? "emu" : "cuda", &device.chip, &plan, err))
+    if (!ok || !plan_make(&p->a->plan, strncmp(device.spec, "cuda", 4) ? "emu" : "cuda", &device.chip, &plan, err))
         return cli_fail(err);
     if (!find_row(p, &plan, &index, err)) {
         plan_free(&plan);
         return cli_fail(err);
     }
-    char *dir = file_join(out, "profile"), *database = cli_database(dir), *line = text_format("bench profile %s %s", p->scenario, p->words);
-    struct session_options o = {.plan = p->a.plan, .database = database, .out_dir = dir, .argv = line};
+    char *dir = file_join(out, "profile"), *database = cli_database(dir),
+         *line = text_format("bench why --measure %s %s", p->scenario, p->words);
+    struct session_options o = {.plan = p->a->plan, .database = database, .out_dir = dir, .argv = line};
     o.plan.device = device.spec;
     o.plan.filter.layers = p->layers;
     o.plan.filter.only = p->only;
@@ -225,28 +226,13 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
     return code;
 }
 
-int cli_profile(const struct verb *verb, int argc, char **argv)
+int cli_profile(struct plan_arguments *a, const char **words, int count, const char *out_dir)
 {
-    struct profile p = {0};
-    const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 2] = {{0}};
-    cli_plan_options(&p.a, options);
-    cli_counter_options(&p.a, options + PLAN_OPTION_COUNT);
-    options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT] = (struct option){
-        "--out", 'o', OPTION_TEXT, "DIR", "where stored rows are looked up, and DIR/profile is kept; default ./.bench", &out};
+    struct profile p = {.a = a};
     struct error err = {0};
     struct text t = {0};
-    int count, code;
-    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (!count) {
-        code = cli_usage(verb, "which row? bench profile edsr body_1 naive");
-        goto done;
-    }
-    out = cli_out_dir(out);
-    code = take_words(&p, rest, count, out, &err) ? profile(&p, out, &t, &err) : cli_fail(&err);
+    int code = take_words(&p, words, count, out_dir, &err) ? profile(&p, out_dir, &t, &err) : cli_fail(&err);
     cli_print(&t);
-done:
     for (int i = 0; i < p.set_count; i++)
         free(p.set[i]);
     free(p.set);
@@ -257,8 +243,6 @@ done:
     free(p.id);
     free(p.layers);
     free(p.only);
-    cli_plan_free(&p.a);
     text_free(&t);
-    free(rest);
     return code;
 }

@@ -33,7 +33,7 @@ static void no_such_run(struct stored *s, struct error *err)
     const char *near = s->scenario ? text_nearest(s->scenario, names, n) : NULL;
     error_set(err, ERROR_USAGE, "%s holds no such run%s%s", s->database, s->scenario ? " of scenario " : "",
               s->scenario ? s->scenario : "");
-    error_hint(err, near ? "%s" : "bench history lists what there is%s", near ? near : "");
+    error_hint(err, near ? "%s" : "bench list runs lists what there is%s", near ? near : "");
     for (int i = 0; i < count; i++)
         run_clear(&runs[i]);
     free(runs);
@@ -97,7 +97,7 @@ static int stored_verb(const struct verb *verb, int argc, char **argv, const str
     const struct option common[] = {
         {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &s.out_dir},
         {"--device", 'd', OPTION_TEXT, "DEVICE", "the last run on this device", &s.device},
-        {"--run", 0, OPTION_INT, "N", "this run instead of the last (bench history)", &s.run_id},
+        {"--run", 0, OPTION_INT, "N", "this run instead of the last (bench list runs)", &s.run_id},
         {"--to", 0, OPTION_TEXT, "FILE", "write there instead of to stdout", &s.to},
     };
     struct option options[10] = {{0}};
@@ -301,39 +301,25 @@ static bool print_run(struct store *store, const struct run *r, struct error *er
     return true;
 }
 
-int cli_history(const struct verb *verb, int argc, char **argv)
+int cli_list_runs(const char *out_dir)
 {
-    const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    const struct option options[] = {{"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out}, {0}};
     struct store *store = NULL;
     struct run *runs = NULL;
     struct error err = {0};
-    int count, code, found;
-    char *database = NULL;
-    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    database = cli_database(cli_out_dir(out));
-    if (!file_exists(database)) {
+    int found = -1;
+    char *database = cli_database(out_dir);
+    bool ok = file_exists(database);
+    if (!ok) {
         error_set(&err, ERROR_USAGE, "%s: there is no database", database);
         error_hint(&err, "bench run SCENARIO makes one");
-        code = cli_fail(&err);
-        goto done;
     }
-    if (!store_open(database, true, &store, &err) || (found = store_runs(store, &runs, &err)) < 0) {
-        code = cli_fail(&err);
-        goto done;
-    }
-    code = 0;
-    for (int i = 0; i < found && !code; i++)
-        if (!print_run(store, &runs[i], &err))
-            code = cli_fail(&err);
+    ok = ok && store_open(database, true, &store, &err) && (found = store_runs(store, &runs, &err)) >= 0;
+    for (int i = 0; i < found && ok; i++)
+        ok = print_run(store, &runs[i], &err);
     for (int i = 0; i < found; i++)
         run_clear(&runs[i]);
-done:
     free(runs);
-    if (store)
-        store_close(store);
+    store_close(store);
     free(database);
-    free(rest);
-    return code;
+    return ok ? 0 : cli_fail(&err);
 }

@@ -1,4 +1,4 @@
-/* Verbs around searches: tune, wisdom, merge. */
+/* The verb tune: a search, and what searches have found. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -11,8 +11,9 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
     struct plan_arguments a = {0};
     struct session_options o = {0};
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    bool quiet = false, points = false;
-    struct option options[PLAN_OPTION_COUNT + 8] = {{0}};
+    bool quiet = false, points = false, list = false;
+    const char *to = NULL, *from = NULL;
+    struct option options[PLAN_OPTION_COUNT + 11] = {{0}};
     cli_plan_options(&a, options);
     const struct option own[] = {
         {"--variant", 0, OPTION_TEXT, "GLOBS", "search only these variants: the same as --only", &a.only},
@@ -23,6 +24,10 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
          &o.no_time},
         {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one run of a point; default 10 on cuda, 60 on emu", &o.time_limit_s},
         {"--quiet", 'q', OPTION_FLAG, NULL, "only the closing tables", &quiet},
+        {"--list", 0, OPTION_FLAG, NULL, "search nothing: print what was found before", &list},
+        {"--export", 0, OPTION_TEXT, "FILE", "search nothing: write all of it there as JSON (docs/EXPORT.md)", &to},
+        {"--import", 0, OPTION_TEXT, "FILE",
+         "search nothing: add what such a file holds; it replaces what is known of the same layer, variant, chip and compiler", &from},
     };
     memcpy(options + PLAN_OPTION_COUNT, own, sizeof own);
     int count, code;
@@ -30,8 +35,15 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
     struct error err = {0};
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
-    if (count != 1) {
-        code = cli_usage(verb, count ? "one scenario at a time" : "which scenario?");
+    if (list + !!to + !!from > 1 || (list || to || from ? count : count != 1)) {
+        code = cli_usage(verb, list + !!to + !!from > 1 ? "--list, --export and --import exclude each other"
+                               : list || to || from     ? "--list, --export and --import take no scenario"
+                               : count                  ? "one scenario at a time"
+                                                        : "which scenario?");
+        goto done;
+    }
+    if (list || to || from) {
+        code = cli_wisdom(cli_out_dir(out), to, from);
         goto done;
     }
     if (!cli_plan_arguments(&a, rest[0], &path, &err)) {
@@ -115,64 +127,14 @@ done:
     return ok;
 }
 
-int cli_wisdom(const struct verb *verb, int argc, char **argv)
+int cli_wisdom(const char *out_dir, const char *to, const char *from)
 {
-    const char *out = NULL, *to = NULL, *from = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    const struct option options[] = {
-        {"--out", 'o', OPTION_TEXT, "DIR", "where the database is; default ./.bench", &out},
-        {"--export", 0, OPTION_TEXT, "FILE", "write all of it there as JSON (docs/EXPORT.md)", &to},
-        {"--import", 0, OPTION_TEXT, "FILE",
-         "add what such a file holds; it replaces what is known of the same layer, variant, chip and compiler", &from},
-        {0},
-    };
     struct error err = {0};
-    int count, code, added = 0;
-    char *database = NULL;
-    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count || (to && from)) {
-        code = cli_usage(verb, count ? "too many arguments" : "--export and --import exclude each other");
-        goto done;
-    }
-    database = cli_database(cli_out_dir(out));
-    code = (from ? import_wisdom(database, from, &added, &err) : list_wisdom(database, to, to != NULL, &err)) ? 0 : cli_fail(&err);
-    if (from && !code)
+    int added = 0;
+    char *database = cli_database(out_dir);
+    bool ok = from ? import_wisdom(database, from, &added, &err) : list_wisdom(database, to, to != NULL, &err);
+    if (from && ok)
         printf("%d points remembered in %s\n", added, database);
-done:
     free(database);
-    free(rest);
-    return code;
-}
-
-int cli_merge(const struct verb *verb, int argc, char **argv)
-{
-    const char **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    const struct option options[] = {{0}};
-    struct store *store = NULL;
-    struct error err = {0};
-    int count, code;
-    if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
-        goto done;
-    if (count < 2) {
-        code = cli_usage(verb, "which database into which? bench merge INTO.db FROM.db");
-        goto done;
-    }
-    if (!store_open(rest[0], false, &store, &err)) {
-        code = cli_fail(&err);
-        goto done;
-    }
-    code = 0;
-    for (int i = 1; i < count && !code; i++) {
-        struct merge_counts n;
-        if (!store_merge(store, rest[i], &n, &err)) {
-            code = cli_fail(&err);
-            break;
-        }
-        printf("%s: %d runs with %d rows added, %d were there; %d points of wisdom added, %d were there or older\n", rest[i], n.runs,
-               n.rows, n.runs_known, n.wisdom, n.wisdom_older);
-    }
-done:
-    store_close(store);
-    free(rest);
-    return code;
+    return ok ? 0 : cli_fail(&err);
 }

@@ -9,7 +9,7 @@
 
 #define ROWS_EXPLAINED 12 /* of a case, the fastest first: a page stays a page */
 
-/* What `bench profile` and `bench show ROW` print below that: as far as the row has it. */
+/* What `bench why --measure` and `bench show ROW` print below that: as far as the row has it. */
 static void add_parts(struct text *t, const struct row *row, const struct report_style *style)
 {
     struct text parts[4] = {0};

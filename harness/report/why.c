@@ -49,7 +49,7 @@ static void add_verdict(struct text *t, const struct case_view *c, const struct 
              v->row->status != ROW_OK ? "the row is not verified"
              : all.counted || c->counts
                  ? "nothing that is known of the row stands out"
-                 : "what the compiler, the launch and the time say does not stand out; it was not counted (bench profile counts)");
+                 : "what the compiler, the launch and the time say does not stand out; it was not counted (bench why --measure counts)");
         return;
     }
     line(t, style, "verdict", "%s: %s  [%s]", counter_bind_names[all.items[0].binds], all.items[0].says, all.items[0].group);

@@ -468,7 +468,7 @@ bool store_run(struct store *store, int64_t run_id, struct run *run, struct erro
     }
     if (count == 0) {
         error_set(err, ERROR_USAGE, "%s: no run %lld", store->path, (long long)run_id);
-        error_hint(err, "`bench history` lists the runs");
+        error_hint(err, "`bench list runs` lists the runs");
     }
     return false;
 }

@@ -148,7 +148,7 @@ int wisdom_parse(const char *file, const char *text, size_t bytes, struct wisdom
     }
     if (!schema || strcmp(schema, SCHEMA) || !version || strncmp(version, "1.", 2) || !json_is_array(entries)) {
         error_set(err, ERROR_USAGE, "%s: not a file of " SCHEMA " " VERSION, file);
-        error_hint(err, "bench wisdom --export FILE writes one");
+        error_hint(err, "bench tune --export FILE writes one");
         goto done;
     }
     count = (int)json_array_size(entries);

@@ -14,6 +14,6 @@ here=$(pwd -P)
 for process in /proc/[0-9]*; do # workers begin in the folder of their run
     [ "$(readlink "$process/cwd" 2>/dev/null)" != "$here" ] || ! grep -qa worker "$process/cmdline" || fail 'a worker is left behind'
 done
-bench history -o out | grep -q interrupted || fail 'history does not know'
+bench list runs -o out | grep -q interrupted || fail 'history does not know'
 bench show -o out >log || fail 'show of an interrupted run'
 grep -q '^[0-9]* of [0-9]* rows: .*, the run has not ended' log || fail "show does not say so: $(tail -n 1 log)"

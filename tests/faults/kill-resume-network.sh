@@ -29,11 +29,11 @@ go_on() { # NAME COMMAND...: to its end through kills
         tries=$((tries + 1))
         [ "$killed" = 1 ] || break
         kills=$((kills + 1))
-        [ ! -f out/bench.db ] || [ "$(bench history -o out 2>/dev/null | wc -l)" = 0 ] || shown "$name"
+        [ ! -f out/bench.db ] || [ "$(bench list runs -o out 2>/dev/null | wc -l)" = 0 ] || shown "$name"
         [ "$tries" -lt 40 ] || fail "$name: it never gets through"
     done
     [ "$ended" = 0 ] || { cat log >&2; fail "$name, try $tries: exit status $ended after a kill"; }
-    [ "$(bench history -o out | wc -l)" = 1 ] || fail "$name: more than one run: $(bench history -o out)"
+    [ "$(bench list runs -o out | wc -l)" = 1 ] || fail "$name: more than one run: $(bench list runs -o out)"
     rows whole >whole.rows; rows out >out.rows
     cmp -s whole.rows out.rows || { diff whole.rows out.rows >&2; fail "$name: rows lost, doubled or changed after $tries tries"; }
     echo "$name: $kills kills"
