@@ -153,16 +153,6 @@ float bf16_to_f32(uint16_t h)
     return f;
 }
 
-float tf32_from_f32(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    if ((bits & 0x7f800000) != 0x7f800000)
-        bits = (bits + 0x1000) & ~UINT32_C(0x1fff);
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* double -> bf16 must not round twice: through float with round-to-odd. */
 static uint16_t bf16_from_f64(double x)
 {

@@ -26,7 +26,6 @@ float f16_to_f32(uint16_t h);
 uint16_t f16_from_f64(double x); /* one rounding */
 uint16_t bf16_from_f32(float x);
 float bf16_to_f32(uint16_t h);
-float tf32_from_f32(float x); /* round to nearest, ties away, as cvt.rna.tf32.f32 */
 /* One element of a typed array, to and from double (one rounding). */
 double dtype_get(enum dtype t, const void *array, size_t index);
 void dtype_set(enum dtype t, void *array, size_t index, double value);

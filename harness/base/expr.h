@@ -39,7 +39,6 @@ struct expr_env {
 struct expr;
 /* Parses a scalar node (a number is an expression too). Errors carry the position inside the file. NULL on error. */
 struct expr *expr_parse(const struct node *n, struct error *err);
-struct expr *expr_parse_text(const char *text, struct error *err);
 void expr_free(struct expr *e);
 bool expr_eval(const struct expr *e, const struct expr_env *env, struct value *out, struct error *err);
 bool expr_eval_int(const struct expr *e, const struct expr_env *env, int64_t *out, struct error *err);

@@ -14,9 +14,7 @@ bool expr_error(const struct expr *e, size_t at, struct error *err, const char *
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    if (e->file)
-        return error_set(err, ERROR_USAGE, "%s:%d:%d: %s", e->file, e->line, e->column + (int)at, message);
-    return error_set(err, ERROR_USAGE, "expression '%.80s', column %d: %s", e->text, (int)at + 1, message);
+    return error_set(err, ERROR_USAGE, "%s:%d:%d: %s", e->file, e->line, e->column + (int)at, message);
 }
 
 bool expr_fail(const struct expr *e, struct error *err, const char *format, ...)
@@ -408,13 +406,6 @@ struct expr *expr_parse(const struct node *n, struct error *err)
                                      : "nothing");
     expr_free(e);
     return NULL;
-}
-
-struct expr *expr_parse_text(const char *text, struct error *err)
-{
-    struct expr *e = xcalloc(1, sizeof *e);
-    e->text = xstrdup(text);
-    return parse(e, err);
 }
 
 void expr_free(struct expr *e)

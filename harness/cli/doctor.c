@@ -130,13 +130,10 @@ static void check_folders(struct checkup *c, const char *out_dir)
         line(c, BAD, "output", err.text, "-o DIR or BENCH_OUT=DIR names a folder that can be written");
     }
     free(probe);
-    const char *cache = getenv("BENCH_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char *dir = cache && *cache ? xstrdup(cache) : xdg && *xdg ? file_join(xdg, "bench") : file_join(home ? home : "/tmp", ".cache/bench");
-    error_clear(&err);
-    bool ok = file_make_dirs(dir, &err) && !access(dir, W_OK);
-    line(c, ok ? GOOD : ABSENT, "cache", dir,
-         ok ? NULL : "cannot be written: every run compiles anew; BENCH_CACHE=DIR names another folder");
-    free(dir);
+    char why[512], *cache = compile_cache_folder(why, sizeof why);
+    line(c, cache ? GOOD : ABSENT, "cache", cache ? cache : why,
+         cache ? NULL : "every run compiles anew; BENCH_CACHE=DIR names another folder");
+    free(cache);
 }
 
 int cli_doctor(const struct verb *verb, int argc, char **argv)

@@ -312,16 +312,3 @@ void scenario_network_explain(const struct scenario *s, struct text *t)
         text_free(&lines);
     }
 }
-
-static double flop_in(const struct network_item *group)
-{
-    double flop = 0;
-    for (int i = 0; i < group->count; i++)
-        flop += group->items[i].layer ? work_flop(&group->items[i].layer->work) : flop_in(&group->items[i]);
-    return flop * (double)group->repeat;
-}
-
-double scenario_network_flop(const struct scenario_network *network)
-{
-    return flop_in(&network->root);
-}

@@ -126,8 +126,6 @@ bool scenario_crop(const struct scenario *s, const char *device_kind, struct wor
 
 /* Each network explained: its runs, FLOP and compulsory bytes, then one line per item with the shapes that flow. Nothing without one. */
 void scenario_network_explain(const struct scenario *s, struct text *t);
-/* FLOP of one pass through a network. */
-double scenario_network_flop(const struct scenario_network *network);
 /* The links of a network under a layout plan, its input cut to the device kind's crop; free with chain_free. `mask`: of the network's
  * input, and what the layers' own cases are found by; NULL: none. False with the reason when it cannot be run whole: more than
  * CHAIN_MAX_LINKS runs, a residual that nothing fits, layouts that the network changes itself. */

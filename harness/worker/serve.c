@@ -269,6 +269,7 @@ void worker_close(struct worker *w)
     for (size_t i = 0; i < sizeof w->lists / sizeof *w->lists; i++)
         free(w->lists[i]);
     free(w->tried);
+    compile_bundle_close();
     json_decref(w->setup);
 }
 

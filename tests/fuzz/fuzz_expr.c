@@ -32,7 +32,8 @@ void fuzz_one(const uint8_t *data, size_t bytes)
     text[bytes] = '\0';
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         struct error err = {0};
-        struct expr *e = expr_parse_text(line, &err);
+        struct node n = {.kind = NODE_SCALAR, .file = (char *)"x", .line = 1, .column = 1, .text = line};
+        struct expr *e = expr_parse(&n, &err);
         if (!e) {
             must_explain(&err);
             continue;

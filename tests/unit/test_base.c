@@ -55,7 +55,6 @@ static void sixteen_bit_rounds_once(void **state)
     assert_int_equal(h, 0x3f81);
     dtype_set(DTYPE_BF16, &h, 0, 1 + 0x1p-8);
     assert_int_equal(h, 0x3f80);
-    assert_true(tf32_from_f32(1 + 0x1p-11f) == 1 + 0x1p-10f); /* ties go away from zero */
     assert_true(isnan(dtype_get(DTYPE_BF16, &(uint16_t){0x7fe5}, 0)));
 }
 

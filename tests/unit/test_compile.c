@@ -504,10 +504,11 @@ static void bad_names_and_no_cache(void **state)
     assert_false(compile_version("nvrtc:/nonexistent/lib.so", version, sizeof version, &err));
     assert_int_equal(err.kind, ERROR_ENVIRONMENT);
     assert_non_null(strstr(err.text, "/nonexistent/lib.so"));
-    assert_false(compile_cache_note(note, sizeof note));
-    char *cache = file_join(folder, "cache");
+    char *cache = file_join(folder, "cache"), *is = compile_cache_folder(note, sizeof note);
+    assert_string_equal(is, cache);
+    free(is);
     setenv("BENCH_CACHE", "/proc/nothing/here", 1);
-    assert_true(compile_cache_note(note, sizeof note));
+    assert_null(compile_cache_folder(note, sizeof note));
     assert_non_null(strstr(note, "/proc/nothing"));
     if (compiler_present) { /* it still compiles, every time anew */
         free(write_source("part.h", "#define PART(v) (v)\n"));

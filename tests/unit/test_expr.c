@@ -47,10 +47,15 @@ static struct node scalar(const char *text)
     return (struct node){.kind = NODE_SCALAR, .file = "a.cu", .line = 7, .column = 11, .text = (char *)text};
 }
 
-static bool value_of(const char *text, struct value *out, struct error *err)
+static struct expr *parsed(const char *text, struct error *err)
 {
     struct node n = scalar(text);
-    struct expr *e = expr_parse(&n, err);
+    return expr_parse(&n, err);
+}
+
+static bool value_of(const char *text, struct value *out, struct error *err)
+{
+    struct expr *e = parsed(text, err);
     bool ok = e && expr_eval(e, &env, out, err);
     expr_free(e);
     return ok;
@@ -197,10 +202,10 @@ static void test_unknown_names_suggest(void **state)
     assert_false(value_of("2 + ciel(1, 2)", &v, &err));
     assert_string_equal(err.text, "a.cu:7:15: unknown function 'ciel'");
     assert_string_equal(err.hint, "did you mean 'ceil'?");
-    struct expr *e = expr_parse_text("zzzzzzzz", &err);
+    struct expr *e = parsed("zzzzzzzz", &err);
     assert_non_null(e);
     assert_false(expr_eval(e, NULL, &v, &err));
-    assert_string_equal(err.text, "expression 'zzzzzzzz', column 1: unknown name 'zzzzzzzz'");
+    assert_string_equal(err.text, "a.cu:7:11: unknown name 'zzzzzzzz'");
     assert_string_equal(err.hint, "");
     expr_free(e);
 }
@@ -210,7 +215,7 @@ static void why_is(const char *text, bool want, const char *want_why)
     struct error err = {0};
     bool truth = !want;
     char why[200] = "?";
-    struct expr *e = expr_parse_text(text, &err);
+    struct expr *e = parsed(text, &err);
     assert_non_null(e);
     if (!expr_test(e, &env, &truth, why, sizeof why, &err))
         fail_msg("%s: %s", text, err.text);
@@ -229,11 +234,11 @@ static void test_why(void **state)
     why_is("twice(c) * 0", false, "twice(c) * 0: it is 0");
     why_is("r == 3 and c == 3", true, "");
     struct error err = {0};
-    struct expr *e = expr_parse_text("r == 3 and nope", &err);
+    struct expr *e = parsed("r == 3 and nope", &err);
     bool truth;
     char why[8];
     assert_false(expr_test(e, &env, &truth, why, sizeof why, &err));
-    assert_non_null(strstr(err.text, "column 12: unknown name 'nope'"));
+    assert_non_null(strstr(err.text, "a.cu:7:22: unknown name 'nope'"));
     expr_free(e);
 }
 
@@ -244,7 +249,7 @@ static void test_hostile(void **state)
     char *s = malloc(mega + 1);
     memset(s, '(', mega);
     s[mega] = 0;
-    assert_null(expr_parse_text(s, &err));
+    assert_null(parsed(s, &err));
     assert_non_null(strstr(err.text, "an expression of 1048576 characters; at most 4096"));
     static const char *const repeated[] = {"(", "-", "not ", "1+", "min(", "c and ", "1 == 1 or ", NULL};
     for (int i = 0; repeated[i]; i++) {
@@ -252,7 +257,7 @@ static void test_hostile(void **state)
         while (t.len + strlen(repeated[i]) < 4090)
             text_add(&t, repeated[i]);
         text_add(&t, "1");
-        assert_null(expr_parse_text(text_get(&t), &err));
+        assert_null(parsed(text_get(&t), &err));
         if (!strstr(err.text, "nested deeper than 128"))
             fail_msg("%s: %s", repeated[i], err.text);
         text_free(&t);
@@ -292,14 +297,14 @@ static void test_names(void **state)
 {
     struct error err = {0};
     struct text t = {0};
-    struct expr *e = expr_parse_text("a + min(b, select(c, 1, d)) and not e", &err);
+    struct expr *e = parsed("a + min(b, select(c, 1, d)) and not e", &err);
     expr_names(e, collect, &t);
     assert_string_equal(text_get(&t), "a b c d e ");
     assert_string_equal(expr_text(e), "a + min(b, select(c, 1, d)) and not e");
     int64_t i;
     expr_free(e);
     text_free(&t);
-    e = expr_parse_text("1 / 2.0", &err);
+    e = parsed("1 / 2.0", &err);
     assert_false(expr_eval_int(e, NULL, &i, &err));
     assert_non_null(strstr(err.text, "a whole number should stand here, not 0.5"));
     expr_free(e);
@@ -314,20 +319,20 @@ static void test_check(void **state)
 {
     static const char *const names[] = {"a", "height", NULL};
     struct error err = {0};
-    struct expr *e = expr_parse_text("a + min(a, a)", &err);
+    struct expr *e = parsed("a + min(a, a)", &err);
     assert_true(expr_check(e, only_a, NULL, names, &err));
     assert_null(expr_name(e));
     expr_free(e);
-    e = expr_parse_text("a + min(a, heigth)", &err);
+    e = parsed("a + min(a, heigth)", &err);
     assert_false(expr_check(e, only_a, NULL, names, &err));
-    assert_non_null(strstr(err.text, "column 12: unknown name 'heigth'"));
+    assert_non_null(strstr(err.text, "a.cu:7:22: unknown name 'heigth'"));
     assert_string_equal(err.hint, "did you mean 'height'?");
     expr_free(e);
-    e = expr_parse_text("a + mim(a)", &err);
+    e = parsed("a + mim(a)", &err);
     assert_false(expr_check(e, only_a, NULL, names, &err));
-    assert_non_null(strstr(err.text, "column 5: unknown function 'mim'"));
+    assert_non_null(strstr(err.text, "a.cu:7:15: unknown function 'mim'"));
     expr_free(e);
-    e = expr_parse_text(" a ", &err);
+    e = parsed(" a ", &err);
     assert_string_equal(expr_name(e), "a");
     expr_free(e);
 }

@@ -103,8 +103,7 @@ bool entry_read(const char *data, size_t bytes, struct compiled *c, size_t *next
     return true;
 }
 
-/* The cache folder, made when it is missing; NULL and a reason when there can be none. */
-static char *cache_folder(char *why, size_t bytes)
+char *compile_cache_folder(char *why, size_t bytes)
 {
     const char *given = getenv("BENCH_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char *dir = NULL;
@@ -130,19 +129,10 @@ static char *cache_folder(char *why, size_t bytes)
     return dir;
 }
 
-bool compile_cache_note(char *note, size_t bytes)
-{
-    char why[512];
-    char *dir = cache_folder(why, sizeof why);
-    free(dir);
-    snprintf(note, bytes, "%s%s", dir ? "" : "nothing compiled is kept: ", why);
-    return dir == NULL;
-}
-
 static char *cache_path(const char *name)
 {
     char why[512];
-    char *dir = cache_folder(why, sizeof why), *path = dir ? file_join(dir, name) : NULL;
+    char *dir = compile_cache_folder(why, sizeof why), *path = dir ? file_join(dir, name) : NULL;
     free(dir);
     return path;
 }

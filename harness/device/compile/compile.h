@@ -40,10 +40,9 @@ bool compile(const struct compile_request *request, struct compiled *out, struct
 void compiled_free(struct compiled *c);
 /* Version of the compiler that `compiler` names, without compiling: "nvrtc 13.0.88". */
 bool compile_version(const char *compiler, char *out, size_t bytes, struct error *err);
-/* Where the cache is: $BENCH_CACHE, else $XDG_CACHE_HOME/bench, else ~/.cache/bench. An entry that is damaged is compiled again and
- * replaced. A folder that cannot be written means no cache: true then, and `note` says why (asked once by cli/; "" and false when all is
- * well). */
-bool compile_cache_note(char *note, size_t bytes);
+/* The cache's folder: $BENCH_CACHE, else $XDG_CACHE_HOME/bench, else ~/.cache/bench; made when it is missing. An entry that is damaged is
+ * compiled again and replaced. A folder that cannot be written means no cache: NULL then, and `why` says why. Caller frees. */
+char *compile_cache_folder(char *why, size_t bytes);
 /* The folder with cuda_fp16.h and the like that compilations use; NULL when there is none. Caller frees. */
 char *compile_cuda_include(void);
 

@@ -83,27 +83,6 @@ bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err)
     return true;
 }
 
-bool cudnn_open_described(const char *json, struct cudnn **handle, struct error *err)
-{
-    const struct cudnn_api *api = cudnn_api(err);
-    if (!api)
-        return false;
-    struct cudnn *h = xcalloc(1, sizeof *h);
-    h->api = api;
-    int status = api->cudnnBackendCreateDescriptor(DESCRIPTOR_DEVICEPROP, &h->properties);
-    if (status == STATUS_SUCCESS)
-        status = api->cudnnBackendSetAttribute(h->properties, ATTR_DEVICEPROP_JSON_REPRESENTATION, TYPE_CHAR, (int64_t)strlen(json), json);
-    if (status == STATUS_SUCCESS)
-        status = api->cudnnBackendFinalize(h->properties);
-    if (status != STATUS_SUCCESS) {
-        cudnn_failed(api, status, "a described device", err);
-        cudnn_close(h);
-        return false;
-    }
-    *handle = h;
-    return true;
-}
-
 void cudnn_close(struct cudnn *handle)
 {
     if (!handle)

@@ -16,8 +16,6 @@ struct cudnn {
     struct cudnn_choice *choices;
     int choice_count;
 };
-/* A device that is not there, from cuDNN's own JSON of properties: heuristics and most plans answer, nothing can be executed. */
-bool cudnn_open_described(const char *json, struct cudnn **handle, struct error *err);
 
 /* Ids of the tensors in the graph. */
 enum { UID_X = 1, UID_W, UID_Y, UID_BIAS, UID_RESIDUAL, UID_VIRTUAL };
