@@ -59,6 +59,12 @@ expect columns 'column empty has no paragraph' sed -i 's/id  -/empty  -/' bin/be
 expect length 'zz.c: 601 lines' long_file harness/base/zz.c
 expect length 'zz() has 73 lines' long_function harness/base/zz.c
 expect format 'zz_format.c:1: not as clang-format writes it' append harness/base/zz_format.c 'int  zz;'
+if command -v git >/dev/null 2>&1; then
+    export SUBJECTS_FROM=self-test-start
+    expect subjects 'a subject of 61 characters' sh -c 'git init -q . && set -- git -c user.name=x -c user.email=x commit -q --allow-empty -m &&
+        "$@" start && git tag self-test-start && "$@" "$(printf %061d 0)"'
+    unset SUBJECTS_FROM
+fi
 expect help 'bench run --help: fails' sed -i '/run --help/d' bin/bench
 expect help 'does not name the exit codes' sed -i 's/; exit codes: 0//' bin/bench
 expect help 'lists no verb' sed -i 's/"  run/"run/' bin/bench

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/cli.h"
+#include "emu/emu.h"
 #include "device/compile/compile.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static void check_emu(struct checkup *c)
     struct session_device d;
     struct error err = {0};
     if (session_device(&(struct session_probe){.spec = "emu"}, NULL, &d, &err)) {
-        char *detail = text_format("%s, %d threads: verifies and counts, keeps no time", d.about, pool_threads());
+        char *detail = text_format("%s, %d threads (%s): verifies and counts, keeps no time", d.about, pool_threads(), emu_isa_name());
         line(c, GOOD, "emu", detail, NULL);
         free(detail);
     } else {

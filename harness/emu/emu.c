@@ -56,10 +56,10 @@ static bool emu_open(struct device *dev, const char *spec, struct error *err)
     }
     struct emu *e = xcalloc(1, sizeof *e);
     e->space.next = GLOBAL_BASE;
-    e->checks = checked ? CHECK_ALL : CHECK_BOUNDS;
     dev->chip = *chip;
     snprintf(dev->about, sizeof dev->about, "emu · %.40s (%.15s)%s", chip->name, chip->arch, checked ? "" : " · only bounds are checked");
     dev->private_data = e;
+    emu_set_checks(dev, checked);
     return true;
 }
 
