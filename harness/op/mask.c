@@ -3,145 +3,11 @@
 #include "op/chain.h"
 #include "op/generate.h"
 #include "op/op.h"
+#include "op/pattern.h"
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* One image of a mask, with its own stream of random numbers. */
-struct plane {
-    const struct mask *mask;
-    float *at;
-    int64_t d, h, w; /* d planes of h rows; an image is one */
-    uint64_t stream, drawn;
-};
-
-static double draw(struct plane *p)
-{
-    return generate_uniform(p->mask->seed, p->stream, p->drawn++);
-}
-static int64_t draw_below(struct plane *p, int64_t n)
-{
-    int64_t v = (int64_t)(draw(p) * (double)n);
-    return v < n ? v : n - 1;
-}
-static int64_t wanted_pixels(const struct plane *p)
-{
-    return (int64_t)llround(p->mask->density * (double)(p->d * p->h * p->w));
-}
-
-static void make_iid(struct plane *p)
-{
-    for (int64_t i = 0; i < p->d * p->h * p->w; i++)
-        p->at[i] = draw(p) < p->mask->density;
-}
-
-static int64_t between(int64_t v, int64_t low, int64_t high)
-{
-    return v < low ? low : v > high ? high : v;
-}
-
-/* One rectangle of the image's own proportions, in a volume one cuboid. */
-static void make_box(struct plane *p)
-{
-    int64_t wanted = wanted_pixels(p);
-    if (wanted < 1)
-        return;
-    int64_t bd = p->d > 1 ? between(llround(cbrt(p->mask->density) * (double)p->d), 1, p->d) : 1;
-    double in_plane = p->d > 1 ? cbrt(p->mask->density) : sqrt(p->mask->density);
-    int64_t bh = between(llround(in_plane * (double)p->h), 1, p->h), bw = between((wanted + bd * bh / 2) / (bd * bh), 1, p->w);
-    int64_t z0 = p->d > 1 ? draw_below(p, p->d - bd + 1) : 0, y0 = draw_below(p, p->h - bh + 1), x0 = draw_below(p, p->w - bw + 1);
-    for (int64_t z = z0; z < z0 + bd; z++)
-        for (int64_t y = y0; y < y0 + bh; y++)
-            for (int64_t x = x0; x < x0 + bw; x++)
-                p->at[(z * p->h + y) * p->w + x] = 1;
-}
-
-/* Whole rows, evenly spread. */
-static void make_scanline(struct plane *p)
-{
-    int64_t all = p->d * p->h, rows = llround(p->mask->density * (double)all), phase = draw_below(p, all);
-    for (int64_t y = 0; y < all; y++) {
-        bool active = (y + 1) * rows / all > y * rows / all;
-        for (int64_t x = 0; active && x < p->w; x++)
-            p->at[(y + phase) % all * p->w + x] = 1;
-    }
-}
-
-struct disc_pixel {
-    int64_t distance2, index;
-};
-static int by_distance(const void *a, const void *b)
-{
-    const struct disc_pixel *x = a, *y = b;
-    return x->distance2 != y->distance2 ? (x->distance2 < y->distance2 ? -1 : 1) : (x->index > y->index) - (x->index < y->index);
-}
-
-/* Adds a disc (in a volume a ball), or as much of its middle as is still wanted. Returns how many pixels it added. */
-static int64_t add_disc(struct plane *p, int64_t centre, int64_t radius, int64_t wanted, struct disc_pixel *space)
-{
-    int64_t cz = centre / p->w / p->h, cy = centre / p->w % p->h, cx = centre % p->w;
-    int64_t z0 = cz > radius ? cz - radius : 0, z1 = cz + radius < p->d ? cz + radius : p->d - 1;
-    int64_t y0 = cy > radius ? cy - radius : 0, y1 = cy + radius < p->h ? cy + radius : p->h - 1;
-    int64_t x0 = cx > radius ? cx - radius : 0, x1 = cx + radius < p->w ? cx + radius : p->w - 1, count = 0;
-    for (int64_t i = z0 * p->h; i < (z1 + 1) * p->h; i++) /* rows of all planes */
-        for (int64_t x = x0; x <= x1 && i % p->h >= y0 && i % p->h <= y1; x++) {
-            int64_t z = i / p->h - cz, y = i % p->h - cy, d = z * z + y * y + (x - cx) * (x - cx);
-            if (d <= radius * radius && p->at[i * p->w + x] == 0)
-                space[count++] = (struct disc_pixel){d, i * p->w + x};
-        }
-    if (count > wanted) {
-        qsort(space, (size_t)count, sizeof *space, by_distance);
-        count = wanted;
-    }
-    for (int64_t i = 0; i < count; i++)
-        p->at[space[i].index] = 1;
-    return count;
-}
-
-/* Union of discs of one radius at random centres, until exactly the wanted share is covered (the last disc is smaller). */
-static void make_blobs(struct plane *p)
-{
-    int64_t wanted = wanted_pixels(p), radius = p->mask->radius, across_h = 2 * radius + 1 < p->h ? 2 * radius + 1 : p->h;
-    int64_t across_w = 2 * radius + 1 < p->w ? 2 * radius + 1 : p->w, across_d = 2 * radius + 1 < p->d ? 2 * radius + 1 : p->d,
-            pixels = p->d * p->h * p->w;
-    struct disc_pixel *space = xmalloc((size_t)(across_d * across_h * across_w) * sizeof *space);
-    while (wanted > 0) {
-        int64_t centre = draw_below(p, pixels), tries = 0;
-        while (p->at[centre] != 0 && tries++ < 64) /* nearly full images: look for a hole, then take the next one */
-            centre = draw_below(p, pixels);
-        while (tries >= 64 && p->at[centre] != 0)
-            centre = (centre + 1) % pixels;
-        wanted -= add_disc(p, centre, radius, wanted, space);
-    }
-    free(space);
-}
-
-static void make_plane(struct plane *p)
-{
-    int64_t pixels = p->d * p->h * p->w;
-    memset(p->at, 0, (size_t)pixels * sizeof *p->at);
-    switch (p->mask->pattern) {
-    case MASK_FULL:
-        for (int64_t i = 0; i < pixels; i++)
-            p->at[i] = 1;
-        break;
-    case MASK_IID: make_iid(p); break;
-    case MASK_BLOBS: make_blobs(p); break;
-    case MASK_BOX: make_box(p); break;
-    case MASK_SCANLINE: make_scanline(p); break;
-    case MASK_PIXEL: p->at[draw_below(p, pixels)] = 1; break;
-    case MASK_CHECKERBOARD:
-        for (int64_t i = 0; i < pixels; i++)
-            p->at[i] = (float)(((uint64_t)(i / p->w / p->h + i / p->w % p->h + i % p->w) + p->mask->seed) & 1);
-        break;
-    case MASK_EMPTY:
-    case MASK_NONE:
-    case MASK_FILE:
-    case MASK_PATTERN_COUNT: break;
-    }
-}
 
 void mask_frame_path(const struct mask *mask, int frame, char *out, size_t bytes)
 {
@@ -198,8 +64,11 @@ bool mask_make(const struct work *work, float *out, struct error *err)
         return make_file(work, h, w, out, err);
     int64_t planes = !work->op->volume ? 1 : work->mask.marks_output ? work->o : work->d;
     for (int64_t i = 0; i < work->n; i++) {
-        struct plane p = {.mask = &work->mask, .at = out + i * h * w, .d = planes, .h = h / planes, .w = w, .stream = (uint64_t)(1000 + i)};
-        make_plane(&p);
+        struct mask_plane p = {
+            .mask = &work->mask, .at = out + i * h * w, .d = planes, .h = h / planes, .w = w, .stream = (uint64_t)(1000 + i)};
+        memset(p.at, 0, (size_t)(h * w) * sizeof *p.at);
+        if (mask_patterns[work->mask.pattern]->draw)
+            mask_patterns[work->mask.pattern]->draw(&p);
     }
     return true;
 }

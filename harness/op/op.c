@@ -1,4 +1,5 @@
 #include "op/op.h"
+#include "op/pattern.h"
 #include "op/epilogue.h"
 #include "op/shape.h"
 #include <stdio.h>
@@ -134,8 +135,9 @@ static bool check_mask(const struct work *work, struct error *err)
         return error_set(err, ERROR_USAGE, "unknown mask pattern");
     if (!(m->density >= 0 && m->density <= 1))
         return error_set(err, ERROR_USAGE, "mask density %g is not between 0 and 1", m->density);
-    if (m->pattern == MASK_BLOBS && (m->radius < 1 || m->radius > 4096))
-        return error_set(err, ERROR_USAGE, "mask blobs: radius %ld is not between 1 and 4096 pixels", (long)m->radius);
+    if (mask_patterns[m->pattern]->radius && (m->radius < 1 || m->radius > 4096))
+        return error_set(err, ERROR_USAGE, "mask %s: radius %ld is not between 1 and 4096 pixels", mask_pattern_names[m->pattern],
+                         (long)m->radius);
     if (m->pattern == MASK_FILE && !m->path[0])
         return error_set(err, ERROR_USAGE, "mask file: no path");
     return true;

@@ -3,13 +3,12 @@
 #include "base/image.h"
 #include "op/chain.h"
 #include "op/op.h"
+#include "op/pattern.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 const char *const epilogue_names[] = {"bias", "relu", "leaky_relu", "residual", "depth_to_space", "layout", NULL};
-const char *const mask_pattern_names[] = {"none",     "full",  "empty",        "iid",  "blobs", "box",
-                                          "scanline", "pixel", "checkerboard", "file", NULL};
 const char *const truncate_names[] = {"max", "l2", "rms", NULL};
 const char *const data_kind_names[] = {"normal", "relu", NULL};
 
@@ -105,17 +104,18 @@ void work_describe(const struct work *w, struct text *t)
 /* What the pattern ignores is left out, so that it cannot split equal works. A file counts by its content. */
 static void key_mask(const struct mask *m, struct text *t)
 {
-    text_addf(t, "mask=%s;", m->pattern < MASK_PATTERN_COUNT ? mask_pattern_names[m->pattern] : "?");
+    text_addf(t, "mask=%s;", mask_pattern_names[m->pattern]);
     if (m->pattern == MASK_NONE)
         return;
     text_addf(t, "mask.marks=%s;", m->marks_output ? "output" : "input");
-    if (m->pattern == MASK_IID || m->pattern == MASK_BLOBS || m->pattern == MASK_BOX || m->pattern == MASK_SCANLINE)
-        text_addf(t, "mask.density=%.17g;mask.seed=%llu;", m->density, (unsigned long long)m->seed);
-    if (m->pattern == MASK_PIXEL || m->pattern == MASK_CHECKERBOARD)
+    const struct mask_pattern_kind *kind = mask_patterns[m->pattern];
+    if (kind->density)
+        text_addf(t, "mask.density=%.17g;", m->density);
+    if (kind->seed)
         text_addf(t, "mask.seed=%llu;", (unsigned long long)m->seed);
-    if (m->pattern == MASK_BLOBS)
+    if (kind->radius)
         text_addf(t, "mask.radius=%ld;", (long)m->radius);
-    if (m->pattern != MASK_FILE)
+    if (!kind->path)
         return;
     char hash[HASH_TEXT] = "unread", path[sizeof m->path + 32];
     size_t bytes;

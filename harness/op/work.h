@@ -35,20 +35,22 @@ extern const char *const epilogue_names[];          /* NULL-terminated */
 enum truncate { TRUNCATE_MAX, TRUNCATE_L2, TRUNCATE_RMS, TRUNCATE_COUNT };
 extern const char *const truncate_names[]; /* NULL-terminated */
 
-/* Which pixels of a sparse update are active (decision 4). */
-enum mask_pattern {
-    MASK_NONE,
-    MASK_FULL,
-    MASK_EMPTY,
-    MASK_IID,
-    MASK_BLOBS,
-    MASK_BOX,
-    MASK_SCANLINE,
-    MASK_PIXEL,
-    MASK_CHECKERBOARD,
-    MASK_FILE,
-    MASK_PATTERN_COUNT
-};
+/* Which pixels of a sparse update are active (decision 4). To add a pattern: one line here, and `mask_pattern_NAME` in a .c of op/
+ * (op/pattern.h). NONE: no mask tensor at all. */
+#define MASK_PATTERNS(X) \
+    X(NONE, none) \
+    X(FULL, full) \
+    X(EMPTY, empty) \
+    X(IID, iid) \
+    X(BLOBS, blobs) \
+    X(BOX, box) \
+    X(SCANLINE, scanline) \
+    X(PIXEL, pixel) \
+    X(CHECKERBOARD, checkerboard) \
+    X(FILE, file)
+#define MASK_ENUM(upper, lower) MASK_##upper,
+enum mask_pattern { MASK_PATTERNS(MASK_ENUM) MASK_PATTERN_COUNT };
+#undef MASK_ENUM
 struct mask {
     enum mask_pattern pattern; /* MASK_NONE: no mask tensor at all */
     double density;            /* wanted share of active pixels, 0..1 */

@@ -2,24 +2,12 @@
 #include "base/file.h"
 #include "base/frames.h"
 #include "base/text.h"
+#include "op/pattern.h"
 #include "scenario/private.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What each pattern wants; what it has no use for is an error, because it would not do what was meant. */
-static const struct {
-    bool density, radius, seed, path; /* path: and frame */
-} wants[MASK_PATTERN_COUNT] = {
-    [MASK_IID] = {.density = true, .seed = true},
-    [MASK_BLOBS] = {.density = true, .radius = true, .seed = true},
-    [MASK_BOX] = {.density = true, .seed = true},
-    [MASK_SCANLINE] = {.density = true, .seed = true},
-    [MASK_PIXEL] = {.seed = true},
-    [MASK_CHECKERBOARD] = {.seed = true},
-    [MASK_FILE] = {.path = true},
-};
 
 void density_print(double density, char *out, size_t bytes)
 {
@@ -81,11 +69,11 @@ static bool check_wants(const struct node *n, enum mask_pattern p, struct error 
     const struct {
         const char *key;
         bool wanted, needed;
-    } keys[] = {{"frame", wants[p].path, false},
-                {"density", wants[p].density, true},
-                {"radius", wants[p].radius, false},
-                {"seed", wants[p].seed, false},
-                {"path", wants[p].path, true}};
+    } keys[] = {{"frame", mask_patterns[p]->path, false},
+                {"density", mask_patterns[p]->density, true},
+                {"radius", mask_patterns[p]->radius, false},
+                {"seed", mask_patterns[p]->seed, false},
+                {"path", mask_patterns[p]->path, true}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const struct node *value = node_get(n, keys[i].key);
         if (value && !keys[i].wanted)
@@ -114,7 +102,7 @@ static bool add_one(const struct scenario *s, const struct node *n, struct mask 
     int64_t value = 1;
     bool ok = false;
     text_add(&label, mask_pattern_names[mask.pattern]);
-    if (mask.pattern == MASK_BLOBS)
+    if (mask_patterns[mask.pattern]->radius)
         text_addf(&label, "%lld", (long long)mask.radius);
     if (density) {
         if (!node_real(density, "density", 0, 1, &mask.density, err))
@@ -127,8 +115,8 @@ static bool add_one(const struct scenario *s, const struct node *n, struct mask 
             goto done;
         text_addf(&label, ":%lld", (long long)value);
     }
-    mask.seed = wants[mask.pattern].seed ? (uint64_t)value : 0;
-    if (wants[mask.pattern].path && !parse_path(s, node_get(n, "path"), frame, &mask, &label, err))
+    mask.seed = mask_patterns[mask.pattern]->seed ? (uint64_t)value : 0;
+    if (mask_patterns[mask.pattern]->path && !parse_path(s, node_get(n, "path"), frame, &mask, &label, err))
         goto done;
     ok = sink->add(sink->context, n, &mask, text_take(&label), err);
 done:
@@ -190,13 +178,13 @@ bool masks_parse(const struct scenario *s, const struct node *n, bool marks_outp
     mask.pattern = (enum mask_pattern)p;
     if (!check_wants(n, mask.pattern, err)) {
         if (n->kind != NODE_MAP)
-            error_hint(err, wants[p].density ? "{pattern: %s, density: 0.1}" : "{pattern: %s, path: masks/frame_%%03d.pgm}",
+            error_hint(err, mask_patterns[p]->density ? "{pattern: %s, density: 0.1}" : "{pattern: %s, path: masks/frame_%%03d.pgm}",
                        mask_pattern_names[p]);
         return false;
     }
     if (p != MASK_NONE)
         mask.marks_output = marks_output;
-    if (wants[p].radius)
+    if (mask_patterns[p]->radius)
         mask.radius = 24;
     if (node_get(n, "radius") && !node_int(node_get(n, "radius"), "radius", 1, 4096, &mask.radius, err))
         return false;
@@ -204,7 +192,7 @@ bool masks_parse(const struct scenario *s, const struct node *n, bool marks_outp
         return node_error(values_of(density) ? seed : density, err, "mask: an empty list selects nothing");
     if ((int64_t)values_of(density) * values_of(seed) > SCENARIO_MAX_VALUES)
         return node_error(n, err, "mask: more than %d masks in one entry", SCENARIO_MAX_VALUES);
-    if (wants[p].path)
+    if (mask_patterns[p]->path)
         return add_frames(s, n, mask, sink, err);
     for (int d = 0; d < values_of(density); d++)
         for (int i = 0; i < values_of(seed); i++)
