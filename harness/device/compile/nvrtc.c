@@ -217,6 +217,11 @@ static int make_options(const struct compiler *c, const struct source *s, const 
     add_option(options, &count, text_format("--gpu-architecture=%s", r->arch));
     while ((flag = strsep(&rest, " ")))
         add_option(options, &count, xstrdup(flag));
+    /* NVRTC keeps results of its own beside a driver (~/.nv/ComputeCache), and one that comes from there has no log of ptxas: spills would
+     * be unknown. It is no flag of the key, since the code is the same. */
+    int major = 0, minor = 0;
+    if (sscanf(c->version, "nvrtc %d.%d", &major, &minor) == 2 && major >= 13)
+        add_option(options, &count, xstrdup("--no-cache"));
     for (int i = 0; i < 2; i++)
         if (s->folders[i])
             add_option(options, &count, text_format("-I%s", s->folders[i]));
@@ -241,7 +246,7 @@ bool nvrtc_compile(const struct compiler *c, const struct source *s, const struc
     nvrtcProgram program = NULL;
     bool ok = false;
     int count = 0;
-    char **options = xcalloc((size_t)r->define_count + 16, sizeof *options);
+    char **options = xcalloc((size_t)r->define_count + 17, sizeof *options);
     if (!check_arch(n, c, r->arch, err))
         goto done;
     char *prelude = compile_prelude(r), *text = *prelude ? text_format("%s#line 1\n%s", prelude, s->text) : NULL;
