@@ -8,7 +8,6 @@
 #include "report/report.h"
 #include "session/session.h"
 #include "worker/worker.h"
-#include <signal.h>
 #include <stdbool.h>
 
 /* One option of a verb; the table generates --help and is the only place that knows it. */
@@ -71,19 +70,6 @@ void cli_counter_options(struct plan_arguments *a, struct option *options);
 /* After parsing: puts everything into a->plan. A bare scenario name ("edsr") is looked up in the installation. Caller frees *path. */
 bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err);
 
-/* What a run shows on stderr while it goes on: callbacks of a session_sink whose context begins with a screen. */
-struct screen {
-    struct report_style style;
-    bool live; /* stderr is a terminal: one progress line, rewritten */
-    bool shown;
-    double last_s;
-};
-void cli_wipe(struct screen *s);
-void cli_progress(void *context, int done, int total, double seconds, double eta_s, const char *what);
-void cli_note(void *context, const char *text);
-/* From now on Ctrl-C sets the flag, and a second one ends the process. */
-volatile sig_atomic_t *cli_interruptible(void);
-
 void cli_plan_free(struct plan_arguments *a);
 /* The chip of that name, GH100 for NULL; `option` stands before the nearest one in the hint: "--chip ". */
 const struct chip *cli_chip(const char *name, const char *option, struct error *err);
@@ -127,7 +113,6 @@ int cli_show(const struct verb *verb, int argc, char **argv);
 int cli_report(const struct verb *verb, int argc, char **argv);
 int cli_export(const struct verb *verb, int argc, char **argv);
 int cli_counters(const struct verb *verb, int argc, char **argv);
-int cli_sequence(const struct verb *verb, int argc, char **argv);
 int cli_mask(const struct verb *verb, int argc, char **argv);
 int cli_why(const struct verb *verb, int argc, char **argv);
 int cli_doctor(const struct verb *verb, int argc, char **argv);

@@ -386,12 +386,15 @@ int cli_plan(const struct verb *verb, int argc, char **argv)
     for (int i = 0; i < plan.case_count; i++) {
         plan_case(&t, &plan, i, all_rows);
         total_flop += work_flop(&plan.cases[i].work) * (double)plan.cases[i].repeat;
-        int rows = 0;
+        int rows = 0, runs = 0;
         for (int k = 0; k < plan.row_count; k++)
-            rows += plan.rows[k].case_index == i && plan.rows[k].program.feasible;
-        /* emu: about 3 runs a row at some 10^9 multiply-adds a second; cuda: reference, transfers, then the layer's budget at most */
+            if (plan.rows[k].case_index == i && plan.rows[k].program.feasible) {
+                rows++;
+                runs += plan.rows[k].kind == PLAN_SEQUENCE ? plan.rows[k].sequence->of->frames : 3;
+            }
+        /* emu: some 10^9 multiply-adds a second; cuda: reference, transfers, then the layer's budget at most */
         seconds += cuda ? 2 + work_flop(&plan.cases[i].work) / 20e9 + fmin(plan.time.budget_s, rows * 1.0)
-                        : rows * (0.05 + 3 * work_flop(&plan.cases[i].work) / 2e9);
+                        : rows * 0.05 + runs * work_flop(&plan.cases[i].work) / 2e9;
     }
     scenario_network_explain(plan.scenario, &t);
     text_add(&t, text_get(&plan.notes));

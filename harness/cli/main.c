@@ -44,10 +44,6 @@ const struct verb verbs[] = {
     {"counters", "[GROUP]", "counter groups: what they tell, and with --chip their passes, without a GPU", cli_counters, false,
      "GROUP is a shipped group or a .yaml of your own. --chip plans all groups that are named, or all there are, in as few passes as CUPTI "
      "can."},
-    {"sequence", "SCENARIO", "the scenario's sequences: layers over frames with state kept between them, error against dense", cli_sequence,
-     false,
-     "Frame 0 is computed whole; then only what changed goes through the layers. Each row runs in a worker process of its own; rows are "
-     "stored like those of a run."},
     {"mask", "FRAMES -o FILE", "the frames of a video to mask files: where each changed", cli_mask, false,
      "FRAMES is a Y4M file, pictures (PGM, PPM, PNG) numbered by %03d, or - for a pipe: ffmpeg -i street.mp4 -f yuv4mpegpipe - | bench "
      "mask - -o m_%03d.png\n"
@@ -71,7 +67,7 @@ static const struct {
     const char *old, *now;
 } renamed[] = {
     {"validate", "plan --check"}, {"wisdom", "tune --list"},    {"merge", "import"},         {"import-ops", "import"},
-    {"history", "list runs"},     {"profile", "why --measure"}, {"roofs", "doctor --roofs"},
+    {"history", "list runs"},     {"profile", "why --measure"}, {"roofs", "doctor --roofs"}, {"sequence", "run"},
 };
 
 void cli_exit_codes(struct text *t)

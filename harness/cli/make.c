@@ -253,7 +253,7 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
         struct error none = {0};
         if (!plan->rows[i].broken && !p->feasible && !add_prediction(&list->predictions, &plan->rows[i], NULL, err))
             return false;
-        if (plan->rows[i].chain && (plan->rows[i].chain->pick != CHAIN_KERNEL || !choose_unseen(plan, i, &none)))
+        if (plan->rows[i].kind == PLAN_CHAIN && (plan->rows[i].chain->pick != CHAIN_KERNEL || !choose_unseen(plan, i, &none)))
             continue; /* what its layers' rows do not have is the kernel of many layers */
         for (int u = 0; !plan->rows[i].broken && p->feasible && u < p->unit_count; u++) {
             struct compile_request request = {.path = p->units[u].path,
@@ -269,12 +269,6 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
         }
     }
     return true;
-}
-
-static bool add_sequence_image(void *context, const struct compile_request *request, struct error *err)
-{
-    const struct compiled *c;
-    return add_image(context, request, &c, err);
 }
 
 /* The kernels that measure a machine's ceilings travel with the bundle. */
@@ -321,9 +315,7 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
         goto done;
     }
     list.compiler = a.compiler;
-    bool ok = compile_plan(&plan, chip->arch, &list, &err) &&
-              worker_sequence_compiles(&plan, kind, a.plan.filter.only, add_sequence_image, &list, &err) &&
-              (!registers || print_registers(&plan, a.compiler, &list.text, &err)) &&
+    bool ok = compile_plan(&plan, chip->arch, &list, &err) && (!registers || print_registers(&plan, a.compiler, &list.text, &err)) &&
               (!bundle || (compile_roofs(chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
     if (list.predictions) {
         const struct report_style style = cli_style();

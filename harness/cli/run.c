@@ -22,22 +22,22 @@ static void on_signal(int signal_number)
     interrupted = 1;
 }
 
-volatile sig_atomic_t *cli_interruptible(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    return &interrupted;
-}
+/* What a run shows on stderr while it goes on. */
+struct screen {
+    struct report_style style;
+    bool live; /* stderr is a terminal: one progress line, rewritten */
+    bool shown;
+    double last_s;
+};
 
-void cli_wipe(struct screen *s)
+static void wipe(struct screen *s)
 {
     if (s->shown)
         fputs("\r\033[K", stderr);
     s->shown = false;
 }
 
-void cli_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
+static void on_progress(void *context, int done, int total, double seconds, double eta_s, const char *what)
 {
     struct screen *s = context;
     if (!s->live || seconds - s->last_s < 0.1)
@@ -57,16 +57,16 @@ static void on_case(void *context, const struct run *run, struct row *const *row
 {
     struct screen *s = context;
     struct text t = {0};
-    cli_wipe(s);
+    wipe(s);
     report_case(&t, run, rows, count, &s->style);
     text_add(&t, "\n");
     cli_print(&t);
     text_free(&t);
 }
 
-void cli_note(void *context, const char *text)
+static void on_note(void *context, const char *text)
 {
-    cli_wipe(context);
+    wipe(context);
     fprintf(stderr, "bench: %s\n", text);
 }
 
@@ -74,7 +74,7 @@ static void on_begin(void *context, const struct run *run, const struct plan *pl
 {
     struct screen *s = context;
     (void)kept;
-    cli_wipe(s);
+    wipe(s);
     fprintf(stderr, "bench: %s, %d cases, %d rows on %s\n", plan->scenario->name, plan->case_count, plan->row_count, run->device_about);
     for (int i = 0; i < plan->variants.note_count; i++)
         fprintf(stderr, "bench: note: %s\n", plan->variants.notes[i]);
@@ -153,14 +153,17 @@ int cli_session(struct session_options *o, int show)
     struct screen screen = {.style = cli_style(), .live = isatty(STDERR_FILENO) && (show & CLI_SHOW_BEGIN)};
     struct session_sink sink = {.context = &screen,
                                 .begin = show & CLI_SHOW_BEGIN ? on_begin : NULL,
-                                .progress = cli_progress,
+                                .progress = on_progress,
                                 .case_done = show & CLI_SHOW_CASES ? on_case : NULL,
-                                .note = cli_note};
+                                .note = on_note};
     struct session_result result;
     struct error err = {0};
-    o->interrupted = cli_interruptible();
+    struct sigaction action = {.sa_handler = on_signal}; /* Ctrl-C sets the flag, and a second one ends the process */
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    o->interrupted = &interrupted;
     bool ok = session_run(o, &sink, &result, &err);
-    cli_wipe(&screen);
+    wipe(&screen);
     if (!ok)
         return cli_fail(&err);
     return finish(o, &result, &screen, show, &err);

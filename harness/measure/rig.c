@@ -468,9 +468,8 @@ void rig_time_limit(struct rig *rig, double seconds)
 {
     rig->time_limit_s = seconds;
 }
-bool rig_address(const struct rig *rig, enum tensor_role role, uint64_t *address)
+
+uint64_t rig_address(struct rig *rig, struct buffer_ref buffer)
 {
-    int index = program_tensor(rig->program, role);
-    *address = index >= 0 ? rig->tensors[index].address : 0;
-    return index >= 0;
+    return rig_place_of(rig, buffer)->address;
 }

@@ -35,12 +35,14 @@ bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, 
  * of what was harmed. */
 bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir,
                struct error *err);
+/* The last part alone: guard zones, and the inputs of which copies were kept. */
+bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err);
 /* A checksum of the output's bits as the last rig_check read them: equal when another launch gave the same. */
 uint64_t rig_output_sum(const struct rig *rig);
 /* Reads an element of a scratch or tensor buffer (a variant's own column). */
 bool rig_read(struct rig *rig, struct buffer_ref buffer, int64_t element, double *value, struct error *err);
-/* Where a tensor lies on the device; false when the program has none of that role. For who feeds one rig from another. */
-bool rig_address(const struct rig *rig, enum tensor_role role, uint64_t *address);
+/* Where a buffer lies on the device: for who brings other data between runs, and looks at what lies between the steps. */
+uint64_t rig_address(struct rig *rig, struct buffer_ref buffer);
 /* Clusters of a step that the device holds at once, by its driver; 0: the step has none, or the device does not say. */
 int rig_clusters(struct rig *rig, int step);
 /* Queues one step, prepare steps included. */

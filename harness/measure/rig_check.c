@@ -102,6 +102,22 @@ uint64_t rig_output_sum(const struct rig *rig)
     return rig->output_sum;
 }
 
+bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err)
+{
+    const struct program *p = rig->program;
+    for (int i = 0; rig->guard && i < p->tensor_count; i++)
+        if (!guard_intact(rig, tensor_role_name(p->tensors[i].role), &rig->tensors[i], unsafe, err))
+            return false;
+    for (int i = 0; rig->guard && i < p->scratch_count; i++)
+        if (!guard_intact(rig, p->scratch[i].name, &rig->scratch[i], unsafe, err))
+            return false;
+    if (!inputs_unchanged(rig, unsafe, err))
+        return false;
+    if (unsafe->len >= 2)
+        unsafe->data[unsafe->len -= 2] = 0;
+    return true;
+}
+
 bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir,
                struct error *err)
 {
@@ -125,17 +141,7 @@ bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verd
         goto done;
     if (!values_right && dump_dir && !verify_dump(p, data, storage, dump_dir, err))
         goto done;
-    for (int i = 0; rig->guard && i < p->tensor_count; i++)
-        if (!guard_intact(rig, tensor_role_name(p->tensors[i].role), &rig->tensors[i], unsafe, err))
-            goto done;
-    for (int i = 0; rig->guard && i < p->scratch_count; i++)
-        if (!guard_intact(rig, p->scratch[i].name, &rig->scratch[i], unsafe, err))
-            goto done;
-    if (!inputs_unchanged(rig, unsafe, err))
-        goto done;
-    if (unsafe->len >= 2)
-        unsafe->data[unsafe->len -= 2] = 0;
-    ok = true;
+    ok = rig_harm(rig, unsafe, err);
 done:
     free(storage);
     return ok;

@@ -183,12 +183,6 @@ refuse:
     return false;
 }
 
-static double slope_of(const struct work *w)
-{
-    int leaky = work_epilogue_find(w, EPILOGUE_LEAKY_RELU);
-    return work_epilogue_find(w, EPILOGUE_RELU) >= 0 ? 0 : leaky >= 0 ? w->epilogue[leaky].alpha : 1;
-}
-
 float *chain_constant(const struct chain *chain, int first, int count, const struct op_data *data, enum tensor_role role, size_t elements)
 {
     float *out = xcalloc(elements ? elements : 1, sizeof *out);
@@ -209,7 +203,7 @@ float *chain_constant(const struct chain *chain, int first, int count, const str
                                                l->residual == CHAIN_NONE     ? -1
                                                : l->residual - first + 1 > 0 ? l->residual - first + 1
                                                                              : 0,
-                                               slope_of(&l->work),
+                                               work_slope(&l->work),
                                                (double)filter,
                                                (double)bias,
                                                0};

@@ -14,7 +14,7 @@
 struct chain_link {
     struct work work;    /* as it runs: its layout, its seed */
     const char *name;    /* of the layer, for messages; borrowed */
-    int input, residual; /* an earlier link, CHAIN_INPUT or (residual) CHAIN_NONE */
+    int input, residual; /* an earlier link, CHAIN_INPUT or (residual) CHAIN_NONE; of add and concat: whose output is the second tensor */
     int layer;           /* the run of a layer that it is, counted from 0 in the network's order; -1: a layout change that a plan added */
 };
 struct chain {

@@ -1,4 +1,4 @@
-#include "op/compose.h"
+#include "op/compose_private.h"
 #include "base/text.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int last_reader(const struct chain *chain, int link)
     return last;
 }
 
-static int add_scratch(struct program *p, const struct scratch *s, const char *prefix)
+int compose_scratch(struct program *p, const struct scratch *s, const char *prefix)
 {
     p->scratch = xrealloc(p->scratch, (size_t)(p->scratch_count + 1) * sizeof *p->scratch);
     struct scratch *to = &p->scratch[p->scratch_count];
@@ -53,7 +53,7 @@ static struct buffer_ref place_output(struct compose *c, int from, int link, con
     char name[PROGRAM_NAME];
     snprintf(name, sizeof name, "activations %d", c->lake_count);
     c->lakes = xrealloc(c->lakes, (size_t)(c->lake_count + 1) * sizeof *c->lakes);
-    c->lakes[c->lake_count++] = (struct lake){add_scratch(c->out, &s, name), elements, last_reader(c->chain, link)};
+    c->lakes[c->lake_count++] = (struct lake){compose_scratch(c->out, &s, name), elements, last_reader(c->chain, link)};
     return (struct buffer_ref){BUFFER_SCRATCH, c->lakes[c->lake_count - 1].scratch};
 }
 
@@ -70,7 +70,7 @@ static struct buffer_ref place_marks(struct compose *c, int link, const struct t
     struct scratch s = {.dtype = t->dtype, .elements = (int64_t)(tensor_bytes(t) / dtype_bytes(t->dtype))};
     char name[PROGRAM_NAME];
     snprintf(name, sizeof name, "marks %d", link);
-    return (struct buffer_ref){BUFFER_SCRATCH, add_scratch(c->out, &s, name)};
+    return (struct buffer_ref){BUFFER_SCRATCH, compose_scratch(c->out, &s, name)};
 }
 
 static struct buffer_ref marks_of(const struct compose *c, int link)
@@ -78,16 +78,13 @@ static struct buffer_ref marks_of(const struct compose *c, int link)
     return link >= 0 ? c->marks[link] : (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, ROLE_MASK_IN)};
 }
 
-static struct buffer_ref add_constant(struct compose *c, int link, int span, const struct tensor *t)
+struct buffer_ref compose_constant(struct program *p, const char *prefix, int link, int span, const struct tensor *t)
 {
-    struct program *p = c->out;
     struct scratch s = {.dtype = t->dtype, .elements = (int64_t)tensor_elements(t)};
-    char prefix[PROGRAM_NAME];
     snprintf(s.name, sizeof s.name, "%s", tensor_role_name(t->role));
-    snprintf(prefix, sizeof prefix, "%.40s %d", c->chain->links[link].name, link);
     p->constants = xrealloc(p->constants, (size_t)(p->constant_count + 1) * sizeof *p->constants);
     struct constant *to = &p->constants[p->constant_count++];
-    *to = (struct constant){.scratch = add_scratch(p, &s, prefix), .link = link, .span = span, .tensor = *t};
+    *to = (struct constant){.scratch = compose_scratch(p, &s, prefix), .link = link, .span = span, .tensor = *t};
     return (struct buffer_ref){BUFFER_SCRATCH, to->scratch};
 }
 
@@ -100,7 +97,7 @@ static bool has_symbols(const struct program *part, int unit)
     return false;
 }
 
-static int add_unit(struct program *p, const struct unit *u, bool own)
+int compose_unit(struct program *p, const struct unit *u, bool own)
 {
     for (int i = 0; i < p->unit_count && !own; i++)
         if (unit_same(&p->units[i], u))
@@ -117,13 +114,6 @@ static int add_unit(struct program *p, const struct unit *u, bool own)
         to->defines[i] = xstrdup(u->defines[i]);
     return p->unit_count++;
 }
-
-/* Where the part's buffers, units and maps went. */
-struct renaming {
-    struct buffer_ref tensors[ROLE_COUNT]; /* by index of the part's list */
-    int map;                               /* added to the part's indices */
-    int *units, *scratch;
-};
 
 static struct buffer_ref renamed(const struct renaming *r, struct buffer_ref ref)
 {
@@ -152,7 +142,7 @@ static void add_step(struct program *p, const struct step *from, const struct re
 }
 
 /* Tensors of the part: activations are the chain's buffers, weights are constants. False: a layout does not fit. */
-static bool place_tensors(struct compose *c, int link, int span, const struct program *part, struct renaming *r)
+static bool place_tensors(struct compose *c, int link, int span, const struct program *part, const char *prefix, struct renaming *r)
 {
     const struct chain_link *l = &c->chain->links[link];
     for (int i = 0; i < part->tensor_count; i++) {
@@ -160,7 +150,7 @@ static bool place_tensors(struct compose *c, int link, int span, const struct pr
         struct tensor wanted;
         bool weights = t->role == ROLE_FILTER || t->role == ROLE_BIAS || t->role == ROLE_LINKS;
         if (weights) {
-            r->tensors[i] = add_constant(c, link, span, t);
+            r->tensors[i] = compose_constant(c->out, prefix, link, span, t);
             continue;
         }
         bool leaves = t->role == ROLE_OUTPUT || t->role == ROLE_MASK_OUT;
@@ -181,9 +171,8 @@ static bool place_tensors(struct compose *c, int link, int span, const struct pr
 }
 
 /* What lies between the steps of one link is written and read inside of it: links share it. The part's own may not fall together. */
-static int place_scratch(struct compose *c, const struct scratch *s, const char *prefix, const int *taken, int taken_count)
+static int place_scratch(struct program *p, const struct scratch *s, const char *prefix, const int *taken, int taken_count)
 {
-    struct program *p = c->out;
     bool between = !strncmp(s->name, "between", 7);
     for (int i = 0; between && i < p->scratch_count; i++) {
         bool free_here =
@@ -193,7 +182,7 @@ static int place_scratch(struct compose *c, const struct scratch *s, const char 
         if (free_here)
             return i;
     }
-    int at = add_scratch(p, s, prefix);
+    int at = compose_scratch(p, s, prefix);
     if (between)
         snprintf(p->scratch[at].name, sizeof p->scratch[at].name, "between %d", at);
     return at;
@@ -210,38 +199,48 @@ static void take_columns(struct program *p, const struct program *part, const st
     }
 }
 
-static bool add_part(struct compose *c, int link, int span, const struct program *part)
+void compose_part(struct program *p, const struct program *part, const char *prefix, int link, struct renaming *r)
 {
-    struct program *p = c->out;
-    struct renaming r = {.map = p->tensor_map_count};
-    char prefix[PROGRAM_NAME];
-    int output = program_tensor(part, ROLE_OUTPUT);
-    c->flows[link + span - 1] = place_output(c, link, link + span - 1, &part->tensors[output]);
-    if (!place_tensors(c, link, span, part, &r))
-        return false;
-    r.units = xcalloc((size_t)part->unit_count + 1, sizeof *r.units);
+    r->map = p->tensor_map_count;
+    r->units = xcalloc((size_t)part->unit_count + 1, sizeof *r->units);
     for (int i = 0; i < part->unit_count; i++)
-        r.units[i] = add_unit(p, &part->units[i], has_symbols(part, i));
-    r.scratch = xcalloc((size_t)part->scratch_count + 1, sizeof *r.scratch);
-    snprintf(prefix, sizeof prefix, "%.40s %d", c->chain->links[link].name, link);
+        r->units[i] = compose_unit(p, &part->units[i], has_symbols(part, i));
+    r->scratch = xcalloc((size_t)part->scratch_count + 1, sizeof *r->scratch);
     for (int i = 0; i < part->scratch_count; i++)
-        r.scratch[i] = place_scratch(c, &part->scratch[i], prefix, r.scratch, i);
+        r->scratch[i] = place_scratch(p, &part->scratch[i], prefix, r->scratch, i);
     for (int i = 0; i < part->tensor_map_count; i++) {
         p->tensor_maps = xrealloc(p->tensor_maps, (size_t)(p->tensor_map_count + 1) * sizeof *p->tensor_maps);
         p->tensor_maps[p->tensor_map_count] = part->tensor_maps[i];
-        p->tensor_maps[p->tensor_map_count++].buffer = renamed(&r, part->tensor_maps[i].buffer);
+        p->tensor_maps[p->tensor_map_count++].buffer = renamed(r, part->tensor_maps[i].buffer);
     }
     for (int i = 0; i < part->step_count; i++)
-        add_step(p, &part->steps[i], &r, link);
+        add_step(p, &part->steps[i], r, link);
+}
+
+void compose_part_end(struct renaming *r)
+{
+    free(r->units);
+    free(r->scratch);
+}
+
+static bool add_part(struct compose *c, int link, int span, const struct program *part)
+{
+    struct renaming r = {0};
+    char prefix[PROGRAM_NAME];
+    int output = program_tensor(part, ROLE_OUTPUT);
+    snprintf(prefix, sizeof prefix, "%.40s %d", c->chain->links[link].name, link);
+    c->flows[link + span - 1] = place_output(c, link, link + span - 1, &part->tensors[output]);
+    if (!place_tensors(c, link, span, part, prefix, &r))
+        return false;
+    compose_part(c->out, part, prefix, link, &r);
     if (span == c->chain->count) /* it is the whole, so what it counts is the whole's */
-        take_columns(p, part, &r);
-    free(r.units);
-    free(r.scratch);
+        take_columns(c->out, part, &r);
+    compose_part_end(&r);
     return true;
 }
 
 /* All prepare steps first; each kind keeps its order. */
-static void prepare_first(struct program *p)
+void compose_prepare_first(struct program *p)
 {
     struct step *sorted = xcalloc((size_t)p->step_count + 1, sizeof *sorted);
     int count = 0;
@@ -313,7 +312,7 @@ bool compose_chain(const struct work *work, const struct program *const *parts, 
     free(c.flows);
     free(c.marks);
     free(c.lakes);
-    prepare_first(out);
+    compose_prepare_first(out);
     out->feasible = ok;
     return ok || out->reason;
 }

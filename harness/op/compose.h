@@ -14,4 +14,28 @@
  * before it what that does not leave. Everything is copied: the parts may go. */
 bool compose_chain(const struct work *work, const struct program *const *parts, const int *spans, struct program *out, struct error *err);
 
+/* A network that is sent only what changed from frame to frame: its layers take changes and leave changes (op_of_changes), and between them
+ * stands kernels/sequence/delta.cu, which keeps each layer's sums and what of them was sent on. */
+struct changes {
+    const struct chain *layers; /* the network itself: its biases and activations */
+    const char *kernels;        /* path of delta.cu */
+    double threshold;           /* of the frame's pixels */
+    enum truncate truncate;     /* how a pixel's change is measured behind an activation, and above what it is sent on */
+    double above;
+};
+/* Where the masks of a link lie: of what it is sent, of its second tensor (may be none), of what it leaves. */
+struct changed_link {
+    struct buffer_ref marks, second, left;
+};
+struct changed {
+    struct changed_link *links;
+    struct buffer_ref first; /* one word, written by who runs the frames: 1 for frame 0, which is sent whole, then 0 */
+    int64_t state_bytes;     /* kept from frame to frame */
+};
+/* work: of the layers as they take changes, in a chain whose `residual` is the second tensor of an add or concat; parts: by link, feasible,
+ * each with a mask_out. The prepare steps begin a sequence anew, the others are one frame; the tensors are the frame and the last layer's
+ * sums before its activation, both f32. The caller frees run->links. */
+void compose_changes(const struct work *work, const struct program *const *parts, const struct changes *changes, struct changed *run,
+                     struct program *out);
+
 #endif

@@ -68,6 +68,12 @@ static void describe_epilogue(const struct work *w, struct text *t)
     }
 }
 
+double work_slope(const struct work *w)
+{
+    int leaky = work_epilogue_find(w, EPILOGUE_LEAKY_RELU);
+    return work_epilogue_find(w, EPILOGUE_RELU) >= 0 ? 0 : leaky >= 0 ? w->epilogue[leaky].alpha : 1;
+}
+
 void work_describe(const struct work *w, struct text *t)
 {
     text_add(t, w->op->name);

@@ -112,6 +112,8 @@ void work_key(const struct work *work, char out[HASH_TEXT]);
 void work_signature(const struct work *work, char out[HASH_TEXT]);
 /* Type of the result and of a residual: the work's, but f32 for i8, whose sums have 32 bits. */
 enum dtype work_result_dtype(const struct work *work);
+/* What the activation behind it multiplies negative values by: 0 for relu, 1 without one. */
+double work_slope(const struct work *work);
 /* Is item i of the epilogue of this kind anywhere in the epilogue? Index or -1. */
 int work_epilogue_find(const struct work *work, enum epilogue_kind kind);
 

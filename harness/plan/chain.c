@@ -29,8 +29,11 @@ struct network_rows {
 static void add_row(struct network_rows *r, const struct chain_row *chain, const struct variant_point *point)
 {
     struct plan *plan = r->plan;
-    struct plan_row row = {
-        .case_index = r->case_index, .chain = xcalloc(1, sizeof *row.chain), .variant = point ? point->variant : NULL, .point = point};
+    struct plan_row row = {.kind = PLAN_CHAIN,
+                           .case_index = r->case_index,
+                           .chain = xcalloc(1, sizeof *row.chain),
+                           .variant = point ? point->variant : NULL,
+                           .point = point};
     *row.chain = *chain;
     const char *name = plan_row_variant(&row);
     if (r->row_index > 0 && !plan_listed(r->o->filter.only, name)) {
@@ -50,8 +53,7 @@ static void add_row(struct network_rows *r, const struct chain_row *chain, const
     p->params = text_format("%s%slaunch=%s%s%s", point ? point->label : "", point && *point->label ? "," : "",
                             chain->graph ? "graph" : "stream", planned ? ",layout=" : "", planned ? layout_plan_names[chain->layout] : "");
     row.id = text_format("%s/%s[%s]", plan->cases[r->case_index].id, name, p->params);
-    plan->rows = xrealloc(plan->rows, sizeof *plan->rows * (size_t)(plan->row_count + 1));
-    plan->rows[plan->row_count++] = row;
+    plan_row_add(plan, &row);
 }
 
 static bool has_op(const struct chain *chain, const struct op *op)
@@ -89,17 +91,15 @@ static bool add_kernels(struct network_rows *r, const struct chain_row *like, st
     for (int i = 0; i < plan->scenario->variant_count; i++) {
         const struct scenario_variant *entry = &plan->scenario->variants[i];
         const struct variant *v = plan_resolve(&plan->variants, entry->name, like->work->op);
-        struct kept *kept = plan->private_data;
-        struct points own = {0};
+        struct variant_point *points;
         if (!v)
             continue;
-        own.count = variant_points(v, entry->params, &own.points, err);
-        if (own.count < 0)
+        int count = variant_points(v, entry->params, &points, err);
+        if (count < 0)
             return false;
-        kept->items = xrealloc(kept->items, sizeof *kept->items * (size_t)(kept->count + 1));
-        kept->items[kept->count++] = own;
-        for (int k = 0; k < own.count; k++)
-            add_row(r, &row, &own.points[k]);
+        plan_points_keep(plan, points, count);
+        for (int k = 0; k < count; k++)
+            add_row(r, &row, &points[k]);
     }
     return true;
 }
@@ -157,11 +157,8 @@ static struct way *make_way(struct plan *plan, const struct scenario_network *ne
     struct error why = {0};
     bool made = scenario_chain(plan->scenario, network, device_kind, layout, &marks->mask, &way->chain, cropped, &why);
     if (made && is_whole(plan, layer_cases, &way->chain) && chain_work(&way->chain, &way->work, &why)) {
-        struct kept *kept = plan->private_data;
         way->layer = (struct layer){.name = network->name, .work = way->work, .repeat = 1, .node = network->root.node};
-        kept->ways = xrealloc(kept->ways, (size_t)(kept->way_count + 1) * sizeof(struct way *));
-        kept->ways[kept->way_count++] = way;
-        return way;
+        return plan_way_keep(plan, way);
     }
     char *note = text_format("network %s, layout %s: not run whole: %s\n", network->name, layout_plan_names[layout], why.text);
     if (why.kind != ERROR_NONE && !strstr(text_get(&plan->notes), note))
@@ -174,27 +171,21 @@ static struct way *make_way(struct plan *plan, const struct scenario_network *ne
 
 static int add_chain_case(struct plan *plan, const struct way *way, const struct marks *marks, bool cropped)
 {
-    struct scenario_case c = {
-        .layer = &way->layer, .work = way->work, .cropped = cropped, .repeat = 1, .place = plan->cases[plan->case_count - 1].place + 1};
     struct text id = {0};
     text_addf(&id, "%s/%s", plan->scenario->name, way->layer.name);
     if (cropped)
         text_addf(&id, "@%lldx%lld", (long long)way->work.h, (long long)way->work.w);
     if (marks->label)
         text_addf(&id, "[mask=%s]", marks->label);
-    c.id = text_take(&id);
     for (int i = 0; i < plan->case_count; i++)
-        if (!strcmp(plan->cases[i].id, c.id)) { /* a layer has the network's name */
-            char *other = text_format("%s[network]", c.id);
-            free(c.id);
-            c.id = other;
-        }
-    c.axes = xcalloc(1, sizeof *c.axes);
+        if (!strcmp(plan->cases[i].id, text_get(&id))) /* a layer has the network's name */
+            text_add(&id, "[network]");
+    int at = plan_case_add(plan, way, text_take(&id));
+    struct scenario_case *c = &plan->cases[at];
+    c->cropped = cropped;
     if (marks->label)
-        c.axes[c.axis_count++] = (struct coordinate){xstrdup("mask"), xstrdup(marks->label)};
-    plan->cases = xrealloc(plan->cases, sizeof *plan->cases * (size_t)(plan->case_count + 1));
-    plan->cases[plan->case_count] = c;
-    return plan->case_count++;
+        c->axes[c->axis_count++] = (struct coordinate){xstrdup("mask"), xstrdup(marks->label)};
+    return at;
 }
 
 static bool add_network(struct plan *plan, const struct plan_options *o, const struct scenario_network *network, const char *device_kind,

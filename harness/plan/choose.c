@@ -31,7 +31,7 @@ static bool stands_for(const struct plan *plan, int index, const struct chain_li
 {
     const struct plan_row *p = &plan->rows[index];
     const struct scenario_case *c = &plan->cases[p->case_index];
-    return !p->chain && !strcmp(c->layer->name, link->name) && mask_same(&c->work.mask, &link->work.mask) &&
+    return p->kind == PLAN_LAYER && !strcmp(c->layer->name, link->name) && mask_same(&c->work.mask, &link->work.mask) &&
            c->work.layout == link->work.layout && c->work.dtype == link->work.dtype && c->work.math == link->work.math &&
            c->work.n == link->work.n && c->work.c == link->work.c && c->work.k == link->work.k;
 }

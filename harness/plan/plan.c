@@ -62,7 +62,6 @@ static bool remembered(const struct plan_options *o, const struct work *work, co
 bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
                    const struct node *params, struct error *err)
 {
-    struct kept *kept = plan->private_data;
     struct points own = {0};
     char *note = NULL;
     if (o->tune && !variant_is_library(variant))
@@ -77,19 +76,17 @@ bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_ind
         variant_points_free(own.points, own.count);
         return true;
     }
-    kept->items = xrealloc(kept->items, sizeof *kept->items * (size_t)(kept->count + 1));
-    kept->items[kept->count++] = own;
+    plan_points_keep(plan, own.points, own.count);
     const struct scenario_case *c = &plan->cases[case_index];
     for (int i = 0; i < own.count; i++) {
-        plan->rows = xrealloc(plan->rows, sizeof *plan->rows * (size_t)(plan->row_count + 1));
-        struct plan_row *row = &plan->rows[plan->row_count++];
-        *row = (struct plan_row){.case_index = case_index, .row_index = (*row_index)++, .variant = variant, .point = &own.points[i]};
-        row->note = note ? xstrdup(note) : NULL;
-        const char *label = own.points[i].label;
-        row->id = *label ? text_format("%s/%s[%s]", c->id, variant->name, label) : text_format("%s/%s", c->id, variant->name);
+        struct plan_row row = {
+            .kind = PLAN_LAYER, .case_index = case_index, .row_index = (*row_index)++, .variant = variant, .point = &own.points[i]};
+        row.note = note ? xstrdup(note) : NULL;
+        row.id = plan_row_id(c, row.point);
         struct error bind = {0};
-        if (!variant_bind(&plan->variants, &own.points[i], &c->work, &plan->chip, &row->program, &bind))
-            row->broken = xstrdup(bind.text);
+        if (!variant_bind(&plan->variants, &own.points[i], &c->work, &plan->chip, &row.program, &bind))
+            row.broken = xstrdup(bind.text);
+        plan_row_add(plan, &row);
     }
     free(note);
     return true;
@@ -263,7 +260,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     for (int i = 0; i < plan->case_count; i++)
         if (!add_case(plan, o, i, used, err))
             goto done;
-    if ((!o->tune && !plan_chains_add(plan, o, device_kind, err)) ||
+    if ((!o->tune && (!plan_chains_add(plan, o, device_kind, err) || !plan_sequences_add(plan, o, device_kind, err))) ||
         (!o->variant_names && !plan_entries_exist(plan->scenario, &plan->variants, used, err)))
         goto done;
     if (o->tune && !something_to_search(plan)) {
@@ -302,6 +299,9 @@ void plan_free(struct plan *plan)
         free(plan->rows[i].id);
         free(plan->rows[i].broken);
         free(plan->rows[i].chain);
+        if (plan->rows[i].sequence)
+            free(plan->rows[i].sequence->changed.links);
+        free(plan->rows[i].sequence);
         free(plan->rows[i].note);
     }
     free(plan->rows);
@@ -440,6 +440,8 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
 {
     const struct plan_row *p = &plan->rows[index];
     struct kept *kept = plan->private_data;
+    if (p->kind == PLAN_SEQUENCE) /* what it must do is known when its frames are */
+        return true;
     if (!case_masks(kept, plan, p->case_index, err))
         return false;
     struct useful useful = kept->useful;
@@ -450,7 +452,7 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
     row->density_out = useful.output_share;
     row->flop_useful = useful.flop;
     row->bytes_useful = useful.bytes;
-    return p->chain || plan_row_scheduled(plan, index, row, err); /* a chain's program is made later */
+    return p->kind == PLAN_CHAIN || plan_row_scheduled(plan, index, row, err); /* a chain's program is made later */
 }
 
 struct row *plan_row_new(const struct plan *plan, int index, const char *device)
@@ -490,6 +492,8 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     row->bytes = work_bytes(&c->work);
     row->claims = p->broken || !p->program.feasible ? -1 : p->program.claims;
     row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
+    if (p->kind == PLAN_SEQUENCE)
+        plan_sequence_describe(p, row);
     row_set(&row->arch, plan->chip.arch);
     row_set(&row->note, p->note);
     static const char *const metrics[] = {"model.threads", "model.smem_bytes", "model.registers"}, *const units[] = {"threads", "B",
@@ -530,10 +534,12 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
         hash_add_text(h, p->variant->hash);
         hash_add_text(h, p->point->label);
     }
-    if (p->chain) { /* what it is made of depends on every row of its layers */
+    if (p->kind == PLAN_CHAIN) { /* what it is made of depends on every row of its layers */
         hash_add_text(h, p->program.params);
         hash_add_text(h, plan->files);
     }
+    if (p->kind == PLAN_SEQUENCE)
+        plan_sequence_hash(p, h);
     hash_add_text(h, compiler);
     hash_add_text(h, plan->chip.arch);
     hash_add_text(h, device);

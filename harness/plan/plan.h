@@ -5,7 +5,7 @@
 
 #include "base/chip.h"
 #include "counter/choice.h"
-#include "op/program.h"
+#include "op/compose.h"
 #include "scenario/scenario.h"
 #include "row/row.h"
 #include "variant/variant.h"
@@ -39,15 +39,26 @@ struct chain_row {
     enum layout_plan layout;
     const struct work *work; /* of the whole under that layout plan */
 };
+/* A network's layers run over frames: by sparse variants, which are sent only what changed and keep state from frame to frame, or by dense
+ * ones. */
+struct sequence_row {
+    const struct scenario_sequence *of;
+    const struct chain *layers; /* the network as the scenario has it, at the size that flows */
+    bool sparse;
+    struct changed changed; /* of a sparse row: its masks and state */
+};
+enum plan_kind { PLAN_LAYER, PLAN_CHAIN, PLAN_SEQUENCE };
 struct plan_row {
+    enum plan_kind kind;
     int case_index, row_index;
-    struct chain_row *chain; /* NULL: a layer's row. Else variant and point are NULL, but for CHAIN_KERNEL */
+    struct chain_row *chain;       /* PLAN_CHAIN; variant and point are NULL then, but for CHAIN_KERNEL */
+    struct sequence_row *sequence; /* PLAN_SEQUENCE; the program is one frame */
     const struct variant *variant;
     const struct variant_point *point;
     struct program program;
     char *id;     /* CASE/VARIANT[params] */
     char *broken; /* why the head could not be bound, or NULL */
-    char *note;   /* where the point comes from when it is not the scenario's, or NULL */
+    char *note;   /* where the point comes from when it is not the scenario's; of a sequence the layers that other variants run; or NULL */
 };
 struct plan {
     struct scenario *scenario;
@@ -77,6 +88,7 @@ int *plan_chain_spans(const struct plan *plan, int row, struct error *err);
 bool plan_chain_bind(struct plan *plan, int row, const int *choice, struct error *err);
 /* Private to plan*.c. */
 bool plan_chains_add(struct plan *plan, const struct plan_options *options, const char *device_kind, struct error *err);
+bool plan_sequences_add(struct plan *plan, const struct plan_options *options, const char *device_kind, struct error *err);
 void plan_chains_free(struct plan *plan);
 bool plan_listed(const char *globs, const char *name);
 /* Is it a row of the library's, which a search compares with and has nothing to search in? */

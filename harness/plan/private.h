@@ -1,4 +1,4 @@
-/* plan/private: what plan.c and plan_chain.c share. */
+/* plan/private: what the files of plan/ share. */
 #ifndef BENCH_PLAN_PRIVATE_H
 #define BENCH_PLAN_PRIVATE_H
 
@@ -9,7 +9,7 @@ struct points {
     struct variant_point *points;
     int count;
 };
-/* A network under one layout plan. */
+/* A network under one layout plan, or the layers of a sequence. */
 struct way {
     struct chain chain;
     struct work work;
@@ -35,5 +35,17 @@ const struct variant *plan_resolve(const struct variant_set *set, const char *na
 bool plan_entries_exist(const struct scenario *s, const struct variant_set *set, const bool *used, struct error *err);
 bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
                    const struct node *params, struct error *err);
+/* What is added to a plan, which then owns it. Each returns where it lies: points and ways stay there; rows and cases by index. */
+struct variant_point *plan_points_keep(struct plan *plan, struct variant_point *points, int count);
+struct way *plan_way_keep(struct plan *plan, struct way *way);
+/* A case behind all others, of no axis; it takes the id. */
+int plan_case_add(struct plan *plan, const struct way *way, char *id);
+int plan_row_add(struct plan *plan, const struct plan_row *row);
+/* CASE/VARIANT[POINT] */
+char *plan_row_id(const struct scenario_case *c, const struct variant_point *point);
+/* What a stored row says of a sequence beyond what is known of any work. */
+void plan_sequence_describe(const struct plan_row *p, struct row *row);
+/* Its frames, its bound, and what stands between its layers. */
+void plan_sequence_hash(const struct plan_row *p, struct hash *h);
 
 #endif

@@ -1,126 +1,294 @@
-/* Which rows the sequences of a scenario come to, and what is known of each before it runs. */
+/* The cases and rows of sequences: a network's layers run over frames. Frame 0 is computed whole. From then on a sparse row sends only
+ * changes through the layers: a pixel that changed by more than the threshold is sent on, each layer adds what arrives to its sums, and
+ * behind each activation a pixel's change is sent on when its norm is above the truncation. What is held back stays in the difference
+ * between the sum and what was sent (kernels/sequence/delta.cu). */
+#include "base/file.h"
 #include "base/text.h"
-#include "plan/sequence.h"
 #include "plan/private.h"
 #include <stdlib.h>
 #include <string.h>
 
-static void add_points(struct sequence_jobs *jobs, struct variant_point *points, int count)
-{
-    jobs->points = xrealloc(jobs->points, (size_t)(jobs->list_count + 1) * sizeof *jobs->points);
-    jobs->point_counts = xrealloc(jobs->point_counts, (size_t)(jobs->list_count + 1) * sizeof *jobs->point_counts);
-    jobs->points[jobs->list_count] = points;
-    jobs->point_counts[jobs->list_count++] = count;
-    jobs->items = xrealloc(jobs->items, (size_t)(jobs->count + count) * sizeof *jobs->items);
-}
+#define KERNELS "kernels/sequence/delta.cu"
 
-/* One kind of variants, sparse or dense, on one sequence. */
-static bool add_kind(const struct plan *plan, const char *only, int sequence, bool sparse, int *row_index, struct sequence_jobs *jobs,
-                     struct error *err)
-{
-    const struct scenario *sc = plan->scenario;
-    for (int i = 0; i < sc->variant_count; i++) {
-        const struct variant *v = plan_resolve(&plan->variants, sc->variants[i].name, op_find("conv2d"));
-        struct variant_point *points;
-        if (!v || variant_reads_mask(v) != sparse || (only && !plan_listed(only, v->name)))
-            continue;
-        int count = variant_points(v, sc->variants[i].params, &points, err);
-        if (count < 0)
-            return false;
-        add_points(jobs, points, count);
-        for (int k = 0; k < count; k++)
-            jobs->items[jobs->count++] = (struct sequence_job){&sc->sequences[sequence], sequence, (*row_index)++, v, &points[k], sparse};
-    }
-    return true;
-}
+/* The rows of one sequence, as they are added. */
+struct sequence_rows {
+    struct plan *plan;
+    const struct scenario_sequence *of;
+    struct way *dense, *sparse;
+    int case_index; /* -1: no row yet */
+    int row_index;  /* of the next row */
+    bool library;   /* cuDNN may run on this kind of device */
+};
 
-bool sequence_jobs_make(const struct plan *plan, const char *only, struct sequence_jobs *out, struct error *err)
-{
-    const struct scenario *sc = plan->scenario;
-    *out = (struct sequence_jobs){0};
-    for (int i = 0; i < sc->sequence_count; i++) {
-        int row_index = 0;
-        for (int sparse = 0; sparse < 2; sparse++)
-            if (!add_kind(plan, only, i, sparse, &row_index, out, err))
-                return false;
-    }
-    return true;
-}
+/* A row's programs by layer, and which of them are another variant's than the row's. */
+struct parts {
+    const struct program **list;
+    struct program *programs;
+    int *spans, own;
+    struct text others; /* "conv2d/sparse_naive on head" */
+    char *first;        /* why the row's own variant could not do the first layer that it could not do */
+};
 
-void sequence_jobs_free(struct sequence_jobs *jobs)
-{
-    for (int i = 0; i < jobs->list_count; i++)
-        variant_points_free(jobs->points[i], jobs->point_counts[i]);
-    free(jobs->points);
-    free(jobs->point_counts);
-    free(jobs->items);
-    *jobs = (struct sequence_jobs){0};
-}
-
-bool sequence_works(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct work *out,
-                    struct error *err)
+/* The layers at the size that flows. */
+static bool make_works(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct chain_link *links,
+                       struct error *err)
 {
     for (int i = 0; i < q->layer_count; i++) {
         bool cropped;
-        out[i] = q->layers[i]->work;
-        out[i].seed += (uint64_t)i * 7919; /* weights of its own */
+        struct chain_link *l = &links[i];
+        *l = (struct chain_link){.work = q->layers[i]->work,
+                                 .name = q->layers[i]->name,
+                                 .input = i - 1,
+                                 .residual = q->with[i] >= 0 ? q->with[i] : CHAIN_NONE,
+                                 .layer = i};
+        l->work.seed += (uint64_t)i * 7919; /* weights of its own */
         if (i) {
-            out[i].h = out[i - 1].p;
-            out[i].w = out[i - 1].q;
+            l->work.h = links[i - 1].work.p;
+            l->work.w = links[i - 1].work.q;
         }
-        int with = q->with[i];
-        if (with >= 0 && (out[i].h != out[with].p || out[i].w != out[with].q)) {
-            error_set(err, ERROR_USAGE, "images of %lld x %lld and of %lld x %lld pixels", (long long)out[i].w, (long long)out[i].h,
-                      (long long)out[with].q, (long long)out[with].p);
-            return error_where(err, "sequence %s, layer %s with %s", q->name, q->layers[i]->name, q->layers[with]->name);
+        const struct work *with = q->with[i] >= 0 ? &links[q->with[i]].work : NULL;
+        if (with && (l->work.h != with->p || l->work.w != with->q)) {
+            error_set(err, ERROR_USAGE, "images of %lld x %lld and of %lld x %lld pixels", (long long)l->work.w, (long long)l->work.h,
+                      (long long)with->q, (long long)with->p);
+            return error_where(err, "sequence %s, layer %s with %s", q->name, l->name, links[q->with[i]].name);
         }
-        if (!(i ? work_finish(&out[i], err) : scenario_crop(s, device_kind, &out[i], &cropped, err)))
-            return error_where(err, "sequence %s, layer %s", q->name, q->layers[i]->name);
+        if (!(i ? work_finish(&l->work, err) : scenario_crop(s, device_kind, &l->work, &cropped, err)))
+            return error_where(err, "sequence %s, layer %s", q->name, l->name);
     }
     return true;
 }
 
-static bool describe(const struct plan *plan, const struct scenario_sequence *q, const char *device, struct row *row, struct error *err)
+/* Each layer without what is behind it, and as the op that takes changes. */
+static bool take_changes(const struct chain *layers, struct chain_link *links, struct error *err)
 {
-    struct text t = {0};
-    struct work *works = xcalloc((size_t)q->layer_count, sizeof *works);
-    bool ok = sequence_works(plan->scenario, q, strncmp(device, "cuda", 4) ? "emu" : "cuda", works, err);
-    text_addf(&t, "%d layers, %d frames, truncate %s %g, threshold %g; first ", q->layer_count, q->frames, truncate_names[q->truncate],
-              q->truncate_above, q->threshold);
-    row->flop = row->bytes = 0;
-    for (int i = 0; ok && i < q->layer_count; i++) {
-        row->flop += work_flop(&works[i]);
-        row->bytes += work_bytes(&works[i]);
+    for (int i = 0; i < layers->count; i++) {
+        links[i] = layers->links[i];
+        struct work *w = &links[i].work;
+        w->epilogue_count = 0;
+        w->mask = (struct mask){.pattern = MASK_FULL, .density = 1};
+        w->op = op_of_changes(w->op);
+        if (!work_finish(w, err))
+            return error_where(err, "layer %s", links[i].name);
     }
-    if (ok)
-        work_describe(&works[0], &t);
-    row->work = text_take(&t);
-    row_set(&row->op, "sequence");
-    row_set(&row->dtype, dtype_name(works[0].dtype));
-    row_set(&row->math, math_name(works[0].math));
-    row_set(&row->layout, layout_name(works[0].layout));
-    free(works);
+    return true;
+}
+
+static struct way *new_way(int count)
+{
+    struct way *way = xcalloc(1, sizeof *way);
+    way->chain = (struct chain){.links = xcalloc((size_t)count, sizeof *way->chain.links), .count = count};
+    return way;
+}
+
+static bool make_ways(struct sequence_rows *r, const char *device_kind, struct error *err)
+{
+    const struct scenario_sequence *q = r->of;
+    r->dense = plan_way_keep(r->plan, new_way(q->layer_count));
+    r->sparse = plan_way_keep(r->plan, new_way(q->layer_count));
+    if (!make_works(r->plan->scenario, q, device_kind, r->dense->chain.links, err) || !chain_work(&r->dense->chain, &r->dense->work, err) ||
+        !take_changes(&r->dense->chain, r->sparse->chain.links, err))
+        return false;
+    r->sparse->work = r->dense->work;
+    r->sparse->work.chain = &r->sparse->chain;
+    r->dense->layer = (struct layer){.name = q->name, .work = r->dense->work, .repeat = 1, .node = q->node};
+    return true;
+}
+
+/* Why a bound program cannot stand in the sequence; NULL: it can. */
+static char *unfit(const struct sequence_rows *r, const struct program *p, const struct work *work, bool sparse, bool own)
+{
+    if (!p->feasible)
+        return xstrdup(p->reason);
+    for (int i = 0; i < p->step_count && !own && !r->library; i++)
+        if (p->steps[i].kind == STEP_CUDNN)
+            return xstrdup("it is cuDNN's");
+    if (sparse && program_tensor(p, ROLE_MASK_OUT) < 0)
+        return xstrdup("it writes no mask_out, which the next layer needs");
+    if (p->tensors[program_tensor(p, ROLE_INPUT)].layout != work->layout ||
+        p->tensors[program_tensor(p, ROLE_OUTPUT)].layout != work->layout)
+        return xstrdup("it works in another layout than the sequence");
+    return NULL;
+}
+
+/* Another variant of the same kind for a layer that the row's own cannot do: the first of the scenario that can. */
+static bool bind_other(const struct sequence_rows *r, const struct plan_row *row, int link, struct parts *parts, bool *found,
+                       struct error *err)
+{
+    const struct scenario *sc = r->plan->scenario;
+    const struct chain_link *l = &row->program.work.chain->links[link];
+    struct program *p = &parts->programs[link];
+    for (int i = 0; i < sc->variant_count && !*found; i++) {
+        const struct variant *v = plan_resolve(&r->plan->variants, sc->variants[i].name, l->work.op);
+        struct variant_point *points;
+        if (!v || v == row->variant || variant_reads_mask(v) != row->sequence->sparse)
+            continue;
+        program_free(p);
+        int count = variant_points(v, NULL, &points, err);
+        if (count < 1 || !variant_bind(&r->plan->variants, plan_points_keep(r->plan, points, count), &l->work, &r->plan->chip, p, err))
+            return false;
+        char *why = unfit(r, p, &l->work, row->sequence->sparse, false);
+        *found = !why;
+        free(why);
+        if (*found)
+            text_addf(&parts->others, "%s%s on %s", parts->others.len ? ", " : "", v->name, l->name);
+    }
+    return true;
+}
+
+/* False on an error; the row's program has the reason when nobody can do the layer. */
+static bool bind_layer(const struct sequence_rows *r, struct plan_row *row, int link, struct parts *parts, struct error *err)
+{
+    const struct chain_link *l = &row->program.work.chain->links[link];
+    bool sparse = row->sequence->sparse, mine = l->work.op == row->variant->op;
+    struct program *p = &parts->programs[link];
+    if (mine && !variant_bind(&r->plan->variants, row->point, &l->work, &r->plan->chip, p, err))
+        return false;
+    char *reason = mine ? unfit(r, p, &l->work, sparse, true)
+                        : text_format("no %s variant of op %s is listed that can do it", sparse ? "sparse" : "dense", l->work.op->name);
+    bool found = !reason;
+    parts->own += found;
+    bool ok = found || bind_other(r, row, link, parts, &found, err);
+    if (ok && !found)
+        row->program.reason = text_format("%s: %s", l->name, reason);
+    else if (ok && mine && reason && !parts->first)
+        parts->first = text_format("%s: %s", l->name, reason);
+    free(reason);
     return ok;
 }
 
-struct row *sequence_row_new(const struct plan *plan, const struct sequence_job *job, const char *device, struct error *err)
+static bool compose(const struct sequence_rows *r, struct plan_row *row, const struct parts *parts, struct error *err)
 {
-    struct row *row = row_new();
-    const char *scenario = plan->scenario->name, *label = job->point->label;
-    row->case_id = text_format("%s/%s", scenario, job->q->name);
-    row->id = text_format(*label ? "%s/%s[%s]" : "%s/%s", row->case_id, job->variant->name, label);
-    row_set(&row->scenario, scenario);
-    row_set(&row->layer, job->q->name);
-    row_set(&row->variant, job->variant->name);
-    row_set(&row->params, label);
-    row_set(&row->device, device);
-    row_set(&row->what, job->variant->what);
-    row_set(&row->algorithm, job->variant->algorithm);
-    row_set(&row->arch, plan->chip.arch);
-    row->case_index = job->sequence;
-    row->row_index = job->row_index;
-    if (describe(plan, job->q, device, row, err))
-        return row;
-    row_free(row);
-    return NULL;
+    struct work work = row->program.work;
+    if (!row->sequence->sparse)
+        return compose_chain(&work, parts->list, parts->spans, &row->program, err);
+    char *kernels = file_share(KERNELS);
+    const struct changes changes = {.layers = &r->dense->chain,
+                                    .kernels = kernels,
+                                    .threshold = r->of->threshold,
+                                    .truncate = r->of->truncate,
+                                    .above = r->of->truncate_above};
+    compose_changes(&work, parts->list, &changes, &row->sequence->changed, &row->program);
+    free(kernels);
+    return true;
+}
+
+static bool bind_row(const struct sequence_rows *r, struct plan_row *row, struct error *err)
+{
+    int count = r->of->layer_count;
+    struct parts parts = {.list = xcalloc((size_t)count, sizeof *parts.list),
+                          .programs = xcalloc((size_t)count, sizeof *parts.programs),
+                          .spans = xcalloc((size_t)count, sizeof *parts.spans)};
+    bool ok = true;
+    for (int i = 0; ok && i < count && !row->program.reason; i++) {
+        parts.list[i] = &parts.programs[i];
+        parts.spans[i] = 1;
+        ok = bind_layer(r, row, i, &parts, err);
+    }
+    if (ok && !row->program.reason && !parts.own && parts.first) {
+        row->program.reason = parts.first;
+        parts.first = NULL;
+    }
+    if (ok && !row->program.reason)
+        ok = compose(r, row, &parts, err);
+    row->note = parts.others.len ? text_take(&parts.others) : NULL;
+    for (int i = 0; i < count; i++)
+        program_free(&parts.programs[i]);
+    free(parts.list);
+    free(parts.programs);
+    free(parts.spans);
+    free(parts.first);
+    return ok;
+}
+
+static void add_row(struct sequence_rows *r, const struct variant_point *point, bool sparse)
+{
+    const struct way *way = sparse ? r->sparse : r->dense;
+    if (r->case_index < 0)
+        r->case_index = plan_case_add(r->plan, r->dense, text_format("%s/%s", r->plan->scenario->name, r->of->name));
+    struct plan_row row = {.kind = PLAN_SEQUENCE,
+                           .case_index = r->case_index,
+                           .row_index = r->row_index++,
+                           .variant = point->variant,
+                           .point = point,
+                           .sequence = xcalloc(1, sizeof *row.sequence),
+                           .program = {.work = way->work, .tile_weight_bytes = -1, .predicted = {-1, -1, -1}}};
+    struct error own = {0};
+    *row.sequence = (struct sequence_row){.of = r->of, .layers = &r->dense->chain, .sparse = sparse};
+    row.id = plan_row_id(&r->plan->cases[r->case_index], point);
+    if (!bind_row(r, &row, &own))
+        row.broken = xstrdup(own.text);
+    plan_row_add(r->plan, &row);
+}
+
+/* Dense variants of conv2d first, so that row 0 is one of them. */
+static bool add_rows(struct sequence_rows *r, const char *only, struct error *err)
+{
+    const struct scenario *sc = r->plan->scenario;
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (int i = 0; i < sc->variant_count; i++) {
+            const struct variant *v = plan_resolve(&r->plan->variants, sc->variants[i].name, op_find("conv2d"));
+            struct variant_point *points;
+            if (!v || variant_reads_mask(v) != sparse || !plan_listed(only, v->name))
+                continue;
+            int count = variant_points(v, sc->variants[i].params, &points, err);
+            if (count < 0)
+                return false;
+            plan_points_keep(r->plan, points, count);
+            for (int k = 0; k < count; k++)
+                add_row(r, &points[k], sparse);
+        }
+    return true;
+}
+
+bool plan_sequences_add(struct plan *plan, const struct plan_options *o, const char *device_kind, struct error *err)
+{
+    const struct scenario *sc = plan->scenario;
+    if (o->variant_names || (o->filter.set && *o->filter.set))
+        return true; /* parts of a scenario: axes have nothing to say of a sequence */
+    for (int i = 0; i < sc->sequence_count; i++) {
+        struct sequence_rows r = {.plan = plan, .of = &sc->sequences[i], .case_index = -1, .library = !strcmp(device_kind, "cuda")};
+        if (!plan_listed(o->filter.layers, r.of->name))
+            continue;
+        if (!make_ways(&r, device_kind, err) || !add_rows(&r, o->filter.only, err))
+            return false;
+        if (r.case_index < 0 && !o->filter.only)
+            text_addf(&plan->notes, "sequence %s: none of the variants is of op conv2d\n", r.of->name);
+    }
+    return true;
+}
+
+void plan_sequence_hash(const struct plan_row *p, struct hash *h)
+{
+    const struct scenario_sequence *q = p->sequence->of;
+    struct work changes = p->sequence->layers->links[0].work;
+    char key[HASH_TEXT];
+    size_t bytes;
+    char *path = file_share(KERNELS), *kernels = file_read(path, NODE_MAX_BYTES, &bytes, NULL);
+    char *text = text_format("sparse=%d;frames=%d;video=%s;noise=%.17g;threshold=%.17g;truncate=%d:%.17g;bound=%.17g;", p->sequence->sparse,
+                             q->frames, q->video ? q->video : "", q->noise, q->threshold, (int)q->truncate, q->truncate_above, q->bound);
+    changes.mask = q->changes;
+    work_key(&changes, key);
+    hash_add_text(h, key);
+    hash_add_text(h, text);
+    hash_add_text(h, kernels ? kernels : "");
+    free(text);
+    free(kernels);
+    free(path);
+}
+
+void plan_sequence_describe(const struct plan_row *p, struct row *row)
+{
+    const struct scenario_sequence *q = p->sequence->of;
+    const struct chain *layers = p->sequence->layers;
+    struct text t = {0};
+    text_addf(&t, "%d layers, %d frames, truncate %s %g, threshold %g; first ", q->layer_count, q->frames, truncate_names[q->truncate],
+              q->truncate_above, q->threshold);
+    work_describe(&layers->links[0].work, &t);
+    free(row->work);
+    row->work = text_take(&t);
+    row_set(&row->op, "sequence");
+    row->bytes = 0;
+    for (int i = 0; i < layers->count; i++)
+        row->bytes += work_bytes(&layers->links[i].work);
+    row->claims = -1;
 }

@@ -44,18 +44,12 @@ static struct account_part *add(struct account *a, enum account_kind kind, const
     return p;
 }
 
-/* A network run whole: its work is spread over all of its steps, so none of them stands for it. */
-static bool spread(const struct row *row)
-{
-    return row->op && !strcmp(row->op, "chain");
-}
-
 /* The longest timed step, and what the others take. */
 static void find_step(const struct case_view *c, const struct view *v, struct account *a, double *others, struct text *names)
 {
     a->step = -1;
     *others = 0;
-    if (spread(v->row)) {
+    if (row_is_network(v->row)) {
         a->step_ns = a->total_ns;
         return;
     }
@@ -239,7 +233,7 @@ static void split_loss(const struct view *v, struct account *a, double loss)
     }
     if (left != 0) {
         struct account_part *p = add(a, ACCOUNT_UNEXPLAINED, "unexplained", left);
-        if (spread(v->row))
+        if (row_is_network(v->row))
             snprintf(p->what, sizeof p->what, "%s the roof, in %d steps: the rows of its layers say why", left < 0 ? "above" : "below",
                      v->steps);
         else
@@ -280,7 +274,7 @@ struct account account_of(const struct case_view *c, const struct view *v, doubl
     double others;
     a.total_ns = v->ranked ? v->time->median_ns : 0;
     find_step(c, v, &a, &others, &names);
-    if (a.step < 0 && !spread(v->row))
+    if (a.step < 0 && !row_is_network(v->row))
         a.step = v->step;
     find_pipe(c, v, &a);
     find_roof(c, v, &a, &words);
@@ -293,7 +287,7 @@ struct account account_of(const struct case_view *c, const struct view *v, doubl
         double between = a.total_ns;
         for (int i = 0; i < a.count; i++)
             between -= a.parts[i].ns;
-        if (v->steps > 1 && !spread(v->row))
+        if (v->steps > 1 && !row_is_network(v->row))
             snprintf(add(&a, ACCOUNT_BETWEEN, "between", between)->what, 200, "%s",
                      between < 0 ? "the steps overlap: each timed by itself takes longer"
                                  : "between the steps: what their own times leave of the row's");

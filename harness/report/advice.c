@@ -182,8 +182,8 @@ int advise(const struct case_view *c, struct advice **out)
     struct list l = {0};
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (v->row->status != ROW_OK || (v->row->op && strcmp(v->row->op, "chain") == 0)) {
-            continue; /* what is true of a chain's steps is said of its layers' own rows */
+        if (v->row->status != ROW_OK || row_is_network(v->row)) {
+            continue; /* what is true of its steps is said of its layers' own rows */
         }
         advise_static(&l, v);
         advise_time(&l, c, v);

@@ -121,7 +121,7 @@ struct table *break_even_table(const struct break_group *groups, int count)
 static bool asked_without_time(struct row *const *rows, int count)
 {
     for (int i = 0; i < count; i++) {
-        if (rows[i]->density_in >= 0 && device_counts(rows[i]->device)) {
+        if (rows[i]->density_in >= 0 && !row_is_network(rows[i]) && device_counts(rows[i]->device)) {
             return true;
         }
     }

@@ -212,3 +212,8 @@ const struct column *column_find(enum column_group group, const char *name)
     }
     return NULL;
 }
+
+bool row_is_network(const struct row *row)
+{
+    return row->op && (!strcmp(row->op, "chain") || !strcmp(row->op, "sequence"));
+}

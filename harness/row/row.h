@@ -120,6 +120,8 @@ void row_set(char **field, const char *value);
 struct row_metric *row_add_metric(struct row *row, int step, int line, const char *name, const char *unit, const char *source,
                                   double value);
 struct row_step *row_add_step(struct row *row);
+/* Is it a network's, whole or over frames? Its work is spread over all of its steps, so none of them stands for it. */
+bool row_is_network(const struct row *row);
 struct row_time *row_add_time(struct row *row);
 /* The row's time in a mode (step -1), or NULL. */
 const struct row_time *row_time(const struct row *row, const char *cache, const char *load);

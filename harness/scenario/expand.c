@@ -224,7 +224,7 @@ static bool ids_differ(const struct expansion *x)
 
 static bool found_any(const struct expansion *x, const char *const *set)
 {
-    if (x->count)
+    if (x->count || !set || !*set) /* without rules there is none only when sequences alone are selected */
         return true;
     struct text t = {0};
     for (int i = 0; set && set[i]; i++)

@@ -13,6 +13,18 @@ const char *const *layer_names(const struct scenario *s)
     return names;
 }
 
+static const char *const *layer_and_sequence_names(const struct scenario *s, size_t *count)
+{
+    *count = (size_t)(s->layer_count + s->sequence_count);
+    const char **names = xcalloc(*count + 1, sizeof *names);
+    for (int i = 0; i < s->layer_count; i++)
+        names[i] = s->layers[i].name;
+    for (int i = 0; i < s->sequence_count; i++)
+        names[s->layer_count + i] = s->sequences[i].name;
+    return names;
+}
+
+/* A sequence is selected by its name like a layer; its rows are the plan's. */
 bool layers_select(const struct scenario *s, const char *globs, bool *selected, struct error *err)
 {
     bool ok = true;
@@ -26,11 +38,14 @@ bool layers_select(const struct scenario *s, const char *globs, bool *selected, 
         for (int i = 0; i < s->layer_count; i++)
             if (text_glob(glob, s->layers[i].name))
                 any = selected[i] = true;
+        for (int i = 0; i < s->sequence_count; i++)
+            any |= text_glob(glob, s->sequences[i].name);
         if (any)
             continue;
-        const char *const *names = layer_names(s), *near = text_nearest(glob, names, (size_t)s->layer_count);
+        size_t count;
+        const char *const *names = layer_and_sequence_names(s, &count), *near = text_nearest(glob, names, count);
         struct text all = {0};
-        text_add_list(&all, names, (size_t)s->layer_count);
+        text_add_list(&all, names, count);
         ok = error_set(err, ERROR_USAGE, "--layer %s selects no layer of %s", glob, s->path);
         error_hint(err, near ? "did you mean %s? Layers: %.800s" : "%slayers: %.800s", near ? near : "", text_get(&all));
         text_free(&all);

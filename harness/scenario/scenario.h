@@ -108,7 +108,7 @@ void scenario_free(struct scenario *s);
 
 /* What the command line narrows or sets (each may be NULL / 0). */
 struct scenario_filter {
-    const char *layers;     /* comma list of globs over layer names; each must select one */
+    const char *layers;     /* comma list of globs over names of layers and sequences; each must select one */
     const char *only;       /* comma list of globs over variant names, used by session/ */
     const char *const *set; /* "axis=value", "mask.density=0.10,0.25", "mask=blobs*", NULL-terminated: keeps the cases that match all;
                              * each value must match one */

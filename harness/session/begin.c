@@ -27,12 +27,12 @@ static void describe_host(struct run *run)
         fclose(f);
 }
 
-void session_provenance(struct session *s)
+static void note_provenance(struct session *s)
 {
     struct run *r = &s->run;
     const struct scenario *sc = s->plan.scenario;
     size_t bytes;
-    *r = (struct run){.planned = s->total};
+    *r = (struct run){.planned = s->plan.row_count};
     time_t now = time(NULL);
     strftime(r->started, sizeof r->started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     r->scenario = xstrdup(sc->name);
@@ -121,7 +121,8 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     bool same_run = false, ok = false, *stale = xcalloc((size_t)s->plan.row_count + 1, sizeof *stale);
     for (int i = 0; i < s->plan.row_count; i++) {
         s->rows[i] = plan_row_new(&s->plan, i, s->device.spec);
-        session_row_roof(s, i);
+        if (s->plan.rows[i].kind != PLAN_SEQUENCE) /* what it must do is known when its frames are */
+            session_row_roof(s, i);
         char *device = text_format("%s %s %s", s->device.about, s->device.uuid, s->device.library);
         plan_row_key(&s->plan, i, device, s->device.compiler, s->rows[i]->key);
         free(device);
@@ -130,7 +131,7 @@ bool session_rows(struct session *s, int *kept, struct error *err)
     if (*kept < 0)
         goto done;
     int64_t id = s->run.id;
-    session_provenance(s);
+    note_provenance(s);
     s->run.id = same_run ? id : 0;
     if (!store_run_begin(s->store, &s->run, err))
         goto done;

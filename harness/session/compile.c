@@ -29,9 +29,9 @@ void session_precompile(struct session *s)
     int count = pool_threads() < COMPILERS_MAX ? pool_threads() : COMPILERS_MAX, next = 0, wanted = 0, got = 0;
     struct error ignored = {0};
     for (int i = 0; i < s->plan.row_count; i++) {
-        bool again =
-            s->kept[i] || s->rows[i]->status != ROW_PLANNED || (s->plan.rows[i].chain && s->plan.rows[i].chain->pick != CHAIN_KERNEL);
-        for (int k = 0; k < i && !again && !s->plan.rows[i].chain; k++)
+        bool again = s->kept[i] || s->rows[i]->status != ROW_PLANNED ||
+                     (s->plan.rows[i].kind == PLAN_CHAIN && s->plan.rows[i].chain->pick != CHAIN_KERNEL);
+        for (int k = 0; k < i && !again && s->plan.rows[i].kind != PLAN_CHAIN; k++)
             again = s->rows[k]->status == ROW_PLANNED && same_build(&s->plan.rows[k].program, &s->plan.rows[i].program);
         if (again)
             continue;

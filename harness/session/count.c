@@ -105,7 +105,7 @@ static bool is_counted(const struct row *row)
 static bool wanted(const struct session *s, int row)
 {
     const struct row *r = s->rows[row];
-    return (r->status == ROW_OK || r->status == ROW_FOIL) && !s->plan.rows[row].chain && !r->uncounted && !is_counted(r);
+    return (r->status == ROW_OK || r->status == ROW_FOIL) && s->plan.rows[row].kind == PLAN_LAYER && !r->uncounted && !is_counted(r);
 }
 
 static void mark(struct session *s, int first, int last, const char *why)

@@ -16,7 +16,6 @@ struct session {
     struct roofs roofs; /* of this machine; count 0: not known */
     struct run run;
     struct row **rows;
-    int total;         /* how many: of the plan, or of its sequences */
     int **choices;     /* by row: what a chain's links run, once chosen; else NULL */
     bool *kept;        /* by row: taken over from the interrupted run */
     char **remembered; /* plan.tuned */
@@ -49,14 +48,8 @@ enum outcome session_command(struct session *s, struct child *child, json_t *com
                              struct error *err);
 /* The handler that takes stages, rows and environment. */
 void session_event(struct session *s, const json_t *event);
-/* What a stage event says: who is to blame from now on, until when, and the line of progress. */
-void session_stage(struct session *s, const json_t *event, int row, const char *id);
 /* Starts a worker and sets it up, unless it runs. */
 bool session_start(struct session *s, struct child *child, struct error *err);
-/* The same for the worker that rows run in, or the one inside this process. */
-bool session_worker_ready(struct session *s, struct error *err);
-/* After a command for one row: a death, a hang or a failure is the row's. False, with *why in *err, when it is everybody's. */
-bool session_row_end(struct session *s, int row, enum outcome outcome, const struct error *why, struct error *err);
 void session_close(struct session *s);
 /* Whether this run counts at all; an error when counters are required and cannot be (counting.c). */
 bool session_counts(const struct session *s, bool *counts, struct error *err);
@@ -67,8 +60,6 @@ bool session_count_check(struct session *s, struct error *err);
 bool session_count(struct session *s, int first, int last, struct error *err);
 /* Opens device, plan, compiler and store (begin.c). */
 bool session_open(struct session *s, struct error *err);
-/* Where and of what this run is, into s->run. */
-void session_provenance(struct session *s);
 /* Makes the rows, takes over those of an interrupted run, writes the run's provenance. `kept`: how many were taken over. */
 bool session_rows(struct session *s, int *kept, struct error *err);
 /* The machine's ceilings: from the database, or measured now and kept (roofs.c); never fails, it says what is missing. */

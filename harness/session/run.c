@@ -27,9 +27,9 @@ void session_note(struct session *s, const char *format, ...)
 void session_progress(struct session *s, const char *what)
 {
     double spent = child_clock_s() - s->start_s;
-    double eta = s->done > 0 ? spent / s->done * (s->total - s->done) : NAN;
+    double eta = s->done > 0 ? spent / s->done * (s->plan.row_count - s->done) : NAN;
     if (s->sink->progress)
-        s->sink->progress(s->sink->context, s->done, s->total, spent, eta, what);
+        s->sink->progress(s->sink->context, s->done, s->plan.row_count, spent, eta, what);
 }
 
 static json_t *strings(const char *const *list)
@@ -153,21 +153,20 @@ static void keep_origin(const char *origin, struct row *row)
     free(both);
 }
 
-bool session_worker_ready(struct session *s, struct error *err)
+/* What a sequence's first layer was sent is what its frames made it, not a mask of the scenario. */
+static void take_density(const struct plan_row *p, struct row *row)
+{
+    const struct row_metric *m = p->kind == PLAN_SEQUENCE ? row_metric(row, -1, "sequence.density_layer1") : NULL;
+    if (m)
+        row->density_in = m->value;
+}
+
+/* The worker that rows run in, or the one inside this process. */
+static bool worker_ready(struct session *s, struct error *err)
 {
     if (s->options->inside)
         return s->inside || start_inside(s, err);
     return session_start(s, &s->worker, err);
-}
-
-void session_stage(struct session *s, const json_t *event, int row, const char *id)
-{
-    s->stage_row = row;
-    snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
-    s->deadline_s = child_clock_s() + json_number_value(json_object_get(event, "limit"));
-    char *what = text_format("%s %s", s->stage, id);
-    session_progress(s, what);
-    free(what);
 }
 
 void session_event(struct session *s, const json_t *event)
@@ -177,9 +176,15 @@ void session_event(struct session *s, const json_t *event)
     if (!name || row >= s->plan.row_count)
         return;
     if (!strcmp(name, "stage")) {
-        session_stage(s, event, row, row >= 0 ? s->plan.rows[row].id : "");
+        s->stage_row = row; /* who is to blame from now on, and until when */
+        snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
+        s->deadline_s = child_clock_s() + json_number_value(json_object_get(event, "limit"));
+        char *what = text_format("%s %s", s->stage, row >= 0 ? s->plan.rows[row].id : "");
+        session_progress(s, what);
+        free(what);
     } else if (!strcmp(name, "row") && row >= 0) {
         wire_row_merge(json_object_get(event, "fields"), s->rows[row]);
+        take_density(&s->plan.rows[row], s->rows[row]);
         keep_origin(s->plan.rows[row].note, s->rows[row]);
     } else if (!strcmp(name, "blame")) {
         s->stage_row = row;
@@ -216,7 +221,8 @@ static void condemn(struct session *s, int row, enum row_status status, const ch
 
 /* ---- verify: each row alone ---- */
 
-bool session_row_end(struct session *s, int row, enum outcome outcome, const struct error *why, struct error *err)
+/* A death, a hang or a failure is the row's. False, with *why in *err, when it is everybody's. */
+static bool end_row(struct session *s, int row, enum outcome outcome, const struct error *why, struct error *err)
 {
     char how[512];
     switch (outcome) {
@@ -258,7 +264,7 @@ static bool choose(struct session *s, int row)
 {
     char why[512];
     struct text what = {0};
-    if (!s->plan.rows[row].chain)
+    if (s->plan.rows[row].kind != PLAN_CHAIN)
         return true;
     s->choices[row] = choose_links(&s->plan, row, s->rows, why, sizeof why);
     if (!s->choices[row]) {
@@ -278,7 +284,7 @@ static bool choose(struct session *s, int row)
 static bool ask_verify(struct session *s, int row, enum outcome *outcome, struct error *why, struct error *err)
 {
     for (int tries = 1;; tries++) {
-        if (!session_worker_ready(s, err))
+        if (!worker_ready(s, err))
             return false;
         snprintf(s->stage, sizeof s->stage, NOT_TAKEN_UP);
         json_t *message = json_pack("{s:s,s:i,s:o}", "do", "verify", "row", row, "choice", choice_json(s, row));
@@ -299,7 +305,7 @@ static bool verify_row(struct session *s, int row, struct error *err)
     enum outcome outcome;
     if (!ask_verify(s, row, &outcome, &why, err))
         return s->interrupted;
-    if (!session_row_end(s, row, outcome, &why, err))
+    if (!end_row(s, row, outcome, &why, err))
         return false;
     if (s->interrupted)
         return true;
@@ -343,7 +349,7 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
             json_decref(rows);
             return true;
         }
-        if (!session_worker_ready(s, err)) {
+        if (!worker_ready(s, err)) {
             json_decref(rows);
             return s->interrupted;
         }
@@ -365,7 +371,7 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
                       why.text[0] ? why.text : "the worker died, and no row can be blamed");
             return false;
         }
-        if (!session_row_end(s, blamed, outcome, &why, err)) /* the round is repeated without it */
+        if (!end_row(s, blamed, outcome, &why, err)) /* the round is repeated without it */
             return false;
         if (s->rows[blamed]->status == ROW_OK || s->rows[blamed]->status == ROW_FOIL)
             condemn(s, blamed, ROW_CRASHED, "%s (while it was timed)", why.text);
@@ -432,9 +438,9 @@ void session_close(struct session *s)
     if (s->inside)
         s->options->inside->close(s->inside);
     json_decref(s->inside_events);
-    for (int i = 0; s->rows && i < s->total; i++)
+    for (int i = 0; s->rows && i < s->plan.row_count; i++)
         row_free(s->rows[i]);
-    for (int i = 0; s->choices && i < s->total; i++)
+    for (int i = 0; s->choices && i < s->plan.row_count; i++)
         free(s->choices[i]);
     free(s->choices);
     free(s->rows);
@@ -460,7 +466,6 @@ bool session_run(const struct session_options *options, const struct session_sin
     if (!session_open(&s, err) || !session_counts(&s, &s.counts, err))
         goto done;
     session_roofs(&s);
-    s.total = s.plan.row_count;
     s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);
     s.kept = xcalloc((size_t)s.plan.row_count, sizeof *s.kept);
     s.choices = xcalloc((size_t)s.plan.row_count, sizeof *s.choices);

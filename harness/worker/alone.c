@@ -25,6 +25,26 @@ static bool has_library(const struct worker *w, const struct plan_row *row, stru
     return true;
 }
 
+/* All frames, as often as it is asked for. */
+static bool run_frames(struct worker *w, int index, int repeat, struct text *text, struct error *err)
+{
+    const struct plan_row *p = &w->plan.rows[index];
+    struct build build = {0};
+    bool ok = build_make(w, &p->program, &build, err);
+    for (int i = 0; ok && i < repeat; i++) {
+        struct rig *rig = NULL;
+        struct row *row = row_new();
+        ok = worker_sequence_verify(w, index, &build, row, &rig, err) &&
+             (row->status == ROW_OK || error_set(err, ERROR_WRONG, "%s: %s", p->id, row->reason));
+        if (ok && i == repeat - 1)
+            text_addf(text, "%s  right, %s\n", p->id, row->check);
+        rig_close(rig);
+        row_free(row);
+    }
+    build_free(&build);
+    return ok;
+}
+
 static bool run_alone(struct worker *w, int index, int repeat, const char *engine, struct text *text, struct error *err)
 {
     const struct plan_row *p = &w->plan.rows[index];
@@ -77,14 +97,16 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
     w.planned = plan_make(options, w.dev->ops->name, &w.dev->chip, &w.plan, err);
     if (!w.planned || (index = plan_find(&w.plan, row_id, err)) < 0)
         goto done;
-    if (w.plan.rows[index].chain && !choose_unseen(&w.plan, index, err))
+    if (w.plan.rows[index].kind == PLAN_CHAIN && !choose_unseen(&w.plan, index, err))
         goto done;
     if (w.plan.rows[index].broken || !w.plan.rows[index].program.feasible) {
         error_set(err, ERROR_USAGE, "%s cannot run: %s", w.plan.rows[index].id,
                   w.plan.rows[index].broken ? w.plan.rows[index].broken : w.plan.rows[index].program.reason);
         goto done;
     }
-    ok = has_library(&w, &w.plan.rows[index], err) && run_alone(&w, index, repeat, engine, text, err);
+    ok = has_library(&w, &w.plan.rows[index], err) &&
+         (w.plan.rows[index].kind == PLAN_SEQUENCE ? run_frames(&w, index, repeat, text, err)
+                                                   : run_alone(&w, index, repeat, engine, text, err));
 done:
     worker_close(&w);
     return ok;

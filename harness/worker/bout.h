@@ -18,6 +18,10 @@ void bout_open(struct bout *b, struct worker *w, const json_t *rows);
 void bout_close(struct bout *b, bool ok);
 /* Loads row i, runs what it prepares, finds the library's fastest plan, runs and checks it: the row's status says how that went. */
 bool bout_enter(struct bout *b, int i, struct error *err);
+/* The library's fastest plan for each of row i's steps that has some, prepared; said in the row. */
+bool bout_plans(struct bout *b, int i, struct error *err);
+/* Times the frames of rows of a sequence, one row after another. */
+bool bout_sequence(struct bout *b, struct error *err);
 /* Compares the output as it lies there; a row that fails is WRONG or UNSAFE with the reason and `when`. */
 bool bout_check(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err);
 /* Adds the estimate of `rounds` samples to a row; base (may be NULL): the same rounds of what it is compared with. */

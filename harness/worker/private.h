@@ -9,7 +9,6 @@
  *   {"do":"count","warm":b,"rows":[{"row":i,"engine":"..","facts":{NAME:NUMBER},"steps":{"0":{..}}}]}  -> the same; never sent to a worker
  * that times
  *   {"do":"race","rows":[..]}           -> the same, for `bench tune`
- *   {"do":"sequence","row":i}           -> {"event":"stage",...} ... {"event":"row",...}: of the list that plan/sequence.h makes
  *   {"do":"ablate","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{"metrics":[..]}}, {"event":"done"}
  *   anything that fails as a whole      -> {"event":"failed","kind":k,"text":"..","hint":"..","row":i or -1}
  *
@@ -49,7 +48,7 @@ struct worker {
     bool lost;           /* the device's context died with a row: this process ends after saying so */
     struct tried *tried; /* a search: the points of the case in hand whose launches are their own (tune.c) */
     int tried_count;
-    struct sequence_hold *sequence; /* the sequence in hand (sequence_work.c) */
+    struct sequence_hold *sequence; /* the sequence in hand (sequence.c) */
     /* data of the case in hand */
     int data_case[WORKER_DATA]; /* by enum data_part, then the precision data without zeros (DATA_FULL); -1 = none */
     struct op_data data[WORKER_DATA];
@@ -87,8 +86,10 @@ bool build_facts(const struct build *build, const struct program *program, const
 bool worker_verify(struct worker *w, int row, struct error *err);
 /* The worst of emu's safety reports, if there are any, decides what the row is. */
 void worker_take_reports(const struct worker *w, struct row *row);
-/* sequence_work.c: one row of the scenario's sequences (sequence_private.h), by its place in their list. */
-bool worker_sequence(struct worker *w, int row, struct error *err);
+/* A failure while the row ran: says in `row` what it was. Always true: it is no one else's. */
+bool worker_blame(const struct worker *w, struct row *row, const struct error *why, enum row_status otherwise);
+/* sequence.c: a row over its frames. False when they cannot be had, which is nobody's row. The caller closes the rig. */
+bool worker_sequence_verify(struct worker *w, int index, const struct build *build, struct row *row, struct rig **rig, struct error *err);
 void worker_sequence_close(struct worker *w);
 /* roofs.c */
 bool worker_roofs(struct worker *w, const json_t *command, struct error *err);

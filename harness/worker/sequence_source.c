@@ -10,28 +10,13 @@
 #define LARGE_FLOP 5e9        /* of a frame: from here on the reference takes seconds */
 #define KEPT_MOST_BYTES (4e9) /* of frames kept for the next row */
 
-static double slope_of(const struct work *w)
+static bool make_weights(struct sequence_source *s, struct error *err)
 {
-    int leaky = work_epilogue_find(w, EPILOGUE_LEAKY_RELU);
-    return work_epilogue_find(w, EPILOGUE_RELU) >= 0 ? 0 : leaky >= 0 ? w->epilogue[leaky].alpha : 1;
-}
-
-static bool make_layers(const struct scenario *s, const char *device_kind, struct sequence_source *out, struct error *err)
-{
-    const struct scenario_sequence *q = out->q;
-    struct work *works = xcalloc((size_t)q->layer_count, sizeof *works);
-    bool ok = sequence_works(s, q, device_kind, works, err);
-    out->layers = xcalloc((size_t)q->layer_count, sizeof *out->layers);
-    for (int i = 0; ok && i < q->layer_count; i++) {
-        struct sequence_layer *l = &out->layers[i];
-        l->work = works[i];
-        ok = op_data_inputs(&l->work, DATA_PART_PRECISION, &l->data, err) ||
-             error_where(err, "sequence %s, layer %s", q->name, q->layers[i]->name);
-        l->slope = slope_of(&l->work);
-        out->count += ok;
-    }
-    free(works);
-    return ok;
+    s->data = xcalloc((size_t)s->layers->count, sizeof *s->data);
+    for (int i = 0; i < s->layers->count; i++)
+        if (!op_data_inputs(&s->layers->links[i].work, DATA_PART_PRECISION, &s->data[i], err))
+            return error_where(err, "sequence %s, layer %s", s->q->name, s->layers->links[i].name);
+    return true;
 }
 
 /* A video is read again for each row, so it must be a file. */
@@ -42,20 +27,20 @@ static bool is_again(const struct scenario_sequence *q, struct error *err)
     return error_set(err, ERROR_USAGE, "sequence %s: video %s is a device or a pipe, not a file", q->name, q->video);
 }
 
-bool source_open(const struct scenario *s, const struct scenario_sequence *q, const char *device_kind, struct sequence_source *out,
-                 struct error *err)
+bool source_open(const struct sequence_row *row, struct sequence_source *out, struct error *err)
 {
-    *out = (struct sequence_source){.q = q};
-    if (!is_again(q, err) || !make_layers(s, device_kind, out, err)) {
+    const struct scenario_sequence *q = row->of;
+    *out = (struct sequence_source){.q = q, .layers = row->layers};
+    if (!is_again(q, err) || !make_weights(out, err)) {
         source_close(out);
         return false;
     }
-    const struct work *first = &out->layers[0].work;
+    const struct work *first = &out->layers->links[0].work;
     out->frames = xcalloc((size_t)q->frames, sizeof *out->frames);
     out->references = xcalloc((size_t)q->frames, sizeof *out->references);
     double flop = 0;
-    for (int i = 0; i < out->count; i++)
-        flop += work_flop(&out->layers[i].work);
+    for (int i = 0; i < out->layers->count; i++)
+        flop += work_flop(&out->layers->links[i].work);
     out->large = flop > LARGE_FLOP;
     out->elements = (size_t)(first->n * first->c * first->h * first->w);
     out->base = xcalloc(out->elements, sizeof *out->base);
@@ -65,9 +50,9 @@ bool source_open(const struct scenario *s, const struct scenario_sequence *q, co
 
 void source_close(struct sequence_source *s)
 {
-    for (int i = 0; i < s->count; i++)
-        op_data_free(&s->layers[i].data);
-    free(s->layers);
+    for (int i = 0; s->data && i < s->layers->count; i++)
+        op_data_free(&s->data[i]);
+    free(s->data);
     for (int i = 0; s->frames && i < s->q->frames; i++) {
         free(s->frames[i]);
         free(s->references[i]);
@@ -83,7 +68,7 @@ void source_close(struct sequence_source *s)
 /* A frame of a video: samples over white, the middle at 0, what is larger than the layer cut off. */
 static bool video_frame(struct sequence_source *s, struct error *err)
 {
-    const struct work *w = &s->layers[0].work;
+    const struct work *w = &s->layers->links[0].work;
     struct image image;
     int got = frames_next(s->video, &image, err);
     if (got != 1)
@@ -119,7 +104,7 @@ static float *other_input(struct work w, uint64_t seed, struct error *err)
 /* New values in the pixels of this frame's mask. */
 static bool changed_frame(struct sequence_source *s, struct error *err)
 {
-    struct work w = s->layers[0].work;
+    struct work w = s->layers->links[0].work;
     float *mask = xmalloc((size_t)(w.n * w.h * w.w) * sizeof *mask);
     float *fresh = other_input(w, w.seed + UINT64_C(1000003) * (uint64_t)s->frame, err);
     w.mask = s->q->changes;
@@ -137,7 +122,7 @@ static bool changed_frame(struct sequence_source *s, struct error *err)
 
 static bool add_noise(struct sequence_source *s, struct error *err)
 {
-    struct work w = s->layers[0].work;
+    struct work w = s->layers->links[0].work;
     memcpy(s->now, s->base, s->elements * sizeof *s->now);
     if (s->q->noise > 0) {
         w.data = DATA_NORMAL;
@@ -160,7 +145,7 @@ static bool make_frame(struct sequence_source *s, struct error *err)
         if (s->q->video && !(s->video = frames_open(s->q->video, NULL, err)))
             return false;
         if (!s->q->video)
-            memcpy(s->base, s->layers[0].data.array[ROLE_INPUT], s->elements * sizeof *s->base);
+            memcpy(s->base, s->data[0].array[ROLE_INPUT], s->elements * sizeof *s->base);
     }
     if (s->video ? !video_frame(s, err) : s->frame > 0 && !changed_frame(s, err))
         return false;
@@ -168,32 +153,22 @@ static bool make_frame(struct sequence_source *s, struct error *err)
 }
 
 /* Frames depend on those before them: either all are kept, or none. */
-static bool take_frame(struct sequence_source *s, struct error *err)
+bool source_take(struct sequence_source *s, int frame, struct error *err)
 {
-    float **kept = &s->frames[s->frame];
+    float **kept = &s->frames[frame];
     bool keeps = (double)s->elements * sizeof(float) * s->q->frames <= KEPT_MOST_BYTES;
+    s->frame = frame;
     if (*kept) {
         memcpy(s->now, *kept, s->elements * sizeof *s->now);
         return true;
     }
-    s->failed = !make_frame(s, err);
-    if (!s->failed && keeps) {
+    if (!make_frame(s, err))
+        return false;
+    if (keeps) {
         *kept = xmalloc(s->elements * sizeof **kept);
         memcpy(*kept, s->now, s->elements * sizeof **kept);
     }
-    return !s->failed;
-}
-
-bool source_first(struct sequence_source *s, struct error *err)
-{
-    s->frame = 0;
-    return take_frame(s, err);
-}
-
-bool source_next(struct sequence_source *s, struct error *err)
-{
-    s->frame++;
-    return take_frame(s, err);
+    return true;
 }
 
 bool source_judged(const struct sequence_source *s, int frame)
@@ -204,20 +179,21 @@ bool source_judged(const struct sequence_source *s, int frame)
 /* The dense result of the frame in `now`, in double, each layer's values rounded to f32. */
 static bool make_reference(struct sequence_source *s, struct error *err)
 {
-    float **values = xcalloc((size_t)s->count, sizeof *values); /* by layer */
+    int count = s->layers->count;
+    float **values = xcalloc((size_t)count, sizeof *values); /* by layer */
     bool ok = true;
-    for (int i = 0; i < s->count && ok; i++) {
-        const struct sequence_layer *l = &s->layers[i];
-        int with = s->q->with[i];
+    for (int i = 0; i < count && ok; i++) {
+        const struct chain_link *l = &s->layers->links[i];
+        int with = l->residual;
         struct op_data d = {.exact = true}; /* no bounds are wanted */
         d.array[ROLE_INPUT] = i ? values[i - 1] : s->now;
         d.array[ROLE_SECOND] = with >= 0 ? values[with] : NULL;
-        d.array[ROLE_FILTER] = l->data.array[ROLE_FILTER];
-        d.array[ROLE_BIAS] = l->data.array[ROLE_BIAS];
+        d.array[ROLE_FILTER] = s->data[i].array[ROLE_FILTER];
+        d.array[ROLE_BIAS] = s->data[i].array[ROLE_BIAS];
         ok = op_data_reference(&l->work, &d, err);
         free(d.bound);
         s->outputs = d.output_elements;
-        if (ok && i + 1 < s->count) {
+        if (ok && i + 1 < count) {
             values[i] = xmalloc(d.output_elements * sizeof *values[i]);
             for (size_t k = 0; k < d.output_elements; k++)
                 values[i][k] = (float)d.reference[k];
@@ -226,7 +202,7 @@ static bool make_reference(struct sequence_source *s, struct error *err)
             s->references[s->frame] = d.reference;
         }
     }
-    for (int i = 0; i < s->count; i++)
+    for (int i = 0; i < count; i++)
         free(values[i]);
     free(values);
     return ok;

@@ -50,7 +50,7 @@ enum data_part worker_timed_part(const struct worker *w, int row)
 enum data_part worker_verified_part(const struct worker *w, int row, enum data_part part)
 {
     bool dense = worker_timed_part(w, row) & DATA_FULL;
-    return dense && w->plan.rows[row].chain ? (enum data_part)(part | DATA_FULL) : part;
+    return dense && w->plan.rows[row].kind == PLAN_CHAIN ? (enum data_part)(part | DATA_FULL) : part;
 }
 
 static const char *text_of(const json_t *o, const char *key)
@@ -170,7 +170,7 @@ static void compile_row(void *context, int64_t i, int thread)
     struct build build;
     struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
     (void)thread;
-    if ((!loop->w->plan.rows[row].chain || choose_unseen(&loop->w->plan, row, &ignored)) &&
+    if ((loop->w->plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&loop->w->plan, row, &ignored)) &&
         build_make(loop->w, &loop->w->plan.rows[row].program, &build, &ignored))
         build_free(&build);
     loop->w->emit(loop->w->context, json_pack("{s:s,s:i}", "event", "compiled", "row", row));
@@ -223,8 +223,6 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
             compile_row(&loop, (int64_t)i, 0);
         return true;
     }
-    if (!strcmp(verb, "sequence"))
-        return worker_sequence(w, row, err);
     if (!take_choice(w, row, json_object_get(command, "choice"), err) || !take_choices(w, json_object_get(command, "choices"), err))
         return false;
     if (!strcmp(verb, "ablate") && row >= 0 && row < w->plan.row_count)

@@ -76,7 +76,7 @@ static void record_plans(struct bout *b, int i, int step, const double *medians)
     }
 }
 
-static bool choose_plans(struct bout *b, int i, struct error *err)
+bool bout_plans(struct bout *b, int i, struct error *err)
 {
     struct rig *rig = b->rigs[i];
     bool ok = true;
@@ -112,7 +112,7 @@ bool bout_enter(struct bout *b, int i, struct error *err)
         return false;
     if (!isnan(ns) && !sample_prepare(w->dev, b->rigs[i], PREPARE_ROUNDS, &b->rows[i]->prepare_ns, err))
         return false;
-    if (rig_library_step(b->rigs[i], 0) >= 0 && !choose_plans(b, i, err))
+    if (rig_library_step(b->rigs[i], 0) >= 0 && !bout_plans(b, i, err))
         return false;
     return rig_poison(b->rigs[i], err) && rig_run(b->rigs[i], err) &&
            bout_check(b, i, data, "(in the measuring process, before timing)", err);
@@ -148,7 +148,7 @@ static int base_of(const struct bout *b, const struct entrant *entrants, int rou
     double best_ns = INFINITY;
     for (int i = 0; i < b->count; i++) {
         const struct plan_row *p = &b->w->plan.rows[b->index[i]];
-        bool library = plan_pinned(&b->w->plan, b->index[i]) || (p->chain && p->chain->pick == CHAIN_LIBRARY);
+        bool library = plan_pinned(&b->w->plan, b->index[i]) || (p->kind == PLAN_CHAIN && p->chain->pick == CHAIN_LIBRARY);
         struct estimate e = estimate_median(entrants[i].samples_ns, rounds);
         if (library && e.median < best_ns) {
             best_ns = e.median;
@@ -257,7 +257,7 @@ static bool time_short(struct bout *b, struct error *err)
     brief.count = 0;
     for (int i = 0; i < b->count; i++) {
         const struct row_time *t = row_time(b->rows[i], "cold", "isolated");
-        if (!t || t->median_ns >= SHORT_NS || b->w->plan.rows[b->index[i]].chain)
+        if (!t || t->median_ns >= SHORT_NS || b->w->plan.rows[b->index[i]].kind == PLAN_CHAIN)
             continue;
         brief.index[brief.count] = b->index[i];
         brief.rows[brief.count] = b->rows[i];
@@ -371,7 +371,7 @@ bool worker_measure(struct worker *w, const json_t *rows, int *blame, struct err
 {
     struct bout b;
     bout_open(&b, w, rows);
-    bool ok = bout(&b, err);
+    bool ok = w->plan.rows[b.index[0]].kind == PLAN_SEQUENCE ? bout_sequence(&b, err) : bout(&b, err);
     *blame = b.blame;
     bout_close(&b, ok);
     return ok;

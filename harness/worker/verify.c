@@ -54,17 +54,21 @@ void worker_take_reports(const struct worker *w, struct row *row)
     text_free(&reason);
 }
 
-/* A failure while it ran: whose fault is it? Returns true when it was the row's (recorded), false when it is everybody's. */
+bool worker_blame(const struct worker *w, struct row *row, const struct error *why, enum row_status otherwise)
+{
+    row->status = otherwise;
+    row_set(&row->reason, why->text);
+    worker_take_reports(w, row);
+    if (why->kind == ERROR_ENVIRONMENT && row->status == otherwise)
+        row->status = ROW_SKIPPED;
+    else if (why->kind == ERROR_USAGE && row->status == otherwise)
+        row->status = ROW_BROKEN;
+    return true;
+}
+
 static bool blame_row(struct trial *t, const struct error *why, enum row_status otherwise)
 {
-    t->row->status = otherwise;
-    row_set(&t->row->reason, why->text);
-    worker_take_reports(t->w, t->row);
-    if (why->kind == ERROR_ENVIRONMENT && t->row->status == otherwise)
-        t->row->status = ROW_SKIPPED;
-    else if (why->kind == ERROR_USAGE && t->row->status == otherwise)
-        t->row->status = ROW_BROKEN;
-    return true;
+    return worker_blame(t->w, t->row, why, otherwise);
 }
 
 static void count_metric(void *context, const char *name, const char *unit, int line, double value)
@@ -277,6 +281,8 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
             return true;
         }
     worker_stage(w, t->index, "load", LOAD_LIMIT_S);
+    if (w->plan.rows[t->index].kind == PLAN_SEQUENCE)
+        return worker_sequence_verify(w, t->index, build, t->row, &t->rig, err);
     if (!rig_open(w->dev, w->library, p, build->images, true, &t->rig, err))
         return blame_row(t, err, ROW_BROKEN);
     rig_time_limit(t->rig, w->time_limit_s);

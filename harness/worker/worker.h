@@ -10,12 +10,6 @@
 /* The worker's side inside the caller's own process, for --in-process. */
 extern const struct message_server worker_inside;
 
-/* Every file that the sequences of a plan compile, each as often as it is asked for: on a machine with the library, as `device_kind` crops.
- * Nothing without a sequence. */
-typedef bool (*sequence_compile)(void *context, const struct compile_request *request, struct error *err);
-bool worker_sequence_compiles(const struct plan *plan, const char *device_kind, const char *only, sequence_compile take, void *context,
-                              struct error *err);
-
 /* The registers and spills that the compiler gives the same kernel under other launch bounds: of its own block size and 1, 2, ... blocks an
  * SM. */
 struct register_point {

@@ -1,4 +1,4 @@
-/* What stands between the convolutions of a sequence of frames: which pixels changed enough to be passed on. No variant of an op: session/sequence launches it.
+/* What stands between the convolutions of a sequence of frames: which pixels changed enough to be passed on. No variant of an op: op/compose_changes puts it between the layers.
  *
  * Every tensor that is passed on is known to its reader as the sum of the changes it was sent, so `sent` is kept as exactly that sum, rounding included: what was held back
  * or lost to rounding is in the difference to the value itself and goes along with the next change. A pixel is passed on when the norm over its channels of
@@ -175,26 +175,41 @@ static __device__ __forceinline__ void write_words(const shape &s, unsigned *mas
         mask_out[(size_t)blockIdx.z * total + word] = words[threadIdx.x];
 }
 
-/* The frame itself: sent is what the network has been told of it. */
-extern "C" __global__ void __launch_bounds__(256) sparsify(const float *frame, float *sent, TYPE *out, unsigned *mask_out, int H, int W, int C, float threshold, int all)
+/* The frame itself: sent is what the network has been told of it. Of the first frame everything is passed on. */
+extern "C" __global__ void __launch_bounds__(256) sparsify(const float *frame, float *sent, TYPE *out, unsigned *mask_out, int H, int W, int C, float threshold, const unsigned *first)
 {
+    bool all = *first;
     shape s = {H, W, C};
     int count = list_pixels(s, 0, [](unsigned, unsigned inside) { return inside; });
     each_pixel(s, count, [&](bool valid, int at, size_t pixel) { pass_on(s, valid, at, pixel, frame, sent, out, 1.0f, threshold, all); });
     write_words(s, mask_out, passed);
 }
 
+/* Before frame 0: a layer's bias in every sum; 0 where bias is null. */
+extern "C" __global__ void __launch_bounds__(256) begin_sums(float *sums, const float *bias, int H, int W, int C)
+{
+    shape s = {H, W, C};
+    int count = list_pixels(s, 0, [](unsigned, unsigned inside) { return inside; });
+    each_pixel(s, count, [&](bool valid, int, size_t pixel) {
+        each_channel(s, [&](int c) {
+            if (valid)
+                store_four(sums + s.element(pixel, c), bias ? load_four(bias + c, s.vec()) : four{{0.0f}}, s.vec());
+        });
+    });
+}
+
 /* Behind a convolution: its changes are added to the sums, and what the activation makes of that is passed on. The last one (out null) only adds. */
 extern "C" __global__ void __launch_bounds__(256)
-truncate_changes(const TYPE *delta, const unsigned *mask_in, float *sum, float *sent, TYPE *out, unsigned *mask_out, int H, int W, int C, float slope, float threshold, int all)
+truncate_changes(const TYPE *delta, const unsigned *mask_in, float *sums, float *sent, TYPE *out, unsigned *mask_out, int H, int W, int C, float slope, float threshold, const unsigned *first)
 {
+    bool all = *first;
     shape s = {H, W, C};
     int count = list_pixels(s, mask_in, [&](unsigned marks, unsigned inside) { return out && (all || ZERO) ? inside : marks; });
     each_pixel(s, count, [&](bool valid, int at, size_t pixel) {
         bool here = valid && changed[at / 32] >> at % 32 & 1;
-        add_pixel(s, here, pixel, sum, delta); /* a lane sees only the channels that it has added itself */
+        add_pixel(s, here, pixel, sums, delta); /* a lane sees only the channels that it has added itself */
         if (out)
-            pass_on(s, valid, at, pixel, sum, sent, out, slope, here || all ? threshold : 3e38f, all);
+            pass_on(s, valid, at, pixel, sums, sent, out, slope, here || all ? threshold : 3e38f, all);
     });
     if (out)
         write_words(s, mask_out, passed);

@@ -15,35 +15,35 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/home" "$work/none" "$work/rows"
 
-# NAME VERB FILE [LAYERS]: one process each.
+# NAME FILE [LAYERS]: one process each.
 cat >"$work/jobs" <<'JOBS'
-chains run tests/cli/chains-resident/net.yaml
-masked run tests/cli/chains-masked/nets.yaml
-halves sequence tests/cli/sequences/halves.yaml
-fragment sequence tests/cli/sequences/fragment.yaml
-deconv run tests/cli/transposed/t.yaml
-upsample run tests/cli/upsample-conv/upsample_conv.yaml a,b,c,d,e,g,h
-doubled run tests/cli/upsample-conv/transposed.yaml a,b,c,e,f
-few_in run tests/cli/few-channels/few_in.yaml
-few_out run tests/cli/few-channels/few_out.yaml a,b,c,d,e,f,g
-dense_16 run scenarios/dense_small.yaml c16,c64,c80
-dense_wide run scenarios/dense_small.yaml k320,c128,d2s_dcr
-dense_more run tests/gpu/sanitize_dense.yaml
-dense_shape run scenarios/dense_small.yaml bf,k1,k5,k35,stride2,dil
-dense_few run scenarios/dense_small.yaml few_in,few_in2,few_out,i8,i8_k5
-dense_chw run scenarios/dense_small.yaml chw,chw_odd,d2s,group,depth,depth_d2
-dense_32 run scenarios/dense_small.yaml f32,f32_chw,f32_one,f32_vec,tf32
-moved run scenarios/dense_small.yaml up,up_chw,bilinear,bilin_chw,shuffle,shuffle3,shuffle_rgb,unshuffle_hwc,unshuffle,turn,back,turn_rgb,turn_odd
-more run tests/gpu/sanitize.yaml
-changes run tests/cli/changes/changes.yaml
-volumes run tests/cli/conv3d/volumes.yaml
-contract run tests/cli/sparse-contract/contract.yaml
-sparse_16 run tests/cli/sparse-kernels/kernels.yaml body,batch,narrow,deep
-sparse_shape run tests/cli/sparse-kernels/kernels.yaml one,five,half,stride,strided,far,three,tf32
-sparse_32 run tests/cli/sparse-kernels/kernels.yaml f32,seven,dilated,depth,deconv,deconv6,up,act
+chains tests/cli/chains-resident/net.yaml
+masked tests/cli/chains-masked/nets.yaml
+halves tests/cli/sequences/halves.yaml noise
+fragment tests/cli/sequences/fragment.yaml exact,held,ends
+deconv tests/cli/transposed/t.yaml
+upsample tests/cli/upsample-conv/upsample_conv.yaml a,b,c,d,e,g,h
+doubled tests/cli/upsample-conv/transposed.yaml a,b,c,e,f
+few_in tests/cli/few-channels/few_in.yaml
+few_out tests/cli/few-channels/few_out.yaml a,b,c,d,e,f,g
+dense_16 scenarios/dense_small.yaml c16,c64,c80
+dense_wide scenarios/dense_small.yaml k320,c128,d2s_dcr
+dense_more tests/gpu/sanitize_dense.yaml
+dense_shape scenarios/dense_small.yaml bf,k1,k5,k35,stride2,dil
+dense_few scenarios/dense_small.yaml few_in,few_in2,few_out,i8,i8_k5
+dense_chw scenarios/dense_small.yaml chw,chw_odd,d2s,group,depth,depth_d2
+dense_32 scenarios/dense_small.yaml f32,f32_chw,f32_one,f32_vec,tf32
+moved scenarios/dense_small.yaml up,up_chw,bilinear,bilin_chw,shuffle,shuffle3,shuffle_rgb,unshuffle_hwc,unshuffle,turn,back,turn_rgb,turn_odd
+more tests/gpu/sanitize.yaml
+changes tests/cli/changes/changes.yaml
+volumes tests/cli/conv3d/volumes.yaml
+contract tests/cli/sparse-contract/contract.yaml
+sparse_16 tests/cli/sparse-kernels/kernels.yaml body,batch,narrow,deep
+sparse_shape tests/cli/sparse-kernels/kernels.yaml one,five,half,stride,strided,far,three,tf32
+sparse_32 tests/cli/sparse-kernels/kernels.yaml f32,seven,dilated,depth,deconv,deconv6,up,act
 JOBS
 # The scenarios as they are, without the library's rows; of the networks every kernel that takes links together.
-while read -r name verb file layers; do
+while read -r name file layers; do
     case $name in
     chains) sed 's/^variants:.*/variants: [conv2d\/naive, chain\/resident: {KB: 16}, chain\/resident_bulk: {KB: 16, CLUSTER: [1, 2]}, chain\/resident_peers: {CHANNELS: 16}]/' "$here/$file" ;;
     *) sed '/^ *- .*cudnn[a-z0-9_]*$/d' "$here/$file" ;;
@@ -52,7 +52,7 @@ done <"$work/jobs"
 
 if [ "${2:-}" = --bundles ]; then
     mkdir -p "$3"
-    while read -r name verb file layers; do
+    while read -r name file layers; do
         "$bench" compile "$work/$name.yaml" ${layers:+--layer "$layers"} --chip H200 --bundle "$3/$name.bundle" >"$work/said" || { tail -n 5 "$work/said"; exit 1; }
     done <"$work/jobs"
     exit
@@ -67,22 +67,22 @@ export BENCH_HOME="$work/home" BENCH_LIBRARY_PATH="$work/none:$here/.deps/nvidia
 
 cat >"$work/job" <<'JOB'
 . "$here/tests/lib.sh"
-tool=$1 name=$2 verb=$3 layers=${5:-}
+tool=$1 name=$2 layers=${4:-}
 case $name in ${ONLY:-*}) ;; *) exit ;; esac
 result() { echo "$name,$tool,$rows,$1,$(($(date +%s) - begun)),$2" >"$work/rows/$name-$tool"; }
 rows=0 begun=$(date +%s)
 [ "$begun" -lt $((started + ${DEADLINE:-1000000})) ] || { result '' "not begun, $DEADLINE s are over"; exit; }
 log=$out/$name-$tool.log said=$out/$name-$tool.txt dir=$work/$name-$tool
 set -- -o "$dir" --device cuda:0 --in-process ${layers:+--layer "$layers"}
-[ "$verb" = run ] && set -- "$@" --no-time --no-counters --no-report
+set -- "$@" --no-time --no-counters --no-report
 [ -f "${BUNDLES:-/none}/$name.bundle" ] && set -- "$@" --bundle "$BUNDLES/$name.bundle"
 [ "$tool" = memcheck ] && barriers= || barriers='--num-cuda-barriers 65536'
 timeout -k 3 "${LIMIT:-60}" compute-sanitizer --tool "$tool" $barriers --log-file "$log" \
-    sh -c 'echo $$ >"$0"; exec "$@"' "$dir.pid" "$bench" "$verb" "$work/$name.yaml" "$@" >"$said" 2>&1
+    sh -c 'echo $$ >"$0"; exec "$@"' "$dir.pid" "$bench" run "$work/$name.yaml" "$@" >"$said" 2>&1
 rc=$?
 [ "$rc" -lt 124 ] || kill -9 "$(cat "$dir.pid")" # the tool lets go of what it ran, which would go on beside the next
-"$bench" export "$(sed -n 's/^scenario: *//p' "$work/$name.yaml")" -o "$dir" --format csv 2>/dev/null | csv_columns variant status | awk -F '\t' -v sequence="$verb" '
-    $2 == "ok" {parts = split(sequence == "run" ? $1 : "sequence/delta", part, / \+ /); for (i = 1; i <= parts; i++) n[part[i]]++} END {for (v in n) print v, n[v]}' >"$work/rows/$name-$tool.variants"
+"$bench" export "$(sed -n 's/^scenario: *//p' "$work/$name.yaml")" -o "$dir" --format csv 2>/dev/null | csv_columns variant status op | awk -F '\t' '
+    $2 == "ok" {parts = split($3 == "sequence" ? "sequence/delta" : $1, part, / \+ /); for (i = 1; i <= parts; i++) n[part[i]]++} END {for (v in n) print v, n[v]}' >"$work/rows/$name-$tool.variants"
 rows=$(awk '{n += $2} END {print n + 0}' "$work/rows/$name-$tool.variants") # a row of two steps is a row of both variants
 found=$(sed -n 's/.*RACECHECK SUMMARY: \([0-9]*\) hazards.*/\1/p; s/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p' "$log" | tail -n 1)
 if [ -z "$found" ]; then

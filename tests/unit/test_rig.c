@@ -69,17 +69,16 @@ static bool sync(struct device *dev, struct error *err)
 static const struct op_data *expected;
 static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
 {
-    uint64_t to;
-    const struct tensor *o = &program->tensors[program_tensor(program, ROLE_OUTPUT)];
-    assert_true(rig_address(rig, ROLE_OUTPUT, &to));
+    int output = program_tensor(program, ROLE_OUTPUT);
+    uint64_t to = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, output});
+    const struct tensor *o = &program->tensors[output];
     for (size_t i = 0; i < expected->output_elements; i++) {
         int64_t at[4];
         tensor_coordinates(o, i, at);
         dtype_set(o->dtype, (void *)(uintptr_t)to, tensor_index(o, at[0], at[1], at[2], at[3]), expected->reference[i]);
     }
     if (harm.tensor != NOTHING) {
-        to = scratch;
-        assert_true(harm.tensor == SCRATCH || rig_address(rig, program->tensors[harm.tensor].role, &to));
+        to = harm.tensor == SCRATCH ? scratch : rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, harm.tensor});
         unsigned char *p = (unsigned char *)(uintptr_t)(to + (uint64_t)harm.at);
         for (size_t i = 0; i < harm.bytes; i++)
             p[i] ^= 0x5a;

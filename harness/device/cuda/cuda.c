@@ -199,11 +199,6 @@ bool cuda_native(struct device *dev, void **context, void **stream, struct error
     return true;
 }
 
-bool cuda_is_lost(const struct device *dev)
-{
-    return dev->ops == &cuda_device && dev->private_data && cuda_state(dev)->lost;
-}
-
 bool device_cuda_present(char *why, size_t why_bytes)
 {
     struct error err = {0};

@@ -15,7 +15,5 @@ bool cuda_native(struct device *dev, void **context, void **stream, struct error
 /* Flushes the caches as the device's `flush` does, but in a second context on the same GPU, and waits: what runs there is no part of what
  * CUPTI counts or traces in the first. Persisting lines stay. Nothing of the device may be in flight. */
 bool cuda_flush_aside(struct device *dev, struct error *err);
-/* True when the device has met a sticky error: nothing more can run in this process. */
-bool cuda_is_lost(const struct device *dev);
 
 #endif
