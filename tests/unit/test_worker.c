@@ -1,0 +1,54 @@
+/* worker: what one holds before its first command. */
+#include "scenario_text.h"
+#include "worker/private.h"
+
+static void drop(void *context, json_t *event)
+{
+    (void)context;
+    json_decref(event);
+}
+
+/* A worker inside the parent's process begins as empty as one of its own: the data of the very first case are made, each kind of them. What
+ * a dense row of a masked case is timed on was thought to be there already, and was NULL. */
+static void data_of_the_first_case_are_made(void **state)
+{
+    char *path = text_file("scenario: t\n"
+                           "layers: {a: {op: conv2d, n: 1, c: 2, h: 8, w: 40, k: 2, kernel: 3, pad: 1, dtype: f32, layout: NCHW}}\n"
+                           "axes: {mask: [{pattern: checkerboard}]}\n"
+                           "variants: [conv2d/naive]\n");
+    const struct plan_options options = {.scenario_path = path};
+    struct error err = {0};
+    struct plan plan;
+    struct op_data *data;
+    int row, zeros = 0;
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    for (row = 0; row < plan.row_count && plan.rows[row].variant->name[strlen("conv2d/")] != 'n'; row++)
+        ;
+    assert_true(row < plan.row_count && plan.rows[row].case_index == 0);
+    struct worker *w = worker_inside.open(drop, NULL);
+    json_t *setup = json_pack("{s:s,s:s,s:s,s:o,s:s}", "do", "setup", "scenario", path, "device", "emu:GH100", "chip",
+                              wire_chip(chip_find("GH100")), "files", plan.files);
+    if (!worker_inside.handle(w, setup, &err))
+        fail_msg("%s", err.text);
+    assert_true(worker_timed_part(w, row) & DATA_FULL);
+    if (!worker_data(w, row, worker_timed_part(w, row), &data, &err))
+        fail_msg("%s", err.text);
+    assert_non_null(data->array[ROLE_INPUT]);
+    for (int i = 0; i < 2 * 8 * 40; i++)
+        zeros += data->array[ROLE_INPUT][i] == 0;
+    assert_true(zeros < 8); /* full, though every other pixel is not marked */
+    worker_inside.close(w);
+    json_decref(setup);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(data_of_the_first_case_are_made),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
