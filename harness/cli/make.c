@@ -143,9 +143,10 @@ static void print_facts(struct text *t, const char *label, const struct compiled
         count = 0;
     }
     for (int i = 0; i < count; i++) {
-        text_addf(t, "%-34s %-28s %3d regs  spills %d/%d B  stack %d B  smem %d B  code %d B", label, facts[i].name, facts[i].registers,
-                  facts[i].spill_store_bytes, facts[i].spill_load_bytes, facts[i].stack_bytes, facts[i].static_smem, facts[i].code_bytes);
-        text_addf(t, "  %s%s\n", c->from_cache ? "cached" : "", c->from_cache ? "" : "compiled");
+        text_addf(t, "%-34s %-28s %3d regs  spills %d/%d B  stack %d B  smem %d B  code %d B %.12s", label, facts[i].name,
+                  facts[i].registers, facts[i].spill_store_bytes, facts[i].spill_load_bytes, facts[i].stack_bytes, facts[i].static_smem,
+                  facts[i].code_bytes, facts[i].sass_hash);
+        text_addf(t, "  %s\n", c->from_cache ? "cached" : "compiled");
     }
     free(facts);
 }
