@@ -62,8 +62,7 @@ const struct work *program_step_work(const struct program *p, const struct step 
 
 bool program_where(const struct program *p, const struct step *step, int line, int column, struct error *err)
 {
-    const struct unit *u = &p->units[step->unit];
-    return u->code == CODE_CUDA && line > 0 && error_where(err, "%s:%d:%d", u->path, line, column);
+    return step->file && line > 0 && error_where(err, "%s:%d:%d", step->file, line, column);
 }
 
 uint64_t program_scratch_bytes(const struct program *p)

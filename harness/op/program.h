@@ -76,7 +76,8 @@ struct step {
     int unit;
     bool prepare; /* run once before, timed apart */
     /* STEP_KERNEL */
-    int line, column;                       /* of its name in the head */
+    const char *file;                       /* of the head that it stands in; the variant's, which outlives the program */
+    int line, column;                       /* of its name there */
     uint32_t grid[3], block[3], cluster[3]; /* cluster 0,0,0 = none */
     uint32_t smem;                          /* dynamic shared memory, bytes */
     bool cooperative, pdl;
@@ -156,8 +157,7 @@ void program_free(struct program *program);
 int program_tensor(const struct program *program, enum tensor_role role);
 /* The work that a step belongs to: the program's, or a link's. */
 const struct work *program_step_work(const struct program *program, const struct step *step);
-/* Puts "FILE:LINE:COLUMN: " before an error of a kernel step; nothing when the head is not in the unit's file (foreign code) or line is 0.
- * Returns false. */
+/* Puts "FILE:LINE:COLUMN: " before an error of a kernel step; nothing when it does not stand in a head. Returns false. */
 bool program_where(const struct program *program, const struct step *step, int line, int column, struct error *err);
 /* Bytes of scratch. */
 uint64_t program_scratch_bytes(const struct program *program);

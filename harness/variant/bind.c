@@ -110,7 +110,7 @@ static bool make_unit(struct bind *b, struct error *err)
     p->unit_count = 1;
     struct unit *u = &p->units[0];
     u->label = xstrdup(v->name);
-    u->path = has_code ? xstrdup(v->path) : NULL;
+    u->path = has_code ? xstrdup(v->code) : NULL;
     u->code = b->h->code;
     u->on_host = b->h->on_host;
     if (has_code && u->code != CODE_CUDA) { /* made elsewhere, beside the sidecar */

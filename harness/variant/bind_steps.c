@@ -169,6 +169,7 @@ static bool bind_kernel(struct bind *b, const struct head_step *s, struct error 
 {
     struct step *out = bind_step_new(b->program, STEP_KERNEL, s->prepare);
     snprintf(out->name, sizeof out->name, "%s", s->name);
+    out->file = s->node->file;
     out->line = s->node->line;
     out->column = s->node->column;
     if (!eval_dims(b, &s->grid, "grid", out->grid, err) || !eval_dims(b, &s->block, "block", out->block, err) ||

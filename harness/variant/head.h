@@ -8,6 +8,7 @@
 #include "base/node.h"
 #include "op/op.h"
 #include "op/program.h"
+#include "variant/variant.h"
 #include <stddef.h>
 
 #define HEAD_MAX_ITEMS 64         /* of any list or map of a head */
@@ -140,6 +141,14 @@ struct head_place {
     int later;
 };
 enum head_found head_find(const char *file, const char *text, size_t bytes, struct head_place *out, struct error *err);
+
+/* One file as a variant, `like:` resolved. `extra`: the user's folders ("NAME=DIR" or "NAME=FILE", NULL-terminated; may be NULL), which a
+ * `like:` may name. `*note` is set instead of the error when the file is no variant ("": nothing to say about it). */
+struct variant *head_load(const char *path, const char *folder, const char *const *extra, char **note, struct error *err);
+/* The same where anything but a variant is an error. */
+struct variant *head_load_only(const char *path, const char *folder, const char *const *extra, struct error *err);
+/* Joins v->head with the heads that it is `like:`; sets v->parents and v->code. */
+bool head_inherit(struct variant *v, const char *folder, const char *const *extra, struct error *err);
 
 /* Reads the YAML tree of a head; NULL on error. `root` must outlive it. */
 struct head *head_read(const struct node *root, struct error *err);

@@ -3,170 +3,14 @@
 #include "variant/variant.h"
 #include "base/file.h"
 #include "base/text.h"
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#define SOURCE_MAX_BYTES (1u << 30)
 
 static void add_note(struct variant_set *set, char *note)
 {
     set->notes = xrealloc(set->notes, (size_t)(set->note_count + 1) * sizeof *set->notes);
     set->notes[set->note_count++] = note;
-}
-
-void variant_free(struct variant *v)
-{
-    if (!v)
-        return;
-    head_free(v->parsed);
-    node_free(v->head);
-    free(v->name);
-    free(v->path);
-    free(v->text);
-    free(v->what);
-    free(v->from);
-    free(v->algorithm);
-    free(v);
-}
-
-static char *absolute(const char *path)
-{
-    char *real = realpath(path, NULL);
-    return real ? real : xstrdup(path);
-}
-
-static bool read_head(struct variant *v, const char *path, const struct head_place *place, struct error *err)
-{
-    v->head = node_parse_text(path, v->text + place->begin, place->end - place->begin, place->line, 1, err);
-    if (!v->head)
-        return false;
-    struct head *h = head_read(v->head, err);
-    if (!h)
-        return false;
-    const struct node *from = node_get(v->head, "from"), *algorithm = node_get(v->head, "algorithm");
-    v->parsed = h;
-    v->op = h->op;
-    v->what = xstrdup(node_get(v->head, "what")->text);
-    v->from = from ? xstrdup(from->text) : NULL;
-    v->algorithm = xstrdup(algorithm ? algorithm->text : "direct");
-    return true;
-}
-
-static struct variant *load_head(const char *path, const char *folder, char **note, struct error *err)
-{
-    const char *base = file_base(path);
-    size_t length = strlen(base), bytes = 0;
-    struct head_place place;
-    struct stat st;
-    *note = NULL;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        *note = text_format("%s/%s: not a file, passed over", folder, base);
-        return NULL;
-    }
-    if (stat(path, &st) == 0 && st.st_size > HEAD_MAX_BYTES) {
-        *note = text_format("%s/%s: %lld bytes, more than a variant may have (%u), passed over", folder, base, (long long)st.st_size,
-                            HEAD_MAX_BYTES);
-        return NULL;
-    }
-    struct variant *v = xcalloc(1, sizeof *v);
-    v->name = text_format("%s/%.*s", folder, (int)(length > 3 && !strcmp(base + length - 3, ".cu") ? length - 3 : length), base);
-    v->path = absolute(path);
-    v->text = file_read(path, HEAD_MAX_BYTES, &bytes, err);
-    enum head_found found = v->text ? head_find(path, v->text, bytes, &place, err) : HEAD_BROKEN;
-    if (found == HEAD_ABSENT && place.later)
-        *note = text_format("%s/%s: its `bench` head (line %d) is not the first comment, passed over", folder, base, place.later);
-    else if (found == HEAD_ABSENT)
-        *note = text_format("%s/%s: no `bench 1` head, passed over", folder, base);
-    if (found == HEAD_PRESENT && read_head(v, path, &place, err)) {
-        const struct node *source = node_get(v->head, "source");
-        hash_bytes(v->text, bytes, v->hash);
-        if (!source)
-            return v;
-        node_error(source, err, "source: the code of a .cu is the file itself; a head for %.80s is a file of its own, NAME.yaml",
-                   source->text);
-    }
-    variant_free(v);
-    return NULL;
-}
-
-/* `source:` at the beginning of a line: else a YAML file is something else, like a scenario. */
-static bool is_sidecar(const char *text)
-{
-    return text && (!strncmp(text, "source:", 7) || strstr(text, "\nsource:"));
-}
-
-/* The hash covers the code too: a new build of it is another row. */
-static bool hash_with_source(struct variant *v, size_t bytes, struct error *err)
-{
-    const struct node *source = node_get(v->head, "source");
-    char *dir = file_dir(v->path), *path = file_join(dir, source->text);
-    size_t code_bytes = 0;
-    char *code = file_read(path, SOURCE_MAX_BYTES, &code_bytes, NULL);
-    if (code) {
-        struct hash *h = hash_begin();
-        hash_add(h, v->text, bytes);
-        hash_add(h, code, code_bytes);
-        hash_end(h, v->hash);
-    } else {
-        node_error(source, err, "source: there is no %s", path);
-    }
-    bool ok = code != NULL;
-    free(code);
-    free(path);
-    free(dir);
-    return ok;
-}
-
-static struct variant *load_sidecar(const char *path, const char *folder, struct error *err)
-{
-    const char *base = file_base(path);
-    size_t bytes = 0;
-    struct variant *v = xcalloc(1, sizeof *v);
-    v->name = text_format("%s/%.*s", folder, (int)(strlen(base) - 5), base);
-    v->path = absolute(path);
-    v->text = file_read(path, HEAD_MAX_BYTES, &bytes, err);
-    struct head_place whole = {.begin = 0, .end = bytes, .line = 1};
-    if (v->text && read_head(v, path, &whole, err) && hash_with_source(v, bytes, err))
-        return v;
-    variant_free(v);
-    return NULL;
-}
-
-/* `*note` is set, or nothing at all, instead of the error when the file is no variant. */
-static struct variant *load(const char *path, const char *folder, char **note, struct error *err)
-{
-    size_t length = strlen(path), bytes;
-    *note = NULL;
-    if (length < 5 || strcmp(path + length - 5, ".yaml"))
-        return load_head(path, folder, note, err);
-    char *text = file_read(path, HEAD_MAX_BYTES, &bytes, NULL);
-    struct variant *v = NULL;
-    if (is_sidecar(text))
-        v = load_sidecar(path, folder, err);
-    else
-        *note = xstrdup("");
-    free(text);
-    return v;
-}
-
-struct variant *variant_load(const char *path, const char *folder, struct error *err)
-{
-    char *note;
-    struct variant *v = load(path, folder, &note, err);
-    if (note && !*note) {
-        error_set(err, ERROR_USAGE, "%s: no `source:`, so it is no sidecar of foreign code", path);
-        error_hint(err, "docs/FOREIGN.md");
-    } else if (note) {
-        error_set(err, ERROR_USAGE, "%s", note);
-        error_where(err, "%s", path);
-        error_hint(err, "a variant begins with a comment `/* bench 1`: `bench new OP %s` writes one from the kernel's signature",
-                   file_base(path));
-    }
-    free(note);
-    return v;
 }
 
 static int by_name(const void *a, const void *b)
@@ -181,14 +25,15 @@ static void add_variant(struct variant_set *set, struct variant *v)
     set->items[set->count++] = v;
 }
 
-static bool load_files(struct variant_set *set, const char *dir, const char *folder, const char *suffix, struct error *err)
+static bool load_files(struct variant_set *set, const char *dir, const char *folder, const char *suffix, const char *const *extra,
+                       struct error *err)
 {
     char **names;
     int count = file_list(dir, suffix, &names, err);
     bool done = count >= 0;
     for (int i = 0; i < count; i++) {
         char *path = file_join(dir, names[i]), *note = NULL;
-        struct variant *v = done ? load(path, folder, &note, err) : NULL;
+        struct variant *v = done ? head_load(path, folder, extra, &note, err) : NULL;
         if (v) {
             add_variant(set, v);
         } else if (note && *note) {
@@ -206,10 +51,11 @@ static bool load_files(struct variant_set *set, const char *dir, const char *fol
     return done;
 }
 
-static bool load_folder(struct variant_set *set, const char *dir, const char *folder, bool own, struct error *err)
+/* `extra`: the user's folders, which a head may name in `like:`; `own`: this is one of them. */
+static bool load_folder(struct variant_set *set, const char *dir, const char *folder, bool own, const char *const *extra, struct error *err)
 {
     int before = set->count;
-    bool done = load_files(set, dir, folder, ".cu", err) && load_files(set, dir, folder, ".yaml", err);
+    bool done = load_files(set, dir, folder, ".cu", extra, err) && load_files(set, dir, folder, ".yaml", extra, err);
     if (done && own && set->count == before) /* a folder that selects nothing is an error (decision 13) */
         return error_set(err, ERROR_USAGE, "--variants %s=%s: the folder has no variant (no .cu file with a `bench 1` head)", folder, dir);
     return done;
@@ -222,7 +68,7 @@ static bool load_installed(struct variant_set *set, struct error *err)
     bool done = count >= 0;
     for (int i = 0; i < count; i++) {
         char *dir = file_join(root, names[i]);
-        done = done && (!file_is_dir(dir) || load_folder(set, dir, names[i], false, err));
+        done = done && (!file_is_dir(dir) || load_folder(set, dir, names[i], false, NULL, err));
         free(dir);
         free(names[i]);
     }
@@ -239,7 +85,7 @@ static bool folder_name_ok(const char *s, size_t n)
     return n > 0 && n < PROGRAM_NAME;
 }
 
-static bool load_extra(struct variant_set *set, const char *spec, struct error *err)
+static bool load_extra(struct variant_set *set, const char *spec, const char *const *extra, struct error *err)
 {
     size_t n = strcspn(spec, "=");
     if (!spec[n] || !folder_name_ok(spec, n)) {
@@ -253,9 +99,9 @@ static bool load_extra(struct variant_set *set, const char *spec, struct error *
     bool dir = file_is_dir(path), done;
     int before = set->count;
     if (dir) {
-        done = load_folder(set, path, folder, true, err);
+        done = load_folder(set, path, folder, true, extra, err);
     } else {
-        struct variant *v = variant_load(path, folder, err);
+        struct variant *v = head_load_only(path, folder, extra, err);
         done = v != NULL;
         if (v)
             add_variant(set, v);
@@ -302,7 +148,7 @@ bool variant_set_load(const char *const *extra, struct variant_set *set, struct 
     *set = (struct variant_set){0};
     bool done = load_installed(set, err);
     for (int i = 0; done && extra && extra[i]; i++)
-        done = load_extra(set, extra[i], err);
+        done = load_extra(set, extra[i], extra, err);
     if (set->count)
         qsort(set->items, (size_t)set->count, sizeof *set->items, by_name);
     for (int i = 1; done && i < set->count; i++)

@@ -13,16 +13,24 @@
 #include "op/program.h"
 
 enum variant_given { GIVEN_INSTALLED, GIVEN_FOLDER, GIVEN_FILE }; /* with bench, by --variants NAME=DIR, by --variants NAME=FILE */
+struct variant_file {                                             /* another file that a head is `like:`, nearest first */
+    char *path, *text;                                            /* absolute */
+    size_t bytes;
+    struct node *root; /* empty: its keys went to the variant's head, and their nodes name it */
+};
 struct variant {
     enum variant_given given;
     char *name; /* "conv2d/naive" */
     char *path; /* absolute */
     char *text; /* the file */
+    char *code; /* absolute: the file that is compiled; a file without code of its own has that of the nearest parent with some */
     const struct op *op;
     char *what, *from, *algorithm;
-    char hash[HASH_TEXT]; /* of the file */
-    struct node *head;    /* the parsed YAML of the head; positions are those in the .cu */
-    void *parsed;         /* private to variant/ */
+    char hash[HASH_TEXT]; /* of the file, of those it is like, and of foreign code */
+    struct node *head;    /* the YAML of the head, joined with what it is like; each node has its own file and place */
+    struct variant_file *parents;
+    int parent_count;
+    void *parsed; /* private to variant/ */
 };
 struct variant_set {
     struct variant **items; /* sorted by name */
