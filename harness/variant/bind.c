@@ -227,8 +227,10 @@ bool bind_at_depth(const struct variant_set *set, const struct variant_point *po
         program->feasible = true;
         return true;
     }
-    if (program->reason)
+    if (program->reason) {
+        error_clear(err); /* no row of a table, met in the middle of an expression */
         return true;
+    }
     program_free(program);
     *program = (struct program){0};
     return false;

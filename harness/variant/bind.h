@@ -26,6 +26,8 @@ struct bind {
     int map_at[HEAD_MAX_ITEMS];
     struct value lets[HEAD_MAX_ITEMS];
     bool let_known[HEAD_MAX_ITEMS];
+    int row[HEAD_MAX_TABLES]; /* of `candidates:`, counted from 1: the one that was chosen or is being tried; 0: not known yet */
+    bool trying[HEAD_MAX_TABLES];
     struct expr_env env;
     struct program *program;
 };
@@ -38,6 +40,10 @@ bool bind_at_depth(const struct variant_set *set, const struct variant_point *po
 /* bind.c */
 /* Says in the program whether the head claims the work. */
 bool bind_claim(struct bind *b, struct error *err);
+
+/* bind_choose.c */
+/* What a name of `candidates:` stands for: the name of the chosen row (column -1) or one of its values. */
+bool bind_chosen(struct bind *b, int table, int column, struct value *out, struct error *err);
 
 /* bind_env.c */
 void bind_env_init(struct bind *b);

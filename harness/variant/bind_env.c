@@ -72,7 +72,7 @@ static bool env_name(void *context, const char *name, struct value *out, struct 
             *out = b->point->values[i];
             return true;
         }
-    int let = head_let_find(b->h, name); /* head_check has proved that no let uses itself */
+    int let = head_let_find(b->h, name); /* head_check_depends has proved that no let uses itself */
     if (let >= 0) {
         if (!b->let_known[let] && !expr_eval(b->h->lets[let].expr, &b->env, &b->lets[let], err))
             return false;
@@ -80,6 +80,9 @@ static bool env_name(void *context, const char *name, struct value *out, struct 
         *out = b->lets[let];
         return true;
     }
+    int column, table = head_candidates_find(b->h, name, &column);
+    if (table >= 0)
+        return bind_chosen(b, table, column, out, err);
     if (work_symbol(&b->own, name, out) || chip_symbol(b->chip, name, out))
         return true;
     if (!head_is_word(name) && head_scratch_find(b->h, name) < 0 && head_map_find(b->h, name) < 0)

@@ -242,15 +242,15 @@ static bool check_source(const struct head *h, struct error *err)
 
 struct head *head_read(const struct node *root, struct error *err)
 {
-    static const char *const keys[] = {"op",         "what",    "from",        "needs",   "layout", "dtype",  "math",    "algorithm",
-                                       "exact",      "check",   "epilogue",    "mask",    "params", "let",    "where",   "define",
-                                       "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select", "columns", "predict",
-                                       "ablate",     "source",  "on",          "claims",  "like",   NULL};
+    static const char *const keys[] = {"op",         "what",    "from",        "needs",   "layout", "dtype",      "math",    "algorithm",
+                                       "exact",      "check",   "epilogue",    "mask",    "params", "let",        "where",   "define",
+                                       "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select",     "columns", "predict",
+                                       "ablate",     "source",  "on",          "claims",  "like",   "candidates", NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&
-        read_source(h, root, err) && head_read_steps(h, root, err) && read_predict(h, root, err) && read_ablate(h, root, err) &&
-        check_source(h, err) && head_check(h, err))
+        head_read_candidates(h, root, err) && read_source(h, root, err) && head_read_steps(h, root, err) && read_predict(h, root, err) &&
+        read_ablate(h, root, err) && check_source(h, err) && head_check(h, err))
         return h;
     head_free(h);
     return NULL;
@@ -299,6 +299,7 @@ void head_free(struct head *h)
     expr_free(h->mask.weights);
     free_named(h->lets, h->let_count);
     free_named(h->defines, h->define_count);
+    head_candidates_free(h);
     for (int i = 0; i < h->param_count; i++)
         free(h->params[i].name);
     for (int i = 0; i < h->specialise_count; i++)

@@ -11,8 +11,11 @@
 #include "variant/variant.h"
 #include <stddef.h>
 
-#define HEAD_MAX_ITEMS 64         /* of any list or map of a head */
-#define HEAD_MAX_VALUES 64        /* of one parameter */
+#define HEAD_MAX_ITEMS 64  /* of any list or map of a head */
+#define HEAD_MAX_VALUES 64 /* of one parameter */
+#define HEAD_MAX_TABLES 4  /* of `candidates:` */
+#define HEAD_MAX_ROWS 16
+#define HEAD_MAX_COLUMNS 8
 #define HEAD_MAX_BYTES (4u << 20) /* of a .cu file */
 
 struct named_expr {
@@ -60,6 +63,21 @@ struct head_map {
     struct expr_list box, dims, strides, element_strides;
     struct expr *swizzle, *interleave, *l2;
     bool oob_nan;
+};
+struct head_row {
+    char *name;
+    struct expr *when; /* NULL: always */
+    struct expr *values[HEAD_MAX_COLUMNS];
+};
+struct head_candidates {
+    char *name;
+    const struct node *node;
+    char *columns[HEAD_MAX_COLUMNS + 1]; /* names of the values of a row, NULL behind the last */
+    const struct node *nodes[HEAD_MAX_COLUMNS];
+    int column_count;
+    struct head_row *rows;
+    int row_count;
+    struct expr *least; /* what the row that is taken has the least of; NULL: the first row that may be */
 };
 enum head_step_kind { HEAD_KERNEL, HEAD_FILL, HEAD_COPY, HEAD_SYMBOL, HEAD_CUDNN, HEAD_VARIANT, HEAD_CALL };
 struct head_bind {
@@ -116,6 +134,8 @@ struct head {
     int param_count;
     struct named_expr *lets, *defines;
     int let_count, define_count;
+    struct head_candidates *tables;
+    int table_count;
     char **specialise;
     int specialise_count;
     struct head_scratch *scratch;
@@ -162,7 +182,11 @@ bool head_buffer(const struct head *h, const struct node *n, const char *name, s
 bool head_read_steps(struct head *h, const struct node *root, struct error *err);
 bool head_read_types(struct head *h, const struct node *root, struct error *err);
 bool head_read_values(struct head *h, const struct node *root, struct error *err);
-/* Names, recursion of lets, and what a kernel's arguments may be; after everything is read. */
+bool head_read_candidates(struct head *h, const struct node *root, struct error *err);
+void head_candidates_free(struct head *h);
+/* No let and no value of a table uses itself; no two tables need each other's choice. */
+bool head_check_depends(const struct head *h, struct error *err);
+/* Names, and what a kernel's arguments may be; after everything is read. */
 bool head_check(struct head *h, struct error *err);
 bool head_has_epilogue(const struct head *h, enum epilogue_kind kind);
 bool head_param_allows(const struct head_param *p, const struct value *v);
@@ -170,6 +194,9 @@ int head_scratch_find(const struct head *h, const char *name);
 int head_map_find(const struct head *h, const char *name);
 int head_param_find(const struct head *h, const char *name);
 int head_let_find(const struct head *h, const char *name);
+/* The table that has this name (*column -1) or a value of this name; -1: none. */
+int head_candidates_find(const struct head *h, const char *name, int *column);
+int head_column_find(const struct head_candidates *t, const char *name);
 enum tensor_role head_role(const char *name); /* ROLE_COUNT: none */
 /* The names of chip symbols and functions, NULL-terminated. */
 extern const char *const head_chip_symbols[];

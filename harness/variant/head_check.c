@@ -1,5 +1,5 @@
-/* What can be wrong although every key reads well: names that mean nothing or two things, lets that use themselves, kernels that
- * are given a tensor which the head does not claim. */
+/* What can be wrong although every key reads well: names that mean nothing or two things, kernels that are given a tensor which the head
+ * does not claim. */
 #include "variant/head.h"
 #include "base/text.h"
 #include <stdio.h>
@@ -47,6 +47,10 @@ static void collect_names(struct head *h)
         add_name(h, h->params[i].name);
     for (int i = 0; i < h->let_count; i++)
         add_name(h, h->lets[i].name);
+    for (int i = 0; i < h->table_count; i++) {
+        add_name(h, h->tables[i].name);
+        add_names(h, (const char *const *)h->tables[i].columns);
+    }
     for (int i = 0; i < h->scratch_count; i++)
         add_name(h, h->scratch[i].name);
     for (int i = 0; i < h->map_count; i++)
@@ -80,12 +84,17 @@ struct own_name {
 };
 static bool check_own_names(const struct head *h, struct error *err)
 {
-    struct own_name all[4 * HEAD_MAX_ITEMS];
+    struct own_name all[4 * HEAD_MAX_ITEMS + HEAD_MAX_TABLES * (HEAD_MAX_COLUMNS + 1)];
     int count = 0;
     for (int i = 0; i < h->param_count; i++)
         all[count++] = (struct own_name){"parameter", h->params[i].name, h->params[i].node};
     for (int i = 0; i < h->let_count; i++)
         all[count++] = (struct own_name){"let", h->lets[i].name, h->lets[i].node};
+    for (int i = 0; i < h->table_count; i++) {
+        all[count++] = (struct own_name){"candidates", h->tables[i].name, h->tables[i].node};
+        for (int c = 0; c < h->tables[i].column_count; c++)
+            all[count++] = (struct own_name){"value", h->tables[i].columns[c], h->tables[i].nodes[c]};
+    }
     for (int i = 0; i < h->scratch_count; i++)
         all[count++] = (struct own_name){"scratch buffer", h->scratch[i].name, h->scratch[i].node};
     for (int i = 0; i < h->map_count; i++)
@@ -192,53 +201,30 @@ static bool check_steps(const struct head *h, struct error *err)
     return true;
 }
 
-/* Depth-first over the lets that a let uses; `path` is where we are. */
-struct walk {
-    const struct head *h;
-    int path[HEAD_MAX_ITEMS], depth;
-    bool done[HEAD_MAX_ITEMS];
-    struct error *err;
-    bool failed;
-};
-
-static void visit_let(void *context, const char *name)
+static bool check_candidates(const struct head *h, struct error *err)
 {
-    struct walk *w = context;
-    int let = w->failed ? -1 : head_let_find(w->h, name);
-    if (let < 0 || w->done[let])
-        return;
-    for (int i = 0; i < w->depth; i++)
-        if (w->path[i] == let) {
-            struct text t = {0};
-            for (int j = i; j < w->depth; j++)
-                text_addf(&t, "%s -> ", w->h->lets[w->path[j]].name);
-            text_add(&t, name);
-            node_error(w->h->lets[let].node, w->err, "let '%s' uses itself: %s", name, text_get(&t));
-            text_free(&t);
-            w->failed = true;
-            return;
+    for (int i = 0; i < h->table_count; i++) {
+        const struct head_candidates *t = &h->tables[i];
+        for (int r = 0; r < t->row_count; r++) {
+            if (!check_expr(h, t->rows[r].when, err))
+                return false;
+            for (int c = 0; c < t->column_count; c++)
+                if (!check_expr(h, t->rows[r].values[c], err))
+                    return false;
         }
-    w->path[w->depth++] = let;
-    expr_names(w->h->lets[let].expr, visit_let, w);
-    w->depth--;
-    w->done[let] = true;
-}
-
-static bool check_lets(const struct head *h, struct error *err)
-{
-    struct walk w = {.h = h, .err = err};
-    for (int i = 0; i < h->let_count && !w.failed; i++)
-        visit_let(&w, h->lets[i].name);
-    return !w.failed;
+        if (!check_expr(h, t->least, err))
+            return false;
+    }
+    return true;
 }
 
 bool head_check(struct head *h, struct error *err)
 {
     collect_names(h);
-    if (!check_own_names(h, err) || !check_defines(h, err) || !check_named(h, h->lets, h->let_count, err) || !check_lets(h, err) ||
-        !check_named(h, h->defines, h->define_count, err) || !check_list(h, &h->needs, err) || !check_list(h, &h->where, err) ||
-        !check_list(h, &h->claims, err) || !check_list(h, &h->mask.tile, err) || !check_expr(h, h->mask.weights, err) ||
-        !check_steps(h, err))
+    if (!check_own_names(h, err) || !check_defines(h, err) || !check_named(h, h->lets, h->let_count, err) || !check_candidates(h, err) ||
+        !head_check_depends(h, err) || !check_named(h, h->defines, h->define_count, err) || !check_list(h, &h->needs, err) ||
+        !check_list(h, &h->where, err) || !check_list(h, &h->claims, err) || !check_list(h, &h->mask.tile, err) ||
+        !check_expr(h, h->mask.weights, err) || !check_steps(h, err))
         return false;
     for (int i = 0; i < h->scratch_count; i++)
         if (!check_expr(h, h->scratch[i].elements, err))

@@ -23,28 +23,14 @@ params:
   AHEAD: {values: [auto, 3, 4, 6, 8], default: auto}               # taps of weights in shared memory, if not all fit; auto: 4, or what fits
 let:
   cover: min(64 * ceil(q, 64) * p, 128 * ceil(q, 16) * ceil(p, 8), 64 * ceil(q, 8) * ceil(p, 8))      # pixels of an image with what its tiles have too much
-  # Five ways to cut the work. Which: the one whose waves of tiles take the least, in 64ths of a cycle. 32 bytes of a tap's channels by 64 pixels by kb channels are kb / 2
-  # cycles of products; shared memory gives 16 + kb / 4 cycles of operands and takes in the tap, kb / 4 for all pixels of the tile, at four fifths of its rate.
+  edge: select(group == 1, 8, 16)                                  # of a tile of squares
+  groups_all: ceil(k, widest) * n * min(ceil(q, 64) * ceil(p, group), ceil(q, edge) * ceil(p, 64 * group / edge))
+  columns: 16 * ceil(ceil(k, ceil(k, widest)), 16)                 # channels of a product
   steps: r * s * ceil(c * size(input), 32)
-  tiles_256: n * min(ceil(q, 64) * ceil(p, 4), ceil(q, 16) * ceil(p, 16))
-  tiles_128: n * min(ceil(q, 64) * ceil(p, 2), ceil(q, 16) * ceil(p, 8))
-  tiles_64: n * min(ceil(q, 64) * p, ceil(q, 8) * ceil(p, 8))
-  kb_192: 16 * ceil(ceil(k, ceil(k, 192)), 16)
-  kb_128: 16 * ceil(ceil(k, ceil(k, 128)), 16)
-  kb_96: 16 * ceil(ceil(k, ceil(k, 96)), 16)
-  kb_64: 16 * ceil(ceil(k, ceil(k, 64)), 16)
-  kb_48: 16 * ceil(ceil(k, ceil(k, 48)), 16)
-  own: ceil(tiles_256 * ceil(k, 96), sm_count) * (steps * max(128 * kb_96, 5120 + 100 * kb_96) + 32000)       # consumers in turn, 256 pixels each
-  broad: ceil(tiles_128 * ceil(k, 192), sm_count) * (steps * max(64 * kb_192, 2560 + 60 * kb_192) + 32000)    # in turn, 128 pixels, more channels
-  flat: ceil(tiles_128 * ceil(k, 128), sm_count) * (steps * max(64 * kb_128, 2560 + 60 * kb_128) + 128000)    # together, 128 pixels: nobody hides a store
-  little: ceil(tiles_128 * ceil(k, 48), sm_count) * (steps * max(64 * kb_48, 2560 + 60 * kb_48) + 128000)     # together, fewer channels
-  tiny: ceil(tiles_64 * ceil(k, 64), sm_count) * (steps * max(32 * kb_64, 1280 + 40 * kb_64) + 128000)        # one alone
-  least: min(own, broad, flat, little, tiny)
-  widest: select(KB != 'auto', KB, select(own == least, 96, select(broad == least, 192, select(flat == least, 128, select(little == least, 48, 64)))))
-  blocks_k: ceil(k, widest)
+  blocks_k: ceil(k, select(KB != 'auto', KB, widest))
   kb: 16 * ceil(ceil(k, blocks_k), 16)
-  blocks: select(BLOCKS != 'auto', BLOCKS, select(own == least and kb <= 96, 4, select((own == least or broad == least) and kb <= 192, 2, 1)))
-  share: select(SHARE != 'auto', SHARE, own > least and broad > least and (flat == least or little == least))
+  blocks: select(BLOCKS != 'auto', BLOCKS, min(each, select(kb <= 96, 4, select(kb <= 192, 2, 1))))
+  share: select(SHARE != 'auto', SHARE, both)
   lines: n * ceil(q, 64) * ceil(p, tile_blocks) * blocks_k         # tiles, if a block of pixels is 64 of a row
   squares: n * ceil(q, select(tile_blocks == 1, 8, 16)) * ceil(p, select(tile_blocks == 1, 8, 4 * tile_blocks)) * blocks_k
   square: select(SQUARE != 'auto', SQUARE, ceil(squares, sm_count) <= ceil(lines, sm_count))   # a smaller border, if that costs no wave
@@ -64,6 +50,17 @@ let:
   tiles_y: ceil(p, tile_h)
   tiles: n * tiles_y * tiles_x * blocks_k
   box: select(size(output) == 4, 16, select(blocks_k == 1 or kb % 64 == 0, 64, select(kb % 32 == 0, 32, 16)))   # channels that are stored together
+candidates:
+  # Five ways to cut the work. Which: the one whose waves of tiles take the least, in 64ths of a cycle. 32 bytes of a tap's channels by 64 pixels by kb channels are kb / 2
+  # cycles of products; shared memory gives 16 + kb / 4 cycles of operands and takes in the tap, kb / 4 for all pixels of the tile, at four fifths of its rate.
+  way:
+    rows:     # channels a block; times 64 pixels of a tile, and of a consumer; one tile for both; what is left of a tile's end beside products
+      own:    {widest: 96,  group: 4, each: 4, both: 0, end: 32000}     # consumers in turn, 256 pixels each
+      broad:  {widest: 192, group: 2, each: 2, both: 0, end: 32000}     # in turn, 128 pixels, more channels
+      flat:   {widest: 128, group: 2, each: 1, both: 1, end: 128000}    # together, 128 pixels: nobody hides a store
+      little: {widest: 48,  group: 2, each: 1, both: 1, end: 128000}    # together, fewer channels
+      tiny:   {widest: 64,  group: 1, each: 1, both: 0, end: 128000}    # one alone
+    least: ceil(groups_all, sm_count) * (steps * max(32 * group * columns, 1280 * group + 20 * (group + 1) * columns) + end)
 where:
   - cc == 90
   - blocks * kb <= 384                                             # half as many registers hold the sums of a thread
