@@ -137,7 +137,7 @@ static bool eval_attributes(struct bind *b, const struct head_step *s, struct st
 
 static bool eval_arg(struct bind *b, const struct expr *e, struct arg *out, struct error *err)
 {
-    const char *name = expr_name(e);
+    const char *name = head_argument(b->h, e);
     snprintf(out->name, sizeof out->name, "%s", expr_text(e));
     expr_place(e, &out->line, &out->column);
     out->kind = ARG_INT;

@@ -188,6 +188,8 @@ void head_candidates_free(struct head *h);
 bool head_check_depends(const struct head *h, struct error *err);
 /* Names, and what a kernel's arguments may be; after everything is read. */
 bool head_check(struct head *h, struct error *err);
+/* The name that an argument is, also through lets that are nothing but a name (`let: {other: stored}`); NULL: something is computed. */
+const char *head_argument(const struct head *h, const struct expr *e);
 bool head_has_epilogue(const struct head *h, enum epilogue_kind kind);
 bool head_param_allows(const struct head_param *p, const struct value *v);
 int head_scratch_find(const struct head *h, const char *name);

@@ -164,10 +164,18 @@ static bool check_named(const struct head *h, const struct named_expr *items, in
     return true;
 }
 
+const char *head_argument(const struct head *h, const struct expr *e)
+{
+    const char *name = expr_name(e);
+    for (int let = name ? head_let_find(h, name) : -1; let >= 0; let = name ? head_let_find(h, name) : -1)
+        name = expr_name(h->lets[let].expr);
+    return name;
+}
+
 /* A tensor that is not in every layer must be claimed by the head, else the kernel would be given nothing. */
 static bool check_arg(const struct head *h, const struct expr *e, struct error *err)
 {
-    const char *name = expr_name(e);
+    const char *name = head_argument(h, e);
     enum tensor_role role = name ? head_role(name) : ROLE_COUNT;
     if (role == ROLE_FILTER && !h->op->has_filter)
         return expr_fail(e, err, "%s has no filter", h->op->name);

@@ -4,6 +4,7 @@ what: not the op - reads every input element once and writes as many bytes as th
 check: none
 dtype: {input: [f32, f16, bf16], output: same}
 let:
+  other: second
   inputs: n * c * h * w
   others: n * c * h * w
   outputs: n * c * h * w
@@ -12,17 +13,17 @@ define:
   ELEMENT_T: type(input)
   VEC: v
 steps:
-  - kernel: add_bytes
+  - kernel: move_bytes_once
     grid: ceil(max(inputs, outputs) / v, 256)
     block: 256
-    args: input, second, output, inputs / v, others / v, outputs / v
+    args: input, other, output, inputs / v, others / v, outputs / v
 */
 
 /* Row 0 of add: its compulsory traffic. */
 #include "foil.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
-add_bytes(const ELEMENT_T *input, const ELEMENT_T *other, ELEMENT_T *output, long long inputs, long long others, long long outputs)
+move_bytes_once(const ELEMENT_T *input, const ELEMENT_T *other, ELEMENT_T *output, long long inputs, long long others, long long outputs)
 {
     move_bytes<ELEMENT_T, VEC>(input, other, output, inputs, others, outputs);
 }

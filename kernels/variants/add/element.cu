@@ -3,22 +3,23 @@ op: add
 what: input + second, one thread a vector of elements; any layout, every pixel
 dtype: {input: [f32, f16, bf16], output: same}
 let:
+  other: second
   elements: n * c * h * w
   v: select(elements * size(input) % 16 == 0, 16 / size(input), 1)
 define:
   ELEMENT_T: type(input)
   VEC: v
 steps:
-  - kernel: add_elements
+  - kernel: sum_elements
     grid: ceil(elements / v, 256)
     block: 256
-    args: input, second, output, elements / v
+    args: input, other, output, elements / v
 */
 
 /* The definition, dense: what the sparse variant saves is measured against this. */
 #include "element.cuh"
 
-extern "C" __global__ void __launch_bounds__(256) add_elements(const ELEMENT_T *input, const ELEMENT_T *other, ELEMENT_T *output, long long vectors)
+extern "C" __global__ void __launch_bounds__(256) sum_elements(const ELEMENT_T *input, const ELEMENT_T *other, ELEMENT_T *output, long long vectors)
 {
     long long i = ((long long)blockIdx.x * 256 + threadIdx.x) * VEC;
     if (i >= vectors * VEC)

@@ -1,37 +1,11 @@
 /* bench 1
-op: chain
 what: the copy engine brings the weights two layers ahead, once for each cluster of blocks
-from: resident
-needs:
-  - r == 3 and s == 3 and stride == 1 and pad == 1 and dilation == 1 and groups == 1
-  - width >= 16 and width % 16 == 0
-  - straight == 1 and plain == 1 and back <= 2
-  - n * h * w * width < 1073741824
-layout: {input: NHWC, output: NHWC}
-dtype: {input: [f16, bf16], filter: same, bias: f32, output: same, accumulate: f32}
-algorithm: implicit_gemm
+like: resident
 params:
-  TH: {values: [4, 6, 8], default: 6}         # rows of output pixels in a tile
-  TW: {values: [4, 6, 8, 12, 16], default: 6} # columns
-  KB: {values: [16, 32, 64], default: 32}     # output channels of a block
-  SPLIT: {values: [auto, 3, 4, 6, 9, 12], default: auto} # ways the depth is split between warps
-  ROWS: {values: [all, one], default: one}    # of 16 pixels that a warp multiplies: all of the tile's, or one
   CLUSTER: {values: [1, 2, 4], default: 1}    # blocks that share what they fetch of the weights
 let:
-  steps: 9 * width / 16                       # of 16 in the depth of the product
-  ways: select(SPLIT == 'auto', select(steps % 4 == 0, 4, 3), SPLIT)
-  m_tiles: ceil(TH * TW, 16)
-  warps: select(ROWS == 'all', ways, ways * m_tiles)
-  tiles_x: ceil(w, TW)
-  tiles_y: ceil(h, TH)
-  tiles: n * tiles_y * tiles_x
-  groups_k: width / KB
-  weight_bytes: KB * 9 * width * 2
-  pitch: 2 * width + 16                       # of a pixel in shared memory
-  tile_bytes: (TH + 2) * ((TW + 2) * pitch + (128 - 2 * pitch % 128) % 128)
   blocks: ceil(tiles, CLUSTER) * CLUSTER * groups_k
   smem: 128 + 2 * weight_bytes + tile_bytes + ways * m_tiles * 16 * (KB + 4) * 4 + runs * (KB + 2) * 4
-  per_sm: max(1, min(floor(smem_per_sm, smem + 1024), floor(512, 32 * warps)))
 where:
   - width % KB == 0
   - steps % ways == 0
@@ -40,25 +14,6 @@ where:
   - cc >= 90
   - blocks <= 2 * per_sm * sm_count           # tiles of a block: with four, a launch a layer is faster
   - sm_count >= CLUSTER * groups_k
-define:
-  TYPE: type(input)
-  C: width
-  PER_SM: per_sm
-  M_WARPS: warps / ways
-  WAYS: ways
-scratch:
-  weights: input[runs * width * width * 9]
-  ping: u32[n * h * w * width]                # two channels and their flag in 8 bytes
-  pong: u32[n * h * w * width]
-  launches: u32[blocks]
-prepare:
-  - kernel: order_weights
-    grid: runs * groups_k
-    block: 256
-    args: filter, weights
-  - fill: ping = 0
-  - fill: pong = 0
-  - fill: launches = 0
 steps:
   - kernel: run_layers
     grid: min(blocks, floor(per_sm * sm_count, CLUSTER * groups_k) * CLUSTER * groups_k)

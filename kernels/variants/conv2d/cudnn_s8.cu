@@ -1,13 +1,8 @@
 /* bench 1
-op: conv2d
 what: the library on 8-bit whole numbers - sums in 32 bits, results in f32, bias and activation in its graph
-from: cudnn
-dtype: {input: i8, filter: i8, output: f32, bias: f32, accumulate: i32}
+like: cudnn
+dtype: {input: i8, filter: i8, output: f32, accumulate: i32}
 math: [i8_acc32]
-algorithm: library
-epilogue: [bias, relu, leaky_relu]
-steps:
-  - cudnn: conv2d
 */
 
 /* cuDNN's tensor-core engines for 8 bits store 8 bits again, scaled and cut off; a layer here keeps its exact sums, as f32. For that cuDNN 9 offers two engines,

@@ -1,30 +1,16 @@
 /* bench 1
-op: conv2d
 what: delta_tile for a filter of each channel's own - a thread has a channel, marks are asked pixel by pixel, nothing is staged
-from: delta_tile
+like: delta_tile
 needs:
   - groups == c and k == c and r * s <= 49 and c * h * w < 2147483648 and k * p * q < 2147483648
   - math != f16_acc16 or k % 2 == 0          # a thread's two channels are one word
-layout: {input: NHWC, filter: CRSK, output: NHWC, mask_in: bits, mask_out: bits}
-dtype: {input: [f32, f16], output: same, bias: f32}
-math: [f32, f16_acc16, f16_acc32]
-epilogue: [bias, relu, leaky_relu]
-mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [tile, tile, dilation], weights: r * s * k * size(filter)}
+mask: {weights: r * s * k * size(filter)}
 params:
   EDGE: {values: [auto, 2, 3, 4, 5, 6], default: auto}   # output pixels of a tile's side
 let:
-  own: select(math == f16_acc16, 2, 1)
   tile: select(EDGE == 'auto', select(r * s > 25 or stride > 1, 3, 4), EDGE)
-  threads: 32 * min(4, ceil(k, 32 * own))
-  blocks_k: ceil(k, threads * own)
 define:
-  TYPE: type(input)
-  ACC16: math == f16_acc16
-  TILE: tile
-  THREADS: threads
-  BLOCKS_K: blocks_k
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
+  FEW: null
 specialise: [r, s, stride, dilation]
 steps:
   - kernel: conv_delta_depthwise

@@ -1,34 +1,9 @@
 /* bench 1
-op: conv2d
 what: tensor cores on 8-bit whole numbers by mma.sync - an implicit matrix product with 32-bit sums over any filter, stride and dilation, sm_80 and later
-from: mma_sync_tf32
+like: mma_sync_tf32
 needs: groups == 1 and c % 16 == 0 and n * p * q < 2147483648 and h * w < 268435456
-layout: {input: NHWC, filter: KRSC, output: NHWC}
-dtype: {input: i8, filter: i8, output: f32, bias: f32, accumulate: i32}
+dtype: {input: i8, filter: i8, accumulate: i32}
 math: [i8_acc32]
-algorithm: implicit_gemm
-epilogue: [bias, relu, leaky_relu]
-params:
-  TILE_M: {values: [64, 128], default: 128}        # pixels a block
-  TILE_N: {values: [32, 64], default: 64}          # output channels a block
-  AHEAD: {values: [1, 2, 3, 4], default: 1}        # steps whose pieces are on their way in registers
-let:
-  warps: TILE_M / 32 * (TILE_N / 32)               # each 32 x 32
-  pitch: 80                                        # bytes of 64 channels and a gap: eight rows fall into eight different bank groups
-where:
-  - cc >= 80
-  - warps >= 2
-define:
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
-  PITCH: pitch
-  THREADS: warps * 32
-specialise: [r, s, stride, dilation]
-steps:
-  - kernel: conv_mma_s8
-    grid: ceil(n * p * q, TILE_M), ceil(k, TILE_N)
-    block: warps * 32
-    args: input, filter, bias, output, n, c, h, w, k, p, q, pad
 */
 
 /* What changed from mma_sync_tf32: what a word means. Four neighbouring channels of 8 bits are as wide as one f32, so the whole machinery that moves pieces of four words, the
@@ -55,7 +30,7 @@ struct four_s8 {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-conv_mma_s8(const float *input, const float *filter, const float *bias, float *output, int N, int C, int H, int W, int K, int P, int Q, int pad)
+conv_mma_words(const float *input, const float *filter, const float *bias, float *output, int N, int C, int H, int W, int K, int P, int Q, int pad)
 {
     convolve_words<four_s8>(input, filter, bias, output, N, C / 4, H, W, K, P, Q, pad);
 }

@@ -25,7 +25,7 @@ define:
   THREADS: warps * 32
 specialise: [r, s, stride, dilation]
 steps:
-  - kernel: conv_mma_tf32
+  - kernel: conv_mma_words
     grid: ceil(n * p * q, TILE_M), ceil(k, TILE_N)
     block: warps * 32
     args: input, filter, bias, output, n, c, h, w, k, p, q, pad
@@ -56,7 +56,7 @@ struct tf32_word {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-conv_mma_tf32(const float *input, const float *filter, const float *bias, float *output, int N, int C, int H, int W, int K, int P, int Q, int pad)
+conv_mma_words(const float *input, const float *filter, const float *bias, float *output, int N, int C, int H, int W, int K, int P, int Q, int pad)
 {
     convolve_words<tf32_word>(input, filter, bias, output, N, C, H, W, K, P, Q, pad);
 }

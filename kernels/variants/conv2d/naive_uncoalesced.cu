@@ -1,23 +1,6 @@
 /* bench 1
-op: conv2d
 what: naive with threadIdx.x down the rows, as the notebook's numba kernel walks; every warp access strides a whole line
-from: naive
-needs: c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same}
-dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, relu, leaky_relu]
-params:
-  BLOCK: {values: [8, 16, 24, 32], default: 16}    # threads along x and along y
-let:
-  nhwc: layout(input) == NHWC
-  line: select(nhwc, q * k, q)
-define:
-  NHWC: nhwc
-  FILTER: layout(filter)
-  INPUT_T: type(input)
-  OUTPUT_T: type(output)
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
+like: naive
 steps:
   - kernel: conv_naive_uncoalesced
     grid: ceil(p, BLOCK), ceil(line, BLOCK), select(nhwc, n, n * k)

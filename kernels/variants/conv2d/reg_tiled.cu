@@ -1,25 +1,13 @@
 /* bench 1
-op: conv2d
 what: no shared memory - 4x4 outputs a thread, from a window that slides through registers row by row
-from: naive
+like: naive
 needs:
   - c * h * w < 2147483648 and k * p * q < 2147483648
   - 3 * stride + (s - 1) * dilation < 32     # the window's row lives in registers
-layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same}
-dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, relu, leaky_relu]
 params:
   BLOCK: {values: [8, 16, 32], default: 32}        # threads along x; 128 in all
 let:
-  nhwc: layout(input) == NHWC
   line: select(nhwc, ceil(q, 4) * k, ceil(q, 4))
-define:
-  NHWC: nhwc
-  FILTER: layout(filter)
-  INPUT_T: type(input)
-  OUTPUT_T: type(output)
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
 specialise: [r, s, stride, dilation]
 steps:
   - kernel: conv_reg_tiled

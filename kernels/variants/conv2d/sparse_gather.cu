@@ -1,56 +1,17 @@
 /* bench 1
-op: conv2d
 what: SBNet's way - gather the active tiles, multiply them as one dense batch, scatter the results; two trips to memory more than sparse_tile
-from: sparse_tile
-needs:
-  - stride == 1 and dilation == 1 and groups == 1 and c % 16 == 0 and r * s * c <= 576 and r <= 9 and s <= 9 and k % 2 == 0
-  - c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: NHWC, filter: KRSC, output: NHWC, mask_in: bits, mask_out: bits}
-dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
-algorithm: implicit_gemm
-epilogue: [bias, relu, leaky_relu]
-mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [ROWS, 8]}
-params:
-  ROWS: {values: [3, 4, 5, 6, 7, 8], default: 8}      # rows of a tile, which is 8 wide
-  STAGES: {values: [4, 8, 12], default: 8}         # tiles with halo in shared memory
+like: sparse_tile
 let:
-  tiles_x: 4 * ceil(q, 32)                         # bytes of a row of the mask
-  tiles_y: ceil(p, ROWS)
-  tiles: n * tiles_x * tiles_y
-  plane: ceil((ROWS + r - 1) * (s + 7) - 1, 8) * 128 + 16
-  whole: STAGES * floor(c, 8) * plane + 4096 * ceil(ROWS, 2)                # bytes, of tiles and what is being stored
-  weights: 64 * (r * s * c * 2 + 16)
-  weights_at: select(whole + weights + 10240 <= smem_per_block_optin, whole, 0)   # behind them, or there before
-  smem: max(whole, weights_at + weights)
-  blocks_k: ceil(k, 64)
   shares: min(128, ceil(tiles, 128))
-  per_share: ceil(ceil(tiles, 32), shares)         # of 32 tiles
 where:
   - cc == 90
   - smem + 10240 <= smem_per_block_optin
 define:
-  TYPE: type(input)
-  STORE: select(k % 8 == 0, 8, 2)
-  WHOLE: 1
-  PIXELS: 0
-  INPUTS: 0
-  SWITCH: 0
   GATHERED: 1
-  WEIGHTS_AT: weights_at
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
-specialise: [c, r, s]
 scratch:
-  tile_bits: u32[4 * tiles]
-  sums: u32[8 * ceil(tiles, 32)]
   notes: u32[4 * shares]
-  active: u32[1]
   gathered: input[tiles * floor(c, 8) * floor(plane, 2)]
   results: output[tiles * 8 * ROWS * k]
-prepare:
-  - fill: tile_bits = 0
-  - fill: sums = 0
-  - fill: notes = 0
 steps:
   - kernel: list_tiles
     grid: shares
@@ -69,8 +30,6 @@ steps:
     grid: min(tiles, 4 * sm_count)
     block: 128
     args: results, tile_bits, sums, notes, output, h, w, k, p, q, pad, tiles_x, tiles_y, tiles, shares, per_share
-columns:
-  tiles_active: active[0]
 */
 
 /* What changed from sparse_tile, which reads and writes the image in place: the active tiles are copied with their halos to memory side by side, one after

@@ -1,34 +1,12 @@
 /* bench 1
-op: conv2d
 what: f32 by tensor cores in f16 - each f32 split into two halves, three products for one; about 22 bits of each operand, not IEEE f32
-from: mma_sync_tf32
-needs: groups == 1 and c % 4 == 0 and n * p * q < 2147483648 and h * w < 268435456
-layout: {input: NHWC, filter: KRSC, output: NHWC}
-dtype: {input: f32, output: f32, bias: f32, accumulate: f32}
+like: mma_sync_tf32
 math: [f32]
 algorithm: split3
-epilogue: [bias, relu, leaky_relu]
 params:
   TILE_M: {values: [64, 128], default: 64}         # pixels a block
-  TILE_N: {values: [32, 64], default: 64}          # output channels a block
-  AHEAD: {values: [1, 2, 3, 4], default: 1}        # steps whose pieces are on their way in registers
 let:
-  warps: TILE_M / 32 * (TILE_N / 32)               # each 32 x 32
   pitch: 48                                        # bytes of 16 channels and a gap: eight rows fall into eight different bank groups
-where:
-  - cc >= 80
-  - warps >= 2
-define:
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
-  PITCH: pitch
-  THREADS: warps * 32
-specialise: [r, s, stride, dilation]
-steps:
-  - kernel: conv_split_f16
-    grid: ceil(n * p * q, TILE_M), ceil(k, TILE_N)
-    block: warps * 32
-    args: input, filter, bias, output, n, c, h, w, k, p, q, pad
 */
 
 /* What changed from mma_sync_tf32: how a number is put into shared memory, and three products instead of one.
@@ -64,7 +42,7 @@ static __device__ __forceinline__ void put(unsigned to, unsigned to_low, float4 
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-conv_split_f16(const float *input, const float *filter, const float *bias, float *output, int N, int C, int H, int W, int K, int P, int Q, int pad)
+conv_mma_words(const float *input, const float *filter, const float *bias, float *output, int N, int C, int H, int W, int K, int P, int Q, int pad)
 {
     constexpr int LEFT = TILE_M * PITCH, RIGHT = TILE_N * PITCH, STAGE = 2 * (LEFT + RIGHT); /* high and low of each */
     __shared__ __align__(16) unsigned char shared[2 * STAGE];

@@ -1,22 +1,11 @@
 /* bench 1
-op: conv2d
 what: tiled_nohalo with the whole filter in constant memory, uploaded with every call as the notebook does, or once
-from: tiled_nohalo
+like: tiled_nohalo
 needs: stride == 1 and groups == 1 and k * c * r * s * size(filter) <= 65536 and c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: [NHWC, NCHW], filter: KCRS, output: same}
-dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, relu, leaky_relu]
 params:
-  BLOCK: {values: [8, 16, 24, 32], default: 16}    # threads, and pixels, along x and along y
   UPLOAD: {values: [prepare, per_call], default: prepare}   # once, untimed; or as a timed step of every call
 define:
-  NHWC: layout(input) == NHWC
-  FILTER: layout(filter)
-  INPUT_T: type(input)
-  OUTPUT_T: type(output)
   FILTER_SIZE: k * c * r * s
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
 prepare:
   - symbol: filter_constant = filter
     when: UPLOAD == 'prepare'

@@ -1,13 +1,9 @@
 /* bench 1
-op: conv2d
 what: tile with its halo in shared memory, several channels at a time; one pixel and KPT output channels a thread
-from: tiled_nohalo
+like: tiled_nohalo
 needs: groups == 1 and c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: [NHWC, NCHW], filter: [KCRS, RSCK], output: same}
-dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, relu, leaky_relu]
+layout: {filter: [KCRS, RSCK]}
 params:
-  BLOCK: {values: [8, 16, 24, 32], default: 16}    # threads, and outputs, along x and along y
   CC: {values: [1, 2, 4, 8], default: 4}           # input channels staged together
   KPT: {values: [1, 2, 4, 8], default: 4}          # output channels a thread
 let:
@@ -19,12 +15,6 @@ let:
 where:
   - smem <= smem_per_block_optin
 define:
-  NHWC: layout(input) == NHWC
-  FILTER: layout(filter)
-  INPUT_T: type(input)
-  OUTPUT_T: type(output)
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
   STAGED: cc
   OUTS: kpt
   TILE_H: th

@@ -1,20 +1,8 @@
 /* bench 1
-op: conv2d
 what: a tile of exactly the block's own pixels in shared memory, no halo; taps outside it fall back to global memory
-from: naive
+like: naive
 needs: stride == 1 and groups == 1 and c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: [NHWC, NCHW], filter: KCRS, output: same}
-dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, relu, leaky_relu]
-params:
-  BLOCK: {values: [8, 16, 24, 32], default: 16}    # threads, and pixels, along x and along y
-define:
-  NHWC: layout(input) == NHWC
-  FILTER: layout(filter)
-  INPUT_T: type(input)
-  OUTPUT_T: type(output)
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
+layout: {filter: KCRS}
 steps:
   - kernel: conv_tiled_nohalo
     grid: ceil(q, BLOCK), ceil(p, BLOCK), n * k

@@ -27,6 +27,7 @@ where:
   - RING >= 2 * r
   - smem <= smem_per_block_optin
 define:
+  WEIGHTS_SHARED: 1                                    # 0: in registers
   TYPE: type(input)
   CHANNELS: c
   STRIP_WIDTH: strip
@@ -59,7 +60,6 @@ steps:
  * is 75 % before anything is copied in. wgmma_rs takes the weights out of that sum. More than 64 output channels are several blocks, each of which
  * reads the image again. */
 
-#define WEIGHTS_SHARED 1
 #include "wgmma_rows.cuh"
 
 extern "C" __global__ void __launch_bounds__(384, 1)

@@ -1,60 +1,30 @@
 /* bench 1
-op: conv2d
 what: wgmma_rs whose store is the depth_to_space
-from: wgmma_rs
+like: wgmma_rs
 needs:
   - stride == 1 and dilation == 1 and groups == 1 and r * s <= 9 and c <= 64
   - c % 8 == 0 and has(depth_to_space) and k % (block(epilogue) * block(epilogue)) == 0
   - line % 64 == 0 or line % 32 == 0 or line % 16 == 0 # a warp's channels lie in one line of the output
   - mode(epilogue) == DCR or depth % 8 == 0            # filters come in groups of 8 rows, as the swizzle has them
   - c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: NHWC, filter: KRSC, output: NHWC}
-dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
-algorithm: implicit_gemm
 epilogue: [bias, relu, leaky_relu, depth_to_space]
 claims: c == 64 and n * p * q >= 65536
-params:
-  STRIP: {values: [auto, 64, 128], default: auto}     # pixels of a row that are one product; auto: what wastes less of the last strip
-  RING: {values: [7, 8, 10], default: 8}              # image rows in shared memory
 let:
   line: k / block(epilogue)                            # channels that lie side by side in the output; see mma_sync_d2s.cu
   depth: k / (block(epilogue) * block(epilogue))
   box: select(line % 64 == 0, 64, select(line % 32 == 0, 32, 16))
   spread: select(mode(epilogue) == CRD, block(epilogue) * block(epilogue), 1)   # CRD: filters of neighbouring channels of a line lie so many rows apart
   filter_box: select(mode(epilogue) == DCR, 64, select(depth % 64 == 0, 64, select(depth % 32 == 0, 32, select(depth % 16 == 0, 16, 8))))
-  strip: select(STRIP == 'auto', select(ceil(q, 64) % 2 == 1 and q < 256, 64, 128), STRIP)
-  row_bytes: ceil(strip + s - 1, 8) * 1024
-  split: select(k > 64, 2, 1)                          # 2: the consumers hold different output channels, 1: they take rows in turn
-  rest: RING * row_bytes + 2 * strip * 128             # image rows, then results of two consumers; weights pass through the end of it
-  smem: 1024 + max(rest, r * row_bytes + split * r * s * 8192) + 16 * RING + 48
-  blocks_k: ceil(k, 64 * split)
-  strips: ceil(q, strip)
-  rows_all: n * strips * p
-  blocks: max(1, min(rows_all, floor(sm_count, blocks_k)))
-  rows_block: ceil(rows_all, blocks)                   # of the output, one after another in a strip
-where:
-  - cc == 90
-  - RING > 2 * r
-  - smem <= smem_per_block_optin
 define:
-  TYPE: type(input)
-  CHANNELS: c
-  STRIP_WIDTH: strip
-  SPLIT: split
-  EPI_BIAS: has(bias)
-  EPI_RESIDUAL: 0
-  EPI_SLOPE: slope(epilogue)
   D2S_BLOCK: block(epilogue)
   D2S_CRD: mode(epilogue) == CRD
   STORE_BOX: box
   FILTER_BOX: filter_box
-specialise: [r, s]
 tensor_maps:
-  input_map: {of: input, box: "64, strip + s - 1, 1, 1", swizzle: 128, l2: 256}
-  filter_map: {of: filter, dims: "c, r * s, spread, k / spread", box: "64, 1, 1, filter_box", swizzle: 128, l2: 256}
-  output_map: {of: output, dims: "line, q, p * block(epilogue), n", box: "box, strip, 1, 1", swizzle: box * 2}
+  filter_map: {dims: "c, r * s, spread, k / spread", box: "64, 1, 1, filter_box"}
+  output_map: {dims: "line, q, p * block(epilogue), n", box: "box, strip, 1, 1", swizzle: box * 2}
 steps:
-  - kernel: conv_wgmma_rs
+  - kernel: conv_wgmma_rows
     grid: ceil(rows_all, rows_block), blocks_k
     block: 384
     smem: smem
@@ -66,11 +36,10 @@ steps:
  * a staged row goes out in boxes of up to 64 of these channels. With 128 output channels and a block of 2, one consumer makes the upper and the other the
  * lower row of every pair of output rows. Not an instruction more than wgmma_rs. */
 
-#define WEIGHTS_SHARED 0
 #include "wgmma_rows.cuh"
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-conv_wgmma_rs(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map filter_map, const __grid_constant__ tensor_map output_map,
+conv_wgmma_rows(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map filter_map, const __grid_constant__ tensor_map output_map,
               const float *bias, int K, int P, int pad, int strips, int rows_all, int rows_block)
 {
     convolve_rows(&input_map, &filter_map, &output_map, nullptr, bias, K, P, pad, strips, rows_all, rows_block);

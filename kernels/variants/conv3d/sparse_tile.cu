@@ -1,36 +1,8 @@
 /* bench 1
-op: conv3d
 what: tiles without a marked input are skipped, the others computed whole; writes the active voxels
-from: tiled
-needs: c * d * h * w < 2147483648 and k * o * p * q < 2147483648
-layout: {input: NHWC, filter: RSCK, output: same, mask_in: bits, mask_out: bits}
-dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, relu, leaky_relu]
+like: tiled
+layout: {mask_in: bits, mask_out: bits}
 mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [TD, TH, 32], weights: k * c * t * r * s * size(filter)}
-params:
-  TD: {values: [1, 2, 4, 8], default: 4}        # outputs of a tile: planes, rows; columns are 32
-  TH: {values: [2, 4, 8], default: 4}
-  CC: {values: [2, 4, 8], default: 4}           # channels staged at a time
-  KPT: {values: [8, 16, 32], default: 16}       # output channels of a thread
-  WARPS: {values: [4, 8], default: 8}
-let:
-  in_d: (TD - 1) * stride + t
-  in_h: (TH - 1) * stride + r
-  in_w: 31 * stride + s
-  smem: CC * (in_d * in_h * in_w + t * r * s * KPT) * 4
-  v_out: min(8, 16 / size(output))
-where:
-  - TD * TH >= WARPS
-  - TD * TH * KPT <= 16 * WARPS * 8
-define:
-  FILTER_D: t
-  VEC_IN: select(c % CC == 0 and CC * size(input) <= 16, CC, 1)
-  VEC_OUT: select(k % v_out == 0, v_out, 1)
-  INPUT_T: type(input)
-  OUTPUT_T: type(output)
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
-specialise: [r, s, stride, pad]
 steps:
   - kernel: conv3d_sparse
     grid: ceil(o, TD) * ceil(p, TH) * ceil(q, 32), ceil(k, KPT), n

@@ -1,27 +1,9 @@
 /* bench 1
 op: conv_transpose2d
 what: one thread an output element, gathering - every tap is asked whether an input lies under it
-needs: c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same}
-dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, relu, leaky_relu]
+like: conv2d/naive
 params:
   BLOCK: {values: [8, 16, 32], default: 16}        # threads along x and along y
-let:
-  nhwc: layout(input) == NHWC
-  line: select(nhwc, q * k, q)
-define:
-  NHWC: nhwc
-  FILTER: layout(filter)
-  INPUT_T: type(input)
-  OUTPUT_T: type(output)
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
-steps:
-  - kernel: conv_transpose_naive
-    grid: ceil(line, BLOCK), ceil(p, BLOCK), select(nhwc, n, n * k)
-    block: BLOCK, BLOCK
-    args: input, filter, bias, output, c, h, w, k, r, s, p, q, stride, pad, dilation, groups
 */
 
 /* The definition scatters: an input pixel adds its filter to stride x stride outputs and around, which needs atomics. Seen from an output it is a gather: tap
@@ -34,7 +16,7 @@ steps:
 #include "tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK *BLOCK)
-conv_transpose_naive(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int R, int S, int P, int Q,
+conv_naive(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int R, int S, int P, int Q,
                      int stride, int pad, int dilation, int groups)
 {
     int i = blockIdx.x * BLOCK + threadIdx.x; /* along one line of the output */

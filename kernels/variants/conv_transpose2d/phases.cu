@@ -1,25 +1,11 @@
 /* bench 1
-op: conv_transpose2d
 what: one small ordinary convolution for each of the stride x stride phases of the output; a warp's threads share their taps
-from: naive
+like: naive
 needs: dilation == 1 and stride <= 8 and c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same}
-dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, relu, leaky_relu]
-params:
-  BLOCK: {values: [8, 16, 32], default: 16}        # threads along x and along y
 let:
-  nhwc: layout(input) == NHWC
   phase_p: ceil(p, stride)                         # outputs of the largest phase
   phase_q: ceil(q, stride)
   line: select(nhwc, phase_q * k, phase_q)
-define:
-  NHWC: nhwc
-  FILTER: layout(filter)
-  INPUT_T: type(input)
-  OUTPUT_T: type(output)
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
 specialise: [r, s, stride]
 steps:
   - kernel: conv_transpose_phases

@@ -1,28 +1,9 @@
 /* bench 1
 op: densify
 what: not the op - reads every input element once and writes as many bytes as the output has, in order
-check: none
-dtype: {input: [f32, f16, bf16], output: same}
+like: add/copy
 let:
-  inputs: n * c * h * w
-  others: n * c * h * w
-  outputs: n * c * h * w
-  v: select(inputs * size(input) % 16 == 0 and others * size(input) % 16 == 0 and outputs * size(input) % 16 == 0, 16 / size(input), 1)
-define:
-  ELEMENT_T: type(input)
-  VEC: v
-steps:
-  - kernel: densify_bytes
-    grid: ceil(max(inputs, outputs) / v, 256)
-    block: 256
-    args: input, stored, output, inputs / v, others / v, outputs / v
+  other: stored
 */
 
 /* Row 0 of densify: its compulsory traffic. */
-#include "foil.cuh"
-
-extern "C" __global__ void __launch_bounds__(256)
-densify_bytes(const ELEMENT_T *input, const ELEMENT_T *other, ELEMENT_T *output, long long inputs, long long others, long long outputs)
-{
-    move_bytes<ELEMENT_T, VEC>(input, other, output, inputs, others, outputs);
-}

@@ -1,33 +1,9 @@
 /* bench 1
 op: densify
 what: stored + input, one thread a vector of elements; any layout, every pixel
-dtype: {input: [f32, f16, bf16], output: same}
+like: add/element
 let:
-  elements: n * c * h * w
-  v: select(elements * size(input) % 16 == 0, 16 / size(input), 1)
-define:
-  ELEMENT_T: type(input)
-  VEC: v
-steps:
-  - kernel: densify_elements
-    grid: ceil(elements / v, 256)
-    block: 256
-    args: input, stored, output, elements / v
+  other: stored
 */
 
 /* The definition, dense: every change is added, also those that are 0. */
-#include "element.cuh"
-
-extern "C" __global__ void __launch_bounds__(256) densify_elements(const ELEMENT_T *input, const ELEMENT_T *other, ELEMENT_T *output, long long vectors)
-{
-    long long i = ((long long)blockIdx.x * 256 + threadIdx.x) * VEC;
-    if (i >= vectors * VEC)
-        return;
-    pack<ELEMENT_T, VEC> x = load_pack<ELEMENT_T, VEC>(input + i), y = load_pack<ELEMENT_T, VEC>(other + i);
-#pragma unroll
-    for (int j = 0; j < VEC; j++) {
-        float u = to_f32(x.item[j]), v = to_f32(y.item[j]);
-        x.item[j] = from_f32<ELEMENT_T>(u + v);
-    }
-    store_pack<ELEMENT_T, VEC>(output + i, x);
-}

@@ -1,15 +1,9 @@
 /* bench 1
-op: depth_to_space
 what: convert to the other layout, transpose there, convert back - a graph whose pixel_shuffle exists in one layout only
+like: d2s_transpose_1pass
 from: d2s_transpose_2pass
-needs: c * h * w < 2147483648
-layout: {input: [NHWC, NCHW], output: same}
-dtype: {input: [f32, f16, bf16], output: same}
 let:
-  nhwc: layout(input) == NHWC
   crd: mode == CRD
-  co: c / (block * block)
-  hw: h * w
   # The middle pass works in the other layout: there NHWC input is NCHW. Axes in the order of its output, and their strides.
   pixel: select(nhwc, hw, 1)
   s_c: pixel * select(crd, block * block, 1)
@@ -17,8 +11,6 @@ let:
   s_dx: pixel * select(crd, 1, co)
   s_h: select(nhwc, w, w * c)
   s_w: select(nhwc, 1, c)
-define:
-  ELEMENT_T: type(input)
 scratch:
   turned: input[n * c * h * w]
   shuffled: input[n * c * h * w]

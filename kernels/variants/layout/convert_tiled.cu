@@ -1,16 +1,10 @@
 /* bench 1
-op: layout
 what: NCHW <-> NHWC through a padded tile in shared memory, 16 bytes a load and a store where the shape allows
-from: convert_naive
-needs: layout != to and c * h * w < 2147483648
-dtype: {input: [f32, f16, bf16], output: same}
+like: convert_naive
 let:
-  rows: select(layout == NCHW, c, h * w)       # of the input matrix [rows][cols] that is to be turned
-  cols: select(layout == NCHW, h * w, c)
   v_max: 16 / size(input)
   tile: 128 / size(input)                      # 128 bytes each way: 64x64 of 2-byte elements, 32x32 of 4-byte ones
 define:
-  ELEMENT_T: type(input)
   TILE: tile
   V_LOAD: select(cols % v_max == 0, v_max, select(cols % 2 == 0, 2, 1))
   V_STORE: select(rows % v_max == 0, v_max, select(rows % 2 == 0, 2, 1))

@@ -1,10 +1,7 @@
 /* bench 1
 op: layout
 what: not the op - a device copy of the same bytes, which nothing that moves them can beat
-check: none
-dtype: {input: [f32, f16, bf16], output: same}
-steps:
-  - copy: output = input
+like: depth_to_space/copy
 */
 
 /* Row 0 of pure data movement: what the memory system gives to one read and one write of every element. */

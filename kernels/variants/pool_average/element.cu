@@ -5,11 +5,12 @@ needs: c * h * w < 2147483648
 layout: {input: [NHWC, NCHW], output: same}
 dtype: {input: [f32, f16, bf16], output: same}
 define:
+  MEAN: 1                                          # 0: the largest
   NHWC: layout(input) == NHWC
   ELEMENT_T: type(input)
 specialise: [r, s, stride, pad]
 steps:
-  - kernel: pool_average_elements
+  - kernel: pool_elements
     grid: ceil(c * p * q, 256), n
     block: 256
     args: input, output, c, h, w, p, q
@@ -20,21 +21,21 @@ steps:
 #include "tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
-pool_average_elements(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int P, int Q)
+pool_elements(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int P, int Q)
 {
     int i = blockIdx.x * 256 + threadIdx.x; /* in the output image */
     if (i >= C * P * Q)
         return;
     int c = NHWC ? i % C : i / (P * Q), pixel = NHWC ? i / C : i % (P * Q);
     size_t image = (size_t)blockIdx.y * C * H * W;
-    float sum = 0.0f;
+    float value = MEAN ? 0.0f : LEAST;
     for (int r = 0; r < R; r++)
         for (int s = 0; s < S; s++) {
             int y = pixel / Q * STRIDE - PAD + r, x = pixel % Q * STRIDE - PAD + s;
             if (y < 0 || y >= H || x < 0 || x >= W)
                 continue;
             size_t e = image + at(c, y, x, C, H, W);
-            sum += to_f32(input[e]);
+            value = MEAN ? value + to_f32(input[e]) : fmaxf(value, to_f32(input[e]));
         }
-    output[(size_t)blockIdx.y * C * P * Q + i] = from_f32<ELEMENT_T>(sum / (R * S));
+    output[(size_t)blockIdx.y * C * P * Q + i] = from_f32<ELEMENT_T>(MEAN ? value / (R * S) : value);
 }

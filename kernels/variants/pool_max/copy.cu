@@ -1,28 +1,7 @@
 /* bench 1
 op: pool_max
 what: not the op - reads every input element once and writes as many bytes as the output has, in order
-check: none
-dtype: {input: [f32, f16, bf16], output: same}
-let:
-  inputs: n * c * h * w
-  others: 0
-  outputs: n * k * p * q
-  v: select(inputs * size(input) % 16 == 0 and others * size(input) % 16 == 0 and outputs * size(input) % 16 == 0, 16 / size(input), 1)
-define:
-  ELEMENT_T: type(input)
-  VEC: v
-steps:
-  - kernel: pool_max_bytes
-    grid: ceil(max(inputs, outputs) / v, 256)
-    block: 256
-    args: input, 0, output, inputs / v, others / v, outputs / v
+like: pool_average/copy
 */
 
 /* Row 0 of pool_max: its compulsory traffic. */
-#include "foil.cuh"
-
-extern "C" __global__ void __launch_bounds__(256)
-pool_max_bytes(const ELEMENT_T *input, const ELEMENT_T *other, ELEMENT_T *output, long long inputs, long long others, long long outputs)
-{
-    move_bytes<ELEMENT_T, VEC>(input, other, output, inputs, others, outputs);
-}

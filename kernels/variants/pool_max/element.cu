@@ -1,40 +1,9 @@
 /* bench 1
 op: pool_max
 what: the largest of each window, one thread an output element; any layout
-needs: c * h * w < 2147483648
-layout: {input: [NHWC, NCHW], output: same}
-dtype: {input: [f32, f16, bf16], output: same}
+like: pool_average/element
 define:
-  NHWC: layout(input) == NHWC
-  ELEMENT_T: type(input)
-specialise: [r, s, stride, pad]
-steps:
-  - kernel: pool_max_elements
-    grid: ceil(c * p * q, 256), n
-    block: 256
-    args: input, output, c, h, w, p, q
+  MEAN: 0
 */
 
-/* The definition. Neighbouring outputs load the same inputs again, from L1. */
-#include "element.cuh"
-#include "tensor.cuh"
-
-extern "C" __global__ void __launch_bounds__(256)
-pool_max_elements(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int P, int Q)
-{
-    int i = blockIdx.x * 256 + threadIdx.x; /* in the output image */
-    if (i >= C * P * Q)
-        return;
-    int c = NHWC ? i % C : i / (P * Q), pixel = NHWC ? i / C : i % (P * Q);
-    size_t image = (size_t)blockIdx.y * C * H * W;
-    float most = LEAST;
-    for (int r = 0; r < R; r++)
-        for (int s = 0; s < S; s++) {
-            int y = pixel / Q * STRIDE - PAD + r, x = pixel % Q * STRIDE - PAD + s;
-            if (y < 0 || y >= H || x < 0 || x >= W)
-                continue;
-            size_t e = image + at(c, y, x, C, H, W);
-            most = fmaxf(most, to_f32(input[e]));
-        }
-    output[(size_t)blockIdx.y * C * P * Q + i] = from_f32<ELEMENT_T>(most);
-}
+/* The definition. */

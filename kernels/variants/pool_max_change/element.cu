@@ -1,13 +1,7 @@
 /* bench 1
 op: pool_max_change
 what: max(stored + input) - max(stored) of each window, one thread an output element; any layout
-needs: c * h * w < 2147483648
-layout: {input: [NHWC, NCHW], output: same}
-dtype: {input: [f32, f16, bf16], output: same}
-define:
-  NHWC: layout(input) == NHWC
-  ELEMENT_T: type(input)
-specialise: [r, s, stride, pad]
+like: pool_average/element
 steps:
   - kernel: pool_max_change_elements
     grid: ceil(c * p * q, 256), n

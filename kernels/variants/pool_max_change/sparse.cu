@@ -1,22 +1,7 @@
 /* bench 1
 op: pool_max_change
 what: max(stored + input) - max(stored) of the windows that see a change - a warp a word of the output's mask
-needs: c * h * w < 2147483648 and h * ceil(w, 32) < 67108864
-layout: {input: NHWC, output: same, mask_in: bits, mask_out: bits}
-dtype: {input: [f32, f16, bf16], output: same}
-mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [1, 1]}
-params:
-  LANES: {values: [auto, 32], default: auto}       # of a pixel; 32 is a warp a pixel, as DeltaCNN has it; auto: as many as its channels need
-let:
-  v_max: 16 / size(input)
-  v: select(c % v_max == 0, v_max, select(c % 2 == 0, 2, 1))
-  lanes: select(LANES == 'auto', min(32, pow2(ceil(c, v))), LANES)
-  words: ceil(q, 32)
-define:
-  ELEMENT_T: type(input)
-  VEC: v
-  PIXEL_LANES: lanes
-specialise: [r, s, stride, pad]
+like: pool_average/sparse
 steps:
   - kernel: sparse_pool_max_change
     grid: ceil(p * words, 8), n

@@ -1,18 +1,14 @@
 /* bench 1
 op: truncate
 what: f(stored + input) - f(stored), one thread a vector of elements; any layout, every pixel
-dtype: {input: [f32, f16, bf16], output: same}
+like: add/element
 let:
-  elements: n * c * h * w
-  v: select(elements * size(input) % 16 == 0, 16 / size(input), 1)
-define:
-  ELEMENT_T: type(input)
-  VEC: v
+  other: stored
 steps:
   - kernel: truncate_elements
     grid: ceil(elements / v, 256)
     block: 256
-    args: input, stored, output, elements / v, slope
+    args: input, other, output, elements / v, slope
 */
 
 /* The definition, dense and without a mask: every change is passed on. */

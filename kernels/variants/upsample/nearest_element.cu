@@ -8,7 +8,7 @@ define:
   NHWC: layout(input) == NHWC
   ELEMENT_T: type(input)
 steps:
-  - kernel: nearest_element
+  - kernel: upsample_elements
     grid: ceil(c * h * w * block * block, 256), n
     block: 256
     args: input, output, c, h, w, block
@@ -19,7 +19,7 @@ steps:
 #include "element.cuh"
 #include "tensor.cuh"
 
-extern "C" __global__ void __launch_bounds__(256) nearest_element(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int factor)
+extern "C" __global__ void __launch_bounds__(256) upsample_elements(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int factor)
 {
     int i = blockIdx.x * 256 + threadIdx.x; /* in the output image */
     int Q = W * factor, elements = C * H * factor * Q;

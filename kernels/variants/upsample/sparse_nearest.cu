@@ -1,22 +1,10 @@
 /* bench 1
 op: upsample
 what: nearest, marked pixels only - a warp a word of the mask, its lanes over the channels of one pixel or of several
+like: add/sparse
 from: nearest_warp
 needs: h * w < 67108864
-layout: {input: NHWC, output: same, mask_in: bits, mask_out: bits}
-dtype: {input: [f32, f16, bf16], output: same}
-mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [block, block]}
-params:
-  LANES: {values: [auto, 32], default: auto}       # of a pixel; 32 is a warp a pixel, as DeltaCNN has it; auto: as many as its channels need
-let:
-  v_max: 16 / size(input)
-  v: select(c % v_max == 0, v_max, select(c % 2 == 0, 2, 1))
-  lanes: select(LANES == 'auto', min(32, pow2(ceil(c, v))), LANES)
-  words: ceil(w, 32)
-define:
-  ELEMENT_T: type(input)
-  VEC: v
-  PIXEL_LANES: lanes
+mask: {tile: [block, block]}
 specialise: [block]
 steps:
   - kernel: sparse_nearest

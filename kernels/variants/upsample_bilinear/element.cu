@@ -1,17 +1,7 @@
 /* bench 1
 op: upsample_bilinear
 what: one thread an output element; any layout
-needs: c * h * w * block * block < 2147483648
-layout: {input: [NHWC, NCHW], output: same}
-dtype: {input: [f32, f16, bf16], output: same}
-define:
-  NHWC: layout(input) == NHWC
-  ELEMENT_T: type(input)
-steps:
-  - kernel: bilinear_element
-    grid: ceil(c * h * w * block * block, 256), n
-    block: 256
-    args: input, output, c, h, w, block
+like: upsample/nearest_element
 */
 
 /* The definition: where the output pixel's centre lies in the input, the four pixels around it, the edge repeated. Every input element is loaded 4 * block * block
@@ -19,7 +9,7 @@ steps:
 #include "element.cuh"
 #include "tensor.cuh"
 
-extern "C" __global__ void __launch_bounds__(256) bilinear_element(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int factor)
+extern "C" __global__ void __launch_bounds__(256) upsample_elements(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int factor)
 {
     int i = blockIdx.x * 256 + threadIdx.x; /* in the output image */
     int Q = W * factor, elements = C * H * factor * Q;

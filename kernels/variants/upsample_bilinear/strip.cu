@@ -1,45 +1,20 @@
 /* bench 1
 op: upsample_bilinear
 what: rows that begin at any element - a strip of them goes through shared memory, so that every access to global memory is of 16 bytes
+like: upsample/nearest_strip
 from: march
 needs: block <= 16 and c * (h + 1) * w * block < 2147483648 and smem <= 98304 and n * planes < 65536
-layout: {input: [NHWC, NCHW], output: same}
-dtype: {input: [f32, f16, bf16], output: same}
-params:
-  PIXELS: {values: [auto, 1, 2, 4], default: auto}
-  THREADS: {values: [auto, 32, 64, 128, 256], default: auto}
-  TILE: {values: [8192, 12288, 16384, 24576], default: 12288}   # bytes of the output that a block makes, about
 let:
-  nhwc: layout(input) == NHWC
-  v: 16 / size(input)
-  planes: select(nhwc, 1, c)
-  ch: select(nhwc, c, 1)                                        # of a line: neighbours
   # An item: px pixels of the input by cg channels.
   cg: select(ch <= 4 and ch * block <= 32, ch, select(ch % 4 == 0 and block <= 8, 4, select(ch % 2 == 0, 2, 1)))
   # The item's pixels in a line of the output are at most 24 bytes: more would meet in the same banks, or leave a block with one row.
   most: floor(24, ch * block * size(input))
   px: select(cg < ch, 1, select(PIXELS != 'auto', PIXELS, select(most >= 4, 4, select(most >= 2, 2, 1))))
-  threads: select(THREADS == 'auto', select(block <= 2, 128, select(block <= 4, 64, 32)), THREADS)
-  widest: px * max(1, floor(select(cg < ch, 4, 1) * threads * cg, ch))
-  width: px * ceil(w, px * ceil(w, widest))                     # strips of a row are alike
-  rows: max(1, floor(TILE, block * block * width * ch * size(input)))
   pitch_in: ceil((width + 2) * ch + 2 * v, v) * v + w * ch % v
-  pitch_out: ceil(width * block * ch + 2 * v, v) * v + w * block * ch % v
   out_at: ceil((rows + 1) * pitch_in + 2 * v, v) * v
   smem: (out_at + rows * block * pitch_out + 2 * v) * size(input)
 define:
-  ELEMENT_T: type(input)
-  CHANNELS: ch
-  WIDTH: w
-  STRIP: width
-  ROWS: rows
-  PX: px
-  CG: cg
-  PITCH_IN: pitch_in
-  PITCH_OUT: pitch_out
-  OUT_AT: out_at
-  BLOCK_THREADS: threads
-specialise: [block]
+  LINES: null
 steps:
   - kernel: bilinear_strip
     grid: ceil(w, width) * ceil(h + 1, rows), n * planes

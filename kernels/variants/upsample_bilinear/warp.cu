@@ -1,16 +1,9 @@
 /* bench 1
 op: upsample_bilinear
 what: one warp an output pixel, lanes over its channels; positions and weights are worked out once a pixel
+like: upsample/nearest_warp
 from: element
 needs: h * w * block * block < 268435456 and c * h * w < 2147483648
-layout: {input: NHWC, output: same}
-dtype: {input: [f32, f16, bf16], output: same}
-let:
-  v_max: 16 / size(input)
-  v: select(c % v_max == 0, v_max, select(c % 2 == 0, 2, 1))
-define:
-  ELEMENT_T: type(input)
-  VEC: v
 steps:
   - kernel: bilinear_warp
     grid: ceil(h * w * block * block, 8), n

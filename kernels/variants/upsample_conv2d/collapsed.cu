@@ -1,53 +1,21 @@
 /* bench 1
 op: upsample_conv2d
 what: four convolutions 2x2 of the small image, one for each phase of the output - taps that meet the same pixel are added beforehand, the store interleaves
+like: conv_transpose2d/wgmma_phases
 from: two_step
 needs:
   - block == 2 and r == 3 and s == 3 and pad == 1 and c <= 64 and c % 8 == 0 and k % 8 == 0
   - c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: NHWC, filter: KRSC, output: NHWC}
-dtype: {input: [f16, bf16], output: same, bias: f32, accumulate: f32}
 algorithm: collapsed
-epilogue: [bias, relu, leaky_relu]
-params:
-  STRIP: {values: [auto, 64, 128], default: auto}     # pixels of a row that are one product; auto: what wastes less of the last strip
-  RING: {values: [7, 8, 10], default: 8}              # image rows in shared memory
-let:
-  side: select(k % 64 == 0, 2, 3)                      # of the filters that are multiplied: 2, or 3 with zeros where a block's channels belong to two phases
-  box: select(2 * k % 64 == 0, 64, select(2 * k % 32 == 0, 32, 16))
-  strip: select(STRIP == 'auto', select(ceil(w, 64) % 2 == 1 and w < 256, 64, 128), STRIP)
-  row_bytes: ceil(strip + 2, 8) * 1024
-  rest: RING * row_bytes + 2 * strip * 128             # image rows, then results of two consumers; weights pass through the end of it
-  smem: 1024 + max(rest, 3 * row_bytes + 2 * side * side * 8192) + 16 * RING + 48
-  blocks_k: ceil(4 * k, 128)
-  strips: ceil(w, strip)
-  rows_all: n * strips * h
-  blocks: max(1, min(rows_all, floor(sm_count, blocks_k)))
-  rows_block: ceil(rows_all, blocks)                   # of the small image, one after another in a strip
-where:
-  - cc == 90
-  - smem <= smem_per_block_optin
 define:
-  TYPE: type(input)
-  CHANNELS: c
-  STRIP_WIDTH: strip
-  SPLIT: 2
-  EPI_BIAS: has(bias)
-  EPI_RESIDUAL: 0
-  EPI_SLOPE: slope(epilogue)
-  COLLAPSED: 1
-  TAP_ROWS: side
-  TAP_COLUMNS: side
-  D2S_BLOCK: 2
-  D2S_CRD: 0
-  STORE_BOX: box
+  R: null
+  S: null
 specialise: [r, s]
 scratch:
   summed: input[4 * k * side * side * c]
+  phases: null
 tensor_maps:
-  input_map: {of: input, box: "64, strip + 2, 1, 1", swizzle: 128, l2: 256}
-  filter_map: {of: summed, dims: "c, side * side, 1, 4 * k", box: "64, 1, 1, 64", swizzle: 128, l2: 256}
-  output_map: {of: output, dims: "2 * k, w, 2 * h, n", box: "box, strip, 1, 1", swizzle: box * 2}
+  filter_map: {of: summed}
 prepare:
   - kernel: sum_filters
     grid: ceil(4 * k * side * side * c, 256)

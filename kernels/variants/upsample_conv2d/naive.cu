@@ -1,22 +1,9 @@
 /* bench 1
 op: upsample_conv2d
 what: one thread an output element - the large image is never made, every tap reads the small one
-needs: c * h * w < 2147483648 and k * p * q < 2147483648
-layout: {input: [NHWC, NCHW], filter: [RSCK, KCRS], output: same}
-dtype: {input: [f32, f16, bf16], output: same, bias: f32, accumulate: f32}
-epilogue: [bias, relu, leaky_relu]
+like: conv2d/naive
 params:
   BLOCK: {values: [8, 16, 32], default: 16}        # threads along x and along y
-let:
-  nhwc: layout(input) == NHWC
-  line: select(nhwc, q * k, q)
-define:
-  NHWC: nhwc
-  FILTER: layout(filter)
-  INPUT_T: type(input)
-  OUTPUT_T: type(output)
-  EPI_BIAS: has(bias)
-  EPI_SLOPE: slope(epilogue)
 steps:
   - kernel: upsample_conv_naive
     grid: ceil(line, BLOCK), ceil(p, BLOCK), select(nhwc, n, n * k)
