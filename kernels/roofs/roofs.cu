@@ -3,9 +3,9 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #if __CUDA_ARCH__ == 900
-#include "wgmma.cuh"
+#include "tensor_core/wgmma.cuh"
 #elif __CUDA_ARCH__ >= 800
-#include "mma.cuh"
+#include "tensor_core/mma.cuh"
 #endif
 #define ROOF extern "C" __global__ void __launch_bounds__(256)
 

@@ -7,7 +7,7 @@
  * A block of 32 x 8 threads has eight words of the mask. It lists the pixels that there is something to do for, and as many lanes as a pixel has vectors of
  * channels take one from the list: a block without any ends after one look at its words. ZERO: pixels that are not passed on are written as 0, for a
  * reader that does not look at the mask. The grid is ceil(H * ceil(W, 32), 8) x 1 x n. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 enum { WORDS = 8 };
 static __shared__ unsigned changed[WORDS], wanted[WORDS], passed[WORDS];

@@ -59,25 +59,37 @@ static bool add_include(struct includes *in, const char *name, const char *folde
     return true; /* a header of CUDA, or none: then the compiler says so */
 }
 
+static bool is_header(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (!strcmp(dot, ".h") || !strcmp(dot, ".cuh") || !strcmp(dot, ".inc") || !strcmp(dot, ".hpp"));
+}
+
+/* Every header of a folder; of kernels/include those of its themes too, which are asked for as THEME/NAME. */
+static bool add_folder(struct includes *in, const char *folder, const char *theme, struct error *err)
+{
+    char **names;
+    int count = folder ? file_list(folder, "", &names, NULL) : -1;
+    bool ok = true;
+    for (int i = 0; i < count; i++) {
+        char *path = file_join(folder, names[i]), *name = file_join(theme, names[i]);
+        if (ok && is_header(names[i]))
+            ok = add_file(in, name, path, err);
+        else if (ok && folder == in->source->folders[1] && file_is_dir(path))
+            ok = add_folder(in, path, names[i], err);
+        free(path);
+        free(name);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    return ok;
+}
+
 /* `#include MACRO`: any file of both folders could be meant. */
 static bool add_all(struct includes *in, struct error *err)
 {
-    bool ok = true;
-    for (int f = 0; f < 2 && ok; f++) {
-        char **names;
-        int count = in->source->folders[f] ? file_list(in->source->folders[f], "", &names, NULL) : 0;
-        for (int i = 0; i < count; i++) {
-            char *path = file_join(in->source->folders[f], names[i]);
-            const char *dot = strrchr(names[i], '.');
-            if (ok && dot && (strcmp(dot, ".h") == 0 || strcmp(dot, ".cuh") == 0 || strcmp(dot, ".inc") == 0 || strcmp(dot, ".hpp") == 0))
-                ok = add_file(in, names[i], path, err);
-            free(path);
-            free(names[i]);
-        }
-        if (count >= 0 && in->source->folders[f])
-            free(names);
-    }
-    return ok;
+    return add_folder(in, in->source->folders[0], "", err) && add_folder(in, in->source->folders[1], "", err);
 }
 
 /* p stands behind `include` or `__has_include(`. */

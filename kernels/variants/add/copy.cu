@@ -20,7 +20,7 @@ steps:
 */
 
 /* Row 0 of add: its compulsory traffic. */
-#include "foil.cuh"
+#include "movement/foil.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 move_bytes_once(const ELEMENT_T *input, const ELEMENT_T *other, ELEMENT_T *output, long long inputs, long long others, long long outputs)

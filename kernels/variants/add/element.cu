@@ -17,7 +17,7 @@ steps:
 */
 
 /* The definition, dense: what the sparse variant saves is measured against this. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) sum_elements(const ELEMENT_T *input, const ELEMENT_T *other, ELEMENT_T *output, long long vectors)
 {

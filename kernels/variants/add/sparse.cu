@@ -24,7 +24,7 @@ steps:
 */
 
 /* A residual connection of changes. The two masks are ORed; a pixel that only one of them has is the other's 0, and is not read. */
-#include "marked_pixels.cuh"
+#include "movement/marked_pixels.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 sparse_add(const ELEMENT_T *input, const ELEMENT_T *second, const unsigned *mask_in, const unsigned *mask_second, unsigned *mask_out, ELEMENT_T *output, int C, int K, int H, int W,

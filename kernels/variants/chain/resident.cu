@@ -85,7 +85,7 @@ steps:
  *
  * On an H200 the 33 body layers of EDSR-baseline x2 at 48 x 48 take 103 us in it (cold, f16), 3.1 us a layer; the whole network 123.5 us against 223.7 us of cuDNN in
  * a graph. All blocks together fetch 4.7 MB of weights and 2 MB of activations from L2 in each layer. */
-#include "resident.cuh"
+#include "chain/resident.cuh"
 
 extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights) { order_filter(filter, weights); }
 

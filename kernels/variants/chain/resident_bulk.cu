@@ -35,7 +35,7 @@ steps:
  * (reports/networks/edsr_x2_48-h200.md). With two tiles a block it is level with one launch a layer: 158 and 159 us for two such images, 160 and 153 us at 64 x 64; with four
  * it took 306 us against 192 at 96 x 96, so it does not claim that (reports/networks/body_sizes-h200.md). Clusters of two were 17 us slower (measured when the rest took 120),
  * and with clusters of four 128 blocks do not fit the card at once. */
-#include "resident_bulk.cuh"
+#include "chain/resident_bulk.cuh"
 
 extern "C" __global__ void order_weights(const TYPE *filter, TYPE *weights) { order_filter(filter, weights); }
 

@@ -96,7 +96,7 @@ steps:
  * product. So the way through L2 and back is more than half. It does not bear more traffic: two polls in flight cost 5 to 8 us; but 60 ns between polls cost 3, asking later 2, and
  * clearing and prefetching right behind the question, from addresses kept in registers, 1.7. What is left to try: clusters of 16 blocks, whose inner borders need no L2, and one
  * exchange for two layers with the halo computed twice (by these figures 9 % less). */
-#include "resident_bulk.cuh"
+#include "chain/resident_bulk.cuh"
 
 constexpr int THREADS = 32 * WARPS;
 constexpr int OCTETS = C / 8;                                /* of channels in a pixel */

@@ -77,9 +77,9 @@ columns:
 #define EPI_BIAS 0 /* bias and activation of two layers are applied here */
 #define EPI_SLOPE 1
 #define TOGETHER 2
-#include "sparse_copy.cuh"
-#include "sparse_ring.cuh"
-#include "sparse_store.cuh"
+#include "sparse/copy.cuh"
+#include "sparse/ring.cuh"
+#include "sparse/store.cuh"
 
 constexpr int PRODUCTS = 9 * C / 16;                             /* of 16 channels of a tap, a layer */
 constexpr int COLUMNS = (ROWS + 1) * HALO_W + 10;                /* of the first layer's product */

@@ -29,8 +29,8 @@ steps:
  * and is nothing elsewhere, also where its bias would be something; the second layer's is computed where one of those is under its filter. The values between
  * the layers are rounded to the type in which they would be stored. Three rows of 34 pixels of the first layer are made for 32 outputs, so the work is
  * three times what it has to be and more: chain/two_layer has larger tiles. */
-#include "element.cuh"
-#include "mask_bits.cuh"
+#include "element/element.cuh"
+#include "element/mask_bits.cuh"
 
 extern __shared__ __align__(16) unsigned char space[];
 static __shared__ bool active[3][34]; /* of the first layer */

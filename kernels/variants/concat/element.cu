@@ -15,8 +15,8 @@ steps:
 */
 
 /* The definition, dense. */
-#include "element.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 concat_elements(const ELEMENT_T *input, const ELEMENT_T *second, ELEMENT_T *output, int C, int K, int H, int W)

@@ -13,7 +13,7 @@ steps:
 */
 
 /* The two masks are ORed; where only one is marked the channels of the other are zeros that must be written: its reader looks at one mask for all channels. */
-#include "marked_pixels.cuh"
+#include "movement/marked_pixels.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 sparse_concat(const ELEMENT_T *input, const ELEMENT_T *second, const unsigned *mask_in, const unsigned *mask_second, unsigned *mask_out, ELEMENT_T *output, int C, int K, int H, int W,

@@ -22,7 +22,7 @@ steps:
 /* What changed from delta_tile: an input channel is read by one output channel only, so there is nothing to share and nothing to stage. A warp's lanes are
  * neighbouring channels of the same pixel: a load is coalesced, and whether it is made is the same for all of them. Each value serves up to R * S sums in
  * registers. */
-#include "delta_marks.cuh"
+#include "sparse/delta_marks.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 conv_delta_depthwise(const TYPE *input, const TYPE *filter, const float *bias, const unsigned *mask_in, unsigned *mask_out, TYPE *output, int H, int W, int K, int P,

@@ -53,10 +53,10 @@ steps:
  *
  * What it costs: the halo lines of neighbouring threads are read again (from L1 or L2, mostly), and the borders are checked at every load. k = m * c outputs (a channel
  * multiplier) read the same plane m times. */
-#include "ablate.cuh"
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/ablate.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 constexpr int STRIP = (PX - 1) * STRIDE + (S - 1) * DILATION + 1, LINES = (PY - 1) * STRIDE + (R - 1) * DILATION + 1;
 

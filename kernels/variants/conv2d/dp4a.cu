@@ -42,8 +42,8 @@ steps:
  *
  * What it costs: half the chip's rate of f32 in instructions, four products each: twice the multiply-adds of f32, where tensor cores (mma_sync_s8) have 32 times. But it
  * needs only c % 4 == 0, and Pascal has it. */
-#include "element.cuh"
-#include "epilogue.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
 
 constexpr int IN_H = (TY - 1) * STRIDE + (R - 1) * DILATION + 1, IN_W = (TX * PX - 1) * STRIDE + (S - 1) * DILATION + 1;
 constexpr int THREADS = TX * TY;

@@ -58,10 +58,10 @@ steps:
  *
  * On an H200 (reports/tune/breadth-h200.md, f32, defaults): 64 -> 64 in 4 groups at 180 x 320 takes 85.2 us, cuDNN 94.0; dilated by 2, 307.9 and 123.2; 7x7 of stride 2 from 3
  * channels, 134.9 and 78.1; 11x11 of stride 4, 188.6 and 64.4; 1x1 from 96 channels, 173 and 31.4. It is there to be right everywhere. */
-#include "ablate.cuh"
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/ablate.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 constexpr int IN_H = (TY - 1) * STRIDE + (R - 1) * DILATION + 1, IN_W = (TX * PX - 1) * STRIDE + (S - 1) * DILATION + 1;
 constexpr int THREADS = TX * TY;

@@ -60,10 +60,10 @@ steps:
  *
  * Up to 32 output channels take blocks of 32, or half of every product would be for nothing: 24->24 at 3 x 101 x 173 takes 29.8 us on an H200 (cold, 1.70 x the
  * library; 49.5 us in blocks of 64), its 5x5 at 101 x 173 38.0 us (1.54 x; 62.9 us). */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "mma.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "tensor_core/mma.cuh"
+#include "element/tensor.cuh"
 
 #define TILE_H (TH + R - 1)
 #define TILE_W (31 + S)

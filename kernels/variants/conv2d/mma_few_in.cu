@@ -66,10 +66,10 @@ steps:
  * loads of 2 bytes a lane from up to five lines each, before its first product; now a block gathers them once, with the first tile already on its way. Rows of 32 outputs a tile for 64 and
  * stores that pass by L2 change nothing more. Nsight Compute showed every second issue slot without a ready
  * warp (16 warps an SM; three blocks of 80 registers spill and are slower). Fragments gathered from global memory, with no tile and no barrier, took 77 us: 16 loads of 2 bytes in
- * place of 8 of 4. What is left to try: results through stmatrix and the copy engine, as staged_store.cuh does, which frees the warp from its stores. */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "mma.cuh"
+ * place of 8 of 4. What is left to try: results through stmatrix and the copy engine, as dense/staged_store.cuh does, which frees the warp from its stores. */
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "tensor_core/mma.cuh"
 
 constexpr int ROW = S * C;                         /* values under a filter row */
 constexpr int PAIRS = (ROW + 1) / 2;               /* of a filter row */

@@ -49,9 +49,9 @@ steps:
  *  - A warp makes 4 rows of 16 pixels. A fragment of pixels is loaded once for all filter rows: 6 rows for 4 x 3 products.
  *
  * Stores are 2 bytes a lane, neighbours across the warp: 4 % of the traffic here. */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "halo_tile.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "dense/halo_tile.cuh"
 
 constexpr int WARP_ROWS = 4, WARPS = ROWS / WARP_ROWS;
 constexpr int TILE_H = (ROWS - 1) * STRIDE + (R - 1) * DILATION + 1;

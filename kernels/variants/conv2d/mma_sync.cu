@@ -63,9 +63,9 @@ steps:
  *
  * What it costs: 1 or 2 blocks an SM, so latency is hidden by the double buffer and not by other blocks; ragged edges waste up to a tile; C is a compile-time
  * constant. The limit is the rate of mma.sync itself, about 62 % of what wgmma reaches on the same H200 (wgmma_rows). */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "halo_tile.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "dense/halo_tile.cuh"
 
 #ifndef D2S_BLOCK
 #define D2S_BLOCK 1 /* mma_sync_d2s includes this file with its own */

@@ -13,7 +13,7 @@ math: [i8_acc32]
  * No scale is applied: the result is the sum itself, as f32, with bias and activation.
  *
  * What it costs: channels must be a multiple of 16, and a step of 64 channels wastes what is missing to 64. dp4a takes multiples of 4. */
-#include "gemm_words.cuh"
+#include "dense/gemm_words.cuh"
 
 struct four_s8 {
     using sum = int;

@@ -36,9 +36,9 @@ steps:
  *
  * On an H200 EDSR's body (64 -> 64, 720p, f16 NHWC) takes 12610 us, cuDNN 144.8 (reports/gallery/why-h200.txt: the L1's data banks are busy in 97 % of the
  * cycles); the notebook's image, f32, 46.4 us, cuDNN 22.4 (notebook-h200.md). */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK *BLOCK)
 conv_naive(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int R, int S, int P, int Q,

@@ -16,9 +16,9 @@ steps:
  *
  * On an H200: EDSR's body 72140 us where naive takes 12610, and the L1's data banks are as busy. The notebook's image in blocks of 32 x 32, its own choice, 68.1 us
  * where naive takes 49.6; in blocks of 16 x 16 the two are level (46.9 and 46.4), since then L1 keeps the lines until the neighbours come. */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK *BLOCK)
 conv_naive_uncoalesced(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int R, int S,

@@ -32,9 +32,9 @@ steps:
  *
  * On an H200 the notebook's image takes 11.7 us, tiled_halo 22.8, cuDNN 22.4: for one channel registers win. EDSR's body takes 4264 us, tiled_halo 8997; what is left idle is
  * the tensor cores, 14 times as wide. */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 #define OUT 4                                          /* outputs a thread along y and along x */
 #define WINDOW_H ((OUT - 1) * STRIDE + (R - 1) * DILATION + 1)

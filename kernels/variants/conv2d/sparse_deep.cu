@@ -70,8 +70,8 @@ columns:
  *
  * The filter is brought into slices once, beforehand (prepare), so that a slice of 64 output channels is one piece of memory. */
 #define TOGETHER 2
-#include "sparse_copy.cuh"
-#include "sparse_store.cuh"
+#include "sparse/copy.cuh"
+#include "sparse/store.cuh"
 
 constexpr int SLICES = C / SLICE, GROUP = 8, STAGES = 16, DEPTH = 4; /* tiles at a time; slices of tiles in shared memory, and a warp's on their way */
 constexpr int RING_BYTES = STAGES * STAGE_BYTES, WEIGHTS_BYTES = 64 * WEIGHTS_PITCH;

@@ -36,7 +36,7 @@ steps:
  * another by rank; the product then is a dense batch of tiles; its results are copied back to where they belong. That is how a library without sparse
  * kernels is used. cuDNN itself cannot be the middle step here: how many tiles there are is known on the device only, and a plan has a fixed batch; so the
  * product is sparse_tile's, reading one piece of memory a tile. It is the lower bound of what gathering costs. */
-#include "sparse_tiles.cuh"
+#include "sparse/tiles.cuh"
 
 extern "C" __global__ void __launch_bounds__(128)
 list_tiles(const unsigned *mask_in, unsigned *mask_out, unsigned *tiles, unsigned *sums, unsigned *notes, int H, int W, int P, int Q, int pad, int tiles_x,

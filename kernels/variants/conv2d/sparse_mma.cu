@@ -81,7 +81,7 @@ columns:
 */
 
 /* What changed from sparse_tile: the instruction, and so the shapes. wgmma wants 64 output channels and 16 input channels at a time and stationary weights; mma.sync takes
- * 16 x 8 x 16, so a filter's depth is counted in pieces of 8 channels of any taps (volume_mma.cuh), and channels that fill no piece cost what the piece costs.
+ * 16 x 8 x 16, so a filter's depth is counted in pieces of 8 channels of any taps (volume/mma.cuh), and channels that fill no piece cost what the piece costs.
  *
  * Measured on an H200, 3x3 at 288 x 512 in f16, cold (bench), with ROWS 8 / 16, in us:
  *                          blobs of 10 %                                          1 % at random
@@ -91,4 +91,4 @@ columns:
  *     64->64               24.1 / 24.5 (sparse_tile 16.3, cuDNN 33.0)             36.0 / 42.2 (sparse_tile 21.1, cuDNN 33.3)
  * Where wgmma has its shape it is the better one. To try: tiles by weight where a stride leaves few of them, and a warpgroup that only copies. */
 #define ROWS_OF_TILE ROWS
-#include "volume_schedule.cuh"
+#include "volume/schedule.cuh"

@@ -27,9 +27,9 @@ steps:
 /* A warp is 32 output pixels side by side, which is one word of the output's mask: each lane asks the input's mask about its own receptive field, and the
  * ballot is the word, with zeros behind the last column because no lane there is active. An active lane then computes all channels of its pixel
  * and reads no input that is not marked; an inactive one ends without a store. Slow, as naive is, and for the same reason right. */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 static __device__ __forceinline__ bool marked(const unsigned *mask, int y, int x, int H, int W)
 {

@@ -75,4 +75,4 @@ columns:
  * inputs, also when zeros are written in their place. So it waits for the reads of halos, pixel by pixel. To ask L2 for the next tile beforehand cost 5 us more,
  * a hint of 256 bytes nothing less; to hand the tensor cores over earlier, or not at all, changed nothing. To try: the copy engine for tiles that are
  * all marked; tiles of 8 x 16 where neighbours are active; less code between the look and the first tile. */
-#include "sparse_tiles.cuh"
+#include "sparse/tiles.cuh"

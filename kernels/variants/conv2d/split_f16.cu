@@ -21,9 +21,9 @@ let:
  *
  * What it costs: three times the products of f16, so a third of its rate at the best: by the data sheet of an H200 330 TFLOP/s, where its f32 pipe has 67. Twice the sums in
  * registers. */
-#include "epilogue.cuh"
-#include "gemm_tile.cuh"
-#include "mma.cuh"
+#include "element/epilogue.cuh"
+#include "dense/gemm_tile.cuh"
+#include "tensor_core/mma.cuh"
 
 /* Four channels, as high halves at `to` and low ones at `to_low`. */
 static __device__ __forceinline__ void put(unsigned to, unsigned to_low, float4 v)

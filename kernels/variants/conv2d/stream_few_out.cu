@@ -61,9 +61,9 @@ steps:
  * warps fit an SM, and the bytes on their way are what ROWS_AHEAD makes of that: one row ahead gives 0.82 of a copy at 64 channels, three rows of 32 pixels 0.92.
  * More than 4 output channels take a block of columns for each tap; of 64 channels that is more than the registers hold (`weights`), and mma_few_out is faster.
  * Measured on an H200, cold: 64 -> 3 at 1440 x 2560 133 us, 4.6 times cuDNN's best and 1.4 times mma_few_out. */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "mma.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "tensor_core/mma.cuh"
 
 constexpr int TAPS = K <= 4 ? 2 : 1;                 /* of a filter row in 8 columns: column 2 t + e is channel t, tap e; or channel 2 t + e */
 constexpr int COLUMNS = (S + TAPS - 1) / TAPS;

@@ -78,10 +78,10 @@ steps:
  *
  * What it costs: two barriers for every filter row, and one input channel at a time is little work between them; the default tile of 8 lines of 8 pixels
  * reads its halo 1.6 times; neighbouring threads are groups of channels, so a store scatters over as many planes. Boda re-orders the whole input into blocks beforehand; here the block picks its lines itself. */
-#include "ablate.cuh"
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/ablate.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 constexpr int THREADS = BLK_Y * OUT_CHAN_TILE, ROW_WEIGHTS = S * OUT_CHAN * OUT_CHAN_TILE;
 

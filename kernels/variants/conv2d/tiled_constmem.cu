@@ -25,9 +25,9 @@ steps:
  * weights change once in training and never afterwards (UPLOAD=prepare).
  *
  * On an H200 the notebook's image takes 38.0 us with the copy in each call, 3.4 of them the copy; prepared 35.3, where tiled_nohalo takes 37.3 (notebook-h200.md). */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 __constant__ INPUT_T filter_constant[FILTER_SIZE];
 

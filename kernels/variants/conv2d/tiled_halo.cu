@@ -40,9 +40,9 @@ steps:
  *
  * On an H200 the notebook's image takes 22.8 us, tiled_nohalo 37.3; 38 % of its passes through shared memory are bank conflicts. EDSR's body takes 8997 us, naive 12610, with
  * the L1's data banks busy in 93 % of the cycles (why-h200.txt). */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 extern __shared__ float tile[]; /* [STAGED][TILE_H][TILE_W] */
 

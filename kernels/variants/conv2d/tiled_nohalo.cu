@@ -22,9 +22,9 @@ steps:
  *
  * On an H200 the notebook's image takes 37.3 us, naive 46.4: the tile pays here, if little, and 81 to 88 % of the cycles issue instructions. EDSR's body in NHWC takes
  * 53920 us, four times naive's, for the stride. */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK *BLOCK)
 conv_tiled_nohalo(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int R, int S, int P,

@@ -37,8 +37,8 @@ steps:
  * Cost: a vector to the left and to the right is loaded for one element each; L1 has them. With few channels this is a streaming kernel, and what is left are the latencies
  * of its launch and of its first load: one channel of 1000 x 2000 takes 10.6 us on an H200 with 3x3 and 11.9 with 5x5 (5.4 and 7.2 each in a graph of 50), reg_tiled
  * 11.7 and 16.6, cuDNN 22.4 and 48.7; copying the bytes would take 3.9 at the rate of a long copy (reports/gallery/notebook-h200.md). */
-#include "element.cuh"
-#include "epilogue.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
 
 __constant__ INPUT_T taps_constant[TAPS];
 

@@ -56,13 +56,13 @@ steps:
  *    Weights come one tap at a time, AHEAD of them on their way.
  *  - Each of the two consumers makes one output row of 128 channels: two products share the row operand.
  *  - Blocks are persistent: while the consumers store, the producer already fetches for the next tile.
- *  - Results go out through the copy engine (staged_store.cuh), 64 channels of a row at a time.
+ *  - Results go out through the copy engine (dense/staged_store.cuh), 64 channels of a row at a time.
  *  - The last slice may have fewer than 64 channels: only the products of 16 channels that there are get made.
  *
  * Cost: the tensor cores idle while both consumers store, and shared memory is nearly full: a pair of products reads 2 x 2 KB of weights and twice 4 KB of
  * pixels, 96 of 128 cycles, and 23 bytes a cycle come in. Measured on an H200, 256->256 at 339x510, cold: 284 us; with nothing loaded and nothing stored
  * it would be 274, so what is left to gain is in the products themselves: wgmma_wide. */
-#include "staged_store.cuh"
+#include "dense/staged_store.cuh"
 
 #ifndef FILTER_BOX
 #define FILTER_BOX 64 /* filter rows of a box of weights */

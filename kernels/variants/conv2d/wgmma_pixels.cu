@@ -106,7 +106,7 @@ steps:
  *    above, a tile of its own would need more bytes from L2 than there are, so both share one.
  *  - Weights that fit stay in shared memory (`resident`); else they stream, one tap at a time, from L2, where all blocks together put them at the start.
  *  - A pixel's row in shared memory is 128 bytes and one product 32 bytes deep whatever the type: 64 channels of 16 bits, 32 of tf32, 128 of 8 bits. The loop does not
- *    know; the type decides what the sums are (exact in 32 bits for whole numbers) and, being 4 bytes, how they are stored (direct_pixels.cuh). tf32 is read as f32 and
+ *    know; the type decides what the sums are (exact in 32 bits for whole numbers) and, being 4 bytes, how they are stored (dense/direct_pixels.cuh). tf32 is read as f32 and
  *    cut off, not rounded.
  *  - A dilated filter's taps lie further apart in the tile, which grows by that; nothing else changes.
  *
@@ -123,11 +123,11 @@ steps:
  * and behind it at 48 x 48: 256->256 16.0 us, 0.96 x, and 128->128 11.9 us, 0.96 x. There 108 blocks and fewer read all weights, and shared memory binds each of
  * them; what is left to try is a cluster that shares the sums of half the channels each. */
 #if OUTPUT_BYTES == 2
-#include "staged_pixels.cuh"
+#include "dense/staged_pixels.cuh"
 using stored_pixels = staged_pixels;
 constexpr int STAGED = 2 * STAGED_BYTES; /* of two consumers */
 #else
-#include "direct_pixels.cuh"
+#include "dense/direct_pixels.cuh"
 using stored_pixels = direct_pixels;
 constexpr int STAGED = 0;
 #endif

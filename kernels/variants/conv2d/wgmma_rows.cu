@@ -51,7 +51,7 @@ steps:
 
 /* What changed from mma_sync: the instruction, and with it who moves the data. wgmma multiplies 64 x 128 x 16 for four warps at once and reads its operands
  * from shared memory by itself, so no thread loads fragments; the copy engine (TMA) brings image rows by itself, so no thread computes addresses.
- * What is left for threads is to wait and to store. The whole design stands in kernels/include/wgmma_rows.cuh.
+ * What is left for threads is to wait and to store. The whole design stands in kernels/include/dense/wgmma_rows.cuh.
  *
  * Traffic: the library's implicit matrix product reads every pixel nine times from L2. Here a pixel is read once (plus two rows a block and two columns a
  * strip), and the nine taps read it from shared memory.
@@ -60,7 +60,7 @@ steps:
  * is 75 % before anything is copied in. wgmma_rs takes the weights out of that sum. More than 64 output channels are several blocks, each of which
  * reads the image again. */
 
-#include "wgmma_rows.cuh"
+#include "dense/wgmma_rows.cuh"
 
 extern "C" __global__ void __launch_bounds__(384, 1)
 conv_wgmma_rows(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map filter_map, const __grid_constant__ tensor_map output_map,

@@ -36,7 +36,7 @@ steps:
  * a staged row goes out in boxes of up to 64 of these channels. With 128 output channels and a block of 2, one consumer makes the upper and the other the
  * lower row of every pair of output rows. Not an instruction more than wgmma_rs. */
 
-#include "wgmma_rows.cuh"
+#include "dense/wgmma_rows.cuh"
 
 extern "C" __global__ void __launch_bounds__(384, 1)
 conv_wgmma_rows(const __grid_constant__ tensor_map input_map, const __grid_constant__ tensor_map filter_map, const __grid_constant__ tensor_map output_map,

@@ -25,7 +25,7 @@ tensor_maps:
 /* What changed from wgmma_rs: both ends. In NCHW a pixel's channels are a whole image apart, and no operand of a tensor core can be read like that and shifted by
  * one pixel: 2 bytes is no legal address. The library makes NHWC copies of the whole input and of the whole output, three times the traffic.
  *
- *  - Input: turned_rows.cuh. Every row is still read once, in lines of a channel, and turned in shared memory: 36 pairs of ldmatrix and stmatrix for four warps
+ *  - Input: dense/turned_rows.cuh. Every row is still read once, in lines of a channel, and turned in shared memory: 36 pairs of ldmatrix and stmatrix for four warps
  *    in 2304 cycles.
  *  - Output: rows of the result are channels already, so stmatrix does not turn them, and the copy engine stores 128 bytes of each of 64 lines.
  *

@@ -60,12 +60,12 @@ steps:
  * not what a library that rounds both would give.
  *
  * Cost: tf32 has half the rate of fp16 and twice the bytes; both floors double. The weights pass through shared memory one consumer's after the other's. */
-#include "element.cuh"
-#include "epilogue.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
 
 constexpr int PLANE_BYTES = (STRIP_WIDTH + S - 1 + 7) / 8 * 1024, ROW_BYTES = 2 * PLANE_BYTES, BOX_BYTES = (STRIP_WIDTH + S - 1) * 128;
 constexpr int TAPS = R * S, SUMS = STRIP_WIDTH / 2, WEIGHT_BYTES = TAPS * 8192, STAGED_BYTES = STRIP_WIDTH * 256;
-#include "image_rows.cuh"
+#include "dense/image_rows.cuh"
 constexpr int REST = RING * ROW_BYTES + STAGED_BYTES;
 constexpr int EARLY = REST - WEIGHT_BYTES < R * ROW_BYTES ? R : (REST - WEIGHT_BYTES) / ROW_BYTES; /* rows that are loaded before the weights have passed */
 constexpr int AREA = REST < EARLY * ROW_BYTES + WEIGHT_BYTES ? EARLY * ROW_BYTES + WEIGHT_BYTES : REST;

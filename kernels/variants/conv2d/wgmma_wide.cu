@@ -55,7 +55,7 @@ steps:
  *
  * Cost: 27 bytes a cycle and SM come in from L2 instead of 23. Measured on an H200, cold: 256->256 at 339x510 264 us, 773 TFLOP/s, where wgmma_blocks takes
  * 284. */
-#include "staged_store.cuh"
+#include "dense/staged_store.cuh"
 
 #ifndef FILTER_BOX
 #define FILTER_BOX 64 /* filter rows of a box of weights */

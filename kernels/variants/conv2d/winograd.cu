@@ -53,10 +53,10 @@ steps:
  *
  * Cost: 2.25 times fewer multiply-adds, but 128 sums a thread (one block an SM), inputs loaded four times over (from L1), and a different rounding: the
  * transforms add what the direct sum never adds, so the error is a few times larger (`algorithm: winograd` sets that bound). */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "mma.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "tensor_core/mma.cuh"
+#include "element/tensor.cuh"
 
 constexpr int TILE_PITCH = 36;                   /* floats from channel to channel: 8 channels by 4 tiles of a warp fall into 32 banks */
 constexpr int INPUT_FLOATS = 16 * 8 * TILE_PITCH; /* [point][channel][tile] */

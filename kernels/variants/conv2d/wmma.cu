@@ -37,9 +37,9 @@ steps:
  * meet in pairs); every load of channels is two barriers apart from its use; operands go through registers on their way to shared
  * memory; nobody knows which lane holds which sum, so the results must go through shared memory to meet their bias; a fragment of pixels is loaded
  * again for every tap. */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "wmma.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "tensor_core/wmma.cuh"
 
 constexpr int PITCH = 16; /* elements of a pixel, or of an output channel and tap */
 constexpr int TILE_H = 7 + R, TILE_W = 15 + S;

@@ -78,7 +78,7 @@ steps:
     args: input, filter, bias, output, d, h, w, k, o, p, q, tiles_p, tiles_q, tiles
 */
 
-/* What changed from tiled: the multiply-adds, and what feeds them (volume_mma.cuh). A block keeps all weights of its output channels in shared memory and walks over
+/* What changed from tiled: the multiply-adds, and what feeds them (volume/mma.cuh). A block keeps all weights of its output channels in shared memory and walks over
  * tiles, so weights are read once a block; a tile of 4 x 8 x 8 outputs of a 3 x 3 x 3 filter reads 2.3 inputs an output, from L2.
  *
  * Measured on an H200 in f16, cold, against cuDNN in the same run (reports/gallery/conv3d-h200.md):
@@ -89,7 +89,7 @@ steps:
  * try: wgmma with voxels as rows. 1x1x1 is bound by memory, and bytes are not what it loses (31 MB come in, as they must): of 33 us an SM had no block for 7, and a
  * group's loads, products and stores follow each other; more tiles on their way change little (GROUPS 8, STAGES 3, TD 2:
  * 26.0). To try there: consecutive voxels by the copy engine, results through shared memory. */
-#include "volume_mma.cuh"
+#include "volume/mma.cuh"
 
 static __device__ __forceinline__ volume_place place_of(int tile, int tiles, int tiles_p, int tiles_q, int tiles_o)
 {

@@ -22,9 +22,9 @@ steps:
 */
 
 /* The definition. A volume is an image of all its planes' rows: row z * H + y. A warp stores neighbouring elements in either layout. */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 conv3d_naive(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int D, int H, int W, int K, int O, int P, int Q)

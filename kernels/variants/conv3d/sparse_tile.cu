@@ -17,8 +17,8 @@ steps:
  *
  * On an H200 (as tiled, balls of radius 8): nothing active 17.9 us, 1 % of the voxels 147, 10 % 549; cuDNN 118 whatever the mask, so it pays below 0.78 %. Balls fill
  * tiles badly: at 1 % six times the useful work is scheduled. sparse_mma has smaller tiles, on tensor cores. */
-#include "mask_bits.cuh"
-#include "volume_tile.cuh"
+#include "element/mask_bits.cuh"
+#include "volume/tile.cuh"
 
 static __device__ __forceinline__ bool voxel_marked(const unsigned *mask, const volume &v, int z, int y, int x)
 {

@@ -42,7 +42,7 @@ steps:
  * read from shared memory is used KPT or VOXELS times. The halo is what a tile pays: with 4 x 4 x 32 outputs of a 3 x 3 x 3 filter 2.4 inputs an output.
  *
  * On an H200, 32 -> 32 channels in f16 over 32 x 96 x 160: 865 us, 31 TFLOP/s, half of what the f32 pipe can; cuDNN's tensor cores take 118, mma_sync's 76. */
-#include "volume_tile.cuh"
+#include "volume/tile.cuh"
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
 conv3d_tiled(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int D, int H, int W, int K, int O, int P, int Q)

@@ -15,7 +15,7 @@ steps:
 */
 
 /* Row 0 where the library is not asked: the compulsory traffic of input and output, and no arithmetic. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 /* Four neighbours of the output a thread; the input is spread evenly over them, so that each of its elements is read once from DRAM. */
 extern "C" __global__ void __launch_bounds__(256) transpose_bytes(const ELEMENT_T *input, ELEMENT_T *output, long long elements, long long out)

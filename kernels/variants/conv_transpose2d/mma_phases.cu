@@ -51,9 +51,9 @@ steps:
  *  - Channels are padded to 16 in shared memory, and what pads them is zero: a weight of zero does not forgive a NaN.
  *
  * That layer at 540 x 960 takes 80 us on an H200 (cold), 3013 us in phases; copying its bytes takes 21. The next thing to try is more warps: one block of four fits an SM. */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "halo_tile.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "dense/halo_tile.cuh"
 
 constexpr int TAPS_R = (R + STRIDE - 1) / STRIDE, TAPS_S = (S + STRIDE - 1) / STRIDE, CHUNKS = (C + 15) / 16;
 constexpr int WARP_ROWS = 4, WARPS = ROWS / WARP_ROWS, FRAGMENT_ROWS = WARP_ROWS - 1 + TAPS_R;

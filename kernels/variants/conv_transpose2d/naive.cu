@@ -11,9 +11,9 @@ params:
  *
  * Cost: only one in stride * stride taps passes the test, and neighbouring threads pass it for different taps, so a warp walks through all of them with most
  * lanes idle: `phases` puts threads of the same taps together. */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK *BLOCK)
 conv_naive(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int R, int S, int P, int Q,

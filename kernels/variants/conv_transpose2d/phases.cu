@@ -21,9 +21,9 @@ steps:
  *
  * Cost: a thread stores every stride-th pixel, so in NCHW a store fills one in stride of its sectors; the phases of a block's neighbours fill the rest
  * in L2. */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK *BLOCK)
 conv_transpose_phases(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int P, int Q, int pad,

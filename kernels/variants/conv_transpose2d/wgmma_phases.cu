@@ -70,9 +70,9 @@ steps:
  * Measured on an H200, 64 -> 64, 4x4, 360 x 640 to 720 x 1280, cold: 52 us; phases 5,600, PyTorch with cuDNN 255 in the same hour.
  *
  * Cost: that of collapsed. 3x3 makes 16 products where 9 would do. */
-#include "element.cuh"
+#include "element/element.cuh"
 #define WEIGHTS_SHARED 0
-#include "wgmma_rows.cuh"
+#include "dense/wgmma_rows.cuh"
 
 /* phases[phase * K + k][a][b][c]: tap (a, b) of a phase, which begins at its own pixel. */
 extern "C" __global__ void __launch_bounds__(256) part_filters(const TYPE *filter, TYPE *phases, int K, int C, int rows, int columns, int pad)

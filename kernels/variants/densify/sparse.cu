@@ -11,7 +11,7 @@ steps:
 
 /* DeltaCNN's densify: what its reader wants whole is the state plus what changed. A network gives `stored` as `output` too; here they are two, so that the row
  * can be run again. */
-#include "marked_pixels.cuh"
+#include "movement/marked_pixels.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 sparse_densify(const ELEMENT_T *input, const ELEMENT_T *stored, const unsigned *mask_in, unsigned *mask_out, ELEMENT_T *output, int C, int K, int H, int W,

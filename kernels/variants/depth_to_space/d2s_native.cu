@@ -76,15 +76,15 @@ steps:
  *   NHWC DCR  for one dy the r * C' channels of a pixel are r * C' neighbours of an output row: a copy of segments, 16 bytes a thread.
  *   NHWC CRD  a thread reads the r * r * VEC neighbours that make VEC channels of r * r output pixels, and stores r * r vectors.
  *   NHWC with short runs: stores of less than a sector cost a whole one each, and runs that a thread stores far apart cost nearly as much (a quarter of the time at r = 4,
- *             half at r = 8). A block takes a tile of pixels of a row to shared memory and permutes it there: shuffle_tile.cuh.
+ *             half at r = 8). A block takes a tile of pixels of a row to shared memory and permutes it there: movement/shuffle_tile.cuh.
  *   NCHW      a thread reads VEC pixels of the r planes that share an output row and interleaves them: r * VEC neighbours. Stored by the thread itself, a
  *             warp's vectors would lie r apart, two or three stores to a sector, 6 % of the time on an H200; so the warp deals its vectors out anew through
  *             shared memory, and each of its stores is one piece.
  *
  * All indices into a thread's block are constants: the permutation costs register moves (prmt for 2-byte types).
  * VEC shrinks to what the shape's alignment allows. In NCHW a width that whole vectors do not divide, an odd one say, would leave 2 to 8 bytes a thread: then pieces of rows go
- * through shared memory, where they lie as far from a multiple of 16 bytes as in global memory: shuffle_strip.cuh. */
-#include "element.cuh"
+ * through shared memory, where they lie as far from a multiple of 16 bytes as in global memory: movement/shuffle_strip.cuh. */
+#include "element/element.cuh"
 
 #define RR (BLOCK * BLOCK)
 
@@ -175,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(256) d2s_native(const ELEMENT_T *in
 }
 
 #if NHWC
-#include "shuffle_tile.cuh"
+#include "movement/shuffle_tile.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) d2s_tiles(unsigned char *input, unsigned char *output, int H, int W)
 {
@@ -187,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(256) d2s_tiles(unsigned char *input
 
 #if STRIPS
 #define SHUFFLE_THREADS 128
-#include "shuffle_strip.cuh"
+#include "movement/shuffle_strip.cuh"
 
 extern "C" __global__ void __launch_bounds__(128) d2s_strips(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, long long end)
 {

@@ -30,7 +30,7 @@ steps:
  * It is one pass, reads and writes every element once, and its stores are neighbours. Its loads are not: consecutive outputs come from different
  * planes (NCHW) or from channels r * r apart (CRD), so a warp's load touches up to 32 sectors. And for every single element it divides
  * five times to find out where it is: integer division is some 20 instructions. d2s_native removes both. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 /* Output index i of an image is (((a * B + b) * D + d) * E + e) * F + f; each axis has its stride in the input. The batch is blockIdx.y. */
 extern "C" __global__ void __launch_bounds__(256) transpose_6d(const ELEMENT_T *input, ELEMENT_T *output, int elements, int stride_a, int B, int stride_b, int D,

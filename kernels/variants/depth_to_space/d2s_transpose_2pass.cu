@@ -39,7 +39,7 @@ steps:
 /* What changed from the single pass: a compiler that has only 2-D transposes (or a graph whose two reshapes each force a copy) goes through memory twice.
  * The bytes double, so at best the time doubles; each pass divides less. This is the chain that the native op of TVM replaced, and the
  * 1.5 to 2 times that it reported are what saving one of two passes gives. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) transpose_2d(const ELEMENT_T *input, ELEMENT_T *output, int outer, int rows, int cols, int run)
 {

@@ -32,7 +32,7 @@ steps:
 /* What changed from two passes: nothing gets better. This is what a network in NHWC pays when the only kernel it has wants NCHW (or the other way round):
  * NHWC -> NCHW, shuffle, NCHW -> NHWC, three reads and three writes of every element, and both conversions transpose the whole image
  * one element a thread. layout/convert does the outer two passes properly; d2s_native makes all of them unnecessary. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 /* [rows][cols] -> [cols][rows] of each image. */
 extern "C" __global__ void __launch_bounds__(256) transpose_2d(const ELEMENT_T *input, ELEMENT_T *output, int rows, int cols)

@@ -42,8 +42,8 @@ steps:
  *
  * Cost: the shape must allow 16 bytes everywhere. Where c or h * w is no multiple of V the head runs convert_flat instead, or for many channels convert_shifted.
  * Measured on an H200, 64 channels of 720 x 1280, cold: 0.98 to 1.01 of a device copy in f16, 0.92 (to NCHW) and 0.97 in f32. */
-#include "element.cuh"
-#include "mma.cuh"
+#include "element/element.cuh"
+#include "tensor_core/mma.cuh"
 
 constexpr int V = 16 / sizeof(ELEMENT_T), COLUMNS = PIXELS / V; /* squares side by side */
 constexpr int VECTORS = CHUNKS * PIXELS, SQUARES = CHUNKS * COLUMNS;

@@ -45,8 +45,8 @@ steps:
  * Measured on an H200, f16, cold, of a device copy of the same bytes: 3 channels of 1440 x 2560 0.95 to NCHW and 0.94 back, of 1439 x 2559 1.14 (the copy of odd bytes is slow there); 16 channels of
  * 719 x 1279 1.11 both ways (convert_shifted 0.76, 0.71); 66 channels 0.92 to NCHW. Back 66 channels had 0.87 to 0.89 with blocks of 128 threads, 0.78 with 256 and 64 registers each: what is
  * left there is the wait for loads, 4 vectors a thread and then none until they are put. To try next: two tiles a block, one on its way while the other is put. */
-#include "element.cuh"
-#include "mma.cuh"
+#include "element/element.cuh"
+#include "tensor_core/mma.cuh"
 
 constexpr int SIZE = sizeof(ELEMENT_T), V = 16 / SIZE;
 constexpr int LANES_C = CHANNELS < 4 ? CHANNELS : 4, CHUNKS = (CHANNELS + LANES_C - 1) / LANES_C;

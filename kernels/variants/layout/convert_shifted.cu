@@ -43,8 +43,8 @@ steps:
  *
  * Cost: V of TILE_ROWS + V rows are loaded twice (from L2), and everything passes shared memory twice more than in convert.
  * Measured on an H200, cold, 64 channels of 719 x 1279: 0.89 (to NCHW) and 0.96 of a device copy in f16, 0.89 and 0.94 in f32; convert_tiled 0.61 and 0.70, 0.64 and 0.82. */
-#include "element.cuh"
-#include "mma.cuh"
+#include "element/element.cuh"
+#include "tensor_core/mma.cuh"
 
 constexpr int V = 16 / sizeof(ELEMENT_T);
 constexpr int IN_VECTORS = TILE_COLS / V + 1, OUT_VECTORS = TILE_ROWS / V + 1;

@@ -23,7 +23,7 @@ steps:
  *
  * Cost: every element passes shared memory once each way, in pieces of 4 bytes down and of one element up, which for 2-byte types is the next limit.
  * Where rows or cols are odd, that side falls back to smaller vectors; the other keeps its own. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 #define PITCH (TILE + 4 / (int)sizeof(ELEMENT_T))
 

@@ -30,8 +30,8 @@ steps:
  * its residual after the activation gets this kernel twice.
  *
  * The sum is made in f32 and rounded once. That is one rounding more than a fused kernel has, because the input was rounded when it was stored. */
-#include "element.cuh"
-#include "epilogue.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 pointwise_epilogue(const INPUT_T *input, const INPUT_T *residual, const float *bias, OUTPUT_T *output, int C, int pixels)

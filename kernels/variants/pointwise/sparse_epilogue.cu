@@ -32,8 +32,8 @@ steps:
 /* What changed from epilogue: the work is the mask's, as in upsample/sparse_nearest. A warp takes a word of the mask, which is its output's too, numbers the marked
  * pixels and gives PIXEL_LANES lanes to each. It adds the residual where the input is marked; a layer whose residual has a mask of its own
  * would have to OR the two first. */
-#include "epilogue.cuh"
-#include "marked_pixels.cuh"
+#include "element/epilogue.cuh"
+#include "movement/marked_pixels.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 sparse_epilogue(const INPUT_T *input, const INPUT_T *residual, const float *bias, const unsigned *mask_in, unsigned *mask_out, OUTPUT_T *output, int C, int H, int W,

@@ -14,7 +14,7 @@ steps:
 */
 
 /* The mean is linear: the mean of the changes is the change of the mean, and nothing has to be stored. Each lane asks the mask about one output's window. */
-#include "marked_pixels.cuh"
+#include "movement/marked_pixels.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 sparse_pool_average(const ELEMENT_T *input, const unsigned *mask_in, unsigned *mask_out, ELEMENT_T *output, int C, int H, int W, int P, int Q,

@@ -10,8 +10,8 @@ steps:
 */
 
 /* The definition. Neighbouring outputs load the same inputs again, from L1. */
-#include "element.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 pool_max_change_elements(const ELEMENT_T *input, const ELEMENT_T *stored, ELEMENT_T *output, int C, int H, int W, int P, int Q)

@@ -10,7 +10,7 @@ steps:
 */
 
 /* A maximum is not linear: the whole window must be known, so all of `stored` under it is read, and of the changes those that are marked. */
-#include "marked_pixels.cuh"
+#include "movement/marked_pixels.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 sparse_pool_max_change(const ELEMENT_T *input, const ELEMENT_T *stored, const unsigned *mask_in, unsigned *mask_out, ELEMENT_T *output, int C, int H, int W, int P, int Q,

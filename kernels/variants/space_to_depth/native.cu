@@ -72,9 +72,9 @@ steps:
 */
 
 /* The inverse of depth_to_space/d2s_native, in both modes and both layouts: the same threads own the same vectors, what was a load is a store. See there
- * for who owns what. Short runs of NHWC, and all of CRD, go through the same tile backwards (shuffle_tile.cuh): a thread that gathers from r * r places for one
+ * for who owns what. Short runs of NHWC, and all of CRD, go through the same tile backwards (movement/shuffle_tile.cuh): a thread that gathers from r * r places for one
  * store reads sectors that its neighbours read again, at 0.2 to 0.7 of a copy. The composition of the two is the identity, which is the test of both. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 #define RR (BLOCK * BLOCK)
 
@@ -153,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(256) s2d_native(const ELEMENT_T *in
 }
 
 #if NHWC
-#include "shuffle_tile.cuh"
+#include "movement/shuffle_tile.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) s2d_tiles(unsigned char *input, unsigned char *output, int H, int W)
 {
@@ -165,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(256) s2d_tiles(unsigned char *input
 
 #if STRIPS
 #define SHUFFLE_THREADS 128
-#include "shuffle_strip.cuh"
+#include "movement/shuffle_strip.cuh"
 
 extern "C" __global__ void __launch_bounds__(128) s2d_strips(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, long long end)
 {

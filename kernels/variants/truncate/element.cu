@@ -12,7 +12,7 @@ steps:
 */
 
 /* The definition, dense and without a mask: every change is passed on. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 static __device__ __forceinline__ float activated(float v, float slope) { return v < 0.0f ? v * slope : v; }
 

@@ -13,7 +13,7 @@ steps:
 
 /* DeltaCNN's activation with truncation. PIXEL_LANES lanes measure a pixel's change over its channels, and only if it is large enough go over them again, from the
  * L1, and store: a change that is held back costs its reads and one bit. What a network adds to its state is densify's; kernels/sequence/delta.cu does both at once. */
-#include "marked_pixels.cuh"
+#include "movement/marked_pixels.cuh"
 
 static __device__ __forceinline__ float activated(float v, float slope) { return v < 0.0f ? v * slope : v; }
 

@@ -17,7 +17,7 @@ steps:
 
 /* Row 0 of upsampling, where input and output differ in size: the compulsory traffic, one read of the input and one write of the output, with nothing
  * but the memory system in the way. */
-#include "foil.cuh"
+#include "movement/foil.cuh"
 
 /* Writes the input `copies` times, one after another: not the op, but its bytes. */
 extern "C" __global__ void __launch_bounds__(256) upsample_bytes(const ELEMENT_T *input, ELEMENT_T *output, long long vectors, int copies, int rest)

@@ -33,7 +33,7 @@ steps:
  *         BLOCK apart, several stores to a sector; so the warp deals them out anew through shared memory, and each of its stores is one piece (as in d2s_native).
  *
  * What is left is the DRAM's own rate of writing. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 using vec = pack<ELEMENT_T, VEC>;
 

@@ -16,8 +16,8 @@ steps:
 
 /* The definition. Stores are neighbours in either layout; every input element is loaded block * block times, nearly always from L1. Three divisions and a
  * 2- or 4-byte store for one element: the instructions, not the bytes, are the limit. */
-#include "element.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) upsample_elements(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int factor)
 {

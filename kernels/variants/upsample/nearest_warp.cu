@@ -23,7 +23,7 @@ steps:
  * element. The loads and stores of a warp are one piece of memory.
  *
  * It wants channels: with 64 of them in 2-byte types and 16 bytes a lane, 8 lanes work and 24 idle. `nearest` gives lanes to pixels as well. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) nearest_warp(const ELEMENT_T *input, ELEMENT_T *output, int C, int pixels, int W, int factor)
 {

@@ -16,7 +16,7 @@ steps:
 /* What changed from nearest_warp: the work is the mask's. A warp takes a word of it, 32 pixels side by side. Their copies are BLOCK words of BLOCK rows of the
  * output's mask, all its own: each lane asks for one bit, the ballot is a word. Then it takes the marked pixels: with 32 lanes a pixel one after another, with
  * fewer 32 / PIXEL_LANES at a time. Every value is read once and stored BLOCK * BLOCK times; what is not marked costs nothing. */
-#include "marked_pixels.cuh"
+#include "movement/marked_pixels.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
 sparse_nearest(const ELEMENT_T *input, const unsigned *mask_in, unsigned *mask_out, ELEMENT_T *output, int C, int H, int W, int words)

@@ -38,7 +38,7 @@ steps:
  * Threads follow the channels of NHWC in vectors of 16 bytes. In NCHW, and in NHWC where the channels are no whole vectors, they follow the line of the output: a thread
  * makes a vector of it, which is the upper side of one or more cells, and the same vector of the block - 1 lines below; it takes two short pieces of two input lines, in
  * NCHW as one vector and its two neighbours. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 using vec = pack<ELEMENT_T, VEC>;
 

@@ -6,8 +6,8 @@ like: upsample/nearest_element
 
 /* The definition: where the output pixel's centre lies in the input, the four pixels around it, the edge repeated. Every input element is loaded 4 * block * block
  * times, nearly always from L1; three divisions and four loads for one element make the instructions the limit. */
-#include "element.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) upsample_elements(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int factor)
 {

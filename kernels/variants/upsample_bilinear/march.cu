@@ -39,7 +39,7 @@ steps:
  * cell was 0.95 and 0.92 of the foil (H200, f16, cold).
  *
  * Cost: only whole vectors; `strip` takes the rest. A kernel is compiled for each width. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 constexpr int V = 16 / sizeof(ELEMENT_T);
 using vec = pack<ELEMENT_T, V>;

@@ -16,7 +16,7 @@ steps:
 
 /* What changed from warp: each lane first asks the mask about the four inputs of one output; the ballot is a word of the output's mask. Only active outputs are
  * computed, PIXEL_LANES lanes for each, and only marked inputs are read: the weights of the others meet a change of 0. */
-#include "marked_pixels.cuh"
+#include "movement/marked_pixels.cuh"
 
 struct place {
     int low, high; /* the two inputs, the edge repeated */

@@ -26,7 +26,7 @@ steps:
 /* What changed from march: rows need not be whole vectors. An image of 3 channels and an odd width has rows that begin at every second byte; a plane of NCHW too. `cell` moved 2 to 4
  * bytes at a time there, 0.3 to 0.5 of the foil.
  *
- *  - In: pieces of ROWS + 1 rows of the input come to shared memory, 16 bytes at a time, as far from a multiple of 16 as in global memory (strip.cuh). The edge's pixel is
+ *  - In: pieces of ROWS + 1 rows of the input come to shared memory, 16 bytes at a time, as far from a multiple of 16 as in global memory (movement/strip.cuh). The edge's pixel is
  *    put beside the edge, so that nobody asks where it is.
  *  - Between: a thread makes the outputs of PX pixels, or of CG channels of one, and goes down the rows as in march. It reads single elements and stores what is whole: 16
  *    bytes where rows are, else 4.
@@ -36,7 +36,7 @@ steps:
  * of 1439 x 2559 0.88, in NCHW 0.91 (cell 0.47, 0.29, 0.32); unverified, by a driver that only times: x4 0.95, x8 0.90, 66 channels of 719 x 1279 0.96 (cell 0.68, 0.91, 0.40). Bank conflicts
  * decide how much a thread makes: 48 bytes of a line in place of 24 cost 15 % at odd widths. At odd widths it is bound by instructions: 99 of a warp for 512 bytes moved (emu), which were
  * 117 when 0.88 was measured. To try next: words in place of single elements where a row's offset is even. */
-#include "strip.cuh"
+#include "movement/strip.cuh"
 
 constexpr int V = 16 / sizeof(ELEMENT_T), LINE = WIDTH * CHANNELS, GROUPS = CHANNELS / CG;
 constexpr int OUT = PX * BLOCK; /* pixels of an item in a line of the output */

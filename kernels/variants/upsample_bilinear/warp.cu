@@ -14,7 +14,7 @@ steps:
 /* What changed from element: the four neighbours are four pieces of memory, and the lanes of a warp walk along them together: whole vectors, and the divisions are
  * paid once per pixel. It wants channels: with 64 of them in 2-byte types and 16 bytes a lane, 8 lanes work and 24 idle; and neighbouring pixels load the same
  * four pieces again. `cell` ends both. */
-#include "element.cuh"
+#include "element/element.cuh"
 
 extern "C" __global__ void __launch_bounds__(256) bilinear_warp(const ELEMENT_T *input, ELEMENT_T *output, int C, int H, int W, int factor)
 {

@@ -42,9 +42,9 @@ steps:
  *
  * Cost: a sum of taps is rounded to the type of the filter, which `algorithm: collapsed` allows for. Where k is no multiple of 64, 64 rows of a product belong to two
  * phases or more; then the filters stay 3x3 and five of nine taps are zeros. */
-#include "element.cuh"
+#include "element/element.cuh"
 #define WEIGHTS_SHARED 0
-#include "wgmma_rows.cuh"
+#include "dense/wgmma_rows.cuh"
 
 /* summed[phase * K + k][a][b][c]. Tap a of phase dy adds rows first .. last - 1 of the filter. */
 extern "C" __global__ void __launch_bounds__(256) sum_filters(const TYPE *filter, TYPE *summed, int K, int C)

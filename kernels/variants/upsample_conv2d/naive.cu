@@ -13,9 +13,9 @@ steps:
 
 /* The definition: tap (r, s) of output (p, q) reads pixel ((p - pad + r) / block, (q - pad + s) / block). The upsampling is a division, and no large image is written;
  * but all r * s products are made, though with a block of 2 and 3x3 only four different pixels lie under them. */
-#include "element.cuh"
-#include "epilogue.cuh"
-#include "tensor.cuh"
+#include "element/element.cuh"
+#include "element/epilogue.cuh"
+#include "element/tensor.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK *BLOCK)
 upsample_conv_naive(const INPUT_T *input, const INPUT_T *filter, const float *bias, OUTPUT_T *output, int C, int H, int W, int K, int R, int S, int P, int Q,

@@ -11,7 +11,7 @@ steps:
     block: 128
     args: map, output, h
 */
-#include "wgmma.cuh"
+#include "tensor_core/wgmma.cuh"
 #include <cuda_fp16.h>
 
 extern "C" __global__ void column(const __grid_constant__ tensor_map map, __half *output, int H)

@@ -1,0 +1,205 @@
+/* dense/wgmma_rows: the convolution that loads every input row once and multiplies it with all its taps, for sm_90a. Its variants:
+ *   conv2d/wgmma_rows     WEIGHTS_SHARED 1: the weights lie in shared memory
+ *   conv2d/wgmma_rs       WEIGHTS_SHARED 0: the weights lie in registers; wgmma_rs_d2s and wgmma_rs_nchw build on it
+ *
+ * As a matrix product: 64 output channels (rows of the result) by STRIP_WIDTH pixels of one image row (columns); the depth is the channels of one tap, at most
+ * 64, and all R * S taps add to the same sums. In NHWC a pixel's 64 channels are 128 bytes, exactly one row of a 128-byte swizzled operand, so an image
+ * row in shared memory is an operand as it lies, and the next tap is the same operand 128 bytes further on: no im2col, nothing is read twice.
+ *
+ * A block walks down a strip of the image, STRIP_WIDTH pixels wide. Its three warpgroups:
+ *   producer   one thread asks the copy engine for the weights and then for the next image row, as soon as the oldest of the RING buffers is free. Rows and
+ *              pixels outside the image arrive as zeros: that is the padding. Fewer than 64 channels, too.
+ *   consumers  with SPLIT 1 they take output rows in turn; with SPLIT 2 each row goes to both, which hold the weights of different 64 channels.
+ *              One computes while the other stores (`turn`): the tensor cores never wait for a store, as long as everything that a consumer does beside
+ *              its products takes no longer than the other's products, 2304 cycles for 64 channels and 3x3. dense/staged_store.cuh is how it does not.
+ *
+ * Weights for registers come through shared memory too: gathered by the threads themselves they cost 13,000 cycles at the start of every block, by
+ * the copy engine and ldmatrix 3,500. They pass through the end of the ring and the staging area, which nobody needs yet; the first EARLY rows are loaded
+ * meanwhile. */
+#pragma once
+#include "dense/staged_store.cuh"
+
+constexpr int ROW_BYTES = NCHW ? (STRIP_WIDTH + 16) * 128 : (STRIP_WIDTH + S - 1 + 7) / 8 * 1024; /* blocks of 8 pixels; NCHW: see dense/turned_rows.cuh */
+#include "dense/image_rows.cuh"
+#ifndef FILTER_BOX
+#define FILTER_BOX 64 /* filter rows of a box of weights */
+#endif
+#ifndef TAP_ROWS
+#define TAP_ROWS R /* upsample_conv2d/collapsed multiplies fewer taps than it has rows in reach, and each block of channels others */
+#define TAP_COLUMNS S
+#endif
+constexpr int TAPS = TAP_ROWS * TAP_COLUMNS;
+constexpr int DEPTH = (CHANNELS + 15) / 16; /* products of 16 channels for a tap */
+constexpr int WEIGHT_BYTES = TAPS * 8192; /* of 64 output channels: per tap 64 rows of 128 bytes */
+constexpr int STORED_BYTES = staged_rows<STRIP_WIDTH>::BYTES;
+constexpr int PASSING = WEIGHTS_SHARED ? 0 : SPLIT * WEIGHT_BYTES, REST = RING * ROW_BYTES + 2 * STORED_BYTES;
+constexpr int EARLY = WEIGHTS_SHARED ? RING : REST - PASSING < R * ROW_BYTES ? R : REST - PASSING < RING * ROW_BYTES ? (REST - PASSING) / ROW_BYTES : RING;
+constexpr int AREA = REST < EARLY * ROW_BYTES + PASSING ? EARLY * ROW_BYTES + PASSING : REST;
+
+extern __shared__ unsigned char shared_raw[]; /* up to 1023 bytes in front, weights or none, stages of turned_rows or none, AREA, barriers */
+
+/* One thread. Weights of output channels k0 .. k0 + 63, and of the next 64 with `count` 2. */
+static __device__ __forceinline__ void ask_weights(unsigned to, unsigned barrier, const tensor_map *map, int k0, int count, int K)
+{
+    int depth = K / (D2S_BLOCK * D2S_BLOCK);
+    barrier_arrive_expect(barrier, count * WEIGHT_BYTES);
+    for (int tap = 0; tap < TAPS; tap++)
+        for (int k = 0; k < count * 64; k += FILTER_BOX) /* filter_channel() says where a channel's weights lie */
+            copy_box_4d(to + k / 64 * WEIGHT_BYTES + tap * 8192 + k % 64 * 128, map, barrier, 0, tap, D2S_CRD ? (k0 + k) / depth : 0, D2S_CRD ? (k0 + k) % depth : k0 + k);
+}
+
+#if NCHW
+#include "dense/turned_rows.cuh"
+#else
+constexpr int STAGES = 0, STAGE_BYTES = 0;
+constexpr int BOX_BYTES = (STRIP_WIDTH + S - 1) * 128; /* what the copy engine brings */
+
+/* One thread. `wait_weights`: until the weights have left the place that the later rows go to. */
+template <typename WAIT> static __device__ __forceinline__ void produce(const ring &ring, const share &own, const tensor_map *map, int pad, WAIT wait_weights)
+{
+    loader load(own, pad);
+    for (int i = 0; load.more(own); i++, load.next(own, pad)) {
+        ring.wait_empty(i);
+        if (i == EARLY)
+            wait_weights();
+        barrier_arrive_expect(ring.full + i % RING * 8, BOX_BYTES);
+        copy_box_4d(ring.row(i), map, ring.full + i % RING * 8, 0, load.at.strip * STRIP_WIDTH - pad, load.y, load.at.image);
+    }
+}
+#endif
+
+/* Everything of one output row: TAPS * DEPTH products. Tap 0 is row `first` of the ring, `across` pixels from the left. */
+static __device__ __forceinline__ void multiply_row(float sum[STRIP_WIDTH / 2], const ring &ring, int first, int across, const unsigned (*held)[4], unsigned weights)
+{
+    wgmma_begin();
+#pragma unroll
+    for (int r = 0; r < TAP_ROWS; r++) {
+        unsigned long long row = matrix_rows_128(ring.row(first + r)) + across * 8;
+#pragma unroll
+        for (int s = 0; s < TAP_COLUMNS; s++)
+#pragma unroll
+            for (int c = 0; c < DEPTH; c++) { /* descriptors count in 16 bytes: a pixel is 8, 16 channels are 2 */
+                int tap = r * TAP_COLUMNS + s;
+#if WEIGHTS_SHARED
+                wgmma_shared<TYPE, STRIP_WIDTH>(sum, matrix_rows_128(weights) + tap * 512 + c * 2, row + s * 8 + c * 2, tap + c > 0);
+#else
+                wgmma_registers<TYPE, STRIP_WIDTH>(sum, held[tap * DEPTH + c], row + s * 8 + c * 2, tap + c > 0);
+#endif
+            }
+    }
+    wgmma_commit();
+}
+
+struct barriers {
+    unsigned turn, weights_come, weights_gone, residual; /* two, one, one, two */
+};
+
+static __device__ __forceinline__ void consume(const ring &ring, const share &own, const barriers &b, unsigned weights, unsigned staging, const tensor_map *output_map,
+                                               const tensor_map *residual_map, const float *bias, int K)
+{
+    int me = warpgroup_index() - 1, lane = threadIdx.x % 32;
+    constexpr int step = SPLIT == 1 ? 2 : 1;
+    staged_rows<STRIP_WIDTH> stored = {staging + me * STORED_BYTES, b.residual + me * 8, (int)(blockIdx.y * SPLIT + (SPLIT == 2 ? me : 0)) * 64, me + 1};
+    int k = stored.k0 + threadIdx.x / 32 % 4 * 16 + lane / 4;
+    float own_bias[2] = {EPI_BIAS && k < K ? bias[filter_channel(k, K)] : 0, EPI_BIAS && k + 8 < K ? bias[filter_channel(k + 8, K)] : 0};
+
+    int phase_of = TAPS < R * S ? stored.k0 / (K / 4) : 0, down = phase_of / 2, across = phase_of % 2; /* 2x2 of the 3x3 pixels in reach */
+
+    barrier_wait(b.weights_come, 0);
+#if WEIGHTS_SHARED
+    const unsigned(*held)[4] = nullptr;
+#else
+    unsigned held[TAPS * DEPTH][4]; /* the left operand of every product: the block's whole filter, for as long as it runs */
+    int row = threadIdx.x / 32 % 4 * 16 + lane % 16; /* of the matrix that this lane addresses */
+    weights += (SPLIT == 2 ? me * WEIGHT_BYTES : 0) + row * 128;
+#pragma unroll
+    for (int i = 0; i < TAPS * DEPTH; i++)
+        load_matrix_4(held[i], weights + i / DEPTH * 8192 + (i % DEPTH * 2 + lane / 16 ^ row % 8) * 16);
+    if (lane == 0)
+        barrier_arrive(b.weights_gone);
+    barrier_wait(b.weights_gone, 0); /* both consumers': results are staged where weights were */
+#endif
+
+    place at(own);
+    at.advance(own, SPLIT == 1 ? me : 0);
+    int freed = 0; /* image rows that this warpgroup has let go */
+    unsigned phase = 0;
+    while (at.row < own.end) {
+        int q = at.strip * STRIP_WIDTH;
+        if (EPI_RESIDUAL && threadIdx.x % 128 == 0)
+            stored.ask_residual(residual_map, K, at.image, at.p, q);
+        for (int r = 0; r < R; r++)
+            ring.wait_full(at.loaded + r);
+        barrier_wait(b.turn + me * 8, phase ^ (me == 0));
+        float sum[STRIP_WIDTH / 2];
+        multiply_row(sum, ring, at.loaded + down, across, held, weights);
+        if (lane == 0)
+            barrier_arrive(b.turn + (me ^ 1) * 8);
+        place next = at;
+        next.advance(own, step);
+        wgmma_wait<0>();
+
+        /* Nothing before the next row's first is needed again. A row that another reads still is waited for too: letting it go twice in one turn of
+         * the ring would be counted for the wrong turn. */
+        if (next.row < own.end)
+#pragma unroll 1
+            for (; freed < next.loaded; freed++) {
+                ring.wait_full(freed);
+                if (lane == 0)
+                    barrier_arrive(ring.empty + freed % RING * 8);
+            }
+        stored.store(sum, own_bias, output_map, K, at.image, at.p, q, phase);
+        at = next;
+        phase ^= 1;
+    }
+    stored.finish();
+}
+
+/* rows_all: output rows of all strips; rows_block: how many of them are a block's. */
+static __device__ __forceinline__ void convolve_rows(const tensor_map *input_map, const tensor_map *filter_map, const tensor_map *output_map,
+                                                     const tensor_map *residual_map, const float *bias, int K, int P, int pad, int strips, int rows_all,
+                                                     int rows_block)
+{
+    unsigned base = (shared_address(shared_raw) + 1023) / 1024 * 1024;
+    unsigned stages = base + (WEIGHTS_SHARED ? WEIGHT_BYTES : 0), rows = stages + STAGES * STAGE_BYTES, at = rows + AREA;
+    struct ring ring = {rows, at, at + RING * 8};
+    struct barriers b = {at + RING * 16, at + RING * 16 + 16, at + RING * 16 + 24, at + RING * 16 + 32};
+    unsigned come = b.residual + 16, weights = WEIGHTS_SHARED ? base : rows + EARLY * ROW_BYTES;
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < RING; i++) {
+            barrier_init(ring.full + i * 8, 1);
+            barrier_init(ring.empty + i * 8, 8); /* a lane of each consuming warp */
+        }
+        for (int i = 0; i < 2; i++) {
+            barrier_init(b.turn + i * 8, 4);
+            barrier_init(b.residual + i * 8, 1);
+        }
+        barrier_init(b.weights_come, 1);
+        barrier_init(b.weights_gone, 8);
+        for (int i = 0; i < STAGES; i++)
+            barrier_init(come + i * 8, 1);
+        barrier_init_done();
+    }
+    __syncthreads();
+
+    int first = blockIdx.x * rows_block;
+    struct share own = {first, min(first + rows_block, rows_all), P, strips};
+    if (threadIdx.x < 128) {
+        give_registers<24>();
+        if (threadIdx.x == 0)
+            ask_weights(weights, b.weights_come, filter_map, blockIdx.y * SPLIT * 64, SPLIT, K);
+        auto wait_weights = [&]() {
+            if (!WEIGHTS_SHARED)
+                barrier_wait(b.weights_gone, 0);
+        };
+#if NCHW
+        produce_turned(ring, own, stages, come, input_map, pad, wait_weights);
+#else
+        if (threadIdx.x == 0)
+            produce(ring, own, input_map, pad, wait_weights);
+#endif
+    } else {
+        take_registers<240>();
+        consume(ring, own, b, weights, rows + RING * ROW_BYTES, output_map, residual_map, bias, K);
+    }
+}

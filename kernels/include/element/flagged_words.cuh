@@ -1,0 +1,23 @@
+/* element/flagged_words: words that blocks leave for each other in global memory while all of them run. Each 8 bytes hold 4 of data and a number that says of which round
+ * they are; they are written and read whole. So who reads the right number has the data, and needs neither a flag beside it nor a fence. */
+#pragma once
+
+/* {data, number} twice. */
+struct words {
+    unsigned long long a, b;
+};
+static __device__ __forceinline__ words load_words(const unsigned *p)
+{
+    words v;
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(v.a), "=l"(v.b) : "l"(p) : "memory");
+    return v;
+}
+static __device__ __forceinline__ void store_words(unsigned *p, const words &v)
+{
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(v.a), "l"(v.b) : "memory");
+}
+static __device__ __forceinline__ void store_words(unsigned *p, uint2 data, unsigned number)
+{
+    store_words(p, words{(unsigned long long)number << 32 | data.x, (unsigned long long)number << 32 | data.y});
+}
+static __device__ __forceinline__ bool is_of(const words &v, unsigned number) { return (unsigned)(v.a >> 32) == number && (unsigned)(v.b >> 32) == number; }
