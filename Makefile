@@ -95,6 +95,9 @@ fuzzers: $(FUZZERS)
 $(BUILD)/speed: tests/emu/speed.c $(LIBRARY)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
 	@$(LINK) $(CFLAGS) -o $@ $@.o $(LIBRARY) $(LIBS)
+$(BUILD)/programs: tests/heads/programs.c $(LIBRARY)
+	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
+	@$(LINK) $(CFLAGS) -o $@ $@.o $(LIBRARY) $(LIBS)
 COVERAGE := tests/emu/coverage.c tests/emu/coverage_plain.c tests/emu/coverage_warps.c tests/emu/coverage_real.c
 $(BUILD)/coverage: $(COVERAGE) tests/emu/coverage.h $(LIBRARY)
 	$(call say,LINK,$@)$(CC) $(ALL_CFLAGS) -Itests -o $@.o -r $(COVERAGE)

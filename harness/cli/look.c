@@ -93,10 +93,12 @@ static int list_variants(struct text *t, const struct option_list *dirs, const c
         found++;
         text_addf(t, "%-34s %s%s%s%s\n", v->name, v->what ? v->what : "", v->from ? " (from " : "", v->from ? v->from : "",
                   v->from ? ")" : "");
-        if (one)
-            text_addf(t, "%s\n\n%s", v->path, v->text);
-        else
+        if (!one) {
             list_claims(t, v);
+            continue;
+        }
+        text_addf(t, "%s\n\n", v->path);
+        variant_show(v, t);
     }
     for (int i = 0; i < set.note_count; i++)
         fprintf(stderr, "bench: note: %s\n", set.notes[i]);

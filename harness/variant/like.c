@@ -89,13 +89,15 @@ struct like_words {
     size_t count;
 };
 
-static void like_add_words(struct like_words *w, const char *dir, const char *folder)
+/* `self`: the file that asks. */
+static void like_add_words(struct like_words *w, const char *dir, const char *folder, const char *self)
 {
     char **names = NULL;
     int count = file_list(dir, ".cu", &names, NULL);
     for (int i = 0; i < count; i++) {
         w->items = xrealloc(w->items, (w->count + 1) * sizeof *w->items);
-        w->items[w->count++] = text_format("%s%s%.*s", folder, *folder ? "/" : "", (int)strlen(names[i]) - 3, names[i]);
+        if (strcmp(names[i], self))
+            w->items[w->count++] = text_format("%s%s%.*s", folder, *folder ? "/" : "", (int)strlen(names[i]) - 3, names[i]);
         free(names[i]);
     }
     if (count >= 0)
@@ -107,12 +109,12 @@ static bool like_unknown(const struct like_seat *seat, const struct node *like, 
     struct like_words words = {0};
     char *root = file_share("kernels/variants"), **folders = NULL;
     int count = file_list(root, "", &folders, NULL);
-    like_add_words(&words, seat->dir, "");
+    like_add_words(&words, seat->dir, "", file_base(like->file));
     for (int i = 0; i < count; i++) {
         char *dir = file_join(root, folders[i]);
-        like_add_words(&words, dir, folders[i]);
+        like_add_words(&words, dir, folders[i], "");
         if (op && !strcmp(op, folders[i]))
-            like_add_words(&words, dir, "");
+            like_add_words(&words, dir, "", file_base(like->file));
         free(dir);
         free(folders[i]);
     }

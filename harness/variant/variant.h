@@ -9,6 +9,7 @@
 #include "base/chip.h"
 #include "base/error.h"
 #include "base/node.h"
+#include "base/text.h"
 #include "op/op.h"
 #include "op/program.h"
 
@@ -49,6 +50,10 @@ void variant_free(struct variant *v);
 /* By full name, or by short name inside the op's own folder ("naive" for conv2d). Error with the nearest name at `where` (may be NULL). */
 const struct variant *variant_find(const struct variant_set *set, const char *name, const struct op *op, const struct node *where,
                                    struct error *err);
+
+/* The file as it is; of a head that is like another, all it says in one file: every key with the file and line it stands in as a comment,
+ * then the code. */
+void variant_show(const struct variant *v, struct text *t);
 
 /* Has its head a `mask:`? One without it runs dense wherever it runs. */
 bool variant_reads_mask(const struct variant *v);

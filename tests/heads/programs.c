@@ -1,5 +1,6 @@
 /* What heads say, in full: the program of every shipped variant on random works, and of every row of the shipped scenarios, a line each.
- * Two trees of heads mean the same when the output is the same: BENCH_HOME=TREE build/programs SEED COUNT, once for each (ci/same-heads). */
+ * Two trees of heads mean the same when the output is the same: BENCH_HOME=TREE build/programs SEED COUNT, once for each (ci/same-heads).
+ */
 #include "base/text.h"
 #include "plan/choose.h"
 #include "plan/plan.h"
@@ -24,7 +25,8 @@ static int64_t pick(const int64_t *values, int count)
 
 static struct epilogue random_item(enum epilogue_kind kind)
 {
-    return (struct epilogue){.kind = kind, .alpha = 0.1, .block = PICK(2, 2, 3, 4), .mode = below(2) ? D2S_CRD : D2S_DCR, .layout = LAYOUT_NCHW};
+    return (struct epilogue){
+        .kind = kind, .alpha = 0.1, .block = PICK(2, 2, 3, 4), .mode = below(2) ? D2S_CRD : D2S_DCR, .layout = LAYOUT_NCHW};
 }
 
 static void random_epilogue(struct work *w)
@@ -38,14 +40,28 @@ static void random_epilogue(struct work *w)
 static struct work random_work(const struct op *op)
 {
     int64_t r = PICK(1, 1, 3, 3, 3, 5, 7, 9), d = PICK(1, 2, 4, 9);
-    struct work w = {.op = op, .n = PICK(1, 1, 2, 4), .c = PICK(1, 2, 3, 8, 12, 16, 24, 32, 48, 64, 64, 80, 96, 128, 160, 256, 512),
-                     .h = PICK(7, 16, 48, 56, 100, 360, 720), .w = PICK(8, 14, 48, 63, 64, 128, 339, 1280),
-                     .k = PICK(1, 2, 3, 8, 12, 16, 24, 32, 48, 64, 64, 96, 128, 144, 160, 192, 256, 512), .r = r, .s = below(5) ? r : PICK(1, 3, 5),
-                     .stride = PICK(1, 1, 1, 2, 3), .pad = PICK(0, r / 2, r / 2), .dilation = PICK(1, 1, 1, 2), .groups = 1,
-                     .block = PICK(2, 2, 3, 4), .norm = below(3), .above = 0.1, .slope = 1, .mode = below(2) ? D2S_CRD : D2S_DCR,
-                     .dtype = (enum dtype)PICK(DTYPE_F16, DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_I8),
-                     .layout = below(3) ? LAYOUT_NHWC : LAYOUT_NCHW, .math = (enum math)PICK(MATH_F16_ACC32, MATH_F16_ACC32, MATH_BF16_ACC32, MATH_F32, MATH_TF32, MATH_F16_ACC16, MATH_I8_ACC32),
-                     .seed = 1};
+    struct work w = {
+        .op = op,
+        .n = PICK(1, 1, 2, 4),
+        .c = PICK(1, 2, 3, 8, 12, 16, 24, 32, 48, 64, 64, 80, 96, 128, 160, 256, 512),
+        .h = PICK(7, 16, 48, 56, 100, 360, 720),
+        .w = PICK(8, 14, 48, 63, 64, 128, 339, 1280),
+        .k = PICK(1, 2, 3, 8, 12, 16, 24, 32, 48, 64, 64, 96, 128, 144, 160, 192, 256, 512),
+        .r = r,
+        .s = below(5) ? r : PICK(1, 3, 5),
+        .stride = PICK(1, 1, 1, 2, 3),
+        .pad = PICK(0, r / 2, r / 2),
+        .dilation = PICK(1, 1, 1, 2),
+        .groups = 1,
+        .block = PICK(2, 2, 3, 4),
+        .norm = below(3),
+        .above = 0.1,
+        .slope = 1,
+        .mode = below(2) ? D2S_CRD : D2S_DCR,
+        .dtype = (enum dtype)PICK(DTYPE_F16, DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_I8),
+        .layout = below(3) ? LAYOUT_NHWC : LAYOUT_NCHW,
+        .math = (enum math)PICK(MATH_F16_ACC32, MATH_F16_ACC32, MATH_BF16_ACC32, MATH_F32, MATH_TF32, MATH_F16_ACC16, MATH_I8_ACC32),
+        .seed = 1};
     w.to = w.layout == LAYOUT_NHWC ? LAYOUT_NCHW : LAYOUT_NHWC;
     w.groups = below(5) ? 1 : below(2) ? w.c : 2;
     w.k = w.groups == w.c ? w.c : w.k;
@@ -69,9 +85,9 @@ static void print_buffer(struct buffer_ref b)
 
 static void print_step(const struct step *s)
 {
-    printf("\n  step %d%s unit %d grid %u,%u,%u block %u,%u,%u cluster %u,%u,%u smem %u %d %d %d args", s->kind, s->prepare ? " prepare" : "", s->unit,
-           s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2], s->cluster[0], s->cluster[1], s->cluster[2], s->smem,
-           s->cooperative, s->pdl, s->carveout);
+    printf("\n  step %d%s unit %d grid %u,%u,%u block %u,%u,%u cluster %u,%u,%u smem %u %d %d %d args", s->kind,
+           s->prepare ? " prepare" : "", s->unit, s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2], s->cluster[0],
+           s->cluster[1], s->cluster[2], s->smem, s->cooperative, s->pdl, s->carveout);
     for (int i = 0; i < s->arg_count; i++)
         if (s->args[i].kind == ARG_BUFFER)
             print_buffer(s->args[i].buffer);
@@ -101,10 +117,11 @@ static void print_program(const struct program *p)
         printf(" not: %s\n", p->reason);
         return;
     }
-    printf(" %s exact %d claims %d checked %d mask %d %d %d tile %lld %lld %lld %lld %lld packed %d predicted %lld %lld %lld ablate %d%d%d", p->algorithm, p->exact, p->claims, p->checked,
-           p->uses_mask, p->reads_inactive, p->inactive, (long long)p->tile.h, (long long)p->tile.w, (long long)p->tile.every, (long long)p->tile.d,
-           (long long)p->tile_weight_bytes, p->filter_packed, (long long)p->predicted[0], (long long)p->predicted[1], (long long)p->predicted[2],
-           p->ablations[0], p->ablations[1], p->ablations[2]);
+    printf(" %s exact %d claims %d checked %d mask %d %d %d tile %lld %lld %lld %lld %lld packed %d predicted %lld %lld %lld ablate %d%d%d",
+           p->algorithm, p->exact, p->claims, p->checked, p->uses_mask, p->reads_inactive, p->inactive, (long long)p->tile.h,
+           (long long)p->tile.w, (long long)p->tile.every, (long long)p->tile.d, (long long)p->tile_weight_bytes, p->filter_packed,
+           (long long)p->predicted[0], (long long)p->predicted[1], (long long)p->predicted[2], p->ablations[0], p->ablations[1],
+           p->ablations[2]);
     for (int i = 0; i < p->tensor_count; i++)
         printf(" t%d:%d:%d", p->tensors[i].role, p->tensors[i].layout, p->tensors[i].dtype);
     for (int i = 0; i < p->scratch_count; i++)
