@@ -38,7 +38,7 @@ static bool candidates_columns(struct head_candidates *t, const struct node *row
         if (!strcmp(row->keys[i]->text, "when"))
             continue;
         if (!candidates_name(row->keys[i], "value", err))
-            return false;
+            return error_hint(err, "a map in braces is cut at every comma: `x: \"min(c, 4)\"`, with the expression in quotes");
         if (t->column_count == HEAD_MAX_COLUMNS)
             return node_error(row->keys[i], err, "a row of %s has more than %d values", t->name, HEAD_MAX_COLUMNS);
         t->nodes[t->column_count] = row->keys[i];

@@ -110,6 +110,7 @@ static void test_errors(void **state)
     refused(PLAIN "  t: {rows: {a: {x: 1, y: 2}, b: {x: 1}}}\n", "9:31", "row 'b' of t has no `y`, which the first row has", NULL);
     refused(PLAIN "  2t: {rows: {a: {x: 1}}}\n", "9:3", "candidates '2t' is not a C name", NULL);
     refused(PLAIN "  t: {rows: {a-b: {x: 1}}}\n", "9:14", "row 'a-b' is not a C name", NULL);
+    refused(PLAIN "  t: {rows: {a: {x: min(c, 4)}}}\n", "9:28", "value '4)' is not a C name", "with the expression in quotes");
     refused(PLAIN "  t: {rows: {a: {h: 1}}}\n", "9:18", "value 'h': that name is already a symbol of the op", NULL);
     refused(PLAIN "  t: {rows: {a: {x: 1}}}\nlet: {x: 1}\n", "9:18", "value 'x': a let has that name already", NULL);
     refused(PLAIN "  t: {rows: {a: {x: 1}}}\n  u: {rows: {a: {x: 1}}}\n", "10:18", "value 'x': a value has that name already", NULL);

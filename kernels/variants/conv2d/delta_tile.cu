@@ -14,9 +14,17 @@ params:
   EDGE: {values: [auto, 3, 4, 5, 6, 7, 8], default: auto}   # output pixels of a tile's side
 let:
   own: select(math == f16_acc16, 2, 1)
-  tile: select(EDGE == 'auto', select(r == 1 and s == 1, 8, select(stride > 1 or r * s > 25, 3, select(r * s > 9, 4, select(math == f16_acc16, 5, 6)))), EDGE)
+  tile: select(EDGE == 'auto', side, EDGE)
   threads: 32 * min(4, ceil(k, 32 * own))
   blocks_k: ceil(k, threads * own)
+candidates:
+  size:
+    rows:
+      one_tap: {when: r == 1 and s == 1, side: 8}
+      coarse:  {when: stride > 1 or r * s > 25, side: 3}
+      wide:    {when: r * s > 9, side: 4}
+      pairs:   {when: math == f16_acc16, side: 5}
+      plain:   {side: 6}
 define:
   TYPE: type(input)
   ACC16: math == f16_acc16

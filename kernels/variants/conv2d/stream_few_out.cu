@@ -17,8 +17,8 @@ params:
   PER_SM: {values: [1, 2, 3], default: 2}                # blocks an SM
 let:
   columns: select(k <= 4, ceil(s, 2), s)           # blocks of 8: k = 3 takes two taps each
-  pixels: select(PIXELS == 'auto', select(r > 3, 16, select(c <= 16, select(k <= 4, 48, 32), select(c <= 48 + 16 * (1 - has(residual)) and k <= 4, 32, 16))), PIXELS)
-  ahead: select(AHEAD == 'auto', select(c <= 16, 6, select(r > 3, 1, 3)), AHEAD)
+  pixels: select(PIXELS == 'auto', strip, PIXELS)
+  ahead: select(AHEAD == 'auto', deep, AHEAD)
   weights: r * columns * c / 8                     # registers, and so on
   sums: r * columns * pixels / 4
   rows: ahead * pixels * c / 64
@@ -27,6 +27,14 @@ let:
   rows_all: n * strips * p
   blocks: min(rows_all, PER_SM * sm_count)
   rows_block: ceil(rows_all, blocks)
+candidates:
+  size:     # of what a warp holds in registers
+    rows:
+      tall:   {when: r > 3, strip: 16, deep: "select(c <= 16, 6, 1)"}
+      tiny:   {when: c <= 16 and k <= 4, strip: 48, deep: 6}
+      little: {when: c <= 16, strip: 32, deep: 6}
+      half:   {when: c <= 48 + 16 * (1 - has(residual)) and k <= 4, strip: 32, deep: 3}
+      much:   {strip: 16, deep: 3}
 where:
   - weights <= 60 and weights + sums + rows <= 192
   - cc >= 80
