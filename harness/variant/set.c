@@ -133,8 +133,9 @@ static void resolve_parents(struct variant_set *set)
         parent = parent ? parent : find_exact(set, mine);
         parent = parent ? parent : find_exact(set, ops);
         if (parent) {
+            bool ladder = parent->op == v->op || node_get(v->head, "from"); /* to be like another op's head is no step of a ladder */
             free(v->from);
-            v->from = xstrdup(parent->name);
+            v->from = ladder ? xstrdup(parent->name) : NULL;
         } else {
             add_note(set, text_format("%s: from '%s', which is not among the variants", v->name, v->from));
         }

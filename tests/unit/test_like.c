@@ -148,6 +148,7 @@ static void test_places(void **state)
     assert_string_equal(v->algorithm, "direct");
     variant_free(v);
     assert_true(tree_variant("team/d.cu", "what: d\nlike: my/base\n"));
+    assert_true(tree_variant("team/e.cu", "op: conv_transpose2d\nwhat: e\nlike: my/base\n")); /* a ladder is of one op */
     char *my = text_format("my=%s/my", tree_root), *team = text_format("team=%s/team", tree_root),
          *bad = text_format("%s/my/bad.cu", tree_root);
     struct variant_set set;
@@ -157,6 +158,7 @@ static void test_places(void **state)
     const struct variant *d = variant_find(&set, "team/d", NULL, NULL, &err);
     assert_non_null(d);
     assert_string_equal(d->from, "my/base");
+    assert_null(variant_find(&set, "team/e", NULL, NULL, &err)->from);
     assert_string_equal(variant_find(&set, "my/a", NULL, NULL, &err)->from, "conv2d/shipped");
     variant_set_free(&set);
     free(my);
