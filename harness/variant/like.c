@@ -119,11 +119,20 @@ static bool like_unknown(const struct like_seat *seat, const struct node *like, 
         free(folders[i]);
     }
     const char *near = text_nearest(like->text, (const char *const *)words.items, words.count);
+    struct text same = {0}; /* of that name in other folders, as where a shipped file was copied from */
+    for (size_t i = 0; i < words.count; i++) {
+        const char *slash = strchr(words.items[i], '/');
+        if (slash && !strcmp(slash + 1, like->text))
+            text_addf(&same, "%s%s", same.len ? ", " : "", words.items[i]);
+    }
     node_error(like, err, "like: there is no head '%.100s'", like->text);
-    if (near)
+    if (same.len)
+        error_hint(err, "with its folder: %s", text_get(&same));
+    else if (near)
         error_hint(err, "did you mean '%s'?", near);
     else
         error_hint(err, "NAME of a file beside this one, or OP/NAME as `bench list variants` prints it");
+    text_free(&same);
     for (size_t i = 0; i < words.count; i++)
         free(words.items[i]);
     free(words.items);

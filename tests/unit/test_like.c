@@ -172,6 +172,7 @@ static void test_errors(void **state)
     file("base", BASE, "");
     refused("what: x\nlike: bas\n", "my/bad.cu:3:7: like: there is no head 'bas'", "did you mean 'base'?");
     refused("what: x\nlike: conv2d/shiped\n", "bad.cu:3:7: like: there is no head", "did you mean 'conv2d/shipped'?");
+    refused("what: x\nlike: shipped\n", "bad.cu:3:7: like: there is no head", "with its folder: conv2d/shipped"); /* no op, not beside */
     refused("what: x\nlike: ../my/base\n", "bad.cu:3:7: like: there is no head", NULL);
     refused("what: x\nlike: zzzzzzzzzzzz\n", "bad.cu:3:7: like: there is no head", "`bench list variants`");
     refused("what: x\nlike: [base]\n", "bad.cu:3:7: ", NULL);
