@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "counter/judge.h"
 #include "counter/set.h"
 #include "device/cupti/cupti.h"
 #include "report/calibration.h"
@@ -42,6 +43,16 @@ static void values_table(const struct counter_groups *groups, struct text *t)
         }
 }
 
+static void describe_rule(const struct counter_rule *r, struct text *t)
+{
+    text_addf(t, "  %-11s when %s\n              %s\n              -> %s\n", counter_bind_names[r->binds], expr_text(r->when), r->says,
+              r->remedy);
+    for (int k = 0; k < r->gain_count; k++)
+        text_addf(t, "              %s %s %% of the time\n", k ? "else" : "gains at most", expr_text(r->gains[k]));
+    if (r->why)
+        text_addf(t, "              %s%s\n", r->gain_count ? "" : "gain not known: ", r->why);
+}
+
 static void describe(const struct counter_group *g, struct text *t)
 {
     text_addf(t, "%s: %s\n\n%s\n", g->name, g->about, g->teaches);
@@ -61,8 +72,15 @@ static void describe(const struct counter_group *g, struct text *t)
     if (g->rule_count)
         text_add(t, "\nverdicts\n");
     for (int i = 0; i < g->rule_count; i++)
-        text_addf(t, "  %-11s when %s\n              %s\n              -> %s\n", counter_bind_names[g->rules[i].binds],
-                  expr_text(g->rules[i].when), g->rules[i].says, g->rules[i].remedy);
+        describe_rule(&g->rules[i], t);
+    for (int i = 0; g->limits && i < g->limits->count; i++) {
+        const struct counter_limit *l = &g->limits->items[i];
+        bool used = false;
+        for (int k = 0; k < g->rule_count; k++)
+            used = used || counter_rule_reads(&g->rules[k], l->name);
+        if (used)
+            text_addf(t, "  %s = %g %s\n              %s\n", l->name, l->value, l->unit, l->why);
+    }
 }
 
 /* "a,b" given once or several times, as one list; strings are in *copy, which the caller frees with the array. */
@@ -252,7 +270,7 @@ int cli_counters(const struct verb *verb, int argc, char **argv)
         code = cli_usage(verb, "which chip? --chip GH100");
         goto done;
     }
-    bool ok = counter_groups_load(NULL, &groups, &err) && answer(&ask, &groups, rest, count, &t, &err);
+    bool ok = counter_groups_load(NULL, NULL, &groups, &err) && answer(&ask, &groups, rest, count, &t, &err);
     code = ok ? 0 : cli_fail(&err);
     if (ok)
         cli_print(&t);

@@ -6,7 +6,7 @@
 #include "device/compile/cubin.h"
 #include "measure/roofs.h"
 #include "model/occupancy.h"
-#include "report/table.h"
+#include "report/terminal.h"
 #include "plan/choose.h"
 #include <errno.h>
 #include <stdio.h>
@@ -94,10 +94,10 @@ static bool predicts(const struct program *p)
 static struct table *prediction_table(void)
 {
     struct table *t = table_new();
-    table_column(t, "predicted / actual", ALIGN_LEFT, false);
+    table_column(t, "row", "predicted / actual", ALIGN_LEFT);
     for (int i = 0; i < PREDICT_COUNT; i++)
-        table_column(t, predict_names[i], ALIGN_RIGHT, false);
-    table_column(t, "", ALIGN_LEFT, false); /* why not */
+        table_column(t, "predicted", predict_names[i], ALIGN_RIGHT);
+    table_column(t, "reason", "", ALIGN_LEFT); /* why not */
     return t;
 }
 
@@ -114,7 +114,7 @@ static bool add_prediction(struct table **table, const struct plan_row *row, con
         if (!strcmp(facts[i].name, last->name))
             own = &facts[i];
     struct table *t = *table = *table ? *table : prediction_table();
-    table_row(t);
+    table_row(t, LINE_PLAIN);
     table_cell(t, PAINT_NONE, "%s", row->id);
     for (int i = 0; i < PREDICT_COUNT; i++) {
         long long actual = !own                   ? -1
@@ -321,7 +321,7 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     if (list.predictions) {
         const struct report_style style = cli_style();
         text_add(&list.text, "\n");
-        table_print(list.predictions, &list.text, &style);
+        terminal_table(&list.text, list.predictions, &style);
         table_free(list.predictions);
     }
     cli_print(&list.text);

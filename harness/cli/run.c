@@ -1,6 +1,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "report/document.h"
 #include "variant/variant.h"
 #include <errno.h>
 #include <math.h>
@@ -58,8 +59,7 @@ static void on_case(void *context, const struct run *run, struct row *const *row
     struct screen *s = context;
     struct text t = {0};
     wipe(s);
-    report_case(&t, run, rows, count, &s->style);
-    text_add(&t, "\n");
+    report_cases(&t, run, rows, count, &s->style);
     cli_print(&t);
     text_free(&t);
 }
@@ -125,8 +125,8 @@ static int finish(const struct session_options *o, const struct session_result *
     if ((show & CLI_SHOW_PAGES) && !result->interrupted) {
         char *html = text_format("%s/%s.html", o->out_dir, run.scenario), *md = text_format("%s/%s.md", o->out_dir, run.scenario);
         struct text page = {0}, markdown = {0};
-        report_markdown(&markdown, &run, rows, count);
-        if (!report_html(&page, &run, rows, count, o->out_dir, err) || !file_write(html, page.data, page.len, err) ||
+        if (!report_whole(&markdown, &form_markdown, &run, rows, count, o->out_dir, err) ||
+            !report_whole(&page, &form_html, &run, rows, count, o->out_dir, err) || !file_write(html, page.data, page.len, err) ||
             !file_write(md, markdown.data, markdown.len, err))
             code = cli_fail(err);
         else

@@ -4,6 +4,8 @@
 #include "cli/cli.h"
 #include "report/calibration.h"
 #include "report/counted.h"
+#include "report/document.h"
+#include "report/listing.h"
 #include "report/why.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,11 +142,10 @@ static bool show_row(struct stored *s, struct text *t, struct error *err)
     if (index < 0)
         return false;
     struct report_style style = cli_style();
-    report_case(t, &s->run, s->rows + index, 1, &style);
-    text_add(t, "\n");
+    report_cases(t, &s->run, s->rows + index, 1, &style);
     report_kernels(t, s->rows[index]);
     report_samples(t, s->rows[index]);
-    report_counters(t, s->rows[index]);
+    listing_counters(t, s->rows[index], &style);
     return true;
 }
 
@@ -153,12 +154,7 @@ static bool make_show(struct stored *s, struct text *t, struct error *err)
     struct report_style style = cli_style();
     if (s->words)
         return show_row(s, t, err);
-    for (int first = 0, last; first < s->count; first = last) {
-        for (last = first; last < s->count && s->rows[last]->case_index == s->rows[first]->case_index;)
-            last++;
-        report_case(t, &s->run, s->rows + first, last - first, &style);
-        text_add(t, "\n");
-    }
+    report_cases(t, &s->run, s->rows, s->count, &style);
     report_tune(t, &s->run, s->rows, s->count, &style);
     report_network(t, &s->run, s->rows, s->count, &style);
     report_selector(t, &s->run, s->rows, s->count, &style);
@@ -254,19 +250,22 @@ static bool make_report(struct stored *s, struct text *t, struct error *err)
 {
     if (calibration_wanted)
         return make_calibration(s, t, err);
-    if (!format_wanted || !strcmp(format_wanted, "md")) {
-        report_markdown(t, &s->run, s->rows, s->count);
-        return true;
-    }
-    if (strcmp(format_wanted, "html"))
-        return unknown_format("--format md or --format html", err);
-    return report_html(t, &s->run, s->rows, s->count, s->out_dir, err);
+    const struct form *form = form_find(format_wanted ? format_wanted : "md");
+    struct text names = {0};
+    if (form)
+        return report_whole(t, form, &s->run, s->rows, s->count, s->out_dir, err);
+    form_names(&names);
+    char *hint = text_format("the forms are %s", text_get(&names));
+    unknown_format(hint, err);
+    free(hint);
+    text_free(&names);
+    return false;
 }
 
 int cli_report(const struct verb *verb, int argc, char **argv)
 {
     const struct option own[] = {
-        {"--format", 'f', OPTION_TEXT, "md|html", "default md", &format_wanted},
+        {"--format", 'f', OPTION_TEXT, "FORM", "md, html or text; default md", &format_wanted},
         {"--calibration", 0, OPTION_FLAG, NULL, "emu's counters beside the hardware's: the last runs on each", &calibration_wanted}};
     return stored_verb(verb, argc, argv, own, 2, make_report, false);
 }

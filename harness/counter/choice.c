@@ -77,7 +77,7 @@ bool counter_choose(const struct counter_wish *wish, const struct node *scenario
     struct counter_choice *c = choice;
     bool asked = wish->set || (wish->groups && wish->groups[0]) || (wish->metrics && wish->metrics[0]), ok = false;
     *c = (struct counter_choice){0};
-    if (!counter_groups_load(NULL, &c->known, err))
+    if (!counter_groups_load(NULL, NULL, &c->known, err))
         return false;
     char *words = xmalloc(length_of(wish->groups));
     c->strings = xmalloc(length_of(wish->metrics));

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,8 @@ const struct counter_fact counter_facts[] = {
     {"bytes", "B", "compulsory bytes of the work"},
     {"time_ns", "ns", "the measured time, in the cache state of the counters"},
     {"counted", "", "1 when the row has hardware counters, else 0"},
+    {"headroom", "%", "what the longest step takes above its own roof; 100 where no roof is known, absent without a time"},
+    {"occupancy_limit", "text", "what limits the occupancy, and what would lift it"},
     {"near", "%", "roof over time, of the longest step; the data sheet's floor where no ceilings were measured"},
     {"near_memory", "%", "the same for its bytes alone"},
     {"near_compute", "%", "the same for its operations alone, at the rate of the math mode's widest pipe"},
@@ -30,14 +33,6 @@ const struct counter_fact counter_facts[] = {
     {"tensor", "", "1 when the machine code has tensor instructions, else 0"},
     {"pipe_width", "x", "rate of the widest pipe for the math mode over that of f32 multiply-adds"},
     {"emu_moved", "x", "emu: bytes moved per compulsory byte"},
-    {"emu_ld_waste", "%", "emu: sectors loaded beyond what the loaded bytes need"},
-    {"emu_st_waste", "%", "emu: the same for stores"},
-    {"emu_conflict_share", "%", "emu: wavefronts of shared memory beyond the fewest"},
-    {"emu_ways", "", "emu: wavefronts over the fewest"},
-    {"emu_threads", "lanes", "emu: lanes that an average instruction has switched on"},
-    {"emu_divergent", "%", "emu: branches that split a warp"},
-    {"emu_lanes_ld", "sectors", "emu: sectors of an average load request"},
-    {"emu_lanes_st", "sectors", "emu: sectors of an average store request"},
     {NULL, NULL, NULL},
 };
 
@@ -68,35 +63,69 @@ static bool is_fact(const char *name)
 static bool known(void *context, const char *name, bool call)
 {
     const struct counter_group *g = context;
-    return !call && (is_fact(name) || counter_group_metric(g, name) >= 0 || counter_group_value(g, name) >= 0);
+    return !call && (is_fact(name) || !isnan(counter_limit(g->limits, name)) || counter_group_metric(g, name) >= 0 ||
+                     counter_group_value(g, name) >= 0);
 }
 
-/* Everything a formula may name so far, NULL-terminated; the caller frees the array. */
-static const char **names_of(const struct counter_group *g)
+/* Everything a formula (with metrics) or a rule may name so far, NULL-terminated; the caller frees the array. */
+static const char **names_of(const struct counter_group *g, bool metrics)
 {
-    int facts = 0, n = 0;
+    int facts = 0, n = 0, limits = g->limits ? g->limits->count : 0;
     while (counter_facts[facts].name)
         facts++;
-    const char **names = xcalloc((size_t)(g->metric_count + g->value_count + facts) + 1, sizeof *names);
-    for (int i = 0; i < g->metric_count; i++)
+    const char **names = xcalloc((size_t)(g->metric_count + g->value_count + facts + limits) + 1, sizeof *names);
+    for (int i = 0; i < g->metric_count && metrics; i++)
         names[n++] = g->metrics[i].name;
     for (int i = 0; i < g->value_count; i++)
         names[n++] = g->values[i].name;
     for (int i = 0; i < facts; i++)
         names[n++] = counter_facts[i].name;
+    for (int i = 0; i < limits; i++)
+        names[n++] = g->limits->items[i].name;
     return names;
 }
 
 static struct expr *formula(const struct counter_group *g, const struct node *n, struct error *err)
 {
     struct expr *e = expr_parse(n, err);
-    const char **names = names_of(g);
+    const char **names = names_of(g, true);
     if (e && !expr_check(e, known, (void *)g, names, err)) {
         expr_free(e);
         e = NULL;
     }
     free(names);
     return e;
+}
+
+/* What a rule may name: facts, limits, values of its own group and of all others. Not metrics: a row stores values only. */
+struct neighbours {
+    const struct counter_group *group;
+    const struct counter_groups *others; /* NULL: none */
+};
+
+static bool known_to_rule(void *context, const char *name, bool call)
+{
+    const struct neighbours *n = context;
+    bool found = known((void *)n->group, name, call) && counter_group_metric(n->group, name) < 0;
+    for (int i = 0; !call && n->others && i < n->others->count && !found; i++)
+        found = counter_group_value(n->others->items[i], name) >= 0;
+    return found;
+}
+
+static bool check_rules(const struct counter_group *g, const struct counter_groups *others, struct error *err)
+{
+    struct neighbours n = {g, others};
+    const char **names = names_of(g, false);
+    bool ok = true;
+    for (int i = 0; i < g->value_count && ok; i++)
+        ok = !g->values[i].more_if || expr_check(g->values[i].more_if, known_to_rule, &n, names, err);
+    for (int i = 0; i < g->rule_count && ok; i++) {
+        ok = expr_check(g->rules[i].when, known_to_rule, &n, names, err);
+        for (int k = 0; k < g->rules[i].gain_count && ok; k++)
+            ok = expr_check(g->rules[i].gains[k], known_to_rule, &n, names, err);
+    }
+    free(names);
+    return ok;
 }
 
 /* A name that formulas can use and that nothing else has. */
@@ -113,19 +142,23 @@ static bool check_name(const struct counter_group *g, const struct node *key, st
         return node_error(key, err, "'%.80s' is no name: small letters, digits and _ are expected, %d at most", s, NAME_MAX_BYTES);
     if (is_fact(s))
         return node_error(key, err, "'%s' is a fact already: it needs another name", s);
+    if (!isnan(counter_limit(g->limits, s)))
+        return node_error(key, err, "'%s' is a limit already: it needs another name", s);
     if (counter_group_metric(g, s) >= 0 || counter_group_value(g, s) >= 0)
         return node_error(key, err, "'%s' stands twice", s);
     return true;
 }
 
-/* CUPTI's names have a unit, two underscores, and a roll-up. Whether a chip has the metric is asked when a set is made. */
+/* CUPTI's names have a unit, two underscores, and a roll-up. Whether a chip has the metric is asked when a set is made. What emu counts
+ * begins with its name. */
 static bool add_choice(struct counter_metric *m, const struct node *n, struct error *err)
 {
     const char *name = node_text(n, "metric", err);
     if (!name)
         return false;
     const char *bar = strstr(name, "__");
-    bool good = bar && bar > name && strchr(bar, '.') && strlen(name) <= METRIC_MAX_BYTES;
+    bool emu = strncmp(name, "emu.", 4) == 0 && name[4];
+    bool good = (emu || (bar && bar > name && strchr(bar, '.'))) && strlen(name) <= METRIC_MAX_BYTES;
     for (const char *c = name; *c; c++)
         good = good && (isalnum((unsigned char)*c) || *c == '_' || *c == '.');
     if (!good)
@@ -166,9 +199,27 @@ static bool parse_metric(struct counter_group *g, const struct node *key, const 
     return true;
 }
 
+/* What a table or a comparison says of the value: head:, brief:, more:, from:. */
+static bool parse_shown(struct counter_value *v, const struct node *n, struct error *err)
+{
+    const struct node *head = node_get(n, "head"), *brief = node_get(n, "brief"), *more = node_get(n, "more"), *from = node_get(n, "from");
+    const struct node *when = node_get(n, "more_if");
+    if (head && !(v->head = node_text(head, "head", err)))
+        return false;
+    if (more && !(v->more = node_text(more, "more", err)))
+        return false;
+    if (brief && !head)
+        return node_error(brief, err, "value '%s': brief: goes with head:", v->name);
+    if (!more != !from)
+        return node_error(n, err, "value '%s': more: and from: go together", v->name);
+    if (when && !(v->more_if = expr_parse(when, err)))
+        return false;
+    return (!brief || node_bool(brief, "brief", &v->brief, err)) && (!from || node_real(from, "from", 1, 1e9, &v->from, err));
+}
+
 static bool parse_value(struct counter_group *g, const struct node *key, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"value", "unit", "what", NULL};
+    static const char *const keys[] = {"value", "unit", "what", "head", "brief", "more", "from", "more_if", NULL};
     if (!check_name(g, key, err) || !node_check_keys(n, "value", keys, err))
         return false;
     struct counter_value v = {.name = key->text, .node = n};
@@ -181,14 +232,12 @@ static bool parse_value(struct counter_group *g, const struct node *key, const s
         return false;
     if (strlen(v.unit) > UNIT_MAX_BYTES)
         return node_error(unit, err, "unit '%.40s' is longer than %d characters", v.unit, UNIT_MAX_BYTES);
-    v.expr = formula(g, value, err);
-    if (!v.expr)
-        return false;
-    g->values[g->value_count++] = v;
-    return true;
+    bool ok = parse_shown(&v, n, err) && (v.expr = formula(g, value, err));
+    g->values[g->value_count++] = v; /* freed with the group, whatever is wrong with it */
+    return ok;
 }
 
-/* Every {name} of a rule's sentence is a value, a metric or a fact. */
+/* Every {name} of a rule's sentence is a value or a fact. */
 static bool check_sentence(const struct counter_group *g, const struct node *n, const char *s, struct error *err)
 {
     for (const char *c = strchr(s, '{'); c; c = strchr(c + 1, '{')) {
@@ -196,10 +245,10 @@ static bool check_sentence(const struct counter_group *g, const struct node *n, 
         if (!end)
             return node_error(n, err, "a { has no }");
         char *name = xstrndup(c + 1, (size_t)(end - c) - 1);
-        bool ok = known((void *)g, name, false);
+        bool ok = known((void *)g, name, false) && counter_group_metric(g, name) < 0;
         if (!ok) {
-            const char **names = names_of(g), *near = text_nearest_in(name, names);
-            node_error(n, err, "{%.80s} is no metric, value or fact", name);
+            const char **names = names_of(g, false), *near = text_nearest_in(name, names);
+            node_error(n, err, "{%.80s} is no value or fact", name);
             if (near)
                 error_hint(err, "{%s}", near);
             free(names);
@@ -211,28 +260,48 @@ static bool check_sentence(const struct counter_group *g, const struct node *n, 
     return true;
 }
 
+/* gain: a formula, a list of which the first that can be computed counts, or `none`. */
+static bool parse_gain(const struct node *n, struct counter_rule *r, struct error *err)
+{
+    bool list = n->kind == NODE_LIST;
+    int count = list ? n->count : 1;
+    if (!list && n->text && !strcmp(n->text, "none"))
+        return true;
+    if (!count || count > COUNTER_GAINS)
+        return node_error(n, err, "gain: none, a formula, or up to %d of them", COUNTER_GAINS);
+    for (int i = 0; i < count; i++) {
+        r->gains[i] = expr_parse(list ? n->items[i] : n, err);
+        if (!r->gains[i])
+            return false;
+        r->gain_count++;
+    }
+    return true;
+}
+
 static bool parse_rule(struct counter_group *g, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"when", "binds", "says", "try", NULL};
+    static const char *const keys[] = {"when", "binds", "says", "try", "gain", "why", NULL};
     if (!node_check_keys(n, "rule", keys, err))
         return false;
-    for (int i = 0; keys[i]; i++)
+    for (int i = 0; i < 4; i++)
         if (!node_get(n, keys[i]))
             return node_error(n, err, "a rule needs when:, binds:, says: and try:; %s: is missing", keys[i]);
-    struct counter_rule r = {0};
+    const struct node *gain = node_get(n, "gain"), *why = node_get(n, "why");
+    if (!gain != !why)
+        return node_error(n, err, "a rule's gain: needs why:, a whole sentence that says where it comes from, and why: a gain:");
+    struct counter_rule *r = &g->rules[g->rule_count++]; /* freed with the group, whatever is wrong with it */
     int binds = node_word(node_get(n, "binds"), "binds", counter_bind_names, err);
     if (binds < 0)
         return false;
-    r.binds = (enum counter_bind)binds;
-    r.says = node_text(node_get(n, "says"), "says", err);
-    r.remedy = r.says ? node_text(node_get(n, "try"), "try", err) : NULL;
-    if (!r.remedy || !check_sentence(g, node_get(n, "says"), r.says, err) || !check_sentence(g, node_get(n, "try"), r.remedy, err))
+    r->binds = (enum counter_bind)binds;
+    r->says = node_text(node_get(n, "says"), "says", err);
+    r->remedy = r->says ? node_text(node_get(n, "try"), "try", err) : NULL;
+    if (why && !(r->why = node_text(why, "why", err)))
         return false;
-    r.when = formula(g, node_get(n, "when"), err);
-    if (!r.when)
+    if (!r->remedy || !check_sentence(g, node_get(n, "says"), r->says, err) || !check_sentence(g, node_get(n, "try"), r->remedy, err))
         return false;
-    g->rules[g->rule_count++] = r;
-    return true;
+    r->when = expr_parse(node_get(n, "when"), err);
+    return r->when && (!gain || parse_gain(gain, r, err));
 }
 
 struct use {
@@ -253,17 +322,27 @@ static bool check_used(const struct counter_group *g, struct error *err)
         struct use use = {.name = g->metrics[i].name};
         for (int k = 0; k < g->value_count; k++)
             expr_names(g->values[k].expr, see, &use);
-        for (int k = 0; k < g->rule_count; k++)
-            expr_names(g->rules[k].when, see, &use);
         if (!use.found)
             return node_error(g->metrics[i].node, err, "metric '%s' is collected but no formula uses it", use.name);
     }
     return true;
 }
 
+/* Where it stands on a page, and how its values are listed there. */
+static bool parse_order(struct counter_group *g, struct error *err)
+{
+    const struct node *order = node_get(g->root, "order"), *largest = node_get(g->root, "largest_first");
+    double place = INT_MAX;
+    if (order && !node_real(order, "order", 0, 1000, &place, err))
+        return false;
+    g->order = (int)place;
+    g->largest_first = largest != NULL;
+    return !largest || node_real(largest, "largest_first", 0, 100, &g->least, err);
+}
+
 static bool parse(struct counter_group *g, struct error *err)
 {
-    static const char *const keys[] = {"group", "about", "teaches", "metrics", "values", "rules", "basic", NULL};
+    static const char *const keys[] = {"group", "about", "teaches", "metrics", "values", "rules", "basic", "order", "largest_first", NULL};
     const struct node *root = g->root;
     if (!node_check_keys(root, "counter group", keys, err))
         return false;
@@ -277,6 +356,8 @@ static bool parse(struct counter_group *g, struct error *err)
     if (!g->teaches)
         return false;
     if (node_get(root, "basic") && !node_bool(node_get(root, "basic"), "basic", &g->basic, err))
+        return false;
+    if (!parse_order(g, err))
         return false;
     if (metrics->kind != NODE_MAP) /* {}: rules over what is known of a row without counters */
         return node_error(metrics, err, "metrics: a map of names is expected");
@@ -296,16 +377,20 @@ static bool parse(struct counter_group *g, struct error *err)
     for (int i = 0; rules && i < rules->count; i++)
         if (!parse_rule(g, rules->items[i], err))
             return false;
+    g->computed = true;
+    for (int i = 0; i < g->metric_count; i++)
+        g->computed = g->computed && !strncmp(g->metrics[i].choices[0], "emu.", 4);
     return check_used(g, err);
 }
 
-static struct counter_group *take(struct node *root, const char *path, struct error *err)
+static struct counter_group *take(struct node *root, const char *path, const struct counter_limits *limits, struct error *err)
 {
     if (!root)
         return NULL;
     struct counter_group *g = xcalloc(1, sizeof *g);
     g->root = root;
     g->path = xstrdup(path);
+    g->limits = limits;
     if (!parse(g, err)) {
         counter_group_free(g);
         return NULL;
@@ -313,14 +398,17 @@ static struct counter_group *take(struct node *root, const char *path, struct er
     return g;
 }
 
-struct counter_group *counter_group_parse(const char *file, const char *text, size_t bytes, struct error *err)
+struct counter_group *counter_group_parse(const char *file, const char *text, size_t bytes, const struct counter_limits *limits,
+                                          struct error *err)
 {
-    return take(node_parse_text(file, text, bytes, 1, 1, err), file, err);
+    struct counter_group *g = take(node_parse_text(file, text, bytes, 1, 1, err), file, limits, err);
+    return g && !check_rules(g, NULL, err) ? (counter_group_free(g), NULL) : g;
 }
 
-struct counter_group *counter_group_load(const char *path, struct error *err)
+/* Its rules are not checked yet. */
+static struct counter_group *load(const char *path, const struct counter_limits *limits, struct error *err)
 {
-    struct counter_group *g = take(node_parse_file(path, err), path, err);
+    struct counter_group *g = take(node_parse_file(path, err), path, limits, err);
     if (!g)
         return NULL;
     const char *base = file_base(path), *end = strrchr(base, '.');
@@ -333,16 +421,27 @@ struct counter_group *counter_group_load(const char *path, struct error *err)
     return g;
 }
 
+struct counter_group *counter_group_load(const char *path, const struct counter_limits *limits, struct error *err)
+{
+    struct counter_group *g = load(path, limits, err);
+    return g && !check_rules(g, NULL, err) ? (counter_group_free(g), NULL) : g;
+}
+
 void counter_group_free(struct counter_group *group)
 {
     if (!group)
         return;
     for (int i = 0; i < group->metric_count; i++)
         free(group->metrics[i].choices);
-    for (int i = 0; i < group->value_count; i++)
+    for (int i = 0; i < group->value_count; i++) {
         expr_free(group->values[i].expr);
+        expr_free(group->values[i].more_if);
+    }
     for (int i = 0; i < group->rule_count; i++)
         expr_free(group->rules[i].when);
+    for (int i = 0; i < group->rule_count; i++)
+        for (int k = 0; k < group->rules[i].gain_count; k++)
+            expr_free(group->rules[i].gains[k]);
     free(group->metrics);
     free(group->values);
     free(group->rules);
@@ -357,23 +456,33 @@ static void add(struct counter_groups *groups, struct counter_group *group)
     groups->items[groups->count++] = group;
 }
 
-bool counter_groups_load(const char *dir, struct counter_groups *groups, struct error *err)
+static int by_order(const void *a, const void *b)
+{
+    const struct counter_group *x = *(struct counter_group *const *)a, *y = *(struct counter_group *const *)b;
+    return x->order != y->order ? (x->order > y->order) - (x->order < y->order) : strcmp(x->name, y->name);
+}
+
+bool counter_groups_load(const char *dir, const struct counter_groups *others, struct counter_groups *groups, struct error *err)
 {
     char *folder = dir ? xstrdup(dir) : file_share("harness/counter/groups"), **names = NULL;
     int count = file_list(folder, ".yaml", &names, err);
-    bool ok = count > 0;
     *groups = (struct counter_groups){0};
     if (!count)
         error_set(err, ERROR_USAGE, "%s: there are no counter groups (*.yaml) in it", folder);
+    bool ok = count > 0 && (groups->limits = counter_limits_load(err));
     for (int i = 0; i < count; i++) {
         char *path = file_join(folder, names[i]);
-        struct counter_group *g = ok ? counter_group_load(path, err) : NULL;
+        struct counter_group *g = ok ? load(path, groups->limits, err) : NULL;
         if (g)
             add(groups, g);
         ok = g != NULL;
         free(path);
         free(names[i]);
     }
+    for (int i = 0; i < groups->count && ok; i++)
+        ok = check_rules(groups->items[i], others ? others : groups, err);
+    if (groups->count)
+        qsort(groups->items, (size_t)groups->count, sizeof *groups->items, by_order);
     free(names);
     free(folder);
     if (!ok)
@@ -386,7 +495,29 @@ void counter_groups_free(struct counter_groups *groups)
     for (int i = 0; i < groups->count; i++)
         counter_group_free(groups->items[i]);
     free(groups->items);
+    counter_limits_free(groups->limits);
     *groups = (struct counter_groups){0};
+}
+
+static bool has(const struct counter_group *g, int value, enum counter_shown shown)
+{
+    return value >= 0 && (shown == COUNTER_HEAD ? g->values[value].head : g->values[value].more);
+}
+
+bool counter_next(const struct counter_groups *groups, struct counter_place *p, enum counter_shown shown)
+{
+    for (; groups && p->index < groups->count; p->index++, p->next = 0) {
+        p->group = groups->items[p->index];
+        while (p->next < p->group->value_count) {
+            bool again = false;
+            p->value = p->next++;
+            for (int j = 0; j < p->index && !again; j++)
+                again = has(groups->items[j], counter_group_value(groups->items[j], p->group->values[p->value].name), shown);
+            if (!again && has(p->group, p->value, shown))
+                return true;
+        }
+    }
+    return false;
 }
 
 const struct counter_group *counter_groups_find(struct counter_groups *groups, const char *name, struct error *err)
@@ -397,7 +528,11 @@ const struct counter_group *counter_groups_find(struct counter_groups *groups, c
         if (!strcmp(file ? groups->items[i]->path : groups->items[i]->name, name))
             return groups->items[i];
     if (file) {
-        struct counter_group *g = counter_group_load(name, err);
+        struct counter_group *g = load(name, groups->limits, err);
+        if (g && !check_rules(g, groups, err)) {
+            counter_group_free(g);
+            g = NULL;
+        }
         if (g)
             add(groups, g);
         return g;

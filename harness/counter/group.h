@@ -4,21 +4,32 @@
  *   group: shared                       # = the file's name
  *   about: one line
  *   basic: yes                          # counted in a run that names no groups; left out: only when asked for
+ *   order: 3                            # where it stands among the others on a page; left out: behind those that say one, by name
+ *   largest_first: 0.5                  # its values by size, in per cent, those below this left out; left out: in this order
  *   teaches: |
  *     a paragraph
  *   metrics:                            # names for formulas; the first of a list that the chip has is taken
  *     wavefronts: l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
- *     dram_read:  [dram__bytes_read.sum, fbpa__dram_read_bytes.sum]
+ *     dram_read:  [dram__bytes_read.sum, fbpa__dram_read_bytes.sum]   # or emu.NAME, in a group of rules
  *     gmma:       {optional: smsp__warps_issue_stalled_gmma.sum}      # values that need it are absent on chips without
- *     moves:      {optional: sm__x_op_moves.sum, else: 0}             # a chip without the metric has no such thing: this number stands for
- * it values:                             # base/expr over metrics, facts and the values above conflict_share: {value: 100 * conflicts /
- * wavefronts, unit: "%", what: ...} rules:
- *     - when: conflict_share >= 10
+ *     moves:      {optional: sm__x_op_moves.sum, else: 0}             # a chip without the metric has no such thing: this stands for it
+ *   values:                             # base/expr over metrics, facts, limits and the values above
+ *     conflict_share: {value: 100 * conflicts / wavefronts, unit: "%", what: ..., head: "confl. %", brief: yes,
+ *                      more: "bank conflicts in {this} instead of {that}", from: 1.5}
+ *   rules:
+ *     - when: conflict_share >= conflicts_many
  *       binds: conflicts                # one of counter_bind_names
  *       says: "{conflict_share} of the shared wavefronts are conflicts"
+ *       gain: min(conflict_share * pipe / 100, headroom)
+ *       why: a whole sentence that says where the formula comes from
  *       try: what to do
  *
- * A percentage is 0 to 100, as ncu has it. A name that two groups of a set give a value must mean the same in both. */
+ * `head`: the value is a column of the table of what limits the rows of a case; with `brief` also of the case's own table on a terminal.
+ * `more`: what is said of two rows when one has `from` times as much of it as the other; {ratio}, {this}, {that} and {other}'s name. With
+ * `more_if`: only where that holds of the one that has more.
+ * `gain`: at most this share of the time (in per cent) would go if what the rule names went and all else stayed. Of a list the first
+ * formula whose names are known. `gain: none` where nobody can say: the rule ranks behind those that can. A percentage is 0 to 100, as ncu
+ * has it. A name that two groups of a set give a value must mean the same in both. */
 #ifndef BENCH_COUNTER_GROUP_H
 #define BENCH_COUNTER_GROUP_H
 
@@ -47,6 +58,22 @@ struct counter_fact {
 };
 extern const struct counter_fact counter_facts[]; /* ends with name NULL */
 
+/* A number that rules compare with, decided once: harness/counter/limits.yaml. Formulas use its name. */
+struct counter_limit {
+    const char *name, *unit, *why;
+    double value;
+};
+struct counter_limits {
+    struct counter_limit *items;
+    int count;
+    struct node *root;
+};
+/* The shipped ones. Each has value:, unit: and why:. */
+struct counter_limits *counter_limits_load(struct error *err);
+void counter_limits_free(struct counter_limits *limits);
+/* NaN: there is none of that name. */
+double counter_limit(const struct counter_limits *limits, const char *name);
+
 struct counter_metric {
     const char *name;     /* in formulas */
     const char **choices; /* CUPTI's names, the preferred first */
@@ -57,18 +84,30 @@ struct counter_metric {
 };
 struct counter_value {
     const char *name, *unit, *what;
+    const char *head, *more; /* NULL: none */
+    bool brief;
+    double from;
+    struct expr *more_if; /* NULL: always; of the row that has more */
     struct expr *expr;
     const struct node *node;
 };
+#define COUNTER_GAINS 4
 struct counter_rule {
     struct expr *when;
     enum counter_bind binds;
-    const char *says, *remedy;
+    const char *says, *remedy, *why;
+    struct expr *gains[COUNTER_GAINS]; /* none: the gain cannot be estimated */
+    int gain_count;
 };
 struct counter_group {
     char *path;
     const char *name, *about, *teaches;
     bool basic;
+    bool computed; /* no counter of the hardware is in it: its values are computed when a row is judged, and not stored */
+    int order;     /* INT_MAX: behind all that have one */
+    bool largest_first;
+    double least;                        /* then: below it a value is not worth a line */
+    const struct counter_limits *limits; /* not the group's own */
     struct counter_metric *metrics;
     int metric_count;
     struct counter_value *values;
@@ -78,22 +117,42 @@ struct counter_group {
     struct node *root; /* owns the strings */
 };
 
-/* Reads and checks a file: every error is FILE:LINE:COLUMN with the nearest valid word. */
-struct counter_group *counter_group_load(const char *path, struct error *err);
-struct counter_group *counter_group_parse(const char *file, const char *text, size_t bytes, struct error *err);
+/* Reads and checks a file: every error is FILE:LINE:COLUMN with the nearest valid word. limits may be NULL and outlive the group. */
+struct counter_group *counter_group_load(const char *path, const struct counter_limits *limits, struct error *err);
+struct counter_group *counter_group_parse(const char *file, const char *text, size_t bytes, const struct counter_limits *limits,
+                                          struct error *err);
 void counter_group_free(struct counter_group *group);
 /* Index of the metric / value of that name, -1 when there is none. */
 int counter_group_metric(const struct counter_group *group, const char *name);
 int counter_group_value(const struct counter_group *group, const char *name);
+/* Numbers by name; NaN where one is not known. */
+struct counter_known {
+    double (*fact)(void *context, const char *name);
+    const char *(*word)(void *context, const char *name); /* of a fact that is a text; NULL: it is none, or not known. May be NULL */
+    void *context;
+};
+/* A formula's number; false when a name that it has is absent, whichever way its branches would go, or the result is not finite. */
+bool counter_compute(const struct expr *formula, const struct counter_known *known, double *out);
 
 /* The groups that can be asked for. */
 struct counter_groups {
-    struct counter_group **items; /* by name */
+    struct counter_group **items; /* in the order of a page */
     int count;
+    struct counter_limits *limits;
 };
-/* All groups of a folder; NULL: the shipped ones. A folder without any is an error. */
-bool counter_groups_load(const char *dir, struct counter_groups *groups, struct error *err);
+/* All groups of a folder; NULL: the shipped ones. A folder without any is an error. A rule may name values of all groups of the folder, or
+ * of `others` where there are some. */
+bool counter_groups_load(const char *dir, const struct counter_groups *others, struct counter_groups *groups, struct error *err);
 void counter_groups_free(struct counter_groups *groups);
+/* The values that have a `head`, or `more`, in the order of a page, each name once: `for (struct counter_place p = {0};
+ * counter_next(groups, &p, COUNTER_HEAD);)`. groups may be NULL. */
+enum counter_shown { COUNTER_HEAD, COUNTER_MORE };
+struct counter_place {
+    const struct counter_group *group;
+    int value; /* of the group */
+    int index, next;
+};
+bool counter_next(const struct counter_groups *groups, struct counter_place *p, enum counter_shown shown);
 /* By name; a name that ends in .yaml is read from that file and kept with the others. Error with the nearest name. */
 const struct counter_group *counter_groups_find(struct counter_groups *groups, const char *name, struct error *err);
 /* A scenario's `counters:` list (NULL = none): every name must be a group; the error stands at the name. */

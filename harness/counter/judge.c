@@ -8,40 +8,42 @@
 struct judging {
     const struct counter_group *group;
     const struct counter_known *known;
-    double *values; /* of a group without metrics: computed here; else NULL, and asked for */
+    double *values; /* of a computed group; else asked for */
     int value_count;
-    bool absent;
 };
 
-static double number(const struct judging *j, const char *name)
+static double number(void *context, const char *name)
 {
-    int i = counter_group_value(j->group, name);
+    const struct judging *j = context;
+    const struct counter_group *g = j->group;
+    double limit = counter_limit(g->limits, name);
+    int i = counter_group_value(g, name), m = g->computed ? counter_group_metric(g, name) : -1;
+    if (!isnan(limit))
+        return limit;
+    if (m >= 0) {
+        double counted = j->known->fact(j->known->context, g->metrics[m].choices[0]);
+        return isnan(counted) ? g->metrics[m].otherwise : counted;
+    }
     return i >= 0 && j->values ? i < j->value_count ? j->values[i] : NAN : j->known->fact(j->known->context, name);
 }
 
-static bool name_value(void *context, const char *name, struct value *out, struct error *err)
+static void compute(struct judging *j)
 {
-    (void)err;
-    *out = value_real(number(context, name));
-    return true;
+    const struct counter_known names = {.fact = number, .context = j};
+    j->values = xcalloc((size_t)j->group->value_count + 1, sizeof *j->values);
+    for (j->value_count = 0; j->value_count < j->group->value_count; j->value_count++)
+        if (!counter_compute(j->group->values[j->value_count].expr, &names, &j->values[j->value_count]))
+            j->values[j->value_count] = NAN;
 }
 
-static void check_absent(void *context, const char *name)
+double counter_group_number(const struct counter_group *group, int value, const struct counter_known *known)
 {
-    struct judging *j = context;
-    j->absent = j->absent || !isfinite(number(j, name));
-}
-
-static bool compute(struct judging *j, const struct expr *e, double *out)
-{
-    struct expr_env env = {.context = j, .name = name_value};
-    struct value value;
-    j->absent = false;
-    expr_names(e, check_absent, j);
-    if (j->absent || !expr_eval(e, &env, &value, NULL) || value.kind == VALUE_TEXT)
-        return false;
-    *out = value.kind == VALUE_INT ? (double)value.i : value.d;
-    return isfinite(*out);
+    struct judging j = {.group = group, .known = known};
+    if (group->computed)
+        compute(&j);
+    double d = number(&j, group->values[value].name);
+    free(j.values);
+    return d;
 }
 
 static const char *unit_of(const struct counter_group *g, const char *name)
@@ -55,58 +57,88 @@ static const char *unit_of(const struct counter_group *g, const char *name)
     return "";
 }
 
-/* Puts numbers for the {names}; false when one is absent. */
-static bool fill(const struct judging *j, const char *sentence, struct text *out)
+void counter_number(struct text *t, double value, const char *unit)
+{
+    bool glued = !strcmp(unit, "x"), long_time = !strcmp(unit, "ns") && value >= 1000;
+    value /= long_time ? 1000 : 1;
+    text_addf(t, fabs(value) >= 1000 ? "%.0f" : "%.3g", value);
+    text_addf(t, "%s%s", *unit && !glued ? " " : "", long_time ? "us" : unit);
+}
+
+/* Puts numbers and words for the {names}; false when one is absent. */
+static bool fill(struct judging *j, const char *sentence, struct text *out)
 {
     const char *c = sentence;
+    bool known = true;
     for (const char *open; (open = strchr(c, '{')); c = strchr(open, '}') + 1) {
         char *name = xstrndup(open + 1, (size_t)(strchr(open, '}') - open) - 1);
-        const char *unit = unit_of(j->group, name);
-        double d = number(j, name);
-        bool glued = !strcmp(unit, "x"), long_time = !strcmp(unit, "ns") && d >= 1000;
-        if (long_time) {
-            d /= 1000;
-            unit = "us";
-        }
+        const char *word = j->known->word ? j->known->word(j->known->context, name) : NULL;
         text_add_bytes(out, c, (size_t)(open - c));
-        text_addf(out, fabs(d) >= 1000 ? "%.0f%s%s" : "%.3g%s%s", d, *unit && !glued ? " " : "", unit);
+        if (word)
+            text_add(out, word);
+        else
+            counter_number(out, number(j, name), unit_of(j->group, name));
+        known = known && (word || isfinite(number(j, name)));
         free(name);
-        if (!isfinite(d))
-            return false;
     }
     text_add(out, c);
-    return true;
+    return known;
+}
+
+/* The first formula that can be computed. */
+static double gain_of(const struct counter_rule *r, const struct counter_known *known)
+{
+    double gain;
+    for (int i = 0; i < r->gain_count; i++)
+        if (counter_compute(r->gains[i], known, &gain))
+            return fmax(0, fmin(100, gain));
+    return NAN;
 }
 
 void counter_group_judge(const struct counter_group *group, const struct counter_known *known,
-                         void (*visit)(void *context, const struct counter_rule *rule, const char *says, const char *advice), void *context)
+                         void (*visit)(void *context, const struct counter_finding *finding), void *context)
 {
     struct judging j = {.group = group, .known = known};
-    if (!group->metric_count) {
-        j.values = xcalloc((size_t)group->value_count + 1, sizeof *j.values);
-        for (int i = 0; i < group->value_count; i++) {
-            j.value_count = i;
-            if (!compute(&j, group->values[i].expr, &j.values[i]))
-                j.values[i] = NAN;
-        }
-        j.value_count = group->value_count;
-    }
+    const struct counter_known names = {.fact = number, .context = &j};
+    if (group->computed)
+        compute(&j);
     for (int i = 0; i < group->rule_count; i++) {
         const struct counter_rule *r = &group->rules[i];
-        struct text says = {0}, advice = {0};
+        struct text says = {0}, remedy = {0};
         double holds;
-        if (compute(&j, r->when, &holds) && holds != 0 && fill(&j, r->says, &says) && fill(&j, r->remedy, &advice))
-            visit(context, r, text_get(&says), text_get(&advice));
+        if (counter_compute(r->when, &names, &holds) && holds != 0 && fill(&j, r->says, &says) && fill(&j, r->remedy, &remedy))
+            visit(context, &(struct counter_finding){group, r, text_get(&says), text_get(&remedy), gain_of(r, &names)});
         text_free(&says);
-        text_free(&advice);
+        text_free(&remedy);
     }
     free(j.values);
 }
 
-bool counter_rules_load(struct counter_groups *groups, struct error *err)
+struct reading {
+    const char *name;
+    bool found;
+};
+
+static void read_name(void *context, const char *name)
+{
+    struct reading *r = context;
+    r->found = r->found || !strcmp(r->name, name);
+}
+
+bool counter_rule_reads(const struct counter_rule *rule, const char *name)
+{
+    struct reading r = {.name = name};
+    char *braced = text_format("{%s}", name);
+    expr_names(rule->when, read_name, &r);
+    r.found = r.found || strstr(rule->says, braced);
+    free(braced);
+    return r.found;
+}
+
+bool counter_rules_load(const struct counter_groups *counted, struct counter_groups *rules, struct error *err)
 {
     char *dir = file_share("harness/counter/rules");
-    bool ok = counter_groups_load(dir, groups, err);
+    bool ok = counter_groups_load(dir, counted, rules, err);
     free(dir);
     return ok;
 }

@@ -2,14 +2,27 @@
 #ifndef BENCH_COUNTER_JUDGE_H
 #define BENCH_COUNTER_JUDGE_H
 
-#include "counter/set.h"
+#include "base/text.h"
+#include "counter/group.h"
 
-/* known->fact is asked for the group's values and for facts alike; NaN where a row has none. Rules that need an absent name do not hold. */
+struct counter_finding {
+    const struct counter_group *group;
+    const struct counter_rule *rule;
+    const char *says, *remedy; /* with the numbers in them */
+    double gain;               /* % of the time, 0 to 100; NaN: nobody can say */
+};
+/* known is asked for the group's values and for facts alike. Rules that need an absent name do not hold. */
 void counter_group_judge(const struct counter_group *group, const struct counter_known *known,
-                         void (*visit)(void *context, const struct counter_rule *rule, const char *says, const char *advice),
-                         void *context);
+                         void (*visit)(void *context, const struct counter_finding *finding), void *context);
+/* One of the group's values: as it is known, or computed. NaN when absent. */
+double counter_group_number(const struct counter_group *group, int value, const struct counter_known *known);
+/* Does the rule speak of that name, in its condition or its sentence? */
+bool counter_rule_reads(const struct counter_rule *rule, const char *name);
+/* A number as sentences have it: "12.5 %", "2x", "17 us". */
+void counter_number(struct text *t, double value, const char *unit);
 
-/* The rules for rows without counters (harness/counter/rules): groups whose values are computed from facts alone. */
-bool counter_rules_load(struct counter_groups *groups, struct error *err);
+/* The rules for rows without counters (harness/counter/rules): groups whose values are computed from facts alone. They may name values of
+ * the counted groups. */
+bool counter_rules_load(const struct counter_groups *counted, struct counter_groups *rules, struct error *err);
 
 #endif

@@ -1,5 +1,4 @@
 #include "counter/set.h"
-#include "counter/judge.h"
 #include "base/text.h"
 #include <math.h>
 #include <stdlib.h>
@@ -141,32 +140,19 @@ static double number(const struct view *v, const char *name)
     i = counter_group_value(g, name);
     if (i >= 0)
         return i < v->value_count ? v->values[i] : NAN;
-    return v->facts ? v->facts->fact(v->facts->context, name) : v->measured ? NAN : 1;
+    double limit = counter_limit(g->limits, name);
+    return !isnan(limit) ? limit : v->facts ? v->facts->fact(v->facts->context, name) : v->measured ? NAN : 1;
 }
 
-static bool name_value(void *context, const char *name, struct value *out, struct error *err)
+static double known_number(void *context, const char *name)
 {
-    *out = value_real(number(context, name));
-    return true;
+    return number(context, name);
 }
 
 static void check_absent(void *context, const char *name)
 {
     struct view *v = context;
     v->absent = v->absent || !isfinite(number(v, name));
-}
-
-/* False when something that the formula needs is absent, whichever way its branches would go. */
-static bool compute(struct view *v, const struct expr *e, double *out)
-{
-    struct expr_env env = {.context = v, .name = name_value};
-    struct value value;
-    v->absent = false;
-    expr_names(e, check_absent, v);
-    if (v->absent || !expr_eval(e, &env, &value, NULL) || value.kind == VALUE_TEXT)
-        return false;
-    *out = value.kind == VALUE_INT ? (double)value.i : value.d;
-    return isfinite(*out);
 }
 
 bool counter_set_offers(const struct counter_set *set, int pick, int value)
@@ -189,9 +175,10 @@ void counter_set_values(const struct counter_set *set, int pick, const double *m
 {
     const struct counter_pick *p = &set->picks[pick];
     struct view v = {.set = set, .pick = p, .measured = measured, .facts = facts, .values = values};
+    const struct counter_known known = {.fact = known_number, .context = &v};
     for (int i = 0; i < p->group->value_count; i++) {
         v.value_count = i;
-        if (!compute(&v, p->group->values[i].expr, &values[i]))
+        if (!counter_compute(p->group->values[i].expr, &known, &values[i]))
             values[i] = NAN;
     }
 }
@@ -212,21 +199,4 @@ void counter_set_each(const struct counter_set *set, const double *measured, con
         }
         free(values);
     }
-}
-
-static double judged(void *context, const char *name)
-{
-    return number(context, name);
-}
-
-void counter_set_judge(const struct counter_set *set, int pick, const double *measured, const struct counter_known *facts,
-                       void (*visit)(void *context, const struct counter_rule *rule, const char *says, const char *advice), void *context)
-{
-    const struct counter_pick *p = &set->picks[pick];
-    double *values = xcalloc((size_t)p->group->value_count, sizeof *values);
-    counter_set_values(set, pick, measured, facts, values);
-    struct view v = {.set = set, .pick = p, .measured = measured, .facts = facts, .values = values, .value_count = p->group->value_count};
-    struct counter_known known = {judged, &v};
-    counter_group_judge(p->group, &known, visit, context);
-    free(values);
 }

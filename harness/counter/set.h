@@ -1,5 +1,4 @@
-/* counter/set: groups merged into the metrics that one chip is asked for, each once; and the groups' values and verdicts from what was
- * measured. */
+/* counter/set: groups merged into the metrics that one chip is asked for, each once; and the groups' values from what was measured. */
 #ifndef BENCH_COUNTER_SET_H
 #define BENCH_COUNTER_SET_H
 
@@ -30,20 +29,11 @@ void counter_set_free(struct counter_set *set);
 /* Whether a value can be had on the set's chip (what it needs of facts aside). */
 bool counter_set_offers(const struct counter_set *set, int pick, int value);
 
-/* NaN where a fact is not known. */
-struct counter_known {
-    double (*fact)(void *context, const char *name);
-    void *context;
-};
 /* The values of a picked group from measured[set->count] (NaN = absent). values[group->value_count]; NaN where something it needs is absent
  * or it divides by zero. `facts` may be NULL. */
 void counter_set_values(const struct counter_set *set, int pick, const double *measured, const struct counter_known *facts, double *values);
 /* Visits every value of all picked groups that could be computed, each name once: what a row stores as hw.NAME. */
 void counter_set_each(const struct counter_set *set, const double *measured, const struct counter_known *facts,
                       void (*visit)(void *context, const struct counter_value *value, double number), void *context);
-/* Calls visit for every rule of a picked group that holds, with its sentence and its advice filled in. A rule with an absent name does not
- * hold. */
-void counter_set_judge(const struct counter_set *set, int pick, const double *measured, const struct counter_known *facts,
-                       void (*visit)(void *context, const struct counter_rule *rule, const char *says, const char *advice), void *context);
 
 #endif

@@ -1,5 +1,5 @@
 /* What a row costs without its parts. */
-#include "report/case_table.h"
+#include "report/case_document.h"
 #include "report/number.h"
 #include <math.h>
 #include <stdio.h>
@@ -13,20 +13,19 @@ static double part(const struct row *row, const char *name, const char *what)
     return m ? m->value : NAN;
 }
 
-void case_ablations(const struct case_view *c, struct text *t)
+void case_ablations(const struct case_view *c, struct block *list)
 {
     static const char *const parts[] = {"store", "bias", "maths"};
     for (int i = 0; i < c->count; i++) {
         const struct row *row = c->rows[i];
         const char *what = isfinite(part(row, "whole", "ns")) ? "ns" : "instructions", *separator = "; without ";
         double whole = part(row, "whole", what);
+        struct text line = {0}, *t = &line;
         char a[NUMBER_TEXT], name[16];
         bool ns = what[0] == 'n';
-        if (!(whole > 0) || row->status != ROW_OK) {
+        if (!(whole > 0) || row->status != ROW_OK)
             continue;
-        }
-        text_addf(t, "%s: %s %s whole", c->views[i].name, ns ? number_3(whole / 1e3, a) : number_count(whole, a),
-                  ns ? "us" : "warp instructions");
+        text_addf(t, "%s %s whole", ns ? number_3(whole / 1e3, a) : number_count(whole, a), ns ? "us" : "warp instructions");
         for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
             snprintf(name, sizeof name, "no_%s", parts[k]);
             double left = part(row, name, what), change = left / whole - 1;
@@ -36,6 +35,7 @@ void case_ablations(const struct case_view *c, struct text *t)
                 separator = ", ";
             }
         }
-        text_add(t, "\n");
+        block_item(list, "ablate", c->views[i].name, text_get(t));
+        text_free(t);
     }
 }

@@ -11,27 +11,21 @@
 #define STALLS_SHOWN 4
 #define PLACE_SHOWN 0.1 /* of a part: smaller places are not named */
 
-double account_counter(const struct view *v, int step, const char *name)
-{
-    double value = step >= 0 ? counter_step(v->row, step, name) : NAN;
-    return isnan(value) && v->steps <= 1 ? counter_step(v->row, -1, name) : value;
-}
-
 static double counted(const struct view *v, int step, const char *format, const char *level)
 {
     char name[48];
     snprintf(name, sizeof name, format, level);
-    return step >= 0 ? account_counter(v, step, name) : counter_step(v->row, -1, name);
+    return step >= 0 ? view_counted(v, step, name) : view_value(v, -1, name);
 }
 
 double account_intensity(const struct view *v, int step, double flop, const char *level)
 {
-    double stored = counted(v, step, "hw.intensity_%s", level);
+    double stored = counted(v, step, METRIC_HARDWARE "intensity_%s", level);
     if (!isnan(stored))
         return stored;
     if (strcmp(level, "dram"))
-        return flop / counted(v, step, "hw.%s_bytes", level);
-    return flop / (counted(v, step, "hw.%s_bytes_read", level) + counted(v, step, "hw.%s_bytes_written", level));
+        return flop / counted(v, step, METRIC_HARDWARE "%s_bytes", level);
+    return flop / (counted(v, step, METRIC_HARDWARE "%s_bytes_read", level) + counted(v, step, METRIC_HARDWARE "%s_bytes_written", level));
 }
 
 static struct account_part *add(struct account *a, enum account_kind kind, const char *key, double ns)
@@ -85,7 +79,7 @@ static void find_pipe(const struct case_view *c, const struct view *v, struct ac
     a->pipe_width = NAN;
     a->pipe_math = math;
     if (a->step >= 0 && a->step < row->step_count) {
-        double mma = counter_step(row, a->step, "static.sass_mma"), gmma = counter_step(row, a->step, "static.sass_gmma");
+        double mma = view_metric(v, a->step, METRIC_SASS_MMA), gmma = view_metric(v, a->step, METRIC_SASS_GMMA);
         a->tensor = isnan(mma) && isnan(gmma) ? NAN : (mma > 0 || gmma > 0);
     }
     if (math == MATH_NONE)
@@ -145,16 +139,15 @@ static int by_share(const void *a, const void *b)
 /* Waiting states of a warp, by share; *sum of all. Issuing and being passed over are no waits. */
 static int find_stalls(const struct view *v, int step, struct stall *out, int max, double *sum)
 {
-    int count = 0, at = v->steps <= 1 && isnan(counter_step(v->row, step, "hw.issue_active")) ? -1 : step;
+    int count = 0, at = v->steps <= 1 && isnan(view_metric(v, step, METRIC_ISSUE_ACTIVE)) ? -1 : step;
     *sum = 0;
     for (int i = 0; i < v->row->metric_count; i++) {
         const struct row_metric *m = &v->row->metrics[i];
-        if (m->step != at || m->line || strncmp(m->name, "hw.stall_", 9) || !strcmp(m->name, "hw.stall_selected") ||
-            !strcmp(m->name, "hw.stall_not_selected") || !(m->value > 0))
+        if (m->step != at || !metric_is_wait(m) || !(m->value > 0))
             continue;
         *sum += m->value;
         if (count < max)
-            out[count++] = (struct stall){m->name + 9, m->value};
+            out[count++] = (struct stall){m->name + strlen(METRIC_STALL), m->value};
     }
     if (count)
         qsort(out, (size_t)count, sizeof *out, by_share);
@@ -193,8 +186,9 @@ static void find_places(const struct view *v, int step, const char *metric, stru
 /* Splits what the longest step loses below its roof. */
 static void split_loss(const struct view *v, struct account *a, double loss)
 {
-    double busy = account_counter(v, a->step, "hw.sm_busy"), issue = account_counter(v, a->step, "hw.issue_active"), sum, left = loss;
-    double idle = a->step >= 0 && a->step < v->row->step_count ? counter_step(v->row, a->step, "model.idle_places") : NAN;
+    double busy = view_counted(v, a->step, metric_names[METRIC_SM_BUSY]),
+           issue = view_counted(v, a->step, metric_names[METRIC_ISSUE_ACTIVE]), sum, left = loss;
+    double idle = a->step >= 0 ? view_metric(v, a->step, METRIC_IDLE_PLACES) : NAN;
     double waves = a->step >= 0 && a->step < v->row->step_count ? v->row->steps[a->step].waves : -1;
     struct stall stalls[32];
     int count = find_stalls(v, a->step, stalls, 32, &sum);
@@ -219,16 +213,16 @@ static void split_loss(const struct view *v, struct account *a, double loss)
             for (char *s = p->what; *s; s++)
                 *s = *s == '_' ? ' ' : *s;
             char metric[64];
-            snprintf(metric, sizeof metric, "hw.samples_%.40s", stalls[i].name);
+            snprintf(metric, sizeof metric, METRIC_SAMPLES "%.40s", stalls[i].name);
             find_places(v, a->step, metric, p);
         }
         if (others > 0)
             snprintf(add(a, ACCOUNT_STALL, "other_waits", waiting * others / sum)->what, 200, "waiting, other reasons");
         struct account_part *p = add(a, ACCOUNT_ISSUE, "issue", left - waiting);
         snprintf(p->what, sizeof p->what, "issuing: the schedulers are busy in %.3g %% of the cycles", issue);
-        find_places(v, a->step, "hw.executed_instructions", p);
+        find_places(v, a->step, metric_names[METRIC_LINE_INSTRUCTIONS], p);
         if (!p->place_count)
-            find_places(v, a->step, "hw.samples_selected", p);
+            find_places(v, a->step, metric_names[METRIC_SAMPLES_SELECTED], p);
         left = 0;
     }
     if (left != 0) {

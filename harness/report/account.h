@@ -64,8 +64,6 @@ struct account account_of(const struct case_view *c, const struct view *v, doubl
 void account_text(const struct account *a, struct text *t, const char *indent);
 /* "12.3", in us, with the digits of the unit. */
 const char *account_us(const struct account *a, long units, char out[32]);
-/* A counter of a step, "hw.sm_busy": of the step, or of the row where it has one timed step only; NaN. */
-double account_counter(const struct view *v, int step, const char *name);
 /* FLOP a byte at "dram", "l2" or "l1", of a step or (step < 0) of the row: the group roofline's, else `flop` over the bytes that the basic
  * groups count. NaN when neither was counted. */
 double account_intensity(const struct view *v, int step, double flop, const char *level);

@@ -430,14 +430,10 @@ int break_even_make(struct break_group **out, const struct run *run, struct row 
     struct ask asks[ASKED_MOST];
     int pattern_count = find_patterns(rows, count, patterns), ask_count = asked(run, asks, ASKED_MOST), made = 0, kept = 0;
     *out = NULL;
-    for (int i = 0, end; i < count; i = end) {
-        struct case_view c;
-        end = case_end(rows, count, i);
-        case_view_make(&c, run, rows + i, end - i);
-        for (int k = 0; k < ask_count && !c.counts; k++) {
-            add_to_groups(out, &made, &c, &asks[k], patterns, pattern_count);
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
+        for (int k = 0; k < ask_count && !w.view.counts; k++) {
+            add_to_groups(out, &made, &w.view, &asks[k], patterns, pattern_count);
         }
-        case_view_free(&c);
     }
     for (int i = 0; i < made; i++) {
         struct break_group *g = &(*out)[i];

@@ -3,6 +3,7 @@
 #ifndef BENCH_REPORT_BREAK_EVEN_H
 #define BENCH_REPORT_BREAK_EVEN_H
 
+#include "report/document.h"
 #include "report/view.h"
 
 /* One measured density. y: sparse time over dense time, so below 1 sparse wins; low and high are the ends of its 95 % interval. */

@@ -24,9 +24,8 @@ static double dense_at(const struct break_group *g, double x)
 {
     for (int i = 0; i + 1 < g->dense_count; i++) {
         const struct crossing_point *a = &g->dense[i], *b = a + 1;
-        if (x >= a->x && x <= b->x) {
+        if (x >= a->x && x <= b->x)
             return a->y + (b->y - a->y) * (x - a->x) / (b->x - a->x);
-        }
     }
     return NAN;
 }
@@ -35,25 +34,19 @@ static double dense_at(const struct break_group *g, double x)
 static void add_times(struct text *data, const struct break_group *g, int lines)
 {
     begin_block(data, g->against);
-    for (int i = 0; i < g->dense_count; i++) {
-        if (g->dense[i].x > 0) {
+    for (int i = 0; i < g->dense_count; i++)
+        if (g->dense[i].x > 0)
             add_point(data, g->dense[i].x, g->dense[i].y / 1e3, g->dense[i].low / 1e3, g->dense[i].high / 1e3);
-        }
-    }
     begin_block(data, "floor");
-    for (int i = 0; i < g->dense_count; i++) {
-        if (g->dense[i].x > 0 && !isnan(g->floor[i])) {
+    for (int i = 0; i < g->dense_count; i++)
+        if (g->dense[i].x > 0 && !isnan(g->floor[i]))
             add_point(data, g->dense[i].x, g->floor[i] / 1e3, g->floor[i] / 1e3, g->floor[i] / 1e3);
-        }
-    }
     for (int k = 0; k < lines; k++) {
         const struct break_line *l = &g->lines[k];
         begin_block(data, l->name);
-        for (int i = 0; i < l->count; i++) {
-            if (l->points[i].x > 0) {
+        for (int i = 0; i < l->count; i++)
+            if (l->points[i].x > 0)
                 add_point(data, l->points[i].x, l->ns[i] / 1e3, l->ns_low[i] / 1e3, l->ns_high[i] / 1e3);
-            }
-        }
     }
 }
 
@@ -64,16 +57,14 @@ static int add_crossings(struct text *data, const struct break_group *g, int lin
     for (int k = 0; k < lines; k++) {
         const struct break_line *l = &g->lines[k];
         const struct crossing *c = &l->crossing;
-        if (c->kind != CROSSING_AT || !(c->at > 0)) {
+        if (c->kind != CROSSING_AT || !(c->at > 0))
             continue;
-        }
         double low = isnan(c->low) ? fmax(l->points[0].x, 1e-6) : c->low, high = isnan(c->high) ? l->points[l->count - 1].x : c->high;
         text_addf(data, "%.9g\t%.9g\t%.9g\t%.9g\n", c->at * 100, dense_at(g, c->at) / 1e3, low * 100, high * 100);
         count++;
     }
-    if (!count) {
+    if (!count)
         text_add(data, "NaN\tNaN\tNaN\tNaN\n");
-    }
     return count;
 }
 
@@ -90,9 +81,8 @@ static int add_waste(struct text *data, const struct break_group *g, int lines)
                 shown++;
             }
         }
-        if (shown == before) {
+        if (shown == before)
             text_add(data, "NaN\tNaN\n");
-        }
     }
     return shown;
 }
@@ -114,9 +104,8 @@ static void add_curves(struct text *data, const struct break_group *g, int lines
                 drawn++;
             }
         }
-        if (!drawn) {
+        if (!drawn)
             text_add(data, "NaN\tNaN\n");
-        }
     }
 }
 
@@ -126,9 +115,8 @@ static bool group_plot(struct plots *p, const struct break_group *g, const char 
     int lines = g->line_count < LINES_DRAWN ? g->line_count : LINES_DRAWN;
     double least = INFINITY, most = 0, left = INFINITY, right = 0;
     for (int i = 0; i < g->dense_count; i++) {
-        if (!(g->dense[i].x > 0)) {
+        if (!(g->dense[i].x > 0))
             continue; /* an empty mask is in the tables: the axis is logarithmic */
-        }
         left = fmin(left, g->dense[i].x);
         right = fmax(right, g->dense[i].x);
         most = fmax(most, g->dense[i].y / 1e3);
@@ -136,16 +124,14 @@ static bool group_plot(struct plots *p, const struct break_group *g, const char 
     }
     for (int k = 0; k < lines; k++) {
         for (int i = 0; i < g->lines[k].count; i++) {
-            if (!(g->lines[k].points[i].x > 0)) {
+            if (!(g->lines[k].points[i].x > 0))
                 continue;
-            }
             most = fmax(most, g->lines[k].ns[i] / 1e3);
             least = fmin(least, g->lines[k].ns[i] / 1e3);
         }
     }
-    if (!(left < right)) {
+    if (!(left < right))
         return true;
-    }
     add_times(&d.data, g, lines);
     add_crossings(&d.data, g, lines);
     int wasted = add_waste(&d.data, g, lines);
@@ -167,12 +153,10 @@ bool break_evens_plot(struct plots *p, const struct run *run, struct row *const 
     struct break_group *groups;
     int made = break_even_make(&groups, run, rows, count);
     bool done = true;
-    for (int i = 0; i < made && i < GROUPS_DRAWN && done; i++) {
+    for (int i = 0; i < made && i < GROUPS_DRAWN && done; i++)
         done = group_plot(p, &groups[i], dir, err);
-    }
-    if (made > GROUPS_DRAWN && !p->left_out) {
+    if (made > GROUPS_DRAWN && !p->left_out)
         p->left_out = text_format("%d further break-even plots are in the table only.", made - GROUPS_DRAWN);
-    }
     break_even_free(groups, made);
     return done;
 }

@@ -1,8 +1,6 @@
 /* report/break_even_text: the answer in words and as a table. */
 #include "report/break_even.h"
-#include "report/mask_table.h"
 #include "report/number.h"
-#include "report/table.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,9 +48,8 @@ static void add_line(struct text *t, const struct break_line *l, const char *aga
         break;
     case CROSSING_FEW: text_addf(t, "%s: measured at one density only", l->name); break;
     }
-    if (l->crossing.turns > 1) {
+    if (l->crossing.turns > 1)
         text_addf(t, " (the curves cross %d times; this is the first)", l->crossing.turns);
-    }
 }
 
 void break_even_sentence(const struct break_group *g, struct text *t)
@@ -62,94 +59,51 @@ void break_even_sentence(const struct break_group *g, struct text *t)
         text_add(t, i ? "; " : "");
         add_line(t, &g->lines[i], g->against);
     }
-    if (g->line_count > LINES_TOLD) {
+    if (g->line_count > LINES_TOLD)
         text_addf(t, "; %d more in the table", g->line_count - LINES_TOLD);
-    }
 }
 
-static void table_line(struct table *t, const struct break_group *g, const struct break_line *l, bool first)
+static void add_table_line(struct table *t, const struct break_group *g, const struct break_line *l, bool first)
 {
     char a[NUMBER_TEXT];
     struct text text = {0};
     int best = 0;
-    for (int i = 1; i < l->count; i++) {
+    for (int i = 1; i < l->count; i++)
         best = l->points[i].y < l->points[best].y ? i : best;
-    }
-    table_row(t);
+    table_row(t, LINE_PLAIN);
     table_cell(t, PAINT_NONE, "%s", first ? g->title : "");
     table_cell(t, PAINT_BOLD, "%s", l->name);
     if (l->crossing.kind == CROSSING_AT) {
         table_cell(t, PAINT_NONE, "%s", percent(l->crossing.at, a));
         add_interval(&text, l);
-        table_cell(t, PAINT_DIM, "%s", text_get(&text));
+        table_note(t, "%s", text_get(&text));
         text_free(&text);
     } else {
         table_cell(t, PAINT_DIM, "%s",
                    l->crossing.kind == CROSSING_WINS    ? "no crossing: faster throughout"
                    : l->crossing.kind == CROSSING_LOSES ? "no crossing: slower throughout"
                                                         : "one density only");
-        table_cell(t, PAINT_NONE, "%s", "");
     }
     add_range(&text, l);
     table_cell(t, PAINT_NONE, "%s", text_get(&text));
     text_free(&text);
     table_cell(t, l->points[best].high < 1 ? PAINT_GOOD : PAINT_NONE, "%s", number_3(1 / l->points[best].y, a));
-    table_cell(t, PAINT_DIM, "at %s %%", percent(l->points[best].x, a));
+    table_note(t, "at %s %%", percent(l->points[best].x, a));
     table_cell(t, PAINT_NONE, "%s", g->against);
 }
 
 struct table *break_even_table(const struct break_group *groups, int count)
 {
     struct table *t = table_new();
-    table_column(t, "layer, pattern, type", ALIGN_LEFT, false);
-    table_column(t, "variant", ALIGN_LEFT, false);
-    table_column(t, "break-even %", ALIGN_POINT, false);
-    table_column(t, "[95 %]", ALIGN_LEFT, true);
-    table_column(t, "measured", ALIGN_LEFT, false);
-    table_column(t, "best x", ALIGN_POINT, false);
-    table_column(t, "", ALIGN_LEFT, true);
-    table_column(t, "against", ALIGN_LEFT, false);
-    for (int i = 0; i < count; i++) {
-        for (int k = 0; k < groups[i].line_count; k++) {
-            table_line(t, &groups[i], &groups[i].lines[k], k == 0);
-        }
-    }
+    table_column(t, "group", "layer, pattern, type", ALIGN_LEFT);
+    table_column(t, "name", "variant", ALIGN_LEFT);
+    table_column(t, "crossing", "break-even %", ALIGN_POINT);
+    table_column_about(t, "[95 %]", "the share of inputs that changed below which sparse is faster", DETAIL_ALWAYS);
+    table_column(t, "measured", "measured", ALIGN_LEFT);
+    table_column(t, "best", "best x", ALIGN_POINT);
+    table_column(t, "against", "against", ALIGN_LEFT);
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < groups[i].line_count; k++)
+            add_table_line(t, &groups[i], &groups[i].lines[k], k == 0);
     return t;
-}
-
-/* Rows that a break-even could be asked of, on a device without time. */
-static bool asked_without_time(struct row *const *rows, int count)
-{
-    for (int i = 0; i < count; i++) {
-        if (rows[i]->density_in >= 0 && !row_is_network(rows[i]) && device_counts(rows[i]->device)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void report_answers(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
-{
-    struct break_group *groups;
-    struct mask_table *tables;
-    int made = mask_tables_make(&tables, run, rows, count);
-    for (int i = 0; i < made; i++) {
-        text_add(t, "us by mask: ");
-        text_add_plain(t, tables[i].title, style);
-        text_add(t, "\n");
-        table_print(tables[i].table, t, style);
-        text_add(t, "\n");
-    }
-    mask_tables_free(tables, made);
-    made = break_even_make(&groups, run, rows, count);
-    for (int i = 0; i < made; i++) {
-        struct text line = {0};
-        break_even_sentence(&groups[i], &line);
-        text_add_labelled(t, i ? "          " : "break-even", text_get(&line), style);
-        text_free(&line);
-    }
-    if (!made && asked_without_time(rows, count)) {
-        text_add_labelled(t, "break-even", "none: this device has no time; tiles and work above are exact", style);
-    }
-    break_even_free(groups, made);
 }

@@ -26,12 +26,27 @@ static struct matches match_rows(struct row *const *emu, int emu_count, struct r
     return m;
 }
 
+/* A counter of the whole row: its own, else the sum over its steps. */
+static double total_of(const struct row *row, const char *name)
+{
+    struct view v = {.row = row, .metrics = metric_index_of(row)};
+    double total = view_total(&v, name);
+    metric_index_free(&v.metrics);
+    return total;
+}
+
+static double value_of(const struct row *row, const char *name)
+{
+    const struct row_metric *m = row_metric(row, -1, name);
+    return m ? m->value : NAN;
+}
+
 /* What the hardware counted; NaN when one of the terms is absent. */
 static double hardware_of(const struct row *row, const struct counter_pair *p)
 {
     double sum = 0;
     for (int i = 0; i < COUNTER_PAIR_TERMS && p->terms[i].metric; i++)
-        sum += p->terms[i].factor * counter_step(row, -1, p->terms[i].metric);
+        sum += p->terms[i].factor * value_of(row, p->terms[i].metric);
     return sum;
 }
 
@@ -54,7 +69,7 @@ static struct summary summarise(const struct matches *m, const struct counter_pa
     double low = INFINITY, high = -INFINITY;
     s.ratio = xcalloc((size_t)m->count + 1, sizeof *s.ratio);
     for (int i = 0; i < m->count; i++) {
-        double e = counter_total(m->items[i].emu, p->emu), h = hardware_of(m->items[i].cuda, p);
+        double e = total_of(m->items[i].emu, p->emu), h = hardware_of(m->items[i].cuda, p);
         if (isnan(e) || isnan(h))
             continue;
         s.rows++;
@@ -131,7 +146,7 @@ static void add_rows(struct text *t, const struct matches *m)
     text_add(t, "\n## Every row\n\n| row | metric | emu | CUPTI | ratio |\n|---|---|---|---|---|\n");
     for (int i = 0; i < m->count; i++)
         for (const struct counter_pair *p = counter_pairs; p->emu; p++) {
-            double e = counter_total(m->items[i].emu, p->emu), h = hardware_of(m->items[i].cuda, p);
+            double e = total_of(m->items[i].emu, p->emu), h = hardware_of(m->items[i].cuda, p);
             if (isnan(e) || isnan(h) || (e == 0 && h == 0))
                 continue;
             text_addf(t, "| %s | %s | %.17g | %.17g |", m->items[i].emu->id, p->emu, e, h);

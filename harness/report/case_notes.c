@@ -1,6 +1,9 @@
 /* What is said of rows beside their numbers. */
-#include "report/case_table.h"
+#include "report/case_document.h"
+#include "report/claims.h"
+#include "report/number.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Step by step the same machine code, launched in the same way. */
@@ -25,7 +28,7 @@ static bool apart(const struct case_view *c, const struct view *fast, const stru
 
 /* Of rows that are the same machine code the fastest and the slowest, where they lie further apart than the A/A test: METHOD.md, `noise`.
  */
-static void placement_note(const struct case_view *c, struct text *t)
+static void placement_note(const struct case_view *c, struct block *list)
 {
     for (int i = 0; i < c->count; i++) {
         const struct view *fast = &c->views[c->order[i]], *slow = NULL;
@@ -37,13 +40,17 @@ static void placement_note(const struct case_view *c, struct text *t)
             first = other->time->median_ns >= fast->time->median_ns && (j > i || other->time->median_ns > fast->time->median_ns);
             slow = !slow || other->time->median_ns > slow->time->median_ns ? other : slow;
         }
-        if (first && slow && apart(c, fast, slow))
-            text_addf(t, "%s: the machine code of %s, and %.1f %% slower: where a row's buffers lie is a part of its time\n", slow->name,
-                      fast->name, 100 * (slow->time->median_ns / fast->time->median_ns - 1));
+        if (first && slow && apart(c, fast, slow)) {
+            char *line = text_format("the machine code of %s, and %.1f %% slower: where a row's buffers lie is a part of its time",
+                                     fast->name, 100 * (slow->time->median_ns / fast->time->median_ns - 1));
+            block_item(list, "note", slow->name, line);
+            free(line);
+        }
     }
 }
 
-void case_notes(const struct case_view *c, bool counters, struct text *t)
+/* A warning, or why there are no hardware counters: of all rows that have the same one, once. */
+static void row_notes(const struct case_view *c, bool counters, struct block *list)
 {
     for (int i = 0; i < c->count; i++) {
         const char *note = row_note(c->rows[i], counters);
@@ -54,32 +61,46 @@ void case_notes(const struct case_view *c, bool counters, struct text *t)
             said = equal && j < i;
             same += equal;
         }
-        if (said) {
+        if (said)
             continue;
-        }
-        text_add(t, c->views[i].name);
-        if (same > 1) {
-            text_addf(t, " (and %d more)", same - 1);
-        }
-        text_add(t, counters ? ": no hardware counters: " : ": ");
-        for (const char *p = note; *p; p++) {
-            text_add_bytes(t, *p == '\n' ? " " : p, 1);
-        }
-        text_add(t, "\n");
-    }
-    if (!counters) {
-        placement_note(c, t);
+        char *name = same > 1 ? text_format("%s (and %d more)", c->views[i].name, same - 1) : xstrdup(c->views[i].name);
+        char *text = text_format("%s%s", counters ? "no hardware counters: " : "", note);
+        for (char *p = text; *p; p++)
+            *p = *p == '\n' ? ' ' : *p;
+        block_item(list, "note", name, text);
+        free(name);
+        free(text);
     }
 }
 
-bool case_next_line(char **lines, const char **name, const char **text)
+#define BELOW_FLOOR 1.02 /* METHOD.md, floor_share */
+/* What cannot be, or is not as the head of the variant says. */
+static void doubt_notes(const struct case_view *c, struct block *list)
 {
-    char *line = strsep(lines, "\n"), *colon = line ? strstr(line, ": ") : NULL;
-    if (!colon) {
-        return false;
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        double excess = v->ranked && v->row->status == ROW_OK ? claim_excess(c, v) : 0;
+        if (excess > 0) {
+            char *line = text_format("claims this shape, but takes %s times as long as %s", number_3(excess, a), c->zero_name);
+            block_item(list, "note", v->name, line);
+            free(line);
+        }
+        if (v->ranked && v->row->status == ROW_OK && v->floor_share > BELOW_FLOOR) {
+            char *line =
+                text_format("%s us is below the floor of %s (%s), which nothing can beat: the work, the chip's figures or the timing is "
+                            "wrong",
+                            number_3(v->time->median_ns / 1e3, a), number_time(v->row->floor_ns, b), v->row->floor_by);
+            block_item(list, "note", v->name, line);
+            free(line);
+        }
     }
-    *colon = 0;
-    *name = line;
-    *text = colon + 2;
-    return true;
+}
+
+void case_notes(const struct case_view *c, struct block *list)
+{
+    doubt_notes(c, list);
+    row_notes(c, false, list);
+    placement_note(c, list);
+    row_notes(c, true, list);
 }

@@ -1,5 +1,5 @@
-/* report/case_table: see case_table.h. */
-#include "report/case_table.h"
+/* report/case_table: the table of one case, and the lines above it. */
+#include "report/case_document.h"
 #include "report/number.h"
 #include "report/resources.h"
 #include "report/verdict.h"
@@ -8,52 +8,36 @@
 #include <stdio.h>
 #include <string.h>
 
-void failure_text(const struct view *v, struct text *t)
+/* Upper-case status with the reason and the dump. */
+static void add_failure(const struct view *v, struct text *t)
 {
-    for (const char *s = row_status_name(v->row->status); *s; s++) {
+    for (const char *s = row_status_name(v->row->status); *s; s++)
         text_addf(t, "%c", toupper((unsigned char)*s));
-    }
     text_addf(t, "  %s", v->row->reason && v->row->reason[0] ? v->row->reason : "without a reason: a fault of bench");
-    if (v->row->dump && v->row->dump[0]) {
+    if (v->row->dump && v->row->dump[0])
         text_addf(t, "; tensors, error map: %s", v->row->dump);
-    }
 }
 
-static void blanks(struct table *t, int n)
-{
-    while (n-- > 0) {
-        table_cell(t, PAINT_NONE, "%s", "");
-    }
-}
-
-/* regs, spill, smemK, occ %: of one step. -1 is left blank. */
-static void facts_cells(struct table *t, const struct row_step *s)
+/* regs, spill, smemK, occ %: of one step. Absent is -1. */
+static void facts_cells(struct table *t, const struct row_step *s, bool spills)
 {
     char a[NUMBER_TEXT];
-    if (s->registers < 0) {
-        blanks(t, 5);
-        return;
-    }
-    table_cell(t, PAINT_NONE, "%d", s->registers);
-    table_cell(t, s->spill_store_bytes > 0 ? PAINT_WARN : PAINT_NONE, s->spill_store_bytes >= 0 ? "%d" : "", s->spill_store_bytes);
-    if (s->static_smem >= 0 && s->dynamic_smem >= 0) {
-        table_cell(t, PAINT_NONE, "%s", number_short((s->static_smem + s->dynamic_smem) / 1024.0, a));
-    } else {
-        table_cell(t, PAINT_NONE, "%s", "");
-    }
-    table_cell(t, PAINT_NONE, "%s", s->occupancy >= 0 ? number_percent(s->occupancy, a) : "");
-    table_cell(t, PAINT_DIM, "%s", s->occupancy >= 0 ? s->limit : "");
+    bool known = s && s->registers >= 0, smem = known && s->static_smem >= 0 && s->dynamic_smem >= 0;
+    double bytes = smem ? s->static_smem + s->dynamic_smem : NAN;
+    table_number(t, PAINT_NONE, known ? s->registers : NAN, known ? number_count(s->registers, a) : "");
+    table_number(t, spills ? PAINT_WARN : PAINT_NONE, known && s->spill_store_bytes >= 0 ? s->spill_store_bytes : NAN,
+                 known ? number_count(s->spill_store_bytes, a) : "");
+    table_number(t, PAINT_NONE, bytes, number_short(bytes / 1024, a));
+    table_number(t, PAINT_NONE, known && s->occupancy >= 0 ? s->occupancy : NAN, known ? number_percent(s->occupancy, a) : "");
+    table_note(t, "%s", known ? s->limit : "");
 }
 
 /* A library's kernel is as CUPTI saw it: nobody knows what its compiler spilled. */
 static void step_facts(struct table *t, const struct case_view *c, const struct view *v, int step)
 {
     struct row_step s;
-    if (resources_step(c, v, step, &s)) {
-        facts_cells(t, &s);
-    } else {
-        blanks(t, 5);
-    }
+    bool known = resources_step(c, v, step, &s);
+    facts_cells(t, known ? &s : NULL, verdict_reads(v, "spill_bytes"));
 }
 
 /* The row's own facts, or "3 steps" where each step has its line. */
@@ -61,241 +45,207 @@ static void row_facts(struct table *t, const struct case_view *c, const struct v
 {
     if (v->steps > 1) {
         table_cell(t, PAINT_DIM, "%d steps", v->steps);
-        blanks(t, 4);
+        table_absent(t, 3);
     } else {
         step_facts(t, c, v, v->step >= 0 ? v->step : 0);
     }
 }
 
-/* The first rule that holds; blank when none does. */
-static void verdict_cell(struct table *t, const struct case_view *c, const struct view *v)
+/* What binds first, with its sentence; absent when no rule holds. */
+static void verdict_cell(struct table *t, const struct view *v)
 {
-    struct verdicts all;
-    verdicts_of(c, v, &all);
-    table_cell(t, PAINT_NONE, "%s", all.count ? counter_bind_names[all.items[0].binds] : "");
-}
-
-static const char *status_mark(const struct view *v, char mark[16])
-{
-    snprintf(mark, 16, "%s", v->failed ? "!" : "");
-    if (v->rank >= 0) {
-        snprintf(mark, 16, "%d", v->rank);
+    table_cell(t, PAINT_NONE, "%s", verdict_word(v));
+    if (v->verdicts.count) {
+        const struct verdict *first = v->verdicts.items;
+        struct text about = {0};
+        text_addf(&about, "%s - try: %s (", first->says, first->remedy);
+        verdict_gain(first, &about);
+        text_add(&about, ")");
+        table_about(t, text_get(&about));
+        text_free(&about);
     }
-    return mark;
 }
 
-/* Rows that say a sentence instead of numbers. False: the row is an ordinary one. */
+static void name_cells(struct table *t, const struct view *v, enum paint paint)
+{
+    if (v->rank >= 0)
+        table_cell(t, PAINT_NONE, "%d", v->rank);
+    else
+        table_cell(t, PAINT_BAD, "%s", v->failed ? "!" : "");
+    table_cell(t, paint, "%s", v->name);
+    table_about(t, v->row->what);
+}
+
+/* Rows that say a sentence instead of numbers: failed and skipped. False: the row is none. */
 static bool sentence_row(struct table *t, const struct view *v)
 {
     struct text text = {0};
-    char mark[16];
-    if (v->failed) {
-        failure_text(v, &text);
-    } else if (v->row->status == ROW_SKIPPED) {
+    if (v->failed)
+        add_failure(v, &text);
+    else if (v->row->status == ROW_SKIPPED)
         text_add(&text, v->row->reason && v->row->reason[0] ? v->row->reason : "skipped without a reason");
-    } else {
+    else
         return false;
-    }
-    table_row(t);
-    table_cell(t, PAINT_BAD, "%s", status_mark(v, mark));
-    table_cell(t, v->failed ? PAINT_BAD : PAINT_DIM, "%s", v->name);
+    table_row(t, v->failed ? LINE_FAILED : LINE_SKIPPED);
+    name_cells(t, v, v->failed ? PAINT_BAD : PAINT_DIM);
     table_rest(t, v->failed ? PAINT_NONE : PAINT_DIM, text_get(&text));
     text_free(&text);
     return true;
 }
 
-static void ratio_cells(struct table *t, const struct view *v)
+/* Bold green only where the whole interval is above 1: a difference inside it is none. */
+static void ratio_cell(struct table *t, const struct view *v)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
     if (v->rank == 0) {
-        table_cell(t, PAINT_NONE, "1");
-        table_cell(t, PAINT_NONE, "%s", "");
+        table_number(t, PAINT_NONE, 1, "1");
     } else if (v->ranked && v->time->ratio > 0) {
-        /* bold green only where the whole interval is above 1: a difference inside it is none */
-        table_cell(t, v->time->ratio_low > 1 ? PAINT_GOOD : PAINT_NONE, "%s", number_3(v->time->ratio, a));
-        if (v->time->ratio_low > 0) {
-            table_cell(t, PAINT_DIM, "[%s %s]", number_3(v->time->ratio_low, b), number_3(v->time->ratio_high, c));
-        } else {
-            table_cell(t, PAINT_NONE, "%s", "");
-        }
+        table_number(t, v->time->ratio_low > 1 ? PAINT_GOOD : PAINT_NONE, v->time->ratio, number_3(v->time->ratio, a));
+        if (v->time->ratio_low > 0)
+            table_note(t, "[%s %s]", number_3(v->time->ratio_low, b), number_3(v->time->ratio_high, c));
     } else {
-        blanks(t, 2);
+        table_absent(t, 1);
     }
 }
 
-/* Hardware counters worth a column: what is busy, and what is wasted. Shown where a row of the case has them. */
-static const struct {
-    const char *heading, *metric;
-    double warn; /* from here on, marked */
-} hardware[] = {
-    {"dram %", "hw.dram_throughput", INFINITY},  {"issue %", "hw.issue_active", INFINITY},
-    {"tensor %", "hw.tensor_active", INFINITY},  {"ld sect/req", "hw.sectors_per_request_ld", 16},
-    {"confl %", "hw.shared_conflict_share", 10},
-};
-#define HARDWARE ((int)(sizeof hardware / sizeof *hardware))
-
-static void hardware_columns(struct table *t, const struct case_view *c, bool shown[HARDWARE])
-{
-    for (int k = 0; k < HARDWARE; k++) {
-        shown[k] = false;
-        for (int i = 0; i < c->count; i++) {
-            shown[k] = shown[k] || !isnan(counter_step(c->rows[i], -1, hardware[k].metric));
-        }
-        if (shown[k]) {
-            table_column(t, hardware[k].heading, ALIGN_RIGHT, false);
-        }
-    }
-}
-
-static void hardware_cells(struct table *t, const struct row *row, int step, const bool shown[HARDWARE])
+static void us_cell(struct table *t, double ns)
 {
     char a[NUMBER_TEXT];
-    for (int k = 0; k < HARDWARE; k++) {
-        double v = counter_step(row, step, hardware[k].metric);
-        if (shown[k]) {
-            table_cell(t, v >= hardware[k].warn ? PAINT_WARN : PAINT_NONE, "%s", isnan(v) ? "" : number_short(v, a));
+    table_number(t, PAINT_NONE, isfinite(ns) ? ns / 1e3 : NAN, number_3(ns / 1e3, a));
+}
+
+static void value_cell(struct table *t, enum paint paint, double value, const char *(*print)(double, char *))
+{
+    char a[NUMBER_TEXT];
+    table_number(t, paint, value, print(value, a));
+}
+
+/* Values of counter groups that a table of a case has, where a row has them. */
+static void counter_columns(struct table *t, const struct case_view *c)
+{
+    const struct counter_groups *groups = case_groups(c);
+    for (struct counter_place p = {0}; counter_next(groups, &p, COUNTER_HEAD);) {
+        const struct counter_value *v = &p.group->values[p.value];
+        if (v->brief) {
+            table_column(t, v->name, v->head, ALIGN_RIGHT);
+            table_column_about(t, NULL, v->what, DETAIL_BRIEF);
         }
     }
 }
 
-/* What a launch in a graph takes, what is prepared once, and of sequences what is kept from frame to frame and how far the result has gone
- * from the dense one: columns where a row of the case has them. */
-struct extra_columns {
-    bool graph, prepare, sequence;
-    int count;
-};
-
-static struct extra_columns extra_columns(struct table *t, const struct case_view *c)
+static void counter_cells(struct table *t, const struct case_view *c, const struct view *v, int step)
 {
-    struct extra_columns e = {0};
-    for (int i = 0; i < c->count; i++) {
-        e.graph |= c->views[i].ranked && !strcmp(c->load, "isolated") && row_time(c->rows[i], "warm", "sustained");
-        e.prepare |= c->views[i].ranked && isfinite(c->rows[i]->prepare_ns);
-        e.sequence |= c->rows[i]->op && !strcmp(c->rows[i]->op, "sequence");
+    const struct counter_groups *groups = case_groups(c);
+    for (struct counter_place p = {0}; counter_next(groups, &p, COUNTER_HEAD);) {
+        const struct counter_value *k = &p.group->values[p.value];
+        if (k->brief)
+            value_cell(t, verdict_reads(v, k->name) ? PAINT_WARN : PAINT_NONE, view_hardware(v, step, k->name), number_short);
     }
-    if (e.graph) {
-        table_column(t, "graph us", ALIGN_POINT, false);
-    }
-    if (e.prepare) {
-        table_column(t, "prep us", ALIGN_POINT, false);
-    }
-    if (e.sequence) {
-        table_column(t, "state MB", ALIGN_POINT, false);
-        table_column(t, "error/bound", ALIGN_POINT, false);
-    }
-    e.count = e.graph + e.prepare + 2 * e.sequence;
-    return e;
 }
 
-static void extra_cells(struct table *t, const struct view *v, const struct extra_columns *e)
-{
-    char a[NUMBER_TEXT];
-    const struct row_time *graph = row_time(v->row, "warm", "sustained");
-    if (e->graph) {
-        table_cell(t, PAINT_NONE, "%s", graph ? number_3(graph->median_ns / 1e3, a) : "");
-    }
-    if (e->prepare) {
-        table_cell(t, PAINT_NONE, "%s", isfinite(v->row->prepare_ns) ? number_3(v->row->prepare_ns / 1e3, a) : "");
-    }
-    if (e->sequence) {
-        table_cell(t, PAINT_NONE, "%s", v->row->state_bytes >= 0 ? number_3((double)v->row->state_bytes / 1e6, a) : "");
-        table_cell(t, PAINT_NONE, "%s", v->row->error_over_bound >= 0 ? number_3(v->row->error_over_bound, a) : "");
-    }
-}
-/* What row_facts fills. */
 static void fact_columns(struct table *t)
 {
-    table_column(t, "regs", ALIGN_RIGHT, false);
-    table_column(t, "spill", ALIGN_RIGHT, false);
-    table_column(t, "smemK", ALIGN_RIGHT, false);
-    table_column(t, "occ", ALIGN_RIGHT, false);
-    table_column(t, "%", ALIGN_LEFT, true);
+    table_column(t, "registers", "regs", ALIGN_RIGHT);
+    table_column_about(t, NULL, "registers a thread, of the longest step", DETAIL_ALWAYS);
+    table_column(t, "spill", "spill", ALIGN_RIGHT);
+    table_column_about(t, NULL, "bytes a thread stores to local memory because registers ran out", DETAIL_ALWAYS);
+    table_column(t, "smem", "smemK", ALIGN_RIGHT);
+    table_column_about(t, NULL, "KiB of shared memory a block", DETAIL_ALWAYS);
+    table_column(t, "occupancy", "occ", ALIGN_RIGHT);
+    table_column_about(t, "%", "warps that can be resident over the chip's maximum, and what limits them", DETAIL_ALWAYS);
 }
 
-struct timed_columns {
-    bool roof; /* the share is of the measured roof, else of the floor */
-    bool hardware[HARDWARE];
-    struct extra_columns extra;
-};
-
-static void timed_row(struct table *t, const struct case_view *c, const struct view *v, const struct timed_columns *has)
+static void timed_columns(struct table *t, const struct case_view *c)
 {
-    char mark[16], value[NUMBER_TEXT], half[NUMBER_TEXT];
-    double share = has->roof ? v->roof_share : v->floor_share;
-    table_row(t);
-    table_cell(t, PAINT_NONE, "%s", status_mark(v, mark));
-    table_cell(t, PAINT_BOLD, "%s", v->name);
+    char heading[VARIANT_BASE + 2];
+    snprintf(heading, sizeof heading, "x %s", c->zero_name);
+    table_column(t, "mark", "#", ALIGN_LEFT);
+    table_column(t, "name", "variant", ALIGN_LEFT);
+    table_column(t, "time", "time us", ALIGN_POINT);
+    table_column_about(t, NULL, "the median of the rounds, and half of its 95 % interval", DETAIL_ALWAYS);
+    table_column(t, "ratio", heading, ALIGN_POINT);
+    table_column_about(t, "[95 %]", "row 0's time over the variant's, paired round by round: above 1 is faster", DETAIL_ALWAYS);
+    table_column(t, "limit", isnan(c->roof_ns) ? "floor" : "roof", ALIGN_RIGHT);
+    table_column_about(t, NULL,
+                       isnan(c->roof_ns) ? "the time that no kernel can beat on this chip over the variant's"
+                                         : "the time at the ceilings measured on this machine over the variant's",
+                       DETAIL_ALWAYS);
+    fact_columns(t);
+    table_column(t, "graph", "graph us", ALIGN_POINT);
+    table_column_about(t, NULL, "a launch in a graph of many, caches as it leaves them", DETAIL_ALWAYS);
+    table_column(t, "prepare", "prep us", ALIGN_POINT);
+    table_column_about(t, NULL, "what is prepared once and not timed with it", DETAIL_ALWAYS);
+    table_column(t, "state", "state MB", ALIGN_POINT);
+    table_column_about(t, NULL, "what a sequence keeps from frame to frame", DETAIL_ALWAYS);
+    table_column(t, "error", "error/bound", ALIGN_POINT);
+    table_column_about(t, NULL, "how far a sequence's result has gone from the dense one", DETAIL_ALWAYS);
+    counter_columns(t, c);
+    table_column(t, "binds", "binds", ALIGN_LEFT);
+}
+
+/* What a launch in a graph takes, what is prepared once; of sequences what is kept, and how far the result has gone from the dense one. */
+static void extra_cells(struct table *t, const struct case_view *c, const struct view *v)
+{
+    const struct row *row = v->row;
+    const struct row_time *graph = v->ranked && strcmp(c->load, "isolated") == 0 ? row_time(row, "warm", "sustained") : NULL;
+    bool sequence = row->op && strcmp(row->op, "sequence") == 0;
+    us_cell(t, graph ? graph->median_ns : NAN);
+    us_cell(t, v->ranked ? row->prepare_ns : NAN);
+    value_cell(t, PAINT_NONE, sequence && row->state_bytes >= 0 ? (double)row->state_bytes / 1e6 : NAN, number_3);
+    value_cell(t, PAINT_NONE, sequence && row->error_over_bound >= 0 ? row->error_over_bound : NAN, number_3);
+}
+
+static void timed_row(struct table *t, const struct case_view *c, const struct view *v)
+{
+    char value[NUMBER_TEXT], half[NUMBER_TEXT];
+    double share = isnan(c->roof_ns) ? v->floor_share : v->roof_share;
+    table_row(t, v->rank == 0 ? LINE_BASELINE : LINE_PLAIN);
+    name_cells(t, v, PAINT_BOLD);
     if (v->ranked) {
         number_pair(v->time->median_ns / 1e3, v->half_ns / 1e3, value, half);
-        table_cell(t, PAINT_NONE, "%s", value);
-        table_cell(t, PAINT_DIM, half[0] ? "±%s" : "%s", half);
+        table_number(t, PAINT_NONE, v->time->median_ns / 1e3, value);
+        table_note(t, half[0] ? "±%s" : "%s", half);
     } else {
         table_cell(t, PAINT_DIM, "not timed");
-        blanks(t, 1);
     }
-    ratio_cells(t, v);
+    ratio_cell(t, v);
     table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, value));
     row_facts(t, c, v);
-    extra_cells(t, v, &has->extra);
-    hardware_cells(t, v->row, -1, has->hardware);
-    verdict_cell(t, c, v);
+    extra_cells(t, c, v);
+    counter_cells(t, c, v, -1);
+    verdict_cell(t, v);
 }
 
-static void timed_step(struct table *t, const struct case_view *c, const struct view *v, int step, const struct timed_columns *has)
+static void timed_step(struct table *t, const struct case_view *c, const struct view *v, int step)
 {
-    char value[NUMBER_TEXT];
     const struct row_time *time = step_time(c, v->row, step);
-    table_row(t);
-    blanks(t, 1);
-    table_cell(t, PAINT_DIM, "  %s", v->row->steps[step].name);
-    table_cell(t, PAINT_NONE, "%s", time ? number_3(time->median_ns / 1e3, value) : "");
-    blanks(t, 4);
+    us_cell(t, time ? time->median_ns : NAN);
+    table_absent(t, 2);
     step_facts(t, c, v, step);
-    blanks(t, has->extra.count);
-    hardware_cells(t, v->row, step, has->hardware);
+    table_absent(t, 4);
+    counter_cells(t, c, v, step);
 }
 
-/* D: a device that keeps time. */
-static struct table *timed_table(const struct case_view *c)
+/* A device that counts. The scenario's order, no ranking. */
+static void counted_columns(struct table *t)
 {
-    struct table *t = table_new();
-    char heading[VARIANT_BASE + 2];
-    struct timed_columns has = {.roof = !isnan(c->roof_ns)};
-    snprintf(heading, sizeof heading, "x %s", c->zero_name);
-    table_column(t, "#", ALIGN_LEFT, false);
-    table_column(t, "variant", ALIGN_LEFT, false);
-    table_column(t, "time us", ALIGN_POINT, false);
-    table_column(t, "", ALIGN_LEFT, true);
-    table_column(t, heading, ALIGN_POINT, false);
-    table_column(t, "[95 %]", ALIGN_LEFT, true);
-    table_column(t, has.roof ? "roof" : "floor", ALIGN_RIGHT, false);
+    table_column(t, "mark", "", ALIGN_LEFT);
+    table_column(t, "name", "variant", ALIGN_LEFT);
+    table_column(t, "check", "check", ALIGN_LEFT);
     fact_columns(t);
-    has.extra = extra_columns(t, c);
-    hardware_columns(t, c, has.hardware);
-    table_column(t, "binds", ALIGN_LEFT, false);
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[c->order[i]];
-        bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
-        if (sentence_row(t, v) || !usable) {
-            continue;
-        }
-        timed_row(t, c, v, &has);
-        for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
-            if (!v->row->steps[s].prepare) {
-                timed_step(t, c, v, s, &has);
-            }
-        }
-    }
-    return t;
-}
-
-static void counter_cells(struct table *t, double fma, double st, double ideal, double moved)
-{
-    char a[NUMBER_TEXT];
-    table_cell(t, PAINT_NONE, "%s", isnan(fma) ? "" : number_count(fma, a));
-    table_cell(t, st >= ideal * 2 ? PAINT_WARN : PAINT_NONE, "%s", isnan(st) ? "" : number_3(st, a));
-    table_cell(t, PAINT_DIM, isnan(ideal) ? "" : "(%s)", number_short(ideal, a));
-    table_cell(t, PAINT_NONE, "%s", isnan(moved) ? "" : number_3(moved, a));
+    table_column(t, "fma", "warp FMA", ALIGN_RIGHT);
+    table_column_about(t, NULL, "multiply-adds, one for a warp", DETAIL_ALWAYS);
+    table_column(t, "load", "ld sect/req", ALIGN_POINT);
+    table_column_about(t, NULL, "sectors of 32 bytes that one warp-wide load touches; beside it what its bytes need at the least",
+                       DETAIL_FULL);
+    table_column(t, "store", "st sect/req", ALIGN_POINT);
+    table_column_about(t, NULL, "sectors of 32 bytes that one warp-wide store touches; beside it what its bytes need at the least",
+                       DETAIL_ALWAYS);
+    table_column(t, "conflicts", "bank conflicts", ALIGN_RIGHT);
+    table_column_about(t, NULL, "wavefronts of shared memory beyond the fewest", DETAIL_FULL);
+    table_column(t, "moved", "moved/compulsory", ALIGN_POINT);
+    table_column_about(t, NULL, "bytes of all sectors moved over the bytes that any kernel must move once", DETAIL_ALWAYS);
+    table_column(t, "binds", "binds", ALIGN_LEFT);
 }
 
 static double over(double a, double b)
@@ -303,59 +253,74 @@ static double over(double a, double b)
     return b > 0 ? a / b : NAN;
 }
 
-/* E: a device that counts. The scenario's order, no ranking. */
-static struct table *counted_table(const struct case_view *c)
+/* Sectors of an average request, and the least that there could be. */
+static void request_cell(struct table *t, const struct view *v, int step, enum metric_side side, bool waste)
 {
+    char a[NUMBER_TEXT];
+    double requests = view_part(v, step, METRIC_EMU_REQUESTS + side);
+    double ideal = over(view_part(v, step, METRIC_EMU_SECTORS_IDEAL + side), requests);
+    value_cell(t, waste ? PAINT_WARN : PAINT_NONE, over(view_part(v, step, METRIC_EMU_SECTORS + side), requests), number_3);
+    table_note(t, isnan(ideal) ? "" : "(%s)", number_short(ideal, a));
+}
+
+/* Of the whole row (step -1), or of one of its steps. */
+static void counted_cells(struct table *t, const struct case_view *c, const struct view *v, int step)
+{
+    double st = view_part(v, step, METRIC_EMU_SECTORS + SIDE_STORE), ld = view_part(v, step, METRIC_EMU_SECTORS + SIDE_LOAD);
+    double copied = view_part(v, step, METRIC_EMU_COPIED);
+    value_cell(t, PAINT_NONE, view_part(v, step, METRIC_EMU_FMA), number_count);
+    request_cell(t, v, step, SIDE_LOAD, verdict_reads(v, "emu_ld_waste"));
+    request_cell(t, v, step, SIDE_STORE, verdict_reads(v, "emu_st_waste"));
+    value_cell(t, PAINT_NONE, view_part(v, step, METRIC_EMU_CONFLICTS), number_count);
+    value_cell(t, PAINT_NONE,
+               step < 0 ? v->moved_over_compulsory : over(SECTOR_BYTES * (st + ld + (isnan(copied) ? 0 : copied)), v->row->bytes),
+               number_3);
+}
+
+static void counted_row(struct table *t, const struct case_view *c, const struct view *v)
+{
+    table_row(t, LINE_PLAIN);
+    name_cells(t, v, PAINT_BOLD);
+    table_cell(t, PAINT_GOOD, "ok %s", v->row->check ? v->row->check : "");
+    row_facts(t, c, v);
+    counted_cells(t, c, v, -1);
+    verdict_cell(t, v);
+}
+
+static void counted_step(struct table *t, const struct case_view *c, const struct view *v, int step)
+{
+    table_absent(t, 1);
+    facts_cells(t, &v->row->steps[step], false);
+    counted_cells(t, c, v, step);
+}
+
+struct table *case_table(const struct case_view *c)
+{
+    static void (*const rows[])(struct table *, const struct case_view *, const struct view *) = {timed_row, counted_row};
+    static void (*const steps[])(struct table *, const struct case_view *, const struct view *, int) = {timed_step, counted_step};
     struct table *t = table_new();
-    char mark[16];
-    table_column(t, "", ALIGN_LEFT, false);
-    table_column(t, "variant", ALIGN_LEFT, false);
-    table_column(t, "check", ALIGN_LEFT, false);
-    fact_columns(t);
-    table_column(t, "warp FMA", ALIGN_RIGHT, false);
-    table_column(t, "st sect/req", ALIGN_POINT, false);
-    table_column(t, "", ALIGN_LEFT, true);
-    table_column(t, "moved/compulsory", ALIGN_POINT, false);
-    table_column(t, "binds", ALIGN_LEFT, false);
+    if (c->counts)
+        counted_columns(t);
+    else
+        timed_columns(t, c);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
-        bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
-        if (sentence_row(t, v) || !usable) {
+        if (sentence_row(t, v) || (v->row->status != ROW_OK && v->row->status != ROW_FOIL))
             continue;
-        }
-        table_row(t);
-        table_cell(t, PAINT_NONE, "%s", status_mark(v, mark));
-        table_cell(t, PAINT_BOLD, "%s", v->name);
-        table_cell(t, PAINT_GOOD, "ok %s", v->row->check ? v->row->check : "");
-        row_facts(t, c, v);
-        counter_cells(t, v->warp_fma, v->st_sect_req, v->st_ideal, v->moved_over_compulsory);
-        verdict_cell(t, c, v);
+        rows[c->counts](t, c, v);
         for (int s = 0; view_itemises(v) && s < v->row->step_count; s++) {
-            const struct row_step *step = &v->row->steps[s];
-            if (step->prepare) {
-                continue;
+            if (!v->row->steps[s].prepare) {
+                table_row(t, LINE_STEP);
+                table_absent(t, 1);
+                table_cell(t, PAINT_DIM, "%s", v->row->steps[s].name);
+                steps[c->counts](t, c, v, s);
             }
-            table_row(t);
-            blanks(t, 1);
-            table_cell(t, PAINT_DIM, "  %s", step->name);
-            blanks(t, 1);
-            facts_cells(t, step);
-            double st = counter_step(v->row, s, "emu.global_sectors_st"), ld = counter_step(v->row, s, "emu.global_sectors_ld");
-            double requests = counter_step(v->row, s, "emu.global_requests_st"), copied = counter_step(v->row, s, "emu.async_sectors");
-            counter_cells(t, counter_step(v->row, s, "emu.warp_fma"), over(st, requests),
-                          over(counter_step(v->row, s, "emu.global_sectors_ideal_st"), requests),
-                          over(32 * (st + ld + (isnan(copied) ? 0 : copied)), v->row->bytes));
         }
     }
     return t;
 }
 
-struct table *case_table(const struct case_view *c)
-{
-    return c->counts ? counted_table(c) : timed_table(c);
-}
-
-/* ---- the lines around it ---- */
+/* ---- the lines above it ---- */
 
 void case_conditions(const struct case_view *c, struct text *t)
 {
@@ -364,12 +329,10 @@ void case_conditions(const struct case_view *c, struct text *t)
     int rounds = 0, least = 0;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (v->row->compiler && v->row->compiler[0] && !compiler[0]) {
+        if (v->row->compiler && v->row->compiler[0] && !compiler[0])
             compiler = v->row->compiler;
-        }
-        if (v->row->arch && !arch[0]) {
+        if (v->row->arch && !arch[0])
             arch = v->row->arch;
-        }
         if (v->ranked) {
             rounds = v->time->rounds > rounds ? v->time->rounds : rounds;
             least = !least || v->time->rounds < least ? v->time->rounds : least;
@@ -387,9 +350,8 @@ void case_conditions(const struct case_view *c, struct text *t)
         return;
     }
     text_addf(t, " · %s, %s", c->load, c->cache);
-    if (rounds) {
+    if (rounds)
         text_addf(t, least < rounds ? " · %d to %d rounds" : " · %d rounds", least, rounds);
-    }
     if (!isnan(c->noise)) {
         double p = c->noise * 100;
         text_addf(t, " · A/A ±%.*f %%", p < 10 ? 2 : 0, p);
@@ -401,9 +363,8 @@ void case_work(const struct case_view *c, struct text *t)
     const struct row *row = c->count ? c->rows[0] : NULL;
     char a[NUMBER_TEXT], b[NUMBER_TEXT], p[NUMBER_TEXT];
     const char *dot = "";
-    if (!row) {
+    if (!row)
         return;
-    }
     if (row->flop > 0 && row->density_out >= 0) {
         text_addf(t, "dense D %s, useful E %s (%s %% of outputs)", number_si(row->flop, "FLOP", a),
                   number_si(row->flop * row->density_out, "FLOP", b), number_short(row->density_out * 100, p));
@@ -421,93 +382,11 @@ void case_work(const struct case_view *c, struct text *t)
         dot = " · ";
     }
     if (!isnan(c->roof_ns)) {
-        double compute = counter_step(row, -1, "model.roof_compute_ns"), memory = counter_step(row, -1, "model.roof_memory_ns");
+        double compute = view_metric(&c->views[0], -1, METRIC_ROOF_COMPUTE_NS),
+               memory = view_metric(&c->views[0], -1, METRIC_ROOF_MEMORY_NS);
         const char *by = compute >= c->roof_ns ? "compute" : memory >= c->roof_ns ? "memory" : isnan(memory) ? "" : "launch";
         text_addf(t, "%sroof %s", dot, number_time(c->roof_ns, a));
         if (by[0] && c->machine.measured)
             text_addf(t, " (%s, measured %.10s)", by, c->machine.ceilings.date);
-    }
-}
-
-static bool same_tiles(const struct row *a, const struct row *b)
-{
-    return a->tile && b->tile && strcmp(a->tile, b->tile) == 0 && a->tile_weight_bytes == b->tile_weight_bytes;
-}
-
-static void tiles_line(const struct case_view *c, int first, struct text *t)
-{
-    const struct row *row = c->rows[first];
-    char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    text_addf(t, "%s", row->tile);
-    const char *gap = " (", *last = "";
-    for (int i = first; i < c->count; i++) {
-        const char *name = variant_short(c->rows[i]); /* points of one variant stand together */
-        if (same_tiles(row, c->rows[i]) && strcmp(name, last) != 0) {
-            text_addf(t, "%s%s", gap, name);
-            gap = ", ";
-            last = name;
-        }
-    }
-    text_addf(t, "): %s of %s active", number_count((double)row->tiles_active, a), number_count((double)row->tiles, b));
-    if (row->flop_scheduled > 0) {
-        text_addf(t, ", scheduled A %s", number_si(row->flop_scheduled, "FLOP", a));
-    }
-    if (row->flop_scheduled > 0 && row->flop_useful > 0) {
-        text_addf(t, ", %s E", number_3(row->flop_scheduled / row->flop_useful, a));
-    }
-    text_addf(t, " · by marked inputs %s", row->tile_fill ? row->tile_fill : "?");
-    if (row->tile_weight_bytes >= 0) {
-        text_addf(t, " · filter %s a tile", number_si((double)row->tile_weight_bytes, "B", a));
-    }
-    text_add(t, "\n");
-}
-
-void case_tiles(const struct case_view *c, struct text *t)
-{
-    for (int i = 0; i < c->count; i++) {
-        bool said = !c->rows[i]->tile || c->rows[i]->tiles < 0;
-        for (int k = 0; k < i; k++) {
-            said |= same_tiles(c->rows[i], c->rows[k]);
-        }
-        if (!said) {
-            tiles_line(c, i, t);
-        }
-    }
-}
-
-/* Every mode but the headline, in the order in which the rows met them. */
-void case_modes(const struct case_view *c, struct text *t)
-{
-    char modes[8][24], a[NUMBER_TEXT], r[NUMBER_TEXT];
-    int count = 0;
-    for (int i = 0; i < c->count && !c->counts; i++) {
-        for (int k = 0; k < c->rows[i]->time_count; k++) {
-            const struct row_time *time = &c->rows[i]->times[k];
-            char mode[24];
-            snprintf(mode, sizeof mode, "%s, %s", time->load, time->cache);
-            bool known = time->step != -1 || (strcmp(time->cache, c->cache) == 0 && strcmp(time->load, c->load) == 0) || count == 8 ||
-                         (strcmp(time->load, "sustained") == 0 && strcmp(c->load, "isolated") == 0); /* a column of the table */
-            for (int m = 0; m < count; m++) {
-                known |= strcmp(modes[m], mode) == 0;
-            }
-            if (known) {
-                continue;
-            }
-            snprintf(modes[count++], sizeof modes[0], "%s", mode);
-            text_addf(t, "%s", mode);
-            const char *dot = "  ";
-            for (int j = 0; j < c->count; j++) {
-                const struct view *v = &c->views[c->order[j]];
-                const struct row_time *other = v->ranked ? row_time(v->row, time->cache, time->load) : NULL;
-                if (other) {
-                    text_addf(t, "%s%s %s us", dot, v->name, number_3(other->median_ns / 1e3, a));
-                    if (other->ratio > 0 && v->rank != 0) {
-                        text_addf(t, " (x %s)", number_3(other->ratio, r));
-                    }
-                    dot = " · ";
-                }
-            }
-            text_add(t, "\n");
-        }
     }
 }

@@ -48,27 +48,23 @@ int child_run(const char *const *argv, const char *folder, double seconds)
 {
     pid_t pid;
     int status = 0, code = spawn(argv, folder, &pid);
-    if (code != 0) {
+    if (code != 0)
         return code == ENOENT ? 2 : 1;
-    }
     double end = now_s() + seconds;
     struct timespec nap = {0, 2000000};
     for (;;) {
         pid_t done = waitpid(pid, &status, WNOHANG);
-        if (done == pid) {
+        if (done == pid)
             return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : WIFEXITED(status) && WEXITSTATUS(status) == 127 ? 2 : 1;
-        }
-        if (done < 0 && errno != EINTR) {
+        if (done < 0 && errno != EINTR)
             return 1;
-        }
         if (now_s() >= end) {
             kill(-pid, SIGKILL);
             waitpid(pid, &status, 0);
             return 3;
         }
         nanosleep(&nap, NULL);
-        if (nap.tv_nsec < 20000000) {
+        if (nap.tv_nsec < 20000000)
             nap.tv_nsec *= 2;
-        }
     }
 }

@@ -1,4 +1,5 @@
 #include "report/counted.h"
+#include "report/metric.h"
 #include "report/number.h"
 #include <jansson.h>
 #include <math.h>
@@ -40,33 +41,17 @@ void report_kernels(struct text *t, const struct row *row)
     json_decref(list);
 }
 
-#define SAMPLES "hw.samples_" /* and the reason; hw.samples_dropped is none */
 #define LINES_SHOWN 20
 #define REASONS_SHOWN 3
-#define EXCESS_SHOWN 1.05 /* of the least possible */
-#define LANES_SHOWN 31.5  /* fewer lanes that do something */
-/* Of a source line, by SASS metrics; their names in the row. */
-enum { INSTRUCTIONS, LANES, SECTORS, SECTORS_IDEAL, WAVEFRONTS, WAVEFRONTS_IDEAL, LOCAL, EXECUTED };
-static const char *const executed_names[EXECUTED] = {"hw.executed_instructions",  "hw.executed_lanes",      "hw.executed_sectors",
-                                                     "hw.executed_sectors_ideal", "hw.executed_wavefronts", "hw.executed_wavefronts_ideal",
-                                                     "hw.executed_local_sectors"};
+#define EXCESS_SHOWN 1.05                                           /* of the least possible */
+#define LANES_SHOWN 31.5                                            /* fewer lanes that do something */
+#define EXECUTED (METRIC_LINE_LOCAL - METRIC_LINE_INSTRUCTIONS + 1) /* metrics of a source line */
+/* Where a metric of a source line stands among them. */
+#define AT(metric) (METRIC_LINE_##metric - METRIC_LINE_INSTRUCTIONS)
 
 static bool is_sample(const struct row_metric *m)
 {
-    return strncmp(m->name, SAMPLES, sizeof SAMPLES - 1) == 0 && strcmp(m->name, SAMPLES "dropped") != 0;
-}
-
-static bool is_counter(const struct row_metric *m, int step)
-{
-    return m->step == step && m->line == 0 && strcmp(m->source, "cupti") == 0 && !is_sample(m) && strncmp(m->name, "hw.executed_", 12) != 0;
-}
-
-static bool is_counted(const struct row *row, int step)
-{
-    for (int i = 0; i < row->metric_count; i++)
-        if (is_counter(&row->metrics[i], step))
-            return true;
-    return false;
+    return metric_begins(m, METRIC_SAMPLES) && strcmp(m->name, metric_names[METRIC_SAMPLES_DROPPED]) != 0;
 }
 
 struct sampled {
@@ -81,7 +66,8 @@ static int by_samples(const void *a, const void *b)
     const struct sampled *x = a, *y = b;
     if (x->samples != y->samples)
         return x->samples < y->samples ? 1 : -1;
-    return (x->executed[INSTRUCTIONS] < y->executed[INSTRUCTIONS]) - (x->executed[INSTRUCTIONS] > y->executed[INSTRUCTIONS]);
+    return (x->executed[AT(INSTRUCTIONS)] < y->executed[AT(INSTRUCTIONS)]) -
+           (x->executed[AT(INSTRUCTIONS)] > y->executed[AT(INSTRUCTIONS)]);
 }
 
 static void put_reason(struct sampled *s, const struct row_metric *m)
@@ -122,9 +108,9 @@ static int gather(const struct row *row, struct sampled *lines, double *samples,
             *samples += m->value;
         }
         for (int k = 0; k < EXECUTED; k++)
-            if (!strcmp(m->name, executed_names[k])) {
+            if (!strcmp(m->name, metric_names[METRIC_LINE_INSTRUCTIONS + k])) {
                 line_of(lines, &count, m)->executed[k] = m->value;
-                *instructions += k == INSTRUCTIONS ? m->value : 0;
+                *instructions += k == AT(INSTRUCTIONS) ? m->value : 0;
             }
     }
     qsort(lines, (size_t)count, sizeof *lines, by_samples);
@@ -143,15 +129,15 @@ static void add_executed(struct text *t, const struct sampled *s, double all)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     const double *e = s->executed;
-    if (!(e[INSTRUCTIONS] > 0))
+    if (!(e[AT(INSTRUCTIONS)] > 0))
         return;
-    text_addf(t, "; ran %s (%s %%)", number_count(e[INSTRUCTIONS], a), number_percent(e[INSTRUCTIONS] / all, b));
-    if (e[LANES] / e[INSTRUCTIONS] < LANES_SHOWN)
-        text_addf(t, ", %s of 32 lanes", number_3(e[LANES] / e[INSTRUCTIONS], a));
-    add_excess(t, e[SECTORS], e[SECTORS_IDEAL], "sectors");
-    add_excess(t, e[WAVEFRONTS], e[WAVEFRONTS_IDEAL], "wavefronts");
-    if (e[LOCAL] > 0)
-        text_addf(t, ", %s local sectors", number_count(e[LOCAL], a));
+    text_addf(t, "; ran %s (%s %%)", number_count(e[AT(INSTRUCTIONS)], a), number_percent(e[AT(INSTRUCTIONS)] / all, b));
+    if (e[AT(LANES)] / e[AT(INSTRUCTIONS)] < LANES_SHOWN)
+        text_addf(t, ", %s of 32 lanes", number_3(e[AT(LANES)] / e[AT(INSTRUCTIONS)], a));
+    add_excess(t, e[AT(SECTORS)], e[AT(SECTORS_IDEAL)], "sectors");
+    add_excess(t, e[AT(WAVEFRONTS)], e[AT(WAVEFRONTS_IDEAL)], "wavefronts");
+    if (e[AT(LOCAL)] > 0)
+        text_addf(t, ", %s local sectors", number_count(e[AT(LOCAL)], a));
 }
 
 void report_samples(struct text *t, const struct row *row)
@@ -169,35 +155,13 @@ void report_samples(struct text *t, const struct row *row)
         char *place =
             lines[i].line ? text_format("%s:%d", file, lines[i].line) : text_format("%.24s, no line", step ? step->name : "other kernels");
         text_addf(t, "  %5s %%  %-*s", number_percent(all > 0 ? lines[i].samples / all : 0, a),
-                  lines[i].top[0] || lines[i].executed[INSTRUCTIONS] > 0 ? 36 : 0, place);
+                  lines[i].top[0] || lines[i].executed[AT(INSTRUCTIONS)] > 0 ? 36 : 0, place);
         for (int k = 0; k < REASONS_SHOWN && lines[i].top[k]; k++)
-            text_addf(t, "%s %s %s %%", k ? "," : "", lines[i].top[k]->name + sizeof SAMPLES - 1,
+            text_addf(t, "%s %s %s %%", k ? "," : "", lines[i].top[k]->name + strlen(METRIC_SAMPLES),
                       number_percent(lines[i].top[k]->value / lines[i].samples, a));
         add_executed(t, &lines[i], instructions);
         text_add(t, "\n");
         free(place);
     }
     free(lines);
-}
-
-static void counters_of(struct text *t, const struct row *row, int step)
-{
-    char a[NUMBER_TEXT];
-    if (!is_counted(row, step))
-        return;
-    text_addf(t, "counters  %s\n", step < 0 ? "the whole row" : step < row->step_count ? row->steps[step].name : "?");
-    for (int i = 0; i < row->metric_count; i++) {
-        const struct row_metric *m = &row->metrics[i];
-        if (is_counter(m, step))
-            text_addf(t, "  %-40s %16s %s\n", m->name,
-                      fabs(m->value) >= 1000 || m->value == floor(m->value) ? number_count(m->value, a) : number_3(m->value, a), m->unit);
-    }
-}
-
-void report_counters(struct text *t, const struct row *row)
-{
-    for (int step = -1; step < row->step_count; step++)
-        counters_of(t, row, step);
-    if (row->uncounted && row->uncounted[0])
-        text_addf(t, "counters  none: %s\n", row->uncounted);
 }

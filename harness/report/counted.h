@@ -8,7 +8,5 @@
 void report_kernels(struct text *t, const struct row *row);
 /* The source lines that most samples of the warps fall on, with the reasons they wait for. Nothing without samples (--source). */
 void report_samples(struct text *t, const struct row *row);
-/* Every hardware counter of the row and of its steps, with its unit; why there are none, when there are none. */
-void report_counters(struct text *t, const struct row *row);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define EXPORT_SCHEMA "bench.rows"
-#define EXPORT_VERSION "1.4.0"
+#define EXPORT_VERSION "2.0.0"
 
 /* Bytes of the UTF-8 character at s; 0 when there is no valid one. */
 static size_t utf8_length(const unsigned char *s)
@@ -96,14 +96,13 @@ static json_t *json_times(const struct row *row)
 /* The verdict, the rules behind it, and the parts that the time is made of. */
 static json_t *json_why(const struct case_view *c, const struct view *v)
 {
-    struct verdicts all;
     json_t *rules = json_array(), *parts = json_array();
-    verdicts_of(c, v, &all);
     struct account a = account_of(c, v, 0);
-    for (int i = 0; i < all.count; i++) {
-        const struct verdict_item *item = &all.items[i];
-        json_array_append_new(rules, json_pack("{s:s,s:o,s:o,s:o}", "binds", counter_bind_names[item->binds], "rule",
-                                               json_text(item->group), "says", json_text(item->says), "try", json_text(item->remedy)));
+    for (int i = 0; i < v->verdicts.count; i++) {
+        const struct verdict *one = &v->verdicts.items[i];
+        json_array_append_new(rules, json_pack("{s:s,s:s,s:i,s:o,s:o,s:o}", "binds", counter_bind_names[one->rule->binds], "rule",
+                                               one->group->name, "step", one->step, "gain_percent", json_number(one->gain), "says",
+                                               json_text(one->says), "try", json_text(one->remedy)));
     }
     for (int i = 0; i < a.count; i++) {
         json_t *part = json_pack("{s:o,s:o,s:o}", "part", json_text(a.parts[i].key), "what", json_text(a.parts[i].what), "ns",
@@ -116,8 +115,8 @@ static json_t *json_why(const struct case_view *c, const struct view *v)
         }
         json_array_append_new(parts, part);
     }
-    return json_pack("{s:o,s:o,s:o}", "binds", all.count ? json_string(counter_bind_names[all.items[0].binds]) : json_null(), "rules",
-                     rules, "account", a.known ? parts : (json_decref(parts), json_null()));
+    return json_pack("{s:o,s:o,s:o}", "binds", v->verdicts.count ? json_string(verdict_word(v)) : json_null(), "rules", rules, "account",
+                     a.known ? parts : (json_decref(parts), json_null()));
 }
 
 static json_t *json_row(const struct case_view *c, const struct view *v)
@@ -162,15 +161,14 @@ static json_t *json_run(const struct run *run)
 void report_json(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
     json_t *list = json_array();
-    for (int i = 0, end; i < count; i = end) {
-        struct case_view c;
-        end = case_end(rows, count, i);
-        case_view_make(&c, run, rows + i, end - i);
-        for (int k = 0; k < c.count; k++) {
-            json_array_append_new(list, json_row(&c, &c.views[k]));
+    struct judge judge;
+    judge_open(&judge);
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = &judge}; case_next(&w);) {
+        for (int k = 0; k < w.view.count; k++) {
+            json_array_append_new(list, json_row(&w.view, &w.view.views[k]));
         }
-        case_view_free(&c);
     }
+    judge_close(&judge);
     json_t *document = json_object();
     json_object_set_new(document, "schema", json_string(EXPORT_SCHEMA));
     json_object_set_new(document, "version", json_string(EXPORT_VERSION));
@@ -229,7 +227,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int metric_names(struct row *const *rows, int count, const char ***out)
+static int metric_columns(struct row *const *rows, int count, const char ***out)
 {
     int n = 0, room = 0, distinct = 0;
     const char **names = NULL;
@@ -291,7 +289,7 @@ static void csv_row(struct text *t, const struct view *v, const char **metrics, 
     }
     for (int i = 0; i < metric_count; i++) {
         text_add(t, ",");
-        csv_number(t, counter_total(row, metrics[i]));
+        csv_number(t, view_total(v, metrics[i]));
     }
     text_add(t, "\r\n");
 }
@@ -299,7 +297,7 @@ static void csv_row(struct text *t, const struct view *v, const char **metrics, 
 void report_csv(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
     const char **metrics;
-    int metric_count = metric_names(rows, count, &metrics);
+    int metric_count = metric_columns(rows, count, &metrics);
     const char *comma = "";
     for (size_t g = 0; g < sizeof csv_groups / sizeof csv_groups[0]; g++) {
         for (const struct column *c = columns; c->name; c++) {
@@ -314,14 +312,10 @@ void report_csv(struct text *t, const struct run *run, struct row *const *rows, 
         text_add_csv(t, metrics[i]);
     }
     text_add(t, "\r\n");
-    for (int i = 0, end; i < count; i = end) {
-        struct case_view c;
-        end = case_end(rows, count, i);
-        case_view_make(&c, run, rows + i, end - i);
-        for (int k = 0; k < c.count; k++) {
-            csv_row(t, &c.views[k], metrics, metric_count);
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
+        for (int k = 0; k < w.view.count; k++) {
+            csv_row(t, &w.view.views[k], metrics, metric_count);
         }
-        case_view_free(&c);
     }
     free(metrics);
 }

@@ -1,20 +1,16 @@
-/* report/html: the page. Everything is in it: style, tables, plots; no script, no link, nothing to fetch. */
-#include "report/html.h"
+/* report/html: a document as one page that needs nothing else: style, tables and plots are in it, there is no script and nothing to fetch.
+ */
 #include "base/file.h"
-#include "report/break_even.h"
-#include "report/mask_table.h"
-#include "report/network.h"
-#include "report/number.h"
-#include "report/summary.h"
-#include "report/table.h"
+#include "report/document.h"
+#include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CSS_MAX_BYTES (1 << 20)
 
-void html_text(struct text *t, const char *s)
+/* Escaped text; control characters become spaces. NULL is nothing. */
+static void html_text(struct text *t, const char *s)
 {
     struct text clean = {0};
     for (; s && *s; s++) {
@@ -25,7 +21,8 @@ void html_text(struct text *t, const char *s)
     text_free(&clean);
 }
 
-void html_id(struct text *t, const char *s)
+/* A long name may be broken behind its own punctuation. */
+static void add_name(struct text *t, const char *s)
 {
     while (s && *s) {
         size_t n = strcspn(s, "/[,:_"), with = n + (s[n] != '\0');
@@ -37,357 +34,273 @@ void html_id(struct text *t, const char *s)
     }
 }
 
-void html_figure(struct text *t, const struct plot *plot)
+/* <TAG class="CLASS">TEXT</TAG>; nothing without a text. */
+static void add_element(struct text *t, const char *tag, const char *class, const char *s)
 {
-    if (!plot->svg) {
+    if (s && s[0]) {
+        text_addf(t, "<%s", tag);
+        text_addf(t, class ? " class=\"%s\">" : ">", class);
+        html_text(t, s);
+        text_addf(t, "</%s>", tag);
+    }
+}
+
+static void add_attribute(struct text *t, const char *name, const char *s)
+{
+    if (s && s[0]) {
+        text_addf(t, " %s=\"", name);
+        html_text(t, s);
+        text_add(t, "\"");
+    }
+}
+
+/* What a link and its heading are called: letters, digits and minus of the name, and its hash, for two names may have the same letters. */
+static void add_anchor(struct text *t, const char *s)
+{
+    unsigned hash = 2166136261u;
+    for (const char *c = s; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    for (const char *c = s; *c; c++)
+        text_addf(t, "%c", isalnum((unsigned char)*c) && (unsigned char)*c < 128 ? *c : '-');
+    text_addf(t, "-%08x", hash);
+}
+
+/* ---- tables ---- */
+
+static const char *const paints[] = {"", " strong", " soft", " good", " bad", " warn"};
+static const char *const lines[] = {"", "zero", "step", "failed", "skipped", "explained"};
+
+static void open_cell(struct text *t, const struct table_column *column, const struct cell *c)
+{
+    text_addf(t, "<td class=\"%s%s%s\"", column->align == ALIGN_LEFT ? column->key : "n", c->kind == CELL_BAR ? " share" : "",
+              paints[c->paint]);
+    if (c->kind == CELL_BAR && c->value > 0)
+        text_addf(t, " style=\"--share:%.1f%%\"", fmin(c->value, 100));
+}
+
+/* What the cell means is a second line where it is a name, and shown when pointed at where it is a number. */
+static void write_cell(struct text *t, const struct table_column *column, const struct cell *c)
+{
+    bool name = column->align == ALIGN_LEFT && strcmp(column->key, "name") == 0;
+    if (c->kind == CELL_ABSENT) {
+        text_add(t, "<td></td>");
         return;
     }
-    text_add(t, "<figure class=\"plot\">\n");
-    text_add(t, plot->svg);
-    text_add(t, "\n<figcaption>");
-    html_text(t, plot->caption);
-    text_add(t, "</figcaption>\n</figure>\n");
-}
-
-/* ---- the first screen ---- */
-
-static void lead(struct text *t, const struct run *run, struct row *const *rows, int count)
-{
-    int ok = 0, failed = 0, won = 0, timed = 0;
-    for (int i = 0, end; i < count; i = end) {
-        struct case_view c;
-        end = case_end(rows, count, i);
-        case_view_make(&c, run, rows + i, end - i);
-        for (int k = 0; k < c.count; k++) {
-            ok += c.views[k].row->status == ROW_OK;
-            failed += c.views[k].failed;
-        }
-        const struct view *best = case_best(&c);
-        timed += best != NULL;
-        won += best && best->time->ratio_low > 1;
-        case_view_free(&c);
+    open_cell(t, column, c);
+    add_attribute(t, "title", name ? NULL : c->about);
+    text_add(t, c->paint == PAINT_BOLD ? "><b>" : ">");
+    if (c->kind == CELL_LINK) {
+        text_add(t, "<a href=\"#");
+        add_anchor(t, c->target);
+        text_add(t, "\">");
+        add_name(t, c->text);
+        text_add(t, "</a>");
+    } else if (name) {
+        add_name(t, c->text);
+    } else {
+        html_text(t, c->text);
     }
-    text_addf(t, "<p class=\"lead\"><b>%d of %d rows verified</b>", ok, count);
-    if (failed) {
-        text_addf(t, ", <b class=\"bad\">%d failed</b>", failed);
+    text_add(t, c->paint == PAINT_BOLD ? "</b>" : "");
+    if (c->note) {
+        text_add(t, " ");
+        add_element(t, "small", NULL, c->note);
     }
-    if (timed) {
-        text_addf(t, "; a variant beats row 0 on <b class=\"%s\">%d of %d timed cases</b>", won ? "good" : "", won, timed);
-    } else if (count && device_counts(rows[0]->device)) {
-        text_add(t, "; counted on <b>emu</b>: exact counts, no time, no ranking");
-    }
-    text_add(t, ".</p>\n<p class=\"soft\">");
-    struct text line = {0};
-    summary_counts(&line, run, rows, count);
-    html_text(t, text_get(&line));
-    text_free(&line);
-    text_add(t, "</p>\n");
-}
-
-static void glance_timed(struct text *t, const struct case_view *c)
-{
-    char a[NUMBER_TEXT], p[NUMBER_TEXT];
-    const struct view *best = case_best(c);
-    bool wins = best && best->time->ratio_low > 1;
-    bool zero = c->zero && c->zero->ranked;
-    text_addf(t, "<td class=\"n\">%s</td><td class=\"name\">", zero ? number_3(c->zero->time->median_ns / 1e3, a) : "");
-    html_text(t, best ? best->name : "none");
-    text_addf(t, "</td><td class=\"n\">%s</td><td class=\"n%s\">%s</td>", best ? number_3(best->time->median_ns / 1e3, a) : "",
-              wins ? " win" : "", best && best->time->ratio > 0 ? number_3(best->time->ratio, p) : "");
-    const struct view *fastest = wins ? best : zero ? c->zero : best;
-    bool floor = fastest && !isnan(fastest->floor_share);
-    text_addf(t, "<td class=\"n\">%s%s</td>", floor ? number_percent(fastest->floor_share, p) : "", floor ? " %" : "");
-}
-
-static void glance_counted(struct text *t, const struct case_view *c)
-{
-    char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    int ok = 0, failed = 0, infeasible = 0;
-    double least = NAN, most = NAN;
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        ok += v->row->status == ROW_OK;
-        failed += v->failed;
-        infeasible += v->row->status == ROW_INFEASIBLE;
-        if (v->row->status == ROW_OK && !isnan(v->moved_over_compulsory)) {
-            least = fmin(least, v->moved_over_compulsory); /* fmin, fmax: NaN gives way */
-            most = fmax(most, v->moved_over_compulsory);
-        }
-    }
-    text_addf(t, "<td class=\"n good\">%d</td><td class=\"n%s\">%d</td><td class=\"n\">%d</td><td class=\"n\">", ok, failed ? " bad" : "",
-              failed, infeasible);
-    if (!isnan(least)) {
-        text_addf(t, "%s to %s", number_3(least, a), number_3(most, b));
-    }
+    add_element(t, "span", "what", name ? c->about : NULL);
     text_add(t, "</td>");
 }
 
-/* What row 0 is in every case; "row 0" when the cases differ in it. */
-static void common_zero(const struct run *run, struct row *const *rows, int count, char out[VARIANT_BASE])
+static void write_line(struct text *t, const struct table *table, int line, const bool *shown)
 {
-    snprintf(out, VARIANT_BASE, "row 0");
-    for (int i = 0, end; i < count; i = end) {
-        struct case_view c;
-        end = case_end(rows, count, i);
-        case_view_make(&c, run, rows + i, end - i);
-        bool same = i == 0 || strcmp(out, c.zero_name) == 0;
-        snprintf(out, VARIANT_BASE, "%s", same ? c.zero_name : "row 0");
-        case_view_free(&c);
-        if (!same) {
-            return;
+    enum line_kind kind = table->lines[line];
+    text_addf(t, kind ? "<tr class=\"%s\">" : "<tr>", lines[kind]);
+    for (int c = 0; c < table->column_count; c++) {
+        const struct cell *cell = table_at(table, line, c);
+        if (cell->kind == CELL_REST) {
+            int span = 0;
+            for (int k = c; k < table->column_count; k++)
+                span += shown[k];
+            text_addf(t, "<td class=\"reason%s\" colspan=\"%d\"><span class=\"said\">", paints[cell->paint], span > 0 ? span : 1);
+            html_text(t, cell->text);
+            text_add(t, "</span></td>");
+            break;
         }
+        if (shown[c])
+            write_cell(t, &table->columns[c], cell);
     }
+    text_add(t, "</tr>\n");
 }
 
-static void glance(struct text *t, const struct run *run, struct row *const *rows, int count)
+static void write_table(struct text *t, const struct table *table)
 {
-    bool counts = count && device_counts(rows[0]->device);
-    char zero[VARIANT_BASE];
-    common_zero(run, rows, count, zero);
-    text_add(t, "<h3>At a glance</h3>\n<div class=\"scroll\"><table><thead><tr><th>case</th><th class=\"work\">work</th>");
-    if (counts) {
-        text_add(t, "<th class=\"n\">verified</th><th class=\"n\">failed</th><th class=\"n\">infeasible</th><th class=\"n\">moved / "
-                    "compulsory</th>");
-    } else {
-        text_add(t, "<th class=\"n\">");
-        html_text(t, zero);
-        text_add(t, " us</th><th>fastest of the others</th><th class=\"n\">us</th><th class=\"n\">x ");
-        html_text(t, zero);
-        text_add(t, "</th><th class=\"n\">floor / fastest</th>");
+    bool *shown = xcalloc((size_t)table->column_count + 1, sizeof *shown);
+    text_add(t, "<div class=\"scroll\"><table");
+    if (table->wide)
+        text_addf(t, " class=\"sides\" style=\"--columns:%d\"", table->column_count - 1);
+    text_add(t, "><thead><tr>");
+    for (int c = 0; c < table->column_count; c++) {
+        const struct table_column *column = &table->columns[c];
+        shown[c] = table_shows(table, c, true);
+        if (!shown[c])
+            continue;
+        text_addf(t, "<th%s", column->align == ALIGN_LEFT ? "" : " class=\"n\"");
+        add_attribute(t, "title", column->about);
+        text_add(t, ">");
+        add_name(t, column->heading);
+        if (column->note) {
+            text_add(t, " ");
+            add_element(t, "small", NULL, column->note);
+        }
+        text_add(t, "</th>");
     }
     text_add(t, "</tr></thead><tbody>\n");
-    for (int i = 0, end; i < count; i = end) {
-        struct case_view c;
-        end = case_end(rows, count, i);
-        case_view_make(&c, run, rows + i, end - i);
-        const char *id = c.rows[0]->case_id ? c.rows[0]->case_id : "?", *slash = strchr(id, '/');
-        text_add(t, "<tr><td class=\"name\"><b>");
-        html_id(t, slash ? slash + 1 : id);
-        text_add(t, "</b></td><td class=\"work soft\">");
-        html_text(t, c.rows[0]->work);
-        text_add(t, "</td>");
-        if (counts) {
-            glance_counted(t, &c);
-        } else {
-            glance_timed(t, &c);
-        }
-        text_add(t, "</tr>\n");
-        case_view_free(&c);
-    }
+    for (int r = 0; r < table->line_count; r++)
+        write_line(t, table, r, shown);
     text_add(t, "</tbody></table></div>\n");
+    free(shown);
 }
 
-static void networks(struct text *t, const struct run *run, struct row *const *rows, int count)
-{
-    struct network *made;
-    int many = network_list_make(&made, run, rows, count);
-    text_add(t, many ? "<h3>Network</h3>\n" : "");
-    for (int i = 0; i < many; i++) {
-        struct text lines = {0};
-        network_lines(&made[i], &lines);
-        text_add(t, "<ul class=\"plain\">\n");
-        for (const char *p = text_get(&lines); *p;) {
-            size_t end = strcspn(p, "\n");
-            char *line = xstrndup(p, end);
-            text_add(t, "<li>");
-            html_text(t, line);
-            text_add(t, "</li>\n");
-            free(line);
-            p += end + (p[end] == '\n');
-        }
-        text_add(t, "</ul>\n");
-        text_free(&lines);
-    }
-    network_list_free(made, many);
-}
+/* ---- blocks ---- */
 
-/* The sentences, then the table; the plots follow. */
-static void break_even(struct text *t, const struct run *run, struct row *const *rows, int count)
+/* A label is said once, before the first of its items. */
+static void add_item(struct text *t, const struct block *b, int i)
 {
-    struct break_group *groups;
-    int made = break_even_make(&groups, run, rows, count);
-    text_add(t, made ? "<h3 id=\"break-even\">Break-even of sparse and dense</h3>\n<ul class=\"plain\">\n" : "");
-    for (int i = 0; i < made; i++) {
-        struct text line = {0};
-        break_even_sentence(&groups[i], &line);
-        text_add(t, "<li>");
-        html_text(t, text_get(&line));
-        text_add(t, "</li>\n");
-        text_free(&line);
+    const struct item *item = &b->items[i];
+    bool again = i && item->label && item[-1].label && strcmp(item->label, item[-1].label) == 0;
+    if (item->label) {
+        text_add(t, again ? "<i></i> " : "");
+        add_element(t, "i", NULL, again ? NULL : item->label);
+        text_add(t, again ? "" : " ");
     }
-    text_add(t, made ? "</ul>\n" : "");
-    if (made) {
-        struct table *table = break_even_table(groups, made);
-        table_html(table, t);
-        table_free(table);
+    if (item->name) {
+        text_add(t, "<b>");
+        add_name(t, item->name);
+        text_add(t, item->text ? "</b>: " : "</b>");
     }
-    break_even_free(groups, made);
-}
-
-static void mask_tables(struct text *t, const struct run *run, struct row *const *rows, int count)
-{
-    struct mask_table *tables;
-    int made = mask_tables_make(&tables, run, rows, count);
-    for (int i = 0; i < made; i++) {
-        text_add(t, "<h3>us by mask: ");
-        html_text(t, tables[i].title);
-        text_add(t, "</h3>\n");
-        table_html(tables[i].table, t);
-    }
-    mask_tables_free(tables, made);
-}
-
-static void overview_plots(struct text *t, const struct plots *plots)
-{
-    static const struct {
-        enum plot_kind kind;
-        const char *title;
-    } kinds[] = {{PLOT_BREAK_EVEN, "Time over density"}, {PLOT_SWEEP, "Over the axes"}, {PLOT_FACTS, "Registers, spills, occupancy"}};
-    for (int k = 0; k < 3; k++) {
-        bool any = false;
-        for (int i = 0; i < plots->count; i++) {
-            if (plots->items[i].kind == kinds[k].kind && plots->items[i].svg) {
-                if (!any) {
-                    text_addf(t, "<h3>%s</h3>\n<div%s>\n", kinds[k].title, kinds[k].kind != PLOT_FACTS ? " class=\"plots\"" : "");
-                }
-                any = true;
-                html_figure(t, &plots->items[i]);
-            }
-        }
-        text_add(t, any ? "</div>\n" : "");
+    html_text(t, item->text);
+    if (item->more) {
+        text_add(t, ": ");
+        add_element(t, "small", NULL, item->more);
     }
 }
 
-/* ---- the last screen ---- */
-
-static void how_to_read(struct text *t, bool counts)
+static void write_prose(struct text *t, const struct block *b)
 {
-    text_add(t, "<section>\n<h2>How to read this</h2>\n<ul class=\"plain\">\n");
-    if (counts) {
-        text_add(t, "<li>Every count is exact and the same on every machine: the kernel's PTX is interpreted warp by warp. There is no "
-                    "time here, so nothing is ranked.</li>\n"
-                    "<li><b>sect/req</b>: sectors of 32 bytes that one warp-wide load or store touches; in parentheses what its bytes need "
-                    "at the least.</li>\n"
-                    "<li><b>moved / compulsory</b>: bytes of all sectors moved over the bytes that any kernel must move once. 1 is the "
-                    "least possible.</li>\n");
-    } else {
-        text_add(t, "<li><b>x</b> is row 0's time over the variant's, paired round by round: above 1 is faster. It is green only when its "
-                    "whole 95 % interval is above 1.</li>\n"
-                    "<li><b>floor</b>: the time that no kernel can beat on this chip (arithmetic at peak rate, compulsory bytes at peak "
-                    "bandwidth, or a launch). "
-                    "<b>roof</b>: the same with ceilings measured on this machine. The column is their share of the time.</li>\n"
-                    "<li><b>isolated, cold</b>: one launch at a time, caches flushed before each. <b>A/A</b>: row 0 measured against "
-                    "itself in the same rounds; a difference below it is "
-                    "noise.</li>\n"
-                    "<li><b>Against the machine's limits</b>: hardware counters of launches of their own, several passes each, so a share "
-                    "may be a little above "
-                    "100. A row of several kernels has their sums and means, and its steps below. Behind <b>Every counter</b> they stand "
-                    "by group, with what "
-                    "they mean.</li>\n"
-                    "<li><b>Why each row is as fast as it is</b>: what binds it, and its time as a sum of parts that adds up; the parts by "
-                    "waiting reason "
-                    "say what the lost time looks like, not what would be gained (METHOD.md, Why).</li>\n");
-    }
-    text_add(t, "<li><b>occ %</b>: warps that can be resident over the chip's maximum, and what limits them. <b>spill</b>: bytes a thread "
-                "stores to local memory "
-                "because registers ran out.</li>\n"
-                "<li>A variant whose output is wrong is shown with its reason and is never ranked. Every number is defined in "
-                "METHOD.md.</li>\n</ul>\n</section>\n");
-}
-
-static void provenance(struct text *t, const struct run *run)
-{
-    text_add(t, "<section>\n<h2>Provenance</h2>\n<dl class=\"facts\">\n");
-    for (const struct column *c = columns; c->name; c++) {
-        if (c->group != COLUMN_RUN || strcmp(c->name, "scenario_text") == 0) {
-            continue;
-        }
-        struct column_value v = column_get(c, run);
-        if (v.absent) {
-            continue;
-        }
-        char number[32];
-        snprintf(number, sizeof number, c->type == COLUMN_UINT64 ? "%llu" : "%lld", (long long)v.integer);
-        text_addf(t, "<dt>%s</dt><dd>", c->name);
-        html_text(t, v.text ? v.text : number);
-        text_add(t, "</dd>\n");
-    }
-    text_add(t, "</dl>\n");
-    if (run->scenario_text && run->scenario_text[0]) {
-        text_add(t, "<details><summary>The scenario</summary><pre>");
-        html_text(t, run->scenario_text);
-        text_add(t, "</pre></details>\n");
-    }
-    text_add(t, "</section>\n");
-}
-
-static void page(struct text *t, const struct run *run, struct row *const *rows, int count, const struct plots *plots, const char *css)
-{
-    text_add(t, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-                "content=\"width=device-width, initial-scale=1\">\n<title>");
-    html_text(t, run->scenario ? run->scenario : "bench");
-    text_add(t, " · bench</title>\n<style>\n");
-    text_add(t, css);
-    text_add(t, "</style>\n</head>\n<body>\n<main>\n<header>\n<h1>");
-    html_text(t, run->scenario ? run->scenario : "bench");
-    text_add(t, "</h1>\n<p class=\"soft\">");
-    const char *const facts[] = {run->device_about, run->compiler, run->started, run->commit};
-    for (size_t i = 0, shown = 0; i < sizeof facts / sizeof facts[0]; i++) {
-        if (facts[i] && facts[i][0]) {
-            text_add(t, shown++ ? " · " : "");
-            html_text(t, facts[i]);
-        }
+    static const char *const tones[] = {"", " class=\"lead\"", " class=\"soft\"", " class=\"notice\""};
+    text_addf(t, "<p%s>", tones[b->tone]);
+    for (int i = 0; i < b->item_count; i++) {
+        text_add(t, i ? "<br>" : "");
+        add_item(t, b, i);
     }
     text_add(t, "</p>\n");
-    lead(t, run, rows, count);
-    if (!run->ended[0]) {
-        text_add(t, "<p class=\"notice\">The run has not ended: it was interrupted, or is still going on.</p>\n");
-    }
-    text_add(t, "</header>\n<section>\n");
-    glance(t, run, rows, count);
-    networks(t, run, rows, count);
-    break_even(t, run, rows, count);
-    mask_tables(t, run, rows, count);
-    overview_plots(t, plots);
-    const char *const notices[] = {plots->problem, plots->left_out};
-    for (int i = 0; i < 2; i++) {
-        if (notices[i]) {
-            text_add(t, "<p class=\"notice\">");
-            html_text(t, notices[i]);
-            text_add(t, "</p>\n");
-        }
-    }
-    text_add(t, "</section>\n");
-    for (int i = 0, end; i < count; i = end) {
-        struct case_view c;
-        end = case_end(rows, count, i);
-        case_view_make(&c, run, rows + i, end - i);
-        html_case(t, &c, plots);
-        case_view_free(&c);
-    }
-    how_to_read(t, count && device_counts(rows[0]->device));
-    provenance(t, run);
-    text_add(t, "</main>\n</body>\n</html>\n");
 }
 
-bool report_html(struct text *t, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err)
+static void write_list(struct text *t, const struct block *b)
 {
-    bool done = false;
+    text_add(t, "<ul class=\"notes\">\n");
+    for (int i = 0; i < b->item_count; i++) {
+        text_add(t, "<li>");
+        add_item(t, b, i);
+        text_add(t, "</li>\n");
+    }
+    text_add(t, "</ul>\n");
+}
+
+static void write_heading(struct text *t, const struct block *b)
+{
+    text_addf(t, "<h%d", b->level);
+    if (b->anchor) {
+        text_add(t, " id=\"");
+        add_anchor(t, b->anchor);
+        text_add(t, "\"");
+    }
+    text_add(t, ">");
+    add_name(t, b->text);
+    if (b->note && b->level > 2) {
+        text_add(t, " ");
+        add_element(t, "small", NULL, b->note);
+    }
+    text_addf(t, "</h%d>\n", b->level);
+    if (b->note && b->level <= 2) {
+        add_element(t, "p", "mono", b->note);
+        text_add(t, "\n");
+    }
+}
+
+static void write_figure(struct text *t, const struct block *b)
+{
+    text_addf(t, "<figure class=\"plot\">\n%s\n", b->svg);
+    add_element(t, "figcaption", NULL, b->caption);
+    text_add(t, "\n</figure>\n");
+}
+
+static bool is_small(const struct block *b)
+{
+    return b && b->kind == BLOCK_FIGURE && b->small;
+}
+
+static void write_block(struct text *t, const struct block *b)
+{
+    switch (b->kind) {
+    case BLOCK_HEADING: write_heading(t, b); break;
+    case BLOCK_PROSE: write_prose(t, b); break;
+    case BLOCK_LIST: write_list(t, b); break;
+    case BLOCK_TABLE: write_table(t, b->table); break;
+    case BLOCK_FIGURE: write_figure(t, b); break;
+    case BLOCK_CODE:
+        text_add(t, "<pre>");
+        html_text(t, b->text);
+        text_add(t, "</pre>\n");
+        break;
+    case BLOCK_FOLD:
+        text_add(t, "<details>");
+        add_element(t, "summary", NULL, b->text);
+        text_add(t, "\n");
+        break;
+    case BLOCK_END: text_add(t, "</details>\n"); break;
+    }
+}
+
+/* Each case is a section; figures that may stand beside each other do. */
+static void write(struct text *t, const struct document *d, const struct report_style *style)
+{
+    bool section = false;
+    int at = 0;
+    const struct block *before = NULL;
+    (void)style;
+    for (const struct block *b; (b = document_next(d, &at, true)); before = b) {
+        if (is_small(b) != is_small(before))
+            text_add(t, is_small(b) ? "<div class=\"plots\">\n" : "</div>\n");
+        if (b->kind == BLOCK_HEADING && b->level <= 2) {
+            text_addf(t, "%s<section>\n", section ? "</section>\n" : "");
+            section = true;
+        }
+        write_block(t, b);
+    }
+    text_add(t, is_small(before) ? "</div>\n" : "");
+    text_add(t, section ? "</section>\n" : "");
+}
+
+static bool page(struct text *t, const struct document *d, struct error *err)
+{
     size_t bytes;
-    struct plots plots = {0};
     char *path = file_share("plot/page.css"), *css = file_read(path, CSS_MAX_BYTES, &bytes, err);
-    if (!css) {
+    char *title = text_format("%s · bench", d->count && d->blocks[0].kind == BLOCK_HEADING ? d->blocks[0].text : "report");
+    if (css) {
+        text_add(t, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+                    "content=\"width=device-width, initial-scale=1\">\n");
+        add_element(t, "title", NULL, title);
+        text_add(t, "\n<style>\n");
+        text_add(t, css);
+        text_add(t, "</style>\n</head>\n<body>\n<main>\n");
+        write(t, d, NULL);
+        text_add(t, "</main>\n</body>\n</html>\n");
+    } else {
         error_where(err, "this installation is incomplete");
-        goto done;
     }
-    if (!plots_make(&plots, run, rows, count, dir, err)) {
-        goto done;
-    }
-    page(t, run, rows, count, &plots, css);
-    done = true;
-done:
-    plots_free(&plots);
+    free(title);
     free(css);
     free(path);
-    return done;
+    return css != NULL;
 }
+
+const struct form form_html = {.name = "html", .full = true, .write = write, .page = page};

@@ -2,8 +2,10 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "counter/group.h"
+#include "report/counted.h"
+#include "report/metric.h"
 #include "report/number.h"
-#include "report/table.h"
+#include "report/terminal.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +44,7 @@ static void add_group(struct text *t, const struct counter_groups *groups, int g
         bool again = false;
         for (int k = 0; k < g && !again; k++)
             again = counter_group_value(groups->items[k], group->values[i].name) >= 0;
-        snprintf(name, sizeof name, "hw.%s", group->values[i].name);
+        snprintf(name, sizeof name, METRIC_HARDWARE "%s", group->values[i].name);
         const struct row_metric *m = find(row, step, 0, name);
         if (!m || again)
             continue;
@@ -57,7 +59,7 @@ void listing_counters(struct text *t, const struct row *row, const struct report
 {
     struct counter_groups groups = {0};
     struct error ignored = {0};
-    bool ok = counter_groups_load(NULL, &groups, &ignored);
+    bool ok = counter_groups_load(NULL, NULL, &groups, &ignored);
     (void)style;
     for (int step = -1; step < row->step_count; step++) {
         bool any = false;
@@ -70,9 +72,9 @@ void listing_counters(struct text *t, const struct row *row, const struct report
         bool heading = false;
         for (int i = 0; i < row->metric_count; i++) { /* asked for by name, or of a group that is not shipped */
             const struct row_metric *m = &row->metrics[i];
-            bool known = m->step != step || m->line || strcmp(m->source, "cupti") != 0;
+            bool known = m->step != step || m->line || strcmp(m->source, "cupti") != 0 || metric_begins(m, METRIC_SAMPLES);
             for (int g = 0; g < groups.count && !known; g++)
-                known = !strncmp(m->name, "hw.", 3) && counter_group_value(groups.items[g], m->name + 3) >= 0;
+                known = metric_begins(m, METRIC_HARDWARE) && counter_group_value(groups.items[g], m->name + strlen(METRIC_HARDWARE)) >= 0;
             if (known)
                 continue;
             if (!heading)
@@ -81,6 +83,8 @@ void listing_counters(struct text *t, const struct row *row, const struct report
             counter_line(t, m, "");
         }
     }
+    if (row->uncounted && row->uncounted[0])
+        text_addf(t, "counters  none: %s\n", row->uncounted);
     counter_groups_free(&groups);
 }
 
@@ -97,14 +101,14 @@ static int lines_of(const struct row *row, int step, int **out)
 {
     int count = 0, most = 0;
     for (int i = 0; i < row->metric_count; i++)
-        if (row->metrics[i].step == step && row->metrics[i].line > most && !strncmp(row->metrics[i].name, "emu.", 4))
+        if (row->metrics[i].step == step && row->metrics[i].line > most && metric_begins(&row->metrics[i], METRIC_EMU))
             most = row->metrics[i].line;
     if (most > 1000000)
         most = 1000000;
     char *seen = xcalloc((size_t)most + 1, 1);
     for (int i = 0; i < row->metric_count; i++)
         if (row->metrics[i].step == step && row->metrics[i].line > 0 && row->metrics[i].line <= most &&
-            !strncmp(row->metrics[i].name, "emu.", 4))
+            metric_begins(&row->metrics[i], METRIC_EMU))
             seen[row->metrics[i].line] = 1;
     *out = xcalloc((size_t)most + 1, sizeof **out);
     for (int i = 1; i <= most; i++)
@@ -138,21 +142,18 @@ static void add_source(struct text *t, const char *source, int line, const struc
 static void add_step(struct text *t, const struct row *row, int step, const int *lines, int count, const char *source,
                      const struct report_style *style)
 {
-    double whole = at(row, step, 0, "emu.warp_instructions");
+    double whole = at(row, step, 0, metric_names[METRIC_EMU_INSTRUCTIONS]);
     text_addf(t, "%6s %6s %8s %15s %15s %17s\n", "line", "inst %", "lanes", "ld sect (least)", "st sect (least)", "smem pass (least)");
     for (int i = 0; i < count; i++) {
         int n = lines[i];
         char a[NUMBER_TEXT], b[NUMBER_TEXT], pair[3 * NUMBER_TEXT];
-        double warps = at(row, step, n, "emu.warp_instructions"), threads = at(row, step, n, "emu.thread_instructions");
+        double warps = at(row, step, n, metric_names[METRIC_EMU_INSTRUCTIONS]),
+               threads = at(row, step, n, metric_names[METRIC_EMU_THREAD_INSTRUCTIONS]);
         text_addf(t, "%6d %6s %8s", n, warps > 0 && whole > 0 ? number_percent(warps / whole, a) : "",
                   warps > 0 && threads > 0 ? number_short(threads / warps, b) : "");
-        static const char *const kinds[] = {"ld", "st"};
-        for (int k = 0; k < 2; k++) {
-            char sectors[48], ideal[48], requests[48];
-            snprintf(sectors, sizeof sectors, "emu.global_sectors_%s", kinds[k]);
-            snprintf(ideal, sizeof ideal, "emu.global_sectors_ideal_%s", kinds[k]);
-            snprintf(requests, sizeof requests, "emu.global_requests_%s", kinds[k]);
-            double r = at(row, step, n, requests);
+        for (int k = 0; k < SIDES; k++) {
+            const char *sectors = metric_names[METRIC_EMU_SECTORS + k], *ideal = metric_names[METRIC_EMU_SECTORS_IDEAL + k];
+            double r = at(row, step, n, metric_names[METRIC_EMU_REQUESTS + k]);
             pair[0] = 0;
             if (r > 0)
                 snprintf(pair, sizeof pair, "%s (%s)", number_short(at(row, step, n, sectors) / r, a),
@@ -161,10 +162,8 @@ static void add_step(struct text *t, const struct row *row, int step, const int 
         }
         double passes = 0, least = 0;
         for (int k = 0; k < 2; k++) {
-            char waves[48], ideal[48];
-            snprintf(waves, sizeof waves, "emu.shared_wavefronts_%s", kinds[k]);
-            snprintf(ideal, sizeof ideal, "emu.shared_wavefronts_ideal_%s", kinds[k]);
-            double w = at(row, step, n, waves), d = at(row, step, n, ideal);
+            double w = at(row, step, n, metric_names[METRIC_EMU_WAVEFRONTS + k]);
+            double d = at(row, step, n, metric_names[METRIC_EMU_WAVEFRONTS_IDEAL + k]);
             passes += isnan(w) ? 0 : w;
             least += isnan(d) ? 0 : d;
         }
@@ -208,12 +207,26 @@ void listing_code(struct text *t, const struct row *row, const struct report_sty
         for (int i = 0; i < row->metric_count; i++) {
             const struct row_metric *m = &row->metrics[i];
             char n[NUMBER_TEXT];
-            if (m->step == step && !strncmp(m->name, "static.", 7) && m->value > 0)
-                text_addf(&words, "%s%s %s", words.len ? ", " : "", !strncmp(m->name, "static.sass_", 12) ? m->name + 12 : m->name + 7,
-                          number_count(m->value, n));
+            if (m->step == step && metric_begins(m, METRIC_STATIC) && m->value > 0)
+                text_addf(&words, "%s%s %s", words.len ? ", " : "",
+                          m->name + strlen(metric_begins(m, METRIC_SASS) ? METRIC_SASS : METRIC_STATIC), number_count(m->value, n));
         }
         if (words.len)
             text_addf(t, "%s: machine instructions by class: %s\n", row->steps[step].name, text_get(&words));
         text_free(&words);
+    }
+}
+
+void listing_row(struct text *t, const struct row *row, const struct report_style *style)
+{
+    struct text parts[4] = {0};
+    listing_code(&parts[0], row, style);
+    report_kernels(&parts[1], row);
+    report_samples(&parts[2], row);
+    listing_lines(&parts[3], row, style);
+    for (int i = 0; i < 4; i++) {
+        if (parts[i].len)
+            text_addf(t, "\n%s", text_get(&parts[i]));
+        text_free(&parts[i]);
     }
 }

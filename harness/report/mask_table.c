@@ -61,11 +61,11 @@ static struct table *table_of(const struct group *g)
 {
     struct table *t = table_new();
     char a[NUMBER_TEXT], mask[96];
-    table_column(t, "mask", ALIGN_LEFT, false);
-    table_column(t, "in %", ALIGN_POINT, false);
-    table_column(t, "out %", ALIGN_POINT, false);
+    table_column(t, "mask", "mask", ALIGN_LEFT);
+    table_column(t, "in", "in %", ALIGN_POINT);
+    table_column(t, "out", "out %", ALIGN_POINT);
     for (int k = 0; k < g->name_count; k++) {
-        table_column(t, g->names[k], ALIGN_POINT, false);
+        table_column(t, "time", g->names[k], ALIGN_POINT);
     }
     for (int i = 0; i < g->count; i++) {
         const struct case_view *c = &g->cases[i];
@@ -73,7 +73,7 @@ static struct table *table_of(const struct group *g)
         for (int k = 0; k < g->name_count; k++) {
             fastest = fmin(fastest, time_of(c, g->names[k]));
         }
-        table_row(t);
+        table_row(t, LINE_PLAIN);
         table_cell(t, PAINT_NONE, "%s", axis_value(c->rows[0]->axes, "mask", mask, sizeof mask) ? mask : "");
         table_cell(t, PAINT_DIM, "%s", number_short(c->rows[0]->density_in * 100, a));
         table_cell(t, PAINT_DIM, "%s", number_short(c->rows[0]->density_out * 100, a));

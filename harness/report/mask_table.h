@@ -2,7 +2,7 @@
 #ifndef BENCH_REPORT_MASK_TABLE_H
 #define BENCH_REPORT_MASK_TABLE_H
 
-#include "report/table.h"
+#include "report/document.h"
 #include "report/view.h"
 
 struct mask_table {

@@ -1,7 +1,6 @@
 /* report/network: see network.h. */
 #include "report/network.h"
 #include "report/number.h"
-#include "report/table.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -378,17 +377,4 @@ void network_lines(const struct network *n, struct text *t)
         text_addf(t, "%d more variant%s timed on some of its layers only\n", n->partial, n->partial == 1 ? " is" : "s are");
     }
     text_add(t, text_get(&n->chains));
-}
-
-void report_network(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
-{
-    struct network *networks;
-    int made = network_list_make(&networks, run, rows, count);
-    for (int i = 0; i < made; i++) {
-        struct text lines = {0};
-        network_lines(&networks[i], &lines);
-        text_add_labelled_lines(t, "network", text_get(&lines), style);
-        text_free(&lines);
-    }
-    network_list_free(networks, made);
 }

@@ -8,14 +8,12 @@
 static int decimals_for(double v, int digits)
 {
     v = fabs(v);
-    if (!(v > 0)) {
+    if (!(v > 0))
         return 0;
-    }
     int d = digits - 1 - (int)floor(log10(v));
     /* 9.996 with two decimals is printed 10.00: one digit too many */
-    if (d > 0 && v + 0.5 * pow(10, -d) >= pow(10, digits - d)) {
+    if (d > 0 && v + 0.5 * pow(10, -d) >= pow(10, digits - d))
         d--;
-    }
     return d < 0 ? 0 : d > 9 ? 9 : d;
 }
 
@@ -33,9 +31,8 @@ static const char *grouped(double v, int decimals, char out[NUMBER_TEXT])
         size_t at = i - sign;
         if (i >= sign && at > 0 && at < whole && (whole - at) % 3 == 0 && whole > 3) {
             out[n++] = ',';
-            if (n == NUMBER_TEXT - 1) {
+            if (n == NUMBER_TEXT - 1)
                 break;
-            }
         }
         out[n++] = plain[i];
     }
@@ -53,12 +50,10 @@ const char *number_short(double v, char out[NUMBER_TEXT])
     number_3(v, out);
     if (strchr(out, '.')) {
         size_t n = strlen(out);
-        while (out[n - 1] == '0') {
+        while (out[n - 1] == '0')
             out[--n] = '\0';
-        }
-        if (out[n - 1] == '.') {
+        if (out[n - 1] == '.')
             out[n - 1] = '\0';
-        }
     }
     return out;
 }
@@ -104,9 +99,8 @@ const char *number_time(double ns, char out[NUMBER_TEXT])
     char digits[NUMBER_TEXT];
     int u = 0;
 
-    while (u < 2 && !(ns >= units[u].scale)) {
+    while (u < 2 && !(ns >= units[u].scale))
         u++;
-    }
     snprintf(out, NUMBER_TEXT, "%.20s %s", number_3(ns / units[u].scale, digits), units[u].unit);
     return out;
 }

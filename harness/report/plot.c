@@ -20,18 +20,16 @@
 void plot_add_name(struct text *data, const char *s)
 {
     int shown = 0, all = 0;
-    for (const char *p = s; *p; p++) {
+    for (const char *p = s; *p; p++)
         all += ((unsigned char)*p & 0xc0) != 0x80;
-    }
     text_add(data, "\"");
     for (const char *p = s; *p; p++) {
         unsigned char c = (unsigned char)*p;
         bool first = (c & 0xc0) != 0x80;
         shown += first;
         if (all > NAME_CHARS && shown >= NAME_CHARS) {
-            if (first) {
+            if (first)
                 text_add(data, "…");
-            }
             break;
         }
         text_add_bytes(data, c == '%' ? "/" : c == '"' || c == '`' ? "'" : c == '\\' ? "/" : c < 32 || c == 127 ? " " : p, 1);
@@ -48,9 +46,8 @@ static int margin_for(int longest)
 static int name_chars(const char *s)
 {
     int n = 0;
-    for (; *s; s++) {
+    for (; *s; s++)
         n += ((unsigned char)*s & 0xc0) != 0x80;
-    }
     return n;
 }
 
@@ -97,9 +94,8 @@ static bool time_plot(struct plots *p, const struct case_view *c, const char *di
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
         double x = v->ranked ? v->time->median_ns / zero : NAN;
-        if (isnan(x)) {
+        if (isnan(x))
             continue;
-        }
         const struct row_time *t = v->time;
         double low = t->ratio_high > 0 ? 1 / t->ratio_high : x, high = t->ratio_low > 0 ? 1 / t->ratio_low : x;
         int class = v->rank == 0 ? 0 : high < 1 ? 1 : low > 1 ? 2 : 3;
@@ -136,19 +132,18 @@ static bool counts_plot(struct plots *p, const struct case_view *c, const char *
     double most_moved = 1.2, most_sectors = 8;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (v->row->status != ROW_OK || (isnan(v->moved_over_compulsory) && isnan(v->st_sect_req))) {
+        if (v->row->status != ROW_OK || (isnan(v->moved_over_compulsory) && isnan(v->sectors_request[SIDE_STORE])))
             continue;
-        }
         plot_add_name(&d.data, v->name);
         add_number(&d.data, v->moved_over_compulsory);
-        add_number(&d.data, v->st_sect_req);
-        add_number(&d.data, v->st_ideal);
-        add_number(&d.data, v->ld_sect_req);
-        add_number(&d.data, v->ld_ideal);
+        add_number(&d.data, v->sectors_request[SIDE_STORE]);
+        add_number(&d.data, v->sectors_ideal[SIDE_STORE]);
+        add_number(&d.data, v->sectors_request[SIDE_LOAD]);
+        add_number(&d.data, v->sectors_ideal[SIDE_LOAD]);
         text_add(&d.data, "\n");
         longest = name_chars(v->name) > longest ? name_chars(v->name) : longest;
         most_moved = fmax(most_moved, v->moved_over_compulsory);
-        most_sectors = fmax(most_sectors, fmax(v->st_sect_req, v->ld_sect_req));
+        most_sectors = fmax(most_sectors, fmax(v->sectors_request[SIDE_STORE], v->sectors_request[SIDE_LOAD]));
         rows++;
     }
     if (rows < 1) {
@@ -219,13 +214,8 @@ static bool facts_plot(struct plots *p, const struct run *run, struct row *const
     struct code_facts *facts = xcalloc(FACTS_DRAWN, sizeof *facts);
     int shown = 0, more = 0, longest = 0;
     double most_spill = 0;
-    for (int i = 0, end; i < count; i = end) {
-        struct case_view c;
-        end = case_end(rows, count, i);
-        case_view_make(&c, run, rows + i, end - i);
-        more += collect_facts(&c, facts, &shown);
-        case_view_free(&c);
-    }
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
+        more += collect_facts(&w.view, facts, &shown);
     for (int i = 0; i < shown; i++) {
         const struct row_step *s = facts[i].step;
         char *label = facts[i].several ? text_format("%s, %s", facts[i].name, facts[i].where) : xstrdup(facts[i].name);
@@ -266,9 +256,8 @@ static char *inline_svg(const char *file)
         {"<title>", "</title>"}, {"<desc>", "</desc>"}, {"xmlns=\"", "\""}, {"xmlns:xlink=\"", "\""}, {"<!--", "-->"}};
     const char *p = strstr(file, "<svg");
     struct text t = {0};
-    if (!p || !strstr(p, "</svg>") || strstr(p, "<script") || strstr(p, "<image") || strstr(p, "<foreignObject")) {
+    if (!p || !strstr(p, "</svg>") || strstr(p, "<script") || strstr(p, "<image") || strstr(p, "<foreignObject"))
         return NULL;
-    }
     while (*p) {
         bool dropped = false;
         for (size_t i = 0; i < sizeof drop / sizeof drop[0]; i++) {
@@ -279,9 +268,8 @@ static char *inline_svg(const char *file)
                 dropped = true;
             }
         }
-        if (!dropped) {
+        if (!dropped)
             text_add_bytes(&t, p++, 1);
-        }
     }
     return text_take(&t);
 }
@@ -330,9 +318,8 @@ static bool copy_scripts(const char *dir, struct error *err)
         free(relative);
         free(from);
         free(to);
-        if (!done) {
+        if (!done)
             return false;
-        }
     }
     return true;
 }
@@ -357,12 +344,10 @@ bool plots_make(struct plots *p, const struct run *run, struct row *const *rows,
     }
     done = done && break_evens_plot(p, run, rows, count, folder, err) && sweeps_make(p, run, rows, count, folder, err) &&
            facts_plot(p, run, rows, count, folder, err);
-    if (left_out) {
+    if (left_out)
         p->left_out = text_format("The first %d cases have a plot of their own; the other %d do not.", CASES_DRAWN, left_out);
-    }
-    if (done) {
+    if (done)
         draw(p, folder);
-    }
     free(folder);
     free(log);
     return done;

@@ -11,9 +11,9 @@ struct report_style {
     int width;  /* columns of the terminal, 0 = do not wrap */
     bool ascii; /* no UTF-8 signs */
 };
-/* The tables of experience.md D (a device that keeps time) and E (emu) for one case: header lines, one line a row, steps indented,
- * wrong rows marked `!` and last, then what to look at. rows: those of one case, in order. */
-void report_case(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
+/* Every case, with an empty line behind it: header lines, the table (one line a row, steps indented, wrong rows marked `!` and last), then
+ * what to look at. */
+void report_cases(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* The closing line: "594 rows: 349 verified, 63 wrong (1 point), 182 infeasible, 0 without a reason   6 min 12 s   exit 4". */
 void report_summary(struct text *t, const struct run *run, struct row *const *rows, int count, double seconds, int exit_code,
                     const struct report_style *style);
@@ -31,10 +31,12 @@ void report_answers(struct text *t, const struct run *run, struct row *const *ro
 void report_tune(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* The wisdom of a database, a line for each. */
 void report_wisdom(struct text *t, const struct wisdom *list, int count, const struct report_style *style);
-void report_markdown(struct text *t, const struct run *run, struct row *const *rows, int count);
-/* One self-contained page: tables, SVG plots inline (gnuplot; scripts and data kept in `dir`/plots). Without gnuplot the page says so. */
-bool report_html(struct text *t, const struct run *run, struct row *const *rows, int count, const char *dir, struct error *err);
-/* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "1.4.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
+/* The whole run in a form: Markdown, or one self-contained page with SVG plots inline (gnuplot; scripts and data kept in `dir`/plots).
+ * Without gnuplot the page says so. */
+struct form;
+bool report_whole(struct text *t, const struct form *form, const struct run *run, struct row *const *rows, int count, const char *dir,
+                  struct error *err);
+/* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "2.0.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
  * columns of row/row.h. */
 void report_json(struct text *t, const struct run *run, struct row *const *rows, int count);
 void report_csv(struct text *t, const struct run *run, struct row *const *rows, int count);

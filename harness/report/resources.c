@@ -1,7 +1,6 @@
 #include "report/resources.h"
 #include "base/file.h"
 #include "model/occupancy.h"
-#include "report/account.h"
 #include "report/number.h"
 #include <jansson.h>
 #include <limits.h>
@@ -12,6 +11,11 @@
 
 #define SPILL_LINES 4
 #define WAYS_MOST 32 /* beyond, the passes are of instructions that the counter of instructions leaves out (wgmma, bulk copies) */
+
+static double counted(const struct view *v, int step, enum metric metric)
+{
+    return view_counted(v, step, metric_names[metric]);
+}
 
 static int64_t dim(const json_t *list, size_t i)
 {
@@ -117,7 +121,7 @@ void resources_occupancy(const struct case_view *c, const struct view *v, int st
         add_limits(c, &q, &o, t);
     else
         text_addf(t, "; limited by %s", s->limit);
-    double achieved = account_counter(v, step, "hw.occupancy_achieved");
+    double achieved = counted(v, step, METRIC_OCCUPANCY_ACHIEVED);
     if (!isnan(achieved))
         text_addf(t, "; achieved %s %% (counted)", number_short(achieved, a));
     if (occupancy_tail(s->waves, &tail)) {
@@ -128,7 +132,7 @@ void resources_occupancy(const struct case_view *c, const struct view *v, int st
             text_addf(t, ": the last fills %s %% of the places, %s %% of all stay empty", number_percent(tail.last, a),
                       number_percent(tail.idle, b));
     }
-    double clusters = counter_step(v->row, step, "model.clusters_at_most"), told = counter_step(v->row, step, "driver.clusters");
+    double clusters = view_metric(v, step, METRIC_CLUSTERS_AT_MOST), told = view_metric(v, step, METRIC_CLUSTERS_TOLD);
     if (!isnan(told))
         text_addf(t, "; %s clusters at once by the driver", number_count(told, a));
     else if (!isnan(clusters))
@@ -143,11 +147,13 @@ static void add_spill_lines(const struct view *v, int step, struct text *t)
     int shown = 0;
     for (int i = 0; i < v->row->metric_count; i++) { /* stored most first: a line's loads, then its stores */
         const struct row_metric *m = &v->row->metrics[i];
-        bool loads = !strcmp(m->name, "static.spill_loads"), stores = !strcmp(m->name, "static.spill_stores");
+        bool loads = !strcmp(m->name, metric_names[METRIC_SPILLS + SIDE_LOAD]),
+             stores = !strcmp(m->name, metric_names[METRIC_SPILLS + SIDE_STORE]);
         if (m->step != step || m->line <= 0 || (!loads && !stores))
             continue;
         const struct row_metric *next = i + 1 < v->row->metric_count ? m + 1 : NULL;
-        bool both = loads && next && next->step == step && next->line == m->line && !strcmp(next->name, "static.spill_stores");
+        bool both =
+            loads && next && next->step == step && next->line == m->line && !strcmp(next->name, metric_names[METRIC_SPILLS + SIDE_STORE]);
         if (shown++ == SPILL_LINES)
             return;
         text_addf(t, "%s%s:%d %.0f loads, %.0f stores", shown > 1 ? "; " : "; in the code at ", file_base(v->row->steps[step].file),
@@ -165,8 +171,8 @@ void resources_spills(const struct case_view *c, const struct view *v, int step,
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
     if (!resources_step(c, v, step, s) || s->spill_store_bytes < 0)
         return;
-    double instructions = counter_step(v->row, step, "static.spill_instructions");
-    double ld = counter_step(v->row, step, "static.sass_ldl"), st = counter_step(v->row, step, "static.sass_stl");
+    double instructions = view_metric(v, step, METRIC_SPILL_INSTRUCTIONS);
+    double ld = view_metric(v, step, METRIC_SASS_LOCAL + SIDE_LOAD), st = view_metric(v, step, METRIC_SASS_LOCAL + SIDE_STORE);
     if (s->spill_store_bytes || s->spill_load_bytes) {
         text_addf(t, "%d B stored and %d B loaded a thread at %d registers, by the compiler", s->spill_store_bytes, s->spill_load_bytes,
                   s->registers);
@@ -178,12 +184,12 @@ void resources_spills(const struct case_view *c, const struct view *v, int step,
     if (s->stack_bytes > 0 && (ld > 0 || st > 0))
         text_addf(t, "; the code has %s loads from and %s stores to local memory, stack %d B", number_count(ld, a), number_count(st, b),
                   s->stack_bytes);
-    double loads = account_counter(v, step, "hw.local_loads"), stores = account_counter(v, step, "hw.local_stores");
+    double loads = counted(v, step, METRIC_LOCAL + SIDE_LOAD), stores = counted(v, step, METRIC_LOCAL + SIDE_STORE);
     if (loads == 0 && stores == 0)
         text_add(t, "; no local load or store was executed");
     else if (!isnan(loads) && !isnan(stores))
         text_addf(t, "; executed %s local loads and %s stores, counted by warp", number_count(loads, a), number_count(stores, b));
-    double bytes = account_counter(v, step, "hw.local_bytes"), missed = account_counter(v, step, "hw.local_bytes_missed");
+    double bytes = counted(v, step, METRIC_LOCAL_BYTES), missed = counted(v, step, METRIC_LOCAL_BYTES_MISSED);
     if (!isnan(bytes) && bytes > 0)
         text_addf(t, ", %s through the L1", number_si(bytes, "B", a));
     if (!isnan(missed) && missed > 0)
@@ -194,7 +200,6 @@ void resources_spills(const struct case_view *c, const struct view *v, int step,
 /* The source lines whose wavefronts are beyond the ideal, the worst first. */
 static void add_lines(const struct view *v, int step, struct text *t)
 {
-    static const char *const kinds[] = {"ld", "st"};
     int shown = 0;
     for (double below = INFINITY; shown < 4; shown++) {
         const struct row_metric *worst = NULL;
@@ -202,10 +207,8 @@ static void add_lines(const struct view *v, int step, struct text *t)
         for (int i = 0; i < v->row->metric_count; i++) {
             const struct row_metric *m = &v->row->metrics[i];
             for (int k = 0; m->line > 0 && m->step == step && k < 2; k++) {
-                char name[64], ideal_name[64];
-                snprintf(name, sizeof name, "emu.shared_wavefronts_%s", kinds[k]);
-                snprintf(ideal_name, sizeof ideal_name, "emu.shared_wavefronts_ideal_%s", kinds[k]);
-                if (strcmp(m->name, name))
+                const char *ideal_name = metric_names[METRIC_EMU_WAVEFRONTS_IDEAL + k];
+                if (strcmp(m->name, metric_names[METRIC_EMU_WAVEFRONTS + k]))
                     continue;
                 for (int j = 0; j < v->row->metric_count; j++) {
                     const struct row_metric *ideal = &v->row->metrics[j];
@@ -246,20 +249,20 @@ void resources_shared(const struct case_view *c, const struct view *v, int step,
     } else {
         text_addf(t, "%d B static, %d B dynamic a block", s->static_smem, s->dynamic_smem);
     }
-    double ld = account_counter(v, step, "emu.shared_wavefronts_ld"), st = account_counter(v, step, "emu.shared_wavefronts_st");
-    double ideal_ld = account_counter(v, step, "emu.shared_wavefronts_ideal_ld"),
-           ideal_st = account_counter(v, step, "emu.shared_wavefronts_ideal_st");
+    double ld = counted(v, step, METRIC_EMU_WAVEFRONTS + SIDE_LOAD), st = counted(v, step, METRIC_EMU_WAVEFRONTS + SIDE_STORE);
+    double ideal_ld = counted(v, step, METRIC_EMU_WAVEFRONTS_IDEAL + SIDE_LOAD),
+           ideal_st = counted(v, step, METRIC_EMU_WAVEFRONTS_IDEAL + SIDE_STORE);
     if (ideal_ld > 0)
         text_addf(t, "; loads take %s passes, %s would do (%s-way)", number_count(ld, a), number_count(ideal_ld, b),
                   number_short(ld / ideal_ld, d));
     if (ideal_st > 0)
         text_addf(t, "; stores take %s passes, %s would do (%s-way)", number_count(st, a), number_count(ideal_st, b),
                   number_short(st / ideal_st, d));
-    double waves = account_counter(v, step, "hw.shared_wavefronts"), conflicts = account_counter(v, step, "hw.shared_conflicts");
+    double waves = counted(v, step, METRIC_SHARED_WAVEFRONTS), conflicts = counted(v, step, METRIC_SHARED_CONFLICTS);
     if (waves > 0 && !isnan(conflicts))
         text_addf(t, "; %s passes counted, %s of them conflicts (%s %%)", number_count(waves, a), number_count(conflicts, b),
                   number_percent(conflicts / waves, d));
-    double ways_ld = account_counter(v, step, "hw.shared_ways_ld"), ways_st = account_counter(v, step, "hw.shared_ways_st");
+    double ways_ld = counted(v, step, METRIC_SHARED_WAYS + SIDE_LOAD), ways_st = counted(v, step, METRIC_SHARED_WAYS + SIDE_STORE);
     if (ways_ld <= WAYS_MOST)
         text_addf(t, ", %s a load", number_short(ways_ld, a));
     if (ways_st <= WAYS_MOST)

@@ -2,7 +2,6 @@
 #include "report/selector.h"
 #include "report/claims.h"
 #include "report/number.h"
-#include "report/table.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,12 +76,8 @@ static void look_at_case(struct tally *tally, const struct case_view *c)
 void selector_lines(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
     struct tally tally = {.cases = 0};
-    for (int from = 0, end; from < count; from = end) {
-        struct case_view c;
-        end = case_end(rows, count, from);
-        case_view_make(&c, run, rows + from, end - from);
-        look_at_case(&tally, &c);
-        case_view_free(&c);
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
+        look_at_case(&tally, &w.view);
     }
     if (tally.cases > 1) {
         text_addf(t, "%s is within %.0f %% of the fastest in %d of %d cases", tally.rule, 100 * NEAR, tally.near, tally.cases);
@@ -92,12 +87,4 @@ void selector_lines(struct text *t, const struct run *run, struct row *const *ro
         text_add(t, text_get(&tally.off));
     }
     text_free(&tally.off);
-}
-
-void report_selector(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
-{
-    struct text lines = {0};
-    selector_lines(&lines, run, rows, count);
-    text_add_labelled_lines(t, "selector", text_get(&lines), style);
-    text_free(&lines);
 }

@@ -1,7 +1,7 @@
 /* report/summary: see summary.h. */
 #include "report/summary.h"
 #include "report/number.h"
-#include "report/table.h"
+#include "report/terminal.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,16 +37,14 @@ void summary_counts(struct text *t, const struct run *run, struct row *const *ro
         by[s]++;
         unexplained += s != ROW_OK && s != ROW_FOIL && s != ROW_PLANNED && !(rows[i]->reason && rows[i]->reason[0]);
     }
-    if (!run->ended[0] && run->planned > count) {
+    if (!run->ended[0] && run->planned > count)
         text_addf(t, "%d of %d rows: ", count, run->planned);
-    } else {
+    else
         text_addf(t, "%d rows: ", count);
-    }
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
         enum row_status s = order[i];
-        if (!by[s] && s != ROW_OK) {
+        if (!by[s] && s != ROW_OK)
             continue;
-        }
         text_addf(t, "%d %s", by[s], words[s]);
         if (s == ROW_WRONG || s == ROW_UNSAFE || s == ROW_CRASHED || s == ROW_HUNG || s == ROW_BROKEN) {
             int points = points_of(rows, count, s);
@@ -63,9 +61,8 @@ void report_summary(struct text *t, const struct run *run, struct row *const *ro
     char wall[NUMBER_TEXT];
     struct text line = {0};
     summary_counts(&line, run, rows, count);
-    if (seconds > 0) { /* a stored run is shown without a wall time */
+    if (seconds > 0) /* a stored run is shown without a wall time */
         text_addf(&line, "   %s", number_duration(seconds, wall));
-    }
     text_addf(&line, "   exit %d", exit_code);
     text_paint(t, exit_code ? PAINT_BAD : PAINT_GOOD, style);
     text_add_wrapped(t, text_get(&line), 0, TEXT_LABEL_COLUMNS, style);

@@ -218,15 +218,11 @@ bool sweeps_make(struct plots *p, const struct run *run, struct row *const *rows
         for (int a = 0; a < n; a++) {
             struct sweep s = {.axis = names[a], .of_params = of_params};
             bool counts = false;
-            for (int i = 0, end; i < count; i = end) {
-                struct case_view c;
-                end = case_end(rows, count, i);
-                case_view_make(&c, run, rows + i, end - i);
-                counts = c.counts;
-                for (int k = 0; k < c.count; k++) {
-                    add_point(&s, &c.views[k], counts);
+            for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
+                counts = w.view.counts;
+                for (int k = 0; k < w.view.count; k++) {
+                    add_point(&s, &w.view.views[k], counts);
                 }
-                case_view_free(&c);
             }
             done = done && axis_plots(p, &s, counts, &left_out, dir, err);
             free(s.points);

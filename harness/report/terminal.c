@@ -1,241 +1,320 @@
-/* report/terminal: a case on the terminal. */
-#include "report/case_table.h"
-#include "report/number.h"
-#include <math.h>
+/* report/terminal: see terminal.h. A document on a terminal: tables in columns, sentences behind their labels, wrapped at its width. */
+#include "report/terminal.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ADVICE_SHOWN 6
-#define NAMES_SHOWN 160 /* characters of the list of names behind a reason */
+#define NAMES_SHOWN 160 /* characters of the list of names behind a sentence */
 
-/* Each line of `lines` with the label before it. Frees lines. */
-static void add_lines(struct text *t, const char *label, struct text *lines, const struct report_style *style)
+int text_columns(const char *s)
 {
-    for (const char *p = text_get(lines); *p;) {
-        size_t n = strcspn(p, "\n");
-        char *line = xstrndup(p, n);
-        text_add_labelled(t, label, line, style);
-        free(line);
-        p += n + (p[n] == '\n');
-    }
-    text_free(lines);
+    int n = 0;
+    for (; *s; s++)
+        n += ((unsigned char)*s & 0xc0) != 0x80;
+    return n;
 }
 
-static void add_header(struct text *t, const struct case_view *c, const struct report_style *style)
+void text_add_plain(struct text *t, const char *s, const struct report_style *style)
 {
-    struct text line = {0};
-    const struct row *row = c->rows[0];
-    text_paint(t, PAINT_BOLD, style);
-    text_add_plain(t, row->case_id ? row->case_id : "?", style);
+    static const struct {
+        const char *from, *to;
+    } plain[] = {{"±", "+-"}, {"·", "|"}, {"×", "x"}, {"–", "-"}, {"→", "->"}, {"µ", "u"}, {"≤", "<="}, {"…", "..."}};
+    while (*s) {
+        size_t taken = 0;
+        for (size_t i = 0; style->ascii && i < sizeof plain / sizeof plain[0]; i++) {
+            size_t n = strlen(plain[i].from);
+            if (strncmp(s, plain[i].from, n) == 0) {
+                text_add(t, plain[i].to);
+                taken = n;
+                break;
+            }
+        }
+        if (taken == 0) {
+            unsigned char c = (unsigned char)*s;
+            bool control = c < 32 || c == 127 || (c == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0);
+            taken = control && c == 0xc2 ? 2 : 1;
+            text_add_bytes(t, control ? "?" : s, 1);
+        }
+        s += taken;
+    }
+}
+
+void text_paint(struct text *t, enum paint paint, const struct report_style *style)
+{
+    static const char *const codes[] = {"\033[0m", "\033[1m", "\033[2m", "\033[32m", "\033[31m", "\033[33m"};
+    if (style->color)
+        text_add(t, codes[paint]);
+}
+
+void text_add_wrapped(struct text *t, const char *s, int at, int indent, const struct report_style *style)
+{
+    struct text plain = {0};
+    bool first = true;
+    int width = style->width > indent + 20 ? style->width : 0;
+    while (*s) { /* lines of the text itself (a compiler's log), then words */
+        size_t line = strcspn(s, "\n");
+        if (!first) {
+            text_addf(t, "\n%*s", indent, "");
+            at = indent;
+        }
+        first = false;
+        char *copy = xstrndup(s, line);
+        plain.len = 0;
+        text_add(&plain, "");
+        text_add_plain(&plain, copy, style);
+        free(copy);
+        bool fresh = true; /* at the beginning of a printed line */
+        for (const char *w = text_get(&plain); *w;) {
+            size_t spaces = strspn(w, " "), n = strcspn(w + spaces, " ");
+            char *word = xstrndup(w, spaces + n);
+            int wide = text_columns(word);
+            if (!fresh && width && at + wide > width) {
+                text_addf(t, "\n%*s", indent, "");
+                at = indent;
+                memmove(word, word + spaces, n + 1);
+                wide -= (int)spaces;
+            }
+            text_add(t, word);
+            at += wide;
+            fresh = false;
+            free(word);
+            w += spaces + n;
+        }
+        s += line + (s[line] == '\n');
+    }
+    text_free(&plain);
+}
+
+void text_add_labelled(struct text *t, const char *label, const char *text, const struct report_style *style)
+{
+    int pad = TEXT_LABEL_COLUMNS - text_columns(label);
+    text_paint(t, PAINT_DIM, style);
+    text_add(t, label);
     text_paint(t, PAINT_NONE, style);
-    text_add(t, "  ");
-    text_add_plain(t, row->work ? row->work : "", style);
-    text_add(t, "\n");
-    case_conditions(c, &line);
-    text_add_wrapped(t, text_get(&line), 0, TEXT_LABEL_COLUMNS, style);
-    text_add(t, "\n");
-    text_free(&line);
-    case_work(c, &line);
-    if (line.len) {
-        text_add_labelled(t, "work", text_get(&line), style);
-    }
-    text_free(&line);
-    case_tiles(c, &line);
-    add_lines(t, "tiles", &line, style);
+    text_addf(t, "%*s", pad > 0 ? pad : 2, "");
+    int at = text_columns(label) + (pad > 0 ? pad : 2);
+    text_add_wrapped(t, text, at, at < 14 ? at : TEXT_LABEL_COLUMNS, style);
     text_add(t, "\n");
 }
 
-static void add_infeasible(struct text *t, const struct case_view *c, const struct report_style *style)
+/* ---- tables ---- */
+
+/* Columns before and from the point (or the end of the number) on. */
+static void split_point(const char *s, int *before, int *behind)
 {
-    struct reason_group *groups;
-    int count = reason_groups(c, ROW_INFEASIBLE, &groups);
-    for (int i = 0; i < count; i++) {
-        struct text line = {0};
-        const char *names = text_get(&groups[i].names);
-        size_t n = strlen(names);
-        text_addf(&line, "%s: ", groups[i].reason);
-        if (n > NAMES_SHOWN) { /* up to the last whole name */
-            n = NAMES_SHOWN;
-            while (n > 0 && names[n] != ',') {
-                n--;
-            }
-            text_add_bytes(&line, names, n);
-            text_addf(&line, ", ... (%d points)", groups[i].count);
-        } else {
-            text_add(&line, names);
-        }
-        text_add_labelled(t, "infeasible", text_get(&line), style);
-        text_free(&line);
+    size_t n = strcspn(s, ".");
+    char head[64];
+    snprintf(head, sizeof head, "%.*s", (int)(n < 60 ? n : 60), s);
+    *before = text_columns(head);
+    *behind = text_columns(s) - *before;
+}
+
+/* A table as it is printed: each column twice, its cells and then the notes beside them. */
+struct grid {
+    const struct table *table;
+    int columns, lines;
+    char **plain; /* of every place, "" where nothing stands */
+    struct shape {
+        int width, before, behind;
+        bool shown;
+    } * shapes;
+};
+
+static const char *grid_source(const struct table *t, int line, int place)
+{
+    const struct cell *c = table_at(t, line, place / 2);
+    const char *s = c->kind == CELL_ABSENT || c->kind == CELL_REST ? NULL : place % 2 ? c->note : c->text;
+    return s ? s : "";
+}
+
+static const char *grid_heading(const struct table *t, int place)
+{
+    const struct table_column *c = &t->columns[place / 2];
+    return !(place % 2) ? c->heading : c->note ? c->note : "";
+}
+
+static enum align grid_align(const struct table *t, int place)
+{
+    return place % 2 ? ALIGN_LEFT : t->columns[place / 2].align;
+}
+
+static void grid_measure(struct grid *g, int place, const struct report_style *style)
+{
+    struct shape *s = &g->shapes[place];
+    bool any = !(place % 2);
+    s->width = text_columns(grid_heading(g->table, place));
+    for (int r = 0; r < g->lines; r++) {
+        struct text text = {0};
+        int before, behind;
+        text_add(&text, "");
+        text_add_plain(&text, grid_source(g->table, r, place), style);
+        any = any || text.len;
+        char *p = g->plain[r * g->columns + place] = text_take(&text);
+        split_point(p, &before, &behind);
+        s->before = before > s->before ? before : s->before;
+        s->behind = behind > s->behind ? behind : s->behind;
+        s->width = text_columns(p) > s->width ? text_columns(p) : s->width;
     }
-    reason_groups_free(groups, count);
+    s->shown = any && table_shows(g->table, place / 2, false);
+    if (grid_align(g->table, place) == ALIGN_POINT && s->before + s->behind > s->width)
+        s->width = s->before + s->behind;
 }
 
-static void add_modes(struct text *t, const struct case_view *c, const struct report_style *style)
+/* Adds one cell padded to its column. `last`: nothing follows, so no blanks behind it. */
+static void add_cell(struct text *out, const char *s, enum align align, const struct shape *shape, enum paint paint,
+                     const struct report_style *style)
 {
-    struct text modes = {0};
-    case_modes(c, &modes);
-    add_lines(t, "also", &modes, style);
-}
-
-/* Numbers that a variant declares itself (`columns:` in its head). */
-static void add_own_columns(struct text *t, const struct case_view *c, const struct report_style *style)
-{
-    for (int i = 0; i < c->count; i++) {
-        struct text line = {0};
-        char a[NUMBER_TEXT];
-        for (int k = 0; k < c->rows[i]->metric_count; k++) {
-            const struct row_metric *m = &c->rows[i]->metrics[k];
-            if (m->step == -1 && m->line == 0 && strcmp(m->source, "variant") == 0) {
-                text_addf(&line, "%s%s %s", line.len ? ", " : "", m->name,
-                          m->value == floor(m->value) ? number_count(m->value, a) : number_3(m->value, a));
-            }
-        }
-        if (line.len) {
-            char *whole = text_format("%s: %s", c->views[i].name, text_get(&line));
-            text_add_labelled(t, "own", whole, style);
-            free(whole);
-        }
-        text_free(&line);
-    }
-}
-
-static void add_advice(struct text *t, const struct case_view *c, const struct report_style *style)
-{
-    struct advice *advice;
-    int count = advise(c, &advice), shown = 0;
-    for (int i = 0; i < count && shown < ADVICE_SHOWN; i++) {
-        const struct advice *a = &advice[i];
-        bool said = false;
-        for (int j = 0; j < i && a->at_source; j++) {
-            said |= strcmp(advice[j].text, a->text) == 0;
-        }
-        if (said) {
-            continue;
-        }
-        struct text line = {0};
-        if (!a->at_source && a->view->rank >= 0) {
-            text_addf(&line, "%d %s: ", a->view->rank, a->view->name);
-        } else if (!a->at_source) {
-            text_addf(&line, "%s: ", a->view->name);
-        }
-        text_add(&line, a->text);
-        text_add_labelled(t, shown ? "" : "why", text_get(&line), style);
-        text_free(&line);
-        shown++;
-    }
-    free(advice);
-}
-
-/* A word for a shell. */
-static void add_word(struct text *t, const char *word)
-{
-    bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-")];
-    text_addf(t, plain ? "%s" : "'%s'", word);
-}
-
-/* Options of the command that made the run, without which another command does not find the same rows. `which`: their short and long names.
- */
-static void add_options(struct text *t, const struct run *run, const char *const *which)
-{
-    char *copy = xstrdup(run && run->argv ? run->argv : ""), *rest = copy;
-    for (char *word; (word = strsep(&rest, " "));)
-        for (int i = 0; which[i]; i++) {
-            size_t n = strlen(which[i]);
-            if (!strcmp(word, which[i]) && rest) {
-                text_addf(t, " %s ", word);
-                add_word(t, strsep(&rest, " "));
-                break;
-            }
-            if (n > 2 && !strncmp(word, which[i], n) && word[n] == '=') {
-                text_addf(t, " %s", word);
-                break;
-            }
-        }
-    free(copy);
-}
-
-/* The next command: to see a failure, else to look into the fastest row of one's own. */
-static void add_next(struct text *t, const struct case_view *c, const struct report_style *style)
-{
-    static const char *const run_options[] = {"-V", "--variants", "-d", "--device", "-o", "--out", NULL},
-                             *const exec_options[] = {"-V", "--variants", "-d", "--device", NULL},
-                             *const why_options[] = {"-o", "--out", NULL};
-    const struct view *failed = NULL, *best = case_best(c);
-    for (int i = 0; i < c->count; i++) {
-        const struct view *v = &c->views[i];
-        if (v->row->status == ROW_WRONG && !(v->row->dump && v->row->dump[0]) && !failed) {
-            failed = v;
-        }
-    }
-    const struct view *v = failed ? failed : best;
-    if (!v)
-        return;
-    char base[VARIANT_BASE];
-    const char *name = variant_base(v->row, base); /* the command line knows the variant, not what completed it here */
-    const char *layer = v->row->layer ? v->row->layer : "LAYER",
-               *scenario = c->run && c->run->scenario_path ? c->run->scenario_path : "SCENARIO";
-    struct text line = {0}, row = {0};
-    if (v->row->axes && v->row->axes[0]) /* several cases have these words */
-        text_addf(&row, "'%s'", v->row->id);
-    else
-        text_addf(&row, "%s %s", layer, name);
-    if (failed) {
-        text_add(&line, "bench run ");
-        add_word(&line, scenario);
-        text_addf(&line, " --layer %s --only %s --dump", layer, name);
-        add_options(&line, c->run, run_options);
+    int wide = text_columns(s), left = 0, before, behind;
+    split_point(s, &before, &behind);
+    if (align == ALIGN_RIGHT)
+        left = shape->width - wide;
+    else if (align == ALIGN_POINT)
+        left = shape->width - shape->behind - before;
+    text_addf(out, "%*s", left > 0 ? left : 0, "");
+    if (paint != PAINT_NONE && *s) {
+        text_paint(out, paint, style);
+        text_add(out, s);
+        text_paint(out, PAINT_NONE, style);
     } else {
-        text_addf(&line, "bench why %s", text_get(&row));
-        add_options(&line, c->run, why_options);
-        text_add(&line, " · bench exec ");
-        add_word(&line, scenario);
-        text_addf(&line, " %s", text_get(&row));
-        add_options(&line, c->run, exec_options);
-        text_add(&line, " -- ncu --set full");
+        text_add(out, s);
     }
-    text_add_labelled(t, "next", text_get(&line), style);
-    text_free(&line);
-    text_free(&row);
+    int right = shape->width - wide - (left > 0 ? left : 0);
+    text_addf(out, "%*s", right > 0 ? right : 0, "");
 }
 
-void report_case(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+static void trim(struct text *out)
 {
-    struct case_view c;
-    int planned = 0;
-    if (count < 1) {
+    while (out->len && out->data[out->len - 1] == ' ')
+        out->data[--out->len] = '\0';
+}
+
+/* The sentence that stands for the rest of a line, wrapped below itself. */
+static void add_rest(struct text *out, const struct cell *c, int at, const struct report_style *style)
+{
+    const struct report_style plain = {0};
+    text_paint(out, c->paint, c->paint ? style : &plain);
+    text_add_wrapped(out, c->text, at, at, style);
+    text_paint(out, PAINT_NONE, c->paint ? style : &plain);
+}
+
+static void print_line(const struct grid *g, int line, struct text *out, const struct report_style *style)
+{
+    int at = 0;
+    for (int p = 0; p < g->columns; p++) {
+        const struct cell *cell = line < 0 ? NULL : table_at(g->table, line, p / 2);
+        int gap = p == 0 ? 0 : p % 2 ? 1 : 2;
+        if (cell && cell->kind == CELL_REST && !(p % 2)) {
+            text_addf(out, "%*s", gap, "");
+            add_rest(out, cell, at + gap, style);
+            break;
+        }
+        if (!g->shapes[p].shown)
+            continue;
+        text_addf(out, "%*s", gap, "");
+        /* A heading above a column aligned at the point stands at its right end, as the numbers do. */
+        enum align align = grid_align(g->table, p);
+        bool dim = line < 0 || (p % 2) || (g->table->lines[line] == LINE_STEP && p == 2);
+        bool indented = line >= 0 && g->table->lines[line] == LINE_STEP && p == 2;
+        const char *s = line < 0 ? grid_heading(g->table, p) : g->plain[line * g->columns + p];
+        char *inner = indented ? text_format("  %s", s) : NULL;
+        add_cell(out, inner ? inner : s, line < 0 && align == ALIGN_POINT ? ALIGN_RIGHT : align, &g->shapes[p],
+                 dim ? PAINT_DIM : cell->paint, style);
+        free(inner);
+        at += gap + g->shapes[p].width;
+    }
+    trim(out);
+    text_add(out, "\n");
+}
+
+void terminal_table(struct text *out, const struct table *t, const struct report_style *style)
+{
+    struct grid g = {.table = t, .columns = 2 * t->column_count, .lines = t->line_count};
+    g.plain = xcalloc((size_t)(g.columns * g.lines) + 1, sizeof *g.plain);
+    g.shapes = xcalloc((size_t)g.columns + 1, sizeof *g.shapes);
+    for (int p = 0; p < g.columns; p++)
+        grid_measure(&g, p, style);
+    for (int r = 0; r < g.lines; r++) { /* a step's name stands two columns in */
+        int wide = t->column_count > 1 && t->lines[r] == LINE_STEP ? 2 + text_columns(g.plain[r * g.columns + 2]) : 0;
+        g.shapes[2].width = wide > g.shapes[2].width ? wide : g.shapes[2].width;
+    }
+    for (int r = -1; r < g.lines; r++)
+        print_line(&g, r, out, style);
+    for (int i = 0; i < g.columns * g.lines; i++)
+        free(g.plain[i]);
+    free(g.plain);
+    free(g.shapes);
+}
+
+/* ---- blocks ---- */
+
+/* The list of names, up to the last whole one that is shown. */
+static void add_names(struct text *line, const struct item *item)
+{
+    size_t n = strlen(item->more);
+    text_add(line, ": ");
+    if (n <= NAMES_SHOWN) {
+        text_add(line, item->more);
         return;
     }
-    case_view_make(&c, run, rows, count);
-    add_header(t, &c, style);
-    struct table *table = case_table(&c);
-    table_print(table, t, style);
-    table_free(table);
-    struct text below = {0};
-    add_infeasible(&below, &c, style);
-    for (int i = 0; i < count; i++) {
-        planned += rows[i]->status == ROW_PLANNED;
-    }
-    if (planned) {
-        char text[64];
-        snprintf(text, sizeof text, "%d of %d rows not run yet", planned, count);
-        text_add_labelled(&below, "left", text, style);
-    }
-    add_modes(&below, &c, style);
-    struct text ablations = {0};
-    case_ablations(&c, &ablations);
-    add_lines(&below, "ablate", &ablations, style);
-    add_own_columns(&below, &c, style);
-    struct text notes = {0};
-    case_notes(&c, false, &notes);
-    case_notes(&c, true, &notes);
-    add_lines(&below, "note", &notes, style);
-    add_advice(&below, &c, style);
-    add_next(&below, &c, style);
-    if (below.len) {
-        text_add(t, "\n");
-        text_add_bytes(t, below.data, below.len);
-    }
-    text_free(&below);
-    case_view_free(&c);
+    for (n = NAMES_SHOWN; n > 0 && item->more[n] != ',';)
+        n--;
+    text_add_bytes(line, item->more, n);
+    text_addf(line, ", ... (%d points)", item->count);
 }
+
+/* A label is said once, before the first of its items. */
+static void write_items(struct text *t, const struct block *b, const struct report_style *style)
+{
+    for (int i = 0; i < b->item_count; i++) {
+        const struct item *item = &b->items[i], *before = i ? item - 1 : NULL;
+        struct text line = {0};
+        bool again = before && before->label && item->label && strcmp(before->label, item->label) == 0;
+        if (item->name)
+            text_addf(&line, "%s%s", item->name, item->text ? ": " : "");
+        text_add(&line, item->text ? item->text : "");
+        if (item->more)
+            add_names(&line, item);
+        if (item->label) {
+            char *label = again ? text_format("%*s", text_columns(item->label), "") : xstrdup(item->label);
+            text_add_labelled(t, label, text_get(&line), style);
+            free(label);
+        } else {
+            text_add_wrapped(t, text_get(&line), 0, TEXT_LABEL_COLUMNS, style);
+            text_add(t, "\n");
+        }
+        text_free(&line);
+    }
+}
+
+static void write_heading(struct text *t, const struct block *b, const struct report_style *style)
+{
+    text_paint(t, b->level < 3 ? PAINT_BOLD : PAINT_NONE, b->level < 3 ? style : &(struct report_style){0});
+    text_add_plain(t, b->text, style);
+    text_paint(t, PAINT_NONE, b->level < 3 ? style : &(struct report_style){0});
+    text_add(t, b->note ? "  " : "");
+    text_add_plain(t, b->note ? b->note : "", style);
+    text_add(t, "\n");
+}
+
+/* An empty line before a table, but for its own heading, and behind it. */
+static void write(struct text *t, const struct document *d, const struct report_style *style)
+{
+    const struct block *before = NULL;
+    int at = 0;
+    for (const struct block *b; (b = document_next(d, &at, false)); before = b) {
+        if (before && (before->kind == BLOCK_TABLE || (b->kind == BLOCK_TABLE && before->kind != BLOCK_HEADING)))
+            text_add(t, "\n");
+        switch (b->kind) {
+        case BLOCK_HEADING: write_heading(t, b, style); break;
+        case BLOCK_PROSE:
+        case BLOCK_LIST: write_items(t, b, style); break;
+        case BLOCK_TABLE: terminal_table(t, b->table, style); break;
+        case BLOCK_CODE: text_add(t, b->text); break;
+        case BLOCK_FIGURE:
+        case BLOCK_FOLD:
+        case BLOCK_END: break; /* for forms that show everything */
+        }
+    }
+}
+
+const struct form form_terminal = {.name = "text", .write = write};

@@ -1,7 +1,7 @@
 /* What `bench tune` found. Boda's three columns: one point for all layers, the best point of each, and the library. */
 #include "report/number.h"
-#include "report/table.h"
-#include "report/view.h"
+#include "report/terminal.h"
+#include "report/tune.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ static void time_cells(struct table *t, const struct row *row)
     const struct row_time *time = time_of(row);
     if (!time) {
         table_cell(t, PAINT_DIM, "-");
-        table_cell(t, PAINT_NONE, "%s", "");
+        table_absent(t, 1);
         return;
     }
     number_pair(time->median_ns / 1e3, (time->high_ns - time->low_ns) / 2e3, value, spread);
@@ -111,7 +111,7 @@ static void layer_line(struct table *t, const struct searched *s, const char *al
     const struct row *any = s->rows[0];
     char value[NUMBER_TEXT], spread[NUMBER_TEXT];
     const struct row_time *library = time_of(s->library);
-    table_row(t);
+    table_row(t, LINE_PLAIN);
     table_cell(t, PAINT_NONE, "%s%s%s", any->layer, any->axes && any->axes[0] ? " " : "", any->axes ? any->axes : "");
     if (library)
         number_pair(library->median_ns / 1e3, (library->high_ns - library->low_ns) / 2e3, value, spread);
@@ -140,7 +140,7 @@ static void sum_line(struct table *t, const struct searched *layers, int count, 
     }
     if (!*summed)
         return;
-    table_row(t);
+    table_row(t, LINE_PLAIN);
     table_cell(t, PAINT_BOLD, "sum");
     table_cell(t, PAINT_BOLD, "%s", number_3(library / 1e3, text));
     table_cell(t, PAINT_BOLD, "%s", number_3(one / 1e3, text));
@@ -149,7 +149,7 @@ static void sum_line(struct table *t, const struct searched *layers, int count, 
     table_cell(t, PAINT_BOLD, "%s", number_3(library / best, text));
 }
 
-static void counts_line(struct text *t, const struct searched *layers, int count, const struct report_style *style)
+static void counts_line(struct block *b, const struct searched *layers, int count)
 {
     int points = 0, verified = 0, timed = 0, infeasible = 0, spilled = 0, twins = 0, wrong = 0;
     for (int l = 0; l < count; l++) {
@@ -164,47 +164,49 @@ static void counts_line(struct text *t, const struct searched *layers, int count
     char *line = text_format("%d points on %d layer%s: %d right, %d of them timed; %d outside the variant's conditions, %d spill or do not "
                              "fit, %d the same as another, %d failed",
                              points, count, count == 1 ? "" : "s", verified, timed, infeasible, spilled, twins, wrong);
-    text_add_wrapped(t, line, 0, 2, style);
-    text_add(t, "\n");
+    block_item(b, NULL, NULL, line);
     free(line);
 }
 
-static void layers_table(struct text *t, const struct searched *layers, int count, const struct everywhere *all, const char *library,
-                         const struct report_style *style)
+static void layers_table(struct document *d, const struct searched *layers, int count, const struct everywhere *all, const char *library)
 {
     struct table *table = table_new();
     char *x = text_format("x %s", library), *us = text_format("%s us", library);
     const char *const headings[] = {"layer", us, "one point us", x, "best us", x, "timed", "as good", "best point"};
+    static const char *const keys[] = {"layer", "library", "one", "one_x", "best", "best_x", "timed", "tied", "point"};
     int summed;
     for (int i = 0; i < 9; i++)
-        table_column(table, headings[i], i == 0 || i == 8 ? ALIGN_LEFT : i < 6 ? ALIGN_POINT : ALIGN_RIGHT, false);
+        table_column(table, keys[i], headings[i], i == 0 || i == 8 ? ALIGN_LEFT : i < 6 ? ALIGN_POINT : ALIGN_RIGHT);
     for (int l = 0; l < count; l++)
         layer_line(table, &layers[l], all->params);
     sum_line(table, layers, count, all->params, &summed);
-    table_print(table, t, style);
-    text_addf(t, "one point  %s, right on %d of %d layers\n", all->params, all->layers, count);
-    if (summed && summed < count)
-        text_addf(t, "sum  of the %d layers where all three have a time, each as often as it runs\n", summed);
-    text_add(t, "\n");
+    document_table(d, table, DETAIL_ALWAYS);
+    struct block *list = document_list(d, DETAIL_ALWAYS);
+    char *one = text_format("%s, right on %d of %d layers", all->params, all->layers, count);
+    char *sum = text_format("of the %d layers where all three have a time, each as often as it runs", summed);
+    block_item(list, "one point", NULL, one);
+    block_item(list, "sum", NULL, summed && summed < count ? sum : NULL);
+    free(one);
+    free(sum);
     free(x);
     free(us);
-    table_free(table);
 }
 
-static void one_table(struct text *t, const struct run *run, const struct searched *layers, int count, const struct report_style *style)
+static void one_table(struct document *d, const struct run *run, const struct searched *layers, int count)
 {
     struct everywhere all = one_for_all(layers, count);
     char base[VARIANT_BASE], name[64] = "";
     for (int l = count - 1; l >= 0; l--)
         if (layers[l].library)
             snprintf(name, sizeof name, "%.50s", variant_base(layers[l].library, base));
-    text_addf(t, "tune  %s: %s on %s \302\267 %s%s%s\n", run->scenario, variant_base(layers[0].rows[0], base),
-              run->device_about ? run->device_about : run->device, run->compiler ? run->compiler : "",
-              name[0] ? " \302\267 isolated, cold, interleaved with " : "", name);
-    counts_line(t, layers, count, style);
-    text_add(t, "\n");
+    char *title = text_format("tune  %s: %s on %s \302\267 %s%s%s", run->scenario, variant_base(layers[0].rows[0], base),
+                              run->device_about ? run->device_about : run->device, run->compiler ? run->compiler : "",
+                              name[0] ? " \302\267 isolated, cold, interleaved with " : "", name);
+    document_heading(d, 3, title, NULL);
+    counts_line(document_prose(d, TONE_PLAIN, DETAIL_ALWAYS), layers, count);
     if (all.layers)
-        layers_table(t, layers, count, &all, name[0] ? name : "row 0", style);
+        layers_table(d, layers, count, &all, name[0] ? name : "row 0");
+    free(title);
 }
 
 /* Was it searched? Its points raced or were refused by a search; a search without times is known by its command. */
@@ -232,8 +234,7 @@ static int points_of(struct row *const *rows, int count, const char *variant, in
     return n;
 }
 
-static void variant_table(struct text *t, const struct run *run, struct row *const *rows, int count, const char *variant,
-                          const struct report_style *style)
+static void variant_table(struct document *d, const struct run *run, struct row *const *rows, int count, const char *variant)
 {
     struct searched *layers = NULL;
     int found = 0;
@@ -251,11 +252,11 @@ static void variant_table(struct text *t, const struct run *run, struct row *con
         layers[found++] = s;
     }
     if (any)
-        one_table(t, run, layers, found, style);
+        one_table(d, run, layers, found);
     free(layers);
 }
 
-void report_tune(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+void tune_document(struct document *d, const struct run *run, struct row *const *rows, int count)
 {
     struct text done = {0}; /* "|name|name|" */
     char base[VARIANT_BASE];
@@ -263,7 +264,7 @@ void report_tune(struct text *t, const struct run *run, struct row *const *rows,
     for (int i = 0; i < count; i++) {
         char *mark = text_format("|%s|", variant_base(rows[i], base));
         if (!strstr(text_get(&done), mark)) {
-            variant_table(t, run, rows, count, base, style);
+            variant_table(d, run, rows, count, base);
             text_addf(&done, "%s|", mark + 1);
         }
         free(mark);
@@ -276,12 +277,12 @@ void report_wisdom(struct text *t, const struct wisdom *list, int count, const s
     struct table *table = table_new();
     static const char *const headings[] = {"variant", "point", "us", "x row 0", "tuned", "chip", "compiler", "layer"};
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
-        table_column(table, headings[i], i == 2 || i == 3 ? ALIGN_POINT : ALIGN_LEFT, false);
+        table_column(table, headings[i], headings[i], i == 2 || i == 3 ? ALIGN_POINT : ALIGN_LEFT);
     for (int i = 0; i < count; i++) {
         const struct wisdom *w = &list[i];
         char value[NUMBER_TEXT], spread[NUMBER_TEXT], x[NUMBER_TEXT];
         number_pair(w->median_ns / 1e3, (w->high_ns - w->low_ns) / 2e3, value, spread);
-        table_row(table);
+        table_row(table, LINE_PLAIN);
         table_cell(table, PAINT_NONE, "%s", w->variant ? w->variant : "");
         table_cell(table, PAINT_BOLD, "%s", w->params ? w->params : "");
         table_cell(table, PAINT_NONE, "%s", value);
@@ -291,6 +292,6 @@ void report_wisdom(struct text *t, const struct wisdom *list, int count, const s
         table_cell(table, PAINT_NONE, "%s", w->compiler ? w->compiler : "");
         table_cell(table, PAINT_NONE, "%s", w->work ? w->work : "");
     }
-    table_print(table, t, style);
+    terminal_table(t, table, style);
     table_free(table);
 }

@@ -1,5 +1,4 @@
 #include "report/verdict.h"
-#include "counter/judge.h"
 #include "model/occupancy.h"
 #include "report/resources.h"
 #include <math.h>
@@ -7,31 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rule files, read once a process: they are part of the installation. */
-static struct {
-    bool tried;
-    bool ready;
-    struct counter_groups sets[2]; /* rules without counters, counter groups */
-} book;
-
-static bool open_book(void)
+void judge_open(struct judge *j)
 {
-    if (!book.tried) {
-        struct error ignored = {0};
-        book.tried = true;
-        book.ready = counter_rules_load(&book.sets[0], &ignored) && counter_groups_load(NULL, &book.sets[1], &ignored);
-    }
-    return book.ready;
+    *j = (struct judge){0};
+    j->ready = counter_groups_load(NULL, NULL, &j->groups, &j->missing) && counter_rules_load(&j->groups, &j->rules, &j->missing);
 }
 
-const struct counter_groups *verdict_groups(void)
+void judge_close(struct judge *j)
 {
-    return open_book() ? &book.sets[1] : NULL;
+    counter_groups_free(&j->rules);
+    counter_groups_free(&j->groups);
+    *j = (struct judge){0};
 }
 
-static double over(double a, double b)
+const struct counter_groups *case_groups(const struct case_view *c)
 {
-    return b > 0 ? a / b : NAN;
+    return c->judge && c->judge->ready ? &c->judge->groups : NULL;
 }
 
 static double percent(double share)
@@ -39,49 +29,12 @@ static double percent(double share)
     return 100 * share;
 }
 
-static double excess(double value, double ideal) /* % beyond the ideal */
-{
-    return value > 0 ? 100 * (1 - ideal / value) : NAN;
-}
-
-/* emu's counters of the longest step; of the row when it has one. */
-static double emu(const struct view *v, int step, const char *name)
-{
-    char whole[80];
-    snprintf(whole, sizeof whole, "emu.%s", name);
-    return account_counter(v, step, whole);
-}
-
 static bool counted(const struct view *v)
 {
     for (int i = 0; i < v->row->metric_count; i++)
-        if (!strncmp(v->row->metrics[i].name, "hw.", 3))
+        if (metric_begins(&v->row->metrics[i], METRIC_HARDWARE))
             return true;
     return false;
-}
-
-static double emu_value(const struct view *v, int step, const char *name)
-{
-    double ld = emu(v, step, "global_sectors_ld"), st = emu(v, step, "global_sectors_st");
-    if (!strcmp(name, "emu_moved"))
-        return v->moved_over_compulsory;
-    if (!strcmp(name, "emu_threads"))
-        return over(emu(v, step, "thread_instructions"), emu(v, step, "warp_instructions"));
-    if (!strcmp(name, "emu_divergent"))
-        return percent(over(emu(v, step, "divergent_branches"), emu(v, step, "branches")));
-    if (!strcmp(name, "emu_ld_waste"))
-        return excess(ld, emu(v, step, "global_sectors_ideal_ld"));
-    if (!strcmp(name, "emu_st_waste"))
-        return excess(st, emu(v, step, "global_sectors_ideal_st"));
-    if (!strcmp(name, "emu_lanes_ld"))
-        return over(ld, emu(v, step, "global_requests_ld"));
-    if (!strcmp(name, "emu_lanes_st"))
-        return over(st, emu(v, step, "global_requests_st"));
-    double waves = emu(v, step, "shared_wavefronts_ld") + emu(v, step, "shared_wavefronts_st");
-    double ideal = emu(v, step, "shared_wavefronts_ideal_ld") + emu(v, step, "shared_wavefronts_ideal_st");
-    if (!strcmp(name, "emu_conflict_share"))
-        return excess(waves, ideal);
-    return !strcmp(name, "emu_ways") ? over(waves, ideal) : NAN;
 }
 
 static double step_value(const struct case_view *c, const struct row_step *s, bool cropped, const char *name)
@@ -107,36 +60,39 @@ static double step_value(const struct case_view *c, const struct row_step *s, bo
 /* %, as stored; of a library's kernel from its waves. */
 static double idle_places(const struct view *v, const struct account *a, const struct row_step *step)
 {
-    double stored = counter_step(v->row, a->step, "model.idle_places");
+    double stored = view_metric(v, a->step, METRIC_IDLE_PLACES);
     struct occupancy_tail tail;
     return percent(isnan(stored) && step && occupancy_tail(step->waves, &tail) ? tail.idle : stored);
 }
 
-double verdict_value(const struct case_view *c, const struct view *v, const struct account *a, const char *name)
+/* A value of a counter group, or a fact of counter_facts, of the account's step: NaN where the row has none. */
+static double value_of(const struct case_view *c, const struct view *v, const struct account *a, const char *name)
 {
     struct row_step facts_of_step;
     const struct row_step *step = resources_step(c, v, a->step, &facts_of_step) ? &facts_of_step : NULL;
     char metric[128];
-    snprintf(metric, sizeof metric, "hw.%s", name);
-    double value = account_counter(v, a->step, metric);
+    snprintf(metric, sizeof metric, "%s%s", strchr(name, '.') ? "" : METRIC_HARDWARE, name);
+    double value = view_counted(v, a->step, metric); /* emu.NAME, or a value of a counter group */
     if (!isnan(value))
         return value;
     bool cropped = v->row->case_id && strchr(v->row->case_id, '@'); /* its grid is not the layer's */
     value = step_value(c, step, cropped, name);
     if (!isnan(value))
         return value;
-    if (!strncmp(name, "emu_", 4))
-        return emu_value(v, a->step, name);
     const struct {
         const char *name;
         double value;
     } facts[] = {
+        {"emu_moved", v->moved_over_compulsory},
         {"flop", v->row->flop},
         {"bytes", v->row->bytes},
         {"time_ns", v->ranked ? a->step_ns : NAN},
         {"counted", counted(v)},
         {"launch_ns", machine_launch_ns(&c->machine)},
         {"near", a->known ? percent(a->roof_ns / a->step_ns) : NAN},
+        {"headroom", !v->ranked ? NAN
+                     : a->known ? fmax(0, 100 - percent(a->roof_ns / a->step_ns))
+                                : 100},
         {"near_memory", a->known ? percent(a->memory_ns / a->step_ns) : NAN},
         {"near_compute", a->known ? percent(a->compute_ns / a->step_ns) : NAN},
         {"idle_places", cropped ? NAN : idle_places(v, a, step)},
@@ -149,81 +105,141 @@ double verdict_value(const struct case_view *c, const struct view *v, const stru
     return NAN;
 }
 
+/* A step of a row under judgement. */
 struct judging {
     const struct case_view *c;
     const struct view *v;
-    const struct account *a;
-    const char *group;
-    bool counted;
-    struct verdicts *out;
+    struct verdicts *out; /* NULL: only asked */
+    struct account account;
+    double share; /* of the row's time that the step takes */
+    char lift[200];
 };
 
-static double value_of(void *context, const char *name)
+static double fact(void *context, const char *name)
 {
     const struct judging *j = context;
-    return verdict_value(j->c, j->v, j->a, name);
+    double limit = counter_limit(j->c->judge->groups.limits, name);
+    return isnan(limit) ? value_of(j->c, j->v, &j->account, name) : limit;
 }
 
-static void keep(void *context, const struct counter_rule *rule, const char *says, const char *advice)
+double verdict_number(const struct case_view *c, const struct view *v, const struct counter_group *g, int value)
+{
+    struct judging j = {.c = c, .v = v, .account = account_of(c, v, 0)};
+    return counter_group_number(g, value, &(struct counter_known){.fact = fact, .context = &j});
+}
+
+bool verdict_holds(const struct case_view *c, const struct view *v, const struct expr *formula)
+{
+    struct judging j = {.c = c, .v = v, .account = account_of(c, v, 0)};
+    double holds;
+    return !formula || !counter_compute(formula, &(struct counter_known){.fact = fact, .context = &j}, &holds) || holds != 0;
+}
+
+static const char *word(void *context, const char *name)
 {
     struct judging *j = context;
-    struct verdicts *out = j->out;
-    for (int i = 0; i < out->count; i++)
-        if (!strcmp(out->items[i].says, says))
-            return; /* two groups share a rule */
-    if (out->count == VERDICTS_MAX)
-        return;
-    struct verdict_item *item = &out->items[out->count++];
-    *item = (struct verdict_item){.binds = rule->binds, .counted = j->counted};
-    snprintf(item->group, sizeof item->group, "%s", j->group);
-    snprintf(item->says, sizeof item->says, "%s", says);
-    snprintf(item->remedy, sizeof item->remedy, "%s", advice);
+    struct row_step s;
+    if (strcmp(name, "occupancy_limit") || !resources_step(j->c, j->v, j->account.step, &s))
+        return NULL;
+    snprintf(j->lift, sizeof j->lift, "limited by %s%s%.160s", s.limit, s.lift[0] ? ": " : "", s.lift);
+    return j->lift;
 }
 
-/* Lower comes first. Neither side being busy is the last word: something more special says why. */
-static int rank(const struct verdict_item *item)
+static void keep(void *context, const struct counter_finding *f)
 {
-    bool waste = !strcmp(item->group, "coalescing") || !strcmp(item->group, "emu"), pipe = !strcmp(item->group, "pipe");
-    switch (item->binds) {
-    case COUNTER_BIND_LAUNCH: return 0;
-    case COUNTER_BIND_MEMORY: return waste ? 5 : 1;
-    case COUNTER_BIND_COMPUTE: return pipe ? 5 : 1;
-    case COUNTER_BIND_SPILLS: return 2;
-    case COUNTER_BIND_CONFLICTS: return 3;
-    case COUNTER_BIND_DIVERGENCE: return 4;
-    case COUNTER_BIND_TAIL: return 7;
-    case COUNTER_BIND_OCCUPANCY: return 8;
-    case COUNTER_BIND_LATENCY: return !strcmp(item->group, "stalls") ? 6 : 9;
-    }
-    return 10;
+    struct judging *j = context;
+    struct verdicts *all = j->out;
+    double gain = f->gain * j->share, least = counter_limit(j->c->judge->groups.limits, "gain_least");
+    if (gain < least || (j->share < 1 && isnan(gain) && j->account.step != j->v->step))
+        return; /* it does not show in the row's time */
+    all->items = xrealloc(all->items, (size_t)(all->count + 1) * sizeof *all->items);
+    struct verdict *item = &all->items[all->count++];
+    *item = (struct verdict){.group = f->group, .rule = f->rule, .step = j->account.step, .gain = gain, .remedy = xstrdup(f->remedy)};
+    if (j->v->steps > 1 && j->account.step >= 0 && j->share < 1)
+        item->says =
+            text_format("%s (%.*f %% of its time): %s", j->v->row->steps[j->account.step].name, j->share < 0.1, 100 * j->share, f->says);
+    else
+        item->says = xstrdup(f->says);
+}
+
+static void judge_step(struct judging *j)
+{
+    const struct counter_known known = {fact, word, j};
+    const struct counter_groups *const sets[] = {&j->c->judge->rules, &j->c->judge->groups};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < sets[k]->count; i++)
+            counter_group_judge(sets[k]->items[i], &known, keep, j);
 }
 
 /* By insertion: among equals the order of the files stays. */
 static void sort(struct verdicts *v)
 {
     for (int i = 1; i < v->count; i++)
-        for (int k = i; k > 0 && rank(&v->items[k]) < rank(&v->items[k - 1]); k--) {
-            struct verdict_item item = v->items[k];
-            v->items[k] = v->items[k - 1];
-            v->items[k - 1] = item;
+        for (int k = i; k > 0; k--) {
+            struct verdict item = v->items[k], *before = &v->items[k - 1];
+            if (isnan(item.gain) || item.gain <= before->gain)
+                break;
+            v->items[k] = *before;
+            *before = item;
         }
 }
 
-void verdicts_of(const struct case_view *c, const struct view *v, struct verdicts *out)
+/* The longest step, held against the row's roof; and what the compiler, the launch and counters say of each of a few others. */
+static void judge_row(struct case_view *c, struct view *v)
 {
-    struct account a = account_of(c, v, 0);
-    struct judging j = {.c = c, .v = v, .a = &a, .out = out};
-    *out = (struct verdicts){0};
-    out->rules = open_book();
-    out->counted = counted(v);
-    if (v->row->status != ROW_OK || !out->rules)
+    struct judging j = {.c = c, .v = v, .out = &v->verdicts, .account = account_of(c, v, 0), .share = 1};
+    v->verdicts = (struct verdicts){.judged = v->row->status == ROW_OK, .counted = counted(v)};
+    if (!v->verdicts.judged)
         return;
-    struct counter_known known = {value_of, &j};
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < book.sets[k].count; i++) {
-            j.group = book.sets[k].items[i]->name;
-            j.counted = k == 1;
-            counter_group_judge(book.sets[k].items[i], &known, keep, &j);
-        }
-    sort(out);
+    if (j.account.step_ns > 0 && j.account.total_ns > 0)
+        j.share = fmin(1, j.account.step_ns / j.account.total_ns);
+    judge_step(&j);
+    int longest = j.account.step;
+    for (int s = 0; view_itemises(v) && v->ranked && s < v->row->step_count; s++) {
+        const struct row_time *time = v->row->steps[s].prepare || s == longest ? NULL : step_time(c, v->row, s);
+        if (!time || !(time->median_ns > 0))
+            continue;
+        j.account = (struct account){.step = s, .step_ns = time->median_ns, .tensor = NAN, .pipe_width = NAN}; /* the roof is the row's */
+        j.share = fmin(1, time->median_ns / v->time->median_ns);
+        judge_step(&j);
+    }
+    sort(&v->verdicts);
+}
+
+void case_judge(struct case_view *c, const struct judge *j)
+{
+    c->judge = j;
+    for (int i = 0; i < c->count && j && j->ready; i++)
+        judge_row(c, &c->views[i]);
+}
+
+void verdicts_free(struct verdicts *v)
+{
+    for (int i = 0; i < v->count; i++) {
+        free(v->items[i].says);
+        free(v->items[i].remedy);
+    }
+    free(v->items);
+    *v = (struct verdicts){0};
+}
+
+const char *verdict_word(const struct view *v)
+{
+    return v->verdicts.count ? counter_bind_names[v->verdicts.items[0].rule->binds] : "";
+}
+
+bool verdict_reads(const struct view *v, const char *name)
+{
+    bool found = false;
+    for (int i = 0; i < v->verdicts.count; i++)
+        found = found || counter_rule_reads(v->verdicts.items[i].rule, name);
+    return found;
+}
+
+void verdict_gain(const struct verdict *v, struct text *t)
+{
+    if (isnan(v->gain))
+        text_add(t, "gain not known");
+    else
+        text_addf(t, "at most %.*f %% of its time", v->gain < 10 ? 1 : 0, v->gain);
 }

@@ -1,31 +1,42 @@
-/* report/verdict: what binds a row, by the rules of the counter groups (harness/counter/groups) and of rows without counters
- * (harness/counter/rules); the numbers are those the row has stored. */
+/* report/verdict: the one judge. What binds a row and what it would gain at most, by the rules of the counter groups
+ * (harness/counter/groups) and of rows without counters (harness/counter/rules); the numbers are those that the row has stored. Each row of
+ * a case is judged once. */
 #ifndef BENCH_REPORT_VERDICT_H
 #define BENCH_REPORT_VERDICT_H
 
-#include "counter/group.h"
+#include "counter/judge.h"
 #include "report/account.h"
 
-struct verdict_item {
-    enum counter_bind binds;
-    char group[32]; /* whose rule: "occupancy", "row" */
-    bool counted;   /* of a counter group: hardware counters say so */
-    char says[256], remedy[256];
+/* The rule files, read once for a report. */
+struct judge {
+    bool ready; /* false: they were not found, and nothing is judged; `missing` says why */
+    struct counter_groups rules, groups;
+    struct error missing;
 };
-#define VERDICTS_MAX 24
-struct verdicts {
-    struct verdict_item items[VERDICTS_MAX];
-    int count;    /* 0: no rule holds */
-    bool rules;   /* the rule files were found */
-    bool counted; /* the row has hardware counters */
+void judge_open(struct judge *j);
+void judge_close(struct judge *j);
+
+struct verdict {
+    const struct counter_group *group; /* whose rule: "occupancy", "row" */
+    const struct counter_rule *rule;
+    int step;
+    double gain;         /* at most this share of the row's time, in per cent; NaN: nobody can say */
+    char *says, *remedy; /* with the numbers in them; of a row of several steps beginning with the step's name and share */
 };
-/* All rules that hold for the row's longest step, what binds it first. The first is the verdict. Order: a launch too small for the GPU; a
- * side at its roof; spills; conflicts; divergence; waste of bandwidth; what the warps wait for; the tail; occupancy; that neither side is
- * busy. */
-void verdicts_of(const struct case_view *c, const struct view *v, struct verdicts *out);
-/* The installed counter groups, in the order of their names; NULL when they are not found. Kept for the process. */
-const struct counter_groups *verdict_groups(void);
-/* A value of a counter group, or a fact of counter_facts, as the rules see it: NaN where the row has none. */
-double verdict_value(const struct case_view *c, const struct view *v, const struct account *a, const char *name);
+/* Judges every row of the case; view->verdicts and case->judge live until case_view_free. */
+void case_judge(struct case_view *c, const struct judge *j);
+void verdicts_free(struct verdicts *v);
+/* "binds" of the first verdict; "" when there is none. */
+const char *verdict_word(const struct view *v);
+/* Does a verdict of the row speak of that value or fact? Then it is the one to look at. */
+bool verdict_reads(const struct view *v, const char *name);
+/* "at most 30 % of its time" / "gain not known": appended. */
+void verdict_gain(const struct verdict *v, struct text *t);
+/* A value of a group, of the row's longest step; NaN when absent. The case is judged. */
+double verdict_number(const struct case_view *c, const struct view *v, const struct counter_group *g, int value);
+/* Does nothing that is known speak against the formula, of the row's longest step? NULL always holds. */
+bool verdict_holds(const struct case_view *c, const struct view *v, const struct expr *formula);
+/* The case's counter groups; NULL where it was not judged. */
+const struct counter_groups *case_groups(const struct case_view *c);
 
 #endif

@@ -1,5 +1,6 @@
 /* report/view: see view.h. */
 #include "report/view.h"
+#include "report/verdict.h"
 #include "op/op.h"
 #include <ctype.h>
 #include <math.h>
@@ -8,7 +9,6 @@
 #include <string.h>
 
 #define STEPS_LISTED 8
-#define SECTOR_BYTES 32
 
 bool device_counts(const char *device)
 {
@@ -75,31 +75,53 @@ bool axis_value(const char *axes, const char *name, char *out, size_t size)
     return false;
 }
 
-double counter_step(const struct row *row, int step, const char *name)
-{
-    const struct row_metric *m = row_metric(row, step, name);
-    return m ? m->value : NAN;
-}
-
 const char *row_note(const struct row *row, bool counters)
 {
     const char *note = counters ? row->uncounted : row->note;
     return note ? note : "";
 }
 
-double counter_total(const struct row *row, const char *name)
+double view_value(const struct view *v, int step, const char *name)
 {
-    double total = counter_step(row, -1, name), sum = NAN;
-    if (!isnan(total) || strncmp(name, "hw.", 3) == 0 || strstr(name, "__")) {
+    return metric_find(&v->metrics, step, name);
+}
+
+double view_hardware(const struct view *v, int step, const char *value)
+{
+    char name[128];
+    snprintf(name, sizeof name, METRIC_HARDWARE "%s", value);
+    return view_value(v, step, name);
+}
+
+double view_metric(const struct view *v, int step, enum metric metric)
+{
+    return metric_find(&v->metrics, step, metric_names[metric]);
+}
+
+double view_counted(const struct view *v, int step, const char *name)
+{
+    double value = step >= 0 ? view_value(v, step, name) : NAN;
+    return isnan(value) && v->steps <= 1 ? view_value(v, -1, name) : value;
+}
+
+double view_total(const struct view *v, const char *name)
+{
+    double total = view_value(v, -1, name), sum = NAN;
+    if (!isnan(total) || strncmp(name, METRIC_HARDWARE, strlen(METRIC_HARDWARE)) == 0 || strstr(name, "__")) {
         return total; /* hardware counters of a row are its own: shares and ratios of steps do not add up */
     }
-    for (int i = 0; i < row->step_count; i++) {
-        double v = counter_step(row, i, name);
-        if (!row->steps[i].prepare && !isnan(v)) {
-            sum = isnan(sum) ? v : sum + v;
+    for (int i = 0; i < v->row->step_count; i++) {
+        double value = view_value(v, i, name);
+        if (!v->row->steps[i].prepare && !isnan(value)) {
+            sum = isnan(sum) ? value : sum + value;
         }
     }
     return sum;
+}
+
+double view_part(const struct view *v, int step, enum metric metric)
+{
+    return step < 0 ? view_total(v, metric_names[metric]) : view_metric(v, step, metric);
 }
 
 /* Does the parameter take more than one value among the case's rows of this variant? */
@@ -170,8 +192,9 @@ const struct row_time *step_time(const struct case_view *c, const struct row *ro
 }
 
 /* The step whose facts stand for the row: the longest by time, else by instructions, else the last kernel. */
-static int longest_step(const struct case_view *c, const struct row *row)
+static int longest_step(const struct case_view *c, const struct view *v)
 {
+    const struct row *row = v->row;
     int best = -1;
     double most = -1;
     for (int i = 0; i < row->step_count; i++) {
@@ -180,7 +203,7 @@ static int longest_step(const struct case_view *c, const struct row *row)
             continue;
         }
         const struct row_time *t = step_time(c, row, i);
-        double weight = t ? t->median_ns : counter_step(row, i, "emu.warp_instructions");
+        double weight = t ? t->median_ns : view_metric(v, i, METRIC_EMU_INSTRUCTIONS);
         weight = weight >= 0 ? weight : 0;
         if (weight >= most) {
             most = weight;
@@ -197,26 +220,24 @@ static double quotient(double a, double b)
 
 static void add_counters(struct view *v)
 {
-    const struct row *row = v->row;
-    double st = counter_total(row, "emu.global_sectors_st"), ld = counter_total(row, "emu.global_sectors_ld");
-    double st_requests = counter_total(row, "emu.global_requests_st"), ld_requests = counter_total(row, "emu.global_requests_ld");
-    v->warp_fma = counter_total(row, "emu.warp_fma");
-    v->st_sect_req = quotient(st, st_requests);
-    v->st_ideal = quotient(counter_total(row, "emu.global_sectors_ideal_st"), st_requests);
-    v->ld_sect_req = quotient(ld, ld_requests);
-    v->ld_ideal = quotient(counter_total(row, "emu.global_sectors_ideal_ld"), ld_requests);
-    double copied = counter_total(row, "emu.async_sectors"); /* cp.async and bulk copies: neither loads nor stores */
-    v->moved_bytes = SECTOR_BYTES * ((isnan(st) ? 0 : st) + (isnan(ld) ? 0 : ld) + (isnan(copied) ? 0 : copied));
-    if (isnan(st) && isnan(ld)) {
-        v->moved_bytes = NAN;
+    double sides[SIDES], requests[SIDES], ideal[SIDES], copied = view_part(v, -1, METRIC_EMU_COPIED);
+    for (int k = 0; k < SIDES; k++) {
+        sides[k] = view_part(v, -1, METRIC_EMU_SECTORS + k);
+        requests[k] = view_part(v, -1, METRIC_EMU_REQUESTS + k);
+        ideal[k] = view_part(v, -1, METRIC_EMU_SECTORS_IDEAL + k);
+        v->sectors_request[k] = quotient(sides[k], requests[k]);
+        v->sectors_ideal[k] = quotient(ideal[k], requests[k]);
     }
-    v->moved_over_compulsory = quotient(v->moved_bytes, row->bytes);
-    v->conflicts = counter_total(row, "emu.shared_bank_conflicts");
+    v->moved_bytes = NAN;
+    if (!isnan(sides[SIDE_LOAD]) || !isnan(sides[SIDE_STORE])) { /* with cp.async and bulk copies: neither loads nor stores */
+        v->moved_bytes = SECTOR_BYTES * (fmax(sides[SIDE_LOAD], 0) + fmax(sides[SIDE_STORE], 0) + fmax(copied, 0)); /* NaN gives way */
+    }
+    v->moved_over_compulsory = quotient(v->moved_bytes, v->row->bytes);
 }
 
 static void view_make(struct view *v, const struct case_view *c, const struct row *row)
 {
-    *v = (struct view){.row = row, .rank = -1, .spill_bytes = -1, .smem_bytes = -1};
+    *v = (struct view){.row = row, .rank = -1, .spill_bytes = -1, .smem_bytes = -1, .metrics = metric_index_of(row)};
     name_row(v, c->rows, c->count);
     enum row_status s = row->status;
     bool usable = s == ROW_OK || s == ROW_FOIL;
@@ -227,8 +248,8 @@ static void view_make(struct view *v, const struct case_view *c, const struct ro
     double ns = v->ranked ? v->time->median_ns : NAN;
     v->half_ns = v->ranked ? (v->time->high_ns - v->time->low_ns) / 2 : NAN;
     v->floor_share = row->floor_ns > 0 ? row->floor_ns / ns : NAN;
-    v->roof_share = counter_step(row, -1, "model.roof_ns") / ns;
-    v->step = longest_step(c, row);
+    v->roof_share = view_metric(v, -1, METRIC_ROOF_NS) / ns;
+    v->step = longest_step(c, v);
     for (int i = 0; i < row->step_count; i++) {
         v->steps += !row->steps[i].prepare;
     }
@@ -320,11 +341,28 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
             c->noise = rows[i]->noise;
         }
         if (isnan(c->roof_ns)) {
-            c->roof_ns = counter_step(rows[i], -1, "model.roof_ns");
+            c->roof_ns = view_metric(&c->views[i], -1, METRIC_ROOF_NS);
         }
     }
     find_zero(c);
     sort_views(c);
+}
+
+bool case_next(struct case_walk *w)
+{
+    int from = w->at;
+    if (from > 0) {
+        case_view_free(&w->view);
+    }
+    if (from >= w->count) {
+        return false;
+    }
+    w->at = case_end(w->rows, w->count, from);
+    case_view_make(&w->view, w->run, w->rows + from, w->at - from);
+    if (w->judge) {
+        case_judge(&w->view, w->judge);
+    }
+    return true;
 }
 
 bool view_itemises(const struct view *v)
@@ -334,6 +372,10 @@ bool view_itemises(const struct view *v)
 
 void case_view_free(struct case_view *c)
 {
+    for (int i = 0; i < c->count; i++) {
+        metric_index_free(&c->views[i].metrics);
+        verdicts_free(&c->views[i].verdicts);
+    }
     free(c->views);
     free(c->order);
 }
@@ -364,8 +406,8 @@ double view_derived(const struct view *v, const char *name)
         {"roof_share", v->roof_share},
         {"spill_bytes", v->spill_bytes >= 0 ? v->spill_bytes : NAN},
         {"smem_bytes", v->smem_bytes >= 0 ? v->smem_bytes : NAN},
-        {"st_sect_req", v->st_sect_req},
-        {"ld_sect_req", v->ld_sect_req},
+        {"st_sect_req", v->sectors_request[SIDE_STORE]},
+        {"ld_sect_req", v->sectors_request[SIDE_LOAD]},
         {"moved_over_compulsory", v->moved_over_compulsory},
     };
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {

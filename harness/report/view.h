@@ -4,9 +4,21 @@
 #define BENCH_REPORT_VIEW_H
 
 #include "report/machine.h"
+#include "report/metric.h"
 #include "report/report.h"
 
 #define VARIANT_BASE 96
+#define SECTOR_BYTES 32
+
+struct judge;
+struct verdict;
+/* What the judge says of a row (report/verdict.h). */
+struct verdicts {
+    struct verdict *items; /* what binds first: the largest gain, then what cannot be estimated, in the order of the rule files */
+    int count;             /* 0: no rule holds, or nothing was judged */
+    bool judged;           /* the row is verified and the rule files were found */
+    bool counted;          /* the row has hardware counters */
+};
 
 struct view {
     const struct row *row;
@@ -21,7 +33,10 @@ struct view {
     int steps;       /* timed steps */
     int spill_bytes; /* of that step, stores */
     int smem_bytes;
-    double warp_fma, st_sect_req, st_ideal, ld_sect_req, ld_ideal, moved_bytes, moved_over_compulsory, conflicts;
+    double sectors_request[SIDES], sectors_ideal[SIDES]; /* emu: of an average request, and the least */
+    double moved_bytes, moved_over_compulsory;           /* emu */
+    struct metric_index metrics;
+    struct verdicts verdicts;
 };
 
 struct case_view {
@@ -36,10 +51,22 @@ struct case_view {
     char zero_name[VARIANT_BASE]; /* "cudnn", "copy": without folder and further steps */
     double noise, roof_ns;        /* NaN */
     struct machine machine;
+    const struct judge *judge; /* NULL: its rows are not judged */
 };
 
 void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count);
 void case_view_free(struct case_view *c);
+/* The cases of a run, one after the other: `for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)`, judged
+ * where there is a judge. Whoever leaves the loop early frees the view. */
+struct case_walk {
+    const struct run *run;
+    struct row *const *rows;
+    int count;
+    const struct judge *judge;
+    struct case_view view;
+    int at; /* the first row behind the view */
+};
+bool case_next(struct case_walk *w);
 /* Has the row a line for each step under its own? Not the dozens of a chain. */
 bool view_itemises(const struct view *v);
 
@@ -56,9 +83,17 @@ const char *row_note(const struct row *row, bool counters);
 bool axis_value(const char *axes, const char *name, char *out, size_t size);
 /* A row of a masked case that does all outputs. */
 bool row_runs_dense(const struct row *row);
-/* A counter of the whole row: its own total, else the sum over its timed steps. NaN when absent. */
-double counter_total(const struct row *row, const char *name);
-double counter_step(const struct row *row, int step, const char *name);
+/* A metric of a step, or of the row (step -1), by its name. NaN when absent. */
+double view_value(const struct view *v, int step, const char *name);
+/* hw.NAME: a value of a counter group. */
+double view_hardware(const struct view *v, int step, const char *value);
+double view_metric(const struct view *v, int step, enum metric metric);
+/* A counter of a step, "hw.sm_busy": of the step, or of the row where it has one timed step only. */
+double view_counted(const struct view *v, int step, const char *name);
+/* Of the whole row: its own, else the sum over its timed steps. */
+double view_total(const struct view *v, const char *name);
+/* That for step -1, else the step's own. */
+double view_part(const struct view *v, int step, enum metric metric);
 /* The time of a step in the headline mode, or NULL. */
 const struct row_time *step_time(const struct case_view *c, const struct row *row, int step);
 /* "fastest verified": the view ranked first other than row 0; NULL when none. */
@@ -75,15 +110,5 @@ struct reason_group {
 };
 int reason_groups(const struct case_view *c, enum row_status status, struct reason_group **groups);
 void reason_groups_free(struct reason_group *groups, int count);
-
-/* Where to look: one sentence, about one row (or, in a counting case, a source line). */
-struct advice {
-    const struct view *view;
-    double weight;  /* how much it costs, for the order */
-    bool at_source; /* begins with FILE:LINE: the same for every row made of that file */
-    char text[320];
-};
-/* Malloc'd, sorted by weight. */
-int advise(const struct case_view *c, struct advice **out);
 
 #endif

@@ -3,9 +3,10 @@
 #include "report/why.h"
 #include "base/dtype.h"
 #include "report/account.h"
+#include "report/case_document.h"
 #include "report/number.h"
 #include "report/resources.h"
-#include "report/table.h"
+#include "report/terminal.h"
 #include "report/verdict.h"
 #include <math.h>
 #include <stdarg.h>
@@ -15,7 +16,6 @@
 
 #define LABEL 11
 #define ALSO_SHOWN 4
-#define ADVICE_SHOWN 6
 #define BEYOND 100.0 /* times the ridge */
 
 /* "label      text", wrapped below itself. */
@@ -36,26 +36,34 @@ static void line(struct text *t, const struct report_style *style, const char *l
     text_free(&words);
 }
 
+/* "memory: says  [group, at most 30 % of its time]". */
+static void add_verdict_line(struct text *t, const struct verdict *v, const char *label, const struct report_style *style)
+{
+    struct text gain = {0};
+    verdict_gain(v, &gain);
+    line(t, style, label, "%s: %s  [%s, %s]", counter_bind_names[v->rule->binds], v->says, v->group->name, text_get(&gain));
+    text_free(&gain);
+}
+
 static void add_verdict(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style)
 {
-    struct verdicts all;
-    verdicts_of(c, v, &all);
-    if (!all.rules) {
-        line(t, style, "verdict", "the rule files (harness/counter) were not found");
+    const struct verdicts *all = &v->verdicts;
+    if (!case_groups(c)) {
+        line(t, style, "verdict", "the rule files were not found: %s", c->judge ? c->judge->missing.text : "");
         return;
     }
-    if (!all.count) {
+    if (!all->count) {
         line(t, style, "verdict", "no rule holds: %s",
              v->row->status != ROW_OK ? "the row is not verified"
-             : all.counted || c->counts
+             : all->counted || c->counts
                  ? "nothing that is known of the row stands out"
                  : "what the compiler, the launch and the time say does not stand out; it was not counted (bench why --measure counts)");
         return;
     }
-    line(t, style, "verdict", "%s: %s  [%s]", counter_bind_names[all.items[0].binds], all.items[0].says, all.items[0].group);
-    line(t, style, "try", "%s", all.items[0].remedy);
-    for (int i = 1; i < all.count && i <= ALSO_SHOWN; i++)
-        line(t, style, i == 1 ? "also" : "", "%s: %s  [%s]", counter_bind_names[all.items[i].binds], all.items[i].says, all.items[i].group);
+    add_verdict_line(t, &all->items[0], "verdict", style);
+    line(t, style, "try", "%s", all->items[0].remedy);
+    for (int i = 1; i < all->count && i <= ALSO_SHOWN; i++)
+        add_verdict_line(t, &all->items[i], i == 1 ? "also" : "", style);
 }
 
 static void add_lines(struct text *t, const struct text *block, const char *label)
@@ -72,17 +80,13 @@ static void add_lines(struct text *t, const struct text *block, const char *labe
 /* emu: no time, but the traffic balances: bytes asked for = compulsory + waste of partial sectors + asked for again. */
 static void add_traffic(struct text *t, const struct view *v)
 {
-    static const char *const kinds[] = {"ld", "st"};
     double waste = 0, moved = v->moved_bytes, least = v->row->bytes_useful > 0 ? v->row->bytes_useful : v->row->bytes;
     char n[4][NUMBER_TEXT];
     if (isnan(moved) || !(least > 0))
         return;
-    for (int k = 0; k < 2; k++) { /* a kernel may have no loads, or no stores; asynchronous copies count as filled */
-        char sectors[40], ideal[48];
-        snprintf(sectors, sizeof sectors, "emu.global_sectors_%s", kinds[k]);
-        snprintf(ideal, sizeof ideal, "emu.global_sectors_ideal_%s", kinds[k]);
-        double excess = counter_total(v->row, sectors) - counter_total(v->row, ideal);
-        waste += isnan(excess) ? 0 : 32 * excess;
+    for (int k = 0; k < SIDES; k++) { /* a kernel may have no loads, or no stores; asynchronous copies count as filled */
+        double excess = view_part(v, -1, METRIC_EMU_SECTORS + k) - view_part(v, -1, METRIC_EMU_SECTORS_IDEAL + k);
+        waste += isnan(excess) ? 0 : SECTOR_BYTES * excess;
     }
     double again = moved - waste - least;
     struct text block = {0};
@@ -170,14 +174,14 @@ static bool said(const struct row *row, int step)
     return false;
 }
 
-static void add_advice(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style)
+static void add_places(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style)
 {
-    struct advice *advice;
-    int count = advise(c, &advice), shown = 0;
-    for (int i = 0; i < count && shown < ADVICE_SHOWN; i++)
-        if (advice[i].view == v && advice[i].at_source)
-            line(t, style, shown++ ? "" : "lines", "%s", advice[i].text);
-    free(advice);
+    struct document d = {0};
+    struct block *list = document_list(&d, DETAIL_ALWAYS);
+    case_lines(c, v, list);
+    for (int i = 0; i < list->item_count; i++)
+        line(t, style, i ? "" : "lines", "%s", list->items[i].text);
+    document_free(&d);
 }
 
 /* ---- the gap to the best ---- */
@@ -240,79 +244,39 @@ static void account_gap(const struct account *a, const struct account *b, struct
     text_addf(t, "=  %s%s us\n", d < 0 ? "-" : "", account_us(a, labs(d), n));
 }
 
-/* A number that both have, in words, when it differs enough to matter. */
-struct compared {
-    const char *counter, *emu; /* of hardware, else of emu */
-    const char *more;          /* "reads %s the bytes of `%s`" or "%s instead of" */
-    bool ratio;
-    double from; /* ratio from which it is said */
-};
-
-static double value_of(const struct view *v, int step, const struct compared *k, bool hardware)
+/* Appends the sentence with {ratio}, {this}, {that} and {other} filled in. */
+static void add_more(struct text *t, const char *sentence, double mine, double other, const char *name)
 {
-    const char *name = hardware ? k->counter : k->emu;
-    char copy[64];
-    if (!name)
-        return NAN;
-    if (!strcmp(name, "emu.reads")) { /* by loads and by asynchronous copies */
-        double copied = account_counter(v, step, "emu.async_sectors");
-        return account_counter(v, step, "emu.global_sectors_ld") + (isnan(copied) ? 0 : copied);
+    char number[NUMBER_TEXT];
+    text_add(t, t->len ? "; " : "");
+    while (*sentence) {
+        size_t n = strcspn(sentence, "{"), word = strcspn(sentence + n, "}");
+        text_add_bytes(t, sentence, n);
+        const char *w = sentence + n;
+        if (!strncmp(w, "{other}", 7))
+            text_addf(t, "`%s`", name);
+        else if (*w)
+            text_add(t, number_3(!strncmp(w, "{ratio}", 7) ? mine / other : !strncmp(w, "{this}", 6) ? mine : other, number));
+        sentence = w + word + (*w && w[word]);
     }
-    snprintf(copy, sizeof copy, "%s", name);
-    char *slash = strchr(copy, '/'); /* A/B: one over the other */
-    if (!slash)
-        return account_counter(v, step, copy);
-    *slash = 0;
-    return account_counter(v, step, copy) / account_counter(v, step, slash + 1);
 }
 
-#define CONFLICTS "hw.shared_conflict_share"
-
-/* Sectors a request say something only of a row that loads or stores a tenth of its bytes so: bulk copies are no requests. */
-static bool matters(const struct view *v, int step, const char *counter)
+/* Has `a` so much more of it than `b` that it matters? With `less`, so much less. */
+static bool differs(double a, double b, double from, bool less)
 {
-    if (!counter || strncmp(counter, "hw.sectors_per_request_", 23))
-        return true;
-    double sectors = account_counter(v, step, !strcmp(counter + 23, "ld") ? "hw.global_sectors_ld" : "hw.global_sectors_st");
-    return isnan(sectors) || 320 * sectors >= v->row->bytes;
+    return a > 0 && b > 0 && (less ? b / a : a / b) >= from;
 }
 
-/* What `a` has more of than `b`; with `less`, what it has less of. */
-static void add_compared(struct text *t, const struct view *a, int step_a, const struct view *b, int step_b, bool less)
+/* What `a` has more of than `b`, in the groups' own words; with `less`, what it has less of. */
+static void add_compared(struct text *t, const struct case_view *c, const struct view *a, const struct view *b, bool less)
 {
-    static const struct compared list[] = {
-        {"hw.dram_bytes_read", "emu.reads", "reads %sx the bytes of `%s`", true, 1.2},
-        {"hw.dram_bytes_written", "emu.global_sectors_st", "writes %sx the bytes of `%s`", true, 1.2},
-        {"hw.l2_to_l1_bytes", NULL, "takes %sx as much from L2 as `%s`", true, 1.5},
-        {"hw.sectors_per_request_ld", "emu.global_sectors_ld/emu.global_requests_ld", "sectors per load request %s instead of %s", false,
-         1.25},
-        {"hw.sectors_per_request_st", "emu.global_sectors_st/emu.global_requests_st", "sectors per store request %s instead of %s", false,
-         1.25},
-        {"hw.warp_instructions", "emu.warp_instructions", "executes %sx the instructions of `%s`", true, 1.2},
-        {"hw.shared_wavefronts", NULL, "makes %sx the passes through shared memory of `%s`", true, 1.5},
-        {CONFLICTS, NULL, "bank conflicts in %s %% of the passes instead of %s %%", false, 1.5},
-        {"hw.issue_active", NULL, "schedulers busy in %s %% of the cycles instead of %s %%", false, 1.25},
-        {"hw.tensor_active", NULL, "tensor pipe busy in %s %% of the cycles instead of %s %%", false, 1.25},
-        {"hw.occupancy_achieved", NULL, "%s %% of the warps there instead of %s %%", false, 1.25},
-    };
-    char x[NUMBER_TEXT], y[NUMBER_TEXT];
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        const struct compared *k = &list[i];
-        double p = value_of(a, step_a, k, true), q = value_of(b, step_b, k, true);
-        if (isnan(p) || isnan(q)) {
-            p = value_of(a, step_a, k, false);
-            q = value_of(b, step_b, k, false);
-        }
-        if (isnan(p) || isnan(q) || !(q > 0) || !(p > 0) || (less ? q / p : p / q) < k->from)
-            continue;
-        if (!matters(a, step_a, k->counter) || !matters(b, step_b, k->counter) ||
-            (k->counter && !strcmp(k->counter, CONFLICTS) && fmax(p, q) < 1))
-            continue; /* one conflict in a hundred passes costs nothing */
-        text_addf(t, "%s", t->len ? "; " : "");
-        if (k->ratio)
-            text_addf(t, k->more, number_3(p / q, x), b->name);
-        else
-            text_addf(t, k->more, number_3(p, x), number_3(q, y));
+    bool counted = a->verdicts.counted && b->verdicts.counted;
+    const struct counter_groups *groups = !case_groups(c) ? NULL : counted ? &c->judge->groups : &c->judge->rules;
+    for (struct counter_place p = {0}; counter_next(groups, &p, COUNTER_MORE);) {
+        const struct counter_value *v = &p.group->values[p.value];
+        double mine = verdict_number(c, a, p.group, p.value), other = verdict_number(c, b, p.group, p.value);
+        if (differs(mine, other, v->from, less) && verdict_holds(c, less ? b : a, v->more_if))
+            add_more(t, v->more, mine, other, b->name);
     }
 }
 
@@ -359,7 +323,7 @@ static void add_against(struct text *t, const struct case_view *c, const struct 
         account_gap(a, &b, &block);
         add_lines(t, &block, "");
     }
-    add_compared(&words, v, a->step, best, b.step, self);
+    add_compared(&words, c, v, best, self);
     if (!self)
         add_static(&words, v, a, best, &b);
     if (words.len)
@@ -381,7 +345,7 @@ static void add_against_counts(struct text *t, const struct case_view *c, const 
     struct text words = {0};
     if (best && best != v) {
         struct account b = account_of(c, best, 0);
-        add_compared(&words, v, a->step, best, b.step, false);
+        add_compared(&words, c, v, best, false);
         add_static(&words, v, a, best, &b);
         if (words.len)
             line(t, style, "against", "%s, which asks for the fewest bytes: %s", best->name, text_get(&words));
@@ -389,12 +353,9 @@ static void add_against_counts(struct text *t, const struct case_view *c, const 
     text_free(&words);
 }
 
-void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style)
+void report_why_row(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style)
 {
-    struct case_view c;
     struct text words = {0};
-    case_view_make(&c, run, rows, count);
-    const struct view *v = &c.views[index];
     const struct row *row = v->row;
     text_paint(t, PAINT_BOLD, style);
     text_add_plain(t, row->id ? row->id : "?", style);
@@ -402,14 +363,14 @@ void report_why(struct text *t, const struct run *run, struct row *const *rows, 
     text_add(t, "\n");
     if (row->work)
         text_addf(t, "%s\n", row->work);
-    case_conditions(&c, &words);
+    case_conditions(c, &words);
     text_add_wrapped(t, text_get(&words), 0, 0, style);
     text_add(t, "\n\n");
     text_free(&words);
     if (row->status != ROW_OK)
         line(t, style, "status", "%s%s%s", row_status_name(row->status), row->reason ? ": " : "", row->reason ? row->reason : "");
-    add_verdict(t, &c, v, style);
-    struct account a = account_of(&c, v, 0);
+    add_verdict(t, c, v, style);
+    struct account a = account_of(c, v, 0);
     if (a.known) {
         struct text block = {0};
         account_text(&a, &block, "");
@@ -419,17 +380,28 @@ void report_why(struct text *t, const struct run *run, struct row *const *rows, 
         line(t, style, "account", "%s, but no ceilings are known of this machine: neither measured nor in the chip table",
              number_time(v->time->median_ns, (char[NUMBER_TEXT]){0}));
     }
-    add_roofline(t, &c, v, &a, style);
+    add_roofline(t, c, v, &a, style);
     add_traffic(t, v);
     for (int i = 0; i < row->step_count; i++)
         if (!row->steps[i].prepare && !said(row, i))
-            add_step(t, &c, v, i, style);
-    add_advice(t, &c, v, style);
-    if (c.counts)
-        add_against_counts(t, &c, v, &a, style);
+            add_step(t, c, v, i, style);
+    add_places(t, c, v, style);
+    if (c->counts)
+        add_against_counts(t, c, v, &a, style);
     else
-        add_against(t, &c, v, &a, style);
+        add_against(t, c, v, &a, style);
+}
+
+void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style)
+{
+    struct case_view c;
+    struct judge judge;
+    judge_open(&judge);
+    case_view_make(&c, run, rows, count);
+    case_judge(&c, &judge);
+    report_why_row(t, &c, &c.views[index], style);
     case_view_free(&c);
+    judge_close(&judge);
 }
 
 /* Is the variant called like the last of the words? */

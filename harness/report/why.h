@@ -2,10 +2,12 @@
 #ifndef BENCH_REPORT_WHY_H
 #define BENCH_REPORT_WHY_H
 
-#include "report/case_table.h"
+#include "report/view.h"
 
 /* rows: those of one case, in order; `index` the row among them. */
 void report_why(struct text *t, const struct run *run, struct row *const *rows, int count, int index, const struct report_style *style);
+/* The same of a row of a judged case. */
+void report_why_row(struct text *t, const struct case_view *c, const struct view *v, const struct report_style *style);
 /* The row that the words mean: its id, or words of it in order; where several have them, the one whose variant is called like the last
  * word. -1 and a usage error with near ids. */
 int why_find(struct row *const *rows, int count, const char *words, struct error *err);

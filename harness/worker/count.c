@@ -235,8 +235,6 @@ static double fact(void *context, const char *name)
 struct sheet {
     struct row *row;
     int step;
-    const struct counter_group *group;
-    json_t *verdicts;
 };
 
 static void put_value(void *context, const struct counter_value *value, double number)
@@ -247,33 +245,17 @@ static void put_value(void *context, const struct counter_value *value, double n
     row_add_metric(s->row, s->step, 0, name, value->unit, "cupti", number);
 }
 
-static void put_verdict(void *context, const struct counter_rule *rule, const char *says, const char *advice)
-{
-    struct sheet *s = context;
-    size_t i;
-    json_t *one;
-    json_array_foreach(s->verdicts, i,
-                       one) if (json_integer_value(json_object_get(one, "step")) == s->step &&
-                                !strcmp(json_string_value(json_object_get(one, "says")), says)) return; /* two groups share a rule */
-    json_array_append_new(s->verdicts, json_pack("{s:i,s:s,s:s,s:s,s:s}", "step", s->step, "group", s->group->name, "binds",
-                                                 counter_bind_names[rule->binds], "says", says, "try", advice));
-}
-
-static void take(struct tally *t, int i, int step, const double *measured, const json_t *facts, json_t *verdicts)
+static void take(struct tally *t, int i, int step, const double *measured, const json_t *facts)
 {
     struct worker *w = t->w;
-    struct counter_known known = {fact, (void *)facts};
-    struct sheet s = {.row = t->rows[i], .step = step, .verdicts = verdicts};
+    struct counter_known known = {.fact = fact, .context = (void *)facts};
+    struct sheet s = {.row = t->rows[i], .step = step};
     counter_set_each(&w->set, measured, &known, put_value, &s);
     for (int m = 0; m < w->plan.counters.metric_count; m++) { /* the set has them first */
         struct cupti_metric about;
         bool described = cupti_describe(cupti_session_chip(w->cupti), w->set.metrics[m], &about, NULL);
         if (isfinite(measured[m]))
             row_add_metric(t->rows[i], step, 0, w->set.metrics[m], described ? about.unit : "", "cupti", measured[m]);
-    }
-    for (int p = 0; p < w->set.pick_count; p++) {
-        s.group = w->set.picks[p].group;
-        counter_set_judge(&w->set, p, measured, &known, put_verdict, &s);
     }
 }
 
@@ -287,21 +269,16 @@ static double now_s(void)
 static void report(struct tally *t, int i, const double *row, double *const *steps, int passes, double seconds)
 {
     const json_t *asked = json_array_get(t->asked, (size_t)i), *facts = json_object_get(asked, "steps");
-    json_t *verdicts = json_array();
     char number[16];
-    take(t, i, -1, row, json_object_get(asked, "facts"), verdicts);
+    take(t, i, -1, row, json_object_get(asked, "facts"));
     for (int k = 0; steps && k < rig_program(t->items[i].rig)->step_count; k++) {
         snprintf(number, sizeof number, "%d", k);
         if (steps[k])
-            take(t, i, k, steps[k], json_object_get(facts, number), verdicts);
+            take(t, i, k, steps[k], json_object_get(facts, number));
     }
     row_add_metric(t->rows[i], -1, 0, "hw.passes", "", "cupti", passes);
     row_add_metric(t->rows[i], -1, 0, "hw.cost_s", "s", "cupti", seconds);
     row_add_metric(t->rows[i], -1, 0, "hw.kernels", "", "cupti", t->items[i].trace.kernel_count);
-    char *text = json_dumps(verdicts, JSON_COMPACT);
-    row_set(&t->rows[i]->verdicts, text);
-    free(text);
-    json_decref(verdicts);
 }
 
 /* As many rows at once as CUPTI has ranges for; those that launch no kernel are passed over. */

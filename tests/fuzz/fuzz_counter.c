@@ -1,4 +1,5 @@
 /* Counter groups, evaluated where measurements are zero, huge, negative, absent and ordinary, on a chip that lacks every third metric. */
+#include "counter/judge.h"
 #include "counter/set.h"
 #include "fuzz/common.h"
 #include <math.h>
@@ -20,9 +21,9 @@ static void see_value(void *context, const struct counter_value *value, double n
         abort();
 }
 
-static void see_rule(void *context, const struct counter_rule *rule, const char *says, const char *advice)
+static void see_rule(void *context, const struct counter_finding *f)
 {
-    if (!says || !advice || strstr(says, "nan") == says)
+    if (!f->says || !f->remedy || strstr(f->says, "nan") == f->says || f->gain < 0 || f->gain > 100)
         abort();
 }
 
@@ -31,9 +32,9 @@ void fuzz_one(const uint8_t *data, size_t bytes)
     static const double numbers[] = {0, 1, 32, 1e300, -4, NAN, 4096, INFINITY};
     struct error err = {0};
     struct counter_chip chip = {"X1", has, NULL};
-    struct counter_known facts = {fact, NULL};
+    struct counter_known facts = {.fact = fact};
     struct counter_set set;
-    struct counter_group *g = counter_group_parse("fuzz.yaml", (const char *)data, bytes, &err);
+    struct counter_group *g = counter_group_parse("fuzz.yaml", (const char *)data, bytes, NULL, &err);
     if (!g) {
         must_explain(&err);
         return;
@@ -47,7 +48,7 @@ void fuzz_one(const uint8_t *data, size_t bytes)
             for (int i = 0; i < set.count; i++)
                 measured[i] = numbers[(i + shift) % 8];
             counter_set_each(&set, measured, &facts, see_value, NULL);
-            counter_set_judge(&set, 0, measured, shift & 1 ? &facts : NULL, see_rule, NULL);
+            counter_group_judge(g, &facts, see_rule, NULL);
         }
         for (int i = 0; i < g->value_count; i++)
             counter_set_offers(&set, 0, i);

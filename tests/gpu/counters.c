@@ -227,7 +227,7 @@ int main(int argc, char **argv)
     void *context, *stream;
     int wrong = 0;
     if (!set_up(&g, argc > 1 ? argv[1] : "tests/gpu/counters.cu", &err) || !cuda_native(g.dev, &context, &stream, &err) ||
-        !counter_groups_load(NULL, &groups, &err))
+        !counter_groups_load(NULL, NULL, &groups, &err))
         goto failed;
     if (argc > 2)
         return other_mode(&g, argc, argv, &err);

@@ -48,8 +48,8 @@ static void refuses(struct counter_wish wish, const char *scenario, const char *
     node_free(n);
 }
 
-#define BASIC "coalescing core divergence launch memory occupancy shared spills stalls"
-#define FULL "coalescing core divergence l2 launch memory occupancy roofline shared spills stalls tensor"
+#define BASIC "core memory coalescing shared occupancy stalls divergence spills launch"
+#define FULL "core roofline memory l2 coalescing shared occupancy stalls tensor divergence spills launch"
 
 static void test_chosen(void **state)
 {

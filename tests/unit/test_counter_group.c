@@ -18,7 +18,7 @@
 static struct counter_group *load(const char *yaml, struct error *err)
 {
     *err = (struct error){0};
-    return counter_group_parse("t.yaml", yaml, strlen(yaml), err);
+    return counter_group_parse("t.yaml", yaml, strlen(yaml), NULL, err);
 }
 
 static void rejects(const char *yaml, const char *message, const char *hint)
@@ -88,8 +88,17 @@ static void test_mistakes(void **state)
     rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: latency, says: s}\n", "t.yaml:10:5: a rule needs", NULL);
     rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memoir, says: s, try: t}\n", "t.yaml:10:26: ", "memory");
     rejects(TOP METRICS VALUES "rules:\n  - {when: rr > 1, binds: memory, says: s, try: t}\n", "t.yaml:10:12: ", "r");
-    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: \"{wave}\", try: t}\n", "t.yaml:10:40: {wave} is no metric",
+    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: \"{wave}\", try: t}\n", "t.yaml:10:40: {wave} is no value",
             "{waves}");
+    /* a row stores values, so a rule that names a metric would never be said */
+    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: \"{a}\", try: t}\n", "t.yaml:10:40: {a} is no value", NULL);
+    rejects(TOP METRICS VALUES "rules:\n  - {when: a > 1, binds: memory, says: s, try: t}\n", "t.yaml:10:12: ", NULL);
+    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: s, try: t, gain: r}\n",
+            "t.yaml:10:5: a rule's gain: needs why:", NULL);
+    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: s, try: t, gain: [], why: w}\n", "t.yaml:10:57: gain: none,",
+            NULL);
+    rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, brief: yes}\n", "t.yaml:8:37: value 'r': brief: goes with head:", NULL);
+    rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, more: m}\n", "t.yaml:8:6: value 'r': more: and from: go together", NULL);
     rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: \"{r\", try: t}\n", "t.yaml:10:40: a { has no }", NULL);
 }
 
@@ -97,10 +106,10 @@ static void test_find(void **state)
 {
     struct counter_groups groups;
     struct error err = {0};
-    if (!counter_groups_load("harness/counter/groups", &groups, &err))
+    if (!counter_groups_load("harness/counter/groups", NULL, &groups, &err))
         fail_msg("%s", err.text);
-    static const char *const wanted[] = {"coalescing", "core",     "divergence", "l2",     "launch", "memory",
-                                         "occupancy",  "roofline", "shared",     "spills", "stalls", "tensor"};
+    static const char *const wanted[] = {"core",      "roofline", "memory", "l2",         "coalescing", "shared",
+                                         "occupancy", "stalls",   "tensor", "divergence", "spills",     "launch"}; /* as a page has them */
     assert_int_equal(groups.count, (int)(sizeof wanted / sizeof *wanted));
     for (int i = 0; i < groups.count; i++) {
         const struct counter_group *g = groups.items[i];
@@ -129,14 +138,14 @@ static void test_files(void **state)
     struct counter_groups groups;
     char dir[] = "/tmp/groupsXXXXXX";
     assert_non_null(mkdtemp(dir));
-    assert_false(counter_groups_load(dir, &groups, &err));
+    assert_false(counter_groups_load(dir, NULL, &groups, &err));
     assert_non_null(strstr(err.text, "there are no counter groups"));
     char *path = text_format("%s/other.yaml", dir);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     fputs(TOP METRICS VALUES, f);
     fclose(f);
-    assert_null(counter_group_load(path, &err));
+    assert_null(counter_group_load(path, NULL, &err));
     assert_non_null(strstr(err.text, "other.yaml:1:8: the group is called 't' but the file other.yaml"));
     unlink(path);
     rmdir(dir);

@@ -66,7 +66,7 @@ static void test_shipped_groups(void **state)
     need_cupti();
     struct counter_groups groups;
     struct error err = {0};
-    if (!counter_groups_load("harness/counter/groups", &groups, &err))
+    if (!counter_groups_load("harness/counter/groups", NULL, &groups, &err))
         fail_msg("%s", err.text);
     for (int c = 0; c < CHIPS; c++) {
         struct cupti_chip *chip = chip_of(chips[c]);

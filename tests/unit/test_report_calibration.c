@@ -7,6 +7,7 @@
 #include "counter/pairs.h"
 #include "report/calibration.h"
 #include "report/counted.h"
+#include "report/listing.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,10 +98,12 @@ static void test_row(void **state)
                          "{\"step\":1,\"name\":\"k1\",\"ns\":2500,\"gap_ns\":800,\"registers\":32,\"static_smem\":0,\"dynamic_smem\":0,"
                          "\"grid\":[1,1,1],\"block\":[32,1,1]}]");
     report_kernels(&t, r);
-    report_counters(&t, r);
+    listing_counters(&t, r, NULL);
     has(&t, "  0          1.50             40     1040  4x2x1            128x1x1      k0\n");
     has(&t, "  1          2.50    0.800    32        0  1x1x1            32x1x1       k1\n");
-    has(&t, "counters  the whole row\n  hw.blocks                                          12,345 blocks\ncounters  second\n");
+    has(&t, "fills the GPU\n  hw.blocks                             12,345 blocks    blocks launched\n");
+    has(&t, "step second\ncore: ");
+    has(&t, "  hw.dram_throughput                      41.2 %         share of what the DRAM can do\n");
     assert_null(strstr(text_get(&t), "emu."));
     text_free(&t);
     r->metric_count = 0;
@@ -128,12 +131,12 @@ static void test_row(void **state)
     has(&t, "long_scoreboard 100 %; ran 1,000 (25 %)\n");
     has(&t, "barrier 83 %, wait 17 %; ran 3,000 (75 %), 16.0 of 32 lanes, 4.00x the sectors\n");
     text_free(&t);
-    report_counters(&t, r); /* lines are no counters of the row */
+    listing_counters(&t, r, NULL); /* lines are no counters of the row */
     assert_null(strstr(text_get(&t), "executed"));
     text_free(&t);
     r->metric_count = 0;
     row_set(&r->uncounted, "refused");
-    report_counters(&t, r);
+    listing_counters(&t, r, NULL);
     assert_string_equal(text_get(&t), "counters  none: refused\n");
     text_free(&t);
     row_free(r);

@@ -21,7 +21,7 @@ static char *told(const struct fixture *f)
 static char *case_told(const struct fixture *f, int from, int count)
 {
     struct text t = {0};
-    report_case(&t, &f->run, f->rows + from, count, &plain);
+    report_cases(&t, &f->run, f->rows + from, count, &plain);
     return text_take(&t);
 }
 

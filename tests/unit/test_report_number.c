@@ -1,7 +1,7 @@
 /* Numbers read as a person writes them, and a table keeps its columns whatever stands in it. */
 #include "base/text.h"
 #include "report/number.h"
-#include "report/table.h"
+#include "report/terminal.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,27 +72,26 @@ static void units(void **state)
 static void table_of(struct text *t, const struct report_style *style)
 {
     struct table *table = table_new();
-    table_column(table, "#", ALIGN_LEFT, false);
-    table_column(table, "name", ALIGN_LEFT, false);
-    table_column(table, "us", ALIGN_POINT, false);
-    table_column(table, "", ALIGN_LEFT, true);
-    table_column(table, "nobody", ALIGN_RIGHT, false);
-    table_column(table, "n", ALIGN_RIGHT, false);
+    table_column(table, "mark", "#", ALIGN_LEFT);
+    table_column(table, "name", "name", ALIGN_LEFT);
+    table_column(table, "time", "us", ALIGN_POINT);
+    table_column(table, "nobody", "nobody", ALIGN_RIGHT);
+    table_column(table, "n", "n", ALIGN_RIGHT);
     static const char *const times[][2] = {{"154.7", "±0.4"}, {"17.1", "±0.1"}, {"230", "±1"}};
     for (int i = 0; i < 3; i++) {
-        table_row(table);
+        table_row(table, LINE_PLAIN);
         table_cell(table, PAINT_NONE, "%d", i);
         table_cell(table, PAINT_BOLD, "%s", i == 1 ? "na\033[31mïve" : "v");
         table_cell(table, PAINT_NONE, "%s", times[i][0]);
-        table_cell(table, PAINT_NONE, "%s", times[i][1]);
+        table_note(table, "%s", times[i][1]);
         table_cell(table, PAINT_NONE, "%s", "");
         table_cell(table, PAINT_NONE, "%d", i * 50);
     }
-    table_row(table);
+    table_row(table, LINE_FAILED);
     table_cell(table, PAINT_NONE, "!");
     table_cell(table, PAINT_NONE, "w");
     table_rest(table, PAINT_BAD, "a sentence that is longer than the table and wraps\nonto lines");
-    table_print(table, t, style);
+    terminal_table(t, table, style);
     table_free(table);
 }
 

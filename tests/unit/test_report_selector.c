@@ -1,5 +1,6 @@
 /* How far a rule's choices are from the fastest rows, and which claims hold: counted by hand on times of three cases. */
 #include "fixture_rows.h"
+#include "report/case_document.h"
 #include "report/claims.h"
 #include "report/report.h"
 #include <setjmp.h>
@@ -129,12 +130,15 @@ static void claims_by_hand(void **state)
                                       "        b: wgmma_wide claims this shape, but takes 1.14 times as long as cudnn\n");
     text_free(&t);
     struct case_view c;
-    struct advice *advice;
+    struct document d = {0};
     case_view_make(&c, &f.run, f.rows + 3, 4);
-    int count = advise(&c, &advice);
-    assert_int_equal(count, 1);
-    assert_string_equal(advice[0].text, "claims this shape, but takes 1.14 times as long as cudnn");
-    free(advice);
+    struct block *list = document_list(&d, DETAIL_ALWAYS);
+    case_notes(&c, list);
+    assert_int_equal(list->item_count, 1);
+    item_text(list->items, &t);
+    assert_string_equal(text_get(&t), "wgmma_wide: claims this shape, but takes 1.14 times as long as cudnn");
+    text_free(&t);
+    document_free(&d);
     case_view_free(&c);
     fixture_free(&f);
 }

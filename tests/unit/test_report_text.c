@@ -1,6 +1,6 @@
 /* The terminal, the summary, the network and Markdown, as golden texts; and what must hold whatever the golden says. */
 #include "fixture_rows.h"
-#include "report/case_table.h"
+#include "report/case_document.h"
 #include "report/view.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,11 +13,7 @@
 
 static void whole(struct text *t, const struct fixture *f, const struct report_style *style)
 {
-    for (int i = 0, end; i < f->count; i = end) {
-        end = case_end(f->rows, f->count, i);
-        report_case(t, &f->run, f->rows + i, end - i, style);
-        text_add(t, "\n");
-    }
+    report_cases(t, &f->run, f->rows, f->count, style);
     report_network(t, &f->run, f->rows, f->count, style);
     report_summary(t, &f->run, f->rows, f->count, 372, 4, style);
 }
@@ -89,12 +85,12 @@ static void markdown(void **state)
     struct fixture f = {0};
     struct text t = {0};
     fixture_h200(&f);
-    report_markdown(&t, &f.run, f.rows, f.count);
+    assert_true(report_whole(&t, &form_markdown, &f.run, f.rows, f.count, NULL, NULL));
     golden("report_h200.md", text_get(&t));
     text_free(&t);
     fixture_free(&f);
     fixture_emu(&f);
-    report_markdown(&t, &f.run, f.rows, f.count);
+    assert_true(report_whole(&t, &form_markdown, &f.run, f.rows, f.count, NULL, NULL));
     golden("report_emu.md", text_get(&t));
     text_free(&t);
     fixture_free(&f);
@@ -174,10 +170,15 @@ static void placement_is_said(void **state)
         fixture_time(r, -1, rows[i].us, 0.2, 40 / rows[i].us, 0.9, 1.1);
     }
     case_view_make(&c, &f.run, f.rows, f.count);
-    case_notes(&c, false, &t);
-    char *said = text_take(&t);
-    assert_string_equal(said, "mma_sync: the machine code of auto, and 25.0 % slower: where a row's buffers lie is a part of its time\n");
-    free(said);
+    struct document d = {0};
+    struct block *list = document_list(&d, DETAIL_ALWAYS);
+    case_notes(&c, list);
+    assert_int_equal(list->item_count, 1);
+    item_text(list->items, &t);
+    assert_string_equal(text_get(&t),
+                        "mma_sync: the machine code of auto, and 25.0 % slower: where a row's buffers lie is a part of its time");
+    text_free(&t);
+    document_free(&d);
     case_view_free(&c);
     fixture_free(&f);
 }
@@ -255,7 +256,7 @@ static void graph_and_prepare(void **state)
                                  "", ROW_OK),
                      -1, 10.0 * (i + 1), 0.1, 1.0 / (i + 1), 0.3, 0.6);
     struct text t = {0};
-    report_case(&t, &f.run, f.rows, f.count, &plain);
+    report_cases(&t, &f.run, f.rows, f.count, &plain);
     assert_null(strstr(text_get(&t), "graph us"));
     assert_null(strstr(text_get(&t), "prep us"));
     text_free(&t);
@@ -265,7 +266,7 @@ static void graph_and_prepare(void **state)
         snprintf(time->load, sizeof time->load, "sustained");
     }
     f.rows[1]->prepare_ns = 7890;
-    report_case(&t, &f.run, f.rows, f.count, &plain);
+    report_cases(&t, &f.run, f.rows, f.count, &plain);
     assert_non_null(strstr(text_get(&t), "graph us  prep us"));
     assert_non_null(strstr(text_get(&t), "5.25"));
     assert_non_null(strstr(text_get(&t), "7.89"));

@@ -1,5 +1,6 @@
 /* report/tune: Boda's three columns, against sums done by hand: one point for all layers, each layer's best, the library. */
 #include "fixture_rows.h"
+#include "report/document.h"
 #include "report/report.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -129,7 +130,7 @@ static void a_layer_without_a_point(void **state)
     expect_line(text, "lost", "lost 10.00 - - 0 0 none was right");
     expect_line(text, "sum ", "sum 2,040 1,025 1.99 1,020 2.00");
     expect_line(text, "one point", "one point T=16, right on 2 of 3 layers");
-    expect_line(text, "sum  of", "sum of the 2 layers where all three have a time, each as often as it runs");
+    expect_line(text, "sum   of", "sum of the 2 layers where all three have a time, each as often as it runs");
     free(text);
     fixture_free(&f);
 }
@@ -140,15 +141,15 @@ static void markdown_has_it(void **state)
     struct fixture f = {0};
     struct text t = {0};
     two_layers(&f);
-    report_markdown(&t, &f.run, f.rows, f.count);
-    const char *search = strstr(text_get(&t), "## The search");
+    assert_true(report_whole(&t, &form_markdown, &f.run, f.rows, f.count, NULL, NULL));
+    const char *search = strstr(text_get(&t), "### tune ");
     assert_non_null(search);
-    expect_line(search, "thin", "thin 40.0 25.00 1.60 20.00 2.00 3 1 T=4");
+    assert_non_null(strstr(search, "\n| thin | 40.0 | 25.00 | 1.60 | 20.00 | 2.00 | 3 | 1 | T=4 |\n"));
     text_free(&t);
     fixture_free(&f);
     fixture_h200(&f);
-    report_markdown(&t, &f.run, f.rows, f.count);
-    assert_null(strstr(text_get(&t), "## The search"));
+    assert_true(report_whole(&t, &form_markdown, &f.run, f.rows, f.count, NULL, NULL));
+    assert_null(strstr(text_get(&t), "### tune "));
     text_free(&t);
     fixture_free(&f);
 }

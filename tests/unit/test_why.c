@@ -1,8 +1,7 @@
 /* Verdict, account and gap from stored rows of known values; what is printed adds up. */
-#include "fixture_rows.h"
+#include "measured_rows.h"
 #include "report/account.h"
 #include "report/resources.h"
-#include "report/verdict.h"
 #include "report/why.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,40 +12,6 @@
 #include <cmocka.h>
 
 #include "golden.h"
-
-/* An H200 measured as: copy 4 TB/s, f16 tensor 800 TFLOP/s, f32 50 TFLOP/s, empty launch 2 us. */
-static void measured_run(struct fixture *f)
-{
-    fixture_run(&f->run, "edsr", "cuda:0", "NVIDIA H200 · driver 580.65.06 · 132 SMs");
-    row_set(&f->run.environment,
-            "{\"roofs\":{\"measured\":\"2026-11-21T22:00:00Z\",\"copy\":{\"value\":4e12,\"unit\":\"B/s\",\"how\":\"\"},"
-            "\"f16_acc32\":{\"value\":8e14,\"unit\":\"FLOP/s\",\"how\":\"\"},\"f32\":{\"value\":5e13,\"unit\":\"FLOP/s\",\"how\":\"\"},"
-            "\"launch\":{\"value\":2000,\"unit\":\"ns\",\"how\":\"\"}}}");
-}
-
-/* 80 GFLOP and 200 MB: 100 us on tensor cores, 1600 us on f32, 50 us of bytes. One step of 16 blocks an SM's worth of everything. */
-static struct row *row_of(struct fixture *f, const char *variant, double us, int tensor)
-{
-    struct row *r = fixture_row(f, 0, "body", "", "conv2d 64->64 3x3  1x720x1280 f16 acc32 NHWC", variant, "", ROW_OK);
-    r->flop = 80e9;
-    r->bytes = 200e6;
-    r->floor_ns = 75e3;
-    fixture_step(r, strchr(variant, '/') ? strchr(variant, '/') + 1 : variant, 32, 0, 0, 1.0, "warps");
-    r->steps[0].waves = 20;
-    r->steps[0].blocks_per_sm = 8;
-    r->steps[0].warps_per_sm = 64;
-    fixture_time(r, -1, us, us * 0.002, 1, 1, 1);
-    row_add_metric(r, 0, 0, "static.sass_mma", "instructions", "compiler", tensor);
-    row_add_metric(r, 0, 0, "static.sass_gmma", "instructions", "compiler", 0);
-    return r;
-}
-
-static void hw(struct row *r, const char *name, double value)
-{
-    char whole[80];
-    snprintf(whole, sizeof whole, "hw.%s", name);
-    row_add_metric(r, -1, 0, whole, "", "cupti", value);
-}
 
 static const struct account_part *part(const struct account *a, const char *key)
 {
@@ -277,126 +242,6 @@ static void printed_numbers_add_up(void **state)
     }
 }
 
-static void expect(struct fixture *f, int index, const char *binds, const char *says)
-{
-    struct case_view c;
-    struct verdicts v;
-    case_view_make(&c, &f->run, f->rows, f->count);
-    verdicts_of(&c, &c.views[index], &v);
-    assert_true(v.rules);
-    if (!binds[0] ? v.count != 0 : !v.count || strcmp(counter_bind_names[v.items[0].binds], binds) || !strstr(v.items[0].says, says))
-        fail_msg("row %s: '%s: %s', want '%s: ...%s...'", f->rows[index]->variant, v.count ? counter_bind_names[v.items[0].binds] : "",
-                 v.count ? v.items[0].says : "", binds, says);
-    case_view_free(&c);
-}
-
-static void verdicts_without_counters(void **state)
-{
-    struct fixture f = {0};
-    measured_run(&f);
-    row_of(&f, "conv2d/fine", 180, 1);
-    row_of(&f, "conv2d/at_roof", 110, 1);
-    row_of(&f, "conv2d/no_tensor", 5000, 0);
-    row_of(&f, "conv2d/empty_grid", 180, 1)->steps[0].waves = 0.4;
-    struct row *r = row_of(&f, "conv2d/spilling", 180, 1);
-    r->steps[0].spill_store_bytes = 100;
-    r->steps[0].spill_load_bytes = 120;
-    r = row_of(&f, "conv2d/few_warps", 180, 1);
-    r->steps[0].occupancy = 0.25;
-    r = row_of(&f, "conv2d/tail", 180, 1);
-    r->steps[0].waves = 1.2;
-    row_add_metric(r, 0, 0, "model.idle_places", "share", "model", 0.4);
-    r = row_of(&f, "conv2d/short", 180, 1);
-    r->times[0].median_ns = 4000;
-    r->flop = 1e6;
-    r->bytes = 1e6;
-    r = row_of(&f, "conv2d/mover", 60, 1);
-    r->flop = 1e9;
-    row_of(&f, "conv2d/wrong", 180, 1)->status = ROW_WRONG;
-    expect(&f, 0, "", "");
-    expect(&f, 1, "compute", "its operations alone take 90.9 %");
-    expect(&f, 2, "compute", "no tensor instruction: the pipe it leaves idle is 16x");
-    expect(&f, 3, "launch", "0.4 of a wave");
-    expect(&f, 4, "spills", "220 B a thread at 32 registers");
-    expect(&f, 5, "occupancy", "25 % of the warps");
-    expect(&f, 6, "tail", "with 1.2 waves 40 %");
-    expect(&f, 7, "launch", "2x a launch that does nothing");
-    expect(&f, 8, "memory", "its bytes alone take 83.3 %");
-    expect(&f, 9, "", "");
-    fixture_free(&f);
-}
-
-/* The thresholds of Nsight Compute's rules, on both sides. */
-static void verdicts_with_counters(void **state)
-{
-    struct fixture f = {0};
-    measured_run(&f);
-    struct row *r = row_of(&f, "conv2d/dram", 400, 1);
-    hw(r, "dram_throughput", 85);
-    hw(r, "issue_active", 20);
-    r = row_of(&f, "conv2d/dram_not_quite", 400, 1);
-    hw(r, "dram_throughput", 79);
-    hw(r, "issue_active", 70);
-    r = row_of(&f, "conv2d/conflicts", 400, 1);
-    hw(r, "shared_conflict_share", 12);
-    hw(r, "shared_pipe", 50);
-    r = row_of(&f, "conv2d/few_conflicts", 400, 1);
-    hw(r, "shared_conflict_share", 9);
-    hw(r, "shared_pipe", 50);
-    r = row_of(&f, "conv2d/waits", 400, 1);
-    hw(r, "issue_active", 30);
-    hw(r, "dram_throughput", 20);
-    hw(r, "stall_long_scoreboard", 45);
-    r = row_of(&f, "conv2d/spills", 400, 1);
-    hw(r, "local_share", 6);
-    hw(r, "local_bytes", 1e9);
-    r->steps[0].spill_store_bytes = 400; /* the counter speaks, the compiler's figure does not */
-    r = row_of(&f, "conv2d/spills_that_never_run", 400, 1);
-    hw(r, "local_share", 0.1);
-    hw(r, "local_bytes", 1e3);
-    r->steps[0].spill_store_bytes = 400;
-    r = row_of(&f, "conv2d/busy_pipe", 400, 1);
-    hw(r, "sol_compute", 88);
-    hw(r, "sol_memory", 40);
-    expect(&f, 0, "memory", "DRAM runs at 85 %");
-    expect(&f, 1, "", "");
-    expect(&f, 2, "conflicts", "12 % of the passes");
-    expect(&f, 3, "", "");
-    expect(&f, 4, "latency", "45 %");
-    expect(&f, 5, "spills", "6 % of the instructions");
-    expect(&f, 6, "", "");
-    expect(&f, 7, "compute", "compute runs at 88 %");
-    fixture_free(&f);
-    measured_run(&f);
-    /* As counted of mma_sync on an H200, which Nsight Compute calls compute bound. */
-    r = row_of(&f, "conv2d/async", 173, 1);
-    hw(r, "useful_ld", 0.0754); /* less than a byte a sector: asynchronous copies, counted as sectors and not as bytes */
-    hw(r, "l1_hit_rate_ld", 0.584);
-    hw(r, "global_sectors_ld", 5604504);
-    hw(r, "sectors_per_request_ld", 16);
-    hw(r, "dram_throughput", 25.7);
-    hw(r, "issue_active", 29.1);
-    hw(r, "tensor_active", 66);
-    r = row_of(&f, "conv2d/scattered", 400, 1); /* the same without such copies is waste */
-    hw(r, "useful_ld", 12.5);
-    hw(r, "l1_hit_rate_ld", 5);
-    hw(r, "global_sectors_ld", 5604504);
-    hw(r, "sectors_per_request_ld", 32);
-    r = row_of(&f, "conv2d/few_scattered", 400, 1); /* a few requests of a kernel that loads by other means */
-    hw(r, "useful_ld", 12.5);
-    hw(r, "l1_hit_rate_ld", 5);
-    hw(r, "global_sectors_ld", 1000);
-    hw(r, "sectors_per_request_ld", 32);
-    r = row_of(&f, "conv2d/l1_full", 9000, 0); /* tiled_halo: what is full comes before the pipe it does not use */
-    hw(r, "l1_busy", 93.1);
-    hw(r, "shared_conflict_share", 45);
-    expect(&f, 0, "compute", "the tensor pipe works in 66 %");
-    expect(&f, 1, "memory", "global loads use 12.5 %");
-    expect(&f, 2, "", "");
-    expect(&f, 3, "memory", "the L1's data banks are busy in 93.1 %");
-    fixture_free(&f);
-}
-
 /* A product that no table has: no rate is made up, and the words say so; without an environment the data sheet speaks. */
 static void unknown_machines_stay_unknown(void **state)
 {
@@ -587,8 +432,6 @@ int main(void)
         cmocka_unit_test(printed_numbers_add_up),
         cmocka_unit_test(clusters_are_the_drivers),
         cmocka_unit_test(a_chain_is_held_as_a_whole),
-        cmocka_unit_test(verdicts_without_counters),
-        cmocka_unit_test(verdicts_with_counters),
         cmocka_unit_test(rows_are_found_by_words),
         cmocka_unit_test(unknown_machines_stay_unknown),
         cmocka_unit_test(library_kernels_have_limits),

@@ -1,0 +1,394 @@
+/* report/case_document: see case_document.h. */
+#include "report/case_document.h"
+#include "report/listing.h"
+#include "report/number.h"
+#include "report/resources.h"
+#include "report/verdict.h"
+#include "report/why.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the lines above the table ---- */
+
+static bool same_tiles(const struct row *a, const struct row *b)
+{
+    return a->tile && b->tile && strcmp(a->tile, b->tile) == 0 && a->tile_weight_bytes == b->tile_weight_bytes;
+}
+
+/* "8x16 (sparse_tile): 1,102 of 7,200 active, scheduled A 10.4 GFLOP, 1.39 E · by marked inputs 0:6098 1:20 2:14 ...". */
+static void tiles_line(const struct case_view *c, int first, struct text *t)
+{
+    const struct row *row = c->rows[first];
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    text_addf(t, "%s", row->tile);
+    const char *gap = " (", *last = "";
+    for (int i = first; i < c->count; i++) {
+        const char *name = variant_short(c->rows[i]); /* points of one variant stand together */
+        if (same_tiles(row, c->rows[i]) && strcmp(name, last) != 0) {
+            text_addf(t, "%s%s", gap, name);
+            gap = ", ";
+            last = name;
+        }
+    }
+    text_addf(t, "): %s of %s active", number_count((double)row->tiles_active, a), number_count((double)row->tiles, b));
+    if (row->flop_scheduled > 0)
+        text_addf(t, ", scheduled A %s", number_si(row->flop_scheduled, "FLOP", a));
+    if (row->flop_scheduled > 0 && row->flop_useful > 0)
+        text_addf(t, ", %s E", number_3(row->flop_scheduled / row->flop_useful, a));
+    text_addf(t, " · by marked inputs %s", row->tile_fill ? row->tile_fill : "?");
+    if (row->tile_weight_bytes >= 0)
+        text_addf(t, " · filter %s a tile", number_si((double)row->tile_weight_bytes, "B", a));
+}
+
+/* One line for each tile and filter traffic that variants declare. */
+static void add_tiles(struct block *b, const struct case_view *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        bool said = !c->rows[i]->tile || c->rows[i]->tiles < 0;
+        struct text line = {0};
+        for (int k = 0; k < i; k++)
+            said |= same_tiles(c->rows[i], c->rows[k]);
+        if (!said) {
+            tiles_line(c, i, &line);
+            block_item(b, "tiles", NULL, text_get(&line));
+        }
+        text_free(&line);
+    }
+}
+
+static void add_head(struct document *d, const struct case_view *c)
+{
+    const struct row *row = c->rows[0];
+    struct text conditions = {0}, work = {0};
+    document_heading(d, 2, row->case_id, row->work)->anchor = xstrdup(row->case_id ? row->case_id : "?");
+    struct block *b = document_prose(d, TONE_SOFT, DETAIL_ALWAYS);
+    case_conditions(c, &conditions);
+    case_work(c, &work);
+    block_item(b, NULL, NULL, text_get(&conditions));
+    block_item(b, "work", NULL, text_get(&work));
+    add_tiles(b, c);
+    text_free(&conditions);
+    text_free(&work);
+}
+
+/* ---- the list below it ---- */
+
+static void add_infeasible(struct block *list, const struct case_view *c)
+{
+    struct reason_group *groups;
+    int count = reason_groups(c, ROW_INFEASIBLE, &groups), planned = 0;
+    for (int i = 0; i < count; i++) {
+        block_item(list, "infeasible", NULL, groups[i].reason);
+        block_names(list, text_get(&groups[i].names), groups[i].count);
+    }
+    reason_groups_free(groups, count);
+    for (int i = 0; i < c->count; i++)
+        planned += c->rows[i]->status == ROW_PLANNED;
+    char *left = text_format("%d of %d rows not run yet", planned, c->count);
+    block_item(list, "left", NULL, planned ? left : NULL);
+    free(left);
+}
+
+/* "warm, isolated   cudnn 141 us · sparse_tile 15.2 us (9.26)". */
+static void add_mode(struct block *list, const struct case_view *c, const struct row_time *time)
+{
+    struct text line = {0};
+    char a[NUMBER_TEXT], r[NUMBER_TEXT];
+    const char *dot = "  ";
+    text_addf(&line, "%s, %s", time->load, time->cache);
+    for (int j = 0; j < c->count; j++) {
+        const struct view *v = &c->views[c->order[j]];
+        const struct row_time *other = v->ranked ? row_time(v->row, time->cache, time->load) : NULL;
+        if (other) {
+            text_addf(&line, "%s%s %s us", dot, v->name, number_3(other->median_ns / 1e3, a));
+            if (other->ratio > 0 && v->rank != 0)
+                text_addf(&line, " (x %s)", number_3(other->ratio, r));
+            dot = " · ";
+        }
+    }
+    block_item(list, "also", NULL, text_get(&line));
+    text_free(&line);
+}
+
+static bool same_mode(const struct row_time *a, const char *cache, const char *load)
+{
+    return strcmp(a->cache, cache) == 0 && strcmp(a->load, load) == 0;
+}
+
+/* Every mode but the headline and the one that is a column of the table, in the order in which the rows met them. */
+static void add_modes(struct block *list, const struct case_view *c)
+{
+    const struct row_time *said[8];
+    int count = 0;
+    for (int i = 0; i < c->count && !c->counts; i++) {
+        for (int k = 0; k < c->rows[i]->time_count && count < 8; k++) {
+            const struct row_time *time = &c->rows[i]->times[k];
+            bool known = time->step != -1 || same_mode(time, c->cache, c->load) ||
+                         (strcmp(time->load, "sustained") == 0 && strcmp(c->load, "isolated") == 0);
+            for (int m = 0; m < count; m++)
+                known |= same_mode(said[m], time->cache, time->load);
+            if (!known) {
+                said[count++] = time;
+                add_mode(list, c, time);
+            }
+        }
+    }
+}
+
+/* Numbers that a variant declares itself (`columns:` in its head). */
+static void add_own_columns(struct block *list, const struct case_view *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        struct text line = {0};
+        char a[NUMBER_TEXT];
+        for (int k = 0; k < c->rows[i]->metric_count; k++) {
+            const struct row_metric *m = &c->rows[i]->metrics[k];
+            if (m->step == -1 && m->line == 0 && strcmp(m->source, "variant") == 0) {
+                text_addf(&line, "%s%s %s", line.len ? ", " : "", m->name,
+                          m->value == floor(m->value) ? number_count(m->value, a) : number_3(m->value, a));
+            }
+        }
+        if (line.len)
+            block_item(list, "own", c->views[i].name, text_get(&line));
+        text_free(&line);
+    }
+}
+
+/* A word for a shell. */
+static void add_word(struct text *t, const char *word)
+{
+    bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-")];
+    text_addf(t, plain ? "%s" : "'%s'", word);
+}
+
+/* Options of the command that made the run, without which another command does not find the same rows. `which`: their short and long names.
+ */
+static void add_options(struct text *t, const struct run *run, const char *const *which)
+{
+    char *copy = xstrdup(run && run->argv ? run->argv : ""), *rest = copy;
+    for (char *word; (word = strsep(&rest, " "));)
+        for (int i = 0; which[i]; i++) {
+            size_t n = strlen(which[i]);
+            if (!strcmp(word, which[i]) && rest) {
+                text_addf(t, " %s ", word);
+                add_word(t, strsep(&rest, " "));
+                break;
+            }
+            if (n > 2 && !strncmp(word, which[i], n) && word[n] == '=') {
+                text_addf(t, " %s", word);
+                break;
+            }
+        }
+    free(copy);
+}
+
+/* The next command: to see a failure, else to look into the fastest row of one's own. */
+static void add_next(struct block *list, const struct case_view *c)
+{
+    static const char *const run_options[] = {"-V", "--variants", "-d", "--device", "-o", "--out", NULL},
+                             *const exec_options[] = {"-V", "--variants", "-d", "--device", NULL},
+                             *const why_options[] = {"-o", "--out", NULL};
+    const struct view *failed = NULL, *best = case_best(c);
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        if (v->row->status == ROW_WRONG && !(v->row->dump && v->row->dump[0]) && !failed)
+            failed = v;
+    }
+    const struct view *v = failed ? failed : best;
+    if (!v)
+        return;
+    char base[VARIANT_BASE];
+    const char *name = variant_base(v->row, base); /* the command line knows the variant, not what completed it here */
+    const char *layer = v->row->layer ? v->row->layer : "LAYER",
+               *scenario = c->run && c->run->scenario_path ? c->run->scenario_path : "SCENARIO";
+    struct text line = {0}, row = {0};
+    if (v->row->axes && v->row->axes[0]) /* several cases have these words */
+        text_addf(&row, "'%s'", v->row->id);
+    else
+        text_addf(&row, "%s %s", layer, name);
+    if (failed) {
+        text_add(&line, "bench run ");
+        add_word(&line, scenario);
+        text_addf(&line, " --layer %s --only %s --dump", layer, name);
+        add_options(&line, c->run, run_options);
+    } else {
+        text_addf(&line, "bench why %s", text_get(&row));
+        add_options(&line, c->run, why_options);
+        text_add(&line, " · bench exec ");
+        add_word(&line, scenario);
+        text_addf(&line, " %s", text_get(&row));
+        add_options(&line, c->run, exec_options);
+        text_add(&line, " -- ncu --set full");
+    }
+    block_item(list, "next", NULL, text_get(&line));
+    text_free(&line);
+    text_free(&row);
+}
+
+/* ---- what is folded away below it ---- */
+
+/* What `bench why`, `bench why --measure` and `bench show ROW` print of the row. */
+static void add_why(struct document *d, const struct case_view *c, const struct view *v)
+{
+    const struct report_style style = {.width = 120};
+    struct text words = {0};
+    char *title = text_format("%s%s%s", v->name, v->verdicts.count ? ": " : "", verdict_word(v));
+    report_why_row(&words, c, v, &style);
+    listing_row(&words, v->row, &style);
+    document_fold(d, title);
+    document_code(d, text_get(&words), DETAIL_FULL);
+    document_end(d);
+    text_free(&words);
+    free(title);
+}
+
+#define ROWS_EXPLAINED 12 /* of a case, the fastest first: a page stays a page */
+
+static void add_whys(struct document *d, const struct case_view *c)
+{
+    int shown = 0, more = 0;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        if (v->row->status != ROW_OK || (!v->ranked && !c->counts))
+            continue;
+        if (shown == ROWS_EXPLAINED) {
+            more++;
+            continue;
+        }
+        if (!shown++) {
+            document_fold(
+                d, "Why each row is as fast as it is: verdict, account of its time, what the fastest does better, kernels, source lines");
+        }
+        add_why(d, c, v);
+    }
+    if (more) {
+        char *rest = text_format("%d further rows: `bench why ROW` explains each of them", more);
+        block_item(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, rest);
+        free(rest);
+    }
+    if (shown)
+        document_end(d);
+}
+
+/* "16 × 4 × 1": without the ones behind. */
+static void dims_cell(struct table *t, const int64_t d[3])
+{
+    int last = d[2] > 1 ? 2 : d[1] > 1 ? 1 : 0;
+    struct text text = {0};
+    for (int i = 0; d[0] >= 0 && i <= last; i++)
+        text_addf(&text, "%s%lld", i ? " × " : "", (long long)d[i]);
+    table_cell(t, PAINT_NONE, "%s", text_get(&text));
+    text_free(&text);
+}
+
+static void pair_cell(struct table *t, int a, int b, const char *between)
+{
+    char x[NUMBER_TEXT], y[NUMBER_TEXT];
+    bool known = a >= 0 && b >= 0;
+    table_cell(t, PAINT_NONE, known ? "%s%s%s" : "", number_count(a, x), between, number_count(b, y));
+}
+
+static void count_cell(struct table *t, int value)
+{
+    char a[NUMBER_TEXT];
+    table_number(t, PAINT_NONE, value >= 0 ? value : NAN, number_count(value, a));
+}
+
+static void step_line(struct table *t, const struct case_view *c, const struct view *v, int index)
+{
+    struct row_step s;
+    char a[NUMBER_TEXT];
+    if (!resources_step(c, v, index, &s)) /* with what is known of a library's kernel */
+        s = v->row->steps[index];
+    table_row(t, s.lift[0] ? LINE_EXPLAINED : LINE_PLAIN);
+    table_cell(t, PAINT_NONE, "%s", v->name);
+    table_cell(t, PAINT_NONE, "%s", s.name);
+    table_note(t, s.prepare ? "once, not timed" : "%s", "");
+    dims_cell(t, s.grid);
+    dims_cell(t, s.block);
+    count_cell(t, s.registers);
+    pair_cell(t, s.spill_store_bytes, s.spill_load_bytes, " / ");
+    count_cell(t, s.stack_bytes);
+    pair_cell(t, s.static_smem, s.dynamic_smem, " + ");
+    count_cell(t, s.constant_bytes);
+    count_cell(t, s.code_bytes);
+    count_cell(t, s.blocks_per_sm);
+    count_cell(t, s.warps_per_sm);
+    table_number(t, PAINT_NONE, s.occupancy >= 0 ? s.occupancy : NAN, number_percent(s.occupancy, a));
+    table_note(t, "%s", s.limit);
+    table_number(t, PAINT_NONE, s.waves >= 0 ? s.waves : NAN, number_3(s.waves, a));
+    table_cell(t, PAINT_NONE, "%.8s", s.sass_hash);
+    if (s.lift[0]) {
+        table_row(t, LINE_STEP);
+        table_absent(t, 1);
+        table_rest(t, PAINT_NONE, s.lift);
+    }
+}
+
+static void add_steps(struct document *d, const struct case_view *c)
+{
+    static const struct {
+        const char *key, *heading;
+        enum align align;
+    } shown[] = {{"name", "variant", ALIGN_LEFT},
+                 {"code", "step", ALIGN_LEFT},
+                 {"grid", "grid", ALIGN_RIGHT},
+                 {"block", "block", ALIGN_RIGHT},
+                 {"registers", "regs", ALIGN_RIGHT},
+                 {"spill", "spill B st / ld", ALIGN_RIGHT},
+                 {"stack", "stack B", ALIGN_RIGHT},
+                 {"smem", "smem B static + dynamic", ALIGN_RIGHT},
+                 {"constant", "const B", ALIGN_RIGHT},
+                 {"bytes", "code B", ALIGN_RIGHT},
+                 {"blocks", "blocks / SM", ALIGN_RIGHT},
+                 {"warps", "warps / SM", ALIGN_RIGHT},
+                 {"occupancy", "occ %", ALIGN_RIGHT},
+                 {"waves", "waves", ALIGN_RIGHT},
+                 {"code", "SASS", ALIGN_LEFT}};
+    struct table *t = table_new();
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
+        table_column(t, shown[i].key, shown[i].heading, shown[i].align);
+    table_column_about(t, NULL, "the same hash is the same machine code", DETAIL_ALWAYS);
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[c->order[i]];
+        for (int s = 0; s < v->row->step_count; s++)
+            step_line(t, c, v, s);
+    }
+    if (!t->line_count) {
+        table_free(t);
+        return;
+    }
+    document_fold(d, "Launch, registers and occupancy of every step, and what would lift its limit");
+    document_table(d, t, DETAIL_FULL);
+    document_end(d);
+}
+
+static void add_figures(struct document *d, const struct case_view *c, const struct plots *plots)
+{
+    for (int i = 0; plots && i < plots->count; i++) {
+        const struct plot *p = &plots->items[i];
+        if (p->case_index == c->rows[0]->case_index && (p->kind == PLOT_TIME || p->kind == PLOT_COUNTS || p->kind == PLOT_ROOFLINE))
+            document_figure(d, p->svg, p->caption, false);
+    }
+}
+
+void case_document(struct document *d, const struct case_view *c, const struct plots *plots)
+{
+    add_head(d, c);
+    document_table(d, case_table(c), DETAIL_ALWAYS);
+    case_limits(d, c);
+    add_figures(d, c, plots);
+    struct block *list = document_list(d, DETAIL_ALWAYS);
+    add_infeasible(list, c);
+    add_modes(list, c);
+    case_ablations(c, list);
+    add_own_columns(list, c);
+    case_notes(c, list);
+    case_why(c, list);
+    add_next(list, c);
+    add_whys(d, c);
+    add_steps(d, c);
+    case_counters(d, c);
+}

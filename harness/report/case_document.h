@@ -1,0 +1,34 @@
+/* report/case_document: what is said of one case, in blocks. */
+#ifndef BENCH_REPORT_CASE_DOCUMENT_H
+#define BENCH_REPORT_CASE_DOCUMENT_H
+
+#include "report/document.h"
+#include "report/plot.h"
+#include "report/view.h"
+
+/* Heading, conditions, table, figures (plots may be NULL), notes, and for forms that show everything: why, every step, every counter. */
+void case_document(struct document *d, const struct case_view *c, const struct plots *plots);
+
+/* ---- its parts ---- */
+
+struct table *case_table(const struct case_view *c);
+/* What limits each row, by hardware counters: the values of counter groups that have a `head`. */
+void case_limits(struct document *d, const struct case_view *c);
+/* Every counter and metric, in the sections of the counter groups. */
+void case_counters(struct document *d, const struct case_view *c);
+/* "H200 · nvrtc 13.0.88 sm_90a · isolated, cold · 42 rounds · A/A ±0.31 %" / "emu ... no time and no ranking". */
+void case_conditions(const struct case_view *c, struct text *t);
+/* "67.9 GFLOP, 25 MB · floor 7.0 us (compute)". */
+void case_work(const struct case_view *c, struct text *t);
+/* "tconv: 213 us whole; without store 190 (-11 %), bias 212 (-0.5 %)": an item for each row that was run without its parts. */
+void case_ablations(const struct case_view *c, struct block *list);
+/* Where to look: of each row, the fastest first, what binds it and what it would gain at most; on emu first the source lines that cost
+ * most. */
+void case_why(const struct case_view *c, struct block *list);
+/* The source lines of one row that cost most (emu). */
+void case_lines(const struct case_view *c, const struct view *v, struct block *list);
+/* "tconv (and 1 more): stopped at 30 rounds ...": warnings of rows, why they have no hardware counters, and rows of the same machine code
+ * whose times are further apart than noise; each said once. */
+void case_notes(const struct case_view *c, struct block *list);
+
+#endif

@@ -1,0 +1,312 @@
+/* report/document: see document.h. */
+#include "report/document.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The forms of a report; the first is what `bench report` writes unless told otherwise. */
+static const struct form *const forms[] = {&form_markdown, &form_html, &form_terminal};
+#define FORMS (sizeof forms / sizeof *forms)
+
+static char *copy_of(const char *s)
+{
+    return s ? xstrdup(s) : NULL;
+}
+
+/* ---- tables ---- */
+
+struct table *table_new(void)
+{
+    return xcalloc(1, sizeof(struct table));
+}
+
+void table_free(struct table *t)
+{
+    for (int i = 0; t && i < t->line_count * t->column_count; i++) {
+        free(t->cells[i].text);
+        free(t->cells[i].note);
+        free(t->cells[i].about);
+        free(t->cells[i].target);
+    }
+    for (int i = 0; t && i < t->column_count; i++) {
+        free(t->columns[i].key);
+        free(t->columns[i].heading);
+        free(t->columns[i].note);
+        free(t->columns[i].about);
+    }
+    if (t) {
+        free(t->cells);
+        free(t->lines);
+        free(t->columns);
+    }
+    free(t);
+}
+
+void table_column(struct table *t, const char *key, const char *heading, enum align align)
+{
+    t->columns = xrealloc(t->columns, (size_t)(t->column_count + 1) * sizeof *t->columns);
+    t->columns[t->column_count++] = (struct table_column){.key = xstrdup(key), .heading = xstrdup(heading), .align = align};
+}
+
+void table_column_about(struct table *t, const char *note, const char *about, enum detail detail)
+{
+    struct table_column *c = &t->columns[t->column_count - 1];
+    c->note = copy_of(note);
+    c->about = copy_of(about);
+    c->detail = detail;
+}
+
+void table_row(struct table *t, enum line_kind kind)
+{
+    size_t used = (size_t)(t->line_count * t->column_count), lines = (size_t)t->line_count + 1;
+    t->cells = xrealloc(t->cells, (used + (size_t)t->column_count) * sizeof *t->cells);
+    t->lines = xrealloc(t->lines, lines * sizeof *t->lines);
+    for (int i = 0; i < t->column_count; i++)
+        t->cells[used + (size_t)i] = (struct cell){.value = NAN};
+    t->lines[t->line_count++] = kind;
+    t->next = 0;
+}
+
+static struct cell *next_cell(struct table *t)
+{
+    if (t->line_count == 0 || t->next >= t->column_count)
+        abort(); /* a line with more cells than the table has columns: a fault of ours */
+    return &t->cells[(t->line_count - 1) * t->column_count + t->next++];
+}
+
+/* The cell that was made last. */
+static struct cell *last_cell(struct table *t)
+{
+    return &t->cells[(t->line_count - 1) * t->column_count + t->next - 1];
+}
+
+void table_cell(struct table *t, enum paint paint, const char *format, ...)
+{
+    struct text text = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&text, format, args);
+    va_end(args);
+    struct cell *c = next_cell(t);
+    c->kind = text.len ? CELL_TEXT : CELL_ABSENT;
+    c->paint = paint;
+    c->text = text.len ? text_take(&text) : NULL;
+    text_free(&text);
+}
+
+void table_number(struct table *t, enum paint paint, double value, const char *text)
+{
+    struct cell *c = next_cell(t);
+    if (!isnan(value))
+        *c = (struct cell){.kind = CELL_NUMBER, .paint = paint, .text = xstrdup(text), .value = value};
+}
+
+void table_bar(struct table *t, double percent)
+{
+    struct cell *c = next_cell(t);
+    if (percent >= 0)
+        *c = (struct cell){.kind = CELL_BAR, .text = text_format("%.1f", percent), .value = percent};
+}
+
+void table_link(struct table *t, const char *target, const char *text)
+{
+    *next_cell(t) = (struct cell){.kind = CELL_LINK, .paint = PAINT_BOLD, .text = xstrdup(text), .target = xstrdup(target), .value = NAN};
+}
+
+void table_absent(struct table *t, int cells)
+{
+    while (cells-- > 0)
+        next_cell(t);
+}
+
+void table_rest(struct table *t, enum paint paint, const char *text)
+{
+    *next_cell(t) = (struct cell){.kind = CELL_REST, .paint = paint, .text = xstrdup(text), .value = NAN};
+    t->next = t->column_count;
+}
+
+void table_note(struct table *t, const char *format, ...)
+{
+    struct text text = {0};
+    va_list args;
+    va_start(args, format);
+    text_vaddf(&text, format, args);
+    va_end(args);
+    struct cell *c = last_cell(t);
+    if (c->kind != CELL_ABSENT && text.len)
+        c->note = text_take(&text);
+    text_free(&text);
+}
+
+void table_about(struct table *t, const char *about)
+{
+    struct cell *c = last_cell(t);
+    if (c->kind != CELL_ABSENT && about && about[0])
+        c->about = xstrdup(about);
+}
+
+const struct cell *table_at(const struct table *t, int line, int column)
+{
+    return &t->cells[line * t->column_count + column];
+}
+
+bool table_shows(const struct table *t, int column, bool full)
+{
+    enum detail detail = t->columns[column].detail;
+    bool any = column < 2;
+    for (int i = 0; i < t->line_count && !any; i++) {
+        const struct cell *c = table_at(t, i, column);
+        any = c->kind != CELL_ABSENT && c->kind != CELL_REST;
+    }
+    return any && detail != (full ? DETAIL_BRIEF : DETAIL_FULL);
+}
+
+/* ---- blocks ---- */
+
+void document_free(struct document *d)
+{
+    for (int i = 0; i < d->count; i++) {
+        struct block *b = &d->blocks[i];
+        for (int k = 0; k < b->item_count; k++) {
+            free(b->items[k].label);
+            free(b->items[k].name);
+            free(b->items[k].text);
+            free(b->items[k].more);
+        }
+        free(b->items);
+        free(b->text);
+        free(b->note);
+        free(b->anchor);
+        free(b->svg);
+        free(b->caption);
+        table_free(b->table);
+    }
+    free(d->blocks);
+    *d = (struct document){0};
+}
+
+static struct block *add(struct document *d, enum block_kind kind, enum detail detail)
+{
+    d->blocks = xrealloc(d->blocks, (size_t)(d->count + 1) * sizeof *d->blocks);
+    d->blocks[d->count] = (struct block){.kind = kind, .detail = detail};
+    return &d->blocks[d->count++];
+}
+
+struct block *document_heading(struct document *d, int level, const char *text, const char *note)
+{
+    struct block *b = add(d, BLOCK_HEADING, DETAIL_ALWAYS);
+    b->level = level;
+    b->text = xstrdup(text ? text : "?");
+    b->note = note && note[0] ? xstrdup(note) : NULL;
+    return b;
+}
+
+struct block *document_prose(struct document *d, enum tone tone, enum detail detail)
+{
+    struct block *b = add(d, BLOCK_PROSE, detail);
+    b->tone = tone;
+    return b;
+}
+
+struct block *document_list(struct document *d, enum detail detail)
+{
+    return add(d, BLOCK_LIST, detail);
+}
+
+struct block *document_table(struct document *d, struct table *table, enum detail detail)
+{
+    struct block *b = add(d, BLOCK_TABLE, detail);
+    b->table = table;
+    return b;
+}
+
+struct block *document_figure(struct document *d, const char *svg, const char *caption, bool small)
+{
+    struct block *b = add(d, BLOCK_FIGURE, DETAIL_FULL);
+    b->svg = copy_of(svg);
+    b->caption = copy_of(caption);
+    b->small = small;
+    return b;
+}
+
+struct block *document_code(struct document *d, const char *text, enum detail detail)
+{
+    struct block *b = add(d, BLOCK_CODE, detail);
+    b->text = xstrdup(text);
+    return b;
+}
+
+void document_fold(struct document *d, const char *title)
+{
+    add(d, BLOCK_FOLD, DETAIL_FULL)->text = xstrdup(title);
+}
+
+void document_end(struct document *d)
+{
+    add(d, BLOCK_END, DETAIL_FULL);
+}
+
+void block_item(struct block *b, const char *label, const char *name, const char *text)
+{
+    if ((text && text[0]) || (name && name[0])) {
+        b->items = xrealloc(b->items, (size_t)(b->item_count + 1) * sizeof *b->items);
+        b->items[b->item_count++] = (struct item){.label = copy_of(label), .name = copy_of(name), .text = copy_of(text)};
+    }
+}
+
+void block_names(struct block *b, const char *names, int count)
+{
+    struct item *last = &b->items[b->item_count - 1];
+    last->more = xstrdup(names);
+    last->count = count;
+}
+
+void block_lines(struct block *b, const char *label, const char *lines)
+{
+    for (const char *p = lines; *p;) {
+        size_t n = strcspn(p, "\n");
+        char *line = xstrndup(p, n);
+        block_item(b, label, NULL, line);
+        free(line);
+        p += n + (p[n] == '\n');
+    }
+}
+
+/* ---- forms ---- */
+
+const struct form *form_find(const char *name)
+{
+    for (size_t i = 0; i < FORMS; i++)
+        if (strcmp(forms[i]->name, name) == 0)
+            return forms[i];
+    return NULL;
+}
+
+void form_names(struct text *t)
+{
+    for (size_t i = 0; i < FORMS; i++)
+        text_addf(t, "%s%s", i ? ", " : "", forms[i]->name);
+}
+
+const struct block *document_next(const struct document *d, int *at, bool full)
+{
+    for (int folds = 0; *at < d->count;) {
+        const struct block *b = &d->blocks[(*at)++];
+        bool empty = ((b->kind == BLOCK_PROSE || b->kind == BLOCK_LIST) && !b->item_count) ||
+                     (b->kind == BLOCK_TABLE && !b->table->line_count) || (b->kind == BLOCK_FIGURE && !b->svg);
+        if (!full && (b->kind == BLOCK_FOLD || b->kind == BLOCK_END)) /* with all that is in it */
+            folds += b->kind == BLOCK_FOLD ? 1 : -1;
+        else if (!folds && !empty && b->detail != (full ? DETAIL_BRIEF : DETAIL_FULL))
+            return b;
+    }
+    return NULL;
+}
+
+void item_text(const struct item *item, struct text *t)
+{
+    if (item->name)
+        text_addf(t, "%s%s", item->name, item->text ? ": " : "");
+    text_add(t, item->text ? item->text : "");
+    if (item->more)
+        text_addf(t, ": %s", item->more);
+}

@@ -1,0 +1,144 @@
+/* report/document: what a report says, before it has a form. A case, a run, a network become a list of blocks; a form (terminal, Markdown,
+ * HTML) writes blocks and knows nothing of cases. To add a form: one .c file with a struct form, and its line in document.c's table. */
+#ifndef BENCH_REPORT_DOCUMENT_H
+#define BENCH_REPORT_DOCUMENT_H
+
+#include "report/report.h"
+
+/* ---- tables ---- */
+
+enum align { ALIGN_LEFT, ALIGN_RIGHT, ALIGN_POINT /* decimal points below each other */ };
+enum paint { PAINT_NONE, PAINT_BOLD, PAINT_DIM, PAINT_GOOD, PAINT_BAD, PAINT_WARN };
+/* Which forms show it: all; only those that are read at a glance (a terminal, a comment under a change); only those that show everything.
+ */
+enum detail { DETAIL_ALWAYS, DETAIL_BRIEF, DETAIL_FULL };
+
+enum cell_kind {
+    CELL_ABSENT,
+    CELL_TEXT,
+    CELL_NUMBER, /* sorts by its value */
+    CELL_BAR,    /* a number of per cent, with a bar of that length where a form can draw one */
+    CELL_LINK,   /* to the heading with that anchor */
+    CELL_REST    /* a sentence over this and all further columns; it takes no part in the widths */
+};
+struct cell {
+    enum cell_kind kind;
+    enum paint paint;
+    char *text;   /* as it is shown */
+    char *note;   /* what stands small beside it: half of an interval, an interval, a limit, the ideal; NULL */
+    char *about;  /* what it is, or all of its digits: a second line, or shown when pointed at; NULL */
+    char *target; /* of a link */
+    double value; /* NaN: none */
+};
+struct table_column {
+    char *key;     /* one word: "time", "registers" */
+    char *heading; /* with the unit: "time us" */
+    char *note;    /* the heading of the notes: "[95 %]"; NULL */
+    char *about;   /* its definition; NULL */
+    enum align align;
+    enum detail detail;
+};
+enum line_kind { LINE_PLAIN, LINE_BASELINE, LINE_STEP, LINE_FAILED, LINE_SKIPPED, LINE_EXPLAINED /* the next line is its sentence */ };
+struct table {
+    struct table_column *columns;
+    int column_count;
+    struct cell *cells; /* line by line, each of column_count */
+    enum line_kind *lines;
+    int line_count;
+    int next;  /* the cell of the last line that comes next */
+    bool wide; /* a column for each variant: all of them equally wide */
+};
+struct table *table_new(void);
+void table_free(struct table *t);
+/* Columns come before lines. The last three may be NULL, NULL and DETAIL_ALWAYS. */
+void table_column(struct table *t, const char *key, const char *heading, enum align align);
+void table_column_about(struct table *t, const char *note, const char *about, enum detail detail); /* of the last column */
+void table_row(struct table *t, enum line_kind kind);
+/* The next cell of the line; an empty text is absent. */
+void table_cell(struct table *t, enum paint paint, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Absent where the value is NaN, whatever the text. */
+void table_number(struct table *t, enum paint paint, double value, const char *text);
+void table_bar(struct table *t, double percent);
+void table_link(struct table *t, const char *target, const char *text);
+void table_absent(struct table *t, int cells);
+void table_rest(struct table *t, enum paint paint, const char *text);
+/* Of the cell that was made last. */
+void table_note(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void table_about(struct table *t, const char *about);
+/* The cell of a line and column. */
+const struct cell *table_at(const struct table *t, int line, int column);
+/* Is the column shown? Not where it is beyond the form's detail, or where no line has a value; the first two always stand. */
+bool table_shows(const struct table *t, int column, bool full);
+
+/* ---- blocks ---- */
+
+enum block_kind {
+    BLOCK_HEADING, /* level 1 is the report's title, 2 a case's */
+    BLOCK_PROSE,   /* items are sentences, one below the other */
+    BLOCK_LIST,    /* items are entries of a list */
+    BLOCK_TABLE,
+    BLOCK_FIGURE,
+    BLOCK_CODE,
+    BLOCK_FOLD, /* what follows, up to its BLOCK_END, is folded away under this title */
+    BLOCK_END
+};
+enum tone { TONE_PLAIN, TONE_LEAD, TONE_SOFT, TONE_NOTICE };
+/* "why  sparse_tile: says ... (names)": any part may be NULL. */
+struct item {
+    char *label; /* the kind of thing it is: "why", "infeasible" */
+    char *name;  /* whom it is about */
+    char *text;
+    char *more; /* a list of names behind it, which a narrow form may cut */
+    int count;  /* how many names there are */
+};
+struct block {
+    enum block_kind kind;
+    enum detail detail;
+    enum tone tone;
+    int level;                  /* of a heading */
+    char *text, *note, *anchor; /* a heading, a fold's title, code; its subtitle; what a link names: NULL, there is none */
+    struct item *items;
+    int item_count;
+    struct table *table; /* the block's own */
+    char *svg, *caption; /* of a figure; svg NULL: it was not drawn */
+    bool small;          /* the figure may stand beside others */
+};
+struct document {
+    struct block *blocks;
+    int count;
+};
+void document_free(struct document *d);
+/* Appends a block; it stays where it is until the next one is added. */
+struct block *document_heading(struct document *d, int level, const char *text, const char *note);
+struct block *document_prose(struct document *d, enum tone tone, enum detail detail);
+struct block *document_list(struct document *d, enum detail detail);
+struct block *document_table(struct document *d, struct table *table, enum detail detail); /* takes the table */
+struct block *document_figure(struct document *d, const char *svg, const char *caption, bool small);
+struct block *document_code(struct document *d, const char *text, enum detail detail);
+void document_fold(struct document *d, const char *title); /* of a form with all details */
+void document_end(struct document *d);
+/* Appends an item; each may be NULL. Without a name and a text there is none. */
+void block_item(struct block *b, const char *label, const char *name, const char *text);
+void block_names(struct block *b, const char *names, int count); /* behind the last item */
+/* An item for each line of `lines`. */
+void block_lines(struct block *b, const char *label, const char *lines);
+
+/* ---- forms ---- */
+
+struct form {
+    const char *name;
+    bool full; /* shows everything: folded parts, figures, columns of detail */
+    void (*write)(struct text *t, const struct document *d, const struct report_style *style);
+    /* A whole report with what stands around it; NULL: nothing does, and `write` writes it. */
+    bool (*page)(struct text *t, const struct document *d, struct error *err);
+};
+extern const struct form form_terminal, form_markdown, form_html;
+/* By name ("md", "html"); NULL. `names` of all, for a hint. */
+const struct form *form_find(const char *name);
+void form_names(struct text *t);
+/* The next block that a form shows, beginning with *at; NULL behind the last. Blocks without anything in them are passed over. */
+const struct block *document_next(const struct document *d, int *at, bool full);
+/* The item's sentence as one text: "name: text more". */
+void item_text(const struct item *item, struct text *t);
+
+#endif

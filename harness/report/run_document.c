@@ -1,0 +1,441 @@
+/* report/run_document: what is said of a whole run, in blocks, and the forms that it takes. */
+#include "report/break_even.h"
+#include "report/case_document.h"
+#include "report/claims.h"
+#include "report/mask_table.h"
+#include "report/network.h"
+#include "report/number.h"
+#include "report/selector.h"
+#include "report/summary.h"
+#include "report/terminal.h"
+#include "report/tune.h"
+#include "report/verdict.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the first screen of a page ---- */
+
+static void add_lead(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    int ok = 0, failed = 0, won = 0, timed = 0;
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
+        for (int k = 0; k < w.view.count; k++) {
+            ok += w.view.views[k].row->status == ROW_OK;
+            failed += w.view.views[k].failed;
+        }
+        const struct view *best = case_best(&w.view);
+        timed += best != NULL;
+        won += best && best->time->ratio_low > 1;
+    }
+    struct text rest = {0};
+    if (failed)
+        text_addf(&rest, "%d failed", failed);
+    if (timed)
+        text_addf(&rest, "%sa variant beats row 0 on %d of %d timed cases", rest.len ? "; " : "", won, timed);
+    else if (count && device_counts(rows[0]->device))
+        text_addf(&rest, "%scounted on emu, which has exact counts, no time and no ranking", rest.len ? "; " : "");
+    char *verified = text_format("%d of %d rows verified", ok, count);
+    block_item(document_prose(d, TONE_LEAD, DETAIL_FULL), NULL, verified, rest.len ? text_get(&rest) : NULL);
+    free(verified);
+    text_free(&rest);
+}
+
+static void glance_timed(struct table *t, const struct case_view *c)
+{
+    char a[NUMBER_TEXT];
+    const struct view *best = case_best(c), *zero = c->zero && c->zero->ranked ? c->zero : NULL;
+    bool wins = best && best->time->ratio_low > 1;
+    double zero_us = zero ? zero->time->median_ns / 1e3 : NAN, best_us = best ? best->time->median_ns / 1e3 : NAN;
+    double ratio = best && best->time->ratio > 0 ? best->time->ratio : NAN;
+    const struct view *fastest = wins || !zero ? best : zero;
+    double share = fastest ? fastest->floor_share : NAN;
+    table_number(t, PAINT_NONE, zero_us, number_3(zero_us, a));
+    table_cell(t, PAINT_NONE, "%s", best ? best->name : "none");
+    table_number(t, PAINT_NONE, best_us, number_3(best_us, a));
+    table_number(t, wins ? PAINT_GOOD : PAINT_NONE, ratio, number_3(ratio, a));
+    table_cell(t, PAINT_NONE, isnan(share) ? "" : "%s %%", number_percent(share, a));
+}
+
+static void glance_counted(struct table *t, const struct case_view *c)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    int ok = 0, failed = 0, infeasible = 0;
+    double least = NAN, most = NAN;
+    for (int i = 0; i < c->count; i++) {
+        const struct view *v = &c->views[i];
+        ok += v->row->status == ROW_OK;
+        failed += v->failed;
+        infeasible += v->row->status == ROW_INFEASIBLE;
+        if (v->row->status == ROW_OK && !isnan(v->moved_over_compulsory)) {
+            least = fmin(least, v->moved_over_compulsory); /* fmin, fmax: NaN gives way */
+            most = fmax(most, v->moved_over_compulsory);
+        }
+    }
+    table_cell(t, PAINT_GOOD, "%d", ok);
+    table_cell(t, failed ? PAINT_BAD : PAINT_NONE, "%d", failed);
+    table_cell(t, PAINT_NONE, "%d", infeasible);
+    table_cell(t, PAINT_NONE, isnan(least) ? "" : "%s to %s", number_3(least, a), number_3(most, b));
+}
+
+/* What row 0 is in every case; "row 0" when the cases differ in it. */
+static void common_zero(const struct run *run, struct row *const *rows, int count, char out[VARIANT_BASE])
+{
+    snprintf(out, VARIANT_BASE, "row 0");
+    for (int i = 0, end; i < count; i = end) {
+        struct case_view c;
+        end = case_end(rows, count, i);
+        case_view_make(&c, run, rows + i, end - i);
+        bool same = i == 0 || strcmp(out, c.zero_name) == 0;
+        snprintf(out, VARIANT_BASE, "%s", same ? c.zero_name : "row 0");
+        case_view_free(&c);
+        if (!same)
+            return;
+    }
+}
+
+static struct table *glance_table(const struct run *run, struct row *const *rows, int count, bool counts)
+{
+    struct table *t = table_new();
+    char zero[VARIANT_BASE];
+    common_zero(run, rows, count, zero);
+    table_column(t, "name", "case", ALIGN_LEFT);
+    table_column(t, "work", "work", ALIGN_LEFT);
+    if (counts) {
+        table_column(t, "verified", "verified", ALIGN_RIGHT);
+        table_column(t, "failed", "failed", ALIGN_RIGHT);
+        table_column(t, "infeasible", "infeasible", ALIGN_RIGHT);
+        table_column(t, "moved", "moved / compulsory", ALIGN_RIGHT);
+        return t;
+    }
+    char *us = text_format("%s us", zero), *x = text_format("x %s", zero);
+    table_column(t, "zero", us, ALIGN_POINT);
+    table_column(t, "best", "fastest of the others", ALIGN_LEFT);
+    table_column(t, "time", "us", ALIGN_POINT);
+    table_column(t, "ratio", x, ALIGN_POINT);
+    table_column(t, "floor", "floor / fastest", ALIGN_RIGHT);
+    free(us);
+    free(x);
+    return t;
+}
+
+static void add_glance(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    bool counts = count && device_counts(rows[0]->device);
+    struct table *t = glance_table(run, rows, count, counts);
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
+        const char *id = w.view.rows[0]->case_id ? w.view.rows[0]->case_id : "?", *slash = strchr(id, '/');
+        table_row(t, LINE_PLAIN);
+        table_link(t, id, slash ? slash + 1 : id);
+        table_cell(t, PAINT_DIM, "%s", w.view.rows[0]->work ? w.view.rows[0]->work : "");
+        if (counts)
+            glance_counted(t, &w.view);
+        else
+            glance_timed(t, &w.view);
+    }
+    document_heading(d, 3, "At a glance", NULL)->detail = DETAIL_FULL;
+    document_table(d, t, DETAIL_FULL);
+}
+
+static void add_plots(struct document *d, const struct plots *plots)
+{
+    static const struct {
+        enum plot_kind kind;
+        const char *title;
+    } kinds[] = {{PLOT_BREAK_EVEN, "Time over density"}, {PLOT_SWEEP, "Over the axes"}, {PLOT_FACTS, "Registers, spills, occupancy"}};
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        bool any = false;
+        for (int i = 0; i < plots->count; i++) {
+            const struct plot *p = &plots->items[i];
+            if (p->kind == kinds[k].kind && p->svg) {
+                if (!any)
+                    document_heading(d, 3, kinds[k].title, NULL)->detail = DETAIL_FULL;
+                any = true;
+                document_figure(d, p->svg, p->caption, p->kind != PLOT_FACTS);
+            }
+        }
+    }
+    struct block *notices = document_prose(d, TONE_NOTICE, DETAIL_FULL);
+    block_item(notices, NULL, NULL, plots->problem);
+    block_item(notices, NULL, NULL, plots->left_out);
+}
+
+/* ---- the last screen ---- */
+
+static void add_how_to_read(struct document *d, bool counts)
+{
+    static const struct {
+        int device; /* 0: one that keeps time, 1: one that counts, 2: both */
+        const char *name, *text;
+    } lines[] = {
+        {1, NULL,
+         "Every count is exact and the same on every machine: the kernel's PTX is interpreted warp by warp. There is no time here, so "
+         "nothing is ranked."},
+        {1, "sect/req", "sectors of 32 bytes that one warp-wide load or store touches; in parentheses what its bytes need at the least."},
+        {1, "moved / compulsory", "bytes of all sectors moved over the bytes that any kernel must move once. 1 is the least possible."},
+        {0, "x",
+         "row 0's time over the variant's, paired round by round: above 1 is faster. It is green only when its whole 95 % interval is "
+         "above 1."},
+        {0, "floor",
+         "the time that no kernel can beat on this chip (arithmetic at peak rate, compulsory bytes at peak bandwidth, or a launch). "
+         "The column is its share of the time."},
+        {0, "roof", "the same with ceilings measured on this machine."},
+        {0, "isolated, cold", "one launch at a time, caches flushed before each."},
+        {0, "A/A", "row 0 measured against itself in the same rounds; a difference below it is noise."},
+        {0, "Against the machine's limits",
+         "hardware counters of launches of their own, several passes each, so a share may be a little above "
+         "100. A row of several kernels has their sums and means, and its steps below. Behind Every counter "
+         "they stand by group, with what they mean."},
+        {0, "at most ... of its time",
+         "what would go if what binds the row went and all else stayed, by the rule's own formula (bench counters "
+         "GROUP). The largest is named first."},
+        {0, "Why each row is as fast as it is",
+         "what binds it, and its time as a sum of parts that adds up; the parts by waiting reason say "
+         "what the lost time looks like, not what would be gained (METHOD.md, Why)."},
+        {2, "occ %", "warps that can be resident over the chip's maximum, and what limits them."},
+        {2, "spill", "bytes a thread stores to local memory because registers ran out."},
+        {2, NULL, "A variant whose output is wrong is shown with its reason and is never ranked. Every number is defined in METHOD.md."},
+    };
+    document_heading(d, 2, "How to read this", NULL)->detail = DETAIL_FULL;
+    struct block *list = document_list(d, DETAIL_FULL);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        if (lines[i].device == 2 || lines[i].device == counts)
+            block_item(list, NULL, lines[i].name, lines[i].text);
+}
+
+static void add_provenance(struct document *d, const struct run *run)
+{
+    struct table *t = table_new();
+    table_column(t, "fact", "", ALIGN_LEFT);
+    table_column(t, "value", "", ALIGN_LEFT);
+    for (const struct column *c = columns; c->name; c++) {
+        struct column_value v = {.absent = true};
+        if (c->group == COLUMN_RUN && strcmp(c->name, "scenario_text") != 0)
+            v = column_get(c, run);
+        if (!v.absent) {
+            table_row(t, LINE_PLAIN);
+            table_cell(t, PAINT_NONE, "%s", c->name);
+            if (v.text)
+                table_cell(t, PAINT_NONE, "%s", v.text);
+            else
+                table_cell(t, PAINT_NONE, c->type == COLUMN_UINT64 ? "%llu" : "%lld", (long long)v.integer);
+        }
+    }
+    document_heading(d, 2, "Provenance", NULL);
+    document_table(d, t, DETAIL_ALWAYS);
+    if (run->scenario_text && run->scenario_text[0]) {
+        document_fold(d, "The scenario");
+        document_code(d, run->scenario_text, DETAIL_FULL);
+        document_end(d);
+    }
+}
+
+/* ---- parts that a terminal prints one by one ---- */
+
+typedef void add_part(struct document *d, const struct run *run, struct row *const *rows, int count);
+
+static void write_part(add_part *add, struct text *t, const struct run *run, struct row *const *rows, int count,
+                       const struct report_style *style)
+{
+    struct document d = {0};
+    add(&d, run, rows, count);
+    form_terminal.write(t, &d, style);
+    document_free(&d);
+}
+
+/* A heading, the lines about the whole run; nothing when there are none. Empties the lines. */
+static void add_lines(struct document *d, const char *heading, const char *label, struct text *lines)
+{
+    if (lines->len) {
+        document_heading(d, 3, heading, NULL)->detail = DETAIL_FULL;
+        block_lines(document_list(d, DETAIL_ALWAYS), label, text_get(lines));
+    }
+    text_free(lines);
+}
+
+static void add_networks(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    struct network *networks;
+    struct text lines = {0};
+    int made = network_list_make(&networks, run, rows, count);
+    for (int i = 0; i < made; i++) {
+        network_lines(&networks[i], &lines);
+        add_lines(d, "Network", "network", &lines);
+    }
+    network_list_free(networks, made);
+}
+
+static void add_selector(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    struct text lines = {0};
+    selector_lines(&lines, run, rows, count);
+    add_lines(d, "Selector", "selector", &lines);
+}
+
+static void add_claims(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    struct text lines = {0};
+    claims_lines(&lines, run, rows, count);
+    add_lines(d, "Claims", "claims", &lines);
+}
+
+static void add_masks(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    struct mask_table *tables;
+    int made = mask_tables_make(&tables, run, rows, count);
+    for (int i = 0; i < made; i++) {
+        char *title = text_format("us by mask: %s", tables[i].title);
+        document_heading(d, 3, title, NULL);
+        document_table(d, tables[i].table, DETAIL_ALWAYS);
+        free(tables[i].title);
+        free(title);
+    }
+    free(tables);
+}
+
+/* Rows that a break-even could be asked of, on a device without time. */
+static bool asked_without_time(struct row *const *rows, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (rows[i]->density_in >= 0 && !row_is_network(rows[i]) && device_counts(rows[i]->device))
+            return true;
+    return false;
+}
+
+/* The sentences, for forms that show everything the table too; the plots follow. */
+static void add_break_even(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    struct break_group *groups;
+    struct text lines = {0};
+    int made = break_even_make(&groups, run, rows, count);
+    for (int i = 0; i < made; i++) {
+        break_even_sentence(&groups[i], &lines);
+        text_add(&lines, "\n");
+    }
+    if (!made && asked_without_time(rows, count))
+        text_add(&lines, "none: this device has no time; tiles and work above are exact\n");
+    add_lines(d, "Break-even of sparse and dense", "break-even", &lines);
+    break_even_free(groups, made);
+}
+
+static void add_break_table(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    struct break_group *groups;
+    int made = break_even_make(&groups, run, rows, count);
+    if (made)
+        document_table(d, break_even_table(groups, made), DETAIL_ALWAYS);
+    break_even_free(groups, made);
+}
+
+static void add_answers(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    add_masks(d, run, rows, count);
+    add_break_even(d, run, rows, count);
+}
+
+void report_network(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    write_part(add_networks, t, run, rows, count, style);
+}
+
+void report_selector(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    write_part(add_selector, t, run, rows, count, style);
+}
+
+void report_claims(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    write_part(add_claims, t, run, rows, count, style);
+}
+
+void report_answers(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    write_part(add_answers, t, run, rows, count, style);
+}
+
+void report_tune(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    write_part(tune_document, t, run, rows, count, style);
+}
+
+void report_cases(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    struct judge judge;
+    judge_open(&judge);
+    for (int i = 0, end; i < count; i = end) {
+        struct document d = {0};
+        struct case_view c;
+        end = case_end(rows, count, i);
+        case_view_make(&c, run, rows + i, end - i);
+        case_judge(&c, &judge);
+        case_document(&d, &c, NULL);
+        form_terminal.write(t, &d, style);
+        text_add(t, "\n");
+        document_free(&d);
+        case_view_free(&c);
+    }
+    judge_close(&judge);
+}
+
+/* ---- the whole report ---- */
+
+static void add_title(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    const char *const facts[] = {run->device_about, run->compiler, run->started, run->commit};
+    struct text line = {0};
+    document_heading(d, 1, run->scenario ? run->scenario : "bench", NULL);
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+        if (facts[i] && facts[i][0])
+            text_addf(&line, "%s%s", line.len ? " · " : "", facts[i]);
+    block_item(document_prose(d, TONE_SOFT, DETAIL_FULL), NULL, NULL, text_get(&line));
+    text_free(&line);
+    add_lead(d, run, rows, count);
+    summary_counts(&line, run, rows, count);
+    block_item(document_prose(d, TONE_SOFT, DETAIL_ALWAYS), NULL, NULL, text_get(&line));
+    text_free(&line);
+    if (!run->ended[0]) {
+        block_item(document_prose(d, TONE_NOTICE, DETAIL_FULL), NULL, NULL,
+                   "The run has not ended: it was interrupted, or is still going on.");
+    }
+}
+
+static void add_run(struct document *d, const struct run *run, struct row *const *rows, int count, const struct plots *plots,
+                    const struct judge *judge)
+{
+    add_title(d, run, rows, count);
+    add_glance(d, run, rows, count);
+    add_networks(d, run, rows, count);
+    add_selector(d, run, rows, count);
+    add_claims(d, run, rows, count);
+    tune_document(d, run, rows, count);
+    add_break_even(d, run, rows, count);
+    add_break_table(d, run, rows, count);
+    add_masks(d, run, rows, count);
+    add_plots(d, plots);
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = judge}; case_next(&w);)
+        case_document(d, &w.view, plots);
+    add_how_to_read(d, count && device_counts(rows[0]->device));
+    add_provenance(d, run);
+}
+
+bool report_whole(struct text *t, const struct form *form, const struct run *run, struct row *const *rows, int count, const char *dir,
+                  struct error *err)
+{
+    struct document d = {0};
+    struct plots plots = {0};
+    struct judge judge;
+    bool done = !form->full || plots_make(&plots, run, rows, count, dir, err);
+    judge_open(&judge);
+    if (done) {
+        add_run(&d, run, rows, count, &plots, &judge);
+        if (form->page)
+            done = form->page(t, &d, err);
+        else
+            form->write(t, &d, &(struct report_style){0});
+    }
+    judge_close(&judge);
+    plots_free(&plots);
+    document_free(&d);
+    return done;
+}

@@ -1,0 +1,157 @@
+/* A document in its forms: what each shows, and that a form is one struct with one function. */
+#include "fixture_rows.h"
+#include "report/document.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* ---- a fourth form: a line a block, in words ---- */
+
+static void words(struct text *t, const struct document *d, const struct report_style *style)
+{
+    int at = 0;
+    (void)style;
+    for (const struct block *b; (b = document_next(d, &at, false));) {
+        switch (b->kind) {
+        case BLOCK_HEADING: text_addf(t, "%d %s\n", b->level, b->text); break;
+        case BLOCK_PROSE:
+        case BLOCK_LIST:
+            for (int i = 0; i < b->item_count; i++) {
+                item_text(&b->items[i], t);
+                text_add(t, "\n");
+            }
+            break;
+        case BLOCK_TABLE: text_addf(t, "table of %d lines\n", b->table->line_count); break;
+        case BLOCK_CODE: text_add(t, b->text); break;
+        case BLOCK_FIGURE:
+        case BLOCK_FOLD:
+        case BLOCK_END: fail_msg("a form that does not show everything is not asked about it");
+        }
+    }
+}
+
+static const struct form form_words = {.name = "words", .write = words};
+
+static void a_form_is_one_function(void **state)
+{
+    struct fixture f = {0};
+    struct text t = {0};
+    struct error err = {0};
+    fixture_emu(&f);
+    assert_true(report_whole(&t, &form_words, &f.run, f.rows, f.count, NULL, &err));
+    const char *text = text_get(&t);
+    assert_ptr_equal(strstr(text, "1 edsr_sparse\n"), text);
+    assert_non_null(strstr(text, "\n2 edsr_sparse/body_1@48x48[mask=none]\nemu:GH100 "));
+    assert_non_null(strstr(text, "\ntable of 3 lines\nhalo_regs.cu:88  16 sectors a store, 2 would do\n"));
+    assert_non_null(strstr(text, "\n2 Provenance\ntable of "));
+    text_free(&t);
+    fixture_free(&f);
+}
+
+static void forms_have_names(void **state)
+{
+    struct text t = {0};
+    assert_ptr_equal(form_find("md"), &form_markdown);
+    assert_ptr_equal(form_find("html"), &form_html);
+    assert_ptr_equal(form_find("text"), &form_terminal);
+    assert_null(form_find("words")); /* its line in the table is what is missing */
+    form_names(&t);
+    assert_string_equal(text_get(&t), "md, html, text");
+    text_free(&t);
+}
+
+/* ---- what forms show ---- */
+
+static void make(struct document *d)
+{
+    document_heading(d, 2, "a <case>", "its work")->anchor = xstrdup("a <case>");
+    struct table *t = table_new();
+    table_column(t, "mark", "#", ALIGN_LEFT);
+    table_column(t, "name", "name", ALIGN_LEFT);
+    table_column(t, "time", "us", ALIGN_POINT);
+    table_column_about(t, "[95 %]", "what it took", DETAIL_ALWAYS);
+    table_column(t, "brief", "at a glance", ALIGN_RIGHT);
+    table_column_about(t, NULL, NULL, DETAIL_BRIEF);
+    table_column(t, "full", "busy %", ALIGN_RIGHT);
+    table_column_about(t, NULL, NULL, DETAIL_FULL);
+    table_column(t, "none", "nobody", ALIGN_RIGHT);
+    table_row(t, LINE_BASELINE);
+    table_cell(t, PAINT_NONE, "0");
+    table_link(t, "a <case>", "a|b");
+    table_about(t, "what it is");
+    table_number(t, PAINT_GOOD, 1.5, "1.50");
+    table_note(t, "[1.4 1.6]");
+    table_number(t, PAINT_NONE, 3, "3");
+    table_bar(t, 40);
+    table_row(t, LINE_FAILED);
+    table_cell(t, PAINT_BAD, "!");
+    table_cell(t, PAINT_BAD, "c");
+    table_rest(t, PAINT_NONE, "WRONG by 1");
+    document_table(d, t, DETAIL_ALWAYS);
+    struct block *list = document_list(d, DETAIL_ALWAYS);
+    block_item(list, "why", "c", "because");
+    block_item(list, "why", NULL, NULL);
+    block_item(list, "why", NULL, "other");
+    block_names(list, "x, y", 2);
+    document_fold(d, "more");
+    document_heading(d, 3, "hidden", NULL);
+    document_code(d, "int x;\n", DETAIL_ALWAYS);
+    document_end(d);
+    document_code(d, "brief\n", DETAIL_BRIEF);
+    document_figure(d, NULL, "not drawn", false);
+    document_list(d, DETAIL_ALWAYS);
+}
+
+static void expect(const struct form *form, const char *want)
+{
+    struct document d = {0};
+    struct text t = {0};
+    make(&d);
+    form->write(&t, &d, &(struct report_style){0});
+    assert_string_equal(text_get(&t), want);
+    text_free(&t);
+    document_free(&d);
+}
+
+static void every_form_shows_the_same(void **state)
+{
+    expect(&form_terminal, "a <case>  its work\n"
+                           "#  name    us [95 %]     at a glance\n"
+                           "0  a|b   1.50 [1.4 1.6]            3\n"
+                           "!  c     WRONG by 1\n"
+                           "\n"
+                           "why   c: because\n"
+                           "      other: x, y\n"
+                           "brief\n");
+    expect(&form_markdown, "## a &lt;case>\n\nits work\n\n"
+                           "| # | name | us \\[95 %\\] | at a glance |\n"
+                           "|---|---|---:|---:|\n"
+                           "| 0 | a\\|b | 1.50 \\[1.4 1.6\\] | 3 |\n"
+                           "| ! | c | WRONG by 1 | |\n"
+                           "\n- **c**: because\n- other: x, y\n"
+                           "\n```\nbrief\n```\n");
+    expect(&form_html,
+           "<section>\n<h2 id=\"a--case--17c6c31e\">a &lt;case&gt;</h2>\n<p class=\"mono\">its work</p>\n"
+           "<div class=\"scroll\"><table><thead><tr><th>#</th><th>name</th><th class=\"n\" title=\"what it took\">us <small>[95 "
+           "%]</small></th>"
+           "<th class=\"n\">busy %</th></tr></thead><tbody>\n"
+           "<tr class=\"zero\"><td class=\"mark\">0</td><td class=\"name strong\"><b><a href=\"#a--case--17c6c31e\">a|b</a></b>"
+           "<span class=\"what\">what it is</span></td><td class=\"n good\">1.50 <small>[1.4 1.6]</small></td>"
+           "<td class=\"n share\" style=\"--share:40.0%\">40.0</td></tr>\n"
+           "<tr class=\"failed\"><td class=\"mark bad\">!</td><td class=\"name bad\">c</td>"
+           "<td class=\"reason\" colspan=\"2\"><span class=\"said\">WRONG by 1</span></td></tr>\n"
+           "</tbody></table></div>\n"
+           "<ul class=\"notes\">\n<li><i>why</i> <b>c</b>: because</li>\n<li><i></i> other: <small>x, y</small></li>\n</ul>\n"
+           "<details><summary>more</summary>\n<h3>hidden</h3>\n<pre>int x;\n</pre>\n</details>\n</section>\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_form_is_one_function), cmocka_unit_test(forms_have_names),
+                                       cmocka_unit_test(every_form_shows_the_same)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

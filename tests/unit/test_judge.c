@@ -1,0 +1,331 @@
+/* The one judge: rules without and with counters on both sides of their limits, what each would gain, and that a limit stands in one place.
+ */
+#include "base/file.h"
+#include "measured_rows.h"
+#include "report/document.h"
+#include "report/verdict.h"
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void expect(struct fixture *f, int index, const char *binds, const char *says)
+{
+    struct case_view c;
+    struct judge judge;
+    judge_open(&judge);
+    if (!judge.ready)
+        fail_msg("%s", judge.missing.text);
+    case_view_make(&c, &f->run, f->rows, f->count);
+    case_judge(&c, &judge);
+    const struct view *v = &c.views[index];
+    const char *got = v->verdicts.count ? v->verdicts.items[0].says : "";
+    if (strcmp(verdict_word(v), binds) || !strstr(got, says))
+        fail_msg("row %s: '%s: %s', want '%s: ...%s...'", f->rows[index]->variant, verdict_word(v), got, binds, says);
+    case_view_free(&c);
+    judge_close(&judge);
+}
+
+static void verdicts_without_counters(void **state)
+{
+    struct fixture f = {0};
+    measured_run(&f);
+    row_of(&f, "conv2d/fine", 180, 1);
+    row_of(&f, "conv2d/at_roof", 110, 1);
+    row_of(&f, "conv2d/no_tensor", 5000, 0);
+    row_of(&f, "conv2d/empty_grid", 180, 1)->steps[0].waves = 0.4;
+    struct row *r = row_of(&f, "conv2d/spilling", 180, 1);
+    r->steps[0].spill_store_bytes = 100;
+    r->steps[0].spill_load_bytes = 120;
+    r = row_of(&f, "conv2d/few_warps", 180, 1);
+    r->steps[0].occupancy = 0.25;
+    r = row_of(&f, "conv2d/tail", 180, 1);
+    r->steps[0].waves = 1.2;
+    row_add_metric(r, 0, 0, "model.idle_places", "share", "model", 0.4);
+    r = row_of(&f, "conv2d/short", 180, 1);
+    r->times[0].median_ns = 4000;
+    r->flop = 1e6;
+    r->bytes = 1e6;
+    r = row_of(&f, "conv2d/mover", 60, 1);
+    r->flop = 1e9;
+    row_of(&f, "conv2d/wrong", 180, 1)->status = ROW_WRONG;
+    expect(&f, 0, "", "");
+    expect(&f, 1, "compute", "its operations alone take 90.9 %");
+    expect(&f, 2, "compute", "no tensor instruction: the pipe it leaves idle is 16x");
+    expect(&f, 3, "launch", "0.4 of a wave");
+    expect(&f, 4, "spills", "220 B a thread at 32 registers");
+    expect(&f, 5, "occupancy", "25 % of the warps");
+    expect(&f, 6, "tail", "with 1.2 waves 40 %");
+    expect(&f, 7, "launch", "2x a launch that does nothing");
+    expect(&f, 8, "memory", "its bytes alone take 83.3 %");
+    expect(&f, 9, "", "");
+    fixture_free(&f);
+}
+
+/* The thresholds of Nsight Compute's rules, on both sides. */
+static void verdicts_with_counters(void **state)
+{
+    struct fixture f = {0};
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/dram", 400, 1);
+    hw(r, "dram_throughput", 85);
+    hw(r, "issue_active", 20);
+    r = row_of(&f, "conv2d/dram_not_quite", 400, 1);
+    hw(r, "dram_throughput", 79);
+    hw(r, "issue_active", 70);
+    r = row_of(&f, "conv2d/conflicts", 400, 1);
+    hw(r, "shared_conflict_share", 12);
+    hw(r, "shared_pipe", 50);
+    r = row_of(&f, "conv2d/few_conflicts", 400, 1);
+    hw(r, "shared_conflict_share", 9);
+    hw(r, "shared_pipe", 50);
+    r = row_of(&f, "conv2d/waits", 400, 1);
+    hw(r, "issue_active", 30);
+    hw(r, "dram_throughput", 20);
+    hw(r, "stall_long_scoreboard", 45);
+    r = row_of(&f, "conv2d/spills", 400, 1);
+    hw(r, "local_share", 6);
+    hw(r, "local_bytes", 1e9);
+    r->steps[0].spill_store_bytes = 400; /* the counter speaks, the compiler's figure does not */
+    r = row_of(&f, "conv2d/spills_that_never_run", 400, 1);
+    hw(r, "local_share", 0.1);
+    hw(r, "local_bytes", 1e3);
+    r->steps[0].spill_store_bytes = 400;
+    r = row_of(&f, "conv2d/busy_pipe", 400, 1);
+    hw(r, "sol_compute", 88);
+    hw(r, "sol_memory", 40);
+    expect(&f, 0, "memory", "DRAM runs at 85 %");
+    expect(&f, 1, "", "");
+    expect(&f, 2, "conflicts", "12 % of the passes");
+    expect(&f, 3, "", "");
+    expect(&f, 4, "latency", "45 %");
+    expect(&f, 5, "spills", "6 % of the instructions");
+    expect(&f, 6, "", "");
+    expect(&f, 7, "compute", "compute runs at 88 %");
+    fixture_free(&f);
+    measured_run(&f);
+    /* As counted of mma_sync on an H200, which Nsight Compute calls compute bound. */
+    r = row_of(&f, "conv2d/async", 173, 1);
+    hw(r, "useful_ld", 0.0754); /* less than a byte a sector: asynchronous copies, counted as sectors and not as bytes */
+    hw(r, "l1_hit_rate_ld", 0.584);
+    hw(r, "global_sectors_ld", 5604504);
+    hw(r, "sectors_per_request_ld", 16);
+    hw(r, "dram_throughput", 25.7);
+    hw(r, "issue_active", 29.1);
+    hw(r, "tensor_active", 66);
+    r = row_of(&f, "conv2d/scattered", 400, 1); /* the same without such copies is waste */
+    hw(r, "useful_ld", 12.5);
+    hw(r, "l1_hit_rate_ld", 5);
+    hw(r, "global_sectors_ld", 5604504);
+    hw(r, "sectors_per_request_ld", 32);
+    r = row_of(&f, "conv2d/few_scattered", 400, 1); /* a few requests of a kernel that loads by other means */
+    hw(r, "useful_ld", 12.5);
+    hw(r, "l1_hit_rate_ld", 5);
+    hw(r, "global_sectors_ld", 1000);
+    hw(r, "sectors_per_request_ld", 32);
+    r = row_of(&f, "conv2d/l1_full", 9000, 0); /* tiled_halo: what is full comes before the pipe it does not use */
+    hw(r, "l1_busy", 93.1);
+    hw(r, "shared_conflict_share", 45);
+    expect(&f, 0, "compute", "the tensor pipe works in 66 %");
+    expect(&f, 1, "memory", "global loads use 12.5 %");
+    expect(&f, 2, "", "");
+    expect(&f, 3, "memory", "the L1's data banks are busy in 93.1 %");
+    fixture_free(&f);
+}
+
+/* Judges the fixture's only row. */
+static struct case_view judged(struct fixture *f, struct judge *j)
+{
+    struct case_view c;
+    judge_open(j);
+    assert_true(j->ready);
+    case_view_make(&c, &f->run, f->rows, f->count);
+    case_judge(&c, j);
+    return c;
+}
+
+static const struct verdict *verdict_of(const struct view *v, const char *says)
+{
+    for (int i = 0; i < v->verdicts.count; i++)
+        if (strstr(v->verdicts.items[i].says, says))
+            return &v->verdicts.items[i];
+    fail_msg("no verdict says '%s'", says);
+    return NULL;
+}
+
+/* auto on body_1 of an H200: 93 % of the tensor pipe, with a fifth of the warps and nearly a whole wave. */
+static void the_largest_gain_comes_first(void **state)
+{
+    struct fixture f = {0};
+    struct judge j;
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/auto", 107, 1);
+    r->steps[0].occupancy = 0.1875;
+    r->steps[0].waves = 0.992;
+    snprintf(r->steps[0].limit, sizeof r->steps[0].limit, "regs");
+    snprintf(r->steps[0].lift, sizeof r->steps[0].lift, "88 fewer registers (80) give 2 blocks per SM");
+    hw(r, "tensor_active", 93);
+    hw(r, "issue_active", 12);
+    hw(r, "dram_throughput", 30);
+    hw(r, "sm_busy", 97);
+    hw(r, "stall_long_scoreboard", 5);
+    hw(r, "stall_short_scoreboard", 1);
+    hw(r, "stall_wait", 4);
+    struct case_view c = judged(&f, &j);
+    const struct view *v = &c.views[0];
+    assert_non_null(strstr(v->verdicts.items[0].says, "the tensor pipe works in 93 %"));
+    assert_true(fabs(v->verdicts.items[0].gain - 63) < 1e-9); /* until DRAM is the limit */
+    const struct verdict *occupancy = verdict_of(v, "88 fewer registers");
+    /* 10 % of the warps' time, of the 88 % without an issue, for the 81.25 % that do not fit: 7.15; its own roof leaves 6.54 */
+    assert_true(fabs(occupancy->gain - (100 - 100 * 100.0 / 107)) < 1e-9);
+    for (int i = 1; i < v->verdicts.count; i++)
+        assert_false(v->verdicts.items[i].gain > v->verdicts.items[i - 1].gain);
+    for (int i = 0; i < v->verdicts.count; i++)
+        assert_null(strstr(v->verdicts.items[i].says, "of a wave")); /* 0.8 % of the places are empty */
+    case_view_free(&c);
+    judge_close(&j);
+    fixture_free(&f);
+}
+
+/* Conflicts gain what the banks are busy with them, not more: 12 % of the wavefronts of a pipe that works half of the time. */
+static void a_small_effect_stays_small(void **state)
+{
+    struct fixture f = {0};
+    struct judge j;
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/conflicts", 400, 1);
+    hw(r, "shared_conflict_share", 12);
+    hw(r, "shared_pipe", 50);
+    hw(r, "issue_active", 40);
+    hw(r, "stall_long_scoreboard", 60);
+    hw(r, "local_hit_rate", 50);
+    hw(r, "local_bytes_missed", 1e6);
+    struct case_view c = judged(&f, &j);
+    const struct view *v = &c.views[0];
+    assert_string_equal(verdict_word(v), "latency");
+    assert_true(fabs(v->verdicts.items[0].gain - 36) < 1e-9); /* 60 % of the 60 % without an issue */
+    assert_true(fabs(verdict_of(v, "bank conflicts")->gain - 6) < 1e-9);
+    const struct verdict *last = &v->verdicts.items[v->verdicts.count - 1]; /* what nobody can estimate says so, and is last */
+    assert_non_null(strstr(last->says, "spilled values"));
+    assert_true(isnan(last->gain));
+    struct text t = {0};
+    verdict_gain(last, &t);
+    assert_string_equal(text_get(&t), "gain not known");
+    text_free(&t);
+    case_view_free(&c);
+    judge_close(&j);
+    fixture_free(&f);
+}
+
+/* A step is judged for what it takes of the row: a launch of 1.9 us in a row of 100. */
+static void a_step_weighs_its_share(void **state)
+{
+    struct fixture f = {0};
+    struct judge j;
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/two", 200, 1);
+    fixture_step(r, "epilogue", 24, 0, 0, 1.0, "warps");
+    r->steps[1].waves = 0.5;
+    fixture_time(r, 0, 180, 0, 0, 0, 0);
+    fixture_time(r, 1, 20, 0, 0, 0, 0);
+    struct case_view c = judged(&f, &j);
+    const struct verdict *step = verdict_of(&c.views[0], "epilogue (10 % of its time): the grid is 0.5 of a wave");
+    assert_true(fabs(step->gain - 5) < 1e-9); /* half of a tenth */
+    case_view_free(&c);
+    judge_close(&j);
+    fixture_free(&f);
+}
+
+/* Numbers in the conditions of shipped rules have names, but for 0, 1 and per cent; and every shipped rule says what it gains and why. */
+static void limits_stand_in_one_place(void **state)
+{
+    struct judge j;
+    judge_open(&j);
+    assert_true(j.ready);
+    const struct counter_groups *const sets[] = {&j.rules, &j.groups};
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < sets[k]->count; i++)
+            for (int r = 0; r < sets[k]->items[i]->rule_count; r++) {
+                const struct counter_rule *rule = &sets[k]->items[i]->rules[r];
+                assert_non_null(rule->why);
+                size_t length = strlen(rule->why);
+                assert_true(isupper((unsigned char)rule->why[0]) || !strncmp(rule->why, "emu", 3));
+                assert_true(length > 30 && rule->why[length - 1] == '.');
+                for (const char *p = expr_text(rule->when); *p; p++) {
+                    char *end;
+                    bool begins =
+                        isdigit((unsigned char)*p) && (p == expr_text(rule->when) || !(isalnum((unsigned char)p[-1]) || p[-1] == '_'));
+                    double number = begins ? strtod(p, &end) : 0;
+                    if (number != 0 && number != 1 && number != 32 && number != 100)
+                        fail_msg("%s: '%s' compares with %g: give it a name in harness/counter/limits.yaml", sets[k]->items[i]->name,
+                                 expr_text(rule->when), number);
+                    p = begins ? end - 1 : p;
+                }
+            }
+    assert_true(counter_limit(j.groups.limits, "occupancy_low") == 80);
+    assert_true(isnan(counter_limit(j.groups.limits, "no_such_limit")));
+    judge_close(&j);
+}
+
+static const char planted[] =
+    "group: planted\nabout: a group that no C knows\norder: 3\nteaches: nothing\n"
+    "metrics: {beans: smsp__beans.avg.pct_of_peak_sustained_active}\n"
+    "values:\n  beans_busy: {value: beans, unit: \"%\", what: beans that were busy, head: \"beans %\", brief: yes}\n"
+    "rules:\n  - when: beans_busy >= 40 and issue_active < busy\n    binds: latency\n"
+    "    says: \"the beans are busy in {beans_busy}\"\n    gain: beans_busy - issue_active\n"
+    "    why: \"It is planted.\"\n    try: \"fewer beans\"\n";
+
+/* One YAML file: a column and a verdict on a terminal and in Markdown; on the page also the table of limits and a section. */
+static void a_group_is_one_file(void **state)
+{
+    char dir[] = "/tmp/plantedXXXXXX", command[400], before[4096] = "";
+    struct fixture f = {0};
+    struct error err = {0};
+    assert_non_null(mkdtemp(dir));
+    snprintf(command, sizeof command, "mkdir -p %s/harness %s/plots && cp -r harness/counter %s/harness/ && ln -s $PWD/plot %s/plot", dir,
+             dir, dir, dir);
+    assert_int_equal(system(command), 0);
+    char *path = text_format("%s/harness/counter/groups/planted.yaml", dir);
+    assert_true(file_write(path, planted, strlen(planted), &err));
+    measured_run(&f);
+    struct row *r = row_of(&f, "conv2d/beanstalk", 400, 1);
+    hw(r, "beans_busy", 77);
+    hw(r, "issue_active", 20);
+    snprintf(before, sizeof before, "%s", getenv("BENCH_HOME") ? getenv("BENCH_HOME") : "");
+    setenv("BENCH_HOME", dir, 1);
+    const struct form *const forms[] = {&form_terminal, &form_markdown, &form_html};
+    for (int i = 0; i < 3; i++) {
+        struct text t = {0};
+        if (!report_whole(&t, forms[i], &f.run, f.rows, f.count, dir, &err))
+            fail_msg("%s", err.text);
+        assert_non_null(strstr(text_get(&t), i < 2 ? "issue %" : "issue %</th>"));
+        assert_non_null(strstr(text_get(&t), i < 2 ? "beans %" : "beans %</th>"));
+        assert_non_null(strstr(text_get(&t), "at most 57 % of its time"));
+        assert_non_null(strstr(text_get(&t), "the beans are busy in 77 %"));
+        assert_true(i < 2 || strstr(text_get(&t), ">planted <small>a group that no C knows</small>"));
+        text_free(&t);
+    }
+    if (before[0])
+        setenv("BENCH_HOME", before, 1);
+    else
+        unsetenv("BENCH_HOME");
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    assert_int_equal(system(command), 0);
+    free(path);
+    fixture_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(verdicts_without_counters),    cmocka_unit_test(verdicts_with_counters),
+        cmocka_unit_test(the_largest_gain_comes_first), cmocka_unit_test(a_small_effect_stays_small),
+        cmocka_unit_test(a_step_weighs_its_share),      cmocka_unit_test(limits_stand_in_one_place),
+        cmocka_unit_test(a_group_is_one_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
