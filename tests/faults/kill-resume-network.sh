@@ -12,7 +12,7 @@ X
 rows() { bench export -o "$1" --format csv | csv_columns id status check | sort; }
 # What an interrupted run left is explained and shown like any other.
 shown() {
-    for verb in 'show' 'report' 'report --to page.html' 'export --format json --to x.json' 'history'; do
+    for verb in 'show' 'report' 'report --to page.html' 'export --format json --to x.json' 'list runs'; do
         # shellcheck disable=SC2086
         bench $verb -o out >shown 2>&1 || fail "$1: bench $verb: $(tail -n 2 shown)"
     done
