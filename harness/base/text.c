@@ -301,3 +301,9 @@ bool text_words_match(const char *wanted, const char *s)
     free(copy);
     return ok;
 }
+
+void text_add_word(struct text *t, const char *word)
+{
+    bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-")];
+    text_addf(t, plain ? "%s" : "'%s'", word);
+}

@@ -49,6 +49,8 @@ bool text_words_whole(const char *wanted, const char *s);
 /* Appends `s` as a JSON string body / HTML text / SQL-free CSV field. */
 void text_add_html(struct text *t, const char *s);
 void text_add_csv(struct text *t, const char *s);
+/* A word for a shell: in quotes unless it is plain. */
+void text_add_word(struct text *t, const char *word);
 /* Reads a whole non-negative or negative decimal integer; false when anything else is in the string or it overflows. */
 bool text_to_int(const char *s, long long *out);
 bool text_to_real(const char *s, double *out);

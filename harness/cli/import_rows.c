@@ -136,12 +136,14 @@ static bool add_row(struct import *m, const json_t *entry, struct error *err)
     if (!like || !variant || !strchr(variant, '/'))
         return error_set(err, ERROR_USAGE, "%s", like ? "a row has a variant, TOOL/OP" : "no case of the run has that layer or id");
     struct row *row = row_new();
-    const char *const from[] = {like->case_id, like->scenario, like->layer, like->axes, like->networks,
-                                like->work,    like->op,       like->dtype, like->math, like->layout};
-    char **const to[] = {&row->case_id, &row->scenario, &row->layer, &row->axes, &row->networks,
-                         &row->work,    &row->op,       &row->dtype, &row->math, &row->layout};
-    for (size_t i = 0; i < sizeof to / sizeof *to; i++)
-        row_set(to[i], from[i]);
+    for (const struct column *c = column_first(COLUMN_CASE); c; c = column_next(c)) {
+        struct column_value v = column_get(c, like);
+        column_set(c, row, &v);
+    }
+    for (const struct row_list *l = row_lists; l->table; l++)
+        if (l->group == COLUMN_AXIS || l->group == COLUMN_NETWORK)
+            row_list_copy(l, row, like);
+    row_add_part(row, variant);
     char *id = text_format("%s/%s", like->case_id, variant);
     char *note =
         text_format("foreign: measured by %s, imported from %s (SHA-256 %.12s); bench has not verified it, and its rounds are not paired",
@@ -154,14 +156,8 @@ static bool add_row(struct import *m, const json_t *entry, struct error *err)
     row_set(&row->device, m->run.device);
     row_set(&row->check, "not verified");
     row_set(&row->engine, text_at(entry, "engine"));
-    row->case_index = like->case_index;
     row->row_index = next_index(m, like, variant);
-    row->repeat = like->repeat;
-    row->flop = like->flop;
-    row->bytes = like->bytes;
     row->floor_ns = like->floor_ns;
-    row->density_in = like->density_in;
-    row->density_out = like->density_out;
     snprintf(row->floor_by, sizeof row->floor_by, "%s", like->floor_by);
     snprintf(row->source_hash, sizeof row->source_hash, "%s", m->hash);
     row->status = ROW_FOIL;

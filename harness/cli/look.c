@@ -278,13 +278,14 @@ static int validate(const char *const *names, int count, struct plan_arguments *
 /* A row of a plan: why it cannot run, or which variant a rule takes and whether that claims the shape. */
 static void plan_line(struct text *t, const struct plan_row *r, const char *name)
 {
-    const char *is = r->program.params ? strstr(r->program.params, "is=") : NULL;
-    bool rule = is && (is == r->program.params || is[-1] == ',');
+    const char *is = NULL;
+    for (int i = 0; i < r->program.param_count; i++)
+        is = !strcmp(r->program.param[i].name, "is") ? r->program.param[i].value : is;
     text_addf(t, "    %s", name);
     if (r->broken || !r->program.feasible)
         text_addf(t, "  -- %s", r->broken ? r->broken : r->program.reason);
     else
-        text_addf(t, "%s%s%s", rule ? "  is " : "", rule ? is + 3 : "", r->program.claims ? "  claims" : "");
+        text_addf(t, "%s%s%s", is ? "  is " : "", is ? is : "", r->program.claims ? "  claims" : "");
     text_add(t, "\n");
 }
 

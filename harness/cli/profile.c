@@ -205,7 +205,7 @@ static int profile(struct profile *p, const char *out, struct text *t, struct er
     }
     char *dir = file_join(out, "profile"), *database = cli_database(dir),
          *line = text_format("bench why --measure %s %s", p->scenario, p->words);
-    struct session_options o = {.plan = p->a->plan, .database = database, .out_dir = dir, .argv = line};
+    struct session_options o = {.plan = p->a->plan, .database = database, .out_dir = dir, .argv = line, .verb = "why"};
     o.plan.device = device.spec;
     o.plan.filter.layers = p->layers;
     o.plan.filter.only = p->only;

@@ -219,6 +219,8 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     o.out_dir = cli_out_dir(out);
     o.database = database = cli_database(o.out_dir);
     o.argv = line;
+    o.verb = verb->name;
+    o.asked_out = out;
     code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN | CLI_SHOW_CASES) | (no_report ? 0 : CLI_SHOW_PAGES));
 done:
     cli_plan_free(&a);
@@ -296,6 +298,8 @@ static int try_once(const char *file, const char *device, const char *out, const
                                 .database = database,
                                 .out_dir = out,
                                 .argv = line,
+                                .verb = "try",
+                                .asked_out = strcmp(out, cli_out_dir(NULL)) ? out : NULL,
                                 .dump = true};
     code = cli_session(&o, CLI_SHOW_BEGIN | CLI_SHOW_CASES | CLI_SHOW_UNTRIED);
 done:

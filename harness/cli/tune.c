@@ -56,6 +56,8 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
     o.out_dir = cli_out_dir(out);
     o.database = database = cli_database(o.out_dir);
     o.argv = line;
+    o.verb = verb->name;
+    o.asked_out = out;
     code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN) | (points ? CLI_SHOW_CASES : 0));
 done:
     cli_plan_free(&a);

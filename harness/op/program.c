@@ -7,6 +7,24 @@
 const char *const ablation_names[] = {"store", "bias", "maths", NULL};
 const char *const predict_names[] = {"threads", "smem", "registers", NULL};
 
+void program_add_param(struct program *p, const char *name, const char *value)
+{
+    char *all = text_format("%s%s%s=%s", p->params ? p->params : "", p->params && *p->params ? "," : "", name, value);
+    p->param = xrealloc(p->param, sizeof *p->param * (size_t)(p->param_count + 1));
+    p->param[p->param_count++] = (struct program_param){xstrdup(name), xstrdup(value)};
+    free(p->params);
+    p->params = all;
+}
+
+void program_add_completed(struct program *p, const char *variant)
+{
+    char *all = text_format("%s + %s", p->variant, variant);
+    p->completed = xrealloc(p->completed, sizeof *p->completed * (size_t)(p->completed_count + 1));
+    p->completed[p->completed_count++] = xstrdup(variant);
+    free(p->variant);
+    p->variant = all;
+}
+
 void program_free(struct program *p)
 {
     if (!p)
@@ -21,6 +39,14 @@ void program_free(struct program *p)
     free(p->units);
     free(p->variant);
     free(p->params);
+    for (int i = 0; i < p->param_count; i++) {
+        free(p->param[i].name);
+        free(p->param[i].value);
+    }
+    free(p->param);
+    for (int i = 0; i < p->completed_count; i++)
+        free(p->completed[i]);
+    free(p->completed);
     free(p->what);
     free(p->algorithm);
     free(p->reason);

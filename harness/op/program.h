@@ -108,6 +108,10 @@ extern const char *const predict_names[]; /* "threads", "smem", "registers", NUL
 enum ablation { ABLATE_STORE, ABLATE_BIAS, ABLATE_MATHS, ABLATE_COUNT };
 extern const char *const ablation_names[]; /* "store", "bias", "maths", NULL */
 
+struct program_param {
+    char *name, *value;
+};
+
 enum inactive { INACTIVE_UNTOUCHED, INACTIVE_ZERO, INACTIVE_BIAS };
 struct program_column { /* a variant's own number, read after the verified run */
     char name[PROGRAM_NAME];
@@ -117,8 +121,12 @@ struct program_column { /* a variant's own number, read after the verified run *
 
 struct program {
     struct work work;
-    char *variant;   /* "conv2d/naive" or, completed, "conv2d/naive + pointwise/epilogue" */
-    char *params;    /* "BPS=2,CC=16", sorted; "" when none */
+    char *variant; /* "conv2d/naive" or, completed, "conv2d/naive + pointwise/epilogue" */
+    char *params;  /* "BPS=2,CC=16", sorted; "" when none: the text of the list below */
+    struct program_param *param;
+    int param_count;
+    char **completed; /* the variants that complete its own, in order */
+    int completed_count;
     char *what;      /* one line from the head */
     char *algorithm; /* "direct", "winograd", "split3" ... */
     bool feasible;
@@ -152,6 +160,9 @@ struct program {
     int64_t
         predicted[PREDICT_COUNT]; /* of a block: threads, bytes of shared memory; of a thread: registers. -1: the head says nothing of it */
 };
+/* A parameter more, to the list and to the text; and a variant that completes the program, to the list and to its name. */
+void program_add_param(struct program *p, const char *name, const char *value);
+void program_add_completed(struct program *p, const char *variant);
 void program_free(struct program *program);
 /* Index of the tensor with this role, or -1. */
 int program_tensor(const struct program *program, enum tensor_role role);

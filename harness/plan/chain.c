@@ -50,8 +50,14 @@ static void add_row(struct network_rows *r, const struct chain_row *chain, const
                           .tile_weight_bytes = -1,
                           .predicted = {-1, -1, -1}};
     bool planned = chain->layout != LAYOUT_PLAN_GIVEN;
-    p->params = text_format("%s%slaunch=%s%s%s", point ? point->label : "", point && *point->label ? "," : "",
-                            chain->graph ? "graph" : "stream", planned ? ",layout=" : "", planned ? layout_plan_names[chain->layout] : "");
+    for (int i = 0; point && i < point->count; i++) {
+        char value[VALUE_TEXT_MAX];
+        value_print(&point->values[i], value, sizeof value);
+        program_add_param(p, point->names[i], value);
+    }
+    program_add_param(p, "launch", chain->graph ? "graph" : "stream");
+    if (planned)
+        program_add_param(p, "layout", layout_plan_names[chain->layout]);
     row.id = text_format("%s/%s[%s]", plan->cases[r->case_index].id, name, p->params);
     plan_row_add(plan, &row);
 }
@@ -284,8 +290,12 @@ static void take_identity(struct program *to, struct program *from, const struct
 {
     to->graph = from->graph;
     to->params = from->params;
+    to->param = from->param;
+    to->param_count = from->param_count;
     to->what = from->what;
     from->params = from->what = NULL;
+    from->param = NULL;
+    from->param_count = 0;
     double most = 0;
     for (int i = 0; i < count; i++)
         if (parts[i].algorithm && bound_factor(parts[i].algorithm, &parts[i].work) > most) {

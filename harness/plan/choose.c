@@ -1,7 +1,6 @@
 #include "plan/choose.h"
 #include "base/text.h"
 #include "counter/layout_kernels.h"
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,18 +241,12 @@ static void put_sum(struct row *out, const char *name, const struct sum *sum)
  * not traced. */
 static bool add_library_layout(const struct layout_kernels *names, const struct row *row, double *ns)
 {
-    json_t *list = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL, *one;
-    bool traced = list != NULL;
-    size_t i;
-    json_array_foreach(list, i, one)
-    {
-        const char *name = json_string_value(json_object_get(one, "name"));
-        int at = name ? layout_kernels_find(names, name) : -1;
+    for (int i = 0; i < row->launch_count; i++) {
+        int at = layout_kernels_find(names, row->launches[i].name);
         if (at >= 0)
-            ns[at] += json_number_value(json_object_get(one, "ns"));
+            ns[at] += row->launches[i].ns;
     }
-    json_decref(list);
-    return traced;
+    return row->launched >= 0;
 }
 
 static void put_library_layout(const struct chain *chain, const int *choice, struct row *const *rows, struct row *out)

@@ -49,10 +49,11 @@ struct crossing crossing_find(const struct crossing_point *p, int count)
 /* "blobs24" of "blobs24:0.10:1"; full and empty belong to every pattern that has a density. */
 static bool mask_pattern(const struct row *row, char *out, size_t size)
 {
-    if (row->density_in < 0 || !axis_value(row->axes, "mask", out, size)) {
+    const char *mask = row_axis(row, "mask");
+    if (row->density_in < 0 || !mask) {
         return false;
     }
-    out[strcspn(out, ":")] = '\0';
+    snprintf(out, size, "%.*s", (int)strcspn(mask, ":"), mask);
     return true;
 }
 
@@ -98,23 +99,21 @@ static const char *seed_of(const char *mask)
 static char *shared_title(const struct row *row, const char *pattern, const struct ask *ask)
 {
     struct text t = {0};
-    char name[64], value[64];
+    const char *mask = row_axis(row, "mask");
     if (tells_apart(ask, "layer")) {
         text_addf(&t, "%s", row->layer ? row->layer : "");
     }
-    for (const char *p = row->axes; p && *p;) {
-        size_t end = strcspn(p, ",");
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(p, "="), p);
-        if (strcmp(name, "mask") != 0 && tells_apart(ask, name)) {
-            text_addf(&t, "%s%.*s", t.len ? " " : "", (int)end, p);
+    for (int i = 0; i < row->axis_count; i++) {
+        const struct row_pair *a = &row->axis[i];
+        if (strcmp(a->name, "mask") != 0 && tells_apart(ask, a->name)) {
+            text_addf(&t, "%s%s=%s", t.len ? " " : "", a->name, a->value);
         }
-        p += end + (p[end] == ',');
     }
     if (tells_apart(ask, "mask.pattern") || tells_apart(ask, "mask")) {
         text_addf(&t, "%s%s", t.len ? ", " : "", pattern);
     }
-    if (!ask->everything && tells_apart(ask, "mask.seed") && axis_value(row->axes, "mask", value, sizeof value)) {
-        text_addf(&t, "%sseed %s", t.len ? ", " : "", seed_of(value));
+    if (!ask->everything && tells_apart(ask, "mask.seed") && mask) {
+        text_addf(&t, "%sseed %s", t.len ? ", " : "", seed_of(mask));
     }
     text_addf(&t, "%s%s %s", t.len ? ", " : "", row->dtype ? row->dtype : "", row->math ? row->math : "");
     return text_take(&t);

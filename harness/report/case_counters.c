@@ -120,7 +120,7 @@ static struct sheet sheet_of(const struct case_view *c)
     for (int i = 0; i < c->count; i++) {
         for (int k = 0; k < c->rows[i]->metric_count; k++) {
             const struct row_metric *m = &c->rows[i]->metrics[k];
-            if (m->line == 0 && !metric_begins(m, METRIC_MODEL) && !metric_begins(m, METRIC_PLAN))
+            if (m->line == 0 && !metric_begins(m, METRIC_MODEL))
                 s.lines[s.count++] = (struct line){.name = m->name, .unit = m->unit, .most = NAN};
         }
     }
@@ -237,34 +237,28 @@ static void add_rest(struct document *d, const struct case_view *c, struct sheet
     }
 }
 
-static int by_value(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
-    const struct row_metric *const *x = a, *const *y = b;
-    return ((*x)->value > (*y)->value) - ((*x)->value < (*y)->value);
+    const struct row_plan *const *x = a, *const *y = b;
+    return ((*x)->median_ns > (*y)->median_ns) - ((*x)->median_ns < (*y)->median_ns);
 }
 
-/* "cudnn.plan0_engine41_A0_ns": engine 41, heuristic A, its first. */
 static void plans_of(struct block *list, const struct view *v)
 {
-    const struct row_metric **plans = xcalloc((size_t)v->row->metric_count + 1, sizeof *plans);
+    int count = v->row->plan_count;
+    const struct row_plan **plans = xcalloc((size_t)count + 1, sizeof *plans);
     struct text line = {0};
-    int count = 0;
     char a[NUMBER_TEXT];
-    for (int i = 0; i < v->row->metric_count; i++)
-        if (metric_begins(&v->row->metrics[i], METRIC_PLAN))
-            plans[count++] = &v->row->metrics[i];
-    qsort(plans, (size_t)count, sizeof(struct row_metric *), by_value);
-    for (int i = 0; i < count && i < PLANS_SHOWN; i++) {
-        int plan, engine, rank;
-        char mode;
-        if (sscanf(plans[i]->name, METRIC_PLAN "%d_engine%d_%c%d_ns", &plan, &engine, &mode, &rank) == 4)
-            text_addf(&line, "%s%s engine %d (%c%d)", i ? ", " : "", number_3(plans[i]->value / 1e3, a), engine, mode, rank);
-    }
-    if (count) {
-        char *whole = text_format("%d tried: %s%s", count, text_get(&line), count > PLANS_SHOWN ? ", ..." : "");
-        block_item(list, NULL, v->name, whole);
-        free(whole);
-    }
+    for (int i = 0; i < count; i++)
+        plans[i] = &v->row->plans[i];
+    qsort(plans, (size_t)count, sizeof(struct row_plan *), by_time);
+    text_addf(&line, "%d tried: ", count);
+    for (int i = 0; i < count && i < PLANS_SHOWN; i++)
+        text_addf(&line, "%s%s engine %d (%s%d)", i ? ", " : "", number_3(plans[i]->median_ns / 1e3, a), plans[i]->engine,
+                  plans[i]->heuristic, plans[i]->rank);
+    text_add(&line, count > PLANS_SHOWN ? ", ..." : "");
+    if (count)
+        block_item(list, NULL, v->name, text_get(&line));
     text_free(&line);
     free(plans);
 }
@@ -273,8 +267,7 @@ static void add_plans(struct document *d, const struct case_view *c)
 {
     bool any = false;
     for (int i = 0; i < c->count; i++)
-        for (int k = 0; k < c->rows[i]->metric_count; k++)
-            any |= metric_begins(&c->rows[i]->metrics[k], METRIC_PLAN);
+        any |= c->rows[i]->plan_count > 0;
     if (any) {
         document_heading(d, 4, "cudnn plans", "that were tried, fastest first: median us, engine, heuristic and its rank");
         struct block *list = document_list(d, DETAIL_FULL);

@@ -156,40 +156,24 @@ static void add_own_columns(struct block *list, const struct case_view *c)
     }
 }
 
-/* A word for a shell. */
-static void add_word(struct text *t, const char *word)
+/* Options of the command that made the run, without which another command does not find the same rows. */
+static void add_options(struct text *t, const struct run *run, bool variants, bool out)
 {
-    bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-")];
-    text_addf(t, plain ? "%s" : "'%s'", word);
-}
-
-/* Options of the command that made the run, without which another command does not find the same rows. `which`: their short and long names.
- */
-static void add_options(struct text *t, const struct run *run, const char *const *which)
-{
-    char *copy = xstrdup(run && run->argv ? run->argv : ""), *rest = copy;
-    for (char *word; (word = strsep(&rest, " "));)
-        for (int i = 0; which[i]; i++) {
-            size_t n = strlen(which[i]);
-            if (!strcmp(word, which[i]) && rest) {
-                text_addf(t, " %s ", word);
-                add_word(t, strsep(&rest, " "));
-                break;
-            }
-            if (n > 2 && !strncmp(word, which[i], n) && word[n] == '=') {
-                text_addf(t, " %s", word);
-                break;
-            }
-        }
-    free(copy);
+    if (run && variants && run->asked_variants)
+        text_addf(t, " %s", run->asked_variants);
+    if (run && variants && run->asked_device) {
+        text_add(t, " -d ");
+        text_add_word(t, run->asked_device);
+    }
+    if (run && out && run->asked_out) {
+        text_add(t, " -o ");
+        text_add_word(t, run->asked_out);
+    }
 }
 
 /* The next command: to see a failure, else to look into the fastest row of one's own. */
 static void add_next(struct block *list, const struct case_view *c)
 {
-    static const char *const run_options[] = {"-V", "--variants", "-d", "--device", "-o", "--out", NULL},
-                             *const exec_options[] = {"-V", "--variants", "-d", "--device", NULL},
-                             *const why_options[] = {"-o", "--out", NULL};
     const struct view *failed = NULL, *best = case_best(c);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
@@ -210,16 +194,16 @@ static void add_next(struct block *list, const struct case_view *c)
         text_addf(&row, "%s %s", layer, name);
     if (failed) {
         text_add(&line, "bench run ");
-        add_word(&line, scenario);
+        text_add_word(&line, scenario);
         text_addf(&line, " --layer %s --only %s --dump", layer, name);
-        add_options(&line, c->run, run_options);
+        add_options(&line, c->run, true, true);
     } else {
         text_addf(&line, "bench why %s", text_get(&row));
-        add_options(&line, c->run, why_options);
+        add_options(&line, c->run, false, true);
         text_add(&line, " · bench exec ");
-        add_word(&line, scenario);
+        text_add_word(&line, scenario);
         text_addf(&line, " %s", text_get(&row));
-        add_options(&line, c->run, exec_options);
+        add_options(&line, c->run, true, false);
         text_add(&line, " -- ncu --set full");
     }
     block_item(list, "next", NULL, text_get(&line));

@@ -115,7 +115,7 @@ void case_lines(const struct case_view *c, const struct view *v, struct block *l
 /* A library's row without counters: nothing of it can be changed, and nobody knows what it waits for. */
 static bool is_told(const struct case_view *c, const struct view *v)
 {
-    bool library = !v->verdicts.counted && strncmp(v->row->variant ? v->row->variant : "", "cudnn", 5) == 0;
+    bool library = !v->verdicts.counted && v->row->library;
     return v->verdicts.count && !library && !row_is_network(v->row) && /* what is true of its steps is said of its layers' own rows */
            (v->ranked || c->counts);
 }

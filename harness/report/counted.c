@@ -1,44 +1,32 @@
 #include "report/counted.h"
 #include "report/metric.h"
 #include "report/number.h"
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static long long number_of(const json_t *o, const char *key)
+static void put_extent(const int64_t extent[3], char out[64])
 {
-    return (long long)json_integer_value(json_object_get(o, key));
-}
-
-static void triple(const json_t *o, const char *key, char out[48])
-{
-    const json_t *a = json_object_get(o, key);
-    snprintf(out, 48, "%lldx%lldx%lld", (long long)json_integer_value(json_array_get(a, 0)),
-             (long long)json_integer_value(json_array_get(a, 1)), (long long)json_integer_value(json_array_get(a, 2)));
+    snprintf(out, 64, "%lldx%lldx%lld", (long long)extent[0], (long long)extent[1], (long long)extent[2]);
 }
 
 void report_kernels(struct text *t, const struct row *row)
 {
-    json_t *list = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL, *one;
-    size_t i;
-    if (json_array_size(list))
+    if (row->launch_count)
         text_addf(t, "kernels  one run, as CUPTI saw it in a pass of its own\n  %-4s %10s %8s %5s %8s  %-16s %-12s name\n", "step",
                   "time us", "gap us", "regs", "smem B", "grid", "block");
-    json_array_foreach(list, i, one)
-    {
-        char time[NUMBER_TEXT], gap[NUMBER_TEXT] = "", grid[48], block[48];
-        const char *name = json_string_value(json_object_get(one, "name"));
-        number_3((double)number_of(one, "ns") / 1e3, time);
-        if (json_object_get(one, "gap_ns"))
-            number_3((double)number_of(one, "gap_ns") / 1e3, gap);
-        triple(one, "grid", grid);
-        triple(one, "block", block);
-        text_addf(t, "  %-4lld %10s %8s %5lld %8lld  %-16s %-12s %s\n", number_of(one, "step"), time, gap, number_of(one, "registers"),
-                  number_of(one, "static_smem") + number_of(one, "dynamic_smem"), grid, block, name ? name : "");
+    for (int i = 0; i < row->launch_count; i++) {
+        const struct row_launch *l = &row->launches[i];
+        char time[NUMBER_TEXT], gap[NUMBER_TEXT] = "", grid[64], block[64];
+        number_3(l->ns / 1e3, time);
+        if (!isnan(l->gap_ns))
+            number_3(l->gap_ns / 1e3, gap);
+        put_extent(l->grid, grid);
+        put_extent(l->block, block);
+        text_addf(t, "  %-4d %10s %8s %5d %8d  %-16s %-12s %s\n", l->step, time, gap, l->registers, l->static_smem + l->dynamic_smem, grid,
+                  block, l->name);
     }
-    json_decref(list);
 }
 
 #define LINES_SHOWN 20

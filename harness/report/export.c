@@ -1,5 +1,6 @@
 /* report/export: rows as JSON and CSV (docs/EXPORT.md). Both are driven by the column table. */
 #include "report/verdict.h"
+#include "row/json.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,88 +10,10 @@
 #define EXPORT_SCHEMA "bench.rows"
 #define EXPORT_VERSION "2.0.0"
 
-/* Bytes of the UTF-8 character at s; 0 when there is no valid one. */
-static size_t utf8_length(const unsigned char *s)
-{
-    size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
-    bool beyond = (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf4 && s[1] >= 0x90);
-    return overlong || beyond ? 0 : n;
-}
-
-/* What a kernel's file name or a compiler may hold: bytes that are no UTF-8 become U+FFFD, so that the document stays one. */
-static json_t *json_text(const char *s)
-{
-    struct text t = {0};
-    text_add(&t, "");
-    while (*s) {
-        size_t n = utf8_length((const unsigned char *)s);
-        if (n) {
-            text_add_bytes(&t, s, n);
-        } else {
-            text_add(&t, "\xef\xbf\xbd");
-        }
-        s += n ? n : 1;
-    }
-    json_t *j = json_string(text_get(&t));
-    text_free(&t);
-    return j;
-}
-
 /* An infinite number has no JSON and is as little known as NaN. */
 static json_t *json_number(double v)
 {
     return isfinite(v) ? json_real(v) : json_null();
-}
-
-static json_t *json_column(const struct column *c, const void *base)
-{
-    struct column_value v = column_get(c, base);
-    if (v.absent) {
-        return json_null();
-    }
-    if (v.text) {
-        return json_text(v.text);
-    }
-    if (c->type == COLUMN_BOOL) {
-        return json_boolean(v.integer != 0);
-    }
-    if (c->type == COLUMN_UINT64 && v.integer < 0) { /* above what a JSON reader's int64 holds */
-        char digits[32];
-        snprintf(digits, sizeof digits, "%llu", (unsigned long long)(uint64_t)v.integer);
-        return json_string(digits);
-    }
-    return v.is_real ? json_number(v.real) : json_integer(v.integer);
-}
-
-static void add_group(json_t *object, enum column_group group, const void *base)
-{
-    for (const struct column *c = columns; c->name; c++) {
-        if (c->group == group) {
-            json_object_set_new(object, c->name, json_column(c, base));
-        }
-    }
-}
-
-static json_t *json_times(const struct row *row)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < row->time_count; i++) {
-        json_t *time = json_object();
-        add_group(time, COLUMN_TIME, &row->times[i]);
-        json_t *samples = row->times[i].samples_ns ? json_array() : json_null();
-        for (int r = 0; row->times[i].samples_ns && r < row->times[i].rounds; r++) {
-            json_array_append_new(samples, json_number(row->times[i].samples_ns[r]));
-        }
-        json_object_set_new(time, "samples_ns", samples);
-        json_array_append_new(list, time);
-    }
-    return list;
 }
 
 /* The verdict, the rules behind it, and the parts that the time is made of. */
@@ -121,36 +44,24 @@ static json_t *json_why(const struct case_view *c, const struct view *v)
 
 static json_t *json_row(const struct case_view *c, const struct view *v)
 {
-    json_t *object = json_object(), *steps = json_array(), *metrics = json_array(), *derived = json_object();
-    add_group(object, COLUMN_CASE, v->row);
-    add_group(object, COLUMN_RESULT, v->row);
-    for (int i = 0; i < v->row->step_count; i++) {
-        json_t *step = json_object();
-        add_group(step, COLUMN_STEP, &v->row->steps[i]);
-        json_array_append_new(steps, step);
-    }
-    for (int i = 0; i < v->row->metric_count; i++) {
-        json_t *metric = json_object();
-        add_group(metric, COLUMN_METRIC, &v->row->metrics[i]);
-        json_array_append_new(metrics, metric);
-    }
-    for (const struct column *k = columns; k->name; k++) {
-        if (k->group == COLUMN_DERIVED && strcmp(k->name, "samples_ns") != 0) {
-            json_object_set_new(derived, k->name, json_number(view_derived(v, k->name)));
-        }
+    json_t *object = json_object(), *derived = json_object();
+    json_columns_add(object, COLUMN_CASE, v->row, false);
+    json_columns_add(object, COLUMN_RESULT, v->row, false);
+    for (const struct column *k = column_first(COLUMN_DERIVED); k; k = column_next(k)) {
+        json_object_set_new(derived, k->name, json_number(view_derived(v, k->name)));
     }
     json_object_set_new(object, "derived", derived);
     json_object_set_new(object, "why", json_why(c, v));
-    json_object_set_new(object, "steps", steps);
-    json_object_set_new(object, "times", json_times(v->row));
-    json_object_set_new(object, "metrics", metrics);
+    for (const struct row_list *l = row_lists; l->table; l++) {
+        json_object_set_new(object, l->name, json_list(l, v->row, false));
+    }
     return object;
 }
 
 static json_t *json_run(const struct run *run)
 {
     json_t *object = json_object();
-    add_group(object, COLUMN_RUN, run);
+    json_columns_add(object, COLUMN_RUN, run, false);
     json_t *environment = run->environment ? json_loads(run->environment, 0, NULL) : NULL;
     if (environment) { /* as the object it is, not as a text that holds one */
         json_object_set_new(object, "environment", environment);
@@ -259,10 +170,8 @@ static int metric_columns(struct row *const *rows, int count, const char ***out)
 static bool is_column(const char *name)
 {
     for (size_t g = 0; g < sizeof csv_groups / sizeof csv_groups[0]; g++) {
-        for (const struct column *c = columns; c->name; c++) {
-            if (c->group == csv_groups[g] && strcmp(c->name, name) == 0) {
-                return true;
-            }
+        if (column_find(csv_groups[g], name)) {
+            return true;
         }
     }
     return false;
@@ -274,8 +183,8 @@ static void csv_row(struct text *t, const struct view *v, const char **metrics, 
     const void *step = v->step >= 0 ? &row->steps[v->step] : NULL;
     const char *comma = "";
     for (size_t g = 0; g < sizeof csv_groups / sizeof csv_groups[0]; g++) {
-        for (const struct column *c = columns; c->name; c++) {
-            if (c->group != csv_groups[g] || strcmp(c->name, "samples_ns") == 0) {
+        for (const struct column *c = column_first(csv_groups[g]); c; c = column_next(c)) {
+            if (c->type == COLUMN_REALS) {
                 continue;
             }
             text_add(t, comma);
@@ -300,8 +209,8 @@ void report_csv(struct text *t, const struct run *run, struct row *const *rows, 
     int metric_count = metric_columns(rows, count, &metrics);
     const char *comma = "";
     for (size_t g = 0; g < sizeof csv_groups / sizeof csv_groups[0]; g++) {
-        for (const struct column *c = columns; c->name; c++) {
-            if (c->group == csv_groups[g] && strcmp(c->name, "samples_ns") != 0) {
+        for (const struct column *c = column_first(csv_groups[g]); c; c = column_next(c)) {
+            if (c->type != COLUMN_REALS) {
                 text_addf(t, "%s%s", comma, c->name);
                 comma = ",";
             }

@@ -20,12 +20,10 @@ static char *title_of(const struct row *row)
 {
     struct text t = {0};
     text_addf(&t, "%s", row->layer ? row->layer : "");
-    for (const char *p = row->axes; p && *p;) {
-        size_t end = strcspn(p, ",");
-        if (strncmp(p, "mask=", 5) != 0) {
-            text_addf(&t, ", %.*s", (int)end, p);
+    for (int i = 0; i < row->axis_count; i++) {
+        if (strcmp(row->axis[i].name, "mask") != 0) {
+            text_addf(&t, ", %s=%s", row->axis[i].name, row->axis[i].value);
         }
-        p += end + (p[end] == ',');
     }
     text_addf(&t, ", %s %s", row->dtype ? row->dtype : "", row->math ? row->math : "");
     return text_take(&t);
@@ -60,7 +58,7 @@ static double time_of(const struct case_view *c, const char *name)
 static struct table *table_of(const struct group *g)
 {
     struct table *t = table_new();
-    char a[NUMBER_TEXT], mask[96];
+    char a[NUMBER_TEXT];
     table_column(t, "mask", "mask", ALIGN_LEFT);
     table_column(t, "in", "in %", ALIGN_POINT);
     table_column(t, "out", "out %", ALIGN_POINT);
@@ -74,7 +72,7 @@ static struct table *table_of(const struct group *g)
             fastest = fmin(fastest, time_of(c, g->names[k]));
         }
         table_row(t, LINE_PLAIN);
-        table_cell(t, PAINT_NONE, "%s", axis_value(c->rows[0]->axes, "mask", mask, sizeof mask) ? mask : "");
+        table_cell(t, PAINT_NONE, "%s", row_axis(c->rows[0], "mask") ? row_axis(c->rows[0], "mask") : "");
         table_cell(t, PAINT_DIM, "%s", number_short(c->rows[0]->density_in * 100, a));
         table_cell(t, PAINT_DIM, "%s", number_short(c->rows[0]->density_out * 100, a));
         for (int k = 0; k < g->name_count; k++) {
@@ -120,7 +118,7 @@ int mask_tables_make(struct mask_table **out, const struct run *run, struct row 
         struct case_view c;
         end = case_end(rows, count, i);
         case_view_make(&c, run, rows + i, end - i);
-        if (rows[i]->density_in < 0 || c.counts || !c.cache[0] || !rows[i]->axes || !strstr(rows[i]->axes, "mask=")) {
+        if (rows[i]->density_in < 0 || c.counts || !c.cache[0] || !row_axis(rows[i], "mask")) {
             case_view_free(&c);
             continue;
         }

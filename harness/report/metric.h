@@ -61,7 +61,6 @@ extern const char *const metric_names[METRIC_COUNT];
 #define METRIC_STATIC "static."
 #define METRIC_SASS "static.sass_"
 #define METRIC_MODEL "model."
-#define METRIC_PLAN "cudnn.plan"
 bool metric_begins(const struct row_metric *m, const char *prefix);
 /* Is it a state in which a warp waits? Not issuing, and not being passed over. */
 bool metric_is_wait(const struct row_metric *m);

@@ -9,7 +9,8 @@
 
 /* A layer: its first case without a mask, and the networks it names. */
 struct layer_case {
-    const char *layer, *networks;
+    const char *layer;
+    const struct row *row; /* any of its rows */
     struct case_view view;
 };
 struct member {
@@ -25,7 +26,7 @@ static int find_layers(const struct run *run, struct row *const *rows, int count
         end = case_end(rows, count, i);
         const struct row *row = rows[i];
         int at = 0;
-        if (!row->networks || !row->networks[0]) {
+        if (!row->network_count) {
             continue;
         }
         while (at < n && strcmp((*out)[at].layer, row->layer ? row->layer : "") != 0) {
@@ -36,7 +37,7 @@ static int find_layers(const struct run *run, struct row *const *rows, int count
         }
         if (at == n) {
             *out = xrealloc(*out, (size_t)(n + 1) * sizeof **out);
-            (*out)[n++] = (struct layer_case){.layer = row->layer ? row->layer : "", .networks = row->networks};
+            (*out)[n++] = (struct layer_case){.layer = row->layer ? row->layer : "", .row = row};
         }
         if (row->density_in < 0 && row->density_out < 0) {
             case_view_make(&(*out)[at].view, run, rows + i, end - i);
@@ -45,39 +46,13 @@ static int find_layers(const struct run *run, struct row *const *rows, int count
     return n;
 }
 
-/* The next "name:runs" of a list; what is not of this form is passed over. */
-static bool next_entry(const char **list, const char **name, size_t *length, int64_t *runs)
+/* How often a layer runs in a network; 0: it is not in it, or the number is damaged. */
+static int64_t runs_of(const struct layer_case *l, const char *network)
 {
-    while (**list) {
-        const char *begin = *list + strspn(*list, ", "), *colon = NULL;
-        size_t n = strcspn(begin, ",");
-        *list = begin + n;
-        for (size_t i = 0; i < n; i++) {
-            colon = begin[i] == ':' ? begin + i : colon;
-        }
-        if (!colon || colon == begin || colon[1] < '0' || colon[1] > '9') {
-            continue;
-        }
-        char *end;
-        *runs = strtoll(colon + 1, &end, 10);
-        if (end == begin + n && *runs > 0 && *runs <= RUNS_MAX) {
-            *name = begin;
-            *length = (size_t)(colon - begin);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* How often a layer runs in a network; 0: it is not in it. */
-static int64_t runs_of(const char *list, const char *network)
-{
-    const char *name;
-    size_t length;
-    int64_t runs;
-    while (next_entry(&list, &name, &length, &runs)) {
-        if (strlen(network) == length && memcmp(network, name, length) == 0) {
-            return runs;
+    for (int i = 0; i < l->row->network_count; i++) {
+        const struct row_network *n = &l->row->network[i];
+        if (strcmp(n->name, network) == 0) {
+            return n->runs > 0 && n->runs <= RUNS_MAX ? n->runs : 0;
         }
     }
     return 0;
@@ -143,9 +118,8 @@ static int add_choice(struct text *t, const struct member *members, int count, c
 
 static bool all_cudnn(const struct member *members, int count)
 {
-    char name[VARIANT_BASE];
     for (int i = 0; i < count; i++) {
-        if (strncmp(variant_base(zero_of(members[i].of)->row, name), "cudnn", 5) != 0) {
+        if (!zero_of(members[i].of)->row->library) {
             return false;
         }
     }
@@ -254,7 +228,7 @@ static bool make(struct network *n, const struct layer_case *layers, int layer_c
     int timed = 0;
     for (int i = 0; i < layer_count; i++) {
         const struct layer_case *l = &layers[i];
-        int64_t runs = runs_of(l->networks, n->name);
+        int64_t runs = runs_of(l, n->name);
         if (!runs) {
             continue;
         }
@@ -301,17 +275,15 @@ int network_list_make(struct network **out, const struct run *run, struct row *c
     char **seen = NULL;
     *out = NULL;
     for (int i = 0; i < layer_count; i++) {
-        const char *list = layers[i].networks, *name;
-        size_t length;
-        int64_t runs;
-        while (next_entry(&list, &name, &length, &runs)) {
-            bool known = false;
+        for (int w = 0; w < layers[i].row->network_count; w++) {
+            const char *name = layers[i].row->network[w].name;
+            bool known = !*name;
             for (int k = 0; k < names && !known; k++) {
-                known = strlen(seen[k]) == length && memcmp(seen[k], name, length) == 0;
+                known = strcmp(seen[k], name) == 0;
             }
             if (!known) {
                 seen = xrealloc(seen, (size_t)(names + 1) * sizeof *seen);
-                seen[names++] = xstrndup(name, length);
+                seen[names++] = xstrdup(name);
             }
         }
     }

@@ -2,13 +2,12 @@
 #include "base/file.h"
 #include "model/occupancy.h"
 #include "report/number.h"
-#include <jansson.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define REGISTERS_MOST 255 /* that a thread can have: more is a damaged number */
 #define SPILL_LINES 4
 #define WAYS_MOST 32 /* beyond, the passes are of instructions that the counter of instructions leaves out (wgmma, bulk copies) */
 
@@ -17,52 +16,36 @@ static double counted(const struct view *v, int step, enum metric metric)
     return view_counted(v, step, metric_names[metric]);
 }
 
-static int64_t dim(const json_t *list, size_t i)
-{
-    return json_is_integer(json_array_get(list, i)) ? json_integer_value(json_array_get(list, i)) : 1;
-}
-
-static int fact(const json_t *kernel, const char *name)
-{
-    const json_t *j = json_object_get(kernel, name);
-    return json_is_integer(j) && json_integer_value(j) >= 0 && json_integer_value(j) < INT_MAX ? (int)json_integer_value(j) : -1;
-}
-
 /* A kernel inside of a library: what CUPTI recorded of its launch, and the limits computed from that. */
 static bool library_step(const struct case_view *c, const struct row *row, int step, struct row_step *out)
 {
-    json_t *all = row->kernels ? json_loads(row->kernels, 0, NULL) : NULL, *one;
-    const json_t *longest = NULL;
-    size_t i;
-    json_array_foreach(all, i, one) if (fact(one, "step") == step && (!longest || json_number_value(json_object_get(one, "ns")) >
-                                                                                      json_number_value(json_object_get(longest, "ns"))))
-        longest = one;
-    bool ok = longest && fact(longest, "registers") > 0 && c->machine.chip;
-    if (ok) {
-        const char *name = json_string_value(json_object_get(longest, "name"));
-        snprintf(out->name, sizeof out->name, "%.90s", name ? name : "");
-        for (size_t k = 0; k < 3; k++) {
-            out->grid[k] = dim(json_object_get(longest, "grid"), k);
-            out->block[k] = dim(json_object_get(longest, "block"), k);
-        }
-        out->registers = fact(longest, "registers");
-        out->static_smem = fact(longest, "static_smem");
-        out->dynamic_smem = fact(longest, "dynamic_smem");
-        struct occupancy_query q = {.block_threads = (int)(out->block[0] * out->block[1] * out->block[2]),
-                                    .registers = out->registers,
-                                    .static_smem = out->static_smem > 0 ? (size_t)out->static_smem : 0,
-                                    .dynamic_smem = out->dynamic_smem > 0 ? (size_t)out->dynamic_smem : 0,
-                                    .carveout = -1};
-        struct occupancy o = occupancy_of(c->machine.chip, &q);
-        ok = o.possible;
-        out->blocks_per_sm = o.blocks_per_sm;
-        out->warps_per_sm = o.warps_per_sm;
-        out->occupancy = o.share;
-        snprintf(out->limit, sizeof out->limit, "%s", occupancy_limit_name(o.limit));
-        out->waves = occupancy_waves(c->machine.chip, &o, (double)(out->grid[0] * out->grid[1] * out->grid[2]));
+    const struct row_launch *longest = NULL;
+    for (int i = 0; i < row->launch_count; i++) {
+        const struct row_launch *l = &row->launches[i];
+        longest = l->step == step && (!longest || l->ns > longest->ns) ? l : longest;
     }
-    json_decref(all);
-    return ok;
+    if (!longest || longest->registers < 1 || longest->registers > REGISTERS_MOST || !c->machine.chip)
+        return false;
+    snprintf(out->name, sizeof out->name, "%.90s", longest->name);
+    for (size_t k = 0; k < 3; k++) {
+        out->grid[k] = longest->grid[k] < 0 ? 1 : longest->grid[k];
+        out->block[k] = longest->block[k] < 0 ? 1 : longest->block[k];
+    }
+    out->registers = longest->registers;
+    out->static_smem = longest->static_smem;
+    out->dynamic_smem = longest->dynamic_smem;
+    struct occupancy_query q = {.block_threads = (int)(out->block[0] * out->block[1] * out->block[2]),
+                                .registers = out->registers,
+                                .static_smem = out->static_smem > 0 ? (size_t)out->static_smem : 0,
+                                .dynamic_smem = out->dynamic_smem > 0 ? (size_t)out->dynamic_smem : 0,
+                                .carveout = -1};
+    struct occupancy o = occupancy_of(c->machine.chip, &q);
+    out->blocks_per_sm = o.blocks_per_sm;
+    out->warps_per_sm = o.warps_per_sm;
+    out->occupancy = o.share;
+    snprintf(out->limit, sizeof out->limit, "%s", occupancy_limit_name(o.limit));
+    out->waves = occupancy_waves(c->machine.chip, &o, (double)(out->grid[0] * out->grid[1] * out->grid[2]));
+    return o.possible;
 }
 
 bool resources_step(const struct case_view *c, const struct view *v, int step, struct row_step *out)

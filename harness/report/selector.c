@@ -10,10 +10,10 @@
 
 /* A row that a rule's choice became: its parameter `is` says which. Where there is a mask, a rule over dense variants has not the choice of
  * the fastest. */
-static bool chosen(const struct view *v, char *is, size_t bytes)
+static const char *chosen(const struct view *v)
 {
     bool has_choice = v->row->density_in < 0 || !row_runs_dense(v->row);
-    return v->ranked && has_choice && v->row->params && axis_value(v->row->params, "is", is, bytes);
+    return v->ranked && has_choice ? row_pair_value(v->row->param, v->row->param_count, "is") : NULL;
 }
 
 static const struct view *fastest(const struct case_view *c)
@@ -26,10 +26,12 @@ static const struct view *fastest(const struct case_view *c)
 static bool same_point(const struct view *v, const struct view *rule, const char *is)
 {
     char name[VARIANT_BASE];
-    const char *params = v->row->params ? v->row->params : "";
-    char *chosen_params = text_format("%s%sis=%s", params, params[0] ? "," : "", variant_base(v->row, name));
-    bool same = strcmp(variant_base(v->row, name), is) == 0 && strcmp(chosen_params, rule->row->params) == 0;
-    free(chosen_params);
+    const struct row *row = v->row, *other = rule->row;
+    bool same = strcmp(variant_base(row, name), is) == 0 && row->param_count + 1 == other->param_count;
+    for (int i = 0; same && i < row->param_count; i++) {
+        const char *value = row_pair_value(other->param, other->param_count, row->param[i].name);
+        same = value && strcmp(value, row->param[i].value) == 0;
+    }
     return same;
 }
 
@@ -60,8 +62,9 @@ static void add_case(struct tally *tally, const struct case_view *c, const struc
 static void look_at_case(struct tally *tally, const struct case_view *c)
 {
     for (int i = 0; i < c->count; i++) {
-        char is[VARIANT_BASE], name[VARIANT_BASE];
-        if (!chosen(&c->views[i], is, sizeof is))
+        char name[VARIANT_BASE];
+        const char *is = chosen(&c->views[i]);
+        if (!is)
             continue;
         variant_base(c->views[i].row, name);
         if (!tally->rule[0])

@@ -27,17 +27,21 @@ struct sweep {
     int line_count, lines_left_out;
 };
 
-/* `pairs` without `axis`, appended. */
-static void add_without(struct text *t, const char *pairs, const char *axis)
+/* The axes of a row but one. */
+static void add_without(struct text *t, const struct row *row, const char *but)
 {
-    size_t n = strlen(axis);
-    for (const char *p = pairs; p && *p;) {
-        size_t end = strcspn(p, ",");
-        if (!(strncmp(p, axis, n) == 0 && p[n] == '=')) {
-            text_addf(t, " %.*s", (int)end, p);
+    for (int i = 0; i < row->axis_count; i++) {
+        if (strcmp(row->axis[i].name, but) != 0) {
+            text_addf(t, " %s=%s", row->axis[i].name, row->axis[i].value);
         }
-        p += end + (p[end] == ',');
     }
+}
+
+/* The axes or the parameters. */
+static const struct row_pair *pairs_of(const struct row *row, bool of_params, int *count)
+{
+    *count = of_params ? row->param_count : row->axis_count;
+    return of_params ? row->param : row->axis;
 }
 
 static int line_of(struct sweep *s, const char *name)
@@ -57,13 +61,15 @@ static int line_of(struct sweep *s, const char *name)
 /* Adds a row's point; of several at the same x of a line (other parameters) the lowest stays. */
 static void add_point(struct sweep *s, const struct view *v, bool counts)
 {
-    char value[64];
+    int pairs;
+    const struct row_pair *list = pairs_of(v->row, s->of_params, &pairs);
+    const char *value = row_pair_value(list, pairs, s->axis);
     double x, y = counts ? v->moved_over_compulsory : v->ranked ? v->time->median_ns / 1e3 : NAN;
     struct point p = {.y = y, .low = y, .high = y};
     if (v->row->status != ROW_OK && v->row->status != ROW_FOIL) {
         return;
     }
-    if (isnan(y) || !axis_value(s->of_params ? v->row->params : v->row->axes, s->axis, value, sizeof value) || !text_to_real(value, &x)) {
+    if (isnan(y) || !value || !text_to_real(value, &x)) {
         return;
     }
     if (!counts && v->time->low_ns > 0) {
@@ -75,7 +81,7 @@ static void add_point(struct sweep *s, const struct view *v, bool counts)
     if (s->of_params) {
         text_addf(&group, " %s", v->row->axes ? v->row->axes : "");
     } else {
-        add_without(&group, v->row->axes, s->axis);
+        add_without(&group, v->row, s->axis);
     }
     snprintf(p.group, sizeof p.group, "%s", text_get(&group));
     text_free(&group);
@@ -188,21 +194,18 @@ static int axis_names(struct row *const *rows, int count, bool of_params, char *
     int n = 0;
     *out = NULL;
     for (int i = 0; i < count; i++) {
-        const char *pairs = of_params ? rows[i]->params : rows[i]->axes;
-        for (const char *p = pairs; p && *p; p += strcspn(p, ","), p += *p == ',') {
-            size_t length = strcspn(p, "=,");
+        int pairs;
+        const struct row_pair *list = pairs_of(rows[i], of_params, &pairs);
+        for (int p = 0; p < pairs; p++) {
             double ignored;
-            char value[64], *name = xstrndup(p, length);
-            bool known = p[length] != '=' || !axis_value(pairs, name, value, sizeof value) || !text_to_real(value, &ignored);
+            bool known = !text_to_real(list[p].value, &ignored);
             for (int k = 0; k < n && !known; k++) {
-                known = strcmp((*out)[k], name) == 0;
+                known = strcmp((*out)[k], list[p].name) == 0;
             }
-            if (known) {
-                free(name);
-                continue;
+            if (!known) {
+                *out = xrealloc(*out, (size_t)(n + 1) * sizeof **out);
+                (*out)[n++] = xstrdup(list[p].name);
             }
-            *out = xrealloc(*out, (size_t)(n + 1) * sizeof **out);
-            (*out)[n++] = name;
         }
     }
     return n;

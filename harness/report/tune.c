@@ -33,20 +33,21 @@ static const char *params_of(const struct row *row)
 
 static bool is_twin(const struct row *row)
 {
-    return row->status == ROW_INFEASIBLE && row->reason && !strncmp(row->reason, ROW_SAME_AS, strlen(ROW_SAME_AS));
+    return row->status == ROW_INFEASIBLE && row->twin;
 }
 
 /* The row that ran for a point: its own, or that of the point with the same launches. NULL: it did not run on this layer. */
 static const struct row *ran(const struct searched *s, const char *params)
 {
-    for (int i = 0; i < s->count; i++)
-        if (!strcmp(params_of(s->rows[i]), params)) {
-            if (!is_twin(s->rows[i]))
-                return time_of(s->rows[i]) ? s->rows[i] : NULL;
-            const char *other = s->rows[i]->reason + strlen(ROW_SAME_AS);
-            return strcmp(other, params) ? ran(s, other) : NULL;
+    const struct row *found = NULL;
+    for (int i = 0; i < s->count && !found; i++)
+        found = strcmp(params_of(s->rows[i]), params) ? NULL : s->rows[i];
+    for (int i = 0; found && is_twin(found) && i < s->count; i++)
+        if (s->rows[i]->id && !strcmp(s->rows[i]->id, found->twin)) {
+            found = s->rows[i];
+            break;
         }
-    return NULL;
+    return found && !is_twin(found) && time_of(found) ? found : NULL;
 }
 
 static void look_at(struct searched *s, struct row *const *all, int all_count)
@@ -212,7 +213,7 @@ static void one_table(struct document *d, const struct run *run, const struct se
 /* Was it searched? Its points raced or were refused by a search; a search without times is known by its command. */
 static bool was_searched(const struct run *run, struct row *const *rows, int count)
 {
-    if (count > 1 && run->argv && !strncmp(run->argv, "bench tune ", 11))
+    if (count > 1 && run->verb && !strcmp(run->verb, "tune"))
         return true;
     for (int i = 0; i < count; i++)
         if (row_metric(rows[i], -1, "tune.best_of") || is_twin(rows[i]))

@@ -75,7 +75,7 @@ static double value_of(const struct case_view *c, const struct view *v, const st
     double value = view_counted(v, a->step, metric); /* emu.NAME, or a value of a counter group */
     if (!isnan(value))
         return value;
-    bool cropped = v->row->case_id && strchr(v->row->case_id, '@'); /* its grid is not the layer's */
+    bool cropped = v->row->cropped; /* its grid is not the layer's */
     value = step_value(c, step, cropped, name);
     if (!isnan(value))
         return value;

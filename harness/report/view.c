@@ -24,55 +24,45 @@ int case_end(struct row *const *rows, int count, int from)
     return i;
 }
 
+/* A variant's name without the folder of the row's op. */
+static const char *without_op(const struct row *row, const char *name)
+{
+    size_t op = row->op ? strlen(row->op) : 0;
+    if (!name) {
+        return "?";
+    }
+    return op && strncmp(name, row->op, op) == 0 && name[op] == '/' ? name + op + 1 : name;
+}
+
 const char *variant_short(const struct row *row)
 {
-    const char *name = row->variant ? row->variant : "?";
-    size_t op = row->op ? strlen(row->op) : 0;
-    return op && strncmp(name, row->op, op) == 0 && name[op] == '/' ? name + op + 1 : name;
+    return without_op(row, row->variant);
 }
 
 const char *variant_base(const struct row *row, char out[VARIANT_BASE])
 {
-    const char *name = variant_short(row), *plus = strstr(name, " + ");
-    snprintf(out, VARIANT_BASE, "%.*s", (int)(plus ? (size_t)(plus - name) : strlen(name)), name);
+    snprintf(out, VARIANT_BASE, "%s", without_op(row, row->part_count ? row->parts[0].variant : row->variant));
     return out;
 }
 
-/* The name as tables show it: the steps behind " + " too without the folder of an op. */
-static size_t print_name(const struct row *row, char *out, size_t size)
+/* The name as tables show it: what completes it without the folder of an op. */
+static void print_name(const struct row *row, char *out, size_t size)
 {
     struct text t = {0};
-    for (const char *p = variant_short(row); *p;) {
-        const char *plus = strstr(p, " + ");
-        size_t n = plus ? (size_t)(plus - p) + 3 : strlen(p);
-        text_add_bytes(&t, p, n);
-        p += n;
-        char *folder = xstrndup(p, strcspn(p, "/ "));
-        if (plus && op_find(folder) && p[strlen(folder)] == '/') {
-            p += strlen(folder) + 1;
-        }
+    text_add(&t, without_op(row, row->part_count ? row->parts[0].variant : row->variant));
+    for (int i = 1; i < row->part_count; i++) {
+        const char *name = row->parts[i].variant;
+        char *folder = xstrndup(name, strcspn(name, "/"));
+        text_addf(&t, " + %s", name + (op_find(folder) && name[strlen(folder)] ? strlen(folder) + 1 : 0));
         free(folder);
     }
-    int length = snprintf(out, size, "%s", text_get(&t));
+    snprintf(out, size, "%s", text_get(&t));
     text_free(&t);
-    return (size_t)length < size ? (size_t)length : size - 1;
 }
 
 bool row_runs_dense(const struct row *row)
 {
     return !row->tile && row->flop_scheduled == row->flop;
-}
-
-bool axis_value(const char *axes, const char *name, char *out, size_t size)
-{
-    size_t n = strlen(name);
-    for (const char *p = axes; p && *p; p += strcspn(p, ","), p += *p == ',') {
-        if (strncmp(p, name, n) == 0 && p[n] == '=') {
-            snprintf(out, size, "%.*s", (int)strcspn(p + n + 1, ","), p + n + 1);
-            return true;
-        }
-    }
-    return false;
 }
 
 const char *row_note(const struct row *row, bool counters)
@@ -127,10 +117,9 @@ double view_part(const struct view *v, int step, enum metric metric)
 /* Does the parameter take more than one value among the case's rows of this variant? */
 static bool varies(struct row *const *rows, int count, const struct row *row, const char *name, const char *value)
 {
-    char other[64];
     for (int i = 0; i < count; i++) {
-        if (rows[i]->variant && row->variant && strcmp(rows[i]->variant, row->variant) == 0 &&
-            axis_value(rows[i]->params, name, other, sizeof other) && strcmp(other, value) != 0) {
+        const char *other = row_pair_value(rows[i]->param, rows[i]->param_count, name);
+        if (rows[i]->variant && row->variant && strcmp(rows[i]->variant, row->variant) == 0 && other && strcmp(other, value) != 0) {
             return true;
         }
     }
@@ -140,24 +129,23 @@ static bool varies(struct row *const *rows, int count, const struct row *row, co
 static void name_row(struct view *v, struct row *const *rows, int count)
 {
     const struct row *row = v->row;
-    size_t n = print_name(row, v->name, sizeof v->name);
-    if (row->engine && strncmp(row->engine, "engine ", 7) == 0) {
-        snprintf(v->name + strlen(v->name), sizeof v->name - strlen(v->name), " engine %.*s", (int)strspn(row->engine + 7, "0123456789"),
-                 row->engine + 7);
+    struct text more = {0};
+    print_name(row, v->name, sizeof v->name);
+    if (row->engine_number >= 0) {
+        text_addf(&more, " engine %d", row->engine_number);
     }
-    for (const char *p = row->params; p && *p; p += strcspn(p, ","), p += *p == ',') {
-        char name[64], value[64];
-        size_t equals = strcspn(p, "=,");
-        if (p[equals] != '=' || equals >= sizeof name) {
-            continue;
-        }
-        snprintf(name, sizeof name, "%.*s", (int)equals, p);
-        snprintf(value, sizeof value, "%.*s", (int)strcspn(p + equals + 1, ","), p + equals + 1);
-        n = strlen(v->name);
+    for (int i = 0; i < row->param_count; i++) {
+        const char *name = row->param[i].name, *value = row->param[i].value;
         if (varies(rows, count, row, name, value)) {
-            snprintf(v->name + n, sizeof v->name - n, " %s%s%s", name, isalpha((unsigned char)value[0]) ? "=" : "", value);
+            text_addf(&more, " %s%s%s", name, isalpha((unsigned char)value[0]) ? "=" : "", value);
         }
     }
+    if (row->side) {
+        text_addf(&more, " (%s)", row->side);
+    }
+    size_t n = strlen(v->name);
+    snprintf(v->name + n, sizeof v->name - n, "%s", text_get(&more));
+    text_free(&more);
 }
 
 /* The mode that is shown: isolated and cold where anything was timed so, else the first that was. */

@@ -1,213 +1,189 @@
-/* row/columns: the column table of row.h. METHOD.md has a paragraph `### name` for every line. */
+/* row/columns: the column table of row.h, made of fields.def, and a column's value. */
 #include "row/store.h"
+#include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
-#define FIELD(group, type, noun, name, field, unit, what) \
-    { \
-        name, unit, what, COLUMN_##group, COLUMN_##type, (unsigned)offsetof(struct noun, field), \
-            (unsigned)sizeof(((struct noun *)0)->field) \
-    }
-#define RUN(type, name, field, unit, what) FIELD(RUN, type, run, name, field, unit, what)
-#define CASE(type, name, field, unit, what) FIELD(CASE, type, row, name, field, unit, what)
-#define RESULT(type, name, field, unit, what) FIELD(RESULT, type, row, name, field, unit, what)
-#define STEP(type, name, field, unit, what) FIELD(STEP, type, row_step, name, field, unit, what)
-#define TIME(type, name, field, unit, what) FIELD(TIME, type, row_time, name, field, unit, what)
-#define METRIC(type, name, field, unit, what) FIELD(METRIC, type, row_metric, name, field, unit, what)
-#define WISDOM(type, name, field, unit, what) FIELD(WISDOM, type, wisdom, name, field, unit, what)
-#define DERIVED(name, unit, what) \
-    { \
-        name, unit, what, COLUMN_DERIVED, COLUMN_NONE, 0, 0 \
-    }
-#define COUNTER(name, unit, what) \
-    { \
-        name, unit, what, COLUMN_COUNTER, COLUMN_NONE, 0, 0 \
-    }
+#define TYPE_TEXT COLUMN_TEXT
+#define TYPE_NAME COLUMN_NAME
+#define TYPE_CHARS(size) COLUMN_CHARS
+#define TYPE_INT COLUMN_INT
+#define TYPE_INT_NEG COLUMN_INT_NEG
+#define TYPE_INT64 COLUMN_INT64
+#define TYPE_INT64_NEG COLUMN_INT64_NEG
+#define TYPE_UINT64 COLUMN_UINT64
+#define TYPE_BOOL COLUMN_BOOL
+#define TYPE_REAL COLUMN_REAL
+#define TYPE_REAL_NEG COLUMN_REAL_NEG
+#define TYPE_REAL_ZERO COLUMN_REAL_ZERO
+#define TYPE_REALS COLUMN_REALS
+#define TYPE_STATUS COLUMN_STATUS
+#define LINE(group, noun, type, member, name, unit, what) \
+    {name, unit, what, COLUMN_##group, TYPE_##type, (unsigned)offsetof(struct noun, member), (unsigned)sizeof(((struct noun *)0)->member)},
+#define RUN(...) LINE(RUN, run, __VA_ARGS__)
+#define CASE(...) LINE(CASE, row, __VA_ARGS__)
+#define RESULT(...) LINE(RESULT, row, __VA_ARGS__)
+#define AXIS(...) LINE(AXIS, row_pair, __VA_ARGS__)
+#define PARAM(...) LINE(PARAM, row_pair, __VA_ARGS__)
+#define NETWORK(...) LINE(NETWORK, row_network, __VA_ARGS__)
+#define PART(...) LINE(PART, row_part, __VA_ARGS__)
+#define PLAN(...) LINE(PLAN, row_plan, __VA_ARGS__)
+#define LAUNCH(...) LINE(LAUNCH, row_launch, __VA_ARGS__)
+#define LAUNCH_PART(...) LINE(LAUNCH, row_launch, __VA_ARGS__)
+#define STEP(...) LINE(STEP, row_step, __VA_ARGS__)
+#define STEP_PART(...) LINE(STEP, row_step, __VA_ARGS__)
+#define TIME(...) LINE(TIME, row_time, __VA_ARGS__)
+#define METRIC(...) LINE(METRIC, row_metric, __VA_ARGS__)
+#define WISDOM(...) LINE(WISDOM, wisdom, __VA_ARGS__)
+#define DERIVED(name, unit, what) {name, unit, what, COLUMN_DERIVED, COLUMN_NONE, 0, 0},
+#define COUNTER(name, unit, what) {name, unit, what, COLUMN_COUNTER, COLUMN_NONE, 0, 0},
 
 const struct column columns[] = {
-    RUN(INT64, "run", id, "", "number of the run in its database"),
-    RUN(CHARS, "started", started, "UTC", "when the run began"),
-    RUN(CHARS, "ended", ended, "UTC", "when it ended; absent: interrupted or still running"),
-    RUN(TEXT, "scenario_name", scenario, "", "the scenario the run was made of"),
-    RUN(TEXT, "scenario_path", scenario_path, "", "its file"),
-    RUN(TEXT, "scenario_hash", scenario_hash, "SHA-256", "of that file"),
-    RUN(TEXT, "scenario_text", scenario_text, "", "the file itself"),
-    RUN(TEXT, "argv", argv, "", "the command line"),
-    RUN(TEXT, "commit", commit, "", "revision of bench; +dirty: with changes not committed"),
-    RUN(TEXT, "run_device", device, "", "the device the run was made on"),
-    RUN(TEXT, "device_about", device_about, "", "its product name"),
-    RUN(TEXT, "uuid", uuid, "", "of the GPU"),
-    RUN(TEXT, "driver", driver, "", "version of the CUDA driver"),
-    RUN(TEXT, "run_compiler", compiler, "", "the compiler of the run"),
-    RUN(TEXT, "host", host, "", "machine name"),
-    RUN(TEXT, "cpu", cpu, "", "CPU of the host"),
-    RUN(TEXT, "environment", environment, "JSON", "clocks, throttle reasons, library versions, flush cost"),
-    RUN(UINT64, "seed", seed, "", "of all data and masks"),
-    RUN(INT, "planned", planned, "rows", "rows that the plan had"),
-
-    CASE(TEXT, "case", case_id, "", "SCENARIO/LAYER[@CROP][axis=value,...]"),
-    CASE(INT, "case_index", case_index, "", "order of the case in the scenario"),
-    CASE(TEXT, "scenario", scenario, "", "name of the scenario"),
-    CASE(TEXT, "layer", layer, "", "name of the layer"),
-    CASE(TEXT, "axes", axes, "", "the axis values of the case"),
-    CASE(INT64, "repeat", repeat, "", "how often the layer runs, in all its networks together"),
-    CASE(TEXT, "networks", networks, "", "the networks that the layer is in, each with its runs"),
-    CASE(TEXT, "work", work, "", "the work in one line"),
-    CASE(TEXT, "op", op, "", "the operation"),
-    CASE(TEXT, "dtype", dtype, "", "element type of activations and filters"),
-    CASE(TEXT, "math", math, "", "math mode"),
-    CASE(TEXT, "layout", layout, "", "layout of the activations"),
-    CASE(REAL, "flop", flop, "FLOP", "2 x multiply-adds of the direct algorithm"),
-    CASE(REAL, "bytes", bytes, "B", "compulsory traffic"),
-    CASE(REAL_NEG, "density_in", density_in, "share", "active input pixels"),
-    CASE(REAL_NEG, "density_out", density_out, "share", "active output pixels"),
-    CASE(REAL, "flop_useful", flop_useful, "FLOP", "E: of the active outputs"),
-    CASE(REAL, "bytes_useful", bytes_useful, "B", "compulsory traffic of the active pixels"),
-
-    RESULT(TEXT, "id", id, "", "CASE/VARIANT[param=value,...]"),
-    RESULT(INT, "row_index", row_index, "", "order of the variant in its case, as the scenario has it"),
-    RESULT(TEXT, "variant", variant, "", "name of the variant"),
-    RESULT(TEXT, "params", params, "", "its parameters"),
-    RESULT(CHARS, "key", key, "SHA-256", "of the resolved work, sources, parameters, compiler and device"),
-    RESULT(TEXT, "device", device, "", "cuda:N or emu:CHIP"),
-    RESULT(TEXT, "what", what, "", "the variant in one line, from its head"),
-    RESULT(TEXT, "from", from, "", "the variant it was made from"),
-    RESULT(TEXT, "algorithm", algorithm, "", "direct, winograd, ..."),
-    RESULT(INT_NEG, "claims", claims, "", "1: the head says that it is at par with the library on this work"),
-    RESULT(REAL_ZERO, "floor_ns", floor_ns, "ns", "the physical floor of the work on this chip"),
-    RESULT(CHARS, "floor_by", floor_by, "", "what sets the floor: compute, memory or launch"),
-    RESULT(STATUS, "status", status, "", "ok, foil, wrong, unsafe, crashed, hung, broken, infeasible, skipped or planned"),
-    RESULT(TEXT, "reason", reason, "", "why the status is not ok"),
-    RESULT(TEXT, "check", check, "", "what was verified"),
-    RESULT(REAL, "error_over_bound", error_over_bound, "", "largest error as a multiple of what is allowed"),
-    RESULT(TEXT, "dump", dump, "", "folder with the tensors and the error map"),
-    RESULT(REAL, "noise", noise, "share", "half width of the A/A twin's ratio around 1"),
-    RESULT(REAL, "prepare_ns", prepare_ns, "ns", "one-time preparation, outside the time"),
-    RESULT(REAL, "first_call_ns", first_call_ns, "ns", "the first call"),
-    RESULT(REAL, "host_call_ns", host_call_ns, "ns", "host time of a call"),
-    RESULT(INT64_NEG, "scratch_bytes", scratch_bytes, "B", "scratch memory the variant asks for"),
-    RESULT(INT64_NEG, "workspace_bytes", workspace_bytes, "B", "workspace of the library's plan"),
-    RESULT(TEXT, "tile", tile, "outputs", "height x width of a sparse variant's tile"),
-    RESULT(INT64_NEG, "tiles", tiles, "", "tiles of the output"),
-    RESULT(INT64_NEG, "tiles_active", tiles_active, "", "tiles with an active output"),
-    RESULT(REAL, "flop_scheduled", flop_scheduled, "FLOP", "A: all outputs of the active tiles"),
-    RESULT(TEXT, "tile_fill", tile_fill, "", "tiles by the marked inputs under them"),
-    RESULT(INT64_NEG, "tile_weight_bytes", tile_weight_bytes, "B", "filter bytes a tile reads, as the head says"),
-    RESULT(INT64_NEG, "state_bytes", state_bytes, "B", "memory kept from frame to frame"),
-    RESULT(TEXT, "engine", engine, "", "cuDNN's plan"),
-    RESULT(TEXT, "verdicts", verdicts, "JSON", "what the counter groups' rules say of the row"),
-    RESULT(TEXT, "kernels", kernels, "JSON", "every kernel of one run, as CUPTI saw it"),
-    RESULT(TEXT, "uncounted", uncounted, "", "why there are no hardware counters"),
-    RESULT(TEXT, "compiler", compiler, "", "what compiled the row"),
-    RESULT(TEXT, "arch", arch, "", "what it was compiled for"),
-    RESULT(CHARS, "source_hash", source_hash, "SHA-256", "of the variant's source"),
-    RESULT(TEXT, "note", note, "", "warnings of this row"),
-
-    STEP(CHARS, "step", name, "", "the launch: kernel name or what it does"),
-    STEP(CHARS, "kind", kind, "", "kernel, fill, copy, symbol or cudnn"),
-    STEP(BOOL, "prepare", prepare, "", "run once, outside the time"),
-    STEP(INT64_NEG, "grid_x", grid[0], "blocks", "grid, x"),
-    STEP(INT64_NEG, "grid_y", grid[1], "blocks", "grid, y"),
-    STEP(INT64_NEG, "grid_z", grid[2], "blocks", "grid, z"),
-    STEP(INT64_NEG, "block_x", block[0], "threads", "block, x"),
-    STEP(INT64_NEG, "block_y", block[1], "threads", "block, y"),
-    STEP(INT64_NEG, "block_z", block[2], "threads", "block, z"),
-    STEP(INT_NEG, "registers", registers, "", "registers per thread"),
-    STEP(INT_NEG, "spill_store_bytes", spill_store_bytes, "B", "spill stores per thread in the code"),
-    STEP(INT_NEG, "spill_load_bytes", spill_load_bytes, "B", "spill loads per thread in the code"),
-    STEP(INT_NEG, "stack_bytes", stack_bytes, "B", "stack frame per thread"),
-    STEP(INT_NEG, "static_smem", static_smem, "B", "static shared memory per block"),
-    STEP(INT_NEG, "dynamic_smem", dynamic_smem, "B", "dynamic shared memory per block"),
-    STEP(INT_NEG, "constant_bytes", constant_bytes, "B", "constant memory"),
-    STEP(INT_NEG, "code_bytes", code_bytes, "B", "machine code"),
-    STEP(CHARS, "sass_hash", sass_hash, "SHA-256", "of the machine code"),
-    STEP(INT_NEG, "blocks_per_sm", blocks_per_sm, "blocks", "resident blocks per SM, theoretical"),
-    STEP(INT_NEG, "warps_per_sm", warps_per_sm, "warps", "resident warps per SM, theoretical"),
-    STEP(REAL_NEG, "occupancy", occupancy, "share", "warps_per_sm over the chip's maximum"),
-    STEP(CHARS, "limit", limit, "", "what limits the occupancy: regs, smem, warps or blocks"),
-    STEP(CHARS, "lift", lift, "", "the smallest change that gives one more block"),
-    STEP(REAL_NEG, "waves", waves, "", "blocks of the grid over blocks resident at once"),
-    STEP(CHARS, "file", file, "", "source file of the kernel"),
-
-    TIME(INT, "time_step", step, "", "the step that was timed; -1: the whole row"),
-    TIME(CHARS, "cache", cache, "", "cold or warm"),
-    TIME(CHARS, "load", load, "", "isolated or sustained"),
-    TIME(REAL, "median_ns", median_ns, "ns", "median over the rounds"),
-    TIME(REAL, "low_ns", low_ns, "ns", "lower end of the median's 95 % interval"),
-    TIME(REAL, "high_ns", high_ns, "ns", "upper end of it"),
-    TIME(REAL, "p05_ns", p05_ns, "ns", "5th percentile of the rounds"),
-    TIME(REAL, "p95_ns", p95_ns, "ns", "95th percentile of the rounds"),
-    TIME(REAL, "ratio", ratio, "", "time of row 0 over this time, paired by round"),
-    TIME(REAL, "ratio_low", ratio_low, "", "lower end of the ratio's 95 % interval"),
-    TIME(REAL, "ratio_high", ratio_high, "", "upper end of it"),
-    TIME(INT, "rounds", rounds, "", "rounds taken"),
-
-    METRIC(INT, "metric_step", step, "", "the step a metric belongs to; -1: the whole row"),
-    METRIC(INT, "line", line, "", "source line a metric belongs to; 0: none"),
-    METRIC(CHARS, "metric", name, "", "name of the metric"),
-    METRIC(CHARS, "unit", unit, "", "its unit"),
-    METRIC(CHARS, "source", source, "", "who says so: emu, compiler, cupti, model or variant"),
-    METRIC(REAL, "value", value, "", "its value"),
-
-    WISDOM(CHARS, "signature", signature, "SHA-256", "of the layer, without its data"),
-    WISDOM(TEXT, "work", work, "", "the layer in one line"),
-    WISDOM(TEXT, "variant", variant, "", "name of the variant"),
-    WISDOM(TEXT, "params", params, "", "its best point"),
-    WISDOM(TEXT, "chip", chip, "", "product name of the GPU it was tuned on"),
-    WISDOM(TEXT, "arch", arch, "", "what it was compiled for"),
-    WISDOM(TEXT, "compiler", compiler, "", "what compiled it"),
-    WISDOM(CHARS, "source_hash", source_hash, "SHA-256", "of the variant's source when it was tuned"),
-    WISDOM(REAL, "median_ns", median_ns, "ns", "its time then"),
-    WISDOM(REAL, "low_ns", low_ns, "ns", "lower end of the median's 95 % interval"),
-    WISDOM(REAL, "high_ns", high_ns, "ns", "upper end of it"),
-    WISDOM(REAL, "ratio", ratio, "", "time of row 0 over this time, paired by round"),
-    WISDOM(REAL, "ratio_low", ratio_low, "", "lower end of the ratio's 95 % interval"),
-    WISDOM(REAL, "ratio_high", ratio_high, "", "upper end of it"),
-    WISDOM(INT, "points", points, "points", "that the search had"),
-    WISDOM(INT, "timed", timed, "points", "of those, that were run"),
-    WISDOM(CHARS, "tuned", tuned, "UTC", "when it was found"),
-
-    DERIVED("samples_ns", "ns", "every round's time, in order"),
-    DERIVED("rank", "", "0: row 0; 1 and up: verified rows by time; absent: not ranked"),
-    DERIVED("time_us", "us", "headline time: median, isolated and cold, with half its 95 % interval"),
-    DERIVED("graph_us", "us", "time of one run within a graph of 50, warm"),
-    DERIVED("x_cudnn", "", "time of row 0 over this time; above 1 is faster"),
-    DERIVED("floor_share", "share", "floor over time"),
-    DERIVED("roof_share", "share", "roof over time"),
-    DERIVED("spill_bytes", "B", "spill stores of the longest step"),
-    DERIVED("smem_bytes", "B", "static and dynamic shared memory of the longest step"),
-    DERIVED("st_sect_req", "sectors", "32-byte sectors a global store request touches, and the ideal"),
-    DERIVED("ld_sect_req", "sectors", "32-byte sectors a global load request touches, and the ideal"),
-    DERIVED("moved_over_compulsory", "", "bytes moved through L2 sectors over the compulsory bytes"),
-
-    COUNTER("emu.warp_instructions", "", "PTX instructions executed, one for a whole warp"),
-    COUNTER("emu.warp_fma", "", "of those, floating-point multiply-adds"),
-    COUNTER("emu.global_requests_ld", "", "warp-wide global loads with a lane switched on"),
-    COUNTER("emu.global_requests_st", "", "warp-wide global stores with a lane switched on"),
-    COUNTER("emu.global_sectors_ld", "sectors", "32-byte sectors that global loads touch"),
-    COUNTER("emu.global_sectors_st", "sectors", "32-byte sectors that global stores touch"),
-    COUNTER("emu.global_sectors_ideal_ld", "sectors", "sectors the loaded bytes need at the least"),
-    COUNTER("emu.global_sectors_ideal_st", "sectors", "sectors the stored bytes need at the least"),
-    COUNTER("emu.shared_wavefronts_ld", "", "passes that shared-memory loads take"),
-    COUNTER("emu.shared_wavefronts_st", "", "passes that shared-memory stores take"),
-    COUNTER("emu.shared_wavefronts_ideal_ld", "", "passes they would take without bank conflicts"),
-    COUNTER("emu.shared_wavefronts_ideal_st", "", "passes they would take without bank conflicts"),
-    COUNTER("emu.shared_bank_conflicts", "", "passes beyond the ideal"),
-    COUNTER("emu.unique_bytes_read", "B", "bytes of all sectors read at least once"),
-    COUNTER("emu.unique_bytes_written", "B", "bytes of all sectors written at least once"),
-    COUNTER("emu.barriers", "", "block-wide barriers, one for a warp that arrives"),
-    COUNTER("model.blocks_by_regs", "blocks", "blocks that fit on an SM as far as registers go"),
-    COUNTER("model.blocks_by_smem", "blocks", "blocks that fit on an SM as far as shared memory goes"),
-    COUNTER("model.blocks_by_warps", "blocks", "blocks that fit on an SM as far as warps go"),
-    COUNTER("model.blocks_by_blocks", "blocks", "blocks that an SM has slots for"),
-    COUNTER("model.smem_block_bytes", "B", "shared memory that a block takes: static, dynamic, the system's, rounded up"),
-    COUNTER("model.smem_sm_bytes", "B", "shared memory that the resident blocks of an SM take"),
-    COUNTER("model.last_wave", "share", "block places that the last wave fills"),
-    COUNTER("model.idle_places", "share", "block places that no wave fills"),
-    COUNTER("model.clusters_at_most", "clusters", "clusters resident on the GPU at once, at most"),
-    COUNTER("driver.clusters", "clusters", "clusters resident on the GPU at once, by the driver"),
-    COUNTER("model.roof_ns", "ns", "the floor computed with ceilings measured on this machine"),
-    COUNTER("model.roof_compute_ns", "ns", "its operations at the measured rate of their pipe"),
-    COUNTER("model.roof_memory_ns", "ns", "its bytes at the measured rate of a copy"),
-    COUNTER("model.roof_launch_ns", "ns", "the measured time of a launch that does nothing"),
+#include "row/fields.def"
     {0},
 };
+
+static const struct column_value nothing = {.absent = true};
+
+static struct column_value value_held(const struct column *column, const void *base)
+{
+    const void *p = (const char *)base + column->offset;
+    switch (column->type) {
+    case COLUMN_TEXT:
+    case COLUMN_NAME: return (struct column_value){.text = *(char *const *)p};
+    case COLUMN_CHARS: return (struct column_value){.text = p};
+    case COLUMN_STATUS: return (struct column_value){.text = row_status_name(*(const enum row_status *)p)};
+    case COLUMN_INT:
+    case COLUMN_INT_NEG: return (struct column_value){.integer = *(const int *)p};
+    case COLUMN_INT64:
+    case COLUMN_INT64_NEG: return (struct column_value){.integer = *(const int64_t *)p};
+    case COLUMN_UINT64: return (struct column_value){.integer = (int64_t) * (const uint64_t *)p};
+    case COLUMN_BOOL: return (struct column_value){.integer = *(const bool *)p};
+    case COLUMN_REAL:
+    case COLUMN_REAL_NEG:
+    case COLUMN_REAL_ZERO: return (struct column_value){.is_real = true, .real = *(const double *)p};
+    case COLUMN_REALS: return (struct column_value){.reals = *(double *const *)p, .count = ((const struct row_time *)base)->rounds};
+    case COLUMN_NONE: break;
+    }
+    return nothing;
+}
+
+struct column_value column_get(const struct column *column, const void *base)
+{
+    struct column_value v = value_held(column, base);
+    switch (column->type) {
+    case COLUMN_TEXT:
+    case COLUMN_NAME:
+    case COLUMN_CHARS: return v.text && v.text[0] ? v : nothing;
+    case COLUMN_INT_NEG:
+    case COLUMN_INT64_NEG: return v.integer >= 0 ? v : nothing;
+    case COLUMN_REAL: return isnan(v.real) ? nothing : v;
+    case COLUMN_REAL_NEG: return v.real >= 0 ? v : nothing;
+    case COLUMN_REAL_ZERO: return v.real > 0 ? v : nothing;
+    case COLUMN_REALS: return v.reals && v.count > 0 ? v : nothing;
+    default: return v;
+    }
+}
+
+static double *reals_copy(const struct column_value *value, const struct row_time *of)
+{
+    if (!value->reals || value->count <= 0 || value->count != of->rounds) {
+        return NULL;
+    }
+    return memcpy(xmalloc((size_t)value->count * sizeof(double)), value->reals, (size_t)value->count * sizeof(double));
+}
+
+void column_set(const struct column *column, void *base, const struct column_value *value)
+{
+    void *p = (char *)base + column->offset;
+    bool absent = value->absent;
+    double number = value->is_real ? value->real : (double)value->integer;
+    switch (column->type) {
+    case COLUMN_TEXT: row_set(p, absent ? NULL : value->text); break;
+    case COLUMN_NAME: row_set(p, absent || !value->text ? "" : value->text); break;
+    case COLUMN_CHARS:
+        memset(p, 0, column->size);
+        if (!absent && value->text) {
+            memcpy(p, value->text, strnlen(value->text, column->size - 1));
+        }
+        break;
+    case COLUMN_STATUS: *(enum row_status *)p = row_status_parse(absent ? NULL : value->text); break;
+    case COLUMN_INT: *(int *)p = absent ? 0 : (int)value->integer; break;
+    case COLUMN_INT_NEG: *(int *)p = absent ? -1 : (int)value->integer; break;
+    case COLUMN_INT64: *(int64_t *)p = absent ? 0 : value->integer; break;
+    case COLUMN_INT64_NEG: *(int64_t *)p = absent ? -1 : value->integer; break;
+    case COLUMN_UINT64: *(uint64_t *)p = absent ? 0 : (uint64_t)value->integer; break;
+    case COLUMN_BOOL: *(bool *)p = !absent && value->integer != 0; break;
+    case COLUMN_REAL: *(double *)p = absent ? NAN : number; break;
+    case COLUMN_REAL_NEG: *(double *)p = absent ? -1 : number; break;
+    case COLUMN_REAL_ZERO: *(double *)p = absent ? 0 : number; break;
+    case COLUMN_REALS: {
+        double *copy = absent ? NULL : reals_copy(value, base);
+        free(*(double **)p);
+        *(double **)p = copy;
+        break;
+    }
+    case COLUMN_NONE: break;
+    }
+}
+
+bool column_may_be_absent(const struct column *column)
+{
+    switch (column->type) {
+    case COLUMN_INT:
+    case COLUMN_INT64:
+    case COLUMN_UINT64:
+    case COLUMN_BOOL:
+    case COLUMN_STATUS: return false;
+    default: return true;
+    }
+}
+
+const struct column *column_first(enum column_group group)
+{
+    const struct column *c = columns;
+    while (c->name && c->group != group) {
+        c++;
+    }
+    return c->name ? c : NULL;
+}
+
+const struct column *column_next(const struct column *column)
+{
+    for (const struct column *c = column + 1; c->name; c++) {
+        if (c->group == column->group) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+const struct column *column_find(enum column_group group, const char *name)
+{
+    const struct column *c = column_first(group);
+    while (c && strcmp(c->name, name) != 0) {
+        c = column_next(c);
+    }
+    return c;
+}
+
+void columns_clear(enum column_group group, void *base)
+{
+    for (const struct column *c = column_first(group); c; c = column_next(c)) {
+        if (c->type == COLUMN_TEXT || c->type == COLUMN_NAME || c->type == COLUMN_REALS) {
+            *(void **)(void *)((char *)base + c->offset) = NULL;
+        }
+        column_set(c, base, &nothing);
+    }
+}
+
+void columns_free(enum column_group group, void *base)
+{
+    for (const struct column *c = column_first(group); c; c = column_next(c)) {
+        if (c->type == COLUMN_TEXT || c->type == COLUMN_NAME || c->type == COLUMN_REALS) {
+            free(*(void **)(void *)((char *)base + c->offset));
+            *(void **)(void *)((char *)base + c->offset) = NULL;
+        }
+    }
+}

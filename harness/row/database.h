@@ -25,10 +25,15 @@ bool store_integer(struct store *store, const char *sql, int64_t *value, struct 
 /* Refuses on a connection that may only read. */
 bool store_writable(struct store *store, struct error *err);
 
-/* The newest schema that this build knows. */
+/* The newest schema that this build knows. It changes when what is stored means something else; a new column alone is added to an older
+ * database when it is opened. */
 int schema_version(void);
-/* Brings the database from `from` to schema_version(), each step in its own transaction. */
+/* Has the database, which is of schema_version(), every column of the column table? */
+bool schema_complete(struct store *store);
+/* Brings the database from `from` (0: empty) to schema_version() and to the columns of the column table, in one transaction. */
 bool schema_migrate(struct store *store, int from, struct error *err);
+/* What schemas before 9 kept as text becomes fields and lists (former.c). */
+bool former_fill(struct store *store, struct error *err);
 
 /* Binds and reads a struct by the column table. Parameters and result columns are in table order, from index `first`
  * (1-based to bind, 0-based to read); both return the index behind the last. */
@@ -37,5 +42,7 @@ int columns_read(sqlite3_stmt *statement, int first, enum column_group group, vo
 /* "a", "b", ... of a group; each with `prefix` before it. */
 void columns_list(struct text *t, enum column_group group, const char *prefix);
 int columns_count(enum column_group group);
+/* Stores one of a row's lists under the number of its result. */
+bool rows_put_list(struct store *store, const struct row_list *list, int64_t result, const struct row *row, struct error *err);
 
 #endif

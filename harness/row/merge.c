@@ -1,5 +1,5 @@
-/* row/merge: everything of one database into another, by SQL on both at once. Columns are taken from the schema itself, so that a new one
- * needs no line here; a new table does (a test of the store says so). */
+/* row/merge: everything of one database into another, by SQL on both at once. Columns and lists are those of the column table, so that a
+ * new one needs no line here. */
 #include "base/file.h"
 #include "base/text.h"
 #include "row/database.h"
@@ -13,68 +13,62 @@
     "a.started IS b.started AND a.host IS b.host AND a.argv IS b.argv AND a.run_device IS b.run_device AND a.uuid IS b.uuid AND" \
     " a.scenario_hash IS b.scenario_hash AND a.\"commit\" IS b.\"commit\""
 
-/* The columns of a table beside those that number it: "\"a\", \"b\"". */
-static bool columns_of(struct store *store, const char *table, const char *but, const char *prefix, struct text *out, struct error *err)
-{
-    sqlite3_stmt *s = NULL;
-    char *sql = text_format("SELECT name FROM main.pragma_table_info('%s') WHERE instr(',%s,', ',' || name || ',') = 0", table, but);
-    bool done = store_prepare(store, sql, &s, err);
-    free(sql);
-    int code = SQLITE_DONE;
-    while (done && (code = sqlite3_step(s)) == SQLITE_ROW)
-        text_addf(out, "%s%s\"%s\"", out->len ? ", " : "", prefix, (const char *)sqlite3_column_text(s, 0));
-    done = done && (code == SQLITE_DONE || store_error(store, "merging", err));
-    sqlite3_finalize(s);
-    return done;
-}
-
 /* One table of one run: `lead` are the columns that number it, `values` what they become, `from` the join that gives both. */
-static bool copy(struct store *store, const char *table, const char *lead, const char *values, const char *from, int64_t old_run,
-                 int64_t new_run, struct error *err)
+static bool copy(struct store *store, const char *table, enum column_group group, const char *lead, const char *values, const char *from,
+                 int64_t old_run, int64_t new_run, struct error *err)
 {
-    struct text names = {0}, prefixed = {0}, sql = {0};
+    struct text sql = {0};
     sqlite3_stmt *s = NULL;
-    bool done = columns_of(store, table, lead, "", &names, err) && columns_of(store, table, lead, "x.", &prefixed, err);
-    bool lead_is_kept = *values != 0;
-    text_addf(&sql, "INSERT INTO main.\"%s\" (%s%s%s) SELECT %s%s%s FROM from_db.\"%s\" x %s", table, lead_is_kept ? lead : "",
-              lead_is_kept ? ", " : "", text_get(&names), values, lead_is_kept ? ", " : "", text_get(&prefixed), table, from);
-    done = done && store_prepare(store, text_get(&sql), &s, err);
+    text_addf(&sql, "INSERT INTO main.\"%s\" (%s, ", table, lead);
+    columns_list(&sql, group, "");
+    text_addf(&sql, ") SELECT %s, ", values);
+    columns_list(&sql, group, "x.");
+    text_addf(&sql, " FROM from_db.\"%s\" x %s", table, from);
+    bool done = store_prepare(store, text_get(&sql), &s, err);
     if (done) {
         sqlite3_bind_int64(s, 1, old_run);
-        if (sqlite3_bind_parameter_count(s) > 1)
-            sqlite3_bind_int64(s, 2, new_run);
+        sqlite3_bind_int64(s, 2, new_run);
         done = sqlite3_step(s) == SQLITE_DONE || store_error(store, "merging", err);
     }
     sqlite3_finalize(s);
-    text_free(&names);
-    text_free(&prefixed);
     text_free(&sql);
     return done;
 }
 
+/* The run itself, under the next number here. */
+static bool copy_head(struct store *store, int64_t old_run, int64_t *new_run, struct error *err)
+{
+    struct text names = {0};
+    columns_list(&names, COLUMN_RUN, "");
+    char *sql = text_format("INSERT INTO main.run (%s) SELECT NULL%s FROM from_db.run WHERE run = %lld", text_get(&names),
+                            text_get(&names) + strlen("\"run\""), (long long)old_run); /* the first column is the number */
+    bool done = store_exec(store, sql, "merging", err);
+    *new_run = sqlite3_last_insert_rowid(store->db);
+    text_free(&names);
+    free(sql);
+    return done;
+}
+
 #define RESULTS \
-    "JOIN from_db.result o ON o.result = x.result JOIN main.result n ON n.run = ?2 AND n.id = o.id AND n.device = o.device WHERE o.run = " \
-    "?1"
+    "JOIN from_db.result o ON o.result = x.result JOIN main.result n ON n.run = ?2 AND n.id = o.id AND n.device = o.device AND " \
+    "n.side IS o.side WHERE o.run = ?1"
 
 static bool copy_run(struct store *store, int64_t old_run, struct merge_counts *counts, struct error *err)
 {
-    if (!copy(store, "run", "run", "", "WHERE x.run = ?1", old_run, 0, err))
-        return false;
-    int64_t new_run = sqlite3_last_insert_rowid(store->db);
-    bool done = copy(store, "case", "case_key,run", "NULL, ?2", "WHERE x.run = ?1", old_run, new_run, err) &&
-                copy(store, "result", "result,run,case_key", "NULL, ?2, n.case_key",
+    int64_t new_run;
+    bool done = copy_head(store, old_run, &new_run, err) &&
+                copy(store, "case", COLUMN_CASE, "case_key, run", "NULL, ?2", "WHERE x.run = ?1", old_run, new_run, err) &&
+                copy(store, "result", COLUMN_RESULT, "result, run, case_key", "NULL, ?2, n.case_key",
                      "JOIN from_db.\"case\" o ON o.case_key = x.case_key JOIN main.\"case\" n ON n.run = ?2 AND n.\"case\" = o.\"case\" "
                      "WHERE x.run = ?1 ORDER BY x.result",
                      old_run, new_run, err);
     counts->rows += done ? sqlite3_changes(store->db) : 0;
-    done = done && copy(store, "kernel", "result", "n.result", RESULTS, old_run, new_run, err) &&
-           copy(store, "timing", "timing,result", "NULL, n.result", RESULTS, old_run, new_run, err) &&
-           copy(store, "sample", "timing", "m.timing",
-                "JOIN from_db.timing t ON t.timing = x.timing JOIN from_db.result o ON o.result = t.result JOIN main.result n ON n.run = "
-                "?2 AND n.id = o.id AND"
-                " n.device = o.device JOIN main.timing m ON m.result = n.result AND m.time_index = t.time_index WHERE o.run = ?1",
-                old_run, new_run, err) &&
-           copy(store, "metric", "result", "n.result", RESULTS, old_run, new_run, err);
+    for (const struct row_list *l = row_lists; done && l->table; l++) {
+        char *lead = text_format("result, %s", l->index), *values = text_format("n.result, x.%s", l->index);
+        done = copy(store, l->table, l->group, lead, values, RESULTS, old_run, new_run, err);
+        free(lead);
+        free(values);
+    }
     counts->runs += done;
     return done;
 }
@@ -113,8 +107,8 @@ static bool copy_wisdom(struct store *store, struct merge_counts *counts, struct
 {
     int64_t there = 0;
     struct text names = {0};
-    bool done =
-        columns_of(store, "wisdom", "", "", &names, err) && store_integer(store, "SELECT count(*) FROM from_db.wisdom", &there, err);
+    bool done = store_integer(store, "SELECT count(*) FROM from_db.wisdom", &there, err);
+    columns_list(&names, COLUMN_WISDOM, "");
     char *sql = text_format(
         "INSERT OR REPLACE INTO main.wisdom (%s) SELECT %s FROM from_db.wisdom a WHERE NOT EXISTS (SELECT 1 FROM main.wisdom b WHERE"
         " b.signature = a.signature AND b.variant = a.variant AND b.chip = a.chip AND b.compiler = a.compiler AND b.tuned >= a.tuned)",
@@ -130,13 +124,10 @@ static bool copy_wisdom(struct store *store, struct merge_counts *counts, struct
 /* What a GPU was measured to do: every measurement of every GPU, once. */
 static bool copy_roofs(struct store *store, struct error *err)
 {
-    struct text names = {0};
-    bool done = columns_of(store, "roof", "", "", &names, err);
-    char *sql = text_format("INSERT OR IGNORE INTO main.roof (%s) SELECT %s FROM from_db.roof", text_get(&names), text_get(&names));
-    done = done && store_exec(store, sql, "merging", err);
-    free(sql);
-    text_free(&names);
-    return done;
+    return store_exec(store,
+                      "INSERT OR IGNORE INTO main.roof (uuid, measured, name, value, unit, how) SELECT uuid, measured, name, value, unit, "
+                      "how FROM from_db.roof",
+                      "merging", err);
 }
 
 static bool attach(struct store *store, const char *from, struct error *err)

@@ -29,15 +29,9 @@ enum row_status row_status_parse(const char *name)
 struct row *row_new(void)
 {
     struct row *row = xcalloc(1, sizeof *row);
+    columns_clear(COLUMN_CASE, row);
+    columns_clear(COLUMN_RESULT, row);
     row->repeat = 1;
-    row->flop = row->bytes = NAN;
-    row->density_in = row->density_out = -1;
-    row->error_over_bound = row->noise = NAN;
-    row->prepare_ns = row->first_call_ns = row->host_call_ns = NAN;
-    row->scratch_bytes = row->workspace_bytes = -1;
-    row->flop_useful = row->bytes_useful = row->flop_scheduled = NAN;
-    row->tiles = row->tiles_active = row->tile_weight_bytes = row->state_bytes = -1;
-    row->claims = -1;
     return row;
 }
 
@@ -46,17 +40,11 @@ void row_free(struct row *row)
     if (!row) {
         return;
     }
-    for (const struct column *c = columns; c->name; c++) {
-        if ((c->group == COLUMN_CASE || c->group == COLUMN_RESULT) && c->type == COLUMN_TEXT) {
-            free(*(char **)((char *)row + c->offset));
-        }
+    for (const struct row_list *l = row_lists; l->table; l++) {
+        row_list_empty(l, row);
     }
-    for (int i = 0; i < row->time_count; i++) {
-        free(row->times[i].samples_ns);
-    }
-    free(row->times);
-    free(row->steps);
-    free(row->metrics);
+    columns_free(COLUMN_CASE, row);
+    columns_free(COLUMN_RESULT, row);
     free(row);
 }
 
@@ -67,22 +55,84 @@ void row_set(char **field, const char *value)
     *field = copy;
 }
 
-/* Room for one more element, doubling; the new element is zeroed. */
-static void *grow(void *array, int *count, size_t size)
-{
-    int n = *count;
-    if ((n & (n - 1)) == 0) {
-        array = xrealloc(array, (size_t)(n ? 2 * n : 1) * size);
+/* ---- lists ---- */
+
+#define LIST(group, table, name, index, items, count, anew) \
+    { \
+        COLUMN_##group, table, name, index, (unsigned)offsetof(struct row, items), (unsigned)offsetof(struct row, count), \
+            (unsigned)sizeof(*((struct row *)0)->items), anew \
     }
-    memset((char *)array + (size_t)n * size, 0, size);
-    *count = n + 1;
-    return array;
+const struct row_list row_lists[] = {
+    LIST(AXIS, "axis", "axis_values", "axis_index", axis, axis_count, false),
+    LIST(PARAM, "param", "param_values", "param_index", param, param_count, false),
+    LIST(NETWORK, "network", "network_runs", "network_index", network, network_count, false),
+    LIST(PART, "part", "parts", "part_index", parts, part_count, false),
+    LIST(STEP, "kernel", "steps", "step_index", steps, step_count, true),
+    LIST(TIME, "timing", "times", "time_index", times, time_count, false),
+    LIST(PLAN, "plan", "plans", "plan_index", plans, plan_count, true),
+    LIST(LAUNCH, "launch", "launches", "launch_index", launches, launch_count, true),
+    LIST(METRIC, "metric", "metrics", "metric_index", metrics, metric_count, false),
+    {0},
+};
+
+int row_list_count(const struct row_list *list, const struct row *row)
+{
+    return *(const int *)(const void *)((const char *)row + list->count);
+}
+
+void *row_list_at(const struct row_list *list, const struct row *row, int i)
+{
+    return *(char *const *)(const void *)((const char *)row + list->items) + (size_t)i * list->bytes;
+}
+
+void *row_list_add(const struct row_list *list, struct row *row)
+{
+    void **items = (void **)(void *)((char *)row + list->items);
+    int *count = (int *)(void *)((char *)row + list->count), n = *count;
+    if ((n & (n - 1)) == 0) { /* room for one more, doubling */
+        *items = xrealloc(*items, (size_t)(n ? 2 * n : 1) * list->bytes);
+    }
+    ++*count;
+    void *one = row_list_at(list, row, n);
+    memset(one, 0, list->bytes);
+    columns_clear(list->group, one);
+    return one;
+}
+
+void row_list_copy(const struct row_list *list, struct row *row, const struct row *from)
+{
+    for (int i = 0; i < row_list_count(list, from); i++) {
+        void *one = row_list_add(list, row);
+        for (const struct column *c = column_first(list->group); c; c = column_next(c)) {
+            struct column_value v = column_get(c, row_list_at(list, from, i));
+            column_set(c, one, &v);
+        }
+    }
+}
+
+void row_list_empty(const struct row_list *list, struct row *row)
+{
+    for (int i = 0; i < row_list_count(list, row); i++) {
+        columns_free(list->group, row_list_at(list, row, i));
+    }
+    void **items = (void **)(void *)((char *)row + list->items);
+    free(*items);
+    *items = NULL;
+    *(int *)(void *)((char *)row + list->count) = 0;
+}
+
+static void *row_add(struct row *row, enum column_group group)
+{
+    const struct row_list *list = row_lists;
+    while (list->group != group) {
+        list++;
+    }
+    return row_list_add(list, row);
 }
 
 struct row_metric *row_add_metric(struct row *row, int step, int line, const char *name, const char *unit, const char *source, double value)
 {
-    row->metrics = grow(row->metrics, &row->metric_count, sizeof *row->metrics);
-    struct row_metric *m = &row->metrics[row->metric_count - 1];
+    struct row_metric *m = row_add(row, COLUMN_METRIC);
     m->step = step;
     m->line = line;
     m->value = value;
@@ -94,26 +144,84 @@ struct row_metric *row_add_metric(struct row *row, int step, int line, const cha
 
 struct row_step *row_add_step(struct row *row)
 {
-    row->steps = grow(row->steps, &row->step_count, sizeof *row->steps);
-    struct row_step *s = &row->steps[row->step_count - 1];
-    for (int i = 0; i < 3; i++) {
-        s->grid[i] = s->block[i] = -1;
-    }
-    s->registers = s->spill_store_bytes = s->spill_load_bytes = s->stack_bytes = -1;
-    s->static_smem = s->dynamic_smem = s->constant_bytes = s->code_bytes = -1;
-    s->blocks_per_sm = s->warps_per_sm = -1;
-    s->occupancy = s->waves = -1;
-    return s;
+    return row_add(row, COLUMN_STEP);
 }
 
 struct row_time *row_add_time(struct row *row)
 {
-    row->times = grow(row->times, &row->time_count, sizeof *row->times);
-    struct row_time *t = &row->times[row->time_count - 1];
+    struct row_time *t = row_add(row, COLUMN_TIME);
     t->step = -1;
-    t->median_ns = t->low_ns = t->high_ns = t->p05_ns = t->p95_ns = NAN;
-    t->ratio = t->ratio_low = t->ratio_high = NAN;
     return t;
+}
+
+static void add_text(char **field, const char *separator, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void add_text(char **field, const char *separator, const char *format, ...)
+{
+    struct text t = {0};
+    va_list args;
+    text_addf(&t, "%s%s", *field ? *field : "", *field && **field ? separator : "");
+    va_start(args, format);
+    text_vaddf(&t, format, args);
+    va_end(args);
+    free(*field);
+    *field = text_take(&t);
+}
+
+static void add_pair(struct row *row, enum column_group group, char **all, const char *name, const char *value)
+{
+    struct row_pair *p = row_add(row, group);
+    row_set(&p->name, name);
+    row_set(&p->value, value);
+    add_text(all, ",", "%s=%s", name, value);
+}
+
+void row_add_axis(struct row *row, const char *name, const char *value)
+{
+    add_pair(row, COLUMN_AXIS, &row->axes, name, value);
+}
+
+void row_add_param(struct row *row, const char *name, const char *value)
+{
+    add_pair(row, COLUMN_PARAM, &row->params, name, value);
+}
+
+void row_add_network(struct row *row, const char *name, int64_t runs)
+{
+    struct row_network *n = row_add(row, COLUMN_NETWORK);
+    row_set(&n->name, name);
+    n->runs = runs;
+    add_text(&row->networks, ", ", "%s:%lld", name, (long long)runs);
+}
+
+void row_add_part(struct row *row, const char *variant)
+{
+    struct row_part *p = row_add(row, COLUMN_PART);
+    row_set(&p->variant, variant);
+}
+
+struct row_plan *row_add_plan(struct row *row)
+{
+    return row_add(row, COLUMN_PLAN);
+}
+
+struct row_launch *row_add_launch(struct row *row)
+{
+    return row_add(row, COLUMN_LAUNCH);
+}
+
+const char *row_pair_value(const struct row_pair *pairs, int count, const char *name)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(pairs[i].name, name) == 0) {
+            return pairs[i].value;
+        }
+    }
+    return NULL;
+}
+
+const char *row_axis(const struct row *row, const char *name)
+{
+    return row_pair_value(row->axis, row->axis_count, name);
 }
 
 const struct row_time *row_time(const struct row *row, const char *cache, const char *load)
@@ -133,81 +241,6 @@ const struct row_metric *row_metric(const struct row *row, int step, const char 
         const struct row_metric *m = &row->metrics[i];
         if (m->step == step && m->line == 0 && strcmp(m->name, name) == 0) {
             return m;
-        }
-    }
-    return NULL;
-}
-
-/* ---- the column table ---- */
-
-static const struct column_value nothing = {.absent = true};
-
-struct column_value column_get(const struct column *column, const void *base)
-{
-    const char *p = (const char *)base + column->offset;
-    struct column_value v = {0};
-    switch (column->type) {
-    case COLUMN_TEXT: v.text = *(char *const *)(const void *)p; break;
-    case COLUMN_CHARS: v.text = p; break;
-    case COLUMN_STATUS: v.text = row_status_name(*(const enum row_status *)(const void *)p); break;
-    case COLUMN_INT:
-    case COLUMN_INT_NEG: v.integer = *(const int *)(const void *)p; break;
-    case COLUMN_INT64:
-    case COLUMN_INT64_NEG: v.integer = *(const int64_t *)(const void *)p; break;
-    case COLUMN_UINT64: v.integer = (int64_t) * (const uint64_t *)(const void *)p; break;
-    case COLUMN_BOOL: v.integer = *(const bool *)(const void *)p; break;
-    case COLUMN_REAL:
-    case COLUMN_REAL_NEG:
-    case COLUMN_REAL_ZERO:
-        v.is_real = true;
-        v.real = *(const double *)(const void *)p;
-        break;
-    default: return nothing;
-    }
-    switch (column->type) {
-    case COLUMN_TEXT:
-    case COLUMN_CHARS: return v.text && v.text[0] ? v : nothing;
-    case COLUMN_INT_NEG:
-    case COLUMN_INT64_NEG: return v.integer >= 0 ? v : nothing;
-    case COLUMN_REAL: return isnan(v.real) ? nothing : v;
-    case COLUMN_REAL_NEG: return v.real >= 0 ? v : nothing;
-    case COLUMN_REAL_ZERO: return v.real > 0 ? v : nothing;
-    default: return v;
-    }
-}
-
-void column_set(const struct column *column, void *base, const struct column_value *value)
-{
-    char *p = (char *)base + column->offset;
-    bool absent = value->absent;
-    double number = value->is_real ? value->real : (double)value->integer;
-    switch (column->type) {
-    case COLUMN_TEXT: row_set((char **)(void *)p, absent ? NULL : value->text); break;
-    case COLUMN_CHARS:
-        memset(p, 0, column->size);
-        if (!absent && value->text) {
-            memcpy(p, value->text, strnlen(value->text, column->size - 1));
-        }
-        break;
-    case COLUMN_STATUS: *(enum row_status *)(void *)p = row_status_parse(absent ? NULL : value->text); break;
-    case COLUMN_INT: *(int *)(void *)p = absent ? 0 : (int)value->integer; break;
-    case COLUMN_INT_NEG: *(int *)(void *)p = absent ? -1 : (int)value->integer; break;
-    case COLUMN_INT64: *(int64_t *)(void *)p = absent ? 0 : value->integer; break;
-    case COLUMN_INT64_NEG: *(int64_t *)(void *)p = absent ? -1 : value->integer; break;
-    case COLUMN_UINT64: *(uint64_t *)(void *)p = absent ? 0 : (uint64_t)value->integer; break;
-    case COLUMN_BOOL: *(bool *)(void *)p = !absent && value->integer != 0; break;
-    case COLUMN_REAL: *(double *)(void *)p = absent ? NAN : number; break;
-    case COLUMN_REAL_NEG: *(double *)(void *)p = absent ? -1 : number; break;
-    case COLUMN_REAL_ZERO: *(double *)(void *)p = absent ? 0 : number; break;
-    case COLUMN_NONE: break;
-    }
-}
-
-const struct column *column_find(enum column_group group, const char *name)
-{
-    for (const struct column *c = columns; c->name; c++) {
-        if (c->group == group && strcmp(c->name, name) == 0) {
-            return c;
         }
     }
     return NULL;

@@ -6,15 +6,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Reals lie in the file as little-endian float64. */
+static void bind_reals(sqlite3_stmt *statement, int index, const struct column_value *v)
+{
+    size_t bytes = (size_t)v->count * sizeof(uint64_t);
+    uint64_t *packed = xmalloc(bytes);
+    memcpy(packed, v->reals, bytes);
+    for (int r = 0; r < v->count; r++) {
+        packed[r] = htole64(packed[r]);
+    }
+    sqlite3_bind_blob64(statement, index, packed, bytes, free);
+}
+
+/* What the blob holds, malloc'd. */
+static double *read_reals(sqlite3_stmt *statement, int index, struct column_value *v)
+{
+    size_t bytes = (size_t)sqlite3_column_bytes(statement, index);
+    const void *blob = sqlite3_column_blob(statement, index);
+    uint64_t *packed = xmalloc(bytes + 1);
+    double *reals = xmalloc(bytes + 1);
+    v->count = bytes % sizeof *packed ? 0 : (int)(bytes / sizeof *packed);
+    if (blob) {
+        memcpy(packed, blob, bytes);
+    }
+    for (int r = 0; r < v->count; r++) {
+        packed[r] = le64toh(packed[r]);
+    }
+    memcpy(reals, packed, (size_t)v->count * sizeof *packed);
+    free(packed);
+    return reals;
+}
+
 int columns_bind(sqlite3_stmt *statement, int first, enum column_group group, const void *base)
 {
-    for (const struct column *c = columns; c->name; c++) {
-        if (c->group != group) {
-            continue;
-        }
+    for (const struct column *c = column_first(group); c; c = column_next(c)) {
         struct column_value v = column_get(c, base);
         if (v.absent) {
             sqlite3_bind_null(statement, first);
+        } else if (v.reals) {
+            bind_reals(statement, first, &v);
         } else if (v.text) {
             sqlite3_bind_text(statement, first, v.text, -1, SQLITE_TRANSIENT);
         } else if (v.is_real) {
@@ -29,11 +59,9 @@ int columns_bind(sqlite3_stmt *statement, int first, enum column_group group, co
 
 int columns_read(sqlite3_stmt *statement, int first, enum column_group group, void *base)
 {
-    for (const struct column *c = columns; c->name; c++) {
-        if (c->group != group) {
-            continue;
-        }
+    for (const struct column *c = column_first(group); c; c = column_next(c)) {
         struct column_value v = {0};
+        double *reals = NULL;
         switch (sqlite3_column_type(statement, first)) {
         case SQLITE_NULL: v.absent = true; break;
         case SQLITE_INTEGER: v.integer = sqlite3_column_int64(statement, first); break;
@@ -41,9 +69,11 @@ int columns_read(sqlite3_stmt *statement, int first, enum column_group group, vo
             v.is_real = true;
             v.real = sqlite3_column_double(statement, first);
             break;
+        case SQLITE_BLOB: v.reals = reals = read_reals(statement, first, &v); break;
         default: v.text = (const char *)sqlite3_column_text(statement, first); break;
         }
         column_set(c, base, &v);
+        free(reals);
         first++;
     }
     return first;
@@ -52,19 +82,17 @@ int columns_read(sqlite3_stmt *statement, int first, enum column_group group, vo
 void columns_list(struct text *t, enum column_group group, const char *prefix)
 {
     const char *comma = "";
-    for (const struct column *c = columns; c->name; c++) {
-        if (c->group == group) {
-            text_addf(t, "%s%s\"%s\"", comma, prefix, c->name);
-            comma = ", ";
-        }
+    for (const struct column *c = column_first(group); c; c = column_next(c)) {
+        text_addf(t, "%s%s\"%s\"", comma, prefix, c->name);
+        comma = ", ";
     }
 }
 
 int columns_count(enum column_group group)
 {
     int count = 0;
-    for (const struct column *c = columns; c->name; c++) {
-        count += c->group == group;
+    for (const struct column *c = column_first(group); c; c = column_next(c)) {
+        count++;
     }
     return count;
 }
@@ -95,16 +123,16 @@ static bool step_done(struct store *store, sqlite3_stmt *s, struct error *err)
     return done;
 }
 
-static bool exec_id(struct store *store, const char *sql, int64_t id, const char *one, const char *two, struct error *err)
+/* The row that this one takes the place of. */
+static bool delete_result(struct store *store, int64_t run_id, const struct row *row, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    bool done = store_prepare(store, sql, &s, err);
+    bool done = store_prepare(store, "DELETE FROM result WHERE run = ?1 AND id = ?2 AND device = ?3 AND coalesce(side, '') = ?4", &s, err);
     if (done) {
-        sqlite3_bind_int64(s, 1, id);
-        if (one) {
-            sqlite3_bind_text(s, 2, one, -1, SQLITE_TRANSIENT);
-            sqlite3_bind_text(s, 3, two, -1, SQLITE_TRANSIENT);
-        }
+        sqlite3_bind_int64(s, 1, run_id);
+        sqlite3_bind_text(s, 2, row->id, -1, SQLITE_TRANSIENT);
+        sqlite3_bind_text(s, 3, row->device, -1, SQLITE_TRANSIENT);
+        sqlite3_bind_text(s, 4, row->side ? row->side : "", -1, SQLITE_TRANSIENT);
         done = step_done(store, s, err);
     }
     sqlite3_finalize(s);
@@ -124,11 +152,9 @@ static bool put_case(struct store *store, int64_t run_id, const struct row *row,
     }
     text_add(&sql, ") ON CONFLICT (run, \"case\") DO UPDATE SET ");
     const char *comma = "";
-    for (const struct column *c = columns; c->name; c++) {
-        if (c->group == COLUMN_CASE) {
-            text_addf(&sql, "%s\"%s\" = excluded.\"%s\"", comma, c->name, c->name);
-            comma = ", ";
-        }
+    for (const struct column *c = column_first(COLUMN_CASE); c; c = column_next(c)) {
+        text_addf(&sql, "%s\"%s\" = excluded.\"%s\"", comma, c->name, c->name);
+        comma = ", ";
     }
     text_add(&sql, " RETURNING case_key");
     bool done = store_prepare(store, text_get(&sql), &s, err);
@@ -149,8 +175,7 @@ static bool put_case(struct store *store, int64_t run_id, const struct row *row,
 static bool put_result(struct store *store, int64_t run_id, int64_t case_key, const struct row *row, int64_t *result, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    if (!exec_id(store, "DELETE FROM result WHERE run = ?1 AND id = ?2 AND device = ?3", run_id, row->id, row->device, err) ||
-        !prepare_insert(store, "result", "run, case_key", 2, COLUMN_RESULT, &s, err)) {
+    if (!delete_result(store, run_id, row, err) || !prepare_insert(store, "result", "run, case_key", 2, COLUMN_RESULT, &s, err)) {
         return false;
     }
     sqlite3_bind_int64(s, 1, run_id);
@@ -162,43 +187,20 @@ static bool put_result(struct store *store, int64_t run_id, int64_t case_key, co
     return done;
 }
 
-/* `count` structs of `size` bytes into a child table, numbered. */
-static bool put_children(struct store *store, const char *table, const char *lead, enum column_group group, int64_t result,
-                         const void *items, int count, size_t size, struct error *err)
+bool rows_put_list(struct store *store, const struct row_list *list, int64_t result, const struct row *row, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    bool done = prepare_insert(store, table, lead, 2, group, &s, err);
+    int count = row_list_count(list, row);
+    char *lead = text_format("result, %s", list->index);
+    bool done = !count || prepare_insert(store, list->table, lead, 2, list->group, &s, err);
     for (int i = 0; done && i < count; i++) {
         sqlite3_bind_int64(s, 1, result);
         sqlite3_bind_int64(s, 2, i);
-        columns_bind(s, 3, group, (const char *)items + (size_t)i * size);
+        columns_bind(s, 3, list->group, row_list_at(list, row, i));
         done = step_done(store, s, err);
     }
     sqlite3_finalize(s);
-    return done;
-}
-
-static bool put_samples(struct store *store, int64_t result, const struct row *row, struct error *err)
-{
-    sqlite3_stmt *s = NULL;
-    bool done = store_prepare(store, "INSERT INTO sample SELECT timing, ?3 FROM timing WHERE result = ?1 AND time_index = ?2", &s, err);
-    for (int i = 0; done && i < row->time_count; i++) {
-        const struct row_time *t = &row->times[i];
-        if (!t->samples_ns || t->rounds <= 0) {
-            continue;
-        }
-        size_t bytes = (size_t)t->rounds * sizeof(uint64_t);
-        uint64_t *packed = xmalloc(bytes);
-        memcpy(packed, t->samples_ns, bytes);
-        for (int r = 0; r < t->rounds; r++) {
-            packed[r] = htole64(packed[r]);
-        }
-        sqlite3_bind_int64(s, 1, result);
-        sqlite3_bind_int64(s, 2, i);
-        sqlite3_bind_blob64(s, 3, packed, bytes, free);
-        done = step_done(store, s, err);
-    }
-    sqlite3_finalize(s);
+    free(lead);
     return done;
 }
 
@@ -220,14 +222,11 @@ bool store_put(struct store *store, int64_t run_id, const struct row *row, struc
     if (!store_exec(store, "BEGIN IMMEDIATE", "storing a row", err)) {
         return false;
     }
-    bool done =
-        put_case(store, run_id, row, &case_key, err) && put_result(store, run_id, case_key, row, &result, err) &&
-        put_children(store, "kernel", "result, step_index", COLUMN_STEP, result, row->steps, row->step_count, sizeof *row->steps, err) &&
-        put_children(store, "timing", "result, time_index", COLUMN_TIME, result, row->times, row->time_count, sizeof *row->times, err) &&
-        put_samples(store, result, row, err) &&
-        put_children(store, "metric", "result, metric_index", COLUMN_METRIC, result, row->metrics, row->metric_count, sizeof *row->metrics,
-                     err) &&
-        store_exec(store, "COMMIT", "storing a row", err);
+    bool done = put_case(store, run_id, row, &case_key, err) && put_result(store, run_id, case_key, row, &result, err);
+    for (const struct row_list *l = row_lists; done && l->table; l++) {
+        done = rows_put_list(store, l, result, row, err);
+    }
+    done = done && store_exec(store, "COMMIT", "storing a row", err);
     if (!done) {
         error_where(err, "row %s", row->id);
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
@@ -237,96 +236,71 @@ bool store_put(struct store *store, int64_t run_id, const struct row *row, struc
 
 /* ---- reading ---- */
 
-/* The statements that fetch the children of one result. */
-struct reader {
-    sqlite3_stmt *steps, *times, *metrics;
+/* A row that was read, and its number in the table of results. */
+struct read_row {
+    int64_t result;
+    struct row *row;
 };
 
-static bool prepare_children(struct store *store, const char *from, enum column_group group, const char *more, sqlite3_stmt **s,
-                             struct error *err)
+static int by_result(const void *a, const void *b)
 {
+    const struct read_row *x = a, *y = b;
+    return (x->result > y->result) - (x->result < y->result);
+}
+
+/* One list of all rows of a run. `known` is sorted by result. */
+static bool read_list(struct store *store, const struct row_list *list, int64_t run, const struct read_row *known, int count,
+                      struct error *err)
+{
+    int code = SQLITE_DONE;
+    sqlite3_stmt *s = NULL;
     struct text sql = {0};
     text_add(&sql, "SELECT ");
-    columns_list(&sql, group, "");
-    text_addf(&sql, "%s FROM %s", more, from);
-    bool done = store_prepare(store, text_get(&sql), s, err);
+    columns_list(&sql, list->group, "t.");
+    text_addf(&sql, ", t.result FROM \"%s\" t JOIN result r ON r.result = t.result WHERE r.run = ?1 ORDER BY t.result, t.%s", list->table,
+              list->index);
+    bool done = store_prepare(store, text_get(&sql), &s, err);
     text_free(&sql);
+    if (done) {
+        sqlite3_bind_int64(s, 1, run);
+    }
+    while (done && (code = sqlite3_step(s)) == SQLITE_ROW) {
+        struct read_row key = {.result = sqlite3_column_int64(s, columns_count(list->group))};
+        const struct read_row *of = bsearch(&key, known, (size_t)count, sizeof *known, by_result);
+        if (of) {
+            columns_read(s, 0, list->group, row_list_add(list, of->row));
+        }
+    }
+    done = done && (code == SQLITE_DONE || store_error(store, "reading a row", err));
+    sqlite3_finalize(s);
     return done;
 }
 
-static bool reader_open(struct store *store, struct reader *r, struct error *err)
-{
-    return prepare_children(store, "kernel WHERE result = ?1 ORDER BY step_index", COLUMN_STEP, "", &r->steps, err) &&
-           prepare_children(store, "timing LEFT JOIN sample USING (timing) WHERE result = ?1 ORDER BY time_index", COLUMN_TIME,
-                            ", samples_ns", &r->times, err) &&
-           prepare_children(store, "metric WHERE result = ?1 ORDER BY metric_index", COLUMN_METRIC, "", &r->metrics, err);
-}
-
-static void reader_close(struct reader *r)
-{
-    sqlite3_finalize(r->steps);
-    sqlite3_finalize(r->times);
-    sqlite3_finalize(r->metrics);
-}
-
-static void read_samples(sqlite3_stmt *s, int column, struct row_time *t)
-{
-    int bytes = sqlite3_column_bytes(s, column);
-    const void *blob = sqlite3_column_blob(s, column);
-    if (!blob || t->rounds <= 0 || (size_t)bytes != (size_t)t->rounds * sizeof(uint64_t)) {
-        return; /* none, or not what the timing says: absent */
-    }
-    uint64_t *packed = xmalloc((size_t)bytes);
-    memcpy(packed, blob, (size_t)bytes);
-    for (int r = 0; r < t->rounds; r++) {
-        packed[r] = le64toh(packed[r]);
-    }
-    t->samples_ns = xmalloc((size_t)bytes);
-    memcpy(t->samples_ns, packed, (size_t)bytes);
-    free(packed);
-}
-
-static bool read_children(struct store *store, struct reader *r, int64_t result, struct row *row, struct error *err)
-{
-    int code;
-    sqlite3_stmt *const all[] = {r->steps, r->times, r->metrics};
-    for (int i = 0; i < 3; i++) {
-        sqlite3_reset(all[i]);
-        sqlite3_bind_int64(all[i], 1, result);
-        while ((code = sqlite3_step(all[i])) == SQLITE_ROW) {
-            if (i == 0) {
-                columns_read(all[i], 0, COLUMN_STEP, row_add_step(row));
-            } else if (i == 1) {
-                struct row_time *t = row_add_time(row);
-                read_samples(all[i], columns_read(all[i], 0, COLUMN_TIME, t), t);
-            } else {
-                columns_read(all[i], 0, COLUMN_METRIC, row_add_metric(row, -1, 0, "", "", "", 0));
-            }
-        }
-        if (code != SQLITE_DONE) {
-            return store_error(store, "reading a row", err);
-        }
-    }
-    return true;
-}
-
-static bool read_rows(struct store *store, sqlite3_stmt *s, struct reader *reader, struct row ***rows, int *count, struct error *err)
+static bool read_rows(struct store *store, sqlite3_stmt *s, int64_t run, struct row ***rows, int *count, struct error *err)
 {
     int code, room = 0;
+    struct read_row *known = NULL;
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
         if (*count == room) {
             room = room ? 2 * room : 64;
             *rows = xrealloc(*rows, (size_t)room * sizeof **rows);
+            known = xrealloc(known, (size_t)room * sizeof *known);
         }
         struct row *row = row_new();
-        (*rows)[(*count)++] = row;
         int next = columns_read(s, 0, COLUMN_CASE, row);
         next = columns_read(s, next, COLUMN_RESULT, row);
-        if (!read_children(store, reader, sqlite3_column_int64(s, next), row, err)) {
-            return false;
-        }
+        known[*count] = (struct read_row){sqlite3_column_int64(s, next), row};
+        (*rows)[(*count)++] = row;
     }
-    return code == SQLITE_DONE || store_error(store, "reading the rows", err);
+    bool done = code == SQLITE_DONE || store_error(store, "reading the rows", err);
+    if (*count) {
+        qsort(known, (size_t)*count, sizeof *known, by_result);
+    }
+    for (const struct row_list *l = row_lists; done && *count && l->table; l++) {
+        done = read_list(store, l, run, known, *count, err);
+    }
+    free(known);
+    return done;
 }
 
 /* A run that was resumed with another choice of layers may have given two cases one place: the later one moves behind. */
@@ -345,7 +319,6 @@ int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct e
 {
     bool done = false;
     int count = 0;
-    struct reader reader = {0};
     sqlite3_stmt *s = NULL;
     struct text sql = {0};
     *rows = NULL;
@@ -357,17 +330,16 @@ int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct e
                    "c.case_key, r.row_index, r.result");
     /* One snapshot for all tables, however fast another process writes. */
     bool begun = store_exec(store, "BEGIN", "reading the rows", err);
-    if (!begun || !store_prepare(store, text_get(&sql), &s, err) || !reader_open(store, &reader, err)) {
+    if (!begun || !store_prepare(store, text_get(&sql), &s, err)) {
         goto done;
     }
     sqlite3_bind_int64(s, 1, run_id);
-    done = read_rows(store, s, &reader, rows, &count, err);
+    done = read_rows(store, s, run_id, rows, &count, err);
     if (done) {
         part_cases(*rows, count);
     }
 done:
     sqlite3_finalize(s);
-    reader_close(&reader);
     if (begun) {
         sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
     }

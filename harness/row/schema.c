@@ -1,113 +1,177 @@
-/* row/schema: the tables, as a list of migrations. A released migration is never edited: a new column is a new entry. */
+/* row/schema: the tables, made of the column table. A database that lacks a column gets it when it is opened; `version` changes only when
+ * what is stored means something else, and the way from the older meaning is in former.c. */
 #include "row/database.h"
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* 1: run, case, result, kernel (per step), timing (result x mode), sample (timing x round), metric. */
-static const char tables[] =
-    "CREATE TABLE run (run INTEGER PRIMARY KEY AUTOINCREMENT, started TEXT, ended TEXT, scenario_name TEXT, scenario_path TEXT,"
-    " scenario_hash TEXT, scenario_text TEXT, argv TEXT, \"commit\" TEXT, run_device TEXT, device_about TEXT, uuid TEXT, driver TEXT,"
-    " run_compiler TEXT, host TEXT, cpu TEXT, environment TEXT, seed INTEGER, planned INTEGER) STRICT;"
-    "CREATE TABLE \"case\" (case_key INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(run) ON DELETE CASCADE,"
-    " \"case\" TEXT NOT NULL, case_index INTEGER, scenario TEXT, layer TEXT, axes TEXT, repeat INTEGER, work TEXT, op TEXT, dtype TEXT,"
-    " math TEXT, layout TEXT, flop REAL, bytes REAL, density_in REAL, density_out REAL, UNIQUE (run, \"case\")) STRICT;"
-    "CREATE TABLE result (result INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(run) ON DELETE CASCADE,"
-    " case_key INTEGER NOT NULL REFERENCES \"case\"(case_key) ON DELETE CASCADE, id TEXT NOT NULL, row_index INTEGER, variant TEXT,"
-    " params TEXT, key TEXT, device TEXT NOT NULL, what TEXT, \"from\" TEXT, algorithm TEXT, floor_ns REAL, floor_by TEXT,"
-    " status TEXT NOT NULL, reason TEXT, \"check\" TEXT, error_over_bound REAL, dump TEXT, noise REAL, prepare_ns REAL,"
-    " first_call_ns REAL, host_call_ns REAL, scratch_bytes INTEGER, workspace_bytes INTEGER, engine TEXT, compiler TEXT, arch TEXT,"
-    " source_hash TEXT, note TEXT, UNIQUE (run, id, device)) STRICT;"
-    "CREATE TABLE kernel (result INTEGER NOT NULL REFERENCES result(result) ON DELETE CASCADE, step_index INTEGER NOT NULL, step TEXT,"
-    " kind TEXT, prepare INTEGER, grid_x INTEGER, grid_y INTEGER, grid_z INTEGER, block_x INTEGER, block_y INTEGER, block_z INTEGER,"
-    " registers INTEGER, spill_store_bytes INTEGER, spill_load_bytes INTEGER, stack_bytes INTEGER, static_smem INTEGER,"
-    " dynamic_smem INTEGER, constant_bytes INTEGER, code_bytes INTEGER, sass_hash TEXT, blocks_per_sm INTEGER, warps_per_sm INTEGER,"
-    " occupancy REAL, \"limit\" TEXT, lift TEXT, waves REAL, file TEXT, PRIMARY KEY (result, step_index)) STRICT, WITHOUT ROWID;"
-    "CREATE TABLE timing (timing INTEGER PRIMARY KEY, result INTEGER NOT NULL REFERENCES result(result) ON DELETE CASCADE,"
-    " time_index INTEGER NOT NULL, time_step INTEGER, cache TEXT, load TEXT, median_ns REAL, low_ns REAL, high_ns REAL, p05_ns REAL,"
-    " p95_ns REAL, ratio REAL, ratio_low REAL, ratio_high REAL, rounds INTEGER, UNIQUE (result, time_index)) STRICT;"
-    /* One blob a timing: `rounds` little-endian float64 of nanoseconds, in the order they were taken. */
-    "CREATE TABLE sample (timing INTEGER PRIMARY KEY REFERENCES timing(timing) ON DELETE CASCADE, samples_ns BLOB NOT NULL) STRICT;"
-    "CREATE TABLE metric (result INTEGER NOT NULL REFERENCES result(result) ON DELETE CASCADE, metric_index INTEGER NOT NULL,"
-    " metric_step INTEGER, line INTEGER, metric TEXT NOT NULL, unit TEXT, source TEXT, value REAL,"
-    " PRIMARY KEY (result, metric_index)) STRICT, WITHOUT ROWID;";
+#define VERSION 9
 
-/* 2: children and rows are found by index, and people who open the file with sqlite3 find a row as one line. */
-static const char views[] =
-    "CREATE INDEX result_case ON result(case_key);"
-    "CREATE INDEX result_key ON result(key);"
-    "CREATE VIEW row AS SELECT result.*, \"case\".\"case\", case_index, scenario, layer, axes, repeat, work, op, dtype, math, layout, flop,"
-    " bytes, density_in, density_out, timing.cache, timing.load, median_ns, low_ns, high_ns, ratio, ratio_low, ratio_high, rounds"
-    " FROM result JOIN \"case\" USING (case_key) LEFT JOIN timing ON timing.result = result.result AND timing.time_step = -1;";
+/* The columns that number and join the lines of a table, and what holds of them; its other columns are those of its group. */
+#define OF_RUN "run INTEGER NOT NULL REFERENCES run(run) ON DELETE CASCADE"
+struct table {
+    const char *name, *keys, *constraint;
+    enum column_group group;
+};
+static const struct table tables[] = {
+    {"run", "run INTEGER PRIMARY KEY AUTOINCREMENT", "", COLUMN_RUN},
+    {"case", "case_key INTEGER PRIMARY KEY, " OF_RUN ", \"case\" TEXT NOT NULL", ", UNIQUE (run, \"case\")", COLUMN_CASE},
+    {"result",
+     "result INTEGER PRIMARY KEY, " OF_RUN ", case_key INTEGER NOT NULL REFERENCES \"case\"(case_key) ON DELETE CASCADE,"
+     " id TEXT NOT NULL, device TEXT NOT NULL, status TEXT NOT NULL",
+     "", COLUMN_RESULT},
+    {"wisdom", "signature TEXT NOT NULL, variant TEXT NOT NULL, chip TEXT NOT NULL, compiler TEXT NOT NULL",
+     ", PRIMARY KEY (signature, variant, chip, compiler)", COLUMN_WISDOM},
+};
+#define TABLES (sizeof tables / sizeof *tables)
 
-/* 3: a scenario may have several networks; a case says in which its layer is. */
-static const char networks[] =
-    "ALTER TABLE \"case\" ADD COLUMN networks TEXT;"
-    "DROP VIEW row;"
-    "CREATE VIEW row AS SELECT result.*, \"case\".\"case\", case_index, scenario, layer, axes, repeat, networks, work, op, dtype,"
-    " math, layout, flop, bytes, density_in, density_out, timing.cache, timing.load, median_ns, low_ns, high_ns, ratio, ratio_low, "
-    "ratio_high, rounds"
-    " FROM result JOIN \"case\" USING (case_key) LEFT JOIN timing ON timing.result = result.result AND timing.time_step = -1;";
-
-/* 4: what a mask leaves of the work, and what a sparse variant's tiles make of it. */
-static const char sparse[] =
-    "ALTER TABLE \"case\" ADD COLUMN flop_useful REAL;"
-    "ALTER TABLE \"case\" ADD COLUMN bytes_useful REAL;"
-    "ALTER TABLE result ADD COLUMN tile TEXT;"
-    "ALTER TABLE result ADD COLUMN tiles INTEGER;"
-    "ALTER TABLE result ADD COLUMN tiles_active INTEGER;"
-    "ALTER TABLE result ADD COLUMN flop_scheduled REAL;"
-    "ALTER TABLE result ADD COLUMN tile_fill TEXT;"
-    "ALTER TABLE result ADD COLUMN tile_weight_bytes INTEGER;"
-    "ALTER TABLE result ADD COLUMN state_bytes INTEGER;"
-    "DROP VIEW row;"
-    "CREATE VIEW row AS SELECT result.*, \"case\".\"case\", case_index, scenario, layer, axes, repeat, networks, work, op, dtype,"
-    " math, layout, flop, bytes, density_in, density_out, flop_useful, bytes_useful, timing.cache, timing.load, median_ns, low_ns, high_ns,"
-    " ratio, ratio_low, ratio_high, rounds"
-    " FROM result JOIN \"case\" USING (case_key) LEFT JOIN timing ON timing.result = result.result AND timing.time_step = -1;";
-
-/* 5: what a GPU was measured to do at the most, by its UUID; the newest `measured` counts. */
+/* What a GPU was measured to do at the most, by its UUID; the newest `measured` counts. */
 static const char roofs[] =
-    "CREATE TABLE roof (uuid TEXT NOT NULL, measured TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, unit TEXT,"
-    " how TEXT, PRIMARY KEY (uuid, measured, name)) STRICT, WITHOUT ROWID;";
+    "CREATE TABLE IF NOT EXISTS roof (uuid TEXT NOT NULL, measured TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, unit TEXT,"
+    " how TEXT, PRIMARY KEY (uuid, measured, name)) STRICT, WITHOUT ROWID";
 
-/* 6: hardware counters: verdicts, the kernels that ran, why there are none. */
-static const char counted[] = "ALTER TABLE result ADD COLUMN verdicts TEXT; ALTER TABLE result ADD COLUMN kernels TEXT;"
-                              "ALTER TABLE result ADD COLUMN uncounted TEXT;";
-
-/* 7: what `bench tune` found. */
-static const char wisdom[] = "CREATE TABLE wisdom (signature TEXT NOT NULL, work TEXT, variant TEXT NOT NULL, params TEXT, chip TEXT NOT "
-                             "NULL, arch TEXT, compiler TEXT NOT NULL,"
-                             " source_hash TEXT, median_ns REAL, low_ns REAL, high_ns REAL, ratio REAL, ratio_low REAL, ratio_high REAL, "
-                             "points INTEGER, timed INTEGER, tuned TEXT,"
-                             " PRIMARY KEY (signature, variant, chip, compiler)) STRICT, WITHOUT ROWID;";
-
-/* 8: whether a head claims to be at par with the library. */
-static const char claims[] = "ALTER TABLE result ADD COLUMN claims INTEGER;";
-
-static const char *const migrations[] = {tables, views, networks, sparse, roofs, counted, wisdom, claims};
-#define MIGRATIONS ((int)(sizeof migrations / sizeof migrations[0]))
+/* A run has a row once on a device, and once of each side. */
+static const char indexes[] = "CREATE INDEX IF NOT EXISTS result_case ON result(case_key);"
+                              "CREATE INDEX IF NOT EXISTS result_key ON result(key);"
+                              "CREATE UNIQUE INDEX IF NOT EXISTS result_row ON result(run, id, device, coalesce(side, ''))";
 
 int schema_version(void)
 {
-    return MIGRATIONS;
+    return VERSION;
+}
+
+static const char *sql_type(const struct column *c)
+{
+    switch (c->type) {
+    case COLUMN_TEXT:
+    case COLUMN_NAME:
+    case COLUMN_CHARS:
+    case COLUMN_STATUS: return "TEXT";
+    case COLUMN_REAL:
+    case COLUMN_REAL_NEG:
+    case COLUMN_REAL_ZERO: return "REAL";
+    case COLUMN_REALS: return "BLOB";
+    default: return "INTEGER";
+    }
+}
+
+/* A statement that names every column of a table can be made only when they are there. */
+static bool table_complete(struct store *store, const char *table, enum column_group group)
+{
+    struct text sql = {0};
+    sqlite3_stmt *s = NULL;
+    text_add(&sql, "SELECT ");
+    columns_list(&sql, group, "t.");
+    text_addf(&sql, " FROM \"%s\" t", table);
+    bool complete = sqlite3_prepare_v2(store->db, text_get(&sql), -1, &s, NULL) == SQLITE_OK;
+    sqlite3_finalize(s);
+    text_free(&sql);
+    return complete;
+}
+
+bool schema_complete(struct store *store)
+{
+    bool complete = true;
+    for (size_t i = 0; i < TABLES; i++)
+        complete = complete && table_complete(store, tables[i].name, tables[i].group);
+    for (const struct row_list *l = row_lists; l->table; l++)
+        complete = complete && table_complete(store, l->table, l->group);
+    return complete;
+}
+
+/* Is the column among the keys, where its name stands before a type? */
+static bool is_key(const struct table *table, const char *column)
+{
+    size_t n = strlen(column);
+    for (const char *p = table->keys; (p = strstr(p, column)); p += n)
+        if ((p == table->keys || p[-1] == ' ' || p[-1] == '"') && (p[n] == ' ' || p[n] == '"'))
+            return true;
+    return false;
+}
+
+/* A table, or the columns that it lacks. */
+static bool make_table(struct store *store, const struct table *table, struct error *err)
+{
+    struct text sql = {0};
+    text_addf(&sql, "CREATE TABLE IF NOT EXISTS \"%s\" (%s", table->name, table->keys);
+    for (const struct column *c = column_first(table->group); c; c = column_next(c))
+        if (!is_key(table, c->name))
+            text_addf(&sql, ", \"%s\" %s", c->name, sql_type(c));
+    text_addf(&sql, "%s) STRICT%s", table->constraint, strstr(table->constraint, "PRIMARY KEY") ? ", WITHOUT ROWID" : "");
+    bool done = store_exec(store, text_get(&sql), "making its tables", err);
+    text_free(&sql);
+    for (const struct column *c = column_first(table->group); done && c && !table_complete(store, table->name, table->group);
+         c = column_next(c)) {
+        int64_t there = 0;
+        char *count = text_format("SELECT count(*) FROM pragma_table_info('%s') WHERE name = '%s'", table->name, c->name),
+             *add = text_format("ALTER TABLE \"%s\" ADD COLUMN \"%s\" %s", table->name, c->name, sql_type(c));
+        done = store_integer(store, count, &there, err) && (there || store_exec(store, add, "adding a column", err));
+        free(count);
+        free(add);
+    }
+    return done;
+}
+
+static bool make_tables(struct store *store, struct error *err)
+{
+    bool done = store_exec(store, roofs, "making its tables", err);
+    for (size_t i = 0; done && i < TABLES; i++)
+        done = make_table(store, &tables[i], err);
+    for (const struct row_list *l = row_lists; done && l->table; l++) {
+        char *keys = text_format("result INTEGER NOT NULL REFERENCES result(result) ON DELETE CASCADE, %s INTEGER NOT NULL", l->index),
+             *constraint = text_format(", PRIMARY KEY (result, %s)", l->index);
+        done = make_table(store, &(struct table){l->table, keys, constraint, l->group}, err);
+        free(keys);
+        free(constraint);
+    }
+    return done;
+}
+
+/* People who open the file with sqlite3 find a row as one line. */
+static bool make_view(struct store *store, struct error *err)
+{
+    struct text t = {0};
+    text_add(&t, "CREATE VIEW row AS SELECT r.result, r.run, r.case_key, ");
+    columns_list(&t, COLUMN_RESULT, "r.");
+    text_add(&t, ", ");
+    columns_list(&t, COLUMN_CASE, "c.");
+    for (const struct column *c = column_first(COLUMN_TIME); c; c = column_next(c))
+        if (c->type != COLUMN_REALS)
+            text_addf(&t, ", t.%s", c->name);
+    text_add(&t, " FROM result r JOIN \"case\" c USING (case_key) LEFT JOIN timing t ON t.result = r.result AND t.time_step = -1");
+    bool done = store_exec(store, text_get(&t), "making its view", err);
+    text_free(&t);
+    return done;
+}
+
+/* Before 9 a run had a row once on a device, whatever its side: a constraint that only a new table is without. Nothing that refers to
+ * the table is touched, for foreign keys are not looked after meanwhile. */
+static bool free_result(struct store *store, struct error *err)
+{
+    struct text t = {0};
+    bool done = make_table(store, &(struct table){"result_anew", tables[2].keys, "", COLUMN_RESULT}, err);
+    text_add(&t, "INSERT INTO result_anew (result, run, case_key, ");
+    columns_list(&t, COLUMN_RESULT, "");
+    text_add(&t, ") SELECT result, run, case_key, ");
+    columns_list(&t, COLUMN_RESULT, "");
+    text_add(&t, " FROM result; DROP TABLE result; ALTER TABLE result_anew RENAME TO result;");
+    done = done && store_exec(store, text_get(&t), "migrating", err);
+    text_free(&t);
+    return done;
 }
 
 bool schema_migrate(struct store *store, int from, struct error *err)
 {
-    for (int v = from; v < MIGRATIONS; v++) {
-        char version[64], doing[64];
-        snprintf(version, sizeof version, "PRAGMA user_version = %d", v + 1);
-        snprintf(doing, sizeof doing, "migrating to schema %d", v + 1);
-        /* user_version and application_id live in the file's header and are part of the transaction. */
-        if (!store_exec(store, "BEGIN IMMEDIATE", doing, err)) {
-            return false;
-        }
-        bool done = store_exec(store, migrations[v], doing, err) && store_exec(store, version, doing, err) &&
-                    (v > 0 || store_exec(store, "PRAGMA application_id = 1650814563", doing, err)) &&
-                    store_exec(store, "COMMIT", doing, err);
-        if (!done) {
-            sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-            return false;
-        }
-    }
-    return true;
+    char version[120], doing[64];
+    snprintf(version, sizeof version, "PRAGMA user_version = %d; PRAGMA application_id = %d", VERSION, STORE_APPLICATION_ID);
+    snprintf(doing, sizeof doing, "migrating to schema %d", VERSION);
+    /* user_version and application_id live in the file's header and are part of the transaction. */
+    if (!store_exec(store, "PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE", doing, err))
+        return false;
+    bool done = store_exec(store, "DROP VIEW IF EXISTS row", doing, err) && make_tables(store, err) &&
+                (!from || from >= 9 || (former_fill(store, err) && free_result(store, err))) && store_exec(store, indexes, doing, err) &&
+                make_view(store, err) && store_exec(store, version, doing, err) && store_exec(store, "COMMIT", doing, err);
+    if (!done)
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return done;
 }

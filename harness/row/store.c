@@ -198,18 +198,18 @@ static bool look_at_file(struct store *store, off_t *bytes, struct error *err)
     return true;
 }
 
-static bool prepare_writer(struct store *store, int version, struct error *err)
+static bool prepare_writer(struct store *store, int version, bool complete, struct error *err)
 {
     /* WAL: a report may read while a run writes. FULL: a stored row survives power loss. A file system that cannot do WAL keeps its
      * old journal, which is as safe. */
     return store_exec(store, "PRAGMA journal_mode = WAL", "opening it", err) &&
-           store_exec(store, "PRAGMA synchronous = FULL", "opening it", err) &&
-           store_exec(store, "PRAGMA foreign_keys = ON", "opening it", err) && schema_migrate(store, version, err);
+           store_exec(store, "PRAGMA synchronous = FULL", "opening it", err) && (complete || schema_migrate(store, version, err)) &&
+           store_exec(store, "PRAGMA foreign_keys = ON", "opening it", err);
 }
 
 bool store_open(const char *path, bool read_only, struct store **out, struct error *err)
 {
-    bool done = false;
+    bool done = false, complete = false;
     off_t bytes;
     int64_t version = 0;
     struct store *store = xcalloc(1, sizeof *store);
@@ -231,16 +231,17 @@ bool store_open(const char *path, bool read_only, struct store **out, struct err
     if (!open_any(store, err) || !identify(store, bytes, &version, err)) {
         goto done;
     }
-    if (!read_only && !prepare_writer(store, (int)version, err)) {
-        goto done;
-    }
-    if (read_only && version < schema_version()) { /* an older one: migrate it as a writer would, then read */
+    complete = version == schema_version() && schema_complete(store);
+    if (read_only && !complete) { /* an older one: migrate it as a writer would, then read */
         struct store *writer = NULL;
         if (!store_open(path, false, &writer, err)) {
             error_where(err, "its schema is %lld, this bench reads %d", (long long)version, schema_version());
             goto done;
         }
         store_close(writer);
+    }
+    if (!read_only && !prepare_writer(store, (int)version, complete, err)) {
+        goto done;
     }
     done = true;
 done:
@@ -268,11 +269,7 @@ void store_close(struct store *store)
 
 void run_clear(struct run *run)
 {
-    for (const struct column *c = columns; c->name; c++) {
-        if (c->group == COLUMN_RUN && c->type == COLUMN_TEXT) {
-            free(*(char **)((char *)run + c->offset));
-        }
-    }
+    columns_free(COLUMN_RUN, run);
     memset(run, 0, sizeof *run);
 }
 
@@ -447,7 +444,7 @@ bool store_last_run(struct store *store, const char *verb, const char *scenario,
     struct run *runs;
     const char *const texts[] = {verb, scenario, device};
     int count = select_runs(store,
-                            "WHERE (?1 IS NULL OR argv || ' ' GLOB 'bench ' || ?1 || ' *') AND (?2 IS NULL OR scenario_name = ?2) AND "
+                            "WHERE (?1 IS NULL OR verb = ?1) AND (?2 IS NULL OR scenario_name = ?2) AND "
                             "(?3 IS NULL OR run_device = ?3) ORDER BY run DESC LIMIT 1",
                             texts, 0, &runs, err);
     if (count == 1) {

@@ -13,15 +13,10 @@ struct store;
 bool store_open(const char *path, bool read_only, struct store **store, struct error *err);
 void store_close(struct store *store);
 
-struct run { /* provenance: text fields are JSON-safe UTF-8 */
-    int64_t id;
-    char started[32], ended[32]; /* UTC, ISO 8601; ended "" = interrupted or running */
-    char *scenario, *scenario_path, *scenario_hash, *scenario_text;
-    char *argv, *commit; /* commit: "1a2b3c4" or "1a2b3c4+dirty", of bench itself */
-    char *device, *device_about, *uuid, *driver, *compiler, *host, *cpu;
-    char *environment; /* JSON object: clocks, throttle, cudnn version, flush cost ... */
-    uint64_t seed;
-    int planned; /* rows */
+/* Where a run was made, of what, by which command. */
+struct run {
+#define RUN(...) FIELD(__VA_ARGS__)
+#include "row/fields.def"
 };
 void run_clear(struct run *run);
 /* Starts a run (run->id 0: fills it; > 0: takes up that run again, as --resume does). `started` is filled when empty. Takes the write lock
@@ -52,13 +47,8 @@ void rows_free(struct row **rows, int count);
 /* The best point of a variant on a layer, as `bench tune` found it on one chip with one compiler. One for each (signature, variant, chip,
  * compiler): the newer replaces the older. */
 struct wisdom {
-    char signature[HASH_TEXT]; /* work_signature of the layer */
-    char *work, *variant, *params;
-    char *chip, *arch, *compiler;
-    char source_hash[HASH_TEXT];                                     /* of the variant's file when it was tuned */
-    double median_ns, low_ns, high_ns, ratio, ratio_low, ratio_high; /* as in row_time; NaN = absent */
-    int points, timed;                                               /* of the search: all, and those that were run */
-    char tuned[32];                                                  /* UTC */
+#define WISDOM(...) FIELD(__VA_ARGS__)
+#include "row/fields.def"
 };
 void wisdom_clear(struct wisdom *w);
 bool store_wisdom_put(struct store *store, const struct wisdom *w, struct error *err);

@@ -1,19 +1,13 @@
 /* row/wisdom: the best points that searches found. */
 #include "base/text.h"
 #include "row/database.h"
-#include <jansson.h>
-#include <math.h>
+#include "row/json.h"
 #include <stdlib.h>
 #include <string.h>
 
 void wisdom_clear(struct wisdom *w)
 {
-    free(w->work);
-    free(w->variant);
-    free(w->params);
-    free(w->chip);
-    free(w->arch);
-    free(w->compiler);
+    columns_free(COLUMN_WISDOM, w);
     memset(w, 0, sizeof *w);
 }
 
@@ -78,13 +72,7 @@ void wisdom_write(struct text *t, const struct wisdom *list, int count)
     json_t *entries = json_array();
     for (int i = 0; i < count; i++) {
         json_t *one = json_object();
-        for (const struct column *c = columns; c->name; c++) {
-            if (c->group != COLUMN_WISDOM)
-                continue;
-            struct column_value v = column_get(c, &list[i]);
-            json_t *value = v.absent ? NULL : v.text ? json_string(v.text) : v.is_real ? json_real(v.real) : json_integer(v.integer);
-            json_object_set_new(one, c->name, value ? value : json_null());
-        }
+        json_columns_add(one, COLUMN_WISDOM, &list[i], false);
         json_array_append_new(entries, one);
     }
     json_t *whole = json_pack("{s:s,s:s,s:o}", "schema", SCHEMA, "version", VERSION, "wisdom", entries);
@@ -95,35 +83,20 @@ void wisdom_write(struct text *t, const struct wisdom *list, int count)
     json_decref(whole);
 }
 
-/* One field from JSON; false when it is of another kind than the column. */
+/* One field from JSON; false when it is of another kind than the column, missing where it must be there, or would be cut, perhaps inside a
+ * character. */
 static bool take_value(const struct column *c, const json_t *value, struct wisdom *w)
 {
-    struct column_value v = {0};
-    bool text = c->type == COLUMN_TEXT || c->type == COLUMN_CHARS, real = c->type == COLUMN_REAL;
-    if (c->type == COLUMN_CHARS && json_is_string(value) &&
-        json_string_length(value) >= c->size) /* would be cut, perhaps inside a character */
+    bool there = value && !json_is_null(value);
+    if (c->type == COLUMN_CHARS && json_string_length(value) >= c->size)
         return false;
-    if (!value || json_is_null(value))
-        v.absent = true;
-    else if (text && json_is_string(value))
-        v.text = json_string_value(value);
-    else if (real && json_is_number(value)) {
-        v.is_real = true;
-        v.real = json_number_value(value);
-    } else if (!text && !real && json_is_integer(value))
-        v.integer = json_integer_value(value);
-    else
-        return false;
-    if (c->type == COLUMN_INT && v.absent)
-        return false;
-    column_set(c, w, &v);
-    return true;
+    return (there || column_may_be_absent(c)) && json_column_take(c, w, value);
 }
 
 static bool take_entry(const char *file, int index, const json_t *one, struct wisdom *w, struct error *err)
 {
-    for (const struct column *c = columns; c->name; c++)
-        if (c->group == COLUMN_WISDOM && !take_value(c, json_object_get(one, c->name), w))
+    for (const struct column *c = column_first(COLUMN_WISDOM); c; c = column_next(c))
+        if (!take_value(c, json_object_get(one, c->name), w))
             return error_set(err, ERROR_USAGE, "%s: entry %d: '%s' is missing or of another kind", file, index, c->name);
     bool hashes = strspn(w->signature, "0123456789abcdef") == HASH_TEXT - 1 && strspn(w->source_hash, "0123456789abcdef") == HASH_TEXT - 1;
     if (!hashes || !w->variant || !*w->variant || !w->chip || !*w->chip || !w->compiler || !*w->compiler || !w->tuned[0])

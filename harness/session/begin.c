@@ -40,6 +40,16 @@ static void note_provenance(struct session *s)
     r->scenario_hash = xstrdup(sc->hash);
     r->scenario_text = file_read(sc->path, NODE_MAX_BYTES, &bytes, NULL);
     r->argv = xstrdup(s->options->argv);
+    r->verb = xstrdup(s->options->verb);
+    struct text t = {0};
+    for (int i = 0; s->asked.variant_dirs && s->asked.variant_dirs[i]; i++) {
+        text_add(&t, t.len ? " -V " : "-V ");
+        text_add_word(&t, s->asked.variant_dirs[i]);
+    }
+    row_set(&r->asked_variants, t.len ? text_get(&t) : NULL);
+    text_free(&t);
+    row_set(&r->asked_device, s->options->plan.device);
+    row_set(&r->asked_out, s->options->asked_out);
     r->commit = xstrdup(bench_version());
     r->device = xstrdup(s->device.spec);
     r->device_about = xstrdup(s->device.about);
@@ -64,15 +74,21 @@ static bool row_final(const struct row *row, bool timed)
 
 /* The key says nothing of the row's place and of networks: the same numbers may now stand elsewhere and count otherwise. True when that is
  * so. */
-static bool place_anew(struct row *old, const struct row *planned)
+static bool place_anew(struct row *old, struct row *planned)
 {
     const char *a = old->networks ? old->networks : "", *b = planned->networks ? planned->networks : "";
     bool same =
         old->case_index == planned->case_index && old->row_index == planned->row_index && old->repeat == planned->repeat && !strcmp(a, b);
+    struct row_network *network = old->network;
+    int count = old->network_count;
     old->case_index = planned->case_index;
     old->row_index = planned->row_index;
     old->repeat = planned->repeat;
     row_set(&old->networks, planned->networks);
+    old->network = planned->network; /* the planned row is given up: it takes the other list with it */
+    old->network_count = planned->network_count;
+    planned->network = network;
+    planned->network_count = count;
     return !same;
 }
 

@@ -232,8 +232,7 @@ bool session_count(struct session *s, int first, int last, struct error *err)
         return true;
     mark(s, first, last, s->uncounted[0] ? s->uncounted : "CUPTI returned nothing");
     for (int i = first; s->options->plan.counters.required && i < last; i++)
-        if (s->rows[i]->uncounted &&
-            !(s->rows[i]->kernels && !strcmp(s->rows[i]->kernels, "[]"))) { /* copies alone have nothing to count */
+        if (s->rows[i]->uncounted && s->rows[i]->launched != 0) { /* copies alone have nothing to count */
             error_set(err, ERROR_ENVIRONMENT, "%s was not counted: %s", s->rows[i]->id, s->rows[i]->uncounted);
             return error_hint(err, "--require-counters stops here; without it the run goes on with times alone");
         }

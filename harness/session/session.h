@@ -25,6 +25,8 @@ struct session_options {
     const char *database; /* path; its folder is made */
     const char *out_dir;  /* dumps and reports */
     const char *argv;     /* for provenance */
+    const char *verb;     /* the command, and where it was asked to write (NULL: nowhere in particular), for the next one */
+    const char *asked_out;
     bool resume;
     bool tuned;                          /* each variant at the point that was remembered for the layer in `database`, where there is one */
     bool dump;                           /* write tensors and error map of wrong rows */

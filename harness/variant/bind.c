@@ -187,7 +187,12 @@ static void begin_program(struct bind *b)
         .tile_weight_bytes = -1, .work = *b->work, .exact = b->h->exact, .checked = b->h->checked, .predicted = {-1, -1, -1}};
     memcpy(p->ablations, b->h->ablations, sizeof p->ablations);
     p->variant = xstrdup(v->name);
-    p->params = xstrdup(b->point->label);
+    p->params = xstrdup("");
+    for (int i = 0; i < b->point->count; i++) {
+        char value[VALUE_TEXT_MAX];
+        value_print(&b->point->values[i], value, sizeof value);
+        program_add_param(p, b->point->names[i], value);
+    }
     p->what = xstrdup(v->what);
     p->algorithm = xstrdup(v->algorithm);
 }

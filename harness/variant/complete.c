@@ -200,9 +200,7 @@ static bool add_stage(struct bind *b, const struct stage *stage, bool last, stru
         int64_t elements = (int64_t)tensor_elements(&out);
         at[ROLE_OUTPUT] = (struct buffer_ref){BUFFER_SCRATCH, bind_scratch_add(p, "between", out.dtype, elements)};
     }
-    char *name = text_format("%s + %s", p->variant, inner.variant);
-    free(p->variant);
-    p->variant = name;
+    program_add_completed(p, inner.variant);
     *buffer = at[ROLE_OUTPUT];
     *now = out;
     return bind_embed(b, &inner, at, false, err);

@@ -29,11 +29,9 @@ static void adopt(struct bind *b, const struct variant *v, struct program *inner
     const char *folder = b->h->op->name;
     size_t skip = !strncmp(v->name, folder, strlen(folder)) && v->name[strlen(folder)] == '/' ? strlen(folder) + 1 : 0;
     char *name = text_format("%s%s", own, rest);
-    char *params = text_format("%s%sis=%s", inner->params, inner->params[0] ? "," : "", v->name + skip);
     free(inner->variant);
-    free(inner->params);
     inner->variant = name;
-    inner->params = params;
+    program_add_param(inner, "is", v->name + skip);
     program_free(b->program);
     *b->program = *inner;
 }

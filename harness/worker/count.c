@@ -139,33 +139,31 @@ static bool enter(struct tally *t, int i, struct error *err)
 static bool trace(struct tally *t, int i, struct error *err)
 {
     struct counted *item = &t->items[i];
-    json_t *list = json_array();
+    struct row *row = t->rows[i];
     stage(t, i, "trace", LOAD_LIMIT_S);
-    if (!count_trace(t->w->dev, item, t->warm, err)) {
-        json_decref(list);
+    if (!count_trace(t->w->dev, item, t->warm, err))
         return false;
-    }
+    row->launched = 0;
     for (int step = 0; step < rig_program(item->rig)->step_count; step++) {
         int first, count = count_launches(item, step, &first);
-        if (count < 0 || first + count > item->trace.kernel_count) {
-            json_decref(list);
+        if (count < 0 || first + count > item->trace.kernel_count)
             return error_set(err, ERROR_INTERNAL, "%s launched %d kernels, fewer than it has steps", item->name, item->trace.kernel_count);
-        }
-        for (int k = first; k < first + count; k++) {
+        for (int k = first; k < first + count; k++, row->launched++) {
             const struct cupti_kernel *one = &item->trace.kernels[k];
-            json_t *j = json_pack("{s:i,s:s,s:I,s:i,s:i,s:i,s:[i,i,i],s:[i,i,i]}", "step", step, "name", one->name, "ns",
-                                  (json_int_t)(one->end_ns - one->start_ns), "registers", one->registers, "static_smem", one->static_smem,
-                                  "dynamic_smem", one->dynamic_smem, "grid", one->grid[0], one->grid[1], one->grid[2], "block",
-                                  one->block[0], one->block[1], one->block[2]);
-            if (k > 0)
-                json_object_set_new(j, "gap_ns", json_integer((json_int_t)(one->start_ns - one[-1].end_ns)));
-            json_array_append_new(list, j);
+            struct row_launch *l = row_add_launch(row);
+            row_set(&l->name, one->name);
+            l->step = step;
+            l->ns = (double)(one->end_ns - one->start_ns);
+            l->gap_ns = k > 0 ? (double)(int64_t)(one->start_ns - one[-1].end_ns) : NAN;
+            l->registers = one->registers;
+            l->static_smem = one->static_smem;
+            l->dynamic_smem = one->dynamic_smem;
+            for (int d = 0; d < 3; d++) {
+                l->grid[d] = one->grid[d];
+                l->block[d] = one->block[d];
+            }
         }
     }
-    char *text = json_dumps(list, JSON_COMPACT);
-    row_set(&t->rows[i]->kernels, text);
-    free(text);
-    json_decref(list);
     return true;
 }
 

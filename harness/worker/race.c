@@ -92,8 +92,10 @@ bool worker_refuses(struct worker *w, int index, struct row *row)
         return false;
     char *why = refusal(w, index, row);
     const struct plan_row *twin = why ? NULL : same_as(w, index, row);
-    if (twin)
-        why = text_format(ROW_SAME_AS "%s", twin->point->label);
+    if (twin) {
+        why = text_format("the same launches of the same machine code as %s", twin->point->label);
+        row_set(&row->twin, twin->id);
+    }
     if (!why)
         return false;
     row->status = ROW_INFEASIBLE;

@@ -63,16 +63,21 @@ static void record_plans(struct bout *b, int i, int step, const double *medians)
     char *engine = text_format("%s%s%s%s%s best of %d%s", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "",
                                layer ? ": " : "", plan, rig_plan_among(rig, step), mode);
     row_set(&row->engine, engine);
+    row->engine_number = layer ? -1 : best->engine;
     free(engine);
     free(plan);
     if ((int64_t)best->workspace_bytes > row->workspace_bytes)
         row->workspace_bytes = (int64_t)best->workspace_bytes;
     for (int k = 0; k < rig_plan_count(rig, step); k++) {
         const struct cudnn_plan_facts *f = rig_plan_facts(rig, step, k);
-        char name[80];
-        snprintf(name, sizeof name, "cudnn.plan%d_engine%d_%c%d_ns", k, f->engine, f->mode, f->rank);
-        if (isfinite(medians[k]))
-            row_add_metric(row, layer ? step : -1, 0, name, "ns", "cudnn", medians[k]);
+        if (!isfinite(medians[k]))
+            continue;
+        struct row_plan *tried = row_add_plan(row);
+        tried->step = layer ? step : -1;
+        tried->engine = f->engine;
+        tried->heuristic[0] = f->mode;
+        tried->rank = f->rank;
+        tried->median_ns = medians[k];
     }
 }
 

@@ -286,8 +286,11 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     if (!rig_open(w->dev, w->library, p, build->images, true, &t->rig, err))
         return blame_row(t, err, ROW_BROKEN);
     rig_time_limit(t->rig, w->time_limit_s);
-    if (rig_library_step(t->rig, 0) >= 0)
-        row_set(&t->row->engine, rig_plan_facts(t->rig, rig_library_step(t->rig, 0), 0)->text);
+    if (rig_library_step(t->rig, 0) >= 0) {
+        const struct cudnn_plan_facts *first = rig_plan_facts(t->rig, rig_library_step(t->rig, 0), 0);
+        row_set(&t->row->engine, first->text);
+        t->row->engine_number = first->engine;
+    }
     if ((exact || !p->checked) && !run_part(t, DATA_PART_EXACT, NULL, err))
         return false;
     if (t->row->status == ROW_PLANNED && p->checked && !run_part(t, DATA_PART_PRECISION, &over, err))

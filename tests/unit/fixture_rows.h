@@ -33,6 +33,7 @@ static inline void fixture_run(struct run *run, const char *scenario, const char
     run->scenario_hash = xstrdup("9f2c6d0e7b1a4c58b3d0e6f7a8192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b");
     run->scenario_text = text_format("scenario: %s\n", scenario);
     run->argv = text_format("bench run scenarios/%s.yaml", scenario);
+    run->verb = xstrdup("run");
     run->commit = xstrdup("1a2b3c4+dirty");
     run->device = xstrdup(device);
     run->device_about = xstrdup(about);
@@ -44,6 +45,77 @@ static inline void fixture_run(struct run *run, const char *scenario, const char
         run->uuid = xstrdup("GPU-00000000-1111-2222-3333-444444444444");
         run->driver = xstrdup("580.65.06");
     }
+}
+
+/* "a=1,b=2" as axes or parameters. */
+static inline void fixture_pairs(struct row *row, const char *text, void (*add)(struct row *row, const char *name, const char *value))
+{
+    char *copy = xstrdup(text), *rest = copy;
+    for (char *one; (one = strsep(&rest, ","));) {
+        char *value = strchr(one, '=');
+        if (value) {
+            *value = 0;
+            add(row, one, value + 1);
+        }
+    }
+    free(copy);
+}
+
+static inline const struct row_list *fixture_list(enum column_group group)
+{
+    const struct row_list *l = row_lists;
+    while (l->group != group) {
+        l++;
+    }
+    return l;
+}
+
+static inline void fixture_axes(struct row *row, const char *axes)
+{
+    row_list_empty(fixture_list(COLUMN_AXIS), row);
+    row_set(&row->axes, NULL);
+    fixture_pairs(row, axes, row_add_axis);
+}
+
+/* "conv2d/cudnn + pointwise/epilogue" */
+static inline void fixture_variant(struct row *row, const char *variant)
+{
+    row_list_empty(fixture_list(COLUMN_PART), row);
+    for (const char *from = variant, *plus; from; from = plus ? plus + 3 : NULL) {
+        plus = strstr(from, " + ");
+        char *one = xstrndup(from, plus ? (size_t)(plus - from) : strlen(from));
+        row_add_part(row, one);
+        free(one);
+    }
+    const char *own = row->parts[0].variant, *slash = strrchr(own, '/');
+    row->library = strncmp(slash ? slash + 1 : own, "cudnn", 5) == 0;
+    row_set(&row->variant, variant);
+}
+
+/* "x2:16, x4:1" */
+static inline void fixture_networks(struct row *row, const char *networks)
+{
+    char *copy = xstrdup(networks ? networks : ""), *rest = copy;
+    row_list_empty(fixture_list(COLUMN_NETWORK), row);
+    row_set(&row->networks, NULL);
+    for (char *one; (one = strsep(&rest, ","));) {
+        char *name = one + strspn(one, " "), *colon = strchr(name, ':');
+        if (colon) {
+            *colon = 0;
+            row_add_network(row, name, strtoll(colon + 1, NULL, 10));
+        }
+    }
+    free(copy);
+}
+
+/* A kernel that CUPTI saw. */
+static inline void fixture_launch(struct row *row, const char *name, struct row_launch launch)
+{
+    struct row_launch *l = row_add_launch(row);
+    free(l->name);
+    *l = launch;
+    l->name = xstrdup(name);
+    row->launched = row->launch_count;
 }
 
 /* A row of the case that `case_index` counts. */
@@ -59,10 +131,11 @@ static inline struct row *fixture_row(struct fixture *f, int case_index, const c
     row->row_index = same;
     row->scenario = xstrdup(f->run.scenario);
     row->layer = xstrdup(layer);
-    row->axes = xstrdup(axes);
+    fixture_axes(row, axes);
+    row->cropped = strchr(layer, '@') != NULL;
     row->case_id = axes[0] ? text_format("%s/%s[%s]", f->run.scenario, layer, axes) : text_format("%s/%s", f->run.scenario, layer);
-    row->variant = xstrdup(variant);
-    row->params = xstrdup(params);
+    fixture_variant(row, variant);
+    fixture_pairs(row, params, row_add_param);
     row->id = params[0] ? text_format("%s/%s[%s]", row->case_id, variant, params) : text_format("%s/%s", row->case_id, variant);
     row->device = xstrdup(f->run.device);
     row->work = xstrdup(work);
@@ -158,6 +231,7 @@ static inline void fixture_sparse_case(struct fixture *f, int index)
     int first = f->count;
     struct row *r = fixture_row(f, index, "body_1", axes, work, "cudnn", "", ROW_OK);
     r->engine = xstrdup("engine 62 TILE_SIZE=4 TILEK=0 CGA_M=8");
+    r->engine_number = 62;
     r->noise = 0.0031;
     r->workspace_bytes = 131;
     fixture_step(r, "sm90_xmma_fprop_implicit_gemm", 168, 0, 198, 0.12, "regs");
@@ -200,7 +274,7 @@ static inline void fixture_sparse_case(struct fixture *f, int index)
     for (int i = first; i < f->count; i++) {
         fixture_work(f->rows[i], 67.9, 25, 7.0, "compute", 9.5);
         f->rows[i]->repeat = 16;
-        row_set(&f->rows[i]->networks, "edsr_x2:16");
+        fixture_networks(f->rows[i], "edsr_x2:16");
         f->rows[i]->density_in = 0.1;
         f->rows[i]->density_out = 0.111;
     }
@@ -229,6 +303,7 @@ static inline void fixture_dense_case(struct fixture *f, int index, const char *
                                           list[i].smem, list[i].occupancy, "regs");
         if (i == 0) {
             r->engine = xstrdup("engine 62 TILE_SIZE=4 TILEK=0 CGA_M=8");
+            r->engine_number = 62;
             r->noise = 0.0028;
         }
         if (list[i].spill) {
@@ -245,7 +320,7 @@ static inline void fixture_dense_case(struct fixture *f, int index, const char *
         fixture_work(f->rows[i], gflop, mbytes, fmax(gflop / 990 * 1e3, mbytes / 4.8),
                      gflop / 990 * 1e3 > mbytes / 4.8 ? "compute" : "memory", 0);
         f->rows[i]->repeat = repeat;
-        f->rows[i]->networks = text_format("edsr_x2:%d", repeat);
+        row_add_network(f->rows[i], "edsr_x2", repeat);
     }
 }
 

@@ -197,7 +197,7 @@ static void add_slope(struct fixture *f, int index, const char *axes, double d, 
         double us = sparse ? slope * d : 100;
         add_point(f, index, mask, d, sparse ? "conv2d/sparse" : "cudnn", us, 0, 100 / us, 100 / us, 100 / us);
         char *all = text_format("mask=%s,%s", mask, axes);
-        row_set(&f->rows[f->count - 1]->axes, all);
+        fixture_axes(f->rows[f->count - 1], all);
         row_set(&f->rows[f->count - 1]->case_id, all);
         free(all);
     }
@@ -272,7 +272,7 @@ static void a_copy_is_no_rival(void **state)
     for (int i = 0; i < f.count; i++) {
         if (strcmp(f.rows[i]->variant, "cudnn") == 0) {
             f.rows[i]->status = ROW_FOIL;
-            row_set(&f.rows[i]->variant, "conv2d/copy");
+            fixture_variant(f.rows[i], "conv2d/copy");
         }
     }
     assert_int_equal(break_even_make(&g, &f.run, f.rows, f.count), 2);

@@ -1,5 +1,6 @@
 /* op/chain, scenario/chain, op/compose: a network run whole, against loops written here and counts done by hand. */
 #include "op/compose.h"
+#include "fixture_rows.h"
 #include "scenario_text.h"
 #include "plan/choose.h"
 #include "plan/plan.h"
@@ -344,10 +345,10 @@ static void choices_follow_the_times(void **state)
         rows[i] = known(&plan, i, library ? 10 : !strcmp(layer, "head") ? 8 : 20);
         if (library) {
             add_median(rows[i], "warm", "sustained", 7);
-            row_set(&rows[i]->kernels,
-                    "[{\"name\": \"_ZN5cudnn3ops16nchwToNhwcKernelIfEv\", \"ns\": 3000}, {\"name\": \"fprop\", \"ns\": 6000}]");
+            fixture_launch(rows[i], "_ZN5cudnn3ops16nchwToNhwcKernelIfEv", (struct row_launch){.ns = 3000});
+            fixture_launch(rows[i], "fprop", (struct row_launch){.ns = 6000});
         } else {
-            row_set(&rows[i]->kernels, "[{\"name\": \"conv_naive\", \"ns\": 5000}]");
+            fixture_launch(rows[i], "conv_naive", (struct row_launch){.ns = 5000});
         }
         if (halo || (!library && !strcmp(layer, "up")))
             rows[i]->status = ROW_WRONG;

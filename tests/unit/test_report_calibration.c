@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "counter/pairs.h"
+#include "fixture_rows.h"
 #include "report/calibration.h"
 #include "report/counted.h"
 #include "report/listing.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,10 +95,12 @@ static void test_row(void **state)
     row_add_metric(r, -1, 0, "hw.blocks", "blocks", "cupti", 12345);
     row_add_metric(r, 1, 0, "hw.dram_throughput", "%", "cupti", 41.25);
     row_add_metric(r, -1, 0, "emu.barriers", "", "emu", 7);
-    row_set(&r->kernels, "[{\"step\":0,\"name\":\"k0\",\"ns\":1500,\"registers\":40,\"static_smem\":16,\"dynamic_smem\":1024,\"grid\":[4,2,"
-                         "1],\"block\":[128,1,1]},"
-                         "{\"step\":1,\"name\":\"k1\",\"ns\":2500,\"gap_ns\":800,\"registers\":32,\"static_smem\":0,\"dynamic_smem\":0,"
-                         "\"grid\":[1,1,1],\"block\":[32,1,1]}]");
+    fixture_launch(
+        r, "k0",
+        (struct row_launch){
+            .ns = 1500, .gap_ns = NAN, .registers = 40, .static_smem = 16, .dynamic_smem = 1024, .grid = {4, 2, 1}, .block = {128, 1, 1}});
+    fixture_launch(r, "k1",
+                   (struct row_launch){.step = 1, .ns = 2500, .gap_ns = 800, .registers = 32, .grid = {1, 1, 1}, .block = {32, 1, 1}});
     report_kernels(&t, r);
     listing_counters(&t, r, NULL);
     has(&t, "  0          1.50             40     1040  4x2x1            128x1x1      k0\n");

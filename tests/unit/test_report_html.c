@@ -111,12 +111,15 @@ static void hostile_names_stay_text(void **state)
     fixture_run(&f.run, evil, "cuda:0", evil);
     row_set(&f.run.scenario_text, evil);
     row_set(&f.run.argv, evil);
+    row_set(&f.run.asked_variants, evil);
+    row_set(&f.run.asked_device, evil);
+    row_set(&f.run.asked_out, evil);
     for (int c = 0; c < 3; c++) {
         for (int i = 0; i < 3; i++) {
             char axes[16];
             snprintf(axes, sizeof axes, "n=%d", c);
             struct row *r = fixture_row(&f, c, evil, axes, evil, i ? "my/x" : "cudnn", "", ROW_OK);
-            row_set(&r->variant, i == 2 ? evil : r->variant);
+            fixture_variant(r, i == 2 ? evil : "my/x");
             row_set(&r->what, evil);
             row_set(&r->note, evil);
             row_set(&r->case_id, axes);

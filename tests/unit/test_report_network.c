@@ -29,7 +29,7 @@ static struct row *add(struct fixture *f, int index, const char *layer, const ch
                        double us)
 {
     struct row *r = fixture_row(f, index, layer, "", work, variant, "", us > 0 ? ROW_OK : ROW_INFEASIBLE);
-    row_set(&r->networks, networks);
+    fixture_networks(r, networks);
     if (us > 0) {
         fixture_time(r, -1, us, us / 500, r->row_index ? 0.5 : 1, 0.49, 0.51);
     } else {
@@ -141,8 +141,8 @@ static void copy_is_not_the_op(void **state)
 
 static void nothing_without_a_network(void **state)
 {
-    static const char *const none[] = {
-        NULL, "", ":", "x", "x:", ":3", "x:0", "x:-3", "x:3y", "x: 3", "x:99999999999999999999999", ",,, ,", "x:1", ", :1,x::"};
+    static const char *const none[] = {NULL,    "",    ":",       "x", "x:", ":3", "x:0", "x:-3", "x:99999999999999999999999",
+                                       ",,, ,", "x:1", ", :1,x::"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) { /* and what a damaged database may hold; "x:1" on one layer is no sum */
         struct fixture f = {0};
         fixture_run(&f.run, "t", "cuda:0", "GPU");
@@ -151,7 +151,7 @@ static void nothing_without_a_network(void **state)
         char *t = told(&f);
         assert_string_equal(t, "");
         free(t);
-        row_set(&f.rows[0]->networks, "bad, x:-1, y:2, :");
+        fixture_networks(f.rows[0], "bad, x:-1, y:2, :");
         t = told(&f);
         assert_non_null(strstr(t, "network  y: cudnn 20.0 us, the sum of 2 dense layer runs (isolated, cold): 2 x a\n         fastest "
                                   "verified of each: cudnn everywhere\n"));
@@ -196,16 +196,17 @@ static void names_of_completed_rows(void **state)
     assert_non_null(strstr(t, "next  bench why body cudnn_plain")); /* what the command line can find */
     assert_non_null(strstr(t, "bench exec scenarios/edsr.yaml body cudnn_plain -- "));
     free(t);
-    row_set(&f.run.argv,
-            "bench run scenarios/edsr.yaml --variants my=k -d emu -o /tmp/o --quiet"); /* a command that is pasted finds the same rows */
+    row_set(&f.run.asked_variants, "-V my=k"); /* a command that is pasted finds the same rows */
+    row_set(&f.run.asked_device, "emu");
+    row_set(&f.run.asked_out, "/tmp/o");
     t = case_told(&f, 4, 2);
-    assert_non_null(strstr(
-        t, "next  bench why body cudnn_plain -o /tmp/o · bench exec scenarios/edsr.yaml body cudnn_plain --variants my=k -d emu -- ncu"));
+    assert_non_null(
+        strstr(t, "next  bench why body cudnn_plain -o /tmp/o · bench exec scenarios/edsr.yaml body cudnn_plain -V my=k -d emu -- ncu"));
     free(t);
     t = case_told(&f, 8, f.count - 8);
-    assert_non_null(strstr(t, "--only mma_sync_d2s --dump --variants my=k -d emu -o /tmp/o\n"));
+    assert_non_null(strstr(t, "--only mma_sync_d2s --dump -V my=k -d emu -o /tmp/o\n"));
     free(t);
-    row_set(&f.rows[0]->variant, "my/conv + my/d2s + layout/convert"); /* a folder of one's own is part of the name */
+    fixture_variant(f.rows[0], "my/conv + my/d2s + layout/convert"); /* a folder of one's own is part of the name */
     t = case_told(&f, 0, 1);
     assert_non_null(strstr(t, "my/conv + my/d2s + convert "));
     assert_non_null(strstr(t, "x conv\n"));
@@ -279,7 +280,7 @@ static void whole_networks_without_times(void **state)
     fixture_run(&f.run, "edsr", "emu:GH100", "emu");
     for (int i = 0; i < 2; i++) {
         struct row *r = fixture_row(&f, 0, "head", "", "conv2d 3->64", i ? "conv2d/naive" : "conv2d/cudnn", "", i ? ROW_OK : ROW_SKIPPED);
-        row_set(&r->networks, "x2:16");
+        fixture_networks(r, "x2:16");
     }
     for (int i = 0; i < 2; i++) {
         struct row *r =
@@ -291,7 +292,7 @@ static void whole_networks_without_times(void **state)
         t, "network  x2, whole: 1 of 2 chains verified against the net in double, 0.100 of the tolerance at most; not timed\n");
     free(t);
     for (int i = 2; i < 4; i++) /* of several cases each line says which */
-        row_set(&f.rows[i]->axes, "mask=pixel");
+        fixture_axes(f.rows[i], "mask=pixel");
     t = told(&f);
     assert_string_equal(
         t, "network  x2, whole mask=pixel: 1 of 2 chains verified against the net in double, 0.100 of the tolerance at most; not timed\n");

@@ -25,9 +25,10 @@ static struct row *point(struct fixture *f, int index, const char *layer, const 
     if (timed)
         fixture_time(r, -1, us, us / 500, library_us / us, library_us / us * 0.99, library_us / us * 1.01);
     if (fate == TWIN) {
-        char *reason = text_format(ROW_SAME_AS "%s", twin);
+        char *reason = text_format("the same launches of the same machine code as %s", twin);
         row_set(&r->reason, reason);
         free(reason);
+        r->twin = text_format("%s/conv2d/tconv[%s]", r->case_id, twin);
     }
     if (fate == REFUSED || fate == OUTSIDE)
         row_set(&r->reason, fate == REFUSED ? "conv_tconv spills: 40 bytes" : "where registers <= 224: 663 > 224");

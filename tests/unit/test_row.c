@@ -16,7 +16,8 @@ static void new_row_is_absent(void **state)
     struct row *row = row_new();
     row_add_step(row);
     row_add_time(row);
-    static const char *const always[] = {"case_index", "repeat", "row_index", "status", "prepare", "time_step", "rounds"};
+    static const char *const always[] = {"case_index", "cropped", "repeat",    "row_index", "library",
+                                         "status",     "prepare", "time_step", "rounds"};
     for (const struct column *c = columns; c->name; c++) {
         const void *base = c->group == COLUMN_CASE || c->group == COLUMN_RESULT ? (void *)row
                            : c->group == COLUMN_STEP                            ? (void *)row->steps

@@ -119,7 +119,7 @@ static void put_replaces_whole_row(void **state)
     /* nothing of the old row is left behind */
     int64_t orphans = -1;
     assert_true(store_integer(store,
-                              "SELECT (SELECT count(*) FROM sample WHERE timing NOT IN (SELECT timing FROM timing)) +"
+                              "SELECT (SELECT count(*) FROM timing WHERE result NOT IN (SELECT result FROM result)) +"
                               "(SELECT count(*) FROM kernel WHERE result NOT IN (SELECT result FROM result))",
                               &orphans, &err));
     assert_int_equal(orphans, 0);
@@ -164,7 +164,7 @@ static void tables_match_columns(void **state)
         const char *table;
         int keys;
     } tables[] = {{COLUMN_RUN, "run", 0},     {COLUMN_CASE, "case", 2},   {COLUMN_RESULT, "result", 3},
-                  {COLUMN_STEP, "kernel", 2}, {COLUMN_TIME, "timing", 3}, {COLUMN_METRIC, "metric", 2}};
+                  {COLUMN_STEP, "kernel", 2}, {COLUMN_TIME, "timing", 2}, {COLUMN_METRIC, "metric", 2}};
     struct store *store = open_or_fail(false);
     struct error err = {0};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {

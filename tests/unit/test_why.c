@@ -277,19 +277,18 @@ static void library_kernels_have_limits(void **state)
     r->bytes = 200e6;
     snprintf(row_add_step(r)->name, 96, "cudnn");
     fixture_time(r, -1, 145, 0.5, 1, 1, 1);
-    row_set(&r->kernels, "[{\"step\":0,\"name\":\"small\",\"ns\":900,\"registers\":16,\"static_smem\":0,\"dynamic_smem\":0,\"grid\":[9,1,1]"
-                         ",\"block\":[32,1,1]},"
-                         "{\"step\":0,\"name\":\"sm90_xmma\",\"ns\":142655,\"registers\":168,\"static_smem\":0,\"dynamic_smem\":231424,"
-                         "\"grid\":[15,8,1],\"block\":[384,1,1]}]");
+    fixture_launch(r, "small", (struct row_launch){.ns = 900, .registers = 16, .grid = {9, 1, 1}, .block = {32, 1, 1}});
+    fixture_launch(r, "sm90_xmma",
+                   (struct row_launch){.ns = 142655, .registers = 168, .dynamic_smem = 231424, .grid = {15, 8, 1}, .block = {384, 1, 1}});
     report_why(&t, &f.run, f.rows, f.count, 0, &style);
     assert_non_null(strstr(text_get(&t), "kernel     sm90_xmma: 168 registers, 120 blocks"));
     assert_non_null(strstr(text_get(&t), "1 block of 384 threads on an SM, 12 warps"));
     assert_non_null(strstr(text_get(&t), "0.909 waves: 9 % of the GPU's places get no block"));
     text_free(&t);
-    static const char *const hostile[] = {"[", "{}", "[1, null, {\"step\": 0}]", "[{\"step\":0,\"registers\":-5,\"block\":[0,0,0]}]",
-                                          "[{\"step\":0,\"ns\":\"x\",\"registers\":99999999999,\"block\":7}]"};
+    static const int64_t hostile[][2] = {{-5, 0}, {0, 32}, {168, 0}, {INT32_MAX, 7}, {168, INT32_MAX}}; /* of a damaged database */
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
-        row_set(&r->kernels, hostile[i]);
+        r->launches[1].registers = (int)hostile[i][0];
+        r->launches[1].block[0] = hostile[i][1];
         report_why(&t, &f.run, f.rows, f.count, 0, &style);
         assert_null(strstr(text_get(&t), "kernel  "));
         text_free(&t);

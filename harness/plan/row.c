@@ -1,0 +1,252 @@
+/* plan/row: what is known of a row before it runs: identity, work, floor, mask and tiles; and its key. */
+#include "base/text.h"
+#include "model/floor.h"
+#include "plan/private.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nothing can be faster than the part of the work that must be done: with a mask, the active pixels. */
+double plan_arithmetic(const struct row *row, const struct work *work, enum math *math)
+{
+    *math = work->op->has_math ? work->math : MATH_NONE;
+    if (row->algorithm && !strcmp(row->algorithm, "collapsed"))
+        return work_collapsed_share(work);
+    if (*math != MATH_F32 || !row->algorithm || strcmp(row->algorithm, "split3"))
+        return 1;
+    *math = MATH_F16_ACC32;
+    return 3;
+}
+
+static void set_floor(struct row *row, const struct chip *chip, const struct work *work, const struct useful *useful)
+{
+    bool warm = false;
+    enum math math;
+    double times = plan_arithmetic(row, work, &math);
+    struct floor f = floor_of(chip, times * useful->flop, useful->bytes, (int)math, warm);
+    row->floor_ns = f.ns;
+    bool tensor = f.by == FLOOR_COMPUTE && math != MATH_F32;
+    strncpy(row->floor_by, tensor ? "tensor" : floor_by_name(f.by), sizeof row->floor_by - 1);
+}
+
+static bool case_masks(struct kept *kept, const struct plan *plan, int index, struct error *err)
+{
+    const struct work *w = &plan->cases[index].work;
+    if (kept->mask_case == index)
+        return true;
+    free(kept->mask_in);
+    free(kept->mask_out);
+    kept->mask_in = kept->mask_out = NULL;
+    kept->mask_case = -1;
+    kept->tile.h = 0;
+    if (w->mask.pattern == MASK_NONE)
+        return work_useful(w, &kept->useful, err);
+    kept->mask_in = xmalloc((size_t)(w->n * w->h * w->w) * sizeof *kept->mask_in);
+    kept->mask_out = xmalloc((size_t)(w->n * w->p * w->q) * sizeof *kept->mask_out);
+    if (!mask_both(w, kept->mask_in, kept->mask_out, err))
+        return false;
+    work_useful_of(w, kept->mask_in, kept->mask_out, &kept->useful);
+    kept->mask_case = index;
+    return true;
+}
+
+bool plan_tiles(const struct plan *plan, int index, struct tile_stats *out, struct error *err)
+{
+    struct kept *kept = plan->private_data;
+    const struct plan_row *p = &plan->rows[index];
+    const struct tile *t = &p->program.tile;
+    if (!case_masks(kept, plan, p->case_index, err))
+        return false;
+    if (kept->tile.h != t->h || kept->tile.w != t->w || kept->tile.every != t->every || kept->tile.d != t->d)
+        tile_stats(&plan->cases[p->case_index].work, kept->mask_in, kept->mask_out, t, &kept->tiles);
+    kept->tile = *t;
+    *out = kept->tiles;
+    return true;
+}
+
+/* Of the links of a chain that each run by themselves; NAN when one declares no tiles. */
+static double scheduled_by_links(const struct chain *chain, const struct tile *tiles, const float *mask_in)
+{
+    struct tile_stats stats;
+    float *marks = NULL;
+    double flop = 0;
+    for (int i = 0; i < chain->count; i++) {
+        const struct chain_link *l = &chain->links[i];
+        const float *in = marks;
+        float *next = chain_marks(l, in ? in : mask_in);
+        if (tiles[i].h > 0)
+            tile_stats(&l->work, in ? in : mask_in, next, &tiles[i], &stats);
+        flop += tiles[i].h > 0 ? stats.flop : NAN;
+        free(marks);
+        marks = next;
+    }
+    free(marks);
+    return flop;
+}
+
+bool plan_row_scheduled(const struct plan *plan, int index, struct row *row, struct error *err)
+{
+    const struct plan_row *p = &plan->rows[index];
+    const struct tile *t = &p->program.tile;
+    struct tile_stats stats;
+    struct kept *kept = plan->private_data;
+    if (plan->cases[p->case_index].work.mask.pattern == MASK_NONE)
+        return true;
+    if (!case_masks(kept, plan, p->case_index, err))
+        return false;
+    if (!p->program.uses_mask)
+        row->flop_scheduled = row->flop;
+    if (p->program.uses_mask && p->program.link_tiles && t->h < 1) {
+        double flop = scheduled_by_links(plan->cases[p->case_index].work.chain, p->program.link_tiles, kept->mask_in);
+        row->flop_scheduled = isnan(flop) ? row->flop_scheduled : flop;
+    }
+    if (t->h < 1)
+        return true;
+    if (!plan_tiles(plan, index, &stats, err))
+        return false;
+    struct text text = {0};
+    tile_bins_text(&stats, &text);
+    free(row->tile_fill);
+    free(row->tile);
+    row->tile_fill = text_take(&text);
+    row->tile = t->d > 0       ? text_format("%ldx%ldx%ld", (long)t->d, (long)t->h, (long)t->w)
+                : t->every > 1 ? text_format("%ldx%ld/%ld", (long)t->h, (long)t->w, (long)t->every)
+                               : text_format("%ldx%ld", (long)t->h, (long)t->w);
+    row->tiles = stats.tiles;
+    row->tiles_active = stats.active;
+    row->flop_scheduled = stats.flop;
+    row->tile_weight_bytes = p->program.tile_weight_bytes;
+    return true;
+}
+
+static bool set_sparse(const struct plan *plan, int index, struct row *row, struct error *err)
+{
+    const struct plan_row *p = &plan->rows[index];
+    struct kept *kept = plan->private_data;
+    if (p->kind == PLAN_SEQUENCE) /* what it must do is known when its frames are */
+        return true;
+    if (!case_masks(kept, plan, p->case_index, err))
+        return false;
+    struct useful useful = kept->useful;
+    set_floor(row, &plan->chip, &plan->cases[p->case_index].work, &useful);
+    if (plan->cases[p->case_index].work.mask.pattern == MASK_NONE)
+        return true;
+    row->density_in = useful.input_share;
+    row->density_out = useful.output_share;
+    row->flop_useful = useful.flop;
+    row->bytes_useful = useful.bytes;
+    return p->kind == PLAN_CHAIN || plan_row_scheduled(plan, index, row, err); /* a chain's program is made later */
+}
+
+/* The variants that the row is made of, and its parameters: those of the point where a head that cannot be bound has no program. */
+static void set_parts(struct row *row, const struct plan_row *p)
+{
+    row_add_part(row, plan_row_variant(p));
+    for (int i = 0; i < p->program.completed_count; i++)
+        row_add_part(row, p->program.completed[i]);
+    for (int i = 0; i < p->program.param_count; i++)
+        row_add_param(row, p->program.param[i].name, p->program.param[i].value);
+    for (int i = 0; !p->program.params && p->point && i < p->point->count; i++) {
+        char value[VALUE_TEXT_MAX];
+        value_print(&p->point->values[i], value, sizeof value);
+        row_add_param(row, p->point->names[i], value);
+    }
+}
+
+struct row *plan_row_new(const struct plan *plan, int index, const char *device)
+{
+    const struct plan_row *p = &plan->rows[index];
+    const struct scenario_case *c = &plan->cases[p->case_index];
+    struct row *row = row_new();
+    struct text t = {0};
+    row_set(&row->id, p->id);
+    row_set(&row->case_id, c->id);
+    row_set(&row->scenario, plan->scenario->name);
+    row_set(&row->layer, c->layer->name);
+    for (int i = 0; i < c->axis_count; i++)
+        row_add_axis(row, c->axes[i].axis, c->axes[i].value);
+    row->cropped = c->cropped;
+    row_set(&row->variant, p->program.variant ? p->program.variant : plan_row_variant(p));
+    row->library = p->variant && variant_is_library(p->variant);
+    set_parts(row, p);
+    row_set(&row->device, device);
+    row->case_index = plan->cases[p->case_index].place;
+    row->row_index = p->row_index;
+    row->repeat = c->repeat;
+    for (int i = 0; i < plan->scenario->network_count; i++)
+        if (scenario_layer_count(plan->scenario, i, c->layer))
+            row_add_network(row, plan->scenario->networks[i].name, scenario_layer_count(plan->scenario, i, c->layer));
+    work_describe(&c->work, &t);
+    row->work = text_take(&t);
+    row_set(&row->op, c->work.op->name);
+    row_set(&row->dtype, dtype_name(c->work.dtype));
+    row_set(&row->math, c->work.op->has_math ? math_name(c->work.math) : "");
+    row_set(&row->layout, layout_name(c->work.layout));
+    row_set(&row->what, p->variant ? p->variant->what : p->program.what);
+    if (p->variant) {
+        row_set(&row->from, p->variant->from);
+        row_set(&row->algorithm, p->variant->algorithm);
+        memcpy(row->source_hash, p->variant->hash, sizeof row->source_hash);
+    }
+    row->flop = work_flop(&c->work);
+    row->bytes = work_bytes(&c->work);
+    row->claims = p->broken || !p->program.feasible ? -1 : p->program.claims;
+    row->scratch_bytes = p->broken ? -1 : (int64_t)program_scratch_bytes(&p->program);
+    if (p->kind == PLAN_SEQUENCE)
+        plan_sequence_describe(p, row);
+    row_set(&row->arch, plan->chip.arch);
+    row_set(&row->note, p->note);
+    static const char *const metrics[] = {"model.threads", "model.smem_bytes", "model.registers"}, *const units[] = {"threads", "B",
+                                                                                                                     "registers"};
+    for (int i = 0; i < PREDICT_COUNT; i++)
+        if (!p->broken && p->program.predicted[i] >= 0)
+            row_add_metric(row, -1, 0, metrics[i], units[i], "model", (double)p->program.predicted[i]);
+    struct error mask = {0};
+    if (!set_sparse(plan, index, row, &mask)) {
+        row->status = ROW_BROKEN;
+        row_set(&row->reason, mask.text);
+    } else if (p->broken) {
+        row->status = ROW_BROKEN;
+        row_set(&row->reason, p->broken);
+    } else if (!p->program.feasible) {
+        row->status = ROW_INFEASIBLE;
+        row_set(&row->reason, p->program.reason);
+    }
+    return row;
+}
+
+void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT])
+{
+    const struct plan_row *p = &plan->rows[index];
+    char work[HASH_TEXT];
+    work_key(&plan->cases[p->case_index].work, work);
+    struct hash *h = hash_begin();
+    hash_add_text(h, "row 1");
+    hash_add_text(h, work);
+    hash_add_text(h, plan_row_variant(p));
+    for (int i = 0; i < p->program.unit_count; i++) { /* the variant's own file and those that complete it */
+        hash_add_text(h, p->program.units[i].label);
+        for (int k = 0; k < plan->variants.count; k++)
+            if (!strcmp(plan->variants.items[k]->name, p->program.units[i].label))
+                hash_add_text(h, plan->variants.items[k]->hash);
+    }
+    if (p->variant) {
+        hash_add_text(h, p->variant->hash);
+        hash_add_text(h, p->point->label);
+    }
+    if (p->kind == PLAN_CHAIN) { /* what it is made of depends on every row of its layers */
+        hash_add_text(h, p->program.params);
+        hash_add_text(h, plan->files);
+    }
+    if (p->kind == PLAN_SEQUENCE)
+        plan_sequence_hash(p, h);
+    hash_add_text(h, compiler);
+    hash_add_text(h, plan->chip.arch);
+    hash_add_text(h, device);
+    hash_add(h, &plan->time.cache, sizeof plan->time.cache);
+    hash_add(h, &plan->time.load, sizeof plan->time.load);
+    hash_add(h, &plan->time.half_width, sizeof plan->time.half_width);
+    if (plan->tune)
+        hash_add_text(h, "race");
+    hash_end(h, out);
+}

@@ -1,0 +1,210 @@
+/* row/former: a database of schema 8 (golden/store_v8.sql) becomes one of this schema: what was text is fields and lists, once; and the two
+ * kinds are merged with each other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "store_helpers.h"
+
+static void former_at(const char *name)
+{
+    struct error err = {0};
+    size_t bytes;
+    char *script = file_read("tests/unit/golden/store_v8.sql", 1 << 20, &bytes, &err);
+    sqlite3 *db;
+    if (!script)
+        fail_msg("%s", err.text);
+    assert_int_equal(sqlite3_open(name, &db), SQLITE_OK);
+    if (sqlite3_exec(db, script, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(db));
+    sqlite3_close(db);
+    free(script);
+}
+
+static const struct row *row_of(struct row *const *rows, int count, const char *id)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(rows[i]->id, id))
+            return rows[i];
+    fail_msg("no row %s", id);
+    return NULL;
+}
+
+static void check_library(const struct row *r)
+{
+    assert_true(r->library && r->cropped);
+    assert_int_equal(r->engine_number, 41);
+    assert_int_equal(r->launched, 2);
+    assert_int_equal(r->launch_count, 2);
+    const struct row_launch *l = &r->launches[1];
+    assert_string_equal(l->name, "sm90_xmma");
+    assert_true(l->step == 0 && l->ns == 142655 && l->gap_ns == -700 && isnan(r->launches[0].gap_ns));
+    assert_true(l->registers == 168 && l->dynamic_smem == 231424 && l->grid[0] == 15 && l->grid[1] == 8 && l->block[0] == 384);
+    assert_int_equal(r->plan_count, 2);
+    assert_true(r->plans[0].engine == 41 && !strcmp(r->plans[0].heuristic, "A") && r->plans[0].rank == 0);
+    assert_true(r->plans[1].engine == 7 && !strcmp(r->plans[1].heuristic, "F") && r->plans[1].rank == 2 && r->plans[1].step == -1);
+    assert_true(r->plans[0].median_ns == 145000 && r->plans[1].median_ns == 151000.5);
+    assert_null(row_metric(r, -1, "cudnn.plan0_engine41_A0_ns"));
+    assert_true(row_metric(r, -1, "cudnn.planned")->value == 3); /* a variant's own column stays */
+    assert_true(r->times[0].rounds == 3 && r->times[0].samples_ns && r->times[0].samples_ns[0] == 145000);
+}
+
+static void check_rows(const char *name, int64_t run)
+{
+    struct error err = {0};
+    struct store *store = NULL;
+    struct row **rows;
+    if (!store_open(name, true, &store, &err))
+        fail_msg("%s", err.text);
+    int count = store_rows(store, run, &rows, &err);
+    assert_int_equal(count, 7);
+    check_library(row_of(rows, count, "former/head@8x8/conv2d/cudnn"));
+    const struct row *r = row_of(rows, count, "former/head@8x8/conv2d/naive[BLOCK=16]");
+    assert_string_equal(r->twin, "former/head@8x8/conv2d/naive[BLOCK=8]");
+    assert_int_equal(r->param_count, 1);
+    assert_string_equal(row_pair_value(r->param, r->param_count, "BLOCK"), "16");
+    assert_string_equal(r->params, "BLOCK=16");
+    assert_true(!r->library && r->launched == -1 && r->launch_count == 0 && r->network_count == 1);
+    r = row_of(rows, count, "former/head@8x8[mask=iid:0.25]/conv2d/cudnn");
+    assert_string_equal(row_axis(r, "mask"), "iid:0.25");
+    assert_int_equal(r->axis_count, 1);
+    r = row_of(rows, count, "former/up@8x8/conv2d/naive[BLOCK=16]");
+    assert_int_equal(r->launched, 0); /* traced, and it launched none */
+    assert_int_equal(r->part_count, 2);
+    assert_string_equal(r->parts[0].variant, "conv2d/naive");
+    assert_string_equal(r->parts[1].variant, "depth_to_space/d2s_native");
+    assert_int_equal(r->network_count, 2); /* what was no "name:runs" is none */
+    assert_true(!strcmp(r->network[0].name, "x2") && r->network[0].runs == 1);
+    assert_true(!strcmp(r->network[1].name, "x16") && r->network[1].runs == 2);
+    r = row_of(rows, count, "former/x2@8x8/chain/library[launch=stream]");
+    assert_string_equal(row_pair_value(r->param, r->param_count, "launch"), "stream");
+    rows_free(rows, count);
+    struct run of = {0};
+    assert_true(store_run(store, run, &of, &err));
+    assert_string_equal(of.verb, "run");
+    assert_string_equal(of.asked_variants, "-V my=k -V other=o.cu");
+    assert_string_equal(of.asked_device, "emu");
+    assert_string_equal(of.asked_out, "out");
+    run_clear(&of);
+    store_close(store);
+}
+
+static void text_becomes_fields(void **state)
+{
+    struct error err = {0};
+    former_at(path);
+    check_rows(path, 1); /* a report that only reads brings it up to date */
+    struct store *store = open_or_fail(false);
+    int64_t count = -1;
+    assert_true(store_integer(store, "PRAGMA user_version", &count, &err));
+    assert_int_equal(count, schema_version());
+    assert_true(store_integer(store, "SELECT count(*) FROM pragma_foreign_key_check", &count, &err));
+    assert_int_equal(count, 0);
+    assert_true(store_integer(store, "SELECT count(*) FROM pragma_table_info('result') WHERE name = 'kernels'", &count, &err));
+    assert_int_equal(count, 0);
+    assert_true(store_exec(store, "DELETE FROM run", "emptying it", &err)); /* the new table of results is still everybody's parent */
+    assert_true(store_integer(store, "SELECT (SELECT count(*) FROM result) + (SELECT count(*) FROM kernel) + (SELECT count(*) FROM axis)",
+                              &count, &err));
+    assert_int_equal(count, 0);
+    store_close(store);
+}
+
+static void merge_one(const char *into, const char *from)
+{
+    struct error err = {0};
+    struct merge_counts counts;
+    struct store *store = NULL;
+    if (!store_open(into, false, &store, &err) || !store_merge(store, from, &counts, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(counts.runs, 1);
+    assert_int_equal(counts.rows, 7);
+    store_close(store);
+}
+
+static void former_and_present_are_merged(void **state)
+{
+    char other[160], third[160];
+    struct fixture f = {0};
+    snprintf(other, sizeof other, "%s/other.db", folder);
+    snprintf(third, sizeof third, "%s/third.db", folder);
+    former_at(other);
+    fixture_h200(&f);
+    struct store *store = open_or_fail(false);
+    put_all(store, &f);
+    store_close(store);
+    fixture_free(&f);
+    merge_one(path, other); /* into a present one */
+    check_rows(path, 2);
+    former_at(third);
+    struct error err = {0};
+    struct merge_counts counts;
+    if (!store_open(third, false, &store, &err) || !store_merge(store, path, &counts, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(counts.runs, 1); /* into a former one: its own run is known again */
+    assert_int_equal(counts.runs_known, 1);
+    store_close(store);
+    check_rows(third, 1);
+}
+
+/* A column that the database lacks is added when it is opened, by a reader too: one line in fields.def needs no migration. */
+static void a_new_column_is_added(void **state)
+{
+    struct error err = {0};
+    struct fixture f = {0};
+    int64_t count;
+    struct store *store = open_or_fail(false);
+    fixture_h200(&f);
+    put_all(store, &f);
+    assert_true(store_exec(store, "DROP VIEW row; ALTER TABLE result DROP COLUMN note; ALTER TABLE timing DROP COLUMN p95_ns", "", &err));
+    store_close(store);
+    for (int read_only = 1; read_only >= 0; read_only--) {
+        struct row **rows;
+        store = open_or_fail(read_only);
+        assert_int_equal(store_rows(store, f.run.id, &rows, &err), f.count);
+        assert_null(rows[0]->note);
+        assert_true(isnan(rows[0]->times[0].p95_ns));
+        rows_free(rows, f.count);
+        assert_true(store_integer(store, "SELECT count(*) FROM row WHERE note IS NULL", &count, &err));
+        assert_true(count >= f.count);
+        store_close(store);
+    }
+    fixture_free(&f);
+}
+
+/* Two builds of one variant stand in one run. */
+static void sides_stand_beside_each_other(void **state)
+{
+    struct error err = {0};
+    struct fixture f = {0};
+    struct row **rows;
+    struct store *store = open_or_fail(false);
+    fixture_h200(&f);
+    put_all(store, &f);
+    struct row *r = f.rows[1];
+    row_set(&r->side, "head");
+    row_set(&r->side_revision, "1a2b3c4");
+    assert_true(store_put(store, f.run.id, r, &err));
+    assert_true(store_put(store, f.run.id, r, &err)); /* the same again replaces it */
+    int count = store_rows(store, f.run.id, &rows, &err), same = 0, head = 0;
+    assert_int_equal(count, f.count + 1);
+    for (int i = 0; i < count; i++) {
+        same += !strcmp(rows[i]->id, r->id);
+        head += rows[i]->side && !strcmp(rows[i]->side, "head") && !strcmp(rows[i]->side_revision, "1a2b3c4");
+    }
+    assert_int_equal(same, 2);
+    assert_int_equal(head, 1);
+    rows_free(rows, count);
+    store_close(store);
+    fixture_free(&f);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {TEST(text_becomes_fields), TEST(former_and_present_are_merged), TEST(a_new_column_is_added),
+                                       TEST(sides_stand_beside_each_other)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

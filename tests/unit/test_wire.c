@@ -1,0 +1,105 @@
+/* message/wire: what a worker found out comes through the socket whole, and leaves alone what is the parent's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fixture_rows.h"
+#include "message/wire.h"
+
+/* Through the text of a line, as between the processes. */
+static void send(const struct row *from, struct row *to)
+{
+    json_t *out = wire_row(from), *in;
+    char *line = json_dumps(out, JSON_COMPACT);
+    in = json_loads(line, 0, NULL);
+    wire_row_merge(in, to);
+    json_decref(out);
+    json_decref(in);
+    free(line);
+}
+
+static void same(enum column_group group, const void *a, const void *b)
+{
+    for (const struct column *c = column_first(group); c; c = column_next(c)) {
+        struct column_value v = column_get(c, a), w = column_get(c, b);
+        if (v.absent != w.absent)
+            fail_msg("%s is %s", c->name, v.absent ? "there" : "lost");
+        if (v.text)
+            assert_string_equal(v.text, w.text);
+        else if (v.reals)
+            assert_memory_equal(v.reals, w.reals, (size_t)v.count * sizeof *v.reals);
+        else if (!v.absent)
+            assert_true(v.is_real ? v.real == w.real : v.integer == w.integer);
+    }
+}
+
+/* Every field of a row and of each of its lists, by the column table: a field that is not sent is found whatever it is called. */
+static void set_all(enum column_group group, void *base, int seed)
+{
+    for (const struct column *c = column_first(group); c; c = column_next(c)) {
+        static const double samples[] = {1.25, 2.5, 1e9 / 3};
+        struct column_value v = {.text = "ab", .integer = seed, .is_real = true, .real = seed + 1 / 3.0, .reals = samples, .count = 3};
+        if (c->type == COLUMN_STATUS)
+            v.text = "wrong";
+        if (c->type == COLUMN_INT || c->type == COLUMN_INT_NEG || c->type == COLUMN_INT64 || c->type == COLUMN_INT64_NEG)
+            v.is_real = false;
+        if (!strcmp(c->name, "rounds"))
+            v.integer = 3;
+        column_set(c, base, &v);
+    }
+}
+
+static void everything_comes_through(void **state)
+{
+    struct row *a = row_new(), *b = row_new();
+    set_all(COLUMN_RESULT, a, 7);
+    for (const struct row_list *l = row_lists; l->table; l++)
+        for (int i = 0; i < 3; i++)
+            set_all(l->group, row_list_add(l, a), i + 1);
+    b->row_index = 7; /* the parent's: it cannot say that it is not known */
+    b->library = true;
+    send(a, b);
+    same(COLUMN_RESULT, a, b);
+    for (const struct row_list *l = row_lists; l->table; l++) {
+        assert_int_equal(row_list_count(l, b), 3);
+        for (int i = 0; i < 3; i++)
+            same(l->group, row_list_at(l, a, i), row_list_at(l, b, i));
+    }
+    send(a, b); /* once more: facts are replaced, times and metrics are added */
+    assert_int_equal(b->step_count, 3);
+    assert_int_equal(b->plan_count, 3);
+    assert_int_equal(b->time_count, 6);
+    assert_int_equal(b->metric_count, 6);
+    row_free(a);
+    row_free(b);
+}
+
+static void what_is_not_known_changes_nothing(void **state)
+{
+    struct fixture f = {0};
+    struct row *nothing = row_new();
+    fixture_h200(&f);
+    struct row *r = f.rows[1];
+    r->state_bytes = 100;
+    nothing->status = ROW_OK;
+    r->status = ROW_WRONG;
+    int steps = r->step_count, index = r->row_index;
+    char *id = xstrdup(r->id);
+    send(nothing, r);
+    assert_int_equal(r->status, ROW_OK);
+    assert_int_equal(r->state_bytes, 100);
+    assert_int_equal(r->step_count, steps);
+    assert_int_equal(r->row_index, index);
+    assert_string_equal(r->id, id);
+    free(id);
+    row_free(nothing);
+    fixture_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(everything_comes_through), cmocka_unit_test(what_is_not_known_changes_nothing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
