@@ -40,19 +40,14 @@ static bool remembered(const struct plan_options *o, const struct work *work, co
 {
     char signature[HASH_TEXT];
     work_signature(work, signature);
-    for (int i = 0; o->tuned && o->tuned[i]; i++) {
-        char *copy = xstrdup(o->tuned[i]), *rest = copy;
-        const char *of = strsep(&rest, "\t"), *name = strsep(&rest, "\t"), *label = strsep(&rest, "\t");
+    for (const struct tuned_point *t = o->tuned; t && t->signature; t++) {
         struct error gone = {0};
-        bool found = label && rest && !strcmp(of, signature) && !strcmp(name, variant->name);
-        if (found && variant_at(variant, label, &own->points, &gone))
-            own->count = 1;
-        if (found)
-            *note = own->count ? xstrdup(rest)
-                               : text_format("the remembered point %s is none of its points any more; its declared ones run", label);
-        free(copy);
-        if (found)
-            break;
+        if (strcmp(t->signature, signature) || strcmp(t->variant, variant->name))
+            continue;
+        own->count = variant_at(variant, t->params, &own->points, &gone);
+        *note = own->count ? xstrdup(t->note)
+                           : text_format("the remembered point %s is none of its points any more; its declared ones run", t->params);
+        break;
     }
     return own->count > 0;
 }

@@ -10,20 +10,29 @@
 #include "row/row.h"
 #include "variant/variant.h"
 
+/* A point that a search found: it runs instead of the points that the scenario names, and the note goes to the row. Texts alone, as in
+ * `struct side`: message/options sends them. */
+struct tuned_point {
+    const char *signature, *variant, *params, *note; /* work_signature of the layer; the signature NULL ends a list */
+};
+/* One of several builds that stand in one run: rows of one id, one of each side. NULL folders: those of bench itself. */
+struct side {
+    const char *name; /* "head"; "" is bench itself; NULL ends a list */
+    const char *revision, *variants, *include, *ops;
+};
 struct plan_options {
     const char *scenario_path;
     const char *device;               /* "emu", "emu:GH100", "cuda:0"; NULL = best present */
     const char *const *variant_dirs;  /* "NAME=DIR", "NAME=FILE.cu", NULL-terminated; may be NULL */
     const char *const *variant_names; /* instead of the scenario's list (bench try); NULL-terminated; may be NULL */
     struct scenario_filter filter;
-    const char *compiler; /* as compile_request.compiler */
-    const char *bundle;   /* a file of compiled units to take first; may be NULL */
-    double budget_s;      /* instead of the scenario's; 0 = the scenario's */
-    bool tune;            /* all points of every variant that has parameters, beside row 0 and the library's rows */
-    /* Instead of the points the scenario names: "SIGNATURE\tVARIANT\tPARAMS\tNOTE" (work_signature; the note goes to the row),
-     * NULL-terminated; may be NULL. */
-    const char *const *tuned;
-    struct counter_wish counters; /* instead of the scenario's */
+    const char *compiler;            /* as compile_request.compiler */
+    const char *bundle;              /* a file of compiled units to take first; may be NULL */
+    double budget_s;                 /* instead of the scenario's; 0 = the scenario's */
+    bool tune;                       /* all points of every variant that has parameters, beside row 0 and the library's rows */
+    const struct tuned_point *tuned; /* may be NULL */
+    const struct side *sides;        /* NULL: one, bench itself */
+    struct counter_wish counters;    /* instead of the scenario's */
 };
 /* A network run whole. Which variant runs each link is chosen when the rows of its layers are known (plan/choose.h). */
 enum chain_pick {

@@ -187,7 +187,7 @@ bool session_open(struct session *s, struct error *err)
     }
     if (o->tuned && !session_remembered(o->database, &s->device, s->device.compiler, &s->remembered, err))
         return false;
-    s->asked.tuned = (const char *const *)s->remembered;
+    s->asked.tuned = s->remembered;
     if (!plan_make(&s->asked, timed ? "cuda" : "emu", &s->device.chip, &s->plan, err))
         return false;
     char *dir = file_dir(o->database);

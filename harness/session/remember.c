@@ -20,20 +20,20 @@ static int nearness(const struct wisdom *w, const char *chip, const char *compil
     return 2 * !strcmp(w->chip, chip) + !strcmp(w->compiler, compiler);
 }
 
-static char *entry(const struct wisdom *w, const char *chip, const char *compiler)
+static struct tuned_point tuned_of(const struct wisdom *w, const char *chip, const char *compiler)
 {
     struct text t = {0};
-    text_addf(&t, "%s\t%s\t%s\tpoint tuned %.10s on %s with %s", w->signature, w->variant, w->params ? w->params : "", w->tuned, w->chip,
-              w->compiler);
+    text_addf(&t, "point tuned %.10s on %s with %s", w->tuned, w->chip, w->compiler);
     if (strcmp(w->chip, chip))
         text_addf(&t, "; stale: this is %s", chip);
     if (strcmp(w->compiler, compiler))
         text_addf(&t, "; stale: this compiler is %s", compiler);
-    return text_take(&t);
+    return (struct tuned_point){xstrdup(w->signature), xstrdup(w->variant), xstrdup(w->params ? w->params : ""), text_take(&t)};
 }
 
 /* The parent of a run knows the sources only once the plan is made: session_stale says the rest. */
-bool session_remembered(const char *database, const struct session_device *device, const char *compiler, char ***list, struct error *err)
+bool session_remembered(const char *database, const struct session_device *device, const char *compiler, struct tuned_point **list,
+                        struct error *err)
 {
     struct store *store = NULL;
     struct wisdom *all = NULL;
@@ -45,7 +45,8 @@ bool session_remembered(const char *database, const struct session_device *devic
         store_close(store);
         return false;
     }
-    char **out = xcalloc((size_t)count + 1, sizeof *out), *chip = chip_name_of(device);
+    struct tuned_point *out = xcalloc((size_t)count + 1, sizeof *out);
+    char *chip = chip_name_of(device);
     for (int i = 0; i < count; i++) {
         int best = i;
         bool seen = false; /* sorted by variant and layer, but an earlier one may be the same layer */
@@ -57,7 +58,7 @@ bool session_remembered(const char *database, const struct session_device *devic
                 best = k;
         }
         if (!seen)
-            out[made++] = entry(&all[best], chip, compiler);
+            out[made++] = tuned_of(&all[best], chip, compiler);
     }
     for (int i = 0; i < count; i++)
         wisdom_clear(&all[i]);
@@ -68,10 +69,13 @@ bool session_remembered(const char *database, const struct session_device *devic
     return true;
 }
 
-void session_remembered_free(char **list)
+void session_remembered_free(struct tuned_point *list)
 {
-    for (int i = 0; list && list[i]; i++)
-        free(list[i]);
+    for (struct tuned_point *t = list; t && t->signature; t++) {
+        const char *const texts[] = {t->signature, t->variant, t->params, t->note};
+        for (int i = 0; i < 4; i++)
+            free((void *)(uintptr_t)texts[i]);
+    }
     free(list);
 }
 

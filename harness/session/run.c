@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "plan/choose.h"
 #include "session/parent.h"
+#include "message/options.h"
 #include "message/wire.h"
 #include <math.h>
 #include <stdio.h>
@@ -32,27 +33,15 @@ void session_progress(struct session *s, const char *what)
         s->sink->progress(s->sink->context, s->done, s->plan.row_count, spent, eta, what);
 }
 
-static json_t *strings(const char *const *list)
-{
-    json_t *a = list ? json_array() : json_null();
-    for (int i = 0; list && list[i]; i++)
-        json_array_append_new(a, json_string(list[i]));
-    return a;
-}
-
 json_t *session_setup(const struct session *s, bool compile_only)
 {
-    const struct plan_options *o = &s->asked;
+    struct plan_options options = s->asked;
     char *dump = s->options->dump ? file_join(s->options->out_dir, "dump") : NULL;
     double limit = s->options->time_limit_s > 0 ? s->options->time_limit_s : strncmp(s->device.spec, "cuda", 4) ? 60 : 10;
-    json_t *filter = json_pack("{s:s?,s:s?,s:o}", "layers", o->filter.layers, "only", o->filter.only, "set", strings(o->filter.set));
-    json_t *counters = json_pack("{s:b,s:b,s:s?,s:o,s:o}", "off", (int)o->counters.off, "source", (int)o->counters.source, "set",
-                                 o->counters.set, "groups", strings(o->counters.groups), "metrics", strings(o->counters.metrics));
-    json_t *out = json_pack("{s:s,s:s,s:s,s:o,s:s,s:s?,s:s?,s:s?,s:f,s:f,s:b,s:b,s:o,s:o,s:o,s:o,s:o}", "do", "setup", "scenario",
-                            o->scenario_path, "device", s->device.spec, "chip", wire_chip(&s->device.chip), "files", s->plan.files,
-                            "compiler", o->compiler, "bundle", o->bundle, "dump", dump, "budget", o->budget_s, "time_limit", limit,
-                            "compile_only", (int)compile_only, "tune", (int)o->tune, "tuned", strings(o->tuned), "filter", filter,
-                            "variants", strings(o->variant_dirs), "names", strings(o->variant_names), "counters", counters);
+    options.device = s->device.spec;
+    json_t *out =
+        json_pack("{s:s,s:o,s:o,s:s,s:s?,s:f,s:b}", "do", "setup", "options", options_write(&options), "chip", wire_chip(&s->device.chip),
+                  "files", s->plan.files, "dump", dump, "time_limit", limit, "compile_only", (int)compile_only);
     free(dump);
     return out;
 }

@@ -34,7 +34,6 @@ struct worker {
     void *context;
     struct plan_options options;
     json_t *setup; /* keeps the strings of options alive */
-    const char **lists[6];
     struct plan plan;
     bool planned;
     struct device *dev;

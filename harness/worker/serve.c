@@ -5,6 +5,7 @@
 #include "base/pool.h"
 #include "base/text.h"
 #include "op/chain.h"
+#include "message/options.h"
 #include "message/wire.h"
 #include <errno.h>
 #include <stdio.h>
@@ -58,17 +59,6 @@ static const char *text_of(const json_t *o, const char *key)
     return json_string_value(json_object_get(o, key));
 }
 
-static const char **list_of(const json_t *o, const char *key)
-{
-    const json_t *a = json_object_get(o, key);
-    if (!json_is_array(a))
-        return NULL;
-    const char **out = xcalloc(json_array_size(a) + 1, sizeof *out);
-    for (size_t i = 0; i < json_array_size(a); i++)
-        out[i] = json_string_value(json_array_get(a, i));
-    return out;
-}
-
 static void open_library(struct worker *w)
 {
     struct error err = {0};
@@ -116,27 +106,9 @@ static bool probe(struct worker *w, const json_t *command, struct error *err)
 static bool setup(struct worker *w, const json_t *command, struct error *err)
 {
     w->setup = json_deep_copy(command);
-    const json_t *filter = json_object_get(w->setup, "filter");
-    const char *device = text_of(w->setup, "device");
-    struct plan_options *o = &w->options;
-    o->scenario_path = text_of(w->setup, "scenario");
-    o->device = device;
-    o->variant_dirs = w->lists[0] = list_of(w->setup, "variants");
-    o->variant_names = w->lists[1] = list_of(w->setup, "names");
-    o->filter.layers = text_of(filter, "layers");
-    o->filter.only = text_of(filter, "only");
-    o->filter.set = w->lists[2] = list_of(filter, "set");
-    o->compiler = text_of(w->setup, "compiler");
-    o->bundle = text_of(w->setup, "bundle");
-    const json_t *counters = json_object_get(w->setup, "counters");
-    o->counters.off = json_is_true(json_object_get(counters, "off"));
-    o->counters.source = json_is_true(json_object_get(counters, "source"));
-    o->counters.set = text_of(counters, "set");
-    o->counters.groups = w->lists[3] = list_of(counters, "groups");
-    o->counters.metrics = w->lists[4] = list_of(counters, "metrics");
-    o->budget_s = json_number_value(json_object_get(w->setup, "budget"));
-    o->tune = json_is_true(json_object_get(w->setup, "tune"));
-    o->tuned = w->lists[5] = list_of(w->setup, "tuned");
+    options_read(json_object_get(w->setup, "options"), &w->options);
+    const struct plan_options *o = &w->options;
+    const char *device = o->device;
     w->dump_dir = text_of(w->setup, "dump");
     w->time_limit_s = json_number_value(json_object_get(w->setup, "time_limit"));
     struct chip chip;
@@ -264,8 +236,7 @@ void worker_close(struct worker *w)
         device_close(w->dev);
     if (w->planned)
         plan_free(&w->plan);
-    for (size_t i = 0; i < sizeof w->lists / sizeof *w->lists; i++)
-        free(w->lists[i]);
+    options_free(&w->options);
     free(w->tried);
     compile_bundle_close();
     json_decref(w->setup);

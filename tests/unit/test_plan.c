@@ -124,8 +124,7 @@ static void searches_and_remembered_points(void **state)
     assert_string_not_equal(signature, same);
     plan_free(&plan);
 
-    char *known = text_format("%s\tconv2d/tconv\tMB=16,MT=4,NB=8,NT=4\tpoint tuned long ago", signature);
-    const char *tuned[] = {known, NULL};
+    const struct tuned_point tuned[] = {{signature, "conv2d/tconv", "MB=16,MT=4,NB=8,NT=4", "point tuned long ago"}, {0}};
     options = (struct plan_options){.scenario_path = path, .tuned = tuned};
     if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
         fail_msg("%s", err.text);
@@ -147,7 +146,6 @@ static void searches_and_remembered_points(void **state)
     assert_int_equal(of_a, 1);
     assert_int_equal(of_b, 2);
     plan_free(&plan);
-    free(known);
     unlink(path);
     free(path);
 }

@@ -1,5 +1,6 @@
 /* worker: what one holds before its first command. */
 #include "scenario_text.h"
+#include "message/options.h"
 #include "worker/private.h"
 
 static void drop(void *context, json_t *event)
@@ -16,7 +17,7 @@ static void data_of_the_first_case_are_made(void **state)
                            "layers: {a: {op: conv2d, n: 1, c: 2, h: 8, w: 40, k: 2, kernel: 3, pad: 1, dtype: f32, layout: NCHW}}\n"
                            "axes: {mask: [{pattern: checkerboard}]}\n"
                            "variants: [conv2d/naive]\n");
-    const struct plan_options options = {.scenario_path = path};
+    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100"};
     struct error err = {0};
     struct plan plan;
     struct op_data *data;
@@ -27,8 +28,8 @@ static void data_of_the_first_case_are_made(void **state)
         ;
     assert_true(row < plan.row_count && plan.rows[row].case_index == 0);
     struct worker *w = worker_inside.open(drop, NULL);
-    json_t *setup = json_pack("{s:s,s:s,s:s,s:o,s:s}", "do", "setup", "scenario", path, "device", "emu:GH100", "chip",
-                              wire_chip(chip_find("GH100")), "files", plan.files);
+    json_t *setup = json_pack("{s:s,s:o,s:o,s:s}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
+                              "files", plan.files);
     if (!worker_inside.handle(w, setup, &err))
         fail_msg("%s", err.text);
     assert_true(worker_timed_part(w, row) & DATA_FULL);

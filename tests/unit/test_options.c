@@ -1,0 +1,130 @@
+/* message/options: every option of a plan comes through the socket, and none is forgotten in the table. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/file.h"
+#include "base/text.h"
+#include "message/options.h"
+
+static const char *const words[] = {"a b", "\xe2\x82\xac", "", NULL};
+static const struct tuned_point points[] = {{"abc", "conv2d/tconv", "MB=16,NB=8", "point tuned"}, {"def", "my/x", "", NULL}, {0}};
+static const struct side sides[] = {{.name = ""}, {"head", "1a2b", "/v", "/i", "/o"}, {0}};
+static const struct plan_options full = {.scenario_path = "s.yaml",
+                                         .device = "cuda:0",
+                                         .variant_dirs = words,
+                                         .variant_names = words,
+                                         .filter = {"head,b*", "naive", words},
+                                         .compiler = "nvrtc",
+                                         .bundle = "f.tar",
+                                         .budget_s = 1 / 3.0,
+                                         .tune = true,
+                                         .tuned = points,
+                                         .sides = sides,
+                                         .counters = {true, true, true, "full", words, words}};
+
+static void same_text(const char *a, const char *b)
+{
+    assert_int_equal(!a, !b);
+    if (a)
+        assert_string_equal(a, b);
+}
+
+static void same_list(const char *const *a, const char *const *b, int each)
+{
+    assert_int_equal(!a, !b);
+    if (!a)
+        return;
+    for (; *a; a += each, b += each)
+        for (int i = 0; i < each; i++)
+            same_text(a[i], b[i]);
+    assert_null(*b);
+}
+
+static void round_trip(const struct plan_options *a)
+{
+    json_t *out = options_write(a), *in;
+    char *line = json_dumps(out, JSON_COMPACT);
+    struct plan_options b;
+    in = json_loads(line, 0, NULL);
+    options_read(in, &b);
+    same_text(a->scenario_path, b.scenario_path);
+    same_text(a->device, b.device);
+    same_list(a->variant_dirs, b.variant_dirs, 1);
+    same_list(a->variant_names, b.variant_names, 1);
+    same_text(a->filter.layers, b.filter.layers);
+    same_text(a->filter.only, b.filter.only);
+    same_list(a->filter.set, b.filter.set, 1);
+    same_text(a->compiler, b.compiler);
+    same_text(a->bundle, b.bundle);
+    assert_true(a->budget_s == b.budget_s && a->tune == b.tune);
+    same_list((const char *const *)a->tuned, (const char *const *)b.tuned, 4);
+    same_list((const char *const *)a->sides, (const char *const *)b.sides, 5);
+    assert_true(a->counters.off == b.counters.off && a->counters.source == b.counters.source);
+    assert_int_equal(a->counters.required, b.counters.required);
+    same_text(a->counters.set, b.counters.set);
+    same_list(a->counters.groups, b.counters.groups, 1);
+    same_list(a->counters.metrics, b.counters.metrics, 1);
+    options_free(&b);
+    json_decref(out);
+    json_decref(in);
+    free(line);
+}
+
+static void options_come_through(void **state)
+{
+    round_trip(&full);
+    round_trip(&(struct plan_options){0});
+}
+
+/* The members of a struct as its header declares them must be keys of what is written. `prefix` is the member that holds the struct. */
+static void members_are_sent(const char *header, const char *name, const char *prefix, const json_t *sent, int least)
+{
+    struct error err = {0};
+    size_t bytes;
+    char *text = file_read(header, 1 << 20, &bytes, &err), *begin = text_format("struct %s {\n", name);
+    int found = 0;
+    if (!text)
+        fail_msg("%s", err.text);
+    char *at = strstr(text, begin), *end = at ? strstr(at, "\n};") : NULL;
+    assert_non_null(end);
+    *end = 0;
+    for (char *line, *rest = at + strlen(begin); (line = strsep(&rest, "\n"));) {
+        char *semicolon = strchr(line, ';');
+        if (!semicolon || (strstr(line, "/*") && strstr(line, "/*") < semicolon))
+            continue;
+        *semicolon = 0;
+        for (char *one; (one = strsep(&line, ","));) { /* "const char *a, *b" */
+            size_t n = strlen(one);
+            while (n && strchr("abcdefghijklmnopqrstuvwxyz_0123456789", one[n - 1]))
+                n--;
+            if (!strcmp(one + n, "filter") || !strcmp(one + n, "counters"))
+                continue; /* looked at by themselves */
+            char *key = text_format("%s%s", prefix, one + n);
+            if (!json_object_get(sent, key))
+                fail_msg("struct %s has '%s', which is not in the table of message/options.c", name, key);
+            free(key);
+            found++;
+        }
+    }
+    assert_true(found >= least);
+    free(begin);
+    free(text);
+}
+
+static void no_option_is_forgotten(void **state)
+{
+    json_t *sent = options_write(&full);
+    members_are_sent("harness/plan/plan.h", "plan_options", "", sent, 10);
+    members_are_sent("harness/scenario/scenario.h", "scenario_filter", "filter.", sent, 3);
+    members_are_sent("harness/counter/choice.h", "counter_wish", "counters.", sent, 6);
+    json_decref(sent);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(options_come_through), cmocka_unit_test(no_option_is_forgotten)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
