@@ -258,6 +258,7 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
             continue; /* what its layers' rows do not have is the kernel of many layers */
         for (int u = 0; !plan->rows[i].broken && p->feasible && u < p->unit_count; u++) {
             struct compile_request request = {.path = p->units[u].path,
+                                              .include = p->units[u].include,
                                               .label = p->units[u].label,
                                               .defines = (const char *const *)p->units[u].defines,
                                               .define_count = p->units[u].define_count,

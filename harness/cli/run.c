@@ -178,12 +178,48 @@ char *cli_line(int argc, char **argv)
     return text_take(&t);
 }
 
+/* "NAME=DIR" as a side: the variants and shared headers of the tree DIR. */
+static bool take_sides(const struct option_list *list, struct side **sides, struct error *err)
+{
+    *sides = list->count ? xcalloc((size_t)list->count + 1, sizeof **sides) : NULL;
+    for (int i = 0; i < list->count; i++) {
+        const char *spec = list->items[i], *equals = strchr(spec, '=');
+        char *dir = realpath(equals ? equals + 1 : spec, NULL), *variants = file_join(dir ? dir : ".", "kernels/variants");
+        if (!equals || equals == spec || !dir || !file_is_dir(variants)) {
+            error_set(err, ERROR_USAGE, "--side %s: %s", spec, equals && equals != spec ? "has no kernels/variants" : "should be NAME=DIR");
+            error_hint(err, "DIR is a tree of bench, such as a worktree of another revision: --side base=../base");
+            free(variants);
+            free(dir);
+            return false;
+        }
+        (*sides)[i] = (struct side){xstrndup(spec, (size_t)(equals - spec)), NULL, variants, file_join(dir, "kernels/include"),
+                                    file_join(dir, "kernels/ops")};
+        free(dir);
+        for (int k = 0; k < i; k++)
+            if (!strcmp((*sides)[k].name, (*sides)[i].name))
+                return error_set(err, ERROR_USAGE, "two sides are called %s", (*sides)[i].name);
+    }
+    return true;
+}
+
+static void free_sides(struct side *sides)
+{
+    for (struct side *s = sides; s && s->name; s++) {
+        const char *const texts[] = {s->name, s->variants, s->include, s->ops};
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+            free((void *)(uintptr_t)texts[i]);
+    }
+    free(sides);
+}
+
 int cli_run(const struct verb *verb, int argc, char **argv)
 {
     struct plan_arguments a = {0};
     struct session_options o = {0};
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     bool quiet = false, no_report = false, in_process = false;
+    struct option_list side_list = {0};
+    struct side *sides = NULL;
     struct option options[PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT + 14] = {{0}};
     cli_plan_options(&a, options);
     cli_counter_options(&a, options + PLAN_OPTION_COUNT);
@@ -199,6 +235,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         {"--in-process", 0, OPTION_FLAG, NULL, "no worker processes: for debuggers", &in_process},
         {"--no-report", 0, OPTION_FLAG, NULL, "no Markdown and HTML page at the end", &no_report},
         {"--quiet", 'q', OPTION_FLAG, NULL, "only the closing lines", &quiet},
+        {"--side", 0, OPTION_LIST, "NAME=DIR", "the variants and headers of that tree, beside those of other sides in one run", &side_list},
     };
     memcpy(options + PLAN_OPTION_COUNT + COUNTER_OPTION_COUNT, own, sizeof own);
     int count, code;
@@ -210,11 +247,12 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         code = cli_usage(verb, count ? "one scenario at a time" : "which scenario?");
         goto done;
     }
-    if (!cli_plan_arguments(&a, rest[0], &path, &err)) {
+    if (!cli_plan_arguments(&a, rest[0], &path, &err) || !take_sides(&side_list, &sides, &err)) {
         code = cli_fail(&err);
         goto done;
     }
     o.plan = a.plan;
+    o.plan.sides = sides;
     o.inside = in_process ? &worker_inside : NULL;
     o.out_dir = cli_out_dir(out);
     o.database = database = cli_database(o.out_dir);
@@ -223,6 +261,8 @@ int cli_run(const struct verb *verb, int argc, char **argv)
     o.asked_out = out;
     code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN | CLI_SHOW_CASES) | (no_report ? 0 : CLI_SHOW_PAGES));
 done:
+    free_sides(sides);
+    free(side_list.items);
     cli_plan_free(&a);
     free(path);
     free(database);

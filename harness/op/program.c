@@ -62,8 +62,9 @@ void program_free(struct program *p)
 
 bool unit_same(const struct unit *a, const struct unit *b)
 {
-    if (!a->path != !b->path || (a->path && strcmp(a->path, b->path)) || strcmp(a->label, b->label) || a->define_count != b->define_count ||
-        a->code != b->code)
+    const char *x = a->include ? a->include : "", *y = b->include ? b->include : "";
+    if (!a->path != !b->path || (a->path && strcmp(a->path, b->path)) || strcmp(x, y) || strcmp(a->label, b->label) ||
+        a->define_count != b->define_count || a->code != b->code)
         return false;
     for (int i = 0; i < a->define_count; i++)
         if (strcmp(a->defines[i], b->defines[i]))

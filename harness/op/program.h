@@ -17,9 +17,10 @@ enum code { CODE_CUDA, CODE_PTX, CODE_CUBIN, CODE_LIBRARY };
 struct unit {
     char *path; /* absolute path of the .cu, or of foreign code (NULL: no kernel in it, as for cudnn and copy) */
     enum code code;
-    bool on_host;   /* CODE_LIBRARY: it also computes in host memory, so that emu can run it */
-    char *label;    /* variant name, for messages: "conv2d/naive" */
-    char **defines; /* "NAME=VALUE", in the head's order */
+    bool on_host;        /* CODE_LIBRARY: it also computes in host memory, so that emu can run it */
+    const char *include; /* folder of the shared headers, borrowed of its variant; NULL: kernels/include of this installation */
+    char *label;         /* variant name, for messages: "conv2d/naive" */
+    char **defines;      /* "NAME=VALUE", in the head's order */
     int define_count;
 };
 /* Compiled alike: same file, same -D. */

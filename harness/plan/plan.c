@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HEADER_MAX_BYTES (16u << 20)
+
 bool plan_listed(const char *globs, const char *name)
 {
     if (!globs)
@@ -52,8 +54,9 @@ static bool remembered(const struct plan_options *o, const struct work *work, co
     return own->count > 0;
 }
 
-bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
-                   const struct node *params, struct error *err)
+/* The rows of a variant's points; `side` -1: shared by all sides. */
+static bool add_points(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
+                       int side, const struct node *params, struct error *err)
 {
     struct points own = {0};
     char *note = NULL;
@@ -74,14 +77,69 @@ bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_ind
     for (int i = 0; i < own.count; i++) {
         struct plan_row row = {
             .kind = PLAN_LAYER, .case_index = case_index, .row_index = (*row_index)++, .variant = variant, .point = &own.points[i]};
+        row.side = side < 0 ? NULL : &plan->sides[side];
         row.note = note ? xstrdup(note) : NULL;
         row.id = plan_row_id(c, row.point);
         struct error bind = {0};
-        if (!variant_bind(&plan->variants, &own.points[i], &c->work, &plan->chip, &row.program, &bind))
+        if (!variant_bind(side < 0 ? &plan->variants : &plan->side_sets[side], &own.points[i], &c->work, &plan->chip, &row.program, &bind))
             row.broken = xstrdup(bind.text);
         plan_row_add(plan, &row);
     }
     free(note);
+    return true;
+}
+
+bool plan_add_rows(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
+                   const struct node *params, struct error *err)
+{
+    if (!plan->side_count || !*row_index || variant_is_library(variant))
+        return add_points(plan, o, case_index, row_index, variant, -1, params, err);
+    for (int i = 0; i < plan->side_count; i++) { /* a variant that a side does not have has no row there */
+        const struct variant *own = plan_resolve(&plan->side_sets[i], variant->name, variant->op);
+        if (own && !add_points(plan, o, case_index, row_index, own, i, params, err))
+            return false;
+    }
+    return true;
+}
+
+/* Of every file in a folder of shared headers and in those below it. */
+static bool hash_headers(const char *folder, struct hash *h, struct error *err)
+{
+    char **names = NULL;
+    int count = folder ? file_list(folder, "", &names, err) : 0;
+    bool ok = count >= 0;
+    for (int i = 0; i < count; i++) {
+        size_t bytes;
+        char *path = file_join(folder, names[i]), *text = NULL;
+        hash_add_text(h, names[i]);
+        if (ok && file_is_dir(path))
+            ok = hash_headers(path, h, err);
+        else if (ok)
+            ok = (text = file_read(path, HEADER_MAX_BYTES, &bytes, err)) != NULL;
+        if (text)
+            hash_add(h, text, bytes);
+        free(text);
+        free(path);
+        free(names[i]);
+    }
+    free(names);
+    return ok;
+}
+
+static bool load_sides(struct plan *plan, const struct plan_options *o, struct error *err)
+{
+    plan->sides = o->sides;
+    while (o->sides && o->sides[plan->side_count].name) {
+        const struct side *side = &o->sides[plan->side_count];
+        plan->side_sets = xrealloc(plan->side_sets, sizeof *plan->side_sets * (size_t)(plan->side_count + 1));
+        plan->side_hashes = xrealloc(plan->side_hashes, sizeof *plan->side_hashes * (size_t)(plan->side_count + 1));
+        struct hash *h = hash_begin();
+        bool read = hash_headers(side->include, h, err);
+        hash_end(h, plan->side_hashes[plan->side_count]);
+        if (!read || !variant_set_load_from(side->variants, side->include, o->variant_dirs, &plan->side_sets[plan->side_count], err))
+            return error_where(err, "side %s", side->name);
+        plan->side_count++;
+    }
     return true;
 }
 
@@ -166,9 +224,14 @@ static void hash_files(struct plan *plan)
 {
     struct hash *h = hash_begin();
     hash_add_text(h, plan->scenario->hash);
-    for (int i = 0; i < plan->variants.count; i++) {
-        hash_add_text(h, plan->variants.items[i]->name);
-        hash_add_text(h, plan->variants.items[i]->hash);
+    for (int s = -1; s < plan->side_count; s++) {
+        const struct variant_set *set = s < 0 ? &plan->variants : &plan->side_sets[s];
+        if (s >= 0)
+            hash_add_text(h, plan->side_hashes[s]);
+        for (int i = 0; i < set->count; i++) {
+            hash_add_text(h, set->items[i]->name);
+            hash_add_text(h, set->items[i]->hash);
+        }
     }
     hash_end(h, plan->files);
 }
@@ -237,7 +300,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     *plan = (struct plan){.chip = *chip, .private_data = xcalloc(1, sizeof(struct kept))};
     ((struct kept *)plan->private_data)->mask_case = -1;
     plan->scenario = scenario_load(o->scenario_path, err);
-    if (!plan->scenario || !variant_set_load(o->variant_dirs, &plan->variants, err))
+    if (!plan->scenario || !variant_set_load(o->variant_dirs, &plan->variants, err) || !load_sides(plan, o, err))
         goto done;
     if (!counter_choose(&o->counters, node_get(plan->scenario->root, "counters"), &plan->counters, err))
         goto done;
@@ -253,7 +316,10 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     for (int i = 0; i < plan->case_count; i++)
         if (!add_case(plan, o, i, used, err))
             goto done;
-    if ((!o->tune && (!plan_chains_add(plan, o, device_kind, err) || !plan_sequences_add(plan, o, device_kind, err))) ||
+    if (plan->side_count && plan->scenario->network_count)
+        text_add(&plan->notes, "a run of several sides takes no network as a whole\n");
+    if ((!o->tune && !plan->side_count &&
+         (!plan_chains_add(plan, o, device_kind, err) || !plan_sequences_add(plan, o, device_kind, err))) ||
         (!o->variant_names && !plan_entries_exist(plan->scenario, &plan->variants, used, err)))
         goto done;
     if (o->tune && !something_to_search(plan)) {
@@ -310,6 +376,10 @@ void plan_free(struct plan *plan)
     if (plan->case_count > 0)
         scenario_cases_free(plan->cases, plan->case_count);
     variant_set_free(&plan->variants);
+    for (int i = 0; i < plan->side_count; i++)
+        variant_set_free(&plan->side_sets[i]);
+    free(plan->side_sets);
+    free(plan->side_hashes);
     counter_choice_free(&plan->counters);
     if (plan->scenario)
         scenario_free(plan->scenario);

@@ -62,6 +62,7 @@ struct plan_row {
     int case_index, row_index;
     struct chain_row *chain;       /* PLAN_CHAIN; variant and point are NULL then, but for CHAIN_KERNEL */
     struct sequence_row *sequence; /* PLAN_SEQUENCE; the program is one frame */
+    const struct side *side;       /* NULL: bench itself, or shared by the sides: row 0 and the library's rows */
     const struct variant *variant;
     const struct variant_point *point;
     struct program program;
@@ -74,6 +75,10 @@ struct plan {
     struct scenario_case *cases;
     int case_count;
     struct variant_set variants;
+    const struct side *sides;       /* of the options */
+    struct variant_set *side_sets;  /* of each side */
+    char (*side_hashes)[HASH_TEXT]; /* of the headers that its variants share */
+    int side_count;
     struct plan_row *rows; /* by case, row 0 first */
     int row_count;
     struct chip chip;

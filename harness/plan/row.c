@@ -170,6 +170,13 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
     row->library = p->variant && variant_is_library(p->variant);
     set_parts(row, p);
     row_set(&row->device, device);
+    if (p->side) {
+        row_set(&row->side, p->side->name);
+        row_set(&row->side_revision, p->side->revision);
+        row_set(&row->side_variants, p->side->variants);
+        row_set(&row->side_include, p->side->include);
+        row_set(&row->side_ops, p->side->ops);
+    }
     row->case_index = plan->cases[p->case_index].place;
     row->row_index = p->row_index;
     row->repeat = c->repeat;
@@ -218,6 +225,7 @@ struct row *plan_row_new(const struct plan *plan, int index, const char *device)
 void plan_row_key(const struct plan *plan, int index, const char *device, const char *compiler, char out[HASH_TEXT])
 {
     const struct plan_row *p = &plan->rows[index];
+    const struct variant_set *set = p->side ? &plan->side_sets[p->side - plan->sides] : &plan->variants;
     char work[HASH_TEXT];
     work_key(&plan->cases[p->case_index].work, work);
     struct hash *h = hash_begin();
@@ -226,9 +234,9 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
     hash_add_text(h, plan_row_variant(p));
     for (int i = 0; i < p->program.unit_count; i++) { /* the variant's own file and those that complete it */
         hash_add_text(h, p->program.units[i].label);
-        for (int k = 0; k < plan->variants.count; k++)
-            if (!strcmp(plan->variants.items[k]->name, p->program.units[i].label))
-                hash_add_text(h, plan->variants.items[k]->hash);
+        for (int k = 0; k < set->count; k++)
+            if (!strcmp(set->items[k]->name, p->program.units[i].label))
+                hash_add_text(h, set->items[k]->hash);
     }
     if (p->variant) {
         hash_add_text(h, p->variant->hash);
@@ -248,5 +256,9 @@ void plan_row_key(const struct plan *plan, int index, const char *device, const 
     hash_add(h, &plan->time.half_width, sizeof plan->time.half_width);
     if (plan->tune)
         hash_add_text(h, "race");
+    if (p->side) {
+        hash_add_text(h, p->side->name);
+        hash_add_text(h, plan->side_hashes[p->side - plan->sides]);
+    }
     hash_end(h, out);
 }

@@ -105,7 +105,8 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     count = store_rows(s->store, old.id, &rows, err);
     for (int i = 0; i < count; i++)
         for (int k = 0; k < s->plan.row_count; k++)
-            if (!strcmp(rows[i]->id, s->rows[k]->id)) {
+            if (!strcmp(rows[i]->id, s->rows[k]->id) &&
+                !strcmp(rows[i]->side ? rows[i]->side : "", s->rows[k]->side ? s->rows[k]->side : "")) {
                 if (strcmp(rows[i]->key, s->rows[k]->key)) {
                     changed++;
                 } else if (row_final(rows[i], timed)) {

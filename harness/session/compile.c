@@ -11,14 +11,9 @@ static bool same_build(const struct program *a, const struct program *b)
 {
     if (a->unit_count != b->unit_count)
         return false;
-    for (int i = 0; i < a->unit_count; i++) {
-        const struct unit *x = &a->units[i], *y = &b->units[i];
-        if (!x->path != !y->path || (x->path && strcmp(x->path, y->path)) || x->define_count != y->define_count)
+    for (int i = 0; i < a->unit_count; i++)
+        if (!unit_same(&a->units[i], &b->units[i]))
             return false;
-        for (int k = 0; k < x->define_count; k++)
-            if (strcmp(x->defines[k], y->defines[k]))
-                return false;
-    }
     return true;
 }
 

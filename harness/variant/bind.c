@@ -110,6 +110,7 @@ static bool make_unit(struct bind *b, struct error *err)
     p->unit_count = 1;
     struct unit *u = &p->units[0];
     u->label = xstrdup(v->name);
+    u->include = v->include;
     u->path = has_code ? xstrdup(v->code) : NULL;
     u->code = b->h->code;
     u->on_host = b->h->on_host;

@@ -61,17 +61,24 @@ static bool load_folder(struct variant_set *set, const char *dir, const char *fo
     return done;
 }
 
-static bool load_installed(struct variant_set *set, struct error *err)
+static bool load_installed(const char *from, struct variant_set *set, struct error *err)
 {
-    char **names = NULL, *root = file_share("kernels/variants");
+    char **names = NULL, *root = from ? xstrdup(from) : file_share("kernels/variants");
     int count = file_is_dir(root) ? file_list(root, "", &names, err) : 0;
     bool done = count >= 0;
+    char **folders = xcalloc((size_t)(count < 0 ? 0 : count) + 1, sizeof *folders); /* of another build: its heads are `like:` its own */
+    for (int i = 0; from && i < count; i++)
+        folders[i] = text_format("%s=%s/%s", names[i], root, names[i]);
     for (int i = 0; i < count; i++) {
         char *dir = file_join(root, names[i]);
-        done = done && (!file_is_dir(dir) || load_folder(set, dir, names[i], false, NULL, err));
+        done = done && (!file_is_dir(dir) || load_folder(set, dir, names[i], false, (const char *const *)folders, err));
         free(dir);
+    }
+    for (int i = 0; i < count; i++) {
+        free(folders[i]);
         free(names[i]);
     }
+    free(folders);
     free(names);
     free(root);
     return done;
@@ -146,10 +153,17 @@ static void resolve_parents(struct variant_set *set)
 
 bool variant_set_load(const char *const *extra, struct variant_set *set, struct error *err)
 {
+    return variant_set_load_from(NULL, NULL, extra, set, err);
+}
+
+bool variant_set_load_from(const char *root, const char *include, const char *const *extra, struct variant_set *set, struct error *err)
+{
     *set = (struct variant_set){0};
-    bool done = load_installed(set, err);
+    bool done = load_installed(root, set, err);
     for (int i = 0; done && extra && extra[i]; i++)
         done = load_extra(set, extra[i], extra, err);
+    for (int i = 0; i < set->count; i++)
+        set->items[i]->include = include;
     if (set->count)
         qsort(set->items, (size_t)set->count, sizeof *set->items, by_name);
     for (int i = 1; done && i < set->count; i++)

@@ -21,10 +21,11 @@ struct variant_file {                                             /* another fil
 };
 struct variant {
     enum variant_given given;
-    char *name; /* "conv2d/naive" */
-    char *path; /* absolute */
-    char *text; /* the file */
-    char *code; /* absolute: the file that is compiled; a file without code of its own has that of the nearest parent with some */
+    char *name;          /* "conv2d/naive" */
+    char *path;          /* absolute */
+    char *text;          /* the file */
+    char *code;          /* absolute: the file that is compiled; a file without code of its own has that of the nearest parent with some */
+    const char *include; /* folder of the headers that its kernels share, borrowed; NULL: kernels/include of this installation */
     const struct op *op;
     char *what, *from, *algorithm;
     char hash[HASH_TEXT]; /* of the file, of those it is like, and of foreign code */
@@ -43,6 +44,8 @@ struct variant_set {
 /* Loads every variant under the installation's kernels/variants and each extra "NAME=DIR" or "NAME=FILE" (that file alone; NULL-terminated
  * list; may be NULL). One bad head is an error naming FILE:LINE:COLUMN. */
 bool variant_set_load(const char *const *extra, struct variant_set *set, struct error *err);
+/* The same of another build: its variants under `root`, their shared headers under `include` (borrowed); NULL: the installation's. */
+bool variant_set_load_from(const char *root, const char *include, const char *const *extra, struct variant_set *set, struct error *err);
 void variant_set_free(struct variant_set *set);
 /* One file alone (bench try, bench list). Name is `folder`/basename. */
 struct variant *variant_load(const char *path, const char *folder, struct error *err);

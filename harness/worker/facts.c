@@ -50,6 +50,7 @@ bool build_make(const struct worker *w, const struct program *program, struct bu
             continue;
         }
         struct compile_request request = {.path = u->path,
+                                          .include = u->include,
                                           .label = u->label,
                                           .defines = (const char *const *)u->defines,
                                           .define_count = u->define_count,

@@ -40,6 +40,7 @@ int worker_registers(const struct plan *plan, int row, int step_index, const cha
         return 0;
     const struct unit *u = &p->units[step->unit];
     struct compile_request request = {.path = u->path,
+                                      .include = u->include,
                                       .label = u->label,
                                       .defines = (const char *const *)u->defines,
                                       .define_count = u->define_count,

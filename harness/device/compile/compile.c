@@ -167,7 +167,7 @@ bool compile(const struct compile_request *r, struct compiled *out, struct error
     char *name = NULL;
     bool ok = false;
     *out = (struct compiled){0};
-    if (!compiler_parse(r->compiler ? r->compiler : "nvrtc", &kind, &path, err) || !source_read(r->path, &s, err))
+    if (!compiler_parse(r->compiler ? r->compiler : "nvrtc", &kind, &path, err) || !source_read(r->path, r->include, &s, err))
         goto done;
     hash_request(&s, r, kind, "", request);
     if (bundle_find(request, r->compiler, out)) {

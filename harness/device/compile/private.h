@@ -32,7 +32,7 @@ struct source {
     char *folders[2];         /* include folders: the .cu's own, kernels/include */
     char includes[HASH_TEXT]; /* of every included file's name and content */
 };
-bool source_read(const char *path, struct source *s, struct error *err);
+bool source_read(const char *path, const char *include, struct source *s, struct error *err);
 void source_free(struct source *s);
 
 /* Both fill ptx, cubin and log of `out`; a compile error is a usage error with the compiler's lines. */

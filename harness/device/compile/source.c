@@ -130,7 +130,7 @@ static bool scan_file(struct includes *in, const char *path, const char *text, s
     return ok;
 }
 
-bool source_read(const char *path, struct source *s, struct error *err)
+bool source_read(const char *path, const char *include, struct source *s, struct error *err)
 {
     *s = (struct source){.path = xstrdup(path)};
     struct includes in = {.source = s, .hash = NULL};
@@ -140,7 +140,7 @@ bool source_read(const char *path, struct source *s, struct error *err)
     if (strlen(s->text) != s->bytes)
         return error_set(err, ERROR_USAGE, "%s: a NUL byte in a source file", path);
     s->folders[0] = file_dir(path);
-    s->folders[1] = file_share("kernels/include");
+    s->folders[1] = include ? xstrdup(include) : file_share("kernels/include");
     in.hash = hash_begin();
     bool ok = scan_file(&in, path, s->text, err);
     hash_end(in.hash, s->includes);
