@@ -318,6 +318,16 @@ void bout_environment(struct worker *w, const char *name)
     w->emit(w->context, json_pack("{s:s,s:s,s:o}", "event", "environment", "name", name, "value", o));
 }
 
+/* The clock that the rows of the bout were left with: they were timed in turns, so it is one for all. */
+static void put_clock(struct bout *b)
+{
+    struct nvml_sample s;
+    if (!nvml_read(b->w->dev->uuid, &s) || s.sm_clock_hz <= 0)
+        return;
+    for (int i = 0; i < b->count; i++)
+        b->rows[i]->sm_clock_mhz = s.sm_clock_hz / 1e6;
+}
+
 static bool bout(struct bout *b, struct error *err)
 {
     struct worker *w = b->w;
@@ -330,6 +340,7 @@ static bool bout(struct bout *b, struct error *err)
     if (!all_modes(b, err))
         return false;
     bout_environment(w, case_id);
+    put_clock(b);
     for (int i = 0; i < b->count; i++) {
         b->blame = b->index[i];
         if (!worker_data(w, b->index[i], worker_timed_part(w, b->index[i]), &data, err) || !rig_poison(b->rigs[i], err) ||
