@@ -61,7 +61,7 @@ static void list_op(struct text *t, const struct op *op)
     if (work_finish(&work, &ignored)) {
         int count = op->tensors(&work, tensors);
         for (int i = 0; i < count; i++)
-            text_addf(t, "  %-10s %s\n", tensor_role_name(tensors[i].role), tensors[i].written ? "written" : "read");
+            text_addf(t, "  %-10s %s\n", tensors[i].role->name, tensors[i].written ? "written" : "read");
     }
     text_add(t, "\n");
     list_set(t, "epilogue", op->epilogues, epilogue_names, 0);
@@ -69,7 +69,7 @@ static void list_op(struct text *t, const struct op *op)
     list_set(t, "layout", op->layouts, layout_names, 1);
     if (op->has_math)
         list_set(t, "math", ~0u, math_names, 1);
-    text_addf(t, "row 0      %s\n", op->row0 ? op->row0 : "none");
+    text_addf(t, "row 0      %s\nfirst rung %s\n", op->row0 ? op->row0 : "none", op->naive);
 }
 
 /* Where it is at par with the library, as its head says: one condition a line. */

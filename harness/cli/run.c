@@ -272,29 +272,13 @@ done:
 }
 
 /* A scenario of the op's standard layers, small enough for a laptop: written beside the run's other files. */
-static char *standard_scenario(const struct op *op, const char *dir, struct error *err)
+static char *standard_scenario(const struct op *op, bool masked, const char *dir, struct error *err)
 {
     struct text t = {0};
-    text_addf(&t, "scenario: try_%s\nabout: the standard layers of bench try\n", op->name);
-    if (!strcmp(op->name, "conv2d"))
-        text_add(&t, "defaults: {n: 1, kernel: 3, stride: 1, pad: 1}\nlayers:\n"
-                     "  body:    {op: conv2d, c: 64, k: 64, h: 720, w: 1280, dtype: f16, layout: NHWC, epilogue: [bias, relu]}\n"
-                     "  body_32: {op: conv2d, c: 64, k: 64, h: 720, w: 1280, dtype: f32, layout: NCHW, epilogue: [bias, relu]}\n"
-                     "  odd:     {op: conv2d, c: 5, k: 7, h: 37, w: 53, dtype: f32, layout: NCHW, epilogue: [bias]}\n");
-    else if (!strcmp(op->name, "layout"))
-        text_add(&t, "layers:\n  to_nhwc: {op: layout, n: 1, c: 64, h: 720, w: 1280, dtype: f16, layout: NCHW, to: NHWC}\n"
-                     "  to_nchw: {op: layout, n: 1, c: 64, h: 720, w: 1280, dtype: f16, layout: NHWC, to: NCHW}\n");
-    else if (strstr(op->name, "space") || !strncmp(op->name, "upsample", 8))
-        text_addf(&t,
-                  "layers:\n  nhwc: {op: %s, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f16, layout: NHWC%s}\n"
-                  "  nchw: {op: %s, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f32, layout: NCHW%s}\n",
-                  op->name, strstr(op->name, "space") ? ", mode: CRD" : "", op->name, strstr(op->name, "space") ? ", mode: DCR" : "");
-    else {
-        error_set(err, ERROR_USAGE, "bench try has no standard layers for op %s; write a scenario and use bench run --variants", op->name);
-        text_free(&t);
-        return NULL;
-    }
-    text_add(&t, "variants: [naive]\non:\n  emu: {crop: {h: 24, w: 40}}\n");
+    text_addf(&t, "scenario: try_%s\nabout: the standard layers of bench try\n%s", op->name, op->trial);
+    if (masked && op->masks)
+        text_addf(&t, "axes:\n  mask: {values: %s}\n", op->masks);
+    text_addf(&t, "variants: [%s/%s]\non:\n  emu: {crop: {d: 2, h: 24, w: 40}}\n", op->name, op->naive);
     char *path = text_format("%s/try_%s.yaml", dir, op->name);
     if (!file_make_dirs(dir, err) || !file_write(path, t.data, t.len, err)) {
         free(path);
@@ -318,17 +302,14 @@ static int try_once(const char *file, const char *device, const char *out, const
     }
     set = text_format("try=%s", real); /* without its neighbours, which may be broken */
     name = xstrdup(v->name);
-    naive = text_format("%s/%s", v->op->name,
-                        !strcmp(v->op->name, "conv2d")   ? "naive"
-                        : !strcmp(v->op->name, "layout") ? "convert_naive"
-                                                         : "d2s_native");
-    path = standard_scenario(v->op, out, &err);
+    naive = text_format("%s/%s", v->op->name, v->op->naive);
+    path = standard_scenario(v->op, variant_reads_mask(v), out, &err);
     if (!path) {
         code = cli_fail(&err);
         goto done;
     }
     database = cli_database(out);
-    const char *dirs[] = {set, NULL}, *names[] = {naive, name, NULL};
+    const char *dirs[] = {set, NULL}, *names[] = {naive, name, v->op->company[0], v->op->company[1], NULL};
     struct session_options o = {.plan = {.scenario_path = path,
                                          .device = device,
                                          .variant_dirs = dirs,

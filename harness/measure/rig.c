@@ -35,7 +35,7 @@ static bool make_buffers(struct rig *rig, struct error *err)
 {
     const struct program *p = rig->program;
     for (int i = 0; i < p->tensor_count; i++)
-        if (!rig_place_make(rig, tensor_role_name(p->tensors[i].role), tensor_bytes(&p->tensors[i]), &rig->tensors[i], err))
+        if (!rig_place_make(rig, p->tensors[i].role->name, tensor_bytes(&p->tensors[i]), &rig->tensors[i], err))
             return false;
     for (int i = 0; i < p->scratch_count; i++)
         if (!rig_place_make(rig, p->scratch[i].name, (size_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype), &rig->scratch[i],
@@ -233,42 +233,37 @@ void rig_close(struct rig *rig)
     free(rig);
 }
 
-/* Where a sparse variant promises not to look, it finds NaN. */
-static float *hide_inactive(const struct tensor *t, const struct op_data *data)
+/* Stores values as the tensor wants them; a copy is kept where the rig keeps inputs. */
+static bool upload(struct rig *rig, const struct tensor *t, const float *logical, const struct place *to, unsigned char **kept,
+                   struct error *err)
 {
-    const float *mask = data->array[t->role == ROLE_SECOND ? ROLE_MASK_SECOND : ROLE_MASK_IN], *from = data->array[t->role];
-    size_t plane = (size_t)(t->dim[2] * t->dim[3]);
-    float *out = xmalloc(tensor_elements(t) * sizeof *out);
-    for (int64_t n = 0; n < t->dim[0]; n++)
-        for (int64_t c = 0; c < t->dim[1]; c++)
-            for (size_t i = 0; i < plane; i++) {
-                size_t at = ((size_t)(n * t->dim[1] + c)) * plane + i;
-                out[at] = mask[(size_t)n * plane + i] != 0 ? from[at] : NAN;
-            }
-    return out;
+    unsigned char *storage = xmalloc(to->bytes);
+    tensor_pack(t, logical, storage);
+    bool ok = rig->dev->ops->write(rig->dev, to->address, storage, to->bytes, err);
+    free(*kept);
+    *kept = rig->keep_inputs ? storage : NULL;
+    if (!rig->keep_inputs)
+        free(storage);
+    return ok;
 }
 
 static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, struct error *err)
 {
     const struct program *p = rig->program;
     const struct tensor *t = &p->tensors[i];
-    const float *logical = data->array[t->role];
+    const float *logical = data->at[t->role->slot].value;
+    const struct tensor_role *marks = t->role->marked_by ? op_role(p->work.op, t->role->marked_by) : NULL;
+    const float *mask = marks ? data->at[marks->slot].value : NULL;
     float *hidden = NULL;
     if (!logical)
-        return error_set(err, ERROR_INTERNAL, "no data for tensor %s", tensor_role_name(t->role));
-    if ((t->role == ROLE_INPUT || t->role == ROLE_SECOND) && p->uses_mask && !p->reads_inactive && data->array[ROLE_MASK_IN] &&
-        !p->work.mask.marks_output)
-        logical = hidden = hide_inactive(t, data);
-    unsigned char *storage = xmalloc(rig->tensors[i].bytes);
-    tensor_pack(t, logical, storage);
-    bool ok = rig->dev->ops->write(rig->dev, rig->tensors[i].address, storage, rig->tensors[i].bytes, err);
+        return error_set(err, ERROR_INTERNAL, "no data for tensor %s", t->role->name);
+    if (mask && p->uses_mask && !p->reads_inactive && !p->work.mask.marks_output) { /* where it promises not to look, it finds NaN */
+        size_t bytes = tensor_elements(t) * sizeof *hidden;
+        logical = hidden = memcpy(xmalloc(bytes), logical, bytes);
+        mask_blank(t, mask, NAN, hidden);
+    }
+    bool ok = upload(rig, t, logical, &rig->tensors[i], &rig->inputs[i], err);
     free(hidden);
-    free(rig->inputs[i]);
-    rig->inputs[i] = NULL;
-    if (rig->keep_inputs)
-        rig->inputs[i] = storage;
-    else
-        free(storage);
     return ok;
 }
 
@@ -276,23 +271,14 @@ static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, stru
 static bool feed_constant(struct rig *rig, int i, const struct op_data *data, struct error *err)
 {
     const struct constant *c = &rig->program->constants[i];
-    const struct place *to = &rig->scratch[c->scratch];
     const struct chain *chain = rig->program->work.chain;
     int layer = chain->links[c->link].layer;
-    const float *logical = layer >= 0 && layer < data->link_count ? data->links[layer].array[c->tensor.role] : NULL;
+    const float *logical = layer >= 0 && layer < data->link_count ? data->links[layer].at[c->tensor.role->slot].value : NULL;
     float *joined = c->span > 1 ? chain_constant(chain, c->link, c->span, data, c->tensor.role, tensor_elements(&c->tensor)) : NULL;
     if (!logical && !joined)
         return error_set(err, ERROR_INTERNAL, "no data for %s", rig->program->scratch[c->scratch].name);
-    unsigned char *storage = xmalloc(to->bytes);
-    tensor_pack(&c->tensor, joined ? joined : logical, storage);
+    bool ok = upload(rig, &c->tensor, joined ? joined : logical, &rig->scratch[c->scratch], &rig->weights[i], err);
     free(joined);
-    bool ok = rig->dev->ops->write(rig->dev, to->address, storage, to->bytes, err);
-    free(rig->weights[i]);
-    rig->weights[i] = NULL;
-    if (rig->keep_inputs)
-        rig->weights[i] = storage;
-    else
-        free(storage);
     return ok;
 }
 
@@ -449,7 +435,7 @@ bool rig_run(struct rig *rig, struct error *err)
 bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *value, struct error *err)
 {
     const struct place *place = rig_place_of(rig, ref);
-    enum dtype type = ref.kind == BUFFER_TENSOR ? rig->program->tensors[ref.index].dtype : rig->program->scratch[ref.index].dtype;
+    enum dtype type = program_dtype(rig->program, ref);
     unsigned char raw[8];
     size_t bytes = dtype_bytes(type);
     if (element < 0 || ((uint64_t)element + 1) * bytes > place->bytes)

@@ -31,13 +31,13 @@ bool rig_prepare(struct rig *rig, double *ns, struct error *err);
 bool rig_run(struct rig *rig, struct error *err);
 /* Queues run steps one by one, calling `between` after each (step index of the program): counters per step, events per step. */
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err);
-/* Waits, reads the output and the mask that the variant wrote, compares; then guard zones and inputs. `unsafe` receives "" or the sentence
+/* Waits, reads and compares every tensor that the program writes; then guard zones and inputs. `unsafe` receives "" or the sentence
  * of what was harmed. */
 bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir,
                struct error *err);
 /* The last part alone: guard zones, and the inputs of which copies were kept. */
 bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err);
-/* A checksum of the output's bits as the last rig_check read them: equal when another launch gave the same. */
+/* A checksum of the bits of all that is written, as the last rig_check read them: equal when another launch gave the same. */
 uint64_t rig_output_sum(const struct rig *rig);
 /* Reads an element of a scratch or tensor buffer (a variant's own column). */
 bool rig_read(struct rig *rig, struct buffer_ref buffer, int64_t element, double *value, struct error *err);

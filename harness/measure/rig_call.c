@@ -17,21 +17,24 @@ struct rig_call {
     void *library;
     bench_function *function;
     struct bench_call call;
-    struct bench_tensor tensors[ROLE_COUNT], workspaces[STEP_MAX_ARGS];
-    const struct place *places[ROLE_COUNT + STEP_MAX_ARGS]; /* where the data of each is on the device */
+    struct bench_tensor tensors[OP_MAX_TENSORS], workspaces[STEP_MAX_ARGS];
+    const struct place *places[OP_MAX_TENSORS + STEP_MAX_ARGS]; /* where the data of each is on the device */
+    struct bench_shape shapes[OP_MAX_TENSORS];
     struct bench_symbol symbols[SYMBOLS_MAX];
     char epilogue[128], message[512];
 };
 
 static struct bench_tensor describe(const struct tensor *t, enum layout layout, const struct place *place)
 {
-    struct bench_tensor out = {.name = tensor_role_name(t->role),
+    struct bench_tensor out = {.name = t->role->name,
                                .dtype = dtype_name(t->dtype),
                                .layout = layout == LAYOUT_LINEAR ? "linear" : layout_name(layout),
                                .data = (void *)(uintptr_t)place->address,
                                .bytes = place->bytes};
+    int64_t dim[4];
+    tensor_fold(t, dim);
     for (int i = 0; i < 4; i++)
-        out.dim[i] = t->dim[i];
+        out.dim[i] = dim[i];
     return out;
 }
 
@@ -39,15 +42,22 @@ static void describe_buffers(struct rig *rig, const struct step *step, struct ri
 {
     const struct work *w = program_step_work(rig->program, step);
     struct work own = *w; /* with the part of the epilogue that the call does */
-    struct tensor t;
+    struct tensor whole[OP_MAX_TENSORS];
     if (step->cudnn_epilogue < own.epilogue_count)
         own.epilogue_count = step->cudnn_epilogue;
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        const struct place *place = rig_place_of(rig, step->operand[role]);
-        if (!place || !work_tensor(role == ROLE_OUTPUT ? &own : w, (enum tensor_role)role, &t))
+    for (int i = 0, count = w->op->tensors(w, whole); i < count; i++) {
+        struct tensor *t = &whole[i];
+        if (t->role->result && !work_tensor(&own, t->role->name, t))
             continue;
+        const struct place *place = rig_place_of(rig, step->operand[t->role->slot]);
+        if (!place)
+            continue;
+        struct bench_shape *shape = &c->shapes[c->call.tensor_count];
+        shape->rank = t->rank;
+        for (int d = 0; d < t->rank; d++)
+            shape->dim[d] = t->dim[d];
         c->places[c->call.tensor_count] = place;
-        c->tensors[c->call.tensor_count++] = describe(&t, step->operand_layout[role], place);
+        c->tensors[c->call.tensor_count++] = describe(t, step->operand_layout[t->role->slot], place);
     }
     for (int i = 0; i < step->arg_count; i++) {
         const struct scratch *s = &rig->program->scratch[step->args[i].buffer.index];
@@ -108,7 +118,8 @@ bool rig_call_make(struct rig *rig, int i, struct error *err)
                                   .symbols = c->symbols,
                                   .epilogue = c->epilogue,
                                   .message = c->message,
-                                  .message_bytes = sizeof c->message};
+                                  .message_bytes = sizeof c->message,
+                                  .shapes = c->shapes};
     describe_buffers(rig, step, c);
     describe_work(w, step->cudnn_epilogue, c);
     return host || cuda_native(rig->dev, &context, &c->call.stream, err);

@@ -48,8 +48,8 @@ static bool inputs_unchanged(struct rig *rig, struct text *unsafe, struct error 
     const struct program *p = rig->program;
     for (int i = 0; i < p->tensor_count; i++) {
         const struct tensor *t = &p->tensors[i];
-        if (!unchanged(rig, tensor_role_name(t->role), &rig->tensors[i], rig->inputs[i],
-                       t->layout == LAYOUT_BITS ? 4 : dtype_bytes(t->dtype), unsafe, err))
+        if (!unchanged(rig, t->role->name, &rig->tensors[i], rig->inputs[i], t->layout == LAYOUT_BITS ? 4 : dtype_bytes(t->dtype), unsafe,
+                       err))
             return false;
     }
     for (int i = 0; i < p->constant_count; i++) {
@@ -61,31 +61,10 @@ static bool inputs_unchanged(struct rig *rig, struct text *unsafe, struct error 
     return true;
 }
 
-/* The output mask that a sparse variant wrote. What is wrong with it is the row's fault even where every output value is right. */
-static bool check_mask(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct error *err)
-{
-    const struct program *p = rig->program;
-    int mask = program_tensor(p, ROLE_MASK_OUT);
-    if (mask < 0 || !p->tensors[mask].written || !p->checked)
-        return true;
-    unsigned char *storage = xmalloc(rig->tensors[mask].bytes);
-    bool ok = rig->dev->ops->read(rig->dev, rig->tensors[mask].address, storage, rig->tensors[mask].bytes, err);
-    struct verdict own;
-    if (ok)
-        verify_mask(p, data, storage, &own);
-    if (ok && !own.ok) {
-        size_t at = verdict->ok ? 0 : strlen(verdict->text);
-        snprintf(verdict->text + at, sizeof verdict->text - at, "%s%s", at ? "; " : "", own.text);
-        verdict->ok = false;
-    }
-    free(storage);
-    return ok;
-}
-
 /* FNV-1a over words of 8 bytes in place of bytes; what is left over at the end byte by byte. */
-static uint64_t sum_of(const unsigned char *bytes, size_t count)
+static uint64_t sum_of(uint64_t sum, const unsigned char *bytes, size_t count)
 {
-    uint64_t sum = UINT64_C(0xcbf29ce484222325), word;
+    uint64_t word;
     size_t at = 0;
     for (; at + sizeof word <= count; at += sizeof word) {
         memcpy(&word, bytes + at, sizeof word);
@@ -106,7 +85,7 @@ bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err)
 {
     const struct program *p = rig->program;
     for (int i = 0; rig->guard && i < p->tensor_count; i++)
-        if (!guard_intact(rig, tensor_role_name(p->tensors[i].role), &rig->tensors[i], unsafe, err))
+        if (!guard_intact(rig, p->tensors[i].role->name, &rig->tensors[i], unsafe, err))
             return false;
     for (int i = 0; rig->guard && i < p->scratch_count; i++)
         if (!guard_intact(rig, p->scratch[i].name, &rig->scratch[i], unsafe, err))
@@ -118,31 +97,43 @@ bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err)
     return true;
 }
 
+/* What one tensor that the program writes holds. What is wrong with a second one is said behind what is wrong with the first. */
+static bool check_output(struct rig *rig, int i, const struct op_data *data, struct verdict *verdict, const char *dump_dir,
+                         struct error *err)
+{
+    const struct program *p = rig->program;
+    const struct place *place = &rig->tensors[i];
+    unsigned char *storage = xmalloc(place->bytes);
+    struct verdict own = {.ok = true};
+    bool ok = rig->dev->ops->read(rig->dev, place->address, storage, place->bytes, err);
+    if (ok)
+        rig->output_sum = sum_of(rig->output_sum, storage, place->bytes);
+    if (ok && p->checked)
+        verify_tensor(p, i, data, storage, &own);
+    if (ok && !own.ok && dump_dir && p->tensors[i].layout != LAYOUT_BITS)
+        ok = verify_dump(p, i, data, storage, dump_dir, err);
+    free(storage);
+    if (verdict->ok && (!own.ok || !verdict->text[0] || own.error_over_bound > verdict->error_over_bound)) {
+        *verdict = own;
+    } else if (!own.ok) {
+        size_t at = strlen(verdict->text);
+        snprintf(verdict->text + at, sizeof verdict->text - at, "; %s", own.text);
+    }
+    return ok;
+}
+
 bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verdict, struct text *unsafe, const char *dump_dir,
                struct error *err)
 {
     const struct program *p = rig->program;
-    int output = program_tensor(p, ROLE_OUTPUT);
-    unsigned char *storage = NULL;
-    bool ok = false;
-    *verdict = (struct verdict){0};
+    *verdict = (struct verdict){.ok = true};
     if (!rig->dev->ops->sync(rig->dev, err))
-        goto done;
-    storage = xmalloc(rig->tensors[output].bytes);
-    if (!rig->dev->ops->read(rig->dev, rig->tensors[output].address, storage, rig->tensors[output].bytes, err))
-        goto done;
-    rig->output_sum = sum_of(storage, rig->tensors[output].bytes);
-    if (p->checked)
-        verify_output(p, data, storage, verdict);
-    else
-        verdict->ok = true;
-    bool values_right = verdict->ok;
-    if (!check_mask(rig, data, verdict, err))
-        goto done;
-    if (!values_right && dump_dir && !verify_dump(p, data, storage, dump_dir, err))
-        goto done;
-    ok = rig_harm(rig, unsafe, err);
-done:
-    free(storage);
-    return ok;
+        return false;
+    rig->output_sum = UINT64_C(0xcbf29ce484222325);
+    for (int masks = 0; masks < 2; masks++) /* values first: what is wrong with them says more */
+        for (int i = 0; i < p->tensor_count; i++)
+            if (p->tensors[i].written && (p->tensors[i].layout == LAYOUT_BITS) == (bool)masks &&
+                !check_output(rig, i, data, verdict, dump_dir, err))
+                return false;
+    return rig_harm(rig, unsafe, err);
 }

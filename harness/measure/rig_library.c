@@ -92,15 +92,16 @@ bool rig_library_workspace(struct rig *rig, struct error *err)
     return !most || rig_place_make(rig, "workspace", most, &rig->workspace, err);
 }
 
-static uint64_t address_of(struct rig *rig, const struct step *step, enum tensor_role role)
+static uint64_t address_of(struct rig *rig, const struct step *step, const char *tensor)
 {
-    const struct place *place = rig_place_of(rig, step->operand[role]);
+    const struct tensor_role *role = op_role(program_step_work(rig->program, step)->op, tensor);
+    const struct place *place = role ? rig_place_of(rig, step->operand[role->slot]) : NULL;
     return place ? place->address : 0;
 }
 
 static bool prepare_step(struct rig *rig, int i, struct error *err)
 {
-    uint64_t bias = address_of(rig, &rig->program->steps[i], ROLE_BIAS);
+    uint64_t bias = address_of(rig, &rig->program->steps[i], "bias");
     return !rig->steps[i].plan_count || !bias || cudnn_prepare(rig->library, rig->steps[i].plans[0], bias, err);
 }
 
@@ -116,8 +117,8 @@ bool rig_library_run(struct rig *rig, int i, struct error *err)
 {
     const struct step *step = &rig->program->steps[i];
     const struct rig_step *own = &rig->steps[i];
-    return cudnn_execute(rig->library, own->plans[own->plan], address_of(rig, step, ROLE_INPUT), address_of(rig, step, ROLE_FILTER),
-                         address_of(rig, step, ROLE_OUTPUT), address_of(rig, step, ROLE_BIAS), address_of(rig, step, ROLE_RESIDUAL),
+    return cudnn_execute(rig->library, own->plans[own->plan], address_of(rig, step, "input"), address_of(rig, step, "filter"),
+                         address_of(rig, step, "output"), address_of(rig, step, "bias"), address_of(rig, step, "residual"),
                          rig->workspace.address, err);
 }
 

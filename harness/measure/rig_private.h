@@ -40,7 +40,7 @@ struct rig {
     double time_limit_s;
     bool has_run; /* all steps once: what a library does at its first call must not fall into a capture */
     struct device_graph *graph;
-    uint64_t output_sum; /* of the bits of the output, at the last check */
+    uint64_t output_sum; /* of the bits of what is written, at the last check */
 };
 
 bool rig_place_make(struct rig *rig, const char *label, size_t bytes, struct place *place, struct error *err);

@@ -10,13 +10,13 @@
 
 double verify_tolerance(const struct verify_look *look, size_t i)
 {
-    double carried = look->data->carried ? look->data->carried[i] : 0; /* by a chain's earlier links */
-    if (!look->data->bound || (look->data->bound[i] == 0 && carried == 0))
+    double carried = look->want->carried ? look->want->carried[i] : 0; /* by a chain's earlier links */
+    if (!look->want->bound || (look->want->bound[i] == 0 && carried == 0))
         return 0;
-    double bound = look->data->bound[i] * look->factor + carried;
+    double bound = look->want->bound[i] * look->factor + carried;
     double u = dtype_unit_roundoff(look->t.dtype),
            smallest = look->t.dtype == DTYPE_F16 ? 0x1p-25 : 0x1p-150; /* half of the smallest number */
-    return bound + u * (fabs(look->data->reference[i]) + bound) + smallest;
+    return bound + u * (fabs(look->want->reference[i]) + bound) + smallest;
 }
 
 static double rounded(enum dtype t, double v)
@@ -28,7 +28,7 @@ static double rounded(enum dtype t, double v)
 
 bool verify_right(const struct verify_look *look, size_t i, double got)
 {
-    double want = look->data->reference[i], tolerance = verify_tolerance(look, i);
+    double want = look->want->reference[i], tolerance = verify_tolerance(look, i);
     if (tolerance == 0)
         want = rounded(look->t.dtype, want);
     return got == want || fabs(got - want) <= tolerance;
@@ -45,7 +45,7 @@ struct candidate {
 struct tally {
     struct verdict v; /* counts only */
     struct candidate worst;
-    int64_t *wrong_at[4];
+    int64_t *wrong_at[TENSOR_MAX_RANK];
     int64_t border;
 };
 struct pass {
@@ -61,14 +61,17 @@ static void keep_worst(struct tally *t, struct candidate c)
         t->worst = c;
 }
 
-static void count_wrong(struct verify_look *look, struct tally *t, const int64_t at[4], double got)
+static void count_wrong(struct verify_look *look, struct tally *t, const int64_t at[4], size_t index, double got)
 {
-    int64_t h = look->t.dim[2], w = look->t.dim[3], row = at[0] * h + at[2];
-    int64_t vertical = at[2] < h - 1 - at[2] ? at[2] : h - 1 - at[2], horizontal = at[3] < w - 1 - at[3] ? at[3] : w - 1 - at[3];
-    int64_t border = vertical < horizontal ? vertical : horizontal;
+    int64_t row = at[0] * look->fold[2] + at[2], place[TENSOR_MAX_RANK], border = INT64_MAX;
+    tensor_coordinates(&look->t, index, place);
     t->v.wrong++;
-    for (int i = 0; i < 4; i++)
-        t->wrong_at[i][at[i]]++;
+    for (int i = 0; i < look->t.rank; i++) {
+        int64_t far = look->t.dim[i] - 1 - place[i], near = place[i] < far ? place[i] : far;
+        t->wrong_at[i][place[i]]++;
+        if (i >= look->t.rank - 2 && near < border)
+            border = near;
+    }
     if (border > t->border)
         t->border = border;
     /* This row is this thread's alone. A reservoir: every wrong element of the row has the same chance to stay. */
@@ -88,7 +91,7 @@ static bool is_poison(enum dtype t, const void *row, int64_t i)
 /* The success form: right only if a comparison says so, so a NaN on either side is wrong. */
 static void check_element(struct verify_look *look, struct tally *t, const int64_t at[4], size_t index, double got, bool poison)
 {
-    double want = look->data->reference[index], tolerance = verify_tolerance(look, index);
+    double want = look->want->reference[index], tolerance = verify_tolerance(look, index);
     if (tolerance == 0)
         want = rounded(look->t.dtype, want);
     double error = fabs(got - want);
@@ -102,7 +105,7 @@ static void check_element(struct verify_look *look, struct tally *t, const int64
     t->v.nan += !poison && isnan(got);
     error = isnan(error) ? INFINITY : error;
     keep_worst(t, (struct candidate){tolerance == 0 ? INFINITY : error / tolerance, error, tolerance, index, got, want, poison});
-    count_wrong(look, t, at, got);
+    count_wrong(look, t, at, index, got);
 }
 
 /* An inactive output of a kernel that uses the mask must be what the variant declares. */
@@ -120,26 +123,27 @@ static void check_inactive(struct verify_look *look, struct tally *t, const int6
     t->v.unwritten += declared == INACTIVE_ZERO && poison;
     double error = isnan(got) ? INFINITY : fabs(got);
     keep_worst(t, (struct candidate){INFINITY, error, 0, index, got, declared == INACTIVE_ZERO ? 0 : NAN, poison});
-    count_wrong(look, t, at, got);
+    count_wrong(look, t, at, index, got);
 }
 
-/* Image row (n, h), all channels. Most elements are right to the last bit: those are passed over quickly. */
+/* A row of an image, all channels. Most elements are right to the last bit: those are passed over quickly. */
 static void check_row(void *context, int64_t index, int thread)
 {
     struct pass *pass = context;
     struct verify_look *look = pass->look;
     struct tally *t = &pass->tallies[thread];
     const struct tensor *o = &look->t;
-    int64_t n = index / o->dim[2], h = index % o->dim[2], width = o->dim[3];
+    const int64_t *dim = look->fold;
+    int64_t n = index / dim[2], h = index % dim[2], width = dim[3];
     char *raw = xmalloc((size_t)width * (dtype_bytes(o->dtype) + sizeof(float)));
     float *got = (float *)raw;
     void *bits = raw + (size_t)width * sizeof(float);
-    const float *mask = look->mask ? look->mask + (n * (o->dim[2] / look->block) + h / look->block) * (width / look->block) : NULL;
-    for (int64_t c = 0; c < o->dim[1]; c++) {
+    const float *mask = look->mask ? look->mask + (n * (dim[2] / look->block) + h / look->block) * (width / look->block) : NULL;
+    for (int64_t c = 0; c < dim[1]; c++) {
         tensor_row(o, look->storage, n, c, h, bits);
         convert_to_float(o->dtype, bits, got, (size_t)width);
-        size_t first = (size_t)(((n * o->dim[1] + c) * o->dim[2] + h) * width);
-        const double *want = look->data->reference + first;
+        size_t first = (size_t)(((n * dim[1] + c) * dim[2] + h) * width);
+        const double *want = look->want->reference + first;
         for (int64_t w = 0; w < width; w++) {
             int64_t at[4] = {n, c, h, w};
             if (mask && mask[w / look->block] == 0) {
@@ -169,7 +173,7 @@ static struct candidate merge(struct verify_look *look, struct tally *tallies, i
             look->border = t->border;
         if (t->worst.ratio >= 0)
             keep_worst(&all, t->worst);
-        for (int d = 0; d < 4; d++)
+        for (int d = 0; d < look->t.rank; d++)
             for (int64_t k = 0; k < look->t.dim[d]; k++)
                 look->wrong_at[d][k] += t->wrong_at[d][k];
     }
@@ -197,12 +201,15 @@ void verify_add_count(struct text *t, int64_t n)
 }
 
 /* "output(0,719,1270,63)": coordinates in the order of the storage, as the kernel's author indexes it. */
-static void add_place(struct text *t, const struct tensor *o, const int64_t at[4])
+static void add_place(struct text *t, const struct tensor *o, const int64_t *at)
 {
-    if (o->layout == LAYOUT_NHWC)
-        text_addf(t, "output(%ld,%ld,%ld,%ld)", (long)at[0], (long)at[2], (long)at[3], (long)at[1]);
-    else
-        text_addf(t, "output(%ld,%ld,%ld,%ld)", (long)at[0], (long)at[1], (long)at[2], (long)at[3]);
+    int axes[TENSOR_MAX_RANK];
+    tensor_axes(o, axes);
+    text_addf(t, "%s(", o->role->name);
+    for (int i = 0, count = 0; i < o->rank; i++)
+        if (o->layout != LAYOUT_BITS || i != 1 || o->dim[1] != 1) /* masks have no channels */
+            text_addf(t, "%s%ld", count++ ? "," : "", (long)at[axes[i]]);
+    text_add(t, ")");
 }
 
 static void describe_wrong(const struct verify_look *look, const struct candidate *worst, const struct verdict *v, struct text *t)
@@ -238,79 +245,96 @@ static void describe(const struct verify_look *look, const struct candidate *wor
     text_free(&t);
 }
 
-static void *histograms(int64_t *at[4], const struct tensor *t)
+static void *histograms(int64_t *at[], const struct tensor *t)
 {
-    int64_t total = t->dim[0] + t->dim[1] + t->dim[2] + t->dim[3];
+    int64_t total = 0;
+    for (int d = 0; d < t->rank; d++)
+        total += t->dim[d];
     int64_t *all = xcalloc((size_t)total, sizeof *all), *next = all;
-    for (int d = 0; d < 4; d++) {
+    for (int d = 0; d < t->rank; d++) {
         at[d] = next;
         next += t->dim[d];
     }
     return all;
 }
 
-void verify_output(const struct program *program, const struct op_data *data, const void *storage, struct verdict *out)
+void verify_begin(struct verify_look *look, const struct program *p, int tensor, const struct op_data *data, const void *storage)
 {
-    *out = (struct verdict){0};
-    int output = program_tensor(program, ROLE_OUTPUT), threads = pool_threads();
-    struct verify_look look = {.program = program, .data = data, .storage = storage, .t = program->tensors[output], .block = 1};
-    look.factor = bound_factor(program->algorithm, &program->work);
-    look.mask = data->mask_out;
-    if (look.mask && program->work.p > 0)
-        look.block = look.t.dim[2] / program->work.p;
-    int64_t rows = look.t.dim[0] * look.t.dim[2];
-    if (tensor_elements(&look.t) < 50000)
-        threads = 1;
-    void *histogram = histograms(look.wrong_at, &look.t);
-    look.samples = xcalloc((size_t)rows * VERIFY_SAMPLES_PER_ROW, sizeof *look.samples);
-    look.row_wrong = xcalloc((size_t)rows, sizeof *look.row_wrong);
-    struct pass pass = {.look = &look, .tallies = xcalloc((size_t)threads, sizeof *pass.tallies)};
+    const struct tensor *t = &p->tensors[tensor];
+    *look = (struct verify_look){.program = p, .data = data, .storage = storage, .t = *t, .want = &data->at[t->role->slot], .block = 1};
+    tensor_fold(t, look->fold);
+    look->image = t->layout == LAYOUT_NCHW || t->layout == LAYOUT_NHWC;
+    look->factor = bound_factor(p->algorithm, &p->work);
+    look->mask = t->role->share == SHARE_OUTPUTS ? data->mask_out : NULL;
+    if (look->mask && p->work.p > 0)
+        look->block = look->fold[2] / p->work.p;
+}
+
+static void verify_numbers(struct verify_look *look, struct verdict *out)
+{
+    int64_t rows = look->fold[0] * look->fold[2];
+    int threads = tensor_elements(&look->t) < 50000 ? 1 : pool_threads();
+    void *histogram = histograms(look->wrong_at, &look->t);
+    look->samples = xcalloc((size_t)rows * VERIFY_SAMPLES_PER_ROW, sizeof *look->samples);
+    look->row_wrong = xcalloc((size_t)rows, sizeof *look->row_wrong);
+    struct pass pass = {.look = look, .tallies = xcalloc((size_t)threads, sizeof *pass.tallies)};
     void **own = xcalloc((size_t)threads, sizeof *own);
     for (int i = 0; i < threads; i++) {
         pass.tallies[i].worst.ratio = -1;
-        own[i] = histograms(pass.tallies[i].wrong_at, &look.t);
+        own[i] = histograms(pass.tallies[i].wrong_at, &look->t);
     }
     pool_for(rows, threads, check_row, &pass);
-    struct candidate worst = merge(&look, pass.tallies, threads, out);
-    out->ok = out->wrong == 0 && (out->elements > 0 || look.mask);
+    struct candidate worst = merge(look, pass.tallies, threads, out);
+    out->ok = out->wrong == 0 && (out->elements > 0 || look->mask);
     if (out->wrong)
-        verify_pattern(&look, out, out->pattern, sizeof out->pattern);
-    describe(&look, &worst, out);
+        verify_pattern(look, out, out->pattern, sizeof out->pattern);
+    describe(look, &worst, out);
     for (int i = 0; i < threads; i++)
         free(own[i]);
     free(own);
     free(pass.tallies);
-    free(look.samples);
-    free(look.row_wrong);
+    free(look->samples);
+    free(look->row_wrong);
     free(histogram);
 }
 
-void verify_mask(const struct program *program, const struct op_data *data, const void *storage, struct verdict *out)
+static void verify_bits(const struct verify_look *look, struct verdict *out)
 {
-    *out = (struct verdict){0};
-    int index = program_tensor(program, ROLE_MASK_OUT);
-    if (index < 0 || !data->mask_out) {
-        snprintf(out->text, sizeof out->text, "there is no output mask to compare");
-        return;
-    }
-    const struct tensor *t = &program->tensors[index];
-    const uint32_t *words = storage;
-    int64_t width = t->dim[3], across = (width + 31) / 32, rows = t->dim[0] * t->dim[2];
+    const struct tensor *t = &look->t;
+    const uint32_t *words = look->storage;
+    int64_t width = look->fold[3], across = (width + 31) / 32, rows = look->fold[2];
     for (int64_t row = 0; row < rows; row++)
         for (int64_t x = 0; x < across * 32; x++) {
-            bool got = words[row * across + x / 32] >> x % 32 & 1, want = x < width && data->mask_out[row * width + x] != 0;
+            bool got = words[row * across + x / 32] >> x % 32 & 1, want = x < width && look->want->reference[row * width + x] != 0;
             if (got == want)
                 continue;
             if (!out->wrong++) {
-                memcpy(out->worst_at, (int64_t[]){row / t->dim[2], 0, row % t->dim[2], x}, sizeof out->worst_at);
+                tensor_coordinates(t, (size_t)(row * width), out->worst_at);
+                out->worst_at[t->rank - 1] = x;
                 out->worst_got = got;
                 out->worst_want = want;
             }
         }
     out->elements = rows * width;
     out->ok = out->wrong == 0 && out->elements > 0;
-    if (!out->ok)
-        snprintf(out->text, sizeof out->text, "mask_out(%ld,%ld,%ld) = %g, want %g%s; %lld of %lld pixels", (long)out->worst_at[0],
-                 (long)out->worst_at[2], (long)out->worst_at[3], out->worst_got, out->worst_want,
-                 out->worst_at[3] < width ? "" : " (past the last column)", (long long)out->wrong, (long long)out->elements);
+    if (out->ok)
+        return;
+    struct text text = {0};
+    add_place(&text, t, out->worst_at);
+    snprintf(out->text, sizeof out->text, "%s = %g, want %g%s; %lld of %lld pixels", text_get(&text), out->worst_got, out->worst_want,
+             out->worst_at[t->rank - 1] < width ? "" : " (past the last column)", (long long)out->wrong, (long long)out->elements);
+    text_free(&text);
+}
+
+void verify_tensor(const struct program *program, int tensor, const struct op_data *data, const void *storage, struct verdict *out)
+{
+    struct verify_look look;
+    verify_begin(&look, program, tensor, data, storage);
+    *out = (struct verdict){0};
+    if (!look.want->reference)
+        snprintf(out->text, sizeof out->text, "there is no %s to compare with", look.t.role->name);
+    else if (look.t.layout == LAYOUT_BITS)
+        verify_bits(&look, out);
+    else
+        verify_numbers(&look, out);
 }

@@ -6,7 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const singular[4] = {"image", "channel", "row", "column"};
+/* What one index of an axis is called. */
+static void name_of(const struct verify_look *look, int axis, char out[32])
+{
+    static const char *const images[] = {"image", "channel", "plane", "row", "column"};
+    int from_last = look->t.rank - 1 - axis;
+    if (look->image && look->t.rank >= 4 && look->t.rank <= 5)
+        snprintf(out, 32, "%s", axis < 2 ? images[axis] : images[4 - from_last]);
+    else if (look->t.rank <= 2)
+        snprintf(out, 32, "%s", from_last ? "row" : "column");
+    else
+        snprintf(out, 32, "axis %d place", axis);
+}
 
 /* The indices of one axis at which anything is wrong. */
 struct used {
@@ -45,7 +56,9 @@ static void add_axis(const struct verify_look *look, int axis, struct text *t)
     struct used u = used_of(look, axis);
     if (u.count == u.size || u.size == 1 || u.count == 0)
         return;
-    const char *comma = t->len ? ", " : "", *name = singular[axis];
+    const char *comma = t->len ? ", " : "";
+    char name[32];
+    name_of(look, axis, name);
     int64_t period = period_of(wrong, u.size);
     if (u.count == 1) {
         text_addf(t, "%s%s %ld", comma, name, (long)u.first);
@@ -78,7 +91,9 @@ static void add_axis(const struct verify_look *look, int axis, struct text *t)
 /* A ring that is thin beside the image, and more than a few rows or a few columns. */
 static bool is_border(const struct verify_look *look)
 {
-    struct used rows = used_of(look, 2), columns = used_of(look, 3);
+    if (!look->image)
+        return false;
+    struct used rows = used_of(look, look->t.rank - 2), columns = used_of(look, look->t.rank - 1);
     int64_t width = look->border + 1, least = rows.size < columns.size ? rows.size : columns.size;
     return width * 4 < least && rows.count > width && columns.count > width;
 }
@@ -88,7 +103,7 @@ typedef bool place(const struct verify_look *look, const int64_t at[4], const in
 
 static bool agrees(const struct verify_look *look, double got, const int64_t at[4])
 {
-    const int64_t *d = look->t.dim;
+    const int64_t *d = look->fold;
     return verify_right(look, (size_t)(((at[0] * d[1] + at[1]) * d[2] + at[2]) * d[3] + at[3]), got);
 }
 
@@ -100,7 +115,7 @@ static int64_t samples_of(const struct verify_look *look, int64_t row)
 /* Do at least 95 % of the samples (4 at least) hold the value that belongs elsewhere? `channel` >= 0: only samples of that channel. */
 static bool explained(const struct verify_look *look, place *where, const int64_t argument[3], int64_t channel)
 {
-    int64_t rows = look->t.dim[0] * look->t.dim[2], tried = 0, right = 0, step = rows / 1024 + 1;
+    int64_t rows = look->fold[0] * look->fold[2], tried = 0, right = 0, step = rows / 1024 + 1;
     for (int64_t r = 0; r < rows; r += step)
         for (int64_t i = 0; i < samples_of(look, r); i++) {
             const struct verify_sample *s = &look->samples[r * VERIFY_SAMPLES_PER_ROW + i];
@@ -117,7 +132,7 @@ static bool explained(const struct verify_look *look, place *where, const int64_
 static bool inside(const struct verify_look *look, const int64_t at[4])
 {
     for (int i = 0; i < 4; i++)
-        if (at[i] < 0 || at[i] >= look->t.dim[i])
+        if (at[i] < 0 || at[i] >= look->fold[i])
             return false;
     return true;
 }
@@ -143,8 +158,8 @@ static bool from_channel(const struct verify_look *look, const int64_t at[4], co
 /* The element that the storage would hold there if it were in the other layout. */
 static bool other_layout(const struct verify_look *look, const int64_t at[4], const int64_t argument[3], int64_t to[4])
 {
-    const int64_t *d = look->t.dim;
-    size_t i = tensor_index(&look->t, at[0], at[1], at[2], at[3]);
+    const int64_t *d = look->fold;
+    size_t i = tensor_index(&look->t, (size_t)(((at[0] * d[1] + at[1]) * d[2] + at[2]) * d[3] + at[3]));
     if (look->t.layout == LAYOUT_NCHW) { /* read as NHWC */
         to[1] = (int64_t)(i % (size_t)d[1]), i /= (size_t)d[1];
         to[3] = (int64_t)(i % (size_t)d[3]), i /= (size_t)d[3];
@@ -162,7 +177,7 @@ static bool other_layout(const struct verify_look *look, const int64_t at[4], co
  * wrong mode reads. argument: block, mode. */
 static bool other_mode(const struct verify_look *look, const int64_t at[4], const int64_t argument[3], int64_t to[4])
 {
-    int64_t b = argument[0], phase = at[2] % b * b + at[3] % b, channels = look->t.dim[1];
+    int64_t b = argument[0], phase = at[2] % b * b + at[3] % b, channels = look->fold[1];
     int64_t read, right_phase;
     if (argument[1] == D2S_DCR) { /* wrongly CRD */
         read = at[1] * b * b + phase;
@@ -177,7 +192,7 @@ static bool other_mode(const struct verify_look *look, const int64_t at[4], cons
 
 static bool all_zero(const struct verify_look *look)
 {
-    int64_t rows = look->t.dim[0] * look->t.dim[2], samples = 0;
+    int64_t rows = look->fold[0] * look->fold[2], samples = 0;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < samples_of(look, r); i++, samples++)
             if (!(look->samples[r * VERIFY_SAMPLES_PER_ROW + i].got == 0))
@@ -188,7 +203,7 @@ static bool all_zero(const struct verify_look *look)
 /* The channel whose reference a wrong channel holds, or -1. */
 static int64_t held_channel(const struct verify_look *look, int64_t channel)
 {
-    for (int64_t c = 0; c < look->t.dim[1]; c++) {
+    for (int64_t c = 0; c < look->fold[1]; c++) {
         int64_t argument[3] = {c};
         if (c != channel && explained(look, from_channel, argument, channel))
             return c;
@@ -246,9 +261,11 @@ static void explain(const struct verify_look *look, const struct verdict *v, str
         text_add(t, ": inactive pixels");
     else if (all_zero(look))
         text_add(t, ": zero");
-    else if (look->t.layout != LAYOUT_LINEAR && explained(look, other_layout, none, -1))
+    else if (!look->image)
+        return;
+    else if (explained(look, other_layout, none, -1))
         text_addf(t, ": stored as %s, not %s", look->t.layout == LAYOUT_NCHW ? "NHWC" : "NCHW", layout_name(look->t.layout));
-    else if (block > 1 && (d2s >= 0 || !strcmp(w->op->name, "depth_to_space")) && explained(look, other_mode, mode, -1))
+    else if (block > 1 && (d2s >= 0 || w->op->task == TASK_DEPTH_TO_SPACE) && explained(look, other_mode, mode, -1))
         text_addf(t, ": channels in the order of %s, not %s", mode[1] == D2S_DCR ? "CRD" : "DCR", d2s_mode_name((enum d2s_mode)mode[1]));
     else if (explained(look, transposed, none, -1))
         text_add(t, ": rows and columns transposed");
@@ -259,9 +276,10 @@ static void explain(const struct verify_look *look, const struct verdict *v, str
 void verify_pattern(const struct verify_look *look, const struct verdict *v, char *out, size_t bytes)
 {
     struct text t = {0}, where = {0};
-    for (int axis = 2; axis < 4; axis++)
+    int spatial = look->image ? 2 : 0;
+    for (int axis = spatial; axis < look->t.rank; axis++)
         add_axis(look, axis, &where);
-    for (int axis = 1; axis >= 0; axis--)
+    for (int axis = spatial - 1; axis >= 0; axis--)
         add_axis(look, axis, &where);
     if (v->wrong == 1)
         text_add(&t, "that one alone");
@@ -272,7 +290,7 @@ void verify_pattern(const struct verify_look *look, const struct verdict *v, cha
     else if (where.len)
         text_addf(&t, "all in %s", text_get(&where));
     else
-        text_add(&t, "scattered over all rows, columns and channels");
+        text_add(&t, look->image ? "scattered over all rows, columns and channels" : "scattered over the whole tensor");
     if (v->wrong > 1)
         explain(look, v, &t);
     snprintf(out, bytes, "%s", text_get(&t));

@@ -5,7 +5,7 @@
 #include "measure/verify.h"
 
 #define VERIFY_SAMPLES_PER_ROW 8
-struct verify_sample { /* a wrong element */
+struct verify_sample { /* a wrong element, in coordinates of tensor_fold */
     int64_t at[4];
     double got;
 };
@@ -13,18 +13,23 @@ struct verify_look {
     const struct program *program;
     const struct op_data *data;
     const void *storage;
+    const struct op_values *want;
     struct tensor t;
+    int64_t fold[4]; /* its shape as images of channels of rows */
+    bool image;      /* it has images and channels */
     double factor;
-    const float *mask; /* data->mask_out, or NULL */
+    const float *mask; /* data->mask_out where that says which elements count, or NULL */
     int64_t block;     /* output pixels per mask pixel, each direction */
     /* collected */
-    int64_t *wrong_at[4];          /* histograms of wrong elements by n, c, h, w */
-    int64_t border;                /* largest distance of a wrong element from the nearest image edge */
-    struct verify_sample *samples; /* up to VERIFY_SAMPLES_PER_ROW for each (n, h) */
-    int64_t *row_wrong;            /* wrong elements of each (n, h) */
+    int64_t *wrong_at[TENSOR_MAX_RANK]; /* histograms of wrong elements by axis */
+    int64_t border;                     /* largest distance of a wrong element from the nearest image edge */
+    struct verify_sample *samples;      /* up to VERIFY_SAMPLES_PER_ROW for each row of all channels */
+    int64_t *row_wrong;                 /* wrong elements of each such row */
 };
 
-/* What the element may differ by from data->reference[i]; 0: it must be the reference rounded to the dtype. */
+/* Fills what there is to say of a tensor before it is looked at. */
+void verify_begin(struct verify_look *look, const struct program *program, int tensor, const struct op_data *data, const void *storage);
+/* What the element may differ by from its reference; 0: it must be the reference rounded to the dtype. */
 double verify_tolerance(const struct verify_look *look, size_t logical);
 /* Is this the value of logical element i? Success form: NaN is not. */
 bool verify_right(const struct verify_look *look, size_t logical, double got);

@@ -6,26 +6,11 @@
 
 static bool finish(struct work *w, struct error *err)
 {
-    w->r = w->s = w->stride = w->pad = w->dilation = w->groups = w->output_pad = 0;
-    w->k = w->c;
     w->p = w->h * w->block;
     w->q = w->w * w->block;
-    w->to = LAYOUT_NONE;
-    w->mode = D2S_NONE;
     if (w->block & (w->block - 1)) /* then the weights are not representable, and there is no exact check */
         return error_set(err, ERROR_USAGE, "upsample_bilinear: block is 2, 4, 8 or 16, not %ld", (long)w->block);
     return true;
-}
-
-static void raw_output(const struct work *w, struct tensor *out)
-{
-    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
-}
-
-static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
-{
-    out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
-    return shape_epilogue_tensors(w, out, 1);
 }
 
 /* Four products an output pixel and channel, the weights being there. */
@@ -76,6 +61,10 @@ static const struct op_symbol symbols[] = {SYMBOLS_SHAPE, SYMBOL(block, "the fac
 extern const struct op op_upsample_bilinear;
 const struct op op_upsample_bilinear = {
     .name = "upsample_bilinear",
+    .naive = "element",
+    .trial = "layers:\n" TRIAL_TWO("upsample_bilinear", "c: 64, h: 720, w: 1280, block: 2"),
+    .masks = TRIAL_MASKS,
+    .passes_changes = true,
     .about = "Bilinear upsampling by a power of two: output pixel (y, x) is the input at ((y + 0.5)/block - 0.5, (x + 0.5)/block - 0.5), "
              "between the "
              "four pixels around it, the edge repeated (align_corners=False).",
@@ -88,8 +77,9 @@ const struct op op_upsample_bilinear = {
     .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL,
     .finish = finish,
-    .tensors = tensors,
-    .raw_output = raw_output,
+    .roles = shape_plain_roles,
+    .tensors = shape_tensors,
+    .raw_output = shape_raw_output,
     .flop = flop,
     .reference_row = row,
     .reads = reads,

@@ -18,36 +18,29 @@ void chain_free(struct chain *chain)
 
 /* ---- the op ---- */
 
-static void raw_output(const struct work *w, struct tensor *out)
-{
-    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->to != LAYOUT_NONE ? w->to : w->layout);
-}
-
-static int64_t elements_of(const struct work *w, enum tensor_role role)
+static int64_t elements_of(const struct work *w, enum shape_slot role)
 {
     int64_t count = 0;
     for (int i = 0; w->chain && i < w->chain->count; i++) {
         const struct work *l = &w->chain->links[i].work;
-        count += role == ROLE_BIAS ? l->k : l->op->has_filter ? l->k * (l->c / l->groups) * l->r * l->s : 0;
+        count += role == SLOT_BIAS ? l->k : l->op->has_filter ? l->k * (l->c / l->groups) * l->r * l->s : 0;
     }
     return count ? count : 1;
 }
 
+/* Weights of all links, one after another. */
+#define LINEAR .layouts = BIT(LAYOUT_LINEAR)
+static const struct tensor_role chain_filter = {.name = "filter", .slot = SLOT_FILTER, LINEAR, SHAPE_WEIGHTS(VALUES_WEIGHT)};
+static const struct tensor_role chain_bias = {.name = "bias", .slot = SLOT_BIAS, LINEAR, .dtype = DTYPE_F32, SHAPE_WEIGHTS(VALUES_BIAS)};
+static const struct tensor_role *const roles[] = {ROLE(INPUT),   &chain_filter,  &chain_bias,  ROLE(LINKS),
+                                                  ROLE(MASK_IN), ROLE(MASK_OUT), ROLE(OUTPUT), NULL};
+
 static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
 {
-    int64_t links = w->chain ? w->chain->count : 1;
-    out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
-    out[1] =
-        (struct tensor){.role = ROLE_FILTER, .dtype = w->dtype, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, elements_of(w, ROLE_FILTER)}};
-    out[2] = (struct tensor){.role = ROLE_BIAS, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, elements_of(w, ROLE_BIAS)}};
-    out[3] = (struct tensor){.role = ROLE_LINKS, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, links * CHAIN_COLUMNS}};
-    int count = 4;
-    if (w->mask.pattern != MASK_NONE)
-        out[count++] = (struct tensor){.role = ROLE_MASK_IN, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {w->n, 1, w->h, w->w}};
-    if (w->mask.pattern != MASK_NONE)
-        out[count++] = (struct tensor){
-            .role = ROLE_MASK_OUT, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {w->n, 1, w->p, w->q}, .written = true};
-    raw_output(w, &out[count++]);
+    int count = shape_tensors(w, out);
+    out[1].dim[0] = elements_of(w, SLOT_FILTER);
+    out[2].dim[0] = elements_of(w, SLOT_BIAS);
+    out[3].dim[0] = (w->chain ? w->chain->count : 1) * CHAIN_COLUMNS;
     return count;
 }
 
@@ -84,6 +77,13 @@ static const struct op_symbol symbols[] = {SYMBOLS_SHAPE,
 extern const struct op op_chain;
 const struct op op_chain = {
     .name = "chain",
+    .task = TASK_NETWORK,
+    .naive = "two_layer_naive",
+    .company = {"conv2d/naive", "conv2d/sparse_naive"},
+    .trial = "defaults: {op: conv2d, n: 1, c: 16, k: 16, h: 720, w: 1280, kernel: 3, stride: 1, pad: 1, dtype: f16, layout: NHWC}\n"
+             "layers:\n  first:  {epilogue: [bias, relu]}\n  second: {}\n"
+             "networks:\n  pair: {order: [first, second]}\n"
+             "axes:\n  mask: {values: [none, {pattern: iid, density: 0.10}]}\n",
     .about = "A network of a scenario, run whole: its layers one after another, each reading what an earlier one wrote. n, c, h, w are "
              "those of its "
              "input, k, p, q of its output.",
@@ -96,8 +96,9 @@ const struct op op_chain = {
     .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL,
     .finish = finish,
+    .roles = roles,
     .tensors = tensors,
-    .raw_output = raw_output,
+    .raw_output = shape_raw_output,
     .flop = flop,
     .reference_row = NULL,
 };
@@ -105,22 +106,23 @@ const struct op op_chain = {
 /* What link i reads as input or residual. */
 static bool source_tensor(const struct chain *chain, int from, struct tensor *out)
 {
-    return from >= 0 ? work_tensor(&chain->links[from].work, ROLE_OUTPUT, out) : work_tensor(&chain->links[0].work, ROLE_INPUT, out);
+    return from >= 0 ? work_tensor(&chain->links[from].work, "output", out) : work_tensor(&chain->links[0].work, "input", out);
 }
 
-static bool fits(const struct chain *chain, int i, enum tensor_role role, int from, struct error *err)
+static bool fits(const struct chain *chain, int i, const char *name, int from, struct error *err)
 {
     struct tensor given, wanted;
-    if (from >= i || from < CHAIN_INPUT || !source_tensor(chain, from, &given) || !work_tensor(&chain->links[i].work, role, &wanted))
-        return error_set(err, ERROR_INTERNAL, "chain: link %d (%s) reads its %s from nowhere", i, chain->links[i].name,
-                         tensor_role_name(role));
-    if (!memcmp(given.dim, wanted.dim, sizeof given.dim) && given.dtype == wanted.dtype && given.layout == wanted.layout)
+    if (from >= i || from < CHAIN_INPUT || !source_tensor(chain, from, &given) || !work_tensor(&chain->links[i].work, name, &wanted))
+        return error_set(err, ERROR_INTERNAL, "chain: link %d (%s) reads its %s from nowhere", i, chain->links[i].name, name);
+    if (tensor_same_shape(&given, &wanted) && given.dtype == wanted.dtype && given.layout == wanted.layout)
         return true;
-    return error_set(err, ERROR_USAGE, "chain: the %s of layer '%s' is %lldx%lldx%lldx%lld %s, but %s is %lldx%lldx%lldx%lld %s",
-                     tensor_role_name(role), chain->links[i].name, (long long)wanted.dim[0], (long long)wanted.dim[1],
-                     (long long)wanted.dim[2], (long long)wanted.dim[3], layout_name(wanted.layout),
-                     from < 0 ? "the network's input" : chain->links[from].name, (long long)given.dim[0], (long long)given.dim[1],
-                     (long long)given.dim[2], (long long)given.dim[3], layout_name(given.layout));
+    int64_t want[4], have[4];
+    tensor_fold(&wanted, want);
+    tensor_fold(&given, have);
+    return error_set(err, ERROR_USAGE, "chain: the %s of layer '%s' is %lldx%lldx%lldx%lld %s, but %s is %lldx%lldx%lldx%lld %s", name,
+                     chain->links[i].name, (long long)want[0], (long long)want[1], (long long)want[2], (long long)want[3],
+                     layout_name(wanted.layout), from < 0 ? "the network's input" : chain->links[from].name, (long long)have[0],
+                     (long long)have[1], (long long)have[2], (long long)have[3], layout_name(given.layout));
 }
 
 /* What a kernel for all links can rely on. */
@@ -183,7 +185,8 @@ refuse:
     return false;
 }
 
-float *chain_constant(const struct chain *chain, int first, int count, const struct op_data *data, enum tensor_role role, size_t elements)
+float *chain_constant(const struct chain *chain, int first, int count, const struct op_data *data, const struct tensor_role *role,
+                      size_t elements)
 {
     float *out = xcalloc(elements ? elements : 1, sizeof *out);
     size_t filter = 0, bias = 0;
@@ -192,11 +195,11 @@ float *chain_constant(const struct chain *chain, int first, int count, const str
         const struct op_data *own = l->layer >= 0 && l->layer < data->link_count ? &data->links[l->layer] : NULL;
         size_t filters = l->work.op->has_filter ? (size_t)(l->work.k * (l->work.c / l->work.groups) * l->work.r * l->work.s) : 0,
                biases = (size_t)l->work.k;
-        if (role == ROLE_FILTER && own && own->array[ROLE_FILTER] && filter + filters <= elements)
-            memcpy(out + filter, own->array[ROLE_FILTER], filters * sizeof *out);
-        if (role == ROLE_BIAS && own && own->array[ROLE_BIAS] && bias + biases <= elements)
-            memcpy(out + bias, own->array[ROLE_BIAS], biases * sizeof *out);
-        if (role == ROLE_LINKS && (size_t)(i + 1) * CHAIN_COLUMNS <= elements) {
+        if (role->slot == SLOT_FILTER && own && own->at[SLOT_FILTER].value && filter + filters <= elements)
+            memcpy(out + filter, own->at[SLOT_FILTER].value, filters * sizeof *out);
+        if (role->slot == SLOT_BIAS && own && own->at[SLOT_BIAS].value && bias + biases <= elements)
+            memcpy(out + bias, own->at[SLOT_BIAS].value, biases * sizeof *out);
+        if (role->slot == SLOT_LINKS && (size_t)(i + 1) * CHAIN_COLUMNS <= elements) {
             const double row[CHAIN_COLUMNS] = {(double)l->work.c,
                                                (double)l->work.k,
                                                l->input - first + 1 > 0 ? l->input - first + 1 : 0,
@@ -222,7 +225,7 @@ bool chain_work(const struct chain *chain, struct work *out, struct error *err)
     for (int i = 0; i < chain->count; i++) {
         const struct chain_link *l = &chain->links[i];
         bool adds = work_epilogue_find(&l->work, EPILOGUE_RESIDUAL) >= 0;
-        if (!fits(chain, i, ROLE_INPUT, l->input, err) || (adds && !fits(chain, i, ROLE_RESIDUAL, l->residual, err)))
+        if (!fits(chain, i, "input", l->input, err) || (adds && !fits(chain, i, "residual", l->residual, err)))
             return false;
     }
     if (!chain_passes_marks(chain, err))
@@ -243,9 +246,11 @@ bool chain_work(const struct chain *chain, struct work *out, struct error *err)
         out->math = chain->links[i].work.math;
     if (!source_tensor(chain, chain->count - 1, &last))
         return error_set(err, ERROR_INTERNAL, "chain: no output");
-    out->k = last.dim[1];
-    out->p = last.dim[2];
-    out->q = last.dim[3];
+    int64_t dim[4];
+    tensor_fold(&last, dim);
+    out->k = dim[1];
+    out->p = dim[2];
+    out->q = dim[3];
     out->to = last.layout != first->layout ? last.layout : LAYOUT_NONE;
     in_common(chain, out);
     return work_finish(out, err);
@@ -265,10 +270,10 @@ static double gain_of(const struct work *w)
     return sqrt(gain) * (work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0 ? 0.25 : 1);
 }
 
-static bool make_values(const struct work *w, enum tensor_role role, double scale, float **out, struct error *err)
+static bool make_values(const struct work *w, const char *name, double scale, float **out, struct error *err)
 {
     struct tensor t;
-    if (!work_tensor(w, role, &t))
+    if (!work_tensor(w, name, &t))
         return true;
     size_t count = tensor_elements(&t);
     *out = malloc(count * sizeof **out);
@@ -286,14 +291,14 @@ bool chain_data_inputs(const struct work *work, enum data_part part, struct op_d
     const struct chain *chain = work->chain;
     (void)part; /* small integers do not stay small through a network: there is no exact part */
     *out = (struct op_data){.links = xcalloc((size_t)chain->count, sizeof *out->links), .link_count = chain->count};
-    bool ok = make_values(&chain->links[0].work, ROLE_INPUT, 1, &out->array[ROLE_INPUT], err);
+    bool ok = make_values(&chain->links[0].work, "input", 1, &out->at[SLOT_INPUT].value, err);
     for (int i = 0; ok && i < chain->count; i++) {
         const struct chain_link *l = &chain->links[i];
         struct work own = l->work; /* its own values, whatever layout plan it is part of */
         own.seed = generate_bits(l->work.seed, 1000, (uint64_t)l->layer);
         if (l->layer >= 0)
-            ok = make_values(&own, ROLE_FILTER, gain_of(&own), &out->links[l->layer].array[ROLE_FILTER], err) &&
-                 make_values(&own, ROLE_BIAS, 0.1, &out->links[l->layer].array[ROLE_BIAS], err);
+            ok = make_values(&own, "filter", gain_of(&own), &out->links[l->layer].at[SLOT_FILTER].value, err) &&
+                 make_values(&own, "bias", 0.1, &out->links[l->layer].at[SLOT_BIAS].value, err);
     }
     if (!ok)
         op_data_free(out);
@@ -383,7 +388,7 @@ static struct errors carried(const struct chain_link *l, const float *filter, co
 
 /* Of one channel of one image: the squares of a link's own errors. */
 struct own_errors {
-    const struct op_data *data;
+    const struct op_values *of;
     size_t plane;
     int64_t channels;
     double unit;
@@ -401,7 +406,7 @@ static void own_of_plane(void *context, int64_t index, int thread)
     for (size_t i = from; i < from + o->plane; i++) {
         if (active && active[i - from] == 0)
             continue;
-        double b = o->data->bound ? o->data->bound[i] : 0, r = o->unit * o->data->reference[i];
+        double b = o->of->bound ? o->of->bound[i] : 0, r = o->unit * o->of->reference[i];
         sums += b * b;
         roundings += r * r;
     }
@@ -410,14 +415,11 @@ static void own_of_plane(void *context, int64_t index, int thread)
 }
 
 /* Adds a link's own: the mean over the (active) pixels of its bound, and of one rounding of what it stores. */
-static void add_own(struct errors *e, const struct work *w, const struct op_data *data, const float *active)
+static void add_own(struct errors *e, const struct work *w, const struct op_values *of, const float *active)
 {
     int64_t planes = w->n * e->channels;
-    struct own_errors own = {.data = data,
-                             .plane = data->output_elements / (size_t)planes,
-                             .channels = e->channels,
-                             .unit = dtype_unit_roundoff(w->dtype),
-                             .active = active};
+    struct own_errors own = {
+        .of = of, .plane = of->elements / (size_t)planes, .channels = e->channels, .unit = dtype_unit_roundoff(w->dtype), .active = active};
     double pixels = (double)(own.plane * (size_t)w->n) * (active ? mask_density(active, own.plane * (size_t)w->n) : 1);
     if (!w->op->has_filter && !w->epilogue_count)
         return; /* it only moves */
@@ -425,7 +427,7 @@ static void add_own(struct errors *e, const struct work *w, const struct op_data
         return; /* nothing is computed */
     own.sums = xcalloc((size_t)planes, sizeof(double));
     own.roundings = xcalloc((size_t)planes, sizeof(double));
-    pool_for(planes, data->output_elements < 100000 ? 1 : 0, own_of_plane, &own);
+    pool_for(planes, of->elements < 100000 ? 1 : 0, own_of_plane, &own);
     for (int64_t i = 0; i < planes; i++) {
         e->sums[i % e->channels] += own.sums[i] / pixels;
         e->roundings[i % e->channels] += own.roundings[i] / pixels;
@@ -469,6 +471,7 @@ static bool walk_link(struct walk *k, int i, struct error *err)
 {
     const struct chain_link *l = &k->chain->links[i];
     struct op_data one = {.wide_input = values_of(k, l->input)};
+    struct op_values *made = &one.at[SLOT_OUTPUT];
     bool last = i == k->chain->count - 1;
     if (k->marks) {
         float *active = chain_marks(l, k->marks);
@@ -479,32 +482,32 @@ static bool walk_link(struct walk *k, int i, struct error *err)
     if (l->residual != CHAIN_NONE)
         one.wide_residual = values_of(k, l->residual);
     if (l->layer >= 0) {
-        one.array[ROLE_FILTER] = k->out->links[l->layer].array[ROLE_FILTER];
-        one.array[ROLE_BIAS] = k->out->links[l->layer].array[ROLE_BIAS];
+        one.at[SLOT_FILTER].value = k->out->links[l->layer].at[SLOT_FILTER].value;
+        one.at[SLOT_BIAS].value = k->out->links[l->layer].at[SLOT_BIAS].value;
     }
     if (!op_data_reference(&l->work, &one, err))
         return false;
     struct errors e =
-        carried(l, one.array[ROLE_FILTER], errors_of(k, l->input), l->residual == CHAIN_NONE ? NULL : errors_of(k, l->residual));
+        carried(l, one.at[SLOT_FILTER].value, errors_of(k, l->input), l->residual == CHAIN_NONE ? NULL : errors_of(k, l->residual));
     if (last) {
-        size_t plane = one.output_elements / (size_t)l->work.n / (size_t)e.channels;
-        k->out->carried = xmalloc(one.output_elements * sizeof *k->out->carried);
-        for (size_t at = 0; at < one.output_elements; at++) {
+        size_t plane = made->elements / (size_t)l->work.n / (size_t)e.channels;
+        made->carried = xmalloc(made->elements * sizeof *made->carried);
+        for (size_t at = 0; at < made->elements; at++) {
             size_t c = at / plane % (size_t)e.channels;
-            one.bound[at] += (float)(CHAIN_SPREAD * sqrt(e.sums[c]));
-            k->out->carried[at] = (float)(CHAIN_SPREAD * sqrt(e.roundings[c]));
+            made->bound[at] += (float)(CHAIN_SPREAD * sqrt(e.sums[c]));
+            made->carried[at] = (float)(CHAIN_SPREAD * sqrt(e.roundings[c]));
         }
-        k->out->reference = one.reference;
-        k->out->bound = one.bound;
-        k->out->output_elements = one.output_elements;
+        k->out->at[SLOT_OUTPUT] = *made;
+        k->out->at[SLOT_MASK_OUT] = one.at[SLOT_MASK_OUT];
         errors_free(&e);
     } else {
-        add_own(&e, &l->work, &one, k->marks);
+        add_own(&e, &l->work, made, k->marks);
         if (k->marks)
-            forget_inactive(&l->work, k->marks, one.reference, e.channels);
+            forget_inactive(&l->work, k->marks, made->reference, e.channels);
         k->errors[i] = e;
-        k->values[i] = one.reference;
-        free(one.bound);
+        k->values[i] = made->reference;
+        free(made->bound);
+        free(one.at[SLOT_MASK_OUT].reference);
     }
     for (int j = 0; j < i; j++)
         if (k->last_use[j] == i) {
@@ -527,11 +530,11 @@ bool chain_data_make(const struct work *work, enum data_part part, struct op_dat
     k.last_use = xcalloc((size_t)chain->count, sizeof *k.last_use);
     k.input = xmalloc(inputs * sizeof *k.input);
     for (size_t i = 0; i < inputs; i++)
-        k.input[i] = out->array[ROLE_INPUT][i];
-    if (out->array[ROLE_MASK_IN] && !(part & DATA_FULL)) {
+        k.input[i] = out->at[SLOT_INPUT].value[i];
+    if (out->at[SLOT_MASK_IN].value && !(part & DATA_FULL)) {
         size_t pixels = inputs / (size_t)work->c;
         k.marks = xmalloc(pixels * sizeof *k.marks);
-        memcpy(k.marks, out->array[ROLE_MASK_IN], pixels * sizeof *k.marks);
+        memcpy(k.marks, out->at[SLOT_MASK_IN].value, pixels * sizeof *k.marks);
     }
     for (int i = 0; i < chain->count; i++) {
         if (chain->links[i].input >= 0)

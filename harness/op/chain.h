@@ -8,6 +8,9 @@
 
 #include "op/op.h"
 
+/* The rows that every network has beside those of one variant each: the library on every layer, the fastest of each layer. */
+#define CHAIN_ROW_LIBRARY "chain/library"
+#define CHAIN_ROW_BEST "chain/best"
 #define CHAIN_INPUT (-1) /* the chain's own input */
 #define CHAIN_NONE (-2)
 #define CHAIN_MAX_LINKS 1000
@@ -32,7 +35,8 @@ struct chain {
  * or a residual). */
 #define CHAIN_COLUMNS 8
 /* Values of filter, bias or links for a run of links, malloc'd; weights of data. */
-float *chain_constant(const struct chain *chain, int first, int count, const struct op_data *data, enum tensor_role role, size_t elements);
+float *chain_constant(const struct chain *chain, int first, int count, const struct op_data *data, const struct tensor_role *role,
+                      size_t elements);
 /* Links first .. first + count - 1 as a chain of their own, when everything they read comes from among them or is one tensor outside, and
  * nobody outside reads any but the last of them. Free with chain_free. */
 bool chain_part(const struct chain *chain, int first, int count, struct chain *out);
@@ -42,7 +46,7 @@ bool chain_part(const struct chain *chain, int first, int count, struct chain *o
 bool chain_work(const struct chain *chain, struct work *out, struct error *err);
 void chain_free(struct chain *chain);
 
-/* Data of the whole: array[ROLE_INPUT]; filter and bias of each layer run in data->links, by `layer`; reference and bound of the last
+/* Data of the whole: the input; filter and bias of each layer run in data->links, by `layer`; reference and bound of the last
  * output.
  *
  * Values: the input is that of the first link's own precision data. Filters are N(0, 1) times sqrt(g / terms), g = 2 before relu, 2 / (1 +

@@ -10,13 +10,14 @@ static const char *hindrance(const struct chain *chain, int i)
     const struct chain_link *l = &chain->links[i];
     const struct work *w = &l->work;
     struct tensor t;
+    int64_t dim[4];
     if (w->mask.pattern == MASK_NONE)
         return l->layer < 0 ? "changes the layout, which takes no mask" : "has no mask";
     if (w->mask.marks_output)
         return "marks outputs";
-    if (l->input != i - 1 || l->residual != CHAIN_NONE || work_tensor(w, ROLE_SECOND, &t) || work_tensor(w, ROLE_STORED, &t))
+    if (l->input != i - 1 || l->residual != CHAIN_NONE || work_tensor(w, "second", &t) || work_tensor(w, "stored", &t))
         return "reads more than the layer before it";
-    if (!work_tensor(w, ROLE_OUTPUT, &t) || t.dim[2] != w->p || t.dim[3] != w->q)
+    if (!work_tensor(w, "output", &t) || (tensor_fold(&t, dim), dim[2] != w->p) || dim[3] != w->q)
         return "moves pixels in its epilogue";
     return NULL;
 }

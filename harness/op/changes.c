@@ -6,58 +6,18 @@
 
 static bool finish(struct work *w, struct error *err)
 {
-    (void)err;
-    w->r = w->s = w->stride = w->pad = w->dilation = w->groups = w->output_pad = w->block = 0;
-    w->p = w->h;
-    w->q = w->w;
-    w->k = w->c;
-    w->mode = D2S_NONE;
-    w->to = LAYOUT_NONE;
-    return true;
+    return true; /* an output like the input */
 }
 
 static bool finish_concat(struct work *w, struct error *err)
 {
-    int64_t sum = w->k;
-    if (sum <= w->c)
-        return error_set(err, ERROR_USAGE, "concat: %ld channels in all are not more than the first tensor's %ld", (long)sum, (long)w->c);
-    bool ok = finish(w, err);
-    w->k = sum;
-    return ok;
+    return w->k > w->c ||
+           error_set(err, ERROR_USAGE, "concat: %ld channels in all are not more than the first tensor's %ld", (long)w->k, (long)w->c);
 }
 
-static void raw_output(const struct work *w, struct tensor *out)
-{
-    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
-}
+static const struct tensor_role *const second_roles[] = {ROLE(INPUT),  ROLE(SECOND), ROLE(MASK_SECOND), ROLE(MASK_IN), ROLE(MASK_OUT),
+                                                         ROLE(OUTPUT), NULL};
 
-static int two_tensors(const struct work *w, enum tensor_role other, int64_t channels, struct tensor out[OP_MAX_TENSORS])
-{
-    out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
-    out[1] = shape_activation(w, other, channels, w->h, w->w, w->layout);
-    int count = 2;
-    if (other == ROLE_SECOND && w->mask.pattern != MASK_NONE && !w->mask.marks_output)
-        out[count++] = (struct tensor){.role = ROLE_MASK_SECOND, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {w->n, 1, w->h, w->w}};
-    return shape_epilogue_tensors(w, out, count);
-}
-
-static int tensors_stored(const struct work *w, struct tensor out[OP_MAX_TENSORS])
-{
-    return two_tensors(w, ROLE_STORED, w->c, out);
-}
-static int tensors_add(const struct work *w, struct tensor out[OP_MAX_TENSORS])
-{
-    return two_tensors(w, ROLE_SECOND, w->c, out);
-}
-static int tensors_concat(const struct work *w, struct tensor out[OP_MAX_TENSORS])
-{
-    return two_tensors(w, ROLE_SECOND, w->k - w->c, out);
-}
-
-static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
-{
-    return output;
-}
 static double flop_none(const struct work *w)
 {
     return 0;
@@ -77,12 +37,12 @@ static size_t row_at(const struct work *w, int64_t channels, int64_t n, int64_t 
 }
 
 /* input + other, element by element. */
-static void add_rows(const struct work *w, const struct op_data *data, enum tensor_role other, int64_t n, int64_t p, double *y, double *a)
+static void add_rows(const struct work *w, const struct op_data *data, enum shape_slot other, int64_t n, int64_t p, double *y, double *a)
 {
     for (int64_t c = 0; c < w->c; c++)
         for (int64_t x = 0; x < w->w; x++) {
             size_t from = row_at(w, w->c, n, c, p) + (size_t)x, to = (size_t)(c * w->w + x);
-            double u = op_data_input(data, from), v = data->array[other][from];
+            double u = op_data_input(data, from), v = data->at[other].value[from];
             y[to] = u + v;
             if (a)
                 a[to] = fabs(u) + fabs(v);
@@ -90,11 +50,11 @@ static void add_rows(const struct work *w, const struct op_data *data, enum tens
 }
 static void row_add(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
 {
-    add_rows(w, data, ROLE_SECOND, n, p, y, a);
+    add_rows(w, data, SLOT_SECOND, n, p, y, a);
 }
 static void row_densify(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
 {
-    add_rows(w, data, ROLE_STORED, n, p, y, a);
+    add_rows(w, data, SLOT_STORED, n, p, y, a);
 }
 
 static void row_concat(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
@@ -103,7 +63,7 @@ static void row_concat(const struct work *w, const struct op_data *data, int64_t
     for (int64_t k = 0; k < w->k; k++)
         for (int64_t x = 0; x < w->w; x++)
             y[k * w->w + x] = k < w->c ? op_data_input(data, row_at(w, w->c, n, k, p) + (size_t)x)
-                                       : (double)data->array[ROLE_SECOND][row_at(w, w->k - w->c, n, k - w->c, p) + (size_t)x];
+                                       : (double)data->at[SLOT_SECOND].value[row_at(w, w->k - w->c, n, k - w->c, p) + (size_t)x];
 }
 
 static double activated(const struct work *w, double v)
@@ -114,7 +74,7 @@ static double activated(const struct work *w, double v)
 /* What the activation makes of a change at one element. */
 static double change_at(const struct work *w, const struct op_data *data, size_t at)
 {
-    double stored = data->array[ROLE_STORED][at];
+    double stored = data->at[SLOT_STORED].value[at];
     return activated(w, stored + op_data_input(data, at)) - activated(w, stored);
 }
 
@@ -125,7 +85,7 @@ static void row_truncate(const struct work *w, const struct op_data *data, int64
             size_t from = row_at(w, w->c, n, c, p) + (size_t)x, to = (size_t)(c * w->w + x);
             y[to] = change_at(w, data, from);
             if (a)
-                a[to] = 2 * fabs((double)data->array[ROLE_STORED][from]) + fabs(op_data_input(data, from));
+                a[to] = 2 * fabs((double)data->at[SLOT_STORED].value[from]) + fabs(op_data_input(data, from));
         }
 }
 
@@ -150,7 +110,7 @@ static void settle_truncate(const struct work *w, struct op_data *data)
             continue;
         double norm = change_norm(w, data, n, pixel);
         for (int64_t c = 0; c < w->c && fabs(norm - w->above) < 1e-3 * w->above; c++)
-            data->array[ROLE_INPUT][(n * w->c + c) * w->h * w->w + pixel] = 0;
+            data->at[SLOT_INPUT].value[(n * w->c + c) * w->h * w->w + pixel] = 0;
         data->mask_out[i] = norm - w->above >= 1e-3 * w->above && norm > 0;
     }
 }
@@ -183,10 +143,13 @@ static const struct op_field fields_truncate[] = {
 static const struct op_symbol symbols[] = {SYMBOLS_SHAPE, {NULL, 0, NULL}};
 static const struct op_symbol symbols_truncate[] = {SYMBOLS_SHAPE, SYMBOL(norm, "0: max, 1: l2, 2: rms"), {NULL, 0, NULL}};
 
-#define CHANGES .row0 = "copy", .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL, .raw_output = raw_output, .reads = reads
+#define CHANGES .row0 = "copy", .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL, .raw_output = shape_raw_output, .reads = shape_reads_same
 extern const struct op op_truncate, op_add, op_concat, op_densify;
 const struct op op_truncate = {
     .name = "truncate",
+    .naive = "element",
+    .trial = "layers:\n" TRIAL_TWO("truncate", "c: 64, h: 720, w: 1280, above: 1.5"),
+    .masks = TRIAL_MASKS,
     .about = "An activation of changes that holds small ones back: f(stored + input) - f(stored), where input holds the changes since "
              "`stored` and f has a slope for "
              "negative values. With a mask a pixel is passed on (mask_out) only when its norm over the channels is above the threshold; "
@@ -194,7 +157,8 @@ const struct op op_truncate = {
     .fields = fields_truncate,
     .symbols = symbols_truncate,
     .finish = finish,
-    .tensors = tensors_stored,
+    .roles = shape_stored_roles,
+    .tensors = shape_tensors,
     .flop = flop_truncate,
     .reference_row = row_truncate,
     .settle = settle_truncate,
@@ -203,11 +167,16 @@ const struct op op_truncate = {
 };
 const struct op op_add = {
     .name = "add",
+    .naive = "element",
+    .trial = "layers:\n" TRIAL_TWO("add", "c: 64, h: 720, w: 1280"),
+    .masks = TRIAL_MASKS,
+    .passes_changes = true,
     .about = "input + second, each with a mask of its own: an output is active where either is, and what is not marked counts as 0.",
     .fields = fields_plain,
     .symbols = symbols,
     .finish = finish,
-    .tensors = tensors_add,
+    .roles = second_roles,
+    .tensors = shape_tensors,
     .flop = flop_one,
     .reference_row = row_add,
     .terms = 2,
@@ -215,24 +184,33 @@ const struct op op_add = {
 };
 const struct op op_concat = {
     .name = "concat",
+    .naive = "element",
+    .trial = "layers:\n" TRIAL_TWO("concat", "c: 64, h: 720, w: 1280, k: 96"),
+    .masks = TRIAL_MASKS,
+    .passes_changes = true,
     .about = "The channels of input, then those of second (k in all), each with a mask of its own: an output is active where either is, "
              "and what is not marked is 0.",
     .fields = fields_concat,
     .symbols = symbols,
     .finish = finish_concat,
-    .tensors = tensors_concat,
+    .roles = second_roles,
+    .tensors = shape_tensors,
     .flop = flop_none,
     .reference_row = row_concat,
     CHANGES,
 };
 const struct op op_densify = {
     .name = "densify",
+    .naive = "element",
+    .trial = "layers:\n" TRIAL_TWO("densify", "c: 64, h: 720, w: 1280"),
+    .masks = TRIAL_MASKS,
     .about = "stored + input: the values after the changes. With a mask only what changed is computed and stored, as in a network that "
              "adds to its state in place.",
     .fields = fields_plain,
     .symbols = symbols,
     .finish = finish,
-    .tensors = tensors_stored,
+    .roles = shape_stored_roles,
+    .tensors = shape_tensors,
     .flop = flop_one,
     .reference_row = row_densify,
     .terms = 2,

@@ -43,7 +43,7 @@ static struct buffer_ref place_output(struct compose *c, int from, int link, con
 {
     int64_t elements = (int64_t)tensor_elements(t);
     if (link == c->chain->count - 1)
-        return (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, ROLE_OUTPUT)};
+        return (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, "output")};
     for (int i = 0; i < c->lake_count; i++)
         if (c->lakes[i].until < from && c->lakes[i].elements == elements) {
             c->lakes[i].until = last_reader(c->chain, link);
@@ -59,14 +59,14 @@ static struct buffer_ref place_output(struct compose *c, int from, int link, con
 
 static struct buffer_ref flow_of(const struct compose *c, int link)
 {
-    return link >= 0 ? c->flows[link] : (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, ROLE_INPUT)};
+    return link >= 0 ? c->flows[link] : (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, "input")};
 }
 
 /* The mask of what a link leaves: the chain's own, or a buffer between it and the next one. */
 static struct buffer_ref place_marks(struct compose *c, int link, const struct tensor *t)
 {
     if (link == c->chain->count - 1)
-        return (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, ROLE_MASK_OUT)};
+        return (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, "mask_out")};
     struct scratch s = {.dtype = t->dtype, .elements = (int64_t)(tensor_bytes(t) / dtype_bytes(t->dtype))};
     char name[PROGRAM_NAME];
     snprintf(name, sizeof name, "marks %d", link);
@@ -75,13 +75,13 @@ static struct buffer_ref place_marks(struct compose *c, int link, const struct t
 
 static struct buffer_ref marks_of(const struct compose *c, int link)
 {
-    return link >= 0 ? c->marks[link] : (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, ROLE_MASK_IN)};
+    return link >= 0 ? c->marks[link] : (struct buffer_ref){BUFFER_TENSOR, program_tensor(c->out, "mask_in")};
 }
 
 struct buffer_ref compose_constant(struct program *p, const char *prefix, int link, int span, const struct tensor *t)
 {
     struct scratch s = {.dtype = t->dtype, .elements = (int64_t)tensor_elements(t)};
-    snprintf(s.name, sizeof s.name, "%s", tensor_role_name(t->role));
+    snprintf(s.name, sizeof s.name, "%s", t->role->name);
     p->constants = xrealloc(p->constants, (size_t)(p->constant_count + 1) * sizeof *p->constants);
     struct constant *to = &p->constants[p->constant_count++];
     *to = (struct constant){.scratch = compose_scratch(p, &s, prefix), .link = link, .span = span, .tensor = *t};
@@ -97,75 +97,30 @@ static bool has_symbols(const struct program *part, int unit)
     return false;
 }
 
-int compose_unit(struct program *p, const struct unit *u, bool own)
-{
-    for (int i = 0; i < p->unit_count && !own; i++)
-        if (unit_same(&p->units[i], u))
-            return i;
-    p->units = xrealloc(p->units, (size_t)(p->unit_count + 1) * sizeof *p->units);
-    struct unit *to = &p->units[p->unit_count];
-    *to = (struct unit){.path = u->path ? xstrdup(u->path) : NULL,
-                        .label = xstrdup(u->label),
-                        .define_count = u->define_count,
-                        .code = u->code,
-                        .on_host = u->on_host};
-    to->defines = xcalloc((size_t)u->define_count + 1, sizeof *to->defines);
-    for (int i = 0; i < u->define_count; i++)
-        to->defines[i] = xstrdup(u->defines[i]);
-    return p->unit_count++;
-}
-
-static struct buffer_ref renamed(const struct renaming *r, struct buffer_ref ref)
-{
-    if (ref.kind == BUFFER_TENSOR)
-        return r->tensors[ref.index];
-    if (ref.kind == BUFFER_SCRATCH)
-        ref.index = r->scratch[ref.index];
-    return ref;
-}
-
-static void add_step(struct program *p, const struct step *from, const struct renaming *r, int link)
-{
-    p->steps = xrealloc(p->steps, (size_t)(p->step_count + 1) * sizeof *p->steps);
-    struct step *s = &p->steps[p->step_count++];
-    *s = *from;
-    s->link = link;
-    s->unit = r->units[from->unit];
-    s->to = renamed(r, from->to);
-    s->from = renamed(r, from->from);
-    for (int i = 0; i < ROLE_COUNT; i++)
-        s->operand[i] = renamed(r, from->operand[i]);
-    for (int i = 0; i < s->arg_count; i++) {
-        s->args[i].buffer = renamed(r, from->args[i].buffer);
-        s->args[i].map += r->map;
-    }
-}
-
 /* Tensors of the part: activations are the chain's buffers, weights are constants. False: a layout does not fit. */
-static bool place_tensors(struct compose *c, int link, int span, const struct program *part, const char *prefix, struct renaming *r)
+static bool place_tensors(struct compose *c, int link, int span, const struct program *part, const char *prefix, struct program_move *r)
 {
     const struct chain_link *l = &c->chain->links[link];
     for (int i = 0; i < part->tensor_count; i++) {
         const struct tensor *t = &part->tensors[i];
         struct tensor wanted;
-        bool weights = t->role == ROLE_FILTER || t->role == ROLE_BIAS || t->role == ROLE_LINKS;
-        if (weights) {
+        if (t->role->constant) {
             r->tensors[i] = compose_constant(c->out, prefix, link, span, t);
             continue;
         }
-        bool leaves = t->role == ROLE_OUTPUT || t->role == ROLE_MASK_OUT;
+        bool leaves = t->role->output, marks = tensor_role_is_mask(t->role);
         const struct work *of = leaves ? &c->chain->links[link + span - 1].work : &l->work;
-        if (!work_tensor(of, t->role, &wanted) || wanted.layout != t->layout) {
-            c->out->reason = text_format("chain: %s wants the %s of layer '%s' in %s", part->variant, tensor_role_name(t->role), l->name,
-                                         layout_name(t->layout));
+        if (!work_tensor(of, t->role->name, &wanted) || wanted.layout != t->layout) {
+            c->out->reason =
+                text_format("chain: %s wants the %s of layer '%s' in %s", part->variant, t->role->name, l->name, layout_name(t->layout));
             return false;
         }
-        if (t->role == ROLE_MASK_OUT)
+        if (marks && leaves)
             r->tensors[i] = c->marks[link + span - 1] = place_marks(c, link + span - 1, t);
-        else if (t->role == ROLE_MASK_IN)
+        else if (marks)
             r->tensors[i] = marks_of(c, l->input);
         else
-            r->tensors[i] = leaves ? c->flows[link + span - 1] : flow_of(c, t->role == ROLE_INPUT ? l->input : l->residual);
+            r->tensors[i] = leaves ? c->flows[link + span - 1] : flow_of(c, t->role->values == VALUES_INPUT ? l->input : l->residual);
     }
     return true;
 }
@@ -188,36 +143,29 @@ static int place_scratch(struct program *p, const struct scratch *s, const char 
     return at;
 }
 
-static void take_columns(struct program *p, const struct program *part, const struct renaming *r)
+static void take_columns(struct program *p, const struct program *part, const struct program_move *r)
 {
     p->tile = part->tile;
     p->tile_weight_bytes = part->tile_weight_bytes;
     p->columns = xcalloc((size_t)part->column_count + 1, sizeof *p->columns);
     for (; p->column_count < part->column_count; p->column_count++) {
         p->columns[p->column_count] = part->columns[p->column_count];
-        p->columns[p->column_count].buffer = renamed(r, part->columns[p->column_count].buffer);
+        p->columns[p->column_count].buffer = program_moved(r, part->columns[p->column_count].buffer);
     }
 }
 
-void compose_part(struct program *p, const struct program *part, const char *prefix, int link, struct renaming *r)
+void compose_part(struct program *p, const struct program *part, const char *prefix, int link, struct program_move *r)
 {
-    r->map = p->tensor_map_count;
     r->units = xcalloc((size_t)part->unit_count + 1, sizeof *r->units);
     for (int i = 0; i < part->unit_count; i++)
-        r->units[i] = compose_unit(p, &part->units[i], has_symbols(part, i));
+        r->units[i] = program_unit(p, &part->units[i], has_symbols(part, i));
     r->scratch = xcalloc((size_t)part->scratch_count + 1, sizeof *r->scratch);
     for (int i = 0; i < part->scratch_count; i++)
         r->scratch[i] = place_scratch(p, &part->scratch[i], prefix, r->scratch, i);
-    for (int i = 0; i < part->tensor_map_count; i++) {
-        p->tensor_maps = xrealloc(p->tensor_maps, (size_t)(p->tensor_map_count + 1) * sizeof *p->tensor_maps);
-        p->tensor_maps[p->tensor_map_count] = part->tensor_maps[i];
-        p->tensor_maps[p->tensor_map_count++].buffer = renamed(r, part->tensor_maps[i].buffer);
-    }
-    for (int i = 0; i < part->step_count; i++)
-        add_step(p, &part->steps[i], r, link);
+    program_take(p, part, r, link);
 }
 
-void compose_part_end(struct renaming *r)
+void compose_part_end(struct program_move *r)
 {
     free(r->units);
     free(r->scratch);
@@ -225,9 +173,9 @@ void compose_part_end(struct renaming *r)
 
 static bool add_part(struct compose *c, int link, int span, const struct program *part)
 {
-    struct renaming r = {0};
+    struct program_move r = {0};
     char prefix[PROGRAM_NAME];
-    int output = program_tensor(part, ROLE_OUTPUT);
+    int output = program_tensor(part, "output");
     snprintf(prefix, sizeof prefix, "%.40s %d", c->chain->links[link].name, link);
     c->flows[link + span - 1] = place_output(c, link, link + span - 1, &part->tensors[output]);
     if (!place_tensors(c, link, span, part, prefix, &r))
@@ -239,19 +187,6 @@ static bool add_part(struct compose *c, int link, int span, const struct program
     return true;
 }
 
-/* All prepare steps first; each kind keeps its order. */
-void compose_prepare_first(struct program *p)
-{
-    struct step *sorted = xcalloc((size_t)p->step_count + 1, sizeof *sorted);
-    int count = 0;
-    for (int prepare = 1; prepare >= 0; prepare--)
-        for (int i = 0; i < p->step_count; i++)
-            if (p->steps[i].prepare == prepare)
-                sorted[count++] = p->steps[i];
-    free(p->steps);
-    p->steps = sorted;
-}
-
 /* Do the parts pass marks on from each to the next, or none of them? False with the program's reason. */
 static bool marks_pass(struct compose *c, const struct program *const *parts, const int *spans)
 {
@@ -261,7 +196,7 @@ static bool marks_pass(struct compose *c, const struct program *const *parts, co
         if (before && before->uses_mask != part->uses_mask)
             c->out->reason = text_format("chain: %s works on marked pixels, %s on all", (before->uses_mask ? before : part)->variant,
                                          (before->uses_mask ? part : before)->variant);
-        else if (before && part->uses_mask && program_tensor(before, ROLE_MASK_OUT) < 0)
+        else if (before && part->uses_mask && program_tensor(before, "mask_out") < 0)
             c->out->reason = text_format("chain: %s writes no mask, and %s reads it", before->variant, part->variant);
         else if (before && part->uses_mask && part->reads_inactive && before->inactive != INACTIVE_ZERO)
             c->out->reason =
@@ -294,15 +229,15 @@ bool compose_chain(const struct work *work, const struct program *const *parts, 
     *out = (struct program){.work = *work, .checked = true, .tile_weight_bytes = -1, .predicted = {-1, -1, -1}};
     for (int i = 0; i < c.chain->count; i += spans[i]) {
         last = parts[i];
-        if (!last->feasible || program_tensor(last, ROLE_OUTPUT) < 0)
+        if (!last->feasible || program_tensor(last, "output") < 0)
             return error_set(err, ERROR_INTERNAL, "chain: link %d has no program", i);
     }
     if (!marks_pass(&c, parts, spans))
         return true;
     out->tensors = xcalloc((size_t)count, sizeof *out->tensors);
     for (int i = 0; i < count; i++) /* the weights are the parts' constants */
-        if (all[i].role == ROLE_INPUT || all[i].role == ROLE_OUTPUT || (out->uses_mask && all[i].role == ROLE_MASK_IN) ||
-            (out->uses_mask && all[i].role == ROLE_MASK_OUT && program_tensor(last, ROLE_MASK_OUT) >= 0))
+        if (!all[i].role->constant && (out->uses_mask || !tensor_role_is_mask(all[i].role)) &&
+            (!all[i].role->output || program_tensor(last, all[i].role->name) >= 0))
             out->tensors[out->tensor_count++] = all[i];
     c.flows = xcalloc((size_t)c.chain->count, sizeof *c.flows);
     c.marks = xcalloc((size_t)c.chain->count, sizeof *c.marks);
@@ -312,7 +247,7 @@ bool compose_chain(const struct work *work, const struct program *const *parts, 
     free(c.flows);
     free(c.marks);
     free(c.lakes);
-    compose_prepare_first(out);
+    program_sort_steps(out);
     out->feasible = ok;
     return ok || out->reason;
 }

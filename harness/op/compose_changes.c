@@ -2,6 +2,7 @@
  * to changes, with the kernels of kernels/sequence/delta.cu between them. */
 #include "base/text.h"
 #include "op/compose_private.h"
+#include "op/shape.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,8 +95,8 @@ static void add_kernel(struct changing *c, const char *name, int link, bool prep
 static struct sent make_sent(struct changing *c, int link)
 {
     struct tensor input = {0}, mask = {0};
-    work_tensor(&c->chain->links[link].work, ROLE_INPUT, &input);
-    work_tensor(&c->chain->links[link].work, ROLE_MASK_IN, &mask);
+    work_tensor(&c->chain->links[link].work, "input", &input);
+    work_tensor(&c->chain->links[link].work, "mask_in", &mask);
     return (struct sent){make_tensor(c, "input", link, &input), make_tensor(c, "marks", link, &mask)};
 }
 
@@ -117,28 +118,28 @@ static struct sent add_layer(struct changing *c, int i, const struct program *pa
     struct changed_link *run = &c->run->links[i];
     static const struct sent none;
     struct sent left = none, second = l->residual >= 0 ? c->given[l->residual + 1] : none;
-    struct renaming r = {0};
+    struct program_move r = {0};
     struct buffer_ref stored = {0};
     char prefix[PROGRAM_NAME];
     snprintf(prefix, sizeof prefix, "%.40s %d", l->name, i);
     *run = (struct changed_link){.marks = c->given[i].marks, .second = second.marks};
     for (int k = 0; k < part->tensor_count; k++) {
         const struct tensor *t = &part->tensors[k];
-        switch (t->role) {
-        case ROLE_INPUT: r.tensors[k] = c->given[i].values; break;
-        case ROLE_MASK_IN: r.tensors[k] = c->given[i].marks; break;
-        case ROLE_SECOND: r.tensors[k] = second.values; break;
-        case ROLE_MASK_SECOND: r.tensors[k] = second.marks; break;
-        case ROLE_STORED: r.tensors[k] = stored = make_state(c, "stored", i, t, t->dtype); break;
-        case ROLE_OUTPUT: r.tensors[k] = left.values = make_tensor(c, "output", i, t); break;
-        case ROLE_MASK_OUT: r.tensors[k] = left.marks = run->left = make_tensor(c, "marks out", i, t); break;
+        switch ((enum shape_slot)t->role->slot) {
+        case SLOT_INPUT: r.tensors[k] = c->given[i].values; break;
+        case SLOT_MASK_IN: r.tensors[k] = c->given[i].marks; break;
+        case SLOT_SECOND: r.tensors[k] = second.values; break;
+        case SLOT_MASK_SECOND: r.tensors[k] = second.marks; break;
+        case SLOT_STORED: r.tensors[k] = stored = make_state(c, "stored", i, t, t->dtype); break;
+        case SLOT_OUTPUT: r.tensors[k] = left.values = make_tensor(c, "output", i, t); break;
+        case SLOT_MASK_OUT: r.tensors[k] = left.marks = run->left = make_tensor(c, "marks out", i, t); break;
         default: r.tensors[k] = compose_constant(c->out, prefix, i, 1, t); break;
         }
     }
     compose_part(c->out, part, prefix, i, &r);
     compose_part_end(&r);
     if (stored.kind != BUFFER_NONE) { /* a maximum's input so far, for the next frame */
-        struct tensor input = part->tensors[program_tensor(part, ROLE_INPUT)];
+        struct tensor input = part->tensors[program_tensor(part, "input")];
         add_kernel(c, "accumulate", i, false, &input, (struct told){BUFFERS(c->given[i].values, c->given[i].marks, stored)});
     }
     return left;
@@ -151,7 +152,7 @@ static struct buffer_ref make_sums(struct changing *c, int i, const struct tenso
     struct buffer_ref from = {0}, sums = {BUFFER_TENSOR, 1};
     char prefix[PROGRAM_NAME];
     snprintf(prefix, sizeof prefix, "%.40s %d", c->chain->links[i].name, i);
-    if (work_tensor(&c->changes->layers->links[i].work, ROLE_BIAS, &bias))
+    if (work_tensor(&c->changes->layers->links[i].work, "bias", &bias))
         from = compose_constant(c->out, prefix, i, 1, &bias);
     if (!last)
         sums = make_scratch(c, "sums", i, DTYPE_F32, tensor_elements(output));
@@ -194,7 +195,7 @@ static int add_kernels(struct changing *c)
                         .label = (char *)(uintptr_t) "sequence/delta",
                         .defines = defines,
                         .define_count = 4};
-    int at = compose_unit(c->out, &unit, false);
+    int at = program_unit(c->out, &unit, false);
     for (int i = 0; i < 4; i++)
         free(defines[i]);
     return at;
@@ -205,9 +206,9 @@ static void make_tensors(struct changing *c, const struct work *work)
 {
     struct tensor *t = c->out->tensors = xcalloc(2, sizeof *t);
     c->out->tensor_count = 2;
-    t[0] = (struct tensor){.role = ROLE_INPUT, .dtype = DTYPE_F32, .layout = work->layout, .dim = {work->n, work->c, work->h, work->w}};
-    t[1] = (struct tensor){
-        .role = ROLE_OUTPUT, .dtype = DTYPE_F32, .layout = work->layout, .dim = {work->n, work->k, work->p, work->q}, .written = true};
+    t[0] = shape_activation(work, SLOT_INPUT, work->c, work->h, work->w, work->layout);
+    t[1] = shape_activation(work, SLOT_OUTPUT, work->k, work->p, work->q, work->layout);
+    t[0].dtype = t[1].dtype = DTYPE_F32;
 }
 
 void compose_changes(const struct work *work, const struct program *const *parts, const struct changes *changes, struct changed *run,
@@ -226,7 +227,7 @@ void compose_changes(const struct work *work, const struct program *const *parts
     run->first = make_scratch(&c, "first", 0, DTYPE_U32, 1);
     send_frame(&c);
     for (int i = 0; i < count; i++) {
-        struct tensor output = parts[i]->tensors[program_tensor(parts[i], ROLE_OUTPUT)];
+        struct tensor output = parts[i]->tensors[program_tensor(parts[i], "output")];
         bool last = i + 1 == count;
         struct sent left = add_layer(&c, i, parts[i]);
         if (last || c.chain->links[i].work.op->has_filter)
@@ -234,6 +235,6 @@ void compose_changes(const struct work *work, const struct program *const *parts
         else
             hand_over(&c, i, left, &output, parts[i]->inactive == INACTIVE_ZERO);
     }
-    compose_prepare_first(out);
+    program_sort_steps(out);
     free(c.given);
 }

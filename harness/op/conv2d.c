@@ -5,11 +5,6 @@
 
 static bool finish(struct work *w, struct error *err)
 {
-    if (w->s < 1 || w->s > 255) /* the field `kernel` is r; s came with it */
-        return error_set(err, ERROR_USAGE, "%s: filter width %ld is not between 1 and 255", w->op->name, (long)w->s);
-    if (w->c % w->groups || w->k % w->groups)
-        return error_set(err, ERROR_USAGE, "%ld -> %ld channels cannot be divided into %ld groups", (long)w->c, (long)w->k,
-                         (long)w->groups);
     int64_t reach_h = w->dilation * (w->r - 1) + 1, reach_w = w->dilation * (w->s - 1) + 1, padded_h = w->h + 2 * w->pad,
             padded_w = w->w + 2 * w->pad;
     if (reach_h > padded_h || reach_w > padded_w)
@@ -17,22 +12,7 @@ static bool finish(struct work *w, struct error *err)
                          w->dilation > 1 ? " (with its dilation)" : "", (long)padded_h, (long)padded_w);
     w->p = (padded_h - reach_h) / w->stride + 1;
     w->q = (padded_w - reach_w) / w->stride + 1;
-    w->block = 0;
-    w->mode = D2S_NONE;
-    w->to = LAYOUT_NONE;
-    w->output_pad = 0;
     return true;
-}
-
-static void raw_output(const struct work *w, struct tensor *out)
-{
-    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
-}
-
-/* 2 n p q k (c / groups) r s, as cuDNN, MLPerf and Boda count: taps that fall on the padding included. */
-static double flop(const struct work *w)
-{
-    return 2.0 * (double)w->n * (double)w->p * (double)w->q * (double)w->k * (double)(w->c / w->groups) * (double)w->r * (double)w->s;
 }
 
 static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
@@ -64,6 +44,14 @@ static const struct op_symbol symbols[] = {
 extern const struct op op_conv2d;
 const struct op op_conv2d = {
     .name = "conv2d",
+    .naive = "naive",
+    .trial = "defaults: {n: 1, kernel: 3, stride: 1, pad: 1}\nlayers:\n"
+             "  body:    {op: conv2d, c: 64, k: 64, h: 720, w: 1280, dtype: f16, layout: NHWC, epilogue: [bias, relu]}\n"
+             "  body_32: {op: conv2d, c: 64, k: 64, h: 720, w: 1280, dtype: f32, layout: NCHW, epilogue: [bias, relu]}\n"
+             "  odd:     {op: conv2d, c: 5, k: 7, h: 37, w: 53, dtype: f32, layout: NCHW, epilogue: [bias]}\n",
+    .masks = TRIAL_MASKS,
+    .passes_changes = true,
+    .task = TASK_SEQUENCE,
     .about = "Two-dimensional convolution (cross-correlation) with zero padding. Tensors: input n,c,h,w; filter k,c/groups,r,s; output "
              "n,k,p,q, or what the "
              "epilogue makes of it. A mask makes it sparse: only active outputs are asked for.",
@@ -76,9 +64,10 @@ const struct op op_conv2d = {
     .dtypes = DTYPES_ALL | BIT(DTYPE_I8),
     .layouts = LAYOUTS_ALL,
     .finish = finish,
-    .tensors = shape_conv_tensors,
-    .raw_output = raw_output,
-    .flop = flop,
+    .roles = shape_conv_roles,
+    .tensors = shape_tensors,
+    .raw_output = shape_raw_output,
+    .flop = shape_conv_flop,
     .reference_row = reference_conv2d_row,
     .reads = reads,
 };

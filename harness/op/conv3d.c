@@ -9,7 +9,7 @@
 
 static bool finish(struct work *w, struct error *err)
 {
-    if (w->s < 1 || w->s > 255 || w->t < 1 || w->t > 255)
+    if (w->t < 1 || w->t > 255)
         return error_set(err, ERROR_USAGE, "conv3d: a filter of %ldx%ldx%ld", (long)w->t, (long)w->r, (long)w->s);
     if (w->d * w->plane > SHAPE_MAX_ELEMENTS)
         return error_set(err, ERROR_USAGE, "conv3d: %ld planes of %ld rows are more than %ld", (long)w->d, (long)w->plane,
@@ -23,30 +23,7 @@ static bool finish(struct work *w, struct error *err)
     w->h = w->d * w->plane;
     w->p = w->o * w->plane_out;
     w->dilation = w->groups = 1;
-    w->block = w->output_pad = 0;
-    w->mode = D2S_NONE;
-    w->to = LAYOUT_NONE;
     return true;
-}
-
-static void raw_output(const struct work *w, struct tensor *out)
-{
-    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
-}
-
-static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
-{
-    out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
-    out[1] = (struct tensor){.role = ROLE_FILTER,
-                             .dtype = w->dtype,
-                             .layout = w->layout == LAYOUT_NHWC ? LAYOUT_KRSC : LAYOUT_KCRS,
-                             .dim = {w->k, w->c, w->t * w->r, w->s}};
-    return shape_epilogue_tensors(w, out, 2);
-}
-
-static double flop(const struct work *w)
-{
-    return 2.0 * (double)w->n * (double)w->p * (double)w->q * (double)w->k * (double)w->c * (double)w->t * (double)w->r * (double)w->s;
 }
 
 /* Rows: tap t * r + r of output row o * plane_out + p. */
@@ -91,9 +68,11 @@ static const struct op_symbol symbols[] = {
 extern const struct op op_conv3d;
 const struct op op_conv3d = {
     .name = "conv3d",
-    .about = "Three-dimensional convolution (cross-correlation) with zero padding. Tensors, with planes one under the other: input "
-             "n,c,d*h,w; filter k,c,t*r,s; output "
-             "n,k,o*p,q. NHWC is NDHWC. A mask marks voxels.",
+    .naive = "naive",
+    .trial = "layers:\n" TRIAL_TWO("conv3d", "c: 16, k: 16, d: 16, h: 96, w: 160, kernel: 3, pad: 1, epilogue: [bias, relu]"),
+    .masks = TRIAL_MASKS,
+    .about = "Three-dimensional convolution (cross-correlation) with zero padding. Tensors: input n,c,d,h,w; filter k,c,t,r,s; output "
+             "n,k,o,p,q. NHWC is NDHWC. A mask marks voxels.",
     .fields = fields,
     .symbols = symbols,
     .row0 = "cudnn",
@@ -104,9 +83,10 @@ const struct op op_conv3d = {
     .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL,
     .finish = finish,
-    .tensors = tensors,
-    .raw_output = raw_output,
-    .flop = flop,
+    .roles = shape_conv_roles,
+    .tensors = shape_tensors,
+    .raw_output = shape_raw_output,
+    .flop = shape_conv_flop,
     .reference_row = reference_conv2d_row, /* which asks `reads` where its taps lie */
     .reads = reads,
 };

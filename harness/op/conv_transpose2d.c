@@ -6,11 +6,6 @@
 
 static bool finish(struct work *w, struct error *err)
 {
-    if (w->s < 1 || w->s > 255) /* the field `kernel` is r; s came with it */
-        return error_set(err, ERROR_USAGE, "%s: filter width %ld is not between 1 and 255", w->op->name, (long)w->s);
-    if (w->c % w->groups || w->k % w->groups)
-        return error_set(err, ERROR_USAGE, "%ld -> %ld channels cannot be divided into %ld groups", (long)w->c, (long)w->k,
-                         (long)w->groups);
     if (w->output_pad >= w->stride && w->output_pad >= w->dilation && w->output_pad > 0)
         return error_set(err, ERROR_USAGE, "output_pad %ld is not smaller than stride %ld or dilation %ld", (long)w->output_pad,
                          (long)w->stride, (long)w->dilation);
@@ -18,15 +13,7 @@ static bool finish(struct work *w, struct error *err)
     w->q = (w->w - 1) * w->stride - 2 * w->pad + w->dilation * (w->s - 1) + w->output_pad + 1;
     if (w->p < 1 || w->q < 1)
         return error_set(err, ERROR_USAGE, "pad %ld leaves nothing of the output (%ldx%ld)", (long)w->pad, (long)w->p, (long)w->q);
-    w->block = 0;
-    w->mode = D2S_NONE;
-    w->to = LAYOUT_NONE;
     return true;
-}
-
-static void raw_output(const struct work *w, struct tensor *out)
-{
-    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
 }
 
 /* Every input pixel meets every tap once: 2 n h w c (k / groups) r s; what falls outside the output is included. */
@@ -67,6 +54,10 @@ static const struct op_symbol symbols[] = {
 extern const struct op op_conv_transpose2d;
 const struct op op_conv_transpose2d = {
     .name = "conv_transpose2d",
+    .naive = "naive",
+    .trial = "layers:\n" TRIAL_TWO("conv_transpose2d", "c: 32, k: 16, h: 360, w: 640, kernel: 4, stride: 2, pad: 1, epilogue: [bias]"),
+    .masks = TRIAL_MASKS,
+    .passes_changes = true,
     .about = "Transposed convolution (deconvolution). Tensors: input n,c,h,w; filter k,c/groups,r,s, not flipped; output n,k,p,q with "
              "p = (h - 1) stride - 2 pad + dilation (r - 1) + output_pad + 1.",
     .fields = fields,
@@ -78,8 +69,9 @@ const struct op op_conv_transpose2d = {
     .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL,
     .finish = finish,
-    .tensors = shape_conv_tensors,
-    .raw_output = raw_output,
+    .roles = shape_conv_roles,
+    .tensors = shape_tensors,
+    .raw_output = shape_raw_output,
     .flop = flop,
     .reference_row = reference_conv_transpose2d_row,
     .reads = reads,

@@ -4,7 +4,7 @@
 #include "op/chain.h"
 #include "op/epilogue.h"
 #include "op/generate.h"
-#include "op/op.h"
+#include "op/shape.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,12 +12,13 @@ void op_data_free(struct op_data *data)
 {
     if (!data)
         return;
-    for (int i = 0; i < ROLE_COUNT; i++)
-        free(data->array[i]);
-    free(data->reference);
-    free(data->bound);
+    for (int i = 0; i < OP_MAX_TENSORS; i++) {
+        free(data->at[i].value);
+        free(data->at[i].reference);
+        free(data->at[i].bound);
+        free(data->at[i].carried);
+    }
     free(data->mask_out);
-    free(data->carried);
     for (int i = 0; i < data->link_count; i++)
         op_data_free(&data->links[i]);
     free(data->links);
@@ -33,42 +34,20 @@ static bool out_of_memory(const struct work *work, struct error *err)
     return false;
 }
 
-struct blank {
-    float *input;
-    const float *mask;
-    size_t plane, channels;
-};
-
-static void blank_plane(void *context, int64_t index, int thread)
-{
-    struct blank *b = context;
-    float *plane = b->input + (size_t)index * b->plane;
-    const float *mask = b->mask + (size_t)index / b->channels * b->plane;
-    for (size_t i = 0; i < b->plane; i++)
-        if (mask[i] == 0)
-            plane[i] = 0;
-}
-
-static void blank_inactive(const struct work *work, float *values, const float *mask, int64_t channels)
-{
-    struct blank b = {values, mask, (size_t)work->h * (size_t)work->w, (size_t)channels};
-    pool_for(work->n * channels, b.plane * b.channels < 100000 ? 1 : 0, blank_plane, &b);
-}
-
 /* The second tensor's mask, which is part of the output's. */
 static bool make_second(const struct work *work, bool full, struct op_data *out, struct error *err)
 {
     struct tensor t;
     size_t pixels = (size_t)work->n * (size_t)work->h * (size_t)work->w;
-    float *made = out->array[ROLE_MASK_SECOND] = malloc(pixels * sizeof *made);
+    float *made = out->at[SLOT_MASK_SECOND].value = malloc(pixels * sizeof *made);
     if (!made)
         return out_of_memory(work, err);
     if (!mask_second(work, made, err))
         return false;
     for (size_t i = 0; i < pixels; i++)
         out->mask_out[i] = out->mask_out[i] != 0 || made[i] != 0;
-    if (!full && work_tensor(work, ROLE_SECOND, &t))
-        blank_inactive(work, out->array[ROLE_SECOND], made, t.dim[1]);
+    if (!full && work_tensor(work, "second", &t))
+        mask_blank(&t, made, 0, out->at[SLOT_SECOND].value);
     return true;
 }
 
@@ -90,15 +69,16 @@ static bool make_masks(const struct work *work, bool full, struct op_data *out, 
         return false;
     }
     if (work->mask.marks_output) {
-        out->array[ROLE_MASK_OUT] = made;
+        out->at[SLOT_MASK_OUT].value = made;
         memcpy(out->mask_out, made, outputs * sizeof *made);
         return true;
     }
-    out->array[ROLE_MASK_IN] = made;
+    out->at[SLOT_MASK_IN].value = made;
     mask_dilate(work, made, out->mask_out);
-    if (!full)
-        blank_inactive(work, out->array[ROLE_INPUT], made, work->c);
-    if (out->array[ROLE_SECOND] && !make_second(work, full, out, err))
+    struct tensor t;
+    if (!full && work_tensor(work, "input", &t))
+        mask_blank(&t, made, 0, out->at[SLOT_INPUT].value);
+    if (out->at[SLOT_SECOND].value && !make_second(work, full, out, err))
         return false;
     if (work->op->settle)
         work->op->settle(work, out);
@@ -117,14 +97,14 @@ bool op_data_inputs(const struct work *work, enum data_part part, struct op_data
         *out = (struct op_data){.exact = which == DATA_PART_EXACT};
     for (int i = 0; i < count; i++) {
         const struct tensor *t = &list[i];
-        if (t->written || t->layout == LAYOUT_BITS)
+        if (t->written || tensor_role_is_mask(t->role))
             continue;
-        out->array[t->role] = malloc(tensor_elements(t) * sizeof(float));
-        if (!out->array[t->role]) {
+        float *value = out->at[t->role->slot].value = malloc(tensor_elements(t) * sizeof *value);
+        if (!value) {
             op_data_free(out);
             return out_of_memory(work, err);
         }
-        generate_tensor(work, t, which, out->array[t->role]);
+        generate_tensor(work, t, which, value);
     }
     if (!make_masks(work, full, out, err)) {
         op_data_free(out);
@@ -136,6 +116,7 @@ bool op_data_inputs(const struct work *work, enum data_part part, struct op_data
 struct reference {
     const struct work *work;
     struct op_data *data;
+    struct op_values *to;
     struct stage last;
     bool bounds;
     int64_t terms, least; /* products of an output; of them those that are not zero, at least */
@@ -171,9 +152,9 @@ static void store_row(const struct reference *r, int64_t n_i, int64_t p_i, const
     for (int64_t c = 0; c < r->last.c; c++) {
         size_t to = (size_t)(((n_i * r->last.c + c) * r->last.h + p_i * rows) * width), from = (size_t)(c * rows * width),
                count = (size_t)(rows * width);
-        memcpy(r->data->reference + to, row->y + from, count * sizeof *row->y);
+        memcpy(r->to->reference + to, row->y + from, count * sizeof *row->y);
         for (size_t i = 0; row->e && i < count; i++)
-            r->data->bound[to + i] = (float)(row->e[from + i] * (1 + 0x1p-23)); /* rounding to float must not make it smaller */
+            r->to->bound[to + i] = (float)(row->e[from + i] * (1 + 0x1p-23)); /* rounding to float must not make it smaller */
     }
 }
 
@@ -205,22 +186,42 @@ static void reference_row(void *context, int64_t index, int thread)
     free(space);
 }
 
+/* Room for what every tensor that the work writes should hold. */
+static bool make_room(const struct work *work, struct op_data *data, bool bounds, struct error *err)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    bool ok = true;
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        struct op_values *v = &data->at[list[i].role->slot];
+        bool mask = tensor_role_is_mask(list[i].role);
+        if (!list[i].written || (mask && !data->mask_out))
+            continue;
+        v->elements = tensor_elements(&list[i]);
+        v->reference = malloc(v->elements * sizeof *v->reference);
+        v->bound = bounds && !mask ? malloc(v->elements * sizeof *v->bound) : NULL;
+        ok = ok && v->reference && (v->bound || !bounds || mask);
+        for (size_t k = 0; v->reference && mask && k < v->elements; k++)
+            v->reference[k] = data->mask_out[k];
+    }
+    for (int i = 0; !ok && i < OP_MAX_TENSORS; i++) {
+        free(data->at[i].reference);
+        free(data->at[i].bound);
+        data->at[i].reference = NULL;
+        data->at[i].bound = NULL;
+    }
+    return ok || out_of_memory(work, err);
+}
+
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err)
 {
-    struct reference r = {.work = work, .data = data, .last = epilogue_stage(work, work->epilogue_count)};
+    if (work->op->reference)
+        return make_room(work, data, !data->exact, err) && work->op->reference(work, data, err);
+    struct reference r = {.work = work, .data = data, .to = &data->at[SLOT_OUTPUT], .last = epilogue_stage(work, work->epilogue_count)};
     r.terms = work->op->has_filter ? work->c / work->groups * work_filter_taps(work) : work->op->terms * work_filter_taps(work);
-    r.least = data->array[ROLE_MASK_IN] && work->op->has_filter ? work->c / work->groups : r.terms;
+    r.least = data->at[SLOT_MASK_IN].value && work->op->has_filter ? work->c / work->groups : r.terms;
     r.bounds = !data->exact || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0 || slope_rounds(work);
-    data->output_elements = (size_t)work->n * (size_t)r.last.c * (size_t)r.last.h * (size_t)r.last.w;
-    data->reference = malloc(data->output_elements * sizeof *data->reference);
-    data->bound = r.bounds ? malloc(data->output_elements * sizeof *data->bound) : NULL;
-    if (!data->reference || (r.bounds && !data->bound)) {
-        free(data->reference);
-        free(data->bound);
-        data->reference = NULL;
-        data->bound = NULL;
-        return out_of_memory(work, err);
-    }
+    if (!make_room(work, data, r.bounds, err))
+        return false;
     pool_for(work->n * work->p, 0, reference_row, &r);
     return true;
 }

@@ -1,4 +1,5 @@
 #include "op/epilogue.h"
+#include "op/shape.h"
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +7,9 @@ struct stage epilogue_stage(const struct work *work, int item)
 {
     struct tensor raw;
     work->op->raw_output(work, &raw);
-    struct stage s = {.c = raw.dim[1], .h = raw.dim[2], .w = raw.dim[3], .layout = raw.layout};
+    int64_t dim[4];
+    tensor_fold(&raw, dim);
+    struct stage s = {.c = dim[1], .h = dim[2], .w = dim[3], .layout = raw.layout};
     for (int i = 0; i < item && i < work->epilogue_count; i++) {
         const struct epilogue *e = &work->epilogue[i];
         if (e->kind == EPILOGUE_DEPTH_TO_SPACE) {
@@ -157,9 +160,9 @@ void epilogue_apply(const struct work *work, const struct op_data *data, int64_t
         struct stage s = epilogue_stage(work, i);
         size_t plane = (size_t)s.h * (size_t)s.w;
         switch (item->kind) {
-        case EPILOGUE_BIAS: add_array(work, &s, data->array[ROLE_BIAS], NULL, 0, 0, row, rows); break;
+        case EPILOGUE_BIAS: add_array(work, &s, data->at[SLOT_BIAS].value, NULL, 0, 0, row, rows); break;
         case EPILOGUE_RESIDUAL:
-            add_array(work, &s, data->array[ROLE_RESIDUAL], data->wide_residual, plane,
+            add_array(work, &s, data->at[SLOT_RESIDUAL].value, data->wide_residual, plane,
                       (size_t)n_i * (size_t)s.c * plane + (size_t)(p_i * rows) * (size_t)s.w, row, rows);
             break;
         case EPILOGUE_RELU: apply_slope(work, 0, (size_t)(s.c * rows * s.w), row); break;

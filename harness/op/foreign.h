@@ -24,6 +24,10 @@ struct bench_tensor {
     void *data;         /* device memory; host memory when on_host */
     unsigned long long bytes;
 };
+struct bench_shape {
+    int rank; /* conv3d: 5, n, c, d, h, w, where `dim` above has the planes one under the other */
+    long long dim[8];
+};
 struct bench_symbol {
     const char *name; /* of the op, as `bench list op NAME` prints them: n c h w k r s p q stride pad dilation groups ... */
     long long value;
@@ -41,6 +45,7 @@ struct bench_call {
     double slope;         /* for negative values: 1 without activation, 0 for relu */
     char *message;
     unsigned long long message_bytes;
+    const struct bench_shape *shapes; /* of each of `tensors`, as the op has it */
 };
 typedef int bench_function(struct bench_call *call);
 

@@ -50,8 +50,10 @@ struct exact_plan generate_plan(const struct work *w)
     plan.residual = work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0 ? share : 0;
     limit -= plan.bias + plan.residual;
     if (!w->op->has_filter) { /* nothing is summed: as many different values as there are */
-        struct tensor t;
-        bool two = work_tensor(w, ROLE_STORED, &t) || work_tensor(w, ROLE_SECOND, &t);
+        struct tensor list[OP_MAX_TENSORS];
+        bool two = false;
+        for (int i = 0, count = w->op->tensors(w, list); i < count; i++)
+            two |= !list[i].written && !tensor_role_is_mask(list[i].role) && list[i].role->values == VALUES_OPERAND;
         plan.unit = w->op->terms == 1 && w->op->tap_sums ? w->r * w->s : 1; /* a mean of whole numbers that is one too */
         if (plan.unit > 1) /* before it is divided, the sum too is a number that f32 holds */
             limit = (int64_t)fmin((double)limit, dtype_exact_integer(DTYPE_F32) / (double)plan.unit);
@@ -102,7 +104,7 @@ static bool tap_is_used(const struct job *job, size_t index)
 
 static float exact_value(const struct job *job, size_t i)
 {
-    if (job->t->role == ROLE_FILTER && job->plan.nonzero < job->plan.terms && !tap_is_used(job, i))
+    if (job->t->role->values == VALUES_WEIGHT && job->plan.nonzero < job->plan.terms && !tap_is_used(job, i))
         return 0;
     uint64_t b = mix(job->key + i * UINT64_C(0x9e3779b97f4a7c15));
     float magnitude = (float)(job->unit * (int64_t)(1 + (b >> 33) % (uint64_t)job->magnitude));
@@ -129,19 +131,19 @@ static void fill_chunk(void *context, int64_t chunk, int thread)
 void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to)
 {
     struct job job = {.work = work, .t = t, .to = to, .count = tensor_elements(t), .exact = part == DATA_PART_EXACT, .scale = 1};
-    job.key = generate_bits(work->seed, (uint64_t)t->role * 2 + (uint64_t)job.exact, 0);
+    job.key = generate_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)job.exact, 0);
     job.plan = generate_plan(work);
     /* the bias too is representable in the work's own type: libraries take the bias of 16-bit data in 16 bits */
-    job.round_to = t->role == ROLE_BIAS ? work_result_dtype(work) : t->dtype;
-    job.rectify = t->role == ROLE_INPUT && work->data == DATA_RELU;
-    job.unit = t->role == ROLE_INPUT ? job.plan.unit : 1;
-    switch (t->role) {
-    case ROLE_FILTER: job.magnitude = job.plan.filter; break;
-    case ROLE_BIAS: job.magnitude = job.plan.bias; break;
-    case ROLE_RESIDUAL: job.magnitude = job.plan.residual; break;
-    default: job.magnitude = job.plan.input; break;
-    }
-    if (t->role == ROLE_FILTER) { /* outputs of variance 1 */
+    job.round_to = t->role->values == VALUES_BIAS ? work_result_dtype(work) : t->dtype;
+    job.rectify = t->role->values == VALUES_INPUT && work->data == DATA_RELU;
+    job.unit = t->role->values == VALUES_INPUT ? job.plan.unit : 1;
+    const int64_t magnitudes[] = {[VALUES_OPERAND] = job.plan.input,
+                                  [VALUES_INPUT] = job.plan.input,
+                                  [VALUES_WEIGHT] = job.plan.filter,
+                                  [VALUES_BIAS] = job.plan.bias,
+                                  [VALUES_ADDEND] = job.plan.residual};
+    job.magnitude = magnitudes[t->role->values];
+    if (t->role->values == VALUES_WEIGHT) { /* outputs of variance 1 */
         job.scale = 1 / sqrt((double)job.plan.terms);
         for (job.step = (int64_t)(0.618 * (double)job.plan.terms) | 1; gcd(job.step, job.plan.terms) != 1;)
             job.step++;

@@ -145,6 +145,17 @@ static void mask_needed(const struct work *w, const float *out, float *in)
                 }
 }
 
+void mask_blank(const struct tensor *t, const float *mask, float with, float *values)
+{
+    int64_t dim[4];
+    tensor_fold(t, dim);
+    size_t plane = (size_t)(dim[2] * dim[3]);
+    for (size_t i = 0; i < (size_t)(dim[0] * dim[1]); i++)
+        for (size_t k = 0; k < plane; k++)
+            if (mask[i / (size_t)dim[1] * plane + k] == 0)
+                values[i * plane + k] = with;
+}
+
 double mask_density(const float *mask, size_t count)
 {
     size_t active = 0;
@@ -189,22 +200,20 @@ bool mask_both(const struct work *w, float *in, float *active, struct error *err
     }
     mask_dilate(w, in, active);
     struct tensor t;
-    return !work_tensor(w, ROLE_MASK_SECOND, &t) || add_second(w, active, err);
+    return !work_tensor(w, "mask_second", &t) || add_second(w, active, err);
 }
 
 void work_useful_of(const struct work *w, const float *in, const float *active, struct useful *out)
 {
     size_t inputs = (size_t)(w->n * w->h * w->w), outputs = (size_t)(w->n * w->p * w->q);
-    struct tensor t;
-    static const enum tensor_role shrinking[] = {ROLE_INPUT, ROLE_STORED, ROLE_SECOND, ROLE_RESIDUAL, ROLE_OUTPUT};
+    struct tensor list[OP_MAX_TENSORS];
+    int count = w->op->tensors(w, list);
     *out = (struct useful){mask_density(in, inputs), mask_density(active, outputs), work_flop(w), work_bytes(w)};
     out->flop = w->chain && w->mask.pattern != MASK_NONE ? chain_useful_flop(w->chain, in) : out->flop * out->output_share;
-    for (int role = ROLE_FILTER; out->output_share == 0 && role <= ROLE_BIAS; role++)
-        if (work_tensor(w, (enum tensor_role)role, &t))
-            out->bytes -= (double)tensor_bytes(&t);
-    for (size_t i = 0; i < sizeof shrinking / sizeof shrinking[0]; i++)
-        if (work_tensor(w, shrinking[i], &t))
-            out->bytes -= (double)tensor_bytes(&t) * (1 - (i < 3 ? out->input_share : out->output_share));
+    const double moved[] = {
+        [SHARE_WHOLE] = 1, [SHARE_ANY] = out->output_share > 0, [SHARE_INPUTS] = out->input_share, [SHARE_OUTPUTS] = out->output_share};
+    for (int i = 0; i < count; i++)
+        out->bytes -= (double)tensor_bytes(&list[i]) * (1 - moved[list[i].role->share]);
 }
 
 bool work_useful(const struct work *w, struct useful *out, struct error *err)

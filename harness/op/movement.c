@@ -2,29 +2,9 @@
  * it. */
 #include "op/shape.h"
 
-static void raw_output(const struct work *w, struct tensor *out)
-{
-    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->to != LAYOUT_NONE ? w->to : w->layout);
-}
-
-static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
-{
-    out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
-    return shape_epilogue_tensors(w, out, 1);
-}
-
 static double no_flop(const struct work *w)
 {
     return 0;
-}
-
-/* Clears what a convolution would have used, so that it cannot split keys. */
-static void derive(struct work *w, int64_t k, int64_t p, int64_t q)
-{
-    w->r = w->s = w->stride = w->pad = w->dilation = w->groups = w->output_pad = 0;
-    w->k = k;
-    w->p = p;
-    w->q = q;
 }
 
 /* Where row y begins. */
@@ -54,8 +34,9 @@ static bool finish_depth_to_space(struct work *w, struct error *err)
     if (w->c % squared)
         return error_set(err, ERROR_USAGE, "%ld channels cannot be divided by block %ld squared (%ld)", (long)w->c, (long)w->block,
                          (long)squared);
-    derive(w, w->c / squared, w->h * w->block, w->w * w->block);
-    w->to = LAYOUT_NONE;
+    w->k = w->c / squared;
+    w->p = w->h * w->block;
+    w->q = w->w * w->block;
     return check_mode(w, err);
 }
 
@@ -74,8 +55,9 @@ static bool finish_space_to_depth(struct work *w, struct error *err)
     if (w->h % w->block || w->w % w->block)
         return error_set(err, ERROR_USAGE, "an image of %ldx%ld cannot be divided into blocks of %ld", (long)w->h, (long)w->w,
                          (long)w->block);
-    derive(w, w->c * w->block * w->block, w->h / w->block, w->w / w->block);
-    w->to = LAYOUT_NONE;
+    w->k = w->c * w->block * w->block;
+    w->p = w->h / w->block;
+    w->q = w->w / w->block;
     return check_mode(w, err);
 }
 
@@ -91,9 +73,8 @@ static void row_space_to_depth(const struct work *w, const struct op_data *data,
 
 static bool finish_upsample(struct work *w, struct error *err)
 {
-    derive(w, w->c, w->h * w->block, w->w * w->block);
-    w->to = LAYOUT_NONE;
-    w->mode = D2S_NONE;
+    w->p = w->h * w->block;
+    w->q = w->w * w->block;
     return true;
 }
 
@@ -108,9 +89,6 @@ static void row_upsample(const struct work *w, const struct op_data *data, int64
 
 static bool finish_layout(struct work *w, struct error *err)
 {
-    derive(w, w->c, w->h, w->w);
-    w->block = 0;
-    w->mode = D2S_NONE;
     if (w->to != LAYOUT_NCHW && w->to != LAYOUT_NHWC)
         return error_set(err, ERROR_USAGE, "layout: the result (`to`) is NCHW or NHWC, not %s", layout_name(w->to));
     if (w->to == w->layout)
@@ -120,10 +98,6 @@ static bool finish_layout(struct work *w, struct error *err)
 
 static bool finish_pointwise(struct work *w, struct error *err)
 {
-    derive(w, w->c, w->h, w->w);
-    w->block = 0;
-    w->mode = D2S_NONE;
-    w->to = LAYOUT_NONE;
     if (!w->epilogue_count)
         return error_set(err, ERROR_USAGE, "pointwise: it is its epilogue, and that is empty");
     return true;
@@ -141,10 +115,6 @@ static void row_same(const struct work *w, const struct op_data *data, int64_t n
 static int64_t reads_block(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
 {
     return output / w->block;
-}
-static int64_t reads_same(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
-{
-    return output;
 }
 
 #define FIELD_BLOCK(text) FIELD("block", block, 1, 64, text)
@@ -169,11 +139,16 @@ static const struct op_symbol symbols_plain[] = {SYMBOLS_SHAPE, {NULL, 0, NULL}}
 
 #define MOVEMENT \
     .row0 = "copy", .has_filter = false, .has_math = false, .epilogues = EPILOGUES_ALL, .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL, \
-    .tensors = tensors, .raw_output = raw_output, .flop = no_flop
+    .roles = shape_plain_roles, .tensors = shape_tensors, .raw_output = shape_raw_output, .flop = no_flop
 
 extern const struct op op_depth_to_space, op_space_to_depth, op_upsample, op_layout, op_pointwise;
 const struct op op_depth_to_space = {
     .name = "depth_to_space",
+    .naive = "d2s_native",
+    .trial = "layers:\n  nhwc: {op: depth_to_space, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f16, layout: NHWC, mode: CRD}\n"
+             "  nchw: {op: depth_to_space, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f32, layout: NCHW, mode: DCR}\n",
+    .masks = TRIAL_MASKS,
+    .task = TASK_DEPTH_TO_SPACE,
     .about = "Moves blocks of channels into space (PixelShuffle, subpixel): output n, c/block^2, h*block, w*block. Pixel (y, x) of channel "
              "c comes from pixel "
              "(y/block, x/block) of channel C'*(block*dy + dx) + c (DCR) or c*block^2 + block*dy + dx (CRD), dy = y mod block, dx = x mod "
@@ -188,6 +163,9 @@ const struct op op_depth_to_space = {
 };
 const struct op op_space_to_depth = {
     .name = "space_to_depth",
+    .naive = "native",
+    .trial = "layers:\n  nhwc: {op: space_to_depth, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f16, layout: NHWC, mode: CRD}\n"
+             "  nchw: {op: space_to_depth, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f32, layout: NCHW, mode: DCR}\n",
     .about = "The inverse of depth_to_space, in both modes: output n, c*block^2, h/block, w/block.",
     .fields = fields_s2d,
     .symbols = symbols_block,
@@ -197,6 +175,10 @@ const struct op op_space_to_depth = {
 };
 const struct op op_upsample = {
     .name = "upsample",
+    .naive = "nearest_element",
+    .trial = "layers:\n" TRIAL_TWO("upsample", "c: 64, h: 720, w: 1280, block: 2"),
+    .masks = TRIAL_MASKS,
+    .passes_changes = true,
     .about = "Nearest-neighbour upsampling: every pixel becomes block x block equal pixels.",
     .fields = fields_upsample,
     .symbols = symbols_block,
@@ -207,6 +189,10 @@ const struct op op_upsample = {
 };
 const struct op op_layout = {
     .name = "layout",
+    .naive = "convert_naive",
+    .trial = "layers:\n  to_nhwc: {op: layout, n: 1, c: 64, h: 720, w: 1280, dtype: f16, layout: NCHW, to: NHWC}\n"
+             "  to_nchw: {op: layout, n: 1, c: 64, h: 720, w: 1280, dtype: f16, layout: NHWC, to: NCHW}\n",
+    .task = TASK_LAYOUT,
     .about = "The same values in another storage order: `layout` is the source's, `to` the result's (NCHW, NHWC).",
     .fields = fields_layout,
     .symbols = symbols_plain,
@@ -216,6 +202,10 @@ const struct op op_layout = {
 };
 const struct op op_pointwise = {
     .name = "pointwise",
+    .naive = "epilogue",
+    .trial = "layers:\n" TRIAL_TWO("pointwise", "c: 64, h: 720, w: 1280, epilogue: [bias, relu]"),
+    .masks = TRIAL_MASKS,
+    .task = TASK_POINTWISE,
     .about = "Nothing but its epilogue, applied to an input: bias, activation, residual, depth_to_space, layout. Variants of it complete "
              "the rows of "
              "variants that fuse only a part of theirs.",
@@ -223,6 +213,6 @@ const struct op op_pointwise = {
     .symbols = symbols_plain,
     .finish = finish_pointwise,
     .reference_row = row_same,
-    .reads = reads_same,
+    .reads = shape_reads_same,
     MOVEMENT,
 };

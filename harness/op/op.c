@@ -5,31 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const struct op op_conv2d, op_conv3d, op_conv_transpose2d, op_depth_to_space, op_space_to_depth, op_upsample, op_upsample_bilinear,
-    op_upsample_conv2d, op_layout, op_pointwise, op_chain, op_pool_max, op_pool_average, op_pool_max_change, op_truncate, op_add, op_concat,
-    op_densify;
-
-#define OP_COUNT 18
-const struct op *const op_table[OP_COUNT + 1] = {&op_conv2d,
-                                                 &op_conv3d,
-                                                 &op_conv_transpose2d,
-                                                 &op_depth_to_space,
-                                                 &op_space_to_depth,
-                                                 &op_upsample,
-                                                 &op_upsample_bilinear,
-                                                 &op_upsample_conv2d,
-                                                 &op_layout,
-                                                 &op_pointwise,
-                                                 &op_chain,
-                                                 &op_pool_max,
-                                                 &op_pool_average,
-                                                 &op_pool_max_change,
-                                                 &op_truncate,
-                                                 &op_add,
-                                                 &op_concat,
-                                                 &op_densify,
-                                                 NULL};
-
+#define OP_MAX 64
 const struct op *op_find(const char *name)
 {
     for (int i = 0; name && op_table[i]; i++)
@@ -40,51 +16,96 @@ const struct op *op_find(const char *name)
 
 const struct op *op_of_changes(const struct op *op)
 {
-    return op == &op_pool_max ? &op_pool_max_change : op;
+    return op->of_changes ? op_find(op->of_changes) : op;
+}
+
+const struct op *op_for(enum op_task task)
+{
+    int i = 0;
+    while (op_table[i] && op_table[i]->task != task)
+        i++;
+    return op_table[i];
+}
+
+bool op_is_for(const char *name, enum op_task task)
+{
+    const struct op *op = op_find(name);
+    return op && op->task == task;
+}
+
+const struct op *op_of_variant(const char *name)
+{
+    size_t length = strcspn(name, "/ ");
+    for (int i = 0; op_table[i] && name[length] == '/'; i++)
+        if (!strncmp(op_table[i]->name, name, length) && !op_table[i]->name[length])
+            return op_table[i];
+    return NULL;
 }
 
 const char *const *op_names(void)
 {
-    static const char *names[OP_COUNT + 1];
-    for (int i = 0; i < OP_COUNT; i++)
+    static const char *names[OP_MAX + 1];
+    for (int i = 0; i < OP_MAX && op_table[i]; i++)
         names[i] = op_table[i]->name;
     return names;
-}
-
-/* Every tensor's element count fits in 31 bits, so that no kernel's int index and no product here overflows. */
-bool shape_check(const char *what, const int64_t dim[4], struct error *err)
-{
-    int64_t count = 1;
-    for (int i = 0; i < 4; i++) {
-        if (dim[i] < 1)
-            return error_set(err, ERROR_USAGE, "%s would have the shape %ld x %ld x %ld x %ld", what, (long)dim[0], (long)dim[1],
-                             (long)dim[2], (long)dim[3]);
-        if (dim[i] > SHAPE_MAX_ELEMENTS / count)
-            return error_set(err, ERROR_USAGE, "%s of %ld x %ld x %ld x %ld elements is larger than %ld (2^31 - 1)", what, (long)dim[0],
-                             (long)dim[1], (long)dim[2], (long)dim[3], (long)SHAPE_MAX_ELEMENTS);
-        count *= dim[i];
-    }
-    return true;
-}
-
-struct tensor shape_activation(const struct work *w, enum tensor_role role, int64_t c, int64_t h, int64_t width, enum layout layout)
-{
-    enum dtype t = role == ROLE_INPUT ? w->dtype : work_result_dtype(w);
-    return (struct tensor){.role = role, .dtype = t, .layout = layout, .dim = {w->n, c, h, width}, .written = role == ROLE_OUTPUT};
 }
 
 /* Input and output dimensions are checked before anything divides or multiplies them. */
 static bool check_tensors(const struct work *work, struct error *err)
 {
     struct tensor raw, list[OP_MAX_TENSORS];
-    work->op->raw_output(work, &raw);
-    if (!shape_check("the op's own output", raw.dim, err) || !epilogue_check(work, err))
+    if (work->op->raw_output)
+        work->op->raw_output(work, &raw);
+    if ((work->op->raw_output && !shape_check("the op's own output", &raw, err)) || !epilogue_check(work, err))
         return false;
     int count = work->op->tensors(work, list);
     for (int i = 0; i < count; i++)
-        if (!shape_check(tensor_role_name(list[i].role), list[i].dim, err))
+        if (!shape_check(list[i].role->name, &list[i], err))
             return false;
     return true;
+}
+
+static const struct op_field *field_at(const struct op *op, size_t offset)
+{
+    const struct op_field *f = op->fields;
+    while (f->name && f->offset != offset)
+        f++;
+    return f->name ? f : NULL;
+}
+
+/* What the op has no field for cannot split keys; an output like the input, until op->finish says otherwise. */
+static void clear_unused(struct work *w)
+{
+    int64_t *const sizes[] = {&w->r, &w->stride, &w->pad, &w->dilation, &w->groups, &w->output_pad, &w->block};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (!field_at(w->op, (size_t)((char *)sizes[i] - (char *)w)))
+            *sizes[i] = 0;
+    if (!w->r)
+        w->s = 0;
+    if (!field_at(w->op, offsetof(struct work, mode)))
+        w->mode = D2S_NONE;
+    if (!field_at(w->op, offsetof(struct work, to)))
+        w->to = LAYOUT_NONE;
+    if (!field_at(w->op, offsetof(struct work, k)))
+        w->k = w->c;
+    w->p = w->h;
+    w->q = w->w;
+}
+
+/* The field `kernel` is r; s came with it. */
+static bool check_width(const struct work *w, struct error *err)
+{
+    const struct op_field *f = field_at(w->op, offsetof(struct work, r));
+    return !f || (w->s >= f->min && w->s <= f->max) ||
+           error_set(err, ERROR_USAGE, "%s: %s width %ld is not between %ld and %ld", w->op->name, w->op->has_filter ? "filter" : "window",
+                     (long)w->s, (long)f->min, (long)f->max);
+}
+
+/* An op without such fields has 0 of each, or says 1. */
+static bool check_groups(const struct work *w, struct error *err)
+{
+    return w->groups < 1 || (w->c % w->groups == 0 && w->k % w->groups == 0) ||
+           error_set(err, ERROR_USAGE, "%ld -> %ld channels cannot be divided into %ld groups", (long)w->c, (long)w->k, (long)w->groups);
 }
 
 static bool check_math(struct work *work, struct error *err)
@@ -152,53 +173,72 @@ bool work_finish(struct work *work, struct error *err)
         return error_set(err, ERROR_USAGE, "%s does not work on %s", op->name, dtype_name(work->dtype));
     if (work->layout < 0 || work->layout >= LAYOUT_COUNT || !(op->layouts >> work->layout & 1))
         return error_set(err, ERROR_USAGE, "%s does not take layout %s", op->name, layout_name(work->layout));
-    return check_fields(work, err) && check_math(work, err) && op->finish(work, err) && check_tensors(work, err) && check_mask(work, err);
+    if (!work->chain)
+        clear_unused(work);
+    return check_fields(work, err) && check_math(work, err) && check_width(work, err) && check_groups(work, err) && op->finish(work, err) &&
+           check_tensors(work, err) && check_mask(work, err);
 }
 
-int shape_conv_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS])
-{
-    out[0] = shape_activation(work, ROLE_INPUT, work->c, work->h, work->w, work->layout);
-    out[1] = (struct tensor){.role = ROLE_FILTER,
-                             .dtype = work->dtype,
-                             .layout = work->layout == LAYOUT_NHWC ? LAYOUT_KRSC : LAYOUT_KCRS,
-                             .dim = {work->k, work->c / work->groups, work->r, work->s}};
-    return shape_epilogue_tensors(work, out, 2);
-}
-
-int shape_epilogue_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS], int count)
-{
-    int bias = work_epilogue_find(work, EPILOGUE_BIAS), residual = work_epilogue_find(work, EPILOGUE_RESIDUAL);
-    if (bias >= 0)
-        out[count++] =
-            (struct tensor){.role = ROLE_BIAS, .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .dim = {1, 1, 1, epilogue_stage(work, bias).c}};
-    if (residual >= 0) {
-        struct stage s = epilogue_stage(work, residual);
-        out[count++] = shape_activation(work, ROLE_RESIDUAL, s.c, s.h, s.w, s.layout);
-    }
-    if (work->mask.pattern != MASK_NONE && !work->mask.marks_output)
-        out[count++] =
-            (struct tensor){.role = ROLE_MASK_IN, .dtype = DTYPE_U32, .layout = LAYOUT_BITS, .dim = {work->n, 1, work->h, work->w}};
-    if (work->mask.pattern != MASK_NONE) /* given when the mask marks outputs, else computed by the kernel */
-        out[count++] = (struct tensor){.role = ROLE_MASK_OUT,
-                                       .dtype = DTYPE_U32,
-                                       .layout = LAYOUT_BITS,
-                                       .dim = {work->n, 1, work->p, work->q},
-                                       .written = !work->mask.marks_output};
-    struct stage s = epilogue_stage(work, work->epilogue_count);
-    out[count++] = shape_activation(work, ROLE_OUTPUT, s.c, s.h, s.w, s.layout);
-    return count;
-}
-
-bool work_tensor(const struct work *work, enum tensor_role role, struct tensor *out)
+bool work_tensor(const struct work *work, const char *name, struct tensor *out)
 {
     struct tensor list[OP_MAX_TENSORS];
     int count = work->op->tensors(work, list);
     for (int i = 0; i < count; i++)
-        if (list[i].role == role) {
+        if (!strcmp(list[i].role->name, name)) {
             *out = list[i];
             return true;
         }
     return false;
+}
+
+const struct tensor_role *op_role(const struct op *op, const char *name)
+{
+    for (int i = 0; op->roles[i]; i++)
+        if (!strcmp(op->roles[i]->name, name))
+            return op->roles[i];
+    return NULL;
+}
+
+const char *const *op_tensor_names(void)
+{
+    static const char *names[OP_MAX * OP_MAX_TENSORS + 1];
+    int count = 0;
+    for (int i = 0; op_table[i]; i++)
+        for (int k = 0; op_table[i]->roles[k]; k++) {
+            const char *name = op_table[i]->roles[k]->name;
+            int at = 0;
+            while (at < count && strcmp(names[at], name))
+                at++;
+            names[at] = name;
+            count += at == count;
+        }
+    return names;
+}
+
+bool op_is_tensor(const char *name)
+{
+    const char *const *names = op_tensor_names();
+    while (*names && strcmp(*names, name))
+        names++;
+    return *names != NULL;
+}
+
+struct op_values *op_data_of(const struct op *op, struct op_data *data, const char *name)
+{
+    const struct tensor_role *role = op_role(op, name);
+    return role ? &data->at[role->slot] : NULL;
+}
+
+void work_reads(struct work *work, const struct tensor *input)
+{
+    int64_t dim[4];
+    tensor_fold(input, dim);
+    work->n = dim[0];
+    work->c = dim[1];
+    work->h = dim[2];
+    work->w = dim[3];
+    work->layout = input->layout;
+    work->dtype = input->dtype;
 }
 
 double work_flop(const struct work *work)
@@ -251,9 +291,9 @@ bool work_symbol(const struct work *work, const char *name, struct value *out)
 #define MAX_SYMBOLS 32
 const char *const *work_symbol_names(const struct op *op)
 {
-    static const char *names[OP_COUNT][MAX_SYMBOLS];
+    static const char *names[OP_MAX][MAX_SYMBOLS];
     int slot = 0, count = 0;
-    while (slot < OP_COUNT - 1 && op_table[slot] != op)
+    while (slot < OP_MAX - 1 && op_table[slot] && op_table[slot] != op)
         slot++;
     for (const struct op_symbol *s = op->symbols; s->name && count < MAX_SYMBOLS - 6; s++)
         names[slot][count++] = s->name;

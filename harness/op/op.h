@@ -1,6 +1,6 @@
 /* op/op: what an operation is: its YAML keys, its tensors, its cost, its data, its reference.
  *
- * To add an op: one .c that defines a `const struct op`, and two lines in op.c: its declaration and its place in op_table. */
+ * To add an op: one .c that defines a `const struct op`, and two lines in table.c: its declaration and its place in op_table. */
 #ifndef BENCH_OP_OP_H
 #define BENCH_OP_OP_H
 
@@ -30,52 +30,65 @@ struct op_symbol {
     const char *what;
 };
 
-/* The tensors' values in logical order, and the reference result. Arrays that the work has no tensor for are NULL. */
+#define OP_MAX_TENSORS 16
+/* One tensor's values in logical order. */
+struct op_values {
+    float *value;      /* of what is read: every one is representable in the tensor's dtype; else NULL */
+    double *reference; /* of what is written: the result in double, unrounded; else NULL */
+    float *bound;      /* of what is written, precision data: the largest |output - reference| that a correct kernel may show, per element,
+                        * before the algorithm's factor and the rounding of the output itself (verify); 0 = that element must be exact. NULL
+                        * for exact data, unless a leaky_relu's slope makes some values inexact: those have a bound then (op/bound.h) */
+    float *carried;    /* op chain: what the roundings of all links but the last may add to an element's error; else NULL */
+    size_t elements;   /* of reference, bound */
+};
+/* The tensors' values by slot of their role, and the reference results. */
 struct op_data {
-    float *array[ROLE_COUNT]; /* inputs: every value is representable in the tensor's dtype */
-    double *reference;        /* ROLE_OUTPUT in logical order, in double, unrounded */
-    float *bound;             /* precision data: the largest |output - reference| that a correct kernel may show, per element, before the
-                               * algorithm's factor and the rounding of the output itself (verify); 0 = that element must be exact. NULL for
-                               * exact data, unless a leaky_relu's slope makes some values inexact: those have a bound then (op/bound.h) */
-    float *mask_out;          /* with a mask: 1 where an output pixel is active, n,1,p,q; else NULL */
-    bool exact;               /* values are small integers: every correct kernel gives `reference` bit for bit (-0 counts as 0) */
-    size_t output_elements;   /* of reference, bound */
-    const double *wide_input, *wide_residual; /* not owned: activations inside a chain, in double, in place of array[...] */
+    struct op_values at[OP_MAX_TENSORS];
+    float *mask_out; /* with a mask: 1 where an output pixel is active, n,1,p,q; else NULL */
+    bool exact;      /* values are small integers: every correct kernel gives `reference` bit for bit (-0 counts as 0) */
+    const double *wide_input, *wide_residual; /* not owned: activations inside a chain, in double, in place of values */
     struct op_data *links;                    /* op chain: filter and bias of each layer run */
     int link_count;
-    float *carried; /* op chain: what the roundings of all links but the last may add to an element's error; else NULL */
 };
-/* Element i of the input (logical order). */
-static inline double op_data_input(const struct op_data *data, size_t i)
-{
-    return data->wide_input ? data->wide_input[i] : (double)data->array[ROLE_INPUT][i];
-}
 
-#define OP_MAX_TENSORS ROLE_COUNT
+/* What bench itself uses an op for: items of an epilogue as a further step behind another op (decision 3); a network, run whole; the op
+ * whose variants are the rows of a sequence. */
+enum op_task { TASK_NONE, TASK_POINTWISE, TASK_DEPTH_TO_SPACE, TASK_LAYOUT, TASK_NETWORK, TASK_SEQUENCE };
 struct op {
     const char *name;
-    const char *about;               /* one paragraph for `bench list op NAME` */
-    const struct op_field *fields;   /* ends with name NULL; common keys (dtype, layout, math, epilogue, repeat) excluded */
-    const struct op_symbol *symbols; /* ends with name NULL */
-    const char *row0;                /* "cudnn" or "copy": the variant that row 0 is */
-    bool has_filter, has_math;       /* has_math false: moves data only; tolerance is zero and math is not printed */
-    bool volume;                     /* images are volumes, plane under plane (conv3d.c) */
-    bool tap_sums;                   /* no filter, but a window of r x s */
-    int taps;                        /* of `reads` along each axis, where there is neither filter nor window; 0 counts as 1 */
+    const char *about;                      /* one paragraph for `bench list op NAME` */
+    const struct op_field *fields;          /* ends with name NULL; common keys (dtype, layout, math, epilogue, repeat) excluded */
+    const struct op_symbol *symbols;        /* ends with name NULL */
+    const struct tensor_role *const *roles; /* all tensors that its works can have, ends with NULL */
+    const char *of_changes;                 /* the op that makes of changes of its input the changes of its output; NULL: itself */
+    const char *naive;                      /* the first rung: the variant that reads like the formula */
+    const char *trial;                      /* what `bench try` runs, as a scenario has it: layers, or what stands above them */
+    const char *company[3];                 /* variants that `bench try` runs besides: of a network, those of its layers */
+    const char *masks;                      /* values of the axis `mask` for a variant that works on marked pixels; NULL: it takes none */
+    bool passes_changes;                    /* a layer of a sequence can be one: changes of its input make changes of its output */
+    const char *row0;                       /* "cudnn" or "copy": the variant that row 0 is */
+    bool has_filter, has_math;              /* has_math false: moves data only; tolerance is zero and math is not printed */
+    enum op_task task;
+    bool volume;   /* images are volumes, plane under plane (conv3d.c) */
+    bool tap_sums; /* no filter, but a window of r x s */
+    int taps;      /* of `reads` along each axis, where there is neither filter nor window; 0 counts as 1 */
     int terms; /* of the sum that makes an output, where there is no filter; 0: values are moved, nothing is summed. Times r s of a window
                 */
     unsigned epilogues;       /* bit set of enum epilogue_kind that may follow */
     unsigned dtypes, layouts; /* bit sets of what is supported */
     /* Derives p, q and the like and checks the shape ("filter 5x5 is larger than the padded input 3x3"). */
     bool (*finish)(struct work *work, struct error *err);
-    /* The tensors in canonical layout, of the layer with its whole epilogue: output is the final one. Returns how many. */
+    /* Those of the roles that the work has, in canonical layout, of the layer with its whole epilogue: the result is the final one. Returns
+     * how many. */
     int (*tensors)(const struct work *work, struct tensor out[OP_MAX_TENSORS]);
-    /* The op's own output, before any epilogue (what a variant that fuses nothing writes). */
+    /* The op's own result, before any epilogue (what a variant that fuses nothing writes). NULL: nothing can follow the op. */
     void (*raw_output)(const struct work *work, struct tensor *out);
     /* Direct-equivalent FLOP, 2 per multiply-add, padding taps included; what an epilogue adds is under 0.2 % and is not counted. */
     double (*flop)(const struct work *work);
-    /* One output pixel row at a time, called from several threads: fills y[] and, when not NULL, a[] (sum of |products|, for the bound)
-     * for logical output (before the epilogue) image n_i, row p_i: k*q values, [k][q]. */
+    /* Fills reference and, where it wants one, bound of every tensor that the work writes; both are there, `elements` long. */
+    bool (*reference)(const struct work *work, struct op_data *data, struct error *err);
+    /* In its place, for images: one output pixel row at a time, called from several threads: fills y[] and, when not NULL, a[] (sum of
+     * |products|, for the bound) for logical output (before the epilogue) image n_i, row p_i: k*q values, [k][q]. */
     void (*reference_row)(const struct work *work, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a);
     /* The input coordinate that output coordinate `output` (before any epilogue) reads through tap `tap`, along one axis; < 0 or >= the
      * input's size: none. Taps are r (of volumes t * r) along h, s along w; `taps` along each where there is neither filter nor window.
@@ -90,13 +103,27 @@ struct op {
 extern const struct op *const op_table[];
 const struct op *op_find(const char *name);
 const char *const *op_names(void);
-/* The op that makes of changes of its input the changes of its output: itself, but pool_max_change for pool_max. */
+const struct op *op_for(enum op_task task);
+/* Is the op of this name (NULL: none) the one for it? */
+bool op_is_for(const char *name, enum op_task task);
+/* The op of a variant by its name, "layout/convert"; NULL: the folder is no op's. */
+const struct op *op_of_variant(const char *name);
+/* The op that makes of changes of its input the changes of its output. */
 const struct op *op_of_changes(const struct op *op);
 
 /* Checks epilogue and combination rules, calls op->finish. The error has no place: the caller adds it. */
 bool work_finish(struct work *work, struct error *err);
-/* Tensor of a role in the canonical list; false when the work has none. */
-bool work_tensor(const struct work *work, enum tensor_role role, struct tensor *out);
+/* Tensor of this name in the canonical list; false when the work has none. */
+bool work_tensor(const struct work *work, const char *name, struct tensor *out);
+/* What the op says of its tensor of this name; NULL: it has none. */
+const struct tensor_role *op_role(const struct op *op, const char *name);
+/* The names of the tensors of all ops, NULL-terminated; static storage. */
+const char *const *op_tensor_names(void);
+bool op_is_tensor(const char *name);
+/* The values of the op's tensor of this name; NULL: it has none. */
+struct op_values *op_data_of(const struct op *op, struct op_data *data, const char *name);
+/* The shape, layout and type of a work that reads this as its input. */
+void work_reads(struct work *work, const struct tensor *input);
 /* FLOP of the dense work; compulsory bytes: each input read once, each output written once (masks and bias included). */
 double work_flop(const struct work *work);
 double work_bytes(const struct work *work);
@@ -119,7 +146,7 @@ enum data_part { DATA_PART_EXACT, DATA_PART_PRECISION, DATA_PART_COUNT, DATA_FUL
  * 1/sqrt(reduction). False when out of memory (err). Free with op_data_free. */
 bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 void op_data_free(struct op_data *data);
-/* Reference, bound and output_elements of precision data from inputs that are there. */
+/* References and bounds from inputs that are there. */
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err);
 /* Inputs alone (no reference): what a timed run is fed when verification already happened in another process. */
 bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
@@ -135,6 +162,8 @@ void mask_dilate(const struct work *work, const float *in, float *out);
 bool mask_both(const struct work *work, float *in, float *active, struct error *err);
 /* The mask of `second`: the same pattern with another seed. n*1*h*w. */
 bool mask_second(const struct work *work, float *out, struct error *err);
+/* Elements of inactive pixels become `with`. */
+void mask_blank(const struct tensor *t, const float *mask, float with, float *values);
 /* Share of ones, 0..1. */
 double mask_density(const float *mask, size_t count);
 /* The part of a masked work that must be done: shares of active pixels, FLOP of the active outputs, and the compulsory bytes: active

@@ -6,38 +6,14 @@
 
 static bool finish(struct work *w, struct error *err)
 {
-    if (w->s < 1 || w->s > 16) /* the field `kernel` is r; s came with it */
-        return error_set(err, ERROR_USAGE, "%s: window width %ld is not between 1 and 16", w->op->name, (long)w->s);
     if (w->pad >= w->r || w->pad >= w->s)
         return error_set(err, ERROR_USAGE, "%s: pad %ld is not smaller than the window %ldx%ld: an output would see nothing", w->op->name,
                          (long)w->pad, (long)w->r, (long)w->s);
     if (w->r > w->h + 2 * w->pad || w->s > w->w + 2 * w->pad)
         return error_set(err, ERROR_USAGE, "%s: the window %ldx%ld is larger than the padded input", w->op->name, (long)w->r, (long)w->s);
-    w->k = w->c;
     w->p = (w->h + 2 * w->pad - w->r) / w->stride + 1;
     w->q = (w->w + 2 * w->pad - w->s) / w->stride + 1;
-    w->dilation = w->groups = w->output_pad = w->block = 0;
-    w->mode = D2S_NONE;
-    w->to = LAYOUT_NONE;
     return true;
-}
-
-static void raw_output(const struct work *w, struct tensor *out)
-{
-    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
-}
-
-static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
-{
-    out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
-    return shape_epilogue_tensors(w, out, 1);
-}
-
-static int tensors_stored(const struct work *w, struct tensor out[OP_MAX_TENSORS])
-{
-    out[0] = shape_activation(w, ROLE_INPUT, w->c, w->h, w->w, w->layout);
-    out[1] = shape_activation(w, ROLE_STORED, w->c, w->h, w->w, w->layout);
-    return shape_epilogue_tensors(w, out, 2);
 }
 
 /* A comparison or an addition for each value of a window. */
@@ -103,7 +79,7 @@ static void row_max_change(const struct work *w, const struct op_data *data, int
         double before = -INFINITY, after = -INFINITY;
         int count = window_of(w, n, i / w->q, p, i % w->q, at);
         for (int j = 0; j < count; j++) {
-            double stored = data->array[ROLE_STORED][at[j]];
+            double stored = data->at[SLOT_STORED].value[at[j]];
             before = fmax(before, stored);
             after = fmax(after, stored + op_data_input(data, at[j]));
         }
@@ -130,21 +106,31 @@ static const struct op_symbol symbols[] = {SYMBOLS_SHAPE,
 
 #define POOL \
     .fields = fields, .symbols = symbols, .row0 = "copy", .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL, .finish = finish, \
-    .raw_output = raw_output, .tap_sums = true
+    .raw_output = shape_raw_output, .tap_sums = true
 
 extern const struct op op_pool_max, op_pool_average, op_pool_max_change;
 const struct op op_pool_max = {
     .name = "pool_max",
+    .naive = "element",
+    .trial = "layers:\n" TRIAL_TWO("pool_max", "c: 64, h: 720, w: 1280, kernel: 3, stride: 2, pad: 1"),
+    .passes_changes = true,
+    .of_changes = "pool_max_change",
     .about = "The largest value of each r x s window; output n,c,p,q. Of values, not of changes: those take pool_max_change.",
-    .tensors = tensors,
+    .roles = shape_plain_roles,
+    .tensors = shape_tensors,
     .flop = flop,
     .reference_row = row_max,
     POOL,
 };
 const struct op op_pool_average = {
     .name = "pool_average",
+    .naive = "element",
+    .trial = "layers:\n" TRIAL_TWO("pool_average", "c: 64, h: 720, w: 1280, kernel: 3, stride: 2, pad: 1"),
+    .masks = TRIAL_MASKS,
+    .passes_changes = true,
     .about = "The mean of each r x s window, zeros outside the image included; output n,c,p,q. With a mask it pools changes.",
-    .tensors = tensors,
+    .roles = shape_plain_roles,
+    .tensors = shape_tensors,
     .flop = flop,
     .reference_row = row_average,
     .reads = reads,
@@ -153,9 +139,13 @@ const struct op op_pool_average = {
 };
 const struct op op_pool_max_change = {
     .name = "pool_max_change",
+    .naive = "element",
+    .trial = "layers:\n" TRIAL_TWO("pool_max_change", "c: 64, h: 720, w: 1280, kernel: 3, stride: 2, pad: 1"),
+    .masks = TRIAL_MASKS,
     .about = "Max pooling by changes: of each window max(stored + input) - max(stored), where input holds the changes since `stored`, "
              "n,c,h,w both.",
-    .tensors = tensors_stored,
+    .roles = shape_stored_roles,
+    .tensors = shape_tensors,
     .flop = flop_change,
     .reference_row = row_max_change,
     .reads = reads,

@@ -1,5 +1,6 @@
 #include "op/program.h"
 #include "base/dtype.h"
+#include "base/text.h"
 #include "op/chain.h"
 #include <stdlib.h>
 #include <string.h>
@@ -72,12 +73,25 @@ bool unit_same(const struct unit *a, const struct unit *b)
     return true;
 }
 
-int program_tensor(const struct program *p, enum tensor_role role)
+int program_tensor(const struct program *p, const char *name)
 {
     for (int i = 0; i < p->tensor_count; i++)
-        if (p->tensors[i].role == role)
+        if (!strcmp(p->tensors[i].role->name, name))
             return i;
     return -1;
+}
+
+int program_result(const struct program *p)
+{
+    for (int i = 0; i < p->tensor_count; i++)
+        if (p->tensors[i].role->result)
+            return i;
+    return -1;
+}
+
+enum dtype program_dtype(const struct program *p, struct buffer_ref ref)
+{
+    return ref.kind == BUFFER_TENSOR ? p->tensors[ref.index].dtype : p->scratch[ref.index].dtype;
 }
 
 const struct work *program_step_work(const struct program *p, const struct step *step)
@@ -98,4 +112,69 @@ uint64_t program_scratch_bytes(const struct program *p)
     for (int i = 0; i < p->scratch_count; i++)
         bytes += (uint64_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype);
     return bytes;
+}
+
+int program_unit(struct program *p, const struct unit *u, bool own)
+{
+    for (int i = 0; i < p->unit_count && !own; i++)
+        if (unit_same(&p->units[i], u))
+            return i;
+    p->units = xrealloc(p->units, (size_t)(p->unit_count + 1) * sizeof *p->units);
+    struct unit *to = &p->units[p->unit_count];
+    *to = (struct unit){.path = u->path ? xstrdup(u->path) : NULL,
+                        .label = xstrdup(u->label),
+                        .define_count = u->define_count,
+                        .code = u->code,
+                        .on_host = u->on_host};
+    to->defines = xcalloc((size_t)u->define_count + 1, sizeof *to->defines);
+    for (int i = 0; i < u->define_count; i++)
+        to->defines[i] = xstrdup(u->defines[i]);
+    return p->unit_count++;
+}
+
+struct buffer_ref program_moved(const struct program_move *m, struct buffer_ref ref)
+{
+    if (ref.kind == BUFFER_TENSOR)
+        return m->tensors[ref.index];
+    if (ref.kind == BUFFER_SCRATCH)
+        ref.index = m->scratch[ref.index];
+    return ref;
+}
+
+void program_take(struct program *p, const struct program *from, const struct program_move *m, int link)
+{
+    int map = p->tensor_map_count;
+    p->tensor_maps = xrealloc(p->tensor_maps, (size_t)(map + from->tensor_map_count + 1) * sizeof *p->tensor_maps);
+    for (int i = 0; i < from->tensor_map_count; i++) {
+        struct tensor_map *t = &p->tensor_maps[p->tensor_map_count++];
+        *t = from->tensor_maps[i];
+        t->buffer = program_moved(m, t->buffer);
+    }
+    p->steps = xrealloc(p->steps, (size_t)(p->step_count + from->step_count + 1) * sizeof *p->steps);
+    for (int i = 0; i < from->step_count; i++) {
+        struct step *s = &p->steps[p->step_count++];
+        *s = from->steps[i];
+        s->link = link;
+        s->unit = m->units[s->unit];
+        s->to = program_moved(m, s->to);
+        s->from = program_moved(m, s->from);
+        for (int k = 0; k < OP_MAX_TENSORS; k++)
+            s->operand[k] = program_moved(m, s->operand[k]);
+        for (int k = 0; k < s->arg_count; k++) {
+            s->args[k].buffer = program_moved(m, s->args[k].buffer);
+            s->args[k].map += s->args[k].kind == ARG_TENSOR_MAP && s->args[k].map != ARG_NO_MAP ? map : 0;
+        }
+    }
+}
+
+void program_sort_steps(struct program *p)
+{
+    struct step *sorted = xcalloc((size_t)p->step_count + 1, sizeof *sorted);
+    int count = 0;
+    for (int prepare = 1; prepare >= 0; prepare--)
+        for (int i = 0; i < p->step_count; i++)
+            if (p->steps[i].prepare == prepare)
+                sorted[count++] = p->steps[i];
+    free(p->steps);
+    p->steps = sorted;
 }

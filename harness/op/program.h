@@ -4,9 +4,8 @@
 #ifndef BENCH_OP_PROGRAM_H
 #define BENCH_OP_PROGRAM_H
 
-#include "op/tensor.h"
+#include "op/op.h"
 #include "op/tiles.h"
-#include "op/work.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -93,10 +92,10 @@ struct step {
     /* STEP_CUDNN: which epilogue items the graph fuses, counted from the front; < 0: as many as cuDNN can */
     int cudnn_epilogue;
     /* STEP_CALL: `name` is the function of the unit's library; args are its scratch buffers; cudnn_epilogue counts what it fuses */
-    struct buffer_ref operand[ROLE_COUNT];  /* STEP_CUDNN, STEP_CALL: by role */
-    enum layout operand_layout[ROLE_COUNT]; /* STEP_CALL */
-    int link;                               /* op chain: the link it belongs to; else 0 */
-    bool own_work;                          /* STEP_CUDNN of a variant that is a step of another op's: `work` is what it computes */
+    struct buffer_ref operand[OP_MAX_TENSORS];  /* STEP_CUDNN, STEP_CALL: by slot */
+    enum layout operand_layout[OP_MAX_TENSORS]; /* STEP_CALL */
+    int link;                                   /* op chain: the link it belongs to; else 0 */
+    bool own_work;                              /* STEP_CUDNN of a variant that is a step of another op's: `work` is what it computes */
     struct work work;
 };
 
@@ -165,12 +164,28 @@ struct program {
 void program_add_param(struct program *p, const char *name, const char *value);
 void program_add_completed(struct program *p, const char *variant);
 void program_free(struct program *program);
-/* Index of the tensor with this role, or -1. */
-int program_tensor(const struct program *program, enum tensor_role role);
+/* Index of the tensor with this name, or -1. */
+int program_tensor(const struct program *program, const char *name);
+/* Index of the tensor that an epilogue goes on with, or -1. */
+int program_result(const struct program *program);
+/* The type of a buffer of the program. */
+enum dtype program_dtype(const struct program *program, struct buffer_ref ref);
 /* The work that a step belongs to: the program's, or a link's. */
 const struct work *program_step_work(const struct program *program, const struct step *step);
 /* Puts "FILE:LINE:COLUMN: " before an error of a kernel step; nothing when it does not stand in a head. Returns false. */
 bool program_where(const struct program *program, const struct step *step, int line, int column, struct error *err);
+/* A program inside another: where its tensors (by index), scratch and units go. */
+struct program_move {
+    struct buffer_ref tensors[OP_MAX_TENSORS];
+    int *units, *scratch;
+};
+struct buffer_ref program_moved(const struct program_move *move, struct buffer_ref ref);
+/* Index of a copy of the unit, or, unless it must be one of its own, of an equal one that is there. */
+int program_unit(struct program *program, const struct unit *unit, bool own);
+/* Adds the tensor maps and steps of `from`, for this link. */
+void program_take(struct program *program, const struct program *from, const struct program_move *move, int link);
+/* Prepare steps first; each kind keeps its order. */
+void program_sort_steps(struct program *program);
 /* Bytes of scratch. */
 uint64_t program_scratch_bytes(const struct program *program);
 

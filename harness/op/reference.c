@@ -1,4 +1,5 @@
 #include "op/reference.h"
+#include "op/shape.h"
 #include "base/text.h"
 #include <math.h>
 #include <stdlib.h>
@@ -104,7 +105,7 @@ static void group_row(const struct work *w, const struct op_data *data, int64_t 
     int64_t c_count = w->c / w->groups, k_count = w->k / w->groups, k_begin = group * k_count, blocks = (k_count + K_BLOCK - 1) / K_BLOCK;
     size_t terms = (size_t)(c_count * work_filter_taps(w));
     for (int64_t b = 0; b < blocks; b++)
-        pack_filter(w, data->array[ROLE_FILTER], k_begin + b * K_BLOCK, k_begin + k_count, terms, m->w + (size_t)b * terms * K_BLOCK,
+        pack_filter(w, data->at[SLOT_FILTER].value, k_begin + b * K_BLOCK, k_begin + k_count, terms, m->w + (size_t)b * terms * K_BLOCK,
                     m->w_magnitude + (size_t)b * terms * K_BLOCK);
     for (int64_t q0 = 0; q0 < w->q; q0 += Q_BLOCK) {
         int64_t columns = w->q - q0 < Q_BLOCK ? w->q - q0 : Q_BLOCK;
@@ -147,13 +148,6 @@ void reference_conv2d_row(const struct work *w, const struct op_data *data, int6
     free(m.w_magnitude);
 }
 
-/* The taps that reach output coordinate `at`: input index i with i * stride - pad + tap * dilation == at, or -1. */
-static int64_t source_of(int64_t at, int64_t tap, int64_t size, const struct work *w)
-{
-    int64_t from = at + w->pad - tap * w->dilation;
-    return from >= 0 && from % w->stride == 0 && from / w->stride < size ? from / w->stride : -1;
-}
-
 void reference_conv_transpose2d_row(const struct work *w, const struct op_data *data, int64_t n_i, int64_t p_i, double *y, double *a)
 {
     int64_t c_count = w->c / w->groups, k_count = w->k / w->groups, taps = w->r * w->s;
@@ -164,14 +158,14 @@ void reference_conv_transpose2d_row(const struct work *w, const struct op_data *
     for (int64_t k = 0; k < w->k; k++)
         for (int64_t c = 0; c < c_count; c++)
             for (int64_t tap = 0; tap < taps; tap++) {
-                int64_t i = source_of(p_i, tap / w->s, w->h, w);
-                if (i < 0)
+                int64_t i = w->op->reads(w, AXIS_ROWS, p_i, tap / w->s);
+                if (i < 0 || i >= w->h)
                     continue;
                 size_t row = image + (size_t)(((k / k_count * c_count + c) * w->h + i) * w->w);
-                double f = data->array[ROLE_FILTER][(k * c_count + c) * taps + tap];
+                double f = data->at[SLOT_FILTER].value[(k * c_count + c) * taps + tap];
                 for (int64_t q = 0; q < w->q; q++) {
-                    int64_t j = source_of(q, tap % w->s, w->w, w);
-                    if (j < 0)
+                    int64_t j = w->op->reads(w, AXIS_COLUMNS, q, tap % w->s);
+                    if (j < 0 || j >= w->w)
                         continue;
                     double product = op_data_input(data, row + (size_t)j) * f;
                     y[k * w->q + q] += product;

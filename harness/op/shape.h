@@ -4,14 +4,46 @@
 
 #include "op/op.h"
 
+/* The tensors of the ops of images (and volumes). Their numbers are also the streams of their seeded values. */
+enum shape_slot {
+    SLOT_INPUT,
+    SLOT_FILTER,
+    SLOT_BIAS,
+    SLOT_RESIDUAL,
+    SLOT_MASK_IN,
+    SLOT_MASK_OUT,
+    SLOT_OUTPUT,
+    SLOT_LINKS,  /* op chain: what its kernels must know of each link */
+    SLOT_STORED, /* values before the changes in `input` */
+    SLOT_SECOND, /* the other tensor of add and concat */
+    SLOT_MASK_SECOND,
+    SLOT_COUNT
+};
+extern const struct tensor_role shape_roles[SLOT_COUNT];
+#define SHAPE_WEIGHTS(drawn) .values = drawn, .share = SHARE_ANY, .constant = true
+#define ROLE(slot) (&shape_roles[SLOT_##slot])
+/* Of an op with a filter, of one that only reads its input, and of one that reads `stored` with it. */
+extern const struct tensor_role *const shape_conv_roles[], *const shape_plain_roles[], *const shape_stored_roles[];
+
 #define SHAPE_MAX_ELEMENTS INT64_C(0x7fffffff)
-/* All four positive and their product at most SHAPE_MAX_ELEMENTS; the error names `what`. */
-bool shape_check(const char *what, const int64_t dim[4], struct error *err);
-struct tensor shape_activation(const struct work *w, enum tensor_role role, int64_t c, int64_t h, int64_t width, enum layout layout);
-/* Appends bias, residual, masks and the final output to a tensor list. */
-int shape_epilogue_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS], int count);
-/* All tensors of an op with a filter: k, c / groups, r, s. */
-int shape_conv_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS]);
+/* A rank of 1 to TENSOR_MAX_RANK, sizes positive and their product at most SHAPE_MAX_ELEMENTS; the error names `what`. */
+bool shape_check(const char *what, const struct tensor *t, struct error *err);
+/* n, c, h, width; of a volume, whose rows h are those of all planes, n, c, d, h / d, width. */
+struct tensor shape_activation(const struct work *w, enum shape_slot slot, int64_t c, int64_t h, int64_t width, enum layout layout);
+struct tensor shape_linear(const struct tensor_role *role, const struct work *w, int64_t elements);
+/* What the work has of its op's roles, in their order: images, a filter, what the epilogue and the mask bring. */
+int shape_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS]);
+/* 2 for each product: n p q k c / groups, and taps. What is saved by adding taps first is a variant's own. */
+double shape_conv_flop(const struct work *work);
+int64_t shape_reads_same(const struct work *work, enum axis_of axis, int64_t output, int64_t tap);
+/* n, k, p, q in the input's layout, or in `to`. */
+void shape_raw_output(const struct work *work, struct tensor *out);
+
+/* Element i of the input (logical order). */
+static inline double op_data_input(const struct op_data *data, size_t i)
+{
+    return data->wide_input ? data->wide_input[i] : (double)data->at[SLOT_INPUT].value[i];
+}
 
 #define FIELD(yaml, member, least, most, text) \
     { \
@@ -34,6 +66,11 @@ int shape_conv_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS
 #define SYMBOLS_SHAPE \
     SYMBOL(n, "images"), SYMBOL(c, "input channels"), SYMBOL(h, "input height"), SYMBOL(w, "input width"), SYMBOL(k, "output channels"), \
         SYMBOL(p, "output height, before any epilogue"), SYMBOL(q, "output width, before any epilogue")
+/* Two layers of `bench try`, by what they have in common: f16 NHWC and f32 NCHW; and the masks of sparse variants. */
+#define TRIAL_TWO(op, common) \
+    "  nhwc: {op: " op ", n: 1, " common ", dtype: f16, layout: NHWC}\n" \
+    "  nchw: {op: " op ", n: 1, " common ", dtype: f32, layout: NCHW}\n"
+#define TRIAL_MASKS "[{pattern: iid, density: 0.10}, {pattern: blobs, radius: 3, density: 0.25}]"
 #define BIT(value) (1u << (value))
 #define EPILOGUES_ALL (BIT(EPILOGUE_COUNT) - 1)
 #define DTYPES_ALL (BIT(DTYPE_F32) | BIT(DTYPE_F16) | BIT(DTYPE_BF16))

@@ -1,7 +1,7 @@
-/* op/tensor: a named typed array with a layout, and the way between its storage and logical order.
+/* op/tensor: a typed array of any rank with a layout, and the way between its storage and logical order.
  *
- * Logical order is N,C,H,W for activations and K,C/groups,R,S for filters, innermost last; all data and references are
- * made in logical order, and packed into the layout a variant asks for when they are uploaded. */
+ * Logical order is N,C,H,W for activations (of volumes N,C,D,H,W) and K,C/groups,R,S for filters, innermost last; all data and references
+ * are made in logical order, and packed into the layout a variant asks for when they are uploaded. */
 #ifndef BENCH_OP_TENSOR_H
 #define BENCH_OP_TENSOR_H
 
@@ -10,41 +10,52 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum tensor_role {
-    ROLE_INPUT,
-    ROLE_FILTER,
-    ROLE_BIAS,
-    ROLE_RESIDUAL,
-    ROLE_MASK_IN,
-    ROLE_MASK_OUT,
-    ROLE_OUTPUT,
-    ROLE_LINKS,
-    ROLE_STORED,
-    ROLE_SECOND,
-    ROLE_MASK_SECOND,
-    ROLE_COUNT
+#define TENSOR_MAX_RANK 8
+
+/* How the values of a tensor are drawn (op/generate.h). */
+enum tensor_values { VALUES_OPERAND, VALUES_INPUT, VALUES_WEIGHT, VALUES_BIAS, VALUES_ADDEND };
+/* What of a tensor a work with a mask must move: all of it; all of it when any output is active; its marked pixels; its active outputs. */
+enum tensor_share { SHARE_WHOLE, SHARE_ANY, SHARE_INPUTS, SHARE_OUTPUTS };
+/* What an op says of one of its tensors. Everybody who walks a work's tensors goes by these properties; who needs a certain one asks for it
+ * by name. */
+struct tensor_role {
+    const char *name; /* as heads, messages and foreign functions call it */
+    int slot;         /* distinct within an op, below OP_MAX_TENSORS: where op_data, heads and steps keep what belongs to it */
+    unsigned layouts; /* bit set of enum layout: what a head may ask for. BITS alone: it is a mask */
+    enum dtype dtype; /* DTYPE_NONE: the work's own */
+    enum tensor_values values;
+    enum tensor_share share;
+    const char *item;      /* the item of the epilogue that brings it; NULL: none does */
+    const char *marked_by; /* the mask that says which of its pixels count; NULL: all do */
+    bool constant;         /* weights: the same in every launch */
+    bool output;           /* the op can write it */
+    bool result;           /* the output that an epilogue goes on with and that further steps may store in another layout */
 };
-/* "input", "filter", "bias", "residual", "mask_in", "mask_out", "output", "links" (op chain: what its kernels must know of each link),
- * "stored" (values before the changes in `input`), "second" (the other tensor of add and concat), "mask_second": the names that heads use.
- */
-const char *tensor_role_name(enum tensor_role role);
+bool tensor_role_is_mask(const struct tensor_role *role);
 
 struct tensor {
-    enum tensor_role role;
+    const struct tensor_role *role;
     enum dtype dtype;
-    enum layout layout; /* of the storage; LAYOUT_LINEAR for bias, LAYOUT_BITS for masks */
-    int64_t dim[4];     /* logical: n,c,h,w | k,c,r,s | bias: 1,1,1,k | masks: n,1,h,w */
-    bool written;       /* the op writes it (output, mask_out) */
+    enum layout layout; /* of the storage; LAYOUT_LINEAR: the logical order; LAYOUT_BITS: masks, a bit an element */
+    int rank;
+    int64_t dim[TENSOR_MAX_RANK]; /* logical: n,c,h,w | n,c,d,h,w | k,c,r,s | bias: k | masks: n,1,h,w */
+    bool written;                 /* this work writes it */
 };
 
 size_t tensor_elements(const struct tensor *t);
-/* Bytes of the storage (LAYOUT_BITS: n*h*ceil(w/32) words of 4 bytes). */
+/* Bytes of the storage (LAYOUT_BITS: for each row ceil(w/32) words of 4 bytes). */
 size_t tensor_bytes(const struct tensor *t);
-/* Storage index of logical element (a,b,c,d). Not for LAYOUT_BITS. */
-size_t tensor_index(const struct tensor *t, int64_t a, int64_t b, int64_t c, int64_t d);
-/* The logical coordinates of a logical linear index. */
-void tensor_coordinates(const struct tensor *t, size_t logical, int64_t at[4]);
-/* The typed elements (a, b, c, 0 .. dim[3]) of the storage, as they are. Not for LAYOUT_BITS. */
+/* The tensor as images of channels of rows: out[0] x out[1] x out[2] x out[3] elements in logical order. What lies between channel and row
+ * is one under the other (the planes of a volume); a tensor without channels (LINEAR, BITS) is one channel of rows. */
+void tensor_fold(const struct tensor *t, int64_t out[4]);
+bool tensor_same_shape(const struct tensor *a, const struct tensor *b);
+/* Where a logical element lies in the storage. Not for LAYOUT_BITS. */
+size_t tensor_index(const struct tensor *t, size_t logical);
+/* The logical coordinates of a logical linear index, `rank` of them. */
+void tensor_coordinates(const struct tensor *t, size_t logical, int64_t at[TENSOR_MAX_RANK]);
+/* The axes from the outermost of the storage to the innermost, `rank` of them. */
+void tensor_axes(const struct tensor *t, int axes[TENSOR_MAX_RANK]);
+/* The typed elements (a, b, c, 0 ...) of the storage, as they are; coordinates of tensor_fold. Not for LAYOUT_BITS. */
 void tensor_row(const struct tensor *t, const void *storage, int64_t a, int64_t b, int64_t c, void *row);
 /* Logical float array -> typed storage (rounding once), and back. Threaded. Masks: nonzero = active. */
 void tensor_pack(const struct tensor *t, const float *logical, void *storage);

@@ -7,28 +7,12 @@
 static bool finish(struct work *w, struct error *err)
 {
     w->stride = w->dilation = w->groups = 1;
-    w->output_pad = 0;
-    w->mode = D2S_NONE;
-    w->to = LAYOUT_NONE;
-    if (w->s < 1 || w->s > 255) /* the field `kernel` is r; s came with it */
-        return error_set(err, ERROR_USAGE, "%s: filter width %ld is not between 1 and 255", w->op->name, (long)w->s);
     w->p = w->h * w->block + 2 * w->pad - w->r + 1;
     w->q = w->w * w->block + 2 * w->pad - w->s + 1;
     if (w->p < 1 || w->q < 1)
         return error_set(err, ERROR_USAGE, "the filter %ldx%ld is larger than the padded, upsampled input %ldx%ld", (long)w->r, (long)w->s,
                          (long)(w->p + w->r - 1), (long)(w->q + w->s - 1));
     return true;
-}
-
-static void raw_output(const struct work *w, struct tensor *out)
-{
-    *out = shape_activation(w, ROLE_OUTPUT, w->k, w->p, w->q, w->layout);
-}
-
-/* FLOP of the two steps, 2 n p q k c r s: what is saved by adding taps first is a variant's own. */
-static double flop(const struct work *w)
-{
-    return 2.0 * (double)w->n * (double)w->p * (double)w->q * (double)w->k * (double)w->c * (double)w->r * (double)w->s;
 }
 
 static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
@@ -71,6 +55,9 @@ static const struct op_symbol symbols[] = {
 extern const struct op op_upsample_conv2d;
 const struct op op_upsample_conv2d = {
     .name = "upsample_conv2d",
+    .naive = "naive",
+    .trial = "layers:\n" TRIAL_TWO("upsample_conv2d", "c: 32, k: 32, h: 360, w: 640, block: 2, kernel: 3, pad: 1, epilogue: [bias, relu]"),
+    .masks = TRIAL_MASKS,
     .about = "Nearest-neighbour upsampling, then a convolution of stride 1 (resize-convolution). Tensors: input n,c,h,w; filter k,c,r,s; "
              "output n,k,p,q with "
              "p = h block + 2 pad - r + 1.",
@@ -83,9 +70,10 @@ const struct op op_upsample_conv2d = {
     .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL,
     .finish = finish,
-    .tensors = shape_conv_tensors,
-    .raw_output = raw_output,
-    .flop = flop,
+    .roles = shape_conv_roles,
+    .tensors = shape_tensors,
+    .raw_output = shape_raw_output,
+    .flop = shape_conv_flop,
     .reference_row = reference_conv2d_row,
     .reads = reads,
 };

@@ -17,6 +17,14 @@ const char *epilogue_name(enum epilogue_kind kind)
     return kind >= 0 && kind < EPILOGUE_COUNT ? epilogue_names[kind] : "none";
 }
 
+int epilogue_kind_of(const char *name)
+{
+    for (int i = 0; epilogue_names[i]; i++)
+        if (!strcmp(epilogue_names[i], name))
+            return i;
+    return -1;
+}
+
 bool mask_same(const struct mask *a, const struct mask *b)
 {
     return a->pattern == b->pattern && a->density == b->density && a->radius == b->radius && a->seed == b->seed &&
@@ -34,6 +42,12 @@ int work_epilogue_find(const struct work *work, enum epilogue_kind kind)
         if (work->epilogue[i].kind == kind)
             return i;
     return -1;
+}
+
+double work_slope(const struct work *work)
+{
+    int leaky = work_epilogue_find(work, EPILOGUE_LEAKY_RELU);
+    return work_epilogue_find(work, EPILOGUE_RELU) >= 0 ? 0 : leaky >= 0 ? work->epilogue[leaky].alpha : 1;
 }
 
 static void describe_filter(const struct work *w, struct text *t)
@@ -66,12 +80,6 @@ static void describe_epilogue(const struct work *w, struct text *t)
         if (e->kind == EPILOGUE_LAYOUT)
             text_addf(t, ":%s", layout_name(e->layout));
     }
-}
-
-double work_slope(const struct work *w)
-{
-    int leaky = work_epilogue_find(w, EPILOGUE_LEAKY_RELU);
-    return work_epilogue_find(w, EPILOGUE_RELU) >= 0 ? 0 : leaky >= 0 ? w->epilogue[leaky].alpha : 1;
 }
 
 void work_describe(const struct work *w, struct text *t)

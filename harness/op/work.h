@@ -28,6 +28,7 @@ struct epilogue {
     enum d2s_mode mode; /* depth_to_space */
     enum layout layout; /* layout: what the result is stored as */
 };
+int epilogue_kind_of(const char *name);             /* the kind; -1: no item has that name */
 const char *epilogue_name(enum epilogue_kind kind); /* "bias", "relu", "leaky_relu", "residual", "depth_to_space", "layout" */
 extern const char *const epilogue_names[];          /* NULL-terminated */
 

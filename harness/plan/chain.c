@@ -13,7 +13,7 @@ const char *plan_row_variant(const struct plan_row *row)
 {
     if (row->variant)
         return row->variant->name;
-    return row->chain->pick == CHAIN_LIBRARY ? "chain/library" : row->chain->pick == CHAIN_BEST ? "chain/best" : row->chain->single;
+    return row->chain->pick == CHAIN_LIBRARY ? CHAIN_ROW_LIBRARY : row->chain->pick == CHAIN_BEST ? CHAIN_ROW_BEST : row->chain->single;
 }
 
 /* The rows of one network, as they are added. */
@@ -88,19 +88,20 @@ static const char *single_of(const struct plan *plan, const struct chain *chain,
     return NULL;
 }
 
-/* Variants of op chain that the scenario lists, each at its points. */
+/* Kernels for a network that the scenario lists, or `bench try` names, each at its points. */
 static bool add_kernels(struct network_rows *r, const struct chain_row *like, struct error *err)
 {
     struct plan *plan = r->plan;
     struct chain_row row = *like;
     row.pick = CHAIN_KERNEL;
-    for (int i = 0; i < plan->scenario->variant_count; i++) {
-        const struct scenario_variant *entry = &plan->scenario->variants[i];
-        const struct variant *v = plan_resolve(&plan->variants, entry->name, like->work->op);
+    const char *const *names = r->o->variant_names;
+    for (int i = 0; names ? names[i] != NULL : i < plan->scenario->variant_count; i++) {
+        const struct scenario_variant *entry = names ? NULL : &plan->scenario->variants[i];
+        const struct variant *v = plan_resolve(&plan->variants, names ? names[i] : entry->name, like->work->op);
         struct variant_point *points;
         if (!v)
             continue;
-        int count = variant_points(v, entry->params, &points, err);
+        int count = variant_points(v, entry ? entry->params : NULL, &points, err);
         if (count < 0)
             return false;
         plan_points_keep(plan, points, count);
@@ -246,8 +247,10 @@ static bool masks_only(const char *const *set)
 bool plan_chains_add(struct plan *plan, const struct plan_options *o, const char *device_kind, struct error *err)
 {
     int layer_cases = plan->case_count, count;
-    bool ok = true;
-    if (o->variant_names || !masks_only(o->filter.set))
+    bool ok = true, kernels = false;
+    for (int i = 0; o->variant_names && o->variant_names[i]; i++)
+        kernels |= plan_resolve(&plan->variants, o->variant_names[i], op_for(TASK_NETWORK)) != NULL;
+    if ((o->variant_names && !kernels) || !masks_only(o->filter.set))
         return true; /* parts of a network */
     struct marks *masks = list_masks(plan, layer_cases, &count);
     for (int i = 0; i < plan->scenario->network_count; i++)

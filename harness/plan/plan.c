@@ -208,7 +208,7 @@ bool plan_entries_exist(const struct scenario *s, const struct variant_set *set,
         for (int k = 0; k < s->layer_count && s->sequence_count && !exists; k++)
             exists = plan_resolve(set, s->variants[i].name, op_of_changes(s->layers[k].work.op)) != NULL;
         if (s->network_count) /* a kernel for a network */
-            exists |= plan_resolve(set, s->variants[i].name, op_find("chain")) != NULL;
+            exists |= plan_resolve(set, s->variants[i].name, op_for(TASK_NETWORK)) != NULL;
         if (exists)
             continue;
         for (int k = 0; k < s->layer_count; k++)

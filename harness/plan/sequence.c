@@ -102,10 +102,9 @@ static char *unfit(const struct sequence_rows *r, const struct program *p, const
     for (int i = 0; i < p->step_count && !own && !r->library; i++)
         if (p->steps[i].kind == STEP_CUDNN)
             return xstrdup("it is cuDNN's");
-    if (sparse && program_tensor(p, ROLE_MASK_OUT) < 0)
+    if (sparse && program_tensor(p, "mask_out") < 0)
         return xstrdup("it writes no mask_out, which the next layer needs");
-    if (p->tensors[program_tensor(p, ROLE_INPUT)].layout != work->layout ||
-        p->tensors[program_tensor(p, ROLE_OUTPUT)].layout != work->layout)
+    if (p->tensors[program_tensor(p, "input")].layout != work->layout || p->tensors[program_tensor(p, "output")].layout != work->layout)
         return xstrdup("it works in another layout than the sequence");
     return NULL;
 }
@@ -226,7 +225,7 @@ static bool add_rows(struct sequence_rows *r, const char *only, struct error *er
     const struct scenario *sc = r->plan->scenario;
     for (int sparse = 0; sparse < 2; sparse++)
         for (int i = 0; i < sc->variant_count; i++) {
-            const struct variant *v = plan_resolve(&r->plan->variants, sc->variants[i].name, op_find("conv2d"));
+            const struct variant *v = plan_resolve(&r->plan->variants, sc->variants[i].name, op_for(TASK_SEQUENCE));
             struct variant_point *points;
             if (!v || variant_reads_mask(v) != sparse || !plan_listed(only, v->name))
                 continue;

@@ -1,4 +1,5 @@
 /* report/network_chain: the network run whole, beside the sum of its layers. */
+#include "op/chain.h"
 #include "report/network.h"
 #include "report/number.h"
 #include <math.h>
@@ -116,7 +117,7 @@ static void add_timed(struct text *t, const struct view *v)
 /* A chain of one variant, or with a kernel for several layers: of those only the fastest are told. */
 static bool is_single(const struct row *row)
 {
-    return row->variant && strcmp(row->variant, "chain/library") != 0 && strcmp(row->variant, "chain/best") != 0;
+    return row->variant && strcmp(row->variant, CHAIN_ROW_LIBRARY) != 0 && strcmp(row->variant, CHAIN_ROW_BEST) != 0;
 }
 
 /* The rows of one case; what is not verified is counted. */
@@ -159,7 +160,7 @@ void network_chains(struct text *t, const struct run *run, struct row *const *ro
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
         end = case_end(rows, count, i);
-        if (!rows[i]->op || strcmp(rows[i]->op, "chain") != 0 || !rows[i]->layer || strcmp(rows[i]->layer, network) != 0) {
+        if (!op_is_for(rows[i]->op, TASK_NETWORK) || !rows[i]->layer || strcmp(rows[i]->layer, network) != 0) {
             continue;
         }
         case_view_make(&c, run, rows + i, end - i);

@@ -52,9 +52,7 @@ static void print_name(const struct row *row, char *out, size_t size)
     text_add(&t, without_op(row, row->part_count ? row->parts[0].variant : row->variant));
     for (int i = 1; i < row->part_count; i++) {
         const char *name = row->parts[i].variant;
-        char *folder = xstrndup(name, strcspn(name, "/"));
-        text_addf(&t, " + %s", name + (op_find(folder) && name[strlen(folder)] ? strlen(folder) + 1 : 0));
-        free(folder);
+        text_addf(&t, " + %s", name + (op_of_variant(name) ? strcspn(name, "/") + 1 : 0));
     }
     snprintf(out, size, "%s", text_get(&t));
     text_free(&t);
@@ -445,4 +443,9 @@ void reason_groups_free(struct reason_group *groups, int count)
         text_free(&groups[i].names);
     }
     free(groups);
+}
+
+bool row_is_network(const struct row *row)
+{
+    return op_is_for(row->op, TASK_NETWORK) || (row->op && !strcmp(row->op, "sequence"));
 }

@@ -110,4 +110,7 @@ struct reason_group {
 int reason_groups(const struct case_view *c, enum row_status status, struct reason_group **groups);
 void reason_groups_free(struct reason_group *groups, int count);
 
+/* Is it a network's, whole or over frames? Its work is spread over all of its steps, so none of them stands for it. */
+bool row_is_network(const struct row *row);
+
 #endif

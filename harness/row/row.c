@@ -245,8 +245,3 @@ const struct row_metric *row_metric(const struct row *row, int step, const char 
     }
     return NULL;
 }
-
-bool row_is_network(const struct row *row)
-{
-    return row->op && (!strcmp(row->op, "chain") || !strcmp(row->op, "sequence"));
-}

@@ -27,67 +27,67 @@ row_status_name(enum row_status s); /* "ok", "foil", "wrong", "unsafe", "crashed
 enum row_status row_status_parse(const char *name);
 
 /* How the field of a type is declared (fields.def). */
-#define FIELD_TYPE_TEXT char *
-#define FIELD_TYPE_NAME char *
-#define FIELD_TYPE_CHARS(size) __typeof__(char[size])
-#define FIELD_TYPE_INT int
-#define FIELD_TYPE_INT_NEG int
-#define FIELD_TYPE_INT64 int64_t
-#define FIELD_TYPE_INT64_NEG int64_t
-#define FIELD_TYPE_UINT64 uint64_t
-#define FIELD_TYPE_BOOL bool
-#define FIELD_TYPE_REAL double
-#define FIELD_TYPE_REAL_NEG double
-#define FIELD_TYPE_REAL_ZERO double
-#define FIELD_TYPE_REALS double *
-#define FIELD_TYPE_STATUS enum row_status
-#define FIELD(type, member, ...) FIELD_TYPE_##type member;
+#define ROW_TYPE_TEXT char *
+#define ROW_TYPE_NAME char *
+#define ROW_TYPE_CHARS(size) __typeof__(char[size])
+#define ROW_TYPE_INT int
+#define ROW_TYPE_INT_NEG int
+#define ROW_TYPE_INT64 int64_t
+#define ROW_TYPE_INT64_NEG int64_t
+#define ROW_TYPE_UINT64 uint64_t
+#define ROW_TYPE_BOOL bool
+#define ROW_TYPE_REAL double
+#define ROW_TYPE_REAL_NEG double
+#define ROW_TYPE_REAL_ZERO double
+#define ROW_TYPE_REALS double *
+#define ROW_TYPE_STATUS enum row_status
+#define ROW_MEMBER(type, member, ...) ROW_TYPE_##type member;
 
 /* A number with a name: emu.*, static.*, hw.*, a variant's own column. step -1 = the whole row. line 0 = no source line. */
 struct row_metric {
-#define METRIC(...) FIELD(__VA_ARGS__)
+#define METRIC(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
 };
 /* One launch of the row. */
 struct row_step {
     int64_t grid[3], block[3]; /* -1 = not known */
-#define STEP(...) FIELD(__VA_ARGS__)
+#define STEP(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
 };
 /* A time in one mode. step -1 = the row. */
 struct row_time {
-#define TIME(...) FIELD(__VA_ARGS__)
+#define TIME(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
 };
 /* An axis, or a parameter. */
 struct row_pair {
-#define AXIS(...) FIELD(__VA_ARGS__)
+#define AXIS(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
 };
 /* A network that the layer is in. */
 struct row_network {
-#define NETWORK(...) FIELD(__VA_ARGS__)
+#define NETWORK(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
 };
 /* A variant that the row is made of. */
 struct row_part {
-#define PART(...) FIELD(__VA_ARGS__)
+#define PART(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
 };
 /* A plan of cuDNN's that was tried. */
 struct row_plan {
-#define PLAN(...) FIELD(__VA_ARGS__)
+#define PLAN(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
 };
 /* A kernel that one run launched, as CUPTI saw it. */
 struct row_launch {
     int64_t grid[3], block[3]; /* -1 = not known */
-#define LAUNCH(...) FIELD(__VA_ARGS__)
+#define LAUNCH(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
 };
 struct row {
-#define CASE(...) FIELD(__VA_ARGS__)
-#define RESULT(...) FIELD(__VA_ARGS__)
+#define CASE(...) ROW_MEMBER(__VA_ARGS__)
+#define RESULT(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
     struct row_step *steps;
     struct row_time *times;
@@ -106,8 +106,6 @@ void row_set(char **field, const char *value);
 struct row_metric *row_add_metric(struct row *row, int step, int line, const char *name, const char *unit, const char *source,
                                   double value);
 struct row_step *row_add_step(struct row *row);
-/* Is it a network's, whole or over frames? Its work is spread over all of its steps, so none of them stands for it. */
-bool row_is_network(const struct row *row);
 struct row_time *row_add_time(struct row *row);
 /* Adds an axis or a parameter to the list and to the text of them all. */
 void row_add_axis(struct row *row, const char *name, const char *value);

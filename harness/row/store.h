@@ -15,7 +15,7 @@ void store_close(struct store *store);
 
 /* Where a run was made, of what, by which command. */
 struct run {
-#define RUN(...) FIELD(__VA_ARGS__)
+#define RUN(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
 };
 void run_clear(struct run *run);
@@ -47,7 +47,7 @@ void rows_free(struct row **rows, int count);
 /* The best point of a variant on a layer, as `bench tune` found it on one chip with one compiler. One for each (signature, variant, chip,
  * compiler): the newer replaces the older. */
 struct wisdom {
-#define WISDOM(...) FIELD(__VA_ARGS__)
+#define WISDOM(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
 };
 void wisdom_clear(struct wisdom *w);

@@ -25,8 +25,8 @@ struct scope {
 
 static bool output_of(const struct builder *b, int link, struct tensor *t)
 {
-    return link >= 0 ? work_tensor(&b->chain->links[link].work, ROLE_OUTPUT, t)
-                     : b->chain->count > 0 && work_tensor(&b->chain->links[0].work, ROLE_INPUT, t);
+    return link >= 0 ? work_tensor(&b->chain->links[link].work, "output", t)
+                     : b->chain->count > 0 && work_tensor(&b->chain->links[0].work, "input", t);
 }
 
 static int add_link(struct builder *b, const struct work *work, const char *name, int input, int residual, int layer)
@@ -44,20 +44,12 @@ static bool in_layout(struct builder *b, int *link, enum layout to, const struct
 {
     struct tensor t;
     if (!output_of(b, *link, &t)) { /* the very first link */
-        t = (struct tensor){.dtype = like->dtype, .layout = LAYOUT_NCHW, .dim = {like->n, like->c, like->h, like->w}};
+        t = (struct tensor){.dtype = like->dtype, .layout = LAYOUT_NCHW, .rank = 4, .dim = {like->n, like->c, like->h, like->w}};
     }
     if (t.layout == to)
         return true;
-    struct work w = {.op = op_find("layout"),
-                     .n = t.dim[0],
-                     .c = t.dim[1],
-                     .h = t.dim[2],
-                     .w = t.dim[3],
-                     .dtype = t.dtype,
-                     .layout = t.layout,
-                     .to = to,
-                     .data = like->data,
-                     .seed = like->seed};
+    struct work w = {.op = op_for(TASK_LAYOUT), .to = to, .data = like->data, .seed = like->seed};
+    work_reads(&w, &t);
     if (!work_finish(&w, b->err))
         return false;
     *link = add_link(b, &w, to == LAYOUT_NHWC ? "to NHWC" : "to NCHW", *link, CHAIN_NONE, -1);
@@ -67,13 +59,13 @@ static bool in_layout(struct builder *b, int *link, enum layout to, const struct
 static bool same_shape(const struct builder *b, int link, const struct tensor *wanted)
 {
     struct tensor t;
-    return output_of(b, link, &t) && !memcmp(t.dim, wanted->dim, sizeof t.dim);
+    return output_of(b, link, &t) && tensor_same_shape(&t, wanted);
 }
 
 static bool find_residual(struct builder *b, const struct network_item *item, const struct scope *scope, const struct work *w, int *link)
 {
     struct tensor wanted;
-    if (!work_tensor(w, ROLE_RESIDUAL, &wanted))
+    if (!work_tensor(w, "residual", &wanted))
         return error_set(b->err, ERROR_INTERNAL, "layer '%s' has no residual", item->layer->name);
     if (item->residual) {
         for (int i = b->chain->count - 1; i >= 0; i--)
@@ -105,7 +97,7 @@ static bool layer_work(struct builder *b, const struct layer *layer, int from, s
     *w = layer->work;
     w->mask = b->mask;
     if (b->plan != LAYOUT_PLAN_GIVEN) {
-        if (!strcmp(w->op->name, "layout") || work_epilogue_find(w, EPILOGUE_LAYOUT) >= 0)
+        if (w->op->task == TASK_LAYOUT || work_epilogue_find(w, EPILOGUE_LAYOUT) >= 0)
             return error_set(b->err, ERROR_USAGE, "layer '%s' changes the layout itself, so the network has no other layout plan",
                              layer->name);
         w->layout = b->plan == LAYOUT_PLAN_NCHW ? LAYOUT_NCHW : LAYOUT_NHWC;
@@ -113,8 +105,10 @@ static bool layer_work(struct builder *b, const struct layer *layer, int from, s
     if (b->chain->count == 0)
         return crop_work(w, b->crop, b->cropped, b->err) && work_finish(w, b->err);
     if (output_of(b, from, &t)) {
-        w->h = t.dim[2];
-        w->w = t.dim[3];
+        int64_t dim[4];
+        tensor_fold(&t, dim);
+        w->h = dim[2];
+        w->w = dim[3];
     }
     return work_finish(w, b->err);
 }

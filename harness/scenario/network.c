@@ -153,7 +153,9 @@ static bool set_repeats(struct scenario *s, struct error *err)
 
 static const char *shape_text(const struct tensor *t, char out[96])
 {
-    snprintf(out, 96, "%lldx%lldx%lldx%lld %s %s", (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3],
+    int64_t dim[4];
+    tensor_fold(t, dim);
+    snprintf(out, 96, "%lldx%lldx%lldx%lld %s %s", (long long)dim[0], (long long)dim[1], (long long)dim[2], (long long)dim[3],
              dtype_name(t->dtype), layout_name(t->layout));
     return out;
 }
@@ -184,8 +186,7 @@ static bool flow_items(const struct network_item *group, struct flow *out, struc
     for (int i = 0; i < group->count; i++) {
         const struct network_item *item = &group->items[i];
         struct flow one = {.first = item->layer, .last = item->layer};
-        if (item->layer &&
-            (!work_tensor(&item->layer->work, ROLE_INPUT, &one.in) || !work_tensor(&item->layer->work, ROLE_OUTPUT, &one.out)))
+        if (item->layer && (!work_tensor(&item->layer->work, "input", &one.in) || !work_tensor(&item->layer->work, "output", &one.out)))
             return error_set(err, ERROR_INTERNAL, "layer '%s' has no input or no output", item->layer->name);
         if (!item->layer && !flow_items(item, &one, err))
             return false;
@@ -218,8 +219,8 @@ static bool residuals_exist(const struct scenario *s, const struct network_item 
         if (from && !ran[from - s->layers])
             return node_error(node_get(item->node, "residual"), err, "network: '%s' adds the output of '%s', which has not run before it",
                               item->layer->name, from->name);
-        if (from && work_tensor(&from->work, ROLE_OUTPUT, &left) && work_tensor(&item->layer->work, ROLE_RESIDUAL, &added) &&
-            memcmp(left.dim, added.dim, sizeof left.dim))
+        if (from && work_tensor(&from->work, "output", &left) && work_tensor(&item->layer->work, "residual", &added) &&
+            !tensor_same_shape(&left, &added))
             return node_error(node_get(item->node, "residual"), err, "network: '%s' adds %s, but '%s' leaves %s", item->layer->name,
                               shape_text(&added, x), from->name, shape_text(&left, y));
         ran[item->layer - s->layers] = true;
@@ -291,7 +292,7 @@ static void explain_items(const struct network_item *group, int depth, double ti
         const struct work *w = &item->layer->work;
         struct tensor in, out;
         char a[96], b[96];
-        if (!work_tensor(w, ROLE_INPUT, &in) || !work_tensor(w, ROLE_OUTPUT, &out))
+        if (!work_tensor(w, "input", &in) || !work_tensor(w, "output", &out))
             continue; /* scenario_load has refused it */
         text_addf(t, "%*s%-*s %-26s -> %-26s %8.4g GFLOP\n", depth * 2, "", 20 - depth * 2, item->layer->name, shape_text(&in, a),
                   shape_text(&out, b), work_flop(w) / 1e9);

@@ -17,25 +17,11 @@ void sequences_free(struct scenario *s)
     free(s->sequences);
 }
 
-static bool is_one_of(const struct work *w, const char *const *names)
-{
-    for (; *names; names++)
-        if (!strcmp(w->op->name, *names))
-            return true;
-    return false;
-}
-static bool takes_two(const struct work *w)
-{
-    return is_one_of(w, (const char *const[]){"add", "concat", NULL});
-}
-
 /* Convolutions with a bias and an activation behind them, and ops that need neither: what a change can be passed through. */
 static bool layer_fits(const struct node *n, const struct layer *layer, struct error *err)
 {
     const struct work *w = &layer->work;
-    static const char *const ops[] = {"conv2d", "conv_transpose2d", "upsample", "upsample_bilinear", "pool_average", "pool_max",
-                                      "add",    "concat",           NULL};
-    bool plain = is_one_of(w, ops);
+    bool plain = w->op->passes_changes;
     for (int i = 0; i < w->epilogue_count; i++)
         plain &= w->epilogue[i].kind == EPILOGUE_BIAS || w->epilogue[i].kind == EPILOGUE_RELU || w->epilogue[i].kind == EPILOGUE_LEAKY_RELU;
     if (!plain)
@@ -79,14 +65,16 @@ static int parse_item(const struct node *n, const char *const *names, const stru
 static bool fits_second(const struct node *n, const struct scenario_sequence *q, const struct layer *layer, int with, struct error *err)
 {
     const struct work *w = &layer->work;
-    if (takes_two(w) != (with >= 0))
+    struct tensor second;
+    bool two = work_tensor(w, "second", &second);
+    if (two != (with >= 0))
         return node_error(n, err,
                           with < 0 ? "sequence: layer '%s' is %s of two: {layer: %s, with: NAME} says which other"
                                    : "sequence: layer '%s' is %s, which takes nothing `with` it",
                           layer->name, w->op->name, layer->name);
     if (with < 0)
         return true;
-    int64_t wanted = !strcmp(w->op->name, "add") ? w->c : w->k - w->c;
+    int64_t wanted = second.dim[1];
     return q->layers[with]->work.k == wanted ||
            node_error(n, err, "sequence: layer '%s' takes %lld channels of '%s', which gives %lld", layer->name, (long long)wanted,
                       q->layers[with]->name, (long long)q->layers[with]->work.k);
@@ -107,7 +95,7 @@ static bool parse_layers(struct scenario *s, const struct node *of, struct scena
         if (!ok)
             break;
         q->with[q->layer_count] = with;
-        convolutions += !strcmp(s->layers[at].work.op->name, "conv2d");
+        convolutions += s->layers[at].work.op == op_for(TASK_SEQUENCE);
         const struct layer *layer = q->layers[q->layer_count++] = &s->layers[at];
         const struct work *w = &layer->work, *before = i ? &q->layers[i - 1]->work : NULL;
         if (before && (w->c != before->k || w->n != before->n || w->dtype != before->dtype || w->layout != before->layout))

@@ -58,17 +58,19 @@ static bool make_tensors(struct bind *b, struct error *err)
     int count = whole.op->tensors(&whole, all);
     p->tensors = xcalloc(OP_MAX_TENSORS, sizeof *p->tensors);
     for (int i = 0; i < count; i++) {
-        const struct tensor *own = bind_tensor(b, all[i].role);
-        if (all[i].role == ROLE_MASK_OUT && !own)
+        const struct tensor *own = bind_tensor(b, all[i].role->slot);
+        if (tensor_role_is_mask(all[i].role) && !own)
             continue;
-        if (own && (all[i].role != ROLE_OUTPUT || !b->completed)) {
-            p->filter_packed |= all[i].role == ROLE_FILTER && own->layout != all[i].layout;
+        if (own && (!all[i].role->result || !b->completed)) {
+            p->filter_packed |= all[i].role->constant && own->layout != all[i].layout;
             all[i].layout = own->layout;
         }
         p->tensors[p->tensor_count++] = all[i];
     }
-    const struct tensor *output = bind_tensor(b, ROLE_OUTPUT);
-    int final = program_tensor(p, ROLE_OUTPUT);
+    const struct tensor *output = bind_result(b);
+    int final = program_result(p);
+    if (!b->work->op->raw_output)
+        return true;
     if (!output || final < 0)
         return error_set(err, ERROR_INTERNAL, "%s: the work has no output", b->point->variant->name);
     b->output = (struct buffer_ref){BUFFER_TENSOR, final};
@@ -198,19 +200,6 @@ static void begin_program(struct bind *b)
     p->algorithm = xstrdup(v->algorithm);
 }
 
-/* Prepare steps first; each kind keeps its order. */
-static void sort_steps(struct program *p)
-{
-    struct step *sorted = xcalloc((size_t)p->step_count, sizeof *sorted);
-    int count = 0;
-    for (int prepare = 1; prepare >= 0; prepare--)
-        for (int i = 0; i < p->step_count; i++)
-            if (p->steps[i].prepare == prepare)
-                sorted[count++] = p->steps[i];
-    free(p->steps);
-    p->steps = sorted;
-}
-
 bool bind_at_depth(const struct variant_set *set, const struct variant_point *point, const struct work *work, const struct chip *chip,
                    int depth, struct program *program, struct error *err)
 {
@@ -229,7 +218,7 @@ bool bind_at_depth(const struct variant_set *set, const struct variant_point *po
         program->uses_mask = b.with_mask;
         program->reads_inactive = !b.with_mask || !b.h->mask.reads_active;
         program->inactive = b.h->mask.inactive;
-        sort_steps(program);
+        program_sort_steps(program);
         program->feasible = true;
         return true;
     }

@@ -47,7 +47,8 @@ bool bind_chosen(struct bind *b, int table, int column, struct value *out, struc
 
 /* bind_env.c */
 void bind_env_init(struct bind *b);
-const struct tensor *bind_tensor(const struct bind *b, enum tensor_role role); /* NULL: this work has none */
+const struct tensor *bind_tensor(const struct bind *b, int slot); /* NULL: this work has none */
+const struct tensor *bind_result(const struct bind *b);           /* that an epilogue goes on with; NULL: the op has none */
 enum dtype bind_scratch_dtype(const struct bind *b, int scratch);
 
 /* bind_match.c: does the variant take this work? Fills own, tensors, with_mask, completed. */
@@ -67,8 +68,9 @@ int bind_scratch_add(struct program *p, const char *name, enum dtype dtype, int6
 /* complete.c */
 /* Adds the steps for what the variant does not fuse, from b->output to the program's output. */
 bool bind_complete(struct bind *b, struct error *err);
-/* Moves the steps of `inner` into the program; `at` says which buffer of the program each tensor of `inner` is. Frees inner. */
-bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref at[ROLE_COUNT], bool prepare, struct error *err);
+/* Moves the steps of `inner` into the program; `at` says by slot which buffer of the program each tensor of `inner` is. Frees inner.
+ */
+bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref at[OP_MAX_TENSORS], bool prepare, struct error *err);
 /* A step that is another variant. */
 bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *err);
 

@@ -4,10 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct tensor *bind_tensor(const struct bind *b, enum tensor_role role)
+const struct tensor *bind_tensor(const struct bind *b, int slot)
 {
     for (int i = 0; i < b->tensor_count; i++)
-        if (b->tensors[i].role == role)
+        if (b->tensors[i].role->slot == slot)
+            return &b->tensors[i];
+    return NULL;
+}
+
+const struct tensor *bind_result(const struct bind *b)
+{
+    for (int i = 0; i < b->tensor_count; i++)
+        if (b->tensors[i].role->result)
             return &b->tensors[i];
     return NULL;
 }
@@ -22,14 +30,15 @@ static enum dtype accumulator(const struct bind *b)
 }
 
 /* The type of a tensor, also of one that this work does not have: a head may ask before it asks has(). */
-static enum dtype tensor_dtype(const struct bind *b, enum tensor_role role)
+static enum dtype tensor_dtype(const struct bind *b, int slot)
 {
-    const struct tensor *t = bind_tensor(b, role);
+    const struct tensor *t = bind_tensor(b, slot);
     if (t)
         return t->dtype;
-    return role == ROLE_BIAS                                                           ? DTYPE_F32
-           : role == ROLE_MASK_IN || role == ROLE_MASK_OUT || role == ROLE_MASK_SECOND ? DTYPE_U32
-                                                                                       : b->own.dtype;
+    for (const struct tensor_role *const *role = b->own.op->roles; *role; role++)
+        if ((*role)->slot == slot && (*role)->dtype != DTYPE_NONE)
+            return (*role)->dtype;
+    return b->own.dtype;
 }
 
 enum dtype bind_scratch_dtype(const struct bind *b, int scratch)
@@ -37,7 +46,7 @@ enum dtype bind_scratch_dtype(const struct bind *b, int scratch)
     const struct head_scratch *s = &b->h->scratch[scratch];
     if (s->dtype != DTYPE_NONE)
         return s->dtype;
-    return s->like == ROLE_COUNT ? accumulator(b) : tensor_dtype(b, s->like);
+    return s->like < 0 ? accumulator(b) : tensor_dtype(b, s->like);
 }
 
 static bool chip_symbol(const struct chip *c, const char *name, struct value *out)
@@ -98,8 +107,8 @@ static bool find_dtype(const struct bind *b, const char *call, const char *of, e
         *out = accumulator(b);
     else if (scratch >= 0)
         *out = bind_scratch_dtype(b, scratch);
-    else if (head_role(of) != ROLE_COUNT)
-        *out = tensor_dtype(b, head_role(of));
+    else if (head_slot(b->h, of) >= 0)
+        *out = tensor_dtype(b, head_slot(b->h, of));
     else
         return error_set(err, ERROR_USAGE, "%s(%s): '%s' is neither a tensor nor a scratch buffer", call, of, of);
     return true;
@@ -111,10 +120,8 @@ static bool call_has(const struct bind *b, const char *item, struct value *out, 
         *out = value_int(b->with_mask);
         return true;
     }
-    int kind = 0;
-    while (epilogue_names[kind] && strcmp(epilogue_names[kind], item))
-        kind++;
-    if (!epilogue_names[kind]) {
+    int kind = epilogue_kind_of(item);
+    if (kind < 0) {
         error_set(err, ERROR_USAGE, "has(%s): no item of an epilogue has that name", item);
         return error_hint(err, "the items are bias, relu, leaky_relu, residual, depth_to_space, 'layout' (quoted), and mask");
     }
@@ -156,7 +163,7 @@ static bool env_call(void *context, const char *name, const struct value *args, 
     if (!strcmp(name, "has"))
         return call_has(b, of, out, err);
     if (!strcmp(name, "layout")) {
-        const struct tensor *t = head_role(of) == ROLE_COUNT ? NULL : bind_tensor(b, head_role(of));
+        const struct tensor *t = bind_tensor(b, head_slot(b->h, of));
         if (!t)
             return error_set(err, ERROR_USAGE, "layout(%s): this work has no such tensor", of);
         *out = value_text(layout_name(t->layout));

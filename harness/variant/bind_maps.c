@@ -5,22 +5,15 @@
 #include <string.h>
 
 /* Sizes of a tensor, innermost first, in the order of its storage. */
-static int storage_dims(const struct tensor *t, uint64_t out[4])
+static int storage_dims(const struct tensor *t, uint64_t out[TENSOR_MAX_RANK])
 {
-    static const int order[LAYOUT_COUNT][4] = {
-        [LAYOUT_NCHW] = {3, 2, 1, 0}, [LAYOUT_NHWC] = {1, 3, 2, 0}, /* logical n,c,h,w */
-        [LAYOUT_KCRS] = {3, 2, 1, 0}, [LAYOUT_KRSC] = {1, 3, 2, 0},
-        [LAYOUT_RSCK] = {0, 1, 3, 2}, [LAYOUT_CRSK] = {0, 3, 2, 1}, /* logical k,c,r,s */
-    };
-    if (t->layout == LAYOUT_LINEAR) {
-        out[0] = tensor_elements(t);
-        return 1;
-    }
+    int axes[TENSOR_MAX_RANK];
     if (t->layout == LAYOUT_BITS || t->layout == LAYOUT_NONE)
         return 0;
-    for (int i = 0; i < 4; i++)
-        out[i] = (uint64_t)t->dim[order[t->layout][i]];
-    return 4;
+    tensor_axes(t, axes);
+    for (int i = 0; i < t->rank; i++)
+        out[i] = (uint64_t)t->dim[axes[t->rank - 1 - i]];
+    return t->rank;
 }
 
 static bool eval_list(struct bind *b, const struct expr_list *l, const char *what, int64_t least, int64_t most, int64_t out[5],
@@ -86,8 +79,8 @@ static bool check_reach(const struct head_map *h, const struct tensor_map *m, ui
 static bool eval_geometry(struct bind *b, const struct head_map *h, struct tensor_map *m, struct error *err)
 {
     int64_t box[5], dims[5], strides[5], steps[5] = {1, 1, 1, 1, 1};
-    uint64_t own[4];
-    int rank = h->of.kind == BUFFER_TENSOR ? storage_dims(bind_tensor(b, (enum tensor_role)h->of.index), own) : 0;
+    uint64_t own[TENSOR_MAX_RANK];
+    int rank = h->of.kind == BUFFER_TENSOR ? storage_dims(bind_tensor(b, h->of.index), own) : 0;
     m->rank = h->box.count;
     if (!h->dims.count && rank != m->rank)
         return node_error(h->box.node, err, "tensor map '%s': the box has %d dimensions, the tensor %d; give `dims:` for another view",
@@ -123,7 +116,7 @@ bool bind_maps(struct bind *b, struct error *err)
             b->map_at[i] = ARG_NO_MAP;
             continue;
         }
-        m.dtype = h->of.kind == BUFFER_TENSOR ? bind_tensor(b, (enum tensor_role)h->of.index)->dtype : bind_scratch_dtype(b, h->of.index);
+        m.dtype = h->of.kind == BUFFER_TENSOR ? bind_tensor(b, h->of.index)->dtype : bind_scratch_dtype(b, h->of.index);
         if (!eval_word(b, h->swizzle, "swizzle", swizzles, &m.swizzle, err) ||
             !eval_word(b, h->interleave, "interleave", interleaves, &m.interleave, err) ||
             !eval_word(b, h->l2, "l2", promotions, &m.l2_promotion, err) || !eval_geometry(b, h, &m, err) ||

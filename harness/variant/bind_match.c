@@ -52,7 +52,7 @@ static bool refuse(struct bind *b, const char *key, const struct tensor *t, cons
 {
     struct text list = {0};
     describe_choice(c, name, &list);
-    bind_infeasible(b, "%s: %s is %s, the variant %s %s", key, tensor_role_name(t->role), is, verb, text_get(&list));
+    bind_infeasible(b, "%s: %s is %s, the variant %s %s", key, t->role->name, is, verb, text_get(&list));
     text_free(&list);
     return false;
 }
@@ -67,14 +67,14 @@ static bool contains(const struct head_choice *c, int value, int same)
     return false;
 }
 
-/* Chooses the layout of one tensor. The case's own is taken where the head allows it; a filter may be permuted, an output converted. */
+/* Chooses the layout of one tensor. The case's own is taken where the head allows it; weights may be permuted, a result converted. */
 static bool match_layout(struct bind *b, struct tensor *t, enum layout input)
 {
-    const struct head_choice *c = &b->h->layout[t->role];
+    const struct head_choice *c = &b->h->layout[t->role->slot];
     if (!c->node || contains(c, (int)t->layout, (int)input))
         return true;
-    bool convertible = t->role == ROLE_OUTPUT && strcmp(b->h->op->name, "layout") != 0 && b->h->checked;
-    if (t->role != ROLE_FILTER && !convertible)
+    bool convertible = t->role->result && b->h->op->task != TASK_LAYOUT && b->h->checked;
+    if (!t->role->constant && !convertible)
         return refuse(b, "layout", t, layout_name(t->layout), t->written ? "writes" : "takes", c, layout_word);
     t->layout = c->count ? (enum layout)c->values[0] : input;
     return true;
@@ -82,8 +82,7 @@ static bool match_layout(struct bind *b, struct tensor *t, enum layout input)
 
 static bool match_layouts(struct bind *b)
 {
-    const struct tensor *input = bind_tensor(b, ROLE_INPUT);
-    enum layout of_input = input ? input->layout : LAYOUT_NONE;
+    enum layout of_input = b->tensor_count ? b->tensors[0].layout : LAYOUT_NONE;
     for (int i = 0; i < b->tensor_count; i++)
         if (!match_layout(b, &b->tensors[i], of_input))
             return false;
@@ -92,11 +91,10 @@ static bool match_layouts(struct bind *b)
 
 static bool match_dtypes(struct bind *b)
 {
-    const struct tensor *input = bind_tensor(b, ROLE_INPUT);
     for (int i = 0; i < b->tensor_count; i++) {
         const struct tensor *t = &b->tensors[i];
-        const struct head_choice *c = &b->h->dtype[t->role];
-        if (c->node && !contains(c, (int)t->dtype, input ? (int)input->dtype : DTYPE_NONE))
+        const struct head_choice *c = &b->h->dtype[t->role->slot];
+        if (c->node && !contains(c, (int)t->dtype, (int)b->tensors[0].dtype))
             return refuse(b, "dtype", t, dtype_name(t->dtype), t->written ? "writes" : "takes", c, dtype_word);
     }
     return true;
@@ -183,7 +181,7 @@ static void make_own(struct bind *b)
     struct tensor all[OP_MAX_TENSORS];
     int count = b->own.op->tensors(&b->own, all);
     for (int i = 0; i < count; i++)
-        if (all[i].role != ROLE_MASK_OUT || !all[i].written || b->h->mask.writes_output)
+        if (!tensor_role_is_mask(all[i].role) || !all[i].written || b->h->mask.writes_output)
             b->tensors[b->tensor_count++] = all[i];
 }
 
@@ -208,8 +206,8 @@ bool bind_match(struct bind *b, struct error *err)
     if (!match_needs(b, err) || !match_layouts(b) || !match_dtypes(b) || !match_math(b))
         return false;
     struct tensor final;
-    const struct tensor *output = bind_tensor(b, ROLE_OUTPUT);
+    const struct tensor *output = bind_result(b);
     b->completed = b->own.epilogue_count < b->work->epilogue_count ||
-                   (output && work_tensor(b->work, ROLE_OUTPUT, &final) && final.layout != output->layout);
+                   (output && work_tensor(b->work, output->role->name, &final) && final.layout != output->layout);
     return match_mask(b);
 }

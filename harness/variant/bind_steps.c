@@ -45,11 +45,10 @@ struct buffer_ref bind_buffer(const struct bind *b, const struct head_buffer *of
 {
     if (of->kind == BUFFER_SCRATCH)
         return (struct buffer_ref){BUFFER_SCRATCH, b->scratch_at + of->index};
-    if (!bind_tensor(b, (enum tensor_role)of->index))
+    const struct tensor *t = bind_tensor(b, of->index);
+    if (!t)
         return (struct buffer_ref){BUFFER_NONE, 0};
-    if (of->index == ROLE_OUTPUT)
-        return b->output;
-    return (struct buffer_ref){BUFFER_TENSOR, program_tensor(b->program, (enum tensor_role)of->index)};
+    return t->role->result ? b->output : (struct buffer_ref){BUFFER_TENSOR, program_tensor(b->program, t->role->name)};
 }
 
 uint64_t bind_buffer_bytes(const struct program *p, struct buffer_ref ref)
@@ -142,14 +141,14 @@ static bool eval_arg(struct bind *b, const struct expr *e, struct arg *out, stru
     expr_place(e, &out->line, &out->column);
     out->kind = ARG_INT;
     int map = name ? head_map_find(b->h, name) : -1, scratch = name ? head_scratch_find(b->h, name) : -1;
-    enum tensor_role role = name ? head_role(name) : ROLE_COUNT;
+    int slot = name ? head_slot(b->h, name) : -1;
     if (map >= 0) {
         out->kind = ARG_TENSOR_MAP;
         out->map = b->map_at[map];
         return true;
     }
-    if (scratch >= 0 || role != ROLE_COUNT) { /* a tensor that this work does not have is a null pointer */
-        struct head_buffer of = {.kind = scratch >= 0 ? BUFFER_SCRATCH : BUFFER_TENSOR, .index = scratch >= 0 ? scratch : (int)role};
+    if (scratch >= 0 || slot >= 0) { /* a tensor that this work does not have is a null pointer */
+        struct head_buffer of = {.kind = scratch >= 0 ? BUFFER_SCRATCH : BUFFER_TENSOR, .index = scratch >= 0 ? scratch : slot};
         out->buffer = bind_buffer(b, &of);
         out->kind = out->buffer.kind == BUFFER_NONE ? ARG_INT : ARG_BUFFER;
         return true;
@@ -216,7 +215,7 @@ static bool bind_fill(struct bind *b, const struct head_step *s, struct error *e
     struct step *out = bind_step_new(b->program, STEP_FILL, s->prepare);
     out->to = to;
     snprintf(out->name, sizeof out->name, "fill %.80s", s->name);
-    enum dtype dtype = to.kind == BUFFER_TENSOR ? b->program->tensors[to.index].dtype : b->program->scratch[to.index].dtype;
+    enum dtype dtype = program_dtype(b->program, to);
     return expr_eval(s->fill, &b->env, &v, err) && fill_pattern(s->fill, dtype, &v, &out->fill, err);
 }
 
@@ -245,34 +244,24 @@ static bool bind_move(struct bind *b, const struct head_step *s, struct error *e
     return true;
 }
 
-static bool bind_cudnn(struct bind *b, const struct head_step *s)
+/* A library is given every tensor of the part of the work that the variant does. */
+static struct step *bind_operands(struct bind *b, const struct head_step *s, enum step_kind kind)
 {
-    struct step *out = bind_step_new(b->program, STEP_CUDNN, s->prepare);
-    snprintf(out->name, sizeof out->name, "cudnn");
+    struct step *out = bind_step_new(b->program, kind, s->prepare);
+    snprintf(out->name, sizeof out->name, "%s", kind == STEP_CUDNN ? "cudnn" : s->name);
     out->cudnn_epilogue = b->own.epilogue_count;
-    for (int role = ROLE_INPUT; role <= ROLE_RESIDUAL; role++) {
-        int at = program_tensor(b->program, (enum tensor_role)role);
-        if (at >= 0)
-            out->operand[role] = (struct buffer_ref){BUFFER_TENSOR, at};
+    for (int i = 0; i < b->tensor_count; i++) {
+        const struct tensor *t = &b->tensors[i];
+        out->operand[t->role->slot] = bind_buffer(b, &(struct head_buffer){.kind = BUFFER_TENSOR, .index = t->role->slot});
+        out->operand_layout[t->role->slot] = t->layout;
     }
-    out->operand[ROLE_OUTPUT] = b->output;
-    return true;
+    return out;
 }
 
-/* A foreign function is given every tensor, and the head's scratch as workspaces. */
+/* A foreign function has the head's scratch as workspaces. */
 static bool bind_call(struct bind *b, const struct head_step *s)
 {
-    struct step *out = bind_step_new(b->program, STEP_CALL, s->prepare);
-    snprintf(out->name, sizeof out->name, "%s", s->name);
-    out->cudnn_epilogue = b->own.epilogue_count;
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        const struct tensor *t = bind_tensor(b, (enum tensor_role)role);
-        int at = program_tensor(b->program, (enum tensor_role)role);
-        if (!t || at < 0)
-            continue;
-        out->operand[role] = role == ROLE_OUTPUT ? b->output : (struct buffer_ref){BUFFER_TENSOR, at};
-        out->operand_layout[role] = t->layout;
-    }
+    struct step *out = bind_operands(b, s, STEP_CALL);
     for (int i = 0; i < b->h->scratch_count && i < STEP_MAX_ARGS; i++) {
         struct arg *a = &out->args[out->arg_count++];
         *a = (struct arg){.kind = ARG_BUFFER, .buffer = {BUFFER_SCRATCH, b->scratch_at + i}};
@@ -293,7 +282,7 @@ static bool bind_one(struct bind *b, const struct head_step *s, struct error *er
     case HEAD_FILL: return bind_fill(b, s, err);
     case HEAD_COPY:
     case HEAD_SYMBOL: return bind_move(b, s, err);
-    case HEAD_CUDNN: return bind_cudnn(b, s);
+    case HEAD_CUDNN: return bind_operands(b, s, STEP_CUDNN) != NULL;
     case HEAD_VARIANT: return bind_variant_step(b, s, err);
     case HEAD_CALL: return bind_call(b, s);
     }
@@ -323,7 +312,7 @@ bool bind_columns(struct bind *b, struct error *err)
             continue; /* absent, as the tensor is */
         if (!expr_eval_int(c->element, &b->env, &element, err))
             return false;
-        enum dtype dtype = ref.kind == BUFFER_TENSOR ? b->program->tensors[ref.index].dtype : b->program->scratch[ref.index].dtype;
+        enum dtype dtype = program_dtype(b->program, ref);
         uint64_t count = bind_buffer_bytes(b->program, ref) / dtype_bytes(dtype);
         if (element < 0 || (uint64_t)element >= count)
             return expr_fail(c->element, err, "column '%s': element %lld of a buffer of %llu", c->name, (long long)element,

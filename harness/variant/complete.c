@@ -15,10 +15,11 @@ struct stage {
 };
 
 static const struct {
-    const char *op, *variant;
-} stage_variants[] = {[STAGE_POINTWISE] = {"pointwise", "pointwise/epilogue"},
-                      [STAGE_D2S] = {"depth_to_space", "depth_to_space/d2s_native"},
-                      [STAGE_CONVERT] = {"layout", "layout/convert"}};
+    enum op_task op;
+    const char *variant; /* the one that is taken when it can */
+} stage_variants[] = {[STAGE_POINTWISE] = {TASK_POINTWISE, "pointwise/epilogue"},
+                      [STAGE_D2S] = {TASK_DEPTH_TO_SPACE, "depth_to_space/d2s_native"},
+                      [STAGE_CONVERT] = {TASK_LAYOUT, "layout/convert"}};
 
 static bool is_pointwise(enum epilogue_kind kind)
 {
@@ -68,7 +69,7 @@ static int make_stages(const struct bind *b, enum layout now, enum layout final,
             for (int j = i; j < end; j++)
                 residual |= work->epilogue[j].kind == EPILOGUE_RESIDUAL;
             struct tensor t;
-            if (residual && work_tensor(work, ROLE_RESIDUAL, &t)) /* it is added element by element, so both must lie alike */
+            if (residual && work_tensor(work, "residual", &t)) /* it is added element by element, so both must lie alike */
                 convert(stages, &count, &now, t.layout);
             stages[count++] = (struct stage){STAGE_POINTWISE, i, end - i, LAYOUT_NONE};
             i = end - 1;
@@ -83,16 +84,8 @@ static bool stage_work(const struct bind *b, const struct stage *stage, const st
                        struct error *err)
 {
     const struct work *whole = b->work;
-    *w = (struct work){.op = op,
-                       .n = in->dim[0],
-                       .c = in->dim[1],
-                       .h = in->dim[2],
-                       .w = in->dim[3],
-                       .dtype = in->dtype,
-                       .layout = in->layout,
-                       .math = op->has_math ? math_default(in->dtype) : whole->math,
-                       .data = whole->data,
-                       .seed = whole->seed};
+    *w = (struct work){.op = op, .math = op->has_math ? math_default(in->dtype) : whole->math, .data = whole->data, .seed = whole->seed};
+    work_reads(w, in);
     if (stage->kind == STAGE_D2S) {
         w->block = whole->epilogue[stage->from].block;
         w->mode = whole->epilogue[stage->from].mode;
@@ -122,7 +115,7 @@ static bool try_variant(struct bind *b, const struct stage *stage, const struct 
     variant_points_free(points, count < 0 ? 0 : count);
     if (!done)
         return false;
-    if (inner->feasible && program_tensor(inner, ROLE_OUTPUT) >= 0)
+    if (inner->feasible && program_result(inner) >= 0)
         return true;
     text_addf(why, "%s%s: %s", why->len ? "; " : "", v->name, inner->feasible ? "it has no output" : inner->reason);
     program_free(inner);
@@ -134,13 +127,14 @@ static bool find_variant(struct bind *b, const struct stage *stage, const struct
                          struct error *err)
 {
     struct error own = {0};
-    const char *agreed = stage_variants[stage->kind].variant, *op = stage_variants[stage->kind].op;
+    const char *agreed = stage_variants[stage->kind].variant;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; b->set && i < b->set->count; i++) {
             const struct variant *v = b->set->items[i];
             bool named = !strcmp(v->name, agreed);
             if (pass == 0 ? !named
-                          : named || strcmp(v->op->name, op) || v == b->point->variant || !((const struct head *)v->parsed)->checked)
+                          : named || v->op->task != stage_variants[stage->kind].op || v == b->point->variant ||
+                                !((const struct head *)v->parsed)->checked)
                 continue;
             if (try_variant(b, stage, v, in, inner, why, &own))
                 return true;
@@ -169,7 +163,7 @@ static bool no_variant(struct bind *b, const struct stage *stage, const struct t
         bind_infeasible(b, "epilogue: %s is not fused, and nothing can follow: %s", text_get(&t), text_get(why));
     else
         bind_infeasible(b, "epilogue: %s is not fused, and no variant of %s is there to follow", text_get(&t),
-                        stage_variants[stage->kind].op);
+                        op_for(stage_variants[stage->kind].op)->name);
     text_free(&t);
     return false;
 }
@@ -191,17 +185,21 @@ static bool add_stage(struct bind *b, const struct stage *stage, bool last, stru
         return false;
     }
     text_free(&why);
-    struct tensor out = inner.tensors[program_tensor(&inner, ROLE_OUTPUT)];
-    struct buffer_ref at[ROLE_COUNT] = {0};
-    for (int i = 0; i < p->tensor_count; i++)
-        at[p->tensors[i].role] = (struct buffer_ref){BUFFER_TENSOR, i};
-    at[ROLE_INPUT] = *buffer;
+    struct tensor out = inner.tensors[program_result(&inner)];
+    struct buffer_ref at[OP_MAX_TENSORS] = {0};
+    int result = out.role->slot;
+    for (int i = 0; i < inner.tensor_count; i++) {
+        int outer = program_tensor(p, inner.tensors[i].role->name);
+        if (outer >= 0)
+            at[inner.tensors[i].role->slot] = (struct buffer_ref){BUFFER_TENSOR, outer};
+    }
+    at[inner.work.op->roles[0]->slot] = *buffer;
     if (!last) {
         int64_t elements = (int64_t)tensor_elements(&out);
-        at[ROLE_OUTPUT] = (struct buffer_ref){BUFFER_SCRATCH, bind_scratch_add(p, "between", out.dtype, elements)};
+        at[result] = (struct buffer_ref){BUFFER_SCRATCH, bind_scratch_add(p, "between", out.dtype, elements)};
     }
     program_add_completed(p, inner.variant);
-    *buffer = at[ROLE_OUTPUT];
+    *buffer = at[result];
     *now = out;
     return bind_embed(b, &inner, at, false, err);
 }
@@ -213,8 +211,8 @@ bool bind_complete(struct bind *b, struct error *err)
         return true;
     if (b->depth >= BIND_MAX_DEPTH - 1) /* a step that follows must do all of its work itself, else the search would have no end */
         return bind_infeasible(b, "epilogue: it does not fuse all that it would have to do as a further step");
-    struct tensor final, now = *bind_tensor(b, ROLE_OUTPUT);
-    if (!work_tensor(b->work, ROLE_OUTPUT, &final))
+    struct tensor final, now = *bind_result(b);
+    if (!work_tensor(b->work, now.role->name, &final))
         return error_set(err, ERROR_INTERNAL, "%s: the work has no output", b->point->variant->name);
     int count = make_stages(b, now.layout, final.layout, stages);
     struct buffer_ref buffer = b->output;

@@ -16,7 +16,7 @@ static bool is_used(const struct program *p, struct buffer_ref ref)
     for (int i = 0; i < p->step_count; i++) {
         const struct step *s = &p->steps[i];
         bool used = same_ref(s->from, ref) || same_ref(s->to, ref);
-        for (int k = 0; k < ROLE_COUNT; k++)
+        for (int k = 0; k < OP_MAX_TENSORS; k++)
             used |= same_ref(s->operand[k], ref);
         for (int k = 0; k < s->arg_count; k++)
             used |= s->args[k].kind == ARG_BUFFER && same_ref(s->args[k].buffer, ref);
@@ -29,11 +29,11 @@ static bool is_used(const struct program *p, struct buffer_ref ref)
     return false;
 }
 
-/* A filter whose layout the head leaves open, and that no step has read yet, is permuted for the first one that does. */
-static void suit_filter(struct bind *b, const struct tensor *t, struct buffer_ref ref)
+/* Weights whose layout the head leaves open, and that no step has read yet, are permuted for the first one that does. */
+static void suit_weights(struct bind *b, const struct tensor *t, struct buffer_ref ref)
 {
     struct tensor *own = ref.kind == BUFFER_TENSOR ? &b->program->tensors[ref.index] : NULL;
-    if (own && own->role == ROLE_FILTER && t->role == ROLE_FILTER && !b->h->layout[ROLE_FILTER].node && !is_used(b->program, ref))
+    if (own && own->role->constant && t->role->constant && !b->h->layout[own->role->slot].node && !is_used(b->program, ref))
         own->layout = t->layout;
 }
 
@@ -41,13 +41,13 @@ static void suit_filter(struct bind *b, const struct tensor *t, struct buffer_re
 static bool check_buffer(struct bind *b, const struct program *inner, const struct tensor *t, struct buffer_ref ref)
 {
     const struct program *p = b->program;
-    const char *name = tensor_role_name(t->role);
+    const char *name = t->role->name;
     if (ref.kind == BUFFER_NONE)
         return bind_infeasible(b, "%s wants `%s`, which this work does not have", inner->variant, name);
     if (ref.kind == BUFFER_TENSOR && p->tensors[ref.index].layout != t->layout)
         return bind_infeasible(b, "%s wants %s as %s, it is %s", inner->variant, name, layout_name(t->layout),
                                layout_name(p->tensors[ref.index].layout));
-    enum dtype dtype = ref.kind == BUFFER_TENSOR ? p->tensors[ref.index].dtype : p->scratch[ref.index].dtype;
+    enum dtype dtype = program_dtype(p, ref);
     if (dtype != t->dtype)
         return bind_infeasible(b, "%s wants %s as %s, it is %s", inner->variant, name, dtype_name(t->dtype), dtype_name(dtype));
     uint64_t room = bind_buffer_bytes(p, ref), want = tensor_bytes(t);
@@ -55,75 +55,35 @@ static bool check_buffer(struct bind *b, const struct program *inner, const stru
                                            name, (unsigned long long)room);
 }
 
-/* Where a buffer of the inner program is in the outer one. */
-static struct buffer_ref translate(const struct program *inner, const struct buffer_ref at[ROLE_COUNT], int scratch_at,
-                                   struct buffer_ref ref)
-{
-    if (ref.kind == BUFFER_TENSOR)
-        return at[inner->tensors[ref.index].role];
-    if (ref.kind == BUFFER_SCRATCH)
-        ref.index += scratch_at;
-    return ref;
-}
-
-/* Index in p of a unit, which is taken over unless an equal one is there. */
-static int adopt_unit(struct program *p, struct unit *u)
-{
-    for (int i = 0; i < p->unit_count; i++)
-        if (unit_same(&p->units[i], u))
-            return i;
-    p->units = xrealloc(p->units, (size_t)(p->unit_count + 1) * sizeof *p->units);
-    p->units[p->unit_count] = *u;
-    *u = (struct unit){.label = xstrdup(u->label)};
-    return p->unit_count++;
-}
-
-static void adopt_step(struct program *p, const struct program *inner, const struct step *from, const struct buffer_ref at[ROLE_COUNT],
-                       int scratch_at, int map_at, const int *units, bool prepare)
-{
-    struct step *s = bind_step_new(p, from->kind, from->prepare || prepare);
-    bool is_prepare = s->prepare;
-    *s = *from;
-    s->prepare = is_prepare;
-    if (s->kind == STEP_CUDNN && !s->own_work) { /* the library is asked for the inner op */
-        s->own_work = true;
-        s->work = inner->work;
-    }
-    s->unit = units[from->unit];
-    s->to = translate(inner, at, scratch_at, from->to);
-    s->from = translate(inner, at, scratch_at, from->from);
-    for (int i = 0; i < ROLE_COUNT; i++)
-        s->operand[i] = translate(inner, at, scratch_at, from->operand[i]);
-    for (int i = 0; i < s->arg_count; i++) {
-        s->args[i].buffer = translate(inner, at, scratch_at, s->args[i].buffer);
-        s->args[i].map += s->args[i].kind == ARG_TENSOR_MAP && s->args[i].map != ARG_NO_MAP ? map_at : 0;
-    }
-}
-
-bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref at[ROLE_COUNT], bool prepare, struct error *err)
+bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref at[OP_MAX_TENSORS], bool prepare, struct error *err)
 {
     struct program *p = b->program;
     bool fits = true;
     for (int i = 0; i < inner->tensor_count; i++)
-        suit_filter(b, &inner->tensors[i], at[inner->tensors[i].role]);
+        suit_weights(b, &inner->tensors[i], at[inner->tensors[i].role->slot]);
     for (int i = 0; i < inner->tensor_count && fits; i++)
-        fits = check_buffer(b, inner, &inner->tensors[i], at[inner->tensors[i].role]);
+        fits = check_buffer(b, inner, &inner->tensors[i], at[inner->tensors[i].role->slot]);
     if (fits) {
-        int scratch_at = p->scratch_count, map_at = p->tensor_map_count;
-        int *units = xcalloc((size_t)inner->unit_count, sizeof *units);
+        struct program_move m = {.units = xcalloc((size_t)inner->unit_count + 1, sizeof *m.units),
+                                 .scratch = xcalloc((size_t)inner->scratch_count + 1, sizeof *m.scratch)};
+        for (int i = 0; i < inner->tensor_count; i++)
+            m.tensors[i] = at[inner->tensors[i].role->slot];
         for (int i = 0; i < inner->unit_count; i++)
-            units[i] = adopt_unit(p, &inner->units[i]);
+            m.units[i] = program_unit(p, &inner->units[i], false);
         for (int i = 0; i < inner->scratch_count; i++)
-            bind_scratch_add(p, inner->scratch[i].name, inner->scratch[i].dtype, inner->scratch[i].elements);
-        for (int i = 0; i < inner->tensor_map_count; i++) {
-            p->tensor_maps = xrealloc(p->tensor_maps, (size_t)(p->tensor_map_count + 1) * sizeof *p->tensor_maps);
-            p->tensor_maps[p->tensor_map_count] = inner->tensor_maps[i];
-            p->tensor_maps[p->tensor_map_count++].buffer = translate(inner, at, scratch_at, inner->tensor_maps[i].buffer);
+            m.scratch[i] = bind_scratch_add(p, inner->scratch[i].name, inner->scratch[i].dtype, inner->scratch[i].elements);
+        for (int i = 0; i < inner->step_count; i++) {
+            struct step *s = &inner->steps[i];
+            s->prepare |= prepare;
+            if (s->kind == STEP_CUDNN && !s->own_work) { /* the library is asked for the inner op */
+                s->own_work = true;
+                s->work = inner->work;
+            }
         }
-        for (int i = 0; i < inner->step_count; i++)
-            adopt_step(p, inner, &inner->steps[i], at, scratch_at, map_at, units, prepare);
+        program_take(p, inner, &m, 0);
         p->exact = p->exact && inner->exact;
-        free(units);
+        free(m.units);
+        free(m.scratch);
     }
     program_free(inner);
     return fits;
@@ -175,22 +135,16 @@ static bool set_field(struct bind *b, const struct named_expr *with, struct work
 
 /* The other variant's work: this one's, without epilogue (unless the step says so) and mask, with the shape of its input and what `with`
  * says. */
-static bool inner_work(struct bind *b, const struct head_step *s, const struct variant *v, const struct buffer_ref at[ROLE_COUNT],
+static bool inner_work(struct bind *b, const struct head_step *s, const struct variant *v, const struct buffer_ref at[OP_MAX_TENSORS],
                        struct work *w, struct error *err)
 {
     *w = b->own;
     w->op = v->op;
     w->epilogue_count = s->same_epilogue ? w->epilogue_count : 0;
     w->mask = (struct mask){0};
-    if (at[ROLE_INPUT].kind == BUFFER_TENSOR) {
-        const struct tensor *t = &b->program->tensors[at[ROLE_INPUT].index];
-        w->n = t->dim[0];
-        w->c = t->dim[1];
-        w->h = t->dim[2];
-        w->w = t->dim[3];
-        w->layout = t->layout;
-        w->dtype = t->dtype;
-    }
+    struct buffer_ref input = at[v->op->roles[0]->slot];
+    if (input.kind == BUFFER_TENSOR)
+        work_reads(w, &b->program->tensors[input.index]);
     for (int i = 0; i < s->with_count; i++)
         if (!set_field(b, &s->with[i], w, err))
             return false;
@@ -202,7 +156,7 @@ static bool inner_work(struct bind *b, const struct head_step *s, const struct v
 
 bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *err)
 {
-    struct buffer_ref at[ROLE_COUNT] = {0};
+    struct buffer_ref at[OP_MAX_TENSORS] = {0};
     const struct variant *v = variant_find(b->set, s->name, b->h->op, s->node, err);
     if (!v)
         return false;
@@ -211,12 +165,17 @@ bool bind_variant_step(struct bind *b, const struct head_step *s, struct error *
                           v == b->point->variant ? "a variant cannot be a step of itself"
                                                  : "variants are steps of variants more than %d deep",
                           BIND_MAX_DEPTH);
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        struct head_buffer own = {.kind = BUFFER_TENSOR, .index = role};
-        at[role] = bind_buffer(b, &own);
+    for (const struct tensor_role *const *role = v->op->roles; *role; role++) { /* tensors of the same name, unless the step says another */
+        int slot = head_slot(b->h, (*role)->name);
+        if (slot >= 0)
+            at[(*role)->slot] = bind_buffer(b, &(struct head_buffer){.kind = BUFFER_TENSOR, .index = slot});
     }
-    for (int i = 0; i < s->bind_count; i++)
-        at[s->binds[i].role] = bind_buffer(b, &s->binds[i].buffer);
+    for (int i = 0; i < s->bind_count; i++) {
+        const struct tensor_role *role = op_role(v->op, s->binds[i].tensor);
+        if (!role)
+            return node_error(s->binds[i].buffer.node, err, "%s has no %s", v->op->name, s->binds[i].tensor);
+        at[role->slot] = bind_buffer(b, &s->binds[i].buffer);
+    }
     struct work w;
     struct variant_point *points = NULL;
     struct program inner;

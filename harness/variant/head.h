@@ -36,7 +36,7 @@ struct head_choice {
     int count;
 };
 struct head_buffer {
-    enum buffer_kind kind; /* BUFFER_TENSOR: index is a role; BUFFER_SCRATCH: an index into head.scratch */
+    enum buffer_kind kind; /* BUFFER_TENSOR: index is a slot of the op; BUFFER_SCRATCH: an index into head.scratch */
     int index;
     const struct node *node;
 };
@@ -52,8 +52,8 @@ struct head_param {
 struct head_scratch {
     char *name;
     const struct node *node;
-    enum dtype dtype; /* DTYPE_NONE: of the tensor `like`; ROLE_COUNT: of the accumulator */
-    enum tensor_role like;
+    enum dtype dtype; /* DTYPE_NONE: of the tensor in slot `like`; -1: of the accumulator */
+    int like;
     struct expr *elements;
 };
 struct head_map {
@@ -81,7 +81,7 @@ struct head_candidates {
 };
 enum head_step_kind { HEAD_KERNEL, HEAD_FILL, HEAD_COPY, HEAD_SYMBOL, HEAD_CUDNN, HEAD_VARIANT, HEAD_CALL };
 struct head_bind {
-    enum tensor_role role; /* of the other variant */
+    const char *tensor; /* of the other variant, by name */
     struct head_buffer buffer;
 };
 struct head_step {
@@ -94,7 +94,7 @@ struct head_step {
     struct expr *smem, *cooperative, *pdl, *carveout;
     struct head_buffer to, from;
     struct expr *fill;
-    struct head_bind binds[ROLE_COUNT];
+    struct head_bind binds[OP_MAX_TENSORS];
     int bind_count;
     struct named_expr *with;
     int with_count;
@@ -120,7 +120,7 @@ struct head {
     const struct op *op;
     struct expr_list needs, where;
     struct expr_list claims; /* at par with the library where all hold; absent: claims nothing */
-    struct head_choice layout[ROLE_COUNT], dtype[ROLE_COUNT], accumulate;
+    struct head_choice layout[OP_MAX_TENSORS], dtype[OP_MAX_TENSORS], accumulate; /* by slot */
     enum math math[MATH_COUNT];
     int math_count;
     bool exact, checked;
@@ -199,7 +199,9 @@ int head_let_find(const struct head *h, const char *name);
 /* The table that has this name (*column -1) or a value of this name; -1: none. */
 int head_candidates_find(const struct head *h, const char *name, int *column);
 int head_column_find(const struct head_candidates *t, const char *name);
-enum tensor_role head_role(const char *name); /* ROLE_COUNT: none */
+int head_slot(const struct head *h, const char *name); /* of a tensor of the op; -1: it has none of that name */
+/* Refuses the name of a tensor that only other ops have. */
+bool head_has_tensor(const struct head *h, const char *name, const struct node *n, struct error *err);
 /* The names of chip symbols and functions, NULL-terminated. */
 extern const char *const head_chip_symbols[];
 extern const char *const head_functions[];

@@ -24,7 +24,7 @@ static bool among(const char *name, const char *const *words)
 bool head_is_word(const char *name)
 {
     static const char *const others[] = {"DCR", "CRD", "mask", "epilogue", "accumulate", NULL};
-    return head_role(name) != ROLE_COUNT || among(name, epilogue_names) || among(name, dtype_names) || among(name, layout_names) ||
+    return op_is_tensor(name) || among(name, epilogue_names) || among(name, dtype_names) || among(name, layout_names) ||
            among(name, math_names) || among(name, others);
 }
 
@@ -55,8 +55,8 @@ static void collect_names(struct head *h)
         add_name(h, h->scratch[i].name);
     for (int i = 0; i < h->map_count; i++)
         add_name(h, h->maps[i].name);
-    for (int i = 0; i < ROLE_COUNT; i++)
-        add_name(h, tensor_role_name((enum tensor_role)i));
+    for (int i = 0; h->op->roles[i]; i++)
+        add_name(h, h->op->roles[i]->name);
     add_names(h, work_symbol_names(h->op));
     add_names(h, head_chip_symbols);
     add_names(h, head_functions);
@@ -69,7 +69,7 @@ static bool check_own_name(const struct head *h, const char *what, const char *n
     const char *taken = NULL;
     if (among(name, work_symbol_names(h->op)))
         taken = "a symbol of the op";
-    else if (head_role(name) != ROLE_COUNT)
+    else if (op_is_tensor(name))
         taken = "a tensor";
     else if (head_is_word(name))
         taken = "a word of the grammar";
@@ -176,18 +176,17 @@ const char *head_argument(const struct head *h, const struct expr *e)
 static bool check_arg(const struct head *h, const struct expr *e, struct error *err)
 {
     const char *name = head_argument(h, e);
-    enum tensor_role role = name ? head_role(name) : ROLE_COUNT;
-    if (role == ROLE_FILTER && !h->op->has_filter)
-        return expr_fail(e, err, "%s has no filter", h->op->name);
-    if ((role == ROLE_MASK_IN || role == ROLE_MASK_OUT || role == ROLE_MASK_SECOND) && !h->mask.given)
+    const struct tensor_role *role = name ? op_role(h->op, name) : NULL;
+    if (name && !role && op_is_tensor(name))
+        return expr_fail(e, err, "%s has no %s", h->op->name, name);
+    if (!role)
+        return true;
+    bool mask = tensor_role_is_mask(role);
+    if (mask && !h->mask.given)
         return expr_fail(e, err, "'%s' is an argument, but the head has no `mask:`", name);
-    if (role == ROLE_MASK_OUT && !h->mask.writes_output && !h->mask.output)
-        return expr_fail(e, err, "'mask_out' is an argument, but `mask:` says neither `writes: output` nor `needs: output`");
-    enum epilogue_kind kind = role == ROLE_BIAS ? EPILOGUE_BIAS : EPILOGUE_RESIDUAL;
-    bool chain = !strcmp(h->op->name, "chain");
-    if (role == ROLE_LINKS && !chain)
-        return expr_fail(e, err, "'links' is a tensor of op chain");
-    if ((role != ROLE_BIAS && role != ROLE_RESIDUAL) || (role == ROLE_BIAS && chain) || head_has_epilogue(h, kind))
+    if (mask && role->output && !h->mask.writes_output && !h->mask.output)
+        return expr_fail(e, err, "'%s' is an argument, but `mask:` says neither `writes: output` nor `needs: output`", name);
+    if (!role->item || head_has_epilogue(h, (enum epilogue_kind)epilogue_kind_of(role->item)))
         return true;
     expr_fail(e, err, "'%s' is an argument, but `epilogue:` does not name it", name);
     return error_hint(err, "add it to `epilogue:` when the kernel does it; a null pointer for a kernel that does not is written 0");

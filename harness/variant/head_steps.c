@@ -125,14 +125,15 @@ static bool read_variant(struct head *h, struct head_step *s, const struct node 
     if (claimed && !node_bool(claimed, "claimed", &s->claimed, err))
         return false;
     s->params = node_get(m, "params");
-    for (int role = 0; role < ROLE_COUNT; role++) {
-        const struct node *n = node_get(m, tensor_role_name((enum tensor_role)role));
-        const char *name = n ? node_text(n, tensor_role_name((enum tensor_role)role), err) : NULL;
-        if (!n)
+    for (int i = 0; i < m->count; i++) {
+        struct head_bind *b = &s->binds[s->bind_count];
+        const char *tensor = m->keys[i]->text, *name = op_is_tensor(tensor) ? node_text(m->items[i], tensor, err) : NULL;
+        if (!op_is_tensor(tensor))
             continue;
-        if (!name || !head_buffer(h, n, name, &s->binds[s->bind_count].buffer, err))
+        if (!name || s->bind_count == OP_MAX_TENSORS || !head_buffer(h, m->items[i], name, &b->buffer, err))
             return false;
-        s->binds[s->bind_count++].role = (enum tensor_role)role;
+        b->tensor = tensor;
+        s->bind_count++;
     }
     if (epilogue) {
         const char *word = node_text(epilogue, "epilogue", err);
@@ -141,6 +142,19 @@ static bool read_variant(struct head *h, struct head_step *s, const struct node 
         s->same_epilogue = true;
     }
     return !with || read_with(s, with, err);
+}
+
+/* A variant is given buffers by the names of its tensors. */
+static bool check_keys(const struct node *m, const char *const *keys, bool tensors, struct error *err)
+{
+    const char *all[128];
+    int count = 0;
+    for (; *keys; keys++)
+        all[count++] = *keys;
+    for (const char *const *name = op_tensor_names(); tensors && *name && count < 127; name++)
+        all[count++] = *name;
+    all[count] = NULL;
+    return node_check_keys(m, "the step", all, err);
 }
 
 static bool read_step(struct head *h, struct head_step *s, const struct node *m, struct error *err)
@@ -154,7 +168,7 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         {"copy", {"copy", "when", NULL}},
         {"symbol", {"symbol", "when", NULL}},
         {"cudnn", {"cudnn", "when", NULL}},
-        {"variant", {"variant", "when", "claimed", "input", "filter", "bias", "residual", "output", "with", "params", "epilogue", NULL}},
+        {"variant", {"variant", "when", "claimed", "with", "params", "epilogue", NULL}}, /* and tensors */
         {"call", {"call", "when", NULL}},
     };
     enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -169,7 +183,7 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         node_error(m->count ? m->keys[0] : m, err, "the step says none of kernel, fill, copy, symbol, cudnn, variant");
         return near ? error_hint(err, "did you mean '%s'?", near) : false;
     }
-    if (!node_check_keys(m, "the step", kinds[kind].keys, err))
+    if (!check_keys(m, kinds[kind].keys, (enum head_step_kind)kind == HEAD_VARIANT, err))
         return false;
     const struct node *n = node_get(m, kinds[kind].word), *when = node_get(m, "when");
     s->kind = (enum head_step_kind)kind;

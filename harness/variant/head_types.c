@@ -4,29 +4,42 @@
 #include <stdio.h>
 #include <string.h>
 
-enum tensor_role head_role(const char *name)
+int head_slot(const struct head *h, const char *name)
 {
-    for (int i = 0; i < ROLE_COUNT; i++)
-        if (!strcmp(name, tensor_role_name((enum tensor_role)i)))
-            return (enum tensor_role)i;
-    return ROLE_COUNT;
+    const struct tensor_role *role = op_role(h->op, name);
+    return role ? role->slot : -1;
+}
+
+bool head_has_tensor(const struct head *h, const char *name, const struct node *n, struct error *err)
+{
+    return op_role(h->op, name) || !op_is_tensor(name) || node_error(n, err, "%s has no %s", h->op->name, name);
 }
 
 /* Which words are layouts of this tensor. */
-static const char *const *layout_words(enum tensor_role role)
+static void layout_words(const struct tensor_role *role, const char *out[LAYOUT_COUNT + 1])
 {
-    static const char *const activation[] = {"NCHW", "NHWC", "same", NULL};
-    static const char *const filter[] = {"KCRS", "KRSC", "RSCK", "CRSK", NULL};
-    static const char *const mask[] = {"bits", NULL};
-    static const char *const linear[] = {"linear", NULL};
-    switch (role) {
-    case ROLE_FILTER: return filter;
-    case ROLE_BIAS: return linear;
-    case ROLE_MASK_IN:
-    case ROLE_MASK_OUT:
-    case ROLE_MASK_SECOND: return mask;
-    default: return activation;
-    }
+    int count = 0;
+    for (int i = 1; i < LAYOUT_COUNT; i++)
+        if (role->layouts >> i & 1)
+            out[count++] = layout_name((enum layout)i);
+    if (count > 1 && !role->constant)
+        out[count++] = "same";
+    out[count] = NULL;
+}
+
+/* Keys of a map by tensor: those of the op, and `more`. */
+static bool check_tensors(const struct head *h, const struct node *m, const char *what, const char *more, struct error *err)
+{
+    const char *keys[OP_MAX_TENSORS + 2];
+    int count = 0;
+    for (; h->op->roles[count]; count++)
+        keys[count] = h->op->roles[count]->name;
+    keys[count] = more;
+    keys[count + 1] = NULL;
+    for (int i = 0; m->kind == NODE_MAP && i < m->count; i++)
+        if (!head_has_tensor(h, m->keys[i]->text, m->keys[i], err))
+            return false;
+    return node_check_keys(m, what, keys, err);
 }
 
 static bool add_choice(const struct node *n, const char *what, const char *const *words, int (*parse)(const char *name),
@@ -73,41 +86,35 @@ static int parse_dtype(const char *name)
 
 static bool read_layouts(struct head *h, const struct node *m, struct error *err)
 {
-    static const char *const keys[] = {"input", "filter", "bias", "residual", "mask_in", "mask_out", "output", NULL};
-    if (!node_check_keys(m, "layout", keys, err))
+    if (!check_tensors(h, m, "layout", NULL, err))
         return false;
     for (int i = 0; i < m->count; i++) {
-        enum tensor_role role = head_role(m->keys[i]->text);
+        const struct tensor_role *role = op_role(h->op, m->keys[i]->text);
+        const char *words[LAYOUT_COUNT + 1];
         char what[64];
-        snprintf(what, sizeof what, "layout of %s", m->keys[i]->text);
-        if (role == ROLE_FILTER && !h->op->has_filter)
-            return node_error(m->keys[i], err, "%s has no filter", h->op->name);
-        if (!read_choice(m->items[i], what, layout_words(role), parse_layout, &h->layout[role], err))
+        snprintf(what, sizeof what, "layout of %s", role->name);
+        layout_words(role, words);
+        if (!read_choice(m->items[i], what, words, parse_layout, &h->layout[role->slot], err))
             return false;
     }
-    if (h->layout[ROLE_INPUT].same)
-        return node_error(h->layout[ROLE_INPUT].node, err, "the input's layout cannot be 'same': that means the input's");
-    return true;
+    const struct head_choice *first = &h->layout[h->op->roles[0]->slot];
+    return !first->same || node_error(first->node, err, "the input's layout cannot be 'same': that means the input's");
 }
 
 static bool read_dtypes(struct head *h, const struct node *m, struct error *err)
 {
-    static const char *const keys[] = {"input", "filter", "bias", "residual", "mask_in", "mask_out", "output", "accumulate", NULL};
     static const char *const words[] = {"f32", "f16", "bf16", "f64", "i8", "u8", "i32", "u32", "same", NULL};
-    if (!node_check_keys(m, "dtype", keys, err))
+    if (!check_tensors(h, m, "dtype", "accumulate", err))
         return false;
     for (int i = 0; i < m->count; i++) {
-        enum tensor_role role = head_role(m->keys[i]->text);
+        int slot = head_slot(h, m->keys[i]->text);
         char what[64];
         snprintf(what, sizeof what, "dtype of %s", m->keys[i]->text);
-        if (role == ROLE_FILTER && !h->op->has_filter)
-            return node_error(m->keys[i], err, "%s has no filter", h->op->name);
-        if (!read_choice(m->items[i], what, words, parse_dtype, role == ROLE_COUNT ? &h->accumulate : &h->dtype[role], err))
+        if (!read_choice(m->items[i], what, words, parse_dtype, slot < 0 ? &h->accumulate : &h->dtype[slot], err))
             return false;
     }
-    if (h->dtype[ROLE_INPUT].same)
-        return node_error(h->dtype[ROLE_INPUT].node, err, "the input's dtype cannot be 'same': that means the input's");
-    return true;
+    const struct head_choice *first = &h->dtype[h->op->roles[0]->slot];
+    return !first->same || node_error(first->node, err, "the input's dtype cannot be 'same': that means the input's");
 }
 
 /* A list of words, or one word; each once. */

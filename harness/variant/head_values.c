@@ -240,8 +240,8 @@ static bool read_scratch(struct head *h, const struct node *m, struct error *err
         if (!s->elements)
             return false;
         s->dtype = dtype_parse(word);
-        s->like = head_role(word);
-        if (s->dtype == DTYPE_NONE && s->like == ROLE_COUNT && strcmp(word, "accumulate")) {
+        s->like = head_slot(h, word);
+        if (s->dtype == DTYPE_NONE && s->like < 0 && strcmp(word, "accumulate")) {
             node_error(m->items[i], err, "%s: '%.60s' is neither a type nor a tensor", what, word);
             size_t n = 0;
             while (dtype_names[n])
@@ -256,22 +256,22 @@ static bool read_scratch(struct head *h, const struct node *m, struct error *err
 /* A tensor of the op or a scratch buffer by name. */
 bool head_buffer(const struct head *h, const struct node *n, const char *name, struct head_buffer *out, struct error *err)
 {
-    enum tensor_role role = head_role(name);
+    const struct tensor_role *role = op_role(h->op, name);
     int scratch = head_scratch_find(h, name);
     out->node = n;
-    if (role != ROLE_COUNT || scratch >= 0) {
-        out->kind = role != ROLE_COUNT ? BUFFER_TENSOR : BUFFER_SCRATCH;
-        out->index = role != ROLE_COUNT ? (int)role : scratch;
-        if (role == ROLE_FILTER && !h->op->has_filter)
-            return node_error(n, err, "%s has no filter", h->op->name);
-        if ((role == ROLE_MASK_IN || role == ROLE_MASK_OUT || role == ROLE_MASK_SECOND) && !h->mask.given)
+    if (!head_has_tensor(h, name, n, err))
+        return false;
+    if (role || scratch >= 0) {
+        out->kind = role ? BUFFER_TENSOR : BUFFER_SCRATCH;
+        out->index = role ? role->slot : scratch;
+        if (role && tensor_role_is_mask(role) && !h->mask.given)
             return node_error(n, err, "'%s' is named, but the head has no `mask:`", name);
         return true;
     }
-    const char *words[ROLE_COUNT + HEAD_MAX_ITEMS];
+    const char *words[OP_MAX_TENSORS + HEAD_MAX_ITEMS];
     size_t count = 0;
-    for (int i = 0; i < ROLE_COUNT; i++)
-        words[count++] = tensor_role_name((enum tensor_role)i);
+    for (int i = 0; h->op->roles[i]; i++)
+        words[count++] = h->op->roles[i]->name;
     for (int i = 0; i < h->scratch_count; i++)
         words[count++] = h->scratch[i].name;
     node_error(n, err, "'%.80s' is neither a tensor nor a scratch buffer", name);

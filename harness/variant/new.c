@@ -10,8 +10,8 @@
 struct guess {
     const struct op *op;
     struct signature s;
-    const char *args[SIGNATURE_MAX];      /* what each parameter is taken to be; NULL: not known */
-    const char *tensor_types[ROLE_COUNT]; /* the C type that the kernel uses */
+    const char *args[SIGNATURE_MAX];          /* what each parameter is taken to be; NULL: not known */
+    const char *tensor_types[OP_MAX_TENSORS]; /* the C type that the kernel uses */
 };
 
 static bool equal_lower(const char *a, const char *b)
@@ -44,7 +44,7 @@ static const char *tensor_of(const struct guess *g, const char *name)
                                            {"mask_out", NULL},
                                            {NULL}};
     const char *t = by_name(name, rows);
-    return t && (strcmp(t, "filter") || g->op->has_filter) ? t : NULL;
+    return t && op_role(g->op, t) ? t : NULL;
 }
 
 static bool is_symbol(const struct op *op, const char *name)
@@ -104,12 +104,12 @@ static void guess_args(struct guess *g)
         if (!p->constant && !used(g, g->s.count, "output"))
             g->args[i] = "output";
         for (int j = 0; p->constant && !g->args[i] && j < 4; j++)
-            if (!used(g, g->s.count, in_order[j]) && (j != 1 || g->op->has_filter))
+            if (!used(g, g->s.count, in_order[j]) && op_role(g->op, in_order[j]))
                 g->args[i] = in_order[j];
     }
     for (int i = 0; i < g->s.count; i++)
         if (g->args[i] && g->s.params[i].pointer)
-            g->tensor_types[head_role(g->args[i])] = g->s.params[i].type;
+            g->tensor_types[op_role(g->op, g->args[i])->slot] = g->s.params[i].type;
 }
 
 static const char *dtype_of(const char *type)
@@ -124,7 +124,7 @@ static const char *dtype_of(const char *type)
 
 static void add_types(const struct guess *g, struct text *t)
 {
-    const char *input = g->tensor_types[ROLE_INPUT], *known = dtype_of(input);
+    const char *input = g->tensor_types[g->op->roles[0]->slot], *known = dtype_of(input);
     text_addf(t, "layout: {input: NHWC, %soutput: same}   # how my kernel indexes them; a list when it can do several\n",
               g->op->has_filter ? "filter: RSCK, " : "");
     text_addf(t, "dtype: {input: %s, output: same%s}   # what my kernel reads, writes and sums in\n", known ? known : "[f32, f16]",
@@ -141,18 +141,19 @@ static void add_types(const struct guess *g, struct text *t)
 /* A type that is no C type must be a -D name. */
 static void add_defines(const struct guess *g, struct text *t)
 {
-    static const enum tensor_role roles[] = {ROLE_INPUT, ROLE_FILTER, ROLE_OUTPUT, ROLE_RESIDUAL};
+    static const char *const tensors[] = {"input", "filter", "output", "residual"};
     const char *done[4] = {0};
     int count = 0;
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
-        const char *type = g->tensor_types[roles[i]];
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+        const struct tensor_role *role = op_role(g->op, tensors[i]);
+        const char *type = role ? g->tensor_types[role->slot] : NULL;
         bool twice = !type || dtype_of(type) || !head_is_identifier(type) || !strcmp(type, "int") || !strcmp(type, "unsigned") ||
                      !strcmp(type, "void");
         for (int j = 0; j < count && !twice; j++)
             twice = !strcmp(done[j], type);
         if (twice)
             continue;
-        text_addf(t, "%s  %s: type(%s)\n", count ? "" : "define:   # -D names that my source uses\n", type, tensor_role_name(roles[i]));
+        text_addf(t, "%s  %s: type(%s)\n", count ? "" : "define:   # -D names that my source uses\n", type, tensors[i]);
         done[count++] = type;
     }
 }

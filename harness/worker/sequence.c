@@ -73,7 +73,7 @@ static bool sequence_open(struct frames_run *r, const struct device_image *image
     struct op_data data = {.links = r->source->data, .link_count = r->source->layers->count};
     if (!take_frame(r, 0, err) || !rig_open(r->w->dev, r->w->library, &r->p->program, images, false, &r->rig, err))
         return false;
-    data.array[ROLE_INPUT] = r->source->now;
+    op_data_of(r->p->program.work.op, &data, "input")->value = r->source->now;
     rig_time_limit(r->rig, r->w->time_limit_s);
     return rig_feed(r->rig, &data, err) && rig_prepare(r->rig, NULL, err);
 }
@@ -81,7 +81,7 @@ static bool sequence_open(struct frames_run *r, const struct device_image *image
 static bool upload(struct frames_run *r, struct error *err)
 {
     const struct program *p = &r->p->program;
-    struct buffer_ref frame = {BUFFER_TENSOR, program_tensor(p, ROLE_INPUT)};
+    struct buffer_ref frame = {BUFFER_TENSOR, program_tensor(p, "input")};
     const struct tensor *t = &p->tensors[frame.index];
     uint32_t first = r->source->frame == 0;
     unsigned char *stored = xmalloc(tensor_bytes(t));
@@ -143,26 +143,30 @@ static bool judge_mask(struct frames_run *r, int i, const float *marks, struct e
     const struct changed_link *at = &r->p->sequence->changed.links[i];
     const struct work *w = &r->p->program.work.chain->links[i].work;
     struct tensor in = {0}, out = {0};
-    work_tensor(w, ROLE_MASK_IN, &in);
-    work_tensor(w, ROLE_MASK_OUT, &out);
+    work_tensor(w, "mask_in", &in);
+    work_tensor(w, "mask_out", &out);
     const struct program mask = {.tensors = &out, .tensor_count = 1};
-    struct op_data d = {.mask_out = xmalloc(tensor_elements(&out) * sizeof *d.mask_out)};
+    size_t count = tensor_elements(&out);
+    struct op_data d = {0};
+    double *want = d.at[out.role->slot].reference = xmalloc(count * sizeof *want);
+    float *active = xmalloc(count * sizeof *active);
     struct verdict v = {.ok = true};
     unsigned char *left = xmalloc(tensor_bytes(&out));
     float *second = at->second.kind != BUFFER_NONE ? read_marks(r, at->second, &in, err) : NULL;
-    mask_dilate(w, marks, d.mask_out);
-    for (size_t k = 0; second && k < tensor_elements(&out); k++)
-        d.mask_out[k] = d.mask_out[k] != 0 || second[k] != 0;
+    mask_dilate(w, marks, active);
+    for (size_t k = 0; k < count; k++)
+        want[k] = active[k] != 0 || (second && second[k] != 0);
     bool ok = (second || at->second.kind == BUFFER_NONE) && read_back(r, at->left, left, tensor_bytes(&out), err);
     if (ok)
-        verify_mask(&mask, &d, left, &v);
+        verify_tensor(&mask, 0, &d, left, &v);
     if (ok && !v.ok) {
         r->row->status = ROW_WRONG;
         r->row->reason = text_format("frame %d, layer %d: %s", r->source->frame, i + 1, v.text);
     }
     free(left);
     free(second);
-    free(d.mask_out);
+    free(active);
+    free(want);
     return ok;
 }
 
@@ -172,7 +176,7 @@ static bool look_at_masks(struct frames_run *r, struct error *err)
     bool ok = true;
     for (int i = 0; ok && r->row->status == ROW_PLANNED && i < r->source->layers->count; i++) {
         struct tensor t = {0};
-        work_tensor(&r->p->program.work.chain->links[i].work, ROLE_MASK_IN, &t);
+        work_tensor(&r->p->program.work.chain->links[i].work, "mask_in", &t);
         float *marks = read_marks(r, r->p->sequence->changed.links[i].marks, &t, err);
         if (!marks)
             return false;
@@ -187,7 +191,7 @@ static bool judge(struct frames_run *r, struct error *err)
 {
     const struct program *p = &r->p->program;
     const struct chain *layers = r->source->layers;
-    struct buffer_ref output = {BUFFER_TENSOR, program_tensor(p, ROLE_OUTPUT)};
+    struct buffer_ref output = {BUFFER_TENSOR, program_tensor(p, "output")};
     const struct tensor *t = &p->tensors[output.index];
     float slope = (float)work_slope(&layers->links[layers->count - 1].work);
     unsigned char *stored = xmalloc(tensor_bytes(t));

@@ -95,8 +95,9 @@ static float *other_input(struct work w, uint64_t seed, struct error *err)
     w.seed = seed;
     if (!op_data_inputs(&w, DATA_PART_PRECISION, &d, err))
         return NULL;
-    float *input = d.array[ROLE_INPUT];
-    d.array[ROLE_INPUT] = NULL;
+    struct op_values *of = op_data_of(w.op, &d, "input");
+    float *input = of->value;
+    of->value = NULL;
     op_data_free(&d);
     return input;
 }
@@ -145,7 +146,7 @@ static bool make_frame(struct sequence_source *s, struct error *err)
         if (s->q->video && !(s->video = frames_open(s->q->video, NULL, err)))
             return false;
         if (!s->q->video)
-            memcpy(s->base, s->data[0].array[ROLE_INPUT], s->elements * sizeof *s->base);
+            memcpy(s->base, op_data_of(s->layers->links[0].work.op, &s->data[0], "input")->value, s->elements * sizeof *s->base);
     }
     if (s->video ? !video_frame(s, err) : s->frame > 0 && !changed_frame(s, err))
         return false;
@@ -185,21 +186,22 @@ static bool make_reference(struct sequence_source *s, struct error *err)
     for (int i = 0; i < count && ok; i++) {
         const struct chain_link *l = &s->layers->links[i];
         int with = l->residual;
-        struct op_data d = {.exact = true}; /* no bounds are wanted */
-        d.array[ROLE_INPUT] = i ? values[i - 1] : s->now;
-        d.array[ROLE_SECOND] = with >= 0 ? values[with] : NULL;
-        d.array[ROLE_FILTER] = s->data[i].array[ROLE_FILTER];
-        d.array[ROLE_BIAS] = s->data[i].array[ROLE_BIAS];
+        struct op_data d = {.exact = true};       /* no bounds are wanted */
+        memcpy(d.at, s->data[i].at, sizeof d.at); /* the weights */
+        op_data_of(l->work.op, &d, "input")->value = i ? values[i - 1] : s->now;
+        if (with >= 0)
+            op_data_of(l->work.op, &d, "second")->value = values[with];
         ok = op_data_reference(&l->work, &d, err);
-        free(d.bound);
-        s->outputs = d.output_elements;
+        struct op_values *made = op_data_of(l->work.op, &d, "output");
+        free(made->bound);
+        s->outputs = made->elements;
         if (ok && i + 1 < count) {
-            values[i] = xmalloc(d.output_elements * sizeof *values[i]);
-            for (size_t k = 0; k < d.output_elements; k++)
-                values[i][k] = (float)d.reference[k];
-            free(d.reference);
+            values[i] = xmalloc(made->elements * sizeof *values[i]);
+            for (size_t k = 0; k < made->elements; k++)
+                values[i][k] = (float)made->reference[k];
+            free(made->reference);
         } else if (ok) {
-            s->references[s->frame] = d.reference;
+            s->references[s->frame] = made->reference;
         }
     }
     for (int i = 0; i < count; i++)

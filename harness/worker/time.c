@@ -174,7 +174,8 @@ static void put_chain(struct row *row, const struct program *p, const struct ent
         if (!e->step_ns[s])
             continue;
         double ns = estimate_median(e->step_ns[s], e->step_rounds).median;
-        bool changes = p->steps[s].kind == STEP_KERNEL && !strncmp(p->units[p->steps[s].unit].label, "layout/", 7);
+        const struct op *of = p->steps[s].kind == STEP_KERNEL ? op_of_variant(p->units[p->steps[s].unit].label) : NULL;
+        bool changes = of && of->task == TASK_LAYOUT;
         layout += changes ? ns : 0;
         plan += p->work.chain->links[p->steps[s].link].layer < 0 ? ns : 0;
         all += ns;

@@ -137,7 +137,7 @@ static inline void arg_is(const struct step *s, int i, enum arg_kind kind, const
         assert_int_equal(s->args[i].i, value);
     if (kind == ARG_BUFFER && value >= 0) {
         assert_int_equal(s->args[i].buffer.kind, BUFFER_TENSOR);
-        assert_int_equal(p.tensors[s->args[i].buffer.index].role, value);
+        assert_int_equal(p.tensors[s->args[i].buffer.index].role->slot, value);
     }
 }
 

@@ -1,4 +1,5 @@
 /* op/chain, scenario/chain, op/compose: a network run whole, against loops written here and counts done by hand. */
+#include "op/shape.h"
 #include "op/compose.h"
 #include "fixture_rows.h"
 #include "scenario_text.h"
@@ -108,7 +109,7 @@ static double *convolve(const double *x, const float *f, const float *bias, int 
 
 static double *step(const struct op_data *d, int run, double *x, int c, int k, bool relu, const double *residual)
 {
-    double *y = convolve(x, d->links[run].array[ROLE_FILTER], d->links[run].array[ROLE_BIAS], 2, c, 6, 5, k);
+    double *y = convolve(x, d->links[run].at[SLOT_FILTER].value, d->links[run].at[SLOT_BIAS].value, 2, c, 6, 5, k);
     for (int i = 0; i < 2 * k * 30; i++) {
         y[i] = relu && y[i] < 0 ? 0 : y[i];
         y[i] += residual ? residual[i] : 0;
@@ -129,7 +130,7 @@ static void reference_is_the_net_in_double(void **state)
     assert_false(d.exact);
     v[0] = calloc(180, sizeof(double));
     for (int i = 0; i < 180; i++)
-        v[0][i] = (double)d.array[ROLE_INPUT][i];
+        v[0][i] = (double)d.at[SLOT_INPUT].value[i];
     v[1] = step(&d, 0, v[0], 3, 8, false, NULL);
     v[2] = step(&d, 1, v[1], 8, 8, true, NULL);
     v[3] = step(&d, 2, v[2], 8, 8, false, v[1]);
@@ -137,24 +138,24 @@ static void reference_is_the_net_in_double(void **state)
     v[5] = step(&d, 4, v[4], 8, 8, false, v[3]);
     v[6] = step(&d, 5, v[5], 8, 8, false, v[1]);
     v[7] = step(&d, 6, v[6], 8, 8, false, NULL);
-    assert_int_equal(d.output_elements, 2 * 2 * 12 * 10);
+    assert_int_equal(d.at[SLOT_OUTPUT].elements, 2 * 2 * 12 * 10);
     double squares = 0;
     for (int n = 0; n < 2; n++)
         for (int ch = 0; ch < 2; ch++)
             for (int y = 0; y < 12; y++)
                 for (int x = 0; x < 10; x++) {
                     double want = v[7][((n * 8 + ch * 4 + y % 2 * 2 + x % 2) * 6 + y / 2) * 5 + x / 2];
-                    double got = d.reference[((n * 2 + ch) * 12 + y) * 10 + x];
+                    double got = d.at[SLOT_OUTPUT].reference[((n * 2 + ch) * 12 + y) * 10 + x];
                     assert_true(fabs(got - want) <= 1e-13 * (1 + fabs(want)));
                     squares += got * got;
                 }
-    squares /= (double)d.output_elements;
+    squares /= (double)d.at[SLOT_OUTPUT].elements;
     assert_true(squares > 0.1 && squares < 10); /* activations keep their size */
     /* another layout plan has the same values */
     make(s, LAYOUT_PLAN_PER_OP, &per_op, &other);
     assert_true(op_data_make(&other, DATA_PART_PRECISION, &same, &err));
-    for (size_t i = 0; i < d.output_elements; i++)
-        assert_true(same.reference[i] == d.reference[i]);
+    for (size_t i = 0; i < d.at[SLOT_OUTPUT].elements; i++)
+        assert_true(same.at[SLOT_OUTPUT].reference[i] == d.at[SLOT_OUTPUT].reference[i]);
     for (int i = 0; i < 8; i++)
         free(v[i]);
     op_data_free(&d);
@@ -183,9 +184,9 @@ static void tolerance_grows_with_depth(void **state)
         make(s, LAYOUT_PLAN_GIVEN, &c, &w);
         assert_true(op_data_make(&w, DATA_PART_PRECISION, &d, &err));
         double tolerance = 0, size = 0;
-        for (size_t i = 0; i < d.output_elements; i++) {
-            tolerance += (double)(d.bound[i] + d.carried[i]) / (double)d.output_elements;
-            size += fabs(d.reference[i]) / (double)d.output_elements;
+        for (size_t i = 0; i < d.at[SLOT_OUTPUT].elements; i++) {
+            tolerance += (double)(d.at[SLOT_OUTPUT].bound[i] + d.at[SLOT_OUTPUT].carried[i]) / (double)d.at[SLOT_OUTPUT].elements;
+            size += fabs(d.at[SLOT_OUTPUT].reference[i]) / (double)d.at[SLOT_OUTPUT].elements;
         }
         assert_true(tolerance > last * 1.2 && (last == 0 || tolerance < last * 6));
         assert_true(tolerance < 0.03 * size);
@@ -282,14 +283,15 @@ static void parts_are_chains(void **state)
     assert_true(chain_work(&part, &own, &err));
     assert_true(own.runs == 5 && own.width == 8 && own.straight == 1 && own.back == 2 && own.plain == 1 && own.r == 3 && own.stride == 1);
     assert_true(op_data_make(&w, DATA_PART_PRECISION, &d, &err));
-    float *links = chain_constant(&c, 1, 5, &d, ROLE_LINKS, 5 * CHAIN_COLUMNS), *bias = chain_constant(&c, 1, 5, &d, ROLE_BIAS, 40),
-          *filter = chain_constant(&c, 1, 5, &d, ROLE_FILTER, 5 * 576);
+    float *links = chain_constant(&c, 1, 5, &d, op_role(w.op, "links"), 5 * CHAIN_COLUMNS),
+          *bias = chain_constant(&c, 1, 5, &d, op_role(w.op, "bias"), 40),
+          *filter = chain_constant(&c, 1, 5, &d, op_role(w.op, "filter"), 5 * 576);
     assert_true(links[0] == 8 && links[2] == 0 && links[3] == -1 && links[4] == 0); /* b1: reads the input, adds nothing, relu */
     assert_true(links[3 * CHAIN_COLUMNS + 2] == 3 && links[3 * CHAIN_COLUMNS + 3] == 2 && links[3 * CHAIN_COLUMNS + 4] == 1 &&
                 links[3 * CHAIN_COLUMNS + 5] == 3 * 576 && links[3 * CHAIN_COLUMNS + 6] == 24);
     assert_true(links[4 * CHAIN_COLUMNS + 3] == 0); /* the long skip */
-    assert_memory_equal(bias + 24, d.links[4].array[ROLE_BIAS], 8 * sizeof(float));
-    assert_memory_equal(filter + 4 * 576, d.links[5].array[ROLE_FILTER], 576 * sizeof(float));
+    assert_memory_equal(bias + 24, d.links[4].at[SLOT_BIAS].value, 8 * sizeof(float));
+    assert_memory_equal(filter + 4 * 576, d.links[5].at[SLOT_FILTER].value, 576 * sizeof(float));
     chain_free(&part);
     assert_false(chain_part(&c, 0, 5, &part)); /* the last body convolution reads the head, which is inside */
     assert_false(chain_part(&c, 3, 3, &part)); /* and the head and the first block are two tensors */

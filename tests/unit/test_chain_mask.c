@@ -1,5 +1,6 @@
 /* op/chain with masks: what each link is told, the values between links, D, A and E, and how programs pass marks on; against loops written
  * here. */
+#include "op/shape.h"
 #include "op/compose.h"
 #include "op/tiles.h"
 #include "scenario_text.h"
@@ -65,9 +66,9 @@ static void two_layers(const struct op_data *d, const float *between, double *ou
 {
     double *x = calloc(C * PIXELS, sizeof *x), *middle = calloc(K * PIXELS, sizeof *middle);
     for (int i = 0; i < C * PIXELS; i++)
-        x[i] = (double)d->array[ROLE_INPUT][i];
-    convolve(x, d->links[0].array[ROLE_FILTER], d->links[0].array[ROLE_BIAS], C, true, between, middle);
-    convolve(middle, d->links[1].array[ROLE_FILTER], d->links[1].array[ROLE_BIAS], K, false, NULL, out);
+        x[i] = (double)d->at[SLOT_INPUT].value[i];
+    convolve(x, d->links[0].at[SLOT_FILTER].value, d->links[0].at[SLOT_BIAS].value, C, true, between, middle);
+    convolve(middle, d->links[1].at[SLOT_FILTER].value, d->links[1].at[SLOT_BIAS].value, K, false, NULL, out);
     free(middle);
     free(x);
 }
@@ -85,8 +86,8 @@ static void values_stop_where_marks_end(void **state)
     static double want[K * PIXELS];
     int active = 0, edge = 0;
     assert_true(op_data_make(&w, DATA_PART_PRECISION, &d, &err));
-    spread(d.array[ROLE_MASK_IN], 1, one);
-    spread(d.array[ROLE_MASK_IN], 2, two);
+    spread(d.at[SLOT_MASK_IN].value, 1, one);
+    spread(d.at[SLOT_MASK_IN].value, 2, two);
     two_layers(&d, one, want);
     for (int i = 0; i < PIXELS; i++)
         assert_true(d.mask_out[i] == two[i]);
@@ -96,14 +97,14 @@ static void values_stop_where_marks_end(void **state)
                 int at = (n * K + k) * H * W + i;
                 if (two[n * H * W + i] == 0)
                     continue;
-                assert_true(fabs(d.reference[at] - want[at]) <= 1e-13 * (1 + fabs(want[at])));
-                assert_true(d.bound[at] > 0 && (double)d.bound[at] < 1e-4);
+                assert_true(fabs(d.at[SLOT_OUTPUT].reference[at] - want[at]) <= 1e-13 * (1 + fabs(want[at])));
+                assert_true(d.at[SLOT_OUTPUT].bound[at] > 0 && (double)d.at[SLOT_OUTPUT].bound[at] < 1e-4);
                 active++;
             }
     assert_true(active > 0 && active < K * PIXELS);
     two_layers(&d, NULL, want); /* the dense net of the same input has a bias beyond the marks */
     for (int i = 0; i < K * H * W; i++)
-        edge += two[i % (H * W)] != 0 && fabs(d.reference[i] - want[i]) > 1e-6;
+        edge += two[i % (H * W)] != 0 && fabs(d.at[SLOT_OUTPUT].reference[i] - want[i]) > 1e-6;
     assert_true(edge > 0);
     op_data_free(&d);
     chain_free(&c);
@@ -124,9 +125,9 @@ static void full_data_are_of_the_dense_net(void **state)
     two_layers(&d, NULL, want);
     for (int i = 0; i < K * PIXELS; i++)
         if (d.mask_out[i / (K * H * W) * H * W + i % (H * W)] != 0)
-            assert_true(fabs(d.reference[i] - want[i]) <= 1e-13 * (1 + fabs(want[i])));
+            assert_true(fabs(d.at[SLOT_OUTPUT].reference[i] - want[i]) <= 1e-13 * (1 + fabs(want[i])));
     for (int i = 0; i < C * PIXELS; i++)
-        zeros += d.array[ROLE_INPUT][i] == 0;
+        zeros += d.at[SLOT_INPUT].value[i] == 0;
     assert_true(zeros < PIXELS / 10);
     assert_non_null(d.mask_out);
     op_data_free(&d);
@@ -150,7 +151,7 @@ static void bounds_do_not_depend_on_density(void **state)
         assert_true(op_data_make(&w, DATA_PART_PRECISION, &d, &err));
         for (int i = 0; i < K * PIXELS; i++)
             if (d.mask_out[i / (K * H * W) * H * W + i % (H * W)] != 0) {
-                mean[m] += (double)d.carried[i];
+                mean[m] += (double)d.at[SLOT_OUTPUT].carried[i];
                 count++;
             }
         mean[m] /= count;
@@ -225,7 +226,7 @@ static void every_mask_is_a_case(void **state)
         for (int k = 0; k < p->scratch_count; k++)
             marks += !strncmp(p->scratch[k].name, "marks", 5);
         assert_int_equal(marks, wanted);
-        assert_true((program_tensor(p, ROLE_MASK_OUT) >= 0) == wanted && (program_tensor(p, ROLE_MASK_IN) >= 0) == wanted);
+        assert_true((program_tensor(p, "mask_out") >= 0) == wanted && (program_tensor(p, "mask_in") >= 0) == wanted);
         sparse += wanted;
         dense += !wanted;
         struct row *r = row_new();
@@ -281,7 +282,7 @@ static void parts_must_fit(void **state)
     struct chain c;
     struct work w;
     struct scenario *s = make(&iid, &c, &w);
-    struct tensor with[] = {{.role = ROLE_OUTPUT}, {.role = ROLE_MASK_OUT}};
+    struct tensor with[] = {{.role = &shape_roles[SLOT_OUTPUT]}, {.role = &shape_roles[SLOT_MASK_OUT]}};
     static const struct {
         bool first_sparse, first_tells, second_sparse, second_reads_all;
         enum inactive left;

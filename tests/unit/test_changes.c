@@ -1,6 +1,7 @@
 /* op/pool, op/changes and the mask of op/bilinear: what a change of the input changes in the output, found by changing it, against the
  * masks and against the ops that pass changes. */
 #include "works.h"
+#include "op/shape.h"
 
 static struct work pool(const char *op, int64_t kernel, int64_t stride, int64_t pad)
 {
@@ -12,8 +13,8 @@ static struct work pool(const char *op, int64_t kernel, int64_t stride, int64_t 
 static void reference_again(const struct work *w, struct op_data *d)
 {
     struct error err = {0};
-    free(d->reference);
-    free(d->bound);
+    free(d->at[SLOT_OUTPUT].reference);
+    free(d->at[SLOT_OUTPUT].bound);
     free(d->mask_out);
     d->mask_out = NULL;
     if (!op_data_reference(w, d, &err))
@@ -29,23 +30,23 @@ static void check_reach(struct work w)
     size_t inputs = (size_t)(w.n * w.h * w.w), outputs = (size_t)(w.n * w.p * w.q), plane = (size_t)(w.h * w.w);
     float *in = calloc(inputs, sizeof *in), *out = calloc(outputs, sizeof *out);
     float *kept = malloc(inputs * (size_t)w.c * sizeof *kept);
-    memcpy(kept, d.array[ROLE_INPUT], inputs * (size_t)w.c * sizeof *kept);
-    double *before = malloc(d.output_elements * sizeof *before);
-    memcpy(before, d.reference, d.output_elements * sizeof *before);
+    memcpy(kept, d.at[SLOT_INPUT].value, inputs * (size_t)w.c * sizeof *kept);
+    double *before = malloc(d.at[SLOT_OUTPUT].elements * sizeof *before);
+    memcpy(before, d.at[SLOT_OUTPUT].reference, d.at[SLOT_OUTPUT].elements * sizeof *before);
     for (size_t at = 0; at < plane; at++) {
         for (int64_t c = 0; c < w.c; c++)
-            d.array[ROLE_INPUT][(size_t)c * plane + at] += 1000;
+            d.at[SLOT_INPUT].value[(size_t)c * plane + at] += 1000;
         reference_again(&w, &d);
         memset(in, 0, inputs * sizeof *in);
         in[at] = 1;
         mask_dilate(&w, in, out);
         for (size_t i = 0; i < outputs; i++) {
             size_t n = i / (size_t)(w.p * w.q), element = n * (size_t)(w.k * w.p * w.q) + i % (size_t)(w.p * w.q); /* channel 0 */
-            if ((out[i] != 0) != (d.reference[element] != before[element]))
+            if ((out[i] != 0) != (d.at[SLOT_OUTPUT].reference[element] != before[element]))
                 fail_msg("%s: input %zu, output %zu: marked %g, was %g, is %g", w.op->name, at, i, out[i], before[element],
-                         d.reference[element]);
+                         d.at[SLOT_OUTPUT].reference[element]);
         }
-        memcpy(d.array[ROLE_INPUT], kept, inputs * (size_t)w.c * sizeof *kept);
+        memcpy(d.at[SLOT_INPUT].value, kept, inputs * (size_t)w.c * sizeof *kept);
     }
     free(kept);
     free(before);
@@ -78,17 +79,17 @@ static void test_max_change(void **state)
     make_data(&dense, DATA_PART_EXACT, &old);
     make_data(&dense, DATA_PART_EXACT, &now);
     for (int64_t i = 0; i < w.n * w.c * w.h * w.w; i++) {
-        old.array[ROLE_INPUT][i] = d.array[ROLE_STORED][i];
-        now.array[ROLE_INPUT][i] = d.array[ROLE_STORED][i] + d.array[ROLE_INPUT][i];
+        old.at[SLOT_INPUT].value[i] = d.at[SLOT_STORED].value[i];
+        now.at[SLOT_INPUT].value[i] = d.at[SLOT_STORED].value[i] + d.at[SLOT_INPUT].value[i];
     }
     reference_again(&dense, &old);
     reference_again(&dense, &now);
     size_t moved = 0, plane = (size_t)(w.p * w.q);
-    for (size_t i = 0; i < d.output_elements; i++) {
+    for (size_t i = 0; i < d.at[SLOT_OUTPUT].elements; i++) {
         bool active = d.mask_out[i / (plane * (size_t)w.k) * plane + i % plane] != 0;
-        assert_true(active || now.reference[i] == old.reference[i]);
-        assert_true(d.reference[i] == now.reference[i] - old.reference[i]);
-        moved += d.reference[i] != 0;
+        assert_true(active || now.at[SLOT_OUTPUT].reference[i] == old.at[SLOT_OUTPUT].reference[i]);
+        assert_true(d.at[SLOT_OUTPUT].reference[i] == now.at[SLOT_OUTPUT].reference[i] - old.at[SLOT_OUTPUT].reference[i]);
+        moved += d.at[SLOT_OUTPUT].reference[i] != 0;
     }
     assert_true(moved > 20);
     op_data_free(&d);
@@ -104,8 +105,9 @@ static void test_average_exact(void **state)
     w.dtype = DTYPE_F16;
     finish(&w);
     make_data(&w, DATA_PART_EXACT, &d);
-    for (size_t i = 0; i < d.output_elements; i++)
-        assert_true(d.reference[i] == floor(d.reference[i]) && fabs(d.reference[i]) <= 2048);
+    for (size_t i = 0; i < d.at[SLOT_OUTPUT].elements; i++)
+        assert_true(d.at[SLOT_OUTPUT].reference[i] == floor(d.at[SLOT_OUTPUT].reference[i]) &&
+                    fabs(d.at[SLOT_OUTPUT].reference[i]) <= 2048);
     op_data_free(&d);
 }
 
@@ -123,7 +125,7 @@ static void test_truncate(void **state)
         for (int64_t i = 0; i < w.h * w.w; i++) {
             double max = 0, squares = 0;
             for (int64_t c = 0; c < w.c; c++) {
-                double stored = d.array[ROLE_STORED][c * w.h * w.w + i], now = stored + d.array[ROLE_INPUT][c * w.h * w.w + i];
+                double stored = d.at[SLOT_STORED].value[c * w.h * w.w + i], now = stored + d.at[SLOT_INPUT].value[c * w.h * w.w + i];
                 double change = (now < 0 ? 0.1 * now : now) - (stored < 0 ? 0.1 * stored : stored);
                 max = fmax(max, fabs(change));
                 squares += change * change;
@@ -131,7 +133,7 @@ static void test_truncate(void **state)
             double size = norm == TRUNCATE_MAX ? max : norm == TRUNCATE_L2 ? sqrt(squares) : sqrt(squares / (double)w.c);
             assert_true(d.mask_out[i] != 0 ? size > 1.0005 * w.above : size < 0.9995 * w.above);
             passed += d.mask_out[i] != 0;
-            held += d.array[ROLE_MASK_IN][i] != 0 && d.mask_out[i] == 0;
+            held += d.at[SLOT_MASK_IN].value[i] != 0 && d.mask_out[i] == 0;
         }
         assert_true(passed > 100 && held > 100);
         op_data_free(&d);
@@ -149,15 +151,15 @@ static void test_two_masks(void **state)
     make_data(&w, DATA_PART_PRECISION, &d);
     size_t plane = 600, both = 0, one = 0;
     for (size_t i = 0; i < 2 * plane; i++) {
-        bool first = d.array[ROLE_MASK_IN][i] != 0, second = d.array[ROLE_MASK_SECOND][i] != 0;
+        bool first = d.at[SLOT_MASK_IN].value[i] != 0, second = d.at[SLOT_MASK_SECOND].value[i] != 0;
         assert_true((d.mask_out[i] != 0) == (first || second));
         both += first && second;
         one += first != second;
         for (size_t k = 0; k < 8; k++) {
-            double want = k < 3    ? first ? d.array[ROLE_INPUT][(i / plane * 3 + k) * plane + i % plane] : 0
-                          : second ? d.array[ROLE_SECOND][(i / plane * 5 + k - 3) * plane + i % plane]
+            double want = k < 3    ? first ? d.at[SLOT_INPUT].value[(i / plane * 3 + k) * plane + i % plane] : 0
+                          : second ? d.at[SLOT_SECOND].value[(i / plane * 5 + k - 3) * plane + i % plane]
                                    : 0;
-            assert_true(d.reference[(i / plane * 8 + k) * plane + i % plane] == want);
+            assert_true(d.at[SLOT_OUTPUT].reference[(i / plane * 8 + k) * plane + i % plane] == want);
         }
     }
     assert_true(both > 10 && one > 100);

@@ -1,6 +1,7 @@
 /* op/mask: densities, shapes of the patterns, dilation against its definition, figures of kernels.md section 1 (one simulated 720x1280
  * mask each), hostile PGM files. */
 #include "works.h"
+#include "op/shape.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -175,22 +176,23 @@ static void test_data(void **state)
     assert_true(d.exact && full.exact);
     for (int64_t c = 0; c < 4; c++)
         for (int64_t i = 0; i < 480; i++) {
-            bool in = d.array[ROLE_MASK_IN][i] != 0, out = d.mask_out[i] != 0;
-            assert_true(full.array[ROLE_INPUT][c * 480 + i] != 0);
-            assert_true(d.array[ROLE_INPUT][c * 480 + i] == (in ? full.array[ROLE_INPUT][c * 480 + i] : 0));
+            bool in = d.at[SLOT_MASK_IN].value[i] != 0, out = d.mask_out[i] != 0;
+            assert_true(full.at[SLOT_INPUT].value[c * 480 + i] != 0);
+            assert_true(d.at[SLOT_INPUT].value[c * 480 + i] == (in ? full.at[SLOT_INPUT].value[c * 480 + i] : 0));
             if (!out)
-                assert_true(d.reference[c * 480 + i] == d.array[ROLE_BIAS][c] && full.reference[c * 480 + i] == d.reference[c * 480 + i]);
+                assert_true(d.at[SLOT_OUTPUT].reference[c * 480 + i] == d.at[SLOT_BIAS].value[c] &&
+                            full.at[SLOT_OUTPUT].reference[c * 480 + i] == d.at[SLOT_OUTPUT].reference[c * 480 + i]);
         }
-    assert_null(d.array[ROLE_MASK_OUT]);
+    assert_null(d.at[SLOT_MASK_OUT].value);
     op_data_free(&d), op_data_free(&full);
     w.mask.marks_output = true, w.stride = 2;
     finish(&w);
     make_data(&w, DATA_PART_EXACT, &d);
-    assert_null(d.array[ROLE_MASK_IN]);
+    assert_null(d.at[SLOT_MASK_IN].value);
     for (int64_t i = 0; i < w.p * w.q; i++)
-        assert_true(d.array[ROLE_MASK_OUT][i] == d.mask_out[i]);
+        assert_true(d.at[SLOT_MASK_OUT].value[i] == d.mask_out[i]);
     for (int64_t i = 0; i < 4 * 480; i++)
-        assert_true(d.array[ROLE_INPUT][i] != 0);
+        assert_true(d.at[SLOT_INPUT].value[i] != 0);
     near(mask_density(d.mask_out, (size_t)(w.p * w.q)), 0.2, 0.05);
     op_data_free(&d);
 }

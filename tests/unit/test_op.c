@@ -1,6 +1,7 @@
 /* op/: shapes, refusals, FLOP and bytes. Figures: kernels.md section 1 (floors) and seed-systems.md section 5.1 (the depth_to_space
  * thread), which were worked out from the layer shapes alone, without this code. */
 #include "works.h"
+#include "op/shape.h"
 
 static struct work layer(int64_t c, int64_t k, int64_t h, int64_t w, enum dtype t)
 {
@@ -172,24 +173,24 @@ static void test_epilogue_tensors(void **state)
     struct tensor t;
     add_item(&w, EPILOGUE_DEPTH_TO_SPACE), add_item(&w, EPILOGUE_BIAS), add_item(&w, EPILOGUE_LAYOUT), add_item(&w, EPILOGUE_RESIDUAL);
     finish(&w);
-    assert_true(work_tensor(&w, ROLE_BIAS, &t) && t.dim[3] == 8 && t.dtype == DTYPE_F32 && t.layout == LAYOUT_LINEAR);
-    assert_true(work_tensor(&w, ROLE_RESIDUAL, &t) && t.dim[1] == 8 && t.dim[2] == 20 && t.dim[3] == 24 && t.layout == LAYOUT_NCHW);
-    assert_true(work_tensor(&w, ROLE_OUTPUT, &t) && t.dim[1] == 8 && t.dim[2] == 20 && t.layout == LAYOUT_NCHW && t.written);
-    assert_true(work_tensor(&w, ROLE_FILTER, &t) && t.layout == LAYOUT_KRSC && t.dim[0] == 32 && t.dim[1] == 16);
-    assert_false(work_tensor(&w, ROLE_MASK_IN, &t));
+    assert_true(work_tensor(&w, "bias", &t) && t.rank == 1 && t.dim[0] == 8 && t.dtype == DTYPE_F32 && t.layout == LAYOUT_LINEAR);
+    assert_true(work_tensor(&w, "residual", &t) && t.dim[1] == 8 && t.dim[2] == 20 && t.dim[3] == 24 && t.layout == LAYOUT_NCHW);
+    assert_true(work_tensor(&w, "output", &t) && t.dim[1] == 8 && t.dim[2] == 20 && t.layout == LAYOUT_NCHW && t.written);
+    assert_true(work_tensor(&w, "filter", &t) && t.layout == LAYOUT_KRSC && t.dim[0] == 32 && t.dim[1] == 16);
+    assert_false(work_tensor(&w, "mask_in", &t));
     w.op->raw_output(&w, &t);
     assert_true(t.dim[1] == 32 && t.dim[2] == 10 && t.layout == LAYOUT_NHWC);
     near(work_bytes(&w), 2.0 * (16 * 120 + 32 * 16 * 9 + 32 * 120 * 2) + 4 * 8, 0);
     struct work first = conv_work(16, 32, 10, 12, 3);
     add_item(&first, EPILOGUE_BIAS), add_item(&first, EPILOGUE_DEPTH_TO_SPACE);
     finish(&first);
-    assert_true(work_tensor(&first, ROLE_BIAS, &t) && t.dim[3] == 32);
+    assert_true(work_tensor(&first, "bias", &t) && t.dim[0] == 32);
     first.mask.pattern = MASK_FULL;
     finish(&first);
-    assert_true(work_tensor(&first, ROLE_MASK_IN, &t) && !t.written && work_tensor(&first, ROLE_MASK_OUT, &t) && t.written);
+    assert_true(work_tensor(&first, "mask_in", &t) && !t.written && work_tensor(&first, "mask_out", &t) && t.written);
     first.mask.marks_output = true;
-    assert_false(work_tensor(&first, ROLE_MASK_IN, &t));
-    assert_true(work_tensor(&first, ROLE_MASK_OUT, &t) && !t.written);
+    assert_false(work_tensor(&first, "mask_in", &t));
+    assert_true(work_tensor(&first, "mask_out", &t) && !t.written);
 }
 
 static void described(const struct work *w, const char *want)
@@ -289,10 +290,10 @@ static void test_eight_bits(void **state)
     assert_int_equal(w.math, MATH_I8_ACC32);
     int count = w.op->tensors(&w, list);
     for (int i = 0; i < count; i++)
-        assert_int_equal(list[i].dtype, list[i].role == ROLE_OUTPUT ? DTYPE_F32 : DTYPE_I8);
+        assert_int_equal(list[i].dtype, list[i].role->output ? DTYPE_F32 : DTYPE_I8);
     if (!op_data_make(&w, DATA_PART_PRECISION, &data, &err))
         fail_msg("%s", err.text);
-    const float *x = data.array[ROLE_INPUT], *f = data.array[ROLE_FILTER];
+    const float *x = data.at[SLOT_INPUT].value, *f = data.at[SLOT_FILTER].value;
     double largest = 0;
     for (int i = 0; i < 64 * 7 * 9; i++) {
         assert_true(x[i] == rintf(x[i]) && fabsf(x[i]) <= 127);
@@ -309,8 +310,8 @@ static void test_eight_bits(void **state)
                             if (p + r >= 1 && p + r - 1 < 7 && q + s >= 1 && q + s - 1 < 9)
                                 sum += (int64_t)x[(c * 7 + p + r - 1) * 9 + q + s - 1] * (int64_t)f[((k * 64 + c) * 3 + r) * 3 + s];
                 size_t at = (size_t)((k * 7 + p) * 9 + q);
-                assert_true(data.reference[at] == (double)sum);
-                assert_true(data.bound[at] < 1);
+                assert_true(data.at[SLOT_OUTPUT].reference[at] == (double)sum);
+                assert_true(data.at[SLOT_OUTPUT].bound[at] < 1);
             }
     op_data_free(&data);
 }

@@ -1,6 +1,7 @@
 /* op/data: references against loops written straight from the definitions, data against what they promise, bounds against simulated
  * kernels, right and wrong. */
 #include "works.h"
+#include "op/shape.h"
 #include "op/bound.h"
 #include <time.h>
 
@@ -16,8 +17,8 @@ static double conv_at(const struct work *w, const struct op_data *d, int64_t n, 
                 int64_t y = p * w->stride + r * w->dilation - w->pad, x = q * w->stride + s * w->dilation - w->pad;
                 if (y < 0 || x < 0 || y >= w->h || x >= w->w)
                     continue;
-                double a = d->array[ROLE_INPUT][((n * w->c + k / kg * cg + c) * w->h + y) * w->w + x];
-                double b = d->array[ROLE_FILTER][((k * cg + c) * w->r + r) * w->s + s];
+                double a = d->at[SLOT_INPUT].value[((n * w->c + k / kg * cg + c) * w->h + y) * w->w + x];
+                double b = d->at[SLOT_FILTER].value[((k * cg + c) * w->r + r) * w->s + s];
                 sum += a * b;
                 *magnitude += fabs(a * b);
             }
@@ -30,14 +31,14 @@ static void check_conv(struct work w)
     for (int part = 0; part < 2; part++) {
         struct op_data d;
         make_data(&w, (enum data_part)part, &d);
-        assert_true(d.exact == (part == DATA_PART_EXACT) && !d.bound == d.exact);
-        assert_int_equal(d.output_elements, (size_t)(w.n * w.k * w.p * w.q));
+        assert_true(d.exact == (part == DATA_PART_EXACT) && !d.at[SLOT_OUTPUT].bound == d.exact);
+        assert_int_equal(d.at[SLOT_OUTPUT].elements, (size_t)(w.n * w.k * w.p * w.q));
         for (int64_t i = 0; i < w.n * w.k * w.p * w.q; i++) {
             double magnitude, want = conv_at(&w, &d, i / (w.k * w.p * w.q), i / (w.p * w.q) % w.k, i / w.q % w.p, i % w.q, &magnitude);
-            if (!(fabs(d.reference[i] - want) <= (d.exact ? 0 : 1e-13 * magnitude)))
-                fail_msg("part %d element %ld: %.17g, want %.17g", part, (long)i, d.reference[i], want);
+            if (!(fabs(d.at[SLOT_OUTPUT].reference[i] - want) <= (d.exact ? 0 : 1e-13 * magnitude)))
+                fail_msg("part %d element %ld: %.17g, want %.17g", part, (long)i, d.at[SLOT_OUTPUT].reference[i], want);
             if (!d.exact)
-                assert_true(d.bound[i] >= 0x1p-24 * magnitude && d.bound[i] <= 0.5 * magnitude + 1e-30);
+                assert_true(d.at[SLOT_OUTPUT].bound[i] >= 0x1p-24 * magnitude && d.at[SLOT_OUTPUT].bound[i] <= 0.5 * magnitude + 1e-30);
         }
         op_data_free(&d);
     }
@@ -79,11 +80,11 @@ static void test_conv3d(void **state)
             int64_t z = o * 2 - 1 + t, y = p * 2 - 1 + r, x = q * 2 - 1 + s;
             if (z < 0 || z >= w.d || y < 0 || y >= w.plane || x < 0 || x >= w.w)
                 continue;
-            sum += (double)d.array[ROLE_INPUT][(((n * w.c + c) * w.d + z) * w.plane + y) * w.w + x] *
-                   d.array[ROLE_FILTER][(((k * w.c + c) * w.t + t) * w.r + r) * w.s + s];
-            marked |= d.array[ROLE_MASK_IN][((n * w.d + z) * w.plane + y) * w.w + x] != 0;
+            sum += (double)d.at[SLOT_INPUT].value[(((n * w.c + c) * w.d + z) * w.plane + y) * w.w + x] *
+                   d.at[SLOT_FILTER].value[(((k * w.c + c) * w.t + t) * w.r + r) * w.s + s];
+            marked |= d.at[SLOT_MASK_IN].value[((n * w.d + z) * w.plane + y) * w.w + x] != 0;
         }
-        assert_true(d.reference[i] == sum);
+        assert_true(d.at[SLOT_OUTPUT].reference[i] == sum);
         assert_true((d.mask_out[((n * w.o + o) * w.plane_out + p) * w.q + q] != 0) == marked);
         active += marked;
     }
@@ -98,7 +99,7 @@ static void test_conv_transpose2d(void **state)
     finish(&w);
     struct op_data d;
     make_data(&w, DATA_PART_PRECISION, &d);
-    double *y = calloc(d.output_elements, sizeof *y); /* scatter, where the reference gathers */
+    double *y = calloc(d.at[SLOT_OUTPUT].elements, sizeof *y); /* scatter, where the reference gathers */
     for (int64_t n = 0; n < w.n; n++)
         for (int64_t k = 0; k < 4; k++)
             for (int64_t c = 0; c < 3; c++)
@@ -109,11 +110,11 @@ static void test_conv_transpose2d(void **state)
                                 int64_t p = i * 2 - 1 + r, q = j * 2 - 1 + s;
                                 if (p >= 0 && q >= 0 && p < w.p && q < w.q)
                                     y[((n * 4 + k) * w.p + p) * w.q + q] +=
-                                        (double)d.array[ROLE_INPUT][((n * 6 + k / 2 * 3 + c) * 5 + i) * 7 + j] *
-                                        (double)d.array[ROLE_FILTER][((k * 3 + c) * 4 + r) * 3 + s];
+                                        (double)d.at[SLOT_INPUT].value[((n * 6 + k / 2 * 3 + c) * 5 + i) * 7 + j] *
+                                        (double)d.at[SLOT_FILTER].value[((k * 3 + c) * 4 + r) * 3 + s];
                             }
-    for (size_t i = 0; i < d.output_elements; i++)
-        assert_true(fabs(d.reference[i] - y[i]) <= 1e-12);
+    for (size_t i = 0; i < d.at[SLOT_OUTPUT].elements; i++)
+        assert_true(fabs(d.at[SLOT_OUTPUT].reference[i] - y[i]) <= 1e-12);
     free(y);
     op_data_free(&d);
 }
@@ -139,21 +140,22 @@ static void test_depth_to_space(void **state)
                             for (int64_t x = 0; x < ww; x++)
                                 for (int64_t dx = 0; dx < b; dx++) {
                                     int64_t deep = mode == D2S_DCR ? (dy * b + dx) * C + c : (c * b + dy) * b + dx;
-                                    double want = d.array[ROLE_INPUT][((n * w.c + deep) * h + y) * ww + x];
-                                    assert_true(d.reference[((n * C + c) * h * b + y * b + dy) * ww * b + x * b + dx] == want);
+                                    double want = d.at[SLOT_INPUT].value[((n * w.c + deep) * h + y) * ww + x];
+                                    assert_true(d.at[SLOT_OUTPUT].reference[((n * C + c) * h * b + y * b + dy) * ww * b + x * b + dx] ==
+                                                want);
                                 }
             /* the inverse of the result is the input */
             struct op_data r = {0};
-            r.array[ROLE_INPUT] = malloc(d.output_elements * sizeof(float));
-            for (size_t i = 0; i < d.output_elements; i++)
-                r.array[ROLE_INPUT][i] = (float)d.reference[i];
+            r.at[SLOT_INPUT].value = malloc(d.at[SLOT_OUTPUT].elements * sizeof(float));
+            for (size_t i = 0; i < d.at[SLOT_OUTPUT].elements; i++)
+                r.at[SLOT_INPUT].value[i] = (float)d.at[SLOT_OUTPUT].reference[i];
             double *row = malloc((size_t)(back.k * back.q) * sizeof *row);
             for (int64_t n = 0; n < 2; n++)
                 for (int64_t p = 0; p < back.p; p++) {
                     back.op->reference_row(&back, &r, n, p, row, NULL);
                     for (int64_t k = 0; k < back.k; k++)
                         for (int64_t q = 0; q < back.q; q++)
-                            assert_true(row[k * back.q + q] == d.array[ROLE_INPUT][((n * w.c + k) * h + p) * ww + q]);
+                            assert_true(row[k * back.q + q] == d.at[SLOT_INPUT].value[((n * w.c + k) * h + p) * ww + q]);
                 }
             free(row);
             op_data_free(&r);
@@ -171,15 +173,15 @@ static void test_upsample_and_layout(void **state)
     for (int64_t c = 0; c < 3; c++)
         for (int64_t y = 0; y < 12; y++)
             for (int64_t x = 0; x < 15; x++) {
-                assert_true(d.reference[(c * 12 + y) * 15 + x] == d.array[ROLE_INPUT][(c * 4 + y / 3) * 5 + x / 3]);
-                assert_true(d.bound[(c * 12 + y) * 15 + x] == 0); /* copies are exact with any data */
+                assert_true(d.at[SLOT_OUTPUT].reference[(c * 12 + y) * 15 + x] == d.at[SLOT_INPUT].value[(c * 4 + y / 3) * 5 + x / 3]);
+                assert_true(d.at[SLOT_OUTPUT].bound[(c * 12 + y) * 15 + x] == 0); /* copies are exact with any data */
             }
     op_data_free(&d);
     w = simple_work("layout", 3, 4, 5), w.to = LAYOUT_NCHW;
     finish(&w);
     make_data(&w, DATA_PART_EXACT, &d);
     for (int64_t i = 0; i < 60; i++)
-        assert_true(d.reference[i] == d.array[ROLE_INPUT][i]);
+        assert_true(d.at[SLOT_OUTPUT].reference[i] == d.at[SLOT_INPUT].value[i]);
     op_data_free(&d);
 }
 
@@ -194,12 +196,12 @@ static void test_bilinear(void **state)
     for (int part = 0; part < 2; part++) {
         struct op_data d;
         make_data(&w, part ? DATA_PART_PRECISION : DATA_PART_EXACT, &d);
-        const float *x = d.array[ROLE_INPUT] + 6; /* channel 1: rows of two */
-        const double *y = d.reference + 24;
+        const float *x = d.at[SLOT_INPUT].value + 6; /* channel 1: rows of two */
+        const double *y = d.at[SLOT_OUTPUT].reference + 24;
         assert_true(y[0] == x[0] && y[3] == x[1] && y[20] == x[4] && y[23] == x[5]);
         assert_true(fabs(y[1] - (0.75 * x[0] + 0.25 * x[1])) < 1e-12);
         assert_true(fabs(y[2 * 4 + 2] - (0.75 * (0.25 * x[2] + 0.75 * x[3]) + 0.25 * (0.25 * x[0] + 0.75 * x[1]))) < 1e-12);
-        assert_true(!d.bound || (d.bound[24 + 9] > 0 && d.bound[24 + 9] < 1e-4));
+        assert_true(!d.at[SLOT_OUTPUT].bound || (d.at[SLOT_OUTPUT].bound[24 + 9] > 0 && d.at[SLOT_OUTPUT].bound[24 + 9] < 1e-4));
         op_data_free(&d);
     }
     w.block = 3;
@@ -223,14 +225,14 @@ static void test_upsample_conv(void **state)
     make_data(&w, DATA_PART_PRECISION, &d);
     float *pixels = malloc(3 * 12 * 15 * sizeof *pixels);
     for (int64_t i = 0; i < 3 * 12 * 15; i++)
-        pixels[i] = d.array[ROLE_INPUT][(i / 180 * 4 + i / 15 % 12 / 3) * 5 + i % 15 / 3];
-    l.array[ROLE_INPUT] = pixels;
-    l.array[ROLE_FILTER] = d.array[ROLE_FILTER];
+        pixels[i] = d.at[SLOT_INPUT].value[(i / 180 * 4 + i / 15 % 12 / 3) * 5 + i % 15 / 3];
+    l.at[SLOT_INPUT].value = pixels;
+    l.at[SLOT_FILTER].value = d.at[SLOT_FILTER].value;
     for (int64_t k = 0; k < 2; k++)
         for (int64_t p = 0; p < 13; p++)
             for (int64_t q = 0; q < 15; q++) {
                 double magnitude, want = conv_at(&large, &l, 0, k, p, q, &magnitude);
-                assert_true(fabs(d.reference[(k * 13 + p) * 15 + q] - want) <= 1e-12 * magnitude);
+                assert_true(fabs(d.at[SLOT_OUTPUT].reference[(k * 13 + p) * 15 + q] - want) <= 1e-12 * magnitude);
             }
     free(pixels);
     op_data_free(&d);
@@ -255,27 +257,27 @@ static void test_epilogue(void **state)
         for (int64_t n = 0; n < 2; n++)
             for (int64_t k = 0; k < 8; k++)
                 for (int64_t i = 0; i < 42; i++) {
-                    double magnitude, v = conv_at(&w, &d, n, k, i / 7, i % 7, &magnitude) + d.array[ROLE_BIAS][k];
+                    double magnitude, v = conv_at(&w, &d, n, k, i / 7, i % 7, &magnitude) + d.at[SLOT_BIAS].value[k];
                     bool negative = v < 0;
                     v = negative ? v * 0.1 : v;
                     size_t at = (size_t)(((n * 2 + k / 4) * 12 + i / 7 * 2 + k % 4 / 2) * 14 + i % 7 * 2 + k % 2);
-                    v += d.array[ROLE_RESIDUAL][at];
-                    assert_true(fabs(d.reference[at] - v) <= 1e-12 * (magnitude + 1000));
-                    some_bound |= d.bound[at] > 0;
-                    some_exact |= d.bound[at] == 0;
+                    v += d.at[SLOT_RESIDUAL].value[at];
+                    assert_true(fabs(d.at[SLOT_OUTPUT].reference[at] - v) <= 1e-12 * (magnitude + 1000));
+                    some_bound |= d.at[SLOT_OUTPUT].bound[at] > 0;
+                    some_exact |= d.at[SLOT_OUTPUT].bound[at] == 0;
                     if (part == DATA_PART_EXACT) /* only what went through the slope is inexact */
-                        assert_true((d.bound[at] > 0) == negative);
+                        assert_true((d.at[SLOT_OUTPUT].bound[at] > 0) == negative);
                 }
         assert_true(some_bound && some_exact == (part == DATA_PART_EXACT));
         op_data_free(&d);
     }
 }
 
-static double scale_of(const struct op_data *d, enum tensor_role role, size_t count)
+static double scale_of(const struct op_data *d, enum shape_slot slot, size_t count)
 {
     double most = 0;
     for (size_t i = 0; i < count; i++)
-        most = fmax(most, fabs(d->array[role][i]));
+        most = fmax(most, fabs(d->at[slot].value[i]));
     return most;
 }
 
@@ -289,13 +291,13 @@ static void check_exact(struct work w, double limit, bool covers)
     struct error err = {0};
     assert_true(op_data_inputs(&w, DATA_PART_EXACT, &d, &err));
     size_t terms = (size_t)(w.c / w.groups * w.r * w.s), inputs = (size_t)(w.n * w.c * w.h * w.w);
-    double x = scale_of(&d, ROLE_INPUT, inputs), b = scale_of(&d, ROLE_BIAS, (size_t)w.k),
-           r = scale_of(&d, ROLE_RESIDUAL, (size_t)(w.n * w.k * w.p * w.q));
+    double x = scale_of(&d, SLOT_INPUT, inputs), b = scale_of(&d, SLOT_BIAS, (size_t)w.k),
+           r = scale_of(&d, SLOT_RESIDUAL, (size_t)(w.n * w.k * w.p * w.q));
     unsigned char *used = calloc(terms, 1);
     for (size_t k = 0; k < (size_t)w.k; k++) {
         double sum = 0;
         for (size_t t = 0; t < terms; t++) {
-            double v = d.array[ROLE_FILTER][k * terms + t];
+            double v = d.at[SLOT_FILTER].value[k * terms + t];
             assert_true(v == floor(v));
             sum += fabs(v);
             used[t] |= v != 0;
@@ -306,7 +308,7 @@ static void check_exact(struct work w, double limit, bool covers)
     for (size_t t = 0; covers && t < terms; t++)
         assert_true(used[t]);
     for (size_t i = 0; i < inputs; i++)
-        assert_true(d.array[ROLE_INPUT][i] != 0 && d.array[ROLE_INPUT][i] == floorf(d.array[ROLE_INPUT][i]));
+        assert_true(d.at[SLOT_INPUT].value[i] != 0 && d.at[SLOT_INPUT].value[i] == floorf(d.at[SLOT_INPUT].value[i]));
     assert_true(b >= 1 && r >= 1);
     free(used);
     op_data_free(&d);
@@ -345,16 +347,16 @@ static void test_generator(void **state)
     make_data(&w, DATA_PART_PRECISION, &four);
     unsetenv("BENCH_THREADS");
     size_t n = 16 * 64 * 64;
-    assert_memory_equal(one.array[ROLE_INPUT], four.array[ROLE_INPUT], n * sizeof(float));
-    assert_memory_equal(one.reference, four.reference, n * sizeof(double));
-    assert_memory_equal(one.bound, four.bound, n * sizeof(float));
+    assert_memory_equal(one.at[SLOT_INPUT].value, four.at[SLOT_INPUT].value, n * sizeof(float));
+    assert_memory_equal(one.at[SLOT_OUTPUT].reference, four.at[SLOT_OUTPUT].reference, n * sizeof(double));
+    assert_memory_equal(one.at[SLOT_OUTPUT].bound, four.at[SLOT_OUTPUT].bound, n * sizeof(float));
     w.seed = 2;
     make_data(&w, DATA_PART_PRECISION, &other);
     double sum = 0, squares = 0, fourth = 0, common = 0, full = 0, y2 = 0;
     for (size_t i = 0; i < n; i++) {
-        double v = one.array[ROLE_INPUT][i], bits;
-        sum += v, squares += v * v, fourth += v * v * v * v, common += v * other.array[ROLE_INPUT][i],
-            y2 += one.reference[i] * one.reference[i];
+        double v = one.at[SLOT_INPUT].value[i], bits;
+        sum += v, squares += v * v, fourth += v * v * v * v, common += v * other.at[SLOT_INPUT].value[i],
+            y2 += one.at[SLOT_OUTPUT].reference[i] * one.at[SLOT_OUTPUT].reference[i];
         full += modf(ldexp(fabs(v), 23 - ilogb(v) - 1), &bits) != 0; /* the last of 24 bits is used */
     }
     double m = (double)n;
@@ -367,8 +369,8 @@ static void test_generator(void **state)
     make_data(&w, DATA_PART_PRECISION, &one);
     size_t zeros = 0;
     for (size_t i = 0; i < n; i++) {
-        assert_true(one.array[ROLE_INPUT][i] >= 0);
-        zeros += one.array[ROLE_INPUT][i] == 0;
+        assert_true(one.at[SLOT_INPUT].value[i] >= 0);
+        zeros += one.at[SLOT_INPUT].value[i] == 0;
     }
     assert_true(zeros > n * 0.48 && zeros < n * 0.52);
     op_data_free(&one);
@@ -381,7 +383,7 @@ static double share_outside(struct work w, float (*operand)(float), enum dtype a
     finish(&w);
     struct op_data d;
     make_data(&w, DATA_PART_PRECISION, &d);
-    size_t outside = 0, count = d.output_elements;
+    size_t outside = 0, count = d.at[SLOT_OUTPUT].elements;
     for (size_t i = 0; i < count; i++) {
         int64_t k = (int64_t)i / (w.p * w.q), p = (int64_t)i / w.q % w.p, q = (int64_t)i % w.q;
         float sum = 0;
@@ -389,14 +391,16 @@ static double share_outside(struct work w, float (*operand)(float), enum dtype a
             int64_t c = t / (w.r * w.s), y = p + t / w.s % w.r - w.pad, x = q + t % w.s - w.pad;
             if (y < 0 || x < 0 || y >= w.h || x >= w.w)
                 continue;
-            float a = operand(d.array[ROLE_INPUT][(c * w.h + y) * w.w + x]), b = operand(d.array[ROLE_FILTER][k * w.c * w.r * w.s + t]);
+            float a = operand(d.at[SLOT_INPUT].value[(c * w.h + y) * w.w + x]),
+                  b = operand(d.at[SLOT_FILTER].value[k * w.c * w.r * w.s + t]);
             sum = accumulate == DTYPE_F16 ? f16_to_f32(f16_from_f32(sum + f16_to_f32(f16_from_f32(a * b)))) : fmaf(a, b, sum);
         }
         double stored = w.dtype == DTYPE_F16    ? f16_to_f32(f16_from_f32(sum))
                         : w.dtype == DTYPE_BF16 ? bf16_to_f32(bf16_from_f32(sum))
                                                 : sum;
-        double slack = dtype_unit_roundoff(w.dtype) * (fabs(d.reference[i]) + d.bound[i]) + 0x1p-25 * (w.dtype == DTYPE_F16);
-        outside += !(fabs(stored - d.reference[i]) <= d.bound[i] + slack);
+        double slack = dtype_unit_roundoff(w.dtype) * (fabs(d.at[SLOT_OUTPUT].reference[i]) + d.at[SLOT_OUTPUT].bound[i]) +
+                       0x1p-25 * (w.dtype == DTYPE_F16);
+        outside += !(fabs(stored - d.at[SLOT_OUTPUT].reference[i]) <= d.at[SLOT_OUTPUT].bound[i] + slack);
     }
     op_data_free(&d);
     return (double)outside / (double)count;

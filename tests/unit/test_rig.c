@@ -1,5 +1,6 @@
 /* measure/rig on a device in host memory without safety checks of its own, as a GPU is: what a kernel harms around its buffers is found. */
 #include "works.h"
+#include "op/shape.h"
 #include "measure/rig.h"
 #include "op/chain.h"
 #include <stdint.h>
@@ -69,14 +70,11 @@ static bool sync(struct device *dev, struct error *err)
 static const struct op_data *expected;
 static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
 {
-    int output = program_tensor(program, ROLE_OUTPUT);
+    int output = program_tensor(program, "output");
     uint64_t to = rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, output});
     const struct tensor *o = &program->tensors[output];
-    for (size_t i = 0; i < expected->output_elements; i++) {
-        int64_t at[4];
-        tensor_coordinates(o, i, at);
-        dtype_set(o->dtype, (void *)(uintptr_t)to, tensor_index(o, at[0], at[1], at[2], at[3]), expected->reference[i]);
-    }
+    for (size_t i = 0; i < expected->at[SLOT_OUTPUT].elements; i++)
+        dtype_set(o->dtype, (void *)(uintptr_t)to, tensor_index(o, i), expected->at[SLOT_OUTPUT].reference[i]);
     if (harm.tensor != NOTHING) {
         to = harm.tensor == SCRATCH ? scratch : rig_address(rig, (struct buffer_ref){BUFFER_TENSOR, harm.tensor});
         unsigned char *p = (unsigned char *)(uintptr_t)(to + (uint64_t)harm.at);
@@ -148,7 +146,7 @@ static void chain_says(struct harm h, const char *want)
     struct program p = program_of(&w);
     int kept = 0;
     for (int i = 0; i < p.tensor_count; i++)
-        if (p.tensors[i].role == ROLE_INPUT || p.tensors[i].role == ROLE_OUTPUT)
+        if (!strcmp(p.tensors[i].role->name, "input") || p.tensors[i].role->result)
             p.tensors[kept++] = p.tensors[i];
     p.tensor_count = kept;
     p.scratch = calloc(1, sizeof *p.scratch);
@@ -156,23 +154,23 @@ static void chain_says(struct harm h, const char *want)
     p.scratch_count = p.constant_count = 1;
     p.scratch[0] = (struct scratch){"filter of a", DTYPE_F16, 4 * 27};
     p.constants[0] = (struct constant){.span = 1};
-    assert_true(work_tensor(&link.work, ROLE_FILTER, &p.constants[0].tensor));
+    assert_true(work_tensor(&link.work, "filter", &p.constants[0].tensor));
     program_says(&p, &w, h, want);
 }
 
-static int tensor(enum tensor_role role)
+static int tensor(const char *name)
 {
     struct work w = conv_work(3, 5, 5, 7, 3);
     finish(&w);
     struct program p = program_of(&w);
-    int index = program_tensor(&p, role);
+    int index = program_tensor(&p, name);
     program_free(&p);
     return index;
 }
 
 static void guards(void **state)
 {
-    int out = tensor(ROLE_OUTPUT), filter = tensor(ROLE_FILTER);
+    int out = tensor("output"), filter = tensor("filter");
     int64_t even = 1 * 4 * 5 * 7 * 2, odd = 1 * 5 * 5 * 7 * 2; /* bytes of the output */
     says(4, (struct harm){NOTHING, 0, 0}, "");
     says(5, (struct harm){NOTHING, 0, 0}, "");
@@ -187,7 +185,7 @@ static void guards(void **state)
 
 static void inputs(void **state)
 {
-    int in = tensor(ROLE_INPUT), filter = tensor(ROLE_FILTER);
+    int in = tensor("input"), filter = tensor("filter");
     says(4, (struct harm){in, 2 * 17, 2}, "changed its input: input, first at element 17 of its storage");
     says(4, (struct harm){filter, 1, 1}, "changed its input: filter, first at element 0 of its storage");
     chain_says((struct harm){NOTHING, 0, 0}, "");

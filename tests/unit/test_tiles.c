@@ -1,6 +1,7 @@
 /* op/tiles: against the definition, written out; the histogram against the binomial distribution and the table of DeltaCNN's tiles that
  * seed-systems.md gives. And the reach of a mask through a transposed convolution and an upsampling, scattered forward from the inputs. */
 #include "works.h"
+#include "op/shape.h"
 #include "op/tiles.h"
 #include <stdio.h>
 
@@ -162,7 +163,7 @@ static void test_scatter(void **state)
     make_data(&up, DATA_PART_EXACT, &d);
     int active = 0;
     for (int64_t i = 0; i < 15 * 21; i++) {
-        bool marked = d.array[ROLE_MASK_IN][i / 21 / 3 * 7 + i % 21 / 3] != 0;
+        bool marked = d.at[SLOT_MASK_IN].value[i / 21 / 3 * 7 + i % 21 / 3] != 0;
         assert_true((d.mask_out[i] != 0) == marked);
         active += marked;
     }

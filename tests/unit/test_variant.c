@@ -1,4 +1,5 @@
 /* variant/: binding a head to a work. Expected numbers are worked out by hand from the heads and the shapes. */
+#include "op/shape.h"
 #include "binding.h"
 
 static void test_one_kernel(void **state)
@@ -19,7 +20,7 @@ static void test_one_kernel(void **state)
     assert_int_equal(s->block[1], 1);
     assert_int_equal(s->smem, 49104); /* 4 * (10 * 18 * 17 + 9 * 16 * 64) */
     assert_int_equal(s->carveout, -1);
-    static const int roles[] = {ROLE_INPUT, ROLE_FILTER, ROLE_BIAS, ROLE_OUTPUT};
+    static const int roles[] = {SLOT_INPUT, SLOT_FILTER, SLOT_BIAS, SLOT_OUTPUT};
     static const char *const names[] = {"input", "filter", "bias", "output", "h", "w", "c", "k"};
     static const int64_t values[] = {48, 48, 64, 64};
     assert_int_equal(s->arg_count, 8);
@@ -31,7 +32,7 @@ static void test_one_kernel(void **state)
     for (int i = 0; i < 8; i++)
         has_define(0, i, defines[i]);
     assert_true(p.filter_packed); /* the case's filter is KRSC, the head wants RSCK */
-    assert_int_equal(p.tensors[program_tensor(&p, ROLE_FILTER)].layout, LAYOUT_RSCK);
+    assert_int_equal(p.tensors[program_tensor(&p, "filter")].layout, LAYOUT_RSCK);
     assert_true(p.exact && p.checked && !p.uses_mask && p.reads_inactive);
     assert_string_equal(p.algorithm, "direct");
     assert_int_equal(p.scratch_count, 0);
@@ -60,8 +61,8 @@ static void test_two_kernels(void **state)
     assert_int_equal(p.steps[0].to.index, 1);
     assert_int_equal(p.steps[0].fill, 0);
     assert_int_equal(p.steps[1].grid[0], 1); /* ceil(36, 128) */
-    arg_is(&p.steps[1], 0, ARG_BUFFER, "mask_in", ROLE_MASK_IN);
-    arg_is(&p.steps[1], 1, ARG_BUFFER, "mask_out", ROLE_MASK_OUT);
+    arg_is(&p.steps[1], 0, ARG_BUFFER, "mask_in", SLOT_MASK_IN);
+    arg_is(&p.steps[1], 1, ARG_BUFFER, "mask_out", SLOT_MASK_OUT);
     assert_int_equal(p.steps[1].args[2].buffer.kind, BUFFER_SCRATCH);
     arg_is(&p.steps[1], 8, ARG_INT, "tiles", 36);
     assert_int_equal(p.steps[2].grid[0], 36); /* min(36, 2 * 132) */
@@ -82,19 +83,19 @@ static void test_masks(void **state)
     w.mask = (struct mask){.pattern = MASK_IID, .density = 0.1};
     binds("conv2d/naive", NULL, w); /* no mask support: runs dense, without the mask's tensors */
     assert_false(p.uses_mask);
-    assert_int_equal(program_tensor(&p, ROLE_MASK_IN), -1);
+    assert_int_equal(program_tensor(&p, "mask_in"), -1);
     assert_int_equal(p.work.mask.pattern, MASK_IID);
     binds("conv2d/masked", NULL, w);
     assert_true(p.uses_mask && !p.reads_inactive);
     assert_int_equal(p.inactive, INACTIVE_ZERO);
-    arg_is(&p.steps[0], 0, ARG_BUFFER, "mask_in", ROLE_MASK_IN);
+    arg_is(&p.steps[0], 0, ARG_BUFFER, "mask_in", SLOT_MASK_IN);
     arg_is(&p.steps[0], 1, ARG_INT, "mask_out", 0); /* it does not write one: `optional` alone takes either mark */
-    assert_int_equal(program_tensor(&p, ROLE_MASK_OUT), -1);
+    assert_int_equal(program_tensor(&p, "mask_out"), -1);
     has_define(0, 0, "MASKED=1");
     w.mask.marks_output = true;
     binds("conv2d/masked", NULL, w);
     arg_is(&p.steps[0], 0, ARG_INT, "mask_in", 0);
-    arg_is(&p.steps[0], 1, ARG_BUFFER, "mask_out", ROLE_MASK_OUT);
+    arg_is(&p.steps[0], 1, ARG_BUFFER, "mask_out", SLOT_MASK_OUT);
     w.mask = (struct mask){0};
     binds("conv2d/masked", NULL, w);
     assert_true(!p.uses_mask && p.reads_inactive);
@@ -322,16 +323,16 @@ static void test_copy_and_library(void **state)
     binds("conv2d/cudnn", NULL, w);
     assert_int_equal(p.steps[0].kind, STEP_CUDNN);
     assert_int_equal(p.steps[0].cudnn_epilogue, 2);
-    assert_int_equal(p.steps[0].operand[ROLE_OUTPUT].kind, BUFFER_TENSOR);
-    assert_int_equal(p.steps[0].operand[ROLE_BIAS].index, program_tensor(&p, ROLE_BIAS));
-    assert_int_equal(p.steps[0].operand[ROLE_RESIDUAL].kind, BUFFER_NONE);
+    assert_int_equal(p.steps[0].operand[SLOT_OUTPUT].kind, BUFFER_TENSOR);
+    assert_int_equal(p.steps[0].operand[SLOT_BIAS].index, program_tensor(&p, "bias"));
+    assert_int_equal(p.steps[0].operand[SLOT_RESIDUAL].kind, BUFFER_NONE);
     assert_null(p.units[0].path);
     assert_string_equal(p.algorithm, "library");
     add(&w, (struct epilogue){.kind = EPILOGUE_DEPTH_TO_SPACE, .block = 2, .mode = D2S_CRD});
     binds("conv2d/cudnn", NULL, w);
     assert_string_equal(p.variant, "conv2d/cudnn + depth_to_space/d2s_native");
     assert_int_equal(p.steps[0].cudnn_epilogue, 2);
-    assert_int_equal(p.steps[0].operand[ROLE_OUTPUT].kind, BUFFER_SCRATCH);
+    assert_int_equal(p.steps[0].operand[SLOT_OUTPUT].kind, BUFFER_SCRATCH);
 }
 
 int main(void)

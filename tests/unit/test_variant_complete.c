@@ -1,4 +1,5 @@
 /* variant/: what follows a variant that does not fuse everything, and variants inside variants. */
+#include "op/shape.h"
 #include "binding.h"
 
 /* The buffer that step i writes last and the next reads first must be one and the same. */
@@ -16,7 +17,7 @@ static void chained(int i, const char *from, const char *to)
     const char *want[] = {from, to};
     for (int k = 0; k < 2; k++) {
         struct buffer_ref ref = both[k]->buffer;
-        const char *name = ref.kind == BUFFER_SCRATCH ? p.scratch[ref.index].name : tensor_role_name(p.tensors[ref.index].role);
+        const char *name = ref.kind == BUFFER_SCRATCH ? p.scratch[ref.index].name : p.tensors[ref.index].role->name;
         assert_string_equal(name, want[k]);
     }
 }
@@ -36,7 +37,7 @@ static void test_completion(void **state)
     chained(1, "between", "output");
     assert_int_equal(p.scratch[0].elements, 48 * 48 * 64);
     assert_int_equal(p.scratch[0].dtype, DTYPE_F16);
-    const struct tensor *y = &p.tensors[program_tensor(&p, ROLE_OUTPUT)];
+    const struct tensor *y = &p.tensors[program_tensor(&p, "output")];
     assert_int_equal(y->dim[1], 16);
     assert_int_equal(y->dim[2], 96);
     has_define(0, 0, "BIAS=1");
@@ -55,7 +56,7 @@ static void test_completion(void **state)
     binds("conv2d/naive", NULL, w);
     assert_string_equal(p.variant, "conv2d/naive + pointwise/epilogue");
     has_define(0, 0, "BIAS=0");
-    arg_is(&p.steps[1], 1, ARG_BUFFER, "bias", ROLE_BIAS);
+    arg_is(&p.steps[1], 1, ARG_BUFFER, "bias", SLOT_BIAS);
 }
 
 /* slope(epilogue) can say one activation, so a second one is never fused into the same kernel. */
@@ -88,15 +89,15 @@ static void test_completion_chain(void **state)
     chained(3, "between_3", "between_4");
     chained(4, "between_4", "output");
     arg_is(&p.steps[1], 1, ARG_INT, "bias", 0);
-    arg_is(&p.steps[2], 1, ARG_BUFFER, "bias", ROLE_BIAS);
-    arg_is(&p.steps[2], 2, ARG_BUFFER, "residual", ROLE_RESIDUAL);
-    assert_int_equal(p.tensors[program_tensor(&p, ROLE_OUTPUT)].layout, LAYOUT_NCHW);
+    arg_is(&p.steps[2], 1, ARG_BUFFER, "bias", SLOT_BIAS);
+    arg_is(&p.steps[2], 2, ARG_BUFFER, "residual", SLOT_RESIDUAL);
+    assert_int_equal(p.tensors[program_tensor(&p, "output")].layout, LAYOUT_NCHW);
     assert_int_equal(p.unit_count, 5); /* raw, twice pointwise with other -D, d2s, convert */
     /* an output in another layout is converted */
     w = conv();
     binds("conv2d/turned", NULL, w);
     assert_string_equal(p.variant, "conv2d/turned + layout/convert");
-    assert_int_equal(p.tensors[program_tensor(&p, ROLE_OUTPUT)].layout, LAYOUT_NHWC);
+    assert_int_equal(p.tensors[program_tensor(&p, "output")].layout, LAYOUT_NHWC);
     add(&w, (struct epilogue){.kind = EPILOGUE_LAYOUT, .layout = LAYOUT_NCHW});
     binds("conv2d/turned", NULL, w); /* it is stored as wanted already */
     assert_string_equal(p.variant, "conv2d/turned");

@@ -1,5 +1,6 @@
 /* measure/verify: kernels that are wrong in one way each, each of which must be caught and named; and right ones, which must pass. */
 #include "works.h"
+#include "op/shape.h"
 #include "base/file.h"
 #include "measure/verify.h"
 #include "op/bound.h"
@@ -23,12 +24,10 @@ static struct bench *start(struct work w, enum data_part part)
     b->w = w;
     make_data(&w, part, &b->d);
     b->p = program_of(&w);
-    b->o = b->p.tensors[program_tensor(&b->p, ROLE_OUTPUT)];
+    b->o = b->p.tensors[program_tensor(&b->p, "output")];
     b->storage = malloc(tensor_bytes(&b->o));
-    for (size_t i = 0; i < b->d.output_elements; i++) {
-        int64_t at[4];
-        tensor_coordinates(&b->o, i, at);
-        dtype_set(b->o.dtype, b->storage, tensor_index(&b->o, at[0], at[1], at[2], at[3]), b->d.reference[i]);
+    for (size_t i = 0; i < b->d.at[SLOT_OUTPUT].elements; i++) {
+        dtype_set(b->o.dtype, b->storage, tensor_index(&b->o, i), b->d.at[SLOT_OUTPUT].reference[i]);
     }
     return b;
 }
@@ -43,12 +42,12 @@ static void stop(struct bench *b)
 
 static void look(struct bench *b)
 {
-    verify_output(&b->p, &b->d, b->storage, &b->v);
+    verify_tensor(&b->p, program_tensor(&b->p, "output"), &b->d, b->storage, &b->v);
 }
 
 static size_t at_index(const struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w)
 {
-    return tensor_index(&b->o, n, c, h, w);
+    return tensor_index(&b->o, (size_t)(((n * b->o.dim[1] + c) * b->o.dim[2] + h) * b->o.dim[3] + w));
 }
 static void put(struct bench *b, int64_t n, int64_t c, int64_t h, int64_t w, double v)
 {
@@ -69,7 +68,7 @@ static void passes(struct bench *b)
     look(b);
     if (!b->v.ok)
         fail_msg("refused: %s", b->v.text);
-    assert_true(b->v.wrong == 0 && b->v.elements == (int64_t)b->d.output_elements && !b->v.pattern[0]);
+    assert_true(b->v.wrong == 0 && b->v.elements == (int64_t)b->d.at[SLOT_OUTPUT].elements && !b->v.pattern[0]);
 }
 
 static void fails(struct bench *b, int64_t wrong, const char *pattern)
@@ -114,10 +113,10 @@ static void test_precision_tolerance(void **state)
 {
     struct bench *b = start(small(DTYPE_F32, LAYOUT_NCHW), DATA_PART_PRECISION);
     size_t i = ((1 * 16 + 3) * 24 + 5) * 40 + 7;
-    put(b, 1, 3, 5, 7, b->d.reference[i] + 0.9 * b->d.bound[i]);
+    put(b, 1, 3, 5, 7, b->d.at[SLOT_OUTPUT].reference[i] + 0.9 * b->d.at[SLOT_OUTPUT].bound[i]);
     passes(b);
     assert_true(b->v.error_over_bound > 0.8 && b->v.error_over_bound <= 0.95);
-    put(b, 1, 3, 5, 7, b->d.reference[i] + 1.3 * b->d.bound[i]);
+    put(b, 1, 3, 5, 7, b->d.at[SLOT_OUTPUT].reference[i] + 1.3 * b->d.at[SLOT_OUTPUT].bound[i]);
     fails(b, 1, "that one alone");
     assert_true(b->v.worst_at[0] == 1 && b->v.worst_at[1] == 3 && b->v.worst_at[2] == 5 && b->v.worst_at[3] == 7);
     assert_non_null(strstr(b->v.text, "output(1,3,5,7)"));
@@ -125,7 +124,7 @@ static void test_precision_tolerance(void **state)
     free(b->p.algorithm);
     b->p.algorithm = strdup("winograd");
     passes(b);
-    put(b, 1, 3, 5, 7, b->d.reference[i] + 17 * b->d.bound[i]);
+    put(b, 1, 3, 5, 7, b->d.at[SLOT_OUTPUT].reference[i] + 17 * b->d.at[SLOT_OUTPUT].bound[i]);
     fails(b, 1, "");
     stop(b);
     const struct work *w = &b->p.work;
@@ -253,11 +252,11 @@ static void test_exact_data_notices(void **state)
         int64_t taps = b->w.r * b->w.s, terms = b->w.c * taps;
         struct op_data changed = b->d;
         double *row = malloc((size_t)(b->w.k * b->w.q) * sizeof *row);
-        changed.array[ROLE_FILTER] = malloc((size_t)(terms * b->w.k) * sizeof(float));
+        changed.at[SLOT_FILTER].value = malloc((size_t)(terms * b->w.k) * sizeof(float));
         for (int64_t drop = 0; drop<terms; drop += terms> 100 ? 37 : 1) { /* one (c, r, s) is left out */
-            memcpy(changed.array[ROLE_FILTER], b->d.array[ROLE_FILTER], (size_t)(terms * b->w.k) * sizeof(float));
+            memcpy(changed.at[SLOT_FILTER].value, b->d.at[SLOT_FILTER].value, (size_t)(terms * b->w.k) * sizeof(float));
             for (int64_t k = 0; k < b->w.k; k++)
-                changed.array[ROLE_FILTER][k * terms + drop] = 0;
+                changed.at[SLOT_FILTER].value[k * terms + drop] = 0;
             b->w.op->reference_row(&b->w, &changed, 0, b->w.p / 2, row, NULL);
             for (int64_t k = 0; k < b->w.k; k++)
                 for (int64_t q = 0; q < b->w.q; q++)
@@ -266,7 +265,7 @@ static void test_exact_data_notices(void **state)
             if (b->v.ok)
                 fail_msg("shape %zu: term %ld of %ld can be left out", i, (long)drop, (long)terms);
         }
-        free(changed.array[ROLE_FILTER]);
+        free(changed.at[SLOT_FILTER].value);
         free(row);
         stop(b);
     }
@@ -319,18 +318,19 @@ static void test_mask_out(void **state)
     struct work w = conv_work(8, 8, 24, 40, 3);
     w.mask = (struct mask){.pattern = MASK_BLOBS, .density = 0.2, .radius = 4, .seed = 3};
     struct bench *b = start(w, DATA_PART_EXACT);
-    const struct tensor *t = &b->p.tensors[program_tensor(&b->p, ROLE_MASK_OUT)];
+    int mask = program_tensor(&b->p, "mask_out");
+    const struct tensor *t = &b->p.tensors[mask];
     uint32_t *bits = malloc(tensor_bytes(t));
     tensor_pack(t, b->d.mask_out, bits);
-    verify_mask(&b->p, &b->d, bits, &b->v);
+    verify_tensor(&b->p, mask, &b->d, bits, &b->v);
     assert_true(b->v.ok && b->v.elements == 960);
     bits[1] |= 0xffffff00; /* the bits of row 0 behind its last column, which a next layer would count */
-    verify_mask(&b->p, &b->d, bits, &b->v);
+    verify_tensor(&b->p, mask, &b->d, bits, &b->v);
     assert_true(!b->v.ok && b->v.wrong == 24 && b->v.worst_at[2] == 0 && b->v.worst_at[3] == 40 &&
                 strstr(b->v.text, "past the last column"));
     bits[1] &= 0xff;
     bits[7 * 2] ^= 1u << 9;
-    verify_mask(&b->p, &b->d, bits, &b->v);
+    verify_tensor(&b->p, mask, &b->d, bits, &b->v);
     assert_true(!b->v.ok && b->v.wrong == 1 && b->v.worst_at[2] == 7 && b->v.worst_at[3] == 9);
     free(bits);
     stop(b);
@@ -360,7 +360,7 @@ static void test_dump(void **state)
     struct bench *b = start(small(DTYPE_F16, LAYOUT_NHWC), DATA_PART_EXACT);
     struct error err = {0};
     put(b, 1, 4, 5, 6, 3000);
-    assert_true(verify_dump(&b->p, &b->d, b->storage, dir, &err));
+    assert_true(verify_dump(&b->p, program_tensor(&b->p, "output"), &b->d, b->storage, dir, &err));
     char *path = file_join(dir, "output.npy");
     size_t bytes;
     char *npy = file_read(path, 1 << 24, &bytes, &err);
@@ -391,7 +391,7 @@ static void test_dump(void **state)
         free(path);
     }
     rmdir(dir);
-    assert_false(verify_dump(&b->p, &b->d, b->storage, "/proc/no/such", &err));
+    assert_false(verify_dump(&b->p, program_tensor(&b->p, "output"), &b->d, b->storage, "/proc/no/such", &err));
     stop(b);
 }
 

@@ -1,4 +1,5 @@
 /* worker: what one holds before its first command. */
+#include "op/shape.h"
 #include "scenario_text.h"
 #include "message/options.h"
 #include "worker/private.h"
@@ -35,9 +36,9 @@ static void data_of_the_first_case_are_made(void **state)
     assert_true(worker_timed_part(w, row) & DATA_FULL);
     if (!worker_data(w, row, worker_timed_part(w, row), &data, &err))
         fail_msg("%s", err.text);
-    assert_non_null(data->array[ROLE_INPUT]);
+    assert_non_null(data->at[SLOT_INPUT].value);
     for (int i = 0; i < 2 * 8 * 40; i++)
-        zeros += data->array[ROLE_INPUT][i] == 0;
+        zeros += data->at[SLOT_INPUT].value[i] == 0;
     assert_true(zeros < 8); /* full, though every other pixel is not marked */
     worker_inside.close(w);
     json_decref(setup);
