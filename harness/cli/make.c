@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "device/compile/compile.h"
 #include "device/compile/cubin.h"
+#include "measure/card.h"
 #include "measure/roofs.h"
 #include "model/occupancy.h"
 #include "report/terminal.h"
@@ -273,15 +274,21 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
     return true;
 }
 
-/* The kernels that measure a machine's ceilings travel with the bundle. */
-static bool compile_roofs(const char *arch, struct compiling *list, struct error *err)
+/* The kernels that measure a machine's ceilings, and those that check outputs there, travel with the bundle. */
+static bool compile_own(const char *arch, struct compiling *list, struct error *err)
 {
-    char *path = roofs_source();
-    struct compile_request request = {.path = path, .label = "roofs", .arch = arch};
+    char *roofs = roofs_source();
+    struct compile_request request = {.path = roofs, .label = "roofs", .arch = arch};
     const struct compiled *c;
     list->silent = true;
     bool ok = add_image(list, &request, &c, err);
-    free(path);
+    for (int i = 0; ok && card_sources[i]; i++) {
+        char *path = file_share(card_sources[i]);
+        request = (struct compile_request){.path = path, .label = "reference", .arch = arch};
+        ok = add_image(list, &request, &c, err);
+        free(path);
+    }
+    free(roofs);
     return ok;
 }
 
@@ -318,7 +325,7 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     }
     list.compiler = a.compiler;
     bool ok = compile_plan(&plan, chip->arch, &list, &err) && (!registers || print_registers(&plan, a.compiler, &list.text, &err)) &&
-              (!bundle || (compile_roofs(chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
+              (!bundle || (compile_own(chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
     if (list.predictions) {
         const struct report_style style = cli_style();
         text_add(&list.text, "\n");

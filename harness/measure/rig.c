@@ -1,4 +1,5 @@
 /* Buffers, code, arguments; running. */
+#include "measure/card.h"
 #include "measure/rig_private.h"
 #include "op/chain.h"
 #include <math.h>
@@ -173,6 +174,7 @@ bool rig_open(struct device *dev, struct cudnn *library, const struct program *p
     rig->tensors = xcalloc((size_t)program->tensor_count, sizeof *rig->tensors);
     rig->scratch = xcalloc((size_t)program->scratch_count, sizeof *rig->scratch);
     rig->inputs = xcalloc((size_t)program->tensor_count, sizeof *rig->inputs);
+    rig->fed = xcalloc((size_t)program->tensor_count, sizeof *rig->fed);
     rig->weights = xcalloc((size_t)program->constant_count + 1, sizeof *rig->weights);
     for (int i = 0; i < program->unit_count; i++)
         if (images[i].cubin && !images[i].ptx && !dev->ops->keeps_time) {
@@ -230,6 +232,7 @@ void rig_close(struct rig *rig)
     free(rig->tensors);
     free(rig->scratch);
     free(rig->inputs);
+    free(rig->fed);
     free(rig);
 }
 
@@ -247,6 +250,18 @@ static bool upload(struct rig *rig, const struct tensor *t, const float *logical
     return ok;
 }
 
+/* From the device's own values. */
+static bool feed_there(struct rig *rig, int i, const struct op_data *data, int hidden, struct error *err)
+{
+    const struct place *to = &rig->tensors[i];
+    struct rig_fed *fed = &rig->fed[i];
+    *fed = (struct rig_fed){.card = rig->keep_inputs ? data->card : NULL, .hidden = hidden};
+    free(rig->inputs[i]);
+    rig->inputs[i] = NULL;
+    return card_feed(data->card, &rig->program->tensors[i], hidden, to->address, err) &&
+           (!rig->keep_inputs || card_sum(data->card, to->address, to->bytes, &fed->sum, err));
+}
+
 static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, struct error *err)
 {
     const struct program *p = rig->program;
@@ -257,7 +272,11 @@ static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, stru
     float *hidden = NULL;
     if (!logical)
         return error_set(err, ERROR_INTERNAL, "no data for tensor %s", t->role->name);
-    if (mask && p->uses_mask && !p->reads_inactive && !p->work.mask.marks_output) { /* where it promises not to look, it finds NaN */
+    bool hides = mask && p->uses_mask && !p->reads_inactive && !p->work.mask.marks_output;
+    if (data->card && !tensor_role_is_mask(t->role))
+        return feed_there(rig, i, data, hides ? marks->slot : -1, err);
+    rig->fed[i].card = NULL;
+    if (hides) { /* where it promises not to look, it finds NaN */
         size_t bytes = tensor_elements(t) * sizeof *hidden;
         logical = hidden = memcpy(xmalloc(bytes), logical, bytes);
         mask_blank(t, mask, NAN, hidden);

@@ -1,4 +1,5 @@
 /* What a run left behind: the output, the mask, guard zones, and inputs that must be as they were. */
+#include "measure/card.h"
 #include "measure/rig_private.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,11 +44,33 @@ static bool unchanged(struct rig *rig, const char *name, const struct place *pla
     return ok;
 }
 
+/* The same of what the device made itself: only a sum comes back, and a place where it is another. */
+static bool unchanged_there(struct rig *rig, int i, struct text *unsafe, struct error *err)
+{
+    const struct tensor *t = &rig->program->tensors[i];
+    const struct place *place = &rig->tensors[i];
+    uint64_t now;
+    size_t first;
+    if (!card_sum(rig->fed[i].card, place->address, place->bytes, &now, err))
+        return false;
+    if (now == rig->fed[i].sum)
+        return true;
+    if (!card_first_change(rig->fed[i].card, t, rig->fed[i].hidden, place->address, place->bytes, &first, err))
+        return false;
+    text_addf(unsafe, "changed its input: %s, first at element %zu of its storage; ", t->role->name, first / dtype_bytes(t->dtype));
+    return true;
+}
+
 static bool inputs_unchanged(struct rig *rig, struct text *unsafe, struct error *err)
 {
     const struct program *p = rig->program;
     for (int i = 0; i < p->tensor_count; i++) {
         const struct tensor *t = &p->tensors[i];
+        if (rig->fed[i].card) {
+            if (!unchanged_there(rig, i, unsafe, err))
+                return false;
+            continue;
+        }
         if (!unchanged(rig, t->role->name, &rig->tensors[i], rig->inputs[i], t->layout == LAYOUT_BITS ? 4 : dtype_bytes(t->dtype), unsafe,
                        err))
             return false;
@@ -97,28 +120,49 @@ bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err)
     return true;
 }
 
+/* The verdict on a further tensor: what is wrong with it is said behind what is wrong with the first. */
+static void take_verdict(struct verdict *verdict, const struct verdict *own)
+{
+    if (verdict->ok && (!own->ok || !verdict->text[0] || own->error_over_bound > verdict->error_over_bound)) {
+        *verdict = *own;
+    } else if (!own->ok) {
+        size_t at = strlen(verdict->text);
+        snprintf(verdict->text + at, sizeof verdict->text - at, "; %s", own->text);
+    }
+}
+
 /* What one tensor that the program writes holds. What is wrong with a second one is said behind what is wrong with the first. */
 static bool check_output(struct rig *rig, int i, const struct op_data *data, struct verdict *verdict, const char *dump_dir,
                          struct error *err)
 {
     const struct program *p = rig->program;
     const struct place *place = &rig->tensors[i];
-    unsigned char *storage = xmalloc(place->bytes);
     struct verdict own = {.ok = true};
+    bool there = false;
+    if (data->card && p->tensors[i].layout != LAYOUT_BITS) {
+        uint64_t sum;
+        if (!card_sum(data->card, place->address, place->bytes, &sum, err) ||
+            (p->checked && !card_verify(data->card, p, i, place->address, &there, &own, err)))
+            return false;
+        rig->output_sum = (rig->output_sum ^ sum) * UINT64_C(0x100000001b3);
+        if (there || !p->checked) {
+            take_verdict(verdict, &own);
+            return true;
+        }
+        if (!card_fetch(data->card, err)) /* the CPU says what is wrong */
+            return false;
+        own = (struct verdict){.ok = true};
+    }
+    unsigned char *storage = xmalloc(place->bytes);
     bool ok = rig->dev->ops->read(rig->dev, place->address, storage, place->bytes, err);
-    if (ok)
+    if (ok && !data->card)
         rig->output_sum = sum_of(rig->output_sum, storage, place->bytes);
     if (ok && p->checked)
         verify_tensor(p, i, data, storage, &own);
     if (ok && !own.ok && dump_dir && p->tensors[i].layout != LAYOUT_BITS)
         ok = verify_dump(p, i, data, storage, dump_dir, err);
     free(storage);
-    if (verdict->ok && (!own.ok || !verdict->text[0] || own.error_over_bound > verdict->error_over_bound)) {
-        *verdict = own;
-    } else if (!own.ok) {
-        size_t at = strlen(verdict->text);
-        snprintf(verdict->text + at, sizeof verdict->text - at, "; %s", own.text);
-    }
+    take_verdict(verdict, &own);
     return ok;
 }
 

@@ -25,6 +25,11 @@ struct rig_step {
     struct rig_call *call; /* STEP_CALL */
     int leader;            /* an earlier step with the same call: it chooses, this one has a plan of its own like the chosen; -1: itself */
 };
+struct rig_fed {
+    const struct card_data *card; /* where the values are from; NULL: the CPU fed it, or nobody asks whether it changed */
+    int hidden;                   /* slot of the mask where NaN stands, or -1 */
+    uint64_t sum;                 /* card_sum */
+};
 struct rig {
     struct device *dev;
     struct cudnn *library;
@@ -33,6 +38,7 @@ struct rig {
     struct rig_step *steps;
     struct place *tensors, *scratch;
     unsigned char **inputs;  /* host copies by tensor, NULL unless kept */
+    struct rig_fed *fed;     /* by tensor: what was fed where the check is on the device */
     unsigned char **weights; /* by constant, likewise */
     bool keep_inputs;
     size_t guard;

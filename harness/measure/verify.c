@@ -8,15 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried)
+{
+    if (bound == 0 && carried == 0)
+        return 0;
+    bound = bound * look->factor + carried;
+    double u = dtype_unit_roundoff(look->t.dtype),
+           smallest = look->t.dtype == DTYPE_F16 ? 0x1p-25 : 0x1p-150; /* half of the smallest number */
+    return bound + u * (fabs(want) + bound) + smallest;
+}
+
 double verify_tolerance(const struct verify_look *look, size_t i)
 {
     double carried = look->want->carried ? look->want->carried[i] : 0; /* by a chain's earlier links */
-    if (!look->want->bound || (look->want->bound[i] == 0 && carried == 0))
-        return 0;
-    double bound = look->want->bound[i] * look->factor + carried;
-    double u = dtype_unit_roundoff(look->t.dtype),
-           smallest = look->t.dtype == DTYPE_F16 ? 0x1p-25 : 0x1p-150; /* half of the smallest number */
-    return bound + u * (fabs(look->want->reference[i]) + bound) + smallest;
+    return look->want->bound ? verify_tolerance_of(look, look->want->reference[i], look->want->bound[i], carried) : 0;
 }
 
 static double rounded(enum dtype t, double v)
@@ -230,17 +235,24 @@ static void describe_wrong(const struct verify_look *look, const struct candidat
     text_addf(t, " elements%s%s", v->pattern[0] ? ", " : "", v->pattern);
 }
 
+void verify_describe_right(struct verdict *v)
+{
+    if (!v->elements)
+        snprintf(v->text, sizeof v->text, "nothing to compare: no output is active");
+    else if (v->error_over_bound == 0)
+        snprintf(v->text, sizeof v->text, "exact");
+    else
+        snprintf(v->text, sizeof v->text, "%.2g of the tolerance", v->error_over_bound);
+}
+
 static void describe(const struct verify_look *look, const struct candidate *worst, struct verdict *v)
 {
     struct text t = {0};
-    if (!v->ok)
-        describe_wrong(look, worst, v, &t);
-    else if (!v->elements)
-        text_add(&t, "nothing to compare: no output is active");
-    else if (v->error_over_bound == 0)
-        text_add(&t, "exact");
-    else
-        text_addf(&t, "%.2g of the tolerance", v->error_over_bound);
+    if (v->ok) {
+        verify_describe_right(v);
+        return;
+    }
+    describe_wrong(look, worst, v, &t);
     snprintf(v->text, sizeof v->text, "%s", text_get(&t));
     text_free(&t);
 }

@@ -31,6 +31,10 @@ struct verify_look {
 void verify_begin(struct verify_look *look, const struct program *program, int tensor, const struct op_data *data, const void *storage);
 /* What the element may differ by from its reference; 0: it must be the reference rounded to the dtype. */
 double verify_tolerance(const struct verify_look *look, size_t logical);
+/* The same of an element whose reference, bound and carried error are these. */
+double verify_tolerance_of(const struct verify_look *look, double want, double bound, double carried);
+/* The sentence of a verdict that is right. */
+void verify_describe_right(struct verdict *v);
 /* Is this the value of logical element i? Success form: NaN is not. */
 bool verify_right(const struct verify_look *look, size_t logical, double got);
 /* Names what the wrong elements have in common, in words. */

@@ -60,6 +60,7 @@ const struct op op_conv2d = {
     .row0 = "cudnn",
     .has_filter = true,
     .has_math = true,
+    .on_card = REFERENCE_CONV2D,
     .epilogues = EPILOGUES_ALL,
     .dtypes = DTYPES_ALL | BIT(DTYPE_I8),
     .layouts = LAYOUTS_ALL,

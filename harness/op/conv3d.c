@@ -78,6 +78,7 @@ const struct op op_conv3d = {
     .row0 = "cudnn",
     .has_filter = true,
     .has_math = true,
+    .on_card = REFERENCE_CONV3D,
     .volume = true,
     .epilogues = BIT(EPILOGUE_BIAS) | BIT(EPILOGUE_RELU) | BIT(EPILOGUE_LEAKY_RELU) | BIT(EPILOGUE_RESIDUAL),
     .dtypes = DTYPES_ALL,

@@ -65,6 +65,7 @@ const struct op op_conv_transpose2d = {
     .row0 = "copy",
     .has_filter = true,
     .has_math = true,
+    .on_card = REFERENCE_TRANSPOSED,
     .epilogues = EPILOGUES_ALL,
     .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL,

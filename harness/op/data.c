@@ -118,8 +118,8 @@ struct reference {
     struct op_data *data;
     struct op_values *to;
     struct stage last;
-    bool bounds;
-    int64_t terms, least; /* products of an output; of them those that are not zero, at least */
+    struct op_bounds is;
+    const int64_t *rows; /* NULL: all */
 };
 
 /* A row without any is not computed: it would be cleared. */
@@ -168,17 +168,17 @@ static void reference_row(void *context, int64_t index, int thread)
 {
     struct reference *r = context;
     const struct work *w = r->work;
-    int64_t n_i = index / w->p, p_i = index % w->p;
+    int64_t row_i = r->rows ? r->rows[index] : index, n_i = row_i / w->p, p_i = row_i % w->p;
     size_t count = (size_t)(w->k * w->q);
-    double *space = xcalloc(count * (r->bounds ? 4 : 2), sizeof *space);
+    double *space = xcalloc(count * (r->is.bounds ? 4 : 2), sizeof *space);
     struct epilogue_row row = {
-        .y = space, .y2 = space + count, .e = r->bounds ? space + 2 * count : NULL, .e2 = r->bounds ? space + 3 * count : NULL};
-    bool sums = r->terms > 0 && r->bounds && (!r->data->exact || slope_rounds(w));
+        .y = space, .y2 = space + count, .e = r->is.bounds ? space + 2 * count : NULL, .e2 = r->is.bounds ? space + 3 * count : NULL};
+    bool sums = r->is.sums;
     bool wanted = !r->data->mask_out || any_active(r, n_i, p_i);
     if (wanted)
         w->op->reference_row(w, r->data, n_i, p_i, row.y, sums ? row.e : NULL);
     for (size_t i = 0; sums && i < count; i++)
-        row.e[i] = row.e[i] > 0 ? bound_sum(w->math, (double)r->terms, (double)r->least, row.y[i], row.e[i]) : 0;
+        row.e[i] = row.e[i] > 0 ? bound_sum(w->math, (double)r->is.terms, (double)r->is.least, row.y[i], row.e[i]) : 0;
     if (r->data->mask_out)
         clear_inactive(r, n_i, p_i, row.y, row.e);
     epilogue_apply(w, r->data, n_i, p_i, &row);
@@ -212,18 +212,32 @@ static bool make_room(const struct work *work, struct op_data *data, bool bounds
     return ok || out_of_memory(work, err);
 }
 
+struct op_bounds op_data_bounds(const struct work *work, const struct op_data *data)
+{
+    struct op_bounds is = {0};
+    is.terms = work->op->has_filter ? work->c / work->groups * work_filter_taps(work) : work->op->terms * work_filter_taps(work);
+    is.least = data->at[SLOT_MASK_IN].value && work->op->has_filter ? work->c / work->groups : is.terms;
+    is.bounds = !data->exact || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0 || slope_rounds(work);
+    is.sums = is.terms > 0 && is.bounds && (!data->exact || slope_rounds(work));
+    return is;
+}
+
+bool op_data_reference_rows(const struct work *work, struct op_data *data, const int64_t *rows, int count, struct error *err)
+{
+    struct reference r = {.work = work, .data = data, .to = &data->at[SLOT_OUTPUT], .rows = rows};
+    r.last = epilogue_stage(work, work->epilogue_count);
+    r.is = op_data_bounds(work, data);
+    if (!make_room(work, data, r.is.bounds, err))
+        return false;
+    pool_for(rows ? count : work->n * work->p, 0, reference_row, &r);
+    return true;
+}
+
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err)
 {
     if (work->op->reference)
         return make_room(work, data, !data->exact, err) && work->op->reference(work, data, err);
-    struct reference r = {.work = work, .data = data, .to = &data->at[SLOT_OUTPUT], .last = epilogue_stage(work, work->epilogue_count)};
-    r.terms = work->op->has_filter ? work->c / work->groups * work_filter_taps(work) : work->op->terms * work_filter_taps(work);
-    r.least = data->at[SLOT_MASK_IN].value && work->op->has_filter ? work->c / work->groups : r.terms;
-    r.bounds = !data->exact || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0 || slope_rounds(work);
-    if (!make_room(work, data, r.bounds, err))
-        return false;
-    pool_for(work->n * work->p, 0, reference_row, &r);
-    return true;
+    return op_data_reference_rows(work, data, NULL, 0, err);
 }
 
 bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err)

@@ -75,17 +75,9 @@ struct exact_plan generate_plan(const struct work *w)
 }
 
 struct job {
-    const struct work *work;
-    const struct tensor *t;
+    struct generate_recipe recipe;
     float *to;
     size_t count;
-    uint64_t key;
-    bool exact, rectify;
-    int64_t magnitude, unit;
-    struct exact_plan plan;
-    int64_t step; /* of the permutation of taps */
-    double scale;
-    enum dtype round_to;
 };
 
 static int64_t gcd(int64_t a, int64_t b)
@@ -95,19 +87,19 @@ static int64_t gcd(int64_t a, int64_t b)
 
 /* Which taps of output channel k are not zero: a window of `nonzero` over a fixed permutation of all taps, moving on by its own length
  * from channel to channel, so that together the channels use every tap. */
-static bool tap_is_used(const struct job *job, size_t index)
+static bool tap_is_used(const struct generate_recipe *r, size_t index)
 {
-    int64_t n = job->plan.terms, k = (int64_t)(index / (size_t)n), tap = (int64_t)(index % (size_t)n);
-    int64_t at = (tap % n * job->step + k % n * job->plan.nonzero) % n;
-    return at < job->plan.nonzero;
+    int64_t n = r->terms, k = (int64_t)(index / (size_t)n), tap = (int64_t)(index % (size_t)n);
+    int64_t at = (tap % n * r->step + k % n * r->nonzero) % n;
+    return at < r->nonzero;
 }
 
-static float exact_value(const struct job *job, size_t i)
+static float exact_value(const struct generate_recipe *r, size_t i)
 {
-    if (job->t->role->values == VALUES_WEIGHT && job->plan.nonzero < job->plan.terms && !tap_is_used(job, i))
+    if (r->terms && !tap_is_used(r, i))
         return 0;
-    uint64_t b = mix(job->key + i * UINT64_C(0x9e3779b97f4a7c15));
-    float magnitude = (float)(job->unit * (int64_t)(1 + (b >> 33) % (uint64_t)job->magnitude));
+    uint64_t b = mix(r->key + i * UINT64_C(0x9e3779b97f4a7c15));
+    float magnitude = (float)(r->unit * (int64_t)(1 + (b >> 33) % (uint64_t)r->magnitude));
     return b & 1 ? -magnitude : magnitude;
 }
 
@@ -115,40 +107,49 @@ static float exact_value(const struct job *job, size_t i)
 static void fill_chunk(void *context, int64_t chunk, int thread)
 {
     struct job *job = context;
+    const struct generate_recipe *r = &job->recipe;
     size_t from = (size_t)chunk * CHUNK, to = from + CHUNK < job->count ? from + CHUNK : job->count;
     for (size_t i = from; i < to; i++) {
-        if (job->exact) {
-            job->to[i] = exact_value(job, i);
+        if (r->exact) {
+            job->to[i] = exact_value(r, i);
             continue;
         }
-        double v = normal(job->key, i);
-        job->to[i] = (float)(job->rectify && v < 0 ? 0 : v * job->scale);
+        double v = normal(r->key, i);
+        job->to[i] = (float)(r->rectify && v < 0 ? 0 : v * r->scale);
     }
-    if (!job->exact)
-        convert_round(job->round_to, job->to + from, to - from);
+    if (!r->exact)
+        convert_round(r->round_to, job->to + from, to - from);
+}
+
+struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part)
+{
+    struct exact_plan plan = generate_plan(work);
+    struct generate_recipe r = {.exact = part == DATA_PART_EXACT, .scale = 1};
+    r.key = generate_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)r.exact, 0);
+    /* the bias too is representable in the work's own type: libraries take the bias of 16-bit data in 16 bits */
+    r.round_to = t->role->values == VALUES_BIAS ? work_result_dtype(work) : t->dtype;
+    r.rectify = t->role->values == VALUES_INPUT && work->data == DATA_RELU;
+    r.unit = t->role->values == VALUES_INPUT ? plan.unit : 1;
+    const int64_t magnitudes[] = {[VALUES_OPERAND] = plan.input,
+                                  [VALUES_INPUT] = plan.input,
+                                  [VALUES_WEIGHT] = plan.filter,
+                                  [VALUES_BIAS] = plan.bias,
+                                  [VALUES_ADDEND] = plan.residual};
+    r.magnitude = magnitudes[t->role->values];
+    if (t->role->values == VALUES_WEIGHT) { /* outputs of variance 1 */
+        r.scale = 1 / sqrt((double)plan.terms);
+        for (r.step = (int64_t)(0.618 * (double)plan.terms) | 1; gcd(r.step, plan.terms) != 1;)
+            r.step++;
+        r.terms = plan.nonzero < plan.terms ? plan.terms : 0;
+        r.nonzero = plan.nonzero;
+    }
+    if (t->dtype == DTYPE_I8) /* whole numbers over most of -127 .. 127 */
+        r.scale = 32;
+    return r;
 }
 
 void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to)
 {
-    struct job job = {.work = work, .t = t, .to = to, .count = tensor_elements(t), .exact = part == DATA_PART_EXACT, .scale = 1};
-    job.key = generate_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)job.exact, 0);
-    job.plan = generate_plan(work);
-    /* the bias too is representable in the work's own type: libraries take the bias of 16-bit data in 16 bits */
-    job.round_to = t->role->values == VALUES_BIAS ? work_result_dtype(work) : t->dtype;
-    job.rectify = t->role->values == VALUES_INPUT && work->data == DATA_RELU;
-    job.unit = t->role->values == VALUES_INPUT ? job.plan.unit : 1;
-    const int64_t magnitudes[] = {[VALUES_OPERAND] = job.plan.input,
-                                  [VALUES_INPUT] = job.plan.input,
-                                  [VALUES_WEIGHT] = job.plan.filter,
-                                  [VALUES_BIAS] = job.plan.bias,
-                                  [VALUES_ADDEND] = job.plan.residual};
-    job.magnitude = magnitudes[t->role->values];
-    if (t->role->values == VALUES_WEIGHT) { /* outputs of variance 1 */
-        job.scale = 1 / sqrt((double)job.plan.terms);
-        for (job.step = (int64_t)(0.618 * (double)job.plan.terms) | 1; gcd(job.step, job.plan.terms) != 1;)
-            job.step++;
-    }
-    if (t->dtype == DTYPE_I8) /* whole numbers over most of -127 .. 127 */
-        job.scale = 32;
+    struct job job = {.recipe = generate_recipe(work, t, part), .to = to, .count = tensor_elements(t)};
     pool_for((int64_t)((job.count + CHUNK - 1) / CHUNK), job.count < 4 * CHUNK ? 1 : 0, fill_chunk, &job);
 }

@@ -14,6 +14,18 @@ struct exact_plan {
     int64_t nonzero;                       /* filter taps that are not 0, per output channel; < terms where the dtype holds no larger sum */
 };
 struct exact_plan generate_plan(const struct work *work);
+/* What makes the values of a tensor: whoever follows it makes the same bits (generate_tensor here, kernels/reference/data.cu on a device).
+ */
+struct generate_recipe {
+    uint64_t key;
+    bool exact;
+    int64_t magnitude, unit;      /* exact: unit * 1 .. unit * magnitude, of either sign */
+    int64_t terms, nonzero, step; /* exact, of a filter: which taps are not 0 (tap_is_used); terms 0: all */
+    double scale;                 /* else: normal values times this, */
+    bool rectify;                 /* negative ones 0, */
+    enum dtype round_to;          /* rounded to what this type holds */
+};
+struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);
 /* Fills `to` with the values of a tensor, already representable in its dtype. */
 void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to);
 /* 64 random bits of (seed, stream, index). */

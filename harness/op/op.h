@@ -49,10 +49,14 @@ struct op_data {
     const double *wide_input, *wide_residual; /* not owned: activations inside a chain, in double, in place of values */
     struct op_data *links;                    /* op chain: filter and bias of each layer run */
     int link_count;
+    struct card_data
+        *card; /* the same on the device, where it checks there (measure/card.h); references are then only samples. Not owned */
 };
 
 /* What bench itself uses an op for: items of an epilogue as a further step behind another op (decision 3); a network, run whole; the op
  * whose variants are the rows of a sequence. */
+/* The convolutions whose reference a kernel can make, by how a tap finds its input (kernels/reference/conv.cu has the same order). */
+enum op_reference { REFERENCE_CPU, REFERENCE_CONV2D, REFERENCE_CONV3D, REFERENCE_TRANSPOSED, REFERENCE_UPSAMPLED };
 enum op_task { TASK_NONE, TASK_POINTWISE, TASK_DEPTH_TO_SPACE, TASK_LAYOUT, TASK_NETWORK, TASK_SEQUENCE };
 struct op {
     const char *name;
@@ -69,9 +73,10 @@ struct op {
     const char *row0;                       /* "cudnn" or "copy": the variant that row 0 is */
     bool has_filter, has_math;              /* has_math false: moves data only; tolerance is zero and math is not printed */
     enum op_task task;
-    bool volume;   /* images are volumes, plane under plane (conv3d.c) */
-    bool tap_sums; /* no filter, but a window of r x s */
-    int taps;      /* of `reads` along each axis, where there is neither filter nor window; 0 counts as 1 */
+    enum op_reference on_card; /* which kernel of kernels/reference/conv.cu makes its result */
+    bool volume;               /* images are volumes, plane under plane (conv3d.c) */
+    bool tap_sums;             /* no filter, but a window of r x s */
+    int taps;                  /* of `reads` along each axis, where there is neither filter nor window; 0 counts as 1 */
     int terms; /* of the sum that makes an output, where there is no filter; 0: values are moved, nothing is summed. Times r s of a window
                 */
     unsigned epilogues;       /* bit set of enum epilogue_kind that may follow */
@@ -148,6 +153,16 @@ bool op_data_make(const struct work *work, enum data_part part, struct op_data *
 void op_data_free(struct op_data *data);
 /* References and bounds from inputs that are there. */
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err);
+/* The same of a few rows (n * p + p_i, before the epilogue) of an op that has reference_row; the rest of reference and bound is undefined.
+ */
+bool op_data_reference_rows(const struct work *work, struct op_data *data, const int64_t *rows, int count, struct error *err);
+/* How a reference is bounded: shared by the CPU's and the device's. `bounds`: there are any; `sums`: of the op's own sum too; terms, least:
+ * products of an output, and how many of them are not zero at least. */
+struct op_bounds {
+    bool bounds, sums;
+    int64_t terms, least;
+};
+struct op_bounds op_data_bounds(const struct work *work, const struct op_data *data);
 /* Inputs alone (no reference): what a timed run is fed when verification already happened in another process. */
 bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 

@@ -66,6 +66,7 @@ const struct op op_upsample_conv2d = {
     .row0 = "cudnn",
     .has_filter = true,
     .has_math = true,
+    .on_card = REFERENCE_UPSAMPLED,
     .epilogues = EPILOGUES_ALL,
     .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL,

@@ -20,6 +20,7 @@
 #include "device/compile/compile.h"
 #include "device/cupti/range.h"
 #include "device/cupti/sass.h"
+#include "measure/card.h"
 #include "measure/rig.h"
 #include "message/wire.h"
 #include "plan/plan.h"
@@ -51,6 +52,8 @@ struct worker {
     /* data of the case in hand */
     int data_case[WORKER_DATA]; /* by enum data_part, then the precision data without zeros (DATA_FULL); -1 = none */
     struct op_data data[WORKER_DATA];
+    struct card *card; /* the check on the device; NULL: the CPU checks */
+    bool card_tried;
 };
 
 /* A worker that holds nothing yet. Events go to `emit`, which takes the reference. */

@@ -25,14 +25,36 @@ void worker_stage(struct worker *w, int row, const char *stage, double limit_s)
     w->emit(w->context, json_pack("{s:s,s:i,s:s,s:f}", "event", "stage", "row", row, "stage", stage, "limit", limit_s));
 }
 
+/* Gives back what a slot holds. */
+static void drop_data(struct worker *w, int slot)
+{
+    if (w->data_case[slot] < 0)
+        return;
+    card_data_free(w->data[slot].card);
+    op_data_free(&w->data[slot]);
+    w->data_case[slot] = -1;
+}
+
+/* A device that keeps time checks for itself; what stands in the way is told, and the CPU does it. */
+static struct card *card_of(struct worker *w)
+{
+    struct error err = {0};
+    if (w->card_tried || !w->dev->ops->keeps_time)
+        return w->card;
+    w->card_tried = true;
+    if (!card_open(w->dev, w->options.compiler, &w->card, &err))
+        w->emit(w->context, json_pack("{s:s,s:s,s:s}", "event", "environment", "name", "cpu_checks", "value", err.text));
+    return w->card;
+}
+
 bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err)
 {
     int wanted = w->plan.rows[row].case_index, slot = part & DATA_FULL ? WORKER_DATA - 1 : (int)part;
     if (w->data_case[slot] != wanted) {
-        if (w->data_case[slot] >= 0)
-            op_data_free(&w->data[slot]);
-        w->data_case[slot] = -1;
-        if (!op_data_make(&w->plan.cases[wanted].work, part, &w->data[slot], err))
+        const struct work *work = &w->plan.cases[wanted].work;
+        struct card *card = work->chain ? NULL : card_of(w);
+        drop_data(w, slot);
+        if (!(card ? card_data_make(card, work, part, &w->data[slot], err) : op_data_make(work, part, &w->data[slot], err)))
             return error_where(err, "data of %s", w->plan.cases[wanted].id);
         w->data_case[slot] = wanted;
     }
@@ -224,8 +246,8 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
 void worker_close(struct worker *w)
 {
     for (int i = 0; i < WORKER_DATA; i++)
-        if (w->data_case[i] >= 0)
-            op_data_free(&w->data[i]);
+        drop_data(w, i);
+    card_close(w->card);
     worker_sequence_close(w);
     counter_set_free(&w->set);
     cupti_sass_close(w->sass);

@@ -1,0 +1,365 @@
+#include "measure/card.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "device/compile/compile.h"
+#include "measure/card_private.h"
+#include "op/bound.h"
+#include "op/epilogue.h"
+#include "op/generate.h"
+#include "op/shape.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const card_sources[] = {"kernels/reference/data.cu", "kernels/reference/conv.cu", "kernels/reference/compare.cu", NULL};
+static const struct {
+    const char *kernel;
+    int source;
+} card_kernels[CARD_KERNELS] = {
+    [CARD_NORMAL] = {"data_normal", 0},     [CARD_EXACT] = {"data_exact", 0},       [CARD_BLANK] = {"data_blank", 0},
+    [CARD_PACK] = {"data_pack", 0},         [CARD_SUM] = {"data_sum", 0},           [CARD_DIFFER] = {"data_differ", 0},
+    [CARD_ROWS_F64] = {"data_rows_f64", 0}, [CARD_ROWS_F32] = {"data_rows_f32", 0}, [CARD_CONV] = {"reference_conv", 1},
+    [CARD_COMPARE] = {"compare_output", 2}};
+
+static bool card_load(struct card *card, int source, const char *compiler, struct error *err)
+{
+    struct compiled c = {0};
+    char *path = file_share(card_sources[source]);
+    struct compile_request request = {.path = path, .label = "reference", .arch = card->dev->chip.arch, .compiler = compiler};
+    bool ok = compile(&request, &c, err);
+    struct device_image image = {
+        .label = "reference", .path = path, .ptx = c.ptx, .ptx_bytes = c.ptx_bytes, .cubin = c.cubin, .cubin_bytes = c.cubin_bytes};
+    ok = ok && card->dev->ops->load(card->dev, &image, &card->modules[source], err);
+    for (int i = 0; ok && i < CARD_KERNELS; i++)
+        if (card_kernels[i].source == source)
+            ok = card->dev->ops->function(card->dev, card->modules[source], card_kernels[i].kernel, &card->functions[i], err);
+    compiled_free(&c);
+    free(path);
+    return ok || error_where(err, "%s", card_sources[source]);
+}
+
+bool card_open(struct device *dev, const char *compiler, struct card **out, struct error *err)
+{
+    struct card *card = xcalloc(1, sizeof *card);
+    card->dev = dev;
+    bool ok = dev->ops->alloc(dev, "counts of the check", CARD_COUNTS * sizeof(uint64_t), &card->counts, err);
+    for (int i = 0; ok && card_sources[i]; i++)
+        ok = card_load(card, i, compiler, err);
+    if (!ok) {
+        card_close(card);
+        card = NULL;
+    }
+    *out = card;
+    return ok;
+}
+
+void card_close(struct card *card)
+{
+    if (!card)
+        return;
+    for (int i = 0; card_sources[i]; i++)
+        if (card->modules[i])
+            card->dev->ops->unload(card->dev, card->modules[i]);
+    if (card->counts)
+        card->dev->ops->release(card->dev, card->counts);
+    free(card);
+}
+
+union card_arg card_real(double v)
+{
+    return (union card_arg){.d = v};
+}
+union card_arg card_single(float v)
+{
+    union card_arg arg = {.i = 0};
+    arg.f = v;
+    return arg;
+}
+union card_arg card_int(int64_t v)
+{
+    return (union card_arg){.i = v};
+}
+
+bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count, const union card_arg *args, int arg_count,
+                 struct error *err)
+{
+    const struct device_ops *ops = card->dev->ops;
+    const struct param *params;
+    unsigned char packed[256] = {0};
+    size_t bytes;
+    int wanted = ops->signature(card->dev, card->functions[kernel], &params, &bytes);
+    if (wanted != arg_count || bytes > sizeof packed)
+        return error_set(err, ERROR_INTERNAL, "kernel %s takes %d parameters of %zu bytes, not %d", card_kernels[kernel].kernel, wanted,
+                         bytes, arg_count);
+    for (int i = 0; i < arg_count; i++)
+        memcpy(packed + params[i].offset, &args[i], params[i].bytes); /* little endian */
+    int64_t blocks = (count + CARD_THREADS - 1) / CARD_THREADS, most = 16 * (int64_t)card->dev->chip.sm_count;
+    struct device_launch launch = {.grid = {(uint32_t)(blocks < 1      ? 1
+                                                       : blocks < most ? blocks
+                                                                       : most),
+                                            1, 1},
+                                   .block = {CARD_THREADS, 1, 1},
+                                   .carveout = -1,
+                                   .params = packed,
+                                   .param_bytes = bytes};
+    return ops->launch(card->dev, card->functions[kernel], &launch, err) || error_where(err, "kernel %s", card_kernels[kernel].kernel);
+}
+
+/* ---- what a case has on the device ---- */
+
+static bool card_room(struct card_data *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
+{
+    return d->card->dev->ops->alloc(d->card->dev, label, bytes, address, err) || error_where(err, "the check on the device");
+}
+
+static bool card_upload(struct card_data *d, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err)
+{
+    return card_room(d, label, bytes, address, err) && d->card->dev->ops->write(d->card->dev, *address, from, bytes, err);
+}
+
+void card_data_free(struct card_data *d)
+{
+    if (!d)
+        return;
+    struct device *dev = d->card->dev;
+    for (int i = 0; i < OP_MAX_TENSORS; i++) {
+        uint64_t all[] = {d->at[i].value, d->at[i].reference, d->at[i].bound};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            if (all[k])
+                dev->ops->release(dev, all[k]);
+    }
+    if (d->mask_out)
+        dev->ops->release(dev, d->mask_out);
+    free(d);
+}
+
+/* The values of one tensor, made there; what the CPU made is held against them in a few places. */
+static bool card_generate(struct card_data *d, const struct work *work, const struct tensor *t, enum data_part part, struct error *err)
+{
+    struct generate_recipe r = generate_recipe(work, t, part);
+    int64_t count = (int64_t)tensor_elements(t);
+    uint64_t *to = &d->at[t->role->slot].value;
+    if (!card_room(d, t->role->name, (size_t)count * sizeof(float), to, err))
+        return false;
+    if (r.exact) {
+        union card_arg args[] = {card_int((int64_t)*to), card_int(count),   card_int((int64_t)r.key), card_int(r.magnitude),
+                                 card_int(r.unit),       card_int(r.terms), card_int(r.nonzero),      card_int(r.step)};
+        return card_launch(d->card, CARD_EXACT, count, args, 8, err);
+    }
+    union card_arg args[] = {card_int((int64_t)*to), card_int(count),     card_int((int64_t)r.key),
+                             card_real(r.scale),     card_int(r.rectify), card_int(r.round_to)};
+    return card_launch(d->card, CARD_NORMAL, count, args, 6, err);
+}
+
+static bool card_blank(const struct card_data *d, uint64_t values, uint64_t mask, const int64_t dim[4], float blank, struct error *err)
+{
+    union card_arg args[] = {card_int((int64_t)values), card_int((int64_t)mask),   card_int(dim[0]),
+                             card_int(dim[1]),          card_int(dim[2] * dim[3]), card_single(blank)};
+    return card_launch(d->card, CARD_BLANK, dim[0] * dim[1] * dim[2] * dim[3], args, 6, err);
+}
+
+static bool card_inputs(struct card_data *d, const struct work *work, enum data_part part, struct error *err)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    enum data_part which = (enum data_part)((int)part & ~(int)DATA_FULL);
+    int count = work->op->tensors(work, list);
+    bool there = work->op->on_card != REFERENCE_CPU, ok = true;
+    const struct op_data *host = d->host;
+    for (int i = 0; ok && i < count; i++) { /* masks first: what is blanked needs them */
+        const struct tensor *t = &list[i];
+        const float *value = host->at[t->role->slot].value;
+        if (value && tensor_role_is_mask(t->role))
+            ok = card_upload(d, t->role->name, value, tensor_elements(t) * sizeof *value, &d->at[t->role->slot].value, err);
+    }
+    if (ok && host->mask_out)
+        ok = card_upload(d, "mask of outputs", host->mask_out, (size_t)(work->n * work->p * work->q) * sizeof(float), &d->mask_out, err);
+    for (int i = 0; ok && i < count; i++) {
+        const struct tensor *t = &list[i];
+        const float *value = host->at[t->role->slot].value;
+        int64_t dim[4];
+        if (!value || tensor_role_is_mask(t->role))
+            continue;
+        tensor_fold(t, dim);
+        if (!there)
+            ok = card_upload(d, t->role->name, value, tensor_elements(t) * sizeof *value, &d->at[t->role->slot].value, err);
+        else
+            ok =
+                card_generate(d, work, t, which, err) && (t->role->slot != SLOT_INPUT || (part & DATA_FULL) || !d->at[SLOT_MASK_IN].value ||
+                                                          card_blank(d, d->at[SLOT_INPUT].value, d->at[SLOT_MASK_IN].value, dim, 0, err));
+    }
+    return ok;
+}
+
+/* ---- the reference ---- */
+
+static void card_describe(const struct work *work, const struct op_bounds *is, struct card_layer *g)
+{
+    *g = (struct card_layer){.kind = work->op->on_card - REFERENCE_CONV2D,
+                             .n = work->n,
+                             .c = work->c,
+                             .h = work->h,
+                             .w = work->w,
+                             .k = work->k,
+                             .t = work->t,
+                             .r = work->r,
+                             .s = work->s,
+                             .stride = work->stride,
+                             .pad = work->pad,
+                             .dilation = work->dilation ? work->dilation : 1,
+                             .groups = work->groups ? work->groups : 1,
+                             .p = work->p,
+                             .q = work->q,
+                             .block = work->block,
+                             .d = work->d,
+                             .plane = work->plane,
+                             .o = work->o,
+                             .plane_out = work->plane_out};
+    g->result_type = work_result_dtype(work);
+    g->sum_type = work->math == MATH_F16_ACC16 ? DTYPE_F16 : DTYPE_F32;
+    g->tf32 = work->math == MATH_TF32;
+    g->whole = work->math == MATH_I8_ACC32;
+    g->bounds = is->bounds;
+    g->sums = is->sums;
+    g->share = bound_share(work->math, (double)is->terms);
+    g->terms = (double)is->terms;
+    g->least = (double)is->least;
+    g->items = work->epilogue_count;
+    for (int i = 0; i < work->epilogue_count; i++) {
+        const struct epilogue *e = &work->epilogue[i];
+        struct stage s = epilogue_stage(work, i);
+        g->item[i] = (struct card_item){e->kind, e->block, e->mode == D2S_CRD, e->alpha, s.c, s.h, s.w};
+    }
+    struct stage last = epilogue_stage(work, work->epilogue_count);
+    g->out_c = last.c, g->out_h = last.h, g->out_w = last.w;
+}
+
+static bool card_reference(struct card_data *d, const struct work *work, struct error *err)
+{
+    struct op_bounds is = op_data_bounds(work, d->host);
+    struct card_layer g;
+    uint64_t layer = 0;
+    card_describe(work, &is, &g);
+    size_t count = (size_t)(g.n * g.out_c * g.out_h * g.out_w);
+    struct card_values *to = &d->at[SLOT_OUTPUT];
+    bool ok = card_upload(d, "layer of the reference", &g, sizeof g, &layer, err) &&
+              card_room(d, "reference", count * sizeof(double), &to->reference, err) &&
+              (!is.bounds || card_room(d, "bounds", count * sizeof(float), &to->bound, err));
+    union card_arg args[] = {card_int((int64_t)layer),
+                             card_int((int64_t)d->at[SLOT_INPUT].value),
+                             card_int((int64_t)d->at[SLOT_FILTER].value),
+                             card_int((int64_t)d->at[SLOT_BIAS].value),
+                             card_int((int64_t)d->at[SLOT_RESIDUAL].value),
+                             card_int((int64_t)d->mask_out),
+                             card_int((int64_t)to->reference),
+                             card_int((int64_t)to->bound)};
+    to->elements = count;
+    ok = ok && card_launch(d->card, CARD_CONV, (int64_t)count, args, 8, err) && d->card->dev->ops->sync(d->card->dev, err);
+    if (layer)
+        d->card->dev->ops->release(d->card->dev, layer);
+    return ok && card_sample(d, work, &g, err);
+}
+
+/* The CPU's references, up. */
+static bool card_upload_references(struct card_data *d, const struct work *work, struct error *err)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    bool ok = op_data_reference(work, d->host, err);
+    for (int i = 0, count = work->op->tensors(work, list); ok && i < count; i++) {
+        int slot = list[i].role->slot;
+        const struct op_values *from = &d->host->at[slot];
+        struct card_values *to = &d->at[slot];
+        if (!list[i].written || tensor_role_is_mask(list[i].role) || !from->reference)
+            continue;
+        to->elements = from->elements;
+        ok = card_upload(d, "reference", from->reference, from->elements * sizeof(double), &to->reference, err) &&
+             (!from->bound || card_upload(d, "bounds", from->bound, from->elements * sizeof(float), &to->bound, err));
+    }
+    d->fetched = true; /* they are the host's own */
+    return ok;
+}
+
+bool card_data_make(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err)
+{
+    struct card_data *d = xcalloc(1, sizeof *d);
+    *d = (struct card_data){.card = card, .host = host};
+    bool made = op_data_inputs(work, part, host, err);
+    bool ok = made && card_inputs(d, work, part, err) &&
+              (work->op->on_card != REFERENCE_CPU ? card_reference(d, work, err) : card_upload_references(d, work, err));
+    if (ok) {
+        host->card = d;
+        return true;
+    }
+    if (made)
+        op_data_free(host);
+    card_data_free(d);
+    return false;
+}
+
+/* ---- feeding and looking ---- */
+
+void card_strides(const struct tensor *t, int64_t dim[4], int64_t stride[4])
+{
+    tensor_fold(t, dim);
+    int64_t step = 1;
+    for (int i = 3; i >= 0; i--) { /* where the next element along an axis lies */
+        stride[i] = dim[i] > 1 ? (int64_t)tensor_index(t, (size_t)step) : 0;
+        step *= dim[i];
+    }
+}
+
+bool card_feed(const struct card_data *d, const struct tensor *t, int hidden, uint64_t address, struct error *err)
+{
+    struct device *dev = d->card->dev;
+    uint64_t from = d->at[t->role->slot].value, copy = 0;
+    int64_t dim[4], stride[4];
+    size_t bytes = tensor_elements(t) * sizeof(float);
+    bool ok = from || error_set(err, ERROR_INTERNAL, "no data for tensor %s", t->role->name);
+    card_strides(t, dim, stride);
+    if (ok && hidden >= 0) {
+        ok = dev->ops->alloc(dev, "values to hide", bytes, &copy, err) && dev->ops->copy(dev, copy, from, bytes, err) &&
+             card_blank(d, copy, d->at[hidden].value, dim, NAN, err);
+        from = copy;
+    }
+    union card_arg args[] = {card_int((int64_t)from), card_int((int64_t)address), card_int(t->dtype), card_int(dim[0]),
+                             card_int(dim[1]),        card_int(dim[2]),           card_int(dim[3]),   card_int(stride[0]),
+                             card_int(stride[1]),     card_int(stride[2]),        card_int(stride[3])};
+    ok = ok && card_launch(d->card, CARD_PACK, dim[0] * dim[1] * dim[2] * dim[3], args, 11, err);
+    if (copy)
+        ok = dev->ops->sync(dev, err) && ok;
+    if (copy)
+        dev->ops->release(dev, copy);
+    return ok;
+}
+
+/* One number that a kernel reduces into, begun at `begin`. */
+static bool card_number(const struct card *card, uint64_t begin, enum card_kernel kernel, size_t bytes, union card_arg *args, int arg_count,
+                        uint64_t *out, struct error *err)
+{
+    const struct device_ops *ops = card->dev->ops;
+    args[arg_count - 1] = card_int((int64_t)card->counts);
+    return ops->write(card->dev, card->counts, &begin, sizeof begin, err) &&
+           card_launch(card, kernel, (int64_t)bytes / 8, args, arg_count, err) && ops->sync(card->dev, err) &&
+           ops->read(card->dev, card->counts, out, sizeof *out, err);
+}
+
+bool card_sum(const struct card_data *d, uint64_t address, size_t bytes, uint64_t *sum, struct error *err)
+{
+    union card_arg args[3] = {card_int((int64_t)address), card_int((int64_t)bytes)};
+    return card_number(d->card, 0, CARD_SUM, bytes, args, 3, sum, err);
+}
+
+bool card_first_change(const struct card_data *d, const struct tensor *t, int hidden, uint64_t address, size_t bytes, size_t *first,
+                       struct error *err)
+{
+    struct device *dev = d->card->dev;
+    uint64_t fed = 0, found = 0;
+    union card_arg args[4] = {{0}, card_int((int64_t)address), card_int((int64_t)bytes)};
+    bool ok = dev->ops->alloc(dev, "values as they were fed", bytes, &fed, err) && card_feed(d, t, hidden, fed, err);
+    args[0] = card_int((int64_t)fed);
+    ok = ok && card_number(d->card, bytes, CARD_DIFFER, bytes, args, 4, &found, err);
+    if (fed)
+        dev->ops->release(dev, fed);
+    *first = (size_t)found;
+    return ok;
+}

@@ -1,0 +1,46 @@
+/* measure/card: verification where the outputs lie (decision 16). Inputs are made on the device bit for bit as op/generate.c makes them,
+ * the reference in double by kernels of its own (kernels/reference/), outputs are compared there, and only counts come back.
+ *
+ * A case's device reference is trusted because the CPU's agrees with it on a sample in every case: whole rows of the output at the upper
+ * and lower border of the first and the last image and at random places, with all their channels and columns, so that every border, corner
+ * and kind of masked pixel is among them; a work of few rows is compared whole. Ops without a kernel of their own have the CPU's reference,
+ * which is uploaded once a case. Whatever the device finds wrong the CPU looks at again, with everything downloaded, and describes. */
+#ifndef BENCH_MEASURE_CARD_H
+#define BENCH_MEASURE_CARD_H
+
+#include "device/device.h"
+#include "measure/verify.h"
+#include "op/op.h"
+#include "op/program.h"
+
+struct card;
+struct card_data;
+
+/* The files that it compiles, for bundles; NULL-terminated. */
+extern const char *const card_sources[];
+/* compiler: as in compile_request. */
+bool card_open(struct device *dev, const char *compiler, struct card **card, struct error *err);
+void card_close(struct card *card);
+
+/* Data and references of a part of a work on the device; `host` receives what the CPU needs: inputs, masks, room for the references.
+ * host->card is the result. A device reference that does not agree with the CPU's is an ERROR_INTERNAL that names the element. Not for
+ * chains. */
+bool card_data_make(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
+void card_data_free(struct card_data *data);
+
+/* The values of a tensor that a program reads, packed at `address` in its type and layout; where `hidden` is a slot of a mask (-1: none),
+ * inactive pixels are NaN. */
+bool card_feed(const struct card_data *data, const struct tensor *t, int hidden, uint64_t address, struct error *err);
+/* A sum over the bits of a buffer: the same bits give the same sum. */
+bool card_sum(const struct card_data *data, uint64_t address, size_t bytes, uint64_t *sum, struct error *err);
+/* The first byte in which a buffer differs from what card_feed would put there; `bytes` when it does not. */
+bool card_first_change(const struct card_data *data, const struct tensor *t, int hidden, uint64_t address, size_t bytes, size_t *first,
+                       struct error *err);
+/* Compares an output where it lies. False in *right: the CPU must look (card_fetch, then verify_tensor); true: *verdict is the whole
+ * answer. */
+bool card_verify(const struct card_data *data, const struct program *program, int tensor, uint64_t address, bool *right,
+                 struct verdict *verdict, struct error *err);
+/* Downloads the references and bounds, once, into the op_data that they belong to. */
+bool card_fetch(struct card_data *data, struct error *err);
+
+#endif

@@ -1,0 +1,213 @@
+/* The check itself: the device's reference against the CPU's, an output against the reference, and everything down for the CPU to look at.
+ */
+#include "base/text.h"
+#include "measure/card_private.h"
+#include "measure/verify_private.h"
+#include "op/generate.h"
+#include "op/shape.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAMPLE_BORDER 2   /* rows from each border of the first and the last image */
+#define SAMPLE_RANDOM 8   /* rows anywhere */
+#define SAMPLE_LEAST 4096 /* outputs: as many rows more as it takes */
+#define SAMPLE_MOST 1024  /* rows */
+#define SAMPLE_CHUNK 4096 /* values of each input, at its beginning, its end and somewhere between */
+
+/* Which rows: all of a small work, else borders and random ones. Returns how many. */
+static int sample_rows(const struct work *work, int64_t rows[SAMPLE_MOST])
+{
+    int64_t all = work->n * work->p, in_row = work->k * work->q, last = (work->n - 1) * work->p;
+    int count = 0;
+    if (all <= 4 * SAMPLE_BORDER + SAMPLE_RANDOM || all * in_row <= 16 * SAMPLE_LEAST) {
+        for (; count < all && count < SAMPLE_MOST; count++)
+            rows[count] = count;
+        return count;
+    }
+    for (int i = 0; i < SAMPLE_BORDER; i++) {
+        rows[count++] = i;
+        rows[count++] = work->p - 1 - i;
+        if (last) {
+            rows[count++] = last + i;
+            rows[count++] = last + work->p - 1 - i;
+        }
+    }
+    for (int i = 0; count < SAMPLE_MOST && (i < SAMPLE_RANDOM || count * in_row < SAMPLE_LEAST); i++)
+        rows[count++] = (int64_t)(generate_bits(work->seed, 0x5a3f1e, (uint64_t)i) % (uint64_t)all);
+    return count;
+}
+
+/* Whether the CPU's rows and the device's agree. Both sum the same exact products in double, in another order: they differ by at most
+ * 2^-52 per product of the sum of magnitudes, of which a bound is at least 2^-24; bounds themselves by what float loses of them. */
+static bool rows_agree(const struct card_data *d, const struct card_layer *g, const int64_t *rows, int count, int64_t per, const double *y,
+                       const float *e, struct error *err)
+{
+    const struct op_values *want = &d->host->at[SLOT_OUTPUT];
+    int64_t line = per * g->out_w;
+    for (int r = 0; r < count; r++)
+        for (int64_t c = 0; c < g->out_c; c++)
+            for (int64_t x = 0; x < line; x++) {
+                size_t at = (size_t)((rows[r] / g->p * g->out_c + c) * g->out_h * g->out_w + rows[r] % g->p * line + x);
+                size_t from = (size_t)((r * g->out_c + c) * line + x);
+                double bound = e ? (double)want->bound[at] : 0;
+                double slack = d->host->exact ? bound * 0x1p-10 : (g->terms + 8) * 0x1p-26 * bound;
+                bool same = fabs(y[from] - want->reference[at]) <= slack && (!e || fabs(e[from] - bound) <= bound * 0x1p-10);
+                if (!same)
+                    return error_set(
+                        err, ERROR_INTERNAL,
+                        "the device's reference of output %lld of row %lld, channel %lld is %.17g +-%.3g, the CPU's %.17g +-%.3g",
+                        (long long)x, (long long)rows[r], (long long)c, y[from], e ? (double)e[from] : 0, want->reference[at], bound);
+            }
+    return true;
+}
+
+/* The device's inputs are the CPU's, bit for bit, where it is looked. */
+static bool inputs_agree(const struct card_data *d, const struct work *work, struct error *err)
+{
+    struct device *dev = d->card->dev;
+    struct tensor list[OP_MAX_TENSORS];
+    float got[SAMPLE_CHUNK];
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        const float *want = d->host->at[list[i].role->slot].value;
+        uint64_t there = d->at[list[i].role->slot].value;
+        size_t all = tensor_elements(&list[i]), chunk = all < SAMPLE_CHUNK ? all : SAMPLE_CHUNK;
+        for (int k = 0; want && there && k < 3; k++) {
+            size_t first = k == 0 ? 0 : k == 1 ? all - chunk : generate_bits(work->seed, 0x77, (uint64_t)i) % (all - chunk + 1);
+            if (!dev->ops->read(dev, there + first * sizeof *got, got, chunk * sizeof *got, err))
+                return false;
+            if (memcmp(got, want + first, chunk * sizeof *got))
+                return error_set(err, ERROR_INTERNAL, "the device's values of %s are not the CPU's behind element %zu", list[i].role->name,
+                                 first);
+        }
+    }
+    return true;
+}
+
+static bool fetch_rows(const struct card_data *d, enum card_kernel kernel, uint64_t from, size_t element, const struct card_layer *g,
+                       uint64_t rows, int count, int64_t per, void *to, struct error *err)
+{
+    struct device *dev = d->card->dev;
+    uint64_t compact = 0;
+    int64_t values = count * g->out_c * per * g->out_w;
+    bool ok = dev->ops->alloc(dev, "rows of the sample", (size_t)values * element, &compact, err);
+    union card_arg args[] = {card_int((int64_t)from), card_int((int64_t)compact), card_int((int64_t)rows),
+                             card_int(count),         card_int(g->out_c),         card_int(g->p),
+                             card_int(per),           card_int(g->out_w)};
+    ok = ok && card_launch(d->card, kernel, values, args, 8, err) && dev->ops->sync(dev, err) &&
+         dev->ops->read(dev, compact, to, (size_t)values * element, err);
+    if (compact)
+        dev->ops->release(dev, compact);
+    return ok;
+}
+
+bool card_sample(struct card_data *d, const struct work *work, const struct card_layer *g, struct error *err)
+{
+    struct device *dev = d->card->dev;
+    int64_t rows[SAMPLE_MOST], per = g->out_h / g->p;
+    int count = sample_rows(work, rows);
+    size_t values = (size_t)(count * g->out_c * per * g->out_w);
+    const struct card_values *at = &d->at[SLOT_OUTPUT];
+    double *y = xmalloc(values * sizeof *y);
+    float *e = at->bound ? xmalloc(values * sizeof *e) : NULL;
+    uint64_t rows_at = 0;
+    bool ok = inputs_agree(d, work, err) && op_data_reference_rows(work, d->host, rows, count, err) &&
+              dev->ops->alloc(dev, "sample", (size_t)count * sizeof *rows, &rows_at, err) &&
+              dev->ops->write(dev, rows_at, rows, (size_t)count * sizeof *rows, err) &&
+              fetch_rows(d, CARD_ROWS_F64, at->reference, sizeof *y, g, rows_at, count, per, y, err) &&
+              (!e || fetch_rows(d, CARD_ROWS_F32, at->bound, sizeof *e, g, rows_at, count, per, e, err)) &&
+              rows_agree(d, g, rows, count, per, y, e, err);
+    if (rows_at)
+        dev->ops->release(dev, rows_at);
+    free(y);
+    free(e);
+    return ok;
+}
+
+/* The worst right element, with the digits that the CPU would have. */
+static bool worst_of(const struct card_data *d, const struct verify_look *look, uint64_t address, uint64_t key, struct verdict *v,
+                     struct error *err)
+{
+    struct device *dev = d->card->dev;
+    const struct card_values *at = &d->at[look->t.role->slot];
+    size_t index = (uint32_t) ~(uint32_t)key, bytes = dtype_bytes(look->t.dtype);
+    unsigned char raw[8];
+    double want;
+    float bound = 0;
+    if (!(key >> 32)) /* all to the last bit */
+        return true;
+    if (!dev->ops->read(dev, address + tensor_index(&look->t, index) * bytes, raw, bytes, err) ||
+        !dev->ops->read(dev, at->reference + index * sizeof want, &want, sizeof want, err) ||
+        (at->bound && !dev->ops->read(dev, at->bound + index * sizeof bound, &bound, sizeof bound, err)))
+        return false;
+    v->worst_got = dtype_get(look->t.dtype, raw, 0);
+    v->worst_want = want;
+    v->worst_error = fabs(v->worst_got - want);
+    v->worst_bound = verify_tolerance_of(look, want, bound, 0);
+    v->error_over_bound = v->worst_error / v->worst_bound;
+    tensor_coordinates(&look->t, index, v->worst_at);
+    return true;
+}
+
+bool card_verify(const struct card_data *d, const struct program *p, int tensor, uint64_t address, bool *right, struct verdict *v,
+                 struct error *err)
+{
+    static const int rules[] = {[INACTIVE_UNTOUCHED] = 1, [INACTIVE_ZERO] = 2, [INACTIVE_BIAS] = 3};
+    const struct device_ops *ops = d->card->dev->ops;
+    struct verify_look look;
+    uint64_t counts[CARD_COUNTS] = {0};
+    int64_t dim[4], stride[4];
+    verify_begin(&look, p, tensor, d->host, NULL);
+    card_strides(&look.t, dim, stride);
+    const struct card_values *at = &d->at[look.t.role->slot];
+    union card_arg args[] = {card_int((int64_t)address),
+                             card_int(look.t.dtype),
+                             card_int(dim[0]),
+                             card_int(dim[1]),
+                             card_int(dim[2]),
+                             card_int(dim[3]),
+                             card_int(stride[0]),
+                             card_int(stride[1]),
+                             card_int(stride[2]),
+                             card_int(stride[3]),
+                             card_int((int64_t)at->reference),
+                             card_int((int64_t)at->bound),
+                             card_int(0),
+                             card_real(look.factor),
+                             card_int((int64_t)(look.mask ? d->mask_out : 0)),
+                             card_int(look.block),
+                             card_int(look.mask && p->uses_mask ? rules[p->inactive] : 0),
+                             card_int(VERIFY_POISON),
+                             card_int((int64_t)d->card->counts)};
+    *v = (struct verdict){0};
+    *right = false;
+    if (!at->reference || at->elements > UINT32_MAX) /* nothing there, or more than an index holds: the CPU's */
+        return true;
+    if (!ops->write(d->card->dev, d->card->counts, counts, sizeof counts, err) ||
+        !card_launch(d->card, CARD_COMPARE, (int64_t)at->elements, args, sizeof args / sizeof *args, err) ||
+        !ops->sync(d->card->dev, err) || !ops->read(d->card->dev, d->card->counts, counts, sizeof counts, err))
+        return false;
+    v->elements = (int64_t)counts[CARD_COMPARED];
+    v->wrong = (int64_t)counts[CARD_WRONG];
+    v->ok = *right = v->wrong == 0 && (v->elements > 0 || look.mask);
+    if (!*right || !worst_of(d, &look, address, counts[CARD_WORST], v, err))
+        return !*right;
+    verify_describe_right(v);
+    return true;
+}
+
+bool card_fetch(struct card_data *d, struct error *err)
+{
+    struct device *dev = d->card->dev;
+    for (int i = 0; i < OP_MAX_TENSORS && !d->fetched; i++) {
+        struct op_values *to = &d->host->at[i];
+        if (!d->at[i].reference)
+            continue;
+        if (!dev->ops->read(dev, d->at[i].reference, to->reference, to->elements * sizeof *to->reference, err) ||
+            (to->bound && !dev->ops->read(dev, d->at[i].bound, to->bound, to->elements * sizeof *to->bound, err)))
+            return false;
+    }
+    d->fetched = true;
+    return true;
+}

@@ -1,0 +1,74 @@
+/* measure/card_private: what the files of the check on the device share. */
+#ifndef BENCH_MEASURE_CARD_PRIVATE_H
+#define BENCH_MEASURE_CARD_PRIVATE_H
+
+#include "measure/card.h"
+
+#define CARD_THREADS 256
+enum card_kernel {
+    CARD_NORMAL,
+    CARD_EXACT,
+    CARD_BLANK,
+    CARD_PACK,
+    CARD_SUM,
+    CARD_DIFFER,
+    CARD_ROWS_F64,
+    CARD_ROWS_F32,
+    CARD_CONV,
+    CARD_COMPARE,
+    CARD_KERNELS
+};
+/* counts[] of compare_output. */
+enum { CARD_COMPARED, CARD_WRONG, CARD_WORST, CARD_COUNTS };
+
+struct card {
+    struct device *dev;
+    struct device_module *modules[3];
+    struct device_function *functions[CARD_KERNELS];
+    uint64_t counts;
+};
+struct card_values {
+    uint64_t value, reference, bound; /* device addresses, logical order; 0: none */
+    size_t elements;                  /* of reference, bound */
+};
+struct card_data {
+    struct card *card;
+    struct op_data *host;
+    struct card_values at[OP_MAX_TENSORS];
+    uint64_t mask_out;
+    bool fetched; /* the host has the references whole */
+};
+
+/* `struct layer` of kernels/reference/conv.cu, field by field; all are 8 bytes. */
+struct card_item {
+    int64_t kind, block, crd;
+    double alpha;
+    int64_t c, h, w;
+};
+struct card_layer {
+    int64_t kind, n, c, h, w, k, t, r, s, stride, pad, dilation, groups, p, q, block, d, plane, o, plane_out;
+    int64_t result_type, sum_type, tf32, whole, bounds, sums;
+    double share, terms, least;
+    int64_t items;
+    struct card_item item[WORK_MAX_EPILOGUE];
+    int64_t out_c, out_h, out_w;
+};
+
+/* An argument of a kernel: pointers and whole numbers in `i`. */
+union card_arg {
+    int64_t i;
+    double d;
+    float f;
+};
+union card_arg card_int(int64_t v);
+union card_arg card_real(double v);
+union card_arg card_single(float v);
+/* Launches with as many threads as there is to do (`count`), or fewer that loop. */
+bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count, const union card_arg *args, int arg_count,
+                 struct error *err);
+/* Holds the device's reference against the CPU's on a sample of rows (card_check.c). */
+bool card_sample(struct card_data *data, const struct work *work, const struct card_layer *g, struct error *err);
+/* Storage of a tensor as four dimensions and the steps between their elements. */
+void card_strides(const struct tensor *t, int64_t dim[4], int64_t stride[4]);
+
+#endif

@@ -1,0 +1,93 @@
+/* An output against its reference, where it lies. Right is only what a comparison says is right: NaN on either side is wrong. */
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda/std/cstdint>
+
+enum { F32 = 1, F16, BF16, I8 = 5 };
+
+static __device__ double value_at(const void *storage, int type, int64_t at)
+{
+    if (type == F16)
+        return __half2float(((const __half *)storage)[at]);
+    if (type == BF16)
+        return __bfloat162float(((const __nv_bfloat16 *)storage)[at]);
+    if (type == I8)
+        return ((const int8_t *)storage)[at];
+    return ((const float *)storage)[at];
+}
+
+static __device__ double rounded(int type, double v)
+{
+    if (type == F16)
+        return __half2float(__double2half(v));
+    if (type == BF16)
+        return __bfloat162float(__double2bfloat16(v));
+    if (type == I8)
+        return fmax(-127.0, fmin(127.0, rint(v)));
+    return (float)v;
+}
+
+/* What counts[] holds afterwards. */
+enum { COMPARED, WRONG, WORST };
+
+/* Logical a, b, c, d as in data_pack. bound NULL: values must be the reference, rounded. mask (a, c / block, d / block; NULL: everything counts):
+ * elsewhere an element must have the bits `inactive` where inactive_is is 1, equal 0 where it is 2, satisfy the reference where it is 3,
+ * and is not looked at where it is 0. WORST: of right elements the largest error over tolerance as a float's bits, above the inverted index. */
+extern "C" __global__ void compare_output(const void *storage, int type, int64_t a, int64_t b, int64_t c, int64_t d, int64_t sa, int64_t sb,
+                                          int64_t sc, int64_t sd, const double *reference, const float *bound, const float *carried,
+                                          double factor, const float *mask, int64_t block, int inactive_is, uint32_t inactive,
+                                          unsigned long long *counts)
+{
+    int64_t count = a * b * c * d;
+    unsigned long long compared = 0, wrong = 0, worst = 0;
+    for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count; t += (int64_t)gridDim.x * blockDim.x) {
+        int64_t i, j, k, l;
+        if (sb == 1) {
+            j = t % b, l = t / b % d, k = t / (b * d) % c, i = t / (b * c * d);
+        } else {
+            l = t % d, k = t / d % c, j = t / (c * d) % b, i = t / (b * c * d);
+        }
+        int64_t at = i * sa + j * sb + k * sc + l * sd, index = ((i * b + j) * c + k) * d + l;
+        bool active = !mask || mask[(i * (c / block) + k / block) * (d / block) + l / block] != 0;
+        if (!active && !inactive_is)
+            continue;
+        double got = value_at(storage, type, at);
+        compared++;
+        if (!active && inactive_is == 1) {
+            bool same = type == F32 ? ((const uint32_t *)storage)[at] == inactive : ((const uint16_t *)storage)[at] == (uint16_t)inactive;
+            wrong += !same;
+            continue;
+        }
+        if (!active && inactive_is == 2) {
+            wrong += !(got == 0);
+            continue;
+        }
+        double want = reference[index], e = bound ? (double)bound[index] : 0, more = carried ? (double)carried[index] : 0, tolerance = 0;
+        if (e == 0 && more == 0) {
+            want = rounded(type, want);
+        } else {
+            double u = type == F16 ? 0x1p-11 : type == BF16 ? 0x1p-8 : 0x1p-24;
+            e = e * factor + more;
+            tolerance = e + u * (fabs(want) + e) + (type == F16 ? 0x1p-25 : 0x1p-150);
+        }
+        double error = fabs(got - want);
+        if (!(got == want || error <= tolerance)) {
+            wrong++;
+        } else {
+            float ratio = got == want ? 0 : (float)(error / tolerance);
+            unsigned long long key = (unsigned long long)__float_as_uint(ratio) << 32 | (uint32_t)~(uint32_t)index;
+            worst = key > worst ? key : worst;
+        }
+    }
+    for (int lane = 16; lane; lane >>= 1) {
+        compared += __shfl_xor_sync(~0u, compared, lane);
+        wrong += __shfl_xor_sync(~0u, wrong, lane);
+        unsigned long long other = __shfl_xor_sync(~0u, worst, lane);
+        worst = other > worst ? other : worst;
+    }
+    if (threadIdx.x % 32 == 0) {
+        atomicAdd(&counts[COMPARED], compared);
+        atomicAdd(&counts[WRONG], wrong);
+        atomicMax(&counts[WORST], worst);
+    }
+}

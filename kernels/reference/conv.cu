@@ -1,0 +1,164 @@
+/* The convolutions in double, one output a thread: plain sums over channels and taps, then the epilogue item by item, and beside each value the
+ * largest error that a correct kernel may show (harness/op/bound.h, harness/op/epilogue.c). Written from those definitions and not from the
+ * CPU's loops, which are blocked: a case is trusted only where both agree. */
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda/std/cstdint>
+
+enum { F32 = 1, F16, BF16, I8 = 5 };                    /* dtypes, as in harness/base/dtype.h */
+enum { CONV2D, CONV3D, TRANSPOSED, UPSAMPLED };     /* how a tap finds its input */
+enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT }; /* items, as in harness/op/work.h */
+#define ITEMS 8
+
+/* What measure/card.c writes, in this order. */
+struct layer {
+    int64_t kind, n, c, h, w, k, t, r, s, stride, pad, dilation, groups, p, q, block, d, plane, o, plane_out;
+    int64_t result_type, sum_type; /* of stored results; of sums between them */
+    int64_t tf32, whole;           /* operands lose bits first; sums are of whole numbers */
+    int64_t bounds, sums;          /* bounds are wanted; those of the sum too */
+    double share, terms, least;    /* bound = share * sum of magnitudes; products, and at least so many not 0 */
+    int64_t items;
+    struct {
+        int64_t kind, block, crd;
+        double alpha;
+        int64_t c, h, w; /* of what comes in */
+    } item[ITEMS];
+    int64_t out_c, out_h, out_w;
+};
+
+static __device__ double roundoff(int64_t type)
+{
+    return type == F16 ? 0x1p-11 : type == BF16 ? 0x1p-8 : 0x1p-24;
+}
+
+static __device__ bool holds(int64_t type, double v)
+{
+    if (type == F16)
+        return (double)__half2float(__double2half(v)) == v;
+    if (type == BF16)
+        return (double)__bfloat162float(__double2bfloat16(v)) == v;
+    return type != F32 || (double)(float)v == v;
+}
+
+/* What is lost when v, known to within e, is stored as `type`. */
+static __device__ double stored(int64_t type, double v, double e)
+{
+    if (e == 0 && holds(type, v))
+        return 0;
+    return e + roundoff(type) * (fabs(v) + e) + (type == F16 ? 0x1p-25 : 0x1p-150);
+}
+
+/* The input row or column that output coordinate `at` reads through a tap; negative or past the end: none. */
+static __device__ int64_t source(const layer &g, int64_t at, int64_t tap)
+{
+    if (g.kind == TRANSPOSED) {
+        int64_t from = at + g.pad - tap * g.dilation;
+        return from >= 0 && from % g.stride == 0 ? from / g.stride : -1;
+    }
+    if (g.kind == UPSAMPLED) {
+        int64_t from = at - g.pad + tap;
+        return from < 0 ? -1 : from / g.block;
+    }
+    return at * g.stride - g.pad + tap * g.dilation;
+}
+
+static __device__ int64_t source_row(const layer &g, int64_t p, int64_t tap)
+{
+    if (g.kind != CONV3D)
+        return source(g, p, tap);
+    int64_t z = p / g.plane_out * g.stride - g.pad + tap / g.r, y = p % g.plane_out * g.stride - g.pad + tap % g.r;
+    return z >= 0 && z < g.d && y >= 0 && y < g.plane ? z * g.plane + y : -1;
+}
+
+static __device__ void sum(const layer &g, const float *x, const float *f, int64_t n, int64_t k, int64_t p, int64_t q, double &y, double &a)
+{
+    int64_t channels = g.c / g.groups, first = k / (g.k / g.groups) * channels, rows = (g.kind == CONV3D ? g.t : 1) * g.r;
+    y = a = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t row = source_row(g, p, r);
+        if (row < 0 || row >= g.h)
+            continue;
+        for (int64_t s = 0; s < g.s; s++) {
+            int64_t column = source(g, q, s);
+            if (column < 0 || column >= g.w)
+                continue;
+            const float *xs = x + ((n * g.c + first) * g.h + row) * g.w + column, *fs = f + (k * channels * rows + r) * g.s + s;
+            for (int64_t c = 0; c < channels; c++) {
+                double product = (double)xs[c * g.h * g.w] * (double)fs[c * rows * g.s];
+                y += product;
+                a += fabs(product);
+            }
+        }
+    }
+}
+
+static __device__ double bound_of_sum(const layer &g, double y, double a)
+{
+    if (g.whole)
+        return 0x1p-23 * fabs(y);
+    double error = g.share * a;
+    if (g.tf32)
+        error += 0x1p-10 * (2 * fabs(y) + fmin(6 / sqrt(g.least), 2.0) * a);
+    return error;
+}
+
+static __device__ void add(const layer &g, double v, double &y, double &e)
+{
+    double before = y;
+    y = before + v;
+    if (g.bounds)
+        e = stored(g.sum_type, y, stored(g.result_type, before, e));
+}
+
+static __device__ void slope(const layer &g, double alpha, double &y, double &e)
+{
+    double v = y, most = fabs(alpha) > 1 ? fabs(alpha) : 1;
+    if (v < 0)
+        y = alpha == 0 ? 0 : v * alpha;
+    if (!g.bounds || alpha == 0 || !(v < 0 || e > 0))
+        return;
+    double scaled = fabs(v * alpha) + most * e;
+    bool exact = e == 0 && (double)(float)alpha == alpha && holds(g.result_type, v) && holds(F32, v * alpha);
+    e = most * stored(g.result_type, v, e) + (exact ? 0 : 2.01 * 0x1p-24 * scaled);
+    if (g.sum_type == F16 && !exact)
+        e += 2.01 * 0x1p-11 * scaled;
+}
+
+/* mask NULL: every output is asked for; else n, p, q, and the sum of an inactive one is 0. bound may be NULL. */
+extern "C" __global__ void reference_conv(const layer *layer_at, const float *x, const float *f, const float *bias, const float *residual,
+                                          const float *mask, double *out, float *bound)
+{
+    const layer &g = *layer_at;
+    int64_t count = g.n * g.out_c * g.out_h * g.out_w;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
+        int64_t at[ITEMS + 1][3], n = i / (g.out_c * g.out_h * g.out_w), m = g.items;
+        at[m][2] = i % g.out_w, at[m][1] = i / g.out_w % g.out_h, at[m][0] = i / (g.out_w * g.out_h) % g.out_c;
+        for (; m > 0; m--) { /* where the value was before each item */
+            int64_t b = g.item[m - 1].block, c = at[m][0], y = at[m][1], px = at[m][2];
+            bool moves = g.item[m - 1].kind == TO_SPACE;
+            int64_t phase = moves ? y % b * b + px % b : 0, channels = moves ? g.item[m - 1].c / (b * b) : 0;
+            at[m - 1][0] = !moves ? c : g.item[m - 1].crd ? c * b * b + phase : phase * channels + c;
+            at[m - 1][1] = moves ? y / b : y;
+            at[m - 1][2] = moves ? px / b : px;
+        }
+        double y = 0, a = 0, e = 0;
+        if (!mask || mask[(n * g.p + at[0][1]) * g.q + at[0][2]] != 0) {
+            sum(g, x, f, n, at[0][0], at[0][1], at[0][2], y, a);
+            e = g.sums && a > 0 ? bound_of_sum(g, y, a) : 0;
+        }
+        for (m = 0; m < g.items; m++) {
+            int64_t c = at[m][0], plane = g.item[m].h * g.item[m].w;
+            if (g.item[m].kind == BIAS)
+                add(g, bias[c], y, e);
+            else if (g.item[m].kind == RESIDUAL)
+                add(g, residual[(n * g.item[m].c + c) * plane + at[m][1] * g.item[m].w + at[m][2]], y, e);
+            else if (g.item[m].kind == RELU || g.item[m].kind == LEAKY_RELU)
+                slope(g, g.item[m].kind == RELU ? 0 : g.item[m].alpha, y, e);
+            if (g.item[m].kind == RELU && !g.bounds)
+                e = 0;
+        }
+        out[i] = y;
+        if (bound)
+            bound[i] = (float)(e * (1 + 0x1p-23));
+    }
+}

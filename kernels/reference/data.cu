@@ -1,0 +1,153 @@
+/* The values of inputs, made where they are used: bit for bit those of harness/op/generate.c, since integers are mixed and every rounding
+ * is named. Then into the type and layout in which a variant wants them, and back to a sum over all bits. */
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda/std/cstdint>
+
+/* The dtypes and layouts of harness/base/dtype.h, by their numbers there (measure/card.c checks them). */
+enum { F32 = 1, F16, BF16, I8 = 5 };
+
+static __device__ uint64_t mix(uint64_t z)
+{
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
+
+static __device__ double normal(uint64_t key, uint64_t index)
+{
+    uint64_t sum = 0, i = index * 4;
+    for (uint64_t part = 0; part < 3; part++) {
+        uint64_t b = mix(key + (i + part) * 0x9e3779b97f4a7c15ull);
+        sum += (b & 0xffff) + (b >> 16 & 0xffff) + (b >> 32 & 0xffff) + (b >> 48);
+    }
+    uint64_t low = mix(key + (i + 3) * 0x9e3779b97f4a7c15ull) >> 32;
+    double below = __dmul_rn(__dadd_rn((double)low, 0.5), 0x1p-32);
+    return __dmul_rn(__dadd_rn(__dadd_rn((double)sum, -393209.5), below), 0x1p-16);
+}
+
+static __device__ float rounded(int type, float v)
+{
+    if (type == F16)
+        return __half2float(__float2half_rn(v));
+    if (type == BF16)
+        return __bfloat162float(__float2bfloat16_rn(v));
+    if (type == I8)
+        return fmaxf(-127, fminf(127, rintf(v)));
+    return v;
+}
+
+/* Full-mantissa values: normal, or their positive half. */
+extern "C" __global__ void data_normal(float *to, int64_t count, uint64_t key, double scale, int rectify, int type)
+{
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
+        double v = normal(key, (uint64_t)i);
+        to[i] = rounded(type, (float)(rectify && v < 0 ? 0 : __dmul_rn(v, scale)));
+    }
+}
+
+/* Small whole numbers, unit * 1 .. unit * magnitude of either sign. Of a filter whose outputs have `terms` taps only `nonzero` are not 0: a
+ * window over a permutation of the taps (`step`) that moves on from channel to channel; terms 0: all. */
+extern "C" __global__ void data_exact(float *to, int64_t count, uint64_t key, int64_t magnitude, int64_t unit, int64_t terms, int64_t nonzero,
+                                      int64_t step)
+{
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
+        if (terms && (i % terms * step + i / terms % terms * nonzero) % terms >= nonzero) {
+            to[i] = 0;
+            continue;
+        }
+        uint64_t b = mix(key + (uint64_t)i * 0x9e3779b97f4a7c15ull);
+        float m = (float)(unit * (int64_t)(1 + (b >> 33) % (uint64_t)magnitude));
+        to[i] = b & 1 ? -m : m;
+    }
+}
+
+/* Zero, or another value, where a mask of n x pixels says that nothing changed; values are n, channels, pixels. */
+extern "C" __global__ void data_blank(float *values, const float *mask, int64_t n, int64_t channels, int64_t pixels, float blank)
+{
+    int64_t count = n * channels * pixels;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x)
+        if (mask[i / (channels * pixels) * pixels + i % pixels] == 0)
+            values[i] = blank;
+}
+
+/* Logical values (a, b, c, d; d fastest) into storage: element (i, j, k, l) lies at i * sa + j * sb + k * sc + l * sd elements. Threads go by
+ * storage where the second dimension is its fastest, so that writes are whole lines. */
+extern "C" __global__ void data_pack(const float *from, void *to, int type, int64_t a, int64_t b, int64_t c, int64_t d, int64_t sa, int64_t sb,
+                                     int64_t sc, int64_t sd)
+{
+    int64_t count = a * b * c * d;
+    for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count; t += (int64_t)gridDim.x * blockDim.x) {
+        int64_t i, j, k, l;
+        if (sb == 1) {
+            j = t % b, l = t / b % d, k = t / (b * d) % c, i = t / (b * c * d);
+        } else {
+            l = t % d, k = t / d % c, j = t / (c * d) % b, i = t / (b * c * d);
+        }
+        float v = from[((i * b + j) * c + k) * d + l];
+        int64_t at = i * sa + j * sb + k * sc + l * sd;
+        if (type == F16)
+            ((__half *)to)[at] = __float2half_rn(v);
+        else if (type == BF16)
+            ((__nv_bfloat16 *)to)[at] = __float2bfloat16_rn(v);
+        else if (type == I8)
+            ((int8_t *)to)[at] = (int8_t)v;
+        else
+            ((float *)to)[at] = v;
+    }
+}
+
+/* A sum over the bits of a buffer that says where each word stands: the same bits give the same sum, whatever the order of threads. `sum`
+ * begins at 0. Bytes past the last whole word count one by one. */
+extern "C" __global__ void data_sum(const void *from, int64_t bytes, unsigned long long *sum)
+{
+    const uint64_t *words = (const uint64_t *)from;
+    int64_t count = bytes / 8;
+    unsigned long long own = 0;
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x)
+        own += mix(words[i] + mix((uint64_t)i));
+    if (!blockIdx.x && !threadIdx.x)
+        for (int64_t i = count * 8; i < bytes; i++)
+            own += mix(((const uint8_t *)from)[i] + mix((uint64_t)i));
+    for (int lane = 16; lane; lane >>= 1)
+        own += __shfl_xor_sync(~0u, own, lane);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(sum, own);
+}
+
+/* The first byte in which two buffers differ, into `first`, which begins at `bytes`. */
+extern "C" __global__ void data_differ(const uint8_t *one, const uint8_t *other, int64_t bytes, unsigned long long *first)
+{
+    for (int64_t i = (blockIdx.x * (int64_t)blockDim.x + threadIdx.x) * 8; i < bytes; i += (int64_t)gridDim.x * blockDim.x * 8) {
+        if (i + 8 <= bytes && *(const uint64_t *)(one + i) == *(const uint64_t *)(other + i))
+            continue;
+        for (int64_t k = i; k < i + 8 && k < bytes; k++)
+            if (one[k] != other[k]) {
+                atomicMin(first, (unsigned long long)k);
+                break;
+            }
+    }
+}
+
+/* Some rows of logical (n, c, h, w) values, one behind the other as [row][c][per][w]: row rows[r] is image rows[r] / p, lines of it from
+ * rows[r] % p * per on, of h = p * per. */
+template <typename T>
+static __device__ void gather(const T *from, T *to, const int64_t *rows, int64_t count, int64_t c, int64_t p, int64_t per, int64_t w)
+{
+    for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count * c * per * w; t += (int64_t)gridDim.x * blockDim.x) {
+        int64_t x = t % (per * w), j = t / (per * w) % c, row = rows[t / (per * w * c)];
+        to[t] = from[(((row / p) * c + j) * p + row % p) * per * w + x];
+    }
+}
+
+extern "C" __global__ void data_rows_f64(const double *from, double *to, const int64_t *rows, int64_t count, int64_t c, int64_t p, int64_t per,
+                                         int64_t w)
+{
+    gather(from, to, rows, count, c, p, per, w);
+}
+
+extern "C" __global__ void data_rows_f32(const float *from, float *to, const int64_t *rows, int64_t count, int64_t c, int64_t p, int64_t per,
+                                         int64_t w)
+{
+    gather(from, to, rows, count, c, p, per, w);
+}

@@ -1,0 +1,305 @@
+/* measure/card on emu: the device's data and references against the CPU's, for works drawn anew each time; what compares is held to single
+ * wrong elements, and the sample to a reference that was tampered with. */
+#include "works.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "device/compile/compile.h"
+#include "measure/card_private.h"
+#include "op/shape.h"
+#include "worker/devices.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct device *dev;
+static struct card *card;
+static uint64_t state;
+static char why_not[300];
+static enum error_kind why_kind;
+
+static int64_t below(int64_t n)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int64_t)((state >> 33) % (uint64_t)n);
+}
+
+static void need_card(void)
+{
+    if (card)
+        return;
+    if (why_kind != ERROR_ENVIRONMENT)
+        fail_msg("%s", why_not);
+    print_message("%s\n", why_not);
+    skip();
+}
+
+static struct work any_work(void)
+{
+    static const char *const ops[] = {"conv2d", "conv2d", "conv_transpose2d", "upsample_conv2d", "depth_to_space", "layout"};
+    static const enum dtype types[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16};
+    struct work w = conv_work(1 + below(6), 4 * (1 + below(3)), 5 + below(7), 5 + below(9), 1 + 2 * below(2));
+    w.op = op_find(ops[below(6)]);
+    w.n = 1 + below(2);
+    w.dtype = types[below(3)];
+    w.layout = below(2) ? LAYOUT_NHWC : LAYOUT_NCHW;
+    w.seed = (uint64_t)below(1000);
+    if (!w.op->has_filter) {
+        w = simple_work(w.op->name, 4 * (1 + below(3)), w.h, w.w);
+        w.block = 2, w.mode = D2S_CRD, w.to = LAYOUT_NCHW;
+        if (w.op->task == TASK_LAYOUT)
+            w.block = 0, w.mode = D2S_NONE;
+        return w;
+    }
+    w.math = w.dtype == DTYPE_F32 && below(2) ? MATH_TF32 : math_default(w.dtype);
+    w.block = w.op->on_card == REFERENCE_UPSAMPLED ? 2 : 0;
+    if (w.op->on_card == REFERENCE_CONV2D && below(2))
+        w.stride = 1 + below(2), w.dilation = 1 + below(2);
+    if (w.op->on_card == REFERENCE_TRANSPOSED)
+        w.stride = 2;
+    if (below(2))
+        add_item(&w, EPILOGUE_BIAS);
+    if (below(2))
+        add_item(&w, below(2) ? EPILOGUE_RELU : EPILOGUE_LEAKY_RELU);
+    if (below(2))
+        add_item(&w, EPILOGUE_RESIDUAL);
+    if (below(2) && w.k % 4 == 0)
+        add_item(&w, EPILOGUE_DEPTH_TO_SPACE);
+    if (w.op->on_card == REFERENCE_CONV2D && below(3) == 0) {
+        w.mask = (struct mask){.pattern = MASK_IID, .density = 0.2, .seed = (uint64_t)below(100)};
+    }
+    return w;
+}
+
+/* The whole of what the device has, against what the CPU makes of the same work. */
+static void same_as_the_cpu(const struct work *w, enum data_part part)
+{
+    struct error err = {0};
+    struct op_data host = {0}, want;
+    struct text t = {0};
+    work_describe(w, &t);
+    if (!card_data_make(card, w, part, &host, &err))
+        fail_msg("%s: %s", text_get(&t), err.text);
+    assert_true(op_data_make(w, part, &want, &err));
+    for (int slot = 0; slot < OP_MAX_TENSORS; slot++) {
+        const struct card_values *there = &host.card->at[slot];
+        const struct op_values *v = &want.at[slot];
+        if (!there->reference)
+            continue;
+        assert_int_equal(there->elements, v->elements);
+        assert_int_equal(there->bound != 0, v->bound != NULL);
+        double *y = xmalloc(v->elements * sizeof *y);
+        float *e = xcalloc(v->elements, sizeof *e);
+        assert_true(dev->ops->read(dev, there->reference, y, v->elements * sizeof *y, &err));
+        assert_true(!v->bound || dev->ops->read(dev, there->bound, e, v->elements * sizeof *e, &err));
+        for (size_t i = 0; i < v->elements; i++) {
+            double bound = v->bound ? (double)v->bound[i] : 0;
+            if (!(fabs(y[i] - v->reference[i]) <= 0x1p-18 * bound) || !(fabs((double)e[i] - bound) <= 0x1p-10 * bound))
+                fail_msg("%s, part %d, element %zu: %.17g +-%.6g, the CPU has %.17g +-%.6g", text_get(&t), (int)part, i, y[i], (double)e[i],
+                         v->reference[i], bound);
+        }
+        free(y);
+        free(e);
+    }
+    text_free(&t);
+    op_data_free(&want);
+    card_data_free(host.card);
+    op_data_free(&host);
+}
+
+static void references_agree(void **arg)
+{
+    need_card();
+    state = (uint64_t)time(NULL) * 1000003 + (uint64_t)getpid();
+    if (getenv("CARD_SEED"))
+        state = strtoull(getenv("CARD_SEED"), NULL, 10);
+    print_message("CARD_SEED=%llu\n", (unsigned long long)state);
+    int tried = 0;
+    for (int i = 0; i < 40; i++) {
+        struct work w = any_work();
+        struct error err = {0};
+        if (!work_finish(&w, &err))
+            continue;
+        tried++;
+        same_as_the_cpu(&w, DATA_PART_EXACT);
+        same_as_the_cpu(&w, DATA_PART_PRECISION);
+        if (w.mask.pattern != MASK_NONE)
+            same_as_the_cpu(&w, (enum data_part)(DATA_PART_PRECISION | DATA_FULL));
+    }
+    assert_true(tried > 20);
+}
+
+struct looked {
+    struct work w;
+    struct op_data host;
+    struct program p;
+    struct tensor list[OP_MAX_TENSORS];
+    unsigned char *storage;
+    uint64_t address;
+    size_t bytes;
+    int output;
+};
+
+static void lay_out(struct looked *l, enum data_part part)
+{
+    struct error err = {0};
+    finish(&l->w);
+    if (!card_data_make(card, &l->w, part, &l->host, &err))
+        fail_msg("%s", err.text);
+    assert_true(op_data_reference(&l->w, &l->host, &err)); /* whole, for the test */
+    l->p = (struct program){
+        .work = l->w, .algorithm = "direct", .checked = true, .uses_mask = l->w.mask.pattern != MASK_NONE, .tensors = l->list};
+    l->p.tensor_count = l->w.op->tensors(&l->w, l->list);
+    for (int i = 0; i < l->p.tensor_count; i++)
+        if (l->list[i].role->result)
+            l->output = i;
+    const struct tensor *t = &l->list[l->output];
+    l->bytes = tensor_bytes(t);
+    l->storage = xmalloc(l->bytes);
+    float *values = xmalloc(tensor_elements(t) * sizeof *values);
+    for (size_t i = 0; i < tensor_elements(t); i++)
+        values[i] = (float)l->host.at[SLOT_OUTPUT].reference[i];
+    tensor_pack(t, values, l->storage);
+    free(values);
+    assert_true(dev->ops->alloc(dev, "output", l->bytes, &l->address, &err));
+}
+
+static bool is_right(struct looked *l, struct verdict *v)
+{
+    struct error err = {0};
+    bool right;
+    assert_true(dev->ops->write(dev, l->address, l->storage, l->bytes, &err));
+    if (!card_verify(l->host.card, &l->p, l->output, l->address, &right, v, &err))
+        fail_msg("%s", err.text);
+    struct verdict cpu;
+    verify_tensor(&l->p, l->output, &l->host, l->storage, &cpu);
+    assert_int_equal(cpu.ok, right); /* the CPU's judgement of the same bits */
+    if (right) {
+        /* The CPU's bounds are sums of magnitudes in float, the device's in double. */
+        assert_true(fabs(cpu.error_over_bound - v->error_over_bound) <= 1e-4 * cpu.error_over_bound);
+        assert_true(cpu.error_over_bound > 0 || !strcmp(cpu.text, v->text));
+        assert_int_equal(cpu.elements, v->elements);
+    }
+    return right;
+}
+
+static void take_away(struct looked *l)
+{
+    dev->ops->release(dev, l->address);
+    free(l->storage);
+    card_data_free(l->host.card);
+    op_data_free(&l->host);
+}
+
+static void one_element_is_seen(void **arg)
+{
+    need_card();
+    for (int part = 0; part < 2; part++)
+        for (int type = 0; type < 2; type++) {
+            struct looked l = {.w = conv_work(3, 8, 9, 11, 3)};
+            struct verdict v;
+            l.w.dtype = type ? DTYPE_F32 : DTYPE_F16;
+            l.w.n = 2;
+            add_item(&l.w, EPILOGUE_BIAS);
+            lay_out(&l, part ? DATA_PART_PRECISION : DATA_PART_EXACT);
+            size_t size = type ? 4 : 2, count = l.bytes / size;
+            assert_true(is_right(&l, &v));
+            for (int i = 0; i < 12; i++) {
+                size_t at = i == 0 ? 0 : i == 1 ? count - 1 : (size_t)below((int64_t)count);
+                unsigned char was[4];
+                memcpy(was, l.storage + at * size, size);
+                if (i % 3 == 0)
+                    memset(l.storage + at * size, 0xff, size); /* NaN */
+                else if (i % 3 == 1)
+                    l.storage[at * size + size - 1] ^= 0x80; /* the sign */
+                else
+                    memcpy(l.storage + at * size, (const uint32_t[]){VERIFY_POISON}, size);
+                if (memcmp(was, l.storage + at * size, size) && !(i % 3 == 1 && l.host.at[SLOT_OUTPUT].reference[0] == 0))
+                    assert_false(is_right(&l, &v));
+                memcpy(l.storage + at * size, was, size);
+            }
+            assert_true(is_right(&l, &v));
+            take_away(&l);
+        }
+}
+
+static void inactive_outputs_are_looked_at(void **arg)
+{
+    need_card();
+    static const enum inactive declared[] = {INACTIVE_UNTOUCHED, INACTIVE_ZERO, INACTIVE_BIAS};
+    for (int d = 0; d < 3; d++) {
+        struct looked l = {.w = conv_work(3, 4, 8, 9, 3)};
+        struct verdict v;
+        l.w.mask = (struct mask){.pattern = MASK_BOX, .density = 0.1, .seed = 3};
+        add_item(&l.w, EPILOGUE_BIAS);
+        lay_out(&l, DATA_PART_EXACT);
+        l.p.inactive = declared[d];
+        size_t pixel = 0;
+        while (l.host.mask_out[pixel] != 0)
+            pixel++;
+        uint16_t *at = (uint16_t *)(void *)l.storage;
+        for (size_t i = 0; i < l.bytes / 2; i++)
+            if (l.host.mask_out[i / 4] == 0 && d < 2)
+                at[i] = d ? 0 : (uint16_t)VERIFY_POISON;
+        assert_true(is_right(&l, &v));
+        at[pixel * 4 + 1] ^= 0x4000;
+        assert_false(is_right(&l, &v));
+        take_away(&l);
+    }
+}
+
+static void a_tampered_reference_is_seen(void **arg)
+{
+    need_card();
+    struct work w = conv_work(4, 8, 40, 24, 3); /* more rows than a sample takes */
+    struct error err = {0};
+    w.n = 3;
+    finish(&w);
+    for (int border = 0; border < 4; border++) {
+        struct op_data host = {0};
+        assert_true(card_data_make(card, &w, DATA_PART_PRECISION, &host, &err));
+        const int64_t rows[] = {0, w.p - 1, 2 * w.p, 3 * w.p - 1};
+        size_t at = (size_t)(((rows[border] / w.p * w.k + 5) * w.p + rows[border] % w.p) * w.q + (border % 2 ? w.q - 1 : 0));
+        double value;
+        uint64_t place = host.card->at[SLOT_OUTPUT].reference + at * sizeof value;
+        assert_true(dev->ops->read(dev, place, &value, sizeof value, &err));
+        value += 1e-3;
+        assert_true(dev->ops->write(dev, place, &value, sizeof value, &err));
+        struct card_layer g = {.p = w.p, .out_c = w.k, .out_h = w.p, .out_w = w.q, .terms = 36};
+        assert_false(card_sample(host.card, &w, &g, &err));
+        assert_non_null(strstr(err.text, "the device's reference of output"));
+        error_clear(&err);
+        card_data_free(host.card);
+        op_data_free(&host);
+    }
+}
+
+static int set_up(void **arg)
+{
+    struct error err = {0};
+    if (!getenv("BENCH_HOME"))
+        setenv("BENCH_HOME", ".", 1);
+    bool ok = device_open("emu", &dev, &err) && card_open(dev, NULL, &card, &err);
+    why_kind = err.kind;
+    if (!ok)
+        snprintf(why_not, sizeof why_not, "%.250s", err.text);
+    return 0;
+}
+
+static int tear_down(void **arg)
+{
+    card_close(card);
+    device_close(dev);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(references_agree),
+        cmocka_unit_test(one_element_is_seen),
+        cmocka_unit_test(inactive_outputs_are_looked_at),
+        cmocka_unit_test(a_tampered_reference_is_seen),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
