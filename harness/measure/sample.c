@@ -9,7 +9,9 @@
 #define SUSTAINED_NS 10e6 /* a sustained sample lasts about this long */
 #define WARMUP_S 1.0
 #define STEPS_S 1.0
-#define ROUNDS_LEAST 10 /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
+#define ROUNDS_LEAST 10   /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
+#define SPACING_NS 300000 /* an isolated sample begins so long after the GPU came to rest: the clock is then a rested card's (METHOD.md) \
+                           */
 #define SUSTAINED_MIN 10
 #define SUSTAINED_MAX 50
 
@@ -98,6 +100,10 @@ static bool queue(struct field *f, int i, struct error *err)
     struct timer *t = &f->timers[i];
     if (f->graphs[i])
         return ops->record(f->dev, t->from, err) && ops->graph_launch(f->dev, f->graphs[i], err) && ops->record(f->dev, t->to, err);
+    const struct timespec spacing = {.tv_nsec = SPACING_NS};
+    if (!ops->sync(f->dev, err))
+        return false;
+    nanosleep(&spacing, NULL);
     if (!before(f->dev, rig, f->plan, err) || !ops->record(f->dev, t->from, err))
         return false;
     double start = now_s();
