@@ -45,8 +45,8 @@ static void values_table(const struct counter_groups *groups, struct text *t)
 
 static void describe_rule(const struct counter_rule *r, struct text *t)
 {
-    text_addf(t, "  %-11s when %s\n              %s\n              -> %s\n", counter_bind_names[r->binds], expr_text(r->when), r->says,
-              r->remedy);
+    text_addf(t, "  %-11s when %s\n              %s\n              -> %s\n", counter_bottleneck_names[r->bottleneck], expr_text(r->when),
+              r->says, r->remedy);
     for (int k = 0; k < r->gain_count; k++)
         text_addf(t, "              %s %s %% of the time\n", k ? "else" : "gains at most", expr_text(r->gains[k]));
     if (r->why)

@@ -70,7 +70,7 @@ static void check_gpu(struct checkup *c)
     if (d.library[0])
         line(c, GOOD, "cuDNN", d.library, NULL);
     else
-        line(c, BAD, "cuDNN", "not found: convolution layers have no row 0",
+        line(c, BAD, "cuDNN", "not found: convolution layers have no baseline",
              "sh ci/setup fetches it where a driver is found; or BENCH_LIBRARY_PATH=FOLDER");
     char text[4096] = "";
     FILE *f = fopen("/proc/driver/nvidia/params", "r");

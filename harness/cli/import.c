@@ -28,8 +28,8 @@ int cli_import_database(const char *from, const char *out_dir)
     char *database = cli_database(out_dir);
     bool ok = file_make_dirs(out_dir, &err) && store_open(database, false, &store, &err) && store_merge(store, from, &n, &err);
     if (ok)
-        printf("%s: %d runs with %d rows added, %d were there; %d points of wisdom added, %d were there or older\n", from, n.runs, n.rows,
-               n.runs_known, n.wisdom, n.wisdom_older);
+        printf("%s: %d runs with %d rows added, %d were there; %d tuned configurations added, %d were there or older\n", from, n.runs,
+               n.rows, n.runs_known, n.wisdom, n.wisdom_older);
     store_close(store);
     free(database);
     return ok ? 0 : cli_fail(&err);

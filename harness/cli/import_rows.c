@@ -126,7 +126,7 @@ static bool add_time(struct row *row, const json_t *entry, struct error *err)
     t->high_ns = e.high;
     t->p05_ns = e.p05;
     t->p95_ns = e.p95;
-    return true; /* no ratio: the rounds are not those of row 0 */
+    return true; /* no ratio: the rounds are not those of the baseline */
 }
 
 static bool add_row(struct import *m, const json_t *entry, struct error *err)

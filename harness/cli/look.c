@@ -69,7 +69,7 @@ static void list_op(struct text *t, const struct op *op)
     list_set(t, "layout", op->layouts, layout_names, 1);
     if (op->has_math)
         list_set(t, "math", ~0u, math_names, 1);
-    text_addf(t, "row 0      %s\nfirst rung %s\n", op->row0 ? op->row0 : "none", op->naive);
+    text_addf(t, "baseline   %s\nfirst rung %s\n", op->row0 ? op->row0 : "none", op->naive);
 }
 
 /* Where it is at par with the library, as its head says: one condition a line. */

@@ -8,7 +8,7 @@ const struct verb verbs[] = {
     {"run", "SCENARIO", "verify, time and count every variant of every case of a scenario", cli_run, false,
      "SCENARIO is a .yaml file, or the name of a shipped one (bench list scenarios). Rows are stored as they arise; after Ctrl-C or a "
      "crash, --resume goes on."},
-    {"try", "FILE.cu", "one variant file against row 0 and `naive` on its op's standard layers", cli_try, false,
+    {"try", "FILE.cu", "one variant file against the baseline and `naive` on its op's standard layers", cli_try, false,
      "The file needs a head (bench new makes one). --loop runs again whenever the file is saved."},
     {"list", "WHAT [NAME]", "ops, op NAME, variants, variant NAME, scenarios, devices, chips, columns, runs", cli_list, false,
      "`bench list runs` tells what the database holds, oldest first."},
@@ -27,13 +27,15 @@ const struct verb verbs[] = {
      "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"). Without a COMMAND the row runs in this process."},
     {"tune", "[SCENARIO]", "search the parameters of variants, in one run with the library; remember the best of each layer", cli_tune,
      false,
-     "All values of a parameter are tried unless the scenario names some. Points that the variant's conditions, spills or limits rule out "
+     "All values of a parameter are tried unless the scenario names some. Configurations that the variant's conditions, spills or limits "
+     "rule out "
      "are rows with their reason.\n"
      "`bench run --tuned` takes what was found; --list prints it, --export writes it to a file, --import reads such a file."},
-    {"import", "FILE...", "what other runs and programs know: a database, times in JSON, or a list of convolutions", cli_import, false,
-     "FILE.db: its runs, rows and tuned points are added to the database. Runs that are there already are left alone; of two findings for "
+    {"import", "FILE...", "what other runs and tools know: a database, times in JSON, or a list of convolutions", cli_import, false,
+     "FILE.db: its runs, rows and tuned configurations are added to the database. Runs that are there already are left alone; of two "
+     "findings for "
      "the same layer, variant, chip and compiler the newer stays.\n"
-     "FILE.json: times of another program, measured beside a run on the same GPU, as rows marked foreign. tests/gpu/torch_peers.py "
+     "FILE.json: times of another tool, measured beside a run on the same GPU, as rows marked foreign. tests/gpu/torch_peers.py "
      "SCENARIO.yaml -o FILE.json times PyTorch's own ops for the layers of a scenario. Such rows are not verified, have no paired ratio, "
      "and count in no sum.\n"
      "Any other FILE: convolutions in Boda's format, one to a line, printed as a scenario. A layer for each different line; its repeat is "
@@ -49,8 +51,8 @@ const struct verb verbs[] = {
      "mask - -o m_%03d.png\n"
      "A pixel is active when it differs from what it was when it was last active, so that slow changes add up. The first frame is active "
      "everywhere."},
-    {"why", "ROW [FILE.db] | --measure [SCENARIO] ROW", "what binds a row, where its time goes, and what the fastest does better", cli_why,
-     false,
+    {"why", "ROW [FILE.db] | --measure [SCENARIO] ROW", "the bottleneck of a row, where its time goes, and what the fastest does better",
+     cli_why, false,
      "ROW is a row id, or words of it that mean exactly one (\"body_1 naive\"; SCENARIO#body_1 too), of the newest run that has it. "
      "It needs no GPU: everything comes from the database.\n"
      "--measure runs the row again, with every counter, and prints all that explains it: code, counters, source lines, launch bounds "
@@ -76,10 +78,10 @@ void cli_exit_codes(struct text *t)
                 "  0  done (skipped and infeasible rows included)\n"
                 "  1  an error inside bench, or of CUDA\n"
                 "  2  wrong arguments, scenario, head or database\n"
-                "  3  a regression (kept for a gate: no verb tells one yet)\n"
+                "  3  reserved\n"
                 "  4  a row is wrong, unsafe, crashed, hung or does not compile\n"
                 "  5  the environment: no such device, a library is missing, counters refused\n"
-                "  6  inconclusive (kept for the same)\n"
+                "  6  reserved\n"
                 "130  interrupted; what was stored stays (--resume)\n");
 }
 

@@ -152,7 +152,7 @@ static void print_facts(struct text *t, const char *label, const struct compiled
     free(facts);
 }
 
-/* One line a point: what the kernel costs at other launch bounds. */
+/* One line a launch bound: what the kernel costs at other launch bounds. */
 void cli_print_registers(struct text *t, const struct register_point *points, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -169,7 +169,7 @@ void cli_print_registers(struct text *t, const struct register_point *points, in
     }
 }
 
-/* Every kernel of every row under other launch bounds; the same kernel of the same file at the same point is asked once. */
+/* Every kernel of every row under other launch bounds; the same kernel of the same file in the same configuration is asked once. */
 static bool print_registers(const struct plan *plan, const char *compiler, struct text *t, struct error *err)
 {
     char **seen = NULL;

@@ -1,4 +1,4 @@
-/* bench why --measure: runs one row (and row 0 beside it) with every counter group, and prints all that explains it. */
+/* bench why --measure: runs one row (and the baseline beside it) with every counter group, and prints all that explains it. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -97,7 +97,7 @@ static bool take_words(struct profile *p, const char **rest, int count, const ch
     return ok;
 }
 
-/* The row among all that the scenario has; the filters that leave it and row 0. */
+/* The row among all that the scenario has; the filters that leave it and the baseline. */
 static bool find_row(struct profile *p, struct plan *plan, int *index, struct error *err)
 {
     struct row **rows = xcalloc((size_t)plan->row_count + 1, sizeof *rows);

@@ -227,7 +227,7 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         {"--out", 'o', OPTION_TEXT, "DIR", "database, dumps and reports; default ./.bench", &out},
         {"--resume", 0, OPTION_FLAG, NULL, "go on with the last run of this scenario: keep rows whose key is unchanged", &o.resume},
         {"--tuned", 0, OPTION_FLAG, NULL,
-         "each variant at its best point of this layer, where bench tune has found one (bench tune --list)", &o.tuned},
+         "each variant at its best configuration for this layer, where bench tune has found one (bench tune --list)", &o.tuned},
         {"--ablate", 0, OPTION_FLAG, NULL, "time verified rows without store, bias or maths, where a head offers it", &o.ablate},
         {"--dump", 0, OPTION_FLAG, NULL, "write tensors and an error map of every wrong row", &o.dump},
         {"--no-time", 0, OPTION_FLAG, NULL, "verify only, also where there is a GPU", &o.no_time},

@@ -11,7 +11,7 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
     struct plan_arguments a = {0};
     struct session_options o = {0};
     const char *out = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
-    bool quiet = false, points = false, list = false;
+    bool quiet = false, every = false, list = false;
     const char *to = NULL, *from = NULL;
     struct option options[PLAN_OPTION_COUNT + 11] = {{0}};
     cli_plan_options(&a, options);
@@ -19,10 +19,10 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
         {"--variant", 0, OPTION_TEXT, "GLOBS", "search only these variants: the same as --only", &a.only},
         {"--out", 'o', OPTION_TEXT, "DIR", "database and reports; default ./.bench", &out},
         {"--resume", 0, OPTION_FLAG, NULL, "go on with the last run of this scenario: keep layers that are done", &o.resume},
-        {"--points", 0, OPTION_FLAG, NULL, "print a table of all points for every layer, too", &points},
-        {"--no-time", 0, OPTION_FLAG, NULL, "find nothing: verify every point and say which are infeasible, also without a GPU",
+        {"--configurations", 0, OPTION_FLAG, NULL, "print a table of all configurations for every layer, too", &every},
+        {"--no-time", 0, OPTION_FLAG, NULL, "find nothing: verify every configuration and say which are infeasible, also without a GPU",
          &o.no_time},
-        {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one run of a point; default 10 on cuda, 60 on emu", &o.time_limit_s},
+        {"--time-limit", 0, OPTION_REAL, "SECONDS", "for one run of a configuration; default 10 on cuda, 60 on emu", &o.time_limit_s},
         {"--quiet", 'q', OPTION_FLAG, NULL, "only the closing tables", &quiet},
         {"--list", 0, OPTION_FLAG, NULL, "search nothing: print what was found before", &list},
         {"--export", 0, OPTION_TEXT, "FILE", "search nothing: write all of it there as JSON (docs/EXPORT.md)", &to},
@@ -52,13 +52,13 @@ int cli_tune(const struct verb *verb, int argc, char **argv)
     }
     o.plan = a.plan;
     o.plan.tune = true;
-    o.plan.counters.off = true; /* a counting pass for every point would be the longest part of a search */
+    o.plan.counters.off = true; /* counting every configuration would be the longest part of a search */
     o.out_dir = cli_out_dir(out);
     o.database = database = cli_database(o.out_dir);
     o.argv = line;
     o.verb = verb->name;
     o.asked_out = out;
-    code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN) | (points ? CLI_SHOW_CASES : 0));
+    code = cli_session(&o, (quiet ? 0 : CLI_SHOW_BEGIN) | (every ? CLI_SHOW_CASES : 0));
 done:
     cli_plan_free(&a);
     free(path);
@@ -95,7 +95,7 @@ static bool list_wisdom(const char *database, const char *to, bool json, struct 
     else if (!to)
         cli_print(&t);
     if (!count && !json)
-        fprintf(stderr, "bench: %s remembers no points\nhint: bench tune SCENARIO\n", database);
+        fprintf(stderr, "bench: %s remembers no configurations\nhint: bench tune SCENARIO\n", database);
 done:
     for (int i = 0; i < count; i++)
         wisdom_clear(&list[i]);
@@ -136,7 +136,7 @@ int cli_wisdom(const char *out_dir, const char *to, const char *from)
     char *database = cli_database(out_dir);
     bool ok = from ? import_wisdom(database, from, &added, &err) : list_wisdom(database, to, to != NULL, &err);
     if (from && ok)
-        printf("%d points remembered in %s\n", added, database);
+        printf("%d configurations remembered in %s\n", added, database);
     free(database);
     return ok ? 0 : cli_fail(&err);
 }

@@ -9,8 +9,8 @@
 
 enum { NAME_MAX_BYTES = 60, UNIT_MAX_BYTES = 15, METRIC_MAX_BYTES = 200 };
 
-const char *const counter_bind_names[] = {"latency",   "memory",     "compute", "occupancy", "spills",
-                                          "conflicts", "divergence", "launch",  "tail",      NULL};
+const char *const counter_bottleneck_names[] = {"latency",   "memory",     "compute", "occupancy", "spills",
+                                                "conflicts", "divergence", "launch",  "tail",      NULL};
 
 const struct counter_fact counter_facts[] = {
     {"occupancy_theoretical", "%", "warps per SM that fit, of the most there can be"},
@@ -280,20 +280,20 @@ static bool parse_gain(const struct node *n, struct counter_rule *r, struct erro
 
 static bool parse_rule(struct counter_group *g, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"when", "binds", "says", "try", "gain", "why", NULL};
+    static const char *const keys[] = {"when", "bottleneck", "says", "try", "gain", "why", NULL};
     if (!node_check_keys(n, "rule", keys, err))
         return false;
     for (int i = 0; i < 4; i++)
         if (!node_get(n, keys[i]))
-            return node_error(n, err, "a rule needs when:, binds:, says: and try:; %s: is missing", keys[i]);
+            return node_error(n, err, "a rule needs when:, bottleneck:, says: and try:; %s: is missing", keys[i]);
     const struct node *gain = node_get(n, "gain"), *why = node_get(n, "why");
     if (!gain != !why)
         return node_error(n, err, "a rule's gain: needs why:, a whole sentence that says where it comes from, and why: a gain:");
     struct counter_rule *r = &g->rules[g->rule_count++]; /* freed with the group, whatever is wrong with it */
-    int binds = node_word(node_get(n, "binds"), "binds", counter_bind_names, err);
-    if (binds < 0)
+    int bottleneck = node_word(node_get(n, "bottleneck"), "bottleneck", counter_bottleneck_names, err);
+    if (bottleneck < 0)
         return false;
-    r->binds = (enum counter_bind)binds;
+    r->bottleneck = (enum counter_bottleneck)bottleneck;
     r->says = node_text(node_get(n, "says"), "says", err);
     r->remedy = r->says ? node_text(node_get(n, "try"), "try", err) : NULL;
     if (why && !(r->why = node_text(why, "why", err)))

@@ -18,7 +18,7 @@
  *                      more: "bank conflicts in {this} instead of {that}", from: 1.5}
  *   rules:
  *     - when: conflict_share >= conflicts_many
- *       binds: conflicts                # one of counter_bind_names
+ *       bottleneck: conflicts                # one of counter_bottleneck_names
  *       says: "{conflict_share} of the shared wavefronts are conflicts"
  *       gain: min(conflict_share * pipe / 100, headroom)
  *       why: a whole sentence that says where the formula comes from
@@ -38,19 +38,19 @@
 #include "base/node.h"
 #include <stdbool.h>
 
-/* What a rule says the kernel is bound by. */
-enum counter_bind {
-    COUNTER_BIND_LATENCY,
-    COUNTER_BIND_MEMORY,
-    COUNTER_BIND_COMPUTE,
-    COUNTER_BIND_OCCUPANCY,
-    COUNTER_BIND_SPILLS,
-    COUNTER_BIND_CONFLICTS,
-    COUNTER_BIND_DIVERGENCE,
-    COUNTER_BIND_LAUNCH,
-    COUNTER_BIND_TAIL,
+/* What a rule says limits the kernel. */
+enum counter_bottleneck {
+    COUNTER_BOTTLENECK_LATENCY,
+    COUNTER_BOTTLENECK_MEMORY,
+    COUNTER_BOTTLENECK_COMPUTE,
+    COUNTER_BOTTLENECK_OCCUPANCY,
+    COUNTER_BOTTLENECK_SPILLS,
+    COUNTER_BOTTLENECK_CONFLICTS,
+    COUNTER_BOTTLENECK_DIVERGENCE,
+    COUNTER_BOTTLENECK_LAUNCH,
+    COUNTER_BOTTLENECK_TAIL,
 };
-extern const char *const counter_bind_names[]; /* NULL-terminated, in that order */
+extern const char *const counter_bottleneck_names[]; /* NULL-terminated, in that order */
 
 /* What formulas may use besides metrics: known of a row without counters. */
 struct counter_fact {
@@ -94,7 +94,7 @@ struct counter_value {
 #define COUNTER_GAINS 4
 struct counter_rule {
     struct expr *when;
-    enum counter_bind binds;
+    enum counter_bottleneck bottleneck;
     const char *says, *remedy, *why;
     struct expr *gains[COUNTER_GAINS]; /* none: the gain cannot be estimated */
     int gain_count;

@@ -209,15 +209,13 @@ static void split_loss(const struct view *v, struct account *a, double loss)
                 continue;
             }
             struct account_part *p = add(a, ACCOUNT_STALL, stalls[i].name, waiting * stalls[i].share / sum);
-            snprintf(p->what, sizeof p->what, "waiting, %s: %.3g %% of a warp's time", stalls[i].name, stalls[i].share);
-            for (char *s = p->what; *s; s++)
-                *s = *s == '_' ? ' ' : *s;
+            snprintf(p->what, sizeof p->what, "stall_%s: %.3g %% of a warp's time", stalls[i].name, stalls[i].share);
             char metric[64];
             snprintf(metric, sizeof metric, METRIC_SAMPLES "%.40s", stalls[i].name);
             find_places(v, a->step, metric, p);
         }
         if (others > 0)
-            snprintf(add(a, ACCOUNT_STALL, "other_waits", waiting * others / sum)->what, 200, "waiting, other reasons");
+            snprintf(add(a, ACCOUNT_STALL, "other", waiting * others / sum)->what, 200, "stalls, other reasons");
         struct account_part *p = add(a, ACCOUNT_ISSUE, "issue", left - waiting);
         snprintf(p->what, sizeof p->what, "issuing: the schedulers are busy in %.3g %% of the cycles", issue);
         find_places(v, a->step, metric_names[METRIC_LINE_INSTRUCTIONS], p);

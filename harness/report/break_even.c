@@ -71,7 +71,7 @@ static bool has_density(const char *pattern)
 #define BY_MOST 16
 /* One question of the scenario: `break_even: {against: NAME, by: [layer, n, mask.pattern]}`. */
 struct ask {
-    char against[VARIANT_BASE]; /* "" for row 0 */
+    char against[VARIANT_BASE]; /* "" for the baseline */
     bool everything;            /* no `by`: cases of one curve differ in nothing but the density */
     char by[BY_MOST][64];
     int by_count;
@@ -207,7 +207,8 @@ static void add_line_point(const struct break_group *g, struct break_line *l, st
     l->waste = grown(l->waste, l->count++, waste);
 }
 
-/* Sparse over dense. Against row 0 the stored ratio is paired round by round; against another the two intervals are taken as they are. */
+/* Sparse over dense. Against the baseline the stored ratio is paired round by round; against another the two intervals are taken as they
+ * are. */
 static struct crossing_point quotient_at(double x, const struct row_time *sparse, const struct row_time *dense, bool paired)
 {
     if (paired && sparse->ratio > 0 && sparse->ratio_low > 0 && sparse->ratio_high > 0) {
@@ -363,7 +364,7 @@ static void read_by(const struct node *by, struct ask *ask)
     }
 }
 
-/* The scenario's questions; when it asks none, everything against row 0. */
+/* The scenario's questions; when it asks none, everything against the baseline. */
 static int asked(const struct run *run, struct ask *asks, int most)
 {
     struct error ignored = {0};
@@ -376,7 +377,7 @@ static int asked(const struct run *run, struct ask *asks, int most)
         if (against && against->kind == NODE_SCALAR) {
             struct ask *ask = &asks[count++];
             *ask = (struct ask){0};
-            bool zero = strcmp(against->text, "cudnn") == 0; /* row 0 is the fastest of the library's rows */
+            bool zero = strcmp(against->text, "cudnn") == 0; /* the baseline is the fastest of the library's rows */
             snprintf(ask->against, sizeof ask->against, "%s", zero ? "" : against->text);
             read_by(node_get(answer, "by"), ask);
         }

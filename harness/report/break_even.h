@@ -45,7 +45,7 @@ struct break_group {
     int line_count;
     bool merges; /* by the scenario's `by:` cases that differ in more than the density may be on one curve */
 };
-/* By and against what the scenario's answers say, else row 0. Groups with two densities or more; their count. */
+/* By and against what the scenario's answers say, else the baseline. Groups with two densities or more; their count. */
 int break_even_make(struct break_group **out, const struct run *run, struct row *const *rows, int count);
 void break_even_free(struct break_group *groups, int count);
 /* "body_1, blobs24, f16 f16_acc32: sparse_tile beats cudnn below 71 % [68 74] of inputs changed; delta_tile ...". */

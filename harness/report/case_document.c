@@ -25,7 +25,7 @@ static void tiles_line(const struct case_view *c, int first, struct text *t)
     text_addf(t, "%s", row->tile);
     const char *gap = " (", *last = "";
     for (int i = first; i < c->count; i++) {
-        const char *name = variant_short(c->rows[i]); /* points of one variant stand together */
+        const char *name = variant_short(c->rows[i]); /* configurations of one variant stand together */
         if (same_tiles(row, c->rows[i]) && strcmp(name, last) != 0) {
             text_addf(t, "%s%s", gap, name);
             gap = ", ";
@@ -242,8 +242,8 @@ static void add_whys(struct document *d, const struct case_view *c)
             continue;
         }
         if (!shown++) {
-            document_fold(
-                d, "Why each row is as fast as it is: verdict, account of its time, what the fastest does better, kernels, source lines");
+            document_fold(d,
+                          "Why each row is as fast as it is: verdict, time breakdown, what the fastest does better, kernels, source lines");
         }
         add_why(d, c, v);
     }

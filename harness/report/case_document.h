@@ -22,7 +22,7 @@ void case_conditions(const struct case_view *c, struct text *t);
 void case_work(const struct case_view *c, struct text *t);
 /* "tconv: 213 us whole; without store 190 (-11 %), bias 212 (-0.5 %)": an item for each row that was run without its parts. */
 void case_ablations(const struct case_view *c, struct block *list);
-/* Where to look: of each row, the fastest first, what binds it and what it would gain at most; on emu first the source lines that cost
+/* Where to look: of each row, the fastest first, its bottleneck and what it would gain at most; on emu first the source lines that cost
  * most. */
 void case_why(const struct case_view *c, struct block *list);
 /* The source lines of one row that cost most (emu). */

@@ -51,7 +51,7 @@ static void row_facts(struct table *t, const struct case_view *c, const struct v
     }
 }
 
-/* What binds first, with its sentence; absent when no rule holds. */
+/* The first bottleneck, with its sentence; absent when no rule holds. */
 static void verdict_cell(struct table *t, const struct view *v)
 {
     table_cell(t, PAINT_NONE, "%s", verdict_word(v));
@@ -164,7 +164,7 @@ static void timed_columns(struct table *t, const struct case_view *c)
     table_column(t, "time", "time us", ALIGN_POINT);
     table_column_about(t, NULL, "the median of the rounds, and half of its 95 % interval", DETAIL_ALWAYS);
     table_column(t, "ratio", heading, ALIGN_POINT);
-    table_column_about(t, "[95 %]", "row 0's time over the variant's, paired round by round: above 1 is faster", DETAIL_ALWAYS);
+    table_column_about(t, "[95 %]", "the baseline's time over the variant's, paired round by round: above 1 is faster", DETAIL_ALWAYS);
     table_column(t, "limit", isnan(c->roof_ns) ? "floor" : "roof", ALIGN_RIGHT);
     table_column_about(t, NULL,
                        isnan(c->roof_ns) ? "the time that no kernel can beat on this chip over the variant's"
@@ -180,7 +180,7 @@ static void timed_columns(struct table *t, const struct case_view *c)
     table_column(t, "error", "error/bound", ALIGN_POINT);
     table_column_about(t, NULL, "how far a sequence's result has gone from the dense one", DETAIL_ALWAYS);
     counter_columns(t, c);
-    table_column(t, "binds", "binds", ALIGN_LEFT);
+    table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
 }
 
 /* What a launch in a graph takes, what is prepared once; of sequences what is kept, and how far the result has gone from the dense one. */
@@ -245,7 +245,7 @@ static void counted_columns(struct table *t)
     table_column_about(t, NULL, "wavefronts of shared memory beyond the fewest", DETAIL_FULL);
     table_column(t, "moved", "moved/compulsory", ALIGN_POINT);
     table_column_about(t, NULL, "bytes of all sectors moved over the bytes that any kernel must move once", DETAIL_ALWAYS);
-    table_column(t, "binds", "binds", ALIGN_LEFT);
+    table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);
 }
 
 static double over(double a, double b)

@@ -55,7 +55,7 @@ static void add_place(struct places *p, double weight, char *text)
 /* Sectors of global memory and wavefronts of shared memory beyond what the line's bytes need. */
 static void look_at_line(struct places *p, const struct case_view *c, const struct view *v, const struct row_metric *m)
 {
-    static const char *const sectors[] = {"load", "store"}, *const passes[] = {"shared loads", "shared stores"};
+    static const char *const sectors[] = {"load", "store"}, *const accesses[] = {"shared loads", "shared stores"};
     const struct counter_limits *limits = c->judge->groups.limits;
     double many_sectors = counter_limit(limits, "line_sectors"), many_waves = counter_limit(limits, "line_wavefronts");
     char a[NUMBER_TEXT], b[NUMBER_TEXT], d[NUMBER_TEXT];
@@ -65,15 +65,15 @@ static void look_at_line(struct places *p, const struct case_view *c, const stru
             double ideal = at_line(v->row, m, metric_names[METRIC_EMU_SECTORS_IDEAL + k]);
             if (m->value >= ideal * many_sectors && requests > 0) {
                 add_place(p, 2000 * (m->value - ideal) / (v->moved_bytes > 0 ? v->moved_bytes / SECTOR_BYTES : m->value),
-                          text_format("%s:%d  %s sectors a %s, %s would do", file_of(v->row, m->step), m->line,
-                                      number_short(m->value / requests, a), sectors[k], number_short(ideal / requests, b)));
+                          text_format("%s:%d  %s sectors/request (ideal %s): uncoalesced %s", file_of(v->row, m->step), m->line,
+                                      number_short(m->value / requests, a), number_short(ideal / requests, b), sectors[k]));
             }
         } else if (strcmp(m->name, metric_names[METRIC_EMU_WAVEFRONTS + k]) == 0) {
             double ideal = at_line(v->row, m, metric_names[METRIC_EMU_WAVEFRONTS_IDEAL + k]);
             if (m->value >= ideal * many_waves && ideal > 0) {
                 add_place(p, 1000 * (m->value - ideal) / m->value,
                           text_format("%s:%d  %s-way bank conflict: %s take %s wavefronts, %s would do", file_of(v->row, m->step), m->line,
-                                      number_short(m->value / ideal, a), passes[k], number_count(m->value, b), number_count(ideal, d)));
+                                      number_short(m->value / ideal, a), accesses[k], number_count(m->value, b), number_count(ideal, d)));
             }
         }
     }

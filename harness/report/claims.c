@@ -3,7 +3,7 @@
 #include "report/number.h"
 #include <string.h>
 
-/* A claim is about the library: a case whose row 0 is a copy, or nothing, neither proves nor breaks it. */
+/* A claim is about the library: a case whose baseline is a copy, or nothing, neither proves nor breaks it. */
 static bool testable(const struct case_view *c, const struct view *v)
 {
     return v->row->claims == 1 && v->ranked && v != c->zero && c->zero && c->zero->ranked && c->zero->row->library;

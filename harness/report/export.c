@@ -23,8 +23,8 @@ static json_t *json_why(const struct case_view *c, const struct view *v)
     struct account a = account_of(c, v, 0);
     for (int i = 0; i < v->verdicts.count; i++) {
         const struct verdict *one = &v->verdicts.items[i];
-        json_array_append_new(rules, json_pack("{s:s,s:s,s:i,s:o,s:o,s:o}", "binds", counter_bind_names[one->rule->binds], "rule",
-                                               one->group->name, "step", one->step, "gain_percent", json_number(one->gain), "says",
+        json_array_append_new(rules, json_pack("{s:s,s:s,s:i,s:o,s:o,s:o}", "bottleneck", counter_bottleneck_names[one->rule->bottleneck],
+                                               "rule", one->group->name, "step", one->step, "gain_percent", json_number(one->gain), "says",
                                                json_text(one->says), "try", json_text(one->remedy)));
     }
     for (int i = 0; i < a.count; i++) {
@@ -38,8 +38,8 @@ static json_t *json_why(const struct case_view *c, const struct view *v)
         }
         json_array_append_new(parts, part);
     }
-    return json_pack("{s:o,s:o,s:o}", "binds", v->verdicts.count ? json_string(verdict_word(v)) : json_null(), "rules", rules, "account",
-                     a.known ? parts : (json_decref(parts), json_null()));
+    return json_pack("{s:o,s:o,s:o}", "bottleneck", v->verdicts.count ? json_string(verdict_word(v)) : json_null(), "rules", rules,
+                     "breakdown", a.known ? parts : (json_decref(parts), json_null()));
 }
 
 static json_t *json_row(const struct case_view *c, const struct view *v)

@@ -143,7 +143,7 @@ static void add_step(struct text *t, const struct row *row, int step, const int 
                      const struct report_style *style)
 {
     double whole = at(row, step, 0, metric_names[METRIC_EMU_INSTRUCTIONS]);
-    text_addf(t, "%6s %6s %8s %15s %15s %17s\n", "line", "inst %", "lanes", "ld sect (least)", "st sect (least)", "smem pass (least)");
+    text_addf(t, "%6s %6s %8s %15s %15s %18s\n", "line", "inst %", "lanes", "ld sect (least)", "st sect (least)", "wavefronts (least)");
     for (int i = 0; i < count; i++) {
         int n = lines[i];
         char a[NUMBER_TEXT], b[NUMBER_TEXT], pair[3 * NUMBER_TEXT];
@@ -160,16 +160,16 @@ static void add_step(struct text *t, const struct row *row, int step, const int 
                          number_short(at(row, step, n, ideal) / r, b));
             text_addf(t, " %15s", pair);
         }
-        double passes = 0, least = 0;
+        double waves = 0, least = 0;
         for (int k = 0; k < 2; k++) {
             double w = at(row, step, n, metric_names[METRIC_EMU_WAVEFRONTS + k]);
             double d = at(row, step, n, metric_names[METRIC_EMU_WAVEFRONTS_IDEAL + k]);
-            passes += isnan(w) ? 0 : w;
+            waves += isnan(w) ? 0 : w;
             least += isnan(d) ? 0 : d;
         }
         pair[0] = 0;
-        if (passes > 0)
-            snprintf(pair, sizeof pair, "%s (%s)", number_count(passes, a), number_count(least, b));
+        if (waves > 0)
+            snprintf(pair, sizeof pair, "%s (%s)", number_count(waves, a), number_count(least, b));
         text_addf(t, " %17s  ", pair);
         add_source(t, source, n, style);
         text_add(t, "\n");

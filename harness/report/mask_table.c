@@ -29,7 +29,7 @@ static char *title_of(const struct row *row)
     return text_take(&t);
 }
 
-/* A column a variant; of its points the fastest on each mask. */
+/* A column a variant; of its configurations the fastest on each mask. */
 static void add_names(struct group *g, const struct case_view *c)
 {
     for (int i = 0; i < c->count; i++) {

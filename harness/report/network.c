@@ -288,7 +288,7 @@ int network_list_make(struct network **out, const struct run *run, struct row *c
         }
     }
     for (int i = 0; i < names; i++) {
-        struct network n = {.name = seen[i], .zero = "row 0"};
+        struct network n = {.name = seen[i], .zero = "baseline"};
         network_chains(&n.chains, run, rows, count, n.name);
         if (!make(&n, layers, layer_count)) {
             clear(&n);
@@ -322,7 +322,7 @@ void network_lines(const struct network *n, struct text *t)
         return;
     }
     if (n->missing.len) {
-        text_addf(t, "%s: no sum: no dense, timed row 0 for %s\n", n->name, text_get(&n->missing));
+        text_addf(t, "%s: no sum: no dense, timed baseline for %s\n", n->name, text_get(&n->missing));
         return;
     }
     text_addf(t, "%s: %s", n->name, n->zero);

@@ -15,16 +15,16 @@ struct network {
     int layers;
     bool timed;              /* some layer is */
     struct text members;     /* "head, 16 x body_1, up" */
-    struct text missing;     /* layers without a dense, timed row 0: there is no sum then */
+    struct text missing;     /* layers without a dense, timed baseline: there is no sum then */
     struct text mode;        /* "isolated, cold"; "" when the layers differ in it */
-    char zero[VARIANT_BASE]; /* "cudnn" where row 0 is that on every layer, else "row 0" */
+    char zero[VARIANT_BASE]; /* "cudnn" where that is the baseline of every layer, else "baseline" */
     struct text zeros;       /* only then: "cudnn on head, up; copy on shuffle" */
     double zero_ns;
     struct text unverified; /* layers where no row is verified and timed (a foil is not the op): there is no fastest of each then */
     double fastest_ns;
-    bool all_zero;            /* row 0 is the fastest on every layer */
+    bool all_zero;            /* the baseline is the fastest on every layer */
     struct text choice;       /* "reg_tiled on head; cudnn on body_1, up" */
-    struct network_sum *sums; /* by time; without row 0 */
+    struct network_sum *sums; /* by time; without the baseline */
     int count;
     struct text chains; /* lines: the network run whole, each way it was */
     int partial;        /* variants that are timed on some of its layers only */

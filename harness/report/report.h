@@ -14,10 +14,10 @@ struct report_style {
 /* Every case, with an empty line behind it: header lines, the table (one line a row, steps indented, wrong rows marked `!` and last), then
  * what to look at. */
 void report_cases(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
-/* The closing line: "594 rows: 349 verified, 63 wrong (1 point), 182 infeasible, 0 without a reason   6 min 12 s   exit 4". */
+/* The closing line: "594 rows: 349 verified, 63 wrong (1 configuration), 182 infeasible, 0 without a reason   6 min 12 s   exit 4". */
 void report_summary(struct text *t, const struct run *run, struct row *const *rows, int count, double seconds, int exit_code,
                     const struct report_style *style);
-/* Network line(s): sum over layers x repeat of each variant's isolated time against row 0's. */
+/* Network line(s): sum over layers x repeat of each variant's isolated time against the baseline's. */
 void report_network(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* How far the choices of a rule are from the fastest rows, where one was timed. */
 void report_selector(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
@@ -26,8 +26,8 @@ void report_claims(struct text *t, const struct run *run, struct row *const *row
 /* What the scenario's answers ask: for each layer and pattern, below which density a sparse variant beats the dense one. Nothing when no
  * case has a mask. */
 void report_answers(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
-/* What a search found, a table for each variant that was searched: a line a layer with the library's time, that of the one point that
- * serves all layers best, and that of the layer's own best point; then their sums. Nothing when the run was no search. */
+/* What a search found, a table for each variant that was searched: a line a layer with the library's time, that of the one configuration
+ * that serves all layers best, and that of the layer's own best configuration; then their sums. Nothing when the run was no search. */
 void report_tune(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* The wisdom of a database, a line for each. */
 void report_wisdom(struct text *t, const struct wisdom *list, int count, const struct report_style *style);

@@ -9,7 +9,7 @@
 
 #define REGISTERS_MOST 255 /* that a thread can have: more is a damaged number */
 #define SPILL_LINES 4
-#define WAYS_MOST 32 /* beyond, the passes are of instructions that the counter of instructions leaves out (wgmma, bulk copies) */
+#define WAYS_MOST 32 /* beyond, the wavefronts are of instructions that the counter of instructions leaves out (wgmma, bulk copies) */
 
 static double counted(const struct view *v, int step, enum metric metric)
 {
@@ -106,13 +106,13 @@ void resources_occupancy(const struct case_view *c, const struct view *v, int st
         text_addf(t, "; limited by %s", s->limit);
     double achieved = counted(v, step, METRIC_OCCUPANCY_ACHIEVED);
     if (!isnan(achieved))
-        text_addf(t, "; achieved %s %% (counted)", number_short(achieved, a));
+        text_addf(t, "; achieved occupancy %s %%", number_short(achieved, a));
     if (occupancy_tail(s->waves, &tail)) {
         text_addf(t, "; %s wave%s", number_short(tail.waves, a), tail.waves == 1 ? "" : "s");
         if (tail.waves < 1)
-            text_addf(t, ": %s %% of the GPU's places get no block", number_percent(tail.idle, b));
+            text_addf(t, ": the grid leaves %s %% of the GPU without a block", number_percent(tail.idle, b));
         else if (tail.idle > 0)
-            text_addf(t, ": the last fills %s %% of the places, %s %% of all stay empty", number_percent(tail.last, a),
+            text_addf(t, ": the last is %s %% full, %s %% of what all of them can hold stays empty", number_percent(tail.last, a),
                       number_percent(tail.idle, b));
     }
     double clusters = view_metric(v, step, METRIC_CLUSTERS_AT_MOST), told = view_metric(v, step, METRIC_CLUSTERS_TOLD);
@@ -207,7 +207,7 @@ static void add_lines(const struct view *v, int step, struct text *t)
         if (!worst)
             return;
         char a[NUMBER_TEXT], b[NUMBER_TEXT];
-        text_addf(t, "%s%s:%d %s-way (%s passes too many)", shown ? ", " : "; ", file_base(v->row->steps[step].file), worst->line,
+        text_addf(t, "%s%s:%d %s-way (%s wavefronts too many)", shown ? ", " : "; ", file_base(v->row->steps[step].file), worst->line,
                   number_short(worst->value / worst_ideal, a), number_count(most, b));
         below = most;
     }
@@ -236,14 +236,14 @@ void resources_shared(const struct case_view *c, const struct view *v, int step,
     double ideal_ld = counted(v, step, METRIC_EMU_WAVEFRONTS_IDEAL + SIDE_LOAD),
            ideal_st = counted(v, step, METRIC_EMU_WAVEFRONTS_IDEAL + SIDE_STORE);
     if (ideal_ld > 0)
-        text_addf(t, "; loads take %s passes, %s would do (%s-way)", number_count(ld, a), number_count(ideal_ld, b),
+        text_addf(t, "; loads take %s wavefronts, %s would do (%s-way)", number_count(ld, a), number_count(ideal_ld, b),
                   number_short(ld / ideal_ld, d));
     if (ideal_st > 0)
-        text_addf(t, "; stores take %s passes, %s would do (%s-way)", number_count(st, a), number_count(ideal_st, b),
+        text_addf(t, "; stores take %s wavefronts, %s would do (%s-way)", number_count(st, a), number_count(ideal_st, b),
                   number_short(st / ideal_st, d));
     double waves = counted(v, step, METRIC_SHARED_WAVEFRONTS), conflicts = counted(v, step, METRIC_SHARED_CONFLICTS);
     if (waves > 0 && !isnan(conflicts))
-        text_addf(t, "; %s passes counted, %s of them conflicts (%s %%)", number_count(waves, a), number_count(conflicts, b),
+        text_addf(t, "; %s wavefronts counted, %s of them conflicts (%s %%)", number_count(waves, a), number_count(conflicts, b),
                   number_percent(conflicts / waves, d));
     double ways_ld = counted(v, step, METRIC_SHARED_WAYS + SIDE_LOAD), ways_st = counted(v, step, METRIC_SHARED_WAYS + SIDE_STORE);
     if (ways_ld <= WAYS_MOST)

@@ -33,7 +33,7 @@ static void add_lead(struct document *d, const struct run *run, struct row *cons
     if (failed)
         text_addf(&rest, "%d failed", failed);
     if (timed)
-        text_addf(&rest, "%sa variant beats row 0 on %d of %d timed cases", rest.len ? "; " : "", won, timed);
+        text_addf(&rest, "%sa variant beats the baseline on %d of %d timed cases", rest.len ? "; " : "", won, timed);
     else if (count && device_counts(rows[0]->device))
         text_addf(&rest, "%scounted on emu, which has exact counts, no time and no ranking", rest.len ? "; " : "");
     char *verified = text_format("%d of %d rows verified", ok, count);
@@ -79,16 +79,16 @@ static void glance_counted(struct table *t, const struct case_view *c)
     table_cell(t, PAINT_NONE, isnan(least) ? "" : "%s to %s", number_3(least, a), number_3(most, b));
 }
 
-/* What row 0 is in every case; "row 0" when the cases differ in it. */
+/* What the baseline is in every case; "baseline" when the cases differ in it. */
 static void common_zero(const struct run *run, struct row *const *rows, int count, char out[VARIANT_BASE])
 {
-    snprintf(out, VARIANT_BASE, "row 0");
+    snprintf(out, VARIANT_BASE, "baseline");
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
         end = case_end(rows, count, i);
         case_view_make(&c, run, rows + i, end - i);
         bool same = i == 0 || strcmp(out, c.zero_name) == 0;
-        snprintf(out, VARIANT_BASE, "%s", same ? c.zero_name : "row 0");
+        snprintf(out, VARIANT_BASE, "%s", same ? c.zero_name : "baseline");
         case_view_free(&c);
         if (!same)
             return;
@@ -175,23 +175,24 @@ static void add_how_to_read(struct document *d, bool counts)
         {1, "sect/req", "sectors of 32 bytes that one warp-wide load or store touches; in parentheses what its bytes need at the least."},
         {1, "moved / compulsory", "bytes of all sectors moved over the bytes that any kernel must move once. 1 is the least possible."},
         {0, "x",
-         "row 0's time over the variant's, paired round by round: above 1 is faster. It is green only when its whole 95 % interval is "
+         "the baseline's time over the variant's, paired round by round: above 1 is faster. It is green only when its whole 95 % interval "
+         "is "
          "above 1."},
         {0, "floor",
          "the time that no kernel can beat on this chip (arithmetic at peak rate, compulsory bytes at peak bandwidth, or a launch). "
          "The column is its share of the time."},
         {0, "roof", "the same with ceilings measured on this machine."},
         {0, "isolated, cold", "one launch at a time, caches flushed before each."},
-        {0, "A/A", "row 0 measured against itself in the same rounds; a difference below it is noise."},
+        {0, "A/A", "the baseline measured against itself in the same rounds; a difference below it is noise."},
         {0, "Against the machine's limits",
          "hardware counters of launches of their own, several passes each, so a share may be a little above "
          "100. A row of several kernels has their sums and means, and its steps below. Behind Every counter "
          "they stand by group, with what they mean."},
         {0, "at most ... of its time",
-         "what would go if what binds the row went and all else stayed, by the rule's own formula (bench counters "
+         "what would go if the bottleneck went and all else stayed, by the rule's own formula (bench counters "
          "GROUP). The largest is named first."},
         {0, "Why each row is as fast as it is",
-         "what binds it, and its time as a sum of parts that adds up; the parts by waiting reason say "
+         "its bottleneck, and its time as a sum of parts that adds up; the parts by waiting reason say "
          "what the lost time looks like, not what would be gained (METHOD.md, Why)."},
         {2, "occ %", "warps that can be resident over the chip's maximum, and what limits them."},
         {2, "spill", "bytes a thread stores to local memory because registers ran out."},

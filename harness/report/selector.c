@@ -55,7 +55,7 @@ static void add_case(struct tally *tally, const struct case_view *c, const struc
         strcpy(tally->zero, c->zero_name);
     if (over > NEAR)
         text_addf(&tally->off, "%s: %s takes %.1f %% more than %s%s\n", layer, is, 100 * over, variant_base(best->row, name),
-                  behind > PAR ? ", and loses to row 0" : "");
+                  behind > PAR ? ", and loses to the baseline" : "");
 }
 
 /* The rule's row among those of a case; the first rule of the run that is found gives the tally its name. */

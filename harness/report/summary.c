@@ -8,18 +8,18 @@
 #include <string.h>
 
 /* Distinct variant[params] among the rows of one status. */
-static int points_of(struct row *const *rows, int count, enum row_status status)
+static int configurations_of(struct row *const *rows, int count, enum row_status status)
 {
-    int points = 0;
+    int n = 0;
     for (int i = 0; i < count; i++) {
         bool known = rows[i]->status != status;
         for (int j = 0; j < i && !known; j++) {
             known = rows[j]->status == status && rows[j]->variant && rows[i]->variant && strcmp(rows[j]->variant, rows[i]->variant) == 0 &&
                     strcmp(rows[j]->params ? rows[j]->params : "", rows[i]->params ? rows[i]->params : "") == 0;
         }
-        points += !known;
+        n += !known;
     }
-    return points;
+    return n;
 }
 
 void summary_counts(struct text *t, const struct run *run, struct row *const *rows, int count)
@@ -47,8 +47,8 @@ void summary_counts(struct text *t, const struct run *run, struct row *const *ro
             continue;
         text_addf(t, "%d %s", by[s], words[s]);
         if (s == ROW_WRONG || s == ROW_UNSAFE || s == ROW_CRASHED || s == ROW_HUNG || s == ROW_BROKEN) {
-            int points = points_of(rows, count, s);
-            text_addf(t, " (%d point%s)", points, points == 1 ? "" : "s");
+            int n = configurations_of(rows, count, s);
+            text_addf(t, " (%d configuration%s)", n, n == 1 ? "" : "s");
         }
         text_add(t, ", ");
     }

@@ -156,12 +156,13 @@ static bool group_plot(struct plots *p, const struct sweep *s, const char *group
     text_addf(&d.script, "lines = %d\ncolumns = %d\naxis = \"%s\"\nmeasure = \"%s\"\ntall = %d\nleast = %.9g\nmost = %.9g\n", lines,
               side_by_side, axis, counts ? "moved / compulsory bytes" : "time, us", most > TALL_RANGE * least, least, most);
     d.height = 270 + 18 * ((lines + side_by_side - 1) / side_by_side);
-    return plot_write(p, &d, PLOT_SWEEP, -1,
-                      text_format("%s over %s, %s: %s.%s", counts ? "Bytes moved over compulsory bytes" : "Time", s->axis,
-                                  group[0] == ' ' ? group + 1 : group,
-                                  counts ? "the best point of each variant" : "the fastest point of each variant, with 95 % intervals",
-                                  s->lines_left_out ? " Variants beyond the first eight are in the tables." : ""),
-                      dir, err);
+    return plot_write(
+        p, &d, PLOT_SWEEP, -1,
+        text_format("%s over %s, %s: %s.%s", counts ? "Bytes moved over compulsory bytes" : "Time", s->axis,
+                    group[0] == ' ' ? group + 1 : group,
+                    counts ? "the best configuration of each variant" : "the fastest configuration of each variant, with 95 % intervals",
+                    s->lines_left_out ? " Variants beyond the first eight are in the tables." : ""),
+        dir, err);
 }
 
 static bool axis_plots(struct plots *p, struct sweep *s, bool counts, int *left_out, const char *dir, struct error *err)

@@ -259,7 +259,7 @@ static void add_names(struct text *line, const struct item *item)
     for (n = NAMES_SHOWN; n > 0 && item->more[n] != ',';)
         n--;
     text_add_bytes(line, item->more, n);
-    text_addf(line, ", ... (%d points)", item->count);
+    text_addf(line, ", ... (%d configurations)", item->count);
 }
 
 /* A label is said once, before the first of its items. */

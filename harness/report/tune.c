@@ -1,4 +1,4 @@
-/* What `bench tune` found. Boda's three columns: one point for all layers, the best point of each, and the library. */
+/* What `bench tune` found. Boda's three columns: one configuration for all layers, the best of each, and the library. */
 #include "report/number.h"
 #include "report/terminal.h"
 #include "report/tune.h"
@@ -14,7 +14,7 @@ struct searched {
     const struct row *best, *library;
     int timed, verified, tied, spilled, twins, infeasible, wrong;
 };
-/* A point and how it does over all layers. */
+/* A configuration and how it does over all layers. */
 struct everywhere {
     const char *params;
     int layers;
@@ -36,7 +36,7 @@ static bool is_twin(const struct row *row)
     return row->status == ROW_INFEASIBLE && row->twin;
 }
 
-/* The row that ran for a point: its own, or that of the point with the same launches. NULL: it did not run on this layer. */
+/* The row that ran for a configuration: its own, or that of the one with the same launches. NULL: it did not run on this layer. */
 static const struct row *ran(const struct searched *s, const char *params)
 {
     const struct row *found = NULL;
@@ -74,7 +74,7 @@ static void look_at(struct searched *s, struct row *const *all, int all_count)
     }
 }
 
-/* The one point for all layers: it runs on the most of them, and then takes the least time (each layer as often as it runs). */
+/* The one configuration for all layers: it runs on the most of them, and then takes the least time (each layer as often as it runs). */
 static struct everywhere one_for_all(const struct searched *layers, int count)
 {
     struct everywhere best = {0};
@@ -152,9 +152,9 @@ static void sum_line(struct table *t, const struct searched *layers, int count, 
 
 static void counts_line(struct block *b, const struct searched *layers, int count)
 {
-    int points = 0, verified = 0, timed = 0, infeasible = 0, spilled = 0, twins = 0, wrong = 0;
+    int all = 0, verified = 0, timed = 0, infeasible = 0, spilled = 0, twins = 0, wrong = 0;
     for (int l = 0; l < count; l++) {
-        points += layers[l].count;
+        all += layers[l].count;
         timed += layers[l].timed;
         verified += layers[l].verified;
         infeasible += layers[l].infeasible;
@@ -162,9 +162,10 @@ static void counts_line(struct block *b, const struct searched *layers, int coun
         twins += layers[l].twins;
         wrong += layers[l].wrong;
     }
-    char *line = text_format("%d points on %d layer%s: %d right, %d of them timed; %d outside the variant's conditions, %d spill or do not "
-                             "fit, %d the same as another, %d failed",
-                             points, count, count == 1 ? "" : "s", verified, timed, infeasible, spilled, twins, wrong);
+    char *line =
+        text_format("%d configurations on %d layer%s: %d right, %d of them timed; %d outside the variant's conditions, %d spill or do not "
+                    "fit, %d the same as another, %d failed",
+                    all, count, count == 1 ? "" : "s", verified, timed, infeasible, spilled, twins, wrong);
     block_item(b, NULL, NULL, line);
     free(line);
 }
@@ -173,8 +174,8 @@ static void layers_table(struct document *d, const struct searched *layers, int 
 {
     struct table *table = table_new();
     char *x = text_format("x %s", library), *us = text_format("%s us", library);
-    const char *const headings[] = {"layer", us, "one point us", x, "best us", x, "timed", "as good", "best point"};
-    static const char *const keys[] = {"layer", "library", "one", "one_x", "best", "best_x", "timed", "tied", "point"};
+    const char *const headings[] = {"layer", us, "one for all us", x, "best us", x, "timed", "as good", "best configuration"};
+    static const char *const keys[] = {"layer", "library", "one", "one_x", "best", "best_x", "timed", "tied", "configuration"};
     int summed;
     for (int i = 0; i < 9; i++)
         table_column(table, keys[i], headings[i], i == 0 || i == 8 ? ALIGN_LEFT : i < 6 ? ALIGN_POINT : ALIGN_RIGHT);
@@ -185,7 +186,7 @@ static void layers_table(struct document *d, const struct searched *layers, int 
     struct block *list = document_list(d, DETAIL_ALWAYS);
     char *one = text_format("%s, right on %d of %d layers", all->params, all->layers, count);
     char *sum = text_format("of the %d layers where all three have a time, each as often as it runs", summed);
-    block_item(list, "one point", NULL, one);
+    block_item(list, "one for all", NULL, one);
     block_item(list, "sum", NULL, summed && summed < count ? sum : NULL);
     free(one);
     free(sum);
@@ -206,11 +207,11 @@ static void one_table(struct document *d, const struct run *run, const struct se
     document_heading(d, 3, title, NULL);
     counts_line(document_prose(d, TONE_PLAIN, DETAIL_ALWAYS), layers, count);
     if (all.layers)
-        layers_table(d, layers, count, &all, name[0] ? name : "row 0");
+        layers_table(d, layers, count, &all, name[0] ? name : "baseline");
     free(title);
 }
 
-/* Was it searched? Its points raced or were refused by a search; a search without times is known by its command. */
+/* Was it searched? Its configurations raced or were refused by a search; a search without times is known by its command. */
 static bool was_searched(const struct run *run, struct row *const *rows, int count)
 {
     if (count > 1 && run->verb && !strcmp(run->verb, "tune"))
@@ -221,7 +222,7 @@ static bool was_searched(const struct run *run, struct row *const *rows, int cou
     return false;
 }
 
-static int points_of(struct row *const *rows, int count, const char *variant, int *first)
+static int configurations_of(struct row *const *rows, int count, const char *variant, int *first)
 {
     int n = 0;
     char base[VARIANT_BASE];
@@ -243,7 +244,7 @@ static void variant_table(struct document *d, const struct run *run, struct row 
     for (int i = 0, end; i < count; i = end) {
         int first = 0;
         end = case_end(rows, count, i);
-        struct searched s = {.count = points_of(rows + i, end - i, variant, &first)};
+        struct searched s = {.count = configurations_of(rows + i, end - i, variant, &first)};
         if (!s.count)
             continue;
         s.rows = rows + i + first;
@@ -276,7 +277,7 @@ void tune_document(struct document *d, const struct run *run, struct row *const 
 void report_wisdom(struct text *t, const struct wisdom *list, int count, const struct report_style *style)
 {
     struct table *table = table_new();
-    static const char *const headings[] = {"variant", "point", "us", "x row 0", "tuned", "chip", "compiler", "layer"};
+    static const char *const headings[] = {"variant", "configuration", "us", "x baseline", "tuned", "chip", "compiler", "layer"};
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++)
         table_column(table, headings[i], headings[i], i == 2 || i == 3 ? ALIGN_POINT : ALIGN_LEFT);
     for (int i = 0; i < count; i++) {

@@ -1,5 +1,6 @@
 /* report/tune: what a search found: a table for each variant that was searched, a line a layer with the library's time, that of the one
- * point that serves all layers best, and that of the layer's own best point; then their sums. Nothing when the run was no search. */
+ * configuration that serves all layers best, and that of the layer's own best configuration; then their sums. Nothing when the run was no
+ * search. */
 #ifndef BENCH_REPORT_TUNE_H
 #define BENCH_REPORT_TUNE_H
 

@@ -225,7 +225,7 @@ void verdicts_free(struct verdicts *v)
 
 const char *verdict_word(const struct view *v)
 {
-    return v->verdicts.count ? counter_bind_names[v->verdicts.items[0].rule->binds] : "";
+    return v->verdicts.count ? counter_bottleneck_names[v->verdicts.items[0].rule->bottleneck] : "";
 }
 
 bool verdict_reads(const struct view *v, const char *name)

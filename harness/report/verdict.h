@@ -1,4 +1,4 @@
-/* report/verdict: the one judge. What binds a row and what it would gain at most, by the rules of the counter groups
+/* report/verdict: the one judge. The bottlenecks of a row and what each would gain at most, by the rules of the counter groups
  * (harness/counter/groups) and of rows without counters (harness/counter/rules); the numbers are those that the row has stored. Each row of
  * a case is judged once. */
 #ifndef BENCH_REPORT_VERDICT_H
@@ -26,7 +26,7 @@ struct verdict {
 /* Judges every row of the case; view->verdicts and case->judge live until case_view_free. */
 void case_judge(struct case_view *c, const struct judge *j);
 void verdicts_free(struct verdicts *v);
-/* "binds" of the first verdict; "" when there is none. */
+/* The bottleneck that the first verdict names, "memory" say; "" when there is none. */
 const char *verdict_word(const struct view *v);
 /* Does a verdict of the row speak of that value or fact? Then it is the one to look at. */
 bool verdict_reads(const struct view *v, const char *name);

@@ -315,7 +315,7 @@ static void sort_views(struct case_view *c)
 
 void case_view_make(struct case_view *c, const struct run *run, struct row *const *rows, int count)
 {
-    *c = (struct case_view){.run = run, .rows = rows, .count = count, .noise = NAN, .roof_ns = NAN, .zero_name = "row 0"};
+    *c = (struct case_view){.run = run, .rows = rows, .count = count, .noise = NAN, .roof_ns = NAN, .zero_name = "baseline"};
     c->counts = count > 0 && device_counts(rows[0]->device);
     c->machine = machine_of(run, count > 0 ? rows[0] : NULL);
     c->views = xcalloc((size_t)count + 1, sizeof *c->views);

@@ -14,7 +14,7 @@ struct judge;
 struct verdict;
 /* What the judge says of a row (report/verdict.h). */
 struct verdicts {
-    struct verdict *items; /* what binds first: the largest gain, then what cannot be estimated, in the order of the rule files */
+    struct verdict *items; /* the largest gain first, then what cannot be estimated, in the order of the rule files */
     int count;             /* 0: no rule holds, or nothing was judged */
     bool judged;           /* the row is verified and the rule files were found */
     bool counted;          /* the row has hardware counters */
@@ -23,9 +23,9 @@ struct verdicts {
 struct view {
     const struct row *row;
     char name[192];              /* "cudnn engine 62", "my/halo_regs TH16 TW32": parameters that vary in the case */
-    bool ranked;                 /* verified (or row 0's copy) and timed */
+    bool ranked;                 /* verified (or the baseline `copy`) and timed */
     bool failed;                 /* wrong, unsafe, crashed, hung, broken */
-    int rank;                    /* 0: row 0; 1...: by time; -1: not ranked */
+    int rank;                    /* 0: the baseline; 1...: by time; -1: not ranked */
     const struct row_time *time; /* the headline mode of the case */
     double half_ns;              /* half of the 95 % interval */
     double floor_share, roof_share;
@@ -44,10 +44,11 @@ struct case_view {
     struct row *const *rows;
     int count;
     struct view *views;      /* in the order of the rows */
-    int *order;              /* ranked by time (row 0 first), then verified without a time, then the rest in scenario order */
+    int *order;              /* ranked by time (the baseline first), then verified without a time, then the rest in scenario order */
     bool counts;             /* a device that keeps no time: no ranking, counters instead */
     char cache[8], load[12]; /* the headline mode; "" when nothing is timed */
-    const struct view *zero; /* row 0: the fastest of the library's rows, which the ratios are to; else the scenario's first row; or NULL */
+    const struct view
+        *zero; /* the baseline: the fastest of the library's rows, which the ratios are to; else the scenario's first row; or NULL */
     char zero_name[VARIANT_BASE]; /* "cudnn", "copy": without folder and further steps */
     double noise, roof_ns;        /* NaN */
     struct machine machine;
@@ -95,7 +96,7 @@ double view_total(const struct view *v, const char *name);
 double view_part(const struct view *v, int step, enum metric metric);
 /* The time of a step in the headline mode, or NULL. */
 const struct row_time *step_time(const struct case_view *c, const struct row *row, int step);
-/* "fastest verified": the view ranked first other than row 0; NULL when none. */
+/* "fastest verified": the view ranked first other than the baseline; NULL when none. */
 const struct view *case_best(const struct case_view *c);
 
 /* A COLUMN_DERIVED column of row/row.h; NaN when absent. */

@@ -1,5 +1,5 @@
-/* report/why: everything that explains one row, in words: verdict, account, what it takes of an SM, the lines that cost, and the gap to the
- * best. */
+/* report/why: everything that explains one row, in words: verdict, time breakdown, what it takes of an SM, the lines that cost, and the gap
+ * to the best. */
 #include "report/why.h"
 #include "base/dtype.h"
 #include "report/account.h"
@@ -41,7 +41,7 @@ static void add_verdict_line(struct text *t, const struct verdict *v, const char
 {
     struct text gain = {0};
     verdict_gain(v, &gain);
-    line(t, style, label, "%s: %s  [%s, %s]", counter_bind_names[v->rule->binds], v->says, v->group->name, text_get(&gain));
+    line(t, style, label, "%s: %s  [%s, %s]", counter_bottleneck_names[v->rule->bottleneck], v->says, v->group->name, text_get(&gain));
     text_free(&gain);
 }
 
@@ -186,7 +186,7 @@ static void add_places(struct text *t, const struct case_view *c, const struct v
 
 /* ---- the gap to the best ---- */
 
-/* The fastest of all but `but`, row 0 among them. */
+/* The fastest of all but `but`, the baseline among them. */
 static const struct view *fastest_of(const struct case_view *c, const struct view *but)
 {
     const struct view *best = NULL;
@@ -217,7 +217,7 @@ static void add_difference(struct text *t, const struct account *a, const struct
         text_addf(t, "%c %*s  %s\n", d > 0 ? '+' : '-', width, account_us(a, labs(d), n), what);
 }
 
-/* Difference of two accounts in one unit, part by part: it adds up to the difference of the times. */
+/* Difference of two time breakdowns in one unit, part by part: it adds up to the difference of the times. */
 static void account_gap(const struct account *a, const struct account *b, struct text *t)
 {
     static const char *const names[ACCOUNT_KINDS] = {
@@ -234,9 +234,7 @@ static void account_gap(const struct account *a, const struct account *b, struct
             char what[64];
             if (p->kind != ACCOUNT_STALL || (side && units_of(a, ACCOUNT_STALL, p->key)))
                 continue;
-            snprintf(what, sizeof what, "waiting, %s", p->key);
-            for (char *s = what; *s; s++)
-                *s = *s == '_' ? ' ' : *s;
+            snprintf(what, sizeof what, "stall_%s", p->key);
             add_difference(t, a, b, ACCOUNT_STALL, p->key, what);
         }
     }
@@ -314,7 +312,7 @@ static void add_against(struct text *t, const struct case_view *c, const struct 
     line(t, style, self ? "next best" : "against", "%s%s: %s, this row takes %sx", best->name, self ? "" : ", the fastest",
          number_time(best->time->median_ns, n), number_3(v->time->median_ns / best->time->median_ns, r));
     if (c->noise > 0 && fabs(v->time->median_ns / best->time->median_ns - 1) <= c->noise) {
-        line(t, style, "", "that is no difference: row 0 differs from itself by as much (A/A)");
+        line(t, style, "", "that is no difference: the baseline differs from itself by as much (A/A)");
         return;
     }
     struct account b = account_of(c, best, a->unit_ns);
@@ -374,10 +372,10 @@ void report_why_row(struct text *t, const struct case_view *c, const struct view
     if (a.known) {
         struct text block = {0};
         account_text(&a, &block, "");
-        add_lines(t, &block, "account");
+        add_lines(t, &block, "breakdown");
         text_free(&block);
     } else if (v->ranked) {
-        line(t, style, "account", "%s, but no ceilings are known of this machine: neither measured nor in the chip table",
+        line(t, style, "breakdown", "%s, but no ceilings are known of this machine: neither measured nor in the chip table",
              number_time(v->time->median_ns, (char[NUMBER_TEXT]){0}));
     }
     add_roofline(t, c, v, &a, style);

@@ -39,7 +39,7 @@ static void test_good(void **state)
     struct error err;
     struct counter_group *g =
         load(TOP METRICS "  c: {optional: u__z.avg.per_second}\n" VALUES "  s: {value: 100 * r + c, unit: \"%\", what: w}\n"
-                         "rules:\n  - {when: s >= 10 and waves < 1, binds: tail, says: \"{s} of {waves}\", try: t}\n",
+                         "rules:\n  - {when: s >= 10 and waves < 1, bottleneck: tail, says: \"{s} of {waves}\", try: t}\n",
              &err);
     if (!g)
         fail_msg("%s", err.text);
@@ -52,7 +52,7 @@ static void test_good(void **state)
     assert_int_equal(counter_group_value(g, "s"), 1);
     assert_int_equal(counter_group_value(g, "a"), -1);
     assert_int_equal(g->rule_count, 1);
-    assert_int_equal(g->rules[0].binds, COUNTER_BIND_TAIL);
+    assert_int_equal(g->rules[0].bottleneck, COUNTER_BOTTLENECK_TAIL);
     counter_group_free(g);
 }
 
@@ -85,21 +85,22 @@ static void test_mistakes(void **state)
     rejects(TOP METRICS "values:\n  r: {value: a / b, unit: 0123456789abcdef, what: w}\n", "t.yaml:8:27: unit ", NULL);
     rejects(TOP METRICS "values:\n  r: {value: a, what: w}\n", "t.yaml:6:6: metric 'b' is collected but no formula uses it", NULL);
     rejects(TOP METRICS VALUES "rules: {}\n", "t.yaml:9:8: rules: a list is expected", NULL);
-    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: latency, says: s}\n", "t.yaml:10:5: a rule needs", NULL);
-    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memoir, says: s, try: t}\n", "t.yaml:10:26: ", "memory");
-    rejects(TOP METRICS VALUES "rules:\n  - {when: rr > 1, binds: memory, says: s, try: t}\n", "t.yaml:10:12: ", "r");
-    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: \"{wave}\", try: t}\n", "t.yaml:10:40: {wave} is no value",
-            "{waves}");
+    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: latency, says: s}\n", "t.yaml:10:5: a rule needs", NULL);
+    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memoir, says: s, try: t}\n", "t.yaml:10:31: ", "memory");
+    rejects(TOP METRICS VALUES "rules:\n  - {when: rr > 1, bottleneck: memory, says: s, try: t}\n", "t.yaml:10:12: ", "r");
+    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memory, says: \"{wave}\", try: t}\n",
+            "t.yaml:10:45: {wave} is no value", "{waves}");
     /* a row stores values, so a rule that names a metric would never be said */
-    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: \"{a}\", try: t}\n", "t.yaml:10:40: {a} is no value", NULL);
-    rejects(TOP METRICS VALUES "rules:\n  - {when: a > 1, binds: memory, says: s, try: t}\n", "t.yaml:10:12: ", NULL);
-    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: s, try: t, gain: r}\n",
-            "t.yaml:10:5: a rule's gain: needs why:", NULL);
-    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: s, try: t, gain: [], why: w}\n", "t.yaml:10:57: gain: none,",
+    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memory, says: \"{a}\", try: t}\n", "t.yaml:10:45: {a} is no value",
             NULL);
+    rejects(TOP METRICS VALUES "rules:\n  - {when: a > 1, bottleneck: memory, says: s, try: t}\n", "t.yaml:10:12: ", NULL);
+    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memory, says: s, try: t, gain: r}\n",
+            "t.yaml:10:5: a rule's gain: needs why:", NULL);
+    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memory, says: s, try: t, gain: [], why: w}\n",
+            "t.yaml:10:62: gain: none,", NULL);
     rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, brief: yes}\n", "t.yaml:8:37: value 'r': brief: goes with head:", NULL);
     rejects(TOP METRICS "values:\n  r: {value: a / b, what: w, more: m}\n", "t.yaml:8:6: value 'r': more: and from: go together", NULL);
-    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, binds: memory, says: \"{r\", try: t}\n", "t.yaml:10:40: a { has no }", NULL);
+    rejects(TOP METRICS VALUES "rules:\n  - {when: r > 1, bottleneck: memory, says: \"{r\", try: t}\n", "t.yaml:10:45: a { has no }", NULL);
 }
 
 static void test_find(void **state)

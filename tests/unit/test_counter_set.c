@@ -15,10 +15,10 @@ static const char one[] =
     GROUP("one") "metrics:\n  a: u__a.sum\n  b: [u__b.sum, v__b.sum]\n  c: {optional: u__c.sum}\n"
                  "values:\n  half: {value: a / 2, unit: B, what: w}\n  ratio: {value: 100 * half / b, unit: \"%\", what: w}\n"
                  "  extra: {value: c + half, what: w}\n  per_wave: {value: a / waves, what: w}\n"
-                 "rules:\n  - {when: ratio >= 10, binds: conflicts, says: \"{ratio}, {half}\", try: \"less than {ratio}\"}\n"
-                 "  - {when: ratio > 1000, binds: memory, says: never, try: t}\n"
-                 "  - {when: per_wave > 0, binds: tail, says: \"{waves} waves\", try: t}\n"
-                 "  - {when: extra > 0, binds: spills, says: s, try: t}\n";
+                 "rules:\n  - {when: ratio >= 10, bottleneck: conflicts, says: \"{ratio}, {half}\", try: \"less than {ratio}\"}\n"
+                 "  - {when: ratio > 1000, bottleneck: memory, says: never, try: t}\n"
+                 "  - {when: per_wave > 0, bottleneck: tail, says: \"{waves} waves\", try: t}\n"
+                 "  - {when: extra > 0, bottleneck: spills, says: s, try: t}\n";
 static const char two[] = GROUP(
     "two") "metrics:\n  a: u__a.sum\n  d: u__d.sum\nvalues:\n  half: {value: a / 2, unit: B, what: v}\n  both: {value: a + d, what: w}\n";
 /* the same words, but `a` is something else */
@@ -48,7 +48,7 @@ static double waves(void *context, const char *name)
 
 struct seen {
     int count;
-    enum counter_bind binds[8];
+    enum counter_bottleneck bottleneck[8];
     char says[8][80], advice[8][80];
 };
 
@@ -56,7 +56,7 @@ static void see(void *context, const struct counter_finding *f)
 {
     struct seen *s = context;
     assert_true(s->count < 8);
-    s->binds[s->count] = f->rule->binds;
+    s->bottleneck[s->count] = f->rule->bottleneck;
     snprintf(s->says[s->count], sizeof s->says[0], "%s", f->says);
     snprintf(s->advice[s->count++], sizeof s->advice[0], "%s", f->remedy);
 }
@@ -124,10 +124,10 @@ static void test_merge_and_values(void **state)
     struct seen seen = {0};
     judge(&set, measured, &w, &seen);
     assert_int_equal(seen.count, 2);
-    assert_int_equal(seen.binds[0], COUNTER_BIND_CONFLICTS);
+    assert_int_equal(seen.bottleneck[0], COUNTER_BOTTLENECK_CONFLICTS);
     assert_string_equal(seen.says[0], "25 %, 2000 B");
     assert_string_equal(seen.advice[0], "less than 25 %");
-    assert_int_equal(seen.binds[1], COUNTER_BIND_TAIL);
+    assert_int_equal(seen.bottleneck[1], COUNTER_BOTTLENECK_TAIL);
     assert_string_equal(seen.says[1], "4 waves");
     counter_set_free(&set);
     counter_group_free(g1);

@@ -100,7 +100,7 @@ static void verdicts_with_counters(void **state)
     hw(r, "sol_memory", 40);
     expect(&f, 0, "memory", "DRAM runs at 85 %");
     expect(&f, 1, "", "");
-    expect(&f, 2, "conflicts", "12 % of the passes");
+    expect(&f, 2, "conflicts", "12 % of the shared memory wavefronts");
     expect(&f, 3, "", "");
     expect(&f, 4, "latency", "45 %");
     expect(&f, 5, "spills", "6 % of the instructions");
@@ -275,7 +275,7 @@ static const char planted[] =
     "group: planted\nabout: a group that no C knows\norder: 3\nteaches: nothing\n"
     "metrics: {beans: smsp__beans.avg.pct_of_peak_sustained_active}\n"
     "values:\n  beans_busy: {value: beans, unit: \"%\", what: beans that were busy, head: \"beans %\", brief: yes}\n"
-    "rules:\n  - when: beans_busy >= 40 and issue_active < busy\n    binds: latency\n"
+    "rules:\n  - when: beans_busy >= 40 and issue_active < busy\n    bottleneck: latency\n"
     "    says: \"the beans are busy in {beans_busy}\"\n    gain: beans_busy - issue_active\n"
     "    why: \"It is planted.\"\n    try: \"fewer beans\"\n";
 
@@ -302,7 +302,7 @@ static void a_group_is_one_file(void **state)
         struct text t = {0};
         if (!report_whole(&t, forms[i], &f.run, f.rows, f.count, dir, &err))
             fail_msg("%s", err.text);
-        assert_non_null(strstr(text_get(&t), i < 2 ? "issue %" : "issue %</th>"));
+        assert_non_null(strstr(text_get(&t), i < 2 ? "issue slots %" : "issue slots %</th>"));
         assert_non_null(strstr(text_get(&t), i < 2 ? "beans %" : "beans %</th>"));
         assert_non_null(strstr(text_get(&t), "at most 57 % of its time"));
         assert_non_null(strstr(text_get(&t), "the beans are busy in 77 %"));

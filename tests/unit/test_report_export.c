@@ -83,7 +83,7 @@ static void json_round_trips(void **state)
     fixture_free(&f);
 }
 
-/* The verdict, every rule behind it, and an account that adds up to the row's time. */
+/* The verdict, every rule behind it, and a time breakdown that adds up to the row's time. */
 static void json_says_why(void **state)
 {
     struct fixture f = {0};
@@ -96,19 +96,19 @@ static void json_says_why(void **state)
     int known = 0, bound = 0;
     for (int i = 0; i < f.count; i++) {
         const json_t *row = json_array_get(json_object_get(document, "rows"), (size_t)i), *why = json_object_get(row, "why"),
-                     *account = json_object_get(why, "account");
-        const char *binds = json_string_value(json_object_get(why, "binds"));
+                     *breakdown = json_object_get(why, "breakdown");
+        const char *bottleneck = json_string_value(json_object_get(why, "bottleneck"));
         const json_t *first = json_array_get(json_object_get(why, "rules"), 0);
-        assert_true(binds ? !strcmp(binds, json_string_value(json_object_get(first, "binds"))) : !first);
-        bound += binds != NULL;
-        if (json_is_null(account))
+        assert_true(bottleneck ? !strcmp(bottleneck, json_string_value(json_object_get(first, "bottleneck"))) : !first);
+        bound += bottleneck != NULL;
+        if (json_is_null(breakdown))
             continue;
         double sum = 0;
-        for (size_t k = 0; k < json_array_size(account); k++) {
-            sum += json_number_value(json_object_get(json_array_get(account, k), "ns"));
-            assert_true(json_is_string(json_object_get(json_array_get(account, k), "what")));
+        for (size_t k = 0; k < json_array_size(breakdown); k++) {
+            sum += json_number_value(json_object_get(json_array_get(breakdown, k), "ns"));
+            assert_true(json_is_string(json_object_get(json_array_get(breakdown, k), "what")));
         }
-        assert_true(json_array_size(account) > 0 && fabs(sum - row_time(f.rows[i], "cold", "isolated")->median_ns) < 1e-3);
+        assert_true(json_array_size(breakdown) > 0 && fabs(sum - row_time(f.rows[i], "cold", "isolated")->median_ns) < 1e-3);
         known++;
     }
     assert_true(known == 29 && bound > 20); /* every verified row */

@@ -60,7 +60,7 @@ static void choices_by_hand(void **state)
     add(&f, 2, "lost", "conv2d/auto", "is=wgmma_rs", 100);
     t = told(&f);
     assert_non_null(strstr(t, "in 1 of 3 cases, more than 10 % behind cudnn in 1\n"));
-    assert_non_null(strstr(t, "lost: wgmma_rs takes 25.0 % more than cudnn, and loses to row 0\n"));
+    assert_non_null(strstr(t, "lost: wgmma_rs takes 25.0 % more than cudnn, and loses to the baseline\n"));
     free(t);
     fixture_free(&f);
 }

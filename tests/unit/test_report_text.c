@@ -229,7 +229,7 @@ static void every_failure_is_said(void **state)
         snprintf(name, sizeof name, "my/v%d", i);
         row_set(&fixture_row(&f, 0, "l", "", "conv2d", name, "", bad[i])->reason, i == 4 ? NULL : "line one\nline two");
     }
-    whole(&t, &f, &(struct report_style){.width = 60});
+    whole(&t, &f, &(struct report_style){.width = 80});
     for (int i = 0; i < 5; i++) {
         char want[16];
         snprintf(want, sizeof want, "!  my/v%d", i);

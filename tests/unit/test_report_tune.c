@@ -111,10 +111,11 @@ static void three_columns(void **state)
                 "thin 40.0 25.00 1.60 20.00 2.00 3 1 T=4"); /* the library's faster row; the wrong point is none of the timed */
     expect_line(text, "wide", "wide 200.0 100.0 2.00 100.0 2.00 2 2 T=8");
     expect_line(text, "sum", "sum 2,040 1,025 1.99 1,020 2.00"); /* 40 + 2000, 25 + 1000, 20 + 1000 */
-    expect_line(text, "one point", "one point T=16, right on 2 of 2 layers");
-    expect_line(text, "9 points",
-                "9 points on 2 layers: 5 right, 5 of them timed; 1 outside the variant's conditions, 1 spill or do not fit, 1 the same as "
-                "another, 1 failed");
+    expect_line(text, "one for all", "one for all T=16, right on 2 of 2 layers");
+    expect_line(
+        text, "9 configurations",
+        "9 configurations on 2 layers: 5 right, 5 of them timed; 1 outside the variant's conditions, 1 spill or do not fit, 1 the same as "
+        "another, 1 failed");
     assert_non_null(strstr(text, "interleaved with cudnn"));
     free(text);
     fixture_free(&f);
@@ -130,7 +131,7 @@ static void a_layer_without_a_point(void **state)
     char *text = told(&f);
     expect_line(text, "lost", "lost 10.00 - - 0 0 none was right");
     expect_line(text, "sum ", "sum 2,040 1,025 1.99 1,020 2.00");
-    expect_line(text, "one point", "one point T=16, right on 2 of 3 layers");
+    expect_line(text, "one for all", "one for all T=16, right on 2 of 3 layers");
     expect_line(text, "sum   of", "sum of the 2 layers where all three have a time, each as often as it runs");
     free(text);
     fixture_free(&f);

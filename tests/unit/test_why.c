@@ -79,7 +79,7 @@ static void the_account_balances(void **state)
     assert_true(fabs(ns_of(&a, "idle") - 25e3) < 1e-6);
     assert_true(fabs(ns_of(&a, "long_scoreboard") - 93.75e3 * 40 / 62) < 1e-6);
     assert_true(fabs(ns_of(&a, "barrier") - 93.75e3 * 20 / 62) < 1e-6);
-    assert_true(fabs(ns_of(&a, "other_waits") - 93.75e3 * 2 / 62) < 1e-6);
+    assert_true(fabs(ns_of(&a, "other") - 93.75e3 * 2 / 62) < 1e-6);
     assert_true(fabs(ns_of(&a, "issue") - 31.25e3) < 1e-6);
     assert_null(part(&a, "unexplained"));
 
@@ -283,7 +283,7 @@ static void library_kernels_have_limits(void **state)
     report_why(&t, &f.run, f.rows, f.count, 0, &style);
     assert_non_null(strstr(text_get(&t), "kernel     sm90_xmma: 168 registers, 120 blocks"));
     assert_non_null(strstr(text_get(&t), "1 block of 384 threads on an SM, 12 warps"));
-    assert_non_null(strstr(text_get(&t), "0.909 waves: 9 % of the GPU's places get no block"));
+    assert_non_null(strstr(text_get(&t), "0.909 waves: the grid leaves 9 % of the GPU without a block"));
     text_free(&t);
     static const int64_t hostile[][2] = {{-5, 0}, {0, 32}, {168, 0}, {INT32_MAX, 7}, {168, INT32_MAX}}; /* of a damaged database */
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
