@@ -26,7 +26,7 @@ static void describe_list(const struct counter_groups *groups, struct text *t)
 /* The table in METHOD.md: every value that a run can store as hw.NAME, once, with the groups that have it. */
 static void values_table(const struct counter_groups *groups, struct text *t)
 {
-    text_add(t, "| metric | unit | what | groups |\n|---|---|---|---|\n");
+    text_add(t, "| metric | unit | what | ncu | groups |\n|---|---|---|---|---|\n");
     for (int g = 0; g < groups->count; g++)
         for (int i = 0; i < groups->items[g]->value_count; i++) {
             const struct counter_value *v = &groups->items[g]->values[i];
@@ -35,7 +35,10 @@ static void values_table(const struct counter_groups *groups, struct text *t)
                 again = counter_group_value(groups->items[k], v->name) >= 0;
             if (again)
                 continue;
-            text_addf(t, "| hw.%s | %s | %s | %s", v->name, v->unit, v->what, groups->items[g]->name);
+            struct text names = {0};
+            counter_value_metrics(groups->items[g], i, &names);
+            text_addf(t, "| hw.%s | %s | %s | %s | %s", v->name, v->unit, v->what, text_get(&names), groups->items[g]->name);
+            text_free(&names);
             for (int k = g + 1; k < groups->count; k++)
                 if (counter_group_value(groups->items[k], v->name) >= 0)
                     text_addf(t, ", %s", groups->items[k]->name);

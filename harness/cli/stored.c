@@ -15,6 +15,7 @@ struct stored {
     const char *out_dir, *device, *scenario, *to;
     int run_id;     /* -1: the last */
     bool takes_row; /* further words name a row */
+    bool wide;      /* the names of Nsight Compute, too */
     char *words;    /* of the row; NULL: the whole run */
     char *database;
     struct store *store;
@@ -108,8 +109,11 @@ static int stored_verb(const struct verb *verb, int argc, char **argv, const str
     struct text t = {0};
     int count, code;
     memcpy(options, common, sizeof common);
+    if (takes_row) /* it shows tables on a terminal */
+        options[4] = (struct option){"--wide", 0, OPTION_FLAG, NULL, "under each table the metrics that Nsight Compute has for its columns",
+                                     &s.wide};
     if (own_count)
-        memcpy(options + 4, own, sizeof *own * (size_t)own_count);
+        memcpy(options + 4 + takes_row, own, sizeof *own * (size_t)own_count);
     if (!cli_options(verb, options, argc, argv, rest, &count, NULL, &code))
         goto done;
     if (count > 1 && !s.takes_row) {
@@ -142,6 +146,7 @@ static bool show_row(struct stored *s, struct text *t, struct error *err)
     if (index < 0)
         return false;
     struct report_style style = cli_style();
+    style.ncu = s->wide;
     report_cases(t, &s->run, s->rows + index, 1, &style);
     report_kernels(t, s->rows[index]);
     report_samples(t, s->rows[index]);
@@ -152,6 +157,7 @@ static bool show_row(struct stored *s, struct text *t, struct error *err)
 static bool make_show(struct stored *s, struct text *t, struct error *err)
 {
     struct report_style style = cli_style();
+    style.ncu = s->wide;
     if (s->words)
         return show_row(s, t, err);
     report_cases(t, &s->run, s->rows, s->count, &style);

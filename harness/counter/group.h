@@ -36,6 +36,7 @@
 #include "base/error.h"
 #include "base/expr.h"
 #include "base/node.h"
+#include "base/text.h"
 #include <stdbool.h>
 
 /* What a rule says limits the kernel. */
@@ -125,6 +126,9 @@ void counter_group_free(struct counter_group *group);
 /* Index of the metric / value of that name, -1 when there is none. */
 int counter_group_metric(const struct counter_group *group, const char *name);
 int counter_group_value(const struct counter_group *group, const char *name);
+/* Appends the hardware metrics that a value is computed from, as `ncu --metrics` takes them, with commas: of alternatives the first.
+ * Nothing for a value of what emu counts. */
+void counter_value_metrics(const struct counter_group *group, int value, struct text *names);
 /* Numbers by name; NaN where one is not known. */
 struct counter_known {
     double (*fact)(void *context, const char *name);

@@ -51,6 +51,14 @@ static bool limits_line(struct table *t, const struct case_view *c, const struct
     return true;
 }
 
+void case_ncu(struct table *t, const struct counter_place *p)
+{
+    struct text names = {0};
+    counter_value_metrics(p->group, p->value, &names);
+    table_column_ncu(t, text_get(&names));
+    text_free(&names);
+}
+
 void case_limits(struct document *d, const struct case_view *c)
 {
     struct table *t = table_new();
@@ -59,6 +67,7 @@ void case_limits(struct document *d, const struct case_view *c)
         const struct counter_value *k = &p.group->values[p.value];
         table_column(t, k->name, k->head, ALIGN_RIGHT);
         table_column_about(t, NULL, k->what, DETAIL_ALWAYS);
+        case_ncu(t, &p);
     }
     table_column(t, "waits", "warps wait for", ALIGN_LEFT);
     table_column_about(t, NULL, "the state that takes most of a warp's time", DETAIL_ALWAYS);
@@ -85,7 +94,9 @@ void case_limits(struct document *d, const struct case_view *c)
 struct line {
     const char *name, *unit, *what;
     double most;
-    bool taken; /* stands in a section already */
+    bool taken;                        /* stands in a section already */
+    const struct counter_group *group; /* whose value it is; NULL: none's */
+    int value;
 };
 struct sheet {
     struct line *lines;
@@ -152,6 +163,18 @@ static void value_cell(struct table *t, const struct line *l, double value)
     }
 }
 
+/* What it is, and what Nsight Compute calls it. */
+static void add_meaning(struct table *t, const struct line *l)
+{
+    struct text about = {0}, names = {0};
+    if (l->group)
+        counter_value_metrics(l->group, l->value, &names);
+    text_addf(&about, names.len ? "%s; ncu: %s" : "%s%s", l->what ? l->what : "", text_get(&names));
+    table_about(t, text_get(&about));
+    text_free(&about);
+    text_free(&names);
+}
+
 static struct table *section_table(const struct case_view *c, struct line *const *lines, int count)
 {
     struct table *t = table_new();
@@ -168,7 +191,7 @@ static struct table *section_table(const struct case_view *c, struct line *const
         table_row(t, LINE_PLAIN);
         table_cell(t, PAINT_NONE, "%s", strncmp(name, METRIC_HARDWARE, hardware) ? name : name + hardware);
         table_note(t, "%s", lines[k]->unit);
-        table_about(t, lines[k]->what);
+        add_meaning(t, lines[k]);
         for (int i = 0; i < c->count; i++) {
             const struct view *v = &c->views[c->order[i]];
             if (has_metrics(v))
@@ -198,6 +221,8 @@ static void add_group(struct document *d, const struct case_view *c, const struc
         if (l && !l->taken) {
             l->taken = true;
             l->what = g->values[k].what;
+            l->group = g;
+            l->value = k;
             left_out += small;
             if (!small)
                 lines[count++] = l;

@@ -129,6 +129,7 @@ static void counter_columns(struct table *t, const struct case_view *c)
         if (v->brief) {
             table_column(t, v->name, v->head, ALIGN_RIGHT);
             table_column_about(t, NULL, v->what, DETAIL_BRIEF);
+            case_ncu(t, &p);
         }
     }
 }
@@ -147,12 +148,16 @@ static void fact_columns(struct table *t)
 {
     table_column(t, "registers", "regs", ALIGN_RIGHT);
     table_column_about(t, NULL, "registers a thread, of the longest step", DETAIL_ALWAYS);
+    table_column_ncu(t, "launch__registers_per_thread");
     table_column(t, "spill", "spill", ALIGN_RIGHT);
     table_column_about(t, NULL, "bytes a thread stores to local memory because registers ran out", DETAIL_ALWAYS);
     table_column(t, "smem", "smemK", ALIGN_RIGHT);
     table_column_about(t, NULL, "KiB of shared memory a block", DETAIL_ALWAYS);
+    table_column_ncu(t, "launch__shared_mem_per_block_static, launch__shared_mem_per_block_dynamic");
     table_column(t, "occupancy", "occ", ALIGN_RIGHT);
-    table_column_about(t, "%", "warps that can be resident over the chip's maximum, and what limits them", DETAIL_ALWAYS);
+    table_column_about(t, "%", "warps that can be resident over the chip's maximum, and what limits them: theoretical occupancy",
+                       DETAIL_ALWAYS);
+    table_column_ncu(t, "sm__maximum_warps_per_active_cycle_pct");
 }
 
 static void timed_columns(struct table *t, const struct case_view *c)
@@ -232,17 +237,22 @@ static void counted_columns(struct table *t)
     table_column(t, "mark", "", ALIGN_LEFT);
     table_column(t, "name", "variant", ALIGN_LEFT);
     table_column(t, "check", "check", ALIGN_LEFT);
+    table_column_about(t, NULL, "exact: bit for bit on small integers; tol: the largest error on full data over what is tolerated",
+                       DETAIL_ALWAYS);
     fact_columns(t);
     table_column(t, "fma", "warp FMA", ALIGN_RIGHT);
     table_column_about(t, NULL, "multiply-adds, one for a warp", DETAIL_ALWAYS);
     table_column(t, "load", "ld sect/req", ALIGN_POINT);
     table_column_about(t, NULL, "sectors of 32 bytes that one warp-wide load touches; beside it what its bytes need at the least",
                        DETAIL_FULL);
+    table_column_ncu(t, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio");
     table_column(t, "store", "st sect/req", ALIGN_POINT);
     table_column_about(t, NULL, "sectors of 32 bytes that one warp-wide store touches; beside it what its bytes need at the least",
                        DETAIL_ALWAYS);
+    table_column_ncu(t, "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio");
     table_column(t, "conflicts", "bank conflicts", ALIGN_RIGHT);
     table_column_about(t, NULL, "wavefronts of shared memory beyond the fewest", DETAIL_FULL);
+    table_column_ncu(t, "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum");
     table_column(t, "moved", "moved/compulsory", ALIGN_POINT);
     table_column_about(t, NULL, "bytes of all sectors moved over the bytes that any kernel must move once", DETAIL_ALWAYS);
     table_column(t, "bottleneck", "bottleneck", ALIGN_LEFT);

@@ -33,6 +33,7 @@ void table_free(struct table *t)
         free(t->columns[i].heading);
         free(t->columns[i].note);
         free(t->columns[i].about);
+        free(t->columns[i].ncu);
     }
     if (t) {
         free(t->cells);
@@ -54,6 +55,11 @@ void table_column_about(struct table *t, const char *note, const char *about, en
     c->note = copy_of(note);
     c->about = copy_of(about);
     c->detail = detail;
+}
+
+void table_column_ncu(struct table *t, const char *metrics)
+{
+    t->columns[t->column_count - 1].ncu = metrics && metrics[0] ? xstrdup(metrics) : NULL;
 }
 
 void table_row(struct table *t, enum line_kind kind)
@@ -159,6 +165,17 @@ bool table_shows(const struct table *t, int column, bool full)
         any = c->kind != CELL_ABSENT && c->kind != CELL_REST;
     }
     return any && detail != (full ? DETAIL_BRIEF : DETAIL_FULL);
+}
+
+void table_ncu(const struct table *t, bool full, struct text *out)
+{
+    const char *between = "";
+    for (int i = 0; i < t->column_count; i++) {
+        if (t->columns[i].ncu && table_shows(t, i, full)) {
+            text_addf(out, "%s%s: %s", between, t->columns[i].heading, t->columns[i].ncu);
+            between = "; ";
+        }
+    }
 }
 
 /* ---- blocks ---- */

@@ -35,6 +35,7 @@ struct table_column {
     char *heading; /* with the unit: "time us" */
     char *note;    /* the heading of the notes: "[95 %]"; NULL */
     char *about;   /* its definition; NULL */
+    char *ncu;     /* the metrics of Nsight Compute that tell it, as `ncu --metrics` takes them; NULL */
     enum align align;
     enum detail detail;
 };
@@ -53,6 +54,7 @@ void table_free(struct table *t);
 /* Columns come before lines. The last three may be NULL, NULL and DETAIL_ALWAYS. */
 void table_column(struct table *t, const char *key, const char *heading, enum align align);
 void table_column_about(struct table *t, const char *note, const char *about, enum detail detail); /* of the last column */
+void table_column_ncu(struct table *t, const char *metrics); /* of the last column; NULL or "": none */
 void table_row(struct table *t, enum line_kind kind);
 /* The next cell of the line; an empty text is absent. */
 void table_cell(struct table *t, enum paint paint, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -69,6 +71,8 @@ void table_about(struct table *t, const char *about);
 const struct cell *table_at(const struct table *t, int line, int column);
 /* Is the column shown? Not where it is beyond the form's detail, or where no line has a value; the first two always stand. */
 bool table_shows(const struct table *t, int column, bool full);
+/* "issue slots %: smsp__issue_active...": the shown columns that have such metrics, joined by semicolons, appended. */
+void table_ncu(const struct table *t, bool full, struct text *out);
 
 /* ---- blocks ---- */
 

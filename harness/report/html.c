@@ -143,7 +143,10 @@ static void write_table(struct text *t, const struct table *table)
         if (!shown[c])
             continue;
         text_addf(t, "<th%s", column->align == ALIGN_LEFT ? "" : " class=\"n\"");
-        add_attribute(t, "title", column->about);
+        char *about =
+            column->ncu ? text_format("%s%sncu: %s", column->about ? column->about : "", column->about ? "; " : "", column->ncu) : NULL;
+        add_attribute(t, "title", about ? about : column->about);
+        free(about);
         text_add(t, ">");
         add_name(t, column->heading);
         if (column->note) {

@@ -1,5 +1,6 @@
 /* report/markdown: a document as Markdown, for a pull request or a notebook. */
 #include "report/document.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* What could be read as Markdown or HTML is escaped: nothing of a hostile name gets through. In a cell, which is one line, a pipe too. */
@@ -28,7 +29,18 @@ static void add_cell(struct text *t, const struct cell *c)
     }
 }
 
-static void write_table(struct text *t, const struct table *table)
+/* What Nsight Compute calls a column is a footnote behind its heading; it is written once, at the end. */
+static void add_footnote(struct text *t, struct text *footnotes, const struct table_column *column)
+{
+    char *mark = text_format("[^%s]", column->key), *line = text_format("%s: ncu: `%s`\n", mark, column->ncu);
+    text_add(t, mark);
+    if (!strstr(text_get(footnotes), line))
+        text_add(footnotes, line);
+    free(mark);
+    free(line);
+}
+
+static void write_table(struct text *t, const struct table *table, struct text *footnotes)
 {
     for (int r = -2; r < table->line_count; r++) {
         const struct cell *rest = NULL; /* goes into the next column that is shown */
@@ -47,6 +59,8 @@ static void write_table(struct text *t, const struct table *table)
                 struct cell heading = {CELL_TEXT, PAINT_NONE, column->heading, column->note, NULL, NULL, 0};
                 heading.kind = heading.text[0] ? CELL_TEXT : CELL_ABSENT;
                 add_cell(t, &heading);
+                if (column->ncu)
+                    add_footnote(t, footnotes, column);
             } else if (rest) {
                 add_cell(t, rest);
                 rest = NULL;
@@ -97,6 +111,7 @@ static void write(struct text *t, const struct document *d, const struct report_
 {
     int at = 0;
     bool first = true;
+    struct text footnotes = {0};
     (void)style;
     for (const struct block *b; (b = document_next(d, &at, false)); first = false) {
         text_add(t, first ? "" : "\n");
@@ -113,13 +128,16 @@ static void write(struct text *t, const struct document *d, const struct report_
             break;
         case BLOCK_PROSE:
         case BLOCK_LIST: write_items(t, b); break;
-        case BLOCK_TABLE: write_table(t, b->table); break;
+        case BLOCK_TABLE: write_table(t, b->table, &footnotes); break;
         case BLOCK_CODE: text_addf(t, "```\n%s```\n", b->text); break;
         case BLOCK_FIGURE:
         case BLOCK_FOLD:
         case BLOCK_END: break; /* for forms that show everything */
         }
     }
+    if (footnotes.len)
+        text_addf(t, "\n%s", text_get(&footnotes));
+    text_free(&footnotes);
 }
 
 const struct form form_markdown = {.name = "md", .write = write};

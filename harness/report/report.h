@@ -10,6 +10,7 @@ struct report_style {
     bool color; /* ANSI */
     int width;  /* columns of the terminal, 0 = do not wrap */
     bool ascii; /* no UTF-8 signs */
+    bool ncu;   /* under each table the names that Nsight Compute has for its columns */
 };
 /* Every case, with an empty line behind it: header lines, the table (one line a row, steps indented, wrong rows marked `!` and last), then
  * what to look at. */

@@ -296,6 +296,17 @@ static void write_heading(struct text *t, const struct block *b, const struct re
     text_add(t, "\n");
 }
 
+/* Under a table, when asked for: what Nsight Compute calls its columns. */
+static void write_ncu(struct text *t, const struct table *table, const struct report_style *style)
+{
+    struct text names = {0};
+    if (style->ncu)
+        table_ncu(table, false, &names);
+    if (names.len)
+        text_add_labelled(t, "ncu", text_get(&names), style);
+    text_free(&names);
+}
+
 /* An empty line before a table, but for its own heading, and behind it. */
 static void write(struct text *t, const struct document *d, const struct report_style *style)
 {
@@ -308,7 +319,10 @@ static void write(struct text *t, const struct document *d, const struct report_
         case BLOCK_HEADING: write_heading(t, b, style); break;
         case BLOCK_PROSE:
         case BLOCK_LIST: write_items(t, b, style); break;
-        case BLOCK_TABLE: terminal_table(t, b->table, style); break;
+        case BLOCK_TABLE:
+            terminal_table(t, b->table, style);
+            write_ncu(t, b->table, style);
+            break;
         case BLOCK_CODE: text_add(t, b->text); break;
         case BLOCK_FIGURE:
         case BLOCK_FOLD:

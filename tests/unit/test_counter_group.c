@@ -53,6 +53,10 @@ static void test_good(void **state)
     assert_int_equal(counter_group_value(g, "a"), -1);
     assert_int_equal(g->rule_count, 1);
     assert_int_equal(g->rules[0].bottleneck, COUNTER_BOTTLENECK_TAIL);
+    struct text names = {0};
+    counter_value_metrics(g, 1, &names); /* those of r, which its formula reads, and its own */
+    assert_string_equal(text_get(&names), "u__x.sum, u__y.sum, u__z.avg.per_second");
+    text_free(&names);
     counter_group_free(g);
 }
 

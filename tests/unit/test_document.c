@@ -74,6 +74,7 @@ static void make(struct document *d)
     table_column(t, "name", "name", ALIGN_LEFT);
     table_column(t, "time", "us", ALIGN_POINT);
     table_column_about(t, "[95 %]", "what it took", DETAIL_ALWAYS);
+    table_column_ncu(t, "gpu__time.sum");
     table_column(t, "brief", "at a glance", ALIGN_RIGHT);
     table_column_about(t, NULL, NULL, DETAIL_BRIEF);
     table_column(t, "full", "busy %", ALIGN_RIGHT);
@@ -117,6 +118,26 @@ static void expect(const struct form *form, const char *want)
     document_free(&d);
 }
 
+/* The names of another tool are asked for on a terminal, and stand once in Markdown, however many tables have them. */
+static void ncu_is_one_step_away(void **state)
+{
+    struct document d = {0};
+    struct text t = {0};
+    make(&d);
+    make(&d);
+    form_terminal.write(&t, &d, &(struct report_style){.ncu = true});
+    const char *first = strstr(text_get(&t), "!  c     WRONG by 1\nncu   us: gpu__time.sum\n\nwhy ");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "\nncu   us: gpu__time.sum\n"));
+    t.len = 0;
+    form_markdown.write(&t, &d, &(struct report_style){0});
+    first = strstr(text_get(&t), "[^time]: ncu");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "[^time]"));
+    text_free(&t);
+    document_free(&d);
+}
+
 static void every_form_shows_the_same(void **state)
 {
     expect(&form_terminal, "a <case>  its work\n"
@@ -128,30 +149,30 @@ static void every_form_shows_the_same(void **state)
                            "      other: x, y\n"
                            "brief\n");
     expect(&form_markdown, "## a &lt;case>\n\nits work\n\n"
-                           "| # | name | us \\[95 %\\] | at a glance |\n"
+                           "| # | name | us \\[95 %\\][^time] | at a glance |\n"
                            "|---|---|---:|---:|\n"
                            "| 0 | a\\|b | 1.50 \\[1.4 1.6\\] | 3 |\n"
                            "| ! | c | WRONG by 1 | |\n"
                            "\n- **c**: because\n- other: x, y\n"
-                           "\n```\nbrief\n```\n");
-    expect(&form_html,
-           "<section>\n<h2 id=\"a--case--17c6c31e\">a &lt;case&gt;</h2>\n<p class=\"mono\">its work</p>\n"
-           "<div class=\"scroll\"><table><thead><tr><th>#</th><th>name</th><th class=\"n\" title=\"what it took\">us <small>[95 "
-           "%]</small></th>"
-           "<th class=\"n\">busy %</th></tr></thead><tbody>\n"
-           "<tr class=\"zero\"><td class=\"mark\">0</td><td class=\"name strong\"><b><a href=\"#a--case--17c6c31e\">a|b</a></b>"
-           "<span class=\"what\">what it is</span></td><td class=\"n good\">1.50 <small>[1.4 1.6]</small></td>"
-           "<td class=\"n share\" style=\"--share:40.0%\">40.0</td></tr>\n"
-           "<tr class=\"failed\"><td class=\"mark bad\">!</td><td class=\"name bad\">c</td>"
-           "<td class=\"reason\" colspan=\"2\"><span class=\"said\">WRONG by 1</span></td></tr>\n"
-           "</tbody></table></div>\n"
-           "<ul class=\"notes\">\n<li><i>why</i> <b>c</b>: because</li>\n<li><i></i> other: <small>x, y</small></li>\n</ul>\n"
-           "<details><summary>more</summary>\n<h3>hidden</h3>\n<pre>int x;\n</pre>\n</details>\n</section>\n");
+                           "\n```\nbrief\n```\n\n[^time]: ncu: `gpu__time.sum`\n");
+    expect(&form_html, "<section>\n<h2 id=\"a--case--17c6c31e\">a &lt;case&gt;</h2>\n<p class=\"mono\">its work</p>\n"
+                       "<div class=\"scroll\"><table><thead><tr><th>#</th><th>name</th><th class=\"n\" title=\"what it took; ncu: "
+                       "gpu__time.sum\">us <small>[95 "
+                       "%]</small></th>"
+                       "<th class=\"n\">busy %</th></tr></thead><tbody>\n"
+                       "<tr class=\"zero\"><td class=\"mark\">0</td><td class=\"name strong\"><b><a href=\"#a--case--17c6c31e\">a|b</a></b>"
+                       "<span class=\"what\">what it is</span></td><td class=\"n good\">1.50 <small>[1.4 1.6]</small></td>"
+                       "<td class=\"n share\" style=\"--share:40.0%\">40.0</td></tr>\n"
+                       "<tr class=\"failed\"><td class=\"mark bad\">!</td><td class=\"name bad\">c</td>"
+                       "<td class=\"reason\" colspan=\"2\"><span class=\"said\">WRONG by 1</span></td></tr>\n"
+                       "</tbody></table></div>\n"
+                       "<ul class=\"notes\">\n<li><i>why</i> <b>c</b>: because</li>\n<li><i></i> other: <small>x, y</small></li>\n</ul>\n"
+                       "<details><summary>more</summary>\n<h3>hidden</h3>\n<pre>int x;\n</pre>\n</details>\n</section>\n");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_form_is_one_function), cmocka_unit_test(forms_have_names),
-                                       cmocka_unit_test(every_form_shows_the_same)};
+                                       cmocka_unit_test(every_form_shows_the_same), cmocka_unit_test(ncu_is_one_step_away)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

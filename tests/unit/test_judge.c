@@ -305,6 +305,9 @@ static void a_group_is_one_file(void **state)
         assert_non_null(strstr(text_get(&t), i < 2 ? "issue slots %" : "issue slots %</th>"));
         assert_non_null(strstr(text_get(&t), i < 2 ? "beans %" : "beans %</th>"));
         assert_non_null(strstr(text_get(&t), "at most 57 % of its time"));
+        static const char *const ncu[] = {"", "\n[^beans_busy]: ncu: `smsp__beans.avg.pct_of_peak_sustained_active`\n",
+                                          "; ncu: smsp__beans.avg.pct_of_peak_sustained_active\">"};
+        assert_non_null(strstr(text_get(&t), ncu[i]));
         assert_non_null(strstr(text_get(&t), "the beans are busy in 77 %"));
         assert_true(i < 2 || strstr(text_get(&t), ">planted <small>a group that no C knows</small>"));
         text_free(&t);
