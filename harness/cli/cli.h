@@ -91,7 +91,7 @@ int cli_list_runs(const char *out_dir);
 int cli_wisdom(const char *out_dir, const char *to, const char *from);
 /* Everything of the database `from` into the one of out_dir. */
 int cli_import_database(const char *from, const char *out_dir);
-/* Times of another program into the last run of their scenario, or into run `run_id`. */
+/* Times of another tool into the last run of their scenario, or into run `run_id`. */
 int cli_import_rows(const char *path, const char *out_dir, int run_id);
 struct roofs_arguments {
     bool measure;

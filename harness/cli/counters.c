@@ -20,7 +20,7 @@ static void describe_list(const struct counter_groups *groups, struct text *t)
 {
     for (int i = 0; i < groups->count; i++)
         text_addf(t, "%-12s %s\n", groups->items[i]->name, groups->items[i]->about);
-    text_add(t, "\nbench counters GROUP explains one; bench counters --chip GH100 plans the passes\n");
+    text_add(t, "\nbench counters GROUP explains one; bench counters --chip GH100 says how many passes each takes\n");
 }
 
 /* The table in METHOD.md: every value that a run can store as hw.NAME, once, with the groups that have it. */
@@ -253,10 +253,10 @@ int cli_counters(const struct verb *verb, int argc, char **argv)
 {
     struct ask ask = {0};
     const struct option options[] = {
-        {"--chip", 'c', OPTION_TEXT, "CHIP", "plan passes on GH100, AD102, H200, sm_90 ...; '?' lists the chips", &ask.chip},
-        {"--group", 'g', OPTION_LIST, "A,B", "groups to plan; default all", &ask.groups},
-        {"--metrics", 'm', OPTION_LIST, "A,B", "single metrics to plan, as ncu names them", &ask.metrics},
-        {"--names", 0, OPTION_FLAG, NULL, "with --chip: every metric of the plan with CUPTI's sentence", &ask.names},
+        {"--chip", 'c', OPTION_TEXT, "CHIP", "how many passes they take on GH100, AD102, H200, sm_90 ...; '?' lists the chips", &ask.chip},
+        {"--group", 'g', OPTION_LIST, "A,B", "these groups; default all", &ask.groups},
+        {"--metrics", 'm', OPTION_LIST, "A,B", "these single metrics, as ncu names them", &ask.metrics},
+        {"--names", 0, OPTION_FLAG, NULL, "with --chip: every metric with CUPTI's sentence", &ask.names},
         {"--values", 0, OPTION_FLAG, NULL, "every value that a run stores as hw.NAME, as the table in METHOD.md", &ask.values},
         {"--pairs", 0, OPTION_FLAG, NULL, "emu's counters with the hardware's that say the same, as the table in METHOD.md", &ask.pairs},
         {"--pair-metrics", 0, OPTION_FLAG, NULL, "their metrics in one line, for bench run --metrics", &ask.pair_metrics},

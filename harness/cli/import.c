@@ -1,4 +1,4 @@
-/* The verb import: databases of other machines, times of other programs, lists of operations as scenarios. */
+/* The verb import: databases of other machines, times of other tools, lists of operations as scenarios. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"

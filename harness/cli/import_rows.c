@@ -1,4 +1,4 @@
-/* bench import: times that another program measured in the same session on the same GPU, as rows beside ours. */
+/* bench import: times that another tool measured in the same session on the same GPU, as rows beside ours. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -79,7 +79,7 @@ static bool open_run(struct import *m, struct error *err)
     return m->count >= 0;
 }
 
-/* Row 0 of the case that the entry means: by its id, or the layer's first. */
+/* The baseline of the case that the entry means: by its id, or the layer's first. */
 static const struct row *case_of(const struct import *m, const json_t *entry)
 {
     const char *id = text_at(entry, "case"), *layer = text_at(entry, "layer");
@@ -150,7 +150,7 @@ static bool add_row(struct import *m, const json_t *entry, struct error *err)
                     text_at(m->provenance, "tool"), file_base(m->path), m->hash);
     row_set(&row->id, id);
     row_set(&row->variant, variant);
-    row_set(&row->what, what ? what : "an op of another program");
+    row_set(&row->what, what ? what : "an op of another tool");
     row_set(&row->note, note);
     row_set(&row->compiler, text_at(m->provenance, "tool"));
     row_set(&row->device, m->run.device);

@@ -44,7 +44,8 @@ const struct verb verbs[] = {
     {"report", "[SCENARIO]", "a stored run as Markdown or as one HTML page with plots", cli_report, false, NULL},
     {"export", "[SCENARIO]", "a stored run as JSON or CSV with a versioned schema (docs/EXPORT.md)", cli_export, false, NULL},
     {"counters", "[GROUP]", "counter groups: what they tell, and with --chip their passes, without a GPU", cli_counters, false,
-     "GROUP is a shipped group or a .yaml of your own. --chip plans all groups that are named, or all there are, in as few passes as CUPTI "
+     "GROUP is a shipped group or a .yaml of your own. --chip counts all groups that are named, or all there are, in as few passes as "
+     "CUPTI "
      "can."},
     {"mask", "FRAMES -o FILE", "the frames of a video to mask files: where each changed", cli_mask, false,
      "FRAMES is a Y4M file, pictures (PGM, PPM, PNG) numbered by %03d, or - for a pipe: ffmpeg -i street.mp4 -f yuv4mpegpipe - | bench "

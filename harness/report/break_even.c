@@ -245,7 +245,7 @@ static void add_case(struct break_group *g, const struct case_view *c, const str
     }
 }
 
-/* Row 0; where that only moves the bytes, the fastest row that does the op and all of it. */
+/* The baseline; where that only moves the bytes, the fastest row that does the op and all of it. */
 static const struct view *own_dense(const struct case_view *c)
 {
     const struct view *best = NULL;

@@ -1,4 +1,4 @@
-/* report/child: a helper program under a time limit. */
+/* report/child: another tool, gnuplot say, under a time limit. */
 #include "report/plot.h"
 #include <errno.h>
 #include <fcntl.h>

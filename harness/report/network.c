@@ -126,7 +126,7 @@ static bool all_cudnn(const struct member *members, int count)
     return true;
 }
 
-/* Row 0 on every layer: its name, its sum. */
+/* The baseline on every layer: its name, its sum. */
 static void sum_zero(struct network *n, const struct member *members, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -157,7 +157,7 @@ static void sum_fastest(struct network *n, const struct member *members, int cou
     }
 }
 
-/* Counts a variant once: as a sum when every layer has it, else among the partial ones. Row 0's own name has its sum already. */
+/* Counts a variant once: as a sum when every layer has it, else among the partial ones. The baseline's own name has its sum already. */
 static void sum_variant(struct network *n, const struct member *members, int count, const char *name, struct text *known)
 {
     struct network_sum s = {.ns = 0};

@@ -46,7 +46,7 @@ static void add_signed(struct text *t, const char *what, double ns)
     text_addf(t, " %s %s %s", ns < 0 ? "-" : "+", number_time(fabs(ns), a), what);
 }
 
-/* "its layers by themselves 3.90 ms - 300 us warm L2 + 120 us layout changes of the plan + 380 us launches, gaps and the rest" */
+/* "its layers by themselves 3.90 ms - 300 us warm L2 + 120 us layout changes between layers + 380 us launches, gaps and the rest" */
 static void add_difference(struct text *t, const struct row *row, double chain_ns)
 {
     double sum = metric(row, "chain.sum_ns"), warm = metric(row, "chain.sum_warm_ns"), back = metric(row, "chain.sum_back_ns"),
@@ -68,7 +68,7 @@ static void add_difference(struct text *t, const struct row *row, double chain_n
         rest -= warm - sum;
     }
     if (!isnan(layout) && layout > 0) {
-        add_signed(t, "layout changes of the plan", layout);
+        add_signed(t, "layout changes between layers", layout);
         rest -= layout;
     }
     add_signed(t, isnan(warm) ? "warm L2, launches, gaps and the rest" : "launches, gaps and the rest", rest);

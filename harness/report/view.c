@@ -275,7 +275,7 @@ static void find_zero(struct case_view *c)
     }
 }
 
-/* Row 0, then ranked by time, then verified without a time, the rest; each in scenario order. */
+/* The baseline, then those ranked by time, then verified without a time, the rest; each in scenario order. */
 static int before(const struct case_view *c, const struct view *a, const struct view *b)
 {
     const struct view *const both[] = {a, b};

@@ -258,7 +258,7 @@ static void whole_networks_stand_beside_their_sums(void **state)
         chain(&f, singles[i], "launch=graph", 4000 + 100 * i, 0.7);
     char *t = told(&f);
     const char *const wanted[] = {"whole, library: 3,000 us ±3; its layers by themselves 3.12 ms - 420 us warm L2 + 100 us layout changes "
-                                  "of the plan + 200 us launches, gaps and the rest; "
+                                  "between layers + 200 us launches, gaps and the rest; "
                                   "layout changes of ours 4 %; layout changes inside the library 10 % (nchwToNhwcKernel 200 us, "
                                   "nhwcToNchwKernel 100 us); cudnn on head\n",
                                   /* 3120 / 2080; 3000 / 2100; 3200 / 2000 */
