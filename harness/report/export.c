@@ -20,7 +20,7 @@ static json_t *json_number(double v)
 static json_t *json_why(const struct case_view *c, const struct view *v)
 {
     json_t *rules = json_array(), *parts = json_array();
-    struct account a = account_of(c, v, 0);
+    struct breakdown a = breakdown_of(c, v, 0);
     for (int i = 0; i < v->verdicts.count; i++) {
         const struct verdict *one = &v->verdicts.items[i];
         json_array_append_new(rules, json_pack("{s:s,s:s,s:i,s:o,s:o,s:o}", "bottleneck", counter_bottleneck_names[one->rule->bottleneck],

@@ -1,5 +1,5 @@
 /* Roofline of one case: each verified row's rate over its intensity, under the ceilings of the machine. */
-#include "report/account.h"
+#include "report/breakdown.h"
 #include "report/plot.h"
 #include "base/dtype.h"
 #include <math.h>
@@ -70,8 +70,8 @@ bool roofline_plot(struct plots *p, const struct case_view *c, const char *dir, 
             continue;
         widen(&low_y, &high_y, rate);
         points[rows++] = (struct point){.v = v,
-                                        .x = {flop / bytes, account_intensity(v, -1, flop, "dram"), account_intensity(v, -1, flop, "l2"),
-                                              account_intensity(v, -1, flop, "l1")},
+                                        .x = {flop / bytes, breakdown_intensity(v, -1, flop, "dram"),
+                                              breakdown_intensity(v, -1, flop, "l2"), breakdown_intensity(v, -1, flop, "l1")},
                                         .rate = rate};
     }
     double roof = pipe > 0 ? pipe : f32, ridge = roof / band;

@@ -58,15 +58,15 @@ static double step_value(const struct case_view *c, const struct row_step *s, bo
 }
 
 /* %, as stored; of a library's kernel from its waves. */
-static double idle_places(const struct view *v, const struct account *a, const struct row_step *step)
+static double idle_places(const struct view *v, const struct breakdown *a, const struct row_step *step)
 {
     double stored = view_metric(v, a->step, METRIC_IDLE_PLACES);
     struct occupancy_tail tail;
     return percent(isnan(stored) && step && occupancy_tail(step->waves, &tail) ? tail.idle : stored);
 }
 
-/* A value of a counter group, or a fact of counter_facts, of the account's step: NaN where the row has none. */
-static double value_of(const struct case_view *c, const struct view *v, const struct account *a, const char *name)
+/* A value of a counter group, or a fact of counter_facts, of the breakdown's step: NaN where the row has none. */
+static double value_of(const struct case_view *c, const struct view *v, const struct breakdown *a, const char *name)
 {
     struct row_step facts_of_step;
     const struct row_step *step = resources_step(c, v, a->step, &facts_of_step) ? &facts_of_step : NULL;
@@ -110,7 +110,7 @@ struct judging {
     const struct case_view *c;
     const struct view *v;
     struct verdicts *out; /* NULL: only asked */
-    struct account account;
+    struct breakdown breakdown;
     double share; /* of the row's time that the step takes */
     char lift[200];
 };
@@ -119,18 +119,18 @@ static double fact(void *context, const char *name)
 {
     const struct judging *j = context;
     double limit = counter_limit(j->c->judge->groups.limits, name);
-    return isnan(limit) ? value_of(j->c, j->v, &j->account, name) : limit;
+    return isnan(limit) ? value_of(j->c, j->v, &j->breakdown, name) : limit;
 }
 
 double verdict_number(const struct case_view *c, const struct view *v, const struct counter_group *g, int value)
 {
-    struct judging j = {.c = c, .v = v, .account = account_of(c, v, 0)};
+    struct judging j = {.c = c, .v = v, .breakdown = breakdown_of(c, v, 0)};
     return counter_group_number(g, value, &(struct counter_known){.fact = fact, .context = &j});
 }
 
 bool verdict_holds(const struct case_view *c, const struct view *v, const struct expr *formula)
 {
-    struct judging j = {.c = c, .v = v, .account = account_of(c, v, 0)};
+    struct judging j = {.c = c, .v = v, .breakdown = breakdown_of(c, v, 0)};
     double holds;
     return !formula || !counter_compute(formula, &(struct counter_known){.fact = fact, .context = &j}, &holds) || holds != 0;
 }
@@ -139,7 +139,7 @@ static const char *word(void *context, const char *name)
 {
     struct judging *j = context;
     struct row_step s;
-    if (strcmp(name, "occupancy_limit") || !resources_step(j->c, j->v, j->account.step, &s))
+    if (strcmp(name, "occupancy_limit") || !resources_step(j->c, j->v, j->breakdown.step, &s))
         return NULL;
     snprintf(j->lift, sizeof j->lift, "limited by %s%s%.160s", s.limit, s.lift[0] ? ": " : "", s.lift);
     return j->lift;
@@ -150,14 +150,14 @@ static void keep(void *context, const struct counter_finding *f)
     struct judging *j = context;
     struct verdicts *all = j->out;
     double gain = f->gain * j->share, least = counter_limit(j->c->judge->groups.limits, "gain_least");
-    if (gain < least || (j->share < 1 && isnan(gain) && j->account.step != j->v->step))
+    if (gain < least || (j->share < 1 && isnan(gain) && j->breakdown.step != j->v->step))
         return; /* it does not show in the row's time */
     all->items = xrealloc(all->items, (size_t)(all->count + 1) * sizeof *all->items);
     struct verdict *item = &all->items[all->count++];
-    *item = (struct verdict){.group = f->group, .rule = f->rule, .step = j->account.step, .gain = gain, .remedy = xstrdup(f->remedy)};
-    if (j->v->steps > 1 && j->account.step >= 0 && j->share < 1)
+    *item = (struct verdict){.group = f->group, .rule = f->rule, .step = j->breakdown.step, .gain = gain, .remedy = xstrdup(f->remedy)};
+    if (j->v->steps > 1 && j->breakdown.step >= 0 && j->share < 1)
         item->says =
-            text_format("%s (%.*f %% of its time): %s", j->v->row->steps[j->account.step].name, j->share < 0.1, 100 * j->share, f->says);
+            text_format("%s (%.*f %% of its time): %s", j->v->row->steps[j->breakdown.step].name, j->share < 0.1, 100 * j->share, f->says);
     else
         item->says = xstrdup(f->says);
 }
@@ -187,19 +187,20 @@ static void sort(struct verdicts *v)
 /* The longest step, held against the row's roof; and what the compiler, the launch and counters say of each of a few others. */
 static void judge_row(struct case_view *c, struct view *v)
 {
-    struct judging j = {.c = c, .v = v, .out = &v->verdicts, .account = account_of(c, v, 0), .share = 1};
+    struct judging j = {.c = c, .v = v, .out = &v->verdicts, .breakdown = breakdown_of(c, v, 0), .share = 1};
     v->verdicts = (struct verdicts){.judged = v->row->status == ROW_OK, .counted = counted(v)};
     if (!v->verdicts.judged)
         return;
-    if (j.account.step_ns > 0 && j.account.total_ns > 0)
-        j.share = fmin(1, j.account.step_ns / j.account.total_ns);
+    if (j.breakdown.step_ns > 0 && j.breakdown.total_ns > 0)
+        j.share = fmin(1, j.breakdown.step_ns / j.breakdown.total_ns);
     judge_step(&j);
-    int longest = j.account.step;
+    int longest = j.breakdown.step;
     for (int s = 0; view_itemises(v) && v->ranked && s < v->row->step_count; s++) {
         const struct row_time *time = v->row->steps[s].prepare || s == longest ? NULL : step_time(c, v->row, s);
         if (!time || !(time->median_ns > 0))
             continue;
-        j.account = (struct account){.step = s, .step_ns = time->median_ns, .tensor = NAN, .pipe_width = NAN}; /* the roof is the row's */
+        j.breakdown =
+            (struct breakdown){.step = s, .step_ns = time->median_ns, .tensor = NAN, .pipe_width = NAN}; /* the roof is the row's */
         j.share = fmin(1, time->median_ns / v->time->median_ns);
         judge_step(&j);
     }

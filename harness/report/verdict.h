@@ -5,7 +5,7 @@
 #define BENCH_REPORT_VERDICT_H
 
 #include "counter/judge.h"
-#include "report/account.h"
+#include "report/breakdown.h"
 
 /* The rule files, read once for a report. */
 struct judge {

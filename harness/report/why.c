@@ -2,7 +2,7 @@
  * to the best. */
 #include "report/why.h"
 #include "base/dtype.h"
-#include "report/account.h"
+#include "report/breakdown.h"
 #include "report/case_document.h"
 #include "report/number.h"
 #include "report/resources.h"
@@ -106,7 +106,7 @@ static void add_traffic(struct text *t, const struct view *v)
     text_free(&block);
 }
 
-static void add_roofline(struct text *t, const struct case_view *c, const struct view *v, const struct account *a,
+static void add_roofline(struct text *t, const struct case_view *c, const struct view *v, const struct breakdown *a,
                          const struct report_style *style)
 {
     char n[NUMBER_TEXT], r[NUMBER_TEXT], s[NUMBER_TEXT];
@@ -125,7 +125,7 @@ static void add_roofline(struct text *t, const struct case_view *c, const struct
         text_addf(&words, "; intensity %s FLOP/B at the least traffic", number_3(flop / bytes, n));
         static const char *const levels[] = {"dram", "l2", "l1"}, *const names[] = {"DRAM", "L2", "L1"};
         for (int i = 0; i < 3; i++) {
-            double value = account_intensity(v, a->step, flop, levels[i]);
+            double value = breakdown_intensity(v, a->step, flop, levels[i]);
             if (isfinite(value) &&
                 (!(rate > 0) || !(band > 0) || value < BEYOND * rate / band)) /* an L1 that TMA passes by serves next to nothing */
                 text_addf(&words, ", %s at %s", number_3(value, n), names[i]);
@@ -198,7 +198,7 @@ static const struct view *fastest_of(const struct case_view *c, const struct vie
     return best;
 }
 
-static long units_of(const struct account *a, enum account_kind kind, const char *key)
+static long units_of(const struct breakdown *a, enum breakdown_kind kind, const char *key)
 {
     long sum = 0;
     for (int i = 0; i < a->count; i++)
@@ -207,39 +207,39 @@ static long units_of(const struct account *a, enum account_kind kind, const char
     return sum;
 }
 
-static void add_difference(struct text *t, const struct account *a, const struct account *b, enum account_kind kind, const char *key,
+static void add_difference(struct text *t, const struct breakdown *a, const struct breakdown *b, enum breakdown_kind kind, const char *key,
                            const char *what)
 {
     char n[32];
     long d = units_of(a, kind, key) - units_of(b, kind, key);
-    int width = 1 + (int)strlen(account_us(a, labs(a->total_units - b->total_units), n));
+    int width = 1 + (int)strlen(breakdown_us(a, labs(a->total_units - b->total_units), n));
     if (d)
-        text_addf(t, "%c %*s  %s\n", d > 0 ? '+' : '-', width, account_us(a, labs(d), n), what);
+        text_addf(t, "%c %*s  %s\n", d > 0 ? '+' : '-', width, breakdown_us(a, labs(d), n), what);
 }
 
 /* Difference of two time breakdowns in one unit, part by part: it adds up to the difference of the times. */
-static void account_gap(const struct account *a, const struct account *b, struct text *t)
+static void breakdown_gap(const struct breakdown *a, const struct breakdown *b, struct text *t)
 {
-    static const char *const names[ACCOUNT_KINDS] = {
+    static const char *const names[BREAKDOWN_KINDS] = {
         "its own roof",     "other steps", "SMs or places without a block", NULL, "issuing", "below the roof, not explained",
         "between the steps"};
     char n[32];
-    for (int k = 0; k < ACCOUNT_KINDS; k++)
+    for (int k = 0; k < BREAKDOWN_KINDS; k++)
         if (names[k])
-            add_difference(t, a, b, (enum account_kind)k, NULL, names[k]);
+            add_difference(t, a, b, (enum breakdown_kind)k, NULL, names[k]);
     for (int side = 0; side < 2; side++) { /* waits by reason: of the first, then those that only the other has */
-        const struct account *own = side ? b : a;
+        const struct breakdown *own = side ? b : a;
         for (int i = 0; i < own->count; i++) {
-            const struct account_part *p = &own->parts[i];
+            const struct breakdown_part *p = &own->parts[i];
             char what[64];
-            if (p->kind != ACCOUNT_STALL || (side && units_of(a, ACCOUNT_STALL, p->key)))
+            if (p->kind != BREAKDOWN_STALL || (side && units_of(a, BREAKDOWN_STALL, p->key)))
                 continue;
             snprintf(what, sizeof what, "stall_%s", p->key);
-            add_difference(t, a, b, ACCOUNT_STALL, p->key, what);
+            add_difference(t, a, b, BREAKDOWN_STALL, p->key, what);
         }
     }
     long d = a->total_units - b->total_units;
-    text_addf(t, "=  %s%s us\n", d < 0 ? "-" : "", account_us(a, labs(d), n));
+    text_addf(t, "=  %s%s us\n", d < 0 ? "-" : "", breakdown_us(a, labs(d), n));
 }
 
 /* Appends the sentence with {ratio}, {this}, {that} and {other} filled in. */
@@ -279,7 +279,7 @@ static void add_compared(struct text *t, const struct case_view *c, const struct
 }
 
 /* What the compiler and the launch say of both. */
-static void add_static(struct text *t, const struct view *a, const struct account *pa, const struct view *b, const struct account *pb)
+static void add_static(struct text *t, const struct view *a, const struct breakdown *pa, const struct view *b, const struct breakdown *pb)
 {
     const struct row_step *s = pa->step >= 0 && pa->step < a->row->step_count ? &a->row->steps[pa->step] : NULL;
     const struct row_step *o = pb->step >= 0 && pb->step < b->row->step_count ? &b->row->steps[pb->step] : NULL;
@@ -299,7 +299,7 @@ static void add_static(struct text *t, const struct view *a, const struct accoun
         text_addf(t, "%s%s of a wave, `%s` %s", t->len ? "; " : "", number_3(s->waves, x), b->name, number_3(o->waves, y));
 }
 
-static void add_against(struct text *t, const struct case_view *c, const struct view *v, const struct account *a,
+static void add_against(struct text *t, const struct case_view *c, const struct view *v, const struct breakdown *a,
                         const struct report_style *style)
 {
     const struct view *best = v->ranked ? fastest_of(c, NULL) : NULL;
@@ -315,10 +315,10 @@ static void add_against(struct text *t, const struct case_view *c, const struct 
         line(t, style, "", "that is no difference: the baseline differs from itself by as much (A/A)");
         return;
     }
-    struct account b = account_of(c, best, a->unit_ns);
+    struct breakdown b = breakdown_of(c, best, a->unit_ns);
     struct text block = {0}, words = {0};
     if (a->known && b.known) {
-        account_gap(a, &b, &block);
+        breakdown_gap(a, &b, &block);
         add_lines(t, &block, "");
     }
     add_compared(&words, c, v, best, self);
@@ -331,7 +331,7 @@ static void add_against(struct text *t, const struct case_view *c, const struct 
 }
 
 /* On a device without time: the row that asks for the fewest bytes stands in for the best. */
-static void add_against_counts(struct text *t, const struct case_view *c, const struct view *v, const struct account *a,
+static void add_against_counts(struct text *t, const struct case_view *c, const struct view *v, const struct breakdown *a,
                                const struct report_style *style)
 {
     const struct view *best = NULL;
@@ -342,7 +342,7 @@ static void add_against_counts(struct text *t, const struct case_view *c, const 
     }
     struct text words = {0};
     if (best && best != v) {
-        struct account b = account_of(c, best, 0);
+        struct breakdown b = breakdown_of(c, best, 0);
         add_compared(&words, c, v, best, false);
         add_static(&words, v, a, best, &b);
         if (words.len)
@@ -368,10 +368,10 @@ void report_why_row(struct text *t, const struct case_view *c, const struct view
     if (row->status != ROW_OK)
         line(t, style, "status", "%s%s%s", row_status_name(row->status), row->reason ? ": " : "", row->reason ? row->reason : "");
     add_verdict(t, c, v, style);
-    struct account a = account_of(c, v, 0);
+    struct breakdown a = breakdown_of(c, v, 0);
     if (a.known) {
         struct text block = {0};
-        account_text(&a, &block, "");
+        breakdown_text(&a, &block, "");
         add_lines(t, &block, "breakdown");
         text_free(&block);
     } else if (v->ranked) {

@@ -58,7 +58,7 @@ static void verdicts_without_counters(void **state)
     expect(&f, 2, "compute", "no tensor instruction: the pipe it leaves idle is 16x");
     expect(&f, 3, "launch", "0.4 of a wave");
     expect(&f, 4, "spills", "220 B a thread at 32 registers");
-    expect(&f, 5, "occupancy", "25 % of the warps");
+    expect(&f, 5, "occupancy", "theoretical occupancy is 25 %");
     expect(&f, 6, "tail", "with 1.2 waves 40 %");
     expect(&f, 7, "launch", "2x a launch that does nothing");
     expect(&f, 8, "memory", "its bytes alone take 83.3 %");

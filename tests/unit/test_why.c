@@ -1,6 +1,6 @@
-/* Verdict, account and gap from stored rows of known values; what is printed adds up. */
+/* Verdict, breakdown and gap from stored rows of known values; what is printed adds up. */
 #include "measured_rows.h"
-#include "report/account.h"
+#include "report/breakdown.h"
 #include "report/resources.h"
 #include "report/why.h"
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include "golden.h"
 
-static const struct account_part *part(const struct account *a, const char *key)
+static const struct breakdown_part *part(const struct breakdown *a, const char *key)
 {
     for (int i = 0; i < a->count; i++)
         if (!strcmp(a->parts[i].key, key))
@@ -21,13 +21,13 @@ static const struct account_part *part(const struct account *a, const char *key)
     return NULL;
 }
 
-static double ns_of(const struct account *a, const char *key)
+static double ns_of(const struct breakdown *a, const char *key)
 {
-    const struct account_part *p = part(a, key);
+    const struct breakdown_part *p = part(a, key);
     return p ? p->ns : 0;
 }
 
-static void balances(const struct account *a)
+static void balances(const struct breakdown *a)
 {
     double sum = 0;
     long units = 0;
@@ -40,16 +40,16 @@ static void balances(const struct account *a)
     assert_int_equal(units, a->total_units);
 }
 
-static struct account only(struct fixture *f, int index)
+static struct breakdown only(struct fixture *f, int index)
 {
     struct case_view c;
     case_view_make(&c, &f->run, f->rows, f->count);
-    struct account a = account_of(&c, &c.views[index], 0);
+    struct breakdown a = breakdown_of(&c, &c.views[index], 0);
     case_view_free(&c);
     return a;
 }
 
-static void the_account_balances(void **state)
+static void the_breakdown_balances(void **state)
 {
     struct fixture f = {0};
     measured_run(&f);
@@ -66,7 +66,7 @@ static void the_account_balances(void **state)
     r->steps[0].waves = 2.5;
     row_add_metric(r, 0, 0, "model.idle_places", "share", "model", 1 - 2.5 / 3);
 
-    struct account a = only(&f, 0);
+    struct breakdown a = only(&f, 0);
     assert_true(a.known && a.measured && a.tensor == 1);
     balances(&a);
     assert_true(fabs(ns_of(&a, "roof") - 100e3) < 1e-6);
@@ -116,9 +116,9 @@ static void waits_have_lines(void **state)
     line(r, 62, "hw.samples_long_scoreboard", 1);
     line(r, 57, "hw.samples_selected", 30);
     line(r, 70, "hw.samples_selected", 70);
-    struct account a = only(&f, 0);
+    struct breakdown a = only(&f, 0);
     balances(&a);
-    const struct account_part *wait = part(&a, "long_scoreboard"), *issue = part(&a, "issue");
+    const struct breakdown_part *wait = part(&a, "long_scoreboard"), *issue = part(&a, "issue");
     assert_int_equal(wait->place_count, 2);
     assert_string_equal(wait->places[0].where, "counted.cu:57");
     assert_string_equal(wait->places[1].where, "counted.cu:61");
@@ -127,7 +127,7 @@ static void waits_have_lines(void **state)
     assert_int_equal(issue->place_count, 2);
     assert_string_equal(issue->places[0].where, "counted.cu:70");
     struct text t = {0};
-    account_text(&a, &t, "");
+    breakdown_text(&a, &t, "");
     assert_non_null(strstr(text_get(&t), "45.4 at counted.cu:57, 12.1 at counted.cu:61\n"));
     text_free(&t);
     line(r, 71, "hw.executed_instructions", 900); /* what ran counts more than where it was seen */
@@ -174,7 +174,7 @@ static void steps_and_gaps_are_parts(void **state)
     fixture_time(r, 0, 150, 0, 0, 0, 0);
     fixture_time(r, 1, 60, 0, 0, 0, 0);
     r = row_of(&f, "conv2d/faster_than_its_roof", 90, 1);
-    struct account a = only(&f, 0);
+    struct breakdown a = only(&f, 0);
     balances(&a);
     assert_int_equal(a.step, 0);
     assert_true(fabs(ns_of(&a, "steps") - 60e3) < 1e-6 && fabs(ns_of(&a, "between") - 20e3) < 1e-6);
@@ -198,7 +198,7 @@ static void a_chain_is_held_as_a_whole(void **state)
         fixture_step(r, "again", 32, 0, 0, 1.0, "warps");
         fixture_time(r, i, 40, 0, 0, 0, 0);
     }
-    struct account a = only(&f, 0);
+    struct breakdown a = only(&f, 0);
     balances(&a);
     assert_true(fabs(ns_of(&a, "roof") - 100e3) < 1e-6 && fabs(ns_of(&a, "unexplained") - 30e3) < 1e-6 && a.count == 2);
     struct text t = {0};
@@ -224,10 +224,10 @@ static void printed_numbers_add_up(void **state)
             snprintf(name, sizeof name, "stall_reason_%d", i);
             hw(r, name, 4.1 + (k * (i + 3)) % 13);
         }
-        struct account a = only(&f, 0);
+        struct breakdown a = only(&f, 0);
         balances(&a);
         struct text t = {0};
-        account_text(&a, &t, "");
+        breakdown_text(&a, &t, "");
         double sum = 0, total = -1;
         for (const char *p = text_get(&t); *p; p += strcspn(p, "\n") + 1) {
             double number = atof(p + (*p == '+' || *p == '=' || *p == ' '));
@@ -250,7 +250,7 @@ static void unknown_machines_stay_unknown(void **state)
     struct report_style style = {0};
     fixture_run(&f.run, "edsr", "cuda:0", "NVIDIA Imaginary 9000 · driver 1 · 7 SMs");
     row_of(&f, "conv2d/one", 250, 1);
-    struct account a = only(&f, 0);
+    struct breakdown a = only(&f, 0);
     assert_true(!a.known && a.count == 0);
     report_why(&t, &f.run, f.rows, f.count, 0, &style);
     assert_non_null(strstr(text_get(&t), "no ceilings are known of this machine"));
@@ -410,7 +410,7 @@ static void units_are_bounded(void **state)
         struct fixture f = {0};
         measured_run(&f);
         row_of(&f, "conv2d/a", 300, 100)->flop = odd[i];
-        struct account a = only(&f, 0);
+        struct breakdown a = only(&f, 0);
         long sum = 0;
         for (int k = 0; k < a.count; k++) {
             assert_true(labs(a.parts[k].units) <= 40000000000000000);
@@ -425,7 +425,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(units_are_bounded),
-        cmocka_unit_test(the_account_balances),
+        cmocka_unit_test(the_breakdown_balances),
         cmocka_unit_test(waits_have_lines),
         cmocka_unit_test(steps_and_gaps_are_parts),
         cmocka_unit_test(printed_numbers_add_up),

@@ -1,4 +1,5 @@
-#include "report/account.h"
+/* report/breakdown: see breakdown.h. */
+#include "report/breakdown.h"
 #include "base/dtype.h"
 #include "base/file.h"
 #include "report/number.h"
@@ -18,7 +19,7 @@ static double counted(const struct view *v, int step, const char *format, const 
     return step >= 0 ? view_counted(v, step, name) : view_value(v, -1, name);
 }
 
-double account_intensity(const struct view *v, int step, double flop, const char *level)
+double breakdown_intensity(const struct view *v, int step, double flop, const char *level)
 {
     double stored = counted(v, step, METRIC_HARDWARE "intensity_%s", level);
     if (!isnan(stored))
@@ -28,18 +29,18 @@ double account_intensity(const struct view *v, int step, double flop, const char
     return flop / (counted(v, step, METRIC_HARDWARE "%s_bytes_read", level) + counted(v, step, METRIC_HARDWARE "%s_bytes_written", level));
 }
 
-static struct account_part *add(struct account *a, enum account_kind kind, const char *key, double ns)
+static struct breakdown_part *add(struct breakdown *a, enum breakdown_kind kind, const char *key, double ns)
 {
-    if (a->count == ACCOUNT_PARTS)
-        return &a->parts[ACCOUNT_PARTS - 1];
-    struct account_part *p = &a->parts[a->count++];
-    *p = (struct account_part){.kind = kind, .ns = ns};
+    if (a->count == BREAKDOWN_PARTS)
+        return &a->parts[BREAKDOWN_PARTS - 1];
+    struct breakdown_part *p = &a->parts[a->count++];
+    *p = (struct breakdown_part){.kind = kind, .ns = ns};
     snprintf(p->key, sizeof p->key, "%s", key);
     return p;
 }
 
 /* The longest timed step, and what the others take. */
-static void find_step(const struct case_view *c, const struct view *v, struct account *a, double *others, struct text *names)
+static void find_step(const struct case_view *c, const struct view *v, struct breakdown *a, double *others, struct text *names)
 {
     a->step = -1;
     *others = 0;
@@ -70,7 +71,7 @@ static void find_step(const struct case_view *c, const struct view *v, struct ac
 }
 
 /* The pipe that the machine code uses for the math mode. */
-static void find_pipe(const struct case_view *c, const struct view *v, struct account *a)
+static void find_pipe(const struct case_view *c, const struct view *v, struct breakdown *a)
 {
     const struct row *row = v->row;
     enum math math = row->math && row->math[0] ? math_parse(row->math) : MATH_NONE;
@@ -91,7 +92,7 @@ static void find_pipe(const struct case_view *c, const struct view *v, struct ac
         a->pipe_math = MATH_F32;
 }
 
-static void find_roof(const struct case_view *c, const struct view *v, struct account *a, struct text *words)
+static void find_roof(const struct case_view *c, const struct view *v, struct breakdown *a, struct text *words)
 {
     const struct row *row = v->row;
     bool masked = row->flop_useful >= 0 && row->bytes_useful >= 0, rate_measured = false, bytes_measured = false;
@@ -155,9 +156,9 @@ static int find_stalls(const struct view *v, int step, struct stall *out, int ma
 }
 
 /* The source lines that have most of a metric of the step, each with its share of the part's time. */
-static void find_places(const struct view *v, int step, const char *metric, struct account_part *p)
+static void find_places(const struct view *v, int step, const char *metric, struct breakdown_part *p)
 {
-    const struct row_metric *top[ACCOUNT_PLACES] = {NULL};
+    const struct row_metric *top[BREAKDOWN_PLACES] = {NULL};
     const struct row_step *s = step >= 0 && step < v->row->step_count ? &v->row->steps[step] : NULL;
     double sum = 0;
     for (int i = 0; s && i < v->row->metric_count; i++) {
@@ -165,7 +166,7 @@ static void find_places(const struct view *v, int step, const char *metric, stru
         if (m->step != step || strcmp(m->name, metric))
             continue;
         sum += m->value;
-        for (int k = 0; m && k < ACCOUNT_PLACES; k++)
+        for (int k = 0; m && k < BREAKDOWN_PLACES; k++)
             if (!top[k] || m->value > top[k]->value) {
                 next = top[k];
                 top[k] = m;
@@ -173,8 +174,8 @@ static void find_places(const struct view *v, int step, const char *metric, stru
             }
     }
     p->place_count = 0;
-    for (int k = 0; k < ACCOUNT_PLACES && top[k] && top[k]->value >= PLACE_SHOWN * sum; k++) {
-        struct account_place *at = &p->places[p->place_count++];
+    for (int k = 0; k < BREAKDOWN_PLACES && top[k] && top[k]->value >= PLACE_SHOWN * sum; k++) {
+        struct breakdown_place *at = &p->places[p->place_count++];
         at->ns = p->ns * top[k]->value / sum;
         if (top[k]->line)
             snprintf(at->where, sizeof at->where, "%.60s:%d", file_base(s->file), top[k]->line);
@@ -184,7 +185,7 @@ static void find_places(const struct view *v, int step, const char *metric, stru
 }
 
 /* Splits what the longest step loses below its roof. */
-static void split_loss(const struct view *v, struct account *a, double loss)
+static void split_loss(const struct view *v, struct breakdown *a, double loss)
 {
     double busy = view_counted(v, a->step, metric_names[METRIC_SM_BUSY]),
            issue = view_counted(v, a->step, metric_names[METRIC_ISSUE_ACTIVE]), sum, left = loss;
@@ -193,11 +194,11 @@ static void split_loss(const struct view *v, struct account *a, double loss)
     struct stall stalls[32];
     int count = find_stalls(v, a->step, stalls, 32, &sum);
     if (loss > 0 && busy >= 0 && busy < 100) {
-        struct account_part *p = add(a, ACCOUNT_IDLE, "idle", fmin(left, a->step_ns * (1 - busy / 100)));
-        snprintf(p->what, sizeof p->what, "SMs without a block: an average SM has one in %.3g %% of the cycles", busy);
+        struct breakdown_part *p = add(a, BREAKDOWN_IDLE, "idle", fmin(left, a->step_ns * (1 - busy / 100)));
+        snprintf(p->what, sizeof p->what, "SMs without a block: an average SM is active in %.3g %% of the cycles", busy);
         left -= p->ns;
     } else if (loss > 0 && isnan(busy) && idle > 0 && waves > 0) {
-        struct account_part *p = add(a, ACCOUNT_IDLE, "idle", fmin(left, a->step_ns * idle));
+        struct breakdown_part *p = add(a, BREAKDOWN_IDLE, "idle", fmin(left, a->step_ns * idle));
         snprintf(p->what, sizeof p->what, "block places that stay empty with %.3g waves, if all blocks take equally long", waves);
         left -= p->ns;
     }
@@ -208,23 +209,23 @@ static void split_loss(const struct view *v, struct account *a, double loss)
                 others += stalls[i].share;
                 continue;
             }
-            struct account_part *p = add(a, ACCOUNT_STALL, stalls[i].name, waiting * stalls[i].share / sum);
+            struct breakdown_part *p = add(a, BREAKDOWN_STALL, stalls[i].name, waiting * stalls[i].share / sum);
             snprintf(p->what, sizeof p->what, "stall_%s: %.3g %% of a warp's time", stalls[i].name, stalls[i].share);
             char metric[64];
             snprintf(metric, sizeof metric, METRIC_SAMPLES "%.40s", stalls[i].name);
             find_places(v, a->step, metric, p);
         }
         if (others > 0)
-            snprintf(add(a, ACCOUNT_STALL, "other", waiting * others / sum)->what, 200, "stalls, other reasons");
-        struct account_part *p = add(a, ACCOUNT_ISSUE, "issue", left - waiting);
-        snprintf(p->what, sizeof p->what, "issuing: the schedulers are busy in %.3g %% of the cycles", issue);
+            snprintf(add(a, BREAKDOWN_STALL, "other", waiting * others / sum)->what, 200, "stalls, other reasons");
+        struct breakdown_part *p = add(a, BREAKDOWN_ISSUE, "issue", left - waiting);
+        snprintf(p->what, sizeof p->what, "issuing: issue slots busy in %.3g %% of the cycles", issue);
         find_places(v, a->step, metric_names[METRIC_LINE_INSTRUCTIONS], p);
         if (!p->place_count)
             find_places(v, a->step, metric_names[METRIC_SAMPLES_SELECTED], p);
         left = 0;
     }
     if (left != 0) {
-        struct account_part *p = add(a, ACCOUNT_UNEXPLAINED, "unexplained", left);
+        struct breakdown_part *p = add(a, BREAKDOWN_UNEXPLAINED, "unexplained", left);
         if (row_is_network(v->row))
             snprintf(p->what, sizeof p->what, "%s the roof, in %d steps: the rows of its layers say why", left < 0 ? "above" : "below",
                      v->steps);
@@ -237,13 +238,13 @@ static void split_loss(const struct view *v, struct account *a, double loss)
 }
 
 /* Bounded, for a damaged database may hold any number. */
-static long whole_units(const struct account *a, double ns)
+static long whole_units(const struct breakdown *a, double ns)
 {
     return lround(fmax(-1e15, fmin(1e15, ns / a->unit_ns)));
 }
 
 /* Units that add up: each part is rounded, and the largest behind the roof takes what that leaves. */
-static void make_units(struct account *a, double unit_ns)
+static void make_units(struct breakdown *a, double unit_ns)
 {
     a->unit_ns = unit_ns > 0 ? unit_ns : pow(10, floor(log10(a->total_ns)) - 3);
     a->total_units = whole_units(a, a->total_ns);
@@ -259,9 +260,9 @@ static void make_units(struct account *a, double unit_ns)
         a->parts[largest].units += a->total_units - sum;
 }
 
-struct account account_of(const struct case_view *c, const struct view *v, double unit_ns)
+struct breakdown breakdown_of(const struct case_view *c, const struct view *v, double unit_ns)
 {
-    struct account a = {.step = -1, .pipe_math = MATH_NONE, .tensor = NAN, .pipe_width = NAN};
+    struct breakdown a = {.step = -1, .pipe_math = MATH_NONE, .tensor = NAN, .pipe_width = NAN};
     struct text names = {0}, words = {0};
     double others;
     a.total_ns = v->ranked ? v->time->median_ns : 0;
@@ -272,15 +273,15 @@ struct account account_of(const struct case_view *c, const struct view *v, doubl
     find_roof(c, v, &a, &words);
     a.known = a.known && v->ranked;
     if (a.known) {
-        snprintf(add(&a, ACCOUNT_ROOF, "roof", a.roof_ns)->what, 200, "its own roof: %.150s", text_get(&words));
+        snprintf(add(&a, BREAKDOWN_ROOF, "roof", a.roof_ns)->what, 200, "its own roof: %.150s", text_get(&words));
         if (others > 0)
-            snprintf(add(&a, ACCOUNT_STEPS, "steps", others)->what, 200, "other steps: %.150s", text_get(&names));
+            snprintf(add(&a, BREAKDOWN_STEPS, "steps", others)->what, 200, "other steps: %.150s", text_get(&names));
         split_loss(v, &a, a.step_ns - a.roof_ns);
         double between = a.total_ns;
         for (int i = 0; i < a.count; i++)
             between -= a.parts[i].ns;
         if (v->steps > 1 && !row_is_network(v->row))
-            snprintf(add(&a, ACCOUNT_BETWEEN, "between", between)->what, 200, "%s",
+            snprintf(add(&a, BREAKDOWN_BETWEEN, "between", between)->what, 200, "%s",
                      between < 0 ? "the steps overlap: each timed by itself takes longer"
                                  : "between the steps: what their own times leave of the row's");
         make_units(&a, unit_ns);
@@ -290,7 +291,7 @@ struct account account_of(const struct case_view *c, const struct view *v, doubl
     return a;
 }
 
-const char *account_us(const struct account *a, long units, char out[32])
+const char *breakdown_us(const struct breakdown *a, long units, char out[32])
 {
     double us = (double)units * a->unit_ns / 1e3;
     int digits = a->unit_ns >= 1e3 ? 0 : (int)ceil(3 - log10(a->unit_ns) - 1e-9);
@@ -298,25 +299,25 @@ const char *account_us(const struct account *a, long units, char out[32])
     return out;
 }
 
-void account_text(const struct account *a, struct text *t, const char *indent)
+void breakdown_text(const struct breakdown *a, struct text *t, const char *indent)
 {
     char number[32];
-    int width = (int)strlen(account_us(a, a->total_units, number));
+    int width = (int)strlen(breakdown_us(a, a->total_units, number));
     for (int i = 0; i < a->count; i++) {
-        int n = (int)strlen(account_us(a, labs(a->parts[i].units), number));
+        int n = (int)strlen(breakdown_us(a, labs(a->parts[i].units), number));
         width = n > width ? n : width;
     }
     for (int i = 0; i < a->count; i++) {
-        const struct account_part *p = &a->parts[i];
-        text_addf(t, "%s%c %*s  %s\n", indent, p->units < 0 ? '-' : i ? '+' : ' ', width, account_us(a, labs(p->units), number), p->what);
+        const struct breakdown_part *p = &a->parts[i];
+        text_addf(t, "%s%c %*s  %s\n", indent, p->units < 0 ? '-' : i ? '+' : ' ', width, breakdown_us(a, labs(p->units), number), p->what);
         for (int k = 0; k < p->place_count; k++) {
             if (k)
                 text_add(t, ", ");
             else
                 text_addf(t, "%s  %*s  ", indent, width, "");
-            text_addf(t, "%s at %s", account_us(a, lround(p->places[k].ns / a->unit_ns), number), p->places[k].where);
+            text_addf(t, "%s at %s", breakdown_us(a, lround(p->places[k].ns / a->unit_ns), number), p->places[k].where);
         }
         text_add(t, p->place_count ? "\n" : "");
     }
-    text_addf(t, "%s= %*s us\n", indent, width, account_us(a, a->total_units, number));
+    text_addf(t, "%s= %*s us\n", indent, width, breakdown_us(a, a->total_units, number));
 }
