@@ -6,7 +6,8 @@
 
 const struct verb verbs[] = {
     {"run", "SCENARIO", "verify, time and count every variant of every case of a scenario", cli_run, false,
-     "SCENARIO is a .yaml file, or the name of a shipped one (bench list scenarios). Rows are stored as they arise; after Ctrl-C or a "
+     "SCENARIO is a .yaml file, or the name of a shipped one (bench list scenarios). Each row is stored as soon as it is known; after "
+     "Ctrl-C or a "
      "crash, --resume goes on."},
     {"try", "FILE.cu", "one variant file against the baseline and `naive` on its op's standard layers", cli_try, false,
      "The file needs a head (bench new makes one). --loop runs again whenever the file is saved."},
