@@ -9,9 +9,7 @@
 #define SUSTAINED_NS 10e6 /* a sustained sample lasts about this long */
 #define WARMUP_S 1.0
 #define STEPS_S 1.0
-#define ROUNDS_LEAST 10   /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
-#define SPACING_NS 300000 /* an isolated sample begins so long after the GPU came to rest: the clock is then a rested card's (METHOD.md) \
-                           */
+#define ROUNDS_LEAST 10 /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
 #define SUSTAINED_MIN 10
 #define SUSTAINED_MAX 50
 
@@ -100,10 +98,11 @@ static bool queue(struct field *f, int i, struct error *err)
     struct timer *t = &f->timers[i];
     if (f->graphs[i])
         return ops->record(f->dev, t->from, err) && ops->graph_launch(f->dev, f->graphs[i], err) && ops->record(f->dev, t->to, err);
-    const struct timespec spacing = {.tv_nsec = SPACING_NS};
-    if (!ops->sync(f->dev, err))
+    const struct timespec spacing = {.tv_nsec = f->plan->spacing_ns};
+    if (f->plan->spacing_ns && !ops->sync(f->dev, err))
         return false;
-    nanosleep(&spacing, NULL);
+    if (spacing.tv_nsec)
+        nanosleep(&spacing, NULL);
     if (!before(f->dev, rig, f->plan, err) || !ops->record(f->dev, t->from, err))
         return false;
     double start = now_s();
@@ -186,7 +185,7 @@ static bool one_round(struct field *f, int round, struct error *err)
 
 bool sample_round(struct device *dev, struct rig *const *rigs, int count, int round, double *ns, struct error *err)
 {
-    const struct sample_plan plan = {0};
+    const struct sample_plan plan = {.spacing_ns = SAMPLE_SPACING_NS};
     struct field f;
     struct entrant *entrants = xcalloc((size_t)count, sizeof *entrants);
     for (int i = 0; i < count; i++)

@@ -21,12 +21,15 @@ struct entrant {
     double host_ns;     /* median wall time of queueing all run steps */
     int batch;          /* runs in a sustained sample; 1 otherwise */
 };
+/* How long the GPU rests before an isolated sample: enough for the clock of a rested card, so that no row pays for its neighbour's heat. */
+#define SAMPLE_SPACING_NS 300000
 struct sample_plan {
     bool warm, sustained;
     int rounds_min, rounds_max;
     double half_width; /* of every entrant's ratio to entrant 0 */
     double budget_s;
     int warmup_rounds;
+    long spacing_ns; /* rest before each isolated sample */
     int step_rounds; /* extra rounds with events between steps, for rows of several; 0 = none */
 };
 struct sample_result {

@@ -229,6 +229,7 @@ static bool time_mode(struct bout *b, bool warm, bool sustained, struct error *e
                                .half_width = t->half_width,
                                .budget_s = t->budget_s / modes,
                                .warmup_rounds = sustained ? 1 : WARMUP_ROUNDS,
+                               .spacing_ns = SAMPLE_SPACING_NS,
                                .step_rounds = STEP_ROUNDS};
     struct sample_result result;
     struct entrant *entrants = xcalloc((size_t)b->count + 1, sizeof *entrants);
