@@ -64,9 +64,8 @@ static bool open_stored(struct stored *s, struct error *err)
         found = store_last_run(s->store, NULL, NULL, s->device, &s->run, err);
     }
     if (!found) {
-        if (err->kind == ERROR_NONE) {
+        if (err->kind == ERROR_NONE)
             no_such_run(s, err);
-        }
         return false;
     }
     s->count = store_rows(s->store, s->run.id, &s->rows, err);

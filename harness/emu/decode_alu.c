@@ -289,11 +289,10 @@ static bool decode_logic(struct decode *d)
 {
     enum ptx_type t = decode_take_type(d);
     if (is(d, "not")) {
-        if (t != T_PRED) {
+        if (t != T_PRED)
             decode_simple(d, decode_by_width(d, t, OP_not_16, OP_not_32, OP_not_64), t, 1);
-        } else if (decode_predicate_logic(d, OP_mov_pred) && !d->failed) {
+        else if (decode_predicate_logic(d, OP_mov_pred) && !d->failed)
             d->p->code[d->p->count - 1].flags ^= 1;
-        }
         return true;
     }
     if (t == T_PRED)

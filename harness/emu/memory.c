@@ -344,14 +344,13 @@ uint8_t *resolve_lane(struct warp *w, const struct insn *ip, int lane, enum ptx_
 void lane_addresses(const struct warp *w, const struct insn *ip, enum ptx_space space, uint64_t *out)
 {
     bool wide = space == SPACE_GENERIC || space == SPACE_GLOBAL || space == SPACE_CONST || (ip->flags & 1);
-    for (int i = 0; i < 32; i++) {
+    for (int i = 0; i < 32; i++)
         if (wide && (space == SPACE_SHARED || space == SPACE_LOCAL))
             out[i] = (uint32_t)(SLOT(const uint64_t, w, ip->a)[i] + (uint64_t)ip->imm);
         else if (wide)
             out[i] = SLOT(const uint64_t, w, ip->a)[i] + (uint64_t)ip->imm;
         else
             out[i] = (uint32_t)(SLOT(const uint32_t, w, ip->a)[i] + (uint32_t)ip->imm);
-    }
 }
 
 /* ---- counting several lanes ---- */

@@ -234,10 +234,9 @@ static bool matrix_rows(struct warp *w, const struct insn *ip, enum access acces
     uint64_t address[32];
     lane_addresses(w, ip, SPACE_SHARED, address);
     check_full(w, ip);
-    for (int i = 0; i < 8 * ip->count; i++) {
+    for (int i = 0; i < 8 * ip->count; i++)
         if (!(rows[i] = resolve_lane(w, ip, i, SPACE_SHARED, address[i], 16, access)))
             return false;
-    }
     count_rows(w, ip, address, ip->count);
     return true;
 }

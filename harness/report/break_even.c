@@ -21,9 +21,8 @@ static double turn_of(const struct crossing_point *p, int count, enum curve c, b
     double found = NAN;
     for (int i = 0; i + 1 < count; i++) {
         double a = height(&p[i], c), b = height(&p[i + 1], c);
-        if (a <= 1 && b > 1 && (last || isnan(found))) {
+        if (a <= 1 && b > 1 && (last || isnan(found)))
             found = p[i].x + (p[i + 1].x - p[i].x) * (1 - a) / (b - a);
-        }
     }
     return found;
 }
@@ -31,12 +30,10 @@ static double turn_of(const struct crossing_point *p, int count, enum curve c, b
 struct crossing crossing_find(const struct crossing_point *p, int count)
 {
     struct crossing c = {.kind = CROSSING_FEW, .at = NAN, .low = NAN, .high = NAN};
-    if (count < 2) {
+    if (count < 2)
         return c;
-    }
-    for (int i = 0; i + 1 < count; i++) {
+    for (int i = 0; i + 1 < count; i++)
         c.turns += (p[i].y <= 1) != (p[i + 1].y <= 1);
-    }
     c.at = turn_of(p, count, CURVE_MIDDLE, false);
     c.low = p[0].high <= 1 ? turn_of(p, count, CURVE_HIGH, false) : NAN;
     c.high = p[count - 1].low > 1 ? turn_of(p, count, CURVE_LOW, true) : NAN;
@@ -50,9 +47,8 @@ struct crossing crossing_find(const struct crossing_point *p, int count)
 static bool mask_pattern(const struct row *row, char *out, size_t size)
 {
     const char *mask = row_axis(row, "mask");
-    if (row->density_in < 0 || !mask) {
+    if (row->density_in < 0 || !mask)
         return false;
-    }
     snprintf(out, size, "%.*s", (int)strcspn(mask, ":"), mask);
     return true;
 }
@@ -82,9 +78,8 @@ struct ask {
 static bool tells_apart(const struct ask *ask, const char *name)
 {
     bool listed = ask->everything || strcmp(name, "dtype") == 0 || strcmp(name, "math") == 0;
-    for (int i = 0; i < ask->by_count && !listed; i++) {
+    for (int i = 0; i < ask->by_count && !listed; i++)
         listed = strcmp(ask->by[i], name) == 0;
-    }
     return listed;
 }
 
@@ -100,21 +95,17 @@ static char *shared_title(const struct row *row, const char *pattern, const stru
 {
     struct text t = {0};
     const char *mask = row_axis(row, "mask");
-    if (tells_apart(ask, "layer")) {
+    if (tells_apart(ask, "layer"))
         text_addf(&t, "%s", row->layer ? row->layer : "");
-    }
     for (int i = 0; i < row->axis_count; i++) {
         const struct row_pair *a = &row->axis[i];
-        if (strcmp(a->name, "mask") != 0 && tells_apart(ask, a->name)) {
+        if (strcmp(a->name, "mask") != 0 && tells_apart(ask, a->name))
             text_addf(&t, "%s%s=%s", t.len ? " " : "", a->name, a->value);
-        }
     }
-    if (tells_apart(ask, "mask.pattern") || tells_apart(ask, "mask")) {
+    if (tells_apart(ask, "mask.pattern") || tells_apart(ask, "mask"))
         text_addf(&t, "%s%s", t.len ? ", " : "", pattern);
-    }
-    if (!ask->everything && tells_apart(ask, "mask.seed") && mask) {
+    if (!ask->everything && tells_apart(ask, "mask.seed") && mask)
         text_addf(&t, "%sseed %s", t.len ? ", " : "", seed_of(mask));
-    }
     text_addf(&t, "%s%s %s", t.len ? ", " : "", row->dtype ? row->dtype : "", row->math ? row->math : "");
     return text_take(&t);
 }
@@ -136,11 +127,9 @@ static struct break_group *group_of(struct break_group **groups, int *count, cha
 
 static struct break_line *line_of(struct break_group *g, const char *name)
 {
-    for (int i = 0; i < g->line_count; i++) {
-        if (strcmp(g->lines[i].name, name) == 0) {
+    for (int i = 0; i < g->line_count; i++)
+        if (strcmp(g->lines[i].name, name) == 0)
             return &g->lines[i];
-        }
-    }
     g->lines = xrealloc(g->lines, (size_t)(g->line_count + 1) * sizeof *g->lines);
     struct break_line *l = &g->lines[g->line_count++];
     *l = (struct break_line){0};
@@ -211,9 +200,8 @@ static void add_line_point(const struct break_group *g, struct break_line *l, st
  * are. */
 static struct crossing_point quotient_at(double x, const struct row_time *sparse, const struct row_time *dense, bool paired)
 {
-    if (paired && sparse->ratio > 0 && sparse->ratio_low > 0 && sparse->ratio_high > 0) {
+    if (paired && sparse->ratio > 0 && sparse->ratio_low > 0 && sparse->ratio_high > 0)
         return (struct crossing_point){x, 1 / sparse->ratio, 1 / sparse->ratio_high, 1 / sparse->ratio_low, 0};
-    }
     double low = sparse->low_ns > 0 ? sparse->low_ns : sparse->median_ns, high = sparse->high_ns > 0 ? sparse->high_ns : sparse->median_ns;
     double least = dense->low_ns > 0 ? dense->low_ns : dense->median_ns, most = dense->high_ns > 0 ? dense->high_ns : dense->median_ns;
     return (struct crossing_point){x, sparse->median_ns / dense->median_ns, low / most, high / least, 0};
@@ -223,9 +211,8 @@ static const struct view *view_named(const struct case_view *c, const char *name
 {
     for (int i = 0; i < c->count; i++) {
         const char *full = c->rows[i]->variant ? c->rows[i]->variant : "";
-        if (c->views[i].ranked && (strcmp(full, name) == 0 || strcmp(variant_short(c->rows[i]), name) == 0)) {
+        if (c->views[i].ranked && (strcmp(full, name) == 0 || strcmp(variant_short(c->rows[i]), name) == 0))
             return &c->views[i];
-        }
     }
     return NULL;
 }
@@ -237,9 +224,8 @@ static void add_case(struct break_group *g, const struct case_view *c, const str
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
         const struct row *r = v->row;
-        if (!v->ranked || v == dense || r->status != ROW_OK || row_runs_dense(r)) {
+        if (!v->ranked || v == dense || r->status != ROW_OK || row_runs_dense(r))
             continue;
-        }
         double waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
         add_line_point(g, line_of(g, v->name), quotient_at(x, v->time, dense->time, paired), v->time, waste);
     }
@@ -249,14 +235,12 @@ static void add_case(struct break_group *g, const struct case_view *c, const str
 static const struct view *own_dense(const struct case_view *c)
 {
     const struct view *best = NULL;
-    if (!c->zero || !c->zero->ranked || c->zero->row->status == ROW_OK) {
+    if (!c->zero || !c->zero->ranked || c->zero->row->status == ROW_OK)
         return c->zero && c->zero->ranked ? c->zero : NULL;
-    }
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (v->ranked && v->row->status == ROW_OK && row_runs_dense(v->row) && (!best || v->time->median_ns < best->time->median_ns)) {
+        if (v->ranked && v->row->status == ROW_OK && row_runs_dense(v->row) && (!best || v->time->median_ns < best->time->median_ns))
             best = v;
-        }
     }
     return best;
 }
@@ -267,18 +251,16 @@ static void add_to_groups(struct break_group **groups, int *count, const struct 
 {
     char own[64];
     const struct view *dense = *ask->against ? view_named(c, ask->against) : own_dense(c);
-    if (!dense || !dense->time || !mask_pattern(c->rows[0], own, sizeof own)) {
+    if (!dense || !dense->time || !mask_pattern(c->rows[0], own, sizeof own))
         return;
-    }
     const char *against = *ask->against ? ask->against : dense == c->zero ? c->zero_name : variant_short(dense->row);
     ptrdiff_t last = -1;
     for (int i = 0; i < pattern_count; i++) {
         if (strcmp(own, patterns[i]) == 0 || is_end(own)) {
             struct break_group *g = group_of(groups, count, shared_title(c->rows[0], patterns[i], ask), against);
             g->merges = !ask->everything;
-            if (g - *groups != last) { /* of patterns that are not told apart the ends count once */
+            if (g - *groups != last) /* of patterns that are not told apart the ends count once */
                 add_case(g, c, dense, dense == c->zero);
-            }
             last = g - *groups;
         }
     }
@@ -294,9 +276,8 @@ static void sort_line(struct break_line *l)
 {
     const struct crossing_point **order = xcalloc((size_t)l->count, sizeof *order);
     struct break_line sorted = {0};
-    for (int i = 0; i < l->count; i++) {
+    for (int i = 0; i < l->count; i++)
         order[i] = &l->points[i];
-    }
     qsort(order, (size_t)l->count, sizeof *order, by_density);
     sorted.points = xcalloc((size_t)l->count, sizeof *sorted.points);
     for (int i = 0; i < l->count; i++) {
@@ -334,12 +315,10 @@ static int by_reach(const void *a, const void *b)
 
 static void finish_group(struct break_group *g)
 {
-    for (int i = 0; i < g->line_count; i++) {
+    for (int i = 0; i < g->line_count; i++)
         sort_line(&g->lines[i]);
-    }
-    if (g->line_count) {
+    if (g->line_count)
         qsort(g->lines, (size_t)g->line_count, sizeof *g->lines, by_reach);
-    }
     for (int i = 1; i < g->dense_count; i++) { /* few points: insertion */
         struct crossing_point p = g->dense[i];
         double floor_ns = g->floor[i];
@@ -358,9 +337,8 @@ static void read_by(const struct node *by, struct ask *ask)
     ask->everything = !by;
     for (int i = 0; by && i < (by->kind == NODE_LIST ? by->count : 1) && ask->by_count < BY_MOST; i++) {
         const struct node *one = by->kind == NODE_LIST ? by->items[i] : by;
-        if (one->kind == NODE_SCALAR) {
+        if (one->kind == NODE_SCALAR)
             snprintf(ask->by[ask->by_count++], sizeof ask->by[0], "%.63s", one->text);
-        }
     }
 }
 
@@ -382,9 +360,8 @@ static int asked(const struct run *run, struct ask *asks, int most)
             read_by(node_get(answer, "by"), ask);
         }
     }
-    if (!count) {
+    if (!count)
         asks[count++] = (struct ask){.everything = true};
-    }
     node_free(root);
     return count;
 }
@@ -398,12 +375,10 @@ static int find_patterns(struct row *const *rows, int count, char (*patterns)[64
     for (int i = 0; i < count; i++) {
         char own[64];
         bool known = !mask_pattern(rows[i], own, sizeof own) || !has_density(own);
-        for (int k = 0; k < n && !known; k++) {
+        for (int k = 0; k < n && !known; k++)
             known = strcmp(patterns[k], own) == 0;
-        }
-        if (!known && n < PATTERNS_MOST) {
+        if (!known && n < PATTERNS_MOST)
             snprintf(patterns[n++], 64, "%s", own);
-        }
     }
     return n;
 }
@@ -430,11 +405,9 @@ int break_even_make(struct break_group **out, const struct run *run, struct row 
     struct ask asks[ASKED_MOST];
     int pattern_count = find_patterns(rows, count, patterns), ask_count = asked(run, asks, ASKED_MOST), made = 0, kept = 0;
     *out = NULL;
-    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
-        for (int k = 0; k < ask_count && !w.view.counts; k++) {
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
+        for (int k = 0; k < ask_count && !w.view.counts; k++)
             add_to_groups(out, &made, &w.view, &asks[k], patterns, pattern_count);
-        }
-    }
     for (int i = 0; i < made; i++) {
         struct break_group *g = &(*out)[i];
         finish_group(g);
@@ -444,16 +417,14 @@ int break_even_make(struct break_group **out, const struct run *run, struct row 
             *g = swap;
         }
     }
-    for (int i = kept; i < made; i++) { /* those left out stand behind the others */
+    for (int i = kept; i < made; i++) /* those left out stand behind the others */
         clear_group(&(*out)[i]);
-    }
     return kept;
 }
 
 void break_even_free(struct break_group *groups, int count)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         clear_group(&groups[i]);
-    }
     free(groups);
 }

@@ -11,9 +11,8 @@ static bool testable(const struct case_view *c, const struct view *v)
 
 double claim_excess(const struct case_view *c, const struct view *v)
 {
-    if (!testable(c, v)) {
+    if (!testable(c, v))
         return 0;
-    }
     double times = v->time->ratio > 0 ? 1 / v->time->ratio : v->time->median_ns / c->zero->time->median_ns;
     return times > 1 + PAR ? times : 0;
 }

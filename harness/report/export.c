@@ -47,14 +47,12 @@ static json_t *json_row(const struct case_view *c, const struct view *v)
     json_t *object = json_object(), *derived = json_object();
     json_columns_add(object, COLUMN_CASE, v->row, false);
     json_columns_add(object, COLUMN_RESULT, v->row, false);
-    for (const struct column *k = column_first(COLUMN_DERIVED); k; k = column_next(k)) {
+    for (const struct column *k = column_first(COLUMN_DERIVED); k; k = column_next(k))
         json_object_set_new(derived, k->name, json_number(view_derived(v, k->name)));
-    }
     json_object_set_new(object, "derived", derived);
     json_object_set_new(object, "why", json_why(c, v));
-    for (const struct row_list *l = row_lists; l->table; l++) {
+    for (const struct row_list *l = row_lists; l->table; l++)
         json_object_set_new(object, l->name, json_list(l, v->row, false));
-    }
     return object;
 }
 
@@ -63,9 +61,8 @@ static json_t *json_run(const struct run *run)
     json_t *object = json_object();
     json_columns_add(object, COLUMN_RUN, run, false);
     json_t *environment = run->environment ? json_loads(run->environment, 0, NULL) : NULL;
-    if (environment) { /* as the object it is, not as a text that holds one */
+    if (environment) /* as the object it is, not as a text that holds one */
         json_object_set_new(object, "environment", environment);
-    }
     return object;
 }
 
@@ -74,11 +71,9 @@ void report_json(struct text *t, const struct run *run, struct row *const *rows,
     json_t *list = json_array();
     struct judge judge;
     judge_open(&judge);
-    for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = &judge}; case_next(&w);) {
-        for (int k = 0; k < w.view.count; k++) {
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = &judge}; case_next(&w);)
+        for (int k = 0; k < w.view.count; k++)
             json_array_append_new(list, json_row(&w.view, &w.view.views[k]));
-        }
-    }
     judge_close(&judge);
     json_t *document = json_object();
     json_object_set_new(document, "schema", json_string(EXPORT_SCHEMA));
@@ -102,14 +97,12 @@ static const enum column_group csv_groups[] = {COLUMN_CASE, COLUMN_RESULT, COLUM
 static void csv_number(struct text *t, double v)
 {
     char digits[40];
-    if (!isfinite(v)) {
+    if (!isfinite(v))
         return;
-    }
     for (int n = 15; n <= 17; n++) {
         snprintf(digits, sizeof digits, "%.*g", n, v);
-        if (strtod(digits, NULL) == v) {
+        if (strtod(digits, NULL) == v)
             break;
-        }
     }
     text_add(t, digits);
 }
@@ -117,19 +110,16 @@ static void csv_number(struct text *t, double v)
 static void csv_column(struct text *t, const struct column *c, const void *base)
 {
     struct column_value v = {.absent = true};
-    if (base) {
+    if (base)
         v = column_get(c, base);
-    }
-    if (v.absent) {
+    if (v.absent)
         return;
-    }
-    if (v.text) {
+    if (v.text)
         text_add_csv(t, v.text);
-    } else if (v.is_real) {
+    else if (v.is_real)
         csv_number(t, v.real);
-    } else {
+    else
         text_addf(t, "%lld", (long long)v.integer);
-    }
 }
 
 /* Names of the metrics of whole rows, sorted: the columns at the end. */
@@ -144,9 +134,8 @@ static int metric_columns(struct row *const *rows, int count, const char ***out)
     const char **names = NULL;
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < rows[i]->metric_count; k++) {
-            if (rows[i]->metrics[k].line != 0) {
+            if (rows[i]->metrics[k].line != 0)
                 continue;
-            }
             if (n == room) {
                 room = room ? 2 * room : 64;
                 names = xrealloc(names, (size_t)room * sizeof *names);
@@ -154,14 +143,11 @@ static int metric_columns(struct row *const *rows, int count, const char ***out)
             names[n++] = rows[i]->metrics[k].name;
         }
     }
-    if (n) {
+    if (n)
         qsort(names, (size_t)n, sizeof *names, compare_names);
-    }
-    for (int i = 0; i < n; i++) {
-        if (i == 0 || strcmp(names[i], names[distinct - 1]) != 0) {
+    for (int i = 0; i < n; i++)
+        if (i == 0 || strcmp(names[i], names[distinct - 1]) != 0)
             names[distinct++] = names[i];
-        }
-    }
     *out = names;
     return distinct;
 }
@@ -169,11 +155,9 @@ static int metric_columns(struct row *const *rows, int count, const char ***out)
 /* A variant's own column may be called what one of every row is, such as tiles_active. */
 static bool is_column(const char *name)
 {
-    for (size_t g = 0; g < sizeof csv_groups / sizeof csv_groups[0]; g++) {
-        if (column_find(csv_groups[g], name)) {
+    for (size_t g = 0; g < sizeof csv_groups / sizeof csv_groups[0]; g++)
+        if (column_find(csv_groups[g], name))
             return true;
-        }
-    }
     return false;
 }
 
@@ -184,16 +168,14 @@ static void csv_row(struct text *t, const struct view *v, const char **metrics, 
     const char *comma = "";
     for (size_t g = 0; g < sizeof csv_groups / sizeof csv_groups[0]; g++) {
         for (const struct column *c = column_first(csv_groups[g]); c; c = column_next(c)) {
-            if (c->type == COLUMN_REALS) {
+            if (c->type == COLUMN_REALS)
                 continue;
-            }
             text_add(t, comma);
             comma = ",";
-            if (c->group == COLUMN_DERIVED) {
+            if (c->group == COLUMN_DERIVED)
                 csv_number(t, view_derived(v, c->name));
-            } else {
+            else
                 csv_column(t, c, c->group == COLUMN_STEP ? step : c->group == COLUMN_TIME ? (const void *)v->time : row);
-            }
         }
     }
     for (int i = 0; i < metric_count; i++) {
@@ -221,10 +203,8 @@ void report_csv(struct text *t, const struct run *run, struct row *const *rows, 
         text_add_csv(t, metrics[i]);
     }
     text_add(t, "\r\n");
-    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
-        for (int k = 0; k < w.view.count; k++) {
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
+        for (int k = 0; k < w.view.count; k++)
             csv_row(t, &w.view.views[k], metrics, metric_count);
-        }
-    }
     free(metrics);
 }

@@ -20,11 +20,9 @@ static char *title_of(const struct row *row)
 {
     struct text t = {0};
     text_addf(&t, "%s", row->layer ? row->layer : "");
-    for (int i = 0; i < row->axis_count; i++) {
-        if (strcmp(row->axis[i].name, "mask") != 0) {
+    for (int i = 0; i < row->axis_count; i++)
+        if (strcmp(row->axis[i].name, "mask") != 0)
             text_addf(&t, ", %s=%s", row->axis[i].name, row->axis[i].value);
-        }
-    }
     text_addf(&t, ", %s %s", row->dtype ? row->dtype : "", row->math ? row->math : "");
     return text_take(&t);
 }
@@ -34,12 +32,10 @@ static void add_names(struct group *g, const struct case_view *c)
 {
     for (int i = 0; i < c->count; i++) {
         bool known = !c->views[i].ranked;
-        for (int k = 0; k < g->name_count && !known; k++) {
+        for (int k = 0; k < g->name_count && !known; k++)
             known = strcmp(g->names[k], variant_short(c->rows[i])) == 0;
-        }
-        if (!known && g->name_count < COLUMNS_MOST) {
+        if (!known && g->name_count < COLUMNS_MOST)
             g->names[g->name_count++] = xstrdup(variant_short(c->rows[i]));
-        }
     }
 }
 
@@ -48,9 +44,8 @@ static double time_of(const struct case_view *c, const char *name)
     double best = NAN;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (v->ranked && strcmp(variant_short(v->row), name) == 0) {
+        if (v->ranked && strcmp(variant_short(v->row), name) == 0)
             best = fmin(best, v->time->median_ns); /* NaN gives way */
-        }
     }
     return best;
 }
@@ -62,15 +57,13 @@ static struct table *table_of(const struct group *g)
     table_column(t, "mask", "mask", ALIGN_LEFT);
     table_column(t, "in", "in %", ALIGN_POINT);
     table_column(t, "out", "out %", ALIGN_POINT);
-    for (int k = 0; k < g->name_count; k++) {
+    for (int k = 0; k < g->name_count; k++)
         table_column(t, "time", g->names[k], ALIGN_POINT);
-    }
     for (int i = 0; i < g->count; i++) {
         const struct case_view *c = &g->cases[i];
         double fastest = INFINITY;
-        for (int k = 0; k < g->name_count; k++) {
+        for (int k = 0; k < g->name_count; k++)
             fastest = fmin(fastest, time_of(c, g->names[k]));
-        }
         table_row(t, LINE_PLAIN);
         table_cell(t, PAINT_NONE, "%s", row_axis(c->rows[0], "mask") ? row_axis(c->rows[0], "mask") : "");
         table_cell(t, PAINT_DIM, "%s", number_short(c->rows[0]->density_in * 100, a));
@@ -85,12 +78,10 @@ static struct table *table_of(const struct group *g)
 
 static void free_group(struct group *g)
 {
-    for (int i = 0; i < g->count; i++) {
+    for (int i = 0; i < g->count; i++)
         case_view_free(&g->cases[i]);
-    }
-    for (int k = 0; k < g->name_count; k++) {
+    for (int k = 0; k < g->name_count; k++)
         free(g->names[k]);
-    }
     free(g->cases);
     free(g->title);
 }

@@ -26,22 +26,18 @@ static int find_layers(const struct run *run, struct row *const *rows, int count
         end = case_end(rows, count, i);
         const struct row *row = rows[i];
         int at = 0;
-        if (!row->network_count) {
+        if (!row->network_count)
             continue;
-        }
-        while (at < n && strcmp((*out)[at].layer, row->layer ? row->layer : "") != 0) {
+        while (at < n && strcmp((*out)[at].layer, row->layer ? row->layer : "") != 0)
             at++;
-        }
-        if (at < n && (*out)[at].view.count) {
+        if (at < n && (*out)[at].view.count)
             continue; /* its first dense case is known */
-        }
         if (at == n) {
             *out = xrealloc(*out, (size_t)(n + 1) * sizeof **out);
             (*out)[n++] = (struct layer_case){.layer = row->layer ? row->layer : "", .row = row};
         }
-        if (row->density_in < 0 && row->density_out < 0) {
+        if (row->density_in < 0 && row->density_out < 0)
             case_view_make(&(*out)[at].view, run, rows + i, end - i);
-        }
     }
     return n;
 }
@@ -51,9 +47,8 @@ static int64_t runs_of(const struct layer_case *l, const char *network)
 {
     for (int i = 0; i < l->row->network_count; i++) {
         const struct row_network *n = &l->row->network[i];
-        if (strcmp(n->name, network) == 0) {
+        if (strcmp(n->name, network) == 0)
             return n->runs > 0 && n->runs <= RUNS_MAX ? n->runs : 0;
-        }
     }
     return 0;
 }
@@ -71,9 +66,8 @@ static const struct view *fastest(const struct layer_case *l, const char *varian
     for (int i = 0; i < l->view.count; i++) {
         const struct view *v = &l->view.views[i];
         if (is_usable(v) && (!variant || strcmp(variant_base(v->row, base), variant) == 0) &&
-            (!best || v->time->median_ns < best->time->median_ns)) {
+            (!best || v->time->median_ns < best->time->median_ns))
             best = v;
-        }
     }
     return best;
 }
@@ -101,9 +95,8 @@ static int add_choice(struct text *t, const struct member *members, int count, c
     for (int i = 0; i < count; i++) {
         bool said = false;
         variant_base(pick(members[i].of)->row, name);
-        for (int k = 0; k < i; k++) {
+        for (int k = 0; k < i; k++)
             said |= strcmp(variant_base(pick(members[k].of)->row, other), name) == 0;
-        }
         for (int k = i; k < count && !said; k++) {
             if (k == i) {
                 text_addf(t, "%s%s on %s", t->len ? "; " : "", name, members[k].of->layer);
@@ -118,20 +111,17 @@ static int add_choice(struct text *t, const struct member *members, int count, c
 
 static bool all_cudnn(const struct member *members, int count)
 {
-    for (int i = 0; i < count; i++) {
-        if (!zero_of(members[i].of)->row->library) {
+    for (int i = 0; i < count; i++)
+        if (!zero_of(members[i].of)->row->library)
             return false;
-        }
-    }
     return true;
 }
 
 /* The baseline on every layer: its name, its sum. */
 static void sum_zero(struct network *n, const struct member *members, int count)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         n->zero_ns += zero_of(members[i].of)->time->median_ns * (double)members[i].runs;
-    }
     if (add_choice(&n->zeros, members, count, zero_of) == 1) {
         text_free(&n->zeros);
         variant_base(zero_of(members[0].of)->row, n->zero);
@@ -152,9 +142,8 @@ static void sum_fastest(struct network *n, const struct member *members, int cou
         n->fastest_ns += v->time->median_ns * (double)members[i].runs;
         n->all_zero &= v->rank == 0;
     }
-    if (!n->unverified.len) {
+    if (!n->unverified.len)
         add_choice(&n->choice, members, count, fastest_of);
-    }
 }
 
 /* Counts a variant once: as a sum when every layer has it, else among the partial ones. The baseline's own name has its sum already. */
@@ -162,11 +151,9 @@ static void sum_variant(struct network *n, const struct member *members, int cou
 {
     struct network_sum s = {.ns = 0};
     int layers = 0;
-    for (const char *p = known->data; p < known->data + known->len; p += strlen(p) + 1) {
-        if (strcmp(p, name) == 0) {
+    for (const char *p = known->data; p < known->data + known->len; p += strlen(p) + 1)
+        if (strcmp(p, name) == 0)
             return;
-        }
-    }
     text_add_bytes(known, name, strlen(name) + 1);
     snprintf(s.name, sizeof s.name, "%s", name);
     for (int i = 0; i < count; i++) {
@@ -198,15 +185,12 @@ static void sum_variants(struct network *n, const struct member *members, int co
         variant_base(zero_of(members[i].of)->row, name);
         text_add_bytes(&known, name, strlen(name) + 1);
     }
-    for (int i = 0; i < count; i++) {
-        for (int k = 0; k < members[i].of->view.count; k++) {
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < members[i].of->view.count; k++)
             sum_variant(n, members, count, variant_base(members[i].of->view.rows[k], name), &known);
-        }
-    }
     text_free(&known);
-    if (n->count) {
+    if (n->count)
         qsort(n->sums, (size_t)n->count, sizeof *n->sums, by_time);
-    }
 }
 
 static void set_mode(struct network *n, const struct member *members, int count)
@@ -214,9 +198,8 @@ static void set_mode(struct network *n, const struct member *members, int count)
     const struct case_view *first = &members[0].of->view;
     for (int i = 1; i < count; i++) {
         const struct case_view *c = &members[i].of->view;
-        if (strcmp(c->load, first->load) != 0 || strcmp(c->cache, first->cache) != 0) {
+        if (strcmp(c->load, first->load) != 0 || strcmp(c->cache, first->cache) != 0)
             return;
-        }
     }
     text_addf(&n->mode, "%s, %s", first->load, first->cache);
 }
@@ -229,9 +212,8 @@ static bool make(struct network *n, const struct layer_case *layers, int layer_c
     for (int i = 0; i < layer_count; i++) {
         const struct layer_case *l = &layers[i];
         int64_t runs = runs_of(l, n->name);
-        if (!runs) {
+        if (!runs)
             continue;
-        }
         members[n->layers++] = (struct member){.of = l, .runs = runs};
         n->runs += runs;
         if (runs > 1) {
@@ -240,11 +222,10 @@ static bool make(struct network *n, const struct layer_case *layers, int layer_c
         } else {
             add_name(&n->members, l->layer);
         }
-        if (l->view.zero && l->view.zero->ranked) {
+        if (l->view.zero && l->view.zero->ranked)
             timed++;
-        } else {
+        else
             add_name(&n->missing, l->layer);
-        }
     }
     bool told = n->runs > 1 && timed > 0;
     if (told && !n->missing.len) {
@@ -261,9 +242,8 @@ static bool make(struct network *n, const struct layer_case *layers, int layer_c
 static void clear(struct network *n)
 {
     struct text *const texts[] = {&n->members, &n->missing, &n->mode, &n->zeros, &n->unverified, &n->choice, &n->chains};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         text_free(texts[i]);
-    }
     free(n->name);
     free(n->sums);
 }
@@ -278,9 +258,8 @@ int network_list_make(struct network **out, const struct run *run, struct row *c
         for (int w = 0; w < layers[i].row->network_count; w++) {
             const char *name = layers[i].row->network[w].name;
             bool known = !*name;
-            for (int k = 0; k < names && !known; k++) {
+            for (int k = 0; k < names && !known; k++)
                 known = strcmp(seen[k], name) == 0;
-            }
             if (!known) {
                 seen = xrealloc(seen, (size_t)(names + 1) * sizeof *seen);
                 seen[names++] = xstrdup(name);
@@ -297,9 +276,8 @@ int network_list_make(struct network **out, const struct run *run, struct row *c
         *out = xrealloc(*out, (size_t)(made + 1) * sizeof **out);
         (*out)[made++] = n;
     }
-    for (int i = 0; i < layer_count; i++) {
+    for (int i = 0; i < layer_count; i++)
         case_view_free(&layers[i].view);
-    }
     free(seen);
     free(layers);
     return made;
@@ -307,9 +285,8 @@ int network_list_make(struct network **out, const struct run *run, struct row *c
 
 void network_list_free(struct network *networks, int count)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         clear(&networks[i]);
-    }
     free(networks);
 }
 
@@ -326,13 +303,11 @@ void network_lines(const struct network *n, struct text *t)
         return;
     }
     text_addf(t, "%s: %s", n->name, n->zero);
-    if (n->zeros.len) {
+    if (n->zeros.len)
         text_addf(t, " (%s)", text_get(&n->zeros));
-    }
     text_addf(t, " %s, the sum of %lld dense layer runs", number_time(n->zero_ns, a), (long long)n->runs);
-    if (n->mode.len) {
+    if (n->mode.len)
         text_addf(t, " (%s)", text_get(&n->mode));
-    }
     text_addf(t, ": %s\n", text_get(&n->members));
     if (n->unverified.len) {
         text_addf(t, "fastest verified of each: none for %s\n", text_get(&n->unverified));
@@ -342,11 +317,9 @@ void network_lines(const struct network *n, struct text *t)
         text_addf(t, "fastest verified of each: %s, %s x %s: %s\n", number_time(n->fastest_ns, a), number_3(n->zero_ns / n->fastest_ns, b),
                   n->zero, text_get(&n->choice));
     }
-    for (int i = 0; i < n->count; i++) {
+    for (int i = 0; i < n->count; i++)
         text_addf(t, "%s: %s, %s x %s\n", n->sums[i].name, number_time(n->sums[i].ns, a), number_3(n->zero_ns / n->sums[i].ns, b), n->zero);
-    }
-    if (n->partial) {
+    if (n->partial)
         text_addf(t, "%d more variant%s timed on some of its layers only\n", n->partial, n->partial == 1 ? " is" : "s are");
-    }
     text_add(t, text_get(&n->chains));
 }

@@ -20,12 +20,10 @@ static void add_layout(struct text *t, const struct row *row, double chain_ns)
 {
     double ours = metric(row, "chain.layout_ns"), theirs = metric(row, "chain.library_layout_ns");
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
-    if (!isnan(ours) && ours > 0) {
+    if (!isnan(ours) && ours > 0)
         text_addf(t, "; layout changes of ours %s %%", number_percent(ours / chain_ns, a));
-    }
-    if (isnan(theirs)) {
+    if (isnan(theirs))
         return;
-    }
     text_addf(t, "; layout changes inside the library %s %%", number_percent(theirs / chain_ns, b));
     const char *before = " (";
     for (int i = 0; i < row->metric_count; i++) {
@@ -52,14 +50,12 @@ static void add_difference(struct text *t, const struct row *row, double chain_n
     double sum = metric(row, "chain.sum_ns"), warm = metric(row, "chain.sum_warm_ns"), back = metric(row, "chain.sum_back_ns"),
            layout = metric(row, "chain.plan_layout_ns");
     char a[NUMBER_TEXT];
-    if (isnan(sum)) {
+    if (isnan(sum))
         return;
-    }
     text_addf(t, "; its layers by themselves %s", number_time(sum, a));
     double rest = chain_ns - sum;
-    if (!(warm < sum)) { /* short kernels wait for the host in warm rows: then those say nothing of L2 */
+    if (!(warm < sum)) /* short kernels wait for the host in warm rows: then those say nothing of L2 */
         warm = NAN;
-    }
     if (!isnan(back)) {
         add_signed(t, "warm L2 and launches of short layers", back - sum);
         rest -= back - sum;
@@ -80,9 +76,8 @@ static void add_speedups(struct text *t, const struct row *row, const struct row
     double zero = metric(row, "chain.library_sum_ns"), zero_low = metric(row, "chain.library_sum_low_ns"),
            zero_high = metric(row, "chain.library_sum_high_ns");
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
-    if (isnan(time->ratio) || (time->ratio_low == 1 && time->ratio_high == 1)) { /* the library itself */
+    if (isnan(time->ratio) || (time->ratio_low == 1 && time->ratio_high == 1)) /* the library itself */
         return;
-    }
     text_addf(t, ", %s x library [%s, %s] end to end", number_3(time->ratio, a), number_3(time->ratio_low, b),
               number_3(time->ratio_high, c));
     if (sum > 0 && zero > 0 && low > 0 && high > 0) {
@@ -108,9 +103,8 @@ static void add_timed(struct text *t, const struct view *v)
     add_speedups(t, row, v->time);
     add_difference(t, row, ns);
     add_layout(t, row, ns);
-    if (row->what && row->what[0]) {
+    if (row->what && row->what[0])
         text_addf(t, "; %s", row->what);
-    }
     text_add(t, "\n");
 }
 
@@ -127,16 +121,14 @@ static void add_case(struct text *t, const struct case_view *c)
     double worst = 0;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
-        if (v->row->status != ROW_OK) {
+        if (v->row->status != ROW_OK)
             continue;
-        }
         verified++;
         worst = v->row->error_over_bound > worst ? v->row->error_over_bound : worst;
         if (v->ranked && v->time) {
             singles += is_single(v->row);
-            if (!is_single(v->row) || singles <= SINGLES_TOLD) {
+            if (!is_single(v->row) || singles <= SINGLES_TOLD)
                 add_timed(t, v);
-            }
             timed++;
         }
     }
@@ -148,9 +140,8 @@ static void add_case(struct text *t, const struct case_view *c)
         char a[NUMBER_TEXT];
         add_whole(t, c->rows[0]);
         text_addf(t, ": %d of %d chains verified against the net in double", verified, c->count);
-        if (verified) {
+        if (verified)
             text_addf(t, ", %s of the tolerance at most", number_3(worst, a));
-        }
         text_add(t, "; not timed\n");
     }
 }
@@ -160,9 +151,8 @@ void network_chains(struct text *t, const struct run *run, struct row *const *ro
     for (int i = 0, end; i < count; i = end) {
         struct case_view c;
         end = case_end(rows, count, i);
-        if (!op_is_for(rows[i]->op, TASK_NETWORK) || !rows[i]->layer || strcmp(rows[i]->layer, network) != 0) {
+        if (!op_is_for(rows[i]->op, TASK_NETWORK) || !rows[i]->layer || strcmp(rows[i]->layer, network) != 0)
             continue;
-        }
         case_view_make(&c, run, rows + i, end - i);
         add_case(t, &c);
         case_view_free(&c);

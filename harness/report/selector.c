@@ -79,9 +79,8 @@ static void look_at_case(struct tally *tally, const struct case_view *c)
 void selector_lines(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
     struct tally tally = {.cases = 0};
-    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
+    for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);)
         look_at_case(&tally, &w.view);
-    }
     if (tally.cases > 1) {
         text_addf(t, "%s is within %.0f %% of the fastest in %d of %d cases", tally.rule, 100 * NEAR, tally.near, tally.cases);
         if (tally.zero[0])

@@ -30,11 +30,9 @@ struct sweep {
 /* The axes of a row but one. */
 static void add_without(struct text *t, const struct row *row, const char *but)
 {
-    for (int i = 0; i < row->axis_count; i++) {
-        if (strcmp(row->axis[i].name, but) != 0) {
+    for (int i = 0; i < row->axis_count; i++)
+        if (strcmp(row->axis[i].name, but) != 0)
             text_addf(t, " %s=%s", row->axis[i].name, row->axis[i].value);
-        }
-    }
 }
 
 /* The axes or the parameters. */
@@ -46,14 +44,11 @@ static const struct row_pair *pairs_of(const struct row *row, bool of_params, in
 
 static int line_of(struct sweep *s, const char *name)
 {
-    for (int i = 0; i < s->line_count; i++) {
-        if (strcmp(s->lines[i], name) == 0) {
+    for (int i = 0; i < s->line_count; i++)
+        if (strcmp(s->lines[i], name) == 0)
             return i;
-        }
-    }
-    if (s->line_count == LINES_MAX) {
+    if (s->line_count == LINES_MAX)
         return -1;
-    }
     snprintf(s->lines[s->line_count], sizeof s->lines[0], "%s", name);
     return s->line_count++;
 }
@@ -66,23 +61,20 @@ static void add_point(struct sweep *s, const struct view *v, bool counts)
     const char *value = row_pair_value(list, pairs, s->axis);
     double x, y = counts ? v->moved_over_compulsory : v->ranked ? v->time->median_ns / 1e3 : NAN;
     struct point p = {.y = y, .low = y, .high = y};
-    if (v->row->status != ROW_OK && v->row->status != ROW_FOIL) {
+    if (v->row->status != ROW_OK && v->row->status != ROW_FOIL)
         return;
-    }
-    if (isnan(y) || !value || !text_to_real(value, &x)) {
+    if (isnan(y) || !value || !text_to_real(value, &x))
         return;
-    }
     if (!counts && v->time->low_ns > 0) {
         p.low = v->time->low_ns / 1e3;
         p.high = v->time->high_ns / 1e3;
     }
     struct text group = {0};
     text_add(&group, v->row->layer ? v->row->layer : "");
-    if (s->of_params) {
+    if (s->of_params)
         text_addf(&group, " %s", v->row->axes ? v->row->axes : "");
-    } else {
+    else
         add_without(&group, v->row, s->axis);
-    }
     snprintf(p.group, sizeof p.group, "%s", text_get(&group));
     text_free(&group);
     p.x = x;
@@ -94,9 +86,8 @@ static void add_point(struct sweep *s, const struct view *v, bool counts)
     for (int i = 0; i < s->count; i++) {
         struct point *q = &s->points[i];
         if (q->x == p.x && q->line == p.line && strcmp(q->group, p.group) == 0) {
-            if (p.y < q->y) {
+            if (p.y < q->y)
                 *q = p;
-            }
             return;
         }
     }
@@ -117,16 +108,13 @@ static bool group_plot(struct plots *p, const struct sweep *s, const char *group
     struct point *points = xcalloc((size_t)s->count, sizeof *points);
     int n = 0, lines = 0, last = -1, distinct = 0, longest = 0;
     double least = INFINITY, most = 0;
-    for (int i = 0; i < s->count; i++) {
-        if (strcmp(s->points[i].group, group) == 0) {
+    for (int i = 0; i < s->count; i++)
+        if (strcmp(s->points[i].group, group) == 0)
             points[n++] = s->points[i];
-        }
-    }
     for (int i = 0; i < n; i++) {
         bool known = false;
-        for (int k = 0; k < i; k++) {
+        for (int k = 0; k < i; k++)
             known |= points[k].x == points[i].x;
-        }
         distinct += !known;
     }
     if (distinct < POINTS_MIN) {
@@ -149,9 +137,8 @@ static bool group_plot(struct plots *p, const struct sweep *s, const char *group
     free(points);
     char axis[64];
     snprintf(axis, sizeof axis, "%.60s", s->axis);
-    for (char *c = axis; *c; c++) { /* into a script: letters only */
+    for (char *c = axis; *c; c++) /* into a script: letters only */
         *c = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '.' ? *c : '_';
-    }
     int side_by_side = longest <= TWO_COLUMNS ? 2 : 1;
     text_addf(&d.script, "lines = %d\ncolumns = %d\naxis = \"%s\"\nmeasure = \"%s\"\ntall = %d\nleast = %.9g\nmost = %.9g\n", lines,
               side_by_side, axis, counts ? "moved / compulsory bytes" : "time, us", most > TALL_RANGE * least, least, most);
@@ -170,21 +157,17 @@ static bool axis_plots(struct plots *p, struct sweep *s, bool counts, int *left_
     bool done = true;
     for (int i = 0; i < s->count && done; i++) {
         bool known = false;
-        for (int k = 0; k < i; k++) {
+        for (int k = 0; k < i; k++)
             known |= strcmp(s->points[k].group, s->points[i].group) == 0;
-        }
-        if (known) {
+        if (known)
             continue;
-        }
         int sweeps = 0;
-        for (int k = 0; k < p->count; k++) {
+        for (int k = 0; k < p->count; k++)
             sweeps += p->items[k].kind == PLOT_SWEEP;
-        }
-        if (sweeps >= SWEEPS_DRAWN) {
+        if (sweeps >= SWEEPS_DRAWN)
             ++*left_out;
-        } else {
+        else
             done = group_plot(p, s, s->points[i].group, counts, dir, err);
-        }
     }
     return done;
 }
@@ -200,9 +183,8 @@ static int axis_names(struct row *const *rows, int count, bool of_params, char *
         for (int p = 0; p < pairs; p++) {
             double ignored;
             bool known = !text_to_real(list[p].value, &ignored);
-            for (int k = 0; k < n && !known; k++) {
+            for (int k = 0; k < n && !known; k++)
                 known = strcmp((*out)[k], list[p].name) == 0;
-            }
             if (!known) {
                 *out = xrealloc(*out, (size_t)(n + 1) * sizeof **out);
                 (*out)[n++] = xstrdup(list[p].name);
@@ -224,9 +206,8 @@ bool sweeps_make(struct plots *p, const struct run *run, struct row *const *rows
             bool counts = false;
             for (struct case_walk w = {.run = run, .rows = rows, .count = count}; case_next(&w);) {
                 counts = w.view.counts;
-                for (int k = 0; k < w.view.count; k++) {
+                for (int k = 0; k < w.view.count; k++)
                     add_point(&s, &w.view.views[k], counts);
-                }
             }
             done = done && axis_plots(p, &s, counts, &left_out, dir, err);
             free(s.points);
@@ -234,8 +215,7 @@ bool sweeps_make(struct plots *p, const struct run *run, struct row *const *rows
         }
         free(names);
     }
-    if (left_out && !p->left_out) {
+    if (left_out && !p->left_out)
         p->left_out = text_format("%d further sweeps are in the tables only.", left_out);
-    }
     return done;
 }

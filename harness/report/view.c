@@ -18,9 +18,8 @@ bool device_counts(const char *device)
 int case_end(struct row *const *rows, int count, int from)
 {
     int i = from;
-    while (i < count && strcmp(rows[i]->case_id ? rows[i]->case_id : "", rows[from]->case_id ? rows[from]->case_id : "") == 0) {
+    while (i < count && strcmp(rows[i]->case_id ? rows[i]->case_id : "", rows[from]->case_id ? rows[from]->case_id : "") == 0)
         i++;
-    }
     return i;
 }
 
@@ -28,9 +27,8 @@ int case_end(struct row *const *rows, int count, int from)
 static const char *without_op(const struct row *row, const char *name)
 {
     size_t op = row->op ? strlen(row->op) : 0;
-    if (!name) {
+    if (!name)
         return "?";
-    }
     return op && strncmp(name, row->op, op) == 0 && name[op] == '/' ? name + op + 1 : name;
 }
 
@@ -95,14 +93,12 @@ double view_counted(const struct view *v, int step, const char *name)
 double view_total(const struct view *v, const char *name)
 {
     double total = view_value(v, -1, name), sum = NAN;
-    if (!isnan(total) || strncmp(name, METRIC_HARDWARE, strlen(METRIC_HARDWARE)) == 0 || strstr(name, "__")) {
+    if (!isnan(total) || strncmp(name, METRIC_HARDWARE, strlen(METRIC_HARDWARE)) == 0 || strstr(name, "__"))
         return total; /* hardware counters of a row are its own: shares and ratios of steps do not add up */
-    }
     for (int i = 0; i < v->row->step_count; i++) {
         double value = view_value(v, i, name);
-        if (!v->row->steps[i].prepare && !isnan(value)) {
+        if (!v->row->steps[i].prepare && !isnan(value))
             sum = isnan(sum) ? value : sum + value;
-        }
     }
     return sum;
 }
@@ -117,9 +113,8 @@ static bool varies(struct row *const *rows, int count, const struct row *row, co
 {
     for (int i = 0; i < count; i++) {
         const char *other = row_pair_value(rows[i]->param, rows[i]->param_count, name);
-        if (rows[i]->variant && row->variant && strcmp(rows[i]->variant, row->variant) == 0 && other && strcmp(other, value) != 0) {
+        if (rows[i]->variant && row->variant && strcmp(rows[i]->variant, row->variant) == 0 && other && strcmp(other, value) != 0)
             return true;
-        }
     }
     return false;
 }
@@ -129,18 +124,15 @@ static void name_row(struct view *v, struct row *const *rows, int count)
     const struct row *row = v->row;
     struct text more = {0};
     print_name(row, v->name, sizeof v->name);
-    if (row->engine_number >= 0) {
+    if (row->engine_number >= 0)
         text_addf(&more, " engine %d", row->engine_number);
-    }
     for (int i = 0; i < row->param_count; i++) {
         const char *name = row->param[i].name, *value = row->param[i].value;
-        if (varies(rows, count, row, name, value)) {
+        if (varies(rows, count, row, name, value))
             text_addf(&more, " %s%s%s", name, isalpha((unsigned char)value[0]) ? "=" : "", value);
-        }
     }
-    if (row->side) {
+    if (row->side)
         text_addf(&more, " (%s)", row->side);
-    }
     size_t n = strlen(v->name);
     snprintf(v->name + n, sizeof v->name - n, "%s", text_get(&more));
     text_free(&more);
@@ -156,9 +148,8 @@ static void pick_mode(struct case_view *c)
             snprintf(c->load, sizeof c->load, "isolated");
             return;
         }
-        for (int t = 0; !first && t < c->rows[i]->time_count; t++) {
+        for (int t = 0; !first && t < c->rows[i]->time_count; t++)
             first = c->rows[i]->times[t].step == -1 ? &c->rows[i]->times[t] : NULL;
-        }
     }
     if (first) {
         memcpy(c->cache, first->cache, sizeof c->cache);
@@ -170,9 +161,8 @@ const struct row_time *step_time(const struct case_view *c, const struct row *ro
 {
     for (int i = 0; i < row->time_count; i++) {
         const struct row_time *t = &row->times[i];
-        if (t->step == step && strcmp(t->cache, c->cache) == 0 && strcmp(t->load, c->load) == 0) {
+        if (t->step == step && strcmp(t->cache, c->cache) == 0 && strcmp(t->load, c->load) == 0)
             return t;
-        }
     }
     return NULL;
 }
@@ -185,9 +175,8 @@ static int longest_step(const struct case_view *c, const struct view *v)
     double most = -1;
     for (int i = 0; i < row->step_count; i++) {
         const struct row_step *s = &row->steps[i];
-        if (s->prepare || s->registers < 0) {
+        if (s->prepare || s->registers < 0)
             continue;
-        }
         const struct row_time *t = step_time(c, row, i);
         double weight = t ? t->median_ns : view_metric(v, i, METRIC_EMU_INSTRUCTIONS);
         weight = weight >= 0 ? weight : 0;
@@ -215,9 +204,8 @@ static void add_counters(struct view *v)
         v->sectors_ideal[k] = quotient(ideal[k], requests[k]);
     }
     v->moved_bytes = NAN;
-    if (!isnan(sides[SIDE_LOAD]) || !isnan(sides[SIDE_STORE])) { /* with cp.async and bulk copies: neither loads nor stores */
+    if (!isnan(sides[SIDE_LOAD]) || !isnan(sides[SIDE_STORE])) /* with cp.async and bulk copies: neither loads nor stores */
         v->moved_bytes = SECTOR_BYTES * (fmax(sides[SIDE_LOAD], 0) + fmax(sides[SIDE_STORE], 0) + fmax(copied, 0)); /* NaN gives way */
-    }
     v->moved_over_compulsory = quotient(v->moved_bytes, v->row->bytes);
 }
 
@@ -236,9 +224,8 @@ static void view_make(struct view *v, const struct case_view *c, const struct ro
     v->floor_share = row->floor_ns > 0 ? row->floor_ns / ns : NAN;
     v->roof_share = view_metric(v, -1, METRIC_ROOF_NS) / ns;
     v->step = longest_step(c, v);
-    for (int i = 0; i < row->step_count; i++) {
+    for (int i = 0; i < row->step_count; i++)
         v->steps += !row->steps[i].prepare;
-    }
     if (v->step >= 0) {
         const struct row_step *step = &row->steps[v->step];
         v->spill_bytes = step->spill_store_bytes;
@@ -255,9 +242,8 @@ static const struct view *denominator(const struct case_view *c)
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
         const struct row_time *t = v->ranked ? v->time : NULL;
-        if (t && t->ratio == 1 && t->ratio_low == 1 && t->ratio_high == 1 && (!found || t->median_ns < found->time->median_ns)) {
+        if (t && t->ratio == 1 && t->ratio_low == 1 && t->ratio_high == 1 && (!found || t->median_ns < found->time->median_ns))
             found = v;
-        }
     }
     return found;
 }
@@ -266,9 +252,8 @@ static void find_zero(struct case_view *c)
 {
     char base[VARIANT_BASE];
     c->zero = denominator(c);
-    for (int i = 0; i < c->count && !c->zero; i++) {
+    for (int i = 0; i < c->count && !c->zero; i++)
         c->zero = c->rows[i]->row_index == 0 ? &c->views[i] : NULL;
-    }
     if (c->zero) {
         const char *slash = strrchr(variant_base(c->zero->row, base), '/');
         snprintf(c->zero_name, sizeof c->zero_name, "%s", slash ? slash + 1 : base);
@@ -285,12 +270,10 @@ static int before(const struct case_view *c, const struct view *a, const struct 
         bool usable = v->row->status == ROW_OK || v->row->status == ROW_FOIL;
         class[i] = c->counts ? (v->failed ? 1 : 0) : v->ranked ? (v == c->zero ? 0 : 1) : usable ? 2 : v->failed ? 4 : 3;
     }
-    if (class[0] != class[1]) {
+    if (class[0] != class[1])
         return class[0] < class[1];
-    }
-    if (class[0] == 1 && a->ranked && a->time->median_ns != b->time->median_ns) {
+    if (class[0] == 1 && a->ranked && a->time->median_ns != b->time->median_ns)
         return a->time->median_ns < b->time->median_ns;
-    }
     return a < b;
 }
 
@@ -307,9 +290,8 @@ static void sort_views(struct case_view *c)
     int rank = 1;
     for (int i = 0; i < c->count; i++) {
         struct view *v = &c->views[c->order[i]];
-        if (v->ranked) {
+        if (v->ranked)
             v->rank = v == c->zero ? 0 : rank++;
-        }
     }
 }
 
@@ -323,12 +305,10 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
     pick_mode(c);
     for (int i = 0; i < count; i++) {
         view_make(&c->views[i], c, rows[i]);
-        if (isnan(c->noise)) {
+        if (isnan(c->noise))
             c->noise = rows[i]->noise;
-        }
-        if (isnan(c->roof_ns)) {
+        if (isnan(c->roof_ns))
             c->roof_ns = view_metric(&c->views[i], -1, METRIC_ROOF_NS);
-        }
     }
     find_zero(c);
     sort_views(c);
@@ -337,17 +317,14 @@ void case_view_make(struct case_view *c, const struct run *run, struct row *cons
 bool case_next(struct case_walk *w)
 {
     int from = w->at;
-    if (from > 0) {
+    if (from > 0)
         case_view_free(&w->view);
-    }
-    if (from >= w->count) {
+    if (from >= w->count)
         return false;
-    }
     w->at = case_end(w->rows, w->count, from);
     case_view_make(&w->view, w->run, w->rows + from, w->at - from);
-    if (w->judge) {
+    if (w->judge)
         case_judge(&w->view, w->judge);
-    }
     return true;
 }
 
@@ -370,9 +347,8 @@ const struct view *case_best(const struct case_view *c)
 {
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[c->order[i]];
-        if (v->rank == 1) {
+        if (v->rank == 1)
             return v;
-        }
     }
     return NULL;
 }
@@ -396,11 +372,9 @@ double view_derived(const struct view *v, const char *name)
         {"ld_sect_req", v->sectors_request[SIDE_LOAD]},
         {"moved_over_compulsory", v->moved_over_compulsory},
     };
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-        if (strcmp(values[i].name, name) == 0) {
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        if (strcmp(values[i].name, name) == 0)
             return values[i].value;
-        }
-    }
     return NAN;
 }
 
@@ -419,14 +393,12 @@ int reason_groups(const struct case_view *c, enum row_status status, struct reas
     *groups = NULL;
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
-        if (v->row->status != status) {
+        if (v->row->status != status)
             continue;
-        }
         const char *reason = v->row->reason && v->row->reason[0] ? v->row->reason : "without a reason";
         int at = 0;
-        while (at < count && !same_reason((*groups)[at].reason, reason)) {
+        while (at < count && !same_reason((*groups)[at].reason, reason))
             at++;
-        }
         if (at == count) {
             *groups = xrealloc(*groups, (size_t)(count + 1) * sizeof **groups);
             (*groups)[count++] = (struct reason_group){.reason = reason};
@@ -439,9 +411,8 @@ int reason_groups(const struct case_view *c, enum row_status status, struct reas
 
 void reason_groups_free(struct reason_group *groups, int count)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         text_free(&groups[i].names);
-    }
     free(groups);
 }
 

@@ -88,9 +88,8 @@ struct column_value column_get(const struct column *column, const void *base)
 
 static double *reals_copy(const struct column_value *value, const struct row_time *of)
 {
-    if (!value->reals || value->count <= 0 || value->count != of->rounds) {
+    if (!value->reals || value->count <= 0 || value->count != of->rounds)
         return NULL;
-    }
     return memcpy(xmalloc((size_t)value->count * sizeof(double)), value->reals, (size_t)value->count * sizeof(double));
 }
 
@@ -104,9 +103,8 @@ void column_set(const struct column *column, void *base, const struct column_val
     case COLUMN_NAME: row_set(p, absent || !value->text ? "" : value->text); break;
     case COLUMN_CHARS:
         memset(p, 0, column->size);
-        if (!absent && value->text) {
+        if (!absent && value->text)
             memcpy(p, value->text, strnlen(value->text, column->size - 1));
-        }
         break;
     case COLUMN_STATUS: *(enum row_status *)p = row_status_parse(absent ? NULL : value->text); break;
     case COLUMN_INT: *(int *)p = absent ? 0 : (int)value->integer; break;
@@ -143,37 +141,32 @@ bool column_may_be_absent(const struct column *column)
 const struct column *column_first(enum column_group group)
 {
     const struct column *c = columns;
-    while (c->name && c->group != group) {
+    while (c->name && c->group != group)
         c++;
-    }
     return c->name ? c : NULL;
 }
 
 const struct column *column_next(const struct column *column)
 {
-    for (const struct column *c = column + 1; c->name; c++) {
-        if (c->group == column->group) {
+    for (const struct column *c = column + 1; c->name; c++)
+        if (c->group == column->group)
             return c;
-        }
-    }
     return NULL;
 }
 
 const struct column *column_find(enum column_group group, const char *name)
 {
     const struct column *c = column_first(group);
-    while (c && strcmp(c->name, name) != 0) {
+    while (c && strcmp(c->name, name) != 0)
         c = column_next(c);
-    }
     return c;
 }
 
 void columns_clear(enum column_group group, void *base)
 {
     for (const struct column *c = column_first(group); c; c = column_next(c)) {
-        if (c->type == COLUMN_TEXT || c->type == COLUMN_NAME || c->type == COLUMN_REALS) {
+        if (c->type == COLUMN_TEXT || c->type == COLUMN_NAME || c->type == COLUMN_REALS)
             *(void **)(void *)((char *)base + c->offset) = NULL;
-        }
         column_set(c, base, &nothing);
     }
 }

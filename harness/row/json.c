@@ -10,11 +10,9 @@
 static size_t utf8_length(const unsigned char *s)
 {
     size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80) {
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
             return 0;
-        }
-    }
     bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
     bool beyond = (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf4 && s[1] >= 0x90);
     return overlong || beyond ? 0 : n;
@@ -26,11 +24,10 @@ json_t *json_text(const char *s)
     text_add(&t, "");
     while (*s) {
         size_t n = utf8_length((const unsigned char *)s);
-        if (n) {
+        if (n)
             text_add_bytes(&t, s, n);
-        } else {
+        else
             text_add(&t, "\xef\xbf\xbd");
-        }
         s += n ? n : 1;
     }
     json_t *j = json_string(text_get(&t));
@@ -46,12 +43,10 @@ static json_t *json_number(double v)
 json_t *json_column(const struct column *c, const void *base)
 {
     struct column_value v = column_get(c, base);
-    if (v.absent) {
+    if (v.absent)
         return NULL;
-    }
-    if (v.text) {
+    if (v.text)
         return json_text(v.text);
-    }
     if (v.reals) {
         json_t *list = json_array();
         for (int i = 0; i < v.count; i++) {
@@ -60,9 +55,8 @@ json_t *json_column(const struct column *c, const void *base)
         }
         return list;
     }
-    if (c->type == COLUMN_BOOL) {
+    if (c->type == COLUMN_BOOL)
         return json_boolean(v.integer != 0);
-    }
     if (c->type == COLUMN_UINT64 && v.integer < 0) { /* above what a JSON reader's int64 holds */
         char digits[32];
         snprintf(digits, sizeof digits, "%llu", (unsigned long long)(uint64_t)v.integer);
@@ -75,17 +69,15 @@ void json_columns_add(json_t *object, enum column_group group, const void *base,
 {
     for (const struct column *c = column_first(group); c; c = column_next(c)) {
         json_t *value = json_column(c, base);
-        if (value || !sparse) {
+        if (value || !sparse)
             json_object_set_new(object, c->name, value ? value : json_null());
-        }
     }
 }
 
 static bool take_reals(const json_t *value, struct column_value *v, double **reals)
 {
-    if (!json_is_array(value)) {
+    if (!json_is_array(value))
         return false;
-    }
     v->count = (int)json_array_size(value);
     v->reals = *reals = xcalloc((size_t)v->count + 1, sizeof **reals);
     for (int i = 0; i < v->count; i++) {
@@ -125,9 +117,8 @@ bool json_column_take(const struct column *c, void *base, const json_t *value)
         ok = v.absent || json_is_integer(value);
         break;
     }
-    if (ok) {
+    if (ok)
         column_set(c, base, &v);
-    }
     free(reals);
     return ok;
 }

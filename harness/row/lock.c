@@ -18,11 +18,10 @@ static bool held_error(int fd, const char *database, struct error *err)
         holder[strcspn(holder, " \n")] = '\0';
         text_to_int(holder, &pid);
     }
-    if (pid > 0) {
+    if (pid > 0)
         error_set(err, ERROR_ENVIRONMENT, "%s: another run holds it: pid %lld%s", database, pid, pid == getpid() ? " (this process)" : "");
-    } else { /* between its lock and its name */
+    else /* between its lock and its name */
         error_set(err, ERROR_ENVIRONMENT, "%s: another run holds it: its pid is not known yet", database);
-    }
     return error_hint(err, "wait for it to end, or give this run a database of its own: -o DIR");
 }
 
@@ -39,40 +38,34 @@ bool lock_take(const char *database, int *fd, struct error *err)
         goto done;
     }
     while (flock(file, LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EINTR) {
+        if (errno == EINTR)
             continue;
-        }
-        if (errno == EWOULDBLOCK) {
+        if (errno == EWOULDBLOCK)
             held_error(file, database, err);
-        } else {
+        else
             error_set(err, ERROR_ENVIRONMENT, "%s: cannot be locked: %s", path, strerror(errno));
-        }
         goto done;
     }
     int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
     /* The name is a courtesy; on a full disk the lock still holds. */
-    if (ftruncate(file, 0) != 0 || pwrite(file, text, (size_t)n, 0) != n) {
+    if (ftruncate(file, 0) != 0 || pwrite(file, text, (size_t)n, 0) != n)
         errno = 0;
-    }
     *fd = file;
     file = -1;
     done = true;
 done:
-    if (file >= 0) {
+    if (file >= 0)
         close(file);
-    }
     free(path);
     return done;
 }
 
 void lock_release(int *fd)
 {
-    if (*fd < 0) {
+    if (*fd < 0)
         return;
-    }
-    if (ftruncate(*fd, 0) != 0) {
+    if (ftruncate(*fd, 0) != 0)
         errno = 0; /* a stale name misleads nobody: only the lock counts */
-    }
     close(*fd);
     *fd = -1;
 }

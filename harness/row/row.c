@@ -18,11 +18,9 @@ const char *row_status_name(enum row_status s)
 
 enum row_status row_status_parse(const char *name)
 {
-    for (int i = 0; name && i < ROW_STATUS_COUNT; i++) {
-        if (strcmp(name, status_names[i]) == 0) {
+    for (int i = 0; name && i < ROW_STATUS_COUNT; i++)
+        if (strcmp(name, status_names[i]) == 0)
             return (enum row_status)i;
-        }
-    }
     return ROW_PLANNED; /* an unknown word promises nothing, so the row must be done again */
 }
 
@@ -37,12 +35,10 @@ struct row *row_new(void)
 
 void row_free(struct row *row)
 {
-    if (!row) {
+    if (!row)
         return;
-    }
-    for (const struct row_list *l = row_lists; l->table; l++) {
+    for (const struct row_list *l = row_lists; l->table; l++)
         row_list_empty(l, row);
-    }
     columns_free(COLUMN_CASE, row);
     columns_free(COLUMN_RESULT, row);
     free(row);
@@ -89,9 +85,8 @@ void *row_list_add(const struct row_list *list, struct row *row)
 {
     void **items = (void **)(void *)((char *)row + list->items);
     int *count = (int *)(void *)((char *)row + list->count), n = *count;
-    if ((n & (n - 1)) == 0) { /* room for one more, doubling */
+    if ((n & (n - 1)) == 0) /* room for one more, doubling */
         *items = xrealloc(*items, (size_t)(n ? 2 * n : 1) * list->bytes);
-    }
     ++*count;
     void *one = row_list_at(list, row, n);
     memset(one, 0, list->bytes);
@@ -112,9 +107,8 @@ void row_list_copy(const struct row_list *list, struct row *row, const struct ro
 
 void row_list_empty(const struct row_list *list, struct row *row)
 {
-    for (int i = 0; i < row_list_count(list, row); i++) {
+    for (int i = 0; i < row_list_count(list, row); i++)
         columns_free(list->group, row_list_at(list, row, i));
-    }
     void **items = (void **)(void *)((char *)row + list->items);
     free(*items);
     *items = NULL;
@@ -124,9 +118,8 @@ void row_list_empty(const struct row_list *list, struct row *row)
 static void *row_add(struct row *row, enum column_group group)
 {
     const struct row_list *list = row_lists;
-    while (list->group != group) {
+    while (list->group != group)
         list++;
-    }
     return row_list_add(list, row);
 }
 
@@ -211,11 +204,9 @@ struct row_launch *row_add_launch(struct row *row)
 
 const char *row_pair_value(const struct row_pair *pairs, int count, const char *name)
 {
-    for (int i = 0; i < count; i++) {
-        if (strcmp(pairs[i].name, name) == 0) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(pairs[i].name, name) == 0)
             return pairs[i].value;
-        }
-    }
     return NULL;
 }
 
@@ -228,9 +219,8 @@ const struct row_time *row_time(const struct row *row, const char *cache, const 
 {
     for (int i = 0; i < row->time_count; i++) {
         const struct row_time *t = &row->times[i];
-        if (t->step == -1 && strcmp(t->cache, cache) == 0 && strcmp(t->load, load) == 0) {
+        if (t->step == -1 && strcmp(t->cache, cache) == 0 && strcmp(t->load, load) == 0)
             return t;
-        }
     }
     return NULL;
 }
@@ -239,9 +229,8 @@ const struct row_metric *row_metric(const struct row *row, int step, const char 
 {
     for (int i = 0; i < row->metric_count; i++) {
         const struct row_metric *m = &row->metrics[i];
-        if (m->step == step && m->line == 0 && strcmp(m->name, name) == 0) {
+        if (m->step == step && m->line == 0 && strcmp(m->name, name) == 0)
             return m;
-        }
     }
     return NULL;
 }

@@ -12,9 +12,8 @@ static void bind_reals(sqlite3_stmt *statement, int index, const struct column_v
     size_t bytes = (size_t)v->count * sizeof(uint64_t);
     uint64_t *packed = xmalloc(bytes);
     memcpy(packed, v->reals, bytes);
-    for (int r = 0; r < v->count; r++) {
+    for (int r = 0; r < v->count; r++)
         packed[r] = htole64(packed[r]);
-    }
     sqlite3_bind_blob64(statement, index, packed, bytes, free);
 }
 
@@ -26,12 +25,10 @@ static double *read_reals(sqlite3_stmt *statement, int index, struct column_valu
     uint64_t *packed = xmalloc(bytes + 1);
     double *reals = xmalloc(bytes + 1);
     v->count = bytes % sizeof *packed ? 0 : (int)(bytes / sizeof *packed);
-    if (blob) {
+    if (blob)
         memcpy(packed, blob, bytes);
-    }
-    for (int r = 0; r < v->count; r++) {
+    for (int r = 0; r < v->count; r++)
         packed[r] = le64toh(packed[r]);
-    }
     memcpy(reals, packed, (size_t)v->count * sizeof *packed);
     free(packed);
     return reals;
@@ -41,17 +38,16 @@ int columns_bind(sqlite3_stmt *statement, int first, enum column_group group, co
 {
     for (const struct column *c = column_first(group); c; c = column_next(c)) {
         struct column_value v = column_get(c, base);
-        if (v.absent) {
+        if (v.absent)
             sqlite3_bind_null(statement, first);
-        } else if (v.reals) {
+        else if (v.reals)
             bind_reals(statement, first, &v);
-        } else if (v.text) {
+        else if (v.text)
             sqlite3_bind_text(statement, first, v.text, -1, SQLITE_TRANSIENT);
-        } else if (v.is_real) {
+        else if (v.is_real)
             sqlite3_bind_double(statement, first, v.real);
-        } else {
+        else
             sqlite3_bind_int64(statement, first, v.integer);
-        }
         first++;
     }
     return first;
@@ -91,9 +87,8 @@ void columns_list(struct text *t, enum column_group group, const char *prefix)
 int columns_count(enum column_group group)
 {
     int count = 0;
-    for (const struct column *c = column_first(group); c; c = column_next(c)) {
+    for (const struct column *c = column_first(group); c; c = column_next(c))
         count++;
-    }
     return count;
 }
 
@@ -105,9 +100,8 @@ static bool prepare_insert(struct store *store, const char *table, const char *l
     text_addf(&sql, "INSERT INTO \"%s\" (%s, ", table, lead);
     columns_list(&sql, group, "");
     text_add(&sql, ") VALUES (?1");
-    for (int i = 1; i < leads + columns_count(group); i++) {
+    for (int i = 1; i < leads + columns_count(group); i++)
         text_addf(&sql, ", ?%d", i + 1);
-    }
     text_add(&sql, ")");
     bool done = store_prepare(store, text_get(&sql), s, err);
     text_free(&sql);
@@ -147,9 +141,8 @@ static bool put_case(struct store *store, int64_t run_id, const struct row *row,
     text_add(&sql, "INSERT INTO \"case\" (run, ");
     columns_list(&sql, COLUMN_CASE, "");
     text_add(&sql, ") VALUES (?1");
-    for (int i = 0; i < columns_count(COLUMN_CASE); i++) {
+    for (int i = 0; i < columns_count(COLUMN_CASE); i++)
         text_addf(&sql, ", ?%d", i + 2);
-    }
     text_add(&sql, ") ON CONFLICT (run, \"case\") DO UPDATE SET ");
     const char *comma = "";
     for (const struct column *c = column_first(COLUMN_CASE); c; c = column_next(c)) {
@@ -175,9 +168,8 @@ static bool put_case(struct store *store, int64_t run_id, const struct row *row,
 static bool put_result(struct store *store, int64_t run_id, int64_t case_key, const struct row *row, int64_t *result, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    if (!delete_result(store, run_id, row, err) || !prepare_insert(store, "result", "run, case_key", 2, COLUMN_RESULT, &s, err)) {
+    if (!delete_result(store, run_id, row, err) || !prepare_insert(store, "result", "run, case_key", 2, COLUMN_RESULT, &s, err))
         return false;
-    }
     sqlite3_bind_int64(s, 1, run_id);
     sqlite3_bind_int64(s, 2, case_key);
     columns_bind(s, 3, COLUMN_RESULT, row);
@@ -207,25 +199,21 @@ bool rows_put_list(struct store *store, const struct row_list *list, int64_t res
 bool store_put(struct store *store, int64_t run_id, const struct row *row, struct error *err)
 {
     int64_t case_key = 0, result = 0;
-    if (!store_writable(store, err)) {
+    if (!store_writable(store, err))
         return false;
-    }
-    if (store->lock < 0 || store->run != run_id) {
+    if (store->lock < 0 || store->run != run_id)
         return error_set(err, ERROR_INTERNAL, "%s: run %lld was not begun here", store->path, (long long)run_id);
-    }
     if (!row->id || !row->id[0] || !row->case_id || !row->case_id[0] || !row->device || !row->device[0]) {
         return error_set(err, ERROR_INTERNAL, "a row without %s cannot be stored",
                          !row->id || !row->id[0]           ? "an id"
                          : !row->device || !row->device[0] ? "a device"
                                                            : "a case");
     }
-    if (!store_exec(store, "BEGIN IMMEDIATE", "storing a row", err)) {
+    if (!store_exec(store, "BEGIN IMMEDIATE", "storing a row", err))
         return false;
-    }
     bool done = put_case(store, run_id, row, &case_key, err) && put_result(store, run_id, case_key, row, &result, err);
-    for (const struct row_list *l = row_lists; done && l->table; l++) {
+    for (const struct row_list *l = row_lists; done && l->table; l++)
         done = rows_put_list(store, l, result, row, err);
-    }
     done = done && store_exec(store, "COMMIT", "storing a row", err);
     if (!done) {
         error_where(err, "row %s", row->id);
@@ -261,15 +249,13 @@ static bool read_list(struct store *store, const struct row_list *list, int64_t 
               list->index);
     bool done = store_prepare(store, text_get(&sql), &s, err);
     text_free(&sql);
-    if (done) {
+    if (done)
         sqlite3_bind_int64(s, 1, run);
-    }
     while (done && (code = sqlite3_step(s)) == SQLITE_ROW) {
         struct read_row key = {.result = sqlite3_column_int64(s, columns_count(list->group))};
         const struct read_row *of = bsearch(&key, known, (size_t)count, sizeof *known, by_result);
-        if (of) {
+        if (of)
             columns_read(s, 0, list->group, row_list_add(list, of->row));
-        }
     }
     done = done && (code == SQLITE_DONE || store_error(store, "reading a row", err));
     sqlite3_finalize(s);
@@ -293,12 +279,10 @@ static bool read_rows(struct store *store, sqlite3_stmt *s, int64_t run, struct 
         (*rows)[(*count)++] = row;
     }
     bool done = code == SQLITE_DONE || store_error(store, "reading the rows", err);
-    if (*count) {
+    if (*count)
         qsort(known, (size_t)*count, sizeof *known, by_result);
-    }
-    for (const struct row_list *l = row_lists; done && *count && l->table; l++) {
+    for (const struct row_list *l = row_lists; done && *count && l->table; l++)
         done = read_list(store, l, run, known, *count, err);
-    }
     free(known);
     return done;
 }
@@ -309,9 +293,8 @@ static void part_cases(struct row **rows, int count)
     for (int i = 1; i < count; i++) {
         const struct row *last = rows[i - 1];
         bool same = rows[i]->case_id && last->case_id && strcmp(rows[i]->case_id, last->case_id) == 0;
-        if (same || (rows[i]->case_index <= last->case_index && last->case_index < INT_MAX)) {
+        if (same || (rows[i]->case_index <= last->case_index && last->case_index < INT_MAX))
             rows[i]->case_index = last->case_index + !same;
-        }
     }
 }
 
@@ -330,19 +313,16 @@ int store_rows(struct store *store, int64_t run_id, struct row ***rows, struct e
                    "c.case_key, r.row_index, r.result");
     /* One snapshot for all tables, however fast another process writes. */
     bool begun = store_exec(store, "BEGIN", "reading the rows", err);
-    if (!begun || !store_prepare(store, text_get(&sql), &s, err)) {
+    if (!begun || !store_prepare(store, text_get(&sql), &s, err))
         goto done;
-    }
     sqlite3_bind_int64(s, 1, run_id);
     done = read_rows(store, s, run_id, rows, &count, err);
-    if (done) {
+    if (done)
         part_cases(*rows, count);
-    }
 done:
     sqlite3_finalize(s);
-    if (begun) {
+    if (begun)
         sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
-    }
     text_free(&sql);
     if (!done) {
         rows_free(*rows, count);
@@ -354,8 +334,7 @@ done:
 
 void rows_free(struct row **rows, int count)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         row_free(rows[i]);
-    }
     free(rows);
 }

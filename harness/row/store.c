@@ -60,11 +60,10 @@ bool store_integer(struct store *store, const char *sql, int64_t *value, struct 
 {
     sqlite3_stmt *s = NULL;
     bool done = store_prepare(store, sql, &s, err);
-    if (done && sqlite3_step(s) == SQLITE_ROW) {
+    if (done && sqlite3_step(s) == SQLITE_ROW)
         *value = sqlite3_column_int64(s, 0);
-    } else if (done) {
+    else if (done)
         done = store_error(store, "reading it", err);
-    }
     sqlite3_finalize(s);
     return done;
 }
@@ -81,13 +80,11 @@ static char *immutable_uri(const char *path)
 {
     struct text t = {0};
     text_add(&t, "file:");
-    for (const char *p = path; *p; p++) {
-        if (strchr("?#%", *p) || (unsigned char)*p <= ' ' || (unsigned char)*p >= 127) {
+    for (const char *p = path; *p; p++)
+        if (strchr("?#%", *p) || (unsigned char)*p <= ' ' || (unsigned char)*p >= 127)
             text_addf(&t, "%%%02X", (unsigned char)*p);
-        } else {
+        else
             text_add_bytes(&t, p, 1);
-        }
-    }
     text_add(&t, "?immutable=1");
     return text_take(&t);
 }
@@ -96,9 +93,8 @@ static bool open_handle(struct store *store, const char *name, int flags, struct
 {
     sqlite3_close(store->db);
     store->db = NULL;
-    if (sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+    if (sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
         return store_error(store, "opening it", err);
-    }
     sqlite3_extended_result_codes(store->db, 1);
     sqlite3_busy_timeout(store->db, BUSY_WAIT_MS);
     int64_t ignored;
@@ -109,20 +105,17 @@ static bool open_handle(struct store *store, const char *name, int flags, struct
  * forbids that and no log is pending, the file can be read as it lies. */
 static bool open_any(struct store *store, struct error *err)
 {
-    if (!store->read_only) {
+    if (!store->read_only)
         return open_handle(store, store->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
-    }
-    if (open_handle(store, store->path, SQLITE_OPEN_READWRITE, err)) {
+    if (open_handle(store, store->path, SQLITE_OPEN_READWRITE, err))
         return store_exec(store, "PRAGMA query_only = 1", "opening it", err);
-    }
     int code = store->db ? sqlite3_errcode(store->db) & 0xff : 0;
     struct stat log;
     char *wal = text_format("%s-wal", store->path);
     bool pending = stat(wal, &log) == 0 && log.st_size > 0;
     free(wal);
-    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || pending) {
+    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || pending)
         return false;
-    }
     error_clear(err);
     char *uri = immutable_uri(store->path);
     bool done = open_handle(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
@@ -135,12 +128,10 @@ static bool identify(struct store *store, off_t bytes, int64_t *version, struct 
 {
     int64_t application = 0, objects = 0;
     if (!store_integer(store, "PRAGMA application_id", &application, err) || !store_integer(store, "PRAGMA user_version", version, err) ||
-        !store_integer(store, "SELECT count(*) FROM sqlite_master", &objects, err)) {
+        !store_integer(store, "SELECT count(*) FROM sqlite_master", &objects, err))
         return false;
-    }
-    if (application == 0 && *version == 0 && objects == 0) {
+    if (application == 0 && *version == 0 && objects == 0)
         return true;
-    }
     if (application != STORE_APPLICATION_ID) {
         error_set(err, ERROR_USAGE, "%s: an SQLite database, but not one of bench", store->path);
         return error_hint(err, "nothing was changed; name another file");
@@ -150,14 +141,12 @@ static bool identify(struct store *store, off_t bytes, int64_t *version, struct 
                   schema_version());
         return error_hint(err, "update bench, or give this run a database of its own: -o DIR");
     }
-    if (bytes > QUICK_CHECK_MAX_BYTES) {
+    if (bytes > QUICK_CHECK_MAX_BYTES)
         return true;
-    }
     sqlite3_stmt *s = NULL;
     bool done = false;
-    if (!store_prepare(store, "PRAGMA quick_check(1)", &s, err)) {
+    if (!store_prepare(store, "PRAGMA quick_check(1)", &s, err))
         goto done;
-    }
     if (sqlite3_step(s) != SQLITE_ROW) {
         store_error(store, "checking it", err);
         goto done;
@@ -180,9 +169,8 @@ static bool look_at_file(struct store *store, off_t *bytes, struct error *err)
     struct stat st;
     *bytes = 0;
     if (stat(store->path, &st) != 0) {
-        if (errno == ENOENT && !store->read_only) {
+        if (errno == ENOENT && !store->read_only)
             return true;
-        }
         error_set(err, errno == ENOENT ? ERROR_USAGE : ERROR_ENVIRONMENT, "%s: no database: %s", store->path, strerror(errno));
         return error_hint(err, "`bench run SCENARIO` writes one");
     }
@@ -217,20 +205,17 @@ bool store_open(const char *path, bool read_only, struct store **out, struct err
     store->read_only = read_only;
     store->lock = -1;
     *out = NULL;
-    if (!look_at_file(store, &bytes, err)) {
+    if (!look_at_file(store, &bytes, err))
         goto done;
-    }
     if (!read_only) {
         char *dir = file_dir(path);
         bool made = file_make_dirs(dir, err);
         free(dir);
-        if (!made || !lock_take(path, &store->lock, err)) {
+        if (!made || !lock_take(path, &store->lock, err))
             goto done;
-        }
     }
-    if (!open_any(store, err) || !identify(store, bytes, &version, err)) {
+    if (!open_any(store, err) || !identify(store, bytes, &version, err))
         goto done;
-    }
     complete = version == schema_version() && schema_complete(store);
     if (read_only && !complete) { /* an older one: migrate it as a writer would, then read */
         struct store *writer = NULL;
@@ -240,25 +225,22 @@ bool store_open(const char *path, bool read_only, struct store **out, struct err
         }
         store_close(writer);
     }
-    if (!read_only && !prepare_writer(store, (int)version, complete, err)) {
+    if (!read_only && !prepare_writer(store, (int)version, complete, err))
         goto done;
-    }
     done = true;
 done:
     lock_release(&store->lock); /* held again from store_run_begin on */
-    if (done) {
+    if (done)
         *out = store;
-    } else {
+    else
         store_close(store);
-    }
     return done;
 }
 
 void store_close(struct store *store)
 {
-    if (!store) {
+    if (!store)
         return;
-    }
     sqlite3_close(store->db);
     lock_release(&store->lock);
     free(store->path);
@@ -296,19 +278,16 @@ static bool run_insert(struct store *store, struct run *run, struct error *err)
     text_add(&sql, "INSERT INTO run (");
     columns_list(&sql, COLUMN_RUN, "");
     text_add(&sql, ") VALUES (NULL"); /* the first column is the number that SQLite gives */
-    for (int i = 1; i < columns_count(COLUMN_RUN); i++) {
+    for (int i = 1; i < columns_count(COLUMN_RUN); i++)
         text_addf(&sql, ", ?%d", i + 1);
-    }
     text_add(&sql, ")");
     bool done = store_prepare(store, text_get(&sql), &s, err);
     text_free(&sql);
-    if (!done) {
+    if (!done)
         return false;
-    }
     columns_bind(s, 1, COLUMN_RUN, run);
-    if (!run_statement(store, s, "starting a run", err)) {
+    if (!run_statement(store, s, "starting a run", err))
         return false;
-    }
     run->id = sqlite3_last_insert_rowid(store->db);
     return true;
 }
@@ -316,31 +295,26 @@ static bool run_insert(struct store *store, struct run *run, struct error *err)
 static bool run_reopen(struct store *store, int64_t run_id, struct error *err)
 {
     sqlite3_stmt *s = NULL;
-    if (!store_prepare(store, "UPDATE run SET ended = NULL WHERE run = ?1", &s, err)) {
+    if (!store_prepare(store, "UPDATE run SET ended = NULL WHERE run = ?1", &s, err))
         return false;
-    }
     sqlite3_bind_int64(s, 1, run_id);
-    if (!run_statement(store, s, "taking up a run", err)) {
+    if (!run_statement(store, s, "taking up a run", err))
         return false;
-    }
     return sqlite3_changes(store->db) == 1 || error_set(err, ERROR_USAGE, "%s: no run %lld", store->path, (long long)run_id);
 }
 
 bool store_run_begin(struct store *store, struct run *run, struct error *err)
 {
-    if (!store_writable(store, err) || (store->lock < 0 && !lock_take(store->path, &store->lock, err))) {
+    if (!store_writable(store, err) || (store->lock < 0 && !lock_take(store->path, &store->lock, err)))
         return false;
-    }
-    if (!run->started[0]) {
+    if (!run->started[0])
         now_utc(run->started);
-    }
     run->ended[0] = '\0';
     bool done = run->id > 0 ? run_reopen(store, run->id, err) : run_insert(store, run, err);
-    if (done) {
+    if (done)
         store->run = run->id;
-    } else {
+    else
         lock_release(&store->lock);
-    }
     return done;
 }
 
@@ -349,9 +323,8 @@ bool store_run_end(struct store *store, int64_t run_id, struct error *err)
     char now[32];
     sqlite3_stmt *s = NULL;
     now_utc(now);
-    if (!store_writable(store, err) || !store_prepare(store, "UPDATE run SET ended = ?2 WHERE run = ?1", &s, err)) {
+    if (!store_writable(store, err) || !store_prepare(store, "UPDATE run SET ended = ?2 WHERE run = ?1", &s, err))
         return false;
-    }
     sqlite3_bind_int64(s, 1, run_id);
     sqlite3_bind_text(s, 2, now, -1, SQLITE_TRANSIENT);
     bool done = run_statement(store, s, "ending a run", err);
@@ -373,22 +346,19 @@ bool store_run_environment(struct store *store, int64_t run_id, const char *json
                   new ? "another kind of value" : where.text);
         goto done;
     }
-    if (!store_writable(store, err) || !store_run(store, run_id, &run, err)) {
+    if (!store_writable(store, err) || !store_run(store, run_id, &run, err))
         goto done;
-    }
     old = json_loads(run.environment ? run.environment : "{}", 0, NULL);
     if (!json_is_object(old)) { /* keep what a caller once wrote, under a name */
         json_decref(old);
         old = json_pack("{s:s}", "text", run.environment);
-        if (!old) {
+        if (!old)
             old = json_object();
-        }
     }
     json_object_update_recursive(old, new);
     merged = json_dumps(old, JSON_COMPACT | JSON_SORT_KEYS);
-    if (!merged || !store_prepare(store, "UPDATE run SET environment = ?2 WHERE run = ?1", &s, err)) {
+    if (!merged || !store_prepare(store, "UPDATE run SET environment = ?2 WHERE run = ?1", &s, err))
         goto done;
-    }
     sqlite3_bind_int64(s, 1, run_id);
     sqlite3_bind_text(s, 2, merged, -1, SQLITE_TRANSIENT);
     done = run_statement(store, s, "recording the environment", err);
@@ -412,15 +382,12 @@ static int select_runs(struct store *store, const char *where, const char *const
     text_addf(&sql, " FROM run %s", where);
     bool ready = store_prepare(store, text_get(&sql), &s, err);
     text_free(&sql);
-    if (!ready) {
+    if (!ready)
         return -1;
-    }
-    if (id) {
+    if (id)
         sqlite3_bind_int64(s, 1, id);
-    }
-    for (int i = 0; texts && i < sqlite3_bind_parameter_count(s); i++) {
+    for (int i = 0; texts && i < sqlite3_bind_parameter_count(s); i++)
         sqlite3_bind_text(s, i + 1, texts[i], -1, SQLITE_TRANSIENT);
-    }
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
         *runs = xrealloc(*runs, (size_t)(count + 1) * sizeof **runs);
         memset(&(*runs)[count], 0, sizeof **runs);
@@ -428,9 +395,8 @@ static int select_runs(struct store *store, const char *where, const char *const
     }
     if (code != SQLITE_DONE) {
         store_error(store, "reading its runs", err);
-        for (int i = 0; i < count; i++) {
+        for (int i = 0; i < count; i++)
             run_clear(&(*runs)[i]);
-        }
         free(*runs);
         *runs = NULL;
         count = -1;
@@ -447,9 +413,8 @@ bool store_last_run(struct store *store, const char *verb, const char *scenario,
                             "WHERE (?1 IS NULL OR verb = ?1) AND (?2 IS NULL OR scenario_name = ?2) AND "
                             "(?3 IS NULL OR run_device = ?3) ORDER BY run DESC LIMIT 1",
                             texts, 0, &runs, err);
-    if (count == 1) {
+    if (count == 1)
         *run = runs[0];
-    }
     free(runs);
     return count == 1;
 }

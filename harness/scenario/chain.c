@@ -43,9 +43,8 @@ static int add_link(struct builder *b, const struct work *work, const char *name
 static bool in_layout(struct builder *b, int *link, enum layout to, const struct work *like)
 {
     struct tensor t;
-    if (!output_of(b, *link, &t)) { /* the very first link */
+    if (!output_of(b, *link, &t)) /* the very first link */
         t = (struct tensor){.dtype = like->dtype, .layout = LAYOUT_NCHW, .rank = 4, .dim = {like->n, like->c, like->h, like->w}};
-    }
     if (t.layout == to)
         return true;
     struct work w = {.op = op_for(TASK_LAYOUT), .to = to, .data = like->data, .seed = like->seed};

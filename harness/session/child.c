@@ -36,11 +36,10 @@ static void become_worker(int socket_end, int errors, pid_t parent)
     int null = open("/dev/null", O_RDWR);
     if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(errors, 2) < 0)
         _exit(127);
-    if (socket_end == 3) {
+    if (socket_end == 3)
         fcntl(3, F_SETFD, 0);
-    } else if (dup2(socket_end, 3) < 0) {
+    else if (dup2(socket_end, 3) < 0)
         _exit(127);
-    }
     signal(SIGINT, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
     /* NVRTC 13.0 orders some of its work by address: with addresses drawn at random one source gave 73 registers or 80 (general_tiled). */

@@ -29,19 +29,17 @@ static size_t piece(const char *s)
     int depth = 0;
     char quote = 0;
     size_t i = 0;
-    for (; s[i]; i++) {
-        if (quote) {
+    for (; s[i]; i++)
+        if (quote)
             quote = s[i] == quote ? 0 : quote;
-        } else if (s[i] == '\'' || s[i] == '"') {
+        else if (s[i] == '\'' || s[i] == '"')
             quote = s[i];
-        } else if (s[i] == '(') {
+        else if (s[i] == '(')
             depth++;
-        } else if (s[i] == ')') {
+        else if (s[i] == ')')
             depth--;
-        } else if (s[i] == ',' && depth <= 0) {
+        else if (s[i] == ',' && depth <= 0)
             break;
-        }
-    }
     return i;
 }
 

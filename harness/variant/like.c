@@ -207,15 +207,14 @@ static bool like_has_code(const char *s, size_t bytes)
 {
     for (size_t i = 0; i < bytes;) {
         const char *end = NULL;
-        if (strchr(" \t\r\n", s[i])) {
+        if (strchr(" \t\r\n", s[i]))
             i++;
-        } else if (!strncmp(s + i, "/*", 2) && (end = memmem(s + i + 2, bytes - i - 2, "*/", 2))) {
+        else if (!strncmp(s + i, "/*", 2) && (end = memmem(s + i + 2, bytes - i - 2, "*/", 2)))
             i = (size_t)(end + 2 - s);
-        } else if (!strncmp(s + i, "//", 2)) {
+        else if (!strncmp(s + i, "//", 2))
             i += strcspn(s + i, "\n");
-        } else {
+        else
             return true;
-        }
     }
     return false;
 }

@@ -34,15 +34,14 @@ static bool load_files(struct variant_set *set, const char *dir, const char *fol
     for (int i = 0; i < count; i++) {
         char *path = file_join(dir, names[i]), *note = NULL;
         struct variant *v = done ? head_load(path, folder, extra, &note, err) : NULL;
-        if (v) {
+        if (v)
             add_variant(set, v);
-        } else if (note && *note) {
+        else if (note && *note)
             add_note(set, note);
-        } else if (note) {
+        else if (note)
             free(note);
-        } else {
+        else
             done = false;
-        }
         free(path);
         free(names[i]);
     }

@@ -166,12 +166,11 @@ static bool race_round(void *context, const int *who, int count, int round, doub
     for (int i = 0; i < all; i++)
         rigs[i] = s->b.rigs[i < s->pinned_count ? s->pinned[i] : s->points[who[i - s->pinned_count]]];
     bool ok = sample_round(s->b.w->dev, rigs, all, round, times, err);
-    for (int i = 0; ok && i < all; i++) {
+    for (int i = 0; ok && i < all; i++)
         if (i < s->pinned_count)
             s->pinned_ns[(size_t)i * ROUNDS_MAX + (size_t)round] = pinned_ns[i] = times[i];
         else
             ns[i - s->pinned_count] = times[i];
-    }
     s->pinned_rounds = round + 1;
     free(rigs);
     free(times);

@@ -64,9 +64,8 @@ static inline void fixture_pairs(struct row *row, const char *text, void (*add)(
 static inline const struct row_list *fixture_list(enum column_group group)
 {
     const struct row_list *l = row_lists;
-    while (l->group != group) {
+    while (l->group != group)
         l++;
-    }
     return l;
 }
 
@@ -124,9 +123,8 @@ static inline struct row *fixture_row(struct fixture *f, int case_index, const c
 {
     struct row *row = row_new();
     int same = 0;
-    for (int i = 0; i < f->count; i++) {
+    for (int i = 0; i < f->count; i++)
         same += f->rows[i]->case_index == case_index;
-    }
     row->case_index = case_index;
     row->row_index = same;
     row->scenario = xstrdup(f->run.scenario);
@@ -166,9 +164,8 @@ static inline struct row_step *fixture_step(struct row *row, const char *name, i
              strncmp(name, "fill", 4) == 0        ? "fill"
              : strcmp(row->variant, "cudnn") == 0 ? "cudnn"
                                                   : "kernel");
-    if (strcmp(s->kind, "fill") == 0) {
+    if (strcmp(s->kind, "fill") == 0)
         return s;
-    }
     s->grid[0] = 80, s->grid[1] = 90, s->grid[2] = 1;
     s->block[0] = 256, s->block[1] = s->block[2] = 1;
     s->registers = registers;
@@ -219,9 +216,8 @@ static inline void fixture_work(struct row *row, double gflop, double mbytes, do
     row->bytes = mbytes * 1e6;
     row->floor_ns = floor_us * 1e3;
     snprintf(row->floor_by, sizeof row->floor_by, "%s", by);
-    if (roof_us > 0) {
+    if (roof_us > 0)
         row_add_metric(row, -1, 0, "model.roof_ns", "ns", "model", roof_us * 1e3);
-    }
 }
 
 /* The sparse case of the target experience, on an H200. */
@@ -306,9 +302,8 @@ static inline void fixture_dense_case(struct fixture *f, int index, const char *
             r->engine_number = 62;
             r->noise = 0.0028;
         }
-        if (list[i].spill) {
+        if (list[i].spill)
             snprintf(s->lift, sizeof s->lift, "48 fewer registers (80) give 3 blocks per SM");
-        }
         double us = cudnn_us * list[i].times, x = 1 / list[i].times;
         if (strcmp(layer, "head") == 0 && i == 4) { /* three input channels: the library pads them */
             us = 38.5;

@@ -14,13 +14,11 @@ static inline void golden(const char *name, const char *text)
     size_t bytes;
     char *path = text_format("tests/unit/golden/%s", name);
     const char *mode = getenv("GOLDEN");
-    if (mode && strcmp(mode, "write") == 0) {
+    if (mode && strcmp(mode, "write") == 0)
         assert_true(file_write(path, text, strlen(text), &err));
-    }
     char *want = file_read(path, 1 << 24, &bytes, &err);
-    if (!want) {
+    if (!want)
         fail_msg("%s (tests run from the repository's root; GOLDEN=write makes it)", err.text);
-    }
     if (strcmp(want, text) != 0) {
         size_t at = 0, line = 1, start = 0;
         while (want[at] == text[at]) {

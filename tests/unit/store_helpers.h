@@ -36,9 +36,8 @@ static inline struct store *open_or_fail(bool read_only)
 {
     struct store *store = NULL;
     struct error err = {0};
-    if (!store_open(path, read_only, &store, &err)) {
+    if (!store_open(path, read_only, &store, &err))
         fail_msg("%s", err.text);
-    }
     return store;
 }
 
@@ -48,11 +47,9 @@ static inline void put_all(struct store *store, struct fixture *f)
     struct error err = {0};
     f->run.id = 0;
     assert_true(store_run_begin(store, &f->run, &err));
-    for (int i = 0; i < f->count; i++) {
-        if (!store_put(store, f->run.id, f->rows[i], &err)) {
+    for (int i = 0; i < f->count; i++)
+        if (!store_put(store, f->run.id, f->rows[i], &err))
             fail_msg("%s", err.text);
-        }
-    }
 }
 
 #endif

@@ -26,9 +26,8 @@ static void markdown_of(struct table *table, struct text *t)
 
 static void near(double got, double want)
 {
-    if (!(fabs(got - want) <= 1e-9 * fabs(want))) {
+    if (!(fabs(got - want) <= 1e-9 * fabs(want)))
         fail_msg("%.12g, want %.12g", got, want);
-    }
 }
 
 /* y = 2 x, +-10 %: 1 at 0.5, the upper end at 1 / 2.2, the lower at 1 / 1.8. */
@@ -36,9 +35,8 @@ static void lines_cross_where_they_do(void **state)
 {
     struct crossing_point p[6];
     static const double x[] = {0.01, 0.05, 0.1, 0.25, 0.48, 0.9};
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         p[i] = (struct crossing_point){x[i], 2 * x[i], 1.8 * x[i], 2.2 * x[i], 0};
-    }
     struct crossing c = crossing_find(p, 6);
     assert_int_equal(c.kind, CROSSING_AT);
     near(c.at, 0.5);
@@ -51,9 +49,8 @@ static void lines_cross_where_they_do(void **state)
     near(c.low, 1 / 2.2);
     c = crossing_find(p + 5, 1);
     assert_int_equal(c.kind, CROSSING_FEW);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 6; i++)
         p[i].y += 1, p[i].low += 1, p[i].high += 1;
-    }
     c = crossing_find(p, 6);
     assert_int_equal(c.kind, CROSSING_LOSES);
     assert_true(isnan(c.at) && isnan(c.low) && isnan(c.high));
@@ -138,20 +135,17 @@ static void rows_give_known_crossings(void **state)
     struct text t = {0};
     break_even_sentence(&g[0], &t);
     if (!strstr(text_get(&t), "body c=64, blobs24, f16 f16_acc32: sparse_tile beats cudnn below 35 % [34.") ||
-        !strstr(text_get(&t), "] of inputs changed; delta_tile beats cudnn below 5 % [4.95 5.05] of inputs changed")) {
+        !strstr(text_get(&t), "] of inputs changed; delta_tile beats cudnn below 5 % [4.95 5.05] of inputs changed"))
         fail_msg("%s", text_get(&t));
-    }
     text_free(&t);
     break_even_sentence(&g[1], &t);
-    if (!strstr(text_get(&t), "delta_tile: no crossing in the measured range, slower than cudnn from 10 to 100 %")) {
+    if (!strstr(text_get(&t), "delta_tile: no crossing in the measured range, slower than cudnn from 10 to 100 %"))
         fail_msg("%s", text_get(&t));
-    }
     text_free(&t);
     struct table *table = break_even_table(g, count);
     markdown_of(table, &t);
-    if (!strstr(text_get(&t), "no crossing: slower throughout") || !strstr(text_get(&t), "| 35 \\[")) {
+    if (!strstr(text_get(&t), "no crossing: slower throughout") || !strstr(text_get(&t), "| 35 \\["))
         fail_msg("%s", text_get(&t));
-    }
     text_free(&t);
     break_even_free(g, count);
     fixture_free(&f);
@@ -297,9 +291,8 @@ static void masks_side_by_side(void **state)
     tables->table = NULL;
     if (!strstr(text_get(&t), "| mask | in % | out % | cudnn | wgmma | sparse_tile | delta_tile |") ||
         !strstr(text_get(&t), "| blobs24:0.01 | 1 | 1 | 150 | 100 | 14.0 | 30.0 |") ||
-        !strstr(text_get(&t), "| blobs24:0.10 | 10 | 10 | 150 | 100 | | 300 |") || !strstr(text_get(&t), "| checkerboard | 50 | 50 |")) {
+        !strstr(text_get(&t), "| blobs24:0.10 | 10 | 10 | 150 | 100 | | 300 |") || !strstr(text_get(&t), "| checkerboard | 50 | 50 |"))
         fail_msg("%s", text_get(&t));
-    }
     text_free(&t);
     mask_tables_free(tables, 1);
     fixture_free(&f);
@@ -314,9 +307,8 @@ static void nothing_without_masks_or_time(void **state)
     assert_string_equal(text_get(&t), "");
     fixture_free(&f);
     make_rows(&f);
-    for (int i = 0; i < f.count; i++) {
+    for (int i = 0; i < f.count; i++)
         row_set(&f.rows[i]->device, "emu:GH100");
-    }
     report_answers(&t, &f.run, f.rows, f.count, &plain);
     assert_non_null(strstr(text_get(&t), "this device has no time"));
     text_free(&t);
@@ -333,30 +325,25 @@ static void plot_has_the_crossing(void **state)
     bool found = false;
     assert_non_null(mkdtemp(dir));
     make_rows(&f);
-    if (!plots_make(&plots, &f.run, f.rows, f.count, dir, &err)) {
+    if (!plots_make(&plots, &f.run, f.rows, f.count, dir, &err))
         fail_msg("%s", err.text);
-    }
     int drawn = 0;
     for (int i = 0; i < plots.count; i++) {
-        if (plots.items[i].kind != PLOT_BREAK_EVEN) {
+        if (plots.items[i].kind != PLOT_BREAK_EVEN)
             continue;
-        }
         drawn++;
         assert_true(plots.items[i].svg || plots.problem);
         snprintf(path, sizeof path, "%s/plots/%s.dat", dir, plots.items[i].name);
         FILE *file = fopen(path, "r");
-        while (file && fgets(line, sizeof line, file)) {
+        while (file && fgets(line, sizeof line, file))
             found |= strncmp(line, "35\t150\t", 6) == 0;
-        }
-        if (file) {
+        if (file)
             fclose(file);
-        }
     }
     assert_int_equal(drawn, 2);
     assert_true(found);
-    if (plots.problem && access("/usr/bin/gnuplot", X_OK) == 0) {
+    if (plots.problem && access("/usr/bin/gnuplot", X_OK) == 0)
         fail_msg("%s", plots.problem);
-    }
     plots_free(&plots);
     fixture_free(&f);
     snprintf(path, sizeof path, "rm -r %s", dir);

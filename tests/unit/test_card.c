@@ -65,9 +65,8 @@ static struct work any_work(void)
         add_item(&w, EPILOGUE_RESIDUAL);
     if (below(2) && w.k % 4 == 0)
         add_item(&w, EPILOGUE_DEPTH_TO_SPACE);
-    if (w.op->on_card == REFERENCE_CONV2D && below(3) == 0) {
+    if (w.op->on_card == REFERENCE_CONV2D && below(3) == 0)
         w.mask = (struct mask){.pattern = MASK_IID, .density = 0.2, .seed = (uint64_t)below(100)};
-    }
     return w;
 }
 

@@ -16,9 +16,8 @@ static json_t *document_of(const struct fixture *f)
     json_error_t where;
     report_json(&t, &f->run, f->rows, f->count);
     json_t *document = json_loads(text_get(&t), JSON_REJECT_DUPLICATES, &where);
-    if (!document) {
+    if (!document)
         fail_msg("%s at %d:%d", where.text, where.line, where.column);
-    }
     text_free(&t);
     return document;
 }
@@ -27,22 +26,20 @@ static json_t *document_of(const struct fixture *f)
 static void same_group(const json_t *object, enum column_group group, const void *base)
 {
     for (const struct column *c = columns; c->name; c++) {
-        if (c->group != group || strcmp(c->name, "environment") == 0) {
+        if (c->group != group || strcmp(c->name, "environment") == 0)
             continue;
-        }
         const json_t *j = json_object_get(object, c->name);
         struct column_value v = column_get(c, base);
-        if (!j || v.absent != json_is_null(j)) {
+        if (!j || v.absent != json_is_null(j))
             fail_msg("%s: absent %d in the row", c->name, v.absent);
-        } else if (!v.absent && v.text) {
+        else if (!v.absent && v.text)
             assert_string_equal(json_string_value(j), v.text);
-        } else if (!v.absent && v.is_real) {
+        else if (!v.absent && v.is_real)
             assert_true(json_number_value(j) == v.real); /* to the last bit */
-        } else if (!v.absent && c->type == COLUMN_BOOL) {
+        else if (!v.absent && c->type == COLUMN_BOOL)
             assert_int_equal(json_boolean_value(j), v.integer != 0);
-        } else if (!v.absent && c->type != COLUMN_UINT64) {
+        else if (!v.absent && c->type != COLUMN_UINT64)
             assert_int_equal(json_integer_value(j), v.integer);
-        }
     }
 }
 
@@ -65,15 +62,12 @@ static void json_round_trips(void **state)
         const json_t *row = json_array_get(rows, (size_t)i);
         same_group(row, COLUMN_CASE, f.rows[i]);
         same_group(row, COLUMN_RESULT, f.rows[i]);
-        for (int k = 0; k < f.rows[i]->step_count; k++) {
+        for (int k = 0; k < f.rows[i]->step_count; k++)
             same_group(json_array_get(json_object_get(row, "steps"), (size_t)k), COLUMN_STEP, &f.rows[i]->steps[k]);
-        }
-        for (int k = 0; k < f.rows[i]->time_count; k++) {
+        for (int k = 0; k < f.rows[i]->time_count; k++)
             same_group(json_array_get(json_object_get(row, "times"), (size_t)k), COLUMN_TIME, &f.rows[i]->times[k]);
-        }
-        for (int k = 0; k < f.rows[i]->metric_count; k++) {
+        for (int k = 0; k < f.rows[i]->metric_count; k++)
             same_group(json_array_get(json_object_get(row, "metrics"), (size_t)k), COLUMN_METRIC, &f.rows[i]->metrics[k]);
-        }
         assert_int_equal(json_array_size(json_object_get(row, "steps")), f.rows[i]->step_count);
     }
     const json_t *samples = json_object_get(json_array_get(json_object_get(json_array_get(rows, 0), "times"), 0), "samples_ns");
@@ -154,9 +148,8 @@ static const char *read_record(const char *p, char cells[][512], int *count)
         }
         cells[(*count)++][n] = '\0';
         p += quoted;
-        if (*p != ',') {
+        if (*p != ',')
             break;
-        }
         p++;
     }
     assert_true(p[0] == '\r' && p[1] == '\n');
@@ -176,19 +169,17 @@ static void csv_is_quoted(void **state)
     for (int i = 0; i < f.count; i++) {
         p = read_record(p, cells, &count);
         assert_int_equal(count, head_count);
-        for (int k = 0; k < count; k++) {
-            if (strcmp(heads[k], "id") == 0) {
+        for (int k = 0; k < count; k++)
+            if (strcmp(heads[k], "id") == 0)
                 assert_string_equal(cells[k], f.rows[i]->id);
-            } else if (strcmp(heads[k], "reason") == 0) {
+            else if (strcmp(heads[k], "reason") == 0)
                 assert_string_equal(cells[k], f.rows[i]->reason ? f.rows[i]->reason : "");
-            } else if (strcmp(heads[k], "registers") == 0) { /* absent is empty, not 0 */
+            else if (strcmp(heads[k], "registers") == 0) /* absent is empty, not 0 */
                 assert_string_equal(cells[k], i == 0 ? "" : i == 1 ? "105" : "64");
-            } else if (strcmp(heads[k], "emu.warp_fma") == 0) {
+            else if (strcmp(heads[k], "emu.warp_fma") == 0)
                 assert_string_equal(cells[k], i == 0 ? "" : i == 1 ? "2654208" : "3538944");
-            } else if (strcmp(heads[k], "st_sect_req") == 0) {
+            else if (strcmp(heads[k], "st_sect_req") == 0)
                 assert_string_equal(cells[k], i == 0 ? "" : "16");
-            }
-        }
     }
     assert_string_equal(p, "");
     text_free(&t);
@@ -207,9 +198,8 @@ static void csv_sums_steps(void **state)
     fixture_step(r, "prepare", 1, 0, 0, 1, "warps")->prepare = true;
     fixture_step(r, "a", 1, 0, 0, 1, "warps");
     fixture_step(r, "b", 2, 0, 0, 1, "warps");
-    for (int s = 0; s < 3; s++) {
+    for (int s = 0; s < 3; s++)
         row_add_metric(r, s, 0, "emu.warp_instructions", "", "emu", s == 1 ? 1000 : 30);
-    }
     report_csv(&t, &f.run, f.rows, f.count);
     read_record(read_record(text_get(&t), heads, &count), cells, &count);
     for (int k = 0; k < count; k++) {

@@ -39,18 +39,16 @@ static char *page_of(const struct fixture *f)
 {
     struct text t = {0};
     struct error err = {0};
-    if (!report_whole(&t, &form_html, &f->run, f->rows, f->count, folder, &err)) {
+    if (!report_whole(&t, &form_html, &f->run, f->rows, f->count, folder, &err))
         fail_msg("%s", err.text);
-    }
     return text_take(&t);
 }
 
 static int count_of(const char *s, const char *what)
 {
     int n = 0;
-    for (; (s = strstr(s, what)); s += strlen(what)) {
+    for (; (s = strstr(s, what)); s += strlen(what))
         n++;
-    }
     return n;
 }
 
@@ -62,9 +60,8 @@ static void stands_alone(const char *page)
         "<meta http-equiv", "src=",  "srcset=", "url(",    "@import", "javascript:", "<foreignObject", "action=", "ping="};
     for (size_t i = 0; i < sizeof fetches / sizeof fetches[0]; i++) {
         const char *at = strstr(page, fetches[i]);
-        if (at) {
+        if (at)
             fail_msg("%.80s", at);
-        }
     }
     for (const char *p = page; (p = strstr(p, "href=")); p += 5) {
         assert_true(p[5] == '\'' || p[5] == '"');
@@ -139,9 +136,8 @@ static void hostile_names_stay_text(void **state)
     assert_int_equal(count_of(page, "</title>"), 1);
     assert_null(strchr(page, '\033'));
     stands_alone(page);
-    if (have_gnuplot()) {
+    if (have_gnuplot())
         assert_int_equal(count_of(page, "<svg"), 3 + 1 + 1); /* 3 cases, sweep over n, facts */
-    }
     char *pwned = text_format("%s/plots/PWNED", folder);
     assert_false(file_exists(pwned));
     assert_false(file_exists("PWNED"));

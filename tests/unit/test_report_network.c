@@ -30,11 +30,10 @@ static struct row *add(struct fixture *f, int index, const char *layer, const ch
 {
     struct row *r = fixture_row(f, index, layer, "", work, variant, "", us > 0 ? ROW_OK : ROW_INFEASIBLE);
     fixture_networks(r, networks);
-    if (us > 0) {
+    if (us > 0)
         fixture_time(r, -1, us, us / 500, r->row_index ? 0.5 : 1, 0.49, 0.51);
-    } else {
+    else
         row_set(&r->reason, "needs c % 16 == 0: 3 != 0");
-    }
     return r;
 }
 

@@ -21,9 +21,8 @@ static void three_digits(void **state)
         {0, "0"},        {0.00826, "0.00826"}, {-12.34, "-12.3"}, {1, "1.00"},     {NAN, "-"},     {INFINITY, "-"},  {-1234.5, "-1,234"},
         {0.9996, "1.00"}};
     char out[NUMBER_TEXT];
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(number_3(cases[i].v, out), cases[i].text);
-    }
     assert_string_equal(number_short(2, out), "2");
     assert_string_equal(number_short(2.5, out), "2.5");
     assert_string_equal(number_short(100, out), "100");

@@ -48,9 +48,8 @@ static void terminal_ascii_narrow(void **state)
     fixture_sparse_case(&f, 0);
     struct text t = {0};
     whole(&t, &f, &(struct report_style){.width = 72, .ascii = true});
-    for (const char *p = text_get(&t); *p; p++) {
+    for (const char *p = text_get(&t); *p; p++)
         assert_true((unsigned char)*p < 128);
-    }
     text_free(&t);
     golden_of("terminal_ascii.txt", &f, &(struct report_style){.width = 72, .ascii = true});
 }
@@ -66,13 +65,11 @@ static void terminal_colour(void **state)
     assert_null(strchr(text_get(&plain), '\033'));
     /* colour adds nothing but colour */
     struct text bare = {0};
-    for (const char *p = text_get(&t); *p; p++) {
-        if (*p == '\033') {
+    for (const char *p = text_get(&t); *p; p++)
+        if (*p == '\033')
             p += strcspn(p, "m");
-        } else {
+        else
             text_add_bytes(&bare, p, 1);
-        }
-    }
     assert_string_equal(text_get(&bare), text_get(&plain));
     text_free(&t);
     text_free(&plain);
@@ -104,11 +101,9 @@ static void ranking(void **state)
     fixture_run(&f.run, "edsr_sparse", "cuda:0", "NVIDIA H200");
     fixture_sparse_case(&f, 0);
     for (enum row_status s = 0; s < ROW_STATUS_COUNT; s++) {
-        for (int i = 0; i < f.count; i++) { /* the fastest of all is the one that failed */
-            if (strstr(f.rows[i]->id, "TH=16,TW=32")) {
+        for (int i = 0; i < f.count; i++) /* the fastest of all is the one that failed */
+            if (strstr(f.rows[i]->id, "TH=16,TW=32"))
                 f.rows[i]->status = s;
-            }
-        }
         case_view_make(&c, &f.run, f.rows, f.count);
         assert_string_equal(case_best(&c)->name, s == ROW_OK || s == ROW_FOIL ? "my/halo_regs TH16 TW32" : "sparse_tile");
         double last = 0;

@@ -23,16 +23,13 @@ static void new_row_is_absent(void **state)
                            : c->group == COLUMN_STEP                            ? (void *)row->steps
                            : c->group == COLUMN_TIME                            ? (void *)row->times
                                                                                 : NULL;
-        if (!base) {
+        if (!base)
             continue;
-        }
         bool there = false;
-        for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) {
+        for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
             there |= strcmp(always[i], c->name) == 0;
-        }
-        if (column_get(c, base).absent == there) {
+        if (column_get(c, base).absent == there)
             fail_msg("%s of a new row: absent should be %d", c->name, !there);
-        }
     }
     assert_int_equal(row->repeat, 1);
     assert_int_equal(row->status, ROW_PLANNED);
@@ -41,9 +38,8 @@ static void new_row_is_absent(void **state)
 
 static void status_names_round_trip(void **state)
 {
-    for (int s = 0; s < ROW_STATUS_COUNT; s++) {
+    for (int s = 0; s < ROW_STATUS_COUNT; s++)
         assert_int_equal(row_status_parse(row_status_name((enum row_status)s)), s);
-    }
     assert_string_equal(row_status_name(ROW_INFEASIBLE), "infeasible");
     /* an unknown status must not read as a success */
     assert_int_equal(row_status_parse("splendid"), ROW_PLANNED);
@@ -65,9 +61,8 @@ static void metrics_are_found_by_step_and_not_by_line(void **state)
 {
     struct row *row = row_new();
     row_add_metric(row, -1, 12, "emu.warp_fma", "", "emu", 1);
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 100; i++)
         row_add_metric(row, i, 0, "emu.warp_fma", "", "emu", 10 + i);
-    }
     row_add_metric(row, -1, 0, "emu.warp_fma", "", "emu", 2);
     assert_float_equal(row_metric(row, -1, "emu.warp_fma")->value, 2, 0);
     assert_float_equal(row_metric(row, 57, "emu.warp_fma")->value, 67, 0);

@@ -17,16 +17,14 @@
 static void same_columns(enum column_group group, const void *a, const void *b)
 {
     for (const struct column *c = columns; c->name; c++) {
-        if (c->group != group) {
+        if (c->group != group)
             continue;
-        }
         struct column_value v = column_get(c, a), w = column_get(c, b);
         bool same = v.absent == w.absent && (v.absent || (v.text      ? w.text && strcmp(v.text, w.text) == 0
                                                           : v.is_real ? v.real == w.real
                                                                       : v.integer == w.integer));
-        if (!same) {
+        if (!same)
             fail_msg("column %s differs", c->name);
-        }
     }
 }
 
@@ -37,18 +35,15 @@ static void same_row(const struct row *a, const struct row *b)
     assert_int_equal(a->step_count, b->step_count);
     assert_int_equal(a->time_count, b->time_count);
     assert_int_equal(a->metric_count, b->metric_count);
-    for (int i = 0; i < a->step_count; i++) {
+    for (int i = 0; i < a->step_count; i++)
         same_columns(COLUMN_STEP, &a->steps[i], &b->steps[i]);
-    }
-    for (int i = 0; i < a->metric_count; i++) {
+    for (int i = 0; i < a->metric_count; i++)
         same_columns(COLUMN_METRIC, &a->metrics[i], &b->metrics[i]);
-    }
     for (int i = 0; i < a->time_count; i++) {
         same_columns(COLUMN_TIME, &a->times[i], &b->times[i]);
         assert_int_equal(!a->times[i].samples_ns, !b->times[i].samples_ns);
-        if (a->times[i].samples_ns) {
+        if (a->times[i].samples_ns)
             assert_memory_equal(a->times[i].samples_ns, b->times[i].samples_ns, sizeof(double) * (size_t)a->times[i].rounds);
-        }
     }
 }
 
@@ -61,9 +56,8 @@ static void put_get_equality(void **state)
     fixture_h200(&f);
     struct row_time *t = &f.rows[0]->times[0];
     t->samples_ns = xmalloc(sizeof(double) * (size_t)t->rounds);
-    for (int i = 0; i < t->rounds; i++) {
+    for (int i = 0; i < t->rounds; i++)
         t->samples_ns[i] = 154700 + i / 3.0;
-    }
     row_add_metric(f.rows[1], 0, 88, "emu.x", "B", "emu", NAN); /* a number that is not known stays so */
     row_set(&f.rows[2]->reason, "a 'quote', a \"double\", a ; and \xe2\x82\xac");
     f.run.seed = UINT64_MAX;
@@ -75,9 +69,8 @@ static void put_get_equality(void **state)
     store = open_or_fail(true);
     int count = store_rows(store, f.run.id, &rows, &err);
     assert_int_equal(count, f.count);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         same_row(f.rows[i], rows[i]);
-    }
     rows_free(rows, count);
     assert_true(store_last_run(store, NULL, "edsr_sparse", "cuda:0", &run, &err));
     assert_string_not_equal(run.ended, "");
@@ -223,9 +216,8 @@ static void kill_loses_and_doubles_nothing(void **state)
         usleep((useconds_t)(337 * round)); /* somewhere inside the next row */
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
-        for (ssize_t n; (n = read(done_fd, byte, sizeof byte)) > 0;) {
+        for (ssize_t n; (n = read(done_fd, byte, sizeof byte)) > 0;)
             promised += (int)n;
-        }
         close(done_fd);
         /* opens at once: the lock died with its holder */
         struct store *store = open_or_fail(false);
@@ -238,9 +230,8 @@ static void kill_loses_and_doubles_nothing(void **state)
         assert_in_range(count, promised, promised + 1); /* the last may be stored and not yet told */
         for (int i = 0; i < count; i++) {
             assert_true(rows[i]->time_count > 0 || rows[i]->status != ROW_OK);
-            for (int j = 0; j < i; j++) {
+            for (int j = 0; j < i; j++)
                 assert_string_not_equal(rows[i]->id, rows[j]->id);
-            }
         }
         rows_free(rows, count);
         /* the run is taken up again under its number */

@@ -21,9 +21,8 @@ static void refuses(bool read_only, enum error_kind kind, const char *say)
     struct error err = {0};
     assert_false(store_open(path, read_only, &store, &err));
     assert_null(store);
-    if (!strstr(err.text, say) || !strstr(err.text, path)) {
+    if (!strstr(err.text, say) || !strstr(err.text, path))
         fail_msg("'%s' does not say '%s' of %s", err.text, say, path);
-    }
     assert_int_equal(err.kind, kind);
     assert_string_not_equal(err.hint, "");
 }
@@ -33,9 +32,8 @@ static void sql(const char *statements)
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     char *message = NULL;
-    if (sqlite3_exec(db, statements, NULL, NULL, &message) != SQLITE_OK) {
+    if (sqlite3_exec(db, statements, NULL, NULL, &message) != SQLITE_OK)
         fail_msg("%s", message);
-    }
     sqlite3_close(db);
 }
 
@@ -121,9 +119,8 @@ static void damage_is_said_and_crashes_nothing(void **state)
         char *bad = xmalloc(bytes);
         memcpy(bad, whole, bytes);
         size_t at = (size_t)rand_r(&seed) % (bytes - 64);
-        for (int j = 0; j < 64; j++) {
+        for (int j = 0; j < 64; j++)
             bad[at + (size_t)j] = (char)rand_r(&seed);
-        }
         write_file(path, bad, bytes);
         free(bad);
         struct error said = {0};
@@ -131,9 +128,8 @@ static void damage_is_said_and_crashes_nothing(void **state)
             struct row **rows;
             int count = store_rows(store, 1, &rows, &said);
             assert_true(count >= 0 || said.text[0]);
-            if (count >= 0) {
+            if (count >= 0)
                 rows_free(rows, count);
-            }
             store_close(store);
         } else {
             assert_string_not_equal(said.text, "");
@@ -183,12 +179,10 @@ static void as_nobody(void (*body)(void))
 {
     pid_t pid = fork();
     if (pid == 0) {
-        if (getuid() == 0 && (setgroups(0, NULL) != 0 || setgid(65534) != 0 || setuid(65534) != 0)) {
+        if (getuid() == 0 && (setgroups(0, NULL) != 0 || setgid(65534) != 0 || setuid(65534) != 0))
             _exit(77);
-        }
-        if (access(folder, R_OK | X_OK) != 0) { /* a root folder that is closed to others, as debootstrap leaves it */
+        if (access(folder, R_OK | X_OK) != 0) /* a root folder that is closed to others, as debootstrap leaves it */
             _exit(77);
-        }
         body();
         _exit(0);
     }
@@ -204,9 +198,8 @@ static void as_nobody(void (*body)(void))
 
 static void child_expects(bool condition)
 {
-    if (!condition) {
+    if (!condition)
         _exit(1);
-    }
 }
 
 static void read_only_folder_body(void)

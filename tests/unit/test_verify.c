@@ -26,9 +26,8 @@ static struct bench *start(struct work w, enum data_part part)
     b->p = program_of(&w);
     b->o = b->p.tensors[program_tensor(&b->p, "output")];
     b->storage = malloc(tensor_bytes(&b->o));
-    for (size_t i = 0; i < b->d.at[SLOT_OUTPUT].elements; i++) {
+    for (size_t i = 0; i < b->d.at[SLOT_OUTPUT].elements; i++)
         dtype_set(b->o.dtype, b->storage, tensor_index(&b->o, i), b->d.at[SLOT_OUTPUT].reference[i]);
-    }
     return b;
 }
 

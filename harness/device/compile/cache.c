@@ -115,13 +115,12 @@ char *compile_cache_folder(char *why, size_t bytes)
         dir = file_join(xdg, "bench");
     else if (home && *home)
         dir = file_join(home, ".cache/bench");
-    if (!dir) {
+    if (!dir)
         snprintf(why, bytes, "neither BENCH_CACHE, XDG_CACHE_HOME nor HOME is set");
-    } else if (!file_make_dirs(dir, &err)) {
+    else if (!file_make_dirs(dir, &err))
         snprintf(why, bytes, "%.300s", err.text);
-    } else if (access(dir, W_OK | X_OK)) {
+    else if (access(dir, W_OK | X_OK))
         snprintf(why, bytes, "%s: %s", dir, strerror(errno));
-    }
     if (why[0]) {
         free(dir);
         return NULL;
