@@ -68,6 +68,7 @@ if command -v git >/dev/null 2>&1; then
         "$@" start && git tag self-test-start && "$@" "$(printf %061d 0)"'
     unset SUBJECTS_FROM
 fi
+expect statics 'zz_same() is a static function of 4 files' sh -c 'for i in 1 2 3 4; do echo "static int zz_same(void) { return 1; }" >harness/base/zz$i.c; done'
 expect help 'bench run --help: fails' sed -i '/run --help/d' bin/bench
 expect help 'does not name the exit codes' sed -i 's/; exit codes: 0//' bin/bench
 expect help 'lists no verb' sed -i 's/"  run/"run/' bin/bench

@@ -12,7 +12,7 @@
 /* A handler takes no context, and must not allocate. */
 static char path[4096], stack[1 << 17];
 
-static void put(int file, const char *text)
+static void crash_put(int file, const char *text)
 {
     if (write(file, text, strlen(text)) < 0)
         return; /* there is nobody left to tell */
@@ -26,8 +26,8 @@ static void put_number(int file, const char *before, unsigned long value)
     do
         *--at = "0123456789abcdef"[value & 15];
     while (value >>= 4);
-    put(file, before);
-    put(file, at);
+    crash_put(file, before);
+    crash_put(file, at);
 }
 
 static void put_map(int file)
@@ -51,7 +51,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
         put_number(file, "signal 0x", (unsigned long)number);
         put_number(file, "address 0x", (unsigned long)info->si_addr);
         backtrace_symbols_fd(calls, backtrace(calls, CALLS_MAX), file);
-        put(file, "map\n");
+        crash_put(file, "map\n");
         put_map(file);
         close(file);
     }

@@ -21,7 +21,7 @@ const char *const dtype_names[] = {"f32", "f16", "bf16", "f64", "i8", "u8", "i32
 const char *const layout_names[] = {"NCHW", "NHWC", "KCRS", "KRSC", "RSCK", "CRSK", "bits", "linear", NULL};
 const char *const math_names[] = {"f32", "tf32", "f16_acc32", "f16_acc16", "bf16_acc32", "i8_acc32", NULL};
 
-static int find(const char *name, const char *const *names)
+static int dtype_find(const char *name, const char *const *names)
 {
     for (int i = 0; name && names[i]; i++)
         if (!strcmp(name, names[i]))
@@ -31,7 +31,7 @@ static int find(const char *name, const char *const *names)
 
 enum dtype dtype_parse(const char *name)
 {
-    return (enum dtype)find(name, dtype_names);
+    return (enum dtype)dtype_find(name, dtype_names);
 }
 const char *dtype_name(enum dtype t)
 {
@@ -55,7 +55,7 @@ double dtype_exact_integer(enum dtype t)
 }
 enum layout layout_parse(const char *name)
 {
-    return (enum layout)find(name, layout_names);
+    return (enum layout)dtype_find(name, layout_names);
 }
 const char *layout_name(enum layout l)
 {
@@ -63,7 +63,7 @@ const char *layout_name(enum layout l)
 }
 enum math math_parse(const char *name)
 {
-    return (enum math)find(name, math_names);
+    return (enum math)dtype_find(name, math_names);
 }
 const char *math_name(enum math m)
 {

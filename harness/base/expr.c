@@ -25,7 +25,7 @@ struct value value_text(const char *s)
 }
 
 /* long double holds every int64 and every double exactly on x86-64. */
-static long double number(const struct value *v)
+static long double expr_number(const struct value *v)
 {
     return v->kind == VALUE_INT ? (long double)v->i : (long double)v->d;
 }
@@ -34,7 +34,7 @@ bool value_equal(const struct value *a, const struct value *b)
 {
     if (a->kind == VALUE_TEXT || b->kind == VALUE_TEXT)
         return a->kind == b->kind && !strcmp(a->text, b->text);
-    return number(a) == number(b);
+    return expr_number(a) == expr_number(b);
 }
 
 void value_print(const struct value *v, char *out, size_t bytes)
@@ -127,7 +127,7 @@ static bool arithmetic(struct eval *x, const struct term *t, const struct value 
         *out = value_int(r);
         return !over || overflow(x, t, a, b);
     }
-    double l = (double)number(a), r = (double)number(b), d;
+    double l = (double)expr_number(a), r = (double)expr_number(b), d;
     switch (t->op) {
     case OP_ADD: d = l + r; break;
     case OP_SUB: d = l - r; break;
@@ -164,7 +164,7 @@ static bool compare(struct eval *x, const struct term *t, const struct value *a,
     }
     if (text)
         return expr_error(x->e, t->at, x->err, "texts have no order: '%s', '%s'", a->text, b->text);
-    long double l = number(a), r = number(b);
+    long double l = expr_number(a), r = expr_number(b);
     *truth = t->op == OP_LT ? l < r : t->op == OP_LE ? l <= r : t->op == OP_GT ? l > r : l >= r;
     return true;
 }
@@ -174,7 +174,7 @@ static bool eval_truth(struct eval *x, const struct term *t, bool *truth)
     struct value v;
     if (!eval(x, t, &v) || !wants_number(x, t, &v))
         return false;
-    *truth = number(&v) != 0;
+    *truth = expr_number(&v) != 0;
     return true;
 }
 
@@ -233,7 +233,7 @@ static bool rounded(struct eval *x, const struct term *t, const struct value *v,
     bool up = t->name[0] == 'c';
     struct value one = value_int(1);
     const struct value *a = v, *b = t->count == 2 ? v + 1 : &one;
-    if (number(b) == 0)
+    if (expr_number(b) == 0)
         return expr_error(x->e, t->at, x->err, "division by zero in %s(..., 0)", t->name);
     if (a->kind == VALUE_INT && b->kind == VALUE_INT) {
         if (b->i == -1 && a->i == INT64_MIN)
@@ -243,7 +243,7 @@ static bool rounded(struct eval *x, const struct term *t, const struct value *v,
         *out = value_int(quotient + (inexact && up && positive) - (inexact && !up && !positive));
         return true;
     }
-    double d = (double)(number(a) / number(b));
+    double d = (double)(expr_number(a) / expr_number(b));
     return whole(x, t, up ? ceil(d) : floor(d), out);
 }
 
@@ -252,7 +252,7 @@ static bool least_or_most(const struct term *t, const struct value *v, struct va
     bool least = t->name[1] == 'i';
     int best = 0;
     for (int i = 1; i < t->count; i++)
-        if (least ? number(&v[i]) < number(&v[best]) : number(&v[i]) > number(&v[best]))
+        if (least ? expr_number(&v[i]) < expr_number(&v[best]) : expr_number(&v[i]) > expr_number(&v[best]))
             best = i;
     *out = v[best];
     return true;
@@ -271,10 +271,10 @@ static bool power_of_two(struct eval *x, const struct term *t, const struct valu
 
 static bool logarithm(struct eval *x, const struct term *t, const struct value *v, struct value *out)
 {
-    if (!(number(v) > 0))
+    if (!(expr_number(v) > 0))
         return expr_error(x->e, t->at, x->err, "log2 wants a number above 0");
     bool power = v->kind == VALUE_INT && (v->i & (v->i - 1)) == 0;
-    *out = power ? value_int(63 - __builtin_clzll((unsigned long long)v->i)) : value_real(log2((double)number(v)));
+    *out = power ? value_int(63 - __builtin_clzll((unsigned long long)v->i)) : value_real(log2((double)expr_number(v)));
     return true;
 }
 

@@ -91,7 +91,7 @@ static bool word_char(char c)
 }
 
 /* Takes `token` when it comes next. A word is only taken whole: `orange` does not begin with `or`. */
-static bool take(struct parser *p, const char *token)
+static bool expr_parse_take(struct parser *p, const char *token)
 {
     skip_space(p);
     size_t n = strlen(token);
@@ -174,8 +174,8 @@ static struct term *parse_quoted(struct parser *p)
 
 static struct term *parse_call_args(struct parser *p, struct term *t)
 {
-    while (!take(p, ")")) {
-        if (t->count && !take(p, ",")) {
+    while (!expr_parse_take(p, ")")) {
+        if (t->count && !expr_parse_take(p, ",")) {
             expr_error(p->e, p->at, p->err, p->s[p->at] ? "a comma or ')' should stand here" : "the ')' of %s( is missing", t->name);
             goto failed;
         }
@@ -213,7 +213,7 @@ static struct term *parse_name(struct parser *p)
     struct term *t = term_new(TERM_NAME, begin);
     t->name = name;
     t->end = p->at;
-    if (!take(p, "("))
+    if (!expr_parse_take(p, "("))
         return t;
     t->kind = TERM_CALL;
     return parse_call_args(p, t);
@@ -229,10 +229,10 @@ static struct term *parse_primary(struct parser *p)
         return parse_quoted(p);
     if (isalpha((unsigned char)c) || c == '_')
         return parse_name(p);
-    if (take(p, "(")) {
+    if (expr_parse_take(p, "(")) {
         size_t open = p->at - 1;
         struct term *t = parse_or(p);
-        if (t && !take(p, ")")) {
+        if (t && !expr_parse_take(p, ")")) {
             expr_error(p->e, open, p->err, "this '(' has no ')'");
             term_free(t);
             return NULL;
@@ -258,7 +258,7 @@ static struct term *parse_unary(struct parser *p)
 {
     skip_space(p);
     size_t begin = p->at;
-    bool negative = take(p, "-");
+    bool negative = expr_parse_take(p, "-");
     if (++p->depth > EXPR_MAX_HEIGHT) {
         expr_error(p->e, begin, p->err, "the expression is nested deeper than %d", EXPR_MAX_HEIGHT);
         return NULL;
@@ -288,7 +288,7 @@ static struct term *parse_level(struct parser *p, const struct level *level, str
         const struct level *l = level;
         skip_space(p);
         size_t at = p->at;
-        while (l->token && !take(p, l->token))
+        while (l->token && !expr_parse_take(p, l->token))
             l++;
         if (!l->token)
             break;
@@ -337,7 +337,7 @@ static struct term *parse_not(struct parser *p)
 {
     skip_space(p);
     size_t begin = p->at;
-    if (!take(p, "not"))
+    if (!expr_parse_take(p, "not"))
         return parse_comparison(p);
     struct term *t = NULL, *arg = NULL;
     if (++p->depth > EXPR_MAX_HEIGHT)
@@ -366,7 +366,7 @@ static struct term *parse_or(struct parser *p)
     return parse_level(p, level, parse_and);
 }
 
-static struct expr *parse(struct expr *e, struct error *err)
+static struct expr *expr_parse_of(struct expr *e, struct error *err)
 {
     struct parser p = {.e = e, .s = e->text, .err = err};
     size_t n = strlen(e->text);
@@ -398,7 +398,7 @@ struct expr *expr_parse(const struct node *n, struct error *err)
     e->column = n->column + n->quoted; /* the text begins behind its quote */
     if (n->kind == NODE_SCALAR) {
         e->text = xstrdup(n->text);
-        return parse(e, err);
+        return expr_parse_of(e, err);
     }
     expr_error(e, 0, err, "an expression should stand here, not %s",
                n->kind == NODE_LIST  ? "a list"

@@ -137,7 +137,7 @@ bool file_is_stream(const char *path)
     return !stat(path, &st) && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode);
 }
 
-static int by_name(const void *a, const void *b)
+static int file_by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -162,7 +162,7 @@ int file_list(const char *dir, const char *suffix, char ***names, struct error *
     }
     closedir(d);
     if (count)
-        qsort(*names, (size_t)count, sizeof(char *), by_name);
+        qsort(*names, (size_t)count, sizeof(char *), file_by_name);
     return count;
 }
 

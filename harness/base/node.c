@@ -30,7 +30,7 @@ struct reader {
 };
 
 static bool place_error(const struct reader *r, yaml_mark_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static int line_of(const struct reader *r, yaml_mark_t at)
+static int node_line_of(const struct reader *r, yaml_mark_t at)
 {
     return r->line0 + (int)at.line;
 }
@@ -46,7 +46,7 @@ static bool place_error(const struct reader *r, yaml_mark_t at, const char *form
     va_start(args, format);
     text_vaddf(&t, format, args);
     va_end(args);
-    error_set(r->err, ERROR_USAGE, "%s:%d:%d: %s", r->file, line_of(r, at), column_of(r, at), text_get(&t));
+    error_set(r->err, ERROR_USAGE, "%s:%d:%d: %s", r->file, node_line_of(r, at), column_of(r, at), text_get(&t));
     text_free(&t);
     return false;
 }
@@ -73,7 +73,7 @@ void node_free(struct node *root)
     free_tree(root);
 }
 
-static struct node *make(struct reader *r, enum node_kind kind, yaml_mark_t at)
+static struct node *node_make(struct reader *r, enum node_kind kind, yaml_mark_t at)
 {
     if (++r->nodes > NODE_MAX_NODES) {
         place_error(r, at, "more than %d values (aliases counted as often as they are used)", NODE_MAX_NODES);
@@ -82,7 +82,7 @@ static struct node *make(struct reader *r, enum node_kind kind, yaml_mark_t at)
     struct node *n = xcalloc(1, sizeof *n);
     n->kind = kind;
     n->file = r->file;
-    n->line = line_of(r, at);
+    n->line = node_line_of(r, at);
     n->column = column_of(r, at);
     return n;
 }
@@ -114,7 +114,7 @@ static bool take_text(struct reader *r, struct node *n, const char *text, yaml_m
 static struct node *copy(struct reader *r, const struct node *from, yaml_mark_t at, int depth)
 {
     bool ok = false;
-    struct node *n = make(r, from->kind, at);
+    struct node *n = node_make(r, from->kind, at);
     if (!n)
         return NULL;
     n->line = from->line;
@@ -183,7 +183,7 @@ static bool next(struct reader *r, yaml_event_t *event)
     const char *problem = p->problem ? p->problem : "unreadable";
     char found = byte_at(r, p->problem_mark);
     if (p->context)
-        place_error(r, p->problem_mark, "not YAML: %s, %s that begins in line %d", problem, p->context, line_of(r, p->context_mark));
+        place_error(r, p->problem_mark, "not YAML: %s, %s that begins in line %d", problem, p->context, node_line_of(r, p->context_mark));
     else
         place_error(r, p->problem_mark, "not YAML: %s", problem);
     if (found == '\t')
@@ -237,7 +237,7 @@ static struct node *read_scalar(struct reader *r, const yaml_event_t *event)
         place_error(r, event->start_mark, "a value with a control character in it");
         return NULL;
     }
-    struct node *n = make(r, !quoted && plain_null(value) ? NODE_NULL : NODE_SCALAR, event->start_mark);
+    struct node *n = node_make(r, !quoted && plain_null(value) ? NODE_NULL : NODE_SCALAR, event->start_mark);
     if (!n)
         return NULL;
     n->quoted = quoted;
@@ -395,7 +395,7 @@ static struct node *read_collection(struct reader *r, const yaml_event_t *start)
 {
     bool map = start->type == YAML_MAPPING_START_EVENT, ok = false;
     const yaml_char_t *tag = map ? start->data.mapping_start.tag : start->data.sequence_start.tag;
-    struct node *merged = NULL, *n = make(r, map ? NODE_MAP : NODE_LIST, start->start_mark);
+    struct node *merged = NULL, *n = node_make(r, map ? NODE_MAP : NODE_LIST, start->start_mark);
     int anchor;
     if (!n)
         return NULL;

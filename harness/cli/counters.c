@@ -56,7 +56,7 @@ static void describe_rule(const struct counter_rule *r, struct text *t)
         text_addf(t, "              %s%s\n", r->gain_count ? "" : "gain not known: ", r->why);
 }
 
-static void describe(const struct counter_group *g, struct text *t)
+static void counters_describe(const struct counter_group *g, struct text *t)
 {
     text_addf(t, "%s: %s\n\n%s\n", g->name, g->about, g->teaches);
     text_add(t, "values\n");
@@ -66,7 +66,7 @@ static void describe(const struct counter_group *g, struct text *t)
         if (strcmp(v->name, expr_text(v->expr)) && counter_group_metric(g, expr_text(v->expr)) < 0)
             text_addf(t, "  %-28s %-8s = %s\n", "", "", expr_text(v->expr));
     }
-    text_add(t, "\nmetrics of CUPTI (the first that a chip has)\n");
+    text_add(t, "\nmetrics of CUPTI (the first that a chip counters_has)\n");
     for (int i = 0; i < g->metric_count; i++) {
         text_addf(t, "  %-28s ", g->metrics[i].name);
         text_add_list(t, g->metrics[i].choices, (size_t)g->metrics[i].count);
@@ -103,7 +103,7 @@ static const char **split(const struct option_list *list, char **copy, int *coun
     return items;
 }
 
-static bool has(void *context, const char *metric)
+static bool counters_has(void *context, const char *metric)
 {
     return cupti_has(context, metric);
 }
@@ -156,7 +156,7 @@ static bool plan_line(struct cupti_chip *chip, const char *name, const struct co
 static bool plan_groups(struct cupti_chip *chip, const struct counter_group **groups, int count, const char *const *metrics,
                         int metric_count, bool names, struct text *t, struct error *err)
 {
-    const struct counter_chip asked = {cupti_name(chip), has, chip};
+    const struct counter_chip asked = {cupti_name(chip), counters_has, chip};
     struct counter_set set;
     bool ok = true;
     text_addf(t, "%-14s %7s %7s %7s\n", cupti_name(chip), "metrics", "passes", "values");
@@ -244,7 +244,7 @@ static bool answer(const struct ask *ask, struct counter_groups *groups, const c
         if (!g)
             return false;
         text_add(t, i ? "\n" : "");
-        describe(g, t);
+        counters_describe(g, t);
     }
     return true;
 }

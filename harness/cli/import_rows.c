@@ -129,7 +129,7 @@ static bool add_time(struct row *row, const json_t *entry, struct error *err)
     return true; /* no ratio: the rounds are not those of the baseline */
 }
 
-static bool add_row(struct import *m, const json_t *entry, struct error *err)
+static bool import_rows_add_row(struct import *m, const json_t *entry, struct error *err)
 {
     const struct row *like = case_of(m, entry);
     const char *variant = text_at(entry, "variant"), *what = text_at(entry, "what");
@@ -179,7 +179,7 @@ static bool import_all(struct import *m, struct error *err)
         return false;
     json_array_foreach(json_object_get(m->root, "rows"), i, entry)
     {
-        if (!add_row(m, entry, err))
+        if (!import_rows_add_row(m, entry, err))
             return error_where(err, "%s: row %zu", m->path, i);
     }
     provenance = json_dumps(m->provenance, JSON_COMPACT);

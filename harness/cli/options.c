@@ -16,7 +16,7 @@ static size_t colour(const char *s)
 }
 
 /* A terminal obeys what a name in a database or a compiler's log may hold: other control characters than our own colours become '?'. */
-static void put(FILE *out, const char *s)
+static void options_put(FILE *out, const char *s)
 {
     if (!isatty(fileno(out))) {
         fputs(s, out);
@@ -36,13 +36,13 @@ static void put(FILE *out, const char *s)
 
 int cli_fail(const struct error *err)
 {
-    put(stderr, "bench: ");
-    put(stderr, err->text);
+    options_put(stderr, "bench: ");
+    options_put(stderr, err->text);
     if (err->hint[0]) {
-        put(stderr, "\nhint: ");
-        put(stderr, err->hint);
+        options_put(stderr, "\nhint: ");
+        options_put(stderr, err->hint);
     }
-    put(stderr, "\n");
+    options_put(stderr, "\n");
     return error_exit_code(err->kind);
 }
 
@@ -60,7 +60,7 @@ int cli_usage(const struct verb *verb, const char *format, ...)
 
 void cli_print(const struct text *t)
 {
-    put(stdout, text_get(t));
+    options_put(stdout, text_get(t));
     fflush(stdout);
 }
 

@@ -98,7 +98,7 @@ static void say_untried(const char *name, struct row *const *rows, int count)
 }
 
 /* Everything that was stored of the run, once more as a whole: summary, network, pages. */
-static int finish(const struct session_options *o, const struct session_result *result, struct screen *s, int show, struct error *err)
+static int run_finish(const struct session_options *o, const struct session_result *result, struct screen *s, int show, struct error *err)
 {
     struct store *store = NULL;
     struct run run = {0};
@@ -166,7 +166,7 @@ int cli_session(struct session_options *o, int show)
     wipe(&screen);
     if (!ok)
         return cli_fail(&err);
-    return finish(o, &result, &screen, show, &err);
+    return run_finish(o, &result, &screen, show, &err);
 }
 
 char *cli_line(int argc, char **argv)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add(struct counter_choice *c, const struct counter_group *group)
+static void choice_add(struct counter_choice *c, const struct counter_group *group)
 {
     for (int i = 0; i < c->count; i++)
         if (c->groups[i] == group)
@@ -23,7 +23,7 @@ static bool add_set(struct counter_choice *c, const char *set, struct error *err
     }
     for (int i = 0; i < c->known.count; i++)
         if (full || c->known.items[i]->basic)
-            add(c, c->known.items[i]);
+            choice_add(c, c->known.items[i]);
     return true;
 }
 
@@ -57,7 +57,7 @@ static bool one_group(struct counter_choice *c, char *word, struct error *err)
 {
     const struct counter_group *group = counter_groups_find(&c->known, word, err);
     if (group)
-        add(c, group);
+        choice_add(c, group);
     return group != NULL;
 }
 
@@ -95,7 +95,7 @@ bool counter_choose(const struct counter_wish *wish, const struct node *scenario
         !each_word(wish->metrics, "--metrics", one_metric, c, c->strings, err))
         goto done;
     for (int i = 0; !asked && scenario && i < scenario->count; i++)
-        add(c, counter_groups_find(&c->known, scenario->items[i]->text, err));
+        choice_add(c, counter_groups_find(&c->known, scenario->items[i]->text, err));
     ok = asked || scenario || add_set(c, "basic", err);
 done:
     free(words);

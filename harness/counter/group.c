@@ -364,7 +364,7 @@ static bool parse_order(struct counter_group *g, struct error *err)
     return !largest || node_real(largest, "largest_first", 0, 100, &g->least, err);
 }
 
-static bool parse(struct counter_group *g, struct error *err)
+static bool group_parse(struct counter_group *g, struct error *err)
 {
     static const char *const keys[] = {"group", "about", "teaches", "metrics", "values", "rules", "basic", "order", "largest_first", NULL};
     const struct node *root = g->root;
@@ -407,7 +407,7 @@ static bool parse(struct counter_group *g, struct error *err)
     return check_used(g, err);
 }
 
-static struct counter_group *take(struct node *root, const char *path, const struct counter_limits *limits, struct error *err)
+static struct counter_group *group_take(struct node *root, const char *path, const struct counter_limits *limits, struct error *err)
 {
     if (!root)
         return NULL;
@@ -415,7 +415,7 @@ static struct counter_group *take(struct node *root, const char *path, const str
     g->root = root;
     g->path = xstrdup(path);
     g->limits = limits;
-    if (!parse(g, err)) {
+    if (!group_parse(g, err)) {
         counter_group_free(g);
         return NULL;
     }
@@ -425,14 +425,14 @@ static struct counter_group *take(struct node *root, const char *path, const str
 struct counter_group *counter_group_parse(const char *file, const char *text, size_t bytes, const struct counter_limits *limits,
                                           struct error *err)
 {
-    struct counter_group *g = take(node_parse_text(file, text, bytes, 1, 1, err), file, limits, err);
+    struct counter_group *g = group_take(node_parse_text(file, text, bytes, 1, 1, err), file, limits, err);
     return g && !check_rules(g, NULL, err) ? (counter_group_free(g), NULL) : g;
 }
 
 /* Its rules are not checked yet. */
-static struct counter_group *load(const char *path, const struct counter_limits *limits, struct error *err)
+static struct counter_group *group_load(const char *path, const struct counter_limits *limits, struct error *err)
 {
-    struct counter_group *g = take(node_parse_file(path, err), path, limits, err);
+    struct counter_group *g = group_take(node_parse_file(path, err), path, limits, err);
     if (!g)
         return NULL;
     const char *base = file_base(path), *end = strrchr(base, '.');
@@ -447,7 +447,7 @@ static struct counter_group *load(const char *path, const struct counter_limits 
 
 struct counter_group *counter_group_load(const char *path, const struct counter_limits *limits, struct error *err)
 {
-    struct counter_group *g = load(path, limits, err);
+    struct counter_group *g = group_load(path, limits, err);
     return g && !check_rules(g, NULL, err) ? (counter_group_free(g), NULL) : g;
 }
 
@@ -474,7 +474,7 @@ void counter_group_free(struct counter_group *group)
     free(group);
 }
 
-static void add(struct counter_groups *groups, struct counter_group *group)
+static void group_add(struct counter_groups *groups, struct counter_group *group)
 {
     groups->items = xrealloc(groups->items, (size_t)(groups->count + 1) * sizeof(struct counter_group *));
     groups->items[groups->count++] = group;
@@ -496,9 +496,9 @@ bool counter_groups_load(const char *dir, const struct counter_groups *others, s
     bool ok = count > 0 && (groups->limits = counter_limits_load(err));
     for (int i = 0; i < count; i++) {
         char *path = file_join(folder, names[i]);
-        struct counter_group *g = ok ? load(path, groups->limits, err) : NULL;
+        struct counter_group *g = ok ? group_load(path, groups->limits, err) : NULL;
         if (g)
-            add(groups, g);
+            group_add(groups, g);
         ok = g != NULL;
         free(path);
         free(names[i]);
@@ -523,7 +523,7 @@ void counter_groups_free(struct counter_groups *groups)
     *groups = (struct counter_groups){0};
 }
 
-static bool has(const struct counter_group *g, int value, enum counter_shown shown)
+static bool group_has(const struct counter_group *g, int value, enum counter_shown shown)
 {
     return value >= 0 && (shown == COUNTER_HEAD ? g->values[value].head : g->values[value].more);
 }
@@ -536,8 +536,8 @@ bool counter_next(const struct counter_groups *groups, struct counter_place *p, 
             bool again = false;
             p->value = p->next++;
             for (int j = 0; j < p->index && !again; j++)
-                again = has(groups->items[j], counter_group_value(groups->items[j], p->group->values[p->value].name), shown);
-            if (!again && has(p->group, p->value, shown))
+                again = group_has(groups->items[j], counter_group_value(groups->items[j], p->group->values[p->value].name), shown);
+            if (!again && group_has(p->group, p->value, shown))
                 return true;
         }
     }
@@ -552,13 +552,13 @@ const struct counter_group *counter_groups_find(struct counter_groups *groups, c
         if (!strcmp(file ? groups->items[i]->path : groups->items[i]->name, name))
             return groups->items[i];
     if (file) {
-        struct counter_group *g = load(name, groups->limits, err);
+        struct counter_group *g = group_load(name, groups->limits, err);
         if (g && !check_rules(g, groups, err)) {
             counter_group_free(g);
             g = NULL;
         }
         if (g)
-            add(groups, g);
+            group_add(groups, g);
         return g;
     }
     const char **names = xcalloc((size_t)groups->count + 1, sizeof *names);

@@ -12,7 +12,7 @@ struct judging {
     int value_count;
 };
 
-static double number(void *context, const char *name)
+static double judge_number(void *context, const char *name)
 {
     const struct judging *j = context;
     const struct counter_group *g = j->group;
@@ -29,7 +29,7 @@ static double number(void *context, const char *name)
 
 static void compute(struct judging *j)
 {
-    const struct counter_known names = {.fact = number, .context = j};
+    const struct counter_known names = {.fact = judge_number, .context = j};
     j->values = xcalloc((size_t)j->group->value_count + 1, sizeof *j->values);
     for (j->value_count = 0; j->value_count < j->group->value_count; j->value_count++)
         if (!counter_compute(j->group->values[j->value_count].expr, &names, &j->values[j->value_count]))
@@ -41,7 +41,7 @@ double counter_group_number(const struct counter_group *group, int value, const 
     struct judging j = {.group = group, .known = known};
     if (group->computed)
         compute(&j);
-    double d = number(&j, group->values[value].name);
+    double d = judge_number(&j, group->values[value].name);
     free(j.values);
     return d;
 }
@@ -66,7 +66,7 @@ void counter_number(struct text *t, double value, const char *unit)
 }
 
 /* Puts numbers and words for the {names}; false when one is absent. */
-static bool fill(struct judging *j, const char *sentence, struct text *out)
+static bool judge_fill(struct judging *j, const char *sentence, struct text *out)
 {
     const char *c = sentence;
     bool known = true;
@@ -77,8 +77,8 @@ static bool fill(struct judging *j, const char *sentence, struct text *out)
         if (word)
             text_add(out, word);
         else
-            counter_number(out, number(j, name), unit_of(j->group, name));
-        known = known && (word || isfinite(number(j, name)));
+            counter_number(out, judge_number(j, name), unit_of(j->group, name));
+        known = known && (word || isfinite(judge_number(j, name)));
         free(name);
     }
     text_add(out, c);
@@ -99,14 +99,14 @@ void counter_group_judge(const struct counter_group *group, const struct counter
                          void (*visit)(void *context, const struct counter_finding *finding), void *context)
 {
     struct judging j = {.group = group, .known = known};
-    const struct counter_known names = {.fact = number, .context = &j};
+    const struct counter_known names = {.fact = judge_number, .context = &j};
     if (group->computed)
         compute(&j);
     for (int i = 0; i < group->rule_count; i++) {
         const struct counter_rule *r = &group->rules[i];
         struct text says = {0}, remedy = {0};
         double holds;
-        if (counter_compute(r->when, &names, &holds) && holds != 0 && fill(&j, r->says, &says) && fill(&j, r->remedy, &remedy))
+        if (counter_compute(r->when, &names, &holds) && holds != 0 && judge_fill(&j, r->says, &says) && judge_fill(&j, r->remedy, &remedy))
             visit(context, &(struct counter_finding){group, r, text_get(&says), text_get(&remedy), gain_of(r, &names)});
         text_free(&says);
         text_free(&remedy);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool parse(struct counter_limits *l, struct error *err)
+static bool limits_parse(struct counter_limits *l, struct error *err)
 {
     static const char *const keys[] = {"value", "unit", "why", NULL};
     if (l->root->kind != NODE_MAP)
@@ -39,7 +39,7 @@ struct counter_limits *counter_limits_load(struct error *err)
     char *path = file_share("harness/counter/limits.yaml");
     struct counter_limits *l = xcalloc(1, sizeof *l);
     l->root = node_parse_file(path, err);
-    if (!l->root || !parse(l, err)) {
+    if (!l->root || !limits_parse(l, err)) {
         counter_limits_free(l);
         l = NULL;
     }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int find(const struct counter_set *set, const char *metric)
+static int set_find(const struct counter_set *set, const char *metric)
 {
     for (int i = 0; i < set->count; i++)
         if (!strcmp(set->metrics[i], metric))
@@ -12,9 +12,9 @@ static int find(const struct counter_set *set, const char *metric)
     return -1;
 }
 
-static int put(struct counter_set *set, const char *metric)
+static int set_put(struct counter_set *set, const char *metric)
 {
-    int i = find(set, metric);
+    int i = set_find(set, metric);
     if (i >= 0)
         return i;
     set->metrics = xrealloc(set->metrics, (size_t)(set->count + 1) * sizeof *set->metrics);
@@ -30,7 +30,7 @@ static bool pick_metric(struct counter_set *set, const struct counter_metric *m,
     *index = -1;
     for (int i = 0; i < m->count; i++)
         if (chip->has(chip->context, m->choices[i])) {
-            *index = put(set, m->choices[i]);
+            *index = set_put(set, m->choices[i]);
             return true;
         }
     if (m->optional)
@@ -89,7 +89,7 @@ bool counter_set_make(const struct counter_group *const *groups, int count, cons
     set->picks = xcalloc((size_t)count + 1, sizeof *set->picks);
     bool ok = count + extra_count > 0 || error_set(err, ERROR_USAGE, "no counter groups and no metrics are asked for");
     for (int i = 0; ok && i < extra_count; i++)
-        put(set, extra[i]);
+        set_put(set, extra[i]);
     for (int i = 0; ok && i < count; i++) {
         bool again = false;
         for (int k = 0; k < i && !again; k++)
@@ -131,7 +131,7 @@ struct view {
     bool absent;
 };
 
-static double number(const struct view *v, const char *name)
+static double set_number(const struct view *v, const char *name)
 {
     const struct counter_group *g = v->pick->group;
     int i = counter_group_metric(g, name);
@@ -146,13 +146,13 @@ static double number(const struct view *v, const char *name)
 
 static double known_number(void *context, const char *name)
 {
-    return number(context, name);
+    return set_number(context, name);
 }
 
 static void check_absent(void *context, const char *name)
 {
     struct view *v = context;
-    v->absent = v->absent || !isfinite(number(v, name));
+    v->absent = v->absent || !isfinite(set_number(v, name));
 }
 
 bool counter_set_offers(const struct counter_set *set, int pick, int value)

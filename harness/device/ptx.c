@@ -56,7 +56,7 @@ static size_t token(struct scan *s, const char **start)
     return (size_t)(s->at - *start);
 }
 
-static bool is(const char *start, size_t n, const char *word)
+static bool ptx_is(const char *start, size_t n, const char *word)
 {
     return strlen(word) == n && memcmp(start, word, n) == 0;
 }
@@ -66,7 +66,7 @@ static size_t next_entry(struct scan *s, const char **name)
 {
     const char *t;
     for (size_t n; (n = token(s, &t));)
-        if (is(t, n, ".entry"))
+        if (ptx_is(t, n, ".entry"))
             return token(s, name);
     return 0;
 }
@@ -86,7 +86,7 @@ static bool scalar_type(const char *t, size_t n, enum param_kind *kind, uint32_t
         {".bf16x2", PARAM_FLOAT, 4}, {".f32", PARAM_FLOAT, 4}, {".f64", PARAM_FLOAT, 8},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (is(t, n, types[i].name)) {
+        if (ptx_is(t, n, types[i].name)) {
             *kind = types[i].kind;
             *bytes = types[i].bytes;
             return true;
@@ -96,7 +96,7 @@ static bool scalar_type(const char *t, size_t n, enum param_kind *kind, uint32_t
 
 #define PARAM_BYTES_MAX 32764 /* what sm_70 and later take */
 
-static bool number(const char *t, size_t n, uint32_t max, uint32_t *out)
+static bool ptx_number(const char *t, size_t n, uint32_t max, uint32_t *out)
 {
     uint32_t v = 0;
     if (n == 0 || n > 8)
@@ -125,21 +125,21 @@ static bool one_param(struct scan *s, struct param *p, char *end)
             *end = *t;
             return typed && named;
         }
-        if (is(t, n, ".align")) {
+        if (ptx_is(t, n, ".align")) {
             uint32_t align;
             n = token(s, &t);
-            if (!number(t, n, 4096, &align) || align == 0 || (align & (align - 1)))
+            if (!ptx_number(t, n, 4096, &align) || align == 0 || (align & (align - 1)))
                 return false;
             if (!pointer) /* behind `.ptr` it is what the pointer points to */
                 p->align = align;
-        } else if (is(t, n, ".ptr")) {
+        } else if (ptx_is(t, n, ".ptr")) {
             pointer = true;
-        } else if (pointer && (is(t, n, ".global") || is(t, n, ".shared") || is(t, n, ".const") || is(t, n, ".local"))) {
+        } else if (pointer && (ptx_is(t, n, ".global") || ptx_is(t, n, ".shared") || ptx_is(t, n, ".const") || ptx_is(t, n, ".local"))) {
             continue;
         } else if (*t == '[') {
             uint32_t count;
             n = token(s, &t);
-            if (!typed || !number(t, n, PARAM_BYTES_MAX, &count) || (uint64_t)count * p->bytes > PARAM_BYTES_MAX)
+            if (!typed || !ptx_number(t, n, PARAM_BYTES_MAX, &count) || (uint64_t)count * p->bytes > PARAM_BYTES_MAX)
                 return false;
             if (p->align == 0)
                 p->align = p->bytes;
@@ -173,7 +173,7 @@ static int read_params(struct scan *s, const char *entry, struct param *params, 
     }
     while (end == ',') {
         struct param p;
-        if (!is(t, n, ".param") || !one_param(s, &p, &end)) {
+        if (!ptx_is(t, n, ".param") || !one_param(s, &p, &end)) {
             error_set(err, ERROR_INTERNAL, "PTX: parameter %d of entry %s cannot be read", count, entry);
             return -1;
         }
@@ -200,7 +200,7 @@ int device_ptx_signature(const char *ptx, const char *entry, struct param *param
     struct scan s = {ptx};
     const char *name;
     for (size_t n; (n = next_entry(&s, &name));)
-        if (is(name, n, entry))
+        if (ptx_is(name, n, entry))
             return read_params(&s, entry, params, max, param_bytes, err);
     char **names;
     int count = device_ptx_entries(ptx, &names);

@@ -35,7 +35,7 @@ static const enum emu_counter class_counter[CLASS_COUNT] = {[CLASS_FMA] = COUNT_
                                                             [CLASS_BRANCH] = COUNT_warp_branch,
                                                             [CLASS_OTHER] = COUNT_warp_other};
 
-static struct line_counts *line_of(struct totals *t, int line)
+static struct line_counts *count_line_of(struct totals *t, int line)
 {
     int low = 0, high = t->line_count;
     while (low < high) {
@@ -163,7 +163,7 @@ void totals_add(struct totals *t, const struct launch *l)
         count_insn(v, p, i, blocks, memos);
         if (!v[COUNT_warp_instructions])
             continue;
-        struct line_counts *line = p->cold[i].line > 0 && p->cold[i].file == own ? line_of(t, p->cold[i].line) : NULL;
+        struct line_counts *line = p->cold[i].line > 0 && p->cold[i].file == own ? count_line_of(t, p->cold[i].line) : NULL;
         for (int k = 0; k < COUNT_COUNT; k++) {
             t->whole[k] += v[k];
             if (line)

@@ -2,7 +2,7 @@
 #include "emu/decode.h"
 #include <string.h>
 
-static bool is(struct decode *d, const char *op)
+static bool alu_is(struct decode *d, const char *op)
 {
     return !strcmp(d->in->op, op);
 }
@@ -115,7 +115,7 @@ static bool wide_product(struct decode *d, enum ptx_type t, bool mad)
 static bool decode_mul(struct decode *d, bool mad)
 {
     static const char *const halves[] = {"lo", "hi", "wide", NULL};
-    bool reads = is(d, "madc"), writes = decode_take(d, "cc");
+    bool reads = alu_is(d, "madc"), writes = decode_take(d, "cc");
     int half = decode_take_word(d, halves);
     enum ptx_type t = decode_take_type(d);
     if (half == 2)
@@ -288,7 +288,7 @@ bool decode_predicate_logic(struct decode *d, enum op op)
 static bool decode_logic(struct decode *d)
 {
     enum ptx_type t = decode_take_type(d);
-    if (is(d, "not")) {
+    if (alu_is(d, "not")) {
         if (t != T_PRED)
             decode_simple(d, decode_by_width(d, t, OP_not_16, OP_not_32, OP_not_64), t, 1);
         else if (decode_predicate_logic(d, OP_mov_pred) && !d->failed)
@@ -296,10 +296,10 @@ static bool decode_logic(struct decode *d)
         return true;
     }
     if (t == T_PRED)
-        return decode_predicate_logic(d, is(d, "and") ? OP_and_pred : is(d, "or") ? OP_or_pred : OP_xor_pred);
-    if (is(d, "and"))
+        return decode_predicate_logic(d, alu_is(d, "and") ? OP_and_pred : alu_is(d, "or") ? OP_or_pred : OP_xor_pred);
+    if (alu_is(d, "and"))
         decode_simple(d, decode_by_width(d, t, OP_and_16, OP_and_32, OP_and_64), t, 2);
-    else if (is(d, "or"))
+    else if (alu_is(d, "or"))
         decode_simple(d, decode_by_width(d, t, OP_or_16, OP_or_32, OP_or_64), t, 2);
     else
         decode_simple(d, decode_by_width(d, t, OP_xor_16, OP_xor_32, OP_xor_64), t, 2);
@@ -464,50 +464,50 @@ static bool float_type(const struct ptx_instr *in)
 
 static bool decode_bits(struct decode *d)
 {
-    if (is(d, "shl") || is(d, "shr"))
-        return decode_shift(d, is(d, "shl"));
-    if (is(d, "shf"))
+    if (alu_is(d, "shl") || alu_is(d, "shr"))
+        return decode_shift(d, alu_is(d, "shl"));
+    if (alu_is(d, "shf"))
         return decode_funnel(d);
-    if (is(d, "popc"))
+    if (alu_is(d, "popc"))
         return counting(d, OP_popc_32, OP_popc_64, 0);
-    if (is(d, "clz"))
+    if (alu_is(d, "clz"))
         return counting(d, OP_clz_32, OP_clz_64, 0);
-    if (is(d, "bfind"))
+    if (alu_is(d, "bfind"))
         return decode_bfind(d);
-    if (is(d, "bfe") || is(d, "bfi"))
-        return decode_fields(d, is(d, "bfi"));
-    if (is(d, "prmt"))
+    if (alu_is(d, "bfe") || alu_is(d, "bfi"))
+        return decode_fields(d, alu_is(d, "bfi"));
+    if (alu_is(d, "prmt"))
         return decode_prmt(d);
-    if (is(d, "lop3"))
+    if (alu_is(d, "lop3"))
         return decode_lop3(d);
-    if (is(d, "dp4a") || is(d, "dp2a"))
-        return decode_dot(d, is(d, "dp4a"));
-    if (is(d, "and") || is(d, "or") || is(d, "xor") || is(d, "not"))
+    if (alu_is(d, "dp4a") || alu_is(d, "dp2a"))
+        return decode_dot(d, alu_is(d, "dp4a"));
+    if (alu_is(d, "and") || alu_is(d, "or") || alu_is(d, "xor") || alu_is(d, "not"))
         return decode_logic(d);
-    if (is(d, "cnot")) {
+    if (alu_is(d, "cnot")) {
         enum ptx_type t = decode_take_type(d);
         decode_simple(d, decode_by_width(d, t, OP_cnot_16, OP_cnot_32, OP_cnot_64), t, 1);
         return true;
     }
-    if (is(d, "brev")) {
+    if (alu_is(d, "brev")) {
         enum ptx_type t = decode_take_type(d);
         decode_simple(d, decode_by_width(d, t, OP_none, OP_brev_32, OP_brev_64), t, 1);
         return true;
     }
-    if (is(d, "bmsk")) {
+    if (alu_is(d, "bmsk")) {
         bool wrap = decode_take(d, "wrap");
         decode_take(d, "clamp");
         decode_simple(d, wrap ? OP_bmsk_wrap : OP_bmsk_clamp, decode_take_type(d), 2);
         return true;
     }
-    if (is(d, "szext")) {
+    if (alu_is(d, "szext")) {
         bool wrap = decode_take(d, "wrap");
         decode_take(d, "clamp");
         enum ptx_type t = decode_take_type(d);
         decode_simple(d, ptx_type_signed(t) ? (wrap ? OP_szext_wrap_s32 : OP_szext_s32) : wrap ? OP_szext_wrap_u32 : OP_szext_u32, t, 2);
         return true;
     }
-    if (is(d, "fns")) {
+    if (alu_is(d, "fns")) {
         decode_simple(d, OP_fns, decode_take_type(d), 3);
         return true;
     }
@@ -516,41 +516,41 @@ static bool decode_bits(struct decode *d)
 
 bool decode_alu(struct decode *d)
 {
-    if (is(d, "setp"))
+    if (alu_is(d, "setp"))
         return decode_setp(d);
-    if (is(d, "set"))
+    if (alu_is(d, "set"))
         return decode_set(d);
-    if (is(d, "selp"))
+    if (alu_is(d, "selp"))
         return decode_select(d);
-    if (is(d, "slct"))
+    if (alu_is(d, "slct"))
         return decode_slct(d);
-    if (is(d, "mov") || is(d, "cvt"))
+    if (alu_is(d, "mov") || alu_is(d, "cvt"))
         return decode_move(d);
     if (float_type(d->in))
         return false;
-    if (is(d, "add") || is(d, "sub"))
-        return decode_addsub(d, is(d, "sub"));
-    if (is(d, "addc") || is(d, "subc")) {
+    if (alu_is(d, "add") || alu_is(d, "sub"))
+        return decode_addsub(d, alu_is(d, "sub"));
+    if (alu_is(d, "addc") || alu_is(d, "subc")) {
         enum ptx_type t = decode_take_type(d);
-        return with_carry(d, t, true, is(d, "subc"));
+        return with_carry(d, t, true, alu_is(d, "subc"));
     }
-    if (is(d, "mul") || is(d, "mad") || is(d, "madc"))
-        return decode_mul(d, !is(d, "mul"));
-    if (is(d, "mul24") || is(d, "mad24"))
-        return decode_mul24(d, is(d, "mad24"));
-    if (is(d, "min") || is(d, "max"))
-        return decode_minmax(d, is(d, "min"));
-    if (is(d, "abs") || is(d, "neg"))
-        return decode_abs_neg(d, is(d, "abs"));
-    if (is(d, "div") || is(d, "rem")) {
+    if (alu_is(d, "mul") || alu_is(d, "mad") || alu_is(d, "madc"))
+        return decode_mul(d, !alu_is(d, "mul"));
+    if (alu_is(d, "mul24") || alu_is(d, "mad24"))
+        return decode_mul24(d, alu_is(d, "mad24"));
+    if (alu_is(d, "min") || alu_is(d, "max"))
+        return decode_minmax(d, alu_is(d, "min"));
+    if (alu_is(d, "abs") || alu_is(d, "neg"))
+        return decode_abs_neg(d, alu_is(d, "abs"));
+    if (alu_is(d, "div") || alu_is(d, "rem")) {
         enum ptx_type t = decode_take_type(d);
         decode_simple(d,
-                      is(d, "div") ? signed_op(t, OP_div_u16, OP_div_s16, OP_div_u32, OP_div_s32, OP_div_u64, OP_div_s64)
-                                   : signed_op(t, OP_rem_u16, OP_rem_s16, OP_rem_u32, OP_rem_s32, OP_rem_u64, OP_rem_s64),
+                      alu_is(d, "div") ? signed_op(t, OP_div_u16, OP_div_s16, OP_div_u32, OP_div_s32, OP_div_u64, OP_div_s64)
+                                       : signed_op(t, OP_rem_u16, OP_rem_s16, OP_rem_u32, OP_rem_s32, OP_rem_u64, OP_rem_s64),
                       t, 2);
         return true;
     }
-    if (is(d, "sad")) {
+    if (alu_is(d, "sad")) {
         enum ptx_type t = decode_take_type(d);
         decode_simple(d, t == T_U32 ? OP_sad_u32 : t == T_S32 ? OP_sad_s32 : OP_none, t, 3);
         return true;

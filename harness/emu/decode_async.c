@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is(struct decode *d, const char *op)
+static bool async_is(struct decode *d, const char *op)
 {
     return !strcmp(d->in->op, op);
 }
@@ -148,7 +148,7 @@ static uint16_t take_reduction(struct decode *d, bool typed)
 
 static bool decode_tensor_copy(struct decode *d)
 {
-    uint16_t reduction = is(d, "cp") && instr_has(d->in, "reduce") ? take_reduction(d, false) : 0;
+    uint16_t reduction = async_is(d, "cp") && instr_has(d->in, "reduce") ? take_reduction(d, false) : 0;
     static const char *const ranks[] = {"1d", "2d", "3d", "4d", "5d", NULL};
     int rank = decode_take_word(d, ranks) + 1;
     decode_take(d, "tile");
@@ -222,7 +222,7 @@ static bool store_async(struct decode *d)
 {
     static const char *const words[] = {"async", "weak", "relaxed", "cluster", "shared::cluster", "mbarrier::complete_tx::bytes", NULL};
     static const char *const vectors[] = {"v2", "v4", NULL};
-    bool reduces = is(d, "red");
+    bool reduces = async_is(d, "red");
     while (decode_take_word(d, words) >= 0)
         ;
     int count = 2 * (decode_take_word(d, vectors) + 1);
@@ -391,7 +391,7 @@ static bool decode_cluster(struct decode *d)
 
 static bool decode_mapa(struct decode *d)
 {
-    bool rank = is(d, "getctarank");
+    bool rank = async_is(d, "getctarank");
     decode_take_space(d);
     enum ptx_type t = decode_take_type(d);
     const struct ptx_operand *o = decode_operand(d, 1);
@@ -408,22 +408,22 @@ static bool decode_mapa(struct decode *d)
 
 bool decode_async(struct decode *d)
 {
-    if (is(d, "cp") && instr_has(d->in, "bulk"))
+    if (async_is(d, "cp") && instr_has(d->in, "bulk"))
         return cp_bulk(d);
-    if ((is(d, "st") || is(d, "red")) && instr_has(d->in, "async"))
+    if ((async_is(d, "st") || async_is(d, "red")) && instr_has(d->in, "async"))
         return store_async(d);
-    if (is(d, "cp") && instr_has(d->in, "async") && !instr_has(d->in, "reduce"))
+    if (async_is(d, "cp") && instr_has(d->in, "async") && !instr_has(d->in, "reduce"))
         return cp_async(d);
-    if (is(d, "mbarrier"))
+    if (async_is(d, "mbarrier"))
         return decode_mbarrier(d);
-    if (is(d, "wgmma"))
+    if (async_is(d, "wgmma"))
         return decode_wgmma(d);
-    if (is(d, "barrier") && instr_has(d->in, "cluster"))
+    if (async_is(d, "barrier") && instr_has(d->in, "cluster"))
         return decode_cluster(d);
-    if (is(d, "mapa") || is(d, "getctarank"))
+    if (async_is(d, "mapa") || async_is(d, "getctarank"))
         return decode_mapa(d);
-    if (is(d, "setmaxnreg") || is(d, "griddepcontrol") || is(d, "tensormap")) {
-        if (is(d, "tensormap"))
+    if (async_is(d, "setmaxnreg") || async_is(d, "griddepcontrol") || async_is(d, "tensormap")) {
+        if (async_is(d, "tensormap"))
             return false; /* changing a map in place */
         d->taken = ~0u;
         decode_emit(d, OP_nop);

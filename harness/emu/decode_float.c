@@ -2,7 +2,7 @@
 #include "emu/decode.h"
 #include <string.h>
 
-static bool is(struct decode *d, const char *op)
+static bool float_is(struct decode *d, const char *op)
 {
     return !strcmp(d->in->op, op);
 }
@@ -36,7 +36,7 @@ static bool bad_type(struct decode *d, enum ptx_type t)
     return decode_fail(d, "type '.%s' is not supported here", ptx_type_name(t)) || true;
 }
 
-static bool finish(struct decode *d, enum op op, enum ptx_type t, int n, struct modes m)
+static bool float_finish(struct decode *d, enum op op, enum ptx_type t, int n, struct modes m)
 {
     uint32_t s[3] = {NO_REF, NO_REF, NO_REF};
     for (int i = 0; i < n; i++)
@@ -75,12 +75,12 @@ static bool arithmetic(struct decode *d, int what)
     enum ptx_type t = decode_take_type(d);
     int n = what == 3 ? 3 : 2;
     if (is_half(t))
-        return finish(d, m.round > 0 ? OP_none : half[what], t, n, m);
+        return float_finish(d, m.round > 0 ? OP_none : half[what], t, n, m);
     if (t == T_F32)
-        return finish(d, m.round > 0 ? rounded[what] : m.ftz ? ftz[what] : plain[what], t, n, m);
+        return float_finish(d, m.round > 0 ? rounded[what] : m.ftz ? ftz[what] : plain[what], t, n, m);
     if (t == T_F64)
-        return finish(d, m.round > 0 ? rounded64[what] : f64[what], t, n, m);
-    return finish(d, t == T_F32X2 && m.round <= 0 ? two[what] : OP_none, t, n, m);
+        return float_finish(d, m.round > 0 ? rounded64[what] : f64[what], t, n, m);
+    return float_finish(d, t == T_F32X2 && m.round <= 0 ? two[what] : OP_none, t, n, m);
 }
 
 static bool divide(struct decode *d)
@@ -88,8 +88,8 @@ static bool divide(struct decode *d)
     struct modes m = take_modes(d);
     enum ptx_type t = decode_take_type(d);
     if (t == T_F64)
-        return finish(d, m.round > 0 ? OP_div_round_f64 : OP_div_f64, t, 2, m);
-    return finish(d, t != T_F32 ? OP_none : m.round > 0 ? OP_div_round_f32 : m.ftz ? OP_div_ftz_f32 : OP_div_f32, t, 2, m);
+        return float_finish(d, m.round > 0 ? OP_div_round_f64 : OP_div_f64, t, 2, m);
+    return float_finish(d, t != T_F32 ? OP_none : m.round > 0 ? OP_div_round_f32 : m.ftz ? OP_div_ftz_f32 : OP_div_f32, t, 2, m);
 }
 
 static bool min_max(struct decode *d, bool min)
@@ -101,7 +101,7 @@ static bool min_max(struct decode *d, bool min)
     if (is_half(t)) {
         if (m.xorsign || d->in->count != 3)
             return bad_type(d, t);
-        return finish(d, m.nan ? (min ? OP_half_min_nan : OP_half_max_nan) : min ? OP_half_min : OP_half_max, t, 2, m);
+        return float_finish(d, m.nan ? (min ? OP_half_min_nan : OP_half_max_nan) : min ? OP_half_min : OP_half_max, t, 2, m);
     }
     if (t == T_F32)
         op = m.nan ? (min ? OP_min_nan_f32 : OP_max_nan_f32) : min ? OP_min_f32 : OP_max_f32;
@@ -147,18 +147,18 @@ static bool unary(struct decode *d)
         {"sqrt", OP_sqrt_f32, OP_sqrt_ftz_f32, OP_sqrt_f64, OP_none}, {"rcp", OP_rcp_f32, OP_rcp_ftz_f32, OP_rcp_f64, OP_none},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (!is(d, table[i].name))
+        if (!float_is(d, table[i].name))
             continue;
         struct modes m = take_modes(d);
         enum ptx_type t = decode_take_type(d);
         enum op op = is_half(t) ? table[i].half : t == T_F64 ? table[i].f64 : t == T_F32 ? (m.ftz ? table[i].ftz : table[i].f32) : OP_none;
         if (t == T_F64 && m.approx && m.ftz)
-            op = is(d, "rcp") ? OP_rcp_approx_f64 : is(d, "rsqrt") ? OP_rsqrt_approx_f64 : OP_none;
+            op = float_is(d, "rcp") ? OP_rcp_approx_f64 : float_is(d, "rsqrt") ? OP_rsqrt_approx_f64 : OP_none;
         if (m.round > 0 && t == T_F32)
-            op = is(d, "sqrt") ? OP_sqrt_round_f32 : OP_rcp_round_f32;
+            op = float_is(d, "sqrt") ? OP_sqrt_round_f32 : OP_rcp_round_f32;
         if (m.round > 0 && t == T_F64)
-            op = is(d, "sqrt") ? OP_sqrt_round_f64 : OP_rcp_round_f64;
-        return finish(d, op, t, 1, m);
+            op = float_is(d, "sqrt") ? OP_sqrt_round_f64 : OP_rcp_round_f64;
+        return float_finish(d, op, t, 1, m);
     }
     return false;
 }
@@ -173,7 +173,7 @@ static bool sign_op(struct decode *d, bool absolute)
                  : t == T_F16X2 || t == T_BF16X2 ? (absolute ? OP_abs_h2 : OP_neg_h2)
                                                  : OP_none;
     bool ftz = m.ftz && t == T_F32;
-    finish(d, op, t, 1, (struct modes){.round = -1});
+    float_finish(d, op, t, 1, (struct modes){.round = -1});
     if (ftz && !d->failed) {
         uint32_t to = d->p->code[d->p->count - 1].d;
         struct insn *ip = decode_emit_internal(d, OP_flush_f32);
@@ -198,25 +198,25 @@ static bool test_property(struct decode *d)
 
 bool decode_float(struct decode *d)
 {
-    if (is(d, "add"))
+    if (float_is(d, "add"))
         return arithmetic(d, 0);
-    if (is(d, "sub"))
+    if (float_is(d, "sub"))
         return arithmetic(d, 1);
-    if (is(d, "mul"))
+    if (float_is(d, "mul"))
         return arithmetic(d, 2);
-    if (is(d, "fma") || is(d, "mad"))
+    if (float_is(d, "fma") || float_is(d, "mad"))
         return arithmetic(d, 3);
-    if (is(d, "div"))
+    if (float_is(d, "div"))
         return divide(d);
-    if (is(d, "min") || is(d, "max"))
-        return min_max(d, is(d, "min"));
-    if (is(d, "abs") || is(d, "neg"))
-        return sign_op(d, is(d, "abs"));
-    if (is(d, "testp"))
+    if (float_is(d, "min") || float_is(d, "max"))
+        return min_max(d, float_is(d, "min"));
+    if (float_is(d, "abs") || float_is(d, "neg"))
+        return sign_op(d, float_is(d, "abs"));
+    if (float_is(d, "testp"))
         return test_property(d);
-    if (is(d, "copysign")) {
+    if (float_is(d, "copysign")) {
         enum ptx_type t = decode_take_type(d);
-        return finish(d, t == T_F32 ? OP_copysign_f32 : t == T_F64 ? OP_copysign_f64 : OP_none, t, 2, (struct modes){.round = -1});
+        return float_finish(d, t == T_F32 ? OP_copysign_f32 : t == T_F64 ? OP_copysign_f64 : OP_none, t, 2, (struct modes){.round = -1});
     }
     return unary(d);
 }

@@ -2,7 +2,7 @@
 #include "emu/decode.h"
 #include <string.h>
 
-static bool is(struct decode *d, const char *op)
+static bool move_is(struct decode *d, const char *op)
 {
     return !strcmp(d->in->op, op);
 }
@@ -197,5 +197,5 @@ static bool decode_cvt(struct decode *d)
 
 bool decode_move(struct decode *d)
 {
-    return is(d, "mov") ? decode_mov(d) : decode_cvt(d);
+    return move_is(d, "mov") ? decode_mov(d) : decode_cvt(d);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is(struct decode *d, const char *op)
+static bool tensor_is(struct decode *d, const char *op)
 {
     return !strcmp(d->in->op, op);
 }
@@ -228,13 +228,13 @@ static bool decode_matrix_move(struct decode *d, bool store)
 
 bool decode_tensor(struct decode *d)
 {
-    if (is(d, "mma"))
+    if (tensor_is(d, "mma"))
         return decode_mma(d);
-    if (is(d, "wmma"))
+    if (tensor_is(d, "wmma"))
         return decode_wmma(d);
-    if (is(d, "ldmatrix") || is(d, "stmatrix"))
-        return decode_matrix_move(d, is(d, "stmatrix"));
-    if (is(d, "movmatrix")) {
+    if (tensor_is(d, "ldmatrix") || tensor_is(d, "stmatrix"))
+        return decode_matrix_move(d, tensor_is(d, "stmatrix"));
+    if (tensor_is(d, "movmatrix")) {
         d->taken = ~0u;
         uint32_t to = decode_target(d, decode_operand(d, 0), T_B32, false), a = decode_source(d, decode_operand(d, 1), T_B32, false);
         struct insn *ip = decode_emit(d, OP_movmatrix);

@@ -67,7 +67,7 @@ static bool find_kernel(struct emulation *e, struct error *err)
 }
 
 /* ---- what came out ---- */
-static struct emulate_line *line_of(struct emulate_result *r, int line, int *room)
+static struct emulate_line *emulate_line_of(struct emulate_result *r, int line, int *room)
 {
     if (!r->line_count || r->lines[r->line_count - 1].line != line) {
         if (r->line_count == *room) {
@@ -92,7 +92,7 @@ static void see_counter(void *context, const char *name, const char *unit, int l
         r->counters[r->counter_count++] = (struct emulate_counter){name, unit, value};
         return;
     }
-    struct emulate_line *c = line_of(r, line, &g->room);
+    struct emulate_line *c = emulate_line_of(r, line, &g->room);
     if (!strcmp(name, "emu.warp_instructions"))
         c->instructions = value;
     else if (!strcmp(name, "emu.thread_instructions"))

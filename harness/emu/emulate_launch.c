@@ -96,7 +96,7 @@ static bool fill_word(const struct node *data, const struct buffer_wanted *b, ui
 }
 
 /* The values a map's `data` means; NULL + err. *none: nothing is to be written. */
-static void *fill(const struct node *n, const struct buffer_wanted *b, bool *none, struct error *err)
+static void *emulate_launch_fill(const struct node *n, const struct buffer_wanted *b, bool *none, struct error *err)
 {
     const struct node *data = node_get(n, "data");
     int64_t seed = 1;
@@ -144,7 +144,7 @@ static bool make_buffer(struct emulation *e, const char *name, const struct node
         return false;
     bool none, ok;
     size_t bytes = (size_t)b->count * dtype_bytes(b->type);
-    void *host = fill(n, b, &none, err);
+    void *host = emulate_launch_fill(n, b, &none, err);
     ok = host && emu_device.alloc(&e->dev, name, bytes, &b->address, err) &&
          (none || emu_device.write(&e->dev, b->address, host, bytes, err));
     free(host);
@@ -169,7 +169,7 @@ static bool fill_symbol(struct emulation *e, const char *name, const struct node
     if (node_get(n, "show") && !node_int(node_get(n, "show"), "show", 0, b->count, &b->show, err))
         return false;
     bool none = true, ok = true;
-    void *host = node_get(n, "data") ? fill(n, b, &none, err) : NULL;
+    void *host = node_get(n, "data") ? emulate_launch_fill(n, b, &none, err) : NULL;
     if (node_get(n, "data"))
         ok = host && (none || emu_device.write(&e->dev, b->address, host, (size_t)b->count * dtype_bytes(b->type), err));
     free(host);

@@ -222,7 +222,7 @@ static void write_symbols(const struct start *s, struct text *t)
         }
 }
 
-static void write(const struct start *s, const char *label, struct text *t)
+static void emulate_start_write(const struct start *s, const char *label, struct text *t)
 {
     const struct ptx_function *f = s->f;
     text_addf(t, "# a launch of %s, to be adapted: bench emulate %s THIS.yaml\n", f->name, label);
@@ -272,7 +272,7 @@ bool emulate_start(const char *label, const char *ptx, size_t ptx_bytes, const c
         if (source_text)
             name_parameters(s, source_text, plain);
         follow(s);
-        write(s, label, out);
+        emulate_start_write(s, label, out);
     }
     free(entry);
     ptx_free(m);

@@ -26,7 +26,7 @@ void emulate_text_reports(const struct emulate_result *r, struct text *t)
     }
 }
 
-static void number(struct text *t, double v, int width)
+static void emulate_text_number(struct text *t, double v, int width)
 {
     if (v > 0)
         text_addf(t, " %*.0f", width, v);
@@ -56,10 +56,10 @@ void emulate_text_lines(const struct emulate_result *r, struct text *t)
         const struct emulate_line *c = &r->lines[i];
         text_addf(t, "%c %5d  %10.0f  %5.1f  %5.1f", i == dearest ? '>' : ' ', c->line, c->instructions,
                   all > 0 ? 100 * c->instructions / all : 0, c->instructions > 0 ? c->threads / c->instructions : 0);
-        number(t, c->requests, 9);
-        number(t, c->sectors, 9);
-        number(t, c->wavefronts, 11);
-        number(t, c->ideal, 7);
+        emulate_text_number(t, c->requests, 9);
+        emulate_text_number(t, c->sectors, 9);
+        emulate_text_number(t, c->wavefronts, 11);
+        emulate_text_number(t, c->ideal, 7);
         while (at && *at && line < c->line)
             line += *at++ == '\n';
         if (at && line == c->line) {

@@ -12,7 +12,7 @@
 #define FUEL (1 << 15)  /* block entries in a turn: some milliseconds at most, so that the time limit holds */
 #define STALLS_MAX 2000 /* failed waits in a row */
 
-static double now_s(void)
+static double sched_now_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -194,7 +194,7 @@ static void run_turn(struct warp *w)
     } else if (w->state == WARP_READY && w->fuel < 0 && ++w->turns > l->turns_max) {
         give_up(w, "the kernel does not end: a warp ran its limit of instructions%.0s", 0);
     }
-    if (l->deadline > 0 && (w->fuel < 0 || !(++w->worker->turns & 63)) && w->state != WARP_DONE && now_s() > l->deadline)
+    if (l->deadline > 0 && (w->fuel < 0 || !(++w->worker->turns & 63)) && w->state != WARP_DONE && sched_now_s() > l->deadline)
         give_up(w, "gave up after the time limit of %.3g s", l->limit_s);
 }
 
@@ -371,7 +371,7 @@ bool launch_run(struct launch *l, struct error *err)
     for (int i = 0; i < threads; i++)
         worker_new(&l->workers[i], l, g.size, warps);
     if (l->limit_s > 0)
-        l->deadline = now_s() + l->limit_s;
+        l->deadline = sched_now_s() + l->limit_s;
     pool_for((int64_t)g.groups, threads, run_group, &g);
     show_printed(l);
     return !l->fatal || explain(l, err);

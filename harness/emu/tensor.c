@@ -82,7 +82,7 @@ static double element(const struct warp *w, uint32_t ref, int lane, int e, enum 
     }
 }
 
-static void put(struct warp *w, uint32_t ref, int lane, int e, enum mma_form f, double v)
+static void tensor_put(struct warp *w, uint32_t ref, int lane, int e, enum mma_form f, double v)
 {
     uint8_t *slot = SLOT(uint8_t, w, ref);
     uint16_t h;
@@ -209,7 +209,7 @@ const struct insn *emu_mma(struct warp *w, const struct insn *ip)
             for (int e = 0; e < (l[MMA_FD] == MMA_F16 ? 2 : 1); e++) {
                 int lane = __builtin_ctz(rest);
                 mma_place_c(m, n, mma_form_bits((enum mma_form)l[MMA_FD]), (int)r, lane, e, &row, &col);
-                put(w, refs[r], lane, e, (enum mma_form)l[MMA_FD], d[row * n + col]);
+                tensor_put(w, refs[r], lane, e, (enum mma_form)l[MMA_FD], d[row * n + col]);
             }
     return ip + 1;
 }

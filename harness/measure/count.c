@@ -87,7 +87,7 @@ static bool pass(void *context, struct cupti_session *session, int index, struct
     return ok;
 }
 
-static size_t find(const struct count_job *job, const char *metric)
+static size_t count_find(const struct count_job *job, const char *metric)
 {
     for (size_t m = 0; m < job->metric_count; m++)
         if (!strcmp(job->metrics[m], metric))
@@ -98,7 +98,7 @@ static size_t find(const struct count_job *job, const char *metric)
 /* The metrics of `launches` kernels, one after the other in `values`. */
 static double *combine(const struct count_job *job, const double *values, int launches)
 {
-    size_t n = job->metric_count, time = find(job, counter_weight_time), active = find(job, counter_weight_active);
+    size_t n = job->metric_count, time = count_find(job, counter_weight_time), active = count_find(job, counter_weight_active);
     double *out = xcalloc(n, sizeof *out), *absent = xcalloc((size_t)launches * n, sizeof *absent);
     for (size_t i = 0; i < (size_t)launches * n; i++)
         absent[i] = NAN;

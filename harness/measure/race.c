@@ -160,7 +160,7 @@ static bool make_room(struct heat *h, struct error *err)
     return true;
 }
 
-static bool fill(struct heat *h, int *next, struct error *err)
+static bool race_fill(struct heat *h, int *next, struct error *err)
 {
     while (h->in < h->plan->at_once && *next < h->count) {
         int contender = (*next)++;
@@ -199,7 +199,7 @@ bool race_run(const struct race_plan *plan, const struct race_ops *ops, struct r
     do {
         if (next && !make_room(&h, err))
             goto done;
-        if (!fill(&h, &next, err))
+        if (!race_fill(&h, &next, err))
             goto done;
         h.last = next >= count;
         /* A heat may use the budget up to its share of the contenders. The last one has what is left. */

@@ -24,7 +24,7 @@ struct rig_call {
     char epilogue[128], message[512];
 };
 
-static struct bench_tensor describe(const struct tensor *t, enum layout layout, const struct place *place)
+static struct bench_tensor rig_call_describe(const struct tensor *t, enum layout layout, const struct place *place)
 {
     struct bench_tensor out = {.name = t->role->name,
                                .dtype = dtype_name(t->dtype),
@@ -57,7 +57,7 @@ static void describe_buffers(struct rig *rig, const struct step *step, struct ri
         for (int d = 0; d < t->rank; d++)
             shape->dim[d] = t->dim[d];
         c->places[c->call.tensor_count] = place;
-        c->tensors[c->call.tensor_count++] = describe(t, step->operand_layout[t->role->slot], place);
+        c->tensors[c->call.tensor_count++] = rig_call_describe(t, step->operand_layout[t->role->slot], place);
     }
     for (int i = 0; i < step->arg_count; i++) {
         const struct scratch *s = &rig->program->scratch[step->args[i].buffer.index];

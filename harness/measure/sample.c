@@ -29,7 +29,7 @@ struct field {
     int *order;                   /* ... and who ran when */
 };
 
-static double now_s(void)
+static double sample_now_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -105,10 +105,10 @@ static bool queue(struct field *f, int i, struct error *err)
         nanosleep(&spacing, NULL);
     if (!before(f->dev, rig, f->plan, err) || !ops->record(f->dev, t->from, err))
         return false;
-    double start = now_s();
+    double start = sample_now_s();
     if (!rig_run(rig, err))
         return false;
-    f->host_ns[i] = (now_s() - start) * 1e9;
+    f->host_ns[i] = (sample_now_s() - start) * 1e9;
     return ops->record(f->dev, t->to, err);
 }
 
@@ -269,9 +269,9 @@ static bool step_pass(struct device *dev, struct entrant *e, const struct sample
             goto done;
     for (int i = 0; i < p->step_count; i++)
         e->step_ns[i] = p->steps[i].prepare ? NULL : xcalloc((size_t)plan->step_rounds, sizeof(double));
-    double start = now_s();
+    double start = sample_now_s();
     for (int r = 0; r < plan->step_rounds; r++) {
-        if (r >= 3 && now_s() - start > STEPS_S)
+        if (r >= 3 && sample_now_s() - start > STEPS_S)
             break;
         e->step_rounds = r + 1;
         s.used = 0;
@@ -300,12 +300,12 @@ static bool rounds(struct field *f, struct sample_result *result, struct error *
     const struct sample_plan *plan = f->plan;
     struct entrant *entrants = f->entrants;
     size_t most = (size_t)plan->rounds_max;
-    double *hosts = xcalloc((size_t)f->count * most, sizeof *hosts), start = now_s();
+    double *hosts = xcalloc((size_t)f->count * most, sizeof *hosts), start = sample_now_s();
     int least = plan->rounds_min < ROUNDS_LEAST ? plan->rounds_min : ROUNDS_LEAST;
     bool ok = true;
     for (int r = -plan->warmup_rounds; ok && r < plan->rounds_max; r++) {
-        if (r < 0 && now_s() - start > WARMUP_S) { /* the slow ones have warmed the chip long enough */
-            start = now_s();
+        if (r < 0 && sample_now_s() - start > WARMUP_S) { /* the slow ones have warmed the chip long enough */
+            start = sample_now_s();
             r = 0;
         }
         ok = one_round(f, r < 0 ? r + plan->warmup_rounds : r, err);
@@ -318,12 +318,12 @@ static bool rounds(struct field *f, struct sample_result *result, struct error *
         result->rounds = r + 1;
         if (result->rounds >= plan->rounds_min && result->rounds % 5 == 0)
             result->converged = settled(entrants, f->count, result->rounds, plan->half_width);
-        if (result->converged || (result->rounds >= least && now_s() - start > plan->budget_s))
+        if (result->converged || (result->rounds >= least && sample_now_s() - start > plan->budget_s))
             break;
     }
     for (int i = 0; ok && i < f->count; i++)
         entrants[i].host_ns = plan->sustained ? NAN : median(hosts + (size_t)i * most, result->rounds);
-    result->seconds = now_s() - start;
+    result->seconds = sample_now_s() - start;
     free(hosts);
     return ok;
 }

@@ -14,14 +14,14 @@
 #define DROPPED_MOST 0.01 /* share of the samples */
 #define SCHEDULERS_PER_SM 4
 
-static double now_s(void)
+static double source_now_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void add(struct source_values *v, int step, int line, const char *name, const char *unit, double value)
+static void source_add(struct source_values *v, int step, int line, const char *name, const char *unit, double value)
 {
     for (int i = 0; i < v->count; i++) {
         struct source_value *s = &v->items[i];
@@ -85,7 +85,7 @@ static bool sample_step(const struct source_job *job, struct cupti_pc *pc, int p
         const struct cupti_pc_sample *s = &samples.items[i];
         char name[sizeof out->items->name];
         snprintf(name, sizeof name, "samples_%s", s->reason);
-        add(out, step, strcmp(s->function, kernel) ? 0 : cubin_lines_at(lines, s->offset), name, "samples", (double)s->samples);
+        source_add(out, step, strcmp(s->function, kernel) ? 0 : cubin_lines_at(lines, s->offset), name, "samples", (double)s->samples);
     }
     out->samples += (double)samples.total;
     out->dropped += (double)samples.dropped;
@@ -120,8 +120,8 @@ static bool count_step(const struct source_job *job, struct cupti_sass *sass, in
     const char *kernel = rig_program(job->rig)->steps[step].name;
     for (int i = 0; i < counts.count; i++) {
         const struct cupti_sass_count *c = &counts.items[i];
-        add(out, step, strcmp(c->function, kernel) ? 0 : cubin_lines_at(lines, c->offset), counted[c->metric].name, counted[c->metric].unit,
-            (double)c->value);
+        source_add(out, step, strcmp(c->function, kernel) ? 0 : cubin_lines_at(lines, c->offset), counted[c->metric].name,
+                   counted[c->metric].unit, (double)c->value);
     }
     cubin_lines_close(lines);
     cupti_sass_counts_free(&counts);
@@ -164,7 +164,7 @@ static int first_period(const struct source_job *job)
 
 bool source_sample(const struct source_job *job, struct cupti_pc *pc, struct source_values *out, struct error *err)
 {
-    double began = now_s();
+    double began = source_now_s();
     int period = first_period(job);
     *out = (struct source_values){0};
     do {
@@ -176,7 +176,7 @@ bool source_sample(const struct source_job *job, struct cupti_pc *pc, struct sou
             source_values_free(out); /* what is lost is not lost evenly: again, with fewer */
             period++;
         }
-    } while (out->samples < SAMPLES_ENOUGH && now_s() - began < SECONDS_MOST);
+    } while (out->samples < SAMPLES_ENOUGH && source_now_s() - began < SECONDS_MOST);
     return true;
 }
 

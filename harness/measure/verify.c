@@ -245,7 +245,7 @@ void verify_describe_right(struct verdict *v)
         snprintf(v->text, sizeof v->text, "%.2g of the tolerance", v->error_over_bound);
 }
 
-static void describe(const struct verify_look *look, const struct candidate *worst, struct verdict *v)
+static void verify_describe(const struct verify_look *look, const struct candidate *worst, struct verdict *v)
 {
     struct text t = {0};
     if (v->ok) {
@@ -300,7 +300,7 @@ static void verify_numbers(struct verify_look *look, struct verdict *out)
     out->ok = out->wrong == 0 && (out->elements > 0 || look->mask);
     if (out->wrong)
         verify_pattern(look, out, out->pattern, sizeof out->pattern);
-    describe(look, &worst, out);
+    verify_describe(look, &worst, out);
     for (int i = 0; i < threads; i++)
         free(own[i]);
     free(own);

@@ -54,7 +54,7 @@ static int warps_of(const struct chip *chip, int threads)
     return (threads + chip->warp_size - 1) / chip->warp_size;
 }
 
-static void fill(const struct chip *chip, const struct occupancy_query *q, const cudaOccResult *r, struct occupancy *o)
+static void occupancy_fill(const struct chip *chip, const struct occupancy_query *q, const cudaOccResult *r, struct occupancy *o)
 {
     o->blocks_per_sm = r->activeBlocksPerMultiprocessor;
     o->warps_per_sm = o->blocks_per_sm * warps_of(chip, q->block_threads);
@@ -163,7 +163,7 @@ struct occupancy occupancy_of(const struct chip *chip, const struct occupancy_qu
     cudaOccResult result;
     if (!ask(chip, q, &result))
         return o;
-    fill(chip, q, &result, &o);
+    occupancy_fill(chip, q, &result, &o);
     if (o.warps_per_sm < chip->warps_per_sm)
         add_lift(chip, q, &o);
     return o;
@@ -184,7 +184,7 @@ void occupancy_need(const struct chip *chip, const struct occupancy_query *query
     *out = 0;
     if (!ask(chip, query, &result))
         return;
-    fill(chip, query, &result, &o);
+    occupancy_fill(chip, query, &result, &o);
     if (o.blocks_by[limit] >= blocks || blocks < 1)
         return;
     int registers = limit == LIMIT_REGISTERS ? registers_for(chip, *query, blocks) : 0;

@@ -4,7 +4,7 @@
 #include "op/shape.h"
 #include <math.h>
 
-static bool finish(struct work *w, struct error *err)
+static bool bilinear_finish(struct work *w, struct error *err)
 {
     w->p = w->h * w->block;
     w->q = w->w * w->block;
@@ -14,7 +14,7 @@ static bool finish(struct work *w, struct error *err)
 }
 
 /* Four products an output pixel and channel, the weights being there. */
-static double flop(const struct work *w)
+static double bilinear_flop(const struct work *w)
 {
     return 8.0 * (double)w->n * (double)w->c * (double)w->p * (double)w->q;
 }
@@ -47,7 +47,7 @@ static void row(const struct work *w, const struct op_data *data, int64_t n, int
     }
 }
 
-static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+static int64_t bilinear_reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
 {
     int64_t low, high;
     between(output, w->block, 1 << 30, &low, &high);
@@ -76,11 +76,11 @@ const struct op op_upsample_bilinear = {
     .epilogues = EPILOGUES_ALL,
     .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL,
-    .finish = finish,
+    .finish = bilinear_finish,
     .roles = shape_plain_roles,
     .tensors = shape_tensors,
     .raw_output = shape_raw_output,
-    .flop = flop,
+    .flop = bilinear_flop,
     .reference_row = row,
-    .reads = reads,
+    .reads = bilinear_reads,
 };

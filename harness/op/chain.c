@@ -44,7 +44,7 @@ static int tensors(const struct work *w, struct tensor out[OP_MAX_TENSORS])
     return count;
 }
 
-static double flop(const struct work *w)
+static double chain_flop(const struct work *w)
 {
     double sum = 0;
     for (int i = 0; w->chain && i < w->chain->count; i++)
@@ -52,7 +52,7 @@ static double flop(const struct work *w)
     return sum;
 }
 
-static bool finish(struct work *w, struct error *err)
+static bool chain_finish(struct work *w, struct error *err)
 {
     if (w->chain)
         return true;
@@ -95,11 +95,11 @@ const struct op op_chain = {
     .epilogues = 0,
     .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL,
-    .finish = finish,
+    .finish = chain_finish,
     .roles = roles,
     .tensors = tensors,
     .raw_output = shape_raw_output,
-    .flop = flop,
+    .flop = chain_flop,
     .reference_row = NULL,
 };
 

@@ -4,7 +4,7 @@
 #include "op/shape.h"
 #include <math.h>
 
-static bool finish(struct work *w, struct error *err)
+static bool changes_finish(struct work *w, struct error *err)
 {
     return true; /* an output like the input */
 }
@@ -37,7 +37,8 @@ static size_t row_at(const struct work *w, int64_t channels, int64_t n, int64_t 
 }
 
 /* input + other, element by element. */
-static void add_rows(const struct work *w, const struct op_data *data, enum shape_slot other, int64_t n, int64_t p, double *y, double *a)
+static void changes_add_rows(const struct work *w, const struct op_data *data, enum shape_slot other, int64_t n, int64_t p, double *y,
+                             double *a)
 {
     for (int64_t c = 0; c < w->c; c++)
         for (int64_t x = 0; x < w->w; x++) {
@@ -50,11 +51,11 @@ static void add_rows(const struct work *w, const struct op_data *data, enum shap
 }
 static void row_add(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
 {
-    add_rows(w, data, SLOT_SECOND, n, p, y, a);
+    changes_add_rows(w, data, SLOT_SECOND, n, p, y, a);
 }
 static void row_densify(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
 {
-    add_rows(w, data, SLOT_STORED, n, p, y, a);
+    changes_add_rows(w, data, SLOT_STORED, n, p, y, a);
 }
 
 static void row_concat(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
@@ -156,7 +157,7 @@ const struct op op_truncate = {
              "without one all are.",
     .fields = fields_truncate,
     .symbols = symbols_truncate,
-    .finish = finish,
+    .finish = changes_finish,
     .roles = shape_stored_roles,
     .tensors = shape_tensors,
     .flop = flop_truncate,
@@ -174,7 +175,7 @@ const struct op op_add = {
     .about = "input + second, each with a mask of its own: an output is active where either is, and what is not marked counts as 0.",
     .fields = fields_plain,
     .symbols = symbols,
-    .finish = finish,
+    .finish = changes_finish,
     .roles = second_roles,
     .tensors = shape_tensors,
     .flop = flop_one,
@@ -208,7 +209,7 @@ const struct op op_densify = {
              "adds to its state in place.",
     .fields = fields_plain,
     .symbols = symbols,
-    .finish = finish,
+    .finish = changes_finish,
     .roles = shape_stored_roles,
     .tensors = shape_tensors,
     .flop = flop_one,

@@ -37,7 +37,7 @@ static struct buffer_ref make_tensor(struct changing *c, const char *what, int l
     return make_scratch(c, what, link, t->dtype, tensor_bytes(t) / dtype_bytes(t->dtype));
 }
 
-static struct step *add_step(struct changing *c, enum step_kind kind, const char *name, int link, bool prepare)
+static struct step *compose_changes_add_step(struct changing *c, enum step_kind kind, const char *name, int link, bool prepare)
 {
     struct program *p = c->out;
     p->steps = xrealloc(p->steps, (size_t)(p->step_count + 1) * sizeof *p->steps);
@@ -53,7 +53,7 @@ static struct buffer_ref make_state(struct changing *c, const char *what, int li
     char name[PROGRAM_NAME];
     struct buffer_ref ref = make_scratch(c, what, link, dtype, tensor_elements(like));
     snprintf(name, sizeof name, "fill %.80s", what);
-    add_step(c, STEP_FILL, name, link, true)->to = ref;
+    compose_changes_add_step(c, STEP_FILL, name, link, true)->to = ref;
     c->run->state_bytes += (int64_t)(tensor_elements(like) * dtype_bytes(dtype));
     return ref;
 }
@@ -74,7 +74,7 @@ static void add_arg(struct step *s, struct arg arg)
 
 static void add_kernel(struct changing *c, const char *name, int link, bool prepare, const struct tensor *over, struct told told)
 {
-    struct step *s = add_step(c, STEP_KERNEL, name, link, prepare);
+    struct step *s = compose_changes_add_step(c, STEP_KERNEL, name, link, prepare);
     int64_t words = over->dim[2] * ((over->dim[3] + 31) / 32);
     s->unit = c->kernels;
     memcpy(s->grid, (uint32_t[]){(uint32_t)((words + BLOCK_WORDS - 1) / BLOCK_WORDS), 1, (uint32_t)over->dim[0]}, sizeof s->grid);

@@ -3,7 +3,7 @@
 #include "op/reference.h"
 #include "op/shape.h"
 
-static bool finish(struct work *w, struct error *err)
+static bool conv2d_finish(struct work *w, struct error *err)
 {
     int64_t reach_h = w->dilation * (w->r - 1) + 1, reach_w = w->dilation * (w->s - 1) + 1, padded_h = w->h + 2 * w->pad,
             padded_w = w->w + 2 * w->pad;
@@ -15,7 +15,7 @@ static bool finish(struct work *w, struct error *err)
     return true;
 }
 
-static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+static int64_t conv2d_reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
 {
     return output * w->stride - w->pad + tap * w->dilation;
 }
@@ -64,11 +64,11 @@ const struct op op_conv2d = {
     .epilogues = EPILOGUES_ALL,
     .dtypes = DTYPES_ALL | BIT(DTYPE_I8),
     .layouts = LAYOUTS_ALL,
-    .finish = finish,
+    .finish = conv2d_finish,
     .roles = shape_conv_roles,
     .tensors = shape_tensors,
     .raw_output = shape_raw_output,
     .flop = shape_conv_flop,
     .reference_row = reference_conv2d_row,
-    .reads = reads,
+    .reads = conv2d_reads,
 };

@@ -7,7 +7,7 @@
 #include "op/reference.h"
 #include "op/shape.h"
 
-static bool finish(struct work *w, struct error *err)
+static bool conv3d_finish(struct work *w, struct error *err)
 {
     if (w->t < 1 || w->t > 255)
         return error_set(err, ERROR_USAGE, "conv3d: a filter of %ldx%ldx%ld", (long)w->t, (long)w->r, (long)w->s);
@@ -27,7 +27,7 @@ static bool finish(struct work *w, struct error *err)
 }
 
 /* Rows: tap t * r + r of output row o * plane_out + p. */
-static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+static int64_t conv3d_reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
 {
     if (axis == AXIS_COLUMNS)
         return output * w->stride - w->pad + tap;
@@ -83,11 +83,11 @@ const struct op op_conv3d = {
     .epilogues = BIT(EPILOGUE_BIAS) | BIT(EPILOGUE_RELU) | BIT(EPILOGUE_LEAKY_RELU) | BIT(EPILOGUE_RESIDUAL),
     .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL,
-    .finish = finish,
+    .finish = conv3d_finish,
     .roles = shape_conv_roles,
     .tensors = shape_tensors,
     .raw_output = shape_raw_output,
     .flop = shape_conv_flop,
     .reference_row = reference_conv2d_row, /* which asks `reads` where its taps lie */
-    .reads = reads,
+    .reads = conv3d_reads,
 };

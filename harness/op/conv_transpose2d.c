@@ -4,7 +4,7 @@
 #include "op/reference.h"
 #include "op/shape.h"
 
-static bool finish(struct work *w, struct error *err)
+static bool conv_transpose2d_finish(struct work *w, struct error *err)
 {
     if (w->output_pad >= w->stride && w->output_pad >= w->dilation && w->output_pad > 0)
         return error_set(err, ERROR_USAGE, "output_pad %ld is not smaller than stride %ld or dilation %ld", (long)w->output_pad,
@@ -17,12 +17,12 @@ static bool finish(struct work *w, struct error *err)
 }
 
 /* Every input pixel meets every tap once: 2 n h w c (k / groups) r s; what falls outside the output is included. */
-static double flop(const struct work *w)
+static double conv_transpose2d_flop(const struct work *w)
 {
     return 2.0 * (double)w->n * (double)w->h * (double)w->w * (double)w->c * (double)(w->k / w->groups) * (double)w->r * (double)w->s;
 }
 
-static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+static int64_t conv_transpose2d_reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
 {
     int64_t at = output + w->pad - tap * w->dilation;
     return at >= 0 && at % w->stride == 0 ? at / w->stride : -1;
@@ -69,11 +69,11 @@ const struct op op_conv_transpose2d = {
     .epilogues = EPILOGUES_ALL,
     .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL,
-    .finish = finish,
+    .finish = conv_transpose2d_finish,
     .roles = shape_conv_roles,
     .tensors = shape_tensors,
     .raw_output = shape_raw_output,
-    .flop = flop,
+    .flop = conv_transpose2d_flop,
     .reference_row = reference_conv_transpose2d_row,
-    .reads = reads,
+    .reads = conv_transpose2d_reads,
 };

@@ -4,7 +4,7 @@
 #include "op/shape.h"
 #include <math.h>
 
-static bool finish(struct work *w, struct error *err)
+static bool pool_finish(struct work *w, struct error *err)
 {
     if (w->pad >= w->r || w->pad >= w->s)
         return error_set(err, ERROR_USAGE, "%s: pad %ld is not smaller than the window %ldx%ld: an output would see nothing", w->op->name,
@@ -17,16 +17,16 @@ static bool finish(struct work *w, struct error *err)
 }
 
 /* A comparison or an addition for each value of a window. */
-static double flop(const struct work *w)
+static double pool_flop(const struct work *w)
 {
     return (double)w->n * (double)w->k * (double)w->p * (double)w->q * (double)w->r * (double)w->s;
 }
 static double flop_change(const struct work *w)
 {
-    return 3 * flop(w);
+    return 3 * pool_flop(w);
 }
 
-static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+static int64_t pool_reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
 {
     return output * w->stride - w->pad + tap;
 }
@@ -37,7 +37,7 @@ static int window_of(const struct work *w, int64_t n, int64_t c, int64_t p, int6
 {
     int count = 0;
     for (int64_t tap = 0; tap < w->r * w->s; tap++) {
-        int64_t y = reads(w, AXIS_ROWS, p, tap / w->s), x = reads(w, AXIS_COLUMNS, q, tap % w->s);
+        int64_t y = pool_reads(w, AXIS_ROWS, p, tap / w->s), x = pool_reads(w, AXIS_COLUMNS, q, tap % w->s);
         if (y >= 0 && y < w->h && x >= 0 && x < w->w)
             at[count++] = (size_t)(((n * w->c + c) * w->h + y) * w->w + x);
     }
@@ -105,7 +105,7 @@ static const struct op_symbol symbols[] = {SYMBOLS_SHAPE,
                                            {NULL, 0, NULL}};
 
 #define POOL \
-    .fields = fields, .symbols = symbols, .row0 = "copy", .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL, .finish = finish, \
+    .fields = fields, .symbols = symbols, .row0 = "copy", .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL, .finish = pool_finish, \
     .raw_output = shape_raw_output, .tap_sums = true
 
 extern const struct op op_pool_max, op_pool_average, op_pool_max_change;
@@ -118,7 +118,7 @@ const struct op op_pool_max = {
     .about = "The largest value of each r x s window; output n,c,p,q. Of values, not of changes: those take pool_max_change.",
     .roles = shape_plain_roles,
     .tensors = shape_tensors,
-    .flop = flop,
+    .flop = pool_flop,
     .reference_row = row_max,
     POOL,
 };
@@ -131,9 +131,9 @@ const struct op op_pool_average = {
     .about = "The mean of each r x s window, zeros outside the image included; output n,c,p,q. With a mask it pools changes.",
     .roles = shape_plain_roles,
     .tensors = shape_tensors,
-    .flop = flop,
+    .flop = pool_flop,
     .reference_row = row_average,
-    .reads = reads,
+    .reads = pool_reads,
     .terms = 1,
     POOL,
 };
@@ -148,7 +148,7 @@ const struct op op_pool_max_change = {
     .tensors = shape_tensors,
     .flop = flop_change,
     .reference_row = row_max_change,
-    .reads = reads,
+    .reads = pool_reads,
     .terms = 2,
     POOL,
 };

@@ -4,7 +4,7 @@
 #include "op/reference.h"
 #include "op/shape.h"
 
-static bool finish(struct work *w, struct error *err)
+static bool upsample_conv2d_finish(struct work *w, struct error *err)
 {
     w->stride = w->dilation = w->groups = 1;
     w->p = w->h * w->block + 2 * w->pad - w->r + 1;
@@ -15,7 +15,7 @@ static bool finish(struct work *w, struct error *err)
     return true;
 }
 
-static int64_t reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
+static int64_t upsample_conv2d_reads(const struct work *w, enum axis_of axis, int64_t output, int64_t tap)
 {
     int64_t at = output - w->pad + tap;
     return at < 0 ? -1 : at / w->block;
@@ -70,11 +70,11 @@ const struct op op_upsample_conv2d = {
     .epilogues = EPILOGUES_ALL,
     .dtypes = DTYPES_ALL,
     .layouts = LAYOUTS_ALL,
-    .finish = finish,
+    .finish = upsample_conv2d_finish,
     .roles = shape_conv_roles,
     .tensors = shape_tensors,
     .raw_output = shape_raw_output,
     .flop = shape_conv_flop,
     .reference_row = reference_conv2d_row,
-    .reads = reads,
+    .reads = upsample_conv2d_reads,
 };

@@ -26,7 +26,7 @@ struct network_rows {
     int row_index;      /* of the next row */
 };
 
-static void add_row(struct network_rows *r, const struct chain_row *chain, const struct variant_point *point)
+static void chain_add_row(struct network_rows *r, const struct chain_row *chain, const struct variant_point *point)
 {
     struct plan *plan = r->plan;
     struct plan_row row = {.kind = PLAN_CHAIN,
@@ -106,7 +106,7 @@ static bool add_kernels(struct network_rows *r, const struct chain_row *like, st
             return false;
         plan_points_keep(plan, points, count);
         for (int k = 0; k < count; k++)
-            add_row(r, &row, &points[k]);
+            chain_add_row(r, &row, &points[k]);
     }
     return true;
 }
@@ -121,7 +121,7 @@ static bool add_way(struct network_rows *r, const struct way *way, enum layout_p
         struct chain_row row = {.graph = launch, .layout = layout, .work = &way->work};
         for (int pick = CHAIN_LIBRARY; pick <= CHAIN_BEST; pick++) {
             row.pick = (enum chain_pick)pick;
-            add_row(r, &row, NULL);
+            chain_add_row(r, &row, NULL);
         }
         if (!add_kernels(r, &row, err))
             return false;
@@ -130,7 +130,7 @@ static bool add_way(struct network_rows *r, const struct way *way, enum layout_p
         struct chain_row row = {
             .pick = CHAIN_SINGLE, .single = single_of(plan, &way->chain, i), .graph = r->graph, .layout = layout, .work = &way->work};
         if (row.single)
-            add_row(r, &row, NULL);
+            chain_add_row(r, &row, NULL);
     }
     r->singles = false;
     return true;

@@ -163,7 +163,7 @@ static bool uninvited(const struct scenario *s, const struct variant *v)
 }
 
 /* Row 0 stands first, whether the scenario names it or not. */
-static bool add_case(struct plan *plan, const struct plan_options *o, int case_index, bool *used, struct error *err)
+static bool plan_add_case(struct plan *plan, const struct plan_options *o, int case_index, bool *used, struct error *err)
 {
     const struct scenario_case *c = &plan->cases[case_index];
     const struct op *op = c->work.op;
@@ -314,7 +314,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     hash_files(plan);
     used = xcalloc((size_t)plan->scenario->variant_count + 1, sizeof *used);
     for (int i = 0; i < plan->case_count; i++)
-        if (!add_case(plan, o, i, used, err))
+        if (!plan_add_case(plan, o, i, used, err))
             goto done;
     if (plan->side_count && plan->scenario->network_count)
         text_add(&plan->notes, "a run of several sides takes no network as a whole\n");

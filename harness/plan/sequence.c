@@ -199,7 +199,7 @@ static bool bind_row(const struct sequence_rows *r, struct plan_row *row, struct
     return ok;
 }
 
-static void add_row(struct sequence_rows *r, const struct variant_point *point, bool sparse)
+static void sequence_add_row(struct sequence_rows *r, const struct variant_point *point, bool sparse)
 {
     const struct way *way = sparse ? r->sparse : r->dense;
     if (r->case_index < 0)
@@ -220,7 +220,7 @@ static void add_row(struct sequence_rows *r, const struct variant_point *point, 
 }
 
 /* Dense variants of conv2d first, so that row 0 is one of them. */
-static bool add_rows(struct sequence_rows *r, const char *only, struct error *err)
+static bool sequence_add_rows(struct sequence_rows *r, const char *only, struct error *err)
 {
     const struct scenario *sc = r->plan->scenario;
     for (int sparse = 0; sparse < 2; sparse++)
@@ -234,7 +234,7 @@ static bool add_rows(struct sequence_rows *r, const char *only, struct error *er
                 return false;
             plan_points_keep(r->plan, points, count);
             for (int k = 0; k < count; k++)
-                add_row(r, &points[k], sparse);
+                sequence_add_row(r, &points[k], sparse);
         }
     return true;
 }
@@ -248,7 +248,7 @@ bool plan_sequences_add(struct plan *plan, const struct plan_options *o, const c
         struct sequence_rows r = {.plan = plan, .of = &sc->sequences[i], .case_index = -1, .library = !strcmp(device_kind, "cuda")};
         if (!plan_listed(o->filter.layers, r.of->name))
             continue;
-        if (!make_ways(&r, device_kind, err) || !add_rows(&r, o->filter.only, err))
+        if (!make_ways(&r, device_kind, err) || !sequence_add_rows(&r, o->filter.only, err))
             return false;
         if (r.case_index < 0 && !o->filter.only)
             text_addf(&plan->notes, "sequence %s: none of the variants is of op conv2d\n", r.of->name);

@@ -125,7 +125,7 @@ static struct break_group *group_of(struct break_group **groups, int *count, cha
     return g;
 }
 
-static struct break_line *line_of(struct break_group *g, const char *name)
+static struct break_line *break_even_line_of(struct break_group *g, const char *name)
 {
     for (int i = 0; i < g->line_count; i++)
         if (strcmp(g->lines[i].name, name) == 0)
@@ -217,7 +217,7 @@ static const struct view *view_named(const struct case_view *c, const char *name
     return NULL;
 }
 
-static void add_case(struct break_group *g, const struct case_view *c, const struct view *dense, bool paired)
+static void break_even_add_case(struct break_group *g, const struct case_view *c, const struct view *dense, bool paired)
 {
     double x = c->rows[0]->density_in;
     add_dense(g, x, dense->time, c->rows[0]->floor_ns);
@@ -227,7 +227,7 @@ static void add_case(struct break_group *g, const struct case_view *c, const str
         if (!v->ranked || v == dense || r->status != ROW_OK || row_runs_dense(r))
             continue;
         double waste = r->flop_scheduled > 0 && r->flop_useful >= 0 ? 1 - r->flop_useful / r->flop_scheduled : NAN;
-        add_line_point(g, line_of(g, v->name), quotient_at(x, v->time, dense->time, paired), v->time, waste);
+        add_line_point(g, break_even_line_of(g, v->name), quotient_at(x, v->time, dense->time, paired), v->time, waste);
     }
 }
 
@@ -260,7 +260,7 @@ static void add_to_groups(struct break_group **groups, int *count, const struct 
             struct break_group *g = group_of(groups, count, shared_title(c->rows[0], patterns[i], ask), against);
             g->merges = !ask->everything;
             if (g - *groups != last) /* of patterns that are not told apart the ends count once */
-                add_case(g, c, dense, dense == c->zero);
+                break_even_add_case(g, c, dense, dense == c->zero);
             last = g - *groups;
         }
     }

@@ -29,7 +29,7 @@ double breakdown_intensity(const struct view *v, int step, double flop, const ch
     return flop / (counted(v, step, METRIC_HARDWARE "%s_bytes_read", level) + counted(v, step, METRIC_HARDWARE "%s_bytes_written", level));
 }
 
-static struct breakdown_part *add(struct breakdown *a, enum breakdown_kind kind, const char *key, double ns)
+static struct breakdown_part *breakdown_add(struct breakdown *a, enum breakdown_kind kind, const char *key, double ns)
 {
     if (a->count == BREAKDOWN_PARTS)
         return &a->parts[BREAKDOWN_PARTS - 1];
@@ -194,11 +194,11 @@ static void split_loss(const struct view *v, struct breakdown *a, double loss)
     struct stall stalls[32];
     int count = find_stalls(v, a->step, stalls, 32, &sum);
     if (loss > 0 && busy >= 0 && busy < 100) {
-        struct breakdown_part *p = add(a, BREAKDOWN_IDLE, "idle", fmin(left, a->step_ns * (1 - busy / 100)));
+        struct breakdown_part *p = breakdown_add(a, BREAKDOWN_IDLE, "idle", fmin(left, a->step_ns * (1 - busy / 100)));
         snprintf(p->what, sizeof p->what, "SMs without a block: an average SM is active in %.3g %% of the cycles", busy);
         left -= p->ns;
     } else if (loss > 0 && isnan(busy) && idle > 0 && waves > 0) {
-        struct breakdown_part *p = add(a, BREAKDOWN_IDLE, "idle", fmin(left, a->step_ns * idle));
+        struct breakdown_part *p = breakdown_add(a, BREAKDOWN_IDLE, "idle", fmin(left, a->step_ns * idle));
         snprintf(p->what, sizeof p->what, "block places that stay empty with %.3g waves, if all blocks take equally long", waves);
         left -= p->ns;
     }
@@ -209,15 +209,15 @@ static void split_loss(const struct view *v, struct breakdown *a, double loss)
                 others += stalls[i].share;
                 continue;
             }
-            struct breakdown_part *p = add(a, BREAKDOWN_STALL, stalls[i].name, waiting * stalls[i].share / sum);
+            struct breakdown_part *p = breakdown_add(a, BREAKDOWN_STALL, stalls[i].name, waiting * stalls[i].share / sum);
             snprintf(p->what, sizeof p->what, "stall_%s: %.3g %% of a warp's time", stalls[i].name, stalls[i].share);
             char metric[64];
             snprintf(metric, sizeof metric, METRIC_SAMPLES "%.40s", stalls[i].name);
             find_places(v, a->step, metric, p);
         }
         if (others > 0)
-            snprintf(add(a, BREAKDOWN_STALL, "other", waiting * others / sum)->what, 200, "stalls, other reasons");
-        struct breakdown_part *p = add(a, BREAKDOWN_ISSUE, "issue", left - waiting);
+            snprintf(breakdown_add(a, BREAKDOWN_STALL, "other", waiting * others / sum)->what, 200, "stalls, other reasons");
+        struct breakdown_part *p = breakdown_add(a, BREAKDOWN_ISSUE, "issue", left - waiting);
         snprintf(p->what, sizeof p->what, "issuing: issue slots busy in %.3g %% of the cycles", issue);
         find_places(v, a->step, metric_names[METRIC_LINE_INSTRUCTIONS], p);
         if (!p->place_count)
@@ -225,7 +225,7 @@ static void split_loss(const struct view *v, struct breakdown *a, double loss)
         left = 0;
     }
     if (left != 0) {
-        struct breakdown_part *p = add(a, BREAKDOWN_UNEXPLAINED, "unexplained", left);
+        struct breakdown_part *p = breakdown_add(a, BREAKDOWN_UNEXPLAINED, "unexplained", left);
         if (row_is_network(v->row))
             snprintf(p->what, sizeof p->what, "%s the roof, in %d steps: the rows of its layers say why", left < 0 ? "above" : "below",
                      v->steps);
@@ -273,15 +273,15 @@ struct breakdown breakdown_of(const struct case_view *c, const struct view *v, d
     find_roof(c, v, &a, &words);
     a.known = a.known && v->ranked;
     if (a.known) {
-        snprintf(add(&a, BREAKDOWN_ROOF, "roof", a.roof_ns)->what, 200, "its own roof: %.150s", text_get(&words));
+        snprintf(breakdown_add(&a, BREAKDOWN_ROOF, "roof", a.roof_ns)->what, 200, "its own roof: %.150s", text_get(&words));
         if (others > 0)
-            snprintf(add(&a, BREAKDOWN_STEPS, "steps", others)->what, 200, "other steps: %.150s", text_get(&names));
+            snprintf(breakdown_add(&a, BREAKDOWN_STEPS, "steps", others)->what, 200, "other steps: %.150s", text_get(&names));
         split_loss(v, &a, a.step_ns - a.roof_ns);
         double between = a.total_ns;
         for (int i = 0; i < a.count; i++)
             between -= a.parts[i].ns;
         if (v->steps > 1 && !row_is_network(v->row))
-            snprintf(add(&a, BREAKDOWN_BETWEEN, "between", between)->what, 200, "%s",
+            snprintf(breakdown_add(&a, BREAKDOWN_BETWEEN, "between", between)->what, 200, "%s",
                      between < 0 ? "the steps overlap: each timed by itself takes longer"
                                  : "between the steps: what their own times leave of the row's");
         make_units(&a, unit_ns);

@@ -141,7 +141,7 @@ static void add_pair(struct text *t, const struct counter_pair *p, const struct 
                                                                   : "reported");
 }
 
-static void add_rows(struct text *t, const struct matches *m)
+static void calibration_add_rows(struct text *t, const struct matches *m)
 {
     text_add(t, "\n## Every row\n\n| row | metric | emu | CUPTI | ratio |\n|---|---|---|---|---|\n");
     for (int i = 0; i < m->count; i++)
@@ -176,7 +176,7 @@ bool report_calibration(struct text *t, const struct run *emu, struct row *const
         add_pair(t, p, &s);
         free(s.ratio);
     }
-    add_rows(t, &m);
+    calibration_add_rows(t, &m);
     free(m.items);
     if (counted)
         return true;

@@ -108,7 +108,7 @@ static bool has_metrics(const struct view *v)
     return v->row->metric_count > 0 && (v->row->status == ROW_OK || v->row->status == ROW_FOIL);
 }
 
-static int by_name(const void *a, const void *b)
+static int case_counters_by_name(const void *a, const void *b)
 {
     const struct line *x = a, *y = b;
     return strcmp(x->name, y->name);
@@ -135,7 +135,7 @@ static struct sheet sheet_of(const struct case_view *c)
                 s.lines[s.count++] = (struct line){.name = m->name, .unit = m->unit, .most = NAN};
         }
     }
-    qsort(s.lines, (size_t)s.count, sizeof *s.lines, by_name);
+    qsort(s.lines, (size_t)s.count, sizeof *s.lines, case_counters_by_name);
     for (int i = 0; i < s.count; i++)
         if (!kept || strcmp(s.lines[i].name, s.lines[kept - 1].name) != 0)
             s.lines[kept++] = s.lines[i];
@@ -216,7 +216,7 @@ static void add_group(struct document *d, const struct case_view *c, const struc
     int count = 0, left_out = 0;
     for (int k = 0; k < g->value_count; k++) {
         char *name = text_format(METRIC_HARDWARE "%s", g->values[k].name);
-        struct line *l = bsearch(&(struct line){.name = name}, s->lines, (size_t)s->count, sizeof *s->lines, by_name);
+        struct line *l = bsearch(&(struct line){.name = name}, s->lines, (size_t)s->count, sizeof *s->lines, case_counters_by_name);
         bool small = l && g->largest_first && strcmp(l->unit, "%") == 0 && !(l->most >= g->least);
         if (l && !l->taken) {
             l->taken = true;

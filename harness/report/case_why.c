@@ -120,7 +120,7 @@ static bool is_told(const struct case_view *c, const struct view *v)
            (v->ranked || c->counts);
 }
 
-static void add_row(const struct view *v, struct block *list)
+static void case_why_add_row(const struct view *v, struct block *list)
 {
     const struct verdict *first = v->verdicts.items;
     struct text name = {0}, says = {0};
@@ -149,7 +149,7 @@ void case_why(const struct case_view *c, struct block *list)
                 bool room = list->item_count - before < SHOWN;
                 more += !room;
                 if (room)
-                    add_row(v, list);
+                    case_why_add_row(v, list);
             }
         }
     }

@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-static double now_s(void)
+static double child_now_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -50,7 +50,7 @@ int child_run(const char *const *argv, const char *folder, double seconds)
     int status = 0, code = spawn(argv, folder, &pid);
     if (code != 0)
         return code == ENOENT ? 2 : 1;
-    double end = now_s() + seconds;
+    double end = child_now_s() + seconds;
     struct timespec nap = {0, 2000000};
     for (;;) {
         pid_t done = waitpid(pid, &status, WNOHANG);
@@ -58,7 +58,7 @@ int child_run(const char *const *argv, const char *folder, double seconds)
             return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : WIFEXITED(status) && WEXITSTATUS(status) == 127 ? 2 : 1;
         if (done < 0 && errno != EINTR)
             return 1;
-        if (now_s() >= end) {
+        if (child_now_s() >= end) {
             kill(-pid, SIGKILL);
             waitpid(pid, &status, 0);
             return 3;

@@ -72,7 +72,7 @@ static void put_reason(struct sampled *s, const struct row_metric *m)
 }
 
 /* The line's entry; a new one behind the others. */
-static struct sampled *line_of(struct sampled *lines, int *count, const struct row_metric *m)
+static struct sampled *counted_line_of(struct sampled *lines, int *count, const struct row_metric *m)
 {
     int at = 0;
     while (at < *count && (lines[at].step != m->step || lines[at].line != m->line))
@@ -92,12 +92,12 @@ static int gather(const struct row *row, struct sampled *lines, double *samples,
     for (int i = 0; i < row->metric_count; i++) {
         const struct row_metric *m = &row->metrics[i];
         if (is_sample(m)) {
-            put_reason(line_of(lines, &count, m), m);
+            put_reason(counted_line_of(lines, &count, m), m);
             *samples += m->value;
         }
         for (int k = 0; k < EXECUTED; k++)
             if (!strcmp(m->name, metric_names[METRIC_LINE_INSTRUCTIONS + k])) {
-                line_of(lines, &count, m)->executed[k] = m->value;
+                counted_line_of(lines, &count, m)->executed[k] = m->value;
                 *instructions += k == AT(INSTRUCTIONS) ? m->value : 0;
             }
     }

@@ -202,7 +202,7 @@ void document_free(struct document *d)
     *d = (struct document){0};
 }
 
-static struct block *add(struct document *d, enum block_kind kind, enum detail detail)
+static struct block *document_add(struct document *d, enum block_kind kind, enum detail detail)
 {
     d->blocks = xrealloc(d->blocks, (size_t)(d->count + 1) * sizeof *d->blocks);
     d->blocks[d->count] = (struct block){.kind = kind, .detail = detail};
@@ -211,7 +211,7 @@ static struct block *add(struct document *d, enum block_kind kind, enum detail d
 
 struct block *document_heading(struct document *d, int level, const char *text, const char *note)
 {
-    struct block *b = add(d, BLOCK_HEADING, DETAIL_ALWAYS);
+    struct block *b = document_add(d, BLOCK_HEADING, DETAIL_ALWAYS);
     b->level = level;
     b->text = xstrdup(text ? text : "?");
     b->note = note && note[0] ? xstrdup(note) : NULL;
@@ -220,26 +220,26 @@ struct block *document_heading(struct document *d, int level, const char *text, 
 
 struct block *document_prose(struct document *d, enum tone tone, enum detail detail)
 {
-    struct block *b = add(d, BLOCK_PROSE, detail);
+    struct block *b = document_add(d, BLOCK_PROSE, detail);
     b->tone = tone;
     return b;
 }
 
 struct block *document_list(struct document *d, enum detail detail)
 {
-    return add(d, BLOCK_LIST, detail);
+    return document_add(d, BLOCK_LIST, detail);
 }
 
 struct block *document_table(struct document *d, struct table *table, enum detail detail)
 {
-    struct block *b = add(d, BLOCK_TABLE, detail);
+    struct block *b = document_add(d, BLOCK_TABLE, detail);
     b->table = table;
     return b;
 }
 
 struct block *document_figure(struct document *d, const char *svg, const char *caption, bool small)
 {
-    struct block *b = add(d, BLOCK_FIGURE, DETAIL_FULL);
+    struct block *b = document_add(d, BLOCK_FIGURE, DETAIL_FULL);
     b->svg = copy_of(svg);
     b->caption = copy_of(caption);
     b->small = small;
@@ -248,19 +248,19 @@ struct block *document_figure(struct document *d, const char *svg, const char *c
 
 struct block *document_code(struct document *d, const char *text, enum detail detail)
 {
-    struct block *b = add(d, BLOCK_CODE, detail);
+    struct block *b = document_add(d, BLOCK_CODE, detail);
     b->text = xstrdup(text);
     return b;
 }
 
 void document_fold(struct document *d, const char *title)
 {
-    add(d, BLOCK_FOLD, DETAIL_FULL)->text = xstrdup(title);
+    document_add(d, BLOCK_FOLD, DETAIL_FULL)->text = xstrdup(title);
 }
 
 void document_end(struct document *d)
 {
-    add(d, BLOCK_END, DETAIL_FULL);
+    document_add(d, BLOCK_END, DETAIL_FULL);
 }
 
 void block_item(struct block *b, const char *label, const char *name, const char *text)

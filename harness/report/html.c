@@ -264,7 +264,7 @@ static void write_block(struct text *t, const struct block *b)
 }
 
 /* Each case is a section; figures that may stand beside each other do. */
-static void write(struct text *t, const struct document *d, const struct report_style *style)
+static void html_write(struct text *t, const struct document *d, const struct report_style *style)
 {
     bool section = false;
     int at = 0;
@@ -295,7 +295,7 @@ static bool page(struct text *t, const struct document *d, struct error *err)
         text_add(t, "\n<style>\n");
         text_add(t, css);
         text_add(t, "</style>\n</head>\n<body>\n<main>\n");
-        write(t, d, NULL);
+        html_write(t, d, NULL);
         text_add(t, "</main>\n</body>\n</html>\n");
     } else {
         error_where(err, "this installation is incomplete");
@@ -306,4 +306,4 @@ static bool page(struct text *t, const struct document *d, struct error *err)
     return css != NULL;
 }
 
-const struct form form_html = {.name = "html", .full = true, .write = write, .page = page};
+const struct form form_html = {.name = "html", .full = true, .write = html_write, .page = page};

@@ -20,7 +20,7 @@ static void put_number(struct text *t, int width, double value)
     text_addf(t, "%*s", width, isnan(value) ? "" : value == floor(value) ? number_count(value, n) : number_3(value, n));
 }
 
-static const struct row_metric *find(const struct row *row, int step, int line, const char *name)
+static const struct row_metric *listing_find(const struct row *row, int step, int line, const char *name)
 {
     for (int i = 0; i < row->metric_count; i++)
         if (row->metrics[i].step == step && row->metrics[i].line == line && !strcmp(row->metrics[i].name, name))
@@ -45,7 +45,7 @@ static void add_group(struct text *t, const struct counter_groups *groups, int g
         for (int k = 0; k < g && !again; k++)
             again = counter_group_value(groups->items[k], group->values[i].name) >= 0;
         snprintf(name, sizeof name, METRIC_HARDWARE "%s", group->values[i].name);
-        const struct row_metric *m = find(row, step, 0, name);
+        const struct row_metric *m = listing_find(row, step, 0, name);
         if (!m || again)
             continue;
         if (!any)
@@ -92,7 +92,7 @@ void listing_counters(struct text *t, const struct row *row, const struct report
 
 static double at(const struct row *row, int step, int line, const char *name)
 {
-    const struct row_metric *m = find(row, step, line, name);
+    const struct row_metric *m = listing_find(row, step, line, name);
     return m ? m->value : NAN;
 }
 
@@ -139,8 +139,8 @@ static void add_source(struct text *t, const char *source, int line, const struc
     free(text);
 }
 
-static void add_step(struct text *t, const struct row *row, int step, const int *lines, int count, const char *source,
-                     const struct report_style *style)
+static void listing_add_step(struct text *t, const struct row *row, int step, const int *lines, int count, const char *source,
+                             const struct report_style *style)
 {
     double whole = at(row, step, 0, metric_names[METRIC_EMU_INSTRUCTIONS]);
     text_addf(t, "%6s %6s %8s %15s %15s %18s\n", "line", "inst %", "lanes", "ld sect (least)", "st sect (least)", "wavefronts (least)");
@@ -192,7 +192,7 @@ void listing_lines(struct text *t, const struct row *row, const struct report_st
                 text_addf(t, "the source is not here: %s\n", err.text);
             else if (row->source_hash[0] && row->step_count == 1 && strcmp(hash, row->source_hash))
                 text_add(t, "the source changed since it was counted: the lines may be others\n");
-            add_step(t, row, step, lines, count, source, style);
+            listing_add_step(t, row, step, lines, count, source, style);
             free(source);
         }
         free(lines);

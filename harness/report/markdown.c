@@ -107,7 +107,7 @@ static void write_items(struct text *t, const struct block *b)
     }
 }
 
-static void write(struct text *t, const struct document *d, const struct report_style *style)
+static void markdown_write(struct text *t, const struct document *d, const struct report_style *style)
 {
     int at = 0;
     bool first = true;
@@ -140,4 +140,4 @@ static void write(struct text *t, const struct document *d, const struct report_
     text_free(&footnotes);
 }
 
-const struct form form_markdown = {.name = "md", .write = write};
+const struct form form_markdown = {.name = "md", .write = markdown_write};

@@ -205,7 +205,7 @@ static void set_mode(struct network *n, const struct member *members, int count)
 }
 
 /* False when there is nothing to say of it. */
-static bool make(struct network *n, const struct layer_case *layers, int layer_count)
+static bool network_make(struct network *n, const struct layer_case *layers, int layer_count)
 {
     struct member *members = xcalloc((size_t)layer_count + 1, sizeof *members);
     int timed = 0;
@@ -269,7 +269,7 @@ int network_list_make(struct network **out, const struct run *run, struct row *c
     for (int i = 0; i < names; i++) {
         struct network n = {.name = seen[i], .zero = "baseline"};
         network_chains(&n.chains, run, rows, count, n.name);
-        if (!make(&n, layers, layer_count)) {
+        if (!network_make(&n, layers, layer_count)) {
             clear(&n);
             continue;
         }

@@ -115,7 +115,7 @@ static bool is_single(const struct row *row)
 }
 
 /* The rows of one case; what is not verified is counted. */
-static void add_case(struct text *t, const struct case_view *c)
+static void network_chain_add_case(struct text *t, const struct case_view *c)
 {
     int verified = 0, timed = 0, singles = 0;
     double worst = 0;
@@ -154,7 +154,7 @@ void network_chains(struct text *t, const struct run *run, struct row *const *ro
         if (!op_is_for(rows[i]->op, TASK_NETWORK) || !rows[i]->layer || strcmp(rows[i]->layer, network) != 0)
             continue;
         case_view_make(&c, run, rows + i, end - i);
-        add_case(t, &c);
+        network_chain_add_case(t, &c);
         case_view_free(&c);
     }
 }

@@ -41,7 +41,7 @@ struct tally {
     struct text off;
 };
 
-static void add_case(struct tally *tally, const struct case_view *c, const struct view *rule, const char *is)
+static void selector_add_case(struct tally *tally, const struct case_view *c, const struct view *rule, const char *is)
 {
     const struct view *best = fastest(c);
     char name[VARIANT_BASE];
@@ -70,7 +70,7 @@ static void look_at_case(struct tally *tally, const struct case_view *c)
         if (!tally->rule[0])
             strcpy(tally->rule, name);
         if (!strcmp(tally->rule, name)) {
-            add_case(tally, c, &c->views[i], is);
+            selector_add_case(tally, c, &c->views[i], is);
             return;
         }
     }

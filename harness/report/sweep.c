@@ -42,7 +42,7 @@ static const struct row_pair *pairs_of(const struct row *row, bool of_params, in
     return of_params ? row->param : row->axis;
 }
 
-static int line_of(struct sweep *s, const char *name)
+static int sweep_line_of(struct sweep *s, const char *name)
 {
     for (int i = 0; i < s->line_count; i++)
         if (strcmp(s->lines[i], name) == 0)
@@ -78,7 +78,7 @@ static void add_point(struct sweep *s, const struct view *v, bool counts)
     snprintf(p.group, sizeof p.group, "%s", text_get(&group));
     text_free(&group);
     p.x = x;
-    p.line = line_of(s, variant_short(v->row));
+    p.line = sweep_line_of(s, variant_short(v->row));
     if (p.line < 0) {
         s->lines_left_out++;
         return;

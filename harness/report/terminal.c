@@ -308,7 +308,7 @@ static void write_ncu(struct text *t, const struct table *table, const struct re
 }
 
 /* An empty line before a table, but for its own heading, and behind it. */
-static void write(struct text *t, const struct document *d, const struct report_style *style)
+static void terminal_write(struct text *t, const struct document *d, const struct report_style *style)
 {
     const struct block *before = NULL;
     int at = 0;
@@ -331,4 +331,4 @@ static void write(struct text *t, const struct document *d, const struct report_
     }
 }
 
-const struct form form_terminal = {.name = "text", .write = write};
+const struct form form_terminal = {.name = "text", .write = terminal_write};

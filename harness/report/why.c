@@ -140,7 +140,7 @@ static void add_roofline(struct text *t, const struct case_view *c, const struct
     text_free(&words);
 }
 
-static void add_step(struct text *t, const struct case_view *c, const struct view *v, int step, const struct report_style *style)
+static void why_add_step(struct text *t, const struct case_view *c, const struct view *v, int step, const struct report_style *style)
 {
     static void (*const parts[])(const struct case_view *, const struct view *, int, struct text *) = {resources_occupancy,
                                                                                                        resources_spills, resources_shared};
@@ -382,7 +382,7 @@ void report_why_row(struct text *t, const struct case_view *c, const struct view
     add_traffic(t, v);
     for (int i = 0; i < row->step_count; i++)
         if (!row->steps[i].prepare && !said(row, i))
-            add_step(t, c, v, i, style);
+            why_add_step(t, c, v, i, style);
     add_places(t, c, v, style);
     if (c->counts)
         add_against_counts(t, c, v, &a, style);

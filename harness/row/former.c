@@ -241,7 +241,7 @@ static bool fill_runs(struct store *store, struct error *err)
 }
 
 /* Does the database have it? A version before that which brought it does not. */
-static bool has(struct store *store, const char *what, bool *there, struct error *err)
+static bool former_has(struct store *store, const char *what, bool *there, struct error *err)
 {
     int64_t count = 0;
     bool done = store_integer(store, what, &count, err);
@@ -252,8 +252,8 @@ static bool has(struct store *store, const char *what, bool *there, struct error
 bool former_fill(struct store *store, struct error *err)
 {
     bool kernels, samples;
-    return has(store, "SELECT count(*) FROM pragma_table_info('result') WHERE name = 'kernels'", &kernels, err) &&
-           has(store, "SELECT count(*) FROM sqlite_master WHERE name = 'sample'", &samples, err) &&
+    return former_has(store, "SELECT count(*) FROM pragma_table_info('result') WHERE name = 'kernels'", &kernels, err) &&
+           former_has(store, "SELECT count(*) FROM sqlite_master WHERE name = 'sample'", &samples, err) &&
            (kernels || store_exec(store, "ALTER TABLE result ADD COLUMN kernels TEXT", "migrating", err)) && fill_runs(store, err) &&
            fill_rows(store, err) &&
            store_exec(store,

@@ -96,7 +96,7 @@ static struct axis_value *add_value(struct axis *axis)
 }
 
 /* Columns side by side become the axis' values. */
-static bool add_rows(struct axis *axis, const struct column *columns, int count, struct error *err)
+static bool axes_add_rows(struct axis *axis, const struct column *columns, int count, struct error *err)
 {
     for (int k = 0; k < columns[0].count; k++) {
         struct axis_value *value = add_value(axis);
@@ -148,7 +148,7 @@ static bool fields_parse(struct parsed *p, struct axis *axis, struct node *const
             ok = node_error(nodes[i], err, "axis '%.60s': '%.60s' has %d values, '%.60s' has %d", axis->name, field, columns[i].count,
                             axis->fields[0], columns[0].count);
     }
-    ok = ok && add_rows(axis, columns, count, err);
+    ok = ok && axes_add_rows(axis, columns, count, err);
     for (int i = 0; i < count; i++)
         free(columns[i].items);
     free(columns);
@@ -313,7 +313,7 @@ bool axis_apply(const struct axis *axis, const struct axis_value *value, struct 
     return true;
 }
 
-static int by_name(const void *a, const void *b)
+static int axes_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct axis *)a)->name, ((const struct axis *)b)->name);
 }
@@ -342,7 +342,7 @@ bool axes_parse(struct scenario *s, const struct node *axes, struct error *err)
     for (int i = 0; i < axes->count; i++) /* apart is checked each time: that bounds their number by that of the fields */
         if (!axis_parse(s, &p->axes[p->axis_count++], axes->keys[i], axes->items[i], err) || !check_apart(p, err))
             return false;
-    qsort(p->axes, (size_t)p->axis_count, sizeof *p->axes, by_name);
+    qsort(p->axes, (size_t)p->axis_count, sizeof *p->axes, axes_by_name);
     return true;
 }
 

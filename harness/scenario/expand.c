@@ -115,7 +115,7 @@ static bool impossible(const struct expansion *x, const struct scenario_case *c,
     return why->hint[0] ? error_hint(x->err, "%s", why->hint) : false;
 }
 
-static bool add_case(struct expansion *x, const struct layer *layer, const struct turn *turns, int count)
+static bool expand_add_case(struct expansion *x, const struct layer *layer, const struct turn *turns, int count)
 {
     struct scenario_case c = {.layer = layer, .work = layer->work, .repeat = layer->repeat, .place = x->place++};
     struct error why = {0};
@@ -156,7 +156,7 @@ done:
 static bool turn_all(struct expansion *x, const struct layer *layer, struct turn *turns, int count)
 {
     for (;;) {
-        if (!add_case(x, layer, turns, count))
+        if (!expand_add_case(x, layer, turns, count))
             return false;
         int k = count - 1; /* odometer, last axis fastest */
         while (k >= 0 && ++turns[k].at == turns[k].axis->count)

@@ -118,7 +118,7 @@ static const struct value *get(const struct reader *r, const struct value *of, c
 }
 
 /* A number at list.dims.key or, for scalars, list.v; `fallback` < 0: it must be there. */
-static bool number(struct reader *r, const struct value *list_of, const char *of, const char *key, int64_t fallback, int64_t *out)
+static bool op_lines_number(struct reader *r, const struct value *list_of, const char *of, const char *key, int64_t fallback, int64_t *out)
 {
     const struct value *in = get(r, list_of, of), *dims = key ? get(r, in, "dims") : in, *v = get(r, dims, key ? key : "v");
     char digits[24];
@@ -146,7 +146,7 @@ static bool agrees(struct reader *r, const struct value *values, const char *of,
 {
     int64_t again;
     const struct value *v = get(r, values, of);
-    return number(r, values, of, key, with, &again) &&
+    return op_lines_number(r, values, of, key, with, &again) &&
            (again == with ||
             fail_at(r, v->column, "%s.%s is %lld, but %lld follows from the rest", of, key ? key : "v", (long long)again, (long long)with));
 }
@@ -162,13 +162,13 @@ static bool operation_of(struct reader *r, const struct value *whole, struct ope
                        type->word);
     if (!values || values->child == -1)
         return fail_at(r, whole->column, "no nda_vals");
-    if (!number(r, values, "in", "img", -1, &o->n) || !number(r, values, "in", "chan", -1, &o->c) ||
-        !number(r, values, "in", "y", -1, &o->h) || !number(r, values, "in", "x", -1, &o->w) ||
-        !number(r, values, "filts", "out_chan", -1, &o->k) || !number(r, values, "filts", "in_chan", -1, &in_channels) ||
-        !number(r, values, "filts", "y", -1, &o->r) || !number(r, values, "filts", "x", -1, &o->s) ||
-        !number(r, values, "stride", "y", 1, &o->stride) || !number(r, values, "stride", "x", 1, &wide_stride) ||
-        !number(r, values, "in_pad", "y", 0, &o->pad) || !number(r, values, "in_pad", "x", 0, &wide_pad) ||
-        !number(r, values, "conv_has_relu", NULL, 0, &relu))
+    if (!op_lines_number(r, values, "in", "img", -1, &o->n) || !op_lines_number(r, values, "in", "chan", -1, &o->c) ||
+        !op_lines_number(r, values, "in", "y", -1, &o->h) || !op_lines_number(r, values, "in", "x", -1, &o->w) ||
+        !op_lines_number(r, values, "filts", "out_chan", -1, &o->k) || !op_lines_number(r, values, "filts", "in_chan", -1, &in_channels) ||
+        !op_lines_number(r, values, "filts", "y", -1, &o->r) || !op_lines_number(r, values, "filts", "x", -1, &o->s) ||
+        !op_lines_number(r, values, "stride", "y", 1, &o->stride) || !op_lines_number(r, values, "stride", "x", 1, &wide_stride) ||
+        !op_lines_number(r, values, "in_pad", "y", 0, &o->pad) || !op_lines_number(r, values, "in_pad", "x", 0, &wide_pad) ||
+        !op_lines_number(r, values, "conv_has_relu", NULL, 0, &relu))
         return false;
     o->relu = relu != 0;
     if (!o->n || !o->c || !o->h || !o->w || !o->k || !o->r || !o->s || !o->stride || !in_channels)

@@ -258,7 +258,7 @@ static bool parse_on(struct scenario *s, struct error *err)
     return true;
 }
 
-static bool parse(struct scenario *s, struct error *err)
+static bool scenario_parse(struct scenario *s, struct error *err)
 {
     static const char *const keys[] = {"scenario", "about",    "defaults", "data",     "layers", "network", "networks", "sequences",
                                        "axes",     "variants", "time",     "counters", "on",     "answers", NULL};
@@ -280,7 +280,7 @@ struct scenario *scenario_load(const char *path, struct error *err)
     struct parsed *p = s->parsed = xcalloc(1, sizeof *p);
     p->folder = file_dir(path);
     s->root = node_parse_text(path, text, bytes, 1, 1, err);
-    if (!s->root || !parse(s, err))
+    if (!s->root || !scenario_parse(s, err))
         goto done;
     ok = true;
 done:

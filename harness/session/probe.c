@@ -5,7 +5,7 @@
 
 #define PROBE_LIMIT_S 90.0
 
-static void take(char *to, size_t bytes, const json_t *event, const char *key)
+static void probe_take(char *to, size_t bytes, const json_t *event, const char *key)
 {
     const char *s = json_string_value(json_object_get(event, key));
     snprintf(to, bytes, "%s", s ? s : "");
@@ -25,12 +25,12 @@ bool session_device(const struct session_probe *ask, volatile sig_atomic_t *inte
     }
     bool ok = wire_chip_read(json_object_get(event, "chip"), &out->chip) ||
               error_set(err, ERROR_INTERNAL, "the device probe answered without a chip");
-    take(out->spec, sizeof out->spec, event, "spec");
-    take(out->about, sizeof out->about, event, "about");
-    take(out->uuid, sizeof out->uuid, event, "uuid");
-    take(out->driver, sizeof out->driver, event, "driver");
-    take(out->library, sizeof out->library, event, "library");
-    take(out->compiler, sizeof out->compiler, event, "compiler");
+    probe_take(out->spec, sizeof out->spec, event, "spec");
+    probe_take(out->about, sizeof out->about, event, "about");
+    probe_take(out->uuid, sizeof out->uuid, event, "uuid");
+    probe_take(out->driver, sizeof out->driver, event, "driver");
+    probe_take(out->library, sizeof out->library, event, "library");
+    probe_take(out->compiler, sizeof out->compiler, event, "compiler");
     json_decref(event);
     return ok;
 }

@@ -190,7 +190,7 @@ void session_event(struct session *s, const json_t *event)
     }
 }
 
-static bool put(struct session *s, int row, struct error *err)
+static bool run_put(struct session *s, int row, struct error *err)
 {
     return store_put(s->store, s->run.id, s->rows[row], err);
 }
@@ -289,7 +289,7 @@ static bool verify_row(struct session *s, int row, struct error *err)
     struct error why = {0};
     if (!choose(s, row)) {
         s->done++;
-        return put(s, row, err);
+        return run_put(s, row, err);
     }
     enum outcome outcome;
     if (!ask_verify(s, row, &outcome, &why, err))
@@ -299,7 +299,7 @@ static bool verify_row(struct session *s, int row, struct error *err)
     if (s->interrupted)
         return true;
     s->done++;
-    return put(s, row, err);
+    return run_put(s, row, err);
 }
 
 /* ---- measure: the survivors of a case together ---- */
@@ -330,7 +330,7 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
     int unexplained = 0;               /* deaths before anything was said of a row */
     for (int i = first; i < last; i++) /* of a resumed run: chosen anew */
         if (s->kept[i] && (s->rows[i]->status == ROW_OK) && !choose(s, i))
-            return put(s, i, err);
+            return run_put(s, i, err);
     for (;;) {
         struct error why = {0};
         json_t *rows = survivors(s, first, last);
@@ -368,7 +368,7 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
     for (int i = first; i < last; i++) {
         if (s->choices[i])
             choose_sums(&s->plan, i, s->choices[i], s->rows, s->rows[i]);
-        if (!put(s, i, err))
+        if (!run_put(s, i, err))
             return false;
     }
     return true;
@@ -381,7 +381,7 @@ static bool count_case(struct session *s, int first, int last, struct error *err
     if (!session_count(s, first, last, err))
         return false;
     for (int i = first; i < last; i++)
-        if (!put(s, i, err))
+        if (!run_put(s, i, err))
             return false;
     return true;
 }

@@ -31,7 +31,7 @@ static size_t skip_blanks(const char *s, size_t i, size_t n)
     return i;
 }
 
-static int line_of(const char *s, size_t at)
+static int head_find_line_of(const char *s, size_t at)
 {
     int line = 1;
     for (const char *p = s; (p = memchr(p, '\n', (size_t)(s + at - p))); p++)
@@ -59,7 +59,7 @@ static size_t head_mark(const char *s, size_t i, size_t n)
 
 static bool broken(const char *file, const char *s, size_t at, struct error *err, const char *message)
 {
-    return error_set(err, ERROR_USAGE, "%s:%d:%d: %s", file, line_of(s, at), column_of(s, at), message);
+    return error_set(err, ERROR_USAGE, "%s:%d:%d: %s", file, head_find_line_of(s, at), column_of(s, at), message);
 }
 
 enum head_found head_find(const char *file, const char *s, size_t n, struct head_place *out, struct error *err)
@@ -73,7 +73,7 @@ enum head_found head_find(const char *file, const char *s, size_t n, struct head
         for (const char *p = s + (i < n ? i + 1 : n); (p = memmem(p, (size_t)(s + n - p), "/*", 2)); p++) {
             size_t mark = head_mark(s, (size_t)(p - s), n);
             if (mark && s[mark] >= '0' && s[mark] <= '9') {
-                out->later = line_of(s, (size_t)(p - s));
+                out->later = head_find_line_of(s, (size_t)(p - s));
                 break;
             }
         }
@@ -106,6 +106,6 @@ enum head_found head_find(const char *file, const char *s, size_t n, struct head
     }
     out->begin = j + 1;
     out->end = stop;
-    out->line = line_of(s, out->begin);
+    out->line = head_find_line_of(s, out->begin);
     return HEAD_PRESENT;
 }

@@ -24,7 +24,7 @@ static bool equal_lower(const char *a, const char *b)
 }
 
 /* Common spellings; the first word of a row is the name in a head. */
-static const char *by_name(const char *name, const char *const rows[][10])
+static const char *new_by_name(const char *name, const char *const rows[][10])
 {
     for (int i = 0; rows[i][0]; i++)
         for (int j = 0; j < 10 && rows[i][j]; j++)
@@ -43,7 +43,7 @@ static const char *tensor_of(const struct guess *g, const char *name)
                                            {"mask_in", "mask", NULL},
                                            {"mask_out", NULL},
                                            {NULL}};
-    const char *t = by_name(name, rows);
+    const char *t = new_by_name(name, rows);
     return t && op_role(g->op, t) ? t : NULL;
 }
 
@@ -73,7 +73,7 @@ static const char *symbol_of(const struct op *op, const char *name)
                                            {"groups", NULL},
                                            {"block", "block_size", "factor", "scale", NULL},
                                            {NULL}};
-    const char *t = by_name(name, rows);
+    const char *t = new_by_name(name, rows);
     return t && is_symbol(op, t) ? t : NULL;
 }
 
@@ -119,7 +119,7 @@ static const char *dtype_of(const char *type)
                                            {"bf16", "__nv_bfloat16", "nv_bfloat16", NULL},
                                            {"f64", "double", NULL},
                                            {NULL}};
-    return type ? by_name(type, rows) : NULL;
+    return type ? new_by_name(type, rows) : NULL;
 }
 
 static void add_types(const struct guess *g, struct text *t)
@@ -158,7 +158,7 @@ static void add_defines(const struct guess *g, struct text *t)
     }
 }
 
-static void add_step(const struct guess *g, struct text *t)
+static void new_add_step(const struct guess *g, struct text *t)
 {
     const char *elements = is_symbol(g->op, "p") && is_symbol(g->op, "k") ? "n * k * p * q" : "n * c * h * w";
     bool numeric = g->s.bounds[0] && strspn(g->s.bounds, "0123456789 ") == strlen(g->s.bounds);
@@ -209,7 +209,7 @@ char *variant_new(const struct op *op, const char *source_text, const char *kern
     text_add(&t,
              "# params:                      # numbers to tune, compiled in under their names\n#   TILE: {values: [8, 16], default: 8}\n");
     add_defines(&g, &t);
-    add_step(&g, &t);
+    new_add_step(&g, &t);
     text_add(&t, "*/\n");
     if (!g.s.external_c)
         text_addf(&t, "/* bench finds kernels by their C name: write extern \"C\" before `__global__ void %s`. */\n", g.s.name);

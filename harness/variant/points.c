@@ -29,7 +29,7 @@ static bool refuse(const struct head_param *p, const struct node *n, const char 
     return false;
 }
 
-static bool add(struct chosen *c, const struct head_param *p, const struct node *n, const char *variant, struct error *err)
+static bool points_add(struct chosen *c, const struct head_param *p, const struct node *n, const char *variant, struct error *err)
 {
     long long i;
     double d;
@@ -72,9 +72,9 @@ static bool choose(struct chosen *c, const struct head_param *p, const struct no
     if (n->kind == NODE_SCALAR && !strcmp(n->text, "all") && !head_param_allows(p, &all))
         return choose_all(c, p, n, err);
     if (n->kind != NODE_LIST)
-        return add(c, p, n, variant, err);
+        return points_add(c, p, n, variant, err);
     for (int i = 0; i < n->count; i++)
-        if (!add(c, p, n->items[i], variant, err))
+        if (!points_add(c, p, n->items[i], variant, err))
             return false;
     return n->count > 0 || node_error(n, err, "%s has no value", p->name);
 }

@@ -13,7 +13,7 @@ static void add_note(struct variant_set *set, char *note)
     set->notes[set->note_count++] = note;
 }
 
-static int by_name(const void *a, const void *b)
+static int set_by_name(const void *a, const void *b)
 {
     const struct variant *const *va = a, *const *vb = b;
     return strcmp((*va)->name, (*vb)->name);
@@ -164,7 +164,7 @@ bool variant_set_load_from(const char *root, const char *include, const char *co
     for (int i = 0; i < set->count; i++)
         set->items[i]->include = include;
     if (set->count)
-        qsort(set->items, (size_t)set->count, sizeof *set->items, by_name);
+        qsort(set->items, (size_t)set->count, sizeof *set->items, set_by_name);
     for (int i = 1; done && i < set->count; i++)
         if (!strcmp(set->items[i - 1]->name, set->items[i]->name))
             done = error_set(err, ERROR_USAGE, "two variants are called %s: %s and %s", set->items[i]->name, set->items[i - 1]->path,

@@ -51,7 +51,7 @@ static void forget(struct ablated *a)
     build_free(&a->build);
 }
 
-static bool set_up(struct worker *w, int row, struct ablated *a, int part, struct error *err)
+static bool ablate_set_up(struct worker *w, int row, struct ablated *a, int part, struct error *err)
 {
     struct op_data *data;
     double ns;
@@ -63,7 +63,7 @@ static bool set_up(struct worker *w, int row, struct ablated *a, int part, struc
 }
 
 /* `what`: ns or instructions. */
-static void put(struct row *row, int part, const char *what, const char *unit, const char *source, double value)
+static void ablate_put(struct row *row, int part, const char *what, const char *unit, const char *source, double value)
 {
     char name[80];
     snprintf(name, sizeof name, "ablate.%s%s_%s", part == WHOLE ? "whole" : "no_", part == WHOLE ? "" : ablation_names[part], what);
@@ -88,7 +88,7 @@ static bool time_parts(struct worker *w, int row, struct ablated *parts, struct 
             samples[i][r] = ns[i];
     }
     for (int i = 0; i < count; i++)
-        put(out, which[i], "ns", "ns", "events", estimate_median(samples[i], ROUNDS).median);
+        ablate_put(out, which[i], "ns", "ns", "events", estimate_median(samples[i], ROUNDS).median);
     return true;
 }
 
@@ -109,7 +109,7 @@ static bool count_parts(struct worker *w, struct ablated *parts, struct row *out
         if (!rig_run(parts[i].rig, err) || !w->dev->ops->sync(w->dev, err))
             return false;
         w->dev->ops->counters(w->dev, add_instructions, &instructions);
-        put(out, i, "instructions", "", "emu", instructions);
+        ablate_put(out, i, "instructions", "", "emu", instructions);
     }
     return true;
 }
@@ -122,7 +122,7 @@ bool worker_ablate(struct worker *w, int index, struct error *err)
     bool ok = true;
     for (int i = 0; i <= WHOLE && ok; i++)
         if (i == WHOLE || p->ablations[i])
-            ok = set_up(w, index, &parts[i], i, err);
+            ok = ablate_set_up(w, index, &parts[i], i, err);
     ok =
         ok && (w->dev->ops->keeps_time ? time_parts(w, index, parts, out, err) : !w->dev->ops->counters || count_parts(w, parts, out, err));
     if (ok) {

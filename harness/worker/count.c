@@ -45,7 +45,7 @@ static void announce(void *context, int item)
     stage(t, t->first + item, "count", t->w->time_limit_s * 2 + 30);
 }
 
-static bool has(void *context, const char *metric)
+static bool count_has(void *context, const char *metric)
 {
     return cupti_has(context, metric);
 }
@@ -68,7 +68,7 @@ static bool open_counters(struct worker *w, struct error *err)
     cupti_session_rest(w->cupti); /* it can be had; the rows are traced before they are counted */
     struct cupti_chip *chip = cupti_session_chip(w->cupti);
     const struct counter_choice *c = &w->plan.counters;
-    struct counter_chip asked = {cupti_name(chip), has, chip};
+    struct counter_chip asked = {cupti_name(chip), count_has, chip};
     struct cupti_metric ignored;
     for (int i = 0; i < c->metric_count; i++)
         if (!cupti_describe(chip, c->metrics[i], &ignored, err))
@@ -243,7 +243,7 @@ static void put_value(void *context, const struct counter_value *value, double n
     row_add_metric(s->row, s->step, 0, name, value->unit, "cupti", number);
 }
 
-static void take(struct tally *t, int i, int step, const double *measured, const json_t *facts)
+static void count_take(struct tally *t, int i, int step, const double *measured, const json_t *facts)
 {
     struct worker *w = t->w;
     struct counter_known known = {.fact = fact, .context = (void *)facts};
@@ -257,7 +257,7 @@ static void take(struct tally *t, int i, int step, const double *measured, const
     }
 }
 
-static double now_s(void)
+static double count_now_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -268,11 +268,11 @@ static void report(struct tally *t, int i, const double *row, double *const *ste
 {
     const json_t *asked = json_array_get(t->asked, (size_t)i), *facts = json_object_get(asked, "steps");
     char number[16];
-    take(t, i, -1, row, json_object_get(asked, "facts"));
+    count_take(t, i, -1, row, json_object_get(asked, "facts"));
     for (int k = 0; steps && k < rig_program(t->items[i].rig)->step_count; k++) {
         snprintf(number, sizeof number, "%d", k);
         if (steps[k])
-            take(t, i, k, steps[k], json_object_get(facts, number));
+            count_take(t, i, k, steps[k], json_object_get(facts, number));
     }
     row_add_metric(t->rows[i], -1, 0, "hw.passes", "", "cupti", passes);
     row_add_metric(t->rows[i], -1, 0, "hw.cost_s", "s", "cupti", seconds);
@@ -304,10 +304,10 @@ static bool count_some(struct tally *t, int first, int *next, struct error *err)
                             .metrics = w->set.metrics,
                             .metric_count = (size_t)w->set.count};
     struct count_result result;
-    double began = now_s();
+    double began = count_now_s();
     if (!count_run(&job, &result, err))
         return false;
-    double seconds = (now_s() - began) / (last - first);
+    double seconds = (count_now_s() - began) / (last - first);
     for (int i = first; i < last; i++)
         report(t, i, result.rows[i - first], result.steps[i - first], result.passes, seconds);
     count_free(&result, t->items + first);

@@ -116,7 +116,7 @@ struct search {
     double told_s;
 };
 
-static double now_s(void *context)
+static double race_now_s(void *context)
 {
     struct timespec t;
     (void)context;
@@ -159,9 +159,9 @@ static bool race_round(void *context, const int *who, int count, int round, doub
     int all = s->pinned_count + count;
     struct rig **rigs = xcalloc((size_t)all, sizeof *rigs);
     double *times = xcalloc((size_t)all, sizeof *times);
-    if (now_s(NULL) - s->told_s > WATCH_S / 4) {
+    if (race_now_s(NULL) - s->told_s > WATCH_S / 4) {
         worker_stage(s->b.w, -1, "race", WATCH_S + s->b.w->time_limit_s * all);
-        s->told_s = now_s(NULL);
+        s->told_s = race_now_s(NULL);
     }
     for (int i = 0; i < all; i++)
         rigs[i] = s->b.rigs[i < s->pinned_count ? s->pinned[i] : s->points[who[i - s->pinned_count]]];
@@ -219,7 +219,7 @@ static bool race_variant(struct search *s, double budget_s, struct error *err)
 {
     const struct timing_plan *t = &s->b.w->plan.time;
     struct race_plan plan = {.at_once = at_once(s), .rounds_max = ROUNDS_MAX, .half_width = t->half_width, .budget_s = budget_s};
-    struct race_ops ops = {s, point_enter, point_leave, race_round, now_s};
+    struct race_ops ops = {s, point_enter, point_leave, race_round, race_now_s};
     struct race_result result;
     s->racers = xcalloc((size_t)s->point_count, sizeof *s->racers);
     s->pinned_rounds = 0;

@@ -133,7 +133,7 @@ static bool from_cache(const char *name, const char *key, struct compiled *out)
     return true;
 }
 
-static double now_s(void)
+static double compile_now_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -143,9 +143,9 @@ static double now_s(void)
 static bool compile_now(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                         struct error *err)
 {
-    double start = now_s();
+    double start = compile_now_s();
     bool ok = c->kind == COMPILER_NVRTC ? nvrtc_compile(c, s, r, out, err) : nvcc_compile(c, s, r, out, err);
-    out->seconds = now_s() - start;
+    out->seconds = compile_now_s() - start;
     return ok;
 }
 

@@ -117,7 +117,7 @@ static bool open_elf(struct elf *e, const void *cubin, size_t bytes, struct erro
     return true;
 }
 
-static int by_name(const void *a, const void *b)
+static int cubin_by_name(const void *a, const void *b)
 {
     return strcmp(((const struct kernel_place *)a)->name, ((const struct kernel_place *)b)->name);
 }
@@ -125,7 +125,7 @@ static int by_name(const void *a, const void *b)
 static struct kernel_place *find_kernel(const struct elf *e, const char *name)
 {
     struct kernel_place key = {.name = name};
-    return e->count ? bsearch(&key, e->kernels, (size_t)e->count, sizeof key, by_name) : NULL;
+    return e->count ? bsearch(&key, e->kernels, (size_t)e->count, sizeof key, cubin_by_name) : NULL;
 }
 
 static void nothing_known(struct kernel_facts *f, const char *name)
@@ -167,7 +167,7 @@ static bool find_kernels(struct elf *e, struct error *err)
         break; /* a file has one symbol table */
     }
     if (e->count)
-        qsort(e->kernels, (size_t)e->count, sizeof *e->kernels, by_name);
+        qsort(e->kernels, (size_t)e->count, sizeof *e->kernels, cubin_by_name);
     return true;
 }
 

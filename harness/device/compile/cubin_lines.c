@@ -83,7 +83,7 @@ static uint32_t word_at(const unsigned char *p)
     return v;
 }
 
-static bool number(struct bytes *b, size_t n, uint64_t *out)
+static bool cubin_lines_number(struct bytes *b, size_t n, uint64_t *out)
 {
     *out = 0;
     if ((size_t)(b->end - b->p) < n)
@@ -205,7 +205,7 @@ static bool extended(struct program *p, struct row *r, struct lines *l)
         *r = (struct row){.file = 1, .line = 1};
     } else if (opcode == 2 && size == 9) { /* address: a relocation says of which function */
         r->ours = relocated(p->relocations, (uint64_t)(body.p - p->start), p->symbol);
-        ok = number(&body, 8, &r->address);
+        ok = cubin_lines_number(&body, 8, &r->address);
     } else if (opcode == INLINED_CALL) {
         ok = leb(&body, false, &context) && context >= 0 && context < UINT32_MAX;
         r->inlined_at = ok ? (uint32_t)context : 0;
@@ -240,7 +240,7 @@ static bool run_program(struct program *p, struct lines *l)
             r.address += (uint64_t)((255 - p->opcode_base) / p->line_range);
         } else if (opcode == 9) {
             uint64_t advance;
-            ok = number(&p->code, 2, &advance);
+            ok = cubin_lines_number(&p->code, 2, &advance);
             r.address += ok ? advance : 0;
         } else if (opcode > 4) {
             for (int i = 0; ok && i < p->lengths[opcode - 1]; i++)
@@ -266,24 +266,24 @@ static bool read_lines(const struct image *e, uint32_t symbol, struct lines *l)
             return false;
     }
     unit = section;
-    if (!number(&unit, 4, &length) || length > (uint64_t)(unit.end - unit.p))
+    if (!cubin_lines_number(&unit, 4, &length) || length > (uint64_t)(unit.end - unit.p))
         return false;
     unit.end = unit.p + length;
     struct program p = {.start = section.p, .relocations = &relocations, .symbol = symbol};
-    if (!number(&unit, 2, &version) || version < 2 || version > 3 || !number(&unit, 4, &header_length) ||
+    if (!cubin_lines_number(&unit, 2, &version) || version < 2 || version > 3 || !cubin_lines_number(&unit, 4, &header_length) ||
         header_length > (uint64_t)(unit.end - unit.p))
         return false;
     header = (struct bytes){unit.p, unit.p + header_length};
     p.code = (struct bytes){header.end, unit.end};
-    if (!number(&header, 2, &v)) /* least instruction length (1), is_stmt */
+    if (!cubin_lines_number(&header, 2, &v)) /* least instruction length (1), is_stmt */
         return false;
-    if (!number(&header, 1, &v))
+    if (!cubin_lines_number(&header, 1, &v))
         return false;
     p.line_base = (signed char)v;
-    if (!number(&header, 1, &v) || v < 1)
+    if (!cubin_lines_number(&header, 1, &v) || v < 1)
         return false;
     p.line_range = (int)v;
-    if (!number(&header, 1, &v) || v < 10 || header.end - header.p < (int)v - 1)
+    if (!cubin_lines_number(&header, 1, &v) || v < 10 || header.end - header.p < (int)v - 1)
         return false;
     p.opcode_base = (int)v;
     p.lengths = header.p;
@@ -292,7 +292,7 @@ static bool read_lines(const struct image *e, uint32_t symbol, struct lines *l)
 }
 
 /* The row that holds an address of the kernel, called through inlined code from where it stands in `file`. */
-static int line_of(const struct lines *l, uint64_t address, const char *file)
+static int cubin_lines_line_of(const struct lines *l, uint64_t address, const char *file)
 {
     const struct row *found = NULL;
     for (size_t i = 0; i + 1 < l->count; i++) {
@@ -310,7 +310,7 @@ static int line_of(const struct lines *l, uint64_t address, const char *file)
 
 /* ---- spills ---- */
 
-static void add(struct spill_line **lines, int *count, int line, bool store)
+static void cubin_lines_add(struct spill_line **lines, int *count, int line, bool store)
 {
     int i = 0;
     while (i < *count && (*lines)[i].line != line)
@@ -345,7 +345,7 @@ static void walk(struct bytes info, const struct bytes *text, const struct lines
                 continue;
             uint32_t opcode = word_at(text->p + at) & 0x1ff;
             if (opcode == OPCODE_LDL || opcode == OPCODE_STL) /* sm_75 to sm_120: see cubin.c */
-                add(lines, count, line_of(l, at, file), opcode == OPCODE_STL);
+                cubin_lines_add(lines, count, cubin_lines_line_of(l, at, file), opcode == OPCODE_STL);
         }
         info.p += size;
     }
@@ -400,7 +400,7 @@ struct cubin_lines *cubin_lines_open(const void *cubin, size_t bytes, const char
 
 int cubin_lines_at(const struct cubin_lines *lines, uint64_t offset)
 {
-    return lines ? line_of(&lines->lines, offset, lines->file) : 0;
+    return lines ? cubin_lines_line_of(&lines->lines, offset, lines->file) : 0;
 }
 
 void cubin_lines_close(struct cubin_lines *lines)

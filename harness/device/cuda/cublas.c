@@ -95,7 +95,7 @@ void cublas_close(struct cublas *c)
     free(c);
 }
 
-static bool make(struct cublas_gemm *g, int math, int n, struct error *err)
+static bool cublas_make(struct cublas_gemm *g, int math, int n, struct error *err)
 {
     struct cublas *c = g->library;
     int type = math == MATH_F16_ACC32 || math == MATH_F16_ACC16 ? TYPE_F16 : math == MATH_BF16_ACC32 ? TYPE_BF16 : TYPE_F32;
@@ -122,7 +122,7 @@ bool cublas_gemm_make(struct cublas *c, int math, int n, uint64_t a, uint64_t b,
 {
     struct cublas_gemm *g = xcalloc(1, sizeof *g);
     *g = (struct cublas_gemm){.library = c, .a = a, .b = b, .d = d, .workspace = workspace};
-    if (!make(g, math, n, err)) {
+    if (!cublas_make(g, math, n, err)) {
         cublas_gemm_free(g);
         return false;
     }

@@ -132,7 +132,7 @@ static void driver_version(char *out, size_t bytes)
         out[0] = 0;
 }
 
-static void describe(struct device *dev, struct cuda_state *s, int index)
+static void cuda_describe(struct device *dev, struct cuda_state *s, int index)
 {
     CUuuid id;
     int cuda = 0;
@@ -186,7 +186,7 @@ static bool cuda_open(struct device *dev, const char *spec, struct error *err)
         return false;
     }
     cuda_chip(dev);
-    describe(dev, s, index);
+    cuda_describe(dev, s, index);
     return true;
 }
 

@@ -34,7 +34,7 @@ static void *optional(const char *name, const char *older)
     return p || !older ? p : library_symbol(&nvml.library, older, NULL);
 }
 
-static bool load(struct error *err)
+static bool nvml_load(struct error *err)
 {
     static const char *const sonames[] = {"libnvidia-ml.so.1", NULL};
     struct library *l = &nvml.library;
@@ -60,7 +60,7 @@ static bool load(struct error *err)
 bool nvml_open(struct error *err)
 {
     pthread_mutex_lock(&lock);
-    bool ok = nvml.users > 0 || load(err);
+    bool ok = nvml.users > 0 || nvml_load(err);
     if (ok) {
         nvml.users++;
     } else {
@@ -82,7 +82,7 @@ void nvml_close(void)
     pthread_mutex_unlock(&lock);
 }
 
-static bool find(const char *uuid)
+static bool nvml_find(const char *uuid)
 {
     if (!nvml.users || !uuid || !uuid[0])
         return false;
@@ -103,7 +103,7 @@ bool nvml_read(const char *uuid, struct nvml_sample *out)
     unsigned long long bits;
     *out = (struct nvml_sample){-1, -1, -1, -1, -1, -1};
     pthread_mutex_lock(&lock);
-    bool found = find(uuid);
+    bool found = nvml_find(uuid);
     if (found) {
         if (nvml.clock && nvml.clock(nvml.device, CLOCK_SM, &v) == SUCCESS)
             out->sm_clock_hz = v * 1e6;

@@ -14,7 +14,7 @@ struct builder {
     const char *what; /* of it */
 };
 
-static void *make(struct builder *b, enum cudnn_descriptor type)
+static void *graph_descriptor(struct builder *b, enum cudnn_descriptor type)
 {
     void *d = NULL;
     if (b->status != STATUS_SUCCESS)
@@ -41,7 +41,7 @@ static void set_descriptor(struct builder *b, void *d, enum cudnn_attribute name
     set(b, d, name, TYPE_BACKEND_DESCRIPTOR, 1, &value);
 }
 
-static void *finish(struct builder *b, void *d, const char *what)
+static void *cudnn_graph_finish(struct builder *b, void *d, const char *what)
 {
     if (b->status != STATUS_SUCCESS)
         return NULL;
@@ -64,7 +64,7 @@ static int sums_of(const struct cudnn_conv *c)
 /* all: n,c,d,h,w (or k,c,t,r,s), of which two dimensions leave the third out; the layout decides the strides. */
 static void *tensor(struct builder *b, int64_t uid, const int64_t all[5], int data, bool is_virtual)
 {
-    void *d = make(b, DESCRIPTOR_TENSOR);
+    void *d = graph_descriptor(b, DESCRIPTOR_TENSOR);
     bool deep = b->conv->d > 0, last = b->conv->layout == LAYOUT_NHWC;
     int rank = deep ? 5 : 4;
     int64_t dim[5] = {all[0], all[1]}, stride[5], step = last ? all[1] : 1, alignment = 16;
@@ -81,7 +81,7 @@ static void *tensor(struct builder *b, int64_t uid, const int64_t all[5], int da
     set(b, d, ATTR_TENSOR_UNIQUE_ID, TYPE_INT64, 1, &uid);
     set(b, d, ATTR_TENSOR_BYTE_ALIGNMENT, TYPE_INT64, 1, &alignment);
     set(b, d, ATTR_TENSOR_IS_VIRTUAL, TYPE_BOOLEAN, 1, &is_virtual);
-    return finish(b, d, "a tensor");
+    return cudnn_graph_finish(b, d, "a tensor");
 }
 
 static void *convolution(struct builder *b, void *x, void *w, void *y)
@@ -90,7 +90,7 @@ static void *convolution(struct builder *b, void *x, void *w, void *y)
     int64_t dims = c->d > 0 ? 3 : 2, stride[] = {c->stride, c->stride, c->stride}, pad[] = {c->pad, c->pad, c->pad},
             dilation[] = {c->dilation, c->dilation, c->dilation};
     int compute = sums_of(c), mode = CROSS_CORRELATION;
-    void *d = make(b, DESCRIPTOR_CONVOLUTION);
+    void *d = graph_descriptor(b, DESCRIPTOR_CONVOLUTION);
     set(b, d, ATTR_CONVOLUTION_COMP_TYPE, TYPE_DATA_TYPE, 1, &compute);
     set(b, d, ATTR_CONVOLUTION_CONV_MODE, TYPE_CONVOLUTION_MODE, 1, &mode);
     set(b, d, ATTR_CONVOLUTION_SPATIAL_DIMS, TYPE_INT64, 1, &dims);
@@ -98,35 +98,35 @@ static void *convolution(struct builder *b, void *x, void *w, void *y)
     set(b, d, ATTR_CONVOLUTION_FILTER_STRIDES, TYPE_INT64, dims, stride);
     set(b, d, ATTR_CONVOLUTION_PRE_PADDINGS, TYPE_INT64, dims, pad);
     set(b, d, ATTR_CONVOLUTION_POST_PADDINGS, TYPE_INT64, dims, pad);
-    finish(b, d, "the convolution");
+    cudnn_graph_finish(b, d, "the convolution");
     float alpha = 1, beta = 0;
-    void *op = make(b, DESCRIPTOR_OPERATION_CONVOLUTION_FORWARD);
+    void *op = graph_descriptor(b, DESCRIPTOR_OPERATION_CONVOLUTION_FORWARD);
     set_descriptor(b, op, ATTR_CONVOLUTION_FORWARD_CONV_DESC, d);
     set_descriptor(b, op, ATTR_CONVOLUTION_FORWARD_X, x);
     set_descriptor(b, op, ATTR_CONVOLUTION_FORWARD_W, w);
     set_descriptor(b, op, ATTR_CONVOLUTION_FORWARD_Y, y);
     set(b, op, ATTR_CONVOLUTION_FORWARD_ALPHA, TYPE_FLOAT, 1, &alpha);
     set(b, op, ATTR_CONVOLUTION_FORWARD_BETA, TYPE_FLOAT, 1, &beta);
-    return finish(b, op, "the convolution");
+    return cudnn_graph_finish(b, op, "the convolution");
 }
 
 /* other NULL: of one operand. slope: of negative values, for RELU_FWD. */
 static void *pointwise(struct builder *b, enum cudnn_pointwise kind, void *x, void *other, void *y, double slope)
 {
     int mode = (int)kind, precision = DATA_FLOAT;
-    void *d = make(b, DESCRIPTOR_POINTWISE);
+    void *d = graph_descriptor(b, DESCRIPTOR_POINTWISE);
     set(b, d, ATTR_POINTWISE_MODE, TYPE_POINTWISE_MODE, 1, &mode);
     set(b, d, ATTR_POINTWISE_MATH_PREC, TYPE_DATA_TYPE, 1, &precision);
     if (slope != 0)
         set(b, d, ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, TYPE_DOUBLE, 1, &slope);
-    finish(b, d, "the epilogue");
-    void *op = make(b, DESCRIPTOR_OPERATION_POINTWISE);
+    cudnn_graph_finish(b, d, "the epilogue");
+    void *op = graph_descriptor(b, DESCRIPTOR_OPERATION_POINTWISE);
     set_descriptor(b, op, ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, d);
     set_descriptor(b, op, ATTR_OPERATION_POINTWISE_XDESC, x);
     if (other)
         set_descriptor(b, op, ATTR_OPERATION_POINTWISE_BDESC, other);
     set_descriptor(b, op, ATTR_OPERATION_POINTWISE_YDESC, y);
-    return finish(b, op, "the epilogue");
+    return cudnn_graph_finish(b, op, "the epilogue");
 }
 
 /* The operations in order; each result but the last is virtual and f32, sums of i8 are i32. */
@@ -170,11 +170,11 @@ struct cudnn_graph *cudnn_graph_make(struct cudnn *handle, const struct cudnn_co
     g->channels = conv->k;
     g->dtype = conv->dtype;
     int count = operations(&b, ops);
-    g->operations = make(&b, DESCRIPTOR_OPERATIONGRAPH);
+    g->operations = graph_descriptor(&b, DESCRIPTOR_OPERATIONGRAPH);
     set(&b, g->operations, ATTR_OPERATIONGRAPH_OPS, TYPE_BACKEND_DESCRIPTOR, count, ops);
     if (handle->handle)
         set(&b, g->operations, ATTR_OPERATIONGRAPH_HANDLE, TYPE_HANDLE, 1, &handle->handle);
-    finish(&b, g->operations, "the operation graph");
+    cudnn_graph_finish(&b, g->operations, "the operation graph");
     bool ok = b.status == STATUS_SUCCESS || cudnn_failed(g->api, b.status, b.what, err);
     if (ok && narrow_bias && g->dev)
         ok = g->dev->ops->alloc(g->dev, "bias in 16 bits", (size_t)conv->k * 2, &g->narrow_bias, err);

@@ -152,7 +152,7 @@ static void describe_knobs(const struct cudnn_api *api, void *configuration, str
 }
 
 /* Engine, knobs and numerical notes of a configuration; false when it does not say. */
-static bool describe(struct cudnn *h, void *configuration, bool narrow_bias, struct cudnn_plan_facts *facts, unsigned *notes)
+static bool cudnn_plan_describe(struct cudnn *h, void *configuration, bool narrow_bias, struct cudnn_plan_facts *facts, unsigned *notes)
 {
     static const char *const names[NOTE_COUNT] = {"TENSOR_CORE",
                                                   "DOWN_CONVERT_INPUTS",
@@ -256,7 +256,7 @@ static void consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_
 {
     struct cudnn_plan_facts facts = {.mode = o->mode, .rank = rank};
     unsigned notes;
-    if (!describe(h, o->configurations[rank], g->bias_is_narrow, &facts, &notes))
+    if (!cudnn_plan_describe(h, o->configurations[rank], g->bias_is_narrow, &facts, &notes))
         return;
     for (int i = 0; i < list->seen_count; i++)
         if (strcmp(list->seen[i], facts.text) == 0)
@@ -365,7 +365,7 @@ struct cudnn_plan *cudnn_plan_again(struct cudnn *h, const struct cudnn_conv *co
     for (int i = 0; i < offer->count && !made; i++) {
         struct cudnn_plan_facts facts = {.mode = wanted->mode, .rank = i};
         unsigned notes;
-        if (describe(h, offer->configurations[i], g->bias_is_narrow, &facts, &notes) && !strcmp(facts.text, wanted->text))
+        if (cudnn_plan_describe(h, offer->configurations[i], g->bias_is_narrow, &facts, &notes) && !strcmp(facts.text, wanted->text))
             made = plan_make(h, g, conv, &offer->configurations[i], facts);
     }
     offer_close(h->api, offer);

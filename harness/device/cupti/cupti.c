@@ -55,7 +55,7 @@ static bool load_locked(struct error *err)
     return true;
 }
 
-static bool load(struct error *err)
+static bool cupti_load(struct error *err)
 {
     pthread_mutex_lock(&lock);
     bool ok = load_locked(err);
@@ -70,7 +70,7 @@ const char *cupti_path(void)
 
 bool cupti_functions(const struct cupti_function *functions, size_t count, struct error *err)
 {
-    if (!load(err))
+    if (!cupti_load(err))
         return false;
     for (size_t i = 0; i < count; i++) {
         void *address = library_symbol(&cupti.library, functions[i].name, err);
@@ -86,7 +86,7 @@ bool cupti_chips(const char *const **names, size_t *count, struct error *err)
     int code;
     *names = NULL;
     *count = 0;
-    if (!load(err))
+    if (!cupti_load(err))
         return false;
     code = cupti_shim_chips(&cupti.shim, names, count);
     return code ? cupti_fail(code, cupti_shim_names[CUPTI_SHIM_CHIPS], err) : true;
@@ -161,7 +161,7 @@ static bool has_rollup(struct cupti_chip *chip, enum cupti_shim_kind kind, const
     return false;
 }
 
-static bool find(struct cupti_chip *chip, const char *metric, struct cupti_metric *out)
+static bool cupti_find(struct cupti_chip *chip, const char *metric, struct cupti_metric *out)
 {
     if (cupti_shim_properties(&cupti.shim, chip->host, metric, &out->kind, &out->about, &out->unit) ||
         (unsigned)out->kind >= CUPTI_SHIM_KINDS)
@@ -172,7 +172,7 @@ static bool find(struct cupti_chip *chip, const char *metric, struct cupti_metri
 bool cupti_has(struct cupti_chip *chip, const char *metric)
 {
     struct cupti_metric m;
-    return find(chip, metric, &m);
+    return cupti_find(chip, metric, &m);
 }
 
 /* `metric` up to where its roll-up seems to begin: the first dot behind the `__` of its unit ("sm__cycles", "FE_A.TriageCompute.fe__x"). */
@@ -222,7 +222,7 @@ static const char *nearest(struct cupti_chip *chip, const char *base)
 
 bool cupti_describe(struct cupti_chip *chip, const char *metric, struct cupti_metric *out, struct error *err)
 {
-    if (find(chip, metric, out))
+    if (cupti_find(chip, metric, out))
         return true;
     char *base = base_name(metric);
     struct cupti_metric m;

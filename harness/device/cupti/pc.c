@@ -37,7 +37,7 @@ struct cupti_pc {
     CUpti_PCSamplingStallReason *stalls;
 };
 
-static bool load(struct cupti_pc *pc, struct error *err)
+static bool cupti_pc_load(struct cupti_pc *pc, struct error *err)
 {
     const struct cupti_function functions[] = {CALLS(LOOK_UP)};
     return cupti_functions(functions, sizeof functions / sizeof *functions, err);
@@ -85,10 +85,10 @@ static bool configure(struct cupti_pc *pc, CUpti_PCSamplingConfigurationInfo *in
     return code ? cupti_fail(code, "cuptiPCSamplingSetConfigurationAttribute", err) : true;
 }
 
-static bool set_up(struct cupti_pc *pc, struct error *err)
+static bool cupti_pc_set_up(struct cupti_pc *pc, struct error *err)
 {
     CUpti_PCSamplingEnableParams e = {.size = CUpti_PCSamplingEnableParamsSize, .ctx = pc->context};
-    if (!load(pc, err))
+    if (!cupti_pc_load(pc, err))
         return false;
     int code = pc->api.enable(&e);
     if (code)
@@ -118,7 +118,7 @@ bool cupti_pc_open(void *context, struct cupti_pc **out, struct error *err)
 {
     struct cupti_pc *pc = xcalloc(1, sizeof *pc);
     pc->context = context;
-    bool ok = set_up(pc, err);
+    bool ok = cupti_pc_set_up(pc, err);
     if (!ok) {
         cupti_pc_close(pc);
         pc = NULL;
@@ -159,7 +159,7 @@ static const char *reason_of(const struct cupti_pc *pc, uint32_t index)
 }
 
 /* What the buffer holds; it is empty afterwards. */
-static void take(struct cupti_pc *pc, struct cupti_samples *out)
+static void cupti_pc_take(struct cupti_pc *pc, struct cupti_samples *out)
 {
     out->dropped += pc->buffer.droppedSamples;
     for (size_t i = 0; i < pc->buffer.totalNumPcs && i < PCS_MAX; i++) {
@@ -185,13 +185,13 @@ static void take(struct cupti_pc *pc, struct cupti_samples *out)
 
 static bool read_rest(struct cupti_pc *pc, struct cupti_samples *out, struct error *err)
 {
-    take(pc, out);
+    cupti_pc_take(pc, out);
     for (int i = 0; i < READINGS_MAX && pc->buffer.remainingNumPcs; i++) {
         CUpti_PCSamplingGetDataParams g = {.size = CUpti_PCSamplingGetDataParamsSize, .ctx = pc->context, .pcSamplingData = &pc->buffer};
         int code = pc->api.get(&g);
         if (code)
             return cupti_fail(code, "cuptiPCSamplingGetData", err);
-        take(pc, out);
+        cupti_pc_take(pc, out);
     }
     return true;
 }

@@ -61,7 +61,7 @@ struct cupti_session {
 /* A parameter block: zero but for its size. */
 #define PARAMS(type, name) type##_Params name = {.structSize = type##_Params_STRUCT_SIZE}
 
-static bool load(struct api *api, struct error *err)
+static bool cupti_range_load(struct api *api, struct error *err)
 {
     const struct cupti_function functions[] = {CALLS(LOOK_UP)};
     return cupti_functions(functions, sizeof functions / sizeof *functions, err);
@@ -144,7 +144,7 @@ static bool open_session(struct cupti_session *s, int device, struct error *err)
 {
     PARAMS(CUpti_Profiler_Initialize, init);
     PARAMS(CUpti_Device_GetChipName, chip);
-    if (!load(&s->api, err))
+    if (!cupti_range_load(&s->api, err))
         return false;
     int code = s->api.init(&init);
     if (code)

@@ -46,7 +46,7 @@ static bool find_metrics(struct cupti_sass *sass, const char *chip, const char *
     return sass->count || error_set(err, ERROR_ENVIRONMENT, "CUPTI has none of the SASS metrics for %s", chip);
 }
 
-static bool set_up(struct cupti_sass *sass, const char *const *metrics, int count, struct error *err)
+static bool cupti_sass_set_up(struct cupti_sass *sass, const char *const *metrics, int count, struct error *err)
 {
     const struct cupti_function functions[] = {CALLS(LOOK_UP)};
     CUpti_Profiler_Initialize_Params init = {.structSize = CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
@@ -75,7 +75,7 @@ bool cupti_sass_open(void *context, int device, const char *const *metrics, int 
     struct cupti_sass *sass = xcalloc(1, sizeof *sass);
     sass->context = context;
     sass->device = (uint32_t)device;
-    bool ok = set_up(sass, metrics, count, err);
+    bool ok = cupti_sass_set_up(sass, metrics, count, err);
     if (!ok) {
         cupti_sass_close(sass);
         sass = NULL;
@@ -103,7 +103,7 @@ static int metric_of(const struct cupti_sass *sass, uint64_t id)
 }
 
 /* The records of what ran: one for each instruction and metric that counts there, the whole GPU in one instance. */
-static bool take(struct cupti_sass *sass, struct cupti_sass_counts *out, struct error *err)
+static bool cupti_sass_take(struct cupti_sass *sass, struct cupti_sass_counts *out, struct error *err)
 {
     CUpti_SassMetricsGetDataProperties_Params size = {.structSize = CUpti_SassMetricsGetDataProperties_Params_STRUCT_SIZE,
                                                       .ctx = sass->context};
@@ -148,7 +148,7 @@ bool cupti_sass_run(struct cupti_sass *sass, bool (*run)(void *context, struct e
     int code = sass->api.enable(&enable);
     if (code)
         return cupti_fail(code, "cuptiSassMetricsEnable", err);
-    bool ok = run(context, err) && take(sass, out, err);
+    bool ok = run(context, err) && cupti_sass_take(sass, out, err);
     code = sass->api.disable(&disable);
     if (ok && code)
         ok = cupti_fail(code, "cuptiSassMetricsDisable", err);

@@ -72,7 +72,7 @@ static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *bu
     free(buffer);
 }
 
-static bool set_up(struct error *err)
+static bool cupti_trace_set_up(struct error *err)
 {
     struct api *api = &now.api;
     const struct cupti_function functions[] = {CALLS(LOOK_UP)};
@@ -120,7 +120,7 @@ bool cupti_trace_run(bool (*run)(void *context, struct error *err), void *contex
 {
     int enabled = 0;
     *trace = (struct cupti_trace){0};
-    if (!set_up(err))
+    if (!cupti_trace_set_up(err))
         return false;
     now.api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* what others left goes nowhere */
     point_at(trace);
