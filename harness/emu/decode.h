@@ -6,6 +6,7 @@
 #include "emu/exec.h"
 #include "emu/flow.h"
 #include "emu/ops.h"
+#include <string.h>
 
 #define FUNCTION_HANDLE 0x0000790000000000ull /* what function pointers hold: + 16 * number in the module */
 
@@ -104,5 +105,11 @@ bool decode_tensor(struct decode *d); /* matrix instructions */
 bool decode_async(struct decode *d);  /* cp.async, mbarrier, bulk copies, wgmma, clusters */
 /* The class an instruction counts in, its FLOP per thread. */
 void decode_classify(const struct ptx_instr *in, struct cold *c);
+
+/* Is it this instruction, by the word before the first point? */
+static inline bool decode_is(const struct decode *d, const char *op)
+{
+    return !strcmp(d->in->op, op);
+}
 
 #endif

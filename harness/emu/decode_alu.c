@@ -2,10 +2,6 @@
 #include "emu/decode.h"
 #include <string.h>
 
-static bool alu_is(struct decode *d, const char *op)
-{
-    return !strcmp(d->in->op, op);
-}
 static int bytes_of(enum ptx_type t)
 {
     return ptx_type_bytes(t);
@@ -115,7 +111,7 @@ static bool wide_product(struct decode *d, enum ptx_type t, bool mad)
 static bool decode_mul(struct decode *d, bool mad)
 {
     static const char *const halves[] = {"lo", "hi", "wide", NULL};
-    bool reads = alu_is(d, "madc"), writes = decode_take(d, "cc");
+    bool reads = decode_is(d, "madc"), writes = decode_take(d, "cc");
     int half = decode_take_word(d, halves);
     enum ptx_type t = decode_take_type(d);
     if (half == 2)
@@ -288,7 +284,7 @@ bool decode_predicate_logic(struct decode *d, enum op op)
 static bool decode_logic(struct decode *d)
 {
     enum ptx_type t = decode_take_type(d);
-    if (alu_is(d, "not")) {
+    if (decode_is(d, "not")) {
         if (t != T_PRED)
             decode_simple(d, decode_by_width(d, t, OP_not_16, OP_not_32, OP_not_64), t, 1);
         else if (decode_predicate_logic(d, OP_mov_pred) && !d->failed)
@@ -296,10 +292,10 @@ static bool decode_logic(struct decode *d)
         return true;
     }
     if (t == T_PRED)
-        return decode_predicate_logic(d, alu_is(d, "and") ? OP_and_pred : alu_is(d, "or") ? OP_or_pred : OP_xor_pred);
-    if (alu_is(d, "and"))
+        return decode_predicate_logic(d, decode_is(d, "and") ? OP_and_pred : decode_is(d, "or") ? OP_or_pred : OP_xor_pred);
+    if (decode_is(d, "and"))
         decode_simple(d, decode_by_width(d, t, OP_and_16, OP_and_32, OP_and_64), t, 2);
-    else if (alu_is(d, "or"))
+    else if (decode_is(d, "or"))
         decode_simple(d, decode_by_width(d, t, OP_or_16, OP_or_32, OP_or_64), t, 2);
     else
         decode_simple(d, decode_by_width(d, t, OP_xor_16, OP_xor_32, OP_xor_64), t, 2);
@@ -464,50 +460,50 @@ static bool float_type(const struct ptx_instr *in)
 
 static bool decode_bits(struct decode *d)
 {
-    if (alu_is(d, "shl") || alu_is(d, "shr"))
-        return decode_shift(d, alu_is(d, "shl"));
-    if (alu_is(d, "shf"))
+    if (decode_is(d, "shl") || decode_is(d, "shr"))
+        return decode_shift(d, decode_is(d, "shl"));
+    if (decode_is(d, "shf"))
         return decode_funnel(d);
-    if (alu_is(d, "popc"))
+    if (decode_is(d, "popc"))
         return counting(d, OP_popc_32, OP_popc_64, 0);
-    if (alu_is(d, "clz"))
+    if (decode_is(d, "clz"))
         return counting(d, OP_clz_32, OP_clz_64, 0);
-    if (alu_is(d, "bfind"))
+    if (decode_is(d, "bfind"))
         return decode_bfind(d);
-    if (alu_is(d, "bfe") || alu_is(d, "bfi"))
-        return decode_fields(d, alu_is(d, "bfi"));
-    if (alu_is(d, "prmt"))
+    if (decode_is(d, "bfe") || decode_is(d, "bfi"))
+        return decode_fields(d, decode_is(d, "bfi"));
+    if (decode_is(d, "prmt"))
         return decode_prmt(d);
-    if (alu_is(d, "lop3"))
+    if (decode_is(d, "lop3"))
         return decode_lop3(d);
-    if (alu_is(d, "dp4a") || alu_is(d, "dp2a"))
-        return decode_dot(d, alu_is(d, "dp4a"));
-    if (alu_is(d, "and") || alu_is(d, "or") || alu_is(d, "xor") || alu_is(d, "not"))
+    if (decode_is(d, "dp4a") || decode_is(d, "dp2a"))
+        return decode_dot(d, decode_is(d, "dp4a"));
+    if (decode_is(d, "and") || decode_is(d, "or") || decode_is(d, "xor") || decode_is(d, "not"))
         return decode_logic(d);
-    if (alu_is(d, "cnot")) {
+    if (decode_is(d, "cnot")) {
         enum ptx_type t = decode_take_type(d);
         decode_simple(d, decode_by_width(d, t, OP_cnot_16, OP_cnot_32, OP_cnot_64), t, 1);
         return true;
     }
-    if (alu_is(d, "brev")) {
+    if (decode_is(d, "brev")) {
         enum ptx_type t = decode_take_type(d);
         decode_simple(d, decode_by_width(d, t, OP_none, OP_brev_32, OP_brev_64), t, 1);
         return true;
     }
-    if (alu_is(d, "bmsk")) {
+    if (decode_is(d, "bmsk")) {
         bool wrap = decode_take(d, "wrap");
         decode_take(d, "clamp");
         decode_simple(d, wrap ? OP_bmsk_wrap : OP_bmsk_clamp, decode_take_type(d), 2);
         return true;
     }
-    if (alu_is(d, "szext")) {
+    if (decode_is(d, "szext")) {
         bool wrap = decode_take(d, "wrap");
         decode_take(d, "clamp");
         enum ptx_type t = decode_take_type(d);
         decode_simple(d, ptx_type_signed(t) ? (wrap ? OP_szext_wrap_s32 : OP_szext_s32) : wrap ? OP_szext_wrap_u32 : OP_szext_u32, t, 2);
         return true;
     }
-    if (alu_is(d, "fns")) {
+    if (decode_is(d, "fns")) {
         decode_simple(d, OP_fns, decode_take_type(d), 3);
         return true;
     }
@@ -516,41 +512,41 @@ static bool decode_bits(struct decode *d)
 
 bool decode_alu(struct decode *d)
 {
-    if (alu_is(d, "setp"))
+    if (decode_is(d, "setp"))
         return decode_setp(d);
-    if (alu_is(d, "set"))
+    if (decode_is(d, "set"))
         return decode_set(d);
-    if (alu_is(d, "selp"))
+    if (decode_is(d, "selp"))
         return decode_select(d);
-    if (alu_is(d, "slct"))
+    if (decode_is(d, "slct"))
         return decode_slct(d);
-    if (alu_is(d, "mov") || alu_is(d, "cvt"))
+    if (decode_is(d, "mov") || decode_is(d, "cvt"))
         return decode_move(d);
     if (float_type(d->in))
         return false;
-    if (alu_is(d, "add") || alu_is(d, "sub"))
-        return decode_addsub(d, alu_is(d, "sub"));
-    if (alu_is(d, "addc") || alu_is(d, "subc")) {
+    if (decode_is(d, "add") || decode_is(d, "sub"))
+        return decode_addsub(d, decode_is(d, "sub"));
+    if (decode_is(d, "addc") || decode_is(d, "subc")) {
         enum ptx_type t = decode_take_type(d);
-        return with_carry(d, t, true, alu_is(d, "subc"));
+        return with_carry(d, t, true, decode_is(d, "subc"));
     }
-    if (alu_is(d, "mul") || alu_is(d, "mad") || alu_is(d, "madc"))
-        return decode_mul(d, !alu_is(d, "mul"));
-    if (alu_is(d, "mul24") || alu_is(d, "mad24"))
-        return decode_mul24(d, alu_is(d, "mad24"));
-    if (alu_is(d, "min") || alu_is(d, "max"))
-        return decode_minmax(d, alu_is(d, "min"));
-    if (alu_is(d, "abs") || alu_is(d, "neg"))
-        return decode_abs_neg(d, alu_is(d, "abs"));
-    if (alu_is(d, "div") || alu_is(d, "rem")) {
+    if (decode_is(d, "mul") || decode_is(d, "mad") || decode_is(d, "madc"))
+        return decode_mul(d, !decode_is(d, "mul"));
+    if (decode_is(d, "mul24") || decode_is(d, "mad24"))
+        return decode_mul24(d, decode_is(d, "mad24"));
+    if (decode_is(d, "min") || decode_is(d, "max"))
+        return decode_minmax(d, decode_is(d, "min"));
+    if (decode_is(d, "abs") || decode_is(d, "neg"))
+        return decode_abs_neg(d, decode_is(d, "abs"));
+    if (decode_is(d, "div") || decode_is(d, "rem")) {
         enum ptx_type t = decode_take_type(d);
         decode_simple(d,
-                      alu_is(d, "div") ? signed_op(t, OP_div_u16, OP_div_s16, OP_div_u32, OP_div_s32, OP_div_u64, OP_div_s64)
-                                       : signed_op(t, OP_rem_u16, OP_rem_s16, OP_rem_u32, OP_rem_s32, OP_rem_u64, OP_rem_s64),
+                      decode_is(d, "div") ? signed_op(t, OP_div_u16, OP_div_s16, OP_div_u32, OP_div_s32, OP_div_u64, OP_div_s64)
+                                          : signed_op(t, OP_rem_u16, OP_rem_s16, OP_rem_u32, OP_rem_s32, OP_rem_u64, OP_rem_s64),
                       t, 2);
         return true;
     }
-    if (alu_is(d, "sad")) {
+    if (decode_is(d, "sad")) {
         enum ptx_type t = decode_take_type(d);
         decode_simple(d, t == T_U32 ? OP_sad_u32 : t == T_S32 ? OP_sad_s32 : OP_none, t, 3);
         return true;

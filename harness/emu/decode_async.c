@@ -5,11 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool async_is(struct decode *d, const char *op)
-{
-    return !strcmp(d->in->op, op);
-}
-
 /* ---- cp.async ---- */
 static bool cp_async_copy(struct decode *d)
 {
@@ -148,7 +143,7 @@ static uint16_t take_reduction(struct decode *d, bool typed)
 
 static bool decode_tensor_copy(struct decode *d)
 {
-    uint16_t reduction = async_is(d, "cp") && instr_has(d->in, "reduce") ? take_reduction(d, false) : 0;
+    uint16_t reduction = decode_is(d, "cp") && instr_has(d->in, "reduce") ? take_reduction(d, false) : 0;
     static const char *const ranks[] = {"1d", "2d", "3d", "4d", "5d", NULL};
     int rank = decode_take_word(d, ranks) + 1;
     decode_take(d, "tile");
@@ -222,7 +217,7 @@ static bool store_async(struct decode *d)
 {
     static const char *const words[] = {"async", "weak", "relaxed", "cluster", "shared::cluster", "mbarrier::complete_tx::bytes", NULL};
     static const char *const vectors[] = {"v2", "v4", NULL};
-    bool reduces = async_is(d, "red");
+    bool reduces = decode_is(d, "red");
     while (decode_take_word(d, words) >= 0)
         ;
     int count = 2 * (decode_take_word(d, vectors) + 1);
@@ -391,7 +386,7 @@ static bool decode_cluster(struct decode *d)
 
 static bool decode_mapa(struct decode *d)
 {
-    bool rank = async_is(d, "getctarank");
+    bool rank = decode_is(d, "getctarank");
     decode_take_space(d);
     enum ptx_type t = decode_take_type(d);
     const struct ptx_operand *o = decode_operand(d, 1);
@@ -408,22 +403,22 @@ static bool decode_mapa(struct decode *d)
 
 bool decode_async(struct decode *d)
 {
-    if (async_is(d, "cp") && instr_has(d->in, "bulk"))
+    if (decode_is(d, "cp") && instr_has(d->in, "bulk"))
         return cp_bulk(d);
-    if ((async_is(d, "st") || async_is(d, "red")) && instr_has(d->in, "async"))
+    if ((decode_is(d, "st") || decode_is(d, "red")) && instr_has(d->in, "async"))
         return store_async(d);
-    if (async_is(d, "cp") && instr_has(d->in, "async") && !instr_has(d->in, "reduce"))
+    if (decode_is(d, "cp") && instr_has(d->in, "async") && !instr_has(d->in, "reduce"))
         return cp_async(d);
-    if (async_is(d, "mbarrier"))
+    if (decode_is(d, "mbarrier"))
         return decode_mbarrier(d);
-    if (async_is(d, "wgmma"))
+    if (decode_is(d, "wgmma"))
         return decode_wgmma(d);
-    if (async_is(d, "barrier") && instr_has(d->in, "cluster"))
+    if (decode_is(d, "barrier") && instr_has(d->in, "cluster"))
         return decode_cluster(d);
-    if (async_is(d, "mapa") || async_is(d, "getctarank"))
+    if (decode_is(d, "mapa") || decode_is(d, "getctarank"))
         return decode_mapa(d);
-    if (async_is(d, "setmaxnreg") || async_is(d, "griddepcontrol") || async_is(d, "tensormap")) {
-        if (async_is(d, "tensormap"))
+    if (decode_is(d, "setmaxnreg") || decode_is(d, "griddepcontrol") || decode_is(d, "tensormap")) {
+        if (decode_is(d, "tensormap"))
             return false; /* changing a map in place */
         d->taken = ~0u;
         decode_emit(d, OP_nop);

@@ -2,10 +2,6 @@
 #include "emu/decode.h"
 #include <string.h>
 
-static bool float_is(struct decode *d, const char *op)
-{
-    return !strcmp(d->in->op, op);
-}
 static bool is_half(enum ptx_type t)
 {
     return t == T_F16 || t == T_F16X2 || t == T_BF16 || t == T_BF16X2;
@@ -147,17 +143,17 @@ static bool unary(struct decode *d)
         {"sqrt", OP_sqrt_f32, OP_sqrt_ftz_f32, OP_sqrt_f64, OP_none}, {"rcp", OP_rcp_f32, OP_rcp_ftz_f32, OP_rcp_f64, OP_none},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (!float_is(d, table[i].name))
+        if (!decode_is(d, table[i].name))
             continue;
         struct modes m = take_modes(d);
         enum ptx_type t = decode_take_type(d);
         enum op op = is_half(t) ? table[i].half : t == T_F64 ? table[i].f64 : t == T_F32 ? (m.ftz ? table[i].ftz : table[i].f32) : OP_none;
         if (t == T_F64 && m.approx && m.ftz)
-            op = float_is(d, "rcp") ? OP_rcp_approx_f64 : float_is(d, "rsqrt") ? OP_rsqrt_approx_f64 : OP_none;
+            op = decode_is(d, "rcp") ? OP_rcp_approx_f64 : decode_is(d, "rsqrt") ? OP_rsqrt_approx_f64 : OP_none;
         if (m.round > 0 && t == T_F32)
-            op = float_is(d, "sqrt") ? OP_sqrt_round_f32 : OP_rcp_round_f32;
+            op = decode_is(d, "sqrt") ? OP_sqrt_round_f32 : OP_rcp_round_f32;
         if (m.round > 0 && t == T_F64)
-            op = float_is(d, "sqrt") ? OP_sqrt_round_f64 : OP_rcp_round_f64;
+            op = decode_is(d, "sqrt") ? OP_sqrt_round_f64 : OP_rcp_round_f64;
         return float_finish(d, op, t, 1, m);
     }
     return false;
@@ -198,23 +194,23 @@ static bool test_property(struct decode *d)
 
 bool decode_float(struct decode *d)
 {
-    if (float_is(d, "add"))
+    if (decode_is(d, "add"))
         return arithmetic(d, 0);
-    if (float_is(d, "sub"))
+    if (decode_is(d, "sub"))
         return arithmetic(d, 1);
-    if (float_is(d, "mul"))
+    if (decode_is(d, "mul"))
         return arithmetic(d, 2);
-    if (float_is(d, "fma") || float_is(d, "mad"))
+    if (decode_is(d, "fma") || decode_is(d, "mad"))
         return arithmetic(d, 3);
-    if (float_is(d, "div"))
+    if (decode_is(d, "div"))
         return divide(d);
-    if (float_is(d, "min") || float_is(d, "max"))
-        return min_max(d, float_is(d, "min"));
-    if (float_is(d, "abs") || float_is(d, "neg"))
-        return sign_op(d, float_is(d, "abs"));
-    if (float_is(d, "testp"))
+    if (decode_is(d, "min") || decode_is(d, "max"))
+        return min_max(d, decode_is(d, "min"));
+    if (decode_is(d, "abs") || decode_is(d, "neg"))
+        return sign_op(d, decode_is(d, "abs"));
+    if (decode_is(d, "testp"))
         return test_property(d);
-    if (float_is(d, "copysign")) {
+    if (decode_is(d, "copysign")) {
         enum ptx_type t = decode_take_type(d);
         return float_finish(d, t == T_F32 ? OP_copysign_f32 : t == T_F64 ? OP_copysign_f64 : OP_none, t, 2, (struct modes){.round = -1});
     }

@@ -3,11 +3,6 @@
 #include "emu/decode.h"
 #include <string.h>
 
-static bool memory_is(struct decode *d, const char *op)
-{
-    return !strcmp(d->in->op, op);
-}
-
 static void take_hints(struct decode *d)
 {
     static const char *const words[] = {"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak", "unified", NULL};
@@ -302,11 +297,11 @@ static bool decode_isspacep(struct decode *d)
 static bool decode_alloca(struct decode *d)
 {
     enum ptx_type t = decode_take_type(d);
-    bool take = memory_is(d, "alloca"), restore = memory_is(d, "stackrestore");
+    bool take = decode_is(d, "alloca"), restore = decode_is(d, "stackrestore");
     const struct ptx_operand *align = take && d->in->count > 2 ? &d->in->operands[2] : NULL;
     if (t != T_U64 || (align && (align->kind != OPERAND_INT || align->bits > 4096 || (align->bits & (align->bits - 1)))))
         return decode_fail(d, "this form is not supported") || true;
-    uint32_t a = memory_is(d, "stacksave") ? NO_REF : decode_source(d, decode_operand(d, take), T_U64, false);
+    uint32_t a = decode_is(d, "stacksave") ? NO_REF : decode_source(d, decode_operand(d, take), T_U64, false);
     uint32_t to = restore ? NO_REF : decode_target(d, decode_operand(d, 0), T_U64, false);
     d->p->uses_alloca = true;
     struct insn *ip = decode_emit(d, OP_alloca);
@@ -320,7 +315,7 @@ static bool decode_hint(struct decode *d)
 {
     static const char *const hints[] = {"prefetch", "prefetchu", "discard", "applypriority", "membar", "fence", "pmevent", NULL};
     for (int i = 0; hints[i]; i++)
-        if (memory_is(d, hints[i])) {
+        if (decode_is(d, hints[i])) {
             d->taken = ~0u;
             decode_emit(d, OP_nop);
             return true;
@@ -330,28 +325,28 @@ static bool decode_hint(struct decode *d)
 
 bool decode_memory(struct decode *d)
 {
-    if (memory_is(d, "ld") || memory_is(d, "ldu"))
+    if (decode_is(d, "ld") || decode_is(d, "ldu"))
         return load_store(d, true);
-    if (memory_is(d, "st") && instr_has(d->in, "async"))
+    if (decode_is(d, "st") && instr_has(d->in, "async"))
         return store_async(d);
-    if (memory_is(d, "st") && !instr_has(d->in, "bulk"))
+    if (decode_is(d, "st") && !instr_has(d->in, "bulk"))
         return load_store(d, false);
-    if (memory_is(d, "atom"))
+    if (decode_is(d, "atom"))
         return decode_atom(d, false);
-    if (memory_is(d, "red") && !instr_has(d->in, "async"))
+    if (decode_is(d, "red") && !instr_has(d->in, "async"))
         return decode_atom(d, true);
-    if (memory_is(d, "cvta"))
+    if (decode_is(d, "cvta"))
         return decode_cvta(d);
-    if (memory_is(d, "isspacep"))
+    if (decode_is(d, "isspacep"))
         return decode_isspacep(d);
-    if (memory_is(d, "createpolicy")) {
+    if (decode_is(d, "createpolicy")) {
         d->taken = ~0u;
         uint32_t to = decode_target(d, decode_operand(d, 0), T_B64, false), zero = decode_constant(d, 0, 8);
         struct insn *ip = decode_emit(d, OP_mov_64);
         ip->d = to, ip->a = zero;
         return true;
     }
-    if (memory_is(d, "alloca") || memory_is(d, "stacksave") || memory_is(d, "stackrestore"))
+    if (decode_is(d, "alloca") || decode_is(d, "stacksave") || decode_is(d, "stackrestore"))
         return decode_alloca(d);
     return decode_hint(d);
 }

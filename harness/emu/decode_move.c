@@ -2,10 +2,6 @@
 #include "emu/decode.h"
 #include <string.h>
 
-static bool move_is(struct decode *d, const char *op)
-{
-    return !strcmp(d->in->op, op);
-}
 static int bytes_of(enum ptx_type t)
 {
     return ptx_type_bytes(t);
@@ -197,5 +193,5 @@ static bool decode_cvt(struct decode *d)
 
 bool decode_move(struct decode *d)
 {
-    return move_is(d, "mov") ? decode_mov(d) : decode_cvt(d);
+    return decode_is(d, "mov") ? decode_mov(d) : decode_cvt(d);
 }

@@ -4,11 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool tensor_is(struct decode *d, const char *op)
-{
-    return !strcmp(d->in->op, op);
-}
-
 static bool take_shape(struct decode *d, int *m, int *n, int *k)
 {
     for (int i = 0; i < d->in->mod_count; i++) {
@@ -228,13 +223,13 @@ static bool decode_matrix_move(struct decode *d, bool store)
 
 bool decode_tensor(struct decode *d)
 {
-    if (tensor_is(d, "mma"))
+    if (decode_is(d, "mma"))
         return decode_mma(d);
-    if (tensor_is(d, "wmma"))
+    if (decode_is(d, "wmma"))
         return decode_wmma(d);
-    if (tensor_is(d, "ldmatrix") || tensor_is(d, "stmatrix"))
-        return decode_matrix_move(d, tensor_is(d, "stmatrix"));
-    if (tensor_is(d, "movmatrix")) {
+    if (decode_is(d, "ldmatrix") || decode_is(d, "stmatrix"))
+        return decode_matrix_move(d, decode_is(d, "stmatrix"));
+    if (decode_is(d, "movmatrix")) {
         d->taken = ~0u;
         uint32_t to = decode_target(d, decode_operand(d, 0), T_B32, false), a = decode_source(d, decode_operand(d, 1), T_B32, false);
         struct insn *ip = decode_emit(d, OP_movmatrix);

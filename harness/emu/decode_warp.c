@@ -2,11 +2,6 @@
 #include "emu/decode.h"
 #include <string.h>
 
-static bool warp_is(struct decode *d, const char *op)
-{
-    return !strcmp(d->in->op, op);
-}
-
 static uint32_t pred_target(struct decode *d, const struct ptx_operand *o)
 {
     if (o->kind == OPERAND_REG && d->f->regs[o->reg] == T_PRED)
@@ -28,7 +23,7 @@ static uint32_t pred_second(struct decode *d, const struct ptx_operand *o)
 static bool decode_bar(struct decode *d)
 {
     static const char *const kinds[] = {"sync", "arrive", "red", NULL}, *const reductions[] = {"popc", "and", "or", NULL};
-    bool aligned = warp_is(d, "bar") | decode_take(d, "aligned");
+    bool aligned = decode_is(d, "bar") | decode_take(d, "aligned");
     if (decode_take(d, "warp")) {
         decode_take(d, "sync");
         uint32_t mask = decode_source(d, decode_operand(d, 0), T_B32, false);
@@ -146,23 +141,23 @@ static bool decode_redux(struct decode *d)
 
 bool decode_warp(struct decode *d)
 {
-    if (warp_is(d, "bar") || warp_is(d, "barrier"))
+    if (decode_is(d, "bar") || decode_is(d, "barrier"))
         return decode_bar(d);
-    if (warp_is(d, "shfl"))
+    if (decode_is(d, "shfl"))
         return decode_shfl(d);
-    if (warp_is(d, "vote"))
+    if (decode_is(d, "vote"))
         return decode_vote(d);
-    if (warp_is(d, "match"))
+    if (decode_is(d, "match"))
         return decode_match(d);
-    if (warp_is(d, "redux"))
+    if (decode_is(d, "redux"))
         return decode_redux(d);
-    if (warp_is(d, "activemask")) {
+    if (decode_is(d, "activemask")) {
         decode_take_type(d);
         uint32_t to = decode_target(d, decode_operand(d, 0), T_B32, false);
         decode_emit(d, OP_activemask)->d = to;
         return true;
     }
-    if (warp_is(d, "elect")) {
+    if (decode_is(d, "elect")) {
         decode_take(d, "sync");
         const struct ptx_operand *o = decode_operand(d, 0);
         uint32_t to = o->kind == OPERAND_SINK ? NO_REF : decode_target(d, o, T_B32, false), p = pred_second(d, o),
@@ -173,12 +168,12 @@ bool decode_warp(struct decode *d)
         ip->d = to, ip->b = b, ip->c = p;
         return true;
     }
-    if (warp_is(d, "nanosleep")) {
+    if (decode_is(d, "nanosleep")) {
         decode_take_type(d);
         decode_emit(d, OP_yield);
         return true;
     }
-    if (warp_is(d, "brkpt")) {
+    if (decode_is(d, "brkpt")) {
         decode_emit(d, OP_brkpt);
         return true;
     }

@@ -1,4 +1,5 @@
 /* emu/sched: blocks over threads, warps of a block in turns. */
+#include "base/clock.h"
 #include "base/pool.h"
 #include "base/text.h"
 #include "emu/checks.h"
@@ -7,17 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <time.h>
 
 #define FUEL (1 << 15)  /* block entries in a turn: some milliseconds at most, so that the time limit holds */
 #define STALLS_MAX 2000 /* failed waits in a row */
-
-static double sched_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- resident blocks ---- */
 static void *room(size_t bytes)
@@ -194,7 +187,7 @@ static void run_turn(struct warp *w)
     } else if (w->state == WARP_READY && w->fuel < 0 && ++w->turns > l->turns_max) {
         give_up(w, "the kernel does not end: a warp ran its limit of instructions%.0s", 0);
     }
-    if (l->deadline > 0 && (w->fuel < 0 || !(++w->worker->turns & 63)) && w->state != WARP_DONE && sched_now_s() > l->deadline)
+    if (l->deadline > 0 && (w->fuel < 0 || !(++w->worker->turns & 63)) && w->state != WARP_DONE && clock_s() > l->deadline)
         give_up(w, "gave up after the time limit of %.3g s", l->limit_s);
 }
 
@@ -371,7 +364,7 @@ bool launch_run(struct launch *l, struct error *err)
     for (int i = 0; i < threads; i++)
         worker_new(&l->workers[i], l, g.size, warps);
     if (l->limit_s > 0)
-        l->deadline = sched_now_s() + l->limit_s;
+        l->deadline = clock_s() + l->limit_s;
     pool_for((int64_t)g.groups, threads, run_group, &g);
     show_printed(l);
     return !l->fatal || explain(l, err);

@@ -1,4 +1,5 @@
 #include "measure/roofs.h"
+#include "base/order.h"
 #include "base/dtype.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -144,12 +145,6 @@ static bool run_copy(struct bench_roofs *r, struct error *err)
     return true;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 /* As an isolated, cold row is timed: behind a flush, between two events. And one node of a graph of many. */
 static bool run_launch(struct bench_roofs *r, struct error *err)
 {
@@ -162,7 +157,7 @@ static bool run_launch(struct bench_roofs *r, struct error *err)
         if (!r->ops->flush(r->dev, err) || !r->ops->record(r->dev, r->from, err) || !launch(r, f, NULL, 1, 0, 0, err) ||
             !elapsed(r, &ns[i], err))
             return false;
-    qsort(ns, LAUNCHES, sizeof *ns, by_value);
+    qsort(ns, LAUNCHES, sizeof *ns, order_doubles);
     keep(r, "launch", "ns", "empty kernel, median", ns[LAUNCHES / 2]);
     bool ok = r->ops->graph_begin(r->dev, err);
     for (int i = 0; ok && i < GRAPH_NODES; i++)

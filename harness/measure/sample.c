@@ -1,4 +1,6 @@
 #include "measure/sample.h"
+#include "base/order.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include <math.h>
 #include <stdint.h>
@@ -28,13 +30,6 @@ struct field {
     double *ns, *host_ns;         /* of the last round */
     int *order;                   /* ... and who ran when */
 };
-
-static double sample_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void timer_close(struct timer *t)
 {
@@ -98,17 +93,17 @@ static bool queue(struct field *f, int i, struct error *err)
     struct timer *t = &f->timers[i];
     if (f->graphs[i])
         return ops->record(f->dev, t->from, err) && ops->graph_launch(f->dev, f->graphs[i], err) && ops->record(f->dev, t->to, err);
-    const struct timespec spacing = {.tv_nsec = f->plan->spacing_ns};
-    if (f->plan->spacing_ns && !ops->sync(f->dev, err))
-        return false;
-    if (spacing.tv_nsec)
-        nanosleep(&spacing, NULL);
+    if (f->plan->spacing_ns) {
+        if (!ops->sync(f->dev, err))
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = f->plan->spacing_ns}, NULL);
+    }
     if (!before(f->dev, rig, f->plan, err) || !ops->record(f->dev, t->from, err))
         return false;
-    double start = sample_now_s();
+    double start = clock_s();
     if (!rig_run(rig, err))
         return false;
-    f->host_ns[i] = (sample_now_s() - start) * 1e9;
+    f->host_ns[i] = (clock_s() - start) * 1e9;
     return ops->record(f->dev, t->to, err);
 }
 
@@ -212,15 +207,9 @@ static bool first_runs(struct field *f, sample_announce *announce, void *context
     return true;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(double *values, int count)
 {
-    qsort(values, (size_t)count, sizeof *values, by_value);
+    qsort(values, (size_t)count, sizeof *values, order_doubles);
     return count ? (count & 1 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2])) : NAN;
 }
 
@@ -269,9 +258,9 @@ static bool step_pass(struct device *dev, struct entrant *e, const struct sample
             goto done;
     for (int i = 0; i < p->step_count; i++)
         e->step_ns[i] = p->steps[i].prepare ? NULL : xcalloc((size_t)plan->step_rounds, sizeof(double));
-    double start = sample_now_s();
+    double start = clock_s();
     for (int r = 0; r < plan->step_rounds; r++) {
-        if (r >= 3 && sample_now_s() - start > STEPS_S)
+        if (r >= 3 && clock_s() - start > STEPS_S)
             break;
         e->step_rounds = r + 1;
         s.used = 0;
@@ -300,12 +289,12 @@ static bool rounds(struct field *f, struct sample_result *result, struct error *
     const struct sample_plan *plan = f->plan;
     struct entrant *entrants = f->entrants;
     size_t most = (size_t)plan->rounds_max;
-    double *hosts = xcalloc((size_t)f->count * most, sizeof *hosts), start = sample_now_s();
+    double *hosts = xcalloc((size_t)f->count * most, sizeof *hosts), start = clock_s();
     int least = plan->rounds_min < ROUNDS_LEAST ? plan->rounds_min : ROUNDS_LEAST;
     bool ok = true;
     for (int r = -plan->warmup_rounds; ok && r < plan->rounds_max; r++) {
-        if (r < 0 && sample_now_s() - start > WARMUP_S) { /* the slow ones have warmed the chip long enough */
-            start = sample_now_s();
+        if (r < 0 && clock_s() - start > WARMUP_S) { /* the slow ones have warmed the chip long enough */
+            start = clock_s();
             r = 0;
         }
         ok = one_round(f, r < 0 ? r + plan->warmup_rounds : r, err);
@@ -318,12 +307,12 @@ static bool rounds(struct field *f, struct sample_result *result, struct error *
         result->rounds = r + 1;
         if (result->rounds >= plan->rounds_min && result->rounds % 5 == 0)
             result->converged = settled(entrants, f->count, result->rounds, plan->half_width);
-        if (result->converged || (result->rounds >= least && sample_now_s() - start > plan->budget_s))
+        if (result->converged || (result->rounds >= least && clock_s() - start > plan->budget_s))
             break;
     }
     for (int i = 0; ok && i < f->count; i++)
         entrants[i].host_ns = plan->sustained ? NAN : median(hosts + (size_t)i * most, result->rounds);
-    result->seconds = sample_now_s() - start;
+    result->seconds = clock_s() - start;
     free(hosts);
     return ok;
 }

@@ -1,4 +1,5 @@
 #include "measure/source.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "device/compile/cubin.h"
 #include "device/cuda/cuda.h"
@@ -6,20 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define SAMPLES_ENOUGH 1e5
 #define SECONDS_MOST 2.0
 #define PERIOD_LEAST 8    /* shorter ones lose samples on an H200 */
 #define DROPPED_MOST 0.01 /* share of the samples */
 #define SCHEDULERS_PER_SM 4
-
-static double source_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void source_add(struct source_values *v, int step, int line, const char *name, const char *unit, double value)
 {
@@ -164,7 +157,7 @@ static int first_period(const struct source_job *job)
 
 bool source_sample(const struct source_job *job, struct cupti_pc *pc, struct source_values *out, struct error *err)
 {
-    double began = source_now_s();
+    double began = clock_s();
     int period = first_period(job);
     *out = (struct source_values){0};
     do {
@@ -176,7 +169,7 @@ bool source_sample(const struct source_job *job, struct cupti_pc *pc, struct sou
             source_values_free(out); /* what is lost is not lost evenly: again, with fewer */
             period++;
         }
-    } while (out->samples < SAMPLES_ENOUGH && source_now_s() - began < SECONDS_MOST);
+    } while (out->samples < SAMPLES_ENOUGH && clock_s() - began < SECONDS_MOST);
     return true;
 }
 

@@ -1,4 +1,5 @@
 #include "report/calibration.h"
+#include "base/order.h"
 #include "counter/pairs.h"
 #include "report/view.h"
 #include <math.h>
@@ -57,12 +58,6 @@ struct summary {
     const char *low_id, *high_id;
 };
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static struct summary summarise(const struct matches *m, const struct counter_pair *p)
 {
     struct summary s = {0};
@@ -84,7 +79,7 @@ static struct summary summarise(const struct matches *m, const struct counter_pa
         low = fmin(low, r);
         high = fmax(high, r);
     }
-    qsort(s.ratio, (size_t)s.ratios, sizeof *s.ratio, by_value);
+    qsort(s.ratio, (size_t)s.ratios, sizeof *s.ratio, order_doubles);
     return s;
 }
 

@@ -1,5 +1,6 @@
 /* report/child: another tool, gnuplot say, under a time limit. */
 #include "report/plot.h"
+#include "base/clock.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,13 +11,6 @@
 #include <unistd.h>
 
 extern char **environ;
-
-static double child_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int spawn(const char *const *argv, const char *folder, pid_t *pid)
 {
@@ -50,7 +44,7 @@ int child_run(const char *const *argv, const char *folder, double seconds)
     int status = 0, code = spawn(argv, folder, &pid);
     if (code != 0)
         return code == ENOENT ? 2 : 1;
-    double end = child_now_s() + seconds;
+    double end = clock_s() + seconds;
     struct timespec nap = {0, 2000000};
     for (;;) {
         pid_t done = waitpid(pid, &status, WNOHANG);
@@ -58,7 +52,7 @@ int child_run(const char *const *argv, const char *folder, double seconds)
             return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : WIFEXITED(status) && WEXITSTATUS(status) == 127 ? 2 : 1;
         if (done < 0 && errno != EINTR)
             return 1;
-        if (child_now_s() >= end) {
+        if (clock_s() >= end) {
             kill(-pid, SIGKILL);
             waitpid(pid, &status, 0);
             return 3;

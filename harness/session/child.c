@@ -18,13 +18,6 @@
 
 #define LINE_MAX_BYTES (256u << 20)
 
-double child_clock_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* Only async-signal-safe calls between fork and exec; no driver was ever loaded in the parent. */
 static void become_worker(int socket_end, int errors, pid_t parent)
 {
@@ -118,7 +111,7 @@ enum child_event child_next(struct child *child, double deadline_s, volatile sig
             return CHILD_EVENT;
         if (interrupted && *interrupted)
             return CHILD_INTERRUPTED;
-        double left = deadline_s > 0 ? deadline_s - child_clock_s() : 0.2;
+        double left = deadline_s > 0 ? deadline_s - clock_s() : 0.2;
         if (deadline_s > 0 && left <= 0)
             return CHILD_LATE;
         struct pollfd p = {.fd = child->fd, .events = POLLIN};
@@ -205,7 +198,7 @@ static json_t *ask_once(const char *who, const json_t *command, const char *answ
     if (!child_start(&child, err))
         return NULL;
     child_send(&child, json_incref((json_t *)(uintptr_t)command));
-    double deadline = child_clock_s() + limit_s;
+    double deadline = clock_s() + limit_s;
     while (!over) {
         enum child_event what = child_next(&child, deadline, interrupted, &event);
         const char *name = what == CHILD_EVENT ? json_string_value(json_object_get(event, "event")) : NULL;

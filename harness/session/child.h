@@ -2,6 +2,7 @@
 #ifndef BENCH_SESSION_CHILD_H
 #define BENCH_SESSION_CHILD_H
 
+#include "base/clock.h"
 #include "base/error.h"
 #include <jansson.h>
 #include <signal.h>
@@ -26,7 +27,6 @@ enum child_event child_next(struct child *child, double deadline_s, volatile sig
 /* Kills (SIGKILL), reaps, frees. `how` (may be NULL) receives "killed by signal 11 (Segmentation fault)", "exited with 1", plus its last
  * line on stderr. */
 void child_stop(struct child *child, char *how, size_t how_bytes);
-double child_clock_s(void);
 /* What a "failed" event says, as an error. False. */
 bool child_failure(const json_t *event, struct error *err);
 /* One command to a throw-away worker: the event called `answer` (new reference), NULL + err otherwise. One that is killed from outside is

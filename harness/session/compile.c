@@ -47,7 +47,7 @@ void session_precompile(struct session *s)
         int dones = 0;
         while (compilers[c].pid > 0 && dones < 2) {
             json_t *event = NULL;
-            if (child_next(&compilers[c], child_clock_s() + 180, s->options->interrupted, &event) != CHILD_EVENT)
+            if (child_next(&compilers[c], clock_s() + 180, s->options->interrupted, &event) != CHILD_EVENT)
                 break;
             const char *name = json_string_value(json_object_get(event, "event"));
             dones += name && !strcmp(name, "done");

@@ -27,7 +27,7 @@ void session_note(struct session *s, const char *format, ...)
 
 void session_progress(struct session *s, const char *what)
 {
-    double spent = child_clock_s() - s->start_s;
+    double spent = clock_s() - s->start_s;
     double eta = s->done > 0 ? spent / s->done * (s->plan.row_count - s->done) : NAN;
     if (s->sink->progress)
         s->sink->progress(s->sink->context, s->done, s->plan.row_count, spent, eta, what);
@@ -67,7 +67,7 @@ enum outcome session_command(struct session *s, struct child *child, json_t *mes
 {
     if (s->inside)
         return command_inside(s, message, handle, err);
-    s->deadline_s = child_clock_s() + limit_s;
+    s->deadline_s = clock_s() + limit_s;
     if (!child_send(child, message))
         return OUTCOME_DIED;
     for (;;) {
@@ -167,7 +167,7 @@ void session_event(struct session *s, const json_t *event)
     if (!strcmp(name, "stage")) {
         s->stage_row = row; /* who is to blame from now on, and until when */
         snprintf(s->stage, sizeof s->stage, "%.20s", json_string_value(json_object_get(event, "stage")));
-        s->deadline_s = child_clock_s() + json_number_value(json_object_get(event, "limit"));
+        s->deadline_s = clock_s() + json_number_value(json_object_get(event, "limit"));
         char *what = text_format("%s %s", s->stage, row >= 0 ? s->plan.rows[row].id : "");
         session_progress(s, what);
         free(what);
@@ -449,7 +449,7 @@ bool session_run(const struct session_options *options, const struct session_sin
                         .sink = sink,
                         .worker = {.fd = -1, .errors = -1},
                         .counter = {.fd = -1, .errors = -1},
-                        .start_s = child_clock_s()};
+                        .start_s = clock_s()};
     bool ok = false;
     *result = (struct session_result){0};
     if (!session_open(&s, err) || !session_counts(&s, &s.counts, err))
@@ -473,7 +473,7 @@ bool session_run(const struct session_options *options, const struct session_sin
         goto done;
     ok = true;
 done:
-    result->seconds = child_clock_s() - s.start_s;
+    result->seconds = clock_s() - s.start_s;
     result->rows = s.plan.row_count;
     result->interrupted = s.interrupted;
     session_close(&s);

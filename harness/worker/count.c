@@ -1,5 +1,6 @@
 /* The verified rows of one case, counted in a worker that times nothing: it opens a session of CUPTI once and keeps it for all cases that
  * follow, at rest between them. */
+#include "base/clock.h"
 #include "base/text.h"
 #include "counter/combine.h"
 #include "counter/set.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define OPEN_LIMIT_S 60.0
 #define LOAD_LIMIT_S 120.0
@@ -257,13 +257,6 @@ static void count_take(struct tally *t, int i, int step, const double *measured,
     }
 }
 
-static double count_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void report(struct tally *t, int i, const double *row, double *const *steps, int passes, double seconds)
 {
     const json_t *asked = json_array_get(t->asked, (size_t)i), *facts = json_object_get(asked, "steps");
@@ -304,10 +297,10 @@ static bool count_some(struct tally *t, int first, int *next, struct error *err)
                             .metrics = w->set.metrics,
                             .metric_count = (size_t)w->set.count};
     struct count_result result;
-    double began = count_now_s();
+    double began = clock_s();
     if (!count_run(&job, &result, err))
         return false;
-    double seconds = (count_now_s() - began) / (last - first);
+    double seconds = (clock_s() - began) / (last - first);
     for (int i = first; i < last; i++)
         report(t, i, result.rows[i - first], result.steps[i - first], result.passes, seconds);
     count_free(&result, t->items + first);

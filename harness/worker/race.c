@@ -1,5 +1,6 @@
 /* The worker's part of `bench tune`: which points are worth a run, and the races between those that are. */
 #include "worker/bout.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "measure/race.h"
 #include "measure/sample.h"
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define AT_ONCE 12         /* contenders on the device at once */
 #define AT_ONCE_BYTES 24e9 /* ... and the memory they may take together */
@@ -118,10 +118,8 @@ struct search {
 
 static double race_now_s(void *context)
 {
-    struct timespec t;
     (void)context;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return clock_s();
 }
 
 static bool point_enter(void *context, int contender, struct error *err)

@@ -1,10 +1,10 @@
+#include "base/clock.h"
 #include "base/file.h"
 #include "device/compile/private.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define FORMAT "compile 1" /* changes when keys mean something else */
 
@@ -133,19 +133,12 @@ static bool from_cache(const char *name, const char *key, struct compiled *out)
     return true;
 }
 
-static double compile_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool compile_now(const struct compiler *c, const struct source *s, const struct compile_request *r, struct compiled *out,
                         struct error *err)
 {
-    double start = compile_now_s();
+    double start = clock_s();
     bool ok = c->kind == COMPILER_NVRTC ? nvrtc_compile(c, s, r, out, err) : nvcc_compile(c, s, r, out, err);
-    out->seconds = compile_now_s() - start;
+    out->seconds = clock_s() - start;
     return ok;
 }
 

@@ -1,0 +1,12 @@
+/* base/order: comparisons for qsort. */
+#ifndef BENCH_BASE_ORDER_H
+#define BENCH_BASE_ORDER_H
+
+/* Doubles, the smallest first; none may be NaN. */
+static inline int order_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+#endif
