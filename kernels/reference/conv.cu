@@ -1,11 +1,8 @@
 /* The convolutions in double, one output a thread: plain sums over channels and taps, then the epilogue item by item, and beside each value the
  * largest error that a correct kernel may show (harness/op/bound.h, harness/op/epilogue.c). Written from those definitions and not from the
  * CPU's loops, which are blocked: a case is trusted only where both agree. */
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda/std/cstdint>
+#include "storage.cuh"
 
-enum { F32 = 1, F16, BF16, I8 = 5 };                    /* dtypes, as in harness/base/dtype.h */
 enum { CONV2D, CONV3D, TRANSPOSED, UPSAMPLED };     /* how a tap finds its input */
 enum { BIAS, RELU, LEAKY_RELU, RESIDUAL, TO_SPACE, RELAYOUT }; /* items, as in harness/op/work.h */
 #define ITEMS 8
@@ -26,11 +23,6 @@ struct layer {
     int64_t out_c, out_h, out_w;
 };
 
-static __device__ double roundoff(int64_t type)
-{
-    return type == F16 ? 0x1p-11 : type == BF16 ? 0x1p-8 : 0x1p-24;
-}
-
 static __device__ bool holds(int64_t type, double v)
 {
     if (type == F16)
@@ -45,7 +37,7 @@ static __device__ double stored(int64_t type, double v, double e)
 {
     if (e == 0 && holds(type, v))
         return 0;
-    return e + roundoff(type) * (fabs(v) + e) + (type == F16 ? 0x1p-25 : 0x1p-150);
+    return e + roundoff(type) * (fabs(v) + e) + underflow(type);
 }
 
 /* The input row or column that output coordinate `at` reads through a tap; negative or past the end: none. */
@@ -154,8 +146,6 @@ extern "C" __global__ void reference_conv(const layer *layer_at, const float *x,
                 add(g, residual[(n * g.item[m].c + c) * plane + at[m][1] * g.item[m].w + at[m][2]], y, e);
             else if (g.item[m].kind == RELU || g.item[m].kind == LEAKY_RELU)
                 slope(g, g.item[m].kind == RELU ? 0 : g.item[m].alpha, y, e);
-            if (g.item[m].kind == RELU && !g.bounds)
-                e = 0;
         }
         out[i] = y;
         if (bound)

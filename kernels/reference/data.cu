@@ -1,11 +1,6 @@
 /* The values of inputs, made where they are used: bit for bit those of harness/op/generate.c, since integers are mixed and every rounding
  * is named. Then into the type and layout in which a variant wants them, and back to a sum over all bits. */
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda/std/cstdint>
-
-/* The dtypes and layouts of harness/base/dtype.h, by their numbers there (measure/card.c checks them). */
-enum { F32 = 1, F16, BF16, I8 = 5 };
+#include "storage.cuh"
 
 static __device__ uint64_t mix(uint64_t z)
 {
@@ -78,22 +73,16 @@ extern "C" __global__ void data_pack(const float *from, void *to, int type, int6
 {
     int64_t count = a * b * c * d;
     for (int64_t t = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; t < count; t += (int64_t)gridDim.x * blockDim.x) {
-        int64_t i, j, k, l;
-        if (sb == 1) {
-            j = t % b, l = t / b % d, k = t / (b * d) % c, i = t / (b * c * d);
-        } else {
-            l = t % d, k = t / d % c, j = t / (c * d) % b, i = t / (b * c * d);
-        }
-        float v = from[((i * b + j) * c + k) * d + l];
-        int64_t at = i * sa + j * sb + k * sc + l * sd;
+        element e = element_of(t, b, c, d, sa, sb, sc, sd);
+        float v = from[e.index];
         if (type == F16)
-            ((__half *)to)[at] = __float2half_rn(v);
+            ((__half *)to)[e.at] = __float2half_rn(v);
         else if (type == BF16)
-            ((__nv_bfloat16 *)to)[at] = __float2bfloat16_rn(v);
+            ((__nv_bfloat16 *)to)[e.at] = __float2bfloat16_rn(v);
         else if (type == I8)
-            ((int8_t *)to)[at] = (int8_t)v;
+            ((int8_t *)to)[e.at] = (int8_t)v;
         else
-            ((float *)to)[at] = v;
+            ((float *)to)[e.at] = v;
     }
 }
 
