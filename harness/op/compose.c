@@ -248,6 +248,7 @@ bool compose_chain(const struct work *work, const struct program *const *parts, 
     free(c.marks);
     free(c.lakes);
     program_sort_steps(out);
+    program_scratch_kinds(out);
     out->feasible = ok;
     return ok || out->reason;
 }

@@ -154,8 +154,10 @@ static struct buffer_ref make_sums(struct changing *c, int i, const struct tenso
     snprintf(prefix, sizeof prefix, "%.40s %d", c->chain->links[i].name, i);
     if (work_tensor(&c->changes->layers->links[i].work, "bias", &bias))
         from = compose_constant(c->out, prefix, i, 1, &bias);
-    if (!last)
+    if (!last) {
         sums = make_scratch(c, "sums", i, DTYPE_F32, tensor_elements(output));
+        c->out->scratch[sums.index].kind = SCRATCH_STATE;
+    }
     c->run->state_bytes += (int64_t)(tensor_elements(output) * sizeof(float));
     add_kernel(c, "begin_sums", i, true, output, (struct told){BUFFERS(sums, from)});
     return sums;
@@ -236,5 +238,6 @@ void compose_changes(const struct work *work, const struct program *const *parts
             hand_over(&c, i, left, &output, parts[i]->inactive == INACTIVE_ZERO);
     }
     program_sort_steps(out);
+    program_scratch_kinds(out);
     free(c.given);
 }

@@ -8,6 +8,8 @@
 const char *const ablation_names[] = {"store", "bias", "maths", NULL};
 const char *const predict_names[] = {"threads", "smem", "registers", NULL};
 
+const char *const scratch_kind_names[] = {"work", "state", "prepared", NULL};
+
 void program_add_param(struct program *p, const char *name, const char *value)
 {
     char *all = text_format("%s%s%s=%s", p->params ? p->params : "", p->params && *p->params ? "," : "", name, value);
@@ -104,6 +106,45 @@ const struct work *program_step_work(const struct program *p, const struct step 
 bool program_where(const struct program *p, const struct step *step, int line, int column, struct error *err)
 {
     return step->file && line > 0 && error_where(err, "%s:%d:%d", step->file, line, column);
+}
+
+static bool same_ref(struct buffer_ref a, struct buffer_ref b)
+{
+    return a.kind == b.kind && a.index == b.index;
+}
+
+bool program_step_uses(const struct program *p, const struct step *s, struct buffer_ref ref)
+{
+    bool used = same_ref(s->from, ref) || same_ref(s->to, ref);
+    for (int i = 0; i < OP_MAX_TENSORS; i++)
+        used |= same_ref(s->operand[i], ref);
+    for (int i = 0; i < s->arg_count; i++) {
+        const struct arg *a = &s->args[i];
+        used |= a->kind == ARG_BUFFER && same_ref(a->buffer, ref);
+        used |= a->kind == ARG_TENSOR_MAP && a->map != ARG_NO_MAP && same_ref(p->tensor_maps[a->map].buffer, ref);
+    }
+    return used;
+}
+
+void program_scratch_kinds(struct program *p)
+{
+    for (int i = 0; i < p->scratch_count; i++) {
+        const struct buffer_ref ref = {BUFFER_SCRATCH, i};
+        bool fed = false, begun = false, made = false, given = false, written = false, declared = p->scratch[i].kind == SCRATCH_STATE;
+        for (int k = 0; k < p->constant_count; k++)
+            fed |= p->constants[k].scratch == i;
+        for (int k = 0; k < p->step_count; k++) {
+            const struct step *s = &p->steps[k];
+            if (!program_step_uses(p, s, ref))
+                continue;
+            begun |= s->prepare;
+            made |= s->prepare && s->kind != STEP_FILL;
+            written |= !s->prepare && same_ref(s->to, ref);
+            given |= !s->prepare && !same_ref(s->to, ref) && !same_ref(s->from, ref);
+        }
+        bool state = begun && (declared || written || (given && !made));
+        p->scratch[i].kind = state ? SCRATCH_STATE : begun || fed ? SCRATCH_PREPARED : SCRATCH_WORK;
+    }
 }
 
 uint64_t program_scratch_bytes(const struct program *p)

@@ -24,11 +24,18 @@ struct unit {
 };
 /* Compiled alike: same file, same -D. */
 bool unit_same(const struct unit *a, const struct unit *b);
+/* Who writes a scratch buffer, and so what may be in it when a launch begins.
+ * Work: the run steps alone; nothing, so it is poisoned before each timed round. State: the prepare steps and the run steps; what
+ * prepare leaves, so before each round it is poisoned and all prepare steps run again. Prepared: the prepare steps (or, of constants, the
+ * harness) alone; the same bytes before and after every launch. */
+enum scratch_kind { SCRATCH_WORK, SCRATCH_STATE, SCRATCH_PREPARED };
+extern const char *const scratch_kind_names[]; /* "work", "state", "prepared", NULL */
 /* A scratch buffer: guard zones around it, poisoned before the first run. */
 struct scratch {
     char name[PROGRAM_NAME];
     enum dtype dtype;
     int64_t elements;
+    enum scratch_kind kind; /* program_scratch_kinds; before it, SCRATCH_STATE is what a head declared */
 };
 /* A scratch buffer that is fed data once, outside the time: filter or bias of a layer run of a chain. */
 struct constant {
@@ -186,6 +193,12 @@ int program_unit(struct program *program, const struct unit *unit, bool own);
 void program_take(struct program *program, const struct program *from, const struct program_move *move, int link);
 /* Prepare steps first; each kind keeps its order. */
 void program_sort_steps(struct program *program);
+/* Says of every scratch buffer who writes it, from the steps: what prepare does not touch is work; what it touches is state when it was
+ * declared so, when a run step fills it or copies to it, or when prepare does no more than fill it and a run step is given it; else it is
+ * prepared. So a head must speak only where a prepare kernel begins what run kernels change. */
+void program_scratch_kinds(struct program *program);
+/* Is the step given this buffer: as an argument, in a tensor map, as an operand, to read or to write? */
+bool program_step_uses(const struct program *program, const struct step *step, struct buffer_ref ref);
 /* Bytes of scratch. */
 uint64_t program_scratch_bytes(const struct program *program);
 

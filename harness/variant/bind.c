@@ -219,6 +219,7 @@ bool bind_at_depth(const struct variant_set *set, const struct variant_point *po
         program->reads_inactive = !b.with_mask || !b.h->mask.reads_active;
         program->inactive = b.h->mask.inactive;
         program_sort_steps(program);
+        program_scratch_kinds(program);
         program->feasible = true;
         return true;
     }

@@ -65,6 +65,11 @@ uint64_t bind_buffer_bytes(const struct program *p, struct buffer_ref ref);
 struct step *bind_step_new(struct program *p, enum step_kind kind, bool prepare);
 int bind_scratch_add(struct program *p, const char *name, enum dtype dtype, int64_t elements);
 
+/* bind_prepare.c */
+/* Of the steps that the head's step `s` became, those from `from` on: when they are run by prepare, do they read only what stays the same
+ * over launches, and write only scratch? Else an error at the argument or the step. */
+bool bind_check_prepare(const struct bind *b, const struct head_step *s, int from, struct error *err);
+
 /* complete.c */
 /* Adds the steps for what the variant does not fuse, from b->output to the program's output. */
 bool bind_complete(struct bind *b, struct error *err);

@@ -35,7 +35,8 @@ bool bind_scratch(struct bind *b, struct error *err)
         if (elements > (INT64_C(1) << 40) / (int64_t)dtype_bytes(dtype))
             return bind_infeasible(b, "scratch %s: %lld elements of %s are more than 1 TiB", s->name, (long long)elements,
                                    dtype_name(dtype));
-        bind_scratch_add(b->program, s->name, dtype, elements);
+        int at = bind_scratch_add(b->program, s->name, dtype, elements);
+        b->program->scratch[at].kind = s->state ? SCRATCH_STATE : SCRATCH_WORK;
     }
     return true;
 }
@@ -291,11 +292,14 @@ static bool bind_one(struct bind *b, const struct head_step *s, struct error *er
 
 bool bind_steps(struct bind *b, struct error *err)
 {
-    for (int i = 0; i < b->h->step_count; i++)
-        if (!bind_one(b, &b->h->steps[i], err))
+    for (int i = 0; i < b->h->step_count; i++) {
+        const struct head_step *s = &b->h->steps[i];
+        int from = b->program->step_count;
+        if (!bind_one(b, s, err) || !bind_check_prepare(b, s, from, err))
             return false;
-        else if (b->program->step_count > PROGRAM_MAX_STEPS) /* also bounds what variants within variants can cost */
-            return node_error(b->h->steps[i].node, err, "the program has more than %d steps", PROGRAM_MAX_STEPS);
+        if (b->program->step_count > PROGRAM_MAX_STEPS) /* also bounds what variants within variants can cost */
+            return node_error(s->node, err, "the program has more than %d steps", PROGRAM_MAX_STEPS);
+    }
     for (int i = 0; i < b->program->step_count; i++)
         if (!b->program->steps[i].prepare)
             return true;

@@ -5,26 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_ref(struct buffer_ref a, struct buffer_ref b)
-{
-    return a.kind == b.kind && a.index == b.index;
-}
-
 /* Does a step so far use this buffer? */
 static bool is_used(const struct program *p, struct buffer_ref ref)
 {
-    for (int i = 0; i < p->step_count; i++) {
-        const struct step *s = &p->steps[i];
-        bool used = same_ref(s->from, ref) || same_ref(s->to, ref);
-        for (int k = 0; k < OP_MAX_TENSORS; k++)
-            used |= same_ref(s->operand[k], ref);
-        for (int k = 0; k < s->arg_count; k++)
-            used |= s->args[k].kind == ARG_BUFFER && same_ref(s->args[k].buffer, ref);
-        if (used)
+    for (int i = 0; i < p->step_count; i++)
+        if (program_step_uses(p, &p->steps[i], ref))
             return true;
-    }
     for (int i = 0; i < p->tensor_map_count; i++)
-        if (same_ref(p->tensor_maps[i].buffer, ref))
+        if (p->tensor_maps[i].buffer.kind == ref.kind && p->tensor_maps[i].buffer.index == ref.index)
             return true;
     return false;
 }
@@ -72,6 +60,8 @@ bool bind_embed(struct bind *b, struct program *inner, const struct buffer_ref a
             m.units[i] = program_unit(p, &inner->units[i], false);
         for (int i = 0; i < inner->scratch_count; i++)
             m.scratch[i] = bind_scratch_add(p, inner->scratch[i].name, inner->scratch[i].dtype, inner->scratch[i].elements);
+        for (int i = 0; i < inner->scratch_count && !prepare; i++)
+            p->scratch[m.scratch[i]].kind = inner->scratch[i].kind;
         for (int i = 0; i < inner->step_count; i++) {
             struct step *s = &inner->steps[i];
             s->prepare |= prepare;

@@ -55,6 +55,7 @@ struct head_scratch {
     enum dtype dtype; /* DTYPE_NONE: of the tensor in slot `like`; -1: of the accumulator */
     int like;
     struct expr *elements;
+    bool state; /* `state u32[n]`: begun by a prepare kernel and changed by run kernels */
 };
 struct head_map {
     char *name;

@@ -223,7 +223,7 @@ int head_let_find(const struct head *h, const char *name)
     return -1;
 }
 
-static bool read_scratch(struct head *h, const struct node *m, struct error *err)
+static bool read_scratch(struct head *h, const struct node *m, bool prepare, struct error *err)
 {
     if (!check_map(m, "scratch", err))
         return false;
@@ -239,6 +239,12 @@ static bool read_scratch(struct head *h, const struct node *m, struct error *err
         s->elements = read_bracket(m->items[i], what, word, err);
         if (!s->elements)
             return false;
+        s->state = !strncmp(word, "state ", 6);
+        if (s->state)
+            memmove(word, word + 6, strlen(word + 6) + 1);
+        if (s->state && !prepare)
+            return node_error(m->items[i], err, "%s is state, which is what `prepare:` begins and steps change; this head prepares nothing",
+                              what);
         s->dtype = dtype_parse(word);
         s->like = head_slot(h, word);
         if (s->dtype == DTYPE_NONE && s->like < 0 && strcmp(word, "accumulate")) {
@@ -366,6 +372,6 @@ bool head_read_values(struct head *h, const struct node *root, struct error *err
     const struct node *columns = node_get(root, "columns");
     return (!params || read_params(h, params, err)) && (!let || read_named(let, "let", &h->lets, &h->let_count, err)) &&
            (!define || read_named(define, "define", &h->defines, &h->define_count, err)) &&
-           (!specialise || read_specialise(h, specialise, err)) && (!scratch || read_scratch(h, scratch, err)) &&
+           (!specialise || read_specialise(h, specialise, err)) && (!scratch || read_scratch(h, scratch, node_get(root, "prepare"), err)) &&
            (!maps || read_maps(h, maps, err)) && (!columns || read_columns(h, columns, err));
 }
