@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "measure/statistics.h"
+#include "statistics/estimate.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>

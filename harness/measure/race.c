@@ -1,6 +1,6 @@
 #include "measure/race.h"
 #include "base/text.h"
-#include "measure/statistics.h"
+#include "statistics/estimate.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

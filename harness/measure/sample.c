@@ -130,11 +130,11 @@ static bool build_graph(struct device *dev, struct entrant *e, struct timer *t, 
     return ok;
 }
 
-/* Are all ratios to entrant 0 known well enough? */
+/* Are all ratios to entrant 0 known well enough, together? */
 static bool settled(const struct entrant *entrants, int count, int rounds, double half_width)
 {
     for (int i = 1; i < count; i++) {
-        struct estimate e = estimate_ratio(entrants[0].samples_ns, entrants[i].samples_ns, rounds);
+        struct estimate e = estimate_ratio_grouped(entrants[0].samples_ns, entrants[i].samples_ns, NULL, rounds, count - 1);
         if (!(estimate_half_width(&e) <= half_width))
             return false;
     }

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "measure/rig.h"
-#include "measure/statistics.h"
+#include "statistics/estimate.h"
 #include <stdbool.h>
 
 struct entrant {

@@ -1,7 +1,7 @@
 /* A row without one of its parts, beside the whole row: compiled with -DABLATE_..., run, never checked. */
 #include "base/text.h"
 #include "measure/sample.h"
-#include "measure/statistics.h"
+#include "statistics/estimate.h"
 #include "message/wire.h"
 #include "worker/private.h"
 #include <ctype.h>

@@ -24,8 +24,10 @@ bool bout_plans(struct bout *b, int i, struct error *err);
 bool bout_sequence(struct bout *b, struct error *err);
 /* Compares the output as it lies there; a row that fails is WRONG or UNSAFE with the reason and `when`. */
 bool bout_check(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err);
-/* Adds the estimate of `rounds` samples to a row; base (may be NULL): the same rounds of what it is compared with. */
-void bout_time(struct row *row, int step, const char *cache, const char *load, const double *ns, const double *base, int rounds);
+/* Adds the estimate of `rounds` samples to a row; base (may be NULL): the same rounds of what it is compared with, as one of `family` rows
+ * whose ratios are to hold together. */
+void bout_time(struct row *row, int step, const char *cache, const char *load, const double *ns, const double *base, int rounds,
+               int family);
 /* Clocks, power and temperature as they are now, to the run's environment under `name`. */
 void bout_environment(struct worker *w, const char *name);
 

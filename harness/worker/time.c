@@ -123,7 +123,7 @@ bool bout_enter(struct bout *b, int i, struct error *err)
            bout_check(b, i, data, "(in the measuring process, before timing)", err);
 }
 
-void bout_time(struct row *row, int step, const char *cache, const char *load, const double *ns, const double *base, int rounds)
+void bout_time(struct row *row, int step, const char *cache, const char *load, const double *ns, const double *base, int rounds, int family)
 {
     struct row_time *t = row_add_time(row);
     struct estimate e = estimate_median(ns, rounds);
@@ -139,7 +139,7 @@ void bout_time(struct row *row, int step, const char *cache, const char *load, c
     t->samples_ns = xcalloc((size_t)rounds, sizeof *t->samples_ns);
     memcpy(t->samples_ns, ns, (size_t)rounds * sizeof *ns);
     if (base) {
-        struct estimate r = estimate_ratio(base, ns, rounds);
+        struct estimate r = estimate_ratio_grouped(base, ns, NULL, rounds, family);
         t->ratio = r.median;
         t->ratio_low = r.low;
         t->ratio_high = r.high;
@@ -199,14 +199,14 @@ static void report(struct bout *b, const struct entrant *entrants, const struct 
     for (int i = 0; i < b->count; i++) {
         const struct program *p = rig_program(b->rigs[i]);
         struct row *row = b->rows[i];
-        bout_time(row, -1, cache, load, entrants[i].samples_ns, base >= 0 ? entrants[base].samples_ns : NULL, result->rounds);
+        bout_time(row, -1, cache, load, entrants[i].samples_ns, base >= 0 ? entrants[base].samples_ns : NULL, result->rounds, b->count - 1);
         if (isnan(row->noise))
             row->noise = noise;
         if (isnan(row->host_call_ns))
             row->host_call_ns = entrants[i].host_ns;
         for (int s = 0; entrants[i].step_ns && s < p->step_count; s++)
             if (entrants[i].step_ns[s])
-                bout_time(row, s, cache, load, entrants[i].step_ns[s], NULL, entrants[i].step_rounds);
+                bout_time(row, s, cache, load, entrants[i].step_ns[s], NULL, entrants[i].step_rounds, 1);
         put_chain(row, p, &entrants[i]);
         if (!result->converged) {
             char *note = text_format("%s%sstopped at %d rounds before every ratio was known to %.2g %%", row->note ? row->note : "",

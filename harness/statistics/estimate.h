@@ -1,0 +1,36 @@
+/* statistics/estimate: medians and paired ratios with intervals that hold for what rounds on a GPU are: samples that follow each other, on
+ * the placements of buffers that were seen, of several rows at once.
+ *
+ * The interval is made of order statistics, so that no distribution is assumed. Rounds are not independent: clocks sag, states stick. By
+ * how much the rank of the median varies more than that of independent rounds is taken from the series itself, as the greater of two
+ * estimates: the mean square of its lowest cosine frequencies (equal-weighted cosines: Mueller, J. Econometrics 141, 2007; Lazarus, Lewis,
+ * Stock and Watson, J. Business & Economic Statistics 36, 2018) with Student's quantile for their number, and an autoregression of first
+ * order of the ranks with Kendall's correction. It is never taken to be less than for independent rounds. tests/unit/test_coverage.c
+ * simulates what the intervals hold, and how much wider they are for it. */
+#ifndef BENCH_STATISTICS_ESTIMATE_H
+#define BENCH_STATISTICS_ESTIMATE_H
+
+struct estimate { /* of a median: 95 % interval; count 0 = nothing known */
+    double median, low, high;
+    double p05, p95;
+    int count; /* samples that are numbers: a lost one is not a time */
+};
+/* Samples in the order in which they were taken. Fewer than 6: low, high = min, max. Fewer than 10 are
+ * taken to be independent: nobody could tell. Where even the extremes of a series that sticks make no
+ * 95 % interval, the ends lie outside of what was seen. */
+struct estimate estimate_median(const double *samples, int count);
+/* Of the paired ratios a[i]/b[i]. */
+struct estimate estimate_ratio(const double *a, const double *b, int count);
+
+/* The same over several placements of the buffers. placement: which one each sample was taken on (any numbers; NULL: one and the same);
+ * from PLACEMENTS_DRAWN on they count as drawn from many, and the interval is one for the mean over those (Student's, of the medians of
+ * each); fewer are all that there is, and the interval spans the medians of all. family: how many intervals are to hold together in 95 of
+ * 100 cases, such as the ratios of all rows of a case; each is then as wide as one of 1 - 0.05/family (Bonferroni). */
+#define PLACEMENTS_DRAWN 4
+struct estimate estimate_median_grouped(const double *samples, const int *placement, int count, int family);
+struct estimate estimate_ratio_grouped(const double *a, const double *b, const int *placement, int count, int family);
+
+/* Half width / median; infinity when not known. */
+double estimate_half_width(const struct estimate *e);
+
+#endif
