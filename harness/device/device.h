@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #define DEVICE_OPS_VERSION 1
+#define DEVICE_STAMPS 4
 
 struct device;
 struct device_module;   /* a loaded PTX / cubin image */
@@ -81,6 +82,10 @@ struct device_ops {
     /* Buffers. `label` is what messages call it. Addresses are 512-byte aligned. */
     bool (*alloc)(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
     void (*release)(struct device *dev, uint64_t address);
+    /* cuda: buffers that no kernel reaches but between reach(true) and reach(false), which wait; they begin within reach. NULL elsewhere:
+     * alloc will do. */
+    bool (*alloc_apart)(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
+    bool (*reach)(struct device *dev, bool within, struct error *err);
     bool (*write)(struct device *dev, uint64_t address, const void *from, size_t bytes, struct error *err);
     bool (*read)(struct device *dev, uint64_t address, void *to, size_t bytes, struct error *err);
     bool (*fill)(struct device *dev, uint64_t address, uint32_t pattern, size_t bytes,
@@ -115,6 +120,10 @@ struct device_ops {
     bool (*record)(struct device *dev, struct device_event *event, struct error *err);
     bool (*elapsed)(struct device *dev, struct device_event *from, struct device_event *to, double *ns, struct error *err);
     bool (*flush)(struct device *dev, struct error *err);
+    /* cuda: the SMs' clock as the stream sees it. stamp queues a note of time and cycles into a slot (0 .. DEVICE_STAMPS - 1) that takes
+     * some microseconds; between two notes, after a sync: cycles per second, NAN when they come of different SMs. NULL: not to be had. */
+    bool (*stamp)(struct device *dev, int slot, struct error *err);
+    double (*stamped_hz)(struct device *dev, int from, int to);
     /* Graphs: everything queued between begin and end becomes one graph. */
     bool (*graph_begin)(struct device *dev, struct error *err);
     bool (*graph_end)(struct device *dev, struct device_graph **graph, struct error *err);

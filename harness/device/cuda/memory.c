@@ -39,10 +39,13 @@ void cuda_release(struct device *dev, uint64_t address)
             s->allocations[i] = s->allocations[--s->allocation_count];
             return;
         }
+    cuda_release_apart(s, address);
 }
 
 void cuda_memory_close(struct cuda_state *s)
 {
+    cuda_apart_close(s);
+    cuda_clock_close(s);
     for (int i = 0; i < s->allocation_count; i++)
         s->api->cuMemFree(s->allocations[i].base);
     if (s->flush.buffer)

@@ -25,6 +25,16 @@
     X(cuStreamDestroy) \
     X(cuStreamSynchronize) \
     X(cuMemGetInfo) \
+    X(cuMemHostAlloc) \
+    X(cuMemFreeHost) \
+    X(cuMemGetAllocationGranularity) \
+    X(cuMemAddressReserve) \
+    X(cuMemAddressFree) \
+    X(cuMemCreate) \
+    X(cuMemRelease) \
+    X(cuMemMap) \
+    X(cuMemUnmap) \
+    X(cuMemSetAccess) \
     X(cuMemAlloc) \
     X(cuMemFree) \
     X(cuMemcpyHtoDAsync) \
@@ -78,6 +88,18 @@ struct cuda_flush {
     size_t bytes;
     uint32_t round;
 };
+/* The kernel that notes time and cycles, and where it notes them: DEVICE_STAMPS in the host's memory (clock.c). */
+struct cuda_clock {
+    CUmodule module;
+    CUfunction stamp;
+    void *notes;
+};
+struct cuda_apart {
+    CUdeviceptr address;
+    CUmemGenericAllocationHandle memory;
+    size_t bytes;
+    bool mapped;
+};
 struct cuda_state {
     const struct cuda_api *api;
     CUdevice device;
@@ -86,6 +108,9 @@ struct cuda_state {
     bool lost; /* a sticky error was met */
     struct cuda_allocation *allocations;
     int allocation_count;
+    struct cuda_apart *aparts;
+    int apart_count;
+    struct cuda_clock clock;
     struct cuda_flush flush, aside;
     CUcontext aside_context; /* cuda_flush_aside */
     CUstream aside_stream;
@@ -129,6 +154,15 @@ bool cuda_graph_launch(struct device *dev, struct device_graph *graph, struct er
 void cuda_graph_free(struct device *dev, struct device_graph *graph);
 void cuda_range_push(struct device *dev, const char *name);
 void cuda_range_pop(struct device *dev);
+/* cuda_clock.c */
+bool cuda_stamp(struct device *dev, int slot, struct error *err);
+double cuda_stamped_hz(struct device *dev, int from, int to);
+void cuda_clock_close(struct cuda_state *s);
+/* cuda_apart.c */
+bool cuda_alloc_apart(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err);
+bool cuda_reach(struct device *dev, bool within, struct error *err);
+bool cuda_release_apart(struct cuda_state *s, uint64_t address);
+void cuda_apart_close(struct cuda_state *s);
 /* cuda_chip.c: limits from the driver's attributes, rates from base/chip's table. */
 void cuda_chip(struct device *dev);
 

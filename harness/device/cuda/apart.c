@@ -1,0 +1,87 @@
+/* Memory that kernels reach only while it is asked for: mapped and unmapped as a whole. */
+#include "base/text.h"
+#include "device/cuda/private.h"
+#include <stdlib.h>
+
+static CUmemAllocationProp properties(const struct cuda_state *s)
+{
+    return (CUmemAllocationProp){.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = s->device}};
+}
+
+static bool map(struct cuda_state *s, struct cuda_apart *a, struct error *err)
+{
+    CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = s->device},
+                              .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    if (a->mapped)
+        return true;
+    if (!cuda_check(s, s->api->cuMemMap(a->address, a->bytes, 0, a->memory, 0), "mapping memory", err))
+        return false;
+    a->mapped = true;
+    return cuda_check(s, s->api->cuMemSetAccess(a->address, a->bytes, &access, 1), "mapping memory", err);
+}
+
+static bool unmap(struct cuda_state *s, struct cuda_apart *a, struct error *err)
+{
+    if (!a->mapped)
+        return true;
+    a->mapped = false;
+    return cuda_check(s, s->api->cuMemUnmap(a->address, a->bytes), "unmapping memory", err);
+}
+
+static void apart_free(struct cuda_state *s, struct cuda_apart *a)
+{
+    unmap(s, a, NULL);
+    if (a->memory)
+        s->api->cuMemRelease(a->memory);
+    if (a->address)
+        s->api->cuMemAddressFree(a->address, a->bytes);
+    *a = (struct cuda_apart){0};
+}
+
+bool cuda_alloc_apart(struct device *dev, const char *label, size_t bytes, uint64_t *address, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    struct cuda_apart a = {0};
+    CUmemAllocationProp p = properties(s);
+    size_t grain = 0;
+    if (!cuda_check(s, s->api->cuMemGetAllocationGranularity(&grain, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM), label, err) || !grain)
+        return false;
+    a.bytes = (bytes / grain + 1) * grain;
+    bool ok = cuda_check(s, s->api->cuMemAddressReserve(&a.address, a.bytes, 0, 0, 0), label, err) &&
+              cuda_check(s, s->api->cuMemCreate(&a.memory, a.bytes, &p, 0), label, err) && map(s, &a, err);
+    if (!ok) {
+        apart_free(s, &a);
+        return false;
+    }
+    s->aparts = xrealloc(s->aparts, sizeof *s->aparts * (size_t)(s->apart_count + 1));
+    s->aparts[s->apart_count++] = a;
+    *address = a.address;
+    return true;
+}
+
+bool cuda_release_apart(struct cuda_state *s, uint64_t address)
+{
+    for (int i = 0; i < s->apart_count; i++)
+        if (s->aparts[i].address == address) {
+            apart_free(s, &s->aparts[i]);
+            s->aparts[i] = s->aparts[--s->apart_count];
+            return true;
+        }
+    return false;
+}
+
+void cuda_apart_close(struct cuda_state *s)
+{
+    while (s->apart_count > 0)
+        apart_free(s, &s->aparts[--s->apart_count]);
+    free(s->aparts);
+}
+
+bool cuda_reach(struct device *dev, bool within, struct error *err)
+{
+    struct cuda_state *s = cuda_state(dev);
+    bool ok = s->apart_count == 0 || cuda_sync(dev, err); /* what is queued may still use it */
+    for (int i = 0; ok && i < s->apart_count; i++)
+        ok = within ? map(s, &s->aparts[i], err) : unmap(s, &s->aparts[i], err);
+    return ok;
+}
