@@ -57,11 +57,11 @@ void cli_exit_codes(struct text *t);
 struct plan_arguments {
     struct plan_options plan;
     struct option_list variants, set, groups, metrics;
-    const char *layers, *only, *device, *compiler, *bundle;
+    const char *layers, *only, *device, *compiler, *bundle, *seed;
     double budget_s;
     struct counter_wish counters;
 };
-#define PLAN_OPTION_COUNT 8
+#define PLAN_OPTION_COUNT 9
 /* Fills options[0..PLAN_OPTION_COUNT) so that they write into `a`. */
 void cli_plan_options(struct plan_arguments *a, struct option *options);
 /* Options of verbs that count; options[0..COUNTER_OPTION_COUNT). */

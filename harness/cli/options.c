@@ -221,6 +221,8 @@ void cli_plan_options(struct plan_arguments *a, struct option *options)
         {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants beside the baseline (comma list)", &a->only},
         {"--set", 0, OPTION_LIST, "AXIS=VALUE", "only cases with this value: n=1, mask.density=0.10; or counters: basic, full", &a->set},
         {"--budget", 0, OPTION_REAL, "SECONDS", "time spent measuring one layer, instead of the scenario's", &a->budget_s},
+        {"--seed", 0, OPTION_TEXT, "NUMBER", "repeats the further sets of inputs and the order of rounds of a run (bench show RUN)",
+         &a->seed},
         {"--compiler", 0, OPTION_TEXT, "WHICH", "nvrtc (pinned, default), nvrtc:FILE, nvcc, nvcc:FILE", &a->compiler},
         {"--bundle", 0, OPTION_TEXT, "FILE", "take compiled kernels from a bundle (bench compile --bundle)", &a->bundle},
     };
@@ -293,6 +295,7 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
                                     .variant_dirs = a->variants.items,
                                     .compiler = a->compiler,
                                     .bundle = a->bundle,
+                                    .seed = a->seed,
                                     .budget_s = a->budget_s,
                                     .counters = a->counters,
                                     .filter = {.layers = a->layers, .only = a->only, .set = a->set.items}};

@@ -113,6 +113,20 @@ static bool card_room(struct card_data *d, const char *label, size_t bytes, uint
     return d->card->dev->ops->alloc(d->card->dev, label, bytes, address, err) || error_where(err, "the check on the device");
 }
 
+/* The same for what a kernel under test must not find: references and their bounds. */
+static bool card_room_apart(struct card_data *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
+{
+    const struct device_ops *ops = d->card->dev->ops;
+    return ops->alloc_apart ? ops->alloc_apart(d->card->dev, label, bytes, address, err) || error_where(err, "the check on the device")
+                            : card_room(d, label, bytes, address, err);
+}
+
+bool card_reach(const struct card *card, bool within, struct error *err)
+{
+    const struct device_ops *ops = card->dev->ops;
+    return !ops->reach || ops->reach(card->dev, within, err);
+}
+
 static bool card_upload(struct card_data *d, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err)
 {
     return card_room(d, label, bytes, address, err) && d->card->dev->ops->write(d->card->dev, *address, from, bytes, err);
@@ -243,8 +257,8 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
     size_t count = (size_t)(g.n * g.out_c * g.out_h * g.out_w);
     struct card_values *to = &d->at[SLOT_OUTPUT];
     bool ok = card_upload(d, "layer of the reference", &g, sizeof g, &layer, err) &&
-              card_room(d, "reference", count * sizeof(double), &to->reference, err) &&
-              (!is.bounds || card_room(d, "bounds", count * sizeof(float), &to->bound, err));
+              card_room_apart(d, "reference", count * sizeof(double), &to->reference, err) &&
+              (!is.bounds || card_room_apart(d, "bounds", count * sizeof(float), &to->bound, err));
     union card_arg args[] = {card_int((int64_t)layer),
                              card_int((int64_t)d->at[SLOT_INPUT].value),
                              card_int((int64_t)d->at[SLOT_FILTER].value),
@@ -271,9 +285,11 @@ static bool card_upload_references(struct card_data *d, const struct work *work,
         struct card_values *to = &d->at[slot];
         if (!list[i].written || tensor_role_is_mask(list[i].role) || !from->reference)
             continue;
-        to->elements = from->elements;
-        ok = card_upload(d, "reference", from->reference, from->elements * sizeof(double), &to->reference, err) &&
-             (!from->bound || card_upload(d, "bounds", from->bound, from->elements * sizeof(float), &to->bound, err));
+        size_t bytes = (to->elements = from->elements) * sizeof *from->reference, bound_bytes = from->elements * sizeof *from->bound;
+        ok = card_room_apart(d, "reference", bytes, &to->reference, err) &&
+             d->card->dev->ops->write(d->card->dev, to->reference, from->reference, bytes, err) &&
+             (!from->bound || (card_room_apart(d, "bounds", bound_bytes, &to->bound, err) &&
+                               d->card->dev->ops->write(d->card->dev, to->bound, from->bound, bound_bytes, err)));
     }
     d->fetched = true; /* they are the host's own */
     return ok;
@@ -284,8 +300,9 @@ bool card_data_make(struct card *card, const struct work *work, enum data_part p
     struct card_data *d = xcalloc(1, sizeof *d);
     *d = (struct card_data){.card = card, .host = host};
     bool made = op_data_inputs(work, part, host, err);
-    bool ok = made && card_inputs(d, work, part, err) &&
-              (work->op->on_card != REFERENCE_CPU ? card_reference(d, work, err) : card_upload_references(d, work, err));
+    bool ok = made && card_inputs(d, work, part, err) && card_reach(card, true, err) &&
+              (work->op->on_card != REFERENCE_CPU ? card_reference(d, work, err) : card_upload_references(d, work, err)) &&
+              card_reach(card, false, err);
     if (ok) {
         host->card = d;
         return true;
@@ -347,6 +364,12 @@ bool card_sum(const struct card_data *d, uint64_t address, size_t bytes, uint64_
 {
     union card_arg args[3] = {card_int((int64_t)address), card_int((int64_t)bytes)};
     return card_number(d->card, 0, CARD_SUM, bytes, args, 3, sum, err);
+}
+
+bool card_sum_add(const struct card *card, uint64_t address, size_t bytes, uint64_t sum, struct error *err)
+{
+    union card_arg args[3] = {card_int((int64_t)address), card_int((int64_t)bytes), card_int((int64_t)sum)};
+    return card_launch(card, CARD_SUM, (int64_t)bytes / 8, args, 3, err);
 }
 
 bool card_first_change(const struct card_data *d, const struct tensor *t, int hidden, uint64_t address, size_t bytes, size_t *first,

@@ -31,8 +31,9 @@ void card_data_free(struct card_data *data);
 /* The values of a tensor that a program reads, packed at `address` in its type and layout; where `hidden` is a slot of a mask (-1: none),
  * inactive pixels are NaN. */
 bool card_feed(const struct card_data *data, const struct tensor *t, int hidden, uint64_t address, struct error *err);
-/* A sum over the bits of a buffer: the same bits give the same sum. */
+/* A sum over the bits of a buffer: the same bits give the same sum. The second queues: what is at `sum` on the device grows by it. */
 bool card_sum(const struct card_data *data, uint64_t address, size_t bytes, uint64_t *sum, struct error *err);
+bool card_sum_add(const struct card *card, uint64_t address, size_t bytes, uint64_t sum, struct error *err);
 /* The first byte in which a buffer differs from what card_feed would put there; `bytes` when it does not. */
 bool card_first_change(const struct card_data *data, const struct tensor *t, int hidden, uint64_t address, size_t bytes, size_t *first,
                        struct error *err);

@@ -150,8 +150,8 @@ static bool worst_of(const struct card_data *d, const struct verify_look *look, 
     return true;
 }
 
-bool card_verify(const struct card_data *d, const struct program *p, int tensor, uint64_t address, bool *right, struct verdict *v,
-                 struct error *err)
+static bool card_compare(const struct card_data *d, const struct program *p, int tensor, uint64_t address, bool *right, struct verdict *v,
+                         struct error *err)
 {
     static const int rules[] = {[INACTIVE_UNTOUCHED] = 1, [INACTIVE_ZERO] = 2, [INACTIVE_BIAS] = 3};
     const struct device_ops *ops = d->card->dev->ops;
@@ -196,10 +196,20 @@ bool card_verify(const struct card_data *d, const struct program *p, int tensor,
     return true;
 }
 
+bool card_verify(const struct card_data *d, const struct program *p, int tensor, uint64_t address, bool *right, struct verdict *v,
+                 struct error *err)
+{
+    return card_reach(d->card, true, err) && card_compare(d, p, tensor, address, right, v, err) && card_reach(d->card, false, err);
+}
+
 bool card_fetch(struct card_data *d, struct error *err)
 {
     struct device *dev = d->card->dev;
-    for (int i = 0; i < OP_MAX_TENSORS && !d->fetched; i++) {
+    if (d->fetched)
+        return true;
+    if (!card_reach(d->card, true, err))
+        return false;
+    for (int i = 0; i < OP_MAX_TENSORS; i++) {
         struct op_values *to = &d->host->at[i];
         if (!d->at[i].reference)
             continue;
@@ -208,5 +218,5 @@ bool card_fetch(struct card_data *d, struct error *err)
             return false;
     }
     d->fetched = true;
-    return true;
+    return card_reach(d->card, false, err);
 }

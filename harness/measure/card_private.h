@@ -66,6 +66,8 @@ union card_arg card_single(float v);
 /* Launches with as many threads as there is to do (`count`), or fewer that loop. */
 bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count, const union card_arg *args, int arg_count,
                  struct error *err);
+/* References and bounds are out of every kernel's reach but between (true) and (false); both wait. */
+bool card_reach(const struct card *card, bool within, struct error *err);
 /* Holds the device's reference against the CPU's on a sample of rows (card_check.c). */
 bool card_sample(struct card_data *data, const struct work *work, const struct card_layer *g, struct error *err);
 /* Storage of a tensor as four dimensions and the steps between their elements. */

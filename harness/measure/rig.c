@@ -1,6 +1,6 @@
 /* Buffers, code, arguments; running. */
-#include "measure/card.h"
 #include "measure/rig_private.h"
+#include "measure/room.h"
 #include "op/chain.h"
 #include <math.h>
 #include <stdio.h>
@@ -8,41 +8,18 @@
 #include <string.h>
 #include <time.h>
 
-bool rig_place_make(struct rig *rig, const char *label, size_t bytes, struct place *place, struct error *err)
+bool place_make(struct device *dev, const char *label, size_t bytes, size_t guard, struct place *place, struct error *err)
 {
-    const struct device_ops *ops = rig->dev->ops;
-    size_t padded = rig->guard ? (bytes + 511) / 512 * 512 : bytes;
+    const struct device_ops *ops = dev->ops;
+    size_t padded = guard ? (bytes + 511) / 512 * 512 : bytes;
     place->bytes = bytes;
-    if (!ops->alloc(rig->dev, label, padded + 2 * rig->guard, &place->base, err))
+    if (!ops->alloc(dev, label, padded + 2 * guard, &place->base, err))
         return error_where(err, "%s", label);
-    place->address = place->base + rig->guard;
-    if (!rig->guard)
+    place->address = place->base + guard;
+    if (!guard)
         return true;
-    return ops->fill(rig->dev, place->base, RIG_GUARD_PATTERN, rig->guard, err) &&
-           ops->fill(rig->dev, place->address + bytes / 4 * 4, RIG_GUARD_PATTERN, padded - bytes / 4 * 4 + rig->guard, err);
-}
-
-struct place *rig_place_of(struct rig *rig, struct buffer_ref ref)
-{
-    switch (ref.kind) {
-    case BUFFER_TENSOR: return &rig->tensors[ref.index];
-    case BUFFER_SCRATCH: return &rig->scratch[ref.index];
-    case BUFFER_NONE: break;
-    }
-    return NULL;
-}
-
-static bool make_buffers(struct rig *rig, struct error *err)
-{
-    const struct program *p = rig->program;
-    for (int i = 0; i < p->tensor_count; i++)
-        if (!rig_place_make(rig, p->tensors[i].role->name, tensor_bytes(&p->tensors[i]), &rig->tensors[i], err))
-            return false;
-    for (int i = 0; i < p->scratch_count; i++)
-        if (!rig_place_make(rig, p->scratch[i].name, (size_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype), &rig->scratch[i],
-                            err))
-            return false;
-    return true;
+    return ops->fill(dev, place->base, RIG_GUARD_PATTERN, guard, err) &&
+           ops->fill(dev, place->address + bytes / 4 * 4, RIG_GUARD_PATTERN, padded - bytes / 4 * 4 + guard, err);
 }
 
 static bool pack_map(struct rig *rig, const struct tensor_map *map, void *out, struct error *err)
@@ -127,14 +104,18 @@ static bool make_kernel(struct rig *rig, const struct step *step, struct rig_ste
         error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, the head's `args:` lists %d", step->name, count, step->arg_count);
         return program_where(rig->program, step, last ? last->line : step->line, last ? last->column : step->column, err);
     }
-    out->params = xcalloc(1, out->param_bytes);
-    for (int i = 0; i < count; i++) {
-        struct param param = settled(&step->args[i], &params[i]);
-        if (!pack_arg(rig, &step->args[i], &param, out->params + params[i].offset, err)) {
-            error_where(err, "kernel %s, parameter %d", step->name, i + 1);
-            return program_where(rig->program, step, step->args[i].line, step->args[i].column, err);
+    out->params = xcalloc((size_t)rig_views(rig), out->param_bytes);
+    for (int view = 0; view < rig_views(rig); view++) {
+        rig_sit(rig, view / rig->seats, view % rig->seats);
+        for (int i = 0; i < count; i++) {
+            struct param param = settled(&step->args[i], &params[i]);
+            if (!pack_arg(rig, &step->args[i], &param, rig_params(rig, out) + params[i].offset, err)) {
+                error_where(err, "kernel %s, parameter %d", step->name, i + 1);
+                return program_where(rig->program, step, step->args[i].line, step->args[i].column, err);
+            }
         }
     }
+    rig_sit(rig, 0, 0);
     return true;
 }
 
@@ -162,20 +143,33 @@ static bool make_step(struct rig *rig, int i, struct error *err)
     return true;
 }
 
-bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs,
-              struct rig **out, struct error *err)
+static void rig_room(struct rig *rig)
+{
+    const struct program *p = rig->program;
+    size_t sets = (size_t)rig->sets, seats = (size_t)rig->seats, most = sets > seats ? sets : seats;
+    rig->modules = xcalloc((size_t)p->unit_count, sizeof *rig->modules);
+    rig->steps = xcalloc((size_t)p->step_count, sizeof *rig->steps);
+    rig->tensors = xcalloc(most * (size_t)p->tensor_count, sizeof *rig->tensors);
+    rig->fresh = xcalloc(most * (size_t)p->tensor_count, sizeof *rig->fresh);
+    rig->scratch = xcalloc(seats * (size_t)p->scratch_count + 1, sizeof *rig->scratch);
+    rig->workspaces = xcalloc(seats, sizeof *rig->workspaces);
+    rig->inputs = xcalloc((size_t)p->tensor_count, sizeof *rig->inputs);
+    rig->fed = xcalloc((size_t)p->tensor_count, sizeof *rig->fed);
+    rig->weights = xcalloc((size_t)p->constant_count + 1, sizeof *rig->weights);
+    rig->graphs = xcalloc(sets * seats, sizeof *rig->graphs);
+    rig->trusted = xcalloc(sets, sizeof *rig->trusted);
+}
+
+bool rig_open_in(struct room *room, int values, struct device *dev, struct cudnn *library, const struct program *program,
+                 const struct device_image *images, bool keep_inputs, struct rig **out, struct error *err)
 {
     struct rig *rig = xcalloc(1, sizeof *rig);
     bool ok = false;
-    *rig = (struct rig){.dev = dev, .library = library, .program = program, .keep_inputs = keep_inputs};
+    *rig = (struct rig){.dev = dev, .room = room, .values = values, .library = library, .program = program, .keep_inputs = keep_inputs};
+    rig->sets = room ? room_sets(room) : 1;
+    rig->seats = room ? room_seats(room) : 1;
     rig->guard = dev->ops->forget ? 0 : RIG_GUARD_BYTES; /* emu checks every access itself, exactly */
-    rig->modules = xcalloc((size_t)program->unit_count, sizeof *rig->modules);
-    rig->steps = xcalloc((size_t)program->step_count, sizeof *rig->steps);
-    rig->tensors = xcalloc((size_t)program->tensor_count, sizeof *rig->tensors);
-    rig->scratch = xcalloc((size_t)program->scratch_count, sizeof *rig->scratch);
-    rig->inputs = xcalloc((size_t)program->tensor_count, sizeof *rig->inputs);
-    rig->fed = xcalloc((size_t)program->tensor_count, sizeof *rig->fed);
-    rig->weights = xcalloc((size_t)program->constant_count + 1, sizeof *rig->weights);
+    rig_room(rig);
     for (int i = 0; i < program->unit_count; i++)
         if (images[i].cubin && !images[i].ptx && !dev->ops->keeps_time) {
             error_set(err, ERROR_ENVIRONMENT, "not on emu: %s is a cubin, and emu runs PTX", images[i].label);
@@ -184,7 +178,7 @@ bool rig_open(struct device *dev, struct cudnn *library, const struct program *p
             error_where(err, "%s", program->units[i].label);
             goto done;
         }
-    if (!make_buffers(rig, err))
+    if (!rig_make_buffers(rig, err))
         goto done;
     for (int i = 0; i < program->step_count; i++)
         if (!make_step(rig, i, err))
@@ -197,6 +191,12 @@ done:
     }
     *out = rig;
     return ok;
+}
+
+bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs,
+              struct rig **out, struct error *err)
+{
+    return rig_open_in(NULL, 0, dev, library, program, images, keep_inputs, out, err);
 }
 
 void rig_close(struct rig *rig)
@@ -214,124 +214,23 @@ void rig_close(struct rig *rig)
     for (int i = 0; i < p->unit_count; i++)
         if (rig->modules[i])
             dev->ops->unload(dev, rig->modules[i]);
-    for (int i = 0; i < p->tensor_count; i++) {
-        if (rig->tensors[i].base)
-            dev->ops->release(dev, rig->tensors[i].base);
+    rig_release_buffers(rig);
+    for (int i = 0; i < p->tensor_count; i++)
         free(rig->inputs[i]);
-    }
-    for (int i = 0; i < p->scratch_count; i++)
-        if (rig->scratch[i].base)
-            dev->ops->release(dev, rig->scratch[i].base);
-    if (rig->workspace.base)
-        dev->ops->release(dev, rig->workspace.base);
     for (int i = 0; i < p->constant_count; i++)
         free(rig->weights[i]);
     free(rig->weights);
     free(rig->modules);
     free(rig->steps);
     free(rig->tensors);
+    free(rig->fresh);
     free(rig->scratch);
+    free(rig->workspaces);
     free(rig->inputs);
     free(rig->fed);
+    free(rig->graphs);
+    free(rig->trusted);
     free(rig);
-}
-
-/* Stores values as the tensor wants them; a copy is kept where the rig keeps inputs. */
-static bool upload(struct rig *rig, const struct tensor *t, const float *logical, const struct place *to, unsigned char **kept,
-                   struct error *err)
-{
-    unsigned char *storage = xmalloc(to->bytes);
-    tensor_pack(t, logical, storage);
-    bool ok = rig->dev->ops->write(rig->dev, to->address, storage, to->bytes, err);
-    free(*kept);
-    *kept = rig->keep_inputs ? storage : NULL;
-    if (!rig->keep_inputs)
-        free(storage);
-    return ok;
-}
-
-/* From the device's own values. */
-static bool feed_there(struct rig *rig, int i, const struct op_data *data, int hidden, struct error *err)
-{
-    const struct place *to = &rig->tensors[i];
-    struct rig_fed *fed = &rig->fed[i];
-    *fed = (struct rig_fed){.card = rig->keep_inputs ? data->card : NULL, .hidden = hidden};
-    free(rig->inputs[i]);
-    rig->inputs[i] = NULL;
-    return card_feed(data->card, &rig->program->tensors[i], hidden, to->address, err) &&
-           (!rig->keep_inputs || card_sum(data->card, to->address, to->bytes, &fed->sum, err));
-}
-
-static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, struct error *err)
-{
-    const struct program *p = rig->program;
-    const struct tensor *t = &p->tensors[i];
-    const float *logical = data->at[t->role->slot].value;
-    const struct tensor_role *marks = t->role->marked_by ? op_role(p->work.op, t->role->marked_by) : NULL;
-    const float *mask = marks ? data->at[marks->slot].value : NULL;
-    float *hidden = NULL;
-    if (!logical)
-        return error_set(err, ERROR_INTERNAL, "no data for tensor %s", t->role->name);
-    bool hides = mask && p->uses_mask && !p->reads_inactive && !p->work.mask.marks_output;
-    if (data->card && !tensor_role_is_mask(t->role))
-        return feed_there(rig, i, data, hides ? marks->slot : -1, err);
-    rig->fed[i].card = NULL;
-    if (hides) { /* where it promises not to look, it finds NaN */
-        size_t bytes = tensor_elements(t) * sizeof *hidden;
-        logical = hidden = memcpy(xmalloc(bytes), logical, bytes);
-        mask_blank(t, mask, NAN, hidden);
-    }
-    bool ok = upload(rig, t, logical, &rig->tensors[i], &rig->inputs[i], err);
-    free(hidden);
-    return ok;
-}
-
-/* Weights of a link, after the scratch was poisoned. */
-static bool feed_constant(struct rig *rig, int i, const struct op_data *data, struct error *err)
-{
-    const struct constant *c = &rig->program->constants[i];
-    const struct chain *chain = rig->program->work.chain;
-    int layer = chain->links[c->link].layer;
-    const float *logical = layer >= 0 && layer < data->link_count ? data->links[layer].at[c->tensor.role->slot].value : NULL;
-    float *joined = c->span > 1 ? chain_constant(chain, c->link, c->span, data, c->tensor.role, tensor_elements(&c->tensor)) : NULL;
-    if (!logical && !joined)
-        return error_set(err, ERROR_INTERNAL, "no data for %s", rig->program->scratch[c->scratch].name);
-    bool ok = upload(rig, &c->tensor, joined ? joined : logical, &rig->scratch[c->scratch], &rig->weights[i], err);
-    free(joined);
-    return ok;
-}
-
-bool rig_poison(struct rig *rig, struct error *err)
-{
-    const struct program *p = rig->program;
-    const struct device_ops *ops = rig->dev->ops;
-    for (int i = 0; i < p->tensor_count; i++)
-        if (p->tensors[i].written) {
-            if (!ops->fill(rig->dev, rig->tensors[i].address, VERIFY_POISON, rig->tensors[i].bytes, err))
-                return false;
-            if (ops->forget)
-                ops->forget(rig->dev, rig->tensors[i].address, rig->tensors[i].bytes);
-        }
-    return true;
-}
-
-bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err)
-{
-    const struct program *p = rig->program;
-    const struct device_ops *ops = rig->dev->ops;
-    for (int i = 0; i < p->tensor_count; i++)
-        if (!p->tensors[i].written && !feed_tensor(rig, i, data, err))
-            return false;
-    for (int i = 0; i < p->scratch_count; i++) {
-        if (!ops->fill(rig->dev, rig->scratch[i].address, VERIFY_POISON, rig->scratch[i].bytes, err))
-            return false;
-        if (ops->forget)
-            ops->forget(rig->dev, rig->scratch[i].address, rig->scratch[i].bytes);
-    }
-    for (int i = 0; i < p->constant_count; i++)
-        if (!feed_constant(rig, i, data, err))
-            return false;
-    return rig_library_prepare(rig, err) && rig_poison(rig, err);
 }
 
 static struct device_launch launch_of(const struct rig *rig, int i)
@@ -341,7 +240,7 @@ static struct device_launch launch_of(const struct rig *rig, int i)
                                    .cooperative = step->cooperative,
                                    .pdl = step->pdl,
                                    .carveout = step->carveout,
-                                   .params = rig->steps[i].params,
+                                   .params = rig_params(rig, &rig->steps[i]),
                                    .param_bytes = rig->steps[i].param_bytes,
                                    .time_limit_s = rig->time_limit_s};
     memcpy(launch.grid, step->grid, sizeof launch.grid);
@@ -421,9 +320,11 @@ bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, 
 
 void rig_graph_drop(struct rig *rig)
 {
-    if (rig->graph)
-        rig->dev->ops->graph_free(rig->dev, rig->graph);
-    rig->graph = NULL;
+    for (int i = 0; i < rig_views(rig); i++) {
+        if (rig->graphs[i])
+            rig->dev->ops->graph_free(rig->dev, rig->graphs[i]);
+        rig->graphs[i] = NULL;
+    }
 }
 
 static bool capture(struct rig *rig, struct error *err)
@@ -435,7 +336,7 @@ static bool capture(struct rig *rig, struct error *err)
     if (!ops->graph_begin(rig->dev, err))
         return false;
     bool ok = rig_run_stepwise(rig, NULL, NULL, err);
-    if (ops->graph_end(rig->dev, &rig->graph, &end))
+    if (ops->graph_end(rig->dev, &rig->graphs[rig_view(rig)], &end))
         return ok;
     if (ok && err)
         *err = end;
@@ -448,7 +349,8 @@ bool rig_run(struct rig *rig, struct error *err)
     rig->has_run = true;
     if (!rig->program->graph || first)
         return rig_run_stepwise(rig, NULL, NULL, err);
-    return (rig->graph || capture(rig, err)) && rig->dev->ops->graph_launch(rig->dev, rig->graph, err);
+    struct device_graph **graph = &rig->graphs[rig_view(rig)];
+    return (*graph || capture(rig, err)) && rig->dev->ops->graph_launch(rig->dev, *graph, err);
 }
 
 bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *value, struct error *err)

@@ -15,16 +15,38 @@
 #include "op/program.h"
 
 struct rig;
+struct room;
 
 /* images: one per unit of the program (ptx NULL where the unit has no source). `library` is needed by programs with a cuDNN step, else
  * NULL. keep_inputs: keep host copies, so that rig_check can say whether an input was changed. */
 bool rig_open(struct device *dev, struct cudnn *library, const struct program *program, const struct device_image *images, bool keep_inputs,
               struct rig **rig, struct error *err);
+/* The same on the buffers of a room (measure/room.h), which outlives it; rigs that are fed other values say another number. */
+bool rig_open_in(struct room *room, int values, struct device *dev, struct cudnn *library, const struct program *program,
+                 const struct device_image *images, bool keep_inputs, struct rig **rig, struct error *err);
 void rig_close(struct rig *rig);
-/* Packs and uploads the inputs; poisons scratch and whatever the program writes. */
+/* Which inputs (set) and which outputs and scratch (seat) all that follows is about; at first 0 and 0, and without a room always. */
+void rig_sit(struct rig *rig, int set, int seat);
+/* rig_wipe, then rig_refeed. */
 bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err);
-/* Poisons again what the program writes. */
+/* Packs the inputs of the set (those that no other rig of the room has brought), and a chain's weights; what the last launch left in
+ * outputs and scratch stays. */
+bool rig_refeed(struct rig *rig, const struct op_data *data, struct error *err);
+/* Poisons what the program writes. */
 bool rig_poison(struct rig *rig, struct error *err);
+/* Poisons outputs, scratch and workspace of the seat: nothing of a launch is left, and what rig_prepare made is gone too. */
+bool rig_wipe(struct rig *rig, struct error *err);
+/* In a room with a card: sums up on the device what the launch before it left in outputs and inputs (queued). */
+bool rig_seal(struct rig *rig, struct error *err);
+/* The launch before it was verified: later ones of this set must leave the same bits. Waits. */
+bool rig_trust(struct rig *rig, struct error *err);
+/* Waits; whether what was sealed last on this seat is what a trusted launch of this set left. Without a card it always is. */
+enum rig_left { RIG_AS_TRUSTED, RIG_OTHER_OUTPUT, RIG_OTHER_INPUT, RIG_OTHER_PREPARED };
+bool rig_same(struct rig *rig, enum rig_left *left, struct error *err);
+/* The other set of which a trusted launch left the outputs that rig_same saw; -1: none. */
+int rig_replays(const struct rig *rig);
+/* Brings the inputs of the set anew, whoever brought them first. */
+bool rig_restore(struct rig *rig, const struct op_data *data, struct error *err);
 /* Runs the prepare steps; *ns: wall time with a sync around them. ns NULL: they are only queued. */
 bool rig_prepare(struct rig *rig, double *ns, struct error *err);
 /* Queues all run steps; from its second call on as one graph when the program says so. */

@@ -43,6 +43,7 @@ static void describe_buffers(struct rig *rig, const struct step *step, struct ri
     const struct work *w = program_step_work(rig->program, step);
     struct work own = *w; /* with the part of the epilogue that the call does */
     struct tensor whole[OP_MAX_TENSORS];
+    c->call.tensor_count = c->call.workspace_count = 0;
     if (step->cudnn_epilogue < own.epilogue_count)
         own.epilogue_count = step->cudnn_epilogue;
     for (int i = 0, count = w->op->tensors(w, whole); i < count; i++) {
@@ -120,7 +121,6 @@ bool rig_call_make(struct rig *rig, int i, struct error *err)
                                   .message = c->message,
                                   .message_bytes = sizeof c->message,
                                   .shapes = c->shapes};
-    describe_buffers(rig, step, c);
     describe_work(w, step->cudnn_epilogue, c);
     return host || cuda_native(rig->dev, &context, &c->call.stream, err);
 }
@@ -169,6 +169,7 @@ static bool run_on_host(struct rig *rig, int i, struct error *err)
 
 bool rig_call_run(struct rig *rig, int i, struct error *err)
 {
+    describe_buffers(rig, &rig->program->steps[i], rig->steps[i].call); /* where the rig sits */
     return rig->steps[i].call->call.on_host ? run_on_host(rig, i, err) : invoke(rig, i, err);
 }
 

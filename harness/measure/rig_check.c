@@ -48,7 +48,7 @@ static bool unchanged(struct rig *rig, const char *name, const struct place *pla
 static bool unchanged_there(struct rig *rig, int i, struct text *unsafe, struct error *err)
 {
     const struct tensor *t = &rig->program->tensors[i];
-    const struct place *place = &rig->tensors[i];
+    const struct place *place = rig_tensor(rig, i);
     uint64_t now;
     size_t first;
     if (!card_sum(rig->fed[i].card, place->address, place->bytes, &now, err))
@@ -71,14 +71,14 @@ static bool inputs_unchanged(struct rig *rig, struct text *unsafe, struct error 
                 return false;
             continue;
         }
-        if (!unchanged(rig, t->role->name, &rig->tensors[i], rig->inputs[i], t->layout == LAYOUT_BITS ? 4 : dtype_bytes(t->dtype), unsafe,
+        if (!unchanged(rig, t->role->name, rig_tensor(rig, i), rig->inputs[i], t->layout == LAYOUT_BITS ? 4 : dtype_bytes(t->dtype), unsafe,
                        err))
             return false;
     }
     for (int i = 0; i < p->constant_count; i++) {
         const struct constant *c = &p->constants[i];
-        if (!unchanged(rig, p->scratch[c->scratch].name, &rig->scratch[c->scratch], rig->weights[i], dtype_bytes(c->tensor.dtype), unsafe,
-                       err))
+        if (!unchanged(rig, p->scratch[c->scratch].name, rig_scratch(rig, c->scratch), rig->weights[i], dtype_bytes(c->tensor.dtype),
+                       unsafe, err))
             return false;
     }
     return true;
@@ -108,10 +108,10 @@ bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err)
 {
     const struct program *p = rig->program;
     for (int i = 0; rig->guard && i < p->tensor_count; i++)
-        if (!guard_intact(rig, p->tensors[i].role->name, &rig->tensors[i], unsafe, err))
+        if (!guard_intact(rig, p->tensors[i].role->name, rig_tensor(rig, i), unsafe, err))
             return false;
     for (int i = 0; rig->guard && i < p->scratch_count; i++)
-        if (!guard_intact(rig, p->scratch[i].name, &rig->scratch[i], unsafe, err))
+        if (!guard_intact(rig, p->scratch[i].name, rig_scratch(rig, i), unsafe, err))
             return false;
     if (!inputs_unchanged(rig, unsafe, err))
         return false;
@@ -136,7 +136,7 @@ static bool check_output(struct rig *rig, int i, const struct op_data *data, str
                          struct error *err)
 {
     const struct program *p = rig->program;
-    const struct place *place = &rig->tensors[i];
+    const struct place *place = rig_tensor(rig, i);
     struct verdict own = {.ok = true};
     bool there = false;
     if (data->card && p->tensors[i].layout != LAYOUT_BITS) {

@@ -89,7 +89,7 @@ bool rig_library_workspace(struct rig *rig, struct error *err)
         for (int k = 0; k < rig->steps[i].plan_count; k++)
             if (cudnn_plan_facts(rig->steps[i].plans[k])->workspace_bytes > most)
                 most = cudnn_plan_facts(rig->steps[i].plans[k])->workspace_bytes;
-    return !most || rig_place_make(rig, "workspace", most, &rig->workspace, err);
+    return rig_make_workspaces(rig, most, err);
 }
 
 static uint64_t address_of(struct rig *rig, const struct step *step, const char *tensor)
@@ -119,7 +119,7 @@ bool rig_library_run(struct rig *rig, int i, struct error *err)
     const struct rig_step *own = &rig->steps[i];
     return cudnn_execute(rig->library, own->plans[own->plan], address_of(rig, step, "input"), address_of(rig, step, "filter"),
                          address_of(rig, step, "output"), address_of(rig, step, "bias"), address_of(rig, step, "residual"),
-                         rig->workspace.address, err);
+                         rig->workspaces[rig->seat].address, err);
 }
 
 void rig_library_free(struct rig *rig, int step)

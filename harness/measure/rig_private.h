@@ -14,7 +14,7 @@ struct place {
 };
 struct rig_step {
     struct device_function *function;
-    unsigned char *params;
+    unsigned char *params; /* for each set and seat (rig_params) */
     size_t param_bytes;
     uint64_t symbol;
     size_t symbol_bytes;
@@ -30,27 +30,48 @@ struct rig_fed {
     int hidden;                   /* slot of the mask where NaN stands, or -1 */
     uint64_t sum;                 /* card_sum */
 };
+/* Of the bits of all buffers of a launch (card_sum_add). */
+struct rig_sums {
+    uint64_t outputs, inputs, prepared;
+};
 struct rig {
     struct device *dev;
+    struct room *room;          /* NULL: one set and one seat, its own */
+    int values;                 /* a number for what it is fed */
+    int sets, seats, set, seat; /* how many; and where it sits */
     struct cudnn *library;
     const struct program *program;
     struct device_module **modules; /* by unit */
     struct rig_step *steps;
-    struct place *tensors, *scratch;
-    unsigned char **inputs;  /* host copies by tensor, NULL unless kept */
-    struct rig_fed *fed;     /* by tensor: what was fed where the check is on the device */
-    unsigned char **weights; /* by constant, likewise */
+    struct place *tensors, *scratch, *workspaces; /* by set or seat, then tensor; by seat, then scratch; by seat */
+    bool *fresh;                                  /* as tensors: fed by this rig, and not by another of the room */
+    struct place sums;                            /* struct rig_sums by seat: of the last launch there; none without a card */
+    struct rig_sums seen;                         /* by the last rig_same */
+    struct rig_sums *trusted;                     /* by set: of a launch that was verified */
+    unsigned char **inputs;                       /* host copies by tensor, NULL unless kept */
+    struct rig_fed *fed;                          /* by tensor: what was fed where the check is on the device */
+    unsigned char **weights;                      /* by constant, likewise */
     bool keep_inputs;
     size_t guard;
-    struct place workspace;
     double time_limit_s;
-    bool has_run; /* all steps once: what a library does at its first call must not fall into a capture */
-    struct device_graph *graph;
-    uint64_t output_sum; /* of the bits of what is written, at the last check */
+    bool has_run;                 /* all steps once: what a library does at its first call must not fall into a capture */
+    struct device_graph **graphs; /* by set and seat */
+    uint64_t output_sum;          /* of the bits of what is written, at the last check */
 };
 
-bool rig_place_make(struct rig *rig, const char *label, size_t bytes, struct place *place, struct error *err);
+/* A buffer of its own with guard zones around it (guard 0: none). */
+bool place_make(struct device *dev, const char *label, size_t bytes, size_t guard, struct place *place, struct error *err);
+/* Where the rig sits now. */
+int rig_views(const struct rig *rig);
+int rig_view(const struct rig *rig);
+unsigned char *rig_params(const struct rig *rig, const struct rig_step *step);
+struct place *rig_tensor(struct rig *rig, int tensor);
+struct place *rig_scratch(struct rig *rig, int scratch);
 struct place *rig_place_of(struct rig *rig, struct buffer_ref ref);
+/* rig_feed.c */
+bool rig_make_buffers(struct rig *rig, struct error *err);
+bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err);
+void rig_release_buffers(struct rig *rig);
 /* rig_library.c */
 bool rig_library_make(struct rig *rig, int step, struct error *err);
 /* rig_call.c: a function of a foreign library (op/foreign.h) */

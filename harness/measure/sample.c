@@ -14,6 +14,12 @@
 #define ROUNDS_LEAST 10 /* of a case whose budget is spent before rounds_min: enough for an interval, and the note says so */
 #define SUSTAINED_MIN 10
 #define SUSTAINED_MAX 50
+#define TAIL_TIMES 10.0     /* a row that takes so many times as long as the fastest is of the tail */
+#define TAIL_ROUNDS 10      /* which takes part in the first rounds only, */
+#define TAIL_ROUNDS_LEAST 6 /* or in these, when its time is up: fewer are no interval */
+#define RETAKES 2           /* of a sample that began at a low clock */
+#define RETAKE_REST_NS 5000000
+#define CLOCK_LOW 0.99 /* of the clock of a rested card */
 
 struct timer {
     struct device *dev;
@@ -26,9 +32,15 @@ struct field {
     struct entrant *entrants;
     int count;
     struct timer *timers;
+    const struct sample_watch *watch;
     struct device_graph **graphs; /* sustained */
-    double *ns, *host_ns;         /* of the last round */
+    double *ns, *host_ns, *hz;    /* of the last round */
     int *order;                   /* ... and who ran when */
+    int sets, seats, set, seat;   /* how many, and those of the round */
+    uint64_t random;
+    double rested_hz; /* the clock of a rested card: the highest that a sample began at */
+    double tail_s;    /* spent on samples of the tail */
+    int retaken;
 };
 
 static void timer_close(struct timer *t)
@@ -57,22 +69,28 @@ static void field_close(struct field *f)
     free(f->graphs);
     free(f->ns);
     free(f->host_ns);
+    free(f->hz);
     free(f->order);
 }
 
 /* To be closed also when it fails. */
 static bool field_open(struct field *f, struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan,
-                       struct error *err)
+                       const struct sample_watch *watch, struct error *err)
 {
     size_t n = (size_t)count;
     *f = (struct field){.dev = dev,
                         .plan = plan,
+                        .watch = watch,
+                        .sets = plan->sets > 0 ? plan->sets : 1,
+                        .seats = plan->seats > 0 ? plan->seats : 1,
+                        .random = plan->seed,
                         .entrants = entrants,
                         .count = count,
                         .timers = xcalloc(n, sizeof *f->timers),
                         .graphs = xcalloc(n, sizeof *f->graphs),
                         .ns = xcalloc(n, sizeof *f->ns),
                         .host_ns = xcalloc(n, sizeof *f->host_ns),
+                        .hz = xcalloc(n, sizeof *f->hz),
                         .order = xcalloc(n, sizeof *f->order)};
     for (int i = 0; i < count; i++)
         if (!timer_open(&f->timers[i], dev, err))
@@ -80,36 +98,125 @@ static bool field_open(struct field *f, struct device *dev, struct entrant *entr
     return true;
 }
 
+/* SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). */
+static uint64_t draw(struct field *f)
+{
+    uint64_t z = f->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* Whoever left other bits than a verified launch has to be looked at; what is wrong takes no further part. */
+static bool doubt(struct field *f, int i, int set, enum rig_left left, struct error *err)
+{
+    bool right = true;
+    if (left == RIG_AS_TRUSTED || !f->watch || !f->watch->doubt)
+        return true;
+    if (!f->watch->doubt(f->watch->context, i, set, left, &right, err))
+        return false;
+    f->entrants[i].out |= !right;
+    return true;
+}
+
+/* Did the sample begin at a lower clock than a rested card has? Not known is no. */
+static bool clock_low(struct field *f, double hz)
+{
+    if (hz > f->rested_hz)
+        f->rested_hz = hz;
+    return hz < CLOCK_LOW * f->rested_hz;
+}
+
+/* The GPU waits, and its clock comes back. */
+static bool rest(struct device *dev, long ns, struct error *err)
+{
+    if (!ns)
+        return true;
+    if (!dev->ops->sync(dev, err))
+        return false;
+    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+    return true;
+}
+
+static bool stamp(struct device *dev, int slot, struct error *err)
+{
+    return !dev->ops->stamp || dev->ops->stamp(dev, slot, err);
+}
+
+/* Everything of an isolated sample that comes before its first event: nothing of an earlier launch is left. */
 static bool before(struct device *dev, struct rig *rig, const struct sample_plan *plan, struct error *err)
 {
-    return plan->warm ? rig_run(rig, err) : dev->ops->flush(dev, err);
+    if (!rig_prepare(rig, NULL, err) || !rest(dev, plan->spacing_ns, err) || !stamp(dev, 0, err))
+        return false;
+    if (!plan->warm)
+        return dev->ops->flush(dev, err) && stamp(dev, 1, err);
+    return rig_run(rig, err) && stamp(dev, 1, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err);
 }
 
-/* Queues one sample; nothing is waited for. */
-static bool queue(struct field *f, int i, struct error *err)
+/* Queues an isolated sample, waits for it, and takes away what it left after somebody looked at it. */
+static bool isolated(struct field *f, int i, bool *low, struct error *err)
 {
     const struct device_ops *ops = f->dev->ops;
-    struct rig *rig = f->entrants[i].rig;
+    struct entrant *e = &f->entrants[i];
     struct timer *t = &f->timers[i];
-    if (f->graphs[i])
-        return ops->record(f->dev, t->from, err) && ops->graph_launch(f->dev, f->graphs[i], err) && ops->record(f->dev, t->to, err);
-    if (f->plan->spacing_ns) {
-        if (!ops->sync(f->dev, err))
-            return false;
-        nanosleep(&(struct timespec){.tv_nsec = f->plan->spacing_ns}, NULL);
-    }
-    if (!before(f->dev, rig, f->plan, err) || !ops->record(f->dev, t->from, err))
+    enum rig_left left;
+    if (!before(f->dev, e->rig, f->plan, err) || !ops->record(f->dev, t->from, err))
         return false;
     double start = clock_s();
-    if (!rig_run(rig, err))
+    if (!rig_run(e->rig, err))
         return false;
     f->host_ns[i] = (clock_s() - start) * 1e9;
-    return ops->record(f->dev, t->to, err);
+    if (!ops->record(f->dev, t->to, err) || !rig_seal(e->rig, err) || !ops->sync(f->dev, err) ||
+        !ops->elapsed(f->dev, t->from, t->to, &f->ns[i], err) || !rig_same(e->rig, &left, err) || !doubt(f, i, f->set, left, err))
+        return false;
+    f->hz[i] = ops->stamped_hz ? ops->stamped_hz(f->dev, 0, 1) : NAN;
+    *low = clock_low(f, f->hz[i]);
+    return rig_wipe(e->rig, err);
 }
 
-static bool build_graph(struct device *dev, struct entrant *e, struct timer *t, struct device_graph **graph, struct error *err)
+static bool take_isolated(struct field *f, int i, struct error *err)
 {
+    bool low = true;
+    rig_sit(f->entrants[i].rig, f->set, f->seat);
+    for (int tries = 0; low && tries <= RETAKES; tries++) {
+        if (tries && !rest(f->dev, RETAKE_REST_NS, err))
+            return false;
+        f->retaken += tries > 0;
+        if (!isolated(f, i, &low, err))
+            return false;
+    }
+    return true;
+}
+
+/* What each seat was left with is from its last run. */
+static bool take_sustained(struct field *f, int i, struct error *err)
+{
+    const struct device_ops *ops = f->dev->ops;
+    struct entrant *e = &f->entrants[i];
+    struct timer *t = &f->timers[i];
+    enum rig_left left;
+    for (int seat = 0; seat < f->seats; seat++) {
+        rig_sit(e->rig, e->last[seat], seat);
+        if (!rig_wipe(e->rig, err) || !rig_prepare(e->rig, NULL, err))
+            return false;
+    }
+    if (!ops->record(f->dev, t->from, err) || !ops->graph_launch(f->dev, f->graphs[i], err) || !ops->record(f->dev, t->to, err))
+        return false;
+    for (int seat = 0; seat < f->seats; seat++) {
+        rig_sit(e->rig, e->last[seat], seat);
+        if (!rig_seal(e->rig, err) || !rig_same(e->rig, &left, err) || !doubt(f, i, e->last[seat], left, err))
+            return false;
+    }
+    f->hz[i] = NAN;
+    return ops->sync(f->dev, err) && ops->elapsed(f->dev, t->from, t->to, &f->ns[i], err);
+}
+
+static bool build_graph(struct field *f, int i, struct error *err)
+{
+    struct device *dev = f->dev;
     const struct device_ops *ops = dev->ops;
+    struct entrant *e = &f->entrants[i];
+    struct timer *t = &f->timers[i];
     double ns;
     if (!rig_run(e->rig, err) || !ops->record(dev, t->from, err) || !rig_run(e->rig, err) || !ops->record(dev, t->to, err) ||
         !ops->sync(dev, err) || !ops->elapsed(dev, t->from, t->to, &ns, err))
@@ -119,10 +226,17 @@ static bool build_graph(struct device *dev, struct entrant *e, struct timer *t, 
     if (!ops->graph_begin(dev, err))
         return false;
     bool ok = true;
-    for (int i = 0; i < e->batch && ok; i++)
+    for (int k = 0; k < e->batch && ok; k++) { /* the first runs are one on each seat; then a seat's set changes every time */
+        int seat = k < f->seats ? k : (int)(draw(f) % (uint64_t)f->seats);
+        if (k < f->seats || f->sets == 1)
+            e->last[seat] = (int)(draw(f) % (uint64_t)f->sets);
+        else
+            e->last[seat] = (e->last[seat] + 1 + (int)(draw(f) % (uint64_t)(f->sets - 1))) % f->sets;
+        rig_sit(e->rig, e->last[seat], seat);
         ok = rig_run_stepwise(e->rig, NULL, NULL, err);
+    }
     struct error end = {0};
-    if (!ops->graph_end(dev, graph, &end)) {
+    if (!ops->graph_end(dev, &f->graphs[i], &end)) {
         if (ok && err)
             *err = end;
         return false;
@@ -130,22 +244,34 @@ static bool build_graph(struct device *dev, struct entrant *e, struct timer *t, 
     return ok;
 }
 
-/* Are all ratios to entrant 0 known well enough, together? */
-static bool settled(const struct entrant *entrants, int count, int rounds, double half_width)
+/* Are all ratios to the first known well enough? The tail is not waited for, nor who is out. */
+static bool settled(const struct field *f, const int *places, int rounds)
 {
-    for (int i = 1; i < count; i++) {
-        struct estimate e = estimate_ratio_grouped(entrants[0].samples_ns, entrants[i].samples_ns, NULL, rounds, count - 1);
-        if (!(estimate_half_width(&e) <= half_width))
+    const struct entrant *e = f->entrants;
+    double half_width = f->plan->half_width;
+    int first = -1, others = 0;
+    for (int i = 0; i < f->count; i++) {
+        if (e[i].tail || e[i].out)
+            continue;
+        if (first < 0) {
+            first = i;
+            continue;
+        }
+        struct estimate ratio = estimate_ratio_grouped(e[first].samples_ns, e[i].samples_ns, places, rounds, f->count - 1);
+        if (!(estimate_half_width(&ratio) <= half_width))
             return false;
+        others++;
     }
-    struct estimate own = estimate_median(entrants[0].samples_ns, rounds);
-    return count > 1 || estimate_half_width(&own) <= half_width;
+    if (first < 0 || others)
+        return true;
+    struct estimate own = estimate_median_grouped(e[first].samples_ns, places, rounds, 1);
+    return estimate_half_width(&own) <= half_width;
 }
 
 /* A random order for each even round, the reverse of it for the odd one that follows. */
-static void order_of(int round, int count, int *order)
+static void order_of(uint64_t seed, int round, int count, int *order)
 {
-    uint64_t state = UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)(round / 2 + 1);
+    uint64_t state = UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)(round / 2 + 1) + seed;
     for (int i = 0; i < count; i++)
         order[i] = i;
     for (int i = count - 1; i > 0; i--) {
@@ -161,20 +287,29 @@ static void order_of(int round, int count, int *order)
     }
 }
 
-/* Everyone's device time into f->ns. */
+static bool takes_part(const struct field *f, int i, int round)
+{
+    const struct entrant *e = &f->entrants[i];
+    return !e->out && (!e->tail || round < TAIL_ROUNDS_LEAST || (round < TAIL_ROUNDS && f->tail_s < f->plan->budget_s));
+}
+
+/* The device time of everyone who takes part, into f->ns; NAN of the others. */
 static bool one_round(struct field *f, int round, struct error *err)
 {
-    order_of(round, f->count, f->order);
-    if (!f->plan->sustained && (!before(f->dev, f->entrants[0].rig, f->plan, err) || !rig_run(f->entrants[0].rig, err)))
-        return false;
-    for (int k = 0; k < f->count; k++)
-        if (!queue(f, f->order[k], err))
+    order_of(f->plan->seed, round, f->count, f->order);
+    f->set = (int)(draw(f) % (uint64_t)f->sets);
+    f->seat = (int)(draw(f) % (uint64_t)f->seats);
+    for (int k = 0; k < f->count; k++) {
+        int i = f->order[k];
+        double start = clock_s();
+        f->ns[i] = f->hz[i] = NAN;
+        if (!takes_part(f, i, round))
+            continue;
+        if (!(f->plan->sustained ? take_sustained(f, i, err) : take_isolated(f, i, err)))
             return false;
-    if (!f->dev->ops->sync(f->dev, err))
-        return false;
-    for (int i = 0; i < f->count; i++)
-        if (!f->dev->ops->elapsed(f->dev, f->timers[i].from, f->timers[i].to, &f->ns[i], err))
-            return false;
+        if (f->entrants[i].tail)
+            f->tail_s += clock_s() - start;
+    }
     return true;
 }
 
@@ -185,7 +320,7 @@ bool sample_round(struct device *dev, struct rig *const *rigs, int count, int ro
     struct entrant *entrants = xcalloc((size_t)count, sizeof *entrants);
     for (int i = 0; i < count; i++)
         entrants[i].rig = rigs[i];
-    bool ok = field_open(&f, dev, entrants, count, &plan, err) && one_round(&f, round, err);
+    bool ok = field_open(&f, dev, entrants, count, &plan, NULL, err) && one_round(&f, round, err);
     if (ok)
         memcpy(ns, f.ns, (size_t)count * sizeof *ns);
     field_close(&f);
@@ -193,17 +328,25 @@ bool sample_round(struct device *dev, struct rig *const *rigs, int count, int ro
     return ok;
 }
 
-static bool first_runs(struct field *f, sample_announce *announce, void *context, struct error *err)
+/* Each alone, so that a death can be blamed. */
+static bool first_runs(struct field *f, struct error *err)
 {
+    const struct sample_watch *watch = f->watch;
     for (int i = 0; i < f->count; i++) {
-        announce(context, i);
+        struct rig *rig = f->entrants[i].rig;
+        watch->announce(watch->context, i);
         f->entrants[i].batch = 1;
-        if (!rig_run(f->entrants[i].rig, err) || !f->dev->ops->sync(f->dev, err))
+        rig_sit(rig, 0, 0);
+        if (!rig_prepare(rig, NULL, err) || !rig_run(rig, err) || !f->dev->ops->sync(f->dev, err) ||
+            (f->plan->sustained && !build_graph(f, i, err)))
             return false;
-        if (f->plan->sustained && !build_graph(f->dev, &f->entrants[i], &f->timers[i], &f->graphs[i], err))
-            return false;
+        for (int seat = 0; seat < f->seats; seat++) {
+            rig_sit(rig, 0, seat);
+            if (!rig_wipe(rig, err))
+                return false;
+        }
     }
-    announce(context, -1);
+    watch->announce(watch->context, -1);
     return true;
 }
 
@@ -248,9 +391,10 @@ static bool step_pass(struct device *dev, struct entrant *e, const struct sample
     int steps = 0;
     for (int i = 0; i < p->step_count; i++)
         steps += !p->steps[i].prepare;
-    if (steps < 2 || plan->step_rounds <= 0 || plan->sustained)
+    if (steps < 2 || plan->step_rounds <= 0 || plan->sustained || e->out)
         return true;
     bool ok = false;
+    rig_sit(e->rig, 0, 0);
     struct step_events s = {.dev = dev, .events = xcalloc((size_t)steps + 1, sizeof *s.events)};
     e->step_ns = xcalloc((size_t)p->step_count, sizeof *e->step_ns);
     for (int i = 0; i <= steps; i++)
@@ -265,7 +409,7 @@ static bool step_pass(struct device *dev, struct entrant *e, const struct sample
         e->step_rounds = r + 1;
         s.used = 0;
         if (!before(dev, e->rig, plan, err) || !dev->ops->record(dev, s.events[0], err) || !rig_run_stepwise(e->rig, mark_step, &s, err) ||
-            !dev->ops->sync(dev, err))
+            !dev->ops->sync(dev, err) || !rig_wipe(e->rig, err))
             goto done;
         for (int i = 0, k = 0; i < p->step_count; i++)
             if (!p->steps[i].prepare) {
@@ -283,50 +427,82 @@ done:
     return ok;
 }
 
+/* Who is so slow that it would take the others' rounds: by the last warm-up round. */
+static void find_tail(struct field *f)
+{
+    double fastest = INFINITY;
+    for (int i = 0; i < f->count; i++)
+        fastest = fmin(fastest, f->ns[i] / f->entrants[i].batch);
+    for (int i = 0; i < f->count; i++)
+        f->entrants[i].tail = f->ns[i] / f->entrants[i].batch > TAIL_TIMES * fastest;
+}
+
+static bool warm_up(struct field *f, struct error *err)
+{
+    double start = clock_s();
+    for (int r = 0; r < f->plan->warmup_rounds; r++) {
+        if (!one_round(f, r, err))
+            return false;
+        find_tail(f);
+        if (clock_s() - start > WARMUP_S) /* the slow ones have warmed the chip long enough */
+            break;
+    }
+    f->tail_s = 0;
+    return true;
+}
+
+static void keep(struct field *f, int round, double *hosts, struct sample_result *result)
+{
+    for (int i = 0; i < f->count; i++) {
+        struct entrant *e = &f->entrants[i];
+        e->samples_ns[round] = f->ns[i] / e->batch;
+        e->clock_hz[round] = f->hz[i];
+        hosts[(size_t)i * (size_t)f->plan->rounds_max + (size_t)round] = f->host_ns[i];
+    }
+    result->places[round] = f->plan->sustained ? 0 : f->set * f->seats + f->seat;
+    result->rounds = round + 1;
+}
+
 /* Rounds until the ratios are known well enough, there are enough of them, or the budget is spent. */
 static bool rounds(struct field *f, struct sample_result *result, struct error *err)
 {
     const struct sample_plan *plan = f->plan;
-    struct entrant *entrants = f->entrants;
     size_t most = (size_t)plan->rounds_max;
-    double *hosts = xcalloc((size_t)f->count * most, sizeof *hosts), start = clock_s();
+    double *hosts = xcalloc((size_t)f->count * most, sizeof *hosts), start;
     int least = plan->rounds_min < ROUNDS_LEAST ? plan->rounds_min : ROUNDS_LEAST;
-    bool ok = true;
-    for (int r = -plan->warmup_rounds; ok && r < plan->rounds_max; r++) {
-        if (r < 0 && clock_s() - start > WARMUP_S) { /* the slow ones have warmed the chip long enough */
-            start = clock_s();
-            r = 0;
-        }
-        ok = one_round(f, r < 0 ? r + plan->warmup_rounds : r, err);
-        if (!ok || r < 0)
-            continue;
-        for (int i = 0; i < f->count; i++) {
-            entrants[i].samples_ns[r] = f->ns[i] / entrants[i].batch;
-            hosts[(size_t)i * most + (size_t)r] = f->host_ns[i];
-        }
-        result->rounds = r + 1;
+    bool ok = warm_up(f, err);
+    start = clock_s();
+    for (int r = 0; ok && r < plan->rounds_max; r++) {
+        ok = one_round(f, r, err);
+        if (!ok)
+            break;
+        keep(f, r, hosts, result);
         if (result->rounds >= plan->rounds_min && result->rounds % 5 == 0)
-            result->converged = settled(entrants, f->count, result->rounds, plan->half_width);
-        if (result->converged || (result->rounds >= least && clock_s() - start > plan->budget_s))
+            result->converged = settled(f, result->places, result->rounds);
+        if (result->converged || (result->rounds >= least && clock_s() - start - f->tail_s > plan->budget_s))
             break;
     }
     for (int i = 0; ok && i < f->count; i++)
-        entrants[i].host_ns = plan->sustained ? NAN : median(hosts + (size_t)i * most, result->rounds);
+        f->entrants[i].host_ns = plan->sustained ? NAN : median(hosts + (size_t)i * most, result->rounds);
     result->seconds = clock_s() - start;
+    result->retaken = f->retaken;
     free(hosts);
     return ok;
 }
 
-bool sample_run(struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan, sample_announce *announce,
-                void *context, struct sample_result *result, struct error *err)
+bool sample_run(struct device *dev, struct entrant *entrants, int count, const struct sample_plan *plan, const struct sample_watch *watch,
+                struct sample_result *result, struct error *err)
 {
     struct field f;
     *result = (struct sample_result){0};
     if (!dev->ops->keeps_time)
         return error_set(err, ERROR_INTERNAL, "%s keeps no time", dev->spec);
-    for (int i = 0; i < count; i++)
+    result->places = xcalloc((size_t)plan->rounds_max, sizeof *result->places);
+    for (int i = 0; i < count; i++) {
         entrants[i].samples_ns = xcalloc((size_t)plan->rounds_max, sizeof(double));
-    bool ok = field_open(&f, dev, entrants, count, plan, err) && first_runs(&f, announce, context, err) && rounds(&f, result, err);
+        entrants[i].clock_hz = xcalloc((size_t)plan->rounds_max, sizeof(double));
+    }
+    bool ok = field_open(&f, dev, entrants, count, plan, watch, err) && first_runs(&f, err) && rounds(&f, result, err);
     for (int i = 0; ok && i < count; i++)
         ok = step_pass(dev, &entrants[i], plan, err);
     field_close(&f);
@@ -336,10 +512,11 @@ bool sample_run(struct device *dev, struct entrant *entrants, int count, const s
 void entrant_free(struct entrant *e, int step_count)
 {
     free(e->samples_ns);
+    free(e->clock_hz);
     for (int i = 0; e->step_ns && i < step_count; i++)
         free(e->step_ns[i]);
     free(e->step_ns);
-    e->samples_ns = NULL;
+    e->samples_ns = e->clock_hz = NULL;
     e->step_ns = NULL;
 }
 
@@ -363,8 +540,8 @@ bool sample_plans(struct device *dev, struct rig *rig, int step, int round_count
             if (!usable[i])
                 continue;
             rig_plan_use(rig, step, i);
-            if (!dev->ops->flush(dev, err) || !dev->ops->record(dev, t.from, err) || !rig_run_step(rig, step, err) ||
-                !dev->ops->record(dev, t.to, err) || !dev->ops->sync(dev, err) ||
+            if (!rest(dev, SAMPLE_SPACING_NS, err) || !dev->ops->flush(dev, err) || !dev->ops->record(dev, t.from, err) ||
+                !rig_run_step(rig, step, err) || !dev->ops->record(dev, t.to, err) || !dev->ops->sync(dev, err) ||
                 !dev->ops->elapsed(dev, t.from, t.to, &ns[(size_t)i * (size_t)round_count + (size_t)r], err))
                 goto done;
         }

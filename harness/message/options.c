@@ -30,6 +30,7 @@ static const struct option options_table[] = {
     OPTION(filter.set, LIST),
     OPTION(compiler, TEXT),
     OPTION(bundle, TEXT),
+    OPTION(seed, TEXT),
     OPTION(budget_s, REAL),
     OPTION(tune, BOOL),
     OPTION_RECORDS(tuned, struct tuned_point),

@@ -125,7 +125,7 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
 {
     struct exact_plan plan = generate_plan(work);
     struct generate_recipe r = {.exact = part == DATA_PART_EXACT, .scale = 1};
-    r.key = generate_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)r.exact, 0);
+    r.key = generate_bits(work->seed, (uint64_t)t->role->slot * 2 + (uint64_t)r.exact, t->role->constant ? 0 : work->set_seed);
     /* the bias too is representable in the work's own type: libraries take the bias of 16-bit data in 16 bits */
     r.round_to = t->role->values == VALUES_BIAS ? work_result_dtype(work) : t->dtype;
     r.rectify = t->role->values == VALUES_INPUT && work->data == DATA_RELU;

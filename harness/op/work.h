@@ -95,6 +95,8 @@ struct work {
     struct mask mask;
     enum data_kind data;
     uint64_t seed;
+    uint64_t set_seed; /* other values in all that is no weight and no mask: another set of inputs of the same work, which is none of its
+                        * identity; 0: those of `seed` */
     int64_t runs, width, straight, back, plain; /* op chain: what all its links have in common (op/chain.h); derived */
     const struct chain *chain;                  /* op chain: its links (op/chain.h); not owned */
 };

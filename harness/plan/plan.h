@@ -28,6 +28,7 @@ struct plan_options {
     struct scenario_filter filter;
     const char *compiler;            /* as compile_request.compiler */
     const char *bundle;              /* a file of compiled units to take first; may be NULL */
+    const char *seed;                /* of the further sets of inputs, and of the order of rounds; NULL until the session drew one */
     double budget_s;                 /* instead of the scenario's; 0 = the scenario's */
     bool tune;                       /* all points of every variant that has parameters, beside row 0 and the library's rows */
     const struct tuned_point *tuned; /* may be NULL */

@@ -4,9 +4,11 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "session/parent.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/utsname.h>
 #include <time.h>
 
@@ -25,6 +27,25 @@ static void describe_host(struct run *run)
         }
     if (f)
         fclose(f);
+}
+
+bool session_seed(struct session *s, struct error *err)
+{
+    uint64_t drawn;
+    char *end = NULL;
+    if (s->asked.seed) {
+        errno = 0;
+        strtoull(s->asked.seed, &end, 0);
+        if (*s->asked.seed >= '0' && *s->asked.seed <= '9' && !*end && !errno)
+            return true;
+        error_set(err, ERROR_USAGE, "--seed %s is no whole number below 2^64", s->asked.seed);
+        return error_hint(err, "bench export RUN --json has the seed of a run under environment");
+    }
+    if (getrandom(&drawn, sizeof drawn, 0) != sizeof drawn)
+        return error_set(err, ERROR_ENVIRONMENT, "this machine gives no random numbers: %s", strerror(errno));
+    snprintf(s->seed, sizeof s->seed, "%llu", (unsigned long long)drawn);
+    s->asked.seed = s->seed;
+    return true;
 }
 
 static void note_provenance(struct session *s)
@@ -57,8 +78,8 @@ static void note_provenance(struct session *s)
     r->driver = xstrdup(s->device.driver);
     r->compiler = xstrdup(s->device.compiler);
     r->seed = sc->layer_count ? sc->layers[0].work.seed : 0;
-    json_t *environment =
-        json_pack("{s:s,s:s,s:i}", "cudnn", s->device.library, "arch", s->device.chip.arch, "bench_threads", pool_threads());
+    json_t *environment = json_pack("{s:s,s:s,s:i,s:s}", "cudnn", s->device.library, "arch", s->device.chip.arch, "bench_threads",
+                                    pool_threads(), "seed", s->asked.seed);
     if (s->roofs.count)
         json_object_set_new(environment, "roofs", wire_roofs(&s->roofs));
     r->environment = json_dumps(environment, JSON_COMPACT);

@@ -34,6 +34,7 @@ struct session {
     double start_s;
     int done;
     bool interrupted;
+    char seed[32]; /* of the further sets of inputs: drawn unless it was asked for */
 };
 
 /* A warning or a piece of news, with its remedy, to whoever prints. */
@@ -59,6 +60,8 @@ bool session_count_check(struct session *s, struct error *err);
  */
 bool session_count(struct session *s, int first, int last, struct error *err);
 /* Opens device, plan, compiler and store (begin.c). */
+/* The seed of the run, into `asked`. */
+bool session_seed(struct session *s, struct error *err);
 bool session_open(struct session *s, struct error *err);
 /* Makes the rows, takes over those of an interrupted run, writes the run's provenance. `kept`: how many were taken over. */
 bool session_rows(struct session *s, int *kept, struct error *err);

@@ -452,7 +452,7 @@ bool session_run(const struct session_options *options, const struct session_sin
                         .start_s = clock_s()};
     bool ok = false;
     *result = (struct session_result){0};
-    if (!session_open(&s, err) || !session_counts(&s, &s.counts, err))
+    if (!session_seed(&s, err) || !session_open(&s, err) || !session_counts(&s, &s.counts, err))
         goto done;
     session_roofs(&s);
     s.rows = xcalloc((size_t)s.plan.row_count, sizeof *s.rows);

@@ -11,23 +11,31 @@ struct bout {
     struct row **rows; /* what is reported */
     struct build *builds;
     struct rig **rigs; /* NULL: not on the device */
+    struct room *room; /* the buffers that all of them stand on; NULL: each has its own, and one set of inputs */
     int blame;         /* plan row that was running, -1 = none */
 };
 void bout_open(struct bout *b, struct worker *w, const json_t *rows);
 /* Reports every row when `ok`, closes rigs, frees. */
 void bout_close(struct bout *b, bool ok);
-/* Loads row i, runs what it prepares, finds the library's fastest plan, runs and checks it: the row's status says how that went. */
+/* Loads row i, runs what it prepares, finds the library's fastest plan; runs and checks it on every set of inputs, which is what timed
+ * launches are held against: the row's status says how that went. */
 bool bout_enter(struct bout *b, int i, struct error *err);
 /* The library's fastest plan for each of row i's steps that has some, prepared; said in the row. */
 bool bout_plans(struct bout *b, int i, struct error *err);
 /* Times the frames of rows of a sequence, one row after another. */
 bool bout_sequence(struct bout *b, struct error *err);
+/* The data of row i in a set of inputs; set 0 is the case's own. */
+bool bout_data(struct bout *b, int i, int set, struct op_data **data, struct error *err);
 /* Compares the output as it lies there; a row that fails is WRONG or UNSAFE with the reason and `when`. */
 bool bout_check(struct bout *b, int i, const struct op_data *data, const char *when, struct error *err);
-/* Adds the estimate of `rounds` samples to a row; base (may be NULL): the same rounds of what it is compared with, as one of `family` rows
- * whose ratios are to hold together. */
-void bout_time(struct row *row, int step, const char *cache, const char *load, const double *ns, const double *base, int rounds,
-               int family);
+/* Rounds of a row or a step, as they are estimated. */
+struct bout_rounds {
+    const double *ns, *base; /* base (may be NULL): the same rounds of what it is compared with */
+    const int *places;       /* of the buffers, by round; NULL: one */
+    int count, family;       /* family: so many rows whose ratios are to hold together */
+};
+/* Adds their estimate to a row. */
+void bout_time(struct row *row, int step, const char *cache, const char *load, const struct bout_rounds *rounds);
 /* Clocks, power and temperature as they are now, to the run's environment under `name`. */
 void bout_environment(struct worker *w, const char *name);
 

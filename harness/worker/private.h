@@ -22,6 +22,7 @@
 #include "device/cupti/sass.h"
 #include "measure/card.h"
 #include "measure/rig.h"
+#include "measure/room.h"
 #include "message/wire.h"
 #include "plan/plan.h"
 #include "worker/devices.h"
@@ -49,9 +50,9 @@ struct worker {
     struct tried *tried; /* a search: the points of the case in hand whose launches are their own (tune.c) */
     int tried_count;
     struct sequence_hold *sequence; /* the sequence in hand (sequence.c) */
-    /* data of the case in hand */
-    int data_case[WORKER_DATA]; /* by enum data_part, then the precision data without zeros (DATA_FULL); -1 = none */
-    struct op_data data[WORKER_DATA];
+    /* data of the case in hand, by set of inputs, then enum data_part, then the precision data without zeros (DATA_FULL) */
+    int data_case[ROOM_SETS][WORKER_DATA]; /* -1 = none */
+    struct op_data data[ROOM_SETS][WORKER_DATA];
     struct card *card; /* the check on the device; NULL: the CPU checks */
     bool card_tried;
 };
@@ -63,6 +64,12 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err);
 void worker_close(struct worker *w);
 /* Data of a row's case, made once and kept until another case is asked for. */
 bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err);
+/* The same with other values in all that is no weight and no mask, which the run's seed decides; set 0 is worker_data. */
+bool worker_data_set(struct worker *w, int row, enum data_part part, int set, struct op_data **data, struct error *err);
+/* What nobody can foresee unless `--seed` says it. */
+uint64_t worker_secret(const struct worker *w);
+/* The check on the device; NULL where there is none. */
+struct card *worker_card(struct worker *w);
 
 /* The data that a row is timed on. A row that runs dense on a case whose mask marks inputs gets an input full of data: a dense kernel
  * meets no zeros in real use, and a multiplier fed with zeros draws less power. */

@@ -16,8 +16,8 @@
 void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), void *context)
 {
     *w = (struct worker){.emit = emit, .context = context};
-    for (int i = 0; i < WORKER_DATA; i++)
-        w->data_case[i] = -1;
+    for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
+        w->data_case[i / WORKER_DATA][i % WORKER_DATA] = -1;
 }
 
 void worker_stage(struct worker *w, int row, const char *stage, double limit_s)
@@ -26,17 +26,18 @@ void worker_stage(struct worker *w, int row, const char *stage, double limit_s)
 }
 
 /* Gives back what a slot holds. */
-static void drop_data(struct worker *w, int slot)
+static void drop_data(struct worker *w, int set, int slot)
 {
-    if (w->data_case[slot] < 0)
+    struct op_data *data = &w->data[set][slot];
+    if (w->data_case[set][slot] < 0)
         return;
-    card_data_free(w->data[slot].card);
-    op_data_free(&w->data[slot]);
-    w->data_case[slot] = -1;
+    card_data_free(data->card);
+    op_data_free(data);
+    w->data_case[set][slot] = -1;
 }
 
 /* A device that keeps time checks for itself; what stands in the way is told, and the CPU does it. */
-static struct card *card_of(struct worker *w)
+struct card *worker_card(struct worker *w)
 {
     struct error err = {0};
     if (w->card_tried || !w->dev->ops->keeps_time)
@@ -47,19 +48,31 @@ static struct card *card_of(struct worker *w)
     return w->card;
 }
 
-bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err)
+uint64_t worker_secret(const struct worker *w)
+{
+    return w->options.seed ? strtoull(w->options.seed, NULL, 0) : 0;
+}
+
+bool worker_data_set(struct worker *w, int row, enum data_part part, int set, struct op_data **data, struct error *err)
 {
     int wanted = w->plan.rows[row].case_index, slot = part & DATA_FULL ? WORKER_DATA - 1 : (int)part;
-    if (w->data_case[slot] != wanted) {
-        const struct work *work = &w->plan.cases[wanted].work;
-        struct card *card = work->chain ? NULL : card_of(w);
-        drop_data(w, slot);
-        if (!(card ? card_data_make(card, work, part, &w->data[slot], err) : op_data_make(work, part, &w->data[slot], err)))
+    struct op_data *own = &w->data[set][slot];
+    if (w->data_case[set][slot] != wanted) {
+        struct work work = w->plan.cases[wanted].work;
+        struct card *card = work.chain ? NULL : worker_card(w);
+        work.set_seed = set ? worker_secret(w) + (uint64_t)set : 0;
+        drop_data(w, set, slot);
+        if (!(card ? card_data_make(card, &work, part, own, err) : op_data_make(&work, part, own, err)))
             return error_where(err, "data of %s", w->plan.cases[wanted].id);
-        w->data_case[slot] = wanted;
+        w->data_case[set][slot] = wanted;
     }
-    *data = &w->data[slot];
+    *data = own;
     return true;
+}
+
+bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err)
+{
+    return worker_data_set(w, row, part, 0, data, err);
 }
 
 enum data_part worker_timed_part(const struct worker *w, int row)
@@ -245,8 +258,8 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
 
 void worker_close(struct worker *w)
 {
-    for (int i = 0; i < WORKER_DATA; i++)
-        drop_data(w, i);
+    for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
+        drop_data(w, i / WORKER_DATA, i % WORKER_DATA);
     card_close(w->card);
     worker_sequence_close(w);
     counter_set_free(&w->set);

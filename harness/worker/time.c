@@ -46,6 +46,48 @@ bool bout_check(struct bout *b, int i, const struct op_data *data, const char *w
     return ok;
 }
 
+bool bout_data(struct bout *b, int i, int set, struct op_data **data, struct error *err)
+{
+    worker_stage(b->w, -1, "data", DATA_LIMIT_S);
+    return worker_data_set(b->w, b->index[i], worker_timed_part(b->w, b->index[i]), set, data, err);
+}
+
+static bool is_sound(const struct row *row)
+{
+    return row->status == ROW_OK || row->status == ROW_FOIL;
+}
+
+/* A timed launch left other bits than the verified one: that is no fault where they are right too (sums in another order). What is wrong
+ * here was right when it was looked at. */
+static bool doubt(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err)
+{
+    static const char *const harms[] = {
+        [RIG_OTHER_INPUT] = "changed its input in a timed launch", [RIG_OTHER_PREPARED] = "changed in a timed launch what it had prepared"};
+    struct bout *b = context;
+    int i = entrant == b->count ? 0 : entrant;
+    struct row *row = b->rows[i];
+    struct op_data *data;
+    if (!bout_data(b, i, set, &data, err))
+        return false;
+    if (left != RIG_OTHER_OUTPUT) {
+        row->status = ROW_UNSAFE;
+        row_set(&row->reason, harms[left]);
+        *right = false;
+        return rig_restore(b->rigs[i], data, err);
+    }
+    int replayed = rig_replays(b->rigs[i]);
+    if (replayed >= 0) {
+        row->status = ROW_WRONG;
+        row_set(&row->reason,
+                "replays: a timed launch left the result of other inputs than it was given; it was right when it was looked at");
+    } else if (!bout_check(b, i, data, "(what a timed launch left; it was right when it was looked at)", err)) {
+        return false;
+    }
+    *right = is_sound(row);
+    announce(b, -1);
+    return true;
+}
+
 /* Appended for a chain, whose layers each have a choice of their own. */
 static void record_plans(struct bout *b, int i, int step, const double *medians)
 {
@@ -98,35 +140,48 @@ bool bout_plans(struct bout *b, int i, struct error *err)
     return ok && rig_plan_settle(rig, err);
 }
 
+/* Before its first launch on a set of inputs, the first of which finds the library's plans too. */
+static bool bout_prepare(struct bout *b, int i, int set, struct error *err)
+{
+    struct worker *w = b->w;
+    double ns;
+    worker_stage(w, b->blame, "run", w->time_limit_s + 5);
+    if (!rig_prepare(b->rigs[i], &ns, err))
+        return false;
+    if (set)
+        return true;
+    if (!isnan(ns) && !sample_prepare(w->dev, b->rigs[i], PREPARE_ROUNDS, &b->rows[i]->prepare_ns, err))
+        return false;
+    return rig_library_step(b->rigs[i], 0) < 0 || bout_plans(b, i, err);
+}
+
 bool bout_enter(struct bout *b, int i, struct error *err)
 {
     struct worker *w = b->w;
     const struct program *p = &w->plan.rows[b->index[i]].program;
     struct op_data *data;
-    double ns;
-    worker_stage(w, -1, "data", DATA_LIMIT_S);
-    if (!worker_data(w, b->index[i], worker_timed_part(w, b->index[i]), &data, err))
-        return false;
     b->blame = b->index[i];
     worker_stage(w, b->blame, "load", LOAD_LIMIT_S);
-    if (!build_make(w, p, &b->builds[i], err) || !rig_open(w->dev, w->library, p, b->builds[i].images, false, &b->rigs[i], err) ||
-        !rig_feed(b->rigs[i], data, err))
+    if (!build_make(w, p, &b->builds[i], err) ||
+        !rig_open_in(b->room, worker_timed_part(w, b->index[i]), w->dev, w->library, p, b->builds[i].images, false, &b->rigs[i], err))
         return false;
-    worker_stage(w, b->blame, "run", w->time_limit_s + 5);
-    if (!rig_prepare(b->rigs[i], &ns, err))
-        return false;
-    if (!isnan(ns) && !sample_prepare(w->dev, b->rigs[i], PREPARE_ROUNDS, &b->rows[i]->prepare_ns, err))
-        return false;
-    if (rig_library_step(b->rigs[i], 0) >= 0 && !bout_plans(b, i, err))
-        return false;
-    return rig_poison(b->rigs[i], err) && rig_run(b->rigs[i], err) &&
-           bout_check(b, i, data, "(in the measuring process, before timing)", err);
+    for (int set = 0; set < (b->room ? room_sets(b->room) : 1) && is_sound(b->rows[i]); set++) {
+        rig_sit(b->rigs[i], set, 0);
+        if (!bout_data(b, i, set, &data, err))
+            return false;
+        b->blame = b->index[i];
+        if (!rig_feed(b->rigs[i], data, err) || !bout_prepare(b, i, set, err) || !rig_poison(b->rigs[i], err) ||
+            !rig_run(b->rigs[i], err) || !bout_check(b, i, data, "(in the measuring process, before timing)", err) ||
+            !rig_trust(b->rigs[i], err) || !rig_wipe(b->rigs[i], err))
+            return false;
+    }
+    return true;
 }
 
-void bout_time(struct row *row, int step, const char *cache, const char *load, const double *ns, const double *base, int rounds, int family)
+void bout_time(struct row *row, int step, const char *cache, const char *load, const struct bout_rounds *rounds)
 {
     struct row_time *t = row_add_time(row);
-    struct estimate e = estimate_median(ns, rounds);
+    struct estimate e = estimate_median_grouped(rounds->ns, rounds->places, rounds->count, 1);
     t->step = step;
     snprintf(t->cache, sizeof t->cache, "%s", cache);
     snprintf(t->load, sizeof t->load, "%s", load);
@@ -135,15 +190,24 @@ void bout_time(struct row *row, int step, const char *cache, const char *load, c
     t->high_ns = e.high;
     t->p05_ns = e.p05;
     t->p95_ns = e.p95;
-    t->rounds = rounds;
-    t->samples_ns = xcalloc((size_t)rounds, sizeof *t->samples_ns);
-    memcpy(t->samples_ns, ns, (size_t)rounds * sizeof *ns);
-    if (base) {
-        struct estimate r = estimate_ratio_grouped(base, ns, NULL, rounds, family);
+    t->rounds = rounds->count;
+    t->samples_ns = xcalloc((size_t)rounds->count, sizeof *t->samples_ns);
+    memcpy(t->samples_ns, rounds->ns, (size_t)rounds->count * sizeof *t->samples_ns);
+    if (rounds->base) {
+        struct estimate r = estimate_ratio_grouped(rounds->base, rounds->ns, rounds->places, rounds->count, rounds->family);
         t->ratio = r.median;
         t->ratio_low = r.low;
         t->ratio_high = r.high;
     }
+}
+
+/* The rounds that an entrant took part in are the first ones. */
+static int taken(const struct entrant *e, int rounds)
+{
+    int count = 0;
+    while (count < rounds && isfinite(e->samples_ns[count]))
+        count++;
+    return count;
 }
 
 /* What the ratios are to, row 0: the fastest of the library's rows, so that the denominator is never a weak one. */
@@ -154,8 +218,8 @@ static int base_of(const struct bout *b, const struct entrant *entrants, int rou
     for (int i = 0; i < b->count; i++) {
         const struct plan_row *p = &b->w->plan.rows[b->index[i]];
         bool library = plan_pinned(&b->w->plan, b->index[i]) || (p->kind == PLAN_CHAIN && p->chain->pick == CHAIN_LIBRARY);
-        struct estimate e = estimate_median(entrants[i].samples_ns, rounds);
-        if (library && e.median < best_ns) {
+        struct estimate e = estimate_median(entrants[i].samples_ns, taken(&entrants[i], rounds));
+        if (library && !entrants[i].out && e.median < best_ns) {
             best_ns = e.median;
             best = i;
         }
@@ -187,40 +251,141 @@ static void put_chain(struct row *row, const struct program *p, const struct ent
     row_add_metric(row, -1, 0, "chain.plan_layout_ns", "ns", "model", plan);
 }
 
+/* The clock that the row's samples began at. */
+static void put_clock(struct row *row, const struct entrant *e, int rounds)
+{
+    double *hz = xcalloc((size_t)rounds + 1, sizeof *hz);
+    int known = 0;
+    for (int r = 0; r < rounds; r++)
+        if (isfinite(e->clock_hz[r]))
+            hz[known++] = e->clock_hz[r];
+    if (known && isnan(row->sm_clock_mhz))
+        row->sm_clock_mhz = estimate_median(hz, known).median / 1e6;
+    free(hz);
+}
+
+/* What a reader must know of how the rounds went. */
+static void put_rounds_note(struct row *row, const struct entrant *e, const struct sample_plan *plan, const struct sample_result *result,
+                            int rounds)
+{
+    char *note = NULL;
+    if (e->tail)
+        note = text_format("%s%stook part in %d of %d rounds: over 10 times slower than the fastest", row->note ? row->note : "",
+                           row->note ? "; " : "", rounds, result->rounds);
+    else if (!result->converged)
+        note = text_format("%s%sstopped at %d rounds before every ratio was known to %.2g %%", row->note ? row->note : "",
+                           row->note ? "; " : "", result->rounds, plan->half_width * 100);
+    if (note)
+        row_set(&row->note, note);
+    free(note);
+}
+
 static void report(struct bout *b, const struct entrant *entrants, const struct sample_plan *plan, const struct sample_result *result)
 {
     const char *cache = plan->warm || plan->sustained ? "warm" : "cold", *load = plan->sustained ? "sustained" : "isolated";
     int base = base_of(b, entrants, result->rounds);
     double noise = NAN;
-    if (entrants[b->count].samples_ns) { /* the first one's twin ran too */
-        struct estimate aa = estimate_ratio(entrants[0].samples_ns, entrants[b->count].samples_ns, result->rounds);
+    if (entrants[b->count].samples_ns && !entrants[0].out) { /* the first one's twin ran too */
+        struct estimate aa = estimate_ratio_grouped(entrants[0].samples_ns, entrants[b->count].samples_ns, result->places,
+                                                    taken(&entrants[b->count], result->rounds), 1);
         noise = fmax(fabs(aa.low - 1), fabs(aa.high - 1));
     }
     for (int i = 0; i < b->count; i++) {
         const struct program *p = rig_program(b->rigs[i]);
+        const struct entrant *e = &entrants[i];
         struct row *row = b->rows[i];
-        bout_time(row, -1, cache, load, entrants[i].samples_ns, base >= 0 ? entrants[base].samples_ns : NULL, result->rounds, b->count - 1);
+        int rounds = taken(e, result->rounds), paired = base >= 0 ? taken(&entrants[base], rounds) : 0;
+        if (e->out || !rounds)
+            continue;
+        bout_time(row, -1, cache, load,
+                  &(struct bout_rounds){e->samples_ns, paired == rounds ? entrants[base].samples_ns : NULL, result->places, rounds,
+                                        b->count - 1});
+        put_clock(row, e, rounds);
         if (isnan(row->noise))
             row->noise = noise;
         if (isnan(row->host_call_ns))
-            row->host_call_ns = entrants[i].host_ns;
-        for (int s = 0; entrants[i].step_ns && s < p->step_count; s++)
-            if (entrants[i].step_ns[s])
-                bout_time(row, s, cache, load, entrants[i].step_ns[s], NULL, entrants[i].step_rounds, 1);
-        put_chain(row, p, &entrants[i]);
-        if (!result->converged) {
-            char *note = text_format("%s%sstopped at %d rounds before every ratio was known to %.2g %%", row->note ? row->note : "",
-                                     row->note ? "; " : "", result->rounds, plan->half_width * 100);
-            row_set(&row->note, note);
-            free(note);
-        }
+            row->host_call_ns = e->host_ns;
+        for (int s = 0; e->step_ns && s < p->step_count; s++)
+            if (e->step_ns[s])
+                bout_time(row, s, cache, load, &(struct bout_rounds){e->step_ns[s], NULL, NULL, e->step_rounds, 1});
+        put_chain(row, p, e);
+        put_rounds_note(row, e, plan, result, rounds);
     }
+}
+
+/* Times these rows, which need not be all of the bout: rows that are wrong take no part, and twin: the first one does twice. */
+static bool time_rows(struct bout *b, struct sample_plan *plan, bool twin, struct error *err)
+{
+    struct worker *w = b->w;
+    const struct sample_watch watch = {b, announce, doubt};
+    struct sample_result result = {0};
+    int count = b->count + twin;
+    struct entrant *entrants = xcalloc((size_t)b->count + 1, sizeof *entrants);
+    plan->spacing_ns = plan->sustained ? 0 : SAMPLE_SPACING_NS;
+    plan->sets = b->room ? room_sets(b->room) : 1;
+    plan->seats = b->room ? room_seats(b->room) : 1;
+    plan->seed = worker_secret(w);
+    for (int i = 0; i < count; i++)
+        entrants[i].rig = b->rigs[i < b->count ? i : 0];
+    bool ok = sample_run(w->dev, entrants, count, plan, &watch, &result, err);
+    result.converged |= !twin; /* of a time that nobody asked for, no warning */
+    if (ok)
+        report(b, entrants, plan, &result);
+    for (int i = 0; i < count; i++)
+        entrant_free(&entrants[i], rig_program(entrants[i].rig)->step_count);
+    free(entrants);
+    free(result.places);
+    return ok;
+}
+
+/* The rows of the bout for which `wanted` holds, as a bout that borrows all it has. */
+static struct bout bout_part(const struct bout *b, bool (*wanted)(const struct bout *b, int i))
+{
+    struct bout part = *b;
+    part.index = xcalloc((size_t)b->count, sizeof *part.index);
+    part.rows = xcalloc((size_t)b->count, sizeof *part.rows);
+    part.rigs = xcalloc((size_t)b->count, sizeof *part.rigs);
+    part.count = 0;
+    for (int i = 0; i < b->count; i++)
+        if (is_sound(b->rows[i]) && wanted(b, i)) {
+            part.index[part.count] = b->index[i];
+            part.rows[part.count] = b->rows[i];
+            part.rigs[part.count++] = b->rigs[i];
+        }
+    return part;
+}
+
+static void bout_part_free(struct bout *part)
+{
+    free(part->index);
+    free(part->rows);
+    free(part->rigs);
+}
+
+static bool any_row(const struct bout *b, int i)
+{
+    (void)b, (void)i;
+    return true;
+}
+
+static bool is_short(const struct bout *b, int i)
+{
+    const struct row_time *t = row_time(b->rows[i], "cold", "isolated");
+    return t && t->median_ns < SHORT_NS && b->w->plan.rows[b->index[i]].kind != PLAN_CHAIN;
+}
+
+static bool time_part(struct bout *b, bool (*wanted)(const struct bout *b, int i), struct sample_plan *plan, bool twin, struct error *err)
+{
+    struct bout part = bout_part(b, wanted);
+    bool ok = !part.count || time_rows(&part, plan, twin, err);
+    b->blame = part.blame;
+    bout_part_free(&part);
+    return ok;
 }
 
 static bool time_mode(struct bout *b, bool warm, bool sustained, struct error *err)
 {
-    struct worker *w = b->w;
-    const struct timing_plan *t = &w->plan.time;
+    const struct timing_plan *t = &b->w->plan.time;
     int modes = (t->load[LOAD_ISOLATED] ? t->cache[CACHE_COLD] + t->cache[CACHE_WARM] : 0) + t->load[LOAD_SUSTAINED];
     struct sample_plan plan = {.warm = warm,
                                .sustained = sustained,
@@ -229,26 +394,14 @@ static bool time_mode(struct bout *b, bool warm, bool sustained, struct error *e
                                .half_width = t->half_width,
                                .budget_s = t->budget_s / modes,
                                .warmup_rounds = sustained ? 1 : WARMUP_ROUNDS,
-                               .spacing_ns = SAMPLE_SPACING_NS,
                                .step_rounds = STEP_ROUNDS};
-    struct sample_result result;
-    struct entrant *entrants = xcalloc((size_t)b->count + 1, sizeof *entrants);
-    for (int i = 0; i <= b->count; i++)
-        entrants[i].rig = b->rigs[i < b->count ? i : 0];
-    bool ok = sample_run(w->dev, entrants, b->count + 1, &plan, announce, b, &result, err);
-    if (ok)
-        report(b, entrants, &plan, &result);
-    for (int i = 0; i <= b->count; i++)
-        entrant_free(&entrants[i], rig_program(entrants[i].rig)->step_count);
-    free(entrants);
-    return ok;
+    return time_part(b, any_row, &plan, true, err);
 }
 
 /* The short rows of a case, back to back in a graph of 50: what a launch costs does not hide what the kernel does. A mode of its own beside
  * those that were asked for; long rows take no part. */
 static bool time_short(struct bout *b, struct error *err)
 {
-    struct bout brief = *b;
     struct sample_plan plan = {.warm = true,
                                .sustained = true,
                                .rounds_min = 10,
@@ -256,33 +409,7 @@ static bool time_short(struct bout *b, struct error *err)
                                .half_width = b->w->plan.time.half_width,
                                .budget_s = GRAPH_BUDGET_S,
                                .warmup_rounds = 1};
-    struct sample_result result;
-    struct entrant *entrants = xcalloc((size_t)b->count + 1, sizeof *entrants);
-    brief.index = xcalloc((size_t)b->count, sizeof *brief.index);
-    brief.rows = xcalloc((size_t)b->count, sizeof *brief.rows);
-    brief.rigs = xcalloc((size_t)b->count, sizeof *brief.rigs);
-    brief.count = 0;
-    for (int i = 0; i < b->count; i++) {
-        const struct row_time *t = row_time(b->rows[i], "cold", "isolated");
-        if (!t || t->median_ns >= SHORT_NS || b->w->plan.rows[b->index[i]].kind == PLAN_CHAIN)
-            continue;
-        brief.index[brief.count] = b->index[i];
-        brief.rows[brief.count] = b->rows[i];
-        entrants[brief.count].rig = brief.rigs[brief.count] = b->rigs[i];
-        brief.count++;
-    }
-    bool ok = !brief.count || sample_run(b->w->dev, entrants, brief.count, &plan, announce, &brief, &result, err);
-    result.converged = true; /* of a time that nobody asked for, no warning */
-    if (ok && brief.count)
-        report(&brief, entrants, &plan, &result);
-    b->blame = brief.blame;
-    for (int i = 0; i < brief.count; i++)
-        entrant_free(&entrants[i], rig_program(entrants[i].rig)->step_count);
-    free(entrants);
-    free(brief.index);
-    free(brief.rows);
-    free(brief.rigs);
-    return ok;
+    return time_part(b, is_short, &plan, false, err);
 }
 
 static bool all_modes(struct bout *b, struct error *err)
@@ -320,35 +447,33 @@ void bout_environment(struct worker *w, const char *name)
     w->emit(w->context, json_pack("{s:s,s:s,s:o}", "event", "environment", "name", name, "value", o));
 }
 
-/* The clock that the rows of the bout were left with: they were timed in turns, so it is one for all. */
-static void put_clock(struct bout *b)
+/* Once more, where nobody could foresee: inputs of the last set, in the last seat. */
+static bool check_again(struct bout *b, int i, struct error *err)
 {
-    struct nvml_sample s;
-    if (!nvml_read(b->w->dev->uuid, &s) || s.sm_clock_hz <= 0)
-        return;
-    for (int i = 0; i < b->count; i++)
-        b->rows[i]->sm_clock_mhz = s.sm_clock_hz / 1e6;
+    struct rig *rig = b->rigs[i];
+    struct op_data *data;
+    int set = room_sets(b->room) - 1;
+    b->blame = b->index[i];
+    rig_sit(rig, set, room_seats(b->room) - 1);
+    return bout_data(b, i, set, &data, err) && rig_wipe(rig, err) && rig_prepare(rig, NULL, err) && rig_run(rig, err) &&
+           bout_check(b, i, data, "(after the timed loop)", err);
 }
 
 static bool bout(struct bout *b, struct error *err)
 {
     struct worker *w = b->w;
-    struct op_data *data;
-    const char *case_id = w->plan.cases[w->plan.rows[b->index[0]].case_index].id;
+    const struct scenario_case *c = &w->plan.cases[w->plan.rows[b->index[0]].case_index];
+    b->room = room_open(w->dev, worker_card(w), c->work.chain ? 1 : ROOM_SETS, ROOM_SEATS);
     for (int i = 0; i < b->count; i++)
         if (!bout_enter(b, i, err))
             return false;
     b->blame = -1;
     if (!all_modes(b, err))
         return false;
-    bout_environment(w, case_id);
-    put_clock(b);
-    for (int i = 0; i < b->count; i++) {
-        b->blame = b->index[i];
-        if (!worker_data(w, b->index[i], worker_timed_part(w, b->index[i]), &data, err) || !rig_poison(b->rigs[i], err) ||
-            !rig_run(b->rigs[i], err) || !bout_check(b, i, data, "(after the timed loop)", err))
+    bout_environment(w, c->id);
+    for (int i = 0; i < b->count; i++)
+        if (is_sound(b->rows[i]) && !check_again(b, i, err))
             return false;
-    }
     b->blame = -1;
     return true;
 }
@@ -379,6 +504,8 @@ void bout_close(struct bout *b, bool ok)
         build_free(&b->builds[i]);
         row_free(b->rows[i]);
     }
+    if (ok)
+        room_close(b->room);
     free(b->index);
     free(b->rows);
     free(b->builds);

@@ -170,36 +170,101 @@ static double now_ns(void)
     return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
-/* One part of decision 10. Twice on the second part: a kernel that is right only on its first launch is wrong. */
-static bool run_part(struct trial *t, enum data_part part, double *over, struct error *err)
+/* What a launch finds of the launch before it. */
+enum trial_left { LEFT_NOTHING, LEFT_SCRATCH, LEFT_ALL };
+
+/* Brings the data of a part, prepares and runs; *prepare_ns, *first_ns: host times. */
+static bool launch(struct trial *t, struct op_data *data, enum trial_left left, bool counted, double *prepare_ns, double *first_ns,
+                   struct error *err)
+{
+    struct device *dev = t->w->dev;
+    worker_stage(t->w, t->index, "load", LOAD_LIMIT_S);
+    if (dev->ops->clear)
+        dev->ops->clear(dev);
+    if (!(left == LEFT_NOTHING ? rig_feed(t->rig, data, err) : rig_refeed(t->rig, data, err)) ||
+        (left == LEFT_SCRATCH && !rig_poison(t->rig, err)))
+        return false;
+    worker_stage(t->w, t->index, "run", t->w->time_limit_s + 5);
+    if (!rig_prepare(t->rig, prepare_ns, err))
+        return false;
+    double start = now_ns();
+    bool ok = run_once(t, counted, err);
+    *first_ns = now_ns() - start;
+    return ok;
+}
+
+static bool part_data(struct trial *t, enum data_part part, struct op_data **data, struct error *err)
+{
+    worker_stage(t->w, t->index, "data", DATA_LIMIT_S);
+    return worker_data(t->w, t->index, worker_verified_part(t->w, t->index, part), data, err);
+}
+
+/* On small whole numbers; counted on emu. A row that is not exact by its own word is run on them all the same: what it leaves lies there
+ * when the next part begins. */
+static bool run_exact(struct trial *t, bool judged, struct error *err)
+{
+    struct op_data *data;
+    bool failed = false;
+    double prepare = NAN, first;
+    if (!part_data(t, DATA_PART_EXACT, &data, err))
+        return false;
+    if (!launch(t, data, LEFT_NOTHING, true, &prepare, &first, err))
+        return blame_row(t, err, ROW_CRASHED);
+    if (t->w->dev->ops->keeps_time) {
+        t->row->first_call_ns = first;
+        t->row->prepare_ns = prepare;
+    }
+    if (judged)
+        return judge(t, data, "(exact data)", NULL, err, &failed) || !failed || blame_row(t, err, ROW_CRASHED);
+    worker_take_reports(t->w, t->row);
+    return true;
+}
+
+/* It was wrong on what another launch had left. A row that is right on nothing is named for what it makes of the rest. */
+static bool explain(struct trial *t, struct op_data *data, struct error *err)
+{
+    struct op_data *exact;
+    bool failed = false, ok = false;
+    double prepare, first;
+    char *said = xstrdup(t->row->reason);
+    t->row->status = ROW_PLANNED;
+    if (!launch(t, data, LEFT_NOTHING, false, &prepare, &first, err))
+        goto done;
+    if (!judge(t, data, "", NULL, err, &failed)) { /* wrong on nothing too */
+        ok = !failed;
+        goto done;
+    }
+    if (!part_data(t, DATA_PART_EXACT, &exact, err) || !launch(t, exact, LEFT_NOTHING, false, &prepare, &first, err) ||
+        !launch(t, data, LEFT_SCRATCH, false, &prepare, &first, err))
+        goto done;
+    bool looks = judge(t, data, "", NULL, err, &failed);
+    if (failed)
+        goto done;
+    char *reason = text_format("%s: right where nothing is left of the launch before it, else %s",
+                               looks ? "looks at what its output holds before it writes" : "keeps results in its scratch", said);
+    t->row->status = ROW_WRONG;
+    row_set(&t->row->reason, reason);
+    free(reason);
+    ok = true;
+done:
+    free(said);
+    return ok || blame_row(t, err, ROW_CRASHED);
+}
+
+/* On data of full precision, twice: on what the launch before left, of other inputs; and on nothing, where it must be right again. */
+static bool run_precision(struct trial *t, double *over, struct error *err)
 {
     struct op_data *data;
     bool failed;
-    worker_stage(t->w, t->index, "data", DATA_LIMIT_S);
-    if (!worker_data(t->w, t->index, worker_verified_part(t->w, t->index, part), &data, err))
+    double ignored;
+    if (!part_data(t, DATA_PART_PRECISION, &data, err))
         return false;
-    worker_stage(t->w, t->index, "load", LOAD_LIMIT_S);
-    double prepare = NAN, start;
-    if (t->w->dev->ops->clear)
-        t->w->dev->ops->clear(t->w->dev);
-    if (!rig_feed(t->rig, data, err))
-        return false;
-    worker_stage(t->w, t->index, "run", t->w->time_limit_s + 5);
-    if (!rig_prepare(t->rig, &prepare, err))
+    if (!launch(t, data, LEFT_ALL, false, &ignored, &ignored, err))
         return blame_row(t, err, ROW_CRASHED);
-    start = now_ns();
-    if (!run_once(t, part == DATA_PART_EXACT, err))
-        return blame_row(t, err, ROW_CRASHED);
-    if (part == DATA_PART_EXACT && t->w->dev->ops->keeps_time) {
-        t->row->first_call_ns = now_ns() - start;
-        t->row->prepare_ns = prepare;
-    }
-    if (!judge(t, data, part == DATA_PART_EXACT ? "(exact data)" : "", over, err, &failed))
-        return !failed || blame_row(t, err, ROW_CRASHED);
-    if (part == DATA_PART_EXACT)
-        return true;
+    if (!judge(t, data, "", over, err, &failed))
+        return failed ? blame_row(t, err, ROW_CRASHED) : t->row->status != ROW_WRONG || explain(t, data, err);
     uint64_t first = rig_output_sum(t->rig);
-    if (!rig_poison(t->rig, err))
+    if (!rig_wipe(t->rig, err) || !rig_prepare(t->rig, NULL, err))
         return false;
     if (!run_once(t, false, err))
         return blame_row(t, err, ROW_CRASHED);
@@ -291,9 +356,7 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
         row_set(&t->row->engine, first->text);
         t->row->engine_number = first->engine;
     }
-    if ((exact || !p->checked) && !run_part(t, DATA_PART_EXACT, NULL, err))
-        return false;
-    if (t->row->status == ROW_PLANNED && p->checked && !run_part(t, DATA_PART_PRECISION, &over, err))
+    if (!run_exact(t, exact || !p->checked, err) || (t->row->status == ROW_PLANNED && p->checked && !run_precision(t, &over, err)))
         return false;
     if (t->row->status != ROW_PLANNED)
         return true;

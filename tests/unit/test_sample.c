@@ -20,6 +20,11 @@ struct rig {
     struct program program;
     struct step steps[2];
     int runs;
+    int set, seat;
+    int wrong_from; /* its run of this number leaves other bits; 0: none */
+    struct {
+        int set, seat;
+    } sat[4096]; /* by run */
 };
 struct device_event {
     double at_ns;
@@ -31,7 +36,9 @@ static struct world {
     double now_ns, drift; /* drift: how much longer everything takes a second */
     bool capturing;
     double captured_ns;
-    char said[4096]; /* "F" flush, "R" a run, "[" and "]" the events of the sample of entrant 0, 1, .. */
+    double hz[64]; /* of the next samples, where there is a clock */
+    int hz_asked;
+    char said[4096]; /* "F" flush, "a", "b" a run of entrant 0, 1, "|" an event, "p" prepare, "w" wipe, "=" a look at what is left */
     int events, graphs;
     uint64_t random;
 } world;
@@ -66,9 +73,34 @@ static bool spend(double ns)
 }
 
 /* ---- in place of measure/rig ---- */
+static void sits(struct rig *rig)
+{
+    rig->sat[rig->runs % 4096].set = rig->set;
+    rig->sat[rig->runs++ % 4096].seat = rig->seat;
+}
+void rig_sit(struct rig *rig, int set, int seat)
+{
+    rig->set = set;
+    rig->seat = seat;
+}
+bool rig_wipe(struct rig *rig, struct error *err)
+{
+    say("w");
+    return true;
+}
+bool rig_seal(struct rig *rig, struct error *err)
+{
+    say("=");
+    return true;
+}
+bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
+{
+    *left = rig->wrong_from && rig->runs >= rig->wrong_from ? RIG_OTHER_OUTPUT : RIG_AS_TRUSTED;
+    return true;
+}
 bool rig_run(struct rig *rig, struct error *err)
 {
-    rig->runs++;
+    sits(rig);
     say((char[]){'a' + (char)(rig->program.step_count == 2 ? 25 : rig->program.unit_count), 0});
     for (int i = 0; i < rig->program.step_count; i++)
         spend(rig->ns / rig->program.step_count * exp(rig->noise * normal()));
@@ -76,6 +108,7 @@ bool rig_run(struct rig *rig, struct error *err)
 }
 bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err)
 {
+    sits(rig);
     for (int i = 0; i < rig->program.step_count; i++) {
         spend(rig->ns * (rig->program.step_count == 1 ? 1 : i ? 0.75 : 0.25));
         if (between && !between(context, i, err))
@@ -89,6 +122,7 @@ bool rig_run_step(struct rig *rig, int step, struct error *err)
 }
 bool rig_prepare(struct rig *rig, double *ns, struct error *err)
 {
+    say("p");
     return spend(5000);
 }
 const struct program *rig_program(const struct rig *rig)
@@ -175,22 +209,35 @@ static struct rig rigs[MOST];
 static struct entrant entrants[MOST];
 
 static void ignore(void *context, int entrant) {}
+static int doubts;
+static bool deny(void *context, int entrant, int set, enum rig_left left, bool *right, struct error *err)
+{
+    assert_int_equal(left, RIG_OTHER_OUTPUT);
+    assert_int_equal(rigs[entrant].set, set);
+    doubts++;
+    *right = context != NULL;
+    return true;
+}
+static struct sample_watch watch = {NULL, ignore, deny};
 
 static struct sample_result sampled(const double *ns, int count, double noise, const struct sample_plan *plan)
 {
     struct error err = {0};
     struct sample_result result;
     for (int i = 0; i < count; i++) {
-        rigs[i] = (struct rig){.ns = ns[i], .noise = noise};
+        int wrong_from = rigs[i].wrong_from;
+        rigs[i] = (struct rig){.ns = ns[i], .noise = noise, .wrong_from = wrong_from};
         rigs[i].program = (struct program){.step_count = 1, .steps = rigs[i].steps, .unit_count = i};
         entrants[i] = (struct entrant){.rig = &rigs[i]};
     }
     world.now_ns = 0;
     world.said[0] = 0;
-    if (!sample_run(&device, entrants, count, plan, ignore, NULL, &result, &err))
+    if (!sample_run(&device, entrants, count, plan, &watch, &result, &err))
         fail_msg("%s", err.text);
     assert_int_equal(world.events, 0);
     assert_int_equal(world.graphs, 0);
+    free(result.places);
+    result.places = NULL;
     return result;
 }
 
@@ -213,22 +260,125 @@ static void a_round_is_interleaved(void **state)
     assert_int_equal(result.rounds, 2);
     for (int i = 0; i < 3; i++)
         assert_true(fabs(entrants[i].samples_ns[0] - ns[i]) < 1e-6 && fabs(entrants[i].samples_ns[1] - ns[i]) < 1e-6);
-    assert_int_equal(strncmp(world.said, "abc", 3), 0); /* everyone once, to be blamed for what happens */
-    const char *first = world.said + 3;
-    assert_int_equal(strlen(first), 2 * (2 + 3 * 4));
-    for (int r = 0; r < 2; r++) {
-        const char *one = first + r * 14;
-        assert_int_equal(strncmp(one, "Fa", 2), 0); /* untimed */
+    assert_int_equal(strncmp(world.said, "pawpbwpcw", 9), 0); /* everyone once, to be blamed for what happens */
+    const char *first = world.said + 9;
+    assert_int_equal(strlen(first), 2 * 3 * 7);
+    for (int r = 0; r < 2; r++)
         for (int k = 0; k < 3; k++) {
-            assert_int_equal(strncmp(one + 2 + 4 * k, "F|", 2), 0);
-            assert_int_equal(one[2 + 4 * k + 3], '|');
-            assert_int_equal(one[2 + 4 * k + 2], first[(1 - r) * 14 + 2 + 4 * (2 - k) + 2]); /* the odd round in reverse */
+            const char *one = first + (3 * r + k) * 7;
+            assert_int_equal(strncmp(one, "pF|", 3), 0);
+            assert_int_equal(strncmp(one + 4, "|=w", 3), 0);
+            assert_int_equal(one[3], first[(3 * (1 - r) + 2 - k) * 7 + 3]); /* the odd round in reverse */
         }
-    }
     freed(3);
-    plan.warm = true; /* an untimed run in the place of the flush */
+    plan.warm = true; /* an untimed run in the place of the flush, and nothing is left of it */
     sampled(ns, 1, 0, &plan);
-    assert_string_equal(world.said, "aaaa|a|aaa|a|");
+    assert_string_equal(world.said, "paw"
+                                    "pawp|a|=w"
+                                    "pawp|a|=w");
+    freed(1);
+}
+
+/* All of a round have the same inputs and outputs; over the rounds every set meets every seat. */
+static void a_round_sits_together(void **state)
+{
+    const double ns[] = {1000, 2000};
+    struct sample_plan plan = plain;
+    int met[3][2] = {{0}};
+    plan.rounds_min = plan.rounds_max = 100;
+    plan.sets = 3;
+    plan.seats = 2;
+    plan.half_width = 0;
+    sampled(ns, 2, 0, &plan);
+    for (int r = 0; r < 100; r++) {
+        assert_int_equal(rigs[0].sat[1 + r].set, rigs[1].sat[1 + r].set);
+        assert_int_equal(rigs[0].sat[1 + r].seat, rigs[1].sat[1 + r].seat);
+        met[rigs[0].sat[1 + r].set][rigs[0].sat[1 + r].seat]++;
+    }
+    for (int i = 0; i < 6; i++)
+        assert_true(met[i / 2][i % 2] >= 6);
+    freed(2);
+    uint64_t drawn = 0, other = 0;
+    for (int i = 0; i < 2; i++, plan.seed++) { /* another seed, other draws */
+        sampled(ns, 1, 0, &plan);
+        for (int r = 0; r < 64; r++)
+            *(i ? &other : &drawn) |= (uint64_t)rigs[0].sat[1 + r].seat << r;
+        freed(1);
+    }
+    assert_true(drawn != other);
+}
+
+/* Who leaves what no verified launch left is looked at; what is wrong is out, what is right goes on. */
+static void what_is_left_is_looked_at(void **state)
+{
+    const double ns[] = {1000, 2000};
+    struct sample_plan plan = plain;
+    plan.rounds_min = plan.rounds_max = 20;
+    plan.half_width = 0;
+    rigs[1].wrong_from = 8; /* the first run, and seven rounds */
+    doubts = 0;
+    sampled(ns, 2, 0, &plan);
+    assert_int_equal(doubts, 1);
+    assert_true(entrants[1].out && !entrants[0].out);
+    assert_true(isfinite(entrants[1].samples_ns[6]) && isnan(entrants[1].samples_ns[7]) && isfinite(entrants[0].samples_ns[19]));
+    freed(2);
+    watch.context = &plan;
+    sampled(ns, 2, 0, &plan);
+    watch.context = NULL;
+    assert_true(!entrants[1].out && isfinite(entrants[1].samples_ns[19]));
+    assert_int_equal(doubts, 1 + 14);
+    rigs[1].wrong_from = 0;
+    freed(2);
+}
+
+/* A row that takes twenty times as long has ten rounds, and the others have all. */
+static void the_slow_do_not_starve(void **state)
+{
+    const double ns[] = {1000, 2000, 20001};
+    struct sample_plan plan = plain;
+    plan.rounds_min = plan.rounds_max = 40;
+    plan.half_width = 0;
+    plan.warmup_rounds = 1;
+    sampled(ns, 3, 0, &plan);
+    assert_true(entrants[2].tail && !entrants[1].tail && !entrants[0].tail);
+    assert_true(isfinite(entrants[2].samples_ns[9]) && isnan(entrants[2].samples_ns[10]) && isfinite(entrants[1].samples_ns[39]));
+    freed(3);
+    plan = plain;
+    plan.warmup_rounds = 1;
+    assert_true(sampled(ns, 3, 0, &plan).converged); /* the tail is not waited for */
+    freed(3);
+}
+
+static bool stamp(struct device *dev, int slot, struct error *err)
+{
+    return true;
+}
+static double stamped_hz(struct device *dev, int from, int to)
+{
+    return world.hz[world.hz_asked++ % 64];
+}
+
+/* A sample at a clock that is lower than another began at is taken again; when it stays low it is kept. */
+static void a_low_clock_is_not_taken(void **state)
+{
+    const double ns[] = {1000};
+    struct device_ops with = ops;
+    struct sample_plan plan = plain;
+    with.stamp = stamp;
+    with.stamped_hz = stamped_hz;
+    device.ops = &with;
+    plan.rounds_min = plan.rounds_max = 5;
+    for (int i = 0; i < 64; i++)
+        world.hz[i] = 1.98e9;
+    world.hz[1] = 1.90e9;                             /* the second sample, once */
+    world.hz[4] = world.hz[5] = world.hz[6] = 1.90e9; /* the fourth, for good */
+    world.hz[7] = NAN;                                /* not known: taken as it is */
+    world.hz_asked = 0;
+    struct sample_result result = sampled(ns, 1, 0, &plan);
+    assert_int_equal(result.retaken, 3);
+    assert_int_equal(world.hz_asked, 8);
+    assert_true(entrants[0].clock_hz[1] == 1.98e9 && entrants[0].clock_hz[3] == 1.90e9 && isnan(entrants[0].clock_hz[4]));
+    device.ops = &ops;
     freed(1);
 }
 
@@ -283,7 +433,7 @@ static void it_stops(void **state)
     freed(2);
     plan.warmup_rounds = 3; /* thrown away */
     result = sampled(ns, 1, 0, &plan);
-    assert_int_equal(rigs[0].runs, 1 + 2 * (3 + 10));
+    assert_int_equal(rigs[0].runs, 1 + 3 + 10);
     freed(1);
 }
 
@@ -303,6 +453,17 @@ static void sustained(void **state)
         assert_true(isnan(entrants[0].host_ns));
         freed(1);
     }
+    plan.sets = 3;
+    plan.seats = 2;
+    sampled(&cases[0].ns, 1, 0, &plan);
+    int last[2] = {-1, -1}; /* runs 3 and on are the graph's */
+    for (int k = 3; k < 3 + 50; k++) {
+        int seat = rigs[0].sat[k].seat, set = rigs[0].sat[k].set;
+        assert_true(set != last[seat]);
+        last[seat] = set;
+    }
+    assert_true(last[0] == entrants[0].last[0] && last[1] == entrants[0].last[1] && last[0] >= 0 && last[1] >= 0);
+    freed(1);
 }
 
 static void steps_and_prepare(void **state)
@@ -315,10 +476,11 @@ static void steps_and_prepare(void **state)
     rigs[0] = (struct rig){.ns = 8000};
     rigs[0].program = (struct program){.step_count = 2, .steps = rigs[0].steps};
     entrants[0] = (struct entrant){.rig = &rigs[0]};
-    assert_true(sample_run(&device, entrants, 1, &plan, ignore, NULL, &result, &err));
+    assert_true(sample_run(&device, entrants, 1, &plan, &watch, &result, &err));
     assert_int_equal(entrants[0].step_rounds, 5);
     assert_true(fabs(entrants[0].step_ns[0][4] - 2000) < 1e-6 && fabs(entrants[0].step_ns[1][4] - 6000) < 1e-6);
     entrant_free(&entrants[0], 2);
+    free(result.places);
     assert_true(sample_prepare(&device, &rigs[0], 7, &ns, &err) && fabs(ns - 5000) < 1e-6);
     assert_int_equal(world.events, 0);
     struct rig *pair[] = {&rigs[0], &rigs[0]};
@@ -365,6 +527,10 @@ static void a_slower_kernel_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_round_is_interleaved),
+                                       cmocka_unit_test(a_round_sits_together),
+                                       cmocka_unit_test(what_is_left_is_looked_at),
+                                       cmocka_unit_test(the_slow_do_not_starve),
+                                       cmocka_unit_test(a_low_clock_is_not_taken),
                                        cmocka_unit_test(drift_cancels),
                                        cmocka_unit_test(it_stops),
                                        cmocka_unit_test(sustained),

@@ -1,0 +1,340 @@
+/* Where the buffers of a rig are, in each set and seat; what is put into them; what is taken away again. */
+#include "base/text.h"
+#include "measure/card.h"
+#include "measure/rig_private.h"
+#include "measure/room.h"
+#include "op/chain.h"
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int rig_views(const struct rig *rig)
+{
+    return rig->sets * rig->seats;
+}
+
+int rig_view(const struct rig *rig)
+{
+    return rig->set * rig->seats + rig->seat;
+}
+
+unsigned char *rig_params(const struct rig *rig, const struct rig_step *step)
+{
+    return step->params ? step->params + (size_t)rig_view(rig) * step->param_bytes : NULL;
+}
+
+void rig_sit(struct rig *rig, int set, int seat)
+{
+    rig->set = set;
+    rig->seat = seat;
+}
+
+static int tensor_at(const struct rig *rig, int i)
+{
+    return (rig->program->tensors[i].written ? rig->seat : rig->set) * rig->program->tensor_count + i;
+}
+
+struct place *rig_tensor(struct rig *rig, int i)
+{
+    return &rig->tensors[tensor_at(rig, i)];
+}
+
+struct place *rig_scratch(struct rig *rig, int i)
+{
+    return &rig->scratch[rig->seat * rig->program->scratch_count + i];
+}
+
+struct place *rig_place_of(struct rig *rig, struct buffer_ref ref)
+{
+    switch (ref.kind) {
+    case BUFFER_TENSOR: return rig_tensor(rig, ref.index);
+    case BUFFER_SCRATCH: return rig_scratch(rig, ref.index);
+    case BUFFER_NONE: break;
+    }
+    return NULL;
+}
+
+static bool hides(const struct rig *rig, const struct tensor *t)
+{
+    const struct program *p = rig->program;
+    return t->role->marked_by && p->uses_mask && !p->reads_inactive && !p->work.mask.marks_output;
+}
+
+/* Shared by rows that want the same bytes in it. Outputs are bytes. */
+static bool buffer(struct rig *rig, const char *name, int index, size_t bytes, struct place *place, bool *fresh, struct error *err)
+{
+    *fresh = true;
+    return rig->room ? room_place(rig->room, name, index, bytes, rig->guard, place, fresh, err)
+                     : place_make(rig->dev, name, bytes, rig->guard, place, err);
+}
+
+static bool make_tensor(struct rig *rig, int i, struct error *err)
+{
+    const struct tensor *t = &rig->program->tensors[i];
+    bool same = !t->written && (t->role->constant || tensor_role_is_mask(t->role)); /* in all sets */
+    char name[128];
+    snprintf(name, sizeof name, "%s", t->role->name);
+    if (rig->room && !t->written)
+        snprintf(name, sizeof name, "%s %s %s%s", t->role->name, layout_name(t->layout), dtype_name(t->dtype),
+                 hides(rig, t) ? " hidden" : "");
+    for (int k = 0; k < (t->written ? rig->seats : rig->sets); k++) {
+        int at = k * rig->program->tensor_count + i;
+        if (same && k)
+            rig->tensors[at] = rig->tensors[i];
+        else if (!buffer(rig, name, k, tensor_bytes(t), &rig->tensors[at], &rig->fresh[at], err))
+            return false;
+    }
+    return true;
+}
+
+/* What a chain is fed once stays its own: it is not wiped. */
+static bool is_constant(const struct program *p, int scratch)
+{
+    for (int i = 0; i < p->constant_count; i++)
+        if (p->constants[i].scratch == scratch)
+            return true;
+    return false;
+}
+
+static bool make_scratch(struct rig *rig, int i, struct error *err)
+{
+    const struct program *p = rig->program;
+    size_t bytes = (size_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype);
+    bool constant = is_constant(p, i), fresh;
+    char name[PROGRAM_NAME + 32];
+    snprintf(name, sizeof name, "%s%.*s", p->scratch[i].name, rig->room ? 8 : 0, " scratch");
+    for (int k = 0; k < rig->seats; k++) {
+        struct place *place = &rig->scratch[k * p->scratch_count + i];
+        if (constant && k)
+            *place = rig->scratch[i];
+        else if (constant ? !place_make(rig->dev, p->scratch[i].name, bytes, rig->guard, place, err)
+                          : !buffer(rig, name, k, bytes, place, &fresh, err))
+            return false;
+    }
+    return true;
+}
+
+bool rig_make_buffers(struct rig *rig, struct error *err)
+{
+    for (int i = 0; i < rig->program->tensor_count; i++)
+        if (!make_tensor(rig, i, err))
+            return false;
+    for (int i = 0; i < rig->program->scratch_count; i++)
+        if (!make_scratch(rig, i, err))
+            return false;
+    return !rig->room || !room_card(rig->room) ||
+           place_make(rig->dev, "sums", (size_t)rig->seats * sizeof(struct rig_sums), 0, &rig->sums, err);
+}
+
+bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err)
+{
+    bool fresh;
+    for (int k = 0; bytes && k < rig->seats; k++)
+        if (!buffer(rig, "workspace", k, bytes, &rig->workspaces[k], &fresh, err))
+            return false;
+    return true;
+}
+
+static void give_back(struct rig *rig, const struct place *place)
+{
+    if (place->base)
+        rig->dev->ops->release(rig->dev, place->base);
+}
+
+void rig_release_buffers(struct rig *rig)
+{
+    const struct program *p = rig->program;
+    for (int i = 0; !rig->room && i < p->tensor_count; i++)
+        give_back(rig, &rig->tensors[i]);
+    for (int i = 0; i < p->scratch_count; i++)
+        if (!rig->room || is_constant(p, i))
+            give_back(rig, &rig->scratch[i]);
+    if (!rig->room)
+        give_back(rig, &rig->workspaces[0]);
+    give_back(rig, &rig->sums);
+}
+
+/* Stores values as the tensor wants them; a copy is kept where the rig keeps inputs. */
+static bool upload(struct rig *rig, const struct tensor *t, const float *logical, const struct place *to, unsigned char **kept,
+                   struct error *err)
+{
+    unsigned char *storage = xmalloc(to->bytes);
+    tensor_pack(t, logical, storage);
+    bool ok = rig->dev->ops->write(rig->dev, to->address, storage, to->bytes, err);
+    free(*kept);
+    *kept = rig->keep_inputs ? storage : NULL;
+    if (!rig->keep_inputs)
+        free(storage);
+    return ok;
+}
+
+/* From the device's own values. */
+static bool feed_there(struct rig *rig, int i, const struct op_data *data, int hidden, struct error *err)
+{
+    const struct place *to = rig_tensor(rig, i);
+    struct rig_fed *fed = &rig->fed[i];
+    *fed = (struct rig_fed){.card = rig->keep_inputs ? data->card : NULL, .hidden = hidden};
+    free(rig->inputs[i]);
+    rig->inputs[i] = NULL;
+    return card_feed(data->card, &rig->program->tensors[i], hidden, to->address, err) &&
+           (!rig->keep_inputs || card_sum(data->card, to->address, to->bytes, &fed->sum, err));
+}
+
+static bool feed_tensor(struct rig *rig, int i, const struct op_data *data, struct error *err)
+{
+    const struct program *p = rig->program;
+    const struct tensor *t = &p->tensors[i];
+    const float *logical = data->at[t->role->slot].value;
+    const struct tensor_role *marks = t->role->marked_by ? op_role(p->work.op, t->role->marked_by) : NULL;
+    const float *mask = marks ? data->at[marks->slot].value : NULL;
+    float *hidden = NULL;
+    if (!logical)
+        return error_set(err, ERROR_INTERNAL, "no data for tensor %s", t->role->name);
+    bool hidden_there = mask && hides(rig, t);
+    if (data->card && !tensor_role_is_mask(t->role))
+        return feed_there(rig, i, data, hidden_there ? marks->slot : -1, err);
+    rig->fed[i].card = NULL;
+    if (hidden_there) { /* where it promises not to look, it finds NaN */
+        size_t bytes = tensor_elements(t) * sizeof *hidden;
+        logical = hidden = memcpy(xmalloc(bytes), logical, bytes);
+        mask_blank(t, mask, NAN, hidden);
+    }
+    bool ok = upload(rig, t, logical, rig_tensor(rig, i), &rig->inputs[i], err);
+    free(hidden);
+    return ok;
+}
+
+/* Weights of a link, after the scratch was poisoned. */
+static bool feed_constant(struct rig *rig, int i, const struct op_data *data, struct error *err)
+{
+    const struct constant *c = &rig->program->constants[i];
+    const struct chain *chain = rig->program->work.chain;
+    int layer = chain->links[c->link].layer;
+    const float *logical = layer >= 0 && layer < data->link_count ? data->links[layer].at[c->tensor.role->slot].value : NULL;
+    float *joined = c->span > 1 ? chain_constant(chain, c->link, c->span, data, c->tensor.role, tensor_elements(&c->tensor)) : NULL;
+    if (!logical && !joined)
+        return error_set(err, ERROR_INTERNAL, "no data for %s", rig->program->scratch[c->scratch].name);
+    bool ok = upload(rig, &c->tensor, joined ? joined : logical, rig_scratch(rig, c->scratch), &rig->weights[i], err);
+    free(joined);
+    return ok;
+}
+
+static bool poison(struct rig *rig, const struct place *place, struct error *err)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    if (!ops->fill(rig->dev, place->address, VERIFY_POISON, place->bytes, err))
+        return false;
+    if (ops->forget)
+        ops->forget(rig->dev, place->address, place->bytes);
+    return true;
+}
+
+bool rig_poison(struct rig *rig, struct error *err)
+{
+    for (int i = 0; i < rig->program->tensor_count; i++)
+        if (rig->program->tensors[i].written && !poison(rig, rig_tensor(rig, i), err))
+            return false;
+    return true;
+}
+
+bool rig_wipe(struct rig *rig, struct error *err)
+{
+    const struct program *p = rig->program;
+    const struct place *workspace = &rig->workspaces[rig->seat];
+    for (int i = 0; i < p->scratch_count; i++)
+        if (!is_constant(p, i) && !poison(rig, rig_scratch(rig, i), err))
+            return false;
+    return (!workspace->bytes || poison(rig, workspace, err)) && rig_poison(rig, err);
+}
+
+static bool feed(struct rig *rig, const struct op_data *data, bool all, struct error *err)
+{
+    const struct program *p = rig->program;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (!p->tensors[i].written && (all || rig->fresh[tensor_at(rig, i)]) && !feed_tensor(rig, i, data, err))
+            return false;
+    for (int i = 0; i < p->constant_count; i++)
+        if (!feed_constant(rig, i, data, err))
+            return false;
+    return rig_library_prepare(rig, err);
+}
+
+bool rig_refeed(struct rig *rig, const struct op_data *data, struct error *err)
+{
+    return feed(rig, data, false, err);
+}
+
+bool rig_restore(struct rig *rig, const struct op_data *data, struct error *err)
+{
+    return feed(rig, data, true, err);
+}
+
+bool rig_feed(struct rig *rig, const struct op_data *data, struct error *err)
+{
+    return rig_wipe(rig, err) && rig_refeed(rig, data, err);
+}
+
+/* ---- what a launch left, summed up on the device ---- */
+
+bool rig_seal(struct rig *rig, struct error *err)
+{
+    const struct program *p = rig->program;
+    if (!rig->sums.base)
+        return true;
+    struct card *card = room_card(rig->room);
+    uint64_t to = rig->sums.address + (uint64_t)rig->seat * sizeof(struct rig_sums);
+    if (!rig->dev->ops->fill(rig->dev, to, 0, sizeof(struct rig_sums), err))
+        return false;
+    for (int i = 0; i < p->tensor_count; i++) {
+        uint64_t sum = to + (p->tensors[i].written ? offsetof(struct rig_sums, outputs) : offsetof(struct rig_sums, inputs));
+        const struct place *place = rig_tensor(rig, i);
+        if (!card_sum_add(card, place->address, place->bytes, sum, err))
+            return false;
+    }
+    for (int i = 0; i < p->scratch_count; i++) {
+        const struct place *place = rig_scratch(rig, i);
+        if (p->scratch[i].kind == SCRATCH_PREPARED &&
+            !card_sum_add(card, place->address, place->bytes, to + offsetof(struct rig_sums, prepared), err))
+            return false;
+    }
+    return true;
+}
+
+static bool sums_read(struct rig *rig, struct rig_sums *sums, struct error *err)
+{
+    return rig->dev->ops->sync(rig->dev, err) &&
+           rig->dev->ops->read(rig->dev, rig->sums.address + (uint64_t)rig->seat * sizeof *sums, sums, sizeof *sums, err);
+}
+
+bool rig_trust(struct rig *rig, struct error *err)
+{
+    return !rig->sums.base || (rig_seal(rig, err) && sums_read(rig, &rig->trusted[rig->set], err));
+}
+
+bool rig_same(struct rig *rig, enum rig_left *left, struct error *err)
+{
+    const struct rig_sums *now = &rig->seen, *trusted = &rig->trusted[rig->set];
+    *left = RIG_AS_TRUSTED;
+    if (!rig->sums.base)
+        return true;
+    if (!sums_read(rig, &rig->seen, err))
+        return false;
+    if (now->inputs != trusted->inputs)
+        *left = RIG_OTHER_INPUT;
+    else if (now->prepared != trusted->prepared)
+        *left = RIG_OTHER_PREPARED;
+    else if (now->outputs != trusted->outputs)
+        *left = RIG_OTHER_OUTPUT;
+    return true;
+}
+
+int rig_replays(const struct rig *rig)
+{
+    for (int set = 0; set < rig->sets; set++)
+        if (set != rig->set && rig->seen.outputs == rig->trusted[set].outputs &&
+            rig->trusted[set].outputs != rig->trusted[rig->set].outputs)
+            return set;
+    return -1;
+}
