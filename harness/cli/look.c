@@ -298,7 +298,10 @@ static void plan_case(struct text *t, const struct plan *plan, int index, bool a
     struct useful useful = {1, 1, flop, bytes};
     struct error mask = {0};
     bool made = work_useful(&c->work, &useful, &mask), sparse = c->work.mask.pattern != MASK_NONE;
-    struct floor f = floor_of(&plan->chip, useful.flop, useful.bytes, c->work.op->has_math ? (int)c->work.math : (int)MATH_NONE, 0);
+    struct least least = {0};
+    if (made)
+        made = plan_least(plan, index, &least, &mask);
+    struct floor f = plan_floor(&plan->chip, &c->work, &least, NULL, false);
     for (int i = 0; i < plan->row_count; i++)
         if (plan->rows[i].case_index == index) {
             claimed += !plan->rows[i].broken && plan->rows[i].program.feasible && plan->rows[i].program.claims;

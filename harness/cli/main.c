@@ -81,7 +81,7 @@ void cli_exit_codes(struct text *t)
                 "  1  an error inside bench, or of CUDA\n"
                 "  2  wrong arguments, scenario, head or database\n"
                 "  3  reserved\n"
-                "  4  a row is wrong, unsafe, crashed, hung or does not compile\n"
+                "  4  a row is wrong, unsafe, stateful, impossible, crashed, hung or does not compile\n"
                 "  5  the environment: no such device, a library is missing, counters refused\n"
                 "  6  reserved\n"
                 "130  interrupted; what was stored stays (--resume)\n");

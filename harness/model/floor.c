@@ -1,11 +1,8 @@
 #include "model/floor.h"
 #include "base/dtype.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Nothing is faster than a kernel that does nothing. No data sheet has the figure; an empty kernel between two events is said to take 1.5
- * to 3 us, so 1 us is below what any of these cards shows, and is a floor that holds. */
-#define LAUNCH_NS 1000.0
 
 const char *floor_by_name(enum floor_by by)
 {
@@ -31,20 +28,51 @@ static struct floor largest(double compute_ns, double memory_ns, double launch_n
     return f;
 }
 
-struct floor floor_of(const struct chip *chip, double flop, double bytes, int math, int warm)
+/* FLOP/s of the pipe; of one that the chip lacks, what a kernel would fall back to. 0: not known. */
+static double rate_of(const struct chip *chip, int math)
 {
-    double rate = chip_flop_s(chip, math), band = chip->dram_bytes_s;
-    if (rate <= 0 && math != MATH_NONE) { /* no such pipe: what a kernel would fall back to */
-        double simt = math == MATH_F16_ACC16 || math == MATH_F16_ACC32 ? chip->flop_f16_simt : chip->flop_f32;
-        rate = (simt > 0 ? simt : chip->flop_f32) * chip->sm_count * chip->clock_max_hz;
-    }
-    if (warm && chip->l2_bytes && bytes <= (double)chip->l2_bytes)
-        band = chip->l2_bytes_s; /* 0 when not known: then memory sets no floor */
-    if ((flop > 0 && math != MATH_NONE && rate <= 0) || (!warm && band <= 0)) {
+    double rate = chip_flop_s(chip, math);
+    if (rate > 0 || math == MATH_NONE)
+        return rate;
+    double simt = math == MATH_F16_ACC16 || math == MATH_F16_ACC32 ? chip->flop_f16_simt : chip->flop_f32;
+    return (simt > 0 ? simt : chip->flop_f32) * chip->sm_count * chip->clock_max_hz;
+}
+
+static struct floor floor_at(const struct chip *chip, const struct need *need, double rate, bool arithmetic, bool warm)
+{
+    double l2 = (double)chip->l2_bytes, band = chip->dram_bytes_s;
+    double written = l2 > 0 ? fmax(0, need->write_bytes - l2) : 0, read = need->read_bytes;
+    if (warm)
+        read = l2 > 0 ? fmax(0, read - l2) : 0;
+    if ((arithmetic && rate <= 0) || band <= 0) {
         struct floor unknown = {0};
         return unknown;
     }
-    return largest(flop > 0 && rate > 0 ? flop / rate * 1e9 : 0, band > 0 ? bytes / band * 1e9 : 0, LAUNCH_NS);
+    return largest(arithmetic ? need->flop / rate * 1e9 : 0, (read + written) / band * 1e9, 0);
+}
+
+struct floor floor_of(const struct chip *chip, const struct need *need, int math, bool warm)
+{
+    return floor_at(chip, need, rate_of(chip, math), need->flop > 0 && math != MATH_NONE, warm);
+}
+
+struct floor floor_least(const struct chip *chip, const struct need *need, int math, bool warm)
+{
+    static const struct {
+        int math, by;
+        double times;
+    } others[] = {
+        {MATH_F32, MATH_F16_ACC32, 3}, {MATH_TF32, MATH_F16_ACC32, 1}, {MATH_TF32, MATH_F32, 1}, {MATH_I8_ACC32, MATH_F16_ACC32, 1}};
+    double rate = rate_of(chip, math);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].math == math)
+            rate = fmax(rate, rate_of(chip, others[i].by) / others[i].times);
+    return floor_at(chip, need, rate, need->flop > 0 && math != MATH_NONE, warm);
+}
+
+struct floor floor_launched(struct floor f, double launch_ns)
+{
+    return f.by == FLOOR_UNKNOWN && f.ns <= 0 ? f : largest(f.compute_ns, f.memory_ns, launch_ns);
 }
 
 struct floor roof_of(const struct ceilings *c, double flop, double bytes, int math, int warm)
@@ -54,7 +82,7 @@ struct floor roof_of(const struct ceilings *c, double flop, double bytes, int ma
     struct floor unknown = {0};
     if ((flop > 0 && math != MATH_NONE && rate <= 0) || band <= 0) /* a roof with a part missing would be too low */
         return unknown;
-    return largest(flop > 0 && rate > 0 ? flop / rate * 1e9 : 0, bytes / band * 1e9, c->launch_ns > 0 ? c->launch_ns : LAUNCH_NS);
+    return largest(flop > 0 && rate > 0 ? flop / rate * 1e9 : 0, bytes / band * 1e9, c->launch_ns);
 }
 
 struct ceilings ceilings_of(const struct roofs *roofs)
@@ -63,11 +91,12 @@ struct ceilings ceilings_of(const struct roofs *roofs)
     snprintf(c.date, sizeof c.date, "%s", roofs->measured);
     for (int i = 0; i < roofs->count; i++) {
         const struct roof *r = &roofs->items[i];
-        double *to = !strcmp(r->name, "copy")     ? &c.copy_bytes_s
-                     : !strcmp(r->name, "l2")     ? &c.l2_bytes_s
-                     : !strcmp(r->name, "shared") ? &c.shared_bytes_s
-                     : !strcmp(r->name, "launch") ? &c.launch_ns
-                                                  : NULL;
+        double *to = !strcmp(r->name, "copy")         ? &c.copy_bytes_s
+                     : !strcmp(r->name, "l2")         ? &c.l2_bytes_s
+                     : !strcmp(r->name, "shared")     ? &c.shared_bytes_s
+                     : !strcmp(r->name, "launch")     ? &c.launch_ns
+                     : !strcmp(r->name, "graph_node") ? &c.graph_node_ns
+                                                      : NULL;
         for (int math = MATH_F32; !to && math < MATH_COUNT; math++)
             if (!strcmp(r->name, math_name((enum math)math)))
                 to = &c.flop_s[math];

@@ -5,7 +5,9 @@
 
 #include "base/chip.h"
 #include "counter/choice.h"
+#include "model/floor.h"
 #include "op/compose.h"
+#include "op/least.h"
 #include "scenario/scenario.h"
 #include "row/row.h"
 #include "variant/variant.h"
@@ -108,7 +110,11 @@ void plan_chains_free(struct plan *plan);
 bool plan_listed(const char *globs, const char *name);
 /* Is it a row of the library's, which a search compares with and has nothing to search in? */
 bool plan_pinned(const struct plan *plan, int index);
-/* The pipe that a row's floor is counted on, and how often its FLOP go through it: split3 makes each f32 product of three f16 ones on
+/* The least that the work of a case needs, with its mask. False with err when the mask cannot be made. */
+bool plan_least(const struct plan *plan, int case_index, struct least *out, struct error *err);
+/* The floor of an algorithm (a head's word) for a work; NULL: the lowest of all known ones, on any pipe that gives the accuracy. */
+struct floor plan_floor(const struct chip *chip, const struct work *work, const struct least *least, const char *algorithm, bool warm);
+/* The pipe that a row's roof is counted on, and how often its FLOP go through it: split3 makes each f32 product of three f16 ones on
  * tensor cores, collapsed makes fewer products (work_collapsed_share). */
 double plan_arithmetic(const struct row *row, const struct work *work, enum math *math);
 /* A store row with everything that is known before it runs (identity, work, cost, floor, infeasible or broken reason). */

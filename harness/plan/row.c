@@ -3,6 +3,7 @@
 #include "model/floor.h"
 #include "plan/private.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,17 +17,6 @@ double plan_arithmetic(const struct row *row, const struct work *work, enum math
         return 1;
     *math = MATH_F16_ACC32;
     return 3;
-}
-
-static void set_floor(struct row *row, const struct chip *chip, const struct work *work, const struct useful *useful)
-{
-    bool warm = false;
-    enum math math;
-    double times = plan_arithmetic(row, work, &math);
-    struct floor f = floor_of(chip, times * useful->flop, useful->bytes, (int)math, warm);
-    row->floor_ns = f.ns;
-    bool tensor = f.by == FLOOR_COMPUTE && math != MATH_F32;
-    strncpy(row->floor_by, tensor ? "tensor" : floor_by_name(f.by), sizeof row->floor_by - 1);
 }
 
 static bool case_masks(struct kept *kept, const struct plan *plan, int index, struct error *err)
@@ -47,6 +37,38 @@ static bool case_masks(struct kept *kept, const struct plan *plan, int index, st
         return false;
     work_useful_of(w, kept->mask_in, kept->mask_out, &kept->useful);
     kept->mask_case = index;
+    return true;
+}
+
+bool plan_least(const struct plan *plan, int case_index, struct least *out, struct error *err)
+{
+    struct kept *kept = plan->private_data;
+    bool masked = plan->cases[case_index].work.mask.pattern != MASK_NONE;
+    if (!case_masks(kept, plan, case_index, err))
+        return false;
+    least_of(&plan->cases[case_index].work, masked ? kept->mask_in : NULL, masked ? kept->mask_out : NULL, out);
+    return true;
+}
+
+struct floor plan_floor(const struct chip *chip, const struct work *work, const struct least *least, const char *algorithm, bool warm)
+{
+    enum math math = work->op->has_math ? work->math : MATH_NONE;
+    bool any = !algorithm || !strcmp(algorithm, "library"), split = !any && math == MATH_F32 && !strcmp(algorithm, "split3");
+    struct need need = {least_flop(least, algorithm) * (split ? 3 : 1), least->read_bytes, least->write_bytes};
+    return any ? floor_least(chip, &need, (int)math, warm) : floor_of(chip, &need, split ? (int)MATH_F16_ACC32 : (int)math, warm);
+}
+
+static bool set_floors(const struct plan *plan, int case_index, struct row *row, struct error *err)
+{
+    const struct work *work = &plan->cases[case_index].work;
+    struct least least;
+    if (!plan_least(plan, case_index, &least, err))
+        return false;
+    struct floor f = plan_floor(&plan->chip, work, &least, row->algorithm, false);
+    bool tensor = f.by == FLOOR_COMPUTE && work->math != MATH_F32;
+    row->floor_ns = f.ns;
+    row->least_ns = plan_floor(&plan->chip, work, &least, NULL, false).ns;
+    snprintf(row->floor_by, sizeof row->floor_by, "%s", tensor ? "tensor" : floor_by_name(f.by));
     return true;
 }
 
@@ -125,10 +147,9 @@ static bool set_sparse(const struct plan *plan, int index, struct row *row, stru
     struct kept *kept = plan->private_data;
     if (p->kind == PLAN_SEQUENCE) /* what it must do is known when its frames are */
         return true;
-    if (!case_masks(kept, plan, p->case_index, err))
+    if (!set_floors(plan, p->case_index, row, err))
         return false;
     struct useful useful = kept->useful;
-    set_floor(row, &plan->chip, &plan->cases[p->case_index].work, &useful);
     if (plan->cases[p->case_index].work.mask.pattern == MASK_NONE)
         return true;
     row->density_in = useful.input_share;

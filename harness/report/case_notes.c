@@ -86,10 +86,16 @@ static void doubt_notes(const struct case_view *c, struct block *list)
             block_item(list, "note", v->name, line);
             free(line);
         }
+        if (v->ranked && v->row->status == ROW_OK && v->row->prepare_ns > v->time->median_ns) {
+            char *line = text_format("prepares for %s before it is timed, longer than what is timed (%s)",
+                                     number_time(v->row->prepare_ns, a), number_time(v->time->median_ns, b));
+            block_item(list, "note", v->name, line);
+            free(line);
+        }
         if (v->ranked && v->row->status == ROW_OK && v->floor_share > BELOW_FLOOR) {
             char *line =
-                text_format("%s us is below the floor of %s (%s), which nothing can beat: the work, the chip's figures or the timing is "
-                            "wrong",
+                text_format("%s us is below the floor of %s (%s) of its algorithm, which that cannot beat: the head, the chip's figures or "
+                            "the timing is wrong",
                             number_3(v->time->median_ns / 1e3, a), number_time(v->row->floor_ns, b), v->row->floor_by);
             block_item(list, "note", v->name, line);
             free(line);

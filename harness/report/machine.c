@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LAUNCH_NS 1000.0 /* as the floor has it (model/floor.c) */
+#define LAUNCH_NS 1000.0 /* where it was not measured: what a breakdown sets aside for it, a guess */
 
 static void read_roofs(const json_t *json, struct roofs *out)
 {

@@ -24,13 +24,8 @@ static int configurations_of(struct row *const *rows, int count, enum row_status
 
 void summary_counts(struct text *t, const struct run *run, struct row *const *rows, int count)
 {
-    static const char *const words[ROW_STATUS_COUNT] = {
-        [ROW_PLANNED] = "not run",       [ROW_OK] = "verified",     [ROW_FOIL] = "baseline", [ROW_WRONG] = "wrong",
-        [ROW_UNSAFE] = "unsafe",         [ROW_CRASHED] = "crashed", [ROW_HUNG] = "hung",     [ROW_BROKEN] = "broken",
-        [ROW_INFEASIBLE] = "infeasible", [ROW_SKIPPED] = "skipped",
-    };
-    static const enum row_status order[] = {ROW_OK,   ROW_FOIL,   ROW_WRONG,      ROW_UNSAFE,  ROW_CRASHED,
-                                            ROW_HUNG, ROW_BROKEN, ROW_INFEASIBLE, ROW_SKIPPED, ROW_PLANNED};
+    static const enum row_status order[] = {ROW_OK,      ROW_FOIL, ROW_WRONG,  ROW_UNSAFE,     ROW_STATEFUL, ROW_IMPOSSIBLE,
+                                            ROW_CRASHED, ROW_HUNG, ROW_BROKEN, ROW_INFEASIBLE, ROW_SKIPPED,  ROW_PLANNED};
     int by[ROW_STATUS_COUNT] = {0}, unexplained = 0;
     for (int i = 0; i < count; i++) {
         enum row_status s = rows[i]->status;
@@ -45,8 +40,9 @@ void summary_counts(struct text *t, const struct run *run, struct row *const *ro
         enum row_status s = order[i];
         if (!by[s] && s != ROW_OK)
             continue;
-        text_addf(t, "%d %s", by[s], words[s]);
-        if (s == ROW_WRONG || s == ROW_UNSAFE || s == ROW_CRASHED || s == ROW_HUNG || s == ROW_BROKEN) {
+        const char *word = s == ROW_OK ? "verified" : s == ROW_FOIL ? "baseline" : s == ROW_PLANNED ? "not run" : row_status_name(s);
+        text_addf(t, "%d %s", by[s], word);
+        if (row_status_failed(s)) {
             int n = configurations_of(rows, count, s);
             text_addf(t, " (%d configuration%s)", n, n == 1 ? "" : "s");
         }

@@ -60,14 +60,12 @@ static void look_at(struct searched *s, struct row *const *all, int all_count)
     }
     for (int i = 0; i < s->count; i++) {
         const struct row *row = s->rows[i];
-        bool failed = row->status == ROW_WRONG || row->status == ROW_UNSAFE || row->status == ROW_CRASHED || row->status == ROW_HUNG ||
-                      row->status == ROW_BROKEN;
         s->timed += time_of(row) != NULL;
         s->verified += row->status == ROW_OK;
         s->twins += is_twin(row);
         s->spilled += row->status == ROW_INFEASIBLE && row->step_count > 0 && !is_twin(row); /* compiled, then refused */
         s->infeasible += row->status == ROW_INFEASIBLE && row->step_count == 0;
-        s->wrong += failed;
+        s->wrong += row_status_failed(row->status);
         if (time_of(row) && row_metric(row, -1, "tune.best_of"))
             s->best = row;
         s->tied += time_of(row) && row_metric(row, -1, "tune.tied_with_best");

@@ -215,7 +215,7 @@ static void view_make(struct view *v, const struct case_view *c, const struct ro
     name_row(v, c->rows, c->count);
     enum row_status s = row->status;
     bool usable = s == ROW_OK || s == ROW_FOIL;
-    v->failed = s == ROW_WRONG || s == ROW_UNSAFE || s == ROW_CRASHED || s == ROW_HUNG || s == ROW_BROKEN;
+    v->failed = row_status_failed(s);
     /* Whatever was measured of a row that failed is not shown as a time. */
     v->time = usable && !c->counts && c->cache[0] ? row_time(row, c->cache, c->load) : NULL;
     v->ranked = v->time && v->time->median_ns > 0;

@@ -24,7 +24,7 @@ struct view {
     const struct row *row;
     char name[192];              /* "cudnn engine 62", "my/halo_regs TH16 TW32": parameters that vary in the case */
     bool ranked;                 /* verified (or the baseline `copy`) and timed */
-    bool failed;                 /* wrong, unsafe, crashed, hung, broken */
+    bool failed;                 /* row_status_failed */
     int rank;                    /* 0: the baseline; 1...: by time; -1: not ranked */
     const struct row_time *time; /* the headline mode of the case */
     double half_ns;              /* half of the 95 % interval */

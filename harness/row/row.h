@@ -15,6 +15,8 @@ enum row_status {
     ROW_FOIL,       /* not the op (row 0 `copy`): nothing to verify */
     ROW_WRONG,      /* verification failed; reason = the verdict's sentence */
     ROW_UNSAFE,     /* right, but wrote outside a buffer, changed an input, or emu reported a safety error */
+    ROW_STATEFUL,   /* right, but a launch changed module memory that its code refers to: it may keep results from launch to launch */
+    ROW_IMPOSSIBLE, /* right, but faster than any known algorithm can be on this chip */
     ROW_CRASHED,    /* trap, illegal address, worker died */
     ROW_HUNG,       /* watchdog */
     ROW_BROKEN,     /* does not compile, or its head cannot be bound */
@@ -22,9 +24,11 @@ enum row_status {
     ROW_SKIPPED,    /* not on this device, or a limit of the run */
     ROW_STATUS_COUNT
 };
-const char *
-row_status_name(enum row_status s); /* "ok", "foil", "wrong", "unsafe", "crashed", "hung", "broken", "infeasible", "skipped", "planned" */
+/* The word that is stored and shown: the constant's name in lower case. */
+const char *row_status_name(enum row_status s);
 enum row_status row_status_parse(const char *name);
+/* Was its kernel tried and found at fault? Exit code 4. */
+bool row_status_failed(enum row_status s);
 
 /* How the field of a type is declared (fields.def). */
 #define ROW_TYPE_TEXT char *

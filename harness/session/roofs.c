@@ -44,11 +44,23 @@ void session_roofs(struct session *s)
         session_note(s, "ceilings that could not be measured: %s", note);
 }
 
+/* No launch costs less than one of many in a graph did on this machine. */
+static void add_launch(struct row *row, double launch_ns)
+{
+    if (row->floor_ns > 0 && launch_ns > row->floor_ns) {
+        row->floor_ns = launch_ns;
+        snprintf(row->floor_by, sizeof row->floor_by, "%s", floor_by_name(FLOOR_LAUNCH));
+    }
+    if (row->least_ns > 0 && launch_ns > row->least_ns)
+        row->least_ns = launch_ns;
+}
+
 void session_row_roof(const struct session *s, int index)
 {
     struct row *row = s->rows[index];
     const struct work *work = &s->plan.cases[s->plan.rows[index].case_index].work;
     struct ceilings c = ceilings_of(&s->roofs);
+    add_launch(row, c.graph_node_ns);
     bool masked = row->flop_useful >= 0 && row->bytes_useful >= 0; /* as the floor: what the mask leaves */
     enum math math;
     double times = plan_arithmetic(row, work, &math);
@@ -60,4 +72,40 @@ void session_row_roof(const struct session *s, int index)
         row_add_metric(row, -1, 0, "model.roof_compute_ns", "ns", "model", f.compute_ns);
     row_add_metric(row, -1, 0, "model.roof_memory_ns", "ns", "model", f.memory_ns);
     row_add_metric(row, -1, 0, "model.roof_launch_ns", "ns", "model", f.launch_ns);
+}
+
+/* The whole row's time in any mode: even the upper end of its interval is below what the fastest known algorithm needs. */
+static const struct row_time *too_fast(const struct row *row, double cold_ns, double warm_ns, double *least)
+{
+    for (int i = 0; i < row->time_count; i++) {
+        const struct row_time *t = &row->times[i];
+        *least = !strcmp(t->cache, "cold") ? cold_ns : warm_ns;
+        if (t->step < 0 && t->high_ns > 0 && t->high_ns < *least)
+            return t;
+    }
+    return NULL;
+}
+
+bool session_row_judge(struct session *s, int index, struct error *err)
+{
+    struct row *row = s->rows[index];
+    const struct plan_row *p = &s->plan.rows[index];
+    struct least least;
+    double launch_ns = ceilings_of(&s->roofs).graph_node_ns, least_ns;
+    if (row->status != ROW_OK || !(row->least_ns > 0) || p->kind == PLAN_SEQUENCE)
+        return true;
+    if (!plan_least(&s->plan, p->case_index, &least, err))
+        return false;
+    struct floor warm = plan_floor(&s->plan.chip, &s->plan.cases[p->case_index].work, &least, NULL, true);
+    const struct row_time *t = too_fast(row, row->least_ns, floor_launched(warm, launch_ns).ns, &least_ns);
+    if (!t)
+        return true;
+    char *reason =
+        text_format("it takes %.4g us (%s, %s), and no known algorithm can do this work on this chip in less than %.4g us: it does "
+                    "not do it in the time that is measured, or the chip's figures are wrong",
+                    t->median_ns / 1e3, t->load, t->cache, least_ns / 1e3);
+    row->status = ROW_IMPOSSIBLE;
+    row_set(&row->reason, reason);
+    free(reason);
+    return true;
 }

@@ -368,7 +368,7 @@ static bool measure_case(struct session *s, int first, int last, struct error *e
     for (int i = first; i < last; i++) {
         if (s->choices[i])
             choose_sums(&s->plan, i, s->choices[i], s->rows, s->rows[i]);
-        if (!run_put(s, i, err))
+        if (!session_row_judge(s, i, err) || !run_put(s, i, err))
             return false;
     }
     return true;
@@ -483,13 +483,7 @@ done:
 int session_exit_code(struct row *const *rows, int count)
 {
     for (int i = 0; i < count; i++)
-        switch (rows[i]->status) {
-        case ROW_WRONG:
-        case ROW_UNSAFE:
-        case ROW_CRASHED:
-        case ROW_HUNG:
-        case ROW_BROKEN: return 4;
-        default: break;
-        }
+        if (row_status_failed(rows[i]->status))
+            return 4;
     return 0;
 }

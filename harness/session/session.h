@@ -44,7 +44,7 @@ struct session_result {
 };
 /* Runs a scenario. False only for errors that stop everything; wrong rows are rows. */
 bool session_run(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err);
-/* Exit code that the rows deserve: 4 when one is wrong, unsafe, crashed, hung or broken, else 0. */
+/* Exit code that the rows deserve: 4 when one failed (row_status_failed), else 0. */
 int session_exit_code(struct row *const *rows, int count);
 
 /* What a device would be opened as, asked in a throw-away worker: fills chip, about, uuid, driver. `interrupted`: as in session_options. */

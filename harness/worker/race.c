@@ -241,7 +241,7 @@ static bool race_all(struct search *s, struct error *err)
         bool pinned = plan_pinned(plan, b->index[i]);
         if (pinned && !bout_enter(b, i, err))
             return false;
-        if (pinned && b->rows[i]->status != ROW_WRONG && b->rows[i]->status != ROW_UNSAFE)
+        if (pinned && !row_status_failed(b->rows[i]->status))
             s->pinned[s->pinned_count++] = i;
         variants += !pinned && (i == 0 || plan->rows[b->index[i - 1]].variant != plan->rows[b->index[i]].variant);
     }

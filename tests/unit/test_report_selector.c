@@ -131,11 +131,16 @@ static void claims_by_hand(void **state)
     text_free(&t);
     struct case_view c;
     struct document d = {0};
+    f.rows[4]->prepare_ns = 110e3; /* a microsecond more than its 109 */
+    f.rows[6]->prepare_ns = 110e3; /* 114 */
     case_view_make(&c, &f.run, f.rows + 3, 4);
     struct block *list = document_list(&d, DETAIL_ALWAYS);
     case_notes(&c, list);
-    assert_int_equal(list->item_count, 1);
+    assert_int_equal(list->item_count, 2);
     item_text(list->items, &t);
+    assert_string_equal(text_get(&t), "wgmma_rs: prepares for 110 us before it is timed, longer than what is timed (109 us)");
+    text_free(&t);
+    item_text(list->items + 1, &t);
     assert_string_equal(text_get(&t), "wgmma_wide: claims this shape, but takes 1.14 times as long as cudnn");
     text_free(&t);
     document_free(&d);
