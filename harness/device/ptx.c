@@ -232,3 +232,66 @@ int device_ptx_entries(const char *ptx, char ***names)
     }
     return count;
 }
+
+/* Behind `.global`: the variable's name, between its type and its sizes, values or `;`. 0: there is none. */
+static size_t variable_name(struct scan *s, const char **name)
+{
+    const char *t;
+    for (size_t n; (n = token(s, &t));) {
+        if (word_char(*t) && !isdigit((unsigned char)*t)) {
+            *name = t;
+            return n;
+        }
+        if (*t == '(') /* .attribute(.managed) */
+            while ((n = token(s, &t)) && *t != ')')
+                ;
+        else if (*t != '.' && !isdigit((unsigned char)*t))
+            return 0;
+    }
+    return 0;
+}
+
+struct variables {
+    char **names;
+    bool *used;
+    int count, room;
+};
+
+static void add_variable(struct variables *v, const char *name, size_t n)
+{
+    if (v->count == v->room) {
+        v->room = v->room ? 2 * v->room : 16;
+        v->names = xrealloc(v->names, sizeof *v->names * (size_t)v->room);
+        v->used = xrealloc(v->used, sizeof *v->used * (size_t)v->room);
+    }
+    v->used[v->count] = false;
+    v->names[v->count++] = xstrndup(name, n);
+}
+
+int device_ptx_state(const char *ptx, char ***names, bool *heap)
+{
+    struct scan s = {ptx};
+    struct variables v = {0};
+    const char *t;
+    int depth = 0, count = 0;
+    *heap = false;
+    for (size_t n; (n = token(&s, &t));) { /* a variable stands before what refers to it */
+        depth += *t == '{' ? 1 : *t == '}' ? -1 : 0;
+        if (depth == 0 && ptx_is(t, n, ".global")) {
+            if ((n = variable_name(&s, &t)))
+                add_variable(&v, t, n);
+            continue;
+        }
+        *heap |= depth > 0 && ptx_is(t, n, "malloc");
+        for (int i = 0; word_char(*t) && i < v.count; i++)
+            v.used[i] |= ptx_is(t, n, v.names[i]);
+    }
+    for (int i = 0; i < v.count; i++)
+        if (v.used[i])
+            v.names[count++] = v.names[i];
+        else
+            free(v.names[i]);
+    free(v.used);
+    *names = v.names;
+    return count;
+}

@@ -174,7 +174,7 @@ bool rig_open_in(struct room *room, int values, struct device *dev, struct cudnn
         if (images[i].cubin && !images[i].ptx && !dev->ops->keeps_time) {
             error_set(err, ERROR_ENVIRONMENT, "not on emu: %s is a cubin, and emu runs PTX", images[i].label);
             goto done;
-        } else if ((images[i].ptx || images[i].cubin) && !dev->ops->load(dev, &images[i], &rig->modules[i], err)) {
+        } else if ((images[i].ptx || images[i].cubin) && !rig_state_load(rig, i, &images[i], err)) {
             error_where(err, "%s", program->units[i].label);
             goto done;
         }
@@ -219,6 +219,7 @@ void rig_close(struct rig *rig)
         free(rig->inputs[i]);
     for (int i = 0; i < p->constant_count; i++)
         free(rig->weights[i]);
+    rig_state_free(rig);
     free(rig->weights);
     free(rig->modules);
     free(rig->steps);

@@ -59,6 +59,12 @@ bool rig_check(struct rig *rig, const struct op_data *data, struct verdict *verd
                struct error *err);
 /* The last part alone: guard zones, and the inputs of which copies were kept. */
 bool rig_harm(struct rig *rig, struct text *unsafe, struct error *err);
+/* Variables of the loaded modules that code refers to: looks at their bytes, and compares them with the last look. `changed` receives "" or
+ * the sentence that names those that launches in between changed. Both wait for the device. */
+bool rig_state_keep(struct rig *rig, struct error *err);
+bool rig_state_check(struct rig *rig, struct text *changed, struct error *err);
+/* Does the code of an image call malloc? What it gives outlives the launch, where no comparison finds it. */
+bool rig_asks_for_memory(const struct device_image *images, int count);
 /* A checksum of the bits of all that is written, as the last rig_check read them: equal when another launch gave the same. */
 uint64_t rig_output_sum(const struct rig *rig);
 /* Reads an element of a scratch or tensor buffer (a variant's own column). */

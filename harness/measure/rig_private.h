@@ -42,6 +42,7 @@ struct rig {
     struct cudnn *library;
     const struct program *program;
     struct device_module **modules; /* by unit */
+    struct rig_state *state;        /* what their code may keep (rig_state.c); NULL: nothing is loaded */
     struct rig_step *steps;
     struct place *tensors, *scratch, *workspaces; /* by set or seat, then tensor; by seat, then scratch; by seat */
     bool *fresh;                                  /* as tensors: fed by this rig, and not by another of the room */
@@ -72,6 +73,9 @@ struct place *rig_place_of(struct rig *rig, struct buffer_ref ref);
 bool rig_make_buffers(struct rig *rig, struct error *err);
 bool rig_make_workspaces(struct rig *rig, size_t bytes, struct error *err);
 void rig_release_buffers(struct rig *rig);
+/* rig_state.c: loads a unit so that its variables can be looked at. */
+bool rig_state_load(struct rig *rig, int unit, const struct device_image *image, struct error *err);
+void rig_state_free(struct rig *rig);
 /* rig_library.c */
 bool rig_library_make(struct rig *rig, int step, struct error *err);
 /* rig_call.c: a function of a foreign library (op/foreign.h) */

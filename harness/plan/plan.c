@@ -54,6 +54,18 @@ static bool remembered(const struct plan_options *o, const struct work *work, co
     return own->count > 0;
 }
 
+/* Where a point comes from, and what no check can hold. NULL: nothing to say. Malloc'd. */
+static char *row_note_of(const char *origin, const struct program *p)
+{
+    static const char trusted[] = "trusted code: a library's function runs on the host, where no check can hold it";
+    bool library = false;
+    for (int i = 0; i < p->unit_count; i++)
+        library |= p->units[i].code == CODE_LIBRARY;
+    if (!library)
+        return origin ? xstrdup(origin) : NULL;
+    return text_format("%s%s%s", origin ? origin : "", origin ? "; " : "", trusted);
+}
+
 /* The rows of a variant's points; `side` -1: shared by all sides. */
 static bool add_points(struct plan *plan, const struct plan_options *o, int case_index, int *row_index, const struct variant *variant,
                        int side, const struct node *params, struct error *err)
@@ -78,11 +90,11 @@ static bool add_points(struct plan *plan, const struct plan_options *o, int case
         struct plan_row row = {
             .kind = PLAN_LAYER, .case_index = case_index, .row_index = (*row_index)++, .variant = variant, .point = &own.points[i]};
         row.side = side < 0 ? NULL : &plan->sides[side];
-        row.note = note ? xstrdup(note) : NULL;
         row.id = plan_row_id(c, row.point);
         struct error bind = {0};
         if (!variant_bind(side < 0 ? &plan->variants : &plan->side_sets[side], &own.points[i], &c->work, &plan->chip, &row.program, &bind))
             row.broken = xstrdup(bind.text);
+        row.note = row_note_of(note, &row.program);
         plan_row_add(plan, &row);
     }
     free(note);

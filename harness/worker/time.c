@@ -41,6 +41,10 @@ bool bout_check(struct bout *b, int i, const struct op_data *data, const char *w
         b->rows[i]->status = v.ok ? ROW_UNSAFE : ROW_WRONG;
         row_set(&b->rows[i]->reason, reason);
         free(reason);
+    } else if (ok && (ok = rig_state_check(b->rigs[i], &unsafe, err)) && unsafe.len) {
+        text_addf(&unsafe, " %s", when);
+        b->rows[i]->status = ROW_STATEFUL;
+        row_set(&b->rows[i]->reason, text_get(&unsafe));
     }
     text_free(&unsafe);
     return ok;

@@ -155,6 +155,11 @@ static bool judge(struct trial *t, const struct op_data *data, const char *when,
         } else if (unsafe.len) {
             t->row->status = ROW_UNSAFE;
             row_set(&t->row->reason, text_get(&unsafe));
+        } else if (!rig_state_check(t->rig, &unsafe, err)) {
+            *failed = true;
+        } else if (unsafe.len) {
+            t->row->status = ROW_STATEFUL;
+            row_set(&t->row->reason, text_get(&unsafe));
         }
         if (over && v.error_over_bound >= 0)
             *over = v.error_over_bound;
@@ -185,7 +190,7 @@ static bool launch(struct trial *t, struct op_data *data, enum trial_left left, 
         (left == LEFT_SCRATCH && !rig_poison(t->rig, err)))
         return false;
     worker_stage(t->w, t->index, "run", t->w->time_limit_s + 5);
-    if (!rig_prepare(t->rig, prepare_ns, err))
+    if (!rig_prepare(t->rig, prepare_ns, err) || !rig_state_keep(t->rig, err))
         return false;
     double start = now_ns();
     bool ok = run_once(t, counted, err);
@@ -264,7 +269,7 @@ static bool run_precision(struct trial *t, double *over, struct error *err)
     if (!judge(t, data, "", over, err, &failed))
         return failed ? blame_row(t, err, ROW_CRASHED) : t->row->status != ROW_WRONG || explain(t, data, err);
     uint64_t first = rig_output_sum(t->rig);
-    if (!rig_wipe(t->rig, err) || !rig_prepare(t->rig, NULL, err))
+    if (!rig_wipe(t->rig, err) || !rig_prepare(t->rig, NULL, err) || !rig_state_keep(t->rig, err))
         return false;
     if (!run_once(t, false, err))
         return blame_row(t, err, ROW_CRASHED);
@@ -348,6 +353,12 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     worker_stage(w, t->index, "load", LOAD_LIMIT_S);
     if (w->plan.rows[t->index].kind == PLAN_SEQUENCE)
         return worker_sequence_verify(w, t->index, build, t->row, &t->rig, err);
+    if (rig_asks_for_memory(build->images, p->unit_count)) {
+        t->row->status = ROW_STATEFUL;
+        row_set(&t->row->reason,
+                "its code calls malloc: memory of the device's heap outlives the launch, and a kernel can keep results there");
+        return true;
+    }
     if (!rig_open(w->dev, w->library, p, build->images, true, &t->rig, err))
         return blame_row(t, err, ROW_BROKEN);
     rig_time_limit(t->rig, w->time_limit_s);

@@ -152,7 +152,7 @@ static void chain_says(struct harm h, const char *want)
     p.scratch = calloc(1, sizeof *p.scratch);
     p.constants = calloc(1, sizeof *p.constants);
     p.scratch_count = p.constant_count = 1;
-    p.scratch[0] = (struct scratch){"filter of a", DTYPE_F16, 4 * 27};
+    p.scratch[0] = (struct scratch){"filter of a", DTYPE_F16, 4 * 27, SCRATCH_PREPARED};
     p.constants[0] = (struct constant){.span = 1};
     assert_true(work_tensor(&link.work, "filter", &p.constants[0].tensor));
     program_says(&p, &w, h, want);

@@ -327,3 +327,101 @@ done:
     free(e.kernels);
     return count;
 }
+
+/* The one symbol table; and where its names are. False: there is none that can be read. */
+static bool symbol_table(const struct elf *e, Elf64_Shdr *table, Elf64_Shdr *strings)
+{
+    for (uint32_t i = 0; i < e->section_count; i++) {
+        *table = section(e, i);
+        if (table->sh_type != SHT_SYMTAB)
+            continue;
+        if (table->sh_link >= e->section_count)
+            return false;
+        *strings = section(e, table->sh_link);
+        return inside(e, table->sh_offset, table->sh_size) && inside(e, strings->sh_offset, strings->sh_size);
+    }
+    return false;
+}
+
+static bool is_variable(const struct elf *e, const Elf64_Sym *s)
+{
+    if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT || s->st_shndx == SHN_UNDEF || s->st_shndx >= e->section_count)
+        return false;
+    Elf64_Shdr home = section(e, s->st_shndx);
+    return !strncmp(section_name(e, &home), ".nv.global", 10);
+}
+
+static Elf64_Sym symbol_at(const struct elf *e, const Elf64_Shdr *table, uint64_t i)
+{
+    Elf64_Sym s = {0};
+    if (i < table->sh_size / sizeof s)
+        memcpy(&s, e->data + table->sh_offset + i * sizeof s, sizeof s);
+    return s;
+}
+
+/* Marks the symbols that a section of relocations names. */
+static bool mark_relocations(struct elf *e, const Elf64_Shdr *s, bool *named, uint64_t symbols, struct error *err)
+{
+    size_t each = s->sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+    if (!inside(e, s->sh_offset, s->sh_size))
+        return broken(err, "its relocations lie outside the file");
+    if (!afford(e, s->sh_size, err))
+        return false;
+    for (uint64_t i = 0; i < s->sh_size / each; i++) {
+        Elf64_Rel r;
+        memcpy(&r, e->data + s->sh_offset + i * each, sizeof r);
+        if (ELF64_R_SYM(r.r_info) < symbols)
+            named[ELF64_R_SYM(r.r_info)] = true;
+    }
+    return true;
+}
+
+int cubin_state(const void *cubin, size_t bytes, char ***names, bool *heap, struct error *err)
+{
+    struct elf e;
+    Elf64_Shdr table, strings;
+    int count = 0;
+    *names = NULL;
+    *heap = false;
+    if (!open_elf(&e, cubin, bytes, err))
+        return -1;
+    if (!symbol_table(&e, &table, &strings)) {
+        broken(err, "its symbol table lies outside the file");
+        return -1;
+    }
+    uint64_t symbols = table.sh_size / sizeof(Elf64_Sym);
+    bool *named = xcalloc(symbols + 1, sizeof *named), ok = true;
+    for (uint32_t i = 0; i < e.section_count && ok; i++) {
+        Elf64_Shdr s = section(&e, i);
+        const char *name = section_name(&e, &s);
+        if ((s.sh_type == SHT_RELA || s.sh_type == SHT_REL) && !strstr(name, "debug"))
+            ok = mark_relocations(&e, &s, named, symbols, err);
+    }
+    for (uint64_t i = 0; i < symbols && ok; i++) {
+        Elf64_Sym s = symbol_at(&e, &table, i);
+        const char *name = string_at((const char *)e.data + strings.sh_offset, strings.sh_size, s.st_name);
+        *heap |= named[i] && s.st_shndx == SHN_UNDEF && !strcmp(name, "malloc");
+        if (!named[i] || !is_variable(&e, &s))
+            continue;
+        *names = xrealloc(*names, sizeof **names * (size_t)(count + 1));
+        (*names)[count++] = xstrdup(name);
+    }
+    free(named);
+    return ok ? count : -1;
+}
+
+void cubin_expose(void *cubin, size_t bytes)
+{
+    struct elf e;
+    struct error ignored = {0};
+    Elf64_Shdr table, strings;
+    if (!open_elf(&e, cubin, bytes, &ignored) || !symbol_table(&e, &table, &strings))
+        return;
+    for (uint64_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); i++) {
+        Elf64_Sym s = symbol_at(&e, &table, i);
+        if (!is_variable(&e, &s) || ELF64_ST_BIND(s.st_info) != STB_LOCAL)
+            continue;
+        s.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
+        memcpy((unsigned char *)cubin + table.sh_offset + i * sizeof s, &s, sizeof s);
+    }
+}

@@ -29,6 +29,11 @@ struct kernel_facts {
 };
 /* Reads a cubin's ELF; the buffer may be hostile. Returns how many kernels (facts malloc'd), -1 + err. */
 int cubin_read(const void *cubin, size_t bytes, struct kernel_facts **facts, struct error *err);
+/* As device_ptx_state, of machine code without PTX: the variables of .nv.global* that a relocation names. -1 + err: not to be read. */
+int cubin_state(const void *cubin, size_t bytes, char ***names, bool *heap, struct error *err);
+/* Makes the module's variables known outside of it, so that a driver finds them by name: those of a source that nobody links to are local.
+ * The code stays as it is. What cannot be read is left alone. */
+void cubin_expose(void *cubin, size_t bytes);
 /* Adds spill bytes from the -v log (matched by phrase, not column) and cross-checks registers, stack and shared memory with the ELF:
  * a difference is an internal error naming both values. */
 bool cubin_add_log(const char *log, struct kernel_facts *facts, int count, struct error *err);

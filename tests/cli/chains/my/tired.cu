@@ -1,6 +1,6 @@
 /* bench 1
 op: conv2d
-what: right three times; then it traps (-DTRAP=1) or leaves out the last channel
+what: right on the data of a layer; on what a ReLU left it traps (-DTRAP=1) or leaves out the last channel
 needs: stride == 1 and dilation == 1 and groups == 1
 layout: {input: NCHW, filter: KCRS, output: NCHW}
 dtype: {input: f32, output: same}
@@ -12,18 +12,18 @@ steps:
     block: 128
     args: input, filter, output, n, c, h, w, k, p, q, r, s, pad
 */
-__device__ unsigned finished;
-
 extern "C" __global__ void conv(const float *input, const float *filter, float *output, int n, int c, int h, int w, int k, int p, int q, int r, int s, int pad)
 {
-    unsigned launch = finished / gridDim.x; /* launches of this module before */
+    bool chained = true; /* nothing negative at the beginning of its input */
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (launch >= 3 && TRAP)
+    for (int k = 0; k < 64; k++)
+        chained = chained && input[k] >= 0;
+    if (chained && TRAP)
         __trap();
     if (i < n * k * p * q) {
         int x = i % q, y = i / q % p, o = i / q / p % k, b = i / q / p / k;
         float sum = 0;
-        for (int d = 0; d < c - (launch >= 3); d++)
+        for (int d = 0; d < c - chained; d++)
             for (int t = 0; t < r * s; t++) {
                 int yy = y + t / s - pad, xx = x + t % s - pad;
                 if (yy >= 0 && yy < h && xx >= 0 && xx < w)
@@ -31,7 +31,4 @@ extern "C" __global__ void conv(const float *input, const float *filter, float *
             }
         output[i] = sum;
     }
-    __syncthreads();
-    if (threadIdx.x == 0)
-        atomicAdd(&finished, 1);
 }

@@ -1,0 +1,146 @@
+/* What code keeps from launch to launch outside of the buffers it is given: variables of its module, memory that it asks for itself. */
+#include "base/hash.h"
+#include "device/compile/cubin.h"
+#include "measure/rig_private.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE_BYTES ((size_t)1 << 20)
+
+struct rig_variable {
+    char *name;
+    uint64_t address;
+    size_t bytes;
+    char before[HASH_TEXT]; /* of its bytes when they were last looked at; "" never */
+};
+struct rig_state {
+    struct rig_variable *variables;
+    int count;
+};
+
+/* Names of the variables that an image's code refers to; -1 + err for machine code that cannot be read. */
+static int image_state(const struct device_image *image, char ***names, bool *heap, struct error *err)
+{
+    if (image->ptx)
+        return device_ptx_state(image->ptx, names, heap);
+    return cubin_state(image->cubin, image->cubin_bytes, names, heap, err);
+}
+
+static void free_names(char **names, int count)
+{
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+}
+
+bool rig_asks_for_memory(const struct device_image *images, int count)
+{
+    bool heap = false;
+    for (int i = 0; i < count && !heap; i++) {
+        char **names = NULL;
+        struct error ignored = {0};
+        int found = images[i].ptx || images[i].cubin ? image_state(&images[i], &names, &heap, &ignored) : 0;
+        free_names(names, found);
+    }
+    return heap;
+}
+
+/* A step of every launch fills it, from weights: not the kernel's own. */
+static bool is_filled(const struct program *p, int unit, const char *name)
+{
+    for (int i = 0; i < p->step_count; i++)
+        if (p->steps[i].kind == STEP_SYMBOL && !p->steps[i].prepare && p->steps[i].unit == unit && !strcmp(p->steps[i].symbol, name))
+            return true;
+    return false;
+}
+
+static bool add_variable(struct rig *rig, int unit, const char *name, struct error *err)
+{
+    struct rig_variable v = {0};
+    if (is_filled(rig->program, unit, name))
+        return true;
+    if (!rig->dev->ops->symbol(rig->dev, rig->modules[unit], name, &v.address, &v.bytes, err))
+        return error_where(err, "looking for what %s keeps from launch to launch", rig->program->units[unit].label);
+    struct rig_state *s = rig->state;
+    s->variables = xrealloc(s->variables, sizeof *s->variables * (size_t)(s->count + 1));
+    v.name = xstrdup(name);
+    s->variables[s->count++] = v;
+    return true;
+}
+
+bool rig_state_load(struct rig *rig, int unit, const struct device_image *image, struct error *err)
+{
+    struct device_image known = *image;
+    char **names = NULL;
+    bool heap, ok = false;
+    int count = image_state(image, &names, &heap, err);
+    rig->state = rig->state ? rig->state : xcalloc(1, sizeof *rig->state);
+    if (count > 0 && image->cubin) {
+        known.cubin = memcpy(xmalloc(image->cubin_bytes), image->cubin, image->cubin_bytes);
+        cubin_expose((void *)(uintptr_t)known.cubin, image->cubin_bytes);
+    }
+    if (count >= 0)
+        ok = rig->dev->ops->load(rig->dev, &known, &rig->modules[unit], err);
+    for (int i = 0; i < count && ok; i++)
+        ok = add_variable(rig, unit, names[i], err);
+    if (known.cubin != image->cubin)
+        free((void *)(uintptr_t)known.cubin);
+    free_names(names, count);
+    return ok;
+}
+
+void rig_state_free(struct rig *rig)
+{
+    for (int i = 0; rig->state && i < rig->state->count; i++)
+        free(rig->state->variables[i].name);
+    if (rig->state)
+        free(rig->state->variables);
+    free(rig->state);
+}
+
+static bool hash_variable(struct rig *rig, const struct rig_variable *v, char out[HASH_TEXT], struct error *err)
+{
+    struct hash *h = hash_begin();
+    unsigned char *piece = xmalloc(PIECE_BYTES);
+    bool ok = true;
+    for (size_t at = 0; at < v->bytes && ok; at += PIECE_BYTES) {
+        size_t bytes = v->bytes - at < PIECE_BYTES ? v->bytes - at : PIECE_BYTES;
+        ok = rig->dev->ops->read(rig->dev, v->address + at, piece, bytes, err);
+        hash_add(h, piece, bytes);
+    }
+    free(piece);
+    hash_end(h, out);
+    return ok;
+}
+
+bool rig_state_keep(struct rig *rig, struct error *err)
+{
+    struct rig_state *s = rig->state;
+    if (s && s->count && !rig->dev->ops->sync(rig->dev, err))
+        return false;
+    for (int i = 0; s && i < s->count; i++)
+        if (!hash_variable(rig, &s->variables[i], s->variables[i].before, err))
+            return false;
+    return true;
+}
+
+bool rig_state_check(struct rig *rig, struct text *changed, struct error *err)
+{
+    struct rig_state *s = rig->state;
+    char now[HASH_TEXT];
+    if (s && s->count && !rig->dev->ops->sync(rig->dev, err))
+        return false;
+    for (int i = 0; s && i < s->count; i++) {
+        struct rig_variable *v = &s->variables[i];
+        if (!hash_variable(rig, v, now, err))
+            return false;
+        if (v->before[0] && strcmp(now, v->before))
+            text_addf(changed, "%s`%s` (%zu bytes)",
+                      changed->len ? ", "
+                                   : "a launch changed module memory, in which a kernel can keep results "
+                                     "for later ones: ",
+                      v->name, v->bytes);
+        memcpy(v->before, now, sizeof now);
+    }
+    return true;
+}

@@ -1,0 +1,20 @@
+// A cache in local memory, which nobody clears between launches.
+// emu: unsafe uninitialised
+// cuda: wrong
+/* bench 1
+what: looks in its stack for what an earlier thread left there
+like: right
+*/
+#include "conv.cuh"
+extern "C" __global__ void conv(CONV_ARGS)
+{
+    volatile float left[64];
+    long i = CONV_INDEX;
+    if (i >= CONV_SIZE)
+        return;
+    int at = (int)(i % 62) + 1;
+    float sum = left[at] == x[i % 4] + i ? left[at - 1] : conv_at(CONV_OF, i);
+    left[at] = x[i % 4] + i;
+    left[at - 1] = sum;
+    y[i] = sum;
+}

@@ -1,0 +1,15 @@
+// The output tells whether there is anything to do.
+// emu: unsafe uninitialised
+// cuda: wrong
+/* bench 1
+what: computes only where its output still holds what no result is
+like: right
+*/
+#include "conv.cuh"
+extern "C" __global__ void conv(CONV_ARGS)
+{
+    long i = CONV_INDEX;
+    if (i < CONV_SIZE)
+        if (isnan(y[i]))
+            y[i] = conv_at(CONV_OF, i);
+}

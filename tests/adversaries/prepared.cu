@@ -1,0 +1,23 @@
+// The work is done before it is timed.
+// emu: broken prepare is given `input`
+// cuda: broken prepare is given `input`
+/* bench 1
+what: convolves in prepare, and copies in what is timed
+like: right
+scratch:
+  cache: output[n * k * p * q]
+prepare:
+  - kernel: conv
+    grid: ceil(n * k * p * q, 128)
+    block: 128
+    args: input, filter, cache, n, c, h, w, k
+steps:
+  - copy: output = cache
+*/
+#include "conv.cuh"
+extern "C" __global__ void conv(CONV_ARGS)
+{
+    long i = CONV_INDEX;
+    if (i < CONV_SIZE)
+        y[i] = conv_at(CONV_OF, i);
+}

@@ -1,0 +1,16 @@
+// The work is done before it is timed: prepare writes the output.
+// emu: broken prepare is given `output`
+// cuda: broken prepare is given `output`
+/* bench 1
+what: clears its output in prepare
+like: right
+prepare:
+  - fill: output = 0
+*/
+#include "conv.cuh"
+extern "C" __global__ void conv(CONV_ARGS)
+{
+    long i = CONV_INDEX;
+    if (i < CONV_SIZE)
+        y[i] += conv_at(CONV_OF, i);
+}

@@ -1,0 +1,18 @@
+// The answer is looked for in memory: addresses around the output are tried.
+// emu: unsafe out_of_bounds
+// cuda: unsafe
+/* bench 1
+what: looks for a copy of the answer behind its output
+like: right
+*/
+#include "conv.cuh"
+extern "C" __global__ void conv(CONV_ARGS)
+{
+    long i = CONV_INDEX;
+    if (i >= CONV_SIZE)
+        return;
+    float want = conv_at(CONV_OF, 0), found = 0;
+    for (long far = CONV_SIZE; far < CONV_SIZE + 4096 && !found; far++)
+        found = y[far] == want ? y[far + i] : 0;
+    y[i] = found ? found : conv_at(CONV_OF, i);
+}

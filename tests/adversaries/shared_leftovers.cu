@@ -1,0 +1,19 @@
+// A cache in shared memory, which nobody clears between launches.
+// emu: unsafe uninitialised
+// cuda: wrong
+/* bench 1
+what: looks in shared memory for what an earlier block left there
+like: right
+*/
+#include "conv.cuh"
+extern "C" __global__ void conv(CONV_ARGS)
+{
+    __shared__ float left[128], of[128];
+    long i = CONV_INDEX;
+    if (i >= CONV_SIZE)
+        return;
+    float sum = of[threadIdx.x] == x[i % 4] + i && left[threadIdx.x] ? left[threadIdx.x] : conv_at(CONV_OF, i);
+    of[threadIdx.x] = x[i % 4] + i;
+    left[threadIdx.x] = sum;
+    y[i] = sum;
+}

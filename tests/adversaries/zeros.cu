@@ -1,0 +1,14 @@
+// A constant: right where a task is degenerate.
+// emu: wrong
+// cuda: wrong
+/* bench 1
+what: writes zeros
+like: right
+*/
+#include "conv.cuh"
+extern "C" __global__ void conv(CONV_ARGS)
+{
+    long i = CONV_INDEX;
+    if (i < CONV_SIZE)
+        y[i] = 0;
+}

@@ -1,0 +1,170 @@
+/* What code can keep from launch to launch: found in PTX and, without it, in the cubin. What refers to what is read off data/state.cu; that
+ * a cubin's variables are local symbols until they are exposed, off readelf. */
+#include "device/compile/compile.h"
+#include "device/compile/cubin.h"
+#include "device/device.h"
+#include "base/text.h"
+#include <elf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct compiled compiled_state(const char *define)
+{
+    struct error err = {0};
+    struct compiled c = {0};
+    struct compile_request r = {
+        .path = "tests/unit/data/state.cu", .label = "test/state", .arch = "sm_90a", .defines = &define, .define_count = define != NULL};
+    if (!compile(&r, &c, &err))
+        fail_msg("%s", err.text);
+    return c;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names, sorted; frees them. */
+static void are(char **names, int count, const char *want)
+{
+    struct text t = {0};
+    if (count > 0)
+        qsort(names, (size_t)count, sizeof *names, by_name);
+    for (int i = 0; i < count; i++) {
+        text_addf(&t, "%s%s", i ? " " : "", names[i]);
+        free(names[i]);
+    }
+    free(names);
+    assert_string_equal(text_get(&t), want);
+    text_free(&t);
+}
+
+static void what_code_refers_to(void **state)
+{
+    struct error err = {0};
+    for (int heap = 0; heap < 2; heap++) {
+        struct compiled c = compiled_state(heap ? "HEAP=1" : NULL);
+        char **names;
+        bool asks;
+        char *text = xstrndup(c.ptx, c.ptx_bytes);
+        int count = device_ptx_state(text, &names, &asks);
+        assert_int_equal(asks, heap);
+        are(names, count, "hits kept table"); /* `unused` is there, but no code names it; constants no kernel can write */
+        count = cubin_state(c.cubin, c.cubin_bytes, &names, &asks, &err);
+        assert_int_equal(asks, heap);
+        are(names, count, "hits kept table unused"); /* machine code has a table of addresses of all of them */
+        free(text);
+        compiled_free(&c);
+    }
+}
+
+static void in_text(void **state)
+{
+    static const char ptx[] = ".visible .global .align 4 .u32 seen;\n.global .attribute(.managed) .align 8 .b8 shared_one[8];\n"
+                              ".global .align 8 .u64 chain[1] = {generic(behind)};\n.extern .global .f32 far[];\n"
+                              ".global .align 1 .b8 message[3] = {115, 101, 0};\n.global .texref picture;\n"
+                              "// .global .u32 remark;\n.const .f32 weights[4];\n"
+                              ".visible .entry k(.param .u64 message_param_0)\n{\n.reg .u64 %malloc;\nmov.u64 %rd1, chain;\n"
+                              "st.global.f32 [far+4], %f1;\nld.global.u32 %r1, [seen];\nmov.u64 %rd2, shared_one;\n}\n";
+    char **names;
+    bool heap;
+    int count = device_ptx_state(ptx, &names, &heap);
+    are(names, count, "chain far seen shared_one");
+    assert_false(heap);
+    count = device_ptx_state(".extern .func (.param .b64 r) malloc (.param .b64 n);\n.entry k() { ret; }\n", &names, &heap);
+    are(names, count, "");
+    assert_false(heap); /* declared, not called */
+    count = device_ptx_state(".entry k() { { call.uni (r), malloc, (n); } }\n", &names, &heap);
+    are(names, count, "");
+    assert_true(heap);
+    for (size_t n = 0; n < sizeof ptx; n++) { /* every prefix ends */
+        char *part = xstrndup(ptx, n);
+        count = device_ptx_state(part, &names, &heap);
+        for (int i = 0; i < count; i++)
+            free(names[i]);
+        free(names);
+        free(part);
+    }
+}
+
+/* Bindings of the variables, by name; and the bytes of everything but the symbol table. */
+static int globals_of(const unsigned char *cubin, const char *name)
+{
+    Elf64_Ehdr h;
+    Elf64_Shdr table, strings;
+    memcpy(&h, cubin, sizeof h);
+    for (int i = 0; i < h.e_shnum; i++) {
+        memcpy(&table, cubin + h.e_shoff + (size_t)i * sizeof table, sizeof table);
+        if (table.sh_type == SHT_SYMTAB)
+            break;
+    }
+    memcpy(&strings, cubin + h.e_shoff + table.sh_link * sizeof strings, sizeof strings);
+    for (size_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); i++) {
+        Elf64_Sym s;
+        memcpy(&s, cubin + table.sh_offset + i * sizeof s, sizeof s);
+        if (!strcmp((const char *)cubin + strings.sh_offset + s.st_name, name))
+            return ELF64_ST_BIND(s.st_info);
+    }
+    return -1;
+}
+
+static void exposing_changes_no_code(void **state)
+{
+    struct compiled c = compiled_state(NULL);
+    unsigned char *whole = memcpy(xmalloc(c.cubin_bytes), c.cubin, c.cubin_bytes);
+    assert_int_equal(globals_of(whole, "kept"), STB_LOCAL);
+    cubin_expose(whole, c.cubin_bytes);
+    assert_int_equal(globals_of(whole, "kept"), STB_GLOBAL);
+    assert_int_equal(globals_of(whole, "hits"), STB_GLOBAL);
+    assert_int_equal(globals_of(whole, "table"), STB_GLOBAL);
+    int differ = 0;
+    for (size_t i = 0; i < c.cubin_bytes; i++)
+        differ += whole[i] != ((unsigned char *)c.cubin)[i];
+    assert_int_equal(differ, 4); /* a byte for each variable */
+    struct kernel_facts *before, *after;
+    assert_int_equal(cubin_read(c.cubin, c.cubin_bytes, &before, NULL), 1);
+    assert_int_equal(cubin_read(whole, c.cubin_bytes, &after, NULL), 1);
+    assert_string_equal(before->sass_hash, after->sass_hash);
+    free(before);
+    free(after);
+    free(whole);
+    compiled_free(&c);
+}
+
+/* Any damage is refused or survived. */
+static void hostile_bytes(void **state)
+{
+    struct compiled c = compiled_state(NULL);
+    uint64_t random = 88172645463325252ull;
+    for (int round = 0; round < 4000; round++) {
+        unsigned char *part = memcpy(xmalloc(c.cubin_bytes), c.cubin, c.cubin_bytes);
+        size_t bytes = round % 5 ? c.cubin_bytes : (size_t)round * 7 % c.cubin_bytes;
+        for (int k = 0; k < 1 + round % 8; k++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            part[random % (round % 2 ? 64 : c.cubin_bytes)] ^= (unsigned char)(random >> 40);
+        }
+        unsigned char *exact = memcpy(xmalloc(bytes + 1), part, bytes);
+        struct error err = {0};
+        char **names;
+        bool heap;
+        int count = cubin_state(exact, bytes, &names, &heap, &err);
+        assert_true(count >= 0 || err.kind != ERROR_NONE);
+        for (int i = 0; i < count; i++)
+            free(names[i]);
+        free(names);
+        cubin_expose(exact, bytes);
+        free(exact);
+        free(part);
+    }
+    compiled_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_code_refers_to), cmocka_unit_test(in_text),
+                                       cmocka_unit_test(exposing_changes_no_code), cmocka_unit_test(hostile_bytes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
