@@ -151,6 +151,10 @@ enum data_part { DATA_PART_EXACT, DATA_PART_PRECISION, DATA_PART_COUNT, DATA_FUL
  * 1/sqrt(reduction). False when out of memory (err). Free with op_data_free. */
 bool op_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 void op_data_free(struct op_data *data);
+/* Does the work let kernels pass that do not do it? `why` becomes the sentence: its outputs are all the same, or do not depend on its
+ * inputs (METR found 45 such tasks among the 270 of KernelBench, 2025); else NULL. Made small, so that it costs milliseconds. False: err.
+ */
+bool op_degenerate(const struct work *work, const char **why, struct error *err);
 /* References and bounds from inputs that are there. */
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err);
 /* The same of a few rows (n * p + p_i, before the epilogue) of an op that has reference_row; the rest of reference and bound is undefined.

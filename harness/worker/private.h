@@ -93,6 +93,9 @@ bool build_facts(const struct build *build, const struct program *program, const
 
 /* quarantine.c, timing.c */
 bool worker_verify(struct worker *w, int row, struct error *err);
+/* neighbour.c: runs a verified row's code on a few works like its own; where it is at fault there, the row is, and its reason names the
+ * neighbour. False (err): nobody's fault. */
+bool worker_neighbours(struct worker *w, int index, const struct build *build, struct row *row, struct error *err);
 /* The worst of emu's safety reports, if there are any, decides what the row is. */
 void worker_take_reports(const struct worker *w, struct row *row);
 /* A failure while the row ran: says in `row` what it was. Always true: it is no one else's. */

@@ -382,6 +382,22 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     return true;
 }
 
+/* A case whose work lets any kernel pass is no task: its rows are refused, whatever they do. */
+static bool refuse_degenerate(struct trial *t, struct error *err)
+{
+    const struct plan_row *p = &t->w->plan.rows[t->index];
+    const char *why = NULL;
+    if (p->kind == PLAN_LAYER && !op_degenerate(&t->w->plan.cases[p->case_index].work, &why, err))
+        return false;
+    if (!why)
+        return true;
+    char *reason = text_format("the work is no task: %s", why);
+    t->row->status = ROW_BROKEN;
+    row_set(&t->row->reason, reason);
+    free(reason);
+    return true;
+}
+
 bool worker_verify(struct worker *w, int index, struct error *err)
 {
     const struct plan_row *p = &w->plan.rows[index];
@@ -395,7 +411,11 @@ bool worker_verify(struct worker *w, int index, struct error *err)
         t.dump_dir = file_join(w->dump_dir, name);
     }
     worker_stage(w, index, "compile", COMPILE_LIMIT_S);
-    if (!build_make(w, &p->program, &build, err) || !build_facts(&build, &p->program, &w->plan.chip, t.row, err)) {
+    if (!refuse_degenerate(&t, err))
+        goto done;
+    if (t.row->status == ROW_BROKEN) {
+        /* nothing is tried */
+    } else if (!build_make(w, &p->program, &build, err) || !build_facts(&build, &p->program, &w->plan.chip, t.row, err)) {
         if (err->kind == ERROR_ENVIRONMENT) /* no compiler at all: nobody's row */
             goto done;
         t.row->status = ROW_BROKEN;
@@ -405,6 +425,8 @@ bool worker_verify(struct worker *w, int index, struct error *err)
             if (build.units[i].compiler[0])
                 row_set(&t.row->compiler, build.units[i].compiler);
         if (!(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
+            goto done;
+        if (t.row->status == ROW_OK && !worker_neighbours(w, index, &build, t.row, err))
             goto done;
     }
     w->emit(w->context, json_pack("{s:s,s:i,s:o}", "event", "row", "row", index, "fields", wire_row(t.row)));

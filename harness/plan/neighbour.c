@@ -1,0 +1,91 @@
+/* Works like a row's own: the same op, types, layouts, filter and epilogue on images of other sizes, in other numbers and, where its code
+ * stays the same, with other channels. */
+#include "op/generate.h"
+#include "plan/plan.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES 48
+#define TRIES_COMPILED 8 /* the last of them may need code of their own: sizes are compiled in */
+
+/* Of an op's whole-number fields, what may be drawn, and how. */
+enum drawn { DRAWN_COUNT, DRAWN_SIZE, DRAWN_CHANNELS };
+static const struct {
+    const char *name;
+    enum drawn how;
+} fields[] = {{"n", DRAWN_COUNT}, {"d", DRAWN_COUNT}, {"h", DRAWN_SIZE}, {"w", DRAWN_SIZE}, {"c", DRAWN_CHANNELS}, {"k", DRAWN_CHANNELS}};
+
+static int64_t channels_near(int64_t channels, uint64_t random)
+{
+    static const int eighths[] = {2, 4, 6, 9, 10, 12, 16};
+    int64_t near = channels * eighths[random % (sizeof eighths / sizeof *eighths)] / 8;
+    return near < 1 ? 1 : near;
+}
+
+/* Draws the fields. `channels`: those of channels, too. */
+static void draw(const struct work *own, uint64_t seed, int64_t longest, bool channels, struct work *out)
+{
+    *out = *own;
+    out->seed = generate_bits(seed, 0, 0);
+    out->mask.seed = generate_bits(seed, 0, 1);
+    for (const struct op_field *f = own->op->fields; f->name; f++)
+        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+            int64_t *value = (int64_t *)((char *)out + f->offset);
+            uint64_t random = generate_bits(seed, 1, i);
+            if (f->kind != FIELD_INT || strcmp(f->name, fields[i].name))
+                continue;
+            if (fields[i].how == DRAWN_COUNT)
+                *value = 1 + (int64_t)(random % 3);
+            else if (fields[i].how == DRAWN_SIZE)
+                *value = 1 + (int64_t)(random % (uint64_t)longest);
+            else if (channels)
+                *value = channels_near(*value, random);
+            if (*value < f->min)
+                *value = f->min;
+        }
+}
+
+int plan_unit_of(const struct program *p, const struct unit *unit)
+{
+    for (int i = 0; i < p->unit_count; i++)
+        if (unit_same(&p->units[i], unit))
+            return i;
+    return -1;
+}
+
+/* Is all its code among the other's? */
+static bool is_part_of(const struct program *part, const struct program *whole)
+{
+    for (int i = 0; i < part->unit_count; i++)
+        if (plan_unit_of(whole, &part->units[i]) < 0)
+            return false;
+    return true;
+}
+
+static bool is_own_shape(const struct work *a, const struct work *b)
+{
+    return a->n == b->n && a->c == b->c && a->d == b->d && a->h == b->h && a->w == b->w && a->k == b->k;
+}
+
+bool plan_neighbour(const struct plan *plan, int index, uint64_t seed, int64_t longest, struct work *work, struct program *program)
+{
+    const struct plan_row *p = &plan->rows[index];
+    const struct work *own = &plan->cases[p->case_index].work;
+    const struct variant_set *set = p->side ? &plan->side_sets[p->side - plan->sides] : &plan->variants;
+    if (p->kind != PLAN_LAYER || !p->point || own->mask.pattern == MASK_FILE)
+        return false;
+    int items = own->epilogue_count;
+    for (int i = 0; i < TRIES; i++) {
+        struct error ignored = {0};
+        bool channels = i % 2 == 0, compiled = i >= TRIES - TRIES_COMPILED;
+        draw(own, generate_bits(seed, 2, (uint64_t)i), longest, channels, work);
+        if (p->program.completed_count && i >= TRIES / 4) /* what completes it is another variant's, whose own rows have neighbours */
+            work->epilogue_count = items - i % (items + 1);
+        if (!work_finish(work, &ignored) || is_own_shape(work, own) || !variant_bind(set, p->point, work, &plan->chip, program, &ignored))
+            continue;
+        if (program->feasible && (is_part_of(program, &p->program) || (compiled && !p->program.completed_count)))
+            return true;
+        program_free(program);
+    }
+    return false;
+}

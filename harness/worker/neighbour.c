@@ -1,0 +1,130 @@
+/* A row is also right on shapes that nobody showed it: the code that was compiled for its layer, on a few small works that its head
+ * accepts.
+ */
+#include "base/text.h"
+#include "op/generate.h"
+#include "worker/private.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define NEIGHBOURS 3
+#define NEIGHBOURS_EMU 1 /* a multiple of what an interpreted row costs */
+#define LONGEST 48
+#define LONGEST_EMU 14
+#define DATA_LIMIT_S 60.0
+
+struct visit {
+    struct worker *w;
+    const struct build *build;
+    struct row *row;
+    int index;
+    struct work work;
+    struct program program;
+    struct build own;            /* where sizes are compiled in */
+    struct device_image *images; /* by unit of the program */
+    struct rig *rig;
+};
+
+/* What is known of the row so far was said of its own shape. */
+static void name_neighbour(struct visit *v)
+{
+    struct text work = {0};
+    work_describe(&v->work, &work);
+    char *reason = text_format("right on its own shape, but on a neighbour, %s: %s", text_get(&work), v->row->reason ? v->row->reason : "");
+    row_set(&v->row->reason, reason);
+    free(reason);
+    text_free(&work);
+}
+
+static bool judge_neighbour(struct visit *v, const struct op_data *data, struct error *err)
+{
+    struct verdict verdict;
+    struct text unsafe = {0};
+    bool ok = rig_check(v->rig, data, &verdict, &unsafe, NULL, err);
+    if (ok && !verdict.ok) {
+        v->row->status = ROW_WRONG;
+        row_set(&v->row->reason, verdict.text);
+    } else if (ok && unsafe.len) {
+        v->row->status = ROW_UNSAFE;
+        row_set(&v->row->reason, text_get(&unsafe));
+    }
+    text_free(&unsafe);
+    return ok;
+}
+
+/* The row's own compiled code, else some of its own. */
+static bool take_code(struct visit *v, struct error *err)
+{
+    const struct program *p = &v->w->plan.rows[v->index].program;
+    v->images = xcalloc((size_t)v->program.unit_count, sizeof *v->images);
+    for (int i = 0; i < v->program.unit_count; i++) {
+        int at = plan_unit_of(p, &v->program.units[i]);
+        if (at < 0)
+            return build_make(v->w, &v->program, &v->own, err);
+        v->images[i] = v->build->images[at];
+    }
+    return true;
+}
+
+/* False: it could not be run, which is the row's own fault (err). */
+static bool visit_run(struct visit *v, struct op_data *data, struct error *err)
+{
+    struct device *dev = v->w->dev;
+    if (dev->ops->clear)
+        dev->ops->clear(dev);
+    if (!take_code(v, err) || !rig_open(dev, NULL, &v->program, v->own.count ? v->own.images : v->images, true, &v->rig, err))
+        return false;
+    rig_time_limit(v->rig, v->w->time_limit_s);
+    if (!rig_feed(v->rig, data, err) || !rig_prepare(v->rig, NULL, err) || !rig_run(v->rig, err) || !dev->ops->sync(dev, err))
+        return false;
+    v->row->status = ROW_PLANNED; /* what emu reports is of this run alone */
+    worker_take_reports(v->w, v->row);
+    if (v->row->status != ROW_PLANNED)
+        return true;
+    v->row->status = ROW_OK;
+    return judge_neighbour(v, data, err);
+}
+
+static bool visit(struct worker *w, int index, int number, const struct build *build, struct row *row, bool *found, struct error *err)
+{
+    struct visit v = {.w = w, .build = build, .row = row, .index = index};
+    uint64_t seed = generate_bits(w->plan.cases[w->plan.rows[index].case_index].work.seed, 3, (uint64_t)number);
+    struct op_data data;
+    struct error why = {0};
+    *found = plan_neighbour(&w->plan, index, seed, w->dev->ops->keeps_time ? LONGEST : LONGEST_EMU, &v.work, &v.program);
+    if (!*found)
+        return true;
+    worker_stage(w, index, "neighbour", DATA_LIMIT_S + w->time_limit_s);
+    bool made = op_data_make(&v.work, DATA_PART_PRECISION, &data, err);
+    if (made && !visit_run(&v, &data, &why))
+        worker_blame(w, row, &why, ROW_CRASHED);
+    if (made && row->status != ROW_OK)
+        name_neighbour(&v);
+    bool lost = row->status == ROW_CRASHED && w->dev->ops->keeps_time;
+    if (!lost)
+        rig_close(v.rig);
+    if (made)
+        op_data_free(&data);
+    build_free(&v.own);
+    free(v.images);
+    program_free(&v.program);
+    return made;
+}
+
+bool worker_neighbours(struct worker *w, int index, const struct build *build, struct row *row, struct error *err)
+{
+    const struct program *p = &w->plan.rows[index].program;
+    int wanted = w->dev->ops->keeps_time ? NEIGHBOURS : NEIGHBOURS_EMU, seen = 0;
+    bool found = true;
+    for (int i = 0; i < p->step_count; i++)
+        found &= p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL; /* a library searches for every shape anew */
+    if (!found || w->plan.rows[index].kind != PLAN_LAYER || !p->checked)
+        return true;
+    for (int i = 0; i < wanted && found && row->status == ROW_OK; i++) {
+        if (!visit(w, index, i, build, row, &found, err))
+            return false;
+        seen += found;
+    }
+    row_add_metric(row, -1, 0, "verify.neighbours", "", "verify", seen);
+    return true;
+}

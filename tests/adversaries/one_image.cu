@@ -1,0 +1,14 @@
+// Made for the shape that is shown: the batch is forgotten.
+// emu: wrong neighbour
+// cuda: wrong neighbour
+/* bench 1
+what: computes the first image only
+like: right
+*/
+#include "conv.cuh"
+extern "C" __global__ void conv(CONV_ARGS)
+{
+    long i = CONV_INDEX;
+    if (i < CONV_SIZE)
+        y[i] = conv_at(CONV_OF, i % ((long)K * H * W));
+}

@@ -1,0 +1,168 @@
+/* Neighbours of a row's shape; and works that are no tasks. */
+#include "scenario_text.h"
+#include "works.h"
+#include "plan/plan.h"
+#include <math.h>
+
+static struct plan plan;
+static char *path;
+
+static void plan_of(const char *text)
+{
+    struct error err = {0};
+    struct plan_options options = {.scenario_path = path = text_file(text)};
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+}
+
+static void plan_end(void)
+{
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
+static int row_of(const char *variant)
+{
+    for (int i = 0; i < plan.row_count; i++)
+        if (strstr(plan.rows[i].program.variant ? plan.rows[i].program.variant : "", variant))
+            return i;
+    fail_msg("no row of %s", variant);
+    return -1;
+}
+
+/* Many draws: each another work of the same op that the same code does, within its bounds. */
+static void neighbours_are_near(void **state)
+{
+    plan_of(
+        "scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 16, h: 40, w: 56, k: 16, kernel: 3, pad: 1, epilogue: [bias, relu], dtype: f32}\n"
+        "variants: [conv2d/naive]\n");
+    int row = row_of("naive"), other_batch = 0, other_channels = 0, tall = 0;
+    const struct work *own = &plan.cases[0].work;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct work w, again;
+        struct program p, second;
+        assert_true(plan_neighbour(&plan, row, seed, 30, &w, &p));
+        assert_true(plan_neighbour(&plan, row, seed, 30, &again, &second)); /* the seed decides */
+        assert_true(w.n == again.n && w.h == again.h && w.w == again.w && w.c == again.c && w.k == again.k && w.seed == again.seed);
+        assert_true(w.n >= 1 && w.n <= 3 && w.h >= 1 && w.h <= 30 && w.w >= 1 && w.w <= 30 && w.c >= 1 && w.c <= 32 && w.k <= 32);
+        assert_true(w.p == w.h && w.q == w.w && w.r == 3 && w.epilogue_count == 2 && w.dtype == own->dtype && w.seed != own->seed);
+        assert_true(p.feasible && p.unit_count == 1 && unit_same(&p.units[0], &plan.rows[row].program.units[0]));
+        other_batch += w.n != 1;
+        other_channels += w.c != 16 || w.k != 16;
+        tall += w.h > w.w;
+        program_free(&p);
+        program_free(&second);
+    }
+    if (other_batch < 100 || other_channels < 60 || tall < 60 || tall > 140)
+        fail_msg("of 200 draws %d have another batch, %d other channels, %d are tall", other_batch, other_channels, tall);
+    plan_end();
+}
+
+/* Whoever compiles sizes in, or accepts one shape only, has no neighbour; what a head cannot do is not drawn. */
+static void heads_decide(void **state)
+{
+    struct work w;
+    struct program p;
+    plan_of("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 64, h: 40, w: 56, k: 64, kernel: 3, pad: 1, dtype: f16, layout: NHWC}\n"
+            "variants: [conv2d/wgmma_rs]\n");
+    int row = row_of("wgmma_rs");
+    for (uint64_t seed = 1; seed <= 50; seed++)
+        if (plan_neighbour(&plan, row, seed, 30, &w, &p)) {
+            assert_int_equal(w.c % 16, 0);
+            program_free(&p);
+        }
+    plan_end();
+    plan_of("scenario: t\nlayers:\n  a: {op: depth_to_space, n: 1, c: 12, h: 9, w: 7, block: 2, mode: CRD, dtype: f32}\n"
+            "variants: [depth_to_space/d2s_native]\n");
+    row = row_of("d2s_native");
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        assert_true(plan_neighbour(&plan, row, seed, 30, &w, &p));
+        assert_true(w.c % 4 == 0 && w.block == 2);
+        program_free(&p);
+    }
+    plan_end();
+}
+
+/* ---- works that are no tasks ---- */
+
+static void constant_row(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
+{
+    for (int64_t i = 0; i < w->k * w->q; i++) {
+        y[i] = 0.5;
+        if (a)
+            a[i] = 1;
+    }
+}
+
+/* Of the weights alone. */
+static void blind_row(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
+{
+    const struct op_values *filter = op_data_of(w->op, (struct op_data *)data, "filter");
+    for (int64_t i = 0; i < w->k * w->q; i++) {
+        y[i] = (double)filter->value[i / w->q];
+        if (a)
+            a[i] = 1;
+    }
+}
+
+static const char *judged(struct work w)
+{
+    struct error err = {0};
+    const char *why;
+    finish(&w);
+    if (!op_degenerate(&w, &why, &err))
+        fail_msg("%s", err.text);
+    return why;
+}
+
+static void no_tasks(void **state)
+{
+    struct op fake = *op_find("conv2d");
+    struct work w = conv_work(8, 8, 20, 20, 3);
+    assert_null(judged(w));
+    fake.reference_row = constant_row;
+    w.op = &fake;
+    assert_string_equal(judged(w), "every output is the same number: a kernel that writes it would pass");
+    fake.reference_row = blind_row;
+    assert_string_equal(judged(w), "no output depends on the inputs: a kernel that never reads them would pass");
+}
+
+/* Nothing that can be asked for here is one: also behind a ReLU, with masks, of one channel, of large filters and strides. */
+static void tasks(void **state)
+{
+    struct work w = conv_work(1, 1, 8, 8, 3);
+    assert_null(judged(w));
+    add_item(&w, EPILOGUE_RELU);
+    assert_null(judged(w));
+    w = conv_work(3, 64, 720, 1280, 7);
+    w.stride = 4;
+    add_item(&w, EPILOGUE_BIAS);
+    add_item(&w, EPILOGUE_RELU);
+    w.data = DATA_RELU;
+    assert_null(judged(w));
+    w = conv_work(64, 64, 200, 200, 3);
+    w.dilation = 12;
+    w.pad = 12;
+    w.mask = (struct mask){.pattern = MASK_EMPTY};
+    assert_null(judged(w));
+    w = conv_work(64, 64, 40, 40, 3);
+    w.groups = 8;
+    add_item(&w, EPILOGUE_DEPTH_TO_SPACE);
+    assert_null(judged(w));
+    static const char *const moves[] = {"depth_to_space", "space_to_depth", "upsample", "layout"};
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
+        w = simple_work(moves[i], 12, 20, 20);
+        w.block = 2;
+        w.mode = D2S_CRD;
+        w.to = LAYOUT_NCHW;
+        assert_null(judged(w));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(neighbours_are_near), cmocka_unit_test(heads_decide), cmocka_unit_test(no_tasks),
+                                       cmocka_unit_test(tasks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
