@@ -1,5 +1,6 @@
 #include "base/dtype.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -199,4 +200,14 @@ void dtype_set(enum dtype t, void *array, size_t i, double v)
     case DTYPE_NONE:
     case DTYPE_COUNT: break;
     }
+}
+
+void factor_type_names(unsigned factors, char *out, size_t bytes)
+{
+    static const char *const names[] = {"f16", "bf16", "tf32", "f64", "i8", "fp8 or less", "i4 or bits", "f16 sums"};
+    size_t used = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((factors >> i & 1) && used < bytes)
+            used += (size_t)snprintf(out + used, bytes - used, "%s%s", used ? ", " : "", names[i]);
 }

@@ -64,4 +64,18 @@ enum d2s_mode { D2S_NONE, D2S_DCR, D2S_CRD };
 enum d2s_mode d2s_mode_parse(const char *name);
 const char *d2s_mode_name(enum d2s_mode m);
 
+/* What tensor cores multiply and sum in, as bits. */
+enum factor_type {
+    FACTOR_F16 = 1,
+    FACTOR_BF16 = 2,
+    FACTOR_TF32 = 4,
+    FACTOR_F64 = 8,
+    FACTOR_I8 = 16,
+    FACTOR_F8 = 32,   /* and all narrower floating types */
+    FACTOR_BITS = 64, /* whole numbers of 4 bits and 1 */
+    FACTOR_SUM_F16 = 128,
+};
+/* The set in words: "f16, tf32". */
+void factor_type_names(unsigned factors, char *out, size_t bytes);
+
 #endif

@@ -151,6 +151,8 @@ bool device_cuda_present(char *why, size_t why_bytes);
 int device_ptx_signature(const char *ptx, const char *entry, struct param *params, int max, size_t *param_bytes, struct error *err);
 /* Entry names in PTX text; caller frees each and the array. */
 int device_ptx_entries(const char *ptx, char ***names);
+/* What tensor cores multiply and sum in, in an entry and in all functions that are not inlined: enum factor_type of base/dtype.h, bits. */
+unsigned device_ptx_factors(const char *ptx, const char *entry);
 /* What code could keep from launch to launch: the module's variables in global memory that it refers to (not those that are merely there),
  * and whether it calls malloc, whose memory outlives a launch. How many names; caller frees each and the array. */
 int device_ptx_state(const char *ptx, char ***names, bool *heap);

@@ -1,6 +1,7 @@
 /* The parameters of PTX entries, from the text: enough of the grammar to be right for every entry that NVRTC and nvcc 13 write in either of
  * their dialects (NVVM 7 below sm_100; NVVM 20 from there on, which adds `.ptr .align N` to pointers), and to fail clearly on anything
  * else. */
+#include "base/dtype.h"
 #include "base/text.h"
 #include "device/device.h"
 #include <ctype.h>
@@ -294,4 +295,72 @@ int device_ptx_state(const char *ptx, char ***names, bool *heap)
     free(v.used);
     *names = v.names;
     return count;
+}
+
+/* A word behind a dot of a matrix product. 0: it is no type of a factor. */
+static unsigned factor_of(const char *t, size_t n)
+{
+    static const struct {
+        const char *name;
+        unsigned bits;
+    } types[] = {{".f16", FACTOR_F16},    {".bf16", FACTOR_BF16}, {".tf32", FACTOR_TF32},
+                 {".f64", FACTOR_F64},    {".s8", FACTOR_I8},     {".u8", FACTOR_I8},
+                 {".e4m3", FACTOR_F8},    {".e5m2", FACTOR_F8},   {".e3m2", FACTOR_F8},
+                 {".e2m3", FACTOR_F8},    {".e2m1", FACTOR_F8},   {".s4", FACTOR_BITS},
+                 {".u4", FACTOR_BITS},    {".b1", FACTOR_BITS},   {"f8f6f4", FACTOR_F8},
+                 {"mxf8f6f4", FACTOR_F8}, {"mxf4", FACTOR_F8},    {"mxf4nvf4", FACTOR_F8},
+                 {"i8", FACTOR_I8},       {"tf32", FACTOR_TF32},  {"f16", FACTOR_F16 | FACTOR_BF16}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (ptx_is(t, n, types[i].name))
+            return types[i].bits;
+    return 0;
+}
+
+#define RESULT_32 (1u << 31) /* f32 or s32, which no set of factors has */
+
+/* Behind the first word of a matrix product, up to its first operand: result, two factors, addend (wgmma: no addend; wmma of f16: result
+ * and addend alone; tcgen05: `.kind::f16`, which bf16 is too). */
+static unsigned product_factors(struct scan *s)
+{
+    unsigned types[8] = {0}, count = 0, kind = 0;
+    const char *t;
+    bool colon = false;
+    for (struct scan ahead = *s;; *s = ahead) {
+        size_t n = token(&ahead, &t);
+        if (n == 0 || (*t != '.' && *t != ':' && !colon))
+            break;
+        unsigned bits = ptx_is(t, n, ".f32") || ptx_is(t, n, ".s32") ? RESULT_32 : factor_of(t, n);
+        if (colon)
+            kind |= bits;
+        else if (bits && count < 8)
+            types[count++] = bits;
+        colon = *t == ':';
+    }
+    unsigned sums = types[0] == FACTOR_F16 && count > 1 ? FACTOR_SUM_F16 : 0;
+    if (count == 2)
+        return kind | FACTOR_F16 | sums;
+    return kind | (count >= 3 ? ((types[1] | types[2]) & ~RESULT_32) | sums : 0);
+}
+
+unsigned device_ptx_factors(const char *ptx, const char *entry)
+{
+    static const char *const products[] = {"mma", "wgmma", "wmma", "tcgen05"};
+    struct scan s = {ptx};
+    const char *t;
+    unsigned all = 0;
+    int depth = 0;
+    bool other = false; /* in an entry that is not asked about */
+    for (size_t n; (n = token(&s, &t));) {
+        depth += *t == '{' ? 1 : *t == '}' ? -1 : 0;
+        if (depth == 0 && ptx_is(t, n, ".func"))
+            other = false;
+        if (depth == 0 && ptx_is(t, n, ".entry")) {
+            n = token(&s, &t);
+            other = !ptx_is(t, n, entry);
+        }
+        for (size_t i = 0; depth > 0 && !other && i < sizeof products / sizeof *products; i++)
+            if (ptx_is(t, n, products[i]))
+                all |= product_factors(&s);
+    }
+    return all;
 }

@@ -2,14 +2,19 @@
  *
  * For a sum of n products, y = sum x w, A = sum |x w|, unit roundoff u of the accumulator (f32 2^-24, f16 2^-11):
  *
- *     |error| <= g u / (1 - g u) A,    g = t min(n + 2, 6 sqrt(n + 2))
+ *     |error| <= g u / (1 - g u) A
  *
- * n + 2 is the worst case for any order of summation (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1:
- * gamma_n), with one rounding to spare for a final scaling. 6 sqrt(n) is its probabilistic form (Higham and Mary, "A new approach to
- * probabilistic rounding error analysis", SIAM J. Sci. Comput. 41(5), 2019: gamma~_n(lambda) = lambda sqrt(n) u holds with probability 1
- * - 2 n exp(-lambda^2 / 2)), which is what makes the bound small enough to notice a kernel that computes in a lesser type. t = 2 for
- * tensor cores, which cut off instead of rounding (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
- * CS 7:e330, 2021), t = 1 otherwise.
+ * g = min(n + 2, 12) where every addition rounds to nearest (f32, f16_acc16). n + 2 is the worst case for any order of summation (Higham,
+ * Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1: gamma_n), with one rounding to spare for a final scaling. Products
+ * of random signs do not add up to A on the way: partial sums grow like its share 1 / sqrt(n), their roundings are as random, and the error
+ * is 0.47 u A in the root mean square whatever n is (simulated for n = 9 to 9216 in tests/unit/test_bound.c). 12 is 26 times that, and 1.6
+ * times the largest that honest kernels showed in any output on an H200. TF32 operands cost 10000 u A at n = 9 and 350 at n = 9216; two
+ * bf16 parts 340 and 10; fp8 in f16_acc16 170 and 5.
+ *
+ * g = 2 min(n + 2, 6 sqrt(n + 2)) on tensor cores, which cut off instead of rounding (Fasi, Higham, Mikaitis and Pranesh, "Numerical
+ * behavior of NVIDIA tensor cores", PeerJ CS 7:e330, 2021), so that errors lean one way; 6 sqrt(n) is the probabilistic form of the worst
+ * case (Higham and Mary, SIAM J. Sci. Comput. 41(5), 2019). split3 adds 2 sqrt(n + 2) to the g of f32 for that: three times what its sums
+ * lose when each step of 16 is cut off, and below the 980 (n = 576) and 240 (n = 9216) that a dropped part costs.
  *
  * tf32 loses bits of the operands first: a relative 2^-10 each if they are cut off (2^-11 if rounded). Cut off, every product shrinks, on
  * average by 2^-10 of its value; the rest is random: 2^-10 (2 |y| + min(6 / sqrt(m), 2) A), where m is how many products are not zero. Of a
@@ -31,8 +36,12 @@ double bound_share(enum math math, double terms);
 double bound_rounded_filter(enum math math, double terms, double u);
 /* least: the fewest products that are not zero in a sum of `terms` of them. */
 double bound_sum(enum math math, double terms, double least, double y, double magnitudes);
-/* How many times as far off as a direct sum an algorithm may be: "direct" 1, "winograd" 16, others as docs/HEAD.md says; 1 for a word that
- * is not known. */
+/* How many times as far off as a direct sum an algorithm may be: "direct" 1, "winograd" 16, "split3" as above, others as docs/HEAD.md says;
+ * 1 for a word that is not known. */
 double bound_factor(const char *algorithm, const struct work *work);
+
+/* Which factors of tensor cores (enum factor_type, bits) give the accuracy of a math mode under an algorithm: tolerances alone would let a
+ * lesser type pass where sums are long. */
+unsigned bound_factors(enum math math, const char *algorithm);
 
 #endif

@@ -93,6 +93,9 @@ bool build_facts(const struct build *build, const struct program *program, const
 
 /* quarantine.c, timing.c */
 bool worker_verify(struct worker *w, int row, struct error *err);
+/* factors.c: a row whose tensor cores multiply in a lesser type than its math mode and algorithm allow is wrong, whatever its result is:
+ * where sums are long, a tolerance would let it pass. */
+void worker_fits_math(const struct worker *w, int index, const struct build *build, struct row *row);
 /* neighbour.c: runs a verified row's code on a few works like its own; where it is at fault there, the row is, and its reason names the
  * neighbour. False (err): nobody's fault. */
 bool worker_neighbours(struct worker *w, int index, const struct build *build, struct row *row, struct error *err);

@@ -424,7 +424,8 @@ bool worker_verify(struct worker *w, int index, struct error *err)
         for (int i = 0; i < build.count && !t.row->compiler; i++)
             if (build.units[i].compiler[0])
                 row_set(&t.row->compiler, build.units[i].compiler);
-        if (!(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
+        worker_fits_math(w, index, &build, t.row);
+        if (t.row->status == ROW_PLANNED && !(w->options.tune && worker_refuses(w, index, t.row)) && !try_row(&t, &build, err))
             goto done;
         if (t.row->status == ROW_OK && !worker_neighbours(w, index, &build, t.row, err))
             goto done;

@@ -1,6 +1,8 @@
 /* The signature scanner against what the language says of the kernel's own parameters (sizes and alignments of C), in both dialects of
  * NVVM. */
 #include "base/text.h"
+#include "base/dtype.h"
+#include "base/text.h"
 #include "device/device.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,13 +144,54 @@ static void hostile_text(void **state)
     }
 }
 
+/* Instructions as the PTX ISA 8.x writes them. */
+static void factors_are_read(void **state)
+{
+    static const struct {
+        const char *body;
+        unsigned factors;
+    } cases[] = {
+        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1}, {%r1}, {%r2}, {%f2};", FACTOR_F16},
+        {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r1}, {%r1}, {%r2}, {%r2};", FACTOR_F16 | FACTOR_SUM_F16},
+        {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1}, {%r1}, {%r2}, {%f2};", FACTOR_TF32},
+        {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f1}, {%r1}, {%r2}, {%f2};", FACTOR_BF16},
+        {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {%f1}, {%r1}, {%r2}, {%f2};", FACTOR_F8},
+        {"mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32 {%f1}, {%r1};", FACTOR_F8},
+        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%r1}, {%r1}, {%r2}, {%r2};", FACTOR_I8},
+        {"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d1}, {%d1}, {%d2}, {%d2};", FACTOR_F64},
+        {"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f1}, {%r1};", FACTOR_F16},
+        {"wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%f1}, %rd1, %rd2, p, 1, 1;", FACTOR_F16},
+        {"wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {%f1}, %rd1, %rd2, p;", FACTOR_TF32},
+        {"wgmma.mma_async.sync.aligned.m64n64k32.f16.e4m3.e4m3 {%f1}, %rd1;", FACTOR_F8 | FACTOR_SUM_F16},
+        {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%f1}, {%r1}, {%r2}, {%f2};", FACTOR_F16},
+        {"wmma.mma.sync.aligned.row.col.m16n16k16.f16.f16 {%r1}, {%r1}, {%r2}, {%r2};", FACTOR_F16 | FACTOR_SUM_F16},
+        {"wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32 {%f1}, {%r1};", FACTOR_TF32},
+        {"tcgen05.mma.cta_group::1.kind::tf32 [%r1], %rd1, %rd2, %r3, p;", FACTOR_TF32},
+        {"tcgen05.mma.cta_group::2.kind::f8f6f4 [%r1], %rd1, %rd2, %r3, p;", FACTOR_F8},
+        {"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1}, [%rd1];", 0},
+        {"wgmma.fence.sync.aligned; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;", 0},
+        {"fma.rn.f16x2 %r1, %r2, %r3, %r4; cvt.rna.tf32.f32 %r1, %f1;", 0},
+        {"// mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32\n ret;", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *ptx = text_format(".visible .entry other() { mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc {%%r1}; }\n"
+                                ".visible .entry k(.param .u64 p)\n{\n%s\n}\n",
+                                cases[i].body);
+        if (device_ptx_factors(ptx, "k") != cases[i].factors)
+            fail_msg("%s: %u instead of %u", cases[i].body, device_ptx_factors(ptx, "k"), cases[i].factors);
+        assert_int_equal(device_ptx_factors(ptx, "other"), FACTOR_BITS);
+        free(ptx);
+    }
+    assert_int_equal(
+        device_ptx_factors(".func f() { mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1}; }\n.entry k() { call f; }", "k"),
+        FACTOR_TF32); /* what is not inlined counts for every entry */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(offsets_follow_c),
-        cmocka_unit_test(entries_are_listed),
-        cmocka_unit_test(a_missing_entry_names_those_there_are),
-        cmocka_unit_test(hostile_text),
+        cmocka_unit_test(offsets_follow_c), cmocka_unit_test(entries_are_listed), cmocka_unit_test(a_missing_entry_names_those_there_are),
+        cmocka_unit_test(hostile_text),     cmocka_unit_test(factors_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * and sm_100 with ptxas -v and nvdisasm (docs of the constants stand beside them). Every offset and count is checked: the bytes may be
  * hostile. */
 #include "device/compile/cubin.h"
+#include "base/dtype.h"
 #include "base/text.h"
 #include <elf.h>
 #include <stdio.h>
@@ -424,4 +425,27 @@ void cubin_expose(void *cubin, size_t bytes)
         s.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
         memcpy((unsigned char *)cubin + table.sh_offset + i * sizeof s, &s, sizeof s);
     }
+}
+
+unsigned cubin_factors(const void *cubin, size_t bytes, const char *kernel)
+{
+    static const struct {
+        uint32_t opcode;
+        unsigned bits;
+    } products[] = {{0x037, FACTOR_I8}, {0x03c, FACTOR_F16 | FACTOR_BF16 | FACTOR_TF32}, {0x03d, FACTOR_BITS}, {0x03f, FACTOR_F64},
+                    {0x07a, FACTOR_F8}, {0x1f0, FACTOR_F16 | FACTOR_BF16 | FACTOR_TF32}, {0x1f1, FACTOR_I8},   {0x1f2, FACTOR_BITS},
+                    {0x1f3, FACTOR_F8}};
+    struct elf e;
+    struct error ignored = {0};
+    unsigned all = 0;
+    bool open = open_elf(&e, cubin, bytes, &ignored) && find_kernels(&e, &ignored);
+    const struct kernel_place *k = open ? find_kernel(&e, kernel) : NULL;
+    Elf64_Shdr text = k ? section(&e, k->section) : (Elf64_Shdr){0};
+    bool known = k && e.cc >= 75 && e.cc <= 121 && text.sh_type != SHT_NOBITS && inside(&e, text.sh_offset, text.sh_size);
+    for (uint64_t at = 0; known && at + 16 <= text.sh_size; at += 16)
+        for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+            if ((word_at(e.data + text.sh_offset + at) & 0x1ff) == products[i].opcode)
+                all |= products[i].bits;
+    free(e.kernels);
+    return all;
 }

@@ -1,0 +1,272 @@
+/* op/bound against kernels that are simulated here: the right algorithm stays well inside, a lesser type or a dropped part falls out. The
+ * sums that tensor cores cut off are simulated as products of 16 added exactly, then cut to 24 bits. */
+#include "works.h"
+#include "op/bound.h"
+#include <stdint.h>
+
+#define N_MAX 9216
+static uint64_t state_of_random = 88172645463325252ull;
+static float x[N_MAX], w[N_MAX];
+static double exact, magnitudes;
+
+static double uniform(void)
+{
+    state_of_random ^= state_of_random << 13;
+    state_of_random ^= state_of_random >> 7;
+    state_of_random ^= state_of_random << 17;
+    return (double)(state_of_random >> 11) * 0x1p-53;
+}
+
+static float normal(void)
+{
+    double u = uniform() + 1e-18, v = uniform();
+    return (float)(sqrt(-2 * log(u)) * cos(6.283185307179586 * v));
+}
+
+/* To so many significant bits, to nearest. */
+static float bits(float v, int count)
+{
+    uint32_t word;
+    memcpy(&word, &v, 4);
+    word = (word + (1u << (23 - count))) & ~((1u << (24 - count)) - 1);
+    memcpy(&v, &word, 4);
+    return v;
+}
+
+static float half(float v)
+{
+    return f16_to_f32(f16_from_f32(v));
+}
+
+static void draw(int n)
+{
+    exact = magnitudes = 0;
+    for (int i = 0; i < n; i++) {
+        x[i] = normal();
+        w[i] = normal() / sqrtf((float)n);
+        exact += (double)x[i] * w[i];
+        magnitudes += fabs((double)x[i] * w[i]);
+    }
+}
+
+static float cut(double sum)
+{
+    float f = (float)sum;
+    return fabs((double)f) > fabs(sum) ? nextafterf(f, 0) : f;
+}
+
+/* Operands of `count` bits, rounded sums. */
+static double simple(int n, int count)
+{
+    float sum = 0;
+    for (int i = 0; i < n; i++)
+        sum = fmaf(count < 24 ? bits(x[i], count) : x[i], count < 24 ? bits(w[i], count) : w[i], sum);
+    return sum;
+}
+
+/* Parts of 11 bits: hi hi + hi lo + lo hi, of which the last `dropped` are left out. */
+static double split(int n, int dropped)
+{
+    float sum = 0;
+    for (int i = 0; i < n; i += 16)
+        for (int part = 0; part < 3 - dropped; part++) {
+            double piece = 0;
+            for (int k = i; k < i + 16 && k < n; k++) {
+                float a = bits(x[k], 11), b = bits(w[k], 11);
+                piece += part == 0 ? (double)a * b : part == 1 ? (double)a * bits(w[k] - b, 11) : (double)bits(x[k] - a, 11) * b;
+            }
+            sum = cut(sum + piece);
+        }
+    return sum;
+}
+
+/* f16 sums of f16 operands of `count` bits, rounded after every `step` products. */
+static double sums16(int n, int count, int step)
+{
+    float sum = 0;
+    for (int i = 0; i < n; i += step) {
+        double piece = 0;
+        for (int k = i; k < i + step && k < n; k++)
+            piece += (double)bits(half(x[k]), count) * bits(half(w[k]), count);
+        sum = f16_to_f32(f16_from_f64((double)sum + piece));
+    }
+    return sum;
+}
+
+static struct work of_terms(int n, enum math math)
+{
+    struct work w_ = conv_work(n / 9, 8, 32, 32, 3);
+    w_.math = math;
+    return w_;
+}
+
+/* The largest error as a share of what is allowed, of so many outputs. */
+static double largest(int n, int outputs, enum math math, const char *algorithm, double (*kernel)(int n, int how), int how)
+{
+    struct work work = of_terms(n, math);
+    double most = 0, factor = bound_factor(algorithm, &work);
+    for (int i = 0; i < outputs; i++) {
+        draw(n);
+        if (math == MATH_F16_ACC16) { /* what the kernel is given is f16 already */
+            exact = magnitudes = 0;
+            for (int k = 0; k < n; k++) {
+                exact += (double)half(x[k]) * half(w[k]);
+                magnitudes += fabs((double)half(x[k]) * half(w[k]));
+            }
+        }
+        most = fmax(most, fabs(kernel(n, how) - exact) / (factor * bound_sum(math, n, n, exact, magnitudes)));
+    }
+    return most;
+}
+
+static double sums_in_turn(int n, int count)
+{
+    return sums16(n, count, 1);
+}
+static double sums_of_16(int n, int count)
+{
+    return sums16(n, count, 16);
+}
+
+static const int terms[] = {9, 36, 576, 2304};
+static const int outputs[] = {20000, 8000, 1000, 300};
+#define EACH (sizeof terms / sizeof *terms)
+
+static void right(const char *what, enum math math, const char *algorithm, double (*kernel)(int n, int how), int how)
+{
+    for (size_t i = 0; i < EACH; i++) {
+        double share = largest(terms[i], outputs[i], math, algorithm, kernel, how);
+        if (!(share < 0.6))
+            fail_msg("%s of %d terms uses %.3g of what is allowed", what, terms[i], share);
+    }
+}
+
+static void wrong(const char *what, size_t until, enum math math, const char *algorithm, double (*kernel)(int n, int how), int how)
+{
+    for (size_t i = 0; i < until; i++) {
+        double share = largest(terms[i], outputs[i], math, algorithm, kernel, how);
+        if (!(share > 1.2))
+            fail_msg("%s of %d terms uses %.3g of what is allowed", what, terms[i], share);
+    }
+}
+
+static void test_strict_f32(void **state)
+{
+    right("a direct sum", MATH_F32, "direct", simple, 24);
+    wrong("a sum of TF32", EACH, MATH_F32, "direct", simple, 11);
+    wrong("a sum of two bf16 parts", 3, MATH_F32, "direct", simple, 16);
+    wrong("a sum of TF32 that calls itself winograd", EACH, MATH_F32, "winograd", simple, 11);
+    wrong("a sum of TF32 that calls itself library", EACH, MATH_F32, "library", simple, 11);
+    wrong("a sum of TF32 that calls itself fft", EACH, MATH_F32, "fft", simple, 11);
+}
+
+static void test_split(void **state)
+{
+    right("three products of two parts", MATH_F32, "split3", split, 0);
+    wrong("two products", EACH, MATH_F32, "split3", split, 1);
+    wrong("one product", EACH, MATH_F32, "split3", split, 2);
+}
+
+static void test_sums_of_16_bits(void **state)
+{
+    right("f16 sums", MATH_F16_ACC16, "direct", sums_in_turn, 11);
+    right("f16 sums on tensor cores", MATH_F16_ACC16, "implicit_gemm", sums_of_16, 11);
+    wrong("fp8 operands (e4m3), sums in turn", 3, MATH_F16_ACC16, "direct", sums_in_turn, 4);
+    wrong("fp8 operands (e4m3) on tensor cores", 3, MATH_F16_ACC16, "implicit_gemm", sums_of_16, 4);
+    wrong("fp8 operands (e5m2) on tensor cores", 3, MATH_F16_ACC16, "implicit_gemm", sums_of_16, 3);
+}
+
+/* F(4x4, 3x3) with the matrices of Lavin and Gray, all in f32: what a Winograd kernel of a library does. One tile, `c` channels. */
+static void winograd_tile(int c, double *most, const struct work *work)
+{
+    static const float bt[6][6] = {{4, 0, -5, 0, 1, 0},  {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0},
+                                   {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};
+    static const float g[6][3] = {{0.25f, 0, 0},
+                                  {-1 / 6.0f, -1 / 6.0f, -1 / 6.0f},
+                                  {-1 / 6.0f, 1 / 6.0f, -1 / 6.0f},
+                                  {1 / 24.0f, 1 / 12.0f, 1 / 6.0f},
+                                  {1 / 24.0f, -1 / 12.0f, 1 / 6.0f},
+                                  {0, 0, 1}};
+    static const float at[4][6] = {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}};
+    float sums[6][6] = {{0}};
+    double y[4][4] = {{0}}, a[4][4] = {{0}};
+    for (int ch = 0; ch < c; ch++) {
+        float in[6][6], f[3][3], t[6][6] = {{0}}, u[6][6] = {{0}}, gf[6][3] = {{0}};
+        for (int i = 0; i < 36; i++)
+            in[i / 6][i % 6] = normal();
+        for (int i = 0; i < 9; i++)
+            f[i / 3][i % 3] = normal() / sqrtf(9.0f * (float)c);
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 4; j++)
+                for (int r = 0; r < 9; r++) {
+                    double p = (double)in[i + r / 3][j + r % 3] * f[r / 3][r % 3];
+                    y[i][j] += p;
+                    a[i][j] += fabs(p);
+                }
+        for (int i = 0; i < 6; i++)
+            for (int j = 0; j < 6; j++)
+                for (int k = 0; k < 6; k++)
+                    t[i][j] += bt[i][k] * in[k][j];
+        for (int i = 0; i < 6; i++)
+            for (int j = 0; j < 3; j++)
+                for (int k = 0; k < 3; k++)
+                    gf[i][j] += g[i][k] * f[k][j];
+        for (int i = 0; i < 6; i++)
+            for (int j = 0; j < 6; j++) {
+                float v = 0;
+                for (int k = 0; k < 6; k++)
+                    v += t[i][k] * bt[j][k];
+                for (int k = 0; k < 3; k++)
+                    u[i][j] += gf[i][k] * g[j][k];
+                sums[i][j] = fmaf(v, u[i][j], sums[i][j]);
+            }
+    }
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) {
+            float out = 0;
+            for (int k = 0; k < 6; k++) {
+                float row = 0;
+                for (int l = 0; l < 6; l++)
+                    row += sums[k][l] * at[j][l];
+                out += at[i][k] * row;
+            }
+            *most = fmax(*most,
+                         fabs(out - y[i][j]) / (bound_factor("winograd", work) * bound_sum(MATH_F32, 9.0 * c, 9.0 * c, y[i][j], a[i][j])));
+        }
+}
+
+static void test_winograd(void **state)
+{
+    static const int channels[] = {1, 4, 64, 256};
+    for (size_t i = 0; i < 4; i++) {
+        struct work work = of_terms(9 * channels[i], MATH_F32);
+        double most = 0;
+        for (int tile = 0; tile < 12000 / channels[i]; tile++)
+            winograd_tile(channels[i], &most, &work);
+        if (!(most < 0.6))
+            fail_msg("F(4x4, 3x3) of %d channels uses %.3g of what is allowed", channels[i], most);
+    }
+}
+
+static void test_operands(void **state)
+{
+    const unsigned lesser = FACTOR_F16 | FACTOR_BF16 | FACTOR_TF32;
+    static const char *const plain[] = {"direct", "implicit_gemm", "winograd", "fft", "library", "collapsed", "my words"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        assert_false(bound_factors(MATH_F32, plain[i]) & lesser);
+    assert_int_equal(bound_factors(MATH_F32, "split3") & lesser, lesser);
+    assert_false(bound_factors(MATH_TF32, "direct") & FACTOR_BF16);
+    assert_true(bound_factors(MATH_TF32, "direct") & FACTOR_TF32);
+    assert_false(bound_factors(MATH_F16_ACC32, "direct") & (FACTOR_BF16 | FACTOR_SUM_F16));
+    assert_true(bound_factors(MATH_F16_ACC16, "direct") & FACTOR_SUM_F16);
+    for (enum math m = MATH_F32; m < MATH_COUNT; m++)
+        assert_false(bound_factors(m, "split3") & (FACTOR_F8 | FACTOR_BITS));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_strict_f32), cmocka_unit_test(test_split),
+                                       cmocka_unit_test(test_sums_of_16_bits), cmocka_unit_test(test_winograd),
+                                       cmocka_unit_test(test_operands)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
