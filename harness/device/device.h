@@ -113,8 +113,8 @@ struct device_ops {
                      void *context);
     int (*reports)(struct device *dev, const struct device_report **reports);
     void (*clear)(struct device *dev);
-    /* cuda: time. Events resolve 32 ns on an H200 (0.5 us is promised). flush: writes, then reads back, 2x L2, on the stream, and resets
-     * persisting lines. */
+    /* cuda: time. Events resolve 32 ns on an H200 (0.5 us is promised). flush: writes, then reads back, 2x L2, on the stream, resets
+     * persisting lines, and overwrites the shared memory of every SM. */
     bool (*event)(struct device *dev, struct device_event **event, struct error *err);
     void (*event_free)(struct device *dev, struct device_event *event);
     bool (*record)(struct device *dev, struct device_event *event, struct error *err);

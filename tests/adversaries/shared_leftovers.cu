@@ -1,6 +1,6 @@
-// A cache in shared memory, which nobody clears between launches.
+// A cache in shared memory. On a GPU the flush before each cold round overwrites it, and the kernel computes.
 // emu: unsafe uninitialised
-// cuda: wrong
+// cuda: ok
 /* bench 1
 what: looks in shared memory for what an earlier block left there
 like: right

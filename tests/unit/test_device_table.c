@@ -125,11 +125,13 @@ static void the_flush_reads_and_writes(void **state)
         skip();
     }
     struct kernel_facts *facts;
-    assert_int_equal(cubin_read(data, bytes, &facts, &err), 2);
+    assert_int_equal(cubin_read(data, bytes, &facts, &err), 3);
     assert_string_equal(facts[0].name, "flush_read");
     assert_int_equal(facts[0].sass_ldg, 1);
-    assert_string_equal(facts[1].name, "flush_write");
-    assert_int_equal(facts[1].sass_stg, 1);
+    assert_string_equal(facts[1].name, "flush_shared");
+    assert_true(facts[1].sass_sts >= 1 && facts[1].sass_ldg == 0 && facts[1].sass_stg == 0);
+    assert_string_equal(facts[2].name, "flush_write");
+    assert_int_equal(facts[2].sass_stg, 1);
     free(facts);
     free(data);
 }

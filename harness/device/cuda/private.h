@@ -83,7 +83,7 @@ struct cuda_allocation {
 /* A buffer of 2x L2, and the two kernels that write and read it. */
 struct cuda_flush {
     CUmodule module;
-    CUfunction write, read;
+    CUfunction write, read, shared;
     CUdeviceptr buffer;
     size_t bytes;
     uint32_t round;
