@@ -85,15 +85,18 @@ static bool visit_run(struct visit *v, struct op_data *data, struct error *err)
     return judge_neighbour(v, data, err);
 }
 
-static bool visit(struct worker *w, int index, int number, const struct build *build, struct row *row, bool *found, struct error *err)
+/* Counts in *seen; *more: another one is worth its cost, which a compilation is not. */
+static bool visit(struct worker *w, int index, int number, const struct build *build, struct row *row, int *seen, bool *more,
+                  struct error *err)
 {
     struct visit v = {.w = w, .build = build, .row = row, .index = index};
     uint64_t seed = generate_bits(w->plan.cases[w->plan.rows[index].case_index].work.seed, 3, (uint64_t)number);
     struct op_data data;
     struct error why = {0};
-    *found = plan_neighbour(&w->plan, index, seed, w->dev->ops->keeps_time ? LONGEST : LONGEST_EMU, &v.work, &v.program);
-    if (!*found)
+    *more = plan_neighbour(&w->plan, index, seed, w->dev->ops->keeps_time ? LONGEST : LONGEST_EMU, &v.work, &v.program);
+    if (!*more)
         return true;
+    ++*seen;
     worker_stage(w, index, "neighbour", DATA_LIMIT_S + w->time_limit_s);
     bool made = op_data_make(&v.work, DATA_PART_PRECISION, &data, err);
     if (made && !visit_run(&v, &data, &why))
@@ -105,6 +108,7 @@ static bool visit(struct worker *w, int index, int number, const struct build *b
         rig_close(v.rig);
     if (made)
         op_data_free(&data);
+    *more = row->status == ROW_OK && !v.own.count;
     build_free(&v.own);
     free(v.images);
     program_free(&v.program);
@@ -115,16 +119,14 @@ bool worker_neighbours(struct worker *w, int index, const struct build *build, s
 {
     const struct program *p = &w->plan.rows[index].program;
     int wanted = w->dev->ops->keeps_time ? NEIGHBOURS : NEIGHBOURS_EMU, seen = 0;
-    bool found = true;
+    bool more = true;
     for (int i = 0; i < p->step_count; i++)
-        found &= p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL; /* a library searches for every shape anew */
-    if (!found || w->plan.rows[index].kind != PLAN_LAYER || !p->checked)
+        more &= p->steps[i].kind != STEP_CUDNN && p->steps[i].kind != STEP_CALL; /* a library searches for every shape anew */
+    if (!more || w->plan.rows[index].kind != PLAN_LAYER || !p->checked)
         return true;
-    for (int i = 0; i < wanted && found && row->status == ROW_OK; i++) {
-        if (!visit(w, index, i, build, row, &found, err))
+    for (int i = 0; i < wanted && more; i++)
+        if (!visit(w, index, i, build, row, &seen, &more, err))
             return false;
-        seen += found;
-    }
     row_add_metric(row, -1, 0, "verify.neighbours", "", "verify", seen);
     return true;
 }
