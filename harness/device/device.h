@@ -156,5 +156,7 @@ unsigned device_ptx_factors(const char *ptx, const char *entry);
 /* What code could keep from launch to launch: the module's variables in global memory that it refers to (not those that are merely there),
  * and whether it calls malloc, whose memory outlives a launch. How many names; caller frees each and the array. */
 int device_ptx_state(const char *ptx, char ***names, bool *heap);
+/* The text with those variables made visible, so that a driver that compiles it finds them by name. Malloc'd. */
+char *device_ptx_expose(const char *ptx);
 
 #endif

@@ -297,6 +297,25 @@ int device_ptx_state(const char *ptx, char ***names, bool *heap)
     return count;
 }
 
+char *device_ptx_expose(const char *ptx)
+{
+    struct scan s = {ptx};
+    struct text out = {0};
+    const char *t, *done = ptx;
+    bool linked = false; /* .visible, .extern, .weak, .common stand before it */
+    int depth = 0;
+    for (size_t n; (n = token(&s, &t));) {
+        depth += *t == '{' ? 1 : *t == '}' ? -1 : 0;
+        if (depth == 0 && !linked && ptx_is(t, n, ".global")) {
+            text_addf(&out, "%.*s.visible ", (int)(t - done), done);
+            done = t;
+        }
+        linked = ptx_is(t, n, ".visible") || ptx_is(t, n, ".extern") || ptx_is(t, n, ".weak") || ptx_is(t, n, ".common");
+    }
+    text_add(&out, done);
+    return text_take(&out);
+}
+
 /* A word behind a dot of a matrix product. 0: it is no type of a factor. */
 static unsigned factor_of(const char *t, size_t n)
 {

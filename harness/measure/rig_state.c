@@ -16,6 +16,7 @@ struct rig_variable {
 struct rig_state {
     struct rig_variable *variables;
     int count;
+    char *hidden; /* a variable that the device does not show: nobody can say whether launches change it */
 };
 
 /* Names of the variables that an image's code refers to; -1 + err for machine code that cannot be read. */
@@ -54,18 +55,34 @@ static bool is_filled(const struct program *p, int unit, const char *name)
     return false;
 }
 
-static bool add_variable(struct rig *rig, int unit, const char *name, struct error *err)
+static void add_variable(struct rig *rig, int unit, const char *name)
 {
     struct rig_variable v = {0};
-    if (is_filled(rig->program, unit, name))
-        return true;
-    if (!rig->dev->ops->symbol(rig->dev, rig->modules[unit], name, &v.address, &v.bytes, err))
-        return error_where(err, "looking for what %s keeps from launch to launch", rig->program->units[unit].label);
     struct rig_state *s = rig->state;
+    struct error ignored = {0};
+    if (is_filled(rig->program, unit, name) || !strncmp(name, "__cudart_", 9)) /* tables of the compiler's own library */
+        return;
+    if (!rig->dev->ops->symbol(rig->dev, rig->modules[unit], name, &v.address, &v.bytes, &ignored)) {
+        s->hidden = s->hidden ? s->hidden : xstrdup(name);
+        return;
+    }
     s->variables = xrealloc(s->variables, sizeof *s->variables * (size_t)(s->count + 1));
     v.name = xstrdup(name);
     s->variables[s->count++] = v;
-    return true;
+}
+
+/* The image with its variables to be found by name. The caller frees what is not the image's own. */
+static struct device_image exposed(const struct device *dev, const struct device_image *image)
+{
+    struct device_image known = *image;
+    if (image->cubin) {
+        known.cubin = memcpy(xmalloc(image->cubin_bytes), image->cubin, image->cubin_bytes);
+        cubin_expose((void *)(uintptr_t)known.cubin, image->cubin_bytes);
+    } else if (dev->ops->keeps_time) {
+        known.ptx = device_ptx_expose(image->ptx);
+        known.ptx_bytes = strlen(known.ptx);
+    }
+    return known;
 }
 
 bool rig_state_load(struct rig *rig, int unit, const struct device_image *image, struct error *err)
@@ -75,16 +92,16 @@ bool rig_state_load(struct rig *rig, int unit, const struct device_image *image,
     bool heap, ok = false;
     int count = image_state(image, &names, &heap, err);
     rig->state = rig->state ? rig->state : xcalloc(1, sizeof *rig->state);
-    if (count > 0 && image->cubin) {
-        known.cubin = memcpy(xmalloc(image->cubin_bytes), image->cubin, image->cubin_bytes);
-        cubin_expose((void *)(uintptr_t)known.cubin, image->cubin_bytes);
-    }
+    if (count > 0)
+        known = exposed(rig->dev, image);
     if (count >= 0)
         ok = rig->dev->ops->load(rig->dev, &known, &rig->modules[unit], err);
     for (int i = 0; i < count && ok; i++)
-        ok = add_variable(rig, unit, names[i], err);
+        add_variable(rig, unit, names[i]);
     if (known.cubin != image->cubin)
         free((void *)(uintptr_t)known.cubin);
+    if (known.ptx != image->ptx)
+        free((char *)(uintptr_t)known.ptx);
     free_names(names, count);
     return ok;
 }
@@ -93,8 +110,10 @@ void rig_state_free(struct rig *rig)
 {
     for (int i = 0; rig->state && i < rig->state->count; i++)
         free(rig->state->variables[i].name);
-    if (rig->state)
+    if (rig->state) {
         free(rig->state->variables);
+        free(rig->state->hidden);
+    }
     free(rig->state);
 }
 
@@ -142,5 +161,9 @@ bool rig_state_check(struct rig *rig, struct text *changed, struct error *err)
                       v->name, v->bytes);
         memcpy(v->before, now, sizeof now);
     }
+    if (s && s->hidden)
+        text_addf(changed,
+                  "%sits code refers to `%s`, module memory that this device does not show: whether a launch changes it cannot be told",
+                  changed->len ? "; " : "", s->hidden);
     return true;
 }

@@ -90,6 +90,15 @@ static void in_text(void **state)
     }
 }
 
+static void made_visible(void **state)
+{
+    char *text = device_ptx_expose(".version 8.0\n.global .u32 a;\n.visible .global .u32 b;\n.extern .global .u32 c; // .global\n"
+                                   ".entry k() { ld.global.u32 %r, [a]; }\n.global .f32 d = 1;");
+    assert_string_equal(text, ".version 8.0\n.visible .global .u32 a;\n.visible .global .u32 b;\n.extern .global .u32 c; // .global\n"
+                              ".entry k() { ld.global.u32 %r, [a]; }\n.visible .global .f32 d = 1;");
+    free(text);
+}
+
 /* Bindings of the variables, by name; and the bytes of everything but the symbol table. */
 static int globals_of(const unsigned char *cubin, const char *name)
 {
@@ -164,7 +173,7 @@ static void hostile_bytes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_code_refers_to), cmocka_unit_test(in_text),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_code_refers_to), cmocka_unit_test(in_text), cmocka_unit_test(made_visible),
                                        cmocka_unit_test(exposing_changes_no_code), cmocka_unit_test(hostile_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
