@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define PIECE_BYTES ((size_t)1 << 20)
+#define SPOILED 0x3c003c00u /* an ordinary number in every type */
 
 struct rig_variable {
     char *name;
@@ -117,17 +118,23 @@ void rig_state_free(struct rig *rig)
     free(rig->state);
 }
 
+static bool add_memory(struct rig *rig, struct hash *h, uint64_t address, size_t bytes, struct error *err)
+{
+    unsigned char *piece = xmalloc(PIECE_BYTES);
+    bool ok = true;
+    for (size_t at = 0; at < bytes && ok; at += PIECE_BYTES) {
+        size_t more = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+        ok = rig->dev->ops->read(rig->dev, address + at, piece, more, err);
+        hash_add(h, piece, more);
+    }
+    free(piece);
+    return ok;
+}
+
 static bool hash_variable(struct rig *rig, const struct rig_variable *v, char out[HASH_TEXT], struct error *err)
 {
     struct hash *h = hash_begin();
-    unsigned char *piece = xmalloc(PIECE_BYTES);
-    bool ok = true;
-    for (size_t at = 0; at < v->bytes && ok; at += PIECE_BYTES) {
-        size_t bytes = v->bytes - at < PIECE_BYTES ? v->bytes - at : PIECE_BYTES;
-        ok = rig->dev->ops->read(rig->dev, v->address + at, piece, bytes, err);
-        hash_add(h, piece, bytes);
-    }
-    free(piece);
+    bool ok = add_memory(rig, h, v->address, v->bytes, err);
     hash_end(h, out);
     return ok;
 }
@@ -166,4 +173,56 @@ bool rig_state_check(struct rig *rig, struct text *changed, struct error *err)
                   "%sits code refers to `%s`, module memory that this device does not show: whether a launch changes it cannot be told",
                   changed->len ? "; " : "", s->hidden);
     return true;
+}
+
+/* Is it the prepare steps' to write, and nobody else's? */
+static bool is_prepared(const struct program *p, int scratch)
+{
+    bool fed = false;
+    for (int i = 0; i < p->constant_count; i++)
+        fed |= p->constants[i].scratch == scratch;
+    return !fed && p->scratch[scratch].kind != SCRATCH_WORK;
+}
+
+/* Fills a buffer; on emu what was written there is forgotten if `empty`. */
+static bool spoil(struct rig *rig, struct buffer_ref ref, size_t bytes, uint32_t pattern, bool empty, struct error *err)
+{
+    const struct device_ops *ops = rig->dev->ops;
+    bool ok = ops->fill(rig->dev, rig_address(rig, ref), pattern, bytes, err);
+    if (ok && empty && ops->forget)
+        ops->forget(rig->dev, rig_address(rig, ref), bytes);
+    return ok;
+}
+
+/* Prepares from nothing; a hash of all that it made. */
+static bool prepare_anew(struct rig *rig, char out[HASH_TEXT], struct error *err)
+{
+    const struct program *p = rig->program;
+    bool ok = true;
+    for (int i = 0; i < p->scratch_count && ok; i++)
+        if (is_prepared(p, i))
+            ok = spoil(rig, (struct buffer_ref){BUFFER_SCRATCH, i}, scratch_bytes(&p->scratch[i]), VERIFY_POISON, true, err);
+    ok = ok && rig_prepare(rig, NULL, err) && rig->dev->ops->sync(rig->dev, err);
+    struct hash *h = hash_begin();
+    for (int i = 0; i < p->scratch_count && ok; i++)
+        if (is_prepared(p, i))
+            ok = add_memory(rig, h, rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, i}), scratch_bytes(&p->scratch[i]), err);
+    hash_end(h, out);
+    return ok;
+}
+
+bool rig_prepare_depends(struct rig *rig, bool *depends, struct error *err)
+{
+    const struct program *p = rig->program;
+    char with[HASH_TEXT], without[HASH_TEXT];
+    *depends = false;
+    if (!p->step_count || !p->steps[0].prepare)
+        return true;
+    bool ok = prepare_anew(rig, with, err);
+    for (int i = 0; i < p->tensor_count && ok; i++)
+        if (!p->tensors[i].written && !p->tensors[i].role->constant)
+            ok = spoil(rig, (struct buffer_ref){BUFFER_TENSOR, i}, tensor_bytes(&p->tensors[i]), SPOILED, false, err);
+    ok = ok && prepare_anew(rig, without, err);
+    *depends = ok && strcmp(with, without) != 0;
+    return ok;
 }

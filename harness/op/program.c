@@ -147,11 +147,16 @@ void program_scratch_kinds(struct program *p)
     }
 }
 
+size_t scratch_bytes(const struct scratch *s)
+{
+    return (size_t)s->elements * dtype_bytes(s->dtype);
+}
+
 uint64_t program_scratch_bytes(const struct program *p)
 {
     uint64_t bytes = 0;
     for (int i = 0; i < p->scratch_count; i++)
-        bytes += (uint64_t)p->scratch[i].elements * dtype_bytes(p->scratch[i].dtype);
+        bytes += scratch_bytes(&p->scratch[i]);
     return bytes;
 }
 

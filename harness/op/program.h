@@ -199,7 +199,8 @@ void program_sort_steps(struct program *program);
 void program_scratch_kinds(struct program *program);
 /* Is the step given this buffer: as an argument, in a tensor map, as an operand, to read or to write? */
 bool program_step_uses(const struct program *program, const struct step *step, struct buffer_ref ref);
-/* Bytes of scratch. */
+size_t scratch_bytes(const struct scratch *scratch);
+/* Bytes of all scratch. */
 uint64_t program_scratch_bytes(const struct program *program);
 
 #endif

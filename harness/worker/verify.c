@@ -320,6 +320,20 @@ static bool tiles_agree(struct trial *t, struct error *err)
     return true;
 }
 
+/* The last use of the rig's inputs. */
+static bool prepares_blindly(struct trial *t, struct error *err)
+{
+    bool depends;
+    worker_stage(t->w, t->index, "prepare", LOAD_LIMIT_S);
+    if (!rig_prepare_depends(t->rig, &depends, err))
+        return blame_row(t, err, ROW_CRASHED);
+    if (depends) {
+        t->row->status = ROW_UNSAFE;
+        row_set(&t->row->reason, "what it prepares depends on inputs, which prepare is not given: it finds them in memory");
+    }
+    return true;
+}
+
 static void describe_check(struct trial *t, bool exact, double over)
 {
     struct text text = {0};
@@ -372,6 +386,8 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     if (t->row->status != ROW_PLANNED)
         return true;
     read_columns(t);
+    if (!prepares_blindly(t, err) || t->row->status != ROW_PLANNED)
+        return t->row->status != ROW_PLANNED;
     ask_device(t);
     if (!tiles_agree(t, err) || t->row->status != ROW_PLANNED)
         return t->row->status != ROW_PLANNED;

@@ -1,0 +1,135 @@
+/* measure/rig_state on emu: what code keeps between launches, and what prepare finds. */
+#include "works.h"
+#include "measure/rig.h"
+#include "op/generate.h"
+#include "op/shape.h"
+#include "worker/devices.h"
+
+#define HEADER ".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .align 4 .u32 hits;\n.global .align 4 .b8 other[4];\n"
+#define ENTRY(body) \
+    HEADER ".visible .entry k(.param .u64 to)\n{\n.reg .b32 %r<4>; .reg .b64 %d<4>;\nld.param.u64 %d1, [to];\n" body "ret;\n}\n"
+
+static struct device *dev;
+static struct program p;
+static struct work w;
+static struct op_data data;
+
+/* input and filter of a small convolution, a scratch buffer of the input's size; the steps are the test's. */
+static int begin(void **state)
+{
+    struct error err = {0};
+    w = conv_work(3, 4, 5, 7, 3);
+    finish(&w);
+    return device_open("emu", &dev, &err) && op_data_make(&w, DATA_PART_EXACT, &data, &err) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    op_data_free(&data);
+    device_close(dev);
+    return 0;
+}
+
+static struct rig *rig_of(struct step *steps, int count, const char *ptx)
+{
+    static struct unit unit = {.label = "kernel"};
+    static struct device_image image;
+    static struct tensor tensors[OP_MAX_TENSORS];
+    static struct scratch scratch;
+    struct error err = {0};
+    struct rig *rig;
+    scratch = (struct scratch){.name = "kept", .dtype = DTYPE_F16, .elements = 3 * 5 * 7, .kind = SCRATCH_PREPARED};
+    image = (struct device_image){.label = "kernel", .path = "k.ptx", .ptx = ptx, .ptx_bytes = ptx ? strlen(ptx) : 0};
+    p = (struct program){.work = w,
+                         .tensors = tensors,
+                         .scratch = &scratch,
+                         .scratch_count = 1,
+                         .units = &unit,
+                         .unit_count = 1,
+                         .steps = steps,
+                         .step_count = count};
+    p.tensor_count = w.op->tensors(&w, tensors);
+    if (!rig_open(dev, NULL, &p, &image, true, &rig, &err) || !rig_feed(rig, &data, &err))
+        fail_msg("%s", err.text);
+    return rig;
+}
+
+static bool depends(struct step *steps, int count)
+{
+    struct error err = {0};
+    bool yes;
+    struct rig *rig = rig_of(steps, count, NULL);
+    if (!rig_prepare_depends(rig, &yes, &err))
+        fail_msg("%s", err.text);
+    rig_close(rig);
+    return yes;
+}
+
+/* Steps that no head could have, for binding refuses them: what a kernel does that looks for its inputs in memory. */
+static void prepare_that_reads_inputs(void **state)
+{
+    struct work *own = &w;
+    struct tensor all[OP_MAX_TENSORS];
+    int count = own->op->tensors(own, all), input = -1, filter = -1;
+    for (int i = 0; i < count; i++) {
+        input = !strcmp(all[i].role->name, "input") ? i : input;
+        filter = !strcmp(all[i].role->name, "filter") ? i : filter;
+    }
+    const struct buffer_ref kept = {BUFFER_SCRATCH, 0};
+    struct step from_input = {.kind = STEP_COPY, .name = "copy", .prepare = true, .to = kept, .from = {BUFFER_TENSOR, input}, .bytes = 64};
+    struct step from_filter = {
+        .kind = STEP_COPY, .name = "copy", .prepare = true, .to = kept, .from = {BUFFER_TENSOR, filter}, .bytes = 64};
+    struct step fill = {.kind = STEP_FILL, .name = "fill", .prepare = true, .to = kept};
+    struct step timed = {.kind = STEP_COPY, .name = "copy", .to = kept, .from = {BUFFER_TENSOR, input}, .bytes = 64};
+    assert_true(depends((struct step[]){from_input, timed}, 2));
+    assert_true(depends((struct step[]){fill, from_input, timed}, 3));
+    assert_false(depends((struct step[]){from_filter, timed}, 2));
+    assert_false(depends((struct step[]){fill, timed}, 2));
+    assert_false(depends((struct step[]){timed}, 1)); /* nothing is prepared */
+}
+
+/* What is said after two launches of a kernel with this body. */
+static void says(const char *ptx, const char *first, const char *second)
+{
+    struct step step = {.kind = STEP_KERNEL, .name = "k", .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1};
+    step.args[0] = (struct arg){.kind = ARG_BUFFER, .name = "kept", .buffer = {BUFFER_SCRATCH, 0}};
+    struct error err = {0};
+    struct rig *rig = rig_of(&step, 1, ptx);
+    const char *const wants[] = {first, second};
+    if (!rig_state_keep(rig, &err))
+        fail_msg("%s", err.text);
+    for (int launch = 0; launch < 2; launch++) {
+        struct text said = {0};
+        if (!rig_run(rig, &err) || !rig_state_check(rig, &said, &err))
+            fail_msg("%s", err.text);
+        assert_string_equal(text_get(&said), wants[launch]);
+        text_free(&said);
+    }
+    rig_close(rig);
+}
+
+#define CHANGED "a launch changed module memory, in which a kernel can keep results for later ones: "
+static void module_memory(void **state)
+{
+    says(ENTRY("mov.u64 %d2, hits; atom.global.add.u32 %r1, [%d2], 1;\n"), CHANGED "`hits` (4 bytes)", CHANGED "`hits` (4 bytes)");
+    says(ENTRY("mov.u32 %r1, 7; st.global.u32 [hits], %r1; st.global.u32 [other], %r1;\n"), CHANGED "`hits` (4 bytes), `other` (4 bytes)",
+         "");
+    says(ENTRY("ld.global.u32 %r1, [hits]; st.global.u32 [%d1], %r1;\n"), "", ""); /* a table that is read */
+    says(ENTRY("mov.u32 %r1, 0; st.global.u32 [hits], %r1;\n"), "", "");           /* the same bytes are no state */
+    says(ENTRY("mov.u32 %r1, 7; st.global.u32 [%d1], %r1;\n"), "", "");            /* merely there */
+}
+
+static void heap(void **state)
+{
+    struct device_image images[] = {{.ptx = ENTRY("")}, {.ptx = ".entry k() { call.uni (r), malloc, (n); }"}, {0}};
+    assert_false(rig_asks_for_memory(images, 1));
+    assert_true(rig_asks_for_memory(images, 2));
+    assert_false(rig_asks_for_memory(&images[2], 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(prepare_that_reads_inputs), cmocka_unit_test(module_memory),
+                                       cmocka_unit_test(heap)};
+    return cmocka_run_group_tests(tests, begin, end);
+}
