@@ -207,6 +207,8 @@ static bool prepare_anew(struct rig *rig, char out[HASH_TEXT], struct error *err
     for (int i = 0; i < p->scratch_count && ok; i++)
         if (is_prepared(p, i))
             ok = add_memory(rig, h, rig_address(rig, (struct buffer_ref){BUFFER_SCRATCH, i}), scratch_bytes(&p->scratch[i]), err);
+    for (int i = 0; rig->state && i < rig->state->count && ok; i++)
+        ok = add_memory(rig, h, rig->state->variables[i].address, rig->state->variables[i].bytes, err);
     hash_end(h, out);
     return ok;
 }

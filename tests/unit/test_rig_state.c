@@ -88,6 +88,27 @@ static void prepare_that_reads_inputs(void **state)
     assert_false(depends((struct step[]){timed}, 1)); /* nothing is prepared */
 }
 
+/* The same, hidden in the module. */
+static void prepare_that_hides_inputs(void **state)
+{
+    struct step hunt = {
+        .kind = STEP_KERNEL, .name = "k", .prepare = true, .grid = {1, 1, 1}, .block = {1, 1, 1}, .carveout = -1, .arg_count = 1};
+    const char *hides = ENTRY("ld.global.u32 %r1, [%d1]; st.global.u32 [hits], %r1;\n");
+    static const char *const roles[] = {"input", "filter"};
+    for (int i = 0; i < 2; i++) {
+        struct error err = {0};
+        bool yes;
+        struct rig *rig = rig_of(&hunt, 0, NULL);
+        rig_close(rig);
+        hunt.args[0] = (struct arg){.kind = ARG_BUFFER, .name = "at", .buffer = {BUFFER_TENSOR, program_tensor(&p, roles[i])}};
+        rig = rig_of(&hunt, 1, hides);
+        if (!rig_prepare_depends(rig, &yes, &err))
+            fail_msg("%s", err.text);
+        assert_true(yes == (i == 0));
+        rig_close(rig);
+    }
+}
+
 /* What is said after two launches of a kernel with this body. */
 static void says(const char *ptx, const char *first, const char *second)
 {
@@ -129,7 +150,7 @@ static void heap(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(prepare_that_reads_inputs), cmocka_unit_test(module_memory),
-                                       cmocka_unit_test(heap)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(prepare_that_reads_inputs), cmocka_unit_test(prepare_that_hides_inputs),
+                                       cmocka_unit_test(module_memory), cmocka_unit_test(heap)};
     return cmocka_run_group_tests(tests, begin, end);
 }
