@@ -17,8 +17,6 @@ void worker_fits_math(const struct worker *w, int index, const struct build *bui
         const struct work *work = program_step_work(p, s);
         unsigned may = work->op->has_math ? bound_factors(work->math, p->algorithm) : ~0u;
         unsigned does = image->ptx ? device_ptx_factors(image->ptx, s->name) : cubin_factors(image->cubin, image->cubin_bytes, s->name);
-        if (!image->ptx && (does & FACTOR_F16) && (may & (FACTOR_F16 | FACTOR_BF16 | FACTOR_TF32)))
-            does &= ~(unsigned)(FACTOR_F16 | FACTOR_BF16 | FACTOR_TF32); /* any of them */
         if (!(does & ~may))
             continue;
         factor_type_names(does & ~may, lesser, sizeof lesser);

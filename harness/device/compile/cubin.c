@@ -427,14 +427,28 @@ void cubin_expose(void *cubin, size_t bytes)
     }
 }
 
+/* HMMA and HGMMA hold their type in two bits (f16, bf16, TF32), and in one whether they sum in f32. Read off cubins of sm_80 to sm_120 of
+ * one product each (tests/unit/test_factors.c). */
+static unsigned product_of(const unsigned char *instruction)
+{
+    static const unsigned halves[] = {FACTOR_F16, FACTOR_BF16, FACTOR_TF32, FACTOR_F16 | FACTOR_BF16 | FACTOR_TF32};
+    uint32_t high = word_at(instruction + 8);
+    switch (word_at(instruction) & 0x1ff) {
+    case 0x03c: return halves[high >> 18 & 3] | (high >> 12 & 1 ? 0 : FACTOR_SUM_F16);
+    case 0x1f0: return halves[high >> 12 & 3] | (high >> 11 & 1 ? 0 : FACTOR_SUM_F16);
+    case 0x037:
+    case 0x1f1: return FACTOR_I8;
+    case 0x03d:
+    case 0x1f2: return FACTOR_BITS;
+    case 0x03f: return FACTOR_F64;
+    case 0x07a:
+    case 0x1f3: return FACTOR_F8;
+    default: return 0;
+    }
+}
+
 unsigned cubin_factors(const void *cubin, size_t bytes, const char *kernel)
 {
-    static const struct {
-        uint32_t opcode;
-        unsigned bits;
-    } products[] = {{0x037, FACTOR_I8}, {0x03c, FACTOR_F16 | FACTOR_BF16 | FACTOR_TF32}, {0x03d, FACTOR_BITS}, {0x03f, FACTOR_F64},
-                    {0x07a, FACTOR_F8}, {0x1f0, FACTOR_F16 | FACTOR_BF16 | FACTOR_TF32}, {0x1f1, FACTOR_I8},   {0x1f2, FACTOR_BITS},
-                    {0x1f3, FACTOR_F8}};
     struct elf e;
     struct error ignored = {0};
     unsigned all = 0;
@@ -443,9 +457,7 @@ unsigned cubin_factors(const void *cubin, size_t bytes, const char *kernel)
     Elf64_Shdr text = k ? section(&e, k->section) : (Elf64_Shdr){0};
     bool known = k && e.cc >= 75 && e.cc <= 121 && text.sh_type != SHT_NOBITS && inside(&e, text.sh_offset, text.sh_size);
     for (uint64_t at = 0; known && at + 16 <= text.sh_size; at += 16)
-        for (size_t i = 0; i < sizeof products / sizeof *products; i++)
-            if ((word_at(e.data + text.sh_offset + at) & 0x1ff) == products[i].opcode)
-                all |= products[i].bits;
+        all |= product_of(e.data + text.sh_offset + at);
     free(e.kernels);
     return all;
 }
