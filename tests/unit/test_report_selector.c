@@ -131,16 +131,24 @@ static void claims_by_hand(void **state)
     text_free(&t);
     struct case_view c;
     struct document d = {0};
+    f.rows[3]->floor_ns = 102.1e3; /* 100 us: 2.1 % below */
+    strcpy(f.rows[3]->floor_by, "memory");
+    f.rows[4]->floor_ns = 111e3;   /* 109 us: 1.8 % below, which clocks may do */
     f.rows[4]->prepare_ns = 110e3; /* a microsecond more than its 109 */
     f.rows[6]->prepare_ns = 110e3; /* 114 */
     case_view_make(&c, &f.run, f.rows + 3, 4);
     struct block *list = document_list(&d, DETAIL_ALWAYS);
     case_notes(&c, list);
-    assert_int_equal(list->item_count, 2);
+    assert_int_equal(list->item_count, 3);
     item_text(list->items, &t);
-    assert_string_equal(text_get(&t), "wgmma_rs: prepares for 110 us before it is timed, longer than what is timed (109 us)");
+    assert_string_equal(text_get(&t),
+                        "cudnn: 100 us is below the floor of 102 us (memory) of its algorithm, which that cannot beat: the head, the "
+                        "chip's figures or the timing is wrong");
     text_free(&t);
     item_text(list->items + 1, &t);
+    assert_string_equal(text_get(&t), "wgmma_rs: prepares for 110 us before it is timed, longer than what is timed (109 us)");
+    text_free(&t);
+    item_text(list->items + 2, &t);
     assert_string_equal(text_get(&t), "wgmma_wide: claims this shape, but takes 1.14 times as long as cudnn");
     text_free(&t);
     document_free(&d);
