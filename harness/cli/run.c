@@ -1,7 +1,9 @@
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "report/document.h"
+#include "report/number.h"
+#include "report/spent.h"
 #include "variant/variant.h"
 #include <errno.h>
 #include <math.h>
@@ -148,6 +150,18 @@ done:
     return code;
 }
 
+/* Where the time went, as the last line; reports: what the pages took. */
+static void say_spent(const struct session_result *result, double reports_s)
+{
+    struct text t = {0};
+    char seconds[NUMBER_TEXT];
+    spent_line(&t, result->spent_s);
+    if (reports_s >= 0.1)
+        text_addf(&t, "; then the reports %s", number_duration(reports_s, seconds));
+    fprintf(stderr, "bench: %s\n", text_get(&t));
+    text_free(&t);
+}
+
 int cli_session(struct session_options *o, int show)
 {
     struct screen screen = {.style = cli_style(), .live = isatty(STDERR_FILENO) && (show & CLI_SHOW_BEGIN)};
@@ -166,7 +180,11 @@ int cli_session(struct session_options *o, int show)
     wipe(&screen);
     if (!ok)
         return cli_fail(&err);
-    return run_finish(o, &result, &screen, show, &err);
+    double ended = clock_s();
+    int code = run_finish(o, &result, &screen, show, &err);
+    fflush(stdout);
+    say_spent(&result, clock_s() - ended);
+    return code;
 }
 
 char *cli_line(int argc, char **argv)

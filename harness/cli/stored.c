@@ -165,6 +165,7 @@ static bool make_show(struct stored *s, struct text *t, struct error *err)
     report_selector(t, &s->run, s->rows, s->count, &style);
     report_claims(t, &s->run, s->rows, s->count, &style);
     report_answers(t, &s->run, s->rows, s->count, &style);
+    report_spent(t, &s->run, s->rows, s->count, &style);
     report_summary(t, &s->run, s->rows, s->count, 0, session_exit_code(s->rows, s->count), &style);
     return true;
 }

@@ -8,6 +8,7 @@
 
 #include "base/chip.h"
 #include "base/error.h"
+#include "base/phase.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -129,8 +130,6 @@ struct device_ops {
     bool (*graph_end)(struct device *dev, struct device_graph **graph, struct error *err);
     bool (*graph_launch)(struct device *dev, struct device_graph *graph, struct error *err);
     void (*graph_free)(struct device *dev, struct device_graph *graph);
-    void (*range_push)(struct device *dev, const char *name); /* NVTX */
-    void (*range_pop)(struct device *dev);
 };
 
 struct device {
@@ -140,6 +139,7 @@ struct device {
     char about[160];  /* "NVIDIA H200 · driver 580.159.04 · 132 SMs", "emu · GH100 (sm_90a)" */
     char uuid[64];    /* "" on emu */
     char driver[64];
+    struct phase_clock *clock; /* of whoever wants to know what takes the time on it; NULL: nobody */
     void *private_data;
 };
 

@@ -76,11 +76,9 @@ static bool pass(void *context, struct cupti_session *session, int index, struct
         if (job->announce)
             job->announce(job->context, i);
         ok = same_state(dev, item, job->warm, err);
-        if (dev->ops->range_push)
-            dev->ops->range_push(dev, item->name);
+        phase_open(dev->clock, item->name);
         ok = ok && rig_run(item->rig, err) && dev->ops->sync(dev, err);
-        if (dev->ops->range_pop)
-            dev->ops->range_pop(dev);
+        phase_pop(dev->clock);
         if (!ok)
             error_where(err, "%s", item->name);
     }

@@ -14,7 +14,7 @@
 
 struct counted {
     struct rig *rig;          /* has run once: modules are loaded */
-    const char *name;         /* of the row, for NVTX and messages */
+    const char *name;         /* of the row, for its range and messages */
     struct cupti_trace trace; /* one run: count_trace */
 };
 /* One run of the row in the state it is counted in, traced: fills item->trace. Free with cupti_trace_free. */

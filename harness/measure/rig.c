@@ -125,7 +125,12 @@ static bool make_step(struct rig *rig, int i, struct error *err)
     struct rig_step *out = &rig->steps[i];
     switch (step->kind) {
     case STEP_KERNEL: return make_kernel(rig, step, out, err);
-    case STEP_CUDNN: return rig_library_make(rig, i, err);
+    case STEP_CUDNN: {
+        phase_push(rig->dev->clock, PHASE_PLANS);
+        bool made = rig_library_make(rig, i, err);
+        phase_pop(rig->dev->clock);
+        return made;
+    }
     case STEP_SYMBOL:
         if (!rig->modules[step->unit])
             return error_set(err, ERROR_USAGE, "step %s: its variant has no source", step->name);
@@ -366,6 +371,16 @@ bool rig_read(struct rig *rig, struct buffer_ref ref, int64_t element, double *v
         return false;
     *value = dtype_get(type, raw, 0);
     return true;
+}
+
+void rig_set_name(struct rig *rig, const char *name)
+{
+    rig->name = name;
+}
+
+const char *rig_name(const struct rig *rig)
+{
+    return rig->name;
 }
 
 const struct program *rig_program(const struct rig *rig)

@@ -93,6 +93,9 @@ void rig_plan_keep(struct rig *rig, int step);
 /* After the choice: equal calls elsewhere in a chain take a plan like the chosen one. */
 bool rig_plan_settle(struct rig *rig, struct error *err);
 const struct program *rig_program(const struct rig *rig);
+/* What its runs are called in a profiler's ranges; the text is the caller's. NULL: not at all. */
+void rig_set_name(struct rig *rig, const char *name);
+const char *rig_name(const struct rig *rig);
 void rig_time_limit(struct rig *rig, double seconds);
 
 #endif

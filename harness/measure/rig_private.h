@@ -41,6 +41,7 @@ struct rig {
     int sets, seats, set, seat; /* how many; and where it sits */
     struct cudnn *library;
     const struct program *program;
+    const char *name;               /* of its row */
     struct device_module **modules; /* by unit */
     struct rig_state *state;        /* what their code may keep (rig_state.c); NULL: nothing is loaded */
     struct rig_step *steps;

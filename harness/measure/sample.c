@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -134,7 +135,9 @@ static bool rest(struct device *dev, long ns, struct error *err)
         return true;
     if (!dev->ops->sync(dev, err))
         return false;
+    phase_push(dev->clock, PHASE_SPACING);
     nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+    phase_pop(dev->clock);
     return true;
 }
 
@@ -294,7 +297,7 @@ static bool takes_part(const struct field *f, int i, int round)
 }
 
 /* The device time of everyone who takes part, into f->ns; NAN of the others. */
-static bool one_round(struct field *f, int round, struct error *err)
+static bool visit_all(struct field *f, int round, struct error *err)
 {
     order_of(f->plan->seed, round, f->count, f->order);
     f->set = (int)(draw(f) % (uint64_t)f->sets);
@@ -305,12 +308,26 @@ static bool one_round(struct field *f, int round, struct error *err)
         f->ns[i] = f->hz[i] = NAN;
         if (!takes_part(f, i, round))
             continue;
-        if (!(f->plan->sustained ? take_sustained(f, i, err) : take_isolated(f, i, err)))
+        const char *name = rig_name(f->entrants[i].rig);
+        phase_open(f->dev->clock, name ? name : "");
+        bool ok = f->plan->sustained ? take_sustained(f, i, err) : take_isolated(f, i, err);
+        phase_pop(f->dev->clock);
+        if (!ok)
             return false;
         if (f->entrants[i].tail)
             f->tail_s += clock_s() - start;
     }
     return true;
+}
+
+static bool one_round(struct field *f, int round, struct error *err)
+{
+    char name[32];
+    snprintf(name, sizeof name, "round %d", round);
+    phase_open(f->dev->clock, name);
+    bool ok = visit_all(f, round, err);
+    phase_pop(f->dev->clock);
+    return ok;
 }
 
 bool sample_round(struct device *dev, struct rig *const *rigs, int count, int round, double *ns, struct error *err)

@@ -47,6 +47,30 @@ void wire_row_merge(const json_t *fields, struct row *row)
     }
 }
 
+json_t *wire_spent(struct phase_clock *clock)
+{
+    json_t *out = json_object();
+    phase_settle(clock);
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        if (clock->spent_s[i] > 0 && i != PHASE_WAITING)
+            json_object_set_new(out, phase_name((enum phase)i), json_real(clock->spent_s[i]));
+        clock->spent_s[i] = 0;
+    }
+    return out;
+}
+
+void wire_spent_take(const json_t *spent, struct phase_clock *clock)
+{
+    const char *name;
+    json_t *seconds;
+    json_object_foreach((json_t *)(uintptr_t)spent, name, seconds)
+    {
+        enum phase phase = phase_find(name);
+        if (phase != PHASE_COUNT)
+            phase_move(clock, phase, json_number_value(seconds));
+    }
+}
+
 json_t *wire_chip(const struct chip *chip)
 {
     const unsigned char *bytes = (const unsigned char *)chip;

@@ -3,6 +3,7 @@
 #define BENCH_MESSAGE_WIRE_H
 
 #include "base/chip.h"
+#include "base/phase.h"
 #include "base/roof.h"
 #include "row/row.h"
 #include <jansson.h>
@@ -11,6 +12,11 @@
 json_t *wire_row(const struct row *row);
 /* Lays them over a row; unknown or ill-typed fields are ignored. */
 void wire_row_merge(const json_t *fields, struct row *row);
+
+/* {"data": 0.2, ...}: the seconds of the phases that had some, but waiting, and the clock begins anew from 0. New reference. */
+json_t *wire_spent(struct phase_clock *clock);
+/* Somebody else's, who was waited for in the present phase. */
+void wire_spent_take(const json_t *spent, struct phase_clock *clock);
 
 /* A chip's limits; both ends are the same executable. */
 json_t *wire_chip(const struct chip *chip);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define EXPORT_SCHEMA "bench.rows"
-#define EXPORT_VERSION "2.0.0"
+#define EXPORT_VERSION "2.1.0"
 
 /* An infinite number has no JSON and is as little known as NaN. */
 static json_t *json_number(double v)

@@ -27,6 +27,8 @@ void report_claims(struct text *t, const struct run *run, struct row *const *row
 /* What the scenario's answers ask: for each layer and pattern, below which density a sparse variant beats the dense one. Nothing when no
  * case has a mask. */
 void report_answers(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
+/* Where the clock time of the run went. */
+void report_spent(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
 /* What a search found, a table for each variant that was searched: a line a layer with the library's time, that of the one configuration
  * that serves all layers best, and that of the layer's own best configuration; then their sums. Nothing when the run was no search. */
 void report_tune(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style);
@@ -37,7 +39,7 @@ void report_wisdom(struct text *t, const struct wisdom *list, int count, const s
 struct form;
 bool report_whole(struct text *t, const struct form *form, const struct run *run, struct row *const *rows, int count, const char *dir,
                   struct error *err);
-/* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "2.0.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
+/* Versioned schema (docs/EXPORT.md): {"schema": "bench.rows", "version": "2.1.0", "run": {...}, "rows": [...]}. CSV: one line a row, the
  * columns of row/row.h. */
 void report_json(struct text *t, const struct run *run, struct row *const *rows, int count);
 void report_csv(struct text *t, const struct run *run, struct row *const *rows, int count);

@@ -6,6 +6,7 @@
 #include "report/network.h"
 #include "report/number.h"
 #include "report/selector.h"
+#include "report/spent.h"
 #include "report/summary.h"
 #include "report/terminal.h"
 #include "report/tune.h"
@@ -212,7 +213,7 @@ static void add_provenance(struct document *d, const struct run *run)
     table_column(t, "value", "", ALIGN_LEFT);
     for (const struct column *c = columns; c->name; c++) {
         struct column_value v = {.absent = true};
-        if (c->group == COLUMN_RUN && strcmp(c->name, "scenario_text") != 0)
+        if (c->group == COLUMN_RUN && c->type != COLUMN_REAL_ZERO && strcmp(c->name, "scenario_text") != 0) /* those: spent_document */
             v = column_get(c, run);
         if (!v.absent) {
             table_row(t, LINE_PLAIN);
@@ -355,6 +356,18 @@ void report_answers(struct text *t, const struct run *run, struct row *const *ro
     write_part(add_answers, t, run, rows, count, style);
 }
 
+static void add_spent(struct document *d, const struct run *run, struct row *const *rows, int count)
+{
+    (void)rows;
+    (void)count;
+    spent_document(d, run);
+}
+
+void report_spent(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
+{
+    write_part(add_spent, t, run, rows, count, style);
+}
+
 void report_tune(struct text *t, const struct run *run, struct row *const *rows, int count, const struct report_style *style)
 {
     write_part(tune_document, t, run, rows, count, style);
@@ -417,6 +430,7 @@ static void add_run(struct document *d, const struct run *run, struct row *const
     for (struct case_walk w = {.run = run, .rows = rows, .count = count, .judge = judge}; case_next(&w);)
         case_document(d, &w.view, plots);
     add_how_to_read(d, count && device_counts(rows[0]->device));
+    spent_document(d, run);
     add_provenance(d, run);
 }
 

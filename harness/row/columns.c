@@ -22,6 +22,7 @@
 #define LINE(group, noun, type, member, name, unit, what) \
     {name, unit, what, COLUMN_##group, TYPE_##type, (unsigned)offsetof(struct noun, member), (unsigned)sizeof(((struct noun *)0)->member)},
 #define RUN(...) LINE(RUN, run, __VA_ARGS__)
+#define RUN_PART(...) LINE(RUN, run, __VA_ARGS__)
 #define CASE(...) LINE(CASE, row, __VA_ARGS__)
 #define RESULT(...) LINE(RESULT, row, __VA_ARGS__)
 #define AXIS(...) LINE(AXIS, row_pair, __VA_ARGS__)

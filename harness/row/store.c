@@ -370,6 +370,30 @@ done:
     return done;
 }
 
+bool store_run_spent(struct store *store, const struct run *run, struct error *err)
+{
+    struct text sql = {0};
+    sqlite3_stmt *s = NULL;
+    int parameter = 1;
+    text_add(&sql, "UPDATE run SET ");
+    for (const struct column *c = column_first(COLUMN_RUN); c; c = column_next(c))
+        if (c->type == COLUMN_REAL_ZERO)
+            text_addf(&sql, "%s = ?%d, ", c->name, parameter++);
+    text_addf(&sql, "run = run WHERE run = ?%d", parameter);
+    bool ready = store_writable(store, err) && store_prepare(store, text_get(&sql), &s, err);
+    text_free(&sql);
+    if (!ready)
+        return false;
+    parameter = 1;
+    for (const struct column *c = column_first(COLUMN_RUN); c; c = column_next(c))
+        if (c->type == COLUMN_REAL_ZERO && !column_get(c, run).absent)
+            sqlite3_bind_double(s, parameter++, column_get(c, run).real);
+        else if (c->type == COLUMN_REAL_ZERO)
+            sqlite3_bind_null(s, parameter++);
+    sqlite3_bind_int64(s, parameter, run->id);
+    return run_statement(store, s, "recording where the time went", err);
+}
+
 /* The runs that `where` selects, its parameters `texts` (NULL for none; a NULL in it binds as such) or the id. The count; -1 on error. */
 static int select_runs(struct store *store, const char *where, const char *const *texts, int64_t id, struct run **runs, struct error *err)
 {

@@ -3,6 +3,7 @@
 #define BENCH_ROW_STORE_H
 
 #include "base/error.h"
+#include "base/phase.h"
 #include "base/roof.h"
 #include "base/text.h"
 #include "row/row.h"
@@ -15,6 +16,7 @@ void store_close(struct store *store);
 
 /* Where a run was made, of what, by which command. */
 struct run {
+    double spent_s[PHASE_COUNT];
 #define RUN(...) ROW_MEMBER(__VA_ARGS__)
 #include "row/fields.def"
 };
@@ -25,6 +27,8 @@ bool store_run_begin(struct store *store, struct run *run, struct error *err);
 bool store_run_end(struct store *store, int64_t run_id, struct error *err);
 /* Merges keys into the run's environment JSON object, objects inside it too. */
 bool store_run_environment(struct store *store, int64_t run_id, const char *json, struct error *err);
+/* Where its clock time went: wall_s and spent_s as `run` has them. */
+bool store_run_spent(struct store *store, const struct run *run, struct error *err);
 /* The ceilings measured on the GPU of that UUID. Put adds a dated set; get gives the newest (false without err: never measured). */
 bool store_roofs_put(struct store *store, const char *uuid, const struct roofs *roofs, struct error *err);
 bool store_roofs(struct store *store, const char *uuid, struct roofs *roofs, struct error *err);

@@ -53,7 +53,9 @@ static void note_provenance(struct session *s)
     struct run *r = &s->run;
     const struct scenario *sc = s->plan.scenario;
     size_t bytes;
-    *r = (struct run){.planned = s->plan.row_count};
+    struct run former = *r; /* of a run that is taken up again, else nothing */
+    *r = (struct run){.planned = s->plan.row_count, .wall_s = former.wall_s};
+    memcpy(r->spent_s, former.spent_s, sizeof r->spent_s);
     time_t now = time(NULL);
     strftime(r->started, sizeof r->started, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     r->scenario = xstrdup(sc->name);
@@ -146,6 +148,8 @@ static int resume(struct session *s, bool *same_run, bool *stale, struct error *
     free(rows);
     *same_run = true;
     s->run.id = old.id;
+    s->run.wall_s = old.wall_s;
+    memcpy(s->run.spent_s, old.spent_s, sizeof s->run.spent_s);
     session_note(s,
                  "resume: run %lld of %s: %d rows kept, %d done again because their source, compiler or settings changed, %d were in "
                  "flight or not reached",

@@ -32,6 +32,9 @@ struct session {
     char stage[24];
     double deadline_s;
     double start_s;
+    struct phase_clock clock; /* of this run so far, a command's part in its worker's own words */
+    enum phase stage_phase;   /* of what the worker announced last */
+    double heard_s;           /* when it last said so */
     int done;
     bool interrupted;
     char seed[32]; /* of the further sets of inputs: drawn unless it was asked for */

@@ -57,9 +57,30 @@ static enum outcome command_inside(struct session *s, json_t *command, event_han
     json_t *event;
     bool ok = s->options->inside->handle(s->inside, command, err);
     json_decref(command);
-    json_array_foreach(s->inside_events, i, event) handle(s, event);
+    json_array_foreach(s->inside_events, i, event)
+    {
+        wire_spent_take(json_object_get(event, "spent"), &s->clock);
+        handle(s, event);
+    }
     json_array_clear(s->inside_events);
     return ok ? OUTCOME_DONE : OUTCOME_FAILED;
+}
+
+static void take_spent(struct session *s, const json_t *event)
+{
+    enum phase phase = phase_find(json_string_value(json_object_get(event, "phase")));
+    wire_spent_take(json_object_get(event, "spent"), &s->clock);
+    if (json_object_get(event, "spent"))
+        s->heard_s = clock_s();
+    if (phase != PHASE_COUNT)
+        s->stage_phase = phase;
+}
+
+/* A worker that says no more was at its last word until now. */
+static enum outcome broke_off(struct session *s, enum outcome how)
+{
+    phase_move(&s->clock, s->stage_phase, clock_s() - s->heard_s);
+    return how;
 }
 
 enum outcome session_command(struct session *s, struct child *child, json_t *message, double limit_s, event_handler *handle,
@@ -67,18 +88,21 @@ enum outcome session_command(struct session *s, struct child *child, json_t *mes
 {
     if (s->inside)
         return command_inside(s, message, handle, err);
-    s->deadline_s = clock_s() + limit_s;
+    s->heard_s = clock_s();
+    s->deadline_s = s->heard_s + limit_s;
+    s->stage_phase = PHASE_WAITING;
     if (!child_send(child, message))
         return OUTCOME_DIED;
     for (;;) {
         json_t *event = NULL;
         enum child_event what = child_next(child, s->deadline_s, s->options->interrupted, &event);
         if (what == CHILD_DIED)
-            return OUTCOME_DIED;
+            return broke_off(s, OUTCOME_DIED);
         if (what == CHILD_LATE)
-            return OUTCOME_LATE;
+            return broke_off(s, OUTCOME_LATE);
         if (what == CHILD_INTERRUPTED)
-            return OUTCOME_INTERRUPTED;
+            return broke_off(s, OUTCOME_INTERRUPTED);
+        take_spent(s, event);
         const char *name = json_string_value(json_object_get(event, "event"));
         enum outcome end = OUTCOME_DONE;
         bool over = true;
@@ -107,16 +131,21 @@ static bool start_inside(struct session *s, struct error *err)
 {
     s->inside_events = json_array();
     s->inside = s->options->inside->open(collect, s->inside_events);
-    return command_inside(s, session_setup(s, false), ignore_event, err) == OUTCOME_DONE;
+    enum phase former = phase_turn(&s->clock, PHASE_START_UP);
+    bool ok = command_inside(s, session_setup(s, false), ignore_event, err) == OUTCOME_DONE;
+    phase_turn(&s->clock, former);
+    return ok;
 }
 
 bool session_start(struct session *s, struct child *child, struct error *err)
 {
     char how[512];
     for (int tries = 1; child->pid <= 0; tries++) {
+        enum phase former = phase_turn(&s->clock, PHASE_START_UP);
         if (!child_start(child, err))
             return false;
         enum outcome outcome = session_command(s, child, session_setup(s, false), SETUP_LIMIT_S, ignore_event, err);
+        phase_turn(&s->clock, former);
         if (outcome == OUTCOME_DONE)
             return true;
         child_stop(child, how, sizeof how);
@@ -192,7 +221,10 @@ void session_event(struct session *s, const json_t *event)
 
 static bool run_put(struct session *s, int row, struct error *err)
 {
-    return store_put(s->store, s->run.id, s->rows[row], err);
+    enum phase former = phase_turn(&s->clock, PHASE_STORING);
+    bool ok = store_put(s->store, s->run.id, s->rows[row], err);
+    phase_turn(&s->clock, former);
+    return ok;
 }
 
 static void condemn(struct session *s, int row, enum row_status status, const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -420,6 +452,17 @@ static bool run_cases(struct session *s, struct error *err)
     return true;
 }
 
+/* Where the time went so far, on top of what an interrupted run that is taken up again had spent. */
+static bool store_spent(struct session *s, struct error *err)
+{
+    struct run total = s->run;
+    phase_turn(&s->clock, PHASE_STORING);
+    for (int i = 0; i < PHASE_COUNT; i++)
+        total.spent_s[i] += s->clock.spent_s[i];
+    total.wall_s += phase_sum(s->clock.spent_s);
+    return store_run_spent(s->store, &total, err);
+}
+
 void session_close(struct session *s)
 {
     child_stop(&s->worker, NULL, 0);
@@ -452,6 +495,7 @@ bool session_run(const struct session_options *options, const struct session_sin
                         .start_s = clock_s()};
     bool ok = false;
     *result = (struct session_result){0};
+    phase_begin(&s.clock, PHASE_START_UP);
     if (!session_seed(&s, err) || !session_open(&s, err) || !session_counts(&s, &s.counts, err))
         goto done;
     session_roofs(&s);
@@ -465,15 +509,16 @@ bool session_run(const struct session_options *options, const struct session_sin
         sink->begin(sink->context, &s.run, &s.plan, result->kept);
     if (!session_count_check(&s, err))
         goto done;
+    phase_turn(&s.clock, PHASE_COMPILING);
     if (!options->inside)
         session_precompile(&s);
-    if (!run_cases(&s, err))
-        goto done;
-    if (!s.interrupted && !store_run_end(s.store, s.run.id, err))
-        goto done;
-    ok = true;
+    phase_turn(&s.clock, PHASE_WAITING);
+    ok = run_cases(&s, err);
+    ok = store_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, err));
 done:
-    result->seconds = clock_s() - s.start_s;
+    phase_settle(&s.clock);
+    result->seconds = phase_sum(s.clock.spent_s);
+    memcpy(result->spent_s, s.clock.spent_s, sizeof result->spent_s);
     result->rows = s.plan.row_count;
     result->interrupted = s.interrupted;
     session_close(&s);

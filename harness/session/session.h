@@ -39,7 +39,8 @@ struct session_options {
 struct session_result {
     int64_t run_id;
     int rows, kept;
-    double seconds;
+    double seconds; /* of this command */
+    double spent_s[PHASE_COUNT];
     bool interrupted;
 };
 /* Runs a scenario. False only for errors that stop everything; wrong rows are rows. */

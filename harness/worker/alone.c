@@ -55,13 +55,15 @@ static bool run_alone(struct worker *w, int index, int repeat, const char *engin
     struct text unsafe = {0};
     double ns;
     bool ok = false;
-    w->dev->ops->range_push ? w->dev->ops->range_push(w->dev, p->id) : (void)0;
+    worker_stage(w, index, "load", 0);
     if (!build_make(w, &p->program, &build, err) || !worker_data(w, index, worker_timed_part(w, index), &data, err) ||
         !worker_open_rig(w, &p->program, build.images, true, engine, &rig, err) || !rig_feed(rig, data, err) || !rig_prepare(rig, &ns, err))
         goto done;
+    worker_stage(w, index, "run", 0);
     for (int i = 0; i < repeat; i++)
         if (!rig_run(rig, err))
             goto done;
+    worker_stage(w, index, "verify", 0);
     if (!rig_check(rig, data, &v, &unsafe, NULL, err))
         goto done;
     text_addf(text, "%s  %s%s%s\n", p->id, v.ok ? p->program.checked ? "right" : "ran (nothing to check)" : v.text,
@@ -72,7 +74,6 @@ static bool run_alone(struct worker *w, int index, int repeat, const char *engin
     }
     ok = true;
 done:
-    w->dev->ops->range_pop ? w->dev->ops->range_pop(w->dev) : (void)0;
     text_free(&unsafe);
     rig_close(rig);
     build_free(&build);
@@ -104,6 +105,7 @@ bool worker_alone(const struct plan_options *options, const char *row_id, int re
                   w.plan.rows[index].broken ? w.plan.rows[index].broken : w.plan.rows[index].program.reason);
         goto done;
     }
+    worker_ready(&w);
     ok = has_library(&w, &w.plan.rows[index], err) &&
          (w.plan.rows[index].kind == PLAN_SEQUENCE ? run_frames(&w, index, repeat, text, err)
                                                    : run_alone(&w, index, repeat, engine, text, err));

@@ -12,10 +12,12 @@
  *   {"do":"ablate","row":i}             -> {"event":"stage",...} ... {"event":"row","row":i,"fields":{"metrics":[..]}}, {"event":"done"}
  *   anything that fails as a whole      -> {"event":"failed","kind":k,"text":"..","hint":"..","row":i or -1}
  *
- * Before anything that may take long or never end, a stage event says what, for which row, and how long at most. */
+ * Before anything that may take long or never end, a stage event says what, for which row, and how long at most. It also says, and so does
+ * {"event":"spent"} at a command's end, which seconds went by in which phase since the last word of that: "spent":{"data":0.2, ...}. */
 #ifndef BENCH_WORKER_PRIVATE_H
 #define BENCH_WORKER_PRIVATE_H
 
+#include "base/phase.h"
 #include "counter/set.h"
 #include "device/compile/compile.h"
 #include "device/cupti/range.h"
@@ -53,13 +55,18 @@ struct worker {
     /* data of the case in hand, by set of inputs, then enum data_part, then the precision data without zeros (DATA_FULL) */
     int data_case[ROOM_SETS][WORKER_DATA]; /* -1 = none */
     struct op_data data[ROOM_SETS][WORKER_DATA];
+    struct phase_clock clock;  /* the ranges in it: the run, the case and the row in hand, the phase */
+    int range_case, range_row; /* -1: none */
     struct card *card; /* the check on the device; NULL: the CPU checks */
     bool card_tried;
 };
 
 /* A worker that holds nothing yet. Events go to `emit`, which takes the reference. */
 void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), void *context);
+/* Says what comes next, for which row (-1: for none of them alone) and how long it may take; by its name it belongs to a phase. */
 void worker_stage(struct worker *w, int row, const char *stage, double limit_s);
+/* Plan and device are there: the run's range begins, and the device knows whose clock it is on. */
+void worker_ready(struct worker *w);
 bool worker_handle(struct worker *w, const json_t *command, struct error *err);
 void worker_close(struct worker *w);
 /* Data of a row's case, made once and kept until another case is asked for. */

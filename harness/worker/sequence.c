@@ -106,9 +106,11 @@ static bool run_frame(struct frames_run *r, int frame, double *ns, struct error 
     worker_stage(r->w, r->index, stage, r->p->program.step_count * r->w->time_limit_s + 5);
     if (!ns)
         return rig_run(r->rig, err) && dev->ops->sync(dev, err);
+    phase_push(dev->clock, PHASE_MEASURING);
     bool ok = dev->ops->event(dev, &from, err) && dev->ops->event(dev, &to, err) && dev->ops->record(dev, from, err) &&
               rig_run(r->rig, err) && dev->ops->record(dev, to, err) && dev->ops->sync(dev, err) &&
               dev->ops->elapsed(dev, from, to, ns, err);
+    phase_pop(dev->clock);
     if (from)
         dev->ops->event_free(dev, from);
     if (to)

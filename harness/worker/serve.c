@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "device/nvtx.h"
 #include "op/chain.h"
 #include "message/options.h"
 #include "message/wire.h"
@@ -18,11 +19,57 @@ void worker_init(struct worker *w, void (*emit)(void *context, json_t *event), v
     *w = (struct worker){.emit = emit, .context = context};
     for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
         w->data_case[i / WORKER_DATA][i % WORKER_DATA] = -1;
+    w->range_case = w->range_row = -1;
+    phase_begin(&w->clock, PHASE_WAITING);
+    w->clock.draw_open = nvtx_open;
+    w->clock.draw_close = nvtx_close;
+}
+
+static enum phase phase_of(const char *stage)
+{
+    static const struct {
+        const char *stage;
+        enum phase phase;
+    } phases[] = {{"compile", PHASE_COMPILING}, {"data", PHASE_DATA},
+                  {"weights", PHASE_DATA},      {"pixels", PHASE_DATA},
+                  {"load", PHASE_LOADING},      {"plans", PHASE_PLANS},
+                  {"time", PHASE_MEASURING},    {"race", PHASE_MEASURING},
+                  {"ablate", PHASE_MEASURING},  {WORKER_STAGE_COUNTERS, PHASE_COUNTING},
+                  {"trace", PHASE_COUNTING},    {"count", PHASE_COUNTING},
+                  {"sample", PHASE_COUNTING},   {"count lines", PHASE_COUNTING}};
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
+        if (!strcmp(phases[i].stage, stage))
+            return phases[i].phase;
+    return PHASE_VERIFYING; /* a row runs, or what it wrote is looked at */
+}
+
+/* Ends the ranges of what is over; those of the case and the row stay while they are in hand. */
+static void enter_phase(struct worker *w, int row, enum phase phase)
+{
+    int in_case = row >= 0 ? w->plan.rows[row].case_index : w->range_case;
+    bool same_case = in_case == w->range_case, same_row = same_case && row == w->range_row;
+    phase_unwind(&w->clock, 1 + (same_case && in_case >= 0) + (same_row && row >= 0));
+    if (!same_case)
+        phase_open(&w->clock, w->plan.cases[in_case].id);
+    if (!same_row && row >= 0)
+        phase_open(&w->clock, w->plan.rows[row].id);
+    phase_push(&w->clock, phase);
+    w->range_case = in_case;
+    w->range_row = row;
 }
 
 void worker_stage(struct worker *w, int row, const char *stage, double limit_s)
 {
-    w->emit(w->context, json_pack("{s:s,s:i,s:s,s:f}", "event", "stage", "row", row, "stage", stage, "limit", limit_s));
+    enter_phase(w, row, phase_of(stage));
+    w->emit(w->context, json_pack("{s:s,s:i,s:s,s:s,s:f,s:o}", "event", "stage", "row", row, "stage", stage, "phase",
+                                  phase_name(phase_of(stage)), "limit", limit_s, "spent", wire_spent(&w->clock)));
+}
+
+void worker_ready(struct worker *w)
+{
+    phase_open(&w->clock, w->plan.scenario->name);
+    if (w->dev)
+        w->dev->clock = &w->clock;
 }
 
 /* Gives back what a slot holds. */
@@ -162,6 +209,7 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
             return false;
         open_library(w);
     }
+    worker_ready(w);
     return true;
 }
 
@@ -177,6 +225,7 @@ static void compile_row(void *context, int64_t i, int thread)
     struct build build;
     struct error ignored = {0}; /* it comes again, and is told, when the row's turn comes */
     (void)thread;
+    enter_phase(loop->w, row, PHASE_COMPILING);
     if ((loop->w->plan.rows[row].kind != PLAN_CHAIN || choose_unseen(&loop->w->plan, row, &ignored)) &&
         build_make(loop->w, &loop->w->plan.rows[row].program, &build, &ignored))
         build_free(&build);
@@ -210,7 +259,7 @@ static bool take_choices(struct worker *w, const json_t *choices, struct error *
     return true;
 }
 
-bool worker_handle(struct worker *w, const json_t *command, struct error *err)
+static bool obey(struct worker *w, const json_t *command, struct error *err)
 {
     const char *verb = text_of(command, "do");
     int row = (int)json_integer_value(json_object_get(command, "row"));
@@ -256,8 +305,18 @@ bool worker_handle(struct worker *w, const json_t *command, struct error *err)
     return error_set(err, ERROR_INTERNAL, "unknown command '%s'", verb);
 }
 
+bool worker_handle(struct worker *w, const json_t *command, struct error *err)
+{
+    bool ok = obey(w, command, err);
+    phase_unwind(&w->clock, 1); /* whatever an error left open */
+    w->range_case = w->range_row = -1;
+    w->emit(w->context, json_pack("{s:s,s:o}", "event", "spent", "spent", wire_spent(&w->clock)));
+    return ok;
+}
+
 void worker_close(struct worker *w)
 {
+    phase_unwind(&w->clock, 0);
     for (int i = 0; i < ROOM_SETS * WORKER_DATA; i++)
         drop_data(w, i / WORKER_DATA, i % WORKER_DATA);
     card_close(w->card);

@@ -169,6 +169,7 @@ bool bout_enter(struct bout *b, int i, struct error *err)
     if (!build_make(w, p, &b->builds[i], err) ||
         !rig_open_in(b->room, worker_timed_part(w, b->index[i]), w->dev, w->library, p, b->builds[i].images, false, &b->rigs[i], err))
         return false;
+    rig_set_name(b->rigs[i], w->plan.rows[b->index[i]].id);
     for (int set = 0; set < (b->room ? room_sets(b->room) : 1) && is_sound(b->rows[i]); set++) {
         rig_sit(b->rigs[i], set, 0);
         if (!bout_data(b, i, set, &data, err))

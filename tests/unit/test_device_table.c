@@ -26,9 +26,9 @@ static void every_hook_is_there(void **state)
                                       (void *)o->write,  (void *)o->read,       (void *)o->fill,     (void *)o->copy,
                                       (void *)o->load,   (void *)o->unload,     (void *)o->function, (void *)o->signature,
                                       (void *)o->symbol, (void *)o->tensor_map, (void *)o->launch,   (void *)o->sync};
-        const void *const timed[] = {(void *)o->event,      (void *)o->event_free,  (void *)o->record,    (void *)o->elapsed,
-                                     (void *)o->flush,      (void *)o->graph_begin, (void *)o->graph_end, (void *)o->graph_launch,
-                                     (void *)o->graph_free, (void *)o->range_push,  (void *)o->range_pop};
+        const void *const timed[] = {(void *)o->event,     (void *)o->event_free,   (void *)o->record,
+                                     (void *)o->elapsed,   (void *)o->flush,        (void *)o->graph_begin,
+                                     (void *)o->graph_end, (void *)o->graph_launch, (void *)o->graph_free};
         for (size_t i = 0; i < sizeof always / sizeof *always; i++)
             if (!always[i])
                 fail_msg("device %s lacks hook %zu", o->name, i);

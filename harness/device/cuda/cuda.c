@@ -245,6 +245,4 @@ const struct device_ops cuda_device = {
     .graph_end = cuda_graph_end,
     .graph_launch = cuda_graph_launch,
     .graph_free = cuda_graph_free,
-    .range_push = cuda_range_push,
-    .range_pop = cuda_range_pop,
 };

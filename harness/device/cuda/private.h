@@ -152,8 +152,6 @@ bool cuda_graph_begin(struct device *dev, struct error *err);
 bool cuda_graph_end(struct device *dev, struct device_graph **graph, struct error *err);
 bool cuda_graph_launch(struct device *dev, struct device_graph *graph, struct error *err);
 void cuda_graph_free(struct device *dev, struct device_graph *graph);
-void cuda_range_push(struct device *dev, const char *name);
-void cuda_range_pop(struct device *dev);
 /* cuda_clock.c */
 bool cuda_stamp(struct device *dev, int slot, struct error *err);
 double cuda_stamped_hz(struct device *dev, int from, int to);

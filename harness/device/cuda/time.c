@@ -1,11 +1,7 @@
-/* Events, graphs by stream capture, and NVTX ranges. */
+/* Events, and graphs by stream capture. */
 #include "base/text.h"
 #include "device/cuda/private.h"
 #include <stdlib.h>
-#if __has_include(<nvtx3/nvToolsExt.h>)
-#include <nvtx3/nvToolsExt.h>
-#define HAVE_NVTX 1
-#endif
 
 struct device_event {
     CUevent handle;
@@ -85,19 +81,4 @@ void cuda_graph_free(struct device *dev, struct device_graph *graph)
     s->api->cuGraphExecDestroy(graph->executable);
     s->api->cuGraphDestroy(graph->graph);
     free(graph);
-}
-
-/* Without a tool attached both calls cost nanoseconds. */
-void cuda_range_push(struct device *dev, const char *name)
-{
-#ifdef HAVE_NVTX
-    nvtxRangePushA(name);
-#endif
-}
-
-void cuda_range_pop(struct device *dev)
-{
-#ifdef HAVE_NVTX
-    nvtxRangePop();
-#endif
 }

@@ -1,0 +1,78 @@
+#include "report/spent.h"
+#include "report/number.h"
+#include <stddef.h>
+#include <string.h>
+
+/* The phase with the most seconds among those not `taken` yet, which it then is; PHASE_COUNT: none has any. */
+static enum phase heaviest(const double spent_s[PHASE_COUNT], bool taken[PHASE_COUNT])
+{
+    enum phase best = PHASE_COUNT;
+    for (int i = 0; i < PHASE_COUNT; i++)
+        if (!taken[i] && spent_s[i] > 0 && (best == PHASE_COUNT || spent_s[i] > spent_s[best]))
+            best = (enum phase)i;
+    if (best != PHASE_COUNT)
+        taken[best] = true;
+    return best;
+}
+
+/* "2.09 s", "1 min 12 s". */
+static void add_seconds(struct text *t, double seconds)
+{
+    char number[NUMBER_TEXT];
+    if (seconds < 59.5)
+        text_addf(t, "%s s", number_short(seconds, number));
+    else
+        text_add(t, number_duration(seconds, number));
+}
+
+void spent_line(struct text *t, const double spent_s[PHASE_COUNT])
+{
+    bool taken[PHASE_COUNT] = {0};
+    char share[NUMBER_TEXT];
+    double all = phase_sum(spent_s), rest = all;
+    add_seconds(t, all);
+    for (enum phase p; (p = heaviest(spent_s, taken)) != PHASE_COUNT && spent_s[p] >= 0.01 * all; rest -= spent_s[p]) {
+        text_addf(t, "%s%s ", rest == all ? ": " : ", ", phase_name(p));
+        add_seconds(t, spent_s[p]);
+        text_addf(t, " (%s %%)", number_percent(spent_s[p] / all, share));
+    }
+    if (rest > 0.0005 * all) {
+        text_add(t, ", the rest ");
+        add_seconds(t, rest);
+    }
+}
+
+/* The column that holds a phase, for what it is. */
+static const char *about(enum phase phase)
+{
+    for (const struct column *c = column_first(COLUMN_RUN); c; c = column_next(c))
+        if (c->offset == offsetof(struct run, spent_s) + (size_t)phase * sizeof(double))
+            return c->what;
+    return "";
+}
+
+void spent_document(struct document *d, const struct run *run)
+{
+    if (!(run->wall_s > 0))
+        return;
+    bool taken[PHASE_COUNT] = {0};
+    struct table *t = table_new();
+    char number[NUMBER_TEXT];
+    table_column(t, "phase", "", ALIGN_LEFT);
+    table_column(t, "seconds", "s", ALIGN_POINT);
+    table_column(t, "share", "%", ALIGN_RIGHT);
+    table_column(t, "what", "", ALIGN_LEFT);
+    for (enum phase p; (p = heaviest(run->spent_s, taken)) != PHASE_COUNT;) {
+        const char *what = about(p);
+        table_row(t, LINE_PLAIN);
+        table_cell(t, PAINT_NONE, "%s", phase_name(p));
+        table_number(t, PAINT_NONE, run->spent_s[p], number_3(run->spent_s[p], number));
+        table_number(t, PAINT_NONE, 100 * run->spent_s[p] / run->wall_s, number_percent(run->spent_s[p] / run->wall_s, number));
+        table_cell(t, PAINT_DIM, "%s", what + (strncmp(what, "of it: ", 7) ? 0 : 7));
+    }
+    table_row(t, LINE_PLAIN);
+    table_cell(t, PAINT_BOLD, "all");
+    table_number(t, PAINT_BOLD, run->wall_s, number_3(run->wall_s, number));
+    document_heading(d, 2, "Where the time went", NULL);
+    document_table(d, t, DETAIL_ALWAYS);
+}
