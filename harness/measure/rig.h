@@ -87,6 +87,8 @@ void rig_plan_use(struct rig *rig, int step, int plan);
 int rig_plan_among(
     const struct rig *rig,
     int step); /* how many the choice was made among: more than rig_plan_count where an earlier rig of this process made it */
+/* "2026-11-23", where an earlier run chose on that day (cudnn_remember); "". */
+const char *rig_plan_raced(const struct rig *rig, int step);
 int rig_plan_used(const struct rig *rig, int step);
 /* The plan in use is the fastest of those timed: later rigs of this process take it for an equal call without a search. */
 void rig_plan_keep(struct rig *rig, int step);

@@ -73,10 +73,14 @@ bool rig_library_make(struct rig *rig, int step, struct error *err)
             return make_like(rig, step, &conv, cudnn_plan_facts(rig->steps[i].plans[0]), err);
         }
     const struct cudnn_choice *chosen = cudnn_chosen(rig->library, &conv);
-    if (chosen && !rig->keep_inputs && make_like(rig, step, &conv, &chosen->facts, NULL)) {
+    if (chosen && !rig->keep_inputs) {
         own->among = chosen->among;
-        return true;
+        memcpy(own->raced, chosen->raced, sizeof own->raced);
+        if (make_like(rig, step, &conv, &chosen->facts, NULL))
+            return true;
+        cudnn_forget(rig->library, &conv);
     }
+    own->raced[0] = 0;
     own->among = own->plan_count =
         cudnn_plans(rig->library, &conv, rig->keep_inputs ? 1 : PLANS_MAX, &own->plans, err); /* to be checked, not timed: the first */
     return own->plan_count > 0;
@@ -151,6 +155,10 @@ const struct cudnn_plan_facts *rig_plan_facts(const struct rig *rig, int step, i
 int rig_plan_among(const struct rig *rig, int step)
 {
     return rig->steps[step].among;
+}
+const char *rig_plan_raced(const struct rig *rig, int step)
+{
+    return rig->steps[step].raced;
 }
 int rig_plan_used(const struct rig *rig, int step)
 {

@@ -21,6 +21,7 @@ struct rig_step {
     /* STEP_CUDNN */
     struct cudnn_plan **plans;
     int plan_count, plan;  /* plan: the one that runs */
+    char raced[16];        /* the day of the earlier run that chose, or "" */
     int among;             /* so many were timed when it was chosen, here or in an earlier rig of this process */
     struct rig_call *call; /* STEP_CALL */
     int leader;            /* an earlier step with the same call: it chooses, this one has a plan of its own like the chosen; -1: itself */

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "device/cuda/nvml.h"
 #include "device/nvtx.h"
 #include "op/chain.h"
 #include "message/options.h"
@@ -141,6 +142,21 @@ static const char *text_of(const json_t *o, const char *key)
     return json_string_value(json_object_get(o, key));
 }
 
+/* The library's choices of earlier runs hold as long as nothing changes that may make another plan the fastest. */
+static void remember_plans(struct worker *w)
+{
+    char version[128];
+    struct nvml_sample s = {.power_limit_w = -1};
+    struct error ignored = {0};
+    cudnn_version(w->library, version, sizeof version);
+    if (nvml_open(&ignored))
+        nvml_read(w->dev->uuid, &s);
+    char *state = text_format("%s, driver %s, %s, SM at %.0f MHz at most, power limit %.0f W", version, w->dev->driver, w->dev->uuid,
+                              w->dev->chip.clock_max_hz / 1e6, s.power_limit_w);
+    cudnn_remember(w->library, state);
+    free(state);
+}
+
 static void open_library(struct worker *w)
 {
     struct error err = {0};
@@ -148,6 +164,8 @@ static void open_library(struct worker *w)
         return;
     if (!cudnn_open(w->dev, &w->library, &err))
         snprintf(w->library_error, sizeof w->library_error, "%.500s", err.text);
+    else
+        remember_plans(w);
 }
 
 /* What will compile: "bundle" where nothing can but a bundle is to be had; "" when nobody asked. */

@@ -105,9 +105,10 @@ static void record_plans(struct bout *b, int i, int step, const double *medians)
     const char *mode = work->dtype != DTYPE_F32  ? ""
                        : work->math == MATH_TF32 ? ", tf32 as by cuDNN's default"
                                                  : ", strict f32 (cuDNN's default is tf32)";
+    const char *raced = rig_plan_raced(rig, step);
     char *plan = cudnn_plan_said(best);
-    char *engine = text_format("%s%s%s%s%s best of %d%s", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "",
-                               layer ? ": " : "", plan, rig_plan_among(rig, step), mode);
+    char *engine = text_format("%s%s%s%s%s best of %d%s%s%s", row->engine ? row->engine : "", row->engine ? "; " : "", layer ? layer : "",
+                               layer ? ": " : "", plan, rig_plan_among(rig, step), raced[0] ? ", plan remembered from " : "", raced, mode);
     row_set(&row->engine, engine);
     row->engine_number = layer ? -1 : best->engine;
     free(engine);

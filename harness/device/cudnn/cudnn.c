@@ -93,6 +93,8 @@ void cudnn_close(struct cudnn *handle)
         handle->api->cudnnBackendDestroyDescriptor(handle->properties);
     if (handle->handle)
         handle->api->cudnnDestroy(handle->handle);
+    json_decref(handle->memory);
+    free(handle->memory_path);
     free(handle->choices);
     free(handle);
 }
@@ -115,20 +117,47 @@ void cudnn_only(struct cudnn *handle, const char *said)
     handle->only = said;
 }
 
-void cudnn_choose(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, int among)
-{
-    if (cudnn_chosen(handle, conv))
-        return;
-    handle->choices = xrealloc(handle->choices, sizeof *handle->choices * (size_t)(handle->choice_count + 1));
-    handle->choices[handle->choice_count++] = (struct cudnn_choice){.conv = *conv, .facts = *facts, .among = among};
-}
-
-const struct cudnn_choice *cudnn_chosen(const struct cudnn *handle, const struct cudnn_conv *conv)
+/* -1: none. */
+static int choice_find(const struct cudnn *handle, const struct cudnn_conv *conv)
 {
     for (int i = 0; i < handle->choice_count; i++)
         if (cudnn_conv_same(&handle->choices[i].conv, conv))
-            return &handle->choices[i];
-    return NULL;
+            return i;
+    return -1;
+}
+
+static const struct cudnn_choice *choice_add(struct cudnn *handle, const struct cudnn_choice *choice)
+{
+    handle->choices = xrealloc(handle->choices, sizeof *handle->choices * (size_t)(handle->choice_count + 1));
+    handle->choices[handle->choice_count] = *choice;
+    return &handle->choices[handle->choice_count++];
+}
+
+void cudnn_choose(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, int among)
+{
+    if (choice_find(handle, conv) >= 0)
+        return;
+    cudnn_memorize(handle, choice_add(handle, &(struct cudnn_choice){.conv = *conv, .facts = *facts, .among = among}));
+}
+
+const struct cudnn_choice *cudnn_chosen(struct cudnn *handle, const struct cudnn_conv *conv)
+{
+    struct cudnn_choice recalled;
+    int i = choice_find(handle, conv);
+    const struct cudnn_choice *choice = i >= 0                                  ? &handle->choices[i]
+                                        : cudnn_recall(handle, conv, &recalled) ? choice_add(handle, &recalled)
+                                                                                : NULL;
+    size_t n = choice ? strlen(choice->facts.text) : 0;
+    bool allowed = choice && (!handle->only || (!strncmp(handle->only, choice->facts.text, n) && handle->only[n] == ','));
+    return allowed ? choice : NULL;
+}
+
+void cudnn_forget(struct cudnn *handle, const struct cudnn_conv *conv)
+{
+    int i = choice_find(handle, conv);
+    if (i >= 0)
+        handle->choices[i] = handle->choices[--handle->choice_count];
+    cudnn_unlearn(handle, conv);
 }
 
 void cudnn_version(const struct cudnn *handle, char *out, size_t bytes)

@@ -42,15 +42,21 @@ int cudnn_plans(struct cudnn *handle, const struct cudnn_conv *conv, int most, s
  * on error. */
 struct cudnn_plan *cudnn_plan_again(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *like,
                                     struct error *err);
-/* Which plan timing found the fastest of `among` for a convolution, kept as long as the handle: the layers of a chain, and its other
- * chains, need not search again. cudnn_chosen: NULL when none was kept. */
+/* Which plan timing found the fastest of `among` for a convolution, kept as long as the handle, so that the layers of a chain and its other
+ * chains need not search again, and on disk (cudnn_remember), so that the next run need not. cudnn_chosen: NULL when none was kept. */
 struct cudnn_choice {
     struct cudnn_conv conv;
-    struct cudnn_plan_facts facts;
+    struct cudnn_plan_facts facts; /* of one from the disk: text, mode and notes, which are what cudnn_plan_again asks for */
     int among;
+    char raced[16]; /* "2026-11-23": by an earlier run, on that day (UTC); "": by this one */
 };
 void cudnn_choose(struct cudnn *handle, const struct cudnn_conv *conv, const struct cudnn_plan_facts *facts, int among);
-const struct cudnn_choice *cudnn_chosen(const struct cudnn *handle, const struct cudnn_conv *conv);
+const struct cudnn_choice *cudnn_chosen(struct cudnn *handle, const struct cudnn_conv *conv);
+/* The choice no longer holds, as when cuDNN does not offer the plan any more: the next cudnn_choose replaces it. */
+void cudnn_forget(struct cudnn *handle, const struct cudnn_conv *conv);
+/* From here on choices are taken from disk and kept there. `state` is all that may make another plan the fastest: the library's version,
+ * driver, GPU, its clocks and power limit; choices made under another state are not found. */
+void cudnn_remember(struct cudnn *handle, const char *state);
 bool cudnn_conv_same(const struct cudnn_conv *a, const struct cudnn_conv *b);
 void cudnn_plan_free(struct cudnn_plan *plan);
 const struct cudnn_plan_facts *cudnn_plan_facts(const struct cudnn_plan *plan);

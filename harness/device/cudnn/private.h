@@ -4,6 +4,7 @@
 
 #include "device/cudnn/cudnn.h"
 #include "device/cudnn/api.h"
+#include <jansson.h>
 
 struct cudnn {
     const struct cudnn_api *api;
@@ -15,7 +16,13 @@ struct cudnn {
     const char *only;                           /* cudnn_only; or NULL */
     struct cudnn_choice *choices;
     int choice_count;
+    json_t *memory; /* {"state": .., "plans": {CONVOLUTION: {..}}}: what is on disk; NULL: nobody asked for it, or there is no cache */
+    char *memory_path;
 };
+/* remember.c: what the disk knows of a convolution, and telling it. */
+bool cudnn_recall(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out);
+void cudnn_memorize(struct cudnn *handle, const struct cudnn_choice *choice);
+void cudnn_unlearn(struct cudnn *handle, const struct cudnn_conv *conv);
 
 /* Ids of the tensors in the graph. */
 enum { UID_X = 1, UID_W, UID_Y, UID_BIAS, UID_RESIDUAL, UID_VIRTUAL };

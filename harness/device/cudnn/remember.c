@@ -1,0 +1,110 @@
+/* The choices of earlier runs, in the compiler's cache folder: one file for each machine state, JSON, replaced as a whole. What cannot be
+ * read or is not ours is as good as absent: the plans are raced again. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "device/compile/compile.h"
+#include "device/cudnn/private.h"
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define FILE_MAX_BYTES (16u << 20)
+
+/* The graph, and with it the call: everything that cudnn_conv_same compares. */
+static char *conv_text(const struct cudnn_conv *c)
+{
+    return text_format(
+        "n%lld c%lld h%lld w%lld k%lld r%lld s%lld p%lld q%lld stride%lld pad%lld dilation%lld groups%lld d%lld t%lld o%lld %s "
+        "%s %s bias%d residual%d activation%d %.17g",
+        (long long)c->n, (long long)c->c, (long long)c->h, (long long)c->w, (long long)c->k, (long long)c->r, (long long)c->s,
+        (long long)c->p, (long long)c->q, (long long)c->stride, (long long)c->pad, (long long)c->dilation, (long long)c->groups,
+        (long long)c->d, (long long)c->t, (long long)c->o, dtype_name(c->dtype), layout_name(c->layout), math_name(c->math), c->bias,
+        c->residual, c->activation, c->alpha);
+}
+
+static json_t *read_file(const char *path)
+{
+    size_t bytes;
+    char *data = file_exists(path) ? file_read(path, FILE_MAX_BYTES, &bytes, NULL) : NULL;
+    json_t *all = data ? json_loadb(data, bytes, 0, NULL) : NULL;
+    free(data);
+    if (json_is_object(all))
+        return all;
+    json_decref(all);
+    return json_object();
+}
+
+void cudnn_remember(struct cudnn *handle, const char *state)
+{
+    char hash[HASH_TEXT], why[512], name[64];
+    char *folder = compile_cache_folder(why, sizeof why);
+    if (!folder)
+        return;
+    hash_bytes(state, strlen(state), hash);
+    snprintf(name, sizeof name, "cudnn-plans-%.24s.json", hash);
+    free(handle->memory_path);
+    json_decref(handle->memory);
+    handle->memory_path = file_join(folder, name);
+    handle->memory = read_file(handle->memory_path);
+    json_object_set_new(handle->memory, "state", json_string(state));
+    free(folder);
+}
+
+static json_t *memory_plans(struct cudnn *handle)
+{
+    json_t *plans = json_object_get(handle->memory, "plans");
+    if (json_is_object(plans) || !handle->memory)
+        return plans;
+    json_object_set_new(handle->memory, "plans", json_object());
+    return json_object_get(handle->memory, "plans");
+}
+
+bool cudnn_recall(struct cudnn *handle, const struct cudnn_conv *conv, struct cudnn_choice *out)
+{
+    char *key = conv_text(conv);
+    const json_t *one = json_object_get(memory_plans(handle), key);
+    const char *text = json_string_value(json_object_get(one, "text")), *notes = json_string_value(json_object_get(one, "notes")),
+               *raced = json_string_value(json_object_get(one, "raced")), *mode = json_string_value(json_object_get(one, "mode"));
+    *out = (struct cudnn_choice){.conv = *conv, .among = (int)json_integer_value(json_object_get(one, "among"))};
+    bool known = text && notes && raced && strlen(raced) == 10 && mode && mode[0] && strchr("ABF", mode[0]) && out->among > 0;
+    free(key);
+    if (!known)
+        return false;
+    out->facts.mode = mode[0];
+    snprintf(out->facts.text, sizeof out->facts.text, "%s", text);
+    snprintf(out->facts.notes, sizeof out->facts.notes, "%s", notes);
+    snprintf(out->raced, sizeof out->raced, "%s", raced);
+    return true;
+}
+
+void cudnn_unlearn(struct cudnn *handle, const struct cudnn_conv *conv)
+{
+    char *key = conv_text(conv);
+    json_object_del(memory_plans(handle), key);
+    free(key);
+}
+
+/* Others may have written meanwhile: theirs stay. */
+void cudnn_memorize(struct cudnn *handle, const struct cudnn_choice *choice)
+{
+    if (!handle->memory)
+        return;
+    char day[16], *key = conv_text(&choice->conv);
+    time_t now = time(NULL);
+    strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
+    json_t *theirs = read_file(handle->memory_path), *plans = json_object_get(theirs, "plans");
+    if (json_is_object(plans))
+        json_object_update_missing(memory_plans(handle), plans);
+    json_object_set_new(memory_plans(handle), key,
+                        json_pack("{s:s,s:s,s:s,s:s#,s:i}", "raced", day, "text", choice->facts.text, "notes", choice->facts.notes, "mode",
+                                  &choice->facts.mode, 1, "among", choice->among));
+    char *text = json_dumps(handle->memory, JSON_INDENT(1) | JSON_SORT_KEYS);
+    if (text)
+        file_write(handle->memory_path, text, strlen(text), NULL); /* a full disk costs the next run its time, not this one its result */
+    free(text);
+    json_decref(theirs);
+    free(key);
+}

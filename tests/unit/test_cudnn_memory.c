@@ -1,0 +1,197 @@
+/* device/cudnn/remember: what one process chose the next one finds, and nobody else does. No library is needed: a handle without one. */
+#include "base/file.h"
+#include "base/text.h"
+#include "device/cudnn/private.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define STATE "cudnn 9.19.0, driver 580.1, GPU-1, SM at 1980 MHz at most, power limit 700 W"
+static char folder[] = "/tmp/cudnn-memory-XXXXXX";
+static const struct cudnn_conv body = {.n = 1,
+                                       .c = 64,
+                                       .h = 720,
+                                       .w = 1280,
+                                       .k = 64,
+                                       .r = 3,
+                                       .s = 3,
+                                       .p = 720,
+                                       .q = 1280,
+                                       .stride = 1,
+                                       .pad = 1,
+                                       .dilation = 1,
+                                       .groups = 1,
+                                       .dtype = DTYPE_F16,
+                                       .layout = LAYOUT_NHWC,
+                                       .math = MATH_F16_ACC32,
+                                       .bias = true,
+                                       .activation = 1};
+static const struct cudnn_plan_facts plan = {
+    .text = "engine 62 TILE_SIZE=4 CGA_M=8", .engine = 62, .mode = 'B', .rank = 3, .notes = "TENSOR_CORE BIAS_NARROWED"};
+
+static struct cudnn *opened(const char *state)
+{
+    struct cudnn *h = xcalloc(1, sizeof *h);
+    if (state)
+        cudnn_remember(h, state);
+    return h;
+}
+
+static int set_up(void **state)
+{
+    return !mkdtemp(folder) || setenv("BENCH_CACHE", folder, 1);
+}
+
+static int tear_down(void **state)
+{
+    char *command = text_format("rm -rf '%s'", folder);
+    int failed = system(command);
+    free(command);
+    return failed;
+}
+
+static void the_next_process_finds_it(void **state)
+{
+    struct cudnn *first = opened(STATE);
+    assert_null(cudnn_chosen(first, &body));
+    cudnn_choose(first, &body, &plan, 24);
+    assert_string_equal(cudnn_chosen(first, &body)->raced, ""); /* its own */
+    cudnn_close(first);
+
+    struct cudnn *next = opened(STATE);
+    const struct cudnn_choice *found = cudnn_chosen(next, &body);
+    char today[16];
+    time_t now = time(NULL);
+    strftime(today, sizeof today, "%Y-%m-%d", gmtime(&now));
+    assert_non_null(found);
+    assert_string_equal(found->raced, today);
+    assert_string_equal(found->facts.text, plan.text);
+    assert_string_equal(found->facts.notes, plan.notes);
+    assert_int_equal(found->facts.mode, 'B');
+    assert_int_equal(found->among, 24);
+    cudnn_close(next);
+}
+
+/* Another graph, another state, nobody who asks: all of them race. */
+static void nobody_else_does(void **state)
+{
+    static const char *const others[] = {"cudnn 9.14.0, driver 580.1, GPU-1, SM at 1980 MHz at most, power limit 700 W",
+                                         "cudnn 9.19.0, driver 590.1, GPU-1, SM at 1980 MHz at most, power limit 700 W",
+                                         "cudnn 9.19.0, driver 580.1, GPU-2, SM at 1980 MHz at most, power limit 700 W",
+                                         "cudnn 9.19.0, driver 580.1, GPU-1, SM at 1500 MHz at most, power limit 700 W",
+                                         "cudnn 9.19.0, driver 580.1, GPU-1, SM at 1980 MHz at most, power limit 400 W",
+                                         NULL};
+    for (int i = 0; i <= 5; i++) {
+        struct cudnn *h = opened(others[i]);
+        assert_null(cudnn_chosen(h, &body));
+        cudnn_close(h);
+    }
+    struct cudnn *h = opened(STATE);
+    struct cudnn_conv conv[6] = {body, body, body, body, body, body};
+    conv[0].w++;
+    conv[1].math = MATH_F16_ACC16;
+    conv[2].residual = true;
+    conv[3].activation = 2;
+    conv[4].layout = LAYOUT_NCHW;
+    conv[5].alpha = 0.1;
+    for (int i = 0; i < 6; i++)
+        assert_null(cudnn_chosen(h, &conv[i]));
+    assert_non_null(cudnn_chosen(h, &body));
+    cudnn_close(h);
+}
+
+static void one_that_fails_is_raced_again(void **state)
+{
+    struct cudnn_plan_facts other = plan;
+    strcpy(other.text, "engine 7");
+    struct cudnn *h = opened(STATE);
+    assert_non_null(cudnn_chosen(h, &body));
+    cudnn_forget(h, &body);
+    assert_null(cudnn_chosen(h, &body));
+    cudnn_choose(h, &body, &other, 12);
+    cudnn_close(h);
+    h = opened(STATE);
+    assert_string_equal(cudnn_chosen(h, &body)->facts.text, "engine 7");
+    /* One that counts runs the plan that was timed, whatever is remembered. */
+    cudnn_only(h, "engine 62 TILE_SIZE=4 CGA_M=8, mode B rank 3, best of 24");
+    assert_null(cudnn_chosen(h, &body));
+    cudnn_only(h, "engine 7, mode A rank 0, best of 12");
+    assert_non_null(cudnn_chosen(h, &body));
+    cudnn_only(h, "engine 70, mode A rank 0, best of 12");
+    assert_null(cudnn_chosen(h, &body));
+    cudnn_close(h);
+}
+
+/* Two processes at once: both choices stay. */
+static void two_write(void **state)
+{
+    struct cudnn_conv one = body, two = body;
+    one.c = 32;
+    two.c = 48;
+    struct cudnn *a = opened(STATE), *b = opened(STATE);
+    cudnn_choose(a, &one, &plan, 24);
+    cudnn_choose(b, &two, &plan, 24);
+    cudnn_close(a);
+    cudnn_close(b);
+    struct cudnn *h = opened(STATE);
+    assert_non_null(cudnn_chosen(h, &one));
+    assert_non_null(cudnn_chosen(h, &two));
+    cudnn_close(h);
+}
+
+static void damage_is_absence(void **state)
+{
+    static const char *const contents[] = {
+        "",
+        "{",
+        "[1]",
+        "{\"plans\": 3}",
+        "{\"plans\": {\"%s\": 1}}",
+        "{\"plans\": {\"%s\": {\"text\": 1, \"raced\": \"2026-11-23\"}}}",
+        "{\"plans\": {\"%s\": {\"text\":\"e\",\"notes\":\"\",\"raced\":\"2026-11-23\",\"mode\":\"\",\"among\":24}}}",
+        "{\"plans\": {\"%s\": {\"text\":\"e\",\"notes\":\"\",\"raced\":\"2026-11-23\",\"mode\":\"X\",\"among\":24}}}",
+        "{\"plans\": {\"%s\": {\"text\":\"e\",\"notes\":\"\",\"raced\":\"soon\",\"mode\":\"A\",\"among\":24}}}",
+        "{\"plans\": {\"%s\": {\"text\":\"e\",\"notes\":\"\",\"raced\":\"2026-11-23\",\"mode\":\"A\",\"among\":-1}}}",
+        "{\"plans\": {\"%s\": {\"text\":\"e\",\"notes\":\"\",\"raced\":\"2026-11-23\",\"mode\":\"A\",\"among\":24}}}"};
+    size_t count = sizeof contents / sizeof *contents;
+    struct cudnn *h = opened("damage");
+    cudnn_choose(h, &body, &plan, 24);
+    json_t *plans = json_object_get(h->memory, "plans");
+    char *path = xstrdup(h->memory_path), *key = xstrdup(json_object_iter_key(json_object_iter(plans)));
+    cudnn_close(h);
+    for (size_t i = 0; i < count; i++) {
+        const char *at = strstr(contents[i], "%s");
+        char *text = at ? text_format("%.*s%s%s", (int)(at - contents[i]), contents[i], key, at + 2) : xstrdup(contents[i]);
+        assert_true(file_write(path, text, strlen(text), NULL));
+        h = opened("damage");
+        if (i == count - 1) /* the one that is whole */
+            assert_non_null(cudnn_chosen(h, &body));
+        else if (cudnn_chosen(h, &body))
+            fail_msg("taken: %s", text);
+        cudnn_close(h);
+        h = opened("damage"); /* and written anew */
+        if (i < count - 1) {
+            cudnn_choose(h, &body, &plan, 24);
+            cudnn_close(h);
+            h = opened("damage");
+            assert_non_null(cudnn_chosen(h, &body));
+        }
+        cudnn_close(h);
+        free(text);
+    }
+    free(path);
+    free(key);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_next_process_finds_it), cmocka_unit_test(nobody_else_does),
+                                       cmocka_unit_test(one_that_fails_is_raced_again), cmocka_unit_test(two_write),
+                                       cmocka_unit_test(damage_is_absence)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
