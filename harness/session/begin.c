@@ -201,7 +201,8 @@ bool session_open(struct session *s, struct error *err)
     if (chip)
         emu = text_format("emu:%s%s", chip, bare && o->plan.device[3] ? ",no-check" : "");
     scenario_free(sc);
-    struct session_probe ask = {bare && emu ? emu : o->plan.device, emu, o->plan.compiler, o->plan.bundle, .compiles = true};
+    struct session_probe ask = {bare && emu ? emu : o->plan.device, emu, o->plan.compiler, o->plan.bundle, .compiles = true,
+                                o->inside ? NULL : &s->worker};
     bool ok = session_device(&ask, o->interrupted, &s->device, err);
     free(emu);
     if (!ok)

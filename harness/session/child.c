@@ -187,52 +187,73 @@ bool child_failure(const json_t *event, struct error *err)
     return error_hint(err, "%s", hint ? hint : "");
 }
 
-/* The answer or NULL; *died: the worker is gone, and *err says how. */
-static json_t *ask_once(const char *who, const json_t *command, const char *answer, double limit_s, volatile sig_atomic_t *interrupted,
-                        bool *died, struct error *err)
+int child_any(const struct child *children, int count, double deadline_s, volatile sig_atomic_t *interrupted)
 {
-    struct child child;
+    struct pollfd *fds = xcalloc((size_t)count, sizeof *fds);
+    int found = -1, alive = 0;
+    for (int i = 0; i < count; i++) {
+        fds[i] = (struct pollfd){.fd = children[i].pid > 0 ? children[i].fd : -1, .events = POLLIN};
+        alive += children[i].pid > 0;
+        if (children[i].pid > 0 && children[i].used && memchr(children[i].buffer, '\n', children[i].used))
+            found = i;
+    }
+    while (alive && found < 0 && !(interrupted && *interrupted) && clock_s() < deadline_s)
+        if (poll(fds, (nfds_t)count, 200) > 0)
+            for (int i = 0; i < count && found < 0; i++)
+                found = fds[i].revents ? i : -1;
+    free(fds);
+    return found;
+}
+
+/* The answer or NULL, with the command's end behind it; *died: the worker is gone, and *err says how. */
+static json_t *ask_once(const char *who, const json_t *command, const char *answer, double limit_s, struct child *child,
+                        volatile sig_atomic_t *interrupted, bool *died, struct error *err)
+{
     char how[512];
-    json_t *event = NULL;
+    json_t *found = NULL;
     bool over = false;
-    if (!child_start(&child, err))
+    if (!child_start(child, err))
         return NULL;
-    child_send(&child, json_incref((json_t *)(uintptr_t)command));
+    child_send(child, json_incref((json_t *)(uintptr_t)command));
     double deadline = clock_s() + limit_s;
     while (!over) {
-        enum child_event what = child_next(&child, deadline, interrupted, &event);
+        json_t *event = NULL;
+        enum child_event what = child_next(child, deadline, interrupted, &event);
         const char *name = what == CHILD_EVENT ? json_string_value(json_object_get(event, "event")) : NULL;
         if (name && !strcmp(name, answer))
-            break;
-        over = what != CHILD_EVENT || (name && !strcmp(name, "failed"));
+            found = json_incref(event);
+        over = what != CHILD_EVENT || (name && (!strcmp(name, "failed") || !strcmp(name, "done")));
         *died = what == CHILD_DIED;
-        if (what == CHILD_EVENT && over)
+        if (name && !strcmp(name, "failed"))
             child_failure(event, err);
         else if (what == CHILD_INTERRUPTED)
             error_set(err, ERROR_INTERRUPTED, "interrupted");
         else if (what == CHILD_LATE)
             error_set(err, ERROR_ENVIRONMENT, "%s did not answer within %.0f s", who, limit_s);
         if (*died) {
-            child_stop(&child, how, sizeof how);
+            child_stop(child, how, sizeof how);
             error_set(err, ERROR_ENVIRONMENT, "%s died: %s", who, how);
         }
         json_decref(event);
-        event = NULL;
     }
-    child_stop(&child, NULL, 0);
-    return event;
+    return found;
 }
 
-json_t *child_ask(const char *who, const json_t *command, const char *answer, double limit_s, volatile sig_atomic_t *interrupted,
-                  struct error *err)
+json_t *child_ask(const char *who, const json_t *command, const char *answer, double limit_s, struct child *keep,
+                  volatile sig_atomic_t *interrupted, struct error *err)
 {
+    struct child child = {.fd = -1, .errors = -1};
     json_t *event = NULL;
     bool died = true;
     for (int i = 0; i < CHILD_TRIES && died && !event; i++) {
         died = false;
-        event = ask_once(who, command, answer, limit_s, interrupted, &died, err);
+        event = ask_once(who, command, answer, limit_s, &child, interrupted, &died, err);
     }
     if (event)
         error_clear(err);
+    if (event && keep && child.pid > 0)
+        *keep = child;
+    else
+        child_stop(&child, NULL, 0);
     return event;
 }

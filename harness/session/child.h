@@ -16,6 +16,8 @@ struct child {
     int errors; /* a memory file that holds what it wrote to stderr */
     char *buffer;
     size_t used, cap;
+    bool launched, ready; /* its setup was sent; and answered */
+    bool ahead;           /* a command was sent behind the setup, before that was answered */
 };
 enum child_event { CHILD_EVENT, CHILD_DIED, CHILD_LATE, CHILD_INTERRUPTED };
 
@@ -24,15 +26,19 @@ bool child_start(struct child *child, struct error *err);
 bool child_send(struct child *child, json_t *command);
 /* Waits for the next event until `deadline_s` (CLOCK_MONOTONIC seconds; 0 = for ever). *event is a new reference on CHILD_EVENT. */
 enum child_event child_next(struct child *child, double deadline_s, volatile sig_atomic_t *interrupted, json_t **event);
+/* Waits for the first of `count` that has an event or is gone: its index; child_next tells which without waiting. Those with pid 0 are
+ * passed over. -1: interrupted, too late, or nobody is left. */
+int child_any(const struct child *children, int count, double deadline_s, volatile sig_atomic_t *interrupted);
 /* Kills (SIGKILL), reaps, frees. `how` (may be NULL) receives "killed by signal 11 (Segmentation fault)", "exited with 1", plus its last
  * line on stderr. */
 void child_stop(struct child *child, char *how, size_t how_bytes);
 /* What a "failed" event says, as an error. False. */
 bool child_failure(const json_t *event, struct error *err);
-/* One command to a throw-away worker: the event called `answer` (new reference), NULL + err otherwise. One that is killed from outside is
- * asked again. `who` begins the sentence of a worker that dies or does not answer in time. */
-json_t *child_ask(const char *who, const json_t *command, const char *answer, double limit_s, volatile sig_atomic_t *interrupted,
-                  struct error *err);
+/* One command to a new worker: the event called `answer` (new reference), NULL + err otherwise. One that is killed from outside is asked
+ * again. `who` begins the sentence of a worker that dies or does not answer in time. `keep`: the worker, when it has answered; NULL: it is
+ * thrown away. */
+json_t *child_ask(const char *who, const json_t *command, const char *answer, double limit_s, struct child *keep,
+                  volatile sig_atomic_t *interrupted, struct error *err);
 /* How often a worker is started that dies before it takes up anything: killed from outside, short of memory. */
 #define CHILD_TRIES 3
 

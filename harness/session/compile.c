@@ -1,11 +1,21 @@
-/* A few workers that only fill the compiler's cache; what goes wrong here is told when the row's turn comes. */
+/* Workers that only fill the compiler's cache, one a core; what goes wrong here is told when the row's turn comes. */
 #include "base/pool.h"
 #include "base/text.h"
 #include "session/parent.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPILERS_MAX 8
+#define COMPILE_LIMIT_S 180.0
+#define AHEAD 2 /* rows that a compiler has been given: one that it compiles, and the next, so that it never waits for us */
+
+struct compilers {
+    struct session *s;
+    struct child *children;
+    int *given; /* by child: commands that it has not answered, its setup among them */
+    int count;
+    int *rows; /* to be compiled */
+    int row_count, next, compiled;
+};
 
 static bool same_build(const struct program *a, const struct program *b)
 {
@@ -17,50 +27,75 @@ static bool same_build(const struct program *a, const struct program *b)
     return true;
 }
 
+/* Each build once. */
+static void find_rows(struct compilers *c)
+{
+    const struct session *s = c->s;
+    c->rows = xcalloc((size_t)s->plan.row_count + 1, sizeof *c->rows);
+    for (int i = 0; i < s->plan.row_count; i++) {
+        const struct plan_row *p = &s->plan.rows[i];
+        bool again = s->kept[i] || s->rows[i]->status != ROW_PLANNED || (p->kind == PLAN_CHAIN && p->chain->pick != CHAIN_KERNEL);
+        for (int k = 0; k < c->row_count && !again && p->kind != PLAN_CHAIN; k++)
+            again = same_build(&s->plan.rows[c->rows[k]].program, &p->program);
+        if (!again)
+            c->rows[c->row_count++] = i;
+    }
+}
+
+/* Rows to compiler k until it has enough; without any it is sent home. */
+static void feed(struct compilers *c, int k)
+{
+    while (c->given[k] < AHEAD && c->next < c->row_count) {
+        child_send(&c->children[k], json_pack("{s:s,s:[i]}", "do", "compile", "rows", c->rows[c->next++]));
+        c->given[k]++;
+    }
+    if (!c->given[k])
+        child_stop(&c->children[k], NULL, 0);
+}
+
+static void take(struct compilers *c, int k, const json_t *event)
+{
+    const char *name = json_string_value(json_object_get(event, "event"));
+    if (name && !strcmp(name, "compiled")) {
+        char *what = text_format("compile %d of %d", ++c->compiled, c->row_count);
+        session_progress(c->s, what);
+        free(what);
+    } else if (name && !strcmp(name, "failed")) {
+        child_stop(&c->children[k], NULL, 0);
+    } else if (name && !strcmp(name, "done")) {
+        c->given[k]--;
+        feed(c, k);
+    }
+}
+
 void session_precompile(struct session *s)
 {
-    struct child compilers[COMPILERS_MAX] = {0};
-    json_t *work[COMPILERS_MAX] = {0};
-    int count = pool_threads() < COMPILERS_MAX ? pool_threads() : COMPILERS_MAX, next = 0, wanted = 0, got = 0;
+    struct compilers c = {.s = s};
     struct error ignored = {0};
-    for (int i = 0; i < s->plan.row_count; i++) {
-        bool again = s->kept[i] || s->rows[i]->status != ROW_PLANNED ||
-                     (s->plan.rows[i].kind == PLAN_CHAIN && s->plan.rows[i].chain->pick != CHAIN_KERNEL);
-        for (int k = 0; k < i && !again && s->plan.rows[i].kind != PLAN_CHAIN; k++)
-            again = s->rows[k]->status == ROW_PLANNED && same_build(&s->plan.rows[k].program, &s->plan.rows[i].program);
-        if (again)
-            continue;
-        if (!work[next])
-            work[next] = json_array();
-        json_array_append_new(work[next], json_integer(i));
-        next = (next + 1) % count;
-        wanted++;
-    }
-    for (int c = 0; c < count; c++) {
-        compilers[c].fd = compilers[c].errors = -1;
-        if (work[c] && child_start(&compilers[c], &ignored)) {
-            child_send(&compilers[c], session_setup(s, true));
-            child_send(&compilers[c], json_pack("{s:s,s:O}", "do", "compile", "rows", work[c]));
+    int k;
+    find_rows(&c);
+    c.count = pool_threads() < c.row_count ? pool_threads() : c.row_count;
+    c.children = xcalloc((size_t)c.count + 1, sizeof *c.children);
+    c.given = xcalloc((size_t)c.count + 1, sizeof *c.given);
+    for (k = 0; k < c.count; k++) {
+        c.children[k].fd = c.children[k].errors = -1;
+        if (child_start(&c.children[k], &ignored)) {
+            child_send(&c.children[k], session_setup(s, true));
+            c.given[k] = 1;
+            feed(&c, k);
         }
     }
-    for (int c = 0; c < count; c++) {
-        int dones = 0;
-        while (compilers[c].pid > 0 && dones < 2) {
-            json_t *event = NULL;
-            if (child_next(&compilers[c], clock_s() + 180, s->options->interrupted, &event) != CHILD_EVENT)
-                break;
-            const char *name = json_string_value(json_object_get(event, "event"));
-            dones += name && !strcmp(name, "done");
-            if (name && !strcmp(name, "failed"))
-                dones = 2;
-            if (name && !strcmp(name, "compiled")) {
-                char *what = text_format("compile %d of %d", ++got, wanted);
-                session_progress(s, what);
-                free(what);
-            }
-            json_decref(event);
-        }
-        child_stop(&compilers[c], NULL, 0);
-        json_decref(work[c]);
+    while ((k = child_any(c.children, c.count, clock_s() + COMPILE_LIMIT_S, s->options->interrupted)) >= 0) {
+        json_t *event = NULL;
+        if (child_next(&c.children[k], clock_s() + COMPILE_LIMIT_S, s->options->interrupted, &event) == CHILD_EVENT)
+            take(&c, k, event);
+        else
+            child_stop(&c.children[k], NULL, 0);
+        json_decref(event);
     }
+    for (k = 0; k < c.count; k++)
+        child_stop(&c.children[k], NULL, 0);
+    free(c.children);
+    free(c.given);
+    free(c.rows);
 }

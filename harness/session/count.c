@@ -128,16 +128,39 @@ static void no_event(struct session *s, const json_t *event)
     (void)event;
 }
 
+bool session_count_asked(const struct session *s)
+{
+    return s->counts && asked_for(&s->options->plan.counters);
+}
+
+void session_count_launch(struct session *s)
+{
+    struct error told_later = {0};
+    if (s->counts && session_launch(s, &s->counter, &told_later))
+        s->counter.ahead = child_send(&s->counter, json_pack("{s:s}", "do", "count check"));
+}
+
+static enum outcome check(struct session *s, struct error *why)
+{
+    if (!session_start(s, &s->counter, why))
+        return OUTCOME_FAILED;
+    if (!s->counter.ahead && !child_send(&s->counter, json_pack("{s:s}", "do", "count check")))
+        return OUTCOME_DIED;
+    s->counter.ahead = false;
+    return session_answer(s, &s->counter, START_LIMIT_S, no_event, why);
+}
+
 bool session_count_check(struct session *s, struct error *err)
 {
     const struct counter_wish *wish = &s->options->plan.counters;
     struct error why = {0};
     char how[512];
-    if (!s->counts)
+    if (!s->counts || s->count_checked)
         return true;
-    enum outcome outcome = OUTCOME_FAILED;
-    if (session_start(s, &s->counter, &why))
-        outcome = session_command(s, &s->counter, json_pack("{s:s}", "do", "count check"), START_LIMIT_S, no_event, &why);
+    s->count_checked = true;
+    enum phase former = phase_turn(&s->clock, PHASE_START_UP);
+    enum outcome outcome = check(s, &why);
+    phase_turn(&s->clock, former);
     if (outcome == OUTCOME_DONE)
         return true;
     s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;

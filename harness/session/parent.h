@@ -23,6 +23,7 @@ struct session {
     struct child
         counter; /* the worker that counts: it is asked for nothing else, for a session of CUPTI disturbs what is timed in its process */
     bool counts; /* this run counts at all */
+    bool count_checked;
     bool counter_again; /* the case in hand has been tried in a second worker */
     int counter_deaths;
     char uncounted[512]; /* why nothing more is counted; "" = it goes on */
@@ -52,13 +53,21 @@ enum outcome session_command(struct session *s, struct child *child, json_t *com
                              struct error *err);
 /* The handler that takes stages, rows and environment. */
 void session_event(struct session *s, const json_t *event);
-/* Starts a worker and sets it up, unless it runs. */
+/* Waits for what a command that was sent before comes to. */
+enum outcome session_answer(struct session *s, struct child *child, double limit_s, event_handler *handle, struct error *err);
+/* Starts a worker, unless it runs, and sends its setup without waiting for it: several come up at once, and while compilers work. */
+bool session_launch(const struct session *s, struct child *child, struct error *err);
+/* A worker that is set up: launched now, if it was not. */
 bool session_start(struct session *s, struct child *child, struct error *err);
 void session_close(struct session *s);
 /* Whether this run counts at all; an error when counters are required and cannot be (counting.c). */
 bool session_counts(const struct session *s, bool *counts, struct error *err);
-/* Asks the machine once, before anything is timed: what it refuses, and metrics that nobody has, are told early. False: they are needed. */
+/* Asks the machine once, before anything is timed: what it refuses, and metrics that nobody has, are told early. False: they are needed.
+ * session_count_launch asks, and the counting worker comes up meanwhile; session_count_check waits for the answer, the first time. */
+void session_count_launch(struct session *s);
 bool session_count_check(struct session *s, struct error *err);
+/* The user named counters: whether they can be had is said before the first row. */
+bool session_count_asked(const struct session *s);
 /* Hardware counters of a case's verified rows, into s->rows. What goes wrong is told and stays with the counters, unless they are required.
  */
 bool session_count(struct session *s, int first, int last, struct error *err);
@@ -75,6 +84,8 @@ void session_row_roof(const struct session *s, int index);
 /* A verified row whose time is below the lowest floor of its work is `impossible`. False with err when the mask cannot be made. */
 bool session_row_judge(struct session *s, int index, struct error *err);
 /* Fills the compiler's cache with a few workers (precompile.c); what goes wrong there is told when the row's turn comes. */
+/* Fills the compiler's cache on all cores, for all rows, before anything is timed (compile.c); what goes wrong there is told when the row's
+ * turn comes. */
 void session_precompile(struct session *s);
 
 /* ablating.c: asks for the parts of each verified row of a case that offers them; what fails is a note of the row and nothing more. */

@@ -15,7 +15,7 @@ bool session_device(const struct session_probe *ask, volatile sig_atomic_t *inte
 {
     json_t *command = json_pack("{s:s,s:s?,s:s?,s:s?,s:s?,s:b}", "do", "probe", "device", ask->spec, "emu", ask->emu_chip, "compiler",
                                 ask->compiler, "bundle", ask->bundle, "compiles", (int)ask->compiles);
-    json_t *event = child_ask("the device probe", command, "device", PROBE_LIMIT_S, interrupted, err);
+    json_t *event = child_ask("the device probe", command, "device", PROBE_LIMIT_S, ask->keep, interrupted, err);
     *out = (struct session_device){0};
     json_decref(command);
     if (!event) { /* a word that is no device is the user's; everything else is the machine's */

@@ -88,11 +88,14 @@ enum outcome session_command(struct session *s, struct child *child, json_t *mes
 {
     if (s->inside)
         return command_inside(s, message, handle, err);
+    return child_send(child, message) ? session_answer(s, child, limit_s, handle, err) : OUTCOME_DIED;
+}
+
+enum outcome session_answer(struct session *s, struct child *child, double limit_s, event_handler *handle, struct error *err)
+{
     s->heard_s = clock_s();
     s->deadline_s = s->heard_s + limit_s;
     s->stage_phase = PHASE_WAITING;
-    if (!child_send(child, message))
-        return OUTCOME_DIED;
     for (;;) {
         json_t *event = NULL;
         enum child_event what = child_next(child, s->deadline_s, s->options->interrupted, &event);
@@ -137,17 +140,27 @@ static bool start_inside(struct session *s, struct error *err)
     return ok;
 }
 
-bool session_start(struct session *s, struct child *child, struct error *err)
+bool session_launch(const struct session *s, struct child *child, struct error *err)
+{
+    if (child->pid <= 0 && !child_start(child, err))
+        return false;
+    if (!child->launched)
+        child_send(child, session_setup(s, false)); /* one that is gone is met when it is waited for */
+    child->launched = true;
+    return true;
+}
+
+static bool start(struct session *s, struct child *child, struct error *err)
 {
     char how[512];
-    for (int tries = 1; child->pid <= 0; tries++) {
-        enum phase former = phase_turn(&s->clock, PHASE_START_UP);
-        if (!child_start(child, err))
+    for (int tries = 1; !child->ready; tries++) {
+        if (!session_launch(s, child, err))
             return false;
-        enum outcome outcome = session_command(s, child, session_setup(s, false), SETUP_LIMIT_S, ignore_event, err);
-        phase_turn(&s->clock, former);
-        if (outcome == OUTCOME_DONE)
+        enum outcome outcome = session_answer(s, child, SETUP_LIMIT_S, ignore_event, err);
+        if (outcome == OUTCOME_DONE) {
+            child->ready = true;
             return true;
+        }
         child_stop(child, how, sizeof how);
         s->interrupted = s->interrupted || outcome == OUTCOME_INTERRUPTED;
         if (outcome == OUTCOME_LATE)
@@ -159,6 +172,14 @@ bool session_start(struct session *s, struct child *child, struct error *err)
         session_note(s, "a worker died while it was set up: %s; started again", how);
     }
     return true;
+}
+
+bool session_start(struct session *s, struct child *child, struct error *err)
+{
+    enum phase former = phase_turn(&s->clock, PHASE_START_UP);
+    bool ok = start(s, child, err);
+    phase_turn(&s->clock, former);
+    return ok;
 }
 
 /* Where a point comes from stands before whatever the worker noted. */
@@ -359,6 +380,10 @@ static json_t *choices_of(const struct session *s, int first, int last)
 
 static bool measure_case(struct session *s, int first, int last, struct error *err)
 {
+    if (!session_count_check(s, err))
+        return false;
+    if (s->interrupted)
+        return true;
     int unexplained = 0;               /* deaths before anything was said of a row */
     for (int i = first; i < last; i++) /* of a resumed run: chosen anew */
         if (s->kept[i] && (s->rows[i]->status == ROW_OK) && !choose(s, i))
@@ -435,8 +460,10 @@ static bool run_case(struct session *s, int first, int last, bool timed, struct 
         return false;
     if (timed && !all_kept && s->asked.tune && !s->interrupted && !session_learn(s, first, last, err))
         return false;
+    enum phase former = phase_turn(&s->clock, PHASE_STORING);
     if (!s->interrupted && s->sink->case_done)
         s->sink->case_done(s->sink->context, &s->run, s->rows + first, last - first);
+    phase_turn(&s->clock, former);
     return true;
 }
 
@@ -485,6 +512,23 @@ void session_close(struct session *s)
         plan_free(&s->plan);
 }
 
+/* What the rows will need comes up together: the worker, the one that counts, and on all cores what is to be compiled. Nothing is timed
+ * before all of it is there. */
+static void prepare(struct session *s)
+{
+    struct error told_later = {0};
+    bool due = false;
+    for (int i = 0; i < s->plan.row_count; i++)
+        due = due || (!s->kept[i] && s->rows[i]->status == ROW_PLANNED);
+    if (due && !s->options->inside) {
+        session_launch(s, &s->worker, &told_later);
+        session_count_launch(s);
+        phase_turn(&s->clock, PHASE_COMPILING);
+        session_precompile(s);
+    }
+    phase_turn(&s->clock, PHASE_WAITING);
+}
+
 bool session_run(const struct session_options *options, const struct session_sink *sink, struct session_result *result, struct error *err)
 {
     struct session s = {.options = options,
@@ -507,13 +551,8 @@ bool session_run(const struct session_options *options, const struct session_sin
     result->run_id = s.run.id;
     if (sink->begin)
         sink->begin(sink->context, &s.run, &s.plan, result->kept);
-    if (!session_count_check(&s, err))
-        goto done;
-    phase_turn(&s.clock, PHASE_COMPILING);
-    if (!options->inside)
-        session_precompile(&s);
-    phase_turn(&s.clock, PHASE_WAITING);
-    ok = run_cases(&s, err);
+    prepare(&s);
+    ok = (!session_count_asked(&s) || session_count_check(&s, err)) && run_cases(&s, err);
     ok = store_spent(&s, ok ? err : NULL) && ok && (s.interrupted || store_run_end(s.store, s.run.id, err));
 done:
     phase_settle(&s.clock);

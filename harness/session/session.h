@@ -48,7 +48,7 @@ bool session_run(const struct session_options *options, const struct session_sin
 /* Exit code that the rows deserve: 4 when one failed (row_status_failed), else 0. */
 int session_exit_code(struct row *const *rows, int count);
 
-/* What a device would be opened as, asked in a throw-away worker: fills chip, about, uuid, driver. `interrupted`: as in session_options. */
+/* What a device would be opened as, asked in a worker: fills chip, about, uuid, driver. `interrupted`: as in session_options. */
 struct session_device {
     char spec[64], about[160], uuid[64], driver[64];
     struct chip chip;
@@ -60,6 +60,7 @@ struct session_device {
 struct session_probe {
     const char *spec, *emu_chip, *compiler, *bundle;
     bool compiles;
+    struct child *keep; /* the worker that has the device open now; NULL: it is thrown away */
 };
 bool session_device(const struct session_probe *ask, volatile sig_atomic_t *interrupted, struct session_device *out, struct error *err);
 

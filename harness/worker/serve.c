@@ -223,7 +223,9 @@ static bool setup(struct worker *w, const json_t *command, struct error *err)
     if (!files || strcmp(files, w->plan.files))
         return error_set(err, ERROR_USAGE, "the scenario or a variant file changed while the run went on; start it again");
     if (!json_is_true(json_object_get(w->setup, "compile_only"))) {
-        if (!device_open(device, &w->dev, err))
+        if (w->dev && strcmp(w->dev->spec, device)) /* it was asked what another device is */
+            return error_set(err, ERROR_INTERNAL, "a worker that has %s was set up for %s", w->dev->spec, device);
+        if (!w->dev && !device_open(device, &w->dev, err))
             return false;
         open_library(w);
     }

@@ -1,15 +1,17 @@
 # Workers that are killed from outside before they took up anything (out of memory, a person) cost nothing: others are started.
 need nvrtc
 bench run "$TOP/scenarios/smoke.yaml" --device emu -o whole --no-report >/dev/null 2>&1 || fail 'the run that is left alone fails'
-# Kills workers as soon as they are there: the first two, which look at the device; then those that compile ahead, and the next, until the run tells of one.
+# Kills workers as soon as they are there: the first two, which look at the device; then, when the run has its plan, everyone who is there (the third, which
+# stays and is being set up) and comes (those that compile ahead, and the next), until the run tells of one.
 strike() { # PID
-    before=2 seen=' '
+    before=2 seen=' ' planned=
     while kill -0 "$1" 2>/dev/null && ! grep -qs 'started again' log; do
+        if [ ! "$planned" ] && grep -qs ' cases' log; then planned=1 seen=' '; fi
         read -r children <"/proc/$1/task/$1/children" || children=${children:-}
         for child in $children; do
             case $seen in *" $child "*) continue ;; esac
             seen="$seen$child "
-            if [ "$before" -gt 0 ]; then before=$((before - 1)); elif ! grep -qs ' cases' log || grep -qs 'started again' log; then continue; fi
+            if [ "$before" -gt 0 ]; then before=$((before - 1)); elif [ ! "$planned" ] || grep -qs 'started again' log; then continue; fi
             kill -KILL "$child" 2>/dev/null
         done
     done 2>/dev/null
