@@ -197,7 +197,8 @@ static bool plan_add_case(struct plan *plan, const struct plan_options *o, int c
         if (!v)
             continue;
         used[i] = true;
-        if (v != first && plan_listed(o->filter.only, v->name) && !plan_add_rows(plan, o, case_index, &row_index, v, entry->params, err))
+        if (scenario_layer_takes(c->layer, entry) && v != first && plan_listed(o->filter.only, v->name) &&
+            !plan_add_rows(plan, o, case_index, &row_index, v, entry->params, err))
             return false;
     }
     for (int i = 0; i < plan->variants.count; i++) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const common_keys[] = {"op", "dtype", "layout", "math", "epilogue", "mask", "marks", "repeat", NULL};
+static const char *const common_keys[] = {"op", "dtype", "layout", "math", "epilogue", "mask", "marks", "repeat", "variants", NULL};
 #define KEYS_MAX 64
 
 static size_t add_word(const char **words, size_t count, const char *word)

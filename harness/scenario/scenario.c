@@ -161,6 +161,38 @@ static bool check_params(const char *name, const struct node *params, struct err
     return true;
 }
 
+bool scenario_layer_takes(const struct layer *layer, const struct scenario_variant *variant)
+{
+    const struct node *list = node_get(layer->node, "variants");
+    for (int i = 0; list && i < list->count; i++)
+        if (text_glob(list->items[i]->text, variant->name))
+            return true;
+    return !list;
+}
+
+/* Each pattern of a layer's `variants` selects something. */
+static bool layer_variants_check(const struct scenario *s, const struct layer *layer, struct error *err)
+{
+    const struct node *list = node_get(layer->node, "variants");
+    if (list && (list->kind != NODE_LIST || !list->count))
+        return node_error(list, err, "layer %s: variants: a list of those that run on it is expected, like [cudnn, conv2d/sparse_*]",
+                          layer->name);
+    for (int i = 0; list && i < list->count; i++) {
+        const char *names[SCENARIO_MAX_ITEMS], *glob = node_text(list->items[i], "variants", err), *near;
+        bool any = false;
+        if (!glob)
+            return false;
+        for (int k = 0; k < s->variant_count; k++)
+            any |= text_glob(glob, names[k] = s->variants[k].name);
+        if (any)
+            continue;
+        near = text_nearest(glob, names, (size_t)s->variant_count);
+        node_error(list->items[i], err, "layer %s: variants: '%.80s' selects none of the scenario's variants", layer->name, glob);
+        return near ? error_hint(err, "did you mean %s?", near) : false;
+    }
+    return true;
+}
+
 static bool parse_variants(struct scenario *s, struct error *err)
 {
     const struct node *list = node_get(s->root, "variants");
@@ -186,6 +218,9 @@ static bool parse_variants(struct scenario *s, struct error *err)
             if (!strcmp(s->variants[k].name, name) && same_tree(v->params, s->variants[k].params))
                 return node_error(v->node, err, "variant '%.80s' stands twice%s", name, v->params ? " with the same parameters" : "");
     }
+    for (int i = 0; i < s->layer_count; i++)
+        if (!layer_variants_check(s, &s->layers[i], err))
+            return false;
     return true;
 }
 

@@ -150,9 +150,58 @@ static void searches_and_remembered_points(void **state)
     free(path);
 }
 
+static const char *define_of(const struct program *p, const char *name)
+{
+    for (int i = 0; i < p->units[0].define_count; i++)
+        if (!strncmp(p->units[0].defines[i], name, strlen(name)) && p->units[0].defines[i][strlen(name)] == '=')
+            return p->units[0].defines[i] + strlen(name) + 1;
+    return "";
+}
+
+/* A layer's own `variants` selects from the scenario's; the flagship's sparse layer meets only what it asks for, and DeltaCNN's way with
+ * and without its path for few marked inputs is two kernels. */
+static void a_layer_takes_its_variants(void **state)
+{
+    struct error err = {0};
+    struct plan plan;
+    struct plan_options options = {.scenario_path = "scenarios/edsr.yaml"};
+    if (!plan_make(&options, "cuda", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    int delta = 0, dense = 0, few = 0, none = 0;
+    for (int i = 0; i < plan.row_count; i++) {
+        const struct plan_row *row = &plan.rows[i];
+        if (row->kind != PLAN_LAYER)
+            continue;
+        if (strcmp(plan.cases[row->case_index].layer->name, "body_delta")) {
+            dense++;
+            continue;
+        }
+        delta++;
+        assert_null(strstr(row->id, "naive"));
+        if (!strcmp(row->variant->name, "conv2d/delta_tile") && row->program.feasible) {
+            few += !strcmp(define_of(&row->program, "FEW"), "4");
+            none += !strcmp(define_of(&row->program, "FEW"), "0");
+        }
+    }
+    assert_int_equal(delta, 3 * 7); /* 5 %, 25 % and all active */
+    assert_true(dense > 200);
+    assert_int_equal(few, 3);
+    assert_int_equal(none, 3);
+    plan_free(&plan);
+
+    char *path = text_file("scenario: t\nlayers:\n  a: {op: conv2d, n: 1, c: 4, h: 8, w: 8, k: 4, kernel: 3, variants: "
+                           "[conv2d/naiv]}\nvariants: [conv2d/naive]\n");
+    assert_null(scenario_load(path, &err));
+    assert_non_null(strstr(err.text, ":3:71: layer a: variants: 'conv2d/naiv' selects none of the scenario's variants"));
+    assert_non_null(strstr(err.hint, "did you mean conv2d/naive?"));
+    unlink(path);
+    free(path);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(split3_has_its_own_floor), cmocka_unit_test(searches_and_remembered_points),
-                                       cmocka_unit_test(rows_name_their_networks), cmocka_unit_test(words_mean_the_variant_called_so)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_takes_its_variants), cmocka_unit_test(split3_has_its_own_floor),
+                                       cmocka_unit_test(searches_and_remembered_points), cmocka_unit_test(rows_name_their_networks),
+                                       cmocka_unit_test(words_mean_the_variant_called_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* sparse/delta_tile: DeltaCNN's convolution of updates, written anew from the published description (Parger et al., "DeltaCNN", CVPR 2022) and for masks of bits: on CUDA
  * cores, in place, a block for every tile of TILE x TILE output pixels whether there is work or not. Its variants:
- *   conv2d/delta_tile         FEW 0
- *   conv2d/delta_very_sparse  FEW: tiles of at most so many marked inputs are computed input by input
+ *   conv2d/delta_tile         FEW 4 where DeltaCNN has such a path (3x3, stride 1, sums in f32), else and with VERY_SPARSE=0: FEW 0
+ *   conv2d/delta_very_sparse  FEW: tiles of at most so many marked inputs are computed input by input, everywhere
  *
  * A block looks at the marks of its tile's inputs (halo included) and ends at once when there are none: a skipped tile costs a launch and a few loads, and its
  * outputs are never touched. Otherwise a thread holds all TILE x TILE sums of one output channel (of two neighbours, when sums are half2) in registers. Some

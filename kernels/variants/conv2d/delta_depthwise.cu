@@ -6,6 +6,7 @@ needs:
   - math != f16_acc16 or k % 2 == 0          # a thread's two channels are one word
 mask: {weights: r * s * k * size(filter)}
 params:
+  VERY_SPARSE: null
   EDGE: {values: [auto, 2, 3, 4, 5, 6], default: auto}   # output pixels of a tile's side
 let:
   tile: select(EDGE == 'auto', select(r * s > 25 or stride > 1, 3, 4), EDGE)

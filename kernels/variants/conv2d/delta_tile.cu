@@ -12,6 +12,7 @@ epilogue: [bias, relu, leaky_relu]
 mask: {needs: input, writes: output, inactive: untouched, reads: active, tile: [tile, tile, dilation], weights: r * s * c * k * size(filter)}
 params:
   EDGE: {values: [auto, 3, 4, 5, 6, 7, 8], default: auto}   # output pixels of a tile's side
+  VERY_SPARSE: {values: [auto, 0], default: auto}           # auto: where DeltaCNN's do, tiles of up to four marked inputs go input by input; 0: none does
 let:
   own: select(math == f16_acc16, 2, 1)
   tile: select(EDGE == 'auto', side, EDGE)
@@ -31,7 +32,7 @@ define:
   TILE: tile
   THREADS: threads
   BLOCKS_K: blocks_k
-  FEW: select(math != f16_acc16 and r == 3 and s == 3 and stride == 1 and dilation == 1, 4, 0)
+  FEW: select(VERY_SPARSE == 'auto' and math != f16_acc16 and r == 3 and s == 3 and stride == 1 and dilation == 1, 4, 0)
   EPI_BIAS: has(bias)
   EPI_SLOPE: slope(epilogue)
 specialise: [c, r, s, stride, dilation]
@@ -43,6 +44,6 @@ steps:
 */
 
 /* sparse/delta_tile.cuh says how. The tiles are DeltaCNN's: 6 x 6 in f32, 5 x 5 in half2, 3 x 3 with a stride; and like it, in f32 with 3x3 filters, tiles of up to four
- * marked inputs are computed input by input (delta_very_sparse has that number as a parameter). With f16 data and f32 sums (f16_acc32) inputs become f32 as
+ * marked inputs are computed input by input unless VERY_SPARSE is 0 (delta_very_sparse has that number as a parameter). With f16 data and f32 sums (f16_acc32) inputs become f32 as
  * they come to shared memory, and the arithmetic is that of f32. How it stands to DeltaCNN's own kernel on an H200: reports/gallery/deltacnn_peers-h200.md. */
 #include "sparse/delta_tile.cuh"

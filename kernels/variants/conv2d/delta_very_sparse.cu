@@ -2,6 +2,7 @@
 what: delta_tile, and tiles of a few marked inputs are computed input by input
 like: delta_tile
 params:
+  VERY_SPARSE: null
   FEW: {values: [1, 2, 4, 6, 8], default: 4}     # marked inputs of a tile up to which it is
 where:
   - FEW * r * s <= 72                        # sums in registers

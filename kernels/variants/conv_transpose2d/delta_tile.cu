@@ -8,6 +8,7 @@ needs:
   - math != f16_acc16 or k % 2 == 0          # a thread's two channels are stored as one word
 mask: {tile: [tile, tile]}
 params:
+  VERY_SPARSE: null
   EDGE: {values: [auto, 4, 6, 8], default: auto}   # output pixels of a tile's side
 let:
   tile: select(EDGE == 'auto', select(stride == 3, 6, select(math == f16_acc16 or r * s > 16, 4, 8)), EDGE)
