@@ -295,13 +295,14 @@ static bool card_upload_references(struct card_data *d, const struct work *work,
     return ok;
 }
 
-bool card_data_make(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err)
+static bool data_make(struct card *card, const struct work *work, enum data_part part, bool references, struct op_data *host,
+                      struct error *err)
 {
     struct card_data *d = xcalloc(1, sizeof *d);
-    *d = (struct card_data){.card = card, .host = host};
-    bool made = op_data_inputs(work, part, host, err);
+    *d = (struct card_data){.card = card, .host = host, .part = part};
+    bool made = (work->op->on_card != REFERENCE_CPU ? op_data_reserve : op_data_inputs)(work, part, host, err);
     bool ok = made && card_inputs(d, work, part, err) && card_reach(card, true, err) &&
-              (work->op->on_card != REFERENCE_CPU ? card_reference(d, work, err) : card_upload_references(d, work, err)) &&
+              (!references || (work->op->on_card != REFERENCE_CPU ? card_reference(d, work, err) : card_upload_references(d, work, err))) &&
               card_reach(card, false, err);
     if (ok) {
         host->card = d;
@@ -311,6 +312,16 @@ bool card_data_make(struct card *card, const struct work *work, enum data_part p
         op_data_free(host);
     card_data_free(d);
     return false;
+}
+
+bool card_data_make(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err)
+{
+    return data_make(card, work, part, true, host, err);
+}
+
+bool card_data_inputs(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err)
+{
+    return data_make(card, work, part, false, host, err);
 }
 
 /* ---- feeding and looking ---- */

@@ -22,10 +22,12 @@ extern const char *const card_sources[];
 bool card_open(struct device *dev, const char *compiler, struct card **card, struct error *err);
 void card_close(struct card *card);
 
-/* Data and references of a part of a work on the device; `host` receives what the CPU needs: inputs, masks, room for the references.
- * host->card is the result. A device reference that does not agree with the CPU's is an ERROR_INTERNAL that names the element. Not for
- * chains. */
+/* Data and references of a part of a work on the device; `host` receives what the CPU needs: masks, filters, the inputs of the sample, room
+ * for the references. host->card is the result. A device reference that does not agree with the CPU's is an ERROR_INTERNAL that names the
+ * element. Not for chains. */
 bool card_data_make(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
+/* The data alone: what is fed to a row that was verified elsewhere. */
+bool card_data_inputs(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
 void card_data_free(struct card_data *data);
 
 /* The values of a tensor that a program reads, packed at `address` in its type and layout; where `hidden` is a slot of a mask (-1: none),

@@ -75,6 +75,8 @@ static bool inputs_agree(const struct card_data *d, const struct work *work, str
         size_t all = tensor_elements(&list[i]), chunk = all < SAMPLE_CHUNK ? all : SAMPLE_CHUNK;
         for (int k = 0; want && there && k < 3; k++) {
             size_t first = k == 0 ? 0 : k == 1 ? all - chunk : generate_bits(work->seed, 0x77, (uint64_t)i) % (all - chunk + 1);
+            if (!tensor_role_is_mask(list[i].role))
+                op_data_fill(work, d->part, d->host, &list[i], first, chunk);
             if (!dev->ops->read(dev, there + first * sizeof *got, got, chunk * sizeof *got, err))
                 return false;
             if (memcmp(got, want + first, chunk * sizeof *got))
@@ -112,6 +114,7 @@ bool card_sample(struct card_data *d, const struct work *work, const struct card
     double *y = xmalloc(values * sizeof *y);
     float *e = at->bound ? xmalloc(values * sizeof *e) : NULL;
     uint64_t rows_at = 0;
+    op_data_fill_rows(work, d->part, d->host, rows, count);
     bool ok = inputs_agree(d, work, err) && op_data_reference_rows(work, d->host, rows, count, err) &&
               dev->ops->alloc(dev, "sample", (size_t)count * sizeof *rows, &rows_at, err) &&
               dev->ops->write(dev, rows_at, rows, (size_t)count * sizeof *rows, err) &&

@@ -36,6 +36,7 @@ struct card_data {
     struct op_data *host;
     struct card_values at[OP_MAX_TENSORS];
     uint64_t mask_out;
+    enum data_part part;
     bool fetched; /* the host has the references whole */
 };
 

@@ -52,7 +52,7 @@ static bool make_second(const struct work *work, bool full, struct op_data *out,
 }
 
 /* Masks, and zeros in the input where the mask says that nothing changed. */
-static bool make_masks(const struct work *work, bool full, struct op_data *out, struct error *err)
+static bool make_masks(const struct work *work, bool full, bool reserved, struct op_data *out, struct error *err)
 {
     if (work->mask.pattern == MASK_NONE)
         return true;
@@ -76,7 +76,7 @@ static bool make_masks(const struct work *work, bool full, struct op_data *out, 
     out->at[SLOT_MASK_IN].value = made;
     mask_dilate(work, made, out->mask_out);
     struct tensor t;
-    if (!full && work_tensor(work, "input", &t))
+    if (!full && !reserved && work_tensor(work, "input", &t))
         mask_blank(&t, made, 0, out->at[SLOT_INPUT].value);
     if (out->at[SLOT_SECOND].value && !make_second(work, full, out, err))
         return false;
@@ -85,7 +85,8 @@ static bool make_masks(const struct work *work, bool full, struct op_data *out, 
     return true;
 }
 
-bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err)
+/* reserve: of what may be large, room. */
+static bool data_inputs(const struct work *work, enum data_part part, bool reserve, struct op_data *out, struct error *err)
 {
     bool full = part & DATA_FULL;
     enum data_part which = (enum data_part)((int)part & ~(int)DATA_FULL);
@@ -104,13 +105,24 @@ bool op_data_inputs(const struct work *work, enum data_part part, struct op_data
             op_data_free(out);
             return out_of_memory(work, err);
         }
-        generate_tensor(work, t, which, value);
+        if (!reserve || t->role->values == VALUES_WEIGHT || t->role->values == VALUES_BIAS)
+            generate_tensor(work, t, which, value);
     }
-    if (!make_masks(work, full, out, err)) {
+    if (!make_masks(work, full, reserve, out, err)) {
         op_data_free(out);
         return false;
     }
     return true;
+}
+
+bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err)
+{
+    return data_inputs(work, part, false, out, err);
+}
+
+bool op_data_reserve(const struct work *work, enum data_part part, struct op_data *out, struct error *err)
+{
+    return data_inputs(work, part, true, out, err);
 }
 
 struct reference {

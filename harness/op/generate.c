@@ -103,22 +103,26 @@ static float exact_value(const struct generate_recipe *r, size_t i)
     return b & 1 ? -magnitude : magnitude;
 }
 
+void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (r->exact) {
+            to[i] = exact_value(r, first + i);
+            continue;
+        }
+        double v = normal(r->key, first + i);
+        to[i] = (float)(r->rectify && v < 0 ? 0 : v * r->scale);
+    }
+    if (!r->exact)
+        convert_round(r->round_to, to, count);
+}
+
 #define CHUNK 8192
 static void fill_chunk(void *context, int64_t chunk, int thread)
 {
     struct job *job = context;
-    const struct generate_recipe *r = &job->recipe;
-    size_t from = (size_t)chunk * CHUNK, to = from + CHUNK < job->count ? from + CHUNK : job->count;
-    for (size_t i = from; i < to; i++) {
-        if (r->exact) {
-            job->to[i] = exact_value(r, i);
-            continue;
-        }
-        double v = normal(r->key, i);
-        job->to[i] = (float)(r->rectify && v < 0 ? 0 : v * r->scale);
-    }
-    if (!r->exact)
-        convert_round(r->round_to, job->to + from, to - from);
+    size_t from = (size_t)chunk * CHUNK, left = job->count - from;
+    generate_some(&job->recipe, from, left < CHUNK ? left : CHUNK, job->to + from);
 }
 
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part)

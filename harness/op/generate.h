@@ -26,6 +26,8 @@ struct generate_recipe {
     enum dtype round_to;          /* rounded to what this type holds */
 };
 struct generate_recipe generate_recipe(const struct work *work, const struct tensor *t, enum data_part part);
+/* Values first, first + 1, ... of a tensor that has this recipe, to to[0], to[1], ... */
+void generate_some(const struct generate_recipe *r, size_t first, size_t count, float *to);
 /* Fills `to` with the values of a tensor, already representable in its dtype. */
 void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to);
 /* 64 random bits of (seed, stream, index). */

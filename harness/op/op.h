@@ -170,6 +170,13 @@ struct op_bounds op_data_bounds(const struct work *work, const struct op_data *d
 /* Inputs alone (no reference): what a timed run is fed when verification already happened in another process. */
 bool op_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 
+/* The same for whoever has the values elsewhere and looks at some of them here: the input and the residual are room only, in which
+ * op_data_fill_rows makes what the reference of some rows reads, and op_data_fill `count` values of a tensor from `first` on. Of works
+ * whose reference a device makes (on_card). */
+bool op_data_reserve(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
+void op_data_fill(const struct work *work, enum data_part part, struct op_data *data, const struct tensor *t, size_t first, size_t count);
+void op_data_fill_rows(const struct work *work, enum data_part part, struct op_data *data, const int64_t *rows, int count);
+
 /* How many taps `reads` is asked for along an axis. */
 int64_t op_taps(const struct work *work, enum axis_of axis);
 /* Mask of the work, floats 0/1 (op/mask.c): n*1*h*w, or n*1*p*q when it marks outputs; and the dilation of an input mask by the op's

@@ -83,7 +83,6 @@ void session_roofs(struct session *s);
 void session_row_roof(const struct session *s, int index);
 /* A verified row whose time is below the lowest floor of its work is `impossible`. False with err when the mask cannot be made. */
 bool session_row_judge(struct session *s, int index, struct error *err);
-/* Fills the compiler's cache with a few workers (precompile.c); what goes wrong there is told when the row's turn comes. */
 /* Fills the compiler's cache on all cores, for all rows, before anything is timed (compile.c); what goes wrong there is told when the row's
  * turn comes. */
 void session_precompile(struct session *s);

@@ -109,8 +109,10 @@ static bool get_data(struct tally *t, int i, struct op_data **data, struct error
     enum data_part part = worker_timed_part(t->w, t->index[i]);
     int slot = part & DATA_FULL ? 1 : 0;
     if (!t->has_data[slot]) {
+        const struct work *work = &t->w->plan.cases[t->w->plan.rows[t->index[i]].case_index].work;
+        struct card *card = worker_card(t->w);
         stage(t, -1, "data", DATA_LIMIT_S);
-        if (!op_data_inputs(&t->w->plan.cases[t->w->plan.rows[t->index[i]].case_index].work, part, &t->data[slot], err))
+        if (!(card ? card_data_inputs(card, work, part, &t->data[slot], err) : op_data_inputs(work, part, &t->data[slot], err)))
             return false;
         t->has_data[slot] = true;
     }
@@ -366,8 +368,11 @@ bool worker_count(struct worker *w, const json_t *command, int *blame, struct er
         row_free(t.rows[i]);
     }
     for (int i = 0; i < 2; i++)
-        if (t.has_data[i])
+        if (t.has_data[i]) {
+            if (ok)
+                card_data_free(t.data[i].card);
             op_data_free(&t.data[i]);
+        }
     free(t.index);
     free(t.rows);
     free(t.builds);

@@ -69,6 +69,8 @@ void worker_stage(struct worker *w, int row, const char *stage, double limit_s);
 void worker_ready(struct worker *w);
 bool worker_handle(struct worker *w, const json_t *command, struct error *err);
 void worker_close(struct worker *w);
+/* The check on the device; NULL where the CPU checks, which is told once. */
+struct card *worker_card(struct worker *w);
 /* Data of a row's case, made once and kept until another case is asked for. */
 bool worker_data(struct worker *w, int row, enum data_part part, struct op_data **data, struct error *err);
 /* The same with other values in all that is no weight and no mask, which the run's seed decides; set 0 is worker_data. */

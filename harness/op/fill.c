@@ -1,0 +1,90 @@
+/* Some values of tensors that are room only (op_data_reserve): each is what generate.c makes of its index, and 0 where a mask says that
+ * nothing changed. */
+#include "base/pool.h"
+#include "base/text.h"
+#include "op/epilogue.h"
+#include "op/generate.h"
+#include "op/shape.h"
+#include <stdlib.h>
+
+void op_data_fill(const struct work *work, enum data_part part, struct op_data *data, const struct tensor *t, size_t first, size_t count)
+{
+    struct generate_recipe recipe = generate_recipe(work, t, (enum data_part)((int)part & ~(int)DATA_FULL));
+    const float *mask = data->at[SLOT_MASK_IN].value;
+    float *to = data->at[t->role->slot].value + first;
+    int64_t dim[4];
+    generate_some(&recipe, first, count, to);
+    if (!mask || t->role->slot != SLOT_INPUT || part & DATA_FULL)
+        return;
+    tensor_fold(t, dim);
+    size_t plane = (size_t)(dim[2] * dim[3]), image = (size_t)dim[1] * plane;
+    for (size_t i = 0; i < count; i++)
+        if (mask[(first + i) / image * plane + (first + i) % plane] == 0)
+            to[i] = 0;
+}
+
+/* Lines of a tensor: `lines` of them from each of the places on, in every channel. */
+struct fill {
+    const struct work *work;
+    enum data_part part;
+    struct op_data *data;
+    const struct tensor *t;
+    int64_t c, h, w, lines;
+    int64_t *at; /* image * h + line */
+    int64_t count;
+};
+
+static void fill_line(void *context, int64_t index, int thread)
+{
+    const struct fill *f = context;
+    int64_t at = f->at[index / f->c], channel = index % f->c;
+    size_t first = (size_t)(((at / f->h * f->c + channel) * f->h + at % f->h) * f->w);
+    op_data_fill(f->work, f->part, f->data, f->t, first, (size_t)(f->lines * f->w));
+}
+
+/* Those lines of the input that any tap of the rows reads. */
+static void fill_input(struct fill *f, const int64_t *rows, int count)
+{
+    const struct work *w = f->work;
+    int64_t taps = op_taps(w, AXIS_ROWS);
+    bool *wanted = xcalloc((size_t)(w->n * w->h), sizeof *wanted);
+    f->c = w->c, f->h = w->h, f->w = w->w, f->lines = 1;
+    for (int i = 0; i < count; i++)
+        for (int64_t tap = 0; tap < taps; tap++) {
+            int64_t line = w->op->reads(w, AXIS_ROWS, rows[i] % w->p, tap);
+            if (line >= 0 && line < w->h)
+                wanted[rows[i] / w->p * w->h + line] = true;
+        }
+    for (int64_t i = 0; i < w->n * w->h; i++)
+        if (wanted[i])
+            f->at[f->count++] = i;
+    free(wanted);
+}
+
+/* A row before the epilogue is several lines where the residual is added behind a depth_to_space. */
+static void fill_residual(struct fill *f, int item, const int64_t *rows, int count)
+{
+    struct stage s = epilogue_stage(f->work, item);
+    f->c = s.c, f->h = s.h, f->w = s.w, f->lines = s.h / f->work->p;
+    for (int i = 0; i < count; i++)
+        f->at[f->count++] = rows[i] / f->work->p * s.h + rows[i] % f->work->p * f->lines;
+}
+
+void op_data_fill_rows(const struct work *work, enum data_part part, struct op_data *data, const int64_t *rows, int count)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    int residual = work_epilogue_find(work, EPILOGUE_RESIDUAL);
+    for (int i = 0, tensors = work->op->tensors(work, list); i < tensors; i++) {
+        struct fill f = {.work = work, .part = part, .data = data, .t = &list[i]};
+        int64_t most = list[i].role->slot == SLOT_INPUT ? work->n * work->h : count;
+        if (list[i].role->slot != SLOT_INPUT && list[i].role->slot != SLOT_RESIDUAL)
+            continue;
+        f.at = xcalloc((size_t)most, sizeof *f.at);
+        if (list[i].role->slot == SLOT_INPUT)
+            fill_input(&f, rows, count);
+        else
+            fill_residual(&f, residual, rows, count);
+        pool_for(f.count * f.c, 0, fill_line, &f);
+        free(f.at);
+    }
+}
