@@ -1,5 +1,6 @@
 # make            ./bench
 # make test       unit, check, cli and fault tests; needs no GPU
+# make test-all   the same, then those that take long
 # make check      layers, headers, heads, columns, help (ci/check)
 # make sanitize   everything again under AddressSanitizer and UndefinedBehaviorSanitizer
 # make fuzz       mutated YAML, heads, PTX, cubins and databases under the same sanitizers, FUZZ_SECONDS each
@@ -76,6 +77,8 @@ $(BUILD)/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(LIBRARY)
 units: $(UNIT)
 test: all units $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit check cli faults
+test-all: test
+	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run --long cli
 unit: units
 	@BENCH=$(abspath $(BIN)) BUILD=$(abspath $(BUILD)) sh tests/run unit
 cli faults: all $(BUILD)/coverage $(BUILD)/fuzz/fuzz_ptx
@@ -117,6 +120,6 @@ carry: all
 	@BENCH=$(abspath $(BIN)) sh ci/carry
 clean:
 	rm -rf $(BUILD) build-asan bench
-.PHONY: all units test unit cli faults check sanitize fuzz fuzzers bench-emu coverage-emu coverage-intervals install carry clean
+.PHONY: all units test test-all unit cli faults check sanitize fuzz fuzzers bench-emu coverage-emu coverage-intervals install carry clean
 .DELETE_ON_ERROR:
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d)

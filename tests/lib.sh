@@ -29,6 +29,16 @@ expect_exit() { # STATUS COMMAND...
     "$@" || expect_got=$?
     [ "$expect_got" = "$expect_wanted" ] || fail "exit status $expect_got instead of $expect_wanted: $*"
 }
+# Runs a command that must not take long: at most so many seconds of CPU time, which a machine under load does not change. One that waits for
+# ever is the runner's to end.
+limited() { # SECONDS COMMAND...
+    (ulimit -t $(($1 * ${SLOWER:-1})) && shift && exec "$@")
+}
+# Whole seconds of CPU time that the case's commands have used so far.
+cpu_seconds() {
+    times >.times
+    awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }' .times
+}
 # A number from 0 to BELOW - 1, the next of a repeatable series; SEED=N picks another series.
 random_state=${SEED:-1}
 random_below() { # BELOW -> $random

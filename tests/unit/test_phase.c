@@ -42,8 +42,9 @@ static void assert_had(const struct phase_clock *c, enum phase phase, double sec
 static void test_nested(void **state)
 {
     struct phase_clock c;
-    double began = clock_s();
+    double before = clock_s();
     phase_begin(&c, PHASE_WAITING);
+    double begun = clock_s();
     c.draw_open = draw_open;
     c.draw_close = draw_close;
     drawn[0] = 0;
@@ -60,12 +61,14 @@ static void test_nested(void **state)
     phase_pop(&c);
     phase_pop(&c); /* nothing is open any more */
     assert_string_equal(drawn, "<run <measuring <round 0 <spacing > > > > ");
+    double ended = clock_s();
     phase_settle(&c);
+    double after = clock_s();
     assert_had(&c, PHASE_MEASURING, 0.03);
     assert_had(&c, PHASE_SPACING, 0.03);
     assert_had(&c, PHASE_WAITING, 0.01);
-    double passed = clock_s() - began, sum = phase_sum(c.spent_s);
-    assert_true(sum <= passed && sum > passed - 0.005);
+    double sum = phase_sum(c.spent_s); /* between what passed at least and at most, however long a step of this took */
+    assert_true(sum <= after - before + 1e-9 && sum >= ended - begun - 1e-9);
     assert_true(c.spent_s[PHASE_DATA] == 0);
 }
 
@@ -88,6 +91,7 @@ static void test_too_deep(void **state)
 static void test_told(void **state)
 {
     struct phase_clock parent, worker;
+    double began = clock_s();
     phase_begin(&parent, PHASE_WAITING);
     phase_begin(&worker, PHASE_WAITING);
     phase_push(&worker, PHASE_VERIFYING);
@@ -107,7 +111,7 @@ static void test_told(void **state)
     wire_spent_take(said, &parent);
     json_decref(said);
     phase_settle(&parent);
-    assert_true(phase_sum(parent.spent_s) >= before && phase_sum(parent.spent_s) < before + 1);
+    assert_true(phase_sum(parent.spent_s) >= before && phase_sum(parent.spent_s) <= clock_s() - began);
     for (int i = 0; i < PHASE_COUNT; i++)
         assert_true(parent.spent_s[i] >= 0);
 }
