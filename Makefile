@@ -5,6 +5,7 @@
 # make sanitize   everything again under AddressSanitizer and UndefinedBehaviorSanitizer
 # make fuzz       mutated YAML, heads, PTX, cubins and databases under the same sanitizers, FUZZ_SECONDS each
 # make bench-emu  how fast the interpreter runs the smoke and EDSR scenarios here
+# make bench-cost  what a run costs beside its measuring, on a GPU: the figures that were promised, and what this machine makes of them
 # make coverage-emu  textbook kernels for every architecture on the interpreter: the share whose results are right
 # make coverage-intervals  what the 95 % intervals hold and how wide they are, in a simulation of dependent rounds
 # make install    PREFIX=/usr/local DESTDIR=: a relocatable tree
@@ -110,6 +111,8 @@ coverage-emu: all $(BUILD)/coverage
 	@BENCH_HOME=$(CURDIR) $(BUILD)/coverage sm_75 sm_80 sm_86 sm_89 sm_90 sm_90a sm_100 sm_120
 coverage-intervals: $(BUILD)/tests/test_coverage
 	@$< 2000
+bench-cost: all
+	@sh ci/bench-cost $(abspath $(BIN))
 bench-emu: all $(BUILD)/speed
 	@BENCH_HOME=$(CURDIR) $(BUILD)/speed tests/emu/speed.yaml
 	@sh ci/bench-emu $(abspath $(BIN))
@@ -120,6 +123,6 @@ carry: all
 	@BENCH=$(abspath $(BIN)) sh ci/carry
 clean:
 	rm -rf $(BUILD) build-asan bench
-.PHONY: all units test test-all unit cli faults check sanitize fuzz fuzzers bench-emu coverage-emu coverage-intervals install carry clean
+.PHONY: all units test test-all unit cli faults check sanitize fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals install carry clean
 .DELETE_ON_ERROR:
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d)

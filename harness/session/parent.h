@@ -36,6 +36,7 @@ struct session {
     struct phase_clock clock; /* of this run so far, a command's part in its worker's own words */
     enum phase stage_phase;   /* of what the worker announced last */
     double heard_s;           /* when it last said so */
+    double first_round_s;     /* from start_s to the first timed round; 0: none yet */
     int done;
     bool interrupted;
     char seed[32]; /* of the further sets of inputs: drawn unless it was asked for */

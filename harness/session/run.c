@@ -74,6 +74,8 @@ static void take_spent(struct session *s, const json_t *event)
         s->heard_s = clock_s();
     if (phase != PHASE_COUNT)
         s->stage_phase = phase;
+    if (phase == PHASE_MEASURING && !(s->first_round_s > 0))
+        s->first_round_s = clock_s() - s->start_s;
 }
 
 /* A worker that says no more was at its last word until now. */
@@ -487,6 +489,7 @@ static bool store_spent(struct session *s, struct error *err)
     for (int i = 0; i < PHASE_COUNT; i++)
         total.spent_s[i] += s->clock.spent_s[i];
     total.wall_s += phase_sum(s->clock.spent_s);
+    total.first_round_s = s->first_round_s;
     return store_run_spent(s->store, &total, err);
 }
 
