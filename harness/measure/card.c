@@ -12,15 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const card_sources[] = {"kernels/reference/data.cu", "kernels/reference/conv.cu", "kernels/reference/compare.cu", NULL};
+const char *const card_sources[] = {"kernels/reference/data.cu", "kernels/reference/conv.cu", "kernels/reference/compare.cu",
+                                    "kernels/reference/chain.cu", NULL};
 static const struct {
     const char *kernel;
     int source;
-} card_kernels[CARD_KERNELS] = {
-    [CARD_NORMAL] = {"data_normal", 0},     [CARD_EXACT] = {"data_exact", 0},       [CARD_BLANK] = {"data_blank", 0},
-    [CARD_PACK] = {"data_pack", 0},         [CARD_SUM] = {"data_sum", 0},           [CARD_DIFFER] = {"data_differ", 0},
-    [CARD_ROWS_F64] = {"data_rows_f64", 0}, [CARD_ROWS_F32] = {"data_rows_f32", 0}, [CARD_CONV] = {"reference_conv", 1},
-    [CARD_COMPARE] = {"compare_output", 2}};
+} card_kernels[CARD_KERNELS] = {[CARD_NORMAL] = {"data_normal", 0},     [CARD_EXACT] = {"data_exact", 0},
+                                [CARD_BLANK] = {"data_blank", 0},       [CARD_PACK] = {"data_pack", 0},
+                                [CARD_SUM] = {"data_sum", 0},           [CARD_DIFFER] = {"data_differ", 0},
+                                [CARD_ROWS_F64] = {"data_rows_f64", 0}, [CARD_ROWS_F32] = {"data_rows_f32", 0},
+                                [CARD_CONV] = {"reference_conv", 1},    [CARD_CONV_WIDE] = {"reference_conv_wide", 1},
+                                [CARD_COMPARE] = {"compare_output", 2}, [CARD_WIDEN] = {"chain_widen", 3},
+                                [CARD_FORGET] = {"chain_forget", 3},    [CARD_OWN] = {"chain_own", 3},
+                                [CARD_SPREAD] = {"chain_spread", 3}};
 
 static bool card_load(struct card *card, int source, const char *compiler, struct error *err)
 {
@@ -108,7 +112,7 @@ bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count
 
 /* ---- what a case has on the device ---- */
 
-static bool card_room(struct card_data *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
+bool card_room(struct card_data *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
     return d->card->dev->ops->alloc(d->card->dev, label, bytes, address, err) || error_where(err, "the check on the device");
 }
@@ -127,7 +131,7 @@ bool card_reach(const struct card *card, bool within, struct error *err)
     return !ops->reach || ops->reach(card->dev, within, err);
 }
 
-static bool card_upload(struct card_data *d, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err)
+bool card_upload(struct card_data *d, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err)
 {
     return card_room(d, label, bytes, address, err) && d->card->dev->ops->write(d->card->dev, *address, from, bytes, err);
 }
@@ -145,6 +149,9 @@ void card_data_free(struct card_data *d)
     }
     if (d->mask_out)
         dev->ops->release(dev, d->mask_out);
+    if (d->carried_at)
+        dev->ops->release(dev, d->carried_at);
+    free(d->carried);
     free(d);
 }
 
@@ -207,7 +214,7 @@ static bool card_inputs(struct card_data *d, const struct work *work, enum data_
 
 /* ---- the reference ---- */
 
-static void card_describe(const struct work *work, const struct op_bounds *is, struct card_layer *g)
+void card_describe(const struct work *work, const struct op_bounds *is, struct card_layer *g)
 {
     *g = (struct card_layer){.kind = work->op->on_card - REFERENCE_CONV2D,
                              .n = work->n,
@@ -298,11 +305,16 @@ static bool card_upload_references(struct card_data *d, const struct work *work,
 static bool data_make(struct card *card, const struct work *work, enum data_part part, bool references, struct op_data *host,
                       struct error *err)
 {
+    if (work->chain && !card_chain_able(work))
+        return op_data_make(work, part, host, err);
     struct card_data *d = xcalloc(1, sizeof *d);
     *d = (struct card_data){.card = card, .host = host, .part = part};
-    bool made = (work->op->on_card != REFERENCE_CPU ? op_data_reserve : op_data_inputs)(work, part, host, err);
+    bool there = work->op->on_card != REFERENCE_CPU;
+    bool made = (there ? op_data_reserve : op_data_inputs)(work, part, host, err);
     bool ok = made && card_inputs(d, work, part, err) && card_reach(card, true, err) &&
-              (!references || (work->op->on_card != REFERENCE_CPU ? card_reference(d, work, err) : card_upload_references(d, work, err))) &&
+              (!references || (work->chain ? card_chain(d, work, part, err)
+                               : there     ? card_reference(d, work, err)
+                                           : card_upload_references(d, work, err))) &&
               card_reach(card, false, err);
     if (ok) {
         host->card = d;

@@ -4,7 +4,8 @@
  * A case's device reference is trusted because the CPU's agrees with it on a sample in every case: whole rows of the output at the upper
  * and lower border of the first and the last image and at random places, with all their channels and columns, so that every border, corner
  * and kind of masked pixel is among them; a work of few rows is compared whole. Ops without a kernel of their own have the CPU's reference,
- * which is uploaded once a case. Whatever the device finds wrong the CPU looks at again, with everything downloaded, and describes. */
+ * which is uploaded once a case. A chain's reference is that of its links, one after another, each held to such a sample. Whatever the
+ * device finds wrong the CPU looks at again, with everything downloaded, and describes. */
 #ifndef BENCH_MEASURE_CARD_H
 #define BENCH_MEASURE_CARD_H
 
@@ -24,7 +25,7 @@ void card_close(struct card *card);
 
 /* Data and references of a part of a work on the device; `host` receives what the CPU needs: masks, filters, the inputs of the sample, room
  * for the references. host->card is the result. A device reference that does not agree with the CPU's is an ERROR_INTERNAL that names the
- * element. Not for chains. */
+ * element. Of a chain one of whose links has no device reference, host->card is NULL and everything is the CPU's. */
 bool card_data_make(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);
 /* The data alone: what is fed to a row that was verified elsewhere. */
 bool card_data_inputs(struct card *card, const struct work *work, enum data_part part, struct op_data *host, struct error *err);

@@ -13,16 +13,15 @@
 #define SAMPLE_BORDER 2   /* rows from each border of the first and the last image */
 #define SAMPLE_RANDOM 8   /* rows anywhere */
 #define SAMPLE_LEAST 4096 /* outputs: as many rows more as it takes */
-#define SAMPLE_MOST 1024  /* rows */
 #define SAMPLE_CHUNK 4096 /* values of each input, at its beginning, its end and somewhere between */
 
 /* Which rows: all of a small work, else borders and random ones. Returns how many. */
-static int sample_rows(const struct work *work, int64_t rows[SAMPLE_MOST])
+int card_sample_rows(const struct work *work, int64_t rows[CARD_SAMPLE_MOST])
 {
     int64_t all = work->n * work->p, in_row = work->k * work->q, last = (work->n - 1) * work->p;
     int count = 0;
     if (all <= 4 * SAMPLE_BORDER + SAMPLE_RANDOM || all * in_row <= 16 * SAMPLE_LEAST) {
-        for (; count < all && count < SAMPLE_MOST; count++)
+        for (; count < all && count < CARD_SAMPLE_MOST; count++)
             rows[count] = count;
         return count;
     }
@@ -34,7 +33,7 @@ static int sample_rows(const struct work *work, int64_t rows[SAMPLE_MOST])
             rows[count++] = last + work->p - 1 - i;
         }
     }
-    for (int i = 0; count < SAMPLE_MOST && (i < SAMPLE_RANDOM || count * in_row < SAMPLE_LEAST); i++)
+    for (int i = 0; count < CARD_SAMPLE_MOST && (i < SAMPLE_RANDOM || count * in_row < SAMPLE_LEAST); i++)
         rows[count++] = (int64_t)(generate_bits(work->seed, 0x5a3f1e, (uint64_t)i) % (uint64_t)all);
     return count;
 }
@@ -87,45 +86,53 @@ static bool inputs_agree(const struct card_data *d, const struct work *work, str
     return true;
 }
 
-static bool fetch_rows(const struct card_data *d, enum card_kernel kernel, uint64_t from, size_t element, const struct card_layer *g,
-                       uint64_t rows, int count, int64_t per, void *to, struct error *err)
+bool card_fetch_rows(const struct card_data *d, enum card_kernel kernel, uint64_t from, size_t element, int64_t channels, int64_t p,
+                     int64_t per, int64_t width, const int64_t *rows, int count, void *to, struct error *err)
 {
     struct device *dev = d->card->dev;
-    uint64_t compact = 0;
-    int64_t values = count * g->out_c * per * g->out_w;
-    bool ok = dev->ops->alloc(dev, "rows of the sample", (size_t)values * element, &compact, err);
-    union card_arg args[] = {card_int((int64_t)from), card_int((int64_t)compact), card_int((int64_t)rows),
-                             card_int(count),         card_int(g->out_c),         card_int(g->p),
-                             card_int(per),           card_int(g->out_w)};
+    uint64_t compact = 0, rows_at = 0;
+    int64_t values = count * channels * per * width;
+    bool ok = dev->ops->alloc(dev, "rows of the sample", (size_t)values * element, &compact, err) &&
+              dev->ops->alloc(dev, "sample", (size_t)count * sizeof *rows, &rows_at, err) &&
+              dev->ops->write(dev, rows_at, rows, (size_t)count * sizeof *rows, err);
+    union card_arg args[] = {card_int((int64_t)from),
+                             card_int((int64_t)compact),
+                             card_int((int64_t)rows_at),
+                             card_int(count),
+                             card_int(channels),
+                             card_int(p),
+                             card_int(per),
+                             card_int(width)};
     ok = ok && card_launch(d->card, kernel, values, args, 8, err) && dev->ops->sync(dev, err) &&
          dev->ops->read(dev, compact, to, (size_t)values * element, err);
     if (compact)
         dev->ops->release(dev, compact);
+    if (rows_at)
+        dev->ops->release(dev, rows_at);
+    return ok;
+}
+
+bool card_rows_agree(const struct card_data *d, const struct card_layer *g, const int64_t *rows, int count, struct error *err)
+{
+    int64_t per = g->out_h / g->p;
+    size_t values = (size_t)(count * g->out_c * per * g->out_w);
+    const struct card_values *at = &d->at[SLOT_OUTPUT];
+    double *y = xmalloc(values * sizeof *y);
+    float *e = at->bound ? xmalloc(values * sizeof *e) : NULL;
+    bool ok = card_fetch_rows(d, CARD_ROWS_F64, at->reference, sizeof *y, g->out_c, g->p, per, g->out_w, rows, count, y, err) &&
+              (!e || card_fetch_rows(d, CARD_ROWS_F32, at->bound, sizeof *e, g->out_c, g->p, per, g->out_w, rows, count, e, err)) &&
+              rows_agree(d, g, rows, count, per, y, e, err);
+    free(y);
+    free(e);
     return ok;
 }
 
 bool card_sample(struct card_data *d, const struct work *work, const struct card_layer *g, struct error *err)
 {
-    struct device *dev = d->card->dev;
-    int64_t rows[SAMPLE_MOST], per = g->out_h / g->p;
-    int count = sample_rows(work, rows);
-    size_t values = (size_t)(count * g->out_c * per * g->out_w);
-    const struct card_values *at = &d->at[SLOT_OUTPUT];
-    double *y = xmalloc(values * sizeof *y);
-    float *e = at->bound ? xmalloc(values * sizeof *e) : NULL;
-    uint64_t rows_at = 0;
+    int64_t rows[CARD_SAMPLE_MOST];
+    int count = card_sample_rows(work, rows);
     op_data_fill_rows(work, d->part, d->host, rows, count);
-    bool ok = inputs_agree(d, work, err) && op_data_reference_rows(work, d->host, rows, count, err) &&
-              dev->ops->alloc(dev, "sample", (size_t)count * sizeof *rows, &rows_at, err) &&
-              dev->ops->write(dev, rows_at, rows, (size_t)count * sizeof *rows, err) &&
-              fetch_rows(d, CARD_ROWS_F64, at->reference, sizeof *y, g, rows_at, count, per, y, err) &&
-              (!e || fetch_rows(d, CARD_ROWS_F32, at->bound, sizeof *e, g, rows_at, count, per, e, err)) &&
-              rows_agree(d, g, rows, count, per, y, e, err);
-    if (rows_at)
-        dev->ops->release(dev, rows_at);
-    free(y);
-    free(e);
-    return ok;
+    return inputs_agree(d, work, err) && op_data_reference_rows(work, d->host, rows, count, err) && card_rows_agree(d, g, rows, count, err);
 }
 
 /* The worst right element, with the digits that the CPU would have. */
@@ -147,7 +154,7 @@ static bool worst_of(const struct card_data *d, const struct verify_look *look, 
     v->worst_got = dtype_get(look->t.dtype, raw, 0);
     v->worst_want = want;
     v->worst_error = fabs(v->worst_got - want);
-    v->worst_bound = verify_tolerance_of(look, want, bound, 0);
+    v->worst_bound = verify_tolerance_of(look, want, bound, d->carried ? (double)d->carried[index / d->plane % d->channels] : 0);
     v->error_over_bound = v->worst_error / v->worst_bound;
     tensor_coordinates(&look->t, index, v->worst_at);
     return true;
@@ -177,6 +184,7 @@ static bool card_compare(const struct card_data *d, const struct program *p, int
                              card_int((int64_t)at->reference),
                              card_int((int64_t)at->bound),
                              card_real(look.factor),
+                             card_int((int64_t)d->carried_at),
                              card_int((int64_t)(look.mask ? d->mask_out : 0)),
                              card_int(look.block),
                              card_int(look.mask && p->uses_mask ? rules[p->inactive] : 0),
@@ -219,6 +227,8 @@ bool card_fetch(struct card_data *d, struct error *err)
         if (!dev->ops->read(dev, d->at[i].reference, to->reference, to->elements * sizeof *to->reference, err) ||
             (to->bound && !dev->ops->read(dev, d->at[i].bound, to->bound, to->elements * sizeof *to->bound, err)))
             return false;
+        for (size_t k = 0; to->carried && k < to->elements; k++)
+            to->carried[k] = d->carried[k / d->plane % d->channels];
     }
     d->fetched = true;
     return card_reach(d->card, false, err);

@@ -15,6 +15,11 @@ enum card_kernel {
     CARD_ROWS_F64,
     CARD_ROWS_F32,
     CARD_CONV,
+    CARD_CONV_WIDE,
+    CARD_WIDEN,
+    CARD_FORGET,
+    CARD_OWN,
+    CARD_SPREAD,
     CARD_COMPARE,
     CARD_KERNELS
 };
@@ -23,7 +28,7 @@ enum { CARD_COMPARED, CARD_WRONG, CARD_WORST, CARD_COUNTS };
 
 struct card {
     struct device *dev;
-    struct device_module *modules[3];
+    struct device_module *modules[4];
     struct device_function *functions[CARD_KERNELS];
     uint64_t counts;
 };
@@ -36,6 +41,9 @@ struct card_data {
     struct op_data *host;
     struct card_values at[OP_MAX_TENSORS];
     uint64_t mask_out;
+    uint64_t carried_at; /* of a chain, by channel of its output: what earlier links' roundings may add to an error; 0: none */
+    float *carried;      /* the same here */
+    size_t channels, plane;
     enum data_part part;
     bool fetched; /* the host has the references whole */
 };
@@ -69,6 +77,22 @@ bool card_launch(const struct card *card, enum card_kernel kernel, int64_t count
                  struct error *err);
 /* References and bounds are out of every kernel's reach but between (true) and (false); both wait. */
 bool card_reach(const struct card *card, bool within, struct error *err);
+/* A layer as kernels/reference/conv.cu takes it. */
+void card_describe(const struct work *work, const struct op_bounds *is, struct card_layer *layer);
+/* Memory of the check, and something in it; an error says whose. */
+bool card_room(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
+bool card_upload(struct card_data *data, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err);
+/* The reference of a network whose inputs are there, link by link (card_chain.c). Able: every link is of an op that the device has a
+ * reference for, or changes the layout. */
+bool card_chain_able(const struct work *work);
+bool card_chain(struct card_data *data, const struct work *work, enum data_part part, struct error *err);
+/* Which rows a sample has, and those rows of a device's tensor (layer's output, `per` lines each), to `to`. */
+#define CARD_SAMPLE_MOST 1024
+int card_sample_rows(const struct work *work, int64_t rows[CARD_SAMPLE_MOST]);
+bool card_fetch_rows(const struct card_data *data, enum card_kernel kernel, uint64_t from, size_t element, int64_t channels, int64_t p,
+                     int64_t per, int64_t width, const int64_t *rows, int count, void *to, struct error *err);
+/* Are those rows what the CPU has in data->host? */
+bool card_rows_agree(const struct card_data *data, const struct card_layer *layer, const int64_t *rows, int count, struct error *err);
 /* Holds the device's reference against the CPU's on a sample of rows (card_check.c). */
 bool card_sample(struct card_data *data, const struct work *work, const struct card_layer *g, struct error *err);
 /* Storage of a tensor as four dimensions and the steps between their elements. */

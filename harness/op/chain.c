@@ -307,28 +307,23 @@ bool chain_data_inputs(const struct work *work, enum data_part part, struct op_d
 
 /* ---- errors: mean squares by channel ---- */
 
-struct errors {
-    double *sums, *roundings; /* of what sums lose (times the algorithm's factor), and of what is rounded when it is stored */
-    int64_t channels;
-};
-
-static struct errors errors_new(int64_t channels)
+struct chain_errors chain_errors_new(int64_t channels)
 {
-    return (struct errors){
+    return (struct chain_errors){
         .sums = xcalloc((size_t)channels, sizeof(double)), .roundings = xcalloc((size_t)channels, sizeof(double)), .channels = channels};
 }
 
-static void errors_free(struct errors *e)
+void chain_errors_free(struct chain_errors *e)
 {
     free(e->sums);
     free(e->roundings);
-    *e = (struct errors){0};
+    *e = (struct chain_errors){0};
 }
 
 /* A filter mixes: e_out^2 = sum of w^2 e_in^2. An output pixel of conv_transpose2d meets 1 / stride^2 of the taps. */
-static struct errors mix(const struct work *w, const float *filter, const struct errors *in)
+static struct chain_errors mix(const struct work *w, const float *filter, const struct chain_errors *in)
 {
-    struct errors out = errors_new(w->k);
+    struct chain_errors out = chain_errors_new(w->k);
     int64_t depth = w->c / w->groups, per_group = w->k / w->groups, taps = w->r * w->s;
     double share = !strcmp(w->op->name, "conv_transpose2d") ? 1 / (double)(w->stride * w->stride) : 1;
     for (int64_t k = 0; k < w->k; k++)
@@ -345,9 +340,9 @@ static struct errors mix(const struct work *w, const float *filter, const struct
 }
 
 /* Channels are blended where pixels of several fall into one (depth_to_space), or one is spread over several (space_to_depth). */
-static struct errors move(int64_t channels, int64_t block, enum d2s_mode mode, const struct errors *in)
+static struct chain_errors move(int64_t channels, int64_t block, enum d2s_mode mode, const struct chain_errors *in)
 {
-    struct errors out = errors_new(channels);
+    struct chain_errors out = chain_errors_new(channels);
     int64_t most = in->channels > channels ? in->channels : channels, least = most / (block * block);
     bool joins = in->channels >= channels;
     for (int64_t deep = 0; deep < most; deep++) {
@@ -360,7 +355,7 @@ static struct errors move(int64_t channels, int64_t block, enum d2s_mode mode, c
     return out;
 }
 
-static struct errors through_epilogue(const struct work *w, struct errors e, const struct errors *residual)
+static struct chain_errors through_epilogue(const struct work *w, struct chain_errors e, const struct chain_errors *residual)
 {
     for (int i = 0; i < w->epilogue_count; i++) {
         const struct epilogue *item = &w->epilogue[i];
@@ -370,8 +365,8 @@ static struct errors through_epilogue(const struct work *w, struct errors e, con
             e.roundings[c] = stretch * e.roundings[c] + (item->kind == EPILOGUE_RESIDUAL ? residual->roundings[c] : 0);
         }
         if (item->kind == EPILOGUE_DEPTH_TO_SPACE) {
-            struct errors moved = move(e.channels / (item->block * item->block), item->block, item->mode, &e);
-            errors_free(&e);
+            struct chain_errors moved = move(e.channels / (item->block * item->block), item->block, item->mode, &e);
+            chain_errors_free(&e);
             e = moved;
         }
     }
@@ -379,7 +374,8 @@ static struct errors through_epilogue(const struct work *w, struct errors e, con
 }
 
 /* Errors of a link's output that its inputs bring. */
-static struct errors carried(const struct chain_link *l, const float *filter, const struct errors *in, const struct errors *residual)
+struct chain_errors chain_carried(const struct chain_link *l, const float *filter, const struct chain_errors *in,
+                                  const struct chain_errors *residual)
 {
     const struct work *w = &l->work;
     int64_t block = w->block > 0 && w->k != w->c ? w->block : 1; /* depth_to_space, space_to_depth */
@@ -415,7 +411,7 @@ static void own_of_plane(void *context, int64_t index, int thread)
 }
 
 /* Adds a link's own: the mean over the (active) pixels of its bound, and of one rounding of what it stores. */
-static void add_own(struct errors *e, const struct work *w, const struct op_values *of, const float *active)
+static void add_own(struct chain_errors *e, const struct work *w, const struct op_values *of, const float *active)
 {
     int64_t planes = w->n * e->channels;
     struct own_errors own = {
@@ -443,8 +439,8 @@ struct walk {
     struct op_data *out;
     double **values; /* by link, while a later one reads them */
     int *last_use;
-    struct errors *errors; /* by link */
-    struct errors clean;   /* of the input */
+    struct chain_errors *errors; /* by link */
+    struct chain_errors clean;   /* of the input */
     double *input;
     float *marks; /* of what the last link left; NULL: it has no mask, or runs as if it had none */
 };
@@ -453,7 +449,7 @@ static const double *values_of(const struct walk *k, int link)
 {
     return link < 0 ? k->input : k->values[link];
 }
-static const struct errors *errors_of(const struct walk *k, int link)
+static const struct chain_errors *errors_of(const struct walk *k, int link)
 {
     return link < 0 ? &k->clean : &k->errors[link];
 }
@@ -487,8 +483,8 @@ static bool walk_link(struct walk *k, int i, struct error *err)
     }
     if (!op_data_reference(&l->work, &one, err))
         return false;
-    struct errors e =
-        carried(l, one.at[SLOT_FILTER].value, errors_of(k, l->input), l->residual == CHAIN_NONE ? NULL : errors_of(k, l->residual));
+    struct chain_errors e =
+        chain_carried(l, one.at[SLOT_FILTER].value, errors_of(k, l->input), l->residual == CHAIN_NONE ? NULL : errors_of(k, l->residual));
     if (last) {
         size_t plane = made->elements / (size_t)l->work.n / (size_t)e.channels;
         made->carried = xmalloc(made->elements * sizeof *made->carried);
@@ -499,7 +495,7 @@ static bool walk_link(struct walk *k, int i, struct error *err)
         }
         k->out->at[SLOT_OUTPUT] = *made;
         k->out->at[SLOT_MASK_OUT] = one.at[SLOT_MASK_OUT];
-        errors_free(&e);
+        chain_errors_free(&e);
     } else {
         add_own(&e, &l->work, made, k->marks);
         if (k->marks)
@@ -522,7 +518,7 @@ bool chain_data_make(const struct work *work, enum data_part part, struct op_dat
     const struct chain *chain = work->chain;
     if (!op_data_inputs(work, part, out, err))
         return false;
-    struct walk k = {.chain = chain, .out = out, .clean = errors_new(work->c)};
+    struct walk k = {.chain = chain, .out = out, .clean = chain_errors_new(work->c)};
     size_t inputs = (size_t)work->n * (size_t)work->c * (size_t)work->h * (size_t)work->w;
     bool ok = true;
     k.values = xcalloc((size_t)chain->count, sizeof *k.values);
@@ -546,9 +542,9 @@ bool chain_data_make(const struct work *work, enum data_part part, struct op_dat
         ok = walk_link(&k, i, err);
     for (int i = 0; i < chain->count; i++) {
         free(k.values[i]);
-        errors_free(&k.errors[i]);
+        chain_errors_free(&k.errors[i]);
     }
-    errors_free(&k.clean);
+    chain_errors_free(&k.clean);
     free(k.marks);
     free(k.values);
     free(k.errors);

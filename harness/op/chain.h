@@ -61,6 +61,16 @@ void chain_free(struct chain *chain);
  * The allowed error of the output is CHAIN_SPREAD times its e; the algorithm's factor is on top. So it grows with depth, as the square root
  * of the number of links where activations keep their size. */
 #define CHAIN_SPREAD 4.0
+/* Mean squares of errors, by channel: of what sums lose (times the algorithm's factor), and of what is rounded when it is stored. */
+struct chain_errors {
+    double *sums, *roundings;
+    int64_t channels;
+};
+struct chain_errors chain_errors_new(int64_t channels);
+void chain_errors_free(struct chain_errors *errors);
+/* Those of a link's output that its input and residual (NULL: none) bring. */
+struct chain_errors chain_carried(const struct chain_link *link, const float *filter, const struct chain_errors *in,
+                                  const struct chain_errors *residual);
 bool chain_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 /* Without masks: op_data_inputs adds them. */
 bool chain_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);

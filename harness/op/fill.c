@@ -42,13 +42,10 @@ static void fill_line(void *context, int64_t index, int thread)
     op_data_fill(f->work, f->part, f->data, f->t, first, (size_t)(f->lines * f->w));
 }
 
-/* Those lines of the input that any tap of the rows reads. */
-static void fill_input(struct fill *f, const int64_t *rows, int count)
+int64_t op_lines_read(const struct work *w, const int64_t *rows, int count, int64_t *lines)
 {
-    const struct work *w = f->work;
-    int64_t taps = op_taps(w, AXIS_ROWS);
+    int64_t taps = op_taps(w, AXIS_ROWS), found = 0;
     bool *wanted = xcalloc((size_t)(w->n * w->h), sizeof *wanted);
-    f->c = w->c, f->h = w->h, f->w = w->w, f->lines = 1;
     for (int i = 0; i < count; i++)
         for (int64_t tap = 0; tap < taps; tap++) {
             int64_t line = w->op->reads(w, AXIS_ROWS, rows[i] % w->p, tap);
@@ -57,8 +54,9 @@ static void fill_input(struct fill *f, const int64_t *rows, int count)
         }
     for (int64_t i = 0; i < w->n * w->h; i++)
         if (wanted[i])
-            f->at[f->count++] = i;
+            lines[found++] = i;
     free(wanted);
+    return found;
 }
 
 /* A row before the epilogue is several lines where the residual is added behind a depth_to_space. */
@@ -81,7 +79,7 @@ void op_data_fill_rows(const struct work *work, enum data_part part, struct op_d
             continue;
         f.at = xcalloc((size_t)most, sizeof *f.at);
         if (list[i].role->slot == SLOT_INPUT)
-            fill_input(&f, rows, count);
+            f.c = work->c, f.h = work->h, f.w = work->w, f.lines = 1, f.count = op_lines_read(work, rows, count, f.at);
         else
             fill_residual(&f, residual, rows, count);
         pool_for(f.count * f.c, 0, fill_line, &f);

@@ -177,6 +177,9 @@ bool op_data_reserve(const struct work *work, enum data_part part, struct op_dat
 void op_data_fill(const struct work *work, enum data_part part, struct op_data *data, const struct tensor *t, size_t first, size_t count);
 void op_data_fill_rows(const struct work *work, enum data_part part, struct op_data *data, const int64_t *rows, int count);
 
+/* Those lines of the input (image * h + line; room for n * h) that any tap of the rows reads. Returns how many. */
+int64_t op_lines_read(const struct work *work, const int64_t *rows, int count, int64_t *lines);
+
 /* How many taps `reads` is asked for along an axis. */
 int64_t op_taps(const struct work *work, enum axis_of axis);
 /* Mask of the work, floats 0/1 (op/mask.c): n*1*h*w, or n*1*p*q when it marks outputs; and the dilation of an input mask by the op's

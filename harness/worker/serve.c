@@ -107,7 +107,7 @@ bool worker_data_set(struct worker *w, int row, enum data_part part, int set, st
     struct op_data *own = &w->data[set][slot];
     if (w->data_case[set][slot] != wanted) {
         struct work work = w->plan.cases[wanted].work;
-        struct card *card = work.chain ? NULL : worker_card(w);
+        struct card *card = worker_card(w);
         work.set_seed = set ? worker_secret(w) + (uint64_t)set : 0;
         drop_data(w, set, slot);
         if (!(card ? card_data_make(card, &work, part, own, err) : op_data_make(&work, part, own, err)))

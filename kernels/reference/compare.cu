@@ -28,9 +28,9 @@ enum { COMPARED, WRONG, WORST };
 
 /* Logical a, b, c, d as in data_pack. bound NULL: values must be the reference, rounded. mask (a, c / block, d / block; NULL: everything counts):
  * elsewhere an element must have the bits `inactive` where inactive_is is 1, equal 0 where it is 2, satisfy the reference where it is 3,
- * and is not looked at where it is 0. WORST: of right elements the largest error over tolerance as a float's bits, above the inverted index. */
+ * and is not looked at where it is 0. carried: by channel (b), what a network's earlier layers may add to an error; NULL: nothing. WORST: of right elements the largest error over tolerance as a float's bits, above the inverted index. */
 extern "C" __global__ void compare_output(const void *storage, int type, int64_t a, int64_t b, int64_t c, int64_t d, int64_t sa, int64_t sb,
-                                          int64_t sc, int64_t sd, const double *reference, const float *bound, double factor,
+                                          int64_t sc, int64_t sd, const double *reference, const float *bound, double factor, const float *carried,
                                           const float *mask, int64_t block, int inactive_is, uint32_t inactive,
                                           unsigned long long *counts)
 {
@@ -55,10 +55,11 @@ extern "C" __global__ void compare_output(const void *storage, int type, int64_t
             continue;
         }
         double want = reference[e.index], off = bound ? (double)bound[e.index] : 0, tolerance = 0;
-        if (off == 0) {
+        double brought = carried ? (double)carried[e.index / (c * d) % b] : 0;
+        if (off == 0 && brought == 0) {
             want = rounded(type, want);
         } else {
-            off *= factor;
+            off = off * factor + brought;
             tolerance = off + roundoff(type) * (fabs(want) + off) + underflow(type);
         }
         double error = fabs(got - want);

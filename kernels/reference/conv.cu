@@ -62,7 +62,8 @@ static __device__ int64_t source_row(const layer &g, int64_t p, int64_t tap)
     return z >= 0 && z < g.d && y >= 0 && y < g.plane ? z * g.plane + y : -1;
 }
 
-static __device__ void sum(const layer &g, const float *x, const float *f, int64_t n, int64_t k, int64_t p, int64_t q, double &y, double &a)
+template <typename X>
+static __device__ void sum(const layer &g, const X *x, const float *f, int64_t n, int64_t k, int64_t p, int64_t q, double &y, double &a)
 {
     int64_t channels = g.c / g.groups, first = k / (g.k / g.groups) * channels, rows = (g.kind == CONV3D ? g.t : 1) * g.r;
     y = a = 0;
@@ -74,7 +75,8 @@ static __device__ void sum(const layer &g, const float *x, const float *f, int64
             int64_t column = source(g, q, s);
             if (column < 0 || column >= g.w)
                 continue;
-            const float *xs = x + ((n * g.c + first) * g.h + row) * g.w + column, *fs = f + (k * channels * rows + r) * g.s + s;
+            const X *xs = x + ((n * g.c + first) * g.h + row) * g.w + column;
+            const float *fs = f + (k * channels * rows + r) * g.s + s;
             for (int64_t c = 0; c < channels; c++) {
                 double product = (double)xs[c * g.h * g.w] * (double)fs[c * rows * g.s];
                 y += product;
@@ -117,8 +119,9 @@ static __device__ void slope(const layer &g, double alpha, double &y, double &e)
 }
 
 /* mask NULL: every output is asked for; else n, p, q, and the sum of an inactive one is 0. bound may be NULL. */
-extern "C" __global__ void reference_conv(const layer *layer_at, const float *x, const float *f, const float *bias, const float *residual,
-                                          const float *mask, double *out, float *bound)
+template <typename X>
+static __device__ void convolve(const layer *layer_at, const X *x, const float *f, const float *bias, const X *residual, const float *mask,
+                                double *out, float *bound)
 {
     const layer &g = *layer_at;
     int64_t count = g.n * g.out_c * g.out_h * g.out_w;
@@ -151,4 +154,17 @@ extern "C" __global__ void reference_conv(const layer *layer_at, const float *x,
         if (bound)
             bound[i] = (float)(e * (1 + 0x1p-23));
     }
+}
+
+extern "C" __global__ void reference_conv(const layer *layer_at, const float *x, const float *f, const float *bias, const float *residual,
+                                          const float *mask, double *out, float *bound)
+{
+    convolve(layer_at, x, f, bias, residual, mask, out, bound);
+}
+
+/* The same of activations inside a network. */
+extern "C" __global__ void reference_conv_wide(const layer *layer_at, const double *x, const float *f, const float *bias, const double *residual,
+                                               const float *mask, double *out, float *bound)
+{
+    convolve(layer_at, x, f, bias, residual, mask, out, bound);
 }

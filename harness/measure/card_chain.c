@@ -1,0 +1,287 @@
+/* A network's reference on the device: its links one after another in double, as op/chain.c walks them on the CPU. Activations never leave
+ * the device but for a sample of each link, whose rows the CPU computes from the device's own inputs of that link. */
+#include "measure/card_private.h"
+#include "op/chain.h"
+#include "op/epilogue.h"
+#include "op/shape.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct net {
+    struct card_data *d;
+    const struct chain *chain;
+    uint64_t input;   /* in double */
+    uint64_t *values; /* by link, while a later one reads them */
+    int *last_use;
+    struct chain_errors *errors, clean; /* by link; of the input */
+    float *marks;                       /* of what the last link left; NULL: it has no mask, or runs as if it had none */
+    uint64_t marks_at;
+};
+/* What a link runs on, here and there. */
+struct link_data {
+    struct op_data one;
+    uint64_t layer, x, residual, filter, bias, mask, bound;
+    struct card_layer g;
+};
+
+bool card_chain_able(const struct work *work)
+{
+    bool able = work->chain != NULL;
+    for (int i = 0; able && i < work->chain->count; i++) {
+        const struct op *op = work->chain->links[i].work.op;
+        able = op->on_card != REFERENCE_CPU || (op->task == TASK_LAYOUT && !work->chain->links[i].work.epilogue_count);
+    }
+    return able;
+}
+
+static void release(const struct card_data *d, uint64_t *address)
+{
+    if (*address)
+        d->card->dev->ops->release(d->card->dev, *address);
+    *address = 0;
+}
+
+static uint64_t values_of(const struct net *k, int link)
+{
+    return link < 0 ? k->input : k->values[link];
+}
+
+static const struct chain_errors *errors_of(const struct net *k, int link)
+{
+    return link < 0 ? &k->clean : &k->errors[link];
+}
+
+/* Lines of a (n, channels, height, width) tensor there into the same places of a room here. */
+static bool fetch_lines(const struct card_data *d, uint64_t from, const int64_t dim[4], int64_t per, const int64_t *rows, int count,
+                        double *to, struct error *err)
+{
+    int64_t channels = dim[1], height = dim[2], width = dim[3], p = height / per;
+    size_t line = (size_t)(per * width);
+    double *compact = xmalloc((size_t)(count * channels) * line * sizeof *compact);
+    bool ok = card_fetch_rows(d, CARD_ROWS_F64, from, sizeof *compact, channels, p, per, width, rows, count, compact, err);
+    for (int64_t r = 0; ok && r < count; r++)
+        for (int64_t c = 0; c < channels; c++)
+            memcpy(to + (size_t)((rows[r] / p * channels + c) * height * width) + (size_t)(rows[r] % p) * line,
+                   compact + (size_t)(r * channels + c) * line, line * sizeof *compact);
+    free(compact);
+    return ok;
+}
+
+/* Holds a link's reference against the CPU's, made of the device's own inputs of it. */
+static bool sample_link(const struct card_data *d, const struct work *w, struct link_data *own, uint64_t reference, struct error *err)
+{
+    int64_t rows[CARD_SAMPLE_MOST], input[] = {w->n, w->c, w->h, w->w}, added[4] = {0};
+    int count = card_sample_rows(w, rows), item = work_epilogue_find(w, EPILOGUE_RESIDUAL);
+    int64_t *lines = xcalloc((size_t)(w->n * w->h), sizeof *lines), found = op_lines_read(w, rows, count, lines);
+    double *x = malloc((size_t)(w->n * w->c * w->h * w->w) * sizeof *x), *residual = NULL;
+    if (item >= 0 && own->residual) {
+        struct stage s = epilogue_stage(w, item);
+        memcpy(added, (int64_t[]){w->n, s.c, s.h, s.w}, sizeof added);
+        residual = malloc((size_t)(w->n * s.c * s.h * s.w) * sizeof *residual);
+    }
+    bool ok = (x && (residual || !added[0])) || error_set(err, ERROR_ENVIRONMENT, "not enough memory for a sample of a chain");
+    ok = ok && fetch_lines(d, own->x, input, 1, lines, (int)found, x, err) &&
+         (!residual || fetch_lines(d, own->residual, added, added[2] / w->p, rows, count, residual, err));
+    own->one.wide_input = x;
+    own->one.wide_residual = residual;
+    struct card_data link = {.card = d->card, .host = &own->one, .at[SLOT_OUTPUT] = {.reference = reference, .bound = own->bound}};
+    ok = ok && op_data_reference_rows(w, &own->one, rows, count, err) && card_rows_agree(&link, &own->g, rows, count, err);
+    for (int i = 0; i < OP_MAX_TENSORS; i++) {
+        free(own->one.at[i].reference);
+        free(own->one.at[i].bound);
+    }
+    free(lines);
+    free(x);
+    free(residual);
+    return ok;
+}
+
+/* Filter, bias, marks and layer of a link, up. */
+static bool link_open(struct net *k, int i, struct link_data *own, struct error *err)
+{
+    const struct chain_link *l = &k->chain->links[i];
+    const struct work *w = &l->work;
+    struct card_data *d = k->d;
+    struct tensor t;
+    *own = (struct link_data){.x = values_of(k, l->input), .residual = l->residual == CHAIN_NONE ? 0 : values_of(k, l->residual)};
+    if (k->marks) {
+        float *active = chain_marks(l, k->marks);
+        free(k->marks);
+        k->marks = active;
+        release(d, &k->marks_at);
+        if (!card_upload(d, "marks of a link", active, (size_t)(w->n * w->p * w->q) * sizeof *active, &k->marks_at, err))
+            return false;
+    }
+    bool last = i == k->chain->count - 1;
+    own->mask = last ? d->mask_out : k->marks_at;
+    own->one.mask_out = last ? d->host->mask_out : k->marks;
+    for (int b = 0; l->layer >= 0 && b < 2; b++) {
+        int slot = b ? SLOT_BIAS : SLOT_FILTER;
+        const float *value = own->one.at[slot].value = d->host->links[l->layer].at[slot].value;
+        if (value && work_tensor(w, b ? "bias" : "filter", &t) &&
+            !card_upload(d, t.role->name, value, tensor_elements(&t) * sizeof *value, b ? &own->bias : &own->filter, err))
+            return false;
+    }
+    struct op_bounds is = op_data_bounds(w, &own->one);
+    card_describe(w, &is, &own->g);
+    return card_upload(d, "layer of the reference", &own->g, sizeof own->g, &own->layer, err);
+}
+
+static bool link_run(struct net *k, const struct work *w, struct link_data *own, uint64_t *reference, struct error *err)
+{
+    struct card_data *d = k->d;
+    struct device *dev = d->card->dev;
+    const struct card_layer *g = &own->g;
+    int64_t count = g->n * g->out_c * g->out_h * g->out_w;
+    if (!card_room(d, "reference of a link", (size_t)count * sizeof(double), reference, err) ||
+        !card_room(d, "bounds of a link", (size_t)count * sizeof(float), &own->bound, err))
+        return false;
+    if (w->op->on_card == REFERENCE_CPU) /* another layout of the same values */
+        return dev->ops->copy(dev, *reference, own->x, (size_t)count * sizeof(double), err) &&
+               dev->ops->fill(dev, own->bound, 0, (size_t)count * sizeof(float), err) && dev->ops->sync(dev, err);
+    union card_arg args[] = {card_int((int64_t)own->layer), card_int((int64_t)own->x),        card_int((int64_t)own->filter),
+                             card_int((int64_t)own->bias),  card_int((int64_t)own->residual), card_int((int64_t)own->mask),
+                             card_int((int64_t)*reference), card_int((int64_t)own->bound)};
+    return card_launch(d->card, CARD_CONV_WIDE, count, args, 8, err) && dev->ops->sync(dev, err) && sample_link(d, w, own, *reference, err);
+}
+
+/* What a link's own sums and roundings come to, as op/chain.c's add_own has it; then what it leaves inactive is nothing. */
+static bool add_own(struct net *k, const struct work *w, const struct link_data *own, uint64_t reference, struct chain_errors *e,
+                    struct error *err)
+{
+    struct card_data *d = k->d;
+    struct device *dev = d->card->dev;
+    int64_t channels = e->channels, plane = own->g.out_h * own->g.out_w;
+    double pixels = (double)(plane * w->n) * (k->marks ? mask_density(k->marks, (size_t)(plane * w->n)) : 1);
+    double *sums = xmalloc((size_t)channels * 2 * sizeof *sums);
+    uint64_t at = 0;
+    union card_arg args[] = {card_int((int64_t)reference),
+                             card_int((int64_t)own->bound),
+                             card_int((int64_t)k->marks_at),
+                             card_int(w->n),
+                             card_int(channels),
+                             card_int(plane),
+                             card_real(dtype_unit_roundoff(w->dtype)),
+                             {0}};
+    bool ok = true;
+    if ((w->op->has_filter || w->epilogue_count) && pixels >= 1) {
+        ok = card_room(d, "errors of a link", (size_t)channels * 2 * sizeof *sums, &at, err);
+        args[7] = card_int((int64_t)at);
+        ok = ok && card_launch(d->card, CARD_OWN, channels * CARD_THREADS, args, 8, err) && dev->ops->sync(dev, err) &&
+             dev->ops->read(dev, at, sums, (size_t)channels * 2 * sizeof *sums, err);
+        for (int64_t c = 0; ok && c < channels; c++) {
+            e->sums[c] += sums[c] / pixels;
+            e->roundings[c] += sums[channels + c] / pixels;
+        }
+    }
+    union card_arg forget[] = {card_int((int64_t)reference), card_int((int64_t)k->marks_at), card_int(w->n), card_int(channels),
+                               card_int(plane)};
+    ok = ok && (!k->marks || (card_launch(d->card, CARD_FORGET, w->n * channels * plane, forget, 5, err) && dev->ops->sync(dev, err)));
+    release(d, &at);
+    free(sums);
+    return ok;
+}
+
+/* The last link's reference is the network's; its bound grows by what the links before bring. */
+static bool settle(struct net *k, const struct work *w, struct link_data *own, uint64_t reference, const struct chain_errors *e,
+                   struct error *err)
+{
+    struct card_data *d = k->d;
+    struct op_values *to = &d->host->at[SLOT_OUTPUT], *mask = &d->host->at[SLOT_MASK_OUT];
+    size_t channels = (size_t)e->channels, plane = (size_t)(own->g.out_h * own->g.out_w), outputs = (size_t)(w->n * w->p * w->q);
+    float *more = xmalloc(channels * sizeof *more);
+    uint64_t more_at = 0;
+    d->at[SLOT_OUTPUT].reference = reference;
+    d->at[SLOT_OUTPUT].bound = own->bound;
+    own->bound = 0;
+    d->at[SLOT_OUTPUT].elements = to->elements = (size_t)w->n * channels * plane;
+    d->channels = channels;
+    d->plane = plane;
+    d->carried = xmalloc(channels * sizeof *d->carried);
+    for (size_t c = 0; c < channels; c++) {
+        more[c] = (float)(CHAIN_SPREAD * sqrt(e->sums[c]));
+        d->carried[c] = (float)(CHAIN_SPREAD * sqrt(e->roundings[c]));
+    }
+    to->reference = malloc(to->elements * sizeof *to->reference); /* room, for card_fetch */
+    to->bound = malloc(to->elements * sizeof *to->bound);
+    to->carried = malloc(to->elements * sizeof *to->carried);
+    bool ok = (to->reference && to->bound && to->carried) || error_set(err, ERROR_ENVIRONMENT, "not enough memory for a chain's reference");
+    if (d->host->mask_out && !mask->value && !mask->reference) {
+        mask->elements = outputs;
+        mask->reference = xmalloc(outputs * sizeof *mask->reference);
+        for (size_t i = 0; i < outputs; i++)
+            mask->reference[i] = d->host->mask_out[i];
+    }
+    ok = ok && card_upload(d, "carried errors", d->carried, channels * sizeof *d->carried, &d->carried_at, err) &&
+         card_upload(d, "errors of links", more, channels * sizeof *more, &more_at, err);
+    union card_arg args[] = {card_int((int64_t)d->at[SLOT_OUTPUT].bound), card_int((int64_t)more_at), card_int(w->n), card_int(e->channels),
+                             card_int((int64_t)plane)};
+    ok = ok && card_launch(d->card, CARD_SPREAD, (int64_t)to->elements, args, 5, err) && d->card->dev->ops->sync(d->card->dev, err);
+    release(d, &more_at);
+    free(more);
+    return ok;
+}
+
+static bool walk_link(struct net *k, int i, struct error *err)
+{
+    const struct chain_link *l = &k->chain->links[i];
+    struct card_data *d = k->d;
+    struct link_data own;
+    uint64_t reference = 0;
+    bool last = i == k->chain->count - 1, ok = link_open(k, i, &own, err) && link_run(k, &l->work, &own, &reference, err);
+    if (ok) {
+        struct chain_errors e = chain_carried(l, own.one.at[SLOT_FILTER].value, errors_of(k, l->input),
+                                              l->residual == CHAIN_NONE ? NULL : errors_of(k, l->residual));
+        ok = last ? settle(k, &l->work, &own, reference, &e, err) : add_own(k, &l->work, &own, reference, &e, err);
+        if (last)
+            chain_errors_free(&e);
+        else
+            k->errors[i] = e, k->values[i] = reference;
+        reference = 0;
+    }
+    uint64_t *const all[] = {&own.layer, &own.filter, &own.bias, &own.bound, &reference};
+    for (size_t a = 0; a < sizeof all / sizeof *all; a++)
+        release(d, all[a]);
+    for (int j = 0; j < i; j++)
+        if (k->last_use[j] == i)
+            release(d, &k->values[j]);
+    return ok || error_where(err, "link %d (%s)", i, l->name);
+}
+
+bool card_chain(struct card_data *d, const struct work *work, enum data_part part, struct error *err)
+{
+    const struct chain *chain = work->chain;
+    struct net k = {.d = d, .chain = chain, .clean = chain_errors_new(work->c)};
+    size_t pixels = (size_t)(work->n * work->h * work->w), inputs = pixels * (size_t)work->c;
+    k.values = xcalloc((size_t)chain->count, sizeof *k.values);
+    k.errors = xcalloc((size_t)chain->count, sizeof *k.errors);
+    k.last_use = xcalloc((size_t)chain->count, sizeof *k.last_use);
+    bool ok = card_room(d, "input of a chain", inputs * sizeof(double), &k.input, err);
+    union card_arg args[] = {card_int((int64_t)d->at[SLOT_INPUT].value), card_int((int64_t)k.input), card_int((int64_t)inputs)};
+    ok = ok && card_launch(d->card, CARD_WIDEN, (int64_t)inputs, args, 3, err);
+    if (d->host->at[SLOT_MASK_IN].value && !(part & DATA_FULL)) {
+        k.marks = xmalloc(pixels * sizeof *k.marks);
+        memcpy(k.marks, d->host->at[SLOT_MASK_IN].value, pixels * sizeof *k.marks);
+    }
+    for (int i = 0; i < chain->count; i++) {
+        if (chain->links[i].input >= 0)
+            k.last_use[chain->links[i].input] = i;
+        if (chain->links[i].residual >= 0)
+            k.last_use[chain->links[i].residual] = i;
+    }
+    for (int i = 0; ok && i < chain->count; i++)
+        ok = walk_link(&k, i, err);
+    for (int i = 0; i < chain->count; i++) {
+        release(d, &k.values[i]);
+        chain_errors_free(&k.errors[i]);
+    }
+    release(d, &k.input);
+    release(d, &k.marks_at);
+    chain_errors_free(&k.clean);
+    free(k.marks);
+    free(k.values);
+    free(k.errors);
+    free(k.last_use);
+    return ok;
+}
