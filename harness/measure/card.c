@@ -4,6 +4,7 @@
 #include "device/compile/compile.h"
 #include "measure/card_private.h"
 #include "op/bound.h"
+#include "op/chain.h"
 #include "op/epilogue.h"
 #include "op/generate.h"
 #include "op/shape.h"
@@ -117,8 +118,7 @@ bool card_room(struct card_data *d, const char *label, size_t bytes, uint64_t *a
     return d->card->dev->ops->alloc(d->card->dev, label, bytes, address, err) || error_where(err, "the check on the device");
 }
 
-/* The same for what a kernel under test must not find: references and their bounds. */
-static bool card_room_apart(struct card_data *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
+bool card_room_apart(struct card_data *d, const char *label, size_t bytes, uint64_t *address, struct error *err)
 {
     const struct device_ops *ops = d->card->dev->ops;
     return ops->alloc_apart ? ops->alloc_apart(d->card->dev, label, bytes, address, err) || error_where(err, "the check on the device")
@@ -158,7 +158,7 @@ void card_data_free(struct card_data *d)
 /* The values of one tensor, made there; what the CPU made is held against them in a few places. */
 static bool card_generate(struct card_data *d, const struct work *work, const struct tensor *t, enum data_part part, struct error *err)
 {
-    struct generate_recipe r = generate_recipe(work, t, part);
+    struct generate_recipe r = generate_recipe(work->chain ? &work->chain->links[0].work : work, t, part);
     int64_t count = (int64_t)tensor_elements(t);
     uint64_t *to = &d->at[t->role->slot].value;
     if (!card_room(d, t->role->name, (size_t)count * sizeof(float), to, err))
@@ -185,7 +185,7 @@ static bool card_inputs(struct card_data *d, const struct work *work, enum data_
     struct tensor list[OP_MAX_TENSORS];
     enum data_part which = (enum data_part)((int)part & ~(int)DATA_FULL);
     int count = work->op->tensors(work, list);
-    bool there = work->op->on_card != REFERENCE_CPU, ok = true;
+    bool there = work->op->on_card != REFERENCE_CPU || work->chain, ok = true;
     const struct op_data *host = d->host;
     for (int i = 0; ok && i < count; i++) { /* masks first: what is blanked needs them */
         const struct tensor *t = &list[i];
@@ -310,7 +310,7 @@ static bool data_make(struct card *card, const struct work *work, enum data_part
     struct card_data *d = xcalloc(1, sizeof *d);
     *d = (struct card_data){.card = card, .host = host, .part = part};
     bool there = work->op->on_card != REFERENCE_CPU;
-    bool made = (there ? op_data_reserve : op_data_inputs)(work, part, host, err);
+    bool made = (there || work->chain ? op_data_reserve : op_data_inputs)(work, part, host, err);
     bool ok = made && card_inputs(d, work, part, err) && card_reach(card, true, err) &&
               (!references || (work->chain ? card_chain(d, work, part, err)
                                : there     ? card_reference(d, work, err)

@@ -134,8 +134,8 @@ static bool link_run(struct net *k, const struct work *w, struct link_data *own,
     struct device *dev = d->card->dev;
     const struct card_layer *g = &own->g;
     int64_t count = g->n * g->out_c * g->out_h * g->out_w;
-    if (!card_room(d, "reference of a link", (size_t)count * sizeof(double), reference, err) ||
-        !card_room(d, "bounds of a link", (size_t)count * sizeof(float), &own->bound, err))
+    if (!card_room_apart(d, "reference of a link", (size_t)count * sizeof(double), reference, err) ||
+        !card_room_apart(d, "bounds of a link", (size_t)count * sizeof(float), &own->bound, err))
         return false;
     if (w->op->on_card == REFERENCE_CPU) /* another layout of the same values */
         return dev->ops->copy(dev, *reference, own->x, (size_t)count * sizeof(double), err) &&
@@ -257,7 +257,7 @@ bool card_chain(struct card_data *d, const struct work *work, enum data_part par
     k.values = xcalloc((size_t)chain->count, sizeof *k.values);
     k.errors = xcalloc((size_t)chain->count, sizeof *k.errors);
     k.last_use = xcalloc((size_t)chain->count, sizeof *k.last_use);
-    bool ok = card_room(d, "input of a chain", inputs * sizeof(double), &k.input, err);
+    bool ok = card_inputs_agree(d, work, err) && card_room(d, "input of a chain", inputs * sizeof(double), &k.input, err);
     union card_arg args[] = {card_int((int64_t)d->at[SLOT_INPUT].value), card_int((int64_t)k.input), card_int((int64_t)inputs)};
     ok = ok && card_launch(d->card, CARD_WIDEN, (int64_t)inputs, args, 3, err);
     if (d->host->at[SLOT_MASK_IN].value && !(part & DATA_FULL)) {

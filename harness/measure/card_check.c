@@ -63,7 +63,7 @@ static bool rows_agree(const struct card_data *d, const struct card_layer *g, co
 }
 
 /* The device's inputs are the CPU's, bit for bit, where it is looked. */
-static bool inputs_agree(const struct card_data *d, const struct work *work, struct error *err)
+bool card_inputs_agree(const struct card_data *d, const struct work *work, struct error *err)
 {
     struct device *dev = d->card->dev;
     struct tensor list[OP_MAX_TENSORS];
@@ -132,7 +132,8 @@ bool card_sample(struct card_data *d, const struct work *work, const struct card
     int64_t rows[CARD_SAMPLE_MOST];
     int count = card_sample_rows(work, rows);
     op_data_fill_rows(work, d->part, d->host, rows, count);
-    return inputs_agree(d, work, err) && op_data_reference_rows(work, d->host, rows, count, err) && card_rows_agree(d, g, rows, count, err);
+    return card_inputs_agree(d, work, err) && op_data_reference_rows(work, d->host, rows, count, err) &&
+           card_rows_agree(d, g, rows, count, err);
 }
 
 /* The worst right element, with the digits that the CPU would have. */

@@ -81,6 +81,8 @@ bool card_reach(const struct card *card, bool within, struct error *err);
 void card_describe(const struct work *work, const struct op_bounds *is, struct card_layer *layer);
 /* Memory of the check, and something in it; an error says whose. */
 bool card_room(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
+/* For what a kernel under test must not find: references and their bounds. */
+bool card_room_apart(struct card_data *data, const char *label, size_t bytes, uint64_t *address, struct error *err);
 bool card_upload(struct card_data *data, const char *label, const void *from, size_t bytes, uint64_t *address, struct error *err);
 /* The reference of a network whose inputs are there, link by link (card_chain.c). Able: every link is of an op that the device has a
  * reference for, or changes the layout. */
@@ -91,6 +93,8 @@ bool card_chain(struct card_data *data, const struct work *work, enum data_part 
 int card_sample_rows(const struct work *work, int64_t rows[CARD_SAMPLE_MOST]);
 bool card_fetch_rows(const struct card_data *data, enum card_kernel kernel, uint64_t from, size_t element, int64_t channels, int64_t p,
                      int64_t per, int64_t width, const int64_t *rows, int count, void *to, struct error *err);
+/* The device's inputs are the CPU's, bit for bit, where it is looked. */
+bool card_inputs_agree(const struct card_data *data, const struct work *work, struct error *err);
 /* Are those rows what the CPU has in data->host? */
 bool card_rows_agree(const struct card_data *data, const struct card_layer *layer, const int64_t *rows, int count, struct error *err);
 /* Holds the device's reference against the CPU's on a sample of rows (card_check.c). */

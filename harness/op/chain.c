@@ -270,7 +270,7 @@ static double gain_of(const struct work *w)
     return sqrt(gain) * (work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0 ? 0.25 : 1);
 }
 
-static bool make_values(const struct work *w, const char *name, double scale, float **out, struct error *err)
+static bool make_values(const struct work *w, const char *name, bool reserve, double scale, float **out, struct error *err)
 {
     struct tensor t;
     if (!work_tensor(w, name, &t))
@@ -279,6 +279,8 @@ static bool make_values(const struct work *w, const char *name, double scale, fl
     *out = malloc(count * sizeof **out);
     if (!*out)
         return error_set(err, ERROR_ENVIRONMENT, "not enough memory for the data of a chain");
+    if (reserve)
+        return true;
     generate_tensor(w, &t, DATA_PART_PRECISION, *out);
     for (size_t i = 0; scale != 1 && i < count; i++)
         (*out)[i] = (float)((*out)[i] * scale);
@@ -286,19 +288,18 @@ static bool make_values(const struct work *w, const char *name, double scale, fl
     return true;
 }
 
-bool chain_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err)
+bool chain_data_inputs(const struct work *work, bool reserve, struct op_data *out, struct error *err)
 {
-    const struct chain *chain = work->chain;
-    (void)part; /* small integers do not stay small through a network: there is no exact part */
+    const struct chain *chain = work->chain; /* small integers do not stay small through a network: there is no exact part */
     *out = (struct op_data){.links = xcalloc((size_t)chain->count, sizeof *out->links), .link_count = chain->count};
-    bool ok = make_values(&chain->links[0].work, "input", 1, &out->at[SLOT_INPUT].value, err);
+    bool ok = make_values(&chain->links[0].work, "input", reserve, 1, &out->at[SLOT_INPUT].value, err);
     for (int i = 0; ok && i < chain->count; i++) {
         const struct chain_link *l = &chain->links[i];
         struct work own = l->work; /* its own values, whatever layout plan it is part of */
         own.seed = generate_bits(l->work.seed, 1000, (uint64_t)l->layer);
         if (l->layer >= 0)
-            ok = make_values(&own, "filter", gain_of(&own), &out->links[l->layer].at[SLOT_FILTER].value, err) &&
-                 make_values(&own, "bias", 0.1, &out->links[l->layer].at[SLOT_BIAS].value, err);
+            ok = make_values(&own, "filter", false, gain_of(&own), &out->links[l->layer].at[SLOT_FILTER].value, err) &&
+                 make_values(&own, "bias", false, 0.1, &out->links[l->layer].at[SLOT_BIAS].value, err);
     }
     if (!ok)
         op_data_free(out);

@@ -72,8 +72,8 @@ void chain_errors_free(struct chain_errors *errors);
 struct chain_errors chain_carried(const struct chain_link *link, const float *filter, const struct chain_errors *in,
                                   const struct chain_errors *residual);
 bool chain_data_make(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
-/* Without masks: op_data_inputs adds them. */
-bool chain_data_inputs(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
+/* Without masks: op_data_inputs adds them. reserve: of the input, room. */
+bool chain_data_inputs(const struct work *work, bool reserve, struct op_data *out, struct error *err);
 
 /* Masks: where the links' works have one, the first one's marks the inputs that changed. Each link's active outputs are its receptive
  * field's dilation of the marks it is given, and these are the marks that the next link is given (only the pattern of the others' masks

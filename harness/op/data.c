@@ -91,7 +91,7 @@ static bool data_inputs(const struct work *work, enum data_part part, bool reser
     bool full = part & DATA_FULL;
     enum data_part which = (enum data_part)((int)part & ~(int)DATA_FULL);
     struct tensor list[OP_MAX_TENSORS];
-    if (work->chain && !chain_data_inputs(work, part, out, err))
+    if (work->chain && !chain_data_inputs(work, reserve, out, err))
         return false;
     int count = work->chain ? 0 : work->op->tensors(work, list);
     if (!work->chain)

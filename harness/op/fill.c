@@ -2,6 +2,7 @@
  * nothing changed. */
 #include "base/pool.h"
 #include "base/text.h"
+#include "op/chain.h"
 #include "op/epilogue.h"
 #include "op/generate.h"
 #include "op/shape.h"
@@ -9,7 +10,8 @@
 
 void op_data_fill(const struct work *work, enum data_part part, struct op_data *data, const struct tensor *t, size_t first, size_t count)
 {
-    struct generate_recipe recipe = generate_recipe(work, t, (enum data_part)((int)part & ~(int)DATA_FULL));
+    const struct work *of = work->chain ? &work->chain->links[0].work : work;
+    struct generate_recipe recipe = generate_recipe(of, t, (enum data_part)((int)part & ~(int)DATA_FULL));
     const float *mask = data->at[SLOT_MASK_IN].value;
     float *to = data->at[t->role->slot].value + first;
     int64_t dim[4];

@@ -172,7 +172,7 @@ bool op_data_inputs(const struct work *work, enum data_part part, struct op_data
 
 /* The same for whoever has the values elsewhere and looks at some of them here: the input and the residual are room only, in which
  * op_data_fill_rows makes what the reference of some rows reads, and op_data_fill `count` values of a tensor from `first` on. Of works
- * whose reference a device makes (on_card). */
+ * whose reference a device makes (on_card), and of chains, where the input alone is room and has the first link's values. */
 bool op_data_reserve(const struct work *work, enum data_part part, struct op_data *out, struct error *err);
 void op_data_fill(const struct work *work, enum data_part part, struct op_data *data, const struct tensor *t, size_t first, size_t count);
 void op_data_fill_rows(const struct work *work, enum data_part part, struct op_data *data, const int64_t *rows, int count);

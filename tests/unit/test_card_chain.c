@@ -97,6 +97,12 @@ static void same_as_the_cpu(const struct work *w, enum data_part part)
     assert_non_null(host.card);
     assert_true(op_data_make(w, part, &want, &err));
     assert_true(card_fetch(host.card, &err));
+    struct tensor t;
+    assert_true(work_tensor(w, "input", &t)); /* what the device made of the input, all of it */
+    float *made = xmalloc(tensor_elements(&t) * sizeof *made);
+    assert_true(dev->ops->read(dev, host.card->at[SLOT_INPUT].value, made, tensor_elements(&t) * sizeof *made, &err));
+    assert_memory_equal(made, want.at[SLOT_INPUT].value, tensor_elements(&t) * sizeof *made);
+    free(made);
     const struct op_values *got = &host.at[SLOT_OUTPUT], *v = &want.at[SLOT_OUTPUT];
     assert_int_equal(got->elements, v->elements);
     assert_true(v->elements > 0);
