@@ -1,12 +1,8 @@
 /* statistics/estimate: medians and paired ratios with intervals that hold for what rounds on a GPU are: samples that follow each other, on
  * the placements of buffers that were seen, of several rows at once.
  *
- * The interval is made of order statistics, so that no distribution is assumed. Rounds are not independent: clocks sag, states stick. By
- * how much the rank of the median varies more than that of independent rounds is taken from the series itself, as the greater of two
- * estimates: the mean square of its lowest cosine frequencies (equal-weighted cosines: Mueller, J. Econometrics 141, 2007; Lazarus, Lewis,
- * Stock and Watson, J. Business & Economic Statistics 36, 2018) with Student's quantile for their number, and an autoregression of first
- * order of the ranks with Kendall's correction. It is never taken to be less than for independent rounds. tests/unit/test_coverage.c
- * simulates what the intervals hold, and how much wider they are for it. */
+ * The interval is made of order statistics, so that no distribution is assumed, as far out as the dependence of the rounds asks for
+ * (statistics/dependence). tests/unit/test_coverage.c simulates what the intervals hold, and how much wider they are for it. */
 #ifndef BENCH_STATISTICS_ESTIMATE_H
 #define BENCH_STATISTICS_ESTIMATE_H
 

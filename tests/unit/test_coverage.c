@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "noise.h"
 #include "statistics/estimate.h"
 #include <math.h>
 #include <stdbool.h>
@@ -18,22 +19,6 @@
 #define ROUNDS_MOST 300
 #define HELD 0.93
 #define ROWS_MOST 16
-
-static uint64_t random_state;
-
-static double uniform(void) /* splitmix64 */
-{
-    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-
-static double normal(void)
-{
-    double r = sqrt(-2 * log(1 - uniform()));
-    return r * cos(2 * M_PI * uniform());
-}
 
 /* ---- processes: log times of `rows` rows that are equally fast, each in rounds ---- */
 
@@ -50,16 +35,16 @@ static void independent(double (*log_ns)[ROUNDS_MOST], int *placement, int rows,
 {
     for (int k = 0; k < rows; k++)
         for (int r = 0; r < rounds; r++)
-            log_ns[k][r] = 0.01 * normal() * (uniform() < 0.03 ? 6 : 1);
+            log_ns[k][r] = 0.01 * noise_normal() * (noise_uniform() < 0.03 ? 6 : 1);
 }
 
 /* how: correlation of a row with itself one round later. */
 static void autoregressive(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, int rounds, double how)
 {
     for (int k = 0; k < rows; k++) {
-        double state = normal();
+        double state = noise_normal();
         for (int r = 0; r < rounds; r++) {
-            state = how * state + sqrt(1 - how * how) * normal();
+            state = how * state + sqrt(1 - how * how) * noise_normal();
             log_ns[k][r] = 0.01 * state;
         }
     }
@@ -69,11 +54,11 @@ static void autoregressive(double (*log_ns)[ROUNDS_MOST], int *placement, int ro
 static void sticky(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, int rounds, double how)
 {
     for (int k = 0; k < rows; k++) {
-        bool slow = uniform() < 0.25;
+        bool slow = noise_uniform() < 0.25;
         for (int r = 0; r < rounds; r++) {
-            if (uniform() < (slow ? 1 : 1.0 / 3) / how)
+            if (noise_uniform() < (slow ? 1 : 1.0 / 3) / how)
                 slow = !slow;
-            log_ns[k][r] = 0.005 * normal() + 0.03 * slow;
+            log_ns[k][r] = 0.005 * noise_normal() + 0.03 * slow;
         }
     }
 }
@@ -82,9 +67,9 @@ static void sticky(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, int 
 static void drifting(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, int rounds, double how)
 {
     for (int k = 0; k < rows; k++) {
-        double slope = how * (2 * uniform() - 1);
+        double slope = how * (2 * noise_uniform() - 1);
         for (int r = 0; r < rounds; r++)
-            log_ns[k][r] = 0.005 * normal() + slope * ((r + 0.5) / rounds - 0.5);
+            log_ns[k][r] = 0.005 * noise_normal() + slope * ((r + 0.5) / rounds - 0.5);
     }
 }
 
@@ -94,11 +79,11 @@ static void placed(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, int 
     double off[ROWS_MOST][64];
     for (int k = 0; k < rows; k++)
         for (int p = 0; p < how; p++)
-            off[k][p] = 0.013 * normal();
+            off[k][p] = 0.013 * noise_normal();
     for (int r = 0; r < rounds; r++) {
         placement[r] = r % (int)how;
         for (int k = 0; k < rows; k++)
-            log_ns[k][r] = 0.005 * normal() + off[k][placement[r]];
+            log_ns[k][r] = 0.005 * noise_normal() + off[k][placement[r]];
     }
 }
 
@@ -111,7 +96,7 @@ static void coupled(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, int
     double mean_w = 1;
     for (int r = -20; r < rounds; r++) {
         for (int k = 0; !(r & 1) && k < rows; k++) {
-            int with = (int)(uniform() * (k + 1));
+            int with = (int)(noise_uniform() * (k + 1));
             order[k] = order[with];
             order[with] = k;
         }
@@ -119,12 +104,12 @@ static void coupled(double (*log_ns)[ROUNDS_MOST], int *placement, int rows, int
             int k = order[r & 1 ? rows - 1 - i : i];
             double power_w = (1 + 0.3 * k / rows) * (1 - 0.02 * steps);
             mean_w += 0.1 * (power_w - mean_w);
-            if (mean_w + how * normal() > 1.02)
+            if (mean_w + how * noise_normal() > 1.02)
                 steps += steps < 12;
-            else if (mean_w + how * normal() < 1)
+            else if (mean_w + how * noise_normal() < 1)
                 steps -= steps > 0;
             if (r >= 0)
-                log_ns[k][r] = 0.004 * normal() + 0.008 * steps;
+                log_ns[k][r] = 0.004 * noise_normal() + 0.008 * steps;
         }
     }
 }
@@ -275,7 +260,7 @@ static void expect(const char *what, const char *process, int rounds, const stru
 
 static void intervals_hold(void **state)
 {
-    random_state = 1;
+    noise_state = 1;
     for (size_t i = 0; i < PROCESSES; i++)
         for (int rounds = processes[i].rounds_least; rounds <= 100; rounds += 70) {
             struct tally t = cover(&processes[i], rounds, 400);
@@ -289,7 +274,7 @@ static void intervals_hold(void **state)
 
 static void stopped_intervals_hold(void **state)
 {
-    random_state = 2;
+    noise_state = 2;
     for (size_t i = 0; i < PROCESSES; i++) {
         if (processes[i].draw == drifting || processes[i].rounds_least > 30)
             continue;
@@ -300,7 +285,7 @@ static void stopped_intervals_hold(void **state)
 
 static void families_hold(void **state)
 {
-    random_state = 3;
+    noise_state = 3;
     for (size_t i = 0; i < PROCESSES; i++) {
         struct tally t = cover_family(&processes[i], 5, 100, 100);
         expect("five rows", processes[i].name, 100, &t);
@@ -315,7 +300,7 @@ static void print_cell(const struct tally *t)
 static int table(int runs, uint64_t seed)
 {
     static const int rounds[] = {10, 30, 60, 100, 300};
-    random_state = seed;
+    noise_state = seed;
     printf(
         "How many of %d intervals of the ratio of two rows hold the truth, and how many times as wide they are as order statistics of as\n"
         "many independent rounds; `ideal`: ... as 1.96 standard deviations of the median from run to run. Less than 93 %% is marked "

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "statistics/estimate.h"
+#include "statistics/quantile.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -135,6 +136,17 @@ static void test_placements(void **state)
     assert_true(e.low == plain.low && e.high == plain.high);
 }
 
+/* Tables of Student's and the normal distribution, both tails together. */
+static void test_student(void **state)
+{
+    within(quantile_student(0.05, 1), 12.7062, 1e-4);
+    within(quantile_student(0.05, 2), 4.30265, 1e-5);
+    within(quantile_student(0.05, 9), 2.26216, 1e-5);
+    within(quantile_student(0.01, 8), 3.35539, 1e-5);
+    within(quantile_student(0.001, 30), 3.64596, 1e-5);
+    within(quantile_student(0.05, QUANTILE_NORMAL), 1.959964, 1e-6);
+}
+
 /* A family's interval is that of a smaller level: of 100 the ranks for 1 % are 37 and 64 (the same tables). */
 static void test_family(void **state)
 {
@@ -162,8 +174,8 @@ static void test_dependence(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_placements), cmocka_unit_test(test_family), cmocka_unit_test(test_dependence),
-                                       cmocka_unit_test(test_ranks),      cmocka_unit_test(test_small),  cmocka_unit_test(test_ratio),
-                                       cmocka_unit_test(test_coverage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_student),    cmocka_unit_test(test_placements), cmocka_unit_test(test_family),
+                                       cmocka_unit_test(test_dependence), cmocka_unit_test(test_ranks),      cmocka_unit_test(test_small),
+                                       cmocka_unit_test(test_ratio),      cmocka_unit_test(test_coverage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,232 @@
+/* statistics/decision: the evidence against its definition, error rates and rounds in simulation, Holm's steps, odd cases. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "noise.h"
+#include "statistics/decision.h"
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ROUNDS_MOST 600
+
+static double base[ROUNDS_MOST], head[ROUNDS_MOST];
+
+/* ---- exact ---- */
+
+/* The evidence of n rounds with mean z standard errors above the bound: the mean likelihood ratio over a prior that is the upper half of a
+ * normal distribution of standard deviation rho (in standard deviations of a round), by the trapezoidal rule. */
+static double evidence(int n, double sum, double rho)
+{
+    double total = 0, step = rho / 2000;
+    for (int i = 0; i < 20000; i++) {
+        double t = (i + 0.5) * step;
+        total += step * 2 / (rho * sqrt(2 * M_PI)) * exp(-t * t / 2 / rho / rho) * exp(t * sum - n * t * t / 2);
+    }
+    return total;
+}
+
+/* Log ratios that alternate around `centre`: nothing depends, and the standard deviation of n of them is `away` sqrt(n / (n - 1)). */
+static void alternate(int n, double centre, double away)
+{
+    for (int i = 0; i < n; i++) {
+        base[i] = 1000 + i;
+        head[i] = base[i] * exp(centre + (i & 1 ? away : -away));
+    }
+}
+
+static void evidence_is_as_defined(void **state)
+{
+    const double twice = -2 * log(0.01), rho = sqrt((twice + log(twice + 1)) / 60), limit = log(1.01);
+    for (int n = 20; n <= 80; n += 20) {
+        double sd = 0.02 * sqrt(n / (n - 1.0));
+        alternate(n, 0.022, 0.02);
+        struct decision d = decision_make(base, head, NULL, n, 0.01, 0.01);
+        double want = 1 / evidence(n, n * (0.022 - limit) / sd, rho);
+        assert_int_equal(d.rounds, n);
+        if (!(fabs(d.p_slower - want) <= 1e-3 * want))
+            fail_msg("%d rounds: %.6g, want %.6g", n, d.p_slower, want);
+        assert_true(d.p_same == 1 && d.p_faster == 1 && fabs(d.change - expm1(0.022)) < 1e-12);
+        alternate(n, -0.022, 0.02); /* the mirror image is faster by as much */
+        d = decision_make(base, head, NULL, n, 0.01, 0.01);
+        assert_true(fabs(d.p_faster - want) <= 1e-3 * want && d.p_slower == 1);
+    }
+}
+
+/* Holm's adjusted values of 0.01, 0.04, 0.03, 0.005 are 0.03, 0.06, 0.06, 0.02. */
+static void family_is_holms(void **state)
+{
+    struct decision d[4];
+    const double chances[] = {0.01, 0.04, 0.03, 0.005}, want[] = {0.03, 0.06, 0.06, 0.02};
+    for (int i = 0; i < 4; i++)
+        d[i] = (struct decision){.p_slower = chances[i], .p_same = 1, .p_faster = 1};
+    decision_family(d, 4, 0.05);
+    for (int i = 0; i < 4; i++) {
+        assert_true(fabs(d[i].p_slower - want[i]) < 1e-12);
+        assert_int_equal(d[i].verdict, want[i] <= 0.05 ? VERDICT_SLOWER : VERDICT_UNDECIDED);
+    }
+    decision_family(d, 0, 0.05);
+}
+
+static void odd_cases(void **state)
+{
+    alternate(9, 0.5, 0.001);
+    struct decision d = decision_make(base, head, NULL, 9, 0.01, 0.01); /* too few rounds: nothing is said */
+    assert_true(d.verdict == VERDICT_UNDECIDED && isnan(d.change) && isnan(d.low) && d.p_slower == 1);
+    alternate(40, 0, 0.001);
+    head[3] *= 20; /* one lost time slice, and one lost round */
+    head[7] = NAN;
+    d = decision_make(base, head, NULL, 40, 0.01, 0.01);
+    assert_true(d.verdict == VERDICT_SAME && d.rounds == 39 && fabs(d.change) < 0.001);
+    alternate(20, 0.02, 0);
+    d = decision_make(base, head, NULL, 20, 0.01, 0.01);
+    assert_true(d.verdict == VERDICT_SLOWER);
+    d = decision_make(base, head, NULL, 0, 0.01, 0.01);
+    assert_int_equal(d.verdict, VERDICT_UNDECIDED);
+}
+
+/* 5 % slower on two placements of three, equal on the third: in the mean far above the margin, and yet no verdict. */
+static void few_placements_must_agree(void **state)
+{
+    int placement[60];
+    alternate(60, 0, 0.02);
+    for (int i = 0; i < 60; i++) {
+        placement[i] = i % 3;
+        head[i] *= i % 3 ? 1.05 : 1;
+    }
+    struct decision d = decision_make(base, head, placement, 60, 0.01, 0.01);
+    assert_int_equal(d.verdict, VERDICT_UNDECIDED);
+    d = decision_make(base, head, NULL, 60, 0.01, 0.01);
+    assert_int_equal(d.verdict, VERDICT_SLOWER);
+}
+
+/* ---- simulated ---- */
+
+/* Log ratios of a process. spread: of one round; rho: correlation of neighbours; placed: standard deviation of what each of eight
+ * placements adds. */
+struct process {
+    double change, spread, rho, placed, outliers;
+};
+
+static void draw(const struct process *p, int rounds, int *placement)
+{
+    double state = noise_normal(), off[8];
+    for (int i = 0; i < 8; i++)
+        off[i] = p->placed * noise_normal();
+    for (int i = 0; i < rounds; i++) {
+        state = p->rho * state + sqrt(1 - p->rho * p->rho) * noise_normal();
+        double outlier = noise_uniform() < p->outliers ? 10 * p->spread * noise_normal() : 0;
+        placement[i] = i % 8;
+        base[i] = 1e5;
+        head[i] = 1e5 * exp(log1p(p->change) + p->spread * state + outlier + off[i % 8]);
+    }
+}
+
+struct tally {
+    int verdicts[4];
+    int rounds[ROUNDS_MOST]; /* of each run, in no order */
+    int runs;
+};
+
+static int up(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Looks every fifth round, up to `most`, margin 1 %. */
+static struct tally decide(const struct process *p, int most, int runs, double alpha)
+{
+    struct tally t = {.runs = runs};
+    int placement[ROUNDS_MOST];
+    for (int i = 0; i < runs; i++) {
+        struct decision d;
+        int rounds = 10;
+        draw(p, most, placement);
+        while (d = decision_make(base, head, p->placed > 0 ? placement : NULL, rounds, 0.01, alpha),
+               d.verdict == VERDICT_UNDECIDED && rounds + 5 <= most)
+            rounds += 5;
+        t.verdicts[d.verdict]++;
+        t.rounds[i] = rounds;
+    }
+    qsort(t.rounds, (size_t)runs, sizeof *t.rounds, up);
+    return t;
+}
+
+/* No more than `share` of the runs, with three standard errors of chance. */
+static void rare(const struct tally *t, enum verdict verdict, double share, const char *what)
+{
+    if (!(t->verdicts[verdict] <= t->runs * share + 3 * sqrt(t->runs * share * (1 - share))))
+        fail_msg("%s: %d of %d, alpha %g", what, t->verdicts[verdict], t->runs, share);
+}
+
+/* Exactly at the margin neither verdict is right, and looking sixty times finds one no oftener than alpha says; equal kernels are not
+ * called slower or faster at all. */
+static void errors_are_rare(void **state)
+{
+    const struct process at_margin[] = {
+        {0.01, 0.025, 0, 0, 0}, {0.01, 0.025, 0, 0, 0.01}, {0.01, 0.01, 0.5, 0, 0}, {0.01, 0.01, 0, 0.01, 0}, {0.01, 0.01, 0.8, 0, 0}};
+    noise_state = 11;
+    for (int i = 0; i < 5; i++) {
+        struct tally t = decide(&at_margin[i], 300, 200, 0.05);
+        double share = i < 4 ? 0.05 : 0.1; /* of a correlation of 0.8 too little is known too early */
+        char what[64];
+        snprintf(what, sizeof what, "at the margin, process %d", i);
+        rare(&t, VERDICT_SLOWER, share, what);
+        rare(&t, VERDICT_SAME, share, what);
+        assert_int_equal(t.verdicts[VERDICT_FASTER], 0);
+    }
+    const struct process equal = {0, 0.025, 0, 0, 0};
+    struct tally t = decide(&equal, 300, 300, 0.01);
+    assert_int_equal(t.verdicts[VERDICT_SLOWER] + t.verdicts[VERDICT_FASTER], 0);
+}
+
+/* At a spread of 2.5 % a round and alpha 1 %: at least `found` of 100 get the verdict, half of them within `rounds`. */
+static void finds(double change, enum verdict verdict, int found, int rounds)
+{
+    const struct process p = {change, 0.025, 0, 0, 0};
+    struct tally t = decide(&p, ROUNDS_MOST, 100, 0.01);
+    if (t.verdicts[verdict] < found || t.rounds[50] > rounds)
+        fail_msg("%g %%: %d of 100, %d rounds", 100 * change, t.verdicts[verdict], t.rounds[50]);
+}
+
+/* What a gate needs: 2 % found in 99 of 100, 1.5 % in 90, 5 % within 20 rounds. (Of 90 to expect 83 are not too few by chance.) */
+static void differences_are_found(void **state)
+{
+    noise_state = 12;
+    finds(0, VERDICT_SAME, 98, 150);
+    finds(0.015, VERDICT_SLOWER, 83, 400);
+    finds(0.02, VERDICT_SLOWER, 97, 120);
+    finds(0.05, VERDICT_SLOWER, 100, 20);
+    finds(-0.05, VERDICT_FASTER, 100, 20);
+}
+
+static int table(int runs)
+{
+    static const double changes[] = {0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05}, spreads[] = {0.025, 0.01};
+    static const double rhos[] = {0, 0.5};
+    for (int s = 0; s < 2; s++)
+        for (int k = 0; k < 2; k++)
+            for (int c = 0; c < 7; c++) {
+                struct process p = {changes[c], spreads[s], rhos[k], 0, 0};
+                struct tally t = decide(&p, ROUNDS_MOST, runs, 0.01);
+                printf("spread %4.1f %%, correlation %.1f, change %4.1f %%: same %5.1f %%, slower %5.1f %%, undecided %5.1f %%; rounds %d, "
+                       "95th %d\n",
+                       100 * p.spread, p.rho, 100 * p.change, 100.0 * t.verdicts[VERDICT_SAME] / runs,
+                       100.0 * t.verdicts[VERDICT_SLOWER] / runs, 100.0 * t.verdicts[VERDICT_UNDECIDED] / runs, t.rounds[runs / 2],
+                       t.rounds[runs * 19 / 20]);
+            }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(evidence_is_as_defined),    cmocka_unit_test(family_is_holms), cmocka_unit_test(odd_cases),
+        cmocka_unit_test(few_placements_must_agree), cmocka_unit_test(errors_are_rare), cmocka_unit_test(differences_are_found)};
+    if (argc > 1)
+        return table(atoi(argv[1]) < ROUNDS_MOST ? atoi(argv[1]) : ROUNDS_MOST);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
