@@ -4,6 +4,8 @@
 #include "cli/cli.h"
 #include "report/number.h"
 #include "report/spent.h"
+#include "report/break_even.h"
+#include "report/document.h"
 #include "variant/variant.h"
 #include <errno.h>
 #include <math.h>
@@ -162,6 +164,76 @@ static void say_spent(const struct session_result *result, double reports_s)
     text_free(&t);
 }
 
+#define BISECTIONS 8 /* from one density to a hundred times it, to a tenth */
+
+static struct row **rows_of(const struct session_options *o, int64_t run_id, struct run *run, int *count)
+{
+    struct store *store = NULL;
+    struct row **rows = NULL;
+    struct error ignored = {0};
+    *count = 0;
+    if (store_open(o->database, true, &store, &ignored) && store_run(store, run_id, run, &ignored))
+        *count = store_rows(store, run_id, &rows, &ignored);
+    if (store)
+        store_close(store);
+    return rows;
+}
+
+/* Once each. */
+static bool add_more(struct option_list *more, const char *id)
+{
+    for (int k = 0; k < more->count; k++)
+        if (!strcmp(more->items[k], id))
+            return false;
+    more->items = xrealloc(more->items, sizeof *more->items * (size_t)(more->count + 2));
+    more->items[more->count++] = xstrdup(id);
+    more->items[more->count] = NULL;
+    return true;
+}
+
+/* To the plan: the masks that the run has (an interrupted one may have more than the scenario), then the densities that the break-even of
+ * the scenario's answers wants. False: none. */
+static bool more_densities(struct session_options *o, int64_t run_id, struct option_list *more)
+{
+    struct run run = {0};
+    int count, wanted = 0;
+    struct row **rows = rows_of(o, run_id, &run, &count);
+    char **ids = rows ? break_even_more(&run, rows, count) : NULL;
+    for (int i = 0; ids && i < count; i++)
+        if (rows[i]->case_id && strstr(rows[i]->case_id, "mask="))
+            add_more(more, rows[i]->case_id);
+    for (int i = 0; ids && ids[i]; i++) {
+        wanted += add_more(more, ids[i]);
+        free(ids[i]);
+    }
+    free(ids);
+    if (rows)
+        rows_free(rows, count);
+    run_clear(&run);
+    o->plan.filter.more = more->items;
+    if (wanted)
+        fprintf(stderr, "bench: break-even: %d more cases by bisection (--as-given leaves them out)\n", wanted);
+    return wanted > 0;
+}
+
+/* The scenario, and then the same run again with the densities that bracket its break-even. */
+static bool run_bisecting(struct session_options *o, const struct session_sink *sink, struct session_result *result, struct error *err)
+{
+    struct option_list more = {0};
+    bool ok = session_run(o, sink, result, err);
+    for (int i = 0; ok && !o->as_given && i < BISECTIONS && !result->interrupted && more_densities(o, result->run_id, &more); i++) {
+        double before_s = result->seconds;
+        o->resume = true;
+        ok = session_run(o, sink, result, err);
+        result->seconds += before_s;
+    }
+    o->plan.filter.more = NULL;
+    for (int i = 0; i < more.count; i++)
+        free((void *)(uintptr_t)more.items[i]);
+    free(more.items);
+    return ok;
+}
+
 int cli_session(struct session_options *o, int show)
 {
     struct screen screen = {.style = cli_style(), .live = isatty(STDERR_FILENO) && (show & CLI_SHOW_BEGIN)};
@@ -176,7 +248,7 @@ int cli_session(struct session_options *o, int show)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     o->interrupted = &interrupted;
-    bool ok = session_run(o, &sink, &result, &err);
+    bool ok = run_bisecting(o, &sink, &result, &err);
     wipe(&screen);
     if (!ok)
         return cli_fail(&err);
@@ -246,6 +318,8 @@ int cli_run(const struct verb *verb, int argc, char **argv)
         {"--resume", 0, OPTION_FLAG, NULL, "go on with the last run of this scenario: keep rows whose key is unchanged", &o.resume},
         {"--tuned", 0, OPTION_FLAG, NULL,
          "each variant at its best configuration for this layer, where bench tune has found one (bench tune --list)", &o.tuned},
+        {"--as-given", 0, OPTION_FLAG, NULL, "no densities beside the scenario's own: a break-even is bracketed by those alone",
+         &o.as_given},
         {"--ablate", 0, OPTION_FLAG, NULL, "time verified rows without store, bias or maths, where a head offers it", &o.ablate},
         {"--dump", 0, OPTION_FLAG, NULL, "write tensors and an error map of every wrong row", &o.dump},
         {"--no-time", 0, OPTION_FLAG, NULL, "verify only, also where there is a GPU", &o.no_time},

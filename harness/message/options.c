@@ -28,6 +28,7 @@ static const struct option options_table[] = {
     OPTION(filter.layers, TEXT),
     OPTION(filter.only, TEXT),
     OPTION(filter.set, LIST),
+    OPTION(filter.more, LIST),
     OPTION(compiler, TEXT),
     OPTION(bundle, TEXT),
     OPTION(seed, TEXT),

@@ -31,6 +31,13 @@ bool mask_same(const struct mask *a, const struct mask *b)
            a->marks_output == b->marks_output && !strcmp(a->path, b->path);
 }
 
+void mask_density_text(double density, char *out, size_t bytes)
+{
+    snprintf(out, bytes, "%.2f", density);
+    if (strtod(out, NULL) != density)
+        snprintf(out, bytes, "%.9g", density);
+}
+
 enum dtype work_result_dtype(const struct work *work)
 {
     return work->dtype == DTYPE_I8 ? DTYPE_F32 : work->dtype;

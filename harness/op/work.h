@@ -64,6 +64,8 @@ struct mask {
 };
 /* The same pixels of images of one size. */
 bool mask_same(const struct mask *a, const struct mask *b);
+/* `0.10`, `0.005`: at least two decimals, so that a density is written one way in every id. */
+void mask_density_text(double density, char *out, size_t bytes);
 extern const char *const mask_pattern_names[]; /* NULL-terminated, by enum value */
 
 /* Distribution of the precision data. normal: N(0,1) full mantissa; relu: max(0, normal). */

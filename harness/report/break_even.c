@@ -1,6 +1,7 @@
 /* report/break_even: see break_even.h. */
 #include "report/break_even.h"
 #include "base/node.h"
+#include "op/work.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,37 +9,84 @@
 
 /* ---- crossings ---- */
 
-enum curve { CURVE_MIDDLE, CURVE_LOW, CURVE_HIGH };
+#define NAMED 1.5         /* a bracket from x to at most as many times x has a density in it that may be named */
+#define BRACKETED 0.1     /* of the crossing: narrow enough */
+#define UNTOLD_LEAST 0.03 /* of the crossing: closer to densities that cannot be told no further one is measured */
 
-static double height(const struct crossing_point *p, enum curve c)
+static bool wins(const struct crossing_point *p)
 {
-    return c == CURVE_LOW ? p->low : c == CURVE_HIGH ? p->high : p->y;
+    return p->high < 1;
 }
 
-/* The first (or last) place where a curve passes from at most 1 to above it; NaN when it does not. */
-static double turn_of(const struct crossing_point *p, int count, enum curve c, bool last)
+static bool loses(const struct crossing_point *p)
 {
-    double found = NAN;
-    for (int i = 0; i + 1 < count; i++) {
-        double a = height(&p[i], c), b = height(&p[i + 1], c);
-        if (a <= 1 && b > 1 && (last || isnan(found)))
-            found = p[i].x + (p[i + 1].x - p[i].x) * (1 - a) / (b - a);
-    }
-    return found;
+    return p->low > 1;
+}
+
+/* The bracket's ends as points; -1: there is none. */
+static void bracket_of(const struct crossing_point *p, int count, int *low, int *high)
+{
+    *low = *high = -1;
+    for (int i = 0; i < count && *high < 0; i++)
+        if (wins(&p[i]))
+            *low = i;
+        else if (loses(&p[i]) && *low >= 0)
+            *high = i;
+    for (int i = 0; i < count && *low < 0 && *high < 0; i++)
+        if (loses(&p[i]))
+            *high = i;
+}
+
+static double interpolate(const struct crossing_point *p, int low, int high)
+{
+    for (int i = low; i < high; i++)
+        if (p[i].y <= 1 && p[i + 1].y > 1)
+            return p[i].x + (p[i + 1].x - p[i].x) * (1 - p[i].y) / (p[i + 1].y - p[i].y);
+    return NAN;
 }
 
 struct crossing crossing_find(const struct crossing_point *p, int count)
 {
     struct crossing c = {.kind = CROSSING_FEW, .at = NAN, .low = NAN, .high = NAN};
+    int low, high, told = 0, won = 0, last = -1;
     if (count < 2)
         return c;
-    for (int i = 0; i + 1 < count; i++)
-        c.turns += (p[i].y <= 1) != (p[i + 1].y <= 1);
-    c.at = turn_of(p, count, CURVE_MIDDLE, false);
-    c.low = p[0].high <= 1 ? turn_of(p, count, CURVE_HIGH, false) : NAN;
-    c.high = p[count - 1].low > 1 ? turn_of(p, count, CURVE_LOW, true) : NAN;
-    c.kind = !isnan(c.at) ? CROSSING_AT : p[count - 1].y <= 1 ? CROSSING_WINS : CROSSING_LOSES;
+    for (int i = 0; i < count; i++) {
+        if (!wins(&p[i]) && !loses(&p[i]))
+            continue;
+        c.turns += last >= 0 && wins(&p[i]) != wins(&p[last]);
+        won += wins(&p[i]);
+        told++;
+        last = i;
+    }
+    bracket_of(p, count, &low, &high);
+    c.low = low >= 0 ? p[low].x : NAN;
+    c.high = high >= 0 ? p[high].x : NAN;
+    c.kind = told == count && won == count ? CROSSING_WINS : told == count && !won ? CROSSING_LOSES : CROSSING_BETWEEN;
+    if (c.kind == CROSSING_BETWEEN && low >= 0 && high >= 0 && c.high <= NAMED * c.low) {
+        c.kind = CROSSING_AT;
+        c.at = interpolate(p, low, high);
+    }
     return c;
+}
+
+double crossing_next(const struct crossing_point *p, int count)
+{
+    int low, high;
+    bracket_of(p, count, &low, &high);
+    if (count < 2 || low < 0 || high < 0)
+        return NAN;
+    double from = p[low].x, to = p[high].x, middle = (from + to) / 2;
+    if (to - from <= BRACKETED * middle)
+        return NAN;
+    if (high > low + 1) { /* those inside cannot be told: the wider of the gaps beside them */
+        double left = p[low + 1].x - p[low].x, right = p[high].x - p[high - 1].x;
+        from = left > right ? p[low].x : p[high - 1].x;
+        to = left > right ? p[low + 1].x : p[high].x;
+        if (to - from <= UNTOLD_LEAST * middle)
+            return NAN;
+    }
+    return from > 0 && to > 4 * from ? sqrt(from * to) : (from + to) / 2;
 }
 
 /* ---- from rows to groups ---- */
@@ -217,9 +265,25 @@ static const struct view *view_named(const struct case_view *c, const char *name
     return NULL;
 }
 
+/* Where the density stands in a label of a mask, "0.10" of "iid:0.10:3"; NULL when it has none. */
+static const char *label_density(const char *mask)
+{
+    const char *at = strchr(mask, ':');
+    char *end;
+    if (!at || !strncmp(mask, "file", 4))
+        return NULL;
+    strtod(at + 1, &end);
+    return end > at + 1 && strchr(":,]", *end) ? at + 1 : NULL;
+}
+
 static void break_even_add_case(struct break_group *g, const struct case_view *c, const struct view *dense, bool paired)
 {
     double x = c->rows[0]->density_in;
+    const char *mask = row_axis(c->rows[0], "mask");
+    if (mask && label_density(mask) && c->rows[0]->case_id) {
+        g->cases = xrealloc(g->cases, (size_t)(g->case_count + 1) * sizeof *g->cases);
+        g->cases[g->case_count++] = (struct break_case){x, xstrdup(c->rows[0]->case_id)};
+    }
     add_dense(g, x, dense->time, c->rows[0]->floor_ns);
     for (int i = 0; i < c->count; i++) {
         const struct view *v = &c->views[i];
@@ -302,9 +366,10 @@ static void sort_line(struct break_line *l)
     l->crossing = crossing_find(l->points, l->count);
 }
 
+/* How far up it is known to win. */
 static double reach(const struct break_line *l)
 {
-    return l->crossing.kind == CROSSING_WINS ? 2 : l->crossing.kind == CROSSING_AT ? l->crossing.at : -1;
+    return l->crossing.kind == CROSSING_WINS ? 2 : l->crossing.kind == CROSSING_AT ? l->crossing.at : fmax(l->crossing.low, -1);
 }
 
 static int by_reach(const void *a, const void *b)
@@ -393,6 +458,9 @@ static void clear_group(struct break_group *g)
         free(l->ns_high);
         free(l->waste);
     }
+    for (int i = 0; i < g->case_count; i++)
+        free(g->cases[i].id);
+    free(g->cases);
     free(g->lines);
     free(g->dense);
     free(g->floor);
@@ -420,6 +488,58 @@ int break_even_make(struct break_group **out, const struct run *run, struct row 
     for (int i = kept; i < made; i++) /* those left out stand behind the others */
         clear_group(&(*out)[i]);
     return kept;
+}
+
+/* ---- bisection ---- */
+
+#define MORE_A_ROUND 2 /* densities of a group: one serves all its variants */
+#define MORE_APART 0.05
+
+/* The case of the group that lies nearest by its density; with merged cases all that lie there. */
+static void want_density(const struct break_group *g, double x, char ***ids, int *count)
+{
+    int nearest = 0;
+    char number[32];
+    snprintf(number, sizeof number, "%.3g", x);
+    mask_density_text(strtod(number, NULL), number, sizeof number);
+    for (int i = 1; i < g->case_count; i++)
+        if (fabs(g->cases[i].x - x) < fabs(g->cases[nearest].x - x))
+            nearest = i;
+    for (int i = 0; i < g->case_count; i++) {
+        const char *id = g->cases[i].id, *mask = strstr(id, "mask="), *density = mask ? label_density(mask + 5) : NULL;
+        if (!density || (i != nearest && !(g->merges && same_density(g, g->cases[i].x, g->cases[nearest].x))))
+            continue;
+        *ids = xrealloc(*ids, sizeof **ids * (size_t)(*count + 2));
+        (*ids)[(*count)++] = text_format("%.*s%s%s", (int)(density - id), id, number, density + strcspn(density, ":,]"));
+        (*ids)[*count] = NULL;
+    }
+}
+
+char **break_even_more(const struct run *run, struct row *const *rows, int count)
+{
+    struct ask asks[ASKED_MOST];
+    struct break_group *groups;
+    char **ids = NULL;
+    int found = 0;
+    if (asked(run, asks, ASKED_MOST) < 1 || asks[0].everything)
+        return NULL;
+    int made = break_even_make(&groups, run, rows, count);
+    for (int i = 0; i < made; i++) {
+        double wanted[MORE_A_ROUND];
+        int taken = 0;
+        for (int k = 0; k < groups[i].line_count && taken < MORE_A_ROUND && groups[i].case_count; k++) {
+            double x = crossing_next(groups[i].lines[k].points, groups[i].lines[k].count);
+            bool fresh = isfinite(x);
+            for (int t = 0; t < taken; t++)
+                fresh = fresh && fabs(x - wanted[t]) > MORE_APART * x;
+            if (!fresh)
+                continue;
+            wanted[taken++] = x;
+            want_density(&groups[i], x, &ids, &found);
+        }
+    }
+    break_even_free(groups, made);
+    return ids;
 }
 
 void break_even_free(struct break_group *groups, int count)

@@ -12,19 +12,25 @@ struct crossing_point {
     int runs; /* cases at this density (other seeds) behind 1 that were merged: y is their mean, the interval holds all of theirs */
 };
 enum crossing_kind {
-    CROSSING_AT,    /* from winning to losing, between two measured densities */
-    CROSSING_WINS,  /* no crossing: it wins at every measured density */
-    CROSSING_LOSES, /* no crossing: it loses at every one */
-    CROSSING_FEW    /* fewer than two densities */
+    CROSSING_AT,      /* from winning to losing, between two densities that lie close enough to name one */
+    CROSSING_BETWEEN, /* somewhere between two densities, or beyond the last that was told */
+    CROSSING_WINS,    /* no crossing: it wins at every measured density */
+    CROSSING_LOSES,   /* no crossing: it loses at every one */
+    CROSSING_FEW      /* fewer than two densities */
 };
+/* A density is told when the whole interval of y lies on one side of 1. */
 struct crossing {
     enum crossing_kind kind;
-    double at, low, high; /* low, high NaN: the interval's end lies outside the measured range */
-    int turns;            /* how often the curve passes 1, either way; above 1 the first turn to losing is `at` */
+    double at;        /* CROSSING_AT: on a line between the points inside of the bracket; else NaN */
+    double low, high; /* the bracket: the last density that is told to win before the first that is told to lose; NaN: there is none */
+    int turns;        /* how often neighbouring told densities differ; above 1 the bracket is that of the first turn to losing */
 };
-/* Points sorted by x, each x once. Between points y is a line. The interval's lower end is where the upper ends of the intervals first
- * cross 1, its upper end where the lower ends last do. */
+/* Points sorted by x, each x once. What the curve does between two of them is not known: the bracket holds the crossing whatever its shape,
+ * and nothing is said of what lies outside of it. */
 struct crossing crossing_find(const struct crossing_point *points, int count);
+/* Where to measure next so that the bracket shrinks to a tenth of the crossing; NaN when it has, when there is none, or when what is inside
+ * cannot be told from 1. */
+double crossing_next(const struct crossing_point *points, int count);
 
 /* One sparse variant (with its parameters) in a group. */
 struct break_line {
@@ -35,6 +41,10 @@ struct break_line {
     int count;
     struct crossing crossing;
 };
+struct break_case { /* whose mask can be drawn at another density */
+    double x;
+    char *id;
+};
 struct break_group {
     char *title; /* "body_1, blobs24, f16 f16_acc32": what its cases share */
     char against[VARIANT_BASE];
@@ -43,11 +53,16 @@ struct break_group {
     int dense_count;
     struct break_line *lines; /* largest break-even first */
     int line_count;
+    struct break_case *cases;
+    int case_count;
     bool merges; /* by the scenario's `by:` cases that differ in more than the density may be on one curve */
 };
 /* By and against what the scenario's answers say, else the baseline. Groups with two densities or more; their count. */
 int break_even_make(struct break_group **out, const struct run *run, struct row *const *rows, int count);
 void break_even_free(struct break_group *groups, int count);
+/* Ids of cases that the scenario's questions want measured yet, a round of bisection: those of `rows` at other densities. Malloc'd,
+ * NULL-terminated, each its own; NULL when all is known as well as it will be, and when the scenario asks for no break-even. */
+char **break_even_more(const struct run *run, struct row *const *rows, int count);
 /* "body_1, blobs24, f16 f16_acc32: sparse_tile beats cudnn below 71 % [68 74] of inputs changed; delta_tile ...". */
 void break_even_sentence(const struct break_group *g, struct text *t);
 /* One line a group and variant. NULL when there is no group. */

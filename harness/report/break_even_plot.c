@@ -59,8 +59,7 @@ static int add_crossings(struct text *data, const struct break_group *g, int lin
         const struct crossing *c = &l->crossing;
         if (c->kind != CROSSING_AT || !(c->at > 0))
             continue;
-        double low = isnan(c->low) ? fmax(l->points[0].x, 1e-6) : c->low, high = isnan(c->high) ? l->points[l->count - 1].x : c->high;
-        text_addf(data, "%.9g\t%.9g\t%.9g\t%.9g\n", c->at * 100, dense_at(g, c->at) / 1e3, low * 100, high * 100);
+        text_addf(data, "%.9g\t%.9g\t%.9g\t%.9g\n", c->at * 100, dense_at(g, c->at) / 1e3, c->low * 100, c->high * 100);
         count++;
     }
     if (!count)
@@ -88,7 +87,8 @@ static int add_waste(struct text *data, const struct break_group *g, int lines)
 }
 
 #define SAMPLES 16
-/* Between two points the quotient of the times is a line, as in crossing_find: on axes with logarithms that is a curve. */
+/* Between two points the quotient of the times is drawn as a line, as crossing_find takes it inside a bracket: on axes with logarithms that
+ * is a curve. */
 static void add_curves(struct text *data, const struct break_group *g, int lines)
 {
     for (int k = 0; k < lines; k++) {

@@ -14,14 +14,28 @@ static const char *percent(double share, char out[NUMBER_TEXT])
     return number_short(share * 100, out);
 }
 
-/* "[68 74]"; an end outside the measured range is said as such. */
+/* "[68 74]" */
 static void add_interval(struct text *t, const struct break_line *l)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT];
+    text_addf(t, "[%s %s]", percent(l->crossing.low, a), percent(l->crossing.high, b));
+}
+
+/* What is known of a crossing that is not bracketed closely. */
+static void add_between(struct text *t, const struct break_line *l)
+{
+    char a[NUMBER_TEXT], b[NUMBER_TEXT];
     const struct crossing *c = &l->crossing;
-    bool low = !isnan(c->low), high = !isnan(c->high);
-    text_addf(t, "[%s%s %s%s]", low ? "" : "<", percent(low ? c->low : l->points[0].x, a), high ? "" : ">",
-              percent(high ? c->high : l->points[l->count - 1].x, b));
+    percent(c->low, a);
+    percent(c->high, b);
+    if (!isnan(c->low) && !isnan(c->high))
+        text_addf(t, "somewhere between %s and %s", a, b);
+    else if (!isnan(c->low))
+        text_addf(t, "above %s, if at all", a);
+    else if (!isnan(c->high))
+        text_addf(t, "below %s, if at all", b);
+    else
+        text_add(t, "not told");
 }
 
 static void add_range(struct text *t, const struct break_line *l)
@@ -39,12 +53,15 @@ static void add_line(struct text *t, const struct break_line *l, const char *aga
         add_interval(t, l);
         text_add(t, " of inputs changed");
         break;
-    case CROSSING_WINS:
-        text_addf(t, "%s: no crossing in the measured range, faster than %s from ", l->name, against);
-        add_range(t, l);
+    case CROSSING_BETWEEN:
+        text_addf(t, "%s: crosses %s ", l->name, against);
+        add_between(t, l);
+        text_add(t, isnan(l->crossing.low) && isnan(l->crossing.high) ? "" : " % of inputs changed");
         break;
+    case CROSSING_WINS:
     case CROSSING_LOSES:
-        text_addf(t, "%s: no crossing in the measured range, slower than %s from ", l->name, against);
+        text_addf(t, "%s: no crossing, %s than %s at all %d densities from ", l->name,
+                  l->crossing.kind == CROSSING_WINS ? "faster" : "slower", against, l->count);
         add_range(t, l);
         break;
     case CROSSING_FEW: text_addf(t, "%s: measured at one density only", l->name); break;
@@ -78,6 +95,10 @@ static void add_table_line(struct table *t, const struct break_group *g, const s
         table_cell(t, PAINT_NONE, "%s", percent(l->crossing.at, a));
         add_interval(&text, l);
         table_note(t, "%s", text_get(&text));
+        text_free(&text);
+    } else if (l->crossing.kind == CROSSING_BETWEEN) {
+        add_between(&text, l);
+        table_cell(t, PAINT_DIM, "%s", text_get(&text));
         text_free(&text);
     } else {
         table_cell(t, PAINT_DIM, "%s",

@@ -252,7 +252,8 @@ int scenario_expand(const struct scenario *s, const char *device_kind, const str
             x.place += (int)fmin(combinations(&x, &s->layers[i]), SCENARIO_MAX_CASES);
         else if (!expand_layer(&x, &s->layers[i], &total))
             goto done;
-    ok = rules_hit(&x.rules, s, err) && found_any(&x, filter->set) && ids_differ(&x);
+    ok = rules_hit(&x.rules, s, err) && found_any(&x, filter->set) && ids_differ(&x) &&
+         cases_more(&x.cases, &x.count, x.place, filter->more, err);
 done:
     rules_free(&x.rules);
     free(selected);

@@ -9,13 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void density_print(double density, char *out, size_t bytes)
-{
-    snprintf(out, bytes, "%.2f", density);
-    if (strtod(out, NULL) != density)
-        snprintf(out, bytes, "%.9g", density);
-}
-
 bool marks_parse(const struct node *map, bool *marks_output, struct error *err)
 {
     static const char *const marks[] = {"input", "output", NULL};
@@ -107,7 +100,7 @@ static bool add_one(const struct scenario *s, const struct node *n, struct mask 
     if (density) {
         if (!node_real(density, "density", 0, 1, &mask.density, err))
             goto done;
-        density_print(mask.density, text, sizeof text);
+        mask_density_text(mask.density, text, sizeof text);
         text_addf(&label, ":%s", text);
     }
     if (seed) {

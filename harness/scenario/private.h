@@ -60,8 +60,6 @@ struct mask_sink {
     bool (*add)(void *context, const struct node *n, const struct mask *mask, char *label, struct error *err); /* takes the label */
 };
 bool masks_parse(const struct scenario *s, const struct node *n, bool marks_output, const struct mask_sink *sink, struct error *err);
-/* `0.10`, `0.005`: at least two decimals, so that a density is written one way in every id. */
-void density_print(double density, char *out, size_t bytes);
 /* The word behind `marks:`, input when absent. */
 bool marks_parse(const struct node *map, bool *marks_output, struct error *err);
 /* Does the layer's op take a mask? */
@@ -99,6 +97,9 @@ bool answers_parse(struct scenario *s, const struct node *list, struct error *er
 
 /* expand.c: cuts a work to the crop of a device kind (NULL: not). */
 bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct error *err);
+
+/* more.c: adds the cases of scenario_filter.more, the first at `place`. */
+bool cases_more(struct scenario_case **cases, int *count, int place, const char *const *more, struct error *err);
 
 /* sequences.c */
 bool sequences_parse(struct scenario *s, struct error *err);

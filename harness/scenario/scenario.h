@@ -112,6 +112,9 @@ struct scenario_filter {
     const char *only;       /* comma list of globs over variant names, used by session/ */
     const char *const *set; /* "axis=value", "mask.density=0.10,0.25", "mask=blobs*", NULL-terminated: keeps the cases that match all;
                              * each value must match one */
+    /* Ids of cases that differ from one of the scenario's, or of a network's masks, in nothing but the density of the mask, to stand behind
+     * the others. What is like none is left out. NULL-terminated. */
+    const char *const *more;
 };
 /* Expands for a device kind ("emu", "cuda": picks `on: {emu: {crop: ..., chip: ...}}`). A filter that selects nothing is an error that
  * names it (decision 13). Returns the count; -1 on error. */

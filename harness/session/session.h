@@ -31,6 +31,7 @@ struct session_options {
     bool tuned;                          /* each variant at the point that was remembered for the layer in `database`, where there is one */
     bool dump;                           /* write tensors and error map of wrong rows */
     const struct message_server *inside; /* serves in this process, for debuggers; NULL: workers do */
+    bool as_given;                       /* no densities beside the scenario's own: a break-even stays as wide as they leave it (cli/) */
     bool ablate;                         /* what each part costs that a head offers to leave out */
     bool no_time;                        /* verify only, also on cuda */
     double time_limit_s;                 /* for one run of a row's steps; 0 = 10 s on cuda, 60 s on emu */

@@ -58,6 +58,38 @@ static void every_field_is_an_axis(void **state)
     scenario_free(s);
 }
 
+/* Cases that a run asks for: the scenario's at another density, on that layer and those other axes alone; what the scenario has already, or
+ * has nothing like, adds nothing. A network's id means every layer that has its mask. */
+static void more_densities(void **state)
+{
+    struct scenario *s = loaded(SCENARIO_HEAD "axes: {mask: {layers: [a], values: [full, {pattern: blobs, density: [0.1, 0.2], seed: 3}]}, "
+                                              "n: [1, 2]}\n");
+    const char *const more[] = {"t/a[mask=blobs24:0.15:3,n=2]", "t/a[mask=blobs24:0.1:3]", "t/a[mask=blobs24:0.15:3,n=2]",
+                                "t/a[mask=iid:0.15]",           "t/a[mask=full]",          NULL};
+    struct scenario_filter filter = {.more = more};
+    char *plain = ids(s, "cuda"), *all = ids_filtered(s, "cuda", &filter);
+    char *want = text_format("%s a[mask=blobs24:0.15:3,n=2]", plain);
+    assert_string_equal(all, want);
+    free(want);
+    free(all);
+    const char *const network[] = {"t/net[mask=blobs24:0.125:3]", NULL};
+    filter.more = network;
+    all = ids_filtered(s, "cuda", &filter);
+    want = text_format("%s a[mask=blobs24:0.125:3] a[mask=blobs24:0.125:3,n=2]", plain);
+    assert_string_equal(all, want);
+    struct error err = {0};
+    struct scenario_case *cases;
+    int count = scenario_expand(s, "cuda", &filter, &cases, &err);
+    const struct scenario_case *last = &cases[count - 1];
+    assert_true(last->work.mask.density == 0.125 && last->work.mask.seed == 3 && last->work.n == 2);
+    assert_true(last->place > cases[count - 3].place && !strcmp(last->axes[0].value, "blobs24:0.125:3"));
+    scenario_cases_free(cases, count);
+    free(want);
+    free(all);
+    free(plain);
+    scenario_free(s);
+}
+
 static void masks(void **state)
 {
     expands_to("axes: {mask: {values: [none, full, {pattern: iid, density: [0.1, 0.005]}, {pattern: blobs, radius: 3, density: 0.5, seed: "
@@ -152,8 +184,12 @@ static void many_cases(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(values),     cmocka_unit_test(every_field_is_an_axis),
-                                       cmocka_unit_test(masks),      cmocka_unit_test(filters),
-                                       cmocka_unit_test(many_cases), cmocka_unit_test(an_axis_at_its_old_default_renames_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values),
+                                       cmocka_unit_test(every_field_is_an_axis),
+                                       cmocka_unit_test(masks),
+                                       cmocka_unit_test(more_densities),
+                                       cmocka_unit_test(filters),
+                                       cmocka_unit_test(many_cases),
+                                       cmocka_unit_test(an_axis_at_its_old_default_renames_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

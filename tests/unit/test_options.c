@@ -16,7 +16,7 @@ static const struct plan_options full = {.scenario_path = "s.yaml",
                                          .device = "cuda:0",
                                          .variant_dirs = words,
                                          .variant_names = words,
-                                         .filter = {"head,b*", "naive", words},
+                                         .filter = {"head,b*", "naive", words, words},
                                          .compiler = "nvrtc",
                                          .bundle = "f.tar",
                                          .budget_s = 1 / 3.0,
@@ -57,6 +57,7 @@ static void round_trip(const struct plan_options *a)
     same_text(a->filter.layers, b.filter.layers);
     same_text(a->filter.only, b.filter.only);
     same_list(a->filter.set, b.filter.set, 1);
+    same_list(a->filter.more, b.filter.more, 1);
     same_text(a->compiler, b.compiler);
     same_text(a->bundle, b.bundle);
     assert_true(a->budget_s == b.budget_s && a->tune == b.tune);
@@ -118,7 +119,7 @@ static void no_option_is_forgotten(void **state)
 {
     json_t *sent = options_write(&full);
     members_are_sent("harness/plan/plan.h", "plan_options", "", sent, 10);
-    members_are_sent("harness/scenario/scenario.h", "scenario_filter", "filter.", sent, 3);
+    members_are_sent("harness/scenario/scenario.h", "scenario_filter", "filter.", sent, 4);
     members_are_sent("harness/counter/choice.h", "counter_wish", "counters.", sent, 6);
     json_decref(sent);
 }
