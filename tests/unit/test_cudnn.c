@@ -180,6 +180,21 @@ static void numbers_equal_the_header(void **state)
 }
 
 /* kernels.md 2.1: 40 configurations of mode A, engine 62 first, three of FALLBACK. */
+/* Decision 5, note by note; a bit is one that cudnn.h names. */
+static void a_mode_admits_no_lesser_engine(void **state)
+{
+    const unsigned tensor = 1u << NOTE_TENSOR_CORE, narrow = 1u << NOTE_DOWN_CONVERT_INPUTS, low = 1u << NOTE_REDUCED_PRECISION_REDUCTION,
+                   others = 1u << NOTE_FFT | 1u << NOTE_NONDETERMINISTIC | 1u << NOTE_WINOGRAD | 1u << NOTE_STRICT_NAN_PROP;
+    for (unsigned notes = 0; notes < 8; notes++) {
+        unsigned set = (notes & 1 ? tensor : 0) | (notes & 2 ? narrow : 0) | (notes & 4 ? low : 0) | others;
+        assert_int_equal(cudnn_obeys(MATH_F32, set), notes == 0);
+        assert_int_equal(cudnn_obeys(MATH_TF32, set), (notes & ~1u) == 0);
+        assert_int_equal(cudnn_obeys(MATH_F16_ACC32, set), !(notes & 4));
+        assert_int_equal(cudnn_obeys(MATH_BF16_ACC32, set), !(notes & 4));
+        assert_true(cudnn_obeys(MATH_F16_ACC16, set));
+    }
+}
+
 static void plans_of_the_headline_layer(void **state)
 {
     need_library();
@@ -374,8 +389,13 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_equal_the_header),        cmocka_unit_test(plans_of_the_headline_layer), cmocka_unit_test(fused_epilogues),
-        cmocka_unit_test(a_choice_is_kept_and_made_again), cmocka_unit_test(the_math_mode_filters),       cmocka_unit_test(whole_numbers),
+        cmocka_unit_test(numbers_equal_the_header),
+        cmocka_unit_test(a_mode_admits_no_lesser_engine),
+        cmocka_unit_test(plans_of_the_headline_layer),
+        cmocka_unit_test(fused_epilogues),
+        cmocka_unit_test(a_choice_is_kept_and_made_again),
+        cmocka_unit_test(the_math_mode_filters),
+        cmocka_unit_test(whole_numbers),
         cmocka_unit_test(what_cannot_be_is_said),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -134,6 +134,29 @@ static void test_precision_tolerance(void **state)
     assert_true(fabs(factor - (1 + 0x1p-11 * 0.25 * (1 - most) / most)) < 1e-9 && factor > 8 && factor < 9);
 }
 
+/* The store rounds once: beyond the bound of the sum an element may be off by half a unit in its last place and by no more. f16 has 11
+ * bits, bf16 8; values near 1.5 have units of 2^-10 and 2^-7. */
+static void test_one_rounding(void **state)
+{
+    const struct {
+        enum dtype type;
+        double half_unit;
+    } types[] = {{DTYPE_F16, 0x1p-11}, {DTYPE_BF16, 0x1p-8}};
+    for (int t = 0; t < 2; t++) {
+        struct bench *b = start(small(types[t].type, LAYOUT_NCHW), DATA_PART_PRECISION);
+        size_t i = ((1 * 16 + 3) * 24 + 5) * 40 + 7;
+        double *want = (double *)b->d.at[SLOT_OUTPUT].reference, bound = b->d.at[SLOT_OUTPUT].bound[i], unit = 2 * types[t].half_unit;
+        double margin = bound * (1 + types[t].half_unit); /* the sum's part, itself rounded */
+        assert_true(margin < 0.3 * unit);
+        want[i] = 1.5 + 0.45 * unit; /* stored as 1.5: within half a unit */
+        put(b, 1, 3, 5, 7, 1.5);
+        passes(b);
+        want[i] = 1.5 + types[t].half_unit * 1.6 + margin;
+        fails(b, 1, "that one alone");
+        stop(b);
+    }
+}
+
 /* Each case breaks a fresh copy in one way. */
 static void test_places(void **state)
 {
@@ -395,14 +418,10 @@ static void test_dump(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_right),
-                                       cmocka_unit_test(test_precision_tolerance),
-                                       cmocka_unit_test(test_places),
-                                       cmocka_unit_test(test_whose_values),
-                                       cmocka_unit_test(test_exact_data_notices),
-                                       cmocka_unit_test(test_masks),
-                                       cmocka_unit_test(test_mask_out),
-                                       cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_dump)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_right),        cmocka_unit_test(test_precision_tolerance),
+                                       cmocka_unit_test(test_one_rounding), cmocka_unit_test(test_places),
+                                       cmocka_unit_test(test_whose_values), cmocka_unit_test(test_exact_data_notices),
+                                       cmocka_unit_test(test_masks),        cmocka_unit_test(test_mask_out),
+                                       cmocka_unit_test(test_threads),      cmocka_unit_test(test_dump)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,11 +198,11 @@ static bool cudnn_plan_describe(struct cudnn *h, void *configuration, bool narro
 
 /* Decision 5: what a mode permits. f32: IEEE products, so neither tensor cores nor narrower inputs. tf32: tensor cores, but on the f32 data
  * as they are. 16-bit modes with f32 sums: no engine that sums in less. f16_acc16: anything. */
-static bool obeys(const struct cudnn_conv *conv, unsigned notes)
+bool cudnn_obeys(enum math math, unsigned notes)
 {
     bool tensor = notes & 1u << NOTE_TENSOR_CORE, narrow = notes & 1u << NOTE_DOWN_CONVERT_INPUTS,
          low = notes & 1u << NOTE_REDUCED_PRECISION_REDUCTION;
-    switch (conv->math) {
+    switch (math) {
     case MATH_F32: return !tensor && !narrow && !low;
     case MATH_TF32: return !narrow && !low;
     case MATH_F16_ACC32:
@@ -264,7 +264,7 @@ static void consider(struct cudnn *h, struct cudnn_graph *g, const struct cudnn_
     memcpy(list->seen[list->seen_count++], facts.text, sizeof facts.text);
     if (!wanted(h, &facts))
         return;
-    if (!obeys(conv, notes)) {
+    if (!cudnn_obeys(conv->math, notes)) {
         list->disobedient++;
         return;
     }

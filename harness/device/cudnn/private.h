@@ -41,6 +41,9 @@ struct cudnn_graph {
     uint64_t narrow_bias;   /* ours, filled from the caller's f32 bias; 0 on a described device */
     uint64_t prepared_bias; /* the caller promised (cudnn_prepare) that narrow_bias holds this one; 0 = none */
 };
+/* Does an engine with these numerical notes (bits, by NOTE_...) keep to what the mode permits? */
+bool cudnn_obeys(enum math math, unsigned notes);
+
 /* NULL + err when the graph is not one that cuDNN takes. */
 struct cudnn_graph *cudnn_graph_make(struct cudnn *handle, const struct cudnn_conv *conv, bool narrow_bias, struct error *err);
 /* Queues the conversion of the f32 bias into graph->narrow_bias. */

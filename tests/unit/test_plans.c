@@ -1,0 +1,101 @@
+/* measure/sample: which of a library's plans runs. The rig is a stand-in whose plans take known times, on a device whose events read a
+ * clock of its own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "measure/sample.h"
+#include "virtual_clock.h"
+#include <math.h>
+#include <stdlib.h>
+
+#define PLANS 4
+#define ROUNDS 5
+struct rig {
+    double ns[PLANS];
+    bool refused[PLANS], fails_later[PLANS]; /* by the library when it is queued, or when it runs */
+    int used, runs[PLANS];
+};
+static bool failed; /* of what was queued something failed */
+
+/* ---- in place of measure/rig ---- */
+bool rig_run(struct rig *rig, struct error *err)
+{
+    return false;
+}
+bool rig_run_stepwise(struct rig *rig, bool (*between)(void *context, int step, struct error *err), void *context, struct error *err)
+{
+    return false;
+}
+bool rig_run_step(struct rig *rig, int step, struct error *err)
+{
+    assert_int_equal(step, 1);
+    if (rig->refused[rig->used])
+        return error_set(err, ERROR_ENVIRONMENT, "not supported");
+    rig->runs[rig->used]++;
+    failed = failed || rig->fails_later[rig->used];
+    spend(rig->ns[rig->used] * (rig->runs[rig->used] == 1 ? 50 : 1)); /* the first of each makes what it needs */
+    return true;
+}
+bool rig_prepare(struct rig *rig, double *ns, struct error *err)
+{
+    return false;
+}
+const struct program *rig_program(const struct rig *rig)
+{
+    return NULL;
+}
+int rig_plan_count(const struct rig *rig, int step)
+{
+    return PLANS;
+}
+void rig_plan_use(struct rig *rig, int step, int plan)
+{
+    rig->used = plan;
+}
+
+/* ---- the device ---- */
+static bool sync(struct device *dev, struct error *err)
+{
+    bool ok = !failed;
+    failed = false;
+    return ok || error_set(err, ERROR_ENVIRONMENT, "the launch failed");
+}
+static struct device_ops ops = {.name = "fake", .sync = sync};
+static struct device device = {.ops = &ops, .spec = "fake"};
+
+/* The fastest of those that run, each timed by itself; one that is refused when it is queued or when it runs is passed over. */
+static void the_fastest_that_runs(void **state)
+{
+    struct rig rig = {.ns = {3000, 2000, 500, 1000}, .refused = {[2] = true}};
+    struct error err = {0};
+    double medians[PLANS];
+    assert_true(sample_plans(&device, &rig, 1, ROUNDS, medians, &err));
+    assert_int_equal(rig.used, 3);
+    assert_true(medians[0] == 3000 && medians[1] == 2000 && isnan(medians[2]) && medians[3] == 1000);
+    assert_true(rig.runs[0] == 1 + ROUNDS && rig.runs[2] == 0);
+    struct rig late = {.ns = {3000, 2000, 500, 1000}, .fails_later = {[3] = true}};
+    assert_true(sample_plans(&device, &late, 1, ROUNDS, NULL, &err));
+    assert_int_equal(late.used, 2);
+    assert_int_equal(late.runs[3], 1);
+    assert_int_equal(virtual_clock.events, 0);
+}
+
+static void none_that_runs(void **state)
+{
+    struct rig rig = {.ns = {1, 1, 1, 1}, .refused = {true, true, true, true}};
+    struct error err = {0};
+    assert_false(sample_plans(&device, &rig, 1, ROUNDS, NULL, &err));
+    assert_int_equal(err.kind, ERROR_ENVIRONMENT);
+    assert_int_equal(virtual_clock.events, 0);
+}
+
+int main(void)
+{
+    clock_give(&ops, 74000);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_fastest_that_runs), cmocka_unit_test(none_that_runs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

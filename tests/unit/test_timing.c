@@ -1,0 +1,296 @@
+/* worker/time on emu with a clock of its own: kernels run for real and are checked for real, and each takes the virtual time that its name
+ * stands for. So it is known what every printed time and ratio must be. */
+#include "op/shape.h"
+#include "scenario_text.h"
+#include "noise.h"
+#include "virtual_clock.h"
+#include "device/compile/compile.h"
+#include "message/options.h"
+#include "worker/private.h"
+#include <math.h>
+#include <sys/stat.h>
+
+#define FLUSH_NS 74000.0
+
+/* ---- the clock ---- */
+
+static struct world {
+    const struct device_ops *emu;
+    struct device_ops ops;
+    double noise;
+    struct {
+        struct device_function *function;
+        char name[64];
+    } known[32];
+    int known_count;
+    const char *idle; /* a kernel of this name does nothing from its `idle_from`th launch on */
+    int idle_from, launches;
+} world;
+
+static const struct {
+    const char *kernel;
+    double ns;
+} costs[] = {{"conv_slow", 200000}, {"conv_fast", 100000}, {"conv_ours", 80000}, {"conv_brief", 4000}};
+
+static bool function(struct device *dev, struct device_module *module, const char *name, struct device_function **f, struct error *err)
+{
+    if (!world.emu->function(dev, module, name, f, err))
+        return false;
+    assert_true(world.known_count < 32);
+    world.known[world.known_count].function = *f;
+    snprintf(world.known[world.known_count++].name, sizeof world.known[0].name, "%s", name);
+    return true;
+}
+static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
+{
+    const char *name = "";
+    for (int i = 0; i < world.known_count; i++)
+        if (world.known[i].function == f)
+            name = world.known[i].name; /* the last one: addresses come again */
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
+        if (!strcmp(name, costs[i].kernel))
+            spend(costs[i].ns * exp(world.noise * noise_normal()));
+    if (world.idle && !strcmp(name, world.idle) && ++world.launches >= world.idle_from)
+        return true;
+    return world.emu->launch(dev, f, l, err);
+}
+static void give_clock(struct device *dev)
+{
+    world.emu = dev->ops;
+    world.ops = *dev->ops;
+    world.ops.function = function;
+    world.ops.launch = launch;
+    clock_give(&world.ops, FLUSH_NS);
+    dev->ops = &world.ops;
+}
+
+/* ---- a worker with rows ---- */
+
+static char *folder, *why_not;
+
+/* Copies of conv2d/naive whose kernel has another name; a file called cudnn... stands for the library. */
+static int set_up(void **state)
+{
+    static const char *const names[][2] = {
+        {"cudnn_slow", "conv_slow"}, {"cudnn_fast", "conv_fast"}, {"ours", "conv_ours"}, {"brief", "conv_brief"}};
+    struct error err = {0};
+    char version[96];
+    size_t bytes;
+    if (!getenv("BENCH_HOME"))
+        setenv("BENCH_HOME", ".", 1);
+    if (!compile_version(NULL, version, sizeof version, &err))
+        why_not = xstrdup(err.text);
+    char *naive = file_read("kernels/variants/conv2d/naive.cu", 1 << 20, &bytes, &err);
+    folder = xstrdup("/tmp/test_timing_XXXXXX");
+    if (!naive || !mkdtemp(folder))
+        return 1;
+    for (int i = 0; i < 4; i++) {
+        struct text t = {0};
+        char *path = text_format("%s/%s.cu", folder, names[i][0]);
+        for (const char *at = naive, *next; *at; at = next) {
+            next = strstr(at, "conv_naive");
+            text_addf(&t, "%.*s%s", (int)(next ? next - at : (long)strlen(at)), at, next ? names[i][1] : "");
+            next = next ? next + strlen("conv_naive") : at + strlen(at);
+        }
+        if (!file_write(path, t.data, t.len, &err))
+            return 1;
+        text_free(&t);
+        free(path);
+    }
+    free(naive);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    char *command = text_format("rm -r %s", folder);
+    int code = system(command);
+    free(command);
+    free(folder);
+    free(why_not);
+    return code;
+}
+
+#define ROWS_MOST 8
+struct result {
+    struct row *rows[ROWS_MOST];
+    char names[ROWS_MOST][64];
+    int count;
+};
+
+static void take(void *context, json_t *event)
+{
+    struct result *r = context;
+    const char *name = json_string_value(json_object_get(event, "event"));
+    if (name && !strcmp(name, "row"))
+        wire_row_merge(json_object_get(event, "fields"), r->rows[json_integer_value(json_object_get(event, "row"))]);
+    json_decref(event);
+}
+
+/* Times the variants (a YAML list) of one small layer. */
+static struct result timed(const char *variants, const char *time)
+{
+    char *text = text_format("scenario: t\n"
+                             "layers: {a: {op: conv2d, n: 1, c: 2, h: 6, w: 8, k: 2, kernel: 3, pad: 1, dtype: f32, layout: NCHW}}\n"
+                             "variants: %s\ntime: %s\n",
+                             variants, time);
+    char *path = text_file(text), *set = text_format("my=%s", folder);
+    const char *const dirs[] = {set, NULL};
+    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .variant_dirs = dirs};
+    struct result r = {0};
+    struct error err = {0};
+    struct worker w;
+    worker_init(&w, take, &r);
+    json_t *rows = json_array(), *setup;
+    struct plan plan;
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    setup = json_pack("{s:s,s:o,s:o,s:s,s:f}", "do", "setup", "options", options_write(&options), "chip", wire_chip(chip_find("GH100")),
+                      "files", plan.files, "time_limit", 60.0);
+    if (!worker_handle(&w, setup, &err))
+        fail_msg("%s", err.text);
+    give_clock(w.dev);
+    for (int i = 0; i < plan.row_count && i < ROWS_MOST; i++) {
+        r.rows[i] = row_new();
+        snprintf(r.names[i], sizeof r.names[i], "%s", plan_row_variant(&plan.rows[i]));
+        if (!plan.rows[i].broken && plan.rows[i].program.feasible && !strncmp(r.names[i], "my/", 3))
+            json_array_append_new(rows, json_integer(i));
+    }
+    r.count = plan.row_count;
+    json_t *measure = json_pack("{s:s,s:o,s:{}}", "do", "measure", "rows", rows, "choices");
+    if (!worker_handle(&w, measure, &err))
+        fail_msg("%s", err.text);
+    json_decref(measure);
+    json_decref(setup);
+    w.dev->ops = world.emu;
+    worker_close(&w);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+    free(set);
+    free(text);
+    return r;
+}
+
+static const struct row *row_of(const struct result *r, const char *name)
+{
+    for (int i = 0; i < r->count; i++)
+        if (!strcmp(r->names[i], name))
+            return r->rows[i];
+    fail_msg("no row %s", name);
+    return NULL;
+}
+
+static const struct row_time *time_of(const struct result *r, const char *name, const char *cache, const char *load)
+{
+    const struct row_time *t = row_time(row_of(r, name), cache, load);
+    if (!t)
+        fail_msg("%s has no time %s, %s", name, cache, load);
+    return t;
+}
+
+static void let_go(struct result *r)
+{
+    for (int i = 0; i < r->count; i++)
+        row_free(r->rows[i]);
+}
+
+static void begin(void)
+{
+    if (why_not) {
+        print_message("skipped: %s\n", why_not);
+        skip();
+    }
+    world = (struct world){.noise = 0};
+    noise_state = 31;
+}
+
+/* Whatever the order of the rows, the denominator is the fastest of the library's, and a time is what the kernel takes, without the flush.
+ */
+static void ratios_are_to_the_fastest_of_the_library(void **state)
+{
+    static const char *const orders[] = {"[my/cudnn_slow, my/ours, my/cudnn_fast]", "[my/cudnn_fast, my/cudnn_slow, my/ours]"};
+    for (int i = 0; i < 2; i++) {
+        begin();
+        struct result r = timed(orders[i], "{rounds: [12, 12]}");
+        const struct row_time *slow = time_of(&r, "my/cudnn_slow", "cold", "isolated"), *ours = time_of(&r, "my/ours", "cold", "isolated"),
+                              *fast = time_of(&r, "my/cudnn_fast", "cold", "isolated");
+        assert_true(fabs(slow->median_ns - 200000) < 1 && fabs(fast->median_ns - 100000) < 1 && fabs(ours->median_ns - 80000) < 1);
+        assert_true(fabs(ours->ratio - 1.25) < 1e-9 && fabs(slow->ratio - 0.5) < 1e-9 && fast->ratio == 1);
+        assert_true(ours->ratio_low == ours->ratio && fast->ratio_low == 1 && fast->ratio_high == 1);
+        assert_true(ours->rounds == 12 && row_of(&r, "my/ours")->status == ROW_OK);
+        let_go(&r);
+    }
+}
+
+/* 1 % a round: A/A says how far two times of the same lie apart, which is more than nothing and less than 3 %; without noise it is 0. */
+static void the_twin_says_how_noisy_it_is(void **state)
+{
+    begin();
+    struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [40, 40]}");
+    assert_true(row_of(&r, "my/ours")->noise < 1e-9);
+    let_go(&r);
+    begin();
+    world.noise = 0.01;
+    r = timed("[my/cudnn_fast, my/ours]", "{rounds: [40, 40]}");
+    const struct row_time *t = time_of(&r, "my/ours", "cold", "isolated");
+    double noise = row_of(&r, "my/ours")->noise;
+    assert_true(noise > 0.001 && noise < 0.03 && noise == row_of(&r, "my/cudnn_fast")->noise);
+    assert_true(t->ratio_low < t->ratio && t->ratio < t->ratio_high && t->ratio_low > 1.2 && t->ratio_high < 1.3);
+    assert_true(t->low_ns < t->median_ns && t->median_ns < t->high_ns && t->p05_ns < t->low_ns && t->high_ns < t->p95_ns);
+    let_go(&r);
+}
+
+/* Right when it is verified and idle later: nobody is believed because of what he did before he was timed. */
+static void who_stops_working_is_wrong(void **state)
+{
+    begin();
+    world.idle = "conv_ours";
+    world.idle_from = 12;
+    struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12]}");
+    const struct row *ours = row_of(&r, "my/ours");
+    assert_true(ours->status == ROW_WRONG);
+    assert_non_null(ours->reason);
+    assert_true(row_of(&r, "my/cudnn_fast")->status == ROW_OK);
+    let_go(&r);
+}
+
+/* A short row is timed in a graph too, a long one is not. */
+static void short_rows_are_timed_in_a_graph(void **state)
+{
+    begin();
+    struct result r = timed("[my/cudnn_fast, my/brief]", "{rounds: [12, 12]}");
+    assert_true(fabs(time_of(&r, "my/brief", "cold", "isolated")->median_ns - 4000) < 1);
+    assert_true(fabs(time_of(&r, "my/brief", "warm", "sustained")->median_ns - 4000) < 1);
+    assert_null(row_time(row_of(&r, "my/cudnn_fast"), "warm", "sustained"));
+    let_go(&r);
+}
+
+/* A budget that is spent leaves a note; a measurement that ends because everything is known does not. */
+static void an_early_end_is_said(void **state)
+{
+    begin();
+    world.noise = 0.05;
+    struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15], half_width: 0.1 %}");
+    const struct row *ours = row_of(&r, "my/ours");
+    assert_true(ours->note && strstr(ours->note, "stopped at 15 rounds before every ratio was known to 0.1 %"));
+    let_go(&r);
+    begin();
+    r = timed("[my/cudnn_fast, my/ours]", "{rounds: [10, 15]}");
+    ours = row_of(&r, "my/ours");
+    assert_true(!ours->note || !strstr(ours->note, "stopped"));
+    assert_int_equal(time_of(&r, "my/ours", "cold", "isolated")->rounds, 10);
+    let_go(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ratios_are_to_the_fastest_of_the_library),
+        cmocka_unit_test(the_twin_says_how_noisy_it_is),
+        cmocka_unit_test(who_stops_working_is_wrong),
+        cmocka_unit_test(short_rows_are_timed_in_a_graph),
+        cmocka_unit_test(an_early_end_is_said),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
