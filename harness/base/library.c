@@ -3,7 +3,9 @@
 #include "base/text.h"
 #include <dlfcn.h>
 #include <glob.h>
+#include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +90,87 @@ bool library_open(struct library *lib, const char *const *sonames, struct error 
     text_free(&broken);
     free(path);
     return ok;
+}
+
+/* ---- the newest ---- */
+
+static long version_number(long major, long minor, long patch)
+{
+    return major * 1000000 + minor * 1000 + patch;
+}
+
+/* "libcudnn.so.9.19.0" */
+static long version_of_name(const char *path)
+{
+    char real[PATH_MAX];
+    long major, minor, patch;
+    const char *so = realpath(path, real) ? strstr(real, ".so.") : NULL;
+    return so && sscanf(so, ".so.%ld.%ld.%ld", &major, &minor, &patch) == 3 ? version_number(major, minor, patch) : -1;
+}
+
+static long version_of_header(const char *path, const char *header)
+{
+    static const char *const parts[] = {"_MAJOR ", "_MINOR ", "_PATCHLEVEL "};
+    long numbers[3] = {-1, -1, -1};
+    size_t bytes;
+    char *dir = file_dir(path), *file = text_format("%s/../include/%s", dir, header), *text = file_read(file, 1 << 20, &bytes, NULL);
+    for (char *line, *rest = text; text && (line = strsep(&rest, "\n"));)
+        for (int i = 0; i < 3; i++) {
+            char *at = strncmp(line, "#define ", 8) ? NULL : strstr(line, parts[i]);
+            if (at && numbers[i] < 0)
+                numbers[i] = atol(at + strlen(parts[i]));
+        }
+    free(text);
+    free(file);
+    free(dir);
+    return numbers[0] > 0 && numbers[1] >= 0 && numbers[2] >= 0 ? version_number(numbers[0], numbers[1], numbers[2]) : -1;
+}
+
+bool library_newest(const char *const *patterns, int count, const char *soname, const char *header, char path[4096], long *version)
+{
+    *version = -1;
+    for (int i = 0; i < count; i++) {
+        char *pattern = file_join(patterns[i], soname);
+        glob_t found = {0};
+        if (glob(pattern, 0, NULL, &found) == 0)
+            for (size_t k = 0; k < found.gl_pathc; k++) {
+                long named = version_of_name(found.gl_pathv[k]), one = named >= 0 ? named : version_of_header(found.gl_pathv[k], header);
+                if (one > *version && strlen(found.gl_pathv[k]) < 4096) {
+                    *version = one;
+                    strcpy(path, found.gl_pathv[k]);
+                }
+            }
+        globfree(&found);
+        free(pattern);
+    }
+    return *version >= 0;
+}
+
+bool library_open_newest(struct library *lib, const char *const *sonames, const char *header, struct error *err)
+{
+    const char *given = getenv("BENCH_LIBRARY_PATH"), *home = getenv("HOME"), *loader = getenv("LD_LIBRARY_PATH");
+    struct text all = {0};
+    char *path = search_path(), newest[4096];
+    const char **patterns = NULL;
+    int count = 0;
+    long version;
+    *lib = (struct library){0};
+    text_addf(&all, "%s/usr/lib/*-linux-gnu\n/usr/lib64\n/usr/local/lib/python3*/dist-packages/nvidia/*/lib\n", path);
+    text_addf(&all, "/usr/lib/python3*/dist-packages/nvidia/*/lib\n%s/.local/lib/python3*/site-packages/nvidia/*/lib\n", home ? home : "");
+    for (char *c = all.data; *c; c++)
+        *c = *c == '\n' ? ':' : *c;
+    text_addf(&all, "%s", loader ? loader : "");
+    for (char *dir, *rest = all.data; (dir = strsep(&rest, ":"));)
+        if (*dir) {
+            patterns = xrealloc(patterns, sizeof *patterns * (size_t)(count + 1));
+            patterns[count++] = dir;
+        }
+    bool named = given && *given;
+    bool ok = !named && library_newest(patterns, count, sonames[0], header, newest, &version) && try_open(lib, newest);
+    free(patterns);
+    text_free(&all);
+    free(path);
+    return ok || library_open(lib, sonames, err);
 }
 
 void *library_symbol(struct library *lib, const char *name, struct error *err)

@@ -57,6 +57,18 @@ static void check_emu(struct checkup *c)
     }
 }
 
+/* "cudnn 9.14.0" against "9.19.0". */
+static bool older(const char *library, const char *pinned)
+{
+    int a[3], b[3];
+    if (sscanf(library, "cudnn %d.%d.%d", &a[0], &a[1], &a[2]) != 3 || sscanf(pinned, "%d.%d.%d", &b[0], &b[1], &b[2]) != 3)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i];
+    return false;
+}
+
 static void check_gpu(struct checkup *c)
 {
     struct session_device d;
@@ -67,7 +79,11 @@ static void check_gpu(struct checkup *c)
         return;
     }
     line(c, GOOD, "GPU", d.about, NULL);
-    if (d.library[0])
+    if (d.library[0] && older(d.library, BENCH_CUDNN_PINNED))
+        line(c, ABSENT, "cuDNN", d.library,
+             "older than " BENCH_CUDNN_PINNED
+             ", which bench pins: a weaker baseline; sh ci/setup fetches it; or BENCH_LIBRARY_PATH=FOLDER");
+    else if (d.library[0])
         line(c, GOOD, "cuDNN", d.library, NULL);
     else
         line(c, BAD, "cuDNN", "not found: convolution layers have no baseline",

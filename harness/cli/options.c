@@ -218,7 +218,7 @@ void cli_plan_options(struct plan_arguments *a, struct option *options)
         {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own .cu variants, or one .cu; rows are called NAME/FILE",
          &a->variants},
         {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers (comma list, * and ?)", &a->layers},
-        {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants beside the baseline (comma list)", &a->only},
+        {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants (comma list); where times are compared the library's rows stay", &a->only},
         {"--set", 0, OPTION_LIST, "AXIS=VALUE", "only cases with this value: n=1, mask.density=0.10; or counters: basic, full", &a->set},
         {"--budget", 0, OPTION_REAL, "SECONDS", "time spent measuring one layer, instead of the scenario's", &a->budget_s},
         {"--seed", 0, OPTION_TEXT, "NUMBER", "repeats the further sets of inputs and the order of rounds of a run (bench show RUN)",

@@ -174,8 +174,15 @@ static bool uninvited(const struct scenario *s, const struct variant *v)
     return v->given == GIVEN_FILE || (v->given == GIVEN_FOLDER && !folder_listed);
 }
 
+/* Does --only let it in? Where times are compared the library's rows always stay: their fastest is the denominator. */
+static bool let_in(const struct plan_options *o, const char *device_kind, const struct variant *v)
+{
+    return plan_listed(o->filter.only, v->name) || (variant_is_library(v) && !strcmp(device_kind, "cuda"));
+}
+
 /* Row 0 stands first, whether the scenario names it or not. */
-static bool plan_add_case(struct plan *plan, const struct plan_options *o, int case_index, bool *used, struct error *err)
+static bool plan_add_case(struct plan *plan, const struct plan_options *o, const char *device_kind, int case_index, bool *used,
+                          struct error *err)
 {
     const struct scenario_case *c = &plan->cases[case_index];
     const struct op *op = c->work.op;
@@ -197,7 +204,7 @@ static bool plan_add_case(struct plan *plan, const struct plan_options *o, int c
         if (!v)
             continue;
         used[i] = true;
-        if (scenario_layer_takes(c->layer, entry) && v != first && plan_listed(o->filter.only, v->name) &&
+        if (scenario_layer_takes(c->layer, entry) && v != first && let_in(o, device_kind, v) &&
             !plan_add_rows(plan, o, case_index, &row_index, v, entry->params, err))
             return false;
     }
@@ -257,38 +264,6 @@ static bool something_to_search(const struct plan *plan)
     return false;
 }
 
-static bool fits(const struct plan *plan, const struct variant *v, const struct work *work)
-{
-    struct variant_point *points = NULL;
-    struct program program = {0};
-    struct error ignored = {0};
-    int count = variant_points(v, NULL, &points, &ignored);
-    bool ok = count > 0 && variant_bind(&plan->variants, &points[0], work, &plan->chip, &program, &ignored) && program.feasible;
-    program_free(&program);
-    if (count > 0)
-        variant_points_free(points, count);
-    return ok;
-}
-
-/* Times are held against the fastest of the library's rows: which of them --only leaves out is said. */
-static void note_library_left_out(struct plan *plan, const char *only)
-{
-    struct text names = {0};
-    for (int i = 0; only && i < plan->scenario->variant_count; i++)
-        for (int k = 0; k < plan->case_count; k++) {
-            const struct work *work = &plan->cases[k].work;
-            const struct variant *v = plan_resolve(&plan->variants, plan->scenario->variants[i].name, work->op);
-            const struct variant *first = v && work->op->row0 ? plan_resolve(&plan->variants, work->op->row0, work->op) : NULL;
-            if (v && v != first && variant_is_library(v) && !plan_listed(only, v->name) && fits(plan, v, work)) {
-                text_addf(&names, "%s%s", names.len ? ", " : "", v->name);
-                break;
-            }
-        }
-    if (names.len)
-        text_addf(&plan->notes, "--only leaves out %s: where that is faster than row 0, every ratio is too good\n", text_get(&names));
-    text_free(&names);
-}
-
 static void only_selects_nothing(const struct plan *plan, const char *only, struct error *err)
 {
     int count = plan->scenario->variant_count;
@@ -327,7 +302,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     hash_files(plan);
     used = xcalloc((size_t)plan->scenario->variant_count + 1, sizeof *used);
     for (int i = 0; i < plan->case_count; i++)
-        if (!plan_add_case(plan, o, i, used, err))
+        if (!plan_add_case(plan, o, device_kind, i, used, err))
             goto done;
     if (plan->side_count && plan->scenario->network_count)
         text_add(&plan->notes, "a run of several sides takes no network as a whole\n");
@@ -343,13 +318,11 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     }
     int own = 0; /* rows beside the row 0 that is always there */
     for (int i = 0; i < plan->row_count; i++)
-        own += plan->rows[i].row_index > 0 || !o->filter.only || plan_listed(o->filter.only, plan_row_variant(&plan->rows[i]));
+        own += !o->filter.only || plan_listed(o->filter.only, plan_row_variant(&plan->rows[i])) || !plan_pinned(plan, i);
     if (o->filter.only && !own) {
         only_selects_nothing(plan, o->filter.only, err);
         goto done;
     }
-    if (!strcmp(device_kind, "cuda") && !o->tune)
-        note_library_left_out(plan, o->filter.only);
     if (!plan->row_count) {
         error_set(err, ERROR_USAGE, "%s: no variant fits any of its %d cases", o->scenario_path, plan->case_count);
         error_hint(err, "bench list variants");

@@ -354,7 +354,7 @@ void case_conditions(const struct case_view *c, struct text *t)
         return;
     }
     const char *about = c->run && c->run->device_about ? c->run->device_about : row && row->device ? row->device : "";
-    text_addf(t, "%s · %s %s", about, compiler, arch);
+    text_addf(t, "%s · %s %s%s%s", about, compiler, arch, c->machine.library[0] ? " · " : "", c->machine.library);
     if (!c->cache[0]) {
         text_add(t, " · not timed");
         return;

@@ -37,6 +37,8 @@ struct machine machine_of(const struct run *run, const struct row *row)
     m.chip = chip_find(name);
     json_t *environment = run && run->environment ? json_loads(run->environment, 0, NULL) : NULL;
     const json_t *json = json_object_get(environment, "roofs");
+    const char *library = json_string_value(json_object_get(environment, "cudnn"));
+    snprintf(m.library, sizeof m.library, "%s", library ? library : "");
     if (json_is_object(json)) {
         struct roofs roofs = {0};
         read_roofs(json, &roofs);

@@ -11,6 +11,7 @@ struct machine {
     const struct chip *chip;  /* of the table; NULL: a product it does not have */
     struct ceilings ceilings; /* 0 each where not measured */
     bool measured;
+    char library[32]; /* "cudnn 9.19.0"; "" where there was none */
 };
 /* `run` may be NULL: then the row's device alone tells. */
 struct machine machine_of(const struct run *run, const struct row *row);

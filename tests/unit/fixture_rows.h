@@ -39,7 +39,7 @@ static inline void fixture_run(struct run *run, const char *scenario, const char
     run->device_about = xstrdup(about);
     run->compiler = xstrdup("nvrtc 13.0.88");
     run->cpu = xstrdup("2 x some CPU");
-    run->environment = xstrdup("{\"cudnn\": \"9.19.0\", \"sm_clock_mhz\": 1980}");
+    run->environment = xstrdup("{\"cudnn\": \"cudnn 9.19.0\", \"sm_clock_mhz\": 1980}");
     run->seed = 1;
     if (strncmp(device, "cuda", 4) == 0) {
         run->uuid = xstrdup("GPU-00000000-1111-2222-3333-444444444444");

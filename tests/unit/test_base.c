@@ -4,8 +4,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/library.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "base/version.h"
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -157,6 +159,58 @@ static void loops_visit_each_index_once(void **state)
         }
 }
 
+static void put_file(const char *folder, const char *name, const char *text)
+{
+    struct error err = {0};
+    char *path = file_join(folder, name), *dir = file_dir(path);
+    if (!file_make_dirs(dir, &err) || !file_write(path, text, strlen(text), &err))
+        fail_msg("%s", err.text);
+    free(dir);
+    free(path);
+}
+
+/* Three installations: a wheel with its header, the system's behind a link, and one that does not say. The newest is taken, 9.9 is older
+ * than 9.14, and who does not say is never taken for newest. */
+static void the_newest_library_is_found(void **state)
+{
+    char folder[] = "/tmp/bench-test-XXXXXX", path[4096];
+    long version;
+    assert_non_null(mkdtemp(folder));
+    put_file(folder, "site/cudnn/lib/libcudnn.so.9", "x");
+    put_file(folder, "site/cudnn/include/cudnn_version.h",
+             "#pragma once\n#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 9\n#define CUDNN_PATCHLEVEL 1\n"
+             "#define CUDNN_VERSION (CUDNN_MAJOR * 10000 + CUDNN_MINOR * 100 + CUDNN_PATCHLEVEL)\n");
+    put_file(folder, "system/libcudnn.so.9.14.0", "x");
+    put_file(folder, "silent/libcudnn.so.9", "x");
+    char *link = file_join(folder, "system/libcudnn.so.9"), *site = file_join(folder, "site/*/lib"), *system_ = file_join(folder, "system"),
+         *silent = file_join(folder, "silent");
+    assert_int_equal(symlink("libcudnn.so.9.14.0", link), 0);
+    const char *const all[] = {silent, site, system_}, *const two[] = {site, silent};
+    assert_true(library_newest(all, 3, "libcudnn.so.9", "cudnn_version.h", path, &version));
+    assert_int_equal(version, 9014000);
+    assert_string_equal(path, link);
+    assert_true(library_newest(two, 2, "libcudnn.so.9", "cudnn_version.h", path, &version));
+    assert_int_equal(version, 9009001);
+    assert_false(library_newest(two + 1, 1, "libcudnn.so.9", "cudnn_version.h", path, &version));
+    char *command = text_format("rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    free(command);
+    free(link);
+    free(site);
+    free(system_);
+    free(silent);
+}
+
+static void the_pin_is_the_wheels(void **state)
+{
+    size_t bytes;
+    struct error err = {0};
+    char *text = file_read("ci/wheels-gpu.txt", 1 << 16, &bytes, &err);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "nvidia-cudnn-cu13==" BENCH_CUDNN_PINNED "."));
+    free(text);
+}
+
 /* A process that dies with $BENCH_BACKTRACE set leaves its calls, and dies of the same signal. */
 static void a_crash_leaves_its_stack(void **state)
 {
@@ -200,6 +254,8 @@ int main(void)
         cmocka_unit_test(errors_gain_places),
         cmocka_unit_test(files_are_whole_or_refused),
         cmocka_unit_test(loops_visit_each_index_once),
+        cmocka_unit_test(the_newest_library_is_found),
+        cmocka_unit_test(the_pin_is_the_wheels),
         cmocka_unit_test(a_crash_leaves_its_stack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,14 +194,42 @@ static void a_layer_takes_its_variants(void **state)
     assert_null(scenario_load(path, &err));
     assert_non_null(strstr(err.text, ":3:71: layer a: variants: 'conv2d/naiv' selects none of the scenario's variants"));
     assert_non_null(strstr(err.hint, "did you mean conv2d/naive?"));
+    free(path);
+}
+
+/* Where times are compared --only takes none of the library's rows away, for the fastest of them is the denominator; on emu, which has no
+ * time, it does. A word that selects nothing is an error all the same. */
+static void only_leaves_the_denominator(void **state)
+{
+    char *path = text_file("scenario: t\nlayers: {a: {op: conv2d, n: 1, c: 8, h: 16, w: 16, k: 8, kernel: 3, pad: 1}}\n"
+                           "variants: [conv2d/cudnn_plain, conv2d/naive, conv2d/reg_tiled]\n");
+    struct plan_options options = {.scenario_path = path, .filter.only = "naive"};
+    static const char *const kinds[] = {"cuda", "emu"}, *const want[] = {"conv2d/cudnn conv2d/cudnn_plain conv2d/naive ",
+                                                                         "conv2d/cudnn conv2d/naive "};
+    for (int i = 0; i < 2; i++) {
+        struct error err = {0};
+        struct plan plan;
+        struct text names = {0};
+        if (!plan_make(&options, kinds[i], chip_find("H200"), &plan, &err))
+            fail_msg("%s", err.text);
+        for (int k = 0; k < plan.row_count; k++)
+            text_addf(&names, "%s ", plan_row_variant(&plan.rows[k]));
+        assert_string_equal(text_get(&names), want[i]);
+        text_free(&names);
+        plan_free(&plan);
+        options.filter.only = "naiv";
+        assert_false(plan_make(&options, kinds[i], chip_find("H200"), &plan, &err));
+        assert_non_null(strstr(err.text, "--only naiv selects no variant"));
+        options.filter.only = "naive";
+    }
     unlink(path);
     free(path);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_takes_its_variants), cmocka_unit_test(split3_has_its_own_floor),
-                                       cmocka_unit_test(searches_and_remembered_points), cmocka_unit_test(rows_name_their_networks),
-                                       cmocka_unit_test(words_mean_the_variant_called_so)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_takes_its_variants), cmocka_unit_test(only_leaves_the_denominator),
+                                       cmocka_unit_test(split3_has_its_own_floor),   cmocka_unit_test(searches_and_remembered_points),
+                                       cmocka_unit_test(rows_name_their_networks),   cmocka_unit_test(words_mean_the_variant_called_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

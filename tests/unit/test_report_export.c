@@ -55,7 +55,7 @@ static void json_round_trips(void **state)
     assert_string_equal(json_string_value(json_object_get(document, "version")), "2.1.0");
     same_group(json_object_get(document, "run"), COLUMN_RUN, &f.run);
     assert_string_equal(json_string_value(json_object_get(json_object_get(json_object_get(document, "run"), "environment"), "cudnn")),
-                        "9.19.0");
+                        "cudnn 9.19.0");
     json_t *rows = json_object_get(document, "rows");
     assert_int_equal(json_array_size(rows), f.count);
     for (int i = 0; i < f.count; i++) {

@@ -11,7 +11,7 @@ static bool load_api(struct cudnn_api *api, struct error *err)
 {
     static const char *const sonames[] = {"libcudnn.so.9", NULL}, *const compiler[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
     struct library nvrtc;
-    if (!library_open(&api->library, sonames, err))
+    if (!library_open_newest(&api->library, sonames, "cudnn_version.h", err))
         return error_where(err, "cuDNN");
     /* cuDNN looks for NVRTC by its soname when an engine compiles its kernel: found then, wherever ours lies. Kept loaded. */
     library_open(&nvrtc, compiler, NULL);
@@ -76,6 +76,7 @@ bool cudnn_open(struct device *dev, struct cudnn **handle, struct error *err)
         cudnn_failed(api, status, "it does not start", err);
         if (err && err->kind == ERROR_INTERNAL)
             err->kind = ERROR_ENVIRONMENT;
+        error_hint(err, "%s was the newest found; BENCH_LIBRARY_PATH=FOLDER takes the one there", api->library.path);
         cudnn_close(h);
         return false;
     }
