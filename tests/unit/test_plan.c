@@ -194,6 +194,7 @@ static void a_layer_takes_its_variants(void **state)
     assert_null(scenario_load(path, &err));
     assert_non_null(strstr(err.text, ":3:71: layer a: variants: 'conv2d/naiv' selects none of the scenario's variants"));
     assert_non_null(strstr(err.hint, "did you mean conv2d/naive?"));
+    unlink(path);
     free(path);
 }
 
@@ -226,10 +227,54 @@ static void only_leaves_the_denominator(void **state)
     free(path);
 }
 
+/* The library is asked for eight channels where the layer has three, and what makes eight of them stands among the timed steps. */
+static void the_library_on_padded_channels(void **state)
+{
+    char *path = text_file("scenario: t\ndefaults: {layout: NHWC, dtype: f16, kernel: 3, pad: 1, epilogue: [bias, relu]}\nlayers:\n"
+                           "  few: {op: conv2d, n: 1, c: 3, h: 16, w: 16, k: 64}\n  odd: {op: conv2d, n: 1, c: 20, h: 16, w: 16, k: 36}\n"
+                           "  even: {op: conv2d, n: 1, c: 64, h: 16, w: 16, k: 64}\nvariants: [conv2d/cudnn_padded]\n");
+    const struct {
+        const char *steps;
+        int64_t c, k;
+    } want[] = {{"pad_channels cudnn ", 8, 64}, {"pad_channels cudnn cut_channels ", 24, 40}, {"", 0, 0}};
+    struct plan_options options = {.scenario_path = path};
+    struct error err = {0};
+    struct plan plan;
+    int seen = 0;
+    if (!plan_make(&options, "cuda", chip_find("H200"), &plan, &err))
+        fail_msg("%s", err.text);
+    for (int i = 0; i < plan.row_count; i++) {
+        const struct program *p = &plan.rows[i].program;
+        struct text steps = {0};
+        if (strcmp(plan.rows[i].variant->name, "conv2d/cudnn_padded"))
+            continue;
+        seen++;
+        assert_true(plan_pinned(&plan, i));
+        for (int k = 0; k < p->step_count && p->feasible; k++) {
+            if (p->steps[k].prepare)
+                continue;
+            text_addf(&steps, "%s ", p->steps[k].name);
+            if (p->steps[k].kind == STEP_CUDNN) {
+                assert_int_equal(program_step_work(p, &p->steps[k])->c, want[plan.rows[i].case_index].c);
+                assert_int_equal(program_step_work(p, &p->steps[k])->k, want[plan.rows[i].case_index].k);
+                assert_int_equal(p->steps[k].cudnn_epilogue, 2);
+            }
+        }
+        if (p->feasible != (want[plan.rows[i].case_index].c > 0) || strcmp(text_get(&steps), want[plan.rows[i].case_index].steps))
+            fail_msg("%s: %s (%s)", plan.rows[i].id, text_get(&steps), p->feasible ? "" : p->reason);
+        text_free(&steps);
+    }
+    assert_int_equal(seen, 3);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_takes_its_variants), cmocka_unit_test(only_leaves_the_denominator),
-                                       cmocka_unit_test(split3_has_its_own_floor),   cmocka_unit_test(searches_and_remembered_points),
-                                       cmocka_unit_test(rows_name_their_networks),   cmocka_unit_test(words_mean_the_variant_called_so)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_layer_takes_its_variants),      cmocka_unit_test(only_leaves_the_denominator),
+                                       cmocka_unit_test(the_library_on_padded_channels),  cmocka_unit_test(split3_has_its_own_floor),
+                                       cmocka_unit_test(searches_and_remembered_points),  cmocka_unit_test(rows_name_their_networks),
+                                       cmocka_unit_test(words_mean_the_variant_called_so)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
