@@ -8,6 +8,7 @@
 # make bench-cost  what a run costs beside its measuring, on a GPU: the figures that were promised, and what this machine makes of them
 # make coverage-emu  textbook kernels for every architecture on the interpreter: the share whose results are right
 # make coverage-intervals  what the 95 % intervals hold and how wide they are, in a simulation of dependent rounds
+# make mutate     how many small lies in the code that decides the unit tests notice (ci/mutate; MUTATE='--module timing')
 # make install    PREFIX=/usr/local DESTDIR=: a relocatable tree
 # make carry      .carry/: what a GPU machine without network needs to run this build
 # make clean      V=1 shows the commands
@@ -113,6 +114,10 @@ coverage-intervals: $(BUILD)/tests/test_coverage
 	@$< 2000
 bench-cost: all
 	@sh ci/bench-cost $(abspath $(BIN))
+# MUTATE='--module timing --random 50'
+MUTANT_TESTS := $(addprefix $(BUILD)/tests/test_,$(sort $(shell sed -n 's/^module .*| *//p' ci/mutants.txt)))
+mutate: $(MUTANT_TESTS)
+	@MUTATE_CC="$(CC) $(ALL_CFLAGS)" MUTATE_LINK="$(LINK) $(CFLAGS)" MUTATE_LIBS="-lcmocka $(LIBS)" BUILD=$(abspath $(BUILD)) sh ci/mutate $(MUTATE)
 bench-emu: all $(BUILD)/speed
 	@BENCH_HOME=$(CURDIR) $(BUILD)/speed tests/emu/speed.yaml
 	@sh ci/bench-emu $(abspath $(BIN))
@@ -123,6 +128,6 @@ carry: all
 	@BENCH=$(abspath $(BIN)) sh ci/carry
 clean:
 	rm -rf $(BUILD) build-asan bench
-.PHONY: all units test test-all unit cli faults check sanitize fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals install carry clean
+.PHONY: all units test test-all unit cli faults check sanitize fuzz fuzzers bench-cost bench-emu coverage-emu coverage-intervals mutate install carry clean
 .DELETE_ON_ERROR:
 -include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT:=.d) $(FUZZERS:=.d)

@@ -46,13 +46,13 @@ static void serial_interval(struct estimate *e, const double *series, const doub
         return;
     double ranks = quantile_student(level, QUANTILE_NORMAL) * sqrt(n * share) / 2; /* from the median to either end */
     int left = (int)floor(n / 2. - ranks);
+    left = left < out ? left : out;
     if (left >= 0) {
-        left = left < out ? left : out > 0 ? out : 0;
         e->low = sorted[left];
         e->high = sorted[n - 1 - left];
     } else {
-        e->low = beyond(e->median, sorted[0], ranks / (n / 2.));
-        e->high = beyond(e->median, sorted[n - 1], ranks / (n / 2.));
+        e->low = beyond(e->median, sorted[0], fmax(ranks / (n / 2.), 1));
+        e->high = beyond(e->median, sorted[n - 1], fmax(ranks / (n / 2.), 1));
     }
 }
 

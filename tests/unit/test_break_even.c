@@ -44,6 +44,8 @@ static void lines_cross_where_they_do(void **state)
     near(c.low, 0.44);
     near(c.high, 0.56);
     assert_int_equal(c.turns, 1);
+    c = crossing_find(p + 3, 3); /* the bracket may begin at the first density */
+    assert_true(c.kind == CROSSING_AT && c.low == 0.44 && c.high == 0.56);
     c = crossing_find(p, 5); /* up to 48 %: nothing loses */
     assert_int_equal(c.kind, CROSSING_BETWEEN);
     assert_true(isnan(c.at) && isnan(c.high) && c.turns == 0);

@@ -56,6 +56,64 @@ static void evidence_is_as_defined(void **state)
     }
 }
 
+/* The interval is the two-sided mixture's (Howard and others, 2021, example 3.5 with the variance estimated), and what says `the same` is
+ * the weaker of the two margins' evidence. */
+static void interval_and_sameness_are_as_defined(void **state)
+{
+    const double twice = -2 * log(0.01), rho2 = (twice + log(twice + 1)) / 60, limit = log(1.01), alpha = 0.02;
+    for (int side = -1; side <= 1; side += 2) {
+        int n = 60;
+        double sd = 0.01 * sqrt(n / (n - 1.0)), centre = side * 0.003;
+        alternate(n, centre, 0.01);
+        struct decision d = decision_make(base, head, NULL, n, 0.01, alpha);
+        double half = sd * sqrt(2 * (n * rho2 + 1) / (n * n * rho2) * log(sqrt(n * rho2 + 1) / alpha));
+        assert_true(fabs(d.low - expm1(centre - half)) < 1e-9 && fabs(d.high - expm1(centre + half)) < 1e-9);
+        double want = 1 / evidence(n, n * (limit - 0.003) / sd, sqrt(rho2));
+        if (!(fabs(d.p_same - want) <= 1e-3 * want))
+            fail_msg("%.6g, want %.6g", d.p_same, want);
+        assert_true(d.p_slower == 1 && d.p_faster == 1);
+    }
+}
+
+/* Three of four rounds exactly alike: there is no robust spread, and nothing is pulled in. */
+static void no_spread_pulls_nothing_in(void **state)
+{
+    alternate(40, 0, 0);
+    for (int i = 0; i < 40; i += 4)
+        head[i] *= 1.08;
+    struct decision d = decision_make(base, head, NULL, 40, 0.01, 0.01);
+    assert_true(fabs(d.change - expm1(log(1.08) / 4)) < 1e-9);
+}
+
+/* From four placements on the spread of their means counts, with Student's allowance for their number; few of them that agree add nothing.
+ */
+static void many_placements_add_their_spread(void **state)
+{
+    const double twice = -2 * log(0.01), rho = sqrt((twice + log(twice + 1)) / 60), limit = log(1.01);
+    int placement[64], n = 64;
+    double off[4] = {-0.003, -0.001, 0.001, 0.003}, square = 0, variance = 0;
+    alternate(n, 0.03, 0.002);
+    for (int i = 0; i < n; i++) { /* rounds in pairs, so that each placement has as many of either sign */
+        placement[i] = i / 2 % 4;
+        head[i] *= exp(off[placement[i]]);
+        double x = log(head[i] / base[i]) - 0.03;
+        variance += x * x / (n - 1);
+    }
+    for (int g = 0; g < 4; g++)
+        square += off[g] * off[g] / 3;
+    struct decision d = decision_make(base, head, placement, n, 0.01, 0.01);
+    double spread = sqrt(variance * (n / 4 * square / variance) * pow(3.182446 / 1.959964, 2));
+    double want =
+        100 / evidence(n, n * (0.03 - limit) / spread, rho); /* 64 such rounds are worth less than 15: a hundred times the evidence */
+    if (!(fabs(d.p_slower - want) <= 1e-2 * want))
+        fail_msg("%.6g, want %.6g", d.p_slower, want);
+    for (int i = 0; i < n; i++)
+        placement[i] %= 2;
+    alternate(n, 0.022, 0.02);
+    double alone = decision_make(base, head, NULL, n, 0.01, 0.01).p_slower;
+    assert_true(decision_make(base, head, placement, n, 0.01, 0.01).p_slower == alone);
+}
+
 /* Holm's adjusted values of 0.01, 0.04, 0.03, 0.005 are 0.03, 0.06, 0.06, 0.02. */
 static void family_is_holms(void **state)
 {
@@ -223,9 +281,15 @@ static int table(int runs)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(evidence_is_as_defined),    cmocka_unit_test(family_is_holms), cmocka_unit_test(odd_cases),
-        cmocka_unit_test(few_placements_must_agree), cmocka_unit_test(errors_are_rare), cmocka_unit_test(differences_are_found)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(evidence_is_as_defined),
+                                       cmocka_unit_test(interval_and_sameness_are_as_defined),
+                                       cmocka_unit_test(no_spread_pulls_nothing_in),
+                                       cmocka_unit_test(many_placements_add_their_spread),
+                                       cmocka_unit_test(family_is_holms),
+                                       cmocka_unit_test(odd_cases),
+                                       cmocka_unit_test(few_placements_must_agree),
+                                       cmocka_unit_test(errors_are_rare),
+                                       cmocka_unit_test(differences_are_found)};
     if (argc > 1)
         return table(atoi(argv[1]) < ROUNDS_MOST ? atoi(argv[1]) : ROUNDS_MOST);
     return cmocka_run_group_tests(tests, NULL, NULL);

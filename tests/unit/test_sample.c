@@ -431,6 +431,14 @@ static void it_stops(void **state)
     result = sampled(ns, 2, 0.01, &plan); /* never */
     assert_true(!result.converged && result.rounds == 40);
     freed(2);
+    result = sampled(ns, 1, 0.01, &plan); /* a row alone has no ratio: its own median must be known */
+    assert_true(!result.converged && result.rounds == 40);
+    freed(1);
+    plan.half_width = 0.02;
+    result = sampled(ns, 1, 0.01, &plan);
+    assert_true(result.converged && result.rounds < 40);
+    freed(1);
+    plan.half_width = 1e-9;
     plan.rounds_min = 30;
     plan.budget_s = 0; /* spent: as few as give an interval */
     result = sampled(ns, 2, 0.01, &plan);

@@ -9,6 +9,7 @@
 #include "worker/private.h"
 #include <math.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #define FLUSH_NS 74000.0
 
@@ -23,7 +24,9 @@ static struct world {
         char name[64];
     } known[32];
     int known_count;
-    const char *idle; /* a kernel of this name does nothing from its `idle_from`th launch on */
+    int calls, fail_at; /* of launches, flushes and events; the device is lost from then on (0: never) */
+    const char *fails;  /* a kernel that cannot be launched */
+    const char *idle;   /* a kernel of this name does nothing from its `idle_from`th launch on */
     int idle_from, launches;
 } world;
 
@@ -41,12 +44,20 @@ static bool function(struct device *dev, struct device_module *module, const cha
     snprintf(world.known[world.known_count++].name, sizeof world.known[0].name, "%s", name);
     return true;
 }
+static bool alive(struct error *err)
+{
+    return !world.fail_at || ++world.calls < world.fail_at || error_set(err, ERROR_WRONG, "the device is lost");
+}
 static bool launch(struct device *dev, struct device_function *f, const struct device_launch *l, struct error *err)
 {
     const char *name = "";
+    if (!alive(err))
+        return false;
     for (int i = 0; i < world.known_count; i++)
         if (world.known[i].function == f)
             name = world.known[i].name; /* the last one: addresses come again */
+    if (world.fails && !strcmp(name, world.fails))
+        return error_set(err, ERROR_WRONG, "%s is refused", name);
     for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
         if (!strcmp(name, costs[i].kernel))
             spend(costs[i].ns * exp(world.noise * noise_normal()));
@@ -54,6 +65,15 @@ static bool launch(struct device *dev, struct device_function *f, const struct d
         return true;
     return world.emu->launch(dev, f, l, err);
 }
+static bool record(struct device *dev, struct device_event *e, struct error *err)
+{
+    return alive(err) && clock_record(dev, e, err);
+}
+static bool flush(struct device *dev, struct error *err)
+{
+    return alive(err) && clock_flush(dev, err);
+}
+
 static void give_clock(struct device *dev)
 {
     world.emu = dev->ops;
@@ -61,6 +81,8 @@ static void give_clock(struct device *dev)
     world.ops.function = function;
     world.ops.launch = launch;
     clock_give(&world.ops, FLUSH_NS);
+    world.ops.record = record;
+    world.ops.flush = flush;
     dev->ops = &world.ops;
 }
 
@@ -115,7 +137,9 @@ static int tear_down(void **state)
 struct result {
     struct row *rows[ROWS_MOST];
     char names[ROWS_MOST][64];
-    int count;
+    int count, blamed; /* row; -1 */
+    bool ok;
+    struct error err;
 };
 
 static void take(void *context, json_t *event)
@@ -124,6 +148,8 @@ static void take(void *context, json_t *event)
     const char *name = json_string_value(json_object_get(event, "event"));
     if (name && !strcmp(name, "row"))
         wire_row_merge(json_object_get(event, "fields"), r->rows[json_integer_value(json_object_get(event, "row"))]);
+    if (name && !strcmp(name, "blame"))
+        r->blamed = (int)json_integer_value(json_object_get(event, "row"));
     json_decref(event);
 }
 
@@ -137,7 +163,7 @@ static struct result timed(const char *variants, const char *time)
     char *path = text_file(text), *set = text_format("my=%s", folder);
     const char *const dirs[] = {set, NULL};
     const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .variant_dirs = dirs};
-    struct result r = {0};
+    struct result r = {.blamed = -1};
     struct error err = {0};
     struct worker w;
     worker_init(&w, take, &r);
@@ -158,8 +184,9 @@ static struct result timed(const char *variants, const char *time)
     }
     r.count = plan.row_count;
     json_t *measure = json_pack("{s:s,s:o,s:{}}", "do", "measure", "rows", rows, "choices");
-    if (!worker_handle(&w, measure, &err))
-        fail_msg("%s", err.text);
+    r.ok = worker_handle(&w, measure, &r.err);
+    if (!r.ok && !world.fail_at && !world.fails)
+        fail_msg("%s", r.err.text);
     json_decref(measure);
     json_decref(setup);
     w.dev->ops = world.emu;
@@ -283,6 +310,53 @@ static void an_early_end_is_said(void **state)
     let_go(&r);
 }
 
+/* Every mode that is asked for, and no other. */
+static void modes_are_those_asked_for(void **state)
+{
+    begin();
+    struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [12, 12], cache: [cold, warm], load: [isolated, sustained]}");
+    const struct row *ours = row_of(&r, "my/ours");
+    assert_int_equal(ours->time_count, 3);
+    assert_true(fabs(time_of(&r, "my/ours", "cold", "isolated")->median_ns - 80000) < 1);
+    assert_true(fabs(time_of(&r, "my/ours", "warm", "isolated")->median_ns - 80000) < 1);
+    assert_true(fabs(time_of(&r, "my/ours", "warm", "sustained")->median_ns - 80000) < 1);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(ours->times[i].step, -1);
+    let_go(&r);
+}
+
+/* In a process of its own, as a worker is: what a lost device holds is not given back. 0: the error was told and blamed on the row (NULL:
+ * anyone), 1: all was reported as well, 2: something else. */
+static int lost(int at, const char *kernel, const char *row)
+{
+    int status, child = fork();
+    if (child == 0) {
+        begin();
+        world.fail_at = at;
+        world.fails = kernel;
+        struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [6, 6]}");
+        bool blamed = !row || (r.blamed >= 0 && !strcmp(r.names[r.blamed], row));
+        _exit(r.ok ? 1 : blamed && strstr(r.err.text, kernel ? "is refused" : "the device is lost") ? 0 : 2);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
+
+/* A device that is lost at any call ends the measurement: nothing is reported as if it had gone well. A kernel that is refused is named. */
+static void a_lost_device_is_noticed(void **state)
+{
+    begin();
+    world.fail_at = 1 << 30;
+    struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [6, 6]}");
+    int calls = world.calls;
+    assert_true(r.ok && calls > 40);
+    let_go(&r);
+    for (int at = 1; at < calls; at += 1 + calls / 16)
+        if (lost(at, NULL, NULL))
+            fail_msg("lost at call %d of %d and not noticed", at, calls);
+    assert_int_equal(lost(0, "conv_ours", "my/ours"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +365,8 @@ int main(void)
         cmocka_unit_test(who_stops_working_is_wrong),
         cmocka_unit_test(short_rows_are_timed_in_a_graph),
         cmocka_unit_test(an_early_end_is_said),
+        cmocka_unit_test(modes_are_those_asked_for),
+        cmocka_unit_test(a_lost_device_is_noticed),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

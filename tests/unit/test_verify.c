@@ -2,7 +2,7 @@
 #include "works.h"
 #include "op/shape.h"
 #include "base/file.h"
-#include "measure/verify.h"
+#include "measure/verify_private.h"
 #include "op/bound.h"
 #include <stdio.h>
 #include <unistd.h>
@@ -155,6 +155,16 @@ static void test_one_rounding(void **state)
         fails(b, 1, "that one alone");
         stop(b);
     }
+}
+
+/* The tolerance is the bound, half a unit of what is stored, and half of the smallest number that the type has: 2^-24 in f16 (IEEE 754). */
+static void test_smallest_number(void **state)
+{
+    struct verify_look look = {.factor = 3};
+    look.t.dtype = DTYPE_F16;
+    assert_true(fabs(verify_tolerance_of(&look, 0, 1e-20, 0) / 0x1p-25 - 1) < 1e-9);
+    assert_true(fabs(verify_tolerance_of(&look, 2, 0.01, 0.02) - (0.05 + 0x1p-11 * 2.05 + 0x1p-25)) < 1e-12);
+    assert_true(verify_tolerance_of(&look, 2, 0, 0) == 0);
 }
 
 /* Each case breaks a fresh copy in one way. */
@@ -418,10 +428,16 @@ static void test_dump(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_right),        cmocka_unit_test(test_precision_tolerance),
-                                       cmocka_unit_test(test_one_rounding), cmocka_unit_test(test_places),
-                                       cmocka_unit_test(test_whose_values), cmocka_unit_test(test_exact_data_notices),
-                                       cmocka_unit_test(test_masks),        cmocka_unit_test(test_mask_out),
-                                       cmocka_unit_test(test_threads),      cmocka_unit_test(test_dump)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_right),
+                                       cmocka_unit_test(test_precision_tolerance),
+                                       cmocka_unit_test(test_one_rounding),
+                                       cmocka_unit_test(test_smallest_number),
+                                       cmocka_unit_test(test_places),
+                                       cmocka_unit_test(test_whose_values),
+                                       cmocka_unit_test(test_exact_data_notices),
+                                       cmocka_unit_test(test_masks),
+                                       cmocka_unit_test(test_mask_out),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_dump)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
