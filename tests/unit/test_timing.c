@@ -1,14 +1,12 @@
 /* worker/time on emu with a clock of its own: kernels run for real and are checked for real, and each takes the virtual time that its name
  * stands for. So it is known what every printed time and ratio must be. */
 #include "op/shape.h"
-#include "scenario_text.h"
 #include "noise.h"
+#include "variant_folder.h"
 #include "virtual_clock.h"
-#include "device/compile/compile.h"
 #include "message/options.h"
 #include "worker/private.h"
 #include <math.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define FLUSH_NS 74000.0
@@ -88,49 +86,26 @@ static void give_clock(struct device *dev)
 
 /* ---- a worker with rows ---- */
 
-static char *folder, *why_not;
-
 /* Copies of conv2d/naive whose kernel has another name; a file called cudnn... stands for the library. */
 static int set_up(void **state)
 {
     static const char *const names[][2] = {
         {"cudnn_slow", "conv_slow"}, {"cudnn_fast", "conv_fast"}, {"ours", "conv_ours"}, {"brief", "conv_brief"}};
     struct error err = {0};
-    char version[96];
     size_t bytes;
-    if (!getenv("BENCH_HOME"))
-        setenv("BENCH_HOME", ".", 1);
-    if (!compile_version(NULL, version, sizeof version, &err))
-        why_not = xstrdup(err.text);
     char *naive = file_read("kernels/variants/conv2d/naive.cu", 1 << 20, &bytes, &err);
-    folder = xstrdup("/tmp/test_timing_XXXXXX");
-    if (!naive || !mkdtemp(folder))
-        return 1;
-    for (int i = 0; i < 4; i++) {
+    bool ok = naive && variant_folder_open();
+    for (int i = 0; ok && i < 4; i++) {
         struct text t = {0};
-        char *path = text_format("%s/%s.cu", folder, names[i][0]);
         for (const char *at = naive, *next; *at; at = next) {
             next = strstr(at, "conv_naive");
             text_addf(&t, "%.*s%s", (int)(next ? next - at : (long)strlen(at)), at, next ? names[i][1] : "");
             next = next ? next + strlen("conv_naive") : at + strlen(at);
         }
-        if (!file_write(path, t.data, t.len, &err))
-            return 1;
-        text_free(&t);
-        free(path);
+        ok = variant_put(names[i][0], &t);
     }
     free(naive);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    char *command = text_format("rm -r %s", folder);
-    int code = system(command);
-    free(command);
-    free(folder);
-    free(why_not);
-    return code;
+    return !ok;
 }
 
 #define ROWS_MOST 8
@@ -160,7 +135,7 @@ static struct result timed(const char *variants, const char *time)
                              "layers: {a: {op: conv2d, n: 1, c: 2, h: 6, w: 8, k: 2, kernel: 3, pad: 1, dtype: f32, layout: NCHW}}\n"
                              "variants: %s\ntime: %s\n",
                              variants, time);
-    char *path = text_file(text), *set = text_format("my=%s", folder);
+    char *path = text_file(text), *set = text_format("my=%s", variant_folder);
     const char *const dirs[] = {set, NULL};
     const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .variant_dirs = dirs};
     struct result r = {.blamed = -1};
@@ -224,10 +199,7 @@ static void let_go(struct result *r)
 
 static void begin(void)
 {
-    if (why_not) {
-        print_message("skipped: %s\n", why_not);
-        skip();
-    }
+    need_compiler();
     world = (struct world){.noise = 0};
     noise_state = 31;
 }
@@ -368,5 +340,5 @@ int main(void)
         cmocka_unit_test(modes_are_those_asked_for),
         cmocka_unit_test(a_lost_device_is_noticed),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
 }

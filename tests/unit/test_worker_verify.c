@@ -1,0 +1,158 @@
+/* worker/verify on emu: rows that are right, and rows that are not in one way each, each with the verdict that it deserves. */
+#include "op/shape.h"
+#include "message/options.h"
+#include "variant_folder.h"
+#include "worker/private.h"
+#include <math.h>
+
+/* A convolution of f32 NCHW. `before` stands at the start of the kernel, `value` is what is stored of `sum`, `after` follows the store. */
+static const char head[] =
+    "/* bench 1\nop: conv2d\nwhat: %s\nneeds: groups == 1 and dilation == 1\nlayout: {input: NCHW, filter: KCRS, output: NCHW}\n"
+    "dtype: {input: f32, output: same, bias: f32}\n%ssteps:\n  - kernel: conv\n    grid: ceil(n * k * p * q, 64)\n"
+    "    block: 64\n    args: input, filter, output, n, c, h, w, k, r, s, p, q, stride, pad\n%s*/\n%s\n";
+static const char body[] =
+    "extern \"C\" __global__ void conv(float *input, const float *filter, float *output, int n, int c, int h, int w, int k, int r, int s,\n"
+    "                                  int p, int q, int stride, int pad)\n"
+    "{\n"
+    "    int i = blockIdx.x * 64 + threadIdx.x;\n"
+    "    %s\n"
+    "    if (i >= n * k * p * q) return;\n"
+    "    int x = i %% q, y = i / q %% p, o = i / (q * p) %% k, b = i / (q * p * k);\n"
+    "    float sum = 0;\n"
+    "    for (int d = 0; d < c; d++) for (int u = 0; u < r; u++) for (int v = 0; v < s; v++) {\n"
+    "        int yy = y * stride - pad + u, xx = x * stride - pad + v;\n"
+    "        if (yy >= 0 && yy < h && xx >= 0 && xx < w)\n"
+    "            sum += input[((b * c + d) * h + yy) * w + xx] * filter[((o * c + d) * r + u) * s + v];\n"
+    "    }\n"
+    "    output[i] = %s;\n"
+    "    %s\n"
+    "}\n";
+
+static const struct sample {
+    const char *name, *extra, *steps, *global, *before, *value, *after;
+    enum row_status status;
+    const char *reason; /* part of it; NULL: none */
+} samples[] = {
+    {"right", "", "", "", "", "sum", "", ROW_OK, NULL},
+    {"two_steps", "", "  - kernel: same\n    grid: 1\n    block: 32\n    args: output\n",
+     "extern \"C\" __global__ void same(float *output) { output[threadIdx.x] += 0.0f * blockIdx.x; }", "", "sum", "", ROW_OK, NULL},
+    {"off_by_little", "", "", "", "", "sum * 1.001f", "", ROW_WRONG, "(exact data)"},
+    {"last_channel", "", "", "", "", "o == k - 1 ? 0 : sum", "", ROW_WRONG, "(exact data)"},
+    {"forgets", "", "", "", "if (i == 7) return;", "sum", "", ROW_WRONG, "was not written"},
+    /* whole numbers of few bits survive f16, full mantissas do not */
+    {"less_precise", "", "", "#include <cuda_fp16.h>", "", "__half2float(__float2half(sum))", "", ROW_WRONG, "exact"},
+    {"past_end", "", "", "", "", "sum", "if (i == 0) output[n * k * p * q + 3] = input[-5];", ROW_UNSAFE, "out_of_bounds"},
+    {"spoils_input", "", "", "", "", "sum", "if (i == 0) input[54] += 1; // of the row that no filter reaches", ROW_UNSAFE, "input"},
+    {"traps", "", "", "", "if (i == 3) __trap();", "sum", "", ROW_CRASHED, "trap"},
+    {"never_ends", "", "", "", "while (((volatile float *)filter)[0] == ((volatile float *)filter)[0]) ;", "sum", "", ROW_HUNG,
+     "time_limit"},
+    {"no_code", "", "", "", "this is no code", "sum", "", ROW_BROKEN, "no_code.cu"},
+    {"reads_scratch", "scratch:\n  x: f32[4]\n", "", "", "", "sum", "", ROW_OK, NULL},
+};
+#define SAMPLES (sizeof samples / sizeof *samples)
+
+static int set_up(void **state)
+{
+    bool ok = variant_folder_open();
+    for (size_t i = 0; ok && i < SAMPLES; i++) {
+        const struct sample *s = &samples[i];
+        struct text t = {0};
+        text_addf(&t, head, s->name, s->extra, s->steps, s->global);
+        text_addf(&t, body, s->before, s->value, s->after);
+        ok = variant_put(s->name, &t);
+    }
+    return !ok;
+}
+
+static void take(void *context, json_t *event)
+{
+    const char *name = json_string_value(json_object_get(event, "event"));
+    if (name && !strcmp(name, "row"))
+        wire_row_merge(json_object_get(event, "fields"), context);
+    json_decref(event);
+}
+
+/* The row that the worker makes of one sample, on two images whose last row no filter reaches. */
+static struct row *verified(const char *name)
+{
+    char *text =
+        text_format("scenario: t\nlayers: {a: {op: conv2d, n: 2, c: 3, h: 7, w: 9, k: 4, kernel: 3, stride: 3, dtype: f32, layout: NCHW}}\n"
+                    "variants: [my/%s]\n",
+                    name);
+    char *path = text_file(text), *set = text_format("my=%s", variant_folder);
+    const char *const dirs[] = {set, NULL};
+    const struct plan_options options = {.scenario_path = path, .device = "emu:GH100", .variant_dirs = dirs};
+    struct row *row = row_new();
+    struct error err = {0};
+    struct worker w;
+    struct plan plan;
+    int index = -1;
+    worker_init(&w, take, row);
+    if (!plan_make(&options, "emu", chip_find("GH100"), &plan, &err))
+        fail_msg("%s", err.text);
+    for (int i = 0; i < plan.row_count; i++)
+        index = strncmp(plan_row_variant(&plan.rows[i]), "my/", 3) ? index : i;
+    json_t *setup = json_pack("{s:s,s:o,s:o,s:s,s:f}", "do", "setup", "options", options_write(&options), "chip",
+                              wire_chip(chip_find("GH100")), "files", plan.files, "time_limit", 0.3);
+    json_t *verify = json_pack("{s:s,s:i,s:[]}", "do", "verify", "row", index, "choice");
+    if (!worker_handle(&w, setup, &err) || !worker_handle(&w, verify, &err))
+        fail_msg("%s: %s", name, err.text);
+    json_decref(verify);
+    json_decref(setup);
+    worker_close(&w);
+    plan_free(&plan);
+    unlink(path);
+    free(path);
+    free(set);
+    free(text);
+    return row;
+}
+
+static void each_has_the_verdict_it_deserves(void **state)
+{
+    need_compiler();
+    for (size_t i = 0; i < SAMPLES; i++) {
+        const struct sample *s = &samples[i];
+        struct row *row = verified(s->name);
+        const char *reason = row->reason ? row->reason : "";
+        bool said = s->reason ? strstr(reason, s->reason) != NULL : !*reason;
+        if (!strcmp(s->name, "less_precise")) /* it passes the exact part */
+            said = !strstr(reason, "(exact data)") && strstr(reason, "of 48 elements");
+        if (row->status != s->status || !said)
+            fail_msg("%s: status %d (want %d), '%s'", s->name, row->status, s->status, reason);
+        row_free(row);
+    }
+}
+
+/* What is stored of a right row: how exact it was, that it gives the same bits twice, and counters that are the sums of its steps'. */
+static void a_right_row_says_how_right(void **state)
+{
+    need_compiler();
+    struct row *row = verified("two_steps");
+    assert_true(row->check && !strncmp(row->check, "exact + ", 8) && strstr(row->check, " tol"));
+    assert_true(row->error_over_bound >= 0 && row->error_over_bound < 1);
+    assert_true(row_metric(row, -1, "verify.same_bits") && row_metric(row, -1, "verify.same_bits")->value == 1);
+    const struct row_metric *whole = row_metric(row, -1, "emu.warp_instructions"), *one = row_metric(row, 0, "emu.warp_instructions"),
+                            *two = row_metric(row, 1, "emu.warp_instructions");
+    assert_true(whole && one && two && two->value >= 3 && one->value > 100 && whole->value == one->value + two->value);
+    assert_true(row->compiler && !strncmp(row->compiler, "nvrtc", 5));
+    assert_true(isnan(row->first_call_ns)); /* emu keeps no time */
+    row_free(row);
+}
+
+/* One thread reads and writes outside: the first report is told, and how many more there are. */
+static void several_reports_are_counted(void **state)
+{
+    need_compiler();
+    struct row *row = verified("past_end");
+    if (!row->reason || !strstr(row->reason, "past_end.cu:") || !strstr(row->reason, " (and 1 more report)"))
+        fail_msg("%s", row->reason);
+    row_free(row);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_has_the_verdict_it_deserves), cmocka_unit_test(a_right_row_says_how_right),
+                                       cmocka_unit_test(several_reports_are_counted)};
+    return cmocka_run_group_tests(tests, set_up, variant_folder_remove);
+}
