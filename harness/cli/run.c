@@ -33,6 +33,7 @@ struct screen {
     bool live; /* stderr is a terminal: one progress line, rewritten */
     bool shown;
     double last_s;
+    const char *const *added; /* while densities are added: the ids of the cases that are new; the others have been shown */
 };
 
 static void wipe(struct screen *s)
@@ -62,6 +63,11 @@ static void on_case(void *context, const struct run *run, struct row *const *row
 {
     struct screen *s = context;
     struct text t = {0};
+    bool fresh = !s->added;
+    for (const char *const *id = s->added; id && *id; id++)
+        fresh = fresh || (count && rows[0]->case_id && !strcmp(*id, rows[0]->case_id));
+    if (!fresh)
+        return;
     wipe(s);
     report_cases(&t, run, rows, count, &s->style);
     cli_print(&t);
@@ -70,6 +76,9 @@ static void on_case(void *context, const struct run *run, struct row *const *row
 
 static void on_note(void *context, const char *text)
 {
+    const struct screen *s = context;
+    if (s->added && !strncmp(text, "resume:", 7))
+        return;
     wipe(context);
     fprintf(stderr, "bench: %s\n", text);
 }
@@ -193,15 +202,16 @@ static bool add_more(struct option_list *more, const char *id)
 
 /* To the plan: the masks that the run has (an interrupted one may have more than the scenario), then the densities that the break-even of
  * the scenario's answers wants. False: none. */
-static bool more_densities(struct session_options *o, int64_t run_id, struct option_list *more)
+static bool more_densities(struct session_options *o, int64_t run_id, struct option_list *more, struct screen *screen)
 {
     struct run run = {0};
-    int count, wanted = 0;
+    int count, wanted = 0, before;
     struct row **rows = rows_of(o, run_id, &run, &count);
     char **ids = rows ? break_even_more(&run, rows, count) : NULL;
     for (int i = 0; ids && i < count; i++)
         if (rows[i]->case_id && strstr(rows[i]->case_id, "mask="))
             add_more(more, rows[i]->case_id);
+    before = more->count;
     for (int i = 0; ids && ids[i]; i++) {
         wanted += add_more(more, ids[i]);
         free(ids[i]);
@@ -211,23 +221,29 @@ static bool more_densities(struct session_options *o, int64_t run_id, struct opt
         rows_free(rows, count);
     run_clear(&run);
     o->plan.filter.more = more->items;
+    screen->added = wanted ? more->items + before : NULL;
     if (wanted)
         fprintf(stderr, "bench: break-even: %d more cases by bisection (--as-given leaves them out)\n", wanted);
     return wanted > 0;
 }
 
 /* The scenario, and then the same run again with the densities that bracket its break-even. */
-static bool run_bisecting(struct session_options *o, const struct session_sink *sink, struct session_result *result, struct error *err)
+static bool run_bisecting(struct session_options *o, struct session_sink *sink, struct screen *screen, struct session_result *result,
+                          struct error *err)
 {
     struct option_list more = {0};
     bool ok = session_run(o, sink, result, err);
-    for (int i = 0; ok && !o->as_given && i < BISECTIONS && !result->interrupted && more_densities(o, result->run_id, &more); i++) {
+    for (int i = 0;
+         ok && !o->as_given && !o->plan.tune && i < BISECTIONS && !result->interrupted && more_densities(o, result->run_id, &more, screen);
+         i++) {
         double before_s = result->seconds;
         o->resume = true;
+        sink->begin = NULL;
         ok = session_run(o, sink, result, err);
         result->seconds += before_s;
     }
     o->plan.filter.more = NULL;
+    screen->added = NULL;
     for (int i = 0; i < more.count; i++)
         free((void *)(uintptr_t)more.items[i]);
     free(more.items);
@@ -248,7 +264,7 @@ int cli_session(struct session_options *o, int show)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     o->interrupted = &interrupted;
-    bool ok = run_bisecting(o, &sink, &result, &err);
+    bool ok = run_bisecting(o, &sink, &screen, &result, &err);
     wipe(&screen);
     if (!ok)
         return cli_fail(&err);
