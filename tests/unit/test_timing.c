@@ -31,7 +31,8 @@ static struct world {
 static const struct {
     const char *kernel;
     double ns;
-} costs[] = {{"conv_slow", 200000}, {"conv_fast", 100000}, {"conv_ours", 80000}, {"conv_brief", 4000}};
+} costs[] = {{"conv_slow", 200000}, {"conv_fast", 100000}, {"conv_ours", 80000},
+             {"conv_brief", 4000},  {"conv_after", 60000}, {"conv_prep", 5000}};
 
 static bool function(struct device *dev, struct device_module *module, const char *name, struct device_function **f, struct error *err)
 {
@@ -89,18 +90,30 @@ static void give_clock(struct device *dev)
 /* Copies of conv2d/naive whose kernel has another name; a file called cudnn... stands for the library. */
 static int set_up(void **state)
 {
-    static const char *const names[][2] = {
-        {"cudnn_slow", "conv_slow"}, {"cudnn_fast", "conv_fast"}, {"ours", "conv_ours"}, {"brief", "conv_brief"}};
+    static const char *const names[][2] = {{"cudnn_slow", "conv_slow"},
+                                           {"cudnn_fast", "conv_fast"},
+                                           {"ours", "conv_ours"},
+                                           {"brief", "conv_brief"},
+                                           {"prepared", "conv_after"}};
+    static const char first[] = "scratch:\n  x: f32[32]\nprepare:\n  - kernel: conv_prep\n    grid: 1\n    block: 32\n    args: x\n",
+                      kernel[] = "\nextern \"C\" __global__ void conv_prep(float *x) { x[threadIdx.x] = 1; }\n";
     struct error err = {0};
     size_t bytes;
     char *naive = file_read("kernels/variants/conv2d/naive.cu", 1 << 20, &bytes, &err);
     bool ok = naive && variant_folder_open();
-    for (int i = 0; ok && i < 4; i++) {
+    for (int i = 0; ok && i < 5; i++) {
         struct text t = {0};
         for (const char *at = naive, *next; *at; at = next) {
             next = strstr(at, "conv_naive");
             text_addf(&t, "%.*s%s", (int)(next ? next - at : (long)strlen(at)), at, next ? names[i][1] : "");
             next = next ? next + strlen("conv_naive") : at + strlen(at);
+        }
+        if (i == 4) { /* with a step that runs once, before */
+            char *steps = strstr(t.data, "steps:\n"),
+                 *whole = text_format("%.*s%s%s%s", (int)(steps - t.data), t.data, first, steps, kernel);
+            text_free(&t);
+            text_add(&t, whole);
+            free(whole);
         }
         ok = variant_put(names[i][0], &t);
     }
@@ -306,7 +319,7 @@ static int lost(int at, const char *kernel, const char *row)
         begin();
         world.fail_at = at;
         world.fails = kernel;
-        struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [6, 6]}");
+        struct result r = timed("[my/cudnn_fast, my/prepared]", "{rounds: [6, 6]}");
         bool blamed = !row || (r.blamed >= 0 && !strcmp(r.names[r.blamed], row));
         _exit(r.ok ? 1 : blamed && strstr(r.err.text, kernel ? "is refused" : "the device is lost") ? 0 : 2);
     }
@@ -319,14 +332,17 @@ static void a_lost_device_is_noticed(void **state)
 {
     begin();
     world.fail_at = 1 << 30;
-    struct result r = timed("[my/cudnn_fast, my/ours]", "{rounds: [6, 6]}");
+    struct result r = timed("[my/cudnn_fast, my/prepared]", "{rounds: [6, 6]}");
     int calls = world.calls;
     assert_true(r.ok && calls > 40);
+    assert_true(fabs(row_of(&r, "my/prepared")->prepare_ns - 5000) < 1 && isnan(row_of(&r, "my/cudnn_fast")->prepare_ns));
+    assert_true(fabs(time_of(&r, "my/prepared", "cold", "isolated")->median_ns - 60000) < 1); /* without it */
     let_go(&r);
-    for (int at = 1; at < calls; at += 1 + calls / 16)
+    for (int at = 1; at < calls; at += at < 12 ? 1 : 1 + calls / 12)
         if (lost(at, NULL, NULL))
             fail_msg("lost at call %d of %d and not noticed", at, calls);
-    assert_int_equal(lost(0, "conv_ours", "my/ours"), 0);
+    assert_int_equal(lost(0, "conv_after", "my/prepared"), 0);
+    assert_int_equal(lost(0, "conv_prep", "my/prepared"), 0);
 }
 
 int main(void)
