@@ -494,6 +494,13 @@ static void steps_and_prepare(void **state)
     assert_true(fabs(entrants[0].step_ns[0][4] - 2000) < 1e-6 && fabs(entrants[0].step_ns[1][4] - 6000) < 1e-6);
     entrant_free(&entrants[0], 2);
     free(result.places);
+    rigs[1] = (struct rig){.ns = 8000};
+    rigs[1].program = (struct program){.step_count = 1, .steps = rigs[1].steps};
+    entrants[1] = (struct entrant){.rig = &rigs[1]};
+    assert_true(sample_run(&device, &entrants[1], 1, &plan, &watch, &result, &err));
+    assert_null(entrants[1].step_ns); /* one step is the row */
+    entrant_free(&entrants[1], 1);
+    free(result.places);
     assert_true(sample_prepare(&device, &rigs[0], 7, &ns, &err) && fabs(ns - 5000) < 1e-6);
     assert_int_equal(world.events, 0);
     struct rig *pair[] = {&rigs[0], &rigs[0]};
