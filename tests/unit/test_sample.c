@@ -387,6 +387,24 @@ static void a_low_clock_is_not_taken(void **state)
     freed(1);
 }
 
+/* Of any number of entrants the odd round is the even one backwards, and everyone is in both. */
+static void the_odd_round_is_the_even_one_backwards(void **state)
+{
+    const double ns[] = {1000, 2000, 3000, 4000};
+    struct sample_plan plan = plain;
+    plan.rounds_min = plan.rounds_max = 2;
+    world.random = 3;
+    sampled(ns, 4, 0, &plan);
+    const char *first = world.said + 4, *second = first + 2 + 4 * 4;
+    unsigned seen = 0;
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(first[2 + 4 * k + 2], second[2 + 4 * (3 - k) + 2]);
+        seen |= 1u << (first[2 + 4 * k + 2] - 'a');
+    }
+    assert_int_equal(seen, 15);
+    freed(4);
+}
+
 /* Everything slows down by a third while it is measured: medians move, ratios do not. */
 static void drift_cancels(void **state)
 {
@@ -592,6 +610,7 @@ int main(void)
                                        cmocka_unit_test(what_is_left_is_looked_at),
                                        cmocka_unit_test(the_slow_do_not_starve),
                                        cmocka_unit_test(a_low_clock_is_not_taken),
+                                       cmocka_unit_test(the_odd_round_is_the_even_one_backwards),
                                        cmocka_unit_test(drift_cancels),
                                        cmocka_unit_test(it_stops),
                                        cmocka_unit_test(sustained),
