@@ -120,6 +120,11 @@ static void test_precision_tolerance(void **state)
     assert_true(b->v.worst_at[0] == 1 && b->v.worst_at[1] == 3 && b->v.worst_at[2] == 5 && b->v.worst_at[3] == 7);
     assert_non_null(strstr(b->v.text, "output(1,3,5,7)"));
     assert_non_null(strstr(b->v.text, "1 of 30,720 elements"));
+    assert_true(b->v.unwritten == 0 && !strstr(b->v.text, "not written")); /* a value is no poison */
+    poison(b, 1, 3, 5, 7);
+    fails(b, 1, "that one alone");
+    assert_true(b->v.unwritten == 1 && strstr(b->v.text, "was not written"));
+    put(b, 1, 3, 5, 7, b->d.at[SLOT_OUTPUT].reference[i] + 1.3 * b->d.at[SLOT_OUTPUT].bound[i]);
     free(b->p.algorithm);
     b->p.algorithm = strdup("winograd");
     passes(b);
