@@ -395,11 +395,11 @@ static void the_odd_round_is_the_even_one_backwards(void **state)
     plan.rounds_min = plan.rounds_max = 2;
     world.random = 3;
     sampled(ns, 4, 0, &plan);
-    const char *first = world.said + 4, *second = first + 2 + 4 * 4;
+    const char *first = world.said + 4 * 3, *second = first + 4 * 7;
     unsigned seen = 0;
     for (int k = 0; k < 4; k++) {
-        assert_int_equal(first[2 + 4 * k + 2], second[2 + 4 * (3 - k) + 2]);
-        seen |= 1u << (first[2 + 4 * k + 2] - 'a');
+        assert_int_equal(first[7 * k + 3], second[7 * (3 - k) + 3]);
+        seen |= 1u << (first[7 * k + 3] - 'a');
     }
     assert_int_equal(seen, 15);
     freed(4);
