@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/npy.h"
 #include "base/text.h"
 #include "measure/verify_private.h"
 #include "op/bound.h"
@@ -6,25 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* NumPy's .npy, version 1.0: magic, header length, a Python dict padded so that the data start at a multiple of 64. */
-static bool write_npy(const char *path, const struct tensor *t, const float *values, struct error *err)
-{
-    char header[320];
-    int length = snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': (");
-    for (int i = 0; i < t->rank; i++)
-        length += snprintf(header + length, sizeof header - (size_t)length, "%s%ld", i ? ", " : "", (long)t->dim[i]);
-    length += snprintf(header + length, sizeof header - (size_t)length, "%s), }", t->rank == 1 ? "," : "");
-    int padded = (10 + length + 1 + 63) / 64 * 64 - 10;
-    unsigned char start[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(padded & 255), (unsigned char)(padded >> 8)};
-    size_t count = tensor_elements(t);
-    FILE *f = fopen(path, "wb");
-    bool ok = f && fwrite(start, 1, sizeof start, f) == sizeof start && fprintf(f, "%-*s\n", padded - 1, header) == padded &&
-              fwrite(values, sizeof *values, count, f) == count;
-    if (f && fclose(f))
-        ok = false;
-    return ok ? true : error_set(err, ERROR_ENVIRONMENT, "cannot write %s: %s", path, strerror(errno));
-}
 
 /* One grey pixel per output pixel: black right, the brighter the more of its channels are wrong. */
 static bool write_map(const char *path, const struct verify_look *look, const float *got, int64_t n, struct error *err)
@@ -65,7 +47,7 @@ bool verify_dump(const struct program *program, int tensor, const struct op_data
     float *values = xmalloc(count * sizeof *values);
     char *path = text_format("%s/%s.npy", dir, name);
     tensor_unpack(&look.t, storage, values);
-    bool ok = write_npy(path, &look.t, values, err);
+    bool ok = npy_write(path, look.t.dim, look.t.rank, values, err);
     free(path);
     for (int64_t n = 0; ok && look.t.layout != LAYOUT_BITS && n < look.fold[0]; n++) {
         char number[24] = "";
@@ -78,7 +60,7 @@ bool verify_dump(const struct program *program, int tensor, const struct op_data
     for (size_t i = 0; look.want->reference && i < count; i++)
         values[i] = (float)look.want->reference[i];
     path = text_format("%s/%s%sreference.npy", dir, result ? "" : name, result ? "" : "_");
-    ok = ok && (!look.want->reference || write_npy(path, &look.t, values, err));
+    ok = ok && (!look.want->reference || npy_write(path, look.t.dim, look.t.rank, values, err));
     free(path);
     free(values);
     return ok;

@@ -1,0 +1,25 @@
+/* base/npy: NumPy's .npy files: arrays of numbers with a shape. */
+#ifndef BENCH_BASE_NPY_H
+#define BENCH_BASE_NPY_H
+
+#include "base/error.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NPY_MAX_RANK 8
+struct npy {
+    int rank; /* 0: a single number */
+    int64_t dim[NPY_MAX_RANK];
+    size_t count;
+    double *value; /* in C order; a file in Fortran order is refused */
+};
+/* Little-endian floats of 2, 4 and 8 bytes, whole numbers of 1 to 8 and bool. Free with npy_free. */
+bool npy_read(const char *path, struct npy *out, struct error *err);
+void npy_free(struct npy *a);
+/* The same, and the shape must be this one. */
+bool npy_read_shape(const char *path, const int64_t *dim, int rank, struct npy *out, struct error *err);
+/* As f32. */
+bool npy_write(const char *path, const int64_t *dim, int rank, const float *values, struct error *err);
+
+#endif
