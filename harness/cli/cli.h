@@ -56,12 +56,12 @@ void cli_exit_codes(struct text *t);
 /* Options that every verb shares which makes a plan. */
 struct plan_arguments {
     struct plan_options plan;
-    struct option_list variants, set, groups, metrics;
+    struct option_list ops, variants, set, groups, metrics;
     const char *layers, *only, *device, *compiler, *bundle, *seed;
     double budget_s;
     struct counter_wish counters;
 };
-#define PLAN_OPTION_COUNT 9
+#define PLAN_OPTION_COUNT 10
 /* Fills options[0..PLAN_OPTION_COUNT) so that they write into `a`. */
 void cli_plan_options(struct plan_arguments *a, struct option *options);
 /* Options of verbs that count; options[0..COUNTER_OPTION_COUNT). */

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "model/floor.h"
+#include "op/file.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +11,11 @@
 
 static void list_ops(struct text *t) /* the first sentence about each: a point inside a number ends none */
 {
-    for (int i = 0; op_table[i]; i++) {
-        const char *about = op_table[i]->about, *end = strstr(about, ". ");
+    const struct op *op;
+    for (int i = 0; (op = op_at(i)); i++) {
+        const char *about = op->about, *end = strstr(about, ". ");
         size_t length = end ? (size_t)(end - about) : strlen(about);
-        text_addf(t, "%-18s %.*s\n", op_table[i]->name, (int)(length - (!end && length && about[length - 1] == '.')), about);
+        text_addf(t, "%-18s %.*s\n", op->name, (int)(length - (!end && length && about[length - 1] == '.')), about);
     }
 }
 
@@ -27,6 +29,20 @@ static void list_set(struct text *t, const char *title, unsigned bits, const cha
             any = true;
         }
     text_add(t, any ? "\n" : "none\n");
+}
+
+/* "input      [rows, cols], read; the logits" */
+static void list_tensor(struct text *t, const struct op_file_tensor *of)
+{
+    text_addf(t, "  %-10s [", of->role.name);
+    for (int k = 0; k < of->rank; k++)
+        text_addf(t, "%s%s", k ? ", " : "", expr_text(of->shape[k]));
+    text_addf(t, "] %s%s, %s%s%s\n", of->role.dtype == DTYPE_NONE ? "of the case's dtype" : dtype_name(of->role.dtype),
+              of->image ? ", an image in the case's layout" : "",
+              of->role.output     ? "written"
+              : of->role.constant ? "read, constant"
+                                  : "read",
+              of->what ? "; " : "", of->what ? of->what : "");
 }
 
 static void list_op(struct text *t, const struct op *op)
@@ -57,8 +73,10 @@ static void list_op(struct text *t, const struct op *op)
     text_add(t, "\nsymbols of a head's expressions\n");
     for (const struct op_symbol *s = op->symbols; s->name; s++)
         text_addf(t, "  %-10s %s\n", s->name, s->what);
-    text_add(t, "\ntensors (bias, residual, masks: where the layer has them)\n");
-    if (work_finish(&work, &ignored)) {
+    text_add(t, op->file ? "\ntensors\n" : "\ntensors (bias, residual, masks: where the layer has them)\n");
+    for (int i = 0; op->file && i < op->file->tensor_count; i++)
+        list_tensor(t, &op->file->tensors[i]);
+    if (!op->file && work_finish(&work, &ignored)) {
         int count = op->tensors(&work, tensors);
         for (int i = 0; i < count; i++)
             text_addf(t, "  %-10s %s\n", tensors[i].role->name, tensors[i].written ? "written" : "read");
@@ -69,6 +87,8 @@ static void list_op(struct text *t, const struct op *op)
     list_set(t, "layout", op->layouts, layout_names, 1);
     if (op->has_math)
         list_set(t, "math", ~0u, math_names, 1);
+    if (op->file)
+        text_addf(t, "reference  %s %s\n", op->file->source ? op->file->source : "files", op->file->function ? op->file->function : "");
     text_addf(t, "baseline   %s\nfirst rung %s\n", op->row0 ? op->row0 : "none", op->naive);
 }
 
@@ -155,10 +175,11 @@ static int list_devices(struct text *t)
 
 int cli_list(const struct verb *verb, int argc, char **argv)
 {
-    struct option_list dirs = {0};
+    struct option_list dirs = {0}, ops = {0};
     const char *out = NULL;
     const struct option options[] = {
         {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own variants, or one .cu", &dirs},
+        {"--ops", 0, OPTION_LIST, "FILE", "an op of your own, or a folder of them", &ops},
         {"--out", 'o', OPTION_TEXT, "DIR", "runs: where the database is; default ./.bench", &out},
         {0},
     };
@@ -171,6 +192,10 @@ int cli_list(const struct verb *verb, int argc, char **argv)
         goto done;
     code = 0;
     const char *what = count ? rest[0] : "variants", *name = count > 1 ? rest[1] : NULL;
+    if (!op_load(ops.items, &err)) {
+        code = cli_fail(&err);
+        goto done;
+    }
     if (!strcmp(what, "ops")) {
         list_ops(&t);
     } else if (!strcmp(what, "op")) {
@@ -205,6 +230,7 @@ int cli_list(const struct verb *verb, int argc, char **argv)
     cli_print(&t);
 done:
     text_free(&t);
+    free(ops.items);
     free(dirs.items);
     free(rest);
     return code;

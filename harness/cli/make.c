@@ -5,6 +5,7 @@
 #include "device/compile/compile.h"
 #include "device/compile/cubin.h"
 #include "measure/card.h"
+#include "measure/reference.h"
 #include "measure/roofs.h"
 #include "model/occupancy.h"
 #include "report/terminal.h"
@@ -18,10 +19,12 @@
 int cli_new(const struct verb *verb, int argc, char **argv)
 {
     bool write = false;
+    struct option_list ops = {0};
     const char *kernel = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const struct option options[] = {
         {"--kernel", 'k', OPTION_TEXT, "NAME", "this __global__ function; default: the first", &kernel},
         {"--write", 'w', OPTION_FLAG, NULL, "put the head into the file", &write},
+        {"--ops", 0, OPTION_LIST, "FILE", "an op of your own, or a folder of them (docs/OP.md)", &ops},
         {0},
     };
     struct error err = {0};
@@ -34,11 +37,14 @@ int cli_new(const struct verb *verb, int argc, char **argv)
         code = cli_usage(verb, "an op and a file, please: bench new conv2d my.cu");
         goto done;
     }
-    const struct op *op = op_find(rest[0]);
-    if (!op) {
+    const struct op *op = op_load(ops.items, &err) ? op_find(rest[0]) : NULL;
+    if (!op && err.kind == ERROR_NONE) {
         const char *near = text_nearest_in(rest[0], op_names());
         error_set(&err, ERROR_USAGE, "no op '%s'", rest[0]);
-        error_hint(&err, near ? "bench new %s %s" : "bench list ops", near, rest[1]);
+        error_hint(&err, near ? "bench new %s %s" : "bench list ops; one of your own is a file: --ops FILE.yaml, docs/OP.md", near,
+                   rest[1]);
+    }
+    if (!op) {
         code = cli_fail(&err);
         goto done;
     }
@@ -68,6 +74,7 @@ int cli_new(const struct verb *verb, int argc, char **argv)
         fputs(text, stdout);
     code = 0;
 done:
+    free(ops.items);
     free(source);
     free(text);
     free(rest);
@@ -274,8 +281,8 @@ static bool compile_plan(struct plan *plan, const char *arch, struct compiling *
     return true;
 }
 
-/* The kernels that measure a machine's ceilings, and those that check outputs there, travel with the bundle. */
-static bool compile_own(const char *arch, struct compiling *list, struct error *err)
+/* The kernels that measure a machine's ceilings, those that check outputs there and those that make references travel with the bundle. */
+static bool compile_own(const struct plan *plan, const char *arch, struct compiling *list, struct error *err)
 {
     char *roofs = roofs_source();
     struct compile_request request = {.path = roofs, .label = "roofs", .arch = arch};
@@ -287,6 +294,10 @@ static bool compile_own(const char *arch, struct compiling *list, struct error *
         request = (struct compile_request){.path = path, .label = "reference", .arch = arch};
         ok = add_image(list, &request, &c, err);
         free(path);
+    }
+    for (int i = 0; ok && i < plan->case_count; i++) {
+        request = (struct compile_request){.path = reference_source(plan->cases[i].work.op), .label = "reference", .arch = arch};
+        ok = !request.path || add_image(list, &request, &c, err);
     }
     free(roofs);
     return ok;
@@ -325,7 +336,7 @@ int cli_compile(const struct verb *verb, int argc, char **argv)
     }
     list.compiler = a.compiler;
     bool ok = compile_plan(&plan, chip->arch, &list, &err) && (!registers || print_registers(&plan, a.compiler, &list.text, &err)) &&
-              (!bundle || (compile_own(chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
+              (!bundle || (compile_own(&plan, chip->arch, &list, &err) && compile_bundle_write(bundle, list.items, list.count, &err)));
     if (list.predictions) {
         const struct report_style style = cli_style();
         text_add(&list.text, "\n");

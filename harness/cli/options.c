@@ -217,6 +217,7 @@ void cli_plan_options(struct plan_arguments *a, struct option *options)
          &a->device},
         {"--variants", 'V', OPTION_LIST, "NAME=DIR", "a folder of your own .cu variants, or one .cu; rows are called NAME/FILE",
          &a->variants},
+        {"--ops", 0, OPTION_LIST, "FILE", "an op of your own, or a folder of them (docs/OP.md)", &a->ops},
         {"--layer", 'l', OPTION_TEXT, "GLOBS", "only these layers (comma list, * and ?)", &a->layers},
         {"--only", 0, OPTION_TEXT, "GLOBS", "only these variants (comma list); where times are compared the library's rows stay", &a->only},
         {"--set", 0, OPTION_LIST, "AXIS=VALUE", "only cases with this value: n=1, mask.density=0.10; or counters: basic, full", &a->set},
@@ -267,7 +268,7 @@ static bool take_set(struct plan_arguments *a, struct error *err)
 bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **path, struct error *err)
 {
     *path = NULL;
-    if (!take_set(a, err))
+    if (!op_load(a->ops.items, err) || !take_set(a, err))
         return false;
     if (scenario) {
         *path = xstrdup(scenario);
@@ -292,6 +293,7 @@ bool cli_plan_arguments(struct plan_arguments *a, const char *scenario, char **p
     }
     a->plan = (struct plan_options){.scenario_path = *path,
                                     .device = a->device,
+                                    .op_files = a->ops.items,
                                     .variant_dirs = a->variants.items,
                                     .compiler = a->compiler,
                                     .bundle = a->bundle,
@@ -318,6 +320,7 @@ const struct chip *cli_chip(const char *name, const char *option, struct error *
 
 void cli_plan_free(struct plan_arguments *a)
 {
+    free(a->ops.items);
     free(a->variants.items);
     free(a->set.items);
     free(a->groups.items);

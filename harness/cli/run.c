@@ -386,7 +386,7 @@ static char *standard_scenario(const struct op *op, bool masked, const char *dir
     text_addf(&t, "scenario: try_%s\nabout: the standard layers of bench try\n%s", op->name, op->trial);
     if (masked && op->masks)
         text_addf(&t, "axes:\n  mask: {values: %s}\n", op->masks);
-    text_addf(&t, "variants: [%s/%s]\non:\n  emu: {crop: {d: 2, h: 24, w: 40}}\n", op->name, op->naive);
+    text_addf(&t, "variants: [%s/%s]\non:\n  emu: {crop: %s}\n", op->name, op->naive, op->crop ? op->crop : "{d: 2, h: 24, w: 40}");
     char *path = text_format("%s/try_%s.yaml", dir, op->name);
     if (!file_make_dirs(dir, err) || !file_write(path, t.data, t.len, err)) {
         free(path);
@@ -401,7 +401,7 @@ static int try_once(const char *file, const char *device, const char *out, const
     struct error err = {0};
     int code;
     char *real = realpath(file, NULL), *path = NULL, *set = NULL, *name = NULL, *naive = NULL, *database = NULL;
-    struct variant *v = real ? variant_load(real, "try", &err) : NULL;
+    struct variant *v = real && op_load(a->ops.items, &err) ? variant_load(real, "try", &err) : NULL;
     if (!v) {
         if (!real)
             error_set(&err, ERROR_USAGE, "%s: %s", file, strerror(errno));
@@ -420,6 +420,7 @@ static int try_once(const char *file, const char *device, const char *out, const
     const char *dirs[] = {set, NULL}, *names[] = {naive, name, v->op->company[0], v->op->company[1], NULL};
     struct session_options o = {.plan = {.scenario_path = path,
                                          .device = device,
+                                         .op_files = a->ops.items,
                                          .variant_dirs = dirs,
                                          .variant_names = names,
                                          .compiler = a->plan.compiler,
@@ -454,6 +455,7 @@ int cli_try(const struct verb *verb, int argc, char **argv)
         {"--device", 'd', OPTION_TEXT, "DEVICE", "as for bench run; default: the best present", &device},
         {"--out", 'o', OPTION_TEXT, "DIR", "default ./.bench", &out},
         {"--loop", 0, OPTION_FLAG, NULL, "again whenever the file is saved, until Ctrl-C", &loop},
+        {"--ops", 0, OPTION_LIST, "FILE", "as for bench run", &a.ops},
         {"--set", 0, OPTION_TEXT, "SET", "counters: basic, full", &a.counters.set},
         {"--compiler", 0, OPTION_TEXT, "WHICH", "as for bench run", &a.plan.compiler},
         counters[0],

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "device/compile/compile.h"
 #include "measure/card_private.h"
+#include "measure/reference.h"
 #include "op/bound.h"
 #include "op/chain.h"
 #include "op/epilogue.h"
@@ -48,6 +49,7 @@ bool card_open(struct device *dev, const char *compiler, struct card **out, stru
 {
     struct card *card = xcalloc(1, sizeof *card);
     card->dev = dev;
+    card->compiler = compiler;
     bool ok = dev->ops->alloc(dev, "counts of the check", CARD_COUNTS * sizeof(uint64_t), &card->counts, err);
     for (int i = 0; ok && card_sources[i]; i++)
         ok = card_load(card, i, compiler, err);
@@ -281,11 +283,11 @@ static bool card_reference(struct card_data *d, const struct work *work, struct 
     return ok && card_sample(d, work, &g, err);
 }
 
-/* The CPU's references, up. */
-static bool card_upload_references(struct card_data *d, const struct work *work, struct error *err)
+/* References that are made elsewhere, up. */
+static bool card_upload_references(struct card_data *d, const struct work *work, enum data_part part, struct error *err)
 {
     struct tensor list[OP_MAX_TENSORS];
-    bool ok = op_data_reference(work, d->host, err);
+    bool ok = reference_make(d->card->dev, d->card->compiler, work, part, d->host, err);
     for (int i = 0, count = work->op->tensors(work, list); ok && i < count; i++) {
         int slot = list[i].role->slot;
         const struct op_values *from = &d->host->at[slot];
@@ -314,7 +316,7 @@ static bool data_make(struct card *card, const struct work *work, enum data_part
     bool ok = made && card_inputs(d, work, part, err) && card_reach(card, true, err) &&
               (!references || (work->chain ? card_chain(d, work, part, err)
                                : there     ? card_reference(d, work, err)
-                                           : card_upload_references(d, work, err))) &&
+                                           : card_upload_references(d, work, part, err))) &&
               card_reach(card, false, err);
     if (ok) {
         host->card = d;

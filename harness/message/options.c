@@ -23,6 +23,7 @@ struct option {
 static const struct option options_table[] = {
     OPTION(scenario_path, TEXT),
     OPTION(device, TEXT),
+    OPTION(op_files, LIST),
     OPTION(variant_dirs, LIST),
     OPTION(variant_names, LIST),
     OPTION(filter.layers, TEXT),

@@ -3,6 +3,7 @@
 #include "op/bound.h"
 #include "op/chain.h"
 #include "op/epilogue.h"
+#include "op/file.h"
 #include "op/generate.h"
 #include "op/shape.h"
 #include <stdlib.h>
@@ -105,8 +106,15 @@ static bool data_inputs(const struct work *work, enum data_part part, bool reser
             op_data_free(out);
             return out_of_memory(work, err);
         }
-        if (!reserve || t->role->values == VALUES_WEIGHT || t->role->values == VALUES_BIAS)
+        bool whole = !reserve || t->role->values == VALUES_WEIGHT || t->role->values == VALUES_BIAS, made = true;
+        if (t->role->values == VALUES_FILE)
+            made = op_file_values(work, t, value, err);
+        else if (whole)
             generate_tensor(work, t, which, value);
+        if (!made) {
+            op_data_free(out);
+            return false;
+        }
     }
     if (!make_masks(work, full, reserve, out, err)) {
         op_data_free(out);
@@ -198,8 +206,7 @@ static void reference_row(void *context, int64_t index, int thread)
     free(space);
 }
 
-/* Room for what every tensor that the work writes should hold. */
-static bool make_room(const struct work *work, struct op_data *data, bool bounds, struct error *err)
+bool op_data_room(const struct work *work, struct op_data *data, bool bounds, struct error *err)
 {
     struct tensor list[OP_MAX_TENSORS];
     bool ok = true;
@@ -227,10 +234,10 @@ static bool make_room(const struct work *work, struct op_data *data, bool bounds
 struct op_bounds op_data_bounds(const struct work *work, const struct op_data *data)
 {
     struct op_bounds is = {0};
-    is.terms = work->op->has_filter ? work->c / work->groups * work_filter_taps(work) : work->op->terms * work_filter_taps(work);
+    is.terms = work_terms(work);
     is.least = data->at[SLOT_MASK_IN].value && work->op->has_filter ? work->c / work->groups : is.terms;
-    is.bounds = !data->exact || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0 || slope_rounds(work);
-    is.sums = is.terms > 0 && is.bounds && (!data->exact || slope_rounds(work));
+    is.bounds = !data->exact || !op_is_exact(work->op) || work_epilogue_find(work, EPILOGUE_LEAKY_RELU) >= 0 || slope_rounds(work);
+    is.sums = is.terms > 0 && is.bounds && (!data->exact || work->op->file || slope_rounds(work));
     return is;
 }
 
@@ -239,7 +246,7 @@ bool op_data_reference_rows(const struct work *work, struct op_data *data, const
     struct reference r = {.work = work, .data = data, .to = &data->at[SLOT_OUTPUT], .rows = rows};
     r.last = epilogue_stage(work, work->epilogue_count);
     r.is = op_data_bounds(work, data);
-    if (!make_room(work, data, r.is.bounds, err))
+    if (!op_data_room(work, data, r.is.bounds, err))
         return false;
     pool_for(rows ? count : work->n * work->p, 0, reference_row, &r);
     return true;
@@ -248,7 +255,7 @@ bool op_data_reference_rows(const struct work *work, struct op_data *data, const
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err)
 {
     if (work->op->reference)
-        return make_room(work, data, !data->exact, err) && work->op->reference(work, data, err);
+        return op_data_room(work, data, !data->exact, err) && work->op->reference(work, data, err);
     return op_data_reference_rows(work, data, NULL, 0, err);
 }
 

@@ -2,7 +2,9 @@
 #include "base/pool.h"
 #include "op/convert.h"
 #include "op/epilogue.h"
+#include "op/file.h"
 #include <math.h>
+#include <stdlib.h>
 
 /* The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014; constants by Stafford): a bijection in which every input bit flips
  * each output bit about half of the time. */
@@ -37,6 +39,15 @@ static double normal(uint64_t key, uint64_t index)
     return ((double)sum - 393209.5 + ((double)low + 0.5) * 0x1p-32) * 0x1p-16; /* 12 x 65535 / 2 = 393,210, less a half for `low` */
 }
 
+/* Does the op multiply by weights? */
+static bool plan_weights(const struct work *w)
+{
+    for (int i = 0; w->op->roles[i]; i++)
+        if (w->op->roles[i]->values == VALUES_WEIGHT)
+            return true;
+    return false;
+}
+
 struct exact_plan generate_plan(const struct work *w)
 {
     double largest = dtype_exact_integer(work_result_dtype(w)); /* i8: what f32 holds of the sums */
@@ -49,7 +60,14 @@ struct exact_plan generate_plan(const struct work *w)
     plan.bias = work_epilogue_find(w, EPILOGUE_BIAS) >= 0 ? share : 0;
     plan.residual = work_epilogue_find(w, EPILOGUE_RESIDUAL) >= 0 ? share : 0;
     limit -= plan.bias + plan.residual;
-    if (!w->op->has_filter) { /* nothing is summed: as many different values as there are */
+    if (w->op->file && !plan_weights(w)) { /* sums of what is read */
+        int64_t terms = work_terms(w);
+        plan.input = terms > 1 ? limit / terms : limit / 2 - 1;
+        plan.input = plan.input < 1 ? 1 : !op_is_exact(w->op) && plan.input > 4 ? 4 : plan.input; /* of which powers are no extremes */
+        plan.residual = plan.bias = share;
+        return plan;
+    }
+    if (!w->op->file && !w->op->has_filter) { /* nothing is summed: as many different values as there are */
         struct tensor list[OP_MAX_TENSORS];
         bool two = false;
         for (int i = 0, count = w->op->tensors(w, list); i < count; i++)
@@ -61,7 +79,7 @@ struct exact_plan generate_plan(const struct work *w)
         plan.input = plan.input < 1 ? 1 : plan.input;
         return plan;
     }
-    plan.terms = plan.nonzero = w->c / w->groups * work_filter_taps(w);
+    plan.terms = plan.nonzero = work_terms(w) > 0 ? work_terms(w) : 1;
     if (plan.terms > limit)
         plan.nonzero = limit;
     for (bool grown = true; grown;) {
@@ -134,7 +152,9 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     r.round_to = t->role->values == VALUES_BIAS ? work_result_dtype(work) : t->dtype;
     r.rectify = t->role->values == VALUES_INPUT && work->data == DATA_RELU;
     r.unit = t->role->values == VALUES_INPUT ? plan.unit : 1;
-    const int64_t magnitudes[] = {[VALUES_OPERAND] = plan.input,
+    const int64_t magnitudes[] = {[VALUES_FILE] = 0,
+                                  [VALUES_SORTED] = plan.input,
+                                  [VALUES_OPERAND] = plan.input,
                                   [VALUES_INPUT] = plan.input,
                                   [VALUES_WEIGHT] = plan.filter,
                                   [VALUES_BIAS] = plan.bias,
@@ -152,8 +172,71 @@ struct generate_recipe generate_recipe(const struct work *work, const struct ten
     return r;
 }
 
+/* Numbers below `below`, each row a beginning of another order of them all: i goes to where a + b i lies, b without a common factor, so
+ * that no two are equal. */
+static void fill_indices(uint64_t key, int64_t below, size_t rows, size_t length, float *to)
+{
+    for (size_t row = 0; row < rows; row++) {
+        int64_t start = (int64_t)(generate_bits(key, row, 0) % (uint64_t)below),
+                step = (int64_t)(generate_bits(key, row, 1) % (uint64_t)below);
+        step = step < 1 ? 1 : step;
+        while (gcd(step, below) != 1)
+            step++;
+        for (size_t i = 0; i < length; i++)
+            to[row * length + i] = (float)((start + (int64_t)i % below * step) % below);
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* What only files ask for (docs/OP.md); the rest is drawn as for every op. */
+static bool generate_for_file(const struct work *work, const struct tensor *t, bool exact, uint64_t key, float *to)
+{
+    const struct op_file_tensor *from = op_file_tensor(work->op, t->role);
+    size_t count = tensor_elements(t), length = (size_t)t->dim[t->rank - 1];
+    int64_t below = 1;
+    if (t->dtype == DTYPE_U8 && (t->role->values == VALUES_OPERAND || t->role->values == VALUES_INPUT)) {
+        for (size_t i = 0; i < count; i++)
+            to[i] = (float)(mix(key + i * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
+        return true;
+    }
+    switch (t->role->values) {
+    case VALUES_UNIFORM:
+        if (exact && op_is_exact(work->op))
+            return false; /* whole numbers */
+        for (size_t i = 0; i < count; i++)
+            to[i] = (float)(from->low + (from->high - from->low) * ((double)(mix(key + i * UINT64_C(0x9e3779b97f4a7c15)) >> 11) * 0x1p-53));
+        convert_round(t->dtype, to, count);
+        return true;
+    case VALUES_BYTES:
+        for (size_t i = 0; i < count; i++)
+            to[i] = (float)(mix(key + i * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
+        return true;
+    case VALUES_INDICES:
+        fill_indices(key, op_file_int(work, from->below, &below, NULL) && below > 0 ? below : 1, count / length, length, to);
+        return true;
+    case VALUES_OPERAND:
+    case VALUES_INPUT:
+    case VALUES_WEIGHT:
+    case VALUES_BIAS:
+    case VALUES_ADDEND:
+    case VALUES_SORTED:
+    case VALUES_FILE: break;
+    }
+    return false;
+}
+
 void generate_tensor(const struct work *work, const struct tensor *t, enum data_part part, float *to)
 {
+    if (work->op->file && generate_for_file(work, t, part == DATA_PART_EXACT, generate_recipe(work, t, part).key, to))
+        return;
     struct job job = {.recipe = generate_recipe(work, t, part), .to = to, .count = tensor_elements(t)};
     pool_for((int64_t)((job.count + CHUNK - 1) / CHUNK), job.count < 4 * CHUNK ? 1 : 0, fill_chunk, &job);
+    size_t length = (size_t)t->dim[t->rank - 1];
+    for (size_t i = 0; t->role->values == VALUES_SORTED && i < job.count; i += length)
+        qsort(to + i, length, sizeof *to, ascending);
 }

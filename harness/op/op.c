@@ -1,16 +1,28 @@
 #include "op/op.h"
+#include "base/text.h"
 #include "op/pattern.h"
 #include "op/epilogue.h"
+#include "op/file.h"
 #include "op/shape.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define OP_MAX 64
+#define OP_MAX 320
+const struct op *op_at(int i)
+{
+    int own = 0;
+    while (op_table[own])
+        own++;
+    return i < own ? op_table[i] : op_file_at(i - own);
+}
+
 const struct op *op_find(const char *name)
 {
-    for (int i = 0; name && op_table[i]; i++)
-        if (!strcmp(op_table[i]->name, name))
-            return op_table[i];
+    const struct op *op = NULL;
+    for (int i = 0; name && (op = op_at(i)); i++)
+        if (!strcmp(op->name, name))
+            return op;
     return NULL;
 }
 
@@ -36,17 +48,20 @@ bool op_is_for(const char *name, enum op_task task)
 const struct op *op_of_variant(const char *name)
 {
     size_t length = strcspn(name, "/ ");
-    for (int i = 0; op_table[i] && name[length] == '/'; i++)
-        if (!strncmp(op_table[i]->name, name, length) && !op_table[i]->name[length])
-            return op_table[i];
-    return NULL;
+    char *folder = xstrndup(name, length);
+    const struct op *op = name[length] == '/' ? op_find(folder) : NULL;
+    free(folder);
+    return op;
 }
 
 const char *const *op_names(void)
 {
     static const char *names[OP_MAX + 1];
-    for (int i = 0; i < OP_MAX && op_table[i]; i++)
-        names[i] = op_table[i]->name;
+    const struct op *op;
+    int i = 0;
+    for (; i < OP_MAX && (op = op_at(i)); i++)
+        names[i] = op->name;
+    names[i] = NULL;
     return names;
 }
 
@@ -201,7 +216,7 @@ const struct tensor_role *op_role(const struct op *op, const char *name)
 
 const char *const *op_tensor_names(void)
 {
-    static const char *names[OP_MAX * OP_MAX_TENSORS + 1];
+    static const char *names[64 * OP_MAX_TENSORS + 1];
     int count = 0;
     for (int i = 0; op_table[i]; i++)
         for (int k = 0; op_table[i]->roles[k]; k++) {
@@ -246,8 +261,25 @@ double work_flop(const struct work *work)
     return work->op->flop(work);
 }
 
+bool op_is_exact(const struct op *op)
+{
+    return !op->file || op->file->exact;
+}
+
+int64_t work_terms(const struct work *work)
+{
+    const struct op *op = work->op;
+    int64_t terms = 0;
+    if (op->file)
+        return op->file->terms && op_file_int(work, op->file->terms, &terms, NULL) ? terms : 0;
+    return (op->has_filter ? work->c / work->groups : op->terms) * work_filter_taps(work);
+}
+
 double work_bytes(const struct work *work)
 {
+    struct value v;
+    if (work->op->file && work->op->file->bytes && op_file_value(work, work->op->file->bytes, &v, NULL))
+        return v.kind == VALUE_INT ? (double)v.i : v.d;
     struct tensor list[OP_MAX_TENSORS];
     int count = work->op->tensors(work, list);
     double bytes = 0;
@@ -270,8 +302,13 @@ bool work_symbol(const struct work *work, const char *name, struct value *out)
             out->kind = VALUE_REAL;
             memcpy(&out->d, (const char *)work + f->offset, sizeof out->d);
             return true;
+        } else if (f->kind == FIELD_WORD && work->op->file && !strcmp(f->name, name)) {
+            memcpy(&out->i, (const char *)work + f->offset, sizeof out->i);
+            text = f->words[out->i];
         }
-    if (!strcmp(name, "layout"))
+    if (text)
+        ;
+    else if (!strcmp(name, "layout"))
         text = layout_name(work->layout);
     else if (!strcmp(name, "dtype"))
         text = dtype_name(work->dtype);
@@ -293,6 +330,8 @@ const char *const *work_symbol_names(const struct op *op)
 {
     static const char *names[OP_MAX][MAX_SYMBOLS];
     int slot = 0, count = 0;
+    if (op->file)
+        return op->file->symbol_names;
     while (slot < OP_MAX - 1 && op_table[slot] && op_table[slot] != op)
         slot++;
     for (const struct op_symbol *s = op->symbols; s->name && count < MAX_SYMBOLS - 6; s++)

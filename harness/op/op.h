@@ -1,6 +1,7 @@
 /* op/op: what an operation is: its YAML keys, its tensors, its cost, its data, its reference.
  *
- * To add an op: one .c that defines a `const struct op`, and two lines in table.c: its declaration and its place in op_table. */
+ * To add an op: a file in kernels/ops (op/file.h, docs/OP.md). One that a file cannot say is a .c that defines a `const struct op`, and two
+ * lines in table.c: its declaration and its place in op_table. */
 #ifndef BENCH_OP_OP_H
 #define BENCH_OP_OP_H
 
@@ -18,6 +19,7 @@ struct op_field {
     enum field_kind kind;
     size_t offset;            /* in struct work */
     int64_t fallback;         /* when the scenario says nothing; OP_REQUIRED = an error then */
+    double real;              /* FIELD_REAL: in place of fallback, where that is not OP_REQUIRED */
     int64_t min, max;         /* FIELD_INT, FIELD_REAL */
     const char *const *words; /* FIELD_WORD: the value is the index of one, an int64_t; NULL-terminated */
     const char *what;         /* one line, with the unit */
@@ -58,8 +60,10 @@ struct op_data {
 /* The convolutions whose reference a kernel can make, by how a tap finds its input (kernels/reference/conv.cu has the same order). */
 enum op_reference { REFERENCE_CPU, REFERENCE_CONV2D, REFERENCE_CONV3D, REFERENCE_TRANSPOSED, REFERENCE_UPSAMPLED };
 enum op_task { TASK_NONE, TASK_POINTWISE, TASK_DEPTH_TO_SPACE, TASK_LAYOUT, TASK_NETWORK, TASK_SEQUENCE };
+struct op_file;
 struct op {
     const char *name;
+    const struct op_file *file;             /* the file that it is (op/file.h); NULL: it is C */
     const char *about;                      /* one paragraph for `bench list op NAME` */
     const struct op_field *fields;          /* ends with name NULL; common keys (dtype, layout, math, epilogue, repeat) excluded */
     const struct op_symbol *symbols;        /* ends with name NULL */
@@ -67,6 +71,8 @@ struct op {
     const char *of_changes;                 /* the op that makes of changes of its input the changes of its output; NULL: itself */
     const char *naive;                      /* the first rung: the variant that reads like the formula */
     const char *trial;                      /* what `bench try` runs, as a scenario has it: layers, or what stands above them */
+    const char *crop;                       /* a map: what `bench try` cuts these layers to on emu; NULL: images */
+    const char *elements;                   /* how many there are of the first tensor that is written, as an expression */
     const char *company[3];                 /* variants that `bench try` runs besides: of a network, those of its layers */
     const char *masks;                      /* values of the axis `mask` for a variant that works on marked pixels; NULL: it takes none */
     bool passes_changes;                    /* a layer of a sequence can be one: changes of its input make changes of its output */
@@ -104,8 +110,12 @@ struct op {
     void (*settle)(const struct work *work, struct op_data *data);
 };
 
-/* NULL-terminated table, and look-up by name (NULL when unknown). */
+/* Reads every op of this installation, and those of `extra` (files, or folders of them; NULL-terminated; may be NULL). An op that was read
+ * before is not read again. One bad file is an error at FILE:LINE:COLUMN. */
+bool op_load(const char *const *extra, struct error *err);
+/* The ops in C, NULL-terminated; all ops, those behind these being files: NULL behind the last; and look-up by name (NULL when unknown). */
 extern const struct op *const op_table[];
+const struct op *op_at(int i);
 const struct op *op_find(const char *name);
 const char *const *op_names(void);
 const struct op *op_for(enum op_task task);
@@ -122,13 +132,17 @@ bool work_finish(struct work *work, struct error *err);
 bool work_tensor(const struct work *work, const char *name, struct tensor *out);
 /* What the op says of its tensor of this name; NULL: it has none. */
 const struct tensor_role *op_role(const struct op *op, const char *name);
-/* The names of the tensors of all ops, NULL-terminated; static storage. */
+/* The names of the tensors of the ops in C, NULL-terminated; static storage. */
 const char *const *op_tensor_names(void);
 bool op_is_tensor(const char *name);
 /* The values of the op's tensor of this name; NULL: it has none. */
 struct op_values *op_data_of(const struct op *op, struct op_data *data, const char *name);
 /* The shape, layout and type of a work that reads this as its input. */
 void work_reads(struct work *work, const struct tensor *input);
+/* On small whole numbers, does every right kernel give the same bits? Not where it takes a root or a power. */
+bool op_is_exact(const struct op *op);
+/* Terms of the sum that makes an output; 0: values are moved. */
+int64_t work_terms(const struct work *work);
 /* FLOP of the dense work; compulsory bytes: each input read once, each output written once (masks and bias included). */
 double work_flop(const struct work *work);
 double work_bytes(const struct work *work);
@@ -157,6 +171,8 @@ void op_data_free(struct op_data *data);
 bool op_degenerate(const struct work *work, const char **why, struct error *err);
 /* References and bounds from inputs that are there. */
 bool op_data_reference(const struct work *work, struct op_data *data, struct error *err);
+/* Room for the references, and where `bounds` says so the bounds, of all that the work writes. */
+bool op_data_room(const struct work *work, struct op_data *data, bool bounds, struct error *err);
 /* The same of a few rows (n * p + p_i, before the epilogue) of an op that has reference_row; the rest of reference and bound is undefined.
  */
 bool op_data_reference_rows(const struct work *work, struct op_data *data, const int64_t *rows, int count, struct error *err);

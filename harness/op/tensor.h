@@ -13,7 +13,19 @@
 #define TENSOR_MAX_RANK 8
 
 /* How the values of a tensor are drawn (op/generate.h). */
-enum tensor_values { VALUES_OPERAND, VALUES_INPUT, VALUES_WEIGHT, VALUES_BIAS, VALUES_ADDEND };
+enum tensor_values {
+    VALUES_OPERAND,
+    VALUES_INPUT,
+    VALUES_WEIGHT,
+    VALUES_BIAS,
+    VALUES_ADDEND,
+    /* of ops that are files: */
+    VALUES_UNIFORM, /* reals between two bounds */
+    VALUES_BYTES,   /* whole numbers 0 .. 255 */
+    VALUES_INDICES, /* whole numbers below a bound, along the last axis each at most once */
+    VALUES_SORTED,  /* normal ones, ascending along the last axis */
+    VALUES_FILE     /* those of a .npy */
+};
 /* What of a tensor a work with a mask must move: all of it; all of it when any output is active; its marked pixels; its active outputs. */
 enum tensor_share { SHARE_WHOLE, SHARE_ANY, SHARE_INPUTS, SHARE_OUTPUTS };
 /* What an op says of one of its tensors. Everybody who walks a work's tensors goes by these properties; who needs a certain one asks for it

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/image.h"
 #include "op/chain.h"
+#include "op/file.h"
 #include "op/op.h"
 #include "op/pattern.h"
 #include <stdio.h>
@@ -92,6 +93,10 @@ static void describe_epilogue(const struct work *w, struct text *t)
 void work_describe(const struct work *w, struct text *t)
 {
     text_add(t, w->op->name);
+    if (w->op->file) {
+        op_file_describe(w, t);
+        return;
+    }
     if (w->k != w->c || w->op->has_filter)
         text_addf(t, " %ld->%ld", (long)w->c, (long)w->k);
     else
@@ -153,6 +158,8 @@ void work_key(const struct work *w, char out[HASH_TEXT])
     /* Names stand in the text and fields at 0 are left out: a field that is added later changes no key of works that do not use it. */
     struct text t = {0};
     text_addf(&t, "work 1;op=%s;", w->op->name);
+    if (w->op->file)
+        op_file_key(w, &t);
     const struct {
         const char *name;
         int64_t value;

@@ -73,6 +73,7 @@ enum data_kind { DATA_NORMAL, DATA_RELU, DATA_KIND_COUNT };
 extern const char *const data_kind_names[];
 
 #define WORK_MAX_EPILOGUE 8
+#define WORK_VALUES 32
 struct op;
 struct chain;
 /* Fields that an op does not use are 0. Sizes are in elements. */
@@ -101,6 +102,7 @@ struct work {
                         * identity; 0: those of `seed` */
     int64_t runs, width, straight, back, plain; /* op chain: what all its links have in common (op/chain.h); derived */
     const struct chain *chain;                  /* op chain: its links (op/chain.h); not owned */
+    int64_t value[WORK_VALUES];                 /* an op that is a file: its fields, reals as their bits, then its lets (op/file.h) */
 };
 
 /* Taps of a filter or window; 1 without. */

@@ -1,6 +1,7 @@
 #include "plan/private.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "op/file.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,6 +245,9 @@ static void hash_files(struct plan *plan)
 {
     struct hash *h = hash_begin();
     hash_add_text(h, plan->scenario->hash);
+    for (int i = 0; i < plan->case_count; i++)
+        if (plan->cases[i].work.op->file)
+            hash_add_text(h, plan->cases[i].work.op->file->hash);
     for (int s = -1; s < plan->side_count; s++) {
         const struct variant_set *set = s < 0 ? &plan->variants : &plan->side_sets[s];
         if (s >= 0)
@@ -287,7 +291,7 @@ bool plan_make(const struct plan_options *o, const char *device_kind, const stru
     bool ok = false, *used = NULL;
     *plan = (struct plan){.chip = *chip, .private_data = xcalloc(1, sizeof(struct kept))};
     ((struct kept *)plan->private_data)->mask_case = -1;
-    plan->scenario = scenario_load(o->scenario_path, err);
+    plan->scenario = op_load(o->op_files, err) ? scenario_load(o->scenario_path, err) : NULL;
     if (!plan->scenario || !variant_set_load(o->variant_dirs, &plan->variants, err) || !load_sides(plan, o, err))
         goto done;
     if (!counter_choose(&o->counters, node_get(plan->scenario->root, "counters"), &plan->counters, err))

@@ -26,6 +26,7 @@ struct plan_options {
     const char *scenario_path;
     const char *device;               /* "emu", "emu:GH100", "cuda:0"; NULL = best present */
     const char *const *variant_dirs;  /* "NAME=DIR", "NAME=FILE.cu", NULL-terminated; may be NULL */
+    const char *const *op_files;      /* ops that are files, or folders of them (--ops); NULL-terminated; may be NULL */
     const char *const *variant_names; /* instead of the scenario's list (bench try); NULL-terminated; may be NULL */
     struct scenario_filter filter;
     const char *compiler;            /* as compile_request.compiler */

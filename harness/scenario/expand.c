@@ -40,9 +40,17 @@ bool crop_work(struct work *work, const struct node *crop, bool *cropped, struct
     int64_t most;
     const struct work whole = *work;
     *cropped = false;
+    for (const struct op_field *f = work->op->fields; work->op->file && f->name; f++) {
+        int64_t *size = (int64_t *)(void *)((char *)work + f->offset);
+        const struct node *n = f->kind == FIELD_INT ? node_get(crop, f->name) : NULL;
+        if (n && node_int(n, f->name, 1, 1 << 20, &most, err) && *size > most) {
+            *size = most;
+            *cropped = true;
+        }
+    }
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (node_get(crop, sizes[i].key) && node_int(node_get(crop, sizes[i].key), sizes[i].key, 1, 1 << 20, &most, err) &&
-            *sizes[i].size > most) {
+            !work->op->file && *sizes[i].size > most) {
             *sizes[i].size = most;
             *cropped = true;
         }
@@ -85,12 +93,25 @@ static void case_free(struct scenario_case *c)
     free(c->id);
 }
 
+/* "@8x256": what is left of the fields that the crop names, in the op's order. */
+static void name_crop(const struct expansion *x, const struct scenario_case *c, struct text *t)
+{
+    const char *between = "@";
+    for (const struct op_field *f = c->work.op->fields; f->name; f++)
+        if (f->kind == FIELD_INT && node_get(x->crop, f->name)) {
+            text_addf(t, "%s%lld", between, *(const long long *)(const void *)((const char *)&c->work + f->offset));
+            between = "x";
+        }
+}
+
 static char *name_case(const struct expansion *x, const struct scenario_case *c, const struct turn *turns)
 {
     struct text t = {0};
     bool open = false;
     text_addf(&t, "%s/%s", x->s->name, c->layer->name);
-    if (c->cropped && c->work.op->volume)
+    if (c->cropped && c->work.op->file)
+        name_crop(x, c, &t);
+    else if (c->cropped && c->work.op->volume)
         text_addf(&t, "@%lldx%lldx%lld", (long long)c->work.d, (long long)c->work.plane, (long long)c->work.w);
     else if (c->cropped)
         text_addf(&t, "@%lldx%lld", (long long)c->work.h, (long long)c->work.w);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const char *const common_keys[] = {"op", "dtype", "layout", "math", "epilogue", "mask", "marks", "repeat", "variants", NULL};
-#define KEYS_MAX 64
+#define KEYS_MAX 1024
 
 static size_t add_word(const char **words, size_t count, const char *word)
 {
@@ -23,8 +23,9 @@ const char *const *field_names(void)
 {
     static const char *words[KEYS_MAX];
     size_t count = 0;
-    for (int i = 0; op_table[i]; i++)
-        for (const struct op_field *f = op_table[i]->fields; f->name; f++)
+    const struct op *op;
+    for (int i = 0; (op = op_at(i)); i++)
+        for (const struct op_field *f = op->fields; f->name; f++)
             count = add_word(words, count, f->name);
     count = add_word(words, count, "dtype");
     count = add_word(words, count, "layout");
@@ -42,7 +43,9 @@ static const struct op_field *find_field(const struct op *op, const char *name)
 
 bool field_known(const struct op *op, const char *name)
 {
-    return find_field(op, name) || !strcmp(name, "dtype") || !strcmp(name, "layout") || (!strcmp(name, "math") && op->has_math);
+    bool one_layout = !(op->layouts & (op->layouts - 1)); /* there is nothing to say */
+    return find_field(op, name) || !strcmp(name, "dtype") || (!strcmp(name, "layout") && !one_layout) ||
+           (!strcmp(name, "math") && op->has_math);
 }
 
 static bool set_kernel(struct work *work, const struct op_field *f, const char *what, const struct node *n, struct error *err)
@@ -116,9 +119,10 @@ bool defaults_check(const struct node *defaults, struct error *err)
     for (int i = 0; i < defaults->count; i++) { /* a wrong value is found even if no layer takes it */
         struct work scratch = {0};
         snprintf(what, sizeof what, "defaults: %.100s", defaults->keys[i]->text);
-        for (int k = 0; op_table[k] && !scratch.op; k++)
-            if (field_known(op_table[k], defaults->keys[i]->text))
-                scratch.op = op_table[k];
+        const struct op *op;
+        for (int k = 0; !scratch.op && (op = op_at(k)); k++)
+            if (field_known(op, defaults->keys[i]->text))
+                scratch.op = op;
         if (scratch.op && !field_set(&scratch, defaults->keys[i]->text, what, defaults->items[i], err))
             return false;
     }
@@ -208,7 +212,7 @@ static bool set_field_of(struct layer *layer, const struct op_field *f, const st
     if (f->kind == FIELD_INT && !strcmp(f->name, "kernel"))
         layer->work.r = layer->work.s = f->fallback;
     else if (f->kind == FIELD_REAL)
-        *(double *)((char *)&layer->work + f->offset) = (double)f->fallback;
+        *(double *)((char *)&layer->work + f->offset) = f->real;
     else if (f->kind == FIELD_INT || f->kind == FIELD_WORD)
         memcpy((char *)&layer->work + f->offset, &f->fallback, sizeof f->fallback);
     return true;
@@ -228,7 +232,10 @@ static bool set_fields(struct layer *layer, const struct node *map, const struct
         snprintf(what, sizeof what, "layer '%.90s': %s", layer->name, rest[i]);
         if (!field_known(work->op, rest[i])) {
             if (own)
-                return node_error(own, err, "layer '%s': %s computes nothing, so it has no math mode", layer->name, work->op->name);
+                return node_error(own, err,
+                                  i == 2 ? "layer '%s': %s computes nothing, so it has no math mode"
+                                         : "layer '%s': %s has no layouts to choose from",
+                                  layer->name, work->op->name);
             continue;
         }
         if (usually && !field_set(work, rest[i], what, usually, err))
@@ -269,6 +276,15 @@ static bool set_rest(const struct scenario *s, struct layer *out, const struct n
     return why.hint[0] ? error_hint(err, "%s", why.hint) : false;
 }
 
+/* What a layer has that says nothing: the usual one where the op takes it, else the op's first. */
+static int first_of(unsigned bits, int usual)
+{
+    int first = usual;
+    for (int i = 31; i >= 0 && !(bits >> usual & 1); i--)
+        first = bits >> i & 1 ? i : first;
+    return first;
+}
+
 bool layer_parse(const struct scenario *s, const char *name, const struct node *map, const struct node *defaults, struct layer *out,
                  struct error *err)
 {
@@ -285,7 +301,9 @@ bool layer_parse(const struct scenario *s, const char *name, const struct node *
     int index = node_word(op, "op", op_names(), err);
     if (index < 0)
         return false;
-    out->work = (struct work){.op = op_table[index], .dtype = DTYPE_F32, .layout = LAYOUT_NCHW, .data = DATA_NORMAL, .seed = 1};
+    out->work = (struct work){.op = op_at(index), .data = DATA_NORMAL, .seed = 1};
+    out->work.dtype = (enum dtype)first_of(out->work.op->dtypes, DTYPE_F32);
+    out->work.layout = (enum layout)first_of(out->work.op->layouts, LAYOUT_NCHW);
     for (const struct op_field *f = out->work.op->fields; f->name; f++)
         count = add_word(known, count, f->name);
     for (int i = 0; common_keys[i]; i++)

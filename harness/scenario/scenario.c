@@ -244,9 +244,22 @@ static bool parse_counters(struct scenario *s, struct error *err)
     return true;
 }
 
+/* d, h, w of images, and the fields of ops that are files. */
+static const char *const *crop_names(void)
+{
+    static const char *names[1024] = {"d", "h", "w"};
+    const struct op *op;
+    int count = 3;
+    for (int i = 0; (op = op_at(i)); i++)
+        for (const struct op_field *f = op->fields; op->file && f->name && count < 1023; f++)
+            names[count++] = f->name;
+    names[count] = NULL;
+    return names;
+}
+
 static bool parse_device(const char *device, const struct node *n, struct error *err)
 {
-    static const char *const keys[] = {"crop", "chip", NULL}, *const crop_keys[] = {"d", "h", "w", NULL};
+    static const char *const keys[] = {"crop", "chip", NULL};
     char what[WHAT_MAX];
     int64_t ignored;
     snprintf(what, sizeof what, "on %s", device);
@@ -254,10 +267,10 @@ static bool parse_device(const char *device, const struct node *n, struct error 
         return false;
     const struct node *crop = node_get(n, "crop"), *chip = node_get(n, "chip");
     snprintf(what, sizeof what, "on %s: crop", device);
-    if (crop && !node_check_keys(crop, what, crop_keys, err))
+    if (crop && !node_check_keys(crop, what, crop_names(), err))
         return false;
     if (crop && !crop->count)
-        return node_error(crop, err, "%s: neither d, h nor w", what);
+        return node_error(crop, err, "%s: no field is named, like h and w", what);
     for (int k = 0; crop && k < crop->count; k++)
         if (!node_int(crop->items[k], what, 1, 1 << 20, &ignored, err))
             return false;

@@ -65,6 +65,10 @@ static void note_provenance(struct session *s)
     r->argv = xstrdup(s->options->argv);
     r->verb = xstrdup(s->options->verb);
     struct text t = {0};
+    for (int i = 0; s->asked.op_files && s->asked.op_files[i]; i++) {
+        text_add(&t, t.len ? " --ops " : "--ops ");
+        text_add_word(&t, s->asked.op_files[i]);
+    }
     for (int i = 0; s->asked.variant_dirs && s->asked.variant_dirs[i]; i++) {
         text_add(&t, t.len ? " -V " : "-V ");
         text_add_word(&t, s->asked.variant_dirs[i]);

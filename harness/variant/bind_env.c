@@ -94,7 +94,7 @@ static bool env_name(void *context, const char *name, struct value *out, struct 
         return bind_chosen(b, table, column, out, err);
     if (work_symbol(&b->own, name, out) || chip_symbol(b->chip, name, out))
         return true;
-    if (!head_is_word(name) && head_scratch_find(b->h, name) < 0 && head_map_find(b->h, name) < 0)
+    if (!head_is_word(b->h->op, name) && head_scratch_find(b->h, name) < 0 && head_map_find(b->h, name) < 0)
         return false;
     *out = value_text(name);
     return true;

@@ -206,8 +206,9 @@ bool head_has_tensor(const struct head *h, const char *name, const struct node *
 /* The names of chip symbols and functions, NULL-terminated. */
 extern const char *const head_chip_symbols[];
 extern const char *const head_functions[];
-/* A word that stands for itself: a type, layout, math mode, d2s mode, tensor, epilogue item, `mask`, `epilogue`, `accumulate`. */
-bool head_is_word(const char *name);
+/* A word that stands for itself: a type, layout, math mode, d2s mode, tensor of the op or of the ops in C, epilogue item, `mask`,
+ * `epilogue`, `accumulate`. */
+bool head_is_word(const struct op *op, const char *name);
 /* The -D name of a specialised symbol: "r" -> "R". Caller frees. */
 char *head_upper(const char *name);
 

@@ -21,11 +21,11 @@ static bool among(const char *name, const char *const *words)
     return false;
 }
 
-bool head_is_word(const char *name)
+bool head_is_word(const struct op *op, const char *name)
 {
     static const char *const others[] = {"DCR", "CRD", "mask", "epilogue", "accumulate", NULL};
-    return op_is_tensor(name) || among(name, epilogue_names) || among(name, dtype_names) || among(name, layout_names) ||
-           among(name, math_names) || among(name, others);
+    return op_role(op, name) || op_is_tensor(name) || among(name, epilogue_names) || among(name, dtype_names) ||
+           among(name, layout_names) || among(name, math_names) || among(name, others);
 }
 
 static void add_name(struct head *h, const char *name)
@@ -69,9 +69,9 @@ static bool check_own_name(const struct head *h, const char *what, const char *n
     const char *taken = NULL;
     if (among(name, work_symbol_names(h->op)))
         taken = "a symbol of the op";
-    else if (op_is_tensor(name))
+    else if (op_role(h->op, name) || op_is_tensor(name))
         taken = "a tensor";
-    else if (head_is_word(name))
+    else if (head_is_word(h->op, name))
         taken = "a word of the grammar";
     else if (!strcmp(name, "and") || !strcmp(name, "or") || !strcmp(name, "not"))
         taken = "an operator";
@@ -140,7 +140,7 @@ static bool known(void *context, const char *name, bool call)
     const struct head *h = context;
     if (call)
         return among(name, head_functions);
-    return head_is_word(name) || among(name, (const char *const *)h->names);
+    return head_is_word(h->op, name) || among(name, (const char *const *)h->names);
 }
 
 static bool check_expr(const struct head *h, const struct expr *e, struct error *err)

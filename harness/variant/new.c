@@ -43,6 +43,9 @@ static const char *tensor_of(const struct guess *g, const char *name)
                                            {"mask_in", "mask", NULL},
                                            {"mask_out", NULL},
                                            {NULL}};
+    for (int i = 0; g->op->roles[i]; i++)
+        if (equal_lower(name, g->op->roles[i]->name))
+            return g->op->roles[i]->name;
     const char *t = new_by_name(name, rows);
     return t && op_role(g->op, t) ? t : NULL;
 }
@@ -73,6 +76,11 @@ static const char *symbol_of(const struct op *op, const char *name)
                                            {"groups", NULL},
                                            {"block", "block_size", "factor", "scale", NULL},
                                            {NULL}};
+    const char *const *own = work_symbol_names(op);
+    for (int i = 0; own[i]; i++)
+        if (equal_lower(name, own[i]) || (!strncmp(name, "n_", 2) && equal_lower(name + 2, own[i])) ||
+            (!strncmp(name, "num_", 4) && equal_lower(name + 4, own[i])))
+            return own[i];
     const char *t = new_by_name(name, rows);
     return t && is_symbol(op, t) ? t : NULL;
 }
@@ -88,7 +96,6 @@ static bool used(const struct guess *g, int count, const char *name)
 /* Names first; pointers that no name explains are taken in the usual order: inputs, then what is written. */
 static void guess_args(struct guess *g)
 {
-    static const char *const in_order[] = {"input", "filter", "bias", "residual"};
     for (int i = 0; i < g->s.count; i++) {
         const struct signature_param *p = &g->s.params[i];
         const char *name = p->pointer ? tensor_of(g, p->name) : p->map ? NULL : symbol_of(g->op, p->name);
@@ -101,11 +108,11 @@ static void guess_args(struct guess *g)
         const struct signature_param *p = &g->s.params[i];
         if (g->args[i] || !p->pointer)
             continue;
-        if (!p->constant && !used(g, g->s.count, "output"))
-            g->args[i] = "output";
-        for (int j = 0; p->constant && !g->args[i] && j < 4; j++)
-            if (!used(g, g->s.count, in_order[j]) && op_role(g->op, in_order[j]))
-                g->args[i] = in_order[j];
+        for (int j = 0; !g->args[i] && g->op->roles[j]; j++) {
+            const struct tensor_role *role = g->op->roles[j];
+            if (!tensor_role_is_mask(role) && role->output == !p->constant && !used(g, g->s.count, role->name))
+                g->args[i] = role->name;
+        }
     }
     for (int i = 0; i < g->s.count; i++)
         if (g->args[i] && g->s.params[i].pointer)
@@ -125,10 +132,15 @@ static const char *dtype_of(const char *type)
 static void add_types(const struct guess *g, struct text *t)
 {
     const char *input = g->tensor_types[g->op->roles[0]->slot], *known = dtype_of(input);
-    text_addf(t, "layout: {input: NHWC, %soutput: same}   # how my kernel indexes them; a list when it can do several\n",
-              g->op->has_filter ? "filter: RSCK, " : "");
-    text_addf(t, "dtype: {input: %s, output: same%s}   # what my kernel reads, writes and sums in\n", known ? known : "[f32, f16]",
-              g->op->has_math ? ", bias: f32, accumulate: f32" : "");
+    const char *first = g->op->roles[0]->name;
+    if (g->op->layouts & (1u << LAYOUT_NHWC))
+        text_addf(t, "layout: {%s: NHWC, %soutput: same}   # how my kernel indexes them; a list when it can do several\n", first,
+                  g->op->has_filter ? "filter: RSCK, " : "");
+    text_addf(t, "dtype: {%s: %s%s%s}   # what my kernel reads, writes and sums in\n", first, known ? known : "[f32, f16]",
+              op_role(g->op, "output") ? ", output: same" : "",
+              !g->op->has_math         ? ""
+              : op_role(g->op, "bias") ? ", bias: f32, accumulate: f32"
+                                       : ", accumulate: f32");
     if (used(g, g->s.count, "bias") || used(g, g->s.count, "residual"))
         text_addf(t, "epilogue: [%s%s%s]   # what my kernel does after the op, in this order; add relu, leaky_relu when it does\n",
                   used(g, g->s.count, "bias") ? "bias" : "", used(g, g->s.count, "bias") && used(g, g->s.count, "residual") ? ", " : "",
@@ -141,26 +153,26 @@ static void add_types(const struct guess *g, struct text *t)
 /* A type that is no C type must be a -D name. */
 static void add_defines(const struct guess *g, struct text *t)
 {
-    static const char *const tensors[] = {"input", "filter", "output", "residual"};
-    const char *done[4] = {0};
+    const char *done[OP_MAX_TENSORS] = {0};
     int count = 0;
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
-        const struct tensor_role *role = op_role(g->op, tensors[i]);
-        const char *type = role ? g->tensor_types[role->slot] : NULL;
+    for (int i = 0; g->op->roles[i]; i++) {
+        const char *type = g->tensor_types[g->op->roles[i]->slot];
         bool twice = !type || dtype_of(type) || !head_is_identifier(type) || !strcmp(type, "int") || !strcmp(type, "unsigned") ||
                      !strcmp(type, "void");
         for (int j = 0; j < count && !twice; j++)
             twice = !strcmp(done[j], type);
         if (twice)
             continue;
-        text_addf(t, "%s  %s: type(%s)\n", count ? "" : "define:   # -D names that my source uses\n", type, tensors[i]);
+        text_addf(t, "%s  %s: type(%s)\n", count ? "" : "define:   # -D names that my source uses\n", type, g->op->roles[i]->name);
         done[count++] = type;
     }
 }
 
 static void new_add_step(const struct guess *g, struct text *t)
 {
-    const char *elements = is_symbol(g->op, "p") && is_symbol(g->op, "k") ? "n * k * p * q" : "n * c * h * w";
+    const char *elements = g->op->elements                                  ? g->op->elements
+                           : is_symbol(g->op, "p") && is_symbol(g->op, "k") ? "n * k * p * q"
+                                                                            : "n * c * h * w";
     bool numeric = g->s.bounds[0] && strspn(g->s.bounds, "0123456789 ") == strlen(g->s.bounds);
     text_addf(t, "let:\n  threads: %s   # of a block%s\n", numeric ? g->s.bounds : "256",
               numeric ? ", from __launch_bounds__" : "; change it to what my kernel wants");
@@ -200,11 +212,15 @@ char *variant_new(const struct op *op, const char *source_text, const char *kern
     if (!signature_read(source_text, kernel_name, &g.s, err))
         return NULL;
     guess_args(&g);
-    struct text t = {0};
+    struct text t = {0}, needs = {0};
+    text_addf(&needs, "%s %% 4 == 0", op->fields[0].name);
     text_addf(&t, "/* bench 1\nop: %s\nwhat: %s   # one line: what this variant does that others do not\n", op->name, g.s.name);
     text_add(&t, "# from: naive                  # the variant it grew out of; reports show the difference\n");
     text_addf(&t, "# needs: %s   # shapes that my kernel is right for; others become rows with this reason\n",
-              is_symbol(op, "r") ? "r == 3 and s == 3 and stride == 1" : "c % 4 == 0");
+              op->file             ? text_get(&needs)
+              : is_symbol(op, "r") ? "r == 3 and s == 3 and stride == 1"
+                                   : "c % 4 == 0");
+    text_free(&needs);
     add_types(&g, &t);
     text_add(&t,
              "# params:                      # numbers to tune, compiled in under their names\n#   TILE: {values: [8, 16], default: 8}\n");

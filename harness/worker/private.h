@@ -23,6 +23,7 @@
 #include "device/cupti/range.h"
 #include "device/cupti/sass.h"
 #include "measure/card.h"
+#include "measure/reference.h"
 #include "measure/rig.h"
 #include "measure/room.h"
 #include "message/wire.h"

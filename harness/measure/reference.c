@@ -1,0 +1,242 @@
+#include "measure/reference.h"
+#include "base/npy.h"
+#include "base/text.h"
+#include "device/compile/compile.h"
+#include "measure/reference_private.h"
+#include "op/bound.h"
+#include "op/file.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REFERENCE_THREADS 128
+#define REFERENCE_ARGS 64
+#define REFERENCE_LIMIT_S 300
+
+const char *reference_source(const struct op *op)
+{
+    return op->file && op->file->from == REFERENCE_KERNEL ? op->file->source : NULL;
+}
+
+/* The reference kernel of a work, on its way. */
+struct run {
+    struct device *dev;
+    const struct work *work;
+    struct op_data *data;
+    const struct op_file *file;
+    uint64_t at[OP_MAX_TENSORS], magnitude[OP_MAX_TENSORS]; /* by slot; 0: none */
+    struct tensor tensors[OP_MAX_TENSORS];
+    int count;
+};
+
+static const struct tensor *run_tensor(const struct run *r, const char *name, size_t length)
+{
+    for (int i = 0; i < r->count; i++)
+        if (!strncmp(r->tensors[i].role->name, name, length) && !r->tensors[i].role->name[length])
+            return &r->tensors[i];
+    return NULL;
+}
+
+/* Every byte 0xff: NaN, which no reference may leave. */
+static bool run_room(struct run *r, const char *label, size_t bytes, uint64_t *address, struct error *err)
+{
+    return r->dev->ops->alloc(r->dev, label, bytes, address, err) && r->dev->ops->fill(r->dev, *address, 0xffffffff, bytes, err);
+}
+
+/* Tensors as the kernel takes them: what is read as floats in logical order, what is written as doubles. */
+static bool run_upload(struct run *r, struct error *err)
+{
+    r->count = r->work->op->tensors(r->work, r->tensors);
+    for (int i = 0; i < r->count; i++) {
+        const struct tensor *t = &r->tensors[i];
+        size_t elements = tensor_elements(t);
+        int slot = t->role->slot;
+        if (t->written ? !run_room(r, t->role->name, elements * sizeof(double), &r->at[slot], err)
+                       : !r->dev->ops->alloc(r->dev, t->role->name, elements * sizeof(float), &r->at[slot], err) ||
+                             !r->dev->ops->write(r->dev, r->at[slot], r->data->at[slot].value, elements * sizeof(float), err))
+            return false;
+    }
+    return true;
+}
+
+/* A parameter of the kernel: a buffer, or a number in the parameter's own type. */
+static bool run_argument(struct run *r, const char *name, const struct param *p, unsigned char *packed, struct error *err)
+{
+    size_t length = strlen(name);
+    bool magnitude = text_ends(name, "_magnitude");
+    const struct tensor *t = run_tensor(r, name, magnitude ? length - strlen("_magnitude") : length);
+    const struct op_file_tensor *known = NULL;
+    struct value v = {0};
+    for (int i = 0; !t && i < r->file->tensor_count; i++) /* a tensor that this work does not have */
+        known = !strcmp(r->file->tensors[i].role.name, name) ? &r->file->tensors[i] : known;
+    if (t && magnitude && !r->magnitude[t->role->slot] &&
+        !run_room(r, name, tensor_elements(t) * sizeof(double), &r->magnitude[t->role->slot], err))
+        return false;
+    if (t || known) {
+        uint64_t address = known ? 0 : magnitude ? r->magnitude[t->role->slot] : r->at[t->role->slot];
+        if (p->bytes != sizeof address || p->kind == PARAM_FLOAT)
+            return error_set(err, ERROR_USAGE, "argument %s is a buffer, but the kernel's parameter is not a pointer", name);
+        memcpy(packed + p->offset, &address, sizeof address);
+        return true;
+    }
+    if (!work_symbol(r->work, name, &v) || v.kind == VALUE_TEXT)
+        return error_set(err, ERROR_USAGE, "argument %s is not a number", name);
+    double real = v.kind == VALUE_INT ? (double)v.i : v.d;
+    float single = (float)real;
+    int64_t whole = v.kind == VALUE_INT ? v.i : (int64_t)v.d;
+    if (v.kind == VALUE_REAL && p->kind == PARAM_INT)
+        return error_set(err, ERROR_USAGE, "argument %s is a real, but the kernel's parameter is a whole number", name);
+    memcpy(packed + p->offset, p->kind != PARAM_FLOAT ? (void *)&whole : p->bytes == 4 ? (void *)&single : (void *)&real, p->bytes);
+    return true;
+}
+
+static bool run_launch(struct run *r, struct device_function *function, struct error *err)
+{
+    const struct param *params;
+    unsigned char packed[REFERENCE_ARGS * 8] = {0};
+    size_t bytes;
+    int64_t threads;
+    int wanted = r->dev->ops->signature(r->dev, function, &params, &bytes);
+    if (wanted != r->file->arg_count || bytes > sizeof packed)
+        return error_set(err, ERROR_USAGE, "kernel %s takes %d parameters, `args:` lists %d", r->file->function, wanted,
+                         r->file->arg_count);
+    for (int i = 0; i < wanted; i++)
+        if (!run_argument(r, r->file->args[i], &params[i], packed, err))
+            return false;
+    if (!op_file_int(r->work, r->file->threads, &threads, err))
+        return false;
+    if (threads < 1)
+        return error_set(err, ERROR_USAGE, "threads: %s is %lld", expr_text(r->file->threads), (long long)threads);
+    struct device_launch launch = {.grid = {(uint32_t)((threads + REFERENCE_THREADS - 1) / REFERENCE_THREADS), 1, 1},
+                                   .block = {REFERENCE_THREADS, 1, 1},
+                                   .carveout = -1,
+                                   .params = packed,
+                                   .param_bytes = bytes,
+                                   .time_limit_s = REFERENCE_LIMIT_S};
+    if (!r->dev->ops->launch(r->dev, function, &launch, err) || !r->dev->ops->sync(r->dev, err))
+        return false;
+    const struct device_report *reports;
+    if (r->dev->ops->reports && r->dev->ops->reports(r->dev, &reports))
+        return error_set(err, ERROR_USAGE, "%s: %s:%d: %s", reports[0].kind, reports[0].file, reports[0].line, reports[0].text);
+    return true;
+}
+
+/* What the kernel left: no element may be NaN, which is also what was there before. */
+static bool run_results(struct run *r, double *magnitudes[OP_MAX_TENSORS], struct error *err)
+{
+    for (int i = 0; i < r->count; i++) {
+        const struct tensor *t = &r->tensors[i];
+        int slot = t->role->slot;
+        size_t bytes = tensor_elements(t) * sizeof(double);
+        if (!t->written)
+            continue;
+        if (!r->dev->ops->read(r->dev, r->at[slot], r->data->at[slot].reference, bytes, err))
+            return false;
+        if (!r->magnitude[slot])
+            continue;
+        magnitudes[slot] = xmalloc(bytes + 1);
+        if (!r->dev->ops->read(r->dev, r->magnitude[slot], magnitudes[slot], bytes, err))
+            return false;
+    }
+    return true;
+}
+
+static bool reference_kernel(struct device *dev, const char *compiler, const struct work *work, struct op_data *data,
+                             double *magnitudes[OP_MAX_TENSORS], struct error *err)
+{
+    struct run r = {.dev = dev, .work = work, .data = data, .file = work->op->file};
+    struct compiled c = {0};
+    struct device_module *module = NULL;
+    struct device_function *function;
+    struct compile_request request = {.path = r.file->source, .label = "reference", .arch = dev->chip.arch, .compiler = compiler};
+    bool ok = compile(&request, &c, err);
+    struct device_image image = {.label = work->op->name,
+                                 .path = r.file->source,
+                                 .ptx = c.ptx,
+                                 .ptx_bytes = c.ptx_bytes,
+                                 .cubin = c.cubin,
+                                 .cubin_bytes = c.cubin_bytes};
+    ok = ok && dev->ops->load(dev, &image, &module, err) && dev->ops->function(dev, module, r.file->function, &function, err) &&
+         run_upload(&r, err) && run_launch(&r, function, err) && run_results(&r, magnitudes, err);
+    for (int i = 0; i < OP_MAX_TENSORS; i++) {
+        if (r.at[i])
+            dev->ops->release(dev, r.at[i]);
+        if (r.magnitude[i])
+            dev->ops->release(dev, r.magnitude[i]);
+    }
+    if (module)
+        dev->ops->unload(dev, module);
+    if (dev->ops->clear)
+        dev->ops->clear(dev);
+    compiled_free(&c);
+    return ok;
+}
+
+static bool reference_files(const struct work *work, struct op_data *data, struct error *err)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        struct npy a;
+        if (!list[i].written)
+            continue;
+        if (!npy_read_shape(op_file_tensor(work->op, list[i].role)->reference_npy, list[i].dim, list[i].rank, &a, err))
+            return false;
+        memcpy(data->at[list[i].role->slot].reference, a.value, a.count * sizeof *a.value);
+        npy_free(&a);
+    }
+    return true;
+}
+
+/* The bound of each element from what its errors are multiplied by, and that there is a number everywhere. */
+static bool reference_settle(const struct work *work, struct op_data *data, const struct op_bounds *is,
+                             double *const magnitudes[OP_MAX_TENSORS], struct error *err)
+{
+    struct tensor list[OP_MAX_TENSORS];
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
+        struct op_values *v = &data->at[list[i].role->slot];
+        const double *m = magnitudes[list[i].role->slot];
+        for (size_t k = 0; list[i].written && k < v->elements; k++) {
+            double size = m ? m[k] : fabs(v->reference[k]);
+            if (isnan(v->reference[k]) || !(size >= 0))
+                return error_set(err, ERROR_USAGE, "it leaves element %zu of %s %s", k, list[i].role->name,
+                                 isnan(v->reference[k]) ? "unwritten, or NaN" : "without a magnitude of at least 0");
+            double bound = is->sums ? bound_sum(work->math, (double)is->terms, (double)is->least, v->reference[k], size) : 0;
+            if (v->bound) /* rounding to float must not make it smaller */
+                v->bound[k] = (float)(bound * (1 + 0x1p-23));
+        }
+    }
+    return true;
+}
+
+bool reference_make(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *data,
+                    struct error *err)
+{
+    const struct op_file *f = work->op->file;
+    if (!f)
+        return op_data_reference(work, data, err);
+    struct op_bounds is = op_data_bounds(work, data);
+    double *magnitudes[OP_MAX_TENSORS] = {0};
+    bool ok = op_data_room(work, data, is.bounds, err);
+    switch (f->from) {
+    case REFERENCE_KERNEL: ok = ok && reference_kernel(dev, compiler, work, data, magnitudes, err); break;
+    case REFERENCE_PYTHON: ok = ok && reference_python(work, part, data, magnitudes, err); break;
+    case REFERENCE_NPY: ok = ok && reference_files(work, data, err); break;
+    }
+    ok = ok && reference_settle(work, data, &is, magnitudes, err);
+    for (int i = 0; i < OP_MAX_TENSORS; i++)
+        free(magnitudes[i]);
+    return ok || error_where(err, "the reference of %s", work->op->name);
+}
+
+bool reference_data_make(struct device *dev, const char *compiler, const struct work *work, enum data_part part, struct op_data *out,
+                         struct error *err)
+{
+    if (!work->op->file)
+        return op_data_make(work, part, out, err);
+    if (!op_data_inputs(work, part, out, err))
+        return false;
+    if (reference_make(dev, compiler, work, part, out, err))
+        return true;
+    op_data_free(out);
+    return false;
+}

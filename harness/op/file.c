@@ -1,0 +1,217 @@
+/* The works of ops that are files, and the list of these ops. */
+#include "op/file_private.h"
+#include "base/file.h"
+#include "base/npy.h"
+#include "base/text.h"
+#include "op/convert.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a work's values ---- */
+
+static bool file_name(void *context, const char *name, struct value *out, struct error *err)
+{
+    (void)err;
+    return work_symbol(context, name, out);
+}
+
+bool op_file_value(const struct work *work, const struct expr *e, struct value *out, struct error *err)
+{
+    struct work *w = (struct work *)(uintptr_t)work;
+    const struct expr_env env = {w, file_name, NULL, work_symbol_names(work->op)};
+    return expr_eval(e, &env, out, err);
+}
+
+bool op_file_int(const struct work *work, const struct expr *e, int64_t *out, struct error *err)
+{
+    struct work *w = (struct work *)(uintptr_t)work;
+    const struct expr_env env = {w, file_name, NULL, work_symbol_names(work->op)};
+    return expr_eval_int(e, &env, out, err);
+}
+
+static double file_real(const struct work *work, const struct expr *e)
+{
+    struct value v;
+    if (!op_file_value(work, e, &v, NULL) || v.kind == VALUE_TEXT)
+        return 0;
+    return v.kind == VALUE_INT ? (double)v.i : v.d;
+}
+
+static bool file_needs(const struct op_file *f, struct work *work, struct error *err)
+{
+    const struct expr_env env = {work, file_name, NULL, f->symbol_names};
+    for (int i = 0; i < f->need_count; i++) {
+        bool truth;
+        char why[400];
+        if (!expr_test(f->needs[i], &env, &truth, why, sizeof why, err))
+            return false;
+        if (!truth)
+            return error_set(err, ERROR_USAGE, "%s needs %s", f->op.name, why);
+    }
+    return true;
+}
+
+bool op_file_finish(struct work *work, struct error *err)
+{
+    const struct op_file *f = work->op->file;
+    for (int i = 0; i < f->let_count; i++)
+        if (!op_file_int(work, f->lets[i], &work->value[f->field_count + i], err))
+            return false;
+    if (!file_needs(f, work, err))
+        return false;
+    for (int i = 0; i < f->tensor_count; i++)
+        for (int k = 0; k < f->tensors[i].rank; k++) {
+            int64_t size;
+            if (!op_file_int(work, f->tensors[i].shape[k], &size, err))
+                return false;
+        }
+    return true;
+}
+
+int op_file_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS])
+{
+    const struct op_file *f = work->op->file;
+    int count = 0;
+    for (int i = 0; i < f->tensor_count; i++) {
+        const struct op_file_tensor *from = &f->tensors[i];
+        if (from->when && file_real(work, from->when) == 0)
+            continue;
+        struct tensor *t = &out[count++];
+        *t = (struct tensor){.role = &from->role,
+                             .dtype = from->role.dtype != DTYPE_NONE ? from->role.dtype : work->dtype,
+                             .layout = from->image ? work->layout : LAYOUT_LINEAR,
+                             .rank = from->rank,
+                             .written = from->role.output};
+        for (int k = 0; k < t->rank; k++)
+            if (!op_file_int(work, from->shape[k], &t->dim[k], NULL))
+                t->dim[k] = 0;
+    }
+    return count;
+}
+
+double op_file_flop(const struct work *work)
+{
+    return work->op->file->flop ? file_real(work, work->op->file->flop) : 0;
+}
+
+bool op_file_values(const struct work *work, const struct tensor *t, float *to, struct error *err)
+{
+    struct npy a;
+    if (!npy_read_shape(op_file_tensor(work->op, t->role)->values_npy, t->dim, t->rank, &a, err))
+        return false;
+    for (size_t i = 0; i < a.count; i++)
+        to[i] = (float)a.value[i];
+    npy_free(&a);
+    convert_round(t->dtype, to, tensor_elements(t));
+    return true;
+}
+
+const struct op_file_tensor *op_file_tensor(const struct op *op, const struct tensor_role *role)
+{
+    return op->file ? &op->file->tensors[role->slot] : NULL;
+}
+
+void op_file_describe(const struct work *work, struct text *t)
+{
+    for (const struct op_field *f = work->op->fields; f->name; f++) {
+        struct value v;
+        char s[VALUE_TEXT_MAX + 8];
+        if (!work_symbol(work, f->name, &v))
+            continue;
+        value_print(&v, s, sizeof s);
+        text_addf(t, " %s %s", f->name, s);
+    }
+    text_addf(t, "  %s", dtype_name(work->dtype));
+}
+
+void op_file_key(const struct work *work, struct text *t)
+{
+    const struct op_file *f = work->op->file;
+    text_addf(t, "file=%s;", f->hash);
+    for (int i = 0; i < f->field_count; i++)
+        text_addf(t, "%s=%lld;", f->op.fields[i].name, (long long)work->value[i]);
+}
+
+/* ---- those that were read ---- */
+
+#define FILES_MAX 256
+static struct {
+    struct op_file *items[FILES_MAX];
+    int count;
+    bool installed;
+    struct error broken; /* why the installed ones are not all there */
+} files;
+
+static bool add_file(const char *path, struct error *err)
+{
+    char *real = realpath(path, NULL), *name = xstrndup(file_base(path), strcspn(file_base(path), "."));
+    bool known = false;
+    for (int i = 0; i < files.count; i++)
+        known |= !strcmp(files.items[i]->path, real ? real : path);
+    const struct op *other = known ? NULL : op_find(name);
+    struct op_file *f = NULL;
+    bool ok = known;
+    if (other)
+        error_set(err, ERROR_USAGE, "%s: there is an op '%s' already%s%s", path, name, other->file ? ": " : "",
+                  other->file ? other->file->path : "");
+    else if (!known && files.count == FILES_MAX)
+        error_set(err, ERROR_USAGE, "%s: more than %d ops", path, FILES_MAX);
+    else if (!known && (f = op_file_read(path, err))) {
+        files.items[files.count++] = f;
+        ok = true;
+    }
+    free(real);
+    free(name);
+    return ok;
+}
+
+static bool add_folder(const char *dir, bool own, struct error *err)
+{
+    char **names;
+    int count = file_list(dir, ".yaml", &names, err);
+    bool ok = count >= 0;
+    for (int i = 0; i < count; i++) {
+        char *path = file_join(dir, names[i]);
+        ok = ok && add_file(path, err);
+        free(path);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    return ok && own && !count ? error_set(err, ERROR_USAGE, "--ops %s: the folder has no op (no .yaml)", dir) : ok;
+}
+
+/* Once, when the first op is asked for: an op of an installation is always there. */
+static void add_installed(void)
+{
+    if (files.installed)
+        return;
+    files.installed = true;
+    char *dir = file_share("kernels/ops");
+    if (file_is_dir(dir))
+        add_folder(dir, false, &files.broken);
+    free(dir);
+}
+
+const struct op *op_file_at(int i)
+{
+    add_installed();
+    return i < files.count ? &files.items[i]->op : NULL;
+}
+
+bool op_load(const char *const *extra, struct error *err)
+{
+    add_installed();
+    if (files.broken.kind != ERROR_NONE) {
+        if (err)
+            *err = files.broken;
+        return false;
+    }
+    for (int i = 0; extra && extra[i]; i++) {
+        if (!file_exists(extra[i]))
+            return error_set(err, ERROR_USAGE, "--ops %s: there is no such file or folder", extra[i]);
+        if (!(file_is_dir(extra[i]) ? add_folder(extra[i], true, err) : add_file(extra[i], err)))
+            return false;
+    }
+    return true;
+}

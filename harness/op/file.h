@@ -1,0 +1,60 @@
+/* op/file: an op that is a file, kernels/ops/NAME.yaml or one of the user's (grammar: docs/OP.md).
+ *
+ * The file fills a struct op like any other: its fields, and the whole numbers it names, live in work->value; shapes, FLOP and the like are
+ * expressions of them. Its reference is made by measure/reference, which has a device to run it on. */
+#ifndef BENCH_OP_FILE_H
+#define BENCH_OP_FILE_H
+
+#include "op/op.h"
+
+/* Where the reference results come from: a kernel in double, a function of Python, or files. */
+enum reference_from { REFERENCE_KERNEL, REFERENCE_PYTHON, REFERENCE_NPY };
+/* How the inputs of one tensor are drawn, beyond what the role says. */
+struct op_file_tensor {
+    struct tensor_role role;
+    const struct node *node;
+    const char *what;                 /* NULL: nothing said */
+    struct expr **shape;              /* rank of them, outermost first */
+    struct expr *when, *below;        /* exists only when; indices are below; NULL: always, none */
+    double low, high;                 /* VALUES_UNIFORM */
+    char *values_npy, *reference_npy; /* absolute; NULL: none */
+    int rank;
+    bool image; /* four axes n, c, h, w, stored in the case's layout */
+};
+struct op_file {
+    struct op op; /* first: what everybody else sees */
+    char *path;
+    char hash[HASH_TEXT]; /* of the file and of what its reference is made of */
+    struct node *root;
+    struct op_file_tensor tensors[OP_MAX_TENSORS];
+    int tensor_count;
+    struct expr **lets; /* of whole numbers; the values follow those of the fields in work->value */
+    const char **let_names;
+    int let_count, field_count;
+    struct expr **needs;
+    int need_count;
+    struct expr *flop, *bytes, *terms; /* NULL: 0; each tensor once; 0 */
+    bool exact;                        /* on small whole numbers every right kernel gives the same bits */
+    enum reference_from from;
+    char *source, *function; /* absolute path of the .cu or .py, and the name in it */
+    struct expr *threads;    /* REFERENCE_KERNEL */
+    char **args;
+    int arg_count;
+    const char **symbol_names; /* NULL-terminated */
+};
+
+/* Op i of those that are files; NULL behind the last. */
+const struct op *op_file_at(int i);
+
+/* The value of an expression of the op for a work. */
+bool op_file_value(const struct work *work, const struct expr *e, struct value *out, struct error *err);
+bool op_file_int(const struct work *work, const struct expr *e, int64_t *out, struct error *err);
+/* What it says of a tensor of its own. */
+const struct op_file_tensor *op_file_tensor(const struct op *op, const struct tensor_role *role);
+/* The values of a tensor that are those of a .npy file. */
+bool op_file_values(const struct work *work, const struct tensor *t, float *to, struct error *err);
+/* "rows 1024 cols 1000", appended; and `name=value;` of each field and what the op's file is, for a key. */
+void op_file_describe(const struct work *work, struct text *t);
+void op_file_key(const struct work *work, struct text *t);
+
+#endif

@@ -1,0 +1,515 @@
+/* An op's YAML, checked, as a struct op_file. */
+#include "op/file_private.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "op/shape.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_NAME_MAX 64
+static bool name_ok(const char *s)
+{
+    size_t n = strlen(s);
+    for (size_t i = 0; i < n; i++)
+        if (!(islower((unsigned char)s[i]) || s[i] == '_' || (i && isdigit((unsigned char)s[i]))))
+            return false;
+    return n > 0 && n < FILE_NAME_MAX;
+}
+
+static bool new_name(const struct op_file *f, const struct node *n, const char *what, struct error *err)
+{
+    static const char *const taken[] = {"op",       "dtype", "layout", "math",   "mode",   "to",
+                                        "epilogue", "mask",  "marks",  "repeat", "kernel", NULL};
+    bool twice = false;
+    for (int i = 0; taken[i]; i++)
+        twice |= !strcmp(taken[i], n->text);
+    for (int i = 0; i < f->field_count; i++)
+        twice |= !strcmp(f->op.fields[i].name, n->text);
+    for (int i = 0; i < f->let_count; i++)
+        twice |= !strcmp(f->let_names[i], n->text);
+    for (int i = 0; i < f->tensor_count; i++)
+        twice |= !strcmp(f->tensors[i].role.name, n->text);
+    if (!name_ok(n->text))
+        return node_error(n, err, "%s '%.60s': lower case letters, digits and _, and a letter first", what, n->text);
+    return !twice || node_error(n, err, "%s '%s': that name is taken", what, n->text);
+}
+
+static bool read_field(struct op_file *f, const struct node *key, const struct node *n, struct op_field *out, struct error *err)
+{
+    static const char *const keys[] = {"default", "min", "max", "words", "type", "what", NULL}, *const types[] = {"whole", "real", NULL};
+    bool map = n->kind == NODE_MAP;
+    const struct node *fallback = map                    ? node_get(n, "default")
+                                  : n->kind == NODE_NULL ? NULL
+                                                         : n,
+                      *words = node_get(n, "words"), *type = node_get(n, "type"), *least = node_get(n, "min"), *most = node_get(n, "max"),
+                      *what = node_get(n, "what");
+    if ((map && !node_check_keys(n, key->text, keys, err)) || !new_name(f, key, "field", err))
+        return false;
+    int kind = type ? node_word(type, "type", types, err) : 0;
+    const char *text = what ? node_text(what, "what", err) : "";
+    *out = (struct op_field){.name = key->text,
+                             .kind = words       ? FIELD_WORD
+                                     : kind == 1 ? FIELD_REAL
+                                                 : FIELD_INT,
+                             .offset = offsetof(struct work, value) + (size_t)f->field_count * sizeof(int64_t),
+                             .fallback = OP_REQUIRED,
+                             .min = kind == 1 ? -SHAPE_MAX_ELEMENTS : 1,
+                             .max = SHAPE_MAX_ELEMENTS,
+                             .what = text};
+    if (kind < 0 || !text || (least && !node_int(least, "min", INT32_MIN, SHAPE_MAX_ELEMENTS, &out->min, err)) ||
+        (most && !node_int(most, "max", out->min, SHAPE_MAX_ELEMENTS, &out->max, err)))
+        return false;
+    if (words) {
+        const char **list = xcalloc((size_t)words->count + 1, sizeof *list);
+        if (words->kind != NODE_LIST || !words->count)
+            return node_error(words, err, "words: a list is expected, like [sum, max]");
+        for (int i = 0; i < words->count; i++)
+            if (!(list[i] = node_text(words->items[i], "words", err)))
+                return false;
+        out->words = list;
+    }
+    if (!fallback)
+        return true;
+    if (words)
+        return (out->fallback = node_word(fallback, key->text, out->words, err)) >= 0;
+    if (kind == 0)
+        return node_int(fallback, key->text, out->min, out->max, &out->fallback, err);
+    out->fallback = 0;
+    return node_real(fallback, key->text, (double)out->min, (double)out->max, &out->real, err);
+}
+
+static bool read_fields(struct op_file *f, const struct node *n, struct error *err)
+{
+    struct op_field *fields = xcalloc((size_t)(n ? n->count : 0) + 1, sizeof *fields);
+    f->op.fields = fields;
+    if (!n || n->kind != NODE_MAP || !n->count)
+        return node_error(n ? n : f->root, err, "an op has `fields:`, a map of names: {rows: {what: rows}, cols: 1024}");
+    if (n->count > WORK_VALUES)
+        return node_error(n, err, "%d fields; at most %d", n->count, WORK_VALUES);
+    for (int i = 0; i < n->count; i++) {
+        if (!read_field(f, n->keys[i], n->items[i], &fields[i], err))
+            return false;
+        f->field_count++;
+    }
+    return true;
+}
+
+static bool name_known(void *context, const char *name, bool call)
+{
+    const struct op_file *f = context;
+    for (int i = 0; !call && f->symbol_names[i]; i++)
+        if (!strcmp(f->symbol_names[i], name))
+            return true;
+    return false;
+}
+
+static struct expr *read_expr(struct op_file *f, const struct node *n, struct error *err)
+{
+    struct expr *e = expr_parse(n, err);
+    return e && expr_check(e, name_known, f, f->symbol_names, err) ? e : NULL;
+}
+
+static bool read_optional(struct op_file *f, const char *key, struct expr **out, struct error *err)
+{
+    const struct node *n = node_get(f->root, key);
+    return !n || (*out = read_expr(f, n, err)) != NULL;
+}
+
+static bool read_exprs(struct op_file *f, const struct node *n, struct expr ***out, int *count, struct error *err)
+{
+    int total = !n ? 0 : n->kind == NODE_LIST ? n->count : 1;
+    *out = xcalloc((size_t)total + 1, sizeof **out);
+    for (int i = 0; i < total; i++)
+        if (!((*out)[(*count)++] = read_expr(f, n->kind == NODE_LIST ? n->items[i] : n, err)))
+            return false;
+    return true;
+}
+
+/* Names that expressions may use so far, in the order in which they came. */
+static void list_symbols(struct op_file *f)
+{
+    struct op_symbol *symbols = xcalloc((size_t)(f->field_count + f->let_count) + 1, sizeof *symbols);
+    int count = 0, names = 0;
+    free(f->symbol_names);
+    f->symbol_names = xcalloc((size_t)(f->field_count + f->let_count) + 4, sizeof *f->symbol_names);
+    for (int i = 0; i < f->field_count; i++) {
+        f->symbol_names[names++] = f->op.fields[i].name;
+        if (f->op.fields[i].kind == FIELD_INT)
+            symbols[count++] = (struct op_symbol){f->op.fields[i].name, f->op.fields[i].offset, f->op.fields[i].what};
+    }
+    for (int i = 0; i < f->let_count; i++) {
+        f->symbol_names[names++] = f->let_names[i];
+        symbols[count++] = (struct op_symbol){
+            f->let_names[i], offsetof(struct work, value) + (size_t)(f->field_count + i) * sizeof(int64_t), expr_text(f->lets[i])};
+    }
+    f->symbol_names[names++] = "dtype";
+    f->symbol_names[names++] = "layout";
+    f->symbol_names[names++] = "math";
+    free((void *)(uintptr_t)f->op.symbols);
+    f->op.symbols = symbols;
+}
+
+/* A let may use the fields and the lets before it. */
+static bool read_lets(struct op_file *f, const struct node *n, struct error *err)
+{
+    int count = n && n->kind == NODE_MAP ? n->count : 0;
+    list_symbols(f);
+    if (n && n->kind != NODE_MAP)
+        return node_error(n, err, "let: a map is expected, like {half: cols / 2}");
+    if (f->field_count + count > WORK_VALUES)
+        return node_error(n, err, "%d fields and %d lets; at most %d together", f->field_count, count, WORK_VALUES);
+    f->lets = xcalloc((size_t)count + 1, sizeof *f->lets);
+    f->let_names = xcalloc((size_t)count + 1, sizeof *f->let_names);
+    for (int i = 0; i < count; i++) {
+        if (!new_name(f, n->keys[i], "let", err) || !(f->lets[i] = read_expr(f, n->items[i], err)))
+            return false;
+        f->let_names[f->let_count++] = n->keys[i]->text;
+        list_symbols(f);
+    }
+    return true;
+}
+
+/* A path that stands in the file is relative to the file's folder. */
+static char *beside(const struct op_file *f, const char *name)
+{
+    char *dir = file_dir(f->path), *path = file_join(dir, name);
+    free(dir);
+    return path;
+}
+
+static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct node *n, struct error *err)
+{
+    static const char *const words[] = {"normal", "weight", "bias", "addend", "uniform", "bytes", "indices", "sorted", "npy", NULL};
+    static const enum tensor_values values[] = {VALUES_OPERAND, VALUES_WEIGHT,  VALUES_BIAS,   VALUES_ADDEND, VALUES_UNIFORM,
+                                                VALUES_BYTES,   VALUES_INDICES, VALUES_SORTED, VALUES_FILE};
+    bool map = n && n->kind == NODE_MAP;
+    int word = !n ? 0 : map && n->count != 1 ? -1 : node_word(map ? n->keys[0] : n, "data", words, err);
+    const struct node *with = map && word >= 0 ? n->items[0] : NULL;
+    t->role.values = word < 0 ? VALUES_OPERAND : f->tensor_count == 0 && values[word] == VALUES_OPERAND ? VALUES_INPUT : values[word];
+    t->high = 1;
+    if (map && n->count != 1)
+        return node_error(n, err, "data: a word, or a map of one word, like {uniform: [0, 1]} or {indices: rows}");
+    if (word < 0)
+        return false;
+    if (values[word] == VALUES_INDICES)
+        return with ? (t->below = read_expr(f, with, err)) != NULL : node_error(n, err, "data: indices below what? like {indices: rows}");
+    if (values[word] == VALUES_FILE) {
+        const char *name = with ? node_text(with, "npy", err) : NULL;
+        t->values_npy = name ? beside(f, name) : NULL;
+        return name || (!with && node_error(n, err, "data: which file? like {npy: input.npy}"));
+    }
+    if (values[word] == VALUES_UNIFORM && with)
+        return (with->kind == NODE_LIST && with->count == 2) || node_error(with, err, "uniform: a list of two is expected, like [0, 1]")
+                   ? node_real(with->items[0], "uniform", -1e30, 1e30, &t->low, err) &&
+                         node_real(with->items[1], "uniform", t->low, 1e30, &t->high, err)
+                   : false;
+    return !with || node_error(with, err, "data: %s takes no value", words[word]);
+}
+
+static bool read_tensor(struct op_file *f, const struct node *key, const struct node *n, struct error *err)
+{
+    static const char *const keys[] = {"shape", "dtype", "data", "written", "constant", "layout", "when", "what", NULL},
+                             *const layouts[] = {"linear", "image", NULL};
+    struct op_file_tensor *t = &f->tensors[f->tensor_count];
+    const struct node *shape = node_get(n, "shape"), *dtype = node_get(n, "dtype"), *data = node_get(n, "data"),
+                      *written = node_get(n, "written"), *constant = node_get(n, "constant"), *layout = node_get(n, "layout"),
+                      *when = node_get(n, "when"), *what = node_get(n, "what");
+    if (n->kind != NODE_MAP)
+        return node_error(n, err, "tensor '%s': a map is expected, like {shape: [rows, cols]}", key->text);
+    if (!node_check_keys(n, key->text, keys, err) || !new_name(f, key, "tensor", err))
+        return false;
+    if (!shape || shape->kind != NODE_LIST || shape->count < 1 || shape->count > TENSOR_MAX_RANK)
+        return node_error(shape ? shape : key, err, "tensor '%s': a `shape:` of 1 to %d sizes, outermost first, like [rows, cols]",
+                          key->text, TENSOR_MAX_RANK);
+    *t = (struct op_file_tensor){.role = {.name = key->text, .slot = f->tensor_count}, .node = key};
+    int word = dtype ? node_word(dtype, "dtype", dtype_names, err) : 0, place = layout ? node_word(layout, "layout", layouts, err) : 0;
+    if (word < 0 || place < 0 || (written && !node_bool(written, "written", &t->role.output, err)) ||
+        (constant && !node_bool(constant, "constant", &t->role.constant, err)) || (what && !(t->what = node_text(what, "what", err))) ||
+        !read_exprs(f, shape, &t->shape, &t->rank, err) || (when && !(t->when = read_expr(f, when, err))))
+        return false;
+    t->image = place == 1;
+    t->role.dtype = dtype ? dtype_parse(dtype_names[word]) : DTYPE_NONE;
+    t->role.layouts = t->image ? LAYOUTS_ALL : BIT(LAYOUT_LINEAR);
+    if (t->image && t->rank != 4)
+        return node_error(shape, err, "tensor '%s': an image has four axes, [n, c, h, w]", key->text);
+    if (t->role.dtype == DTYPE_F64 && !t->role.output)
+        return node_error(dtype, err, "tensor '%s': values are drawn in f32 at most", key->text);
+    if (t->role.output && data)
+        return node_error(data, err, "tensor '%s' is written: it has no data", key->text);
+    if (!read_data(f, t, data, err))
+        return false;
+    f->tensor_count++;
+    return true;
+}
+
+static bool read_tensors(struct op_file *f, const struct node *n, struct error *err)
+{
+    const struct tensor_role **roles = xcalloc(OP_MAX_TENSORS + 1, sizeof *roles);
+    bool reads = false, writes = false;
+    f->op.roles = roles;
+    if (!n || n->kind != NODE_MAP)
+        return node_error(n ? n : f->root, err, "an op has `tensors:`, a map: {input: {shape: [n]}, output: {shape: [n], written: yes}}");
+    if (n->count > OP_MAX_TENSORS)
+        return node_error(n, err, "%d tensors; at most %d", n->count, OP_MAX_TENSORS);
+    for (int i = 0; i < n->count; i++) {
+        if (!read_tensor(f, n->keys[i], n->items[i], err))
+            return false;
+        roles[i] = &f->tensors[i].role;
+        f->op.layouts |= f->tensors[i].role.layouts;
+        reads |= !f->tensors[i].role.output;
+        writes |= f->tensors[i].role.output;
+    }
+    if (f->op.layouts & LAYOUTS_ALL)
+        f->op.layouts = LAYOUTS_ALL;
+    if (!reads || f->tensors[0].role.output)
+        return node_error(n, err, "tensors: the first one is read (it gives `same` in heads its meaning)");
+    return writes || node_error(n, err, "tensors: none is `written: yes`");
+}
+
+static bool read_dtypes(struct op_file *f, const struct node *n, struct error *err)
+{
+    int total = !n ? 0 : n->kind == NODE_LIST ? n->count : 1;
+    if (!n)
+        f->op.dtypes = BIT(DTYPE_F32);
+    for (int i = 0; i < total; i++) {
+        int word = node_word(n->kind == NODE_LIST ? n->items[i] : n, "dtype", dtype_names, err);
+        if (word < 0)
+            return false;
+        f->op.dtypes |= BIT(dtype_parse(dtype_names[word]));
+    }
+    return f->op.dtypes || node_error(n, err, "dtype: an empty list");
+}
+
+/* An argument of the reference kernel is a tensor, what goes with a written one (NAME_magnitude), a field or a let. */
+static bool read_args(struct op_file *f, const struct node *n, struct error *err)
+{
+    const char *words[OP_MAX_TENSORS * 2 + WORK_VALUES * 2 + 4];
+    int count = 0;
+    for (int i = 0; i < f->tensor_count; i++) {
+        words[count++] = f->tensors[i].role.name;
+        if (f->tensors[i].role.output)
+            words[count++] = text_format("%s_magnitude", f->tensors[i].role.name); /* kept: the op lives as long as the process */
+    }
+    for (int i = 0; f->symbol_names[i + 3]; i++)
+        words[count++] = f->symbol_names[i];
+    words[count] = NULL;
+    if (!n || n->kind != NODE_LIST || !n->count)
+        return node_error(n ? n : f->root, err, "reference: `args:`, a list of tensors and fields in the order of the kernel's parameters");
+    f->args = xcalloc((size_t)n->count + 1, sizeof *f->args);
+    for (int i = 0; i < n->count; i++) {
+        int word = node_word(n->items[i], "args", words, err);
+        if (word < 0)
+            return false;
+        f->args[f->arg_count++] = xstrdup(words[word]);
+    }
+    return true;
+}
+
+static bool read_kernel(struct op_file *f, const struct node *n, struct error *err)
+{
+    static const char *const keys[] = {"kernel", "source", "threads", "args", NULL};
+    const struct node *source = node_get(n, "source"), *threads = node_get(n, "threads");
+    const char *name = node_check_keys(n, "reference", keys, err) ? node_text(node_get(n, "kernel"), "kernel", err) : NULL;
+    if (!name || (source && !node_text(source, "source", err)))
+        return false;
+    if (!threads)
+        return node_error(n, err, "reference: `threads:`, how many the kernel is launched with, like rows * cols");
+    char *usual = text_format("%s.cu", f->op.name);
+    f->from = REFERENCE_KERNEL;
+    f->function = xstrdup(name);
+    f->source = beside(f, source ? source->text : usual);
+    free(usual);
+    if (!file_exists(f->source))
+        return node_error(source ? source : n, err, "reference: there is no %s", f->source);
+    return (f->threads = read_expr(f, threads, err)) && read_args(f, node_get(n, "args"), err);
+}
+
+static bool read_python(struct op_file *f, const struct node *n, struct error *err)
+{
+    static const char *const keys[] = {"python", NULL};
+    const struct node *where = node_get(n, "python");
+    const char *text = node_check_keys(n, "reference", keys, err) ? node_text(where, "python", err) : NULL,
+               *colon = text ? strrchr(text, ':') : NULL;
+    if (!text)
+        return false;
+    if (!colon || colon == text || !colon[1])
+        return node_error(where, err, "python: FILE:FUNCTION is expected, like softmax.py:softmax");
+    char *file = xstrndup(text, (size_t)(colon - text));
+    f->from = REFERENCE_PYTHON;
+    f->function = xstrdup(colon + 1);
+    f->source = beside(f, file);
+    free(file);
+    return file_exists(f->source) || node_error(where, err, "reference: there is no %s", f->source);
+}
+
+static bool read_npy(struct op_file *f, const struct node *n, struct error *err)
+{
+    const struct node *files = node_get(n, "npy");
+    f->from = REFERENCE_NPY;
+    if (files->kind != NODE_MAP)
+        return node_error(files, err, "npy: a map of the written tensors is expected, like {output: output.npy}");
+    for (int i = 0; i < f->tensor_count; i++) {
+        struct op_file_tensor *t = &f->tensors[i];
+        const struct node *file = node_get(files, t->role.name);
+        if (t->role.output && (!file || !node_text(file, "npy", err)))
+            return node_error(files, err, "npy: no file for the written tensor %s", t->role.name);
+        if (!t->role.output && t->role.values != VALUES_FILE)
+            return node_error(t->node, err,
+                              "reference npy: tensor %s needs `data: {npy: FILE}` too: the result in a file is that of one input",
+                              t->role.name);
+        if (t->role.output)
+            t->reference_npy = beside(f, file->text);
+    }
+    const char *names[OP_MAX_TENSORS + 1];
+    int count = 0;
+    for (int i = 0; i < f->tensor_count; i++)
+        if (f->tensors[i].role.output)
+            names[count++] = f->tensors[i].role.name;
+    names[count] = NULL;
+    return node_check_keys(files, "npy", names, err);
+}
+
+static bool read_reference(struct op_file *f, struct error *err)
+{
+    static const char *const keys[] = {"kernel", "source", "threads", "args", "python", "npy", NULL};
+    const struct node *n = node_get(f->root, "reference");
+    if (!n)
+        return node_error(f->root, err, "an op has a `reference:` - a kernel in double, a function of Python, or .npy files");
+    if (!node_check_keys(n, "reference", keys, err))
+        return false;
+    if (node_get(n, "kernel"))
+        return read_kernel(f, n, err);
+    if (node_get(n, "python"))
+        return read_python(f, n, err);
+    return node_get(n, "npy") ? read_npy(f, n, err) : node_error(n, err, "reference: `kernel:`, `python:` or `npy:`");
+}
+
+static void add_flow(const struct node *n, struct text *t)
+{
+    if (n->kind == NODE_MAP || n->kind == NODE_LIST) {
+        text_add(t, n->kind == NODE_MAP ? "{" : "[");
+        for (int i = 0; i < n->count; i++) {
+            text_addf(t, "%s%s%s", i ? ", " : "", n->kind == NODE_MAP ? n->keys[i]->text : "", n->kind == NODE_MAP ? ": " : "");
+            add_flow(n->items[i], t);
+        }
+        text_add(t, n->kind == NODE_MAP ? "}" : "]");
+    } else {
+        text_add(t, n->text ? n->text : "null");
+    }
+}
+
+/* What `bench try` runs; the keys of its layers are read like any layer's when it does. */
+static bool read_trial(struct op_file *f, struct error *err)
+{
+    const struct node *trial = node_get(f->root, "trial"), *crop = node_get(f->root, "crop");
+    struct text t = {0};
+    if (!trial || trial->kind != NODE_MAP || !trial->count)
+        return node_error(trial ? trial : f->root, err, "an op has `trial:`, the layers of bench try: {usual: {rows: 1024, cols: 1000}}");
+    text_add(&t, "layers:\n");
+    for (int i = 0; i < trial->count; i++) {
+        if (trial->items[i]->kind != NODE_MAP)
+            return node_error(trial->items[i], err, "trial: layer '%s' is a map, like {rows: 1024}", trial->keys[i]->text);
+        text_addf(&t, "  %s: {op: %s%s", trial->keys[i]->text, f->op.name, trial->items[i]->count ? ", " : "");
+        struct text layer = {0};
+        add_flow(trial->items[i], &layer);
+        text_addf(&t, "%s\n", text_get(&layer) + 1); /* its own brace closes ours */
+        text_free(&layer);
+    }
+    f->op.trial = text_take(&t);
+    if (!crop)
+        return true;
+    const char **names = xcalloc((size_t)f->field_count + 1, sizeof *names);
+    int64_t ignored;
+    for (int i = 0; i < f->field_count; i++)
+        names[i] = f->op.fields[i].name;
+    bool ok = node_check_keys(crop, "crop", names, err);
+    for (int i = 0; ok && i < crop->count; i++)
+        ok = node_int(crop->items[i], crop->keys[i]->text, 1, SHAPE_MAX_ELEMENTS, &ignored, err);
+    free(names);
+    add_flow(crop, &t);
+    f->op.crop = text_take(&t);
+    return ok;
+}
+
+static bool read_words(struct op_file *f, struct error *err)
+{
+    static const char *const keys[] = {"about", "fields", "let",   "needs", "tensors", "dtype", "math",      "flop", "bytes",
+                                       "terms", "exact",  "naive", "row0",  "trial",   "crop",  "reference", NULL},
+                             *const maths[] = {"none", NULL};
+    const struct node *about = node_get(f->root, "about"), *naive = node_get(f->root, "naive"), *row0 = node_get(f->root, "row0"),
+                      *math = node_get(f->root, "math"), *exact = node_get(f->root, "exact");
+    if (!node_check_keys(f->root, f->op.name, keys, err))
+        return false;
+    if (!about)
+        return node_error(f->root, err, "an op has `about:`, a sentence that says what it computes");
+    f->exact = true;
+    f->op.about = node_text(about, "about", err);
+    f->op.naive = naive ? node_text(naive, "naive", err) : "naive";
+    f->op.row0 = row0 ? node_text(row0, "row0", err) : NULL;
+    f->op.has_math = !math;
+    return f->op.about && f->op.naive && (!row0 || f->op.row0) && (!math || node_word(math, "math", maths, err) >= 0) &&
+           (!exact || node_bool(exact, "exact", &f->exact, err));
+}
+
+static void hash_parts(struct op_file *f, const char *text, size_t bytes)
+{
+    struct hash *h = hash_begin();
+    hash_add(h, text, bytes);
+    const char *others[OP_MAX_TENSORS * 2 + 1] = {f->source};
+    int count = 1;
+    for (int i = 0; i < f->tensor_count; i++) {
+        others[count++] = f->tensors[i].values_npy;
+        others[count++] = f->tensors[i].reference_npy;
+    }
+    for (int i = 0; i < count; i++) {
+        size_t size;
+        char *content = others[i] ? file_read(others[i], 1u << 31, &size, NULL) : NULL;
+        if (content)
+            hash_add(h, content, size);
+        free(content);
+    }
+    hash_end(h, f->hash);
+}
+
+static char *elements_of(const struct op_file *f)
+{
+    struct text t = {0};
+    int i = 0;
+    while (!f->tensors[i].role.output)
+        i++;
+    for (int k = 0; k < f->tensors[i].rank; k++) {
+        const char *size = expr_text(f->tensors[i].shape[k]);
+        bool plain = !strpbrk(size, " +-/%");
+        text_addf(&t, "%s%s%s%s", k ? " * " : "", plain ? "" : "(", size, plain ? "" : ")");
+    }
+    return text_take(&t);
+}
+
+struct op_file *op_file_read(const char *path, struct error *err)
+{
+    struct op_file *f = xcalloc(1, sizeof *f);
+    size_t bytes;
+    char *text = file_read(path, NODE_MAX_BYTES, &bytes, err), *real = realpath(path, NULL);
+    f->path = real ? real : xstrdup(path);
+    f->op = (struct op){.name = xstrndup(file_base(path), strlen(file_base(path)) - strlen(".yaml")),
+                        .file = f,
+                        .finish = op_file_finish,
+                        .tensors = op_file_tensors,
+                        .flop = op_file_flop};
+    f->root = text ? node_parse_text(path, text, bytes, 1, 1, err) : NULL;
+    bool ok = f->root &&
+              (name_ok(f->op.name) || node_error(f->root, err, "an op's file is called as the op: lower case letters, digits, _")) &&
+              read_words(f, err) && read_fields(f, node_get(f->root, "fields"), err) && read_lets(f, node_get(f->root, "let"), err) &&
+              read_exprs(f, node_get(f->root, "needs"), &f->needs, &f->need_count, err) &&
+              read_tensors(f, node_get(f->root, "tensors"), err) && read_dtypes(f, node_get(f->root, "dtype"), err) &&
+              read_optional(f, "flop", &f->flop, err) && read_optional(f, "bytes", &f->bytes, err) &&
+              read_optional(f, "terms", &f->terms, err) && read_reference(f, err) && read_trial(f, err);
+    if (ok) {
+        hash_parts(f, text, bytes);
+        f->op.elements = elements_of(f);
+    }
+    free(text);
+    return ok ? f : NULL;
+}

@@ -1,0 +1,247 @@
+/* Ops that are files: what they say becomes a work, its data are what docs/OP.md promises, and what is broken is named with its place. */
+#include "works.h"
+#include "base/file.h"
+#include "base/npy.h"
+#include "base/text.h"
+#include "op/file.h"
+#include <stdio.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/bench_op_file_XXXXXX";
+
+static char *put(const char *name, const char *text, size_t bytes)
+{
+    char *path = file_join(dir, name);
+    struct error err = {0};
+    if (!file_write(path, text, bytes, &err))
+        fail_msg("%s", err.text);
+    return path;
+}
+
+static const char kinds[] = "about: every kind of data\n"
+                            "fields: {rows: 6, cols: {default: 40, max: 64}, top: {default: 50}, ratio: {type: real, default: 0.25}, of: "
+                            "{words: [a, b], default: b}}\n"
+                            "let: {all: rows * cols, half: all / 2}\n"
+                            "needs: rows * 2 <= cols\n"
+                            "tensors:\n"
+                            "  plain: {shape: [rows, cols]}\n"
+                            "  share: {shape: [all], data: {uniform: [-3, 2.5]}, when: of == 'b'}\n"
+                            "  pixel: {shape: [rows, cols], dtype: u8}\n"
+                            "  place: {shape: [rows, cols], dtype: i32, data: {indices: top}}\n"
+                            "  order: {shape: [rows, cols], data: sorted}\n"
+                            "  out: {shape: [half, 2], dtype: f64, written: yes}\n"
+                            "dtype: [f32, f16]\n"
+                            "flop: 3 * all\n"
+                            "terms: cols\n"
+                            "exact: no\n"
+                            "reference: {npy: {out: out.npy}}\n"
+                            "trial: {one: {rows: 2}}\n";
+
+/* One op is enough: it stays for the process. Its reference is no file here, and nobody asks for it. */
+static void load(void)
+{
+    struct error err = {0};
+    struct text t = {0};
+    text_add(&t, kinds);
+    char *at = strstr(t.data, "reference:"), *end = strchr(at, '\n');
+    char *text =
+        text_format("%.*sreference: {kernel: k, threads: all, args: [plain, out, half, ratio]}%s", (int)(at - t.data), t.data, end);
+    char *cu = put("kinds.cu", "//", 2), *path = put("kinds.yaml", text, strlen(text));
+    const char *extra[] = {path, NULL};
+    if (!op_load(extra, &err) || !op_load(extra, &err))
+        fail_msg("%s", err.text);
+    text_free(&t);
+    free(text);
+    free(cu);
+    free(path);
+}
+
+static struct work kinds_work(void)
+{
+    struct work w = {.op = op_find("kinds"), .dtype = DTYPE_F16, .layout = LAYOUT_LINEAR, .seed = 3};
+    int64_t ratio;
+    double quarter = 0.25;
+    memcpy(&ratio, &quarter, sizeof ratio);
+    const int64_t values[] = {6, 40, 50, ratio, 1};
+    memcpy(w.value, values, sizeof values);
+    return w;
+}
+
+static void test_work(void **state)
+{
+    load();
+    struct work w = kinds_work();
+    finish(&w);
+    struct tensor t;
+    struct value v;
+    assert_true(work_symbol(&w, "half", &v) && v.i == 120);
+    assert_true(work_symbol(&w, "ratio", &v) && v.kind == VALUE_REAL && v.d == 0.25);
+    assert_true(work_symbol(&w, "of", &v) && v.kind == VALUE_TEXT && !strcmp(v.text, "b"));
+    assert_true(work_tensor(&w, "out", &t) && t.rank == 2 && t.dim[0] == 120 && t.dim[1] == 2 && t.dtype == DTYPE_F64 && t.written);
+    assert_true(work_tensor(&w, "share", &t) && t.dim[0] == 240 && t.dtype == DTYPE_F16);
+    assert_true(work_flop(&w) == 720 && work_terms(&w) == 40);
+    assert_true(work_bytes(&w) == 240 * (2 + 2 + 1 + 4 + 2 + 8));
+    char first[HASH_TEXT], second[HASH_TEXT];
+    work_key(&w, first);
+    w.value[4] = 0;
+    finish(&w);
+    assert_false(work_tensor(&w, "share", &t));
+    work_key(&w, second);
+    assert_string_not_equal(first, second);
+    w.value[0] = 21;
+    refused(w, "kinds needs rows * 2 <= cols: 42 > 40");
+    w.value[0] = 0;
+    refused(w, "rows = 0 is not between 1");
+    w.value[0] = 2, w.value[1] = 65;
+    refused(w, "cols = 65 is not between 1 and 64");
+    w = kinds_work(), w.dtype = DTYPE_BF16;
+    refused(w, "does not work on bf16");
+    w = kinds_work(), w.mask.pattern = MASK_FULL;
+    refused(w, "takes no mask");
+}
+
+static const float *values_of(const struct op_data *d, const char *name)
+{
+    return op_data_of(op_find("kinds"), (struct op_data *)(uintptr_t)d, name)->value;
+}
+
+static void test_data(void **state)
+{
+    load();
+    struct error err = {0};
+    struct work w = kinds_work();
+    struct op_data d;
+    finish(&w);
+    for (int part = 0; part < 2; part++) {
+        assert_true(op_data_inputs(&w, (enum data_part)part, &d, &err));
+        const float *share = values_of(&d, "share"), *pixel = values_of(&d, "pixel"), *place = values_of(&d, "place"),
+                    *order = values_of(&d, "order"), *plain = values_of(&d, "plain");
+        float least = 9, most = -9, dark = 999, light = -1;
+        for (int i = 0; i < 240; i++) {
+            least = fminf(least, share[i]), most = fmaxf(most, share[i]);
+            dark = fminf(dark, pixel[i]), light = fmaxf(light, pixel[i]);
+            assert_true(pixel[i] == rintf(pixel[i]) && place[i] == rintf(place[i]) && place[i] >= 0 && place[i] < 50);
+            assert_true(i % 40 == 0 || order[i - 1] <= order[i]);
+            assert_true(part == 1 || (plain[i] != 0 && plain[i] == rintf(plain[i]) && fabsf(plain[i]) <= 4));
+            for (int k = i / 40 * 40; k < i; k++)
+                assert_true(place[k] != place[i]);
+        }
+        assert_true(least >= -3 && least < -2.5 && most <= 2.5 && most > 2 && dark >= 0 && dark < 20 && light <= 255 && light > 235);
+        op_data_free(&d);
+    }
+}
+
+/* A file like `kinds` with one line changed is refused with these words. */
+static void broken(const char *line, const char *with, const char *place, const char *want)
+{
+    struct error err = {0};
+    char *found = strstr(kinds, line), *name = xstrdup("broken_x.yaml");
+    assert_non_null(found);
+    char *text = text_format("%.*s%s%s", (int)(found - kinds), kinds, with, found + strlen(line)), *path = put(name, text, strlen(text));
+    const char *extra[] = {path, NULL};
+    char *whole = text_format("%s:%s: ", path, place);
+    if (op_load(extra, &err))
+        fail_msg("accepted: %s", with);
+    if (!strstr(err.text, whole) || !strstr(err.text, want))
+        fail_msg("said '%s', wanted '%s... %s'", err.text, whole, want);
+    assert_int_equal(err.kind, ERROR_USAGE);
+    free(whole);
+    free(path);
+    free(text);
+    free(name);
+}
+
+static void test_broken(void **state)
+{
+    broken("about:", "abuot:", "1:1", "abuot");
+    broken("cols: {default: 40, max: 64}", "cols: {default: 70, max: 64}", "2:35", "64");
+    broken("rows: 6", "Rows: 6", "2:10", "lower case");
+    broken("rows: 6", "dtype: 6", "2:10", "taken");
+    broken("of: {words: [a, b], default: b}", "of: {words: [a, b], default: c}", "2:134", "'c'");
+    broken("half: all / 2", "half: hall / 2", "3:31", "hall");
+    broken("half: all / 2", "half: half / 2", "3:31", "half");
+    broken("let: {all: rows * cols, half: all / 2}", "let: {all: rows * cols, rows: 2}", "3:25", "taken");
+    broken("plain: {shape: [rows, cols]}", "plain: {shape: []}", "6:18", "shape");
+    broken("plain: {shape: [rows, cols]}", "plain: {shape: [rows, kols]}", "6:25", "kols");
+    broken("data: sorted", "data: sordid", "10:38", "sordid");
+    broken("{indices: top}", "indices", "9:50", "below what");
+    broken("{uniform: [-3, 2.5]}", "{uniform: [3, 2]}", "7:45", "uniform");
+    broken("dtype: f64, written: yes", "dtype: f64", "11:34", "f32 at most");
+    broken("dtype: [f32, f16]", "dtype: [f32, f61]", "12:14", "f61");
+    broken("reference: {npy: {out: out.npy}}", "reference: {npy: {out: out.npy}}", "6:3", "needs `data: {npy: FILE}` too");
+    broken("reference: {npy: {out: out.npy}}", "reference: {kernel: k, args: [plain], threads: 1}", "16:12", "there is no");
+    broken("reference: {npy: {out: out.npy}}", "reference: {python: nowhere.py}", "16:21", "FILE:FUNCTION");
+    broken("reference: {npy: {out: out.npy}}", "reference: {cuda: k}", "16:13", "cuda");
+}
+
+static void test_npy(void **state)
+{
+    struct error err = {0};
+    struct npy a;
+    const int64_t dim[] = {2, 3};
+    const float values[] = {1, -2.5f, 3, 0, 1e30f, -0.0f};
+    char *path = file_join(dir, "a.npy");
+    size_t bytes;
+    assert_true(npy_write(path, dim, 2, values, &err) && npy_read_shape(path, dim, 2, &a, &err));
+    assert_true(a.count == 6 && a.value[1] == -2.5 && a.value[4] == (double)1e30f);
+    npy_free(&a);
+    assert_false(npy_read_shape(path, dim, 1, &a, &err));
+    assert_non_null(strstr(err.text, "its shape is 2 x 3, the op's is 2"));
+    char *file = file_read(path, 1 << 20, &bytes, &err);
+    for (size_t keep = 0; keep < bytes; keep++) { /* cut anywhere: one error, no wrong read */
+        char *cut = put("cut.npy", file, keep);
+        assert_false(npy_read(cut, &a, &err));
+        free(cut);
+    }
+    static const char *const headers[] = {"{'descr': '>f4', 'fortran_order': False, 'shape': (1,), }",
+                                          "{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }",
+                                          "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }",
+                                          "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }",
+                                          "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999), }",
+                                          "{'descr': '<f4', 'fortran_order': False, 'shape': (1",
+                                          "{'descr': 'O', 'shape': (1,)}",
+                                          "{}"};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        char *text = text_format("....NUMPY...%s....", headers[i]);
+        text[3] = '\x93', text[9] = 1, text[10] = 0;
+        char *start = text + 3;
+        start[6] = 1, start[7] = 0, start[8] = (char)strlen(headers[i]), start[9] = 0;
+        memmove(start + 10, headers[i], strlen(headers[i]) + 1);
+        char *bad = put("bad.npy", start, 10 + strlen(headers[i]));
+        if (npy_read(bad, &a, &err))
+            fail_msg("accepted %s", headers[i]);
+        free(bad);
+        free(text);
+    }
+    unsigned char whole[128] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+    const char *header = "{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }";
+    whole[8] = (unsigned char)strlen(header);
+    memcpy(whole + 10, header, strlen(header));
+    memcpy(whole + 10 + strlen(header), "\xff\xff\x00\x01", 4);
+    char *shorts = put("i2.npy", (char *)whole, 14 + strlen(header));
+    assert_true(npy_read(shorts, &a, &err) && a.rank == 1 && a.value[0] == -1 && a.value[1] == 256);
+    npy_free(&a);
+    free(shorts);
+    free(file);
+    free(path);
+}
+
+static int set_up(void **state)
+{
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    char *command = text_format("rm -rf '%s'", dir);
+    int failed = system(command);
+    free(command);
+    return failed;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_work), cmocka_unit_test(test_data), cmocka_unit_test(test_broken),
+                                       cmocka_unit_test(test_npy)};
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
