@@ -17,8 +17,9 @@ static const struct {
     [DTYPE_U8] = {"u8", "unsigned char", 1, 0, 255},
     [DTYPE_I32] = {"i32", "int", 4, 0, 0x1p31 - 1},
     [DTYPE_U32] = {"u32", "unsigned", 4, 0, 0x1p32 - 1},
+    [DTYPE_U16] = {"u16", "unsigned short", 2, 0, 65535},
 };
-const char *const dtype_names[] = {"f32", "f16", "bf16", "f64", "i8", "u8", "i32", "u32", NULL};
+const char *const dtype_names[] = {"f32", "f16", "bf16", "f64", "i8", "u8", "i32", "u32", "u16", NULL};
 const char *const layout_names[] = {"NCHW", "NHWC", "KCRS", "KRSC", "RSCK", "CRSK", "bits", "linear", NULL};
 const char *const math_names[] = {"f32", "tf32", "f16_acc32", "f16_acc16", "bf16_acc32", "i8_acc32", NULL};
 
@@ -180,6 +181,7 @@ double dtype_get(enum dtype t, const void *array, size_t i)
     case DTYPE_U8: return ((const uint8_t *)array)[i];
     case DTYPE_I32: return ((const int32_t *)array)[i];
     case DTYPE_U32: return ((const uint32_t *)array)[i];
+    case DTYPE_U16: return ((const uint16_t *)array)[i];
     case DTYPE_NONE:
     case DTYPE_COUNT: break;
     }
@@ -197,6 +199,7 @@ void dtype_set(enum dtype t, void *array, size_t i, double v)
     case DTYPE_U8: ((uint8_t *)array)[i] = (uint8_t)v; break;
     case DTYPE_I32: ((int32_t *)array)[i] = (int32_t)v; break;
     case DTYPE_U32: ((uint32_t *)array)[i] = (uint32_t)v; break;
+    case DTYPE_U16: ((uint16_t *)array)[i] = (uint16_t)v; break;
     case DTYPE_NONE:
     case DTYPE_COUNT: break;
     }

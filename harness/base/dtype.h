@@ -6,14 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum dtype { DTYPE_NONE, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_F64, DTYPE_I8, DTYPE_U8, DTYPE_I32, DTYPE_U32, DTYPE_COUNT };
+enum dtype { DTYPE_NONE, DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_F64, DTYPE_I8, DTYPE_U8, DTYPE_I32, DTYPE_U32, DTYPE_U16, DTYPE_COUNT };
 
 /* "f32", "f16" ...; DTYPE_NONE for an unknown name. dtype_names lists the valid ones (NULL-terminated). */
 enum dtype dtype_parse(const char *name);
 const char *dtype_name(enum dtype t);
 extern const char *const dtype_names[];
 size_t dtype_bytes(enum dtype t);
-/* The CUDA C spelling: float, __half, __nv_bfloat16, double, signed char, unsigned char, int, unsigned. */
+/* The CUDA C spelling: float, __half, __nv_bfloat16, double, signed char, unsigned char, int, unsigned, unsigned short. */
 const char *dtype_cuda(enum dtype t);
 /* Unit roundoff of a floating type: f32 2^-24, f16 2^-11, bf16 2^-8, f64 2^-53; 0 for integers. */
 double dtype_unit_roundoff(enum dtype t);

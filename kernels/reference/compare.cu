@@ -9,6 +9,16 @@ static __device__ double value_at(const void *storage, int type, int64_t at)
         return __bfloat162float(((const __nv_bfloat16 *)storage)[at]);
     if (type == I8)
         return ((const int8_t *)storage)[at];
+    if (type == U8)
+        return ((const uint8_t *)storage)[at];
+    if (type == U16)
+        return ((const uint16_t *)storage)[at];
+    if (type == I32)
+        return ((const int32_t *)storage)[at];
+    if (type == U32)
+        return ((const uint32_t *)storage)[at];
+    if (type == F64)
+        return ((const double *)storage)[at];
     return ((const float *)storage)[at];
 }
 
@@ -20,7 +30,7 @@ static __device__ double rounded(int type, double v)
         return __bfloat162float(__double2bfloat16(v));
     if (type == I8)
         return fmax(-127.0, fmin(127.0, rint(v)));
-    return (float)v;
+    return type == F32 ? (float)v : type == F64 ? v : trunc(v); /* of whole numbers as the CPU stores them */
 }
 
 /* What counts[] holds afterwards. */

@@ -81,6 +81,14 @@ extern "C" __global__ void data_pack(const float *from, void *to, int type, int6
             ((__nv_bfloat16 *)to)[e.at] = __float2bfloat16_rn(v);
         else if (type == I8)
             ((int8_t *)to)[e.at] = (int8_t)v;
+        else if (type == U8)
+            ((uint8_t *)to)[e.at] = (uint8_t)v;
+        else if (type == U16)
+            ((uint16_t *)to)[e.at] = (uint16_t)v;
+        else if (type == I32)
+            ((int32_t *)to)[e.at] = (int32_t)v;
+        else if (type == U32)
+            ((uint32_t *)to)[e.at] = (uint32_t)v;
         else
             ((float *)to)[e.at] = v;
     }

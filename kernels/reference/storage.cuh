@@ -5,11 +5,11 @@
 #include <cuda_fp16.h>
 #include <cuda/std/cstdint>
 
-enum { F32 = 1, F16, BF16, I8 = 5 };
+enum { F32 = 1, F16, BF16, F64, I8, U8, I32, U32, U16 };
 
 static __device__ double roundoff(int64_t type)
 {
-    return type == F16 ? 0x1p-11 : type == BF16 ? 0x1p-8 : 0x1p-24;
+    return type == F16 ? 0x1p-11 : type == BF16 ? 0x1p-8 : type == F32 ? 0x1p-24 : type == F64 ? 0x1p-53 : 0;
 }
 
 /* Half of the smallest number above zero: what is lost at most of a value that underflows. */

@@ -107,6 +107,57 @@ static void same_as_the_cpu(const struct work *w, enum data_part part)
     op_data_free(&host);
 }
 
+/* Every element type is stored there as the CPU stores it, and compared as the CPU compares it. */
+static void types_agree(void **arg)
+{
+    need_card();
+    static const char *const ops[] = {"thumbnails", "frames", "reduce"};
+    for (int i = 0; i < 3; i++) {
+        struct error err = {0};
+        struct work w = {.op = op_find(ops[i]), .dtype = DTYPE_F32, .layout = i ? LAYOUT_LINEAR : LAYOUT_NHWC, .seed = 5};
+        const int64_t values[3][6] = {{2, 30, 40, 5, 13, 11}, {1, 12, 16, 7, 9, 0}, {3, 50, 0, 0, 0, 0}};
+        struct op_data host = {0};
+        struct tensor list[OP_MAX_TENSORS];
+        memcpy(w.value, values[i], sizeof values[i]);
+        finish(&w);
+        if (!card_data_make(card, &w, DATA_PART_PRECISION, &host, &err))
+            fail_msg("%s: %s", ops[i], err.text);
+        struct program p = program_of(&w);
+        for (int k = 0, count = w.op->tensors(&w, list); k < count; k++) {
+            size_t bytes = tensor_bytes(&list[k]), elements = tensor_elements(&list[k]);
+            unsigned char *want = xcalloc(bytes, 1), *got = xcalloc(bytes, 1);
+            struct op_values *v = &host.at[list[k].role->slot];
+            uint64_t address;
+            struct verdict verdict;
+            bool right;
+            assert_true(dev->ops->alloc(dev, "storage", bytes, &address, &err));
+            for (size_t e = 0; list[k].written && e < elements; e++) {
+                size_t at = tensor_index(&list[k], e);
+                dtype_set(list[k].dtype, want, at, v->reference[e]);
+            }
+            if (!list[k].written) {
+                tensor_pack(&list[k], v->value, want);
+                assert_true(card_feed(host.card, &list[k], -1, address, &err) && dev->ops->sync(dev, &err));
+                assert_true(dev->ops->read(dev, address, got, bytes, &err));
+                if (memcmp(want, got, bytes))
+                    fail_msg("%s: %s is stored otherwise than by the CPU", ops[i], list[k].role->name);
+            } else {
+                assert_true(dev->ops->write(dev, address, want, bytes, &err));
+                assert_true(card_verify(host.card, &p, k, address, &right, &verdict, &err) && right);
+                memset(want + bytes / 2, 0x3a, bytes - bytes / 2);
+                assert_true(dev->ops->write(dev, address, want, bytes, &err));
+                assert_true(card_verify(host.card, &p, k, address, &right, &verdict, &err) && !right);
+            }
+            dev->ops->release(dev, address);
+            free(want);
+            free(got);
+        }
+        program_free(&p);
+        card_data_free(host.card);
+        op_data_free(&host);
+    }
+}
+
 static void references_agree(void **arg)
 {
     need_card();
@@ -363,6 +414,7 @@ static int tear_down(void **arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(types_agree),
         cmocka_unit_test(references_agree),
         cmocka_unit_test(rows_need_little),
         cmocka_unit_test(one_element_is_seen),

@@ -171,6 +171,7 @@ static bool map_kind(int dtype, CUtensorMapDataType *out)
     case DTYPE_U8: *out = CU_TENSOR_MAP_DATA_TYPE_UINT8; return true;
     case DTYPE_I32: *out = CU_TENSOR_MAP_DATA_TYPE_INT32; return true;
     case DTYPE_U32: *out = CU_TENSOR_MAP_DATA_TYPE_UINT32; return true;
+    case DTYPE_U16: *out = CU_TENSOR_MAP_DATA_TYPE_UINT16; return true;
     case DTYPE_NONE:
     case DTYPE_COUNT: break;
     }
