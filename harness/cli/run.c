@@ -379,14 +379,22 @@ done:
     return code;
 }
 
+/* The whole name of the op's first rung. Caller frees. */
+static char *rung_of(const struct op *op)
+{
+    return strchr(op->naive, '/') ? xstrdup(op->naive) : text_format("%s/%s", op->name, op->naive);
+}
+
 /* A scenario of the op's standard layers, small enough for a laptop: written beside the run's other files. */
 static char *standard_scenario(const struct op *op, bool masked, const char *dir, struct error *err)
 {
     struct text t = {0};
+    char *rung = rung_of(op);
     text_addf(&t, "scenario: try_%s\nabout: the standard layers of bench try\n%s", op->name, op->trial);
     if (masked && op->masks)
         text_addf(&t, "axes:\n  mask: {values: %s}\n", op->masks);
-    text_addf(&t, "variants: [%s/%s]\non:\n  emu: {crop: %s}\n", op->name, op->naive, op->crop ? op->crop : "{d: 2, h: 24, w: 40}");
+    text_addf(&t, "variants: [%s]\non:\n  emu: {crop: %s}\n", rung, op->crop ? op->crop : "{d: 2, h: 24, w: 40}");
+    free(rung);
     char *path = text_format("%s/try_%s.yaml", dir, op->name);
     if (!file_make_dirs(dir, err) || !file_write(path, t.data, t.len, err)) {
         free(path);
@@ -410,7 +418,7 @@ static int try_once(const char *file, const char *device, const char *out, const
     }
     set = text_format("try=%s", real); /* without its neighbours, which may be broken */
     name = xstrdup(v->name);
-    naive = text_format("%s/%s", v->op->name, v->op->naive);
+    naive = rung_of(v->op);
     path = standard_scenario(v->op, variant_reads_mask(v), out, &err);
     if (!path) {
         code = cli_fail(&err);

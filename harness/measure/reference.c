@@ -24,9 +24,10 @@ struct run {
     const struct work *work;
     struct op_data *data;
     const struct op_file *file;
-    uint64_t at[OP_MAX_TENSORS], magnitude[OP_MAX_TENSORS]; /* by slot; 0: none */
+    uint64_t at[OP_MAX_TENSORS], extra[OP_MAX_TENSORS]; /* by slot; extra: its magnitudes or bounds; 0: none */
     struct tensor tensors[OP_MAX_TENSORS];
     int count;
+    bool bounds; /* it writes bounds, not magnitudes */
 };
 
 static const struct tensor *run_tensor(const struct run *r, const char *name, size_t length)
@@ -63,17 +64,19 @@ static bool run_upload(struct run *r, struct error *err)
 static bool run_argument(struct run *r, const char *name, const struct param *p, unsigned char *packed, struct error *err)
 {
     size_t length = strlen(name);
-    bool magnitude = text_ends(name, "_magnitude");
-    const struct tensor *t = run_tensor(r, name, magnitude ? length - strlen("_magnitude") : length);
-    const struct op_file_tensor *known = NULL;
+    bool magnitude = text_ends(name, "_magnitude"), bound = text_ends(name, "_bound");
+    const struct tensor *t = run_tensor(r, name, length - (magnitude ? strlen("_magnitude") : bound ? strlen("_bound") : 0));
+    bool absent = r->file->stages && !strcmp(name, "boxes"); /* a tensor that this work does not have */
     struct value v = {0};
-    for (int i = 0; !t && i < r->file->tensor_count; i++) /* a tensor that this work does not have */
-        known = !strcmp(r->file->tensors[i].role.name, name) ? &r->file->tensors[i] : known;
-    if (t && magnitude && !r->magnitude[t->role->slot] &&
-        !run_room(r, name, tensor_elements(t) * sizeof(double), &r->magnitude[t->role->slot], err))
+    for (int i = 0; !t && i < r->file->tensor_count; i++)
+        absent |= !strcmp(r->file->tensors[i].role.name, name);
+    if (t && (magnitude || bound) && !r->extra[t->role->slot] &&
+        !run_room(r, name, tensor_elements(t) * sizeof(double), &r->extra[t->role->slot], err))
         return false;
-    if (t || known) {
-        uint64_t address = known ? 0 : magnitude ? r->magnitude[t->role->slot] : r->at[t->role->slot];
+    if (t)
+        r->bounds |= bound;
+    if (t || absent) {
+        uint64_t address = !t ? 0 : magnitude || bound ? r->extra[t->role->slot] : r->at[t->role->slot];
         if (p->bytes != sizeof address || p->kind == PARAM_FLOAT)
             return error_set(err, ERROR_USAGE, "argument %s is a buffer, but the kernel's parameter is not a pointer", name);
         memcpy(packed + p->offset, &address, sizeof address);
@@ -90,6 +93,18 @@ static bool run_argument(struct run *r, const char *name, const struct param *p,
     return true;
 }
 
+/* As many as the op says, or one for each element of its first result. */
+static bool run_threads(const struct run *r, int64_t *threads, struct error *err)
+{
+    *threads = 0;
+    for (int i = r->count - 1; i >= 0; i--)
+        *threads = r->tensors[i].written ? (int64_t)tensor_elements(&r->tensors[i]) : *threads;
+    if (!r->file->threads)
+        return true;
+    return op_file_int(r->work, r->file->threads, threads, err) &&
+           (*threads > 0 || error_set(err, ERROR_USAGE, "threads: %s is %lld", expr_text(r->file->threads), (long long)*threads));
+}
+
 static bool run_launch(struct run *r, struct device_function *function, struct error *err)
 {
     const struct param *params;
@@ -103,10 +118,8 @@ static bool run_launch(struct run *r, struct device_function *function, struct e
     for (int i = 0; i < wanted; i++)
         if (!run_argument(r, r->file->args[i], &params[i], packed, err))
             return false;
-    if (!op_file_int(r->work, r->file->threads, &threads, err))
+    if (!run_threads(r, &threads, err))
         return false;
-    if (threads < 1)
-        return error_set(err, ERROR_USAGE, "threads: %s is %lld", expr_text(r->file->threads), (long long)threads);
     struct device_launch launch = {.grid = {(uint32_t)((threads + REFERENCE_THREADS - 1) / REFERENCE_THREADS), 1, 1},
                                    .block = {REFERENCE_THREADS, 1, 1},
                                    .carveout = -1,
@@ -132,24 +145,31 @@ static bool run_results(struct run *r, double *magnitudes[OP_MAX_TENSORS], struc
             continue;
         if (!r->dev->ops->read(r->dev, r->at[slot], r->data->at[slot].reference, bytes, err))
             return false;
-        if (!r->magnitude[slot])
+        if (!r->extra[slot])
             continue;
         magnitudes[slot] = xmalloc(bytes + 1);
-        if (!r->dev->ops->read(r->dev, r->magnitude[slot], magnitudes[slot], bytes, err))
+        if (!r->dev->ops->read(r->dev, r->extra[slot], magnitudes[slot], bytes, err))
             return false;
     }
     return true;
 }
 
 static bool reference_kernel(struct device *dev, const char *compiler, const struct work *work, struct op_data *data,
-                             double *magnitudes[OP_MAX_TENSORS], struct error *err)
+                             double *magnitudes[OP_MAX_TENSORS], bool *bounds, struct error *err)
 {
     struct run r = {.dev = dev, .work = work, .data = data, .file = work->op->file};
     struct compiled c = {0};
     struct device_module *module = NULL;
     struct device_function *function;
-    struct compile_request request = {.path = r.file->source, .label = "reference", .arch = dev->chip.arch, .compiler = compiler};
-    bool ok = compile(&request, &c, err);
+    char **defines = NULL;
+    int define_count = r.file->stages ? stage_defines(work, &defines, err) : 0;
+    struct compile_request request = {.path = r.file->source,
+                                      .label = "reference",
+                                      .defines = (const char *const *)defines,
+                                      .define_count = define_count,
+                                      .arch = dev->chip.arch,
+                                      .compiler = compiler};
+    bool ok = define_count >= 0 && compile(&request, &c, err);
     struct device_image image = {.label = work->op->name,
                                  .path = r.file->source,
                                  .ptx = c.ptx,
@@ -161,14 +181,18 @@ static bool reference_kernel(struct device *dev, const char *compiler, const str
     for (int i = 0; i < OP_MAX_TENSORS; i++) {
         if (r.at[i])
             dev->ops->release(dev, r.at[i]);
-        if (r.magnitude[i])
-            dev->ops->release(dev, r.magnitude[i]);
+        if (r.extra[i])
+            dev->ops->release(dev, r.extra[i]);
     }
     if (module)
         dev->ops->unload(dev, module);
     if (dev->ops->clear)
         dev->ops->clear(dev);
     compiled_free(&c);
+    for (int i = 0; i < define_count; i++)
+        free(defines[i]);
+    free(defines);
+    *bounds = r.bounds;
     return ok;
 }
 
@@ -189,7 +213,7 @@ static bool reference_files(const struct work *work, struct op_data *data, struc
 
 /* The bound of each element from what its errors are multiplied by, and that there is a number everywhere. */
 static bool reference_settle(const struct work *work, struct op_data *data, const struct op_bounds *is,
-                             double *const magnitudes[OP_MAX_TENSORS], struct error *err)
+                             double *const magnitudes[OP_MAX_TENSORS], bool bounds, struct error *err)
 {
     struct tensor list[OP_MAX_TENSORS];
     for (int i = 0, count = work->op->tensors(work, list); i < count; i++) {
@@ -200,7 +224,9 @@ static bool reference_settle(const struct work *work, struct op_data *data, cons
             if (isnan(v->reference[k]) || !(size >= 0))
                 return error_set(err, ERROR_USAGE, "it leaves element %zu of %s %s", k, list[i].role->name,
                                  isnan(v->reference[k]) ? "unwritten, or NaN" : "without a magnitude of at least 0");
-            double bound = is->sums ? bound_sum(work->math, (double)is->terms, (double)is->least, v->reference[k], size) : 0;
+            double bound = bounds     ? size
+                           : is->sums ? bound_sum(work->math, (double)is->terms, (double)is->least, v->reference[k], size)
+                                      : 0;
             if (v->bound) /* rounding to float must not make it smaller */
                 v->bound[k] = (float)(bound * (1 + 0x1p-23));
         }
@@ -216,13 +242,14 @@ bool reference_make(struct device *dev, const char *compiler, const struct work 
         return op_data_reference(work, data, err);
     struct op_bounds is = op_data_bounds(work, data);
     double *magnitudes[OP_MAX_TENSORS] = {0};
+    bool bounds = false; /* the magnitudes are bounds themselves */
     bool ok = op_data_room(work, data, is.bounds, err);
     switch (f->from) {
-    case REFERENCE_KERNEL: ok = ok && reference_kernel(dev, compiler, work, data, magnitudes, err); break;
+    case REFERENCE_KERNEL: ok = ok && reference_kernel(dev, compiler, work, data, magnitudes, &bounds, err); break;
     case REFERENCE_PYTHON: ok = ok && reference_python(work, part, data, magnitudes, err); break;
     case REFERENCE_NPY: ok = ok && reference_files(work, data, err); break;
     }
-    ok = ok && reference_settle(work, data, &is, magnitudes, err);
+    ok = ok && reference_settle(work, data, &is, magnitudes, bounds, err);
     for (int i = 0; i < OP_MAX_TENSORS; i++)
         free(magnitudes[i]);
     return ok || error_where(err, "the reference of %s", work->op->name);

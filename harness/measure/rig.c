@@ -353,7 +353,7 @@ bool rig_run(struct rig *rig, struct error *err)
 {
     bool first = !rig->has_run;
     rig->has_run = true;
-    if (!rig->program->graph || first)
+    if (!rig->program->graph || !rig->dev->ops->graph_begin || first) /* emu has no graphs: the steps are the same */
         return rig_run_stepwise(rig, NULL, NULL, err);
     struct device_graph **graph = &rig->graphs[rig_view(rig)];
     return (*graph || capture(rig, err)) && rig->dev->ops->graph_launch(rig->dev, *graph, err);

@@ -65,7 +65,7 @@ bool op_file_finish(struct work *work, struct error *err)
             if (!op_file_int(work, f->tensors[i].shape[k], &size, err))
                 return false;
         }
-    return true;
+    return !f->stages || stage_fits(work, err);
 }
 
 int op_file_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS])
@@ -79,7 +79,9 @@ int op_file_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS])
         struct tensor *t = &out[count++];
         *t = (struct tensor){.role = &from->role,
                              .dtype = from->role.dtype != DTYPE_NONE ? from->role.dtype : work->dtype,
-                             .layout = from->image ? work->layout : LAYOUT_LINEAR,
+                             .layout = from->layout  ? from->layout
+                                       : from->image ? work->layout
+                                                     : LAYOUT_LINEAR,
                              .rank = from->rank,
                              .written = from->role.output};
         for (int k = 0; k < t->rank; k++)
@@ -91,7 +93,8 @@ int op_file_tensors(const struct work *work, struct tensor out[OP_MAX_TENSORS])
 
 double op_file_flop(const struct work *work)
 {
-    return work->op->file->flop ? file_real(work, work->op->file->flop) : 0;
+    const struct op_file *f = work->op->file;
+    return f->flop ? file_real(work, f->flop) : f->stages ? stage_flop(work) : 0;
 }
 
 bool op_file_values(const struct work *work, const struct tensor *t, float *to, struct error *err)
@@ -104,6 +107,16 @@ bool op_file_values(const struct work *work, const struct tensor *t, float *to, 
     npy_free(&a);
     convert_round(t->dtype, to, tensor_elements(t));
     return true;
+}
+
+void op_file_box(const struct work *work, const struct op_file_tensor *of, size_t i, int64_t size[2])
+{
+    for (int k = 0; k < 2; k++) {
+        int64_t within = 1;
+        op_file_int(work, of->within[1 - k], &within, NULL);
+        size[k] = of->sizes[i % (size_t)of->size_count][k];
+        size[k] = size[k] < within ? size[k] : within;
+    }
 }
 
 const struct op_file_tensor *op_file_tensor(const struct op *op, const struct tensor_role *role)

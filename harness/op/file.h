@@ -6,6 +6,7 @@
 #define BENCH_OP_FILE_H
 
 #include "op/op.h"
+#include "op/stage.h"
 
 /* Where the reference results come from: a kernel in double, a function of Python, or files. */
 enum reference_from { REFERENCE_KERNEL, REFERENCE_PYTHON, REFERENCE_NPY };
@@ -13,9 +14,13 @@ enum reference_from { REFERENCE_KERNEL, REFERENCE_PYTHON, REFERENCE_NPY };
 struct op_file_tensor {
     struct tensor_role role;
     const struct node *node;
-    const char *what;                 /* NULL: nothing said */
-    struct expr **shape;              /* rank of them, outermost first */
-    struct expr *when, *below;        /* exists only when; indices are below; NULL: always, none */
+    const char *what;          /* NULL: nothing said */
+    struct expr **shape;       /* rank of them, outermost first */
+    struct expr *when, *below; /* exists only when; indices are below; NULL: always, none */
+    struct expr *within[2];    /* VALUES_BOXES: height and width of the image */
+    int64_t (*sizes)[2];       /* VALUES_BOXES: widths and heights, in turn */
+    int size_count;
+    enum layout layout;               /* that it is always stored in; LAYOUT_NONE: linear, or of an image the case's */
     double low, high;                 /* VALUES_UNIFORM */
     char *values_npy, *reference_npy; /* absolute; NULL: none */
     int rank;
@@ -34,7 +39,9 @@ struct op_file {
     struct expr **needs;
     int need_count;
     struct expr *flop, *bytes, *terms; /* NULL: 0; each tensor once; 0 */
-    bool exact;                        /* on small whole numbers every right kernel gives the same bits */
+    struct stage_use *stages;          /* op/stage.h; NULL: none */
+    int stage_count, stage_kinds;
+    bool exact; /* on small whole numbers every right kernel gives the same bits */
     enum reference_from from;
     char *source, *function; /* absolute path of the .cu or .py, and the name in it */
     struct expr *threads;    /* REFERENCE_KERNEL */
@@ -46,9 +53,13 @@ struct op_file {
 /* Op i of those that are files; NULL behind the last. */
 const struct op *op_file_at(int i);
 
+/* An expression over the op's fields and lets; NULL on error. */
+struct expr *op_file_expr(struct op_file *f, const struct node *n, struct error *err);
 /* The value of an expression of the op for a work. */
 bool op_file_value(const struct work *work, const struct expr *e, struct value *out, struct error *err);
 bool op_file_int(const struct work *work, const struct expr *e, int64_t *out, struct error *err);
+/* Width and height of rectangle i of a tensor of VALUES_BOXES. */
+void op_file_box(const struct work *work, const struct op_file_tensor *of, size_t i, int64_t size[2]);
 /* What it says of a tensor of its own. */
 const struct op_file_tensor *op_file_tensor(const struct op *op, const struct tensor_role *role);
 /* The values of a tensor that are those of a .npy file. */

@@ -105,7 +105,7 @@ static bool name_known(void *context, const char *name, bool call)
     return false;
 }
 
-static struct expr *read_expr(struct op_file *f, const struct node *n, struct error *err)
+struct expr *op_file_expr(struct op_file *f, const struct node *n, struct error *err)
 {
     struct expr *e = expr_parse(n, err);
     return e && expr_check(e, name_known, f, f->symbol_names, err) ? e : NULL;
@@ -114,7 +114,7 @@ static struct expr *read_expr(struct op_file *f, const struct node *n, struct er
 static bool read_optional(struct op_file *f, const char *key, struct expr **out, struct error *err)
 {
     const struct node *n = node_get(f->root, key);
-    return !n || (*out = read_expr(f, n, err)) != NULL;
+    return !n || (*out = op_file_expr(f, n, err)) != NULL;
 }
 
 static bool read_exprs(struct op_file *f, const struct node *n, struct expr ***out, int *count, struct error *err)
@@ -122,7 +122,7 @@ static bool read_exprs(struct op_file *f, const struct node *n, struct expr ***o
     int total = !n ? 0 : n->kind == NODE_LIST ? n->count : 1;
     *out = xcalloc((size_t)total + 1, sizeof **out);
     for (int i = 0; i < total; i++)
-        if (!((*out)[(*count)++] = read_expr(f, n->kind == NODE_LIST ? n->items[i] : n, err)))
+        if (!((*out)[(*count)++] = op_file_expr(f, n->kind == NODE_LIST ? n->items[i] : n, err)))
             return false;
     return true;
 }
@@ -163,7 +163,7 @@ static bool read_lets(struct op_file *f, const struct node *n, struct error *err
     f->lets = xcalloc((size_t)count + 1, sizeof *f->lets);
     f->let_names = xcalloc((size_t)count + 1, sizeof *f->let_names);
     for (int i = 0; i < count; i++) {
-        if (!new_name(f, n->keys[i], "let", err) || !(f->lets[i] = read_expr(f, n->items[i], err)))
+        if (!new_name(f, n->keys[i], "let", err) || !(f->lets[i] = op_file_expr(f, n->items[i], err)))
             return false;
         f->let_names[f->let_count++] = n->keys[i]->text;
         list_symbols(f);
@@ -179,11 +179,33 @@ static char *beside(const struct op_file *f, const char *name)
     return path;
 }
 
+/* {within: [h, w], sizes: [[34, 25], ...]}: width and height of each, in turn */
+static bool read_boxes(struct op_file *f, struct op_file_tensor *t, const struct node *n, struct error *err)
+{
+    static const char *const keys[] = {"within", "sizes", NULL};
+    const struct node *within = node_get(n, "within"), *sizes = node_get(n, "sizes");
+    if (!within || within->kind != NODE_LIST || within->count != 2 || !sizes || sizes->kind != NODE_LIST || !sizes->count || t->rank != 2)
+        return node_error(n, err, "boxes: a tensor of shape [count, 4] and {within: [h, w], sizes: [[34, 25]]} are expected");
+    t->sizes = xcalloc((size_t)sizes->count, sizeof *t->sizes);
+    for (int i = 0; i < sizes->count; i++) {
+        const struct node *s = sizes->items[i];
+        if (s->kind != NODE_LIST || s->count != 2)
+            return node_error(s, err, "sizes: width and height are expected, like [34, 25]");
+        for (int k = 0; k < 2; k++)
+            if (!node_int(s->items[k], "sizes", 1, 1 << 20, &t->sizes[i][k], err))
+                return false;
+        t->size_count++;
+    }
+    return node_check_keys(n, "boxes", keys, err) && (t->within[0] = op_file_expr(f, within->items[0], err)) &&
+           (t->within[1] = op_file_expr(f, within->items[1], err));
+}
+
 static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct node *n, struct error *err)
 {
-    static const char *const words[] = {"normal", "weight", "bias", "addend", "uniform", "bytes", "indices", "sorted", "npy", NULL};
+    static const char *const words[] = {"normal",  "weight", "bias",  "addend", "uniform", "bytes",
+                                        "indices", "sorted", "boxes", "npy",    NULL};
     static const enum tensor_values values[] = {VALUES_OPERAND, VALUES_WEIGHT,  VALUES_BIAS,   VALUES_ADDEND, VALUES_UNIFORM,
-                                                VALUES_BYTES,   VALUES_INDICES, VALUES_SORTED, VALUES_FILE};
+                                                VALUES_BYTES,   VALUES_INDICES, VALUES_SORTED, VALUES_BOXES,  VALUES_FILE};
     bool map = n && n->kind == NODE_MAP;
     int word = !n ? 0 : map && n->count != 1 ? -1 : node_word(map ? n->keys[0] : n, "data", words, err);
     const struct node *with = map && word >= 0 ? n->items[0] : NULL;
@@ -194,7 +216,10 @@ static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct 
     if (word < 0)
         return false;
     if (values[word] == VALUES_INDICES)
-        return with ? (t->below = read_expr(f, with, err)) != NULL : node_error(n, err, "data: indices below what? like {indices: rows}");
+        return with ? (t->below = op_file_expr(f, with, err)) != NULL
+                    : node_error(n, err, "data: indices below what? like {indices: rows}");
+    if (values[word] == VALUES_BOXES)
+        return read_boxes(f, t, with ? with : n, err);
     if (values[word] == VALUES_FILE) {
         const char *name = with ? node_text(with, "npy", err) : NULL;
         t->values_npy = name ? beside(f, name) : NULL;
@@ -211,7 +236,7 @@ static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct 
 static bool read_tensor(struct op_file *f, const struct node *key, const struct node *n, struct error *err)
 {
     static const char *const keys[] = {"shape", "dtype", "data", "written", "constant", "layout", "when", "what", NULL},
-                             *const layouts[] = {"linear", "image", NULL};
+                             *const layouts[] = {"linear", "image", "NCHW", "NHWC", NULL};
     struct op_file_tensor *t = &f->tensors[f->tensor_count];
     const struct node *shape = node_get(n, "shape"), *dtype = node_get(n, "dtype"), *data = node_get(n, "data"),
                       *written = node_get(n, "written"), *constant = node_get(n, "constant"), *layout = node_get(n, "layout"),
@@ -227,15 +252,16 @@ static bool read_tensor(struct op_file *f, const struct node *key, const struct 
     int word = dtype ? node_word(dtype, "dtype", dtype_names, err) : 0, place = layout ? node_word(layout, "layout", layouts, err) : 0;
     if (word < 0 || place < 0 || (written && !node_bool(written, "written", &t->role.output, err)) ||
         (constant && !node_bool(constant, "constant", &t->role.constant, err)) || (what && !(t->what = node_text(what, "what", err))) ||
-        !read_exprs(f, shape, &t->shape, &t->rank, err) || (when && !(t->when = read_expr(f, when, err))))
+        !read_exprs(f, shape, &t->shape, &t->rank, err) || (when && !(t->when = op_file_expr(f, when, err))))
         return false;
-    t->image = place == 1;
+    t->image = place > 0;
+    t->layout = place == 2 ? LAYOUT_NCHW : place == 3 ? LAYOUT_NHWC : LAYOUT_NONE;
     t->role.dtype = dtype ? dtype_parse(dtype_names[word]) : DTYPE_NONE;
-    t->role.layouts = t->image ? LAYOUTS_ALL : BIT(LAYOUT_LINEAR);
+    t->role.layouts = t->layout ? BIT(t->layout) : t->image ? LAYOUTS_ALL : BIT(LAYOUT_LINEAR);
     if (t->image && t->rank != 4)
         return node_error(shape, err, "tensor '%s': an image has four axes, [n, c, h, w]", key->text);
-    if (t->role.dtype == DTYPE_F64 && !t->role.output)
-        return node_error(dtype, err, "tensor '%s': values are drawn in f32 at most", key->text);
+    if (t->role.dtype == DTYPE_F64)
+        return node_error(dtype, err, "tensor '%s': values are drawn and compared in f32 at most", key->text);
     if (t->role.output && data)
         return node_error(data, err, "tensor '%s' is written: it has no data", key->text);
     if (!read_data(f, t, data, err))
@@ -257,12 +283,11 @@ static bool read_tensors(struct op_file *f, const struct node *n, struct error *
         if (!read_tensor(f, n->keys[i], n->items[i], err))
             return false;
         roles[i] = &f->tensors[i].role;
-        f->op.layouts |= f->tensors[i].role.layouts;
+        f->op.layouts |= f->tensors[i].layout ? 0 : f->tensors[i].role.layouts;
         reads |= !f->tensors[i].role.output;
         writes |= f->tensors[i].role.output;
     }
-    if (f->op.layouts & LAYOUTS_ALL)
-        f->op.layouts = LAYOUTS_ALL;
+    f->op.layouts = f->op.layouts & LAYOUTS_ALL ? LAYOUTS_ALL : BIT(LAYOUT_LINEAR);
     if (!reads || f->tensors[0].role.output)
         return node_error(n, err, "tensors: the first one is read (it gives `same` in heads its meaning)");
     return writes || node_error(n, err, "tensors: none is `written: yes`");
@@ -285,12 +310,14 @@ static bool read_dtypes(struct op_file *f, const struct node *n, struct error *e
 /* An argument of the reference kernel is a tensor, what goes with a written one (NAME_magnitude), a field or a let. */
 static bool read_args(struct op_file *f, const struct node *n, struct error *err)
 {
-    const char *words[OP_MAX_TENSORS * 2 + WORK_VALUES * 2 + 4];
+    const char *words[OP_MAX_TENSORS * 3 + WORK_VALUES * 2 + 4];
     int count = 0;
     for (int i = 0; i < f->tensor_count; i++) {
         words[count++] = f->tensors[i].role.name;
         if (f->tensors[i].role.output)
             words[count++] = text_format("%s_magnitude", f->tensors[i].role.name); /* kept: the op lives as long as the process */
+        if (f->tensors[i].role.output)
+            words[count++] = text_format("%s_bound", f->tensors[i].role.name);
     }
     for (int i = 0; f->symbol_names[i + 3]; i++)
         words[count++] = f->symbol_names[i];
@@ -323,7 +350,7 @@ static bool read_kernel(struct op_file *f, const struct node *n, struct error *e
     free(usual);
     if (!file_exists(f->source))
         return node_error(source ? source : n, err, "reference: there is no %s", f->source);
-    return (f->threads = read_expr(f, threads, err)) && read_args(f, node_get(n, "args"), err);
+    return (f->threads = op_file_expr(f, threads, err)) && read_args(f, node_get(n, "args"), err);
 }
 
 static bool read_python(struct op_file *f, const struct node *n, struct error *err)
@@ -371,10 +398,39 @@ static bool read_npy(struct op_file *f, const struct node *n, struct error *err)
     return node_check_keys(files, "npy", names, err);
 }
 
+/* The stages themselves, in double (kernels/ops/stages.cu). */
+static bool stages_reference(struct op_file *f)
+{
+    static const char *const args[] = {"input", "boxes", "output", "output_bound"};
+    f->from = REFERENCE_KERNEL;
+    f->function = xstrdup("stages_reference");
+    f->source = file_share("kernels/ops/stages.cu");
+    f->args = xcalloc(4, sizeof *f->args);
+    for (; f->arg_count < 4; f->arg_count++)
+        f->args[f->arg_count] = xstrdup(args[f->arg_count]);
+    return true;
+}
+
+/* Names and shapes that the arms of the family go by. */
+static bool read_stages(struct op_file *f, const struct node *n, struct error *err)
+{
+    const struct tensor_role *input = op_role(&f->op, "input"), *output = op_role(&f->op, "output"), *boxes = op_role(&f->op, "boxes");
+    if (!n)
+        return true;
+    if (!input || !output || !f->tensors[input->slot].image || !f->tensors[output->slot].image || !output->output)
+        return node_error(n, err, "stages: the op has the tensors `input` and `output`, both images, and `boxes` where a stage takes them");
+    if (boxes && (boxes->dtype != DTYPE_I32 || f->tensors[boxes->slot].rank != 2))
+        return node_error(f->tensors[boxes->slot].node, err, "stages: `boxes` is i32 of shape [count, 4]");
+    f->op.row0 = f->op.row0 ? f->op.row0 : STAGE_FAMILY "/apart";
+    return stage_read_all(f, n, err);
+}
+
 static bool read_reference(struct op_file *f, struct error *err)
 {
     static const char *const keys[] = {"kernel", "source", "threads", "args", "python", "npy", NULL};
     const struct node *n = node_get(f->root, "reference");
+    if (!n && f->stages)
+        return stages_reference(f);
     if (!n)
         return node_error(f->root, err, "an op has a `reference:` - a kernel in double, a function of Python, or .npy files");
     if (!node_check_keys(n, "reference", keys, err))
@@ -435,8 +491,8 @@ static bool read_trial(struct op_file *f, struct error *err)
 
 static bool read_words(struct op_file *f, struct error *err)
 {
-    static const char *const keys[] = {"about", "fields", "let",   "needs", "tensors", "dtype", "math",      "flop", "bytes",
-                                       "terms", "exact",  "naive", "row0",  "trial",   "crop",  "reference", NULL},
+    static const char *const keys[] = {"about", "fields", "let",    "needs", "tensors", "dtype", "math", "flop",      "bytes",
+                                       "terms", "exact",  "stages", "naive", "row0",    "trial", "crop", "reference", NULL},
                              *const maths[] = {"none", NULL};
     const struct node *about = node_get(f->root, "about"), *naive = node_get(f->root, "naive"), *row0 = node_get(f->root, "row0"),
                       *math = node_get(f->root, "math"), *exact = node_get(f->root, "exact");
@@ -444,9 +500,9 @@ static bool read_words(struct op_file *f, struct error *err)
         return false;
     if (!about)
         return node_error(f->root, err, "an op has `about:`, a sentence that says what it computes");
-    f->exact = true;
+    f->exact = !node_get(f->root, "stages");
     f->op.about = node_text(about, "about", err);
-    f->op.naive = naive ? node_text(naive, "naive", err) : "naive";
+    f->op.naive = naive ? node_text(naive, "naive", err) : node_get(f->root, "stages") ? STAGE_FAMILY "/apart" : "naive";
     f->op.row0 = row0 ? node_text(row0, "row0", err) : NULL;
     f->op.has_math = !math;
     return f->op.about && f->op.naive && (!row0 || f->op.row0) && (!math || node_word(math, "math", maths, err) >= 0) &&
@@ -499,13 +555,13 @@ struct op_file *op_file_read(const char *path, struct error *err)
                         .tensors = op_file_tensors,
                         .flop = op_file_flop};
     f->root = text ? node_parse_text(path, text, bytes, 1, 1, err) : NULL;
-    bool ok = f->root &&
-              (name_ok(f->op.name) || node_error(f->root, err, "an op's file is called as the op: lower case letters, digits, _")) &&
-              read_words(f, err) && read_fields(f, node_get(f->root, "fields"), err) && read_lets(f, node_get(f->root, "let"), err) &&
-              read_exprs(f, node_get(f->root, "needs"), &f->needs, &f->need_count, err) &&
-              read_tensors(f, node_get(f->root, "tensors"), err) && read_dtypes(f, node_get(f->root, "dtype"), err) &&
-              read_optional(f, "flop", &f->flop, err) && read_optional(f, "bytes", &f->bytes, err) &&
-              read_optional(f, "terms", &f->terms, err) && read_reference(f, err) && read_trial(f, err);
+    bool ok =
+        f->root && (name_ok(f->op.name) || node_error(f->root, err, "an op's file is called as the op: lower case letters, digits, _")) &&
+        read_words(f, err) && read_fields(f, node_get(f->root, "fields"), err) && read_lets(f, node_get(f->root, "let"), err) &&
+        read_exprs(f, node_get(f->root, "needs"), &f->needs, &f->need_count, err) && read_tensors(f, node_get(f->root, "tensors"), err) &&
+        read_dtypes(f, node_get(f->root, "dtype"), err) && read_optional(f, "flop", &f->flop, err) &&
+        read_optional(f, "bytes", &f->bytes, err) && read_optional(f, "terms", &f->terms, err) &&
+        read_stages(f, node_get(f->root, "stages"), err) && read_reference(f, err) && read_trial(f, err);
     if (ok) {
         hash_parts(f, text, bytes);
         f->op.elements = elements_of(f);

@@ -187,6 +187,21 @@ static void fill_indices(uint64_t key, int64_t below, size_t rows, size_t length
     }
 }
 
+/* x, y, width, height of rectangles inside an image: sizes in turn, anywhere. */
+static void fill_boxes(const struct work *work, const struct op_file_tensor *from, uint64_t key, size_t boxes, float *to)
+{
+    for (size_t i = 0; i < boxes; i++) {
+        int64_t size[2]; /* width, height */
+        op_file_box(work, from, i, size);
+        for (int k = 0; k < 2; k++) {
+            int64_t within = size[k];
+            op_file_int(work, from->within[1 - k], &within, NULL);
+            to[i * 4 + (size_t)k + 2] = (float)size[k];
+            to[i * 4 + (size_t)k] = (float)(generate_bits(key, i, (uint64_t)k) % (uint64_t)(within - size[k] + 1));
+        }
+    }
+}
+
 static int ascending(const void *a, const void *b)
 {
     float x = *(const float *)a, y = *(const float *)b;
@@ -199,9 +214,10 @@ static bool generate_for_file(const struct work *work, const struct tensor *t, b
     const struct op_file_tensor *from = op_file_tensor(work->op, t->role);
     size_t count = tensor_elements(t), length = (size_t)t->dim[t->rank - 1];
     int64_t below = 1;
-    if (t->dtype == DTYPE_U8 && (t->role->values == VALUES_OPERAND || t->role->values == VALUES_INPUT)) {
+    int bits = t->dtype == DTYPE_U8 ? 8 : t->dtype == DTYPE_U16 ? 16 : 0;
+    if (bits && (t->role->values == VALUES_OPERAND || t->role->values == VALUES_INPUT)) {
         for (size_t i = 0; i < count; i++)
-            to[i] = (float)(mix(key + i * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
+            to[i] = (float)(mix(key + i * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - bits));
         return true;
     }
     switch (t->role->values) {
@@ -219,6 +235,7 @@ static bool generate_for_file(const struct work *work, const struct tensor *t, b
     case VALUES_INDICES:
         fill_indices(key, op_file_int(work, from->below, &below, NULL) && below > 0 ? below : 1, count / length, length, to);
         return true;
+    case VALUES_BOXES: fill_boxes(work, from, key, count / 4, to); return true;
     case VALUES_OPERAND:
     case VALUES_INPUT:
     case VALUES_WEIGHT:

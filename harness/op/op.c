@@ -261,6 +261,11 @@ double work_flop(const struct work *work)
     return work->op->flop(work);
 }
 
+bool op_has_variants_of(const struct op *op, const struct op *of)
+{
+    return of == op || (op->file && op->file->stages && !strcmp(of->name, STAGE_FAMILY));
+}
+
 bool op_is_exact(const struct op *op)
 {
     return !op->file || op->file->exact;
@@ -280,6 +285,8 @@ double work_bytes(const struct work *work)
     struct value v;
     if (work->op->file && work->op->file->bytes && op_file_value(work, work->op->file->bytes, &v, NULL))
         return v.kind == VALUE_INT ? (double)v.i : v.d;
+    if (work->op->file && work->op->file->stages)
+        return stage_bytes(work);
     struct tensor list[OP_MAX_TENSORS];
     int count = work->op->tensors(work, list);
     double bytes = 0;

@@ -139,6 +139,8 @@ bool op_is_tensor(const char *name);
 struct op_values *op_data_of(const struct op *op, struct op_data *data, const char *name);
 /* The shape, layout and type of a work that reads this as its input. */
 void work_reads(struct work *work, const struct tensor *input);
+/* May a work of the op be done by variants of `of`? Its own, and the family's of an op that is made of stages. */
+bool op_has_variants_of(const struct op *op, const struct op *of);
 /* On small whole numbers, does every right kernel give the same bits? Not where it takes a root or a power. */
 bool op_is_exact(const struct op *op);
 /* Terms of the sum that makes an output; 0: values are moved. */

@@ -25,7 +25,7 @@ const struct variant *plan_resolve(const struct variant_set *set, const char *na
     char *full = strchr(name, '/') ? xstrdup(name) : text_format("%s/%s", op->name, name);
     const struct variant *found = NULL;
     for (int i = 0; i < set->count && !found; i++)
-        if (!strcmp(set->items[i]->name, full) && set->items[i]->op == op)
+        if (!strcmp(set->items[i]->name, full) && op_has_variants_of(op, set->items[i]->op))
             found = set->items[i];
     free(full);
     return found;

@@ -107,7 +107,8 @@ static bool make_unit(struct bind *b, struct error *err)
     const struct variant *v = b->point->variant;
     bool has_code = false;
     for (int i = 0; i < b->h->step_count; i++)
-        has_code |= b->h->steps[i].kind == HEAD_KERNEL || b->h->steps[i].kind == HEAD_SYMBOL || b->h->steps[i].kind == HEAD_CALL;
+        has_code |= b->h->steps[i].kind == HEAD_KERNEL || b->h->steps[i].kind == HEAD_SYMBOL || b->h->steps[i].kind == HEAD_CALL ||
+                    b->h->steps[i].kind == HEAD_STAGES;
     p->units = xcalloc(1, sizeof *p->units);
     p->unit_count = 1;
     struct unit *u = &p->units[0];
@@ -186,8 +187,12 @@ static void begin_program(struct bind *b)
 {
     const struct variant *v = b->point->variant;
     struct program *p = b->program;
-    *p = (struct program){
-        .tile_weight_bytes = -1, .work = *b->work, .exact = b->h->exact, .checked = b->h->checked, .predicted = {-1, -1, -1}};
+    *p = (struct program){.tile_weight_bytes = -1,
+                          .work = *b->work,
+                          .exact = b->h->exact,
+                          .checked = b->h->checked,
+                          .graph = b->h->graph,
+                          .predicted = {-1, -1, -1}};
     memcpy(p->ablations, b->h->ablations, sizeof p->ablations);
     p->variant = xstrdup(v->name);
     p->params = xstrdup("");

@@ -70,6 +70,9 @@ int bind_scratch_add(struct program *p, const char *name, enum dtype dtype, int6
  * over launches, and write only scratch? Else an error at the argument or the step. */
 bool bind_check_prepare(const struct bind *b, const struct head_step *s, int from, struct error *err);
 
+/* bind_spans.c: the launches of a step `stages:`, and the -D names of its unit */
+bool bind_spans(struct bind *b, const struct head_step *s, struct error *err);
+
 /* complete.c */
 /* Adds the steps for what the variant does not fuse, from b->output to the program's output. */
 bool bind_complete(struct bind *b, struct error *err);

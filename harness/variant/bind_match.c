@@ -200,7 +200,7 @@ static bool match_needs(struct bind *b, struct error *err)
 
 bool bind_match(struct bind *b, struct error *err)
 {
-    if (b->h->op != b->work->op)
+    if (!op_has_variants_of(b->work->op, b->h->op))
         return bind_infeasible(b, "op: the case is %s, the variant %s", b->work->op->name, b->h->op->name);
     make_own(b);
     if (!match_needs(b, err) || !match_layouts(b) || !match_dtypes(b) || !match_math(b))

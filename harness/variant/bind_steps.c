@@ -286,6 +286,7 @@ static bool bind_one(struct bind *b, const struct head_step *s, struct error *er
     case HEAD_CUDNN: return bind_operands(b, s, STEP_CUDNN) != NULL;
     case HEAD_VARIANT: return bind_variant_step(b, s, err);
     case HEAD_CALL: return bind_call(b, s);
+    case HEAD_STAGES: return bind_spans(b, s, err);
     }
     return false;
 }
@@ -297,7 +298,7 @@ bool bind_steps(struct bind *b, struct error *err)
         int from = b->program->step_count;
         if (!bind_one(b, s, err) || !bind_check_prepare(b, s, from, err))
             return false;
-        if (b->program->step_count > PROGRAM_MAX_STEPS) /* also bounds what variants within variants can cost */
+        if (s->kind != HEAD_STAGES && b->program->step_count > PROGRAM_MAX_STEPS) /* also bounds what variants within variants can cost */
             return node_error(s->node, err, "the program has more than %d steps", PROGRAM_MAX_STEPS);
     }
     for (int i = 0; i < b->program->step_count; i++)

@@ -107,9 +107,10 @@ static bool read_check(struct head *h, const struct node *root, struct error *er
     static const char *const words[] = {"output", "none", NULL};
     const struct node *check = node_get(root, "check"), *exact = node_get(root, "exact");
     int word = check ? node_word(check, "check", words, err) : 0;
+    const struct node *graph = node_get(root, "graph");
     h->checked = word == 0;
     h->exact = true;
-    return word >= 0 && (!exact || node_bool(exact, "exact", &h->exact, err));
+    return word >= 0 && (!graph || node_bool(graph, "graph", &h->graph, err)) && (!exact || node_bool(exact, "exact", &h->exact, err));
 }
 
 static bool read_op(struct head *h, const struct node *root, struct error *err)
@@ -240,10 +241,10 @@ static bool check_source(const struct head *h, struct error *err)
 
 struct head *head_read(const struct node *root, struct error *err)
 {
-    static const char *const keys[] = {"op",         "what",    "from",        "needs",   "layout", "dtype",      "math",    "algorithm",
-                                       "exact",      "check",   "epilogue",    "mask",    "params", "let",        "where",   "define",
-                                       "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select",     "columns", "predict",
-                                       "ablate",     "source",  "on",          "claims",  "like",   "candidates", NULL};
+    static const char *const keys[] = {"op",      "what",       "from",    "needs",       "layout",  "dtype",  "math",       "algorithm",
+                                       "exact",   "check",      "graph",   "epilogue",    "mask",    "params", "let",        "where",
+                                       "define",  "specialise", "scratch", "tensor_maps", "prepare", "steps",  "select",     "columns",
+                                       "predict", "ablate",     "source",  "on",          "claims",  "like",   "candidates", NULL};
     struct head *h = xcalloc(1, sizeof *h);
     if (node_check_keys(root, "the head", keys, err) && read_words(root, err) && read_op(h, root, err) && read_check(h, root, err) &&
         read_algorithm(root, err) && head_read_types(h, root, err) && read_conditions(h, root, err) && head_read_values(h, root, err) &&

@@ -80,7 +80,11 @@ struct head_candidates {
     int row_count;
     struct expr *least; /* what the row that is taken has the least of; NULL: the first row that may be */
 };
-enum head_step_kind { HEAD_KERNEL, HEAD_FILL, HEAD_COPY, HEAD_SYMBOL, HEAD_CUDNN, HEAD_VARIANT, HEAD_CALL };
+enum head_step_kind { HEAD_KERNEL, HEAD_FILL, HEAD_COPY, HEAD_SYMBOL, HEAD_CUDNN, HEAD_VARIANT, HEAD_CALL, HEAD_STAGES };
+/* Where a step `stages:` cuts: behind each of them, before those that sample, nowhere. */
+enum span_cut { CUT_EACH, CUT_SAMPLED, CUT_NONE };
+extern const char *const span_cuts[]; /* "each", "sampled", "whole", NULL */
+#define SPAN_MOST 4096                /* launches of one program */
 struct head_bind {
     const char *tensor; /* of the other variant, by name */
     struct head_buffer buffer;
@@ -100,6 +104,8 @@ struct head_step {
     struct named_expr *with;
     int with_count;
     const struct node *params;
+    enum span_cut cut;  /* HEAD_STAGES */
+    bool each_image;    /* a launch for each image of a batch */
     bool claimed;       /* of `select:`: taken only where the other head claims the work */
     bool same_epilogue; /* the other variant is bound to this one's fused epilogue too */
 };
@@ -124,7 +130,7 @@ struct head {
     struct head_choice layout[OP_MAX_TENSORS], dtype[OP_MAX_TENSORS], accumulate; /* by slot */
     enum math math[MATH_COUNT];
     int math_count;
-    bool exact, checked;
+    bool exact, checked, graph;
     char *source;   /* a sidecar's: the file beside it that holds the code; NULL: the head is in a .cu */
     enum code code; /* by its suffix */
     bool on_host;   /* on: [cuda, emu]: a library that also computes in host memory */

@@ -103,6 +103,16 @@ static bool read_call(struct head_step *s, const struct node *n, struct error *e
     return head_is_identifier(name) || node_error(n, err, "call: '%.100s' is not a C name", name);
 }
 
+static bool read_stages(struct head_step *s, const struct node *m, struct error *err)
+{
+    static const char *const words[] = {"together", "each", NULL};
+    const struct node *images = node_get(m, "images");
+    int cut = node_word(s->node, "stages", span_cuts, err), each = cut < 0 ? -1 : images ? node_word(images, "images", words, err) : 0;
+    s->cut = (enum span_cut)cut;
+    s->each_image = each == 1;
+    return each >= 0;
+}
+
 static bool read_with(struct head_step *s, const struct node *m, struct error *err)
 {
     if (m->kind != NODE_MAP || m->count > HEAD_MAX_ITEMS)
@@ -170,6 +180,7 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         {"cudnn", {"cudnn", "when", NULL}},
         {"variant", {"variant", "when", "claimed", "with", "params", "epilogue", NULL}}, /* and tensors */
         {"call", {"call", "when", NULL}},
+        {"stages", {"stages", "when", "images", NULL}},
     };
     enum { KINDS = sizeof kinds / sizeof *kinds };
     if (m->kind != NODE_MAP)
@@ -196,6 +207,8 @@ static bool read_step(struct head *h, struct head_step *s, const struct node *m,
         return read_cudnn(h, s, n, err);
     if (s->kind == HEAD_CALL)
         return read_call(s, n, err);
+    if (s->kind == HEAD_STAGES)
+        return read_stages(s, m, err);
     const char *name = node_text(n, kinds[kind].word, err);
     if (!name)
         return false;

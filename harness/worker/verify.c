@@ -395,7 +395,8 @@ static bool try_row(struct trial *t, const struct build *build, struct error *er
     t->row->status = p->checked ? ROW_OK : ROW_FOIL;
     const struct work *work = &w->plan.cases[w->plan.rows[t->index].case_index].work;
     if (p->checked)
-        describe_check(t, exact && op_is_exact(work->op), work->op->has_math || work_terms(work) > 0 ? over : NAN);
+        describe_check(t, exact && op_is_exact(work->op),
+                       work->op->has_math || work_terms(work) > 0 || !op_is_exact(work->op) ? over : NAN);
     return true;
 }
 

@@ -29,7 +29,7 @@ static const char kinds[] = "about: every kind of data\n"
                             "  pixel: {shape: [rows, cols], dtype: u8}\n"
                             "  place: {shape: [rows, cols], dtype: i32, data: {indices: top}}\n"
                             "  order: {shape: [rows, cols], data: sorted}\n"
-                            "  out: {shape: [half, 2], dtype: f64, written: yes}\n"
+                            "  out: {shape: [half, 2], dtype: u16, written: yes}\n"
                             "dtype: [f32, f16]\n"
                             "flop: 3 * all\n"
                             "terms: cols\n"
@@ -77,10 +77,10 @@ static void test_work(void **state)
     assert_true(work_symbol(&w, "half", &v) && v.i == 120);
     assert_true(work_symbol(&w, "ratio", &v) && v.kind == VALUE_REAL && v.d == 0.25);
     assert_true(work_symbol(&w, "of", &v) && v.kind == VALUE_TEXT && !strcmp(v.text, "b"));
-    assert_true(work_tensor(&w, "out", &t) && t.rank == 2 && t.dim[0] == 120 && t.dim[1] == 2 && t.dtype == DTYPE_F64 && t.written);
+    assert_true(work_tensor(&w, "out", &t) && t.rank == 2 && t.dim[0] == 120 && t.dim[1] == 2 && t.dtype == DTYPE_U16 && t.written);
     assert_true(work_tensor(&w, "share", &t) && t.dim[0] == 240 && t.dtype == DTYPE_F16);
     assert_true(work_flop(&w) == 720 && work_terms(&w) == 40);
-    assert_true(work_bytes(&w) == 240 * (2 + 2 + 1 + 4 + 2 + 8));
+    assert_true(work_bytes(&w) == 240 * (2 + 2 + 1 + 4 + 2 + 2));
     char first[HASH_TEXT], second[HASH_TEXT];
     work_key(&w, first);
     w.value[4] = 0;
@@ -166,7 +166,7 @@ static void test_broken(void **state)
     broken("data: sorted", "data: sordid", "10:38", "sordid");
     broken("{indices: top}", "indices", "9:50", "below what");
     broken("{uniform: [-3, 2.5]}", "{uniform: [3, 2]}", "7:45", "uniform");
-    broken("dtype: f64, written: yes", "dtype: f64", "11:34", "f32 at most");
+    broken("dtype: u16, written: yes", "dtype: f64", "11:34", "f32 at most");
     broken("dtype: [f32, f16]", "dtype: [f32, f61]", "12:14", "f61");
     broken("reference: {npy: {out: out.npy}}", "reference: {npy: {out: out.npy}}", "6:3", "needs `data: {npy: FILE}` too");
     broken("reference: {npy: {out: out.npy}}", "reference: {kernel: k, args: [plain], threads: 1}", "16:12", "there is no");

@@ -1,0 +1,413 @@
+#include "op/stage.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "op/file.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADER_BYTES (1u << 20)
+
+/* ---- a stage's header ---- */
+
+/* Checked when it is used: the names are its parameters and n, c, h, w of what comes in. */
+static bool stage_expr(const struct node *n, struct expr **out, struct error *err)
+{
+    return !n || (*out = expr_parse(n, err)) != NULL;
+}
+
+static bool read_param(struct stage_head *s, const struct node *key, const struct node *n, struct error *err)
+{
+    static const char *const types[] = {"whole", "real", "reals", "dtype", NULL}, *const keys[] = {"type", "default", NULL};
+    struct stage_param *p = &s->params[s->param_count];
+    bool map = n->kind == NODE_MAP;
+    if ((map && !node_check_keys(n, key->text, keys, err)) || (map && !node_get(n, "type")))
+        return map && !node_get(n, "type") ? node_error(n, err, "parameter '%s' has no `type:`", key->text) : false;
+    int type = node_word(map ? node_get(n, "type") : n, "type", types, err);
+    *p = (struct stage_param){key->text, (enum stage_type)type, map ? node_get(n, "default") : NULL};
+    s->param_count += type >= 0;
+    return type >= 0;
+}
+
+static bool read_dtype(struct stage_head *s, const struct node *n, struct error *err)
+{
+    const char *words[32];
+    int count = 0;
+    for (; dtype_names[count]; count++)
+        words[count] = dtype_names[count];
+    int types = count;
+    for (int i = 0; i < s->param_count; i++)
+        if (s->params[i].type == STAGE_DTYPE)
+            words[count++] = s->params[i].name;
+    words[count] = NULL;
+    int word = n ? node_word(n, "dtype", words, err) : 0;
+    s->dtype = !n ? 0 : word >= types ? -1 : word + 1; /* enums have NONE at 0 */
+    return word >= 0;
+}
+
+static bool read_header(struct stage_head *s, struct error *err)
+{
+    static const char *const keys[] = {"what", "kind", "params", "channels", "size", "batch", "dtype", "flop", NULL}, *const kinds[] = {
+                                                                                                                          "point", "sample",
+                                                                                                                          "boxes", NULL};
+    const struct node *what = node_get(s->root, "what"), *kind = node_get(s->root, "kind"), *params = node_get(s->root, "params"),
+                      *size = node_get(s->root, "size");
+    if (!node_check_keys(s->root, "the stage", keys, err))
+        return false;
+    if (!what || !kind)
+        return node_error(s->root, err, "a stage has `%s:`", what ? "kind" : "what");
+    int word = node_word(kind, "kind", kinds, err);
+    s->kind = (enum stage_kind)word;
+    s->what = node_text(what, "what", err);
+    if (word < 0 || !s->what || (params && params->kind != NODE_MAP) || (params && params->count > STAGE_PARAMS))
+        return word < 0 || !s->what ? false
+                                    : node_error(params, err, "params: a map of at most %d is expected, like {by: real}", STAGE_PARAMS);
+    for (int i = 0; params && i < params->count; i++)
+        if (!read_param(s, params->keys[i], params->items[i], err))
+            return false;
+    if (size && (size->kind != NODE_LIST || size->count != 2))
+        return node_error(size, err, "size: height and width are expected, like [h / 2, w / 2]");
+    if (s->kind != STAGE_POINT && !size)
+        return node_error(s->root, err, "a stage of this kind has `size:`, the height and width of what it makes");
+    return read_dtype(s, node_get(s->root, "dtype"), err) && stage_expr(node_get(s->root, "channels"), &s->channels, err) &&
+           stage_expr(node_get(s->root, "batch"), &s->batch, err) && stage_expr(node_get(s->root, "flop"), &s->flop, err) &&
+           (!size || (stage_expr(size->items[0], &s->size[0], err) && stage_expr(size->items[1], &s->size[1], err)));
+}
+
+/* The YAML between "stage 1" and the end of the first comment. */
+static struct node *parse_header(const char *path, const char *text, struct error *err)
+{
+    static const char start[] = "/* stage 1\n";
+    const char *at = strstr(text, start), *end = at ? strstr(at, "*/") : NULL;
+    int line = 2;
+    for (const char *c = text; at && c < at; c++)
+        line += *c == '\n';
+    if (end)
+        return node_parse_text(path, at + strlen(start), (size_t)(end - at) - strlen(start), line, 1, err);
+    error_set(err, ERROR_USAGE, "%s: a stage begins with a comment `%.10s`", path, start);
+    return NULL;
+}
+
+/* Stages stay: ops, which live as long as the process, point to them. */
+static struct stage_head *load_stage(const struct op_file *f, const char *name, const struct node *at, struct error *err)
+{
+    char *dir = file_dir(f->path), *file = text_format("%s.cuh", name), *own = file_join(dir, file),
+         *relative = text_format("kernels/include/stage/%s", file), *shared = file_share(relative);
+    bool mine = file_exists(own);
+    struct stage_head *s = xcalloc(1, sizeof *s);
+    size_t bytes;
+    char *text = mine || file_exists(shared) ? file_read(mine ? own : shared, HEADER_BYTES, &bytes, err) : NULL;
+    if (!text && !mine && !file_exists(shared)) {
+        char **names = NULL;
+        char *folder = file_share("kernels/include/stage");
+        int count = file_list(folder, ".cuh", &names, NULL);
+        for (int i = 0; i < count; i++)
+            names[i][strlen(names[i]) - strlen(".cuh")] = 0;
+        const char *near = count > 0 ? text_nearest(name, (const char *const *)names, (size_t)count) : NULL;
+        node_error(at, err, "no stage '%.60s': neither %s nor %s", name, own, shared);
+        error_hint(err, near ? "did you mean '%s'?" : "a stage is a header with a `stage 1` head (docs/OP.md)%s", near ? near : "");
+        for (int i = 0; i < count; i++)
+            free(names[i]);
+        free(names);
+        free(folder);
+    }
+    s->name = xstrdup(name);
+    s->include = mine ? xstrdup(own) : text_format("stage/%s", file);
+    s->root = text ? parse_header(mine ? own : shared, text, err) : NULL;
+    bool ok = s->root && read_header(s, err);
+    free(dir);
+    free(file);
+    free(own);
+    free(relative);
+    free(shared);
+    free(text);
+    return ok ? s : NULL;
+}
+
+/* ---- an op's list ---- */
+
+static bool take_values(struct op_file *f, struct stage_use *u, int param, const struct node *n, struct error *err)
+{
+    const struct stage_param *p = &u->stage->params[param];
+    if (p->type == STAGE_DTYPE) {
+        int word = node_word(n, p->name, dtype_names, err);
+        u->dtype = (enum dtype)(word + 1);
+        return word >= 0;
+    }
+    bool list = n->kind == NODE_LIST;
+    int count = list ? n->count : 1;
+    if (list && (p->type != STAGE_REALS || count < 1 || count > 4))
+        return node_error(n, err, "%s of %s: %s is expected", p->name, u->stage->name,
+                          p->type == STAGE_REALS ? "a number, or a list of one to four" : "one number");
+    for (int i = 0; i < count; i++)
+        if (!(u->values[param][i] = op_file_expr(f, list ? n->items[i] : n, err)))
+            return false;
+    u->counts[param] = count;
+    return true;
+}
+
+static bool take_params(struct op_file *f, struct stage_use *u, const struct node *value, struct error *err)
+{
+    const struct stage_head *s = u->stage;
+    const char *names[STAGE_PARAMS + 1] = {0};
+    for (int i = 0; i < s->param_count; i++)
+        names[i] = s->params[i].name;
+    bool map = value && value->kind == NODE_MAP;
+    if (map && !node_check_keys(value, s->name, names, err))
+        return false;
+    for (int i = 0; i < s->param_count; i++) {
+        const struct node *n = map ? node_get(value, names[i]) : i == 0 && value && value->kind != NODE_NULL ? value : NULL;
+        if (!n && !s->params[i].fallback)
+            return node_error(u->node, err, "stage %s: no `%s:`", s->name, names[i]);
+        if (!take_values(f, u, i, n ? n : s->params[i].fallback, err))
+            return false;
+    }
+    return s->param_count || !value || value->kind == NODE_NULL || node_error(value, err, "stage %s takes no parameter", s->name);
+}
+
+static bool take_use(struct op_file *f, const struct node *n, struct stage_use *u, struct error *err)
+{
+    bool map = n->kind == NODE_MAP;
+    const struct node *times = node_get(n, "times");
+    int own = map && n->count == 2 && times ? !strcmp(n->keys[0]->text, "times") : 0;
+    if ((map && n->count != 1 + (times != NULL)) || n->kind == NODE_LIST || n->kind == NODE_NULL)
+        return node_error(n, err, "stages: an item is a stage, or a map of one: `grey`, `mul: 1.4`, `resize: {to_h: 60, to_w: 60}`");
+    const struct node *key = map ? n->keys[own] : n;
+    u->node = key;
+    for (int i = 0; i < f->stage_count && !u->stage; i++) /* read once in an op */
+        if (f->stages[i].stage && !strcmp(f->stages[i].stage->name, key->text))
+            u->stage = f->stages[i].stage;
+    if (!u->stage && f->stage_kinds++ == STAGE_FILES)
+        return node_error(key, err, "stages: more than %d different ones", STAGE_FILES);
+    if (!u->stage)
+        u->stage = load_stage(f, key->text, key, err);
+    return u->stage && take_params(f, u, map ? n->items[own] : NULL, err) && (!times || (u->times = op_file_expr(f, times, err)));
+}
+
+bool stage_read_all(struct op_file *f, const struct node *list, struct error *err)
+{
+    if (list->kind != NODE_LIST || !list->count)
+        return node_error(list, err, "stages: a list is expected, like [{mul: 1.4}, {sub: 0.5}]");
+    f->stages = xcalloc((size_t)list->count, sizeof *f->stages);
+    for (int i = 0; i < list->count; i++) {
+        struct stage_use u = {0};
+        if (!take_use(f, list->items[i], &u, err))
+            return false;
+        f->stages[f->stage_count++] = u;
+    }
+    return true;
+}
+
+/* ---- a work ---- */
+
+/* Names in a stage's expressions. */
+struct stage_env {
+    const struct work *work;
+    const struct stage_use *use;
+    struct stage_image in;
+};
+static bool stage_name(void *context, const char *name, struct value *out, struct error *err)
+{
+    const struct stage_env *e = context;
+    const struct {
+        const char *name;
+        int64_t value;
+    } in[] = {{"n", e->in.n}, {"c", e->in.c}, {"h", e->in.h}, {"w", e->in.w}};
+    for (int i = 0; i < e->use->stage->param_count; i++)
+        if (!strcmp(e->use->stage->params[i].name, name) && e->use->counts[i] == 1)
+            return op_file_value(e->work, e->use->values[i][0], out, err);
+    for (size_t i = 0; i < sizeof in / sizeof *in; i++)
+        if (!strcmp(in[i].name, name)) {
+            *out = value_int(in[i].value);
+            return true;
+        }
+    return false;
+}
+
+static bool stage_int(struct stage_env *e, const struct expr *x, int64_t *out, struct error *err)
+{
+    static const char *const names[] = {"n", "c", "h", "w", NULL};
+    const struct expr_env env = {e, stage_name, NULL, names};
+    return !x || expr_eval_int(x, &env, out, err);
+}
+
+int stage_images(const struct work *work, struct stage_image out[STAGE_MOST + 1], struct error *err)
+{
+    const struct op_file *f = work->op->file;
+    struct tensor input;
+    int count = 1;
+    if (!work_tensor(work, "input", &input))
+        return -1;
+    out[0] = (struct stage_image){NULL, input.dtype, input.dim[0], input.dim[1], input.dim[2], input.dim[3]};
+    for (int i = 0; i < f->stage_count; i++) {
+        const struct stage_use *u = &f->stages[i];
+        int64_t times = 1;
+        if (u->times && !op_file_int(work, u->times, &times, err))
+            return -1;
+        for (int64_t k = 0; k < times; k++) {
+            struct stage_env e = {work, u, out[count - 1]};
+            struct stage_image *to = &out[count];
+            if (count > STAGE_MOST) {
+                node_error(u->node, err, "more than %d stages", STAGE_MOST);
+                return -1;
+            }
+            *to = e.in;
+            to->use = u;
+            to->dtype = u->stage->dtype < 0 ? u->dtype : u->stage->dtype ? (enum dtype)u->stage->dtype : e.in.dtype;
+            if (!stage_int(&e, u->stage->batch, &to->n, err) || !stage_int(&e, u->stage->channels, &to->c, err) ||
+                !stage_int(&e, u->stage->size[0], &to->h, err) || !stage_int(&e, u->stage->size[1], &to->w, err))
+                return -1;
+            if (to->n < 1 || to->c < 1 || to->c > 4 || to->h < 1 || to->w < 1) {
+                node_error(u->node, err, "stage %s makes %lld images of %lld channels, %lld x %lld", u->stage->name, (long long)to->n,
+                           (long long)to->c, (long long)to->h, (long long)to->w);
+                return -1;
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
+bool stage_fits(const struct work *work, struct error *err)
+{
+    struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
+    struct tensor t;
+    int count = stage_images(work, all, err);
+    struct stage_image last = count > 0 ? all[count - 1] : (struct stage_image){0};
+    const struct stage_use *ragged = NULL; /* images of different sizes, and nothing behind that makes them equal */
+    for (int i = 1; i < count; i++)
+        ragged = all[i].use->stage->kind == STAGE_BOXES ? all[i].use : all[i].use->stage->kind == STAGE_SAMPLE ? NULL : ragged;
+    free(all);
+    if (count < 0 || !work_tensor(work, "output", &t))
+        return false;
+    if (ragged)
+        return node_error(ragged->node, err, "behind %s the images have sizes of their own; a stage that samples must follow",
+                          ragged->stage->name);
+    bool same = t.dim[0] == last.n && t.dim[1] == last.c && t.dim[2] == last.h && t.dim[3] == last.w && t.dtype == last.dtype;
+    return same ||
+           error_set(err, ERROR_USAGE, "the stages end in %lld x %lld x %lld x %lld of %s, `output` is %lld x %lld x %lld x %lld of %s",
+                     (long long)last.n, (long long)last.c, (long long)last.h, (long long)last.w, dtype_name(last.dtype),
+                     (long long)t.dim[0], (long long)t.dim[1], (long long)t.dim[2], (long long)t.dim[3], dtype_name(t.dtype));
+}
+
+double stage_flop(const struct work *work)
+{
+    struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
+    int count = stage_images(work, all, NULL);
+    double flop = 0;
+    for (int i = 1; i < count; i++) {
+        struct stage_env e = {work, all[i].use, all[i - 1]};
+        int64_t each = 1;
+        if (stage_int(&e, all[i].use->stage->flop, &each, NULL))
+            flop += (double)each * (double)all[i].n * (double)all[i].c * (double)all[i].h * (double)all[i].w;
+    }
+    free(all);
+    return flop;
+}
+
+double stage_bytes(const struct work *work)
+{
+    struct tensor list[OP_MAX_TENSORS], input, boxes;
+    double bytes = 0;
+    for (int i = 0, count = work->op->tensors(work, list); i < count; i++)
+        bytes += (double)tensor_bytes(&list[i]);
+    if (work->op->file->stages[0].stage->kind != STAGE_BOXES || !work_tensor(work, "boxes", &boxes) ||
+        !work_tensor(work, "input", &input) || boxes.role->values != VALUES_BOXES)
+        return bytes;
+    double pixels = 0, whole = (double)tensor_bytes(&input);
+    for (int64_t i = 0; i < boxes.dim[0]; i++) {
+        int64_t size[2];
+        op_file_box(work, op_file_tensor(work->op, boxes.role), (size_t)i, size);
+        pixels += (double)size[0] * (double)size[1];
+    }
+    double read = pixels * (double)input.dim[1] * (double)dtype_bytes(input.dtype);
+    return bytes - whole + fmin(read, whole);
+}
+
+/* A number of a stage as C++ has it; R is the type that is computed in. */
+static bool add_number(const struct work *work, const struct expr *e, bool real, struct text *t, struct error *err)
+{
+    struct value v;
+    if (!op_file_value(work, e, &v, err))
+        return false;
+    if (v.kind == VALUE_TEXT || (!real && v.kind != VALUE_INT))
+        return expr_fail(e, err, "a%s number is expected", real ? "" : " whole");
+    if (real)
+        text_addf(t, "R(%.17g)", v.kind == VALUE_INT ? (double)v.i : v.d);
+    else
+        text_addf(t, "%lld", (long long)v.i);
+    return true;
+}
+
+static bool add_arguments(const struct work *work, const struct stage_use *u, struct text *t, struct error *err)
+{
+    for (int i = 0; i < u->stage->param_count; i++) {
+        const struct stage_param *p = &u->stage->params[i];
+        text_add(t, ",");
+        if (p->type == STAGE_DTYPE)
+            text_addf(t, "kind_of<%s>()", dtype_cuda(u->dtype));
+        else if (p->type != STAGE_REALS && !add_number(work, u->values[i][0], p->type == STAGE_REAL, t, err))
+            return false;
+        if (p->type != STAGE_REALS)
+            continue;
+        text_add(t, "quad<R>(");
+        for (int k = 0; k < 4; k++) { /* one for all channels, or one each; those behind are not used */
+            text_add(t, k ? "," : "");
+            if (!add_number(work, u->values[i][u->counts[i] == 1 ? 0 : k < u->counts[i] ? k : u->counts[i] - 1], true, t, err))
+                return false;
+        }
+        text_add(t, ")");
+    }
+    return true;
+}
+
+int stage_defines(const struct work *work, char ***out, struct error *err)
+{
+    static const char *const kinds[] = {[STAGE_POINT] = "POINT", [STAGE_SAMPLE] = "SAMPLE", [STAGE_BOXES] = "BOXES"};
+    struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
+    int count = stage_images(work, all, err), files = 0;
+    struct text t = {0};
+    bool ok = count > 0;
+    *out = xcalloc((size_t)work->op->file->stage_count + 16, sizeof **out);
+    for (int i = 0; ok && i < count; i++) {
+        const struct stage_image *s = &all[i];
+        text_addf(&t, "%s(%d,%s,%s,%lld,%lld,%lld,%lld", s->use ? kinds[s->use->stage->kind] : "STAGES=SOURCE", i,
+                  s->use ? s->use->stage->name : "input", dtype_cuda(s->dtype), (long long)s->c, (long long)s->n, (long long)s->h,
+                  (long long)s->w);
+        ok = !s->use || add_arguments(work, s->use, &t, err);
+        text_add(&t, ") ");
+    }
+    for (int i = 0; ok && i < work->op->file->stage_count; i++) {
+        bool again = false;
+        for (int k = 0; k < i; k++)
+            again |= work->op->file->stages[k].stage == work->op->file->stages[i].stage;
+        if (!again) {
+            (*out)[files] = text_format("STAGE_FILE_%d=\"%s\"", files, work->op->file->stages[i].stage->include);
+            files++;
+        }
+    }
+    (*out)[files++] = text_take(&t);
+    struct tensor in, to;
+    if (ok && work_tensor(work, "input", &in) && work_tensor(work, "output", &to)) {
+        const struct stage_image *last = &all[count - 1];
+        const struct {
+            const char *name;
+            int64_t value;
+        } numbers[] = {{"LAST", count - 1},
+                       {"IN_PLANAR", in.layout == LAYOUT_NCHW},
+                       {"OUT_PLANAR", to.layout == LAYOUT_NCHW},
+                       {"OUT_N", last->n},
+                       {"OUT_C", last->c},
+                       {"OUT_H", last->h},
+                       {"OUT_W", last->w}};
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            (*out)[files++] = text_format("%s=%lld", numbers[i].name, (long long)numbers[i].value);
+    }
+    free(all);
+    if (ok)
+        return files;
+    for (int i = 0; i < files; i++)
+        free((*out)[i]);
+    free(*out);
+    return -1;
+}

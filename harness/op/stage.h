@@ -1,0 +1,63 @@
+/* op/stage: ops that are stages one behind another, each of them an image to an image: crop, resize, times, minus, into planes
+ * (docs/OP.md).
+ *
+ * A stage is one header, kernels/include/stage/NAME.cuh or one beside the op's file: what it does to a pixel, as a template of the type
+ * that it computes in, below a head that says its parameters and what it makes of the image's size, channels and type. The variants of the
+ * family `stages` are the ways to cut such a row into launches; their code is put together by the compiler from these headers, told which
+ * by -D names (stage_defines). The reference is the same stages in double with running error bounds (kernels/ops/stages.cu). */
+#ifndef BENCH_OP_STAGE_H
+#define BENCH_OP_STAGE_H
+
+#include "base/node.h"
+#include "op/op.h"
+
+#define STAGE_FAMILY "stages" /* the op whose variants every op with stages has */
+#define STAGE_MOST 256        /* in one op, repetitions counted */
+#define STAGE_PARAMS 8
+#define STAGE_FILES 16 /* different ones: kernels/include/stage/files.cuh */
+/* POINT: a pixel of one; SAMPLE: of an image of another size, through any of its pixels; BOXES: of the rectangles in tensor `boxes`. */
+enum stage_kind { STAGE_POINT, STAGE_SAMPLE, STAGE_BOXES };
+enum stage_type { STAGE_WHOLE, STAGE_REAL, STAGE_REALS, STAGE_DTYPE };
+struct stage_param {
+    const char *name;
+    enum stage_type type;
+    const struct node *fallback; /* NULL: it must be given */
+};
+struct stage_head {
+    char *name, *include; /* include: as the compiler finds it */
+    const char *what;
+    struct node *root;
+    enum stage_kind kind;
+    struct stage_param params[STAGE_PARAMS];
+    int param_count;
+    struct expr *channels, *batch, *size[2], *flop; /* NULL: as what comes in; flop of an element that it makes, 1 */
+    int dtype;                                      /* enum dtype; 0: as what comes in; -1: its parameter of type dtype */
+};
+/* A stage as an op uses it. */
+struct stage_use {
+    const struct stage_head *stage;
+    const struct node *node;
+    struct expr *values[STAGE_PARAMS][4]; /* of the op's expressions; REALS: up to four */
+    int counts[STAGE_PARAMS];
+    enum dtype dtype;   /* that its parameter of type dtype names */
+    struct expr *times; /* NULL: once */
+};
+struct stage_image {
+    const struct stage_use *use; /* NULL: the input */
+    enum dtype dtype;
+    int64_t n, c, h, w; /* h, w: the largest */
+};
+
+/* Reads `stages:` of an op's file, whose fields and tensors are known. */
+bool stage_read_all(struct op_file *f, const struct node *list, struct error *err);
+/* What lies before the first stage and behind each: out[0] is the input. Returns how many, at most STAGE_MOST + 1; -1 on error. */
+int stage_images(const struct work *work, struct stage_image out[STAGE_MOST + 1], struct error *err);
+/* Do the stages end in what the op writes? */
+bool stage_fits(const struct work *work, struct error *err);
+double stage_flop(const struct work *work);
+/* What of the tensors must be moved at least: all of them, but of an input that is only read in boxes these, each by itself. */
+double stage_bytes(const struct work *work);
+/* -D names for kernels/include/stage/chain.cuh, malloc'd texts in a malloc'd array; -1 on error. */
+int stage_defines(const struct work *work, char ***out, struct error *err);
+
+#endif

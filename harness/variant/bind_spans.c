@@ -1,0 +1,108 @@
+/* A step `stages:`: the stages of an op cut into launches (op/stage.h, kernels/include/stage/chain.cuh). */
+#include "variant/bind.h"
+#include "base/text.h"
+#include "op/file.h"
+#include "op/stage.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *const span_cuts[] = {[CUT_EACH] = "each", [CUT_SAMPLED] = "sampled", [CUT_NONE] = "whole", [CUT_NONE + 1] = NULL};
+#define BLOCK_X 32 /* as chain.cuh has it */
+#define BLOCK_Y 8
+
+/* Is something stored behind stage i? */
+static bool cut_behind(enum span_cut cut, const struct stage_image *all, int count, int i)
+{
+    if (i == count - 1 || cut == CUT_EACH)
+        return true;
+    return cut == CUT_SAMPLED && all[i + 1].use->stage->kind != STAGE_POINT;
+}
+
+/* Room for what lies between two spans: a buffer that is there already, unless it is the one that is read. */
+static struct buffer_ref between(struct bind *b, const struct stage_image *s, struct buffer_ref read, int first)
+{
+    struct program *p = b->program;
+    int64_t elements = s->n * s->c * s->h * s->w;
+    for (int i = first; i < p->scratch_count; i++)
+        if (p->scratch[i].dtype == s->dtype && p->scratch[i].elements >= elements && !(read.kind == BUFFER_SCRATCH && read.index == i))
+            return (struct buffer_ref){BUFFER_SCRATCH, i};
+    return (struct buffer_ref){BUFFER_SCRATCH, bind_scratch_add(p, "image", s->dtype, elements)};
+}
+
+static void add_argument(struct step *s, const char *name, struct buffer_ref buffer, enum arg_kind kind, int64_t value)
+{
+    struct arg *a = &s->args[s->arg_count++];
+    *a = (struct arg){.kind = kind, .buffer = buffer, .i = value};
+    snprintf(a->name, sizeof a->name, "%s", name);
+}
+
+static void add_launch(struct bind *b, const struct head_step *h, int first, int last, const struct stage_image *s, struct buffer_ref from,
+                       struct buffer_ref to, int64_t pixels, int64_t image, int64_t images)
+{
+    struct step *step = bind_step_new(b->program, STEP_KERNEL, false);
+    int boxes = program_tensor(b->program, "boxes");
+    snprintf(step->name, sizeof step->name, "span_%d_%d", first, last);
+    step->file = h->node->file;
+    step->line = h->node->line;
+    step->column = h->node->column;
+    step->grid[0] = (uint32_t)((s->w + BLOCK_X * pixels - 1) / (BLOCK_X * pixels));
+    step->grid[1] = (uint32_t)((s->h + BLOCK_Y - 1) / BLOCK_Y);
+    step->grid[2] = (uint32_t)images;
+    step->block[0] = BLOCK_X;
+    step->block[1] = BLOCK_Y;
+    step->block[2] = 1;
+    add_argument(step, "from", from, ARG_BUFFER, 0);
+    add_argument(step, "to", to, ARG_BUFFER, 0);
+    add_argument(step, "boxes", (struct buffer_ref){BUFFER_TENSOR, boxes}, boxes < 0 ? ARG_INT : ARG_BUFFER, 0);
+    add_argument(step, "first_image", (struct buffer_ref){0}, ARG_INT, image);
+}
+
+static bool launches(struct bind *b, const struct head_step *h, const struct stage_image *all, int count, struct text *spans,
+                     struct error *err)
+{
+    struct value v = value_int(1);
+    struct buffer_ref from = {BUFFER_TENSOR, program_tensor(b->program, "input")}, to;
+    int scratch = b->program->scratch_count, first = 1;
+    if (!b->env.name(b, "PIXELS", &v, err) || v.kind != VALUE_INT || v.i < 1 || v.i > 16)
+        return node_error(h->node, err, "a step `stages:` needs a parameter PIXELS, 1 to 16: how many neighbours a thread makes");
+    for (int i = 1; i < count; i++) {
+        const struct stage_image *s = &all[i];
+        if (!cut_behind(h->cut, all, count, i))
+            continue;
+        to = i == count - 1 ? (struct buffer_ref){BUFFER_TENSOR, program_tensor(b->program, "output")} : between(b, s, from, scratch);
+        text_addf(spans, "%sSPAN(%d,%d)", spans->len > 6 ? " " : "", first, i);
+        if (s->n > 65535)
+            return bind_infeasible(b, "stages: %lld images are more than a grid is deep", (long long)s->n);
+        for (int64_t image = 0; image < (h->each_image ? s->n : 1); image++)
+            add_launch(b, h, first, i, s, from, to, v.i, image, h->each_image ? 1 : s->n);
+        if (b->program->step_count > SPAN_MOST)
+            return bind_infeasible(b, "stages: more than %d launches", SPAN_MOST);
+        from = to;
+        first = i + 1;
+    }
+    return true;
+}
+
+static void add_define(struct unit *u, char *text)
+{
+    u->defines = xrealloc(u->defines, (size_t)(u->define_count + 1) * sizeof *u->defines);
+    u->defines[u->define_count++] = text;
+}
+
+bool bind_spans(struct bind *b, const struct head_step *h, struct error *err)
+{
+    if (!b->work->op->file || !b->work->op->file->stages)
+        return bind_infeasible(b, "stages: %s has none", b->work->op->name);
+    struct stage_image *all = xcalloc(STAGE_MOST + 1, sizeof *all);
+    struct text spans = {0};
+    char **defines = NULL;
+    int count = stage_images(b->work, all, err), names = count < 0 ? -1 : stage_defines(b->work, &defines, err);
+    text_add(&spans, "SPANS=");
+    bool ok = names >= 0 && launches(b, h, all, count, &spans, err);
+    for (int i = 0; i < names; i++)
+        add_define(&b->program->units[0], defines[i]);
+    add_define(&b->program->units[0], text_take(&spans));
+    free(defines);
+    free(all);
+    return ok;
+}

@@ -1,0 +1,15 @@
+/* stage 1
+what: times a number, one for all channels or one each
+kind: point
+params: {by: reals}
+dtype: f32
+*/
+#pragma once
+#include "stage/pixel.cuh"
+
+template <class R, int C> __device__ __forceinline__ pixel<R, C> mul(pixel<R, C> p, quad<R> by)
+{
+    for (int c = 0; c < C; c++)
+        p.v[c] = p.v[c] * by.v[c];
+    return p;
+}

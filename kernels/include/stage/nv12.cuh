@@ -1,0 +1,17 @@
+/* stage 1
+what: NV12 video (brightness, below it the colours of every 2 x 2 pixels) as RGB, BT.601 of the full range, not rounded
+kind: sample
+size: [h * 2 / 3, w]
+channels: 3
+flop: 4
+dtype: f32
+*/
+#pragma once
+#include "stage/pixel.cuh"
+
+template <class R, class From>
+__device__ __forceinline__ pixel<R, 3> nv12(const From &from, image in, image out, int b, int y, int x)
+{
+    R bright = from(b, y, x).v[0], u = from(b, out.h + y / 2, x / 2 * 2).v[0] - R(128), v = from(b, out.h + y / 2, x / 2 * 2 + 1).v[0] - R(128);
+    return {{bright + v * R(1.402), bright - u * R(0.344136) - v * R(0.714136), bright + u * R(1.772)}};
+}

@@ -1,0 +1,13 @@
+/* bench 1
+op: stages
+what: one launch - each pixel of the result pulls what it needs through all stages
+from: vertical
+params:
+  PIXELS: {values: [1, 2, 4, 8], default: 1}
+steps:
+  - stages: whole
+*/
+
+/* What changed from vertical: nothing is stored between. A thread of the result asks the last stage, which asks the one before it, down to the pixels of the
+ * input that count; whole images that nobody looks at are never made. What is read more than once is computed as often. */
+#include "stage/chain.cuh"
