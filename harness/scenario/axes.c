@@ -127,7 +127,7 @@ static bool fields_parse(struct parsed *p, struct axis *axis, struct node *const
     axis->field_count = count;
     for (int i = 0; ok && i < count; i++) {
         const char *field = axis->fields[i] = keys[i]->text;
-        const char *const *all = field_names();
+        const char *const *all = field_names(p->root);
         size_t known = 0, words = 0;
         for (; all[words]; words++)
             known += !strcmp(all[words], field);

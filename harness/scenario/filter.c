@@ -66,7 +66,7 @@ static bool name_known(const struct scenario *s, const char *name, const char *o
         names[count++] = p->axes[i].name;
     for (size_t i = 0; i < sizeof mask_parts / sizeof *mask_parts; i++)
         names[count++] = mask_parts[i];
-    for (const char *const *w = field_names(); *w && count < 200; w++)
+    for (const char *const *w = field_names(s->root); *w && count < 200; w++)
         names[count++] = *w;
     for (size_t i = 0; i < count; i++)
         if (!strcmp(names[i], name))

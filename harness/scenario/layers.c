@@ -19,13 +19,25 @@ static size_t add_word(const char **words, size_t count, const char *word)
     return count;
 }
 
-const char *const *field_names(void)
+/* Does a layer, or do the defaults, name it? */
+static bool op_used(const struct node *root, const struct op *op)
+{
+    const struct node *layers = node_get(root, "layers"), *usual = node_get(node_get(root, "defaults"), "op");
+    bool used = usual && usual->kind == NODE_SCALAR && !strcmp(usual->text, op->name);
+    for (int i = 0; layers && layers->kind == NODE_MAP && i < layers->count && !used; i++) {
+        const struct node *n = node_get(layers->items[i], "op");
+        used = n && n->kind == NODE_SCALAR && !strcmp(n->text, op->name);
+    }
+    return used;
+}
+
+const char *const *field_names(const struct node *root)
 {
     static const char *words[KEYS_MAX];
     size_t count = 0;
     const struct op *op;
     for (int i = 0; (op = op_at(i)); i++)
-        for (const struct op_field *f = op->fields; f->name; f++)
+        for (const struct op_field *f = op->fields; f->name && (!op->file || op_used(root, op)); f++)
             count = add_word(words, count, f->name);
     count = add_word(words, count, "dtype");
     count = add_word(words, count, "layout");
@@ -103,12 +115,12 @@ bool field_set(struct work *work, const char *name, const char *what, const stru
     return true;
 }
 
-bool defaults_check(const struct node *defaults, struct error *err)
+bool defaults_check(const struct node *root, const struct node *defaults, struct error *err)
 {
     const char *known[KEYS_MAX];
     char what[WHAT_MAX];
     size_t count = 0;
-    for (const char *const *w = field_names(); *w; w++)
+    for (const char *const *w = field_names(root); *w; w++)
         count = add_word(known, count, *w);
     count = add_word(known, count, "op");
     add_word(known, count, "epilogue");

@@ -35,7 +35,7 @@ struct parsed {
     int axis_count;
     struct node **made; /* nodes that ranges brought into being */
     int made_count;
-    const struct node *on;
+    const struct node *root, *on;
     char *folder; /* of the scenario's file: paths in it are relative to that */
 };
 
@@ -48,11 +48,11 @@ bool layer_parse(const struct scenario *s, const char *name, const struct node *
 /* Sets one field of a work ("n", "kernel", "dtype" ...) that the op has from a node; `what` begins the error. */
 bool field_set(struct work *work, const char *name, const char *what, const struct node *n, struct error *err);
 /* Known keys only, and of the right type for an op that has the field. */
-bool defaults_check(const struct node *defaults, struct error *err);
+bool defaults_check(const struct node *root, const struct node *defaults, struct error *err);
 /* Does this op have the field? */
 bool field_known(const struct op *op, const char *name);
-/* Names of all fields of all ops, NULL-terminated; static storage. */
-const char *const *field_names(void);
+/* Names of the fields of the ops in C and of the files that the scenario names, NULL-terminated; static storage. */
+const char *const *field_names(const struct node *root);
 
 /* masks.c: one entry {pattern: blobs, density: [..], seed: [..]} makes several masks; a word makes one. Calls add for each. */
 struct mask_sink {

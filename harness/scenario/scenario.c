@@ -41,7 +41,7 @@ static bool parse_layers(struct scenario *s, struct error *err)
                           "layers: a map of layer names is expected, like {body: {op: conv2d, c: 64, k: 64}}");
     if (layers->count > SCENARIO_MAX_LAYERS)
         return node_error(layers, err, "layers: %d; a scenario may have %d", layers->count, SCENARIO_MAX_LAYERS);
-    if (!defaults_check(defaults, err))
+    if (!defaults_check(s->root, defaults, err))
         return false;
     s->layers = xcalloc((size_t)layers->count, sizeof *s->layers);
     for (int i = 0; i < layers->count; i++)
@@ -244,20 +244,20 @@ static bool parse_counters(struct scenario *s, struct error *err)
     return true;
 }
 
-/* d, h, w of images, and the fields of ops that are files. */
-static const char *const *crop_names(void)
+/* d, h, w of images, and the fields of the layers' ops that are files. */
+static const char *const *crop_names(const struct scenario *s)
 {
-    static const char *names[1024] = {"d", "h", "w"};
-    const struct op *op;
-    int count = 3;
-    for (int i = 0; (op = op_at(i)); i++)
-        for (const struct op_field *f = op->fields; op->file && f->name && count < 1023; f++)
+    static const char *names[1024];
+    int count = 0;
+    names[count++] = "d", names[count++] = "h", names[count++] = "w";
+    for (int i = 0; i < s->layer_count; i++)
+        for (const struct op_field *f = s->layers[i].work.op->fields; s->layers[i].work.op->file && f->name && count < 1023; f++)
             names[count++] = f->name;
     names[count] = NULL;
     return names;
 }
 
-static bool parse_device(const char *device, const struct node *n, struct error *err)
+static bool parse_device(const struct scenario *s, const char *device, const struct node *n, struct error *err)
 {
     static const char *const keys[] = {"crop", "chip", NULL};
     char what[WHAT_MAX];
@@ -267,10 +267,10 @@ static bool parse_device(const char *device, const struct node *n, struct error 
         return false;
     const struct node *crop = node_get(n, "crop"), *chip = node_get(n, "chip");
     snprintf(what, sizeof what, "on %s: crop", device);
-    if (crop && !node_check_keys(crop, what, crop_names(), err))
+    if (crop && !node_check_keys(crop, what, crop_names(s), err))
         return false;
     if (crop && !crop->count)
-        return node_error(crop, err, "%s: no field is named, like h and w", what);
+        return node_error(crop, err, "%s: neither d, h nor w, nor a field of an op that is a file", what);
     for (int k = 0; crop && k < crop->count; k++)
         if (!node_int(crop->items[k], what, 1, 1 << 20, &ignored, err))
             return false;
@@ -301,7 +301,7 @@ static bool parse_on(struct scenario *s, struct error *err)
     if (p->on && !node_check_keys(p->on, "on", devices, err))
         return false;
     for (int i = 0; p->on && i < p->on->count; i++)
-        if (!parse_device(p->on->keys[i]->text, p->on->items[i], err))
+        if (!parse_device(s, p->on->keys[i]->text, p->on->items[i], err))
             return false;
     return true;
 }
@@ -310,6 +310,7 @@ static bool scenario_parse(struct scenario *s, struct error *err)
 {
     static const char *const keys[] = {"scenario", "about",    "defaults", "data",     "layers", "network", "networks", "sequences",
                                        "axes",     "variants", "time",     "counters", "on",     "answers", NULL};
+    ((struct parsed *)s->parsed)->root = s->root;
     return node_check_keys(s->root, "a scenario", keys, err) && parse_name(s, err) && parse_layers(s, err) && parse_data(s, err) &&
            axes_parse(s, node_get(s->root, "axes"), err) && networks_parse(s, err) && sequences_parse(s, err) && parse_variants(s, err) &&
            parse_time(s, err) && parse_counters(s, err) && parse_on(s, err) && answers_parse(s, node_get(s->root, "answers"), err);
