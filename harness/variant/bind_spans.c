@@ -70,7 +70,10 @@ static bool launches(struct bind *b, const struct head_step *h, const struct sta
         if (!cut_behind(h->cut, all, count, i))
             continue;
         to = i == count - 1 ? (struct buffer_ref){BUFFER_TENSOR, program_tensor(b->program, "output")} : between(b, s, from, scratch);
-        text_addf(spans, "%sSPAN(%d,%d)", spans->len > 6 ? " " : "", first, i);
+        bool points = true;
+        for (int k = first; k <= i; k++)
+            points &= all[k].use->stage->kind == STAGE_POINT;
+        text_addf(spans, "%sSPAN(%d,%d,%d)", spans->len > 6 ? " " : "", first, i, points);
         if (s->n > 65535)
             return bind_infeasible(b, "stages: %lld images are more than a grid is deep", (long long)s->n);
         for (int64_t image = 0; image < (h->each_image ? s->n : 1); image++)

@@ -40,12 +40,12 @@ template <class T> __device__ truth cast_to(truth x, kind_of<T>)
 
 template <int I> struct stage_at;
 #define STAGE_SIZE static __device__ image size(const float *boxes, long long b)
-#define STAGE_AT static __device__ auto at(const float *input, const float *boxes, int b, int y, int x)
+#define STAGE_AT(C) static __device__ pixel<truth, C> at(const float *input, const float *boxes, int b, int y, int x)
 #define STAGE_FROM [=](int b, int y, int x) { return before::at(input, boxes, b, y, x); }
 #define SOURCE(I, NAME, T, C, N, H, W) \
     template <> struct stage_at<I> { \
         STAGE_SIZE { return {H, W}; } \
-        STAGE_AT \
+        STAGE_AT(C) \
         { \
             pixel<truth, C> p; \
             for (int c = 0; c < C; c++) \
@@ -60,17 +60,17 @@ template <int I> struct stage_at;
 #define POINT(I, NAME, T, C, N, H, W, ...) \
     STAGE_BEGIN(I) \
         STAGE_SIZE { return before::size(boxes, b); } \
-        STAGE_AT { return NAME(before::at(input, boxes, b, y, x), ##__VA_ARGS__); } \
+        STAGE_AT(C) { return NAME(before::at(input, boxes, b, y, x), ##__VA_ARGS__); } \
     };
 #define SAMPLE(I, NAME, T, C, N, H, W, ...) \
     STAGE_BEGIN(I) \
         STAGE_SIZE { return {H, W}; } \
-        STAGE_AT { return NAME<R>(STAGE_FROM, before::size(boxes, b), image{H, W}, b, y, x, ##__VA_ARGS__); } \
+        STAGE_AT(C) { return NAME<R>(STAGE_FROM, before::size(boxes, b), image{H, W}, b, y, x, ##__VA_ARGS__); } \
     };
 #define BOXES(I, NAME, T, C, N, H, W, ...) \
     STAGE_BEGIN(I) \
         STAGE_SIZE { return {(int)boxes[4 * b + 3], (int)boxes[4 * b + 2]}; } \
-        STAGE_AT \
+        STAGE_AT(C) \
         { \
             int box[4] = {(int)boxes[4 * b], (int)boxes[4 * b + 1], (int)boxes[4 * b + 2], (int)boxes[4 * b + 3]}; \
             return NAME<R>(STAGE_FROM, box, before::size(boxes, b), image{H, W}, b, y, x, ##__VA_ARGS__); \

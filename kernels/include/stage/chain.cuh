@@ -19,39 +19,95 @@ template <class T> __device__ __forceinline__ float element_of(T x) { return to_
 template <class T> __device__ __forceinline__ T element_from(float x) { return from_f32<T>(x); }
 template <> __device__ __forceinline__ unsigned char element_from<unsigned char>(float x) { return (unsigned char)x; }
 template <> __device__ __forceinline__ unsigned short element_from<unsigned short>(float x) { return (unsigned short)x; }
+__device__ __forceinline__ unsigned bits_of(float x) { return __float_as_uint(x); }
+__device__ __forceinline__ unsigned bits_of(__half x) { return __half_as_ushort(x); }
+__device__ __forceinline__ unsigned bits_of(__nv_bfloat16 x) { return __bfloat16_as_ushort(x); }
+template <class T> __device__ __forceinline__ unsigned bits_of(T x) { return x; }
 
-/* What a span of stages reads: stage FIRST - 1 as it is stored. */
+/* Of each stage: what it is stored as, its size for image b, and its pixel; specialised below. */
+template <int I> struct stage_at;
+
+/* Where element c of pixel (b, y, x) of a stored stage lies. */
+template <class S> __device__ __forceinline__ size_t index_of(int b, int c, int y, int x)
+{
+    return S::planar ? ((size_t)(b * S::channels + c) * S::h + y) * S::w + x : ((size_t)(b * S::h + y) * S::w + x) * S::channels + c;
+}
+/* N neighbours at p, whose place in a row is a multiple of N in rows of PITCH: in as few loads and stores as these two allow. */
+template <class T, int N, int PITCH> struct neighbours {
+    static constexpr int widest(int bytes) { return bytes > (int)sizeof(T) && ((N * (int)sizeof(T)) % bytes || (PITCH * (int)sizeof(T)) % bytes) ? widest(bytes / 2) : bytes; }
+    static constexpr int each = widest(16) / (int)sizeof(T) > 0 ? widest(16) / (int)sizeof(T) : 1;
+    static __device__ __forceinline__ void load(const T *p, float (&to)[N])
+    {
+#pragma unroll
+        for (int i = 0; i < N; i += each) {
+            pack<T, each> v = load_pack<T, each>(p + i);
+#pragma unroll
+            for (int k = 0; k < each; k++)
+                to[i + k] = element_of(v.item[k]);
+        }
+    }
+    /* A plain store of a uint4 comes apart here: the compiler makes four of it. */
+    static __device__ __forceinline__ void store(T *p, const float (&from)[N])
+    {
+        constexpr int words = each * (int)sizeof(T) / 4, in_word = words ? 4 / (int)sizeof(T) : 1;
+#pragma unroll
+        for (int i = 0; i < N; i += each) {
+            if constexpr (words == 0) {
+#pragma unroll
+                for (int k = 0; k < each; k++)
+                    p[i + k] = element_from<T>(from[i + k]);
+            } else {
+                unsigned word[words] = {};
+#pragma unroll
+                for (int k = 0; k < each; k++)
+                    word[k / in_word] |= bits_of(element_from<T>(from[i + k])) << (k % in_word * 8 * (int)sizeof(T));
+                if constexpr (words == 4)
+                    __stwb((uint4 *)(p + i), make_uint4(word[0], word[1], word[2], word[3]));
+                else if constexpr (words == 2)
+                    __stwb((uint2 *)(p + i), make_uint2(word[0], word[1]));
+                else
+                    *(unsigned *)(p + i) = word[0];
+            }
+        }
+    }
+};
+
+/* What a span of stages reads: stage FIRST - 1 as it is stored, any pixel of it; or the one pixel that a row of point stages needs. */
 template <int FIRST> struct reading {
     static constexpr int first = FIRST;
     const void *from;
     const int *boxes;
+    template <int I> __device__ __forceinline__ auto load(int b, int y, int x) const
+    {
+        using here = stage_at<I>;
+        pixel<float, here::channels> p;
+#pragma unroll
+        for (int c = 0; c < here::channels; c++)
+            p.v[c] = element_of(((const typename here::type *)from)[index_of<here>(b, c, y, x)]);
+        return p;
+    }
 };
-/* Of each stage: what it is stored as, its size for image b, and its pixel; specialised below. */
-template <int I> struct stage_at;
+template <int FIRST> struct holding {
+    static constexpr int first = FIRST;
+    const int *boxes;
+    pixel<float, stage_at<FIRST - 1>::channels> p;
+    template <int I> __device__ __forceinline__ auto load(int, int, int) const { return p; }
+};
 
 template <int I> __device__ __forceinline__ image size_of(const int *boxes, int b)
 {
     return stage_at<I>::size(boxes, b);
 }
-template <int I, class S> __device__ __forceinline__ auto value_at(const S &s, int b, int y, int x)
+template <int I, class S> __device__ __forceinline__ pixel<float, stage_at<I>::channels> value_at(const S &s, int b, int y, int x)
 {
-    using here = stage_at<I>;
-    if constexpr (I < S::first) {
-        using T = typename here::type;
-        const T *at = (const T *)s.from;
-        pixel<float, here::channels> p;
-#pragma unroll
-        for (int c = 0; c < here::channels; c++)
-            p.v[c] = element_of(here::planar ? at[((size_t)(b * here::channels + c) * here::h + y) * here::w + x]
-                                             : at[((size_t)(b * here::h + y) * here::w + x) * here::channels + c]);
-        return p;
-    } else {
-        return here::at(s, b, y, x);
-    }
+    if constexpr (I < S::first)
+        return s.template load<I>(b, y, x);
+    else
+        return stage_at<I>::at(s, b, y, x);
 }
 template <int I, class S> struct puller {
     const S &s;
-    __device__ __forceinline__ auto operator()(int b, int y, int x) const { return value_at<I>(s, b, y, x); }
+    __device__ __forceinline__ pixel<float, stage_at<I>::channels> operator()(int b, int y, int x) const { return value_at<I>(s, b, y, x); }
 };
 
 #define STAGE_STORED(T, C, H, W, PLANAR) \
@@ -68,7 +124,7 @@ template <int I, class S> struct puller {
         using R = float; \
         STAGE_STORED(T, C, H, W, I == LAST && OUT_PLANAR) \
         static __device__ __forceinline__ image size(const int *boxes, int b) { return size_of<I - 1>(boxes, b); } \
-        template <class S> static __device__ __forceinline__ auto at(const S &s, int b, int y, int x) \
+        template <class S> static __device__ __forceinline__ pixel<float, C> at(const S &s, int b, int y, int x) \
         { \
             return NAME(value_at<I - 1>(s, b, y, x), ##__VA_ARGS__); \
         } \
@@ -78,7 +134,7 @@ template <int I, class S> struct puller {
         using R = float; \
         STAGE_STORED(T, C, H, W, I == LAST && OUT_PLANAR) \
         static __device__ __forceinline__ image size(const int *, int) { return {H, W}; } \
-        template <class S> static __device__ __forceinline__ auto at(const S &s, int b, int y, int x) \
+        template <class S> static __device__ __forceinline__ pixel<float, C> at(const S &s, int b, int y, int x) \
         { \
             return NAME<R>(puller<I - 1, S>{s}, size_of<I - 1>(s.boxes, b), image{H, W}, b, y, x, ##__VA_ARGS__); \
         } \
@@ -88,52 +144,76 @@ template <int I, class S> struct puller {
         using R = float; \
         STAGE_STORED(T, C, H, W, I == LAST && OUT_PLANAR) \
         static __device__ __forceinline__ image size(const int *boxes, int b) { return {boxes[4 * b + 3], boxes[4 * b + 2]}; } \
-        template <class S> static __device__ __forceinline__ auto at(const S &s, int b, int y, int x) \
+        template <class S> static __device__ __forceinline__ pixel<float, C> at(const S &s, int b, int y, int x) \
         { \
             return NAME<R>(puller<I - 1, S>{s}, s.boxes + 4 * b, size_of<I - 1>(s.boxes, b), image{H, W}, b, y, x, ##__VA_ARGS__); \
         } \
     };
 STAGES
 
-/* A block of 32 x 8 threads makes 32 PIXELS x 8 pixels of image `first_image` + blockIdx.z. */
-template <int FIRST, int TO> static __device__ __forceinline__ void span(const void *from, void *to, const int *boxes, int first_image)
+/* PIXELS pixels of a stored stage from x on, all inside. */
+template <class S> static __device__ __forceinline__ void load_pixels(const void *from, int b, int y, int x, pixel<float, S::channels> (&to)[PIXELS])
+{
+    using T = typename S::type;
+    constexpr int C = S::channels, count = S::planar ? PIXELS : PIXELS * C, pitch = S::planar ? S::w : S::w * C;
+    float v[count];
+#pragma unroll
+    for (int c = 0; c < (S::planar ? C : 1); c++) {
+        neighbours<T, count, pitch>::load((const T *)from + index_of<S>(b, c, y, x), v);
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            to[S::planar ? i : i / C].v[S::planar ? c : i % C] = v[i];
+    }
+}
+template <class S> static __device__ __forceinline__ void store_pixels(void *to, int b, int y, int x, const pixel<float, S::channels> (&made)[PIXELS])
+{
+    using T = typename S::type;
+    constexpr int C = S::channels, count = S::planar ? PIXELS : PIXELS * C, pitch = S::planar ? S::w : S::w * C;
+    float v[count];
+#pragma unroll
+    for (int c = 0; c < (S::planar ? C : 1); c++) {
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            v[i] = made[S::planar ? i : i / C].v[S::planar ? c : i % C];
+        neighbours<T, count, pitch>::store((T *)to + index_of<S>(b, c, y, x), v);
+    }
+}
+
+/* A block of 32 x 8 threads makes 32 PIXELS x 8 pixels of image `first_image` + blockIdx.z. POINTS: stages FIRST to TO are all point stages. */
+template <int FIRST, int TO, bool POINTS> static __device__ __forceinline__ void span(const void *from, void *to, const int *boxes, int first_image)
 {
     using out = stage_at<TO>;
-    using T = typename out::type;
-    constexpr int C = out::channels;
-    reading<FIRST> s = {from, boxes};
+    using in = stage_at<FIRST - 1>;
     int b = first_image + blockIdx.z, y = blockIdx.y * 8 + threadIdx.y, x0 = (blockIdx.x * 32 + threadIdx.x) * PIXELS;
     image size = size_of<TO>(boxes, b);
     if (y >= size.h || x0 >= size.w)
         return;
-    pixel<float, C> made[PIXELS];
+    reading<FIRST> s = {from, boxes};
+    if (PIXELS > 1 && x0 + PIXELS <= size.w) {
+        pixel<float, in::channels> held[PIXELS];
+        pixel<float, out::channels> made[PIXELS];
+        if constexpr (POINTS)
+            load_pixels<in>(from, b, y, x0, held);
 #pragma unroll
-    for (int i = 0; i < PIXELS; i++)
-        if (PIXELS == 1 || x0 + i < size.w)
-            made[i] = value_at<TO>(s, b, y, x0 + i);
+        for (int i = 0; i < PIXELS; i++)
+            if constexpr (POINTS)
+                made[i] = value_at<TO>(holding<FIRST>{boxes, held[i]}, b, y, x0 + i);
+            else
+                made[i] = value_at<TO>(s, b, y, x0 + i);
+        store_pixels<out>(to, b, y, x0, made);
+        return;
+    }
+    for (int x = x0; x < x0 + PIXELS && x < size.w; x++) {
+        pixel<float, out::channels> made = value_at<TO>(s, b, y, x);
 #pragma unroll
-    for (int c = 0; c < (out::planar ? C : 1); c++) {
-        constexpr int count = out::planar ? PIXELS : PIXELS * C; /* neighbours in memory */
-        T *at = (T *)to + (out::planar ? ((size_t)(b * C + c) * out::h + y) * out::w + x0 : ((size_t)(b * out::h + y) * out::w + x0) * C);
-        constexpr bool wide = PIXELS > 1 && count * sizeof(T) <= 16 && (count & (count - 1)) == 0 && out::w % PIXELS == 0;
-        if (wide && x0 + PIXELS <= size.w) {
-            pack<T, wide ? count : 1> all;
-#pragma unroll
-            for (int i = 0; i < (wide ? count : 1); i++)
-                all.item[i] = element_from<T>(out::planar ? made[i].v[c] : made[i / C].v[i % C]);
-            store_pack<T, wide ? count : 1>(at, all);
-        } else {
-#pragma unroll
-            for (int i = 0; i < count; i++)
-                if (x0 + (out::planar ? i : i / C) < size.w)
-                    at[i] = element_from<T>(out::planar ? made[i].v[c] : made[i / C].v[i % C]);
-        }
+        for (int c = 0; c < out::channels; c++)
+            ((typename out::type *)to)[index_of<out>(b, c, y, x)] = element_from<typename out::type>(made.v[c]);
     }
 }
 
-#define SPAN(FIRST, TO) \
+#define SPAN(FIRST, TO, POINTS) \
     extern "C" __global__ void __launch_bounds__(256) span_##FIRST##_##TO(const void *from, void *to, const int *boxes, int first_image) \
     { \
-        span<FIRST, TO>(from, to, boxes, first_image); \
+        span<FIRST, TO, POINTS>(from, to, boxes, first_image); \
     }
 SPANS
