@@ -16,15 +16,40 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A file for an op that is not there yet, from the kernel in `path`. */
+static int print_op(const char *op, const char *path, const char *kernel)
+{
+    struct error err = {0};
+    size_t bytes;
+    char *source = file_read(path, 8u << 20, &bytes, &err), *text = source ? variant_new_op(op, source, kernel, &err) : NULL;
+    int code = text ? 0 : cli_fail(&err);
+    fputs(text ? text : "", stdout);
+    free(source);
+    free(text);
+    return code;
+}
+
+/* No op has that name. */
+static void no_op(const char *name, const char *path, struct error *err)
+{
+    const char *near = text_nearest_in(name, op_names());
+    error_set(err, ERROR_USAGE, "no op '%s'", name);
+    if (near)
+        error_hint(err, "bench new %s %s", near, path);
+    else
+        error_hint(err, "an op of your own is a file: bench new %s %s --op >%s.yaml, fill it in, --ops %s.yaml", name, path, name, name);
+}
+
 int cli_new(const struct verb *verb, int argc, char **argv)
 {
-    bool write = false;
+    bool write = false, new_op = false;
     struct option_list ops = {0};
     const char *kernel = NULL, **rest = xcalloc((size_t)argc + 1, sizeof *rest);
     const struct option options[] = {
         {"--kernel", 'k', OPTION_TEXT, "NAME", "this __global__ function; default: the first", &kernel},
         {"--write", 'w', OPTION_FLAG, NULL, "put the head into the file", &write},
         {"--ops", 0, OPTION_LIST, "FILE", "an op of your own, or a folder of them (docs/OP.md)", &ops},
+        {"--op", 0, OPTION_FLAG, NULL, "print a file for an op that does not exist yet, to be filled in", &new_op},
         {0},
     };
     struct error err = {0};
@@ -37,13 +62,13 @@ int cli_new(const struct verb *verb, int argc, char **argv)
         code = cli_usage(verb, "an op and a file, please: bench new conv2d my.cu");
         goto done;
     }
-    const struct op *op = op_load(ops.items, &err) ? op_find(rest[0]) : NULL;
-    if (!op && err.kind == ERROR_NONE) {
-        const char *near = text_nearest_in(rest[0], op_names());
-        error_set(&err, ERROR_USAGE, "no op '%s'", rest[0]);
-        error_hint(&err, near ? "bench new %s %s" : "bench list ops; one of your own is a file: --ops FILE.yaml, docs/OP.md", near,
-                   rest[1]);
+    if (new_op) {
+        code = print_op(rest[0], rest[1], kernel);
+        goto done;
     }
+    const struct op *op = op_load(ops.items, &err) ? op_find(rest[0]) : NULL;
+    if (!op && err.kind == ERROR_NONE)
+        no_op(rest[0], rest[1], &err);
     if (!op) {
         code = cli_fail(&err);
         goto done;

@@ -63,12 +63,12 @@ static bool read_field(struct op_file *f, const struct node *key, const struct n
         return false;
     if (words) {
         const char **list = xcalloc((size_t)words->count + 1, sizeof *list);
+        out->words = list;
         if (words->kind != NODE_LIST || !words->count)
             return node_error(words, err, "words: a list is expected, like [sum, max]");
         for (int i = 0; i < words->count; i++)
             if (!(list[i] = node_text(words->items[i], "words", err)))
                 return false;
-        out->words = list;
     }
     if (!fallback)
         return true;
@@ -108,7 +108,10 @@ static bool name_known(void *context, const char *name, bool call)
 struct expr *op_file_expr(struct op_file *f, const struct node *n, struct error *err)
 {
     struct expr *e = expr_parse(n, err);
-    return e && expr_check(e, name_known, f, f->symbol_names, err) ? e : NULL;
+    if (!e || expr_check(e, name_known, f, f->symbol_names, err))
+        return e;
+    expr_free(e);
+    return NULL;
 }
 
 static bool read_optional(struct op_file *f, const char *key, struct expr **out, struct error *err)
@@ -307,31 +310,34 @@ static bool read_dtypes(struct op_file *f, const struct node *n, struct error *e
     return f->op.dtypes || node_error(n, err, "dtype: an empty list");
 }
 
-/* An argument of the reference kernel is a tensor, what goes with a written one (NAME_magnitude), a field or a let. */
+/* An argument of the reference kernel is a tensor, what goes with a written one (NAME_magnitude, NAME_bound), a field or a let. */
 static bool read_args(struct op_file *f, const struct node *n, struct error *err)
 {
+    static const char *const behind[] = {"_magnitude", "_bound"};
     const char *words[OP_MAX_TENSORS * 3 + WORK_VALUES * 2 + 4];
-    int count = 0;
+    char *made[OP_MAX_TENSORS * 2];
+    int count = 0, more = 0;
+    bool ok = n && n->kind == NODE_LIST && n->count;
     for (int i = 0; i < f->tensor_count; i++) {
         words[count++] = f->tensors[i].role.name;
-        if (f->tensors[i].role.output)
-            words[count++] = text_format("%s_magnitude", f->tensors[i].role.name); /* kept: the op lives as long as the process */
-        if (f->tensors[i].role.output)
-            words[count++] = text_format("%s_bound", f->tensors[i].role.name);
+        for (int k = 0; k < 2 && f->tensors[i].role.output; k++)
+            words[count++] = made[more++] = text_format("%s%s", f->tensors[i].role.name, behind[k]);
     }
     for (int i = 0; f->symbol_names[i + 3]; i++)
         words[count++] = f->symbol_names[i];
     words[count] = NULL;
-    if (!n || n->kind != NODE_LIST || !n->count)
-        return node_error(n ? n : f->root, err, "reference: `args:`, a list of tensors and fields in the order of the kernel's parameters");
-    f->args = xcalloc((size_t)n->count + 1, sizeof *f->args);
-    for (int i = 0; i < n->count; i++) {
+    if (!ok)
+        node_error(n ? n : f->root, err, "reference: `args:`, a list of tensors and fields in the order of the kernel's parameters");
+    f->args = xcalloc(ok ? (size_t)n->count + 1 : 1, sizeof *f->args);
+    for (int i = 0; ok && i < n->count; i++) {
         int word = node_word(n->items[i], "args", words, err);
-        if (word < 0)
-            return false;
-        f->args[f->arg_count++] = xstrdup(words[word]);
+        ok = word >= 0;
+        if (ok)
+            f->args[f->arg_count++] = xstrdup(words[word]);
     }
-    return true;
+    while (more)
+        free(made[--more]);
+    return ok;
 }
 
 static bool read_kernel(struct op_file *f, const struct node *n, struct error *err)
@@ -398,39 +404,12 @@ static bool read_npy(struct op_file *f, const struct node *n, struct error *err)
     return node_check_keys(files, "npy", names, err);
 }
 
-/* The stages themselves, in double (kernels/ops/stages.cu). */
-static bool stages_reference(struct op_file *f)
-{
-    static const char *const args[] = {"input", "boxes", "output", "output_bound"};
-    f->from = REFERENCE_KERNEL;
-    f->function = xstrdup("stages_reference");
-    f->source = file_share("kernels/ops/stages.cu");
-    f->args = xcalloc(4, sizeof *f->args);
-    for (; f->arg_count < 4; f->arg_count++)
-        f->args[f->arg_count] = xstrdup(args[f->arg_count]);
-    return true;
-}
-
-/* Names and shapes that the arms of the family go by. */
-static bool read_stages(struct op_file *f, const struct node *n, struct error *err)
-{
-    const struct tensor_role *input = op_role(&f->op, "input"), *output = op_role(&f->op, "output"), *boxes = op_role(&f->op, "boxes");
-    if (!n)
-        return true;
-    if (!input || !output || !f->tensors[input->slot].image || !f->tensors[output->slot].image || !output->output)
-        return node_error(n, err, "stages: the op has the tensors `input` and `output`, both images, and `boxes` where a stage takes them");
-    if (boxes && (boxes->dtype != DTYPE_I32 || f->tensors[boxes->slot].rank != 2))
-        return node_error(f->tensors[boxes->slot].node, err, "stages: `boxes` is i32 of shape [count, 4]");
-    f->op.row0 = f->op.row0 ? f->op.row0 : STAGE_FAMILY "/apart";
-    return stage_read_all(f, n, err);
-}
-
 static bool read_reference(struct op_file *f, struct error *err)
 {
     static const char *const keys[] = {"kernel", "source", "threads", "args", "python", "npy", NULL};
     const struct node *n = node_get(f->root, "reference");
     if (!n && f->stages)
-        return stages_reference(f);
+        return stage_reference(f);
     if (!n)
         return node_error(f->root, err, "an op has a `reference:` - a kernel in double, a function of Python, or .npy files");
     if (!node_check_keys(n, "reference", keys, err))
@@ -543,6 +522,49 @@ static char *elements_of(const struct op_file *f)
     return text_take(&t);
 }
 
+static void free_exprs(struct expr **list, int count)
+{
+    for (int i = 0; list && i < count; i++)
+        expr_free(list[i]);
+    free(list);
+}
+
+static void free_tensor(struct op_file_tensor *t)
+{
+    free_exprs(t->shape, t->rank);
+    expr_free(t->when);
+    expr_free(t->below);
+    expr_free(t->within[0]);
+    expr_free(t->within[1]);
+    free(t->sizes);
+    free(t->values_npy);
+    free(t->reference_npy);
+}
+
+/* Of a file that was refused; NULL is fine. */
+static void op_file_free(struct op_file *f)
+{
+    for (int i = 0; i < OP_MAX_TENSORS; i++)
+        free_tensor(&f->tensors[i]);
+    for (const struct op_field *field = f->op.fields; field && field->name; field++)
+        free((void *)(uintptr_t)field->words);
+    for (int i = 0; i < f->arg_count; i++)
+        free(f->args[i]);
+    const void *const plain[] = {f->op.name,   f->op.fields, f->op.symbols, f->op.roles,     f->op.trial, f->op.crop, f->op.elements,
+                                 f->let_names, f->source,    f->function,   f->symbol_names, f->path,     f->args};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        free((void *)(uintptr_t)plain[i]);
+    free_exprs(f->lets, f->let_count + 1);
+    free_exprs(f->needs, f->need_count);
+    expr_free(f->flop);
+    expr_free(f->bytes);
+    expr_free(f->terms);
+    expr_free(f->threads);
+    stage_free_all(f);
+    node_free(f->root);
+    free(f);
+}
+
 struct op_file *op_file_read(const char *path, struct error *err)
 {
     struct op_file *f = xcalloc(1, sizeof *f);
@@ -561,11 +583,14 @@ struct op_file *op_file_read(const char *path, struct error *err)
         read_exprs(f, node_get(f->root, "needs"), &f->needs, &f->need_count, err) && read_tensors(f, node_get(f->root, "tensors"), err) &&
         read_dtypes(f, node_get(f->root, "dtype"), err) && read_optional(f, "flop", &f->flop, err) &&
         read_optional(f, "bytes", &f->bytes, err) && read_optional(f, "terms", &f->terms, err) &&
-        read_stages(f, node_get(f->root, "stages"), err) && read_reference(f, err) && read_trial(f, err);
+        stage_read(f, node_get(f->root, "stages"), err) && read_reference(f, err) && read_trial(f, err);
     if (ok) {
         hash_parts(f, text, bytes);
         f->op.elements = elements_of(f);
     }
     free(text);
-    return ok ? f : NULL;
+    if (ok)
+        return f;
+    op_file_free(f);
+    return NULL;
 }

@@ -88,6 +88,17 @@ static struct node *parse_header(const char *path, const char *text, struct erro
     return NULL;
 }
 
+static void free_stage(struct stage_head *s)
+{
+    struct expr *const all[] = {s->channels, s->batch, s->size[0], s->size[1], s->flop};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        expr_free(all[i]);
+    node_free(s->root);
+    free(s->name);
+    free(s->include);
+    free(s);
+}
+
 /* Stages stay: ops, which live as long as the process, point to them. */
 static struct stage_head *load_stage(const struct op_file *f, const char *name, const struct node *at, struct error *err)
 {
@@ -115,13 +126,17 @@ static struct stage_head *load_stage(const struct op_file *f, const char *name, 
     s->include = mine ? xstrdup(own) : text_format("stage/%s", file);
     s->root = text ? parse_header(mine ? own : shared, text, err) : NULL;
     bool ok = s->root && read_header(s, err);
+    if (!ok) {
+        free_stage(s);
+        s = NULL;
+    }
     free(dir);
     free(file);
     free(own);
     free(relative);
     free(shared);
     free(text);
-    return ok ? s : NULL;
+    return s;
 }
 
 /* ---- an op's list ---- */
@@ -184,18 +199,59 @@ static bool take_use(struct op_file *f, const struct node *n, struct stage_use *
     return u->stage && take_params(f, u, map ? n->items[own] : NULL, err) && (!times || (u->times = op_file_expr(f, times, err)));
 }
 
-bool stage_read_all(struct op_file *f, const struct node *list, struct error *err)
+static bool read_list(struct op_file *f, const struct node *list, struct error *err)
 {
     if (list->kind != NODE_LIST || !list->count)
         return node_error(list, err, "stages: a list is expected, like [{mul: 1.4}, {sub: 0.5}]");
     f->stages = xcalloc((size_t)list->count, sizeof *f->stages);
-    for (int i = 0; i < list->count; i++) {
-        struct stage_use u = {0};
-        if (!take_use(f, list->items[i], &u, err))
+    for (; f->stage_count < list->count; f->stage_count++)
+        if (!take_use(f, list->items[f->stage_count], &f->stages[f->stage_count], err)) {
+            f->stage_count++; /* what it has is freed with the op */
             return false;
-        f->stages[f->stage_count++] = u;
-    }
+        }
     return true;
+}
+
+bool stage_reference(struct op_file *f)
+{
+    static const char *const args[] = {"input", "boxes", "output", "output_bound"};
+    f->from = REFERENCE_KERNEL;
+    f->function = xstrdup("stages_reference");
+    f->source = file_share("kernels/ops/stages.cu");
+    f->args = xcalloc(4, sizeof *f->args);
+    for (; f->arg_count < 4; f->arg_count++)
+        f->args[f->arg_count] = xstrdup(args[f->arg_count]);
+    return true;
+}
+
+bool stage_read(struct op_file *f, const struct node *n, struct error *err)
+{
+    const struct tensor_role *input = op_role(&f->op, "input"), *output = op_role(&f->op, "output"), *boxes = op_role(&f->op, "boxes");
+    if (!n)
+        return true;
+    if (!input || !output || !f->tensors[input->slot].image || !f->tensors[output->slot].image || !output->output)
+        return node_error(n, err, "stages: the op has the tensors `input` and `output`, both images, and `boxes` where a stage takes them");
+    if (boxes && (boxes->dtype != DTYPE_I32 || f->tensors[boxes->slot].rank != 2))
+        return node_error(f->tensors[boxes->slot].node, err, "stages: `boxes` is i32 of shape [count, 4]");
+    f->op.row0 = f->op.row0 ? f->op.row0 : STAGE_FAMILY "/apart";
+    return read_list(f, n, err);
+}
+
+void stage_free_all(struct op_file *f)
+{
+    for (int i = 0; i < f->stage_count; i++) {
+        struct stage_use *u = &f->stages[i];
+        bool shared = false;
+        for (int k = i + 1; k < f->stage_count; k++)
+            shared |= f->stages[k].stage == u->stage;
+        for (int p = 0; p < STAGE_PARAMS; p++)
+            for (int k = 0; k < 4; k++)
+                expr_free(u->values[p][k]);
+        expr_free(u->times);
+        if (u->stage && !shared)
+            free_stage((struct stage_head *)(uintptr_t)u->stage);
+    }
+    free(f->stages);
 }
 
 /* ---- a work ---- */

@@ -48,8 +48,11 @@ struct stage_image {
     int64_t n, c, h, w; /* h, w: the largest */
 };
 
-/* Reads `stages:` of an op's file, whose fields and tensors are known. */
-bool stage_read_all(struct op_file *f, const struct node *list, struct error *err);
+/* Reads `stages:` of an op's file, whose fields and tensors are known; n NULL: it has none. */
+bool stage_read(struct op_file *f, const struct node *n, struct error *err);
+/* The reference is the stages themselves, in double (kernels/ops/stages.cu). */
+bool stage_reference(struct op_file *f);
+void stage_free_all(struct op_file *f);
 /* What lies before the first stage and behind each: out[0] is the input. Returns how many, at most STAGE_MOST + 1; -1 on error. */
 int stage_images(const struct work *work, struct stage_image out[STAGE_MOST + 1], struct error *err);
 /* Do the stages end in what the op writes? */

@@ -232,3 +232,68 @@ char *variant_new(const struct op *op, const char *source_text, const char *kern
     text_add(&t, source_text);
     return text_take(&t);
 }
+
+/* A parameter's name as an op may have it. */
+static const char *lower_name(const struct signature_param *p, char out[sizeof p->name])
+{
+    size_t i = 0;
+    for (; p->name[i]; i++)
+        out[i] = (char)tolower((unsigned char)p->name[i]);
+    out[i] = 0;
+    return out;
+}
+
+static bool is_real(const struct signature_param *p)
+{
+    return !strcmp(p->type, "float") || !strcmp(p->type, "double");
+}
+
+char *variant_new_op(const char *op, const char *source_text, const char *kernel_name, struct error *err)
+{
+    struct signature s;
+    struct text t = {0}, sizes = {0}, product = {0}, args = {0}, params = {0};
+    char name[sizeof s.params->name];
+    if (!signature_read(source_text, kernel_name, &s, err))
+        return NULL;
+    for (int i = 0; i < s.count; i++) {
+        const struct signature_param *p = &s.params[i];
+        const char *n = lower_name(p, name), *comma = args.len ? ", " : "";
+        bool whole = !p->pointer && !p->map && !is_real(p);
+        if (whole) {
+            text_addf(&sizes, "%s%s", sizes.len ? ", " : "", n);
+            text_addf(&product, "%s%s", product.len ? " * " : "", n);
+        }
+        text_addf(&args, "%s%s", comma, n);
+        text_addf(&params, "%s%s%s", comma, !p->pointer ? whole ? "long long " : "double " : p->constant ? "const float *" : "double *", n);
+        if (p->pointer && !p->constant) {
+            text_addf(&args, ", %s_magnitude", n);
+            text_addf(&params, ", double *%s_magnitude", n);
+        }
+    }
+    text_addf(&t,
+              "# %s.yaml - an op is a file (docs/OP.md). Beside it goes %s.cu, the truth, in double:\n"
+              "#   extern \"C\" __global__ void %s_reference(%s)\n"
+              "about: \"What %s computes, in a sentence.\"\nfields:\n",
+              op, op, op, text_get(&params), s.name);
+    for (int i = 0; i < s.count; i++)
+        if (!s.params[i].pointer && !s.params[i].map)
+            text_addf(&t, "  %s: {%swhat: \"?\"}\n", lower_name(&s.params[i], name), is_real(&s.params[i]) ? "type: real, " : "");
+    text_add(&t, "tensors:   # shapes: 1 to 8 sizes, outermost first\n");
+    for (int i = 0; i < s.count; i++)
+        if (s.params[i].pointer)
+            text_addf(&t, "  %s: {shape: [%s]%s}\n", lower_name(&s.params[i], name), sizes.len ? text_get(&sizes) : "1",
+                      s.params[i].constant ? "" : ", written: yes");
+    text_addf(&t,
+              "dtype: f32   # or a list: [f32, f16, bf16]\n"
+              "flop: %s   # operations of the whole\n"
+              "terms: 1   # how many numbers are added up for a result; 0: nothing is computed, values are moved\n"
+              "exact: no   # yes: small whole numbers come out as the same bits from every right kernel\n"
+              "reference: {kernel: %s_reference, threads: %s, args: [%s]}\n"
+              "trial:   # the layers of bench try\n  usual: {}   # a value for each field\n",
+              product.len ? text_get(&product) : "1", op, product.len ? text_get(&product) : "1", text_get(&args));
+    text_free(&sizes);
+    text_free(&product);
+    text_free(&args);
+    text_free(&params);
+    return text_take(&t);
+}

@@ -226,6 +226,35 @@ static void test_npy(void **state)
     free(path);
 }
 
+/* Bytes changed, taken away, put in: an error with its place or an op, never a crash. */
+static void test_mutated(void **state)
+{
+    static const char bits[] = "{}[]:,-'\"#&*!|>%@`abz019.\n /+";
+    uint64_t random = 7;
+    for (int i = 0; i < 700; i++) {
+        struct error err = {0};
+        size_t length = strlen(kinds);
+        char *text = xstrdup(kinds);
+        for (int edits = 1 + i % 3; edits; edits--) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            size_t at = (size_t)(random >> 33) % length;
+            char with = bits[(random >> 20) % (sizeof bits - 1)];
+            if (random >> 60 < 8)
+                text[at] = with;
+            else
+                memmove(text + at, text + at + 1, length - at), length--;
+        }
+        char *name = text_format("mutated_%c%c%c.yaml", (char)(97 + i % 26), (char)(97 + i / 26 % 26), (char)(97 + i / 676)),
+             *path = put(name, text, length);
+        const char *extra[] = {path, NULL};
+        if (!op_load(extra, &err) && (err.kind != ERROR_USAGE || !strstr(err.text, name)))
+            fail_msg("said '%s' of:\n%s", err.text, text);
+        free(name);
+        free(path);
+        free(text);
+    }
+}
+
 static int set_up(void **state)
 {
     return mkdtemp(dir) ? 0 : -1;
@@ -242,6 +271,6 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_work), cmocka_unit_test(test_data), cmocka_unit_test(test_broken),
-                                       cmocka_unit_test(test_npy)};
+                                       cmocka_unit_test(test_npy), cmocka_unit_test(test_mutated)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
