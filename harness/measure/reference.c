@@ -126,6 +126,8 @@ static bool run_launch(struct run *r, struct device_function *function, struct e
                                    .params = packed,
                                    .param_bytes = bytes,
                                    .time_limit_s = REFERENCE_LIMIT_S};
+    if (r->dev->ops->clear) /* what another kernel did before is not the reference's */
+        r->dev->ops->clear(r->dev);
     if (!r->dev->ops->launch(r->dev, function, &launch, err) || !r->dev->ops->sync(r->dev, err))
         return false;
     const struct device_report *reports;

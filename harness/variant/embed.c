@@ -32,7 +32,8 @@ static bool check_buffer(struct bind *b, const struct program *inner, const stru
     const char *name = t->role->name;
     if (ref.kind == BUFFER_NONE)
         return bind_infeasible(b, "%s wants `%s`, which this work does not have", inner->variant, name);
-    if (ref.kind == BUFFER_TENSOR && p->tensors[ref.index].layout != t->layout)
+    bool plain = ref.kind != BUFFER_TENSOR || p->tensors[ref.index].layout == LAYOUT_LINEAR; /* what it means is the head's to know */
+    if (!plain && p->tensors[ref.index].layout != t->layout)
         return bind_infeasible(b, "%s wants %s as %s, it is %s", inner->variant, name, layout_name(t->layout),
                                layout_name(p->tensors[ref.index].layout));
     enum dtype dtype = program_dtype(p, ref);

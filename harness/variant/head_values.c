@@ -253,7 +253,7 @@ static bool read_scratch(struct head *h, const struct node *m, bool prepare, str
             while (dtype_names[n])
                 n++;
             const char *near = text_nearest(word, dtype_names, n);
-            return near ? error_hint(err, "did you mean '%s'?", near) : error_hint(err, "the types are f32 f16 bf16 f64 i8 u8 i32 u32");
+            return near ? error_hint(err, "did you mean '%s'?", near) : error_hint(err, "the types are f32 f16 bf16 f64 i8 u8 i32 u32 u16");
         }
     }
     return true;

@@ -1,6 +1,7 @@
 /* The definition, in double: one thread a row.
  *
- * magnitude: an error of one part in the exponent is an error of |x - m| parts in its power, and every power of the row is in the sum. */
+ * magnitude: the sum of the row's powers errs by `share` roundings of itself, as every sum of `cols` terms. A rounding of an exponent z = x - m is one of |z| parts in its
+ * power, here and (`spread`, on average) in the sum; eight are for exp, the quotient and the like. These do not grow with the row, so they count as shares. */
 extern "C" __global__ void softmax_reference(const float *input, double *output, double *magnitude, long long rows, long long cols)
 {
     long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -15,9 +16,10 @@ extern "C" __global__ void softmax_reference(const float *input, double *output,
         sum += power;
         spread += power * (most - x[i]);
     }
+    double share = fmin(cols + 2.0, 6 * sqrt(cols + 2.0));
     for (long long i = 0; i < cols; i++) {
         double y = exp(x[i] - most) / sum;
         output[row * cols + i] = y;
-        magnitude[row * cols + i] = y * (2 + (most - x[i]) + spread / sum);
+        magnitude[row * cols + i] = y * (1 + (8 + 2 * (most - x[i] + spread / sum)) / share);
     }
 }

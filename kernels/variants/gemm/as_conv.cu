@@ -1,0 +1,14 @@
+/* bench 1
+op: gemm
+what: the 1x1 convolution that a matrix product is - b turned, then the tensor core kernel that conv2d takes for that shape
+needs: dtype != f32
+dtype: {a: [f16, bf16], b: same, c: same}
+scratch:
+  turned: b[k * n]
+steps:
+  - {variant: transpose/tiled, input: b, output: turned, with: {rows: k, cols: n}}
+  - {variant: conv2d/wgmma_pixels, input: a, filter: turned, output: c, with: {n: 1, c: k, h: 1, w: m, k: n, kernel: 1, stride: 1, pad: 0, dilation: 1, groups: 1, layout: NHWC}}
+*/
+
+/* What changed from tiled: nothing of it is left. Rows of a are pixels, its columns channels; the filters of a convolution of one tap are the columns of b,
+ * each in one piece, so b is turned first, in a step of its own that is part of the time. */
