@@ -89,7 +89,8 @@ static bool run_argument(struct run *r, const char *name, const struct param *p,
     int64_t whole = v.kind == VALUE_INT ? v.i : (int64_t)v.d;
     if (v.kind == VALUE_REAL && p->kind == PARAM_INT)
         return error_set(err, ERROR_USAGE, "argument %s is a real, but the kernel's parameter is a whole number", name);
-    memcpy(packed + p->offset, p->kind != PARAM_FLOAT ? (void *)&whole : p->bytes == 4 ? (void *)&single : (void *)&real, p->bytes);
+    bool as_real = p->kind == PARAM_FLOAT || (p->kind == PARAM_ANY && v.kind == VALUE_REAL); /* a cubin alone does not say */
+    memcpy(packed + p->offset, !as_real ? (void *)&whole : p->bytes == 4 ? (void *)&single : (void *)&real, p->bytes);
     return true;
 }
 

@@ -340,7 +340,7 @@ static struct chain_errors mix(const struct work *w, const float *filter, const 
     return out;
 }
 
-/* Channels are blended where pixels of several fall into one (depth_to_space), or one is spread over several (space_to_depth). */
+/* Channels are blended where pixels of several fall into one (depth_to_space), or one is spread over several. */
 static struct chain_errors move(int64_t channels, int64_t block, enum d2s_mode mode, const struct chain_errors *in)
 {
     struct chain_errors out = chain_errors_new(channels);
@@ -379,7 +379,7 @@ struct chain_errors chain_carried(const struct chain_link *l, const float *filte
                                   const struct chain_errors *residual)
 {
     const struct work *w = &l->work;
-    int64_t block = w->block > 0 && w->k != w->c ? w->block : 1; /* depth_to_space, space_to_depth */
+    int64_t block = w->block > 0 && w->k != w->c ? w->block : 1; /* depth_to_space */
     return through_epilogue(w, w->op->has_filter ? mix(w, filter, in) : move(w->k, block, w->mode, in), residual);
 }
 

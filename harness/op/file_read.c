@@ -20,8 +20,7 @@ static bool name_ok(const char *s)
 
 static bool new_name(const struct op_file *f, const struct node *n, const char *what, struct error *err)
 {
-    static const char *const taken[] = {"op",       "dtype", "layout", "math",   "mode",   "to",
-                                        "epilogue", "mask",  "marks",  "repeat", "kernel", NULL};
+    static const char *const taken[] = {"op", "dtype", "layout", "math", "epilogue", "mask", "marks", "repeat", "kernel", NULL};
     bool twice = false;
     for (int i = 0; taken[i]; i++)
         twice |= !strcmp(taken[i], n->text);

@@ -1,4 +1,4 @@
-/* The ops that only move data: depth_to_space, space_to_depth, upsample (nearest), layout; and pointwise, an epilogue with nothing before
+/* The ops that only move data: depth_to_space, upsample (nearest), layout; and pointwise, an epilogue with nothing before
  * it. */
 #include "op/shape.h"
 
@@ -47,27 +47,6 @@ static void row_depth_to_space(const struct work *w, const struct op_data *data,
             size_t from = input_row(w, n, deep_channel(w, w->k, c, p % w->block, dx), p / w->block);
             for (int64_t x = 0; x < w->w; x++)
                 y[c * w->q + x * w->block + dx] = op_data_input(data, from + (size_t)(x));
-        }
-}
-
-static bool finish_space_to_depth(struct work *w, struct error *err)
-{
-    if (w->h % w->block || w->w % w->block)
-        return error_set(err, ERROR_USAGE, "an image of %ldx%ld cannot be divided into blocks of %ld", (long)w->h, (long)w->w,
-                         (long)w->block);
-    w->k = w->c * w->block * w->block;
-    w->p = w->h / w->block;
-    w->q = w->w / w->block;
-    return check_mode(w, err);
-}
-
-static void row_space_to_depth(const struct work *w, const struct op_data *data, int64_t n, int64_t p, double *y, double *a)
-{
-    for (int64_t c = 0; c < w->c; c++)
-        for (int64_t dy = 0; dy < w->block; dy++) {
-            size_t from = input_row(w, n, c, p * w->block + dy);
-            for (int64_t x = 0; x < w->w; x++)
-                y[deep_channel(w, w->c, c, dy, x % w->block) * w->q + x / w->block] = op_data_input(data, from + (size_t)(x));
         }
 }
 
@@ -125,8 +104,6 @@ static int64_t reads_block(const struct work *w, enum axis_of axis, int64_t outp
     }
 static const struct op_field fields_d2s[] = {
     FIELDS_NCHW, FIELD_BLOCK("pixels of the output per pixel of the input, each direction"), FIELD_MODE, {.name = NULL}};
-static const struct op_field fields_s2d[] = {
-    FIELDS_NCHW, FIELD_BLOCK("pixels of the input per pixel of the output, each direction"), FIELD_MODE, {.name = NULL}};
 static const struct op_field fields_upsample[] = {FIELDS_NCHW, FIELD_BLOCK("factor, each direction"), {.name = NULL}};
 static const struct op_field fields_layout[] = {
     FIELDS_NCHW,
@@ -141,7 +118,7 @@ static const struct op_symbol symbols_plain[] = {SYMBOLS_SHAPE, {NULL, 0, NULL}}
     .row0 = "copy", .has_filter = false, .has_math = false, .epilogues = EPILOGUES_ALL, .dtypes = DTYPES_ALL, .layouts = LAYOUTS_ALL, \
     .roles = shape_plain_roles, .tensors = shape_tensors, .raw_output = shape_raw_output, .flop = no_flop
 
-extern const struct op op_depth_to_space, op_space_to_depth, op_upsample, op_layout, op_pointwise;
+extern const struct op op_depth_to_space, op_upsample, op_layout, op_pointwise;
 const struct op op_depth_to_space = {
     .name = "depth_to_space",
     .naive = "d2s_native",
@@ -159,18 +136,6 @@ const struct op op_depth_to_space = {
     .finish = finish_depth_to_space,
     .reference_row = row_depth_to_space,
     .reads = reads_block,
-    MOVEMENT,
-};
-const struct op op_space_to_depth = {
-    .name = "space_to_depth",
-    .naive = "native",
-    .trial = "layers:\n  nhwc: {op: space_to_depth, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f16, layout: NHWC, mode: CRD}\n"
-             "  nchw: {op: space_to_depth, n: 1, c: 64, h: 720, w: 1280, block: 2, dtype: f32, layout: NCHW, mode: DCR}\n",
-    .about = "The inverse of depth_to_space, in both modes: output n, c*block^2, h/block, w/block.",
-    .fields = fields_s2d,
-    .symbols = symbols_block,
-    .finish = finish_space_to_depth,
-    .reference_row = row_space_to_depth,
     MOVEMENT,
 };
 const struct op op_upsample = {

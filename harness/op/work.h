@@ -83,7 +83,7 @@ struct work {
     int64_t k, r, s, stride, pad, dilation, groups; /* conv2d: output channels, filter height and width */
     int64_t output_pad;                             /* conv_transpose2d: rows and columns added at the far end */
     int64_t p, q;             /* output height and width before any epilogue; derived (k too, except for convolutions) */
-    int64_t block;            /* depth_to_space, space_to_depth, upsample: the factor */
+    int64_t block;            /* depth_to_space, upsample: the factor */
     int64_t d, t, o;          /* conv3d: input, filter and output depth; h and p are rows of all planes together: */
     int64_t plane, plane_out; /* h = d * plane, p = o * plane_out */
     int64_t norm;             /* truncate: enum truncate */

@@ -158,6 +158,35 @@ static void types_agree(void **arg)
     }
 }
 
+/* space_to_depth, whose reference is a kernel, as reshape, transpose, reshape: the inverse of depth_to_space in both modes. */
+static void space_to_depth_inverts(void **arg)
+{
+    need_card();
+    const int64_t n = 2, C = 3, h = 5, w = 4;
+    for (int64_t crd = 0; crd < 2; crd++)
+        for (int64_t b = 2; b <= 4; b++) {
+            struct error err = {0};
+            struct work s = {.op = op_find("space_to_depth"), .dtype = DTYPE_F16, .layout = LAYOUT_NHWC, .seed = 4};
+            const int64_t values[] = {n, C, h * b, w * b, b, crd};
+            struct op_data d = {0};
+            memcpy(s.value, values, sizeof values);
+            finish(&s);
+            if (!card_data_make(card, &s, DATA_PART_EXACT, &d, &err))
+                fail_msg("%s", err.text);
+            const float *in = op_data_of(s.op, &d, "input")->value;
+            const double *out = op_data_of(s.op, &d, "output")->reference;
+            for (int64_t i = 0; i < n * C * h * b * w * b; i++) {
+                int64_t x = i % (w * b), y = i / (w * b) % (h * b), c = i / (w * b * h * b) % C, image = i / (w * b * h * b * C);
+                int64_t deep = crd ? (c * b + y % b) * b + x % b : (y % b * b + x % b) * C + c;
+                assert_true(out[((image * C * b * b + deep) * h + y / b) * w + x / b] == (double)in[i]);
+            }
+            card_data_free(d.card);
+            op_data_free(&d);
+            s.value[2]++;
+            refused(s, "space_to_depth needs h % block == 0");
+        }
+}
+
 static void references_agree(void **arg)
 {
     need_card();
@@ -415,6 +444,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(types_agree),
+        cmocka_unit_test(space_to_depth_inverts),
         cmocka_unit_test(references_agree),
         cmocka_unit_test(rows_need_little),
         cmocka_unit_test(one_element_is_seen),

@@ -131,8 +131,6 @@ static void test_refusals(void **state)
     refused(w, "6 channels cannot be divided by block 2 squared (4)");
     w = simple_work("depth_to_space", 8, 8, 8), w.block = 2;
     refused(w, "no mode");
-    w = simple_work("space_to_depth", 8, 9, 8), w.block = 2, w.mode = D2S_DCR;
-    refused(w, "9x8 cannot be divided into blocks of 2");
     w = simple_work("layout", 8, 8, 8), w.to = LAYOUT_NHWC;
     refused(w, "both NHWC");
     w = simple_work("pointwise", 8, 8, 8);

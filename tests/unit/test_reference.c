@@ -126,11 +126,10 @@ static void test_depth_to_space(void **state)
     for (int mode = D2S_DCR; mode <= D2S_CRD; mode++)
         for (int64_t b = 2; b <= 4; b++) {
             int64_t C = 3, h = 5, ww = 4;
-            struct work w = simple_work("depth_to_space", C * b * b, h, ww), back = simple_work("space_to_depth", C, h * b, ww * b);
-            w.block = back.block = b, w.mode = back.mode = (enum d2s_mode)mode, w.n = back.n = 2;
+            struct work w = simple_work("depth_to_space", C * b * b, h, ww);
+            w.block = b, w.mode = (enum d2s_mode)mode, w.n = 2;
             finish(&w);
-            finish(&back);
-            assert_int_equal(back.k, w.c);
+            assert_int_equal(w.k, C);
             struct op_data d;
             make_data(&w, DATA_PART_EXACT, &d);
             for (int64_t n = 0; n < 2; n++)
@@ -144,21 +143,6 @@ static void test_depth_to_space(void **state)
                                     assert_true(d.at[SLOT_OUTPUT].reference[((n * C + c) * h * b + y * b + dy) * ww * b + x * b + dx] ==
                                                 want);
                                 }
-            /* the inverse of the result is the input */
-            struct op_data r = {0};
-            r.at[SLOT_INPUT].value = malloc(d.at[SLOT_OUTPUT].elements * sizeof(float));
-            for (size_t i = 0; i < d.at[SLOT_OUTPUT].elements; i++)
-                r.at[SLOT_INPUT].value[i] = (float)d.at[SLOT_OUTPUT].reference[i];
-            double *row = malloc((size_t)(back.k * back.q) * sizeof *row);
-            for (int64_t n = 0; n < 2; n++)
-                for (int64_t p = 0; p < back.p; p++) {
-                    back.op->reference_row(&back, &r, n, p, row, NULL);
-                    for (int64_t k = 0; k < back.k; k++)
-                        for (int64_t q = 0; q < back.q; q++)
-                            assert_true(row[k * back.q + q] == d.at[SLOT_INPUT].value[((n * w.c + k) * h + p) * ww + q]);
-                }
-            free(row);
-            op_data_free(&r);
             op_data_free(&d);
         }
 }
