@@ -225,6 +225,8 @@ bool chain_work(const struct chain *chain, struct work *out, struct error *err)
     for (int i = 0; i < chain->count; i++) {
         const struct chain_link *l = &chain->links[i];
         bool adds = work_epilogue_find(&l->work, EPILOGUE_RESIDUAL) >= 0;
+        if (l->work.op->file)
+            return error_set(err, ERROR_USAGE, "layer '%s': %s is a file, whose layers run alone only", l->name, l->work.op->name);
         if (!fits(chain, i, "input", l->input, err) || (adds && !fits(chain, i, "residual", l->residual, err)))
             return false;
     }

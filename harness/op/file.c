@@ -135,6 +135,8 @@ void op_file_describe(const struct work *work, struct text *t)
         text_addf(t, " %s %s", f->name, s);
     }
     text_addf(t, "  %s", dtype_name(work->dtype));
+    if (work->op->layouts & (work->op->layouts - 1)) /* there is a choice */
+        text_addf(t, " %s", layout_name(work->layout));
 }
 
 void op_file_key(const struct work *work, struct text *t)
