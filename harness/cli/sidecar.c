@@ -35,6 +35,13 @@ static bool is_pointer(const struct param *p)
 /* What the pointers are in the usual order: what is read, then what is written. Those left over are nobody's tensor. */
 static const char *const *tensor_names(const struct op *op, const struct param *params, int count)
 {
+    static const char *own[OP_MAX_TENSORS + 1]; /* of a file: its tensors, as it lists them */
+    int tensors = 0;
+    for (; op->file && op->roles[tensors]; tensors++)
+        own[tensors] = op->roles[tensors]->name;
+    own[tensors] = NULL;
+    if (op->file)
+        return own;
     static const char *const moves[] = {"input", "output", NULL}, *const plain[] = {"input", "filter", "output", NULL},
                              *const adds[] = {"input", "filter", "bias", "output", NULL};
     int pointers = 0;
@@ -90,19 +97,25 @@ bool cli_sidecar(const struct op *op, const char *path, const char *kernel, stru
         int block = block_of(ptx, kernel);
         text_addf(t, "op: %s\nwhat: %s   # one line: what this variant does that others do not\nsource: %s\n", op->name, kernel,
                   base ? base + 1 : path);
-        text_addf(t, "# needs: %s   # shapes that my kernel is right for; others become rows with this reason\n",
-                  op->has_filter ? "c == 64 and r == 3 and s == 3" : "c % 4 == 0");
-        text_addf(t, "layout: {input: NHWC, %soutput: same}   # how my kernel indexes them\n", op->has_filter ? "filter: RSCK, " : "");
-        text_addf(t, "dtype: {input: f16, output: same%s}   # what my kernel reads, writes and sums in\n",
-                  op->has_math ? ", bias: f32, accumulate: f32" : "");
+        text_addf(t, "# needs: %s%s   # shapes that my kernel is right for; others become rows with this reason\n",
+                  op->has_filter ? "c == 64 and r == 3 and s == 3" : op->fields[op->file ? 0 : 1].name, op->has_filter ? "" : " % 4 == 0");
+        if (!op->file || op->layouts & (1u << LAYOUT_NHWC))
+            text_addf(t, "layout: {%s: NHWC, %soutput: same}   # how my kernel indexes them\n", op->roles[0]->name,
+                      op->has_filter ? "filter: RSCK, " : "");
+        text_addf(t, "dtype: {%s: f16%s%s}   # what my kernel reads, writes and sums in\n", op->roles[0]->name,
+                  op_role(op, "output") ? ", output: same" : "",
+                  !op->has_math         ? ""
+                  : op_role(op, "bias") ? ", bias: f32, accumulate: f32"
+                                        : ", accumulate: f32");
         const char *const *names = tensor_names(op, params, parameters);
         bool biased = op->has_filter && !strcmp(names[2], "bias");
-        text_addf(t, "%sepilogue: [bias%s]   # what my kernel does after the op, in this order%s\n", biased ? "" : "# ",
-                  biased ? "" : ", relu", biased ? "; add relu when it does" : "");
+        if (!op->file)
+            text_addf(t, "%sepilogue: [bias%s]   # what my kernel does after the op, in this order%s\n", biased ? "" : "# ",
+                      biased ? "" : ", relu", biased ? "; add relu when it does" : "");
         text_addf(t,
-                  "steps:\n  - kernel: %s\n    grid: ceil(n * k * p * q, %d)   # one thread an output; change it to how my kernel divides "
+                  "steps:\n  - kernel: %s\n    grid: ceil(%s, %d)   # one thread an output; change it to how my kernel divides "
                   "the work\n",
-                  kernel, block ? block : 256);
+                  kernel, op->elements ? op->elements : "n * k * p * q", block ? block : 256);
         text_addf(t, "    block: %d   # %s\n    # smem: 24576   # dynamic shared memory, bytes (Triton: metadata.shared)\n",
                   block ? block : 256, block ? "as the entry says" : "the entry does not say");
         add_args(t, names, params, parameters);

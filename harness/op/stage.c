@@ -465,5 +465,6 @@ int stage_defines(const struct work *work, char ***out, struct error *err)
     for (int i = 0; i < files; i++)
         free((*out)[i]);
     free(*out);
+    *out = NULL;
     return -1;
 }
