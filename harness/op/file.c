@@ -1,6 +1,7 @@
 /* The works of ops that are files, and the list of these ops. */
 #include "op/file_private.h"
 #include "base/file.h"
+#include "base/image.h"
 #include "base/npy.h"
 #include "base/text.h"
 #include "op/convert.h"
@@ -97,14 +98,39 @@ double op_file_flop(const struct work *work)
     return f->flop ? file_real(work, f->flop) : f->stages ? stage_flop(work) : 0;
 }
 
-bool op_file_values(const struct work *work, const struct tensor *t, float *to, struct error *err)
+/* A picture: every image of the batch is it. */
+static bool picture_values(const char *path, const struct tensor *t, float *to, struct error *err)
+{
+    struct image image;
+    if (!image_read(path, &image, err))
+        return false;
+    int64_t c = t->rank == 4 ? t->dim[1] : 0, h = t->rank == 4 ? t->dim[2] : 0, w = t->rank == 4 ? t->dim[3] : 0;
+    bool fits = image.channels == c && image.h == h && image.w == w;
+    if (!fits)
+        error_set(err, ERROR_USAGE, "%s is a picture of %d channels, %lld x %lld pixels (width x height); %s wants %lld, %lld x %lld", path,
+                  image.channels, (long long)image.w, (long long)image.h, t->role->name, (long long)c, (long long)w, (long long)h);
+    for (int64_t i = 0; fits && i < (int64_t)tensor_elements(t); i++)
+        to[i] = (float)image.at[i % (h * w) * c + i / (h * w) % c];
+    image_free(&image);
+    return fits;
+}
+
+static bool npy_values(const char *path, const struct tensor *t, float *to, struct error *err)
 {
     struct npy a;
-    if (!npy_read_shape(op_file_tensor(work->op, t->role)->values_npy, t->dim, t->rank, &a, err))
+    if (!npy_read_shape(path, t->dim, t->rank, &a, err))
         return false;
     for (size_t i = 0; i < a.count; i++)
         to[i] = (float)a.value[i];
     npy_free(&a);
+    return true;
+}
+
+bool op_file_values(const struct work *work, const struct tensor *t, float *to, struct error *err)
+{
+    const char *path = op_file_tensor(work->op, t->role)->values_file;
+    if (!(text_ends(path, ".npy") ? npy_values(path, t, to, err) : picture_values(path, t, to, err)))
+        return false;
     convert_round(t->dtype, to, tensor_elements(t));
     return true;
 }

@@ -20,9 +20,9 @@ struct op_file_tensor {
     struct expr *within[2];    /* VALUES_BOXES: height and width of the image */
     int64_t (*sizes)[2];       /* VALUES_BOXES: widths and heights, in turn */
     int size_count;
-    enum layout layout;               /* that it is always stored in; LAYOUT_NONE: linear, or of an image the case's */
-    double low, high;                 /* VALUES_UNIFORM */
-    char *values_npy, *reference_npy; /* absolute; NULL: none */
+    enum layout layout;                /* that it is always stored in; LAYOUT_NONE: linear, or of an image the case's */
+    double low, high;                  /* VALUES_UNIFORM */
+    char *values_file, *reference_npy; /* absolute; values_file: a .npy, or a picture; NULL: none */
     int rank;
     bool image; /* four axes n, c, h, w, stored in the case's layout */
 };

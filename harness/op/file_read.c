@@ -205,9 +205,10 @@ static bool read_boxes(struct op_file *f, struct op_file_tensor *t, const struct
 static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct node *n, struct error *err)
 {
     static const char *const words[] = {"normal",  "weight", "bias",  "addend", "uniform", "bytes",
-                                        "indices", "sorted", "boxes", "npy",    NULL};
-    static const enum tensor_values values[] = {VALUES_OPERAND, VALUES_WEIGHT,  VALUES_BIAS,   VALUES_ADDEND, VALUES_UNIFORM,
-                                                VALUES_BYTES,   VALUES_INDICES, VALUES_SORTED, VALUES_BOXES,  VALUES_FILE};
+                                        "indices", "sorted", "boxes", "npy",    "image",   NULL};
+    static const enum tensor_values values[] = {VALUES_OPERAND, VALUES_WEIGHT, VALUES_BIAS,  VALUES_ADDEND, VALUES_UNIFORM, VALUES_BYTES,
+                                                VALUES_INDICES, VALUES_SORTED, VALUES_BOXES, VALUES_FILE,   VALUES_FILE};
+    _Static_assert(sizeof words / sizeof *words == sizeof values / sizeof *values + 1, "a kind for each word");
     bool map = n && n->kind == NODE_MAP;
     int word = !n ? 0 : map && n->count != 1 ? -1 : node_word(map ? n->keys[0] : n, "data", words, err);
     const struct node *with = map && word >= 0 ? n->items[0] : NULL;
@@ -223,9 +224,11 @@ static bool read_data(struct op_file *f, struct op_file_tensor *t, const struct 
     if (values[word] == VALUES_BOXES)
         return read_boxes(f, t, with ? with : n, err);
     if (values[word] == VALUES_FILE) {
-        const char *name = with ? node_text(with, "npy", err) : NULL;
-        t->values_npy = name ? beside(f, name) : NULL;
-        return name || (!with && node_error(n, err, "data: which file? like {npy: input.npy}"));
+        const char *name = with ? node_text(with, words[word], err) : NULL;
+        t->values_file = name ? beside(f, name) : NULL;
+        if (name && text_ends(name, ".npy") != !strcmp(words[word], "npy"))
+            return node_error(with, err, "data: `npy:` is a .npy file, `image:` a picture (PNG, PPM, PGM)");
+        return name || (!with && node_error(n, err, "data: which file? like {npy: input.npy} or {image: photo.png}"));
     }
     if (values[word] == VALUES_UNIFORM && with)
         return (with->kind == NODE_LIST && with->count == 2) || node_error(with, err, "uniform: a list of two is expected, like [0, 1]")
@@ -494,7 +497,7 @@ static void hash_parts(struct op_file *f, const char *text, size_t bytes)
     const char *others[OP_MAX_TENSORS * 2 + 1] = {f->source};
     int count = 1;
     for (int i = 0; i < f->tensor_count; i++) {
-        others[count++] = f->tensors[i].values_npy;
+        others[count++] = f->tensors[i].values_file;
         others[count++] = f->tensors[i].reference_npy;
     }
     for (int i = 0; i < count; i++) {
@@ -536,7 +539,7 @@ static void free_tensor(struct op_file_tensor *t)
     expr_free(t->within[0]);
     expr_free(t->within[1]);
     free(t->sizes);
-    free(t->values_npy);
+    free(t->values_file);
     free(t->reference_npy);
 }
 

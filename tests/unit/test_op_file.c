@@ -131,6 +131,35 @@ static void test_data(void **state)
     }
 }
 
+static void test_picture(void **state)
+{
+    static const char text[] =
+        "about: a picture\nfields: {n: 2, w: {default: 3}}\ntensors:\n"
+        "  input: {shape: [n, 3, 2, w], dtype: u8, layout: NHWC, data: {image: pic.ppm}}\n"
+        "  out: {shape: [n], written: yes}\nreference: {kernel: k, threads: n, args: [input, out]}\ntrial: {one: {}}\n";
+    struct error err = {0};
+    char *cu = put("picture.cu", "//", 2), *pic = put("pic.ppm", "P6\n3 2\n255\nabcdefghijklmnopqr", 11 + 18),
+         *path = put("picture.yaml", text, sizeof text - 1);
+    const char *extra[] = {path, NULL};
+    struct op_data d;
+    if (!op_load(extra, &err))
+        fail_msg("%s", err.text);
+    struct work w = {.op = op_find("picture"), .dtype = DTYPE_F32, .layout = LAYOUT_LINEAR, .value = {2, 3}};
+    finish(&w);
+    assert_true(op_data_inputs(&w, DATA_PART_EXACT, &d, &err));
+    const float *in = op_data_of(w.op, &d, "input")->value;
+    for (int i = 0; i < 36; i++) /* n, c, h, w of interleaved samples */
+        assert_true(in[i] == (float)('a' + i % 6 * 3 + i / 6 % 3));
+    op_data_free(&d);
+    w.value[1] = 4;
+    finish(&w);
+    assert_false(op_data_inputs(&w, DATA_PART_EXACT, &d, &err));
+    assert_non_null(strstr(err.text, "is a picture of 3 channels, 3 x 2 pixels (width x height); input wants 3, 4 x 2"));
+    free(cu);
+    free(pic);
+    free(path);
+}
+
 /* A file like `kinds` with one line changed is refused with these words. */
 static void broken(const char *line, const char *with, const char *place, const char *want)
 {
@@ -167,6 +196,7 @@ static void test_broken(void **state)
     broken("{indices: top}", "indices", "9:50", "below what");
     broken("{uniform: [-3, 2.5]}", "{uniform: [3, 2]}", "7:45", "uniform");
     broken("dtype: u16, written: yes", "dtype: f64", "11:34", "f32 at most");
+    broken("data: sorted", "data: {image: a.npy}", "10:46", "a picture");
     broken("dtype: [f32, f16]", "dtype: [f32, f61]", "12:14", "f61");
     broken("reference: {npy: {out: out.npy}}", "reference: {npy: {out: out.npy}}", "6:3", "needs `data: {npy: FILE}` too");
     broken("reference: {npy: {out: out.npy}}", "reference: {kernel: k, args: [plain], threads: 1}", "16:12", "there is no");
@@ -270,7 +300,7 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_work), cmocka_unit_test(test_data), cmocka_unit_test(test_broken),
-                                       cmocka_unit_test(test_npy), cmocka_unit_test(test_mutated)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_work),   cmocka_unit_test(test_data), cmocka_unit_test(test_picture),
+                                       cmocka_unit_test(test_broken), cmocka_unit_test(test_npy),  cmocka_unit_test(test_mutated)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
