@@ -152,7 +152,8 @@ bool reference_python(const struct work *work, enum data_part part, struct op_da
 {
     char key[HASH_TEXT], why[256];
     work_key(work, key);
-    char *cache = compile_cache_folder(why, sizeof why), *kept = text_format("%s/reference/%s.%d", cache ? cache : "", key, (int)part),
+    char *cache = work->set_seed ? NULL : compile_cache_folder(why, sizeof why), /* further sets are of one run alone */
+        *kept = text_format("%s/reference/%s.%d", cache ? cache : "", key, (int)part),
          *folder = text_format("%s%sXXXXXX", cache ? kept : "/tmp/bench_reference", "."), *above = file_dir(folder);
     bool ok = cache && file_is_dir(kept);
     if (ok) {

@@ -110,8 +110,7 @@ bool worker_data_set(struct worker *w, int row, enum data_part part, int set, st
         struct card *card = worker_card(w);
         work.set_seed = set ? worker_secret(w) + (uint64_t)set : 0;
         drop_data(w, set, slot);
-        if (!(card ? card_data_make(card, &work, part, own, err)
-                   : reference_data_make(w->dev, w->options.compiler, &work, part, own, err)))
+        if (!(card ? card_data_make(card, &work, part, own, err) : reference_data_make(w->dev, w->options.compiler, &work, part, own, err)))
             return error_where(err, "data of %s", w->plan.cases[wanted].id);
         w->data_case[set][slot] = wanted;
     }
