@@ -20,33 +20,14 @@ struct tried {
     char launches[HASH_TEXT];
 };
 
-/* Everything the device will be told for a point: equal hashes are equal runs, whatever the parameters are called. */
+/* Equal hashes are equal runs, whatever the parameters are called. */
 static void hash_launches(const struct program *p, const struct row *facts, char out[HASH_TEXT])
 {
-    struct hash *h = hash_begin();
-    for (int i = 0; i < p->step_count; i++) {
-        const struct step *s = &p->steps[i];
-        hash_add_text(h, s->kind == STEP_KERNEL ? facts->steps[i].sass_hash : s->name);
-        hash_add(h, &s->kind, sizeof s->kind);
-        hash_add(h, s->grid, sizeof s->grid);
-        hash_add(h, s->block, sizeof s->block);
-        hash_add(h, s->cluster, sizeof s->cluster);
-        const int64_t plain[] = {s->smem,           s->cooperative, s->pdl,      s->carveout,  s->prepare,   s->fill,
-                                 (int64_t)s->bytes, s->to.kind,     s->to.index, s->from.kind, s->from.index};
-        hash_add(h, plain, sizeof plain);
-        for (int a = 0; a < s->arg_count; a++) {
-            const int64_t arg[] = {s->args[a].kind, s->args[a].buffer.kind, s->args[a].buffer.index, s->args[a].map, s->args[a].i};
-            hash_add(h, arg, sizeof arg);
-            hash_add(h, &s->args[a].d, sizeof s->args[a].d);
-        }
-    }
-    for (int i = 0; i < p->scratch_count; i++)
-        hash_add(h, &p->scratch[i].elements, sizeof p->scratch[i].elements);
-    for (int i = 0; i < p->tensor_map_count; i++) {
-        hash_add(h, p->tensor_maps[i].box, sizeof p->tensor_maps[i].box);
-        hash_add(h, &p->tensor_maps[i].swizzle, sizeof p->tensor_maps[i].swizzle);
-    }
-    hash_end(h, out);
+    const char **codes = xcalloc((size_t)p->step_count + 1, sizeof *codes);
+    for (int i = 0; i < p->step_count; i++)
+        codes[i] = p->steps[i].kind == STEP_KERNEL ? facts->steps[i].sass_hash : NULL;
+    program_hash(p, codes, out);
+    free(codes);
 }
 
 static char *refusal(const struct worker *w, int index, const struct row *facts)

@@ -461,3 +461,50 @@ unsigned cubin_factors(const void *cubin, size_t bytes, const char *kernel)
     free(e.kernels);
     return all;
 }
+
+/* Is the section for people and tools, or a table of names? Symbols and what refers to them count by what they say, not by their names. */
+static bool is_for_tools(const char *name)
+{
+    return strstr(name, "debug") || !strncmp(name, ".note", 5) || !strcmp(name, ".strtab") || !strcmp(name, ".shstrtab") ||
+           !strcmp(name, ".symtab");
+}
+
+static void hash_symbols(const struct elf *e, const Elf64_Shdr *table, struct hash *h)
+{
+    for (uint64_t k = 0; k < table->sh_size / sizeof(Elf64_Sym); k++) {
+        Elf64_Sym s;
+        memcpy(&s, e->data + table->sh_offset + k * sizeof s, sizeof s);
+        s.st_name = 0;
+        hash_add(h, &s, sizeof s);
+    }
+}
+
+bool cubin_image_hash(const void *cubin, size_t bytes, char out[HASH_TEXT], struct error *err)
+{
+    struct elf e;
+    if (!open_elf(&e, cubin, bytes, err))
+        return false;
+    bool ok = true;
+    struct hash *h = hash_begin();
+    hash_add(h, &e.head.e_flags, sizeof e.head.e_flags);
+    for (uint32_t i = 0; ok && i < e.section_count; i++) {
+        Elf64_Shdr s = section(&e, i);
+        const char *name = section_name(&e, &s);
+        bool stored = s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL;
+        if (stored && !inside(&e, s.sh_offset, s.sh_size))
+            ok = broken(err, "a section lies outside the file");
+        else if (!stored || afford(&e, s.sh_size, err)) {
+            if (s.sh_type == SHT_SYMTAB)
+                hash_symbols(&e, &s, h);
+            if (is_for_tools(name))
+                continue;
+            hash_add_text(h, name);
+            hash_add(h, &s.sh_flags, sizeof s.sh_flags);
+            hash_add(h, &s.sh_size, sizeof s.sh_size);
+            hash_add(h, stored ? e.data + s.sh_offset : e.data, stored ? s.sh_size : 0);
+        } else
+            ok = false;
+    }
+    hash_end(h, out);
+    return ok;
+}

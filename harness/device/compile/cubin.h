@@ -37,6 +37,9 @@ int cubin_state(const void *cubin, size_t bytes, char ***names, bool *heap, stru
 /* Makes the module's variables known outside of it, so that a driver finds them by name: those of a source that nobody links to are local.
  * The code stays as it is. What cannot be read is left alone. */
 void cubin_expose(void *cubin, size_t bytes);
+/* Of everything in a cubin that a device loads: no debug section, no name but those of kernels' sections. A comment, a renamed variable or
+ * another order of includes leaves it as it is. */
+bool cubin_image_hash(const void *cubin, size_t bytes, char out[HASH_TEXT], struct error *err);
 /* Adds spill bytes from the -v log (matched by phrase, not column) and cross-checks registers, stack and shared memory with the ELF:
  * a difference is an internal error naming both values. */
 bool cubin_add_log(const char *log, struct kernel_facts *facts, int count, struct error *err);
